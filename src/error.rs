@@ -1,0 +1,51 @@
+//! The one error type: a sentence a user can act on, with the numbers in it.
+
+use std::path::PathBuf;
+
+/// What went wrong, as a sentence. The kinds are private: print it, or pass it on.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct Error(Box<Kind>);
+
+/// The crate's results.
+pub type Result<T> = std::result::Result<T, Error>;
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Kind {
+    #[error("point {index}: coordinate {axis} is {value}; coordinates must be finite")]
+    NotFinite { index: usize, axis: usize, value: f64 },
+    #[error("point {index}: coordinate {axis} is {value}; beyond {limit:e} squared distances overflow, so rescale the data")]
+    TooFar { index: usize, axis: usize, value: f64, limit: f64 },
+    #[error("item {index}: its box runs from {lo} down to {hi} along axis {axis}; lower corners must not exceed upper ones")]
+    Inverted { index: usize, axis: usize, lo: f64, hi: f64 },
+    #[error("{n} points are too many: indices are 32 bits, so at most {max} points fit one tree")]
+    TooMany { n: usize, max: usize },
+    #[error("{dim} dimensions: points may have 1 to 10")]
+    Dimension { dim: usize },
+    #[error("{name} is {value}; it must be {must}")]
+    Parameter { name: &'static str, value: f64, must: &'static str },
+    #[error("the periodic box is {size} along axis {axis}; it must be positive and finite")]
+    BoxSize { axis: usize, size: f64 },
+    #[error("the periodic box is {size} along axis {axis}, less than twice eps = {eps}: a point could meet two images of another")]
+    BoxTooSmall { axis: usize, size: f64, eps: f64 },
+    #[error("the tree is broken: {0}")]
+    #[cfg_attr(not(test), allow(dead_code))]
+    Invariant(String),
+    #[cfg(feature = "io")]
+    #[error("{path}: {message}", path = path.display())]
+    File { path: PathBuf, message: String },
+}
+
+impl From<Kind> for Error {
+    fn from(kind: Kind) -> Self {
+        Self(Box::new(kind))
+    }
+}
+
+#[cfg(feature = "io")]
+impl Error {
+    /// An error about a file: `path: message`.
+    pub(crate) fn file(path: impl Into<PathBuf>, message: impl std::fmt::Display) -> Self {
+        Kind::File { path: path.into(), message: message.to_string() }.into()
+    }
+}
