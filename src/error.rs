@@ -1,5 +1,6 @@
 //! The one error type: a sentence a user can act on, with the numbers in it.
 
+#[cfg(feature = "io")]
 use std::path::PathBuf;
 
 /// What went wrong, as a sentence. The kinds are private: print it, or pass it on.
@@ -14,9 +15,13 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub(crate) enum Kind {
     #[error("point {index}: coordinate {axis} is {value}; coordinates must be finite")]
     NotFinite { index: usize, axis: usize, value: f64 },
-    #[error("point {index}: coordinate {axis} is {value}; beyond {limit:e} squared distances overflow, so rescale the data")]
+    #[error(
+        "point {index}: coordinate {axis} is {value}; beyond {limit:e} squared distances overflow, so rescale the data"
+    )]
     TooFar { index: usize, axis: usize, value: f64, limit: f64 },
-    #[error("item {index}: its box runs from {lo} down to {hi} along axis {axis}; lower corners must not exceed upper ones")]
+    #[error(
+        "item {index}: its box runs from {lo} down to {hi} along axis {axis}; lower corners must not exceed upper ones"
+    )]
     Inverted { index: usize, axis: usize, lo: f64, hi: f64 },
     #[error("{n} points are too many: indices are 32 bits, so at most {max} points fit one tree")]
     TooMany { n: usize, max: usize },
@@ -24,12 +29,15 @@ pub(crate) enum Kind {
     Dimension { dim: usize },
     #[error("{name} is {value}; it must be {must}")]
     Parameter { name: &'static str, value: f64, must: &'static str },
+    #[error("the periodic box has {sides} sides but the points have {dim} dimensions")]
+    BoxDimension { sides: usize, dim: usize },
     #[error("the periodic box is {size} along axis {axis}; it must be positive and finite")]
     BoxSize { axis: usize, size: f64 },
-    #[error("the periodic box is {size} along axis {axis}, less than twice eps = {eps}: a point could meet two images of another")]
+    #[error(
+        "the periodic box is {size} along axis {axis}, less than twice eps = {eps}: a point could meet two images of another"
+    )]
     BoxTooSmall { axis: usize, size: f64, eps: f64 },
     #[error("the tree is broken: {0}")]
-    #[cfg_attr(not(test), allow(dead_code))]
     Invariant(String),
     #[cfg(feature = "io")]
     #[error("{path}: {message}", path = path.display())]

@@ -1,4 +1,16 @@
 //! Geometric search and density clustering on large point sets.
 mod error;
+mod geometry;
+mod halo;
+mod labels;
+mod morton;
+mod simd;
+mod sort;
+mod traverse;
+mod tree;
 
 pub use error::{Error, Result};
+pub use geometry::{Aabb, Bounded, BoxSize, Scalar, Space, Sphere};
+pub use halo::{Fof, Halos};
+pub use labels::Labels;
+pub use tree::{Bvh, LEAF, Node};

@@ -1,0 +1,84 @@
+//! What can be stored in a tree.
+
+use super::{Aabb, Scalar, Sphere};
+
+/// Something with a bounding box: what a [`Bvh`](crate::Bvh) stores.
+///
+/// Implement it for a type of your own and the tree finds candidates by their boxes; your own code then decides among them
+/// (`bvh.query(..).filter(..)`, see the example `own_geometry`). Points, glam vectors, boxes and spheres come with it.
+///
+/// ```
+/// use ropewalk::{Aabb, Bounded, Bvh, Sphere};
+///
+/// struct Street { from: [f64; 2], to: [f64; 2] }
+///
+/// impl Bounded<f64, 2> for Street {
+///     fn bounds(&self) -> Aabb<f64, 2> {
+///         Aabb::point(self.from).union(&Aabb::point(self.to))
+///     }
+/// }
+///
+/// let streets = [Street { from: [0.0, 0.0], to: [1.0, 0.0] }, Street { from: [5.0, 5.0], to: [5.0, 9.0] }];
+/// let bvh = Bvh::build(&streets)?;
+/// assert_eq!(bvh.query(Sphere::new([5.0, 7.0], 0.5)).collect::<Vec<_>>(), [1]);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+pub trait Bounded<S, const D: usize>: Sync {
+    /// Whether every value of this type is a point: `bounds().lo == bounds().hi`. The tree then stores one corner only.
+    const IS_POINT: bool = false;
+
+    /// The smallest box around the value.
+    fn bounds(&self) -> Aabb<S, D>;
+}
+
+impl<S: Scalar, const D: usize> Bounded<S, D> for [S; D] {
+    const IS_POINT: bool = true;
+
+    #[inline(always)]
+    fn bounds(&self) -> Aabb<S, D> {
+        Aabb::point(*self)
+    }
+}
+
+impl<S: Scalar, const D: usize> Bounded<S, D> for Aabb<S, D> {
+    #[inline(always)]
+    fn bounds(&self) -> Aabb<S, D> {
+        *self
+    }
+}
+
+impl<S: Scalar, const D: usize> Bounded<S, D> for Sphere<S, D> {
+    fn bounds(&self) -> Aabb<S, D> {
+        // Rounded away from the centre, so that the box holds the ball.
+        let corner = |sign: f64| {
+            std::array::from_fn(|k| {
+                let exact = Into::<f64>::into(self.center[k]) + sign * self.radius;
+                S::from_f64(exact + sign * exact.abs() * 2.0 * S::ROUNDING)
+            })
+        };
+        Aabb { lo: corner(-1.0), hi: corner(1.0) }
+    }
+}
+
+macro_rules! glam_vector {
+    ($($vector:ty: $scalar:ty, $dim:literal;)*) => {$(
+        impl Bounded<$scalar, $dim> for $vector {
+            const IS_POINT: bool = true;
+
+            #[inline(always)]
+            fn bounds(&self) -> Aabb<$scalar, $dim> {
+                Aabb::point(self.to_array())
+            }
+        }
+    )*};
+}
+
+glam_vector! {
+    glam::Vec2: f32, 2;
+    glam::Vec3: f32, 3;
+    glam::Vec3A: f32, 3;
+    glam::Vec4: f32, 4;
+    glam::DVec2: f64, 2;
+    glam::DVec3: f64, 3;
+    glam::DVec4: f64, 4;
+}

@@ -1,0 +1,13 @@
+//! Points, boxes, balls, and what distance between them means.
+
+mod aabb;
+mod bounded;
+mod reach;
+mod scalar;
+mod space;
+
+pub use aabb::{Aabb, Sphere};
+pub use bounded::Bounded;
+pub(crate) use reach::{Metric, Reach};
+pub use scalar::Scalar;
+pub use space::{BoxSize, Space};

@@ -1,0 +1,127 @@
+//! A radius as the tests in the storage type see it: surely within, surely beyond, or for `f64` to decide.
+//!
+//! A squared distance computed in `S` differs from the exact one by a bounded relative error (each of the D differences,
+//! squares and sums rounds once), and in a periodic box by an absolute error along each axis as well, because `L - d`
+//! cancels. Widening the radius by these bounds on either side leaves a thin shell; what falls into it is decided by
+//! [`Space::distance2`], so that nothing depends on the storage type or the instruction set.
+
+use super::{Aabb, Scalar, Space};
+use crate::simd::{LANES, Lanes};
+
+/// A radius, ready for tests in `S`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reach<S, const D: usize> {
+    /// The squared radius, which decides in `f64`; negative if nothing is within.
+    pub radius2: f64,
+    /// At most this, as computed in `S`: surely within.
+    pub sure: S,
+    /// More than this, as computed in `S`: surely beyond.
+    pub maybe: S,
+}
+
+impl<S: Scalar, const D: usize> Reach<S, D> {
+    /// The reach of an inclusive `radius`.
+    pub fn new(radius: f64, space: &Space<D>) -> Self {
+        if radius.is_nan() || radius < 0.0 {
+            return Self { radius2: -1.0, sure: S::from_f64(-1.0), maybe: S::from_f64(-1.0) };
+        }
+        Self::squared(radius * radius, space)
+    }
+
+    /// The reach of an inclusive squared radius, not negative.
+    #[inline]
+    pub fn squared(radius2: f64, space: &Space<D>) -> Self {
+        let relative = (D as f64 + 8.0) * S::ROUNDING;
+        let (mut inner, mut outer) = (radius2, radius2);
+        if let Some(period) = space.period() {
+            let radius = radius2.sqrt();
+            let absolute = 8.0 * S::ROUNDING * (D as f64).sqrt() * period.iter().fold(0.0, |a, &b| f64::max(a, b));
+            inner = (radius - absolute).max(0.0).powi(2);
+            outer = (radius + absolute).powi(2);
+        }
+        // Outside of the range of squares underflow or overflow may have a say, so nothing is sure.
+        let sure = if S::SQUARES.contains(&inner) { S::from_f64(inner * (1.0 - relative)) } else { S::from_f64(-1.0) };
+        let maybe = if outer < S::SQUARES.end {
+            S::from_f64(outer.max(S::SQUARES.start) * (1.0 + relative))
+        } else {
+            S::INFINITY
+        };
+        Self { radius2, sure, maybe }
+    }
+}
+
+/// Distances in the storage type: approximate, fast, and in open or periodic space by a compile-time choice.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Metric<S, const D: usize, const PERIODIC: bool> {
+    period: [S; D],
+}
+
+impl<S: Scalar, const D: usize, const PERIODIC: bool> Metric<S, D, PERIODIC> {
+    pub fn new(space: &Space<D>) -> Self {
+        Self { period: std::array::from_fn(|k| space.period().map_or(S::ZERO, |period| S::from_f64(period[k]))) }
+    }
+
+    /// Squared distance between two boxes: a lower bound on that of their points.
+    #[inline(always)]
+    pub fn gap2(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> S {
+        let mut sum = S::ZERO;
+        for k in 0..D {
+            let mut gap = (b.lo[k] - a.hi[k]).max(a.lo[k] - b.hi[k]).max(S::ZERO);
+            if PERIODIC {
+                let around = self.period[k] - (a.hi[k] - b.lo[k]).max(b.hi[k] - a.lo[k]);
+                gap = gap.min(around.max(S::ZERO));
+            }
+            sum += gap * gap;
+        }
+        sum
+    }
+
+    /// Squared distance from a box to the farthest corner of another: an upper bound on that of their points.
+    /// In a periodic box it is the bound without images, which holds as well.
+    #[inline(always)]
+    pub fn span2(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> S {
+        let mut sum = S::ZERO;
+        for k in 0..D {
+            let span = (b.hi[k] - a.lo[k]).max(a.hi[k] - b.lo[k]);
+            sum += span * span;
+        }
+        sum
+    }
+
+    /// Squared distances from a point to eight stored points.
+    #[inline(always)]
+    pub fn lanes(&self, a: &[S; D], points: &[Vec<S>; D], at: usize) -> Lanes<S> {
+        let mut sum = [S::ZERO; LANES];
+        for k in 0..D {
+            let Some(x) = points[k].get(at..at + LANES) else { return [S::INFINITY; LANES] };
+            for l in 0..LANES {
+                let mut d = (a[k] - x[l]).abs();
+                if PERIODIC {
+                    d = d.min((self.period[k] - d).max(S::ZERO));
+                }
+                sum[l] += d * d;
+            }
+        }
+        sum
+    }
+
+    /// Squared distances from a box to eight stored boxes; stored points are boxes with `lo` for `hi`.
+    #[inline(always)]
+    pub fn box_lanes(&self, a: &Aabb<S, D>, lo: &[Vec<S>; D], hi: &[Vec<S>; D], at: usize) -> Lanes<S> {
+        let mut sum = [S::ZERO; LANES];
+        for k in 0..D {
+            let (Some(lo), Some(hi)) = (lo[k].get(at..at + LANES), hi[k].get(at..at + LANES)) else {
+                return [S::INFINITY; LANES];
+            };
+            for l in 0..LANES {
+                let mut gap = (lo[l] - a.hi[k]).max(a.lo[k] - hi[l]).max(S::ZERO);
+                if PERIODIC {
+                    let around = self.period[k] - (a.hi[k] - lo[l]).max(hi[l] - a.lo[k]);
+                    gap = gap.min(around.max(S::ZERO));
+                }
+                sum[l] += gap * gap;
+            }
+        }
+        sum
+    }
+}

@@ -1,0 +1,105 @@
+//! The two storage types, `f32` and `f64`, behind one sealed trait.
+
+use crate::simd::{Lanes, Level};
+
+use std::fmt::{Debug, Display};
+use std::ops::{Add, AddAssign, Mul, Sub};
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
+}
+
+/// A coordinate: `f32` or `f64`. Sealed; whatever the storage, distances are decided as `f64` decides them.
+pub trait Scalar:
+    sealed::Sealed
+    + Copy
+    + Default
+    + Debug
+    + Display
+    + PartialOrd
+    + Send
+    + Sync
+    + bytemuck::Pod
+    + Add<Output = Self>
+    + AddAssign
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Into<f64>
+    + 'static
+{
+    /// Zero.
+    const ZERO: Self;
+    /// Positive infinity.
+    const INFINITY: Self;
+    /// Negative infinity.
+    const NEG_INFINITY: Self;
+    /// The largest finite value.
+    const MAX: Self;
+    /// Half the distance from one to the next number: the relative error of one rounding.
+    const ROUNDING: f64;
+    /// Coordinates beyond this are refused: the square of a distance between them could overflow in `f64`.
+    const LIMIT: f64;
+    /// Squared radii outside of this range are left to `f64` alone, so that no underflow or overflow decides.
+    const SQUARES: std::ops::Range<f64>;
+
+    /// The nearest value of this type.
+    fn from_f64(value: f64) -> Self;
+    /// The smaller of two numbers, neither of them NaN.
+    fn min(self, other: Self) -> Self;
+    /// The larger of two numbers, neither of them NaN.
+    fn max(self, other: Self) -> Self;
+    /// The magnitude.
+    fn abs(self) -> Self;
+    /// The whole part as an unsigned number; 0 for what is negative or NaN, the largest for what is too large.
+    fn truncate(self) -> u64;
+    /// Bit `l` is set where `values[l] <= limit`.
+    #[doc(hidden)]
+    #[allow(private_interfaces, private_bounds)]
+    fn at_most<L: Level>(level: L, values: &Lanes<Self>, limit: Self) -> u32;
+}
+
+macro_rules! scalar {
+    ($float:ty, $truncated:ty, $at_most:ident, $limit:expr, $squares:expr) => {
+        impl Scalar for $float {
+            const ZERO: Self = 0.0;
+            const INFINITY: Self = <$float>::INFINITY;
+            const NEG_INFINITY: Self = <$float>::NEG_INFINITY;
+            const MAX: Self = <$float>::MAX;
+            const ROUNDING: f64 = <$float>::EPSILON as f64 / 2.0;
+            const LIMIT: f64 = $limit;
+            const SQUARES: std::ops::Range<f64> = $squares;
+
+            #[inline(always)]
+            fn from_f64(value: f64) -> Self {
+                value as $float
+            }
+            // A comparison and a select are one vector instruction; `f32::min` minds NaN and is several.
+            #[inline(always)]
+            fn min(self, other: Self) -> Self {
+                if self < other { self } else { other }
+            }
+            #[inline(always)]
+            fn max(self, other: Self) -> Self {
+                if self > other { self } else { other }
+            }
+            #[inline(always)]
+            fn abs(self) -> Self {
+                <$float>::abs(self)
+            }
+            #[inline(always)]
+            fn truncate(self) -> u64 {
+                self as $truncated as u64
+            }
+            #[inline(always)]
+            #[allow(private_interfaces, private_bounds)]
+            fn at_most<L: Level>(level: L, values: &Lanes<Self>, limit: Self) -> u32 {
+                level.$at_most(values, limit)
+            }
+        }
+    };
+}
+
+scalar!(f32, u32, at_most_f32, f32::MAX as f64, 1e-30..1e30);
+scalar!(f64, u64, at_most_f64, 1e150, 1e-290..1e290);

@@ -1,0 +1,139 @@
+//! What distance means: open space or a periodic box, and when `f32` may answer for `f64`.
+
+use super::{Aabb, Scalar};
+use crate::error::{Kind, Result};
+
+/// Side lengths of a periodic box: one for a cube, or one per axis.
+///
+/// ```
+/// use ropewalk::BoxSize;
+/// let cube = BoxSize::from(32.0);
+/// let slab = BoxSize::from([32.0, 32.0, 4.0]);
+/// assert_ne!(cube, slab);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct BoxSize(Sides);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Sides {
+    Cube(f64),
+    Each(Vec<f64>),
+}
+
+impl<S: Scalar> From<S> for BoxSize {
+    fn from(side: S) -> Self {
+        Self(Sides::Cube(side.into()))
+    }
+}
+
+impl<S: Scalar, const D: usize> From<[S; D]> for BoxSize {
+    fn from(sides: [S; D]) -> Self {
+        Self(Sides::Each(sides.iter().map(|&side| side.into()).collect()))
+    }
+}
+
+impl BoxSize {
+    /// One side per axis, all positive and finite.
+    fn sides<const D: usize>(&self) -> Result<[f64; D]> {
+        let sides = match &self.0 {
+            Sides::Cube(side) => [*side; D],
+            Sides::Each(sides) => {
+                sides.as_slice().try_into().map_err(|_| Kind::BoxDimension { sides: sides.len(), dim: D })?
+            }
+        };
+        match sides.iter().position(|&side| !(side > 0.0 && side < f64::INFINITY)) {
+            Some(axis) => Err(Kind::BoxSize { axis, size: sides[axis] }.into()),
+            None => Ok(sides),
+        }
+    }
+}
+
+/// Open or periodic space: the meaning of distance.
+///
+/// In a periodic box a distance is the one to the nearest image, axis by axis: `min(|a - b|, L - |a - b|)`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Space<const D: usize> {
+    period: Option<[f64; D]>,
+}
+
+impl<const D: usize> Space<D> {
+    /// Space without boundaries.
+    pub const OPEN: Self = Self { period: None };
+
+    /// A periodic box. Errors unless every side is positive and finite.
+    pub fn periodic(size: impl Into<BoxSize>) -> Result<Self> {
+        Ok(Self { period: Some(size.into().sides()?) })
+    }
+
+    /// The side lengths, if the space is periodic.
+    pub fn period(&self) -> Option<&[f64; D]> {
+        self.period.as_ref()
+    }
+
+    /// Whether clustering with `eps` is well defined: no pair may be within `eps` by two images at once.
+    pub(crate) fn check_eps(&self, eps: f64) -> Result<()> {
+        if !(eps >= 0.0 && eps < f64::INFINITY) {
+            return Err(Kind::Parameter { name: "eps", value: eps, must: "finite and not negative" }.into());
+        }
+        for (axis, &size) in self.period.iter().flatten().enumerate() {
+            if size < 2.0 * eps {
+                return Err(Kind::BoxTooSmall { axis, size, eps }.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The squared distance of two points in `f64`, summed in the order of the axes.
+    /// This value decides every test of the crate.
+    #[inline(always)]
+    pub fn distance2<S: Scalar>(&self, a: &[S; D], b: &[S; D]) -> f64 {
+        let mut sum = 0.0;
+        for k in 0..D {
+            let mut d = (Into::<f64>::into(a[k]) - Into::<f64>::into(b[k])).abs();
+            if let Some(period) = &self.period {
+                d = d.min((period[k] - d).max(0.0));
+            }
+            sum += d * d;
+        }
+        sum
+    }
+
+    /// The squared distance between two boxes in `f64`: zero where they touch. For two points it equals [`Space::distance2`].
+    #[inline]
+    pub fn gap2<S: Scalar>(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> f64 {
+        let mut sum = 0.0;
+        for k in 0..D {
+            let gap = self.axis_gap(k, [a.lo[k].into(), a.hi[k].into()], [b.lo[k].into(), b.hi[k].into()]);
+            sum += gap * gap;
+        }
+        sum
+    }
+
+    /// The distance of two intervals along one axis.
+    #[inline]
+    fn axis_gap(&self, axis: usize, a: [f64; 2], b: [f64; 2]) -> f64 {
+        // One of the two is negative unless both are zero.
+        let (above, below) = (b[0] - a[1], a[0] - b[1]);
+        let gap = above.max(below).max(0.0);
+        match &self.period {
+            // An interval reaches the next image around the other end.
+            Some(period) => gap.min((period[axis] - (a[1] - b[0]).max(b[1] - a[0])).max(0.0)),
+            None => gap,
+        }
+    }
+
+    /// Brings a point into the box `[0, L]`, rounding in its own type; open space leaves it alone.
+    #[inline]
+    pub(crate) fn wrap<S: Scalar>(&self, mut point: [S; D]) -> [S; D] {
+        if let Some(period) = &self.period {
+            for k in 0..D {
+                let at: f64 = point[k].into();
+                if !(0.0..=period[k]).contains(&at) {
+                    // A tiny negative remainder rounds to the upper face, which is the lower face's image.
+                    point[k] = S::from_f64(at.rem_euclid(period[k]));
+                }
+            }
+        }
+        point
+    }
+}

@@ -1,0 +1,136 @@
+//! Walks along the ropes, and the tests in a leaf.
+//!
+//! In: a tree and a radius. Out: for each leaf reached, a bit mask of the things within.
+//! A walk opens a node or follows its rope; it needs no stack. The half traversal is the same walk begun at a leaf's own
+//! rope, so that every pair of leaves meets once.
+//! Cost: O(depth) nodes for each place a ball is looked for. Source: Prokopenko and Lebrun-Grandié 2024, sections 3 and 4.
+
+use crate::geometry::{Aabb, Metric, Reach, Scalar, Space};
+use crate::simd::{LANES, Level};
+use crate::tree::{Bvh, LEAF};
+
+// A leaf's things are one bit each.
+const _: () = assert!(LEAF <= u32::BITS as usize && LEAF.is_multiple_of(LANES));
+
+/// A radius about things of a tree, in open space or around the boundary: the choice is made at compile time, because
+/// most of a periodic box is far from its boundary.
+pub(crate) struct Probe<'a, S, const D: usize, const PERIODIC: bool> {
+    tree: &'a Bvh<S, D>,
+    metric: Metric<S, D, PERIODIC>,
+    space: Space<D>,
+    pub reach: Reach<S, D>,
+}
+
+impl<'a, S: Scalar, const D: usize, const PERIODIC: bool> Probe<'a, S, D, PERIODIC> {
+    /// A probe with a reach of nothing: set one before it is used.
+    pub fn new(tree: &'a Bvh<S, D>, radius: f64) -> Self {
+        let space = if PERIODIC { *tree.space() } else { Space::OPEN };
+        Self { tree, metric: Metric::new(&space), space, reach: Reach::new(radius, &space) }
+    }
+
+    /// Changes the radius.
+    #[inline(always)]
+    pub fn set_radius2(&mut self, radius2: f64) {
+        self.reach = Reach::squared(radius2, &self.space);
+    }
+
+    /// Whether anything in `bounds` may be within reach of anything in `of`.
+    #[inline(always)]
+    pub fn meets(&self, of: &Aabb<S, D>, bounds: &Aabb<S, D>) -> bool {
+        self.metric.gap2(of, bounds) <= self.reach.maybe
+    }
+
+    /// Whether the reach about `bounds` touches a face of the periodic box, so that pairs may meet around it.
+    #[inline(always)]
+    pub fn crosses(&self, bounds: &Aabb<S, D>) -> bool {
+        let radius = self.reach.radius2.sqrt();
+        self.space.period().is_some_and(|period| {
+            (0..D).any(|k| {
+                // Wide enough for the rounding of all that follows.
+                let margin = radius + 1e-6 * (radius + period[k]);
+                Into::<f64>::into(bounds.lo[k]) <= margin || Into::<f64>::into(bounds.hi[k]) >= period[k] - margin
+            })
+        })
+    }
+
+    /// Whether everything in `bounds` is surely within reach of everything in `of`.
+    #[inline(always)]
+    pub fn covers(&self, of: &Aabb<S, D>, bounds: &Aabb<S, D>) -> bool {
+        self.metric.span2(of, bounds) <= self.reach.sure
+    }
+
+    /// The squared distance, which decides.
+    #[inline(always)]
+    pub fn distance2(&self, of: &Aabb<S, D>, position: usize) -> f64 {
+        self.space.gap2(of, &self.tree.item(position))
+    }
+
+    /// The things of a span of at most [`LEAF`] that are within reach of `of`: a bit each.
+    #[inline(always)]
+    pub fn hits<L: Level>(&self, level: L, of: &Aabb<S, D>, span: std::ops::Range<usize>) -> u32 {
+        let (sure, maybe) = self.masks(level, of, &span, self.tree.holds_points());
+        if sure == maybe { sure } else { self.decide(of, span.start, sure, maybe) }
+    }
+
+    /// The things of a span that may be within reach of `of`: all that are, and few that are not.
+    #[inline(always)]
+    pub fn candidates<L: Level>(&self, level: L, of: &Aabb<S, D>, span: std::ops::Range<usize>) -> u32 {
+        self.masks(level, of, &span, false).1
+    }
+
+    #[inline(always)]
+    fn masks<L: Level>(&self, level: L, of: &Aabb<S, D>, span: &std::ops::Range<usize>, points: bool) -> (u32, u32) {
+        let (mut sure, mut maybe) = (0, 0);
+        let mut at = span.start;
+        while at < span.end {
+            let lanes = if points {
+                self.metric.lanes(&of.lo, self.tree.lo(), at)
+            } else {
+                self.metric.box_lanes(of, self.tree.lo(), self.tree.hi(), at)
+            };
+            sure |= S::at_most(level, &lanes, self.reach.sure) << (at - span.start);
+            maybe |= S::at_most(level, &lanes, self.reach.maybe) << (at - span.start);
+            at += LANES;
+        }
+        // What follows the leaf was tested along with it.
+        let own = u32::MAX >> (u32::BITS - span.len() as u32).min(u32::BITS - 1);
+        (sure & own, maybe & own)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn decide(&self, of: &Aabb<S, D>, start: usize, sure: u32, maybe: u32) -> u32 {
+        bits(maybe & !sure)
+            .filter(|&bit| self.distance2(of, start + bit) <= self.reach.radius2)
+            .fold(sure, |hits, bit| hits | 1 << bit)
+    }
+
+    /// Walks `from..to` and calls `visit` with each leaf within reach of `of`, until it says stop.
+    #[inline(always)]
+    pub fn walk(&self, of: &Aabb<S, D>, from: usize, to: usize, mut visit: impl FnMut(usize) -> bool) {
+        let mut at = from;
+        while at < to {
+            let node = self.tree.node(at);
+            if self.meets(of, &node.bounds) {
+                if node.rope as usize == at + 1 && !visit(at) {
+                    return;
+                }
+                at += 1;
+            } else {
+                at = node.rope as usize;
+            }
+        }
+    }
+}
+
+/// The positions of the bits that are set, ascending.
+#[inline(always)]
+pub(crate) fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        (mask != 0).then(|| {
+            let bit = mask.trailing_zeros() as usize;
+            mask &= mask - 1;
+            bit
+        })
+    })
+}

@@ -1,0 +1,141 @@
+//! From things to a tree: check, code, sort, gather, link.
+
+use rayon::prelude::*;
+
+use super::topology::Topology;
+use super::{Bvh, Node};
+use crate::error::{Kind, Result};
+use crate::geometry::{Aabb, Bounded, Scalar, Space};
+use crate::morton::Grid;
+use crate::simd::LANES;
+use crate::sort::{Coded, sort_by_code};
+
+/// Things per parallel task.
+const TASK: usize = 1 << 14;
+/// Subtrees of fewer leaves than this are finished by one thread.
+const SEQUENTIAL: usize = 256;
+
+pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], space: Space<D>) -> Result<Bvh<S, D>> {
+    if !(1..=10).contains(&D) {
+        return Err(Kind::Dimension { dim: D }.into());
+    }
+    // The two largest indices mark ends.
+    let max = u32::MAX as usize - 1;
+    if things.len() > max {
+        return Err(Kind::TooMany { n: things.len(), max }.into());
+    }
+    let bounds = check(things, &space)?;
+    let grid = Grid::over(&bounds);
+    let item = |i: usize| place(&things[i], &space);
+    let sorted = if T::IS_POINT {
+        sort_by_code(things.len(), Grid::<S, D>::BITS * D as u32, |i| grid.code(&item(i).lo))
+    } else {
+        sort_by_code(things.len(), Grid::<S, D>::BITS * D as u32, |i| grid.code(&item(i).center()))
+    };
+
+    let lo = std::array::from_fn(|k| gather(&sorted, |i| item(i).lo[k]));
+    let hi = (!T::IS_POINT).then(|| std::array::from_fn(|k| gather(&sorted, |i| item(i).hi[k])));
+    let index = sorted.par_iter().with_min_len(TASK).map(|coded| coded.index).collect();
+    let topology = Topology::of(&sorted);
+    drop(sorted);
+
+    let end = Node { bounds: Aabb::EMPTY, rope: topology.nodes() as u32, first: things.len() as u32 };
+    let mut bvh = Bvh { nodes: vec![end; topology.nodes() + 1], lo, hi, index, space };
+    if topology.leaves() > 0 {
+        let mut nodes = std::mem::take(&mut bvh.nodes);
+        link(&bvh, &topology, &mut nodes[..topology.nodes()], 0, topology.root());
+        bvh.nodes = nodes;
+    }
+    Ok(bvh)
+}
+
+/// A thing's box, brought into the periodic box by its lower corner.
+#[inline(always)]
+fn place<S: Scalar, T: Bounded<S, D>, const D: usize>(thing: &T, space: &Space<D>) -> Aabb<S, D> {
+    let bounds = thing.bounds();
+    if space.period().is_none() {
+        return bounds;
+    }
+    let lo = space.wrap(bounds.lo);
+    if T::IS_POINT {
+        return Aabb::point(lo);
+    }
+    let hi = std::array::from_fn(|k| {
+        let [from, to, hi]: [f64; 3] = [bounds.lo[k].into(), lo[k].into(), bounds.hi[k].into()];
+        S::from_f64(hi + (to - from)).max(lo[k])
+    });
+    Aabb { lo, hi }
+}
+
+/// The box around everything, if everything is fit to be stored.
+fn check<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], space: &Space<D>) -> Result<Aabb<S, D>> {
+    let fits = |x: S| Into::<f64>::into(x.abs()) <= S::LIMIT;
+    let fault = |thing: &T| {
+        let Aabb { lo, hi } = thing.bounds();
+        (0..D).find(|&k| !(fits(lo[k]) && fits(hi[k]) && lo[k] <= hi[k]))
+    };
+    let (bounds, sound) = things
+        .par_chunks(TASK)
+        .map(|chunk| {
+            chunk.iter().fold((Aabb::EMPTY, true), |(bounds, sound), thing| {
+                (bounds.union(&place(thing, space)), sound & fault(thing).is_none())
+            })
+        })
+        .reduce(|| (Aabb::EMPTY, true), |a, b| (a.0.union(&b.0), a.1 & b.1));
+    if sound {
+        return Ok(bounds);
+    }
+    let found =
+        things.iter().enumerate().find_map(|(index, thing)| fault(thing).map(|axis| (index, axis, thing.bounds())));
+    match found {
+        None => Ok(bounds),
+        Some((index, axis, Aabb { lo, hi })) => {
+            let [lo, hi]: [f64; 2] = [lo[axis].into(), hi[axis].into()];
+            let value = if lo.abs() <= S::LIMIT { hi } else { lo };
+            Err(if !value.is_finite() {
+                Kind::NotFinite { index, axis, value }
+            } else if value.abs() > S::LIMIT {
+                Kind::TooFar { index, axis, value, limit: S::LIMIT }
+            } else {
+                Kind::Inverted { index, axis, lo, hi }
+            }
+            .into())
+        }
+    }
+}
+
+/// One coordinate of all things in tree order, padded so that a block may be read past the end.
+fn gather<S: Scalar>(sorted: &[Coded], coordinate: impl Fn(usize) -> S + Sync) -> Vec<S> {
+    let mut gathered = Vec::with_capacity(sorted.len() + LANES);
+    sorted.par_iter().with_min_len(TASK).map(|coded| coordinate(coded.index as usize)).collect_into_vec(&mut gathered);
+    gathered.resize(sorted.len() + LANES, S::ZERO);
+    gathered
+}
+
+/// Fills the nodes of a subtree, whose first node is `base`: ropes on the way down, boxes on the way up.
+fn link<S: Scalar, const D: usize>(
+    bvh: &Bvh<S, D>,
+    topology: &Topology,
+    nodes: &mut [Node<S, D>],
+    base: usize,
+    subtree: super::topology::Subtree,
+) -> Aabb<S, D> {
+    let rope = (base + nodes.len()) as u32;
+    let span = topology.span(&subtree);
+    let first = span.start as u32;
+    let bounds = match topology.children(&subtree) {
+        None => span.fold(Aabb::EMPTY, |bounds, position| bounds.union(&bvh.item(position))),
+        Some([left, right]) => {
+            let (below_left, below_right) = nodes[1..].split_at_mut(left.nodes());
+            let split = base + 1 + left.nodes();
+            let sequential = subtree.leaves() < SEQUENTIAL;
+            let mut link_left = || link(bvh, topology, below_left, base + 1, left);
+            let mut link_right = || link(bvh, topology, below_right, split, right);
+            let (left, right) =
+                if sequential { (link_left(), link_right()) } else { rayon::join(link_left, link_right) };
+            left.union(&right)
+        }
+    };
+    nodes[0] = Node { bounds, rope, first };
+    bounds
+}

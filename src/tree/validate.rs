@@ -1,0 +1,71 @@
+//! Every invariant of a tree, checked.
+
+use super::{Bvh, LEAF};
+use crate::error::{Error, Kind, Result};
+use crate::geometry::{Aabb, Scalar};
+
+/// One more than the longest path there can be: 63 bits of code and 32 of position.
+const DEPTH: usize = 96;
+
+impl<S: Scalar, const D: usize> Bvh<S, D> {
+    /// Checks every invariant: each thing stored once, leaves of 1 to [`LEAF`] things, ropes and ranges nested, boxes tight,
+    /// depth at most 96. Errors with the first that is broken, which would be a bug of this crate.
+    pub fn validate(&self) -> Result<()> {
+        let n = self.len();
+        let mut seen = vec![false; n];
+        for &index in &self.index {
+            match seen.get_mut(index as usize) {
+                Some(seen) if !*seen => *seen = true,
+                _ => return broken(format!("thing {index} is stored twice, or out of range {n}")),
+            }
+        }
+        let sentinel = self.node(self.end());
+        if sentinel.first as usize != n || sentinel.bounds != Aabb::EMPTY {
+            return broken(format!("the sentinel holds things: {sentinel:?}"));
+        }
+        if n > 0 {
+            self.validate_below(0, self.end(), 1)?;
+        }
+        Ok(())
+    }
+
+    /// Checks the subtree at `at`, which must end at `end`.
+    fn validate_below(&self, at: usize, end: usize, depth: usize) -> Result<()> {
+        let node = self.node(at);
+        let span = self.span(at);
+        if node.rope as usize != end {
+            return broken(format!("the rope of node {at} leads to {} instead of {end}", node.rope));
+        }
+        if depth > DEPTH {
+            return broken(format!("node {at} is at depth {depth}"));
+        }
+        let tight = if self.is_leaf(at) {
+            if !(1..=LEAF).contains(&span.len()) {
+                return broken(format!("leaf {at} has {} things", span.len()));
+            }
+            span.map(|position| self.item(position)).fold(Aabb::EMPTY, |bounds, item| bounds.union(&item))
+        } else {
+            let (left, right) = (at + 1, self.node(at + 1).rope as usize);
+            if !(left < right && right < end) {
+                return broken(format!("the children of node {at} are {left} and {right}, but it ends at {end}"));
+            }
+            if span.len() <= LEAF {
+                return broken(format!("node {at} has only {} things and is no leaf", span.len()));
+            }
+            if self.span(left).start != span.start || self.span(left).end != self.span(right).start {
+                return broken(format!("the ranges below node {at} do not join"));
+            }
+            self.validate_below(left, right, depth + 1)?;
+            self.validate_below(right, end, depth + 1)?;
+            self.node(left).bounds.union(&self.node(right).bounds)
+        };
+        if tight != node.bounds {
+            return broken(format!("the box of node {at} is {:?} instead of {tight:?}", node.bounds));
+        }
+        Ok(())
+    }
+}
+
+fn broken(how: String) -> Result<()> {
+    Err(Error::from(Kind::Invariant(how)))
+}
