@@ -30,8 +30,8 @@ impl<S: Scalar, const D: usize> Grid<S, D> {
     pub fn code(&self, point: &[S; D]) -> u64 {
         let last = (1u64 << Self::BITS) - 1;
         let mut code = 0;
-        for k in 0..D {
-            let cell = ((point[k] - self.origin[k]) * self.scale).truncate().min(last);
+        for (k, (&x, &origin)) in point.iter().zip(&self.origin).enumerate() {
+            let cell = ((x - origin) * self.scale).truncate().min(last);
             // The first axis takes the highest bit of each group.
             code |= spread::<D>(cell) << (D - 1 - k);
         }

@@ -28,10 +28,16 @@ impl<'a, S: Scalar, const D: usize, const PERIODIC: bool> Probe<'a, S, D, PERIOD
         Self { tree, metric: Metric::new(&space), space, reach: Reach::new(radius, &space) }
     }
 
-    /// Changes the radius.
+    /// Changes the radius; nothing is within a negative square.
     #[inline(always)]
     pub fn set_radius2(&mut self, radius2: f64) {
         self.reach = Reach::squared(radius2, &self.space);
+    }
+
+    /// The squared distance of two boxes as `S` computes it.
+    #[inline(always)]
+    pub fn gap2(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> S {
+        self.metric.gap2(a, b)
     }
 
     /// Whether anything in `bounds` may be within reach of anything in `of`.
@@ -76,6 +82,12 @@ impl<'a, S: Scalar, const D: usize, const PERIODIC: bool> Probe<'a, S, D, PERIOD
     #[inline(always)]
     pub fn candidates<L: Level>(&self, level: L, of: &Aabb<S, D>, span: std::ops::Range<usize>) -> u32 {
         self.masks(level, of, &span, false).1
+    }
+
+    /// As [`Probe::candidates`], where `of` is a point unless boxes are stored.
+    #[inline(always)]
+    pub fn candidates_of_point<L: Level>(&self, level: L, of: &Aabb<S, D>, span: std::ops::Range<usize>) -> u32 {
+        self.masks(level, of, &span, self.tree.holds_points()).1
     }
 
     #[inline(always)]

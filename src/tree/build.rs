@@ -16,14 +16,6 @@ const TASK: usize = 1 << 14;
 const SEQUENTIAL: usize = 256;
 
 pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], space: Space<D>) -> Result<Bvh<S, D>> {
-    if !(1..=10).contains(&D) {
-        return Err(Kind::Dimension { dim: D }.into());
-    }
-    // The two largest indices mark ends.
-    let max = u32::MAX as usize - 1;
-    if things.len() > max {
-        return Err(Kind::TooMany { n: things.len(), max }.into());
-    }
     let bounds = check(things, &space)?;
     let grid = Grid::over(&bounds);
     let item = |i: usize| place(&things[i], &space);
@@ -52,23 +44,19 @@ pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], s
 /// A thing's box, brought into the periodic box by its lower corner.
 #[inline(always)]
 fn place<S: Scalar, T: Bounded<S, D>, const D: usize>(thing: &T, space: &Space<D>) -> Aabb<S, D> {
-    let bounds = thing.bounds();
-    if space.period().is_none() {
-        return bounds;
-    }
-    let lo = space.wrap(bounds.lo);
-    if T::IS_POINT {
-        return Aabb::point(lo);
-    }
-    let hi = std::array::from_fn(|k| {
-        let [from, to, hi]: [f64; 3] = [bounds.lo[k].into(), lo[k].into(), bounds.hi[k].into()];
-        S::from_f64(hi + (to - from)).max(lo[k])
-    });
-    Aabb { lo, hi }
+    if T::IS_POINT { Aabb::point(space.wrap(thing.bounds().lo)) } else { space.wrap_box(thing.bounds()) }
 }
 
 /// The box around everything, if everything is fit to be stored.
-fn check<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], space: &Space<D>) -> Result<Aabb<S, D>> {
+pub(crate) fn check<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], space: &Space<D>) -> Result<Aabb<S, D>> {
+    if !(1..=10).contains(&D) {
+        return Err(Kind::Dimension { dim: D }.into());
+    }
+    // The largest index means none, and one more is the sentinel's.
+    let max = u32::MAX as usize - 1;
+    if things.len() > max {
+        return Err(Kind::TooMany { n: things.len(), max }.into());
+    }
     let fits = |x: S| Into::<f64>::into(x.abs()) <= S::LIMIT;
     let fault = |thing: &T| {
         let Aabb { lo, hi } = thing.bounds();

@@ -11,6 +11,8 @@ mod build;
 mod topology;
 mod validate;
 
+pub(crate) use build::check;
+
 use crate::error::Result;
 use crate::geometry::{Aabb, Bounded, BoxSize, Scalar, Space};
 
