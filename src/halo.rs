@@ -190,7 +190,9 @@ fn link<S: Scalar, const D: usize>(tree: &Bvh<S, D>, eps: f64) -> UnionFind {
     let span = |task: usize| task * TASK..((task + 1) * TASK).min(tree.end());
     (0..tasks).into_par_iter().for_each(|task| linker.join_cliques(span(task)));
     (0..tasks).into_par_iter().rev().for_each(|task| {
-        dispatch!(level => span(task).rev().for_each(|at| linker.settle(level, at)));
+        dispatch!(level => for at in span(task).rev() {
+            linker.settle(level, at);
+        });
     });
     forest
 }
