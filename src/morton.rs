@@ -14,13 +14,15 @@ pub struct Grid<S, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> Grid<S, D> {
-    /// Bits per axis: 21 in three dimensions, 31 in two, at most 32.
-    pub const BITS: u32 = if D == 1 { 32 } else { 63 / D as u32 };
+    /// Bits per axis: 21 in three dimensions, 31 in two.
+    const AXIS_BITS: u32 = 63 / D as u32;
+    /// Bits of a code.
+    pub const BITS: u32 = Self::AXIS_BITS * D as u32;
 
     /// The grid over a box. All arithmetic is in `S`, so that a device without `f64` computes the same codes.
     pub fn over(bounds: &Aabb<S, D>) -> Self {
         let extent = (0..D).map(|k| bounds.hi[k] - bounds.lo[k]).fold(S::ZERO, S::max);
-        let cells = (1u64 << Self::BITS) as f64;
+        let cells = (1u64 << Self::AXIS_BITS) as f64;
         let scale = if extent > S::ZERO { S::from_f64(cells / extent.into()).min(S::MAX) } else { S::ZERO };
         Self { origin: bounds.lo, scale }
     }
@@ -28,10 +30,13 @@ impl<S: Scalar, const D: usize> Grid<S, D> {
     /// The code of a point; outside of the box, that of the nearest cell.
     #[inline(always)]
     pub fn code(&self, point: &[S; D]) -> u64 {
-        let last = (1u64 << Self::BITS) - 1;
+        let last = (1u64 << Self::AXIS_BITS) - 1;
         let mut code = 0;
         for (k, (&x, &origin)) in point.iter().zip(&self.origin).enumerate() {
-            let cell = ((x - origin) * self.scale).truncate().min(last);
+            let cell = (x - origin) * self.scale;
+            // Vectors of 32-bit conversions are faster, and suffice unless there is but one axis.
+            let cell = if D == 1 { cell.truncate() } else { u64::from(cell.truncate_31()) };
+            let cell = cell.min(last);
             // The first axis takes the highest bit of each group.
             code |= spread::<D>(cell) << (D - 1 - k);
         }
@@ -59,7 +64,7 @@ fn spread<const D: usize>(cell: u64) -> u64 {
             x = (x | x << 4) & 0x10c3_0c30_c30c_30c3;
             (x | x << 2) & 0x1249_2492_4924_9249
         }
-        _ => (0..63 / D).fold(0, |code, i| code | (cell >> i & 1) << (i * D)),
+        _ => (0..63 / D).fold(0, |code, i| code | ((cell >> i & 1) << (i * D))),
     }
 }
 
@@ -69,8 +74,8 @@ mod tests {
 
     fn spreads<const D: usize>() {
         for cell in [0, 1, 2, 3, 0x5a5a, 0x1f_ffff, 0x12_3456] {
-            let cell = cell & ((1u64 << (63 / D).min(32)) - 1);
-            let bits = (0..(63 / D).min(32)).filter(|i| cell >> i & 1 == 1);
+            let cell = cell & ((1u64 << 63 / D) - 1);
+            let bits = (0..63 / D).filter(|i| cell >> i & 1 == 1);
             assert_eq!(spread::<D>(cell), bits.map(|i| 1u64 << (i * D)).sum(), "{D} dimensions, cell {cell:x}");
         }
     }

@@ -182,9 +182,12 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     pub fn nearest_all<T: Bounded<S, D>>(&self, points: &[T], wanted: impl Into<Nearest>) -> Lists<Neighbor<S>> {
         let wanted = wanted.into();
         let grid = Grid::over(&self.bounds());
-        let code = |i: usize| grid.code(&points[i].bounds().lo);
-        let order: Vec<u32> =
-            sort_by_code(points.len(), Grid::<S, D>::BITS * D as u32, code).into_iter().map(|c| c.index).collect();
+        let sorted = sort_by_code(points.len(), Grid::<S, D>::BITS, |first, codes| {
+            for (code, point) in codes.iter_mut().zip(&points[first..]) {
+                *code = grid.code(&point.bounds().lo);
+            }
+        });
+        let order: Vec<u32> = sorted.into_iter().map(|coded| coded.index()).collect();
         self.nearest_in_order(&order, |rank| points[order[rank] as usize].bounds(), &wanted)
     }
 

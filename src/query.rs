@@ -352,8 +352,11 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
             return (0..queries.len() as u32).collect();
         }
         let grid = Grid::over(&self.bounds());
-        let code = |i: usize| queries[i].center().map_or(0, |center| grid.code(&center));
-        let sorted = sort_by_code(queries.len(), Grid::<S, D>::BITS * D as u32, code);
-        sorted.into_iter().map(|coded| coded.index).collect()
+        let sorted = sort_by_code(queries.len(), Grid::<S, D>::BITS, |first, codes| {
+            for (code, query) in codes.iter_mut().zip(&queries[first..]) {
+                *code = query.center().map_or(0, |center| grid.code(&center));
+            }
+        });
+        sorted.into_iter().map(|coded| coded.index()).collect()
     }
 }

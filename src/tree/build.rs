@@ -7,7 +7,7 @@ use super::{Bvh, Node};
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Bounded, Scalar, Space};
 use crate::morton::Grid;
-use crate::simd::LANES;
+use crate::simd::{LANES, dispatch};
 use crate::sort::{Coded, sort_by_code};
 
 /// Things per parallel task.
@@ -19,15 +19,16 @@ pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], s
     let bounds = check(things, &space)?;
     let grid = Grid::over(&bounds);
     let item = |i: usize| place(&things[i], &space);
-    let sorted = if T::IS_POINT {
-        sort_by_code(things.len(), Grid::<S, D>::BITS * D as u32, |i| grid.code(&item(i).lo))
-    } else {
-        sort_by_code(things.len(), Grid::<S, D>::BITS * D as u32, |i| grid.code(&item(i).center()))
-    };
+    let sorted = sort_by_code(things.len(), Grid::<S, D>::BITS, |first, codes| {
+        dispatch!(_level => for (code, thing) in codes.iter_mut().zip(&things[first..]) {
+            let place = place(thing, &space);
+            *code = grid.code(&if T::IS_POINT { place.lo } else { place.center() });
+        });
+    });
 
-    let lo = std::array::from_fn(|k| gather(&sorted, |i| item(i).lo[k]));
-    let hi = (!T::IS_POINT).then(|| std::array::from_fn(|k| gather(&sorted, |i| item(i).hi[k])));
-    let index = sorted.par_iter().with_min_len(TASK).map(|coded| coded.index).collect();
+    let lo = gather(&sorted, |i| item(i).lo);
+    let hi = (!T::IS_POINT).then(|| gather(&sorted, |i| item(i).hi));
+    let index = sorted.par_iter().with_min_len(TASK).map(|coded| coded.index()).collect();
     let topology = Topology::of(&sorted);
     drop(sorted);
 
@@ -92,12 +93,24 @@ pub(crate) fn check<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], s
     }
 }
 
-/// One coordinate of all things in tree order, padded so that a block may be read past the end.
-fn gather<S: Scalar>(sorted: &[Coded], coordinate: impl Fn(usize) -> S + Sync) -> Vec<S> {
-    let mut gathered = Vec::with_capacity(sorted.len() + LANES);
-    sorted.par_iter().with_min_len(TASK).map(|coded| coordinate(coded.index as usize)).collect_into_vec(&mut gathered);
-    gathered.resize(sorted.len() + LANES, S::ZERO);
-    gathered
+/// One array per axis, in tree order, padded so that a block may be read past the end.
+fn gather<S: Scalar, const D: usize>(sorted: &[Coded], corner: impl Fn(usize) -> [S; D] + Sync) -> [Vec<S>; D] {
+    let mut axes: [Vec<S>; D] = std::array::from_fn(|_| vec![S::ZERO; sorted.len() + LANES]);
+    // All axes of a thing at once: its place in the caller's slice is far from its neighbours'.
+    let mut rest = axes.each_mut().map(Vec::as_mut_slice);
+    let mut tasks = Vec::with_capacity(sorted.len().div_ceil(TASK));
+    for coded in sorted.chunks(TASK) {
+        tasks.push((coded, rest.each_mut().map(|axis| axis.split_off_mut(..coded.len()).unwrap_or_default())));
+    }
+    tasks.into_par_iter().for_each(|(coded, mut axes)| {
+        for (i, coded) in coded.iter().enumerate() {
+            let corner = corner(coded.index() as usize);
+            for (axis, x) in axes.iter_mut().zip(corner) {
+                axis[i] = x;
+            }
+        }
+    });
+    axes
 }
 
 /// Fills the nodes of a subtree, whose first node is `base`: ropes on the way down, boxes on the way up.
