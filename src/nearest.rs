@@ -14,7 +14,7 @@ use crate::morton::Grid;
 use crate::simd::{Baseline, Level, dispatch};
 use crate::sort::sort_by_code;
 use crate::traverse::{Probe, bits};
-use crate::tree::Bvh;
+use crate::tree::{Bvh, DEPTH, LEAF};
 
 /// Queries per parallel task.
 const TASK: usize = 1 << 9;
@@ -100,7 +100,8 @@ impl From<usize> for Nearest {
 pub(crate) struct Best {
     k: usize,
     radius2: f64,
-    found: Vec<(f64, u32)>,
+    /// A squared distance, whose bits are ordered as the number is, and below it the index: one comparison orders both.
+    found: Vec<u128>,
 }
 
 impl Best {
@@ -118,36 +119,42 @@ impl Best {
     /// What is farther than this is not wanted; negative if nothing is.
     #[inline(always)]
     pub fn limit(&self) -> f64 {
-        if self.found.len() < self.k { self.radius2 } else { self.found.last().map_or(-1.0, |last| last.0) }
+        if self.found.len() < self.k { self.radius2 } else { self.found.last().map_or(-1.0, |&last| distance2(last)) }
     }
 
     /// Takes a neighbour in, if it is among the best.
     #[inline(always)]
     pub fn offer(&mut self, distance2: f64, index: u32) -> bool {
-        // A candidate that was not sure to be near may turn out too far.
-        if distance2 > self.limit() {
-            return false;
-        }
-        if self.found.len() == self.k {
-            if self.found.last().is_some_and(|&last| last < (distance2, index)) {
+        let new = u128::from(distance2.to_bits()) << 32 | u128::from(index);
+        if self.found.len() < self.k {
+            if distance2 > self.radius2 {
                 return false;
             }
-            self.found.pop();
+            self.found.push(new);
+        } else {
+            match self.found.last_mut() {
+                Some(last) if new < *last => *last = new,
+                _ => return false,
+            }
         }
         // Few are moved: most candidates come late and belong near the end.
-        let mut at = self.found.len();
-        self.found.push((distance2, index));
-        while at > 0 && self.found[at - 1] > (distance2, index) {
+        let mut at = self.found.len() - 1;
+        while at > 0 && self.found[at - 1] > new {
             self.found[at] = self.found[at - 1];
             at -= 1;
         }
-        self.found[at] = (distance2, index);
+        self.found[at] = new;
         true
     }
 
     pub fn neighbors<S: Scalar>(&self) -> impl Iterator<Item = Neighbor<S>> {
-        self.found.iter().map(|&(distance2, index)| Neighbor { index, distance2: S::from_f64(distance2) })
+        self.found.iter().map(|&found| Neighbor { index: found as u32, distance2: S::from_f64(distance2(found)) })
     }
+}
+
+#[inline(always)]
+fn distance2(found: u128) -> f64 {
+    f64::from_bits((found >> 32) as u64)
 }
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
@@ -188,7 +195,20 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
             }
         });
         let order: Vec<u32> = sorted.into_iter().map(|coded| coded.index()).collect();
-        self.nearest_in_order(&order, |rank| points[order[rank] as usize].bounds(), &wanted)
+        let blocks: Vec<_> = order
+            .par_chunks(TASK)
+            .map_init(Best::new, |best, queries| {
+                let mut block = Block::default();
+                dispatch!(level => for &query in queries {
+                    best.start(&wanted);
+                    self.search(level, &points[query as usize].bounds(), wanted.excluded_for(query), best);
+                    block.values.extend(best.neighbors());
+                    block.lengths.push(best.found.len() as u32);
+                });
+                block
+            })
+            .collect();
+        Lists::from_blocks(&order, &blocks)
     }
 
     /// The nearest to each stored thing, as lists in the caller's order, in parallel: what
@@ -202,34 +222,87 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Lists<Neighbor<S>> {
-        self.nearest_in_order(self.order(), |rank| self.item(rank), &wanted.into())
-    }
-
-    /// Queries in the order of the curve: query `order[rank]` is at `point(rank)`.
-    fn nearest_in_order(
-        &self,
-        order: &[u32],
-        point: impl Fn(usize) -> Aabb<S, D> + Sync,
-        wanted: &Nearest,
-    ) -> Lists<Neighbor<S>> {
-        let blocks: Vec<_> = order
-            .par_chunks(TASK)
-            .enumerate()
-            .map_init(Best::new, |best, (task, queries)| {
-                let mut block = Block::default();
-                dispatch!(level => for (i, &query) in queries.iter().enumerate() {
-                    best.start(wanted);
-                    self.search(level, &point(task * TASK + i), wanted.excluded_for(query), best);
-                    block.values.extend(best.neighbors());
-                    block.lengths.push(best.found.len() as u32);
-                });
-                block
-            })
+        let wanted = wanted.into();
+        let blocks: Vec<_> = (0..self.end().div_ceil(TASK))
+            .into_par_iter()
+            .map_init(
+                || std::array::from_fn(|_| Best::new()),
+                |best: &mut [Best; LEAF], task| {
+                    let mut block = Block::default();
+                    dispatch!(level => for leaf in task * TASK..((task + 1) * TASK).min(self.end()) {
+                        if self.is_leaf(leaf) {
+                            self.search_for_leaf(level, leaf, &wanted, best);
+                            for best in &best[..self.span(leaf).len()] {
+                                block.values.extend(best.neighbors());
+                                block.lengths.push(best.found.len() as u32);
+                            }
+                        }
+                    });
+                    block
+                },
+            )
             .collect();
-        Lists::from_blocks(order, &blocks)
+        Lists::from_blocks(self.order(), &blocks)
     }
 
-    /// Fills `best`, in open space or around the boundary.
+    /// Fills `best` for each thing of a leaf with one walk, from the leaf upwards.
+    #[inline(always)]
+    fn search_for_leaf<L: Level>(&self, level: L, leaf: usize, wanted: &Nearest, best: &mut [Best; LEAF]) {
+        if self.space().period().is_some() {
+            self.climb_for_leaf(level, &Probe::<S, D, true>::new(self, 0.0), leaf, wanted, best);
+        } else {
+            self.climb_for_leaf(level, &Probe::<S, D, false>::new(self, 0.0), leaf, wanted, best);
+        }
+    }
+
+    #[inline(always)]
+    fn climb_for_leaf<L: Level, const P: bool>(
+        &self,
+        level: L,
+        probe: &Probe<S, D, P>,
+        leaf: usize,
+        wanted: &Nearest,
+        best: &mut [Best; LEAF],
+    ) {
+        let own = self.span(leaf);
+        let bounds = &self.node(leaf).bounds;
+        let mut limits = [S::NEG_INFINITY; LEAF];
+        for (i, thing) in own.clone().enumerate() {
+            best[i].start(wanted);
+            limits[i] = probe.limit(best[i].limit());
+            let excluded = wanted.excluded_for(self.order()[thing]);
+            self.take(level, probe, &self.item(thing), leaf, excluded, &mut best[i], &mut limits[i]);
+        }
+        let mut farthest = limits.iter().fold(S::NEG_INFINITY, |farthest, &limit| farthest.max(limit));
+
+        let mut siblings = Siblings::new();
+        let mut at = 0;
+        while !self.is_leaf(at) {
+            let (left, right) = (at + 1, self.node(at + 1).rope as usize);
+            at = if leaf < right { siblings.pass(right, left) } else { siblings.pass(left, right) };
+        }
+        for sibling in siblings.upwards() {
+            let (mut at, end) = (sibling, self.node(sibling).rope as usize);
+            while at < end {
+                let node = self.node(at);
+                if probe.gap2(bounds, &node.bounds) > farthest {
+                    at = node.rope as usize;
+                    continue;
+                }
+                if self.is_leaf(at) {
+                    for i in bits(probe.closer_each(level, &node.bounds, own.clone(), &limits)) {
+                        let thing = own.start + i;
+                        let excluded = wanted.excluded_for(self.order()[thing]);
+                        self.take(level, probe, &self.item(thing), at, excluded, &mut best[i], &mut limits[i]);
+                    }
+                    farthest = limits.iter().fold(S::NEG_INFINITY, |farthest, &limit| farthest.max(limit));
+                }
+                at += 1;
+            }
+        }
+    }
+
+    /// Fills `best` for a point that need not be stored.
     #[inline(always)]
     fn search<L: Level>(&self, level: L, of: &Aabb<S, D>, excluded: Option<u32>, best: &mut Best) {
         // A NaN would compare false to everything, and so be near to everything.
@@ -237,9 +310,10 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
             return;
         }
         if self.space().period().is_some() {
-            self.climb(level, &mut Probe::<S, D, true>::new(self, 0.0), &self.space().wrap_box(*of), excluded, best);
+            let of = self.space().wrap_box(*of);
+            self.climb(level, &Probe::<S, D, true>::new(self, 0.0), &of, excluded, best);
         } else {
-            self.climb(level, &mut Probe::<S, D, false>::new(self, 0.0), of, excluded, best);
+            self.climb(level, &Probe::<S, D, false>::new(self, 0.0), of, excluded, best);
         }
     }
 
@@ -247,54 +321,52 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     fn climb<L: Level, const P: bool>(
         &self,
         level: L,
-        probe: &mut Probe<S, D, P>,
+        probe: &Probe<S, D, P>,
         of: &Aabb<S, D>,
         excluded: Option<u32>,
         best: &mut Best,
     ) {
-        // Down to the nearest leaf, with the siblings passed by.
-        let mut siblings = [0u32; 96];
-        let (mut depth, mut at) = (0, 0);
+        let mut siblings = Siblings::new();
+        let mut at = 0;
         while !self.is_leaf(at) {
             let (left, right) = (at + 1, self.node(at + 1).rope as usize);
             let left_is_near = probe.gap2(of, &self.node(left).bounds) <= probe.gap2(of, &self.node(right).bounds);
-            let (near, far) = if left_is_near { (left, right) } else { (right, left) };
-            siblings[depth] = far as u32;
-            depth += 1;
-            at = near;
+            at = if left_is_near { siblings.pass(right, left) } else { siblings.pass(left, right) };
         }
-        probe.set_radius2(best.limit());
-        self.take(level, probe, of, at, excluded, best);
-        for &sibling in siblings[..depth].iter().rev() {
-            let (mut at, end) = (sibling as usize, self.node(sibling as usize).rope as usize);
+        let mut limit = probe.limit(best.limit());
+        self.take(level, probe, of, at, excluded, best, &mut limit);
+        for sibling in siblings.upwards() {
+            let (mut at, end) = (sibling, self.node(sibling).rope as usize);
             while at < end {
                 let node = self.node(at);
-                if probe.meets(of, &node.bounds) {
-                    if self.is_leaf(at) {
-                        self.take(level, probe, of, at, excluded, best);
-                    }
-                    at += 1;
-                } else {
+                if probe.gap2(of, &node.bounds) > limit {
                     at = node.rope as usize;
+                    continue;
                 }
+                if self.is_leaf(at) {
+                    self.take(level, probe, of, at, excluded, best, &mut limit);
+                }
+                at += 1;
             }
         }
     }
 
-    /// Offers a leaf's things.
+    /// Offers a leaf's things, and lowers the limit.
+    #[allow(clippy::too_many_arguments)]
     #[inline(always)]
     fn take<L: Level, const P: bool>(
         &self,
         level: L,
-        probe: &mut Probe<S, D, P>,
+        probe: &Probe<S, D, P>,
         of: &Aabb<S, D>,
         leaf: usize,
         excluded: Option<u32>,
         best: &mut Best,
+        limit: &mut S,
     ) {
         let span = self.span(leaf);
         let mut changed = false;
-        for bit in bits(probe.candidates_of_point(level, of, span.clone())) {
+        for bit in bits(probe.closer(level, of, span.clone(), *limit)) {
             let position = span.start + bit;
             let index = self.order()[position];
             if Some(index) != excluded {
@@ -302,7 +374,32 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
             }
         }
         if changed {
-            probe.set_radius2(best.limit());
+            *limit = probe.limit(best.limit());
         }
+    }
+}
+
+/// The subtrees passed by on the way down, one per level.
+struct Siblings {
+    passed: [u32; DEPTH],
+    depth: usize,
+}
+
+impl Siblings {
+    fn new() -> Self {
+        Self { passed: [0; DEPTH], depth: 0 }
+    }
+
+    /// Remembers the one and returns the other.
+    #[inline(always)]
+    fn pass(&mut self, passed: usize, next: usize) -> usize {
+        self.passed[self.depth] = passed as u32;
+        self.depth += 1;
+        next
+    }
+
+    /// From the last one passed to the first.
+    fn upwards(&self) -> impl Iterator<Item = usize> {
+        self.passed[..self.depth].iter().rev().map(|&sibling| sibling as usize)
     }
 }
