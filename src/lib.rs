@@ -49,7 +49,7 @@
 //! ```
 //! use ropewalk::Fof;
 //!
-//! let points = [[0.1f32, 5.0, 5.0], [9.9, 5.0, 5.0], [5.0, 5.0, 5.0]];
+//! let points = [[0.0f32, 5.0, 5.0], [9.9, 5.0, 5.0], [5.0, 5.0, 5.0]];
 //! let halos = Fof::new(0.2).periodic(10.0).run(&points)?;
 //! assert_eq!(halos.len(), 1);
 //! assert_eq!(halos.members(0), [0, 1]);
