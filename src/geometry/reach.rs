@@ -95,8 +95,9 @@ impl<S: Scalar, const D: usize, const PERIODIC: bool> Metric<S, D, PERIODIC> {
         for k in 0..D {
             let Some(x) = points[k].get(at..at + LANES) else { return [S::INFINITY; LANES] };
             for l in 0..LANES {
-                let mut d = (a[k] - x[l]).abs();
+                let mut d = a[k] - x[l];
                 if PERIODIC {
+                    d = d.abs();
                     d = d.min((self.period[k] - d).max(S::ZERO));
                 }
                 sum[l] += d * d;
