@@ -190,9 +190,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         let wanted = wanted.into();
         let grid = Grid::over(&self.bounds());
         let sorted = sort_by_code(points.len(), Grid::<S, D>::BITS, |first, codes| {
-            for (code, point) in codes.iter_mut().zip(&points[first..]) {
-                *code = grid.code(&point.bounds().lo);
-            }
+            grid.codes(points[first..].iter().map(|point| point.bounds().lo), codes);
         });
         let order: Vec<u32> = sorted.into_iter().map(|coded| coded.index()).collect();
         let blocks: Vec<_> = order

@@ -353,9 +353,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         }
         let grid = Grid::over(&self.bounds());
         let sorted = sort_by_code(queries.len(), Grid::<S, D>::BITS, |first, codes| {
-            for (code, query) in codes.iter_mut().zip(&queries[first..]) {
-                *code = query.center().map_or(0, |center| grid.code(&center));
-            }
+            grid.codes(queries[first..].iter().map(|query| query.center().unwrap_or([S::ZERO; D])), codes);
         });
         sorted.into_iter().map(|coded| coded.index()).collect()
     }

@@ -20,10 +20,14 @@ pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], s
     let grid = Grid::over(&bounds);
     let item = |i: usize| place(&things[i], &space);
     let sorted = sort_by_code(things.len(), Grid::<S, D>::BITS, |first, codes| {
-        dispatch!(_level => for (code, thing) in codes.iter_mut().zip(&things[first..]) {
-            let place = place(thing, &space);
-            *code = grid.code(&if T::IS_POINT { place.lo } else { place.center() });
-        });
+        let centers = things[first..].iter().map(
+            #[inline(always)]
+            |thing| {
+                let place = place(thing, &space);
+                if T::IS_POINT { place.lo } else { place.center() }
+            },
+        );
+        dispatch!(_level => grid.codes(centers, codes));
     });
 
     let lo = gather(&sorted, |i| item(i).lo);
