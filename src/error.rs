@@ -37,6 +37,10 @@ pub(crate) enum Kind {
         "the periodic box is {size} along axis {axis}, less than twice eps = {eps}: a point could meet two images of another"
     )]
     BoxTooSmall { axis: usize, size: f64, eps: f64 },
+    #[error("there are {weights} weights for {n} points; there must be one each")]
+    WeightCount { weights: usize, n: usize },
+    #[error("the weight of point {index} is {value}; weights must be finite and not negative")]
+    Weight { index: usize, value: f64 },
     #[error("the tree is broken: {0}")]
     Invariant(String),
     #[cfg(feature = "io")]

@@ -74,10 +74,12 @@
 //! - More than ten dimensions, or other metrics than the Euclidean: not here.
 
 mod brute;
+mod dbscan;
 mod error;
 mod geometry;
 mod halo;
 mod labels;
+mod link;
 mod lists;
 mod morton;
 mod nearest;
@@ -89,6 +91,7 @@ mod traverse;
 mod tree;
 
 pub use brute::BruteForce;
+pub use dbscan::{Algorithm, Dbscan, dbscan};
 pub use error::{Error, Result};
 pub use geometry::{Aabb, Bounded, BoxSize, Scalar, Space, Sphere};
 pub use halo::{Fof, Halos};
