@@ -2,9 +2,9 @@
 //!
 //! - in: a row per point; empty lines and those that begin with `#` are skipped; the first line shows the separator
 //! - out: a [`Snapshot`] in f64
-//! - names: if no field of the first line is or begins like a number it names the columns. `vx`, `vy`, `vz` are velocities, `id` and `mass`
-//!   what they say. If there are columns `x`, `y` or `z`, they are the coordinates and others are ignored; else all
-//!   other columns are coordinates. Upper and lower case are the same.
+//! - names: if no field of the first line is or begins like a number, it names the columns. `vx`, `vy`, `vz` are
+//!   velocities, `id` and `mass` what they say. If there are columns `x`, `y` or `z`, they are the coordinates and
+//!   others are ignored; else all other columns are coordinates. Upper and lower case are the same.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -15,13 +15,12 @@ use super::{Error, Format, Masses, Points, Result, Snapshot, Table};
 /// Bytes in the longest line that is read; ten numbers need far fewer.
 const LONGEST_LINE: u64 = 1 << 16;
 
-/// Reads the text file `path`, which begins with `prefix`.
-pub(super) fn read(path: &Path, prefix: &[u8]) -> Result<Snapshot> {
+/// Reads the text file `path`.
+pub(super) fn read(path: &Path) -> Result<Snapshot> {
     let refuse = |message: String| Error::file(path, message);
     let failed = |error| refuse(format!("cannot be read: {error}"));
     let mut file = BufReader::new(File::open(path).map_err(failed)?);
-    let delimiter = delimiter(prefix);
-    let mut rows = None;
+    let (mut delimiter, mut rows) = (None, None);
     let mut text = Vec::new();
     for line in 1_u64.. {
         text.clear();
@@ -36,7 +35,7 @@ pub(super) fn read(path: &Path, prefix: &[u8]) -> Result<Snapshot> {
         if content.is_empty() || content.starts_with(b"#") {
             continue;
         }
-        let fields = split(content, delimiter);
+        let fields = split(content, *delimiter.get_or_insert_with(|| find_delimiter(content)));
         let rows = match &mut rows {
             Some(rows) => rows,
             None => {
@@ -63,15 +62,9 @@ fn split(line: &[u8], delimiter: u8) -> Vec<&[u8]> {
     fields.filter(|field| delimiter != b' ' || !field.is_empty()).collect()
 }
 
-/// The separator of the first line that has one and is no comment.
-fn delimiter(prefix: &[u8]) -> u8 {
-    let lines = prefix.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
-    for line in lines.filter(|line| !line.starts_with(b"#")) {
-        if let Some(found) = b";,\t ".iter().find(|byte| line.contains(byte)) {
-            return *found;
-        }
-    }
-    b','
+/// What separates the fields of `line`; a comma, if it has but one field.
+fn find_delimiter(line: &[u8]) -> u8 {
+    b";,\t ".iter().copied().find(|byte| line.contains(byte)).unwrap_or(b',')
 }
 
 /// True for what is no number, nor begins like one: a slip in the first row must not make it a line of names.

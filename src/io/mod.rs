@@ -186,7 +186,7 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Snapshot> {
     match sniff(&prefix) {
         Found::Gadget => gadget::read(&path, options),
         Found::Npy => npy::read(source),
-        Found::Text => csv::read(&path, &prefix),
+        Found::Text => csv::read(&path),
         Found::Other(what) => Err(Error::file(&path, what)),
     }
 }

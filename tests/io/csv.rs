@@ -24,6 +24,8 @@ fn plain_numbers() {
         assert_eq!((snapshot.format, snapshot.ids, snapshot.masses), (Format::Csv, None, Masses::Unknown));
     }
     assert_eq!(all(folder.with("a", "1\n2\n3")).unwrap().points, f64s(1, [1.0, 2.0, 3.0]));
+    let preface = format!("{}1 2\n3 4\n", "# on and on\n".repeat(10_000));
+    assert_eq!(all(folder.with("a", preface)).unwrap().points, f64s(2, [1.0, 2.0, 3.0, 4.0]));
     let ten = "1 2 3 4 5 6 7 8 9 10";
     assert_eq!(all(folder.with("a", ten)).unwrap().points.dim(), 10);
 }
@@ -65,6 +67,7 @@ fn wrong() {
     refused(folder.with("a", "1,5;2,5\n"), &["'1,5'"]);
     refused(folder.with("a", b"1,2\n3,\xff\n"), &["line 2: column 2"]);
     refused(folder.with("a", "1,2,3,4,5,6,7,8,9,10,11\n"), &["11 columns of coordinates"]);
-    let long = format!("1\n{}\n", "x".repeat(100_000));
+    refused(folder.with("a", "1 ".repeat(1 << 20)), &["line 1 has 65536 bytes or more"]);
+    let long = format!("1\n{}\n", "x".repeat(60_000));
     assert!(all(folder.with("a", long)).unwrap_err().to_string().len() < 500);
 }

@@ -47,7 +47,7 @@ impl Made {
 
 /// The vectors of the particles in `order`: pairs of a type's index and a particle's.
 fn pick<'a>(made: &'a [Made], order: &[(usize, usize)], of: impl Fn(&'a Made) -> &'a Points) -> Points {
-    fn rows<'a, S>(table: &'a Table<S>, i: usize) -> &'a [S; 3] {
+    fn rows<S>(table: &Table<S>, i: usize) -> &[S; 3] {
         &table.rows::<3>().unwrap()[i]
     }
     match of(&made[0]) {
