@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::gadget_header::{Header, Layout};
-use super::source::{Source, Word};
+use super::source::{self, Source, Word};
 use super::{Error, Masses, Points, ReadOptions, Result, Snapshot, Table};
 
 /// The blocks that are read, in the order of the file.
@@ -154,20 +154,18 @@ fn masses(parts: &[Part], header: &Header, types: &Range<usize>) -> Result<Masse
     if bytes.is_none() && present.contains(&0.0) {
         return Ok(Masses::Unknown);
     }
-    let mut all = Vec::new();
+    // As many as there are ids, stored or not; the positions have shown that there are so many particles.
+    let mut all = room(parts, Field::Id, types)?;
     for part in parts {
         for t in types.clone() {
-            let (n, each) = (part.here[t], header.mass_table[t]);
-            // The positions have shown that there are this many particles.
+            let (n, each, this) = (part.here[t], header.mass_table[t], t..t + 1);
             if each != 0.0 {
                 all.extend(std::iter::repeat_n(each, n as usize));
-                continue;
+            } else if bytes == Some(4) {
+                append(&mut all, part, Field::Mass, &this, |mass: f32| f64::from(mass))?;
+            } else {
+                append(&mut all, part, Field::Mass, &this, |mass: f64| mass)?;
             }
-            let this = std::slice::from_ref(part);
-            all.extend(match bytes {
-                Some(4) => gather(this, Field::Mass, &(t..t + 1), |mass: f32| f64::from(mass))?,
-                _ => gather(this, Field::Mass, &(t..t + 1), |mass: f64| mass)?,
-            });
         }
     }
     Ok(Masses::Each(all))
@@ -192,17 +190,32 @@ fn bytes_per_value(parts: &[Part], field: Field) -> Result<Option<u64>> {
 
 /// The values of `field` for the types `types`, from all parts in turn.
 fn gather<T: Word, S>(parts: &[Part], field: Field, types: &Range<usize>, map: impl Fn(T) -> S) -> Result<Vec<S>> {
-    let total = parts.iter().map(|part| part.values(field, types.clone())).sum();
-    let mut values = Vec::new();
+    let mut values = room(parts, field, types)?;
     for part in parts {
-        let (n, Some(block)) = (part.values(field, types.clone()), part.block(field)) else { continue };
-        let mut source = part.open(block, field, types)?;
-        if values.capacity() == 0 {
-            values = source.room(total)?;
-        }
-        source.words(n, part.layout.big_endian, |chunk| values.extend(chunk.iter().map(|&x| map(x))))?;
+        append(&mut values, part, field, types, &map)?;
     }
     Ok(values)
+}
+
+/// Room for the values of `field` for the types `types`; the scan has found the blocks of that length.
+fn room<S>(parts: &[Part], field: Field, types: &Range<usize>) -> Result<Vec<S>> {
+    let total = parts.iter().map(|part| part.values(field, types.clone())).sum();
+    let path = parts.first().map_or(Path::new(""), |part| &part.path);
+    source::room(path, total)
+}
+
+/// Adds the values of `field` for the types `types` of one part.
+fn append<T: Word, S>(
+    values: &mut Vec<S>,
+    part: &Part,
+    field: Field,
+    types: &Range<usize>,
+    map: impl Fn(T) -> S,
+) -> Result<()> {
+    let Some(block) = part.block(field) else { return Ok(()) };
+    let mut source = part.open(block, field, types)?;
+    let n = part.values(field, types.clone());
+    source.words(n, part.layout.big_endian, |chunk| values.extend(chunk.iter().map(|&x| map(x))))
 }
 
 /// All files of the snapshot that `path` is, or is part of, scanned and found to agree: the first, and the others.

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use npyz::{AutoSerialize, Endianness, TypeChar, TypeStr, WriterBuilder};
 
-use super::source::{Source, Word, replace};
+use super::source::{Source, Word, replace, room};
 use super::{Format, Masses, Points, Result, Snapshot, Table};
 
 /// How a `.npy` file begins.
@@ -130,7 +130,7 @@ fn table<T: Word>(source: &mut Source, header: &Header) -> Result<Table<T>> {
         )));
     }
     let n = points * dim as u64;
-    let mut data: Vec<T> = source.room(n)?;
+    let mut data: Vec<T> = room(source.path(), n)?;
     if header.fortran && dim > 1 {
         data.resize(n as usize, T::zeroed());
         for axis in 0..dim {

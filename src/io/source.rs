@@ -77,6 +77,10 @@ impl Source {
         self.len.saturating_sub(self.at)
     }
 
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     pub(super) fn error(&self, message: impl std::fmt::Display) -> Error {
         Error::file(&self.path, message)
     }
@@ -142,15 +146,15 @@ impl Source {
         }
         Ok(())
     }
+}
 
-    /// An empty vector with room for `n` values; the caller has checked `n` against the file.
-    pub(super) fn room<T>(&self, n: u64) -> Result<Vec<T>> {
-        let mut values = Vec::new();
-        let reserved = usize::try_from(n).ok().and_then(|n| values.try_reserve_exact(n).ok());
-        match reserved {
-            Some(()) => Ok(values),
-            None => Err(self.error(format!("no memory for {n} values of {} bytes", size_of::<T>()))),
-        }
+/// An empty vector with room for `n` values; the caller has checked `n` against the file `path`.
+pub(super) fn room<T>(path: &Path, n: u64) -> Result<Vec<T>> {
+    let mut values = Vec::new();
+    let reserved = usize::try_from(n).ok().and_then(|n| values.try_reserve_exact(n).ok());
+    match reserved {
+        Some(()) => Ok(values),
+        None => Err(Error::file(path, format!("no memory for {n} values of {} bytes", size_of::<T>()))),
     }
 }
 

@@ -276,3 +276,51 @@ fn refused_to_write() {
     let message = write_gadget(folder.file("no/where"), &[one], &plain).unwrap_err().to_string();
     assert!(message.contains("cannot be written"), "{message}");
 }
+
+/// A big-endian file of format 2 in doubles, put together from the format's description and not by the writer.
+#[test]
+fn by_hand() {
+    fn record(bytes: &[u8]) -> Vec<u8> {
+        let marker = (bytes.len() as u32).to_be_bytes();
+        [&marker[..], bytes, &marker].concat()
+    }
+    fn block(label: &[u8; 4], bytes: &[u8]) -> Vec<u8> {
+        let next = (bytes.len() as u32 + 8).to_be_bytes();
+        [record(&[&label[..], &next].concat()), record(bytes)].concat()
+    }
+    let floats = |values: &[f64]| values.iter().flat_map(|x| x.to_be_bytes()).collect::<Vec<_>>();
+    let words = |values: &[u32]| values.iter().flat_map(|n| n.to_be_bytes()).collect::<Vec<_>>();
+    let counts = [1, 2, 0, 0, 0, 1];
+    let mut header = [
+        words(&counts),
+        floats(&[0.0, 0.25, 0.0, 0.0, 0.0, 0.0, 0.5, 1.0]), // masses, time, redshift
+        words(&[0, 0]),                                     // star formation, feedback
+        words(&counts),
+        words(&[0, 1]), // cooling, files
+        floats(&[100.0, 0.3, 0.7, 0.68]),
+    ]
+    .concat();
+    header.resize(256, 0);
+    let positions: Vec<f64> = (0..12).map(f64::from).collect();
+    let ids: Vec<u8> = [40_u64, 30, 20, 1 << 40].iter().flat_map(|id| id.to_be_bytes()).collect();
+    let bytes = [
+        block(b"HEAD", &header),
+        block(b"POS ", &floats(&positions)),
+        block(b"VEL ", &floats(&positions)),
+        block(b"ID  ", &ids),
+        block(b"MASS", &floats(&[1.0, 3.0])),
+        block(b"U   ", &floats(&[9.0])),
+    ]
+    .concat();
+
+    let folder = Folder::new("by-hand");
+    let snapshot = all(folder.with("a", bytes)).unwrap();
+    assert_eq!(snapshot.points, f64s(3, positions.clone()));
+    assert_eq!(snapshot.velocities, Some(f64s(3, positions.iter().map(|u| u * 0.5_f64.sqrt()).collect::<Vec<_>>())));
+    assert_eq!(snapshot.ids, Some(vec![40, 30, 20, 1 << 40]));
+    assert_eq!(snapshot.masses, Masses::Each(vec![1.0, 0.25, 0.25, 3.0]));
+    assert_eq!((snapshot.box_size, snapshot.format), (Some(100.0), Format::Gadget2));
+    let header = snapshot.header.unwrap();
+    assert_eq!((header.counts, header.time, header.redshift, header.files), ([1, 2, 0, 0, 0, 1], 0.5, 1.0, 1));
+    assert_eq!((header.omega_m, header.omega_lambda, header.hubble), (0.3, 0.7, 0.68));
+}
