@@ -78,6 +78,8 @@ mod dbscan;
 mod error;
 mod geometry;
 mod halo;
+#[cfg(feature = "io")]
+pub mod io;
 mod labels;
 mod link;
 mod lists;
