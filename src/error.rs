@@ -37,6 +37,10 @@ pub(crate) enum Kind {
         "the periodic box is {size} along axis {axis}, less than twice eps = {eps}: a point could meet two images of another"
     )]
     BoxTooSmall { axis: usize, size: f64, eps: f64 },
+    #[error("there are {len} {what} for {points} particles; there must be one each")]
+    Length { what: &'static str, len: usize, points: usize },
+    #[error("particle {index}: its mass is {mass}; masses must be finite and not negative")]
+    Mass { index: usize, mass: f64 },
     #[error("the tree is broken: {0}")]
     Invariant(String),
     #[cfg(feature = "io")]

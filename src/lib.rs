@@ -1,4 +1,5 @@
 //! Geometric search and density clustering on large point sets.
+mod catalog;
 mod error;
 mod geometry;
 mod halo;
@@ -9,6 +10,7 @@ mod sort;
 mod traverse;
 mod tree;
 
+pub use catalog::{Catalog, Halo, Motion, Particles};
 pub use error::{Error, Result};
 pub use geometry::{Aabb, Bounded, BoxSize, Scalar, Space, Sphere};
 pub use halo::{Fof, Halos};
