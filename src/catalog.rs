@@ -70,6 +70,50 @@ impl<'a, S: Scalar> Particles<'a, S> {
         self
     }
 
+    #[cfg(feature = "plot")]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.positions.is_empty()
+    }
+
+    #[cfg(feature = "plot")]
+    pub(crate) fn len(&self) -> usize {
+        self.positions.len()
+    }
+
+    #[cfg(feature = "plot")]
+    pub(crate) fn total_mass(&self) -> f64 {
+        match self.masses {
+            Masses::Equal(mass) => mass * self.positions.len() as f64,
+            Masses::Each(masses) => masses.iter().sum(),
+        }
+    }
+
+    /// The lower and the upper corner of the box around all particles; zeros if there are none.
+    pub fn extent(&self) -> ([f64; 3], [f64; 3]) {
+        let empty = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+        let join = |a: ([f64; 3], [f64; 3]), b: ([f64; 3], [f64; 3])| {
+            (std::array::from_fn(|k| a.0[k].min(b.0[k])), std::array::from_fn(|k| a.1[k].max(b.1[k])))
+        };
+        let of = |i: usize| (self.position(i), self.position(i));
+        let all = (0..self.positions.len()).into_par_iter().with_min_len(1 << 16).map(of).reduce(|| empty, join);
+        if self.positions.is_empty() { ([0.0; 3], [0.0; 3]) } else { all }
+    }
+
+    pub(crate) fn position(&self, i: usize) -> [f64; 3] {
+        self.positions[i].map(Into::into)
+    }
+
+    pub(crate) fn mass_of(&self, i: usize) -> f64 {
+        match self.masses {
+            Masses::Equal(mass) => mass,
+            Masses::Each(masses) => masses[i],
+        }
+    }
+
+    pub(crate) fn space(&self) -> Result<Space<3>> {
+        self.size.clone().map_or(Ok(Space::OPEN), Space::periodic)
+    }
+
     fn check(&self, labelled: usize) -> Result<()> {
         let points = self.positions.len();
         let lengths = [
@@ -150,7 +194,7 @@ impl Catalog {
     /// a mass that is negative or not finite; a periodic box that is not positive.
     pub fn new<S: Scalar>(halos: &Halos, particles: &Particles<S>) -> Result<Self> {
         particles.check(halos.labels().as_slice().len())?;
-        let space = particles.size.clone().map_or(Ok(Space::OPEN), Space::periodic)?;
+        let space = particles.space()?;
         let mut rows: Vec<Halo> =
             (0..halos.len()).into_par_iter().map(|halo| measure(halos.members(halo), particles, &space)).collect();
         rows.sort_by_key(|halo| (std::cmp::Reverse(halo.count), halo.tag));
@@ -205,11 +249,8 @@ impl std::fmt::Display for Digits {
 
 /// The row of one halo.
 fn measure<S: Scalar>(members: &[u32], particles: &Particles<S>, space: &Space<3>) -> Halo {
-    let at = |i: u32| particles.positions[i as usize].map(Into::<f64>::into);
-    let mass_of = |i: u32| match particles.masses {
-        Masses::Equal(mass) => mass,
-        Masses::Each(masses) => masses[i as usize],
-    };
+    let at = |i: u32| particles.position(i as usize);
+    let mass_of = |i: u32| particles.mass_of(i as usize);
     let mass: f64 = members.iter().map(|&i| mass_of(i)).sum();
     // Members without any mass count alike.
     let weight_of = |i: u32| if mass > 0.0 { mass_of(i) } else { 1.0 };

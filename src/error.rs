@@ -41,6 +41,9 @@ pub(crate) enum Kind {
     Length { what: &'static str, len: usize, points: usize },
     #[error("particle {index}: its mass is {mass}; masses must be finite and not negative")]
     Mass { index: usize, mass: f64 },
+    #[cfg(feature = "plot")]
+    #[error("the picture could not be made: {0}")]
+    Picture(String),
     #[error("the tree is broken: {0}")]
     Invariant(String),
     #[cfg(feature = "io")]

@@ -5,6 +5,8 @@ mod geometry;
 mod halo;
 mod labels;
 mod morton;
+#[cfg(feature = "plot")]
+pub mod plot;
 mod simd;
 mod sort;
 mod traverse;
