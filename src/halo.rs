@@ -15,7 +15,7 @@ use crate::geometry::{Bounded, BoxSize, Scalar, Space};
 use crate::labels::{Labels, UnionFind};
 use crate::simd::{Level, dispatch};
 use crate::traverse::{Probe, bits};
-use crate::tree::Bvh;
+use crate::tree::{Bvh, LEAF};
 
 /// Nodes per parallel task.
 const TASK: usize = 1 << 10;
@@ -190,7 +190,9 @@ fn link<S: Scalar, const D: usize>(tree: &Bvh<S, D>, eps: f64) -> UnionFind {
     let span = |task: usize| task * TASK..((task + 1) * TASK).min(tree.end());
     (0..tasks).into_par_iter().for_each(|task| linker.join_cliques(span(task)));
     (0..tasks).into_par_iter().rev().for_each(|task| {
-        dispatch!(level => span(task).rev().for_each(|at| linker.settle(level, at)));
+        dispatch!(level => for at in span(task).rev() {
+            linker.settle(level, at);
+        });
     });
     forest
 }
@@ -248,14 +250,11 @@ impl<S: Scalar, const D: usize> Linker<'_, S, D> {
     fn settle_leaf<L: Level, const P: bool>(&self, level: L, probe: &Probe<S, D, P>, leaf: usize) {
         let own = self.tree.span(leaf);
         if !self.is_joined(leaf) {
-            for thing in own.clone() {
-                let behind = !1 << (thing - own.start);
-                for bit in bits(probe.hits(level, &self.tree.item(thing), own.clone()) & behind) {
-                    self.forest.union(thing as u32, (own.start + bit) as u32);
-                }
+            let mut friends = [0; LEAF];
+            for (friends, thing) in friends.iter_mut().zip(own.clone()) {
+                *friends = probe.hits(level, &self.tree.item(thing), own.clone());
             }
-            let root = self.root(leaf);
-            if own.clone().all(|thing| self.forest.find(thing as u32) == root) {
+            if self.join_components(own.start, &friends[..own.len()]) == 1 {
                 self.joined[leaf].store(true, Relaxed);
             }
         }
@@ -283,6 +282,28 @@ impl<S: Scalar, const D: usize> Linker<'_, S, D> {
             }
             at += 1;
         }
+    }
+
+    /// Joins the components of a leaf, found on the masks of friends alone, and returns how many there are.
+    #[inline(always)]
+    fn join_components(&self, start: usize, friends: &[u32]) -> usize {
+        let mut components = 0;
+        let mut left = u32::MAX >> (u32::BITS - friends.len() as u32);
+        while left != 0 {
+            let first = left.trailing_zeros() as usize;
+            let (mut component, mut open) = (friends[first], friends[first] & !(1 << first));
+            while open != 0 {
+                let next = friends[open.trailing_zeros() as usize];
+                open = (open & (open - 1)) | (next & !component);
+                component |= next;
+            }
+            for member in bits(component & !(1 << first)) {
+                self.forest.union((start + first) as u32, (start + member) as u32);
+            }
+            left &= !component;
+            components += 1;
+        }
+        components
     }
 
     /// Joins the pairs between a leaf's things and another leaf; one pair will do where both are joined.

@@ -1,20 +1,103 @@
 //! Geometric search and density clustering on large point sets.
+//!
+//! A linear bounding volume hierarchy is built from 64-bit Morton codes and walked along *ropes*, without a stack; on it
+//! stand range and nearest-neighbour queries, pair traversal, and friends-of-friends halos.
+//!
+//! ```text
+//! points -> morton -> sort -> tree -> traverse -> query, neighbors, nearest -> halo -> catalog
+//! ```
+//!
+//! # Five minutes
+//!
+//! Build a tree over anything with a bounding box: arrays, glam vectors, boxes, spheres, [your own types](Bounded).
+//! It keeps a copy of the coordinates; all results are `u32` indices into your slice.
+//!
+//! ```
+//! use ropewalk::{Bvh, Sphere};
+//!
+//! let points = [[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [9.0, 9.0, 9.0]];
+//! let bvh = Bvh::build(&points)?;
+//!
+//! // Everything within a radius, which is inclusive. The iterator walks as it is read, so stopping early is free.
+//! let ball = Sphere::new(points[0], 2.0);
+//! assert_eq!(bvh.query(ball).count(), 3);
+//! assert!(bvh.query(ball).nth(2).is_some());
+//!
+//! // The k nearest, nearest first.
+//! let near = bvh.nearest([0.9f32, 0.0, 0.0], 2);
+//! assert_eq!((near[0].index, near[1].index), (1, 0));
+//! # Ok::<(), ropewalk::Error>(())
+//! ```
+//!
+//! Many queries at once run in parallel, and their answers come as [`Lists`] (CSR). Where the queries are the stored things
+//! themselves, the methods without a query argument are faster: they are in tree order already, and one walk serves a leaf.
+//!
+//! ```
+//! use ropewalk::{Bvh, Nearest};
+//!
+//! let bvh = Bvh::build(&[[0.0f64, 0.0], [1.0, 0.0], [5.0, 5.0]])?;
+//! assert_eq!(bvh.count_neighbors(1.0), [2, 2, 1]);
+//! assert_eq!(bvh.neighbors(1.0).of(2), [2]);
+//! assert_eq!(bvh.count_pairs(1.0), 1);
+//! let graph = bvh.nearest_neighbors(Nearest::new(1).excluding_self());
+//! assert_eq!(graph.of(0)[0].index, 1);
+//! # Ok::<(), ropewalk::Error>(())
+//! ```
+//!
+//! Friends-of-friends halos of an N-body snapshot, in a periodic box:
+//!
+//! ```
+//! use ropewalk::Fof;
+//!
+//! let points = [[0.0f32, 5.0, 5.0], [9.9, 5.0, 5.0], [5.0, 5.0, 5.0]];
+//! let halos = Fof::new(0.2).periodic(10.0).run(&points)?;
+//! assert_eq!(halos.len(), 1);
+//! assert_eq!(halos.members(0), [0, 1]);
+//! # Ok::<(), ropewalk::Error>(())
+//! ```
+//!
+//! # Contract
+//!
+//! - **Exact.** Radii are inclusive. Whether two points are within a radius is decided as `f64` arithmetic on their
+//!   coordinates decides it ([`Space::distance2`]), whatever the storage type: `f32` tests with an error bound settle nearly
+//!   all pairs, and the few inside of the bound are redone in `f64`.
+//! - **Deterministic.** Results do not depend on the number of threads or on timing.
+//! - **No silent wrong answer.** NaN, infinite coordinates, a linking length that is negative, a periodic box that is too
+//!   small: an [`Error`] that names the value and the index. Empty input, one point, a million copies of one point, `k = 0`,
+//!   `k > n`: right answers.
+//! - **Threads** are rayon's: run inside `ThreadPool::install` to choose their number.
+//!
+//! # When to use something else
+//!
+//! - Points that move a little between queries: there is no update, only [`Bvh::build`], at some 40 ns a point and thread.
+//! - A few dozen points: [`BruteForce`] has the same methods and nothing to build.
+//! - More than ten dimensions, or other metrics than the Euclidean: not here.
+
+mod brute;
 mod catalog;
 mod error;
 mod geometry;
 mod halo;
 mod labels;
+mod lists;
 mod morton;
+mod nearest;
+mod neighbors;
 #[cfg(feature = "plot")]
 pub mod plot;
+mod query;
 mod simd;
 mod sort;
 mod traverse;
 mod tree;
 
+pub use brute::BruteForce;
 pub use catalog::{Catalog, Halo, Motion, Particles};
 pub use error::{Error, Result};
 pub use geometry::{Aabb, Bounded, BoxSize, Scalar, Space, Sphere};
 pub use halo::{Fof, Halos};
 pub use labels::Labels;
+pub use lists::Lists;
+pub use nearest::{Nearest, Neighbor};
+pub use query::{Hits, Leaf, Query};
 pub use tree::{Bvh, LEAF, Node};

@@ -14,30 +14,51 @@ pub struct Grid<S, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> Grid<S, D> {
-    /// Bits per axis: 21 in three dimensions, 31 in two, at most 32.
-    pub const BITS: u32 = if D == 1 { 32 } else { 63 / D as u32 };
+    /// Bits per axis: 21 in three dimensions, 31 in two.
+    const AXIS_BITS: u32 = 63 / D as u32;
+    /// Bits of a code.
+    pub const BITS: u32 = Self::AXIS_BITS * D as u32;
 
     /// The grid over a box. All arithmetic is in `S`, so that a device without `f64` computes the same codes.
     pub fn over(bounds: &Aabb<S, D>) -> Self {
         let extent = (0..D).map(|k| bounds.hi[k] - bounds.lo[k]).fold(S::ZERO, S::max);
-        let cells = (1u64 << Self::BITS) as f64;
+        let cells = (1u64 << Self::AXIS_BITS) as f64;
         let scale = if extent > S::ZERO { S::from_f64(cells / extent.into()).min(S::MAX) } else { S::ZERO };
         Self { origin: bounds.lo, scale }
     }
 
-    /// The code of a point; outside of the box, that of the nearest cell.
+    /// The codes of points; outside of the box, those of the nearest cells.
     #[inline(always)]
-    pub fn code(&self, point: &[S; D]) -> u64 {
-        let last = (1u64 << Self::BITS) - 1;
-        let mut code = 0;
-        for k in 0..D {
-            let cell = ((point[k] - self.origin[k]) * self.scale).truncate().min(last);
-            // The first axis takes the highest bit of each group.
-            code |= spread::<D>(cell) << (D - 1 - k);
+    pub fn codes(&self, points: impl Iterator<Item = [S; D]>, codes: &mut [u64]) {
+        let mut points = points.fuse();
+        for codes in codes.chunks_mut(BATCH) {
+            // First all cells, then all codes: either loop is one of vector instructions.
+            let mut cells = [[S::ZERO; BATCH]; D];
+            for (i, point) in points.by_ref().take(codes.len()).enumerate() {
+                for (k, x) in point.into_iter().enumerate() {
+                    cells[k][i] = (x - self.origin[k]) * self.scale;
+                }
+            }
+            codes.fill(0);
+            for (k, cells) in cells.iter().enumerate() {
+                for (code, &cell) in codes.iter_mut().zip(cells) {
+                    // The first axis takes the highest bit of each group.
+                    *code |= spread::<D>(Self::cell(cell)) << (D - 1 - k);
+                }
+            }
         }
-        code
+    }
+
+    #[inline(always)]
+    fn cell(x: S) -> u64 {
+        // Conversions to 32 bits exist as vectors, and suffice unless there is but one axis.
+        let cell = if D == 1 { x.truncate() } else { u64::from(x.truncate_31()) };
+        cell.min((1 << Self::AXIS_BITS) - 1)
     }
 }
+
+/// Codes computed at once.
+const BATCH: usize = 64;
 
 /// Moves bit `i` to bit `i * D`.
 #[inline(always)]
@@ -59,7 +80,7 @@ fn spread<const D: usize>(cell: u64) -> u64 {
             x = (x | x << 4) & 0x10c3_0c30_c30c_30c3;
             (x | x << 2) & 0x1249_2492_4924_9249
         }
-        _ => (0..63 / D).fold(0, |code, i| code | (cell >> i & 1) << (i * D)),
+        _ => (0..63 / D).fold(0, |code, i| code | ((cell >> i & 1) << (i * D))),
     }
 }
 
@@ -69,8 +90,8 @@ mod tests {
 
     fn spreads<const D: usize>() {
         for cell in [0, 1, 2, 3, 0x5a5a, 0x1f_ffff, 0x12_3456] {
-            let cell = cell & ((1u64 << (63 / D).min(32)) - 1);
-            let bits = (0..(63 / D).min(32)).filter(|i| cell >> i & 1 == 1);
+            let cell = cell & ((1u64 << (63 / D)) - 1);
+            let bits = (0..63 / D).filter(|i| cell >> i & 1 == 1);
             assert_eq!(spread::<D>(cell), bits.map(|i| 1u64 << (i * D)).sum(), "{D} dimensions, cell {cell:x}");
         }
     }
@@ -85,25 +106,31 @@ mod tests {
         spreads::<10>();
     }
 
+    fn code<const D: usize>(grid: &Grid<f32, D>, point: [f32; D]) -> u64 {
+        let mut codes = [0];
+        grid.codes([point].into_iter(), &mut codes);
+        codes[0]
+    }
+
     #[test]
     fn corners_get_the_first_and_the_last_code() {
         let grid = Grid::over(&Aabb::new([-1.0f32, 0.0, 5.0], [1.0, 2.0, 7.0]));
-        assert_eq!(grid.code(&[-1.0, 0.0, 5.0]), 0);
-        assert_eq!(grid.code(&[1.0, 2.0, 7.0]), (1 << 63) - 1);
+        assert_eq!(code(&grid, [-1.0, 0.0, 5.0]), 0);
+        assert_eq!(code(&grid, [1.0, 2.0, 7.0]), (1 << 63) - 1);
     }
 
     #[test]
     fn one_scale_for_all_axes() {
         // A flat box: the short axis never reaches its high bits.
         let grid = Grid::over(&Aabb::new([0.0f32, 0.0, 0.0], [1.0, 1.0, 0.01]));
-        assert_eq!(grid.code(&[0.0, 0.0, 0.01]) >> 50, 0);
+        assert_eq!(code(&grid, [0.0, 0.0, 0.01]) >> 50, 0);
     }
 
     #[test]
     fn extremes_do_not_overflow() {
         for corner in [f32::MAX, 1e-45, 0.0] {
             let grid = Grid::over(&Aabb::new([-corner; 3], [corner; 3]));
-            assert!(grid.code(&[-corner; 3]) <= grid.code(&[corner; 3]));
+            assert!(code(&grid, [-corner; 3]) <= code(&grid, [corner; 3]));
         }
     }
 }

@@ -112,13 +112,17 @@ impl Level for Avx2 {
     }
 }
 
-/// `dispatch!(level => body)`: evaluates `body` with the best [`Level`] bound to `level`, compiled for it.
+/// `dispatch!(level => body)`: evaluates `body` with the best [`Level`] bound to `level`, compiled for it. Loops in the body
+/// are `for` loops: a closure of its own would be compiled apart, without the level's instructions.
 macro_rules! dispatch {
     ($level:ident => $body:expr) => {{
         #[cfg(target_arch = "x86_64")]
         {
             match $crate::simd::Avx2::detect() {
-                Some($level) => $level.run(|| $body),
+                Some($level) => $level.run(
+                    #[inline(always)]
+                    || $body,
+                ),
                 None => {
                     let $level = $crate::simd::Baseline;
                     $body

@@ -7,13 +7,28 @@
 
 use rayon::prelude::*;
 
-/// A code and the point it belongs to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Coded {
+/// A code and, in the lowest 32 bits, the index of the point it belongs to: one number, so that one comparison orders both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bytemuck::Zeroable)]
+#[repr(transparent)]
+pub(crate) struct Coded(u128);
+
+impl Coded {
+    #[inline(always)]
+    fn new(code: u64, index: u32) -> Self {
+        Self(u128::from(code) << 32 | u128::from(index))
+    }
+
     /// The Morton code.
-    pub code: u64,
+    #[inline(always)]
+    pub fn code(self) -> u64 {
+        (self.0 >> 32) as u64
+    }
+
     /// The point's index in the caller's slice.
-    pub index: u32,
+    #[inline(always)]
+    pub fn index(self) -> u32 {
+        self.0 as u32
+    }
 }
 
 /// Bits of the first split: as many buckets as there are entries in a first-level address cache.
@@ -23,17 +38,35 @@ const SHORT: usize = 24;
 /// Points per parallel task of the first split.
 const TASK: usize = 1 << 16;
 
-/// Sorts `0..n` by `code`, whose values must be less than `2^bits`. It is called twice for each index.
-pub fn sort_by_code(n: usize, bits: u32, code: impl Fn(usize) -> u64 + Sync) -> Vec<Coded> {
-    let code_at = |i: usize| Coded { code: code(i), index: i as u32 };
+/// Codes computed at once, while they are in the first-level cache.
+const BATCH: usize = 256;
+
+/// Sorts `0..n` by code. `codes(first, batch)` fills in the codes from `first` on, which must be less than `2^bits`; it is
+/// called twice for each index.
+pub(crate) fn sort_by_code(n: usize, bits: u32, codes: impl Fn(usize, &mut [u64]) + Sync) -> Vec<Coded> {
     let tasks = n.div_ceil(TASK).clamp(1, 4 * rayon::current_num_threads());
     let size = n.div_ceil(tasks).max(1);
-    let span = |task: usize| (task * size).min(n)..((task + 1) * size).min(n);
-
+    let each_code = |task: usize, visit: &mut dyn FnMut(usize, &[u64])| {
+        let mut batch = [0; BATCH];
+        let (start, end) = ((task * size).min(n), ((task + 1) * size).min(n));
+        for first in (start..end).step_by(BATCH) {
+            let batch = &mut batch[..BATCH.min(end - first)];
+            codes(first, batch);
+            visit(first, batch);
+        }
+    };
     let split = Split::new(bits, FIRST_BITS);
 
-    let counts: Vec<Vec<u32>> = (0..tasks).into_par_iter().map(|task| split.count(span(task).map(&code))).collect();
-    let mut sorted = vec![Coded::default(); n];
+    let counts: Vec<Vec<u32>> = (0..tasks)
+        .into_par_iter()
+        .map(|task| {
+            let mut counts = vec![0; split.buckets()];
+            each_code(task, &mut |_, batch| batch.iter().for_each(|&code| counts[split.bucket(code)] += 1));
+            counts
+        })
+        .collect();
+    // Fresh zeros come from the system without being written.
+    let mut sorted: Vec<Coded> = bytemuck::zeroed_vec(n);
 
     // Each task owns a slice of each bucket, in the order of the tasks: that makes the sort stable, and safe.
     let mut rest = sorted.as_mut_slice();
@@ -46,12 +79,13 @@ pub fn sort_by_code(n: usize, bits: u32, code: impl Fn(usize) -> u64 + Sync) -> 
         }
     }
     slots.into_par_iter().enumerate().for_each(|(task, mut slots)| {
-        for i in span(task) {
-            let coded = code_at(i);
-            if let Some(slot) = slots[split.bucket(coded.code)].next() {
-                *slot = coded;
+        each_code(task, &mut |first, batch| {
+            for (&code, index) in batch.iter().zip(first as u32..) {
+                if let Some(slot) = slots[split.bucket(code)].next() {
+                    *slot = Coded::new(code, index);
+                }
             }
-        }
+        });
     });
 
     let mut buckets = Vec::with_capacity(split.buckets());
@@ -61,51 +95,37 @@ pub fn sort_by_code(n: usize, bits: u32, code: impl Fn(usize) -> u64 + Sync) -> 
         buckets.push(own);
         rest = others;
     }
-    buckets.into_par_iter().for_each_init(Vec::new, |scratch, bucket| {
-        scratch.resize(scratch.len().max(bucket.len()), Coded::default());
-        let end = bucket.len();
-        sort_run(bucket, &mut scratch[..end], split.shift, true);
-    });
+    buckets.into_par_iter().for_each_init(Vec::new, |scratch, bucket| sort_run(bucket, scratch, split.shift));
     sorted
 }
 
-/// Sorts by the lowest `high` bits. The run is in `from`; it ends there if `stay`, else in `to`.
-fn sort_run(from: &mut [Coded], to: &mut [Coded], high: u32, stay: bool) {
-    if from.len() <= SHORT || high == 0 {
-        insertion_sort(from);
-        if !stay {
-            to.copy_from_slice(from);
+/// Sorts a run whose codes differ in the lowest `high` bits only.
+fn sort_run(run: &mut [Coded], scratch: &mut Vec<Coded>, high: u32) {
+    if run.len() > SHORT && high > 0 {
+        // About two points are left for each value of the digit.
+        let split = Split::new(high, (run.len().ilog2() - 1).min(FIRST_BITS));
+        let mut ends = vec![0u32; split.buckets()];
+        run.iter().for_each(|coded| ends[split.bucket(coded.code())] += 1);
+        let mut start = 0;
+        for end in &mut ends {
+            (*end, start) = (start, start + *end);
         }
-        return;
+        scratch.clear();
+        scratch.extend_from_slice(run);
+        for coded in scratch.iter() {
+            let end = &mut ends[split.bucket(coded.code())];
+            run[*end as usize] = *coded;
+            *end += 1;
+        }
+        let mut start = 0;
+        for end in ends {
+            if end as usize - start > SHORT {
+                sort_run(&mut run[start..end as usize], scratch, split.shift);
+            }
+            start = end as usize;
+        }
     }
-    // Runs of about four points remain, which insertion then finishes.
-    let split = Split::new(high, (from.len().ilog2().saturating_sub(1)).clamp(1, FIRST_BITS));
-    let counts = split.count(from.iter().map(|coded| coded.code));
-    let mut next: Vec<u32> = Vec::with_capacity(split.buckets());
-    let mut start = 0;
-    for &count in &counts {
-        next.push(start);
-        start += count;
-    }
-    for coded in from.iter() {
-        let slot = &mut next[split.bucket(coded.code)];
-        to[*slot as usize] = *coded;
-        *slot += 1;
-    }
-    let (mut from, mut to) = (from, to);
-    for count in counts {
-        let (own_from, rest_from) = from.split_at_mut(count as usize);
-        let (own_to, rest_to) = to.split_at_mut(count as usize);
-        sort_run(own_to, own_from, split.shift, !stay);
-        (from, to) = (rest_from, rest_to);
-    }
-}
-
-/// Orders a short run by code and index; indices differ, so this is stable.
-fn insertion_sort(run: &mut [Coded]) {
-    if run.len() > SHORT {
-        return run.sort_unstable();
-    }
+    // What is still out of order is so by a few places.
     for i in 1..run.len() {
         let coded = run[i];
         let mut j = i;
@@ -137,12 +157,6 @@ impl Split {
     fn bucket(&self, code: u64) -> usize {
         (code >> self.shift & self.mask) as usize
     }
-
-    fn count(&self, codes: impl Iterator<Item = u64>) -> Vec<u32> {
-        let mut counts = vec![0; self.buckets()];
-        codes.for_each(|code| counts[self.bucket(code)] += 1);
-        counts
-    }
 }
 
 #[cfg(test)]
@@ -150,10 +164,12 @@ mod tests {
     use super::*;
 
     fn check(codes: &[u64]) {
-        let mut expected: Vec<Coded> =
-            codes.iter().enumerate().map(|(i, &code)| Coded { code, index: i as u32 }).collect();
+        let mut expected: Vec<Coded> = codes.iter().zip(0..).map(|(&code, index)| Coded::new(code, index)).collect();
         expected.sort();
-        assert_eq!(sort_by_code(codes.len(), 63, |i| codes[i]), expected);
+        assert_eq!(
+            sort_by_code(codes.len(), 63, |first, batch| batch.copy_from_slice(&codes[first..][..batch.len()])),
+            expected
+        );
     }
 
     #[test]
@@ -167,7 +183,7 @@ mod tests {
             check(&(0..n).map(|_| random()).collect::<Vec<_>>());
             check(&(0..n).map(|_| random() % 5).collect::<Vec<_>>());
             check(&(0..n).map(|_| 1 << (random() % 63)).collect::<Vec<_>>());
-            check(&(0..n).map(|_| 7 << 40 | random() % 100).collect::<Vec<_>>());
+            check(&(0..n).map(|_| (7 << 40) | (random() % 100)).collect::<Vec<_>>());
             check(&vec![u64::MAX >> 1; n]);
         }
     }

@@ -6,7 +6,7 @@
 //! Cost: O(depth) nodes for each place a ball is looked for. Source: Prokopenko and Lebrun-Grandié 2024, sections 3 and 4.
 
 use crate::geometry::{Aabb, Metric, Reach, Scalar, Space};
-use crate::simd::{LANES, Level};
+use crate::simd::{LANES, Lanes, Level};
 use crate::tree::{Bvh, LEAF};
 
 // A leaf's things are one bit each.
@@ -28,10 +28,16 @@ impl<'a, S: Scalar, const D: usize, const PERIODIC: bool> Probe<'a, S, D, PERIOD
         Self { tree, metric: Metric::new(&space), space, reach: Reach::new(radius, &space) }
     }
 
-    /// Changes the radius.
+    /// What a squared distance as `S` computes it can be at most, where the exact one is at most `radius2`.
     #[inline(always)]
-    pub fn set_radius2(&mut self, radius2: f64) {
-        self.reach = Reach::squared(radius2, &self.space);
+    pub fn limit(&self, radius2: f64) -> S {
+        Reach::squared(radius2, &self.space).maybe
+    }
+
+    /// The squared distance of two boxes as `S` computes it.
+    #[inline(always)]
+    pub fn gap2(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> S {
+        self.metric.gap2(a, b)
     }
 
     /// Whether anything in `bounds` may be within reach of anything in `of`.
@@ -62,39 +68,77 @@ impl<'a, S: Scalar, const D: usize, const PERIODIC: bool> Probe<'a, S, D, PERIOD
     /// The squared distance, which decides.
     #[inline(always)]
     pub fn distance2(&self, of: &Aabb<S, D>, position: usize) -> f64 {
-        self.space.gap2(of, &self.tree.item(position))
+        let item = self.tree.item(position);
+        if self.tree.holds_points() { self.space.distance2(&of.lo, &item.lo) } else { self.space.gap2(of, &item) }
     }
 
     /// The things of a span of at most [`LEAF`] that are within reach of `of`: a bit each.
     #[inline(always)]
     pub fn hits<L: Level>(&self, level: L, of: &Aabb<S, D>, span: std::ops::Range<usize>) -> u32 {
-        let (sure, maybe) = self.masks(level, of, &span, self.tree.holds_points());
+        let points = self.tree.holds_points();
+        let (mut sure, mut maybe) = (0, 0);
+        for at in span.clone().step_by(LANES) {
+            let lanes = self.lanes(of, at, points);
+            sure |= S::at_most(level, &lanes, self.reach.sure) << (at - span.start);
+            maybe |= S::at_most(level, &lanes, self.reach.maybe) << (at - span.start);
+        }
+        // What follows the leaf was tested along with it.
+        let own = u32::MAX >> (u32::BITS - span.len() as u32).min(u32::BITS - 1);
+        let (sure, maybe) = (sure & own, maybe & own);
         if sure == maybe { sure } else { self.decide(of, span.start, sure, maybe) }
     }
 
     /// The things of a span that may be within reach of `of`: all that are, and few that are not.
     #[inline(always)]
     pub fn candidates<L: Level>(&self, level: L, of: &Aabb<S, D>, span: std::ops::Range<usize>) -> u32 {
-        self.masks(level, of, &span, false).1
+        self.mask(&span, |at| S::at_most(level, &self.lanes(of, at, false), self.reach.maybe))
+    }
+
+    /// The things of a span whose squared distance from `of`, as `S` computes it, is at most `limit`; `of` is a point unless
+    /// boxes are stored.
+    #[inline(always)]
+    pub fn closer<L: Level>(&self, level: L, of: &Aabb<S, D>, span: std::ops::Range<usize>, limit: S) -> u32 {
+        let points = self.tree.holds_points();
+        self.mask(&span, |at| S::at_most(level, &self.lanes(of, at, points), limit))
+    }
+
+    /// The things of a span that are at most as far from `of` as their own limit says.
+    #[inline(always)]
+    pub fn closer_each<L: Level>(
+        &self,
+        level: L,
+        of: &Aabb<S, D>,
+        span: std::ops::Range<usize>,
+        limits: &[S; LEAF],
+    ) -> u32 {
+        self.mask(&span, |at| {
+            let mut beyond = self.lanes(of, at, false);
+            for (beyond, &limit) in beyond.iter_mut().zip(&limits[at - span.start..]) {
+                // Two infinities would have no difference.
+                *beyond = beyond.min(S::MAX) - limit;
+            }
+            S::at_most(level, &beyond, S::ZERO)
+        })
     }
 
     #[inline(always)]
-    fn masks<L: Level>(&self, level: L, of: &Aabb<S, D>, span: &std::ops::Range<usize>, points: bool) -> (u32, u32) {
-        let (mut sure, mut maybe) = (0, 0);
-        let mut at = span.start;
-        while at < span.end {
-            let lanes = if points {
-                self.metric.lanes(&of.lo, self.tree.lo(), at)
-            } else {
-                self.metric.box_lanes(of, self.tree.lo(), self.tree.hi(), at)
-            };
-            sure |= S::at_most(level, &lanes, self.reach.sure) << (at - span.start);
-            maybe |= S::at_most(level, &lanes, self.reach.maybe) << (at - span.start);
-            at += LANES;
+    fn lanes(&self, of: &Aabb<S, D>, at: usize, points: bool) -> Lanes<S> {
+        if points {
+            self.metric.lanes(&of.lo, self.tree.lo(), at)
+        } else {
+            self.metric.box_lanes(of, self.tree.lo(), self.tree.hi(), at)
+        }
+    }
+
+    /// One bit for each thing of a span of at most [`LEAF`], from the masks of eight at a time.
+    #[inline(always)]
+    fn mask(&self, span: &std::ops::Range<usize>, lanes: impl Fn(usize) -> u32) -> u32 {
+        let mut mask = 0;
+        for at in span.clone().step_by(LANES) {
+            mask |= lanes(at) << (at - span.start);
         }
         // What follows the leaf was tested along with it.
-        let own = u32::MAX >> (u32::BITS - span.len() as u32).min(u32::BITS - 1);
-        (sure & own, maybe & own)
+        mask & (u32::MAX >> (u32::BITS - span.len() as u32).min(u32::BITS - 1))
     }
 
     #[cold]

@@ -47,6 +47,12 @@ impl<S: Scalar, const D: usize> Aabb<S, D> {
         (0..D).all(|k| self.lo[k] <= point[k] && point[k] <= self.hi[k])
     }
 
+    /// Whether no coordinate is infinite or NaN.
+    #[inline]
+    pub(crate) fn is_finite(&self) -> bool {
+        self.lo.iter().chain(&self.hi).all(|x| x.abs() <= S::MAX)
+    }
+
     /// The middle, rounded to the scalar type.
     pub fn center(&self) -> [S; D] {
         std::array::from_fn(|k| {

@@ -22,15 +22,15 @@ pub(crate) struct Reach<S, const D: usize> {
 impl<S: Scalar, const D: usize> Reach<S, D> {
     /// The reach of an inclusive `radius`.
     pub fn new(radius: f64, space: &Space<D>) -> Self {
-        if radius.is_nan() || radius < 0.0 {
-            return Self { radius2: -1.0, sure: S::from_f64(-1.0), maybe: S::from_f64(-1.0) };
-        }
-        Self::squared(radius * radius, space)
+        Self::squared(if radius >= 0.0 { radius * radius } else { -1.0 }, space)
     }
 
-    /// The reach of an inclusive squared radius, not negative.
+    /// The reach of an inclusive squared radius; nothing is within a negative one.
     #[inline]
     pub fn squared(radius2: f64, space: &Space<D>) -> Self {
+        if radius2 < 0.0 {
+            return Self { radius2, sure: S::from_f64(-1.0), maybe: S::from_f64(-1.0) };
+        }
         let relative = (D as f64 + 8.0) * S::ROUNDING;
         let (mut inner, mut outer) = (radius2, radius2);
         if let Some(period) = space.period() {
@@ -95,8 +95,9 @@ impl<S: Scalar, const D: usize, const PERIODIC: bool> Metric<S, D, PERIODIC> {
         for k in 0..D {
             let Some(x) = points[k].get(at..at + LANES) else { return [S::INFINITY; LANES] };
             for l in 0..LANES {
-                let mut d = (a[k] - x[l]).abs();
+                let mut d = a[k] - x[l];
                 if PERIODIC {
+                    d = d.abs();
                     d = d.min((self.period[k] - d).max(S::ZERO));
                 }
                 sum[l] += d * d;

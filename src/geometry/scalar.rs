@@ -54,6 +54,8 @@ pub trait Scalar:
     fn abs(self) -> Self;
     /// The whole part as an unsigned number; 0 for what is negative or NaN, the largest for what is too large.
     fn truncate(self) -> u64;
+    /// The whole part in 31 bits, with the same treatment of what does not fit.
+    fn truncate_31(self) -> u32;
     /// Bit `l` is set where `values[l] <= limit`.
     #[doc(hidden)]
     #[allow(private_interfaces, private_bounds)]
@@ -61,7 +63,7 @@ pub trait Scalar:
 }
 
 macro_rules! scalar {
-    ($float:ty, $truncated:ty, $at_most:ident, $limit:expr, $squares:expr) => {
+    ($float:ty, $at_most:ident, $limit:expr, $squares:expr) => {
         impl Scalar for $float {
             const ZERO: Self = 0.0;
             const INFINITY: Self = <$float>::INFINITY;
@@ -90,7 +92,11 @@ macro_rules! scalar {
             }
             #[inline(always)]
             fn truncate(self) -> u64 {
-                self as $truncated as u64
+                self as u64
+            }
+            #[inline(always)]
+            fn truncate_31(self) -> u32 {
+                (self as i32).max(0) as u32
             }
             #[inline(always)]
             #[allow(private_interfaces, private_bounds)]
@@ -101,5 +107,5 @@ macro_rules! scalar {
     };
 }
 
-scalar!(f32, u32, at_most_f32, f32::MAX as f64, 1e-30..1e30);
-scalar!(f64, u64, at_most_f64, 1e150, 1e-290..1e290);
+scalar!(f32, at_most_f32, f32::MAX as f64, 1e-30..1e30);
+scalar!(f64, at_most_f64, 1e150, 1e-290..1e290);

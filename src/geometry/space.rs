@@ -72,7 +72,7 @@ impl<const D: usize> Space<D> {
 
     /// Whether clustering with `eps` is well defined: no pair may be within `eps` by two images at once.
     pub(crate) fn check_eps(&self, eps: f64) -> Result<()> {
-        if !(eps >= 0.0 && eps < f64::INFINITY) {
+        if !(0.0..f64::INFINITY).contains(&eps) {
             return Err(Kind::Parameter { name: "eps", value: eps, must: "finite and not negative" }.into());
         }
         for (axis, &size) in self.period.iter().flatten().enumerate() {
@@ -109,16 +109,19 @@ impl<const D: usize> Space<D> {
         sum
     }
 
-    /// The distance of two intervals along one axis.
-    #[inline]
+    /// The distance of two intervals along one axis. For two numbers it is what [`Space::distance2`] computes.
+    #[inline(always)]
     fn axis_gap(&self, axis: usize, a: [f64; 2], b: [f64; 2]) -> f64 {
-        // One of the two is negative unless both are zero.
+        // Each is positive where the other interval lies on that side.
         let (above, below) = (b[0] - a[1], a[0] - b[1]);
         let gap = above.max(below).max(0.0);
         match &self.period {
-            // An interval reaches the next image around the other end.
-            Some(period) => gap.min((period[axis] - (a[1] - b[0]).max(b[1] - a[0])).max(0.0)),
             None => gap,
+            Some(period) => {
+                let up = (period[axis] + above).max(below - period[axis]).max(0.0);
+                let down = (period[axis] + below).max(above - period[axis]).max(0.0);
+                gap.min(up).min(down)
+            }
         }
     }
 
@@ -135,5 +138,16 @@ impl<const D: usize> Space<D> {
             }
         }
         point
+    }
+
+    /// Shifts a box by whole periods so that its lower corner lies in the periodic box; rounds in its own type.
+    #[inline]
+    pub(crate) fn wrap_box<S: Scalar>(&self, bounds: Aabb<S, D>) -> Aabb<S, D> {
+        let lo = self.wrap(bounds.lo);
+        let hi = std::array::from_fn(|k| {
+            let [from, to, hi]: [f64; 3] = [bounds.lo[k].into(), lo[k].into(), bounds.hi[k].into()];
+            if from == to { bounds.hi[k] } else { S::from_f64(hi + (to - from)).max(lo[k]) }
+        });
+        Aabb { lo, hi }
     }
 }

@@ -7,7 +7,7 @@ use super::{Bvh, Node};
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Bounded, Scalar, Space};
 use crate::morton::Grid;
-use crate::simd::LANES;
+use crate::simd::{LANES, dispatch};
 use crate::sort::{Coded, sort_by_code};
 
 /// Things per parallel task.
@@ -16,26 +16,23 @@ const TASK: usize = 1 << 14;
 const SEQUENTIAL: usize = 256;
 
 pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], space: Space<D>) -> Result<Bvh<S, D>> {
-    if !(1..=10).contains(&D) {
-        return Err(Kind::Dimension { dim: D }.into());
-    }
-    // The two largest indices mark ends.
-    let max = u32::MAX as usize - 1;
-    if things.len() > max {
-        return Err(Kind::TooMany { n: things.len(), max }.into());
-    }
     let bounds = check(things, &space)?;
     let grid = Grid::over(&bounds);
     let item = |i: usize| place(&things[i], &space);
-    let sorted = if T::IS_POINT {
-        sort_by_code(things.len(), Grid::<S, D>::BITS * D as u32, |i| grid.code(&item(i).lo))
-    } else {
-        sort_by_code(things.len(), Grid::<S, D>::BITS * D as u32, |i| grid.code(&item(i).center()))
-    };
+    let sorted = sort_by_code(things.len(), Grid::<S, D>::BITS, |first, codes| {
+        let centers = things[first..].iter().map(
+            #[inline(always)]
+            |thing| {
+                let place = place(thing, &space);
+                if T::IS_POINT { place.lo } else { place.center() }
+            },
+        );
+        dispatch!(_level => grid.codes(centers, codes));
+    });
 
-    let lo = std::array::from_fn(|k| gather(&sorted, |i| item(i).lo[k]));
-    let hi = (!T::IS_POINT).then(|| std::array::from_fn(|k| gather(&sorted, |i| item(i).hi[k])));
-    let index = sorted.par_iter().with_min_len(TASK).map(|coded| coded.index).collect();
+    let lo = gather(&sorted, |i| item(i).lo);
+    let hi = (!T::IS_POINT).then(|| gather(&sorted, |i| item(i).hi));
+    let index = sorted.par_iter().with_min_len(TASK).map(|coded| coded.index()).collect();
     let topology = Topology::of(&sorted);
     drop(sorted);
 
@@ -52,23 +49,19 @@ pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], s
 /// A thing's box, brought into the periodic box by its lower corner.
 #[inline(always)]
 fn place<S: Scalar, T: Bounded<S, D>, const D: usize>(thing: &T, space: &Space<D>) -> Aabb<S, D> {
-    let bounds = thing.bounds();
-    if space.period().is_none() {
-        return bounds;
-    }
-    let lo = space.wrap(bounds.lo);
-    if T::IS_POINT {
-        return Aabb::point(lo);
-    }
-    let hi = std::array::from_fn(|k| {
-        let [from, to, hi]: [f64; 3] = [bounds.lo[k].into(), lo[k].into(), bounds.hi[k].into()];
-        S::from_f64(hi + (to - from)).max(lo[k])
-    });
-    Aabb { lo, hi }
+    if T::IS_POINT { Aabb::point(space.wrap(thing.bounds().lo)) } else { space.wrap_box(thing.bounds()) }
 }
 
 /// The box around everything, if everything is fit to be stored.
-fn check<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], space: &Space<D>) -> Result<Aabb<S, D>> {
+pub(crate) fn check<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], space: &Space<D>) -> Result<Aabb<S, D>> {
+    if !(1..=10).contains(&D) {
+        return Err(Kind::Dimension { dim: D }.into());
+    }
+    // The largest index means none, and one more is the sentinel's.
+    let max = u32::MAX as usize - 1;
+    if things.len() > max {
+        return Err(Kind::TooMany { n: things.len(), max }.into());
+    }
     let fits = |x: S| Into::<f64>::into(x.abs()) <= S::LIMIT;
     let fault = |thing: &T| {
         let Aabb { lo, hi } = thing.bounds();
@@ -104,12 +97,24 @@ fn check<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], space: &Spac
     }
 }
 
-/// One coordinate of all things in tree order, padded so that a block may be read past the end.
-fn gather<S: Scalar>(sorted: &[Coded], coordinate: impl Fn(usize) -> S + Sync) -> Vec<S> {
-    let mut gathered = Vec::with_capacity(sorted.len() + LANES);
-    sorted.par_iter().with_min_len(TASK).map(|coded| coordinate(coded.index as usize)).collect_into_vec(&mut gathered);
-    gathered.resize(sorted.len() + LANES, S::ZERO);
-    gathered
+/// One array per axis, in tree order, padded so that a block may be read past the end.
+fn gather<S: Scalar, const D: usize>(sorted: &[Coded], corner: impl Fn(usize) -> [S; D] + Sync) -> [Vec<S>; D] {
+    let mut axes: [Vec<S>; D] = std::array::from_fn(|_| vec![S::ZERO; sorted.len() + LANES]);
+    // All axes of a thing at once: its place in the caller's slice is far from its neighbours'.
+    let mut rest = axes.each_mut().map(Vec::as_mut_slice);
+    let mut tasks = Vec::with_capacity(sorted.len().div_ceil(TASK));
+    for coded in sorted.chunks(TASK) {
+        tasks.push((coded, rest.each_mut().map(|axis| axis.split_off_mut(..coded.len()).unwrap_or_default())));
+    }
+    tasks.into_par_iter().for_each(|(coded, mut axes)| {
+        for (i, coded) in coded.iter().enumerate() {
+            let corner = corner(coded.index() as usize);
+            for (axis, x) in axes.iter_mut().zip(corner) {
+                axis[i] = x;
+            }
+        }
+    });
+    axes
 }
 
 /// Fills the nodes of a subtree, whose first node is `base`: ropes on the way down, boxes on the way up.

@@ -114,7 +114,7 @@ fn level(sorted: &[Coded], position: usize) -> u8 {
     if position == 0 || position == sorted.len() {
         return OUTSIDE;
     }
-    let differing = sorted[position - 1].code ^ sorted[position].code;
+    let differing = sorted[position - 1].code() ^ sorted[position].code();
     if differing != 0 { 32 + differing.ilog2() as u8 } else { ((position - 1) ^ position).ilog2() as u8 }
 }
 

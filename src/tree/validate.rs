@@ -1,11 +1,8 @@
 //! Every invariant of a tree, checked.
 
-use super::{Bvh, LEAF};
+use super::{Bvh, DEPTH, LEAF};
 use crate::error::{Error, Kind, Result};
 use crate::geometry::{Aabb, Scalar};
-
-/// One more than the longest path there can be: 63 bits of code and 32 of position.
-const DEPTH: usize = 96;
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// Checks every invariant: each thing stored once, leaves of 1 to [`LEAF`] things, ropes and ranges nested, boxes tight,
