@@ -78,6 +78,8 @@ mod catalog;
 mod error;
 mod geometry;
 mod halo;
+#[cfg(feature = "io")]
+pub mod io;
 mod labels;
 mod lists;
 mod morton;
