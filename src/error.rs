@@ -44,6 +44,10 @@ pub(crate) enum Kind {
     #[cfg(feature = "plot")]
     #[error("the picture could not be made: {0}")]
     Picture(String),
+    #[error("there are {weights} weights for {n} points; there must be one each")]
+    WeightCount { weights: usize, n: usize },
+    #[error("the weight of point {index} is {value}; weights must be finite and not negative")]
+    Weight { index: usize, value: f64 },
     #[error("the tree is broken: {0}")]
     Invariant(String),
     #[cfg(feature = "io")]

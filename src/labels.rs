@@ -4,7 +4,7 @@
 //! Cost: 4 bytes a point for the forest, 8 more while it is flattened. Source: Jaiganesh and Burtscher 2018 (ECL-CC), for
 //! intermediate pointer jumping and hooking the larger root to the smaller by compare-and-swap.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
@@ -57,16 +57,15 @@ impl UnionFind {
         a
     }
 
-    /// Labels in the caller's order: trees of two or more points, numbered by their smallest member.
-    /// `order` gives each position's index.
-    pub fn into_labels(self, order: &[u32]) -> Labels {
+    /// Numbers the trees by their smallest member. `belongs(position, root)` says whether a position makes its tree a
+    /// cluster; trees without any such position are none. `order` gives each position's index.
+    pub fn number(self, order: &[u32], belongs: impl Fn(u32, u32) -> bool + Sync) -> Numbered {
         let n = order.len();
-        let unset =
-            || -> Vec<AtomicU32> { (0..n).into_par_iter().with_min_len(TASK).map(|_| AtomicU32::new(NONE)).collect() };
-        let smallest = unset();
+        let smallest: Vec<AtomicU32> =
+            (0..n).into_par_iter().with_min_len(TASK).map(|_| AtomicU32::new(NONE)).collect();
         (0..n as u32).into_par_iter().with_min_len(TASK).for_each(|at| {
             let root = self.find(at);
-            if root != at {
+            if belongs(at, root) {
                 let member = order[at as usize].min(order[root as usize]);
                 // Most members are not the smallest: look before writing.
                 let slot = &smallest[root as usize];
@@ -75,20 +74,42 @@ impl UnionFind {
                 }
             }
         });
-
         let leaders = Ranks::of(n, smallest.par_iter().with_min_len(TASK).map(|smallest| smallest.load(Relaxed)));
-        let labels = unset();
-        (0..n as u32).into_par_iter().with_min_len(TASK).for_each(|at| {
-            let smallest = smallest[self.find(at) as usize].load(Relaxed);
-            if smallest != NONE {
-                labels[order[at as usize] as usize].store(leaders.rank(smallest), Relaxed);
+        Numbered { forest: self, smallest, leaders }
+    }
+}
+
+/// Trees with their numbers.
+pub(crate) struct Numbered {
+    forest: UnionFind,
+    /// The smallest member of each tree, at its root.
+    smallest: Vec<AtomicU32>,
+    leaders: Ranks,
+}
+
+impl Numbered {
+    /// The number of a position's tree, if that is a cluster.
+    #[inline]
+    pub fn of(&self, at: u32) -> Option<u32> {
+        let smallest = self.smallest[self.forest.find(at) as usize].load(Relaxed);
+        (smallest != NONE).then(|| self.leaders.rank(smallest))
+    }
+
+    pub fn n_clusters(&self) -> u32 {
+        self.leaders.count
+    }
+
+    /// Labels in the caller's order, each position labelled as its tree is.
+    pub fn into_labels(self, order: &[u32]) -> Labels {
+        let labels: Vec<AtomicI32> =
+            (0..order.len()).into_par_iter().with_min_len(TASK).map(|_| AtomicI32::new(-1)).collect();
+        (0..order.len()).into_par_iter().with_min_len(TASK).for_each(|at| {
+            if let Some(number) = self.of(at as u32) {
+                labels[order[at] as usize].store(number as i32, Relaxed);
             }
         });
-        // As a signed number, no cluster is -1.
-        Labels {
-            labels: labels.into_iter().map(|label| label.into_inner() as i32).collect(),
-            n_clusters: leaders.count,
-        }
+        let labels = labels.into_iter().map(AtomicI32::into_inner).collect();
+        Labels { labels, n_clusters: self.n_clusters(), core: None }
     }
 }
 
@@ -145,9 +166,23 @@ impl Ranks {
 pub struct Labels {
     labels: Vec<i32>,
     n_clusters: u32,
+    /// A bit per point, unless every point with a label is core.
+    core: Option<Vec<u64>>,
 }
 
 impl Labels {
+    pub(crate) fn new(labels: Vec<i32>, n_clusters: u32, core: Vec<u64>) -> Self {
+        Self { labels, n_clusters, core: Some(core) }
+    }
+
+    /// Whether point `i` is core. Every point of a friends-of-friends group is.
+    pub fn is_core(&self, i: usize) -> bool {
+        match &self.core {
+            Some(core) => core.get(i / 64).is_some_and(|word| word >> (i % 64) & 1 == 1),
+            None => self.get(i).is_some(),
+        }
+    }
+
     /// The cluster of point `i`, if it has one and there is such a point.
     pub fn get(&self, i: usize) -> Option<u32> {
         self.labels.get(i).and_then(|&label| u32::try_from(label).ok())
@@ -188,7 +223,7 @@ mod tests {
         forest.union(0, 3);
         forest.union(5, 4);
         forest.union(4, 2);
-        let labels = forest.into_labels(&[5, 4, 1, 3, 2, 0]);
+        let labels = forest.number(&[5, 4, 1, 3, 2, 0], |at, root| at != root).into_labels(&[5, 4, 1, 3, 2, 0]);
         // Positions 2, 4, 5 are points 1, 2, 0; positions 0, 3 are points 5, 3.
         assert_eq!(labels.as_slice(), [0, 0, 0, 1, -1, 1]);
         assert_eq!((labels.n_clusters(), labels.n_noise(), labels.sizes()), (2, 1, vec![3, 2]));
@@ -203,7 +238,7 @@ mod tests {
         let run = |pairs: &[(u32, u32)]| {
             let forest = UnionFind::new(n as usize);
             pairs.par_iter().for_each(|&(a, b)| _ = forest.union(a, b));
-            forest.into_labels(&order)
+            forest.number(&order, |at, root| at != root).into_labels(&order)
         };
         let expected = run(&pairs);
         let reversed: Vec<_> = pairs.iter().rev().map(|&(a, b)| (b, a)).collect();

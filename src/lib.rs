@@ -75,12 +75,14 @@
 
 mod brute;
 mod catalog;
+mod dbscan;
 mod error;
 mod geometry;
 mod halo;
 #[cfg(feature = "io")]
 pub mod io;
 mod labels;
+mod link;
 mod lists;
 mod morton;
 mod nearest;
@@ -95,6 +97,7 @@ mod tree;
 
 pub use brute::BruteForce;
 pub use catalog::{Catalog, Halo, Motion, Particles};
+pub use dbscan::{Algorithm, Dbscan, dbscan};
 pub use error::{Error, Result};
 pub use geometry::{Aabb, Bounded, BoxSize, Scalar, Space, Sphere};
 pub use halo::{Fof, Halos};

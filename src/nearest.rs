@@ -13,8 +13,8 @@ use crate::lists::{Block, Lists};
 use crate::morton::Grid;
 use crate::simd::{Baseline, Level, dispatch};
 use crate::sort::sort_by_code;
-use crate::traverse::{Probe, bits};
-use crate::tree::{Bvh, DEPTH, LEAF};
+use crate::traverse::{Probe, Siblings, bits};
+use crate::tree::{Bvh, LEAF};
 
 /// Queries per parallel task.
 const TASK: usize = 1 << 9;
@@ -274,11 +274,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         let mut farthest = limits.iter().fold(S::NEG_INFINITY, |farthest, &limit| farthest.max(limit));
 
         let mut siblings = Siblings::new();
-        let mut at = 0;
-        while !self.is_leaf(at) {
-            let (left, right) = (at + 1, self.node(at + 1).rope as usize);
-            at = if leaf < right { siblings.pass(right, left) } else { siblings.pass(left, right) };
-        }
+        siblings.descend(self, leaf);
         for sibling in siblings.upwards() {
             let (mut at, end) = (sibling, self.node(sibling).rope as usize);
             while at < end {
@@ -374,30 +370,5 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         if changed {
             *limit = probe.limit(best.limit());
         }
-    }
-}
-
-/// The subtrees passed by on the way down, one per level.
-struct Siblings {
-    passed: [u32; DEPTH],
-    depth: usize,
-}
-
-impl Siblings {
-    fn new() -> Self {
-        Self { passed: [0; DEPTH], depth: 0 }
-    }
-
-    /// Remembers the one and returns the other.
-    #[inline(always)]
-    fn pass(&mut self, passed: usize, next: usize) -> usize {
-        self.passed[self.depth] = passed as u32;
-        self.depth += 1;
-        next
-    }
-
-    /// From the last one passed to the first.
-    fn upwards(&self) -> impl Iterator<Item = usize> {
-        self.passed[..self.depth].iter().rev().map(|&sibling| sibling as usize)
     }
 }

@@ -101,17 +101,13 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn for_each_pair(&self, radius: impl Into<f64>, visit: impl Fn(u32, u32) + Sync) {
-        let both = self.both(radius.into());
         let order = self.order();
-        self.tasks().for_each(|nodes| {
-            dispatch!(level => each_leaf!(both, nodes.clone(), |probe, leaf| {
-                pair_leaf(self, level, probe, leaf, |thing, first, hits| {
-                    for bit in bits(hits) {
-                        let (i, j) = (order[thing], order[first + bit]);
-                        visit(i.min(j), i.max(j));
-                    }
-                });
-            }));
+        self.each_pair_of_leaves(radius.into(), |_, thing, other, hits| {
+            let others = &order[self.span(other)];
+            for bit in bits(hits) {
+                let (i, j) = (order[thing], others[bit]);
+                visit(i.min(j), i.max(j));
+            }
         });
     }
 
@@ -133,6 +129,18 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                 count
             })
             .sum()
+    }
+
+    /// Calls `found(leaf, thing, other, hits)` for each thing of each leaf and each leaf at or behind it: `hits` has a bit for
+    /// each of the other leaf's things that make a pair with it.
+    #[inline(always)]
+    pub(crate) fn each_pair_of_leaves(&self, radius: f64, found: impl Fn(usize, usize, usize, u32) + Sync) {
+        let both = self.both(radius);
+        self.tasks().for_each(|nodes| {
+            dispatch!(level => each_leaf!(both, nodes.clone(), |probe, leaf| {
+                pair_leaf(self, level, probe, leaf, |thing, other, hits| found(leaf, thing, other, hits));
+            }));
+        });
     }
 
     fn both(&self, radius: f64) -> Both<'_, S, D> {
@@ -210,10 +218,9 @@ fn list_leaf<S: Scalar, L: Level, const D: usize, const P: bool>(
     }
 }
 
-/// Calls `found(thing, first, hits)` for each thing of a leaf and each leaf at or behind it: `hits` has a bit for each of
-/// the things from `first` on that make a pair with it.
+/// Calls `found(thing, other, hits)` for each thing of a leaf and each leaf at or behind it.
 #[inline(always)]
-pub(crate) fn pair_leaf<S: Scalar, L: Level, const D: usize, const P: bool>(
+fn pair_leaf<S: Scalar, L: Level, const D: usize, const P: bool>(
     tree: &Bvh<S, D>,
     level: L,
     probe: &Probe<S, D, P>,
@@ -223,14 +230,13 @@ pub(crate) fn pair_leaf<S: Scalar, L: Level, const D: usize, const P: bool>(
     let own = tree.span(leaf);
     for thing in own.clone() {
         let behind = !1 << (thing - own.start);
-        found(thing, own.start, probe.hits(level, &tree.item(thing), own.clone()) & behind);
+        found(thing, leaf, probe.hits(level, &tree.item(thing), own.clone()) & behind);
     }
     let node = tree.node(leaf);
     probe.walk(&node.bounds, node.rope as usize, tree.end(), |at| {
-        let span = tree.span(at);
         for bit in bits(probe.candidates(level, &tree.node(at).bounds, own.clone())) {
             let thing = own.start + bit;
-            found(thing, span.start, probe.hits(level, &tree.item(thing), span.clone()));
+            found(thing, at, probe.hits(level, &tree.item(thing), tree.span(at)));
         }
         true
     });

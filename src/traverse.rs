@@ -7,7 +7,7 @@
 
 use crate::geometry::{Aabb, Metric, Reach, Scalar, Space};
 use crate::simd::{LANES, Lanes, Level};
-use crate::tree::{Bvh, LEAF};
+use crate::tree::{Bvh, DEPTH, LEAF};
 
 // A leaf's things are one bit each.
 const _: () = assert!(LEAF <= u32::BITS as usize && LEAF.is_multiple_of(LANES));
@@ -177,4 +177,39 @@ pub(crate) fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
             bit
         })
     })
+}
+
+/// The subtrees passed by on the way down, one per level.
+pub(crate) struct Siblings {
+    passed: [u32; DEPTH],
+    depth: usize,
+}
+
+impl Siblings {
+    pub fn new() -> Self {
+        Self { passed: [0; DEPTH], depth: 0 }
+    }
+
+    /// Remembers the one and returns the other.
+    #[inline(always)]
+    pub fn pass(&mut self, passed: usize, next: usize) -> usize {
+        self.passed[self.depth] = passed as u32;
+        self.depth += 1;
+        next
+    }
+
+    /// Goes down to a leaf.
+    #[inline(always)]
+    pub fn descend<S: Scalar, const D: usize>(&mut self, tree: &Bvh<S, D>, leaf: usize) {
+        let mut at = 0;
+        while !tree.is_leaf(at) {
+            let (left, right) = (at + 1, tree.node(at + 1).rope as usize);
+            at = if leaf < right { self.pass(right, left) } else { self.pass(left, right) };
+        }
+    }
+
+    /// From the last one passed to the first.
+    pub fn upwards(&self) -> impl Iterator<Item = usize> {
+        self.passed[..self.depth].iter().rev().map(|&sibling| sibling as usize)
+    }
 }

@@ -1,0 +1,199 @@
+//! Which points are core: counting neighbours until there are enough.
+//!
+//! Out: for each leaf a mask of its core points, for each inner node whether there are any below.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use rayon::prelude::*;
+
+use crate::geometry::Scalar;
+use crate::simd::{Level, dispatch};
+use crate::traverse::{Probe, Siblings, bits};
+use crate::tree::{Bvh, LEAF};
+
+/// Nodes per parallel task.
+const TASK: usize = 1 << 8;
+
+/// A bit per position in tree order.
+pub(super) struct Flags {
+    words: Vec<AtomicU64>,
+}
+
+impl Flags {
+    /// Spreads the masks of the leaves.
+    pub fn of<S: Scalar, const D: usize>(tree: &Bvh<S, D>, masks: &[u32]) -> Self {
+        let flags = Self { words: (0..tree.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect() };
+        (0..tree.end()).into_par_iter().with_min_len(TASK).filter(|&at| tree.is_leaf(at)).for_each(|leaf| {
+            let first = tree.span(leaf).start;
+            let mask = u128::from(masks[leaf]) << (first % 64);
+            for (word, part) in [(first / 64, mask as u64), (first / 64 + 1, (mask >> 64) as u64)] {
+                if part != 0 {
+                    flags.words[word].fetch_or(part, Relaxed);
+                }
+            }
+        });
+        flags
+    }
+
+    #[inline]
+    pub fn at(&self, position: u32) -> bool {
+        self.words[position as usize / 64].load(Relaxed) >> (position % 64) & 1 == 1
+    }
+}
+
+/// What a node's things weigh together.
+enum Weights<'a> {
+    /// One each.
+    Ones,
+    /// Running sums in tree order: `sums[i]` is the weight of what comes before position `i`; and each one's weight.
+    Given { sums: Vec<f64>, weights: &'a [f64] },
+}
+
+/// The masks of core points. `dense` allows nodes to be settled as a whole.
+pub(super) fn find<S: Scalar, const D: usize>(
+    tree: &Bvh<S, D>,
+    eps: f64,
+    min_pts: usize,
+    weights: Option<&[f64]>,
+    dense: bool,
+) -> Vec<u32> {
+    let counter = Counter {
+        tree,
+        open: Probe::new(tree, eps),
+        around: tree.space().period().map(|_| Probe::new(tree, eps)),
+        weights: weights.map_or(Weights::Ones, |weights| {
+            let mut sum = 0.0;
+            let mut sums = vec![0.0];
+            sums.extend(tree.order().iter().map(|&index| {
+                sum += weights[index as usize];
+                sum
+            }));
+            Weights::Given { sums, weights }
+        }),
+        enough: min_pts as f64,
+        dense,
+    };
+    let masks: Vec<AtomicU32> = (0..tree.end()).map(|_| AtomicU32::new(0)).collect();
+    (0..tree.end().div_ceil(TASK)).into_par_iter().for_each(|task| {
+        let nodes = task * TASK..((task + 1) * TASK).min(tree.end());
+        // The leaves up to here are in a clique that is heavy enough.
+        let mut settled = nodes.start;
+        dispatch!(level => for at in nodes.clone() {
+            if dense && at >= settled && counter.is_dense(at) {
+                settled = tree.node(at).rope as usize;
+            }
+            if tree.is_leaf(at) {
+                let all = u32::MAX >> (u32::BITS - tree.span(at).len() as u32);
+                masks[at].store(if at < settled { all } else { counter.count(level, at, all) }, Relaxed);
+            }
+        });
+    });
+    let mut masks: Vec<u32> = masks.into_iter().map(AtomicU32::into_inner).collect();
+    // Children come after their parents.
+    for at in (0..tree.end()).rev() {
+        if !tree.is_leaf(at) {
+            let right = tree.node(at + 1).rope as usize;
+            masks[at] = u32::from(masks[at + 1] | masks[right] != 0);
+        }
+    }
+    masks
+}
+
+struct Counter<'a, S, const D: usize> {
+    tree: &'a Bvh<S, D>,
+    open: Probe<'a, S, D, false>,
+    around: Option<Probe<'a, S, D, true>>,
+    weights: Weights<'a>,
+    enough: f64,
+    dense: bool,
+}
+
+impl<S: Scalar, const D: usize> Counter<'_, S, D> {
+    /// Whether a node's things are all neighbours of each other, and enough.
+    #[inline(always)]
+    fn is_dense(&self, at: usize) -> bool {
+        let bounds = &self.tree.node(at).bounds;
+        self.open.covers(bounds, bounds) && self.is_enough(self.weight_of(at))
+    }
+
+    /// Differences of running sums are rounded, so they must be enough by more than that.
+    #[inline(always)]
+    fn is_enough(&self, bulk: f64) -> bool {
+        match &self.weights {
+            Weights::Ones => bulk >= self.enough,
+            Weights::Given { sums, .. } => bulk >= self.enough + 1e-9 * (self.enough + sums.last().unwrap_or(&0.0)),
+        }
+    }
+
+    /// The weight of a node.
+    #[inline(always)]
+    fn weight_of(&self, at: usize) -> f64 {
+        let span = self.tree.span(at);
+        match &self.weights {
+            Weights::Ones => span.len() as f64,
+            Weights::Given { sums, .. } => sums[span.end] - sums[span.start],
+        }
+    }
+
+    #[inline(always)]
+    fn weight_of_hits(&self, start: usize, hits: u32) -> f64 {
+        match &self.weights {
+            Weights::Ones => f64::from(hits.count_ones()),
+            Weights::Given { weights, .. } => {
+                bits(hits).map(|bit| weights[self.tree.order()[start + bit] as usize]).sum()
+            }
+        }
+    }
+
+    /// The core points of a leaf.
+    #[inline(always)]
+    fn count<L: Level>(&self, level: L, leaf: usize, all: u32) -> u32 {
+        match &self.around {
+            Some(probe) if probe.crosses(&self.tree.node(leaf).bounds) => self.count_by(level, probe, leaf, all),
+            _ => self.count_by(level, &self.open, leaf, all),
+        }
+    }
+
+    #[inline(always)]
+    fn count_by<L: Level, const P: bool>(&self, level: L, probe: &Probe<S, D, P>, leaf: usize, all: u32) -> u32 {
+        let own = self.tree.span(leaf);
+        let bounds = &self.tree.node(leaf).bounds;
+        let mut weights = [0.0; LEAF];
+        let mut undecided = all;
+        let mut see = |thing: usize, other: usize, undecided: &mut u32| {
+            let span = self.tree.span(other);
+            let hits = probe.hits(level, &self.tree.item(own.start + thing), span.clone());
+            weights[thing] += self.weight_of_hits(span.start, hits);
+            *undecided &= !(u32::from(weights[thing] >= self.enough) << thing);
+        };
+        // The nearest first: the own leaf, then the siblings on the way up.
+        for thing in bits(all) {
+            see(thing, leaf, &mut undecided);
+        }
+        let mut siblings = Siblings::new();
+        siblings.descend(self.tree, leaf);
+        for sibling in siblings.upwards() {
+            let (mut at, end) = (sibling, self.tree.node(sibling).rope as usize);
+            while at < end {
+                if undecided == 0 {
+                    return all;
+                }
+                let node = self.tree.node(at);
+                if !probe.meets(bounds, &node.bounds) {
+                    at = node.rope as usize;
+                    continue;
+                }
+                if self.tree.is_leaf(at) {
+                    let near = probe.candidates(level, &node.bounds, own.clone());
+                    for thing in bits(near & undecided) {
+                        see(thing, at, &mut undecided);
+                    }
+                } else if self.dense && probe.covers(bounds, &node.bounds) && self.is_enough(self.weight_of(at)) {
+                    return all;
+                }
+                at += 1;
+            }
+        }
+        all & !undecided
+    }
+}
