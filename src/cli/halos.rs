@@ -86,7 +86,7 @@ impl Scales {
             return Ok(Self { eps, text: short(eps), volume });
         }
         let b = args.linking_length;
-        if !(b >= 0.0 && b < f64::INFINITY) {
+        if !(0.0..f64::INFINITY).contains(&b) {
             return Err(format!("--linking-length is {b}; it must be finite and not negative").into());
         }
         let separation = if n == 0 { 0.0 } else { (volume / n as f64).cbrt() };
@@ -143,12 +143,16 @@ fn find<S: Scalar>(
         Ok(catalog)
     })?;
     phases.run("pictures", || -> Result<(), Failure> {
-        let (n, found) = (grouped(positions.len() as u64), grouped(catalog.halos().len() as u64));
+        let n = grouped(positions.len() as u64);
+        let found = match catalog.halos().len() {
+            1 => "1 halo".into(),
+            many => format!("{} halos", grouped(many as u64)),
+        };
         let place = period.map_or("open boundaries".into(), |side| format!("box {}", short(side)));
-        let title = format!("{n} particles, {place}, {found} halos");
+        let title = format!("{n} particles, {place}, {found}");
         let picture = plot::projection(&particles, &catalog, &title)?;
         outputs.write(PROJECTION, |path| fs::write(path, picture))?;
-        let title = format!("{found} halos of {} or more particles, linking length {}", args.min_members, scales.text);
+        let title = format!("{found} of {} or more particles, linking length {}", args.min_members, scales.text);
         let unit = if snapshot.masses == Masses::Unknown { "particles" } else { "snapshot mass unit" };
         let picture = plot::mass_function(&catalog, scales.volume, &title, unit);
         outputs.write(MASS_FUNCTION, |path| -> io::Result<()> { fs::write(path, picture) })
