@@ -74,6 +74,7 @@
 //! - More than ten dimensions, or other metrics than the Euclidean: not here.
 
 mod brute;
+mod catalog;
 mod dbscan;
 mod error;
 mod geometry;
@@ -86,6 +87,8 @@ mod lists;
 mod morton;
 mod nearest;
 mod neighbors;
+#[cfg(feature = "plot")]
+pub mod plot;
 mod query;
 mod simd;
 mod sort;
@@ -93,6 +96,7 @@ mod traverse;
 mod tree;
 
 pub use brute::BruteForce;
+pub use catalog::{Catalog, Halo, Motion, Particles};
 pub use dbscan::{Algorithm, Dbscan, dbscan};
 pub use error::{Error, Result};
 pub use geometry::{Aabb, Bounded, BoxSize, Scalar, Space, Sphere};
