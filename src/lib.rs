@@ -87,6 +87,8 @@ mod morton;
 mod nearest;
 mod neighbors;
 mod query;
+#[cfg(feature = "sample")]
+pub mod sample;
 mod simd;
 mod sort;
 mod traverse;
