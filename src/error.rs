@@ -50,6 +50,12 @@ pub(crate) enum Kind {
     Weight { index: usize, value: f64 },
     #[error("the tree is broken: {0}")]
     Invariant(String),
+    #[cfg(feature = "sample")]
+    #[error("sample `{spec}`: {message}")]
+    Spec { spec: String, message: String },
+    #[cfg(feature = "sample")]
+    #[error("{n} points take {bytes} bytes, which could not be had")]
+    Memory { n: usize, bytes: usize },
     #[cfg(feature = "io")]
     #[error("{path}: {message}", path = path.display())]
     File { path: PathBuf, message: String },

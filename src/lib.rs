@@ -90,6 +90,8 @@ mod neighbors;
 #[cfg(feature = "plot")]
 pub mod plot;
 mod query;
+#[cfg(feature = "sample")]
+pub mod sample;
 mod simd;
 mod sort;
 mod traverse;
