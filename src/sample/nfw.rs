@@ -10,7 +10,7 @@ pub fn enclosed(x: f64) -> f64 {
 /// The inverse of [`enclosed`], as a table.
 ///
 /// Near the centre the mass goes as `x^2 / 2`, so `s = sqrt(2 mass)` is close to `x` there, and `x / s` is smooth all the
-/// way: linear interpolation of it is good to 3e-6 up to 40 scale radii, and a draw costs one square root.
+/// way: linear interpolation of it is good to 5e-6 up to 40 scale radii, and a draw costs one square root.
 #[derive(Debug)]
 pub struct Radii {
     ratios: Vec<f64>,
@@ -60,7 +60,7 @@ mod tests {
             for i in 1..=5000 {
                 let x = last * f64::from(i) / 5000.0;
                 let back = radii.enclosing(enclosed(x));
-                assert!((back - x).abs() <= 3e-6 * x, "{x} of {last} came back as {back}");
+                assert!((back - x).abs() <= 5e-6 * x, "{x} of {last} came back as {back}");
             }
         }
     }
