@@ -101,3 +101,38 @@ pub fn agreement(op: Op, expected: &Answer, got: &Answer) -> String {
 fn mark(harmless: bool, difference: String, why: &str) -> String {
     if harmless { format!("{difference} ({why})") } else { format!("NO: {difference}") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_never_silent() {
+        let neighbors = |neighbors| Answer::Neighbors { neighbors };
+        let agrees = |got| agreement(Op::RangeCount, &neighbors(1_000_000), &neighbors(got));
+        assert_eq!(agrees(1_000_000), "yes");
+        assert_eq!(agrees(1_000_003), "+3 neighbours (rounding)");
+        assert_eq!(agrees(999_000), "NO: -1000 neighbours");
+        assert!(agreement(Op::RangeCount, &neighbors(5), &Answer::built(5)).starts_with("NO"));
+
+        let sum = |distances| Answer::Distances { distances };
+        assert_eq!(agreement(Op::Knn, &sum(1.0), &sum(1.000_001)), "yes");
+        assert!(agreement(Op::Knn, &sum(1.0), &sum(f64::NAN)).starts_with("NO"));
+        assert!(agreement(Op::Knn, &sum(1.0), &sum(1.0001)).starts_with("NO"));
+    }
+
+    #[test]
+    fn only_dbscan_may_move_border_points() {
+        let groups = |largest| Answer::Groups { groups: 10, noise: 100, largest };
+        assert!(agreement(Op::Dbscan, &groups(1000), &groups(1007)).ends_with("(border points)"));
+        assert!(agreement(Op::Fof, &groups(1000), &groups(1007)).starts_with("NO"));
+    }
+
+    #[test]
+    fn labels_of_one_point_are_noise_in_friends_of_friends() {
+        let labels = [Some(0), Some(0), Some(2), None];
+        let of = |singles| Answer::labels(4, labels.into_iter(), singles);
+        assert_eq!(of(true), Answer::Groups { groups: 1, noise: 2, largest: 2 });
+        assert_eq!(of(false), Answer::Groups { groups: 2, noise: 1, largest: 2 });
+    }
+}
