@@ -110,7 +110,7 @@ impl Sorted {
     }
 
     fn visit(&self, point: &Point, eps: f32, mut visit: impl FnMut(u32)) {
-        self.tree.query(point).within::<Metric>(eps * eps).unsorted().visit(|near| visit(near.item as u32));
+        self.tree.query(point).within::<Metric>(eps * eps).unsorted().visit(|near| visit(near.item));
     }
 
     /// Labels in the caller's order.

@@ -58,7 +58,7 @@ impl Peer for Kiddo {
                 Box::new(move || {
                     found(nearest(queries, wanted.k, |query, slots| {
                         let near = tree.query(query).nearest_n::<Metric>(k).execute();
-                        fill(slots, near.iter().map(|near| (near.item as u32, near.distance)));
+                        fill(slots, near.iter().map(|near| (near.item, near.distance)));
                     }))
                 })
             }
