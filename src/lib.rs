@@ -87,6 +87,7 @@ mod lists;
 mod morton;
 mod nearest;
 mod neighbors;
+mod phases;
 #[cfg(feature = "plot")]
 pub mod plot;
 mod query;
@@ -106,5 +107,6 @@ pub use halo::{Fof, Halos};
 pub use labels::Labels;
 pub use lists::Lists;
 pub use nearest::{Nearest, Neighbor};
+pub use phases::phases;
 pub use query::{Hits, Leaf, Query};
 pub use tree::{Bvh, LEAF, Node};

@@ -11,7 +11,7 @@ use ropewalk::{Catalog, Fof, Particles, Scalar, plot};
 use super::args::Halos as Args;
 use super::outputs::Outputs;
 use super::phases::Phases;
-use super::{Failure, grouped, short};
+use super::{Failure, grouped, short, start_threads};
 
 const CATALOG: &str = "halos.csv";
 const LABELS: &str = "labels.npy";
@@ -19,12 +19,7 @@ const MASS_FUNCTION: &str = "mass_function.svg";
 const PROJECTION: &str = "projection.png";
 
 pub fn run(args: &Args) -> Result<String, Failure> {
-    if let Some(threads) = args.threads {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(threads.into())
-            .build_global()
-            .map_err(|error| format!("{threads} threads cannot be started: {error}"))?;
-    }
+    start_threads(args.threads)?;
     // First, so that hours of work do not end at a full disk's closed door.
     let outputs = Outputs::create(Path::new(&args.out), &[CATALOG, LABELS, MASS_FUNCTION, PROJECTION])?;
 

@@ -1,10 +1,12 @@
 //! What the program can be told, and what it answers.
 
 mod args;
+mod bench;
 mod halos;
 mod info;
 mod outputs;
 mod phases;
+mod sample;
 
 pub use args::{Args, usage_error};
 
@@ -16,7 +18,16 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     match &args.command {
         args::Command::Halos(args) => halos::run(args),
         args::Command::Info(args) => info::run(args),
+        args::Command::Sample(args) => sample::run(args),
+        args::Command::Bench(args) => bench::run(args),
     }
+}
+
+/// Limits the number of threads, if that was asked for.
+fn start_threads(threads: Option<u16>) -> Result<(), Failure> {
+    let Some(threads) = threads else { return Ok(()) };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into());
+    pool.build_global().map_err(|error| format!("{threads} threads cannot be started: {error}").into())
 }
 
 /// A number with a comma before every three digits.

@@ -7,6 +7,7 @@ use super::{Bvh, Node};
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Bounded, Scalar, Space};
 use crate::morton::Grid;
+use crate::phases::mark;
 use crate::simd::{LANES, dispatch};
 use crate::sort::{Coded, sort_by_code};
 
@@ -17,6 +18,7 @@ const SEQUENTIAL: usize = 256;
 
 pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], space: Space<D>) -> Result<Bvh<S, D>> {
     let bounds = check(things, &space)?;
+    mark("bounds");
     let grid = Grid::over(&bounds);
     let item = |i: usize| place(&things[i], &space);
     let sorted = sort_by_code(things.len(), Grid::<S, D>::BITS, |first, codes| {
@@ -30,9 +32,11 @@ pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], s
         dispatch!(_level => grid.codes(centers, codes));
     });
 
+    mark("codes, sort");
     let lo = gather(&sorted, |i| item(i).lo);
     let hi = (!T::IS_POINT).then(|| gather(&sorted, |i| item(i).hi));
     let index = sorted.par_iter().with_min_len(TASK).map(|coded| coded.index()).collect();
+    mark("gather");
     let topology = Topology::of(&sorted);
     drop(sorted);
 
@@ -43,6 +47,7 @@ pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], s
         link(&bvh, &topology, &mut nodes[..topology.nodes()], 0, topology.root());
         bvh.nodes = nodes;
     }
+    mark("build");
     Ok(bvh)
 }
 
