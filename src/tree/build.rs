@@ -33,9 +33,9 @@ pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], s
     });
 
     mark("codes, sort");
-    let lo = gather(&sorted, |i| item(i).lo);
-    let hi = (!T::IS_POINT).then(|| gather(&sorted, |i| item(i).hi));
-    let index = sorted.par_iter().with_min_len(TASK).map(|coded| coded.index()).collect();
+    let mut index = vec![0; things.len()];
+    let lo = gather(&sorted, &mut index, |i| item(i).lo);
+    let hi = (!T::IS_POINT).then(|| gather(&sorted, &mut index, |i| item(i).hi));
     mark("gather");
     let topology = Topology::of(&sorted);
     drop(sorted);
@@ -102,19 +102,23 @@ pub(crate) fn check<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], s
     }
 }
 
-/// One array per axis, in tree order, padded so that a block may be read past the end.
-fn gather<S: Scalar, const D: usize>(sorted: &[Coded], corner: impl Fn(usize) -> [S; D] + Sync) -> [Vec<S>; D] {
+/// One array per axis, in tree order, padded so that a block may be read past the end; and the indices in that order.
+fn gather<S: Scalar, const D: usize>(
+    sorted: &[Coded],
+    index: &mut [u32],
+    corner: impl Fn(usize) -> [S; D] + Sync,
+) -> [Vec<S>; D] {
     let mut axes: [Vec<S>; D] = std::array::from_fn(|_| vec![S::ZERO; sorted.len() + LANES]);
     // All axes of a thing at once: its place in the caller's slice is far from its neighbours'.
     let mut rest = axes.each_mut().map(Vec::as_mut_slice);
     let mut tasks = Vec::with_capacity(sorted.len().div_ceil(TASK));
-    for coded in sorted.chunks(TASK) {
-        tasks.push((coded, rest.each_mut().map(|axis| axis.split_off_mut(..coded.len()).unwrap_or_default())));
+    for (coded, index) in sorted.chunks(TASK).zip(index.chunks_mut(TASK)) {
+        tasks.push((coded, index, rest.each_mut().map(|axis| axis.split_off_mut(..coded.len()).unwrap_or_default())));
     }
-    tasks.into_par_iter().for_each(|(coded, mut axes)| {
-        for (i, coded) in coded.iter().enumerate() {
-            let corner = corner(coded.index() as usize);
-            for (axis, x) in axes.iter_mut().zip(corner) {
+    tasks.into_par_iter().for_each(|(coded, index, mut axes)| {
+        for (i, (coded, index)) in coded.iter().zip(index).enumerate() {
+            *index = coded.index();
+            for (axis, x) in axes.iter_mut().zip(corner(*index as usize)) {
                 axis[i] = x;
             }
         }
