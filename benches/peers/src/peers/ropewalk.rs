@@ -1,6 +1,6 @@
 //! The library itself.
 
-use ropewalk::{Bvh, Fof};
+use ropewalk::{Bvh, Fof, dbscan};
 
 use super::counted;
 use crate::answer::Answer;
@@ -42,8 +42,16 @@ impl Peer for Ropewalk {
                     largest: halos.members(0).len() as u64,
                 })
             }),
-            // Once it is there: `labelled(ropewalk::dbscan(points, wanted.eps, wanted.min_pts))`, and a run as above.
-            Op::Dbscan => return None,
+            Op::Dbscan => Box::new(move || {
+                let labels = dbscan(points, wanted.eps, wanted.min_pts).expect("eps is positive");
+                Box::new(move || {
+                    Answer::labels(
+                        points.len(),
+                        labels.as_slice().iter().map(|&label| u32::try_from(label).ok()),
+                        false,
+                    )
+                })
+            }),
         })
     }
 }
