@@ -37,12 +37,25 @@ pub(crate) enum Kind {
         "the periodic box is {size} along axis {axis}, less than twice eps = {eps}: a point could meet two images of another"
     )]
     BoxTooSmall { axis: usize, size: f64, eps: f64 },
+    #[error("there are {len} {what} for {points} particles; there must be one each")]
+    Length { what: &'static str, len: usize, points: usize },
+    #[error("particle {index}: its mass is {mass}; masses must be finite and not negative")]
+    Mass { index: usize, mass: f64 },
+    #[cfg(feature = "plot")]
+    #[error("the picture could not be made: {0}")]
+    Picture(String),
     #[error("there are {weights} weights for {n} points; there must be one each")]
     WeightCount { weights: usize, n: usize },
     #[error("the weight of point {index} is {value}; weights must be finite and not negative")]
     Weight { index: usize, value: f64 },
     #[error("the tree is broken: {0}")]
     Invariant(String),
+    #[cfg(feature = "sample")]
+    #[error("sample `{spec}`: {message}")]
+    Spec { spec: String, message: String },
+    #[cfg(feature = "sample")]
+    #[error("{n} points take {bytes} bytes, which could not be had")]
+    Memory { n: usize, bytes: usize },
     #[cfg(feature = "io")]
     #[error("{path}: {message}", path = path.display())]
     File { path: PathBuf, message: String },

@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::geometry::{Bounded, BoxSize, Scalar, Space};
 use crate::labels::Labels;
 use crate::link::{Members, link};
+use crate::phases::mark;
 use crate::tree::Bvh;
 
 /// A friends-of-friends finder: options, then [`Fof::run`].
@@ -75,7 +76,10 @@ impl Fof {
         let labels = link(tree, self.linking_length, Members::All)
             .number(tree.order(), |at, root| at != root)
             .into_labels(tree.order());
-        Ok(Halos::new(labels, self.min_members))
+        mark("labels");
+        let halos = Halos::new(labels, self.min_members);
+        mark("members");
+        Ok(halos)
     }
 }
 

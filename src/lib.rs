@@ -74,23 +74,32 @@
 //! - More than ten dimensions, or other metrics than the Euclidean: not here.
 
 mod brute;
+mod catalog;
 mod dbscan;
 mod error;
 mod geometry;
 mod halo;
+#[cfg(feature = "io")]
+pub mod io;
 mod labels;
 mod link;
 mod lists;
 mod morton;
 mod nearest;
 mod neighbors;
+mod phases;
+#[cfg(feature = "plot")]
+pub mod plot;
 mod query;
+#[cfg(feature = "sample")]
+pub mod sample;
 mod simd;
 mod sort;
 mod traverse;
 mod tree;
 
 pub use brute::BruteForce;
+pub use catalog::{Catalog, Halo, Motion, Particles};
 pub use dbscan::{Algorithm, Dbscan, dbscan};
 pub use error::{Error, Result};
 pub use geometry::{Aabb, Bounded, BoxSize, Scalar, Space, Sphere};
@@ -98,5 +107,6 @@ pub use halo::{Fof, Halos};
 pub use labels::Labels;
 pub use lists::Lists;
 pub use nearest::{Nearest, Neighbor};
+pub use phases::phases;
 pub use query::{Hits, Leaf, Query};
 pub use tree::{Bvh, LEAF, Node};

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use crate::geometry::Scalar;
 use crate::labels::UnionFind;
+use crate::phases::mark;
 use crate::simd::{Level, dispatch};
 use crate::traverse::{Probe, bits};
 use crate::tree::{Bvh, LEAF};
@@ -54,6 +55,7 @@ pub(crate) fn link<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, mem
             linker.settle(level, at);
         });
     });
+    mark("walk, union");
     forest
 }
 
@@ -71,6 +73,7 @@ pub(crate) fn link_pairs<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f6
             forest.union(thing as u32, (tree.span(other).start + hit) as u32);
         }
     });
+    mark("walk, union");
     forest
 }
 

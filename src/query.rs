@@ -86,10 +86,9 @@ impl<S: Scalar, const D: usize> Query<S, D> for Sphere<S, D> {
 
     #[inline]
     fn covers(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool {
-        let center = space.wrap(self.center);
         let mut sum = 0.0;
-        for k in 0..D {
-            let [at, lo, hi]: [f64; 3] = [center[k].into(), bounds.lo[k].into(), bounds.hi[k].into()];
+        for (k, at) in space.wrap(self.center).into_iter().enumerate() {
+            let [at, lo, hi]: [f64; 3] = [at.into(), bounds.lo[k].into(), bounds.hi[k].into()];
             let span = (hi - at).max(at - lo);
             sum += span * span;
         }

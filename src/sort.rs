@@ -1,8 +1,8 @@
 //! A stable, parallel radix sort of points by their Morton codes.
 //!
 //! In: a function from index to code. Out: codes and indices in ascending order of the code, ties by index.
-//! The first pass splits by the highest bits, from memory to memory; what falls into one bucket fits a cache and is split
-//! again there, until runs are short enough for an insertion sort.
+//! The first pass splits by the highest bits, from memory to memory; what falls into one bucket mostly fits a cache, and is
+//! sorted there, digit by digit.
 //! Cost: O(n), two reads of the points, 16 bytes a point and as much scratch for the largest bucket.
 
 use rayon::prelude::*;
@@ -33,8 +33,8 @@ impl Coded {
 
 /// Bits of the first split: as many buckets as there are entries in a first-level address cache.
 const FIRST_BITS: u32 = 11;
-/// Runs up to this length are sorted by insertion.
-const SHORT: usize = 24;
+/// Bits beyond the logarithm of a run's length that it is sorted by at first.
+const SPARE_BITS: u32 = 6;
 /// Points per parallel task of the first split.
 const TASK: usize = 1 << 16;
 
@@ -95,45 +95,21 @@ pub(crate) fn sort_by_code(n: usize, bits: u32, codes: impl Fn(usize, &mut [u64]
         buckets.push(own);
         rest = others;
     }
-    buckets.into_par_iter().for_each_init(Vec::new, |scratch, bucket| sort_run(bucket, scratch, split.shift));
+    buckets.into_par_iter().for_each(|bucket| sort_run(bucket, split.shift));
     sorted
 }
 
 /// Sorts a run whose codes differ in the lowest `high` bits only.
-fn sort_run(run: &mut [Coded], scratch: &mut Vec<Coded>, high: u32) {
-    if run.len() > SHORT && high > 0 {
-        // About two points are left for each value of the digit.
-        let split = Split::new(high, (run.len().ilog2() - 1).min(FIRST_BITS));
-        let mut ends = vec![0u32; split.buckets()];
-        run.iter().for_each(|coded| ends[split.bucket(coded.code())] += 1);
-        let mut start = 0;
-        for end in &mut ends {
-            (*end, start) = (start, start + *end);
+fn sort_run(run: &mut [Coded], high: u32) {
+    // As many digits of 8 bits as tell most points apart, and then those that they do not.
+    let bits = (run.len().max(1).ilog2() + SPARE_BITS).next_multiple_of(8).min(32);
+    let shift = high.saturating_sub(bits);
+    let mask = u64::MAX >> (64 - bits);
+    radsort::sort_by_key(run, |coded| (coded.code() >> shift & mask) as u32);
+    if shift > 0 {
+        for alike in run.chunk_by_mut(|a, b| a.code() >> shift == b.code() >> shift) {
+            alike.sort_unstable();
         }
-        scratch.clear();
-        scratch.extend_from_slice(run);
-        for coded in scratch.iter() {
-            let end = &mut ends[split.bucket(coded.code())];
-            run[*end as usize] = *coded;
-            *end += 1;
-        }
-        let mut start = 0;
-        for end in ends {
-            if end as usize - start > SHORT {
-                sort_run(&mut run[start..end as usize], scratch, split.shift);
-            }
-            start = end as usize;
-        }
-    }
-    // What is still out of order is so by a few places.
-    for i in 1..run.len() {
-        let coded = run[i];
-        let mut j = i;
-        while j > 0 && run[j - 1] > coded {
-            run[j] = run[j - 1];
-            j -= 1;
-        }
-        run[j] = coded;
     }
 }
 
@@ -179,7 +155,7 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             state >> 1
         };
-        for n in [0, 1, 2, 3, 24, 25, 100, 1000, 70_000, 300_000] {
+        for n in [0, 1, 2, 3, 100, 1000, 70_000, 300_000] {
             check(&(0..n).map(|_| random()).collect::<Vec<_>>());
             check(&(0..n).map(|_| random() % 5).collect::<Vec<_>>());
             check(&(0..n).map(|_| 1 << (random() % 63)).collect::<Vec<_>>());

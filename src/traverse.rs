@@ -117,6 +117,26 @@ impl<'a, S: Scalar, const D: usize, const PERIODIC: bool> Probe<'a, S, D, PERIOD
         self.mask(&span, |at| S::at_most(level, &self.lanes(of, at, points), limit))
     }
 
+    /// Calls `visit` with the position and the squared distance, as `S` computes it, of each thing of a span that is at most
+    /// `limit` away from the point `of`. Only for stored points.
+    #[inline(always)]
+    pub fn each_closer<L: Level>(
+        &self,
+        level: L,
+        of: &Aabb<S, D>,
+        span: std::ops::Range<usize>,
+        limit: S,
+        mut visit: impl FnMut(usize, S),
+    ) {
+        for at in span.clone().step_by(LANES) {
+            let lanes = self.metric.lanes(&of.lo, self.tree.lo(), at);
+            let own = u32::MAX >> (u32::BITS - (span.end - at).min(LANES) as u32);
+            for bit in bits(S::at_most(level, &lanes, limit) & own) {
+                visit(at + bit, lanes[bit]);
+            }
+        }
+    }
+
     /// The things of a span that are at most as far from `of` as their own limit says.
     #[inline(always)]
     pub fn closer_each<L: Level>(

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use crate::geometry::Scalar;
 use crate::simd::{Level, dispatch};
-use crate::traverse::{Probe, Siblings, bits};
+use crate::traverse::{Probe, bits};
 use crate::tree::{Bvh, LEAF};
 
 /// Nodes per parallel task.
@@ -99,6 +99,12 @@ pub(super) fn find<S: Scalar, const D: usize>(
     masks
 }
 
+/// The weights seen near the things of a leaf, and which of them have not enough yet.
+struct Tally {
+    weights: [f64; LEAF],
+    undecided: u32,
+}
+
 struct Counter<'a, S, const D: usize> {
     tree: &'a Bvh<S, D>,
     open: Probe<'a, S, D, false>,
@@ -158,42 +164,46 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
     fn count_by<L: Level, const P: bool>(&self, level: L, probe: &Probe<S, D, P>, leaf: usize, all: u32) -> u32 {
         let own = self.tree.span(leaf);
         let bounds = &self.tree.node(leaf).bounds;
-        let mut weights = [0.0; LEAF];
-        let mut undecided = all;
-        let mut see = |thing: usize, other: usize, undecided: &mut u32| {
-            let span = self.tree.span(other);
-            let hits = probe.hits(level, &self.tree.item(own.start + thing), span.clone());
-            weights[thing] += self.weight_of_hits(span.start, hits);
-            *undecided &= !(u32::from(weights[thing] >= self.enough) << thing);
-        };
-        // The nearest first: the own leaf, then the siblings on the way up.
+        let mut tally = Tally { weights: [0.0; LEAF], undecided: all };
+        // In dense places the own leaf is enough.
         for thing in bits(all) {
-            see(thing, leaf, &mut undecided);
+            self.see(level, probe, own.start, thing, leaf, &mut tally);
         }
-        let mut siblings = Siblings::new();
-        siblings.descend(self.tree, leaf);
-        for sibling in siblings.upwards() {
-            let (mut at, end) = (sibling, self.tree.node(sibling).rope as usize);
-            while at < end {
-                if undecided == 0 {
-                    return all;
-                }
-                let node = self.tree.node(at);
-                if !probe.meets(bounds, &node.bounds) {
-                    at = node.rope as usize;
-                    continue;
-                }
-                if self.tree.is_leaf(at) {
-                    let near = probe.candidates(level, &node.bounds, own.clone());
-                    for thing in bits(near & undecided) {
-                        see(thing, at, &mut undecided);
-                    }
-                } else if self.dense && probe.covers(bounds, &node.bounds) && self.is_enough(self.weight_of(at)) {
-                    return all;
-                }
-                at += 1;
+        let mut at = 0;
+        while tally.undecided != 0 && at < self.tree.end() {
+            let node = self.tree.node(at);
+            if !probe.meets(bounds, &node.bounds) || at == leaf {
+                at = node.rope as usize;
+                continue;
             }
+            if self.tree.is_leaf(at) {
+                let near = probe.candidates(level, &node.bounds, own.clone());
+                for thing in bits(near & tally.undecided) {
+                    self.see(level, probe, own.start, thing, at, &mut tally);
+                }
+            } else if self.dense && probe.covers(bounds, &node.bounds) && self.is_enough(self.weight_of(at)) {
+                return all;
+            }
+            at += 1;
         }
-        all & !undecided
+        all & !tally.undecided
+    }
+
+    /// Adds what a leaf holds within reach of a thing.
+    #[allow(clippy::too_many_arguments)]
+    #[inline(always)]
+    fn see<L: Level, const P: bool>(
+        &self,
+        level: L,
+        probe: &Probe<S, D, P>,
+        start: usize,
+        thing: usize,
+        other: usize,
+        tally: &mut Tally,
+    ) {
+        let span = self.tree.span(other);
+        let hits = probe.hits(level, &self.tree.item(start + thing), span.clone());
+        tally.weights[thing] += self.weight_of_hits(span.start, hits);
+        tally.undecided &= !(u32::from(tally.weights[thing] >= self.enough) << thing);
     }
 }

@@ -13,6 +13,7 @@ use crate::error::{Kind, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar, Space};
 use crate::labels::Labels;
 use crate::link::{Members, link, link_pairs};
+use crate::phases::mark;
 use crate::tree::Bvh;
 
 /// How to find the clusters. All give the same labels.
@@ -157,13 +158,18 @@ impl Dbscan {
             let forest =
                 if dense { link(tree, self.eps, Members::All) } else { link_pairs(tree, self.eps, Members::All) };
             let alone_is_core = self.min_pts == 1;
-            return forest.number(order, |at, root| alone_is_core || at != root).into_labels(order);
+            let labels = forest.number(order, |at, root| alone_is_core || at != root).into_labels(order);
+            mark("labels");
+            return labels;
         }
         let core = core::find(tree, self.eps, self.min_pts, self.weights.as_deref(), dense);
+        mark("core");
         let members = Members::Masks(&core);
         let forest = if dense { link(tree, self.eps, members) } else { link_pairs(tree, self.eps, members) };
         let is_core = core::Flags::of(tree, &core);
         let numbered = forest.number(order, |at, _| is_core.at(at));
-        border::label(tree, self.eps, &core, numbered, &is_core, self.star)
+        let labels = border::label(tree, self.eps, &core, numbered, &is_core, self.star);
+        mark("borders, labels");
+        labels
     }
 }

@@ -7,18 +7,21 @@ use super::{Bvh, Node};
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Bounded, Scalar, Space};
 use crate::morton::Grid;
-use crate::simd::{LANES, dispatch};
+use crate::phases::mark;
+use crate::simd::{LANES, dispatch, prefetch};
 use crate::sort::{Coded, sort_by_code};
 
 /// Things per parallel task.
 const TASK: usize = 1 << 14;
+/// How far ahead of its use a thing is asked for.
+const AHEAD: usize = 24;
 /// Subtrees of fewer leaves than this are finished by one thread.
 const SEQUENTIAL: usize = 256;
 
 pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], space: Space<D>) -> Result<Bvh<S, D>> {
     let bounds = check(things, &space)?;
+    mark("bounds");
     let grid = Grid::over(&bounds);
-    let item = |i: usize| place(&things[i], &space);
     let sorted = sort_by_code(things.len(), Grid::<S, D>::BITS, |first, codes| {
         let centers = things[first..].iter().map(
             #[inline(always)]
@@ -30,9 +33,11 @@ pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], s
         dispatch!(_level => grid.codes(centers, codes));
     });
 
-    let lo = gather(&sorted, |i| item(i).lo);
-    let hi = (!T::IS_POINT).then(|| gather(&sorted, |i| item(i).hi));
-    let index = sorted.par_iter().with_min_len(TASK).map(|coded| coded.index()).collect();
+    mark("codes, sort");
+    let mut index = vec![0; things.len()];
+    let lo = gather(things, &sorted, &mut index, |thing| place(thing, &space).lo);
+    let hi = (!T::IS_POINT).then(|| gather(things, &sorted, &mut index, |thing| place(thing, &space).hi));
+    mark("gather");
     let topology = Topology::of(&sorted);
     drop(sorted);
 
@@ -43,6 +48,7 @@ pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], s
         link(&bvh, &topology, &mut nodes[..topology.nodes()], 0, topology.root());
         bvh.nodes = nodes;
     }
+    mark("build");
     Ok(bvh)
 }
 
@@ -97,19 +103,27 @@ pub(crate) fn check<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], s
     }
 }
 
-/// One array per axis, in tree order, padded so that a block may be read past the end.
-fn gather<S: Scalar, const D: usize>(sorted: &[Coded], corner: impl Fn(usize) -> [S; D] + Sync) -> [Vec<S>; D] {
+/// One array per axis, in tree order, padded so that a block may be read past the end; and the indices in that order.
+fn gather<T: Sync, S: Scalar, const D: usize>(
+    things: &[T],
+    sorted: &[Coded],
+    index: &mut [u32],
+    corner: impl Fn(&T) -> [S; D] + Sync,
+) -> [Vec<S>; D] {
     let mut axes: [Vec<S>; D] = std::array::from_fn(|_| vec![S::ZERO; sorted.len() + LANES]);
     // All axes of a thing at once: its place in the caller's slice is far from its neighbours'.
     let mut rest = axes.each_mut().map(Vec::as_mut_slice);
     let mut tasks = Vec::with_capacity(sorted.len().div_ceil(TASK));
-    for coded in sorted.chunks(TASK) {
-        tasks.push((coded, rest.each_mut().map(|axis| axis.split_off_mut(..coded.len()).unwrap_or_default())));
+    for (coded, index) in sorted.chunks(TASK).zip(index.chunks_mut(TASK)) {
+        tasks.push((coded, index, rest.each_mut().map(|axis| axis.split_off_mut(..coded.len()).unwrap_or_default())));
     }
-    tasks.into_par_iter().for_each(|(coded, mut axes)| {
-        for (i, coded) in coded.iter().enumerate() {
-            let corner = corner(coded.index() as usize);
-            for (axis, x) in axes.iter_mut().zip(corner) {
+    tasks.into_par_iter().for_each(|(sorted, index, mut axes)| {
+        for (i, (coded, index)) in sorted.iter().zip(index).enumerate() {
+            if let Some(ahead) = sorted.get(i + AHEAD) {
+                prefetch(&things[ahead.index() as usize]);
+            }
+            *index = coded.index();
+            for (axis, x) in axes.iter_mut().zip(corner(&things[*index as usize])) {
                 axis[i] = x;
             }
         }

@@ -1,0 +1,138 @@
+//! What an operation found, in a few numbers, and whether two libraries found the same.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::race::Op;
+
+/// The part of pairs that may fall on the other side of the radius where a library computes in f32.
+const ROUNDING: f64 = 2e-6;
+/// How far sums of f32 distances may be apart.
+const SUMS: f64 = 1e-5;
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Answer {
+    /// A tree over so many points (or, where a library does not tell, the number it was given).
+    Built { points: u64 },
+    /// The number of neighbours of all points, each itself included.
+    Neighbors { neighbors: u64 },
+    /// The sum of the distances to the k nearest of all points, each itself included.
+    Distances { distances: f64 },
+    /// Groups of two or more (FOF), or clusters; the points in none; the members of the largest.
+    Groups { groups: u64, noise: u64, largest: u64 },
+}
+
+impl Answer {
+    pub fn built(points: usize) -> Self {
+        Self::Built { points: points as u64 }
+    }
+
+    pub fn neighbors(counts: &[u32]) -> Self {
+        Self::Neighbors { neighbors: counts.iter().map(|&count| u64::from(count)).sum() }
+    }
+
+    /// From squared distances.
+    pub fn distances(squares: impl Iterator<Item = f32>) -> Self {
+        Self::Distances { distances: squares.map(|square| f64::from(square).sqrt()).sum() }
+    }
+
+    /// From a label below `n` for each of `n` points; none is noise, and so is a label that only one point has if
+    /// `singles` are.
+    pub fn labels(n: usize, labels: impl Iterator<Item = Option<u32>>, singles: bool) -> Self {
+        let mut sizes = vec![0u64; n];
+        let mut noise = 0;
+        for label in labels {
+            match label {
+                Some(label) => sizes[label as usize] += 1,
+                None => noise += 1,
+            }
+        }
+        let least = if singles { 2 } else { 1 };
+        let groups = sizes.iter().filter(|&&size| size >= least).count() as u64;
+        noise += sizes.iter().filter(|&&size| size < least).sum::<u64>();
+        Self::Groups { groups, noise, largest: sizes.into_iter().max().unwrap_or(0) }
+    }
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Built { points } => write!(f, "{points} points"),
+            Self::Neighbors { neighbors } => write!(f, "{neighbors} neighbours"),
+            Self::Distances { distances } => write!(f, "{distances:.4}"),
+            Self::Groups { groups, noise, largest } => write!(f, "{groups} groups, {noise} noise, largest {largest}"),
+        }
+    }
+}
+
+/// Whether `got` is the answer, in words for the table: "yes", what differs and why that is harmless, or "NO".
+pub fn agreement(op: Op, expected: &Answer, got: &Answer) -> String {
+    match (*expected, *got) {
+        (expected, got) if expected == got => "yes".into(),
+        (Answer::Neighbors { neighbors: expected }, Answer::Neighbors { neighbors: got }) => {
+            let difference = got as f64 - expected as f64;
+            mark(difference.abs() <= 2.0 + ROUNDING * expected as f64, format!("{difference:+} neighbours"), "rounding")
+        }
+        (Answer::Distances { distances: expected }, Answer::Distances { distances: got }) => {
+            let relative = (got - expected) / expected;
+            // Two f32 sums are never the same: below the bound there is nothing to report.
+            if relative.abs() <= SUMS { "yes".into() } else { format!("NO: {relative:+.1e} of the sum") }
+        }
+        (
+            Answer::Groups { groups: g0, noise: n0, largest: l0 },
+            Answer::Groups { groups: g1, noise: n1, largest: l1 },
+        ) => {
+            let far = |a: u64, b: u64| a.abs_diff(b) as f64 > 2.0 + ROUNDING * (g0 + n0) as f64;
+            let signed = |a: u64, b: u64| b as i64 - a as i64;
+            let text = format!("{:+} groups, {:+} noise, {:+} largest", signed(g0, g1), signed(n0, n1), signed(l0, l1));
+            if op == Op::Dbscan && g0 == g1 && n0 == n1 {
+                // A border point may go to any of the clusters it touches.
+                mark(l0.abs_diff(l1) as f64 <= 0.01 * l0 as f64, text, "border points")
+            } else {
+                mark(!far(g0, g1) && !far(n0, n1) && !far(l0, l1), text, "rounding")
+            }
+        }
+        _ => format!("NO: {got}"),
+    }
+}
+
+fn mark(harmless: bool, difference: String, why: &str) -> String {
+    if harmless { format!("{difference} ({why})") } else { format!("NO: {difference}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_never_silent() {
+        let neighbors = |neighbors| Answer::Neighbors { neighbors };
+        let agrees = |got| agreement(Op::RangeCount, &neighbors(1_000_000), &neighbors(got));
+        assert_eq!(agrees(1_000_000), "yes");
+        assert_eq!(agrees(1_000_003), "+3 neighbours (rounding)");
+        assert_eq!(agrees(999_000), "NO: -1000 neighbours");
+        assert!(agreement(Op::RangeCount, &neighbors(5), &Answer::built(5)).starts_with("NO"));
+
+        let sum = |distances| Answer::Distances { distances };
+        assert_eq!(agreement(Op::Knn, &sum(1.0), &sum(1.000_001)), "yes");
+        assert!(agreement(Op::Knn, &sum(1.0), &sum(f64::NAN)).starts_with("NO"));
+        assert!(agreement(Op::Knn, &sum(1.0), &sum(1.0001)).starts_with("NO"));
+    }
+
+    #[test]
+    fn only_dbscan_may_move_border_points() {
+        let groups = |largest| Answer::Groups { groups: 10, noise: 100, largest };
+        assert!(agreement(Op::Dbscan, &groups(1000), &groups(1007)).ends_with("(border points)"));
+        assert!(agreement(Op::Fof, &groups(1000), &groups(1007)).starts_with("NO"));
+    }
+
+    #[test]
+    fn labels_of_one_point_are_noise_in_friends_of_friends() {
+        let labels = [Some(0), Some(0), Some(2), None];
+        let of = |singles| Answer::labels(4, labels.into_iter(), singles);
+        assert_eq!(of(true), Answer::Groups { groups: 1, noise: 2, largest: 2 });
+        assert_eq!(of(false), Answer::Groups { groups: 2, noise: 1, largest: 2 });
+    }
+}

@@ -1,0 +1,110 @@
+//! Times ropewalk beside its peers: the same points, the same run, the same number of threads; checks that they agree.
+
+mod answer;
+mod data;
+mod peers;
+mod race;
+mod report;
+mod work;
+
+use std::error::Error;
+use std::path::PathBuf;
+
+use clap::Parser;
+
+use crate::peers::PEERS;
+use crate::race::{Limits, Op, Peer};
+use crate::work::{Parameters, Work};
+
+#[derive(Parser)]
+struct Options {
+    /// Points: .npy of shape (N, 3) in f32, or Gadget-2
+    file: PathBuf,
+    /// Operations
+    #[arg(long, value_delimiter = ',', default_value = "build,range_count,knn,fof,dbscan")]
+    ops: Vec<Op>,
+    /// Libraries; all unless said. The first that can do an operation is the one the others are compared with
+    #[arg(long, value_delimiter = ',')]
+    peers: Vec<String>,
+    /// Radius of range_count; eps unless said
+    #[arg(long)]
+    radius: Option<f64>,
+    /// Linking length of fof, radius of dbscan; 0.2 mean separations unless said
+    #[arg(long)]
+    eps: Option<f64>,
+    #[arg(long, default_value_t = 10)]
+    min_pts: usize,
+    #[arg(long, default_value_t = 10)]
+    k: usize,
+    /// Threads, the same for all
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
+    /// Repetitions, after one to warm up
+    #[arg(long, default_value_t = 5)]
+    reps: usize,
+    /// Seconds that one repetition of a peer may take
+    #[arg(long, default_value_t = 60.0)]
+    cap: f64,
+    /// Write the table as JSON lines
+    #[arg(long)]
+    json: Option<PathBuf>,
+    /// Run one operation of one library each time a line comes in; for the Python script
+    #[arg(long)]
+    serve: bool,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let options = Options::parse();
+    let mut peers: Vec<&dyn Peer> = vec![];
+    for name in &options.peers {
+        let peer = PEERS.iter().find(|peer| peer.name() == name.as_str());
+        peers.push(*peer.ok_or_else(|| format!("no peer {name:?}; there are {}", names().join(", ")))?);
+    }
+    if peers.is_empty() {
+        peers = PEERS.to_vec();
+    }
+    rayon::ThreadPoolBuilder::new().num_threads(options.threads).build_global()?;
+
+    let points = data::read(&options.file).map_err(|error| format!("{}: {error}", options.file.display()))?;
+    if points.is_empty() {
+        return Err("no points".into());
+    }
+    let eps = options.eps.unwrap_or_else(|| 0.2 * work::mean_separation(&points));
+    let parameters = Parameters {
+        radius: options.radius.unwrap_or(eps),
+        eps,
+        min_pts: options.min_pts,
+        k: options.k.min(points.len()),
+        threads: options.threads,
+    };
+    if ![parameters.radius, parameters.eps].iter().all(|&x| x > 0.0 && x.is_finite()) || options.reps == 0 {
+        return Err("radius, eps and reps must be positive".into());
+    }
+    let work = Work::new(points, parameters);
+
+    if options.serve {
+        let ([op], [peer]) = (&options.ops[..], &peers[..]) else {
+            return Err("--serve takes one operation and one library".into());
+        };
+        race::serve(*op, *peer, &work);
+        return Ok(());
+    }
+
+    let limits = Limits { reps: options.reps, cap: options.cap };
+    let rows: Vec<_> = options.ops.iter().flat_map(|&op| race::race(op, &peers, &work, &limits)).collect();
+    let Parameters { radius, eps, min_pts, k, threads } = parameters;
+    let file = options.file.file_name().unwrap_or_default().to_string_lossy();
+    println!(
+        "{file}: {} points, radius {radius}, eps {eps}, min_pts {min_pts}, k {k}, threads {threads}\n",
+        work.points.len()
+    );
+    print!("{}", report::markdown(&rows));
+    if let Some(path) = &options.json {
+        report::write_json(path, &rows)?;
+    }
+    Ok(())
+}
+
+fn names() -> Vec<&'static str> {
+    PEERS.iter().map(|peer| peer.name()).collect()
+}

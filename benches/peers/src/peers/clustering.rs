@@ -1,0 +1,75 @@
+//! Libraries that cluster: linfa-clustering and petal-clustering. Friends-of-friends is DBSCAN with two points.
+
+use linfa::traits::Transformer;
+use ndarray_linfa::Array2 as LinfaArray;
+use ndarray_petal::Array2 as PetalArray;
+use petal_clustering::Fit;
+use petal_neighbors::distance::Euclidean;
+
+use crate::answer::Answer;
+use crate::data::Point;
+use crate::race::{Op, Peer, Run};
+use crate::work::Work;
+
+fn min_pts(op: Op, work: &Work) -> Option<usize> {
+    match op {
+        Op::Fof => Some(2),
+        Op::Dbscan => Some(work.parameters.min_pts),
+        _ => None,
+    }
+}
+
+fn flat(points: &[Point]) -> Vec<f32> {
+    points.as_flattened().to_vec()
+}
+
+/// Runs on one thread.
+pub struct Linfa;
+
+impl Peer for Linfa {
+    fn name(&self) -> &'static str {
+        "linfa-clustering"
+    }
+
+    fn is_serial(&self, _op: Op) -> bool {
+        true
+    }
+
+    fn enter<'a>(&self, op: Op, work: &'a Work) -> Option<Run<'a>> {
+        let min_pts = min_pts(op, work)?;
+        let n = work.points.len();
+        let points = LinfaArray::from_shape_vec((n, 3), flat(&work.points)).expect("three coordinates a point");
+        let eps = work.parameters.eps as f32;
+        Some(Box::new(move || {
+            let found = linfa_clustering::Dbscan::params(min_pts).tolerance(eps).transform(&points);
+            let labels = found.expect("eps is positive");
+            Box::new(move || Answer::labels(n, labels.iter().map(|label| label.map(|label| label as u32)), false))
+        }))
+    }
+}
+
+/// Finds and keeps all neighbours on rayon's threads, then clusters on one.
+pub struct Petal;
+
+impl Peer for Petal {
+    fn name(&self) -> &'static str {
+        "petal-clustering"
+    }
+
+    fn enter<'a>(&self, op: Op, work: &'a Work) -> Option<Run<'a>> {
+        let min_pts = min_pts(op, work)?;
+        let points = PetalArray::from_shape_vec((work.points.len(), 3), flat(&work.points)).expect("three a point");
+        let eps = work.parameters.eps as f32;
+        Some(Box::new(move || {
+            let found = petal_clustering::Dbscan::new(eps, min_pts, Euclidean::default()).fit(&points, None);
+            Box::new(move || {
+                let (clusters, noise) = found;
+                Answer::Groups {
+                    groups: clusters.len() as u64,
+                    noise: noise.len() as u64,
+                    largest: clusters.values().map(Vec::len).max().unwrap_or(0) as u64,
+                }
+            })
+        }))
+    }
+}

@@ -1,0 +1,143 @@
+//! Other k-d trees: nabo, fnntw and kd-tree. Queries come along a Morton curve (the sort is not timed).
+
+use nabo::simple_point::SimplePoint;
+
+use super::{counted, counts, fill, found, nearest};
+use crate::answer::Answer;
+use crate::data::Point;
+use crate::race::{Op, Peer, Run};
+use crate::work::Work;
+
+/// nabo: nearest neighbours only; builds on one thread.
+pub struct Nabo;
+
+impl Peer for Nabo {
+    fn name(&self) -> &'static str {
+        "nabo"
+    }
+
+    fn is_serial(&self, op: Op) -> bool {
+        op == Op::Build
+    }
+
+    fn enter<'a>(&self, op: Op, work: &'a Work) -> Option<Run<'a>> {
+        let own = |points: &[Point]| -> Vec<SimplePoint<3>> {
+            points.iter().map(|&[x, y, z]| SimplePoint::new3d(x, y, z)).collect()
+        };
+        let points = own(&work.points);
+        let k = work.parameters.k;
+        Some(match op {
+            Op::Build => Box::new(move || {
+                let tree = nabo::KDTree::new(&points);
+                let n = points.len();
+                Box::new(move || {
+                    drop(tree);
+                    Answer::built(n)
+                })
+            }),
+            Op::Knn => {
+                let tree = nabo::KDTree::new(&points);
+                let queries = own(work.sorted());
+                Box::new(move || {
+                    found(nearest(&queries, k, |query, slots| {
+                        let near = tree.knn(k as u32, query);
+                        fill(slots, near.iter().map(|near| (near.index, near.dist2.into_inner())));
+                    }))
+                })
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// fnntw: nearest neighbours only.
+pub struct Fnntw;
+
+impl Fnntw {
+    /// As its documentation has it.
+    const LEAF: usize = 32;
+
+    fn tree(work: &Work) -> fnntw::Tree<'_, f32, 3> {
+        match work.parameters.threads {
+            1 => fnntw::Tree::new(&work.points, Self::LEAF),
+            // So many levels are split before threads start: one makes two tasks.
+            threads => fnntw::Tree::new_parallel(&work.points, Self::LEAF, threads.ilog2().max(1) as usize),
+        }
+        .expect("points are finite")
+    }
+}
+
+impl Peer for Fnntw {
+    fn name(&self) -> &'static str {
+        "fnntw"
+    }
+
+    fn enter<'a>(&self, op: Op, work: &'a Work) -> Option<Run<'a>> {
+        let k = work.parameters.k;
+        Some(match op {
+            Op::Build => Box::new(move || {
+                let tree = Self::tree(work);
+                Box::new(move || Answer::built(tree.get_data().len()))
+            }),
+            Op::Knn => {
+                let tree = Self::tree(work);
+                let queries = work.sorted();
+                // Its own loop over queries writes distances and indices.
+                Box::new(move || {
+                    let (squares, indices) = tree.query_nearest_k_parallel(queries, k).expect("points are finite");
+                    Box::new(move || {
+                        drop(indices);
+                        Answer::distances(squares.into_iter())
+                    })
+                })
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// kd-tree: a permutation of the points.
+pub struct KdTree;
+
+impl KdTree {
+    fn tree(work: &Work) -> kd_tree::KdTree3<(Point, u32)> {
+        let items = work.points.iter().zip(0..).map(|(&point, at)| (point, at)).collect();
+        match work.parameters.threads {
+            1 => kd_tree::KdTree::build_by_ordered_float(items),
+            _ => kd_tree::KdTree::par_build_by_ordered_float(items),
+        }
+    }
+}
+
+impl Peer for KdTree {
+    fn name(&self) -> &'static str {
+        "kd-tree"
+    }
+
+    fn enter<'a>(&self, op: Op, work: &'a Work) -> Option<Run<'a>> {
+        let wanted = work.parameters;
+        Some(match op {
+            Op::Build => Box::new(move || {
+                let tree = Self::tree(work);
+                Box::new(move || Answer::built(tree.len()))
+            }),
+            Op::RangeCount => {
+                let tree = Self::tree(work);
+                let queries = work.sorted();
+                let radius = wanted.radius as f32;
+                Box::new(move || counted(counts(queries, |query| tree.within_radius(query, radius).len() as u32)))
+            }
+            Op::Knn => {
+                let tree = Self::tree(work);
+                let queries = work.sorted();
+                Box::new(move || {
+                    found(nearest(queries, wanted.k, |query, slots| {
+                        let near = tree.nearests(query, wanted.k);
+                        fill(slots, near.iter().map(|near| (near.item.1, near.squared_distance)));
+                    }))
+                })
+            }
+            _ => return None,
+        })
+    }
+}

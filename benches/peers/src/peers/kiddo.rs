@@ -1,0 +1,68 @@
+//! kiddo 6, the immutable tree; its queries in file order, or along a Morton curve (the sort is not timed).
+
+use std::num::NonZeroUsize;
+
+use kiddo::{ImmutableKdTree, SquaredEuclidean};
+
+use super::{counted, counts, fill, found, nearest};
+use crate::answer::Answer;
+use crate::data::Point;
+use crate::race::{Op, Peer, Run};
+use crate::work::Work;
+
+pub type Tree = ImmutableKdTree<f32, 3>;
+pub type Metric = SquaredEuclidean<f32>;
+
+/// Large enough trees are built on rayon's threads.
+pub fn tree(points: &[Point]) -> Tree {
+    Tree::new_from_slice(points).expect("points are finite")
+}
+
+pub struct Kiddo {
+    pub sorted: bool,
+}
+
+impl Peer for Kiddo {
+    fn name(&self) -> &'static str {
+        if self.sorted { "kiddo-sorted" } else { "kiddo" }
+    }
+
+    fn package(&self) -> &'static str {
+        "kiddo"
+    }
+
+    fn enter<'a>(&self, op: Op, work: &'a Work) -> Option<Run<'a>> {
+        let points = &work.points;
+        let queries = if self.sorted { work.sorted() } else { points };
+        let wanted = work.parameters;
+        Some(match op {
+            // The order of queries says nothing about a build.
+            Op::Build if !self.sorted => Box::new(move || {
+                let tree = tree(points);
+                Box::new(move || Answer::built(tree.size()))
+            }),
+            Op::RangeCount => {
+                let tree = tree(points);
+                let square = (wanted.radius as f32).powi(2);
+                Box::new(move || {
+                    counted(counts(queries, |query| {
+                        let mut count = 0;
+                        tree.query(query).within::<Metric>(square).unsorted().visit(|_| count += 1);
+                        count
+                    }))
+                })
+            }
+            Op::Knn => {
+                let tree = tree(points);
+                let k = NonZeroUsize::new(wanted.k)?;
+                Box::new(move || {
+                    found(nearest(queries, wanted.k, |query, slots| {
+                        let near = tree.query(query).nearest_n::<Metric>(k).execute();
+                        fill(slots, near.iter().map(|near| (near.item, near.distance)));
+                    }))
+                })
+            }
+            _ => return None,
+        })
+    }
+}

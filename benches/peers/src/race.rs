@@ -1,0 +1,158 @@
+//! Who takes part, and the timing: interleaved repetitions, so that a drift of the machine hits all alike.
+
+use std::time::Instant;
+
+use clap::ValueEnum;
+
+use crate::answer::{Answer, agreement};
+use crate::report::Row;
+use crate::work::Work;
+
+/// Before the race each peer gets a compact part of the points, one in so many, to see whether it can finish.
+const TRIAL: usize = 32;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum Op {
+    /// From a slice of points to a tree that answers queries
+    Build,
+    /// For each point, how many are within the radius, itself included; the tree is there
+    RangeCount,
+    /// For each point, indices and squared distances of the k nearest, itself included; the tree is there
+    Knn,
+    /// Friends-of-friends: a label for each point, tree included
+    Fof,
+    /// DBSCAN: a label for each point, tree included
+    Dbscan,
+}
+
+impl Op {
+    pub fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+}
+
+/// A result that is kept, and from which the answer is taken when the clock has stopped: neither sums over a result nor
+/// its release are timed.
+pub type Done<'a> = Box<dyn FnOnce() -> Answer + 'a>;
+
+/// The timed part of an operation.
+pub type Run<'a> = Box<dyn FnMut() -> Done<'a> + 'a>;
+
+/// A library.
+pub trait Peer {
+    /// What `--peers` calls it.
+    fn name(&self) -> &'static str;
+
+    /// The package whose version is reported.
+    fn package(&self) -> &'static str {
+        self.name()
+    }
+
+    /// Does what is not timed and returns what is; none if the library has no such operation.
+    fn enter<'a>(&self, op: Op, work: &'a Work) -> Option<Run<'a>>;
+
+    /// Whether it takes one thread, whatever it is given.
+    fn is_serial(&self, _op: Op) -> bool {
+        false
+    }
+}
+
+pub struct Limits {
+    pub reps: usize,
+    /// A peer that takes longer, by estimate, does not run; one that takes longer in fact runs once.
+    pub cap: f64,
+}
+
+struct Runner<'a> {
+    peer: &'a dyn Peer,
+    run: Run<'a>,
+    answer: Answer,
+    seconds: Vec<f64>,
+    finished: bool,
+}
+
+/// One operation, all peers. The first that can do it is the one that the others are compared with.
+pub fn race(op: Op, peers: &[&dyn Peer], work: &Work, limits: &Limits) -> Vec<Row> {
+    let mut rows = vec![];
+    let mut runners: Vec<Runner> = vec![];
+    let trial = (work.points.len() >= TRIAL << 10).then(|| work.part(TRIAL));
+    for &peer in peers {
+        // Not the one that the others are compared with.
+        let trial = trial.as_ref().filter(|_| !runners.is_empty());
+        if let Some(estimate) = trial.and_then(|part| estimate(op, peer, part)).filter(|&s| s > limits.cap) {
+            let reason = format!("about {estimate:.1} s, from 1/{TRIAL} of the points and in proportion");
+            rows.push(Row::skipped(op, peer, work, reason));
+            continue;
+        }
+        let Some(mut run) = peer.enter(op, work) else { continue };
+        // To warm up, and for the answer.
+        let (seconds, answer) = time(&mut run);
+        let finished = seconds > limits.cap;
+        eprintln!("{} {}: {answer}", op.name(), peer.name());
+        runners.push(Runner { peer, run, answer, seconds: if finished { vec![seconds] } else { vec![] }, finished });
+    }
+    for _ in 0..limits.reps {
+        for runner in runners.iter_mut().filter(|runner| !runner.finished) {
+            let (seconds, answer) = time(&mut runner.run);
+            runner.seconds.push(seconds);
+            if answer != runner.answer {
+                // Threads may sum in another order; anything else is worth a word.
+                let text = agreement(op, &runner.answer, &answer);
+                if text != "yes" {
+                    eprintln!("{} {}: answers differ between repetitions: {text}", op.name(), runner.peer.name());
+                }
+            }
+        }
+    }
+    let reference = runners.first().map(|first| (first.answer, median(&first.seconds)));
+    let timed = runners.iter().filter_map(|runner| {
+        let (answer, seconds) = reference?;
+        let agrees = agreement(op, &answer, &runner.answer);
+        let versus = runners.first().map(|first| first.peer.name())?;
+        Some(Row::timed(op, runner.peer, work, &runner.seconds, runner.answer, (versus, seconds), agrees))
+    });
+    timed.chain(rows).collect()
+}
+
+/// Answers each line on stdin with a repetition: `{"seconds", "check", "peak_bytes"}`. For drivers in other languages.
+pub fn serve(op: Op, peer: &dyn Peer, work: &Work) {
+    let before = crate::report::peak_bytes();
+    let Some(mut run) = peer.enter(op, work) else {
+        println!("{}", serde_json::json!({ "skipped": "no such operation" }));
+        return;
+    };
+    println!("{}", serde_json::json!({ "ready": true }));
+    for _ in std::io::stdin().lines().map_while(Result::ok) {
+        let start = Instant::now();
+        let done = run();
+        let seconds = start.elapsed().as_secs_f64();
+        // Before the check, which is not the library's.
+        let peak = crate::report::peak_bytes();
+        let peak_bytes = peak.zip(before).map(|(peak, before)| peak - before);
+        println!("{}", serde_json::json!({ "seconds": seconds, "check": done(), "peak_bytes": peak_bytes }));
+    }
+}
+
+/// The time for all points, if it were proportional.
+fn estimate(op: Op, peer: &dyn Peer, part: &Work) -> Option<f64> {
+    let mut run = peer.enter(op, part)?;
+    // Twice where it is quick: the first time wakes threads and fetches memory.
+    let first = time(&mut run).0;
+    let seconds = if first < 0.1 { first.min(time(&mut run).0) } else { first };
+    Some(seconds * TRIAL as f64)
+}
+
+fn time(run: &mut Run) -> (f64, Answer) {
+    let start = Instant::now();
+    let done = run();
+    let seconds = start.elapsed().as_secs_f64();
+    (seconds, done())
+}
+
+pub fn median(seconds: &[f64]) -> f64 {
+    let mut seconds = seconds.to_vec();
+    seconds.sort_by(f64::total_cmp);
+    let middle = seconds.len() / 2;
+    if seconds.len() % 2 == 1 { seconds[middle] } else { (seconds[middle - 1] + seconds[middle]) / 2.0 }
+}

@@ -1,0 +1,77 @@
+//! What all libraries are given: points, the parameters, and the points once more along a Morton curve.
+
+use std::sync::OnceLock;
+
+use rayon::prelude::*;
+
+use crate::data::Point;
+
+#[derive(Clone, Copy, Debug)]
+pub struct Parameters {
+    pub radius: f64,
+    pub eps: f64,
+    pub min_pts: usize,
+    pub k: usize,
+    pub threads: usize,
+}
+
+pub struct Work {
+    pub points: Vec<Point>,
+    pub parameters: Parameters,
+    sorted: OnceLock<Vec<Point>>,
+}
+
+impl Work {
+    pub fn new(points: Vec<Point>, parameters: Parameters) -> Self {
+        Self { points, parameters, sorted: OnceLock::new() }
+    }
+
+    /// The points along a Morton curve: queries that come in this order find what they need in the cache. Made on first
+    /// use, so that a run of ropewalk alone does not hold it.
+    pub fn sorted(&self) -> &[Point] {
+        self.sorted.get_or_init(|| morton_order(&self.points).into_iter().map(|at| self.points[at as usize]).collect())
+    }
+
+    /// One part in `parts` of the points that is compact, hence as dense as the whole.
+    pub fn part(&self, parts: usize) -> Self {
+        Self::new(self.sorted()[..self.points.len() / parts].to_vec(), self.parameters)
+    }
+}
+
+/// The side of the cube that has a point's share of the bounding box.
+pub fn mean_separation(points: &[Point]) -> f64 {
+    let (low, high) = bounds(points);
+    let volume: f64 = (0..3).map(|axis| f64::from(high[axis] - low[axis])).product();
+    (volume / points.len() as f64).cbrt()
+}
+
+/// The indices of the points along a Morton curve of 21 bits an axis.
+pub fn morton_order(points: &[Point]) -> Vec<u32> {
+    let (low, high) = bounds(points);
+    let side = (0..3).map(|axis| high[axis] - low[axis]).fold(f32::MIN_POSITIVE, f32::max);
+    let scale = ((1 << 21) - 1) as f32 / side;
+    let code =
+        |point: &Point| (0..3).fold(0, |code, axis| code | spread(((point[axis] - low[axis]) * scale) as u64) << axis);
+    let mut keys: Vec<(u64, u32)> = points.par_iter().enumerate().map(|(at, point)| (code(point), at as u32)).collect();
+    keys.par_sort_unstable();
+    keys.into_par_iter().map(|(_, at)| at).collect()
+}
+
+/// Puts two zeros before each of 21 bits.
+fn spread(x: u64) -> u64 {
+    let x = x & 0x1f_ffff;
+    let x = (x | x << 32) & 0x1f_0000_0000_ffff;
+    let x = (x | x << 16) & 0x1f_0000_ff00_00ff;
+    let x = (x | x << 8) & 0x100f_00f0_0f00_f00f;
+    let x = (x | x << 4) & 0x10c3_0c30_c30c_30c3;
+    (x | x << 2) & 0x1249_2492_4924_9249
+}
+
+fn bounds(points: &[Point]) -> (Point, Point) {
+    points.iter().fold(([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]), |(low, high), point| {
+        (
+            std::array::from_fn(|axis| low[axis].min(point[axis])),
+            std::array::from_fn(|axis| high[axis].max(point[axis])),
+        )
+    })
+}

@@ -1,0 +1,386 @@
+//! The halo catalogue: what the members of each halo add up to.
+//!
+//! In: [`Halos`] and the [`Particles`] they were found in. Out: a [`Catalog`] with a row per halo, largest first, which can be
+//! written as CSV. Column names are those of HACC's catalogues.
+//! Cost: two passes over the members, in parallel over halos; sums are in `f64` and in the order of the members, so the result
+//! does not depend on the number of threads.
+
+use std::io::{self, Write};
+
+use rayon::prelude::*;
+
+use crate::error::{Kind, Result};
+use crate::geometry::{BoxSize, Scalar, Space};
+use crate::halo::Halos;
+
+/// Three-dimensional particles: positions, and whatever else is known of them.
+#[derive(Clone, Debug)]
+pub struct Particles<'a, S> {
+    positions: &'a [[S; 3]],
+    velocities: Option<&'a [[S; 3]]>,
+    ids: Option<&'a [u64]>,
+    masses: Masses<'a>,
+    size: Option<BoxSize>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Masses<'a> {
+    Equal(f64),
+    Each(&'a [f64]),
+}
+
+impl<'a, S: Scalar> Particles<'a, S> {
+    /// Particles of mass 1, named by their index, in open space and without velocities.
+    pub fn new(positions: &'a [[S; 3]]) -> Self {
+        Self { positions, velocities: None, ids: None, masses: Masses::Equal(1.0), size: None }
+    }
+
+    /// A velocity each.
+    #[must_use]
+    pub fn velocities(mut self, velocities: &'a [[S; 3]]) -> Self {
+        self.velocities = Some(velocities);
+        self
+    }
+
+    /// An id each.
+    #[must_use]
+    pub fn ids(mut self, ids: &'a [u64]) -> Self {
+        self.ids = Some(ids);
+        self
+    }
+
+    /// The same mass for all.
+    #[must_use]
+    pub fn mass(mut self, mass: f64) -> Self {
+        self.masses = Masses::Equal(mass);
+        self
+    }
+
+    /// A mass each.
+    #[must_use]
+    pub fn masses(mut self, masses: &'a [f64]) -> Self {
+        self.masses = Masses::Each(masses);
+        self
+    }
+
+    /// A periodic box: one side, or one per axis.
+    #[must_use]
+    pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
+        self.size = Some(size.into());
+        self
+    }
+
+    #[cfg(feature = "plot")]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.positions.is_empty()
+    }
+
+    #[cfg(feature = "plot")]
+    pub(crate) fn len(&self) -> usize {
+        self.positions.len()
+    }
+
+    #[cfg(feature = "plot")]
+    pub(crate) fn total_mass(&self) -> f64 {
+        match self.masses {
+            Masses::Equal(mass) => mass * self.positions.len() as f64,
+            Masses::Each(masses) => masses.iter().sum(),
+        }
+    }
+
+    /// The lower and the upper corner of the box around all particles; zeros if there are none.
+    pub fn extent(&self) -> ([f64; 3], [f64; 3]) {
+        let empty = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+        let join = |a: ([f64; 3], [f64; 3]), b: ([f64; 3], [f64; 3])| {
+            (std::array::from_fn(|k| a.0[k].min(b.0[k])), std::array::from_fn(|k| a.1[k].max(b.1[k])))
+        };
+        let of = |i: usize| (self.position(i), self.position(i));
+        let all = (0..self.positions.len()).into_par_iter().with_min_len(1 << 16).map(of).reduce(|| empty, join);
+        if self.positions.is_empty() { ([0.0; 3], [0.0; 3]) } else { all }
+    }
+
+    pub(crate) fn position(&self, i: usize) -> [f64; 3] {
+        self.positions[i].map(Into::into)
+    }
+
+    pub(crate) fn mass_of(&self, i: usize) -> f64 {
+        match self.masses {
+            Masses::Equal(mass) => mass,
+            Masses::Each(masses) => masses[i],
+        }
+    }
+
+    pub(crate) fn space(&self) -> Result<Space<3>> {
+        self.size.clone().map_or(Ok(Space::OPEN), Space::periodic)
+    }
+
+    fn check(&self, labelled: usize) -> Result<()> {
+        let points = self.positions.len();
+        let lengths = [
+            ("labels", Some(labelled)),
+            ("velocities", self.velocities.map(<[_]>::len)),
+            ("ids", self.ids.map(<[_]>::len)),
+            ("masses", if let Masses::Each(masses) = self.masses { Some(masses.len()) } else { None }),
+        ];
+        for (what, len) in lengths {
+            if let Some(len) = len.filter(|&len| len != points) {
+                return Err(Kind::Length { what, len, points }.into());
+            }
+        }
+        let is_bad = |mass: &f64| !(*mass >= 0.0 && *mass < f64::INFINITY);
+        let bad = match &self.masses {
+            Masses::Equal(mass) => is_bad(mass).then_some((0, *mass)),
+            Masses::Each(masses) => masses.iter().position(is_bad).map(|index| (index, masses[index])),
+        };
+        match bad {
+            Some((index, mass)) => Err(Kind::Mass { index, mass }.into()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// One halo of a [`Catalog`]; units are those of the particles.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Halo {
+    /// The smallest id among the members; the smallest index where particles have no ids.
+    pub tag: u64,
+    /// How many members.
+    pub count: usize,
+    /// The sum of their masses.
+    pub mass: f64,
+    /// The centre of mass, within `[0, L)` of a periodic box.
+    ///
+    /// Every member counts at its image nearest to the first member. A halo wider than half the box can be torn apart by
+    /// that; it has no centre of mass that all would agree on.
+    pub center: [f64; 3],
+    /// The mass-weighted mean velocity, and the one-dimensional dispersion about it: `sqrt(sum m |v - mean|^2 / (3 sum m))`.
+    pub motion: Option<Motion>,
+    /// The distance of the farthest member from the centre of mass.
+    pub max_radius: f64,
+}
+
+/// How the members of a halo move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Motion {
+    /// The mass-weighted mean velocity.
+    pub mean: [f64; 3],
+    /// The one-dimensional dispersion about the mean.
+    pub dispersion: f64,
+}
+
+/// A row per halo: largest first, ties by tag.
+///
+/// ```
+/// use ropewalk::{Catalog, Fof, Particles};
+///
+/// let positions = [[0.5f64, 5.0, 5.0], [9.75, 5.0, 5.0], [3.0, 3.0, 3.0]];
+/// let halos = Fof::new(1.0).periodic(10.0).run(&positions)?;
+/// let catalog = Catalog::new(&halos, &Particles::new(&positions).ids(&[7, 4, 1]).mass(2.0).periodic(10.0))?;
+/// let halo = &catalog.halos()[0];
+/// assert_eq!((halo.tag, halo.count, halo.mass), (4, 2, 4.0));
+/// assert_eq!((halo.center, halo.max_radius), ([0.125, 5.0, 5.0], 0.375));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Catalog {
+    halos: Vec<Halo>,
+    has_motion: bool,
+}
+
+impl Catalog {
+    /// Measures each halo.
+    ///
+    /// Errors: velocities, ids or masses that are not one for each particle; halos found among another number of particles;
+    /// a mass that is negative or not finite; a periodic box that is not positive.
+    pub fn new<S: Scalar>(halos: &Halos, particles: &Particles<S>) -> Result<Self> {
+        particles.check(halos.labels().as_slice().len())?;
+        let space = particles.space()?;
+        let mut rows: Vec<Halo> =
+            (0..halos.len()).into_par_iter().map(|halo| measure(halos.members(halo), particles, &space)).collect();
+        rows.sort_by_key(|halo| (std::cmp::Reverse(halo.count), halo.tag));
+        Ok(Self { halos: rows, has_motion: particles.velocities.is_some() })
+    }
+
+    /// The halos, largest first.
+    pub fn halos(&self) -> &[Halo] {
+        &self.halos
+    }
+
+    /// Writes the catalogue as CSV: `notes` as lines that start with `#`, the column names, a line per halo.
+    ///
+    /// Numbers have nine significant digits. Velocity columns are left out where velocities are not known.
+    pub fn write_csv(&self, mut out: impl Write, notes: &[String]) -> io::Result<()> {
+        for note in notes {
+            writeln!(out, "# {}", note.replace(['\n', '\r'], " "))?;
+        }
+        let motion =
+            if self.has_motion { "fof_halo_mean_vx,fof_halo_mean_vy,fof_halo_mean_vz,fof_halo_vel_disp," } else { "" };
+        writeln!(
+            out,
+            "fof_halo_tag,fof_halo_count,fof_halo_mass,fof_halo_mean_x,fof_halo_mean_y,fof_halo_mean_z,{motion}\
+             fof_halo_max_radius"
+        )?;
+        for halo in &self.halos {
+            write!(out, "{},{}", halo.tag, halo.count)?;
+            let motion = halo.motion.iter().flat_map(|motion| motion.mean.into_iter().chain([motion.dispersion]));
+            for value in [halo.mass].into_iter().chain(halo.center).chain(motion).chain([halo.max_radius]) {
+                write!(out, ",{}", Digits(value))?;
+            }
+            writeln!(out)?;
+        }
+        out.flush()
+    }
+}
+
+/// Nine significant digits and no trailing zeros, with an exponent where it is shorter.
+struct Digits(f64);
+
+impl std::fmt::Display for Digits {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        // The shortest decimal that reads back as the rounded value.
+        let rounded = format!("{:.8e}", self.0).parse().unwrap_or(self.0);
+        if rounded == 0.0 || (1e-4..1e15).contains(&rounded.abs()) {
+            write!(f, "{rounded}")
+        } else {
+            write!(f, "{rounded:e}")
+        }
+    }
+}
+
+/// The row of one halo.
+fn measure<S: Scalar>(members: &[u32], particles: &Particles<S>, space: &Space<3>) -> Halo {
+    let at = |i: u32| particles.position(i as usize);
+    let mass_of = |i: u32| particles.mass_of(i as usize);
+    let mass: f64 = members.iter().map(|&i| mass_of(i)).sum();
+    // Members without any mass count alike.
+    let weight_of = |i: u32| if mass > 0.0 { mass_of(i) } else { 1.0 };
+    let total = if mass > 0.0 { mass } else { members.len() as f64 };
+    let mean = |value: &dyn Fn(u32) -> [f64; 3]| {
+        let mut sum = [0.0; 3];
+        for &i in members {
+            let (weight, value) = (weight_of(i), value(i));
+            for k in 0..3 {
+                sum[k] += weight * value[k];
+            }
+        }
+        sum.map(|sum| sum / total)
+    };
+
+    let first = members.first().map_or([0.0; 3], |&i| at(i));
+    let offset = |i: u32| {
+        let at = at(i);
+        std::array::from_fn(|k| nearest_image(at[k] - first[k], space.period().map(|period| period[k])))
+    };
+    let drift = mean(&offset);
+    let max_radius2 = members.iter().map(|&i| square(offset(i), drift)).fold(0.0, f64::max);
+
+    let motion = particles.velocities.map(|velocities| {
+        let velocity = |i: u32| velocities[i as usize].map(Into::<f64>::into);
+        let mean = mean(&velocity);
+        let sum: f64 = members.iter().map(|&i| weight_of(i) * square(velocity(i), mean)).sum();
+        Motion { mean, dispersion: (sum / (3.0 * total)).sqrt() }
+    });
+    let tag = match particles.ids {
+        Some(ids) => members.iter().map(|&i| ids[i as usize]).min(),
+        None => members.iter().min().map(|&i| i.into()),
+    };
+    Halo {
+        tag: tag.unwrap_or(0),
+        count: members.len(),
+        mass,
+        center: std::array::from_fn(|k| into_box(first[k] + drift[k], space.period().map(|period| period[k]))),
+        motion,
+        max_radius: max_radius2.sqrt(),
+    }
+}
+
+fn square(a: [f64; 3], b: [f64; 3]) -> f64 {
+    (0..3).map(|k| (a[k] - b[k]) * (a[k] - b[k])).sum()
+}
+
+/// The shortest way that leads to the same place of a periodic box.
+fn nearest_image(d: f64, period: Option<f64>) -> f64 {
+    period.map_or(d, |period| d - period * (d / period).round())
+}
+
+/// The same place within `[0, L)`.
+fn into_box(x: f64, period: Option<f64>) -> f64 {
+    let Some(period) = period else { return x };
+    let inside = x.rem_euclid(period);
+    // A tiny negative number's remainder rounds to the period itself.
+    if inside < period { inside } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Fof;
+
+    #[test]
+    fn masses_weigh() {
+        let positions = [[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0]];
+        let velocities = [[0.0f32, 3.0, 0.0], [0.0, -1.0, 0.0]];
+        let halos = Fof::new(1.0).run(&positions).unwrap();
+        let particles = Particles::new(&positions).velocities(&velocities).masses(&[1.0, 3.0]);
+        let catalog = Catalog::new(&halos, &particles).unwrap();
+        let halo = catalog.halos()[0];
+        assert_eq!((halo.mass, halo.center, halo.max_radius), (4.0, [0.75, 0.0, 0.0], 0.75));
+        let motion = halo.motion.unwrap();
+        assert_eq!((motion.mean, motion.dispersion), ([0.0; 3], 1.0));
+
+        let massless = Catalog::new(&halos, &particles.clone().mass(0.0)).unwrap();
+        assert_eq!((massless.halos()[0].mass, massless.halos()[0].center), (0.0, [0.5, 0.0, 0.0]));
+    }
+
+    #[test]
+    fn ties_go_by_tag() {
+        let positions = [[0.0f32; 3], [0.0; 3], [9.0; 3], [9.0; 3], [9.0; 3], [5.0; 3], [5.0; 3]];
+        let halos = Fof::new(1.0).run(&positions).unwrap();
+        let catalog = Catalog::new(&halos, &Particles::new(&positions).ids(&[8, 9, 1, 2, 3, 6, 5])).unwrap();
+        assert_eq!(catalog.halos().iter().map(|halo| halo.tag).collect::<Vec<_>>(), [1, 5, 8]);
+    }
+
+    #[test]
+    fn mismatches_are_errors() {
+        let positions = [[0.0f32; 3]; 2];
+        let halos = Fof::new(1.0).run(&positions).unwrap();
+        let message = |particles: &Particles<f32>| Catalog::new(&halos, particles).unwrap_err().to_string();
+        assert_eq!(
+            message(&Particles::new(&positions).ids(&[1])),
+            "there are 1 ids for 2 particles; there must be one each"
+        );
+        assert_eq!(
+            message(&Particles::new(&positions[..1])),
+            "there are 2 labels for 1 particles; there must be one each"
+        );
+        assert_eq!(
+            message(&Particles::new(&positions).masses(&[1.0, -2.0])),
+            "particle 1: its mass is -2; masses must be finite and not negative"
+        );
+    }
+
+    #[test]
+    fn csv_has_nine_digits() {
+        let numbers = [0.1 + 0.2, -1234.0, 1e-7, 123456789012.0, 1e20, 0.0, 2.0 / 3.0];
+        let written = ["0.3", "-1234", "1e-7", "123456789000", "1e20", "0", "0.666666667"];
+        for (number, written) in numbers.into_iter().zip(written) {
+            assert_eq!(Digits(number).to_string(), written);
+        }
+
+        let positions = [[0.5f32, 1.0, 2.0]; 3];
+        let halos = Fof::new(1.0).run(&positions).unwrap();
+        let mut out = Vec::new();
+        let catalog = Catalog::new(&halos, &Particles::new(&positions)).unwrap();
+        catalog.write_csv(&mut out, &["a note\nof two lines".into()]).unwrap();
+        let names = "fof_halo_tag,fof_halo_count,fof_halo_mass,fof_halo_mean_x,fof_halo_mean_y,fof_halo_mean_z,\
+                     fof_halo_max_radius";
+        assert_eq!(String::from_utf8(out).unwrap(), format!("# a note of two lines\n{names}\n0,3,3,0.5,1,2,0\n"));
+    }
+
+    #[test]
+    fn centers_stay_below_the_side() {
+        assert_eq!(into_box(-1e-20, Some(4.0)), 0.0);
+        assert_eq!(into_box(5.0, Some(4.0)), 1.0);
+        assert_eq!(nearest_image(3.0, Some(4.0)), -1.0);
+    }
+}

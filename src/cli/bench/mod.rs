@@ -1,0 +1,179 @@
+//! `ropewalk bench`: how fast the parts are on a given set of points.
+//!
+//! Every operation is warmed up, its result is checked against the definition at some of the points, and only then timed.
+
+mod operations;
+mod verify;
+
+use std::fmt::Write;
+use std::io::Write as _;
+use std::time::Instant;
+
+use ropewalk::io::{Points, ReadOptions};
+use ropewalk::sample::Sample;
+use ropewalk::{BoxSize, Scalar, Space};
+
+use self::operations::{Case, Operation};
+use super::args::Bench as Args;
+use super::{Failure, grouped, short, start_threads};
+use crate::MEMORY;
+
+/// What was measured of one operation.
+struct Row {
+    op: &'static str,
+    n: usize,
+    seconds: Vec<f64>,
+    /// Points, or pairs, that were dealt with.
+    items: u64,
+    peak_bytes: usize,
+    check: String,
+    phases: Vec<(&'static str, f64)>,
+}
+
+impl Row {
+    fn median(&self) -> f64 {
+        self.seconds[self.seconds.len() / 2]
+    }
+
+    fn per_second(&self) -> f64 {
+        self.items as f64 / self.median()
+    }
+}
+
+pub fn run(args: &Args) -> Result<String, Failure> {
+    start_threads(args.threads)?;
+    let points = match (&args.file, &args.sample) {
+        (Some(file), _) => ropewalk::io::read(file, &ReadOptions::default())?.points,
+        (None, Some(spec)) => {
+            Points::F32(ropewalk::io::Table::new(3, Sample::parse(spec)?.points()?.into_flattened())?)
+        }
+        (None, None) => return Err("bench needs a FILE or --sample SPEC".into()),
+    };
+    let unsupported = || format!("points have {} dimensions; bench takes 2 or 3", points.dim()).into();
+    match &points {
+        Points::F32(table) => match (table.rows::<2>(), table.rows::<3>()) {
+            (Some(points), _) => measure(args, points),
+            (_, Some(points)) => measure(args, points),
+            _ => Err(unsupported()),
+        },
+        Points::F64(table) => match (table.rows::<2>(), table.rows::<3>()) {
+            (Some(points), _) => measure(args, points),
+            (_, Some(points)) => measure(args, points),
+            _ => Err(unsupported()),
+        },
+    }
+}
+
+fn measure<S: Scalar, const D: usize>(args: &Args, points: &[[S; D]]) -> Result<String, Failure> {
+    let space = match args.periodic {
+        Some(side) => Space::periodic(side)?,
+        None => Space::OPEN,
+    };
+    let eps = args.eps.unwrap_or_else(|| 0.2 * mean_separation(points));
+    let case = Case { points, space, size: args.periodic.map(BoxSize::from), eps, min_pts: args.min_pts, k: args.k };
+    let operations = args.ops.iter().map(|name| Operation::named(name)).collect::<Result<Vec<_>, _>>()?;
+    let threads = rayon::current_num_threads();
+    let mut report = format!(
+        "{} points, {D} dimensions of {} bits, eps {}, min_pts {}, k {}, {}, {threads} threads\n\n{:<16}{:>11}{:>11}{:>12}{:>12}  {}\n",
+        grouped(points.len() as u64),
+        8 * size_of::<S>(),
+        short(eps),
+        args.min_pts,
+        args.k,
+        args.periodic.map_or("open".to_string(), |side| format!("periodic box of {}", short(side))),
+        "operation",
+        "median",
+        "min",
+        "per second",
+        "peak",
+        "check",
+    );
+    let mut rows = Vec::new();
+    for operation in operations {
+        let row = time(&operation, &case, args.reps)?;
+        // Writing to a string does not fail.
+        _ = writeln!(
+            report,
+            "{:<16}{:>9.4} s{:>9.4} s{:>12}{:>8.1} MiB  {}",
+            row.op,
+            row.median(),
+            row.seconds[0],
+            format!("{:.3e}", row.per_second()),
+            row.peak_bytes as f64 / f64::from(1 << 20),
+            row.check
+        );
+        if args.phases {
+            for (phase, seconds) in &row.phases {
+                _ = writeln!(report, "  {phase:<14}{seconds:>9.4} s");
+            }
+        }
+        rows.push(row);
+    }
+    if let Some(path) = &args.json {
+        std::fs::File::create(path)
+            .and_then(|mut file| file.write_all(json(&rows, threads).as_bytes()))
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(report)
+}
+
+/// Warms up, checks, and times an operation.
+fn time<S: Scalar, const D: usize>(operation: &Operation, case: &Case<'_, S, D>, reps: usize) -> Result<Row, Failure> {
+    let prepared = operation.prepare(case)?;
+    let warm = operation.run(case, &prepared)?;
+    verify::check(case, &warm)
+        .map_err(|wrong| format!("{}: the result is wrong, so it is not timed: {wrong}", operation.name()))?;
+    let (check, items) = (warm.check(), warm.items(case));
+    drop(warm);
+
+    let mut seconds = Vec::with_capacity(reps);
+    let (mut peak_bytes, mut phases) = (0, Vec::new());
+    for _ in 0..reps.max(1) {
+        MEMORY.reset_peak_usage();
+        let before = MEMORY.current_usage();
+        let start = Instant::now();
+        let (outcome, steps) = ropewalk::phases(|| operation.run(case, &prepared));
+        seconds.push(start.elapsed().as_secs_f64());
+        peak_bytes = MEMORY.peak_usage().saturating_sub(before);
+        phases = steps.into_iter().map(|(step, time)| (step, time.as_secs_f64())).collect();
+        let again = outcome?.check();
+        if again != check {
+            return Err(format!("{}: {again} where it was {check} before", operation.name()).into());
+        }
+    }
+    seconds.sort_by(f64::total_cmp);
+    Ok(Row { op: operation.name(), n: case.points.len(), seconds, items, peak_bytes, check, phases })
+}
+
+/// The side of the cube that each point would have to itself in the smallest box around all of them.
+fn mean_separation<S: Scalar, const D: usize>(points: &[[S; D]]) -> f64 {
+    let volume: f64 = (0..D)
+        .map(|k| {
+            let coordinates = points.iter().map(|point| Into::<f64>::into(point[k]));
+            let (lo, hi) = coordinates.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), x| (lo.min(x), hi.max(x)));
+            (hi - lo).max(0.0)
+        })
+        .product();
+    (volume / points.len().max(1) as f64).powf(1.0 / D as f64)
+}
+
+/// The rows as a list of objects. All strings are our own and need no escapes.
+fn json(rows: &[Row], threads: usize) -> String {
+    let objects: Vec<String> = rows
+        .iter()
+        .map(|row| {
+            format!(
+                "  {{\"op\": \"{}\", \"n\": {}, \"threads\": {threads}, \"device\": \"cpu\", \"median_s\": {:.6}, \"min_s\": {:.6}, \
+                 \"per_second\": {:.6e}, \"peak_bytes\": {}, \"check\": \"{}\"}}",
+                row.op,
+                row.n,
+                row.median(),
+                row.seconds[0],
+                row.per_second(),
+                row.peak_bytes,
+                row.check
+            )
+        })
+        .collect();
+    format!("[\n{}\n]\n", objects.join(",\n"))
+}

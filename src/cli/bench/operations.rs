@@ -1,0 +1,130 @@
+//! What can be timed, and what comes out of it.
+
+use ropewalk::{Algorithm, BoxSize, Bvh, Dbscan, Fof, Labels, Lists, Neighbor, Scalar, Space};
+
+use super::Failure;
+
+/// The points and the parameters that all operations share.
+pub struct Case<'a, S, const D: usize> {
+    pub points: &'a [[S; D]],
+    pub space: Space<D>,
+    pub size: Option<BoxSize>,
+    pub eps: f64,
+    pub min_pts: usize,
+    pub k: usize,
+}
+
+impl<S: Scalar, const D: usize> Case<'_, S, D> {
+    pub fn build(&self) -> ropewalk::Result<Bvh<S, D>> {
+        match &self.size {
+            Some(size) => Bvh::build_periodic(self.points, size.clone()),
+            None => Bvh::build(self.points),
+        }
+    }
+}
+
+/// What is timed. Clustering includes the build; queries find the tree built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    Build,
+    RangeCount,
+    RangeCrs,
+    HalfCount,
+    Knn,
+    Fof,
+    Dbscan(Algorithm),
+}
+
+/// The names on the command line.
+const NAMES: [(&str, Operation); 8] = [
+    ("build", Operation::Build),
+    ("range_count", Operation::RangeCount),
+    ("range_crs", Operation::RangeCrs),
+    ("half_count", Operation::HalfCount),
+    ("knn", Operation::Knn),
+    ("fof", Operation::Fof),
+    ("dbscan_fdbscan", Operation::Dbscan(Algorithm::Fdbscan)),
+    ("dbscan_densebox", Operation::Dbscan(Algorithm::DenseBox)),
+];
+
+/// What came out.
+pub enum Outcome<S, const D: usize> {
+    Tree(Bvh<S, D>),
+    Counts(Vec<u32>),
+    Lists(Lists<u32>),
+    Pairs(u64, u64),
+    Nearest(Lists<Neighbor<S>>),
+    /// Labels, and from how many points on they make a core point.
+    Labels(Labels, usize),
+}
+
+impl Operation {
+    pub fn named(name: &str) -> Result<Self, Failure> {
+        NAMES.iter().find(|(known, _)| *known == name).map(|(_, operation)| *operation).ok_or_else(|| {
+            let known: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
+            format!("there is no operation '{name}'; there are {}", known.join(", ")).into()
+        })
+    }
+
+    pub fn name(&self) -> &'static str {
+        NAMES.iter().find(|(_, operation)| operation == self).map_or("", |(name, _)| name)
+    }
+
+    /// The tree, for operations that find one.
+    pub fn prepare<S: Scalar, const D: usize>(&self, case: &Case<'_, S, D>) -> Result<Option<Bvh<S, D>>, Failure> {
+        let builds_its_own = matches!(self, Self::Build | Self::Fof | Self::Dbscan(_));
+        Ok(if builds_its_own { None } else { Some(case.build()?) })
+    }
+
+    pub fn run<S: Scalar, const D: usize>(
+        &self,
+        case: &Case<'_, S, D>,
+        tree: &Option<Bvh<S, D>>,
+    ) -> Result<Outcome<S, D>, Failure> {
+        Ok(match (self, tree) {
+            (Self::RangeCount, Some(tree)) => Outcome::Counts(tree.count_neighbors(case.eps)),
+            (Self::RangeCrs, Some(tree)) => Outcome::Lists(tree.neighbors(case.eps)),
+            (Self::HalfCount, Some(tree)) => Outcome::Pairs(tree.count_pairs(case.eps), case.points.len() as u64),
+            (Self::Knn, Some(tree)) => Outcome::Nearest(tree.nearest_neighbors(case.k)),
+            (Self::Fof, _) => {
+                let fof = Fof::new(case.eps);
+                let fof = if let Some(size) = &case.size { fof.periodic(size.clone()) } else { fof };
+                Outcome::Labels(fof.run(case.points)?.labels().clone(), 2)
+            }
+            (Self::Dbscan(algorithm), _) => {
+                let dbscan = Dbscan::new(case.eps, case.min_pts).algorithm(*algorithm);
+                let dbscan = if let Some(size) = &case.size { dbscan.periodic(size.clone()) } else { dbscan };
+                Outcome::Labels(dbscan.run(case.points)?, case.min_pts)
+            }
+            _ => Outcome::Tree(case.build()?),
+        })
+    }
+}
+
+impl<S: Scalar, const D: usize> Outcome<S, D> {
+    /// A value that any library should arrive at.
+    pub fn check(&self) -> String {
+        match self {
+            Self::Tree(tree) => format!("{} nodes", tree.nodes().len()),
+            Self::Counts(counts) => format!("{} neighbours", counts.iter().map(|&count| u64::from(count)).sum::<u64>()),
+            Self::Lists(lists) => format!("{} neighbours", lists.values().len()),
+            Self::Pairs(pairs, _) => format!("{pairs} pairs"),
+            Self::Nearest(lists) => {
+                let distances = lists.values().iter().map(|near| Into::<f64>::into(near.distance2).sqrt());
+                format!("distances {:.8e}", distances.sum::<f64>())
+            }
+            Self::Labels(labels, _) => {
+                let largest = labels.sizes().into_iter().max().unwrap_or(0);
+                format!("{} clusters, {} noise, largest {largest}", labels.n_clusters(), labels.n_noise())
+            }
+        }
+    }
+
+    /// Pairs where pairs are the work, points otherwise.
+    pub fn items(&self, case: &Case<'_, S, D>) -> u64 {
+        match self {
+            Self::Pairs(pairs, _) => *pairs,
+            _ => case.points.len() as u64,
+        }
+    }
+}

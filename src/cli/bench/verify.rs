@@ -1,0 +1,78 @@
+//! Results held against the definition, at some of the points, by comparing each of these with all others in `f64`.
+
+use rayon::prelude::*;
+use ropewalk::{Labels, Scalar};
+
+use super::operations::{Case, Outcome};
+
+/// Points that are looked at.
+const SAMPLES: usize = 48;
+
+/// What is wrong with an outcome, if anything is found to be.
+pub fn check<S: Scalar, const D: usize>(case: &Case<'_, S, D>, outcome: &Outcome<S, D>) -> Result<(), String> {
+    if let Outcome::Tree(tree) = outcome {
+        return tree.validate().map_err(|error| error.to_string());
+    }
+    let n = case.points.len();
+    let step = n.div_ceil(SAMPLES).max(1);
+    (0..n).into_par_iter().step_by(step).try_for_each(|i| match outcome {
+        Outcome::Tree(_) => Ok(()),
+        Outcome::Counts(counts) => same(i, "neighbours", counts[i] as usize, neighbors(case, i).len()),
+        Outcome::Lists(lists) => {
+            let mut found = lists.of(i).to_vec();
+            found.sort_unstable();
+            if found == neighbors(case, i) { Ok(()) } else { Err(format!("the neighbours of point {i} are others")) }
+        }
+        // Few points say little about a sum: all of them are counted, by the other traversal.
+        Outcome::Pairs(pairs, n) if i == 0 => {
+            let tree = case.build().map_err(|error| error.to_string())?;
+            let all: u64 = tree.count_neighbors(case.eps).into_iter().map(u64::from).sum();
+            same(i, "pairs", *pairs as usize, ((all - n) / 2) as usize)
+        }
+        Outcome::Pairs(..) => Ok(()),
+        Outcome::Nearest(lists) => {
+            let mut all: Vec<(f64, u32)> = distances(case, i).zip(0..).collect();
+            all.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            all.truncate(case.k);
+            let found = lists.of(i).iter().map(|near| near.index);
+            if found.eq(all.into_iter().map(|near| near.1)) {
+                Ok(())
+            } else {
+                Err(format!("others are nearest to point {i}"))
+            }
+        }
+        Outcome::Labels(labels, min_pts) => check_label(case, labels, *min_pts, i),
+    })
+}
+
+/// A core point has enough neighbours and shares its label with those that are core; another point has a core neighbour's
+/// label, or none if it has none.
+fn check_label<S: Scalar, const D: usize>(
+    case: &Case<'_, S, D>,
+    labels: &Labels,
+    min_pts: usize,
+    i: usize,
+) -> Result<(), String> {
+    let near = neighbors(case, i);
+    if labels.is_core(i) != (near.len() >= min_pts) {
+        return Err(format!("point {i} has {} neighbours, but is_core says {}", near.len(), labels.is_core(i)));
+    }
+    let lowest = near.iter().filter(|&&j| labels.is_core(j as usize)).map(|&j| labels.get(j as usize)).min().flatten();
+    if labels.get(i) != lowest {
+        return Err(format!("point {i} has the label {:?} instead of {lowest:?}", labels.get(i)));
+    }
+    Ok(())
+}
+
+fn distances<S: Scalar, const D: usize>(case: &Case<'_, S, D>, i: usize) -> impl Iterator<Item = f64> {
+    case.points.iter().map(move |point| case.space.distance2(&case.points[i], point))
+}
+
+fn neighbors<S: Scalar, const D: usize>(case: &Case<'_, S, D>, i: usize) -> Vec<u32> {
+    let near = distances(case, i).zip(0..).filter(|&(distance2, _)| distance2 <= case.eps * case.eps);
+    near.map(|(_, index)| index).collect()
+}
+
+fn same(i: usize, what: &str, found: usize, expected: usize) -> Result<(), String> {
+    if found == expected { Ok(()) } else { Err(format!("point {i}: {found} {what} instead of {expected}")) }
+}

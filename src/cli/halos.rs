@@ -1,0 +1,194 @@
+//! `ropewalk halos`.
+
+use std::fmt::Write;
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::path::Path;
+
+use ropewalk::io::{Masses, Points, ReadOptions, Snapshot, Table};
+use ropewalk::{Catalog, Fof, Particles, Scalar, plot};
+
+use super::args::Halos as Args;
+use super::outputs::Outputs;
+use super::phases::Phases;
+use super::{Failure, grouped, short, start_threads};
+
+const CATALOG: &str = "halos.csv";
+const LABELS: &str = "labels.npy";
+const MASS_FUNCTION: &str = "mass_function.svg";
+const PROJECTION: &str = "projection.png";
+
+pub fn run(args: &Args) -> Result<String, Failure> {
+    start_threads(args.threads)?;
+    // First, so that hours of work do not end at a full disk's closed door.
+    let outputs = Outputs::create(Path::new(&args.out), &[CATALOG, LABELS, MASS_FUNCTION, PROJECTION])?;
+
+    let mut phases = Phases::default();
+    let options = ReadOptions { particle_type: Some(args.particle_type) };
+    let mut snapshot = phases.run("read", || ropewalk::io::read(&args.snapshot, &options))?;
+    if snapshot.points.dim() != 3 {
+        let dim = snapshot.points.dim();
+        return Err(format!("{}: points have {dim} coordinates; halos need 3", args.snapshot.display()).into());
+    }
+    // Both in one precision, so that one type stands for them; widening is exact.
+    if let Some(velocities) = snapshot.velocities.take() {
+        let (points, velocities) = match (snapshot.points, velocities) {
+            (Points::F32(points), Points::F64(velocities)) => (Points::F64(widen(&points)?), Points::F64(velocities)),
+            (Points::F64(points), Points::F32(velocities)) => (Points::F64(points), Points::F64(widen(&velocities)?)),
+            same => same,
+        };
+        (snapshot.points, snapshot.velocities) = (points, Some(velocities));
+    }
+    match (&snapshot.points, &snapshot.velocities) {
+        (Points::F32(points), Some(Points::F32(velocities))) => {
+            find(args, &snapshot, points, Some(velocities), outputs, phases)
+        }
+        (Points::F64(points), Some(Points::F64(velocities))) => {
+            find(args, &snapshot, points, Some(velocities), outputs, phases)
+        }
+        (Points::F32(points), _) => find(args, &snapshot, points, None, outputs, phases),
+        (Points::F64(points), _) => find(args, &snapshot, points, None, outputs, phases),
+    }
+}
+
+fn widen(table: &Table<f32>) -> Result<Table<f64>, Failure> {
+    Ok(Table::new(table.dim(), table.as_slice().iter().map(|&x| x.into()).collect())?)
+}
+
+/// The three-dimensional rows of a table.
+fn rows<'a, S>(table: &'a Table<S>, what: &str) -> Result<&'a [[S; 3]], Failure> {
+    table.rows().ok_or_else(|| format!("{what} have {} components; halos need 3", table.dim()).into())
+}
+
+/// The linking length, its meaning for the user, and the volume that halos are counted in.
+struct Scales {
+    eps: f64,
+    text: String,
+    volume: f64,
+}
+
+impl Scales {
+    fn new<S: Scalar>(args: &Args, snapshot: &Snapshot, particles: &Particles<S>) -> Result<Self, Failure> {
+        let n = snapshot.points.len();
+        let volume = match args.box_size.or(snapshot.box_size) {
+            Some(side) => side.powi(3),
+            None => {
+                let (lo, hi) = particles.extent();
+                (0..3).map(|k| hi[k] - lo[k]).product()
+            }
+        };
+        if let Some(eps) = args.eps {
+            return Ok(Self { eps, text: short(eps), volume });
+        }
+        let b = args.linking_length;
+        if !(0.0..f64::INFINITY).contains(&b) {
+            return Err(format!("--linking-length is {b}; it must be finite and not negative").into());
+        }
+        let separation = if n == 0 { 0.0 } else { (volume / n as f64).cbrt() };
+        if n > 1 && !(separation > 0.0 && separation < f64::INFINITY) {
+            let shown = short(volume);
+            return Err(
+                format!("the volume of the particles is {shown}, which gives no mean separation; give --eps").into()
+            );
+        }
+        let eps = b * separation;
+        Ok(Self { eps, text: format!("{} ({} mean separations)", short(eps), short(b)), volume })
+    }
+}
+
+fn find<S: Scalar>(
+    args: &Args,
+    snapshot: &Snapshot,
+    points: &Table<S>,
+    velocities: Option<&Table<S>>,
+    outputs: Outputs,
+    mut phases: Phases,
+) -> Result<String, Failure> {
+    let positions = rows(points, "points")?;
+    let mut particles = Particles::new(positions);
+    if let Some(velocities) = velocities {
+        particles = particles.velocities(rows(velocities, "velocities")?);
+    }
+    if let Some(ids) = &snapshot.ids {
+        particles = particles.ids(ids);
+    }
+    particles = match &snapshot.masses {
+        Masses::Equal(mass) => particles.mass(*mass),
+        Masses::Each(masses) => particles.masses(masses),
+        Masses::Unknown => particles,
+    };
+    // A side that is no side is an error also where it would only give the separation.
+    if let Some(side) = args.box_size.filter(|&side| !(side > 0.0 && side < f64::INFINITY)) {
+        return Err(format!("--box is {side}; it must be positive and finite").into());
+    }
+    let scales = Scales::new(args, snapshot, &particles)?;
+    let period = args.box_size.or(snapshot.box_size).filter(|_| !args.open);
+    let mut fof = Fof::new(scales.eps).min_members(args.min_members as usize);
+    if let Some(side) = period {
+        fof = fof.periodic(side);
+        particles = particles.periodic(side);
+    }
+
+    let halos = phases.run("find halos", || fof.run(positions))?;
+    let catalog = phases.run("catalogue", || -> Result<Catalog, Failure> {
+        let catalog = Catalog::new(&halos, &particles)?;
+        let notes = notes(args, snapshot, period, &scales);
+        outputs.write(CATALOG, |path| catalog.write_csv(BufWriter::new(File::create(path)?), &notes))?;
+        outputs.write(LABELS, |path| ropewalk::io::write_npy_i32(path, halos.labels().as_slice()))?;
+        Ok(catalog)
+    })?;
+    phases.run("pictures", || -> Result<(), Failure> {
+        let n = grouped(positions.len() as u64);
+        let found = match catalog.halos().len() {
+            1 => "1 halo".into(),
+            many => format!("{} halos", grouped(many as u64)),
+        };
+        let place = period.map_or("open boundaries".into(), |side| format!("box {}", short(side)));
+        let title = format!("{n} particles, {place}, {found}");
+        let picture = plot::projection(&particles, &catalog, &title)?;
+        outputs.write(PROJECTION, |path| fs::write(path, picture))?;
+        let title = format!("{found} of {} or more particles, linking length {}", args.min_members, scales.text);
+        let unit = if snapshot.masses == Masses::Unknown { "particles" } else { "snapshot mass unit" };
+        let picture = plot::mass_function(&catalog, scales.volume, &title, unit);
+        outputs.write(MASS_FUNCTION, |path| -> io::Result<()> { fs::write(path, picture) })
+    })?;
+    outputs.commit()?;
+
+    let mut report = String::new();
+    let mut line = |name: &str, value: String| {
+        // Writing to a string does not fail.
+        _ = writeln!(report, "{name:<16}{value}");
+    };
+    line("particles", grouped(positions.len() as u64));
+    line("box", period.map_or("open".into(), |side| format!("{}, periodic", short(side))));
+    line("linking length", scales.text);
+    line("groups", format!("{} of two or more", grouped(halos.labels().n_clusters() as u64)));
+    line("halos", format!("{} of {} or more", grouped(catalog.halos().len() as u64), args.min_members));
+    if let Some(halo) = catalog.halos().first() {
+        line("largest", format!("{} particles, mass {}", grouped(halo.count as u64), short(halo.mass)));
+    }
+    _ = write!(report, "\n{}\n", phases.table());
+    _ = writeln!(report, "{CATALOG}, {LABELS}, {MASS_FUNCTION} and {PROJECTION} are in {}", args.out);
+    Ok(report)
+}
+
+/// What a reader of the catalogue must know.
+fn notes(args: &Args, snapshot: &Snapshot, period: Option<f64>, scales: &Scales) -> Vec<String> {
+    let boundaries = period.map_or("open boundaries".into(), |side| format!("periodic box of {}", short(side)));
+    let mass = match snapshot.masses {
+        Masses::Unknown => "masses are particle counts",
+        _ => "masses in the snapshot's mass unit (Gadget: usually 1e10 Msun/h)",
+    };
+    let mut notes = vec![
+        format!("friends-of-friends halos of {} by ropewalk {}", args.snapshot.display(), env!("CARGO_PKG_VERSION")),
+        format!("linking length {}, {} members or more, {boundaries}", scales.text, args.min_members),
+        format!("positions and radii in the snapshot's length unit; {mass}"),
+    ];
+    if snapshot.velocities.is_some() {
+        notes.push("velocities are peculiar, in the snapshot's velocity unit (Gadget: usually km/s)".into());
+    }
+    if snapshot.ids.is_none() {
+        notes.push("the snapshot has no particle ids; tags are indices from 0".into());
+    }
+    notes
+}

@@ -1,0 +1,41 @@
+//! How long each phase takes and how much memory, with a spinner meanwhile.
+
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+use indicatif::ProgressBar;
+
+use crate::MEMORY;
+
+/// The phases so far.
+#[derive(Default)]
+pub struct Phases {
+    rows: Vec<(&'static str, Duration, usize)>,
+}
+
+impl Phases {
+    /// Does some work; on a terminal it says what and for how long on standard error.
+    pub fn run<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
+        let spinner = ProgressBar::new_spinner().with_message(name);
+        spinner.enable_steady_tick(Duration::from_millis(100));
+        MEMORY.reset_peak_usage();
+        let start = Instant::now();
+        let result = work();
+        self.rows.push((name, start.elapsed(), MEMORY.peak_usage()));
+        spinner.finish_and_clear();
+        result
+    }
+
+    /// A line per phase, and their sum. Memory is the most that was in use at a time, what earlier phases left included.
+    pub fn table(&self) -> String {
+        let total =
+            ("total", self.rows.iter().map(|row| row.1).sum(), self.rows.iter().map(|row| row.2).max().unwrap_or(0));
+        let mut table = format!("{:<16}{:>10}{:>14}\n", "phase", "time", "peak memory");
+        for (name, time, bytes) in self.rows.iter().copied().chain([total]) {
+            let mebibytes = bytes as f64 / f64::from(1 << 20);
+            // Writing to a string does not fail.
+            _ = writeln!(table, "{name:<16}{:>8.3} s{mebibytes:>10.1} MiB", time.as_secs_f64());
+        }
+        table
+    }
+}

@@ -1,0 +1,190 @@
+//! The 256-byte header of a Gadget-2 snapshot, and the two ways to lay out the file around it.
+
+use super::{Error, Format, Result};
+use std::path::Path;
+
+/// What a Gadget snapshot says about itself.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Header {
+    /// Particles of each type, in all files together.
+    pub counts: [u64; 6],
+    /// Mass of a particle of each type; 0: none, or each has its own.
+    pub mass_table: [f64; 6],
+    /// Scale factor a (time, if the run is not comoving).
+    pub time: f64,
+    /// Redshift.
+    pub redshift: f64,
+    /// Side of the periodic box; 0: none.
+    pub box_size: f64,
+    /// Matter density at a = 1, in units of the critical density.
+    pub omega_m: f64,
+    /// Density of the cosmological constant, in the same unit.
+    pub omega_lambda: f64,
+    /// Hubble constant in 100 km/s/Mpc.
+    pub hubble: f64,
+    /// Files the snapshot is split over.
+    pub files: u32,
+}
+
+impl Header {
+    /// Particles of all types.
+    pub fn total(&self) -> u64 {
+        self.counts.iter().fold(0, |sum, &n| sum.saturating_add(n))
+    }
+
+    /// What to multiply stored velocities with; see `Snapshot::velocities`.
+    pub(super) fn velocity_unit(&self) -> f64 {
+        let comoving = self.time > 0.0 && (self.time * (1.0 + self.redshift) - 1.0).abs() < 1e-4;
+        if comoving { self.time.sqrt() } else { 1.0 }
+    }
+
+    /// "particle types 0 (8), 1 (262144)", for messages.
+    pub(super) fn types_present(&self) -> String {
+        let present: Vec<_> =
+            (0..).zip(self.counts).filter(|&(_, n)| n > 0).map(|(t, n): (u32, u64)| format!("{t} ({n})")).collect();
+        if present.is_empty() { "none".to_string() } else { present.join(", ") }
+    }
+
+    /// The fields that all files of a snapshot share, by name.
+    fn shared(&self) -> [(&'static str, String); 9] {
+        [
+            ("total particle counts", format!("{:?}", self.counts)),
+            ("mass table", format!("{:?}", self.mass_table)),
+            ("time", self.time.to_string()),
+            ("redshift", self.redshift.to_string()),
+            ("box size", self.box_size.to_string()),
+            ("Omega_m", self.omega_m.to_string()),
+            ("Omega_Lambda", self.omega_lambda.to_string()),
+            ("Hubble constant", self.hubble.to_string()),
+            ("number of files", self.files.to_string()),
+        ]
+    }
+
+    /// An error if `other`, of the file `path`, is not of the same snapshot.
+    pub(super) fn check_same(&self, other: &Self, path: &Path) -> Result<()> {
+        for ((name, first), (_, here)) in self.shared().into_iter().zip(other.shared()) {
+            if first != here {
+                let message = format!("its header has {name} {here}, that of the first file has {first}");
+                return Err(Error::file(path, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// The 256 bytes for a file that holds `here` of the particles.
+    pub(super) fn encode(&self, here: [u32; 6], big_endian: bool) -> [u8; 256] {
+        let mut raw = Raw { bytes: [0; 256], big_endian };
+        for (t, ((here, mass), count)) in here.into_iter().zip(self.mass_table).zip(self.counts).enumerate() {
+            raw.set(4 * t, here.to_be_bytes());
+            raw.set(24 + 8 * t, mass.to_be_bytes());
+            raw.set(96 + 4 * t, (count as u32).to_be_bytes());
+            raw.set(168 + 4 * t, ((count >> 32) as u32).to_be_bytes());
+        }
+        raw.set(124, self.files.to_be_bytes());
+        let numbers = [(72, self.time), (80, self.redshift), (128, self.box_size), (136, self.omega_m)];
+        for (at, value) in numbers.into_iter().chain([(144, self.omega_lambda), (152, self.hubble)]) {
+            raw.set(at, value.to_be_bytes());
+        }
+        raw.bytes
+    }
+
+    /// The header in `bytes`, and how many particles of each type its file holds.
+    pub(super) fn decode(bytes: [u8; 256], big_endian: bool) -> (Self, [u64; 6]) {
+        let raw = Raw { bytes, big_endian };
+        let mut header = Self {
+            counts: std::array::from_fn(|t| raw.u32(96 + 4 * t) | raw.u32(168 + 4 * t) << 32),
+            mass_table: std::array::from_fn(|t| raw.f64(24 + 8 * t)),
+            time: raw.f64(72),
+            redshift: raw.f64(80),
+            box_size: raw.f64(128),
+            omega_m: raw.f64(136),
+            omega_lambda: raw.f64(144),
+            hubble: raw.f64(152),
+            files: raw.u32(124) as u32,
+        };
+        let here = std::array::from_fn(|t| raw.u32(4 * t));
+        // Some makers of initial conditions leave the totals of a single file empty.
+        if header.files == 1 && header.counts == [0; 6] {
+            header.counts = here;
+        }
+        (header, here)
+    }
+
+    /// An error if the header alone is impossible.
+    pub(super) fn check(&self, path: &Path) -> Result<()> {
+        if self.files == 0 {
+            return Err(Error::file(path, "its header says the snapshot is split over 0 files; it must be 1 or more"));
+        }
+        if !(self.box_size.is_finite() && self.box_size >= 0.0) {
+            let message = format!("its header has box size {}; it must be positive, or 0 for none", self.box_size);
+            return Err(Error::file(path, message));
+        }
+        for (t, mass) in self.mass_table.iter().enumerate() {
+            if !(mass.is_finite() && *mass >= 0.0) {
+                let message = format!("its header has mass {mass} for type {t}; it must be positive, or 0 for none");
+                return Err(Error::file(path, message));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The header's bytes; every offset is a constant of this file.
+struct Raw {
+    bytes: [u8; 256],
+    big_endian: bool,
+}
+
+impl Raw {
+    /// `N` bytes in big-endian order.
+    fn get<const N: usize>(&self, at: usize) -> [u8; N] {
+        let mut word: [u8; N] = std::array::from_fn(|i| self.bytes[at + i]);
+        if !self.big_endian {
+            word.reverse();
+        }
+        word
+    }
+
+    fn set<const N: usize>(&mut self, at: usize, mut word: [u8; N]) {
+        if !self.big_endian {
+            word.reverse();
+        }
+        self.bytes[at..at + N].copy_from_slice(&word);
+    }
+
+    fn u32(&self, at: usize) -> u64 {
+        u64::from(u32::from_be_bytes(self.get(at)))
+    }
+
+    fn f64(&self, at: usize) -> f64 {
+        f64::from_be_bytes(self.get(at))
+    }
+}
+
+/// How the blocks of a file are framed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Layout {
+    pub(super) big_endian: bool,
+    /// Each block comes after a record with its label (`SnapFormat` 2).
+    pub(super) labels: bool,
+}
+
+impl Layout {
+    /// The layout of a file that begins with `prefix`: the marker of the header, or of the label before it.
+    pub(super) fn sniff(prefix: &[u8]) -> Option<Self> {
+        let (marker, rest) = prefix.split_first_chunk::<4>()?;
+        let (big_endian, labels) = match marker {
+            [0, 1, 0, 0] => (false, false),
+            [0, 0, 1, 0] => (true, false),
+            [8, 0, 0, 0] if rest.starts_with(b"HEAD") => (false, true),
+            [0, 0, 0, 8] if rest.starts_with(b"HEAD") => (true, true),
+            _ => return None,
+        };
+        Some(Self { big_endian, labels })
+    }
+
+    pub(super) fn format(self) -> Format {
+        if self.labels { Format::Gadget2 } else { Format::Gadget1 }
+    }
+}

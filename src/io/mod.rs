@@ -1,0 +1,235 @@
+//! Snapshots and tables of points from files, and back.
+//!
+//! - in: a path to a Gadget-2 binary snapshot, a NumPy `.npy` array, or a text table; the content decides, not the name
+//! - out: a [`Snapshot`]: points as the file holds them, and whatever else it says about them
+//! - cost: one pass over the file; memory is that of the data plus a quarter of a megabyte
+//!
+//! Nothing is converted but velocities (see [`Snapshot::velocities`]); coordinates that are not finite are passed on,
+//! and refused where they are used. Every promise a file makes is checked against its length before memory is reserved.
+
+mod csv;
+mod gadget;
+mod gadget_header;
+mod gadget_write;
+mod npy;
+mod source;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+pub use gadget_header::Header;
+pub use gadget_write::{GadgetOptions, Species, write_gadget};
+pub use npy::{write_npy, write_npy_i32};
+
+use crate::error::Kind;
+use crate::{Error, Result};
+use source::Source;
+
+/// N rows of 1 to 10 values, row-major, in file order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table<S> {
+    dim: usize,
+    data: Vec<S>,
+}
+
+impl<S> Table<S> {
+    /// A table of rows of `dim` values.
+    ///
+    /// # Errors
+    /// If `dim` is not 1 to 10, or does not divide the number of values.
+    pub fn new(dim: usize, data: Vec<S>) -> Result<Self> {
+        if !(1..=10).contains(&dim) {
+            return Err(Kind::Dimension { dim }.into());
+        }
+        if !data.len().is_multiple_of(dim) {
+            let value = data.len() as f64;
+            return Err(Kind::Parameter { name: "data.len()", value, must: "a multiple of the dimension" }.into());
+        }
+        Ok(Self { dim, data })
+    }
+
+    /// Values in a row.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.data.len() / self.dim
+    }
+
+    /// True if there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.data.is_empty()
+    }
+
+    /// The rows, or `None` if they have other than `D` values.
+    pub fn rows<const D: usize>(&self) -> Option<&[[S; D]]> {
+        (self.dim == D).then(|| self.data.as_chunks().0)
+    }
+
+    /// All values, row by row.
+    pub fn as_slice(&self) -> &[S] {
+        &self.data
+    }
+}
+
+/// Points, or vectors that belong to them, in the precision of the file.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Points {
+    /// 32-bit floats.
+    F32(Table<f32>),
+    /// 64-bit floats.
+    F64(Table<f64>),
+}
+
+impl Points {
+    /// Coordinates per point.
+    pub fn dim(&self) -> usize {
+        match self {
+            Self::F32(table) => table.dim(),
+            Self::F64(table) => table.dim(),
+        }
+    }
+
+    /// Number of points.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::F32(table) => table.len(),
+            Self::F64(table) => table.len(),
+        }
+    }
+
+    /// True if there are no points.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// What the particles weigh, in the file's unit (Gadget: usually 1e10 Msun/h).
+#[derive(Debug, Clone, PartialEq)]
+pub enum Masses {
+    /// All the same.
+    Equal(f64),
+    /// One per point, in the order of the points.
+    Each(Vec<f64>),
+    /// The file does not say.
+    Unknown,
+}
+
+/// A file format that [`read`] knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Gadget-2 binary with `SnapFormat` 1: blocks in a fixed order.
+    Gadget1,
+    /// Gadget-2 binary with `SnapFormat` 2: a label before each block.
+    Gadget2,
+    /// An array written by `numpy.save`.
+    Npy,
+    /// Numbers as text, separated by commas, semicolons, tabs or spaces.
+    Csv,
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Gadget1 => "Gadget-2 binary, format 1",
+            Self::Gadget2 => "Gadget-2 binary, format 2",
+            Self::Npy => "NumPy array",
+            Self::Csv => "text table",
+        })
+    }
+}
+
+/// What to read of a file.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ReadOptions {
+    /// Gadget: the particle type to read, 0 to 5; `None` reads all. Other formats have no types and ignore this.
+    pub particle_type: Option<u8>,
+}
+
+/// The contents of a file. All per-point parts have the length and the order of `points`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Snapshot {
+    /// The points, as read, in the file's unit. With several Gadget files: file by file, in each type by type.
+    pub points: Points,
+    /// Velocities, if the file has them, in the file's unit.
+    ///
+    /// Gadget stores u = v / sqrt(a) for a comoving run; these are peculiar velocities v = u sqrt(a), with a the
+    /// header's time. A run is taken for comoving if time (1 + redshift) is 1 to one part in 10^4, as its headers have
+    /// it; in others the file's numbers are velocities already. At a = 1 both are the same.
+    pub velocities: Option<Points>,
+    /// Particle ids, if the file has them.
+    pub ids: Option<Vec<u64>>,
+    /// Particle masses.
+    pub masses: Masses,
+    /// Side of the periodic box, if the file names one.
+    pub box_size: Option<f64>,
+    /// Gadget's header.
+    pub header: Option<Header>,
+    /// The format found.
+    pub format: Format,
+}
+
+/// Reads a snapshot or table of points.
+///
+/// The format is told by the content. A Gadget snapshot split over several files is named by any of them, or by
+/// what they have in common: `snap_005.0` and `snap_005` both read `snap_005.0`, `snap_005.1`, and so on.
+///
+/// # Errors
+/// If the file cannot be read, is truncated or contradicts itself, or lacks the wanted particle type. Blocks missing
+/// after the positions are no error: `velocities` and `ids` are `None` then, `masses` is [`Masses::Unknown`].
+pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Snapshot> {
+    let path = existing(path.as_ref());
+    let mut source = Source::open(&path)?;
+    let prefix = source.prefix(4096)?;
+    match sniff(&prefix) {
+        Found::Gadget => gadget::read(&path, options),
+        Found::Npy => npy::read(source),
+        Found::Text => csv::read(&path),
+        Found::Other(what) => Err(Error::file(&path, what)),
+    }
+}
+
+/// The header of a Gadget snapshot, without its particles. All its files are checked as [`read`] would.
+///
+/// # Errors
+/// If the file is not a Gadget snapshot, or is truncated or contradicts itself.
+pub fn read_header(path: impl AsRef<Path>) -> Result<Header> {
+    let path = existing(path.as_ref());
+    let prefix = Source::open(&path)?.prefix(4096)?;
+    match sniff(&prefix) {
+        Found::Gadget => gadget::read_header(&path),
+        _ => Err(Error::file(&path, "is not a Gadget snapshot, and has no header")),
+    }
+}
+
+/// `path` itself, or the first part of the split snapshot it names.
+fn existing(path: &Path) -> PathBuf {
+    let first = gadget::part(path, 0);
+    if !path.exists() && first.is_file() { first } else { path.to_path_buf() }
+}
+
+enum Found {
+    Gadget,
+    Npy,
+    Text,
+    Other(&'static str),
+}
+
+/// The kind of file that begins with `prefix`.
+fn sniff(prefix: &[u8]) -> Found {
+    if gadget_header::Layout::sniff(prefix).is_some() {
+        Found::Gadget
+    } else if prefix.starts_with(npy::MAGIC) {
+        Found::Npy
+    } else if prefix.starts_with(b"\x89HDF") {
+        Found::Other("is an HDF5 file; convert it to Gadget binary, npy or text")
+    } else if prefix.starts_with(b"PK\x03\x04") {
+        Found::Other("is a zip archive (npz?); extract the array you want and pass the npy file")
+    } else if prefix.contains(&0) {
+        Found::Other("is binary, but neither a Gadget-2 snapshot nor a NumPy array")
+    } else {
+        Found::Text
+    }
+}

@@ -1,0 +1,214 @@
+//! NumPy `.npy` arrays: points in, points and labels out.
+//!
+//! - in: N x D (1 to 10) or N floats of 32 or 64 bits, either byte order, C or Fortran order
+//! - out: a [`Snapshot`] with the points alone
+//! - layout: NumPy enhancement proposal 1
+//!
+//! The header is read here, in the one form NumPy writes: a general reader of Python literals recurses and multiplies
+//! at the mercy of the file.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use npyz::{AutoSerialize, Endianness, TypeChar, TypeStr, WriterBuilder};
+
+use super::source::{Source, Word, replace, room};
+use super::{Format, Masses, Points, Result, Snapshot, Table};
+
+/// How a `.npy` file begins.
+pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// The longest header NumPy itself reads without being told to.
+const LONGEST_HEADER: u64 = 10_000;
+
+/// The points in a `.npy` file.
+pub(super) fn read(mut source: Source) -> Result<Snapshot> {
+    let text = header_text(&mut source)?;
+    let header = Header::parse(&text).map_err(|message| source.error(message))?;
+    let points = match header.bytes {
+        4 => Points::F32(table(&mut source, &header)?),
+        _ => Points::F64(table(&mut source, &header)?),
+    };
+    Ok(Snapshot {
+        points,
+        velocities: None,
+        ids: None,
+        masses: Masses::Unknown,
+        box_size: None,
+        header: None,
+        format: Format::Npy,
+    })
+}
+
+/// The Python literal at the start of the file.
+fn header_text(source: &mut Source) -> Result<String> {
+    let [_, _, _, _, _, _, major, minor] = source.array()?;
+    let bytes = match major {
+        1 => u64::from(u16::from_le_bytes(source.array()?)),
+        2 | 3 => u64::from(source.u32(false)?),
+        _ => return Err(source.error(format!("has npy format version {major}.{minor}; 1 to 3 are known"))),
+    };
+    if bytes > LONGEST_HEADER {
+        return Err(source.error(format!("has a header of {bytes} bytes; an array of floats needs under 200")));
+    }
+    let mut text = vec![0; bytes as usize];
+    source.fill(&mut text)?;
+    String::from_utf8(text).map_err(|error| source.error(format!("its header is not text: {error}")))
+}
+
+/// What the header says, checked to be an array of points.
+#[derive(Debug, PartialEq)]
+struct Header {
+    big_endian: bool,
+    /// Bytes per value: 4 or 8.
+    bytes: u64,
+    fortran: bool,
+    points: u64,
+    dim: usize,
+}
+
+impl Header {
+    /// Reads `{'descr': '<f8', 'fortran_order': False, 'shape': (10, 3), }`.
+    fn parse(text: &str) -> std::result::Result<Self, String> {
+        let wanted = "an array of 32- or 64-bit floats is wanted";
+        let descr = value(text, "descr")?;
+        let Some(type_name) = descr.strip_prefix(['\'', '"']).and_then(|rest| rest.split(['\'', '"']).next()) else {
+            return Err(format!("holds records of type {}; {wanted}", shorten(descr)));
+        };
+        let (big_endian, bytes) = match type_name.parse::<TypeStr>() {
+            Ok(t) if t.type_char() == TypeChar::Float && matches!(t.size_field(), 4 | 8) => {
+                (t.endianness() == Endianness::Big, t.size_field())
+            }
+            _ => return Err(format!("holds values of type '{}'; {wanted}", shorten(type_name))),
+        };
+        let order = value(text, "fortran_order")?;
+        let fortran = match (order.starts_with("True"), order.starts_with("False")) {
+            (false, false) => return Err(format!("its header has fortran_order {}", shorten(order))),
+            (fortran, _) => fortran,
+        };
+        let shape = value(text, "shape")?;
+        let inner = shape.strip_prefix('(').and_then(|rest| rest.split_once(')')).map(|(inner, _)| inner);
+        let sides: Option<Vec<u64>> = inner.and_then(|inner| {
+            let sides = inner.split(',').map(|side| side.trim().trim_end_matches('L')).filter(|side| !side.is_empty());
+            sides.map(|side| side.parse().ok()).collect()
+        });
+        let (points, dim) = match sides.as_deref() {
+            Some(&[points]) => (points, 1),
+            Some(&[points, dim @ 1..=10]) => (points, dim as usize),
+            Some(_) => {
+                let shape = shape.split_inclusive(')').next().unwrap_or_default();
+                return Err(format!("has shape {}; N points are (N, 1) to (N, 10), or (N,)", shorten(shape)));
+            }
+            None => return Err(format!("its header has shape {}", shorten(shape))),
+        };
+        Ok(Self { big_endian, bytes, fortran, points, dim })
+    }
+}
+
+/// What follows `'key':` in the header.
+fn value<'a>(text: &'a str, key: &str) -> std::result::Result<&'a str, String> {
+    let quoted = [format!("'{key}'"), format!("\"{key}\"")];
+    let after = quoted.iter().find_map(|key| Some(text.split_once(key.as_str())?.1));
+    after
+        .and_then(|rest| rest.trim_start().strip_prefix(':'))
+        .map(str::trim)
+        .ok_or_else(|| format!("its header has no '{key}'"))
+}
+
+/// The first 60 characters, printable.
+fn shorten(text: &str) -> String {
+    text.chars().take(60).collect::<String>().escape_debug().to_string()
+}
+
+/// The values after the header, by rows.
+fn table<T: Word>(source: &mut Source, header: &Header) -> Result<Table<T>> {
+    let &Header { points, dim, big_endian, bytes, .. } = header;
+    let (promised, left) = (u128::from(points) * dim as u128 * u128::from(bytes), source.left());
+    if promised > u128::from(left) {
+        return Err(source.error(format!(
+            "truncated: {points} points of {dim} coordinates are {promised} bytes, {left} follow the header"
+        )));
+    }
+    let n = points * dim as u64;
+    let mut data: Vec<T> = room(source.path(), n)?;
+    if header.fortran && dim > 1 {
+        data.resize(n as usize, T::zeroed());
+        for axis in 0..dim {
+            let mut column = data.iter_mut().skip(axis).step_by(dim);
+            source.words(points, big_endian, |chunk| {
+                // The chunk goes first: a zip asks its second half only while the first has more.
+                for (value, place) in chunk.iter().zip(column.by_ref()) {
+                    *place = *value;
+                }
+            })?;
+        }
+    } else {
+        source.words(n, big_endian, |chunk| data.extend_from_slice(chunk))?;
+    }
+    Ok(Table { dim, data })
+}
+
+/// Writes labels as a one-dimensional array of `int32`.
+///
+/// # Errors
+/// If the file cannot be written; one that was there is then unchanged.
+pub fn write_npy_i32(path: impl AsRef<Path>, values: &[i32]) -> Result<()> {
+    replace(path.as_ref(), |out| write(out, &[values.len() as u64], values))
+}
+
+/// Writes points as an array of N rows, in their own precision.
+///
+/// # Errors
+/// If the file cannot be written; one that was there is then unchanged.
+pub fn write_npy(path: impl AsRef<Path>, points: &Points) -> Result<()> {
+    let shape = [points.len() as u64, points.dim() as u64];
+    replace(path.as_ref(), |out| match points {
+        Points::F32(table) => write(out, &shape, table.as_slice()),
+        Points::F64(table) => write(out, &shape, table.as_slice()),
+    })
+}
+
+fn write<T: AutoSerialize + bytemuck::Pod>(out: &mut impl Write, shape: &[u64], values: &[T]) -> io::Result<()> {
+    let header = npyz::WriteOptions::<T>::new().default_dtype().shape(shape);
+    // The default type has this machine's byte order, so the values go out as they are.
+    header.writer(&mut *out).write_header_only()?;
+    out.write_all(bytemuck::cast_slice(values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers() {
+        let header = |descr: &str, order: &str, shape: &str| {
+            Header::parse(&format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}   \n"))
+        };
+        let good = Header { big_endian: true, bytes: 8, fortran: true, points: 7, dim: 3 };
+        assert_eq!(header("'>f8'", "True", "(7, 3)"), Ok(good));
+        // Python 2 wrote long integers with an L, and dictionaries in any order.
+        let text = "{'shape': (7L,), \"fortran_order\": False, 'descr': '<f4'}";
+        assert_eq!(Header::parse(text), Ok(Header { big_endian: false, bytes: 4, fortran: false, points: 7, dim: 1 }));
+
+        let cases = [
+            ("'<i4'", "False", "(7, 3)", "'<i4'"),
+            ("'<f2'", "False", "(7, 3)", "'<f2'"),
+            ("'<c16'", "False", "(7, 3)", "'<c16'"),
+            ("'|O'", "False", "(7, 3)", "'|O'"),
+            ("[('x', '<f4'), ('y', '<f4')]", "False", "(7,)", "[(\\'x\\'"),
+            ("'<f4'", "Maybe", "(7,)", "Maybe"),
+            ("'<f4'", "False", "()", "shape ()"),
+            ("'<f4'", "False", "(7, 0)", "(7, 0)"),
+            ("'<f4'", "False", "(7, 11)", "(7, 11)"),
+            ("'<f4'", "False", "(7, 3, 1)", "(7, 3, 1)"),
+            ("'<f4'", "False", "(-7, 3)", "(-7, 3)"),
+            ("'<f4'", "False", "(99999999999999999999, 3)", "99999999999999999999"),
+            ("'<f4'", "False", "7", "shape 7"),
+        ];
+        for (descr, order, shape, said) in cases {
+            let message = header(descr, order, shape).unwrap_err();
+            assert!(message.contains(said), "{message}");
+        }
+        assert!(Header::parse("").unwrap_err().contains("'descr'"));
+    }
+}

@@ -1,0 +1,214 @@
+//! From a leaf upwards: the search itself.
+
+use std::ops::Range;
+
+use super::close::Close;
+use super::{Best, Nearest};
+use crate::geometry::{Aabb, Scalar};
+use crate::lists::Block;
+use crate::nearest::Neighbor;
+use crate::simd::Level;
+use crate::traverse::{Probe, Siblings, bits};
+use crate::tree::{Bvh, LEAF};
+
+/// What a search for a leaf works on, made once for many.
+pub(super) struct Scratch {
+    close: [Close; LEAF],
+    best: Best,
+}
+
+impl Scratch {
+    pub fn new() -> Self {
+        Self { close: [const { Close::new() }; LEAF], best: Best::new() }
+    }
+}
+
+impl<S: Scalar, const D: usize> Bvh<S, D> {
+    /// Appends the nearest of each thing in a leaf.
+    #[inline(always)]
+    pub(super) fn nearest_of_leaf<L: Level>(
+        &self,
+        level: L,
+        leaf: usize,
+        wanted: &Nearest,
+        scratch: &mut Scratch,
+        block: &mut Block<Neighbor<S>>,
+    ) {
+        let Scratch { close, best } = scratch;
+        let approximate = self.holds_points() && Close::holds(wanted.k);
+        if approximate {
+            if self.space().period().is_some() {
+                self.climb_for_leaf(level, &Probe::<S, D, true>::new(self, wanted.radius), leaf, wanted, close);
+            } else {
+                self.climb_for_leaf(level, &Probe::<S, D, false>::new(self, wanted.radius), leaf, wanted, close);
+            }
+        }
+        for (thing, close) in self.span(leaf).zip(close) {
+            best.start(wanted);
+            if !(approximate && self.settle(close, thing, best)) {
+                best.start(wanted);
+                self.search(level, &self.item(thing), wanted.excluded_for(self.order()[thing]), best);
+            }
+            block.values.extend(best.neighbors());
+            block.lengths.push(best.len() as u32);
+        }
+    }
+
+    /// Puts what is close to a thing in exact order; false if something that was left out could have been as near.
+    #[inline(always)]
+    fn settle(&self, close: &Close, thing: usize, best: &mut Best) -> bool {
+        let item = self.item(thing);
+        for position in close.positions() {
+            best.offer(self.space().distance2(&item.lo, &self.item(position).lo), self.order()[position]);
+        }
+        // In a periodic box the bound holds around the boundary, and all the more inside.
+        match close.left_out() {
+            None => true,
+            Some(nearest) => {
+                let limit: f64 = Probe::<S, D, true>::new(self, 0.0).limit(best.limit()).into();
+                (limit as f32) < nearest
+            }
+        }
+    }
+
+    /// Fills `close` for each thing of a leaf with one walk, from the leaf upwards.
+    #[inline(always)]
+    fn climb_for_leaf<L: Level, const P: bool>(
+        &self,
+        level: L,
+        probe: &Probe<S, D, P>,
+        leaf: usize,
+        wanted: &Nearest,
+        close: &mut [Close; LEAF],
+    ) {
+        let own = self.span(leaf);
+        let bounds = &self.node(leaf).bounds;
+        let mut limits = [S::NEG_INFINITY; LEAF];
+        for (i, thing) in own.clone().enumerate() {
+            close[i].start(wanted.k, probe.reach.maybe.into());
+            limits[i] = probe.reach.maybe;
+            self.take_close(level, probe, thing, own.clone(), wanted, &mut close[i], &mut limits[i]);
+        }
+        let mut farthest = limits.iter().fold(S::NEG_INFINITY, |farthest, &limit| farthest.max(limit));
+
+        let mut siblings = Siblings::new();
+        siblings.descend(self, leaf);
+        for sibling in siblings.upwards() {
+            let (mut at, end) = (sibling, self.node(sibling).rope as usize);
+            while at < end {
+                let node = self.node(at);
+                if probe.gap2(bounds, &node.bounds) > farthest {
+                    at = node.rope as usize;
+                    continue;
+                }
+                if self.is_leaf(at) {
+                    for i in bits(probe.closer_each(level, &node.bounds, own.clone(), &limits)) {
+                        let thing = own.start + i;
+                        self.take_close(level, probe, thing, self.span(at), wanted, &mut close[i], &mut limits[i]);
+                    }
+                    farthest = limits.iter().fold(S::NEG_INFINITY, |farthest, &limit| farthest.max(limit));
+                }
+                at += 1;
+            }
+        }
+    }
+
+    /// Offers a leaf's things to what is close to `thing`, and lowers its limit.
+    #[allow(clippy::too_many_arguments)]
+    #[inline(always)]
+    fn take_close<L: Level, const P: bool>(
+        &self,
+        level: L,
+        probe: &Probe<S, D, P>,
+        thing: usize,
+        span: Range<usize>,
+        wanted: &Nearest,
+        close: &mut Close,
+        limit: &mut S,
+    ) {
+        let excluded = wanted.excluded_for(self.order()[thing]);
+        let offer = |position: usize, distance2: S| {
+            if Some(self.order()[position]) != excluded {
+                close.offer(distance2.into() as f32, position);
+            }
+        };
+        probe.each_closer(level, &self.item(thing), span, *limit, offer);
+        *limit = S::from_f64(close.limit().into()).min(*limit);
+    }
+
+    /// Fills `best` for a point that need not be stored.
+    #[inline(always)]
+    pub(super) fn search<L: Level>(&self, level: L, of: &Aabb<S, D>, excluded: Option<u32>, best: &mut Best) {
+        // A NaN would compare false to everything, and so be near to everything.
+        if self.is_empty() || !of.is_finite() {
+            return;
+        }
+        if self.space().period().is_some() {
+            let of = self.space().wrap_box(*of);
+            self.climb(level, &Probe::<S, D, true>::new(self, 0.0), &of, excluded, best);
+        } else {
+            self.climb(level, &Probe::<S, D, false>::new(self, 0.0), of, excluded, best);
+        }
+    }
+
+    #[inline(always)]
+    fn climb<L: Level, const P: bool>(
+        &self,
+        level: L,
+        probe: &Probe<S, D, P>,
+        of: &Aabb<S, D>,
+        excluded: Option<u32>,
+        best: &mut Best,
+    ) {
+        let mut siblings = Siblings::new();
+        let mut at = 0;
+        while !self.is_leaf(at) {
+            let (left, right) = (at + 1, self.node(at + 1).rope as usize);
+            let left_is_near = probe.gap2(of, &self.node(left).bounds) <= probe.gap2(of, &self.node(right).bounds);
+            at = if left_is_near { siblings.pass(right, left) } else { siblings.pass(left, right) };
+        }
+        let mut limit = probe.limit(best.limit());
+        self.take(level, probe, of, at, excluded, best, &mut limit);
+        for sibling in siblings.upwards() {
+            let (mut at, end) = (sibling, self.node(sibling).rope as usize);
+            while at < end {
+                let node = self.node(at);
+                if probe.gap2(of, &node.bounds) > limit {
+                    at = node.rope as usize;
+                    continue;
+                }
+                if self.is_leaf(at) {
+                    self.take(level, probe, of, at, excluded, best, &mut limit);
+                }
+                at += 1;
+            }
+        }
+    }
+
+    /// Offers a leaf's things, and lowers the limit.
+    #[allow(clippy::too_many_arguments)]
+    #[inline(always)]
+    fn take<L: Level, const P: bool>(
+        &self,
+        level: L,
+        probe: &Probe<S, D, P>,
+        of: &Aabb<S, D>,
+        leaf: usize,
+        excluded: Option<u32>,
+        best: &mut Best,
+        limit: &mut S,
+    ) {
+        let span = self.span(leaf);
+        let mut changed = false;
+        for bit in bits(probe.closer(level, of, span.clone(), *limit)) {
+            let position = span.start + bit;
+            let index = self.order()[position];
+            if Some(index) != excluded {
+                changed |= best.offer(probe.distance2(of, position), index);
+            }
+        }
+        if changed {
+            *limit = probe.limit(best.limit());
+        }
+    }
+}

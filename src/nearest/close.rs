@@ -1,0 +1,81 @@
+//! The few closest of all that is offered, by distances that are rounded to `f32`: fast, and checked afterwards.
+//!
+//! A candidate is one number: its squared distance in the high half, its position in the low half. Such numbers are ordered
+//! as positive `f64` are, so taking one in is a row of minima and maxima without a branch.
+//! A few more than wanted are kept. If the farthest kept one is surely farther than the last one wanted, nothing that was
+//! dropped belongs to the answer; if it is not (ties, mostly), the search is done again exactly.
+
+/// Slots at most, and taken in at a time.
+const SLOTS: usize = 36;
+const STEP: usize = 4;
+
+pub(super) struct Close {
+    /// A zero, then the candidates in ascending order; where there is none, the highest.
+    keys: [f64; SLOTS + 1],
+    slots: usize,
+}
+
+impl Close {
+    pub const fn new() -> Self {
+        Self { keys: [0.0; SLOTS + 1], slots: 0 }
+    }
+
+    /// Whether `k` fit, and two more.
+    pub fn holds(k: usize) -> bool {
+        (1..=SLOTS - 2).contains(&k)
+    }
+
+    /// Begins anew, for `k` things whose rounded squared distance is at most `limit`.
+    #[inline(always)]
+    pub fn start(&mut self, k: usize, limit: f64) {
+        self.slots = (k + 2).next_multiple_of(STEP);
+        self.keys[1..=self.slots].fill(key(limit as f32, u32::MAX as usize));
+    }
+
+    /// The rounded squared distance beyond which nothing is taken in.
+    #[inline(always)]
+    pub fn limit(&self) -> f32 {
+        distance2(self.keys[self.slots])
+    }
+
+    #[inline(always)]
+    pub fn offer(&mut self, distance2: f32, position: usize) {
+        let new = key(distance2, position);
+        // From the end, so that each step reads what no step has written.
+        for at in (0..self.slots).step_by(STEP).rev() {
+            let mut moved = [0.0; STEP];
+            for (l, moved) in moved.iter_mut().enumerate() {
+                let (before, own) = (self.keys[at + l], self.keys[at + l + 1]);
+                let smaller = if own < new { own } else { new };
+                *moved = if before > smaller { before } else { smaller };
+            }
+            self.keys[at + 1..=at + STEP].copy_from_slice(&moved);
+        }
+    }
+
+    /// The positions of the candidates, nearest first.
+    pub fn positions(&self) -> impl Iterator<Item = usize> {
+        self.keys[1..=self.slots]
+            .iter()
+            .map(|key| key.to_bits() as u32)
+            .take_while(|&low| low != u32::MAX)
+            .map(|at| at as usize)
+    }
+
+    /// If candidates may have been dropped, none was nearer than this.
+    pub fn left_out(&self) -> Option<f32> {
+        let last = self.keys[self.slots];
+        (last.to_bits() as u32 != u32::MAX).then(|| distance2(last))
+    }
+}
+
+/// Positions are below `u32::MAX`, which marks an empty slot.
+#[inline(always)]
+fn key(distance2: f32, position: usize) -> f64 {
+    f64::from_bits(u64::from(distance2.to_bits()) << 32 | position as u64)
+}
+
+#[inline(always)]
+fn distance2(key: f64) -> f32 {
+    f32::from_bits((key.to_bits() >> 32) as u32)
+}

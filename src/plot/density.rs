@@ -1,0 +1,221 @@
+//! The projected density of particles on a square of pixels, smoothed as much as it is sparse.
+//!
+//! Each particle is spread over a few times the distance to its neighbours: a pixel or so in a halo, dozens in a void. The
+//! density in space that this takes comes from counts in cubes of a cell, two cells, four, and so on.
+//! Cost: 24 bytes a particle and 10 MB; some n^(1/3) pixels a particle. The picture is the same for any number of threads,
+//! as each pixel has its sum in one order of the particles.
+
+use rayon::prelude::*;
+
+use super::projection::Window;
+use crate::catalog::Particles;
+use crate::geometry::Scalar;
+
+/// Pixels along a side.
+pub const SIDE: usize = 960;
+/// Cells along a side of the finest grid, and how often they are merged by twos.
+const CELLS: usize = 128;
+const LEVELS: usize = 4;
+/// How many particles the cube holds whose side is half that of a spread particle's square.
+const NEIGHBOURS: f32 = 5.0;
+/// Half the side of the smallest spread, in pixels; no less than a cloud in a cell.
+const NARROW: f32 = 1.0;
+/// Half the side of the widest.
+const WIDE: f32 = 64.0;
+/// Rows of a parallel task.
+const BAND: usize = 60;
+
+/// A particle's place in pixels, how far it is spread, and its weight.
+#[derive(Clone, Copy)]
+struct Spread {
+    at: [f32; 2],
+    width: f32,
+    weight: f32,
+}
+
+/// Surface density in units of its mean, row by row from the top (the largest y).
+pub fn density<S: Scalar>(particles: &Particles<S>, window: &Window) -> Vec<f32> {
+    let grids = Grids::new(particles, window);
+    let n = particles.len();
+    let mean = particles.total_mass() / n as f64;
+    let weight_of = |i: usize| if mean > 0.0 { (particles.mass_of(i) / mean) as f32 } else { 1.0 };
+    // By height, which is how the grids are laid out: neighbours in the list then share a part of them that fits a cache.
+    let height = |i: usize| window.pixel(particles.position(i))[1] as f32;
+    let mut order: Vec<(f32, u32)> = (0..n).into_par_iter().map(|i| (height(i), i as u32)).collect();
+    order.par_sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let spread = |&(_, i): &(f32, u32)| {
+        let at = particles.position(i as usize);
+        Spread { at: window.pixel(at).map(|x| x as f32), width: grids.width(at), weight: weight_of(i as usize) }
+    };
+    let spreads: Vec<Spread> = order.par_iter().with_min_len(1 << 10).map(spread).collect();
+    drop(order);
+
+    let mut image = vec![0.0f32; SIDE * SIDE];
+    let scale = (SIDE * SIDE) as f32 / n.max(1) as f32;
+    image.par_chunks_mut(BAND * SIDE).enumerate().for_each(|(band, rows)| {
+        let top = (band * BAND) as f32;
+        let bottom = top + BAND as f32;
+        // A particle of the opposite edge reaches a band around the boundary.
+        let around = if window.wraps() { SIDE as f32 } else { 0.0 };
+        let mut shifts = vec![0.0];
+        if around > 0.0 {
+            shifts.extend([-around, around]);
+        }
+        for shift in shifts {
+            let first = spreads.partition_point(|spread| spread.at[1] + shift < top - WIDE);
+            let last = spreads.partition_point(|spread| spread.at[1] + shift < bottom + WIDE);
+            for spread in &spreads[first..last] {
+                let y = spread.at[1] + shift - top;
+                if y + spread.width > 0.0 && y - spread.width < BAND as f32 {
+                    spread.add_to(rows, y, scale, window.wraps());
+                }
+            }
+        }
+    });
+    image
+}
+
+impl Spread {
+    /// Adds the particle to the rows of a band, its own row being `y`.
+    fn add_to(&self, rows: &mut [f32], y: f32, scale: f32, wraps: bool) {
+        let (columns, across) = kernel(self.at[0], self.width);
+        let (lines, down) = kernel(y, self.width);
+        let (across, down) = (across.as_slice(), down.as_slice());
+        for (line, weight) in (lines..).zip(down) {
+            let Some(row) = usize::try_from(line).ok().and_then(|line| rows.get_mut(line * SIDE..(line + 1) * SIDE))
+            else {
+                continue;
+            };
+            let weight = self.weight * scale * weight;
+            if columns >= 0 && columns as usize + across.len() <= SIDE {
+                for (pixel, across) in row[columns as usize..].iter_mut().zip(across) {
+                    *pixel += weight * across;
+                }
+            } else {
+                for (column, across) in (columns..).zip(across) {
+                    let column = if wraps { column.rem_euclid(SIDE as i64) } else { column };
+                    if let Some(pixel) = usize::try_from(column).ok().and_then(|column| row.get_mut(column)) {
+                        *pixel += weight * across;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Weights that add up to one, on the stack.
+struct Weights([f32; 2 * WIDE as usize + 2], usize);
+
+impl Weights {
+    fn as_slice(&self) -> &[f32] {
+        &self.0[..self.1]
+    }
+}
+
+/// A biweight bump of half width `width` about `at`: the first pixel and the weights from there on.
+fn kernel(at: f32, width: f32) -> (i64, Weights) {
+    // Pixel i has its middle at i + 0.5.
+    let first = (at - width - 0.5).ceil();
+    let mut weights = Weights([0.0; 2 * WIDE as usize + 2], 0);
+    let mut sum = 0.0;
+    let mut x = first + 0.5 - at;
+    while x <= width && weights.1 < weights.0.len() {
+        let inside = 1.0 - (x / width) * (x / width);
+        weights.0[weights.1] = inside * inside;
+        sum += inside * inside;
+        weights.1 += 1;
+        x += 1.0;
+    }
+    weights.0[..weights.1].iter_mut().for_each(|weight| *weight /= sum);
+    (first as i64, weights)
+}
+
+/// Particle counts in cubes of 1, 2, 4, .. cells; x runs fastest, then z, then y.
+struct Grids<'a> {
+    window: &'a Window,
+    counts: Vec<Vec<u32>>,
+}
+
+impl<'a> Grids<'a> {
+    fn new<S: Scalar>(particles: &Particles<S>, window: &'a Window) -> Self {
+        let n = particles.len();
+        let mut finest = vec![0u32; CELLS * CELLS * CELLS];
+        for i in 0..n {
+            let cell = window.cell(particles.position(i), CELLS).map(|x| (x.max(0.0) as usize).min(CELLS - 1));
+            finest[(cell[1] * CELLS + cell[2]) * CELLS + cell[0]] += 1;
+        }
+        let mut counts = vec![finest];
+        for level in 1..=LEVELS {
+            let (side, finer) = (CELLS >> level, &counts[level - 1]);
+            let mut coarser = vec![0; side * side * side];
+            for (i, count) in finer.iter().enumerate() {
+                let [x, z, y] = [i % (2 * side), i / (2 * side) % (2 * side), i / (4 * side * side)].map(|x| x / 2);
+                coarser[(y * side + z) * side + x] += count;
+            }
+            counts.push(coarser);
+        }
+        Self { window, counts }
+    }
+
+    /// Half the side of the square over which a particle at `at` is spread, in pixels: the side of the cube that holds
+    /// [`NEIGHBOURS`] particles at the density around.
+    fn width(&self, at: [f64; 3]) -> f32 {
+        let place = self.window.cell(at, CELLS).map(|x| x as f32);
+        let cell = SIDE as f32 * self.window.cell_width(CELLS) as f32;
+        for level in 0..=LEVELS {
+            let count = self.interpolate(level, place);
+            if count >= NEIGHBOURS || level == LEVELS {
+                let width = cell * (1u32 << level) as f32 * (NEIGHBOURS / count).cbrt();
+                return width.clamp(NARROW, WIDE);
+            }
+        }
+        WIDE
+    }
+
+    /// The count in a cube of a level centred on `place`, linear between the cubes of the grid.
+    fn interpolate(&self, level: usize, place: [f32; 3]) -> f32 {
+        let side = (CELLS >> level) as i64;
+        let place = place.map(|x| x / (1u32 << level) as f32 - 0.5);
+        let low = place.map(|x| x.floor());
+        let wrap = |at: i64| if self.window.wraps() { at.rem_euclid(side) } else { at.clamp(0, side - 1) };
+        let mut sum = 0.0;
+        for corner in 0..8u8 {
+            let (mut share, mut index) = (1.0, 0);
+            for k in [1, 2, 0] {
+                let up = corner >> k & 1;
+                let part = place[k] - low[k];
+                share *= if up == 1 { part } else { 1.0 - part };
+                index = index * side + wrap(low[k] as i64 + i64::from(up));
+            }
+            sum += share * self.counts[level].get(index as usize).copied().unwrap_or(0) as f32;
+        }
+        sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_add_up() {
+        for width in [1.0f32, 1.3, 7.7, WIDE] {
+            for at in [0.0f32, 0.5, 0.99, 300.25] {
+                let (first, weights) = kernel(at, width);
+                assert!((weights.as_slice().iter().sum::<f32>() - 1.0).abs() < 1e-5);
+                assert!((first as f32 + 0.5 - at).abs() <= width);
+            }
+        }
+    }
+
+    #[test]
+    fn the_mean_is_one() {
+        let positions: Vec<[f32; 3]> = (0..4000u32)
+            .map(|i| [i, i.wrapping_mul(2_654_435_761), i.wrapping_mul(40_503)].map(|x| (x % 1000) as f32 / 100.0))
+            .collect();
+        let particles = Particles::new(&positions).periodic(10.0);
+        let image = density(&particles, &Window::new(&particles).unwrap());
+        let mean = image.iter().map(|&x| f64::from(x)).sum::<f64>() / image.len() as f64;
+        assert!((mean - 1.0).abs() < 1e-4, "{mean}");
+    }
+}

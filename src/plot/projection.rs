@@ -1,0 +1,213 @@
+//! All particles seen along the z axis, with the largest halos circled.
+
+use rayon::slice::ParallelSliceMut;
+
+use super::canvas::{Align, Canvas};
+use super::colors::{Rgb, inferno};
+use super::density::{SIDE, density};
+use super::ticks::{between_decades, decades, power_of_ten, round_values};
+use crate::catalog::{Catalog, Halo, Particles};
+use crate::error::Result;
+use crate::geometry::{Scalar, Space};
+
+const WIDTH: usize = 1240;
+const HEIGHT: usize = 1130;
+/// The upper left corner of the density.
+const CORNER: [i64; 2] = [120, 80];
+const INK: Rgb = [25, 25, 30];
+const PAPER: Rgb = [255, 255, 255];
+/// How many halos have circles and numbers.
+const CIRCLED: usize = 25;
+const NUMBERED: usize = 10;
+
+/// A PNG file, 1240 by 1130 pixels: the density projected along z in units of its mean, on a logarithmic colour scale, of the
+/// periodic box or of the smallest square around the particles; the 25 largest halos circled at the radius of their farthest
+/// member, and the 10 largest numbered. `title` is the line above.
+///
+/// Errors: a periodic box that is not positive; a picture that cannot be encoded.
+pub fn projection<S: Scalar>(particles: &Particles<S>, catalog: &Catalog, title: &str) -> Result<Vec<u8>> {
+    let window = Window::new(particles)?;
+    let mut canvas = Canvas::new(WIDTH, HEIGHT, PAPER)?;
+    let side = SIDE as i64;
+
+    canvas.fill(CORNER, [side, side], inferno(0.0));
+    if particles.is_empty() {
+        let middle = CORNER.map(|x| (x + side / 2) as f64);
+        canvas.text("no particles", middle, 32.0, Align::Center, PAPER);
+    } else {
+        let image = density(particles, &window);
+        let scale = Scale::new(&image);
+        for (row, pixels) in image.chunks(SIDE).enumerate() {
+            for (column, &pixel) in pixels.iter().enumerate() {
+                canvas.blend(CORNER[0] + column as i64, CORNER[1] + row as i64, scale.color(pixel), 1.0);
+            }
+        }
+        scale.draw(&mut canvas);
+        for (rank, halo) in catalog.halos().iter().enumerate().take(CIRCLED).rev() {
+            circle(&mut canvas, &window, halo, (rank < NUMBERED).then_some(rank + 1));
+        }
+    }
+    axes(&mut canvas, &window);
+
+    let middle = CORNER[0] as f64 + 0.5 * SIDE as f64;
+    canvas.text(title, [middle, 36.0], 25.0, Align::Center, INK);
+    let circled = catalog.halos().len().min(CIRCLED);
+    let note = match circled {
+        0 => "no halos".into(),
+        1 => "circle: the halo, out to its farthest member".into(),
+        _ => format!("circles: the {circled} largest halos, out to their farthest members"),
+    };
+    canvas.text(&note, [middle, 66.0], 19.0, Align::Center, [90, 90, 100]);
+    canvas.png()
+}
+
+/// What is shown: a square of the x-y plane, and the cube around all particles.
+pub struct Window {
+    lo: [f64; 3],
+    /// The side of the square, which begins at the cube's corner.
+    side: f64,
+    /// The side of the cube.
+    cube: f64,
+    period: Option<[f64; 3]>,
+}
+
+impl Window {
+    /// The periodic box, or the smallest square and cube around the particles with some air.
+    pub fn new<S: Scalar>(particles: &Particles<S>) -> Result<Self> {
+        if let Some(&period) = Space::period(&particles.space()?) {
+            let [x, y, z] = period;
+            return Ok(Self { lo: [0.0; 3], side: x.max(y), cube: x.max(y).max(z), period: Some(period) });
+        }
+        let (lo, hi) = particles.extent();
+        // Particles that are all in one place still need a window with some width, in their own numbers.
+        let least = 1e-3 * lo.iter().chain(&hi).fold(1e-300, |most: f64, x| most.max(x.abs()));
+        let extent = |k: usize| if hi[k] > lo[k] { 1.02 * (hi[k] - lo[k]) } else { least };
+        let side = extent(0).max(extent(1));
+        let middle: [f64; 3] = std::array::from_fn(|k| 0.5 * lo[k] + 0.5 * hi[k]);
+        Ok(Self {
+            lo: [middle[0] - 0.5 * side, middle[1] - 0.5 * side, lo[2]],
+            side,
+            cube: side.max(extent(2)),
+            period: None,
+        })
+    }
+
+    /// Whether the left edge of the picture continues the right one, and so on along each axis.
+    pub fn wraps(&self) -> bool {
+        self.period == Some([self.side; 3])
+    }
+
+    fn inside(&self, x: f64, k: usize) -> f64 {
+        self.period.map_or(x, |period| x.rem_euclid(period[k])) - self.lo[k]
+    }
+
+    /// A place of the picture, in pixels from its upper left corner.
+    pub fn pixel(&self, [x, y, _]: [f64; 3]) -> [f64; 2] {
+        let scale = SIDE as f64 / self.side;
+        [self.inside(x, 0) * scale, SIDE as f64 - self.inside(y, 1) * scale]
+    }
+
+    /// A place of the cube cut into `cells` along each side, in cells.
+    pub fn cell(&self, at: [f64; 3], cells: usize) -> [f64; 3] {
+        std::array::from_fn(|k| self.inside(at[k], k) / self.cube * cells as f64)
+    }
+
+    /// The width of such a cell, in sides of the picture.
+    pub fn cell_width(&self, cells: usize) -> f64 {
+        self.cube / (self.side * cells as f64)
+    }
+}
+
+/// From densities to colours.
+struct Scale {
+    lo: f64,
+    hi: f64,
+}
+
+impl Scale {
+    /// From the one in two hundred pixels that is darkest to the one in ten thousand that is brightest.
+    fn new(image: &[f32]) -> Self {
+        let mut values: Vec<f32> = image.iter().copied().filter(|&value| value > 0.0).collect();
+        values.par_sort_unstable_by(f32::total_cmp);
+        let at = |part: f64| {
+            let value = values.get((part * values.len() as f64) as usize).or(values.last()).copied().unwrap_or(1.0);
+            f64::from(value).log10()
+        };
+        let (lo, hi) = (at(0.005), at(0.9999));
+        // A scale of less than a decade would show nothing but noise.
+        let hi = hi.max(lo + 1.0);
+        Self { lo, hi }
+    }
+
+    fn color(&self, density: f32) -> Rgb {
+        inferno((f64::from(density).log10() - self.lo) / (self.hi - self.lo))
+    }
+
+    /// The colour bar on the right.
+    fn draw(&self, canvas: &mut Canvas) {
+        let (left, top, height) = (CORNER[0] + SIDE as i64 + 26, CORNER[1], SIDE as i64);
+        for row in 0..height {
+            let color = inferno(1.0 - (row as f64 + 0.5) / height as f64);
+            canvas.fill([left, top + row], [24, 1], color);
+        }
+        canvas.frame([left, top], [24, height], INK);
+        for power in decades(self.lo, self.hi) {
+            let at = top as f64 + height as f64 * (self.hi - f64::from(power)) / (self.hi - self.lo);
+            canvas.fill([left + 26, at.round() as i64 - 1], [7, 2], INK);
+            canvas.text(&power_of_ten(power), [(left + 38) as f64, at + 7.0], 20.0, Align::Left, INK);
+        }
+        for log in between_decades(self.lo, self.hi) {
+            let at = top as f64 + height as f64 * (self.hi - log) / (self.hi - self.lo);
+            canvas.fill([left + 26, at.round() as i64], [4, 1], INK);
+        }
+        let middle = (top + height / 2) as f64;
+        canvas.text_upwards("projected density / mean", [(left + 112) as f64, middle], 22.0, Align::Center, INK);
+    }
+}
+
+/// A halo's circle, at all images of it that the picture shows, and its number beside the first.
+fn circle(canvas: &mut Canvas, window: &Window, halo: &Halo, number: Option<usize>) {
+    let scale = SIDE as f64 / window.side;
+    let at = window.pixel(halo.center);
+    // Smaller circles would hide what is in them.
+    let radius = (halo.max_radius * scale).clamp(7.0, SIDE as f64);
+    let shifts = |k: usize| match window.period {
+        Some(period) => vec![0.0, -period[k] * scale, period[k] * scale],
+        None => vec![0.0],
+    };
+    for dy in shifts(1) {
+        for dx in shifts(0) {
+            let center = [CORNER[0] as f64 + at[0] + dx, CORNER[1] as f64 + at[1] + dy];
+            canvas.ring(center, radius, 1.2, PAPER, CORNER, SIDE as i64);
+        }
+    }
+    if let Some(number) = number {
+        let label = number.to_string();
+        let (width, height) = (14.0 * label.len() as f64, 16.0);
+        // On the upper right of the circle; on its other side where the picture ends.
+        let (end, reach) = (SIDE as f64, 0.72 * radius + 4.0);
+        let x = if at[0] + reach + width < end { at[0] + reach } else { at[0] - reach - width };
+        let y = if at[1] - reach - height > 0.0 { at[1] - reach } else { at[1] + reach + height };
+        canvas.text_outlined(&label, [CORNER[0] as f64 + x, CORNER[1] as f64 + y], 21.0, PAPER);
+    }
+}
+
+fn axes(canvas: &mut Canvas, window: &Window) {
+    let side = SIDE as i64;
+    let ([left, top], bottom) = (CORNER, CORNER[1] + side);
+    canvas.frame(CORNER, [side, side], INK);
+    let pixel = |at: f64, k: usize| SIDE as f64 * (at - window.lo[k]) / window.side;
+    for (value, label) in round_values(window.lo[0], window.lo[0] + window.side) {
+        let x = left as f64 + pixel(value, 0);
+        canvas.fill([x.round() as i64 - 1, bottom + 2], [2, 7], INK);
+        canvas.text(&label, [x, bottom as f64 + 31.0], 20.0, Align::Center, INK);
+    }
+    for (value, label) in round_values(window.lo[1], window.lo[1] + window.side) {
+        let y = bottom as f64 - pixel(value, 1);
+        canvas.fill([left - 9, y.round() as i64 - 1], [7, 2], INK);
+        canvas.text(&label, [left as f64 - 14.0, y + 7.0], 20.0, Align::Right, INK);
+    }
+    let middle = 0.5 * SIDE as f64;
+    canvas.text("x  [snapshot length unit]", [left as f64 + middle, bottom as f64 + 66.0], 22.0, Align::Center, INK);
+    canvas.text_upwards("y  [snapshot length unit]", [34.0, top as f64 + middle], 22.0, Align::Center, INK);
+}

@@ -1,0 +1,138 @@
+//! The samples without structure: uniform points, and a lattice.
+
+use super::random::{MAX_POINTS, Permutation, fill};
+use super::{check_side, check_within};
+use crate::error::{Kind, Result};
+
+/// Independent uniform points in a box.
+///
+/// ```
+/// use ropewalk::sample::Uniform;
+///
+/// let points = Uniform::new(1000).seed(7).side(2.0).points()?;
+/// assert_eq!(points.len(), 1000);
+/// assert!(points.iter().flatten().all(|x| (0.0..2.0).contains(x)));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Uniform {
+    pub(super) n: usize,
+    pub(super) seed: u64,
+    pub(super) side: f64,
+}
+
+impl Uniform {
+    /// `n` points, at most 2^32 - 2, with seed 0 in the unit box.
+    pub fn new(n: usize) -> Self {
+        Self { n, seed: 0, side: 1.0 }
+    }
+
+    /// The seed: any number, 0 unless said otherwise.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// The side of the box, in any unit of length, from 1e-15 to 1e15; 1 unless said otherwise.
+    #[must_use]
+    pub fn side(mut self, side: f64) -> Self {
+        self.side = side;
+        self
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        check_count(self.n)?;
+        check_side(self.side)
+    }
+
+    /// The points, in `[0, side)`.
+    ///
+    /// Errors: a parameter out of its range; more points than fit into memory.
+    pub fn points(&self) -> Result<Vec<[f32; 3]>> {
+        self.check()?;
+        fill(self.n, self.side, self.seed, |_, stream| stream.cube(self.side))
+    }
+}
+
+/// A cubic lattice in a box, each point moved a little; in random order.
+///
+/// Without jitter, many distances are equal: a test of ties, exact in `f32` if both the box and the side of the lattice are
+/// powers of two.
+///
+/// ```
+/// use ropewalk::sample::Lattice;
+///
+/// let mut points = Lattice::new(2).side(4.0).points()?;
+/// points.sort_by(|a, b| a.partial_cmp(b).unwrap());
+/// assert_eq!(points[..3], [[1.0, 1.0, 1.0], [1.0, 1.0, 3.0], [1.0, 3.0, 1.0]]);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lattice {
+    pub(super) per_axis: usize,
+    pub(super) jitter: f64,
+    pub(super) seed: u64,
+    pub(super) side: f64,
+}
+
+impl Lattice {
+    /// `per_axis` points along each axis, at most 1625, in the middles of their cells; no jitter, seed 0, the unit box.
+    pub fn new(per_axis: usize) -> Self {
+        Self { per_axis, jitter: 0.0, seed: 0, side: 1.0 }
+    }
+
+    /// How far a coordinate moves at most, either way and uniformly, as a fraction of the spacing: from 0 to 0.5, at which
+    /// the points fill their cells; 0 unless said otherwise.
+    #[must_use]
+    pub fn jitter(mut self, jitter: f64) -> Self {
+        self.jitter = jitter;
+        self
+    }
+
+    /// The seed: any number, 0 unless said otherwise.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// The side of the box, in any unit of length, from 1e-15 to 1e15; 1 unless said otherwise.
+    #[must_use]
+    pub fn side(mut self, side: f64) -> Self {
+        self.side = side;
+        self
+    }
+
+    /// How many points there are.
+    pub(super) fn count(&self) -> usize {
+        self.per_axis.saturating_pow(3)
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        check_count(self.count())?;
+        check_within("jitter", self.jitter, 0.0, 0.5, "from 0 to 0.5")?;
+        check_side(self.side)
+    }
+
+    /// The points, in `[0, side)`.
+    ///
+    /// Errors: a parameter out of its range; more points than fit into memory.
+    pub fn points(&self) -> Result<Vec<[f32; 3]>> {
+        self.check()?;
+        let order = Permutation::new(self.count() as u32, self.seed);
+        let (per_axis, spacing) = (self.per_axis as u32, self.side / self.per_axis as f64);
+        fill(self.count(), self.side, self.seed, |index, stream| {
+            let cell = order.of(index);
+            let cells = [cell / per_axis / per_axis, cell / per_axis % per_axis, cell % per_axis];
+            cells.map(|cell| {
+                let moved = self.jitter * (2.0 * stream.unit() - 1.0);
+                (f64::from(cell) + 0.5 + moved) * spacing
+            })
+        })
+    }
+}
+
+pub(super) fn check_count(n: usize) -> Result<()> {
+    if n > MAX_POINTS { Err(Kind::TooMany { n, max: MAX_POINTS }.into()) } else { Ok(()) }
+}

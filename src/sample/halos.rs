@@ -1,0 +1,300 @@
+//! Mock haloes: what a cosmological snapshot looks like to a tree, without the simulation.
+//!
+//! - **Masses**, in points, from a power law `dN/dM ~ M^-alpha`; a halo has exactly as many points as its mass says.
+//! - **Profiles** of Navarro, Frenk and White 1997, out to the radius within which the density is 200 times the mean; the
+//!   concentration falls slowly with mass, as `M^-0.081` (Duffy et al. 2008), to 6 for the heaviest.
+//! - **Centres** on Rayleigh-Lévy flights (Mandelbrot 1975; Peebles 1980, section 62) of 64 haloes, each begun anywhere.
+//!   Haloes strung at random would leave a tree and a linking length an easier task than the sky does, whose haloes lie
+//!   in chains and knots between voids. The chance of a step longer than `l` is `(l0 / l)^1.2`, which makes pairs as
+//!   frequent as observed, in excess by a power -1.8 of the distance; `l0` is the sum of the two radii, so that consecutive
+//!   haloes touch at most.
+//! - **Background**: uniform points.
+//!
+//! Point `i` belongs to the halo that a pseudo-random permutation of the indices says, hence to no one place in the file.
+
+use rayon::prelude::*;
+
+use super::even::check_count;
+use super::nfw::{self, Radii};
+use super::random::{Permutation, Purpose, Stream, fill};
+use super::{check_side, check_within};
+use crate::error::{Kind, Result};
+
+/// Mock haloes in a periodic box: clustered centres, NFW profiles, a power law of masses, a uniform background.
+///
+/// ```
+/// use ropewalk::sample::MockHalos;
+///
+/// let mock = MockHalos::new(10_000).seed(3).background(0.5);
+/// assert_eq!(mock.points()?.len(), 10_000);
+/// assert!(mock.catalog()?.iter().map(|halo| halo.mass).sum::<u32>() <= 5_000);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct MockHalos {
+    pub(super) n: usize,
+    pub(super) seed: u64,
+    pub(super) side: f64,
+    pub(super) background: f64,
+    pub(super) alpha: f64,
+    pub(super) least: u32,
+    pub(super) most: Option<u32>,
+}
+
+/// A halo of [`MockHalos::catalog`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MockHalo {
+    /// Where it is densest, in `[0, side)`.
+    pub center: [f64; 3],
+    /// How many points it has.
+    pub mass: u32,
+    /// The radius of its outermost point, at most: that of a sphere 200 times as dense as the box.
+    pub radius: f64,
+    /// Its radius in scale radii.
+    pub concentration: f64,
+}
+
+impl MockHalos {
+    /// `n` points, at most 2^32 - 2. Unless said otherwise: seed 0, the unit box, three tenths of the points in the
+    /// background, masses from 20 to `n / 50` points with `alpha` 1.9.
+    pub fn new(n: usize) -> Self {
+        Self { n, seed: 0, side: 1.0, background: 0.3, alpha: 1.9, least: 20, most: None }
+    }
+
+    /// The seed: any number.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// The side of the periodic box, in any unit of length, from 1e-15 to 1e15.
+    #[must_use]
+    pub fn side(mut self, side: f64) -> Self {
+        self.side = side;
+        self
+    }
+
+    /// The fraction of the points that are in no halo, from 0 to 1. The few that are left when the haloes are full join
+    /// them: fewer than the least mass.
+    #[must_use]
+    pub fn background(mut self, fraction: f64) -> Self {
+        self.background = fraction;
+        self
+    }
+
+    /// The power of the mass function, `dN/dM ~ M^-alpha`, from 0 to 5. Simulations have about 1.9 at small masses.
+    #[must_use]
+    pub fn alpha(mut self, alpha: f64) -> Self {
+        self.alpha = alpha;
+        self
+    }
+
+    /// The least and the largest mass of a halo, in points. The last halo may be lighter than its draw, to fit.
+    #[must_use]
+    pub fn masses(mut self, least: u32, most: u32) -> Self {
+        (self.least, self.most) = (least, Some(most));
+        self
+    }
+
+    /// The largest mass.
+    pub(super) fn heaviest(&self) -> u32 {
+        self.most.unwrap_or_else(|| u32::try_from(self.n / 50).unwrap_or(u32::MAX).max(self.least))
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        check_count(self.n)?;
+        check_side(self.side)?;
+        check_within("the background", self.background, 0.0, 1.0, "from 0 to 1")?;
+        check_within("alpha", self.alpha, 0.0, 5.0, "from 0 to 5")?;
+        if self.least == 0 {
+            return Err(Kind::Parameter { name: "the least mass", value: 0.0, must: "at least 1" }.into());
+        }
+        if self.heaviest() < self.least {
+            let value = f64::from(self.heaviest());
+            return Err(Kind::Parameter { name: "the largest mass", value, must: "no less than the least" }.into());
+        }
+        Ok(())
+    }
+
+    /// The points, in `[0, side)`. A halo that crosses a face of the box goes on at the opposite one.
+    ///
+    /// Errors: a parameter out of its range; more points than fit into memory.
+    pub fn points(&self) -> Result<Vec<[f32; 3]>> {
+        let halos = self.catalog()?;
+        let roll = Roll::new(self, &halos);
+        let shapes: Vec<Shape> = halos.par_iter().map(Shape::new).collect();
+        let radii = Radii::up_to(halos.iter().map(|halo| halo.concentration).fold(1.0, f64::max));
+        fill(self.n, self.side, self.seed, |index, stream| match roll.halo_of(index) {
+            Some(halo) => shapes[halo as usize].point(self.side, &radii, stream),
+            None => stream.cube(self.side),
+        })
+    }
+
+    /// The haloes, in no order.
+    ///
+    /// Errors: a parameter out of its range.
+    pub fn catalog(&self) -> Result<Vec<MockHalo>> {
+        self.check()?;
+        let heaviest = f64::from(self.heaviest());
+        let mut halos: Vec<MockHalo> = self
+            .draw_masses()
+            .into_par_iter()
+            .map(|mass| {
+                let share = f64::from(mass) / self.n as f64;
+                let radius = self.side * libm::cbrt(3.0 * share / (4.0 * std::f64::consts::PI * OVERDENSITY));
+                let concentration = 6.0 * libm::pow(f64::from(mass) / heaviest, -0.081);
+                MockHalo { center: [0.0; 3], mass, radius, concentration }
+            })
+            .collect();
+        halos.par_chunks_mut(FLIGHT).enumerate().for_each(|(flight, halos)| {
+            self.fly(&mut Stream::new(self.seed, Purpose::Centers, flight as u64), halos);
+        });
+        Ok(halos)
+    }
+
+    /// For each point the index of its halo in [`MockHalos::catalog`], or `None` in the background: the truth, to judge a
+    /// halo finder by.
+    ///
+    /// Errors: a parameter out of its range.
+    ///
+    /// ```
+    /// use ropewalk::sample::MockHalos;
+    ///
+    /// let mock = MockHalos::new(1000);
+    /// let of_first = mock.membership()?.iter().filter(|&&halo| halo == Some(0)).count();
+    /// assert_eq!(of_first, mock.catalog()?[0].mass as usize);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn membership(&self) -> Result<Vec<Option<u32>>> {
+        let roll = Roll::new(self, &self.catalog()?);
+        Ok((0..self.n as u32).into_par_iter().map(|index| roll.halo_of(index)).collect())
+    }
+
+    /// Masses until the points that are not background are used up.
+    fn draw_masses(&self) -> Vec<u32> {
+        let mut stream = Stream::new(self.seed, Purpose::Masses, 0);
+        let background = (self.n as f64 * self.background).round() as usize;
+        let mut left = self.n.saturating_sub(background) as u32;
+        // A whole mass M stands for the interval from M to M + 1.
+        let least = f64::from(self.least);
+        let span = libm::log((f64::from(self.heaviest()) + 1.0) / least);
+        let power = 1.0 - self.alpha;
+        let growth = libm::expm1(power * span);
+        let mut masses = Vec::new();
+        while left >= self.least {
+            // The inverse of the cumulative law, in logarithms: exact near alpha = 1 also, where it becomes log-uniform.
+            let part = stream.unit();
+            let log = if power == 0.0 { part * span } else { libm::log1p(part * growth) / power };
+            let mass = ((least * libm::exp(log)) as u32).clamp(self.least, self.heaviest()).min(left);
+            masses.push(mass);
+            left -= mass;
+        }
+        masses
+    }
+
+    /// Puts haloes on one flight.
+    fn fly(&self, stream: &mut Stream, halos: &mut [MockHalo]) {
+        let mut at = stream.cube(self.side);
+        let mut last: Option<f64> = None;
+        for halo in halos {
+            if let Some(radius) = last {
+                let length = (radius + halo.radius) * libm::pow(1.0 - stream.unit(), -1.0 / FLIGHT_DIMENSION);
+                let way = stream.direction();
+                for (x, way) in at.iter_mut().zip(way) {
+                    let moved: f64 = *x + length * way;
+                    *x = moved - self.side * (moved / self.side).floor();
+                    // Rounding can give the side itself, which is the origin.
+                    if *x >= self.side {
+                        *x = 0.0;
+                    }
+                }
+            }
+            halo.center = at;
+            last = Some(halo.radius);
+        }
+    }
+}
+
+/// The mean density of a halo in units of that of the box.
+const OVERDENSITY: f64 = 200.0;
+
+/// Haloes on one flight: a supercluster. Their number bounds the largest scale that is clustered.
+const FLIGHT: usize = 64;
+
+/// The fractal dimension of a flight; pairs are in excess by the power 3 less.
+const FLIGHT_DIMENSION: f64 = 1.2;
+
+/// Which halo a point belongs to: the haloes fill consecutive places, and a permutation gives each index its place.
+struct Roll {
+    order: Permutation,
+    /// The first place of each halo, and the end.
+    starts: Vec<u32>,
+    /// For each `2^shift` places, the halo of the first.
+    guide: Vec<u32>,
+    shift: u32,
+}
+
+impl Roll {
+    fn new(mock: &MockHalos, halos: &[MockHalo]) -> Self {
+        let mut starts = Vec::with_capacity(halos.len() + 1);
+        let mut end = 0;
+        starts.push(end);
+        for halo in halos {
+            end += halo.mass;
+            starts.push(end);
+        }
+        // About one entry per halo: then the search goes on for a step or two on average.
+        let shift = (end / (halos.len() as u32).max(1)).max(1).ilog2();
+        let mut guide = Vec::with_capacity((end >> shift) as usize + 1);
+        let mut halo = 0;
+        for place in (0..end).step_by(1 << shift) {
+            while starts[halo + 1] <= place {
+                halo += 1;
+            }
+            guide.push(halo as u32);
+        }
+        Self { order: Permutation::new(mock.n as u32, mock.seed), starts, guide, shift }
+    }
+
+    #[inline]
+    fn halo_of(&self, index: u32) -> Option<u32> {
+        let place = self.order.of(index);
+        let mut halo = *self.guide.get((place >> self.shift) as usize)?;
+        // Past the last halo comes the background.
+        while *self.starts.get(halo as usize + 1)? <= place {
+            halo += 1;
+        }
+        Some(halo)
+    }
+}
+
+/// A halo as its points need it.
+struct Shape {
+    center: [f64; 3],
+    scale: f64,
+    mass: f64,
+}
+
+impl Shape {
+    fn new(halo: &MockHalo) -> Self {
+        Self { center: halo.center, scale: halo.radius / halo.concentration, mass: nfw::enclosed(halo.concentration) }
+    }
+
+    #[inline]
+    fn point(&self, side: f64, radii: &Radii, stream: &mut Stream) -> [f64; 3] {
+        let radius = self.scale * radii.enclosing(stream.unit() * self.mass);
+        let way = stream.direction();
+        std::array::from_fn(|k| {
+            let x = self.center[k] + radius * way[k];
+            // Radii are less than half a box, so one turn suffices.
+            if x < 0.0 {
+                x + side
+            } else if x >= side {
+                x - side
+            } else {
+                x
+            }
+        })
+    }
+}

@@ -1,0 +1,83 @@
+//! Point sets of any size for tests and benchmarks: uniform, a lattice, mock haloes.
+//!
+//! In: a few parameters, or a line such as `halos:n=4e6,seed=3`. Out: `f32` points in `[0, side)`, in an order that says
+//! nothing about where they are.
+//! The same bits for a seed on every machine and for any number of threads: random numbers belong to blocks of points, and
+//! all arithmetic is that of IEEE 754 or of `libm`. They are part of the interface: a version that changes them says so.
+//! Cost: one pass in parallel; nothing beside the points but a catalogue of the haloes.
+
+mod even;
+mod halos;
+mod nfw;
+mod random;
+mod spec;
+
+pub use even::{Lattice, Uniform};
+pub use halos::{MockHalo, MockHalos};
+
+use crate::error::{Kind, Result};
+
+/// A point set, told by its parameters.
+///
+/// ```
+/// use ropewalk::sample::Sample;
+///
+/// let sample = Sample::parse("uniform:n=1e3,seed=7")?;
+/// assert_eq!(sample.to_string(), "uniform:n=1000,seed=7,box=1");
+/// assert_eq!(sample.points()?.len(), sample.len());
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sample {
+    /// Independent points.
+    Uniform(Uniform),
+    /// A cubic lattice with jitter.
+    Lattice(Lattice),
+    /// Clustered haloes on a smooth background.
+    Halos(MockHalos),
+}
+
+impl Sample {
+    /// The points.
+    ///
+    /// Errors: a parameter out of its range; more points than fit into memory.
+    pub fn points(&self) -> Result<Vec<[f32; 3]>> {
+        match self {
+            Self::Uniform(uniform) => uniform.points(),
+            Self::Lattice(lattice) => lattice.points(),
+            Self::Halos(halos) => halos.points(),
+        }
+    }
+
+    /// How many points there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Uniform(uniform) => uniform.n,
+            Self::Lattice(lattice) => lattice.count(),
+            Self::Halos(halos) => halos.n,
+        }
+    }
+
+    /// Whether there are no points.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The side of the box.
+    pub fn side(&self) -> f64 {
+        match self {
+            Self::Uniform(uniform) => uniform.side,
+            Self::Lattice(lattice) => lattice.side,
+            Self::Halos(halos) => halos.side,
+        }
+    }
+}
+
+fn check_side(side: f64) -> Result<()> {
+    // Squared distances must stay clear of the ends of `f32`.
+    check_within("the side of the box", side, 1e-15, 1e15, "from 1e-15 to 1e15")
+}
+
+fn check_within(name: &'static str, value: f64, least: f64, most: f64, must: &'static str) -> Result<()> {
+    if (least..=most).contains(&value) { Ok(()) } else { Err(Kind::Parameter { name, value, must }.into()) }
+}

@@ -1,0 +1,107 @@
+//! Small inputs with known answers, and what the program prints.
+
+use std::fs;
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use crate::program::{Scratch, halos, root, run, sample};
+
+const ALL: [&str; 4] = ["halos.csv", "labels.npy", "mass_function.svg", "projection.png"];
+
+/// The catalogue without its comments.
+fn catalog(scratch: &Scratch) -> Vec<String> {
+    let text = fs::read_to_string(scratch.path("out/halos.csv")).unwrap();
+    text.lines().filter(|line| !line.starts_with('#')).map(String::from).collect()
+}
+
+#[test]
+fn the_sample() {
+    let scratch = Scratch::new();
+    let printed = halos(&sample(), &scratch.path("out"), &[]).success();
+    assert_eq!(scratch.names("out"), ALL);
+    for line in [
+        "particles       262,144",
+        "box             32, periodic",
+        "linking length  0.1 (0.2 mean separations)",
+        "halos           694 of 20 or more",
+        "largest         9,964 particles, mass 10715.8",
+    ] {
+        assert!(printed.lines().any(|printed| printed == line), "{line:?} is not in {printed}");
+    }
+    assert!(["read", "find halos", "catalogue", "pictures", "total"].iter().all(|phase| printed.contains(phase)));
+
+    let png = fs::read(scratch.path("out/projection.png")).unwrap();
+    assert!(png.starts_with(b"\x89PNG\r\n\x1a\n") && png.ends_with(b"IEND\xaeB`\x82"));
+    let svg = fs::read_to_string(scratch.path("out/mass_function.svg")).unwrap();
+    assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n") && svg.contains("694 halos of 20 or more particles"));
+    let csv = fs::read_to_string(scratch.path("out/halos.csv")).unwrap();
+    assert!(csv.starts_with("# ") && csv.contains("mass unit") && csv.contains("length unit"));
+
+    // A second run replaces the first, with the same bytes whatever the number of threads.
+    halos(&sample(), &scratch.path("out"), &["--threads", "1"]).success();
+    assert_eq!(scratch.names("out"), ALL);
+    assert_eq!(fs::read(scratch.path("out/projection.png")).unwrap(), png);
+    assert_eq!(fs::read_to_string(scratch.path("out/halos.csv")).unwrap(), csv);
+}
+
+#[test]
+fn a_table_open_and_in_a_box() {
+    let scratch = Scratch::new();
+    let points = scratch.write("points.csv", "x,y,z\n0.25,1,1\n9.75,1,1\n5,5,5\n5,5,5.5\n5,5,6\n");
+    let options = ["--eps", "0.5", "--min-members", "2"];
+
+    let printed = halos(&points, &scratch.path("out"), &options).success();
+    assert!(printed.contains("box             open"), "{printed}");
+    let names = "fof_halo_tag,fof_halo_count,fof_halo_mass,fof_halo_mean_x,fof_halo_mean_y,fof_halo_mean_z,\
+                 fof_halo_max_radius";
+    assert_eq!(catalog(&scratch), [names, "2,3,3,5,5,5.5,0.5"]);
+
+    halos(&points, &scratch.path("out"), &[&options[..], &["--box", "10"]].concat()).success();
+    assert_eq!(catalog(&scratch), [names, "2,3,3,5,5,5.5,0.5", "0,2,2,0,1,1,0.25"]);
+}
+
+#[test]
+fn little_or_nothing() {
+    let scratch = Scratch::new();
+    let same = "1,1,1\n".repeat(30);
+    for (text, n) in [("1,2,3\n", 0), ("1,2,3\n4,5,6\n", 0), (same.as_str(), 1), ("1e30,0,0\n-1e30,1e-30,5\n", 0)] {
+        let points = scratch.write("points.csv", text);
+        halos(&points, &scratch.path("out"), &["--eps", "0"]).success();
+        assert_eq!(scratch.names("out"), ALL);
+        assert_eq!(catalog(&scratch).len(), 1 + n, "{text}");
+        let svg = fs::read_to_string(scratch.path("out/mass_function.svg")).unwrap();
+        assert_eq!(svg.contains("no halos"), n == 0);
+    }
+}
+
+#[test]
+fn info() {
+    let printed = run(["info".as_ref(), sample().as_os_str()]).success();
+    for part in ["Gadget-2", "262,144", "Omega_m 0.31", "ids             1 to 262144", "32-bit floats", "all 1.07545"] {
+        assert!(printed.contains(part), "{part:?} is not in {printed}");
+    }
+    let labels = root().join("tests/data/README.md");
+    run(["info".as_ref(), labels.as_os_str()]).error();
+}
+
+#[test]
+fn help_and_version() {
+    assert!(run(["--help"]).success().contains("Usage"));
+    assert!(run(["halos", "--help"]).success().contains("mean separations"));
+    assert_eq!(run(["--version"]).success(), format!("ropewalk {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn a_reader_that_goes_away() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ropewalk"))
+        .arg("info")
+        .arg(sample())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(0), ""));
+}

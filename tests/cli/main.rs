@@ -1,0 +1,7 @@
+//! The built program, driven as a user would.
+#![cfg(feature = "cli")]
+
+mod bad_input;
+mod good_input;
+mod program;
+mod reference;

@@ -1,0 +1,116 @@
+//! The program's results against stored ones that were computed without it.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use npyz::NpyFile;
+use zip::ZipArchive;
+
+use crate::program::{Scratch, halos, root};
+
+fn labels(file: impl Read) -> Vec<i32> {
+    NpyFile::new(BufReader::new(file)).unwrap().into_vec().unwrap()
+}
+
+fn npy(path: &Path) -> Vec<i32> {
+    labels(File::open(path).unwrap())
+}
+
+/// Labels by the program, with one thread and with two, equal the stored ones.
+fn assert_labels(snapshot: &Path, options: &[&str], expected: &[i32]) {
+    for threads in ["1", "2"] {
+        let scratch = Scratch::new();
+        halos(snapshot, &scratch.path("out"), &[options, &["--threads", threads]].concat()).success();
+        let labels = npy(&scratch.path("out/labels.npy"));
+        assert_eq!(labels.len(), expected.len());
+        let wrong = labels.iter().zip(expected).position(|(ours, theirs)| ours != theirs);
+        assert_eq!(wrong, None, "{options:?}, {threads} threads: the first particle with another label");
+    }
+}
+
+const CASES: [(&str, &[&str]); 3] =
+    [("b0.2_periodic", &[]), ("b0.2_open", &["--open"]), ("b0.168_periodic", &["--linking-length", "0.168"])];
+
+#[test]
+fn labels_of_p3m_64() {
+    for (name, options) in CASES {
+        let expected = npy(&root().join(format!("tests/data/p3m_64_fof_{name}.npy")));
+        assert_labels(&root().join("data/p3m_64.gadget2"), options, &expected);
+    }
+}
+
+/// A file of the larger data set, which is not part of the repository.
+fn shared(name: &str) -> Option<PathBuf> {
+    let path = root().join("../shared/data").join(name);
+    if !path.exists() {
+        eprintln!("skipped: {} is not here", path.display());
+        return None;
+    }
+    Some(path)
+}
+
+#[test]
+fn labels_of_p3m_128() {
+    let Some(snapshot) = shared("p3m_128.gadget2") else { return };
+    for (name, options) in CASES {
+        let Some(path) = shared(&format!("p3m_128_fof_{name}.npz")) else { return };
+        let mut archive = ZipArchive::new(File::open(path).unwrap()).unwrap();
+        let expected = labels(archive.by_name("labels.npy").unwrap());
+        assert_labels(&snapshot, options, &expected);
+    }
+}
+
+/// A table's column names and rows.
+fn table(path: &Path) -> (Vec<String>, Vec<Vec<f64>>) {
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut lines = text.lines().filter(|line| !line.starts_with('#'));
+    let names = lines.next().unwrap().split(',').map(String::from).collect();
+    (names, lines.map(|line| line.split(',').map(|cell| cell.parse().unwrap()).collect()).collect())
+}
+
+/// Each column of the catalogue, the reference's name for it and the reference's unit.
+const COLUMNS: [(&str, &str, f64); 11] = [
+    ("fof_halo_tag", "fof_halo_tag", 1.0),
+    ("fof_halo_count", "fof_halo_count", 1.0),
+    ("fof_halo_mass", "fof_halo_mass", 1e10),
+    ("fof_halo_mean_x", "com_x", 1.0),
+    ("fof_halo_mean_y", "com_y", 1.0),
+    ("fof_halo_mean_z", "com_z", 1.0),
+    ("fof_halo_mean_vx", "mean_vx", 1.0),
+    ("fof_halo_mean_vy", "mean_vy", 1.0),
+    ("fof_halo_mean_vz", "mean_vz", 1.0),
+    ("fof_halo_vel_disp", "sigma_1d", 1.0),
+    ("fof_halo_max_radius", "max_radius_com", 1.0),
+];
+
+fn assert_catalog(snapshot: &Path, reference: &Path, count: usize) {
+    let scratch = Scratch::new();
+    halos(snapshot, &scratch.path("out"), &[]).success();
+    let (names, ours) = table(&scratch.path("out/halos.csv"));
+    let (their_names, theirs) = table(reference);
+    assert_eq!(names, COLUMNS.map(|column| column.0));
+    assert_eq!((ours.len(), theirs.len()), (count, count));
+    for (ours, theirs) in ours.iter().zip(&theirs) {
+        for (i, (name, their_name, unit)) in COLUMNS.into_iter().enumerate() {
+            let theirs = theirs[their_names.iter().position(|name| name == their_name).unwrap()];
+            let ours = ours[i] * unit;
+            assert!((ours - theirs).abs() <= 1e-5 * theirs.abs(), "{name}: {ours}, should be {theirs}");
+        }
+    }
+}
+
+#[test]
+fn catalog_of_p3m_64() {
+    let reference = root().join("tests/data/p3m_64_fof_b0.2_periodic_halos.csv");
+    assert_catalog(&root().join("data/p3m_64.gadget2"), &reference, 694);
+}
+
+#[test]
+fn catalog_of_p3m_128() {
+    if let (Some(snapshot), Some(reference)) =
+        (shared("p3m_128.gadget2"), shared("p3m_128_fof_b0.2_periodic_halos.csv"))
+    {
+        assert_catalog(&snapshot, &reference, 4716);
+    }
+}

@@ -1,0 +1,73 @@
+//! Text tables.
+
+use ropewalk::io::{Format, Masses};
+
+use super::{Folder, all, f64s, refused};
+
+#[test]
+fn plain_numbers() {
+    let folder = Folder::new("csv");
+    let wanted = f64s(2, [1.0, -2.5, 3e2, 4.0]);
+    let texts = [
+        "1,-2.5\n3e2,4\n",
+        "1;-2.5\n3e2;4",
+        "1\t-2.5\r\n3e2\t4\r\n",
+        "  1   -2.5\n 3e2 4   \n",
+        "# made by hand; or not\n1, -2.5\n\n# more, and more\n 3e2 , 4\n\n",
+        "a,b\n1,-2.5\n3e2,4\n",
+        "\u{feff}\"a\",\"b\"\n\"1\",\"-2.5\"\n3e2,4\n",
+        "# a b\n1 -2.5\n3e2 4\n",
+    ];
+    for text in texts {
+        let snapshot = all(folder.with("a", text)).unwrap();
+        assert_eq!(snapshot.points, wanted, "{text:?}");
+        assert_eq!((snapshot.format, snapshot.ids, snapshot.masses), (Format::Csv, None, Masses::Unknown));
+    }
+    assert_eq!(all(folder.with("a", "1\n2\n3")).unwrap().points, f64s(1, [1.0, 2.0, 3.0]));
+    let preface = format!("{}1 2\n3 4\n", "# on and on\n".repeat(10_000));
+    assert_eq!(all(folder.with("a", preface)).unwrap().points, f64s(2, [1.0, 2.0, 3.0, 4.0]));
+    let ten = "1 2 3 4 5 6 7 8 9 10";
+    assert_eq!(all(folder.with("a", ten)).unwrap().points.dim(), 10);
+}
+
+#[test]
+fn named_columns() {
+    let folder = Folder::new("csv-named");
+    let text = "ID,vx,VY,vz,z,y,x,Mass,halo\n7,10,20,30,3,2,1,0.5,99\n18446744073709551615,-1,-2,-3,6,5,4,1,nothing\n";
+    let snapshot = all(folder.with("a", text)).unwrap();
+    assert_eq!(snapshot.points, f64s(3, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    assert_eq!(snapshot.velocities, Some(f64s(3, [10.0, 20.0, 30.0, -1.0, -2.0, -3.0])));
+    assert_eq!(snapshot.ids, Some(vec![7, u64::MAX]));
+    assert_eq!(snapshot.masses, Masses::Each(vec![0.5, 1.0]));
+
+    let snapshot = all(folder.with("a", "id petal sepal\n1 2 3\n")).unwrap();
+    assert_eq!((snapshot.points, snapshot.ids), (f64s(2, [2.0, 3.0]), Some(vec![1])));
+
+    refused(folder.with("a", "x,x\n1,2\n"), &["two columns named x"]);
+    refused(folder.with("a", "x,y,vx\n1,2,3\n"), &["2 columns of coordinates, but 1 of velocities"]);
+    refused(folder.with("a", "id,mass\n1,2\n"), &["0 columns of coordinates"]);
+    refused(folder.with("a", "id,x\n1,2\n-1,2\n"), &["line 3: column 1 is not an id", "'-1'"]);
+    refused(folder.with("a", "id,x\n1.5,2\n"), &["line 2", "'1.5'"]);
+}
+
+#[test]
+fn wrong() {
+    let folder = Folder::new("csv-wrong");
+    refused(folder.with("a", ""), &["no rows of numbers"]);
+    refused(folder.with("a", "x,y\n"), &["no rows of numbers"]);
+    refused(folder.with("a", "# nothing\n"), &["no rows of numbers"]);
+    refused(folder.with("a", "1,2\n3,4\n5\n"), &["line 3: 1 columns where the first line has 2: 5"]);
+    refused(folder.with("a", "1,2\n3,4,5"), &["line 2: 3 columns where the first line has 2: 3 4 5"]);
+    refused(folder.with("a", "1 2\n3 4\n5 six\n7 8\n"), &["line 3: column 2 is not a number: 'six'"]);
+    refused(folder.with("a", "1 2\r\n# so\r\n\r\n3 4\r\n5 six\r\n"), &["line 5: column 2 is not a number: 'six'"]);
+    refused(folder.with("a", "# a\n\n\n# b\n1 2\n5 six"), &["line 6: column 2"]);
+    refused(folder.with("a", "x,y\n1,2\n3,\n"), &["line 3: column 2 is not a number: ''"]);
+    // A slip in the first row does not make it a header.
+    refused(folder.with("a", "1,2,three\n4,5,6\n"), &["line 1: column 3 is not a number: 'three'"]);
+    refused(folder.with("a", "1,5;2,5\n"), &["'1,5'"]);
+    refused(folder.with("a", b"1,2\n3,\xff\n"), &["line 2: column 2"]);
+    refused(folder.with("a", "1,2,3,4,5,6,7,8,9,10,11\n"), &["11 columns of coordinates"]);
+    refused(folder.with("a", "1 ".repeat(1 << 20)), &["line 1 has 65536 bytes or more"]);
+    let long = format!("1\n{}\n", "x".repeat(60_000));
+    assert!(all(folder.with("a", long)).unwrap_err().to_string().len() < 500);
+}

@@ -1,0 +1,103 @@
+//! Readers and writers: round trips, files made by hand, and files that are wrong in every way.
+#![cfg(feature = "io")]
+
+mod csv;
+mod damage;
+mod gadget;
+mod npy;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ropewalk::io::{Points, ReadOptions, Snapshot, Table, read};
+
+/// What the tests allocate at most, so that a file's wild promise is not believed.
+#[cfg(feature = "cli")]
+#[global_allocator]
+static MEMORY: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
+
+fn assert_modest_memory() {
+    #[cfg(feature = "cli")]
+    assert!(MEMORY.peak_usage_as_mb() < 256.0, "{} MB", MEMORY.peak_usage_as_mb());
+}
+
+/// A folder of its own for a test, gone when the test has passed.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("io-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    fn with(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.file(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    /// What is in it, sorted.
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<_> =
+            fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+}
+
+fn all(path: impl AsRef<Path>) -> ropewalk::Result<Snapshot> {
+    read(path, &ReadOptions::default())
+}
+
+/// The message of the error that reading `path` gives, which must hold all of `parts`.
+#[track_caller]
+fn refused(path: impl AsRef<Path>, parts: &[&str]) {
+    let message = all(path).unwrap_err().to_string();
+    for part in parts {
+        assert!(message.contains(part), "{part:?} is not in: {message}");
+    }
+}
+
+fn f32s(dim: usize, data: impl Into<Vec<f32>>) -> Points {
+    Points::F32(Table::new(dim, data.into()).unwrap())
+}
+
+fn f64s(dim: usize, data: impl Into<Vec<f64>>) -> Points {
+    Points::F64(Table::new(dim, data.into()).unwrap())
+}
+
+#[test]
+fn tables() {
+    let table = Table::new(3, vec![1, 2, 3, 4, 5, 6]).unwrap();
+    assert_eq!((table.dim(), table.len(), table.is_empty()), (3, 2, false));
+    assert_eq!(table.rows::<3>(), Some(&[[1, 2, 3], [4, 5, 6]][..]));
+    assert_eq!(table.rows::<2>(), None);
+    assert_eq!(Table::new(0, vec![1]).unwrap_err().to_string(), "0 dimensions: points may have 1 to 10");
+    assert!(Table::new(11, vec![1; 11]).is_err());
+    let message = Table::new(3, vec![1; 7]).unwrap_err().to_string();
+    assert_eq!(message, "data.len() is 7; it must be a multiple of the dimension");
+}
+
+#[test]
+fn not_a_table_at_all() {
+    let folder = Folder::new("other");
+    refused(folder.file("absent"), &["absent", "cannot be opened"]);
+    refused(&folder.0, &["not a regular file"]);
+    refused(folder.with("a", b"\x89HDF\r\n\x1a\n\0\0"), &["HDF5"]);
+    refused(folder.with("b", b"PK\x03\x04\0\0"), &["zip archive"]);
+    refused(folder.with("c", b"\x7fELF\0\0"), &["neither a Gadget-2 snapshot nor a NumPy array"]);
+}
