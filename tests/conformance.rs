@@ -52,6 +52,9 @@ impl<S: Scalar, const D: usize> Query<S, D> for Shape<S, D> {
     }
 }
 
+/// What is wanted, from where, and what is found.
+type NearCase<S, const D: usize> = (Wanted, Vec<[S; D]>, Vec<Vec<(u32, S)>>);
+
 /// A cloud with questions, and the answers by definition.
 struct Case<S, const D: usize> {
     cloud: Cloud<S, D>,
@@ -60,7 +63,7 @@ struct Case<S, const D: usize> {
     hits: Vec<Vec<u32>>,
     /// For each radius the neighbours of each point.
     neighbors: Vec<(f64, Vec<Vec<u32>>)>,
-    near: Vec<(Wanted, Vec<[S; D]>, Vec<Vec<(u32, S)>>)>,
+    near: Vec<NearCase<S, D>>,
 }
 
 fn cases<S: Scalar, const D: usize>(clouds: Vec<Cloud<S, D>>, periodic: bool) -> Vec<Case<S, D>> {
