@@ -141,7 +141,7 @@ impl<S: Scalar, const D: usize> BruteForce<S, D> {
 }
 
 /// Lists made one by one, in parallel.
-fn lists<T: Copy + Default + Send + Sync>(n: usize, list: impl Fn(usize) -> Vec<T> + Sync) -> Lists<T> {
+fn lists<T: Copy + bytemuck::Zeroable + Send + Sync>(n: usize, list: impl Fn(usize) -> Vec<T> + Sync) -> Lists<T> {
     let blocks: Vec<Block<T>> = (0..n)
         .into_par_iter()
         .map(|i| {

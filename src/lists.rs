@@ -70,7 +70,7 @@ impl<T> Default for Block<T> {
 /// Lists per parallel task.
 const TASK: usize = 1 << 12;
 
-impl<T: Copy + Default + Send + Sync> Lists<T> {
+impl<T: Copy + bytemuck::Zeroable + Send + Sync> Lists<T> {
     /// Puts the lists of all blocks in order: the `i`-th of them belongs to `order[i]`.
     pub(crate) fn from_blocks(order: &[u32], blocks: &[Block<T>]) -> Self {
         let n = order.len();
@@ -89,7 +89,8 @@ impl<T: Copy + Default + Send + Sync> Lists<T> {
             offsets[i + 1] += offsets[i];
         }
 
-        let mut values = vec![T::default(); offsets[n]];
+        // Fresh zeros come from the system without being written.
+        let mut values: Vec<T> = bytemuck::zeroed_vec(offsets[n]);
         let mut rest = values.as_mut_slice();
         let mut tasks = Vec::with_capacity(n.div_ceil(TASK));
         for first in (0..n).step_by(TASK) {

@@ -14,8 +14,8 @@ pub struct Grid<S, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> Grid<S, D> {
-    /// Bits per axis: 21 in three dimensions, 31 in two.
-    const AXIS_BITS: u32 = 63 / D as u32;
+    /// Bits per axis: 21 in three dimensions, 31 in two. No axes are refused when a tree is built, not by the compiler.
+    const AXIS_BITS: u32 = if D == 0 { 0 } else { 63 / D as u32 };
     /// Bits of a code.
     pub const BITS: u32 = Self::AXIS_BITS * D as u32;
 

@@ -79,14 +79,16 @@ impl<S: Scalar, const D: usize> Query<S, D> for Sphere<S, D> {
     // All steps of these round monotonically, so what holds for a box holds for the boxes inside.
     #[inline]
     fn meets(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool {
-        self.radius >= 0.0 && space.gap2(&Aabb::point(space.wrap(self.center)), bounds) <= self.radius * self.radius
+        let center = Aabb::point(space.wrap(self.center));
+        // A NaN would be near to everything.
+        self.radius >= 0.0 && center.is_finite() && space.gap2(&center, bounds) <= self.radius * self.radius
     }
 
     #[inline]
-    fn covers(&self, bounds: &Aabb<S, D>, _: &Space<D>) -> bool {
+    fn covers(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool {
         let mut sum = 0.0;
-        for k in 0..D {
-            let [at, lo, hi]: [f64; 3] = [self.center[k].into(), bounds.lo[k].into(), bounds.hi[k].into()];
+        for (k, at) in space.wrap(self.center).into_iter().enumerate() {
+            let [at, lo, hi]: [f64; 3] = [at.into(), bounds.lo[k].into(), bounds.hi[k].into()];
             let span = (hi - at).max(at - lo);
             sum += span * span;
         }
@@ -114,9 +116,10 @@ impl<S: Scalar, const D: usize> Query<S, D> for Aabb<S, D> {
     /// Boxes meet where they overlap or touch.
     #[inline]
     fn meets(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool {
-        let far = |period: &[f64; D]| (0..D).any(|k| Into::<f64>::into(self.lo[k]).abs() > period[k]);
-        let own = if space.period().is_some_and(far) { space.wrap_box(*self) } else { *self };
-        (0..D).all(|k| self.lo[k] <= self.hi[k]) && space.gap2(&own, bounds) <= 0.0
+        (0..D).all(|k| {
+            let [from, to] = [self.lo[k].into(), self.hi[k].into()];
+            from <= to && space.meets_along(k, [from, to], [bounds.lo[k].into(), bounds.hi[k].into()])
+        })
     }
 
     #[inline]
@@ -243,6 +246,7 @@ impl<S: Scalar, const D: usize, Q: Query<S, D>> Iterator for Hits<'_, S, D, Q> {
 
     fn count(mut self) -> usize {
         let mut count = self.pending();
+        (self.run, self.mask) = (0..0, 0);
         while self.advance() {
             count += self.pending();
             (self.run, self.mask) = (0..0, 0);

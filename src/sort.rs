@@ -33,6 +33,8 @@ impl Coded {
 
 /// Bits of the first split: as many buckets as there are entries in a first-level address cache.
 const FIRST_BITS: u32 = 11;
+/// Bits beyond the logarithm of a run's length that it is sorted by at first.
+const SPARE_BITS: u32 = 6;
 /// Points per parallel task of the first split.
 const TASK: usize = 1 << 16;
 
@@ -93,8 +95,22 @@ pub(crate) fn sort_by_code(n: usize, bits: u32, codes: impl Fn(usize, &mut [u64]
         buckets.push(own);
         rest = others;
     }
-    buckets.into_par_iter().for_each(|bucket| radsort::sort_by_key(bucket, |coded| coded.code()));
+    buckets.into_par_iter().for_each(|bucket| sort_run(bucket, split.shift));
     sorted
+}
+
+/// Sorts a run whose codes differ in the lowest `high` bits only.
+fn sort_run(run: &mut [Coded], high: u32) {
+    // As many digits of 8 bits as tell most points apart, and then those that they do not.
+    let bits = (run.len().max(1).ilog2() + SPARE_BITS).next_multiple_of(8).min(32);
+    let shift = high.saturating_sub(bits);
+    let mask = u64::MAX >> (64 - bits);
+    radsort::sort_by_key(run, |coded| (coded.code() >> shift & mask) as u32);
+    if shift > 0 {
+        for alike in run.chunk_by_mut(|a, b| a.code() >> shift == b.code() >> shift) {
+            alike.sort_unstable();
+        }
+    }
 }
 
 /// A digit: the bits below `high`, as far down as `shift`.

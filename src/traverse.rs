@@ -51,11 +51,13 @@ impl<'a, S: Scalar, const D: usize, const PERIODIC: bool> Probe<'a, S, D, PERIOD
     pub fn crosses(&self, bounds: &Aabb<S, D>) -> bool {
         let radius = self.reach.radius2.sqrt();
         self.space.period().is_some_and(|period| {
-            (0..D).any(|k| {
-                // Wide enough for the rounding of all that follows.
-                let margin = radius + 1e-6 * (radius + period[k]);
-                Into::<f64>::into(bounds.lo[k]) <= margin || Into::<f64>::into(bounds.hi[k]) >= period[k] - margin
-            })
+            // A box may reach over the boundary from anywhere.
+            !self.tree.holds_points()
+                || (0..D).any(|k| {
+                    // Wide enough for the rounding of all that follows.
+                    let margin = radius + 1e-6 * (radius + period[k]);
+                    Into::<f64>::into(bounds.lo[k]) <= margin || Into::<f64>::into(bounds.hi[k]) >= period[k] - margin
+                })
         })
     }
 
@@ -63,6 +65,19 @@ impl<'a, S: Scalar, const D: usize, const PERIODIC: bool> Probe<'a, S, D, PERIOD
     #[inline(always)]
     pub fn covers(&self, of: &Aabb<S, D>, bounds: &Aabb<S, D>) -> bool {
         self.metric.span2(of, bounds) <= self.reach.sure
+            || (self.reach.sure < S::ZERO && self.covers_exactly(of, bounds))
+    }
+
+    /// The same in `f64`, for radii at which nothing is sure in `S`: 0 above all, or copies of one point would be compared
+    /// each with each.
+    #[cold]
+    #[inline(never)]
+    fn covers_exactly(&self, of: &Aabb<S, D>, bounds: &Aabb<S, D>) -> bool {
+        let span = |k: usize| {
+            let [from, to]: [f64; 2] = [of.lo[k].into(), of.hi[k].into()];
+            (Into::<f64>::into(bounds.hi[k]) - from).max(to - Into::<f64>::into(bounds.lo[k]))
+        };
+        (0..D).map(span).fold(0.0, |sum, span| sum + span * span) <= self.reach.radius2
     }
 
     /// The squared distance, which decides.

@@ -65,7 +65,7 @@ impl<S: Scalar, const D: usize> Aabb<S, D> {
 /// A ball: all points at most `radius` from `center`, the surface included.
 ///
 /// The radius is `f64` whatever the coordinates are, because `f64` decides (see [the crate's contract](crate#contract)).
-/// A radius that is negative or NaN holds nothing, an infinite one everything.
+/// A radius that is negative or NaN holds nothing, an infinite one everything; a centre that is not finite has nothing near.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sphere<S, const D: usize> {
     /// The centre.

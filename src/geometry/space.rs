@@ -125,6 +125,21 @@ impl<const D: usize> Space<D> {
         }
     }
 
+    /// Whether an interval along an axis meets any image of one that starts in the periodic box. Unshifted it is compared
+    /// exactly.
+    #[inline(always)]
+    pub(crate) fn meets_along(&self, axis: usize, a: [f64; 2], b: [f64; 2]) -> bool {
+        let meets = |shift: f64| a[0] + shift <= b[1] && b[0] <= a[1] + shift;
+        let Some(period) = &self.period else { return meets(0.0) };
+        let side = period[axis];
+        if a[1] - a[0] >= side || b[1] - b[0] >= side {
+            return true;
+        }
+        // From -L to L, where four images suffice: `b` may end behind the box.
+        let shift = if a[0].abs() <= side { 0.0 } else { a[0].rem_euclid(side) - a[0] };
+        [0.0, 1.0, -1.0, 2.0].iter().any(|image| meets(shift + image * side))
+    }
+
     /// Brings a point into the box `[0, L]`, rounding in its own type; open space leaves it alone.
     #[inline]
     pub(crate) fn wrap<S: Scalar>(&self, mut point: [S; D]) -> [S; D] {
@@ -132,8 +147,10 @@ impl<const D: usize> Space<D> {
             for k in 0..D {
                 let at: f64 = point[k].into();
                 if !(0.0..=period[k]).contains(&at) {
-                    // A tiny negative remainder rounds to the upper face, which is the lower face's image.
-                    point[k] = S::from_f64(at.rem_euclid(period[k]));
+                    // A tiny negative remainder rounds to the upper face, which is the lower face's image; or past it,
+                    // where `S` cannot represent the face.
+                    let inside = S::from_f64(at.rem_euclid(period[k]));
+                    point[k] = if inside.into() > period[k] { S::ZERO } else { inside };
                 }
             }
         }
@@ -146,7 +163,14 @@ impl<const D: usize> Space<D> {
         let lo = self.wrap(bounds.lo);
         let hi = std::array::from_fn(|k| {
             let [from, to, hi]: [f64; 3] = [bounds.lo[k].into(), lo[k].into(), bounds.hi[k].into()];
-            if from == to { bounds.hi[k] } else { S::from_f64(hi + (to - from)).max(lo[k]) }
+            if from == to {
+                bounds.hi[k]
+            } else if from == hi {
+                // What has no extent gets none by rounding.
+                lo[k]
+            } else {
+                S::from_f64(hi + (to - from)).max(lo[k])
+            }
         });
         Aabb { lo, hi }
     }

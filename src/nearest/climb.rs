@@ -11,6 +11,18 @@ use crate::simd::Level;
 use crate::traverse::{Probe, Siblings, bits};
 use crate::tree::{Bvh, LEAF};
 
+/// What a search for a leaf works on, made once for many.
+pub(super) struct Scratch {
+    close: [Close; LEAF],
+    best: Best,
+}
+
+impl Scratch {
+    pub fn new() -> Self {
+        Self { close: [const { Close::new() }; LEAF], best: Best::new() }
+    }
+}
+
 impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// Appends the nearest of each thing in a leaf.
     #[inline(always)]
@@ -19,19 +31,19 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         level: L,
         leaf: usize,
         wanted: &Nearest,
-        best: &mut Best,
+        scratch: &mut Scratch,
         block: &mut Block<Neighbor<S>>,
     ) {
-        let mut close = [const { Close::new() }; LEAF];
+        let Scratch { close, best } = scratch;
         let approximate = self.holds_points() && Close::holds(wanted.k);
         if approximate {
             if self.space().period().is_some() {
-                self.climb_for_leaf(level, &Probe::<S, D, true>::new(self, wanted.radius), leaf, wanted, &mut close);
+                self.climb_for_leaf(level, &Probe::<S, D, true>::new(self, wanted.radius), leaf, wanted, close);
             } else {
-                self.climb_for_leaf(level, &Probe::<S, D, false>::new(self, wanted.radius), leaf, wanted, &mut close);
+                self.climb_for_leaf(level, &Probe::<S, D, false>::new(self, wanted.radius), leaf, wanted, close);
             }
         }
-        for (thing, close) in self.span(leaf).zip(&close) {
+        for (thing, close) in self.span(leaf).zip(close) {
             best.start(wanted);
             if !(approximate && self.settle(close, thing, best)) {
                 best.start(wanted);

@@ -13,6 +13,7 @@ mod close;
 use rayon::prelude::*;
 
 pub(crate) use best::Best;
+use climb::Scratch;
 
 use crate::geometry::{Aabb, Bounded, Scalar};
 use crate::lists::{Block, Lists};
@@ -25,7 +26,7 @@ use crate::tree::Bvh;
 const TASK: usize = 1 << 9;
 
 /// A found neighbour.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Zeroable)]
 pub struct Neighbor<S> {
     /// Its index in the slice the tree was built from.
     pub index: u32,
@@ -167,11 +168,11 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         let wanted = wanted.into();
         let blocks: Vec<_> = (0..self.end().div_ceil(TASK))
             .into_par_iter()
-            .map_init(Best::new, |best, task| {
+            .map_init(Scratch::new, |scratch, task| {
                 let mut block = Block::default();
                 dispatch!(level => for leaf in task * TASK..((task + 1) * TASK).min(self.end()) {
                     if self.is_leaf(leaf) {
-                        self.nearest_of_leaf(level, leaf, &wanted, best, &mut block);
+                        self.nearest_of_leaf(level, leaf, &wanted, scratch, &mut block);
                     }
                 });
                 block

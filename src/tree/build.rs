@@ -8,11 +8,13 @@ use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Bounded, Scalar, Space};
 use crate::morton::Grid;
 use crate::phases::mark;
-use crate::simd::{LANES, dispatch};
+use crate::simd::{LANES, dispatch, prefetch};
 use crate::sort::{Coded, sort_by_code};
 
 /// Things per parallel task.
 const TASK: usize = 1 << 14;
+/// How far ahead of its use a thing is asked for.
+const AHEAD: usize = 24;
 /// Subtrees of fewer leaves than this are finished by one thread.
 const SEQUENTIAL: usize = 256;
 
@@ -20,7 +22,6 @@ pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], s
     let bounds = check(things, &space)?;
     mark("bounds");
     let grid = Grid::over(&bounds);
-    let item = |i: usize| place(&things[i], &space);
     let sorted = sort_by_code(things.len(), Grid::<S, D>::BITS, |first, codes| {
         let centers = things[first..].iter().map(
             #[inline(always)]
@@ -34,8 +35,8 @@ pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], s
 
     mark("codes, sort");
     let mut index = vec![0; things.len()];
-    let lo = gather(&sorted, &mut index, |i| item(i).lo);
-    let hi = (!T::IS_POINT).then(|| gather(&sorted, &mut index, |i| item(i).hi));
+    let lo = gather(things, &sorted, &mut index, |thing| place(thing, &space).lo);
+    let hi = (!T::IS_POINT).then(|| gather(things, &sorted, &mut index, |thing| place(thing, &space).hi));
     mark("gather");
     let topology = Topology::of(&sorted);
     drop(sorted);
@@ -103,10 +104,11 @@ pub(crate) fn check<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], s
 }
 
 /// One array per axis, in tree order, padded so that a block may be read past the end; and the indices in that order.
-fn gather<S: Scalar, const D: usize>(
+fn gather<T: Sync, S: Scalar, const D: usize>(
+    things: &[T],
     sorted: &[Coded],
     index: &mut [u32],
-    corner: impl Fn(usize) -> [S; D] + Sync,
+    corner: impl Fn(&T) -> [S; D] + Sync,
 ) -> [Vec<S>; D] {
     let mut axes: [Vec<S>; D] = std::array::from_fn(|_| vec![S::ZERO; sorted.len() + LANES]);
     // All axes of a thing at once: its place in the caller's slice is far from its neighbours'.
@@ -115,10 +117,13 @@ fn gather<S: Scalar, const D: usize>(
     for (coded, index) in sorted.chunks(TASK).zip(index.chunks_mut(TASK)) {
         tasks.push((coded, index, rest.each_mut().map(|axis| axis.split_off_mut(..coded.len()).unwrap_or_default())));
     }
-    tasks.into_par_iter().for_each(|(coded, index, mut axes)| {
-        for (i, (coded, index)) in coded.iter().zip(index).enumerate() {
+    tasks.into_par_iter().for_each(|(sorted, index, mut axes)| {
+        for (i, (coded, index)) in sorted.iter().zip(index).enumerate() {
+            if let Some(ahead) = sorted.get(i + AHEAD) {
+                prefetch(&things[ahead.index() as usize]);
+            }
             *index = coded.index();
-            for (axis, x) in axes.iter_mut().zip(corner(*index as usize)) {
+            for (axis, x) in axes.iter_mut().zip(corner(&things[*index as usize])) {
                 axis[i] = x;
             }
         }
