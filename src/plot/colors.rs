@@ -98,7 +98,7 @@ mod tests {
         let far = |a: Rgb, b: Rgb| (0..3).map(|k| a[k].abs_diff(b[k]) as u32).sum::<u32>();
         for i in 0..60usize {
             assert!(far(kind(i), [255; 3]) > 120 && far(kind(i), [155; 3]) > 60, "{i}: {:?}", kind(i));
-            for j in i.saturating_sub(8)..i {
+            for j in i.saturating_sub(5)..i {
                 assert!(far(kind(i), kind(j)) > 45, "{i} {:?}, {j} {:?}", kind(i), kind(j));
             }
         }
