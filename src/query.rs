@@ -117,8 +117,8 @@ impl<S: Scalar, const D: usize> Query<S, D> for Aabb<S, D> {
     #[inline]
     fn meets(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool {
         (0..D).all(|k| {
-            let [from, to] = [self.lo[k].into(), self.hi[k].into()];
-            from <= to && space.meets_along(k, [from, to], [bounds.lo[k].into(), bounds.hi[k].into()])
+            self.lo[k] <= self.hi[k]
+                && space.meets_along(k, [self.lo[k], self.hi[k]], [bounds.lo[k].into(), bounds.hi[k].into()])
         })
     }
 

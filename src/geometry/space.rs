@@ -125,36 +125,40 @@ impl<const D: usize> Space<D> {
         }
     }
 
-    /// Whether an interval along an axis meets any image of one that starts in the periodic box. Unshifted it is compared
-    /// exactly.
+    /// Whether an interval along an axis meets any image of one that starts in the periodic box. Its ends are brought into
+    /// the box as points are, so that a face holds the point it was made from.
     #[inline(always)]
-    pub(crate) fn meets_along(&self, axis: usize, a: [f64; 2], b: [f64; 2]) -> bool {
-        let meets = |shift: f64| a[0] + shift <= b[1] && b[0] <= a[1] + shift;
-        let Some(period) = &self.period else { return meets(0.0) };
+    pub(crate) fn meets_along<S: Scalar>(&self, axis: usize, [lo, hi]: [S; 2], of: [f64; 2]) -> bool {
+        let [from, to]: [f64; 2] = [lo.into(), hi.into()];
+        let Some(period) = &self.period else { return from <= of[1] && of[0] <= to };
         let side = period[axis];
-        if a[1] - a[0] >= side || b[1] - b[0] >= side {
+        if to - from >= side || of[1] - of[0] >= side {
             return true;
         }
-        // From -L to L, where four images suffice: `b` may end behind the box.
-        let shift = if a[0].abs() <= side { 0.0 } else { a[0].rem_euclid(side) - a[0] };
-        [0.0, 1.0, -1.0, 2.0].iter().any(|image| meets(shift + image * side))
+        let [start, end]: [f64; 2] = [self.wrap_along(axis, lo).into(), self.wrap_along(axis, hi).into()];
+        // The end may lie in the next image of the box.
+        let turns = ((to - from - (end - start)) / side).round();
+        [0.0, -1.0, 1.0].iter().any(|image| start + image * side <= of[1] && of[0] <= end + (image + turns) * side)
     }
 
     /// Brings a point into the box `[0, L]`, rounding in its own type; open space leaves it alone.
     #[inline]
-    pub(crate) fn wrap<S: Scalar>(&self, mut point: [S; D]) -> [S; D] {
-        if let Some(period) = &self.period {
-            for k in 0..D {
-                let at: f64 = point[k].into();
-                if !(0.0..=period[k]).contains(&at) {
-                    // A tiny negative remainder rounds to the upper face, which is the lower face's image; or past it,
-                    // where `S` cannot represent the face.
-                    let inside = S::from_f64(at.rem_euclid(period[k]));
-                    point[k] = if inside.into() > period[k] { S::ZERO } else { inside };
-                }
+    pub(crate) fn wrap<S: Scalar>(&self, point: [S; D]) -> [S; D] {
+        if self.period.is_none() { point } else { std::array::from_fn(|k| self.wrap_along(k, point[k])) }
+    }
+
+    #[inline]
+    fn wrap_along<S: Scalar>(&self, axis: usize, x: S) -> S {
+        let at: f64 = x.into();
+        match &self.period {
+            Some(period) if !(0.0..=period[axis]).contains(&at) => {
+                // A tiny negative remainder rounds to the upper face, which is the lower face's image; or past it, where
+                // `S` cannot represent the face.
+                let inside = S::from_f64(at.rem_euclid(period[axis]));
+                if inside.into() > period[axis] { S::ZERO } else { inside }
             }
+            _ => x,
         }
-        point
     }
 
     /// Shifts a box by whole periods so that its lower corner lies in the periodic box; rounds in its own type.

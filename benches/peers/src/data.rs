@@ -45,8 +45,10 @@ fn npy_header(file: &mut impl Read) -> io::Result<usize> {
     }
     header
         .split_once("'shape':(")
-        .and_then(|(_, rest)| rest.split_once(",3)"))
-        .and_then(|(n, _)| n.parse().ok())
+        .and_then(|(_, rest)| rest.split_once(')'))
+        // Some writers put a comma behind the last number.
+        .and_then(|(shape, _)| shape.trim_end_matches(',').strip_suffix(",3"))
+        .and_then(|n| n.parse().ok())
         .ok_or_else(|| wrong("an .npy file must have the shape (N, 3)"))
 }
 

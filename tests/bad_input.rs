@@ -1,0 +1,148 @@
+//! No silent wrong answer: what cannot be answered is an error that names the value and the index.
+
+use ropewalk::{Aabb, BoxSize, BruteForce, Bvh, Fof, Nearest, Result, Sphere};
+
+const NAN: f64 = f64::NAN;
+const INFINITY: f64 = f64::INFINITY;
+
+/// The message of an error, which must hold all of the words.
+#[track_caller]
+fn refused<T>(result: Result<T>, words: &[&str]) {
+    let message = result.err().expect("an error").to_string();
+    for word in words {
+        assert!(message.contains(word), "'{message}' does not say '{word}'");
+    }
+}
+
+/// Everything that takes points.
+#[track_caller]
+fn points_refused<T: ropewalk::Bounded<S, D>, S: ropewalk::Scalar, const D: usize>(points: &[T], words: &[&str]) {
+    refused(Bvh::build(points), words);
+    refused(Bvh::build_periodic(points, 10.0), words);
+    refused(BruteForce::build(points), words);
+    refused(BruteForce::build_periodic(points, 10.0), words);
+    refused(Fof::new(0.1).run(points), words);
+    refused(Fof::new(0.1).periodic(10.0).run(points), words);
+}
+
+#[test]
+fn coordinates_must_be_finite() {
+    for (value, word) in [(NAN, "NaN"), (INFINITY, "inf"), (-INFINITY, "-inf")] {
+        for index in [0, 7, 40_000] {
+            let mut points = vec![[1.0f64, 2.0, 3.0]; 40_001];
+            points[index][1] = value;
+            let index = format!("point {index}:");
+            points_refused(&points, &[&index, "coordinate 1", word, "finite"]);
+            let points: Vec<[f32; 3]> = points.iter().map(|point| point.map(|x| x as f32)).collect();
+            points_refused(&points, &[&index, "coordinate 1", word, "finite"]);
+        }
+    }
+}
+
+#[test]
+fn the_first_fault_is_named() {
+    let mut points = vec![[0.0f32; 2]; 100_000];
+    points[99_999][0] = f32::NAN;
+    points[50_000][1] = f32::INFINITY;
+    points_refused(&points, &["point 50000:", "coordinate 1"]);
+}
+
+#[test]
+fn coordinates_whose_squares_overflow() {
+    points_refused(&[[0.0, 0.0], [0.0, -1.1e150]], &["point 1:", "coordinate 1", "e150", "rescale"]);
+    assert!(Bvh::build(&[[1e150, -1e150]]).is_ok());
+    assert!(Bvh::build(&[[f32::MAX, -f32::MAX]]).is_ok());
+}
+
+#[test]
+fn boxes_must_be_upright() {
+    let upside_down = Aabb::new([0.0f32, 5.0], [1.0, 4.0]);
+    points_refused(&[Aabb::point([0.0f32, 0.0]), upside_down], &["item 1:", "5", "4", "axis 1"]);
+    points_refused(&[Aabb::<f64, 3>::EMPTY], &["0:", "inf"]);
+    points_refused(&[Sphere::new([0.0f64], -1.0)], &["item 0:", "axis 0"]);
+    points_refused(&[Sphere::new([0.0f64], NAN)], &["0:", "NaN"]);
+    points_refused(&[Sphere::new([0.0f64], INFINITY)], &["0:", "inf"]);
+}
+
+#[test]
+fn one_to_ten_dimensions() {
+    points_refused(&[[0.0f32; 0]; 3], &["0 dimensions", "1 to 10"]);
+    points_refused(&[[0.0f64; 11]; 3], &["11 dimensions", "1 to 10"]);
+    assert!(Bvh::build(&[[0.0f64; 10]; 3]).is_ok());
+    // Also where there is no point to look at.
+    refused(Bvh::build::<[f32; 11]>(&[]), &["11 dimensions"]);
+}
+
+#[test]
+fn linking_lengths() {
+    let points = [[1.0f32, 2.0], [3.0, 4.0]];
+    let tree = Bvh::build(&points).unwrap();
+    let periodic = Bvh::build_periodic(&points, 10.0).unwrap();
+    for (value, word) in [(NAN, "NaN"), (-0.5, "-0.5"), (INFINITY, "inf"), (-INFINITY, "-inf")] {
+        refused(Fof::new(value).run(&points), &["eps", word, "finite and not negative"]);
+        refused(Fof::new(value).periodic(10.0).run(&points), &["eps", word]);
+        refused(Fof::new(value).run_on(&tree), &["eps", word]);
+        refused(Fof::new(value).run_on(&periodic), &["eps", word]);
+    }
+    assert!(Fof::new(0.0).run(&points).is_ok());
+    assert!(Fof::new(-0.0).run(&points).is_ok());
+    assert!(Fof::new(1e300).run(&points).is_ok());
+}
+
+#[test]
+fn periodic_boxes_have_positive_sides() {
+    let points = [[1.0f32, 2.0, 3.0]];
+    for (value, word) in [(0.0, " 0 "), (-0.0, "0 "), (-3.0, "-3 "), (NAN, "NaN"), (INFINITY, "inf")] {
+        for (size, axis) in [(BoxSize::from(value), "axis 0"), (BoxSize::from([1.0, 1.0, value]), "axis 2")] {
+            let words = [word, axis, "positive and finite"];
+            refused(Bvh::build_periodic(&points, size.clone()), &words);
+            refused(BruteForce::build_periodic(&points, size.clone()), &words);
+            refused(Fof::new(0.1).periodic(size).run(&points), &words);
+        }
+    }
+}
+
+#[test]
+fn periodic_boxes_have_a_side_for_each_axis() {
+    let points = [[1.0f32, 2.0, 3.0]];
+    for size in [BoxSize::from([5.0, 5.0]), BoxSize::from([5.0; 4]), BoxSize::from([0.0f64; 0])] {
+        refused(Bvh::build_periodic(&points, size.clone()), &["sides", "3 dimensions"]);
+        refused(BruteForce::build_periodic(&points, size.clone()), &["sides", "3 dimensions"]);
+        refused(Fof::new(0.1).periodic(size).run(&points), &["sides", "3 dimensions"]);
+    }
+}
+
+#[test]
+fn periodic_boxes_hold_two_linking_lengths() {
+    let points = [[1.0f64, 2.0], [3.0, 4.0]];
+    refused(Fof::new(2.5).periodic([9.0, 4.9]).run(&points), &["4.9", "axis 1", "eps = 2.5"]);
+    refused(Fof::new(2.5).run_on(&Bvh::build_periodic(&points, 4.9).unwrap()), &["4.9", "axis 0", "eps = 2.5"]);
+    assert!(Fof::new(2.5).periodic(5.0).run(&points).is_ok());
+    // Nor is the size looked at only if there are points.
+    refused(Fof::new(2.5).periodic(4.9).run::<[f64; 2], _, _>(&[]), &["eps = 2.5"]);
+}
+
+/// What looks like an edge case and is none.
+#[test]
+fn empty_and_small_input_is_fine() {
+    let none: [[f32; 3]; 0] = [];
+    let bvh = Bvh::build(&none).unwrap();
+    bvh.validate().unwrap();
+    assert!(bvh.is_empty() && bvh.nodes().is_empty() && bvh.order().is_empty());
+    assert_eq!(bvh.bounds(), Aabb::EMPTY);
+    assert_eq!(bvh.query(Sphere::new([0.0f32; 3], INFINITY)).next(), None);
+    assert_eq!(bvh.count_all(&[Sphere::new([0.0f32; 3], 1.0)]), [0]);
+    assert!(bvh.nearest([0.0f32; 3], 3).is_empty());
+    assert!(bvh.nearest_neighbors(3).is_empty());
+    assert_eq!((bvh.count_pairs(1.0), bvh.neighbors(1.0).len()), (0, 0));
+    let halos = Fof::new(1.0).run(&none).unwrap();
+    assert_eq!((halos.len(), halos.offsets(), halos.labels().n_clusters()), (0, &[0][..], 0));
+
+    let one = Bvh::build(&[[1.0f32]]).unwrap();
+    assert_eq!(one.query_all::<Sphere<f32, 1>>(&[]).len(), 0);
+    assert_eq!(one.nearest([5.0f32], 0), []);
+    assert_eq!(one.nearest([5.0f32], usize::MAX).len(), 1);
+    assert_eq!(one.nearest([5.0f32], Nearest::new(1).excluding(0)), []);
+    assert_eq!(one.nearest([f32::NAN], 1), []);
+    assert_eq!(Fof::new(1.0).run(&[[1.0f32]]).unwrap().labels().as_slice(), [-1]);
+}

@@ -1,0 +1,113 @@
+//! The definitions, as plain `f64` loops that share no code with the crate.
+
+use ropewalk::Scalar;
+
+/// Open space, or a periodic box with one side for all axes.
+pub type Side = Option<f64>;
+
+/// A coordinate in the periodic box: the remainder, rounded to the storage type; what rounds past the box is at its face.
+pub fn wrap<S: Scalar>(x: S, side: Side) -> S {
+    let at: f64 = x.into();
+    match side {
+        Some(side) if !(0.0..=side).contains(&at) => {
+            let inside = S::from_f64(at.rem_euclid(side));
+            if inside.into() > side { S::from_f64(0.0) } else { inside }
+        }
+        _ => x,
+    }
+}
+
+pub fn wrap_point<S: Scalar, const D: usize>(point: &[S; D], side: Side) -> [S; D] {
+    point.map(|x| wrap(x, side))
+}
+
+/// The squared distance of two points that lie in the box.
+pub fn distance2<S: Scalar, const D: usize>(a: &[S; D], b: &[S; D], side: Side) -> f64 {
+    let axis = |k: usize| {
+        let (a, b): (f64, f64) = (a[k].into(), b[k].into());
+        let open = (a - b).abs();
+        side.map_or(open, |side| open.min((side - open).max(0.0)))
+    };
+    (0..D).map(axis).fold(0.0, |sum, d| sum + d * d)
+}
+
+pub fn is_finite<S: Scalar, const D: usize>(point: &[S; D]) -> bool {
+    point.iter().all(|&x| Into::<f64>::into(x).is_finite())
+}
+
+/// Points in a ball, ascending. `points` lie in the box; the centre need not.
+pub fn in_ball<S: Scalar, const D: usize>(points: &[[S; D]], center: &[S; D], radius: f64, side: Side) -> Vec<u32> {
+    if !is_finite(center) {
+        return vec![];
+    }
+    let center = wrap_point(center, side);
+    select(points, |point| radius >= 0.0 && distance2(&center, point, side) <= radius * radius)
+}
+
+/// Points in a box or any image of it, ascending. Its corners are brought into the periodic box as points are.
+pub fn in_box<S: Scalar, const D: usize>(points: &[[S; D]], lo: &[S; D], hi: &[S; D], side: Side) -> Vec<u32> {
+    let holds = |k: usize, x: f64| {
+        let (from, to): (f64, f64) = (lo[k].into(), hi[k].into());
+        let Some(side) = side else { return from <= x && x <= to };
+        let (start, end): (f64, f64) = (wrap(lo[k], Some(side)).into(), wrap(hi[k], Some(side)).into());
+        let turns = ((to - from - (end - start)) / side).round();
+        let holds_image = |image: f64| start + image * side <= x && x <= end + (image + turns) * side;
+        to - from >= side || holds_image(-1.0) || holds_image(0.0) || holds_image(1.0)
+    };
+    // A box upside down along any axis holds nothing.
+    let is_upright = (0..D).all(|k| lo[k] <= hi[k]);
+    select(points, |point| is_upright && (0..D).all(|k| holds(k, point[k].into())))
+}
+
+fn select<T>(things: &[T], wanted: impl Fn(&T) -> bool) -> Vec<u32> {
+    (0..things.len() as u32).filter(|&i| wanted(&things[i as usize])).collect()
+}
+
+/// The `k` nearest within `radius`, nearest first, ties by index, and their squared distances.
+pub fn nearest<S: Scalar, const D: usize>(
+    points: &[[S; D]],
+    of: &[S; D],
+    (k, radius, excluded): (usize, f64, Option<u32>),
+    side: Side,
+) -> Vec<(u32, S)> {
+    if !is_finite(of) || radius.is_nan() || radius < 0.0 {
+        return vec![];
+    }
+    let of = wrap_point(of, side);
+    let mut near: Vec<(f64, u32)> = (0..points.len() as u32)
+        .filter(|&i| Some(i) != excluded)
+        .map(|i| (distance2(&of, &points[i as usize], side), i))
+        .filter(|&(distance2, _)| distance2 <= radius * radius)
+        .collect();
+    near.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    near.truncate(k);
+    near.into_iter().map(|(distance2, i)| (i, S::from_f64(distance2))).collect()
+}
+
+/// The points within `radius` of each, itself included, each list ascending.
+pub fn neighbors<S: Scalar, const D: usize>(points: &[[S; D]], radius: f64, side: Side) -> Vec<Vec<u32>> {
+    points.iter().map(|point| in_ball(points, point, radius, side)).collect()
+}
+
+/// Connected components of a neighbour graph, numbered by their smallest member; -1 for a point without friends.
+pub fn components(neighbors: &[Vec<u32>]) -> Vec<i32> {
+    let mut labels = vec![-1; neighbors.len()];
+    let mut next = 0;
+    for start in 0..neighbors.len() {
+        if labels[start] >= 0 || neighbors[start].len() < 2 {
+            continue;
+        }
+        labels[start] = next;
+        let mut open = vec![start];
+        while let Some(at) = open.pop() {
+            for &friend in &neighbors[at] {
+                if labels[friend as usize] < 0 {
+                    labels[friend as usize] = next;
+                    open.push(friend as usize);
+                }
+            }
+        }
+        next += 1;
+    }
+    labels
+}

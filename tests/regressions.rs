@@ -1,0 +1,121 @@
+//! Bugs there were, one test each.
+
+use std::time::{Duration, Instant};
+
+use ropewalk::{Aabb, BruteForce, Bvh, Fof, Sphere};
+
+/// `count` counted the hits of a half-read leaf again for every whole node behind it.
+#[test]
+fn counting_the_rest_of_half_read_hits() {
+    let points: Vec<[f32; 1]> = (0..500).map(|i| [i as f32]).collect();
+    let bvh = Bvh::build(&points).unwrap();
+    let ball = Sphere::new([250.5f32], 200.0);
+    for taken in 0..400 {
+        let mut hits = bvh.query(ball);
+        hits.by_ref().take(taken).for_each(drop);
+        assert_eq!(hits.count(), 400 - taken);
+    }
+}
+
+/// A NaN is not larger than any radius, so brute force found everything near it; an infinite centre met an infinite radius.
+#[test]
+fn nothing_is_near_a_center_that_is_not_finite() {
+    let points = [[0.0f64, 0.0], [1.0, 2.0]];
+    let bvh = Bvh::build(&points).unwrap();
+    let brute = BruteForce::build(&points).unwrap();
+    for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        for radius in [0.0, 1.0, f64::INFINITY] {
+            let ball = Sphere::new([0.0, odd], radius);
+            assert_eq!((bvh.query(ball).count(), brute.query(ball).count()), (0, 0), "{ball:?}");
+        }
+    }
+}
+
+/// Whether a node was covered was decided from the centre as given, whether its points were hit from the wrapped and
+/// rounded one.
+#[test]
+fn a_ball_around_a_far_image_is_the_wrapped_ball() {
+    let points: Vec<[f32; 1]> = (0..1000).map(|i| [i as f32 * 0.01]).collect();
+    let bvh = Bvh::build_periodic(&points, 10.0).unwrap();
+    let brute = BruteForce::build_periodic(&points, 10.0).unwrap();
+    for i in 0..200 {
+        // Ties for the centre as given: 0 and `end` are both exactly a radius away.
+        let center = -1e-7 * (i as f32 + 1.0);
+        let end = points[100 + i][0];
+        let ball = Sphere::new([center], f64::from(end) - f64::from(center));
+        let mut hits: Vec<u32> = bvh.query(ball).collect();
+        hits.sort();
+        assert!(brute.query(ball).eq(hits), "{ball:?}");
+    }
+}
+
+/// A stored box that ends behind the periodic box was missed by query boxes that start before it.
+#[test]
+fn boxes_meet_two_periods_apart() {
+    let stored = [Aabb::new([9.5f64], [11.0])];
+    let bvh = Bvh::build_periodic(&stored, 10.0).unwrap();
+    assert_eq!(bvh.query(Aabb::new([-9.5], [-9.25])).count(), 1);
+    assert_eq!(bvh.query(Aabb::new([-8.5], [-8.25])).count(), 0);
+}
+
+/// Boxes that reach over the boundary were not seen from leaves in the middle.
+#[test]
+fn stored_boxes_reach_over_the_boundary() {
+    let mut stored = vec![Aabb::new([9.5f32, 0.0], [12.0, 1.0])];
+    stored.extend((0..40).map(|i| Aabb::point([1.5 + 0.01 * i as f32, 4.0])));
+    stored.push(Aabb::point([1.75, 1.0]));
+    let bvh = Bvh::build_periodic(&stored, 10.0).unwrap();
+    assert_eq!(bvh.neighbors(0.25).of(0).len(), 2);
+    assert_eq!(bvh.neighbors(0.25).of(41), bvh.neighbors(0.25).of(0));
+    let halos = Fof::new(0.25).run_on(&bvh).unwrap();
+    assert_eq!(halos.members(1), [0, 41]);
+}
+
+/// What wraps to the upper face may round past it, where `f32` cannot represent the side.
+#[test]
+fn wrapping_ends_inside_of_the_box() {
+    let points = [[-1e-12f32], [0.05]];
+    let bvh = Bvh::build_periodic(&points, 0.1).unwrap();
+    assert!(f64::from(bvh.bounds().hi[0]) <= 0.1);
+    let brute = BruteForce::build_periodic(&points, 0.1).unwrap();
+    assert_eq!(bvh.nearest_neighbors(2), brute.nearest_neighbors(2));
+}
+
+/// With a radius of 0 nothing was ever sure, so each copy of a point was compared with each other.
+#[test]
+fn copies_of_one_point_are_counted_at_once() {
+    let start = Instant::now();
+    let n = 300_000;
+    let bvh = Bvh::build(&vec![[0.1f32, 0.2, 0.3]; n]).unwrap();
+    assert!(bvh.count_neighbors(0.0).iter().all(|&count| count as usize == n));
+    assert_eq!(Fof::new(0.0).run_on(&bvh).unwrap().members(0).len(), n);
+    assert!(start.elapsed() < Duration::from_secs(20), "quadratic: {:?}", start.elapsed());
+}
+
+/// A point brought into the periodic box by its box came out with an extent, of one rounding.
+#[test]
+fn wrapped_points_are_points() {
+    let points: Vec<[f64; 1]> = (0..500).map(|i| [-3.3 - 0.37 * f64::from(i)]).collect();
+    let brute = BruteForce::build_periodic(&points, 1.6).unwrap();
+    let bvh = Bvh::build_periodic(&points, 1.6).unwrap();
+    let boxes: Vec<Aabb<f64, 1>> = points.iter().map(|&point| Aabb::point(point)).collect();
+    let boxes = Bvh::build_periodic(&boxes, 1.6).unwrap();
+    assert_eq!(bvh.bounds(), boxes.bounds());
+    for point in points {
+        assert_eq!(brute.nearest(point, 9), bvh.nearest(point, 9));
+        assert_eq!(boxes.nearest(point, 9), bvh.nearest(point, 9));
+    }
+}
+
+/// A box made from points outside of the periodic box was shifted otherwise than the points were, and lost them.
+#[test]
+fn faces_hold_the_points_they_are_made_from() {
+    let points: Vec<[f32; 1]> = (0..200).map(|i| [-37.0 + 0.37 * i as f32]).collect();
+    let bvh = Bvh::build_periodic(&points, 1.6).unwrap();
+    for (i, &point) in (0..).zip(&points) {
+        for other in [point[0], point[0] - 0.3, point[0] + 0.3] {
+            let query = Aabb::point(point).union(&Aabb::point([other]));
+            assert!(bvh.query(query).any(|hit| hit == i), "{query:?} does not hold {point:?}");
+        }
+    }
+}
