@@ -1,4 +1,4 @@
-//! The command line: `ropewalk halos` and `ropewalk info`.
+//! The command line: `ropewalk halos`, `dbscan`, `kdist`, `info`, `sample` and `bench`.
 
 mod cli;
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Parser, Subcommand};
 
-/// Friends-of-friends halos of N-body snapshots.
+/// Friends-of-friends halos of N-body snapshots, and density clusters of points in 1 to 10 dimensions.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true)]
 pub struct Args {
@@ -16,6 +16,8 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Halos(Halos),
+    Dbscan(Dbscan),
+    Kdist(Kdist),
     Info(Info),
     Sample(Sample),
     Bench(Bench),
@@ -55,6 +57,92 @@ pub struct Halos {
     /// Number of threads; otherwise one per processor
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
+}
+
+/// Find clusters of dense points and noise, as scikit-learn's DBSCAN does.
+///
+/// A point is core if at least M points, itself included, are at most E away. Core points within E of each other share a
+/// cluster; a point that is not core but within E of one joins the lowest-numbered cluster among these, and is called border;
+/// the rest is noise. FILE is a NumPy array (N x D), a text table or a Gadget-2 snapshot (all particle types), with 1 to 10
+/// coordinates per point. `ropewalk kdist` helps to choose E.
+#[derive(Debug, clap::Args)]
+pub struct Dbscan {
+    /// The file with the points
+    pub file: PathBuf,
+    /// How far apart neighbours are at most, in the unit of the coordinates
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    pub eps: f64,
+    /// How many points make a core point, itself included
+    #[arg(long, value_name = "M")]
+    pub min_pts: usize,
+    /// How to find the clusters; all give the same labels
+    #[arg(long, value_enum, default_value_t = Algorithm::Auto)]
+    pub algorithm: Algorithm,
+    /// DBSCAN*: border points are noise
+    #[arg(long)]
+    pub star: bool,
+    /// Side of the periodic box; otherwise boundaries are open, also where the file names a box
+    #[arg(long, value_name = "L", allow_negative_numbers = true)]
+    pub periodic: Option<f64>,
+    /// Number of threads; otherwise one per processor
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+    /// Write the cluster of each point in file order, -1 for noise, as a NumPy array of i32
+    #[arg(long, value_name = "LABELS.npy")]
+    pub out: Option<PathBuf>,
+    /// Draw the points, coloured by cluster; for two dimensions
+    #[arg(long, value_name = "CLUSTERS.png")]
+    pub plot: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum Algorithm {
+    /// The faster one
+    Auto,
+    /// Counts and links pairs of points
+    Fdbscan,
+    /// Settles dense regions without their distances
+    Densebox,
+}
+
+impl From<Algorithm> for ropewalk::Algorithm {
+    fn from(algorithm: Algorithm) -> Self {
+        match algorithm {
+            Algorithm::Auto => Self::Auto,
+            Algorithm::Fdbscan => Self::Fdbscan,
+            Algorithm::Densebox => Self::DenseBox,
+        }
+    }
+}
+
+/// Show how far the k-th neighbours are, to choose eps for `ropewalk dbscan`.
+///
+/// The distance from each point to its k-th nearest neighbour, the point itself not counted, is sorted. As min_pts does count
+/// the point itself, exactly the points whose distance is at most eps are core with min_pts = K + 1. Where the curve turns
+/// upwards, from points in clusters to points between them, is an eps to try: the point farthest below the chord, which runs
+/// from the 5th percentile (so that a few near copies do not tilt it) to the largest distance; distances are logarithmic, so
+/// that a few outliers do not either. It is a starting point, not an answer: data have as many scales as they like, and those without a
+/// gap in density, as galaxies, have no clear knee.
+/// Memory: 16 bytes (f32) or 32 (f64) for each point and neighbour up to the k-th.
+#[derive(Debug, clap::Args)]
+pub struct Kdist {
+    /// The file with the points: a NumPy array, a text table or a Gadget-2 snapshot, with 1 to 10 coordinates per point
+    pub file: PathBuf,
+    /// Which neighbour, the point itself not counted; twice the dimensions less one is a custom
+    #[arg(long, value_name = "K", default_value_t = 4)]
+    pub k: usize,
+    /// Side of the periodic box; otherwise boundaries are open, also where the file names a box
+    #[arg(long, value_name = "L", allow_negative_numbers = true)]
+    pub periodic: Option<f64>,
+    /// Number of threads; otherwise one per processor
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+    /// Write the sorted distances as a NumPy array of f64
+    #[arg(long, value_name = "KDIST.npy")]
+    pub out: Option<PathBuf>,
+    /// Draw the curve, as PNG or SVG by the name's ending
+    #[arg(long, value_name = "KDIST.png")]
+    pub plot: Option<PathBuf>,
 }
 
 /// Print what a snapshot holds.

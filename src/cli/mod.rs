@@ -2,11 +2,19 @@
 
 mod args;
 mod bench;
+mod dbscan;
+mod dimensions;
 mod halos;
 mod info;
+mod kdist;
 mod outputs;
 mod phases;
 mod sample;
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use ropewalk::io::Points;
 
 pub use args::{Args, usage_error};
 
@@ -17,6 +25,8 @@ pub type Failure = Box<dyn std::error::Error>;
 pub fn run(args: &Args) -> Result<String, Failure> {
     match &args.command {
         args::Command::Halos(args) => halos::run(args),
+        args::Command::Dbscan(args) => dbscan::run(args),
+        args::Command::Kdist(args) => kdist::run(args),
         args::Command::Info(args) => info::run(args),
         args::Command::Sample(args) => sample::run(args),
         args::Command::Bench(args) => bench::run(args),
@@ -28,6 +38,32 @@ fn start_threads(threads: Option<u16>) -> Result<(), Failure> {
     let Some(threads) = threads else { return Ok(()) };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into());
     pool.build_global().map_err(|error| format!("{threads} threads cannot be started: {error}").into())
+}
+
+/// What the summaries of clustering begin with.
+fn describe(points: &Points, file_box: Option<f64>, periodic: Option<f64>) -> [(&'static str, String); 3] {
+    let bits = if let Points::F32(_) = points { 32 } else { 64 };
+    let boundaries = match (periodic, file_box) {
+        (Some(side), _) => format!("{}, periodic", short(side)),
+        // Nothing is assumed, but a snapshot that has a box was hardly meant without it.
+        (None, Some(side)) => format!("open (the file names a box: --periodic {})", short(side)),
+        (None, None) => "open".into(),
+    };
+    [
+        ("points", grouped(points.len() as u64)),
+        ("dimensions", format!("{}, {bits}-bit floats", points.dim())),
+        ("box", boundaries),
+    ]
+}
+
+/// The ending of a picture's name, in lower case, if it is one of those that can be written.
+fn picture_format(path: &Path, known: &[&'static str]) -> Result<&'static str, Failure> {
+    let ending = path.extension().map(|ending| ending.to_ascii_lowercase());
+    let found = known.iter().find(|known| ending.as_deref() == Some(OsStr::new(known)));
+    found.copied().ok_or_else(|| {
+        let endings: Vec<String> = known.iter().map(|known| format!(".{known}")).collect();
+        format!("--plot {}: the name must end in {}", path.display(), endings.join(" or ")).into()
+    })
 }
 
 /// A number with a comma before every three digits.

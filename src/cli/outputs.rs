@@ -1,5 +1,6 @@
 //! Output files that appear together, or not at all.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -28,21 +29,52 @@ impl Outputs {
             return Err(format!("{}: is a file, not an output directory", directory.display()).into());
         }
         for name in names {
-            let (target, temporary) = (directory.join(name), directory.join(format!(".{name}.{}", std::process::id())));
-            if target.is_dir() {
-                return Err(format!("{}: is a directory; the result cannot replace it", target.display()).into());
-            }
-            File::create(&temporary)
-                .map_err(|error| format!("{}: cannot write into this directory: {error}", directory.display()))?;
-            outputs.files.push((temporary, target));
+            outputs.add(&directory.join(name))?;
         }
         Ok(outputs)
     }
 
-    /// Writes the contents of the file `name` by way of its temporary path.
+    /// The same for files in directories that are there. No two may be one file, and none may be `input`, which would be gone.
+    pub fn files(targets: &[&Path], input: &Path) -> Result<Self, Failure> {
+        let mut outputs = Self { directory: PathBuf::new(), made: Vec::new(), files: Vec::new() };
+        let mut known = Vec::new();
+        for &target in targets {
+            outputs.add(target)?;
+            let real =
+                parent(target).canonicalize().ok().zip(target.file_name()).map(|(parent, name)| parent.join(name));
+            if real.is_some() && known.contains(&real) {
+                return Err(format!("{}: is named for two outputs", target.display()).into());
+            }
+            known.push(real);
+            if target.canonicalize().is_ok_and(|target| input.canonicalize().is_ok_and(|input| input == target)) {
+                return Err(format!("{}: is the input, which the output would replace", target.display()).into());
+            }
+        }
+        Ok(outputs)
+    }
+
+    fn add(&mut self, target: &Path) -> Result<(), Failure> {
+        if target.is_dir() {
+            return Err(format!("{}: is a directory; the result cannot replace it", target.display()).into());
+        }
+        let directory = parent(target);
+        let Some(name) = target.file_name() else {
+            return Err(format!("{}: is not the name of a file", target.display()).into());
+        };
+        let mut hidden = OsString::from(".");
+        hidden.push(name);
+        hidden.push(format!(".{}", std::process::id()));
+        let temporary = directory.join(hidden);
+        File::create(&temporary)
+            .map_err(|error| format!("{}: cannot write into this directory: {error}", directory.display()))?;
+        self.files.push((temporary, target.to_path_buf()));
+        Ok(())
+    }
+
+    /// Writes the contents of the file `name`, one of those given, by way of its temporary path.
     pub fn write<E: std::fmt::Display>(
         &self,
-        name: &str,
+        name: impl AsRef<Path>,
         write: impl FnOnce(&Path) -> Result<(), E>,
     ) -> Result<(), Failure> {
         let target = self.directory.join(name);
@@ -61,6 +93,11 @@ impl Outputs {
         }
         Ok(())
     }
+}
+
+/// The directory of a file; `.` for a bare name.
+fn parent(file: &Path) -> &Path {
+    file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 impl Drop for Outputs {

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 pub use gadget_header::Header;
 pub use gadget_write::{GadgetOptions, Species, write_gadget};
-pub use npy::{write_npy, write_npy_i32};
+pub use npy::{write_npy, write_npy_f64, write_npy_i32};
 
 use crate::error::Kind;
 use crate::{Error, Result};

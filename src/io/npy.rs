@@ -156,6 +156,14 @@ pub fn write_npy_i32(path: impl AsRef<Path>, values: &[i32]) -> Result<()> {
     replace(path.as_ref(), |out| write(out, &[values.len() as u64], values))
 }
 
+/// Writes numbers as a one-dimensional array of `float64`.
+///
+/// # Errors
+/// If the file cannot be written; one that was there is then unchanged.
+pub fn write_npy_f64(path: impl AsRef<Path>, values: &[f64]) -> Result<()> {
+    replace(path.as_ref(), |out| write(out, &[values.len() as u64], values))
+}
+
 /// Writes points as an array of N rows, in their own precision.
 ///
 /// # Errors

@@ -9,7 +9,7 @@ use crate::error::{Error, Kind, Result};
 const FONT: &[u8] = include_bytes!("DejaVuSans.ttf");
 
 /// Where a text's position is along its line.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub enum Align {
     Left,
     Center,
@@ -76,6 +76,52 @@ impl Canvas {
                     self.blend(x, y, color, cover);
                 }
             }
+        }
+    }
+
+    /// A disc, only where it lies within `size` pixels from `corner`. One smaller than a pixel is pale instead.
+    pub fn disc(&mut self, center: [f64; 2], radius: f64, color: Rgb, cover: f64, [corner, size]: [[i64; 2]; 2]) {
+        let span = |k: usize| {
+            let lo = (center[k] - radius - 0.5).floor().max(corner[k] as f64) as i64;
+            let hi = (center[k] + radius + 0.5).ceil().min((corner[k] + size[k]) as f64) as i64;
+            lo..hi
+        };
+        for y in span(1) {
+            for x in span(0) {
+                let distance = (x as f64 + 0.5 - center[0]).hypot(y as f64 + 0.5 - center[1]);
+                let inside = (radius + 0.5 - distance).min(1.0);
+                if inside > 0.0 {
+                    self.blend(x, y, color, cover * inside);
+                }
+            }
+        }
+    }
+
+    /// A line through `points` with round ends and corners.
+    pub fn line(&mut self, points: &[[f64; 2]], width: f64, color: Rgb) {
+        // Pieces overlap at the corners, which would be darker if each were laid over the others.
+        let mut covers = vec![0.0f32; self.pixels.len()];
+        let reach = 0.5 * width + 0.5;
+        for pair in points.windows(2) {
+            let ([from, to], d) = ([pair[0], pair[1]], [pair[1][0] - pair[0][0], pair[1][1] - pair[0][1]]);
+            let length2 = d[0] * d[0] + d[1] * d[1];
+            let span = |k: usize, end: usize| {
+                let lo = (from[k].min(to[k]) - reach).floor().max(0.0) as usize;
+                lo..(from[k].max(to[k]) + reach).ceil().min(end as f64).max(0.0) as usize
+            };
+            for y in span(1, self.height) {
+                for x in span(0, self.width) {
+                    let at = [x as f64 + 0.5 - from[0], y as f64 + 0.5 - from[1]];
+                    let along = if length2 > 0.0 { (at[0] * d[0] + at[1] * d[1]) / length2 } else { 0.0 };
+                    let along = along.clamp(0.0, 1.0);
+                    let distance = (at[0] - along * d[0]).hypot(at[1] - along * d[1]);
+                    let cover = &mut covers[y * self.width + x];
+                    *cover = cover.max((reach - distance).clamp(0.0, 1.0) as f32);
+                }
+            }
+        }
+        for (pixel, &cover) in self.pixels.iter_mut().zip(&covers).filter(|(_, cover)| **cover > 0.0) {
+            *pixel = mix(*pixel, color, cover.into());
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::chart::escaped;
 use super::ticks::{between_decades, decades};
 use crate::catalog::Catalog;
 
@@ -183,17 +184,4 @@ fn raised(svg: &mut String, [x, y]: [f64; 2], ends: bool, power: i32) {
     let joint = if ends { x - exponent } else { x + 0.5 * (base - exponent) };
     text(svg, [joint, y], 21, "end", "10");
     text(svg, [joint + 1.0, y - 9.0], 15, "start", &power);
-}
-
-/// Text that may stand in XML.
-fn escaped(text: &str) -> String {
-    text.chars()
-        .filter(|letter| !letter.is_control())
-        .map(|letter| match letter {
-            '&' => "&amp;".into(),
-            '<' => "&lt;".into(),
-            '>' => "&gt;".into(),
-            _ => letter.to_string(),
-        })
-        .collect()
 }

@@ -1,14 +1,22 @@
-//! Pictures of a catalogue: the cumulative mass function as SVG, the projected density with its halos as PNG.
+//! Pictures: the cumulative mass function of a catalogue as SVG, the projected density with its halos as PNG; clusters in the
+//! plane as PNG, the k-distance curve as either.
 //!
-//! In: [`Particles`](crate::Particles) and a [`Catalog`](crate::Catalog). Out: the bytes of a file.
+//! In: [`Particles`](crate::Particles) and a [`Catalog`](crate::Catalog); points and [`Labels`](crate::Labels); sorted
+//! distances. Out: the bytes of a file.
 //! Text in the PNG is set in DejaVu Sans, a part of which is compiled in; the SVG names it first and lets the viewer choose.
 
 mod canvas;
+mod chart;
+mod clusters;
 mod colors;
 mod density;
+mod k_distances;
 mod mass_function;
 mod projection;
 mod ticks;
 
+pub use chart::Chart;
+pub use clusters::clusters;
+pub use k_distances::k_distances;
 pub use mass_function::mass_function;
 pub use projection::projection;

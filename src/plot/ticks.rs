@@ -38,6 +38,48 @@ pub fn round_values(lo: f64, hi: f64) -> Vec<(f64, String)> {
         .collect()
 }
 
+/// Values for a logarithmic axis within `lo..=hi`, both positive and given as they are, with their labels: powers of ten, with
+/// 2 and 5 times them where there are few; round numbers where even these are too few.
+pub fn logarithmic_values(lo: f64, hi: f64) -> Vec<(f64, String)> {
+    let (from, to) = (lo.log10(), hi.log10());
+    let step = ((to - from) / 8.0).ceil().max(1.0) as i32;
+    let label = |value: f64, power: i32| {
+        if (-4..=5).contains(&power) {
+            format!("{value:.*}", usize::try_from(-power).unwrap_or(0))
+        } else {
+            power_of_ten(power)
+        }
+    };
+    let values = |digits: &[f64]| -> Vec<(f64, String)> {
+        decades(from - 1.0, to)
+            .into_iter()
+            .filter(|power| power % step == 0)
+            .flat_map(|power| digits.iter().map(move |digit| (digit * 10f64.powi(power), power)))
+            .filter(|(value, _)| (lo..=hi).contains(value))
+            .map(|(value, power)| (value, label(value, power)))
+            .collect()
+    };
+    if to - from < 0.8 {
+        return round_values(lo, hi);
+    }
+    // A label of 2 or 5 times a power would need more than `power_of_ten` can write.
+    let plain = from > -4.0 && to < 5.0;
+    if plain && to - from < 3.0 { values(&[1.0, 2.0, 5.0]) } else { values(&[1.0]) }
+}
+
+/// A number with a comma before every three digits.
+pub fn thousands(n: usize) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// `10` with a raised exponent, in Unicode.
 pub fn power_of_ten(power: i32) -> String {
     let raised = |digit: char| match digit {
@@ -76,6 +118,16 @@ mod tests {
         for broken in [labels(1.0, 1.0), labels(f64::NAN, 1.0), labels(0.0, f64::INFINITY)] {
             assert!(broken.len() <= 10);
         }
+    }
+
+    #[test]
+    fn logarithmic_axes_have_some_labels() {
+        let labels = |lo, hi| logarithmic_values(lo, hi).into_iter().map(|(_, label)| label).collect::<Vec<_>>();
+        assert_eq!(labels(0.015, 0.6), ["0.02", "0.05", "0.1", "0.2", "0.5"]);
+        assert_eq!(labels(0.9, 1100.0), ["1", "10", "100", "1000"]);
+        assert_eq!(labels(1.0, 1.3).len(), 7);
+        assert_eq!(labels(0.5e-9, 2e-8), ["10⁻⁹", "10⁻⁸"]);
+        assert!((2..10).contains(&labels(1e-150, 1e150).len()));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use npyz::NpyFile;
 use zip::ZipArchive;
 
-use crate::program::{Scratch, halos, root};
+use crate::program::{Scratch, halos, root, run};
 
 fn labels(file: impl Read) -> Vec<i32> {
     NpyFile::new(BufReader::new(file)).unwrap().into_vec().unwrap()
@@ -59,6 +59,26 @@ fn labels_of_p3m_128() {
         let expected = labels(archive.by_name("labels.npy").unwrap());
         assert_labels(&snapshot, options, &expected);
     }
+}
+
+/// `ropewalk dbscan` with each algorithm, with one thread and with two, has scikit-learn's labels.
+fn assert_clusters(snapshot: &Path, eps: &str, min_pts: &str, expected: &[i32]) {
+    for (algorithm, threads) in [("auto", "1"), ("fdbscan", "2"), ("densebox", "2")] {
+        let scratch = Scratch::new();
+        let out = scratch.path("labels.npy");
+        let options = ["--eps", eps, "--min-pts", min_pts, "--algorithm", algorithm, "--threads", threads, "--out"];
+        let arguments = ["dbscan".as_ref(), snapshot.as_os_str()].into_iter().chain(options.map(AsRef::as_ref));
+        run(arguments.chain([out.as_os_str()])).success();
+        let wrong = npy(&out).iter().zip(expected).position(|(ours, theirs)| ours != theirs);
+        assert_eq!(wrong, None, "{algorithm}, {threads} threads: the first particle with another label");
+        assert_eq!(npy(&out).len(), expected.len());
+    }
+}
+
+#[test]
+fn clusters_of_p3m_64() {
+    let expected = npy(&root().join("tests/data/p3m_64_dbscan_eps0.1_min10.npy"));
+    assert_clusters(&root().join("data/p3m_64.gadget2"), "0.1", "10", &expected);
 }
 
 /// A table's column names and rows.

@@ -15,6 +15,7 @@ use ropewalk::{BoxSize, Scalar, Space};
 
 use self::operations::{Case, Operation};
 use super::args::Bench as Args;
+use super::dimensions::with_rows;
 use super::{Failure, grouped, short, start_threads};
 use crate::MEMORY;
 
@@ -49,19 +50,8 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         }
         (None, None) => return Err("bench needs a FILE or --sample SPEC".into()),
     };
-    let unsupported = || format!("points have {} dimensions; bench takes 2 or 3", points.dim()).into();
-    match &points {
-        Points::F32(table) => match (table.rows::<2>(), table.rows::<3>()) {
-            (Some(points), _) => measure(args, points),
-            (_, Some(points)) => measure(args, points),
-            _ => Err(unsupported()),
-        },
-        Points::F64(table) => match (table.rows::<2>(), table.rows::<3>()) {
-            (Some(points), _) => measure(args, points),
-            (_, Some(points)) => measure(args, points),
-            _ => Err(unsupported()),
-        },
-    }
+    with_rows!(&points, [2, 3], rows => measure(args, rows))
+        .unwrap_or_else(|| Err(format!("points have {} dimensions; bench takes 2 or 3", points.dim()).into()))
 }
 
 fn measure<S: Scalar, const D: usize>(args: &Args, points: &[[S; D]]) -> Result<String, Failure> {

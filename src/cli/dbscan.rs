@@ -1,0 +1,133 @@
+//! `ropewalk dbscan`.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use rayon::prelude::*;
+use ropewalk::io::ReadOptions;
+use ropewalk::{Dbscan, Labels, plot};
+
+use super::args::Dbscan as Args;
+use super::dimensions::with_rows;
+use super::outputs::Outputs;
+use super::phases::Phases;
+use super::{Failure, describe, grouped, picture_format, short, start_threads};
+
+pub fn run(args: &Args) -> Result<String, Failure> {
+    start_threads(args.threads)?;
+    if let Some(plot) = &args.plot {
+        picture_format(plot, &["png"])?;
+    }
+    let targets: Vec<&Path> = [&args.out, &args.plot].into_iter().flatten().map(AsRef::as_ref).collect();
+    // First, so that hours of work do not end at a full disk's closed door.
+    let outputs = Outputs::files(&targets, &args.file)?;
+
+    let mut phases = Phases::default();
+    let snapshot = phases.run("read", || ropewalk::io::read(&args.file, &ReadOptions::default()))?;
+    let points = &snapshot.points;
+    if args.plot.is_some() && points.dim() != 2 {
+        let file = args.file.display();
+        return Err(format!("{file}: points have {} dimensions; --plot draws those of 2", points.dim()).into());
+    }
+    let mut dbscan = Dbscan::new(args.eps, args.min_pts).algorithm(args.algorithm.into()).star(args.star);
+    if let Some(side) = args.periodic {
+        dbscan = dbscan.periodic(side);
+    }
+    let labels = phases.run("find clusters", || {
+        with_rows!(points, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], rows => dbscan.run(rows))
+            .ok_or_else(|| format!("points have {} dimensions; there may be 1 to 10", points.dim()))
+    })??;
+    let counts = Counts::of(&labels);
+    if let Some(path) = &args.out {
+        phases.run("labels", || outputs.write(path, |path| ropewalk::io::write_npy_i32(path, labels.as_slice())))?;
+    }
+    if let Some(path) = &args.plot {
+        phases.run("picture", || -> Result<(), Failure> {
+            let title = counts.title(args);
+            let title = [title[0].as_str(), title[1].as_str()];
+            let picture =
+                with_rows!(points, [2], rows => plot::clusters(rows, &labels, args.eps, args.periodic, title));
+            picture.map_or(Ok(()), |picture| {
+                let picture = picture?;
+                outputs.write(path, |path| fs::write(path, picture))
+            })
+        })?;
+    }
+    outputs.commit()?;
+
+    let mut report = String::new();
+    let mut line = |name: &str, value: String| {
+        // Writing to a string does not fail.
+        _ = writeln!(report, "{name:<16}{value}");
+    };
+    for (name, value) in describe(points, snapshot.box_size, args.periodic) {
+        line(name, value);
+    }
+    line("eps", short(args.eps));
+    line("min_pts", args.min_pts.to_string());
+    line("clusters", grouped(counts.clusters));
+    line("core", counts.share(counts.core));
+    line("border", if args.star { "0; with --star they are noise".into() } else { counts.share(counts.border) });
+    line("noise", counts.share(counts.noise));
+    line("largest", format!("{} points", grouped(counts.largest)));
+    _ = write!(report, "\n{}", phases.table());
+    if !targets.is_empty() {
+        let names: Vec<String> = targets.iter().map(|target| target.display().to_string()).collect();
+        _ = writeln!(report, "\nwritten: {}", names.join(", "));
+    }
+    Ok(report)
+}
+
+/// What the labels add up to.
+struct Counts {
+    points: u64,
+    clusters: u64,
+    core: u64,
+    border: u64,
+    noise: u64,
+    largest: u64,
+}
+
+impl Counts {
+    fn of(labels: &Labels) -> Self {
+        let points = labels.as_slice().len();
+        let core = (0..points).into_par_iter().filter(|&i| labels.is_core(i)).count();
+        let noise = labels.n_noise();
+        Self {
+            points: points as u64,
+            clusters: labels.n_clusters() as u64,
+            core: core as u64,
+            border: (points - core - noise) as u64,
+            noise: noise as u64,
+            largest: labels.sizes().into_iter().max().unwrap_or(0) as u64,
+        }
+    }
+
+    /// A number of points and which part of all that is.
+    fn share(&self, count: u64) -> String {
+        if self.points == 0 {
+            return "0".into();
+        }
+        format!("{} ({:.1}%)", grouped(count), 100.0 * count as f64 / self.points as f64)
+    }
+
+    /// The lines above the picture.
+    fn title(&self, args: &Args) -> [String; 2] {
+        let clusters =
+            if self.clusters == 1 { "1 cluster".into() } else { format!("{} clusters", grouped(self.clusters)) };
+        let name = if args.star { "DBSCAN*" } else { "DBSCAN" };
+        let place = args.periodic.map_or(String::new(), |side| format!(", periodic box of {}", short(side)));
+        [
+            format!("{name}: {} points, {clusters}", grouped(self.points)),
+            format!(
+                "eps {}, min_pts {}{place}; {} core, {} border, {} noise",
+                short(args.eps),
+                args.min_pts,
+                grouped(self.core),
+                grouped(self.border),
+                grouped(self.noise)
+            ),
+        ]
+    }
+}

@@ -1,0 +1,145 @@
+//! The k-distance curve: how far each point's k-th nearest neighbour is, sorted.
+
+use super::canvas::Align;
+use super::chart::Chart;
+use super::colors::Rgb;
+use super::ticks::logarithmic_values;
+
+const WIDTH: f64 = 960.0;
+const HEIGHT: f64 = 680.0;
+/// The plot's sides: left, right, top, bottom.
+const LEFT: f64 = 130.0;
+const RIGHT: f64 = 920.0;
+const TOP: f64 = 90.0;
+const BOTTOM: f64 = 580.0;
+/// Corners of the curve closer together than this many units are drawn as one.
+const STEP: f64 = 0.4;
+const INK: Rgb = [25, 25, 30];
+const FAINT: Rgb = [90, 90, 100];
+const GRID: Rgb = [217, 217, 224];
+const CURVE: Rgb = [87, 16, 110];
+const KNEE: Rgb = [227, 89, 51];
+
+/// The distance to the k-th neighbour of each point, in ascending order, on a logarithmic axis; below it the share of points
+/// with at most that distance. `knee` are two places in `sorted`: where the chord to the last point begins, and which point below
+/// it is the knee; both are marked. Distances of zero (copies of a point) are left of the curve. `title` is the line above.
+///
+/// ```
+/// let sorted = [0.1, 0.11, 0.12, 0.13, 0.5, 0.9];
+/// let chart = ropewalk::plot::k_distances(&sorted, 4, Some([0, 3]), "six points");
+/// assert!(chart.svg().contains("six points"));
+/// ```
+pub fn k_distances(sorted: &[f64], k: usize, knee: Option<[usize; 2]>, title: &str) -> Chart {
+    let mut chart = Chart::new(WIDTH, HEIGHT);
+    let middle = 0.5 * (LEFT + RIGHT);
+    let name = format!("Distance to neighbour {k} of each point");
+    chart.text(name, [middle, 38.0], 26.0, Align::Center, INK);
+    chart.text(title, [middle, 70.0], 19.0, Align::Center, FAINT);
+
+    let first = sorted.partition_point(|&distance| distance <= 0.0 || distance.is_nan());
+    match (sorted.get(first), sorted.last()) {
+        (Some(&least), Some(&most)) if most.is_finite() => {
+            let air = 0.04 * (most / least).log10().max(0.1);
+            let plot = Plot { n: sorted.len(), log: [least.log10() - air, most.log10() + 1.5 * air] };
+            plot.grid(&mut chart);
+            plot.curve(&mut chart, sorted, first, knee);
+        }
+        _ => chart.text("no distances but zero", [middle, 0.5 * (TOP + BOTTOM)], 26.0, Align::Center, INK),
+    }
+    chart.line(vec![[LEFT, TOP], [RIGHT, TOP], [RIGHT, BOTTOM], [LEFT, BOTTOM], [LEFT, TOP]], 2.0, INK);
+    let label = format!("share of points with at most this distance  [%]  (core if min_pts = {})", k.saturating_add(1));
+    chart.text(label, [middle, HEIGHT - 28.0], 20.0, Align::Center, INK);
+    chart.text_upwards("distance", [38.0, 0.5 * (TOP + BOTTOM)], 23.0, INK);
+    chart
+}
+
+struct Plot {
+    n: usize,
+    log: [f64; 2],
+}
+
+impl Plot {
+    /// Where the point of a rank is; the last one is at the right edge.
+    fn across(&self, rank: usize) -> f64 {
+        LEFT + (RIGHT - LEFT) * (rank + 1) as f64 / self.n as f64
+    }
+
+    fn up(&self, distance: f64) -> f64 {
+        BOTTOM - (BOTTOM - TOP) * (distance.log10() - self.log[0]) / (self.log[1] - self.log[0])
+    }
+
+    fn grid(&self, chart: &mut Chart) {
+        for percent in (0..=100).step_by(10) {
+            let x = LEFT + (RIGHT - LEFT) * f64::from(percent) / 100.0;
+            chart.line(vec![[x, TOP], [x, BOTTOM]], 1.0, GRID);
+            chart.text(percent.to_string(), [x, BOTTOM + 30.0], 20.0, Align::Center, INK);
+        }
+        for (value, label) in logarithmic_values(10f64.powf(self.log[0]), 10f64.powf(self.log[1])) {
+            let y = self.up(value);
+            chart.line(vec![[LEFT, y], [RIGHT, y]], 1.0, GRID);
+            chart.text(label, [LEFT - 12.0, y + 7.0], 20.0, Align::Right, INK);
+        }
+    }
+
+    fn curve(&self, chart: &mut Chart, sorted: &[f64], first: usize, knee: Option<[usize; 2]>) {
+        let place = |rank: usize| sorted.get(rank).map(|&distance| [self.across(rank), self.up(distance)]);
+        let last = place(sorted.len() - 1);
+        let knee = knee.filter(|knee| knee.iter().all(|&rank| rank >= first));
+        if let Some((from, to)) = knee.and_then(|[start, _]| place(start)).zip(last) {
+            chart.dashes(from, to, 1.5, [150, 150, 160]);
+        }
+        let mut corners: Vec<[f64; 2]> = Vec::new();
+        for at in (first..sorted.len()).filter_map(place) {
+            let far = |last: &[f64; 2]| (at[0] - last[0]).abs().max((at[1] - last[1]).abs()) >= STEP;
+            if corners.last().is_none_or(far) {
+                corners.push(at);
+            }
+        }
+        corners.extend(last);
+        chart.line(corners, 3.0, CURVE);
+        if let Some((at, eps)) = knee.and_then(|[_, knee]| place(knee).zip(sorted.get(knee))) {
+            chart.dashes([LEFT, at[1]], at, 2.0, KNEE);
+            chart.dashes(at, [at[0], BOTTOM], 2.0, KNEE);
+            chart.disc(at, 7.0, KNEE);
+            // The curve ascends, so there is room above the line on the left and below the point on the right.
+            let label = format!("knee: eps = {}", short(*eps));
+            if at[0] - LEFT > 260.0 {
+                chart.text(label, [at[0] - 14.0, at[1] - 14.0], 22.0, Align::Right, KNEE);
+            } else {
+                chart.text(label, [at[0] + 14.0, at[1] + 30.0], 22.0, Align::Left, KNEE);
+            }
+        }
+    }
+}
+
+/// Three significant digits.
+fn short(x: f64) -> String {
+    let rounded: f64 = format!("{x:.2e}").parse().unwrap_or(x);
+    if (1e-4..1e6).contains(&rounded) { rounded.to_string() } else { format!("{rounded:e}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn anything_can_be_drawn() {
+        let sets: [&[f64]; 8] = [
+            &[],
+            &[0.0],
+            &[0.0, 0.0],
+            &[1.0],
+            &[2.0; 5],
+            &[0.0, 1e-150, 1e150],
+            &[1.0, f64::INFINITY],
+            &[5e-324, 1e-320],
+        ];
+        for sorted in sets {
+            for knee in [None, Some([0, 0]), Some([0, 1]), Some([1, 9])] {
+                let chart = k_distances(sorted, usize::MAX, knee, "<&>");
+                assert!(chart.png().unwrap().starts_with(b"\x89PNG"));
+                assert!(chart.svg().contains("&lt;&amp;&gt;") && !chart.svg().contains("NaN"));
+            }
+        }
+    }
+}
