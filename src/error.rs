@@ -27,6 +27,10 @@ pub(crate) enum Kind {
     TooMany { n: usize, max: usize },
     #[error("{dim} dimensions: points may have 1 to 10")]
     Dimension { dim: usize },
+    #[error("{dim} dimensions: bins are for points of 1 to 3; the tree takes up to 10 (FofAlgorithm::Tree)")]
+    BinsDimension { dim: usize },
+    #[error("bins are for points, and these things have an extent; the tree takes them (FofAlgorithm::Tree)")]
+    BinsExtent,
     #[error("{name} is {value}; it must be {must}")]
     Parameter { name: &'static str, value: f64, must: &'static str },
     #[error("the periodic box has {sides} sides but the points have {dim} dimensions")]

@@ -23,6 +23,11 @@ impl UnionFind {
         Self { parent: (0..n as u32).into_par_iter().with_min_len(TASK).map(AtomicU32::new).collect() }
     }
 
+    /// The forest of these parents, each at most the position itself.
+    pub fn of(parent: Vec<AtomicU32>) -> Self {
+        Self { parent }
+    }
+
     /// The root, with every node on the way made to point to its grandparent.
     ///
     /// Relaxed suffices throughout: a parent is always smaller and in the same tree, also when it is stale.

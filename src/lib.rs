@@ -103,7 +103,7 @@ pub use catalog::{Catalog, Halo, Motion, Particles};
 pub use dbscan::{Algorithm, Dbscan, dbscan};
 pub use error::{Error, Result};
 pub use geometry::{Aabb, Bounded, BoxSize, Scalar, Space, Sphere};
-pub use halo::{Fof, Halos};
+pub use halo::{Fof, FofAlgorithm, Halos};
 pub use labels::Labels;
 pub use lists::Lists;
 pub use nearest::{Nearest, Neighbor};

@@ -54,7 +54,7 @@ pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], s
 
 /// A thing's box, brought into the periodic box by its lower corner.
 #[inline(always)]
-fn place<S: Scalar, T: Bounded<S, D>, const D: usize>(thing: &T, space: &Space<D>) -> Aabb<S, D> {
+pub(crate) fn place<S: Scalar, T: Bounded<S, D>, const D: usize>(thing: &T, space: &Space<D>) -> Aabb<S, D> {
     if T::IS_POINT { Aabb::point(space.wrap(thing.bounds().lo)) } else { space.wrap_box(thing.bounds()) }
 }
 

@@ -11,7 +11,7 @@ mod build;
 mod topology;
 mod validate;
 
-pub(crate) use build::check;
+pub(crate) use build::{check, place};
 
 use crate::error::Result;
 use crate::geometry::{Aabb, Bounded, BoxSize, Scalar, Space};

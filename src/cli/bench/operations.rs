@@ -1,6 +1,6 @@
 //! What can be timed, and what comes out of it.
 
-use ropewalk::{Algorithm, BoxSize, Bvh, Dbscan, Fof, Labels, Lists, Neighbor, Scalar, Space};
+use ropewalk::{Algorithm, BoxSize, Bvh, Dbscan, Fof, FofAlgorithm, Labels, Lists, Neighbor, Scalar, Space};
 
 use super::Failure;
 
@@ -31,18 +31,20 @@ pub enum Operation {
     RangeCrs,
     HalfCount,
     Knn,
-    Fof,
+    Fof(FofAlgorithm),
     Dbscan(Algorithm),
 }
 
 /// The names on the command line.
-const NAMES: [(&str, Operation); 8] = [
+const NAMES: [(&str, Operation); 10] = [
     ("build", Operation::Build),
     ("range_count", Operation::RangeCount),
     ("range_crs", Operation::RangeCrs),
     ("half_count", Operation::HalfCount),
     ("knn", Operation::Knn),
-    ("fof", Operation::Fof),
+    ("fof", Operation::Fof(FofAlgorithm::Tree)),
+    ("fof_bins", Operation::Fof(FofAlgorithm::Bins)),
+    ("fof_brute", Operation::Fof(FofAlgorithm::BruteForce)),
     ("dbscan_fdbscan", Operation::Dbscan(Algorithm::Fdbscan)),
     ("dbscan_densebox", Operation::Dbscan(Algorithm::DenseBox)),
 ];
@@ -72,7 +74,7 @@ impl Operation {
 
     /// The tree, for operations that find one.
     pub fn prepare<S: Scalar, const D: usize>(&self, case: &Case<'_, S, D>) -> Result<Option<Bvh<S, D>>, Failure> {
-        let builds_its_own = matches!(self, Self::Build | Self::Fof | Self::Dbscan(_));
+        let builds_its_own = matches!(self, Self::Build | Self::Fof(_) | Self::Dbscan(_));
         Ok(if builds_its_own { None } else { Some(case.build()?) })
     }
 
@@ -86,8 +88,8 @@ impl Operation {
             (Self::RangeCrs, Some(tree)) => Outcome::Lists(tree.neighbors(case.eps)),
             (Self::HalfCount, Some(tree)) => Outcome::Pairs(tree.count_pairs(case.eps), case.points.len() as u64),
             (Self::Knn, Some(tree)) => Outcome::Nearest(tree.nearest_neighbors(case.k)),
-            (Self::Fof, _) => {
-                let fof = Fof::new(case.eps);
+            (Self::Fof(algorithm), _) => {
+                let fof = Fof::new(case.eps).algorithm(*algorithm);
                 let fof = if let Some(size) = &case.size { fof.periodic(size.clone()) } else { fof };
                 Outcome::Labels(fof.run(case.points)?.labels().clone(), 2)
             }
