@@ -66,3 +66,55 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
 fn broken(how: String) -> Result<()> {
     Err(Error::from(Kind::Invariant(how)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::Node;
+
+    fn sound() -> Bvh<f32, 2> {
+        let points: Vec<[f32; 2]> = (0..500).map(|i| [(i % 25) as f32, (i / 25) as f32]).collect();
+        Bvh::build(&points).unwrap()
+    }
+
+    /// Breaks a sound tree, and looks for the complaint.
+    #[track_caller]
+    fn complains(broken_by: impl Fn(&mut Bvh<f32, 2>), about: &str) {
+        let mut tree = sound();
+        tree.validate().unwrap();
+        broken_by(&mut tree);
+        let message = tree.validate().expect_err("a broken tree").to_string();
+        assert!(message.contains(about), "'{message}' is not about '{about}'");
+    }
+
+    #[test]
+    fn every_invariant_can_be_broken() {
+        let leaf = (0..sound().end()).find(|&at| sound().is_leaf(at)).unwrap();
+        complains(|tree| tree.index[3] = tree.index[4], "stored twice");
+        complains(|tree| tree.index[3] = 500, "out of range");
+        complains(|tree| tree.lo[1][7] += 100.0, "the box of node");
+        complains(|tree| tree.nodes[0].bounds.hi[0] += 1.0, "the box of node 0");
+        complains(|tree| tree.nodes[leaf].bounds.lo[1] -= 1.0, "the box of node");
+        complains(|tree| tree.nodes[1].rope += 1, "node");
+        complains(|tree| tree.nodes[0].rope -= 1, "the rope of node 0");
+        complains(|tree| tree.nodes[leaf].first += 1, "node");
+        complains(|tree| tree.nodes[leaf + 1].first += 1, "node");
+        complains(|tree| tree.nodes.last_mut().unwrap().first -= 1, "sentinel");
+    }
+
+    #[test]
+    fn leaves_that_are_too_large_or_too_small() {
+        // A root that calls itself a leaf; and one that was split for no reason.
+        complains(
+            |tree| {
+                let end = Node { rope: 1, ..tree.nodes[tree.end()] };
+                tree.nodes = vec![Node { rope: 1, ..tree.nodes[0] }, end];
+            },
+            "has 500 things",
+        );
+        let mut tree = Bvh::build(&[[0.0f32], [1.0]]).unwrap();
+        let leaf = |at: usize| Node { bounds: Aabb::point([at as f32]), rope: at as u32 + 2, first: at as u32 };
+        tree.nodes = vec![Node { rope: 3, ..tree.nodes[0] }, leaf(0), leaf(1), Node { rope: 3, ..tree.nodes[1] }];
+        assert!(tree.validate().unwrap_err().to_string().contains("only 2 things"));
+    }
+}

@@ -77,8 +77,10 @@ fn assert_clusters(snapshot: &Path, eps: &str, min_pts: &str, expected: &[i32]) 
 
 #[test]
 fn clusters_of_p3m_64() {
-    let expected = npy(&root().join("tests/data/p3m_64_dbscan_eps0.1_min10.npy"));
-    assert_clusters(&root().join("data/p3m_64.gadget2"), "0.1", "10", &expected);
+    for (eps, min_pts) in [("0.1", "5"), ("0.1", "10"), ("0.15", "40")] {
+        let expected = npy(&root().join(format!("tests/data/p3m_64_dbscan_eps{eps}_min{min_pts}.npy")));
+        assert_clusters(&root().join("data/p3m_64.gadget2"), eps, min_pts, &expected);
+    }
 }
 
 /// A table's column names and rows.
