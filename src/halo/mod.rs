@@ -45,8 +45,8 @@ pub enum FofAlgorithm {
     /// Every point against every other, and a concurrent union-find: the definition (Davis et al. 1985), eight pairs at a
     /// time, and the baseline that halo finders on GPUs are compared with.
     ///
-    /// Cost: n (n - 1) / 2 distances. Memory: for three-dimensional `f32` some 30 bytes a point, the result included. 1 to 10 dimensions, points
-    /// and boxes.
+    /// Cost: n (n - 1) / 2 distances. Memory: for three-dimensional `f32` some 30 bytes a point, the result included. 1 to 10
+    /// dimensions, points and boxes.
     BruteForce,
 }
 
