@@ -8,6 +8,7 @@
 //! and refused where they are used. Every promise a file makes is checked against its length before memory is reserved.
 
 mod csv;
+mod csv_columns;
 mod gadget;
 mod gadget_header;
 mod gadget_write;

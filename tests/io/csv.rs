@@ -17,6 +17,7 @@ fn plain_numbers() {
         "a,b\n1,-2.5\n3e2,4\n",
         "\u{feff}\"a\",\"b\"\n\"1\",\"-2.5\"\n3e2,4\n",
         "# a b\n1 -2.5\n3e2 4\n",
+        "\t1\t-2.5\t\n\t\t\n\t# more\tand more\n3e2\t4\t\n",
     ];
     for text in texts {
         let snapshot = all(folder.with("a", text)).unwrap();
@@ -61,6 +62,18 @@ fn wrong() {
     refused(folder.with("a", "1 2\n3 4\n5 six\n7 8\n"), &["line 3: column 2 is not a number: 'six'"]);
     refused(folder.with("a", "1 2\r\n# so\r\n\r\n3 4\r\n5 six\r\n"), &["line 5: column 2 is not a number: 'six'"]);
     refused(folder.with("a", "# a\n\n\n# b\n1 2\n5 six"), &["line 6: column 2"]);
+    // The last line has an end or not; comments may be indented, and blank lines may hold blanks.
+    let before = "\u{feff}# a\r\n\r\n  # b; c\r\nx,y\r\n \t\r\n\r\n1,2\r\n# d\r\n\r\n#\r\n";
+    for end in ["", "\n", "\r\n", "\r\n\r\n# e\r\n5,6\r\n"] {
+        for (row, said) in
+            [("3,four", "column 2 is not a number: 'four'"), ("3", "1 columns where the first line has 2")]
+        {
+            refused(folder.with("a", format!("{before}{row}{end}")), &[&format!("line 11: {said}")]);
+            refused(folder.with("a", format!("{before}{row}{end}").replace('\r', "")), &[&format!("line 11: {said}")]);
+        }
+    }
+    let far = format!("1 2\r\n{}5 six\r\n", "# so\r\n\r\n3 4\r\n".repeat(20_000));
+    refused(folder.with("a", far), &["line 60002: column 2"]);
     refused(folder.with("a", "x,y\n1,2\n3,\n"), &["line 3: column 2 is not a number: ''"]);
     // A slip in the first row does not make it a header.
     refused(folder.with("a", "1,2,three\n4,5,6\n"), &["line 1: column 3 is not a number: 'three'"]);
@@ -68,6 +81,10 @@ fn wrong() {
     refused(folder.with("a", b"1,2\n3,\xff\n"), &["line 2: column 2"]);
     refused(folder.with("a", "1,2,3,4,5,6,7,8,9,10,11\n"), &["11 columns of coordinates"]);
     refused(folder.with("a", "1 ".repeat(1 << 20)), &["line 1 has 65536 bytes or more"]);
+    let late = format!("# a\r\n\r\n1 2\r\n{}", "3 ".repeat(1 << 20));
+    refused(folder.with("a", late), &["line 4 has 65536 bytes or more"]);
+    // A stray quote does not swallow the lines after it.
+    refused(folder.with("a", "1,2\n\"3,4\n5,6\n"), &["line 2: column 1 is not a number"]);
     let long = format!("1\n{}\n", "x".repeat(60_000));
     assert!(all(folder.with("a", long)).unwrap_err().to_string().len() < 500);
 }
