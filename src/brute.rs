@@ -136,6 +136,7 @@ impl<S: Scalar, const D: usize> BruteForce<S, D> {
                 best.offer(self.space.gap2(&of, thing), index);
             }
         }
+        best.finish();
         best.neighbors().collect()
     }
 }

@@ -30,6 +30,17 @@ pub(crate) enum Members<'a> {
     Masks(&'a [u32]),
 }
 
+impl Members<'_> {
+    /// Those of a leaf, a bit each.
+    #[inline(always)]
+    fn of<S: Scalar, const D: usize>(self, tree: &Bvh<S, D>, leaf: usize) -> u32 {
+        match self {
+            Members::All => u32::MAX >> (u32::BITS - tree.span(leaf).len() as u32),
+            Members::Masks(masks) => masks[leaf],
+        }
+    }
+}
+
 /// Joins all pairs of members within `radius`.
 ///
 /// A node is *joined* once all members below it are known to be in one component: from the start where its diagonal is at
@@ -59,10 +70,18 @@ pub(crate) fn link<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, mem
     forest
 }
 
-/// The same, pair by pair: every pair of members within `radius` is tested and joined.
+/// The same, pair by pair: every pair of members within `radius` is tested and joined, but for copies of the point before
+/// them, which are members as it is.
 pub(crate) fn link_pairs<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, members: Members<'_>) -> UnionFind {
     let forest = UnionFind::new(tree.len());
-    tree.each_pair_of_leaves(radius, |leaf, thing, other, hits| {
+    (0..tree.end()).into_par_iter().with_min_len(TASK).filter(|&at| tree.is_leaf(at) && tree.repeats(at)).for_each(
+        |leaf| {
+            if members.of(tree, leaf) != 0 {
+                tree.span(leaf).for_each(|thing| _ = forest.union(thing as u32 - 1, thing as u32));
+            }
+        },
+    );
+    tree.each_pair_of_leaves::<true>(radius, |leaf, thing, other, hits| {
         let first = tree.span(leaf).start;
         let hits = match members {
             Members::All => hits,
@@ -75,6 +94,14 @@ pub(crate) fn link_pairs<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f6
     });
     mark("walk, union");
     forest
+}
+
+impl<S: Scalar, const D: usize> Bvh<S, D> {
+    /// Whether all things are surely within `radius` of each other.
+    pub(crate) fn is_clique(&self, radius: f64) -> bool {
+        let bounds = self.bounds();
+        Probe::<S, D, false>::new(self, radius).covers(&bounds, &bounds)
+    }
 }
 
 struct Linker<'a, S, const D: usize> {
@@ -101,7 +128,7 @@ impl<S: Scalar, const D: usize> Linker<'_, S, D> {
             let leaves = below.clone().filter(|&at| self.tree.is_leaf(at));
             let mut things = leaves.flat_map(|leaf| {
                 let first = self.tree.node(leaf).first;
-                bits(self.members_of(leaf)).map(move |bit| first + bit as u32)
+                bits(self.members.of(self.tree, leaf)).map(move |bit| first + bit as u32)
             });
             if let Some(first) = things.next() {
                 things.for_each(|thing| _ = self.forest.union(first, thing));
@@ -136,7 +163,7 @@ impl<S: Scalar, const D: usize> Linker<'_, S, D> {
     #[inline(always)]
     fn settle_leaf<L: Level, const P: bool>(&self, level: L, probe: &Probe<S, D, P>, leaf: usize) {
         let own = self.tree.span(leaf);
-        let members = self.members_of(leaf);
+        let members = self.members.of(self.tree, leaf);
         let mut root = self.joined_root(leaf);
         if root.is_none() {
             let mut neighbors = [0; LEAF];
@@ -204,7 +231,7 @@ impl<S: Scalar, const D: usize> Linker<'_, S, D> {
         other_joined: bool,
     ) {
         let things = self.tree.span(other);
-        let others = self.members_of(other);
+        let others = self.members.of(self.tree, other);
         for bit in bits(probe.candidates(level, &self.tree.node(other).bounds, own.clone()) & members) {
             let thing = (own.start + bit) as u32;
             if other_joined && !own_joined && Some(self.forest.find(thing)) == self.joined_root(other) {
@@ -220,15 +247,6 @@ impl<S: Scalar, const D: usize> Linker<'_, S, D> {
             if hits != 0 && own_joined && other_joined {
                 return;
             }
-        }
-    }
-
-    /// The members of a leaf, a bit each.
-    #[inline(always)]
-    fn members_of(&self, leaf: usize) -> u32 {
-        match self.members {
-            Members::All => u32::MAX >> (u32::BITS - self.tree.span(leaf).len() as u32),
-            Members::Masks(masks) => masks[leaf],
         }
     }
 

@@ -75,14 +75,16 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Lists<T> {
     pub(crate) fn from_blocks(order: &[u32], blocks: &[Block<T>]) -> Self {
         let n = order.len();
         let mut offsets = vec![0; n + 1];
-        let mut source = vec![(0u32, 0u32); n];
+        // A block's number, and where in it: blocks are fewer than 2^24, for each has some hundred lists.
+        const START_BITS: u32 = 40;
+        let mut source = vec![0u64; n];
         let mut order = order.iter();
         for (number, block) in blocks.iter().enumerate() {
             let mut start = 0;
             for (&length, &to) in block.lengths.iter().zip(order.by_ref()) {
                 offsets[to as usize + 1] = length as usize;
-                source[to as usize] = (number as u32, start);
-                start += length;
+                source[to as usize] = (number as u64) << START_BITS | start;
+                start += u64::from(length);
             }
         }
         for i in 0..n {
@@ -101,7 +103,8 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Lists<T> {
         }
         tasks.into_par_iter().for_each(|(lists, mut own)| {
             for list in lists {
-                let (block, start) = (source[list].0 as usize, source[list].1 as usize);
+                let (block, start) = (source[list] >> START_BITS, source[list] & ((1 << START_BITS) - 1));
+                let (block, start) = (block as usize, start as usize);
                 let (to, others) = own.split_at_mut(offsets[list + 1] - offsets[list]);
                 to.copy_from_slice(&blocks[block].values[start..start + to.len()]);
                 own = others;

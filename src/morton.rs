@@ -9,6 +9,8 @@ use crate::geometry::{Aabb, Scalar};
 /// How points become codes: the corner and the size of the cell grid.
 #[derive(Clone, Copy, Debug)]
 pub struct Grid<S, const D: usize> {
+    /// What coordinates are multiplied by first: 1, or a half where differences of them would overflow.
+    shrink: S,
     origin: [S; D],
     scale: S,
 }
@@ -21,10 +23,12 @@ impl<S: Scalar, const D: usize> Grid<S, D> {
 
     /// The grid over a box. All arithmetic is in `S`, so that a device without `f64` computes the same codes.
     pub fn over(bounds: &Aabb<S, D>) -> Self {
-        let extent = (0..D).map(|k| bounds.hi[k] - bounds.lo[k]).fold(S::ZERO, S::max);
+        let extent = |shrink: S| (0..D).map(|k| bounds.hi[k] * shrink - bounds.lo[k] * shrink).fold(S::ZERO, S::max);
+        let shrink = S::from_f64(if extent(S::from_f64(1.0)) <= S::MAX { 1.0 } else { 0.5 });
+        let extent = extent(shrink);
         let cells = (1u64 << Self::AXIS_BITS) as f64;
         let scale = if extent > S::ZERO { S::from_f64(cells / extent.into()).min(S::MAX) } else { S::ZERO };
-        Self { origin: bounds.lo, scale }
+        Self { shrink, origin: bounds.lo.map(|x| x * shrink), scale }
     }
 
     /// The codes of points; outside of the box, those of the nearest cells.
@@ -36,7 +40,7 @@ impl<S: Scalar, const D: usize> Grid<S, D> {
             let mut cells = [[S::ZERO; BATCH]; D];
             for (i, point) in points.by_ref().take(codes.len()).enumerate() {
                 for (k, x) in point.into_iter().enumerate() {
-                    cells[k][i] = (x - self.origin[k]) * self.scale;
+                    cells[k][i] = (x * self.shrink - self.origin[k]) * self.scale;
                 }
             }
             codes.fill(0);
@@ -132,5 +136,9 @@ mod tests {
             let grid = Grid::over(&Aabb::new([-corner; 3], [corner; 3]));
             assert!(code(&grid, [-corner; 3]) <= code(&grid, [corner; 3]));
         }
+        // Differences overflow, and still there are cells.
+        let grid = Grid::over(&Aabb::new([f32::MIN; 2], [f32::MAX; 2]));
+        let codes = [f32::MIN, -1e38, 0.0, 1e38, f32::MAX].map(|x| code(&grid, [x, 0.0]));
+        assert!(codes.is_sorted_by(|a, b| a < b), "{codes:x?}");
     }
 }

@@ -102,7 +102,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// ```
     pub fn for_each_pair(&self, radius: impl Into<f64>, visit: impl Fn(u32, u32) + Sync) {
         let order = self.order();
-        self.each_pair_of_leaves(radius.into(), |_, thing, other, hits| {
+        self.each_pair_of_leaves::<false>(radius.into(), |_, thing, other, hits| {
             let others = &order[self.span(other)];
             for bit in bits(hits) {
                 let (i, j) = (order[thing], others[bit]);
@@ -124,7 +124,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
             .map(|nodes| {
                 let mut count = 0;
                 dispatch!(level => each_leaf!(both, nodes.clone(), |probe, leaf| {
-                    pair_leaf(self, level, probe, leaf, |_, _, hits| count += u64::from(hits.count_ones()));
+                    count += count_pairs_of_leaf(self, level, probe, leaf);
                 }));
                 count
             })
@@ -132,13 +132,22 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     }
 
     /// Calls `found(leaf, thing, other, hits)` for each thing of each leaf and each leaf at or behind it: `hits` has a bit for
-    /// each of the other leaf's things that make a pair with it.
+    /// each of the other leaf's things that make a pair with it. `ONCE` leaves out nodes that [repeat](Self::repeats) the
+    /// point before them.
     #[inline(always)]
-    pub(crate) fn each_pair_of_leaves(&self, radius: f64, found: impl Fn(usize, usize, usize, u32) + Sync) {
+    pub(crate) fn each_pair_of_leaves<const ONCE: bool>(
+        &self,
+        radius: f64,
+        found: impl Fn(usize, usize, usize, u32) + Sync,
+    ) {
         let both = self.both(radius);
         self.tasks().for_each(|nodes| {
             dispatch!(level => each_leaf!(both, nodes.clone(), |probe, leaf| {
-                pair_leaf(self, level, probe, leaf, |thing, other, hits| found(leaf, thing, other, hits));
+                if !(ONCE && self.repeats(leaf)) {
+                    pair_leaf::<_, _, D, _, ONCE>(self, level, probe, leaf, |thing, other, hits| {
+                        found(leaf, thing, other, hits);
+                    });
+                }
             }));
         });
     }
@@ -188,6 +197,43 @@ fn count_leaf<S: Scalar, L: Level, const D: usize, const P: bool>(
     counts
 }
 
+/// The number of pairs between the things of a leaf, and between them and those behind.
+#[inline(always)]
+fn count_pairs_of_leaf<S: Scalar, L: Level, const D: usize, const P: bool>(
+    tree: &Bvh<S, D>,
+    level: L,
+    probe: &Probe<S, D, P>,
+    leaf: usize,
+) -> u64 {
+    let mut count = 0;
+    let own = tree.span(leaf);
+    for thing in own.clone() {
+        let behind = !1 << (thing - own.start);
+        count += u64::from((probe.hits(level, &tree.item(thing), own.clone()) & behind).count_ones());
+    }
+    let bounds = &tree.node(leaf).bounds;
+    let mut at = tree.node(leaf).rope as usize;
+    while at < tree.end() {
+        let node = tree.node(at);
+        if !probe.meets(bounds, &node.bounds) {
+            at = node.rope as usize;
+        } else if probe.covers(bounds, &node.bounds) {
+            // All of them, without a look.
+            count += own.len() as u64 * tree.span(at).len() as u64;
+            at = node.rope as usize;
+        } else {
+            if tree.is_leaf(at) {
+                for bit in bits(probe.candidates(level, &node.bounds, own.clone())) {
+                    let hits = probe.hits(level, &tree.item(own.start + bit), tree.span(at));
+                    count += u64::from(hits.count_ones());
+                }
+            }
+            at += 1;
+        }
+    }
+    count
+}
+
 /// Appends the neighbours of each thing in a leaf.
 #[inline(always)]
 fn list_leaf<S: Scalar, L: Level, const D: usize, const P: bool>(
@@ -220,7 +266,7 @@ fn list_leaf<S: Scalar, L: Level, const D: usize, const P: bool>(
 
 /// Calls `found(thing, other, hits)` for each thing of a leaf and each leaf at or behind it.
 #[inline(always)]
-fn pair_leaf<S: Scalar, L: Level, const D: usize, const P: bool>(
+fn pair_leaf<S: Scalar, L: Level, const D: usize, const P: bool, const ONCE: bool>(
     tree: &Bvh<S, D>,
     level: L,
     probe: &Probe<S, D, P>,
@@ -232,12 +278,20 @@ fn pair_leaf<S: Scalar, L: Level, const D: usize, const P: bool>(
         let behind = !1 << (thing - own.start);
         found(thing, leaf, probe.hits(level, &tree.item(thing), own.clone()) & behind);
     }
-    let node = tree.node(leaf);
-    probe.walk(&node.bounds, node.rope as usize, tree.end(), |at| {
-        for bit in bits(probe.candidates(level, &tree.node(at).bounds, own.clone())) {
-            let thing = own.start + bit;
-            found(thing, at, probe.hits(level, &tree.item(thing), tree.span(at)));
+    let bounds = &tree.node(leaf).bounds;
+    let mut at = tree.node(leaf).rope as usize;
+    while at < tree.end() {
+        let node = tree.node(at);
+        if !probe.meets(bounds, &node.bounds) || (ONCE && tree.repeats(at)) {
+            at = node.rope as usize;
+            continue;
         }
-        true
-    });
+        if tree.is_leaf(at) {
+            for bit in bits(probe.candidates(level, &node.bounds, own.clone())) {
+                let thing = own.start + bit;
+                found(thing, at, probe.hits(level, &tree.item(thing), tree.span(at)));
+            }
+        }
+        at += 1;
+    }
 }

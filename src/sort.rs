@@ -14,7 +14,7 @@ pub(crate) struct Coded(u128);
 
 impl Coded {
     #[inline(always)]
-    fn new(code: u64, index: u32) -> Self {
+    pub fn new(code: u64, index: u32) -> Self {
         Self(u128::from(code) << 32 | u128::from(index))
     }
 

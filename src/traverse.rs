@@ -64,12 +64,12 @@ impl<'a, S: Scalar, const D: usize, const PERIODIC: bool> Probe<'a, S, D, PERIOD
     /// Whether everything in `bounds` is surely within reach of everything in `of`.
     #[inline(always)]
     pub fn covers(&self, of: &Aabb<S, D>, bounds: &Aabb<S, D>) -> bool {
-        self.metric.span2(of, bounds) <= self.reach.sure
-            || (self.reach.sure < S::ZERO && self.covers_exactly(of, bounds))
+        let span2 = self.metric.span2(of, bounds);
+        span2 <= self.reach.sure || (span2 <= self.reach.maybe && self.covers_exactly(of, bounds))
     }
 
-    /// The same in `f64`, for radii at which nothing is sure in `S`: 0 above all, or copies of one point would be compared
-    /// each with each.
+    /// The same in `f64`, where `S` is not sure: at a radius of 0 above all, or at ties between copies of two points, or they
+    /// would be compared each with each.
     #[cold]
     #[inline(never)]
     fn covers_exactly(&self, of: &Aabb<S, D>, bounds: &Aabb<S, D>) -> bool {

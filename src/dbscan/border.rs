@@ -38,7 +38,7 @@ pub(super) fn label<S: Scalar, const D: usize>(
                         *number = numbered.of(at as u32).unwrap_or(NONE);
                     }
                 }
-                if !star {
+                if !star && !tree.repeats(leaf) {
                     match &around {
                         Some(probe) if probe.crosses(&tree.node(leaf).bounds) => {
                             join(level, probe, tree, leaf, core, &numbered, &mut numbers);
@@ -54,6 +54,14 @@ pub(super) fn label<S: Scalar, const D: usize>(
             }
         });
     });
+    if !star {
+        // Copies are labelled as the point before them is.
+        for leaf in (0..tree.end()).filter(|&at| tree.is_leaf(at) && tree.repeats(at)) {
+            let span = tree.span(leaf);
+            let label = labels[tree.order()[span.start - 1] as usize].load(Relaxed);
+            span.for_each(|at| labels[tree.order()[at] as usize].store(label, Relaxed));
+        }
+    }
     let mut core_of = vec![0u64; tree.len().div_ceil(64)];
     for (at, &index) in tree.order().iter().enumerate() {
         core_of[index as usize / 64] |= u64::from(is_core.at(at as u32)) << (index % 64);
@@ -81,7 +89,7 @@ fn join<S: Scalar, L: Level, const D: usize, const P: bool>(
     let mut at = 0;
     while at < tree.end() {
         let node = tree.node(at);
-        if core[at] == 0 || !probe.meets(bounds, &node.bounds) {
+        if core[at] == 0 || !probe.meets(bounds, &node.bounds) || tree.repeats(at) {
             at = node.rope as usize;
             continue;
         }

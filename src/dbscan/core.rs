@@ -46,10 +46,24 @@ enum Weights<'a> {
     /// One each.
     Ones,
     /// Running sums in tree order: `sums[i]` is the weight of what comes before position `i`; and each one's weight.
-    Given { sums: Vec<f64>, weights: &'a [f64] },
+    Given { sums: Vec<f64>, weights: &'a [f64], rounded: bool },
 }
 
-/// The masks of core points. `dense` allows nodes to be settled as a whole.
+impl<'a> Weights<'a> {
+    fn given(weights: &'a [f64], order: &[u32]) -> Self {
+        let mut sum = 0.0;
+        let mut sums = vec![0.0];
+        sums.extend(order.iter().map(|&index| {
+            sum += weights[index as usize];
+            sum
+        }));
+        // Whole numbers add up without rounding, in any order.
+        let rounded = sum > 2f64.powi(52) || weights.iter().any(|weight| weight.fract() != 0.0);
+        Self::Given { sums, weights, rounded }
+    }
+}
+
+/// The masks of core points. `dense` allows nodes to be settled whose things are neighbours of each other.
 pub(super) fn find<S: Scalar, const D: usize>(
     tree: &Bvh<S, D>,
     eps: f64,
@@ -61,17 +75,8 @@ pub(super) fn find<S: Scalar, const D: usize>(
         tree,
         open: Probe::new(tree, eps),
         around: tree.space().period().map(|_| Probe::new(tree, eps)),
-        weights: weights.map_or(Weights::Ones, |weights| {
-            let mut sum = 0.0;
-            let mut sums = vec![0.0];
-            sums.extend(tree.order().iter().map(|&index| {
-                sum += weights[index as usize];
-                sum
-            }));
-            Weights::Given { sums, weights }
-        }),
+        weights: weights.map_or(Weights::Ones, |weights| Weights::given(weights, tree.order())),
         enough: min_pts as f64,
-        dense,
     };
     let masks: Vec<AtomicU32> = (0..tree.end()).map(|_| AtomicU32::new(0)).collect();
     (0..tree.end().div_ceil(TASK)).into_par_iter().for_each(|task| {
@@ -84,11 +89,24 @@ pub(super) fn find<S: Scalar, const D: usize>(
             }
             if tree.is_leaf(at) {
                 let all = u32::MAX >> (u32::BITS - tree.span(at).len() as u32);
-                masks[at].store(if at < settled { all } else { counter.count(level, at, all) }, Relaxed);
+                if at < settled {
+                    masks[at].store(all, Relaxed);
+                } else if !tree.repeats(at) {
+                    masks[at].store(counter.count(level, at, all), Relaxed);
+                }
             }
         });
     });
     let mut masks: Vec<u32> = masks.into_iter().map(AtomicU32::into_inner).collect();
+    // Copies are core if the point before them is.
+    let mut before = false;
+    for leaf in (0..tree.end()).filter(|&at| tree.is_leaf(at)) {
+        let last = tree.span(leaf).len() - 1;
+        if before && tree.repeats(leaf) {
+            masks[leaf] = u32::MAX >> (u32::BITS - 1 - last as u32);
+        }
+        before = masks[leaf] >> last & 1 == 1;
+    }
     // Children come after their parents.
     for at in (0..tree.end()).rev() {
         if !tree.is_leaf(at) {
@@ -105,13 +123,20 @@ struct Tally {
     undecided: u32,
 }
 
+impl Tally {
+    #[inline(always)]
+    fn add(&mut self, thing: usize, weight: f64, enough: f64) {
+        self.weights[thing] += weight;
+        self.undecided &= !(u32::from(self.weights[thing] >= enough) << thing);
+    }
+}
+
 struct Counter<'a, S, const D: usize> {
     tree: &'a Bvh<S, D>,
     open: Probe<'a, S, D, false>,
     around: Option<Probe<'a, S, D, true>>,
     weights: Weights<'a>,
     enough: f64,
-    dense: bool,
 }
 
 impl<S: Scalar, const D: usize> Counter<'_, S, D> {
@@ -122,12 +147,20 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
         self.open.covers(bounds, bounds) && self.is_enough(self.weight_of(at))
     }
 
-    /// Differences of running sums are rounded, so they must be enough by more than that.
+    /// Whether sums do not depend on their order, so that a node's weight may be added as a whole.
+    #[inline(always)]
+    fn adds_up(&self) -> bool {
+        !matches!(self.weights, Weights::Given { rounded: true, .. })
+    }
+
+    /// Differences of running sums may be rounded, so they must be enough by more than that.
     #[inline(always)]
     fn is_enough(&self, bulk: f64) -> bool {
         match &self.weights {
-            Weights::Ones => bulk >= self.enough,
-            Weights::Given { sums, .. } => bulk >= self.enough + 1e-9 * (self.enough + sums.last().unwrap_or(&0.0)),
+            Weights::Given { sums, rounded: true, .. } => {
+                bulk >= self.enough + 1e-9 * (self.enough + sums.last().unwrap_or(&0.0))
+            }
+            _ => bulk >= self.enough,
         }
     }
 
@@ -165,6 +198,7 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
         let own = self.tree.span(leaf);
         let bounds = &self.tree.node(leaf).bounds;
         let mut tally = Tally { weights: [0.0; LEAF], undecided: all };
+        let adds_up = self.adds_up();
         // In dense places the own leaf is enough.
         for thing in bits(all) {
             self.see(level, probe, own.start, thing, leaf, &mut tally);
@@ -181,8 +215,20 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
                 for thing in bits(near & tally.undecided) {
                     self.see(level, probe, own.start, thing, at, &mut tally);
                 }
-            } else if self.dense && probe.covers(bounds, &node.bounds) && self.is_enough(self.weight_of(at)) {
-                return all;
+            } else if probe.covers(bounds, &node.bounds) {
+                // All of them, without a look.
+                let bulk = self.weight_of(at);
+                if adds_up {
+                    let seen = if at < leaf && leaf < node.rope as usize { self.weight_of(leaf) } else { 0.0 };
+                    for thing in bits(all) {
+                        tally.add(thing, bulk - seen, self.enough);
+                    }
+                    at = node.rope as usize;
+                    continue;
+                }
+                if self.is_enough(bulk) {
+                    return all;
+                }
             }
             at += 1;
         }
@@ -203,7 +249,6 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
     ) {
         let span = self.tree.span(other);
         let hits = probe.hits(level, &self.tree.item(start + thing), span.clone());
-        tally.weights[thing] += self.weight_of_hits(span.start, hits);
-        tally.undecided &= !(u32::from(tally.weights[thing] >= self.enough) << thing);
+        tally.add(thing, self.weight_of_hits(span.start, hits), self.enough);
     }
 }

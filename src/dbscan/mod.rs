@@ -8,6 +8,7 @@
 
 mod border;
 mod core;
+mod predict;
 
 use crate::error::{Kind, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar, Space};
@@ -119,11 +120,7 @@ impl Dbscan {
     pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<Labels> {
         let space = self.size.clone().map_or(Ok(Space::OPEN), Space::<D>::periodic)?;
         self.check(&space, points.len())?;
-        let tree = match &self.size {
-            Some(size) => Bvh::build_periodic(points, size.clone())?,
-            None => Bvh::build(points)?,
-        };
-        Ok(self.clusters(&tree))
+        Ok(self.clusters(&Bvh::build_in(points, space)?))
     }
 
     /// Finds the clusters in a tree that is already built, open or periodic as the tree is.
@@ -134,11 +131,16 @@ impl Dbscan {
         Ok(self.clusters(tree))
     }
 
-    fn check<const D: usize>(&self, space: &Space<D>, n: usize) -> Result<()> {
+    fn check_options<const D: usize>(&self, space: &Space<D>) -> Result<()> {
         space.check_eps(self.eps)?;
         if self.min_pts == 0 {
             return Err(Kind::Parameter { name: "min_pts", value: 0.0, must: "at least 1" }.into());
         }
+        Ok(())
+    }
+
+    fn check<const D: usize>(&self, space: &Space<D>, n: usize) -> Result<()> {
+        self.check_options(space)?;
         if let Some(weights) = &self.weights {
             if weights.len() != n {
                 return Err(Kind::WeightCount { weights: weights.len(), n }.into());
@@ -151,7 +153,8 @@ impl Dbscan {
     }
 
     fn clusters<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Labels {
-        let dense = self.algorithm != Algorithm::Fdbscan;
+        // Where all points are neighbours of all, there is nothing to walk.
+        let dense = self.algorithm != Algorithm::Fdbscan || tree.is_clique(self.eps);
         let order = tree.order();
         // A point and a friend are two: nothing to count.
         if self.min_pts <= 2 && self.weights.is_none() {

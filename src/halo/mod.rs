@@ -120,11 +120,7 @@ impl Fof {
         if !matches!(self.algorithm, FofAlgorithm::Auto | FofAlgorithm::Tree) {
             return self.run_on_row(&Row::of(points, &space)?);
         }
-        let tree = match &self.size {
-            Some(size) => Bvh::build_periodic(points, size.clone())?,
-            None => Bvh::build(points)?,
-        };
-        self.run_on(&tree)
+        self.run_on(&Bvh::build_in(points, space)?)
     }
 
     /// Finds the halos in a tree that is already built, open or periodic as the tree is. Other algorithms than the tree's

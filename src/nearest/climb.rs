@@ -7,7 +7,7 @@ use super::{Best, Nearest};
 use crate::geometry::{Aabb, Scalar};
 use crate::lists::Block;
 use crate::nearest::Neighbor;
-use crate::simd::Level;
+use crate::simd::{Baseline, Level};
 use crate::traverse::{Probe, Siblings, bits};
 use crate::tree::{Bvh, LEAF};
 
@@ -49,6 +49,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                 best.start(wanted);
                 self.search(level, &self.item(thing), wanted.excluded_for(self.order()[thing]), best);
             }
+            best.finish();
             block.values.extend(best.neighbors());
             block.lengths.push(best.len() as u32);
         }
@@ -107,8 +108,38 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                         self.take_close(level, probe, thing, self.span(at), wanted, &mut close[i], &mut limits[i]);
                     }
                     farthest = limits.iter().fold(S::NEG_INFINITY, |farthest, &limit| farthest.max(limit));
+                    at += 1;
+                } else if self.holds_copies(at) {
+                    self.take_copies(probe, own.clone(), at, wanted, close, &mut limits);
+                    farthest = limits.iter().fold(S::NEG_INFINITY, |farthest, &limit| farthest.max(limit));
+                    at = node.rope as usize;
+                } else {
+                    at += 1;
                 }
-                at += 1;
+            }
+        }
+    }
+
+    /// Offers the things of a node that holds copies of one point, but no more than there are slots: what is left out is no
+    /// nearer than what fills them.
+    #[cold]
+    #[inline(never)]
+    fn take_copies<const P: bool>(
+        &self,
+        probe: &Probe<S, D, P>,
+        own: Range<usize>,
+        at: usize,
+        wanted: &Nearest,
+        close: &mut [Close; LEAF],
+        limits: &mut [S; LEAF],
+    ) {
+        let span = self.span(at);
+        // One may be excluded.
+        let span = span.start..span.end.min(span.start + Close::MOST + 1);
+        for (i, thing) in own.enumerate() {
+            for first in span.clone().step_by(LEAF) {
+                let part = first..span.end.min(first + LEAF);
+                self.take_close(Baseline, probe, thing, part, wanted, &mut close[i], &mut limits[i]);
             }
         }
     }
@@ -179,8 +210,19 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                 }
                 if self.is_leaf(at) {
                     self.take(level, probe, of, at, excluded, best, &mut limit);
+                    at += 1;
+                } else if self.holds_copies(at) {
+                    // In the order of their indices: once one is refused, all are.
+                    let wanted = |&position: &usize| {
+                        let index = self.order()[position];
+                        Some(index) == excluded || best.offer(probe.distance2(of, position), index)
+                    };
+                    self.span(at).take_while(wanted).for_each(drop);
+                    limit = probe.limit(best.limit());
+                    at = node.rope as usize;
+                } else {
+                    at += 1;
                 }
-                at += 1;
             }
         }
     }

@@ -16,6 +16,9 @@ pub(super) struct Close {
 }
 
 impl Close {
+    /// The most candidates that are kept.
+    pub const MOST: usize = SLOTS;
+
     pub const fn new() -> Self {
         Self { keys: [0.0; SLOTS + 1], slots: 0 }
     }

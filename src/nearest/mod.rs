@@ -118,6 +118,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         let excluded = if let Excluded::Index(index) = wanted.excluded { Some(index) } else { None };
         best.start(&wanted);
         self.search(Baseline, &Aabb::point(point.into()), excluded, &mut best);
+        best.finish();
         best.neighbors().collect()
     }
 
@@ -145,6 +146,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                 dispatch!(level => for &query in queries {
                     best.start(&wanted);
                     self.search(level, &points[query as usize].bounds(), wanted.excluded_for(query), best);
+                    best.finish();
                     block.values.extend(best.neighbors());
                     block.lengths.push(best.len() as u32);
                 });

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::topology::Topology;
-use super::{Bvh, Node};
+use super::{Bvh, Node, crowded};
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Bounded, Scalar, Space};
 use crate::morton::Grid;
@@ -22,17 +22,14 @@ pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], s
     let bounds = check(things, &space)?;
     mark("bounds");
     let grid = Grid::over(&bounds);
-    let sorted = sort_by_code(things.len(), Grid::<S, D>::BITS, |first, codes| {
+    let mut sorted = sort_by_code(things.len(), Grid::<S, D>::BITS, |first, codes| {
         let centers = things[first..].iter().map(
             #[inline(always)]
-            |thing| {
-                let place = place(thing, &space);
-                if T::IS_POINT { place.lo } else { place.center() }
-            },
+            |thing| center(thing, &space),
         );
         dispatch!(_level => grid.codes(centers, codes));
     });
-
+    crowded::refine(&mut sorted, &|index| center(&things[index as usize], &space));
     mark("codes, sort");
     let mut index = vec![0; things.len()];
     let lo = gather(things, &sorted, &mut index, |thing| place(thing, &space).lo);
@@ -50,6 +47,13 @@ pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], s
     }
     mark("build");
     Ok(bvh)
+}
+
+/// Where a thing is, for its place along the curve.
+#[inline(always)]
+fn center<S: Scalar, T: Bounded<S, D>, const D: usize>(thing: &T, space: &Space<D>) -> [S; D] {
+    let place = place(thing, space);
+    if T::IS_POINT { place.lo } else { place.center() }
 }
 
 /// A thing's box, brought into the periodic box by its lower corner.

@@ -8,6 +8,7 @@
 //! Lebrun-Grandié 2024 (ropes).
 
 mod build;
+mod crowded;
 mod topology;
 mod validate;
 
@@ -67,7 +68,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// Errors: a coordinate that is NaN or infinite (or beyond 1e150 in `f64`, where squares overflow), a box with its lower
     /// corner above its upper one, more than 2^32 - 2 things, `D` outside of 1 to 10.
     pub fn build<T: Bounded<S, D>>(things: &[T]) -> Result<Self> {
-        build::build(things, Space::OPEN)
+        Self::build_in(things, Space::OPEN)
     }
 
     /// Builds the tree in a periodic box: every query and pair then means the nearest image.
@@ -84,7 +85,11 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn build_periodic<T: Bounded<S, D>>(things: &[T], size: impl Into<BoxSize>) -> Result<Self> {
-        build::build(things, Space::periodic(size)?)
+        Self::build_in(things, Space::periodic(size)?)
+    }
+
+    pub(crate) fn build_in<T: Bounded<S, D>>(things: &[T], space: Space<D>) -> Result<Self> {
+        build::build(things, space)
     }
 
     /// How many things are stored.
@@ -138,6 +143,24 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     pub(crate) fn span(&self, at: usize) -> std::ops::Range<usize> {
         let node = &self.nodes[at];
         node.first as usize..self.nodes[node.rope as usize].first as usize
+    }
+
+    /// Whether all things of a node are copies of one point or box.
+    #[inline(always)]
+    pub(crate) fn holds_copies(&self, at: usize) -> bool {
+        let bounds = &self.nodes[at].bounds;
+        // Boxes with one box around them may differ.
+        self.holds_points() && bounds.lo == bounds.hi
+    }
+
+    /// Whether all things of a node are copies of the point before its first: what holds for that one holds for them, so a
+    /// search for pairs may leave them out. Copies are neighbours in tree order unless a leaf holds all of them.
+    #[inline(always)]
+    pub(crate) fn repeats(&self, at: usize) -> bool {
+        self.holds_copies(at) && {
+            let first = self.nodes[at].first as usize;
+            first > 0 && self.lo.iter().all(|lo| lo[first - 1] == lo[first])
+        }
     }
 
     #[inline(always)]

@@ -5,6 +5,7 @@ mod bad_input;
 mod common;
 mod definition;
 mod oracle;
+mod predict;
 mod properties;
 mod snapshot;
 mod stored;
