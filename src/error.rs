@@ -35,8 +35,8 @@ pub(crate) enum Kind {
     Parameter { name: &'static str, value: f64, must: &'static str },
     #[error("the periodic box has {sides} sides but the points have {dim} dimensions")]
     BoxDimension { sides: usize, dim: usize },
-    #[error("the periodic box is {size} along axis {axis}; it must be positive and finite")]
-    BoxSize { axis: usize, size: f64 },
+    #[error("the periodic box is {size} along axis {axis}; it must be positive and at most {limit:e}")]
+    BoxSize { axis: usize, size: f64, limit: f64 },
     #[error(
         "the periodic box is {size} along axis {axis}, less than twice eps = {eps}: a point could meet two images of another"
     )]

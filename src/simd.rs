@@ -114,12 +114,12 @@ impl Level for Avx2 {
 
 /// Asks for a value to be brought into the cache, where the processor can be asked.
 #[inline(always)]
-pub(crate) fn prefetch<T>(value: &T) {
+pub(crate) fn prefetch<T>(value: *const T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a hint about an address; it reads nothing, and the address is a reference's.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) }
+        // SAFETY: a hint about an address; it reads nothing, and may be about any.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(value.cast()) }
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = value;

@@ -106,7 +106,11 @@ impl<'a, S: Scalar, const D: usize, const PERIODIC: bool> Probe<'a, S, D, PERIOD
     /// The things of a span that may be within reach of `of`: all that are, and few that are not.
     #[inline(always)]
     pub fn candidates<L: Level>(&self, level: L, of: &Aabb<S, D>, span: std::ops::Range<usize>) -> u32 {
-        self.mask(&span, |at| S::at_most(level, &self.lanes(of, at, false), self.reach.maybe))
+        self.mask(
+            &span,
+            #[inline(always)]
+            |at| S::at_most(level, &self.lanes(of, at, false), self.reach.maybe),
+        )
     }
 
     /// The things of a span whose squared distance from `of`, as `S` computes it, is at most `limit`; `of` is a point unless
@@ -114,7 +118,11 @@ impl<'a, S: Scalar, const D: usize, const PERIODIC: bool> Probe<'a, S, D, PERIOD
     #[inline(always)]
     pub fn closer<L: Level>(&self, level: L, of: &Aabb<S, D>, span: std::ops::Range<usize>, limit: S) -> u32 {
         let points = self.tree.holds_points();
-        self.mask(&span, |at| S::at_most(level, &self.lanes(of, at, points), limit))
+        self.mask(
+            &span,
+            #[inline(always)]
+            |at| S::at_most(level, &self.lanes(of, at, points), limit),
+        )
     }
 
     /// Calls `visit` with the position and the squared distance, as `S` computes it, of each thing of a span that is at most
@@ -146,14 +154,18 @@ impl<'a, S: Scalar, const D: usize, const PERIODIC: bool> Probe<'a, S, D, PERIOD
         span: std::ops::Range<usize>,
         limits: &[S; LEAF],
     ) -> u32 {
-        self.mask(&span, |at| {
-            let mut beyond = self.lanes(of, at, false);
-            for (beyond, &limit) in beyond.iter_mut().zip(&limits[at - span.start..]) {
-                // Two infinities would have no difference.
-                *beyond = beyond.min(S::MAX) - limit;
-            }
-            S::at_most(level, &beyond, S::ZERO)
-        })
+        self.mask(
+            &span,
+            #[inline(always)]
+            |at| {
+                let mut beyond = self.lanes(of, at, false);
+                for (beyond, &limit) in beyond.iter_mut().zip(&limits[at - span.start..]) {
+                    // Two infinities would have no difference.
+                    *beyond = beyond.min(S::MAX) - limit;
+                }
+                S::at_most(level, &beyond, S::ZERO)
+            },
+        )
     }
 
     #[inline(always)]

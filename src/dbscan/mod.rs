@@ -38,6 +38,16 @@ pub enum Algorithm {
 /// other share a cluster; a *border* point, not core but within `eps` of a core point, joins the lowest-numbered cluster
 /// among those; the rest is noise. Clusters are numbered by their smallest core point.
 ///
+/// # Choosing
+///
+/// `min_pts` says how many points make a place dense: twice the dimension is usual (Sander et al. 1998), more for noisy or
+/// large data, 2 for friends-of-friends. For `eps`, sort the distances of all points to their `min_pts - 1`-th neighbour:
+/// where that curve bends, clusters turn into noise (`ropewalk kdist` draws it; [`Bvh::nearest_neighbors`] gives the numbers).
+/// [`Bvh::count_neighbors`] with `eps` gives the counts that `min_pts` is compared with.
+///
+/// Not for clusters of very different density, which no one `eps` fits; nor where dimensions have different units: scale
+/// them first.
+///
 /// Errors: `eps` NaN, negative or infinite; `min_pts` 0; points that [`Bvh::build`] refuses. For options see [`Dbscan`].
 ///
 /// ```

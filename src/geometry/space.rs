@@ -33,7 +33,7 @@ impl<S: Scalar, const D: usize> From<[S; D]> for BoxSize {
 }
 
 impl BoxSize {
-    /// One side per axis, all positive and finite.
+    /// One side per axis, all positive and at most as long as squares can be.
     fn sides<const D: usize>(&self) -> Result<[f64; D]> {
         let sides = match &self.0 {
             Sides::Cube(side) => [*side; D],
@@ -41,8 +41,8 @@ impl BoxSize {
                 sides.as_slice().try_into().map_err(|_| Kind::BoxDimension { sides: sides.len(), dim: D })?
             }
         };
-        match sides.iter().position(|&side| !(side > 0.0 && side < f64::INFINITY)) {
-            Some(axis) => Err(Kind::BoxSize { axis, size: sides[axis] }.into()),
+        match sides.iter().position(|&side| !(side > 0.0 && side <= f64::LIMIT)) {
+            Some(axis) => Err(Kind::BoxSize { axis, size: sides[axis], limit: f64::LIMIT }.into()),
             None => Ok(sides),
         }
     }
@@ -60,7 +60,7 @@ impl<const D: usize> Space<D> {
     /// Space without boundaries.
     pub const OPEN: Self = Self { period: None };
 
-    /// A periodic box. Errors unless every side is positive and finite.
+    /// A periodic box. Errors unless every side is positive and at most 1e150, beyond which squares overflow.
     pub fn periodic(size: impl Into<BoxSize>) -> Result<Self> {
         Ok(Self { period: Some(size.into().sides()?) })
     }

@@ -5,8 +5,6 @@ use std::ops::Range;
 use super::close::Close;
 use super::{Best, Nearest};
 use crate::geometry::{Aabb, Scalar};
-use crate::lists::Block;
-use crate::nearest::Neighbor;
 use crate::simd::{Baseline, Level};
 use crate::traverse::{Probe, Siblings, bits};
 use crate::tree::{Bvh, LEAF};
@@ -24,7 +22,7 @@ impl Scratch {
 }
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// Appends the nearest of each thing in a leaf.
+    /// Calls `found` with each thing of a leaf and its nearest.
     #[inline(always)]
     pub(super) fn nearest_of_leaf<L: Level>(
         &self,
@@ -32,7 +30,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         leaf: usize,
         wanted: &Nearest,
         scratch: &mut Scratch,
-        block: &mut Block<Neighbor<S>>,
+        mut found: impl FnMut(usize, &Best),
     ) {
         let Scratch { close, best } = scratch;
         let approximate = self.holds_points() && Close::holds(wanted.k);
@@ -50,8 +48,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                 self.search(level, &self.item(thing), wanted.excluded_for(self.order()[thing]), best);
             }
             best.finish();
-            block.values.extend(best.neighbors());
-            block.lengths.push(best.len() as u32);
+            found(thing, best);
         }
     }
 

@@ -5,6 +5,7 @@
 //! ropes with the distance of the k-th best so far as radius, so the first leaves make it small.
 //! Cost: O(k + depth) leaves for a compact cloud. The stack holds one sibling per level and cannot overflow: a tree is at
 //! most 96 levels deep.
+#![allow(unsafe_code)] // Only to write lists in place; see `Rows`.
 
 mod best;
 mod climb;
@@ -168,18 +169,46 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// ```
     pub fn nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Lists<Neighbor<S>> {
         let wanted = wanted.into();
-        let blocks: Vec<_> = (0..self.end().div_ceil(TASK))
-            .into_par_iter()
+        let tasks = (0..self.end().div_ceil(TASK)).into_par_iter();
+        let nodes = |task: usize| task * TASK..((task + 1) * TASK).min(self.end());
+        if self.has(&wanted) {
+            return Lists::of_rows(self.len(), wanted.k, |rows| {
+                tasks.for_each_init(Scratch::new, |scratch, task| {
+                    dispatch!(level => for leaf in nodes(task) {
+                        if self.is_leaf(leaf) {
+                            // They are all over memory; by the time they are known, their places are at hand.
+                            for thing in self.span(leaf) {
+                                rows.prefetch(self.order()[thing] as usize);
+                            }
+                            self.nearest_of_leaf(level, leaf, &wanted, scratch, #[inline(always)] |thing, best| {
+                                // SAFETY: each thing is in one leaf, and has an index of its own.
+                                unsafe { rows.write(self.order()[thing] as usize, best.neighbors()) }
+                            });
+                        }
+                    });
+                });
+            });
+        }
+        let blocks: Vec<_> = tasks
             .map_init(Scratch::new, |scratch, task| {
                 let mut block = Block::default();
-                dispatch!(level => for leaf in task * TASK..((task + 1) * TASK).min(self.end()) {
+                dispatch!(level => for leaf in nodes(task) {
                     if self.is_leaf(leaf) {
-                        self.nearest_of_leaf(level, leaf, &wanted, scratch, &mut block);
+                        self.nearest_of_leaf(level, leaf, &wanted, scratch, #[inline(always)] |_, best| {
+                            block.values.extend(best.neighbors());
+                            block.lengths.push(best.len() as u32);
+                        });
                     }
                 });
                 block
             })
             .collect();
         Lists::from_blocks(self.order(), &blocks)
+    }
+
+    /// Whether each stored thing has as many neighbours as are wanted.
+    fn has(&self, wanted: &Nearest) -> bool {
+        let others = self.len().saturating_sub(usize::from(wanted.excluded != Excluded::Nothing));
+        wanted.radius == f64::INFINITY && wanted.k <= others
     }
 }

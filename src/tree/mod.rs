@@ -75,7 +75,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     ///
     /// Points outside of `[0, L]` are brought inside first, rounded to `S`.
     ///
-    /// Errors as [`Bvh::build`]; and unless the box has one positive, finite side, or one per axis.
+    /// Errors as [`Bvh::build`]; and unless the box has one positive side of at most 1e150, or one per axis.
     ///
     /// ```
     /// use ropewalk::{Bvh, Sphere};
