@@ -5,6 +5,7 @@
 //! Cost: one pass. Source: Morton 1966; Lauterbach et al. 2009, section 3.
 
 use crate::geometry::{Aabb, Scalar};
+use crate::sort::{Buckets, Source};
 
 /// How points become codes: the corner and the size of the cell grid.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +59,40 @@ impl<S: Scalar, const D: usize> Grid<S, D> {
         // Conversions to 32 bits exist as vectors, and suffice unless there is but one axis.
         let cell = if D == 1 { x.truncate() } else { u64::from(x.truncate_31()) };
         cell.min((1 << Self::AXIS_BITS) - 1)
+    }
+}
+
+/// `0..n` in the order of the codes of `point(0)`, `point(1)`, and so on.
+pub(crate) fn curve_order<S: Scalar, const D: usize>(
+    n: usize,
+    grid: &Grid<S, D>,
+    point: impl Fn(usize) -> [S; D] + Sync,
+) -> Vec<u32> {
+    Buckets::split(&Along { n, grid, point }).into_order()
+}
+
+/// Points that are sorted along the curve.
+struct Along<'a, F, S, const D: usize> {
+    n: usize,
+    grid: &'a Grid<S, D>,
+    point: F,
+}
+
+impl<F: Fn(usize) -> [S; D] + Sync, S: Scalar, const D: usize> Source for Along<'_, F, S, D> {
+    type Item = [S; D];
+
+    fn len(&self) -> usize {
+        self.n
+    }
+    fn bits(&self) -> u32 {
+        Grid::<S, D>::BITS
+    }
+    fn item(&self, index: usize) -> [S; D] {
+        (self.point)(index)
+    }
+    fn prefetch(&self, _index: usize) {}
+    fn codes(&self, items: &[[S; D]], codes: &mut [u64]) {
+        self.grid.codes(items.iter().copied(), codes);
     }
 }
 

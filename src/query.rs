@@ -11,9 +11,8 @@ use rayon::prelude::*;
 
 use crate::geometry::{Aabb, Scalar, Space, Sphere};
 use crate::lists::{Block, Lists};
-use crate::morton::Grid;
+use crate::morton::{Grid, curve_order};
 use crate::simd::{Baseline, dispatch};
-use crate::sort::sort_by_code;
 use crate::traverse::Probe;
 use crate::tree::Bvh;
 
@@ -356,9 +355,6 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
             return (0..queries.len() as u32).collect();
         }
         let grid = Grid::over(&self.bounds());
-        let sorted = sort_by_code(queries.len(), Grid::<S, D>::BITS, |first, codes| {
-            grid.codes(queries[first..].iter().map(|query| query.center().unwrap_or([S::ZERO; D])), codes);
-        });
-        sorted.into_iter().map(|coded| coded.index()).collect()
+        curve_order(queries.len(), &grid, |query| queries[query].center().unwrap_or([S::ZERO; D]))
     }
 }

@@ -3,7 +3,7 @@
 use super::Scalar;
 
 /// An axis-aligned box, both corners included. A point is a box whose corners coincide.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Zeroable)]
 pub struct Aabb<S, const D: usize> {
     /// The lower corner.
     pub lo: [S; D],

@@ -20,7 +20,7 @@ use crate::geometry::{Aabb, Scalar, Space};
 use crate::labels::UnionFind;
 use crate::lists::{Block, Lists};
 use crate::phases::mark;
-use crate::sort::{Coded, sort_by_code};
+use crate::sort::{Buckets, Source};
 
 /// Bins along an axis, at most: three such numbers make a key of 63 bits.
 const MOST: f64 = (1 << 21) as f64;
@@ -94,27 +94,47 @@ impl Span {
     }
 }
 
+/// A row that is sorted by the keys of its points.
+struct Keyed<'a, 'b, S: Scalar, const D: usize> {
+    row: &'a Row<'b, S, D>,
+    grid: &'a Grid<D>,
+}
+
+impl<S: Scalar, const D: usize> Source for Keyed<'_, '_, S, D> {
+    type Item = [S; D];
+
+    fn len(&self) -> usize {
+        self.row.len()
+    }
+    fn bits(&self) -> u32 {
+        self.grid.bits()
+    }
+    fn item(&self, index: usize) -> [S; D] {
+        self.row.point(index)
+    }
+    fn prefetch(&self, _index: usize) {}
+    fn codes(&self, points: &[[S; D]], keys: &mut [u64]) {
+        for (key, point) in keys.iter_mut().zip(points) {
+            *key = self.grid.key(point);
+        }
+    }
+}
+
 impl<S: Scalar, const D: usize> Bins<S, D> {
     fn new(row: &Row<'_, S, D>, radius: f64) -> Self {
         let n = row.len();
         let grid = Grid::new(&row.bounds, radius, &row.space);
-        let coded = sort_by_code(n, grid.bits(), |first, keys| {
-            for (key, at) in keys.iter_mut().zip(first..) {
-                *key = grid.key(&row.point(at));
-            }
-        });
-        let sorted: Vec<u32> = coded.par_iter().with_min_len(TASK).map(|coded| coded.index()).collect();
-        let points = sorted.par_iter().with_min_len(TASK).map(|&at| row.point(at as usize)).collect();
-        let begins = |at: usize| at == 0 || coded[at - 1].code() != coded[at].code();
-        let mut starts: Vec<u32> =
-            (0..n).into_par_iter().with_min_len(TASK).filter(|&at| begins(at)).map(|at| at as u32).collect();
-        let keys: Vec<u64> = starts
-            .par_iter()
+        let sorted = Buckets::split(&Keyed { row, grid: &grid }).into_order();
+        let points: Vec<[S; D]> = sorted.par_iter().with_min_len(TASK).map(|&at| row.point(at as usize)).collect();
+        let key = |at: usize| grid.key(&points[at]);
+        let mut starts: Vec<u32> = (0..n)
+            .into_par_iter()
             .with_min_len(TASK)
-            .map(|&at| coded.get(at as usize).map_or(0, |c: &Coded| c.code()))
+            .filter(|&at| at == 0 || key(at - 1) != key(at))
+            .map(|at| at as u32)
             .collect();
+        let keys: Vec<u64> = starts.par_iter().with_min_len(TASK).map(|&at| key(at as usize)).collect();
         starts.push(n as u32);
-        drop(coded);
         mark("bins, sort");
 
         let occupied: Vec<u32> = (0..keys.len() as u32).collect();

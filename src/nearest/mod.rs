@@ -18,9 +18,8 @@ use climb::Scratch;
 
 use crate::geometry::{Aabb, Bounded, Scalar};
 use crate::lists::{Block, Lists};
-use crate::morton::Grid;
+use crate::morton::{Grid, curve_order};
 use crate::simd::{Baseline, dispatch};
-use crate::sort::sort_by_code;
 use crate::tree::Bvh;
 
 /// Queries per parallel task.
@@ -136,10 +135,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     pub fn nearest_all<T: Bounded<S, D>>(&self, points: &[T], wanted: impl Into<Nearest>) -> Lists<Neighbor<S>> {
         let wanted = wanted.into();
         let grid = Grid::over(&self.bounds());
-        let sorted = sort_by_code(points.len(), Grid::<S, D>::BITS, |first, codes| {
-            grid.codes(points[first..].iter().map(|point| point.bounds().lo), codes);
-        });
-        let order: Vec<u32> = sorted.into_iter().map(|coded| coded.index()).collect();
+        let order = curve_order(points.len(), &grid, |query| points[query].bounds().lo);
         let blocks: Vec<_> = order
             .par_chunks(TASK)
             .map_init(Best::new, |best, queries| {

@@ -1,20 +1,21 @@
-//! From things to a tree: check, code, sort, gather, link.
+//! From things to a tree: check, arrange, link.
+
+use std::marker::PhantomData;
 
 use rayon::prelude::*;
 
+use super::arrange::{Arranged, Place};
 use super::topology::Topology;
 use super::{Bvh, Node, crowded};
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Bounded, Scalar, Space};
 use crate::morton::Grid;
 use crate::phases::mark;
-use crate::simd::{LANES, dispatch, prefetch};
-use crate::sort::{Coded, sort_by_code};
+use crate::simd::{dispatch, prefetch};
+use crate::sort::Source;
 
 /// Things per parallel task.
 const TASK: usize = 1 << 14;
-/// How far ahead of its use a thing is asked for.
-const AHEAD: usize = 24;
 /// Subtrees of fewer leaves than this are finished by one thread.
 const SEQUENTIAL: usize = 256;
 
@@ -22,21 +23,16 @@ pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], s
     let bounds = check(things, &space)?;
     mark("bounds");
     let grid = Grid::over(&bounds);
-    let mut sorted = sort_by_code(things.len(), Grid::<S, D>::BITS, |first, codes| {
-        let centers = things[first..].iter().map(
-            #[inline(always)]
-            |thing| center(thing, &space),
-        );
-        dispatch!(_level => grid.codes(centers, codes));
-    });
-    crowded::refine(&mut sorted, &|index| center(&things[index as usize], &space));
+    let mut arranged = if T::IS_POINT {
+        Arranged::new(&Things::<_, [S; D], _, D> { things, grid, space, stored: PhantomData })
+    } else {
+        Arranged::new(&Things::<_, Aabb<S, D>, _, D> { things, grid, space, stored: PhantomData })
+    };
     mark("codes, sort");
-    let mut index = vec![0; things.len()];
-    let lo = gather(things, &sorted, &mut index, |thing| place(thing, &space).lo);
-    let hi = (!T::IS_POINT).then(|| gather(things, &sorted, &mut index, |thing| place(thing, &space).hi));
-    mark("gather");
-    let topology = Topology::of(&sorted);
-    drop(sorted);
+    crowded::refine(&mut arranged);
+    let Arranged { lo, hi, index, levels } = arranged;
+    let topology = Topology::of(&levels);
+    drop(levels);
 
     let end = Node { bounds: Aabb::EMPTY, rope: topology.nodes() as u32, first: things.len() as u32 };
     let mut bvh = Bvh { nodes: vec![end; topology.nodes() + 1], lo, hi, index, space };
@@ -49,11 +45,34 @@ pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], s
     Ok(bvh)
 }
 
-/// Where a thing is, for its place along the curve.
-#[inline(always)]
-fn center<S: Scalar, T: Bounded<S, D>, const D: usize>(thing: &T, space: &Space<D>) -> [S; D] {
-    let place = place(thing, space);
-    if T::IS_POINT { place.lo } else { place.center() }
+/// Things that are sorted, and stored as `P`.
+struct Things<'a, T, P, S, const D: usize> {
+    things: &'a [T],
+    grid: Grid<S, D>,
+    space: Space<D>,
+    stored: PhantomData<fn() -> P>,
+}
+
+impl<T: Bounded<S, D>, P: Place<S, D>, S: Scalar, const D: usize> Source for Things<'_, T, P, S, D> {
+    type Item = P;
+
+    fn len(&self) -> usize {
+        self.things.len()
+    }
+    fn bits(&self) -> u32 {
+        Grid::<S, D>::BITS
+    }
+    #[inline(always)]
+    fn item(&self, index: usize) -> P {
+        P::of(place(&self.things[index], &self.space))
+    }
+    #[inline(always)]
+    fn prefetch(&self, index: usize) {
+        prefetch(&self.things[index]);
+    }
+    fn codes(&self, items: &[P], codes: &mut [u64]) {
+        dispatch!(_level => self.grid.codes(items.iter().map(#[inline(always)] |item| item.center()), codes));
+    }
 }
 
 /// A thing's box, brought into the periodic box by its lower corner.
@@ -105,34 +124,6 @@ pub(crate) fn check<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], s
             .into())
         }
     }
-}
-
-/// One array per axis, in tree order, padded so that a block may be read past the end; and the indices in that order.
-fn gather<T: Sync, S: Scalar, const D: usize>(
-    things: &[T],
-    sorted: &[Coded],
-    index: &mut [u32],
-    corner: impl Fn(&T) -> [S; D] + Sync,
-) -> [Vec<S>; D] {
-    let mut axes: [Vec<S>; D] = std::array::from_fn(|_| vec![S::ZERO; sorted.len() + LANES]);
-    // All axes of a thing at once: its place in the caller's slice is far from its neighbours'.
-    let mut rest = axes.each_mut().map(Vec::as_mut_slice);
-    let mut tasks = Vec::with_capacity(sorted.len().div_ceil(TASK));
-    for (coded, index) in sorted.chunks(TASK).zip(index.chunks_mut(TASK)) {
-        tasks.push((coded, index, rest.each_mut().map(|axis| axis.split_off_mut(..coded.len()).unwrap_or_default())));
-    }
-    tasks.into_par_iter().for_each(|(sorted, index, mut axes)| {
-        for (i, (coded, index)) in sorted.iter().zip(index).enumerate() {
-            if let Some(ahead) = sorted.get(i + AHEAD) {
-                prefetch(&things[ahead.index() as usize]);
-            }
-            *index = coded.index();
-            for (axis, x) in axes.iter_mut().zip(corner(&things[*index as usize])) {
-                axis[i] = x;
-            }
-        }
-    });
-    axes
 }
 
 /// Fills the nodes of a subtree, whose first node is `base`: ropes on the way down, boxes on the way up.

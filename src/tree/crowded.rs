@@ -1,74 +1,96 @@
 //! Cells of the grid that hold more than a leaf: their things are put in order by a finer grid.
 //!
-//! In: the sorted codes, and where the things are. Out: the same codes; within each run of equal ones that is longer than a
-//! leaf, the order along a Z curve through the run's own box, and so on down to leaves or to copies of one point, which stay
-//! in the order of their indices. Nodes below a cell follow from the positions alone, so without this they would overlap.
-//! Cost: a look at one code in sixteen; for what is crowded, a sort for each factor of 2^21 (in three dimensions) in scale.
+//! In and out: things in the order of their codes. Within each run of equal codes that is longer than a leaf they come out in
+//! the order of a Z curve through the run's own box, and so on down to leaves or to copies of one point, which stay in the
+//! order of their indices. Nodes below a cell follow from the positions alone, so without this they would overlap.
+//! Cost: a look at each level; for what is crowded, a sort for each factor of 2^21 (in three dimensions) in scale.
+
+use std::ops::Range;
 
 use rayon::prelude::*;
 
 use super::LEAF;
+use super::arrange::Arranged;
+use super::topology::EQUAL;
 use crate::geometry::{Aabb, Scalar};
 use crate::morton::Grid;
-use crate::sort::Coded;
 
-/// Every run longer than a leaf holds two neighbours of this stride.
+/// Every run longer than a leaf holds so many gaps in a row, from a multiple on.
 const STRIDE: usize = LEAF / 2;
 /// Things per parallel task.
 const TASK: usize = 1 << 12;
 
-/// Orders the crowded runs of `sorted`; `center` says where the thing with an index is.
-pub(super) fn refine<S: Scalar, const D: usize>(sorted: &mut [Coded], center: &(impl Fn(u32) -> [S; D] + Sync)) {
-    let mut crowded = Vec::new();
+/// Orders the crowded runs.
+pub(super) fn refine<S: Scalar, const D: usize>(things: &mut Arranged<S, D>) {
+    let is_equal = |&level: &u8| level < EQUAL;
+    let levels = &things.levels;
+    let mut runs = Vec::new();
     let mut at = 0;
-    while at + STRIDE < sorted.len() {
-        let code = sorted[at].code();
-        if code != sorted[at + STRIDE].code() {
+    while at + STRIDE < levels.len() {
+        if !levels[at + 1..=at + STRIDE].iter().all(is_equal) {
             at += STRIDE;
             continue;
         }
-        let start = sorted[..at].partition_point(|other| other.code() < code);
-        let end = at + sorted[at..].partition_point(|other| other.code() == code);
+        let start = at - levels[..=at].iter().rev().take_while(|&level| is_equal(level)).count();
+        let end = at + 1 + levels[at + 1..].iter().take_while(|&level| is_equal(level)).count();
         if end - start > LEAF {
-            crowded.push(start..end);
+            runs.push(start..end);
         }
         at = end.next_multiple_of(STRIDE);
     }
-    let mut rest = sorted;
-    let mut taken = 0;
-    let mut runs = Vec::with_capacity(crowded.len());
-    for range in crowded {
-        let (_, from) = rest.split_at_mut(range.start - taken);
-        let (run, behind) = from.split_at_mut(range.len());
-        runs.push(run);
-        (rest, taken) = (behind, range.end);
+    let order = |run: Range<usize>| {
+        let mut order: Vec<u32> = run.clone().map(|position| position as u32).collect();
+        refine_run(things, &mut order);
+        (run, order)
+    };
+    let orders: Vec<_> = runs.into_par_iter().map(order).collect();
+    for (run, order) in orders {
+        reorder(&mut things.index, &run, &order);
+        for axis in things.lo.iter_mut().chain(things.hi.iter_mut().flatten()) {
+            reorder(axis, &run, &order);
+        }
     }
-    runs.into_par_iter().for_each(|run| refine_run(run, center));
 }
 
-fn refine_run<S: Scalar, const D: usize>(run: &mut [Coded], center: &(impl Fn(u32) -> [S; D] + Sync)) {
+/// Puts at each position of a run what is at the one that `order` names.
+fn reorder<T: Copy>(values: &mut [T], run: &Range<usize>, order: &[u32]) {
+    let ordered: Vec<T> = order.iter().map(|&from| values[from as usize]).collect();
+    values[run.clone()].copy_from_slice(&ordered);
+}
+
+/// Puts the positions of a run, which are in the order of the things' indices, in order.
+fn refine_run<S: Scalar, const D: usize>(things: &Arranged<S, D>, run: &mut [u32]) {
+    let center = |position: u32| things.center(position as usize);
     let bounds = run
         .par_iter()
         .with_min_len(TASK)
-        .map(|coded| Aabb::point(center(coded.index())))
+        .map(|&position| Aabb::point(center(position)))
         .reduce(|| Aabb::EMPTY, |a, b| a.union(&b));
     if bounds.lo == bounds.hi {
         return;
     }
     let grid = Grid::over(&bounds);
-    let finer = |coded: &Coded| {
+    let finer = |&position: &u32| {
         let mut code = [0];
-        grid.codes([center(coded.index())].into_iter(), &mut code);
-        Coded::new(code[0], coded.index())
+        grid.codes([center(position)].into_iter(), &mut code);
+        (code[0], position)
     };
-    let mut sorted: Vec<Coded> = run.par_iter().with_min_len(TASK).map(finer).collect();
+    let mut sorted: Vec<(u64, u32)> = run.par_iter().with_min_len(TASK).map(finer).collect();
     sorted.par_sort_unstable();
+    for (position, &(_, from)) in run.iter_mut().zip(&sorted) {
+        *position = from;
+    }
     // Denormal numbers may be too close for any grid.
-    if sorted.first().map(|coded| coded.code()) == sorted.last().map(|coded| coded.code()) {
+    if sorted.first().map(|&(code, _)| code) == sorted.last().map(|&(code, _)| code) {
         return;
     }
-    refine(&mut sorted, center);
-    for (coded, place) in run.iter_mut().zip(sorted) {
-        *coded = Coded::new(coded.code(), place.index());
+    let mut rest = run;
+    let mut runs = Vec::new();
+    for alike in sorted.chunk_by(|a, b| a.0 == b.0) {
+        let own = rest.split_off_mut(..alike.len()).unwrap_or_default();
+        if own.len() > LEAF {
+            runs.push(own);
+        }
     }
+    runs.into_par_iter().for_each(|run| refine_run(things, run));
 }

@@ -7,6 +7,7 @@
 //! Source: Karras 2012 (trees from Morton codes); Apetrei 2014 (bottom-up construction); Prokopenko and
 //! Lebrun-Grandié 2024 (ropes).
 
+mod arrange;
 mod build;
 mod crowded;
 mod topology;

@@ -11,12 +11,13 @@ use std::sync::atomic::{AtomicU32, Ordering::AcqRel, Ordering::Relaxed};
 use rayon::prelude::*;
 
 use super::LEAF;
-use crate::sort::Coded;
 
 /// No node yet.
 const NONE: u32 = u32::MAX;
 /// The level beyond either end.
-const OUTSIDE: u8 = u8::MAX;
+pub(super) const OUTSIDE: u8 = u8::MAX;
+/// Gaps between equal codes have levels below this.
+pub(super) const EQUAL: u8 = 32;
 /// Things per parallel task.
 const TASK: usize = 1 << 15;
 
@@ -47,10 +48,10 @@ impl Subtree {
 }
 
 impl Topology {
-    pub fn of(sorted: &[Coded]) -> Self {
-        let starts = leaf_starts(sorted);
+    pub fn of(levels: &[u8]) -> Self {
+        let starts = leaf_starts(levels);
         let levels: Vec<u8> =
-            starts.par_iter().with_min_len(TASK).map(|&start| level(sorted, start as usize)).collect();
+            starts.par_iter().with_min_len(TASK).map(|&start| level_at(levels, start as usize)).collect();
         let leaves = starts.len() - 1;
         let pair = || [AtomicU32::new(NONE), AtomicU32::new(NONE)];
         let children: Vec<_> = (0..leaves).into_par_iter().with_min_len(TASK).map(|_| pair()).collect();
@@ -108,21 +109,24 @@ impl Topology {
     }
 }
 
-/// The level of the gap before a position.
-#[inline]
-fn level(sorted: &[Coded], position: usize) -> u8 {
-    if position == 0 || position == sorted.len() {
-        return OUTSIDE;
-    }
-    let differing = sorted[position - 1].code() ^ sorted[position].code();
-    if differing != 0 { 32 + differing.ilog2() as u8 } else { ((position - 1) ^ position).ilog2() as u8 }
+/// The level of the gap before a position, between things of these codes.
+#[inline(always)]
+pub(super) fn level(before: u64, code: u64, position: usize) -> u8 {
+    let differing = before ^ code;
+    if differing != 0 { EQUAL + differing.ilog2() as u8 } else { ((position - 1) ^ position).ilog2() as u8 }
+}
+
+/// The level of the gap before a position, or behind the last.
+#[inline(always)]
+fn level_at(levels: &[u8], position: usize) -> u8 {
+    levels.get(position).copied().unwrap_or(OUTSIDE)
 }
 
 /// The first thing of each leaf, and the number of things at the end.
-fn leaf_starts(sorted: &[Coded]) -> Vec<u32> {
-    let n = sorted.len();
+fn leaf_starts(levels: &[u8]) -> Vec<u32> {
+    let n = levels.len();
     let tasks = n.div_ceil(TASK);
-    let bounds: Vec<usize> = (0..=tasks).into_par_iter().map(|task| next_start(sorted, (task * TASK).min(n))).collect();
+    let bounds: Vec<usize> = (0..=tasks).into_par_iter().map(|task| next_start(levels, (task * TASK).min(n))).collect();
     let mut starts: Vec<u32> = (0..tasks)
         .into_par_iter()
         .flat_map_iter(|task| {
@@ -130,7 +134,7 @@ fn leaf_starts(sorted: &[Coded]) -> Vec<u32> {
             std::iter::from_fn(move || {
                 let own = start;
                 (own < end).then(|| {
-                    start = leaf_end(sorted, own);
+                    start = leaf_end(levels, own);
                     own as u32
                 })
             })
@@ -141,12 +145,12 @@ fn leaf_starts(sorted: &[Coded]) -> Vec<u32> {
 }
 
 /// Where the leaf ends that starts at `start`: the largest subtree of at most `LEAF` things with its first thing there.
-fn leaf_end(sorted: &[Coded], start: usize) -> usize {
-    let before = level(sorted, start);
+fn leaf_end(levels: &[u8], start: usize) -> usize {
+    let before = level_at(levels, start);
     let (mut end, mut inside) = (start + 1, 0);
-    for gap in start + 1..=(start + LEAF).min(sorted.len()) {
+    for gap in start + 1..=(start + LEAF).min(levels.len()) {
         // A range is a subtree if the gaps at both of its ends are above all gaps inside.
-        let level = level(sorted, gap);
+        let level = level_at(levels, gap);
         if level > inside {
             end = gap;
             inside = level;
@@ -159,12 +163,12 @@ fn leaf_end(sorted: &[Coded], start: usize) -> usize {
 }
 
 /// The first start of a leaf at or behind `from`: where the subtree of the gap before it has more than `LEAF` things.
-fn next_start(sorted: &[Coded], from: usize) -> usize {
-    let n = sorted.len();
+fn next_start(levels: &[u8], from: usize) -> usize {
+    let n = levels.len();
     let starts_leaf = |at: usize| {
-        let own = level(sorted, at);
-        let left = (1..=LEAF).take_while(|&back| level(sorted, at - back) < own).count();
-        let right = (1..=LEAF).take_while(|&ahead| level(sorted, at + ahead) < own).count();
+        let own = level_at(levels, at);
+        let left = (1..=LEAF).take_while(|&back| level_at(levels, at - back) < own).count();
+        let right = (1..=LEAF).take_while(|&ahead| level_at(levels, at + ahead) < own).count();
         left + right + 2 > LEAF
     };
     (from..n).find(|&at| at == 0 || starts_leaf(at)).unwrap_or(n)
