@@ -87,6 +87,7 @@ mod lists;
 mod morton;
 mod nearest;
 mod neighbors;
+mod overdensity;
 mod phases;
 #[cfg(feature = "plot")]
 pub mod plot;
@@ -107,6 +108,7 @@ pub use halo::{Fof, FofAlgorithm, Halos};
 pub use labels::Labels;
 pub use lists::Lists;
 pub use nearest::{Nearest, Neighbor};
+pub use overdensity::{Overdense, overdensities};
 pub use phases::phases;
 pub use query::{Hits, Leaf, Query};
 pub use tree::{Bvh, LEAF, Node};

@@ -5,139 +5,17 @@
 //! Cost: two passes over the members, in parallel over halos; sums are in `f64` and in the order of the members, so the result
 //! does not depend on the number of threads.
 
+mod particles;
+
+pub use particles::Particles;
+
 use std::io::{self, Write};
 
 use rayon::prelude::*;
 
-use crate::error::{Kind, Result};
-use crate::geometry::{BoxSize, Scalar, Space};
+use crate::error::Result;
+use crate::geometry::{Scalar, Space};
 use crate::halo::Halos;
-
-/// Three-dimensional particles: positions, and whatever else is known of them.
-#[derive(Clone, Debug)]
-pub struct Particles<'a, S> {
-    positions: &'a [[S; 3]],
-    velocities: Option<&'a [[S; 3]]>,
-    ids: Option<&'a [u64]>,
-    masses: Masses<'a>,
-    size: Option<BoxSize>,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Masses<'a> {
-    Equal(f64),
-    Each(&'a [f64]),
-}
-
-impl<'a, S: Scalar> Particles<'a, S> {
-    /// Particles of mass 1, named by their index, in open space and without velocities.
-    pub fn new(positions: &'a [[S; 3]]) -> Self {
-        Self { positions, velocities: None, ids: None, masses: Masses::Equal(1.0), size: None }
-    }
-
-    /// A velocity each.
-    #[must_use]
-    pub fn velocities(mut self, velocities: &'a [[S; 3]]) -> Self {
-        self.velocities = Some(velocities);
-        self
-    }
-
-    /// An id each.
-    #[must_use]
-    pub fn ids(mut self, ids: &'a [u64]) -> Self {
-        self.ids = Some(ids);
-        self
-    }
-
-    /// The same mass for all.
-    #[must_use]
-    pub fn mass(mut self, mass: f64) -> Self {
-        self.masses = Masses::Equal(mass);
-        self
-    }
-
-    /// A mass each.
-    #[must_use]
-    pub fn masses(mut self, masses: &'a [f64]) -> Self {
-        self.masses = Masses::Each(masses);
-        self
-    }
-
-    /// A periodic box: one side, or one per axis.
-    #[must_use]
-    pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
-        self.size = Some(size.into());
-        self
-    }
-
-    #[cfg(feature = "plot")]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.positions.is_empty()
-    }
-
-    #[cfg(feature = "plot")]
-    pub(crate) fn len(&self) -> usize {
-        self.positions.len()
-    }
-
-    #[cfg(feature = "plot")]
-    pub(crate) fn total_mass(&self) -> f64 {
-        match self.masses {
-            Masses::Equal(mass) => mass * self.positions.len() as f64,
-            Masses::Each(masses) => masses.iter().sum(),
-        }
-    }
-
-    /// The lower and the upper corner of the box around all particles; zeros if there are none.
-    pub fn extent(&self) -> ([f64; 3], [f64; 3]) {
-        let empty = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
-        let join = |a: ([f64; 3], [f64; 3]), b: ([f64; 3], [f64; 3])| {
-            (std::array::from_fn(|k| a.0[k].min(b.0[k])), std::array::from_fn(|k| a.1[k].max(b.1[k])))
-        };
-        let of = |i: usize| (self.position(i), self.position(i));
-        let all = (0..self.positions.len()).into_par_iter().with_min_len(1 << 16).map(of).reduce(|| empty, join);
-        if self.positions.is_empty() { ([0.0; 3], [0.0; 3]) } else { all }
-    }
-
-    pub(crate) fn position(&self, i: usize) -> [f64; 3] {
-        self.positions[i].map(Into::into)
-    }
-
-    pub(crate) fn mass_of(&self, i: usize) -> f64 {
-        match self.masses {
-            Masses::Equal(mass) => mass,
-            Masses::Each(masses) => masses[i],
-        }
-    }
-
-    pub(crate) fn space(&self) -> Result<Space<3>> {
-        self.size.clone().map_or(Ok(Space::OPEN), Space::periodic)
-    }
-
-    fn check(&self, labelled: usize) -> Result<()> {
-        let points = self.positions.len();
-        let lengths = [
-            ("labels", Some(labelled)),
-            ("velocities", self.velocities.map(<[_]>::len)),
-            ("ids", self.ids.map(<[_]>::len)),
-            ("masses", if let Masses::Each(masses) = self.masses { Some(masses.len()) } else { None }),
-        ];
-        for (what, len) in lengths {
-            if let Some(len) = len.filter(|&len| len != points) {
-                return Err(Kind::Length { what, len, points }.into());
-            }
-        }
-        let is_bad = |mass: &f64| !(*mass >= 0.0 && *mass < f64::INFINITY);
-        let bad = match &self.masses {
-            Masses::Equal(mass) => is_bad(mass).then_some((0, *mass)),
-            Masses::Each(masses) => masses.iter().position(is_bad).map(|index| (index, masses[index])),
-        };
-        match bad {
-            Some((index, mass)) => Err(Kind::Mass { index, mass }.into()),
-            None => Ok(()),
-        }
-    }
-}
 
 /// One halo of a [`Catalog`]; units are those of the particles.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -198,7 +76,7 @@ impl Catalog {
         let mut rows: Vec<Halo> =
             (0..halos.len()).into_par_iter().map(|halo| measure(halos.members(halo), particles, &space)).collect();
         rows.sort_by_key(|halo| (std::cmp::Reverse(halo.count), halo.tag));
-        Ok(Self { halos: rows, has_motion: particles.velocities.is_some() })
+        Ok(Self { halos: rows, has_motion: particles.has_velocities() })
     }
 
     /// The halos, largest first.
@@ -274,16 +152,13 @@ fn measure<S: Scalar>(members: &[u32], particles: &Particles<S>, space: &Space<3
     let drift = mean(&offset);
     let max_radius2 = members.iter().map(|&i| square(offset(i), drift)).fold(0.0, f64::max);
 
-    let motion = particles.velocities.map(|velocities| {
-        let velocity = |i: u32| velocities[i as usize].map(Into::<f64>::into);
+    let motion = particles.has_velocities().then(|| {
+        let velocity = |i: u32| particles.velocity(i as usize);
         let mean = mean(&velocity);
         let sum: f64 = members.iter().map(|&i| weight_of(i) * square(velocity(i), mean)).sum();
         Motion { mean, dispersion: (sum / (3.0 * total)).sqrt() }
     });
-    let tag = match particles.ids {
-        Some(ids) => members.iter().map(|&i| ids[i as usize]).min(),
-        None => members.iter().min().map(|&i| i.into()),
-    };
+    let tag = members.iter().map(|&i| particles.id(i as usize)).min();
     Halo {
         tag: tag.unwrap_or(0),
         count: members.len(),

@@ -1,0 +1,150 @@
+//! What is known of particles.
+
+use rayon::prelude::*;
+
+use crate::error::{Kind, Result};
+use crate::geometry::{BoxSize, Scalar, Space};
+
+/// Three-dimensional particles: positions, and whatever else is known of them.
+#[derive(Clone, Debug)]
+pub struct Particles<'a, S> {
+    positions: &'a [[S; 3]],
+    velocities: Option<&'a [[S; 3]]>,
+    ids: Option<&'a [u64]>,
+    masses: Masses<'a>,
+    size: Option<BoxSize>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Masses<'a> {
+    Equal(f64),
+    Each(&'a [f64]),
+}
+
+impl<'a, S: Scalar> Particles<'a, S> {
+    /// Particles of mass 1, named by their index, in open space and without velocities.
+    pub fn new(positions: &'a [[S; 3]]) -> Self {
+        Self { positions, velocities: None, ids: None, masses: Masses::Equal(1.0), size: None }
+    }
+
+    /// A velocity each.
+    #[must_use]
+    pub fn velocities(mut self, velocities: &'a [[S; 3]]) -> Self {
+        self.velocities = Some(velocities);
+        self
+    }
+
+    /// An id each.
+    #[must_use]
+    pub fn ids(mut self, ids: &'a [u64]) -> Self {
+        self.ids = Some(ids);
+        self
+    }
+
+    /// The same mass for all.
+    #[must_use]
+    pub fn mass(mut self, mass: f64) -> Self {
+        self.masses = Masses::Equal(mass);
+        self
+    }
+
+    /// A mass each.
+    #[must_use]
+    pub fn masses(mut self, masses: &'a [f64]) -> Self {
+        self.masses = Masses::Each(masses);
+        self
+    }
+
+    /// A periodic box: one side, or one per axis.
+    #[must_use]
+    pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
+        self.size = Some(size.into());
+        self
+    }
+
+    #[cfg(feature = "plot")]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.positions.is_empty()
+    }
+
+    #[cfg(feature = "plot")]
+    pub(crate) fn len(&self) -> usize {
+        self.positions.len()
+    }
+
+    #[cfg(feature = "plot")]
+    pub(crate) fn total_mass(&self) -> f64 {
+        match self.masses {
+            Masses::Equal(mass) => mass * self.positions.len() as f64,
+            Masses::Each(masses) => masses.iter().sum(),
+        }
+    }
+
+    /// The lower and the upper corner of the box around all particles; zeros if there are none.
+    pub fn extent(&self) -> ([f64; 3], [f64; 3]) {
+        let empty = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+        let join = |a: ([f64; 3], [f64; 3]), b: ([f64; 3], [f64; 3])| {
+            (std::array::from_fn(|k| a.0[k].min(b.0[k])), std::array::from_fn(|k| a.1[k].max(b.1[k])))
+        };
+        let of = |i: usize| (self.position(i), self.position(i));
+        let all = (0..self.positions.len()).into_par_iter().with_min_len(1 << 16).map(of).reduce(|| empty, join);
+        if self.positions.is_empty() { ([0.0; 3], [0.0; 3]) } else { all }
+    }
+
+    pub(crate) fn position(&self, i: usize) -> [f64; 3] {
+        self.positions[i].map(Into::into)
+    }
+
+    pub(crate) fn mass_of(&self, i: usize) -> f64 {
+        match self.masses {
+            Masses::Equal(mass) => mass,
+            Masses::Each(masses) => masses[i],
+        }
+    }
+
+    pub(crate) fn positions(&self) -> &'a [[S; 3]] {
+        self.positions
+    }
+
+    pub(crate) fn has_velocities(&self) -> bool {
+        self.velocities.is_some()
+    }
+
+    /// Zero where velocities are not known.
+    pub(crate) fn velocity(&self, i: usize) -> [f64; 3] {
+        self.velocities.map_or([0.0; 3], |velocities| velocities[i].map(Into::into))
+    }
+
+    /// The index where ids are not known.
+    pub(crate) fn id(&self, i: usize) -> u64 {
+        self.ids.map_or(i as u64, |ids| ids[i])
+    }
+
+    pub(crate) fn space(&self) -> Result<Space<3>> {
+        self.size.clone().map_or(Ok(Space::OPEN), Space::periodic)
+    }
+
+    pub(crate) fn check(&self, labelled: usize) -> Result<()> {
+        let points = self.positions.len();
+        let lengths = [
+            ("labels", Some(labelled)),
+            ("velocities", self.velocities.map(<[_]>::len)),
+            ("ids", self.ids.map(<[_]>::len)),
+            ("masses", if let Masses::Each(masses) = self.masses { Some(masses.len()) } else { None }),
+        ];
+        for (what, len) in lengths {
+            if let Some(len) = len.filter(|&len| len != points) {
+                return Err(Kind::Length { what, len, points }.into());
+            }
+        }
+        let is_bad = |mass: &f64| !(*mass >= 0.0 && *mass < f64::INFINITY);
+        let bad = match &self.masses {
+            Masses::Equal(mass) => is_bad(mass).then_some((0, *mass)),
+            Masses::Each(masses) => masses.iter().position(is_bad).map(|index| (index, masses[index])),
+        };
+        match bad {
+            Some((index, mass)) => Err(Kind::Mass { index, mass }.into()),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Spherical overdensity: how far a halo reaches, and what it weighs, by the mean density within a sphere.
+//!
+//! In: all particles, centres, and densities. Out: for each centre and density the sphere in which the mean density falls to
+//! it. Particles count whether or not they are members of anything.
+//! Cost: one tree, and for each centre a few range queries that grow to its largest sphere; the distances there are sorted.
+//! Source: Lacey and Cole 1994; Tinker et al. 2008, section 2.2.
+
+use std::f64::consts::PI;
+
+use rayon::prelude::*;
+
+use crate::catalog::Particles;
+use crate::error::{Kind, Result};
+use crate::geometry::{Scalar, Space, Sphere};
+use crate::tree::Bvh;
+
+/// The sphere about a centre within which the mean density is a threshold.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Overdense {
+    /// The mass within, in the particles' unit.
+    pub mass: f64,
+    /// The radius, in the particles' unit: `(3 mass / (4 pi threshold))^(1/3)`.
+    pub radius: f64,
+    /// How many particles are within.
+    pub count: usize,
+}
+
+/// The overdense spheres about each of `centers`: a row for each, with one sphere for each of `thresholds`.
+///
+/// Thresholds are densities in the particles' units: 200 times the critical density, say. Going outwards from the particle
+/// nearest to the centre, the radius is the first at which the mean density within falls to the threshold. All zeros stand
+/// for a sphere that is not dense enough even at that particle. `None` stands for one that never falls to the threshold
+/// within half of a periodic box, where it would meet its own image.
+///
+/// Deterministic: masses are added up by distance, ties by index.
+///
+/// Errors: a threshold or a centre that is not positive or not finite; particles that [`Bvh::build`] or
+/// [`Catalog::new`](crate::Catalog::new) refuses.
+///
+/// ```
+/// use ropewalk::{Particles, overdensities};
+///
+/// // Eight particles of mass 1 at a distance of 1, and one in their middle.
+/// let corner = |i: usize| [0, 1, 2].map(|k| if i >> k & 1 == 1 { 1.0 } else { -1.0 } / 3f64.sqrt());
+/// let mut positions: Vec<[f64; 3]> = (0..8).map(corner).collect();
+/// positions.push([0.0; 3]);
+/// let spheres = overdensities(&Particles::new(&positions), &[[0.0; 3]], &[0.1, 1.0])?;
+/// assert_eq!(spheres[0][0].unwrap().count, 9); // out to a radius of 2.78
+/// assert_eq!(spheres[0][1].unwrap().count, 1); // 0.62, before the others come in
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+pub fn overdensities<S: Scalar>(
+    particles: &Particles<S>,
+    centers: &[[f64; 3]],
+    thresholds: &[f64],
+) -> Result<Vec<Vec<Option<Overdense>>>> {
+    particles.check(particles.positions().len())?;
+    let space = particles.space()?;
+    for &value in thresholds {
+        if !(value > 0.0 && value < f64::INFINITY) {
+            return Err(Kind::Parameter { name: "threshold", value, must: "positive and finite" }.into());
+        }
+    }
+    for (index, center) in centers.iter().enumerate() {
+        if let Some(axis) = center.iter().position(|x| !x.is_finite()) {
+            return Err(Kind::NotFinite { index, axis, value: center[axis] }.into());
+        }
+    }
+    let tree = Bvh::build_in(particles.positions(), space)?;
+    let search = Search { particles, tree: &tree, space, thresholds };
+    Ok(centers.par_iter().map(|center| search.about(center)).collect())
+}
+
+struct Search<'a, S, const D: usize> {
+    particles: &'a Particles<'a, S>,
+    tree: &'a Bvh<S, D>,
+    space: Space<D>,
+    thresholds: &'a [f64],
+}
+
+impl<S: Scalar> Search<'_, S, 3> {
+    fn about(&self, center: &[f64; 3]) -> Vec<Option<Overdense>> {
+        let mut found = vec![None; self.thresholds.len()];
+        let n = self.particles.positions().len();
+        let lowest = self.thresholds.iter().copied().fold(f64::INFINITY, f64::min);
+        if n == 0 || found.is_empty() {
+            return vec![Some(Overdense::default()); found.len()];
+        }
+        // Where spheres would meet their own images.
+        let reach =
+            self.space.period().map_or(f64::INFINITY, |sides| sides.iter().fold(f64::INFINITY, |a, &b| a.min(0.5 * b)));
+        // Some particles' worth of the lowest density, to begin with.
+        let mass = (0..n.min(64)).map(|i| self.particles.mass_of(i)).sum::<f64>();
+        let mut radius = radius_of(mass.max(f64::MIN_POSITIVE), lowest).min(reach);
+        loop {
+            let near = self.near(center, radius);
+            let all_known = near.len() == n || radius >= reach;
+            for (found, &threshold) in found.iter_mut().zip(self.thresholds) {
+                if found.is_none() {
+                    *found = falls(&near, threshold, if near.len() == n { f64::INFINITY } else { radius });
+                }
+            }
+            if all_known || found.iter().all(Option::is_some) {
+                return found;
+            }
+            radius = (1.6 * radius).min(reach);
+        }
+    }
+
+    /// Squared distances, indices and masses of the particles within a radius, in order.
+    fn near(&self, center: &[f64; 3], radius: f64) -> Vec<(f64, u32, f64)> {
+        let rounded = center.map(S::from_f64);
+        // Rounding the centre must not lose anything; the true distance decides.
+        let moved: f64 = (0..3).map(|k| (center[k] - rounded[k].into()).abs()).sum();
+        let ball = Sphere::new(rounded, (radius + moved) * (1.0 + 1e-12));
+        let distance2 = |i: u32| self.space.distance2(center, &self.particles.position(i as usize));
+        let mut near: Vec<(f64, u32, f64)> = self
+            .tree
+            .query(ball)
+            .map(|i| (distance2(i), i, self.particles.mass_of(i as usize)))
+            .filter(|&(distance2, ..)| distance2 <= radius * radius)
+            .collect();
+        near.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        near
+    }
+}
+
+/// Where the mean density falls to `threshold`, if that is within `known`.
+fn falls(near: &[(f64, u32, f64)], threshold: f64, known: f64) -> Option<Overdense> {
+    let (mut mass, mut is_first) = (0.0, true);
+    for (i, &(distance2, _, own)) in near.iter().enumerate() {
+        mass += own;
+        let next = near.get(i + 1).map(|next| next.0);
+        if next == Some(distance2) {
+            continue;
+        }
+        let radius = radius_of(mass, threshold);
+        if is_first && radius < distance2.sqrt() {
+            return Some(Overdense::default());
+        }
+        if radius < next.map_or(known, f64::sqrt) {
+            return Some(Overdense { mass, radius, count: i + 1 });
+        }
+        is_first = false;
+    }
+    None
+}
+
+/// The radius of a sphere of a mass and a density.
+fn radius_of(mass: f64, density: f64) -> f64 {
+    (3.0 * mass / (4.0 * PI * density)).cbrt()
+}
