@@ -45,6 +45,12 @@ pub(crate) enum Kind {
     Length { what: &'static str, len: usize, points: usize },
     #[error("particle {index}: its mass is {mass}; masses must be finite and not negative")]
     Mass { index: usize, mass: f64 },
+    #[error("column {name} has {len} values for {halos} halos; there must be one each")]
+    ColumnLength { name: String, len: usize, halos: usize },
+    #[error("there is a column {name} already")]
+    ColumnTaken { name: String },
+    #[error("there is no column {name}; there are {known}")]
+    ColumnUnknown { name: String, known: String },
     #[cfg(feature = "plot")]
     #[error("the picture could not be made: {0}")]
     Picture(String),

@@ -100,7 +100,7 @@ mod traverse;
 mod tree;
 
 pub use brute::BruteForce;
-pub use catalog::{Catalog, Halo, Motion, Particles};
+pub use catalog::{Catalog, Column, Halo, Motion, Particles, Structure, Values, structures};
 pub use dbscan::{Algorithm, Dbscan, dbscan};
 pub use error::{Error, Result};
 pub use geometry::{Aabb, Bounded, BoxSize, Scalar, Space, Sphere};

@@ -5,15 +5,19 @@
 //! Cost: two passes over the members, in parallel over halos; sums are in `f64` and in the order of the members, so the result
 //! does not depend on the number of threads.
 
+mod columns;
 mod particles;
+mod structure;
 
+pub use columns::{Column, Values};
 pub use particles::Particles;
+pub use structure::{Structure, structures};
 
 use std::io::{self, Write};
 
 use rayon::prelude::*;
 
-use crate::error::Result;
+use crate::error::{Kind, Result};
 use crate::geometry::{Scalar, Space};
 use crate::halo::Halos;
 
@@ -62,7 +66,9 @@ pub struct Motion {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Catalog {
     halos: Vec<Halo>,
-    has_motion: bool,
+    /// The number in [`Halos`] of each.
+    order: Vec<u32>,
+    columns: Vec<Column>,
 }
 
 impl Catalog {
@@ -73,10 +79,12 @@ impl Catalog {
     pub fn new<S: Scalar>(halos: &Halos, particles: &Particles<S>) -> Result<Self> {
         particles.check(halos.labels().as_slice().len())?;
         let space = particles.space()?;
-        let mut rows: Vec<Halo> =
-            (0..halos.len()).into_par_iter().map(|halo| measure(halos.members(halo), particles, &space)).collect();
-        rows.sort_by_key(|halo| (std::cmp::Reverse(halo.count), halo.tag));
-        Ok(Self { halos: rows, has_motion: particles.has_velocities() })
+        let row = |halo: u32| (measure(halos.members(halo as usize), particles, &space), halo);
+        let mut rows: Vec<(Halo, u32)> = (0..halos.len() as u32).into_par_iter().map(row).collect();
+        rows.sort_by_key(|(halo, _)| (std::cmp::Reverse(halo.count), halo.tag));
+        let (halos, order): (Vec<Halo>, _) = rows.into_iter().unzip();
+        let columns = columns_of(&halos, particles.has_velocities());
+        Ok(Self { halos, order, columns })
     }
 
     /// The halos, largest first.
@@ -84,45 +92,87 @@ impl Catalog {
         &self.halos
     }
 
+    /// The number of each in the [`Halos`] it was made from.
+    pub fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// Adds a column. `values` has one for each halo, in the order of [`Halos`].
+    ///
+    /// Errors: another number of values; a name that is taken.
+    pub fn add(&mut self, name: impl Into<String>, values: Values) -> Result<()> {
+        let name = name.into();
+        if values.len() != self.halos.len() {
+            return Err(Kind::ColumnLength { name, len: values.len(), halos: self.halos.len() }.into());
+        }
+        if self.columns.iter().any(|column| column.name == name) {
+            return Err(Kind::ColumnTaken { name }.into());
+        }
+        self.columns.push(Column { name, values: values.at(&self.order) });
+        Ok(())
+    }
+
+    /// The columns, in the order in which they are written.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// Leaves only the columns with these names, in this order.
+    ///
+    /// Errors: a name that no column has.
+    ///
+    /// ```
+    /// use ropewalk::{Catalog, Fof, Particles};
+    ///
+    /// let positions = [[0.0f32, 5.0, 5.0], [0.5, 5.0, 5.0]];
+    /// let mut catalog = Catalog::new(&Fof::new(1.0).run(&positions)?, &Particles::new(&positions))?;
+    /// catalog.keep(&["fof_halo_count", "fof_halo_tag"])?;
+    /// let mut text = vec![];
+    /// catalog.write_csv(&mut text, &[]).unwrap();
+    /// assert_eq!(text, b"fof_halo_count,fof_halo_tag\n2,0\n");
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn keep(&mut self, names: &[impl AsRef<str>]) -> Result<()> {
+        let find = |name: &str| self.columns.iter().find(|column| column.name == name).cloned();
+        let unknown = |name: &str| {
+            let known = self.columns.iter().map(Column::name).collect::<Vec<_>>().join(", ");
+            Kind::ColumnUnknown { name: name.into(), known }.into()
+        };
+        self.columns = names
+            .iter()
+            .map(|name| find(name.as_ref()).ok_or_else(|| unknown(name.as_ref())))
+            .collect::<Result<_>>()?;
+        Ok(())
+    }
+
     /// Writes the catalogue as CSV: `notes` as lines that start with `#`, the column names, a line per halo.
     ///
     /// Numbers have nine significant digits. Velocity columns are left out where velocities are not known.
-    pub fn write_csv(&self, mut out: impl Write, notes: &[String]) -> io::Result<()> {
-        for note in notes {
-            writeln!(out, "# {}", note.replace(['\n', '\r'], " "))?;
-        }
-        let motion =
-            if self.has_motion { "fof_halo_mean_vx,fof_halo_mean_vy,fof_halo_mean_vz,fof_halo_vel_disp," } else { "" };
-        writeln!(
-            out,
-            "fof_halo_tag,fof_halo_count,fof_halo_mass,fof_halo_mean_x,fof_halo_mean_y,fof_halo_mean_z,{motion}\
-             fof_halo_max_radius"
-        )?;
-        for halo in &self.halos {
-            write!(out, "{},{}", halo.tag, halo.count)?;
-            let motion = halo.motion.iter().flat_map(|motion| motion.mean.into_iter().chain([motion.dispersion]));
-            for value in [halo.mass].into_iter().chain(halo.center).chain(motion).chain([halo.max_radius]) {
-                write!(out, ",{}", Digits(value))?;
-            }
-            writeln!(out)?;
-        }
-        out.flush()
+    pub fn write_csv(&self, out: impl Write, notes: &[String]) -> io::Result<()> {
+        columns::write_csv(&self.columns, self.halos.len(), out, notes)
     }
 }
 
-/// Nine significant digits and no trailing zeros, with an exponent where it is shorter.
-struct Digits(f64);
-
-impl std::fmt::Display for Digits {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        // The shortest decimal that reads back as the rounded value.
-        let rounded = format!("{:.8e}", self.0).parse().unwrap_or(self.0);
-        if rounded == 0.0 || (1e-4..1e15).contains(&rounded.abs()) {
-            write!(f, "{rounded}")
-        } else {
-            write!(f, "{rounded:e}")
-        }
+/// What is known of every halo.
+fn columns_of(halos: &[Halo], has_motion: bool) -> Vec<Column> {
+    let mut columns = vec![];
+    let mut add = |name: &str, values| columns.push(Column { name: name.into(), values });
+    let numbers = |value: &dyn Fn(&Halo) -> f64| Values::Numbers(halos.iter().map(value).collect());
+    add("fof_halo_tag", Values::Integers(halos.iter().map(|halo| halo.tag).collect()));
+    add("fof_halo_count", Values::Integers(halos.iter().map(|halo| halo.count as u64).collect()));
+    add("fof_halo_mass", numbers(&|halo| halo.mass));
+    for (k, axis) in ["x", "y", "z"].into_iter().enumerate() {
+        add(&format!("fof_halo_mean_{axis}"), numbers(&|halo| halo.center[k]));
     }
+    if has_motion {
+        let motion = |halo: &Halo| halo.motion.unwrap_or(Motion { mean: [0.0; 3], dispersion: 0.0 });
+        for (k, axis) in ["x", "y", "z"].into_iter().enumerate() {
+            add(&format!("fof_halo_mean_v{axis}"), numbers(&|halo| motion(halo).mean[k]));
+        }
+        add("fof_halo_vel_disp", numbers(&|halo| motion(halo).dispersion));
+    }
+    add("fof_halo_max_radius", numbers(&|halo| halo.max_radius));
+    columns
 }
 
 /// The row of one halo.
@@ -169,12 +219,12 @@ fn measure<S: Scalar>(members: &[u32], particles: &Particles<S>, space: &Space<3
     }
 }
 
-fn square(a: [f64; 3], b: [f64; 3]) -> f64 {
+pub(crate) fn square(a: [f64; 3], b: [f64; 3]) -> f64 {
     (0..3).map(|k| (a[k] - b[k]) * (a[k] - b[k])).sum()
 }
 
 /// The shortest way that leads to the same place of a periodic box.
-fn nearest_image(d: f64, period: Option<f64>) -> f64 {
+pub(crate) fn nearest_image(d: f64, period: Option<f64>) -> f64 {
     period.map_or(d, |period| d - period * (d / period).round())
 }
 
@@ -235,13 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn csv_has_nine_digits() {
-        let numbers = [0.1 + 0.2, -1234.0, 1e-7, 123456789012.0, 1e20, 0.0, 2.0 / 3.0];
-        let written = ["0.3", "-1234", "1e-7", "123456789000", "1e20", "0", "0.666666667"];
-        for (number, written) in numbers.into_iter().zip(written) {
-            assert_eq!(Digits(number).to_string(), written);
-        }
-
+    fn csv_has_notes_and_names() {
         let positions = [[0.5f32, 1.0, 2.0]; 3];
         let halos = Fof::new(1.0).run(&positions).unwrap();
         let mut out = Vec::new();

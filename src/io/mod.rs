@@ -13,6 +13,7 @@ mod gadget;
 mod gadget_header;
 mod gadget_write;
 mod npy;
+mod npz;
 mod source;
 
 use std::fmt;
@@ -21,6 +22,7 @@ use std::path::{Path, PathBuf};
 pub use gadget_header::Header;
 pub use gadget_write::{GadgetOptions, Species, write_gadget};
 pub use npy::{write_npy, write_npy_f64, write_npy_i32};
+pub use npz::write_npz;
 
 use crate::error::Kind;
 use crate::{Error, Result};

@@ -176,7 +176,11 @@ pub fn write_npy(path: impl AsRef<Path>, points: &Points) -> Result<()> {
     })
 }
 
-fn write<T: AutoSerialize + bytemuck::Pod>(out: &mut impl Write, shape: &[u64], values: &[T]) -> io::Result<()> {
+pub(super) fn write<T: AutoSerialize + bytemuck::Pod>(
+    out: &mut impl Write,
+    shape: &[u64],
+    values: &[T],
+) -> io::Result<()> {
     let header = npyz::WriteOptions::<T>::new().default_dtype().shape(shape);
     // The default type has this machine's byte order, so the values go out as they are.
     header.writer(&mut *out).write_header_only()?;
