@@ -115,10 +115,10 @@ fn measure<S: Scalar>(
         if i + 1 >= INNERMOST && member.distance > 0.0 && velocity > structure.v_max {
             (structure.v_max, structure.v_max_radius) = (velocity, member.distance);
         }
-        for k in 0..3 {
+        for (k, row) in tensor.iter_mut().enumerate() {
             drift[k] += member.mass * member.offset[k];
-            for l in 0..3 {
-                tensor[k][l] += member.mass * member.offset[k] * member.offset[l];
+            for (product, x) in row.iter_mut().zip(member.offset) {
+                *product += member.mass * member.offset[k] * x;
             }
         }
     }
@@ -141,9 +141,9 @@ fn measure<S: Scalar>(
         for member in inside {
             let (x, v) = (member.offset, velocity(member));
             let v: [f64; 3] = std::array::from_fn(|k| v[k] - mean[k]);
-            for k in 0..3 {
+            for (k, spin) in spin.iter_mut().enumerate() {
                 let (l, m) = ((k + 1) % 3, (k + 2) % 3);
-                spin[k] += member.mass * (x[l] * v[m] - x[m] * v[l]);
+                *spin += member.mass * (x[l] * v[m] - x[m] * v[l]);
             }
         }
         // M V R with V^2 = G M / R.
