@@ -45,6 +45,11 @@ pub(crate) enum Kind {
     Length { what: &'static str, len: usize, points: usize },
     #[error("particle {index}: its mass is {mass}; masses must be finite and not negative")]
     Mass { index: usize, mass: f64 },
+    #[error(
+        "halo {halo} is {width} wide along axis {axis}, more than half the periodic box of {size}: which image of a member is \
+         nearest depends on the other, so it has no shape to find a centre of"
+    )]
+    HaloTooWide { halo: usize, axis: usize, width: f64, size: f64 },
     #[cfg(feature = "plot")]
     #[error("the picture could not be made: {0}")]
     Picture(String),

@@ -75,6 +75,7 @@
 
 mod brute;
 mod catalog;
+mod center;
 mod dbscan;
 mod error;
 mod geometry;
@@ -100,6 +101,7 @@ mod tree;
 
 pub use brute::BruteForce;
 pub use catalog::{Catalog, Halo, Motion, Particles};
+pub use center::{Center, Centering, Centers, HaloCenter};
 pub use dbscan::{Algorithm, Dbscan, dbscan};
 pub use error::{Error, Result};
 pub use geometry::{Aabb, Bounded, BoxSize, Scalar, Space, Sphere};
