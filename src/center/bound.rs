@@ -1,30 +1,39 @@
 //! The most bound particle by branch and bound.
 //!
 //! In: the members of a halo. Out: the member that [`sums`] over all pairs would find, and how many pairs were looked at.
-//! 1. A leaf with a deep potential is found from a rough field; its members' sums bound the largest one from below.
-//! 2. Leaf by leaf, what acts on its members is split into far nodes and near leaves. A member is dropped as soon as an upper
-//!    bound of its sum is below: far nodes from the leaf's box, near leaves from their boxes, its own leaf exactly.
-//! 3. Who is left is bounded from both sides, by quadrupoles of the far nodes and near members one by one; then again with
-//!    an ever smaller error, until few are left or it would cost as much as
-//! 4. direct sums, which decide.
+//! Round by round, with an ever smaller error: what acts on each leaf's members is split into an expansion of what is far and
+//! a list of near leaves; who cannot have the largest sum is dropped. What is certain to be reached is known at first from
+//! the members of one leaf that seems to lie deep, later from all who are left. Near leaves are looked into only as far as it
+//! takes to drop a member:
+//! 1. most have nobody so close that what is near could make up for what is missing;
+//! 2. then the boxes of near leaves are a bound of what is in them;
+//! 3. then their members, first in those leaves that might matter most.
 //!
+//! When few are left, or another round would cost as much, direct sums decide.
 //! All bounds are of the exact sums and wider than any rounding, so nobody is dropped whom the direct sums would choose.
 //! The work done does not depend on threads. Cost: O(n log n) where potentials differ, O(n²) where all are the same.
 
 use rayon::prelude::*;
 
-use super::direct::{Deepest, rounding, sum_over, sums};
-use super::field::{Bodies, Field, Opening, Poles};
+use super::direct::{Deepest, ROUGH, Sum, add_roughly, rounding, sums};
+use super::field::{Boxes, Field};
+use super::group::{Surroundings, surroundings};
 use super::members::Members;
 use crate::error::Result;
 use crate::geometry::Aabb;
 use crate::simd::dispatch;
+use crate::tree::LEAF;
 
 /// So few are summed directly.
 const FEW: usize = 8;
-/// The error of the first round, and by how much it falls from round to round, in units of the largest sum and per node.
+/// The error for each node in the first round, in units of the potential at the halo's root mean square radius.
 const FIRST: f64 = 1e-3;
+/// By how much it falls from round to round.
 const FALL: f64 = 0.1;
+/// And for the members of the leaf that is looked at before.
+const AHEAD: f64 = 0.01;
+/// Leaves per parallel task, at least.
+const TASK: usize = 8;
 
 /// A member whose sum may be the largest: its position in tree order, and bounds of the sum.
 #[derive(Clone, Copy, Debug)]
@@ -38,38 +47,17 @@ struct Candidate {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
     pub deepest: Deepest,
-    /// Pairs of members that were looked at, a node counting as a member.
+    /// Pairs of members that were looked at; a node or a box counts as a member.
     pub pairs: u64,
-    /// Ordered pairs at no distance, without softening.
+    /// Ordered pairs at no distance.
     pub coincident: u64,
 }
 
-/// Buffers of one task.
-#[derive(Default)]
-struct Scratch {
-    far: Vec<u32>,
-    near: Vec<u32>,
-    bodies: Bodies,
-    poles: Poles,
-}
-
+/// The member that feels most; none if there are no members.
 pub(super) fn most_bound(members: &Members) -> Result<Option<Found>> {
     let field = Field::new(members)?;
-    let search = Search { members, field: &field, margin: 1.0 + 4.0 * rounding(members.len()) };
-    Ok(search.run())
-}
-
-/// Members of one leaf, in tree order.
-struct Group<'a> {
-    leaf: usize,
-    targets: &'a [u32],
-}
-
-/// A leaf, roughly what its centre of mass feels, and what knowing that took.
-struct Seed {
-    leaf: u32,
-    sum: f64,
-    pairs: u64,
+    let margin = 1.0 + 2.0 * ROUGH + 4.0 * rounding(members.len());
+    Ok(Search { members, field: &field, margin }.run())
 }
 
 struct Search<'a> {
@@ -82,7 +70,6 @@ struct Search<'a> {
 /// What a round over some members came to.
 #[derive(Default)]
 struct Round {
-    asked: usize,
     left: Vec<Candidate>,
     pairs: u64,
     coincident: u64,
@@ -92,7 +79,6 @@ impl Round {
     fn join(rounds: Vec<Self>) -> Self {
         let mut all = Self::default();
         for mut round in rounds {
-            all.asked += round.asked;
             all.left.append(&mut round.left);
             all.pairs += round.pairs;
             all.coincident += round.coincident;
@@ -100,161 +86,189 @@ impl Round {
         all
     }
 
-    /// The best that is certain.
-    fn certain(&self, before: f64) -> f64 {
-        self.left.iter().map(|candidate| candidate.least).fold(before, f64::max)
+    /// Keeps a member, unless it is certain to have less. A sum that is not a number may be anything.
+    #[inline(always)]
+    fn keep(&mut self, at: u32, sum: f64, error: f64, margin: f64, certain: f64) {
+        let most = (sum + error) * margin;
+        if most.is_nan() || most >= certain {
+            self.left.push(Candidate { at, least: (sum - error) / margin, most });
+        }
+    }
+
+    /// Drops who cannot reach what is certain, and returns that.
+    fn settle(&mut self, before: f64) -> f64 {
+        let certain = self.left.iter().map(|candidate| candidate.least).fold(before, f64::max);
+        self.left.retain(|candidate| candidate.most.is_nan() || candidate.most >= certain);
+        certain
     }
 }
 
 impl Search<'_> {
     fn run(&self) -> Option<Found> {
         let (field, n) = (self.field, self.members.len());
-        let Seed { leaf, sum, mut pairs } = self.seed()?;
-        let mut tolerance = FIRST * sum;
-        let targets: Vec<u32> = field.tree.span(leaf as usize).map(|at| at as u32).collect();
-        let group = Group { leaf: leaf as usize, targets: &targets };
-        let start = self.refine(&field.opening(tolerance * FALL), &group, 0.0, &mut Scratch::default());
-        pairs += start.pairs;
-        let mut certain = start.certain(0.0);
-
-        let mut round = self.screen(&field.opening(tolerance), certain);
-        let coincident = round.coincident;
+        let root = field.nodes.first()?;
+        let mut tolerance = FIRST * root.mass / (root.trace / root.mass + field.softening2).sqrt();
+        let mut targets: Vec<u32> = (0..n as u32).collect();
+        let mut around = surroundings(field, &targets, tolerance);
+        let mut ahead = self.look_ahead(&around, tolerance * AHEAD);
+        let mut certain = ahead.settle(0.0);
+        let mut pairs = ahead.pairs;
+        let mut coincident = None;
         loop {
+            let mut round = self.round(&around, &targets, certain);
+            certain = round.settle(certain);
             pairs += round.pairs;
-            certain = round.certain(certain);
-            round.left.retain(|candidate| candidate.most >= certain);
-            let left = round.left.len();
-            if left <= FEW || round.pairs * 4 > (round.asked * n) as u64 {
-                break;
+            coincident = coincident.or(Some(round.coincident));
+            if round.left.len() <= FEW || round.pairs * 4 > (targets.len() * n) as u64 {
+                let (deepest, more) = self.decide(round.left, certain)?;
+                return Some(Found { deepest, pairs: pairs + more, coincident: coincident? });
             }
             tolerance *= FALL;
-            round = self.again(&field.opening(tolerance), &round.left, certain);
+            targets = round.left.iter().map(|candidate| candidate.at).collect();
+            around = surroundings(field, &targets, tolerance);
         }
-        let (deepest, more) = self.decide(round.left, certain)?;
-        Some(Found { deepest, pairs: pairs + more, coincident: if field.softening2 > 0.0 { 0 } else { coincident } })
     }
 
-    /// The leaf whose centre of mass seems to lie deepest.
-    fn seed(&self) -> Option<Seed> {
+    /// Bounds for the members of the leaf whose centre of mass seems to lie deepest.
+    fn look_ahead(&self, around: &[Surroundings], tolerance: f64) -> Round {
         let field = self.field;
-        let root = field.moments.first()?;
-        let opening = field.opening(0.02 * root.mass / root.radius.max(field.softening2.sqrt()));
-        let rough = |scratch: &mut Scratch, &leaf: &u32| {
-            let at = field.moments[leaf as usize].center;
-            field.walk(&opening, leaf as usize, &Aabb::point(at), &mut scratch.far, &mut scratch.near);
-            let far = scratch.far.iter().map(|&node| (node, 0.0));
-            // What is near is taken to be spread over its extent.
-            let near = scratch.near.iter().map(|&node| (node, field.moments[node as usize].radius));
-            let mut sum = 0.0;
-            for (node, size) in far.chain(near) {
-                let moments = &field.moments[node as usize];
-                let d2: f64 = (0..3).map(|k| (at[k] - moments.center[k]) * (at[k] - moments.center[k])).sum();
-                sum += moments.mass / (d2 + field.softening2 + size * size).sqrt();
+        let depth = |around: &Surroundings| {
+            let own = &field.nodes[around.leaf as usize];
+            let mut sum = around.far(own.center);
+            for &leaf in &around.near {
+                let other = &field.nodes[leaf as usize];
+                let d2: f64 = (0..3).map(|k| (own.center[k] - other.center[k]).powi(2)).sum();
+                // What is near is taken to be spread over its extent; who is alone in a leaf does not feel it.
+                if leaf != around.leaf || field.tree.span(leaf as usize).len() > 1 {
+                    sum += other.mass / (d2 + field.softening2 + other.radius * other.radius).sqrt();
+                }
             }
-            Seed { leaf, sum, pairs: (scratch.far.len() + scratch.near.len()) as u64 }
+            (around.leaf, sum)
         };
-        let rough: Vec<Seed> = field.leaves.par_iter().with_min_len(16).map_init(Scratch::default, rough).collect();
-        rough.into_iter().reduce(|a, b| Seed { pairs: a.pairs + b.pairs, ..if b.sum > a.sum { b } else { a } })
+        let depths: Vec<(u32, f64)> = around.par_iter().with_min_len(TASK).map(depth).collect();
+        let Some((leaf, _)) = depths.into_iter().reduce(|a, b| if b.1 > a.1 { b } else { a }) else {
+            return Round::default();
+        };
+        let targets: Vec<u32> = field.tree.span(leaf as usize).map(|at| at as u32).collect();
+        self.round(&surroundings(field, &targets, tolerance), &targets, 0.0)
     }
 
-    /// The first round, over all members.
-    fn screen(&self, opening: &[Opening], certain: f64) -> Round {
-        let leaf = |scratch: &mut Scratch, &leaf: &u32| self.screen_leaf(opening, leaf as usize, certain, scratch);
-        Round::join(self.field.leaves.par_iter().with_min_len(4).map_init(Scratch::default, leaf).collect())
+    /// Who is left of the targets.
+    fn round(&self, around: &[Surroundings], targets: &[u32], certain: f64) -> Round {
+        let leaf = |scratch: &mut Scratch, around: &Surroundings| {
+            self.leaf(around, &targets[around.targets.clone()], certain, scratch)
+        };
+        Round::join(around.par_iter().with_min_len(TASK).map_init(Scratch::default, leaf).collect())
     }
 
-    fn screen_leaf(&self, opening: &[Opening], leaf: usize, certain: f64, scratch: &mut Scratch) -> Round {
+    /// Who is left of some members of a leaf.
+    fn leaf(&self, around: &Surroundings, targets: &[u32], certain: f64, scratch: &mut Scratch) -> Round {
         let field = self.field;
-        let (bounds, span) = (&field.tree.node(leaf).bounds, field.tree.span(leaf));
-        let Scratch { far, near, bodies, poles } = scratch;
-        field.walk(opening, leaf, bounds, far, near);
-        poles.gather(field, far);
-        bodies.clear();
-        bodies.push(field, span.clone());
-        bodies.pad();
-        let mut round = Round { asked: span.len(), ..Round::default() };
-        let mut targets = vec![];
-        dispatch!(_level => {
-            let (most, _) = poles.most(bounds, field.softening2);
-            for at in span.clone() {
-                let target = field.position(at);
-                let own = sum_over(bodies.slices(), target, field.softening2);
-                let mut most = most + own.felt(field.masses[at], field.softening2);
-                for &other in near.iter() {
-                    if other as usize != leaf {
-                        most += field.share_at_most(other as usize, target);
+        let leaf = around.leaf as usize;
+        let first = field.tree.span(leaf).start as u32;
+        let Scratch { boxes, inverses, most, close } = scratch;
+        let mut round = Round { pairs: around.nodes(), ..Round::default() };
+        dispatch!(_level => self.find_close(around, certain, close, &mut round.pairs));
+        if !targets.iter().any(|&at| close[(at - first) as usize]) {
+            return round;
+        }
+        boxes.gather(field, &around.near);
+        dispatch!(_level => for &at in targets {
+            if !close[(at - first) as usize] {
+                continue;
+            }
+            let (target, mass) = field.member(leaf, at as usize);
+            let (far, error) = (around.far(target), around.error());
+            boxes.at_most(target, field.softening2, most);
+            round.pairs += most.len() as u64;
+            let mut near = Sum::default();
+            // The leaf itself; then those that could make up for more than their part of what is missing; then all.
+            most[around.own] = f64::INFINITY;
+            let mut limit = f64::MAX;
+            loop {
+                let mut rest = 0.0;
+                for (&other, most) in around.near.iter().zip(most.iter_mut()) {
+                    if *most > limit {
+                        *most = 0.0;
+                        add_roughly(&mut near, field.bodies(other as usize), target, field.softening2, inverses);
+                        round.pairs += field.tree.span(other as usize).len() as u64;
                     }
+                    rest += *most;
                 }
-                if most * self.margin >= certain {
-                    targets.push(at as u32);
-                } else {
-                    // Others at no distance would be in a leaf at no distance.
-                    round.coincident += own.count as u64 - 1;
+                let sum = far + near.felt(mass, field.softening2);
+                let missing = certain / self.margin - (sum + error);
+                if rest < missing {
+                    break;
                 }
+                if rest == 0.0 {
+                    round.keep(at, sum, error, self.margin, certain);
+                    break;
+                }
+                limit = if limit == f64::MAX && missing > 0.0 { 0.5 * missing / most.len() as f64 } else { 0.0 };
             }
+            // Others at no distance would be in a leaf at no distance, which would not do.
+            round.coincident += u64::from(near.count.saturating_sub(1));
         });
-        round.pairs = (far.len() + span.len() * (span.len() + near.len() - 2)) as u64;
-        if !targets.is_empty() {
-            let bounded = self.bound(&Group { leaf, targets: &targets }, bounds, certain, scratch);
-            round.pairs += bounded.pairs;
-            round.coincident += bounded.coincident;
-            round.left = bounded.left;
-        }
         round
     }
 
-    /// A later round, over who is left.
-    fn again(&self, opening: &[Opening], left: &[Candidate], certain: f64) -> Round {
-        let targets: Vec<u32> = left.iter().map(|candidate| candidate.at).collect();
-        // In tree order they lie together by leaves.
-        let mut rest = targets.as_slice();
-        let mut groups = vec![];
-        for &leaf in &self.field.leaves {
-            let end = self.field.tree.span(leaf as usize).end;
-            let (targets, others) = rest.split_at(rest.iter().take_while(|&&at| (at as usize) < end).count());
-            if !targets.is_empty() {
-                groups.push(Group { leaf: leaf as usize, targets });
-            }
-            rest = others;
-        }
-        let group = |scratch: &mut Scratch, group: &Group<'_>| self.refine(opening, group, certain, scratch);
-        Round::join(groups.par_iter().map_init(Scratch::default, group).collect())
-    }
-
-    /// Bounds on some members of one leaf, from a walk of their own.
-    fn refine(&self, opening: &[Opening], group: &Group<'_>, certain: f64, scratch: &mut Scratch) -> Round {
-        let corners = group.targets.iter().map(|&at| Aabb::point(self.field.position(at as usize)));
-        let bounds = corners.fold(Aabb::EMPTY, |all, point| all.union(&point));
-        self.field.walk(opening, group.leaf, &bounds, &mut scratch.far, &mut scratch.near);
-        scratch.poles.gather(self.field, &scratch.far);
-        self.bound(group, &bounds, certain, scratch)
-    }
-
-    /// Bounds on some members of one leaf, from what a walk for the box around them has found.
-    fn bound(&self, group: &Group<'_>, bounds: &Aabb<f64, 3>, certain: f64, scratch: &mut Scratch) -> Round {
+    /// Finds the members of a leaf who may have others so close that all that is near, if it were as close, could lift their
+    /// sum to what is certain.
+    #[inline(always)]
+    fn find_close(&self, around: &Surroundings, certain: f64, close: &mut [bool; LEAF], pairs: &mut u64) {
         let field = self.field;
-        let Scratch { near, bodies, poles, .. } = scratch;
-        bodies.clear();
-        for &leaf in near.iter() {
-            bodies.push(field, field.tree.span(leaf as usize));
+        let leaf = around.leaf as usize;
+        let [x, y, z, _] = field.bodies(leaf);
+        let n = field.tree.span(leaf).len();
+        let mut far = 0.0f64;
+        for i in 0..n {
+            far = far.max(around.far([x[i], y[i], z[i]]));
         }
-        let pairs = (poles.len() + bodies.len() - 1) * group.targets.len();
-        bodies.pad();
-        let mut round = Round { asked: group.targets.len(), pairs: pairs as u64, ..Round::default() };
-        dispatch!(_level => {
-            let (_, error) = poles.most(bounds, field.softening2);
-            for &at in group.targets {
-                let target = field.position(at as usize);
-                let near = sum_over(bodies.slices(), target, field.softening2);
-                let sum = near.felt(field.masses[at as usize], field.softening2) + poles.at(target, field.softening2);
-                round.coincident += near.count as u64 - 1;
-                let most = (sum + error) * self.margin;
-                if most >= certain {
-                    round.left.push(Candidate { at, least: (sum - error) / self.margin, most });
-                }
+        let mass: f64 = around.near.iter().map(|&near| field.nodes[near as usize].mass).sum();
+        let missing = certain / self.margin - (far + around.error());
+        // Twice, to be above all rounding.
+        let reach2 = 2.0 * (mass / missing).powi(2) - field.softening2;
+        close.fill(true);
+        if missing <= 0.0 {
+            return;
+        }
+        let mut nearest = [f64::INFINITY; LEAF];
+        let nearest = &mut nearest[..x.len()];
+        let own = field.tree.node(leaf).bounds;
+        for &near in &around.near {
+            let Aabb { lo, hi } = field.tree.node(near as usize).bounds;
+            let gap = |k: usize| (lo[k] - own.hi[k]).max(own.lo[k] - hi[k]).max(0.0);
+            *pairs += 1;
+            if near as usize == leaf || gap(0) * gap(0) + gap(1) * gap(1) + gap(2) * gap(2) > reach2 {
+                continue;
             }
-        });
-        round
+            *pairs += n as u64;
+            for (((nearest, x), y), z) in nearest.iter_mut().zip(x).zip(y).zip(z) {
+                let mut d2 = 0.0;
+                for (k, at) in [x, y, z].into_iter().enumerate() {
+                    let (below, above) = (lo[k] - at, at - hi[k]);
+                    let gap = if below > above { below } else { above };
+                    let gap = if gap > 0.0 { gap } else { 0.0 };
+                    d2 += gap * gap;
+                }
+                *nearest = if d2 < *nearest { d2 } else { *nearest };
+            }
+        }
+        *pairs += (n * (n - 1)) as u64;
+        for i in 0..n {
+            let mut own = [f64::INFINITY; LEAF];
+            for (((own, &x1), &y1), &z1) in own.iter_mut().zip(x).zip(y).zip(z) {
+                let (dx, dy, dz) = (x1 - x[i], y1 - y[i], z1 - z[i]);
+                *own = dx * dx + dy * dy + dz * dz;
+            }
+            own[i] = f64::INFINITY;
+            for (nearest, own) in nearest.iter_mut().zip(own) {
+                *nearest = if own < *nearest { own } else { *nearest };
+            }
+        }
+        for (close, nearest) in close.iter_mut().zip(nearest) {
+            *close = *nearest <= reach2;
+        }
     }
 
     /// Direct sums: of those that promise most, then of the others that may still have more.
@@ -265,12 +279,26 @@ impl Search<'_> {
         for part in [&left[..first], &left[first..]] {
             // The margin is in the upper bounds.
             let certain = best.map_or(certain, |best| best.felt);
-            let wanted = part.iter().filter(|candidate| candidate.most >= certain);
+            let wanted = part.iter().filter(|candidate| candidate.most.is_nan() || candidate.most >= certain);
             let targets: Vec<u32> = wanted.map(|candidate| self.field.tree.order()[candidate.at as usize]).collect();
             let sums = sums(self.members, &targets);
             pairs += (targets.len() * (self.members.len() - 1)) as u64;
             best = best.into_iter().chain(Deepest::of(self.members, &targets, &sums)).reduce(Deepest::deeper);
         }
         best.map(|best| (best, pairs))
+    }
+}
+
+/// Buffers of one task.
+struct Scratch {
+    boxes: Boxes,
+    most: Vec<f64>,
+    inverses: [f32; LEAF],
+    close: [bool; LEAF],
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self { boxes: Boxes::default(), most: vec![], inverses: [0.0; LEAF], close: [true; LEAF] }
     }
 }

@@ -73,7 +73,8 @@ impl Members {
             axis
         });
         let mut masses = Vec::with_capacity(padded);
-        masses.extend((0..len).map(|i| mass(i) * power(-weight)));
+        // A lighter one would have no share at all.
+        masses.extend((0..len).map(|i| (mass(i) * power(-weight)).max(power(-500))));
         masses.resize(padded, 0.0);
         // A softening beyond all proportion leaves no difference between members.
         let softening = (softening * scale).min(power(480));

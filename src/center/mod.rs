@@ -6,6 +6,7 @@
 mod bound;
 mod direct;
 mod field;
+mod group;
 mod members;
 
 use rayon::prelude::*;
