@@ -15,7 +15,7 @@
 
 use rayon::prelude::*;
 
-use super::direct::{Deepest, ROUGH, Sum, add_roughly, rounding, sums};
+use super::direct::{self, Deepest, Found, ROUGH, Sum, add_roughly, rounding, sums};
 use super::field::{Boxes, Field};
 use super::group::{Surroundings, surroundings};
 use super::members::Members;
@@ -24,7 +24,9 @@ use crate::geometry::Aabb;
 use crate::simd::dispatch;
 use crate::tree::LEAF;
 
-/// So few are summed directly.
+/// Halos of so few members are summed directly.
+const SMALL: usize = 600;
+/// So few of them are summed directly in the end.
 const FEW: usize = 8;
 /// The error for each node in the first round, in units of the potential at the halo's root mean square radius.
 const FIRST: f64 = 1e-3;
@@ -43,18 +45,12 @@ struct Candidate {
     most: f64,
 }
 
-/// What was found, and what it took.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
-    pub deepest: Deepest,
-    /// Pairs of members that were looked at; a node or a box counts as a member.
-    pub pairs: u64,
-    /// Ordered pairs at no distance.
-    pub coincident: u64,
-}
-
 /// The member that feels most; none if there are no members.
 pub(super) fn most_bound(members: &Members) -> Result<Option<Found>> {
+    // Softening far beyond the extent leaves hardly any difference, and squares without a place in `f32`.
+    if members.len() <= SMALL || members.softening2 > 1e12 {
+        return Ok(direct::most_bound(members));
+    }
     let field = Field::new(members)?;
     let margin = 1.0 + 2.0 * ROUGH + 4.0 * rounding(members.len());
     Ok(Search { members, field: &field, margin }.run())
@@ -121,7 +117,7 @@ impl Search<'_> {
             coincident = coincident.or(Some(round.coincident));
             if round.left.len() <= FEW || round.pairs * 4 > (targets.len() * n) as u64 {
                 let (deepest, more) = self.decide(round.left, certain)?;
-                return Some(Found { deepest, pairs: pairs + more, coincident: coincident? });
+                return Some(Found { deepest, pairs: pairs + more, coincident: coincident? / 2 });
             }
             tolerance *= FALL;
             targets = round.left.iter().map(|candidate| candidate.at).collect();

@@ -162,6 +162,25 @@ pub(super) fn sums(members: &Members, targets: &[u32]) -> Vec<Sum> {
     sums
 }
 
+/// The member that feels most, and what it took to find it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    pub deepest: Deepest,
+    /// Ordered pairs of members that were looked at; a node or a cell counts as a member.
+    pub pairs: u64,
+    /// Pairs at no distance among these.
+    pub coincident: u64,
+}
+
+/// By all sums; none if there are no members.
+pub(super) fn most_bound(members: &Members) -> Option<Found> {
+    let targets: Vec<u32> = (0..members.len() as u32).collect();
+    let sums = sums(members, &targets);
+    let coincident = sums.iter().map(|sum| u64::from(sum.count - 1)).sum::<u64>() / 2;
+    let n = members.len() as u64;
+    Deepest::of(members, &targets, &sums).map(|deepest| Found { deepest, pairs: n * n.saturating_sub(1), coincident })
+}
+
 /// The member that feels most, the first of equals.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deepest {
