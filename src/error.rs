@@ -51,6 +51,25 @@ pub(crate) enum Kind {
     ColumnTaken { name: String },
     #[error("there is no column {name}; there are {known}")]
     ColumnUnknown { name: String, known: String },
+    #[error("point {point} has the label {label}; of {points} points labels must be less than that")]
+    Label { point: usize, label: i32, points: usize },
+    #[error("the members of halos are told by {count} offsets; there must be one more than there are halos, the first of them 0")]
+    NoOffsets { count: usize },
+    #[error("halo {halo} begins at member {start} and ends at {end}; offsets must ascend, for each halo has members")]
+    Offsets { halo: usize, start: usize, end: usize },
+    #[error("the last offset is {end}, but there are {members} members")]
+    LastOffset { end: usize, members: usize },
+    #[error("halo {halo} has point {point} for a member, but there are {points} points, counted from 0")]
+    Member { halo: usize, point: u32, points: usize },
+    #[error("point {point} is a member of halo {first} and again of halo {halo}; a point has one halo at most")]
+    MemberTwice { point: u32, first: usize, halo: usize },
+    #[error("particle {index}: its mass is {mass}; the centre of a halo takes masses that are finite and positive")]
+    NoMass { index: usize, mass: f64 },
+    #[error(
+        "halo {halo} is {width} wide along axis {axis}, more than half the periodic box of {size}: which image of a member is \
+         nearest depends on the other, so it has no shape to find a centre of"
+    )]
+    HaloTooWide { halo: usize, axis: usize, width: f64, size: f64 },
     #[cfg(feature = "plot")]
     #[error("the picture could not be made: {0}")]
     Picture(String),

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
+use crate::error::{Kind, Result};
+
 /// No point; no cluster.
 const NONE: u32 = u32::MAX;
 /// Points per parallel task.
@@ -176,6 +178,36 @@ pub struct Labels {
 }
 
 impl Labels {
+    /// Labels that come from elsewhere: a cluster number for each point, negative for none. Numbers are taken as they are,
+    /// also where some are not used; every point that has one counts as core.
+    ///
+    /// Errors: a number that is not less than the number of points.
+    ///
+    /// ```
+    /// use ropewalk::{Halos, Labels};
+    ///
+    /// let labels = Labels::from_slice(&[1, -1, 1, 0])?;
+    /// assert_eq!((labels.n_clusters(), labels.get(1)), (2, None));
+    /// let halos = Halos::new(labels, 2);
+    /// assert_eq!((halos.len(), halos.members(0)), (1, &[0, 2][..]));
+    /// assert!(Labels::from_slice(&[0, 2]).unwrap_err().to_string().contains("point 1"));
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn from_slice(labels: &[i32]) -> Result<Self> {
+        let points = labels.len();
+        let max = u32::MAX as usize - 1;
+        if points > max {
+            return Err(Kind::TooMany { n: points, max }.into());
+        }
+        let too_large = |label: &i32| usize::try_from(*label).is_ok_and(|label| label >= points);
+        if let Some(point) = labels.iter().position(too_large) {
+            return Err(Kind::Label { point, label: labels[point], points }.into());
+        }
+        // What is not negative is less than the number of points, which fits.
+        let n_clusters = labels.iter().map(|&label| (i64::from(label) + 1) as u32).max().unwrap_or(0);
+        Ok(Self { labels: labels.iter().map(|&label| label.max(-1)).collect(), n_clusters, core: None })
+    }
+
     pub(crate) fn new(labels: Vec<i32>, n_clusters: u32, core: Vec<u64>) -> Self {
         Self { labels, n_clusters, core: Some(core) }
     }

@@ -75,6 +75,7 @@
 
 mod brute;
 mod catalog;
+mod center;
 mod dbscan;
 mod error;
 mod geometry;
@@ -101,6 +102,7 @@ mod tree;
 
 pub use brute::BruteForce;
 pub use catalog::{Catalog, Column, Halo, Motion, Particles, Structure, Values, structures};
+pub use center::{Center, Centering, Centers, HaloCenter};
 pub use dbscan::{Algorithm, Dbscan, dbscan};
 pub use error::{Error, Result};
 pub use geometry::{Aabb, Bounded, BoxSize, Scalar, Space, Sphere};

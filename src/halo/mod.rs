@@ -7,6 +7,7 @@
 
 mod all_pairs;
 mod bins;
+mod grouping;
 mod row;
 
 use self::row::Row;

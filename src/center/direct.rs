@@ -1,0 +1,205 @@
+//! Potentials by direct sums: the oracle, and what decides between the last candidates of every other way.
+//!
+//! In: members. Out: for some or all of them the sum of m / distance over the others, and the member with the largest one.
+//! There is one order of summation, the same at every level of instructions: blocks of [`BLOCK`] members, in each eight
+//! interleaved sums which are folded as a tree; blocks one after the other. So potentials that are equal by symmetry of the
+//! terms, as those of coincident members, are equal bit by bit, and the relative error is below [`ROUNDING`].
+//! Cost: n distances a sum, with a square root and a division each; O(n²) for all.
+
+use rayon::prelude::*;
+
+use super::members::Members;
+use crate::simd::{LANES, dispatch};
+use crate::tree::LEAF;
+
+/// Sources that are summed before the next: they stay in the first cache while all targets of a task pass by.
+const BLOCK: usize = 512;
+/// Room for what a block of sources adds.
+pub(super) type Shares = [f64; BLOCK];
+pub(super) const NO_SHARES: Shares = [0.0; BLOCK];
+/// Targets per parallel task, at most.
+const TASK: usize = 32;
+
+/// What sources add up to at a target.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sum {
+    /// Of m / sqrt(d² + softening²), over sources at a distance.
+    pub apart: f64,
+    /// The masses of sources at no distance, the target among them; only with softening.
+    pub here: f64,
+    /// How many these are.
+    pub count: u32,
+}
+
+impl Sum {
+    /// What a target of this mass feels: of coincident sources, the softened share; without softening they are left out.
+    #[inline(always)]
+    pub fn felt(&self, mass: f64, softening2: f64) -> f64 {
+        if self.count > 1 && softening2 > 0.0 {
+            self.apart + (self.here - mass) / softening2.sqrt()
+        } else {
+            self.apart
+        }
+    }
+}
+
+/// Sums over sources of whole lanes, on top of a sum.
+#[inline(always)]
+pub(super) fn add(
+    sum: &mut Sum,
+    [x, y, z, m]: [&[f64]; 4],
+    target: [f64; 3],
+    softening2: f64,
+    shares: &mut Shares,
+) {
+    for start in (0..x.len()).step_by(BLOCK) {
+        let end = (start + BLOCK).min(x.len());
+        let (x, y, z, m) = (&x[start..end], &y[start..end], &z[start..end], &m[start..end]);
+        let shares = &mut shares[..end - start];
+        for ((((share, x), y), z), m) in shares.iter_mut().zip(x).zip(y).zip(z).zip(m) {
+            let (dx, dy, dz) = (x - target[0], y - target[1], z - target[2]);
+            let d2 = dx * dx + dy * dy + dz * dz;
+            let apart = m / (d2 + softening2).sqrt();
+            *share = if d2 > 0.0 { apart } else { 0.0 };
+        }
+        let mut lanes = [0.0; LANES];
+        for shares in shares.as_chunks::<LANES>().0 {
+            for l in 0..LANES {
+                lanes[l] += shares[l];
+            }
+        }
+        sum.apart += fold(lanes);
+        // Padding has no share either, but no mass.
+        let mut count = 0;
+        for (&share, &m) in shares.iter().zip(m) {
+            count += u32::from((share == 0.0) & (m > 0.0));
+        }
+        sum.count += count;
+        if count > 0 && softening2 > 0.0 {
+            for (&share, &m) in shares.iter().zip(m) {
+                sum.here += if share == 0.0 { m } else { 0.0 };
+            }
+        }
+    }
+}
+
+/// The relative error of [`add_roughly`], at most.
+pub(super) const ROUGH: f64 = 3e-7;
+/// Squared distances from here on have a square root in `f32`.
+const LEAST: f64 = 1e-36;
+
+/// The same with square roots and quotients in `f32`, twice as fast: for bounds. A share is NaN where `f32` has no range for it.
+#[inline(always)]
+pub(super) fn add_roughly(
+    sum: &mut Sum,
+    [x, y, z, m]: [&[f64]; 4],
+    target: [f64; 3],
+    softening2: f64,
+    inverses: &mut [f32; LEAF],
+) {
+    let n = x.len() / LANES;
+    let (x, y, z) = (x.as_chunks::<LANES>().0, y.as_chunks::<LANES>().0, z.as_chunks::<LANES>().0);
+    let inverses = &mut inverses.as_chunks_mut::<LANES>().0[..n];
+    for (((inverse, x), y), z) in inverses.iter_mut().zip(x).zip(y).zip(z) {
+        let mut d2 = [0.0; LANES];
+        for l in 0..LANES {
+            let (dx, dy, dz) = (x[l] - target[0], y[l] - target[1], z[l] - target[2]);
+            d2[l] = dx * dx + dy * dy + dz * dz;
+        }
+        for l in 0..LANES {
+            let apart = if d2[l] >= LEAST { (d2[l] + softening2) as f32 } else { f32::NAN };
+            inverse[l] = if d2[l] > 0.0 { apart } else { 0.0 };
+        }
+        for l in 0..LANES {
+            inverse[l] = if inverse[l] == 0.0 { 0.0 } else { 1.0 / inverse[l].sqrt() };
+        }
+    }
+    let (mut lanes, mut zeros) = ([0.0; LANES], [0.0f32; LANES]);
+    for (inverse, m) in inverses.iter().zip(m.as_chunks::<LANES>().0) {
+        for l in 0..LANES {
+            lanes[l] += m[l] * f64::from(inverse[l]);
+        }
+        for l in 0..LANES {
+            zeros[l] += if inverse[l] == 0.0 { 1.0 } else { 0.0 };
+        }
+    }
+    sum.apart += fold(lanes);
+    let count = zeros.iter().sum::<f32>() as u32;
+    sum.count += count;
+    if count > 0 && softening2 > 0.0 {
+        for (&inverse, &m) in inverses.as_flattened().iter().zip(m) {
+            sum.here += if inverse == 0.0 { m } else { 0.0 };
+        }
+    }
+}
+
+#[inline(always)]
+fn fold(s: [f64; LANES]) -> f64 {
+    ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
+}
+
+/// The relative error of a sum over `n` members, at most, and of all that is compared with it.
+pub(super) fn rounding(n: usize) -> f64 {
+    1e-12 + n as f64 / (BLOCK as f64) * f64::EPSILON
+}
+
+/// The sums at some members, in parallel.
+pub(super) fn sums(members: &Members, targets: &[u32]) -> Vec<Sum> {
+    let mut sums = vec![Sum::default(); targets.len()];
+    // Few targets are shared among all threads.
+    let task = targets.len().div_ceil(4 * rayon::current_num_threads()).clamp(1, TASK);
+    let [x, y, z] = &members.axes;
+    targets.par_chunks(task).zip(sums.par_chunks_mut(task)).for_each(|(targets, sums)| {
+        let mut shares = NO_SHARES;
+        for start in (0..x.len()).step_by(BLOCK) {
+            let block = start..(start + BLOCK).min(x.len());
+            let sources = [&x[block.clone()], &y[block.clone()], &z[block.clone()], &members.masses[block]];
+            dispatch!(_level => for (&target, sum) in targets.iter().zip(&mut *sums) {
+                add(sum, sources, members.position(target as usize), members.softening2, &mut shares);
+            });
+        }
+    });
+    sums
+}
+
+/// The member that feels most, and what it took to find it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    pub deepest: Deepest,
+    /// Ordered pairs of members that were looked at; a node or a cell counts as a member.
+    pub pairs: u64,
+    /// Pairs at no distance among these.
+    pub coincident: u64,
+}
+
+/// By all sums; none if there are no members.
+pub(super) fn most_bound(members: &Members) -> Option<Found> {
+    let targets: Vec<u32> = (0..members.len() as u32).collect();
+    let sums = sums(members, &targets);
+    let coincident = sums.iter().map(|sum| u64::from(sum.count - 1)).sum::<u64>() / 2;
+    let n = members.len() as u64;
+    Deepest::of(members, &targets, &sums).map(|deepest| Found { deepest, pairs: n * n.saturating_sub(1), coincident })
+}
+
+/// The member that feels most, the first of equals.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Deepest {
+    pub member: u32,
+    /// What it feels.
+    pub felt: f64,
+}
+
+impl Deepest {
+    /// Among these members.
+    pub fn of(members: &Members, targets: &[u32], sums: &[Sum]) -> Option<Self> {
+        let felt = targets.iter().zip(sums).map(|(&member, sum)| Self {
+            member,
+            felt: sum.felt(members.masses[member as usize], members.softening2),
+        });
+        felt.reduce(Self::deeper)
+    }
+
+    pub fn deeper(self, other: Self) -> Self {
+        if other.felt > self.felt || (other.felt == self.felt && other.member < self.member) { other } else { self }
+    }
+}

@@ -1,0 +1,219 @@
+//! The field of a halo's members from far away: multipoles on the tree, with error bounds.
+//!
+//! In: members. Out: a tree over them; for each node its mass, centre of mass and second moments; for a box of targets, the
+//! nodes that are far enough and the members that are not.
+//! About the centre of mass the dipole vanishes. With R the way from there to the target and rho² = R² + softening², a member
+//! at y adds m sum over l of |y|^l / rho^(l + 1) P_l, |P_l| <= 1 (the generating function of Legendre polynomials, for vectors
+//! of four dimensions the last of which is the softening). What follows after l = 1 is at most B / (rho² (rho - b)), after
+//! l = 2 at most b B / (rho³ (rho - b)), where B = sum m |y|² and b is the radius of the node.
+//! Cost: the build of the tree; 150 bytes a node. Source: Salmon and Warren 1994, section 3.
+
+use rayon::prelude::*;
+
+use super::members::{Members, NOWHERE};
+use crate::error::Result;
+use crate::geometry::Aabb;
+use crate::simd::LANES;
+use crate::tree::Bvh;
+
+/// What the rounding of coordinates, which are less than 1, and of centres of mass amounts to, at most.
+pub(super) const ROUNDING: f64 = 1e-13;
+
+/// What a node is from far away.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Moments {
+    pub center: [f64; 3],
+    pub mass: f64,
+    /// The largest distance of a member from the centre.
+    pub radius: f64,
+    /// B, the trace of the matrix of second moments.
+    pub trace: f64,
+    /// The sums of m y y: xx, yy, zz, xy, xz, yz.
+    pub second: [f64; 6],
+    /// A place that is near to all members, and the largest distance of one from there.
+    pub middle: [f64; 3],
+    pub reach: f64,
+    /// The node's rope.
+    pub rope: u32,
+}
+
+impl Moments {
+    /// Of `len` members in whole lanes.
+    fn of(sources: [&[f64]; 4], len: usize, bounds: &Aabb<f64, 3>) -> Self {
+        let mut moments = Self::default();
+        let mut sum = [0.0; 3];
+        for i in 0..len {
+            let m = sources[3][i];
+            moments.mass += m;
+            for k in 0..3 {
+                sum[k] += m * sources[k][i];
+            }
+        }
+        moments.center = sum.map(|sum| sum / moments.mass);
+        let middle = bounds.center();
+        let (mut radius2, mut reach2) = (0.0f64, 0.0f64);
+        for i in 0..len {
+            let from = |place: &[f64; 3]| -> [f64; 3] { std::array::from_fn(|k| sources[k][i] - place[k]) };
+            moments.add(sources[3][i], from(&moments.center));
+            radius2 = radius2.max(square(from(&moments.center)));
+            reach2 = reach2.max(square(from(&middle)));
+        }
+        moments.radius = grown(radius2.sqrt());
+        moments.settle_middle(middle, grown(reach2.sqrt()));
+        moments
+    }
+
+    fn of_two(parts: [&Self; 2], bounds: &Aabb<f64, 3>) -> Self {
+        let mut moments = Self { mass: parts[0].mass + parts[1].mass, ..Self::default() };
+        moments.center = std::array::from_fn(|k| {
+            (parts[0].mass * parts[0].center[k] + parts[1].mass * parts[1].center[k]) / moments.mass
+        });
+        let corner = |place: &[f64; 3]| {
+            square(std::array::from_fn(|k| (bounds.hi[k] - place[k]).max(place[k] - bounds.lo[k]))).sqrt()
+        };
+        let middle = bounds.center();
+        let (mut radius, mut reach) = (0.0f64, 0.0f64);
+        for part in parts {
+            let from = |place: &[f64; 3]| -> [f64; 3] { std::array::from_fn(|k| part.center[k] - place[k]) };
+            moments.add(part.mass, from(&moments.center));
+            moments.trace += part.trace;
+            for (own, second) in moments.second.iter_mut().zip(part.second) {
+                *own += second;
+            }
+            radius = radius.max(part.radius + square(from(&moments.center)).sqrt());
+            reach = reach.max(part.radius + square(from(&middle)).sqrt());
+        }
+        moments.radius = grown(radius.min(corner(&moments.center)));
+        moments.settle_middle(middle, grown(reach.min(corner(&middle))));
+        moments
+    }
+
+    fn settle_middle(&mut self, middle: [f64; 3], reach: f64) {
+        (self.middle, self.reach) = if reach < self.radius { (middle, reach) } else { (self.center, self.radius) };
+    }
+
+    fn add(&mut self, m: f64, [x, y, z]: [f64; 3]) {
+        for (own, second) in self.second.iter_mut().zip([x * x, y * y, z * z, x * y, x * z, y * z]) {
+            *own += m * second;
+        }
+        self.trace += m * (x * x + y * y + z * z);
+    }
+}
+
+fn square([x, y, z]: [f64; 3]) -> f64 {
+    x * x + y * y + z * z
+}
+
+fn grown(radius: f64) -> f64 {
+    radius * (1.0 + 1e-12) + ROUNDING
+}
+
+/// Members in tree order with the moments of all nodes.
+pub(super) struct Field {
+    pub tree: Bvh<f64, 3>,
+    pub nodes: Vec<Moments>,
+    /// The leaves' nodes.
+    pub leaves: Vec<u32>,
+    pub softening2: f64,
+    /// Coordinates and masses leaf by leaf, each padded to whole lanes.
+    columns: [Vec<f64>; 4],
+    /// Where in the columns each leaf begins, by node; and at the end of all.
+    starts: Vec<u32>,
+}
+
+impl Field {
+    pub fn new(members: &Members) -> Result<Self> {
+        let points: Vec<[f64; 3]> = (0..members.len()).map(|member| members.position(member)).collect();
+        let tree = Bvh::build(&points)?;
+        drop(points);
+        let mut leaves = vec![];
+        let mut starts = vec![0; tree.end()];
+        let mut columns: [Vec<f64>; 4] = std::array::from_fn(|_| Vec::with_capacity(members.len() * 3 / 2));
+        for at in (0..tree.end()).filter(|&at| tree.is_leaf(at)) {
+            leaves.push(at as u32);
+            starts[at] = columns[3].len() as u32;
+            let span = tree.span(at);
+            for (column, axis) in columns.iter_mut().zip(tree.lo()) {
+                column.extend_from_slice(&axis[span.clone()]);
+                column.resize(column.len().next_multiple_of(LANES), NOWHERE);
+            }
+            columns[3].extend(tree.order()[span].iter().map(|&member| members.masses[member as usize]));
+            let padded = columns[0].len();
+            columns[3].resize(padded, 0.0);
+        }
+        let mut field = Self { nodes: vec![], leaves, softening2: members.softening2, columns, starts, tree };
+        let of_leaf = |&leaf: &u32| {
+            let leaf = leaf as usize;
+            Moments::of(field.bodies(leaf), field.tree.span(leaf).len(), &field.tree.node(leaf).bounds)
+        };
+        let of_leaves: Vec<Moments> = field.leaves.par_iter().with_min_len(64).map(of_leaf).collect();
+        field.nodes = vec![Moments::default(); field.tree.end()];
+        let mut of_leaves = of_leaves.into_iter().rev();
+        for at in (0..field.tree.end()).rev() {
+            field.nodes[at] = if field.tree.is_leaf(at) {
+                of_leaves.next().unwrap_or_default()
+            } else {
+                let right = field.tree.node(at + 1).rope as usize;
+                Moments::of_two([&field.nodes[at + 1], &field.nodes[right]], &field.tree.node(at).bounds)
+            };
+            field.nodes[at].rope = field.tree.node(at).rope;
+        }
+        Ok(field)
+    }
+
+    /// A leaf's coordinates and masses, in whole lanes.
+    #[inline(always)]
+    pub fn bodies(&self, leaf: usize) -> [&[f64]; 4] {
+        let start = self.starts[leaf] as usize;
+        let span = start..start + self.tree.span(leaf).len().next_multiple_of(LANES);
+        let [x, y, z, m] = &self.columns;
+        [&x[span.clone()], &y[span.clone()], &z[span.clone()], &m[span]]
+    }
+
+    /// A member of a leaf by its position in tree order.
+    #[inline(always)]
+    pub fn member(&self, leaf: usize, at: usize) -> ([f64; 3], f64) {
+        let [x, y, z, m] = self.bodies(leaf);
+        let i = at - self.tree.span(leaf).start;
+        ([x[i], y[i], z[i]], m[i])
+    }
+}
+
+/// Boxes of leaves, to bound what is in them without looking.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Boxes {
+    /// Lower corner, upper corner, mass.
+    columns: [Vec<f64>; 7],
+}
+
+impl Boxes {
+    pub fn gather(&mut self, field: &Field, leaves: &[u32]) {
+        self.columns.iter_mut().for_each(Vec::clear);
+        for &leaf in leaves {
+            let Aabb { lo, hi } = field.tree.node(leaf as usize).bounds;
+            let mass = field.nodes[leaf as usize].mass;
+            for (column, value) in self.columns.iter_mut().zip([lo[0], lo[1], lo[2], hi[0], hi[1], hi[2], mass]) {
+                column.push(value);
+            }
+        }
+    }
+
+    /// What each leaf's members may amount to at a target.
+    #[inline(always)]
+    pub fn at_most(&self, target: [f64; 3], softening2: f64, most: &mut Vec<f64>) {
+        let [_, _, _, _, _, _, mass] = &self.columns;
+        most.clear();
+        most.resize(mass.len(), softening2);
+        for k in 0..3 {
+            for ((rho2, lo), hi) in most.iter_mut().zip(&self.columns[k]).zip(&self.columns[k + 3]) {
+                let (below, above) = (lo - target[k], target[k] - hi);
+                let gap = if below > above { below } else { above };
+                let gap = if gap > 0.0 { gap } else { 0.0 };
+                *rho2 += gap * gap;
+            }
+        }
+        for (most, mass) in most.iter_mut().zip(mass) {
+            *most = mass / most.sqrt();
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! One halo's members, as the sums over pairs want them.
+//!
+//! In: the positions of the members, unwrapped. Out: coordinates about the first member and masses, one array each, scaled by
+//! powers of two so that neither squares nor potentials leave the range of `f64`; scaling by powers of two rounds nothing.
+//! Cost: O(members); 32 bytes a member.
+
+use crate::error::{Kind, Result};
+use crate::geometry::Space;
+use crate::simd::LANES;
+
+/// Where padding lies: beyond all members, whose coordinates are less than 1.
+pub(super) const NOWHERE: f64 = 4.0;
+/// Coordinates below this, in units of the halo's extent, are 0, so that distinct ones have a difference whose square is not.
+const FLUSH: f64 = f64::from_bits((1023 - 480) << 52);
+
+/// Coordinates and masses of one halo in ascending order of the members.
+pub(super) struct Members {
+    /// One array per axis, padded to whole lanes.
+    pub axes: [Vec<f64>; 3],
+    /// Padded by zeros.
+    pub masses: Vec<f64>,
+    /// The square of the softening length.
+    pub softening2: f64,
+    len: usize,
+    /// Binary logarithms of the units of length and mass.
+    units: (i32, i32),
+}
+
+/// Positions relative to the first member, each at its nearest image. Errors if the halo is wider than half a period.
+///
+/// A halo that is not is unwrapped by any of its members alike; one that is, has pairs that are nearest around the boundary.
+pub(super) fn unwrap(halo: usize, positions: impl Iterator<Item = [f64; 3]>, space: &Space<3>) -> Result<Vec<[f64; 3]>> {
+    let mut first = None;
+    let (mut lo, mut hi) = ([0.0f64; 3], [0.0f64; 3]);
+    let offsets: Vec<[f64; 3]> = positions
+        .map(|at| {
+            let first = *first.get_or_insert(at);
+            let offset: [f64; 3] = std::array::from_fn(|k| {
+                let d = at[k] - first[k];
+                space.period().map_or(d, |period| d - period[k] * (d / period[k]).round())
+            });
+            for k in 0..3 {
+                (lo[k], hi[k]) = (lo[k].min(offset[k]), hi[k].max(offset[k]));
+            }
+            offset
+        })
+        .collect();
+    for (axis, &size) in space.period().into_iter().flatten().enumerate() {
+        let width = hi[axis] - lo[axis];
+        if width > 0.5 * size {
+            return Err(Kind::HaloTooWide { halo, axis, width, size }.into());
+        }
+    }
+    Ok(offsets)
+}
+
+impl Members {
+    /// `offsets` are finite, `mass` gives each member's and is positive, `softening` is not negative.
+    pub fn new(offsets: &[[f64; 3]], mass: impl Fn(usize) -> f64, softening: f64) -> Self {
+        let len = offsets.len();
+        let most = |values: &mut dyn Iterator<Item = f64>| exponent(values.fold(0.0, f64::max));
+        let length = most(&mut offsets.iter().flatten().map(|x| x.abs()));
+        let weight = most(&mut (0..len).map(&mass));
+        let scale = power(-length);
+        let padded = len.next_multiple_of(LANES);
+        let axes = std::array::from_fn(|k| {
+            let mut axis = Vec::with_capacity(padded);
+            axis.extend(offsets.iter().map(|offset| {
+                let x = offset[k] * scale;
+                if x.abs() < FLUSH { 0.0 } else { x }
+            }));
+            axis.resize(padded, NOWHERE);
+            axis
+        });
+        let mut masses = Vec::with_capacity(padded);
+        // A lighter one would have no share at all.
+        masses.extend((0..len).map(|i| (mass(i) * power(-weight)).max(power(-500))));
+        masses.resize(padded, 0.0);
+        // A softening beyond all proportion leaves no difference between members.
+        let softening = (softening * scale).min(power(480));
+        Self { axes, masses, softening2: softening * softening, len, units: (length, weight) }
+    }
+
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline(always)]
+    pub fn position(&self, member: usize) -> [f64; 3] {
+        std::array::from_fn(|k| self.axes[k][member])
+    }
+
+    /// A potential in the caller's units.
+    pub fn potential(&self, sum: f64) -> f64 {
+        -(sum * power(self.units.1)) * power(-self.units.0)
+    }
+}
+
+/// The least power of two above `x`, within reason.
+fn exponent(x: f64) -> i32 {
+    let biased = (x.to_bits() >> 52) as i32;
+    (biased - 1022).clamp(-1000, 1000)
+}
+
+/// 2^`exponent`, for exponents of normal numbers.
+fn power(exponent: i32) -> f64 {
+    f64::from_bits(((1023 + exponent) as u64) << 52)
+}

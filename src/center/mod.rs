@@ -1,0 +1,310 @@
+//! Halo centres.
+//!
+//! In: points and their grouping into halos. Out: [`Centers`], one for each halo, by one of the definitions of [`Center`].
+//! Cost: by definition, see there. Halos are done in parallel, and large ones in parallel inside.
+//! Source: Sewell et al. 2015 for most bound and most connected particles; others with their definition.
+
+mod astar;
+mod bound;
+mod connected;
+mod direct;
+mod field;
+mod found;
+mod group;
+mod mean;
+mod members;
+mod poisson;
+
+pub use found::{Centers, HaloCenter};
+
+use rayon::prelude::*;
+
+use self::direct::Found;
+use self::members::{Members, unwrap};
+use crate::error::{Kind, Result};
+use crate::geometry::{Bounded, BoxSize, Scalar, Space};
+use crate::halo::Halos;
+
+/// What the centre of a halo is.
+///
+/// The *most bound particle* (MBP) is the member with the lowest potential, `phi_i = - sum over the other members of
+/// m_j / sqrt(|r_i - r_j|² + softening²)`, G being 1; of equals, as sums in `f64` are, the first. It is where the halo is
+/// deepest, whatever hangs on to it, and what spherical overdensity masses are measured about. Without softening, pairs of
+/// coincident members would be infinitely bound: they are left out, and counted. There are four ways to find it:
+///
+/// | | answer | cost |
+/// |---|---|---|
+/// | [`Center::MostBound`] | exact | n log n, where potentials differ |
+/// | [`Center::MostBoundBrute`] | exact | n² |
+/// | [`Center::MostBoundAStar`] | exact | between these |
+/// | [`Center::MostBoundPoisson`] | often the same | a grid's Fourier transform |
+///
+/// The *most connected particle* (MCP) is the member with most friends: where the halo is densest on the scale of the linking
+/// length. In relaxed halos it is near to the MBP; in two that are joined by a bridge it may be in the other one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Center {
+    /// The most bound particle, by branch and bound on a tree with multipoles: the same member as by brute force. The one to
+    /// use.
+    MostBound {
+        /// The Plummer softening length, not negative; 0 for Newton's potential.
+        softening: f64,
+    },
+    /// The most bound particle, by sums over all pairs in `f64`: the definition.
+    MostBoundBrute {
+        /// As for [`Center::MostBound`].
+        softening: f64,
+    },
+    /// The most bound particle, by a best-first search as in HACC: each member's potential is bounded by the distances to the
+    /// cells of a grid; whoever promises most has the cells opened from near to far, until the best is known exactly.
+    ///
+    /// The same member as by brute force; to be compared with. Source: Habib et al. 2016; Sewell et al. 2015, section 3.
+    MostBoundAStar {
+        /// As for [`Center::MostBound`].
+        softening: f64,
+    },
+    /// The most bound particle, approximately: Poisson's equation on a grid of the halo's box with a potential of 0 at its
+    /// faces; then exact sums for the members in a cube about the lowest cell. To be compared with; see [`Center::poisson`].
+    ///
+    /// It may be another member than the exact one, most often in small halos and where a heavy neighbour hangs on:
+    /// [`Centering::check`] tells. Source: Sewell et al. 2015, section 3.
+    MostBoundPoisson {
+        /// As for [`Center::MostBound`].
+        softening: f64,
+        /// Cells along each axis, 1 to 255. Best one less than a power of two.
+        cells: usize,
+        /// How many cells around the lowest one are searched, along each axis both ways.
+        search: usize,
+    },
+    /// The most connected particle: the member with most others within the linking length (inclusive, itself not counted); of
+    /// equals the first, and how many they are is told. Source: Sewell et al. 2015.
+    ///
+    /// Cost: about that of finding the halos.
+    MostConnected {
+        /// The linking length, as for [`Fof`](crate::Fof).
+        linking_length: f64,
+    },
+    /// The mean position, weighted by mass. Cheap and smooth, but off the peak wherever a halo is not symmetric: for the
+    /// distance from another centre, which tells how relaxed a halo is.
+    CenterOfMass,
+    /// The centre of mass within a sphere that shrinks about it: from all members on, step by step, as long as enough are
+    /// inside. Robust against what hangs on, not bound to a particle. Source: Power et al. 2003, section 2.5; see
+    /// [`Center::shrinking_sphere`].
+    ShrinkingSphere {
+        /// The factor of the radius in each step, between 0 and 1.
+        shrink: f64,
+        /// So many members are enough, at least 1; but never more than a hundredth of the halo has to be.
+        least: usize,
+    },
+}
+
+impl Center {
+    /// [`Center::MostBoundPoisson`] with the grid of the paper: 63 cells along each axis, a search two cells wide.
+    pub fn poisson(softening: f64) -> Self {
+        Self::MostBoundPoisson { softening, cells: 63, search: 2 }
+    }
+
+    /// [`Center::ShrinkingSphere`] as in the paper: by 2.5 per cent in each step, down to 1000 members or one in a hundred,
+    /// whichever is less.
+    pub fn shrinking_sphere() -> Self {
+        Self::ShrinkingSphere { shrink: 0.975, least: 1000 }
+    }
+
+    fn check(&self) -> Result<()> {
+        let refuse = |name, value, must| Err(Kind::Parameter { name, value, must }.into());
+        match *self {
+            Self::MostBound { softening }
+            | Self::MostBoundBrute { softening }
+            | Self::MostBoundAStar { softening }
+            | Self::MostBoundPoisson { softening, .. }
+                if !(0.0..f64::INFINITY).contains(&softening) =>
+            {
+                refuse("the softening", softening, "finite and not negative")
+            }
+            Self::MostBoundPoisson { cells, .. } if !(1..=poisson::MOST_CELLS).contains(&cells) => {
+                refuse("the number of cells along an axis", cells as f64, "from 1 to 255")
+            }
+            Self::MostConnected { linking_length } if !(0.0..f64::INFINITY).contains(&linking_length) => {
+                refuse("the linking length", linking_length, "finite and not negative")
+            }
+            Self::ShrinkingSphere { shrink, .. } if !(shrink > 0.0 && shrink < 1.0) => {
+                refuse("the factor of the shrinking sphere", shrink, "between 0 and 1")
+            }
+            Self::ShrinkingSphere { least: 0, .. } => {
+                refuse("the least number of members in the sphere", 0.0, "at least 1")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How to find centres: options, then [`Centering::run`].
+///
+/// ```
+/// use ropewalk::{Center, Centering, Fof};
+///
+/// let points = [[9.5f32, 5.0, 5.0], [0.25, 5.0, 5.0], [0.5, 5.0, 5.0]];
+/// let halos = Fof::new(1.0).periodic(10.0).run(&points)?;
+/// let centering = Centering::new(Center::MostBound { softening: 0.0 }).periodic(10.0);
+/// let center = centering.run(&points, &halos)?.as_slice()[0];
+/// assert_eq!((center.member, center.potential), (Some(1), Some(-1.0 / 0.75 - 1.0 / 0.25)));
+///
+/// // A heavy particle deepens the potential of the others.
+/// let centers = centering.masses(&[9.0, 1.0, 1.0]).run(&points, &halos)?;
+/// assert_eq!(centers.as_slice()[0].position, [0.25, 5.0, 5.0]);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Centering<'a> {
+    center: Center,
+    size: Option<BoxSize>,
+    masses: Option<&'a [f64]>,
+    check: bool,
+}
+
+impl<'a> Centering<'a> {
+    /// Equal masses of 1 in open space.
+    pub fn new(center: Center) -> Self {
+        Self { center, size: None, masses: None, check: false }
+    }
+
+    /// A periodic box: one side, or one per axis.
+    ///
+    /// Members count at their images nearest to each other. In a halo that is wider than half the box these contradict each
+    /// other, so that is an error (not for [`Center::MostConnected`], which looks no farther than the linking length).
+    #[must_use]
+    pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
+        self.size = Some(size.into());
+        self
+    }
+
+    /// A mass for each point, positive and finite.
+    #[must_use]
+    pub fn masses(mut self, masses: &'a [f64]) -> Self {
+        self.masses = Some(masses);
+        self
+    }
+
+    /// Whether [`Center::MostBoundPoisson`] is held against the exact answer: see [`HaloCenter::agrees`]. Costs as much as
+    /// [`Center::MostBound`].
+    #[must_use]
+    pub fn check(mut self, check: bool) -> Self {
+        self.check = check;
+        self
+    }
+
+    /// Finds the centre of each halo of `points`, in the order of the halos.
+    ///
+    /// Points may be anything with a bounding box in three dimensions, where masses attract as 1 / r; what has an extent
+    /// counts at its middle. The result does not depend on the number of threads.
+    ///
+    /// Errors: halos found among another number of points; coordinates that are not finite; masses that are not one for each
+    /// point, or not positive and finite; a parameter out of its range; a periodic box that is not positive, or of which a
+    /// halo fills more than half, or that is smaller than twice the linking length.
+    pub fn run<T: Bounded<S, 3>, S: Scalar>(&self, points: &[T], halos: &Halos) -> Result<Centers> {
+        self.center.check()?;
+        let space = self.size.clone().map_or(Ok(Space::OPEN), Space::periodic)?;
+        self.check_points(points, halos)?;
+        let halo = |halo: usize| {
+            let indices = halos.members(halo);
+            if let Center::MostConnected { linking_length } = self.center {
+                return connected::most_connected(points, indices, linking_length, &space);
+            }
+            let positions = indices.iter().map(|&i| points[i as usize].bounds().center().map(Into::<f64>::into));
+            let mass = |member: usize| self.masses.map_or(1.0, |masses| masses[indices[member] as usize]);
+            self.find(halo, indices, positions.collect(), &mass, &space)
+        };
+        let rows: Result<Vec<HaloCenter>> = (0..halos.len()).into_par_iter().map(halo).collect();
+        Ok(Centers::new(rows?, halos))
+    }
+
+    fn find(
+        &self,
+        halo: usize,
+        indices: &[u32],
+        positions: Vec<[f64; 3]>,
+        mass: &dyn Fn(usize) -> f64,
+        space: &Space<3>,
+    ) -> Result<HaloCenter> {
+        let offsets = unwrap(halo, positions.iter().copied(), space)?;
+        let at = |offset: [f64; 3]| {
+            let place = std::array::from_fn(|k| positions[0][k] + offset[k]);
+            HaloCenter::at(space.wrap(place))
+        };
+        let members = |softening| Members::new(&offsets, mass, softening);
+        let (members, found, exact) = match self.center {
+            Center::MostBound { softening } => {
+                let members = members(softening);
+                let found = bound::most_bound(&members)?;
+                (members, found, None)
+            }
+            Center::MostBoundBrute { softening } => {
+                let members = members(softening);
+                let found = direct::most_bound(&members);
+                (members, found, None)
+            }
+            Center::MostBoundAStar { softening } => {
+                let members = members(softening);
+                let found = astar::most_bound(&members);
+                (members, found, None)
+            }
+            Center::MostBoundPoisson { softening, cells, search } => {
+                let members = members(softening);
+                let found = poisson::most_bound(&members, cells, search);
+                let exact = if self.check { bound::most_bound(&members)? } else { None };
+                (members, found, exact)
+            }
+            Center::CenterOfMass => return Ok(at(mean::center_of_mass(&offsets, mass))),
+            Center::ShrinkingSphere { shrink, least } => {
+                return Ok(at(mean::shrinking_sphere(&offsets, mass, shrink, least)));
+            }
+            Center::MostConnected { .. } => return Ok(HaloCenter::at(positions[0])),
+        };
+        let Some(Found { deepest, pairs, coincident }) = found else { return Ok(HaloCenter::at([0.0; 3])) };
+        let member = deepest.member as usize;
+        Ok(HaloCenter {
+            member: Some(indices[member]),
+            potential: Some(members.potential(deepest.felt)),
+            coincident,
+            pairs,
+            agrees: exact.map(|exact: Found| exact.deepest.member == deepest.member),
+            ..HaloCenter::at(space.wrap(positions[member]))
+        })
+    }
+
+    fn check_points<T: Bounded<S, 3>, S: Scalar>(&self, points: &[T], halos: &Halos) -> Result<()> {
+        crate::tree::check(points, &Space::OPEN)?;
+        let lengths =
+            [("labels", Some(halos.labels().as_slice().len())), ("masses", self.masses.map(<[f64]>::len))];
+        for (what, len) in lengths {
+            if let Some(len) = len.filter(|&len| len != points.len()) {
+                return Err(Kind::Length { what, len, points: points.len() }.into());
+            }
+        }
+        let is_bad = |mass: &f64| !(*mass > 0.0 && *mass < f64::INFINITY);
+        match self.masses.and_then(|masses| masses.iter().position(is_bad).map(|index| (index, masses[index]))) {
+            Some((index, mass)) => Err(Kind::NoMass { index, mass }.into()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Halos {
+    /// The centre of each halo, all points having the same mass of 1, in open space; for anything else see [`Centering`].
+    ///
+    /// Errors as [`Centering::run`].
+    ///
+    /// ```
+    /// use ropewalk::{Center, Fof};
+    ///
+    /// let points = [[0.0f64, 0.0, 0.0], [1.0, 0.0, 0.0], [1.5, 0.0, 0.0]];
+    /// let halos = Fof::new(1.0).run(&points)?;
+    /// let bound = halos.centers(&points, Center::MostBound { softening: 0.0 })?;
+    /// assert_eq!(bound.as_slice()[0].member, Some(1));
+    /// let mean = halos.centers(&points, Center::CenterOfMass)?;
+    /// assert_eq!(mean.as_slice()[0].position, [2.5 / 3.0, 0.0, 0.0]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn centers<T: Bounded<S, 3>, S: Scalar>(&self, points: &[T], center: Center) -> Result<Centers> {
+        Centering::new(center).run(points, self)
+    }
+}

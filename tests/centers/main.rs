@@ -1,0 +1,12 @@
+//! Halo centres: against stored answers, against the definition on halos of every shape, and on bad input.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod bad_input;
+mod definition;
+mod groupings;
+mod oracle;
+mod properties;
+mod reference;
+mod shapes;

@@ -1,0 +1,85 @@
+//! Halos of many shapes.
+
+use crate::common::random::Random;
+
+fn direction(random: &mut Random) -> [f64; 3] {
+    let way: [f64; 3] = std::array::from_fn(|_| random.normal());
+    let length = way.iter().map(|x| x * x).sum::<f64>().sqrt().max(1e-300);
+    way.map(|x| x / length)
+}
+
+fn ball(random: &mut Random, n: usize, radius: impl Fn(f64) -> f64) -> Vec<[f64; 3]> {
+    (0..n)
+        .map(|_| {
+            let r = radius(random.unit());
+            direction(random).map(|x| r * x)
+        })
+        .collect()
+}
+
+/// Plummer 1911: the mass within r is (1 + r^-2)^(-3/2).
+pub fn plummer(random: &mut Random, n: usize) -> Vec<[f64; 3]> {
+    ball(random, n, |u| 1.0 / ((u * 0.999 + 5e-4).powf(-2.0 / 3.0) - 1.0).sqrt())
+}
+
+/// A cusp as steep as in the middle of Navarro, Frenk and White 1997: the mass within r goes as r².
+pub fn cusp(random: &mut Random, n: usize) -> Vec<[f64; 3]> {
+    ball(random, n, f64::sqrt)
+}
+
+/// Two halos that touch, one half as heavy again.
+pub fn merging(random: &mut Random, n: usize) -> Vec<[f64; 3]> {
+    let mut points = plummer(random, n * 3 / 5);
+    points.extend(plummer(random, n - n * 3 / 5).iter().map(|&[x, y, z]| [x + 6.0, y - 1.0, z]));
+    points
+}
+
+/// A line, hardly bent.
+pub fn line(random: &mut Random, n: usize) -> Vec<[f64; 3]> {
+    (0..n).map(|_| [10.0 * random.unit(), 1e-9 * random.unit(), 0.0]).collect()
+}
+
+/// Corners of regular polygons on a ring: all have the same potential, but for rounding.
+pub fn ring(n: usize) -> Vec<[f64; 3]> {
+    (0..n)
+        .map(|i| {
+            let angle = std::f64::consts::TAU * i as f64 / n as f64;
+            [angle.cos(), angle.sin(), 0.0]
+        })
+        .collect()
+}
+
+/// A cube of a lattice: eightfold symmetry, so exact ties.
+pub fn lattice(side: usize) -> Vec<[f64; 3]> {
+    (0..side.pow(3)).map(|i| [i % side, i / side % side, i / (side * side)].map(|x| x as f64)).collect()
+}
+
+/// Points of which most have copies.
+pub fn copies(random: &mut Random, n: usize) -> Vec<[f64; 3]> {
+    let some = plummer(random, n.div_ceil(4));
+    (0..n).map(|_| some[random.below(some.len())]).collect()
+}
+
+/// Two scales: a tight clump in a wide cloud.
+pub fn two_scales(random: &mut Random, n: usize) -> Vec<[f64; 3]> {
+    let mut points = cusp(random, n);
+    for point in points.iter_mut().step_by(3) {
+        *point = point.map(|x| 0.3 + 1e-7 * x);
+    }
+    points
+}
+
+/// Every shape with about `n` points.
+pub fn all(random: &mut Random, n: usize) -> Vec<(&'static str, Vec<[f64; 3]>)> {
+    vec![
+        ("plummer", plummer(random, n)),
+        ("cusp", cusp(random, n)),
+        ("merging", merging(random, n)),
+        ("line", line(random, n)),
+        ("ring", ring(n)),
+        ("lattice", lattice((n as f64).cbrt() as usize)),
+        ("copies", copies(random, n)),
+        ("two scales", two_scales(random, n)),
+        ("one place", vec![[3.0, -1.0, 2.0]; n]),
+    ]
+}
