@@ -53,7 +53,9 @@ pub(crate) enum Kind {
     ColumnUnknown { name: String, known: String },
     #[error("point {point} has the label {label}; of {points} points labels must be less than that")]
     Label { point: usize, label: i32, points: usize },
-    #[error("the members of halos are told by {count} offsets; there must be one more than there are halos, the first of them 0")]
+    #[error(
+        "the members of halos are told by {count} offsets; there must be one more than there are halos, the first of them 0"
+    )]
     NoOffsets { count: usize },
     #[error("halo {halo} begins at member {start} and ends at {end}; offsets must ascend, for each halo has members")]
     Offsets { halo: usize, start: usize, end: usize },

@@ -110,7 +110,7 @@ pub use halo::{Fof, FofAlgorithm, Halos};
 pub use labels::Labels;
 pub use lists::Lists;
 pub use nearest::{Nearest, Neighbor};
-pub use overdensity::{Overdense, overdensities};
+pub use overdensity::{Background, Overdense, Overdensity, overdensities};
 pub use phases::phases;
 pub use query::{Hits, Leaf, Query};
 pub use tree::{Bvh, LEAF, Node};

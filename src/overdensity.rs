@@ -6,6 +6,7 @@
 //! Source: Lacey and Cole 1994; Tinker et al. 2008, section 2.2.
 
 use std::f64::consts::PI;
+use std::str::FromStr;
 
 use rayon::prelude::*;
 
@@ -13,6 +14,94 @@ use crate::catalog::Particles;
 use crate::error::{Kind, Result};
 use crate::geometry::{Scalar, Space, Sphere};
 use crate::tree::Bvh;
+
+/// The densities of a universe, in comoving units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Background {
+    /// The density of matter today, over the critical one.
+    pub omega_m: f64,
+    /// The same of the cosmological constant; what is missing to 1 is curvature.
+    pub omega_lambda: f64,
+    /// The redshift of the particles.
+    pub redshift: f64,
+    /// The critical density today: [`Background::GADGET`] in the usual units.
+    pub critical: f64,
+}
+
+impl Background {
+    /// The critical density today for lengths in Mpc/h and masses in 1e10 Msun/h.
+    pub const GADGET: f64 = 27.753_662_7;
+
+    /// The square of the expansion rate in units of today's.
+    fn expansion2(&self) -> f64 {
+        let a = 1.0 + self.redshift;
+        self.omega_m * a.powi(3) + (1.0 - self.omega_m - self.omega_lambda) * a * a + self.omega_lambda
+    }
+}
+
+/// A mean density, as halos are cut at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Overdensity {
+    /// So many times the critical density, as in 200c.
+    Critical(f64),
+    /// So many times the mean density of matter, as in 200m.
+    Mean(f64),
+    /// That of a sphere that has just collapsed: Bryan and Norman 1998, equation 6 (for a flat universe).
+    Virial,
+}
+
+impl Overdensity {
+    /// The comoving density, in the unit of the critical one.
+    ///
+    /// ```
+    /// use ropewalk::{Background, Overdensity};
+    ///
+    /// let universe = Background { omega_m: 0.25, omega_lambda: 0.75, redshift: 0.0, critical: 8.0 };
+    /// assert_eq!(Overdensity::Critical(200.0).threshold(&universe), 1600.0);
+    /// assert_eq!(Overdensity::Mean(200.0).threshold(&universe), 400.0);
+    /// assert!((Overdensity::Virial.threshold(&universe) / 8.0 - 94.2).abs() < 0.1);
+    /// ```
+    pub fn threshold(self, background: &Background) -> f64 {
+        let volume = (1.0 + background.redshift).powi(3);
+        let critical = background.critical * background.expansion2() / volume;
+        match self {
+            Self::Critical(times) => times * critical,
+            Self::Mean(times) => times * background.omega_m * background.critical,
+            Self::Virial => {
+                let x = background.omega_m * volume / background.expansion2() - 1.0;
+                (18.0 * PI * PI + 82.0 * x - 39.0 * x * x) * critical
+            }
+        }
+    }
+}
+
+impl FromStr for Overdensity {
+    type Err = String;
+
+    /// Reads `200c`, `500c`, `200m`, or `vir`.
+    fn from_str(name: &str) -> std::result::Result<Self, String> {
+        let unknown =
+            || "not an overdensity: 200c is 200 times the critical density, 200m the mean one; or vir".to_owned();
+        let times =
+            |digits: &str| digits.parse().ok().filter(|&times: &u32| times > 0).map(f64::from).ok_or_else(unknown);
+        match (name, name.strip_suffix('c'), name.strip_suffix('m')) {
+            ("vir", ..) => Ok(Self::Virial),
+            (_, Some(digits), _) => times(digits).map(Self::Critical),
+            (.., Some(digits)) => times(digits).map(Self::Mean),
+            _ => Err(unknown()),
+        }
+    }
+}
+
+impl std::fmt::Display for Overdensity {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Self::Critical(times) => write!(f, "{times}c"),
+            Self::Mean(times) => write!(f, "{times}m"),
+            Self::Virial => f.write_str("vir"),
+        }
+    }
+}
 
 /// The sphere about a centre within which the mean density is a threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

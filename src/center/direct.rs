@@ -45,13 +45,7 @@ impl Sum {
 
 /// Sums over sources of whole lanes, on top of a sum.
 #[inline(always)]
-pub(super) fn add(
-    sum: &mut Sum,
-    [x, y, z, m]: [&[f64]; 4],
-    target: [f64; 3],
-    softening2: f64,
-    shares: &mut Shares,
-) {
+pub(super) fn add(sum: &mut Sum, [x, y, z, m]: [&[f64]; 4], target: [f64; 3], softening2: f64, shares: &mut Shares) {
     for start in (0..x.len()).step_by(BLOCK) {
         let end = (start + BLOCK).min(x.len());
         let (x, y, z, m) = (&x[start..end], &y[start..end], &z[start..end], &m[start..end]);
@@ -192,10 +186,10 @@ pub(super) struct Deepest {
 impl Deepest {
     /// Among these members.
     pub fn of(members: &Members, targets: &[u32], sums: &[Sum]) -> Option<Self> {
-        let felt = targets.iter().zip(sums).map(|(&member, sum)| Self {
-            member,
-            felt: sum.felt(members.masses[member as usize], members.softening2),
-        });
+        let felt = targets
+            .iter()
+            .zip(sums)
+            .map(|(&member, sum)| Self { member, felt: sum.felt(members.masses[member as usize], members.softening2) });
         felt.reduce(Self::deeper)
     }
 

@@ -32,7 +32,16 @@ pub struct HaloCenter {
 impl HaloCenter {
     /// A place that is no particle's.
     pub(super) fn at(position: [f64; 3]) -> Self {
-        Self { position, member: None, potential: None, friends: None, ties: None, coincident: 0, pairs: 0, agrees: None }
+        Self {
+            position,
+            member: None,
+            potential: None,
+            friends: None,
+            ties: None,
+            coincident: 0,
+            pairs: 0,
+            agrees: None,
+        }
     }
 }
 

@@ -273,8 +273,7 @@ impl<'a> Centering<'a> {
 
     fn check_points<T: Bounded<S, 3>, S: Scalar>(&self, points: &[T], halos: &Halos) -> Result<()> {
         crate::tree::check(points, &Space::OPEN)?;
-        let lengths =
-            [("labels", Some(halos.labels().as_slice().len())), ("masses", self.masses.map(<[f64]>::len))];
+        let lengths = [("labels", Some(halos.labels().as_slice().len())), ("masses", self.masses.map(<[f64]>::len))];
         for (what, len) in lengths {
             if let Some(len) = len.filter(|&len| len != points.len()) {
                 return Err(Kind::Length { what, len, points: points.len() }.into());

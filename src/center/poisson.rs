@@ -31,7 +31,8 @@ pub(super) fn most_bound(members: &Members, cells: usize, search: usize) -> Opti
     let places: Vec<f64> = (0..members.len() as u32).map(place).collect();
     let nearest = places.iter().copied().fold(f64::INFINITY, f64::min);
     let reach = (search as f64 + 0.5).max(nearest);
-    let targets: Vec<u32> = (0..).zip(&places).filter(|&(_, &place)| place <= reach).map(|(member, _)| member).collect();
+    let targets: Vec<u32> =
+        (0..).zip(&places).filter(|&(_, &place)| place <= reach).map(|(member, _)| member).collect();
     let sums = sums(members, &targets);
     let pairs = targets.len() as u64 * (members.len() as u64 - 1);
     let coincident = sums.iter().map(|sum| u64::from(sum.count - 1)).sum::<u64>() / 2;

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Parser, Subcommand};
 
+use super::centers::Kind;
+
 /// Friends-of-friends halos of N-body snapshots, and density clusters of points in 1 to 10 dimensions.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true)]
@@ -51,6 +53,22 @@ pub struct Halos {
     /// Side of the periodic box; otherwise the snapshot's, if it has one
     #[arg(long = "box", value_name = "L", allow_negative_numbers = true)]
     pub box_size: Option<f64>,
+    /// Where the centre of each halo is, and which member is most connected: columns fof_halo_center_* and fof_halo_mcp_*
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub center: Option<Kind>,
+    /// Plummer softening of the potential that most bound particles are found in, in the snapshot's length unit
+    #[arg(long, value_name = "LENGTH", default_value_t = 0.0, allow_negative_numbers = true)]
+    pub softening: f64,
+    /// Spherical overdensities about the centre (mbp unless --center says otherwise), over all particles read: some of 200c,
+    /// 500c, 200m, vir. Adds columns sod_halo_*, and the structure of each halo. For lengths in Mpc/h, masses in 1e10 Msun/h
+    #[arg(long, value_name = "DENSITIES", value_delimiter = ',')]
+    pub so: Vec<ropewalk::Overdensity>,
+    /// Only these columns of the catalogue, in this order
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub columns: Vec<String>,
+    /// Also write members.npz: the ids of each halo's members, in the order of the catalogue
+    #[arg(long)]
+    pub members: bool,
     /// Particle type to read from a Gadget snapshot
     #[arg(long = "type", value_name = "TYPE", default_value_t = 1, value_parser = clap::value_parser!(u8).range(..6))]
     pub particle_type: u8,

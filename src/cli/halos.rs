@@ -6,9 +6,10 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 
 use ropewalk::io::{Masses, Points, ReadOptions, Snapshot, Table};
-use ropewalk::{Catalog, Fof, Particles, Scalar, plot};
+use ropewalk::{Background, Catalog, Fof, Overdensity, Particles, Scalar, plot};
 
 use super::args::Halos as Args;
+use super::centers::{Case, Kind};
 use super::outputs::Outputs;
 use super::phases::Phases;
 use super::{Failure, grouped, short, start_threads};
@@ -17,11 +18,16 @@ const CATALOG: &str = "halos.csv";
 const LABELS: &str = "labels.npy";
 const MASS_FUNCTION: &str = "mass_function.svg";
 const PROJECTION: &str = "projection.png";
+const MEMBERS: &str = "members.npz";
 
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.threads)?;
     // First, so that hours of work do not end at a full disk's closed door.
-    let outputs = Outputs::create(Path::new(&args.out), &[CATALOG, LABELS, MASS_FUNCTION, PROJECTION])?;
+    let mut files = vec![CATALOG, LABELS, MASS_FUNCTION, PROJECTION];
+    if args.members {
+        files.push(MEMBERS);
+    }
+    let outputs = Outputs::create(Path::new(&args.out), &files)?;
 
     let mut phases = Phases::default();
     let options = ReadOptions { particle_type: Some(args.particle_type) };
@@ -129,9 +135,32 @@ fn find<S: Scalar>(
         particles = particles.periodic(side);
     }
 
+    let thresholds = thresholds(args, snapshot)?;
+
     let halos = phases.run("find halos", || fof.run(positions))?;
+    let case = Case {
+        halos: &halos,
+        positions,
+        particles: &particles,
+        ids: snapshot.ids.as_deref(),
+        masses: if let Masses::Each(masses) = &snapshot.masses { Some(masses) } else { None },
+        period,
+        linking_length: scales.eps,
+    };
     let catalog = phases.run("catalogue", || -> Result<Catalog, Failure> {
-        let catalog = Catalog::new(&halos, &particles)?;
+        let mut catalog = Catalog::new(&halos, &particles)?;
+        if let Some(center) = args.center.or((!args.so.is_empty()).then_some(Kind::Mbp)) {
+            let centers = case.add_centers(&mut catalog, center.center(args.softening, scales.eps))?;
+            if !args.so.is_empty() {
+                case.add_spheres(&mut catalog, &centers, &thresholds)?;
+            }
+        }
+        if !args.columns.is_empty() {
+            catalog.keep(&args.columns)?;
+        }
+        if args.members {
+            outputs.write(MEMBERS, |path| ropewalk::io::write_npz(path, &case.members(&catalog)))?;
+        }
         let notes = notes(args, snapshot, period, &scales);
         outputs.write(CATALOG, |path| catalog.write_csv(BufWriter::new(File::create(path)?), &notes))?;
         outputs.write(LABELS, |path| ropewalk::io::write_npy_i32(path, halos.labels().as_slice()))?;
@@ -168,8 +197,29 @@ fn find<S: Scalar>(
         line("largest", format!("{} particles, mass {}", grouped(halo.count as u64), short(halo.mass)));
     }
     _ = write!(report, "\n{}\n", phases.table());
-    _ = writeln!(report, "{CATALOG}, {LABELS}, {MASS_FUNCTION} and {PROJECTION} are in {}", args.out);
+    let members = if args.members { ", members.npz" } else { "" };
+    _ = writeln!(report, "{CATALOG}, {LABELS}{members}, {MASS_FUNCTION} and {PROJECTION} are in {}", args.out);
     Ok(report)
+}
+
+/// The densities of `--so`.
+fn thresholds(args: &Args, snapshot: &Snapshot) -> Result<Vec<(Overdensity, f64)>, Failure> {
+    if args.so.is_empty() {
+        return Ok(vec![]);
+    }
+    let Some(header) = snapshot.header.as_ref().filter(|header| header.omega_m > 0.0) else {
+        return Err("--so needs the densities of the universe, which only the header of a Gadget snapshot tells".into());
+    };
+    if snapshot.masses == Masses::Unknown {
+        return Err("--so needs masses, and the snapshot has none".into());
+    }
+    let background = Background {
+        omega_m: header.omega_m,
+        omega_lambda: header.omega_lambda,
+        redshift: header.redshift,
+        critical: Background::GADGET,
+    };
+    Ok(args.so.iter().map(|&overdensity| (overdensity, overdensity.threshold(&background))).collect())
 }
 
 /// What a reader of the catalogue must know.
@@ -186,6 +236,21 @@ fn notes(args: &Args, snapshot: &Snapshot, period: Option<f64>, scales: &Scales)
     ];
     if snapshot.velocities.is_some() {
         notes.push("velocities are peculiar, in the snapshot's velocity unit (Gadget: usually km/s)".into());
+    }
+    if let Some(kind) = args.center.or((!args.so.is_empty()).then_some(Kind::Mbp)) {
+        let softening =
+            if args.softening > 0.0 { format!(", softening {}", short(args.softening)) } else { String::new() };
+        notes.push(format!(
+            "centres: {}{softening}; mcp: the member with most others within the linking length",
+            kind.name()
+        ));
+    }
+    if !args.so.is_empty() {
+        notes.push(
+            "sod_halo_*: within the sphere about the centre whose mean density has fallen to so many times the critical (c) or \
+             mean (m) one, over all particles read; comoving, for Mpc/h and 1e10 Msun/h"
+                .into(),
+        );
     }
     if snapshot.ids.is_none() {
         notes.push("the snapshot has no particle ids; tags are indices from 0".into());

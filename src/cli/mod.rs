@@ -2,6 +2,7 @@
 
 mod args;
 mod bench;
+mod centers;
 mod dbscan;
 mod dimensions;
 mod halos;

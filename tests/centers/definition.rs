@@ -106,8 +106,10 @@ fn softening_matters() {
 #[test]
 fn halos_across_the_boundary() {
     let side = 8.0;
-    let middle: Vec<[f64; 3]> =
-        shapes::cusp(&mut Random::new(3), 2000).iter().map(|point| point.map(|x| 4.0 + (x * 1024.0).round() / 1024.0)).collect();
+    let middle: Vec<[f64; 3]> = shapes::cusp(&mut Random::new(3), 2000)
+        .iter()
+        .map(|point| point.map(|x| 4.0 + (x * 1024.0).round() / 1024.0))
+        .collect();
     let around: Vec<[f64; 3]> = middle.iter().map(|point| point.map(|x| (x + 3.875).rem_euclid(side))).collect();
     for way in [
         Center::MostBound { softening: 0.0 },

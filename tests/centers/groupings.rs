@@ -13,7 +13,8 @@ fn refused<T>(result: Result<T>, words: &[&str]) {
 /// Halos by labels and by lists are those of the finder.
 #[test]
 fn round_trips() {
-    let points: Vec<[f32; 3]> = (0..300).map(|i| [(i * 7 % 300) as f32 * 0.01 + (i % 3) as f32 * 10.0, 0.0, 0.0]).collect();
+    let points: Vec<[f32; 3]> =
+        (0..300).map(|i| [(i * 7 % 300) as f32 * 0.01 + (i % 3) as f32 * 10.0, 0.0, 0.0]).collect();
     let halos = Fof::new(0.05).run(&points).unwrap();
     assert_eq!(halos.len(), 3);
     assert_eq!(Halos::new(Labels::from_slice(halos.labels().as_slice()).unwrap(), 2), halos);

@@ -60,7 +60,11 @@ impl Snapshot {
             let member = center.member.unwrap() as usize;
             assert_eq!(self.ids[member], id, "{halo}");
             assert_eq!(center.position, self.points[member].map(f64::from));
-            assert!((-center.potential.unwrap() - sum).abs() <= 1e-7 * sum, "{halo}: {:?}, not {sum}", center.potential);
+            assert!(
+                (-center.potential.unwrap() - sum).abs() <= 1e-7 * sum,
+                "{halo}: {:?}, not {sum}",
+                center.potential
+            );
         }
     }
 

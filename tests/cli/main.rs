@@ -2,6 +2,7 @@
 #![cfg(feature = "cli")]
 
 mod bad_input;
+mod centers;
 mod clusters;
 mod good_input;
 mod program;

@@ -41,7 +41,7 @@ fn labels_of_p3m_64() {
 }
 
 /// A file of the larger data set, which is not part of the repository.
-fn shared(name: &str) -> Option<PathBuf> {
+pub fn shared(name: &str) -> Option<PathBuf> {
     let path = root().join("../shared/data").join(name);
     if !path.exists() {
         eprintln!("skipped: {} is not here", path.display());
@@ -84,7 +84,7 @@ fn clusters_of_p3m_64() {
 }
 
 /// A table's column names and rows.
-fn table(path: &Path) -> (Vec<String>, Vec<Vec<f64>>) {
+pub fn table(path: &Path) -> (Vec<String>, Vec<Vec<f64>>) {
     let text = std::fs::read_to_string(path).unwrap();
     let mut lines = text.lines().filter(|line| !line.starts_with('#'));
     let names = lines.next().unwrap().split(',').map(String::from).collect();

@@ -1,0 +1,138 @@
+//! `ropewalk halos` with centres, overdensities, chosen columns and members.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use npyz::NpyFile;
+use zip::ZipArchive;
+
+use crate::program::{Scratch, halos, root, sample};
+use crate::reference::{shared, table};
+
+/// Each column of the catalogue, the reference's name for it, and the reference's unit.
+const COLUMNS: [(&str, &str, f64); 9] = [
+    ("fof_halo_center_x", "mbp_x", 1.0),
+    ("fof_halo_center_y", "mbp_y", 1.0),
+    ("fof_halo_center_z", "mbp_z", 1.0),
+    ("fof_halo_mcp_friends", "mcp_friends", 1.0),
+    ("fof_halo_mcp_ties", "mcp_ties", 1.0),
+    ("sod_halo_m200c", "m200c", 1e10),
+    ("sod_halo_r200c", "r200c", 1.0),
+    ("sod_halo_m200m", "m200m", 1e10),
+    ("sod_halo_r200m", "r200m", 1.0),
+];
+
+fn assert_centers(snapshot: &Path, reference: &Path, kind: &str, count: usize) {
+    let scratch = Scratch::new();
+    halos(snapshot, &scratch.path("out"), &["--center", kind, "--so", "200c,200m", "--threads", "2"]).success();
+    let (names, ours) = table(&scratch.path("out/halos.csv"));
+    let (their_names, theirs) = table(reference);
+    assert_eq!((ours.len(), theirs.len()), (count, count));
+    let find = |names: &[String], name: &str| names.iter().position(|other| other == name).unwrap();
+    let id = find(&names, "fof_halo_center_id");
+    let mcp = find(&names, "fof_halo_mcp_id");
+    for (row, theirs) in ours.iter().zip(&theirs) {
+        assert_eq!(row[id], theirs[find(&their_names, "mbp_id")]);
+        assert!(row[mcp] >= 1.0);
+        for (name, their_name, unit) in COLUMNS {
+            let (ours, theirs) = (row[find(&names, name)] * unit, theirs[find(&their_names, their_name)]);
+            assert!((ours - theirs).abs() <= 1e-5 * theirs.abs(), "{name}: {ours}, should be {theirs}");
+        }
+    }
+}
+
+#[test]
+fn of_p3m_64() {
+    let reference = root().join("tests/data/p3m_64_fof_b0.2_periodic_halos.csv");
+    for kind in ["mbp", "mbp-brute", "mbp-astar"] {
+        assert_centers(&sample(), &reference, kind, 694);
+    }
+}
+
+#[test]
+fn of_p3m_128() {
+    let files = (shared("p3m_128.gadget2"), shared("p3m_128_fof_b0.2_periodic_halos.csv"));
+    if let (Some(snapshot), Some(reference)) = files {
+        assert_centers(&snapshot, &reference, "mbp", 4716);
+    }
+}
+
+#[test]
+fn every_kind() {
+    for kind in ["mbp-poisson", "mcp", "com", "shrinking-sphere"] {
+        let scratch = Scratch::new();
+        let options = ["--center", kind, "--min-members", "300"];
+        halos(&sample(), &scratch.path("out"), &options).success();
+        let (names, rows) = table(&scratch.path("out/halos.csv"));
+        let has = |name: &str| names.iter().any(|other| other == name);
+        assert!(has("fof_halo_center_x") && has("fof_halo_mcp_id") && !has("sod_halo_m200c"), "{kind}: {names:?}");
+        assert_eq!(has("fof_halo_center_id"), !["com", "shrinking-sphere"].contains(&kind), "{kind}");
+        let column = |name: &str| names.iter().position(|other| other == name).unwrap();
+        let (center, mean) = (column("fof_halo_center_y"), column("fof_halo_mean_y"));
+        let radius = column("fof_halo_max_radius");
+        for row in rows {
+            let apart = (row[center] - row[mean]).abs();
+            let apart = apart.min(32.0 - apart);
+            assert!(if kind == "com" { apart < 1e-6 } else { apart < row[radius] }, "{kind}: {row:?}");
+        }
+    }
+}
+
+#[test]
+fn structure_and_virial_masses() {
+    let scratch = Scratch::new();
+    halos(&sample(), &scratch.path("out"), &["--so", "vir,500c", "--min-members", "500"]).success();
+    let (names, rows) = table(&scratch.path("out/halos.csv"));
+    let column = |name: &str| names.iter().position(|other| other == name).unwrap();
+    assert!(rows.len() > 10);
+    for row in rows {
+        let [vir, m500, r500] = ["sod_halo_mvir", "sod_halo_m500c", "sod_halo_r500c"].map(|name| row[column(name)]);
+        assert!(m500 < vir);
+        let density = m500 / (4.0 / 3.0 * std::f64::consts::PI * r500.powi(3));
+        assert!((density / (500.0 * 27.7536627) - 1.0).abs() < 1e-6);
+        let [b, c] = ["fof_halo_axis_ratio_b", "fof_halo_axis_ratio_c"].map(|name| row[column(name)]);
+        assert!(0.0 < c && c <= b && b <= 1.0);
+        // The circular velocity at the virial radius is not above the largest by much: that is of members only.
+        let rvir = row[column("sod_halo_rvir")];
+        assert!(row[column("fof_halo_vmax")] > 0.8 * (43.0091 * vir / rvir).sqrt());
+        assert!((0.0..0.5).contains(&row[column("fof_halo_spin")]));
+    }
+}
+
+#[test]
+fn chosen_columns_and_members() {
+    let scratch = Scratch::new();
+    let options = ["--columns", "fof_halo_count,fof_halo_tag", "--members"];
+    let report = halos(&sample(), &scratch.path("out"), &options).success();
+    assert!(report.contains("members.npz"));
+    let (names, rows) = table(&scratch.path("out/halos.csv"));
+    assert_eq!(names, ["fof_halo_count", "fof_halo_tag"]);
+    let mut archive = ZipArchive::new(File::open(scratch.path("out/members.npz")).unwrap()).unwrap();
+    let mut array = |name: &str| -> Vec<u64> {
+        NpyFile::new(BufReader::new(archive.by_name(name).unwrap())).unwrap().into_vec().unwrap()
+    };
+    let (offsets, ids) = (array("offsets.npy"), array("ids.npy"));
+    assert_eq!(offsets.len(), rows.len() + 1);
+    for (row, span) in rows.iter().zip(offsets.windows(2)) {
+        let members = &ids[span[0] as usize..span[1] as usize];
+        assert_eq!((members.len() as f64, *members.iter().min().unwrap() as f64), (row[0], row[1]));
+    }
+}
+
+#[test]
+fn refusals() {
+    let scratch = Scratch::new();
+    let text = scratch.write("points.csv", "0 0 0\n1 1 1\n");
+    let has = |line: &str, parts: &[&str]| assert!(parts.iter().all(|part| line.contains(part)), "{line}");
+    let out = scratch.path("out");
+    has(&halos(&text, &out, &["--so", "200c"]).error(), &["--so", "header"]);
+    has(&halos(&sample(), &out, &["--columns", "mass"]).error(), &["no column mass", "fof_halo_mass"]);
+    has(&halos(&sample(), &out, &["--center", "mbp", "--softening", "-1"]).error(), &["softening", "-1"]);
+    for bad in ["200x", "c", "0c", "virial", "-200c", ""] {
+        let output = halos(&sample(), &out, &[&format!("--so={bad}")]);
+        assert_eq!(output.status, 2, "{bad}");
+        has(&output.stderr, &["overdensity"]);
+    }
+    assert!(!out.exists());
+}
