@@ -76,6 +76,7 @@
 mod brute;
 mod catalog;
 mod center;
+mod cosmology;
 mod dbscan;
 mod error;
 mod geometry;
@@ -103,6 +104,7 @@ mod tree;
 pub use brute::BruteForce;
 pub use catalog::{Catalog, Column, Halo, Motion, Particles, Structure, Values, structures};
 pub use center::{Center, Centering, Centers, HaloCenter};
+pub use cosmology::{Cosmology, MassFunction};
 pub use dbscan::{Algorithm, Dbscan, dbscan};
 pub use error::{Error, Result};
 pub use geometry::{Aabb, Bounded, BoxSize, Scalar, Space, Sphere};

@@ -63,6 +63,24 @@ pub struct Halos {
     /// 500c, 200m, vir. Adds columns sod_halo_*, and the structure of each halo. For lengths in Mpc/h, masses in 1e10 Msun/h
     #[arg(long, value_name = "DENSITIES", value_delimiter = ',')]
     pub so: Vec<ropewalk::Overdensity>,
+    /// Density of matter over the critical one, today; otherwise the snapshot's
+    #[arg(long, value_name = "OMEGA", allow_negative_numbers = true)]
+    pub omega_m: Option<f64>,
+    /// The same of the cosmological constant; otherwise the snapshot's
+    #[arg(long, value_name = "OMEGA", allow_negative_numbers = true)]
+    pub omega_lambda: Option<f64>,
+    /// The same of baryons: for the expected mass functions, as are the next two
+    #[arg(long, value_name = "OMEGA", default_value_t = 0.049, allow_negative_numbers = true)]
+    pub omega_b: f64,
+    /// Standard deviation of the linear density today in spheres of 8 Mpc/h
+    #[arg(long = "sigma8", value_name = "SIGMA", default_value_t = 0.82, allow_negative_numbers = true)]
+    pub sigma_8: f64,
+    /// Slope of the primordial power spectrum
+    #[arg(long, value_name = "SLOPE", default_value_t = 0.965, allow_negative_numbers = true)]
+    pub n_s: f64,
+    /// Hubble constant in 100 km/s/Mpc; otherwise the snapshot's
+    #[arg(long = "h", value_name = "H", allow_negative_numbers = true)]
+    pub hubble: Option<f64>,
     /// Only these columns of the catalogue, in this order
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub columns: Vec<String>,

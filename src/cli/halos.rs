@@ -6,7 +6,7 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 
 use ropewalk::io::{Masses, Points, ReadOptions, Snapshot, Table};
-use ropewalk::{Background, Catalog, Fof, Overdensity, Particles, Scalar, plot};
+use ropewalk::{Background, Catalog, Cosmology, Fof, MassFunction, Overdensity, Particles, Scalar, plot};
 
 use super::args::Halos as Args;
 use super::centers::{Case, Kind};
@@ -178,7 +178,7 @@ fn find<S: Scalar>(
         outputs.write(PROJECTION, |path| fs::write(path, picture))?;
         let title = format!("{found} of {} or more particles, linking length {}", args.min_members, scales.text);
         let unit = if snapshot.masses == Masses::Unknown { "particles" } else { "snapshot mass unit" };
-        let picture = plot::mass_function(&catalog, scales.volume, &title, unit);
+        let picture = plot::mass_function(&catalog, scales.volume, &expected(args, snapshot, &catalog)?, &title, unit);
         outputs.write(MASS_FUNCTION, |path| -> io::Result<()> { fs::write(path, picture) })
     })?;
     outputs.commit()?;
@@ -202,24 +202,57 @@ fn find<S: Scalar>(
     Ok(report)
 }
 
+/// The universe of the snapshot, if its header or the options tell it.
+fn cosmology(args: &Args, snapshot: &Snapshot) -> Option<Cosmology> {
+    let header = snapshot.header.as_ref();
+    let omega_m = args.omega_m.or(header.map(|header| header.omega_m).filter(|&omega| omega > 0.0))?;
+    Some(Cosmology {
+        omega_m,
+        omega_lambda: args.omega_lambda.or(header.map(|header| header.omega_lambda)).unwrap_or(1.0 - omega_m),
+        omega_b: args.omega_b,
+        h: args.hubble.or(header.map(|header| header.hubble).filter(|&h| h > 0.0)).unwrap_or(0.7),
+        sigma_8: args.sigma_8,
+        n_s: args.n_s,
+        redshift: header.map_or(0.0, |header| header.redshift),
+    })
+}
+
 /// The densities of `--so`.
 fn thresholds(args: &Args, snapshot: &Snapshot) -> Result<Vec<(Overdensity, f64)>, Failure> {
     if args.so.is_empty() {
         return Ok(vec![]);
     }
-    let Some(header) = snapshot.header.as_ref().filter(|header| header.omega_m > 0.0) else {
-        return Err("--so needs the densities of the universe, which only the header of a Gadget snapshot tells".into());
+    let Some(Cosmology { omega_m, omega_lambda, redshift, .. }) = cosmology(args, snapshot) else {
+        return Err("--so needs the density of matter, which the snapshot does not tell: give --omega-m".into());
     };
     if snapshot.masses == Masses::Unknown {
         return Err("--so needs masses, and the snapshot has none".into());
     }
-    let background = Background {
-        omega_m: header.omega_m,
-        omega_lambda: header.omega_lambda,
-        redshift: header.redshift,
-        critical: Background::GADGET,
-    };
+    let background = Background { omega_m, omega_lambda, redshift, critical: Background::GADGET };
     Ok(args.so.iter().map(|&overdensity| (overdensity, overdensity.threshold(&background))).collect())
+}
+
+/// The mass functions that are expected, for masses in 1e10 Msun/h and lengths in Mpc/h.
+fn expected(args: &Args, snapshot: &Snapshot, catalog: &Catalog) -> Result<Vec<plot::Expected>, Failure> {
+    let masses = catalog.halos().iter().map(|halo| halo.mass).filter(|&mass| mass > 0.0);
+    let (lightest, heaviest) = masses.fold((f64::INFINITY, 0.0), |(lo, hi), mass| (mass.min(lo), mass.max(hi)));
+    let Some(cosmology) = cosmology(args, snapshot) else { return Ok(vec![]) };
+    if snapshot.masses == Masses::Unknown || heaviest <= 0.0 {
+        return Ok(vec![]);
+    }
+    // A little beyond both ends.
+    let (from, to) = (0.7 * lightest, 2.0 * heaviest);
+    let masses: Vec<f64> = (0..=100).map(|i| from * (to / from).powf(f64::from(i) / 100.0)).collect();
+    let true_masses: Vec<f64> = masses.iter().map(|mass| 1e10 * mass).collect();
+    let curve = |name: &str, function| -> Result<plot::Expected, Failure> {
+        let numbers = cosmology.halos_above(&true_masses, function)?;
+        let points = masses.iter().zip(numbers).map(|(&mass, number)| [mass, number]).collect();
+        Ok(plot::Expected { name: name.into(), points })
+    };
+    Ok(vec![
+        curve("Warren et al. 2006", MassFunction::Warren2006)?,
+        curve("Tinker et al. 2008, 200m", MassFunction::Tinker2008)?,
+    ])
 }
 
 /// What a reader of the catalogue must know.

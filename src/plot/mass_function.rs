@@ -16,11 +16,24 @@ const BOTTOM: f64 = 580.0;
 /// Steps closer together than this many pixels are drawn as one.
 const STEP: f64 = 0.25;
 
+/// What is expected: a name for the legend, and numbers of halos per volume at or above masses, in the catalogue's units.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expected {
+    /// The name.
+    pub name: String,
+    /// Mass, and number per volume.
+    pub points: Vec<[f64; 2]>,
+}
+
+/// Colours and dashes of what is expected.
+const LINES: [(&str, &str); 3] = [("#1f4e9c", "none"), ("#1b7f6b", "10 6"), ("#7a6a1d", "3 5")];
+
 /// An SVG file: the number of halos at or above each mass, per volume, on logarithmic axes, with a band of one Poisson error
-/// (the square root of the number) to each side. `title` is the line above, `mass_unit` is written on the axis.
+/// (the square root of the number) to each side; and what was `expected`, as lines. `title` is the line above, `mass_unit` is
+/// written on the axis.
 ///
 /// Halos without mass are not shown. Infinite or zero volumes count as 1.
-pub fn mass_function(catalog: &Catalog, volume: f64, title: &str, mass_unit: &str) -> String {
+pub fn mass_function(catalog: &Catalog, volume: f64, expected: &[Expected], title: &str, mass_unit: &str) -> String {
     let volume = if volume > 0.0 && volume < f64::INFINITY { volume } else { 1.0 };
     let mut masses: Vec<f64> = catalog.halos().iter().map(|halo| halo.mass).filter(|&mass| mass > 0.0).collect();
     masses.sort_by(|a, b| b.total_cmp(a));
@@ -33,6 +46,7 @@ pub fn mass_function(catalog: &Catalog, volume: f64, title: &str, mass_unit: &st
             };
             plot.grid(&mut svg);
             plot.curve(&mut svg, &masses, volume);
+            plot.expected(&mut svg, expected);
             plot.axes(&mut svg, mass_unit);
         }
         _ => {
@@ -120,6 +134,23 @@ impl Plot {
             y - 11.0
         );
         text(svg, [x + 58.0, y + 7.0], 20, "start", "n(≥ M) ± Poisson");
+    }
+
+    /// Lines, and their names below that of the staircase.
+    fn expected(&self, svg: &mut String, expected: &[Expected]) {
+        for (i, (line, (color, dashes))) in expected.iter().zip(LINES.into_iter().cycle()).enumerate() {
+            let mut path = String::new();
+            for [mass, number] in line.points.iter().filter(|point| point.iter().all(|&x| x > 0.0 && x < f64::INFINITY))
+            {
+                let to = if path.is_empty() { 'M' } else { 'L' };
+                _ = write!(path, "{to}{:.2} {:.2}", self.across(mass.log10()), self.up(number.log10()));
+            }
+            let stroke = format!(r#"fill="none" stroke="{color}" stroke-width="2" stroke-dasharray="{dashes}""#);
+            _ = writeln!(svg, r#"<path d="{path}" clip-path="url(#plot)" {stroke}/>"#);
+            let (x, y) = (RIGHT - 262.0, TOP + 64.0 + 30.0 * i as f64);
+            _ = writeln!(svg, r#"<path d="M{x} {y}h46" {stroke}/>"#);
+            text(svg, [x + 58.0, y + 7.0], 20, "start", &escaped(&line.name));
+        }
     }
 
     fn axes(&self, svg: &mut String, mass_unit: &str) {

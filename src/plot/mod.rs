@@ -18,5 +18,5 @@ mod ticks;
 pub use chart::Chart;
 pub use clusters::clusters;
 pub use k_distances::k_distances;
-pub use mass_function::mass_function;
+pub use mass_function::{Expected, mass_function};
 pub use projection::projection;

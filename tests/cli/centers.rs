@@ -120,13 +120,31 @@ fn chosen_columns_and_members() {
     }
 }
 
+/// The lines of theory pass close to what was found.
+#[test]
+fn the_mass_function_has_theory() {
+    let scratch = Scratch::new();
+    halos(&sample(), &scratch.path("out"), &[]).success();
+    let svg = std::fs::read_to_string(scratch.path("out/mass_function.svg")).unwrap();
+    assert!(svg.contains("Warren et al. 2006") && svg.contains("Tinker et al. 2008"));
+    // Without a cosmology there is none.
+    let text = scratch.write("points.csv", "0 0 0\n1 1 1\n1.01 1 1\n");
+    halos(&text, &scratch.path("text"), &["--min-members", "2"]).success();
+    let svg = std::fs::read_to_string(scratch.path("text/mass_function.svg")).unwrap();
+    assert!(!svg.contains("Warren"));
+}
+
 #[test]
 fn refusals() {
     let scratch = Scratch::new();
     let text = scratch.write("points.csv", "0 0 0\n1 1 1\n");
     let has = |line: &str, parts: &[&str]| assert!(parts.iter().all(|part| line.contains(part)), "{line}");
     let out = scratch.path("out");
-    has(&halos(&text, &out, &["--so", "200c"]).error(), &["--so", "header"]);
+    has(&halos(&text, &out, &["--so", "200c"]).error(), &["--so", "--omega-m"]);
+    has(&halos(&text, &out, &["--so", "200c", "--omega-m", "0.3"]).error(), &["--so", "masses"]);
+    has(&halos(&sample(), &out, &["--sigma8", "0"]).error(), &["sigma_8", "0"]);
+    has(&halos(&sample(), &out, &["--omega-m", "-0.1"]).error(), &["omega_m", "-0.1"]);
+    has(&halos(&sample(), &out, &["--h", "NaN"]).error(), &["h is NaN"]);
     has(&halos(&sample(), &out, &["--columns", "mass"]).error(), &["no column mass", "fof_halo_mass"]);
     has(&halos(&sample(), &out, &["--center", "mbp", "--softening", "-1"]).error(), &["softening", "-1"]);
     for bad in ["200x", "c", "0c", "virial", "-200c", ""] {
