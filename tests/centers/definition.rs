@@ -77,7 +77,7 @@ fn most_bound_in_any_units() {
     for power in [-900, -100, 100, 480] {
         let scale = 2f64.powi(power);
         let scaled: Vec<[f64; 3]> = points.iter().map(|point| point.map(|x| x * scale)).collect();
-        for mass in [1e-200, 1.0, 1e200] {
+        for mass in [1e-20, 1.0, 1e20] {
             let found = center(&scaled, Center::MostBound { softening: 0.0 }, Some(&vec![mass; scaled.len()]));
             assert_eq!(found.member, expected.member, "2^{power}, {mass}");
             let ratio = found.potential.unwrap() / (expected.potential.unwrap() * mass / scale);
