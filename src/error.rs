@@ -68,8 +68,8 @@ pub(crate) enum Kind {
     #[error("particle {index}: its mass is {mass}; the centre of a halo takes masses that are finite and positive")]
     NoMass { index: usize, mass: f64 },
     #[error(
-        "halo {halo} is {width} wide along axis {axis}, more than half the periodic box of {size}: which image of a member is \
-         nearest depends on the other, so it has no shape to find a centre of"
+        "halo {halo} is {width} wide along axis {axis}, half the periodic box of {size} or more: members are nearest to each \
+         other around the boundary, so it has no shape to find a centre of"
     )]
     HaloTooWide { halo: usize, axis: usize, width: f64, size: f64 },
     #[cfg(feature = "plot")]

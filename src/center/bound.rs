@@ -47,8 +47,11 @@ struct Candidate {
 
 /// The member that feels most; none if there are no members.
 pub(super) fn most_bound(members: &Members) -> Result<Option<Found>> {
-    // Softening far beyond the extent leaves hardly any difference, and squares without a place in `f32`.
-    if members.len() <= SMALL || members.softening2 > 1e12 {
+    if members.extent == 0.0 {
+        return Ok(direct::most_bound_in_one_place(members));
+    }
+    // Softening far beyond the extent leaves differences that no bound can tell.
+    if members.len() <= SMALL || members.softening2 > 1e10 * members.extent * members.extent {
         return Ok(direct::most_bound(members));
     }
     let field = Field::new(members)?;

@@ -175,6 +175,15 @@ pub(super) fn most_bound(members: &Members) -> Option<Found> {
     Deepest::of(members, &targets, &sums).map(|deepest| Found { deepest, pairs: n * n.saturating_sub(1), coincident })
 }
 
+/// The same for members that all coincide: one sum is that of all.
+pub(super) fn most_bound_in_one_place(members: &Members) -> Option<Found> {
+    let n = members.len() as u64;
+    let targets: Vec<u32> = (0..members.len() as u32).collect();
+    let sums = vec![sums(members, &[0]).first().copied()?; targets.len()];
+    let coincident = n * (n - 1) / 2;
+    Deepest::of(members, &targets, &sums).map(|deepest| Found { deepest, pairs: n - 1, coincident })
+}
+
 /// The member that feels most, the first of equals.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deepest {

@@ -1,7 +1,7 @@
 //! One halo's members, as the sums over pairs want them.
 //!
 //! In: the positions of the members, unwrapped. Out: coordinates about the first member and masses, one array each, scaled by
-//! powers of two so that neither squares nor potentials leave the range of `f64`; scaling by powers of two rounds nothing.
+//! powers of two so that lengths and masses are at most 1 and no square leaves the range of `f64`; that rounds nothing.
 //! Cost: O(members); 32 bytes a member.
 
 use crate::error::{Kind, Result};
@@ -10,7 +10,7 @@ use crate::simd::LANES;
 
 /// Where padding lies: beyond all members, whose coordinates are less than 1.
 pub(super) const NOWHERE: f64 = 4.0;
-/// Coordinates below this, in units of the halo's extent, are 0, so that distinct ones have a difference whose square is not.
+/// Coordinates below this, in units of the halo's extent or of the softening, are 0, so that distinct ones have a difference whose square is not.
 const FLUSH: f64 = f64::from_bits((1023 - 480) << 52);
 
 /// Coordinates and masses of one halo in ascending order of the members.
@@ -21,19 +21,17 @@ pub(super) struct Members {
     pub masses: Vec<f64>,
     /// The square of the softening length.
     pub softening2: f64,
+    /// The largest coordinate.
+    pub extent: f64,
     len: usize,
     /// Binary logarithms of the units of length and mass.
     units: (i32, i32),
 }
 
-/// Positions relative to the first member, each at its nearest image. Errors if the halo is wider than half a period.
+/// Positions relative to the first member, each at its nearest image. Errors if the halo is half as wide as the box or wider.
 ///
-/// A halo that is not is unwrapped by any of its members alike; one that is, has pairs that are nearest around the boundary.
-pub(super) fn unwrap(
-    halo: usize,
-    positions: impl Iterator<Item = [f64; 3]>,
-    space: &Space<3>,
-) -> Result<Vec<[f64; 3]>> {
+/// A halo that is not is unwrapped by any of its members alike; one that is, has pairs that are nearer around the boundary.
+pub(super) fn unwrap(halo: usize, positions: impl Iterator<Item = [f64; 3]>, space: &Space<3>) -> Result<Vec<[f64; 3]>> {
     let mut first = None;
     let (mut lo, mut hi) = ([0.0f64; 3], [0.0f64; 3]);
     let offsets: Vec<[f64; 3]> = positions
@@ -51,7 +49,7 @@ pub(super) fn unwrap(
         .collect();
     for (axis, &size) in space.period().into_iter().flatten().enumerate() {
         let width = hi[axis] - lo[axis];
-        if width > 0.5 * size {
+        if width >= 0.5 * size {
             return Err(Kind::HaloTooWide { halo, axis, width, size }.into());
         }
     }
@@ -62,9 +60,9 @@ impl Members {
     /// `offsets` are finite, `mass` gives each member's and is positive, `softening` is not negative.
     pub fn new(offsets: &[[f64; 3]], mass: impl Fn(usize) -> f64, softening: f64) -> Self {
         let len = offsets.len();
-        let most = |values: &mut dyn Iterator<Item = f64>| exponent(values.fold(0.0, f64::max));
-        let length = most(&mut offsets.iter().flatten().map(|x| x.abs()));
-        let weight = most(&mut (0..len).map(&mass));
+        let extent = offsets.iter().flatten().map(|x| x.abs()).fold(0.0, f64::max);
+        let length = exponent(extent.max(softening));
+        let weight = exponent((0..len).map(&mass).fold(0.0, f64::max));
         let scale = power(-length);
         let padded = len.next_multiple_of(LANES);
         let axes = std::array::from_fn(|k| {
@@ -80,9 +78,9 @@ impl Members {
         // A lighter one would have no share at all.
         masses.extend((0..len).map(|i| (mass(i) * power(-weight)).max(power(-500))));
         masses.resize(padded, 0.0);
-        // A softening beyond all proportion leaves no difference between members.
-        let softening = (softening * scale).min(power(480));
-        Self { axes, masses, softening2: softening * softening, len, units: (length, weight) }
+        let softening = softening * scale;
+        let extent = axes.iter().flat_map(|axis: &Vec<f64>| &axis[..len]).fold(0.0, |most, x| x.abs().max(most));
+        Self { axes, masses, softening2: softening * softening, extent, len, units: (length, weight) }
     }
 
     pub fn len(&self) -> usize {

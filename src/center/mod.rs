@@ -30,7 +30,8 @@ use crate::halo::Halos;
 /// The *most bound particle* (MBP) is the member with the lowest potential, `phi_i = - sum over the other members of
 /// m_j / sqrt(|r_i - r_j|² + softening²)`, G being 1; of equals, as sums in `f64` are, the first. It is where the halo is
 /// deepest, whatever hangs on to it, and what spherical overdensity masses are measured about. Without softening, pairs of
-/// coincident members would be infinitely bound: they are left out, and counted. There are four ways to find it:
+/// coincident members would be infinitely bound: they are left out, and counted. Positions are taken relative to the first
+/// member, in `f64`; for those in `f32` that rounds nothing. There are four ways to find it:
 ///
 /// | | answer | cost |
 /// |---|---|---|
@@ -169,8 +170,8 @@ impl<'a> Centering<'a> {
 
     /// A periodic box: one side, or one per axis.
     ///
-    /// Members count at their images nearest to each other. In a halo that is wider than half the box these contradict each
-    /// other, so that is an error (not for [`Center::MostConnected`], which looks no farther than the linking length).
+    /// Members count at their images nearest to each other. In a halo half as wide as the box, or wider, these contradict
+    /// each other: that is an error (not for [`Center::MostConnected`], which looks no farther than the linking length).
     #[must_use]
     pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
         self.size = Some(size.into());
@@ -199,7 +200,7 @@ impl<'a> Centering<'a> {
     ///
     /// Errors: halos found among another number of points; coordinates that are not finite; masses that are not one for each
     /// point, or not positive and finite; a parameter out of its range; a periodic box that is not positive, or of which a
-    /// halo fills more than half, or that is smaller than twice the linking length.
+    /// halo spans half or more, or that is smaller than twice the linking length.
     pub fn run<T: Bounded<S, 3>, S: Scalar>(&self, points: &[T], halos: &Halos) -> Result<Centers> {
         self.center.check()?;
         let space = self.size.clone().map_or(Ok(Space::OPEN), Space::periodic)?;

@@ -64,9 +64,10 @@ fn periodic_boxes() {
     let halos = Halos::from_lists(4, &[0, 1, 4], &[3, 0, 1, 2]).unwrap();
     for center in [MBP, Center::CenterOfMass, Center::shrinking_sphere(), Center::poisson(0.0)] {
         refused(Centering::new(center).periodic(8.0).run(&wide, &halos), &["halo 1", "axis 0", "half", "8"]);
+        refused(Centering::new(center).periodic(9.0).run(&wide, &halos), &["halo 1", "axis 0", "half", "9"]);
         refused(Centering::new(center).periodic(-8.0).run(&wide, &halos), &["-8"]);
         refused(Centering::new(center).periodic([8.0, 8.0]).run(&wide, &halos), &["2 sides"]);
-        assert!(Centering::new(center).periodic(9.0).run(&wide, &halos).is_ok());
+        assert!(Centering::new(center).periodic(9.5).run(&wide, &halos).is_ok());
         assert!(Centering::new(center).run(&wide, &halos).is_ok());
     }
     // Friends are looked for no farther than the linking length.

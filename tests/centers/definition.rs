@@ -77,10 +77,11 @@ fn most_bound_in_any_units() {
     for power in [-900, -100, 100, 480] {
         let scale = 2f64.powi(power);
         let scaled: Vec<[f64; 3]> = points.iter().map(|point| point.map(|x| x * scale)).collect();
-        for mass in [1e-200, 1.0, 1e200] {
+        for mass in [1e-20, 1.0, 1e20] {
             let found = center(&scaled, Center::MostBound { softening: 0.0 }, Some(&vec![mass; scaled.len()]));
             assert_eq!(found.member, expected.member, "2^{power}, {mass}");
-            assert_eq!(found.potential.unwrap(), expected.potential.unwrap() * mass / scale, "2^{power}, {mass}");
+            let ratio = found.potential.unwrap() / (expected.potential.unwrap() * mass / scale);
+            assert!((ratio - 1.0).abs() < 1e-14, "2^{power}, {mass}: {ratio}");
         }
     }
     let far: Vec<[f64; 3]> = points.iter().map(|point| point.map(|x| x + 4096.0)).collect();
@@ -90,15 +91,13 @@ fn most_bound_in_any_units() {
 /// A tight pair is bound deepest without softening, and not with it.
 #[test]
 fn softening_matters() {
-    let mut points = shapes::plummer(&mut Random::new(9), 5000);
-    points.push([50.0, 0.0, 0.0]);
-    points.push([50.0, 0.0, 1e-200]);
-    points.push([50.0, 1e-6, 0.0]);
+    let mut points = vec![[50.0, 0.0, 0.0], [50.0, 0.0, 1e-100], [50.0, 1e-6, 0.0]];
+    points.extend(shapes::plummer(&mut Random::new(9), 5000));
     let pair = center(&points, Center::MostBound { softening: 0.0 }, None);
-    assert!(pair.member == Some(5000) || pair.member == Some(5001));
+    assert!(pair.member < Some(2), "{pair:?}");
     assert_eq!(pair.member, center(&points, Center::MostBoundBrute { softening: 0.0 }, None).member);
     let peak = center(&points, Center::MostBound { softening: 0.1 }, None);
-    assert!(peak.member < Some(5000));
+    assert!(peak.member > Some(2), "{peak:?}");
     assert_eq!(peak.member, center(&points, Center::MostBoundBrute { softening: 0.1 }, None).member);
 }
 

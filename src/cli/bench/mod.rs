@@ -111,7 +111,7 @@ fn measure<S: Scalar, const D: usize>(args: &Args, points: &[[S; D]]) -> Result<
 fn time<S: Scalar, const D: usize>(operation: &Operation, case: &Case<'_, S, D>, reps: usize) -> Result<Row, Failure> {
     let prepared = operation.prepare(case)?;
     let warm = operation.run(case, &prepared)?;
-    verify::check(case, &warm)
+    verify::check(case, &prepared, &warm)
         .map_err(|wrong| format!("{}: the result is wrong, so it is not timed: {wrong}", operation.name()))?;
     let (check, items) = (warm.check(), warm.items(case));
     drop(warm);

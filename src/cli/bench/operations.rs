@@ -1,6 +1,8 @@
 //! What can be timed, and what comes out of it.
 
-use ropewalk::{Algorithm, BoxSize, Bvh, Dbscan, Fof, FofAlgorithm, Labels, Lists, Neighbor, Scalar, Space};
+use ropewalk::{
+    Algorithm, BoxSize, Bvh, Center, Centering, Centers, Dbscan, Fof, FofAlgorithm, Halos, Labels, Lists, Neighbor, Scalar, Space,
+};
 
 use super::Failure;
 
@@ -15,6 +17,11 @@ pub struct Case<'a, S, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> Case<'_, S, D> {
+    fn fof(&self, algorithm: FofAlgorithm) -> Fof {
+        let fof = Fof::new(self.eps).algorithm(algorithm);
+        if let Some(size) = &self.size { fof.periodic(size.clone()) } else { fof }
+    }
+
     pub fn build(&self) -> ropewalk::Result<Bvh<S, D>> {
         match &self.size {
             Some(size) => Bvh::build_periodic(self.points, size.clone()),
@@ -23,8 +30,8 @@ impl<S: Scalar, const D: usize> Case<'_, S, D> {
     }
 }
 
-/// What is timed. Clustering includes the build; queries find the tree built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What is timed. Clustering includes the build; queries find the tree built, and centres the halos found.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Operation {
     Build,
     RangeCount,
@@ -33,10 +40,14 @@ pub enum Operation {
     Knn,
     Fof(FofAlgorithm),
     Dbscan(Algorithm),
+    Centers(Center),
 }
 
+/// Members of a halo that has a centre, at least.
+const LEAST_MEMBERS: usize = 20;
+
 /// The names on the command line.
-const NAMES: [(&str, Operation); 10] = [
+const NAMES: [(&str, Operation); 14] = [
     ("build", Operation::Build),
     ("range_count", Operation::RangeCount),
     ("range_crs", Operation::RangeCrs),
@@ -47,6 +58,10 @@ const NAMES: [(&str, Operation); 10] = [
     ("fof_brute", Operation::Fof(FofAlgorithm::BruteForce)),
     ("dbscan_fdbscan", Operation::Dbscan(Algorithm::Fdbscan)),
     ("dbscan_densebox", Operation::Dbscan(Algorithm::DenseBox)),
+    ("mbp", Operation::Centers(Center::MostBound { softening: 0.0 })),
+    ("mbp_brute", Operation::Centers(Center::MostBoundBrute { softening: 0.0 })),
+    ("mbp_astar", Operation::Centers(Center::MostBoundAStar { softening: 0.0 })),
+    ("mbp_poisson", Operation::Centers(Center::MostBoundPoisson { softening: 0.0, cells: 63, search: 2 })),
 ];
 
 /// What came out.
@@ -58,6 +73,15 @@ pub enum Outcome<S, const D: usize> {
     Nearest(Lists<Neighbor<S>>),
     /// Labels, and from how many points on they make a core point.
     Labels(Labels, usize),
+    Centers(Centers),
+}
+
+/// What is there before the clock starts.
+pub enum Prepared<S, const D: usize> {
+    Nothing,
+    Tree(Bvh<S, D>),
+    /// Halos, and the points they are of in three dimensions.
+    Halos(Halos, Vec<[S; 3]>),
 }
 
 impl Operation {
@@ -72,31 +96,41 @@ impl Operation {
         NAMES.iter().find(|(_, operation)| operation == self).map_or("", |(name, _)| name)
     }
 
-    /// The tree, for operations that find one.
-    pub fn prepare<S: Scalar, const D: usize>(&self, case: &Case<'_, S, D>) -> Result<Option<Bvh<S, D>>, Failure> {
-        let builds_its_own = matches!(self, Self::Build | Self::Fof(_) | Self::Dbscan(_));
-        Ok(if builds_its_own { None } else { Some(case.build()?) })
+    /// What the operation finds there.
+    pub fn prepare<S: Scalar, const D: usize>(&self, case: &Case<'_, S, D>) -> Result<Prepared<S, D>, Failure> {
+        Ok(match self {
+            Self::Build | Self::Fof(_) | Self::Dbscan(_) => Prepared::Nothing,
+            Self::Centers(_) if D != 3 => return Err(format!("{}: points have {D} dimensions, not 3", self.name()).into()),
+            Self::Centers(_) => {
+                let points = case.points.iter().map(|point| std::array::from_fn(|k| point[k])).collect();
+                Prepared::Halos(case.fof(FofAlgorithm::Auto).min_members(LEAST_MEMBERS).run(case.points)?, points)
+            }
+            _ => Prepared::Tree(case.build()?),
+        })
     }
 
     pub fn run<S: Scalar, const D: usize>(
         &self,
         case: &Case<'_, S, D>,
-        tree: &Option<Bvh<S, D>>,
+        prepared: &Prepared<S, D>,
     ) -> Result<Outcome<S, D>, Failure> {
-        Ok(match (self, tree) {
-            (Self::RangeCount, Some(tree)) => Outcome::Counts(tree.count_neighbors(case.eps)),
-            (Self::RangeCrs, Some(tree)) => Outcome::Lists(tree.neighbors(case.eps)),
-            (Self::HalfCount, Some(tree)) => Outcome::Pairs(tree.count_pairs(case.eps), case.points.len() as u64),
-            (Self::Knn, Some(tree)) => Outcome::Nearest(tree.nearest_neighbors(case.k)),
-            (Self::Fof(algorithm), _) => {
-                let fof = Fof::new(case.eps).algorithm(*algorithm);
-                let fof = if let Some(size) = &case.size { fof.periodic(size.clone()) } else { fof };
-                Outcome::Labels(fof.run(case.points)?.labels().clone(), 2)
+        Ok(match (self, prepared) {
+            (Self::RangeCount, Prepared::Tree(tree)) => Outcome::Counts(tree.count_neighbors(case.eps)),
+            (Self::RangeCrs, Prepared::Tree(tree)) => Outcome::Lists(tree.neighbors(case.eps)),
+            (Self::HalfCount, Prepared::Tree(tree)) => {
+                Outcome::Pairs(tree.count_pairs(case.eps), case.points.len() as u64)
             }
+            (Self::Knn, Prepared::Tree(tree)) => Outcome::Nearest(tree.nearest_neighbors(case.k)),
+            (Self::Fof(algorithm), _) => Outcome::Labels(case.fof(*algorithm).run(case.points)?.labels().clone(), 2),
             (Self::Dbscan(algorithm), _) => {
                 let dbscan = Dbscan::new(case.eps, case.min_pts).algorithm(*algorithm);
                 let dbscan = if let Some(size) = &case.size { dbscan.periodic(size.clone()) } else { dbscan };
                 Outcome::Labels(dbscan.run(case.points)?, case.min_pts)
+            }
+            (Self::Centers(center), Prepared::Halos(halos, points)) => {
+                let centering = Centering::new(*center);
+                let centering = if let Some(size) = &case.size { centering.periodic(size.clone()) } else { centering };
+                Outcome::Centers(centering.run(points, halos)?)
             }
             _ => Outcome::Tree(case.build()?),
         })
@@ -114,6 +148,11 @@ impl<S: Scalar, const D: usize> Outcome<S, D> {
             Self::Nearest(lists) => {
                 let distances = lists.values().iter().map(|near| Into::<f64>::into(near.distance2).sqrt());
                 format!("distances {:.8e}", distances.sum::<f64>())
+            }
+            Self::Centers(centers) => {
+                let potentials: f64 = centers.as_slice().iter().filter_map(|center| center.potential).sum();
+                let fraction = centers.evaluated_fraction();
+                format!("{} centers, potentials {potentials:.8e}, {fraction:.3e} of all pairs", centers.len())
             }
             Self::Labels(labels, _) => {
                 let largest = labels.sizes().into_iter().max().unwrap_or(0);

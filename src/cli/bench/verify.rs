@@ -1,15 +1,19 @@
 //! Results held against the definition, at some of the points, by comparing each of these with all others in `f64`.
 
 use rayon::prelude::*;
-use ropewalk::{Labels, Scalar};
+use ropewalk::{Centers, Halos, Labels, Scalar};
 
-use super::operations::{Case, Outcome};
+use super::operations::{Case, Outcome, Prepared};
 
 /// Points that are looked at.
 const SAMPLES: usize = 48;
 
 /// What is wrong with an outcome, if anything is found to be.
-pub fn check<S: Scalar, const D: usize>(case: &Case<'_, S, D>, outcome: &Outcome<S, D>) -> Result<(), String> {
+pub fn check<S: Scalar, const D: usize>(
+    case: &Case<'_, S, D>,
+    prepared: &Prepared<S, D>,
+    outcome: &Outcome<S, D>,
+) -> Result<(), String> {
     if let Outcome::Tree(tree) = outcome {
         return tree.validate().map_err(|error| error.to_string());
     }
@@ -42,6 +46,10 @@ pub fn check<S: Scalar, const D: usize>(case: &Case<'_, S, D>, outcome: &Outcome
             }
         }
         Outcome::Labels(labels, min_pts) => check_label(case, labels, *min_pts, i),
+        Outcome::Centers(centers) => match prepared {
+            Prepared::Halos(halos, _) => check_center(case, halos, centers, i),
+            _ => Ok(()),
+        },
     })
 }
 
@@ -60,6 +68,31 @@ fn check_label<S: Scalar, const D: usize>(
     let lowest = near.iter().filter(|&&j| labels.is_core(j as usize)).map(|&j| labels.get(j as usize)).min().flatten();
     if labels.get(i) != lowest {
         return Err(format!("point {i} has the label {:?} instead of {lowest:?}", labels.get(i)));
+    }
+    Ok(())
+}
+
+/// No member of a halo lies deeper than its centre, whose potential is as told.
+fn check_center<S: Scalar, const D: usize>(
+    case: &Case<'_, S, D>,
+    halos: &Halos,
+    centers: &Centers,
+    i: usize,
+) -> Result<(), String> {
+    let Some(halo) = halos.iter().position(|members| members.binary_search(&(i as u32)).is_ok()) else { return Ok(()) };
+    let potential = |i: usize| -> f64 {
+        let distance2 = |j: u32| case.space.distance2(&case.points[i], &case.points[j as usize]);
+        let distances2 = halos.members(halo).iter().map(|&j| distance2(j));
+        -distances2.filter(|&distance2| distance2 > 0.0).map(|distance2| 1.0 / distance2.sqrt()).sum::<f64>()
+    };
+    let center = &centers.as_slice()[halo];
+    let (Some(member), Some(told)) = (center.member, center.potential) else { return Ok(()) };
+    let (deepest, own) = (potential(member as usize), potential(i));
+    if (told - deepest).abs() > 1e-9 * deepest.abs() {
+        return Err(format!("the potential of point {member} is {deepest}, not {told}"));
+    }
+    if own < deepest * (1.0 + 1e-9) {
+        return Err(format!("point {i} lies deeper than point {member}, the centre of its halo"));
     }
     Ok(())
 }
