@@ -73,6 +73,7 @@
 //! - A few dozen points: [`BruteForce`] has the same methods and nothing to build.
 //! - More than ten dimensions, or other metrics than the Euclidean: not here.
 
+mod around;
 mod brute;
 mod catalog;
 mod center;
@@ -93,6 +94,7 @@ mod overdensity;
 mod phases;
 #[cfg(feature = "plot")]
 pub mod plot;
+mod profile;
 mod query;
 #[cfg(feature = "sample")]
 pub mod sample;
@@ -114,5 +116,6 @@ pub use lists::Lists;
 pub use nearest::{Nearest, Neighbor};
 pub use overdensity::{Background, Overdense, Overdensity, overdensities};
 pub use phases::phases;
+pub use profile::{NfwFit, Profile, Shell, profiles};
 pub use query::{Hits, Leaf, Query};
 pub use tree::{Bvh, LEAF, Node};

@@ -10,10 +10,10 @@ use std::str::FromStr;
 
 use rayon::prelude::*;
 
+use crate::around::{Around, Near};
 use crate::catalog::Particles;
 use crate::error::{Kind, Result};
-use crate::geometry::{Scalar, Space, Sphere};
-use crate::tree::Bvh;
+use crate::geometry::Scalar;
 
 /// The densities of a universe, in comoving units.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -123,7 +123,7 @@ pub struct Overdense {
 ///
 /// Deterministic: masses are added up by distance, ties by index.
 ///
-/// Errors: a threshold or a centre that is not positive or not finite; particles that [`Bvh::build`] or
+/// Errors: a threshold or a centre that is not positive or not finite; particles that [`Bvh::build`](crate::Bvh::build) or
 /// [`Catalog::new`](crate::Catalog::new) refuses.
 ///
 /// ```
@@ -143,31 +143,22 @@ pub fn overdensities<S: Scalar>(
     centers: &[[f64; 3]],
     thresholds: &[f64],
 ) -> Result<Vec<Vec<Option<Overdense>>>> {
-    particles.check(particles.positions().len())?;
-    let space = particles.space()?;
     for &value in thresholds {
         if !(value > 0.0 && value < f64::INFINITY) {
             return Err(Kind::Parameter { name: "threshold", value, must: "positive and finite" }.into());
         }
     }
-    for (index, center) in centers.iter().enumerate() {
-        if let Some(axis) = center.iter().position(|x| !x.is_finite()) {
-            return Err(Kind::NotFinite { index, axis, value: center[axis] }.into());
-        }
-    }
-    let tree = Bvh::build_in(particles.positions(), space)?;
-    let search = Search { particles, tree: &tree, space, thresholds };
+    let search = Search { particles, around: Around::new(particles, centers)?, thresholds };
     Ok(centers.par_iter().map(|center| search.about(center)).collect())
 }
 
-struct Search<'a, S, const D: usize> {
+struct Search<'a, S> {
     particles: &'a Particles<'a, S>,
-    tree: &'a Bvh<S, D>,
-    space: Space<D>,
+    around: Around<'a, S>,
     thresholds: &'a [f64],
 }
 
-impl<S: Scalar> Search<'_, S, 3> {
+impl<S: Scalar> Search<'_, S> {
     fn about(&self, center: &[f64; 3]) -> Vec<Option<Overdense>> {
         let mut found = vec![None; self.thresholds.len()];
         let n = self.particles.positions().len();
@@ -176,13 +167,13 @@ impl<S: Scalar> Search<'_, S, 3> {
             return vec![Some(Overdense::default()); found.len()];
         }
         // Where spheres would meet their own images.
-        let reach =
-            self.space.period().map_or(f64::INFINITY, |sides| sides.iter().fold(f64::INFINITY, |a, &b| a.min(0.5 * b)));
+        let sides = self.around.space.period();
+        let reach = sides.map_or(f64::INFINITY, |sides| sides.iter().fold(f64::INFINITY, |a, &b| a.min(0.5 * b)));
         // Some particles' worth of the lowest density, to begin with.
         let mass = (0..n.min(64)).map(|i| self.particles.mass_of(i)).sum::<f64>();
         let mut radius = radius_of(mass.max(f64::MIN_POSITIVE), lowest).min(reach);
         loop {
-            let near = self.near(center, radius);
+            let near = self.around.within(center, radius);
             let all_known = near.len() == n || radius >= reach;
             for (found, &threshold) in found.iter_mut().zip(self.thresholds) {
                 if found.is_none() {
@@ -195,31 +186,14 @@ impl<S: Scalar> Search<'_, S, 3> {
             radius = (1.6 * radius).min(reach);
         }
     }
-
-    /// Squared distances, indices and masses of the particles within a radius, in order.
-    fn near(&self, center: &[f64; 3], radius: f64) -> Vec<(f64, u32, f64)> {
-        let rounded = center.map(S::from_f64);
-        // Rounding the centre must not lose anything; the true distance decides.
-        let moved: f64 = (0..3).map(|k| (center[k] - rounded[k].into()).abs()).sum();
-        let ball = Sphere::new(rounded, (radius + moved) * (1.0 + 1e-12));
-        let distance2 = |i: u32| self.space.distance2(center, &self.particles.position(i as usize));
-        let mut near: Vec<(f64, u32, f64)> = self
-            .tree
-            .query(ball)
-            .map(|i| (distance2(i), i, self.particles.mass_of(i as usize)))
-            .filter(|&(distance2, ..)| distance2 <= radius * radius)
-            .collect();
-        near.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        near
-    }
 }
 
 /// Where the mean density falls to `threshold`, if that is within `known`.
-fn falls(near: &[(f64, u32, f64)], threshold: f64, known: f64) -> Option<Overdense> {
+fn falls(near: &[Near], threshold: f64, known: f64) -> Option<Overdense> {
     let (mut mass, mut is_first) = (0.0, true);
-    for (i, &(distance2, _, own)) in near.iter().enumerate() {
+    for (i, &Near { distance2, mass: own, .. }) in near.iter().enumerate() {
         mass += own;
-        let next = near.get(i + 1).map(|next| next.0);
+        let next = near.get(i + 1).map(|next| next.distance2);
         if next == Some(distance2) {
             continue;
         }

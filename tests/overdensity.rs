@@ -127,6 +127,11 @@ fn the_definition() {
         let center = center.map(|x| (x - 5.0 + side) % side);
         let particles = Particles::new(&moved).masses(&masses).periodic(side);
         let around = overdensities(&particles, &[center], &[threshold]).unwrap()[0][0];
+        // Whole boxes away is the same place.
+        let far: Vec<[f64; 3]> = moved.iter().map(|point| [point[0] + side, point[1] - 2.0 * side, point[2]]).collect();
+        let particles = Particles::new(&far).masses(&masses).periodic(side);
+        let again = overdensities(&particles, &[center.map(|x| x - side)], &[threshold]).unwrap()[0][0];
+        assert_eq!(again.map(|sphere| sphere.count), around.map(|sphere| sphere.count), "round {round}");
         if found.radius < 19.0 {
             assert_eq!(around.unwrap().count, found.count, "round {round}");
             assert!((around.unwrap().radius - found.radius).abs() < 1e-9);

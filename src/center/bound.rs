@@ -3,11 +3,8 @@
 //! In: the members of a halo. Out: the member that [`sums`] over all pairs would find, and how many pairs were looked at.
 //! Round by round, with an ever smaller error: what acts on each leaf's members is split into an expansion of what is far and
 //! a list of near leaves; who cannot have the largest sum is dropped. What is certain to be reached is known at first from
-//! the members of one leaf that seems to lie deep, later from all who are left. Near leaves are looked into only as far as it
-//! takes to drop a member:
-//! 1. most have nobody so close that what is near could make up for what is missing;
-//! 2. then the boxes of near leaves are a bound of what is in them;
-//! 3. then their members, first in those leaves that might matter most.
+//! the members of one leaf that seems to lie deep, later from all who are left. Near leaves are looked into in single precision,
+//! first those that may matter most, and only as far as it takes to drop a member; the boxes of others are a bound.
 //!
 //! When few are left, or another round would cost as much, direct sums decide.
 //! All bounds are of the exact sums and wider than any rounding, so nobody is dropped whom the direct sums would choose.
@@ -15,17 +12,18 @@
 
 use rayon::prelude::*;
 
-use super::direct::{self, Deepest, Found, ROUGH, Sum, add_roughly, rounding, sums};
-use super::field::{Boxes, Field};
+use super::direct::{self, Deepest, Found, NO_SHARES, Shares, Sum, rounding, sums};
+use super::few;
+use super::field::Field;
 use super::group::{Surroundings, surroundings};
 use super::members::Members;
+use super::rough::{self, ROUGH, Targets};
 use crate::error::Result;
 use crate::geometry::Aabb;
-use crate::simd::dispatch;
-use crate::tree::LEAF;
+use crate::simd::{LANES, dispatch};
 
-/// Halos of so few members are summed directly.
-const SMALL: usize = 600;
+/// In halos of so few members all pairs are looked at.
+const SMALL: usize = 1500;
 /// So few of them are summed directly in the end.
 const FEW: usize = 8;
 /// The error for each node in the first round, in units of the potential at the halo's root mean square radius.
@@ -34,6 +32,10 @@ const FIRST: f64 = 1e-3;
 const FALL: f64 = 0.1;
 /// And for the members of the leaf that is looked at before.
 const AHEAD: f64 = 0.01;
+/// Near leaves are looked into at once if they may amount to more than so many times their share of what is missing.
+const FAIR: f64 = 3.0;
+/// And after that so many at a time.
+const STEP: usize = 8;
 /// Leaves per parallel task, at least.
 const TASK: usize = 8;
 
@@ -51,11 +53,14 @@ pub(super) fn most_bound(members: &Members) -> Result<Option<Found>> {
         return Ok(direct::most_bound_in_one_place(members));
     }
     // Softening far beyond the extent leaves differences that no bound can tell.
-    if members.len() <= SMALL || members.softening2 > 1e10 * members.extent * members.extent {
+    if members.len() <= LANES || members.softening2 > 1e10 * members.extent * members.extent {
         return Ok(direct::most_bound(members));
     }
+    if members.len() <= SMALL {
+        return Ok(few::most_bound(members));
+    }
     let field = Field::new(members)?;
-    let margin = 1.0 + 2.0 * ROUGH + 4.0 * rounding(members.len());
+    let margin = 1.0 + 4.0 * ROUGH + 4.0 * rounding(members.len());
     Ok(Search { members, field: &field, margin }.run())
 }
 
@@ -85,11 +90,11 @@ impl Round {
         all
     }
 
-    /// Keeps a member, unless it is certain to have less. A sum that is not a number may be anything.
+    /// Keeps a member, unless it is certain to have less.
     #[inline(always)]
     fn keep(&mut self, at: u32, sum: f64, error: f64, margin: f64, certain: f64) {
         let most = (sum + error) * margin;
-        if most.is_nan() || most >= certain {
+        if most >= certain {
             self.left.push(Candidate { at, least: (sum - error) / margin, most });
         }
     }
@@ -97,7 +102,7 @@ impl Round {
     /// Drops who cannot reach what is certain, and returns that.
     fn settle(&mut self, before: f64) -> f64 {
         let certain = self.left.iter().map(|candidate| candidate.least).fold(before, f64::max);
-        self.left.retain(|candidate| candidate.most.is_nan() || candidate.most >= certain);
+        self.left.retain(|candidate| candidate.most >= certain);
         certain
     }
 }
@@ -162,111 +167,76 @@ impl Search<'_> {
 
     /// Who is left of some members of a leaf.
     fn leaf(&self, around: &Surroundings, targets: &[u32], certain: f64, scratch: &mut Scratch) -> Round {
-        let field = self.field;
-        let leaf = around.leaf as usize;
-        let first = field.tree.span(leaf).start as u32;
-        let Scratch { boxes, inverses, most, close } = scratch;
-        let mut round = Round { pairs: around.nodes(), ..Round::default() };
-        dispatch!(_level => self.find_close(around, certain, close, &mut round.pairs));
-        if !targets.iter().any(|&at| close[(at - first) as usize]) {
-            return round;
+        let (field, leaf) = (self.field, around.leaf as usize);
+        let mut round = Round { pairs: around.nodes() + around.near.len() as u64, ..Round::default() };
+        scratch.targets.clear();
+        scratch.targets.extend(targets.iter().map(|&at| {
+            let (place, mass) = field.member(leaf, at as usize);
+            Target { at, place, mass, far: around.far(place), sum: 0.0 }
+        }));
+        let far = scratch.targets.iter().map(|target| target.far).fold(0.0, f64::max);
+        let missing = (certain / self.margin - (far + around.error())).max(0.0);
+        // What matters most goes first, and as far as it takes. What touches may matter without end.
+        let own = &field.tree.node(leaf).bounds;
+        let mut near: Vec<(f64, u32)> = around.near.iter().map(|&other| (self.at_most(own, other), other)).collect();
+        let limit = FAIR * missing / near.len() as f64;
+        let mut seen = 0;
+        for i in 0..near.len() {
+            if near[i].0 > limit {
+                near.swap(i, seen);
+                seen += 1;
+            }
         }
-        boxes.gather(field, &around.near);
-        dispatch!(_level => for &at in targets {
-            if !close[(at - first) as usize] {
-                continue;
+        let mut from = 0;
+        while from < near.len() && !scratch.targets.is_empty() {
+            self.look_into(leaf, &near[from..seen], scratch, &mut round);
+            let rest: f64 = near[seen..].iter().map(|&(most, _)| most).sum();
+            let reach = |target: &Target| (target.far + target.sum + rest + around.error()) * self.margin;
+            scratch.targets.retain(|target| reach(target) >= certain);
+            if from == 0 && !scratch.targets.is_empty() {
+                near[seen..].sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
             }
-            let (target, mass) = field.member(leaf, at as usize);
-            let (far, error) = (around.far(target), around.error());
-            boxes.at_most(target, field.softening2, most);
-            round.pairs += most.len() as u64;
-            let mut near = Sum::default();
-            // The leaf itself; then those that could make up for more than their part of what is missing; then all.
-            most[around.own] = f64::INFINITY;
-            let mut limit = f64::MAX;
-            loop {
-                let mut rest = 0.0;
-                for (&other, most) in around.near.iter().zip(most.iter_mut()) {
-                    if *most > limit {
-                        *most = 0.0;
-                        add_roughly(&mut near, field.bodies(other as usize), target, field.softening2, inverses);
-                        round.pairs += field.tree.span(other as usize).len() as u64;
-                    }
-                    rest += *most;
-                }
-                let sum = far + near.felt(mass, field.softening2);
-                let missing = certain / self.margin - (sum + error);
-                if rest < missing {
-                    break;
-                }
-                if rest == 0.0 {
-                    round.keep(at, sum, error, self.margin, certain);
-                    break;
-                }
-                limit = if limit == f64::MAX && missing > 0.0 { 0.5 * missing / most.len() as f64 } else { 0.0 };
-            }
-            // Others at no distance would be in a leaf at no distance, which would not do.
-            round.coincident += u64::from(near.count.saturating_sub(1));
-        });
+            (from, seen) = (seen, (seen + STEP).min(near.len()));
+        }
+        for target in &scratch.targets {
+            round.keep(target.at, target.far + target.sum, around.error(), self.margin, certain);
+        }
         round
     }
 
-    /// Finds the members of a leaf who may have others so close that all that is near, if it were as close, could lift their
-    /// sum to what is certain.
-    #[inline(always)]
-    fn find_close(&self, around: &Surroundings, certain: f64, close: &mut [bool; LEAF], pairs: &mut u64) {
-        let field = self.field;
-        let leaf = around.leaf as usize;
-        let [x, y, z, _] = field.bodies(leaf);
-        let n = field.tree.span(leaf).len();
-        let mut far = 0.0f64;
-        for i in 0..n {
-            far = far.max(around.far([x[i], y[i], z[i]]));
-        }
-        let mass: f64 = around.near.iter().map(|&near| field.nodes[near as usize].mass).sum();
-        let missing = certain / self.margin - (far + around.error());
-        // Twice, to be above all rounding.
-        let reach2 = 2.0 * (mass / missing).powi(2) - field.softening2;
-        close.fill(true);
-        if missing <= 0.0 {
+    /// What a leaf's members may amount to within a box.
+    fn at_most(&self, bounds: &Aabb<f64, 3>, leaf: u32) -> f64 {
+        let gap2 = gap2(bounds, &self.field.tree.node(leaf as usize).bounds);
+        self.field.nodes[leaf as usize].mass / (gap2 + self.field.softening2).sqrt()
+    }
+
+    /// Adds what some leaves amount to.
+    fn look_into(&self, leaf: usize, leaves: &[(f64, u32)], scratch: &mut Scratch, round: &mut Round) {
+        let (field, softening2) = (self.field, self.field.softening2);
+        let Scratch { targets, lanes, shares } = scratch;
+        if targets.is_empty() || leaves.is_empty() {
             return;
         }
-        let mut nearest = [f64::INFINITY; LEAF];
-        let nearest = &mut nearest[..x.len()];
-        let own = field.tree.node(leaf).bounds;
-        for &near in &around.near {
-            let Aabb { lo, hi } = field.tree.node(near as usize).bounds;
-            let gap = |k: usize| (lo[k] - own.hi[k]).max(own.lo[k] - hi[k]).max(0.0);
-            *pairs += 1;
-            if near as usize == leaf || gap(0) * gap(0) + gap(1) * gap(1) + gap(2) * gap(2) > reach2 {
+        lanes.clear();
+        lanes.extend(targets.chunks(LANES).map(|targets| Targets::new(targets.iter().map(|target| target.place))));
+        dispatch!(_level => for &(_, other) in leaves {
+            rough::add(lanes, field.sources(other as usize), softening2 as f32);
+        });
+        let sources: usize = leaves.iter().map(|&(_, other)| field.tree.span(other as usize).len()).sum();
+        round.pairs += (sources * targets.len()) as u64;
+        let alone = if leaves.iter().any(|&(_, other)| other as usize == leaf) { 1.0 } else { 0.0 };
+        for (i, target) in targets.iter_mut().enumerate() {
+            let (lanes, l) = (&lanes[i / LANES], i % LANES);
+            if lanes.close[l] == alone {
+                target.sum += lanes.sums[l];
                 continue;
             }
-            *pairs += n as u64;
-            for (((nearest, x), y), z) in nearest.iter_mut().zip(x).zip(y).zip(z) {
-                let mut d2 = 0.0;
-                for (k, at) in [x, y, z].into_iter().enumerate() {
-                    let (below, above) = (lo[k] - at, at - hi[k]);
-                    let gap = if below > above { below } else { above };
-                    let gap = if gap > 0.0 { gap } else { 0.0 };
-                    d2 += gap * gap;
-                }
-                *nearest = if d2 < *nearest { d2 } else { *nearest };
-            }
-        }
-        *pairs += (n * (n - 1)) as u64;
-        for i in 0..n {
-            let mut own = [f64::INFINITY; LEAF];
-            for (((own, &x1), &y1), &z1) in own.iter_mut().zip(x).zip(y).zip(z) {
-                let (dx, dy, dz) = (x1 - x[i], y1 - y[i], z1 - z[i]);
-                *own = dx * dx + dy * dy + dz * dz;
-            }
-            own[i] = f64::INFINITY;
-            for (nearest, own) in nearest.iter_mut().zip(own) {
-                *nearest = if own < *nearest { own } else { *nearest };
-            }
-        }
-        for (close, nearest) in close.iter_mut().zip(nearest) {
-            *close = *nearest <= reach2;
+            let mut sum = Sum::default();
+            dispatch!(_level => for &(_, other) in leaves {
+                direct::add(&mut sum, field.bodies(other as usize), target.place, softening2, shares);
+            });
+            target.sum += sum.felt(target.mass, softening2);
+            round.coincident += u64::from(sum.count.saturating_sub(1));
         }
     }
 
@@ -278,7 +248,7 @@ impl Search<'_> {
         for part in [&left[..first], &left[first..]] {
             // The margin is in the upper bounds.
             let certain = best.map_or(certain, |best| best.felt);
-            let wanted = part.iter().filter(|candidate| candidate.most.is_nan() || candidate.most >= certain);
+            let wanted = part.iter().filter(|candidate| candidate.most >= certain);
             let targets: Vec<u32> = wanted.map(|candidate| self.field.tree.order()[candidate.at as usize]).collect();
             let sums = sums(self.members, &targets);
             pairs += (targets.len() * (self.members.len() - 1)) as u64;
@@ -288,16 +258,30 @@ impl Search<'_> {
     }
 }
 
+/// The square of the distance of two boxes.
+fn gap2(a: &Aabb<f64, 3>, b: &Aabb<f64, 3>) -> f64 {
+    (0..3).map(|k| (a.lo[k] - b.hi[k]).max(b.lo[k] - a.hi[k]).max(0.0).powi(2)).sum()
+}
+
+/// A member whose sum is wanted.
+struct Target {
+    at: u32,
+    place: [f64; 3],
+    mass: f64,
+    far: f64,
+    /// Of what is near.
+    sum: f64,
+}
+
 /// Buffers of one task.
 struct Scratch {
-    boxes: Boxes,
-    most: Vec<f64>,
-    inverses: [f32; LEAF],
-    close: [bool; LEAF],
+    targets: Vec<Target>,
+    lanes: Vec<Targets>,
+    shares: Shares,
 }
 
 impl Default for Scratch {
     fn default() -> Self {
-        Self { boxes: Boxes::default(), most: vec![], inverses: [0.0; LEAF], close: [true; LEAF] }
+        Self { targets: vec![], lanes: vec![], shares: NO_SHARES }
     }
 }

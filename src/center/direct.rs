@@ -10,7 +10,6 @@ use rayon::prelude::*;
 
 use super::members::Members;
 use crate::simd::{LANES, dispatch};
-use crate::tree::LEAF;
 
 /// Sources that are summed before the next: they stay in the first cache while all targets of a task pass by.
 const BLOCK: usize = 512;
@@ -73,56 +72,6 @@ pub(super) fn add(sum: &mut Sum, [x, y, z, m]: [&[f64]; 4], target: [f64; 3], so
             for (&share, &m) in shares.iter().zip(m) {
                 sum.here += if share == 0.0 { m } else { 0.0 };
             }
-        }
-    }
-}
-
-/// The relative error of [`add_roughly`], at most.
-pub(super) const ROUGH: f64 = 3e-7;
-/// Squared distances from here on have a square root in `f32`.
-const LEAST: f64 = 1e-36;
-
-/// The same with square roots and quotients in `f32`, twice as fast: for bounds. A share is NaN where `f32` has no range for it.
-#[inline(always)]
-pub(super) fn add_roughly(
-    sum: &mut Sum,
-    [x, y, z, m]: [&[f64]; 4],
-    target: [f64; 3],
-    softening2: f64,
-    inverses: &mut [f32; LEAF],
-) {
-    let n = x.len() / LANES;
-    let (x, y, z) = (x.as_chunks::<LANES>().0, y.as_chunks::<LANES>().0, z.as_chunks::<LANES>().0);
-    let inverses = &mut inverses.as_chunks_mut::<LANES>().0[..n];
-    for (((inverse, x), y), z) in inverses.iter_mut().zip(x).zip(y).zip(z) {
-        let mut d2 = [0.0; LANES];
-        for l in 0..LANES {
-            let (dx, dy, dz) = (x[l] - target[0], y[l] - target[1], z[l] - target[2]);
-            d2[l] = dx * dx + dy * dy + dz * dz;
-        }
-        for l in 0..LANES {
-            let apart = if d2[l] >= LEAST { (d2[l] + softening2) as f32 } else { f32::NAN };
-            inverse[l] = if d2[l] > 0.0 { apart } else { 0.0 };
-        }
-        for l in 0..LANES {
-            inverse[l] = if inverse[l] == 0.0 { 0.0 } else { 1.0 / inverse[l].sqrt() };
-        }
-    }
-    let (mut lanes, mut zeros) = ([0.0; LANES], [0.0f32; LANES]);
-    for (inverse, m) in inverses.iter().zip(m.as_chunks::<LANES>().0) {
-        for l in 0..LANES {
-            lanes[l] += m[l] * f64::from(inverse[l]);
-        }
-        for l in 0..LANES {
-            zeros[l] += if inverse[l] == 0.0 { 1.0 } else { 0.0 };
-        }
-    }
-    sum.apart += fold(lanes);
-    let count = zeros.iter().sum::<f32>() as u32;
-    sum.count += count;
-    if count > 0 && softening2 > 0.0 {
-        for (&inverse, &m) in inverses.as_flattened().iter().zip(m) {
-            sum.here += if inverse == 0.0 { m } else { 0.0 };
         }
     }
 }

@@ -11,6 +11,7 @@
 use rayon::prelude::*;
 
 use super::members::{Members, NOWHERE};
+use super::rough::Source;
 use crate::error::Result;
 use crate::geometry::Aabb;
 use crate::simd::LANES;
@@ -42,19 +43,19 @@ impl Moments {
     fn of(sources: [&[f64]; 4], len: usize, bounds: &Aabb<f64, 3>) -> Self {
         let mut moments = Self::default();
         let mut sum = [0.0; 3];
-        for i in 0..len {
-            let m = sources[3][i];
+        let members = || (0..len).map(|i| (sources[3][i], [sources[0][i], sources[1][i], sources[2][i]]));
+        for (m, at) in members() {
             moments.mass += m;
-            for k in 0..3 {
-                sum[k] += m * sources[k][i];
+            for (sum, x) in sum.iter_mut().zip(at) {
+                *sum += m * x;
             }
         }
         moments.center = sum.map(|sum| sum / moments.mass);
         let middle = bounds.center();
         let (mut radius2, mut reach2) = (0.0f64, 0.0f64);
-        for i in 0..len {
-            let from = |place: &[f64; 3]| -> [f64; 3] { std::array::from_fn(|k| sources[k][i] - place[k]) };
-            moments.add(sources[3][i], from(&moments.center));
+        for (m, at) in members() {
+            let from = |place: &[f64; 3]| -> [f64; 3] { std::array::from_fn(|k| at[k] - place[k]) };
+            moments.add(m, from(&moments.center));
             radius2 = radius2.max(square(from(&moments.center)));
             reach2 = reach2.max(square(from(&middle)));
         }
@@ -117,6 +118,8 @@ pub(super) struct Field {
     pub softening2: f64,
     /// Coordinates and masses leaf by leaf, each padded to whole lanes.
     columns: [Vec<f64>; 4],
+    /// The same in single precision.
+    sources: Vec<Source>,
     /// Where in the columns each leaf begins, by node; and at the end of all.
     starts: Vec<u32>,
 }
@@ -141,7 +144,10 @@ impl Field {
             let padded = columns[0].len();
             columns[3].resize(padded, 0.0);
         }
-        let mut field = Self { nodes: vec![], leaves, softening2: members.softening2, columns, starts, tree };
+        let mut field =
+            Self { nodes: vec![], leaves, softening2: members.softening2, columns, sources: vec![], starts, tree };
+        let all = field.leaves.iter().flat_map(|&leaf| field.members(leaf as usize));
+        field.sources = all.map(|(at, mass)| Source::new(at, mass)).collect();
         let of_leaf = |&leaf: &u32| {
             let leaf = leaf as usize;
             Moments::of(field.bodies(leaf), field.tree.span(leaf).len(), &field.tree.node(leaf).bounds)
@@ -170,50 +176,24 @@ impl Field {
         [&x[span.clone()], &y[span.clone()], &z[span.clone()], &m[span]]
     }
 
+    /// The same in single precision.
+    #[inline(always)]
+    pub fn sources(&self, leaf: usize) -> &[Source] {
+        &self.sources[self.tree.span(leaf)]
+    }
+
+    /// A leaf's members in tree order.
+    #[inline(always)]
+    pub fn members(&self, leaf: usize) -> impl Iterator<Item = ([f64; 3], f64)> {
+        let [x, y, z, m] = self.bodies(leaf);
+        (0..self.tree.span(leaf).len()).map(move |i| ([x[i], y[i], z[i]], m[i]))
+    }
+
     /// A member of a leaf by its position in tree order.
     #[inline(always)]
     pub fn member(&self, leaf: usize, at: usize) -> ([f64; 3], f64) {
         let [x, y, z, m] = self.bodies(leaf);
         let i = at - self.tree.span(leaf).start;
         ([x[i], y[i], z[i]], m[i])
-    }
-}
-
-/// Boxes of leaves, to bound what is in them without looking.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Boxes {
-    /// Lower corner, upper corner, mass.
-    columns: [Vec<f64>; 7],
-}
-
-impl Boxes {
-    pub fn gather(&mut self, field: &Field, leaves: &[u32]) {
-        self.columns.iter_mut().for_each(Vec::clear);
-        for &leaf in leaves {
-            let Aabb { lo, hi } = field.tree.node(leaf as usize).bounds;
-            let mass = field.nodes[leaf as usize].mass;
-            for (column, value) in self.columns.iter_mut().zip([lo[0], lo[1], lo[2], hi[0], hi[1], hi[2], mass]) {
-                column.push(value);
-            }
-        }
-    }
-
-    /// What each leaf's members may amount to at a target.
-    #[inline(always)]
-    pub fn at_most(&self, target: [f64; 3], softening2: f64, most: &mut Vec<f64>) {
-        let [_, _, _, _, _, _, mass] = &self.columns;
-        most.clear();
-        most.resize(mass.len(), softening2);
-        for k in 0..3 {
-            for ((rho2, lo), hi) in most.iter_mut().zip(&self.columns[k]).zip(&self.columns[k + 3]) {
-                let (below, above) = (lo - target[k], target[k] - hi);
-                let gap = if below > above { below } else { above };
-                let gap = if gap > 0.0 { gap } else { 0.0 };
-                *rho2 += gap * gap;
-            }
-        }
-        for (most, mass) in most.iter_mut().zip(mass) {
-            *most = mass / most.sqrt();
-        }
     }
 }

@@ -55,8 +55,6 @@ pub(super) struct Surroundings {
     center: [f64; 3],
     /// Near leaves, the leaf itself among them.
     pub near: Vec<u32>,
-    /// Its place there.
-    pub own: usize,
 }
 
 impl Surroundings {
@@ -128,8 +126,7 @@ impl Walk<'_> {
             }
         }
         if is_leaf {
-            let own = near.iter().position(|&leaf| leaf as usize == at).unwrap_or(0);
-            found.push(Surroundings { leaf: at as u32, targets: asked, far, center: targets.middle, near, own });
+            found.push(Surroundings { leaf: at as u32, targets: asked, far, center: targets.middle, near });
             return;
         }
         let right = nodes[at + 1].rope as usize;
@@ -166,7 +163,8 @@ impl Walk<'_> {
             return false;
         }
         let ([x, y, z], [xx, yy, zz, xy, xz, yz]) = (way, source.second);
-        let by_rho3 = 1.0 / rho3;
+        let by_both = 1.0 / (rho3 * beyond);
+        let by_rho3 = by_both * beyond;
         let by_rho2 = rho * by_rho3;
         let square = x * (xx * x + 2.0 * (xy * y + xz * z)) + y * (yy * y + 2.0 * yz * z) + zz * z * z;
         far.value += source.mass * rho2 * by_rho3 + 0.5 * by_rho3 * (3.0 * square * by_rho2 - source.trace);
@@ -186,7 +184,7 @@ impl Walk<'_> {
         for (own, curve) in far.curve.iter_mut().zip(curves) {
             *own += curve;
         }
-        far.error += spread / (rho3 * beyond) + ROUNDING * source.mass * by_rho2;
+        far.error += spread * by_both + ROUNDING * source.mass * by_rho2;
         far.nodes += 1;
         true
     }

@@ -31,7 +31,11 @@ pub(super) struct Members {
 /// Positions relative to the first member, each at its nearest image. Errors if the halo is half as wide as the box or wider.
 ///
 /// A halo that is not is unwrapped by any of its members alike; one that is, has pairs that are nearer around the boundary.
-pub(super) fn unwrap(halo: usize, positions: impl Iterator<Item = [f64; 3]>, space: &Space<3>) -> Result<Vec<[f64; 3]>> {
+pub(super) fn unwrap(
+    halo: usize,
+    positions: impl Iterator<Item = [f64; 3]>,
+    space: &Space<3>,
+) -> Result<Vec<[f64; 3]>> {
     let mut first = None;
     let (mut lo, mut hi) = ([0.0f64; 3], [0.0f64; 3]);
     let offsets: Vec<[f64; 3]> = positions

@@ -8,14 +8,18 @@ mod astar;
 mod bound;
 mod connected;
 mod direct;
+mod few;
 mod field;
 mod found;
 mod group;
 mod mean;
 mod members;
 mod poisson;
+mod rough;
 
 pub use found::{Centers, HaloCenter};
+
+use std::cmp::Reverse;
 
 use rayon::prelude::*;
 
@@ -214,8 +218,10 @@ impl<'a> Centering<'a> {
             let mass = |member: usize| self.masses.map_or(1.0, |masses| masses[indices[member] as usize]);
             self.find(halo, indices, positions.collect(), &mass, &space)
         };
-        let rows: Result<Vec<HaloCenter>> = (0..halos.len()).into_par_iter().map(halo).collect();
-        Ok(Centers::new(rows?, halos))
+        let rows = dealt(halos).into_par_iter().with_max_len(1).map(|index| halo(index).map(|center| (index, center)));
+        let mut rows = rows.collect::<Result<Vec<(usize, HaloCenter)>>>()?;
+        rows.sort_unstable_by_key(|&(index, _)| index);
+        Ok(Centers::new(rows.into_iter().map(|(_, center)| center).collect(), halos))
     }
 
     fn find(
@@ -286,6 +292,15 @@ impl<'a> Centering<'a> {
             None => Ok(()),
         }
     }
+}
+
+/// The halos from large to small, dealt out to as many stretches as there are threads: nobody is left with a large one at the
+/// end.
+fn dealt(halos: &Halos) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..halos.len()).collect();
+    order.sort_unstable_by_key(|&halo| (Reverse(halos.members(halo).len()), halo));
+    let threads = rayon::current_num_threads();
+    (0..threads).flat_map(|thread| order.iter().copied().skip(thread).step_by(threads)).collect()
 }
 
 impl Halos {

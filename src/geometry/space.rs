@@ -83,8 +83,8 @@ impl<const D: usize> Space<D> {
         Ok(())
     }
 
-    /// The squared distance of two points in `f64`, summed in the order of the axes.
-    /// This value decides every test of the crate.
+    /// The squared distance of two points in `f64`, summed in the order of the axes. In a periodic box both have to lie in it:
+    /// see [`Space::wrap`]. This value decides every test of the crate.
     #[inline(always)]
     pub fn distance2<S: Scalar>(&self, a: &[S; D], b: &[S; D]) -> f64 {
         let mut sum = 0.0;
@@ -141,9 +141,9 @@ impl<const D: usize> Space<D> {
         [0.0, -1.0, 1.0].iter().any(|image| start + image * side <= of[1] && of[0] <= end + (image + turns) * side)
     }
 
-    /// Brings a point into the box `[0, L]`, rounding in its own type; open space leaves it alone.
+    /// Brings a point into the box `[0, L]`, rounding in its own type, as trees do with theirs; open space leaves it alone.
     #[inline]
-    pub(crate) fn wrap<S: Scalar>(&self, point: [S; D]) -> [S; D] {
+    pub fn wrap<S: Scalar>(&self, point: [S; D]) -> [S; D] {
         if self.period.is_none() { point } else { std::array::from_fn(|k| self.wrap_along(k, point[k])) }
     }
 

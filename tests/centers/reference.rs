@@ -84,8 +84,8 @@ impl Snapshot {
         let mean = self.by_tag(&self.centers(Center::CenterOfMass));
         let theirs: Vec<Vec<f64>> = ["com_x", "com_y", "com_z"].map(|name| self.column(name)).to_vec();
         for (halo, center) in mean.iter().enumerate() {
-            for k in 0..3 {
-                let d = crate::oracle::apart(center.position[k], theirs[k][halo], Some(self.side));
+            for (&position, theirs) in center.position.iter().zip(&theirs) {
+                let d = crate::oracle::apart(position, theirs[halo], Some(self.side));
                 assert!(d < 1e-6, "{halo}: {:?}", center.position);
             }
         }

@@ -1,7 +1,8 @@
 //! What can be timed, and what comes out of it.
 
 use ropewalk::{
-    Algorithm, BoxSize, Bvh, Center, Centering, Centers, Dbscan, Fof, FofAlgorithm, Halos, Labels, Lists, Neighbor, Scalar, Space,
+    Algorithm, BoxSize, Bvh, Center, Centering, Centers, Dbscan, Fof, FofAlgorithm, Halos, Labels, Lists, Neighbor,
+    Scalar, Space,
 };
 
 use super::Failure;
@@ -100,7 +101,9 @@ impl Operation {
     pub fn prepare<S: Scalar, const D: usize>(&self, case: &Case<'_, S, D>) -> Result<Prepared<S, D>, Failure> {
         Ok(match self {
             Self::Build | Self::Fof(_) | Self::Dbscan(_) => Prepared::Nothing,
-            Self::Centers(_) if D != 3 => return Err(format!("{}: points have {D} dimensions, not 3", self.name()).into()),
+            Self::Centers(_) if D != 3 => {
+                return Err(format!("{}: points have {D} dimensions, not 3", self.name()).into());
+            }
             Self::Centers(_) => {
                 let points = case.points.iter().map(|point| std::array::from_fn(|k| point[k])).collect();
                 Prepared::Halos(case.fof(FofAlgorithm::Auto).min_members(LEAST_MEMBERS).run(case.points)?, points)

@@ -81,8 +81,7 @@ fn check_center<S: Scalar, const D: usize>(
 ) -> Result<(), String> {
     let Some(halo) = halos.iter().position(|members| members.binary_search(&(i as u32)).is_ok()) else { return Ok(()) };
     let potential = |i: usize| -> f64 {
-        let distance2 = |j: u32| case.space.distance2(&case.points[i], &case.points[j as usize]);
-        let distances2 = halos.members(halo).iter().map(|&j| distance2(j));
+        let distances2 = halos.members(halo).iter().map(|&j| distance2(case, i, j as usize));
         -distances2.filter(|&distance2| distance2 > 0.0).map(|distance2| 1.0 / distance2.sqrt()).sum::<f64>()
     };
     let center = &centers.as_slice()[halo];
@@ -98,7 +97,7 @@ fn check_center<S: Scalar, const D: usize>(
 }
 
 fn distances<S: Scalar, const D: usize>(case: &Case<'_, S, D>, i: usize) -> impl Iterator<Item = f64> {
-    case.points.iter().map(move |point| case.space.distance2(&case.points[i], point))
+    (0..case.points.len()).map(move |j| distance2(case, i, j))
 }
 
 fn neighbors<S: Scalar, const D: usize>(case: &Case<'_, S, D>, i: usize) -> Vec<u32> {
@@ -108,4 +107,8 @@ fn neighbors<S: Scalar, const D: usize>(case: &Case<'_, S, D>, i: usize) -> Vec<
 
 fn same(i: usize, what: &str, found: usize, expected: usize) -> Result<(), String> {
     if found == expected { Ok(()) } else { Err(format!("point {i}: {found} {what} instead of {expected}")) }
+}
+
+fn distance2<S: Scalar, const D: usize>(case: &Case<'_, S, D>, i: usize, j: usize) -> f64 {
+    case.space.distance2(&case.space.wrap(case.points[i]), &case.space.wrap(case.points[j]))
 }
