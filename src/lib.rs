@@ -56,6 +56,9 @@
 //! # Ok::<(), ropewalk::Error>(())
 //! ```
 //!
+//! Their centres, most bound particles say, are a line more: [`Halos::centers`]. A [`Catalog`] measures them, [`overdensities`],
+//! [`structures`] and [`profiles`] what is about their centres.
+//!
 //! # Contract
 //!
 //! - **Exact.** Radii are inclusive. Whether two points are within a radius is decided as `f64` arithmetic on their

@@ -42,6 +42,7 @@ fn numbers_and_bounds_are_kept() {
             format!("halos:n={n},box=0.1"),
             format!("halos:n={n},background=0,mmin=1,mmax={},box=3", n.max(1)),
             format!("halos:n={n},background=1"),
+            format!("nfw:n={n},concentration=0.1,box=0.1"),
         ] {
             let sample = Sample::parse(&spec).unwrap();
             let points = sample.points().unwrap();
@@ -64,6 +65,7 @@ fn seeds_and_parameters_matter() {
         ("uniform:n=100,seed=1", "uniform:n=100,seed=2"),
         ("lattice:n=5^3,seed=1", "lattice:n=5^3,seed=2"),
         ("halos:n=1000,seed=1", "halos:n=1000,seed=2"),
+        ("nfw:n=1000,seed=1", "nfw:n=1000,seed=2"),
         ("halos:n=1000,seed=1", "halos:n=1000,seed=18446744073709551615"),
     ] {
         assert_ne!(points(a), points(b), "{a} and {b}");
@@ -236,6 +238,7 @@ fn specs_come_back() {
         ("uniform", "uniform:n=1000000,seed=0,box=1"),
         ("uniform:n=1e6, seed=7", "uniform:n=1000000,seed=7,box=1"),
         ("lattice:n=64^3,jitter=0.1", "lattice:n=64^3,jitter=0.1,seed=0,box=1"),
+        ("nfw:n=1e5,concentration=6.5", "nfw:n=100000,concentration=6.5,seed=0,box=1"),
         ("lattice:n=27", "lattice:n=3^3,jitter=0,seed=0,box=1"),
         (
             "halos:n=4e6,seed=3,background=0.25,box=100",
@@ -253,8 +256,8 @@ fn specs_come_back() {
 #[test]
 fn bad_specs_say_what_is_wrong() {
     for (spec, message) in [
-        ("", "there is no ``; the samples are uniform, lattice, halos"),
-        ("plummer:n=3", "there is no `plummer`; the samples are uniform, lattice, halos"),
+        ("", "there is no ``; the samples are uniform, lattice, halos, nfw"),
+        ("plummer:n=3", "there is no `plummer`; the samples are uniform, lattice, halos, nfw"),
         ("uniform:jitter=3", "there is no `jitter`; the keys are n, seed, box"),
         ("halos:n", "`n` is not of the form key=value"),
         ("halos:n=10,n=20", "`n` is given twice"),
@@ -268,6 +271,7 @@ fn bad_specs_say_what_is_wrong() {
         ("lattice:n=1626^3", "points are too many"),
         ("lattice:jitter=0.6", "jitter is 0.6; it must be from 0 to 0.5"),
         ("uniform:seed=-1", "`seed` must be a whole number from 0 to 2^64 - 1, not `-1`"),
+        ("nfw:concentration=0", "the concentration is 0; it must be from 0.1 to 100"),
         ("uniform:box=0", "the side of the box is 0; it must be from 1e-15 to 1e15"),
         ("uniform:box=NaN", "the side of the box is NaN"),
         ("uniform:box=wide", "`box` must be a number, not `wide`"),
@@ -289,4 +293,20 @@ fn bad_parameters_are_refused_without_a_spec_too() {
     assert!(MockHalos::new(usize::MAX).membership().is_err());
     assert!(ropewalk::sample::Lattice::new(usize::MAX).points().is_err());
     assert!(ropewalk::sample::Uniform::new(usize::MAX).points().is_err());
+}
+
+/// The mass within a radius is that of the profile, in standard errors.
+#[test]
+fn one_halo_has_its_profile() {
+    let within = |x: f64| (1.0 + x).ln() - x / (1.0 + x);
+    for concentration in [1.0, 10.0, 60.0] {
+        let points = points(&format!("nfw:n=1e5,concentration={concentration},box=8"));
+        for radius in [0.1, 0.5, 1.5, 3.0] {
+            let distance = |p: &[f32; 3]| p.iter().map(|&x| (f64::from(x) - 4.0).powi(2)).sum::<f64>().sqrt();
+            let inside = points.iter().filter(|p| distance(p) < radius).count() as f64;
+            let part = within(radius / 4.0 * concentration) / within(concentration);
+            let error = (1e5 * part * (1.0 - part)).sqrt();
+            assert!((inside - 1e5 * part).abs() < 4.0 * error + 1.0, "{concentration}, {radius}: {inside}, {part}");
+        }
+    }
 }

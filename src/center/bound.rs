@@ -171,7 +171,7 @@ impl Search<'_> {
         let mut round = Round { pairs: around.nodes() + around.near.len() as u64, ..Round::default() };
         scratch.targets.clear();
         scratch.targets.extend(targets.iter().map(|&at| {
-            let (place, mass) = field.member(leaf, at as usize);
+            let (place, mass) = field.member(at as usize);
             Target { at, place, mass, far: around.far(place), sum: 0.0 }
         }));
         let far = scratch.targets.iter().map(|target| target.far).fold(0.0, f64::max);

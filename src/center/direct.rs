@@ -42,7 +42,7 @@ impl Sum {
     }
 }
 
-/// Sums over sources of whole lanes, on top of a sum.
+/// Sums over sources, on top of a sum.
 #[inline(always)]
 pub(super) fn add(sum: &mut Sum, [x, y, z, m]: [&[f64]; 4], target: [f64; 3], softening2: f64, shares: &mut Shares) {
     for start in (0..x.len()).step_by(BLOCK) {
@@ -56,10 +56,14 @@ pub(super) fn add(sum: &mut Sum, [x, y, z, m]: [&[f64]; 4], target: [f64; 3], so
             *share = if d2 > 0.0 { apart } else { 0.0 };
         }
         let mut lanes = [0.0; LANES];
-        for shares in shares.as_chunks::<LANES>().0 {
+        let (whole, rest) = shares.as_chunks::<LANES>();
+        for shares in whole {
             for l in 0..LANES {
                 lanes[l] += shares[l];
             }
+        }
+        for (lane, share) in lanes.iter_mut().zip(rest) {
+            *lane += share;
         }
         sum.apart += fold(lanes);
         // Padding has no share either, but no mass.

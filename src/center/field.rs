@@ -10,11 +10,10 @@
 
 use rayon::prelude::*;
 
-use super::members::{Members, NOWHERE};
+use super::members::Members;
 use super::rough::Source;
 use crate::error::Result;
 use crate::geometry::Aabb;
-use crate::simd::LANES;
 use crate::tree::Bvh;
 
 /// What the rounding of coordinates, which are less than 1, and of centres of mass amounts to, at most.
@@ -39,11 +38,10 @@ pub(super) struct Moments {
 }
 
 impl Moments {
-    /// Of `len` members in whole lanes.
-    fn of(sources: [&[f64]; 4], len: usize, bounds: &Aabb<f64, 3>) -> Self {
+    fn of([x, y, z, m]: [&[f64]; 4], bounds: &Aabb<f64, 3>) -> Self {
         let mut moments = Self::default();
         let mut sum = [0.0; 3];
-        let members = || (0..len).map(|i| (sources[3][i], [sources[0][i], sources[1][i], sources[2][i]]));
+        let members = || m.iter().zip(x).zip(y).zip(z).map(|(((&m, &x), &y), &z)| (m, [x, y, z]));
         for (m, at) in members() {
             moments.mass += m;
             for (sum, x) in sum.iter_mut().zip(at) {
@@ -116,12 +114,10 @@ pub(super) struct Field {
     /// The leaves' nodes.
     pub leaves: Vec<u32>,
     pub softening2: f64,
-    /// Coordinates and masses leaf by leaf, each padded to whole lanes.
-    columns: [Vec<f64>; 4],
-    /// The same in single precision.
+    /// In tree order.
+    masses: Vec<f64>,
+    /// Coordinates and masses in single precision.
     sources: Vec<Source>,
-    /// Where in the columns each leaf begins, by node; and at the end of all.
-    starts: Vec<u32>,
 }
 
 impl Field {
@@ -129,28 +125,15 @@ impl Field {
         let points: Vec<[f64; 3]> = (0..members.len()).map(|member| members.position(member)).collect();
         let tree = Bvh::build(&points)?;
         drop(points);
-        let mut leaves = vec![];
-        let mut starts = vec![0; tree.end()];
-        let mut columns: [Vec<f64>; 4] = std::array::from_fn(|_| Vec::with_capacity(members.len() * 3 / 2));
-        for at in (0..tree.end()).filter(|&at| tree.is_leaf(at)) {
-            leaves.push(at as u32);
-            starts[at] = columns[3].len() as u32;
-            let span = tree.span(at);
-            for (column, axis) in columns.iter_mut().zip(tree.lo()) {
-                column.extend_from_slice(&axis[span.clone()]);
-                column.resize(column.len().next_multiple_of(LANES), NOWHERE);
-            }
-            columns[3].extend(tree.order()[span].iter().map(|&member| members.masses[member as usize]));
-            let padded = columns[0].len();
-            columns[3].resize(padded, 0.0);
-        }
-        let mut field =
-            Self { nodes: vec![], leaves, softening2: members.softening2, columns, sources: vec![], starts, tree };
-        let all = field.leaves.iter().flat_map(|&leaf| field.members(leaf as usize));
-        field.sources = all.map(|(at, mass)| Source::new(at, mass)).collect();
+        let leaves: Vec<u32> = (0..tree.end()).filter(|&at| tree.is_leaf(at)).map(|at| at as u32).collect();
+        let masses: Vec<f64> = tree.order().iter().map(|&member| members.masses[member as usize]).collect();
+        let [x, y, z] = tree.lo();
+        let source = |(i, &mass): (usize, &f64)| Source::new([x[i], y[i], z[i]], mass);
+        let sources = masses.par_iter().enumerate().with_min_len(1 << 12).map(source).collect();
+        let mut field = Self { nodes: vec![], leaves, softening2: members.softening2, masses, sources, tree };
         let of_leaf = |&leaf: &u32| {
             let leaf = leaf as usize;
-            Moments::of(field.bodies(leaf), field.tree.span(leaf).len(), &field.tree.node(leaf).bounds)
+            Moments::of(field.bodies(leaf), &field.tree.node(leaf).bounds)
         };
         let of_leaves: Vec<Moments> = field.leaves.par_iter().with_min_len(64).map(of_leaf).collect();
         field.nodes = vec![Moments::default(); field.tree.end()];
@@ -167,13 +150,12 @@ impl Field {
         Ok(field)
     }
 
-    /// A leaf's coordinates and masses, in whole lanes.
+    /// A leaf's coordinates and masses.
     #[inline(always)]
     pub fn bodies(&self, leaf: usize) -> [&[f64]; 4] {
-        let start = self.starts[leaf] as usize;
-        let span = start..start + self.tree.span(leaf).len().next_multiple_of(LANES);
-        let [x, y, z, m] = &self.columns;
-        [&x[span.clone()], &y[span.clone()], &z[span.clone()], &m[span]]
+        let span = self.tree.span(leaf);
+        let [x, y, z] = self.tree.lo();
+        [&x[span.clone()], &y[span.clone()], &z[span.clone()], &self.masses[span]]
     }
 
     /// The same in single precision.
@@ -182,18 +164,10 @@ impl Field {
         &self.sources[self.tree.span(leaf)]
     }
 
-    /// A leaf's members in tree order.
+    /// A member by its position in tree order.
     #[inline(always)]
-    pub fn members(&self, leaf: usize) -> impl Iterator<Item = ([f64; 3], f64)> {
-        let [x, y, z, m] = self.bodies(leaf);
-        (0..self.tree.span(leaf).len()).map(move |i| ([x[i], y[i], z[i]], m[i]))
-    }
-
-    /// A member of a leaf by its position in tree order.
-    #[inline(always)]
-    pub fn member(&self, leaf: usize, at: usize) -> ([f64; 3], f64) {
-        let [x, y, z, m] = self.bodies(leaf);
-        let i = at - self.tree.span(leaf).start;
-        ([x[i], y[i], z[i]], m[i])
+    pub fn member(&self, at: usize) -> ([f64; 3], f64) {
+        let [x, y, z] = self.tree.lo();
+        ([x[at], y[at], z[at]], self.masses[at])
     }
 }

@@ -28,36 +28,27 @@ pub(super) struct Members {
     units: (i32, i32),
 }
 
-/// Positions relative to the first member, each at its nearest image. Errors if the halo is half as wide as the box or wider.
+/// Turns positions into those relative to the first member, each at its nearest image. Errors if the halo is half as wide as
+/// the box or wider.
 ///
 /// A halo that is not is unwrapped by any of its members alike; one that is, has pairs that are nearer around the boundary.
-pub(super) fn unwrap(
-    halo: usize,
-    positions: impl Iterator<Item = [f64; 3]>,
-    space: &Space<3>,
-) -> Result<Vec<[f64; 3]>> {
-    let mut first = None;
+pub(super) fn unwrap(halo: usize, positions: &mut [[f64; 3]], space: &Space<3>) -> Result<()> {
+    let Some(&first) = positions.first() else { return Ok(()) };
     let (mut lo, mut hi) = ([0.0f64; 3], [0.0f64; 3]);
-    let offsets: Vec<[f64; 3]> = positions
-        .map(|at| {
-            let first = *first.get_or_insert(at);
-            let offset: [f64; 3] = std::array::from_fn(|k| {
-                let d = at[k] - first[k];
-                space.period().map_or(d, |period| d - period[k] * (d / period[k]).round())
-            });
-            for k in 0..3 {
-                (lo[k], hi[k]) = (lo[k].min(offset[k]), hi[k].max(offset[k]));
-            }
-            offset
-        })
-        .collect();
+    for at in positions {
+        for k in 0..3 {
+            let d = at[k] - first[k];
+            at[k] = space.period().map_or(d, |period| d - period[k] * (d / period[k]).round());
+            (lo[k], hi[k]) = (lo[k].min(at[k]), hi[k].max(at[k]));
+        }
+    }
     for (axis, &size) in space.period().into_iter().flatten().enumerate() {
         let width = hi[axis] - lo[axis];
         if width >= 0.5 * size {
             return Err(Kind::HaloTooWide { halo, axis, width, size }.into());
         }
     }
-    Ok(offsets)
+    Ok(())
 }
 
 impl Members {

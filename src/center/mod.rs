@@ -214,9 +214,9 @@ impl<'a> Centering<'a> {
             if let Center::MostConnected { linking_length } = self.center {
                 return connected::most_connected(points, indices, linking_length, &space);
             }
-            let positions = indices.iter().map(|&i| points[i as usize].bounds().center().map(Into::<f64>::into));
+            let position = |member: usize| points[indices[member] as usize].bounds().center().map(Into::into);
             let mass = |member: usize| self.masses.map_or(1.0, |masses| masses[indices[member] as usize]);
-            self.find(halo, indices, positions.collect(), &mass, &space)
+            self.find(halo, indices, &position, &mass, &space)
         };
         let rows = dealt(halos).into_par_iter().with_max_len(1).map(|index| halo(index).map(|center| (index, center)));
         let mut rows = rows.collect::<Result<Vec<(usize, HaloCenter)>>>()?;
@@ -228,13 +228,18 @@ impl<'a> Centering<'a> {
         &self,
         halo: usize,
         indices: &[u32],
-        positions: Vec<[f64; 3]>,
+        position: &dyn Fn(usize) -> [f64; 3],
         mass: &dyn Fn(usize) -> f64,
         space: &Space<3>,
     ) -> Result<HaloCenter> {
-        let offsets = unwrap(halo, positions.iter().copied(), space)?;
+        if indices.is_empty() {
+            return Ok(HaloCenter::at([0.0; 3]));
+        }
+        let first = position(0);
+        let mut offsets: Vec<[f64; 3]> = (0..indices.len()).map(position).collect();
+        unwrap(halo, &mut offsets, space)?;
         let at = |offset: [f64; 3]| {
-            let place = std::array::from_fn(|k| positions[0][k] + offset[k]);
+            let place = std::array::from_fn(|k| first[k] + offset[k]);
             HaloCenter::at(space.wrap(place))
         };
         let members = |softening| Members::new(&offsets, mass, softening);
@@ -264,7 +269,7 @@ impl<'a> Centering<'a> {
             Center::ShrinkingSphere { shrink, least } => {
                 return Ok(at(mean::shrinking_sphere(&offsets, mass, shrink, least)));
             }
-            Center::MostConnected { .. } => return Ok(HaloCenter::at(positions[0])),
+            Center::MostConnected { .. } => return Ok(HaloCenter::at(first)),
         };
         let Some(Found { deepest, pairs, coincident }) = found else { return Ok(HaloCenter::at([0.0; 3])) };
         let member = deepest.member as usize;
@@ -274,7 +279,7 @@ impl<'a> Centering<'a> {
             coincident,
             pairs,
             agrees: exact.map(|exact: Found| exact.deepest.member == deepest.member),
-            ..HaloCenter::at(space.wrap(positions[member]))
+            ..HaloCenter::at(space.wrap(position(member)))
         })
     }
 

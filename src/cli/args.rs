@@ -87,6 +87,13 @@ pub struct Halos {
     /// Also write members.npz: the ids of each halo's members, in the order of the catalogue
     #[arg(long)]
     pub members: bool,
+    /// Also write profiles.csv: the density about the most bound particle of the N largest halos, in shells out to R200c, with
+    /// an NFW fit. For lengths in Mpc/h, masses in 1e10 Msun/h
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub profiles: usize,
+    /// Also draw gallery.png: the N largest halos with their members, R200c, and centres of each kind
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = clap::value_parser!(u16).range(..=100))]
+    pub gallery: u16,
     /// Particle type to read from a Gadget snapshot
     #[arg(long = "type", value_name = "TYPE", default_value_t = 1, value_parser = clap::value_parser!(u8).range(..6))]
     pub particle_type: u8,
@@ -190,8 +197,8 @@ pub struct Info {
 
 /// Write a clustered set of points, the same for a seed on every machine.
 ///
-/// SPEC is `uniform:n=1e6,seed=7`, `halos:n=4e6,seed=3,background=0.3,box=100` or `lattice:n=64^3,jitter=0.1`; what is left
-/// out has a default.
+/// SPEC is `uniform:n=1e6,seed=7`, `halos:n=4e6,seed=3,background=0.3,box=100`, `lattice:n=64^3,jitter=0.1` or
+/// `nfw:n=1e5,concentration=10`; what is left out has a default.
 #[derive(Debug, clap::Args)]
 pub struct Sample {
     /// What to make

@@ -66,6 +66,11 @@ pub struct Case<'a, S> {
 
 impl<S: Scalar> Case<'_, S> {
     fn centers(&self, center: Center) -> Result<Centers, Failure> {
+        self.centers_of(self.halos, center)
+    }
+
+    /// The centres of some of the halos.
+    pub fn centers_of(&self, halos: &Halos, center: Center) -> Result<Centers, Failure> {
         let mut centering = Centering::new(center);
         if let Some(side) = self.period {
             centering = centering.periodic(side);
@@ -73,7 +78,7 @@ impl<S: Scalar> Case<'_, S> {
         if let Some(masses) = self.masses {
             centering = centering.masses(masses);
         }
-        Ok(centering.run(self.positions, self.halos)?)
+        Ok(centering.run(self.positions, halos)?)
     }
 
     /// The id of a particle, or its index.

@@ -10,6 +10,7 @@ use ropewalk::{Background, Catalog, Cosmology, Fof, MassFunction, Overdensity, P
 
 use super::args::Halos as Args;
 use super::centers::{Case, Kind};
+use super::largest::Largest;
 use super::outputs::Outputs;
 use super::phases::Phases;
 use super::{Failure, grouped, short, start_threads};
@@ -19,14 +20,16 @@ const LABELS: &str = "labels.npy";
 const MASS_FUNCTION: &str = "mass_function.svg";
 const PROJECTION: &str = "projection.png";
 const MEMBERS: &str = "members.npz";
+const PROFILES: &str = "profiles.csv";
+const GALLERY: &str = "gallery.png";
+const R200C: Overdensity = Overdensity::Critical(200.0);
 
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.threads)?;
     // First, so that hours of work do not end at a full disk's closed door.
     let mut files = vec![CATALOG, LABELS, MASS_FUNCTION, PROJECTION];
-    if args.members {
-        files.push(MEMBERS);
-    }
+    let wanted = [(args.members, MEMBERS), (args.profiles > 0, PROFILES), (args.gallery > 0, GALLERY)];
+    files.extend(wanted.into_iter().filter(|(is_wanted, _)| *is_wanted).map(|(_, name)| name));
     let outputs = Outputs::create(Path::new(&args.out), &files)?;
 
     let mut phases = Phases::default();
@@ -135,7 +138,13 @@ fn find<S: Scalar>(
         particles = particles.periodic(side);
     }
 
-    let thresholds = thresholds(args, snapshot)?;
+    let thresholds = thresholds(args, snapshot, &args.so)?;
+    let r200c = match args.profiles {
+        // A gallery does without.
+        0 => self::thresholds(args, snapshot, &[R200C]).ok(),
+        _ => Some(self::thresholds(args, snapshot, &[R200C])?),
+    };
+    let r200c = r200c.and_then(|spheres| spheres.first().map(|&(_, threshold)| threshold));
 
     let halos = phases.run("find halos", || fof.run(positions))?;
     let case = Case {
@@ -181,6 +190,20 @@ fn find<S: Scalar>(
         let picture = plot::mass_function(&catalog, scales.volume, &expected(args, snapshot, &catalog)?, &title, unit);
         outputs.write(MASS_FUNCTION, |path| -> io::Result<()> { fs::write(path, picture) })
     })?;
+    if args.profiles > 0 {
+        phases.run("profiles", || -> Result<(), Failure> {
+            let largest = Largest::new(&case, &catalog, args.profiles, args.softening, r200c)?;
+            outputs.write(PROFILES, |path| largest.write_profiles(&case, BufWriter::new(File::create(path)?)))
+        })?;
+    }
+    if args.gallery > 0 {
+        phases.run("gallery", || -> Result<(), Failure> {
+            let largest = Largest::new(&case, &catalog, args.gallery.into(), args.softening, r200c)?;
+            let picture = largest.gallery(&case, "R200c")?;
+            outputs.write(GALLERY, |path| fs::write(path, picture))
+        })?;
+    }
+    let written = outputs.names();
     outputs.commit()?;
 
     let mut report = String::new();
@@ -197,8 +220,7 @@ fn find<S: Scalar>(
         line("largest", format!("{} particles, mass {}", grouped(halo.count as u64), short(halo.mass)));
     }
     _ = write!(report, "\n{}\n", phases.table());
-    let members = if args.members { ", members.npz" } else { "" };
-    _ = writeln!(report, "{CATALOG}, {LABELS}{members}, {MASS_FUNCTION} and {PROJECTION} are in {}", args.out);
+    _ = writeln!(report, "{written} are in {}", args.out);
     Ok(report)
 }
 
@@ -217,19 +239,26 @@ fn cosmology(args: &Args, snapshot: &Snapshot) -> Option<Cosmology> {
     })
 }
 
-/// The densities of `--so`.
-fn thresholds(args: &Args, snapshot: &Snapshot) -> Result<Vec<(Overdensity, f64)>, Failure> {
-    if args.so.is_empty() {
+/// The densities that overdensities stand for.
+fn thresholds(
+    args: &Args,
+    snapshot: &Snapshot,
+    overdensities: &[Overdensity],
+) -> Result<Vec<(Overdensity, f64)>, Failure> {
+    if overdensities.is_empty() {
         return Ok(vec![]);
     }
+    let option = if args.so.is_empty() { "--profiles" } else { "--so" };
     let Some(Cosmology { omega_m, omega_lambda, redshift, .. }) = cosmology(args, snapshot) else {
-        return Err("--so needs the density of matter, which the snapshot does not tell: give --omega-m".into());
+        return Err(
+            format!("{option} needs the density of matter, which the snapshot does not tell: give --omega-m").into()
+        );
     };
     if snapshot.masses == Masses::Unknown {
-        return Err("--so needs masses, and the snapshot has none".into());
+        return Err(format!("{option} needs masses, and the snapshot has none").into());
     }
     let background = Background { omega_m, omega_lambda, redshift, critical: Background::GADGET };
-    Ok(args.so.iter().map(|&overdensity| (overdensity, overdensity.threshold(&background))).collect())
+    Ok(overdensities.iter().map(|&overdensity| (overdensity, overdensity.threshold(&background))).collect())
 }
 
 /// The mass functions that are expected, for masses in 1e10 Msun/h and lengths in Mpc/h.

@@ -8,6 +8,7 @@ mod dimensions;
 mod halos;
 mod info;
 mod kdist;
+mod largest;
 mod outputs;
 mod phases;
 mod sample;

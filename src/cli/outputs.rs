@@ -71,6 +71,16 @@ impl Outputs {
         Ok(())
     }
 
+    /// The names of the files, for a sentence.
+    pub fn names(&self) -> String {
+        let names: Vec<_> = self.files.iter().filter_map(|(_, target)| target.file_name()?.to_str()).collect();
+        match &names[..] {
+            [] => String::new(),
+            [one] => (*one).into(),
+            [most @ .., last] => format!("{} and {last}", most.join(", ")),
+        }
+    }
+
     /// Writes the contents of the file `name`, one of those given, by way of its temporary path.
     pub fn write<E: std::fmt::Display>(
         &self,

@@ -126,7 +126,7 @@ impl Plot {
 <path d="{number}" fill="none" stroke="#9c2e61" stroke-width="3" stroke-linejoin="round"/>
 </g>"##
         );
-        let (x, y) = (RIGHT - 262.0, TOP + 34.0);
+        let (x, y) = (RIGHT - 324.0, TOP + 34.0);
         _ = writeln!(
             svg,
             r##"<path d="M{x} {}h46v22h-46Z" fill="#bc3754" fill-opacity="0.22"/>
@@ -147,7 +147,7 @@ impl Plot {
             }
             let stroke = format!(r#"fill="none" stroke="{color}" stroke-width="2" stroke-dasharray="{dashes}""#);
             _ = writeln!(svg, r#"<path d="{path}" clip-path="url(#plot)" {stroke}/>"#);
-            let (x, y) = (RIGHT - 262.0, TOP + 64.0 + 30.0 * i as f64);
+            let (x, y) = (RIGHT - 324.0, TOP + 64.0 + 30.0 * i as f64);
             _ = writeln!(svg, r#"<path d="M{x} {y}h46" {stroke}/>"#);
             text(svg, [x + 58.0, y + 7.0], 20, "start", &escaped(&line.name));
         }

@@ -1,5 +1,5 @@
-//! Pictures: the cumulative mass function of a catalogue as SVG, the projected density with its halos as PNG; clusters in the
-//! plane as PNG, the k-distance curve as either.
+//! Pictures: the cumulative mass function of a catalogue as SVG, the projected density with its halos, and halos one by
+//! one, as PNG; clusters in the plane as PNG, the k-distance curve as either.
 //!
 //! In: [`Particles`](crate::Particles) and a [`Catalog`](crate::Catalog); points and [`Labels`](crate::Labels); sorted
 //! distances. Out: the bytes of a file.
@@ -10,6 +10,7 @@ mod chart;
 mod clusters;
 mod colors;
 mod density;
+mod gallery;
 mod k_distances;
 mod mass_function;
 mod projection;
@@ -17,6 +18,7 @@ mod ticks;
 
 pub use chart::Chart;
 pub use clusters::clusters;
+pub use gallery::{Portrait, gallery};
 pub use k_distances::k_distances;
 pub use mass_function::{Expected, mass_function};
 pub use projection::projection;

@@ -1,4 +1,4 @@
-//! Point sets of any size for tests and benchmarks: uniform, a lattice, mock haloes.
+//! Point sets of any size for tests and benchmarks: uniform, a lattice, mock haloes, one halo.
 //!
 //! In: a few parameters, or a line such as `halos:n=4e6,seed=3`. Out: `f32` points in `[0, side)`, in an order that says
 //! nothing about where they are.
@@ -7,12 +7,14 @@
 //! Cost: one pass in parallel; nothing beside the points but a catalogue of the haloes.
 
 mod even;
+mod halo;
 mod halos;
 mod nfw;
 mod random;
 mod spec;
 
 pub use even::{Lattice, Uniform};
+pub use halo::Nfw;
 pub use halos::{MockHalo, MockHalos};
 
 use crate::error::{Kind, Result};
@@ -35,6 +37,8 @@ pub enum Sample {
     Lattice(Lattice),
     /// Clustered haloes on a smooth background.
     Halos(MockHalos),
+    /// One halo.
+    Nfw(Nfw),
 }
 
 impl Sample {
@@ -46,6 +50,7 @@ impl Sample {
             Self::Uniform(uniform) => uniform.points(),
             Self::Lattice(lattice) => lattice.points(),
             Self::Halos(halos) => halos.points(),
+            Self::Nfw(halo) => halo.points(),
         }
     }
 
@@ -55,6 +60,7 @@ impl Sample {
             Self::Uniform(uniform) => uniform.n,
             Self::Lattice(lattice) => lattice.count(),
             Self::Halos(halos) => halos.n,
+            Self::Nfw(halo) => halo.n,
         }
     }
 
@@ -69,6 +75,7 @@ impl Sample {
             Self::Uniform(uniform) => uniform.side,
             Self::Lattice(lattice) => lattice.side,
             Self::Halos(halos) => halos.side,
+            Self::Nfw(halo) => halo.side,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Lattice, MockHalos, Sample, Uniform};
+use super::{Lattice, MockHalos, Nfw, Sample, Uniform};
 use crate::error::{Error, Kind, Result};
 
 impl Sample {
@@ -14,8 +14,9 @@ impl Sample {
     /// | `uniform` | `n`, `seed`, `box` |
     /// | `lattice` | `n` (a cube), `jitter`, `seed`, `box` |
     /// | `halos` | `n`, `background`, `alpha`, `mmin`, `mmax`, `seed`, `box` |
+    /// | `nfw` | `n`, `concentration`, `seed`, `box` |
     ///
-    /// They mean what the methods of [`Uniform`], [`Lattice`] and [`MockHalos`] say; `n` is a million unless given, and may be
+    /// They mean what the methods of [`Uniform`], [`Lattice`], [`MockHalos`] and [`Nfw`] say; `n` is a million unless given, and may be
     /// written `1000000`, `1e6` or `100^3`.
     ///
     /// Errors: an unknown name or key, a key given twice, a value that is no number or out of its range.
@@ -36,6 +37,7 @@ impl Sample {
         match self {
             Self::Uniform(_) => &["n", "seed", "box"],
             Self::Lattice(_) => &["n", "jitter", "seed", "box"],
+            Self::Nfw(_) => &["n", "concentration", "seed", "box"],
             Self::Halos(_) => &["n", "background", "alpha", "mmin", "mmax", "seed", "box"],
         }
     }
@@ -45,6 +47,7 @@ impl Sample {
             Self::Uniform(uniform) => (&mut uniform.seed, &mut uniform.side),
             Self::Lattice(lattice) => (&mut lattice.seed, &mut lattice.side),
             Self::Halos(halos) => (&mut halos.seed, &mut halos.side),
+            Self::Nfw(halo) => (&mut halo.seed, &mut halo.side),
         };
         match key {
             "seed" => {
@@ -62,6 +65,8 @@ impl Sample {
             (Self::Uniform(uniform), "n") => uniform.n = count(key, value)?,
             (Self::Lattice(lattice), "n") => lattice.per_axis = edge(count(key, value)?)?,
             (Self::Lattice(lattice), "jitter") => lattice.jitter = real(key, value)?,
+            (Self::Nfw(halo), "n") => halo.n = count(key, value)?,
+            (Self::Nfw(halo), "concentration") => halo.concentration = real(key, value)?,
             (Self::Halos(halos), "n") => halos.n = count(key, value)?,
             (Self::Halos(halos), "background") => halos.background = real(key, value)?,
             (Self::Halos(halos), "alpha") => halos.alpha = real(key, value)?,
@@ -77,6 +82,7 @@ impl Sample {
             Self::Uniform(uniform) => uniform.check(),
             Self::Lattice(lattice) => lattice.check(),
             Self::Halos(halos) => halos.check(),
+            Self::Nfw(halo) => halo.check(),
         }
     }
 }
@@ -97,6 +103,9 @@ impl fmt::Display for Sample {
             Self::Lattice(Lattice { per_axis, jitter, seed, side }) => {
                 write!(f, "lattice:n={per_axis}^3,jitter={jitter},seed={seed},box={side}")
             }
+            Self::Nfw(Nfw { n, concentration, seed, side }) => {
+                write!(f, "nfw:n={n},concentration={concentration},seed={seed},box={side}")
+            }
             Self::Halos(halos) => {
                 let MockHalos { n, seed, side, background, alpha, least, .. } = halos;
                 let most = halos.heaviest();
@@ -113,7 +122,8 @@ fn read(spec: &str) -> std::result::Result<Sample, String> {
         "uniform" => Sample::Uniform(Uniform::new(1_000_000)),
         "lattice" => Sample::Lattice(Lattice::new(100)),
         "halos" => Sample::Halos(MockHalos::new(1_000_000)),
-        name => return Err(format!("there is no `{name}`; the samples are uniform, lattice, halos")),
+        "nfw" => Sample::Nfw(Nfw::new(1_000_000)),
+        name => return Err(format!("there is no `{name}`; the samples are uniform, lattice, halos, nfw")),
     };
     let mut seen = Vec::new();
     for pair in pairs.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {

@@ -7,7 +7,7 @@ use std::path::Path;
 use npyz::NpyFile;
 use zip::ZipArchive;
 
-use crate::program::{Scratch, halos, root, sample};
+use crate::program::{self, Scratch, halos, root, sample};
 use crate::reference::{shared, table};
 
 /// Each column of the catalogue, the reference's name for it, and the reference's unit.
@@ -153,4 +153,41 @@ fn refusals() {
         has(&output.stderr, &["overdensity"]);
     }
     assert!(!out.exists());
+}
+
+#[test]
+fn profiles_and_gallery() {
+    let scratch = Scratch::new();
+    let options = ["--profiles", "4", "--gallery", "3", "--so", "200c"];
+    let report = halos(&sample(), &scratch.path("out"), &options).success();
+    assert!(report.contains("profiles.csv and gallery.png are in"), "{report}");
+    assert!(std::fs::read(scratch.path("out/gallery.png")).unwrap().starts_with(b"\x89PNG"));
+
+    let (names, halos) = table(&scratch.path("out/halos.csv"));
+    let column = |names: &[String], name: &str| names.iter().position(|other| other == name).unwrap();
+    let [tag, mass, radius] = ["fof_halo_tag", "sod_halo_m200c", "sod_halo_r200c"].map(|name| column(&names, name));
+    let (names, shells) = table(&scratch.path("out/profiles.csv"));
+    let column = |name: &str| column(&names, name);
+    assert_eq!(shells.len(), 4 * 20);
+    for (halo, shells) in halos.iter().zip(shells.chunks(20)) {
+        let last = &shells[19];
+        assert_eq!(last[column("fof_halo_tag")], halo[tag]);
+        let near = |a: f64, b: f64| (a - b).abs() <= 1e-6 * b;
+        assert!(near(last[column("shell_outer")], halo[radius]) && near(last[column("enclosed_mass")], halo[mass]));
+        let concentration = halo[radius] / last[column("nfw_scale_radius")];
+        assert!(near(last[column("nfw_concentration")], concentration) && (1.0..40.0).contains(&concentration));
+        // Halos are about that.
+        let outer = &shells[15];
+        let ratio = outer[column("nfw_density")] / outer[column("shell_density")];
+        assert!((0.3..3.0).contains(&ratio), "{outer:?}");
+    }
+
+    // Without masses there is no R200c, which a gallery does without.
+    std::fs::write(scratch.path("points.csv"), "0,0,0\n1,0,0\n0,1,0\n").unwrap();
+    let few = ["--open", "--eps", "2", "--min-members", "2"];
+    let with = |more: [&'static str; 2]| [&few[..], &more].concat();
+    let run = |name: &str, more| program::halos(&scratch.path("points.csv"), &scratch.path(name), &with(more));
+    run("few", ["--gallery", "9"]).success();
+    let refused = run("none", ["--profiles", "9"]).error();
+    assert!(refused.contains("--profiles") && refused.contains("--omega-m"), "{refused}");
 }

@@ -1,0 +1,73 @@
+//! One halo, and nothing else.
+
+use super::even::check_count;
+use super::nfw::{Radii, enclosed};
+use super::random::fill;
+use super::{check_side, check_within};
+use crate::error::Result;
+
+/// A spherical halo of Navarro, Frenk and White's profile in the middle of a box, out to its faces.
+///
+/// ```
+/// use ropewalk::sample::Nfw;
+///
+/// let points = Nfw::new(1000).concentration(7.0).side(2.0).points()?;
+/// let inner = points.iter().filter(|p| p.iter().map(|x| (x - 1.0) * (x - 1.0)).sum::<f32>() < 0.25).count();
+/// assert!((550..750).contains(&inner)); // half the radius holds 0.63 of the mass
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Nfw {
+    pub(super) n: usize,
+    pub(super) concentration: f64,
+    pub(super) seed: u64,
+    pub(super) side: f64,
+}
+
+impl Nfw {
+    /// `n` points, at most 2^32 - 2, of concentration 10, with seed 0 in the unit box.
+    pub fn new(n: usize) -> Self {
+        Self { n, concentration: 10.0, seed: 0, side: 1.0 }
+    }
+
+    /// The outermost radius over the scale radius, from 0.1 to 100; 10 unless said otherwise.
+    #[must_use]
+    pub fn concentration(mut self, concentration: f64) -> Self {
+        self.concentration = concentration;
+        self
+    }
+
+    /// The seed: any number, 0 unless said otherwise.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// The side of the box, the diameter of the halo, in any unit of length, from 1e-15 to 1e15; 1 unless said otherwise.
+    #[must_use]
+    pub fn side(mut self, side: f64) -> Self {
+        self.side = side;
+        self
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        check_count(self.n)?;
+        check_within("the concentration", self.concentration, 0.1, 100.0, "from 0.1 to 100")?;
+        check_side(self.side)
+    }
+
+    /// The points, in `[0, side)`.
+    ///
+    /// Errors: a parameter out of its range; more points than fit into memory.
+    pub fn points(&self) -> Result<Vec<[f32; 3]>> {
+        self.check()?;
+        let (radii, mass) = (Radii::up_to(self.concentration), enclosed(self.concentration));
+        let scale = 0.5 * self.side / self.concentration;
+        fill(self.n, self.side, self.seed, |_, stream| {
+            let radius = scale * radii.enclosing(stream.unit() * mass);
+            let way = stream.direction();
+            way.map(|way| 0.5 * self.side + radius * way)
+        })
+    }
+}
