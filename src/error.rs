@@ -23,6 +23,18 @@ pub(crate) enum Kind {
         "item {index}: its box runs from {lo} down to {hi} along axis {axis}; lower corners must not exceed upper ones"
     )]
     Inverted { index: usize, axis: usize, lo: f64, hi: f64 },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[error("there is no {what} device {index}: {found} were found")]
+    NoDevice { what: &'static str, index: usize, found: usize },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[error("points have {dim} dimensions; trees on a device have 2 or 3")]
+    DeviceDimension { dim: usize },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[error("the tree is over boxes; trees on a device are over points")]
+    DevicePoints,
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[error("the device failed: {0}")]
+    Device(String),
     #[error("{n} points are too many: indices are 32 bits, so at most {max} points fit one tree")]
     TooMany { n: usize, max: usize },
     #[error("{dim} dimensions: points may have 1 to 10")]

@@ -70,6 +70,11 @@
 //!   `k > n`: right answers.
 //! - **Threads** are rayon's: run inside `ThreadPool::install` to choose their number.
 //!
+//! # Features
+//!
+//! `io`, `plot` and `sample` are modules of these names; `cli` is the program, with all three, and on by default. `cuda` and `vulkan`
+//! add a module `gpu`, whose trees are built on a device.
+//!
 //! # When to use something else
 //!
 //! - Points that move a little between queries: there is no update, only [`Bvh::build`], at some 40 ns a point and thread.
@@ -84,6 +89,8 @@ mod cosmology;
 mod dbscan;
 mod error;
 mod geometry;
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+pub mod gpu;
 mod halo;
 #[cfg(feature = "io")]
 pub mod io;

@@ -32,6 +32,12 @@ impl<S: Scalar, const D: usize> Grid<S, D> {
         Self { shrink, origin: bounds.lo.map(|x| x * shrink), scale }
     }
 
+    /// What a device needs to compute the same codes: a point times `shrink`, less `origin`, times `scale`.
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    pub fn numbers(&self) -> (S, [S; D], S) {
+        (self.shrink, self.origin, self.scale)
+    }
+
     /// The codes of points; outside of the box, those of the nearest cells.
     #[inline(always)]
     pub fn codes(&self, points: impl Iterator<Item = [S; D]>, codes: &mut [u64]) {

@@ -93,6 +93,12 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         build::build(things, space)
     }
 
+    /// What a device has built, of points.
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    pub(crate) fn from_parts(nodes: Vec<Node<S, D>>, lo: [Vec<S>; D], index: Vec<u32>, space: Space<D>) -> Self {
+        Self { nodes, lo, hi: None, index, space }
+    }
+
     /// How many things are stored.
     pub fn len(&self) -> usize {
         self.index.len()

@@ -1,0 +1,70 @@
+//! Memory on a device, and how kernels are started.
+
+#![allow(unsafe_code)] // A kernel's argument is a handle and a length, which no compiler can compare; here they stay together.
+
+use std::marker::PhantomData;
+
+use cubecl::prelude::*;
+use cubecl::server::Handle;
+
+use crate::error::{Kind, Result};
+
+/// Units of a cube in kernels that work element by element.
+pub(super) const UNITS: u32 = 256;
+
+/// Elements on a device. A clone shares them.
+#[derive(Clone, Debug)]
+pub(super) struct Buffer<T> {
+    handle: Handle,
+    len: usize,
+    element: PhantomData<T>,
+}
+
+impl<T: CubeElement> Buffer<T> {
+    /// Holds garbage until it is written.
+    pub fn new<R: Runtime>(client: &ComputeClient<R>, len: usize) -> Self {
+        // No device has buffers of no bytes.
+        Self { handle: client.empty(len.max(1) * size_of::<T>()), len, element: PhantomData }
+    }
+
+    pub fn from_slice<R: Runtime>(client: &ComputeClient<R>, values: &[T]) -> Self {
+        if values.is_empty() {
+            return Self::new(client, 0);
+        }
+        Self { handle: client.create_from_slice(T::as_bytes(values)), len: values.len(), element: PhantomData }
+    }
+
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// What a kernel takes for it.
+    pub fn arg<R: Runtime>(&self) -> ArrayArg<R> {
+        // SAFETY: the handle has room for at least `len` elements.
+        unsafe { ArrayArg::from_raw_parts(self.handle.clone(), self.len.max(1)) }
+    }
+
+    /// Waits for what was started, and copies the elements.
+    pub fn read<R: Runtime>(&self, client: &ComputeClient<R>) -> Result<Vec<T>> {
+        let bytes = client.read_one(self.handle.clone()).map_err(|error| Kind::Device(error.to_string()))?;
+        Ok(T::from_bytes(&bytes)[..self.len].to_vec())
+    }
+}
+
+/// Waits for what was started.
+pub(super) fn wait<R: Runtime>(client: &ComputeClient<R>) -> Result<()> {
+    cubecl::future::block_on(client.sync()).map_err(|error| Kind::Device(error.to_string()).into())
+}
+
+/// Enough cubes of [`UNITS`] for `n` elements.
+pub(super) fn cubes(n: usize) -> CubeCount {
+    count(n.div_ceil(UNITS as usize))
+}
+
+/// So many cubes, or some more; kernels compare their position with the number they are given.
+pub(super) fn count(cubes: usize) -> CubeCount {
+    const MOST: usize = 65_535;
+    let cubes = cubes.max(1);
+    let rows = cubes.div_ceil(MOST);
+    CubeCount::Static(cubes.div_ceil(rows) as u32, rows as u32, 1)
+}

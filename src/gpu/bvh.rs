@@ -1,0 +1,189 @@
+//! The tree on a device.
+
+use cubecl::prelude::*;
+use rayon::prelude::*;
+
+use super::buffer::{Buffer, wait};
+use super::codes::{codes, gather};
+use super::device::{Device, on};
+use super::nodes::{Nodes, nodes};
+use super::sort::{Pairs, sort};
+use super::topology::topology;
+use crate::error::{Kind, Result};
+use crate::geometry::{Aabb, BoxSize, Scalar, Space};
+use crate::morton::Grid;
+use crate::tree::{Node, check};
+
+/// A coordinate that devices can store: `f32` or `f64`.
+pub trait Coordinate: Scalar + Float + CubeElement {}
+impl Coordinate for f32 {}
+impl Coordinate for f64 {}
+
+/// A bounding volume hierarchy over points of two or three dimensions, on a device: the twin of [`crate::Bvh`], whose nodes it has.
+///
+/// Memory: 76 bytes a point of three `f32` while it is built, 20 afterwards.
+///
+/// ```no_run
+/// use ropewalk::gpu::{Bvh, Device};
+///
+/// let points = [[0.0f32, 0.0], [1.0, 0.0], [5.0, 5.0]];
+/// let bvh = Bvh::build(&points, Device::first()?)?;
+/// assert_eq!(bvh.read()?.nodes(), ropewalk::Bvh::build(&points)?.nodes());
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Bvh<S, const D: usize> {
+    pub(super) device: Device,
+    pub(super) space: Space<D>,
+    /// None without points.
+    pub(super) nodes: Option<Nodes<S>>,
+    /// The points in tree order, axis by axis.
+    pub(super) axes: Buffer<S>,
+    pub(super) order: Buffer<u32>,
+}
+
+/// Points on a device, fit to be built a tree of.
+///
+/// Memory: their coordinates.
+#[derive(Clone, Debug)]
+pub struct Points<S, const D: usize> {
+    device: Device,
+    space: Space<D>,
+    bounds: Aabb<S, D>,
+    len: usize,
+    values: Buffer<S>,
+}
+
+impl<S: Coordinate, const D: usize> Points<S, D> {
+    /// Copies points to the device.
+    ///
+    /// Errors as [`crate::Bvh::build`]; and if there are neither two nor three dimensions.
+    pub fn new(points: &[[S; D]], device: Device) -> Result<Self> {
+        Self::new_in(points, Space::OPEN, device)
+    }
+
+    /// The same in a periodic box, as [`crate::Bvh::build_periodic`].
+    pub fn new_periodic(points: &[[S; D]], size: impl Into<BoxSize>, device: Device) -> Result<Self> {
+        Self::new_in(points, Space::periodic(size)?, device)
+    }
+
+    fn new_in(points: &[[S; D]], space: Space<D>, device: Device) -> Result<Self> {
+        if D != 2 && D != 3 {
+            return Err(Kind::DeviceDimension { dim: D }.into());
+        }
+        let bounds = check(points, &space)?;
+        let placed: Vec<[S; D]> = points.par_iter().map(|&point| space.wrap(point)).collect();
+        on!(device, client => {
+            let values = Buffer::from_slice(client, placed.as_flattened());
+            Ok(Self { device, space, bounds, len: points.len(), values })
+        })
+    }
+}
+
+impl<S: Coordinate, const D: usize> Bvh<S, D> {
+    /// Copies the points to the device and builds the tree there.
+    ///
+    /// Errors as [`Points::new`]; and if the device fails.
+    pub fn build(points: &[[S; D]], device: Device) -> Result<Self> {
+        Self::of(&Points::new(points, device)?)
+    }
+
+    /// The same in a periodic box, as [`crate::Bvh::build_periodic`].
+    pub fn build_periodic(points: &[[S; D]], size: impl Into<BoxSize>, device: Device) -> Result<Self> {
+        Self::of(&Points::new_periodic(points, size, device)?)
+    }
+
+    /// The tree of points that are on a device. It keeps a copy.
+    ///
+    /// Errors: if the device fails.
+    pub fn of(points: &Points<S, D>) -> Result<Self> {
+        let &Points { device, space, len, .. } = points;
+        on!(device, client => {
+            if len == 0 {
+                let (axes, order) = (Buffer::new(client, 0), Buffer::new(client, 0));
+                return Ok(Self { device, space, nodes: None, axes, order });
+            }
+            let (keys, values) = codes(client, &points.values, len, &Grid::over(&points.bounds));
+            let sorted = sort(client, Pairs { keys, values })?;
+            match topology(client, &sorted.keys)? {
+                Some(topology) => {
+                    let axes = gather::<_, S, D>(client, &points.values, &sorted.values);
+                    let nodes = nodes::<_, S, D>(client, &topology, &axes, len);
+                    Ok(Self { device, space, nodes: Some(nodes), axes, order: sorted.values })
+                }
+                // Many points in one cell need grids of their own, which is rare and left to the CPU.
+                None => {
+                    let points = points.values.read(client)?;
+                    Ok(Self::upload_to(client, &crate::Bvh::build_in(points.as_chunks::<D>().0, space)?, device))
+                }
+            }
+        })
+    }
+
+    /// Waits until the tree is there.
+    ///
+    /// Errors: if the device fails.
+    pub fn wait(&self) -> Result<()> {
+        on!(self.device, client => wait(client))
+    }
+
+    /// Copies a tree to a device.
+    ///
+    /// Errors: a tree over anything but points; one with neither two nor three dimensions; if the device fails.
+    pub fn upload(bvh: &crate::Bvh<S, D>, device: Device) -> Result<Self> {
+        if D != 2 && D != 3 {
+            return Err(Kind::DeviceDimension { dim: D }.into());
+        }
+        if !bvh.holds_points() {
+            return Err(Kind::DevicePoints.into());
+        }
+        on!(device, client => Ok(Self::upload_to(client, bvh, device)))
+    }
+
+    fn upload_to<R: Runtime>(client: &ComputeClient<R>, bvh: &crate::Bvh<S, D>, device: Device) -> Self {
+        let n = bvh.len();
+        let axes: Vec<S> = bvh.lo().iter().flat_map(|axis| axis[..n].iter().copied()).collect();
+        let all = (0..=bvh.end()).map(|at| bvh.node(at));
+        let bounds: Vec<S> = all.clone().flat_map(|node| node.bounds.lo.into_iter().chain(node.bounds.hi)).collect();
+        let ropes: Vec<u32> = all.clone().map(|node| node.rope).collect();
+        let first: Vec<u32> = all.map(|node| node.first).collect();
+        let nodes = (n > 0).then(|| Nodes {
+            bounds: Buffer::from_slice(client, &bounds),
+            ropes: Buffer::from_slice(client, &ropes),
+            first: Buffer::from_slice(client, &first),
+        });
+        let (axes, order) = (Buffer::from_slice(client, &axes), Buffer::from_slice(client, bvh.order()));
+        Self { device, space: *bvh.space(), nodes, axes, order }
+    }
+
+    /// How many points are stored.
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Whether nothing is stored.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Copies the tree from the device.
+    ///
+    /// Errors: if the device fails.
+    pub fn read(&self) -> Result<crate::Bvh<S, D>> {
+        let Some(nodes) = &self.nodes else { return crate::Bvh::build_in(&[] as &[[S; D]], self.space) };
+        let n = self.len();
+        on!(self.device, client => {
+            let (bounds, ropes) = (nodes.bounds.read(client)?, nodes.ropes.read(client)?);
+            let (first, axes) = (nodes.first.read(client)?, self.axes.read(client)?);
+            let corners: &[[S; D]] = bounds.as_chunks().0;
+            let nodes = corners.as_chunks().0.iter().zip(ropes).zip(first);
+            let nodes = nodes.map(|((&[lo, hi], rope), first)| Node { bounds: Aabb { lo, hi }, rope, first });
+            let lo = std::array::from_fn(|k| {
+                let mut axis = axes[k * n..(k + 1) * n].to_vec();
+                axis.resize(n + crate::simd::LANES, S::ZERO);
+                axis
+            });
+            Ok(crate::Bvh::from_parts(nodes.collect(), lo, self.order.read(client)?, self.space))
+        })
+    }
+}

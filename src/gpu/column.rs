@@ -1,0 +1,38 @@
+//! A number for each point, left on the device until it is asked for.
+
+use super::buffer::{Buffer, wait};
+use super::device::{Device, on};
+use crate::error::Result;
+
+/// A number for each point, in the caller's order, on a device. It may still be computed.
+#[derive(Clone, Debug)]
+pub struct Column {
+    pub(super) device: Device,
+    pub(super) values: Buffer<u32>,
+}
+
+impl Column {
+    /// How many numbers there are.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Waits until the numbers are there.
+    ///
+    /// Errors: if the device fails.
+    pub fn wait(&self) -> Result<()> {
+        on!(self.device, client => wait(client))
+    }
+
+    /// Copies the numbers from the device.
+    ///
+    /// Errors: if the device fails.
+    pub fn read(&self) -> Result<Vec<u32>> {
+        on!(self.device, client => self.values.read(client))
+    }
+}

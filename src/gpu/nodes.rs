@@ -1,0 +1,253 @@
+//! The nodes in depth-first order, with boxes and ropes.
+//!
+//! In: a topology and the points in tree order. Out: nodes as the tree of the CPU has them, bit by bit.
+//! A node's box is that of the leaves below, which are a range: boxes of sixteen leaves, of sixteen of those, and so on, are made
+//! first, and each node puts its own together from at most thirty of a size. So no node waits for its children.
+//! Cost: 2 D + 2 numbers a node, and again a box for each leaf.
+
+use cubecl::prelude::*;
+
+use super::buffer::{Buffer, UNITS, cubes};
+use super::topology::Topology;
+use crate::geometry::Scalar;
+
+/// Nodes on a device; the last is a sentinel.
+#[derive(Clone, Debug)]
+pub(super) struct Nodes<S> {
+    /// The lower corner, then the upper one, of each.
+    pub bounds: Buffer<S>,
+    pub ropes: Buffer<u32>,
+    /// The first point below.
+    pub first: Buffer<u32>,
+}
+
+pub(super) fn nodes<R: Runtime, S: Scalar + Float + CubeElement, const D: usize>(
+    client: &ComputeClient<R>,
+    topology: &Topology,
+    axes: &Buffer<S>,
+    n: usize,
+) -> Nodes<S> {
+    let (leaves, dim) = (topology.leaves, CubeDim::new_1d(UNITS));
+    // Where the boxes of each size begin, in boxes.
+    let mut sizes = vec![leaves];
+    while let Some(&most) = sizes.last().filter(|&&most| most >= 16) {
+        sizes.push(most.div_ceil(16));
+    }
+    let offsets: Vec<u32> = sizes
+        .iter()
+        .scan(0u32, |sum, &size| {
+            let own = *sum;
+            *sum += size as u32;
+            Some(own)
+        })
+        .collect();
+    let boxes = Buffer::<S>::new(client, sizes.iter().sum::<usize>() * 2 * D);
+    box_leaves::launch::<S, R>(
+        client,
+        cubes(leaves),
+        dim,
+        axes.arg(),
+        topology.starts.arg(),
+        boxes.arg(),
+        n as u32,
+        leaves as u32,
+        D,
+    );
+    for size in 1..sizes.len() {
+        box_sixteen::launch::<S, R>(
+            client,
+            cubes(sizes[size]),
+            dim,
+            boxes.arg(),
+            offsets[size - 1],
+            sizes[size - 1] as u32,
+            offsets[size],
+            D,
+        );
+    }
+    let count = 2 * leaves - 1;
+    let found = Nodes {
+        bounds: Buffer::new(client, (count + 1) * 2 * D),
+        ropes: Buffer::new(client, count + 1),
+        first: Buffer::new(client, count + 1),
+    };
+    let offsets = Buffer::from_slice(client, &offsets);
+    // No literals: CUDA's compiler knows no word for infinity.
+    let empty = Buffer::from_slice(client, &[<S as Scalar>::INFINITY, <S as Scalar>::NEG_INFINITY]);
+    write_nodes::launch::<S, R>(
+        client,
+        cubes(2 * leaves),
+        dim,
+        boxes.arg(),
+        offsets.arg(),
+        empty.arg(),
+        topology.starts.arg(),
+        topology.first.arg(),
+        topology.last.arg(),
+        topology.above.arg(),
+        topology.above_leaf.arg(),
+        found.bounds.arg(),
+        found.ropes.arg(),
+        found.first.arg(),
+        leaves as u32,
+        D,
+    );
+    found
+}
+
+#[cube(launch)]
+fn box_leaves<F: Float>(
+    axes: &Array<F>,
+    starts: &Array<u32>,
+    boxes: &mut Array<F>,
+    n: u32,
+    leaves: u32,
+    #[comptime] d: usize,
+) {
+    let leaf = ABSOLUTE_POS;
+    if (leaf as u32) < leaves {
+        #[unroll]
+        for k in 0..d {
+            let axis = k * n as usize;
+            let mut lo = axes[axis + starts[leaf] as usize];
+            let mut hi = lo;
+            for i in starts[leaf] + 1..starts[leaf + 1] {
+                let x = axes[axis + i as usize];
+                if x < lo {
+                    lo = x;
+                }
+                if x > hi {
+                    hi = x;
+                }
+            }
+            boxes[leaf * 2 * d + k] = lo;
+            boxes[leaf * 2 * d + d + k] = hi;
+        }
+    }
+}
+
+/// Boxes around sixteen of the next smaller size each, which begin at `from` and are `size`.
+#[cube(launch)]
+fn box_sixteen<F: Float>(boxes: &mut Array<F>, from: u32, size: u32, to: u32, #[comptime] d: usize) {
+    let own = ABSOLUTE_POS as u32;
+    if own * 16 < size {
+        let mut end = own * 16 + 16;
+        if end > size {
+            end = size;
+        }
+        #[unroll]
+        for k in 0..d {
+            let mut lo = boxes[(from + own * 16) as usize * 2 * d + k];
+            let mut hi = boxes[(from + own * 16) as usize * 2 * d + d + k];
+            for i in own * 16 + 1..end {
+                let other_lo = boxes[(from + i) as usize * 2 * d + k];
+                let other_hi = boxes[(from + i) as usize * 2 * d + d + k];
+                if other_lo < lo {
+                    lo = other_lo;
+                }
+                if other_hi > hi {
+                    hi = other_hi;
+                }
+            }
+            boxes[(to + own) as usize * 2 * d + k] = lo;
+            boxes[(to + own) as usize * 2 * d + d + k] = hi;
+        }
+    }
+}
+
+/// Widens a box by another.
+#[cube]
+fn take_in<F: Float>(boxes: &Array<F>, at: u32, lo: &mut Array<F>, hi: &mut Array<F>, #[comptime] d: usize) {
+    #[unroll]
+    for k in 0..d {
+        let other_lo = boxes[at as usize * 2 * d + k];
+        let other_hi = boxes[at as usize * 2 * d + d + k];
+        if other_lo < lo[k] {
+            lo[k] = other_lo;
+        }
+        if other_hi > hi[k] {
+            hi[k] = other_hi;
+        }
+    }
+}
+
+/// The nodes of the leaves, then those of the gaps between them.
+#[cube(launch)]
+fn write_nodes<F: Float>(
+    boxes: &Array<F>,
+    offsets: &Array<u32>,
+    empty: &Array<F>,
+    starts: &Array<u32>,
+    first_of: &Array<u32>,
+    last_of: &Array<u32>,
+    above: &Array<u32>,
+    above_leaf: &Array<u32>,
+    bounds: &mut Array<F>,
+    ropes: &mut Array<u32>,
+    firsts: &mut Array<u32>,
+    leaves: u32,
+    #[comptime] d: usize,
+) {
+    let i = ABSOLUTE_POS as u32;
+    if i == leaves {
+        // No node belongs to the gap before all leaves, and so it is the sentinel's turn.
+        let end = (2 * leaves - 1) as usize;
+        ropes[end] = 2 * leaves - 1;
+        firsts[end] = starts[leaves as usize];
+        #[unroll]
+        for k in 0..d {
+            bounds[end * 2 * d + k] = empty[0];
+            bounds[end * 2 * d + d + k] = empty[1];
+        }
+    } else if i < 2 * leaves {
+        let mut first = i;
+        let mut last = i;
+        let mut gap = above_leaf[(i % leaves) as usize];
+        if i >= leaves {
+            first = first_of[(i - leaves) as usize];
+            last = last_of[(i - leaves) as usize];
+            gap = above[(i - leaves) as usize];
+        }
+        let mut at = 2 * first;
+        let mut steps = 0u32.runtime();
+        while gap != 0xffff_ffffu32 && steps < 96 {
+            if last < gap {
+                at += 1;
+            }
+            gap = above[gap as usize];
+            steps += 1;
+        }
+        ropes[at as usize] = at + 2 * (last - first) + 1;
+        firsts[at as usize] = starts[first as usize];
+
+        let mut lo = Array::<F>::new(d);
+        let mut hi = Array::<F>::new(d);
+        #[unroll]
+        for k in 0..d {
+            lo[k] = boxes[first as usize * 2 * d + k];
+            hi[k] = boxes[first as usize * 2 * d + d + k];
+        }
+        let mut from = first;
+        let mut to = last + 1;
+        let mut size = 0u32.runtime();
+        while from < to {
+            let offset = offsets[size as usize];
+            while from < to && from % 16 != 0 {
+                take_in::<F>(boxes, offset + from, &mut lo, &mut hi, d);
+                from += 1;
+            }
+            while from < to && to % 16 != 0 {
+                to -= 1;
+                take_in::<F>(boxes, offset + to, &mut lo, &mut hi, d);
+            }
+            from /= 16;
+            to /= 16;
+            size += 1;
+        }
+        #[unroll]
+        for k in 0..d {
+            bounds[at as usize * 2 * d + k] = lo[k];
+            bounds[at as usize * 2 * d + d + k] = hi[k];
+        }
+    }
+}
