@@ -1,17 +1,19 @@
 //! A number for each point, left on the device until it is asked for.
 
+use cubecl::prelude::CubeElement;
+
 use super::buffer::{Buffer, wait};
 use super::device::{Device, on};
 use crate::error::Result;
 
 /// A number for each point, in the caller's order, on a device. It may still be computed.
 #[derive(Clone, Debug)]
-pub struct Column {
+pub struct Column<T> {
     pub(super) device: Device,
-    pub(super) values: Buffer<u32>,
+    pub(super) values: Buffer<T>,
 }
 
-impl Column {
+impl<T: CubeElement> Column<T> {
     /// How many numbers there are.
     pub fn len(&self) -> usize {
         self.values.len()
@@ -32,7 +34,7 @@ impl Column {
     /// Copies the numbers from the device.
     ///
     /// Errors: if the device fails.
-    pub fn read(&self) -> Result<Vec<u32>> {
+    pub fn read(&self) -> Result<Vec<T>> {
         on!(self.device, client => self.values.read(client))
     }
 }

@@ -27,6 +27,7 @@ mod bvh;
 mod codes;
 mod column;
 mod device;
+mod metric;
 mod neighbors;
 mod nodes;
 mod scan;

@@ -1,0 +1,103 @@
+//! Distances in kernels.
+//!
+//! In: a radius. Out: the numbers that kernels compare with, and distances. Those in the points' own precision settle nearly all
+//! pairs; what is within the bound of their error is decided in `f64`, as on the CPU, where a square is rounded before it is added.
+
+use cubecl::prelude::*;
+
+use super::bvh::Coordinate;
+use crate::geometry::{Reach, Space};
+
+/// A radius, and the sides of a periodic box.
+pub(super) struct Metric<S> {
+    /// What is surely within, what is maybe, and the sides.
+    pub numbers: Vec<S>,
+    /// The squared radius, and the sides.
+    pub exact: Vec<f64>,
+    pub periodic: bool,
+}
+
+impl<S: Coordinate> Metric<S> {
+    pub fn new<const D: usize>(radius: f64, space: &Space<D>) -> Self {
+        let reach = Reach::<S, D>::new(radius, space);
+        let sides = space.period().copied().unwrap_or([0.0; D]);
+        Self {
+            numbers: [reach.sure, reach.maybe].into_iter().chain(sides.map(S::from_f64)).collect(),
+            exact: [reach.radius2].into_iter().chain(sides).collect(),
+            periodic: space.period().is_some(),
+        }
+    }
+}
+
+/// A point's distance from a box along an axis, squared and summed up.
+#[cube]
+pub(super) fn gap2<F: Float>(
+    bounds: &Array<F>,
+    node: u32,
+    point: &Array<F>,
+    numbers: &Array<F>,
+    #[comptime] d: usize,
+    #[comptime] periodic: bool,
+) -> F {
+    let mut sum = F::new(0.0);
+    #[unroll]
+    for k in 0..d {
+        let lo = bounds[node as usize * 2 * d + k];
+        let hi = bounds[node as usize * 2 * d + d + k];
+        let mut gap = (lo - point[k]).max(point[k] - hi).max(F::new(0.0));
+        if comptime!(periodic) {
+            let around = numbers[2 + k] - (point[k] - lo).max(hi - point[k]);
+            gap = gap.min(around.max(F::new(0.0)));
+        }
+        sum += gap * gap;
+    }
+    sum
+}
+
+/// The squared distance of a point from the one at a position.
+#[cube]
+pub(super) fn distance2<F: Float>(
+    axes: &Array<F>,
+    at: u32,
+    n: u32,
+    point: &Array<F>,
+    numbers: &Array<F>,
+    #[comptime] d: usize,
+    #[comptime] periodic: bool,
+) -> F {
+    let mut sum = F::new(0.0);
+    #[unroll]
+    for k in 0..d {
+        let mut gap = (point[k] - axes[k * n as usize + at as usize]).abs();
+        if comptime!(periodic) {
+            gap = gap.min((numbers[2 + k] - gap).max(F::new(0.0)));
+        }
+        sum += gap * gap;
+    }
+    sum
+}
+
+/// The same in `f64`, rounded as [`Space::distance2`](crate::Space::distance2) rounds.
+#[cube]
+pub(super) fn exact_distance2<F: Float>(
+    axes: &Array<F>,
+    at: u32,
+    n: u32,
+    point: &Array<F>,
+    exact: &Array<f64>,
+    #[comptime] d: usize,
+    #[comptime] periodic: bool,
+) -> f64 {
+    let zero = f64::new(0.0);
+    let mut sum = zero;
+    #[unroll]
+    for k in 0..d {
+        let mut gap = (f64::cast_from(point[k]) - f64::cast_from(axes[k * n as usize + at as usize])).abs();
+        if comptime!(periodic) {
+            gap = gap.min((exact[1 + k] - gap).max(zero));
+        }
+        // A product of its own: compilers may fuse one with a sum, but nothing with what is fused already.
+        sum += fma(gap, gap, zero);
+    }
+    sum
+}
