@@ -1,7 +1,7 @@
 //! The field of a halo's members from far away: multipoles on the tree, with error bounds.
 //!
-//! In: members. Out: a tree over them; for each node its mass, centre of mass and second moments; for a box of targets, the
-//! nodes that are far enough and the members that are not.
+//! In: members. Out: a tree over them; for each node its mass, centre of mass, second moments and extent; coordinates and masses in
+//! tree order, in double and in single precision.
 //! About the centre of mass the dipole vanishes. With R the way from there to the target and rho² = R² + softening², a member
 //! at y adds m sum over l of |y|^l / rho^(l + 1) P_l, |P_l| <= 1 (the generating function of Legendre polynomials, for vectors
 //! of four dimensions the last of which is the softening). What follows after l = 1 is at most B / (rho² (rho - b)), after
