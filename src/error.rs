@@ -33,6 +33,11 @@ pub(crate) enum Kind {
     #[error("the tree is over boxes; trees on a device are over points")]
     DevicePoints,
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[error(
+        "{values} neighbours are too many for lists on a device, which hold at most 4294967295; ask for less at a time"
+    )]
+    DeviceLists { values: u64 },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
     #[error("the device failed: {0}")]
     Device(String),
     #[error("{n} points are too many: indices are 32 bits, so at most {max} points fit one tree")]

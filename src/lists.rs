@@ -25,6 +25,12 @@ pub struct Lists<T> {
 }
 
 impl<T> Lists<T> {
+    /// Lists that were made elsewhere. Offsets ascend from 0 to the number of values.
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    pub(crate) fn from_parts(offsets: Vec<usize>, values: Vec<T>) -> Self {
+        Self { offsets, values }
+    }
+
     /// How many lists there are.
     pub fn len(&self) -> usize {
         self.offsets.len() - 1

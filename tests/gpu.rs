@@ -36,11 +36,20 @@ fn compare<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>) {
     let their_periodic = ropewalk::Bvh::build_periodic(points, side).unwrap();
     assert_same(name, &periodic, &their_periodic);
     for &radius in &cloud.radii {
-        let counts = ours.count_neighbors(radius).unwrap().read().unwrap();
-        assert!(counts == theirs.count_neighbors(radius), "{name}, radius {radius}");
-        let counts = periodic.count_neighbors(radius).unwrap().read().unwrap();
-        assert!(counts == their_periodic.count_neighbors(radius), "{name}, radius {radius}, periodic");
+        compare_neighbors(&format!("{name}, radius {radius}"), &ours, &theirs, radius);
+        compare_neighbors(&format!("{name}, radius {radius}, periodic"), &periodic, &their_periodic, radius);
     }
+}
+
+fn compare_neighbors<S: Coordinate, const D: usize>(
+    name: &str,
+    ours: &gpu::Bvh<S, D>,
+    theirs: &ropewalk::Bvh<S, D>,
+    radius: f64,
+) {
+    assert!(ours.count_neighbors(radius).unwrap().read().unwrap() == theirs.count_neighbors(radius), "{name}: counts");
+    assert_eq!(ours.count_pairs(radius).unwrap(), theirs.count_pairs(radius), "{name}: pairs");
+    assert!(ours.neighbors(radius).unwrap().read().unwrap() == theirs.neighbors(radius), "{name}: lists");
 }
 
 #[test]

@@ -34,6 +34,23 @@ impl<T: CubeElement> Buffer<T> {
         Self { handle: client.create_from_slice(T::as_bytes(values)), len: values.len(), element: PhantomData }
     }
 
+    /// The same number throughout.
+    pub fn filled<R: Runtime>(client: &ComputeClient<R>, len: usize, value: T) -> Self
+    where
+        T: Numeric,
+    {
+        let buffer = Self::new(client, len);
+        fill::launch::<T, R>(
+            client,
+            cubes(len),
+            CubeDim::new_1d(UNITS),
+            buffer.arg(),
+            Self::from_slice(client, &[value]).arg(),
+            len as u32,
+        );
+        buffer
+    }
+
     pub fn len(&self) -> usize {
         self.len
     }
@@ -67,4 +84,11 @@ pub(super) fn count(cubes: usize) -> CubeCount {
     let cubes = cubes.max(1);
     let rows = cubes.div_ceil(MOST);
     CubeCount::Static(cubes.div_ceil(rows) as u32, rows as u32, 1)
+}
+
+#[cube(launch)]
+fn fill<T: Numeric>(values: &mut Array<T>, value: &Array<T>, n: u32) {
+    if (ABSOLUTE_POS as u32) < n {
+        values[ABSOLUTE_POS] = value[0];
+    }
 }

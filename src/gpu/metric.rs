@@ -1,33 +1,9 @@
 //! Distances in kernels.
 //!
-//! In: a radius. Out: the numbers that kernels compare with, and distances. Those in the points' own precision settle nearly all
-//! pairs; what is within the bound of their error is decided in `f64`, as on the CPU, where a square is rounded before it is added.
+//! Those in the points' own precision settle nearly all pairs; what is within the bound of their error is decided in `f64`, as on
+//! the CPU, where a square is rounded before it is added.
 
 use cubecl::prelude::*;
-
-use super::bvh::Coordinate;
-use crate::geometry::{Reach, Space};
-
-/// A radius, and the sides of a periodic box.
-pub(super) struct Metric<S> {
-    /// What is surely within, what is maybe, and the sides.
-    pub numbers: Vec<S>,
-    /// The squared radius, and the sides.
-    pub exact: Vec<f64>,
-    pub periodic: bool,
-}
-
-impl<S: Coordinate> Metric<S> {
-    pub fn new<const D: usize>(radius: f64, space: &Space<D>) -> Self {
-        let reach = Reach::<S, D>::new(radius, space);
-        let sides = space.period().copied().unwrap_or([0.0; D]);
-        Self {
-            numbers: [reach.sure, reach.maybe].into_iter().chain(sides.map(S::from_f64)).collect(),
-            exact: [reach.radius2].into_iter().chain(sides).collect(),
-            periodic: space.period().is_some(),
-        }
-    }
-}
 
 /// A point's distance from a box along an axis, squared and summed up.
 #[cube]
@@ -35,7 +11,7 @@ pub(super) fn gap2<F: Float>(
     bounds: &Array<F>,
     node: u32,
     point: &Array<F>,
-    numbers: &Array<F>,
+    sides: &Array<F>,
     #[comptime] d: usize,
     #[comptime] periodic: bool,
 ) -> F {
@@ -46,10 +22,24 @@ pub(super) fn gap2<F: Float>(
         let hi = bounds[node as usize * 2 * d + d + k];
         let mut gap = (lo - point[k]).max(point[k] - hi).max(F::new(0.0));
         if comptime!(periodic) {
-            let around = numbers[2 + k] - (point[k] - lo).max(hi - point[k]);
+            let around = sides[k] - (point[k] - lo).max(hi - point[k]);
             gap = gap.min(around.max(F::new(0.0)));
         }
         sum += gap * gap;
+    }
+    sum
+}
+
+/// The squared distance of a point from the farthest corner of a box; in a periodic box without images, which is no less.
+#[cube]
+pub(super) fn span2<F: Float>(bounds: &Array<F>, node: u32, point: &Array<F>, #[comptime] d: usize) -> F {
+    let mut sum = F::new(0.0);
+    #[unroll]
+    for k in 0..d {
+        let lo = bounds[node as usize * 2 * d + k];
+        let hi = bounds[node as usize * 2 * d + d + k];
+        let span = (hi - point[k]).max(point[k] - lo);
+        sum += span * span;
     }
     sum
 }
@@ -61,7 +51,7 @@ pub(super) fn distance2<F: Float>(
     at: u32,
     n: u32,
     point: &Array<F>,
-    numbers: &Array<F>,
+    sides: &Array<F>,
     #[comptime] d: usize,
     #[comptime] periodic: bool,
 ) -> F {
@@ -70,7 +60,7 @@ pub(super) fn distance2<F: Float>(
     for k in 0..d {
         let mut gap = (point[k] - axes[k * n as usize + at as usize]).abs();
         if comptime!(periodic) {
-            gap = gap.min((numbers[2 + k] - gap).max(F::new(0.0)));
+            gap = gap.min((sides[k] - gap).max(F::new(0.0)));
         }
         sum += gap * gap;
     }
@@ -84,7 +74,7 @@ pub(super) fn exact_distance2<F: Float>(
     at: u32,
     n: u32,
     point: &Array<F>,
-    exact: &Array<f64>,
+    sides: &Array<f64>,
     #[comptime] d: usize,
     #[comptime] periodic: bool,
 ) -> f64 {
@@ -94,7 +84,7 @@ pub(super) fn exact_distance2<F: Float>(
     for k in 0..d {
         let mut gap = (f64::cast_from(point[k]) - f64::cast_from(axes[k * n as usize + at as usize])).abs();
         if comptime!(periodic) {
-            gap = gap.min((exact[1 + k] - gap).max(zero));
+            gap = gap.min((sides[k] - gap).max(zero));
         }
         // A product of its own: compilers may fuse one with a sum, but nothing with what is fused already.
         sum += fma(gap, gap, zero);

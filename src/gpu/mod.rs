@@ -19,21 +19,26 @@
 //! Results are those of the CPU's modules of the same names. Kernels are compiled when they are first needed, for the device that
 //! is there. Features: `cuda` for NVIDIA's, `vulkan` for others.
 
-// In kernels `&&` evaluates both sides, and not all methods of numbers exist.
-#![allow(clippy::collapsible_if, clippy::manual_is_multiple_of)]
+// In kernels `&&` evaluates both sides, not all methods of numbers exist, and `let mut a = b` makes `a` another name of `b`, where
+// `b + 0` is a copy.
+#![allow(clippy::collapsible_if, clippy::manual_is_multiple_of, clippy::identity_op)]
 
 mod buffer;
 mod bvh;
 mod codes;
 mod column;
 mod device;
+mod lists;
 mod metric;
 mod neighbors;
 mod nodes;
 mod scan;
 mod sort;
+mod sum;
 mod topology;
+mod walk;
 
 pub use bvh::{Bvh, Coordinate, Points};
 pub use column::Column;
 pub use device::{Device, devices};
+pub use lists::Lists;

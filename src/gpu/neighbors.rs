@@ -1,15 +1,16 @@
 //! Each stored point with its neighbours: the twin of `neighbors`.
 //!
-//! In: a radius. Out: counts in the caller's order.
-//! Each unit walks the tree for one point, neighbours in memory being neighbours in space.
+//! In: a radius. Out: counts, lists, the number of pairs; in the caller's order.
 
 use cubecl::prelude::*;
 
-use super::buffer::{Buffer, UNITS, cubes};
+use super::buffer::Buffer;
 use super::bvh::{Bvh, Coordinate};
 use super::column::Column;
 use super::device::on;
-use super::metric::{Metric, distance2, exact_distance2, gap2};
+use super::lists::Lists;
+use super::sum::sum;
+use super::walk::{Manner, Visit};
 use crate::error::Result;
 
 impl<S: Coordinate, const D: usize> Bvh<S, D> {
@@ -27,77 +28,149 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// ```
     pub fn count_neighbors(&self, radius: impl Into<f64>) -> Result<Column<u32>> {
         let Some(nodes) = &self.nodes else { return Ok(Column { device: self.device, values: self.order.clone() }) };
-        let (n, metric) = (self.len(), Metric::<S>::new(radius.into(), &self.space));
         on!(self.device, client => {
-            let counts = Buffer::<u32>::new(client, n);
-            count_each::launch::<S, _>(
-                client,
-                cubes(n),
-                CubeDim::new_1d(UNITS),
-                nodes.bounds.arg(),
-                nodes.ropes.arg(),
-                nodes.first.arg(),
-                self.axes.arg(),
-                self.order.arg(),
-                Buffer::from_slice(client, &metric.numbers).arg(),
-                Buffer::from_slice(client, &metric.exact).arg(),
-                counts.arg(),
-                n as u32,
-                (nodes.ropes.len() - 1) as u32,
-                D,
-                metric.periodic,
-            );
+            let counts = Buffer::<u32>::new(client, self.len());
+            self.walk::<_, Count>(client, nodes, radius.into(), Manner::Whole, self.order.arg(), counts.arg());
             Ok(Column { device: self.device, values: counts })
+        })
+    }
+
+    /// The stored points within `radius` of each, itself included, as lists in the caller's order: as
+    /// [`crate::Bvh::neighbors`]. They are counted first and then found again.
+    ///
+    /// Memory: 4 bytes a neighbour, and 8 a point.
+    ///
+    /// Errors: more than 2^32 - 1 neighbours in all; if the device fails.
+    ///
+    /// ```no_run
+    /// use ropewalk::gpu::{Bvh, Device};
+    ///
+    /// let bvh = Bvh::build(&[[0.0f32, 0.0], [5.0, 0.0], [1.0, 0.0]], Device::first()?)?;
+    /// assert_eq!(bvh.neighbors(1.0)?.read()?.of(1), [1]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn neighbors(&self, radius: impl Into<f64>) -> Result<Lists> {
+        let (n, radius) = (self.len(), radius.into());
+        on!(self.device, client => {
+            let offsets = Buffer::<u32>::filled(client, n + 1, 0);
+            let Some(nodes) = &self.nodes else {
+                return Ok(Lists { device: self.device, offsets, values: Buffer::new(client, 0) });
+            };
+            self.walk::<_, Count>(client, nodes, radius, Manner::Whole, self.order.arg(), offsets.arg());
+            let values = Lists::room(client, &offsets)?;
+            let rows = RowsLaunch::new(self.order.arg(), self.order.arg(), offsets.arg());
+            self.walk::<_, List>(client, nodes, radius, Manner::Each, rows, values.arg());
+            Ok(Lists { device: self.device, offsets, values })
+        })
+    }
+
+    /// The number of pairs within `radius`, each counted once: as [`crate::Bvh::count_pairs`].
+    ///
+    /// Errors: if the device fails.
+    ///
+    /// ```no_run
+    /// use ropewalk::gpu::{Bvh, Device};
+    ///
+    /// let bvh = Bvh::build(&[[0.0f32, 0.0], [5.0, 0.0], [1.0, 0.0]], Device::first()?)?;
+    /// assert_eq!(bvh.count_pairs(1.0)?, 1);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn count_pairs(&self, radius: impl Into<f64>) -> Result<u64> {
+        let Some(nodes) = &self.nodes else { return Ok(0) };
+        on!(self.device, client => {
+            let counts = Buffer::<u32>::new(client, self.len());
+            self.walk::<_, Count>(client, nodes, radius.into(), Manner::Half, self.order.arg(), counts.arg());
+            sum(client, &counts)
         })
     }
 }
 
-#[cube(launch)]
-fn count_each<F: Float>(
-    bounds: &Array<F>,
-    ropes: &Array<u32>,
-    firsts: &Array<u32>,
-    axes: &Array<F>,
-    order: &Array<u32>,
-    numbers: &Array<F>,
-    exact: &Array<f64>,
-    counts: &mut Array<u32>,
-    n: u32,
-    end: u32,
-    #[comptime] d: usize,
-    #[comptime] periodic: bool,
-) {
-    let i = ABSOLUTE_POS as u32;
-    if i < n {
-        let (sure, maybe) = (numbers[0], numbers[1]);
-        let mut point = Array::<F>::new(d);
-        #[unroll]
-        for k in 0..d {
-            point[k] = axes[k * n as usize + i as usize];
-        }
-        let mut count = 0u32.runtime();
-        let mut at = 0u32.runtime();
-        while at < end {
-            let rope = ropes[at as usize];
-            if gap2::<F>(bounds, at, &point, numbers, d, periodic) > maybe {
-                at = rope;
-            } else if rope == at + 1 {
-                for other in firsts[at as usize]..firsts[rope as usize] {
-                    let d2 = distance2::<F>(axes, other, n, &point, numbers, d, periodic);
-                    if d2 <= sure {
-                        count += 1;
-                    } else if d2 <= maybe {
-                        if exact_distance2::<F>(axes, other, n, &point, exact, d, periodic) <= exact[0] {
-                            count += 1;
-                        }
-                    }
-                }
-                at = rope;
-            } else {
-                at += 1;
-            }
-        }
-        let own = order[i as usize] as usize;
-        counts[own] = count;
+/// Counts what is found, for the query's index.
+pub(super) struct Count;
+
+#[cube]
+impl Visit for Count {
+    type Input = Array<u32>;
+    type Output = Array<u32>;
+    type State = RuntimeCell<u32>;
+
+    fn start(_order: &Self::Input, _query: u32) -> Self::State {
+        RuntimeCell::<u32>::new(0)
     }
+
+    fn is_open(_state: &Self::State, _order: &Self::Input) -> bool {
+        true.runtime()
+    }
+
+    fn enters(_state: &Self::State, _order: &Self::Input, _counts: &mut Self::Output, _node: u32, _first: u32) -> bool {
+        true.runtime()
+    }
+
+    fn meet<F: Float>(
+        state: &Self::State,
+        _order: &Self::Input,
+        _counts: &mut Self::Output,
+        _position: u32,
+        _distance2: F,
+    ) -> bool {
+        state.store(state.read() + 1);
+        true.runtime()
+    }
+
+    fn meet_whole(state: &Self::State, points: u32) {
+        state.store(state.read() + points);
+    }
+
+    fn finish(state: &Self::State, order: &Self::Input, counts: &mut Self::Output, query: u32) {
+        let index = order[query as usize] as usize;
+        counts[index] = state.read();
+    }
+}
+
+/// Where a query's list goes.
+#[derive(CubeType, CubeLaunch)]
+pub(super) struct Rows {
+    /// The indices of stored points, and of queries.
+    pub order: Array<u32>,
+    pub queries: Array<u32>,
+    pub offsets: Array<u32>,
+}
+
+/// Writes down what is found.
+pub(super) struct List;
+
+#[cube]
+impl Visit for List {
+    type Input = Rows;
+    type Output = Array<u32>;
+    type State = RuntimeCell<u32>;
+
+    fn start(rows: &Self::Input, query: u32) -> Self::State {
+        RuntimeCell::<u32>::new(rows.offsets[rows.queries[query as usize] as usize])
+    }
+
+    fn is_open(_state: &Self::State, _rows: &Self::Input) -> bool {
+        true.runtime()
+    }
+
+    fn enters(_state: &Self::State, _rows: &Self::Input, _lists: &mut Self::Output, _node: u32, _first: u32) -> bool {
+        true.runtime()
+    }
+
+    fn meet<F: Float>(
+        state: &Self::State,
+        rows: &Self::Input,
+        lists: &mut Self::Output,
+        position: u32,
+        _distance2: F,
+    ) -> bool {
+        let at = state.read();
+        lists[at as usize] = rows.order[position as usize];
+        state.store(at + 1);
+        true.runtime()
+    }
+
+    fn meet_whole(_state: &Self::State, _points: u32) {}
+
+    fn finish(_state: &Self::State, _rows: &Self::Input, _lists: &mut Self::Output, _query: u32) {}
 }
