@@ -212,6 +212,12 @@ impl Labels {
         Self { labels, n_clusters, core: Some(core) }
     }
 
+    /// Labels of friends-of-friends groups, made on a device.
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    pub(crate) fn of_groups(labels: Vec<i32>, n_clusters: u32) -> Self {
+        Self { labels, n_clusters, core: None }
+    }
+
     /// Whether point `i` is core. Every point of a friends-of-friends group is.
     pub fn is_core(&self, i: usize) -> bool {
         match &self.core {

@@ -4,6 +4,7 @@
 mod common;
 
 use common::clouds::{Cloud, all};
+use ropewalk::Algorithm;
 use ropewalk::gpu::{self, Bvh, Coordinate, Device};
 use ropewalk::sample::Sample;
 
@@ -36,6 +37,8 @@ fn compare<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>) {
     let their_periodic = ropewalk::Bvh::build_periodic(points, side).unwrap();
     assert_same(name, &periodic, &their_periodic);
     for &radius in &cloud.radii {
+        compare_clusters(&format!("{name}, eps {radius}"), &ours, &theirs, radius);
+        compare_clusters(&format!("{name}, eps {radius}, periodic"), &periodic, &their_periodic, radius);
         compare_neighbors(&format!("{name}, radius {radius}"), &ours, &theirs, radius);
         compare_neighbors(&format!("{name}, radius {radius}, periodic"), &periodic, &their_periodic, radius);
     }
@@ -50,6 +53,41 @@ fn compare_neighbors<S: Coordinate, const D: usize>(
     assert!(ours.count_neighbors(radius).unwrap().read().unwrap() == theirs.count_neighbors(radius), "{name}: counts");
     assert_eq!(ours.count_pairs(radius).unwrap(), theirs.count_pairs(radius), "{name}: pairs");
     assert!(ours.neighbors(radius).unwrap().read().unwrap() == theirs.neighbors(radius), "{name}: lists");
+}
+
+fn compare_clusters<S: Coordinate, const D: usize>(
+    name: &str,
+    ours: &gpu::Bvh<S, D>,
+    theirs: &ropewalk::Bvh<S, D>,
+    eps: f64,
+) {
+    for (min_pts, algorithm) in [
+        (1, Algorithm::Auto),
+        (2, Algorithm::Auto),
+        (2, Algorithm::Fdbscan),
+        (5, Algorithm::Fdbscan),
+        (5, Algorithm::DenseBox),
+        (50, Algorithm::DenseBox),
+    ] {
+        let dbscan = gpu::Dbscan::new(eps, min_pts).algorithm(algorithm);
+        match (dbscan.run_on(ours), ropewalk::Dbscan::new(eps, min_pts).run_on(theirs)) {
+            (Ok(ours), Ok(theirs)) => {
+                if theirs.as_slice().len() < 20 {
+                    assert_eq!(ours.read().unwrap(), theirs)
+                } else {
+                    assert!(ours.read().unwrap() == theirs, "{name}, {min_pts} {algorithm:?}")
+                }
+            }
+            (ours, theirs) => {
+                let message = |error: Option<ropewalk::Error>| error.map(|error| error.to_string());
+                assert_eq!(message(ours.err()), message(theirs.err()), "{name}");
+            }
+        }
+    }
+    if let Ok(theirs) = ropewalk::Dbscan::new(eps, 5).star(true).run_on(theirs) {
+        let ours = gpu::Dbscan::new(eps, 5).star(true).run_on(ours).unwrap();
+        assert!(ours.read().unwrap() == theirs, "{name}, star");
+    }
 }
 
 #[test]

@@ -63,6 +63,11 @@ impl Device {
     }
 }
 
+/// Whether a client's device is one of CUDA's.
+pub(super) fn is_cuda<R: Runtime>(client: &ComputeClient<R>) -> bool {
+    R::name(client) == "cuda"
+}
+
 #[cfg(feature = "cuda")]
 pub(super) mod cuda {
     #![allow(unsafe_code)] // Looking for a library runs what is in it.

@@ -27,7 +27,10 @@ mod buffer;
 mod bvh;
 mod codes;
 mod column;
+mod dbscan;
 mod device;
+mod labels;
+mod link;
 mod lists;
 mod metric;
 mod neighbors;
@@ -40,5 +43,7 @@ mod walk;
 
 pub use bvh::{Bvh, Coordinate, Points};
 pub use column::Column;
+pub use dbscan::{Dbscan, dbscan};
 pub use device::{Device, devices};
+pub use labels::Labels;
 pub use lists::Lists;

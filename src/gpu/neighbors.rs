@@ -94,7 +94,7 @@ impl Visit for Count {
     type Output = Array<u32>;
     type State = RuntimeCell<u32>;
 
-    fn start(_order: &Self::Input, _query: u32) -> Self::State {
+    fn start(_order: &Self::Input, _counts: &mut Self::Output, _query: u32) -> Self::State {
         RuntimeCell::<u32>::new(0)
     }
 
@@ -145,7 +145,7 @@ impl Visit for List {
     type Output = Array<u32>;
     type State = RuntimeCell<u32>;
 
-    fn start(rows: &Self::Input, query: u32) -> Self::State {
+    fn start(rows: &Self::Input, _lists: &mut Self::Output, query: u32) -> Self::State {
         RuntimeCell::<u32>::new(rows.offsets[rows.queries[query as usize] as usize])
     }
 

@@ -77,7 +77,7 @@ pub(super) trait Visit: Send + Sync + 'static {
     /// What it keeps for a query.
     type State: CubeType;
 
-    fn start(input: &Self::Input, query: u32) -> Self::State;
+    fn start(input: &Self::Input, output: &mut Self::Output, query: u32) -> Self::State;
     /// Whether the query wants more.
     fn is_open(state: &Self::State, input: &Self::Input) -> bool;
     /// Whether a node near enough is worth a look; `first` is the first point below.
@@ -123,7 +123,7 @@ pub(super) fn walk<F: Float, V: Visit>(
     for k in 0..d {
         point[k] = queries.axes[k * n as usize + query as usize];
     }
-    let state = V::start(input, query);
+    let state = V::start(input, output, query);
     // Nodes before this one are done with.
     let mut next = 0u32.runtime();
     if unit >= n {

@@ -1,0 +1,344 @@
+//! DBSCAN: the twin of `dbscan`.
+//!
+//! In: points, a radius `eps` and a least number `min_pts`. Out: [`Labels`], equal to the CPU's and scikit-learn's.
+//! Three steps: which points are core, which core points are linked (`link`), and which cluster each border point joins. No
+//! neighbour is ever stored.
+//! Cost: as [`Algorithm`]'s; beside the tree 24 bytes a point. Source: Ester et al. 1996 (the definition); Prokopenko et al. 2023.
+
+use cubecl::prelude::*;
+
+use super::buffer::{Buffer, UNITS, cubes};
+use super::bvh::{Bvh, Coordinate, Points};
+use super::device::on;
+use super::labels::{Belongs, Labels, NOBODY, label, number};
+use super::link::{JOINED, Members, NONE, is_clique, link};
+use super::nodes::Nodes;
+use super::scan::exclusive;
+use super::walk::{Manner, Visit};
+use crate::dbscan::Algorithm;
+use crate::error::{Kind, Result};
+use crate::geometry::Reach;
+
+/// The clusters of points on a device: [`crate::dbscan()`], label for label.
+///
+/// Errors: `eps` NaN, negative or infinite, or more than half of a periodic box; `min_pts` 0; if the device fails.
+///
+/// ```no_run
+/// use ropewalk::gpu::{Device, Points, dbscan};
+///
+/// let points = Points::new(&[[0.0f32, 0.0], [0.1, 0.0], [0.0, 0.1], [5.0, 5.0]], Device::first()?)?;
+/// assert_eq!(dbscan(&points, 0.2, 3)?.read()?.as_slice(), [0, 0, 0, -1]);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+pub fn dbscan<S: Coordinate, const D: usize>(
+    points: &Points<S, D>,
+    eps: impl Into<f64>,
+    min_pts: usize,
+) -> Result<Labels> {
+    Dbscan::new(eps, min_pts).run(points)
+}
+
+/// DBSCAN with options, then [`Dbscan::run`]: the twin of [`crate::Dbscan`], for points without weights. Points are in a periodic
+/// box if they were uploaded so.
+///
+/// ```no_run
+/// use ropewalk::Algorithm;
+/// use ropewalk::gpu::{Dbscan, Device, Points};
+///
+/// let points = Points::new_periodic(&[[0.0f64, 0.0], [1.0, 0.0], [2.0, 0.0], [9.5, 0.0]], 10.0, Device::first()?)?;
+/// let labels = Dbscan::new(1.0, 3).algorithm(Algorithm::Fdbscan).run(&points)?.read()?;
+/// assert_eq!(labels.as_slice(), [0, 0, 0, 0]);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Dbscan {
+    eps: f64,
+    min_pts: usize,
+    algorithm: Algorithm,
+    star: bool,
+}
+
+impl Dbscan {
+    /// Neighbours are at most `eps` apart; a core point has at least `min_pts` of them, itself included.
+    pub fn new(eps: impl Into<f64>, min_pts: usize) -> Self {
+        Self { eps: eps.into(), min_pts, algorithm: Algorithm::Auto, star: false }
+    }
+
+    /// How to find the clusters. All give the same labels.
+    #[must_use]
+    pub fn algorithm(mut self, algorithm: Algorithm) -> Self {
+        self.algorithm = algorithm;
+        self
+    }
+
+    /// DBSCAN* (Campello et al. 2013): border points are noise.
+    #[must_use]
+    pub fn star(mut self, star: bool) -> Self {
+        self.star = star;
+        self
+    }
+
+    /// Finds the clusters of `points`.
+    ///
+    /// Exact, and the same in every run.
+    ///
+    /// Errors: `eps` NaN, negative or infinite, or more than half of a periodic box; `min_pts` 0; if the device fails.
+    pub fn run<S: Coordinate, const D: usize>(&self, points: &Points<S, D>) -> Result<Labels> {
+        self.run_on(&Bvh::of(points)?)
+    }
+
+    /// Finds the clusters in a tree that is already built.
+    ///
+    /// Errors: as [`Dbscan::run`].
+    pub fn run_on<S: Coordinate, const D: usize>(&self, bvh: &Bvh<S, D>) -> Result<Labels> {
+        bvh.space.check_eps(self.eps)?;
+        if self.min_pts == 0 {
+            return Err(Kind::Parameter { name: "min_pts", value: 0.0, must: "at least 1" }.into());
+        }
+        let dense = self.algorithm != Algorithm::Fdbscan;
+        on!(bvh.device, client => {
+            let Some(nodes) = &bvh.nodes else {
+                let core = (self.min_pts > 2).then(|| Buffer::new(client, 0));
+                return Ok(Labels { device: bvh.device, labels: Buffer::new(client, 0), n_clusters: 0, core });
+            };
+            // A point and a friend are two: nothing to count.
+            if self.min_pts <= 2 {
+                let forest = link(client, bvh, nodes, self.eps, Members::All, dense)?;
+                let belongs = if self.min_pts == 1 { Belongs::All } else { Belongs::Together };
+                let (numbers, n_clusters) = number(client, &forest, &bvh.order, belongs)?;
+                let labels = label(client, &numbers, &bvh.order);
+                return Ok(Labels { device: bvh.device, labels, n_clusters, core: None });
+            }
+            let core = find_core(client, bvh, nodes, self.eps, self.min_pts, dense);
+            let (before, own_core) = spread(client, &core, &bvh.order);
+            let forest = link(client, bvh, nodes, self.eps, Members::Marked(&core, &before), dense)?;
+            let (numbers, n_clusters) = number(client, &forest, &bvh.order, Belongs::Marked(&core))?;
+            if !self.star {
+                let input = CoreLaunch::new(core.arg(), forest.kinds.arg());
+                bvh.walk::<_, Border>(client, nodes, self.eps, Manner::Each, input, numbers.arg());
+            }
+            let labels = label(client, &numbers, &bvh.order);
+            Ok(Labels { device: bvh.device, labels, n_clusters, core: Some(own_core) })
+        })
+    }
+}
+
+/// 1 for each core point in tree order.
+fn find_core<R: Runtime, S: Coordinate, const D: usize>(
+    client: &ComputeClient<R>,
+    bvh: &Bvh<S, D>,
+    nodes: &Nodes<S>,
+    eps: f64,
+    min_pts: usize,
+    dense: bool,
+) -> Buffer<u32> {
+    let (n, end) = (bvh.len(), nodes.ropes.len() - 1);
+    // More than there are is never reached.
+    let enough = min_pts.min(n + 1) as u32;
+    let reach = Reach::<S, D>::new(eps, &bvh.space);
+    let core = Buffer::<u32>::filled(client, n, 0);
+    mark_dense::launch::<S, R>(
+        client,
+        cubes(end),
+        CubeDim::new_1d(UNITS),
+        nodes.bounds.arg(),
+        nodes.ropes.arg(),
+        nodes.first.arg(),
+        Buffer::from_slice(client, &[if dense { reach.sure } else { S::from_f64(-1.0) }]).arg(),
+        core.arg(),
+        end as u32,
+        enough,
+        D,
+    );
+    bvh.walk::<R, Enough>(client, nodes, eps, Manner::Whole, LeastLaunch::new(enough), core.arg());
+    core
+}
+
+/// How many core points come before each, with the number of all behind; and the marks in the caller's order.
+fn spread<R: Runtime>(
+    client: &ComputeClient<R>,
+    core: &Buffer<u32>,
+    order: &Buffer<u32>,
+) -> (Buffer<u32>, Buffer<u32>) {
+    let n = order.len();
+    let (before, marks) = (Buffer::<u32>::new(client, n + 1), Buffer::<u32>::new(client, n));
+    spread_marks::launch::<R>(
+        client,
+        cubes(n + 1),
+        CubeDim::new_1d(UNITS),
+        core.arg(),
+        order.arg(),
+        before.arg(),
+        marks.arg(),
+        n as u32,
+    );
+    exclusive(client, &before);
+    (before, marks)
+}
+
+#[cube(launch)]
+fn spread_marks(core: &Array<u32>, order: &Array<u32>, before: &mut Array<u32>, marks: &mut Array<u32>, n: u32) {
+    let i = ABSOLUTE_POS;
+    if (i as u32) < n {
+        let own = core[i];
+        let index = order[i] as usize;
+        before[i] = own;
+        marks[index] = own;
+    } else if (i as u32) == n {
+        before[i] = 0;
+    }
+}
+
+/// Marks the points of nodes that are cliques of enough points, once: where no child has enough.
+#[cube(launch)]
+fn mark_dense<F: Float>(
+    bounds: &Array<F>,
+    ropes: &Array<u32>,
+    firsts: &Array<u32>,
+    sure: &Array<F>,
+    core: &mut Array<u32>,
+    end: u32,
+    enough: u32,
+    #[comptime] d: usize,
+) {
+    let at = ABSOLUTE_POS as u32;
+    if at < end {
+        let rope = ropes[at as usize];
+        let first = firsts[at as usize];
+        let behind = firsts[rope as usize];
+        let mut is_dense = behind - first >= enough;
+        if is_dense {
+            is_dense = is_clique::<F>(bounds, at, sure[0], d);
+        }
+        if is_dense {
+            if rope != at + 1 {
+                let right = firsts[ropes[(at + 1) as usize] as usize];
+                is_dense = right - first < enough && behind - right < enough;
+            }
+        }
+        if is_dense {
+            for point in first..behind {
+                core[point as usize] = 1;
+            }
+        }
+    }
+}
+
+/// From how many points on they make a core point.
+#[derive(CubeType, CubeLaunch)]
+struct Least {
+    enough: u32,
+}
+
+/// Counts until there are enough.
+struct Enough;
+
+#[cube]
+impl Visit for Enough {
+    type Input = Least;
+    type Output = Array<u32>;
+    type State = RuntimeCell<u32>;
+
+    fn start(least: &Self::Input, core: &mut Self::Output, query: u32) -> Self::State {
+        // Those that are marked have enough.
+        RuntimeCell::<u32>::new(core[query as usize] * least.enough)
+    }
+
+    fn is_open(state: &Self::State, least: &Self::Input) -> bool {
+        state.read() < least.enough
+    }
+
+    fn enters(_state: &Self::State, _least: &Self::Input, _core: &mut Self::Output, _node: u32, _first: u32) -> bool {
+        true.runtime()
+    }
+
+    fn meet<F: Float>(
+        state: &Self::State,
+        least: &Self::Input,
+        _core: &mut Self::Output,
+        _position: u32,
+        _distance2: F,
+    ) -> bool {
+        state.store(state.read() + 1);
+        state.read() < least.enough
+    }
+
+    fn meet_whole(state: &Self::State, points: u32) {
+        state.store(state.read() + points);
+    }
+
+    fn finish(state: &Self::State, least: &Self::Input, core: &mut Self::Output, query: u32) {
+        core[query as usize] = u32::cast_from(state.read() >= least.enough);
+    }
+}
+
+/// The core points, and what each node has of them.
+#[derive(CubeType, CubeLaunch)]
+struct Core {
+    marks: Array<u32>,
+    kinds: Array<u32>,
+}
+
+/// Finds the lowest number among the core neighbours of a point that is not core.
+struct Border;
+
+#[derive(CubeType)]
+struct Lowest {
+    is_open: bool,
+    number: RuntimeCell<u32>,
+    one_will_do: RuntimeCell<bool>,
+}
+
+#[cube]
+impl Visit for Border {
+    type Input = Core;
+    type Output = Array<u32>;
+    type State = Lowest;
+
+    fn start(core: &Self::Input, _numbers: &mut Self::Output, query: u32) -> Self::State {
+        Lowest {
+            is_open: core.marks[query as usize] == 0,
+            number: RuntimeCell::<u32>::new(NOBODY),
+            one_will_do: RuntimeCell::<bool>::new(false),
+        }
+    }
+
+    fn is_open(state: &Self::State, _core: &Self::Input) -> bool {
+        state.is_open
+    }
+
+    fn enters(state: &Self::State, core: &Self::Input, numbers: &mut Self::Output, node: u32, first: u32) -> bool {
+        let kind = core.kinds[node as usize];
+        let mut enters = kind != NONE;
+        state.one_will_do.store(kind == JOINED);
+        if kind == JOINED {
+            enters = numbers[first as usize] < state.number.read();
+        }
+        enters
+    }
+
+    fn meet<F: Float>(
+        state: &Self::State,
+        core: &Self::Input,
+        numbers: &mut Self::Output,
+        position: u32,
+        _distance2: F,
+    ) -> bool {
+        let mut goes_on = true.runtime();
+        if core.marks[position as usize] != 0 {
+            state.number.store(min(state.number.read(), numbers[position as usize]));
+            if state.one_will_do.read() {
+                goes_on = false.runtime();
+            }
+        }
+        goes_on
+    }
+
+    fn meet_whole(_state: &Self::State, _points: u32) {}
+
+    fn finish(state: &Self::State, _core: &Self::Input, numbers: &mut Self::Output, query: u32) {
+        if state.is_open {
+            numbers[query as usize] = state.number.read();
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Clusters from a forest: the twin of `labels`.
+//!
+//! In: a forest over tree order, and who makes a tree a cluster. Out: a number per point, numbered by the smallest member.
+//! Cost: 16 bytes a point, in a few passes.
+
+use cubecl::prelude::*;
+
+use super::buffer::{Buffer, UNITS, cubes, wait};
+use super::column::Column;
+use super::device::{Device, on};
+use super::link::{Forest, root};
+use super::scan::exclusive;
+use crate::error::Result;
+
+/// No cluster; larger than all that are.
+pub(super) const NOBODY: u32 = u32::MAX;
+
+/// A cluster number for each point, or none: the twin of [`crate::Labels`], on a device.
+#[derive(Clone, Debug)]
+pub struct Labels {
+    pub(super) device: Device,
+    pub(super) labels: Buffer<i32>,
+    pub(super) n_clusters: u32,
+    /// 1 for each core point in the caller's order; none if all points that have a label are core.
+    pub(super) core: Option<Buffer<u32>>,
+}
+
+impl Labels {
+    /// How many clusters there are; their numbers are `0..n_clusters()`.
+    pub fn n_clusters(&self) -> usize {
+        self.n_clusters as usize
+    }
+
+    /// One label per point in the caller's order, -1 for none.
+    pub fn column(&self) -> Column<i32> {
+        Column { device: self.device, values: self.labels.clone() }
+    }
+
+    /// Waits until the labels are there.
+    ///
+    /// Errors: if the device fails.
+    pub fn wait(&self) -> Result<()> {
+        on!(self.device, client => wait(client))
+    }
+
+    /// Copies the labels from the device.
+    ///
+    /// Errors: if the device fails.
+    pub fn read(&self) -> Result<crate::Labels> {
+        on!(self.device, client => {
+            let labels = self.labels.read(client)?;
+            let Some(core) = &self.core else { return Ok(crate::Labels::of_groups(labels, self.n_clusters)) };
+            let core = core.read(client)?;
+            let mut words = vec![0u64; labels.len().div_ceil(64)];
+            for (i, &is_core) in core.iter().enumerate() {
+                words[i / 64] |= u64::from(is_core) << (i % 64);
+            }
+            Ok(crate::Labels::new(labels, self.n_clusters, words))
+        })
+    }
+}
+
+/// Who makes a tree a cluster, and has its number.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Belongs<'a> {
+    All,
+    /// All points of trees of two and more.
+    Together,
+    /// Those that are marked, in tree order.
+    Marked(&'a Buffer<u32>),
+}
+
+/// The number of each point's cluster in tree order, [`NOBODY`] for those that do not belong to one; and how many there are.
+pub(super) fn number<R: Runtime>(
+    client: &ComputeClient<R>,
+    forest: &Forest,
+    order: &Buffer<u32>,
+    belongs: Belongs<'_>,
+) -> Result<(Buffer<u32>, u32)> {
+    let (n, dim) = (order.len(), CubeDim::new_1d(UNITS));
+    let smallest = Buffer::<u32>::filled(client, n, NOBODY);
+    let (marks, rule) = match belongs {
+        Belongs::All => (order, 0),
+        Belongs::Together => (order, 1),
+        Belongs::Marked(marks) => (marks, 2),
+    };
+    let parents = &forest.parents;
+    find_smallest::launch::<R>(
+        client,
+        cubes(n),
+        dim,
+        parents.arg(),
+        order.arg(),
+        marks.arg(),
+        smallest.arg(),
+        n as u32,
+        rule,
+    );
+    let ranks = Buffer::<u32>::filled(client, n + 1, 0);
+    mark_leaders::launch::<R>(client, cubes(n), dim, smallest.arg(), ranks.arg(), n as u32);
+    exclusive(client, &ranks);
+    let numbers = Buffer::<u32>::new(client, n);
+    let last = Buffer::<u32>::new(client, 1);
+    number_points::launch::<R>(
+        client,
+        cubes(n),
+        dim,
+        parents.arg(),
+        marks.arg(),
+        smallest.arg(),
+        ranks.arg(),
+        numbers.arg(),
+        last.arg(),
+        n as u32,
+        rule,
+    );
+    Ok((numbers, last.read(client)?[0]))
+}
+
+/// Numbers in tree order as labels in the caller's.
+pub(super) fn label<R: Runtime>(client: &ComputeClient<R>, numbers: &Buffer<u32>, order: &Buffer<u32>) -> Buffer<i32> {
+    let n = order.len();
+    let labels = Buffer::<i32>::new(client, n);
+    let dim = CubeDim::new_1d(UNITS);
+    put_labels::launch::<R>(client, cubes(n), dim, numbers.arg(), order.arg(), labels.arg(), n as u32);
+    labels
+}
+
+/// The smallest member of each tree, at its root. Parents become roots. A kernel of its own, in which the forest stands still.
+#[cube(launch)]
+fn find_smallest(
+    parents: &mut Array<u32>,
+    order: &Array<u32>,
+    marks: &Array<u32>,
+    smallest: &mut Array<Atomic<u32>>,
+    n: u32,
+    #[comptime] rule: u32,
+) {
+    let i = ABSOLUTE_POS as u32;
+    if i < n {
+        let at = root(parents, i);
+        parents[i as usize] = at;
+        let mut member = order[i as usize];
+        let mut belongs = true.runtime();
+        if comptime!(rule == 1) {
+            belongs = at != i;
+            member = min(member, order[at as usize]);
+        }
+        if comptime!(rule == 2) {
+            belongs = marks[i as usize] != 0;
+        }
+        if belongs {
+            smallest[at as usize].fetch_min(member);
+        }
+    }
+}
+
+#[cube(launch)]
+fn mark_leaders(smallest: &Array<u32>, ranks: &mut Array<u32>, n: u32) {
+    let i = ABSOLUTE_POS;
+    if (i as u32) < n {
+        let leader = smallest[i];
+        if leader != NOBODY {
+            ranks[leader as usize] = 1;
+        }
+    }
+}
+
+#[cube(launch)]
+fn number_points(
+    roots: &Array<u32>,
+    marks: &Array<u32>,
+    smallest: &Array<u32>,
+    ranks: &Array<u32>,
+    numbers: &mut Array<u32>,
+    last: &mut Array<u32>,
+    n: u32,
+    #[comptime] rule: u32,
+) {
+    let i = ABSOLUTE_POS;
+    if (i as u32) < n {
+        let leader = smallest[roots[i] as usize];
+        let mut number = NOBODY.runtime();
+        let mut belongs = leader != NOBODY;
+        if comptime!(rule == 2) {
+            belongs = belongs && marks[i] != 0;
+        }
+        if belongs {
+            number = ranks[leader as usize];
+        }
+        numbers[i] = number;
+    }
+    if i == 0 {
+        last[0] = ranks[n as usize];
+    }
+}
+
+#[cube(launch)]
+fn put_labels(numbers: &Array<u32>, order: &Array<u32>, labels: &mut Array<i32>, n: u32) {
+    let i = ABSOLUTE_POS;
+    if (i as u32) < n {
+        let index = order[i] as usize;
+        // Nobody's number is -1 as a label.
+        labels[index] = i32::reinterpret(numbers[i]);
+    }
+}

@@ -1,0 +1,318 @@
+//! Joining what is within a radius: the twin of `link`.
+//!
+//! In: a tree, a radius, and which points take part. Out: a union-find forest over tree order.
+//! Each unit takes a point and walks to those behind it, so each pair is met once. A node with a diagonal of at most the radius
+//! whose points all take part is *joined*: they are united before the walk, and in it one friend among them is as good as all; a
+//! point that is already united with them skips them.
+//! Parents are smaller than their children and in the same tree, also when they are stale: they are read from plain memory.
+//! Roots are hooked by an atomic minimum; not so on Vulkan, where a loop with atomics in it runs twice and no more by one of the
+//! drivers (Mesa 22.3, on the processor). There roots are hooked by plain stores. One of two that are hooked at once may get lost,
+//! so this is repeated until all friends are found together: each time there are fewer roots.
+//! Cost: 4 bytes a point and 4 a node. Source: Prokopenko et al. 2023 (FDBSCAN: tree and union-find); Jaiganesh and Burtscher
+//! 2018 (hooking, pointer jumping).
+
+use cubecl::prelude::*;
+
+use super::buffer::{Buffer, UNITS, cubes};
+use super::bvh::{Bvh, Coordinate};
+use super::device::is_cuda;
+use super::nodes::Nodes;
+use super::walk::{Manner, Visit};
+use crate::error::Result;
+use crate::geometry::Reach;
+
+/// What of a node takes part: nothing, something, or all of it, and that is joined.
+pub(super) const NONE: u32 = 0;
+pub(super) const SOME: u32 = 1;
+pub(super) const JOINED: u32 = 2;
+
+/// Whether two points are in one tree.
+const OPEN: u32 = 0;
+const APART: u32 = 1;
+const TOGETHER: u32 = 2;
+
+/// The points that take part.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Members<'a> {
+    All,
+    /// 1 for those that do, in tree order; and how many come before each, with the number of all behind.
+    Marked(&'a Buffer<u32>, &'a Buffer<u32>),
+}
+
+/// A forest over tree order.
+pub(super) struct Forest {
+    /// Roots are the smallest position of their tree.
+    pub parents: Buffer<u32>,
+    /// What of each node takes part.
+    pub kinds: Buffer<u32>,
+}
+
+/// Joins all pairs of members within `radius`; without looking for joined nodes unless `dense`.
+pub(super) fn link<R: Runtime, S: Coordinate, const D: usize>(
+    client: &ComputeClient<R>,
+    bvh: &Bvh<S, D>,
+    nodes: &Nodes<S>,
+    radius: f64,
+    members: Members<'_>,
+    dense: bool,
+) -> Result<Forest> {
+    let (n, end) = (bvh.len(), nodes.ropes.len() - 1);
+    let reach = Reach::<S, D>::new(radius, &bvh.space);
+    let (parents, kinds) = (Buffer::<u32>::new(client, n), Buffer::<u32>::new(client, end));
+    // Where all take part, nobody looks who does.
+    let (marks, before, marked) = match members {
+        Members::All => (&bvh.order, &bvh.order, false),
+        Members::Marked(marks, before) => (marks, before, true),
+    };
+    join_nodes::launch::<S, R>(
+        client,
+        cubes(end),
+        CubeDim::new_1d(UNITS),
+        nodes.bounds.arg(),
+        nodes.ropes.arg(),
+        nodes.first.arg(),
+        before.arg(),
+        Buffer::from_slice(client, &[if dense { reach.sure } else { S::from_f64(-1.0) }]).arg(),
+        parents.arg(),
+        kinds.arg(),
+        end as u32,
+        D,
+        marked,
+    );
+    let atomic = is_cuda(client);
+    loop {
+        let changed = Buffer::<u32>::from_slice(client, &[0]);
+        let input = PartLaunch::new(marks.arg(), kinds.arg(), marked);
+        let output = TreesLaunch::new(parents.arg(), parents.arg(), changed.arg(), atomic);
+        bvh.walk::<R, Unite>(client, nodes, radius, Manner::Half, input, output);
+        if atomic || changed.read(client)?[0] == 0 {
+            break;
+        }
+    }
+    Ok(Forest { parents, kinds })
+}
+
+/// Whether all points of a node are surely within the radius of each other; copies of one point always are.
+#[cube]
+pub(super) fn is_clique<F: Float>(bounds: &Array<F>, node: u32, sure: F, #[comptime] d: usize) -> bool {
+    let mut diagonal2 = F::new(0.0);
+    let mut is_point = true.runtime();
+    #[unroll]
+    for k in 0..d {
+        let lo = bounds[node as usize * 2 * d + k];
+        let hi = bounds[node as usize * 2 * d + d + k];
+        diagonal2 += (hi - lo) * (hi - lo);
+        is_point = is_point && lo == hi;
+    }
+    is_point || diagonal2 <= sure
+}
+
+/// What kind each node is, and the parents that follow from it: each gap between points belongs to one inner node or is inside
+/// of a leaf, so every point is written once.
+#[cube(launch)]
+fn join_nodes<F: Float>(
+    bounds: &Array<F>,
+    ropes: &Array<u32>,
+    firsts: &Array<u32>,
+    before: &Array<u32>,
+    sure: &Array<F>,
+    parents: &mut Array<u32>,
+    kinds: &mut Array<u32>,
+    end: u32,
+    #[comptime] d: usize,
+    #[comptime] marked: bool,
+) {
+    let at = ABSOLUTE_POS as u32;
+    if at < end {
+        let rope = ropes[at as usize];
+        let first = firsts[at as usize];
+        let behind = firsts[rope as usize];
+        let mut all = behind - first;
+        if comptime!(marked) {
+            all = before[behind as usize] - before[first as usize];
+        }
+        let mut kind = SOME.runtime();
+        if all == 0 {
+            kind = NONE.runtime();
+        }
+        if is_clique::<F>(bounds, at, sure[0], d) {
+            if all == behind - first {
+                kind = JOINED.runtime();
+            }
+        }
+        kinds[at as usize] = kind;
+
+        if rope == at + 1 {
+            for point in first + 1..behind {
+                let mut parent = point + 0;
+                if kind == JOINED {
+                    parent = first;
+                }
+                parents[point as usize] = parent;
+            }
+        } else {
+            let right = firsts[ropes[(at + 1) as usize] as usize];
+            let mut parent = right + 0;
+            if kind == JOINED {
+                parent = first;
+            }
+            parents[right as usize] = parent;
+        }
+        if at == 0 {
+            parents[0] = 0;
+        }
+    }
+}
+
+/// Who takes part.
+#[derive(CubeType, CubeLaunch)]
+pub(super) struct Part {
+    marks: Array<u32>,
+    kinds: Array<u32>,
+    /// Whether `marks` are to be looked at.
+    #[cube(comptime)]
+    marked: bool,
+}
+
+/// The same parents twice: for plain reads, and for hooking where that is atomic.
+#[derive(CubeType, CubeLaunch)]
+pub(super) struct Trees {
+    parents: Array<u32>,
+    hooks: Array<Atomic<u32>>,
+    /// Not 0 if anything was hooked without atomics.
+    changed: Array<u32>,
+    #[cube(comptime)]
+    atomic: bool,
+}
+
+/// The root of a tree. Parents are never larger than their children, so the way ends; it is halved on the way.
+#[cube]
+pub(super) fn root(parents: &mut Array<u32>, of: u32) -> u32 {
+    // Where the way is, and what is above. In an array, because an optimiser of cubecl's fails on such loops of variables.
+    let mut way = Array::<u32>::new(2usize);
+    way[0] = of;
+    way[1] = parents[of as usize];
+    while way[1] != way[0] {
+        let (at, up) = (way[0], way[1]);
+        let next = parents[up as usize];
+        if next != up {
+            parents[at as usize] = next;
+        }
+        way[0] = up;
+        way[1] = next;
+    }
+    way[0]
+}
+
+/// Whether two points are in one tree; or, if told to, makes it so. Of the two the one with the larger parent climbs, so that a
+/// root is hung below a smaller position of the other tree, be that its root or not (Rem's algorithm).
+#[cube]
+fn are_together(trees: &mut Trees, a: u32, b: u32, #[comptime] unite: bool) -> bool {
+    // Where both are; in arrays, because an optimiser of cubecl's fails on such loops of variables.
+    let mut way = Array::<u32>::new(2usize);
+    way[0] = a;
+    way[1] = b;
+    let mut answer = Array::<u32>::new(1usize);
+    answer[0] = OPEN;
+    while answer[0] == OPEN {
+        let (one, other) = (way[0], way[1]);
+        let (above_one, above_other) = (trees.parents[one as usize], trees.parents[other as usize]);
+        let swap = above_one < above_other;
+        let low = select(swap, other, one);
+        let parent = max(above_one, above_other);
+        let target = min(above_one, above_other);
+        way[1] = select(swap, one, other);
+        if parent == target {
+            answer[0] = TOGETHER;
+        } else if parent != low {
+            // Up, and the way is halved.
+            let next = trees.parents[parent as usize];
+            if next != parent {
+                trees.parents[low as usize] = next;
+            }
+            way[0] = parent;
+        } else {
+            answer[0] = APART;
+            if comptime!(unite) {
+                if comptime!(trees.atomic) {
+                    let found = trees.hooks[low as usize].fetch_min(target);
+                    if found != low {
+                        // Someone else has hung it up, and it stays with the smaller one.
+                        answer[0] = OPEN;
+                        way[0] = found;
+                        way[1] = target;
+                    }
+                } else {
+                    trees.parents[low as usize] = target;
+                    trees.changed[0] = 1;
+                }
+            }
+        }
+    }
+    answer[0] == TOGETHER
+}
+
+/// Unites a point with those that it meets.
+struct Unite;
+
+/// A point, and whether one of the node at hand is as good as all.
+#[derive(CubeType)]
+struct Uniting {
+    query: u32,
+    is_member: bool,
+    one_will_do: RuntimeCell<bool>,
+}
+
+#[cube]
+impl Visit for Unite {
+    type Input = Part;
+    type Output = Trees;
+    type State = Uniting;
+
+    fn start(part: &Self::Input, _trees: &mut Self::Output, query: u32) -> Self::State {
+        let mut is_member = true.runtime();
+        if comptime!(part.marked) {
+            is_member = part.marks[query as usize] != 0;
+        }
+        Uniting { query, is_member, one_will_do: RuntimeCell::<bool>::new(false) }
+    }
+
+    fn is_open(state: &Self::State, _part: &Self::Input) -> bool {
+        state.is_member
+    }
+
+    fn enters(state: &Self::State, part: &Self::Input, trees: &mut Self::Output, node: u32, first: u32) -> bool {
+        let kind = part.kinds[node as usize];
+        let mut enters = kind != NONE;
+        state.one_will_do.store(kind == JOINED);
+        if kind == JOINED {
+            enters = !are_together(trees, state.query, first, false);
+        }
+        enters
+    }
+
+    fn meet<F: Float>(
+        state: &Self::State,
+        part: &Self::Input,
+        trees: &mut Self::Output,
+        position: u32,
+        _distance2: F,
+    ) -> bool {
+        let mut is_member = true.runtime();
+        if comptime!(part.marked) {
+            is_member = part.marks[position as usize] != 0;
+        }
+        let mut goes_on = true.runtime();
+        if is_member {
+            are_together(trees, state.query, position, true);
+            if state.one_will_do.read() {
+                goes_on = false.runtime();
+            }
+        }
+        goes_on
+    }
+
+    fn meet_whole(_state: &Self::State, _points: u32) {}
+
+    fn finish(_state: &Self::State, _part: &Self::Input, _trees: &mut Self::Output, _query: u32) {}
+}
