@@ -8,7 +8,7 @@ use cubecl::prelude::*;
 use super::buffer::{Buffer, UNITS, cubes, wait};
 use super::column::Column;
 use super::device::{Device, on};
-use super::link::{Forest, root};
+use super::link::Forest;
 use super::scan::exclusive;
 use crate::error::Result;
 
@@ -126,7 +126,8 @@ pub(super) fn label<R: Runtime>(client: &ComputeClient<R>, numbers: &Buffer<u32>
     labels
 }
 
-/// The smallest member of each tree, at its root. Parents become roots. A kernel of its own, in which the forest stands still.
+/// The smallest member of each tree, at its root. Parents become roots: each unit writes its own, so that none is overwritten by
+/// what was above it before.
 #[cube(launch)]
 fn find_smallest(
     parents: &mut Array<u32>,
@@ -138,7 +139,15 @@ fn find_smallest(
 ) {
     let i = ABSOLUTE_POS as u32;
     if i < n {
-        let at = root(parents, i);
+        // In an array, because an optimiser of cubecl's fails on such loops of variables.
+        let mut way = Array::<u32>::new(2usize);
+        way[0] = i;
+        way[1] = parents[i as usize];
+        while way[1] != way[0] {
+            way[0] = way[1];
+            way[1] = parents[way[1] as usize];
+        }
+        let at = way[0];
         parents[i as usize] = at;
         let mut member = order[i as usize];
         let mut belongs = true.runtime();

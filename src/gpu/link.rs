@@ -185,25 +185,6 @@ pub(super) struct Trees {
     atomic: bool,
 }
 
-/// The root of a tree. Parents are never larger than their children, so the way ends; it is halved on the way.
-#[cube]
-pub(super) fn root(parents: &mut Array<u32>, of: u32) -> u32 {
-    // Where the way is, and what is above. In an array, because an optimiser of cubecl's fails on such loops of variables.
-    let mut way = Array::<u32>::new(2usize);
-    way[0] = of;
-    way[1] = parents[of as usize];
-    while way[1] != way[0] {
-        let (at, up) = (way[0], way[1]);
-        let next = parents[up as usize];
-        if next != up {
-            parents[at as usize] = next;
-        }
-        way[0] = up;
-        way[1] = next;
-    }
-    way[0]
-}
-
 /// Whether two points are in one tree; or, if told to, makes it so. Of the two the one with the larger parent climbs, so that a
 /// root is hung below a smaller position of the other tree, be that its root or not (Rem's algorithm).
 #[cube]
