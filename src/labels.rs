@@ -212,6 +212,18 @@ impl Labels {
         Self { labels, n_clusters, core: Some(core) }
     }
 
+    /// Labels that were found elsewhere, or copied: see the fields.
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    pub(crate) fn from_parts(labels: Vec<i32>, n_clusters: u32, core: Option<Vec<u64>>) -> Self {
+        Self { labels, n_clusters, core }
+    }
+
+    /// A bit per point, unless every point with a label is core.
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    pub(crate) fn core(&self) -> Option<&[u64]> {
+        self.core.as_deref()
+    }
+
     /// Whether point `i` is core. Every point of a friends-of-friends group is.
     pub fn is_core(&self, i: usize) -> bool {
         match &self.core {
