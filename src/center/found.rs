@@ -31,7 +31,7 @@ pub struct HaloCenter {
 
 impl HaloCenter {
     /// A place that is no particle's.
-    pub(super) fn at(position: [f64; 3]) -> Self {
+    pub(crate) fn at(position: [f64; 3]) -> Self {
         Self {
             position,
             member: None,
@@ -55,7 +55,12 @@ pub struct Centers {
 
 impl Centers {
     pub(super) fn new(rows: Vec<HaloCenter>, halos: &Halos) -> Self {
-        let all_pairs = halos.iter().map(|members| members.len() as u64 * (members.len() as u64 - 1)).sum();
+        Self::of(rows, halos.iter().map(<[u32]>::len))
+    }
+
+    /// Of halos of these sizes.
+    pub(crate) fn of(rows: Vec<HaloCenter>, sizes: impl Iterator<Item = usize>) -> Self {
+        let all_pairs = sizes.map(|size| size as u64 * (size as u64 - 1)).sum();
         Self { rows, all_pairs }
     }
 

@@ -24,6 +24,7 @@
 
 mod buffer;
 mod bvh;
+mod center;
 mod codes;
 mod column;
 mod device;
@@ -36,6 +37,7 @@ mod sort;
 mod topology;
 
 pub use bvh::{Bvh, Coordinate, Points};
+pub use center::Centering;
 pub use column::Column;
 pub use device::{Device, devices};
 pub use halos::Halos;
