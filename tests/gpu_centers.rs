@@ -58,7 +58,11 @@ impl<S: Coordinate> Case<'_, S> {
     #[track_caller]
     fn agree(&self, name: &str, center: Center) {
         match (self.on_device(center), self.on_host(center)) {
-            (Ok(ours), Ok(theirs)) => {
+            (Ok(ours), Ok(mut theirs)) => {
+                // With softening the CPU drops members before all of their pairs at no distance are counted.
+                if let Center::MostBound { softening } = center && softening > 0.0 {
+                    theirs = self.on_host(Center::MostBoundBrute { softening }).unwrap();
+                }
                 for (halo, (ours, theirs)) in rows(&ours).iter().zip(rows(&theirs)).enumerate() {
                     assert_eq!(*ours, theirs, "{name}, halo {halo} of {}, {center:?}", self.halos.members(halo).len());
                 }
@@ -207,7 +211,7 @@ fn twenty_runs_are_one() {
 /// Bounds leave few members to be summed up.
 #[test]
 fn few_are_left() {
-    let points = Sample::parse("nfw:n=2e4").unwrap().points().unwrap();
+    let points = Sample::parse(&format!("nfw:n={}", std::env::var("NN").unwrap_or("2e4".into()))).unwrap().points().unwrap();
     let halos = &whole(points.len());
     let case = Case { points: &points, halos, side: None, masses: None };
     case.agree("nfw", MBP);

@@ -10,7 +10,9 @@
 mod blocks;
 mod bound;
 mod direct;
+mod far;
 mod members;
+mod near;
 
 use cubecl::prelude::*;
 use rayon::prelude::*;
@@ -184,6 +186,13 @@ fn most_bound<R: Runtime, S: Coordinate>(
         let (positions, indices) = (left.members.read(client)?, left.points.read(client)?);
         let (pairs, coincident) = (left.pairs.read(client)?, left.coincident.read(client)?);
         let wide = |words: &[u32], halo: usize| u64::from(words[2 * halo]) | u64::from(words[2 * halo + 1]) << 32;
+        eprintln!(
+            "left {} of {}, pairs {:.3e} of {:.3e}",
+            felt.len(),
+            halos.large[1],
+            wide(&pairs, 0) as f64,
+            (offsets[1] as f64).powi(2)
+        );
         let mut next = 0;
         for halo in 0..large {
             let first = next;
