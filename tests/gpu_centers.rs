@@ -60,7 +60,9 @@ impl<S: Coordinate> Case<'_, S> {
         match (self.on_device(center), self.on_host(center)) {
             (Ok(ours), Ok(mut theirs)) => {
                 // With softening the CPU drops members before all of their pairs at no distance are counted.
-                if let Center::MostBound { softening } = center && softening > 0.0 {
+                if let Center::MostBound { softening } = center
+                    && softening > 0.0
+                {
                     theirs = self.on_host(Center::MostBoundBrute { softening }).unwrap();
                 }
                 for (halo, (ours, theirs)) in rows(&ours).iter().zip(rows(&theirs)).enumerate() {
@@ -109,6 +111,10 @@ fn samples() {
             let doubles = Case { points: &doubles, halos, side, masses: Some(&masses) };
             doubles.agree(spec, MBP);
             doubles.agree(spec, Center::MostBound { softening: 0.1 * length });
+            for linking_length in [0.0, length, 0.3 * length, 10.0 * length] {
+                case.agree(spec, Center::MostConnected { linking_length });
+                doubles.agree(spec, Center::MostConnected { linking_length });
+            }
         }
     }
 }
@@ -130,6 +136,10 @@ fn shapes_of_all_sizes() {
                     case.agree(&name, Center::MostBound { softening });
                 }
             }
+            let case = Case { points: &points, halos, side: None, masses: None };
+            for linking_length in [0.0, 0.2, 1.0, 100.0] {
+                case.agree(&name, Center::MostConnected { linking_length });
+            }
             let singles: Vec<[f32; 3]> = points.iter().map(|point| point.map(|x| x as f32)).collect();
             Case { points: &singles, halos, side: None, masses: None }.agree(&name, MBP);
         }
@@ -148,6 +158,15 @@ fn across_the_border() {
         Case { points: &points, halos, side: Some(side), masses: None }.agree("f32", MBP);
         let doubles = in_f64(&points);
         Case { points: &doubles, halos, side: Some(side), masses: None }.agree("f64", MBP);
+        // All of a periodic box as one halo has most connected particles only.
+        let everywhere = points.iter().map(|point| point.map(|x| (3.0 * x).rem_euclid(side as f32)));
+        let everywhere: Vec<[f32; 3]> = everywhere.collect();
+        for points in [points, everywhere] {
+            let case = Case { points: &points, halos, side: Some(side), masses: None };
+            for length in [0.01, 0.1, 0.5] {
+                case.agree("connected", Center::MostConnected { linking_length: length * side });
+            }
+        }
     }
 }
 
@@ -211,7 +230,7 @@ fn twenty_runs_are_one() {
 /// Bounds leave few members to be summed up.
 #[test]
 fn few_are_left() {
-    let points = Sample::parse(&format!("nfw:n={}", std::env::var("NN").unwrap_or("2e4".into()))).unwrap().points().unwrap();
+    let points = Sample::parse("nfw:n=2e4").unwrap().points().unwrap();
     let halos = &whole(points.len());
     let case = Case { points: &points, halos, side: None, masses: None };
     case.agree("nfw", MBP);
@@ -248,6 +267,7 @@ fn bad_input() {
     for side in [8.0, 9.0, 9.5, 20.0] {
         let case = Case { points: &wide, halos, side: Some(side), masses: None };
         case.agree("wide", MBP);
+        case.agree("wide", Center::MostConnected { linking_length: 4.3 });
         assert_eq!(case.on_device(MBP).is_ok(), side > 9.0);
     }
     says(

@@ -15,7 +15,7 @@ use crate::gpu::scan::exclusive;
 use crate::gpu::sort::{Pairs, sort};
 
 /// Members of a block, at most.
-const BLOCK: usize = 64;
+const BLOCK: usize = 32;
 /// Bits of a cell along each axis.
 const CELL_BITS: u32 = 12;
 

@@ -26,7 +26,7 @@ use crate::gpu::scan::exclusive;
 /// The relative error of sums in single precision, at most; also in the kernel.
 const ROUGH: f64 = 1e-5;
 /// Blocks are far from each other if their centres are so many times as far apart as the blocks reach.
-const APART: f32 = 1.25;
+const APART: f32 = 1.1;
 /// So many near blocks are listed; those of a block with more are looked for again.
 const NEAR: usize = 64;
 
@@ -83,17 +83,6 @@ pub(super) fn left<R: Runtime, S: Coordinate>(
         NEAR as u32,
         APART,
     );
-    let c = counts.read(client)?;
-    let f = field.read(client)?;
-    let fa = far.read(client)?;
-    eprintln!(
-        "blocks {} near mean {} max {:?} over {}; error/far {:?}",
-        c.len(),
-        c.iter().sum::<u32>() as f64 / c.len() as f64,
-        c.iter().max(),
-        c.iter().filter(|&&x| x as usize > NEAR).count(),
-        (0..c.len()).step_by(c.len() / 10).map(|i| (c[i], f[4 * i + 3] as f64 / fa[i])).collect::<Vec<_>>()
-    );
     let slots = halos.large[1];
     let (nears, upper) = (Buffer::<f64>::new(client, slots), Buffer::<f32>::new(client, slots));
     let certain = filled(client, large, 0);
@@ -130,7 +119,6 @@ pub(super) fn left<R: Runtime, S: Coordinate>(
     );
     let few = deeper(client, &blocks, None, &upper, &certain)?;
     let n = few.len();
-    eprintln!("first {n}");
     let upper = Buffer::<f32>::new(client, n);
     look_closer::launch::<R>(
         client,

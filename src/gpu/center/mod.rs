@@ -9,6 +9,7 @@
 
 mod blocks;
 mod bound;
+mod connected;
 mod direct;
 mod far;
 mod members;
@@ -140,6 +141,20 @@ impl<'a> Centering<'a> {
                 }
                 Ok(rows)
             }
+            Center::MostConnected { linking_length } => {
+                points.space.check_eps(linking_length)?;
+                let Some(units) = Units::of(points, None, linking_length) else {
+                    return self.rows_on_host(client, points, halos, offsets, &all);
+                };
+                let found = connected::most_connected(client, points, halos, linking_length, units)?;
+                let row = |((place, count), ties): ((HaloCenter, u32), u32)| HaloCenter {
+                    friends: Some(count - 1),
+                    ties: Some(ties),
+                    ..place
+                };
+                let places = at(client, points, &found.points)?;
+                Ok(places.into_iter().zip(found.counts).zip(found.ties).map(row).collect())
+            }
             _ => Err(Kind::DeviceCenter { center: format!("{:?}", self.center) }.into()),
         }
     }
@@ -169,6 +184,21 @@ impl<'a> Centering<'a> {
     }
 }
 
+/// Centres that are particles.
+fn at<R: Runtime, S: Coordinate>(
+    client: &ComputeClient<R>,
+    points: &Points<S, 3>,
+    indices: &[u32],
+) -> Result<Vec<HaloCenter>> {
+    let n = indices.len();
+    let axes = gather::<R, S, 3>(client, &points.values, &Buffer::from_slice(client, indices)).read(client)?;
+    let place = |(i, &index): (usize, &u32)| HaloCenter {
+        member: Some(index),
+        ..HaloCenter::at(std::array::from_fn(|k| axes[k * n + i].into()))
+    };
+    Ok(indices.iter().enumerate().map(place).collect())
+}
+
 fn most_bound<R: Runtime, S: Coordinate>(
     client: &ComputeClient<R>,
     points: &Points<S, 3>,
@@ -186,13 +216,6 @@ fn most_bound<R: Runtime, S: Coordinate>(
         let (positions, indices) = (left.members.read(client)?, left.points.read(client)?);
         let (pairs, coincident) = (left.pairs.read(client)?, left.coincident.read(client)?);
         let wide = |words: &[u32], halo: usize| u64::from(words[2 * halo]) | u64::from(words[2 * halo + 1]) << 32;
-        eprintln!(
-            "left {} of {}, pairs {:.3e} of {:.3e}",
-            felt.len(),
-            halos.large[1],
-            wide(&pairs, 0) as f64,
-            (offsets[1] as f64).powi(2)
-        );
         let mut next = 0;
         for halo in 0..large {
             let first = next;
