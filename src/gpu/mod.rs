@@ -19,8 +19,9 @@
 //! Results are those of the CPU's modules of the same names. Kernels are compiled when they are first needed, for the device that
 //! is there. Features: `cuda` for NVIDIA's, `vulkan` for others.
 
-// In kernels `&&` evaluates both sides, and not all methods of numbers exist.
-#![allow(clippy::collapsible_if, clippy::manual_is_multiple_of)]
+// In kernels `&&` evaluates both sides, not all methods of numbers exist, and a variable that is set to another is that one: a sum
+// with 0 is a copy.
+#![allow(clippy::collapsible_if, clippy::identity_op, clippy::manual_is_multiple_of)]
 
 mod buffer;
 mod bvh;

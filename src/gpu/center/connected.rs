@@ -369,7 +369,7 @@ fn choose_large(
             let count = counts[other as usize];
             if count > highest {
                 highest = count;
-                first = other + 0;
+                first = other;
                 equal = 1;
             } else if count == highest {
                 equal += 1;

@@ -72,10 +72,11 @@ impl<'a> Centering<'a> {
     /// Finds the centre of each halo of `points`, in the order of the halos: [`Center::MostBound`] or [`Center::MostConnected`].
     ///
     /// Members, potentials, friends and pairs at no distance are those of the CPU, bit by bit, with points within a periodic box;
-    /// how many pairs were looked at is a number of its own. Cost of most bound particles: n² for halos of up to 512 members; n²
-    /// / 1000 and some thousand pairs a member for larger ones, and n for each member whose potential is within about a per cent
-    /// of the lowest one. Of most connected ones: n² up to there, and beyond pairs of members not much farther apart than the
-    /// linking length. Memory: some 130 bytes a member.
+    /// how many pairs were looked at is a number of its own, and with softening pairs at no distance are counted as by
+    /// [`Center::MostBoundBrute`]. Cost of most bound particles: n² for halos of up to 512 members; for larger ones some hundreds
+    /// of pairs a member, a node for each pair of blocks of some 20 members, and n for each member whose potential is nearly the
+    /// lowest, one in a thousand of a halo of 10^5. Of most connected ones: n² up to 512, and beyond pairs of members not much
+    /// farther apart than the linking length. Memory: some 50 bytes a member, and 80 more for those of large halos.
     ///
     /// Left to the CPU are: halos that may be half as wide as a periodic box; all of them on a device that does not round as
     /// IEEE 754 says, and where coordinates that are not 0 differ by a factor of 1e30, or masses by 1e15.
@@ -115,8 +116,8 @@ impl<'a> Centering<'a> {
         match self.center {
             _ if all.is_empty() => Ok(vec![]),
             Center::MostBound { softening } => {
-                let units = Units::of(points, self.masses, softening);
-                let Some(units) = units.filter(|_| direct::rounds_well(client, points.device).unwrap_or(false)) else {
+                let rounds_well = direct::rounds_well(client, points.device)?;
+                let Some(units) = Units::of(points, self.masses, softening).filter(|_| rounds_well) else {
                     return self.rows_on_host(client, points, halos, offsets, &all);
                 };
                 let (members, any_wide) = Members::new(client, points, halos, self.masses, softening, units)?;
