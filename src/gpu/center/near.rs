@@ -23,8 +23,8 @@ pub(super) fn look_near(
     first: &Array<u32>,
     owners: &Array<u32>,
     moments: &Array<f32>,
-    values: &Array<f32>,
-    rest: &Array<f32>,
+    values: &Array<Vector<f32, Const<4>>>,
+    rest: &Array<Vector<f32, Const<4>>>,
     far: &Array<f64>,
     field: &Array<f32>,
     near: &Array<u32>,
@@ -52,16 +52,17 @@ pub(super) fn look_near(
             begin = block * most;
             number = counts[block as usize];
         }
-        let at = own as usize * 4;
-        let (x, y, z) = (values[at], values[at + 1], values[at + 2]);
+        let place = values[own as usize];
+        let (x, y, z) = (place[0], place[1], place[2]);
         let mut least = 1e-30f32.runtime();
         let mut rest_x = f32::cast_from(0u32.runtime());
         let mut rest_y = f32::cast_from(0u32.runtime());
         let mut rest_z = f32::cast_from(0u32.runtime());
         if comptime!(split) {
-            rest_x = rest[at];
-            rest_y = rest[at + 1];
-            rest_z = rest[at + 2];
+            let place = rest[own as usize];
+            rest_x = place[0];
+            rest_y = place[1];
+            rest_z = place[2];
             // Nearer than that, what two numbers in `f32` leave of a coordinate has a say.
             least = least.max((x * x + y * y + z * z) * 1e-15f32);
         }
@@ -81,18 +82,19 @@ pub(super) fn look_near(
                 }
             }
             for source in first[other as usize]..end {
-                let of = source as usize * 4;
-                let mut dx = values[of] - x;
-                let mut dy = values[of + 1] - y;
-                let mut dz = values[of + 2] - z;
+                let place = values[source as usize];
+                let mut dx = place[0] - x;
+                let mut dy = place[1] - y;
+                let mut dz = place[2] - z;
                 if comptime!(split) {
-                    dx += rest[of] - rest_x;
-                    dy += rest[of + 1] - rest_y;
-                    dz += rest[of + 2] - rest_z;
+                    let place = rest[source as usize];
+                    dx += place[0] - rest_x;
+                    dy += place[1] - rest_y;
+                    dz += place[2] - rest_z;
                 }
                 let d2 = dx * dx + dy * dy + dz * dz;
                 if d2 >= least {
-                    part += values[of + 3] * (d2 + softening2).inverse_sqrt();
+                    part += place[3] * (d2 + softening2).inverse_sqrt();
                 } else {
                     close += 1;
                 }
