@@ -203,7 +203,7 @@ fn sources<R: Runtime, S: Coordinate>(
     let split = size_of::<S>() > 4 || sides.iter().any(|&side| f64::from(side as f32) != side);
     let n = halos.large[1];
     let values = Buffer::<f32>::new(client, 4 * n);
-    let rest = Buffer::<f32>::new(client, if split { 4 * n } else { 0 });
+    let rest = Buffer::<f32>::new(client, if split { 4 * n } else { 4 });
     let numbers: Vec<f64> = [scale].into_iter().chain(sides).collect();
     let periodic = points.space != Space::OPEN;
     write_sources::launch::<S, R>(

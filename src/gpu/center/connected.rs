@@ -9,6 +9,7 @@
 use cubecl::prelude::*;
 
 use super::blocks::Blocks;
+use super::far::Four;
 use super::members::{Members, Units, owner};
 use crate::center::power;
 use crate::error::Result;
@@ -144,11 +145,12 @@ pub(super) fn most_connected<R: Runtime, S: Coordinate>(
 
 /// The distance of the centres of two blocks, by the nearest image.
 #[cube]
-fn between(moments: &Array<f32>, a: u32, b: u32, scaled: &Array<f32>, #[comptime] periodic: bool) -> f32 {
+fn between(moments: &Array<Four>, a: u32, b: u32, scaled: &Array<f32>, #[comptime] periodic: bool) -> f32 {
+    let (a, b) = (moments[a as usize * 2], moments[b as usize * 2]);
     let mut d2 = f32::cast_from(0u32.runtime());
     #[unroll]
     for k in 0..3usize {
-        let mut d = (moments[b as usize * 8 + k] - moments[a as usize * 8 + k]).abs();
+        let mut d = (b[k] - a[k]).abs();
         if comptime!(periodic) {
             d = d.min((scaled[1 + k] - d).abs());
         }
@@ -160,14 +162,14 @@ fn between(moments: &Array<f32>, a: u32, b: u32, scaled: &Array<f32>, #[comptime
 /// Whether any two members of two blocks may be within the length: a margin is on the safe side of all rounding, lengths being at
 /// most 1.
 #[cube]
-fn is_near(moments: &Array<f32>, a: u32, b: u32, scaled: &Array<f32>, #[comptime] periodic: bool) -> bool {
-    let reach = moments[a as usize * 8 + 4] + moments[b as usize * 8 + 4] + scaled[0];
+fn is_near(moments: &Array<Four>, a: u32, b: u32, scaled: &Array<f32>, #[comptime] periodic: bool) -> bool {
+    let reach = moments[a as usize * 2 + 1][0] + moments[b as usize * 2 + 1][0] + scaled[0];
     between(moments, a, b, scaled, periodic) <= reach * 1.00001f32 + 1e-6f32
 }
 
 #[cube(launch)]
 fn find_near(
-    moments: &Array<f32>,
+    moments: &Array<Four>,
     of_halos: &Array<u32>,
     owners: &Array<u32>,
     scaled: &Array<f32>,
@@ -222,7 +224,7 @@ fn count_large<F: Float>(
     of_members: &Array<u32>,
     first: &Array<u32>,
     owners: &Array<u32>,
-    moments: &Array<f32>,
+    moments: &Array<Four>,
     scaled: &Array<f32>,
     near: &Array<u32>,
     near_counts: &Array<u32>,
@@ -259,7 +261,7 @@ fn count_large<F: Float>(
             }
             let start = first[other as usize];
             let mut end = first[other as usize + 1];
-            let reach = moments[block as usize * 8 + 4] + moments[other as usize * 8 + 4];
+            let reach = moments[block as usize * 2 + 1][0] + moments[other as usize * 2 + 1][0];
             let farthest = (between(moments, block, other, scaled, periodic) + reach) * 1.00001f32 + 1e-6f32;
             if farthest <= scaled[0] {
                 count += end - start;

@@ -9,6 +9,9 @@
 
 use cubecl::prelude::*;
 
+/// Four numbers that are loaded at once.
+pub(super) type Four = Vector<f32, Const<4>>;
+
 /// Adds to a number of two words.
 #[cube]
 pub(super) fn add_wide(words: &mut Array<Atomic<u32>>, at: u32, value: u32) {
@@ -18,18 +21,14 @@ pub(super) fn add_wide(words: &mut Array<Atomic<u32>>, at: u32, value: u32) {
     }
 }
 
-/// Whether two blocks are far from each other; the same in all kernels, for it is rounded step by step.
+/// Whether two blocks, of which the centres and extents are given, are far from each other; the same in all kernels, for it is
+/// rounded step by step.
 #[cube]
-pub(super) fn is_far(moments: &Array<f32>, a: u32, b: u32, apart: f32) -> bool {
+pub(super) fn is_far(a: Four, reach: f32, b: Four, radius: f32, apart: f32) -> bool {
     let zero = 0.0f32;
-    let (a, b) = (a as usize * 8, b as usize * 8);
-    let mut d2 = f32::cast_from(0u32.runtime());
-    #[unroll]
-    for k in 0..3usize {
-        let d = moments[b + k] - moments[a + k];
-        d2 += fma(d, d, zero);
-    }
-    let limit = apart * (moments[a + 4] + moments[b + 4]);
+    let (dx, dy, dz) = (b[0] - a[0], b[1] - a[1], b[2] - a[2]);
+    let d2 = fma(dx, dx, zero) + fma(dy, dy, zero) + fma(dz, dz, zero);
+    let limit = apart * (reach + radius);
     // Squares much smaller have no place in `f32`.
     d2 > (limit * limit).max(1e-24f32)
 }
@@ -43,7 +42,7 @@ fn added(error: f32, terms: u32) -> f32 {
 /// What is far from each block, and which blocks are not.
 #[cube(launch)]
 pub(super) fn look_far(
-    moments: &Array<f32>,
+    moments: &Array<Four>,
     of_halos: &Array<u32>,
     first: &Array<u32>,
     owners: &Array<u32>,
@@ -59,8 +58,8 @@ pub(super) fn look_far(
 ) {
     let own = ABSOLUTE_POS as u32;
     if own < blocks {
-        let at = own as usize * 8;
-        let (x, y, z, reach) = (moments[at], moments[at + 1], moments[at + 2], moments[at + 4]);
+        let center = moments[own as usize * 2];
+        let reach = moments[own as usize * 2 + 1][0];
         let halo = owners[own as usize];
         let (start, end) = (of_halos[halo as usize], of_halos[halo as usize + 1]);
         let softening2 = f32::cast_from(softening[0]);
@@ -72,13 +71,13 @@ pub(super) fn look_far(
         let mut count = 0u32.runtime();
         let mut sources = 0u32.runtime();
         for other in start..end {
-            let of = other as usize * 8;
-            let (dx, dy, dz) = (moments[of] - x, moments[of + 1] - y, moments[of + 2] - z);
-            let radius = moments[of + 4];
-            if is_far(moments, own, other, apart) {
+            let source = moments[other as usize * 2];
+            let extent = moments[other as usize * 2 + 1];
+            if is_far(center, reach, source, extent[0], apart) {
+                let (dx, dy, dz) = (source[0] - center[0], source[1] - center[1], source[2] - center[2]);
                 let rho2 = dx * dx + dy * dy + dz * dz + softening2;
                 let inverse = rho2.inverse_sqrt();
-                let share = moments[of + 3] * inverse;
+                let share = source[3] * inverse;
                 let slope = share * inverse * inverse;
                 sum += f64::cast_from(share);
                 sum_x += f64::cast_from(slope * dx);
@@ -89,9 +88,9 @@ pub(super) fn look_far(
                 error += share * q * q / (1.0f32 - q);
                 // Of the source's, as near as any target may be.
                 let nearest = 1.0f32 / (rho2 * inverse - reach);
-                let spread = moments[of + 5] * nearest;
-                let rest = spread * spread / (1.0f32 - radius * nearest) + moments[of + 6] * nearest;
-                error += moments[of + 3] * nearest * rest;
+                let spread = extent[1] * nearest;
+                let rest = spread * spread / (1.0f32 - extent[0] * nearest) + extent[2] * nearest;
+                error += source[3] * nearest * rest;
             } else {
                 if count < most {
                     near[(own * most + count) as usize] = other;
@@ -117,7 +116,7 @@ pub(super) fn look_closer(
     targets: &Array<u32>,
     axes: &Array<f64>,
     order: &Array<u32>,
-    moments: &Array<f32>,
+    moments: &Array<Four>,
     seconds: &Array<f32>,
     of_halos: &Array<u32>,
     of_members: &Array<u32>,
@@ -139,23 +138,24 @@ pub(super) fn look_closer(
         let block = of_members[own];
         let halo = owners[block as usize];
         // From the centre of the block, for which `f32` is precise enough.
-        let at = block as usize * 8;
-        let (center_x, center_y, center_z) = (moments[at], moments[at + 1], moments[at + 2]);
-        let x = f32::cast_from(axes[member] - f64::cast_from(center_x));
-        let y = f32::cast_from(axes[all as usize + member] - f64::cast_from(center_y));
-        let z = f32::cast_from(axes[2 * all as usize + member] - f64::cast_from(center_z));
+        let center = moments[block as usize * 2];
+        let reach = moments[block as usize * 2 + 1][0];
+        let x = f32::cast_from(axes[member] - f64::cast_from(center[0]));
+        let y = f32::cast_from(axes[all as usize + member] - f64::cast_from(center[1]));
+        let z = f32::cast_from(axes[2 * all as usize + member] - f64::cast_from(center[2]));
         let softening2 = f32::cast_from(softening[0]);
         let mut sum = near[own];
         let mut error = f32::cast_from(0u32.runtime());
         let (start, end) = (of_halos[halo as usize], of_halos[halo as usize + 1]);
         for other in start..end {
-            if is_far(moments, block, other, apart) {
-                let of = other as usize * 8;
-                let dx = (moments[of] - center_x) - x;
-                let dy = (moments[of + 1] - center_y) - y;
-                let dz = (moments[of + 2] - center_z) - z;
+            let source = moments[other as usize * 2];
+            let extent = moments[other as usize * 2 + 1];
+            if is_far(center, reach, source, extent[0], apart) {
+                let dx = (source[0] - center[0]) - x;
+                let dy = (source[1] - center[1]) - y;
+                let dz = (source[2] - center[2]) - z;
                 let inverse = (dx * dx + dy * dy + dz * dz + softening2).inverse_sqrt();
-                let share = moments[of + 3] * inverse;
+                let share = source[3] * inverse;
                 let to = other as usize * 6;
                 let along = seconds[to] * dx * dx + seconds[to + 1] * dy * dy + seconds[to + 2] * dz * dz;
                 let across = seconds[to + 3] * dx * dy + seconds[to + 4] * dx * dz + seconds[to + 5] * dy * dz;
@@ -163,9 +163,9 @@ pub(super) fn look_closer(
                 let inverse2 = inverse * inverse;
                 let second = 1.5f32 * (along + 2.0f32 * across) * inverse2 - 0.5f32 * trace;
                 sum += f64::cast_from(share + share * second * inverse2);
-                let spread = moments[of + 5] * inverse;
-                let q = moments[of + 4] * inverse;
-                error += share * (spread * spread * q / (1.0f32 - q) + moments[of + 6] * inverse);
+                let spread = extent[1] * inverse;
+                let q = extent[0] * inverse;
+                error += share * (spread * spread * q / (1.0f32 - q) + extent[2] * inverse);
             }
         }
         let error = f64::cast_from(added(error, end - start)) + sum * f64::cast_from(rough);

@@ -8,7 +8,7 @@
 use cubecl::prelude::*;
 
 use super::direct::distance2;
-use super::far::{add_wide, is_far, settle};
+use super::far::{Four, add_wide, is_far, settle};
 use super::members::mass;
 
 /// Bounds of what each member feels.
@@ -22,9 +22,9 @@ pub(super) fn look_near(
     of_members: &Array<u32>,
     first: &Array<u32>,
     owners: &Array<u32>,
-    moments: &Array<f32>,
-    values: &Array<Vector<f32, Const<4>>>,
-    rest: &Array<Vector<f32, Const<4>>>,
+    moments: &Array<Four>,
+    values: &Array<Four>,
+    rest: &Array<Four>,
     far: &Array<f64>,
     field: &Array<f32>,
     near: &Array<u32>,
@@ -52,6 +52,8 @@ pub(super) fn look_near(
             begin = block * most;
             number = counts[block as usize];
         }
+        let center = moments[block as usize * 2];
+        let reach = moments[block as usize * 2 + 1][0];
         let place = values[own as usize];
         let (x, y, z) = (place[0], place[1], place[2]);
         let mut least = 1e-30f32.runtime();
@@ -77,7 +79,7 @@ pub(super) fn look_near(
             let mut part = f32::cast_from(0u32.runtime());
             let mut end = first[other as usize + 1];
             if !listed {
-                if is_far(moments, block, other, apart) {
+                if is_far(center, reach, moments[other as usize * 2], moments[other as usize * 2 + 1][0], apart) {
                     end = first[other as usize];
                 }
             }
@@ -115,7 +117,7 @@ pub(super) fn look_near(
                 }
                 let mut end = first[other as usize + 1];
                 if !listed {
-                    if is_far(moments, block, other, apart) {
+                    if is_far(center, reach, moments[other as usize * 2], moments[other as usize * 2 + 1][0], apart) {
                         end = first[other as usize];
                     }
                 }
@@ -141,7 +143,7 @@ pub(super) fn look_near(
         let mut slope = f32::cast_from(0u32.runtime());
         #[unroll]
         for k in 0..3usize {
-            let from = f64::cast_from(moments[block as usize * 8 + k]);
+            let from = f64::cast_from(center[k]);
             slope += field[block as usize * 4 + k] * f32::cast_from(axes[k * all as usize + member as usize] - from);
         }
         let total = far[block as usize] + sum;
