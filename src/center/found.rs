@@ -18,8 +18,8 @@ pub struct HaloCenter {
     /// How many members have as many friends, itself counted.
     pub ties: Option<u32>,
     /// How many pairs of members, out of all pairs of the halo that were looked at, have no distance: without softening they
-    /// were left out. By [`MostBound`](super::Center::MostBound) and
-    /// [`MostBoundBrute`](super::Center::MostBoundBrute) all are found.
+    /// were left out. By [`MostBoundBrute`](super::Center::MostBoundBrute), and without softening by
+    /// [`MostBound`](super::Center::MostBound), all are found.
     pub coincident: u64,
     /// How many ordered pairs of members were looked at to find the most bound particle; a node of a tree or a cell of a grid
     /// counts as a member. Brute force takes n (n - 1).

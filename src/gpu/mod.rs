@@ -2,10 +2,11 @@
 //!
 //! ```text
 //! points -> codes -> sort -> topology -> nodes -> Bvh -> neighbors
+//! labels -> halos -> center
 //! ```
 //!
-//! A tree of points in two or three dimensions, with the nodes that the CPU's has, and counts of neighbours. Results stay on the
-//! device until they are read.
+//! A tree of points in two or three dimensions, with the nodes that the CPU's has, and counts of neighbours; halos, and the
+//! centres of halos. Results stay on the device until they are read.
 //!
 //! ```no_run
 //! use ropewalk::gpu::{Bvh, Device};
