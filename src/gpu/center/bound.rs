@@ -5,8 +5,9 @@
 //! A block feels others that are far away by their mass, expanded to first order about its centre; what is left out is bounded
 //! as in `center::field`: about the target's centre by |y|² / (rho² (rho - |y|)), about the source's in the same way, its
 //! members' y² weighted by mass. Near blocks are summed pair by pair in `f32`, a block at a time, which has a relative error
-//! below [`ROUGH`]. A halo's largest lower bound drops whoever has a smaller upper bound.
-//! Cost: a node each pair of blocks, and a pair for each two members of near blocks; 500 bytes a block, 28 a member.
+//! below [`ROUGH`]. A halo's largest lower bound drops whoever has a smaller upper bound; those who are left are looked at once
+//! more, by themselves and to second order.
+//! Cost: a node each pair of blocks, and a pair for each two members of near blocks; 330 bytes a block, 60 a member.
 //! Source: Salmon and Warren 1994, section 3, for the bounds.
 
 use cubecl::prelude::*;
@@ -23,7 +24,7 @@ use crate::gpu::bvh::{Coordinate, Points};
 use crate::gpu::halos::{Halos, filled, last};
 use crate::gpu::scan::exclusive;
 
-/// The relative error of sums in single precision, at most; also in the kernel.
+/// The relative error of sums in single precision, at most.
 const ROUGH: f64 = 1e-5;
 /// Blocks are far from each other if their centres are so many times as far apart as the blocks reach.
 const APART: f32 = 1.1;

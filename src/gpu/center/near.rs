@@ -3,7 +3,7 @@
 //! In: blocks, and which of them are near to each. Out: bounds of what each member feels, and how many pairs have no distance.
 //! Sums are in single precision, a block at a time: differences of coordinates have the relative precision of `f32`, which is
 //! either that of the points or, by a second `f32`, of what the first leaves; what is too near for that is summed in `f64`.
-//! The relative error is below half of the `ROUGH` that is allowed for: 64 additions, a root of a sum, a product.
+//! The relative error is below half of the `ROUGH` that is allowed for: 32 additions, a root of a sum, a product.
 
 use cubecl::prelude::*;
 
