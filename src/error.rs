@@ -38,6 +38,15 @@ pub(crate) enum Kind {
     )]
     DeviceLists { values: u64 },
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[error("the {k} nearest are asked for; a device finds at most {most}")]
+    DeviceNearest { k: usize, most: usize },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[error("on a device, centres are most bound or most connected particles (MostBound, MostConnected), not {center}")]
+    DeviceCenter { center: String },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[error("the points are on {points}, the halos on {halos}; they must be on the same device")]
+    Devices { points: String, halos: String },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
     #[error("the device failed: {0}")]
     Device(String),
     #[error("{n} points are too many: indices are 32 bits, so at most {max} points fit one tree")]

@@ -212,10 +212,16 @@ impl Labels {
         Self { labels, n_clusters, core: Some(core) }
     }
 
-    /// Labels of friends-of-friends groups, made on a device.
+    /// Labels that were found elsewhere, or copied: see the fields.
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
-    pub(crate) fn of_groups(labels: Vec<i32>, n_clusters: u32) -> Self {
-        Self { labels, n_clusters, core: None }
+    pub(crate) fn from_parts(labels: Vec<i32>, n_clusters: u32, core: Option<Vec<u64>>) -> Self {
+        Self { labels, n_clusters, core }
+    }
+
+    /// A bit per point, unless every point with a label is core.
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    pub(crate) fn core(&self) -> Option<&[u64]> {
+        self.core.as_deref()
     }
 
     /// Whether point `i` is core. Every point of a friends-of-friends group is.

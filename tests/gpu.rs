@@ -4,9 +4,9 @@
 mod common;
 
 use common::clouds::{Cloud, all};
-use ropewalk::Algorithm;
 use ropewalk::gpu::{self, Bvh, Coordinate, Device};
 use ropewalk::sample::Sample;
+use ropewalk::{Algorithm, Nearest};
 
 fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
@@ -53,6 +53,10 @@ fn compare_neighbors<S: Coordinate, const D: usize>(
     assert!(ours.count_neighbors(radius).unwrap().read().unwrap() == theirs.count_neighbors(radius), "{name}: counts");
     assert_eq!(ours.count_pairs(radius).unwrap(), theirs.count_pairs(radius), "{name}: pairs");
     assert!(ours.neighbors(radius).unwrap().read().unwrap() == theirs.neighbors(radius), "{name}: lists");
+    for wanted in [Nearest::new(5).within(radius), Nearest::new(40), Nearest::new(5).excluding_self()] {
+        let found = ours.nearest_neighbors(wanted).unwrap().read().unwrap();
+        assert!(found == theirs.nearest_neighbors(wanted), "{name}: {wanted:?}");
+    }
 }
 
 fn compare_clusters<S: Coordinate, const D: usize>(
@@ -100,6 +104,22 @@ fn clouds_in_f32() {
 fn clouds_in_f64() {
     all::<f64, 2>().iter().for_each(compare);
     all::<f64, 3>().iter().for_each(compare);
+}
+
+#[test]
+fn halos() {
+    for (spec, side) in [("halos:n=20000,seed=3", 1.0), ("lattice:n=20^3,box=20", 20.0), ("nfw:n=3000", 1.0)] {
+        let points = Sample::parse(spec).unwrap().points().unwrap();
+        for eps in [0.01 * side, 0.05 * side] {
+            let ours = gpu::Fof::new(eps).min_members(5).run(&gpu::Points::new(&points, device()).unwrap()).unwrap();
+            let theirs = ropewalk::Fof::new(eps).min_members(5).run(&points).unwrap();
+            assert!(ours.read().unwrap() == theirs, "{spec}, {eps}");
+            let points_there = gpu::Points::new_periodic(&points, side, device()).unwrap();
+            let ours = gpu::Fof::new(eps).run(&points_there).unwrap();
+            let theirs = ropewalk::Fof::new(eps).periodic(side).run(&points).unwrap();
+            assert!(ours.read().unwrap() == theirs, "{spec}, {eps}, periodic");
+        }
+    }
 }
 
 /// Around the sizes of leaves, tiles and cubes.
@@ -154,6 +174,7 @@ fn bad_input() {
     let boxes = [ropewalk::Aabb::new([0.0f32; 2], [1.0; 2])];
     says(Bvh::upload(&ropewalk::Bvh::build(&boxes).unwrap(), device()).unwrap_err(), &["boxes"]);
     let tree = Bvh::build(&[[0.0f32; 3]; 3], device()).unwrap();
+    says(Bvh::build(&[[0.0f32; 3]; 65], device()).unwrap().nearest_neighbors(65).unwrap_err(), &["65", "64"]);
     for (radius, count) in [(-1.0, 0), (f64::NAN, 0), (0.0, 3), (f64::INFINITY, 3)] {
         let ours = tree.count_neighbors(radius).unwrap().read().unwrap();
         assert_eq!(ours, [count; 3]);

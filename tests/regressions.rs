@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ropewalk::{Aabb, BruteForce, Bvh, Fof, Sphere};
+use ropewalk::{Aabb, BruteForce, Bvh, Fof, Nearest, Sphere};
 
 /// `count` counted the hits of a half-read leaf again for every whole node behind it.
 #[test]
@@ -118,4 +118,13 @@ fn faces_hold_the_points_they_are_made_from() {
             assert!(bvh.query(query).any(|hit| hit == i), "{query:?} does not hold {point:?}");
         }
     }
+}
+
+/// With `f64` points and fewer than k within the radius, what was within it by less than `f32` can tell was left out.
+#[test]
+fn nearest_just_within_a_radius() {
+    let points: Vec<[f64; 2]> = (0..256).map(|i| [f64::from(i % 16) * 0.1, f64::from(i / 16) * 0.1]).collect();
+    let wanted = Nearest::new(5).within(0.1);
+    let brute = BruteForce::build(&points).unwrap();
+    assert_eq!(Bvh::build(&points).unwrap().nearest_neighbors(wanted), brute.nearest_neighbors(wanted));
 }

@@ -18,8 +18,8 @@ pub struct HaloCenter {
     /// How many members have as many friends, itself counted.
     pub ties: Option<u32>,
     /// How many pairs of members, out of all pairs of the halo that were looked at, have no distance: without softening they
-    /// were left out. By [`MostBound`](super::Center::MostBound) and
-    /// [`MostBoundBrute`](super::Center::MostBoundBrute) all are found.
+    /// were left out. By [`MostBoundBrute`](super::Center::MostBoundBrute), and without softening by
+    /// [`MostBound`](super::Center::MostBound), all are found.
     pub coincident: u64,
     /// How many ordered pairs of members were looked at to find the most bound particle; a node of a tree or a cell of a grid
     /// counts as a member. Brute force takes n (n - 1).
@@ -31,7 +31,7 @@ pub struct HaloCenter {
 
 impl HaloCenter {
     /// A place that is no particle's.
-    pub(super) fn at(position: [f64; 3]) -> Self {
+    pub(crate) fn at(position: [f64; 3]) -> Self {
         Self {
             position,
             member: None,
@@ -55,7 +55,12 @@ pub struct Centers {
 
 impl Centers {
     pub(super) fn new(rows: Vec<HaloCenter>, halos: &Halos) -> Self {
-        let all_pairs = halos.iter().map(|members| members.len() as u64 * (members.len() as u64 - 1)).sum();
+        Self::of(rows, halos.iter().map(<[u32]>::len))
+    }
+
+    /// Of halos of these sizes.
+    pub(crate) fn of(rows: Vec<HaloCenter>, sizes: impl Iterator<Item = usize>) -> Self {
+        let all_pairs = sizes.map(|size| size as u64 * (size as u64 - 1)).sum();
         Self { rows, all_pairs }
     }
 

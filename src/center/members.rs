@@ -94,12 +94,12 @@ impl Members {
 }
 
 /// The least power of two above `x`, within reason.
-fn exponent(x: f64) -> i32 {
+pub(crate) fn exponent(x: f64) -> i32 {
     let biased = (x.to_bits() >> 52) as i32;
     (biased - 1022).clamp(-1000, 1000)
 }
 
 /// 2^`exponent`, for exponents of normal numbers.
-fn power(exponent: i32) -> f64 {
+pub(crate) fn power(exponent: i32) -> f64 {
     f64::from_bits(((1023 + exponent) as u64) << 52)
 }

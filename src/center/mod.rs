@@ -25,6 +25,8 @@ use rayon::prelude::*;
 
 use self::direct::Found;
 use self::members::{Members, unwrap};
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+pub(crate) use self::members::{exponent, power};
 use crate::error::{Kind, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar, Space};
 use crate::halo::Halos;
@@ -114,7 +116,7 @@ impl Center {
         Self::ShrinkingSphere { shrink: 0.975, least: 1000 }
     }
 
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         let refuse = |name, value, must| Err(Kind::Parameter { name, value, must }.into());
         match *self {
             Self::MostBound { softening }
@@ -209,19 +211,27 @@ impl<'a> Centering<'a> {
         self.center.check()?;
         let space = self.size.clone().map_or(Ok(Space::OPEN), Space::periodic)?;
         self.check_points(points, halos)?;
-        let halo = |halo: usize| {
-            let indices = halos.members(halo);
-            if let Center::MostConnected { linking_length } = self.center {
-                return connected::most_connected(points, indices, linking_length, &space);
-            }
-            let position = |member: usize| points[indices[member] as usize].bounds().center().map(Into::into);
-            let mass = |member: usize| self.masses.map_or(1.0, |masses| masses[indices[member] as usize]);
-            self.find(halo, indices, &position, &mass, &space)
-        };
+        let halo = |halo: usize| self.run_on(points, halo, halos.members(halo), &space);
         let rows = dealt(halos).into_par_iter().with_max_len(1).map(|index| halo(index).map(|center| (index, center)));
         let mut rows = rows.collect::<Result<Vec<(usize, HaloCenter)>>>()?;
         rows.sort_unstable_by_key(|&(index, _)| index);
         Ok(Centers::new(rows.into_iter().map(|(_, center)| center).collect(), halos))
+    }
+
+    /// The centre of one halo. Its number is for errors, and nothing is checked but what only the members tell.
+    pub(crate) fn run_on<T: Bounded<S, 3>, S: Scalar>(
+        &self,
+        points: &[T],
+        halo: usize,
+        indices: &[u32],
+        space: &Space<3>,
+    ) -> Result<HaloCenter> {
+        if let Center::MostConnected { linking_length } = self.center {
+            return connected::most_connected(points, indices, linking_length, space);
+        }
+        let position = |member: usize| points[indices[member] as usize].bounds().center().map(Into::into);
+        let mass = |member: usize| self.masses.map_or(1.0, |masses| masses[indices[member] as usize]);
+        self.find(halo, indices, &position, &mass, space)
     }
 
     fn find(
@@ -285,10 +295,14 @@ impl<'a> Centering<'a> {
 
     fn check_points<T: Bounded<S, 3>, S: Scalar>(&self, points: &[T], halos: &Halos) -> Result<()> {
         crate::tree::check(points, &Space::OPEN)?;
-        let lengths = [("labels", Some(halos.labels().as_slice().len())), ("masses", self.masses.map(<[f64]>::len))];
-        for (what, len) in lengths {
-            if let Some(len) = len.filter(|&len| len != points.len()) {
-                return Err(Kind::Length { what, len, points: points.len() }.into());
+        self.check_lengths(points.len(), halos.labels().as_slice().len())
+    }
+
+    /// What does not need the points themselves.
+    pub(crate) fn check_lengths(&self, points: usize, labels: usize) -> Result<()> {
+        for (what, len) in [("labels", Some(labels)), ("masses", self.masses.map(<[f64]>::len))] {
+            if let Some(len) = len.filter(|&len| len != points) {
+                return Err(Kind::Length { what, len, points }.into());
             }
         }
         let is_bad = |mass: &f64| !(*mass > 0.0 && *mass < f64::INFINITY);

@@ -47,11 +47,13 @@ pub struct Bvh<S, const D: usize> {
 /// Memory: their coordinates.
 #[derive(Clone, Debug)]
 pub struct Points<S, const D: usize> {
-    device: Device,
-    space: Space<D>,
-    bounds: Aabb<S, D>,
-    len: usize,
-    values: Buffer<S>,
+    pub(super) device: Device,
+    pub(super) space: Space<D>,
+    pub(super) bounds: Aabb<S, D>,
+    pub(super) len: usize,
+    /// The smallest coordinate but 0.
+    pub(super) finest: f64,
+    pub(super) values: Buffer<S>,
 }
 
 impl<S: Coordinate, const D: usize> Points<S, D> {
@@ -73,9 +75,11 @@ impl<S: Coordinate, const D: usize> Points<S, D> {
         }
         let bounds = check(points, &space)?;
         let placed: Vec<[S; D]> = points.par_iter().map(|&point| space.wrap(point)).collect();
+        let sizes = placed.as_flattened().par_iter().map(|&x| Into::<f64>::into(x).abs()).filter(|&x| x > 0.0);
+        let finest = sizes.reduce(|| f64::INFINITY, f64::min);
         on!(device, client => {
             let values = Buffer::from_slice(client, placed.as_flattened());
-            Ok(Self { device, space, bounds, len: points.len(), values })
+            Ok(Self { device, space, bounds, len: points.len(), finest, values })
         })
     }
 }

@@ -49,7 +49,7 @@ impl Labels {
     pub fn read(&self) -> Result<crate::Labels> {
         on!(self.device, client => {
             let labels = self.labels.read(client)?;
-            let Some(core) = &self.core else { return Ok(crate::Labels::of_groups(labels, self.n_clusters)) };
+            let Some(core) = &self.core else { return Ok(crate::Labels::from_parts(labels, self.n_clusters, None)) };
             let core = core.read(client)?;
             let mut words = vec![0u64; labels.len().div_ceil(64)];
             for (i, &is_core) in core.iter().enumerate() {

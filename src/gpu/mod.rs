@@ -2,10 +2,11 @@
 //!
 //! ```text
 //! points -> codes -> sort -> topology -> nodes -> Bvh -> neighbors
+//! labels -> halos -> center
 //! ```
 //!
-//! A tree of points in two or three dimensions, with the nodes that the CPU's has, and counts of neighbours. Results stay on the
-//! device until they are read.
+//! A tree of points in two or three dimensions, with the nodes that the CPU's has, and counts of neighbours; halos, and the
+//! centres of halos. Results stay on the device until they are read.
 //!
 //! ```no_run
 //! use ropewalk::gpu::{Bvh, Device};
@@ -25,14 +26,18 @@
 
 mod buffer;
 mod bvh;
+mod center;
 mod codes;
 mod column;
 mod dbscan;
 mod device;
+mod fof;
+mod halos;
 mod labels;
 mod link;
 mod lists;
 mod metric;
+mod nearest;
 mod neighbors;
 mod nodes;
 mod scan;
@@ -42,8 +47,12 @@ mod topology;
 mod walk;
 
 pub use bvh::{Bvh, Coordinate, Points};
+pub use center::Centering;
 pub use column::Column;
 pub use dbscan::{Dbscan, dbscan};
 pub use device::{Device, devices};
+pub use fof::Fof;
+pub use halos::Halos;
 pub use labels::Labels;
 pub use lists::Lists;
+pub use nearest::Neighbors;

@@ -199,7 +199,7 @@ pub(super) fn walk<F: Float, V: Visit>(
 }
 
 impl<S: Coordinate, const D: usize> Bvh<S, D> {
-    fn tree<R: Runtime>(&self, client: &ComputeClient<R>, nodes: &Nodes<S>) -> TreeLaunch<S, R> {
+    pub(super) fn tree<R: Runtime>(&self, client: &ComputeClient<R>, nodes: &Nodes<S>) -> TreeLaunch<S, R> {
         let sides = self.space.period().copied().unwrap_or([0.0; D]);
         TreeLaunch::new(
             nodes.bounds.arg(),

@@ -193,6 +193,12 @@ impl Halos {
         Self { labels, clusters, offsets, members }
     }
 
+    /// Halos as a device has found them.
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    pub(crate) fn from_parts(labels: Labels, clusters: Vec<u32>, offsets: Vec<usize>, members: Vec<u32>) -> Self {
+        Self { labels, clusters, offsets, members }
+    }
+
     /// How many halos there are.
     pub fn len(&self) -> usize {
         self.clusters.len()

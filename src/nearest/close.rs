@@ -32,7 +32,10 @@ impl Close {
     #[inline(always)]
     pub fn start(&mut self, k: usize, limit: f64) {
         self.slots = (k + 2).next_multiple_of(STEP);
-        self.keys[1..=self.slots].fill(key(limit as f32, u32::MAX as usize));
+        // Rounded up: what is within a limit of more digits is not beyond it.
+        let rounded = limit as f32;
+        let limit = if f64::from(rounded) < limit { rounded.next_up() } else { rounded };
+        self.keys[1..=self.slots].fill(key(limit, u32::MAX as usize));
     }
 
     /// The rounded squared distance beyond which nothing is taken in.

@@ -1,0 +1,338 @@
+//! The members of large halos that may be most bound: the twin of `center::bound`.
+//!
+//! In: members in blocks. Out: those that none of the others is certain to surpass; and how many pairs were looked at, and how
+//! many of them have no distance.
+//! A block feels others that are far away by their mass, expanded to first order about its centre; what is left out is bounded
+//! as in `center::field`: about the target's centre by |y|² / (rho² (rho - |y|)), about the source's in the same way, its
+//! members' y² weighted by mass. Near blocks are summed pair by pair in `f32`, a block at a time, which has a relative error
+//! below [`ROUGH`]. A halo's largest lower bound drops whoever has a smaller upper bound; those who are left are looked at once
+//! more, by themselves and to second order.
+//! Cost: a node each pair of blocks, and a pair for each two members of near blocks; 330 bytes a block, 60 a member.
+//! Source: Salmon and Warren 1994, section 3, for the bounds.
+
+use cubecl::prelude::*;
+
+use super::blocks::Blocks;
+use super::far::{look_closer, look_far};
+use super::members::{Members, Units, mass};
+use super::near::look_near;
+use crate::center::power;
+use crate::error::Result;
+use crate::geometry::Space;
+use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::bvh::{Coordinate, Points};
+use crate::gpu::halos::{Halos, last};
+use crate::gpu::scan::exclusive;
+
+/// The relative error of sums in single precision, at most.
+const ROUGH: f64 = 1e-5;
+/// Blocks are far from each other if their centres are so many times as far apart as the blocks reach.
+const APART: f32 = 1.1;
+/// So many near blocks are listed; those of a block with more are looked for again.
+const NEAR: usize = 64;
+
+/// Who is left, and what it took.
+pub(super) struct Left {
+    /// Members by their position in the halos, halo by halo; and the points that they are.
+    pub members: Buffer<u32>,
+    pub points: Buffer<u32>,
+    /// For each large halo, in two words each: ordered pairs looked at, and ordered pairs at no distance.
+    pub pairs: Buffer<u32>,
+    pub coincident: Buffer<u32>,
+}
+
+/// Coordinates and masses in single precision, in the order of the blocks.
+struct Sources {
+    /// Four numbers each: coordinates and mass.
+    values: Buffer<f32>,
+    /// What `f32` leaves of coordinates, if they do not fit it.
+    rest: Buffer<f32>,
+    split: bool,
+}
+
+pub(super) fn left<R: Runtime, S: Coordinate>(
+    client: &ComputeClient<R>,
+    points: &Points<S, 3>,
+    halos: &Halos,
+    members: &Members,
+    units: Units,
+) -> Result<Left> {
+    let blocks = Blocks::new(client, members, &halos.offsets, halos.large)?;
+    let sources = sources(client, points, halos, members, &blocks, units);
+    let (large, dim) = (halos.large[0], CubeDim::new_1d(UNITS));
+    let (pairs, coincident) =
+        (Buffer::<u32>::filled(client, 2 * large, 0), Buffer::<u32>::filled(client, 2 * large, 0));
+
+    let far = Buffer::<f64>::new(client, blocks.len);
+    let field = Buffer::<f32>::new(client, 4 * blocks.len);
+    let near = Buffer::<u32>::new(client, NEAR * blocks.len);
+    let counts = Buffer::<u32>::new(client, blocks.len);
+    look_far::launch::<R>(
+        client,
+        cubes(blocks.len),
+        dim,
+        blocks.moments.arg(),
+        blocks.of_halos.arg(),
+        blocks.first.arg(),
+        blocks.owners.arg(),
+        members.softening.arg(),
+        far.arg(),
+        field.arg(),
+        near.arg(),
+        counts.arg(),
+        pairs.arg(),
+        blocks.len as u32,
+        NEAR as u32,
+        APART,
+    );
+    let slots = halos.large[1];
+    let (nears, upper) = (Buffer::<f64>::new(client, slots), Buffer::<f32>::new(client, slots));
+    let certain = Buffer::<u32>::filled(client, large, 0);
+    look_near::launch::<R>(
+        client,
+        cubes(slots),
+        dim,
+        members.axes.arg(),
+        members.masses.arg(),
+        members.softening.arg(),
+        blocks.order.arg(),
+        blocks.of_halos.arg(),
+        blocks.of_members.arg(),
+        blocks.first.arg(),
+        blocks.owners.arg(),
+        blocks.moments.arg(),
+        sources.values.arg(),
+        sources.rest.arg(),
+        far.arg(),
+        field.arg(),
+        near.arg(),
+        counts.arg(),
+        nears.arg(),
+        upper.arg(),
+        certain.arg(),
+        coincident.arg(),
+        slots as u32,
+        members.len as u32,
+        ROUGH as f32,
+        NEAR as u32,
+        APART,
+        members.weighted,
+        sources.split,
+    );
+    let few = deeper(client, &blocks, None, &upper, &certain)?;
+    let n = few.len();
+    let upper = Buffer::<f32>::new(client, n);
+    look_closer::launch::<R>(
+        client,
+        cubes(n),
+        dim,
+        few.arg(),
+        members.axes.arg(),
+        blocks.order.arg(),
+        blocks.moments.arg(),
+        blocks.seconds.arg(),
+        blocks.of_halos.arg(),
+        blocks.of_members.arg(),
+        blocks.owners.arg(),
+        members.softening.arg(),
+        nears.arg(),
+        upper.arg(),
+        certain.arg(),
+        pairs.arg(),
+        n as u32,
+        members.len as u32,
+        ROUGH as f32,
+        APART,
+    );
+    let few = deeper(client, &blocks, Some(&few), &upper, &certain)?;
+    let n = few.len();
+    let left = Left { members: Buffer::new(client, n), points: Buffer::new(client, n), pairs, coincident };
+    name::launch::<R>(
+        client,
+        cubes(n),
+        dim,
+        few.arg(),
+        blocks.order.arg(),
+        halos.members.arg(),
+        left.members.arg(),
+        left.points.arg(),
+        n as u32,
+    );
+    Ok(left)
+}
+
+/// Those of some members, or of all in the order of the blocks, whose upper bound reaches what is certain of their halo.
+fn deeper<R: Runtime>(
+    client: &ComputeClient<R>,
+    blocks: &Blocks,
+    some: Option<&Buffer<u32>>,
+    upper: &Buffer<f32>,
+    certain: &Buffer<u32>,
+) -> Result<Buffer<u32>> {
+    let (n, dim) = (upper.len(), CubeDim::new_1d(UNITS));
+    let (listed, some) = (some.is_some(), some.unwrap_or(&blocks.order));
+    let places = Buffer::<u32>::new(client, n + 1);
+    choose::launch::<R>(
+        client,
+        cubes(n + 1),
+        dim,
+        some.arg(),
+        upper.arg(),
+        certain.arg(),
+        blocks.of_members.arg(),
+        blocks.owners.arg(),
+        places.arg(),
+        n as u32,
+        listed,
+    );
+    exclusive(client, &places);
+    let deeper = Buffer::new(client, last(client, &places)?);
+    take::launch::<R>(client, cubes(n), dim, some.arg(), places.arg(), deeper.arg(), n as u32, listed);
+    Ok(deeper)
+}
+
+fn sources<R: Runtime, S: Coordinate>(
+    client: &ComputeClient<R>,
+    points: &Points<S, 3>,
+    halos: &Halos,
+    members: &Members,
+    blocks: &Blocks,
+    units: Units,
+) -> Sources {
+    let scale = power(-units.length);
+    let sides = points.space.period().copied().unwrap_or([0.0; 3]).map(|side| side * scale);
+    // Differences of coordinates in `f32` are as precise as can be, if nothing was rounded before.
+    let split = size_of::<S>() > 4 || sides.iter().any(|&side| f64::from(side as f32) != side);
+    let n = halos.large[1];
+    let values = Buffer::<f32>::new(client, 4 * n);
+    let rest = Buffer::<f32>::new(client, if split { 4 * n } else { 4 });
+    let numbers: Vec<f64> = [scale].into_iter().chain(sides).collect();
+    let periodic = points.space != Space::OPEN;
+    write_sources::launch::<S, R>(
+        client,
+        cubes(n),
+        CubeDim::new_1d(UNITS),
+        points.values.arg(),
+        halos.members.arg(),
+        members.axes.arg(),
+        members.masses.arg(),
+        members.owners.arg(),
+        members.flags.arg(),
+        blocks.order.arg(),
+        Buffer::from_slice(client, &numbers).arg(),
+        values.arg(),
+        rest.arg(),
+        n as u32,
+        members.len as u32,
+        members.weighted,
+        split,
+        periodic,
+    );
+    Sources { values, rest, split }
+}
+
+#[cube(launch)]
+fn write_sources<F: Float>(
+    points: &Array<F>,
+    members: &Array<u32>,
+    axes: &Array<f64>,
+    masses: &Array<f64>,
+    owners: &Array<u32>,
+    flags: &Array<u32>,
+    order: &Array<u32>,
+    numbers: &Array<f64>,
+    values: &mut Array<f32>,
+    rest: &mut Array<f32>,
+    n: u32,
+    all: u32,
+    #[comptime] weighted: bool,
+    #[comptime] split: bool,
+    #[comptime] periodic: bool,
+) {
+    let i = ABSOLUTE_POS;
+    if (i as u32) < n {
+        let member = order[i] as usize;
+        #[unroll]
+        for k in 0..3usize {
+            if comptime!(split) {
+                let x = axes[k * all as usize + member];
+                let high = f32::cast_from(x);
+                values[i * 4 + k] = high;
+                rest[i * 4 + k] = f32::cast_from(x - f64::cast_from(high));
+            } else {
+                let mut x = f64::cast_from(points[members[member] as usize * 3 + k]) * numbers[0];
+                if comptime!(periodic) {
+                    // Members on both sides of the border: the upper half goes below it, which rounds nothing in `f32` either.
+                    if (flags[owners[member] as usize] >> comptime!(k as u32)) & 1 == 1 {
+                        if x >= numbers[1 + k] * f64::new(0.5) {
+                            x -= numbers[1 + k];
+                        }
+                    }
+                }
+                values[i * 4 + k] = f32::cast_from(x);
+            }
+        }
+        values[i * 4 + 3] = f32::cast_from(mass(masses, member as u32, weighted));
+    }
+}
+
+#[cube(launch)]
+fn choose(
+    some: &Array<u32>,
+    upper: &Array<f32>,
+    certain: &Array<u32>,
+    of_members: &Array<u32>,
+    owners: &Array<u32>,
+    places: &mut Array<u32>,
+    n: u32,
+    #[comptime] listed: bool,
+) {
+    let i = ABSOLUTE_POS;
+    if (i as u32) < n {
+        let mut own = i as u32;
+        if comptime!(listed) {
+            own = some[i];
+        }
+        let halo = owners[of_members[own as usize] as usize];
+        let mut chosen = 0u32.runtime();
+        if upper[i] >= f32::reinterpret(certain[halo as usize]) {
+            chosen = 1;
+        }
+        places[i] = chosen;
+    } else if (i as u32) == n {
+        places[i] = 0;
+    }
+}
+
+#[cube(launch)]
+fn take(some: &Array<u32>, places: &Array<u32>, chosen: &mut Array<u32>, n: u32, #[comptime] listed: bool) {
+    let i = ABSOLUTE_POS;
+    if (i as u32) < n {
+        let to = places[i] as usize;
+        if places[i + 1] as usize > to {
+            let mut own = i as u32;
+            if comptime!(listed) {
+                own = some[i];
+            }
+            chosen[to] = own;
+        }
+    }
+}
+
+/// Which members and points these are.
+#[cube(launch)]
+fn name(
+    some: &Array<u32>,
+    order: &Array<u32>,
+    indices: &Array<u32>,
+    members: &mut Array<u32>,
+    points: &mut Array<u32>,
+    n: u32,
+) {
+    let i = ABSOLUTE_POS;
+    if (i as u32) < n {
+        let member = order[some[i] as usize];
+        members[i] = member;
+        points[i] = indices[member as usize];
+    }
+}

@@ -1,0 +1,195 @@
+//! What members feel of blocks that are far away.
+//!
+//! In: blocks. Out: for each the field of what is far from it, to first order, and which blocks are near; for some members the
+//! sum over what is far from their block, to second order.
+//! With rho² = R² + softening², a member at y from a centre adds m sum over l of |y|^l / rho^(l + 1) P_l. What follows l = 1
+//! is at most B / (rho² (rho - b)), what follows l = 2 at most b B / (rho³ (rho - b)), where B = sum m |y|² and b is the
+//! largest |y|; see `center::field`.
+//! Source: Salmon and Warren 1994, section 3.
+
+use cubecl::prelude::*;
+
+/// Four numbers that are loaded at once.
+pub(super) type Four = Vector<f32, Const<4>>;
+
+/// Adds to a number of two words.
+#[cube]
+pub(super) fn add_wide(words: &mut Array<Atomic<u32>>, at: u32, value: u32) {
+    let old = words[2 * at as usize].fetch_add(value);
+    if old > 0xffff_ffffu32 - value {
+        words[2 * at as usize + 1].fetch_add(1);
+    }
+}
+
+/// Whether two blocks, of which the centres and extents are given, are far from each other; the same in all kernels, for it is
+/// rounded step by step.
+#[cube]
+pub(super) fn is_far(a: Four, reach: f32, b: Four, radius: f32, apart: f32) -> bool {
+    let zero = 0.0f32;
+    let (dx, dy, dz) = (b[0] - a[0], b[1] - a[1], b[2] - a[2]);
+    let d2 = fma(dx, dx, zero) + fma(dy, dy, zero) + fma(dz, dz, zero);
+    let limit = apart * (reach + radius);
+    // Squares much smaller have no place in `f32`.
+    d2 > (limit * limit).max(1e-24f32)
+}
+
+/// A sum of so many errors, all that rounding may have taken off included.
+#[cube]
+fn added(error: f32, terms: u32) -> f32 {
+    error * (1.02f32 + f32::cast_from(terms) * 1.2e-7f32)
+}
+
+/// What is far from each block, and which blocks are not.
+#[cube(launch)]
+pub(super) fn look_far(
+    moments: &Array<Four>,
+    of_halos: &Array<u32>,
+    first: &Array<u32>,
+    owners: &Array<u32>,
+    softening: &Array<f64>,
+    far: &mut Array<f64>,
+    field: &mut Array<f32>,
+    near: &mut Array<u32>,
+    counts: &mut Array<u32>,
+    pairs: &mut Array<Atomic<u32>>,
+    blocks: u32,
+    most: u32,
+    apart: f32,
+) {
+    let own = ABSOLUTE_POS as u32;
+    if own < blocks {
+        let center = moments[own as usize * 2];
+        let reach = moments[own as usize * 2 + 1][0];
+        let halo = owners[own as usize];
+        let (start, end) = (of_halos[halo as usize], of_halos[halo as usize + 1]);
+        let softening2 = f32::cast_from(softening[0]);
+        let mut sum = f64::cast_from(0u32.runtime());
+        let mut sum_x = f64::cast_from(0u32.runtime());
+        let mut sum_y = f64::cast_from(0u32.runtime());
+        let mut sum_z = f64::cast_from(0u32.runtime());
+        let mut error = f32::cast_from(0u32.runtime());
+        let mut count = 0u32.runtime();
+        let mut sources = 0u32.runtime();
+        for other in start..end {
+            let source = moments[other as usize * 2];
+            let extent = moments[other as usize * 2 + 1];
+            if is_far(center, reach, source, extent[0], apart) {
+                let (dx, dy, dz) = (source[0] - center[0], source[1] - center[1], source[2] - center[2]);
+                let rho2 = dx * dx + dy * dy + dz * dz + softening2;
+                let inverse = rho2.inverse_sqrt();
+                let share = source[3] * inverse;
+                let slope = share * inverse * inverse;
+                sum += f64::cast_from(share);
+                sum_x += f64::cast_from(slope * dx);
+                sum_y += f64::cast_from(slope * dy);
+                sum_z += f64::cast_from(slope * dz);
+                // Of the target's members: what follows the first order.
+                let q = reach * inverse;
+                error += share * q * q / (1.0f32 - q);
+                // Of the source's, as near as any target may be.
+                let nearest = 1.0f32 / (rho2 * inverse - reach);
+                let spread = extent[1] * nearest;
+                let rest = spread * spread / (1.0f32 - extent[0] * nearest) + extent[2] * nearest;
+                error += source[3] * nearest * rest;
+            } else {
+                if count < most {
+                    near[(own * most + count) as usize] = other;
+                }
+                count += 1;
+                sources += first[other as usize + 1] - first[other as usize];
+            }
+        }
+        far[own as usize] = sum;
+        field[own as usize * 4] = f32::cast_from(sum_x);
+        field[own as usize * 4 + 1] = f32::cast_from(sum_y);
+        field[own as usize * 4 + 2] = f32::cast_from(sum_z);
+        field[own as usize * 4 + 3] = added(error, end - start);
+        counts[own as usize] = count;
+        let targets = first[own as usize + 1] - first[own as usize];
+        add_wide(pairs, halo, targets * (sources - 1) + (end - start));
+    }
+}
+
+/// Bounds of what some members feel, closer than those of all.
+#[cube(launch)]
+pub(super) fn look_closer(
+    targets: &Array<u32>,
+    axes: &Array<f64>,
+    order: &Array<u32>,
+    moments: &Array<Four>,
+    seconds: &Array<f32>,
+    of_halos: &Array<u32>,
+    of_members: &Array<u32>,
+    owners: &Array<u32>,
+    softening: &Array<f64>,
+    near: &Array<f64>,
+    upper: &mut Array<f32>,
+    certain: &mut Array<Atomic<u32>>,
+    pairs: &mut Array<Atomic<u32>>,
+    n: u32,
+    all: u32,
+    rough: f32,
+    apart: f32,
+) {
+    let i = ABSOLUTE_POS;
+    if (i as u32) < n {
+        let own = targets[i] as usize;
+        let member = order[own] as usize;
+        let block = of_members[own];
+        let halo = owners[block as usize];
+        // From the centre of the block, for which `f32` is precise enough.
+        let center = moments[block as usize * 2];
+        let reach = moments[block as usize * 2 + 1][0];
+        let x = f32::cast_from(axes[member] - f64::cast_from(center[0]));
+        let y = f32::cast_from(axes[all as usize + member] - f64::cast_from(center[1]));
+        let z = f32::cast_from(axes[2 * all as usize + member] - f64::cast_from(center[2]));
+        let softening2 = f32::cast_from(softening[0]);
+        let mut sum = near[own];
+        let mut error = f32::cast_from(0u32.runtime());
+        let (start, end) = (of_halos[halo as usize], of_halos[halo as usize + 1]);
+        for other in start..end {
+            let source = moments[other as usize * 2];
+            let extent = moments[other as usize * 2 + 1];
+            if is_far(center, reach, source, extent[0], apart) {
+                let dx = (source[0] - center[0]) - x;
+                let dy = (source[1] - center[1]) - y;
+                let dz = (source[2] - center[2]) - z;
+                let inverse = (dx * dx + dy * dy + dz * dz + softening2).inverse_sqrt();
+                let share = source[3] * inverse;
+                let to = other as usize * 6;
+                let along = seconds[to] * dx * dx + seconds[to + 1] * dy * dy + seconds[to + 2] * dz * dz;
+                let across = seconds[to + 3] * dx * dy + seconds[to + 4] * dx * dz + seconds[to + 5] * dy * dz;
+                let trace = seconds[to] + seconds[to + 1] + seconds[to + 2];
+                let inverse2 = inverse * inverse;
+                let second = 1.5f32 * (along + 2.0f32 * across) * inverse2 - 0.5f32 * trace;
+                sum += f64::cast_from(share + share * second * inverse2);
+                let spread = extent[1] * inverse;
+                let q = extent[0] * inverse;
+                error += share * (spread * spread * q / (1.0f32 - q) + extent[2] * inverse);
+            }
+        }
+        let error = f64::cast_from(added(error, end - start)) + sum * f64::cast_from(rough);
+        settle(sum, error, i, halo, upper, certain);
+        add_wide(pairs, halo, end - start);
+    }
+}
+
+/// Notes a sum's bounds. Roundings to `f32` are within what the error allows for.
+#[cube]
+pub(super) fn settle(
+    sum: f64,
+    error: f64,
+    at: usize,
+    halo: u32,
+    upper: &mut Array<f32>,
+    certain: &mut Array<Atomic<u32>>,
+) {
+    upper[at] = f32::cast_from(sum + error);
+    let lower = (sum - error).min(f64::new(1e38));
+    if lower > f64::new(0.0) {
+        let bits = u32::reinterpret(f32::cast_from(lower));
+        if certain[halo as usize].load() < bits {
+            certain[halo as usize].fetch_max(bits);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! What members feel of blocks that are near, pair by pair.
+//!
+//! In: blocks, and which of them are near to each. Out: bounds of what each member feels, and how many pairs have no distance.
+//! Sums are in single precision, a block at a time: differences of coordinates have the relative precision of `f32`, which is
+//! either that of the points or, by a second `f32`, of what the first leaves; what is too near for that is summed in `f64`.
+//! The relative error is below half of the `ROUGH` that is allowed for: 32 additions, a root of a sum, a product.
+
+use cubecl::prelude::*;
+
+use super::direct::distance2;
+use super::far::{Four, add_wide, is_far, settle};
+use super::members::mass;
+
+/// Bounds of what each member feels.
+#[cube(launch)]
+pub(super) fn look_near(
+    axes: &Array<f64>,
+    masses: &Array<f64>,
+    softening: &Array<f64>,
+    order: &Array<u32>,
+    of_halos: &Array<u32>,
+    of_members: &Array<u32>,
+    first: &Array<u32>,
+    owners: &Array<u32>,
+    moments: &Array<Four>,
+    values: &Array<Four>,
+    rest: &Array<Four>,
+    far: &Array<f64>,
+    field: &Array<f32>,
+    near: &Array<u32>,
+    counts: &Array<u32>,
+    nears: &mut Array<f64>,
+    upper: &mut Array<f32>,
+    certain: &mut Array<Atomic<u32>>,
+    coincident: &mut Array<Atomic<u32>>,
+    n: u32,
+    all: u32,
+    rough: f32,
+    most: u32,
+    apart: f32,
+    #[comptime] weighted: bool,
+    #[comptime] split: bool,
+) {
+    let own = ABSOLUTE_POS as u32;
+    if own < n {
+        let block = of_members[own as usize];
+        let halo = owners[block as usize];
+        let mut begin = of_halos[halo as usize];
+        let mut number = of_halos[halo as usize + 1] - begin;
+        let listed = counts[block as usize] <= most;
+        if listed {
+            begin = block * most;
+            number = counts[block as usize];
+        }
+        let center = moments[block as usize * 2];
+        let reach = moments[block as usize * 2 + 1][0];
+        let place = values[own as usize];
+        let (x, y, z) = (place[0], place[1], place[2]);
+        let mut least = 1e-30f32.runtime();
+        let mut rest_x = f32::cast_from(0u32.runtime());
+        let mut rest_y = f32::cast_from(0u32.runtime());
+        let mut rest_z = f32::cast_from(0u32.runtime());
+        if comptime!(split) {
+            let place = rest[own as usize];
+            rest_x = place[0];
+            rest_y = place[1];
+            rest_z = place[2];
+            // Nearer than that, what two numbers in `f32` leave of a coordinate has a say.
+            least = least.max((x * x + y * y + z * z) * 1e-15f32);
+        }
+        let softening2 = f32::cast_from(softening[0]);
+        let mut sum = f64::cast_from(0u32.runtime());
+        let mut close = 0u32.runtime();
+        for i in 0..number {
+            let mut other = begin + i;
+            if listed {
+                other = near[(begin + i) as usize];
+            }
+            let mut part = f32::cast_from(0u32.runtime());
+            let mut end = first[other as usize + 1];
+            if !listed {
+                if is_far(center, reach, moments[other as usize * 2], moments[other as usize * 2 + 1][0], apart) {
+                    end = first[other as usize];
+                }
+            }
+            for source in first[other as usize]..end {
+                let place = values[source as usize];
+                let mut dx = place[0] - x;
+                let mut dy = place[1] - y;
+                let mut dz = place[2] - z;
+                if comptime!(split) {
+                    let place = rest[source as usize];
+                    dx += place[0] - rest_x;
+                    dy += place[1] - rest_y;
+                    dz += place[2] - rest_z;
+                }
+                let d2 = dx * dx + dy * dy + dz * dz;
+                if d2 >= least {
+                    part += place[3] * (d2 + softening2).inverse_sqrt();
+                } else {
+                    close += 1;
+                }
+            }
+            sum += f64::cast_from(part);
+        }
+        let member = order[own as usize];
+        // Only the member itself is at no distance, or all is done again with care.
+        if close != 1 {
+            let zero = f64::new(0.0);
+            let mut here = f64::cast_from(0u32.runtime());
+            let mut same = 0u32.runtime();
+            sum = f64::cast_from(0u32.runtime());
+            for i in 0..number {
+                let mut other = begin + i;
+                if listed {
+                    other = near[(begin + i) as usize];
+                }
+                let mut end = first[other as usize + 1];
+                if !listed {
+                    if is_far(center, reach, moments[other as usize * 2], moments[other as usize * 2 + 1][0], apart) {
+                        end = first[other as usize];
+                    }
+                }
+                for source in first[other as usize]..end {
+                    let of = order[source as usize];
+                    let d2 = distance2(axes, all, member, of);
+                    let m = mass(masses, of, weighted);
+                    if d2 > zero {
+                        sum += m / (d2 + softening[0]).sqrt();
+                    } else {
+                        here += m;
+                        same += 1;
+                    }
+                }
+            }
+            if same > 1 {
+                add_wide(coincident, halo, same - 1);
+                if softening[0] > zero {
+                    sum += (here - mass(masses, member, weighted)) / softening[1];
+                }
+            }
+        }
+        let mut slope = f32::cast_from(0u32.runtime());
+        #[unroll]
+        for k in 0..3usize {
+            let from = f64::cast_from(center[k]);
+            slope += field[block as usize * 4 + k] * f32::cast_from(axes[k * all as usize + member as usize] - from);
+        }
+        let total = far[block as usize] + sum;
+        let error = f64::cast_from(field[block as usize * 4 + 3]) + total * f64::cast_from(rough);
+        nears[own as usize] = sum;
+        settle(total + f64::cast_from(slope), error, own as usize, halo, upper, certain);
+    }
+}
