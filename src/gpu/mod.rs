@@ -30,6 +30,7 @@ mod device;
 mod metric;
 mod neighbors;
 mod nodes;
+mod planes;
 mod scan;
 mod sort;
 mod topology;

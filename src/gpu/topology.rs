@@ -5,11 +5,21 @@
 //! in the codes to both sides; the node above, from the gaps at its ends. So no unit waits for another.
 //! Cost: 24 bytes a leaf, 8 a point. Source: Karras 2012, section 4, for the search; Apetrei 2014, section 3, for what is above.
 
+#![allow(unsafe_code)] // Kernels that test their bounds themselves.
+
 use cubecl::prelude::*;
 
-use super::buffer::{Buffer, UNITS, cubes};
+use super::buffer::{Buffer, UNITS, count, cubes};
 use super::scan::exclusive;
 use crate::error::Result;
+
+/// Positions of a unit, and of a cube, and words of as many bits.
+const ITEMS: u32 = 4;
+const TILE: u32 = ITEMS * UNITS;
+const WORDS: u32 = TILE / 32;
+const LEAF: u32 = crate::tree::LEAF as u32;
+/// The level of the gaps at the ends.
+const OUTSIDE: u32 = 255;
 
 pub(super) struct Topology {
     /// The first point of each leaf, and the number of points.
@@ -23,41 +33,94 @@ pub(super) struct Topology {
     pub above_leaf: Buffer<u32>,
 }
 
-/// None if more points than a leaf holds have one code.
-pub(super) fn topology<R: Runtime>(client: &ComputeClient<R>, codes: &Buffer<u64>) -> Result<Option<Topology>> {
+/// The leaves, and what the host has to know of them before it asks for more memory.
+pub(super) struct Leaves {
+    /// A bit for each position: whether a leaf starts there.
+    bits: Buffer<u32>,
+    /// For each tile the leaves that start before it, and the sum of all.
+    before: Buffer<u32>,
+    len: usize,
+    /// Whether more points than a leaf holds have one code.
+    pub is_crowded: bool,
+    /// What was asked to be read along.
+    pub is_wrong: bool,
+}
+
+/// Looks for leaves. What is found goes to the host, and with it `is_wrong`.
+pub(super) fn find_leaves<R: Runtime>(
+    client: &ComputeClient<R>,
+    codes: &Buffer<u64>,
+    is_wrong: &Buffer<u32>,
+) -> Result<Leaves> {
     let (n, dim) = (codes.len(), CubeDim::new_1d(UNITS));
-    let levels = Buffer::<u32>::new(client, n + 1);
-    let crowded = Buffer::<u32>::from_slice(client, &[0]);
-    find_levels::launch::<R>(client, cubes(n + 1), dim, codes.arg(), levels.arg(), crowded.arg(), n as u32);
-    let ids = Buffer::<u32>::new(client, n + 1);
-    find_starts::launch::<R>(client, cubes(n + 1), dim, levels.arg(), ids.arg(), n as u32);
-    exclusive(client, &ids);
-    let tail = Buffer::<u32>::new(client, 2);
-    take_tail::launch::<R>(client, cubes(1), dim, ids.arg(), crowded.arg(), tail.arg(), n as u32);
-    let tail = tail.read(client)?;
-    if tail[1] != 0 {
-        return Ok(None);
+    let tiles = n.div_ceil(TILE as usize);
+    let (bits, before) = (Buffer::new(client, tiles * WORDS as usize), Buffer::new(client, tiles + 1));
+    let is_crowded = Buffer::<u32>::from_slice(client, &[0]);
+    let found = Buffer::<u32>::new(client, 3);
+    // SAFETY: positions are compared with the number of codes, of tiles or of words; buffers have room for these.
+    unsafe {
+        find_starts::launch_unchecked::<R>(
+            client,
+            count(tiles),
+            dim,
+            codes.arg(),
+            bits.arg(),
+            before.arg(),
+            is_crowded.arg(),
+            n as u32,
+        );
+        exclusive(client, &before);
+        report::launch_unchecked::<R>(
+            client,
+            count(1),
+            dim,
+            before.arg(),
+            is_crowded.arg(),
+            is_wrong.arg(),
+            found.arg(),
+            tiles as u32,
+        );
     }
-    let leaves = tail[0] as usize;
+    let found = found.read(client)?;
+    Ok(Leaves { bits, before, len: found[0] as usize, is_crowded: found[1] != 0, is_wrong: found[2] != 0 })
+}
+
+pub(super) fn topology<R: Runtime>(client: &ComputeClient<R>, codes: &Buffer<u64>, found: &Leaves) -> Topology {
+    let (n, leaves, dim) = (codes.len(), found.len, CubeDim::new_1d(UNITS));
+    let tiles = n.div_ceil(TILE as usize);
     let starts = Buffer::<u32>::new(client, leaves + 1);
     let gaps = Buffer::<u32>::new(client, leaves + 1);
-    take_starts::launch::<R>(client, cubes(n + 1), dim, ids.arg(), levels.arg(), starts.arg(), gaps.arg(), n as u32);
     let new = || Buffer::<u32>::new(client, leaves);
     let (first, last, above, above_leaf) = (new(), new(), new(), new());
-    find_nodes::launch::<R>(
-        client,
-        cubes(leaves),
-        dim,
-        codes.arg(),
-        starts.arg(),
-        gaps.arg(),
-        first.arg(),
-        last.arg(),
-        above.arg(),
-        above_leaf.arg(),
-        leaves as u32,
-    );
-    Ok(Some(Topology { starts, leaves, first, last, above, above_leaf }))
+    // SAFETY: positions are compared with the number of words, of codes or of leaves; there are as many leaves as bits set.
+    unsafe {
+        take_starts::launch_unchecked::<R>(
+            client,
+            cubes(tiles * WORDS as usize),
+            dim,
+            codes.arg(),
+            found.bits.arg(),
+            found.before.arg(),
+            starts.arg(),
+            gaps.arg(),
+            n as u32,
+            tiles as u32,
+        );
+        find_nodes::launch_unchecked::<R>(
+            client,
+            cubes(leaves),
+            dim,
+            codes.arg(),
+            starts.arg(),
+            gaps.arg(),
+            first.arg(),
+            last.arg(),
+            above.arg(),
+            above_leaf.arg(),
+            leaves as u32,
+        );
+    }
+    Topology { starts, leaves, first, last, above, above_leaf }
 }
 
 /// The highest bit of a number that is not zero.
@@ -72,92 +135,159 @@ fn highest(x: u64) -> u32 {
     bit
 }
 
-/// The level of the gap before each point; and whether more points than a leaf holds share a code.
-#[cube(launch)]
-fn find_levels(codes: &Array<u64>, levels: &mut Array<u32>, crowded: &mut Array<u32>, n: u32) {
-    let i = ABSOLUTE_POS as u32;
-    if i <= n {
-        let mut level = 255u32.runtime();
-        if i > 0 && i < n {
-            let differing = codes[i as usize] ^ codes[(i - 1) as usize];
-            if differing == 0 {
-                level = 31 - ((i - 1) ^ i).leading_zeros();
-            } else {
-                level = 32 + highest(differing);
+/// Finds the positions where a leaf starts: where the subtree of the gap before has more points than a leaf holds.
+#[cube(launch_unchecked)]
+fn find_starts(
+    codes: &Array<u64>,
+    bits: &mut Array<u32>,
+    before: &mut Array<u32>,
+    is_crowded: &mut Array<u32>,
+    n: u32,
+) {
+    let tile = CUBE_POS as u32;
+    if tile <= (n - 1) / TILE {
+        // Those of the tile, with some before and some behind.
+        let mut shared = SharedMemory::<u64>::new(comptime!((TILE + 2 * LEAF) as usize));
+        let words = SharedMemory::<Atomic<u32>>::new(comptime!(WORDS as usize));
+        let mut counts = SharedMemory::<u32>::new(comptime!(WORDS as usize));
+        let first = tile * TILE;
+        let len = n - first;
+        #[unroll]
+        for k in 0..ITEMS {
+            let at = k * UNITS + UNIT_POS;
+            if at < len {
+                shared[(LEAF + at) as usize] = codes[(first + at) as usize];
             }
-            if i >= 32 {
-                if codes[i as usize] == codes[(i - 32) as usize] {
-                    crowded[0] = 1;
+        }
+        if UNIT_POS < LEAF {
+            if first > 0 {
+                shared[UNIT_POS as usize] = codes[(first + UNIT_POS - LEAF) as usize];
+            }
+            let behind = TILE + UNIT_POS;
+            if behind < len {
+                shared[(LEAF + behind) as usize] = codes[(first + behind) as usize];
+            }
+        }
+        if UNIT_POS < WORDS {
+            words[UNIT_POS as usize].store(0);
+        }
+        sync_cube();
+        #[unroll]
+        for k in 0..ITEMS {
+            let at = k * UNITS + UNIT_POS;
+            if at < len {
+                let here = LEAF + at;
+                let mut is_start = first + at == 0;
+                if first + at > 0 {
+                    let own = shared[here as usize];
+                    let differing = own ^ shared[(here - 1) as usize];
+                    // The subtree of a gap between equal codes has no others, and so is no larger than a leaf.
+                    if differing != 0 {
+                        // The gap's subtree is where all higher bits are the same. Its first point is a leaf's length before
+                        // at the most, or it is large enough.
+                        let shift = u64::cast_from(highest(differing)) + 1u64;
+                        let prefix = own >> shift;
+                        let mut most = first + at;
+                        if most > LEAF {
+                            most = LEAF.runtime();
+                        }
+                        let mut back = 1u32.runtime();
+                        // The farthest of `most` to have the prefix.
+                        let mut step = comptime!(LEAF / 2).runtime();
+                        while step > 0 {
+                            if back + step <= most {
+                                if shared[(here - back - step) as usize] >> shift == prefix {
+                                    back += step;
+                                }
+                            }
+                            step /= 2;
+                        }
+                        is_start = back == LEAF;
+                        if back < LEAF {
+                            let last = at + LEAF - back;
+                            if last < len {
+                                is_start = shared[(LEAF + last) as usize] >> shift == prefix;
+                            }
+                        }
+                    }
+                    if first + at >= LEAF {
+                        if own == shared[(here - LEAF) as usize] {
+                            is_crowded[0] = 1;
+                        }
+                    }
+                }
+                if is_start {
+                    words[(at / 32) as usize].fetch_or(1 << (at % 32));
                 }
             }
         }
-        levels[i as usize] = level;
-    }
-}
-
-/// 1 where a leaf starts: the subtree of the gap before has more points than a leaf holds.
-#[cube(launch)]
-fn find_starts(levels: &Array<u32>, starts: &mut Array<u32>, n: u32) {
-    let i = ABSOLUTE_POS as u32;
-    if i <= n {
-        let mut start = 0u32.runtime();
-        if i < n {
-            let own = levels[i as usize];
-            let mut size = 2u32.runtime();
-            let mut back = 1u32.runtime();
-            while back <= 32 {
-                let mut level = 255u32.runtime();
-                if back <= i {
-                    level = levels[(i - back) as usize];
-                }
-                if level < own {
-                    size += 1;
-                    back += 1;
-                } else {
-                    back = 64u32.runtime();
-                }
-            }
-            let mut ahead = 1u32.runtime();
-            while ahead <= 32 {
-                let mut level = 255u32.runtime();
-                if i + ahead <= n {
-                    level = levels[(i + ahead) as usize];
-                }
-                if level < own {
-                    size += 1;
-                    ahead += 1;
-                } else {
-                    ahead = 64u32.runtime();
-                }
-            }
-            if size > 32 || i == 0 {
-                start = 1u32.runtime();
-            }
+        sync_cube();
+        if UNIT_POS < WORDS {
+            let word = words[UNIT_POS as usize].load();
+            bits[(tile * WORDS + UNIT_POS) as usize] = word;
+            counts[UNIT_POS as usize] = word.count_ones();
         }
-        starts[i as usize] = start;
+        sync_cube();
+        if UNIT_POS == 0 {
+            let mut sum = 0u32.runtime();
+            for k in 0..WORDS {
+                sum += counts[k as usize];
+            }
+            before[tile as usize] = sum;
+        }
     }
 }
 
-#[cube(launch)]
-fn take_tail(ids: &Array<u32>, crowded: &Array<u32>, tail: &mut Array<u32>, n: u32) {
+/// What the host has to know.
+#[cube(launch_unchecked)]
+fn report(before: &Array<u32>, is_crowded: &Array<u32>, is_wrong: &Array<u32>, found: &mut Array<u32>, tiles: u32) {
     if ABSOLUTE_POS == 0 {
-        tail[0] = ids[n as usize];
-        tail[1] = crowded[0];
+        found[0] = before[tiles as usize];
+        found[1] = is_crowded[0];
+        found[2] = is_wrong[0];
     }
 }
 
-#[cube(launch)]
-fn take_starts(ids: &Array<u32>, levels: &Array<u32>, starts: &mut Array<u32>, gaps: &mut Array<u32>, n: u32) {
-    let i = ABSOLUTE_POS as u32;
-    if i <= n {
-        let id = ids[i as usize];
-        let mut is_start = i == n;
-        if i < n {
-            is_start = ids[(i + 1) as usize] != id;
+/// The leaves that start in the positions of a word.
+#[cube(launch_unchecked)]
+fn take_starts(
+    codes: &Array<u64>,
+    bits: &Array<u32>,
+    before: &Array<u32>,
+    starts: &mut Array<u32>,
+    gaps: &mut Array<u32>,
+    n: u32,
+    tiles: u32,
+) {
+    let mut counts = SharedMemory::<u32>::new(comptime!(UNITS as usize));
+    let word = ABSOLUTE_POS as u32;
+    let mut own = 0u32.runtime();
+    if word < tiles * WORDS {
+        own = bits[word as usize];
+    }
+    counts[UNIT_POS as usize] = own.count_ones();
+    sync_cube();
+    if word < tiles * WORDS {
+        let mut leaf = before[(word / WORDS) as usize];
+        for k in UNIT_POS / WORDS * WORDS..UNIT_POS {
+            leaf += counts[k as usize];
         }
-        if is_start {
-            starts[id as usize] = i;
-            gaps[id as usize] = levels[i as usize];
+        while own != 0 {
+            // The lowest bit.
+            let bit = 31 - (own & (0 - own)).leading_zeros();
+            let at = word * 32 + bit;
+            starts[leaf as usize] = at;
+            let mut level = OUTSIDE.runtime();
+            if at > 0 {
+                level = between(codes, at - 1, at);
+            }
+            gaps[leaf as usize] = level;
+            leaf += 1;
+            own &= own - 1;
+        }
+        if word == tiles * WORDS - 1 {
+            starts[leaf as usize] = n;
+            gaps[leaf as usize] = OUTSIDE;
         }
     }
 }
@@ -187,7 +317,7 @@ fn parent(gaps: &Array<u32>, first: u32, last: u32, leaves: u32) -> u32 {
 }
 
 /// The leaves below each gap, as far as levels are lower: by steps of twice the length, and then of half.
-#[cube(launch)]
+#[cube(launch_unchecked)]
 fn find_nodes(
     codes: &Array<u64>,
     starts: &Array<u32>,
