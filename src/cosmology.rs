@@ -318,7 +318,7 @@ mod tests {
         for masses in [&[0.0][..], &[-1.0], &[f64::NAN], &[2.0, 1.0], &[f64::INFINITY]] {
             assert!(at(0.0).halos_above(masses, MassFunction::Warren2006).is_err(), "{masses:?}");
         }
-        assert_eq!(at(0.0).halos_above(&[], MassFunction::Warren2006).unwrap(), []);
+        assert!(at(0.0).halos_above(&[], MassFunction::Warren2006).unwrap().is_empty());
         refused(at(-1.0), "redshift");
         refused(Cosmology { n_s: f64::INFINITY, ..at(0.0) }, "n_s");
     }

@@ -137,7 +137,7 @@ mod tests {
         for cell in [0, 1, 2, 3, 0x5a5a, 0x1f_ffff, 0x12_3456] {
             let cell = cell & ((1u64 << (63 / D)) - 1);
             let bits = (0..63 / D).filter(|i| cell >> i & 1 == 1);
-            assert_eq!(spread::<D>(cell), bits.map(|i| 1u64 << (i * D)).sum(), "{D} dimensions, cell {cell:x}");
+            assert_eq!(spread::<D>(cell), bits.map(|i| 1u64 << (i * D)).sum::<u64>(), "{D} dimensions, cell {cell:x}");
         }
     }
 

@@ -21,7 +21,7 @@ impl Coordinate for f64 {}
 
 /// A bounding volume hierarchy over points of two or three dimensions, on a device: the twin of [`crate::Bvh`], whose nodes it has.
 ///
-/// Memory, by the sizes of its buffers: some 70 bytes a point of three `f32` while it is built, the points among them; 20 afterwards.
+/// Memory, by the sizes of its buffers: some 45 bytes a point of three `f32` while it is built, the points among them; 20 afterwards.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Bvh, Device};
@@ -106,11 +106,12 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             let coded = Coded::new(client, &points.values, len, &Grid::over(&points.bounds));
             let arrange = |order: &Buffer<u32>, is_sorted| {
                 let arranged = coded.arrange(order, is_sorted);
-                let leaves = find_leaves(client, &arranged.codes, &arranged.is_wrong)?;                crate::error::Result::Ok((arranged, leaves))
+                let leaves = find_leaves(client, &arranged.codes, &coded.flags)?;
+                Result::Ok((arranged, leaves))
             };
             let mut found = None;
             if fits(len) {
-                found = Some(arrange(&order(client, coded.codes()), false)?).filter(|(_, leaves)| !leaves.is_wrong);
+                found = Some(arrange(&order(client, coded.codes()), false)?).filter(|(_, leaves)| !leaves.is_close);
             }
             let (arranged, leaves) = match found {
                 Some(found) => found,

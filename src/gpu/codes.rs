@@ -10,7 +10,8 @@
 use cubecl::prelude::*;
 
 use super::buffer::{Buffer, UNITS, count, cubes};
-use super::sort::{LEADING, Pairs};
+use super::digits::{CODE, LEADING};
+use super::sort::Pairs;
 use crate::geometry::Scalar;
 use crate::morton::Grid;
 
@@ -19,15 +20,28 @@ const ITEMS: u32 = 4;
 const TILE: u32 = ITEMS * UNITS;
 /// How far to either side points with the same leading bits may be.
 const REACH: u32 = 32;
-const TOLD_APART: u64 = 63 - LEADING as u64;
+const TOLD_APART: u64 = (CODE - LEADING) as u64;
 
 /// Points, and the numbers of the grid over them.
 pub(super) struct Coded<'a, R: Runtime, S> {
     client: &'a ComputeClient<R>,
     points: &'a Buffer<S>,
     numbers: Buffer<S>,
+    /// Whether points are found to be in a way that asks for another: see [`Flag`]. Codes clear them.
+    pub flags: Buffer<u32>,
     n: usize,
     dim: usize,
+}
+
+/// What may be found on the way.
+pub(super) struct Flag;
+
+impl Flag {
+    /// Too many points have the same leading bits to be arranged by them.
+    pub const CLOSE: usize = 0;
+    /// More points than a leaf holds have one code.
+    pub const CROWDED: usize = 1;
+    pub const ALL: usize = 2;
 }
 
 /// Points in tree order.
@@ -36,8 +50,6 @@ pub(super) struct Arranged<S> {
     pub order: Buffer<u32>,
     /// Axis by axis.
     pub axes: Buffer<S>,
-    /// Whether too many points have the same leading bits, and all this is wrong.
-    pub is_wrong: Buffer<u32>,
 }
 
 impl<'a, R: Runtime, S: Scalar + Float + CubeElement> Coded<'a, R, S> {
@@ -49,7 +61,8 @@ impl<'a, R: Runtime, S: Scalar + Float + CubeElement> Coded<'a, R, S> {
     ) -> Self {
         let (shrink, origin, scale) = grid.numbers();
         let numbers: Vec<S> = origin.into_iter().chain([scale, shrink]).collect();
-        Self { client, points, numbers: Buffer::from_slice(client, &numbers), n, dim: D }
+        let flags = Buffer::new(client, Flag::ALL);
+        Self { client, points, numbers: Buffer::from_slice(client, &numbers), flags, n, dim: D }
     }
 
     /// The code of each point.
@@ -64,6 +77,7 @@ impl<'a, R: Runtime, S: Scalar + Float + CubeElement> Coded<'a, R, S> {
                 self.points.arg(),
                 self.numbers.arg(),
                 codes.arg(),
+                self.flags.arg(),
                 self.n as u32,
                 self.dim,
             );
@@ -94,7 +108,6 @@ impl<'a, R: Runtime, S: Scalar + Float + CubeElement> Coded<'a, R, S> {
             codes: Buffer::new(client, n),
             order: if is_sorted { order.clone() } else { Buffer::new(client, n) },
             axes: Buffer::new(client, n * self.dim),
-            is_wrong: Buffer::from_slice(client, &[0]),
         };
         // SAFETY: positions are compared with the number of points, for which all buffers have room; `order` holds the numbers
         // below that, and a point moves by fewer positions than there are points on that side.
@@ -109,7 +122,7 @@ impl<'a, R: Runtime, S: Scalar + Float + CubeElement> Coded<'a, R, S> {
                 arranged.codes.arg(),
                 arranged.order.arg(),
                 arranged.axes.arg(),
-                arranged.is_wrong.arg(),
+                self.flags.arg(),
                 n as u32,
                 self.dim,
                 is_sorted,
@@ -158,8 +171,18 @@ fn code<F: Float>(point: &Array<F>, numbers: &Array<F>, #[comptime] d: usize) ->
 }
 
 #[cube(launch_unchecked)]
-fn code_points<F: Float>(points: &Array<F>, numbers: &Array<F>, codes: &mut Array<u64>, n: u32, #[comptime] d: usize) {
+fn code_points<F: Float>(
+    points: &Array<F>,
+    numbers: &Array<F>,
+    codes: &mut Array<u64>,
+    flags: &mut Array<u32>,
+    n: u32,
+    #[comptime] d: usize,
+) {
     let i = ABSOLUTE_POS;
+    if i < Flag::ALL {
+        flags[i] = 0;
+    }
     if (i as u32) < n {
         let mut point = Array::<F>::new(d);
         #[unroll]
@@ -186,7 +209,7 @@ fn arrange_points<F: Float>(
     codes: &mut Array<u64>,
     indices: &mut Array<u32>,
     axes: &mut Array<F>,
-    is_wrong: &mut Array<u32>,
+    flags: &mut Array<u32>,
     n: u32,
     #[comptime] d: usize,
     #[comptime] is_sorted: bool,
@@ -234,11 +257,11 @@ fn arrange_points<F: Float>(
             }
             if UNIT_POS < 2 * REACH {
                 // The place in shared memory, and whether there is such a position.
-                let mut at = UNIT_POS + 0;
-                let mut is_there = first > 0;
-                if UNIT_POS >= REACH {
-                    at = UNIT_POS + TILE;
-                    is_there = UNIT_POS - REACH + TILE < len;
+                let mut at = UNIT_POS + TILE;
+                let mut is_there = UNIT_POS + TILE < len + REACH;
+                if UNIT_POS < REACH {
+                    at -= TILE;
+                    is_there = first > 0;
                 }
                 if is_there {
                     let index = order[(first + at - REACH) as usize] as usize;
@@ -270,7 +293,7 @@ fn arrange_points<F: Float>(
                                 to -= 1;
                             }
                             if back == REACH {
-                                is_wrong[0] = 1;
+                                flags[Flag::CLOSE] = 1;
                             }
                             goes_on = back < REACH && first + at > back;
                         }
@@ -286,7 +309,7 @@ fn arrange_points<F: Float>(
                                 to += 1;
                             }
                             if ahead == REACH {
-                                is_wrong[0] = 1;
+                                flags[Flag::CLOSE] = 1;
                             }
                             goes_on = ahead < REACH && at + 1 + ahead < len;
                         }

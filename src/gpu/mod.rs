@@ -27,6 +27,7 @@ mod bvh;
 mod codes;
 mod column;
 mod device;
+mod digits;
 mod metric;
 mod neighbors;
 mod nodes;

@@ -23,36 +23,46 @@ pub(super) fn has_planes<R: Runtime>(client: &ComputeClient<R>) -> bool {
         && (hardware.plane_size_min, hardware.plane_size_max) == (32, 32)
 }
 
-/// Of the 32, those with the same number of `bits` bits, one bit each.
+/// Of the 32, those with the same low bits of a number of `bits` bits, one bit each; and then those with the highest bit set.
+#[derive(CubeType)]
+pub(super) struct Peers {
+    pub same: u32,
+    pub high: u32,
+}
+
 #[cube]
 pub(super) fn peers(
     number: u32,
     shared: &mut SharedMemory<u32>,
     #[comptime] bits: u32,
     #[comptime] planes: bool,
-) -> u32 {
-    let mut same = 0u32.runtime();
+) -> Peers {
     if comptime!(planes) {
-        same = 0xffff_ffffu32.runtime();
+        let mut same = 0xffff_ffffu32.runtime();
         #[unroll]
-        for bit in 0..bits {
-            let one = (number >> bit) & 1;
-            let votes = plane_ballot(one == 1)[0];
-            // Those that vote zero, if this unit does.
-            same &= votes ^ (one - 1);
+        for bit in 0..bits - 1 {
+            let is_one = number & comptime!(1 << bit) != 0;
+            let votes = plane_ballot(is_one)[0];
+            same &= select(is_one, votes, !votes);
         }
+        let high = plane_ballot(number >> comptime!(bits - 1) != 0)[0];
+        Peers { same, high }
     } else {
+        let mut same = 0u32.runtime();
+        let mut high = 0u32.runtime();
         shared[UNIT_POS as usize] = number;
         sync_cube();
         let first = UNIT_POS / 32 * 32;
-        for other in 0..32u32 {
-            if shared[(first + other) as usize] == number {
-                same |= 1 << other;
+        for unit in 0..32u32 {
+            let other = shared[(first + unit) as usize];
+            if (other ^ number) & comptime!((1 << (bits - 1)) - 1) == 0 {
+                same |= 1 << unit;
             }
+            high |= (other >> comptime!(bits - 1)) << unit;
         }
         sync_cube();
+        Peers { same, high }
     }
-    same
 }
 
 /// What was written to the cube's memory by any of the 32 is there for all of them.
@@ -65,9 +75,17 @@ pub(super) fn sync_peers(#[comptime] planes: bool) {
     }
 }
 
-/// The sum of `value` over the units of the cube before this one. `shared` has a number for each unit.
+/// Sums over the units of a cube.
+#[derive(CubeType)]
+pub(super) struct Sums {
+    /// Of the units before this one.
+    pub before: u32,
+    pub all: u32,
+}
+
+/// Sums of `value`. `shared` has a number for each unit.
 #[cube]
-pub(super) fn sum_before(value: u32, shared: &mut SharedMemory<u32>, #[comptime] planes: bool) -> u32 {
+pub(super) fn sums(value: u32, shared: &mut SharedMemory<u32>, #[comptime] planes: bool) -> Sums {
     if comptime!(planes) {
         let own = plane_inclusive_sum(value);
         if UNIT_POS % 32 == 31 {
@@ -75,15 +93,21 @@ pub(super) fn sum_before(value: u32, shared: &mut SharedMemory<u32>, #[comptime]
         }
         sync_cube();
         let mut before = own - value;
+        let mut all = 0u32.runtime();
         #[unroll]
         for plane in 0..PLANES {
-            if plane < UNIT_POS / 32 {
-                before += shared[plane as usize];
+            let sum = shared[plane as usize];
+            if UNIT_POS >= (plane + 1) * 32 {
+                before += sum;
             }
+            all += sum;
         }
         sync_cube();
-        before
+        Sums { before, all }
     } else {
-        scan_units(shared, value)
+        let before = scan_units(shared, value);
+        let all = shared[comptime!(UNITS as usize - 1)];
+        sync_cube();
+        Sums { before, all }
     }
 }

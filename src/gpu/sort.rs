@@ -2,57 +2,25 @@
 //!
 //! In: keys. Out: values or indices in the order of the keys; those of equal keys keep their order. Digit by digit of nine bits
 //! from the lowest: each cube counts the digits of its part, the counts are summed up, and each cube writes its part, tile after
-//! tile, to where its digits go; in a tile's own memory keys are put in order first, so that neighbours are written together.
-//! What is before a key in its tile is counted by 32 units at once, which find out who has the same digit.
+//! tile, to where its digits go.
 //! Cost: 32 bytes a pair and digit. A code and its index go as one word, of which the digits done with are left off: 24 bytes a
-//! digit. Source: Satish, Harris and Garland 2009, sections 3 and 4; Ashkiani et al. 2016, section 5, for the ranks.
+//! digit. Source: Satish, Harris and Garland 2009, sections 3 and 4.
 
 #![allow(unsafe_code)] // Kernels that test their bounds themselves.
 
 use cubecl::prelude::*;
 
 use super::buffer::{Buffer, UNITS, count, cubes};
-use super::planes::{PLANES, has_planes, peers, sum_before, sync_peers};
+use super::digits::{
+    BITS, CODE, DIGITS, INDEX, LEADING, Shape, Step, count_digits, scatter_pairs, scatter_words, sum_digits, sum_few,
+};
 use crate::error::Result;
 
-const BITS: u32 = 9;
-const DIGITS: u32 = 1 << BITS;
-/// Counts of all planes' digits.
-const COUNTS: u32 = DIGITS * PLANES;
-/// More parts mean more counts, fewer leave units idle.
-const PARTS: u32 = 1056;
+/// Parts that cubes take. More mean more counts; fewer leave units idle, and write in more places at a time.
+const PARTS: usize = 2112;
+/// So few parts that a unit sums up their counts of a digit.
+const FEW: u32 = 16;
 
-/// Codes are sorted by so many leading bits,
-pub(super) const LEADING: u32 = 45;
-/// of so many,
-const CODE: u32 = 63;
-/// if there are no more than two to the power of this, for which the rest of a word has room when the first digit is done.
-const INDEX: u32 = 64 + BITS - LEADING;
-/// Bits for a place in a tile.
-const PLACE: u32 = 13;
-
-/// How a device is used best.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Shape {
-    /// Keys of a unit in a tile.
-    items: u32,
-    has_planes: bool,
-}
-
-impl Shape {
-    fn of<R: Runtime>(client: &ComputeClient<R>) -> Self {
-        let rest = (COUNTS + DIGITS + UNITS) * 4;
-        let room = client.properties().hardware.max_shared_memory_size as u32 - rest;
-        // Larger tiles are written in longer rows, but fewer of them run at a time.
-        Self { items: (room / (8 * UNITS)).min(14), has_planes: has_planes(client) }
-    }
-
-    fn tile(self) -> u32 {
-        self.items * UNITS
-    }
-}
-
-#[derive(Clone)]
 pub(super) struct Pairs {
     pub keys: Buffer<u64>,
     pub values: Buffer<u32>,
@@ -69,7 +37,7 @@ pub(super) fn sort<R: Runtime>(client: &ComputeClient<R>, pairs: Pairs) -> Resul
     let words = words.read(client)?;
     let differing = u64::from(words[0]) | u64::from(words[1]) << 32;
 
-    let passes = Passes::new(client, n);
+    let passes = Passes::new(client, n, PARTS);
     let mut from = pairs;
     let mut to = Pairs { keys: Buffer::new(client, n), values: Buffer::new(client, n) };
     for shift in (0..64).step_by(BITS as usize).filter(|shift| differing >> shift & u64::from(DIGITS - 1) != 0) {
@@ -87,7 +55,7 @@ pub(super) fn fits(n: usize) -> bool {
 /// Indices in the order of the codes' [`LEADING`] bits. `codes` are used up.
 pub(super) fn order<R: Runtime>(client: &ComputeClient<R>, codes: Buffer<u64>) -> Buffer<u32> {
     let n = codes.len();
-    let passes = Passes::new(client, n);
+    let passes = Passes::new(client, n, PARTS);
     let (mut from, mut to) = (codes, Buffer::<u64>::new(client, n));
     let order = Buffer::<u32>::new(client, n);
     passes.words(Step::First, CODE - LEADING, &from, &to);
@@ -97,16 +65,6 @@ pub(super) fn order<R: Runtime>(client: &ComputeClient<R>, codes: Buffer<u64>) -
     }
     passes.words(Step::Last, 64 - BITS, &to, &order);
     order
-}
-
-/// What a pass over words reads and writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Step {
-    /// Reads codes; writes what is above the digit, and the index below.
-    First,
-    Between,
-    /// Writes indices alone.
-    Last,
 }
 
 /// The passes over so many keys.
@@ -121,11 +79,11 @@ struct Passes<'a, R: Runtime> {
 }
 
 impl<'a, R: Runtime> Passes<'a, R> {
-    fn new(client: &'a ComputeClient<R>, n: usize) -> Self {
+    fn new(client: &'a ComputeClient<R>, n: usize, most_parts: usize) -> Self {
         let shape = Shape::of(client);
-        let tiles = n.div_ceil(shape.tile() as usize) as u32;
-        let tiles_of_part = tiles.div_ceil(PARTS);
-        let parts = tiles.div_ceil(tiles_of_part);
+        let tiles = n.div_ceil(shape.tile() as usize);
+        let tiles_of_part = tiles.div_ceil(most_parts) as u32;
+        let parts = (tiles as u32).div_ceil(tiles_of_part);
         Self {
             client,
             n: n as u32,
@@ -145,8 +103,14 @@ impl<'a, R: Runtime> Passes<'a, R> {
         unsafe {
             let (keys, counts) = (keys.arg(), offsets.arg());
             count_digits::launch_unchecked::<R>(client, own, dim, keys, counts, n, parts, tiles_of_part, shift, shape);
-            let (digits, counts) = (count(DIGITS as usize), offsets.arg());
-            sum_digits::launch_unchecked::<R>(client, digits, dim, counts, totals.arg(), parts, shape.has_planes);
+            let counts = offsets.arg();
+            if parts <= FEW {
+                let digits = cubes(DIGITS as usize);
+                sum_few::launch_unchecked::<R>(client, digits, dim, counts, totals.arg(), parts);
+            } else {
+                let digits = count(DIGITS as usize);
+                sum_digits::launch_unchecked::<R>(client, digits, dim, counts, totals.arg(), parts, shape.has_planes);
+            }
         }
     }
 
@@ -214,345 +178,66 @@ fn differing(keys: &Array<u64>, words: &mut Array<Atomic<u32>>, n: u32) {
     }
 }
 
-#[cube]
-fn digit(key: u64, shift: u32) -> u32 {
-    u32::cast_from(key >> u64::cast_from(shift)) & comptime!(DIGITS - 1)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::Device;
+    use crate::gpu::device::on;
 
-/// How often each digit is in each part: digit by digit, and part by part for each.
-#[cube(launch_unchecked)]
-fn count_digits(
-    keys: &Array<u64>,
-    counts: &mut Array<u32>,
-    n: u32,
-    parts: u32,
-    tiles_of_part: u32,
-    shift: u32,
-    #[comptime] shape: Shape,
-) {
-    let part = CUBE_POS as u32;
-    if part < parts {
-        let found = SharedMemory::<Atomic<u32>>::new(comptime!(DIGITS as usize));
-        for k in 0..comptime!(DIGITS / UNITS) {
-            found[(k * UNITS + UNIT_POS) as usize].store(0);
-        }
-        sync_cube();
-        for tile in 0..tiles_of_part {
-            let own_tile = part * tiles_of_part + tile;
-            if own_tile <= (n - 1) / comptime!(shape.tile()) {
-                let first = own_tile * comptime!(shape.tile());
-                let len = n - first;
-                let mut own = Array::<u64>::new(comptime!(shape.items as usize));
-                #[unroll]
-                for k in 0..shape.items {
-                    let at = k * UNITS + UNIT_POS;
-                    if at < len {
-                        own[k as usize] = keys[(first + at) as usize];
-                    }
-                }
-                #[unroll]
-                for k in 0..shape.items {
-                    let at = k * UNITS + UNIT_POS;
-                    if at < len {
-                        found[digit(own[k as usize], shift) as usize].fetch_add(1);
-                    }
-                }
+    /// Numbers in no order.
+    fn mix(i: u64) -> u64 {
+        let x = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (x ^ (x >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ (x >> 32)
+    }
+
+    fn sorted(keys: &[u64]) -> (Vec<u64>, Vec<u32>) {
+        let mut order: Vec<u32> = (0..keys.len() as u32).collect();
+        order.sort_by_key(|&i| keys[i as usize]);
+        (order.iter().map(|&i| keys[i as usize]).collect(), order)
+    }
+
+    #[test]
+    fn pairs_of_equal_keys_keep_their_order() -> Result<()> {
+        on!(Device::first()?, client => {
+            for (n, mask) in [(0, 0), (1, 7), (2, u64::MAX), (3000, 0), (5000, 3 << 61), (5000, 0xff00), (40_000, u64::MAX)] {
+                let keys: Vec<u64> = (0..n).map(|i| mix(i) & mask).collect();
+                let values: Vec<u32> = (0..n as u32).collect();
+                let pairs = Pairs { keys: Buffer::from_slice(client, &keys), values: Buffer::from_slice(client, &values) };
+                let pairs = sort(client, pairs)?;
+                assert_eq!((pairs.keys.read(client)?, pairs.values.read(client)?), sorted(&keys), "{n} by {mask:x}");
             }
-        }
-        sync_cube();
-        for k in 0..comptime!(DIGITS / UNITS) {
-            let own = k * UNITS + UNIT_POS;
-            counts[(own * parts + part) as usize] = found[own as usize].load();
-        }
+            Ok(())
+        })
     }
-}
 
-/// A cube for each digit: for each part the sum of those before, and the sum of all.
-#[cube(launch_unchecked)]
-fn sum_digits(counts: &mut Array<u32>, totals: &mut Array<u32>, parts: u32, #[comptime] planes: bool) {
-    let digit = CUBE_POS as u32;
-    if digit < comptime!(DIGITS) {
-        let mut shared = SharedMemory::<u32>::new(comptime!(UNITS as usize));
-        let mut sums = SharedMemory::<u32>::new(1usize);
-        if UNIT_POS == 0 {
-            sums[0] = 0;
-        }
-        sync_cube();
-        let rounds = (parts + UNITS - 1) / UNITS;
-        for round in 0..rounds {
-            let at = round * UNITS + UNIT_POS;
-            let mut own = 0u32.runtime();
-            if at < parts {
-                own = counts[(digit * parts + at) as usize];
+    /// Cubes with more than a tile, and more cubes than a unit sums up.
+    #[test]
+    fn parts() -> Result<()> {
+        on!(Device::first()?, client => {
+            let keys: Vec<u64> = (0..50_000).map(|i| mix(i) % 700).collect();
+            for most_parts in [1, 3, 1000] {
+                let passes = Passes::new(client, keys.len(), most_parts);
+                let values: Vec<u32> = (0..keys.len() as u32).collect();
+                let pairs = || Pairs { keys: Buffer::from_slice(client, &keys), values: Buffer::from_slice(client, &values) };
+                let (from, to) = (pairs(), pairs());
+                passes.pairs(0, &from, &to);
+                passes.pairs(BITS, &to, &from);
+                assert_eq!((from.keys.read(client)?, from.values.read(client)?), sorted(&keys), "{most_parts} parts");
             }
-            let before = sums[0] + sum_before(own, &mut shared, planes);
-            if at < parts {
-                counts[(digit * parts + at) as usize] = before;
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn codes_go_by_their_leading_bits() -> Result<()> {
+        on!(Device::first()?, client => {
+            for n in [1, 2, 31, 4096, 30_000] {
+                let codes: Vec<u64> = (0..n).map(|i| mix(i / 2) >> 1).collect();
+                let leading: Vec<u64> = codes.iter().map(|code| code >> (CODE - LEADING)).collect();
+                let order = order(client, Buffer::from_slice(client, &codes));
+                assert_eq!(order.read(client)?, sorted(&leading).1, "{n}");
             }
-            sync_cube();
-            if UNIT_POS == comptime!(UNITS - 1) {
-                sums[0] = before + own;
-            }
-            sync_cube();
-        }
-        if UNIT_POS == 0 {
-            totals[digit as usize] = sums[0];
-        }
-    }
-}
-
-/// What the units of a cube share while they sort tiles.
-#[derive(CubeType)]
-struct Room {
-    keys: SharedMemory<u64>,
-    /// How often each plane has each digit, and then where in the tile that digit of that plane begins.
-    counts: SharedMemory<u32>,
-    /// What to add to a position in the tile to get that among all keys, by the digit.
-    bases: SharedMemory<u32>,
-    shared: SharedMemory<u32>,
-}
-
-#[cube]
-fn room(#[comptime] shape: Shape) -> Room {
-    Room {
-        keys: SharedMemory::<u64>::new(comptime!(shape.tile() as usize)),
-        counts: SharedMemory::<u32>::new(comptime!(COUNTS as usize)),
-        bases: SharedMemory::<u32>::new(comptime!(DIGITS as usize)),
-        shared: SharedMemory::<u32>::new(comptime!(UNITS as usize)),
-    }
-}
-
-/// Where a unit's item is in the tile: planes follow each other, so that they count one after the other.
-#[cube]
-fn place(#[comptime] item: u32, #[comptime] shape: Shape) -> u32 {
-    UNIT_POS / 32 * comptime!(shape.items * 32) + comptime!(item * 32) + UNIT_POS % 32
-}
-
-/// Where the unit's two digits of a part begin.
-#[cube]
-fn begin(
-    room: &mut Room,
-    next: &mut Array<u32>,
-    offsets: &Array<u32>,
-    totals: &Array<u32>,
-    part: u32,
-    parts: u32,
-    #[comptime] shape: Shape,
-) {
-    let low = 2 * UNIT_POS;
-    let low_total = totals[low as usize];
-    let before = sum_before(low_total + totals[(low + 1) as usize], &mut room.shared, shape.has_planes);
-    next[0] = before + offsets[(low * parts + part) as usize];
-    next[1] = before + low_total + offsets[((low + 1) * parts + part) as usize];
-}
-
-/// Reads a tile's keys; those beyond the end have the last digit, and so stay behind all others.
-#[cube]
-fn read_tile(keys: &Array<u64>, own: &mut Array<u64>, first: u32, len: u32, #[comptime] shape: Shape) {
-    #[unroll]
-    for k in 0..shape.items {
-        let at = place(k, shape);
-        own[k as usize] = 0xffff_ffff_ffff_ffffu64.runtime();
-        if at < len {
-            own[k as usize] = keys[(first + at) as usize];
-        }
-    }
-}
-
-/// Finds the place of each key in its tile, and where the tile's digits go.
-#[cube]
-fn rank(
-    room: &mut Room,
-    own: &Array<u64>,
-    places: &mut Array<u32>,
-    next: &mut Array<u32>,
-    shift: u32,
-    #[comptime] shape: Shape,
-) {
-    let unit = UNIT_POS;
-    let own_counts = unit / 32 * DIGITS;
-    let lower = (1 << (unit % 32)) - 1;
-    #[unroll]
-    for k in 0..COUNTS / UNITS {
-        room.counts[(k * UNITS + unit) as usize] = 0;
-    }
-    sync_cube();
-    #[unroll]
-    for k in 0..shape.items {
-        let found = digit(own[k as usize], shift);
-        let same = peers(found, &mut room.shared, BITS, shape.has_planes);
-        let below = (same & lower).count_ones();
-        let slot = own_counts + found;
-        let before = room.counts[slot as usize];
-        sync_peers(shape.has_planes);
-        if below == 0 {
-            room.counts[slot as usize] = before + same.count_ones();
-        }
-        sync_peers(shape.has_planes);
-        places[k as usize] = before + below;
-    }
-    sync_cube();
-
-    // Before a plane's keys of a digit are those of the planes before, and all of lower digits.
-    let low = 2 * unit;
-    let mut lows = 0u32.runtime();
-    let mut highs = 0u32.runtime();
-    #[unroll]
-    for k in 0..PLANES {
-        let low_here = room.counts[(k * DIGITS + low) as usize];
-        let high_here = room.counts[(k * DIGITS + low + 1) as usize];
-        room.counts[(k * DIGITS + low) as usize] = lows;
-        room.counts[(k * DIGITS + low + 1) as usize] = highs;
-        lows += low_here;
-        highs += high_here;
-    }
-    let start = sum_before(lows + highs, &mut room.shared, shape.has_planes);
-    #[unroll]
-    for k in 0..PLANES {
-        room.counts[(k * DIGITS + low) as usize] += start;
-        room.counts[(k * DIGITS + low + 1) as usize] += start + lows;
-    }
-    room.bases[low as usize] = next[0] - start;
-    room.bases[(low + 1) as usize] = next[1] - start - lows;
-    next[0] += lows;
-    next[1] += highs;
-    sync_cube();
-    #[unroll]
-    for k in 0..shape.items {
-        places[k as usize] += room.counts[(own_counts + digit(own[k as usize], shift)) as usize];
-    }
-}
-
-/// Writes keys and values to where `offsets` and `totals` say.
-#[cube(launch_unchecked)]
-fn scatter_pairs(
-    keys: &Array<u64>,
-    values: &Array<u32>,
-    sorted_keys: &mut Array<u64>,
-    sorted_values: &mut Array<u32>,
-    offsets: &Array<u32>,
-    totals: &Array<u32>,
-    n: u32,
-    parts: u32,
-    tiles_of_part: u32,
-    shift: u32,
-    #[comptime] shape: Shape,
-) {
-    let part = CUBE_POS as u32;
-    if part < parts {
-        let mut room = room(shape);
-        let mut next = Array::<u32>::new(2usize);
-        begin(&mut room, &mut next, offsets, totals, part, parts, shape);
-        for tile in 0..tiles_of_part {
-            let own_tile = part * tiles_of_part + tile;
-            if own_tile <= (n - 1) / comptime!(shape.tile()) {
-                let first = own_tile * comptime!(shape.tile());
-                let len = n - first;
-                let mut own = Array::<u64>::new(comptime!(shape.items as usize));
-                let mut places = Array::<u32>::new(comptime!(shape.items as usize));
-                let mut goals = Array::<u32>::new(comptime!(shape.items as usize));
-                read_tile(keys, &mut own, first, len, shape);
-                rank(&mut room, &own, &mut places, &mut next, shift, shape);
-                #[unroll]
-                for k in 0..shape.items {
-                    room.keys[places[k as usize] as usize] = own[k as usize];
-                }
-                sync_cube();
-                #[unroll]
-                for k in 0..shape.items {
-                    let at = k * UNITS + UNIT_POS;
-                    if at < len {
-                        let key = room.keys[at as usize];
-                        let to = room.bases[digit(key, shift) as usize] + at;
-                        sorted_keys[to as usize] = key;
-                        goals[k as usize] = to;
-                    }
-                }
-                sync_cube();
-                // Values go the same way.
-                #[unroll]
-                for k in 0..shape.items {
-                    let at = place(k, shape);
-                    if at < len {
-                        room.keys[places[k as usize] as usize] = u64::cast_from(values[(first + at) as usize]);
-                    }
-                }
-                sync_cube();
-                #[unroll]
-                for k in 0..shape.items {
-                    let at = k * UNITS + UNIT_POS;
-                    if at < len {
-                        let to = goals[k as usize];
-                        sorted_values[to as usize] = u32::cast_from(room.keys[at as usize]);
-                    }
-                }
-                sync_cube();
-            }
-        }
-    }
-}
-
-/// The same with words, of which `N` takes what a step writes.
-#[cube(launch_unchecked)]
-fn scatter_words<N: Int>(
-    words: &Array<u64>,
-    sorted: &mut Array<N>,
-    offsets: &Array<u32>,
-    totals: &Array<u32>,
-    n: u32,
-    parts: u32,
-    tiles_of_part: u32,
-    shift: u32,
-    #[comptime] step: Step,
-    #[comptime] shape: Shape,
-) {
-    let part = CUBE_POS as u32;
-    if part < parts {
-        let mut room = room(shape);
-        let mut next = Array::<u32>::new(2usize);
-        begin(&mut room, &mut next, offsets, totals, part, parts, shape);
-        for tile in 0..tiles_of_part {
-            let own_tile = part * tiles_of_part + tile;
-            if own_tile <= (n - 1) / comptime!(shape.tile()) {
-                let first = own_tile * comptime!(shape.tile());
-                let len = n - first;
-                let mut own = Array::<u64>::new(comptime!(shape.items as usize));
-                let mut places = Array::<u32>::new(comptime!(shape.items as usize));
-                read_tile(words, &mut own, first, len, shape);
-                rank(&mut room, &own, &mut places, &mut next, shift, shape);
-                #[unroll]
-                for k in 0..shape.items {
-                    let mut key = own[k as usize];
-                    if comptime!(step == Step::First) {
-                        // The bits below the digit are done with, and make room for where the code was in the tile.
-                        let code = key >> comptime!((CODE - LEADING) as u64);
-                        key = (code << comptime!(PLACE as u64)) | u64::cast_from(place(k, shape));
-                    }
-                    room.keys[places[k as usize] as usize] = key;
-                }
-                sync_cube();
-                #[unroll]
-                for k in 0..shape.items {
-                    let at = k * UNITS + UNIT_POS;
-                    if at < len {
-                        let key = room.keys[at as usize];
-                        if comptime!(step == Step::First) {
-                            let to = room.bases[digit(key, PLACE) as usize] + at;
-                            let index = u64::cast_from(first) + (key & comptime!((1u64 << PLACE) - 1));
-                            let rest = key >> comptime!((PLACE + BITS) as u64);
-                            sorted[to as usize] = N::cast_from((rest << comptime!(INDEX as u64)) | index);
-                        } else {
-                            let to = room.bases[digit(key, shift) as usize] + at;
-                            let mut kept = key;
-                            if comptime!(step == Step::Last) {
-                                kept = key & comptime!((1u64 << INDEX) - 1);
-                            }
-                            sorted[to as usize] = N::cast_from(kept);
-                        }
-                    }
-                }
-                sync_cube();
-            }
-        }
+            Ok(())
+        })
     }
 }

@@ -3,13 +3,14 @@
 //! In: sorted codes. Out: the leaves; for each gap between them the leaves below its node, and the gap above it.
 //! The levels of gaps and the starts of leaves come from the codes beside each; how far the node of a gap reaches, from a search
 //! in the codes to both sides; the node above, from the gaps at its ends. So no unit waits for another.
-//! Cost: 24 bytes a leaf, 8 a point. Source: Karras 2012, section 4, for the search; Apetrei 2014, section 3, for what is above.
+//! Cost: 32 bytes a leaf, 8 a point. Source: Karras 2012, section 4, for the search; Apetrei 2014, section 3, for what is above.
 
 #![allow(unsafe_code)] // Kernels that test their bounds themselves.
 
 use cubecl::prelude::*;
 
 use super::buffer::{Buffer, UNITS, count, cubes};
+use super::codes::Flag;
 use super::scan::exclusive;
 use crate::error::Result;
 
@@ -42,21 +43,20 @@ pub(super) struct Leaves {
     len: usize,
     /// Whether more points than a leaf holds have one code.
     pub is_crowded: bool,
-    /// What was asked to be read along.
-    pub is_wrong: bool,
+    /// Whether too many have the same leading bits, and all this is wrong.
+    pub is_close: bool,
 }
 
-/// Looks for leaves. What is found goes to the host, and with it `is_wrong`.
+/// Looks for leaves. What is found goes to the host, and with it what `flags` say.
 pub(super) fn find_leaves<R: Runtime>(
     client: &ComputeClient<R>,
     codes: &Buffer<u64>,
-    is_wrong: &Buffer<u32>,
+    flags: &Buffer<u32>,
 ) -> Result<Leaves> {
     let (n, dim) = (codes.len(), CubeDim::new_1d(UNITS));
     let tiles = n.div_ceil(TILE as usize);
     let (bits, before) = (Buffer::new(client, tiles * WORDS as usize), Buffer::new(client, tiles + 1));
-    let is_crowded = Buffer::<u32>::from_slice(client, &[0]);
-    let found = Buffer::<u32>::new(client, 3);
+    let found = Buffer::<u32>::new(client, 1 + Flag::ALL);
     // SAFETY: positions are compared with the number of codes, of tiles or of words; buffers have room for these.
     unsafe {
         find_starts::launch_unchecked::<R>(
@@ -66,29 +66,27 @@ pub(super) fn find_leaves<R: Runtime>(
             codes.arg(),
             bits.arg(),
             before.arg(),
-            is_crowded.arg(),
+            flags.arg(),
             n as u32,
         );
         exclusive(client, &before);
-        report::launch_unchecked::<R>(
-            client,
-            count(1),
-            dim,
-            before.arg(),
-            is_crowded.arg(),
-            is_wrong.arg(),
-            found.arg(),
-            tiles as u32,
-        );
+        report::launch_unchecked::<R>(client, count(1), dim, before.arg(), flags.arg(), found.arg(), tiles as u32);
     }
     let found = found.read(client)?;
-    Ok(Leaves { bits, before, len: found[0] as usize, is_crowded: found[1] != 0, is_wrong: found[2] != 0 })
+    Ok(Leaves {
+        bits,
+        before,
+        len: found[0] as usize,
+        is_crowded: found[1 + Flag::CROWDED] != 0,
+        is_close: found[1 + Flag::CLOSE] != 0,
+    })
 }
 
 pub(super) fn topology<R: Runtime>(client: &ComputeClient<R>, codes: &Buffer<u64>, found: &Leaves) -> Topology {
     let (n, leaves, dim) = (codes.len(), found.len, CubeDim::new_1d(UNITS));
     let tiles = n.div_ceil(TILE as usize);
     let starts = Buffer::<u32>::new(client, leaves + 1);
+    let first_codes = Buffer::<u64>::new(client, leaves);
     let gaps = Buffer::<u32>::new(client, leaves + 1);
     let new = || Buffer::<u32>::new(client, leaves);
     let (first, last, above, above_leaf) = (new(), new(), new(), new());
@@ -102,6 +100,7 @@ pub(super) fn topology<R: Runtime>(client: &ComputeClient<R>, codes: &Buffer<u64
             found.bits.arg(),
             found.before.arg(),
             starts.arg(),
+            first_codes.arg(),
             gaps.arg(),
             n as u32,
             tiles as u32,
@@ -110,8 +109,7 @@ pub(super) fn topology<R: Runtime>(client: &ComputeClient<R>, codes: &Buffer<u64
             client,
             cubes(leaves),
             dim,
-            codes.arg(),
-            starts.arg(),
+            first_codes.arg(),
             gaps.arg(),
             first.arg(),
             last.arg(),
@@ -136,115 +134,118 @@ fn highest(x: u64) -> u32 {
 }
 
 /// Finds the positions where a leaf starts: where the subtree of the gap before has more points than a leaf holds.
+///
+/// Such a subtree holds a row of one point more than a leaf, across the gap, and the ends of any row across a gap differ at least
+/// where the points beside it do. So it is to find the row whose ends differ least.
 #[cube(launch_unchecked)]
-fn find_starts(
-    codes: &Array<u64>,
-    bits: &mut Array<u32>,
-    before: &mut Array<u32>,
-    is_crowded: &mut Array<u32>,
-    n: u32,
-) {
+fn find_starts(codes: &Array<u64>, bits: &mut Array<u32>, before: &mut Array<u32>, flags: &mut Array<u32>, n: u32) {
     let tile = CUBE_POS as u32;
     if tile <= (n - 1) / TILE {
-        // Those of the tile, with some before and some behind.
-        let mut shared = SharedMemory::<u64>::new(comptime!((TILE + 2 * LEAF) as usize));
-        let words = SharedMemory::<Atomic<u32>>::new(comptime!(WORDS as usize));
-        let mut counts = SharedMemory::<u32>::new(comptime!(WORDS as usize));
+        // By the last point of each row, and then the least of as many rows as have the same gap in them.
+        let mut rows = SharedMemory::<u32>::new(comptime!((TILE + LEAF) as usize));
+        let mut least = SharedMemory::<u32>::new(comptime!((TILE + LEAF) as usize));
+        let words = SharedMemory::<Atomic<u32>>::new(comptime!(WORDS as usize + 1));
         let first = tile * TILE;
         let len = n - first;
+        // Those before and a leaf's length before; for what is not there, any others. All are on their way before one is looked at.
+        let mut own = Array::<u64>::new(comptime!(ITEMS as usize));
+        let mut other = Array::<u64>::new(comptime!(ITEMS as usize));
+        let mut behind = Array::<u64>::new(comptime!(ITEMS as usize));
+        let mut own_levels = Array::<u32>::new(comptime!(ITEMS as usize));
+        #[unroll]
+        for k in 0..ITEMS {
+            let at = (k * UNITS + UNIT_POS).min(len - 1) + first;
+            own[k as usize] = codes[at as usize];
+            other[k as usize] = codes[(at.max(1) - 1) as usize];
+            behind[k as usize] = codes[(at.max(LEAF) - LEAF) as usize];
+        }
         #[unroll]
         for k in 0..ITEMS {
             let at = k * UNITS + UNIT_POS;
-            if at < len {
-                shared[(LEAF + at) as usize] = codes[(first + at) as usize];
+            let differing = own[k as usize] ^ other[k as usize];
+            let across = own[k as usize] ^ behind[k as usize];
+            // The subtree of a gap between equal codes has no others, and so is no larger than a leaf.
+            own_levels[k as usize] = 0u32.runtime();
+            if differing != 0 {
+                own_levels[k as usize] = 32 + highest(differing);
             }
+            let mut row = OUTSIDE.runtime();
+            if at < len && first + at >= LEAF {
+                if across == 0 {
+                    flags[Flag::CROWDED] = 1;
+                } else {
+                    row = 32 + highest(across);
+                }
+            }
+            rows[at as usize] = row;
         }
         if UNIT_POS < LEAF {
-            if first > 0 {
-                shared[UNIT_POS as usize] = codes[(first + UNIT_POS - LEAF) as usize];
+            let at = TILE + UNIT_POS;
+            let mut row = OUTSIDE.runtime();
+            if at < len {
+                let across = codes[(first + at) as usize] ^ codes[(first + at - LEAF) as usize];
+                if across != 0 {
+                    row = 32 + highest(across);
+                }
             }
-            let behind = TILE + UNIT_POS;
-            if behind < len {
-                shared[(LEAF + behind) as usize] = codes[(first + behind) as usize];
-            }
+            rows[at as usize] = row;
         }
-        if UNIT_POS < WORDS {
+        // The last counts leaves.
+        if UNIT_POS <= WORDS {
             words[UNIT_POS as usize].store(0);
         }
         sync_cube();
+        // One row, two, four, and so on.
+        least_of_two(&rows, &mut least, 1u32);
+        least_of_two(&least, &mut rows, 2u32);
+        least_of_two(&rows, &mut least, 4u32);
+        least_of_two(&least, &mut rows, 8u32);
+        least_of_two(&rows, &mut least, 16u32);
         #[unroll]
         for k in 0..ITEMS {
             let at = k * UNITS + UNIT_POS;
-            if at < len {
-                let here = LEAF + at;
-                let mut is_start = first + at == 0;
-                if first + at > 0 {
-                    let own = shared[here as usize];
-                    let differing = own ^ shared[(here - 1) as usize];
-                    // The subtree of a gap between equal codes has no others, and so is no larger than a leaf.
-                    if differing != 0 {
-                        // The gap's subtree is where all higher bits are the same. Its first point is a leaf's length before
-                        // at the most, or it is large enough.
-                        let shift = u64::cast_from(highest(differing)) + 1u64;
-                        let prefix = own >> shift;
-                        let mut most = first + at;
-                        if most > LEAF {
-                            most = LEAF.runtime();
-                        }
-                        let mut back = 1u32.runtime();
-                        // The farthest of `most` to have the prefix.
-                        let mut step = comptime!(LEAF / 2).runtime();
-                        while step > 0 {
-                            if back + step <= most {
-                                if shared[(here - back - step) as usize] >> shift == prefix {
-                                    back += step;
-                                }
-                            }
-                            step /= 2;
-                        }
-                        is_start = back == LEAF;
-                        if back < LEAF {
-                            let last = at + LEAF - back;
-                            if last < len {
-                                is_start = shared[(LEAF + last) as usize] >> shift == prefix;
-                            }
-                        }
-                    }
-                    if first + at >= LEAF {
-                        if own == shared[(here - LEAF) as usize] {
-                            is_crowded[0] = 1;
-                        }
-                    }
-                }
-                if is_start {
-                    words[(at / 32) as usize].fetch_or(1 << (at % 32));
-                }
+            let is_start = own_levels[k as usize] == least[at as usize] || first + at == 0;
+            if at < len && is_start {
+                words[(at / 32) as usize].fetch_or(1 << (at % 32));
             }
         }
         sync_cube();
         if UNIT_POS < WORDS {
             let word = words[UNIT_POS as usize].load();
             bits[(tile * WORDS + UNIT_POS) as usize] = word;
-            counts[UNIT_POS as usize] = word.count_ones();
+            words[comptime!(WORDS as usize)].fetch_add(word.count_ones());
         }
         sync_cube();
         if UNIT_POS == 0 {
-            let mut sum = 0u32.runtime();
-            for k in 0..WORDS {
-                sum += counts[k as usize];
-            }
-            before[tile as usize] = sum;
+            before[tile as usize] = words[comptime!(WORDS as usize)].load();
         }
     }
 }
 
+/// The lesser of each number and that so many places on.
+#[cube]
+fn least_of_two(from: &SharedMemory<u32>, to: &mut SharedMemory<u32>, #[comptime] step: u32) {
+    #[unroll]
+    for k in 0..ITEMS {
+        let at = k * UNITS + UNIT_POS;
+        to[at as usize] = from[at as usize].min(from[(at + step) as usize]);
+    }
+    if UNIT_POS < comptime!(LEAF - step) {
+        let at = TILE + UNIT_POS;
+        to[at as usize] = from[at as usize].min(from[(at + step) as usize]);
+    }
+    sync_cube();
+}
+
 /// What the host has to know.
 #[cube(launch_unchecked)]
-fn report(before: &Array<u32>, is_crowded: &Array<u32>, is_wrong: &Array<u32>, found: &mut Array<u32>, tiles: u32) {
+fn report(before: &Array<u32>, flags: &Array<u32>, found: &mut Array<u32>, tiles: u32) {
     if ABSOLUTE_POS == 0 {
         found[0] = before[tiles as usize];
-        found[1] = is_crowded[0];
-        found[2] = is_wrong[0];
+        #[unroll]
+        for k in 0..Flag::ALL {
+            found[1 + k] = flags[k];
+        }
     }
 }
 
@@ -255,6 +256,7 @@ fn take_starts(
     bits: &Array<u32>,
     before: &Array<u32>,
     starts: &mut Array<u32>,
+    first_codes: &mut Array<u64>,
     gaps: &mut Array<u32>,
     n: u32,
     tiles: u32,
@@ -277,10 +279,12 @@ fn take_starts(
             let bit = 31 - (own & (0 - own)).leading_zeros();
             let at = word * 32 + bit;
             starts[leaf as usize] = at;
+            let code = codes[at as usize];
             let mut level = OUTSIDE.runtime();
             if at > 0 {
-                level = between(codes, at - 1, at);
+                level = 32 + highest(code ^ codes[(at - 1) as usize]);
             }
+            first_codes[leaf as usize] = code;
             gaps[leaf as usize] = level;
             leaf += 1;
             own &= own - 1;
@@ -290,17 +294,6 @@ fn take_starts(
             gaps[leaf as usize] = OUTSIDE;
         }
     }
-}
-
-/// The highest level between two different positions.
-#[cube]
-fn between(codes: &Array<u64>, a: u32, b: u32) -> u32 {
-    let differing = codes[a as usize] ^ codes[b as usize];
-    let mut level = 31 - (a ^ b).leading_zeros();
-    if differing != 0 {
-        level = 32 + highest(differing);
-    }
-    level
 }
 
 /// The lower of the gaps beside a range of leaves; none if these are all.
@@ -316,11 +309,10 @@ fn parent(gaps: &Array<u32>, first: u32, last: u32, leaves: u32) -> u32 {
     parent
 }
 
-/// The leaves below each gap, as far as levels are lower: by steps of twice the length, and then of half.
+/// The leaves below each gap, by the codes of their first points: by steps of twice the length, and then of half.
 #[cube(launch_unchecked)]
 fn find_nodes(
     codes: &Array<u64>,
-    starts: &Array<u32>,
     gaps: &Array<u32>,
     first_of: &mut Array<u32>,
     last_of: &mut Array<u32>,
@@ -332,17 +324,17 @@ fn find_nodes(
     if gap < leaves {
         above_leaf[gap as usize] = parent(gaps, gap, gap, leaves);
         if gap > 0 {
-            let level = gaps[gap as usize];
-            let right = starts[gap as usize];
-            let left = right - 1;
+            // All codes to either side agree with those beside the gap from this bit on.
+            let bit = u64::cast_from(gaps[gap as usize] - 32);
+            let left = codes[(gap - 1) as usize] >> bit;
+            let right = codes[gap as usize] >> bit;
 
             let mut first = gap - 1;
             let mut step = 1u32.runtime();
             while step > 0 {
                 let mut is_below = false.runtime();
                 if step <= first {
-                    let at = starts[(first - step) as usize];
-                    is_below = between(codes, at, left) < level;
+                    is_below = codes[(first - step) as usize] >> bit == left;
                 }
                 if is_below {
                     first -= step;
@@ -356,8 +348,7 @@ fn find_nodes(
             while ahead > 0 {
                 let mut is_below = false.runtime();
                 if last + ahead < leaves {
-                    let at = starts[(last + ahead) as usize];
-                    is_below = between(codes, right, at) < level;
+                    is_below = codes[(last + ahead) as usize] >> bit == right;
                 }
                 if is_below {
                     last += ahead;
