@@ -140,6 +140,17 @@ fn crowded_cells() {
     assert_same("crowded", &Bvh::build(&points, device()).unwrap(), &ropewalk::Bvh::build(&points).unwrap());
 }
 
+/// Points that the leading bits of their codes do not tell apart: few, which find their places by counting, and too many for that.
+#[test]
+fn close_points() {
+    for n in [20, 33, 2000] {
+        let mut points = Sample::parse("uniform:n=3000,seed=1").unwrap().points().unwrap();
+        points.extend(Sample::parse(&format!("uniform:n={n},seed=2,box=1e-5")).unwrap().points().unwrap());
+        points.extend(Sample::parse("uniform:n=9,seed=3,box=4e-6").unwrap().points().unwrap());
+        assert_same("close", &Bvh::build(&points, device()).unwrap(), &ropewalk::Bvh::build(&points).unwrap());
+    }
+}
+
 #[test]
 fn a_tree_goes_there_and_back() {
     let points = Sample::parse("nfw:n=3000").unwrap().points().unwrap();

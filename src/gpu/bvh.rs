@@ -4,11 +4,11 @@ use cubecl::prelude::*;
 use rayon::prelude::*;
 
 use super::buffer::{Buffer, wait};
-use super::codes::{codes, gather};
+use super::codes::Coded;
 use super::device::{Device, on};
 use super::nodes::{Nodes, nodes};
-use super::sort::{Pairs, sort};
-use super::topology::topology;
+use super::sort::{fits, order, sort};
+use super::topology::{find_leaves, topology};
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, BoxSize, Scalar, Space};
 use crate::morton::Grid;
@@ -21,7 +21,7 @@ impl Coordinate for f64 {}
 
 /// A bounding volume hierarchy over points of two or three dimensions, on a device: the twin of [`crate::Bvh`], whose nodes it has.
 ///
-/// Memory, by the sizes of its buffers: some 70 bytes a point of three `f32` while it is built, the points among them; 20 afterwards.
+/// Memory, by the sizes of its buffers: some 45 bytes a point of three `f32` while it is built, the points among them; 20 afterwards.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Bvh, Device};
@@ -107,20 +107,29 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 let (axes, order) = (Buffer::new(client, 0), Buffer::new(client, 0));
                 return Ok(Self { device, space, nodes: None, axes, order });
             }
-            let (keys, values) = codes(client, &points.values, len, &Grid::over(&points.bounds));
-            let sorted = sort(client, Pairs { keys, values })?;
-            match topology(client, &sorted.keys)? {
-                Some(topology) => {
-                    let axes = gather::<_, S, D>(client, &points.values, &sorted.values);
-                    let nodes = nodes::<_, S, D>(client, &topology, &axes, len);
-                    Ok(Self { device, space, nodes: Some(nodes), axes, order: sorted.values })
-                }
-                // Many points in one cell need grids of their own, which is rare and left to the CPU.
-                None => {
-                    let points = points.values.read(client)?;
-                    Ok(Self::upload_to(client, &crate::Bvh::build_in(points.as_chunks::<D>().0, space)?, device))
-                }
+            let coded = Coded::new(client, &points.values, len, &Grid::over(&points.bounds));
+            let arrange = |order: &Buffer<u32>, is_sorted| {
+                let arranged = coded.arrange(order, is_sorted);
+                let leaves = find_leaves(client, &arranged.codes, &coded.flags)?;
+                Result::Ok((arranged, leaves))
+            };
+            let mut found = None;
+            if fits(len) {
+                found = Some(arrange(&order(client, coded.codes()), false)?).filter(|(_, leaves)| !leaves.is_close);
             }
+            let (arranged, leaves) = match found {
+                Some(found) => found,
+                None => arrange(&sort(client, coded.pairs())?.values, true)?,
+            };
+            if leaves.is_crowded {
+                // Many points in one cell need grids of their own, which is rare and left to the CPU.
+                let points = points.values.read(client)?;
+                let bvh = crate::Bvh::build_in(points.as_chunks::<D>().0, space)?;
+                return Ok(Self::upload_to(client, &bvh, device));
+            }
+            let topology = topology(client, &arranged.codes, &leaves);
+            let nodes = nodes::<_, S, D>(client, &topology, &arranged.axes, len);
+            Ok(Self { device, space, nodes: Some(nodes), axes: arranged.axes, order: arranged.order })
         })
     }
 

@@ -5,6 +5,8 @@
 //! first, and each node puts its own together from at most thirty of a size. So no node waits for its children.
 //! Cost: 2 D + 2 numbers a node, and again a box for each leaf.
 
+#![allow(unsafe_code)] // Kernels that test their bounds themselves.
+
 use cubecl::prelude::*;
 
 use super::buffer::{Buffer, UNITS, cubes};
@@ -42,28 +44,34 @@ pub(super) fn nodes<R: Runtime, S: Scalar + Float + CubeElement, const D: usize>
         })
         .collect();
     let boxes = Buffer::<S>::new(client, sizes.iter().sum::<usize>() * 2 * D);
-    box_leaves::launch::<S, R>(
-        client,
-        cubes(leaves),
-        dim,
-        axes.arg(),
-        topology.starts.arg(),
-        boxes.arg(),
-        n as u32,
-        leaves as u32,
-        D,
-    );
-    for size in 1..sizes.len() {
-        box_sixteen::launch::<S, R>(
+    // SAFETY: positions are compared with the number of leaves; `starts` has the end of the last.
+    unsafe {
+        box_leaves::launch_unchecked::<S, R>(
             client,
-            cubes(sizes[size]),
+            cubes(leaves),
             dim,
+            axes.arg(),
+            topology.starts.arg(),
             boxes.arg(),
-            offsets[size - 1],
-            sizes[size - 1] as u32,
-            offsets[size],
+            n as u32,
+            leaves as u32,
             D,
         );
+    }
+    for size in 1..sizes.len() {
+        // SAFETY: positions are compared with the number of boxes of that size.
+        unsafe {
+            box_sixteen::launch_unchecked::<S, R>(
+                client,
+                cubes(sizes[size - 1]),
+                dim,
+                boxes.arg(),
+                offsets[size - 1],
+                sizes[size - 1] as u32,
+                offsets[size],
+                D,
+            );
+        }
     }
     let count = 2 * leaves - 1;
     let found = Nodes {
@@ -74,28 +82,31 @@ pub(super) fn nodes<R: Runtime, S: Scalar + Float + CubeElement, const D: usize>
     let offsets = Buffer::from_slice(client, &offsets);
     // No literals: CUDA's compiler knows no word for infinity.
     let empty = Buffer::from_slice(client, &[<S as Scalar>::INFINITY, <S as Scalar>::NEG_INFINITY]);
-    write_nodes::launch::<S, R>(
-        client,
-        cubes(2 * leaves),
-        dim,
-        boxes.arg(),
-        offsets.arg(),
-        empty.arg(),
-        topology.starts.arg(),
-        topology.first.arg(),
-        topology.last.arg(),
-        topology.above.arg(),
-        topology.above_leaf.arg(),
-        found.bounds.arg(),
-        found.ropes.arg(),
-        found.first.arg(),
-        leaves as u32,
-        D,
-    );
+    // SAFETY: as above.
+    unsafe {
+        write_nodes::launch_unchecked::<S, R>(
+            client,
+            cubes(2 * leaves),
+            dim,
+            boxes.arg(),
+            offsets.arg(),
+            empty.arg(),
+            topology.starts.arg(),
+            topology.first.arg(),
+            topology.last.arg(),
+            topology.above.arg(),
+            topology.above_leaf.arg(),
+            found.bounds.arg(),
+            found.ropes.arg(),
+            found.first.arg(),
+            leaves as u32,
+            D,
+        );
+    }
     found
 }
 
-#[cube(launch)]
+#[cube(launch_unchecked)]
 fn box_leaves<F: Float>(
     axes: &Array<F>,
     starts: &Array<u32>,
@@ -113,12 +124,8 @@ fn box_leaves<F: Float>(
             let mut hi = lo;
             for i in starts[leaf] + 1..starts[leaf + 1] {
                 let x = axes[axis + i as usize];
-                if x < lo {
-                    lo = x;
-                }
-                if x > hi {
-                    hi = x;
-                }
+                lo = lo.min(x);
+                hi = hi.max(x);
             }
             boxes[leaf * 2 * d + k] = lo;
             boxes[leaf * 2 * d + d + k] = hi;
@@ -127,30 +134,35 @@ fn box_leaves<F: Float>(
 }
 
 /// Boxes around sixteen of the next smaller size each, which begin at `from` and are `size`.
-#[cube(launch)]
+#[cube(launch_unchecked)]
 fn box_sixteen<F: Float>(boxes: &mut Array<F>, from: u32, size: u32, to: u32, #[comptime] d: usize) {
-    let own = ABSOLUTE_POS as u32;
-    if own * 16 < size {
-        let mut end = own * 16 + 16;
-        if end > size {
-            end = size;
-        }
+    let first = CUBE_POS as u32 * UNITS;
+    if first < size {
+        // Through the cube's memory, so that neighbours read neighbours.
+        let mut below = SharedMemory::<F>::new(comptime!(UNITS as usize * 2 * d));
+        let last = (size - first) as usize * 2 * d - 1;
         #[unroll]
-        for k in 0..d {
-            let mut lo = boxes[(from + own * 16) as usize * 2 * d + k];
-            let mut hi = boxes[(from + own * 16) as usize * 2 * d + d + k];
-            for i in own * 16 + 1..end {
-                let other_lo = boxes[(from + i) as usize * 2 * d + k];
-                let other_hi = boxes[(from + i) as usize * 2 * d + d + k];
-                if other_lo < lo {
-                    lo = other_lo;
-                }
-                if other_hi > hi {
-                    hi = other_hi;
+        for k in 0..2 * d {
+            // What is not there is the last there is, and an upper corner among upper ones.
+            let at = k * UNITS as usize + UNIT_POS as usize;
+            let back = (at.max(last) - last).div_ceil(2 * d) * 2 * d;
+            below[at] = boxes[(from + first) as usize * 2 * d + at - back];
+        }
+        sync_cube();
+        let own = UNIT_POS as usize / (2 * d);
+        let corner = UNIT_POS as usize % (2 * d);
+        if own < UNITS as usize / 16 && first as usize + own * 16 < size as usize {
+            let mut bound = below[own * 16 * 2 * d + corner];
+            #[unroll]
+            for i in 1..16usize {
+                let other = below[(own * 16 + i) * 2 * d + corner];
+                if corner < d {
+                    bound = bound.min(other);
+                } else {
+                    bound = bound.max(other);
                 }
             }
-            boxes[(to + own) as usize * 2 * d + k] = lo;
-            boxes[(to + own) as usize * 2 * d + d + k] = hi;
+            boxes[((to + first / 16) as usize + own) * 2 * d + corner] = bound;
         }
     }
 }
@@ -162,17 +174,13 @@ fn take_in<F: Float>(boxes: &Array<F>, at: u32, lo: &mut Array<F>, hi: &mut Arra
     for k in 0..d {
         let other_lo = boxes[at as usize * 2 * d + k];
         let other_hi = boxes[at as usize * 2 * d + d + k];
-        if other_lo < lo[k] {
-            lo[k] = other_lo;
-        }
-        if other_hi > hi[k] {
-            hi[k] = other_hi;
-        }
+        lo[k] = lo[k].min(other_lo);
+        hi[k] = hi[k].max(other_hi);
     }
 }
 
 /// The nodes of the leaves, then those of the gaps between them.
-#[cube(launch)]
+#[cube(launch_unchecked)]
 fn write_nodes<F: Float>(
     boxes: &Array<F>,
     offsets: &Array<u32>,

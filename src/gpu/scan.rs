@@ -18,21 +18,11 @@ pub(super) fn exclusive<R: Runtime>(client: &ComputeClient<R>, values: &Buffer<u
     let tiles = n.div_ceil(TILE);
     let sums = Buffer::<u32>::new(client, tiles);
     let (tile_count, dim) = (count(tiles), CubeDim::new_1d(UNITS));
-    sum_tiles::launch::<R>(client, tile_count.clone(), dim, values.arg(), sums.arg(), n as u32);
     if tiles > 1 {
+        sum_tiles::launch::<R>(client, tile_count.clone(), dim, values.arg(), sums.arg(), n as u32);
         exclusive(client, &sums);
-    } else {
-        // The first tile has nothing before it.
-        clear::launch::<R>(client, count(1), dim, sums.arg(), 1);
     }
     scan_tiles::launch::<R>(client, tile_count, dim, values.arg(), sums.arg(), n as u32);
-}
-
-#[cube(launch)]
-fn clear(values: &mut Array<u32>, n: u32) {
-    if (ABSOLUTE_POS as u32) < n {
-        values[ABSOLUTE_POS] = 0;
-    }
 }
 
 #[cube(launch)]
@@ -66,7 +56,11 @@ fn scan_tiles(values: &mut Array<u32>, sums: &Array<u32>, n: u32) {
                 sum += values[(first + k) as usize];
             }
         }
-        let mut before = sums[tile as usize] + scan_units(&mut shared, sum);
+        let mut before = scan_units(&mut shared, sum);
+        // The first has nothing before it, and need not be told.
+        if tile > 0 {
+            before += sums[tile as usize];
+        }
         for k in 0..4u32 {
             if first + k < n {
                 let own = values[(first + k) as usize];

@@ -1,19 +1,25 @@
-//! A stable radix sort of 64-bit keys with 32-bit values.
+//! Stable radix sorts: of 64-bit keys with 32-bit values, and of Morton codes by their leading bits.
 //!
-//! In: keys and values. Out: both in the order of the keys; equal keys keep their order. Digit by digit of eight bits from the
-//! lowest, only those in which keys differ: each tile counts its digits, the counts are summed up, and each tile, sorted by the
-//! digit in the cube's own memory, is written to where its digits go.
-//! Cost: 40 bytes a key and digit. Source: Satish, Harris and Garland 2009, sections 3 and 4.
+//! In: keys. Out: values or indices in the order of the keys; those of equal keys keep their order. Digit by digit of nine bits
+//! from the lowest: each cube counts the digits of its part, the counts are summed up, and each cube writes its part, tile after
+//! tile, to where its digits go.
+//! Cost: 32 bytes a pair and digit. A code and its index go as one word, of which the digits done with are left off: 24 bytes a
+//! digit. Source: Satish, Harris and Garland 2009, sections 3 and 4.
+
+#![allow(unsafe_code)] // Kernels that test their bounds themselves.
 
 use cubecl::prelude::*;
 
 use super::buffer::{Buffer, UNITS, count, cubes};
-use super::scan::{exclusive, scan_units};
+use super::digits::{
+    BITS, CODE, DIGITS, INDEX, LEADING, Shape, Step, count_digits, scatter_pairs, scatter_words, sum_digits, sum_few,
+};
 use crate::error::Result;
 
-/// Keys of a cube.
-const TILE: usize = 1024;
-const DIGITS: usize = 256;
+/// Parts that cubes take. More mean more counts; fewer leave units idle, and write in more places at a time.
+const PARTS: usize = 2112;
+/// So few parts that a unit sums up their counts of a digit.
+const FEW: u32 = 16;
 
 pub(super) struct Pairs {
     pub keys: Buffer<u64>,
@@ -26,45 +32,132 @@ pub(super) fn sort<R: Runtime>(client: &ComputeClient<R>, pairs: Pairs) -> Resul
     if n < 2 {
         return Ok(pairs);
     }
-    let dim = CubeDim::new_1d(UNITS);
     let words = Buffer::<u32>::from_slice(client, &[0, 0]);
-    differing::launch::<R>(client, cubes(n), dim, pairs.keys.arg(), words.arg(), n as u32);
+    differing::launch::<R>(client, cubes(n), CubeDim::new_1d(UNITS), pairs.keys.arg(), words.arg(), n as u32);
     let words = words.read(client)?;
     let differing = u64::from(words[0]) | u64::from(words[1]) << 32;
 
-    let tiles = n.div_ceil(TILE);
-    let offsets = Buffer::<u32>::new(client, tiles * DIGITS);
+    let passes = Passes::new(client, n, PARTS);
     let mut from = pairs;
     let mut to = Pairs { keys: Buffer::new(client, n), values: Buffer::new(client, n) };
-    for shift in (0..64).step_by(8).filter(|shift| differing >> shift & 0xff != 0) {
-        let shift = shift as u32;
-        count_digits::launch::<R>(
-            client,
-            count(tiles),
-            dim,
-            from.keys.arg(),
-            offsets.arg(),
-            n as u32,
-            tiles as u32,
-            shift,
-        );
-        exclusive(client, &offsets);
-        scatter::launch::<R>(
-            client,
-            count(tiles),
-            dim,
-            from.keys.arg(),
-            from.values.arg(),
-            to.keys.arg(),
-            to.values.arg(),
-            offsets.arg(),
-            n as u32,
-            tiles as u32,
-            shift,
-        );
+    for shift in (0..64).step_by(BITS as usize).filter(|shift| differing >> shift & u64::from(DIGITS - 1) != 0) {
+        passes.pairs(shift as u32, &from, &to);
         std::mem::swap(&mut from, &mut to);
     }
     Ok(from)
+}
+
+/// Whether [`order`] can sort so many codes.
+pub(super) fn fits(n: usize) -> bool {
+    n <= 1 << INDEX
+}
+
+/// Indices in the order of the codes' [`LEADING`] bits. `codes` are used up.
+pub(super) fn order<R: Runtime>(client: &ComputeClient<R>, codes: Buffer<u64>) -> Buffer<u32> {
+    let n = codes.len();
+    let passes = Passes::new(client, n, PARTS);
+    let (mut from, mut to) = (codes, Buffer::<u64>::new(client, n));
+    let order = Buffer::<u32>::new(client, n);
+    passes.words(Step::First, CODE - LEADING, &from, &to);
+    for shift in (INDEX..64 - BITS).step_by(BITS as usize) {
+        std::mem::swap(&mut from, &mut to);
+        passes.words(Step::Between, shift, &from, &to);
+    }
+    passes.words(Step::Last, 64 - BITS, &to, &order);
+    order
+}
+
+/// The passes over so many keys.
+struct Passes<'a, R: Runtime> {
+    client: &'a ComputeClient<R>,
+    n: u32,
+    parts: u32,
+    tiles_of_part: u32,
+    offsets: Buffer<u32>,
+    totals: Buffer<u32>,
+    shape: Shape,
+}
+
+impl<'a, R: Runtime> Passes<'a, R> {
+    fn new(client: &'a ComputeClient<R>, n: usize, most_parts: usize) -> Self {
+        let shape = Shape::of(client);
+        let tiles = n.div_ceil(shape.tile() as usize);
+        let tiles_of_part = tiles.div_ceil(most_parts) as u32;
+        let parts = (tiles as u32).div_ceil(tiles_of_part);
+        Self {
+            client,
+            n: n as u32,
+            parts,
+            tiles_of_part,
+            offsets: Buffer::new(client, (parts * DIGITS) as usize),
+            totals: Buffer::new(client, DIGITS as usize),
+            shape,
+        }
+    }
+
+    /// Finds where each part's digits go.
+    fn count(&self, keys: &Buffer<u64>, shift: u32) {
+        let &Self { client, n, parts, tiles_of_part, ref offsets, ref totals, shape } = self;
+        let (dim, own) = (CubeDim::new_1d(UNITS), count(parts as usize));
+        // SAFETY: positions are compared with the number of keys, cubes with that of parts or digits, and digits are below DIGITS.
+        unsafe {
+            let (keys, counts) = (keys.arg(), offsets.arg());
+            count_digits::launch_unchecked::<R>(client, own, dim, keys, counts, n, parts, tiles_of_part, shift, shape);
+            let counts = offsets.arg();
+            if parts <= FEW {
+                let digits = cubes(DIGITS as usize);
+                sum_few::launch_unchecked::<R>(client, digits, dim, counts, totals.arg(), parts);
+            } else {
+                let digits = count(DIGITS as usize);
+                sum_digits::launch_unchecked::<R>(client, digits, dim, counts, totals.arg(), parts, shape.has_planes);
+            }
+        }
+    }
+
+    fn pairs(&self, shift: u32, from: &Pairs, to: &Pairs) {
+        self.count(&from.keys, shift);
+        // SAFETY: positions are compared with the number of keys, of which the offsets are sums.
+        unsafe {
+            scatter_pairs::launch_unchecked::<R>(
+                self.client,
+                count(self.parts as usize),
+                CubeDim::new_1d(UNITS),
+                from.keys.arg(),
+                from.values.arg(),
+                to.keys.arg(),
+                to.values.arg(),
+                self.offsets.arg(),
+                self.totals.arg(),
+                self.n,
+                self.parts,
+                self.tiles_of_part,
+                shift,
+                self.shape,
+            );
+        }
+    }
+
+    fn words<N: Int + CubeElement>(&self, step: Step, shift: u32, from: &Buffer<u64>, to: &Buffer<N>) {
+        self.count(from, shift);
+        // SAFETY: as above.
+        unsafe {
+            scatter_words::launch_unchecked::<N, R>(
+                self.client,
+                count(self.parts as usize),
+                CubeDim::new_1d(UNITS),
+                from.arg(),
+                to.arg(),
+                self.offsets.arg(),
+                self.totals.arg(),
+                self.n,
+                self.parts,
+                self.tiles_of_part,
+                shift,
+                step,
+                self.shape,
+            );
+        }
+    }
 }
 
 /// The bits in which keys differ, as two words.
@@ -85,122 +178,66 @@ fn differing(keys: &Array<u64>, words: &mut Array<Atomic<u32>>, n: u32) {
     }
 }
 
-#[cube]
-fn digit(key: u64, shift: u32) -> u32 {
-    u32::cast_from((key >> u64::cast_from(shift)) & 255u64)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::Device;
+    use crate::gpu::device::on;
 
-/// How often each digit is in each tile: digit by digit, and tile by tile for each.
-#[cube(launch)]
-fn count_digits(keys: &Array<u64>, counts: &mut Array<u32>, n: u32, tiles: u32, shift: u32) {
-    let tile = CUBE_POS as u32;
-    if tile < tiles {
-        let found = SharedMemory::<Atomic<u32>>::new(256usize);
-        found[UNIT_POS as usize].store(0);
-        sync_cube();
-        for k in 0..4u32 {
-            let i = tile * 1024 + k * 256 + UNIT_POS;
-            if i < n {
-                found[digit(keys[i as usize], shift) as usize].fetch_add(1);
-            }
-        }
-        sync_cube();
-        counts[(UNIT_POS * tiles + tile) as usize] = found[UNIT_POS as usize].load();
+    /// Numbers in no order.
+    fn mix(i: u64) -> u64 {
+        let x = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (x ^ (x >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ (x >> 32)
     }
-}
 
-/// Sorts each tile by the digit, bit by bit, and writes it to where `offsets` say.
-#[cube(launch)]
-fn scatter(
-    keys: &Array<u64>,
-    values: &Array<u32>,
-    sorted_keys: &mut Array<u64>,
-    sorted_values: &mut Array<u32>,
-    offsets: &Array<u32>,
-    n: u32,
-    tiles: u32,
-    shift: u32,
-) {
-    let tile = CUBE_POS as u32;
-    if tile < tiles {
-        let mut tile_keys = SharedMemory::<u64>::new(1024usize);
-        let mut tile_values = SharedMemory::<u32>::new(1024usize);
-        let mut starts = SharedMemory::<u32>::new(256usize);
-        let mut shared = SharedMemory::<u32>::new(256usize);
-        let first = tile * 1024;
-        let mut len = n - first;
-        if len > 1024 {
-            len = 1024;
-        }
-        for k in 0..4u32 {
-            let at = k * 256 + UNIT_POS;
-            if at < len {
-                tile_keys[at as usize] = keys[(first + at) as usize];
-                tile_values[at as usize] = values[(first + at) as usize];
-            }
-        }
-        sync_cube();
+    fn sorted(keys: &[u64]) -> (Vec<u64>, Vec<u32>) {
+        let mut order: Vec<u32> = (0..keys.len() as u32).collect();
+        order.sort_by_key(|&i| keys[i as usize]);
+        (order.iter().map(|&i| keys[i as usize]).collect(), order)
+    }
 
-        let mut own_keys = Array::<u64>::new(4usize);
-        let mut own_values = Array::<u32>::new(4usize);
-        for bit in 0..8u32 {
-            // What is beyond the end counts as one, and so stays behind all else.
-            let mut zeros = 0u32.runtime();
-            for k in 0..4u32 {
-                let at = UNIT_POS * 4 + k;
-                if at < len {
-                    own_keys[k as usize] = tile_keys[at as usize];
-                    own_values[k as usize] = tile_values[at as usize];
-                    zeros += 1 - ((digit(own_keys[k as usize], shift) >> bit) & 1);
-                }
+    #[test]
+    fn pairs_of_equal_keys_keep_their_order() -> Result<()> {
+        on!(Device::first()?, client => {
+            for (n, mask) in [(0, 0), (1, 7), (2, u64::MAX), (3000, 0), (5000, 3 << 61), (5000, 0xff00), (40_000, u64::MAX)] {
+                let keys: Vec<u64> = (0..n).map(|i| mix(i) & mask).collect();
+                let values: Vec<u32> = (0..n as u32).collect();
+                let pairs = Pairs { keys: Buffer::from_slice(client, &keys), values: Buffer::from_slice(client, &values) };
+                let pairs = sort(client, pairs)?;
+                assert_eq!((pairs.keys.read(client)?, pairs.values.read(client)?), sorted(&keys), "{n} by {mask:x}");
             }
-            let mut zeros_before = scan_units(&mut shared, zeros);
-            if UNIT_POS == 255 {
-                shared[0] = zeros_before + zeros;
-            }
-            sync_cube();
-            let all_zeros = shared[0];
-            for k in 0..4u32 {
-                let at = UNIT_POS * 4 + k;
-                if at < len {
-                    let key = own_keys[k as usize];
-                    let one = (digit(key, shift) >> bit) & 1;
-                    let mut to = zeros_before;
-                    if one == 1 {
-                        to = all_zeros + at - zeros_before;
-                    } else {
-                        zeros_before += 1;
-                    }
-                    tile_keys[to as usize] = key;
-                    tile_values[to as usize] = own_values[k as usize];
-                }
-            }
-            sync_cube();
-        }
+            Ok(())
+        })
+    }
 
-        for k in 0..4u32 {
-            let at = k * 256 + UNIT_POS;
-            if at < len {
-                let own = digit(tile_keys[at as usize], shift);
-                let mut is_first = at == 0;
-                if at > 0 {
-                    is_first = digit(tile_keys[(at - 1) as usize], shift) != own;
-                }
-                if is_first {
-                    starts[own as usize] = at;
-                }
+    /// Cubes with more than a tile, and more cubes than a unit sums up.
+    #[test]
+    fn parts() -> Result<()> {
+        on!(Device::first()?, client => {
+            let keys: Vec<u64> = (0..50_000).map(|i| mix(i) % 700).collect();
+            for most_parts in [1, 3, 1000] {
+                let passes = Passes::new(client, keys.len(), most_parts);
+                let values: Vec<u32> = (0..keys.len() as u32).collect();
+                let pairs = || Pairs { keys: Buffer::from_slice(client, &keys), values: Buffer::from_slice(client, &values) };
+                let (from, to) = (pairs(), pairs());
+                passes.pairs(0, &from, &to);
+                passes.pairs(BITS, &to, &from);
+                assert_eq!((from.keys.read(client)?, from.values.read(client)?), sorted(&keys), "{most_parts} parts");
             }
-        }
-        sync_cube();
-        for k in 0..4u32 {
-            let at = k * 256 + UNIT_POS;
-            if at < len {
-                let key = tile_keys[at as usize];
-                let own = digit(key, shift);
-                let to = offsets[(own * tiles + tile) as usize] + at - starts[own as usize];
-                sorted_keys[to as usize] = key;
-                sorted_values[to as usize] = tile_values[at as usize];
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn codes_go_by_their_leading_bits() -> Result<()> {
+        on!(Device::first()?, client => {
+            for n in [1, 2, 31, 4096, 30_000] {
+                let codes: Vec<u64> = (0..n).map(|i| mix(i / 2) >> 1).collect();
+                let leading: Vec<u64> = codes.iter().map(|code| code >> (CODE - LEADING)).collect();
+                let order = order(client, Buffer::from_slice(client, &codes));
+                assert_eq!(order.read(client)?, sorted(&leading).1, "{n}");
             }
-        }
+            Ok(())
+        })
     }
 }

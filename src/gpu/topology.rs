@@ -3,13 +3,24 @@
 //! In: sorted codes. Out: the leaves; for each gap between them the leaves below its node, and the gap above it.
 //! The levels of gaps and the starts of leaves come from the codes beside each; how far the node of a gap reaches, from a search
 //! in the codes to both sides; the node above, from the gaps at its ends. So no unit waits for another.
-//! Cost: 24 bytes a leaf, 8 a point. Source: Karras 2012, section 4, for the search; Apetrei 2014, section 3, for what is above.
+//! Cost: 32 bytes a leaf, 8 a point. Source: Karras 2012, section 4, for the search; Apetrei 2014, section 3, for what is above.
+
+#![allow(unsafe_code)] // Kernels that test their bounds themselves.
 
 use cubecl::prelude::*;
 
-use super::buffer::{Buffer, UNITS, cubes};
+use super::buffer::{Buffer, UNITS, count, cubes};
+use super::codes::Flag;
 use super::scan::exclusive;
 use crate::error::Result;
+
+/// Positions of a unit, and of a cube, and words of as many bits.
+const ITEMS: u32 = 4;
+const TILE: u32 = ITEMS * UNITS;
+const WORDS: u32 = TILE / 32;
+const LEAF: u32 = crate::tree::LEAF as u32;
+/// The level of the gaps at the ends.
+const OUTSIDE: u32 = 255;
 
 pub(super) struct Topology {
     /// The first point of each leaf, and the number of points.
@@ -23,41 +34,91 @@ pub(super) struct Topology {
     pub above_leaf: Buffer<u32>,
 }
 
-/// None if more points than a leaf holds have one code.
-pub(super) fn topology<R: Runtime>(client: &ComputeClient<R>, codes: &Buffer<u64>) -> Result<Option<Topology>> {
+/// The leaves, and what the host has to know of them before it asks for more memory.
+pub(super) struct Leaves {
+    /// A bit for each position: whether a leaf starts there.
+    bits: Buffer<u32>,
+    /// For each tile the leaves that start before it, and the sum of all.
+    before: Buffer<u32>,
+    len: usize,
+    /// Whether more points than a leaf holds have one code.
+    pub is_crowded: bool,
+    /// Whether too many have the same leading bits, and all this is wrong.
+    pub is_close: bool,
+}
+
+/// Looks for leaves. What is found goes to the host, and with it what `flags` say.
+pub(super) fn find_leaves<R: Runtime>(
+    client: &ComputeClient<R>,
+    codes: &Buffer<u64>,
+    flags: &Buffer<u32>,
+) -> Result<Leaves> {
     let (n, dim) = (codes.len(), CubeDim::new_1d(UNITS));
-    let levels = Buffer::<u32>::new(client, n + 1);
-    let crowded = Buffer::<u32>::from_slice(client, &[0]);
-    find_levels::launch::<R>(client, cubes(n + 1), dim, codes.arg(), levels.arg(), crowded.arg(), n as u32);
-    let ids = Buffer::<u32>::new(client, n + 1);
-    find_starts::launch::<R>(client, cubes(n + 1), dim, levels.arg(), ids.arg(), n as u32);
-    exclusive(client, &ids);
-    let tail = Buffer::<u32>::new(client, 2);
-    take_tail::launch::<R>(client, cubes(1), dim, ids.arg(), crowded.arg(), tail.arg(), n as u32);
-    let tail = tail.read(client)?;
-    if tail[1] != 0 {
-        return Ok(None);
+    let tiles = n.div_ceil(TILE as usize);
+    let (bits, before) = (Buffer::new(client, tiles * WORDS as usize), Buffer::new(client, tiles + 1));
+    let found = Buffer::<u32>::new(client, 1 + Flag::ALL);
+    // SAFETY: positions are compared with the number of codes, of tiles or of words; buffers have room for these.
+    unsafe {
+        find_starts::launch_unchecked::<R>(
+            client,
+            count(tiles),
+            dim,
+            codes.arg(),
+            bits.arg(),
+            before.arg(),
+            flags.arg(),
+            n as u32,
+        );
+        exclusive(client, &before);
+        report::launch_unchecked::<R>(client, count(1), dim, before.arg(), flags.arg(), found.arg(), tiles as u32);
     }
-    let leaves = tail[0] as usize;
+    let found = found.read(client)?;
+    Ok(Leaves {
+        bits,
+        before,
+        len: found[0] as usize,
+        is_crowded: found[1 + Flag::CROWDED] != 0,
+        is_close: found[1 + Flag::CLOSE] != 0,
+    })
+}
+
+pub(super) fn topology<R: Runtime>(client: &ComputeClient<R>, codes: &Buffer<u64>, found: &Leaves) -> Topology {
+    let (n, leaves, dim) = (codes.len(), found.len, CubeDim::new_1d(UNITS));
+    let tiles = n.div_ceil(TILE as usize);
     let starts = Buffer::<u32>::new(client, leaves + 1);
+    let first_codes = Buffer::<u64>::new(client, leaves);
     let gaps = Buffer::<u32>::new(client, leaves + 1);
-    take_starts::launch::<R>(client, cubes(n + 1), dim, ids.arg(), levels.arg(), starts.arg(), gaps.arg(), n as u32);
     let new = || Buffer::<u32>::new(client, leaves);
     let (first, last, above, above_leaf) = (new(), new(), new(), new());
-    find_nodes::launch::<R>(
-        client,
-        cubes(leaves),
-        dim,
-        codes.arg(),
-        starts.arg(),
-        gaps.arg(),
-        first.arg(),
-        last.arg(),
-        above.arg(),
-        above_leaf.arg(),
-        leaves as u32,
-    );
-    Ok(Some(Topology { starts, leaves, first, last, above, above_leaf }))
+    // SAFETY: positions are compared with the number of words, of codes or of leaves; there are as many leaves as bits set.
+    unsafe {
+        take_starts::launch_unchecked::<R>(
+            client,
+            cubes(tiles * WORDS as usize),
+            dim,
+            codes.arg(),
+            found.bits.arg(),
+            found.before.arg(),
+            starts.arg(),
+            first_codes.arg(),
+            gaps.arg(),
+            n as u32,
+            tiles as u32,
+        );
+        find_nodes::launch_unchecked::<R>(
+            client,
+            cubes(leaves),
+            dim,
+            first_codes.arg(),
+            gaps.arg(),
+            first.arg(),
+            last.arg(),
+            above.arg(),
+            above_leaf.arg(),
+            leaves as u32,
+        );
+    }
+    Topology { starts, leaves, first, last, above, above_leaf }
 }
 
 /// The highest bit of a number that is not zero.
@@ -72,105 +133,167 @@ fn highest(x: u64) -> u32 {
     bit
 }
 
-/// The level of the gap before each point; and whether more points than a leaf holds share a code.
-#[cube(launch)]
-fn find_levels(codes: &Array<u64>, levels: &mut Array<u32>, crowded: &mut Array<u32>, n: u32) {
-    let i = ABSOLUTE_POS as u32;
-    if i <= n {
-        let mut level = 255u32.runtime();
-        if i > 0 && i < n {
-            let differing = codes[i as usize] ^ codes[(i - 1) as usize];
-            if differing == 0 {
-                level = 31 - ((i - 1) ^ i).leading_zeros();
-            } else {
-                level = 32 + highest(differing);
-            }
-            if i >= 32 {
-                if codes[i as usize] == codes[(i - 32) as usize] {
-                    crowded[0] = 1;
-                }
-            }
+/// Finds the positions where a leaf starts: where the subtree of the gap before has more points than a leaf holds.
+///
+/// Such a subtree holds a row of one point more than a leaf, across the gap, and the ends of any row across a gap differ at least
+/// where the points beside it do. So it is to find the row whose ends differ least.
+#[cube(launch_unchecked)]
+fn find_starts(codes: &Array<u64>, bits: &mut Array<u32>, before: &mut Array<u32>, flags: &mut Array<u32>, n: u32) {
+    let tile = CUBE_POS as u32;
+    if tile <= (n - 1) / TILE {
+        // By the last point of each row, and then the least of as many rows as have the same gap in them.
+        let mut rows = SharedMemory::<u32>::new(comptime!((TILE + LEAF) as usize));
+        let mut least = SharedMemory::<u32>::new(comptime!((TILE + LEAF) as usize));
+        let words = SharedMemory::<Atomic<u32>>::new(comptime!(WORDS as usize + 1));
+        let first = tile * TILE;
+        let len = n - first;
+        // Those before and a leaf's length before; for what is not there, any others. All are on their way before one is looked at.
+        let mut own = Array::<u64>::new(comptime!(ITEMS as usize));
+        let mut other = Array::<u64>::new(comptime!(ITEMS as usize));
+        let mut behind = Array::<u64>::new(comptime!(ITEMS as usize));
+        let mut own_levels = Array::<u32>::new(comptime!(ITEMS as usize));
+        #[unroll]
+        for k in 0..ITEMS {
+            let at = (k * UNITS + UNIT_POS).min(len - 1) + first;
+            own[k as usize] = codes[at as usize];
+            other[k as usize] = codes[(at.max(1) - 1) as usize];
+            behind[k as usize] = codes[(at.max(LEAF) - LEAF) as usize];
         }
-        levels[i as usize] = level;
-    }
-}
-
-/// 1 where a leaf starts: the subtree of the gap before has more points than a leaf holds.
-#[cube(launch)]
-fn find_starts(levels: &Array<u32>, starts: &mut Array<u32>, n: u32) {
-    let i = ABSOLUTE_POS as u32;
-    if i <= n {
-        let mut start = 0u32.runtime();
-        if i < n {
-            let own = levels[i as usize];
-            let mut size = 2u32.runtime();
-            let mut back = 1u32.runtime();
-            while back <= 32 {
-                let mut level = 255u32.runtime();
-                if back <= i {
-                    level = levels[(i - back) as usize];
-                }
-                if level < own {
-                    size += 1;
-                    back += 1;
+        #[unroll]
+        for k in 0..ITEMS {
+            let at = k * UNITS + UNIT_POS;
+            let differing = own[k as usize] ^ other[k as usize];
+            let across = own[k as usize] ^ behind[k as usize];
+            // The subtree of a gap between equal codes has no others, and so is no larger than a leaf.
+            own_levels[k as usize] = 0u32.runtime();
+            if differing != 0 {
+                own_levels[k as usize] = 32 + highest(differing);
+            }
+            let mut row = OUTSIDE.runtime();
+            if at < len && first + at >= LEAF {
+                if across == 0 {
+                    flags[Flag::CROWDED] = 1;
                 } else {
-                    back = 64u32.runtime();
+                    row = 32 + highest(across);
                 }
             }
-            let mut ahead = 1u32.runtime();
-            while ahead <= 32 {
-                let mut level = 255u32.runtime();
-                if i + ahead <= n {
-                    level = levels[(i + ahead) as usize];
-                }
-                if level < own {
-                    size += 1;
-                    ahead += 1;
-                } else {
-                    ahead = 64u32.runtime();
+            rows[at as usize] = row;
+        }
+        if UNIT_POS < LEAF {
+            let at = TILE + UNIT_POS;
+            let mut row = OUTSIDE.runtime();
+            if at < len {
+                let across = codes[(first + at) as usize] ^ codes[(first + at - LEAF) as usize];
+                if across != 0 {
+                    row = 32 + highest(across);
                 }
             }
-            if size > 32 || i == 0 {
-                start = 1u32.runtime();
+            rows[at as usize] = row;
+        }
+        // The last counts leaves.
+        if UNIT_POS <= WORDS {
+            words[UNIT_POS as usize].store(0);
+        }
+        sync_cube();
+        // One row, two, four, and so on.
+        least_of_two(&rows, &mut least, 1u32);
+        least_of_two(&least, &mut rows, 2u32);
+        least_of_two(&rows, &mut least, 4u32);
+        least_of_two(&least, &mut rows, 8u32);
+        least_of_two(&rows, &mut least, 16u32);
+        #[unroll]
+        for k in 0..ITEMS {
+            let at = k * UNITS + UNIT_POS;
+            let is_start = own_levels[k as usize] == least[at as usize] || first + at == 0;
+            if at < len && is_start {
+                words[(at / 32) as usize].fetch_or(1 << (at % 32));
             }
         }
-        starts[i as usize] = start;
+        sync_cube();
+        if UNIT_POS < WORDS {
+            let word = words[UNIT_POS as usize].load();
+            bits[(tile * WORDS + UNIT_POS) as usize] = word;
+            words[comptime!(WORDS as usize)].fetch_add(word.count_ones());
+        }
+        sync_cube();
+        if UNIT_POS == 0 {
+            before[tile as usize] = words[comptime!(WORDS as usize)].load();
+        }
     }
 }
 
-#[cube(launch)]
-fn take_tail(ids: &Array<u32>, crowded: &Array<u32>, tail: &mut Array<u32>, n: u32) {
-    if ABSOLUTE_POS == 0 {
-        tail[0] = ids[n as usize];
-        tail[1] = crowded[0];
-    }
-}
-
-#[cube(launch)]
-fn take_starts(ids: &Array<u32>, levels: &Array<u32>, starts: &mut Array<u32>, gaps: &mut Array<u32>, n: u32) {
-    let i = ABSOLUTE_POS as u32;
-    if i <= n {
-        let id = ids[i as usize];
-        let mut is_start = i == n;
-        if i < n {
-            is_start = ids[(i + 1) as usize] != id;
-        }
-        if is_start {
-            starts[id as usize] = i;
-            gaps[id as usize] = levels[i as usize];
-        }
-    }
-}
-
-/// The highest level between two different positions.
+/// The lesser of each number and that so many places on.
 #[cube]
-fn between(codes: &Array<u64>, a: u32, b: u32) -> u32 {
-    let differing = codes[a as usize] ^ codes[b as usize];
-    let mut level = 31 - (a ^ b).leading_zeros();
-    if differing != 0 {
-        level = 32 + highest(differing);
+fn least_of_two(from: &SharedMemory<u32>, to: &mut SharedMemory<u32>, #[comptime] step: u32) {
+    #[unroll]
+    for k in 0..ITEMS {
+        let at = k * UNITS + UNIT_POS;
+        to[at as usize] = from[at as usize].min(from[(at + step) as usize]);
     }
-    level
+    if UNIT_POS < comptime!(LEAF - step) {
+        let at = TILE + UNIT_POS;
+        to[at as usize] = from[at as usize].min(from[(at + step) as usize]);
+    }
+    sync_cube();
+}
+
+/// What the host has to know.
+#[cube(launch_unchecked)]
+fn report(before: &Array<u32>, flags: &Array<u32>, found: &mut Array<u32>, tiles: u32) {
+    if ABSOLUTE_POS == 0 {
+        found[0] = before[tiles as usize];
+        #[unroll]
+        for k in 0..Flag::ALL {
+            found[1 + k] = flags[k];
+        }
+    }
+}
+
+/// The leaves that start in the positions of a word.
+#[cube(launch_unchecked)]
+fn take_starts(
+    codes: &Array<u64>,
+    bits: &Array<u32>,
+    before: &Array<u32>,
+    starts: &mut Array<u32>,
+    first_codes: &mut Array<u64>,
+    gaps: &mut Array<u32>,
+    n: u32,
+    tiles: u32,
+) {
+    let mut counts = SharedMemory::<u32>::new(comptime!(UNITS as usize));
+    let word = ABSOLUTE_POS as u32;
+    let mut own = 0u32.runtime();
+    if word < tiles * WORDS {
+        own = bits[word as usize];
+    }
+    counts[UNIT_POS as usize] = own.count_ones();
+    sync_cube();
+    if word < tiles * WORDS {
+        let mut leaf = before[(word / WORDS) as usize];
+        for k in UNIT_POS / WORDS * WORDS..UNIT_POS {
+            leaf += counts[k as usize];
+        }
+        while own != 0 {
+            // The lowest bit.
+            let bit = 31 - (own & (0 - own)).leading_zeros();
+            let at = word * 32 + bit;
+            starts[leaf as usize] = at;
+            let code = codes[at as usize];
+            let mut level = OUTSIDE.runtime();
+            if at > 0 {
+                level = 32 + highest(code ^ codes[(at - 1) as usize]);
+            }
+            first_codes[leaf as usize] = code;
+            gaps[leaf as usize] = level;
+            leaf += 1;
+            own &= own - 1;
+        }
+        if word == tiles * WORDS - 1 {
+            starts[leaf as usize] = n;
+            gaps[leaf as usize] = OUTSIDE;
+        }
+    }
 }
 
 /// The lower of the gaps beside a range of leaves; none if these are all.
@@ -186,11 +309,10 @@ fn parent(gaps: &Array<u32>, first: u32, last: u32, leaves: u32) -> u32 {
     parent
 }
 
-/// The leaves below each gap, as far as levels are lower: by steps of twice the length, and then of half.
-#[cube(launch)]
+/// The leaves below each gap, by the codes of their first points: by steps of twice the length, and then of half.
+#[cube(launch_unchecked)]
 fn find_nodes(
     codes: &Array<u64>,
-    starts: &Array<u32>,
     gaps: &Array<u32>,
     first_of: &mut Array<u32>,
     last_of: &mut Array<u32>,
@@ -202,17 +324,17 @@ fn find_nodes(
     if gap < leaves {
         above_leaf[gap as usize] = parent(gaps, gap, gap, leaves);
         if gap > 0 {
-            let level = gaps[gap as usize];
-            let right = starts[gap as usize];
-            let left = right - 1;
+            // All codes to either side agree with those beside the gap from this bit on.
+            let bit = u64::cast_from(gaps[gap as usize] - 32);
+            let left = codes[(gap - 1) as usize] >> bit;
+            let right = codes[gap as usize] >> bit;
 
             let mut first = gap - 1;
             let mut step = 1u32.runtime();
             while step > 0 {
                 let mut is_below = false.runtime();
                 if step <= first {
-                    let at = starts[(first - step) as usize];
-                    is_below = between(codes, at, left) < level;
+                    is_below = codes[(first - step) as usize] >> bit == left;
                 }
                 if is_below {
                     first -= step;
@@ -226,8 +348,7 @@ fn find_nodes(
             while ahead > 0 {
                 let mut is_below = false.runtime();
                 if last + ahead < leaves {
-                    let at = starts[(last + ahead) as usize];
-                    is_below = between(codes, right, at) < level;
+                    is_below = codes[(last + ahead) as usize] >> bit == right;
                 }
                 if is_below {
                     last += ahead;

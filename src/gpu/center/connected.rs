@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::geometry::{Reach, Space};
 use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
 use crate::gpu::bvh::{Coordinate, Points};
-use crate::gpu::codes::gather;
+use crate::gpu::gather::gather;
 use crate::gpu::halos::Halos;
 use crate::gpu::metric::{distance2, exact_distance2};
 

@@ -1,0 +1,113 @@
+//! What 32 neighbouring units of a cube tell each other.
+//!
+//! Where the device runs them in step, as a plane, by its instructions for that; elsewhere through the cube's memory. All functions
+//! are to be called by all units of a cube of [`UNITS`].
+
+use cubecl::ir::features::Plane;
+use cubecl::prelude::*;
+
+use super::buffer::UNITS;
+use super::scan::scan_units;
+
+/// Planes of a cube.
+pub(super) const PLANES: u32 = UNITS / 32;
+
+/// Whether units run in planes of 32. That these are 32 neighbours only CUDA promises.
+pub(super) fn has_planes<R: Runtime>(client: &ComputeClient<R>) -> bool {
+    let properties = client.properties();
+    let features = &properties.features.plane;
+    let hardware = &properties.hardware;
+    R::name(client) == "cuda"
+        && features.contains(Plane::Ops)
+        && features.contains(Plane::Sync)
+        && (hardware.plane_size_min, hardware.plane_size_max) == (32, 32)
+}
+
+/// Of the 32, those with the same low bits of a number of `bits` bits, one bit each; and then those with the highest bit set.
+#[derive(CubeType)]
+pub(super) struct Peers {
+    pub same: u32,
+    pub high: u32,
+}
+
+#[cube]
+pub(super) fn peers(
+    number: u32,
+    shared: &mut SharedMemory<u32>,
+    #[comptime] bits: u32,
+    #[comptime] planes: bool,
+) -> Peers {
+    if comptime!(planes) {
+        let mut same = 0xffff_ffffu32.runtime();
+        #[unroll]
+        for bit in 0..bits - 1 {
+            let is_one = number & comptime!(1 << bit) != 0;
+            let votes = plane_ballot(is_one)[0];
+            same &= select(is_one, votes, !votes);
+        }
+        let high = plane_ballot(number >> comptime!(bits - 1) != 0)[0];
+        Peers { same, high }
+    } else {
+        let mut same = 0u32.runtime();
+        let mut high = 0u32.runtime();
+        shared[UNIT_POS as usize] = number;
+        sync_cube();
+        let first = UNIT_POS / 32 * 32;
+        for unit in 0..32u32 {
+            let other = shared[(first + unit) as usize];
+            if (other ^ number) & comptime!((1 << (bits - 1)) - 1) == 0 {
+                same |= 1 << unit;
+            }
+            high |= (other >> comptime!(bits - 1)) << unit;
+        }
+        sync_cube();
+        Peers { same, high }
+    }
+}
+
+/// What was written to the cube's memory by any of the 32 is there for all of them.
+#[cube]
+pub(super) fn sync_peers(#[comptime] planes: bool) {
+    if comptime!(planes) {
+        sync_plane();
+    } else {
+        sync_cube();
+    }
+}
+
+/// Sums over the units of a cube.
+#[derive(CubeType)]
+pub(super) struct Sums {
+    /// Of the units before this one.
+    pub before: u32,
+    pub all: u32,
+}
+
+/// Sums of `value`. `shared` has a number for each unit.
+#[cube]
+pub(super) fn sums(value: u32, shared: &mut SharedMemory<u32>, #[comptime] planes: bool) -> Sums {
+    if comptime!(planes) {
+        let own = plane_inclusive_sum(value);
+        if UNIT_POS % 32 == 31 {
+            shared[(UNIT_POS / 32) as usize] = own;
+        }
+        sync_cube();
+        let mut before = own - value;
+        let mut all = 0u32.runtime();
+        #[unroll]
+        for plane in 0..PLANES {
+            let sum = shared[plane as usize];
+            if UNIT_POS >= (plane + 1) * 32 {
+                before += sum;
+            }
+            all += sum;
+        }
+        sync_cube();
+        Sums { before, all }
+    } else {
+        let before = scan_units(shared, value);
+        let all = shared[comptime!(UNITS as usize - 1)];
+        sync_cube();
+        Sums { before, all }
+    }
+}
