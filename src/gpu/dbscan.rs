@@ -263,6 +263,8 @@ impl Visit for Enough {
         state.read() < least.enough
     }
 
+    fn meet_hits(_state: &Self::State, _input: &Self::Input, _output: &mut Self::Output, _first: u32, _hits: u32) {}
+
     fn meet_whole(state: &Self::State, points: u32) {
         state.store(state.read() + points);
     }
@@ -333,6 +335,8 @@ impl Visit for Border {
         }
         goes_on
     }
+
+    fn meet_hits(_state: &Self::State, _input: &Self::Input, _output: &mut Self::Output, _first: u32, _hits: u32) {}
 
     fn meet_whole(_state: &Self::State, _points: u32) {}
 

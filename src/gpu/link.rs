@@ -84,7 +84,7 @@ pub(super) fn link<R: Runtime, S: Coordinate, const D: usize>(
         let changed = Buffer::<u32>::from_slice(client, &[0]);
         let input = PartLaunch::new(marks.arg(), kinds.arg(), marked);
         let output = TreesLaunch::new(parents.arg(), parents.arg(), changed.arg(), atomic);
-        bvh.walk::<R, Unite>(client, nodes, radius, Manner::Half, input, output);
+        bvh.walk::<R, Unite>(client, nodes, radius, Manner::HalfLater, input, output);
         if atomic || changed.read(client)?[0] == 0 {
             break;
         }
@@ -185,15 +185,16 @@ pub(super) struct Trees {
     atomic: bool,
 }
 
-/// Whether two points are in one tree; or, if told to, makes it so. Of the two the one with the larger parent climbs, so that a
-/// root is hung below a smaller position of the other tree, be that its root or not (Rem's algorithm).
+/// Whether two points are in one tree, as 0 or 1; or makes it so, and returns what is above both. Of the two the one with the
+/// larger parent climbs, so that a root is hung below a smaller position of the other tree, be that its root or not (Rem's
+/// algorithm).
 #[cube]
-fn are_together(trees: &mut Trees, a: u32, b: u32, #[comptime] unite: bool) -> bool {
+fn climb(trees: &mut Trees, a: u32, b: u32, #[comptime] unite: bool) -> u32 {
     // Where both are; in arrays, because an optimiser of cubecl's fails on such loops of variables.
     let mut way = Array::<u32>::new(2usize);
     way[0] = a;
     way[1] = b;
-    let mut answer = Array::<u32>::new(1usize);
+    let mut answer = Array::<u32>::new(2usize);
     answer[0] = OPEN;
     while answer[0] == OPEN {
         let (one, other) = (way[0], way[1]);
@@ -203,6 +204,7 @@ fn are_together(trees: &mut Trees, a: u32, b: u32, #[comptime] unite: bool) -> b
         let parent = max(above_one, above_other);
         let target = min(above_one, above_other);
         way[1] = select(swap, one, other);
+        answer[1] = target;
         if parent == target {
             answer[0] = TOGETHER;
         } else if parent != low {
@@ -230,16 +232,20 @@ fn are_together(trees: &mut Trees, a: u32, b: u32, #[comptime] unite: bool) -> b
             }
         }
     }
-    answer[0] == TOGETHER
+    let mut result = u32::cast_from(answer[0] == TOGETHER);
+    if comptime!(unite) {
+        result = answer[1];
+    }
+    result
 }
 
 /// Unites a point with those that it meets.
 struct Unite;
 
-/// A point, and whether one of the node at hand is as good as all.
+/// A point, who is above it, and whether one of the node at hand is as good as all.
 #[derive(CubeType)]
 struct Uniting {
-    query: u32,
+    above: RuntimeCell<u32>,
     is_member: bool,
     one_will_do: RuntimeCell<bool>,
 }
@@ -255,7 +261,7 @@ impl Visit for Unite {
         if comptime!(part.marked) {
             is_member = part.marks[query as usize] != 0;
         }
-        Uniting { query, is_member, one_will_do: RuntimeCell::<bool>::new(false) }
+        Uniting { above: RuntimeCell::<u32>::new(query), is_member, one_will_do: RuntimeCell::<bool>::new(false) }
     }
 
     fn is_open(state: &Self::State, _part: &Self::Input) -> bool {
@@ -267,30 +273,38 @@ impl Visit for Unite {
         let mut enters = kind != NONE;
         state.one_will_do.store(kind == JOINED);
         if kind == JOINED {
-            enters = !are_together(trees, state.query, first, false);
+            enters = climb(trees, state.above.read(), first, false) == 0;
         }
         enters
     }
 
     fn meet<F: Float>(
-        state: &Self::State,
-        part: &Self::Input,
-        trees: &mut Self::Output,
-        position: u32,
+        _state: &Self::State,
+        _part: &Self::Input,
+        _trees: &mut Self::Output,
+        _position: u32,
         _distance2: F,
     ) -> bool {
-        let mut is_member = true.runtime();
-        if comptime!(part.marked) {
-            is_member = part.marks[position as usize] != 0;
-        }
-        let mut goes_on = true.runtime();
-        if is_member {
-            are_together(trees, state.query, position, true);
-            if state.one_will_do.read() {
-                goes_on = false.runtime();
+        true.runtime()
+    }
+
+    fn meet_hits(state: &Self::State, part: &Self::Input, trees: &mut Self::Output, first: u32, hits: u32) {
+        let mut left = Array::<u32>::new(1usize);
+        left[0] = hits;
+        while left[0] != 0 {
+            let position = first + left[0].find_first_set() - 1;
+            left[0] = left[0] & (left[0] - 1);
+            let mut is_member = true.runtime();
+            if comptime!(part.marked) {
+                is_member = part.marks[position as usize] != 0;
+            }
+            if is_member {
+                state.above.store(climb(trees, state.above.read(), position, true));
+                if state.one_will_do.read() {
+                    left[0] = 0;
+                }
             }
         }
-        goes_on
     }
 
     fn meet_whole(_state: &Self::State, _points: u32) {}

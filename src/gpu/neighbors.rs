@@ -117,6 +117,8 @@ impl Visit for Count {
         true.runtime()
     }
 
+    fn meet_hits(_state: &Self::State, _input: &Self::Input, _output: &mut Self::Output, _first: u32, _hits: u32) {}
+
     fn meet_whole(state: &Self::State, points: u32) {
         state.store(state.read() + points);
     }
@@ -169,6 +171,8 @@ impl Visit for List {
         state.store(at + 1);
         true.runtime()
     }
+
+    fn meet_hits(_state: &Self::State, _input: &Self::Input, _output: &mut Self::Output, _first: u32, _hits: u32) {}
 
     fn meet_whole(_state: &Self::State, _points: u32) {}
 

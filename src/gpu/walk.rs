@@ -51,6 +51,8 @@ pub(super) enum Manner {
     Whole,
     /// From a stored point to those behind it in tree order.
     Half,
+    /// The same, leaf by leaf.
+    HalfLater,
 }
 
 /// What is known when a kernel is compiled.
@@ -66,6 +68,9 @@ pub(super) struct Shape {
     pub half: bool,
     /// Whether nodes that are surely within the radius are met as a whole.
     pub whole: bool,
+    /// Whether the points of a leaf are met when all of it is looked at, so that units look at the same time, and act at the same
+    /// time.
+    pub later: bool,
 }
 
 /// What a walk does with what it finds. A state is shared by its methods, so what changes in it is in cells.
@@ -90,6 +95,8 @@ pub(super) trait Visit: Send + Sync + 'static {
         position: u32,
         distance2: F,
     ) -> bool;
+    /// The points within the radius of a leaf, one bit each from its first on: instead of `meet`, if walked so.
+    fn meet_hits(state: &Self::State, input: &Self::Input, output: &mut Self::Output, first: u32, hits: u32);
     /// So many points within the radius at once.
     fn meet_whole(state: &Self::State, points: u32);
     fn finish(state: &Self::State, input: &Self::Input, output: &mut Self::Output, query: u32);
@@ -132,7 +139,7 @@ pub(super) fn walk<F: Float, V: Visit>(
     let mut at = 0u32.runtime();
     while at < end {
         let rope = tree.ropes[at as usize];
-        let mut first = tree.firsts[at as usize];
+        let first = tree.firsts[at as usize];
         let behind = tree.firsts[rope as usize];
         let mut near = at >= next;
         if comptime!(shape.half) {
@@ -164,10 +171,11 @@ pub(super) fn walk<F: Float, V: Visit>(
             at = rope;
         } else if rope == at + 1 {
             if near {
-                if comptime!(shape.half) {
-                    first = max(first, query + 1);
-                }
                 let mut other = first + 0;
+                if comptime!(shape.half) {
+                    other = max(first, query + 1);
+                }
+                let mut hits = 0u32.runtime();
                 while other < behind {
                     let d2 = distance2::<F>(&tree.axes, other, stored, &point, &tree.sides, d, periodic);
                     let mut is_within = d2 <= sure;
@@ -178,13 +186,23 @@ pub(super) fn walk<F: Float, V: Visit>(
                             is_within = exact <= radius2;
                         }
                     }
-                    let mut goes_on = true.runtime();
-                    if is_within {
-                        goes_on = V::meet::<F>(&state, input, output, other, d2);
+                    if comptime!(shape.later) {
+                        hits |= select(is_within, 1u32 << (other - first), 0u32);
+                        other += 1;
+                    } else {
+                        let mut goes_on = true.runtime();
+                        if is_within {
+                            goes_on = V::meet::<F>(&state, input, output, other, d2);
+                        }
+                        other += 1;
+                        if !goes_on {
+                            other = behind;
+                        }
                     }
-                    other += 1;
-                    if !goes_on {
-                        other = behind;
+                }
+                if comptime!(shape.later) {
+                    if hits != 0 {
+                        V::meet_hits(&state, input, output, first, hits);
                     }
                 }
             }
@@ -250,8 +268,9 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             periodic: self.space.period().is_some(),
             planes: client.properties().features.plane.contains(Plane::Ops),
             own_radii,
-            half: manner == Manner::Half,
+            half: matches!(manner, Manner::Half | Manner::HalfLater),
             whole: manner == Manner::Whole,
+            later: manner == Manner::HalfLater,
         };
         // SAFETY: nodes, ropes and firsts are those of a tree, so they stay within its points; a rope leads forward, so the walk
         // ends; visitors write to the places of their queries.
