@@ -252,18 +252,9 @@ impl Visit for Enough {
         true.runtime()
     }
 
-    fn meet<F: Float>(
-        state: &Self::State,
-        least: &Self::Input,
-        _core: &mut Self::Output,
-        _position: u32,
-        _distance2: F,
-    ) -> bool {
-        state.store(state.read() + 1);
-        state.read() < least.enough
+    fn meet(state: &Self::State, _least: &Self::Input, _core: &mut Self::Output, _first: u32, hits: u32) {
+        state.store(state.read() + hits.count_ones());
     }
-
-    fn meet_hits(_state: &Self::State, _input: &Self::Input, _output: &mut Self::Output, _first: u32, _hits: u32) {}
 
     fn meet_whole(state: &Self::State, points: u32) {
         state.store(state.read() + points);
@@ -319,24 +310,20 @@ impl Visit for Border {
         enters
     }
 
-    fn meet<F: Float>(
-        state: &Self::State,
-        core: &Self::Input,
-        numbers: &mut Self::Output,
-        position: u32,
-        _distance2: F,
-    ) -> bool {
-        let mut goes_on = true.runtime();
-        if core.marks[position as usize] != 0 {
-            state.number.store(min(state.number.read(), numbers[position as usize]));
-            if state.one_will_do.read() {
-                goes_on = false.runtime();
+    fn meet(state: &Self::State, core: &Self::Input, numbers: &mut Self::Output, first: u32, hits: u32) {
+        let mut left = Array::<u32>::new(1usize);
+        left[0] = hits;
+        while left[0] != 0 {
+            let position = (first + left[0].find_first_set() - 1) as usize;
+            left[0] = left[0] & (left[0] - 1);
+            if core.marks[position] != 0 {
+                state.number.store(min(state.number.read(), numbers[position]));
+                if state.one_will_do.read() {
+                    left[0] = 0;
+                }
             }
         }
-        goes_on
     }
-
-    fn meet_hits(_state: &Self::State, _input: &Self::Input, _output: &mut Self::Output, _first: u32, _hits: u32) {}
 
     fn meet_whole(_state: &Self::State, _points: u32) {}
 

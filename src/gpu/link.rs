@@ -84,7 +84,7 @@ pub(super) fn link<R: Runtime, S: Coordinate, const D: usize>(
         let changed = Buffer::<u32>::from_slice(client, &[0]);
         let input = PartLaunch::new(marks.arg(), kinds.arg(), marked);
         let output = TreesLaunch::new(parents.arg(), parents.arg(), changed.arg(), atomic);
-        bvh.walk::<R, Unite>(client, nodes, radius, Manner::HalfLater, input, output);
+        bvh.walk::<R, Unite>(client, nodes, radius, Manner::Half, input, output);
         if atomic || changed.read(client)?[0] == 0 {
             break;
         }
@@ -278,17 +278,7 @@ impl Visit for Unite {
         enters
     }
 
-    fn meet<F: Float>(
-        _state: &Self::State,
-        _part: &Self::Input,
-        _trees: &mut Self::Output,
-        _position: u32,
-        _distance2: F,
-    ) -> bool {
-        true.runtime()
-    }
-
-    fn meet_hits(state: &Self::State, part: &Self::Input, trees: &mut Self::Output, first: u32, hits: u32) {
+    fn meet(state: &Self::State, part: &Self::Input, trees: &mut Self::Output, first: u32, hits: u32) {
         let mut left = Array::<u32>::new(1usize);
         left[0] = hits;
         while left[0] != 0 {

@@ -106,18 +106,9 @@ impl Visit for Count {
         true.runtime()
     }
 
-    fn meet<F: Float>(
-        state: &Self::State,
-        _order: &Self::Input,
-        _counts: &mut Self::Output,
-        _position: u32,
-        _distance2: F,
-    ) -> bool {
-        state.store(state.read() + 1);
-        true.runtime()
+    fn meet(state: &Self::State, _order: &Self::Input, _counts: &mut Self::Output, _first: u32, hits: u32) {
+        state.store(state.read() + hits.count_ones());
     }
-
-    fn meet_hits(_state: &Self::State, _input: &Self::Input, _output: &mut Self::Output, _first: u32, _hits: u32) {}
 
     fn meet_whole(state: &Self::State, points: u32) {
         state.store(state.read() + points);
@@ -159,20 +150,17 @@ impl Visit for List {
         true.runtime()
     }
 
-    fn meet<F: Float>(
-        state: &Self::State,
-        rows: &Self::Input,
-        lists: &mut Self::Output,
-        position: u32,
-        _distance2: F,
-    ) -> bool {
-        let at = state.read();
-        lists[at as usize] = rows.order[position as usize];
-        state.store(at + 1);
-        true.runtime()
+    fn meet(state: &Self::State, rows: &Self::Input, lists: &mut Self::Output, first: u32, hits: u32) {
+        let mut left = Array::<u32>::new(1usize);
+        left[0] = hits;
+        while left[0] != 0 {
+            let position = first + left[0].find_first_set() - 1;
+            left[0] = left[0] & (left[0] - 1);
+            let at = state.read();
+            lists[at as usize] = rows.order[position as usize];
+            state.store(at + 1);
+        }
     }
-
-    fn meet_hits(_state: &Self::State, _input: &Self::Input, _output: &mut Self::Output, _first: u32, _hits: u32) {}
 
     fn meet_whole(_state: &Self::State, _points: u32) {}
 

@@ -51,8 +51,6 @@ pub(super) enum Manner {
     Whole,
     /// From a stored point to those behind it in tree order.
     Half,
-    /// The same, leaf by leaf.
-    HalfLater,
 }
 
 /// What is known when a kernel is compiled.
@@ -68,9 +66,6 @@ pub(super) struct Shape {
     pub half: bool,
     /// Whether nodes that are surely within the radius are met as a whole.
     pub whole: bool,
-    /// Whether the points of a leaf are met when all of it is looked at, so that units look at the same time, and act at the same
-    /// time.
-    pub later: bool,
 }
 
 /// What a walk does with what it finds. A state is shared by its methods, so what changes in it is in cells.
@@ -87,16 +82,8 @@ pub(super) trait Visit: Send + Sync + 'static {
     fn is_open(state: &Self::State, input: &Self::Input) -> bool;
     /// Whether a node near enough is worth a look; `first` is the first point below.
     fn enters(state: &Self::State, input: &Self::Input, output: &mut Self::Output, node: u32, first: u32) -> bool;
-    /// A point within the radius, by its position in tree order. False: enough of this leaf.
-    fn meet<F: Float>(
-        state: &Self::State,
-        input: &Self::Input,
-        output: &mut Self::Output,
-        position: u32,
-        distance2: F,
-    ) -> bool;
-    /// The points within the radius of a leaf, one bit each from its first on: instead of `meet`, if walked so.
-    fn meet_hits(state: &Self::State, input: &Self::Input, output: &mut Self::Output, first: u32, hits: u32);
+    /// The points of a leaf that are within the radius, a bit each from the one at `first` on.
+    fn meet(state: &Self::State, input: &Self::Input, output: &mut Self::Output, first: u32, hits: u32);
     /// So many points within the radius at once.
     fn meet_whole(state: &Self::State, points: u32);
     fn finish(state: &Self::State, input: &Self::Input, output: &mut Self::Output, query: u32);
@@ -171,39 +158,38 @@ pub(super) fn walk<F: Float, V: Visit>(
             at = rope;
         } else if rope == at + 1 {
             if near {
-                let mut other = first + 0;
-                if comptime!(shape.half) {
-                    other = max(first, query + 1);
-                }
+                // All of the leaf without a branch, then what was found.
                 let mut hits = 0u32.runtime();
-                while other < behind {
+                let mut doubts = 0u32.runtime();
+                let mut bit = 1u32.runtime();
+                for other in first..behind {
                     let d2 = distance2::<F>(&tree.axes, other, stored, &point, &tree.sides, d, periodic);
-                    let mut is_within = d2 <= sure;
-                    if d2 > sure {
-                        if d2 <= maybe {
-                            let exact =
-                                exact_distance2::<F>(&tree.axes, other, stored, &point, &tree.exact_sides, d, periodic);
-                            is_within = exact <= radius2;
-                        }
-                    }
-                    if comptime!(shape.later) {
-                        hits |= select(is_within, 1u32 << (other - first), 0u32);
-                        other += 1;
-                    } else {
-                        let mut goes_on = true.runtime();
-                        if is_within {
-                            goes_on = V::meet::<F>(&state, input, output, other, d2);
-                        }
-                        other += 1;
-                        if !goes_on {
-                            other = behind;
-                        }
+                    hits |= select(d2 <= sure, bit, 0u32);
+                    doubts |= select(d2 <= maybe, bit, 0u32);
+                    bit <<= 1;
+                }
+                if comptime!(shape.half) {
+                    // Those up to the query's own place are not meant.
+                    if query >= first {
+                        // A shift by 32 is none, so it is done in two steps.
+                        let behind_query = (!0u32 << (query - first)) << 1;
+                        hits &= behind_query;
+                        doubts &= behind_query;
                     }
                 }
-                if comptime!(shape.later) {
-                    if hits != 0 {
-                        V::meet_hits(&state, input, output, first, hits);
+                if doubts != hits {
+                    let mut left = Array::<u32>::new(1usize);
+                    left[0] = doubts & !hits;
+                    while left[0] != 0 {
+                        let other = first + left[0].find_first_set() - 1;
+                        let exact =
+                            exact_distance2::<F>(&tree.axes, other, stored, &point, &tree.exact_sides, d, periodic);
+                        hits |= select(exact <= radius2, left[0] & (!left[0] + 1), 0u32);
+                        left[0] = left[0] & (left[0] - 1);
                     }
+                }
+                if hits != 0 {
+                    V::meet(&state, input, output, first, hits);
                 }
             }
             at = rope;
@@ -268,9 +254,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             periodic: self.space.period().is_some(),
             planes: client.properties().features.plane.contains(Plane::Ops),
             own_radii,
-            half: matches!(manner, Manner::Half | Manner::HalfLater),
+            half: manner == Manner::Half,
             whole: manner == Manner::Whole,
-            later: manner == Manner::HalfLater,
         };
         // SAFETY: nodes, ropes and firsts are those of a tree, so they stay within its points; a rope leads forward, so the walk
         // ends; visitors write to the places of their queries.
