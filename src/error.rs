@@ -38,6 +38,9 @@ pub(crate) enum Kind {
     )]
     DeviceLists { values: u64 },
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[error("there are {len} values for {n} {what}; there must be one each")]
+    DeviceValues { len: usize, n: usize, what: &'static str },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
     #[error("the device failed: {0}")]
     Device(String),
     #[error("{n} points are too many: indices are 32 bits, so at most {max} points fit one tree")]

@@ -35,15 +35,20 @@ mod lists;
 mod metric;
 mod neighbors;
 mod nodes;
+mod query;
 mod scan;
 mod sort;
 mod sum;
 mod topology;
+mod visitor;
 mod walk;
 
 pub use bvh::{Bvh, Coordinate, Points};
 pub use column::Column;
+/// What a [`Visitor`] is written in.
+pub use cubecl;
 pub use dbscan::{Dbscan, dbscan};
 pub use device::{Device, devices};
 pub use labels::Labels;
 pub use lists::Lists;
+pub use visitor::Visitor;
