@@ -204,7 +204,7 @@ fn compare_queries<S: Coordinate, const D: usize>(
     assert_eq!(ours.count_all(balls).unwrap().read().unwrap(), theirs.count_all(balls), "{name}: counts");
 
     // All in order, and with a state from the beginning to the end.
-    let values: Vec<u64> = (0..theirs.len() as u64).map(|i| i << 40 ^ i * 7).collect();
+    let values: Vec<u64> = (0..theirs.len() as u64).map(|i| (i << 40) ^ (i * 7)).collect();
     let own: Vec<u64> = (0..balls.len() as u64).map(|i| i << 33 | 1).collect();
     let traces = ours.visit_all::<Trace>(balls, &own, &values).unwrap().read().unwrap();
     for (i, trace) in traces.into_iter().enumerate() {
@@ -299,6 +299,8 @@ fn nothing() {
     assert!(some.visit_all::<Trace>(&[], &[], &[1; 5]).unwrap().read().unwrap().is_empty());
     assert!(empty.visit_neighbors::<Trace>(1.0, &[]).unwrap().read().unwrap().is_empty());
     assert!(empty.visit_pairs::<Trace>(1.0, &[]).unwrap().read().unwrap().is_empty());
+    let nowhere = Sphere::new([f32::NAN; 3], 1.0);
+    assert_eq!(some.count_all(&[nowhere; 300]).unwrap().read().unwrap(), [0; 300]);
     // Those that find nothing finish too.
     assert_eq!(empty.visit_all::<Trace>(&[ball; 2], &[7, 8], &[]).unwrap().read().unwrap(), [7, 8]);
     assert_eq!(some.visit_neighbors::<FirstFew>(f64::NAN, &[1; 5]).unwrap().read().unwrap(), [0; 5]);

@@ -18,6 +18,8 @@
 //!
 //! Results are those of the CPU's modules of the same names. Kernels are compiled when they are first needed, for the device that
 //! is there. Features: `cuda` for NVIDIA's, `vulkan` for others.
+//!
+//! Code of your own runs inside the walk, keeps a state for each query, and ends it when it has seen enough: see [`Visitor`].
 
 // In kernels `&&` evaluates both sides, not all methods of numbers exist, and `let mut a = b` makes `a` another name of `b`, where
 // `b + 0` is a copy.

@@ -35,23 +35,18 @@ impl<S: Coordinate> Balls<S> {
         bvh: &Bvh<S, D>,
         spheres: &[Sphere<S, D>],
     ) -> Result<Self> {
-        let n = spheres.len();
-        let place = |sphere: &Sphere<S, D>| {
-            let center = bvh.space.wrap(sphere.center);
-            Aabb::point(center).is_finite().then_some(center)
-        };
-        let bounds = spheres
-            .par_iter()
-            .filter_map(|sphere| place(sphere).map(Aabb::point))
-            .reduce(|| Aabb::EMPTY, |a, b| a.union(&b));
-        // What is nowhere finds nothing, wherever it is put.
-        let centers: Vec<[S; D]> = spheres.par_iter().map(|sphere| place(sphere).unwrap_or([S::ZERO; D])).collect();
-        let reaches = spheres.par_iter().map(|sphere| match place(sphere) {
-            Some(_) => Reach::<S, D>::new(sphere.radius, &bvh.space),
-            None => Reach::squared(-1.0, &bvh.space),
+        let (n, space) = (spheres.len(), &bvh.space);
+        // A ball that is nowhere finds nothing, wherever it is put.
+        let place = |sphere: &Sphere<S, D>| Some(space.wrap(sphere.center)).filter(|&at| Aabb::point(at).is_finite());
+        let placed: Vec<Option<[S; D]>> = spheres.par_iter().map(place).collect();
+        let corners = placed.par_iter().flatten().map(|&center| Aabb::point(center));
+        let bounds = corners.reduce(|| Aabb::EMPTY, |a, b| a.union(&b));
+        let centers: Vec<[S; D]> = placed.par_iter().map(|center| center.unwrap_or(bounds.lo)).collect();
+        let reaches = spheres.par_iter().zip(&placed).map(|(sphere, center)| {
+            let reach = Reach::<S, D>::new(if center.is_some() { sphere.radius } else { -1.0 }, space);
+            ([reach.sure, reach.maybe], reach.radius2)
         });
-        let (reach, radius2): (Vec<[S; 2]>, Vec<f64>) =
-            reaches.map(|reach| ([reach.sure, reach.maybe], reach.radius2)).unzip();
+        let (reach, radius2): (Vec<[S; 2]>, Vec<f64>) = reaches.unzip();
 
         let centers = Buffer::from_slice(client, centers.as_flattened());
         let (keys, values) = codes(client, &centers, n, &Grid::over(&bounds));
@@ -80,7 +75,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// A ball whose radius is negative or NaN, or whose centre is not finite, finds nothing; in a periodic box centres may be
     /// anywhere.
     ///
-    /// Memory, by the sizes of buffers: 4 bytes an entry; for each ball 4, and 120 more of three `f32` while they are put in order.
+    /// Memory: 4 bytes an entry and 4 a ball; while it runs, by the sizes of buffers, some 60 more a ball of three `f32`.
     ///
     /// Errors: more than 2^32 - 1 entries in all; if the device fails.
     ///
@@ -112,7 +107,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
 
     /// How many stored points are in each ball, in the order of the balls: as [`crate::Bvh::count_all`].
     ///
-    /// Memory, by the sizes of buffers: 4 bytes a ball, and 120 more of three `f32` while they are put in order.
+    /// Memory: 4 bytes a ball; while it runs, by the sizes of buffers, some 60 more of three `f32`.
     ///
     /// Errors: if the device fails.
     ///

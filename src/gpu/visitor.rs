@@ -82,7 +82,7 @@ pub trait Visitor: Send + Sync + 'static {
 impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// Visits the stored points within `radius` of each, itself included; `values` and what comes out are in the caller's order.
     ///
-    /// Memory, by the sizes of buffers: those of a value, twice, and of an output, a point.
+    /// Memory: an output for each point; while it runs, two values more.
     ///
     /// Errors: not as many values as points; if the device fails.
     ///
@@ -95,8 +95,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         self.visit_stored::<V>(radius.into(), values, Manner::Each)
     }
 
-    /// The same for each pair of points once: it is visited by the one of them that comes first in the order of the tree, so what
-    /// comes out means something in sum. A point is no pair with itself.
+    /// The same for each pair within `radius` once: the one of them that comes first in the order of the tree visits the other, so
+    /// what comes out means something in sum. A point is no pair with itself. Memory and errors as there.
     ///
     /// ```no_run
     /// use ropewalk::gpu::{Bvh, Device, Visitor, cubecl};
@@ -157,8 +157,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// `values` for each stored point; what comes out is in the order of the balls. Which balls find nothing is told by
     /// [`Bvh::query_all`]; they make an output all the same.
     ///
-    /// Memory, by the sizes of buffers: those of a value, twice, a ball and a point; for each ball an output, and 120 bytes of
-    /// three `f32` while they are put in order.
+    /// Memory: an output for each ball; while it runs, by the sizes of buffers, two values for each point and ball, and some 60 bytes
+    /// a ball of three `f32`.
     ///
     /// Errors: not as many values as balls or points; if the device fails.
     ///
