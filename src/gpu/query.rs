@@ -39,7 +39,7 @@ impl<S: Coordinate> Balls<S> {
         // A ball that is nowhere finds nothing, wherever it is put.
         let place = |sphere: &Sphere<S, D>| Some(space.wrap(sphere.center)).filter(|&at| Aabb::point(at).is_finite());
         let placed: Vec<Option<[S; D]>> = spheres.par_iter().map(place).collect();
-        let corners = placed.par_iter().flatten().map(|&center| Aabb::point(center));
+        let corners = placed.par_iter().filter_map(|center| center.map(Aabb::point));
         let bounds = corners.reduce(|| Aabb::EMPTY, |a, b| a.union(&b));
         let centers: Vec<[S; D]> = placed.par_iter().map(|center| center.unwrap_or(bounds.lo)).collect();
         let reaches = spheres.par_iter().zip(&placed).map(|(sphere, center)| {
