@@ -47,6 +47,9 @@ pub(crate) enum Kind {
     #[error("the points are on {points}, the halos on {halos}; they must be on the same device")]
     Devices { points: String, halos: String },
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[error("there are {len} values for {n} {what}; there must be one each")]
+    DeviceValues { len: usize, n: usize, what: &'static str },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
     #[error("the device failed: {0}")]
     Device(String),
     #[error("{n} points are too many: indices are 32 bits, so at most {max} points fit one tree")]

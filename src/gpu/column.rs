@@ -1,4 +1,4 @@
-//! A number for each point, left on the device until it is asked for.
+//! A number for each point or query, left on the device until it is asked for.
 
 use cubecl::prelude::CubeElement;
 
@@ -6,7 +6,7 @@ use super::buffer::{Buffer, wait};
 use super::device::{Device, on};
 use crate::error::Result;
 
-/// A number for each point, in the caller's order, on a device. It may still be computed.
+/// A number for each point or query, in the caller's order, on a device. It may still be computed.
 #[derive(Clone, Debug)]
 pub struct Column<T> {
     pub(super) device: Device,

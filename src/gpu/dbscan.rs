@@ -14,7 +14,7 @@ use super::labels::{Belongs, Labels, NOBODY, label, number};
 use super::link::{JOINED, Members, NONE, is_clique, link};
 use super::nodes::Nodes;
 use super::scan::exclusive;
-use super::walk::{Manner, Visit};
+use super::walk::{Manner, Shape, Tree, Visit};
 use crate::dbscan::Algorithm;
 use crate::error::{Kind, Result};
 use crate::geometry::Reach;
@@ -252,7 +252,16 @@ impl Visit for Enough {
         true.runtime()
     }
 
-    fn meet(state: &Self::State, _least: &Self::Input, _core: &mut Self::Output, _first: u32, hits: u32) {
+    fn meet<F: Float>(
+        state: &Self::State,
+        _least: &Self::Input,
+        _core: &mut Self::Output,
+        _tree: &Tree<F>,
+        _point: &Array<F>,
+        _first: u32,
+        hits: u32,
+        #[comptime] _shape: Shape,
+    ) {
         state.store(state.read() + hits.count_ones());
     }
 
@@ -310,7 +319,16 @@ impl Visit for Border {
         enters
     }
 
-    fn meet(state: &Self::State, core: &Self::Input, numbers: &mut Self::Output, first: u32, hits: u32) {
+    fn meet<F: Float>(
+        state: &Self::State,
+        core: &Self::Input,
+        numbers: &mut Self::Output,
+        _tree: &Tree<F>,
+        _point: &Array<F>,
+        first: u32,
+        hits: u32,
+        #[comptime] _shape: Shape,
+    ) {
         let mut left = Array::<u32>::new(1usize);
         left[0] = hits;
         while left[0] != 0 {

@@ -17,7 +17,7 @@ use super::buffer::{Buffer, UNITS, cubes};
 use super::bvh::{Bvh, Coordinate};
 use super::device::is_cuda;
 use super::nodes::Nodes;
-use super::walk::{Manner, Visit};
+use super::walk::{Manner, Shape, Tree, Visit};
 use crate::error::Result;
 use crate::geometry::Reach;
 
@@ -278,7 +278,16 @@ impl Visit for Unite {
         enters
     }
 
-    fn meet(state: &Self::State, part: &Self::Input, trees: &mut Self::Output, first: u32, hits: u32) {
+    fn meet<F: Float>(
+        state: &Self::State,
+        part: &Self::Input,
+        trees: &mut Self::Output,
+        _tree: &Tree<F>,
+        _point: &Array<F>,
+        first: u32,
+        hits: u32,
+        #[comptime] _shape: Shape,
+    ) {
         let mut left = Array::<u32>::new(1usize);
         left[0] = hits;
         while left[0] != 0 {

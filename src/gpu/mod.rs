@@ -19,6 +19,8 @@
 //!
 //! Results are those of the CPU's modules of the same names. Kernels are compiled when they are first needed, for the device that
 //! is there. Features: `cuda` for NVIDIA's, `vulkan` for others.
+//!
+//! Code of your own runs inside the walk, keeps a state for each query, and ends it when it has seen enough: see [`Visitor`].
 
 // In kernels `&&` evaluates both sides, not all methods of numbers exist, and `let mut a = b` makes `a` another name of `b`, where
 // `b + 0` is a copy.
@@ -43,15 +45,19 @@ mod nearest;
 mod neighbors;
 mod nodes;
 mod planes;
+mod query;
 mod scan;
 mod sort;
 mod sum;
 mod topology;
+mod visitor;
 mod walk;
 
 pub use bvh::{Bvh, Coordinate, Points};
 pub use center::Centering;
 pub use column::Column;
+/// What a [`Visitor`] is written in.
+pub use cubecl;
 pub use dbscan::{Dbscan, dbscan};
 pub use device::{Device, devices};
 pub use fof::Fof;
@@ -59,3 +65,4 @@ pub use halos::Halos;
 pub use labels::Labels;
 pub use lists::Lists;
 pub use nearest::Neighbors;
+pub use visitor::Visitor;

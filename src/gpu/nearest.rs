@@ -182,23 +182,24 @@ fn find_nearest<F: Float>(
 
     let first = query / BLOCK * BLOCK;
     let behind = min(first + BLOCK, n);
-    for other in first..behind {
-        offer::<F>(
-            tree,
-            order,
-            other,
-            n,
-            &point,
-            left_out,
-            numbers,
-            &mut best,
-            &mut best_of,
-            &mut limit,
-            d,
-            periodic,
-            k,
-        );
-    }
+    let mut near_ones = Array::<u32>::new(1usize);
+    near_ones[0] = u32::MAX >> (BLOCK - (behind - first));
+    offer::<F>(
+        tree,
+        order,
+        first,
+        n,
+        &point,
+        left_out,
+        numbers,
+        &mut near_ones,
+        &mut best,
+        &mut best_of,
+        &mut limit,
+        d,
+        periodic,
+        k,
+    );
     let mut at = 0u32.runtime();
     while at < end {
         let rope = tree.ropes[at as usize];
@@ -214,25 +215,35 @@ fn find_nearest<F: Float>(
             at = rope;
         } else if rope == at + 1 {
             if near {
-                for other in tree.firsts[at as usize]..tree.firsts[rope as usize] {
+                // All of the leaf without a branch, then what is near enough.
+                let start = tree.firsts[at as usize];
+                let mut hits = 0u32.runtime();
+                let mut bit = 1u32.runtime();
+                for other in start..tree.firsts[rope as usize] {
+                    let d2 = distance2::<F>(&tree.axes, other, n, &point, &tree.sides, d, periodic);
                     // Those of the block were there before.
-                    if other < first || other >= behind {
-                        offer::<F>(
-                            tree,
-                            order,
-                            other,
-                            n,
-                            &point,
-                            left_out,
-                            numbers,
-                            &mut best,
-                            &mut best_of,
-                            &mut limit,
-                            d,
-                            periodic,
-                            k,
-                        );
-                    }
+                    let is_new = other < first || other >= behind;
+                    hits |= select(is_new && d2 <= limit[0], bit, 0u32);
+                    bit <<= 1;
+                }
+                if hits != 0 {
+                    near_ones[0] = hits;
+                    offer::<F>(
+                        tree,
+                        order,
+                        start,
+                        n,
+                        &point,
+                        left_out,
+                        numbers,
+                        &mut near_ones,
+                        &mut best,
+                        &mut best_of,
+                        &mut limit,
+                        d,
+                        periodic,
+                        k,
+                    );
                 }
             }
             at = rope;
@@ -263,16 +274,17 @@ fn widened<F: Float>(distance2: f64, numbers: &Array<f64>) -> F {
     limit
 }
 
-/// Puts a point among the best, if it belongs there.
+/// Puts points among the best that belong there: those with a bit each from the one at `first` on.
 #[cube]
 fn offer<F: Float>(
     tree: &Tree<F>,
     order: &Array<u32>,
-    other: u32,
+    first: u32,
     n: u32,
     point: &Array<F>,
     left_out: u32,
     numbers: &Array<f64>,
+    left: &mut Array<u32>,
     best: &mut Array<f64>,
     best_of: &mut Array<u32>,
     limit: &mut Array<F>,
@@ -280,10 +292,14 @@ fn offer<F: Float>(
     #[comptime] periodic: bool,
     #[comptime] k: usize,
 ) {
-    if distance2::<F>(&tree.axes, other, n, point, &tree.sides, d, periodic) <= limit[0] {
+    while left[0] != 0 {
+        let other = first + left[0].find_first_set() - 1;
+        left[0] = left[0] & (left[0] - 1);
         let index = order[other as usize];
-        if index != left_out {
-            let d2 = exact_distance2::<F>(&tree.axes, other, n, point, &tree.exact_sides, d, periodic);
+        let d2 = exact_distance2::<F>(&tree.axes, other, n, point, &tree.exact_sides, d, periodic);
+        let mut belongs = index != left_out;
+        belongs = belongs && d2 <= best[comptime!(k - 1)];
+        if belongs {
             // What is farther than the new one moves up a place.
             let mut value = d2 + f64::new(0.0);
             let mut value_of = index + 0;
@@ -296,7 +312,7 @@ fn offer<F: Float>(
                 value = select(goes_here, held, value);
                 value_of = select(goes_here, held_of, value_of);
             }
-            limit[0] = widened::<F>(best[comptime!(k - 1)], numbers);
         }
     }
+    limit[0] = widened::<F>(best[comptime!(k - 1)], numbers);
 }

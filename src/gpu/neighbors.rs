@@ -10,7 +10,7 @@ use super::column::Column;
 use super::device::on;
 use super::lists::Lists;
 use super::sum::sum;
-use super::walk::{Manner, Visit};
+use super::walk::{Manner, Shape, Tree, Visit};
 use crate::error::Result;
 
 impl<S: Coordinate, const D: usize> Bvh<S, D> {
@@ -106,7 +106,16 @@ impl Visit for Count {
         true.runtime()
     }
 
-    fn meet(state: &Self::State, _order: &Self::Input, _counts: &mut Self::Output, _first: u32, hits: u32) {
+    fn meet<F: Float>(
+        state: &Self::State,
+        _order: &Self::Input,
+        _counts: &mut Self::Output,
+        _tree: &Tree<F>,
+        _point: &Array<F>,
+        _first: u32,
+        hits: u32,
+        #[comptime] _shape: Shape,
+    ) {
         state.store(state.read() + hits.count_ones());
     }
 
@@ -150,7 +159,16 @@ impl Visit for List {
         true.runtime()
     }
 
-    fn meet(state: &Self::State, rows: &Self::Input, lists: &mut Self::Output, first: u32, hits: u32) {
+    fn meet<F: Float>(
+        state: &Self::State,
+        rows: &Self::Input,
+        lists: &mut Self::Output,
+        _tree: &Tree<F>,
+        _point: &Array<F>,
+        first: u32,
+        hits: u32,
+        #[comptime] _shape: Shape,
+    ) {
         let mut left = Array::<u32>::new(1usize);
         left[0] = hits;
         while left[0] != 0 {

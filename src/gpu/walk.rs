@@ -29,6 +29,8 @@ pub(super) struct Tree<F: Float> {
     /// The sides of the periodic box, in both precisions.
     pub sides: Array<F>,
     pub exact_sides: Array<f64>,
+    /// How many points there are.
+    pub stored: u32,
 }
 
 /// Where to look, and how far.
@@ -83,7 +85,16 @@ pub(super) trait Visit: Send + Sync + 'static {
     /// Whether a node near enough is worth a look; `first` is the first point below.
     fn enters(state: &Self::State, input: &Self::Input, output: &mut Self::Output, node: u32, first: u32) -> bool;
     /// The points of a leaf that are within the radius, a bit each from the one at `first` on.
-    fn meet(state: &Self::State, input: &Self::Input, output: &mut Self::Output, first: u32, hits: u32);
+    fn meet<F: Float>(
+        state: &Self::State,
+        input: &Self::Input,
+        output: &mut Self::Output,
+        tree: &Tree<F>,
+        point: &Array<F>,
+        first: u32,
+        hits: u32,
+        #[comptime] shape: Shape,
+    );
     /// So many points within the radius at once.
     fn meet_whole(state: &Self::State, points: u32);
     fn finish(state: &Self::State, input: &Self::Input, output: &mut Self::Output, query: u32);
@@ -97,7 +108,6 @@ pub(super) fn walk<F: Float, V: Visit>(
     input: &V::Input,
     output: &mut V::Output,
     n: u32,
-    stored: u32,
     end: u32,
     #[comptime] shape: Shape,
 ) {
@@ -163,7 +173,7 @@ pub(super) fn walk<F: Float, V: Visit>(
                 let mut doubts = 0u32.runtime();
                 let mut bit = 1u32.runtime();
                 for other in first..behind {
-                    let d2 = distance2::<F>(&tree.axes, other, stored, &point, &tree.sides, d, periodic);
+                    let d2 = distance2::<F>(&tree.axes, other, tree.stored, &point, &tree.sides, d, periodic);
                     hits |= select(d2 <= sure, bit, 0u32);
                     doubts |= select(d2 <= maybe, bit, 0u32);
                     bit <<= 1;
@@ -182,14 +192,21 @@ pub(super) fn walk<F: Float, V: Visit>(
                     left[0] = doubts & !hits;
                     while left[0] != 0 {
                         let other = first + left[0].find_first_set() - 1;
-                        let exact =
-                            exact_distance2::<F>(&tree.axes, other, stored, &point, &tree.exact_sides, d, periodic);
+                        let exact = exact_distance2::<F>(
+                            &tree.axes,
+                            other,
+                            tree.stored,
+                            &point,
+                            &tree.exact_sides,
+                            d,
+                            periodic,
+                        );
                         hits |= select(exact <= radius2, left[0] & (!left[0] + 1), 0u32);
                         left[0] = left[0] & (left[0] - 1);
                     }
                 }
                 if hits != 0 {
-                    V::meet(&state, input, output, first, hits);
+                    V::meet::<F>(&state, input, output, tree, &point, first, hits, shape);
                 }
             }
             at = rope;
@@ -212,6 +229,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             self.axes.arg(),
             Buffer::from_slice(client, &sides.map(S::from_f64)).arg(),
             Buffer::from_slice(client, &sides).arg(),
+            self.len() as u32,
         )
     }
 
@@ -269,7 +287,6 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 input,
                 output,
                 n as u32,
-                self.len() as u32,
                 (nodes.ropes.len() - 1) as u32,
                 shape,
             );

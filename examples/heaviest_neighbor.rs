@@ -1,0 +1,89 @@
+//! Code of your own on a GPU: it runs inside the walk, with a state of its own for each point, and may end it.
+//!
+//! `cargo run --release --features vulkan --example heaviest_neighbor`; any GPU will do, or a Vulkan driver for the processor.
+
+use ropewalk::gpu::{Bvh, Device, Visitor, cubecl};
+
+// What kernels are written in. Its macros look for the crate by this name, so it is imported above.
+use cubecl::prelude::*;
+
+/// The index of the heaviest point around; of equally heavy ones the first.
+struct Heaviest;
+
+/// What changes in a state is kept in cells.
+#[derive(CubeType)]
+struct Best {
+    mass: RuntimeCell<f32>,
+    index: RuntimeCell<u32>,
+}
+
+#[cube]
+impl Visitor for Heaviest {
+    type Value = f32;
+    type Output = u32;
+    type State = Best;
+
+    fn start(query: u32, own: f32) -> Best {
+        Best { mass: RuntimeCell::<f32>::new(own), index: RuntimeCell::<u32>::new(query) }
+    }
+
+    fn visit<F: Float>(best: &Best, index: u32, _distance2: F, mass: f32) -> bool {
+        // The order of visits is that of the tree, so a tie is to be decided.
+        if mass > best.mass.read() || (mass == best.mass.read() && index < best.index.read()) {
+            best.mass.store(mass);
+            best.index.store(index);
+        }
+        true.runtime()
+    }
+
+    fn finish(best: &Best) -> u32 {
+        best.index.read()
+    }
+}
+
+/// Whether there are at least three others: a fourth visit, one's own among them, is the last.
+struct IsCrowded;
+
+#[cube]
+impl Visitor for IsCrowded {
+    type Value = f32;
+    type Output = u32;
+    type State = RuntimeCell<u32>;
+
+    fn start(_query: u32, _own: f32) -> RuntimeCell<u32> {
+        RuntimeCell::<u32>::new(0)
+    }
+
+    fn visit<F: Float>(visits: &RuntimeCell<u32>, _index: u32, _distance2: F, _mass: f32) -> bool {
+        visits.store(visits.read() + 1);
+        visits.read() < 4
+    }
+
+    fn finish(visits: &RuntimeCell<u32>) -> u32 {
+        visits.read() / 4
+    }
+}
+
+fn main() -> ropewalk::Result<()> {
+    // A spiral of 1000 points, dense in the middle and thin outside, with masses from 1 to 97.
+    let points: Vec<[f32; 2]> = (0..1000)
+        .map(|i| {
+            let (radius, angle) = ((i as f32 / 1000.0).powi(2), i as f32 * 0.1);
+            [radius * angle.cos(), radius * angle.sin()]
+        })
+        .collect();
+    let masses: Vec<f32> = (0..1000).map(|i| (1 + i * 31 % 97) as f32).collect();
+
+    let bvh = Bvh::build(&points, Device::first()?)?;
+    // Both are started before either is waited for.
+    let heaviest = bvh.visit_neighbors::<Heaviest>(0.05, &masses)?;
+    let is_crowded = bvh.visit_neighbors::<IsCrowded>(0.05, &masses)?;
+    let (heaviest, is_crowded) = (heaviest.read()?, is_crowded.read()?);
+    for i in [0, 250, 500, 750, 999] {
+        let (j, place) = (heaviest[i] as usize, if is_crowded[i] == 1 { "crowded" } else { "lonely" });
+        println!("point {i:3} of mass {:2}, {place}: the heaviest around is {j:3} of mass {}", masses[i], masses[j]);
+    }
+    let own = (0..points.len()).filter(|&i| heaviest[i] as usize == i).count();
+    println!("{own} points have nothing heavier around");
+    Ok(())
+}
