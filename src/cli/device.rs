@@ -3,15 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
+// What a device can store; without devices, any coordinate.
+#[cfg(not(any(feature = "cuda", feature = "vulkan")))]
+pub use ropewalk::Scalar as Coordinate;
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
 pub use ropewalk::gpu::Coordinate;
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
 use ropewalk::{BoxSize, Halos, gpu};
 use ropewalk::{Center, Centers};
-
-/// What a device can store; without devices, any coordinate.
-#[cfg(not(any(feature = "cuda", feature = "vulkan")))]
-pub use ropewalk::Scalar as Coordinate;
 
 use super::Failure;
 
