@@ -6,6 +6,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Parser, Subcommand};
 
 use super::centers::Kind;
+use super::device::Name;
 
 /// Friends-of-friends halos of N-body snapshots, and density clusters of points in 1 to 10 dimensions.
 #[derive(Debug, Parser)]
@@ -97,6 +98,10 @@ pub struct Halos {
     /// Particle type to read from a Gadget snapshot
     #[arg(long = "type", value_name = "TYPE", default_value_t = 1, value_parser = clap::value_parser!(u8).range(..6))]
     pub particle_type: u8,
+    /// What finds halos and centres: cpu, cuda or vulkan, or one of several by its number, as cuda:1. The centres of a device are
+    /// mbp and mcp
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub device: Name,
     /// Number of threads; otherwise one per processor
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
@@ -127,6 +132,10 @@ pub struct Dbscan {
     /// Side of the periodic box; otherwise boundaries are open, also where the file names a box
     #[arg(long, value_name = "L", allow_negative_numbers = true)]
     pub periodic: Option<f64>,
+    /// What finds clusters: cpu, cuda or vulkan, or one of several by its number, as cuda:1. Points on a device have 2 or 3
+    /// dimensions
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub device: Name,
     /// Number of threads; otherwise one per processor
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
@@ -243,10 +252,14 @@ pub struct Bench {
     /// Side of the periodic box; otherwise boundaries are open
     #[arg(long, value_name = "L", allow_negative_numbers = true)]
     pub periodic: Option<f64>,
+    /// What to time: cpu, cuda or vulkan, or one of several by its number, as cuda:1. Points are on a device beforehand, and
+    /// results stay there
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub device: Name,
     /// Number of threads; otherwise one per processor
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
-    /// What to time
+    /// Which operations
     #[arg(
         long,
         value_name = "A,B",
@@ -257,7 +270,7 @@ pub struct Bench {
     /// How many times
     #[arg(long, value_name = "R", default_value_t = 5)]
     pub reps: usize,
-    /// Show the steps of each operation
+    /// Show the steps of each operation on the CPU
     #[arg(long)]
     pub phases: bool,
     /// Write the figures as JSON, too

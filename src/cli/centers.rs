@@ -6,6 +6,7 @@ use ropewalk::{
 };
 
 use super::Failure;
+use super::device::CenterFinder;
 
 /// Newton's constant for lengths in Mpc/h, velocities in km/s and masses in 1e10 Msun/h.
 const GRAVITY: f64 = 43.0091;
@@ -62,14 +63,19 @@ pub struct Case<'a, S> {
     pub masses: Option<&'a [f64]>,
     pub period: Option<f64>,
     pub linking_length: f64,
+    /// On a device, unless the CPU does it.
+    pub center_finder: Option<CenterFinder<'a>>,
 }
 
 impl<S: Scalar> Case<'_, S> {
     fn centers(&self, center: Center) -> Result<Centers, Failure> {
-        self.centers_of(self.halos, center)
+        match &self.center_finder {
+            Some(find) => Ok(find(center)?),
+            None => self.centers_of(self.halos, center),
+        }
     }
 
-    /// The centres of some of the halos.
+    /// The centres of some of the halos, by the CPU.
     pub fn centers_of(&self, halos: &Halos, center: Center) -> Result<Centers, Failure> {
         let mut centering = Centering::new(center);
         if let Some(side) = self.period {

@@ -9,6 +9,7 @@ use ropewalk::io::ReadOptions;
 use ropewalk::{Dbscan, Labels, plot};
 
 use super::args::Dbscan as Args;
+use super::device::{Device, Name};
 use super::dimensions::with_rows;
 use super::outputs::Outputs;
 use super::phases::Phases;
@@ -16,6 +17,7 @@ use super::{Failure, describe, grouped, picture_format, short, start_threads};
 
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.threads)?;
+    let device = args.device.find()?;
     if let Some(plot) = &args.plot {
         picture_format(plot, &["png"])?;
     }
@@ -30,14 +32,15 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         let file = args.file.display();
         return Err(format!("{file}: points have {} dimensions; --plot draws those of 2", points.dim()).into());
     }
-    let mut dbscan = Dbscan::new(args.eps, args.min_pts).algorithm(args.algorithm.into()).star(args.star);
-    if let Some(side) = args.periodic {
-        dbscan = dbscan.periodic(side);
-    }
-    let labels = phases.run("find clusters", || {
-        with_rows!(points, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], rows => dbscan.run(rows))
-            .ok_or_else(|| format!("points have {} dimensions; there may be 1 to 10", points.dim()))
-    })??;
+    let labels = match device {
+        Device::Cpu => phases.run("find clusters", || {
+            with_rows!(points, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], rows => on_host(args).run(rows))
+                .ok_or_else(|| format!("points have {} dimensions; there may be 1 to 10", points.dim()))
+        })??,
+        #[cfg(any(feature = "cuda", feature = "vulkan"))]
+        Device::Gpu(device) => with_rows!(points, [2, 3], rows => run_on(device, args, rows, &mut phases))
+            .ok_or_else(|| format!("points have {} dimensions; on a device there may be 2 or 3", points.dim()))??,
+    };
     let counts = Counts::of(&labels);
     if let Some(path) = &args.out {
         phases.run("labels", || outputs.write(path, |path| ropewalk::io::write_npy_i32(path, labels.as_slice())))?;
@@ -64,6 +67,9 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     for (name, value) in describe(points, snapshot.box_size, args.periodic) {
         line(name, value);
     }
+    if args.device != Name::Cpu {
+        line("device", args.device.to_string());
+    }
     line("eps", short(args.eps));
     line("min_pts", args.min_pts.to_string());
     line("clusters", grouped(counts.clusters));
@@ -77,6 +83,23 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         _ = writeln!(report, "\nwritten: {}", names.join(", "));
     }
     Ok(report)
+}
+
+fn on_host(args: &Args) -> Dbscan {
+    let dbscan = Dbscan::new(args.eps, args.min_pts).algorithm(args.algorithm.into()).star(args.star);
+    if let Some(side) = args.periodic { dbscan.periodic(side) } else { dbscan }
+}
+
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+fn run_on<S: super::device::Coordinate, const D: usize>(
+    device: ropewalk::gpu::Device,
+    args: &Args,
+    points: &[[S; D]],
+    phases: &mut Phases,
+) -> ropewalk::Result<Labels> {
+    let points = phases.run("upload", || super::device::upload(points, args.periodic.map(Into::into), device))?;
+    let dbscan = ropewalk::gpu::Dbscan::new(args.eps, args.min_pts).algorithm(args.algorithm.into()).star(args.star);
+    phases.run("find clusters", || dbscan.run(&points)?.read())
 }
 
 /// What the labels add up to.

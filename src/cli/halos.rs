@@ -10,6 +10,7 @@ use ropewalk::{Background, Catalog, Cosmology, Fof, MassFunction, Overdensity, P
 
 use super::args::Halos as Args;
 use super::centers::{Case, Kind};
+use super::device::{Coordinate, Device, Name};
 use super::largest::Largest;
 use super::outputs::Outputs;
 use super::phases::Phases;
@@ -26,6 +27,13 @@ const R200C: Overdensity = Overdensity::Critical(200.0);
 
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.threads)?;
+    let device = args.device.find()?;
+    if let Some(kind) = args.center.filter(|kind| args.device != Name::Cpu && !matches!(kind, Kind::Mbp | Kind::Mcp)) {
+        let kind = kind.name();
+        return Err(
+            format!("--device {}: centres are mbp or mcp there; for the {kind} use the cpu", args.device).into()
+        );
+    }
     // First, so that hours of work do not end at a full disk's closed door.
     let mut files = vec![CATALOG, LABELS, MASS_FUNCTION, PROJECTION];
     let wanted = [(args.members, MEMBERS), (args.profiles > 0, PROFILES), (args.gallery > 0, GALLERY)];
@@ -50,13 +58,13 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     }
     match (&snapshot.points, &snapshot.velocities) {
         (Points::F32(points), Some(Points::F32(velocities))) => {
-            find(args, &snapshot, points, Some(velocities), outputs, phases)
+            find(args, device, &snapshot, points, Some(velocities), outputs, phases)
         }
         (Points::F64(points), Some(Points::F64(velocities))) => {
-            find(args, &snapshot, points, Some(velocities), outputs, phases)
+            find(args, device, &snapshot, points, Some(velocities), outputs, phases)
         }
-        (Points::F32(points), _) => find(args, &snapshot, points, None, outputs, phases),
-        (Points::F64(points), _) => find(args, &snapshot, points, None, outputs, phases),
+        (Points::F32(points), _) => find(args, device, &snapshot, points, None, outputs, phases),
+        (Points::F64(points), _) => find(args, device, &snapshot, points, None, outputs, phases),
     }
 }
 
@@ -105,8 +113,9 @@ impl Scales {
     }
 }
 
-fn find<S: Scalar>(
+fn find<S: Coordinate>(
     args: &Args,
+    device: Device,
     snapshot: &Snapshot,
     points: &Table<S>,
     velocities: Option<&Table<S>>,
@@ -146,15 +155,26 @@ fn find<S: Scalar>(
     };
     let r200c = r200c.and_then(|spheres| spheres.first().map(|&(_, threshold)| threshold));
 
-    let halos = phases.run("find halos", || fof.run(positions))?;
+    let masses = if let Masses::Each(masses) = &snapshot.masses { Some(&masses[..]) } else { None };
+    let (halos, center_finder) = match device {
+        Device::Cpu => (phases.run("find halos", || fof.run(positions))?, None),
+        #[cfg(any(feature = "cuda", feature = "vulkan"))]
+        Device::Gpu(device) => {
+            let points = phases.run("upload", || super::device::upload(positions, period.map(Into::into), device))?;
+            let fof = ropewalk::gpu::Fof::new(scales.eps).min_members(args.min_members as usize);
+            let (halos, finder) = phases.run("find halos", || super::device::find_halos(&fof, points, masses))?;
+            (halos, Some(finder))
+        }
+    };
     let case = Case {
         halos: &halos,
         positions,
         particles: &particles,
         ids: snapshot.ids.as_deref(),
-        masses: if let Masses::Each(masses) = &snapshot.masses { Some(masses) } else { None },
+        masses,
         period,
         linking_length: scales.eps,
+        center_finder,
     };
     let catalog = phases.run("catalogue", || -> Result<Catalog, Failure> {
         let mut catalog = Catalog::new(&halos, &particles)?;
@@ -214,6 +234,9 @@ fn find<S: Scalar>(
     line("particles", grouped(positions.len() as u64));
     line("box", period.map_or("open".into(), |side| format!("{}, periodic", short(side))));
     line("linking length", scales.text);
+    if args.device != Name::Cpu {
+        line("device", args.device.to_string());
+    }
     line("groups", format!("{} of two or more", grouped(halos.labels().n_clusters() as u64)));
     line("halos", format!("{} of {} or more", grouped(catalog.halos().len() as u64), args.min_members));
     if let Some(halo) = catalog.halos().first() {

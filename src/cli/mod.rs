@@ -4,6 +4,7 @@ mod args;
 mod bench;
 mod centers;
 mod dbscan;
+mod device;
 mod dimensions;
 mod halos;
 mod info;

@@ -4,6 +4,7 @@
 mod bad_input;
 mod centers;
 mod clusters;
+mod device;
 mod good_input;
 mod program;
 mod reference;

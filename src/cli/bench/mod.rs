@@ -1,7 +1,10 @@
 //! `ropewalk bench`: how fast the parts are on a given set of points.
 //!
-//! Every operation is warmed up, its result is checked against the definition at some of the points, and only then timed.
+//! Every operation is warmed up, its result is checked against the definition at some of the points, and only then timed. That of
+//! a device is also held against the CPU's.
 
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+mod device;
 mod operations;
 mod verify;
 
@@ -15,6 +18,7 @@ use ropewalk::{BoxSize, Scalar, Space};
 
 use self::operations::{Case, Operation};
 use super::args::Bench as Args;
+use super::device::{Coordinate, Device, Name};
 use super::dimensions::with_rows;
 use super::{Failure, grouped, short, start_threads};
 use crate::MEMORY;
@@ -26,7 +30,10 @@ struct Row {
     seconds: Vec<f64>,
     /// Points, or pairs, that were dealt with.
     items: u64,
-    peak_bytes: usize,
+    /// On a device, the first run, in which its kernels are compiled.
+    first: Option<f64>,
+    /// On the CPU.
+    peak_bytes: Option<usize>,
     check: String,
     phases: Vec<(&'static str, f64)>,
 }
@@ -43,6 +50,7 @@ impl Row {
 
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.threads)?;
+    let device = args.device.find()?;
     let points = match (&args.file, &args.sample) {
         (Some(file), _) => ropewalk::io::read(file, &ReadOptions::default())?.points,
         (None, Some(spec)) => {
@@ -50,11 +58,11 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         }
         (None, None) => return Err("bench needs a FILE or --sample SPEC".into()),
     };
-    with_rows!(&points, [2, 3], rows => measure(args, rows))
+    with_rows!(&points, [2, 3], rows => measure(args, device, rows))
         .unwrap_or_else(|| Err(format!("points have {} dimensions; bench takes 2 or 3", points.dim()).into()))
 }
 
-fn measure<S: Scalar, const D: usize>(args: &Args, points: &[[S; D]]) -> Result<String, Failure> {
+fn measure<S: Coordinate, const D: usize>(args: &Args, device: Device, points: &[[S; D]]) -> Result<String, Failure> {
     let space = match args.periodic {
         Some(side) => Space::periodic(side)?,
         None => Space::OPEN,
@@ -64,32 +72,43 @@ fn measure<S: Scalar, const D: usize>(args: &Args, points: &[[S; D]]) -> Result<
     let operations = args.ops.iter().map(|name| Operation::named(name)).collect::<Result<Vec<_>, _>>()?;
     let threads = rayon::current_num_threads();
     let mut report = format!(
-        "{} points, {D} dimensions of {} bits, eps {}, min_pts {}, k {}, {}, {threads} threads\n\n{:<16}{:>11}{:>11}{:>12}{:>12}  {}\n",
+        "{} points, {D} dimensions of {} bits, eps {}, min_pts {}, k {}, {}, {threads} threads, {}\n\n{:<16}{:>11}{:>11}{:>12}{:>12}  {}\n",
         grouped(points.len() as u64),
         8 * size_of::<S>(),
         short(eps),
         args.min_pts,
         args.k,
         args.periodic.map_or("open".to_string(), |side| format!("periodic box of {}", short(side))),
+        args.device,
         "operation",
         "median",
         "min",
         "per second",
-        "peak",
+        match device {
+            Device::Cpu => "peak",
+            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            Device::Gpu(_) => "first",
+        },
         "check",
     );
     let mut rows = Vec::new();
     for operation in operations {
-        let row = time(&operation, &case, args.reps)?;
+        let row = match device {
+            Device::Cpu => time(&operation, &case, args.reps)?,
+            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            Device::Gpu(device) => device::time(&operation, &case, device, args.reps)?,
+        };
+        let first = row.first.map(|first| format!("{first:.4} s"));
+        let peak = row.peak_bytes.map(|bytes| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20)));
         // Writing to a string does not fail.
         _ = writeln!(
             report,
-            "{:<16}{:>9.4} s{:>9.4} s{:>12}{:>8.1} MiB  {}",
+            "{:<16}{:>9.4} s{:>9.4} s{:>12}{:>12}  {}",
             row.op,
             row.median(),
             row.seconds[0],
             format!("{:.3e}", row.per_second()),
-            row.peak_bytes as f64 / f64::from(1 << 20),
+            first.or(peak).unwrap_or_default(),
             row.check
         );
         if args.phases {
@@ -101,7 +120,7 @@ fn measure<S: Scalar, const D: usize>(args: &Args, points: &[[S; D]]) -> Result<
     }
     if let Some(path) = &args.json {
         std::fs::File::create(path)
-            .and_then(|mut file| file.write_all(json(&rows, threads).as_bytes()))
+            .and_then(|mut file| file.write_all(json(&rows, args.device, threads).as_bytes()))
             .map_err(|error| format!("{}: {error}", path.display()))?;
     }
     Ok(report)
@@ -132,7 +151,8 @@ fn time<S: Scalar, const D: usize>(operation: &Operation, case: &Case<'_, S, D>,
         }
     }
     seconds.sort_by(f64::total_cmp);
-    Ok(Row { op: operation.name(), n: case.points.len(), seconds, items, peak_bytes, check, phases })
+    let (op, n) = (operation.name(), case.points.len());
+    Ok(Row { op, n, seconds, items, first: None, peak_bytes: Some(peak_bytes), check, phases })
 }
 
 /// The side of the cube that each point would have to itself in the smallest box around all of them.
@@ -148,22 +168,23 @@ fn mean_separation<S: Scalar, const D: usize>(points: &[[S; D]]) -> f64 {
 }
 
 /// The rows as a list of objects. All strings are our own and need no escapes.
-fn json(rows: &[Row], threads: usize) -> String {
-    let objects: Vec<String> = rows
-        .iter()
-        .map(|row| {
-            format!(
-                "  {{\"op\": \"{}\", \"n\": {}, \"threads\": {threads}, \"device\": \"cpu\", \"median_s\": {:.6}, \"min_s\": {:.6}, \
-                 \"per_second\": {:.6e}, \"peak_bytes\": {}, \"check\": \"{}\"}}",
-                row.op,
-                row.n,
-                row.median(),
-                row.seconds[0],
-                row.per_second(),
-                row.peak_bytes,
-                row.check
-            )
-        })
-        .collect();
+fn json(rows: &[Row], device: Name, threads: usize) -> String {
+    let object = |row: &Row| {
+        let first = row.first.map(|first| format!("\"first_s\": {first:.6}, "));
+        let peak = row.peak_bytes.map(|bytes| format!("\"peak_bytes\": {bytes}, "));
+        format!(
+            "  {{\"op\": \"{}\", \"n\": {}, \"threads\": {threads}, \"device\": \"{device}\", \"median_s\": {:.6}, \"min_s\": {:.6}, \
+             \"per_second\": {:.6e}, {}{}\"check\": \"{}\"}}",
+            row.op,
+            row.n,
+            row.median(),
+            row.seconds[0],
+            row.per_second(),
+            first.unwrap_or_default(),
+            peak.unwrap_or_default(),
+            row.check
+        )
+    };
+    let objects: Vec<String> = rows.iter().map(object).collect();
     format!("[\n{}\n]\n", objects.join(",\n"))
 }

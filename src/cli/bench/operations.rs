@@ -23,6 +23,20 @@ impl<S: Scalar, const D: usize> Case<'_, S, D> {
         if let Some(size) = &self.size { fof.periodic(size.clone()) } else { fof }
     }
 
+    fn centers(&self, center: Center, points: &[[S; 3]], halos: &Halos) -> ropewalk::Result<Centers> {
+        let centering = Centering::new(center);
+        let centering = if let Some(size) = &self.size { centering.periodic(size.clone()) } else { centering };
+        centering.run(points, halos)
+    }
+
+    /// The points where they must be of three dimensions. Errors if they are not.
+    pub fn points_3(&self, operation: &Operation) -> Result<Vec<[S; 3]>, Failure> {
+        if D != 3 {
+            return Err(format!("{}: points have {D} dimensions, not 3", operation.name()).into());
+        }
+        Ok(self.points.iter().map(|point| std::array::from_fn(|k| point[k])).collect())
+    }
+
     pub fn build(&self) -> ropewalk::Result<Bvh<S, D>> {
         match &self.size {
             Some(size) => Bvh::build_periodic(self.points, size.clone()),
@@ -31,7 +45,8 @@ impl<S: Scalar, const D: usize> Case<'_, S, D> {
     }
 }
 
-/// What is timed. Clustering includes the build; queries find the tree built, and centres the halos found.
+/// What is timed. Clustering includes the build, as names say that begin with it; other queries find the tree built, and centres
+/// the halos found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Operation {
     Build,
@@ -39,21 +54,25 @@ pub enum Operation {
     RangeCrs,
     HalfCount,
     Knn,
+    BuildKnn,
     Fof(FofAlgorithm),
     Dbscan(Algorithm),
     Centers(Center),
+    /// Halos and their most bound particles.
+    FofMbp,
 }
 
 /// Members of a halo that has a centre, at least.
-const LEAST_MEMBERS: usize = 20;
+pub const LEAST_MEMBERS: usize = 20;
 
 /// The names on the command line.
-const NAMES: [(&str, Operation); 14] = [
+const NAMES: [(&str, Operation); 16] = [
     ("build", Operation::Build),
     ("range_count", Operation::RangeCount),
     ("range_crs", Operation::RangeCrs),
     ("half_count", Operation::HalfCount),
     ("knn", Operation::Knn),
+    ("build_knn", Operation::BuildKnn),
     ("fof", Operation::Fof(FofAlgorithm::Tree)),
     ("fof_bins", Operation::Fof(FofAlgorithm::Bins)),
     ("fof_brute", Operation::Fof(FofAlgorithm::BruteForce)),
@@ -63,7 +82,10 @@ const NAMES: [(&str, Operation); 14] = [
     ("mbp_brute", Operation::Centers(Center::MostBoundBrute { softening: 0.0 })),
     ("mbp_astar", Operation::Centers(Center::MostBoundAStar { softening: 0.0 })),
     ("mbp_poisson", Operation::Centers(Center::MostBoundPoisson { softening: 0.0, cells: 63, search: 2 })),
+    ("fof_mbp", Operation::FofMbp),
 ];
+
+pub const MOST_BOUND: Center = Center::MostBound { softening: 0.0 };
 
 /// What came out.
 pub enum Outcome<S, const D: usize> {
@@ -74,14 +96,19 @@ pub enum Outcome<S, const D: usize> {
     Nearest(Lists<Neighbor<S>>),
     /// Labels, and from how many points on they make a core point.
     Labels(Labels, usize),
+    Halos(Halos),
     Centers(Centers),
+    /// Centres, and the halos they are of.
+    HaloCenters(Halos, Centers),
 }
 
 /// What is there before the clock starts.
 pub enum Prepared<S, const D: usize> {
     Nothing,
     Tree(Bvh<S, D>),
-    /// Halos, and the points they are of in three dimensions.
+    /// The points in three dimensions.
+    Points(Vec<[S; 3]>),
+    /// Halos, and the points they are of.
     Halos(Halos, Vec<[S; 3]>),
 }
 
@@ -100,12 +127,10 @@ impl Operation {
     /// What the operation finds there.
     pub fn prepare<S: Scalar, const D: usize>(&self, case: &Case<'_, S, D>) -> Result<Prepared<S, D>, Failure> {
         Ok(match self {
-            Self::Build | Self::Fof(_) | Self::Dbscan(_) => Prepared::Nothing,
-            Self::Centers(_) if D != 3 => {
-                return Err(format!("{}: points have {D} dimensions, not 3", self.name()).into());
-            }
+            Self::Build | Self::BuildKnn | Self::Fof(_) | Self::Dbscan(_) => Prepared::Nothing,
+            Self::FofMbp => Prepared::Points(case.points_3(self)?),
             Self::Centers(_) => {
-                let points = case.points.iter().map(|point| std::array::from_fn(|k| point[k])).collect();
+                let points = case.points_3(self)?;
                 Prepared::Halos(case.fof(FofAlgorithm::Auto).min_members(LEAST_MEMBERS).run(case.points)?, points)
             }
             _ => Prepared::Tree(case.build()?),
@@ -124,16 +149,20 @@ impl Operation {
                 Outcome::Pairs(tree.count_pairs(case.eps), case.points.len() as u64)
             }
             (Self::Knn, Prepared::Tree(tree)) => Outcome::Nearest(tree.nearest_neighbors(case.k)),
-            (Self::Fof(algorithm), _) => Outcome::Labels(case.fof(*algorithm).run(case.points)?.labels().clone(), 2),
+            (Self::BuildKnn, _) => Outcome::Nearest(case.build()?.nearest_neighbors(case.k)),
+            (Self::Fof(algorithm), _) => Outcome::Halos(case.fof(*algorithm).run(case.points)?),
             (Self::Dbscan(algorithm), _) => {
                 let dbscan = Dbscan::new(case.eps, case.min_pts).algorithm(*algorithm);
                 let dbscan = if let Some(size) = &case.size { dbscan.periodic(size.clone()) } else { dbscan };
                 Outcome::Labels(dbscan.run(case.points)?, case.min_pts)
             }
             (Self::Centers(center), Prepared::Halos(halos, points)) => {
-                let centering = Centering::new(*center);
-                let centering = if let Some(size) = &case.size { centering.periodic(size.clone()) } else { centering };
-                Outcome::Centers(centering.run(points, halos)?)
+                Outcome::Centers(case.centers(*center, points, halos)?)
+            }
+            (Self::FofMbp, Prepared::Points(points)) => {
+                let halos = case.fof(FofAlgorithm::Auto).min_members(LEAST_MEMBERS).run(points)?;
+                let centers = case.centers(MOST_BOUND, points, &halos)?;
+                Outcome::HaloCenters(halos, centers)
             }
             _ => Outcome::Tree(case.build()?),
         })
@@ -152,15 +181,13 @@ impl<S: Scalar, const D: usize> Outcome<S, D> {
                 let distances = lists.values().iter().map(|near| Into::<f64>::into(near.distance2).sqrt());
                 format!("distances {:.8e}", distances.sum::<f64>())
             }
-            Self::Centers(centers) => {
+            Self::Centers(centers) | Self::HaloCenters(_, centers) => {
                 let potentials: f64 = centers.as_slice().iter().filter_map(|center| center.potential).sum();
                 let fraction = centers.evaluated_fraction();
                 format!("{} centers, potentials {potentials:.8e}, {fraction:.3e} of all pairs", centers.len())
             }
-            Self::Labels(labels, _) => {
-                let largest = labels.sizes().into_iter().max().unwrap_or(0);
-                format!("{} clusters, {} noise, largest {largest}", labels.n_clusters(), labels.n_noise())
-            }
+            Self::Labels(labels, _) => describe(labels),
+            Self::Halos(halos) => describe(halos.labels()),
         }
     }
 
@@ -171,4 +198,9 @@ impl<S: Scalar, const D: usize> Outcome<S, D> {
             _ => case.points.len() as u64,
         }
     }
+}
+
+fn describe(labels: &Labels) -> String {
+    let largest = labels.sizes().into_iter().max().unwrap_or(0);
+    format!("{} clusters, {} noise, largest {largest}", labels.n_clusters(), labels.n_noise())
 }

@@ -50,6 +50,11 @@ pub fn check<S: Scalar, const D: usize>(
             Prepared::Halos(halos, _) => check_center(case, halos, centers, i),
             _ => Ok(()),
         },
+        Outcome::Halos(halos) => check_label(case, halos.labels(), 2, i),
+        Outcome::HaloCenters(halos, centers) => {
+            check_label(case, halos.labels(), 2, i)?;
+            check_center(case, halos, centers, i)
+        }
     })
 }
 

@@ -1,0 +1,130 @@
+//! `--device`: where the work is done.
+
+use std::fmt;
+use std::str::FromStr;
+
+// What a device can store; without devices, any coordinate.
+#[cfg(not(any(feature = "cuda", feature = "vulkan")))]
+pub use ropewalk::Scalar as Coordinate;
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+pub use ropewalk::gpu::Coordinate;
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+use ropewalk::{BoxSize, Halos, gpu};
+use ropewalk::{Center, Centers};
+
+use super::Failure;
+
+/// What the command line asks for, whether or not this build has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Name {
+    Cpu,
+    Cuda(usize),
+    Vulkan(usize),
+}
+
+/// What there is.
+#[derive(Clone, Copy)]
+pub enum Device {
+    Cpu,
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    Gpu(gpu::Device),
+}
+
+/// Finds a centre of each halo on a device.
+pub type CenterFinder<'a> = Box<dyn Fn(Center) -> ropewalk::Result<Centers> + 'a>;
+
+impl Name {
+    /// Looks for the device.
+    pub fn find(self) -> Result<Device, Failure> {
+        match self {
+            Self::Cpu => Ok(Device::Cpu),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(index) => Ok(Device::Gpu(gpu::Device::cuda(index)?)),
+            #[cfg(not(feature = "cuda"))]
+            Self::Cuda(_) => Err(self.not_built("CUDA", "cuda")),
+            #[cfg(feature = "vulkan")]
+            Self::Vulkan(index) => Ok(Device::Gpu(gpu::Device::vulkan(index)?)),
+            #[cfg(not(feature = "vulkan"))]
+            Self::Vulkan(_) => Err(self.not_built("Vulkan", "vulkan")),
+        }
+    }
+
+    #[cfg(not(all(feature = "cuda", feature = "vulkan")))]
+    fn not_built(self, what: &str, feature: &str) -> Failure {
+        format!("--device {self}: this ropewalk was built without {what}; build it with --features {feature}").into()
+    }
+}
+
+impl FromStr for Name {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (kind, index) = match text.split_once(':') {
+            Some((kind, index)) => (kind, index.parse().ok()),
+            None => (text, Some(0)),
+        };
+        match (kind, index) {
+            ("cpu", _) if text == "cpu" => Ok(Self::Cpu),
+            ("cuda", Some(index)) => Ok(Self::Cuda(index)),
+            ("vulkan", Some(index)) => Ok(Self::Vulkan(index)),
+            _ => Err("a device is cpu, cuda or vulkan, or one of several by its number, as cuda:1".into()),
+        }
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Cpu => f.write_str("cpu"),
+            Self::Cuda(index) => write!(f, "cuda:{index}"),
+            Self::Vulkan(index) => write!(f, "vulkan:{index}"),
+        }
+    }
+}
+
+/// Copies points to a device.
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+pub fn upload<S: Coordinate, const D: usize>(
+    points: &[[S; D]],
+    size: Option<BoxSize>,
+    device: gpu::Device,
+) -> ropewalk::Result<gpu::Points<S, D>> {
+    match size {
+        Some(size) => gpu::Points::new_periodic(points, size, device),
+        None => gpu::Points::new(points, device),
+    }
+}
+
+/// Finds the halos of points on a device; and what finds the centres of these there.
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+pub fn find_halos<'a, S: Coordinate>(
+    fof: &gpu::Fof,
+    points: gpu::Points<S, 3>,
+    masses: Option<&'a [f64]>,
+) -> ropewalk::Result<(Halos, CenterFinder<'a>)> {
+    let halos = fof.run(&points)?;
+    let read = halos.read()?;
+    let centers = move |center| {
+        let centering = gpu::Centering::new(center);
+        let centering = if let Some(masses) = masses { centering.masses(masses) } else { centering };
+        centering.run(&points, &halos)
+    };
+    Ok((read, Box::new(centers)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        let parse = |text: &str| text.parse::<Name>().ok();
+        assert_eq!(parse("cpu"), Some(Name::Cpu));
+        assert_eq!(parse("cuda"), Some(Name::Cuda(0)));
+        assert_eq!(parse("vulkan:12"), Some(Name::Vulkan(12)));
+        for text in ["", "cpu:0", "cpu:", "cuda:", "cuda:-1", "cuda:x", "Cuda", "gpu"] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+        assert_eq!(Name::Cuda(3).to_string(), "cuda:3");
+    }
+}

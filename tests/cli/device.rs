@@ -1,0 +1,131 @@
+//! `--device`: what is not there is told, and what is there answers as the CPU does.
+
+use crate::program::{Scratch, halos, run, sample};
+
+/// The commands that take a device, without it.
+fn commands(scratch: &Scratch) -> [Vec<String>; 3] {
+    let (file, out) = (sample().display().to_string(), scratch.path("out").display().to_string());
+    [
+        vec!["bench".into(), "--sample".into(), "uniform:n=100".into()],
+        vec!["halos".into(), file.clone(), "--out".into(), out],
+        vec!["dbscan".into(), file, "--eps".into(), "0.1".into(), "--min-pts".into(), "5".into()],
+    ]
+}
+
+#[test]
+fn unknown_names() {
+    let scratch = Scratch::new();
+    for command in commands(&scratch) {
+        for name in ["gpu", "cuda:", "vulkan:one", "cpu:0", ""] {
+            let output = run(command.iter().map(String::as_str).chain(["--device", name]));
+            assert_eq!(output.status, 2);
+            output.line();
+        }
+    }
+}
+
+#[test]
+fn features_that_are_not_built() {
+    let scratch = Scratch::new();
+    let there = [("cuda", "CUDA", cfg!(feature = "cuda")), ("vulkan:1", "Vulkan", cfg!(feature = "vulkan"))];
+    for (name, what, _) in there.into_iter().filter(|(.., is_built)| !is_built) {
+        for command in commands(&scratch) {
+            let line = run(command.iter().map(String::as_str).chain(["--device", name])).error();
+            let feature = what.to_lowercase();
+            let sentence = format!("this ropewalk was built without {what}; build it with --features {feature}");
+            assert!(line.contains(&sentence), "{line}");
+        }
+    }
+    assert!(scratch.names("").is_empty());
+}
+
+#[test]
+fn the_cpu_by_its_name() {
+    let scratch = Scratch::new();
+    halos(&sample(), &scratch.path("out"), &["--device", "cpu"]).success();
+}
+
+#[cfg(feature = "vulkan")]
+mod on_vulkan {
+    use std::fs;
+
+    use super::*;
+
+    fn program(arguments: &[&str]) -> String {
+        run(arguments).success()
+    }
+
+    /// A clustered snapshot with a box.
+    fn snapshot(scratch: &Scratch) -> String {
+        let path = scratch.path("snapshot").display().to_string();
+        program(&["sample", "halos:n=2e4,seed=3,box=20", "--format", "gadget", "--out", &path]);
+        path
+    }
+
+    #[test]
+    fn halos_are_those_of_the_cpu() {
+        let scratch = Scratch::new();
+        let path = snapshot(&scratch);
+        for options in [&["--center", "mbp", "--members", "--gallery", "2"][..], &["--center", "mcp", "--open"]] {
+            for device in ["cpu", "vulkan"] {
+                let options = [options, &["--device", device]].concat();
+                halos(path.as_ref(), &scratch.path(device), &options).success();
+            }
+            let names = scratch.names("cpu");
+            assert_eq!(names, scratch.names("vulkan"));
+            for name in names {
+                let [theirs, ours] = ["cpu", "vulkan"].map(|out| fs::read(scratch.path(out).join(&name)).unwrap());
+                assert!(ours == theirs, "{name} differs with {options:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn clusters_are_those_of_the_cpu() {
+        let scratch = Scratch::new();
+        let path = snapshot(&scratch);
+        let plane = scratch.write("plane.csv", "x,y\n0,0\n0.1,0\n0,0.1\n9.95,0\n5,5\n");
+        let plane = plane.to_str().unwrap();
+        for (file, eps, options) in [
+            (path.as_str(), "0.1", &["--periodic", "20"][..]),
+            (plane, "0.2", &["--star", "--algorithm", "fdbscan", "--periodic", "10"]),
+        ] {
+            let [theirs, ours] = ["cpu", "vulkan"].map(|device| {
+                let labels = scratch.path("labels.npy").display().to_string();
+                let first = ["dbscan", file, "--eps", eps, "--min-pts", "3", "--out", &labels, "--device", device];
+                program(&[&first, options].concat());
+                fs::read(labels).unwrap()
+            });
+            assert!(ours == theirs, "{file} {options:?}");
+        }
+        let line = scratch.write("line.csv", "0\n1\n").display().to_string();
+        let refused = run(["dbscan", &line, "--eps", "1", "--min-pts", "2", "--device", "vulkan"]).error();
+        assert!(refused.contains("points have 1 dimensions; on a device there may be 2 or 3"), "{refused}");
+    }
+
+    #[test]
+    fn all_operations_are_timed() {
+        let scratch = Scratch::new();
+        let figures = scratch.path("figures.json").display().to_string();
+        let ops = "build,range_count,range_crs,half_count,knn,build_knn,fof,dbscan_fdbscan,dbscan_densebox,mbp,fof_mbp";
+        let sample = ["bench", "--sample", "halos:n=3e3,box=20", "--periodic", "20"];
+        let options = ["--ops", ops, "--reps", "1", "--json", &figures, "--device", "vulkan"];
+        let printed = program(&[&sample[..], &options].concat());
+        assert!(printed.contains(", vulkan:0\n"), "{printed}");
+        let text = fs::read_to_string(&figures).unwrap();
+        assert_eq!(text.matches("\"device\": \"vulkan:0\"").count(), 11, "{text}");
+    }
+
+    #[test]
+    fn what_a_device_does_not_have() {
+        let scratch = Scratch::new();
+        let out = scratch.path("out");
+        let line = halos(&sample(), &out, &["--center", "com", "--device", "vulkan"]).error();
+        assert!(line.contains("centres are mbp or mcp there; for the centre of mass use the cpu"), "{line}");
+        let line = halos(&sample(), &out, &["--device", "vulkan:99"]).error();
+        assert!(line.contains("there is no Vulkan device 99"), "{line}");
+        let command = ["bench", "--sample", "uniform:n=100", "--device", "vulkan", "--ops", "fof_bins"];
+        let line = run(command).error();
+        assert!(line.contains("fof_bins: is not there on a device"), "{line}");
+    }
+}
