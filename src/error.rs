@@ -38,6 +38,9 @@ pub(crate) enum Kind {
     )]
     DeviceLists { values: u64 },
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    #[error("a buffer of {bytes} bytes is needed; this device's have at most {most}. Use less at a time, or the CPU")]
+    DeviceMemory { bytes: u128, most: u64 },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
     #[error("the {k} nearest are asked for; a device finds at most {most}")]
     DeviceNearest { k: usize, most: usize },
     #[cfg(any(feature = "cuda", feature = "vulkan"))]

@@ -122,6 +122,18 @@ fn halos() {
     }
 }
 
+/// Lists that no buffer of the device holds are refused before anything is written.
+#[test]
+fn too_large_for_a_buffer() {
+    let points = Sample::parse("uniform:n=60000,seed=1").unwrap().points().unwrap();
+    let tree = Bvh::build(&points, device()).unwrap();
+    // 14.4 GB: more than software Vulkan has in one piece, and not more than a GPU that has them.
+    match tree.neighbors(2.0) {
+        Ok(lists) => assert_eq!(lists.n_values(), 3_600_000_000),
+        Err(error) => assert!(error.to_string().contains("14400000000 bytes"), "{error}"),
+    }
+}
+
 /// Around the sizes of leaves, tiles and cubes.
 #[test]
 fn sizes() {

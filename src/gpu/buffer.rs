@@ -68,6 +68,17 @@ impl<T: CubeElement> Buffer<T> {
     }
 }
 
+/// Whether the device has buffers of so many bytes; to be asked before what the caller's numbers make large.
+///
+/// Errors: what was asked for, and the most there is.
+pub(super) fn check_room<R: Runtime>(client: &ComputeClient<R>, bytes: u128) -> Result<()> {
+    let most = client.properties().memory.max_page_size;
+    if bytes > u128::from(most) {
+        return Err(Kind::DeviceMemory { bytes, most }.into());
+    }
+    Ok(())
+}
+
 /// Waits for what was started.
 pub(super) fn wait<R: Runtime>(client: &ComputeClient<R>) -> Result<()> {
     cubecl::future::block_on(client.sync()).map_err(|error| Kind::Device(error.to_string()).into())

@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 use rayon::prelude::*;
 
-use super::buffer::{Buffer, wait};
+use super::buffer::{Buffer, check_room, wait};
 use super::codes::Coded;
 use super::device::{Device, on};
 use super::nodes::{Nodes, nodes};
@@ -59,7 +59,8 @@ pub struct Points<S, const D: usize> {
 impl<S: Coordinate, const D: usize> Points<S, D> {
     /// Copies points to the device.
     ///
-    /// Errors as [`crate::Bvh::build`]; and if there are neither two nor three dimensions.
+    /// Errors as [`crate::Bvh::build`]; if there are neither two nor three dimensions; if the device has no buffers as large as
+    /// the points are.
     pub fn new(points: &[[S; D]], device: Device) -> Result<Self> {
         Self::new_in(points, Space::OPEN, device)
     }
@@ -78,6 +79,8 @@ impl<S: Coordinate, const D: usize> Points<S, D> {
         let sizes = placed.as_flattened().par_iter().map(|&x| Into::<f64>::into(x).abs()).filter(|&x| x > 0.0);
         let finest = sizes.reduce(|| f64::INFINITY, f64::min);
         on!(device, client => {
+            // The largest buffers of a build are the points and, two of them, words for the sort.
+            check_room(client, points.len() as u128 * (D * size_of::<S>()).max(8) as u128)?;
             let values = Buffer::from_slice(client, placed.as_flattened());
             Ok(Self { device, space, bounds, len: points.len(), finest, values })
         })

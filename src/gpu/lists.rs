@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use super::buffer::{Buffer, wait};
+use super::buffer::{Buffer, check_room, wait};
 use super::device::{Device, on};
 use super::scan::exclusive;
 use super::sum::sum;
@@ -56,6 +56,7 @@ impl Lists {
         if values > u64::from(u32::MAX) {
             return Err(Kind::DeviceLists { values }.into());
         }
+        check_room(client, 4 * u128::from(values))?;
         exclusive(client, lengths);
         Ok(Buffer::new(client, values as usize))
     }

@@ -9,7 +9,7 @@
 use cubecl::features::Plane;
 use cubecl::prelude::*;
 
-use super::buffer::{Buffer, UNITS, cubes, wait};
+use super::buffer::{Buffer, UNITS, check_room, cubes, wait};
 use super::bvh::{Bvh, Coordinate};
 use super::device::{Device, on};
 use super::metric::{distance2, exact_distance2, gap2};
@@ -78,7 +78,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     ///
     /// Memory: 12 `k` bytes a point.
     ///
-    /// Errors: a `k` of more than 64; more than 2^32 - 1 neighbours in all; if the device fails.
+    /// Errors: a `k` of more than 64; more than 2^32 - 1 neighbours in all, or more than a buffer of the device can hold; if the device fails.
     ///
     /// ```no_run
     /// use ropewalk::Nearest;
@@ -107,6 +107,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             Excluded::Own => (u32::MAX, 1),
         };
         on!(self.device, client => {
+            check_room(client, 8 * n as u128 * k as u128)?;
             let (indices, distances2) = (Buffer::new(client, n * k), Buffer::new(client, n * k));
             let found = Neighbors { device: self.device, n, k, indices, distances2 };
             let Some(nodes) = self.nodes.as_ref().filter(|_| k > 0) else { return Ok(found) };

@@ -40,7 +40,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     ///
     /// Memory: 4 bytes a neighbour, and 8 a point.
     ///
-    /// Errors: more than 2^32 - 1 neighbours in all; if the device fails.
+    /// Errors: more than 2^32 - 1 neighbours in all, or more than a buffer of the device can hold; if the device fails.
     ///
     /// ```no_run
     /// use ropewalk::gpu::{Bvh, Device};

@@ -77,7 +77,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     ///
     /// Memory: 4 bytes an entry and 4 a ball; while it runs, by the sizes of buffers, some 60 more a ball of three `f32`.
     ///
-    /// Errors: more than 2^32 - 1 entries in all; if the device fails.
+    /// Errors: more than 2^32 - 1 entries in all, or more than a buffer of the device can hold; if the device fails.
     ///
     /// ```no_run
     /// use ropewalk::Sphere;
