@@ -1,12 +1,22 @@
 //! The same on a GPU.
 //!
 //! ```text
-//! points -> codes -> sort -> topology -> nodes -> Bvh -> neighbors
-//! labels -> halos -> center
+//! points -> codes -> sort -> topology -> nodes -> Bvh -> walk -> neighbors, nearest, query, visitor
+//!                                                             -> link -> labels -> dbscan, fof -> halos -> center
 //! ```
 //!
-//! A tree of points in two or three dimensions, with the nodes that the CPU's has, and counts of neighbours; halos, and the
-//! centres of halos. Results stay on the device until they are read.
+//! Points have two or three dimensions. What is found stays on the device until it is read.
+//!
+//! | on the CPU | here | kernels |
+//! |---|---|---|
+//! | [`Bvh`](crate::Bvh) | [`Bvh`], from [`Points`] | codes, digits and sort, topology, nodes |
+//! | `count_neighbors`, `neighbors`, `count_pairs` | the same; [`Column`], [`Lists`] | walk |
+//! | `nearest_neighbors` | the same, up to 64; [`Neighbors`] | nearest |
+//! | `query_all`, `count_all` | the same, of balls | walk |
+//! | `for_each_hit`, `for_each_pair` | `visit_all`, `visit_neighbors`, `visit_pairs` by a [`Visitor`] | walk |
+//! | [`dbscan`](crate::dbscan()), [`Dbscan`](crate::Dbscan), [`Labels`](crate::Labels) | [`dbscan()`], [`Dbscan`], [`Labels`] | walk, link, labels |
+//! | [`Fof`](crate::Fof), [`Halos`](crate::Halos) | [`Fof`], [`Halos`] | the same, and sort |
+//! | [`Centering`](crate::Centering) | [`Centering`], for most bound and most connected particles | center |
 //!
 //! ```no_run
 //! use ropewalk::gpu::{Bvh, Device};
