@@ -6,6 +6,8 @@
 //! decided in `f64`, as on the CPU.
 //! Cost: O(k + depth) leaves for a compact cloud. Source: as the CPU's; Karras 2012 for the order.
 
+#![allow(unsafe_code)] // A kernel without checks of its own.
+
 use cubecl::features::Plane;
 use cubecl::prelude::*;
 
@@ -116,7 +118,9 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             let longest = self.space.period().map_or(0.0, |period| period.iter().fold(0.0, |a: f64, &b| a.max(b)));
             let absolute = 8.0 * S::ROUNDING * (D as f64).sqrt() * longest;
             let planes = client.properties().features.plane.contains(Plane::Ops);
-            find_nearest::launch::<S, _>(
+            // SAFETY: nodes, ropes and firsts are those of a tree, so they stay within its points; a rope leads forward, so the
+            // walk ends; each unit writes its own point's places.
+            unsafe { find_nearest::launch_unchecked::<S, _>(
                 client,
                 cubes(n),
                 CubeDim::new_1d(UNITS),
@@ -133,7 +137,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 self.space.period().is_some(),
                 planes,
                 k,
-            );
+            ) };
             Ok(found)
         })
     }
@@ -141,7 +145,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
 
 /// Finds the `k` nearest of each point. `numbers`: the squared radius, how far approximate squared distances may be from exact ones
 /// (a factor, and a length that periodic boxes add), and the least square that is not blurred by underflow.
-#[cube(launch)]
+#[cube(launch_unchecked)]
 fn find_nearest<F: Float>(
     tree: &Tree<F>,
     order: &Array<u32>,

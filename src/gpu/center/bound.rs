@@ -10,6 +10,8 @@
 //! Cost: a node each pair of blocks, and a pair for each two members of near blocks; 330 bytes a block, 60 a member.
 //! Source: Salmon and Warren 1994, section 3, for the bounds.
 
+#![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without checks of their own.
+
 use cubecl::prelude::*;
 
 use super::blocks::Blocks;
@@ -67,83 +69,95 @@ pub(super) fn left<R: Runtime, S: Coordinate>(
     let field = Buffer::<f32>::new(client, 4 * blocks.len);
     let near = Buffer::<u32>::new(client, NEAR * blocks.len);
     let counts = Buffer::<u32>::new(client, blocks.len);
-    look_far::launch::<R>(
-        client,
-        cubes(blocks.len),
-        dim,
-        blocks.moments.arg(),
-        blocks.of_halos.arg(),
-        blocks.first.arg(),
-        blocks.owners.arg(),
-        members.softening.arg(),
-        far.arg(),
-        field.arg(),
-        near.arg(),
-        counts.arg(),
-        pairs.arg(),
-        blocks.len as u32,
-        NEAR as u32,
-        APART,
-    );
+    // SAFETY: halos, blocks and members name each other by positions below the lengths of what is passed; loops are over
+    // ranges of these.
+    unsafe {
+        look_far::launch_unchecked::<R>(
+            client,
+            cubes(blocks.len),
+            dim,
+            blocks.moments.arg(),
+            blocks.of_halos.arg(),
+            blocks.first.arg(),
+            blocks.owners.arg(),
+            members.softening.arg(),
+            far.arg(),
+            field.arg(),
+            near.arg(),
+            counts.arg(),
+            pairs.arg(),
+            blocks.len as u32,
+            NEAR as u32,
+            APART,
+        )
+    };
     let slots = halos.large[1];
     let (nears, upper) = (Buffer::<f64>::new(client, slots), Buffer::<f32>::new(client, slots));
     let certain = Buffer::<u32>::filled(client, large, 0);
-    look_near::launch::<R>(
-        client,
-        cubes(slots),
-        dim,
-        members.axes.arg(),
-        members.masses.arg(),
-        members.softening.arg(),
-        blocks.order.arg(),
-        blocks.of_halos.arg(),
-        blocks.of_members.arg(),
-        blocks.first.arg(),
-        blocks.owners.arg(),
-        blocks.moments.arg(),
-        sources.values.arg(),
-        sources.rest.arg(),
-        far.arg(),
-        field.arg(),
-        near.arg(),
-        counts.arg(),
-        nears.arg(),
-        upper.arg(),
-        certain.arg(),
-        coincident.arg(),
-        slots as u32,
-        members.len as u32,
-        ROUGH as f32,
-        NEAR as u32,
-        APART,
-        members.weighted,
-        sources.split,
-    );
+    // SAFETY: halos, blocks and members name each other by positions below the lengths of what is passed; loops are over
+    // ranges of these.
+    unsafe {
+        look_near::launch_unchecked::<R>(
+            client,
+            cubes(slots),
+            dim,
+            members.axes.arg(),
+            members.masses.arg(),
+            members.softening.arg(),
+            blocks.order.arg(),
+            blocks.of_halos.arg(),
+            blocks.of_members.arg(),
+            blocks.first.arg(),
+            blocks.owners.arg(),
+            blocks.moments.arg(),
+            sources.values.arg(),
+            sources.rest.arg(),
+            far.arg(),
+            field.arg(),
+            near.arg(),
+            counts.arg(),
+            nears.arg(),
+            upper.arg(),
+            certain.arg(),
+            coincident.arg(),
+            slots as u32,
+            members.len as u32,
+            ROUGH as f32,
+            NEAR as u32,
+            APART,
+            members.weighted,
+            sources.split,
+        )
+    };
     let few = deeper(client, &blocks, None, &upper, &certain)?;
     let n = few.len();
     let upper = Buffer::<f32>::new(client, n);
-    look_closer::launch::<R>(
-        client,
-        cubes(n),
-        dim,
-        few.arg(),
-        members.axes.arg(),
-        blocks.order.arg(),
-        blocks.moments.arg(),
-        blocks.seconds.arg(),
-        blocks.of_halos.arg(),
-        blocks.of_members.arg(),
-        blocks.owners.arg(),
-        members.softening.arg(),
-        nears.arg(),
-        upper.arg(),
-        certain.arg(),
-        pairs.arg(),
-        n as u32,
-        members.len as u32,
-        ROUGH as f32,
-        APART,
-    );
+    // SAFETY: halos, blocks and members name each other by positions below the lengths of what is passed; loops are over
+    // ranges of these.
+    unsafe {
+        look_closer::launch_unchecked::<R>(
+            client,
+            cubes(n),
+            dim,
+            few.arg(),
+            members.axes.arg(),
+            blocks.order.arg(),
+            blocks.moments.arg(),
+            blocks.seconds.arg(),
+            blocks.of_halos.arg(),
+            blocks.of_members.arg(),
+            blocks.owners.arg(),
+            members.softening.arg(),
+            nears.arg(),
+            upper.arg(),
+            certain.arg(),
+            pairs.arg(),
+            n as u32,
+            members.len as u32,
+            ROUGH as f32,
+            APART,
+        )
+    };
     let few = deeper(client, &blocks, Some(&few), &upper, &certain)?;
     let n = few.len();
     let left = Left { members: Buffer::new(client, n), points: Buffer::new(client, n), pairs, coincident };

@@ -6,6 +6,8 @@
 //! for once ([`rounds_well`]).
 //! Cost: n distances a sum in `f64`.
 
+#![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without checks of their own.
+
 use std::sync::Mutex;
 
 use cubecl::prelude::*;
@@ -44,21 +46,25 @@ pub(super) fn most_bound<R: Runtime>(
         return best;
     }
     let (felt, others) = (Buffer::<f64>::new(client, few), Buffer::<u32>::new(client, few));
-    sum_small::launch::<R>(
-        client,
-        cubes(few),
-        dim,
-        members.axes.arg(),
-        members.masses.arg(),
-        members.owners.arg(),
-        offsets.arg(),
-        members.softening.arg(),
-        felt.arg(),
-        others.arg(),
-        first as u32,
-        members.len as u32,
-        members.weighted,
-    );
+    // SAFETY: halos, blocks and members name each other by positions below the lengths of what is passed; loops are over
+    // ranges of these.
+    unsafe {
+        sum_small::launch_unchecked::<R>(
+            client,
+            cubes(few),
+            dim,
+            members.axes.arg(),
+            members.masses.arg(),
+            members.owners.arg(),
+            offsets.arg(),
+            members.softening.arg(),
+            felt.arg(),
+            others.arg(),
+            first as u32,
+            members.len as u32,
+            members.weighted,
+        )
+    };
     choose_small::launch::<R>(
         client,
         cubes(left),
@@ -87,21 +93,25 @@ pub(super) fn sums<R: Runtime>(
     let n = targets.len();
     let felt = Buffer::<f64>::new(client, n);
     if n > 0 {
-        sum_each::launch::<R>(
-            client,
-            count(n),
-            CubeDim::new_1d(UNITS),
-            members.axes.arg(),
-            members.masses.arg(),
-            members.owners.arg(),
-            offsets.arg(),
-            members.softening.arg(),
-            targets.arg(),
-            felt.arg(),
-            n as u32,
-            members.len as u32,
-            members.weighted,
-        );
+        // SAFETY: halos, blocks and members name each other by positions below the lengths of what is passed; loops are over
+        // ranges of these.
+        unsafe {
+            sum_each::launch_unchecked::<R>(
+                client,
+                count(n),
+                CubeDim::new_1d(UNITS),
+                members.axes.arg(),
+                members.masses.arg(),
+                members.owners.arg(),
+                offsets.arg(),
+                members.softening.arg(),
+                targets.arg(),
+                felt.arg(),
+                n as u32,
+                members.len as u32,
+                members.weighted,
+            )
+        };
     }
     felt
 }
@@ -127,7 +137,7 @@ fn fold(s: &Array<f64>) -> f64 {
 }
 
 /// A unit for each member of a halo that is one block.
-#[cube(launch)]
+#[cube(launch_unchecked)]
 fn sum_small(
     axes: &Array<f64>,
     masses: &Array<f64>,
@@ -217,7 +227,7 @@ fn choose_small(
 }
 
 /// A cube for each target: 32 blocks at a time, eight units for each.
-#[cube(launch)]
+#[cube(launch_unchecked)]
 fn sum_each(
     axes: &Array<f64>,
     masses: &Array<f64>,

@@ -40,7 +40,7 @@ fn added(error: f32, terms: u32) -> f32 {
 }
 
 /// What is far from each block, and which blocks are not.
-#[cube(launch)]
+#[cube(launch_unchecked)]
 pub(super) fn look_far(
     moments: &Array<Four>,
     of_halos: &Array<u32>,
@@ -111,7 +111,7 @@ pub(super) fn look_far(
 }
 
 /// Bounds of what some members feel, closer than those of all.
-#[cube(launch)]
+#[cube(launch_unchecked)]
 pub(super) fn look_closer(
     targets: &Array<u32>,
     axes: &Array<f64>,

@@ -12,7 +12,7 @@ use super::far::{Four, add_wide, is_far, settle};
 use super::members::mass;
 
 /// Bounds of what each member feels.
-#[cube(launch)]
+#[cube(launch_unchecked)]
 pub(super) fn look_near(
     axes: &Array<f64>,
     masses: &Array<f64>,
