@@ -8,8 +8,8 @@
 //! Roots are hooked by an atomic minimum; not so on Vulkan, where a loop with atomics in it runs twice and no more by one of the
 //! drivers (Mesa 22.3, on the processor). There roots are hooked by plain stores. One of two that are hooked at once may get lost,
 //! so this is repeated until all friends are found together: each time there are fewer roots.
-//! Cost: 4 bytes a point and 4 a node. Source: Prokopenko et al. 2023 (FDBSCAN: tree and union-find); Jaiganesh and Burtscher
-//! 2018 (hooking, pointer jumping).
+//! Cost: 4 bytes a point and 4 a node. Source: Prokopenko et al. 2023 (FDBSCAN: tree and union-find); Dijkstra 1976 (Rem's
+//! algorithm); Jaiganesh and Burtscher 2018 (halving the way).
 
 use cubecl::prelude::*;
 
