@@ -31,11 +31,10 @@ impl<S: Scalar, const D: usize> Reach<S, D> {
         if radius2 < 0.0 {
             return Self { radius2, sure: S::from_f64(-1.0), maybe: S::from_f64(-1.0) };
         }
-        let relative = (D as f64 + 8.0) * S::ROUNDING;
+        let [relative, absolute] = Self::errors(space);
         let (mut inner, mut outer) = (radius2, radius2);
-        if let Some(period) = space.period() {
+        if absolute > 0.0 {
             let radius = radius2.sqrt();
-            let absolute = 8.0 * S::ROUNDING * (D as f64).sqrt() * period.iter().fold(0.0, |a, &b| f64::max(a, b));
             inner = (radius - absolute).max(0.0).powi(2);
             outer = (radius + absolute).powi(2);
         }
@@ -47,6 +46,13 @@ impl<S: Scalar, const D: usize> Reach<S, D> {
             S::INFINITY
         };
         Self { radius2, sure, maybe }
+    }
+
+    /// How far a squared distance in `S` may be from the exact one: a part of it, and what a periodic box adds to its root.
+    #[inline(always)]
+    pub fn errors(space: &Space<D>) -> [f64; 2] {
+        let longest = space.period().map_or(0.0, |period| period.iter().fold(0.0, |a, &b| f64::max(a, b)));
+        [(D as f64 + 8.0) * S::ROUNDING, 8.0 * S::ROUNDING * (D as f64).sqrt() * longest]
     }
 }
 

@@ -75,7 +75,13 @@ impl<S: Coordinate, const D: usize> Points<S, D> {
             return Err(Kind::DeviceDimension { dim: D }.into());
         }
         let bounds = check(points, &space)?;
-        let placed: Vec<[S; D]> = points.par_iter().map(|&point| space.wrap(point)).collect();
+        let wrapped: Vec<[S; D]>;
+        let placed = if space.period().is_some() {
+            wrapped = points.par_iter().map(|&point| space.wrap(point)).collect();
+            &wrapped
+        } else {
+            points
+        };
         let sizes = placed.as_flattened().par_iter().map(|&x| Into::<f64>::into(x).abs()).filter(|&x| x > 0.0);
         let finest = sizes.reduce(|| f64::INFINITY, f64::min);
         on!(device, client => {

@@ -12,7 +12,7 @@ use cubecl::prelude::*;
 
 use super::buffer::{Buffer, UNITS, cubes};
 use super::device::{Device, on};
-use super::scan::exclusive;
+use super::scan::{exclusive, last};
 use super::sort::{Pairs, sort};
 use crate::error::Result;
 use crate::labels::Labels;
@@ -201,20 +201,6 @@ impl Halos {
         }
         let clusters = ranks.iter().map(|&rank| clusters[rank]).collect();
         Ok(crate::Halos::from_parts(labels, clusters, own_offsets, own_members))
-    }
-}
-
-/// The last number of a buffer.
-pub(super) fn last<R: Runtime>(client: &ComputeClient<R>, values: &Buffer<u32>) -> Result<usize> {
-    let found = Buffer::<u32>::new(client, 1);
-    take_last::launch::<R>(client, cubes(1), CubeDim::new_1d(UNITS), values.arg(), found.arg(), values.len() as u32);
-    Ok(found.read(client)?[0] as usize)
-}
-
-#[cube(launch)]
-fn take_last(values: &Array<u32>, found: &mut Array<u32>, n: u32) {
-    if ABSOLUTE_POS == 0 {
-        found[0] = values[(n - 1) as usize];
     }
 }
 

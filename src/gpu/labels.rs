@@ -9,7 +9,7 @@ use super::buffer::{Buffer, UNITS, cubes, wait};
 use super::column::Column;
 use super::device::{Device, on};
 use super::link::Forest;
-use super::scan::exclusive;
+use super::scan::{exclusive, last};
 use crate::error::Result;
 
 /// No cluster; larger than all that are.
@@ -49,13 +49,10 @@ impl Labels {
     pub fn read(&self) -> Result<crate::Labels> {
         on!(self.device, client => {
             let labels = self.labels.read(client)?;
-            let Some(core) = &self.core else { return Ok(crate::Labels::from_parts(labels, self.n_clusters, None)) };
-            let core = core.read(client)?;
-            let mut words = vec![0u64; labels.len().div_ceil(64)];
-            for (i, &is_core) in core.iter().enumerate() {
-                words[i / 64] |= u64::from(is_core) << (i % 64);
-            }
-            Ok(crate::Labels::new(labels, self.n_clusters, words))
+            let marks = self.core.as_ref().map(|core| core.read(client)).transpose()?;
+            let bits = |marks: &[u32]| marks.iter().rev().fold(0, |word, &mark| word << 1 | u64::from(mark));
+            let core = marks.map(|marks| marks.chunks(64).map(bits).collect());
+            Ok(crate::Labels::from_parts(labels, self.n_clusters, core))
         })
     }
 }
@@ -100,7 +97,6 @@ pub(super) fn number<R: Runtime>(
     mark_leaders::launch::<R>(client, cubes(n), dim, smallest.arg(), ranks.arg(), n as u32);
     exclusive(client, &ranks);
     let numbers = Buffer::<u32>::new(client, n);
-    let last = Buffer::<u32>::new(client, 1);
     number_points::launch::<R>(
         client,
         cubes(n),
@@ -110,11 +106,10 @@ pub(super) fn number<R: Runtime>(
         smallest.arg(),
         ranks.arg(),
         numbers.arg(),
-        last.arg(),
         n as u32,
         rule,
     );
-    Ok((numbers, last.read(client)?[0]))
+    Ok((numbers, last(client, &ranks)? as u32))
 }
 
 /// Numbers in tree order as labels in the caller's.
@@ -182,7 +177,6 @@ fn number_points(
     smallest: &Array<u32>,
     ranks: &Array<u32>,
     numbers: &mut Array<u32>,
-    last: &mut Array<u32>,
     n: u32,
     #[comptime] rule: u32,
 ) {
@@ -198,9 +192,6 @@ fn number_points(
             number = ranks[leader as usize];
         }
         numbers[i] = number;
-    }
-    if i == 0 {
-        last[0] = ranks[n as usize];
     }
 }
 

@@ -17,7 +17,7 @@ use super::device::{Device, on};
 use super::metric::{distance2, exact_distance2, gap2};
 use super::walk::Tree;
 use crate::error::{Kind, Result};
-use crate::geometry::Scalar;
+use crate::geometry::{Reach, Scalar};
 use crate::nearest::{Excluded, Nearest, Neighbor};
 
 /// The largest `k`.
@@ -114,9 +114,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             let found = Neighbors { device: self.device, n, k, indices, distances2 };
             let Some(nodes) = self.nodes.as_ref().filter(|_| k > 0) else { return Ok(found) };
             // An approximate distance is at least this part of the exact one, but for what periodic boxes and underflow add.
-            let relative = 1.0 - (D as f64 + 8.0) * S::ROUNDING;
-            let longest = self.space.period().map_or(0.0, |period| period.iter().fold(0.0, |a: f64, &b| a.max(b)));
-            let absolute = 8.0 * S::ROUNDING * (D as f64).sqrt() * longest;
+            let [relative, absolute] = Reach::<S, D>::errors(&self.space);
             let planes = client.properties().features.plane.contains(Plane::Ops);
             // SAFETY: nodes, ropes and firsts are those of a tree, so they stay within its points; a rope leads forward, so the
             // walk ends; each unit writes its own point's places.
@@ -126,7 +124,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 CubeDim::new_1d(UNITS),
                 self.tree(client, nodes),
                 self.order.arg(),
-                Buffer::from_slice(client, &[radius2, relative, absolute, S::SQUARES.start]).arg(),
+                Buffer::from_slice(client, &[radius2, 1.0 - relative, absolute, S::SQUARES.start]).arg(),
                 found.indices.arg(),
                 found.distances2.arg(),
                 n as u32,

@@ -38,7 +38,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// The stored points within `radius` of each, itself included, as lists in the caller's order: as
     /// [`crate::Bvh::neighbors`]. They are counted first and then found again.
     ///
-    /// Memory: 4 bytes a neighbour, and 8 a point.
+    /// Memory: 4 bytes a neighbour, and 4 a point.
     ///
     /// Errors: more than 2^32 - 1 neighbours in all, or more than a buffer of the device can hold; if the device fails.
     ///

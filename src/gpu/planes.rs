@@ -7,6 +7,7 @@ use cubecl::ir::features::Plane;
 use cubecl::prelude::*;
 
 use super::buffer::UNITS;
+use super::device::is_cuda;
 use super::scan::scan_units;
 
 /// Planes of a cube.
@@ -17,7 +18,7 @@ pub(super) fn has_planes<R: Runtime>(client: &ComputeClient<R>) -> bool {
     let properties = client.properties();
     let features = &properties.features.plane;
     let hardware = &properties.hardware;
-    R::name(client) == "cuda"
+    is_cuda(client)
         && features.contains(Plane::Ops)
         && features.contains(Plane::Sync)
         && (hardware.plane_size_min, hardware.plane_size_max) == (32, 32)

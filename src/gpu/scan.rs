@@ -6,7 +6,8 @@
 
 use cubecl::prelude::*;
 
-use super::buffer::{Buffer, UNITS, count};
+use super::buffer::{Buffer, UNITS, count, cubes};
+use crate::error::Result;
 
 /// Elements of a unit, and of a cube.
 const ITEMS: usize = 4;
@@ -23,6 +24,20 @@ pub(super) fn exclusive<R: Runtime>(client: &ComputeClient<R>, values: &Buffer<u
         exclusive(client, &sums);
     }
     scan_tiles::launch::<R>(client, tile_count, dim, values.arg(), sums.arg(), n as u32);
+}
+
+/// The last number of a buffer: of such sums, that of all. Waits for it.
+pub(super) fn last<R: Runtime>(client: &ComputeClient<R>, values: &Buffer<u32>) -> Result<usize> {
+    let found = Buffer::<u32>::new(client, 1);
+    take_last::launch::<R>(client, cubes(1), CubeDim::new_1d(UNITS), values.arg(), found.arg(), values.len() as u32);
+    Ok(found.read(client)?[0] as usize)
+}
+
+#[cube(launch)]
+fn take_last(values: &Array<u32>, found: &mut Array<u32>, n: u32) {
+    if ABSOLUTE_POS == 0 {
+        found[0] = values[(n - 1) as usize];
+    }
 }
 
 #[cube(launch)]

@@ -10,8 +10,8 @@ use cubecl::prelude::*;
 use super::members::{Members, mass};
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
-use crate::gpu::halos::last;
 use crate::gpu::scan::exclusive;
+use crate::gpu::scan::last;
 use crate::gpu::sort::{Pairs, sort};
 
 /// Members of a block, at most.

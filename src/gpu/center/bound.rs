@@ -23,8 +23,9 @@ use crate::error::Result;
 use crate::geometry::Space;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::bvh::{Coordinate, Points};
-use crate::gpu::halos::{Halos, last};
+use crate::gpu::halos::Halos;
 use crate::gpu::scan::exclusive;
+use crate::gpu::scan::last;
 
 /// The relative error of sums in single precision, at most.
 const ROUGH: f64 = 1e-5;
