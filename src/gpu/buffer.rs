@@ -61,6 +61,12 @@ impl<T: CubeElement> Buffer<T> {
         unsafe { ArrayArg::from_raw_parts(self.handle.clone(), self.len.max(1)) }
     }
 
+    /// The same, two elements at a time.
+    pub fn twos<R: Runtime>(&self) -> ArrayArg<R> {
+        // SAFETY: as above; buffers begin where vectors of all types may.
+        unsafe { ArrayArg::from_raw_parts(self.handle.clone(), (self.len / 2).max(1)) }
+    }
+
     /// Waits for what was started, and copies the elements.
     pub fn read<R: Runtime>(&self, client: &ComputeClient<R>) -> Result<Vec<T>> {
         let bytes = client.read_one(self.handle.clone()).map_err(|error| Kind::Device(error.to_string()))?;

@@ -167,13 +167,9 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         let axes: Vec<S> = bvh.lo().iter().flat_map(|axis| axis[..n].iter().copied()).collect();
         let all = (0..=bvh.end()).map(|at| bvh.node(at));
         let bounds: Vec<S> = all.clone().flat_map(|node| node.bounds.lo.into_iter().chain(node.bounds.hi)).collect();
-        let ropes: Vec<u32> = all.clone().map(|node| node.rope).collect();
-        let first: Vec<u32> = all.map(|node| node.first).collect();
-        let nodes = (n > 0).then(|| Nodes {
-            bounds: Buffer::from_slice(client, &bounds),
-            ropes: Buffer::from_slice(client, &ropes),
-            first: Buffer::from_slice(client, &first),
-        });
+        let links: Vec<u32> = all.flat_map(|node| [node.rope, node.first]).collect();
+        let nodes = (n > 0)
+            .then(|| Nodes { bounds: Buffer::from_slice(client, &bounds), links: Buffer::from_slice(client, &links) });
         let (axes, order) = (Buffer::from_slice(client, &axes), Buffer::from_slice(client, bvh.order()));
         Self { device, space: *bvh.space(), nodes, axes, order }
     }
@@ -195,11 +191,11 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         let Some(nodes) = &self.nodes else { return crate::Bvh::build_in(&[] as &[[S; D]], self.space) };
         let n = self.len();
         on!(self.device, client => {
-            let (bounds, ropes) = (nodes.bounds.read(client)?, nodes.ropes.read(client)?);
-            let (first, axes) = (nodes.first.read(client)?, self.axes.read(client)?);
+            let (bounds, links) = (nodes.bounds.read(client)?, nodes.links.read(client)?);
+            let axes = self.axes.read(client)?;
             let corners: &[[S; D]] = bounds.as_chunks().0;
-            let nodes = corners.as_chunks().0.iter().zip(ropes).zip(first);
-            let nodes = nodes.map(|((&[lo, hi], rope), first)| Node { bounds: Aabb { lo, hi }, rope, first });
+            let nodes = corners.as_chunks().0.iter().zip(links.as_chunks().0);
+            let nodes = nodes.map(|(&[lo, hi], &[rope, first])| Node { bounds: Aabb { lo, hi }, rope, first });
             let lo = std::array::from_fn(|k| {
                 let mut axis = axes[k * n..(k + 1) * n].to_vec();
                 axis.resize(n + crate::simd::LANES, S::ZERO);

@@ -13,6 +13,7 @@ use super::device::on;
 use super::labels::{Belongs, Labels, NOBODY, label, number};
 use super::link::{JOINED, Members, NONE, is_clique, link};
 use super::nodes::Nodes;
+use super::packet::Hits;
 use super::scan::exclusive;
 use super::walk::{Manner, Shape, Tree, Visit};
 use crate::dbscan::Algorithm;
@@ -132,7 +133,7 @@ fn find_core<R: Runtime, S: Coordinate, const D: usize>(
     min_pts: usize,
     dense: bool,
 ) -> Buffer<u32> {
-    let (n, end) = (bvh.len(), nodes.ropes.len() - 1);
+    let (n, end) = (bvh.len(), nodes.end());
     // More than there are is never reached.
     let enough = min_pts.min(n + 1) as u32;
     let reach = Reach::<S, D>::new(eps, &bvh.space);
@@ -142,8 +143,7 @@ fn find_core<R: Runtime, S: Coordinate, const D: usize>(
         cubes(end),
         CubeDim::new_1d(UNITS),
         nodes.bounds.arg(),
-        nodes.ropes.arg(),
-        nodes.first.arg(),
+        nodes.links.arg(),
         Buffer::from_slice(client, &[if dense { reach.sure } else { S::from_f64(-1.0) }]).arg(),
         core.arg(),
         end as u32,
@@ -193,8 +193,7 @@ fn spread_marks(core: &Array<u32>, order: &Array<u32>, before: &mut Array<u32>, 
 #[cube(launch)]
 fn mark_dense<F: Float>(
     bounds: &Array<F>,
-    ropes: &Array<u32>,
-    firsts: &Array<u32>,
+    links: &Array<u32>,
     sure: &Array<F>,
     core: &mut Array<u32>,
     end: u32,
@@ -203,16 +202,16 @@ fn mark_dense<F: Float>(
 ) {
     let at = ABSOLUTE_POS as u32;
     if at < end {
-        let rope = ropes[at as usize];
-        let first = firsts[at as usize];
-        let behind = firsts[rope as usize];
+        let rope = links[2 * at as usize];
+        let first = links[2 * at as usize + 1];
+        let behind = links[2 * rope as usize + 1];
         let mut is_dense = behind - first >= enough;
         if is_dense {
             is_dense = is_clique::<F>(bounds, at, sure[0], d);
         }
         if is_dense {
             if rope != at + 1 {
-                let right = firsts[ropes[(at + 1) as usize] as usize];
+                let right = links[2 * links[2 * (at + 1) as usize] as usize + 1];
                 is_dense = right - first < enough && behind - right < enough;
             }
         }
@@ -252,17 +251,20 @@ impl Visit for Enough {
         true.runtime()
     }
 
+    fn one_will_do(_state: &Self::State) -> bool {
+        false.runtime()
+    }
+
     fn meet<F: Float>(
         state: &Self::State,
         _least: &Self::Input,
         _core: &mut Self::Output,
         _tree: &Tree<F>,
         _point: &Array<F>,
-        _first: u32,
-        hits: u32,
+        hits: &Hits,
         #[comptime] _shape: Shape,
     ) {
-        state.store(state.read() + hits.count_ones());
+        state.store(state.read() + hits.bits.count_ones());
     }
 
     fn meet_whole(state: &Self::State, points: u32) {
@@ -319,26 +321,28 @@ impl Visit for Border {
         enters
     }
 
+    fn one_will_do(state: &Self::State) -> bool {
+        state.one_will_do.read()
+    }
+
     fn meet<F: Float>(
         state: &Self::State,
         core: &Self::Input,
         numbers: &mut Self::Output,
         _tree: &Tree<F>,
         _point: &Array<F>,
-        first: u32,
-        hits: u32,
+        hits: &Hits,
         #[comptime] _shape: Shape,
     ) {
         let mut left = Array::<u32>::new(1usize);
-        left[0] = hits;
+        left[0] = hits.bits;
         while left[0] != 0 {
-            let position = (first + left[0].find_first_set() - 1) as usize;
+            let bit = left[0].find_first_set() - 1;
+            let position = hits.position(bit) as usize;
             left[0] = left[0] & (left[0] - 1);
             if core.marks[position] != 0 {
                 state.number.store(min(state.number.read(), numbers[position]));
-                if state.one_will_do.read() {
-                    left[0] = 0;
-                }
+                left[0] = hits.after(left[0], bit);
             }
         }
     }

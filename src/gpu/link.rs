@@ -17,6 +17,7 @@ use super::buffer::{Buffer, UNITS, cubes};
 use super::bvh::{Bvh, Coordinate};
 use super::device::is_cuda;
 use super::nodes::Nodes;
+use super::packet::Hits;
 use super::walk::{Manner, Shape, Tree, Visit};
 use crate::error::Result;
 use crate::geometry::Reach;
@@ -56,7 +57,7 @@ pub(super) fn link<R: Runtime, S: Coordinate, const D: usize>(
     members: Members<'_>,
     dense: bool,
 ) -> Result<Forest> {
-    let (n, end) = (bvh.len(), nodes.ropes.len() - 1);
+    let (n, end) = (bvh.len(), nodes.end());
     let reach = Reach::<S, D>::new(radius, &bvh.space);
     let (parents, kinds) = (Buffer::<u32>::new(client, n), Buffer::<u32>::new(client, end));
     // Where all take part, nobody looks who does.
@@ -69,8 +70,7 @@ pub(super) fn link<R: Runtime, S: Coordinate, const D: usize>(
         cubes(end),
         CubeDim::new_1d(UNITS),
         nodes.bounds.arg(),
-        nodes.ropes.arg(),
-        nodes.first.arg(),
+        nodes.links.arg(),
         before.arg(),
         Buffer::from_slice(client, &[if dense { reach.sure } else { S::from_f64(-1.0) }]).arg(),
         parents.arg(),
@@ -112,8 +112,7 @@ pub(super) fn is_clique<F: Float>(bounds: &Array<F>, node: u32, sure: F, #[compt
 #[cube(launch)]
 fn join_nodes<F: Float>(
     bounds: &Array<F>,
-    ropes: &Array<u32>,
-    firsts: &Array<u32>,
+    links: &Array<u32>,
     before: &Array<u32>,
     sure: &Array<F>,
     parents: &mut Array<u32>,
@@ -124,9 +123,9 @@ fn join_nodes<F: Float>(
 ) {
     let at = ABSOLUTE_POS as u32;
     if at < end {
-        let rope = ropes[at as usize];
-        let first = firsts[at as usize];
-        let behind = firsts[rope as usize];
+        let rope = links[2 * at as usize];
+        let first = links[2 * at as usize + 1];
+        let behind = links[2 * rope as usize + 1];
         let mut all = behind - first;
         if comptime!(marked) {
             all = before[behind as usize] - before[first as usize];
@@ -151,7 +150,7 @@ fn join_nodes<F: Float>(
                 parents[point as usize] = parent;
             }
         } else {
-            let right = firsts[ropes[(at + 1) as usize] as usize];
+            let right = links[2 * links[2 * (at + 1) as usize] as usize + 1];
             let mut parent = right + 0;
             if kind == JOINED {
                 parent = first;
@@ -278,20 +277,24 @@ impl Visit for Unite {
         enters
     }
 
+    fn one_will_do(state: &Self::State) -> bool {
+        state.one_will_do.read()
+    }
+
     fn meet<F: Float>(
         state: &Self::State,
         part: &Self::Input,
         trees: &mut Self::Output,
         _tree: &Tree<F>,
         _point: &Array<F>,
-        first: u32,
-        hits: u32,
+        hits: &Hits,
         #[comptime] _shape: Shape,
     ) {
         let mut left = Array::<u32>::new(1usize);
-        left[0] = hits;
+        left[0] = hits.bits;
         while left[0] != 0 {
-            let position = first + left[0].find_first_set() - 1;
+            let bit = left[0].find_first_set() - 1;
+            let position = hits.position(bit);
             left[0] = left[0] & (left[0] - 1);
             let mut is_member = true.runtime();
             if comptime!(part.marked) {
@@ -299,9 +302,7 @@ impl Visit for Unite {
             }
             if is_member {
                 state.above.store(climb(trees, state.above.read(), position, true));
-                if state.one_will_do.read() {
-                    left[0] = 0;
-                }
+                left[0] = hits.after(left[0], bit);
             }
         }
     }

@@ -5,11 +5,26 @@
 
 use cubecl::prelude::*;
 
+/// Numbers two by two, as devices read them at once.
+pub(super) type Twos<T> = Array<Vector<T, Const<2>>>;
+
+/// The lower corner of a node's box, then the upper one.
+#[cube]
+pub(super) fn corners<F: Float>(bounds: &Twos<F>, node: u32, #[comptime] d: usize) -> Array<F> {
+    let mut corners = Array::<F>::new(comptime!(2 * d));
+    #[unroll]
+    for k in 0..d {
+        let two = bounds[node as usize * d + k];
+        corners[2 * k] = two[0];
+        corners[2 * k + 1] = two[1];
+    }
+    corners
+}
+
 /// A point's distance from a box along an axis, squared and summed up.
 #[cube]
 pub(super) fn gap2<F: Float>(
-    bounds: &Array<F>,
-    node: u32,
+    corners: &Array<F>,
     point: &Array<F>,
     sides: &Array<F>,
     #[comptime] d: usize,
@@ -18,8 +33,7 @@ pub(super) fn gap2<F: Float>(
     let mut sum = F::new(0.0);
     #[unroll]
     for k in 0..d {
-        let lo = bounds[node as usize * 2 * d + k];
-        let hi = bounds[node as usize * 2 * d + d + k];
+        let (lo, hi) = (corners[k], corners[d + k]);
         let mut gap = (lo - point[k]).max(point[k] - hi).max(F::new(0.0));
         if comptime!(periodic) {
             let around = sides[k] - (point[k] - lo).max(hi - point[k]);
@@ -32,16 +46,25 @@ pub(super) fn gap2<F: Float>(
 
 /// The squared distance of a point from the farthest corner of a box; in a periodic box without images, which is no less.
 #[cube]
-pub(super) fn span2<F: Float>(bounds: &Array<F>, node: u32, point: &Array<F>, #[comptime] d: usize) -> F {
+pub(super) fn span2<F: Float>(corners: &Array<F>, point: &Array<F>, #[comptime] d: usize) -> F {
     let mut sum = F::new(0.0);
     #[unroll]
     for k in 0..d {
-        let lo = bounds[node as usize * 2 * d + k];
-        let hi = bounds[node as usize * 2 * d + d + k];
+        let (lo, hi) = (corners[k], corners[d + k]);
         let span = (hi - point[k]).max(point[k] - lo);
         sum += span * span;
     }
     sum
+}
+
+/// How far two points are apart along an axis.
+#[cube]
+pub(super) fn gap<F: Float>(a: F, b: F, side: F, #[comptime] periodic: bool) -> F {
+    let mut gap = (a - b).abs();
+    if comptime!(periodic) {
+        gap = gap.min((side - gap).max(F::new(0.0)));
+    }
+    gap
 }
 
 /// The squared distance of a point from the one at a position.
@@ -58,10 +81,7 @@ pub(super) fn distance2<F: Float>(
     let mut sum = F::new(0.0);
     #[unroll]
     for k in 0..d {
-        let mut gap = (point[k] - axes[k * n as usize + at as usize]).abs();
-        if comptime!(periodic) {
-            gap = gap.min((sides[k] - gap).max(F::new(0.0)));
-        }
+        let gap = gap::<F>(point[k], axes[k * n as usize + at as usize], sides[k], periodic);
         sum += gap * gap;
     }
     sum

@@ -54,6 +54,7 @@ mod metric;
 mod nearest;
 mod neighbors;
 mod nodes;
+mod packet;
 mod planes;
 mod query;
 mod scan;

@@ -9,6 +9,7 @@ use super::bvh::{Bvh, Coordinate};
 use super::column::Column;
 use super::device::on;
 use super::lists::Lists;
+use super::packet::Hits;
 use super::sum::sum;
 use super::walk::{Manner, Shape, Tree, Visit};
 use crate::error::Result;
@@ -106,17 +107,20 @@ impl Visit for Count {
         true.runtime()
     }
 
+    fn one_will_do(_state: &Self::State) -> bool {
+        false.runtime()
+    }
+
     fn meet<F: Float>(
         state: &Self::State,
         _order: &Self::Input,
         _counts: &mut Self::Output,
         _tree: &Tree<F>,
         _point: &Array<F>,
-        _first: u32,
-        hits: u32,
+        hits: &Hits,
         #[comptime] _shape: Shape,
     ) {
-        state.store(state.read() + hits.count_ones());
+        state.store(state.read() + hits.bits.count_ones());
     }
 
     fn meet_whole(state: &Self::State, points: u32) {
@@ -159,20 +163,23 @@ impl Visit for List {
         true.runtime()
     }
 
+    fn one_will_do(_state: &Self::State) -> bool {
+        false.runtime()
+    }
+
     fn meet<F: Float>(
         state: &Self::State,
         rows: &Self::Input,
         lists: &mut Self::Output,
         _tree: &Tree<F>,
         _point: &Array<F>,
-        first: u32,
-        hits: u32,
+        hits: &Hits,
         #[comptime] _shape: Shape,
     ) {
         let mut left = Array::<u32>::new(1usize);
-        left[0] = hits;
+        left[0] = hits.bits;
         while left[0] != 0 {
-            let position = first + left[0].find_first_set() - 1;
+            let position = hits.position(left[0].find_first_set() - 1);
             left[0] = left[0] & (left[0] - 1);
             let at = state.read();
             lists[at as usize] = rows.order[position as usize];

@@ -18,9 +18,15 @@ use crate::geometry::Scalar;
 pub(super) struct Nodes<S> {
     /// The lower corner, then the upper one, of each.
     pub bounds: Buffer<S>,
-    pub ropes: Buffer<u32>,
-    /// The first point below.
-    pub first: Buffer<u32>,
+    /// The rope, and the first point below, of each.
+    pub links: Buffer<u32>,
+}
+
+impl<S> Nodes<S> {
+    /// How many there are but the sentinel.
+    pub fn end(&self) -> usize {
+        self.links.len() / 2 - 1
+    }
 }
 
 pub(super) fn nodes<R: Runtime, S: Scalar + Float + CubeElement, const D: usize>(
@@ -74,11 +80,7 @@ pub(super) fn nodes<R: Runtime, S: Scalar + Float + CubeElement, const D: usize>
         }
     }
     let count = 2 * leaves - 1;
-    let found = Nodes {
-        bounds: Buffer::new(client, (count + 1) * 2 * D),
-        ropes: Buffer::new(client, count + 1),
-        first: Buffer::new(client, count + 1),
-    };
+    let found = Nodes { bounds: Buffer::new(client, (count + 1) * 2 * D), links: Buffer::new(client, (count + 1) * 2) };
     let offsets = Buffer::from_slice(client, &offsets);
     // No literals: CUDA's compiler knows no word for infinity.
     let empty = Buffer::from_slice(client, &[<S as Scalar>::INFINITY, <S as Scalar>::NEG_INFINITY]);
@@ -97,8 +99,7 @@ pub(super) fn nodes<R: Runtime, S: Scalar + Float + CubeElement, const D: usize>
             topology.above.arg(),
             topology.above_leaf.arg(),
             found.bounds.arg(),
-            found.ropes.arg(),
-            found.first.arg(),
+            found.links.arg(),
             leaves as u32,
             D,
         );
@@ -191,8 +192,7 @@ fn write_nodes<F: Float>(
     above: &Array<u32>,
     above_leaf: &Array<u32>,
     bounds: &mut Array<F>,
-    ropes: &mut Array<u32>,
-    firsts: &mut Array<u32>,
+    links: &mut Array<u32>,
     leaves: u32,
     #[comptime] d: usize,
 ) {
@@ -200,8 +200,8 @@ fn write_nodes<F: Float>(
     if i == leaves {
         // No node belongs to the gap before all leaves, and so it is the sentinel's turn.
         let end = (2 * leaves - 1) as usize;
-        ropes[end] = 2 * leaves - 1;
-        firsts[end] = starts[leaves as usize];
+        links[2 * end] = 2 * leaves - 1;
+        links[2 * end + 1] = starts[leaves as usize];
         #[unroll]
         for k in 0..d {
             bounds[end * 2 * d + k] = empty[0];
@@ -225,8 +225,8 @@ fn write_nodes<F: Float>(
             gap = above[gap as usize];
             steps += 1;
         }
-        ropes[at as usize] = at + 2 * (last - first) + 1;
-        firsts[at as usize] = starts[first as usize];
+        links[2 * at as usize] = at + 2 * (last - first) + 1;
+        links[2 * at as usize + 1] = starts[first as usize];
 
         let mut lo = Array::<F>::new(d);
         let mut hi = Array::<F>::new(d);

@@ -12,6 +12,7 @@ use super::column::Column;
 use super::device::on;
 use super::metric::distance2;
 use super::nodes::Nodes;
+use super::packet::Hits;
 use super::query::{Balls, rearrange};
 use super::walk::{Manner, Shape, Tree, Visit};
 use crate::error::{Kind, Result};
@@ -218,8 +219,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 // A tree of nothing still ends, and then visitors finish.
                 let nodes = &self.nodes.clone().unwrap_or_else(|| Nodes {
                     bounds: Buffer::new(client, 0),
-                    ropes: Buffer::from_slice(client, &[0]),
-                    first: Buffer::from_slice(client, &[0]),
+                    links: Buffer::from_slice(client, &[0, 0]),
                 });
                 let balls = Balls::new(client, self, spheres)?;
                 let own = rearrange(client, &Buffer::from_slice(client, own), &balls.order, 1);
@@ -283,20 +283,23 @@ impl<V: Visitor> Visit for Calls<V> {
         true.runtime()
     }
 
+    fn one_will_do(_state: &Self::State) -> bool {
+        false.runtime()
+    }
+
     fn meet<F: Float>(
         state: &Self::State,
         found: &Self::Input,
         _outputs: &mut Self::Output,
         tree: &Tree<F>,
         point: &Array<F>,
-        first: u32,
-        hits: u32,
+        hits: &Hits,
         #[comptime] shape: Shape,
     ) {
         let mut left = Array::<u32>::new(1usize);
-        left[0] = hits;
+        left[0] = hits.bits;
         while left[0] != 0 {
-            let at = first + left[0].find_first_set() - 1;
+            let at = hits.position(left[0].find_first_set() - 1);
             left[0] = left[0] & (left[0] - 1);
             let d2 = distance2::<F>(
                 &tree.axes,

@@ -1,29 +1,29 @@
 //! The stackless walk in kernels: the twin of `traverse`.
 //!
 //! In: a tree, queries, and a visitor. Out: what the visitor makes of the points within each query's radius.
-//! A unit has a query; the units of a plane (a warp) walk together where the device can vote: they open a node if any of them
-//! is near enough, so all read the same node and the same leaf at a time. Elsewhere each walks for itself.
-//! Source: Prokopenko and Lebrun-Grandié 2024 (ropes); Wald et al. 2001 (packets).
+//! A unit has a query. The units of a plane (a warp) walk together: they open a node if any of them is near enough, so all read the
+//! same node at a time, and compare the points of leaves together (`packet`). Without planes each walks for itself.
+//! Source: Prokopenko and Lebrun-Grandié 2024 (ropes).
 
 #![allow(unsafe_code)] // Kernels without checks of their own: see `Bvh::walk`.
 
-use cubecl::features::Plane;
 use cubecl::prelude::*;
 
 use super::buffer::{Buffer, UNITS, cubes};
 use super::bvh::{Bvh, Coordinate};
-use super::metric::{distance2, exact_distance2, gap2, span2};
+use super::metric::{Twos, corners, distance2, exact_distance2, gap2, span2};
 use super::nodes::Nodes;
+use super::packet::{Hits, Packet, WIDTH, packet};
+use super::planes::has_planes;
 use crate::geometry::Reach;
 
 /// A tree's buffers.
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct Tree<F: Float> {
     /// The lower corner, then the upper one, of each node.
-    pub bounds: Array<F>,
-    pub ropes: Array<u32>,
-    /// The first point below each node.
-    pub firsts: Array<u32>,
+    pub bounds: Twos<F>,
+    /// The rope, and the first point below, of each.
+    pub links: Twos<u32>,
     /// The points in tree order, axis by axis.
     pub axes: Array<F>,
     /// The sides of the periodic box, in both precisions.
@@ -60,7 +60,7 @@ pub(super) enum Manner {
 pub(super) struct Shape {
     pub d: usize,
     pub periodic: bool,
-    /// Whether the units of a plane can vote.
+    /// Whether the units of a plane walk together.
     pub planes: bool,
     /// Whether each query has a radius of its own.
     pub own_radii: bool,
@@ -84,15 +84,16 @@ pub(super) trait Visit: Send + Sync + 'static {
     fn is_open(state: &Self::State, input: &Self::Input) -> bool;
     /// Whether a node near enough is worth a look; `first` is the first point below.
     fn enters(state: &Self::State, input: &Self::Input, output: &mut Self::Output, node: u32, first: u32) -> bool;
-    /// The points of a leaf that are within the radius, a bit each from the one at `first` on.
+    /// Whether one point of the leaf that was just entered is as good as all of it.
+    fn one_will_do(state: &Self::State) -> bool;
+    /// Points within the radius, in the order of the tree.
     fn meet<F: Float>(
         state: &Self::State,
         input: &Self::Input,
         output: &mut Self::Output,
         tree: &Tree<F>,
         point: &Array<F>,
-        first: u32,
-        hits: u32,
+        hits: &Hits,
         #[comptime] shape: Shape,
     );
     /// So many points within the radius at once.
@@ -116,66 +117,82 @@ pub(super) fn walk<F: Float, V: Visit>(
     let query = min(unit, n - 1);
     let d = comptime!(shape.d);
     let periodic = comptime!(shape.periodic);
+    let planes = comptime!(shape.planes);
     let mut own = 0usize.runtime();
     if comptime!(shape.own_radii) {
         own = query as usize;
     }
-    let (sure, maybe) = (queries.reach[2 * own], queries.reach[2 * own + 1]);
-    let radius2 = queries.radius2[own];
+    let reach =
+        Limits::<F> { sure: queries.reach[2 * own], maybe: queries.reach[2 * own + 1], radius2: queries.radius2[own] };
     let mut point = Array::<F>::new(d);
     #[unroll]
     for k in 0..d {
         point[k] = queries.axes[k * n as usize + query as usize];
     }
     let state = V::start(input, output, query);
+    let mut packet = packet::<F>(&point, d, periodic, planes);
+    // The largest radius of the plane.
+    let mut widest = reach.maybe + F::new(0.0);
+    if comptime!(planes && shape.own_radii) {
+        widest = plane_max(widest);
+    }
     // Nodes before this one are done with.
     let mut next = 0u32.runtime();
     if unit >= n {
         next = end;
     }
     let mut at = 0u32.runtime();
-    while at < end {
-        let rope = tree.ropes[at as usize];
-        let first = tree.firsts[at as usize];
-        let behind = tree.firsts[rope as usize];
-        let mut near = at >= next;
-        if comptime!(shape.half) {
-            near = near && behind > query + 1;
+    if comptime!(shape.half) {
+        let mut first_query = query + 0;
+        if comptime!(planes) {
+            first_query = query / WIDTH * WIDTH;
         }
+        at = leaf_of::<F>(tree, first_query);
+    }
+    while at < end {
+        let link = tree.links[at as usize];
+        let (rope, first) = (link[0], link[1]);
+        let corners = corners::<F>(&tree.bounds, at, d);
+        let mut near = at >= next && gap2::<F>(&corners, &point, &tree.sides, d, periodic) <= reach.maybe;
         if near {
             near = V::is_open(&state, input);
-        }
-        if near {
-            near = gap2::<F>(&tree.bounds, at, &point, &tree.sides, d, periodic) <= maybe;
         }
         if near {
             near = V::enters(&state, input, output, at, first);
         }
         if comptime!(shape.whole) {
             if near {
-                if span2::<F>(&tree.bounds, at, &point, d) <= sure {
-                    V::meet_whole(&state, behind - first);
+                if span2::<F>(&corners, &point, d) <= reach.sure {
+                    V::meet_whole(&state, tree.links[rope as usize][1] - first);
                     next = rope;
                     near = false.runtime();
                 }
             }
         }
         let mut opens = near;
-        if comptime!(shape.planes) {
+        if comptime!(planes) {
             opens = plane_any(near);
         }
         if !opens {
             at = rope;
         } else if rope == at + 1 {
-            if near {
+            let behind = tree.links[rope as usize][1];
+            let one_will_do = V::one_will_do(&state);
+            if comptime!(planes) {
+                packet.take(tree, first, behind, widest, 0u32, 0u32, near, one_will_do, query, comptime!(shape.half));
+                if packet.is_full() {
+                    meet::<F, V>(&state, input, output, tree, &point, &packet, &reach, shape);
+                    packet.turn();
+                }
+            } else if near {
                 // All of the leaf without a branch, then what was found.
-                let mut hits = 0u32.runtime();
+                let mut bits = 0u32.runtime();
                 let mut doubts = 0u32.runtime();
                 let mut bit = 1u32.runtime();
                 for other in first..behind {
                     let d2 = distance2::<F>(&tree.axes, other, tree.stored, &point, &tree.sides, d, periodic);
-                    hits |= select(d2 <= sure, bit, 0u32);
-                    doubts |= select(d2 <= maybe, bit, 0u32);
+                    bits |= select(d2 <= reach.sure, bit, 0u32);
+                    doubts |= select(d2 <= reach.maybe, bit, 0u32);
                     bit <<= 1;
                 }
                 if comptime!(shape.half) {
@@ -183,39 +200,105 @@ pub(super) fn walk<F: Float, V: Visit>(
                     if query >= first {
                         // A shift by 32 is none, so it is done in two steps.
                         let behind_query = (!0u32 << (query - first)) << 1;
-                        hits &= behind_query;
+                        bits &= behind_query;
                         doubts &= behind_query;
                     }
                 }
-                if doubts != hits {
-                    let mut left = Array::<u32>::new(1usize);
-                    left[0] = doubts & !hits;
-                    while left[0] != 0 {
-                        let other = first + left[0].find_first_set() - 1;
-                        let exact = exact_distance2::<F>(
-                            &tree.axes,
-                            other,
-                            tree.stored,
-                            &point,
-                            &tree.exact_sides,
-                            d,
-                            periodic,
-                        );
-                        hits |= select(exact <= radius2, left[0] & (!left[0] + 1), 0u32);
-                        left[0] = left[0] & (left[0] - 1);
-                    }
-                }
-                if hits != 0 {
-                    V::meet::<F>(&state, input, output, tree, &point, first, hits, shape);
-                }
+                let hits = Hits::of_leaf(bits, first, one_will_do);
+                settle::<F, V>(&state, input, output, tree, &point, hits, doubts, &reach, shape);
             }
             at = rope;
         } else {
             at += 1;
         }
     }
+    if comptime!(planes) {
+        meet::<F, V>(&state, input, output, tree, &point, &packet, &reach, shape);
+    }
     if unit < n {
         V::finish(&state, input, output, query);
+    }
+}
+
+/// The radius of a query: what is surely within, what is maybe, and what decides.
+#[derive(CubeType)]
+struct Limits<F: Float> {
+    sure: F,
+    maybe: F,
+    radius2: f64,
+}
+
+/// The leaf that a position is in.
+#[cube]
+fn leaf_of<F: Float>(tree: &Tree<F>, position: u32) -> u32 {
+    let mut at = 0u32.runtime();
+    let mut rope = tree.links[0usize][0];
+    while rope != at + 1 {
+        let right = tree.links[(at + 1) as usize][0];
+        let link = tree.links[right as usize];
+        if link[1] <= position {
+            at = right;
+            rope = link[0];
+        } else {
+            at += 1;
+            rope = right;
+        }
+    }
+    at
+}
+
+/// What the packet has for the query.
+#[cube]
+fn meet<F: Float, V: Visit>(
+    state: &V::State,
+    input: &V::Input,
+    output: &mut V::Output,
+    tree: &Tree<F>,
+    point: &Array<F>,
+    packet: &Packet<F>,
+    reach: &Limits<F>,
+    #[comptime] shape: Shape,
+) {
+    let (bits, doubts) = packet.compare(point, reach.sure, reach.maybe, &tree.sides);
+    if V::is_open(state, input) {
+        settle::<F, V>(state, input, output, tree, point, packet.hits(bits), doubts, reach, shape);
+    }
+}
+
+/// Decides what is in doubt, and shows the visitor what is within the radius.
+#[cube]
+fn settle<F: Float, V: Visit>(
+    state: &V::State,
+    input: &V::Input,
+    output: &mut V::Output,
+    tree: &Tree<F>,
+    point: &Array<F>,
+    hits: Hits,
+    doubts: u32,
+    reach: &Limits<F>,
+    #[comptime] shape: Shape,
+) {
+    let mut bits = hits.bits + 0;
+    if doubts != bits {
+        let mut left = Array::<u32>::new(1usize);
+        left[0] = doubts & !bits;
+        while left[0] != 0 {
+            let other = hits.position(left[0].find_first_set() - 1);
+            let exact = exact_distance2::<F>(
+                &tree.axes,
+                other,
+                tree.stored,
+                point,
+                &tree.exact_sides,
+                comptime!(shape.d),
+                comptime!(shape.periodic),
+            );
+            bits |= select(exact <= reach.radius2, left[0] & (!left[0] + 1), 0u32);
+            left[0] = left[0] & (left[0] - 1);
+        }
+    }
+    if bits != 0 {
+        V::meet::<F>(state, input, output, tree, point, &hits.with(bits), shape);
     }
 }
 
@@ -223,9 +306,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     pub(super) fn tree<R: Runtime>(&self, client: &ComputeClient<R>, nodes: &Nodes<S>) -> TreeLaunch<S, R> {
         let sides = self.space.period().copied().unwrap_or([0.0; D]);
         TreeLaunch::new(
-            nodes.bounds.arg(),
-            nodes.ropes.arg(),
-            nodes.first.arg(),
+            nodes.bounds.twos(),
+            nodes.links.twos(),
             self.axes.arg(),
             Buffer::from_slice(client, &sides.map(S::from_f64)).arg(),
             Buffer::from_slice(client, &sides).arg(),
@@ -270,7 +352,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         let shape = Shape {
             d: D,
             periodic: self.space.period().is_some(),
-            planes: client.properties().features.plane.contains(Plane::Ops),
+            planes: has_planes(client),
             own_radii,
             half: manner == Manner::Half,
             whole: manner == Manner::Whole,
@@ -287,7 +369,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 input,
                 output,
                 n as u32,
-                (nodes.ropes.len() - 1) as u32,
+                nodes.end() as u32,
                 shape,
             );
         }

@@ -1,0 +1,234 @@
+//! The nearest, the units of a plane together, by distances in the points' own precision.
+//!
+//! Each unit keeps the `k` best so far of one point, by rounded distances, and the best of what it let go. It begins with the
+//! points of its plane, which make the radius small, and then walks the tree with the others; what is near the box around them all
+//! is compared at once (`packet`). In the end the distances of those kept are computed in `f64` and put in order. If what was let
+//! go is surely farther than the last one, this is the answer; if it is not (ties, mostly), the point is written down for `exact`.
+//! For devices with planes of 32.
+
+#![allow(unsafe_code)] // A kernel without checks of its own.
+
+use cubecl::prelude::*;
+
+use super::Shape;
+use super::exact::widened;
+use crate::gpu::metric::{corners, exact_distance2, gap2};
+use crate::gpu::packet::{Packet, WIDTH, packet};
+use crate::gpu::walk::Tree;
+
+/// The best so far in order, with places that anything takes.
+#[derive(CubeType)]
+struct Best<F: Float> {
+    distances2: Array<F>,
+    positions: Array<u32>,
+    /// The best that was let go, if anything was.
+    next: Array<F>,
+    any: Array<u32>,
+    /// Beyond this nothing is among the best.
+    limit: Array<F>,
+}
+
+/// Finds the `k` nearest of each point. `rough` numbers: the limit before anything is found, and what makes one of a rounded
+/// distance (a factor, a length that periodic boxes add, the least square that is not blurred by underflow); infinity.
+/// `numbers` as for `exact`. The points in doubt are written to `doubted`, whose first number counts them.
+#[cube(launch_unchecked)]
+pub(super) fn find_quickly<F: Float>(
+    tree: &Tree<F>,
+    order: &Array<u32>,
+    rough: &Array<F>,
+    numbers: &Array<f64>,
+    indices: &mut Array<u32>,
+    distances2: &mut Array<f64>,
+    doubted: &mut Array<Atomic<u32>>,
+    n: u32,
+    end: u32,
+    excluded: u32,
+    #[comptime] shape: Shape,
+) {
+    let d = comptime!(shape.d);
+    let k = comptime!(shape.k);
+    let unit = ABSOLUTE_POS as u32;
+    // All units of a plane must come along to vote.
+    let query = min(unit, n - 1);
+    let mut point = Array::<F>::new(d);
+    #[unroll]
+    for axis in 0..d {
+        point[axis] = tree.axes[axis * n as usize + query as usize];
+    }
+    let mut best = Best::<F> {
+        distances2: Array::<F>::new(k),
+        positions: Array::<u32>::new(k),
+        next: Array::<F>::new(1usize),
+        any: Array::<u32>::new(1usize),
+        limit: Array::<F>::new(1usize),
+    };
+    #[unroll]
+    for place in 0..k {
+        best.distances2[place] = rough[4];
+        best.positions[place] = u32::MAX.runtime();
+    }
+    best.next[0] = rough[4];
+    best.any[0] = 0;
+    best.limit[0] = rough[0];
+
+    // The plane's own points come first.
+    let own_first = query / WIDTH * WIDTH;
+    let own_behind = min(own_first + WIDTH, n);
+    let mut packet = packet::<F>(&point, d, comptime!(shape.periodic), true);
+    packet.take_own(&point, query, own_behind - own_first);
+    offer::<F>(&mut best, &packet, tree, order, &point, query, excluded, rough, shape);
+    packet.turn();
+    let mut widest = plane_max(best.limit[0]);
+    let mut at = 0u32.runtime();
+    while at < end {
+        let link = tree.links[at as usize];
+        let (rope, first) = (link[0], link[1]);
+        let corners = corners::<F>(&tree.bounds, at, d);
+        let near = gap2::<F>(&corners, &point, &tree.sides, d, comptime!(shape.periodic)) <= best.limit[0];
+        if !plane_any(near) {
+            at = rope;
+        } else if rope == at + 1 {
+            let behind = tree.links[rope as usize][1];
+            packet.take(tree, first, behind, widest, own_first, own_behind, near, false, 0u32, false);
+            if packet.is_full() {
+                offer::<F>(&mut best, &packet, tree, order, &point, query, excluded, rough, shape);
+                packet.turn();
+                widest = plane_max(best.limit[0]);
+            }
+            at = rope;
+        } else {
+            at += 1;
+        }
+    }
+    offer::<F>(&mut best, &packet, tree, order, &point, query, excluded, rough, shape);
+    if unit < n {
+        finish::<F>(&best, tree, order, numbers, &point, indices, distances2, doubted, query, shape);
+    }
+}
+
+/// Puts what waits in the packet among the best where it belongs there.
+#[cube]
+fn offer<F: Float>(
+    best: &mut Best<F>,
+    packet: &Packet<F>,
+    tree: &Tree<F>,
+    order: &Array<u32>,
+    point: &Array<F>,
+    query: u32,
+    excluded: u32,
+    rough: &Array<F>,
+    #[comptime] shape: Shape,
+) {
+    let k = comptime!(shape.k);
+    let limit = best.limit[0];
+    let (near_ones, _) = packet.compare(point, limit, limit, &tree.sides);
+    let mut left = Array::<u32>::new(1usize);
+    left[0] = near_ones;
+    while left[0] != 0 {
+        let bit = left[0].find_first_set() - 1;
+        left[0] = left[0] & (left[0] - 1);
+        let mut value = packet.distance2(bit, point, &tree.sides);
+        let mut value_of = packet.position(bit);
+        let mut allowed = true.runtime();
+        if comptime!(shape.own) {
+            allowed = value_of != query;
+        }
+        if comptime!(shape.named) {
+            allowed = order[value_of as usize] != excluded;
+        }
+        if allowed {
+            if value < best.distances2[comptime!(k - 1)] {
+                // What is farther than the new one moves up a place.
+                #[unroll]
+                for place in 0..k {
+                    let (held, held_of) = (best.distances2[place], best.positions[place]);
+                    let goes_here = value < held;
+                    best.distances2[place] = select(goes_here, value, held);
+                    best.positions[place] = select(goes_here, value_of, held_of);
+                    value = select(goes_here, held, value);
+                    value_of = select(goes_here, held_of, value_of);
+                }
+            }
+            // One is let go, if it is one.
+            if value_of != u32::MAX {
+                best.any[0] = 1;
+                best.next[0] = best.next[0].min(value);
+            }
+        }
+    }
+    let mut last = best.distances2[comptime!(k - 1)];
+    if comptime!(shape.periodic) {
+        let root = last.sqrt() + rough[2];
+        last = root * root;
+    }
+    best.limit[0] = rough[0].min(last.max(rough[3]) * rough[1]);
+}
+
+/// Exact distances, in order; whether they are the answer; and the answer.
+#[cube]
+fn finish<F: Float>(
+    best: &Best<F>,
+    tree: &Tree<F>,
+    order: &Array<u32>,
+    numbers: &Array<f64>,
+    point: &Array<F>,
+    indices: &mut Array<u32>,
+    distances2: &mut Array<f64>,
+    doubted: &mut Array<Atomic<u32>>,
+    query: u32,
+    #[comptime] shape: Shape,
+) {
+    let k = comptime!(shape.k);
+    let mut found = Array::<f64>::new(k);
+    let mut found_of = Array::<u32>::new(k);
+    let mut farthest = f64::new(0.0);
+    #[unroll]
+    for place in 0..k {
+        found[place] = numbers[4];
+        found_of[place] = u32::MAX.runtime();
+        let position = best.positions[place];
+        if position != u32::MAX {
+            let exact = exact_distance2::<F>(
+                &tree.axes,
+                position,
+                tree.stored,
+                point,
+                &tree.exact_sides,
+                comptime!(shape.d),
+                comptime!(shape.periodic),
+            );
+            farthest = farthest.max(exact);
+            // Rounded, it was perhaps within the radius.
+            if exact <= numbers[0] {
+                found[place] = exact;
+                found_of[place] = order[position as usize];
+            }
+        }
+    }
+    if best.any[0] != 0 && best.next[0] <= widened::<F>(farthest, numbers) {
+        let place = doubted[0].fetch_add(1) + 1;
+        doubted[place as usize].store(query);
+    } else {
+        let mut is_sorted = false.runtime();
+        while !is_sorted {
+            is_sorted = true;
+            #[unroll]
+            for place in 1..k {
+                let (a, b) = (found[place - 1], found[place]);
+                let (a_of, b_of) = (found_of[place - 1], found_of[place]);
+                let swap = b < a || (b == a && b_of < a_of);
+                found[place - 1] = select(swap, b, a);
+                found[place] = select(swap, a, b);
+                found_of[place - 1] = select(swap, b_of, a_of);
+                found_of[place] = select(swap, a_of, b_of);
+                is_sorted = is_sorted && !swap;
+            }
+        }
+        let row = order[query as usize] as usize * k;
+        #[unroll]
+        for place in 0..k {
+            indices[row + place] = found_of[place];
+            distances2[row + place] = found[place];
+        }
+    }
+}
