@@ -11,11 +11,12 @@ use super::buffer::{Buffer, UNITS, cubes};
 use super::bvh::{Bvh, Coordinate, Points};
 use super::device::on;
 use super::labels::{Belongs, Labels, NOBODY, label, number};
-use super::link::{JOINED, Members, NONE, is_clique, link};
+use super::link::{Members, is_clique, link};
 use super::nodes::Nodes;
 use super::packet::Hits;
 use super::scan::exclusive;
 use super::walk::{Manner, Shape, Tree, Visit};
+use super::window::POINTS;
 use crate::dbscan::Algorithm;
 use crate::error::{Kind, Result};
 use crate::geometry::Reach;
@@ -116,7 +117,7 @@ impl Dbscan {
             let (numbers, n_clusters) = number(client, &forest, &bvh.order, Belongs::Marked(&core))?;
             if !self.star {
                 let input = CoreLaunch::new(core.arg(), forest.kinds.arg());
-                bvh.walk::<_, Border>(client, nodes, self.eps, Manner::Each, input, numbers.arg());
+                bvh.walk::<_, Border>(client, nodes, self.eps, Manner::EachAlike, input, numbers.arg());
             }
             let labels = label(client, &numbers, &bvh.order);
             Ok(Labels { device: bvh.device, labels, n_clusters, core: Some(own_core) })
@@ -247,12 +248,12 @@ impl Visit for Enough {
         state.read() < least.enough
     }
 
-    fn enters(_state: &Self::State, _least: &Self::Input, _core: &mut Self::Output, _node: u32, _first: u32) -> bool {
-        true.runtime()
+    fn kind(_least: &Self::Input, _node: u32) -> u32 {
+        POINTS.runtime()
     }
 
-    fn one_will_do(_state: &Self::State) -> bool {
-        false.runtime()
+    fn enters(_state: &Self::State, _least: &Self::Input, _core: &mut Self::Output, _first: u32) -> bool {
+        true.runtime()
     }
 
     fn meet<F: Float>(
@@ -290,7 +291,6 @@ struct Border;
 struct Lowest {
     is_open: bool,
     number: RuntimeCell<u32>,
-    one_will_do: RuntimeCell<bool>,
 }
 
 #[cube]
@@ -300,29 +300,19 @@ impl Visit for Border {
     type State = Lowest;
 
     fn start(core: &Self::Input, _numbers: &mut Self::Output, query: u32) -> Self::State {
-        Lowest {
-            is_open: core.marks[query as usize] == 0,
-            number: RuntimeCell::<u32>::new(NOBODY),
-            one_will_do: RuntimeCell::<bool>::new(false),
-        }
+        Lowest { is_open: core.marks[query as usize] == 0, number: RuntimeCell::<u32>::new(NOBODY) }
     }
 
     fn is_open(state: &Self::State, _core: &Self::Input) -> bool {
         state.is_open
     }
 
-    fn enters(state: &Self::State, core: &Self::Input, numbers: &mut Self::Output, node: u32, first: u32) -> bool {
-        let kind = core.kinds[node as usize];
-        let mut enters = kind != NONE;
-        state.one_will_do.store(kind == JOINED);
-        if kind == JOINED {
-            enters = numbers[first as usize] < state.number.read();
-        }
-        enters
+    fn kind(core: &Self::Input, node: u32) -> u32 {
+        core.kinds[node as usize]
     }
 
-    fn one_will_do(state: &Self::State) -> bool {
-        state.one_will_do.read()
+    fn enters(state: &Self::State, _core: &Self::Input, numbers: &mut Self::Output, first: u32) -> bool {
+        numbers[first as usize] < state.number.read()
     }
 
     fn meet<F: Float>(

@@ -19,13 +19,9 @@ use super::device::is_cuda;
 use super::nodes::Nodes;
 use super::packet::Hits;
 use super::walk::{Manner, Shape, Tree, Visit};
+use super::window::{ALIKE, NOTHING, POINTS};
 use crate::error::Result;
 use crate::geometry::Reach;
-
-/// What of a node takes part: nothing, something, or all of it, and that is joined.
-pub(super) const NONE: u32 = 0;
-pub(super) const SOME: u32 = 1;
-pub(super) const JOINED: u32 = 2;
 
 /// Whether two points are in one tree.
 const OPEN: u32 = 0;
@@ -44,7 +40,7 @@ pub(super) enum Members<'a> {
 pub(super) struct Forest {
     /// Roots are the smallest position of their tree.
     pub parents: Buffer<u32>,
-    /// What of each node takes part.
+    /// What of each node takes part: [`NOTHING`]; something, [`POINTS`]; or all of it, and that is joined, so [`ALIKE`].
     pub kinds: Buffer<u32>,
 }
 
@@ -84,7 +80,7 @@ pub(super) fn link<R: Runtime, S: Coordinate, const D: usize>(
         let changed = Buffer::<u32>::from_slice(client, &[0]);
         let input = PartLaunch::new(marks.arg(), kinds.arg(), marked);
         let output = TreesLaunch::new(parents.arg(), parents.arg(), changed.arg(), atomic);
-        bvh.walk::<R, Unite>(client, nodes, radius, Manner::Half, input, output);
+        bvh.walk::<R, Unite>(client, nodes, radius, Manner::HalfAlike, input, output);
         if atomic || changed.read(client)?[0] == 0 {
             break;
         }
@@ -130,13 +126,13 @@ fn join_nodes<F: Float>(
         if comptime!(marked) {
             all = before[behind as usize] - before[first as usize];
         }
-        let mut kind = SOME.runtime();
+        let mut kind = POINTS.runtime();
         if all == 0 {
-            kind = NONE.runtime();
+            kind = NOTHING.runtime();
         }
         if is_clique::<F>(bounds, at, sure[0], d) {
             if all == behind - first {
-                kind = JOINED.runtime();
+                kind = ALIKE.runtime();
             }
         }
         kinds[at as usize] = kind;
@@ -144,7 +140,7 @@ fn join_nodes<F: Float>(
         if rope == at + 1 {
             for point in first + 1..behind {
                 let mut parent = point + 0;
-                if kind == JOINED {
+                if kind == ALIKE {
                     parent = first;
                 }
                 parents[point as usize] = parent;
@@ -152,7 +148,7 @@ fn join_nodes<F: Float>(
         } else {
             let right = links[2 * links[2 * (at + 1) as usize] as usize + 1];
             let mut parent = right + 0;
-            if kind == JOINED {
+            if kind == ALIKE {
                 parent = first;
             }
             parents[right as usize] = parent;
@@ -241,12 +237,11 @@ fn climb(trees: &mut Trees, a: u32, b: u32, #[comptime] unite: bool) -> u32 {
 /// Unites a point with those that it meets.
 struct Unite;
 
-/// A point, who is above it, and whether one of the node at hand is as good as all.
+/// A point, and who is above it.
 #[derive(CubeType)]
 struct Uniting {
     above: RuntimeCell<u32>,
     is_member: bool,
-    one_will_do: RuntimeCell<bool>,
 }
 
 #[cube]
@@ -260,25 +255,19 @@ impl Visit for Unite {
         if comptime!(part.marked) {
             is_member = part.marks[query as usize] != 0;
         }
-        Uniting { above: RuntimeCell::<u32>::new(query), is_member, one_will_do: RuntimeCell::<bool>::new(false) }
+        Uniting { above: RuntimeCell::<u32>::new(query), is_member }
     }
 
     fn is_open(state: &Self::State, _part: &Self::Input) -> bool {
         state.is_member
     }
 
-    fn enters(state: &Self::State, part: &Self::Input, trees: &mut Self::Output, node: u32, first: u32) -> bool {
-        let kind = part.kinds[node as usize];
-        let mut enters = kind != NONE;
-        state.one_will_do.store(kind == JOINED);
-        if kind == JOINED {
-            enters = climb(trees, state.above.read(), first, false) == 0;
-        }
-        enters
+    fn kind(part: &Self::Input, node: u32) -> u32 {
+        part.kinds[node as usize]
     }
 
-    fn one_will_do(state: &Self::State) -> bool {
-        state.one_will_do.read()
+    fn enters(state: &Self::State, _part: &Self::Input, trees: &mut Self::Output, first: u32) -> bool {
+        climb(trees, state.above.read(), first, false) == 0
     }
 
     fn meet<F: Float>(

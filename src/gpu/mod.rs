@@ -63,6 +63,7 @@ mod sum;
 mod topology;
 mod visitor;
 mod walk;
+mod window;
 
 pub use bvh::{Bvh, Coordinate, Points};
 pub use center::Centering;

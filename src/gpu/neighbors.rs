@@ -12,6 +12,7 @@ use super::lists::Lists;
 use super::packet::Hits;
 use super::sum::sum;
 use super::walk::{Manner, Shape, Tree, Visit};
+use super::window::POINTS;
 use crate::error::Result;
 
 impl<S: Coordinate, const D: usize> Bvh<S, D> {
@@ -103,12 +104,12 @@ impl Visit for Count {
         true.runtime()
     }
 
-    fn enters(_state: &Self::State, _order: &Self::Input, _counts: &mut Self::Output, _node: u32, _first: u32) -> bool {
-        true.runtime()
+    fn kind(_order: &Self::Input, _node: u32) -> u32 {
+        POINTS.runtime()
     }
 
-    fn one_will_do(_state: &Self::State) -> bool {
-        false.runtime()
+    fn enters(_state: &Self::State, _order: &Self::Input, _counts: &mut Self::Output, _first: u32) -> bool {
+        true.runtime()
     }
 
     fn meet<F: Float>(
@@ -159,12 +160,12 @@ impl Visit for List {
         true.runtime()
     }
 
-    fn enters(_state: &Self::State, _rows: &Self::Input, _lists: &mut Self::Output, _node: u32, _first: u32) -> bool {
-        true.runtime()
+    fn kind(_rows: &Self::Input, _node: u32) -> u32 {
+        POINTS.runtime()
     }
 
-    fn one_will_do(_state: &Self::State) -> bool {
-        false.runtime()
+    fn enters(_state: &Self::State, _rows: &Self::Input, _lists: &mut Self::Output, _first: u32) -> bool {
+        true.runtime()
     }
 
     fn meet<F: Float>(

@@ -1,8 +1,9 @@
 //! What the units of a plane look at together.
 //!
 //! Queries that are next to each other want much the same points. Each of the 32 units of a plane takes a point of a leaf, and
-//! those that are near the box around all the queries wait in the cube's memory; whenever there are 32, each unit compares its own
+//! those that are near a box around the queries wait in the cube's memory; whenever there are 32, each unit compares its own
 //! query with all of them. So what is far from all is looked at once and not 32 times, and all units are busy.
+//! There are two boxes, for the curve that the queries follow leaps now and then.
 //! For devices with planes of 32 (see `planes`).
 //! Source: Wald et al. 2001 (packets); their box as a first test is that of Boulos, Wald and Shirley 2006.
 
@@ -20,12 +21,14 @@ const PLACES: u32 = 2 * WIDTH;
 /// The queries of a plane, and the points that wait for them.
 #[derive(CubeType)]
 pub(super) struct Packet<F: Float> {
-    /// The box around the queries.
+    /// The boxes around the queries before the largest step between two, and around those behind it.
     lo: Array<F>,
     hi: Array<F>,
     /// Where points wait, and their positions in the tree.
     points: SharedMemory<Vector<F, Const<4>>>,
     positions: SharedMemory<u32>,
+    /// Points from the first of these positions up to the second never wait.
+    left_out: Array<u32>,
     /// How many wait, and which of the two halves of the places they begin in.
     waiting: Array<u32>,
     /// A bit for each of them, in two words: whether this query wants it; whether one of its leaf is as good as all; whether a leaf
@@ -34,9 +37,24 @@ pub(super) struct Packet<F: Float> {
     lone: Array<u32>,
     starts: Array<u32>,
     #[cube(comptime)]
-    d: usize,
+    pub d: usize,
     #[cube(comptime)]
     periodic: bool,
+}
+
+/// What a query wants of a leaf.
+#[derive(CubeType)]
+pub(super) struct Want {
+    pub any: bool,
+    /// Whether one is as good as all.
+    pub one_will_do: bool,
+    /// The query's position; of pairs, it wants what is behind.
+    pub own: u32,
+    #[cube(comptime)]
+    pub half: bool,
+    /// Whether leaves of which one will do are to be expected.
+    #[cube(comptime)]
+    pub alike: bool,
 }
 
 /// What a query found among the points of a leaf, or of a packet.
@@ -96,20 +114,16 @@ impl Hits {
     }
 }
 
-/// A packet of the queries of this plane, without points. Without planes it is never used.
+/// A packet of the queries of this plane, without points.
 #[cube]
-pub(super) fn packet<F: Float>(
-    point: &Array<F>,
-    #[comptime] d: usize,
-    #[comptime] periodic: bool,
-    #[comptime] planes: bool,
-) -> Packet<F> {
-    let places = comptime!(if planes { (PLANES * PLACES) as usize } else { 1 });
+pub(super) fn packet<F: Float>(point: &Array<F>, #[comptime] d: usize, #[comptime] periodic: bool) -> Packet<F> {
+    let places = comptime!((PLANES * PLACES) as usize);
     let mut packet = Packet::<F> {
-        lo: Array::<F>::new(d),
-        hi: Array::<F>::new(d),
+        lo: Array::<F>::new(comptime!(2 * d)),
+        hi: Array::<F>::new(comptime!(2 * d)),
         points: SharedMemory::<Vector<F, Const<4>>>::new(places),
         positions: SharedMemory::<u32>::new(places),
+        left_out: Array::<u32>::new(2usize),
         waiting: Array::<u32>::new(2usize),
         wanted: Array::<u32>::new(2usize),
         lone: Array::<u32>::new(2usize),
@@ -117,85 +131,118 @@ pub(super) fn packet<F: Float>(
         d,
         periodic,
     };
-    if comptime!(planes) {
-        #[unroll]
-        for k in 0..d {
-            packet.lo[k] = plane_min(point[k]);
-            packet.hi[k] = plane_max(point[k]);
-        }
-        #[unroll]
-        for word in 0..2usize {
-            packet.waiting[word] = 0;
-            packet.wanted[word] = 0;
-            packet.lone[word] = 0;
-            packet.starts[word] = 0;
-        }
+    // The first of the part behind the largest step.
+    let unit = UNIT_POS % WIDTH;
+    let mut step = F::new(0.0);
+    #[unroll]
+    for k in 0..d {
+        // The first has no one before it, and gets its own.
+        step = step.max((point[k] - plane_shuffle_up(point[k], 1)).abs());
+    }
+    let cut = plane_ballot(step == plane_max(step))[0].find_first_set() - 1;
+    #[unroll]
+    for k in 0..d {
+        // Who is not in a part stands where its end does.
+        let (first, last) = (plane_shuffle(point[k], 0), plane_shuffle(point[k], WIDTH - 1));
+        let one = select(unit < cut, point[k], first);
+        let other = select(unit < cut, last, point[k]);
+        packet.lo[k] = plane_min(one);
+        packet.hi[k] = plane_max(one);
+        packet.lo[d + k] = plane_min(other);
+        packet.hi[d + k] = plane_max(other);
+    }
+    #[unroll]
+    for word in 0..2usize {
+        packet.left_out[word] = 0;
+        packet.waiting[word] = 0;
+        packet.wanted[word] = 0;
+        packet.lone[word] = 0;
+        packet.starts[word] = 0;
     }
     packet
 }
 
 #[cube]
 impl<F: Float> Packet<F> {
-    #[allow(clippy::too_many_arguments)]
-    /// Lets those points of a leaf wait that are within `limit` of the box, where all units have the same limit, and that are not
-    /// from `not_from` to `not_behind`. A query that `wants` them wants those behind position `after`.
-    pub fn take(
-        &mut self,
-        tree: &Tree<F>,
-        first: u32,
-        behind: u32,
-        limit: F,
-        not_from: u32,
-        not_behind: u32,
-        wants: bool,
-        one_will_do: bool,
-        after: u32,
-        #[comptime] half: bool,
-    ) {
+    /// Points in `from..to` are not taken.
+    pub fn leave_out(&mut self, from: u32, to: u32) {
+        self.left_out[0] = from;
+        self.left_out[1] = to;
+    }
+
+    /// How far a box is from the nearer of those around the queries, squared.
+    pub fn gap2(&self, corners: &Array<F>, sides: &Array<F>) -> F {
+        let d = comptime!(self.d);
+        let mut nearer = F::new(0.0);
+        #[unroll]
+        for part in 0..2usize {
+            let mut sum = F::new(0.0);
+            #[unroll]
+            for k in 0..d {
+                let (lo, hi) = (self.lo[part * d + k], self.hi[part * d + k]);
+                let mut gap = (corners[k] - hi).max(lo - corners[d + k]).max(F::new(0.0));
+                if comptime!(self.periodic) {
+                    let around = sides[k] - (corners[d + k] - lo).max(hi - corners[k]);
+                    gap = gap.min(around.max(F::new(0.0)));
+                }
+                sum += gap * gap;
+            }
+            if comptime!(part == 0) {
+                nearer = sum;
+            } else {
+                nearer = nearer.min(sum);
+            }
+        }
+        nearer
+    }
+
+    /// Lets those of the points from `first` on wait that are within `limit` of the box and not left out.
+    pub fn take(&mut self, tree: &Tree<F>, first: u32, behind: u32, limit: F, want: Want) {
         let unit = UNIT_POS % WIDTH;
         let other = min(first + unit, behind - 1);
+        let d = comptime!(self.d);
         let mut point = Vector::<F, Const<4>>::new(F::new(0.0));
-        let mut gap2 = F::new(0.0);
+        let mut corners = Array::<F>::new(comptime!(2 * d));
         #[unroll]
-        for k in 0..comptime!(self.d) {
+        for k in 0..d {
             let x = tree.axes[k * tree.stored as usize + other as usize];
             point[k] = x;
-            let mut gap = (self.lo[k] - x).max(x - self.hi[k]).max(F::new(0.0));
-            if comptime!(self.periodic) {
-                let around = tree.sides[k] - (x - self.lo[k]).max(self.hi[k] - x);
-                gap = gap.min(around.max(F::new(0.0)));
-            }
-            gap2 += gap * gap;
+            corners[k] = x;
+            corners[d + k] = x;
         }
-        let is_new = other < not_from || other >= not_behind;
-        let comes = first + unit < behind && is_new && gap2 <= limit;
+        let gap2 = self.gap2(&corners, &tree.sides);
+        let comes = first + unit < behind && (other < self.left_out[0] || other >= self.left_out[1]) && gap2 <= limit;
         let votes = plane_ballot(comes)[0];
-        let count = votes.count_ones();
-        if comes {
-            let rank = (votes & ((1u32 << unit) - 1)).count_ones();
-            let place = self.place(self.waiting[0] + rank) as usize;
-            self.points[place] = point;
-            self.positions[place] = other;
+        if votes != 0 {
+            let count = votes.count_ones();
+            let waiting = self.waiting[0];
+            if comes {
+                let rank = (votes & ((1u32 << unit) - 1)).count_ones();
+                let place = self.place(waiting + rank) as usize;
+                self.points[place] = point;
+                self.positions[place] = other;
+            }
+            let all = !0u32 >> (WIDTH - count);
+            let mut own = all + 0;
+            if comptime!(want.half) {
+                // The units' points in the leaf that are up to its own; a shift by 32 is none.
+                let up_to = select(want.own < first, 0u32, !((!0u32 << min(want.own - first, 31u32)) << 1));
+                own = all & (all << (votes & up_to).count_ones());
+                // All of them would be a shift by 32.
+                own = select(votes & !up_to == 0, 0u32, own);
+            }
+            own = select(want.any, own, 0u32);
+            // What does not fit the first word; a shift by 32 is none.
+            self.wanted[0] |= own << waiting;
+            self.wanted[1] |= (own >> 1) >> (31 - waiting);
+            if comptime!(want.alike) {
+                let lone = select(want.one_will_do, own, 0u32);
+                self.lone[0] |= lone << waiting;
+                self.lone[1] |= (lone >> 1) >> (31 - waiting);
+                self.starts[0] |= 1u32 << waiting;
+            }
+            self.waiting[0] = waiting + count;
         }
-        // Of both words at once.
-        let all = ((1u64 << u64::cast_from(count)) - 1u64) << u64::cast_from(self.waiting[0]);
-        let mut own = all + 0u64;
-        if comptime!(half) {
-            // The units' points in the leaf that are up to `after`; a shift by 32 is none.
-            let up_to = select(after < first, 0u32, !((!0u32 << min(after - first, 31u32)) << 1));
-            let skipped = (votes & up_to).count_ones();
-            own = all & (all << u64::cast_from(skipped));
-        }
-        own = select(wants, own, 0u64);
-        let lone = select(one_will_do, own, 0u64);
-        self.wanted[0] |= u32::cast_from(own);
-        self.wanted[1] |= u32::cast_from(own >> 32u64);
-        self.lone[0] |= u32::cast_from(lone);
-        self.lone[1] |= u32::cast_from(lone >> 32u64);
-        let start = all & (!all + 1u64);
-        self.starts[0] |= u32::cast_from(start);
-        self.starts[1] |= u32::cast_from(start >> 32u64);
-        self.waiting[0] += count;
     }
 
     /// Where the one that waits at `turn` is.
@@ -208,18 +255,20 @@ impl<F: Float> Packet<F> {
         self.waiting[0] >= WIDTH
     }
 
-    /// The query's own place among those that wait, which are none yet: all units' own points, up to `count`.
-    pub fn take_own(&mut self, point: &Array<F>, position: u32, count: u32) {
-        let place = self.place(UNIT_POS % WIDTH) as usize;
-        let mut own = Vector::<F, Const<4>>::new(F::new(0.0));
+    /// Lets all of the points from `first` on wait, where none do: `count` of them, at most 32.
+    pub fn take_all(&mut self, tree: &Tree<F>, first: u32, count: u32) {
+        let unit = UNIT_POS % WIDTH;
+        let other = first + min(unit, count - 1);
+        let mut point = Vector::<F, Const<4>>::new(F::new(0.0));
         #[unroll]
         for k in 0..comptime!(self.d) {
-            own[k] = point[k];
+            point[k] = tree.axes[k * tree.stored as usize + other as usize];
         }
-        self.points[place] = own;
-        self.positions[place] = position;
+        let place = self.place(unit) as usize;
+        self.points[place] = point;
+        self.positions[place] = other;
         self.waiting[0] = WIDTH;
-        self.wanted[0] = 0xffff_ffffu32 >> (WIDTH - count);
+        self.wanted[0] = !0u32 >> (WIDTH - count);
     }
 
     /// Which of the first 32 are within two limits of the query, and wanted.

@@ -15,6 +15,7 @@ use super::nodes::Nodes;
 use super::packet::Hits;
 use super::query::{Balls, rearrange};
 use super::walk::{Manner, Shape, Tree, Visit};
+use super::window::POINTS;
 use crate::error::{Kind, Result};
 use crate::geometry::Sphere;
 
@@ -273,18 +274,12 @@ impl<V: Visitor> Visit for Calls<V> {
         state.goes_on.read()
     }
 
-    fn enters(
-        _state: &Self::State,
-        _found: &Self::Input,
-        _outputs: &mut Self::Output,
-        _node: u32,
-        _first: u32,
-    ) -> bool {
-        true.runtime()
+    fn kind(_found: &Self::Input, _node: u32) -> u32 {
+        POINTS.runtime()
     }
 
-    fn one_will_do(_state: &Self::State) -> bool {
-        false.runtime()
+    fn enters(_state: &Self::State, _found: &Self::Input, _outputs: &mut Self::Output, _first: u32) -> bool {
+        true.runtime()
     }
 
     fn meet<F: Float>(

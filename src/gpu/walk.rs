@@ -13,8 +13,9 @@ use super::buffer::{Buffer, UNITS, cubes};
 use super::bvh::{Bvh, Coordinate};
 use super::metric::{Twos, corners, distance2, exact_distance2, gap2, span2};
 use super::nodes::Nodes;
-use super::packet::{Hits, Packet, WIDTH, packet};
+use super::packet::{Hits, Packet, WIDTH, Want, packet};
 use super::planes::has_planes;
+use super::window::{ALIKE, NOTHING, POINTS, below, windows};
 use crate::geometry::Reach;
 
 /// A tree's buffers.
@@ -53,6 +54,9 @@ pub(super) enum Manner {
     Whole,
     /// From a stored point to those behind it in tree order.
     Half,
+    /// As [`Manner::Each`] and [`Manner::Half`], among nodes that may be [`ALIKE`].
+    EachAlike,
+    HalfAlike,
 }
 
 /// What is known when a kernel is compiled.
@@ -68,6 +72,8 @@ pub(super) struct Shape {
     pub half: bool,
     /// Whether nodes that are surely within the radius are met as a whole.
     pub whole: bool,
+    /// Whether nodes may be [`ALIKE`].
+    pub alike: bool,
 }
 
 /// What a walk does with what it finds. A state is shared by its methods, so what changes in it is in cells.
@@ -82,10 +88,10 @@ pub(super) trait Visit: Send + Sync + 'static {
     fn start(input: &Self::Input, output: &mut Self::Output, query: u32) -> Self::State;
     /// Whether the query wants more.
     fn is_open(state: &Self::State, input: &Self::Input) -> bool;
-    /// Whether a node near enough is worth a look; `first` is the first point below.
-    fn enters(state: &Self::State, input: &Self::Input, output: &mut Self::Output, node: u32, first: u32) -> bool;
-    /// Whether one point of the leaf that was just entered is as good as all of it.
-    fn one_will_do(state: &Self::State) -> bool;
+    /// What a node is: [`NOTHING`], [`POINTS`] or [`ALIKE`], and then all that is below is alike, too.
+    fn kind(input: &Self::Input, node: u32) -> u32;
+    /// Whether the query wants a point of a node near enough that are alike; `first` is the first of them.
+    fn enters(state: &Self::State, input: &Self::Input, output: &mut Self::Output, first: u32) -> bool;
     /// Points within the radius, in the order of the tree.
     fn meet<F: Float>(
         state: &Self::State,
@@ -116,8 +122,6 @@ pub(super) fn walk<F: Float, V: Visit>(
     // All units of a plane must come along to vote.
     let query = min(unit, n - 1);
     let d = comptime!(shape.d);
-    let periodic = comptime!(shape.periodic);
-    let planes = comptime!(shape.planes);
     let mut own = 0usize.runtime();
     if comptime!(shape.own_radii) {
         own = query as usize;
@@ -130,94 +134,194 @@ pub(super) fn walk<F: Float, V: Visit>(
         point[k] = queries.axes[k * n as usize + query as usize];
     }
     let state = V::start(input, output, query);
-    let mut packet = packet::<F>(&point, d, periodic, planes);
+    if comptime!(shape.planes) {
+        together::<F, V>(&state, input, output, tree, &point, &reach, unit, n, end, shape);
+    } else if unit < n {
+        alone::<F, V>(&state, input, output, tree, &point, &reach, query, end, shape);
+    }
+    if unit < n {
+        V::finish(&state, input, output, query);
+    }
+}
+
+/// Walks for one query, node by node.
+#[cube]
+fn alone<F: Float, V: Visit>(
+    state: &V::State,
+    input: &V::Input,
+    output: &mut V::Output,
+    tree: &Tree<F>,
+    point: &Array<F>,
+    reach: &Limits<F>,
+    query: u32,
+    end: u32,
+    #[comptime] shape: Shape,
+) {
+    let d = comptime!(shape.d);
+    let periodic = comptime!(shape.periodic);
+    let mut at = 0u32.runtime();
+    if comptime!(shape.half) {
+        at = leaf_of::<F>(tree, query);
+    }
+    while at < end {
+        let link = tree.links[at as usize];
+        let (rope, first) = (link[0], link[1]);
+        let corners = corners::<F>(&tree.bounds, at, d);
+        let kind = V::kind(input, at);
+        let mut near = kind != NOTHING && gap2::<F>(&corners, point, &tree.sides, d, periodic) <= reach.maybe;
+        if near {
+            near = V::is_open(state, input);
+        }
+        if comptime!(shape.alike) {
+            if near && kind == ALIKE {
+                near = V::enters(state, input, output, first);
+            }
+        }
+        if comptime!(shape.whole) {
+            if near {
+                if span2::<F>(&corners, point, d) <= reach.sure {
+                    V::meet_whole(state, tree.links[rope as usize][1] - first);
+                    near = false.runtime();
+                }
+            }
+        }
+        if !near {
+            at = rope;
+        } else if rope == at + 1 {
+            // All of the leaf without a branch, then what was found.
+            let mut bits = 0u32.runtime();
+            let mut doubts = 0u32.runtime();
+            let mut bit = 1u32.runtime();
+            for other in first..tree.links[rope as usize][1] {
+                let d2 = distance2::<F>(&tree.axes, other, tree.stored, point, &tree.sides, d, periodic);
+                bits |= select(d2 <= reach.sure, bit, 0u32);
+                doubts |= select(d2 <= reach.maybe, bit, 0u32);
+                bit <<= 1;
+            }
+            if comptime!(shape.half) {
+                // Those up to the query's own place are not meant.
+                if query >= first {
+                    // A shift by 32 is none, so it is done in two steps.
+                    let behind_query = (!0u32 << (query - first)) << 1;
+                    bits &= behind_query;
+                    doubts &= behind_query;
+                }
+            }
+            let hits = Hits::of_leaf(bits, first, kind == ALIKE);
+            settle::<F, V>(state, input, output, tree, point, hits, doubts, reach, shape);
+            at = rope;
+        } else {
+            at += 1;
+        }
+    }
+}
+
+/// Walks for the queries of a plane at once, which all take part, window by window.
+#[cube]
+fn together<F: Float, V: Visit>(
+    state: &V::State,
+    input: &V::Input,
+    output: &mut V::Output,
+    tree: &Tree<F>,
+    point: &Array<F>,
+    reach: &Limits<F>,
+    unit: u32,
+    n: u32,
+    end: u32,
+    #[comptime] shape: Shape,
+) {
+    let d = comptime!(shape.d);
+    let periodic = comptime!(shape.periodic);
+    let asking = comptime!(shape.alike || shape.whole);
+    let mut packet = packet::<F>(point, d, periodic);
     // The largest radius of the plane.
     let mut widest = reach.maybe + F::new(0.0);
-    if comptime!(planes && shape.own_radii) {
+    if comptime!(shape.own_radii) {
         widest = plane_max(widest);
     }
-    // Nodes before this one are done with.
+    // A node that is within the radius has no longer diagonal than twice that.
+    let mut small = F::new(-1.0);
+    if comptime!(shape.whole) {
+        small = widest * F::new(4.0);
+    }
+    // Nodes before this one are done with, for the query.
     let mut next = 0u32.runtime();
     if unit >= n {
         next = end;
     }
     let mut at = 0u32.runtime();
     if comptime!(shape.half) {
-        let mut first_query = query + 0;
-        if comptime!(planes) {
-            first_query = query / WIDTH * WIDTH;
-        }
-        at = leaf_of::<F>(tree, first_query);
+        at = leaf_of::<F>(tree, unit / WIDTH * WIDTH);
     }
+    let windows = windows();
     while at < end {
-        let link = tree.links[at as usize];
-        let (rope, first) = (link[0], link[1]);
-        let corners = corners::<F>(&tree.bounds, at, d);
-        let mut near = at >= next && gap2::<F>(&corners, &point, &tree.sides, d, periodic) <= reach.maybe;
-        if near {
-            near = V::is_open(&state, input);
-        }
-        if near {
-            near = V::enters(&state, input, output, at, first);
-        }
-        if comptime!(shape.whole) {
-            if near {
-                if span2::<F>(&corners, &point, d) <= reach.sure {
-                    V::meet_whole(&state, tree.links[rope as usize][1] - first);
-                    next = rope;
-                    near = false.runtime();
-                }
+        if windows.are_bad() {
+            let corners = corners::<F>(&tree.bounds, at, d);
+            let kind = V::kind(input, at);
+            let wants = at >= next && kind != NOTHING && V::is_open(state, input);
+            let near = wants && gap2::<F>(&corners, point, &tree.sides, d, periodic) <= reach.maybe;
+            windows.look_at::<F>(tree, at, near, comptime!(shape.whole) || kind == ALIKE);
+        } else {
+            let own = at + UNIT_POS % WIDTH;
+            let mut kind = POINTS.runtime();
+            if own < end {
+                kind = V::kind(input, own);
             }
+            windows.look::<F>(tree, &packet, at, end, widest, kind, small, asking);
         }
-        let mut opens = near;
-        if comptime!(planes) {
-            opens = plane_any(near);
-        }
-        if !opens {
-            at = rope;
-        } else if rope == at + 1 {
-            let behind = tree.links[rope as usize][1];
-            let one_will_do = V::one_will_do(&state);
-            if comptime!(planes) {
-                packet.take(tree, first, behind, widest, 0u32, 0u32, near, one_will_do, query, comptime!(shape.half));
-                if packet.is_full() {
-                    meet::<F, V>(&state, input, output, tree, &point, &packet, &reach, shape);
-                    packet.turn();
-                }
-            } else if near {
-                // All of the leaf without a branch, then what was found.
-                let mut bits = 0u32.runtime();
-                let mut doubts = 0u32.runtime();
-                let mut bit = 1u32.runtime();
-                for other in first..behind {
-                    let d2 = distance2::<F>(&tree.axes, other, tree.stored, &point, &tree.sides, d, periodic);
-                    bits |= select(d2 <= reach.sure, bit, 0u32);
-                    doubts |= select(d2 <= reach.maybe, bit, 0u32);
-                    bit <<= 1;
-                }
-                if comptime!(shape.half) {
-                    // Those up to the query's own place are not meant.
-                    if query >= first {
-                        // A shift by 32 is none, so it is done in two steps.
-                        let behind_query = (!0u32 << (query - first)) << 1;
-                        bits &= behind_query;
-                        doubts &= behind_query;
+        let mut stops = windows.stops();
+        while stops != 0 {
+            let bit = stops.find_first_set() - 1;
+            stops &= stops - 1;
+            let node = at + bit;
+            let link = tree.links[node as usize];
+            let (rope, first) = (link[0], link[1]);
+            let mut wants = node >= next && V::is_open(state, input);
+            let mut asks = false.runtime();
+            if comptime!(asking) {
+                asks = windows.asks(bit);
+            }
+            if asks {
+                let corners = corners::<F>(&tree.bounds, node, d);
+                wants = wants && gap2::<F>(&corners, point, &tree.sides, d, periodic) <= reach.maybe;
+                if comptime!(shape.alike) {
+                    if wants {
+                        wants = V::enters(state, input, output, first);
                     }
                 }
-                let hits = Hits::of_leaf(bits, first, one_will_do);
-                settle::<F, V>(&state, input, output, tree, &point, hits, doubts, &reach, shape);
+                if comptime!(shape.whole) {
+                    if wants && span2::<F>(&corners, point, d) <= reach.sure {
+                        V::meet_whole(state, tree.links[rope as usize][1] - first);
+                        wants = false.runtime();
+                    }
+                }
+                if !wants {
+                    next = max(next, rope);
+                }
+                if !plane_any(wants) {
+                    stops &= !below(bit, rope - at);
+                }
+            } else {
+                wants = windows.takes::<F>(tree, node, point, reach.maybe, wants, d, periodic);
             }
-            at = rope;
-        } else {
-            at += 1;
+            if windows.is_leaf(bit) && plane_any(wants) {
+                let want = Want {
+                    any: wants,
+                    one_will_do: asks,
+                    own: unit,
+                    half: comptime!(shape.half),
+                    alike: comptime!(shape.alike),
+                };
+                packet.take(tree, first, tree.links[rope as usize][1], widest, want);
+                if packet.is_full() {
+                    meet::<F, V>(state, input, output, tree, point, &packet, reach, shape);
+                    packet.turn();
+                }
+            }
         }
+        at = windows.next();
     }
-    if comptime!(planes) {
-        meet::<F, V>(&state, input, output, tree, &point, &packet, &reach, shape);
-    }
-    if unit < n {
-        V::finish(&state, input, output, query);
-    }
+    meet::<F, V>(state, input, output, tree, point, &packet, reach, shape);
 }
 
 /// The radius of a query: what is surely within, what is maybe, and what decides.
@@ -354,8 +458,9 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             periodic: self.space.period().is_some(),
             planes: has_planes(client),
             own_radii,
-            half: manner == Manner::Half,
+            half: matches!(manner, Manner::Half | Manner::HalfAlike),
             whole: manner == Manner::Whole,
+            alike: matches!(manner, Manner::EachAlike | Manner::HalfAlike),
         };
         // SAFETY: nodes, ropes and firsts are those of a tree, so they stay within its points; a rope leads forward, so the walk
         // ends; visitors write to the places of their queries.

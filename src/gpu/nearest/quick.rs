@@ -13,8 +13,12 @@ use cubecl::prelude::*;
 use super::Shape;
 use super::exact::widened;
 use crate::gpu::metric::{corners, exact_distance2, gap2};
-use crate::gpu::packet::{Packet, WIDTH, packet};
+use crate::gpu::packet::{Packet, WIDTH, Want, packet};
 use crate::gpu::walk::Tree;
+use crate::gpu::window::{POINTS, windows};
+
+/// Points in tree order that are looked at first on both sides of a plane's own.
+const AROUND: u32 = WIDTH;
 
 /// The best so far in order, with places that anything takes.
 #[derive(CubeType)]
@@ -71,34 +75,48 @@ pub(super) fn find_quickly<F: Float>(
     best.any[0] = 0;
     best.limit[0] = rough[0];
 
-    // The plane's own points come first.
+    // The plane's own points come first, and the same number on both sides.
     let own_first = query / WIDTH * WIDTH;
-    let own_behind = min(own_first + WIDTH, n);
-    let mut packet = packet::<F>(&point, d, comptime!(shape.periodic), true);
-    packet.take_own(&point, query, own_behind - own_first);
-    offer::<F>(&mut best, &packet, tree, order, &point, query, excluded, rough, shape);
-    packet.turn();
+    let mut packet = packet::<F>(&point, d, comptime!(shape.periodic));
+    let begin = max(own_first, AROUND) - AROUND;
+    let behind = min(own_first + WIDTH + AROUND, n);
+    let mut first = begin + 0;
+    while first < behind {
+        packet.take_all(tree, first, min(behind - first, WIDTH));
+        offer::<F>(&mut best, &packet, tree, order, &point, query, excluded, rough, shape);
+        packet.turn();
+        first += WIDTH;
+    }
+    packet.leave_out(begin, behind);
     let mut widest = plane_max(best.limit[0]);
     let mut at = 0u32.runtime();
+    let windows = windows();
     while at < end {
-        let link = tree.links[at as usize];
-        let (rope, first) = (link[0], link[1]);
-        let corners = corners::<F>(&tree.bounds, at, d);
-        let near = gap2::<F>(&corners, &point, &tree.sides, d, comptime!(shape.periodic)) <= best.limit[0];
-        if !plane_any(near) {
-            at = rope;
-        } else if rope == at + 1 {
-            let behind = tree.links[rope as usize][1];
-            packet.take(tree, first, behind, widest, own_first, own_behind, near, false, 0u32, false);
-            if packet.is_full() {
-                offer::<F>(&mut best, &packet, tree, order, &point, query, excluded, rough, shape);
-                packet.turn();
-                widest = plane_max(best.limit[0]);
-            }
-            at = rope;
+        if windows.are_bad() {
+            let corners = corners::<F>(&tree.bounds, at, d);
+            let near = gap2::<F>(&corners, &point, &tree.sides, d, comptime!(shape.periodic)) <= best.limit[0];
+            windows.look_at::<F>(tree, at, near, false);
         } else {
-            at += 1;
+            windows.look::<F>(tree, &packet, at, end, widest, POINTS.runtime(), widest, false);
         }
+        let mut leaves = windows.stops();
+        while leaves != 0 {
+            let node = at + leaves.find_first_set() - 1;
+            leaves &= leaves - 1;
+            let any =
+                windows.takes::<F>(tree, node, &point, best.limit[0], true.runtime(), d, comptime!(shape.periodic));
+            if plane_any(any) {
+                let want = Want { any, one_will_do: false.runtime(), own: query, half: false, alike: false };
+                let first = tree.links[node as usize][1];
+                packet.take(tree, first, tree.links[(node + 1) as usize][1], widest, want);
+                if packet.is_full() {
+                    offer::<F>(&mut best, &packet, tree, order, &point, query, excluded, rough, shape);
+                    packet.turn();
+                    widest = plane_max(best.limit[0]);
+                }
+            }
+        }
+        at = windows.next();
     }
     offer::<F>(&mut best, &packet, tree, order, &point, query, excluded, rough, shape);
     if unit < n {
