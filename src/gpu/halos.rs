@@ -12,8 +12,9 @@ use cubecl::prelude::*;
 
 use super::buffer::{Buffer, UNITS, cubes};
 use super::device::{Device, on};
+use super::planes::has_planes;
 use super::scan::{exclusive, last};
-use super::sort::{Pairs, sort};
+use super::sort::{Pairs, sort, sort_below};
 use crate::error::Result;
 use crate::labels::Labels;
 
@@ -67,7 +68,7 @@ impl Halos {
         let least = u32::try_from(min_members.max(1)).unwrap_or(u32::MAX);
 
         let sizes = Buffer::<u32>::filled(client, n_clusters, 0);
-        count_sizes::launch::<R>(client, cubes(n), dim, labels.arg(), sizes.arg(), points, all);
+        count_sizes::launch::<R>(client, cubes(n), dim, labels.arg(), sizes.arg(), points, all, has_planes(client));
         let places = Buffer::<u32>::new(client, n_clusters + 1);
         choose_clusters::launch::<R>(client, cubes(n_clusters + 1), dim, sizes.arg(), places.arg(), all, least);
         exclusive(client, &places);
@@ -116,7 +117,7 @@ impl Halos {
             pairs.values.arg(),
             points,
         );
-        let members = sort(client, pairs)?.values;
+        let members = sort_below(client, pairs, halos as u64).values;
 
         let large = Buffer::<u32>::from_slice(client, &[0, 0]);
         find_large::launch::<R>(client, cubes(halos), dim, offsets.arg(), large.arg(), halos as u32, SMALL as u32);
@@ -205,14 +206,27 @@ impl Halos {
 }
 
 #[cube(launch)]
-fn count_sizes(labels: &Array<i32>, sizes: &mut Array<Atomic<u32>>, n: u32, clusters: u32) {
+fn count_sizes(labels: &Array<i32>, sizes: &mut Array<Atomic<u32>>, n: u32, clusters: u32, #[comptime] planes: bool) {
     let i = ABSOLUTE_POS;
+    let mut label = clusters + 0;
     if (i as u32) < n {
         // A negative label is a large number.
-        let label = u32::cast_from(labels[i]);
-        if label < clusters {
-            sizes[label as usize].fetch_add(1);
+        label = u32::cast_from(labels[i]);
+    }
+    let mut members = 1u32.runtime();
+    if comptime!(planes) {
+        // Where one cluster has nearly all points, they would wait for each other: one goes for those that are in the first one's.
+        let common = plane_shuffle(label, 0);
+        let all = plane_ballot(label == common)[0].count_ones();
+        if label == common {
+            members = 0u32.runtime();
         }
+        if UNIT_POS % 32 == 0 {
+            members = all;
+        }
+    }
+    if label < clusters && members > 0 {
+        sizes[label as usize].fetch_add(members);
     }
 }
 

@@ -9,6 +9,7 @@ use super::buffer::{Buffer, UNITS, cubes, wait};
 use super::column::Column;
 use super::device::{Device, on};
 use super::link::Forest;
+use super::planes::has_planes;
 use super::scan::{exclusive, last};
 use crate::error::Result;
 
@@ -92,6 +93,7 @@ pub(super) fn number<R: Runtime>(
         smallest.arg(),
         n as u32,
         rule,
+        has_planes(client),
     );
     let ranks = Buffer::<u32>::filled(client, n + 1, 0);
     mark_leaders::launch::<R>(client, cubes(n), dim, smallest.arg(), ranks.arg(), n as u32);
@@ -131,8 +133,11 @@ fn find_smallest(
     smallest: &mut Array<Atomic<u32>>,
     n: u32,
     #[comptime] rule: u32,
+    #[comptime] planes: bool,
 ) {
     let i = ABSOLUTE_POS as u32;
+    let mut root = 0u32.runtime();
+    let mut member = NOBODY.runtime();
     if i < n {
         // In an array, because an optimiser of cubecl's fails on such loops of variables.
         let mut way = Array::<u32>::new(2usize);
@@ -142,20 +147,34 @@ fn find_smallest(
             way[0] = way[1];
             way[1] = parents[way[1] as usize];
         }
-        let at = way[0];
-        parents[i as usize] = at;
-        let mut member = order[i as usize];
+        root = way[0];
+        parents[i as usize] = root;
         let mut belongs = true.runtime();
+        let mut own = order[i as usize];
         if comptime!(rule == 1) {
-            belongs = at != i;
-            member = min(member, order[at as usize]);
+            belongs = root != i;
+            own = min(own, order[root as usize]);
         }
         if comptime!(rule == 2) {
             belongs = marks[i as usize] != 0;
         }
         if belongs {
-            smallest[at as usize].fetch_min(member);
+            member = own;
         }
+    }
+    if comptime!(planes) {
+        // Neighbours often have one root, where all would wait for each other: one goes for those that have the first one's.
+        let common = plane_shuffle(root, 0);
+        let least = plane_min(select(root == common, member, NOBODY));
+        if root == common {
+            member = NOBODY.runtime();
+        }
+        if UNIT_POS % 32 == 0 {
+            member = least;
+        }
+    }
+    if member != NOBODY {
+        smallest[root as usize].fetch_min(member);
     }
 }
 

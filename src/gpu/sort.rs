@@ -35,8 +35,21 @@ pub(super) fn sort<R: Runtime>(client: &ComputeClient<R>, pairs: Pairs) -> Resul
     let words = Buffer::<u32>::from_slice(client, &[0, 0]);
     differing::launch::<R>(client, cubes(n), CubeDim::new_1d(UNITS), pairs.keys.arg(), words.arg(), n as u32);
     let words = words.read(client)?;
-    let differing = u64::from(words[0]) | u64::from(words[1]) << 32;
+    Ok(sort_bits(client, pairs, u64::from(words[0]) | u64::from(words[1]) << 32))
+}
 
+/// The same for keys that are all below `end`, of which nobody has to find out where they differ.
+pub(super) fn sort_below<R: Runtime>(client: &ComputeClient<R>, pairs: Pairs, end: u64) -> Pairs {
+    if pairs.keys.len() < 2 {
+        return pairs;
+    }
+    // All bits that the largest key may have.
+    sort_bits(client, pairs, u64::MAX.checked_shr(end.saturating_sub(1).leading_zeros()).unwrap_or(0))
+}
+
+/// By those digits that have any of the bits in which keys differ.
+fn sort_bits<R: Runtime>(client: &ComputeClient<R>, pairs: Pairs, differing: u64) -> Pairs {
+    let n = pairs.keys.len();
     let passes = Passes::new(client, n, PARTS);
     let mut from = pairs;
     let mut to = Pairs { keys: Buffer::new(client, n), values: Buffer::new(client, n) };
@@ -44,7 +57,7 @@ pub(super) fn sort<R: Runtime>(client: &ComputeClient<R>, pairs: Pairs) -> Resul
         passes.pairs(shift as u32, &from, &to);
         std::mem::swap(&mut from, &mut to);
     }
-    Ok(from)
+    from
 }
 
 /// Whether [`order`] can sort so many codes.

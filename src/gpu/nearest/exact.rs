@@ -9,6 +9,7 @@
 use cubecl::prelude::*;
 
 use super::Shape;
+use crate::gpu::buffer::UNITS;
 use crate::gpu::metric::{corners, distance2, exact_distance2, gap2};
 use crate::gpu::walk::Tree;
 
@@ -34,9 +35,12 @@ pub(super) fn find_exactly<F: Float>(
 ) {
     let unit = ABSOLUTE_POS as u32;
     if comptime!(listed) {
-        if unit < doubted[0] {
-            let query = doubted[(unit + 1) as usize];
+        // There are few, or all of them.
+        let mut place = unit + 0;
+        while place < doubted[0] {
+            let query = doubted[(place + 1) as usize];
             find::<F>(tree, order, numbers, indices, distances2, query, n, end, excluded, shape);
+            place += CUBE_COUNT as u32 * UNITS;
         }
     } else if unit < n {
         find::<F>(tree, order, numbers, indices, distances2, unit, n, end, excluded, shape);

@@ -23,6 +23,8 @@ use crate::nearest::{Excluded, Nearest, Neighbor};
 
 /// The largest `k`.
 pub(super) const MOST: usize = 64;
+/// Units that look for the nearest of points in doubt, of which there are few in most cases.
+const LISTED: usize = 1 << 18;
 
 /// The nearest neighbours of each point, on a device. They may still be computed.
 #[derive(Clone, Debug)]
@@ -148,10 +150,11 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                     shape,
                 ) };
             }
+            let own_cubes = if listed { cubes(n.min(LISTED)) } else { cubes(n) };
             // SAFETY: as above.
             unsafe { exact::find_exactly::launch_unchecked::<S, _>(
                 client,
-                cubes(n),
+                own_cubes,
                 dim,
                 self.tree(client, nodes),
                 self.order.arg(),
