@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::buffer::{Buffer, check_room, wait};
 use super::codes::Coded;
 use super::device::{Device, on};
-use super::nodes::{Nodes, nodes};
+use super::nodes::{EVERY, Nodes, nodes};
 use super::sort::{fits, order, sort};
 use super::topology::{find_leaves, topology};
 use crate::error::{Kind, Result};
@@ -168,8 +168,18 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         let all = (0..=bvh.end()).map(|at| bvh.node(at));
         let bounds: Vec<S> = all.clone().flat_map(|node| node.bounds.lo.into_iter().chain(node.bounds.hi)).collect();
         let links: Vec<u32> = all.flat_map(|node| [node.rope, node.first]).collect();
-        let nodes = (n > 0)
-            .then(|| Nodes { bounds: Buffer::from_slice(client, &bounds), links: Buffer::from_slice(client, &links) });
+        let mut leaves = vec![0; n.div_ceil(EVERY as usize)];
+        for at in (0..bvh.end()).filter(|&at| bvh.node(at).rope as usize == at + 1) {
+            let (first, behind) = (bvh.node(at).first, bvh.node(at + 1).first);
+            if let Some(mark) = (first..behind).find(|point| point % EVERY == 0) {
+                leaves[(mark / EVERY) as usize] = at as u32;
+            }
+        }
+        let nodes = (n > 0).then(|| Nodes {
+            bounds: Buffer::from_slice(client, &bounds),
+            links: Buffer::from_slice(client, &links),
+            leaves: Buffer::from_slice(client, &leaves),
+        });
         let (axes, order) = (Buffer::from_slice(client, &axes), Buffer::from_slice(client, bvh.order()));
         Self { device, space: *bvh.space(), nodes, axes, order }
     }

@@ -13,6 +13,10 @@ use super::buffer::{Buffer, UNITS, cubes};
 use super::topology::Topology;
 use crate::geometry::Scalar;
 
+/// Walks from a point to those behind it begin at leaves that are known for every so many points: units of a plane, and the most that
+/// a leaf has.
+pub(super) const EVERY: u32 = 32;
+
 /// Nodes on a device; the last is a sentinel.
 #[derive(Clone, Debug)]
 pub(super) struct Nodes<S> {
@@ -20,6 +24,8 @@ pub(super) struct Nodes<S> {
     pub bounds: Buffer<S>,
     /// The rope, and the first point below, of each.
     pub links: Buffer<u32>,
+    /// The leaf of every [`EVERY`]th point.
+    pub leaves: Buffer<u32>,
 }
 
 impl<S> Nodes<S> {
@@ -80,7 +86,11 @@ pub(super) fn nodes<R: Runtime, S: Scalar + Float + CubeElement, const D: usize>
         }
     }
     let count = 2 * leaves - 1;
-    let found = Nodes { bounds: Buffer::new(client, (count + 1) * 2 * D), links: Buffer::new(client, (count + 1) * 2) };
+    let found = Nodes {
+        bounds: Buffer::new(client, (count + 1) * 2 * D),
+        links: Buffer::new(client, (count + 1) * 2),
+        leaves: Buffer::new(client, n.div_ceil(EVERY as usize)),
+    };
     let offsets = Buffer::from_slice(client, &offsets);
     // No literals: CUDA's compiler knows no word for infinity.
     let empty = Buffer::from_slice(client, &[<S as Scalar>::INFINITY, <S as Scalar>::NEG_INFINITY]);
@@ -100,6 +110,7 @@ pub(super) fn nodes<R: Runtime, S: Scalar + Float + CubeElement, const D: usize>
             topology.above_leaf.arg(),
             found.bounds.arg(),
             found.links.arg(),
+            found.leaves.arg(),
             leaves as u32,
             D,
         );
@@ -193,6 +204,7 @@ fn write_nodes<F: Float>(
     above_leaf: &Array<u32>,
     bounds: &mut Array<F>,
     links: &mut Array<u32>,
+    leaf_of: &mut Array<u32>,
     leaves: u32,
     #[comptime] d: usize,
 ) {
@@ -227,6 +239,13 @@ fn write_nodes<F: Float>(
         }
         links[2 * at as usize] = at + 2 * (last - first) + 1;
         links[2 * at as usize + 1] = starts[first as usize];
+        if i < leaves {
+            // A leaf has no more points than that, so one of these at most.
+            let mark = (starts[i as usize] + comptime!(EVERY - 1)) / EVERY;
+            if mark * EVERY < starts[(i + 1) as usize] {
+                leaf_of[mark as usize] = at;
+            }
+        }
 
         let mut lo = Array::<F>::new(d);
         let mut hi = Array::<F>::new(d);

@@ -221,6 +221,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 let nodes = &self.nodes.clone().unwrap_or_else(|| Nodes {
                     bounds: Buffer::new(client, 0),
                     links: Buffer::from_slice(client, &[0, 0]),
+                    leaves: Buffer::new(client, 0),
                 });
                 let balls = Balls::new(client, self, spheres)?;
                 let own = rearrange(client, &Buffer::from_slice(client, own), &balls.order, 1);

@@ -25,6 +25,8 @@ pub(super) struct Tree<F: Float> {
     pub bounds: Twos<F>,
     /// The rope, and the first point below, of each.
     pub links: Twos<u32>,
+    /// The leaf of every 32nd point.
+    pub leaves: Array<u32>,
     /// The points in tree order, axis by axis.
     pub axes: Array<F>,
     /// The sides of the periodic box, in both precisions.
@@ -161,7 +163,7 @@ fn alone<F: Float, V: Visit>(
     let periodic = comptime!(shape.periodic);
     let mut at = 0u32.runtime();
     if comptime!(shape.half) {
-        at = leaf_of::<F>(tree, query);
+        at = tree.leaves[(query / WIDTH) as usize];
     }
     while at < end {
         let link = tree.links[at as usize];
@@ -202,7 +204,7 @@ fn alone<F: Float, V: Visit>(
                 // Those up to the query's own place are not meant.
                 if query >= first {
                     // A shift by 32 is none, so it is done in two steps.
-                    let behind_query = (!0u32 << (query - first)) << 1;
+                    let behind_query = (!0u32 << min(query - first, 31u32)) << 1;
                     bits &= behind_query;
                     doubts &= behind_query;
                 }
@@ -251,10 +253,10 @@ fn together<F: Float, V: Visit>(
     }
     let mut at = 0u32.runtime();
     if comptime!(shape.half) {
-        at = leaf_of::<F>(tree, unit / WIDTH * WIDTH);
+        at = tree.leaves[(min(unit, n - 1) / WIDTH) as usize];
     }
     let windows = windows();
-    while at < end {
+    while at < end && plane_any(next < end && V::is_open(state, input)) {
         if windows.are_bad() {
             let corners = corners::<F>(&tree.bounds, at, d);
             let kind = V::kind(input, at);
@@ -332,25 +334,6 @@ struct Limits<F: Float> {
     radius2: f64,
 }
 
-/// The leaf that a position is in.
-#[cube]
-fn leaf_of<F: Float>(tree: &Tree<F>, position: u32) -> u32 {
-    let mut at = 0u32.runtime();
-    let mut rope = tree.links[0usize][0];
-    while rope != at + 1 {
-        let right = tree.links[(at + 1) as usize][0];
-        let link = tree.links[right as usize];
-        if link[1] <= position {
-            at = right;
-            rope = link[0];
-        } else {
-            at += 1;
-            rope = right;
-        }
-    }
-    at
-}
-
 /// What the packet has for the query.
 #[cube]
 fn meet<F: Float, V: Visit>(
@@ -412,6 +395,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         TreeLaunch::new(
             nodes.bounds.twos(),
             nodes.links.twos(),
+            nodes.leaves.arg(),
             self.axes.arg(),
             Buffer::from_slice(client, &sides.map(S::from_f64)).arg(),
             Buffer::from_slice(client, &sides).arg(),
