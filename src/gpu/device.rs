@@ -2,7 +2,30 @@
 
 use cubecl::prelude::*;
 
+use super::buffer::wait;
 use crate::error::{Kind, Result};
+
+/// `on!(device, client => body)`: evaluates `body` with the device's client. Whatever it calls is generic over the runtime.
+macro_rules! on {
+    ($device:expr, $client:ident => $body:expr) => {
+        match $device.0 {
+            #[cfg(feature = "cuda")]
+            $crate::gpu::device::Backend::Cuda(index) => {
+                let $client = &$crate::gpu::device::cuda::client(index);
+                $body
+            }
+            #[cfg(feature = "vulkan")]
+            $crate::gpu::device::Backend::Vulkan(index) => match $crate::gpu::device::vulkan::client(index) {
+                Some(client) => {
+                    let $client = &client;
+                    $body
+                }
+                None => Err($crate::error::Kind::NoDevice { what: "Vulkan", index, found: 0 }.into()),
+            },
+        }
+    };
+}
+pub(super) use on;
 
 /// A GPU, or what passes for one: Vulkan has drivers that run on the processor.
 ///
@@ -63,6 +86,49 @@ impl Device {
     }
 }
 
+/// Memory on a device, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// What results that are alive take, and what is still computed with.
+    pub used: u64,
+    /// What the device has given, in large pages: what is used, and room for what comes next. It grows to what was needed at a time,
+    /// and is kept.
+    pub held: u64,
+}
+
+impl Device {
+    /// The memory that this thread's work takes. Waits for it.
+    ///
+    /// Errors: if the device fails.
+    ///
+    /// ```no_run
+    /// use ropewalk::gpu::{Device, Points};
+    ///
+    /// let device = Device::first()?;
+    /// let points = Points::new(&[[0.0f32, 0.0], [1.0, 0.0]], device)?;
+    /// assert!(device.memory()?.used >= 16);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn memory(&self) -> Result<Memory> {
+        on!(*self, client => {
+            wait(client)?;
+            let usage = client.memory_usage().map_err(|error| Kind::Device(error.to_string()))?;
+            Ok(Memory { used: usage.bytes_in_use, held: usage.bytes_reserved })
+        })
+    }
+
+    /// Gives back the memory that is held and not used, for other programs on the device. What comes next asks for it again.
+    ///
+    /// Errors: if the device fails.
+    pub fn release(&self) -> Result<()> {
+        on!(*self, client => {
+            wait(client)?;
+            client.memory_cleanup();
+            wait(client)
+        })
+    }
+}
+
 /// Whether a client's device is one of CUDA's.
 pub(super) fn is_cuda<R: Runtime>(client: &ComputeClient<R>) -> bool {
     R::name(client) == "cuda"
@@ -112,25 +178,3 @@ pub(super) mod vulkan {
         all().get(index).map(WgpuRuntime::client)
     }
 }
-
-/// `on!(device, client => body)`: evaluates `body` with the device's client. Whatever it calls is generic over the runtime.
-macro_rules! on {
-    ($device:expr, $client:ident => $body:expr) => {
-        match $device.0 {
-            #[cfg(feature = "cuda")]
-            $crate::gpu::device::Backend::Cuda(index) => {
-                let $client = &$crate::gpu::device::cuda::client(index);
-                $body
-            }
-            #[cfg(feature = "vulkan")]
-            $crate::gpu::device::Backend::Vulkan(index) => match $crate::gpu::device::vulkan::client(index) {
-                Some(client) => {
-                    let $client = &client;
-                    $body
-                }
-                None => Err($crate::error::Kind::NoDevice { what: "Vulkan", index, found: 0 }.into()),
-            },
-        }
-    };
-}
-pub(super) use on;

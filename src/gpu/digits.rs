@@ -50,8 +50,18 @@ pub(super) enum Step {
     /// Reads codes; writes what is above the digit, and the index below.
     First,
     Between,
-    /// Writes indices alone.
-    Last,
+    /// Writes indices alone, which are so many of the lowest bits.
+    Last(u32),
+}
+
+impl Step {
+    /// The bits that are written.
+    fn mask(self) -> u64 {
+        match self {
+            Self::Last(bits) => (1 << bits) - 1,
+            Self::First | Self::Between => u64::MAX,
+        }
+    }
 }
 
 #[cube]
@@ -412,11 +422,7 @@ pub(super) fn scatter_words<N: Int>(
                             sorted[to as usize] = N::cast_from((rest << comptime!(INDEX as u64)) | index);
                         } else {
                             let to = room.bases[digit(key, shift) as usize] + at;
-                            let mut kept = key;
-                            if comptime!(step == Step::Last) {
-                                kept = key & comptime!((1u64 << INDEX) - 1);
-                            }
-                            sorted[to as usize] = N::cast_from(kept);
+                            sorted[to as usize] = N::cast_from(key & comptime!(step.mask()));
                         }
                     }
                 }

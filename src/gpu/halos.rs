@@ -3,8 +3,8 @@
 //! In: a label for each point. Out: [`Halos`], the members of each group (CSR), largest first.
 //! Sizes are counted, clusters sorted by them, and points sorted by the rank of their cluster, all of it stably. Nothing comes
 //! to the host but a few totals.
-//! Cost: two passes over the labels, and the sorts: some 30 bytes a point, 12 a member, and 24 a cluster, of which 4 a point, 4 a
-//! member and 8 a halo stay.
+//! Cost: two passes over the labels, and the sorts: 8 bytes a point, 20 a member, and 32 a cluster, of which 4 a point, 4 a member
+//! and 8 a halo stay.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::buffer::{Buffer, UNITS, cubes};
 use super::device::{Device, on};
 use super::planes::has_planes;
 use super::scan::{exclusive, last};
-use super::sort::{Pairs, sort, sort_below};
+use super::sort::sort_words;
 use crate::error::Result;
 use crate::labels::Labels;
 
@@ -73,19 +73,19 @@ impl Halos {
         choose_clusters::launch::<R>(client, cubes(n_clusters + 1), dim, sizes.arg(), places.arg(), all, least);
         exclusive(client, &places);
         let halos = last(client, &places)?;
-        let pairs = Pairs { keys: Buffer::new(client, halos), values: Buffer::new(client, halos) };
+        let words = Buffer::<u64>::new(client, halos);
         take_clusters::launch::<R>(
             client,
             cubes(n_clusters),
             dim,
             sizes.arg(),
             places.arg(),
-            pairs.keys.arg(),
-            pairs.values.arg(),
+            words.arg(),
             all,
+            points,
             least,
         );
-        let Pairs { keys, values: clusters } = sort(client, pairs)?;
+        let clusters = sort_words(client, words, n as u64 + 1);
 
         let offsets = Buffer::<u32>::new(client, halos + 1);
         let ranks = Buffer::<u32>::filled(client, n_clusters, NONE);
@@ -93,7 +93,7 @@ impl Halos {
             client,
             cubes(halos + 1),
             dim,
-            keys.arg(),
+            sizes.arg(),
             clusters.arg(),
             offsets.arg(),
             ranks.arg(),
@@ -105,19 +105,9 @@ impl Halos {
         choose_points::launch::<R>(client, cubes(n + 1), dim, labels.arg(), ranks.arg(), places.arg(), points, all);
         exclusive(client, &places);
         let count = last(client, &places)?;
-        let pairs = Pairs { keys: Buffer::new(client, count), values: Buffer::new(client, count) };
-        take_points::launch::<R>(
-            client,
-            cubes(n),
-            dim,
-            labels.arg(),
-            ranks.arg(),
-            places.arg(),
-            pairs.keys.arg(),
-            pairs.values.arg(),
-            points,
-        );
-        let members = sort_below(client, pairs, halos as u64).values;
+        let words = Buffer::<u64>::new(client, count);
+        take_points::launch::<R>(client, cubes(n), dim, labels.arg(), ranks.arg(), places.arg(), words.arg(), points);
+        let members = sort_words(client, words, halos as u64);
 
         let large = Buffer::<u32>::from_slice(client, &[0, 0]);
         find_large::launch::<R>(client, cubes(halos), dim, offsets.arg(), large.arg(), halos as u32, SMALL as u32);
@@ -244,14 +234,14 @@ fn choose_clusters(sizes: &Array<u32>, places: &mut Array<u32>, clusters: u32, l
     }
 }
 
-/// Large clusters get small keys.
+/// Large clusters come first.
 #[cube(launch)]
 fn take_clusters(
     sizes: &Array<u32>,
     places: &Array<u32>,
-    keys: &mut Array<u64>,
-    values: &mut Array<u32>,
+    words: &mut Array<u64>,
     clusters: u32,
+    points: u32,
     least: u32,
 ) {
     let i = ABSOLUTE_POS;
@@ -259,18 +249,23 @@ fn take_clusters(
         let size = sizes[i];
         if size >= least {
             let to = places[i] as usize;
-            keys[to] = u64::cast_from(0xffff_ffffu32 - size);
-            values[to] = i as u32;
+            words[to] = (u64::cast_from(points - size) << 32u64) | u64::cast_from(i as u32);
         }
     }
 }
 
 #[cube(launch)]
-fn rank_clusters(keys: &Array<u64>, clusters: &Array<u32>, sizes: &mut Array<u32>, ranks: &mut Array<u32>, halos: u32) {
+fn rank_clusters(
+    counted: &Array<u32>,
+    clusters: &Array<u32>,
+    sizes: &mut Array<u32>,
+    ranks: &mut Array<u32>,
+    halos: u32,
+) {
     let i = ABSOLUTE_POS;
     if (i as u32) < halos {
-        sizes[i] = 0xffff_ffffu32 - u32::cast_from(keys[i]);
         let cluster = clusters[i] as usize;
+        sizes[i] = counted[cluster];
         ranks[cluster] = i as u32;
     } else if (i as u32) == halos {
         sizes[i] = 0;
@@ -303,21 +298,13 @@ fn choose_points(labels: &Array<i32>, ranks: &Array<u32>, places: &mut Array<u32
 }
 
 #[cube(launch)]
-fn take_points(
-    labels: &Array<i32>,
-    ranks: &Array<u32>,
-    places: &Array<u32>,
-    keys: &mut Array<u64>,
-    values: &mut Array<u32>,
-    n: u32,
-) {
+fn take_points(labels: &Array<i32>, ranks: &Array<u32>, places: &Array<u32>, words: &mut Array<u64>, n: u32) {
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
         let to = places[i];
         if places[i + 1] > to {
             let label = u32::cast_from(labels[i]);
-            keys[to as usize] = u64::cast_from(ranks[label as usize]);
-            values[to as usize] = i as u32;
+            words[to as usize] = (u64::cast_from(ranks[label as usize]) << 32u64) | u64::cast_from(i as u32);
         }
     }
 }

@@ -71,7 +71,7 @@ pub use column::Column;
 /// What a [`Visitor`] is written in.
 pub use cubecl;
 pub use dbscan::{Dbscan, dbscan};
-pub use device::{Device, devices};
+pub use device::{Device, Memory, devices};
 pub use fof::Fof;
 pub use halos::Halos;
 pub use labels::Labels;

@@ -39,7 +39,7 @@ pub(super) struct Packet<F: Float> {
     #[cube(comptime)]
     pub d: usize,
     #[cube(comptime)]
-    periodic: bool,
+    pub periodic: bool,
 }
 
 /// What a query wants of a leaf.

@@ -24,6 +24,42 @@ pub(super) fn has_planes<R: Runtime>(client: &ComputeClient<R>) -> bool {
         && (hardware.plane_size_min, hardware.plane_size_max) == (32, 32)
 }
 
+/// All bits that any unit of a plane of 32 has.
+#[cube]
+pub(super) fn all_of(bits: u32) -> u32 {
+    let mut all = bits + 0;
+    #[unroll]
+    for step in 0..5u32 {
+        all |= plane_shuffle_xor(all, comptime!(1u32 << step));
+    }
+    all
+}
+
+/// Raises a number to `bits`, unless these are 0. Where neighbours raise the same number they would wait for each other, so one goes
+/// for those of its plane that raise the first one's. To be called by all units of a plane.
+#[cube]
+pub(super) fn raise(numbers: &mut Array<Atomic<u32>>, at: u32, bits: u32, #[comptime] planes: bool) {
+    let mut own = bits + 0;
+    if comptime!(planes) {
+        let common = plane_shuffle(at, 0);
+        let most = plane_max(select(at == common, bits, 0u32));
+        if at == common {
+            own = 0u32.runtime();
+        }
+        if UNIT_POS % 32 == 0 {
+            own = most;
+        }
+        if own != 0 {
+            numbers[at as usize].fetch_max(own);
+        }
+    } else if own != 0 {
+        // Few have news.
+        if numbers[at as usize].load() < own {
+            numbers[at as usize].fetch_max(own);
+        }
+    }
+}
+
 /// Of the 32, those with the same low bits of a number of `bits` bits, one bit each; and then those with the highest bit set.
 #[derive(CubeType)]
 pub(super) struct Peers {

@@ -14,6 +14,7 @@ use super::buffer::{Buffer, UNITS, count, cubes};
 use super::digits::{
     BITS, CODE, DIGITS, INDEX, LEADING, Shape, Step, count_digits, scatter_pairs, scatter_words, sum_digits, sum_few,
 };
+use super::planes::{all_of, has_planes};
 use crate::error::Result;
 
 /// Parts that cubes take. More mean more counts; fewer leave units idle, and write in more places at a time.
@@ -33,23 +34,10 @@ pub(super) fn sort<R: Runtime>(client: &ComputeClient<R>, pairs: Pairs) -> Resul
         return Ok(pairs);
     }
     let words = Buffer::<u32>::from_slice(client, &[0, 0]);
-    differing::launch::<R>(client, cubes(n), CubeDim::new_1d(UNITS), pairs.keys.arg(), words.arg(), n as u32);
+    let (dim, planes) = (CubeDim::new_1d(UNITS), has_planes(client));
+    differing::launch::<R>(client, cubes(n), dim, pairs.keys.arg(), words.arg(), n as u32, planes);
     let words = words.read(client)?;
-    Ok(sort_bits(client, pairs, u64::from(words[0]) | u64::from(words[1]) << 32))
-}
-
-/// The same for keys that are all below `end`, of which nobody has to find out where they differ.
-pub(super) fn sort_below<R: Runtime>(client: &ComputeClient<R>, pairs: Pairs, end: u64) -> Pairs {
-    if pairs.keys.len() < 2 {
-        return pairs;
-    }
-    // All bits that the largest key may have.
-    sort_bits(client, pairs, u64::MAX.checked_shr(end.saturating_sub(1).leading_zeros()).unwrap_or(0))
-}
-
-/// By those digits that have any of the bits in which keys differ.
-fn sort_bits<R: Runtime>(client: &ComputeClient<R>, pairs: Pairs, differing: u64) -> Pairs {
-    let n = pairs.keys.len();
+    let differing = u64::from(words[0]) | u64::from(words[1]) << 32;
     let passes = Passes::new(client, n, PARTS);
     let mut from = pairs;
     let mut to = Pairs { keys: Buffer::new(client, n), values: Buffer::new(client, n) };
@@ -57,7 +45,27 @@ fn sort_bits<R: Runtime>(client: &ComputeClient<R>, pairs: Pairs, differing: u64
         passes.pairs(shift as u32, &from, &to);
         std::mem::swap(&mut from, &mut to);
     }
-    from
+    Ok(from)
+}
+
+/// The lower halves of words in the order of the upper ones, which are all below `end`. `words` are used up.
+pub(super) fn sort_words<R: Runtime>(client: &ComputeClient<R>, words: Buffer<u64>, end: u64) -> Buffer<u32> {
+    let n = words.len();
+    let sorted = Buffer::<u32>::new(client, n);
+    if n == 0 {
+        return sorted;
+    }
+    let passes = Passes::new(client, n, PARTS);
+    let (mut from, mut to) = (words, Buffer::<u64>::new(client, n));
+    let bits = 64 - end.saturating_sub(1).leading_zeros();
+    let mut shift = u32::BITS;
+    while shift + BITS < u32::BITS + bits {
+        passes.words(Step::Between, shift, &from, &to);
+        std::mem::swap(&mut from, &mut to);
+        shift += BITS;
+    }
+    passes.words(Step::Last(u32::BITS), shift, &from, &sorted);
+    sorted
 }
 
 /// Whether [`order`] can sort so many codes.
@@ -76,7 +84,7 @@ pub(super) fn order<R: Runtime>(client: &ComputeClient<R>, codes: Buffer<u64>) -
         std::mem::swap(&mut from, &mut to);
         passes.words(Step::Between, shift, &from, &to);
     }
-    passes.words(Step::Last, 64 - BITS, &to, &order);
+    passes.words(Step::Last(INDEX), 64 - BITS, &to, &order);
     order
 }
 
@@ -175,12 +183,22 @@ impl<'a, R: Runtime> Passes<'a, R> {
 
 /// The bits in which keys differ, as two words.
 #[cube(launch)]
-fn differing(keys: &Array<u64>, words: &mut Array<Atomic<u32>>, n: u32) {
+fn differing(keys: &Array<u64>, words: &mut Array<Atomic<u32>>, n: u32, #[comptime] planes: bool) {
     let i = ABSOLUTE_POS as u32;
+    let mut low = 0u32.runtime();
+    let mut high = 0u32.runtime();
     if i > 0 && i < n {
         let bits = keys[i as usize] ^ keys[(i - 1) as usize];
-        let low = u32::cast_from(bits & 0xffff_ffffu64);
-        let high = u32::cast_from(bits >> 32u64);
+        low = u32::cast_from(bits & 0xffff_ffffu64);
+        high = u32::cast_from(bits >> 32u64);
+    }
+    let mut tells = low | high != 0;
+    if comptime!(planes) {
+        low = all_of(low);
+        high = all_of(high);
+        tells = UNIT_POS % 32 == 0;
+    }
+    if tells {
         // Few keys still have news: most are satisfied by a look.
         if (words[0].load() | low) != words[0].load() {
             words[0].fetch_or(low);

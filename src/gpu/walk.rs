@@ -234,7 +234,6 @@ fn together<F: Float, V: Visit>(
 ) {
     let d = comptime!(shape.d);
     let periodic = comptime!(shape.periodic);
-    let asking = comptime!(shape.alike || shape.whole);
     let mut packet = packet::<F>(point, d, periodic);
     // The largest radius of the plane.
     let mut widest = reach.maybe + F::new(0.0);
@@ -255,21 +254,21 @@ fn together<F: Float, V: Visit>(
     if comptime!(shape.half) {
         at = tree.leaves[(min(unit, n - 1) / WIDTH) as usize];
     }
-    let windows = windows();
+    let windows = windows::<F>(end, small, comptime!(shape.alike || shape.whole));
     while at < end && plane_any(next < end && V::is_open(state, input)) {
         if windows.are_bad() {
             let corners = corners::<F>(&tree.bounds, at, d);
             let kind = V::kind(input, at);
             let wants = at >= next && kind != NOTHING && V::is_open(state, input);
             let near = wants && gap2::<F>(&corners, point, &tree.sides, d, periodic) <= reach.maybe;
-            windows.look_at::<F>(tree, at, near, comptime!(shape.whole) || kind == ALIKE);
+            windows.look_at(tree, at, near, comptime!(shape.whole) || kind == ALIKE);
         } else {
             let own = at + UNIT_POS % WIDTH;
             let mut kind = POINTS.runtime();
             if own < end {
                 kind = V::kind(input, own);
             }
-            windows.look::<F>(tree, &packet, at, end, widest, kind, small, asking);
+            windows.look(tree, &packet, at, widest, kind);
         }
         let mut stops = windows.stops();
         while stops != 0 {
@@ -279,10 +278,7 @@ fn together<F: Float, V: Visit>(
             let link = tree.links[node as usize];
             let (rope, first) = (link[0], link[1]);
             let mut wants = node >= next && V::is_open(state, input);
-            let mut asks = false.runtime();
-            if comptime!(asking) {
-                asks = windows.asks(bit);
-            }
+            let asks = windows.asks(bit);
             if asks {
                 let corners = corners::<F>(&tree.bounds, node, d);
                 wants = wants && gap2::<F>(&corners, point, &tree.sides, d, periodic) <= reach.maybe;
@@ -304,7 +300,7 @@ fn together<F: Float, V: Visit>(
                     stops &= !below(bit, rope - at);
                 }
             } else {
-                wants = windows.takes::<F>(tree, node, point, reach.maybe, wants, d, periodic);
+                wants = windows.takes(tree, &packet, node, point, reach.maybe, wants);
             }
             if windows.is_leaf(bit) && plane_any(wants) {
                 let want = Want {

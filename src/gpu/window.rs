@@ -8,6 +8,7 @@ use cubecl::prelude::*;
 
 use super::metric::{corners, gap2};
 use super::packet::{Packet, WIDTH};
+use super::planes::all_of;
 use super::walk::Tree;
 
 /// What a node is to a visitor: nothing to see; points to meet; points of which one is as good as all, so that queries are asked
@@ -21,7 +22,13 @@ const PATIENCE: u32 = 64;
 
 /// A window, and how good it was to look through windows so far.
 #[derive(CubeType)]
-pub(super) struct Windows {
+pub(super) struct Windows<F: Float> {
+    /// How many nodes there are.
+    end: u32,
+    /// Queries are asked at nodes that are alike or have a diagonal of at most so much, squared; if `asking`.
+    small: F,
+    #[cube(comptime)]
+    asking: bool,
     /// The leaves that the walk gets to, a bit each; and the nodes at which each query is asked.
     leaves: RuntimeCell<u32>,
     asks: RuntimeCell<u32>,
@@ -33,8 +40,11 @@ pub(super) struct Windows {
 }
 
 #[cube]
-pub(super) fn windows() -> Windows {
-    Windows {
+pub(super) fn windows<F: Float>(end: u32, small: F, #[comptime] asking: bool) -> Windows<F> {
+    Windows::<F> {
+        end,
+        small,
+        asking,
         leaves: RuntimeCell::<u32>::new(0),
         asks: RuntimeCell::<u32>::new(0),
         next: RuntimeCell::<u32>::new(0),
@@ -44,39 +54,28 @@ pub(super) fn windows() -> Windows {
 }
 
 #[cube]
-impl Windows {
+impl<F: Float> Windows<F> {
     /// Looks at the nodes from `base` on for those within `limit` of the packet's boxes; `kind` is that of the unit's own node.
-    /// Queries are also asked at nodes with a diagonal of at most `small`, squared.
-    pub fn look<F: Float>(
-        &self,
-        tree: &Tree<F>,
-        packet: &Packet<F>,
-        base: u32,
-        end: u32,
-        limit: F,
-        kind: u32,
-        small: F,
-        #[comptime] asks: bool,
-    ) {
+    pub fn look(&self, tree: &Tree<F>, packet: &Packet<F>, base: u32, limit: F, kind: u32) {
         let unit = UNIT_POS % WIDTH;
-        let node = min(base + unit, end);
+        let node = min(base + unit, self.end);
         let rope = tree.links[node as usize][0];
         let d = comptime!(packet.d);
         let corners = corners::<F>(&tree.bounds, node, d);
-        let near = base + unit < end && kind != NOTHING && packet.gap2(&corners, &tree.sides) <= limit;
+        let near = base + unit < self.end && kind != NOTHING && packet.gap2(&corners, &tree.sides) <= limit;
         // What is below a node that is too far is cut off.
         let cut = all_of(select(near, 0u32, below(unit, rope - base)));
         let far = plane_ballot(!near)[0] & !cut;
         let entered = plane_ballot(near)[0] & !cut;
         self.leaves.store(plane_ballot(rope == node + 1)[0] & entered);
-        if comptime!(asks) {
+        if comptime!(self.asking) {
             let mut diagonal2 = F::new(0.0);
             #[unroll]
             for k in 0..d {
                 let side = corners[d + k] - corners[k];
                 diagonal2 += side * side;
             }
-            self.asks.store(plane_ballot(kind == ALIKE || diagonal2 <= small)[0] & entered);
+            self.asks.store(plane_ballot(kind == ALIKE || diagonal2 <= self.small)[0] & entered);
         }
         // No rope leads farther than that of the last node that is too far.
         let last = plane_shuffle(rope, 31 - min(far.leading_zeros(), 31u32));
@@ -84,7 +83,7 @@ impl Windows {
     }
 
     /// Looks at one node by asking the queries: for those that are so far from each other that boxes around them say little.
-    pub fn look_at<F: Float>(&self, tree: &Tree<F>, node: u32, near: bool, asks: bool) {
+    pub fn look_at(&self, tree: &Tree<F>, node: u32, near: bool, asks: bool) {
         let rope = tree.links[node as usize][0];
         let any = plane_any(near);
         self.leaves.store(u32::cast_from(any && rope == node + 1));
@@ -107,7 +106,11 @@ impl Windows {
     }
 
     pub fn asks(&self, bit: u32) -> bool {
-        (self.asks.read() >> bit) & 1 != 0
+        let mut asks = false.runtime();
+        if comptime!(self.asking) {
+            asks = (self.asks.read() >> bit) & 1 != 0;
+        }
+        asks
     }
 
     pub fn next(&self) -> u32 {
@@ -115,19 +118,19 @@ impl Windows {
     }
 
     /// Whether a leaf is to be taken for a query that `wants` it, which is not looked into before many were.
-    pub fn takes<F: Float>(
+    pub fn takes(
         &self,
         tree: &Tree<F>,
+        packet: &Packet<F>,
         leaf: u32,
         point: &Array<F>,
         limit: F,
         wants: bool,
-        #[comptime] d: usize,
-        #[comptime] periodic: bool,
     ) -> bool {
         let mut is_far = false.runtime();
         self.taken.store(self.taken.read() + 1);
         if self.taken.read() > PATIENCE {
+            let (d, periodic) = comptime!((packet.d, packet.periodic));
             let corners = corners::<F>(&tree.bounds, leaf, d);
             is_far = gap2::<F>(&corners, point, &tree.sides, d, periodic) > limit;
             if !plane_any(wants && !is_far) {
@@ -144,15 +147,4 @@ pub(super) fn below(bit: u32, rope: u32) -> u32 {
     // A shift by 32 is none.
     let behind = select(rope < WIDTH, !0u32 << (rope % WIDTH), 0u32);
     ((!0u32 << bit) << 1) & !behind
-}
-
-/// All bits that any unit of the plane has.
-#[cube]
-fn all_of(bits: u32) -> u32 {
-    let mut all = bits + 0;
-    #[unroll]
-    for step in 0..5u32 {
-        all |= plane_shuffle_xor(all, comptime!(1u32 << step));
-    }
-    all
 }

@@ -44,11 +44,13 @@ pub fn time<S: Coordinate, const D: usize>(
     device: Device,
     reps: usize,
 ) -> Result<Row, Failure> {
+    device.release()?;
     let ready = prepare(operation, case, device)?;
     let start = Instant::now();
     let warm = run(operation, case, &ready)?;
     warm.wait()?;
     let first = start.elapsed().as_secs_f64();
+    let held = device.memory()?.held;
     let size = warm.size();
     let read = warm.read(case)?;
     drop(warm);
@@ -75,7 +77,7 @@ pub fn time<S: Coordinate, const D: usize>(
         seconds,
         items,
         first: Some(first),
-        peak_bytes: None,
+        peak_bytes: usize::try_from(held).unwrap_or(usize::MAX),
         check,
         phases: Vec::new(),
     })

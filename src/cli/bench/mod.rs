@@ -32,8 +32,8 @@ struct Row {
     items: u64,
     /// On a device, the first run, in which its kernels are compiled.
     first: Option<f64>,
-    /// On the CPU.
-    peak_bytes: Option<usize>,
+    /// Memory at most, beyond what was there before; on a device what it has given by then, the points and results included.
+    peak_bytes: usize,
     check: String,
     phases: Vec<(&'static str, f64)>,
 }
@@ -72,7 +72,7 @@ fn measure<S: Coordinate, const D: usize>(args: &Args, device: Device, points: &
     let operations = args.ops.iter().map(|name| Operation::named(name)).collect::<Result<Vec<_>, _>>()?;
     let threads = rayon::current_num_threads();
     let mut report = format!(
-        "{} points, {D} dimensions of {} bits, eps {}, min_pts {}, k {}, {}, {threads} threads, {}\n\n{:<16}{:>11}{:>11}{:>12}{:>12}  {}\n",
+        "{} points, {D} dimensions of {} bits, eps {}, min_pts {}, k {}, {}, {threads} threads, {}\n\n{:<16}{:>11}{:>11}{:>12}{:>12}{}  {}\n",
         grouped(points.len() as u64),
         8 * size_of::<S>(),
         short(eps),
@@ -84,10 +84,11 @@ fn measure<S: Coordinate, const D: usize>(args: &Args, device: Device, points: &
         "median",
         "min",
         "per second",
+        "peak",
         match device {
-            Device::Cpu => "peak",
+            Device::Cpu => "",
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
-            Device::Gpu(_) => "first",
+            Device::Gpu(_) => "       first",
         },
         "check",
     );
@@ -98,17 +99,17 @@ fn measure<S: Coordinate, const D: usize>(args: &Args, device: Device, points: &
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
             Device::Gpu(device) => device::time(&operation, &case, device, args.reps)?,
         };
-        let first = row.first.map(|first| format!("{first:.4} s"));
-        let peak = row.peak_bytes.map(|bytes| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20)));
+        let first = row.first.map(|first| format!("{first:>10.4} s"));
         // Writing to a string does not fail.
         _ = writeln!(
             report,
-            "{:<16}{:>9.4} s{:>9.4} s{:>12}{:>12}  {}",
+            "{:<16}{:>9.4} s{:>9.4} s{:>12}{:>12}{}  {}",
             row.op,
             row.median(),
             row.seconds[0],
             format!("{:.3e}", row.per_second()),
-            first.or(peak).unwrap_or_default(),
+            format!("{:.1} MiB", row.peak_bytes as f64 / f64::from(1 << 20)),
+            first.unwrap_or_default(),
             row.check
         );
         if args.phases {
@@ -152,7 +153,7 @@ fn time<S: Scalar, const D: usize>(operation: &Operation, case: &Case<'_, S, D>,
     }
     seconds.sort_by(f64::total_cmp);
     let (op, n) = (operation.name(), case.points.len());
-    Ok(Row { op, n, seconds, items, first: None, peak_bytes: Some(peak_bytes), check, phases })
+    Ok(Row { op, n, seconds, items, first: None, peak_bytes, check, phases })
 }
 
 /// The side of the cube that each point would have to itself in the smallest box around all of them.
@@ -171,17 +172,16 @@ fn mean_separation<S: Scalar, const D: usize>(points: &[[S; D]]) -> f64 {
 fn json(rows: &[Row], device: Name, threads: usize) -> String {
     let object = |row: &Row| {
         let first = row.first.map(|first| format!("\"first_s\": {first:.6}, "));
-        let peak = row.peak_bytes.map(|bytes| format!("\"peak_bytes\": {bytes}, "));
         format!(
             "  {{\"op\": \"{}\", \"n\": {}, \"threads\": {threads}, \"device\": \"{device}\", \"median_s\": {:.6}, \"min_s\": {:.6}, \
-             \"per_second\": {:.6e}, {}{}\"check\": \"{}\"}}",
+             \"per_second\": {:.6e}, {}\"peak_bytes\": {}, \"check\": \"{}\"}}",
             row.op,
             row.n,
             row.median(),
             row.seconds[0],
             row.per_second(),
             first.unwrap_or_default(),
-            peak.unwrap_or_default(),
+            row.peak_bytes,
             row.check
         )
     };

@@ -10,6 +10,7 @@ use cubecl::prelude::*;
 use super::members::{Members, mass};
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::planes::{has_planes, raise};
 use crate::gpu::scan::exclusive;
 use crate::gpu::scan::last;
 use crate::gpu::sort::{Pairs, sort};
@@ -58,6 +59,7 @@ impl Blocks {
             extents.arg(),
             all,
             large,
+            has_planes(client),
         );
         let pairs = Pairs { keys: Buffer::new(client, n), values: Buffer::new(client, n) };
         code_members::launch::<R>(
@@ -128,8 +130,17 @@ impl Blocks {
 
 /// The largest coordinate of each halo, as bits.
 #[cube(launch)]
-fn measure(axes: &Array<f64>, owners: &Array<u32>, extents: &mut Array<Atomic<u32>>, all: u32, n: u32) {
+fn measure(
+    axes: &Array<f64>,
+    owners: &Array<u32>,
+    extents: &mut Array<Atomic<u32>>,
+    all: u32,
+    n: u32,
+    #[comptime] planes: bool,
+) {
     let i = ABSOLUTE_POS;
+    let mut halo = 0u32.runtime();
+    let mut bits = 0u32.runtime();
     if (i as u32) < n {
         let mut most = axes[i].abs();
         #[unroll]
@@ -139,13 +150,10 @@ fn measure(axes: &Array<f64>, owners: &Array<u32>, extents: &mut Array<Atomic<u3
                 most = x;
             }
         }
-        let bits = u32::reinterpret(f32::cast_from(most));
-        let halo = owners[i] as usize;
-        // Few members have news.
-        if extents[halo].load() < bits {
-            extents[halo].fetch_max(bits);
-        }
+        bits = u32::reinterpret(f32::cast_from(most));
+        halo = owners[i];
     }
+    raise(extents, halo, bits, planes);
 }
 
 #[cube(launch)]

@@ -24,6 +24,8 @@ use crate::geometry::Space;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::bvh::{Coordinate, Points};
 use crate::gpu::halos::Halos;
+use crate::gpu::packet::WIDTH;
+use crate::gpu::planes::has_planes;
 use crate::gpu::scan::exclusive;
 use crate::gpu::scan::last;
 
@@ -66,6 +68,8 @@ pub(super) fn left<R: Runtime, S: Coordinate>(
     let (pairs, coincident) =
         (Buffer::<u32>::filled(client, 2 * large, 0), Buffer::<u32>::filled(client, 2 * large, 0));
 
+    let planes = has_planes(client);
+    let lanes = if planes { WIDTH as usize } else { 1 };
     let far = Buffer::<f64>::new(client, blocks.len);
     let field = Buffer::<f32>::new(client, 4 * blocks.len);
     let near = Buffer::<u32>::new(client, NEAR * blocks.len);
@@ -75,7 +79,7 @@ pub(super) fn left<R: Runtime, S: Coordinate>(
     unsafe {
         look_far::launch_unchecked::<R>(
             client,
-            cubes(blocks.len),
+            cubes(blocks.len * lanes),
             dim,
             blocks.moments.arg(),
             blocks.of_halos.arg(),
@@ -90,6 +94,7 @@ pub(super) fn left<R: Runtime, S: Coordinate>(
             blocks.len as u32,
             NEAR as u32,
             APART,
+            planes,
         )
     };
     let slots = halos.large[1];
@@ -128,6 +133,7 @@ pub(super) fn left<R: Runtime, S: Coordinate>(
             APART,
             members.weighted,
             sources.split,
+            planes,
         )
     };
     let few = deeper(client, &blocks, None, &upper, &certain)?;
@@ -157,6 +163,7 @@ pub(super) fn left<R: Runtime, S: Coordinate>(
             members.len as u32,
             ROUGH as f32,
             APART,
+            planes,
         )
     };
     let few = deeper(client, &blocks, Some(&few), &upper, &certain)?;

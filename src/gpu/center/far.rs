@@ -9,6 +9,8 @@
 
 use cubecl::prelude::*;
 
+use crate::gpu::planes::raise;
+
 /// Four numbers that are loaded at once.
 pub(super) type Four = Vector<f32, Const<4>>;
 
@@ -20,6 +22,9 @@ pub(super) fn add_wide(words: &mut Array<Atomic<u32>>, at: u32, value: u32) {
         words[2 * at as usize + 1].fetch_add(1);
     }
 }
+
+/// So many terms are added in single precision, before they go to a sum in double precision.
+const TERMS: u32 = 32;
 
 /// Whether two blocks, of which the centres and extents are given, are far from each other; the same in all kernels, for it is
 /// rounded step by step.
@@ -39,7 +44,7 @@ fn added(error: f32, terms: u32) -> f32 {
     error * (1.02f32 + f32::cast_from(terms) * 1.2e-7f32)
 }
 
-/// What is far from each block, and which blocks are not.
+/// What is far from each block, and which blocks are not. A plane has a block, or a unit has where there are no planes.
 #[cube(launch_unchecked)]
 pub(super) fn look_far(
     moments: &Array<Four>,
@@ -55,8 +60,11 @@ pub(super) fn look_far(
     blocks: u32,
     most: u32,
     apart: f32,
+    #[comptime] planes: bool,
 ) {
-    let own = ABSOLUTE_POS as u32;
+    let lanes = comptime!(if planes { 32u32 } else { 1u32 });
+    let own = ABSOLUTE_POS as u32 / lanes;
+    let lane = ABSOLUTE_POS as u32 % lanes;
     if own < blocks {
         let center = moments[own as usize * 2];
         let reach = moments[own as usize * 2 + 1][0];
@@ -70,43 +78,76 @@ pub(super) fn look_far(
         let mut error = f32::cast_from(0u32.runtime());
         let mut count = 0u32.runtime();
         let mut sources = 0u32.runtime();
-        for other in start..end {
-            let source = moments[other as usize * 2];
-            let extent = moments[other as usize * 2 + 1];
-            if is_far(center, reach, source, extent[0], apart) {
-                let (dx, dy, dz) = (source[0] - center[0], source[1] - center[1], source[2] - center[2]);
-                let rho2 = dx * dx + dy * dy + dz * dz + softening2;
-                let inverse = rho2.inverse_sqrt();
-                let share = source[3] * inverse;
-                let slope = share * inverse * inverse;
-                sum += f64::cast_from(share);
-                sum_x += f64::cast_from(slope * dx);
-                sum_y += f64::cast_from(slope * dy);
-                sum_z += f64::cast_from(slope * dz);
-                // Of the target's members: what follows the first order.
-                let q = reach * inverse;
-                error += share * q * q / (1.0f32 - q);
-                // Of the source's, as near as any target may be.
-                let nearest = 1.0f32 / (rho2 * inverse - reach);
-                let spread = extent[1] * nearest;
-                let rest = spread * spread / (1.0f32 - extent[0] * nearest) + extent[2] * nearest;
-                error += source[3] * nearest * rest;
-            } else {
-                if count < most {
-                    near[(own * most + count) as usize] = other;
+        let turns = (end - start).div_ceil(lanes);
+        for part in 0..turns.div_ceil(TERMS) {
+            let mut part_sum = f32::cast_from(0u32.runtime());
+            let mut part_x = f32::cast_from(0u32.runtime());
+            let mut part_y = f32::cast_from(0u32.runtime());
+            let mut part_z = f32::cast_from(0u32.runtime());
+            for turn in part * TERMS..min(part * TERMS + TERMS, turns) {
+                let other = start + turn * lanes + lane;
+                let mut is_near = false.runtime();
+                if other < end {
+                    let source = moments[other as usize * 2];
+                    let extent = moments[other as usize * 2 + 1];
+                    if is_far(center, reach, source, extent[0], apart) {
+                        let (dx, dy, dz) = (source[0] - center[0], source[1] - center[1], source[2] - center[2]);
+                        let rho2 = dx * dx + dy * dy + dz * dz + softening2;
+                        let inverse = rho2.inverse_sqrt();
+                        let share = source[3] * inverse;
+                        let slope = share * inverse * inverse;
+                        part_sum += share;
+                        part_x += slope * dx;
+                        part_y += slope * dy;
+                        part_z += slope * dz;
+                        // Of the target's members: what follows the first order.
+                        let q = reach * inverse;
+                        error += share * q * q / (1.0f32 - q);
+                        // Of the source's, as near as any target may be.
+                        let nearest = 1.0f32 / (rho2 * inverse - reach);
+                        let spread = extent[1] * nearest;
+                        let rest = spread * spread / (1.0f32 - extent[0] * nearest) + extent[2] * nearest;
+                        error += source[3] * nearest * rest;
+                    } else {
+                        is_near = true;
+                        sources += first[other as usize + 1] - first[other as usize];
+                    }
                 }
-                count += 1;
-                sources += first[other as usize + 1] - first[other as usize];
+                let mut place = count + 0;
+                if comptime!(planes) {
+                    let votes = plane_ballot(is_near)[0];
+                    place += (votes & ((1u32 << lane) - 1)).count_ones();
+                    count += votes.count_ones();
+                } else {
+                    count += u32::cast_from(is_near);
+                }
+                if is_near && place < most {
+                    near[(own * most + place) as usize] = other;
+                }
             }
+            sum += f64::cast_from(part_sum);
+            sum_x += f64::cast_from(part_x);
+            sum_y += f64::cast_from(part_y);
+            sum_z += f64::cast_from(part_z);
         }
-        far[own as usize] = sum;
-        field[own as usize * 4] = f32::cast_from(sum_x);
-        field[own as usize * 4 + 1] = f32::cast_from(sum_y);
-        field[own as usize * 4 + 2] = f32::cast_from(sum_z);
-        field[own as usize * 4 + 3] = added(error, end - start);
-        counts[own as usize] = count;
-        let targets = first[own as usize + 1] - first[own as usize];
-        add_wide(pairs, halo, targets * (sources - 1) + (end - start));
+        if comptime!(planes) {
+            sum = plane_sum(sum);
+            sum_x = plane_sum(sum_x);
+            sum_y = plane_sum(sum_y);
+            sum_z = plane_sum(sum_z);
+            error = plane_sum(error);
+            sources = plane_sum(sources);
+        }
+        if lane == 0 {
+            far[own as usize] = sum;
+            field[own as usize * 4] = f32::cast_from(sum_x);
+            field[own as usize * 4 + 1] = f32::cast_from(sum_y);
+            field[own as usize * 4 + 2] = f32::cast_from(sum_z);
+            field[own as usize * 4 + 3] = added(error, end - start);
+            counts[own as usize] = count;
+            let targets = first[own as usize + 1] - first[own as usize];
+            add_wide(pairs, halo, targets * (sources - 1) + (end - start));
+        }
     }
 }
 
@@ -130,13 +171,16 @@ pub(super) fn look_closer(
     all: u32,
     rough: f32,
     apart: f32,
+    #[comptime] planes: bool,
 ) {
     let i = ABSOLUTE_POS;
+    let mut halo = 0u32.runtime();
+    let mut bits = 0u32.runtime();
     if (i as u32) < n {
         let own = targets[i] as usize;
         let member = order[own] as usize;
         let block = of_members[own];
-        let halo = owners[block as usize];
+        halo = owners[block as usize];
         // From the centre of the block, for which `f32` is precise enough.
         let center = moments[block as usize * 2];
         let reach = moments[block as usize * 2 + 1][0];
@@ -147,49 +191,45 @@ pub(super) fn look_closer(
         let mut sum = near[own];
         let mut error = f32::cast_from(0u32.runtime());
         let (start, end) = (of_halos[halo as usize], of_halos[halo as usize + 1]);
-        for other in start..end {
-            let source = moments[other as usize * 2];
-            let extent = moments[other as usize * 2 + 1];
-            if is_far(center, reach, source, extent[0], apart) {
-                let dx = (source[0] - center[0]) - x;
-                let dy = (source[1] - center[1]) - y;
-                let dz = (source[2] - center[2]) - z;
-                let inverse = (dx * dx + dy * dy + dz * dz + softening2).inverse_sqrt();
-                let share = source[3] * inverse;
-                let to = other as usize * 6;
-                let along = seconds[to] * dx * dx + seconds[to + 1] * dy * dy + seconds[to + 2] * dz * dz;
-                let across = seconds[to + 3] * dx * dy + seconds[to + 4] * dx * dz + seconds[to + 5] * dy * dz;
-                let trace = seconds[to] + seconds[to + 1] + seconds[to + 2];
-                let inverse2 = inverse * inverse;
-                let second = 1.5f32 * (along + 2.0f32 * across) * inverse2 - 0.5f32 * trace;
-                sum += f64::cast_from(share + share * second * inverse2);
-                let spread = extent[1] * inverse;
-                let q = extent[0] * inverse;
-                error += share * (spread * spread * q / (1.0f32 - q) + extent[2] * inverse);
+        for part in 0..(end - start).div_ceil(TERMS) {
+            let mut part_sum = f32::cast_from(0u32.runtime());
+            for other in start + part * TERMS..min(start + part * TERMS + TERMS, end) {
+                let source = moments[other as usize * 2];
+                let extent = moments[other as usize * 2 + 1];
+                if is_far(center, reach, source, extent[0], apart) {
+                    let dx = (source[0] - center[0]) - x;
+                    let dy = (source[1] - center[1]) - y;
+                    let dz = (source[2] - center[2]) - z;
+                    let inverse = (dx * dx + dy * dy + dz * dz + softening2).inverse_sqrt();
+                    let share = source[3] * inverse;
+                    let to = other as usize * 6;
+                    let along = seconds[to] * dx * dx + seconds[to + 1] * dy * dy + seconds[to + 2] * dz * dz;
+                    let across = seconds[to + 3] * dx * dy + seconds[to + 4] * dx * dz + seconds[to + 5] * dy * dz;
+                    let trace = seconds[to] + seconds[to + 1] + seconds[to + 2];
+                    let inverse2 = inverse * inverse;
+                    let second = 1.5f32 * (along + 2.0f32 * across) * inverse2 - 0.5f32 * trace;
+                    part_sum += share + share * second * inverse2;
+                    let spread = extent[1] * inverse;
+                    let q = extent[0] * inverse;
+                    error += share * (spread * spread * q / (1.0f32 - q) + extent[2] * inverse);
+                }
             }
+            sum += f64::cast_from(part_sum);
         }
         let error = f64::cast_from(added(error, end - start)) + sum * f64::cast_from(rough);
-        settle(sum, error, i, halo, upper, certain);
+        upper[i] = f32::cast_from(sum + error);
+        bits = certain_bits(sum - error);
         add_wide(pairs, halo, end - start);
     }
+    raise(certain, halo, bits, planes);
 }
 
-/// Notes a sum's bounds. Roundings to `f32` are within what the error allows for.
+/// A lower bound as bits, which are ordered as the bounds are; 0 for none. Roundings to `f32` are within what errors allow for.
 #[cube]
-pub(super) fn settle(
-    sum: f64,
-    error: f64,
-    at: usize,
-    halo: u32,
-    upper: &mut Array<f32>,
-    certain: &mut Array<Atomic<u32>>,
-) {
-    upper[at] = f32::cast_from(sum + error);
-    let lower = (sum - error).min(f64::new(1e38));
+pub(super) fn certain_bits(lower: f64) -> u32 {
+    let mut bits = 0u32.runtime();
     if lower > f64::new(0.0) {
-        let bits = u32::reinterpret(f32::cast_from(lower));
-        if certain[halo as usize].load() < bits {
-            certain[halo as usize].fetch_max(bits);
-        }
+        bits = u32::reinterpret(f32::cast_from(lower.min(f64::new(1e38))));
     }
+    bits
 }

@@ -8,8 +8,9 @@
 use cubecl::prelude::*;
 
 use super::direct::distance2;
-use super::far::{Four, add_wide, is_far, settle};
+use super::far::{Four, add_wide, certain_bits, is_far};
 use super::members::mass;
+use crate::gpu::planes::raise;
 
 /// Bounds of what each member feels.
 #[cube(launch_unchecked)]
@@ -40,11 +41,14 @@ pub(super) fn look_near(
     apart: f32,
     #[comptime] weighted: bool,
     #[comptime] split: bool,
+    #[comptime] planes: bool,
 ) {
     let own = ABSOLUTE_POS as u32;
+    let mut halo = 0u32.runtime();
+    let mut bits = 0u32.runtime();
     if own < n {
         let block = of_members[own as usize];
-        let halo = owners[block as usize];
+        halo = owners[block as usize];
         let mut begin = of_halos[halo as usize];
         let mut number = of_halos[halo as usize + 1] - begin;
         let listed = counts[block as usize] <= most;
@@ -149,6 +153,9 @@ pub(super) fn look_near(
         let total = far[block as usize] + sum;
         let error = f64::cast_from(field[block as usize * 4 + 3]) + total * f64::cast_from(rough);
         nears[own as usize] = sum;
-        settle(total + f64::cast_from(slope), error, own as usize, halo, upper, certain);
+        let felt = total + f64::cast_from(slope);
+        upper[own as usize] = f32::cast_from(felt + error);
+        bits = certain_bits(felt - error);
     }
+    raise(certain, halo, bits, planes);
 }

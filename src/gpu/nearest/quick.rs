@@ -90,21 +90,20 @@ pub(super) fn find_quickly<F: Float>(
     packet.leave_out(begin, behind);
     let mut widest = plane_max(best.limit[0]);
     let mut at = 0u32.runtime();
-    let windows = windows();
+    let windows = windows::<F>(end, widest, false);
     while at < end {
         if windows.are_bad() {
             let corners = corners::<F>(&tree.bounds, at, d);
             let near = gap2::<F>(&corners, &point, &tree.sides, d, comptime!(shape.periodic)) <= best.limit[0];
-            windows.look_at::<F>(tree, at, near, false);
+            windows.look_at(tree, at, near, false);
         } else {
-            windows.look::<F>(tree, &packet, at, end, widest, POINTS.runtime(), widest, false);
+            windows.look(tree, &packet, at, widest, POINTS.runtime());
         }
         let mut leaves = windows.stops();
         while leaves != 0 {
             let node = at + leaves.find_first_set() - 1;
             leaves &= leaves - 1;
-            let any =
-                windows.takes::<F>(tree, node, &point, best.limit[0], true.runtime(), d, comptime!(shape.periodic));
+            let any = windows.takes(tree, &packet, node, &point, best.limit[0], true.runtime());
             if plane_any(any) {
                 let want = Want { any, one_will_do: false.runtime(), own: query, half: false, alike: false };
                 let first = tree.links[node as usize][1];
