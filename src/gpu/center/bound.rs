@@ -6,7 +6,7 @@
 //! as in `center::field`: about the target's centre by |y|² / (rho² (rho - |y|)), about the source's in the same way, its
 //! members' y² weighted by mass. Near blocks are summed pair by pair in `f32`, a block at a time, which has a relative error
 //! below [`ROUGH`]. A halo's largest lower bound drops whoever has a smaller upper bound; those who are left are looked at once
-//! more, by themselves and to second order.
+//! more, by themselves and to second order, and before them the one with the largest upper bound.
 //! Cost: a node each pair of blocks, and a pair for each two members of near blocks; 330 bytes a block, 60 a member.
 //! Source: Salmon and Warren 1994, section 3, for the bounds.
 
@@ -100,6 +100,7 @@ pub(super) fn left<R: Runtime, S: Coordinate>(
     let slots = halos.large[1];
     let (nears, upper) = (Buffer::<f64>::new(client, slots), Buffer::<f32>::new(client, slots));
     let certain = Buffer::<u32>::filled(client, large, 0);
+    let most_upper = Buffer::<u32>::filled(client, large, 0);
     // SAFETY: halos, blocks and members name each other by positions below the lengths of what is passed; loops are over
     // ranges of these.
     unsafe {
@@ -125,6 +126,7 @@ pub(super) fn left<R: Runtime, S: Coordinate>(
             nears.arg(),
             upper.arg(),
             certain.arg(),
+            most_upper.arg(),
             coincident.arg(),
             slots as u32,
             members.len as u32,
@@ -136,36 +138,55 @@ pub(super) fn left<R: Runtime, S: Coordinate>(
             planes,
         )
     };
-    let few = deeper(client, &blocks, None, &upper, &certain)?;
-    let n = few.len();
-    let upper = Buffer::<f32>::new(client, n);
-    // SAFETY: halos, blocks and members name each other by positions below the lengths of what is passed; loops are over
-    // ranges of these.
-    unsafe {
-        look_closer::launch_unchecked::<R>(
-            client,
-            cubes(n),
-            dim,
-            few.arg(),
-            members.axes.arg(),
-            blocks.order.arg(),
-            blocks.moments.arg(),
-            blocks.seconds.arg(),
-            blocks.of_halos.arg(),
-            blocks.of_members.arg(),
-            blocks.owners.arg(),
-            members.softening.arg(),
-            nears.arg(),
-            upper.arg(),
-            certain.arg(),
-            pairs.arg(),
-            n as u32,
-            members.len as u32,
-            ROUGH as f32,
-            APART,
-            planes,
-        )
+    let closer = |targets: &Buffer<u32>, lanes: usize| {
+        let n = targets.len();
+        let upper = Buffer::<f32>::new(client, n);
+        // SAFETY: halos, blocks and members name each other by positions below the lengths of what is passed; loops are over
+        // ranges of these.
+        unsafe {
+            look_closer::launch_unchecked::<R>(
+                client,
+                cubes(n * lanes),
+                dim,
+                targets.arg(),
+                members.axes.arg(),
+                blocks.order.arg(),
+                blocks.moments.arg(),
+                blocks.seconds.arg(),
+                blocks.of_halos.arg(),
+                blocks.of_members.arg(),
+                blocks.owners.arg(),
+                members.softening.arg(),
+                nears.arg(),
+                upper.arg(),
+                certain.arg(),
+                pairs.arg(),
+                n as u32,
+                members.len as u32,
+                ROUGH as f32,
+                APART,
+                lanes as u32,
+                planes,
+            )
+        };
+        upper
     };
+    // One of each halo that is likely to be deep makes much certain.
+    let tops = Buffer::<u32>::filled(client, large, u32::MAX);
+    find_tops::launch::<R>(
+        client,
+        cubes(slots),
+        dim,
+        upper.arg(),
+        most_upper.arg(),
+        blocks.of_members.arg(),
+        blocks.owners.arg(),
+        tops.arg(),
+        slots as u32,
+    );
+    closer(&tops, lanes);
+    let few = deeper(client, &blocks, None, &upper, &certain)?;
+    let upper = closer(&few, 1);
     let few = deeper(client, &blocks, Some(&few), &upper, &certain)?;
     let n = few.len();
     let left = Left { members: Buffer::new(client, n), points: Buffer::new(client, n), pairs, coincident };
@@ -295,6 +316,25 @@ fn write_sources<F: Float>(
             }
         }
         values[i * 4 + 3] = f32::cast_from(mass(masses, member as u32, weighted));
+    }
+}
+
+/// The first member of each halo that has the largest upper bound.
+#[cube(launch)]
+fn find_tops(
+    upper: &Array<f32>,
+    most_upper: &Array<u32>,
+    of_members: &Array<u32>,
+    owners: &Array<u32>,
+    tops: &mut Array<Atomic<u32>>,
+    n: u32,
+) {
+    let i = ABSOLUTE_POS;
+    if (i as u32) < n {
+        let halo = owners[of_members[i] as usize] as usize;
+        if u32::reinterpret(upper[i]) == most_upper[halo] {
+            tops[halo].fetch_min(i as u32);
+        }
     }
 }
 

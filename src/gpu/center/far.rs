@@ -151,7 +151,7 @@ pub(super) fn look_far(
     }
 }
 
-/// Bounds of what some members feel, closer than those of all.
+/// Bounds of what some members feel, closer than those of all. Each has so many units, which are a plane if there are more than one.
 #[cube(launch_unchecked)]
 pub(super) fn look_closer(
     targets: &Array<u32>,
@@ -171,9 +171,11 @@ pub(super) fn look_closer(
     all: u32,
     rough: f32,
     apart: f32,
+    #[comptime] lanes: u32,
     #[comptime] planes: bool,
 ) {
-    let i = ABSOLUTE_POS;
+    let i = ABSOLUTE_POS / lanes as usize;
+    let lane = ABSOLUTE_POS as u32 % lanes;
     let mut halo = 0u32.runtime();
     let mut bits = 0u32.runtime();
     if (i as u32) < n {
@@ -188,12 +190,14 @@ pub(super) fn look_closer(
         let y = f32::cast_from(axes[all as usize + member] - f64::cast_from(center[1]));
         let z = f32::cast_from(axes[2 * all as usize + member] - f64::cast_from(center[2]));
         let softening2 = f32::cast_from(softening[0]);
-        let mut sum = near[own];
+        let mut sum = f64::cast_from(0u32.runtime());
         let mut error = f32::cast_from(0u32.runtime());
         let (start, end) = (of_halos[halo as usize], of_halos[halo as usize + 1]);
-        for part in 0..(end - start).div_ceil(TERMS) {
+        let turns = (end - start - min(lane, end - start)).div_ceil(lanes);
+        for part in 0..turns.div_ceil(TERMS) {
             let mut part_sum = f32::cast_from(0u32.runtime());
-            for other in start + part * TERMS..min(start + part * TERMS + TERMS, end) {
+            for turn in part * TERMS..min(part * TERMS + TERMS, turns) {
+                let other = start + turn * lanes + lane;
                 let source = moments[other as usize * 2];
                 let extent = moments[other as usize * 2 + 1];
                 if is_far(center, reach, source, extent[0], apart) {
@@ -216,10 +220,17 @@ pub(super) fn look_closer(
             }
             sum += f64::cast_from(part_sum);
         }
+        if comptime!(lanes > 1) {
+            sum = plane_sum(sum);
+            error = plane_sum(error);
+        }
+        sum += near[own];
         let error = f64::cast_from(added(error, end - start)) + sum * f64::cast_from(rough);
-        upper[i] = f32::cast_from(sum + error);
-        bits = certain_bits(sum - error);
-        add_wide(pairs, halo, end - start);
+        if lane == 0 {
+            upper[i] = f32::cast_from(sum + error);
+            bits = certain_bits(sum - error);
+            add_wide(pairs, halo, end - start);
+        }
     }
     raise(certain, halo, bits, planes);
 }

@@ -33,6 +33,7 @@ pub(super) fn look_near(
     nears: &mut Array<f64>,
     upper: &mut Array<f32>,
     certain: &mut Array<Atomic<u32>>,
+    most_upper: &mut Array<Atomic<u32>>,
     coincident: &mut Array<Atomic<u32>>,
     n: u32,
     all: u32,
@@ -46,6 +47,7 @@ pub(super) fn look_near(
     let own = ABSOLUTE_POS as u32;
     let mut halo = 0u32.runtime();
     let mut bits = 0u32.runtime();
+    let mut upper_bits = 0u32.runtime();
     if own < n {
         let block = of_members[own as usize];
         halo = owners[block as usize];
@@ -154,8 +156,11 @@ pub(super) fn look_near(
         let error = f64::cast_from(field[block as usize * 4 + 3]) + total * f64::cast_from(rough);
         nears[own as usize] = sum;
         let felt = total + f64::cast_from(slope);
-        upper[own as usize] = f32::cast_from(felt + error);
+        let bound = f32::cast_from(felt + error);
+        upper[own as usize] = bound;
+        upper_bits = u32::reinterpret(bound);
         bits = certain_bits(felt - error);
     }
     raise(certain, halo, bits, planes);
+    raise(most_upper, halo, upper_bits, planes);
 }
