@@ -3,7 +3,8 @@
 //! In: points, a radius `eps` and a least number `min_pts`. Out: [`Labels`], equal to the CPU's and scikit-learn's.
 //! Three steps: which points are core, which core points are linked (`link`), and which cluster each border point joins. No
 //! neighbour is ever stored.
-//! Cost: as [`Algorithm`]'s; beside the tree 32 bytes a point. Source: Ester et al. 1996 (the definition); Prokopenko et al. 2023.
+//! Cost: as [`Algorithm`]'s; beside the tree 32 bytes a point, and 16 for one of three `f32` that is not core.
+//! Source: Ester et al. 1996 (the definition); Prokopenko et al. 2023.
 
 use cubecl::prelude::*;
 
@@ -14,7 +15,7 @@ use super::labels::{Belongs, Labels, NOBODY, label, number};
 use super::link::{Members, is_clique, link};
 use super::nodes::Nodes;
 use super::packet::Hits;
-use super::scan::exclusive;
+use super::scan::{exclusive, last};
 use super::walk::{Manner, Shape, Tree, Visit};
 use super::window::POINTS;
 use crate::dbscan::Algorithm;
@@ -116,8 +117,7 @@ impl Dbscan {
             let forest = link(client, bvh, nodes, self.eps, Members::Marked(&core, &before), dense)?;
             let (numbers, n_clusters) = number(client, &forest, &bvh.order, Belongs::Marked(&core))?;
             if !self.star {
-                let input = CoreLaunch::new(core.arg(), forest.kinds.arg());
-                bvh.walk::<_, Border>(client, nodes, self.eps, Manner::EachAlike, input, numbers.arg());
+                join_border(client, bvh, nodes, self.eps, &core, &before, &forest.kinds, &numbers)?;
             }
             let labels = label(client, &numbers, &bvh.order);
             Ok(Labels { device: bvh.device, labels, n_clusters, core: Some(own_core) })
@@ -155,6 +155,43 @@ fn find_core<R: Runtime, S: Coordinate, const D: usize>(
     core
 }
 
+/// Gives points that are not core the lowest number among their core neighbours. These points are taken by themselves, for few of
+/// the units of a plane would have one otherwise.
+#[allow(clippy::too_many_arguments)]
+fn join_border<R: Runtime, S: Coordinate, const D: usize>(
+    client: &ComputeClient<R>,
+    bvh: &Bvh<S, D>,
+    nodes: &Nodes<S>,
+    eps: f64,
+    core: &Buffer<u32>,
+    before: &Buffer<u32>,
+    kinds: &Buffer<u32>,
+    numbers: &Buffer<u32>,
+) -> Result<()> {
+    let n = bvh.len();
+    let others = n - last(client, before)?;
+    let positions = Buffer::<u32>::new(client, others);
+    let axes = Buffer::<S>::new(client, others * D);
+    take_others::launch::<S, R>(
+        client,
+        cubes(n),
+        CubeDim::new_1d(UNITS),
+        core.arg(),
+        before.arg(),
+        bvh.axes.arg(),
+        positions.arg(),
+        axes.arg(),
+        n as u32,
+        others as u32,
+        D,
+    );
+    let queries = bvh.queries(client, &axes, eps);
+    let input = CoreLaunch::new(positions.arg(), core.arg(), kinds.arg());
+    let manner = (Manner::EachAlike, false);
+    bvh.walk_queries::<R, Border>(client, nodes, queries, others, manner, input, numbers.arg());
+    Ok(())
+}
+
 /// How many core points come before each, with the number of all behind; and the marks in the caller's order.
 fn spread<R: Runtime>(
     client: &ComputeClient<R>,
@@ -175,6 +212,31 @@ fn spread<R: Runtime>(
     );
     exclusive(client, &before);
     (before, marks)
+}
+
+/// The positions and coordinates of points that are not core.
+#[cube(launch)]
+fn take_others<F: Float>(
+    core: &Array<u32>,
+    before: &Array<u32>,
+    axes: &Array<F>,
+    positions: &mut Array<u32>,
+    others: &mut Array<F>,
+    n: u32,
+    count: u32,
+    #[comptime] d: usize,
+) {
+    let i = ABSOLUTE_POS;
+    if (i as u32) < n {
+        if core[i] == 0 {
+            let to = i - before[i] as usize;
+            positions[to] = i as u32;
+            #[unroll]
+            for k in 0..d {
+                others[k * count as usize + to] = axes[k * n as usize + i];
+            }
+        }
+    }
 }
 
 #[cube(launch)]
@@ -280,6 +342,8 @@ impl Visit for Enough {
 /// The core points, and what each node has of them.
 #[derive(CubeType, CubeLaunch)]
 struct Core {
+    /// The points that are not core.
+    others: Array<u32>,
     marks: Array<u32>,
     kinds: Array<u32>,
 }
@@ -287,24 +351,18 @@ struct Core {
 /// Finds the lowest number among the core neighbours of a point that is not core.
 struct Border;
 
-#[derive(CubeType)]
-struct Lowest {
-    is_open: bool,
-    number: RuntimeCell<u32>,
-}
-
 #[cube]
 impl Visit for Border {
     type Input = Core;
     type Output = Array<u32>;
-    type State = Lowest;
+    type State = RuntimeCell<u32>;
 
-    fn start(core: &Self::Input, _numbers: &mut Self::Output, query: u32) -> Self::State {
-        Lowest { is_open: core.marks[query as usize] == 0, number: RuntimeCell::<u32>::new(NOBODY) }
+    fn start(_core: &Self::Input, _numbers: &mut Self::Output, _query: u32) -> Self::State {
+        RuntimeCell::<u32>::new(NOBODY)
     }
 
-    fn is_open(state: &Self::State, _core: &Self::Input) -> bool {
-        state.is_open
+    fn is_open(_state: &Self::State, _core: &Self::Input) -> bool {
+        true.runtime()
     }
 
     fn kind(core: &Self::Input, node: u32) -> u32 {
@@ -312,7 +370,7 @@ impl Visit for Border {
     }
 
     fn enters(state: &Self::State, _core: &Self::Input, numbers: &mut Self::Output, first: u32) -> bool {
-        numbers[first as usize] < state.number.read()
+        numbers[first as usize] < state.read()
     }
 
     fn meet<F: Float>(
@@ -331,7 +389,7 @@ impl Visit for Border {
             let position = hits.position(bit) as usize;
             left[0] = left[0] & (left[0] - 1);
             if core.marks[position] != 0 {
-                state.number.store(min(state.number.read(), numbers[position]));
+                state.store(min(state.read(), numbers[position]));
                 left[0] = hits.after(left[0], bit);
             }
         }
@@ -339,9 +397,8 @@ impl Visit for Border {
 
     fn meet_whole(_state: &Self::State, _points: u32) {}
 
-    fn finish(state: &Self::State, _core: &Self::Input, numbers: &mut Self::Output, query: u32) {
-        if state.is_open {
-            numbers[query as usize] = state.number.read();
-        }
+    fn finish(state: &Self::State, core: &Self::Input, numbers: &mut Self::Output, query: u32) {
+        let position = core.others[query as usize] as usize;
+        numbers[position] = state.read();
     }
 }

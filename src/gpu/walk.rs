@@ -409,13 +409,23 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         input: <V::Input as LaunchArg>::RuntimeArg<R>,
         output: <V::Output as LaunchArg>::RuntimeArg<R>,
     ) {
+        let queries = self.queries(client, &self.axes, radius);
+        self.walk_queries::<R, V>(client, nodes, queries, self.len(), (manner, false), input, output);
+    }
+
+    /// Queries about points, axis by axis, with one radius.
+    pub(super) fn queries<R: Runtime>(
+        &self,
+        client: &ComputeClient<R>,
+        axes: &Buffer<S>,
+        radius: f64,
+    ) -> QueriesLaunch<S, R> {
         let reach = Reach::<S, D>::new(radius, &self.space);
-        let queries = QueriesLaunch::new(
-            self.axes.arg(),
+        QueriesLaunch::new(
+            axes.arg(),
             Buffer::from_slice(client, &[reach.sure, reach.maybe]).arg(),
             Buffer::from_slice(client, &[reach.radius2]).arg(),
-        );
-        self.walk_queries::<R, V>(client, nodes, queries, self.len(), (manner, false), input, output);
+        )
     }
 
     /// Walks the tree for each of `n` queries, with radii of their own if so said.

@@ -1,10 +1,9 @@
 //! The k nearest neighbours of each stored point: the twin of `nearest`.
 //!
 //! In: `k`. Out: for each point its neighbours, nearest first, ties by index.
-//! A unit keeps the best so far of one point in order. It begins with the points about its own in tree order, which make the radius
-//! small, and then walks the tree with that radius. What may be among the best by its distance in the points' own precision is
-//! decided in `f64`, as on the CPU.
-//! Cost: O(k + depth) leaves for a compact cloud. Source: as the CPU's; Karras 2012 for the order.
+//! Where there are planes they find them by rounded distances (`quick`) and say which points they cannot answer for; these, and all
+//! points elsewhere, are looked for by distances in `f64` (`exact`), which decide on the CPU, too.
+//! Cost: O(k + depth) leaves for a compact cloud; twice that where many distances are equal, as in lattices. Source: as the CPU's; Karras 2012 for the order.
 
 #![allow(unsafe_code)] // Kernels without checks of their own.
 
@@ -79,7 +78,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// The nearest stored points to each, nearest first, ties by index, in the caller's order: as
     /// [`crate::Bvh::nearest_neighbors`]. `wanted` is `k` or a [`Nearest`].
     ///
-    /// Memory: 12 `k` bytes a point.
+    /// Memory: 12 `k` bytes a point, and 4 more while it runs.
     ///
     /// Errors: a `k` of more than 64; more than 2^32 - 1 neighbours in all, or more than a buffer of the device can hold; if the device fails.
     ///
