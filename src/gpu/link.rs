@@ -18,8 +18,7 @@ use super::bvh::{Bvh, Coordinate};
 use super::device::is_cuda;
 use super::nodes::Nodes;
 use super::packet::Hits;
-use super::walk::{Manner, Shape, Tree, Visit};
-use super::window::{ALIKE, NOTHING, POINTS};
+use super::visit::{ALIKE, Manner, NOTHING, POINTS, Shape, Tree, Visit};
 use crate::error::Result;
 use crate::geometry::Reach;
 

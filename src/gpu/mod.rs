@@ -61,6 +61,7 @@ mod scan;
 mod sort;
 mod sum;
 mod topology;
+mod visit;
 mod visitor;
 mod walk;
 mod window;

@@ -11,8 +11,8 @@ use super::device::on;
 use super::lists::Lists;
 use super::packet::Hits;
 use super::sum::sum;
-use super::walk::{Manner, Shape, Tree, Visit};
-use super::window::POINTS;
+use super::visit::POINTS;
+use super::visit::{Manner, Shape, Tree, Visit};
 use crate::error::Result;
 
 impl<S: Coordinate, const D: usize> Bvh<S, D> {

@@ -11,7 +11,7 @@ use cubecl::prelude::*;
 
 use super::metric::gap;
 use super::planes::PLANES;
-use super::walk::Tree;
+use super::visit::Tree;
 
 /// Units of a plane, and points that are compared at once.
 pub(super) const WIDTH: u32 = 32;

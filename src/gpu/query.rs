@@ -15,7 +15,7 @@ use super::device::on;
 use super::lists::Lists;
 use super::neighbors::{Count, List, RowsLaunch};
 use super::sort::sort;
-use super::walk::{Manner, QueriesLaunch};
+use super::visit::{Manner, QueriesLaunch};
 use crate::error::Result;
 use crate::geometry::{Aabb, Reach, Sphere};
 use crate::morton::Grid;

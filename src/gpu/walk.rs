@@ -1,8 +1,8 @@
 //! The stackless walk in kernels: the twin of `traverse`.
 //!
 //! In: a tree, queries, and a visitor. Out: what the visitor makes of the points within each query's radius.
-//! A unit has a query. The units of a plane (a warp) walk together: they open a node if any of them is near enough, so all read the
-//! same node at a time, and compare the points of leaves together (`packet`). Without planes each walks for itself.
+//! A unit has a query. The units of a plane (a warp) walk together: they look at 32 nodes at a time (`window`), and at the points of
+//! leaves (`packet`). Without planes each walks for itself.
 //! Source: Prokopenko and Lebrun-Grandié 2024 (ropes).
 
 #![allow(unsafe_code)] // Kernels without checks of their own: see `Bvh::walk`.
@@ -11,103 +11,13 @@ use cubecl::prelude::*;
 
 use super::buffer::{Buffer, UNITS, cubes};
 use super::bvh::{Bvh, Coordinate};
-use super::metric::{Twos, corners, distance2, exact_distance2, gap2, span2};
+use super::metric::{corners, distance2, exact_distance2, gap2, span2};
 use super::nodes::Nodes;
 use super::packet::{Hits, Packet, WIDTH, Want, packet};
 use super::planes::has_planes;
-use super::window::{ALIKE, NOTHING, POINTS, below, windows};
+use super::visit::{ALIKE, Manner, NOTHING, POINTS, Queries, QueriesLaunch, Shape, Tree, TreeLaunch, Visit};
+use super::window::{below, windows};
 use crate::geometry::Reach;
-
-/// A tree's buffers.
-#[derive(CubeType, CubeLaunch)]
-pub(super) struct Tree<F: Float> {
-    /// The lower corner, then the upper one, of each node.
-    pub bounds: Twos<F>,
-    /// The rope, and the first point below, of each.
-    pub links: Twos<u32>,
-    /// The leaf of every 32nd point.
-    pub leaves: Array<u32>,
-    /// The points in tree order, axis by axis.
-    pub axes: Array<F>,
-    /// The sides of the periodic box, in both precisions.
-    pub sides: Array<F>,
-    pub exact_sides: Array<f64>,
-    /// How many points there are.
-    pub stored: u32,
-}
-
-/// Where to look, and how far.
-#[derive(CubeType, CubeLaunch)]
-pub(super) struct Queries<F: Float> {
-    /// Centres, axis by axis.
-    pub axes: Array<F>,
-    /// What is surely within, then what is maybe: once, or for each query.
-    pub reach: Array<F>,
-    /// The squared radius, which decides.
-    pub radius2: Array<f64>,
-}
-
-/// How to walk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Manner {
-    /// To every point within the radius.
-    Each,
-    /// The same, but nodes that are surely within the radius are met as a whole.
-    Whole,
-    /// From a stored point to those behind it in tree order.
-    Half,
-    /// As [`Manner::Each`] and [`Manner::Half`], among nodes that may be [`ALIKE`].
-    EachAlike,
-    HalfAlike,
-}
-
-/// What is known when a kernel is compiled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Shape {
-    pub d: usize,
-    pub periodic: bool,
-    /// Whether the units of a plane walk together.
-    pub planes: bool,
-    /// Whether each query has a radius of its own.
-    pub own_radii: bool,
-    /// Whether a query is a stored point that meets only those behind it in tree order.
-    pub half: bool,
-    /// Whether nodes that are surely within the radius are met as a whole.
-    pub whole: bool,
-    /// Whether nodes may be [`ALIKE`].
-    pub alike: bool,
-}
-
-/// What a walk does with what it finds. A state is shared by its methods, so what changes in it is in cells.
-#[cube]
-pub(super) trait Visit: Send + Sync + 'static {
-    /// What it reads, and what it writes.
-    type Input: LaunchArg;
-    type Output: LaunchArg;
-    /// What it keeps for a query.
-    type State: CubeType;
-
-    fn start(input: &Self::Input, output: &mut Self::Output, query: u32) -> Self::State;
-    /// Whether the query wants more.
-    fn is_open(state: &Self::State, input: &Self::Input) -> bool;
-    /// What a node is: [`NOTHING`], [`POINTS`] or [`ALIKE`], and then all that is below is alike, too.
-    fn kind(input: &Self::Input, node: u32) -> u32;
-    /// Whether the query wants a point of a node near enough that are alike; `first` is the first of them.
-    fn enters(state: &Self::State, input: &Self::Input, output: &mut Self::Output, first: u32) -> bool;
-    /// Points within the radius, in the order of the tree.
-    fn meet<F: Float>(
-        state: &Self::State,
-        input: &Self::Input,
-        output: &mut Self::Output,
-        tree: &Tree<F>,
-        point: &Array<F>,
-        hits: &Hits,
-        #[comptime] shape: Shape,
-    );
-    /// So many points within the radius at once.
-    fn meet_whole(state: &Self::State, points: u32);
-    fn finish(state: &Self::State, input: &Self::Input, output: &mut Self::Output, query: u32);
-}
 
 /// Walks the tree for each of `n` queries.
 #[cube(launch_unchecked)]

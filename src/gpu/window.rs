@@ -9,13 +9,7 @@ use cubecl::prelude::*;
 use super::metric::{corners, gap2};
 use super::packet::{Packet, WIDTH};
 use super::planes::all_of;
-use super::walk::Tree;
-
-/// What a node is to a visitor: nothing to see; points to meet; points of which one is as good as all, so that queries are asked
-/// whether they want any of them.
-pub(super) const NOTHING: u32 = 0;
-pub(super) const POINTS: u32 = 1;
-pub(super) const ALIKE: u32 = 2;
+use super::visit::{ALIKE, NOTHING, Tree};
 
 /// Leaves that are taken on trust, and those that may prove to be far from all queries after that.
 const PATIENCE: u32 = 64;

@@ -11,7 +11,7 @@ use cubecl::prelude::*;
 use super::Shape;
 use crate::gpu::buffer::UNITS;
 use crate::gpu::metric::{corners, distance2, exact_distance2, gap2};
-use crate::gpu::walk::Tree;
+use crate::gpu::visit::Tree;
 
 /// Points in tree order that are looked at first, in blocks of so many.
 const BLOCK: u32 = 32;

@@ -14,8 +14,8 @@ use super::Shape;
 use super::exact::widened;
 use crate::gpu::metric::{corners, exact_distance2, gap2};
 use crate::gpu::packet::{Packet, WIDTH, Want, packet};
-use crate::gpu::walk::Tree;
-use crate::gpu::window::{POINTS, windows};
+use crate::gpu::visit::{POINTS, Tree};
+use crate::gpu::window::windows;
 
 /// Points in tree order that are looked at first on both sides of a plane's own.
 const AROUND: u32 = WIDTH;
