@@ -3,7 +3,7 @@
 //! In: a topology and the points in tree order. Out: nodes as the tree of the CPU has them, bit by bit.
 //! A node's box is that of the leaves below, which are a range: boxes of sixteen leaves, of sixteen of those, and so on, are made
 //! first, and each node puts its own together from at most thirty of a size. So no node waits for its children.
-//! Cost: 2 D + 2 numbers a node, and again a box for each leaf.
+//! Cost: 2 D + 2 numbers a node and one for 32 points, and again a box for each leaf.
 
 #![allow(unsafe_code)] // Kernels that test their bounds themselves.
 

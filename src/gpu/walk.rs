@@ -181,6 +181,8 @@ fn together<F: Float, V: Visit>(
             windows.look(tree, &packet, at, widest, kind);
         }
         let mut stops = windows.stops();
+        // Nodes before this one are done with for all queries.
+        let mut past = 0u32.runtime();
         while stops != 0 {
             let bit = stops.find_first_set() - 1;
             stops &= stops - 1;
@@ -208,6 +210,7 @@ fn together<F: Float, V: Visit>(
                 }
                 if !plane_any(wants) {
                     stops &= !below(bit, rope - at);
+                    past = max(past, rope);
                 }
             } else {
                 wants = windows.takes(tree, &packet, node, point, reach.maybe, wants);
@@ -227,7 +230,7 @@ fn together<F: Float, V: Visit>(
                 }
             }
         }
-        at = windows.next();
+        at = max(windows.next(), past);
     }
     meet::<F, V>(state, input, output, tree, point, &packet, reach, shape);
 }
@@ -363,7 +366,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             alike: matches!(manner, Manner::EachAlike | Manner::HalfAlike),
         };
         // SAFETY: nodes, ropes and firsts are those of a tree, so they stay within its points; a rope leads forward, so the walk
-        // ends; visitors write to the places of their queries.
+        // ends. Visitors write to the places of their queries, or what is right when it is read late (`link`); units without a query
+        // write nothing.
         unsafe {
             walk::launch_unchecked::<S, V, R>(
                 client,

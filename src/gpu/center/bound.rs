@@ -4,10 +4,10 @@
 //! many of them have no distance.
 //! A block feels others that are far away by their mass, expanded to first order about its centre; what is left out is bounded
 //! as in `center::field`: about the target's centre by |y|² / (rho² (rho - |y|)), about the source's in the same way, its
-//! members' y² weighted by mass. Near blocks are summed pair by pair in `f32`, a block at a time, which has a relative error
-//! below [`ROUGH`]. A halo's largest lower bound drops whoever has a smaller upper bound; those who are left are looked at once
-//! more, by themselves and to second order, and before them the one with the largest upper bound.
-//! Cost: a node each pair of blocks, and a pair for each two members of near blocks; 330 bytes a block, 60 a member.
+//! members' y² weighted by mass. Near blocks are summed pair by pair in `f32`, a block at a time, and far ones 32 at a time, which has
+//! a relative error below [`ROUGH`]. A halo's largest lower bound drops whoever has a smaller upper bound; those who are left are
+//! looked at once more, by themselves and to second order, and before them the one with the largest upper bound.
+//! Cost: a node each pair of blocks, and a pair for each two members of near blocks; 350 bytes a block, 60 a member, 16 a halo.
 //! Source: Salmon and Warren 1994, section 3, for the bounds.
 
 #![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without checks of their own.

@@ -193,7 +193,8 @@ fn offer<F: Float>(
         let index = order[other as usize];
         let d2 = exact_distance2::<F>(&tree.axes, other, n, point, &tree.exact_sides, d, periodic);
         let mut belongs = index != left_out;
-        belongs = belongs && d2 <= best[comptime!(k - 1)];
+        let (last, last_of) = (best[comptime!(k - 1)], best_of[comptime!(k - 1)]);
+        belongs = belongs && (d2 < last || (d2 == last && index < last_of));
         if belongs {
             // What is farther than the new one moves up a place.
             let mut value = d2 + f64::new(0.0);

@@ -3,7 +3,8 @@
 //! In: `k`. Out: for each point its neighbours, nearest first, ties by index.
 //! Where there are planes they find them by rounded distances (`quick`) and say which points they cannot answer for; these, and all
 //! points elsewhere, are looked for by distances in `f64` (`exact`), which decide on the CPU, too.
-//! Cost: O(k + depth) leaves for a compact cloud; twice that where many distances are equal, as in lattices. Source: as the CPU's; Karras 2012 for the order.
+//! Cost: O(k + depth) leaves for a compact cloud; more where many distances are equal, as in lattices, for these points are looked for
+//! twice; n for each of n copies of a point. Source: as the CPU's; Karras 2012 for the order.
 
 #![allow(unsafe_code)] // Kernels without checks of their own.
 

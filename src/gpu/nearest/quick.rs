@@ -90,7 +90,7 @@ pub(super) fn find_quickly<F: Float>(
     packet.leave_out(begin, behind);
     let mut widest = plane_max(best.limit[0]);
     let mut at = 0u32.runtime();
-    let windows = windows::<F>(end, widest, false);
+    let windows = windows::<F>(end, F::new(-1.0), false);
     while at < end {
         if windows.are_bad() {
             let corners = corners::<F>(&tree.bounds, at, d);
@@ -204,7 +204,10 @@ fn finish<F: Float>(
         found[place] = numbers[4];
         found_of[place] = u32::MAX.runtime();
         let position = best.positions[place];
-        if position != u32::MAX {
+        if position == u32::MAX {
+            // What was let go all the same had a square that `f32` does not hold.
+            farthest = numbers[4];
+        } else {
             let exact = exact_distance2::<F>(
                 &tree.axes,
                 position,
