@@ -97,7 +97,7 @@ pub struct Memory {
 }
 
 impl Device {
-    /// The memory that this thread's work takes. Waits for it.
+    /// The memory that this thread's work takes, and that of other threads that share its stream. Waits for it.
     ///
     /// Errors: if the device fails.
     ///

@@ -1,7 +1,7 @@
 //! Friends-of-friends halos: the twin of `halo`.
 //!
 //! In: points and a linking length. Out: [`Halos`], largest first.
-//! Cost: about that of the tree; beside it 20 bytes a point, and some 30 more while members are put in order.
+//! Cost: about that of the tree; beside it 20 bytes a point, and while members are put in order what `halos` says.
 //! Source: Davis et al. 1985 (the definition); Prokopenko et al. 2023 (FDBSCAN: tree and union-find).
 
 use super::bvh::{Bvh, Coordinate, Points};

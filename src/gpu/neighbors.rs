@@ -11,8 +11,7 @@ use super::device::on;
 use super::lists::Lists;
 use super::packet::Hits;
 use super::sum::sum;
-use super::visit::POINTS;
-use super::visit::{Manner, Shape, Tree, Visit};
+use super::visit::{Manner, POINTS, Shape, Tree, Visit};
 use crate::error::Result;
 
 impl<S: Coordinate, const D: usize> Bvh<S, D> {

@@ -1,4 +1,4 @@
-//! Stable radix sorts: of 64-bit keys with 32-bit values, and of Morton codes by their leading bits.
+//! Stable radix sorts: of 64-bit keys with 32-bit values, of the two in one word, and of Morton codes by their leading bits.
 //!
 //! In: keys. Out: values or indices in the order of the keys; those of equal keys keep their order. Digit by digit of nine bits
 //! from the lowest: each cube counts the digits of its part, the counts are summed up, and each cube writes its part, tile after
@@ -38,6 +38,7 @@ pub(super) fn sort<R: Runtime>(client: &ComputeClient<R>, pairs: Pairs) -> Resul
     differing::launch::<R>(client, cubes(n), dim, pairs.keys.arg(), words.arg(), n as u32, planes);
     let words = words.read(client)?;
     let differing = u64::from(words[0]) | u64::from(words[1]) << 32;
+
     let passes = Passes::new(client, n, PARTS);
     let mut from = pairs;
     let mut to = Pairs { keys: Buffer::new(client, n), values: Buffer::new(client, n) };
@@ -56,8 +57,9 @@ pub(super) fn sort_words<R: Runtime>(client: &ComputeClient<R>, words: Buffer<u6
         return sorted;
     }
     let passes = Passes::new(client, n, PARTS);
-    let (mut from, mut to) = (words, Buffer::<u64>::new(client, n));
     let bits = 64 - end.saturating_sub(1).leading_zeros();
+    // One pass needs no second buffer.
+    let (mut from, mut to) = (words, Buffer::<u64>::new(client, if bits > BITS { n } else { 0 }));
     let mut shift = u32::BITS;
     while shift + BITS < u32::BITS + bits {
         passes.words(Step::Between, shift, &from, &to);

@@ -14,8 +14,7 @@ use super::metric::distance2;
 use super::nodes::Nodes;
 use super::packet::Hits;
 use super::query::{Balls, rearrange};
-use super::visit::POINTS;
-use super::visit::{Manner, Shape, Tree, Visit};
+use super::visit::{Manner, POINTS, Shape, Tree, Visit};
 use crate::error::{Kind, Result};
 use crate::geometry::Sphere;
 
