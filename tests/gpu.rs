@@ -76,6 +76,7 @@ fn compare_clusters<S: Coordinate, const D: usize>(
         let dbscan = gpu::Dbscan::new(eps, min_pts).algorithm(algorithm);
         match (dbscan.run_on(ours), ropewalk::Dbscan::new(eps, min_pts).run_on(theirs)) {
             (Ok(ours), Ok(theirs)) => {
+                assert!(ours.column().unwrap().read().unwrap() == theirs.as_slice(), "{name}, {min_pts} {algorithm:?}");
                 if theirs.as_slice().len() < 20 {
                     assert_eq!(ours.read().unwrap(), theirs)
                 } else {

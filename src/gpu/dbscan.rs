@@ -21,6 +21,9 @@ use crate::dbscan::Algorithm;
 use crate::error::{Kind, Result};
 use crate::geometry::Reach;
 
+/// The mark of a point without neighbours; that of a core point is 1.
+const ALONE: u32 = 2;
+
 /// The clusters of points on a device: [`crate::dbscan()`], label for label.
 ///
 /// Errors: `eps` NaN, negative or infinite, or more than half of a periodic box; `min_pts` 0; if the device fails.
@@ -100,31 +103,31 @@ impl Dbscan {
         let dense = self.algorithm != Algorithm::Fdbscan;
         on!(bvh.device, client => {
             let Some(nodes) = &bvh.nodes else {
-                let core = (self.min_pts > 2).then(|| Buffer::new(client, 0));
-                return Ok(Labels { device: bvh.device, labels: Buffer::new(client, 0), n_clusters: 0, core });
+                let labels = Buffer::new(client, 0);
+                return Ok(Labels { device: bvh.device, labels, n_clusters: 0, tells_border: self.min_pts > 2 });
             };
             // A point and a friend are two: nothing to count.
             if self.min_pts <= 2 {
                 let forest = link(client, bvh, nodes, self.eps, Members::All, dense)?;
                 let belongs = if self.min_pts == 1 { Belongs::All } else { Belongs::Together };
                 let (numbers, n_clusters) = number(client, &forest, &bvh.order, belongs)?;
-                let labels = label(client, &numbers, &bvh.order);
-                return Ok(Labels { device: bvh.device, labels, n_clusters, core: None });
+                let labels = label(client, &numbers, &bvh.order, None);
+                return Ok(Labels { device: bvh.device, labels, n_clusters, tells_border: false });
             }
             let core = find_core(client, bvh, nodes, self.eps, self.min_pts, dense);
-            let (before, own_core) = spread(client, &core, &bvh.order);
+            let (before, open) = tell_apart(client, &core);
             let forest = link(client, bvh, nodes, self.eps, Members::Marked(&core, &before), dense)?;
             let (numbers, n_clusters) = number(client, &forest, &bvh.order, Belongs::Marked(&core))?;
             if !self.star {
-                join_border(client, bvh, nodes, self.eps, &core, &before, &forest.kinds, &numbers)?;
+                join_border(client, bvh, nodes, self.eps, &core, &open, &forest.kinds, &numbers)?;
             }
-            let labels = label(client, &numbers, &bvh.order);
-            Ok(Labels { device: bvh.device, labels, n_clusters, core: Some(own_core) })
+            let labels = label(client, &numbers, &bvh.order, Some(&core));
+            Ok(Labels { device: bvh.device, labels, n_clusters, tells_border: true })
         })
     }
 }
 
-/// 1 for each core point in tree order.
+/// Of each point in tree order, whether it is core, or even [`ALONE`].
 fn find_core<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     bvh: &Bvh<S, D>,
@@ -150,12 +153,12 @@ fn find_core<R: Runtime, S: Coordinate, const D: usize>(
         enough,
         D,
     );
-    bvh.walk::<R, Enough>(client, nodes, eps, Manner::Whole, LeastLaunch::new(enough), core.arg());
+    bvh.walk::<R, Enough>(client, nodes, eps, Manner::WholeAround, LeastLaunch::new(enough), core.arg());
     core
 }
 
-/// Gives points that are not core the lowest number among their core neighbours. These points are taken by themselves, for few of
-/// the units of a plane would have one otherwise.
+/// Gives points that are not core the lowest number among their core neighbours. Those that are not alone, of which there are so
+/// many before each point, are taken by themselves, for few of the units of a plane would have one otherwise.
 #[allow(clippy::too_many_arguments)]
 fn join_border<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
@@ -163,20 +166,18 @@ fn join_border<R: Runtime, S: Coordinate, const D: usize>(
     nodes: &Nodes<S>,
     eps: f64,
     core: &Buffer<u32>,
-    before: &Buffer<u32>,
+    open: &Buffer<u32>,
     kinds: &Buffer<u32>,
     numbers: &Buffer<u32>,
 ) -> Result<()> {
-    let n = bvh.len();
-    let others = n - last(client, before)?;
+    let (n, others) = (bvh.len(), last(client, open)?);
     let positions = Buffer::<u32>::new(client, others);
     let axes = Buffer::<S>::new(client, others * D);
     take_others::launch::<S, R>(
         client,
         cubes(n),
         CubeDim::new_1d(UNITS),
-        core.arg(),
-        before.arg(),
+        open.arg(),
         bvh.axes.arg(),
         positions.arg(),
         axes.arg(),
@@ -191,33 +192,22 @@ fn join_border<R: Runtime, S: Coordinate, const D: usize>(
     Ok(())
 }
 
-/// How many core points come before each, with the number of all behind; and the marks in the caller's order.
-fn spread<R: Runtime>(
-    client: &ComputeClient<R>,
-    core: &Buffer<u32>,
-    order: &Buffer<u32>,
-) -> (Buffer<u32>, Buffer<u32>) {
-    let n = order.len();
-    let (before, marks) = (Buffer::<u32>::new(client, n + 1), Buffer::<u32>::new(client, n));
-    spread_marks::launch::<R>(
-        client,
-        cubes(n + 1),
-        CubeDim::new_1d(UNITS),
-        core.arg(),
-        order.arg(),
-        before.arg(),
-        marks.arg(),
-        n as u32,
-    );
+/// How many core points come before each point, and how many that may be on a border, with the numbers of all behind. Of the marks
+/// those of core points are left.
+fn tell_apart<R: Runtime>(client: &ComputeClient<R>, core: &Buffer<u32>) -> (Buffer<u32>, Buffer<u32>) {
+    let n = core.len();
+    let (before, open) = (Buffer::<u32>::new(client, n + 1), Buffer::<u32>::new(client, n + 1));
+    let dim = CubeDim::new_1d(UNITS);
+    copy_marks::launch::<R>(client, cubes(n + 1), dim, core.arg(), before.arg(), open.arg(), n as u32);
     exclusive(client, &before);
-    (before, marks)
+    exclusive(client, &open);
+    (before, open)
 }
 
-/// The positions and coordinates of points that are not core.
+/// The positions and coordinates of points that may be on a border.
 #[cube(launch)]
 fn take_others<F: Float>(
-    core: &Array<u32>,
-    before: &Array<u32>,
+    open: &Array<u32>,
     axes: &Array<F>,
     positions: &mut Array<u32>,
     others: &mut Array<F>,
@@ -227,8 +217,8 @@ fn take_others<F: Float>(
 ) {
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
-        if core[i] == 0 {
-            let to = i - before[i] as usize;
+        let to = open[i] as usize;
+        if open[i + 1] as usize > to {
             positions[to] = i as u32;
             #[unroll]
             for k in 0..d {
@@ -239,15 +229,16 @@ fn take_others<F: Float>(
 }
 
 #[cube(launch)]
-fn spread_marks(core: &Array<u32>, order: &Array<u32>, before: &mut Array<u32>, marks: &mut Array<u32>, n: u32) {
+fn copy_marks(core: &mut Array<u32>, before: &mut Array<u32>, open: &mut Array<u32>, n: u32) {
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
         let own = core[i];
-        let index = order[i] as usize;
-        before[i] = own;
-        marks[index] = own;
+        before[i] = own % ALONE;
+        open[i] = u32::cast_from(own == 0);
+        core[i] = own % ALONE;
     } else if (i as u32) == n {
         before[i] = 0;
+        open[i] = 0;
     }
 }
 
@@ -334,14 +325,16 @@ impl Visit for Enough {
     }
 
     fn finish(state: &Self::State, least: &Self::Input, core: &mut Self::Output, query: u32) {
-        core[query as usize] = u32::cast_from(state.read() >= least.enough);
+        let found = state.read();
+        // All have been counted where there are not enough.
+        core[query as usize] = select(found >= least.enough, 1u32, select(found == 1, ALONE, 0u32));
     }
 }
 
 /// The core points, and what each node has of them.
 #[derive(CubeType, CubeLaunch)]
 struct Core {
-    /// The points that are not core.
+    /// The points that may be on a border.
     others: Array<u32>,
     marks: Array<u32>,
     kinds: Array<u32>,

@@ -20,10 +20,11 @@ pub(super) const NOBODY: u32 = u32::MAX;
 #[derive(Clone, Debug)]
 pub struct Labels {
     pub(super) device: Device,
+    /// The number, or -1 for none; -2 less the number for a border point, where these are told apart.
     pub(super) labels: Buffer<i32>,
     pub(super) n_clusters: u32,
-    /// 1 for each core point in the caller's order; none if all points that have a label are core.
-    pub(super) core: Option<Buffer<u32>>,
+    /// Whether they are; otherwise all points that have a label are core.
+    pub(super) tells_border: bool,
 }
 
 impl Labels {
@@ -33,8 +34,13 @@ impl Labels {
     }
 
     /// One label per point in the caller's order, -1 for none.
-    pub fn column(&self) -> Column<i32> {
-        Column { device: self.device, values: self.labels.clone() }
+    ///
+    /// Errors: if the device fails.
+    pub fn column(&self) -> Result<Column<i32>> {
+        if !self.tells_border {
+            return Ok(Column { device: self.device, values: self.labels.clone() });
+        }
+        on!(self.device, client => Ok(Column { device: self.device, values: clusters(client, &self.labels) }))
     }
 
     /// Waits until the labels are there.
@@ -49,10 +55,13 @@ impl Labels {
     /// Errors: if the device fails.
     pub fn read(&self) -> Result<crate::Labels> {
         on!(self.device, client => {
-            let labels = self.labels.read(client)?;
-            let marks = self.core.as_ref().map(|core| core.read(client)).transpose()?;
-            let bits = |marks: &[u32]| marks.iter().rev().fold(0, |word, &mark| word << 1 | u64::from(mark));
-            let core = marks.map(|marks| marks.chunks(64).map(bits).collect());
+            let mut labels = self.labels.read(client)?;
+            let core = self.tells_border.then(|| {
+                let bits = |labels: &[i32]| labels.iter().rev().fold(0, |word, &own| word << 1 | u64::from(own >= 0));
+                let core = labels.chunks(64).map(bits).collect();
+                labels.iter_mut().filter(|own| **own < -1).for_each(|own| *own = -2 - *own);
+                core
+            });
             Ok(crate::Labels::from_parts(labels, self.n_clusters, core))
         })
     }
@@ -114,12 +123,26 @@ pub(super) fn number<R: Runtime>(
     Ok((numbers, last(client, &ranks)? as u32))
 }
 
-/// Numbers in tree order as labels in the caller's.
-pub(super) fn label<R: Runtime>(client: &ComputeClient<R>, numbers: &Buffer<u32>, order: &Buffer<u32>) -> Buffer<i32> {
+/// Numbers in tree order as labels in the caller's, which tell apart those that are not marked as core, if any are.
+pub(super) fn label<R: Runtime>(
+    client: &ComputeClient<R>,
+    numbers: &Buffer<u32>,
+    order: &Buffer<u32>,
+    core: Option<&Buffer<u32>>,
+) -> Buffer<i32> {
     let n = order.len();
     let labels = Buffer::<i32>::new(client, n);
-    let dim = CubeDim::new_1d(UNITS);
-    put_labels::launch::<R>(client, cubes(n), dim, numbers.arg(), order.arg(), labels.arg(), n as u32);
+    put_labels::launch::<R>(
+        client,
+        cubes(n),
+        CubeDim::new_1d(UNITS),
+        numbers.arg(),
+        order.arg(),
+        core.unwrap_or(order).arg(),
+        labels.arg(),
+        n as u32,
+        core.is_some(),
+    );
     labels
 }
 
@@ -214,12 +237,44 @@ fn number_points(
     }
 }
 
+/// Labels that do not tell apart border points.
+fn clusters<R: Runtime>(client: &ComputeClient<R>, labels: &Buffer<i32>) -> Buffer<i32> {
+    let n = labels.len();
+    let clusters = Buffer::<i32>::new(client, n);
+    if n > 0 {
+        tell_clusters::launch::<R>(client, cubes(n), CubeDim::new_1d(UNITS), labels.arg(), clusters.arg(), n as u32);
+    }
+    clusters
+}
+
 #[cube(launch)]
-fn put_labels(numbers: &Array<u32>, order: &Array<u32>, labels: &mut Array<i32>, n: u32) {
+fn put_labels(
+    numbers: &Array<u32>,
+    order: &Array<u32>,
+    core: &Array<u32>,
+    labels: &mut Array<i32>,
+    n: u32,
+    #[comptime] tell_border: bool,
+) {
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
         let index = order[i] as usize;
         // Nobody's number is -1 as a label.
-        labels[index] = i32::reinterpret(numbers[i]);
+        let mut label = i32::reinterpret(numbers[i]);
+        if comptime!(tell_border) {
+            if core[i] == 0 && label >= 0 {
+                label = -2 - label;
+            }
+        }
+        labels[index] = label;
+    }
+}
+
+#[cube(launch)]
+fn tell_clusters(labels: &Array<i32>, clusters: &mut Array<i32>, n: u32) {
+    let i = ABSOLUTE_POS;
+    if (i as u32) < n {
+        let label = labels[i];
+        clusters[i] = select(label < -1, -2 - label, label);
     }
 }

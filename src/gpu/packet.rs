@@ -170,6 +170,12 @@ impl<F: Float> Packet<F> {
         self.left_out[1] = to;
     }
 
+    /// How many points there are from one position up to another that are not left out.
+    pub fn count(&self, first: u32, behind: u32) -> u32 {
+        let begin = max(first, self.left_out[0]);
+        behind - first - (max(begin, min(behind, self.left_out[1])) - begin)
+    }
+
     /// How far a box is from the nearer of those around the queries, squared.
     pub fn gap2(&self, corners: &Array<F>, sides: &Array<F>) -> F {
         let d = comptime!(self.d);

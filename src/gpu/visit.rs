@@ -41,6 +41,8 @@ pub(super) enum Manner {
     Each,
     /// The same, but nodes that are surely within the radius are met as a whole.
     Whole,
+    /// The same from stored points, which may meet those next to them in tree order first.
+    WholeAround,
     /// From a stored point to those behind it in tree order.
     Half,
     /// As [`Manner::Each`] and [`Manner::Half`], among nodes that may be [`ALIKE`].
@@ -61,6 +63,8 @@ pub(super) struct Shape {
     pub half: bool,
     /// Whether nodes that are surely within the radius are met as a whole.
     pub whole: bool,
+    /// Whether queries are stored points that meet those of their plane first.
+    pub around: bool,
     /// Whether nodes may be [`ALIKE`].
     pub alike: bool,
 }

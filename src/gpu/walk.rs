@@ -165,6 +165,16 @@ fn together<F: Float, V: Visit>(
         at = tree.leaves[(min(unit, n - 1) / WIDTH) as usize];
     }
     let windows = windows::<F>(end, small, comptime!(shape.alike || shape.whole));
+    if comptime!(shape.around) {
+        let first = unit / WIDTH * WIDTH;
+        if first < n {
+            let behind = min(first + WIDTH, n);
+            packet.take_all(tree, first, behind - first);
+            meet::<F, V>(state, input, output, tree, point, &packet, reach, shape);
+            packet.turn();
+            packet.leave_out(first, behind);
+        }
+    }
     while at < end && plane_any(next < end && V::is_open(state, input)) {
         if windows.are_bad() {
             let corners = corners::<F>(&tree.bounds, at, d);
@@ -201,7 +211,7 @@ fn together<F: Float, V: Visit>(
                 }
                 if comptime!(shape.whole) {
                     if wants && span2::<F>(&corners, point, d) <= reach.sure {
-                        V::meet_whole(state, tree.links[rope as usize][1] - first);
+                        V::meet_whole(state, packet.count(first, tree.links[rope as usize][1]));
                         wants = false.runtime();
                     }
                 }
@@ -362,7 +372,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             planes: has_planes(client),
             own_radii,
             half: matches!(manner, Manner::Half | Manner::HalfAlike),
-            whole: manner == Manner::Whole,
+            whole: matches!(manner, Manner::Whole | Manner::WholeAround),
+            around: manner == Manner::WholeAround,
             alike: matches!(manner, Manner::EachAlike | Manner::HalfAlike),
         };
         // SAFETY: nodes, ropes and firsts are those of a tree, so they stay within its points; a rope leads forward, so the walk
