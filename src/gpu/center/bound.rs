@@ -2,12 +2,12 @@
 //!
 //! In: members in blocks. Out: those that none of the others is certain to surpass; and how many pairs were looked at, and how
 //! many of them have no distance.
-//! A block feels others that are far away by their mass, expanded to first order about its centre; what is left out is bounded
-//! as in `center::field`: about the target's centre by |y|² / (rho² (rho - |y|)), about the source's in the same way, its
-//! members' y² weighted by mass. Near blocks are summed pair by pair in `f32`, a block at a time, and far ones 32 at a time, which has
-//! a relative error below [`ROUGH`]. A halo's largest lower bound drops whoever has a smaller upper bound; those who are left are
-//! looked at once more, by themselves and to second order, and before them the one with the largest upper bound.
-//! Cost: a node each pair of blocks, and a pair for each two members of near blocks; 350 bytes a block, 60 a member, 16 a halo.
+//! A block feels others that are far away by an expansion to second order about both centres (`far`). Near blocks are summed pair
+//! by pair in `f32` (`near`), a block at a time, and far ones 32 at a time, which has a relative error below [`ROUGH`]. A halo's
+//! largest lower bound drops whoever has a smaller upper bound; before that, the member with the largest upper bound is looked at
+//! pair by pair (`rough`), which makes much certain. Those who are left are looked at from the far blocks by themselves, and the few
+//! who then are left pair by pair.
+//! Cost: a node each pair of blocks, and a pair for each two members of near blocks; 380 bytes a block, 60 a member, 16 a halo.
 //! Source: Salmon and Warren 1994, section 3, for the bounds.
 
 #![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without checks of their own.
@@ -18,10 +18,11 @@ use super::blocks::Blocks;
 use super::far::{look_closer, look_far};
 use super::members::{Members, Units, mass};
 use super::near::look_near;
+use super::rough::look_at_all;
 use crate::center::power;
 use crate::error::Result;
 use crate::geometry::Space;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
 use crate::gpu::bvh::{Coordinate, Points};
 use crate::gpu::halos::Halos;
 use crate::gpu::packet::WIDTH;
@@ -35,6 +36,8 @@ const ROUGH: f64 = 1e-5;
 const APART: f32 = 1.1;
 /// So many near blocks are listed; those of a block with more are looked for again.
 const NEAR: usize = 64;
+/// Members that a cube looks at together.
+const GROUP: usize = 8;
 
 /// Who is left, and what it took.
 pub(super) struct Left {
@@ -71,7 +74,7 @@ pub(super) fn left<R: Runtime, S: Coordinate>(
     let planes = has_planes(client);
     let lanes = if planes { WIDTH as usize } else { 1 };
     let far = Buffer::<f64>::new(client, blocks.len);
-    let field = Buffer::<f32>::new(client, 4 * blocks.len);
+    let field = Buffer::<f32>::new(client, 12 * blocks.len);
     let near = Buffer::<u32>::new(client, NEAR * blocks.len);
     let counts = Buffer::<u32>::new(client, blocks.len);
     // SAFETY: halos, blocks and members name each other by positions below the lengths of what is passed; loops are over
@@ -82,6 +85,7 @@ pub(super) fn left<R: Runtime, S: Coordinate>(
             cubes(blocks.len * lanes),
             dim,
             blocks.moments.arg(),
+            blocks.seconds.arg(),
             blocks.of_halos.arg(),
             blocks.first.arg(),
             blocks.owners.arg(),
@@ -138,7 +142,7 @@ pub(super) fn left<R: Runtime, S: Coordinate>(
             planes,
         )
     };
-    let closer = |targets: &Buffer<u32>, lanes: usize| {
+    let closer = |targets: &Buffer<u32>| {
         let n = targets.len();
         let upper = Buffer::<f32>::new(client, n);
         // SAFETY: halos, blocks and members name each other by positions below the lengths of what is passed; loops are over
@@ -146,7 +150,7 @@ pub(super) fn left<R: Runtime, S: Coordinate>(
         unsafe {
             look_closer::launch_unchecked::<R>(
                 client,
-                cubes(n * lanes),
+                cubes(n),
                 dim,
                 targets.arg(),
                 members.axes.arg(),
@@ -165,7 +169,36 @@ pub(super) fn left<R: Runtime, S: Coordinate>(
                 members.len as u32,
                 ROUGH as f32,
                 APART,
-                lanes as u32,
+                planes,
+            )
+        };
+        upper
+    };
+    let at_all = |targets: &Buffer<u32>, group: usize| {
+        let n = targets.len();
+        let upper = Buffer::<f32>::new(client, n);
+        // SAFETY: halos, blocks and members name each other by positions below the lengths of what is passed; loops are over
+        // ranges of these.
+        unsafe {
+            look_at_all::launch_unchecked::<R>(
+                client,
+                count(n.div_ceil(group)),
+                dim,
+                targets.arg(),
+                blocks.of_halos.arg(),
+                blocks.of_members.arg(),
+                blocks.first.arg(),
+                blocks.owners.arg(),
+                sources.values.arg(),
+                sources.rest.arg(),
+                members.softening.arg(),
+                upper.arg(),
+                certain.arg(),
+                pairs.arg(),
+                n as u32,
+                ROUGH as f32,
+                group,
+                sources.split,
                 planes,
             )
         };
@@ -184,9 +217,11 @@ pub(super) fn left<R: Runtime, S: Coordinate>(
         tops.arg(),
         slots as u32,
     );
-    closer(&tops, lanes);
+    at_all(&tops, 1);
     let few = deeper(client, &blocks, None, &upper, &certain)?;
-    let upper = closer(&few, 1);
+    let upper = closer(&few);
+    let few = deeper(client, &blocks, Some(&few), &upper, &certain)?;
+    let upper = at_all(&few, GROUP);
     let few = deeper(client, &blocks, Some(&few), &upper, &certain)?;
     let n = few.len();
     let left = Left { members: Buffer::new(client, n), points: Buffer::new(client, n), pairs, coincident };

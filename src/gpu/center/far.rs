@@ -1,10 +1,11 @@
 //! What members feel of blocks that are far away.
 //!
-//! In: blocks. Out: for each the field of what is far from it, to first order, and which blocks are near; for some members the
-//! sum over what is far from their block, to second order.
-//! With rho² = R² + softening², a member at y from a centre adds m sum over l of |y|^l / rho^(l + 1) P_l. What follows l = 1
-//! is at most B / (rho² (rho - b)), what follows l = 2 at most b B / (rho³ (rho - b)), where B = sum m |y|² and b is the
-//! largest |y|; see `center::field`.
+//! In: blocks. Out: for each the field of what is far from it, and which blocks are near; for some members the sum over what is
+//! far from their block. Both are to second order.
+//! With rho² = R² + softening², a member at x from the centre of a block far away adds to what is felt at y from another centre
+//! m sum over l of |z|^l / rho^(l + 1) P_l, where z = y - x; see `center::field`. What follows l = 2 is at most
+//! m |z|³ / (rho³ (rho - |z|)). In sums over a block m z² is M y² + B, where B = sum m |x|², but for the moment of what is rounded
+//! in the block's centre, which errors allow for: at most six times its share of rho / (rho - |z|).
 //! Source: Salmon and Warren 1994, section 3.
 
 use cubecl::prelude::*;
@@ -24,7 +25,7 @@ pub(super) fn add_wide(words: &mut Array<Atomic<u32>>, at: u32, value: u32) {
 }
 
 /// So many terms are added in single precision, before they go to a sum in double precision.
-const TERMS: u32 = 32;
+pub(super) const TERMS: u32 = 32;
 
 /// Whether two blocks, of which the centres and extents are given, are far from each other; the same in all kernels, for it is
 /// rounded step by step.
@@ -48,12 +49,13 @@ fn added(error: f32, terms: u32) -> f32 {
 #[cube(launch_unchecked)]
 pub(super) fn look_far(
     moments: &Array<Four>,
+    seconds: &Array<f32>,
     of_halos: &Array<u32>,
     first: &Array<u32>,
     owners: &Array<u32>,
     softening: &Array<f64>,
     far: &mut Array<f64>,
-    field: &mut Array<f32>,
+    field: &mut Array<Four>,
     near: &mut Array<u32>,
     counts: &mut Array<u32>,
     pairs: &mut Array<Atomic<u32>>,
@@ -71,20 +73,24 @@ pub(super) fn look_far(
         let halo = owners[own as usize];
         let (start, end) = (of_halos[halo as usize], of_halos[halo as usize + 1]);
         let softening2 = f32::cast_from(softening[0]);
-        let mut sum = f64::cast_from(0u32.runtime());
-        let mut sum_x = f64::cast_from(0u32.runtime());
-        let mut sum_y = f64::cast_from(0u32.runtime());
-        let mut sum_z = f64::cast_from(0u32.runtime());
+        // The sum, its slopes, and its curvatures: xx, yy, zz, xy, xz, yz.
+        let mut sums = Array::<f64>::new(10usize);
+        let mut part = Array::<f32>::new(10usize);
+        #[unroll]
+        for k in 0..10usize {
+            sums[k] = f64::new(0.0);
+        }
         let mut error = f32::cast_from(0u32.runtime());
+        let mut error_there = f32::cast_from(0u32.runtime());
         let mut count = 0u32.runtime();
         let mut sources = 0u32.runtime();
         let turns = (end - start).div_ceil(lanes);
-        for part in 0..turns.div_ceil(TERMS) {
-            let mut part_sum = f32::cast_from(0u32.runtime());
-            let mut part_x = f32::cast_from(0u32.runtime());
-            let mut part_y = f32::cast_from(0u32.runtime());
-            let mut part_z = f32::cast_from(0u32.runtime());
-            for turn in part * TERMS..min(part * TERMS + TERMS, turns) {
+        for section in 0..turns.div_ceil(TERMS) {
+            #[unroll]
+            for k in 0..10usize {
+                part[k] = 0.0f32;
+            }
+            for turn in section * TERMS..min(section * TERMS + TERMS, turns) {
                 let other = start + turn * lanes + lane;
                 let mut is_near = false.runtime();
                 if other < end {
@@ -95,19 +101,32 @@ pub(super) fn look_far(
                         let rho2 = dx * dx + dy * dy + dz * dz + softening2;
                         let inverse = rho2.inverse_sqrt();
                         let share = source[3] * inverse;
-                        let slope = share * inverse * inverse;
-                        part_sum += share;
-                        part_x += slope * dx;
-                        part_y += slope * dy;
-                        part_z += slope * dz;
-                        // Of the target's members: what follows the first order.
                         let q = reach * inverse;
-                        error += share * q * q / (1.0f32 - q);
-                        // Of the source's, as near as any target may be.
-                        let nearest = 1.0f32 / (rho2 * inverse - reach);
-                        let spread = extent[1] * nearest;
-                        let rest = spread * spread / (1.0f32 - extent[0] * nearest) + extent[2] * nearest;
-                        error += source[3] * nearest * rest;
+                        let (slope, bend) = (share * q, share * q * q);
+                        let (x, y, z) = (dx * inverse, dy * inverse, dz * inverse);
+                        let to = other as usize * 6;
+                        let along = seconds[to] * x * x + seconds[to + 1] * y * y + seconds[to + 2] * z * z;
+                        let across = seconds[to + 3] * x * y + seconds[to + 4] * x * z + seconds[to + 5] * y * z;
+                        let trace = seconds[to] + seconds[to + 1] + seconds[to + 2];
+                        let second = 1.5f32 * (along + 2.0f32 * across) - 0.5f32 * trace;
+                        part[0] += share + share * second * inverse * inverse;
+                        part[1] += slope * x;
+                        part[2] += slope * y;
+                        part[3] += slope * z;
+                        part[4] += bend * (3.0f32 * x * x - 1.0f32);
+                        part[5] += bend * (3.0f32 * y * y - 1.0f32);
+                        part[6] += bend * (3.0f32 * z * z - 1.0f32);
+                        part[7] += 3.0f32 * bend * x * y;
+                        part[8] += 3.0f32 * bend * x * z;
+                        part[9] += 3.0f32 * bend * y * z;
+                        // What follows the second order.
+                        let both = reach + extent[0];
+                        let root = (rho2 * inverse - both).inverse_sqrt();
+                        let nearest = root * root;
+                        let rest = share * both * nearest;
+                        let spread = extent[1] * inverse;
+                        error += rest * spread * spread + 6.0f32 * share * extent[2] * nearest;
+                        error_there += rest * q * q;
                     } else {
                         is_near = true;
                         sources += first[other as usize + 1] - first[other as usize];
@@ -125,25 +144,37 @@ pub(super) fn look_far(
                     near[(own * most + place) as usize] = other;
                 }
             }
-            sum += f64::cast_from(part_sum);
-            sum_x += f64::cast_from(part_x);
-            sum_y += f64::cast_from(part_y);
-            sum_z += f64::cast_from(part_z);
+            #[unroll]
+            for k in 0..10usize {
+                sums[k] += f64::cast_from(part[k]);
+            }
         }
         if comptime!(planes) {
-            sum = plane_sum(sum);
-            sum_x = plane_sum(sum_x);
-            sum_y = plane_sum(sum_y);
-            sum_z = plane_sum(sum_z);
+            #[unroll]
+            for k in 0..10usize {
+                sums[k] = plane_sum(sums[k]);
+            }
             error = plane_sum(error);
+            error_there = plane_sum(error_there);
             sources = plane_sum(sources);
         }
         if lane == 0 {
-            far[own as usize] = sum;
-            field[own as usize * 4] = f32::cast_from(sum_x);
-            field[own as usize * 4 + 1] = f32::cast_from(sum_y);
-            field[own as usize * 4 + 2] = f32::cast_from(sum_z);
-            field[own as usize * 4 + 3] = added(error, end - start);
+            far[own as usize] = sums[0];
+            #[unroll]
+            for row in 0..3usize {
+                let mut four = Four::new(0.0f32);
+                #[unroll]
+                for k in 0..4usize {
+                    if comptime!(row * 4 + k < 9) {
+                        four[k] = f32::cast_from(sums[row * 4 + k + 1]);
+                    }
+                }
+                if comptime!(row == 2) {
+                    four[1] = added(error, end - start);
+                    four[2] = added(error_there, end - start);
+                }
+                field[own as usize * 3 + row] = four;
+            }
             counts[own as usize] = count;
             let targets = first[own as usize + 1] - first[own as usize];
             add_wide(pairs, halo, targets * (sources - 1) + (end - start));
@@ -151,7 +182,7 @@ pub(super) fn look_far(
     }
 }
 
-/// Bounds of what some members feel, closer than those of all. Each has so many units, which are a plane if there are more than one.
+/// Bounds of what some members feel, closer than those of all.
 #[cube(launch_unchecked)]
 pub(super) fn look_closer(
     targets: &Array<u32>,
@@ -171,11 +202,9 @@ pub(super) fn look_closer(
     all: u32,
     rough: f32,
     apart: f32,
-    #[comptime] lanes: u32,
     #[comptime] planes: bool,
 ) {
-    let i = ABSOLUTE_POS / lanes as usize;
-    let lane = ABSOLUTE_POS as u32 % lanes;
+    let i = ABSOLUTE_POS;
     let mut halo = 0u32.runtime();
     let mut bits = 0u32.runtime();
     if (i as u32) < n {
@@ -193,18 +222,18 @@ pub(super) fn look_closer(
         let mut sum = f64::cast_from(0u32.runtime());
         let mut error = f32::cast_from(0u32.runtime());
         let (start, end) = (of_halos[halo as usize], of_halos[halo as usize + 1]);
-        let turns = (end - start - min(lane, end - start)).div_ceil(lanes);
-        for part in 0..turns.div_ceil(TERMS) {
-            let mut part_sum = f32::cast_from(0u32.runtime());
-            for turn in part * TERMS..min(part * TERMS + TERMS, turns) {
-                let other = start + turn * lanes + lane;
+        for section in 0..(end - start).div_ceil(TERMS) {
+            let mut part = f32::cast_from(0u32.runtime());
+            for turn in section * TERMS..min(section * TERMS + TERMS, end - start) {
+                let other = start + turn;
                 let source = moments[other as usize * 2];
                 let extent = moments[other as usize * 2 + 1];
                 if is_far(center, reach, source, extent[0], apart) {
                     let dx = (source[0] - center[0]) - x;
                     let dy = (source[1] - center[1]) - y;
                     let dz = (source[2] - center[2]) - z;
-                    let inverse = (dx * dx + dy * dy + dz * dz + softening2).inverse_sqrt();
+                    let rho2 = dx * dx + dy * dy + dz * dz + softening2;
+                    let inverse = rho2.inverse_sqrt();
                     let share = source[3] * inverse;
                     let to = other as usize * 6;
                     let along = seconds[to] * dx * dx + seconds[to + 1] * dy * dy + seconds[to + 2] * dz * dz;
@@ -212,25 +241,20 @@ pub(super) fn look_closer(
                     let trace = seconds[to] + seconds[to + 1] + seconds[to + 2];
                     let inverse2 = inverse * inverse;
                     let second = 1.5f32 * (along + 2.0f32 * across) * inverse2 - 0.5f32 * trace;
-                    part_sum += share + share * second * inverse2;
+                    part += share + share * second * inverse2;
                     let spread = extent[1] * inverse;
-                    let q = extent[0] * inverse;
-                    error += share * (spread * spread * q / (1.0f32 - q) + extent[2] * inverse);
+                    // Instead of a quotient, which takes longer.
+                    let root = (rho2 * inverse - extent[0]).inverse_sqrt();
+                    error += share * (spread * spread * extent[0] * root * root + extent[2] * inverse);
                 }
             }
-            sum += f64::cast_from(part_sum);
-        }
-        if comptime!(lanes > 1) {
-            sum = plane_sum(sum);
-            error = plane_sum(error);
+            sum += f64::cast_from(part);
         }
         sum += near[own];
         let error = f64::cast_from(added(error, end - start)) + sum * f64::cast_from(rough);
-        if lane == 0 {
-            upper[i] = f32::cast_from(sum + error);
-            bits = certain_bits(sum - error);
-            add_wide(pairs, halo, end - start);
-        }
+        upper[i] = f32::cast_from(sum + error);
+        bits = certain_bits(sum - error);
+        add_wide(pairs, halo, end - start);
     }
     raise(certain, halo, bits, planes);
 }

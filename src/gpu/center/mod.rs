@@ -14,6 +14,7 @@ mod direct;
 mod far;
 mod members;
 mod near;
+mod rough;
 
 use cubecl::prelude::*;
 use rayon::prelude::*;

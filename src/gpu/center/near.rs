@@ -27,7 +27,7 @@ pub(super) fn look_near(
     values: &Array<Four>,
     rest: &Array<Four>,
     far: &Array<f64>,
-    field: &Array<f32>,
+    field: &Array<Four>,
     near: &Array<u32>,
     counts: &Array<u32>,
     nears: &mut Array<f64>,
@@ -146,16 +146,27 @@ pub(super) fn look_near(
                 }
             }
         }
-        let mut slope = f32::cast_from(0u32.runtime());
+        // Where it is in its block, in units of that.
+        let mut at = Array::<f32>::new(3usize);
         #[unroll]
         for k in 0..3usize {
-            let from = f64::cast_from(center[k]);
-            slope += field[block as usize * 4 + k] * f32::cast_from(axes[k * all as usize + member as usize] - from);
+            at[k] = 0.0f32;
+            if reach > 1e-30f32 {
+                let from = f64::cast_from(center[k]);
+                at[k] = f32::cast_from(axes[k * all as usize + member as usize] - from) / reach;
+            }
         }
+        let (x, y, z) = (at[0], at[1], at[2]);
+        let row = block as usize * 3;
+        let (one, two, three) = (field[row], field[row + 1], field[row + 2]);
+        let slope = one[0] * x + one[1] * y + one[2] * z;
+        let along = one[3] * x * x + two[0] * y * y + two[1] * z * z;
+        let across = two[2] * x * y + two[3] * x * z + three[0] * y * z;
         let total = far[block as usize] + sum;
-        let error = f64::cast_from(field[block as usize * 4 + 3]) + total * f64::cast_from(rough);
+        let left_out = three[1] + three[2] * (x * x + y * y + z * z);
+        let error = f64::cast_from(left_out) + total * f64::cast_from(rough);
         nears[own as usize] = sum;
-        let felt = total + f64::cast_from(slope);
+        let felt = total + f64::cast_from(slope + 0.5f32 * along + across);
         let bound = f32::cast_from(felt + error);
         upper[own as usize] = bound;
         upper_bits = u32::reinterpret(bound);
