@@ -35,7 +35,8 @@ pub(super) struct Blocks {
     /// Eight numbers each: centre, mass, the largest distance from the centre, the root mean square of that, and that of the
     /// centre of mass, all at least what they are, but for the mass and the centre.
     pub moments: Buffer<f32>,
-    /// The mean squares of coordinates about the centre, weighted by mass: xx, yy, zz, xy, xz, yz.
+    /// Eight numbers each: the means, by mass, of products of coordinates about the centre, xx, yy, zz, their sum, and twice xy, xz,
+    /// yz.
     pub seconds: Buffer<f32>,
     pub len: usize,
 }
@@ -87,7 +88,7 @@ impl Blocks {
             of_members: Buffer::new(client, n),
             owners: Buffer::new(client, len),
             moments: Buffer::new(client, 8 * len),
-            seconds: Buffer::new(client, 6 * len),
+            seconds: Buffer::new(client, 8 * len),
             len,
         };
         take_starts::launch::<R>(
@@ -368,8 +369,11 @@ fn find_moments(
         moments[to + 6] = grown(dipole2.sqrt() / sums[3]);
         moments[to + 7] = 0.0f32;
         #[unroll]
-        for k in 0..6usize {
-            seconds[i * 6 + k] = f32::cast_from(second[k] / sums[3]);
+        for k in 0..3usize {
+            seconds[to + k] = f32::cast_from(second[k] / sums[3]);
+            seconds[to + 4 + k] = f32::cast_from(f64::new(2.0) * second[3 + k] / sums[3]);
         }
+        seconds[to + 3] = f32::cast_from(trace / sums[3]);
+        seconds[to + 7] = 0.0f32;
     }
 }

@@ -7,7 +7,7 @@
 //! largest lower bound drops whoever has a smaller upper bound; before that, the member with the largest upper bound is looked at
 //! pair by pair (`rough`), which makes much certain. Those who are left are looked at from the far blocks by themselves, and the few
 //! who then are left pair by pair.
-//! Cost: a node each pair of blocks, and a pair for each two members of near blocks; 380 bytes a block, 60 a member, 16 a halo.
+//! Cost: a node each pair of blocks, and a pair for each two members of near blocks; 390 bytes a block, 60 a member, 16 a halo.
 //! Source: Salmon and Warren 1994, section 3, for the bounds.
 
 #![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without checks of their own.
@@ -110,7 +110,7 @@ pub(super) fn left<R: Runtime, S: Coordinate>(
     unsafe {
         look_near::launch_unchecked::<R>(
             client,
-            cubes(slots),
+            cubes(if planes { blocks.len * lanes } else { slots }),
             dim,
             members.axes.arg(),
             members.masses.arg(),
@@ -133,6 +133,7 @@ pub(super) fn left<R: Runtime, S: Coordinate>(
             most_upper.arg(),
             coincident.arg(),
             slots as u32,
+            blocks.len as u32,
             members.len as u32,
             ROUGH as f32,
             NEAR as u32,
@@ -150,7 +151,7 @@ pub(super) fn left<R: Runtime, S: Coordinate>(
         unsafe {
             look_closer::launch_unchecked::<R>(
                 client,
-                cubes(n),
+                cubes(n * lanes),
                 dim,
                 targets.arg(),
                 members.axes.arg(),

@@ -45,11 +45,20 @@ fn added(error: f32, terms: u32) -> f32 {
     error * (1.02f32 + f32::cast_from(terms) * 1.2e-7f32)
 }
 
+/// What the second moments of a block add along a way, in units of its share and of the distance squared.
+#[cube]
+fn bent(seconds: &Array<Four>, block: u32, x: f32, y: f32, z: f32) -> f32 {
+    let (own, twice) = (seconds[block as usize * 2], seconds[block as usize * 2 + 1]);
+    let along = own[0] * x * x + own[1] * y * y + own[2] * z * z;
+    let across = twice[0] * x * y + twice[1] * x * z + twice[2] * y * z;
+    1.5f32 * (along + across) - 0.5f32 * own[3]
+}
+
 /// What is far from each block, and which blocks are not. A plane has a block, or a unit has where there are no planes.
 #[cube(launch_unchecked)]
 pub(super) fn look_far(
     moments: &Array<Four>,
-    seconds: &Array<f32>,
+    seconds: &Array<Four>,
     of_halos: &Array<u32>,
     first: &Array<u32>,
     owners: &Array<u32>,
@@ -104,11 +113,7 @@ pub(super) fn look_far(
                         let q = reach * inverse;
                         let (slope, bend) = (share * q, share * q * q);
                         let (x, y, z) = (dx * inverse, dy * inverse, dz * inverse);
-                        let to = other as usize * 6;
-                        let along = seconds[to] * x * x + seconds[to + 1] * y * y + seconds[to + 2] * z * z;
-                        let across = seconds[to + 3] * x * y + seconds[to + 4] * x * z + seconds[to + 5] * y * z;
-                        let trace = seconds[to] + seconds[to + 1] + seconds[to + 2];
-                        let second = 1.5f32 * (along + 2.0f32 * across) - 0.5f32 * trace;
+                        let second = bent(seconds, other, x, y, z);
                         part[0] += share + share * second * inverse * inverse;
                         part[1] += slope * x;
                         part[2] += slope * y;
@@ -182,14 +187,14 @@ pub(super) fn look_far(
     }
 }
 
-/// Bounds of what some members feel, closer than those of all.
+/// Bounds of what some members feel, closer than those of all. A plane has a member, or a unit has where there are no planes.
 #[cube(launch_unchecked)]
 pub(super) fn look_closer(
     targets: &Array<u32>,
     axes: &Array<f64>,
     order: &Array<u32>,
     moments: &Array<Four>,
-    seconds: &Array<f32>,
+    seconds: &Array<Four>,
     of_halos: &Array<u32>,
     of_members: &Array<u32>,
     owners: &Array<u32>,
@@ -204,7 +209,9 @@ pub(super) fn look_closer(
     apart: f32,
     #[comptime] planes: bool,
 ) {
-    let i = ABSOLUTE_POS;
+    let lanes = comptime!(if planes { 32u32 } else { 1u32 });
+    let i = ABSOLUTE_POS / lanes as usize;
+    let lane = ABSOLUTE_POS as u32 % lanes;
     let mut halo = 0u32.runtime();
     let mut bits = 0u32.runtime();
     if (i as u32) < n {
@@ -222,10 +229,11 @@ pub(super) fn look_closer(
         let mut sum = f64::cast_from(0u32.runtime());
         let mut error = f32::cast_from(0u32.runtime());
         let (start, end) = (of_halos[halo as usize], of_halos[halo as usize + 1]);
-        for section in 0..(end - start).div_ceil(TERMS) {
+        let turns = (end - start - min(lane, end - start)).div_ceil(lanes);
+        for section in 0..turns.div_ceil(TERMS) {
             let mut part = f32::cast_from(0u32.runtime());
-            for turn in section * TERMS..min(section * TERMS + TERMS, end - start) {
-                let other = start + turn;
+            for turn in section * TERMS..min(section * TERMS + TERMS, turns) {
+                let other = start + turn * lanes + lane;
                 let source = moments[other as usize * 2];
                 let extent = moments[other as usize * 2 + 1];
                 if is_far(center, reach, source, extent[0], apart) {
@@ -235,13 +243,8 @@ pub(super) fn look_closer(
                     let rho2 = dx * dx + dy * dy + dz * dz + softening2;
                     let inverse = rho2.inverse_sqrt();
                     let share = source[3] * inverse;
-                    let to = other as usize * 6;
-                    let along = seconds[to] * dx * dx + seconds[to + 1] * dy * dy + seconds[to + 2] * dz * dz;
-                    let across = seconds[to + 3] * dx * dy + seconds[to + 4] * dx * dz + seconds[to + 5] * dy * dz;
-                    let trace = seconds[to] + seconds[to + 1] + seconds[to + 2];
-                    let inverse2 = inverse * inverse;
-                    let second = 1.5f32 * (along + 2.0f32 * across) * inverse2 - 0.5f32 * trace;
-                    part += share + share * second * inverse2;
+                    let second = bent(seconds, other, dx * inverse, dy * inverse, dz * inverse);
+                    part += share + share * second * inverse * inverse;
                     let spread = extent[1] * inverse;
                     // Instead of a quotient, which takes longer.
                     let root = (rho2 * inverse - extent[0]).inverse_sqrt();
@@ -250,11 +253,17 @@ pub(super) fn look_closer(
             }
             sum += f64::cast_from(part);
         }
+        if comptime!(planes) {
+            sum = plane_sum(sum);
+            error = plane_sum(error);
+        }
         sum += near[own];
         let error = f64::cast_from(added(error, end - start)) + sum * f64::cast_from(rough);
-        upper[i] = f32::cast_from(sum + error);
-        bits = certain_bits(sum - error);
-        add_wide(pairs, halo, end - start);
+        if lane == 0 {
+            upper[i] = f32::cast_from(sum + error);
+            bits = certain_bits(sum - error);
+            add_wide(pairs, halo, end - start);
+        }
     }
     raise(certain, halo, bits, planes);
 }

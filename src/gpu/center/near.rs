@@ -12,7 +12,8 @@ use super::far::{Four, add_wide, certain_bits, is_far};
 use super::members::mass;
 use crate::gpu::planes::raise;
 
-/// Bounds of what each member feels.
+/// Bounds of what each member feels. A plane has a block, so that its units look at one source at a time; or a unit has a member where
+/// there are no planes.
 #[cube(launch_unchecked)]
 pub(super) fn look_near(
     axes: &Array<f64>,
@@ -36,6 +37,7 @@ pub(super) fn look_near(
     most_upper: &mut Array<Atomic<u32>>,
     coincident: &mut Array<Atomic<u32>>,
     n: u32,
+    blocks: u32,
     all: u32,
     rough: f32,
     most: u32,
@@ -44,11 +46,17 @@ pub(super) fn look_near(
     #[comptime] split: bool,
     #[comptime] planes: bool,
 ) {
-    let own = ABSOLUTE_POS as u32;
+    let mut own = ABSOLUTE_POS as u32;
+    let mut behind = n + 0;
+    if comptime!(planes) {
+        let block = min(own / 32, blocks - 1);
+        behind = select(own / 32 < blocks, first[block as usize + 1], 0u32);
+        own = first[block as usize] + UNIT_POS % 32;
+    }
     let mut halo = 0u32.runtime();
     let mut bits = 0u32.runtime();
     let mut upper_bits = 0u32.runtime();
-    if own < n {
+    if own < behind {
         let block = of_members[own as usize];
         halo = owners[block as usize];
         let mut begin = of_halos[halo as usize];

@@ -181,7 +181,7 @@ fn offer<F: Float>(
     best.limit[0] = rough[0].min(last.max(rough[3]) * rough[1]);
 }
 
-/// Exact distances, in order; whether they are the answer; and the answer.
+/// Exact distances, in order, and whether they are the answer.
 #[cube]
 fn finish<F: Float>(
     best: &Best<F>,
@@ -196,13 +196,16 @@ fn finish<F: Float>(
     #[comptime] shape: Shape,
 ) {
     let k = comptime!(shape.k);
-    let mut found = Array::<f64>::new(k);
-    let mut found_of = Array::<u32>::new(k);
+    let row = order[query as usize] as usize * k;
     let mut farthest = f64::new(0.0);
+    // What came last; rounded distances mostly are in the order of exact ones.
+    let mut last = f64::new(-1.0);
+    let mut last_of = 0u32.runtime();
+    let mut is_sorted = true.runtime();
     #[unroll]
     for place in 0..k {
-        found[place] = numbers[4];
-        found_of[place] = u32::MAX.runtime();
+        let mut own = numbers[4];
+        let mut own_of = u32::MAX.runtime();
         let position = best.positions[place];
         if position == u32::MAX {
             // What was let go all the same had a square that `f32` does not hold.
@@ -220,35 +223,33 @@ fn finish<F: Float>(
             farthest = farthest.max(exact);
             // Rounded, it was perhaps within the radius.
             if exact <= numbers[0] {
-                found[place] = exact;
-                found_of[place] = order[position as usize];
+                own = exact;
+                own_of = order[position as usize];
             }
         }
+        is_sorted = is_sorted && (last < own || (last == own && last_of <= own_of));
+        last = own;
+        last_of = own_of;
+        indices[row + place] = own_of;
+        distances2[row + place] = own;
     }
     if best.any[0] != 0 && best.next[0] <= widened::<F>(farthest, numbers) {
         let place = doubted[0].fetch_add(1) + 1;
         doubted[place as usize].store(query);
     } else {
-        let mut is_sorted = false.runtime();
         while !is_sorted {
             is_sorted = true;
-            #[unroll]
-            for place in 1..k {
-                let (a, b) = (found[place - 1], found[place]);
-                let (a_of, b_of) = (found_of[place - 1], found_of[place]);
-                let swap = b < a || (b == a && b_of < a_of);
-                found[place - 1] = select(swap, b, a);
-                found[place] = select(swap, a, b);
-                found_of[place - 1] = select(swap, b_of, a_of);
-                found_of[place] = select(swap, a_of, b_of);
-                is_sorted = is_sorted && !swap;
+            for place in row + 1..row + k {
+                let (a, b) = (distances2[place - 1], distances2[place]);
+                let (a_of, b_of) = (indices[place - 1], indices[place]);
+                if b < a || (b == a && b_of < a_of) {
+                    distances2[place - 1] = b;
+                    distances2[place] = a;
+                    indices[place - 1] = b_of;
+                    indices[place] = a_of;
+                    is_sorted = false;
+                }
             }
-        }
-        let row = order[query as usize] as usize * k;
-        #[unroll]
-        for place in 0..k {
-            indices[row + place] = found_of[place];
-            distances2[row + place] = found[place];
         }
     }
 }
