@@ -12,7 +12,7 @@ use cubecl::prelude::*;
 
 use super::buffer::{Buffer, UNITS, cubes};
 use super::device::{Device, on};
-use super::planes::has_planes;
+use super::planes::{Joint, brought, has_planes};
 use super::scan::{exclusive, last};
 use super::sort::sort_words;
 use crate::error::Result;
@@ -203,18 +203,8 @@ fn count_sizes(labels: &Array<i32>, sizes: &mut Array<Atomic<u32>>, n: u32, clus
         // A negative label is a large number.
         label = u32::cast_from(labels[i]);
     }
-    let mut members = 1u32.runtime();
-    if comptime!(planes) {
-        // Where one cluster has nearly all points, they would wait for each other: one goes for those that are in the first one's.
-        let common = plane_shuffle(label, 0);
-        let all = plane_ballot(label == common)[0].count_ones();
-        if label == common {
-            members = 0u32.runtime();
-        }
-        if UNIT_POS % 32 == 0 {
-            members = all;
-        }
-    }
+    // One cluster may have nearly all points.
+    let members = brought(label, 1u32.runtime(), Joint::Sum, planes);
     if label < clusters && members > 0 {
         sizes[label as usize].fetch_add(members);
     }

@@ -9,7 +9,7 @@ use super::buffer::{Buffer, UNITS, cubes, wait};
 use super::column::Column;
 use super::device::{Device, on};
 use super::link::Forest;
-use super::planes::has_planes;
+use super::planes::{Joint, brought, has_planes};
 use super::scan::{exclusive, last};
 use crate::error::Result;
 
@@ -185,17 +185,8 @@ fn find_smallest(
             member = own;
         }
     }
-    if comptime!(planes) {
-        // Neighbours often have one root, where all would wait for each other: one goes for those that have the first one's.
-        let common = plane_shuffle(root, 0);
-        let least = plane_min(select(root == common, member, NOBODY));
-        if root == common {
-            member = NOBODY.runtime();
-        }
-        if UNIT_POS % 32 == 0 {
-            member = least;
-        }
-    }
+    // Neighbours often have one root.
+    let member = brought(root, member, Joint::Least, planes);
     if member != NOBODY {
         smallest[root as usize].fetch_min(member);
     }

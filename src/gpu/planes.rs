@@ -35,6 +35,73 @@ pub(super) fn all_of(bits: u32) -> u32 {
     all
 }
 
+/// How numbers are made one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Joint {
+    Least,
+    Sum,
+    /// All bits that any has.
+    Bits,
+}
+
+impl Joint {
+    /// What changes nothing.
+    pub(super) fn nothing(self) -> u32 {
+        match self {
+            Self::Least => u32::MAX,
+            Self::Sum | Self::Bits => 0,
+        }
+    }
+}
+
+#[cube]
+fn join(a: u32, b: u32, #[comptime] joint: Joint) -> u32 {
+    if comptime!(joint == Joint::Least) {
+        min(a, b)
+    } else if comptime!(joint == Joint::Sum) {
+        a + b
+    } else {
+        a | b
+    }
+}
+
+/// What a unit is to bring to the number at `at` by an atomic; [`Joint::nothing`] is to be left. Where a whole cube means the same
+/// number its units would wait for each other, so one goes for all that mean what the first one does; and so in each plane.
+#[cube]
+pub(super) fn brought(at: u32, value: u32, #[comptime] joint: Joint, #[comptime] planes: bool) -> u32 {
+    let mut own = value + 0;
+    if comptime!(planes) {
+        let nothing = comptime!(joint.nothing());
+        let alike = at == plane_shuffle(at, 0);
+        let part = select(alike, value, nothing);
+        let mut all = if comptime!(joint == Joint::Least) {
+            plane_min(part)
+        } else if comptime!(joint == Joint::Sum) {
+            plane_sum(part)
+        } else {
+            all_of(part)
+        };
+        own = select(alike, nothing, value);
+        let mut places = SharedMemory::<u32>::new(PLANES as usize);
+        let mut parts = SharedMemory::<u32>::new(PLANES as usize);
+        if UNIT_POS % 32 == 0 {
+            places[(UNIT_POS / 32) as usize] = at;
+            parts[(UNIT_POS / 32) as usize] = all;
+        }
+        sync_cube();
+        if UNIT_POS == 0 {
+            #[unroll]
+            for plane in 1..PLANES as usize {
+                all = join(all, select(places[plane] == at, parts[plane], nothing), joint);
+            }
+            own = all;
+        } else if UNIT_POS % 32 == 0 && at != places[0] {
+            own = all;
+        }
+    }
+    own
+}
+
 /// Raises a number to `bits`, unless these are 0. Where neighbours raise the same number they would wait for each other, so one goes
 /// for those of its plane that raise the first one's. To be called by all units of a plane.
 #[cube]

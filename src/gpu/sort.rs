@@ -14,7 +14,7 @@ use super::buffer::{Buffer, UNITS, count, cubes};
 use super::digits::{
     BITS, CODE, DIGITS, INDEX, LEADING, Shape, Step, count_digits, scatter_pairs, scatter_words, sum_digits, sum_few,
 };
-use super::planes::{all_of, has_planes};
+use super::planes::{Joint, brought, has_planes};
 use crate::error::Result;
 
 /// Parts that cubes take. More mean more counts; fewer leave units idle, and write in more places at a time.
@@ -37,16 +37,20 @@ pub(super) fn sort<R: Runtime>(client: &ComputeClient<R>, pairs: Pairs) -> Resul
     let (dim, planes) = (CubeDim::new_1d(UNITS), has_planes(client));
     differing::launch::<R>(client, cubes(n), dim, pairs.keys.arg(), words.arg(), n as u32, planes);
     let words = words.read(client)?;
-    let differing = u64::from(words[0]) | u64::from(words[1]) << 32;
+    Ok(sort_bits(client, pairs, u64::from(words[0]) | u64::from(words[1]) << 32))
+}
 
+/// Sorts keys that differ in no other than these bits; `pairs` is used up.
+pub(super) fn sort_bits<R: Runtime>(client: &ComputeClient<R>, pairs: Pairs, bits: u64) -> Pairs {
+    let n = pairs.keys.len();
     let passes = Passes::new(client, n, PARTS);
     let mut from = pairs;
     let mut to = Pairs { keys: Buffer::new(client, n), values: Buffer::new(client, n) };
-    for shift in (0..64).step_by(BITS as usize).filter(|shift| differing >> shift & u64::from(DIGITS - 1) != 0) {
+    for shift in (0..64).step_by(BITS as usize).filter(|shift| bits >> shift & u64::from(DIGITS - 1) != 0) {
         passes.pairs(shift as u32, &from, &to);
         std::mem::swap(&mut from, &mut to);
     }
-    Ok(from)
+    from
 }
 
 /// The lower halves of words in the order of the upper ones, which are all below `end`. `words` are used up.
@@ -194,19 +198,20 @@ fn differing(keys: &Array<u64>, words: &mut Array<Atomic<u32>>, n: u32, #[compti
         low = u32::cast_from(bits & 0xffff_ffffu64);
         high = u32::cast_from(bits >> 32u64);
     }
-    let mut tells = low | high != 0;
-    if comptime!(planes) {
-        low = all_of(low);
-        high = all_of(high);
-        tells = UNIT_POS % 32 == 0;
-    }
-    if tells {
-        // Few keys still have news: most are satisfied by a look.
-        if (words[0].load() | low) != words[0].load() {
+    let low = brought(0u32.runtime(), low, Joint::Bits, planes);
+    let high = brought(1u32.runtime(), high, Joint::Bits, planes);
+    if low | high != 0 {
+        if comptime!(planes) {
             words[0].fetch_or(low);
-        }
-        if (words[1].load() | high) != words[1].load() {
             words[1].fetch_or(high);
+        } else {
+            // Few keys still have news: most are satisfied by a look.
+            if (words[0].load() | low) != words[0].load() {
+                words[0].fetch_or(low);
+            }
+            if (words[1].load() | high) != words[1].load() {
+                words[1].fetch_or(high);
+            }
         }
     }
 }
