@@ -10,7 +10,6 @@
 use cubecl::prelude::*;
 
 use super::metric::gap;
-use super::planes::PLANES;
 use super::visit::Tree;
 
 /// Units of a plane, and points that are compared at once.
@@ -114,10 +113,15 @@ impl Hits {
     }
 }
 
-/// A packet of the queries of this plane, without points.
+/// A packet of the queries of this plane, one of so many in a cube, without points.
 #[cube]
-pub(super) fn packet<F: Float>(point: &Array<F>, #[comptime] d: usize, #[comptime] periodic: bool) -> Packet<F> {
-    let places = comptime!((PLANES * PLACES) as usize);
+pub(super) fn packet<F: Float>(
+    point: &Array<F>,
+    #[comptime] d: usize,
+    #[comptime] periodic: bool,
+    #[comptime] planes: u32,
+) -> Packet<F> {
+    let places = comptime!((planes * PLACES) as usize);
     let mut packet = Packet::<F> {
         lo: Array::<F>::new(comptime!(2 * d)),
         hi: Array::<F>::new(comptime!(2 * d)),

@@ -14,7 +14,7 @@ use super::bvh::{Bvh, Coordinate};
 use super::metric::{corners, distance2, exact_distance2, gap2, span2};
 use super::nodes::Nodes;
 use super::packet::{Hits, Packet, WIDTH, Want, packet};
-use super::planes::has_planes;
+use super::planes::{PLANES, has_planes};
 use super::visit::{ALIKE, Manner, NOTHING, POINTS, Queries, QueriesLaunch, Shape, Tree, TreeLaunch, Visit};
 use super::window::{below, windows};
 use crate::geometry::Reach;
@@ -144,7 +144,7 @@ fn together<F: Float, V: Visit>(
 ) {
     let d = comptime!(shape.d);
     let periodic = comptime!(shape.periodic);
-    let mut packet = packet::<F>(point, d, periodic);
+    let mut packet = packet::<F>(point, d, periodic, PLANES);
     // The largest radius of the plane.
     let mut widest = reach.maybe + F::new(0.0);
     if comptime!(shape.own_radii) {

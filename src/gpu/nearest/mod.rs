@@ -13,7 +13,7 @@ mod quick;
 
 use cubecl::prelude::*;
 
-use super::buffer::{Buffer, UNITS, check_room, cubes, wait};
+use super::buffer::{Buffer, UNITS, check_room, count, cubes, wait};
 use super::bvh::{Bvh, Coordinate};
 use super::device::{Device, on};
 use super::planes::has_planes;
@@ -135,8 +135,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 // unit writes its own point's places, and there is room to doubt each.
                 unsafe { quick::find_quickly::launch_unchecked::<S, _>(
                     client,
-                    cubes(n),
-                    dim,
+                    count(n.div_ceil(quick::SMALL as usize)),
+                    CubeDim::new_1d(quick::SMALL),
                     self.tree(client, nodes),
                     self.order.arg(),
                     Buffer::from_slice(client, &rough).arg(),

@@ -17,6 +17,8 @@ use crate::gpu::packet::{Packet, WIDTH, Want, packet};
 use crate::gpu::visit::{POINTS, Tree};
 use crate::gpu::window::windows;
 
+/// Units of a cube: few, for the best take so many registers that there is room for few.
+pub(super) const SMALL: u32 = 64;
 /// Points in tree order that are looked at first on both sides of a plane's own.
 const AROUND: u32 = WIDTH;
 
@@ -77,7 +79,7 @@ pub(super) fn find_quickly<F: Float>(
 
     // The plane's own points come first, and the same number on both sides.
     let own_first = query / WIDTH * WIDTH;
-    let mut packet = packet::<F>(&point, d, comptime!(shape.periodic));
+    let mut packet = packet::<F>(&point, d, comptime!(shape.periodic), comptime!(SMALL / WIDTH));
     let begin = max(own_first, AROUND) - AROUND;
     let behind = min(own_first + WIDTH + AROUND, n);
     let mut first = begin + 0;
@@ -204,29 +206,24 @@ fn finish<F: Float>(
     let mut is_sorted = true.runtime();
     #[unroll]
     for place in 0..k {
-        let mut own = numbers[4];
-        let mut own_of = u32::MAX.runtime();
         let position = best.positions[place];
-        if position == u32::MAX {
-            // What was let go all the same had a square that `f32` does not hold.
-            farthest = numbers[4];
-        } else {
-            let exact = exact_distance2::<F>(
-                &tree.axes,
-                position,
-                tree.stored,
-                point,
-                &tree.exact_sides,
-                comptime!(shape.d),
-                comptime!(shape.periodic),
-            );
-            farthest = farthest.max(exact);
-            // Rounded, it was perhaps within the radius.
-            if exact <= numbers[0] {
-                own = exact;
-                own_of = order[position as usize];
-            }
-        }
+        let any = position != u32::MAX;
+        let at = select(any, position, 0u32);
+        let exact = exact_distance2::<F>(
+            &tree.axes,
+            at,
+            tree.stored,
+            point,
+            &tree.exact_sides,
+            comptime!(shape.d),
+            comptime!(shape.periodic),
+        );
+        // What was let go where there is none had a square that `f32` does not hold.
+        farthest = farthest.max(select(any, exact, numbers[4]));
+        // Rounded, it was perhaps within the radius.
+        let within = any && exact <= numbers[0];
+        let own = select(within, exact, numbers[4]);
+        let own_of = select(within, order[at as usize], u32::MAX);
         is_sorted = is_sorted && (last < own || (last == own && last_of <= own_of));
         last = own;
         last_of = own_of;
