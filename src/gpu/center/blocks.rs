@@ -13,12 +13,15 @@ use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::planes::{has_planes, raise};
 use crate::gpu::scan::exclusive;
 use crate::gpu::scan::last;
-use crate::gpu::sort::{Pairs, sort};
+use crate::gpu::sort::{Pairs, sort_bits};
 
 /// Members of a block, at most.
 const BLOCK: usize = 32;
 /// Bits of a cell along each axis.
 const CELL_BITS: u32 = 12;
+
+/// Four numbers that are loaded at once.
+pub(super) type Four = Vector<f32, Const<4>>;
 
 /// The blocks of all large halos.
 pub(super) struct Blocks {
@@ -32,12 +35,10 @@ pub(super) struct Blocks {
     pub of_members: Buffer<u32>,
     /// The halo of each block.
     pub owners: Buffer<u32>,
-    /// Eight numbers each: centre, mass, the largest distance from the centre, the root mean square of that, and that of the
-    /// centre of mass, all at least what they are, but for the mass and the centre.
+    /// Twelve numbers each: centre and mass; the means by mass of squares of coordinates about the centre, xx, yy, zz, and the
+    /// largest distance from there; twice the means of xy, xz, yz, and the distance of the centre of mass from the centre, which is
+    /// rounded. Distances are at least what they are.
     pub moments: Buffer<f32>,
-    /// Eight numbers each: the means, by mass, of products of coordinates about the centre, xx, yy, zz, their sum, and twice xy, xz,
-    /// yz.
-    pub seconds: Buffer<f32>,
     pub len: usize,
 }
 
@@ -76,7 +77,8 @@ impl Blocks {
             large,
             CELL_BITS,
         );
-        let Pairs { keys, values: order } = sort(client, pairs)?;
+        let bits = ((halos as u64) << (3 * CELL_BITS)).next_power_of_two() - 1;
+        let Pairs { keys, values: order } = sort_bits(client, pairs, bits);
         let places = Buffer::<u32>::new(client, n + 1);
         find_starts::launch::<R>(client, cubes(n + 1), dim, keys.arg(), places.arg(), large, BLOCK as u32);
         exclusive(client, &places);
@@ -87,8 +89,7 @@ impl Blocks {
             first: Buffer::new(client, len + 1),
             of_members: Buffer::new(client, n),
             owners: Buffer::new(client, len),
-            moments: Buffer::new(client, 8 * len),
-            seconds: Buffer::new(client, 8 * len),
+            moments: Buffer::new(client, 12 * len),
             len,
         };
         take_starts::launch::<R>(
@@ -120,13 +121,33 @@ impl Blocks {
             blocks.first.arg(),
             blocks.owners.arg(),
             blocks.moments.arg(),
-            blocks.seconds.arg(),
             len as u32,
             all,
             members.weighted,
         );
         Ok(blocks)
     }
+}
+
+/// Of a block's moments the centre and mass; the squares and the radius, which is the last of these four; and the products.
+#[cube]
+pub(super) fn center_of(moments: &Array<Four>, block: u32) -> Four {
+    moments[block as usize * 3]
+}
+
+#[cube]
+pub(super) fn squares_of(moments: &Array<Four>, block: u32) -> Four {
+    moments[block as usize * 3 + 1]
+}
+
+#[cube]
+pub(super) fn radius_of(moments: &Array<Four>, block: u32) -> f32 {
+    moments[block as usize * 3 + 1][3]
+}
+
+#[cube]
+pub(super) fn products_of(moments: &Array<Four>, block: u32) -> Four {
+    moments[block as usize * 3 + 2]
 }
 
 /// The largest coordinate of each halo, as bits.
@@ -295,7 +316,6 @@ fn find_moments(
     first: &Array<u32>,
     owners: &mut Array<u32>,
     moments: &mut Array<f32>,
-    seconds: &mut Array<f32>,
     blocks: u32,
     all: u32,
     #[comptime] weighted: bool,
@@ -332,7 +352,6 @@ fn find_moments(
             dipole[k] = zero;
         }
         let mut far2 = f64::cast_from(0u32.runtime());
-        let mut trace = f64::cast_from(0u32.runtime());
         let mut second = Array::<f64>::new(6usize);
         #[unroll]
         for k in 0..6usize {
@@ -354,26 +373,18 @@ fn find_moments(
             second[3] += m * x * y;
             second[4] += m * x * z;
             second[5] += m * y * z;
-            trace += m * d2;
             far2 = far2.max(d2);
         }
         let dipole2 = dipole[0] * dipole[0] + dipole[1] * dipole[1] + dipole[2] * dipole[2];
-        let to = i * 8;
+        let to = i * 12;
         #[unroll]
         for k in 0..3usize {
             moments[to + k] = center[k];
+            moments[to + 4 + k] = f32::cast_from(second[k] / sums[3]);
+            moments[to + 8 + k] = f32::cast_from(f64::new(2.0) * second[3 + k] / sums[3]);
         }
         moments[to + 3] = f32::cast_from(sums[3]);
-        moments[to + 4] = grown(far2.sqrt());
-        moments[to + 5] = grown((trace / sums[3]).sqrt());
-        moments[to + 6] = grown(dipole2.sqrt() / sums[3]);
-        moments[to + 7] = 0.0f32;
-        #[unroll]
-        for k in 0..3usize {
-            seconds[to + k] = f32::cast_from(second[k] / sums[3]);
-            seconds[to + 4 + k] = f32::cast_from(f64::new(2.0) * second[3 + k] / sums[3]);
-        }
-        seconds[to + 3] = f32::cast_from(trace / sums[3]);
-        seconds[to + 7] = 0.0f32;
+        moments[to + 7] = grown(far2.sqrt());
+        moments[to + 11] = grown(dipole2.sqrt() / sums[3]);
     }
 }

@@ -7,7 +7,7 @@
 //! largest lower bound drops whoever has a smaller upper bound; before that, the member with the largest upper bound is looked at
 //! pair by pair (`rough`), which makes much certain. Those who are left are looked at from the far blocks by themselves, and the few
 //! who then are left pair by pair.
-//! Cost: a node each pair of blocks, and a pair for each two members of near blocks; 390 bytes a block, 60 a member, 16 a halo.
+//! Cost: a node each pair of blocks, and a pair for each two members of near blocks; 370 bytes a block, 60 a member, 16 a halo.
 //! Source: Salmon and Warren 1994, section 3, for the bounds.
 
 #![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without checks of their own.
@@ -85,7 +85,6 @@ pub(super) fn left<R: Runtime, S: Coordinate>(
             cubes(blocks.len * lanes),
             dim,
             blocks.moments.arg(),
-            blocks.seconds.arg(),
             blocks.of_halos.arg(),
             blocks.first.arg(),
             blocks.owners.arg(),
@@ -157,7 +156,6 @@ pub(super) fn left<R: Runtime, S: Coordinate>(
                 members.axes.arg(),
                 blocks.order.arg(),
                 blocks.moments.arg(),
-                blocks.seconds.arg(),
                 blocks.of_halos.arg(),
                 blocks.of_members.arg(),
                 blocks.owners.arg(),

@@ -8,8 +8,7 @@
 
 use cubecl::prelude::*;
 
-use super::blocks::Blocks;
-use super::far::Four;
+use super::blocks::{Blocks, Four, center_of, radius_of};
 use super::members::{Members, Units, owner};
 use crate::center::power;
 use crate::error::Result;
@@ -150,7 +149,7 @@ pub(super) fn most_connected<R: Runtime, S: Coordinate>(
 /// The distance of the centres of two blocks, by the nearest image.
 #[cube]
 fn between(moments: &Array<Four>, a: u32, b: u32, scaled: &Array<f32>, #[comptime] periodic: bool) -> f32 {
-    let (a, b) = (moments[a as usize * 2], moments[b as usize * 2]);
+    let (a, b) = (center_of(moments, a), center_of(moments, b));
     let mut d2 = f32::cast_from(0u32.runtime());
     #[unroll]
     for k in 0..3usize {
@@ -167,7 +166,7 @@ fn between(moments: &Array<Four>, a: u32, b: u32, scaled: &Array<f32>, #[comptim
 /// most 1.
 #[cube]
 fn is_near(moments: &Array<Four>, a: u32, b: u32, scaled: &Array<f32>, #[comptime] periodic: bool) -> bool {
-    let reach = moments[a as usize * 2 + 1][0] + moments[b as usize * 2 + 1][0] + scaled[0];
+    let reach = radius_of(moments, a) + radius_of(moments, b) + scaled[0];
     between(moments, a, b, scaled, periodic) <= reach * 1.00001f32 + 1e-6f32
 }
 
@@ -265,7 +264,7 @@ fn count_large<F: Float>(
             }
             let start = first[other as usize];
             let mut end = first[other as usize + 1];
-            let reach = moments[block as usize * 2 + 1][0] + moments[other as usize * 2 + 1][0];
+            let reach = radius_of(moments, block) + radius_of(moments, other);
             let farthest = (between(moments, block, other, scaled, periodic) + reach) * 1.00001f32 + 1e-6f32;
             if farthest <= scaled[0] {
                 count += end - start;

@@ -10,10 +10,8 @@
 
 use cubecl::prelude::*;
 
+use super::blocks::{Four, center_of, products_of, radius_of, squares_of};
 use crate::gpu::planes::raise;
-
-/// Four numbers that are loaded at once.
-pub(super) type Four = Vector<f32, Const<4>>;
 
 /// Adds to a number of two words.
 #[cube]
@@ -47,18 +45,22 @@ fn added(error: f32, terms: u32) -> f32 {
 
 /// What the second moments of a block add along a way, in units of its share and of the distance squared.
 #[cube]
-fn bent(seconds: &Array<Four>, block: u32, x: f32, y: f32, z: f32) -> f32 {
-    let (own, twice) = (seconds[block as usize * 2], seconds[block as usize * 2 + 1]);
-    let along = own[0] * x * x + own[1] * y * y + own[2] * z * z;
-    let across = twice[0] * x * y + twice[1] * x * z + twice[2] * y * z;
-    1.5f32 * (along + across) - 0.5f32 * own[3]
+fn bent(squares: Four, products: Four, x: f32, y: f32, z: f32) -> f32 {
+    let along = squares[0] * x * x + squares[1] * y * y + squares[2] * z * z;
+    let across = products[0] * x * y + products[1] * x * z + products[2] * y * z;
+    1.5f32 * (along + across) - 0.5f32 * trace(squares)
+}
+
+/// The mean square of the distance from a block's centre.
+#[cube]
+fn trace(squares: Four) -> f32 {
+    squares[0] + squares[1] + squares[2]
 }
 
 /// What is far from each block, and which blocks are not. A plane has a block, or a unit has where there are no planes.
 #[cube(launch_unchecked)]
 pub(super) fn look_far(
     moments: &Array<Four>,
-    seconds: &Array<Four>,
     of_halos: &Array<u32>,
     first: &Array<u32>,
     owners: &Array<u32>,
@@ -77,8 +79,8 @@ pub(super) fn look_far(
     let own = ABSOLUTE_POS as u32 / lanes;
     let lane = ABSOLUTE_POS as u32 % lanes;
     if own < blocks {
-        let center = moments[own as usize * 2];
-        let reach = moments[own as usize * 2 + 1][0];
+        let center = center_of(moments, own);
+        let reach = radius_of(moments, own);
         let halo = owners[own as usize];
         let (start, end) = (of_halos[halo as usize], of_halos[halo as usize + 1]);
         let softening2 = f32::cast_from(softening[0]);
@@ -103,9 +105,9 @@ pub(super) fn look_far(
                 let other = start + turn * lanes + lane;
                 let mut is_near = false.runtime();
                 if other < end {
-                    let source = moments[other as usize * 2];
-                    let extent = moments[other as usize * 2 + 1];
-                    if is_far(center, reach, source, extent[0], apart) {
+                    let source = center_of(moments, other);
+                    let squares = squares_of(moments, other);
+                    if is_far(center, reach, source, squares[3], apart) {
                         let (dx, dy, dz) = (source[0] - center[0], source[1] - center[1], source[2] - center[2]);
                         let rho2 = dx * dx + dy * dy + dz * dz + softening2;
                         let inverse = rho2.inverse_sqrt();
@@ -113,7 +115,8 @@ pub(super) fn look_far(
                         let q = reach * inverse;
                         let (slope, bend) = (share * q, share * q * q);
                         let (x, y, z) = (dx * inverse, dy * inverse, dz * inverse);
-                        let second = bent(seconds, other, x, y, z);
+                        let products = products_of(moments, other);
+                        let second = bent(squares, products, x, y, z);
                         part[0] += share + share * second * inverse * inverse;
                         part[1] += slope * x;
                         part[2] += slope * y;
@@ -125,12 +128,11 @@ pub(super) fn look_far(
                         part[8] += 3.0f32 * bend * x * z;
                         part[9] += 3.0f32 * bend * y * z;
                         // What follows the second order.
-                        let both = reach + extent[0];
+                        let both = reach + squares[3];
                         let root = (rho2 * inverse - both).inverse_sqrt();
                         let nearest = root * root;
                         let rest = share * both * nearest;
-                        let spread = extent[1] * inverse;
-                        error += rest * spread * spread + 6.0f32 * share * extent[2] * nearest;
+                        error += rest * (trace(squares) * inverse * inverse) + 6.0f32 * share * products[3] * nearest;
                         error_there += rest * q * q;
                     } else {
                         is_near = true;
@@ -154,24 +156,31 @@ pub(super) fn look_far(
                 sums[k] += f64::cast_from(part[k]);
             }
         }
+        let mut sum = sums[0];
+        // What is multiplied by less than 1 needs no more than `f32`.
+        #[unroll]
+        for k in 1..10usize {
+            part[k] = f32::cast_from(sums[k]);
+        }
         if comptime!(planes) {
+            sum = plane_sum(sum);
             #[unroll]
-            for k in 0..10usize {
-                sums[k] = plane_sum(sums[k]);
+            for k in 1..10usize {
+                part[k] = plane_sum(part[k]);
             }
             error = plane_sum(error);
             error_there = plane_sum(error_there);
             sources = plane_sum(sources);
         }
         if lane == 0 {
-            far[own as usize] = sums[0];
+            far[own as usize] = sum;
             #[unroll]
             for row in 0..3usize {
                 let mut four = Four::new(0.0f32);
                 #[unroll]
                 for k in 0..4usize {
                     if comptime!(row * 4 + k < 9) {
-                        four[k] = f32::cast_from(sums[row * 4 + k + 1]);
+                        four[k] = part[row * 4 + k + 1];
                     }
                 }
                 if comptime!(row == 2) {
@@ -194,7 +203,6 @@ pub(super) fn look_closer(
     axes: &Array<f64>,
     order: &Array<u32>,
     moments: &Array<Four>,
-    seconds: &Array<Four>,
     of_halos: &Array<u32>,
     of_members: &Array<u32>,
     owners: &Array<u32>,
@@ -220,8 +228,8 @@ pub(super) fn look_closer(
         let block = of_members[own];
         halo = owners[block as usize];
         // From the centre of the block, for which `f32` is precise enough.
-        let center = moments[block as usize * 2];
-        let reach = moments[block as usize * 2 + 1][0];
+        let center = center_of(moments, block);
+        let reach = radius_of(moments, block);
         let x = f32::cast_from(axes[member] - f64::cast_from(center[0]));
         let y = f32::cast_from(axes[all as usize + member] - f64::cast_from(center[1]));
         let z = f32::cast_from(axes[2 * all as usize + member] - f64::cast_from(center[2]));
@@ -234,21 +242,22 @@ pub(super) fn look_closer(
             let mut part = f32::cast_from(0u32.runtime());
             for turn in section * TERMS..min(section * TERMS + TERMS, turns) {
                 let other = start + turn * lanes + lane;
-                let source = moments[other as usize * 2];
-                let extent = moments[other as usize * 2 + 1];
-                if is_far(center, reach, source, extent[0], apart) {
+                let source = center_of(moments, other);
+                let squares = squares_of(moments, other);
+                if is_far(center, reach, source, squares[3], apart) {
                     let dx = (source[0] - center[0]) - x;
                     let dy = (source[1] - center[1]) - y;
                     let dz = (source[2] - center[2]) - z;
                     let rho2 = dx * dx + dy * dy + dz * dz + softening2;
                     let inverse = rho2.inverse_sqrt();
                     let share = source[3] * inverse;
-                    let second = bent(seconds, other, dx * inverse, dy * inverse, dz * inverse);
+                    let products = products_of(moments, other);
+                    let second = bent(squares, products, dx * inverse, dy * inverse, dz * inverse);
                     part += share + share * second * inverse * inverse;
-                    let spread = extent[1] * inverse;
                     // Instead of a quotient, which takes longer.
-                    let root = (rho2 * inverse - extent[0]).inverse_sqrt();
-                    error += share * (spread * spread * extent[0] * root * root + extent[2] * inverse);
+                    let root = (rho2 * inverse - squares[3]).inverse_sqrt();
+                    let rest = trace(squares) * inverse * inverse * squares[3] * root * root;
+                    error += share * (rest + products[3] * inverse);
                 }
             }
             sum += f64::cast_from(part);

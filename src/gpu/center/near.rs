@@ -7,8 +7,9 @@
 
 use cubecl::prelude::*;
 
+use super::blocks::{Four, center_of, radius_of};
 use super::direct::distance2;
-use super::far::{Four, add_wide, certain_bits, is_far};
+use super::far::{add_wide, certain_bits, is_far};
 use super::members::mass;
 use crate::gpu::planes::raise;
 
@@ -66,8 +67,8 @@ pub(super) fn look_near(
             begin = block * most;
             number = counts[block as usize];
         }
-        let center = moments[block as usize * 2];
-        let reach = moments[block as usize * 2 + 1][0];
+        let center = center_of(moments, block);
+        let reach = radius_of(moments, block);
         let place = values[own as usize];
         let (x, y, z) = (place[0], place[1], place[2]);
         let mut least = 1e-30f32.runtime();
@@ -93,7 +94,7 @@ pub(super) fn look_near(
             let mut part = f32::cast_from(0u32.runtime());
             let mut end = first[other as usize + 1];
             if !listed {
-                if is_far(center, reach, moments[other as usize * 2], moments[other as usize * 2 + 1][0], apart) {
+                if is_far(center, reach, center_of(moments, other), radius_of(moments, other), apart) {
                     end = first[other as usize];
                 }
             }
@@ -131,7 +132,7 @@ pub(super) fn look_near(
                 }
                 let mut end = first[other as usize + 1];
                 if !listed {
-                    if is_far(center, reach, moments[other as usize * 2], moments[other as usize * 2 + 1][0], apart) {
+                    if is_far(center, reach, center_of(moments, other), radius_of(moments, other), apart) {
                         end = first[other as usize];
                     }
                 }

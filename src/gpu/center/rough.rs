@@ -7,7 +7,8 @@
 
 use cubecl::prelude::*;
 
-use super::far::{Four, TERMS, add_wide, certain_bits};
+use super::blocks::Four;
+use super::far::{TERMS, add_wide, certain_bits};
 use crate::gpu::buffer::UNITS;
 use crate::gpu::planes::PLANES;
 
