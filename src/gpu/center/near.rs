@@ -49,75 +49,94 @@ pub(super) fn look_near(
 ) {
     let mut own = ABSOLUTE_POS as u32;
     let mut behind = n + 0;
+    // Of blocks that fill no more than half of the units, each half looks at every other near block.
+    let mut step = 1u32.runtime();
+    let mut turn = 0u32.runtime();
     if comptime!(planes) {
         let block = min(own / 32, blocks - 1);
+        let begin = first[block as usize];
         behind = select(own / 32 < blocks, first[block as usize + 1], 0u32);
-        own = first[block as usize] + UNIT_POS % 32;
+        own = begin + UNIT_POS % 32;
+        if behind <= begin + 16 {
+            step = 2u32.runtime();
+            turn = UNIT_POS % 32 / 16;
+            own = begin + UNIT_POS % 16;
+        }
     }
-    let mut halo = 0u32.runtime();
+    let is_member = own < behind;
+    let has_bounds = is_member && turn == 0;
+    let own = min(own, n - 1);
+    let block = of_members[own as usize];
+    let halo = owners[block as usize];
+    let mut begin = of_halos[halo as usize];
+    let mut number = of_halos[halo as usize + 1] - begin;
+    let listed = counts[block as usize] <= most;
+    if listed {
+        begin = block * most;
+        number = counts[block as usize];
+    }
+    let center = center_of(moments, block);
+    let reach = radius_of(moments, block);
+    let place = values[own as usize];
+    let (x, y, z) = (place[0], place[1], place[2]);
+    let mut least = 1e-30f32.runtime();
+    let mut rest_x = f32::cast_from(0u32.runtime());
+    let mut rest_y = f32::cast_from(0u32.runtime());
+    let mut rest_z = f32::cast_from(0u32.runtime());
+    if comptime!(split) {
+        let place = rest[own as usize];
+        rest_x = place[0];
+        rest_y = place[1];
+        rest_z = place[2];
+        // Nearer than that, what two numbers in `f32` leave of a coordinate has a say.
+        least = least.max((x * x + y * y + z * z) * 1e-15f32);
+    }
+    let softening2 = f32::cast_from(softening[0]);
+    let mut sum = f64::cast_from(0u32.runtime());
+    let mut close = 0u32.runtime();
+    let turns = select(is_member && turn < number, (number + step - 1 - turn) / step, 0u32);
+    for i in 0..turns {
+        let mut other = begin + i * step + turn;
+        if listed {
+            other = near[other as usize];
+        }
+        let mut part = f32::cast_from(0u32.runtime());
+        let mut end = first[other as usize + 1];
+        if !listed {
+            if is_far(center, reach, center_of(moments, other), radius_of(moments, other), apart) {
+                end = first[other as usize];
+            }
+        }
+        for source in first[other as usize]..end {
+            let place = values[source as usize];
+            let mut dx = place[0] - x;
+            let mut dy = place[1] - y;
+            let mut dz = place[2] - z;
+            if comptime!(split) {
+                let place = rest[source as usize];
+                dx += place[0] - rest_x;
+                dy += place[1] - rest_y;
+                dz += place[2] - rest_z;
+            }
+            let d2 = dx * dx + dy * dy + dz * dz;
+            if d2 >= least {
+                part += place[3] * (d2 + softening2).inverse_sqrt();
+            } else {
+                close += 1;
+            }
+        }
+        sum += f64::cast_from(part);
+    }
+    if comptime!(planes) {
+        let (other_sum, other_close) = (plane_shuffle_down(sum, 16), plane_shuffle_down(close, 16));
+        if step == 2 {
+            sum += other_sum;
+            close += other_close;
+        }
+    }
     let mut bits = 0u32.runtime();
     let mut upper_bits = 0u32.runtime();
-    if own < behind {
-        let block = of_members[own as usize];
-        halo = owners[block as usize];
-        let mut begin = of_halos[halo as usize];
-        let mut number = of_halos[halo as usize + 1] - begin;
-        let listed = counts[block as usize] <= most;
-        if listed {
-            begin = block * most;
-            number = counts[block as usize];
-        }
-        let center = center_of(moments, block);
-        let reach = radius_of(moments, block);
-        let place = values[own as usize];
-        let (x, y, z) = (place[0], place[1], place[2]);
-        let mut least = 1e-30f32.runtime();
-        let mut rest_x = f32::cast_from(0u32.runtime());
-        let mut rest_y = f32::cast_from(0u32.runtime());
-        let mut rest_z = f32::cast_from(0u32.runtime());
-        if comptime!(split) {
-            let place = rest[own as usize];
-            rest_x = place[0];
-            rest_y = place[1];
-            rest_z = place[2];
-            // Nearer than that, what two numbers in `f32` leave of a coordinate has a say.
-            least = least.max((x * x + y * y + z * z) * 1e-15f32);
-        }
-        let softening2 = f32::cast_from(softening[0]);
-        let mut sum = f64::cast_from(0u32.runtime());
-        let mut close = 0u32.runtime();
-        for i in 0..number {
-            let mut other = begin + i;
-            if listed {
-                other = near[(begin + i) as usize];
-            }
-            let mut part = f32::cast_from(0u32.runtime());
-            let mut end = first[other as usize + 1];
-            if !listed {
-                if is_far(center, reach, center_of(moments, other), radius_of(moments, other), apart) {
-                    end = first[other as usize];
-                }
-            }
-            for source in first[other as usize]..end {
-                let place = values[source as usize];
-                let mut dx = place[0] - x;
-                let mut dy = place[1] - y;
-                let mut dz = place[2] - z;
-                if comptime!(split) {
-                    let place = rest[source as usize];
-                    dx += place[0] - rest_x;
-                    dy += place[1] - rest_y;
-                    dz += place[2] - rest_z;
-                }
-                let d2 = dx * dx + dy * dy + dz * dz;
-                if d2 >= least {
-                    part += place[3] * (d2 + softening2).inverse_sqrt();
-                } else {
-                    close += 1;
-                }
-            }
-            sum += f64::cast_from(part);
-        }
+    if has_bounds {
         let member = order[own as usize];
         // Only the member itself is at no distance, or all is done again with care.
         if close != 1 {
