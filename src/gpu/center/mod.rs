@@ -3,7 +3,7 @@
 //! In: points and their grouping into halos. Out: [`Centers`], those of the CPU.
 //! ```text
 //! members -> direct              small halos: all sums in f64
-//!         -> blocks -> bound -> direct    large ones: bounds in f32, then the sums of who is left
+//!         -> blocks -> bound -> direct    large ones: bounds in f32 (far, near, rough), then the sums of who is left
 //! ```
 //! Cost: see [`Centering::run`]. Source: Sewell et al. 2015 for the definitions.
 
@@ -76,7 +76,7 @@ impl<'a> Centering<'a> {
     /// how many pairs were looked at is a number of its own, and with softening pairs at no distance are counted as by
     /// [`Center::MostBoundBrute`]. Cost of most bound particles: n² for halos of up to 512 members; for larger ones some hundreds
     /// of pairs a member, a node for each pair of blocks of some 20 members, and n for each member whose potential is nearly the
-    /// lowest, one in a thousand of a halo of 10^5. Of most connected ones: n² up to 512, and beyond pairs of members not much
+    /// lowest, some dozens a halo. Of most connected ones: n² up to 512, and beyond pairs of members not much
     /// farther apart than the linking length. Memory: some 50 bytes a member, and 80 more for those of large halos.
     ///
     /// Left to the CPU are: halos that may be half as wide as a periodic box; all of them on a device that does not round as
