@@ -275,3 +275,31 @@ fn bad_input() {
         &["halo 1", "axis 0", "half", "8"],
     );
 }
+
+/// A large halo all over a periodic box cannot be unwrapped, and says so as on the CPU; one that may be too wide and is not can.
+#[test]
+fn wide_and_large() {
+    for (seed, width) in [(1, 1.0), (2, 1.0), (3, 0.4), (4, 0.26)] {
+        let mut random = Random::new(seed);
+        let points: Vec<[f32; 3]> =
+            (0..1500).map(|_| [0; 3].map(|_| ((0.9 + width * random.unit()) % 1.0) as f32)).collect();
+        let halos = &whole(points.len());
+        let case = Case { points: &points, halos, side: Some(1.0), masses: None };
+        case.agree("wide", MBP);
+        assert_eq!(case.on_device(MBP).is_ok(), width < 0.5, "{width}");
+    }
+}
+
+/// Members that are much nearer to each other than to the halo's first one, about which their coordinates are rounded.
+#[test]
+fn crowded_and_far() {
+    for seed in 0..12 {
+        let mut random = Random::new(seed);
+        let mut points = vec![[1.0f32; 3]];
+        points.extend((0..512).map(|i| {
+            [i % 8, i / 8 % 8, i / 64].map(|cell| (7.5e-15 * (f64::from(cell) + 0.9 * random.unit() - 4.0)) as f32)
+        }));
+        let halos = &whole(points.len());
+        Case { points: &points, halos, side: None, masses: None }.agree("crowded", MBP);
+    }
+}

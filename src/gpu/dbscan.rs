@@ -3,7 +3,7 @@
 //! In: points, a radius `eps` and a least number `min_pts`. Out: [`Labels`], equal to the CPU's and scikit-learn's.
 //! Three steps: which points are core, which core points are linked (`link`), and which cluster each border point joins. No
 //! neighbour is ever stored.
-//! Cost: as [`Algorithm`]'s; beside the tree 32 bytes a point, and 16 for one of three `f32` that is not core.
+//! Cost: as [`Algorithm`]'s; beside the tree 32 bytes a point, and 16 for one of three `f32` that may be on a border.
 //! Source: Ester et al. 1996 (the definition); Prokopenko et al. 2023.
 
 use cubecl::prelude::*;

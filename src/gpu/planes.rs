@@ -1,7 +1,7 @@
 //! What 32 neighbouring units of a cube tell each other.
 //!
-//! Where the device runs them in step, as a plane, by its instructions for that; elsewhere through the cube's memory. All functions
-//! are to be called by all units of a cube of [`UNITS`].
+//! Where the device runs them in step, as a plane, by its instructions for that; elsewhere through the cube's memory. Functions are
+//! to be called by all units of a cube of [`UNITS`], but for those that say otherwise.
 
 use cubecl::ir::features::Plane;
 use cubecl::prelude::*;
@@ -24,7 +24,7 @@ pub(super) fn has_planes<R: Runtime>(client: &ComputeClient<R>) -> bool {
         && (hardware.plane_size_min, hardware.plane_size_max) == (32, 32)
 }
 
-/// All bits that any unit of a plane of 32 has.
+/// All bits that any unit of a plane of 32 has. To be called by all of these.
 #[cube]
 pub(super) fn all_of(bits: u32) -> u32 {
     let mut all = bits + 0;

@@ -3,7 +3,7 @@
 //! In: the members of large halos. Out: these in Morton order, each halo by itself, and blocks of up to 32, each with its mass, centre,
 //! and extent.
 //! A block is a cell of the Morton grid, or half or a quarter of one: they are as compact as runs of equal length are not.
-//! Cost: a sort of the members; 32 bytes a member, 64 a block.
+//! Cost: a sort of the members; 32 bytes a member, 56 a block.
 
 use cubecl::prelude::*;
 

@@ -36,6 +36,8 @@ const ROUGH: f64 = 1e-5;
 const APART: f32 = 1.1;
 /// So many near blocks are listed; those of a block with more are looked for again.
 const NEAR: usize = 64;
+/// More blocks have lists longer than `u32` counts.
+const MOST: usize = u32::MAX as usize / NEAR;
 /// Members that a cube looks at together.
 const GROUP: usize = 8;
 
@@ -58,14 +60,18 @@ struct Sources {
     split: bool,
 }
 
+/// None if there are too many blocks.
 pub(super) fn left<R: Runtime, S: Coordinate>(
     client: &ComputeClient<R>,
     points: &Points<S, 3>,
     halos: &Halos,
     members: &Members,
     units: Units,
-) -> Result<Left> {
+) -> Result<Option<Left>> {
     let blocks = Blocks::new(client, members, &halos.offsets, halos.large)?;
+    if blocks.len > MOST {
+        return Ok(None);
+    }
     let sources = sources(client, points, halos, members, &blocks, units);
     let (large, dim) = (halos.large[0], CubeDim::new_1d(UNITS));
     let (pairs, coincident) =
@@ -184,6 +190,8 @@ pub(super) fn left<R: Runtime, S: Coordinate>(
                 count(n.div_ceil(group)),
                 dim,
                 targets.arg(),
+                members.axes.arg(),
+                blocks.order.arg(),
                 blocks.of_halos.arg(),
                 blocks.of_members.arg(),
                 blocks.first.arg(),
@@ -195,6 +203,7 @@ pub(super) fn left<R: Runtime, S: Coordinate>(
                 certain.arg(),
                 pairs.arg(),
                 n as u32,
+                members.len as u32,
                 ROUGH as f32,
                 group,
                 sources.split,
@@ -235,7 +244,7 @@ pub(super) fn left<R: Runtime, S: Coordinate>(
         left.points.arg(),
         n as u32,
     );
-    Ok(left)
+    Ok(Some(left))
 }
 
 /// Those of some members, or of all in the order of the blocks, whose upper bound reaches what is certain of their halo.

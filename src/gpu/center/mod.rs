@@ -80,7 +80,8 @@ impl<'a> Centering<'a> {
     /// farther apart than the linking length. Memory: some 50 bytes a member, and 80 more for those of large halos.
     ///
     /// Left to the CPU are: halos that may be half as wide as a periodic box; all of them on a device that does not round as
-    /// IEEE 754 says, and where coordinates that are not 0 differ by a factor of 1e30, or masses by 1e15.
+    /// IEEE 754 says, where coordinates that are not 0 differ by a factor of 1e30, or masses by 1e15, and where large halos have more
+    /// than a billion members or so.
     ///
     /// Errors as [`crate::Centering::run`]; another definition of the centre; points and halos on two devices; if a device fails.
     pub fn run<S: Coordinate>(&self, points: &Points<S, 3>, halos: &Halos) -> Result<Centers> {
@@ -122,7 +123,11 @@ impl<'a> Centering<'a> {
                     return self.rows_on_host(client, points, halos, offsets, &all);
                 };
                 let (members, any_wide) = Members::new(client, points, halos, self.masses, softening, units)?;
-                let found = most_bound(client, points, halos, offsets, &members, units)?;
+                let flags = if any_wide { members.flags.read(client)? } else { vec![] };
+                let is_wide = |halo: usize| flags.get(halo).is_some_and(|flags| flags & WIDE != 0);
+                let Some(found) = most_bound(client, points, halos, offsets, &members, units, is_wide)? else {
+                    return self.rows_on_host(client, points, halos, offsets, &all);
+                };
                 let order: Vec<u32> = found.iter().map(|row| row.point).collect();
                 let places =
                     gather::<R, S, 3>(client, &points.values, &Buffer::from_slice(client, &order)).read(client)?;
@@ -136,8 +141,7 @@ impl<'a> Centering<'a> {
                 };
                 let mut rows: Vec<HaloCenter> = found.into_iter().enumerate().map(row).collect();
                 if any_wide {
-                    let flags = members.flags.read(client)?;
-                    let wide: Vec<usize> = all.into_iter().filter(|&halo| flags[halo] & WIDE != 0).collect();
+                    let wide: Vec<usize> = all.into_iter().filter(|&halo| is_wide(halo)).collect();
                     let theirs = self.rows_on_host(client, points, halos, offsets, &wide)?;
                     wide.into_iter().zip(theirs).for_each(|(halo, row)| rows[halo] = row);
                 }
@@ -201,6 +205,7 @@ fn at<R: Runtime, S: Coordinate>(
     Ok(indices.iter().enumerate().map(place).collect())
 }
 
+/// None if there are too many members. What it says of wide halos is void.
 fn most_bound<R: Runtime, S: Coordinate>(
     client: &ComputeClient<R>,
     points: &Points<S, 3>,
@@ -208,12 +213,13 @@ fn most_bound<R: Runtime, S: Coordinate>(
     offsets: &[u32],
     members: &Members,
     units: Units,
-) -> Result<Vec<Row>> {
+    is_wide: impl Fn(usize) -> bool,
+) -> Result<Option<Vec<Row>>> {
     let large = halos.large[0];
     let best = direct::most_bound(client, members, &halos.offsets, &halos.members, halos.large);
     let mut rows = Vec::with_capacity(halos.len());
     if large > 0 {
-        let left = bound::left(client, points, halos, members, units)?;
+        let Some(left) = bound::left(client, points, halos, members, units)? else { return Ok(None) };
         let felt = direct::sums(client, members, &halos.offsets, &left.members).read(client)?;
         let (positions, indices) = (left.members.read(client)?, left.points.read(client)?);
         let (pairs, coincident) = (left.pairs.read(client)?, left.coincident.read(client)?);
@@ -223,8 +229,12 @@ fn most_bound<R: Runtime, S: Coordinate>(
             let first = next;
             next += positions[first..].partition_point(|&position| position < offsets[halo + 1]);
             let deeper = |&a: &usize, &b: &usize| felt[a].total_cmp(&felt[b]).then(positions[b].cmp(&positions[a]));
-            // Whose lower bound is the largest is left.
+            // Whose lower bound is the largest is left, but for halos that are too wide to be unwrapped in one way.
             let Some(best) = (first..next).max_by(deeper) else {
+                if is_wide(halo) {
+                    rows.push(Row { point: 0, felt: 0.0, coincident: 0, pairs: 0 });
+                    continue;
+                }
                 return Err(Kind::Device(format!("halo {halo} has no member that may be most bound")).into());
             };
             let others = u64::from(offsets[halo + 1] - offsets[halo] - 1);
@@ -241,7 +251,7 @@ fn most_bound<R: Runtime, S: Coordinate>(
         let n = u64::from(offsets[large + i + 1] - offsets[large + i]);
         rows.push(Row { point, felt: felt[i], coincident: u64::from(coincident[i]), pairs: n * (n - 1) });
     }
-    Ok(rows)
+    Ok(Some(rows))
 }
 
 impl Halos {

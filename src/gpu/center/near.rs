@@ -13,6 +13,19 @@ use super::far::{add_wide, certain_bits, is_far};
 use super::members::mass;
 use crate::gpu::planes::raise;
 
+/// The least square of a distance from a member that single precision tells. Nearer ones are told otherwise by coordinates about the
+/// first member of the halo, which are rounded to `f64`; and if they do not fit `f32`, by what two such numbers leave of them.
+#[cube]
+pub(super) fn least_told(axes: &Array<f64>, all: u32, member: u32, #[comptime] split: bool) -> f32 {
+    let mut size2 = f32::cast_from(0u32.runtime());
+    #[unroll]
+    for k in 0..3usize {
+        let x = f32::cast_from(axes[k * all as usize + member as usize]);
+        size2 += x * x;
+    }
+    (size2 * comptime!(if split { 1e-15f32 } else { 1e-19f32 })).max(1e-30f32)
+}
+
 /// Bounds of what each member feels. A plane has a block, so that its units look at one source at a time; or a unit has a member where
 /// there are no planes.
 #[cube(launch_unchecked)]
@@ -79,7 +92,7 @@ pub(super) fn look_near(
     let reach = radius_of(moments, block);
     let place = values[own as usize];
     let (x, y, z) = (place[0], place[1], place[2]);
-    let mut least = 1e-30f32.runtime();
+    let least = least_told(axes, all, order[own as usize], split);
     let mut rest_x = f32::cast_from(0u32.runtime());
     let mut rest_y = f32::cast_from(0u32.runtime());
     let mut rest_z = f32::cast_from(0u32.runtime());
@@ -88,8 +101,6 @@ pub(super) fn look_near(
         rest_x = place[0];
         rest_y = place[1];
         rest_z = place[2];
-        // Nearer than that, what two numbers in `f32` leave of a coordinate has a say.
-        least = least.max((x * x + y * y + z * z) * 1e-15f32);
     }
     let softening2 = f32::cast_from(softening[0]);
     let mut sum = f64::cast_from(0u32.runtime());

@@ -9,6 +9,7 @@ use cubecl::prelude::*;
 
 use super::blocks::Four;
 use super::far::{TERMS, add_wide, certain_bits};
+use super::near::least_told;
 use crate::gpu::buffer::UNITS;
 use crate::gpu::planes::PLANES;
 
@@ -17,6 +18,8 @@ use crate::gpu::planes::PLANES;
 #[cube(launch_unchecked)]
 pub(super) fn look_at_all(
     targets: &Array<u32>,
+    axes: &Array<f64>,
+    order: &Array<u32>,
     of_halos: &Array<u32>,
     of_members: &Array<u32>,
     first: &Array<u32>,
@@ -28,6 +31,7 @@ pub(super) fn look_at_all(
     certain: &mut Array<Atomic<u32>>,
     pairs: &mut Array<Atomic<u32>>,
     n: u32,
+    all: u32,
     rough: f32,
     #[comptime] group: usize,
     #[comptime] split: bool,
@@ -52,7 +56,7 @@ pub(super) fn look_at_all(
             from[g] = first[of_halos[halo as usize] as usize];
             to[g] = first[of_halos[halo as usize + 1] as usize];
             let place = values[own as usize];
-            least[g] = 1e-30f32;
+            least[g] = least_told(axes, all, order[own as usize], split);
             #[unroll]
             for k in 0..3usize {
                 at[g * 3 + k] = place[k];
@@ -63,9 +67,6 @@ pub(super) fn look_at_all(
                 for k in 0..3usize {
                     rest_at[g * 3 + k] = left[k];
                 }
-                // Nearer than that, what two numbers in `f32` leave of a coordinate has a say.
-                let size2 = place[0] * place[0] + place[1] * place[1] + place[2] * place[2];
-                least[g] = (size2 * 1e-15f32).max(1e-30f32);
             }
             sums[g] = f64::new(0.0);
             close[g] = 0;
