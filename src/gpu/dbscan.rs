@@ -157,8 +157,8 @@ fn find_core<R: Runtime, S: Coordinate, const D: usize>(
     core
 }
 
-/// Gives points that are not core the lowest number among their core neighbours. Those that are not alone, of which there are so
-/// many before each point, are taken by themselves, for few of the units of a plane would have one otherwise.
+/// Gives points that are not core the lowest number among their core neighbours. Those that are not alone, which are marked, are
+/// taken by themselves, for few of the units of a plane would have one otherwise. The marks are used up.
 #[allow(clippy::too_many_arguments)]
 fn join_border<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
@@ -170,6 +170,7 @@ fn join_border<R: Runtime, S: Coordinate, const D: usize>(
     kinds: &Buffer<u32>,
     numbers: &Buffer<u32>,
 ) -> Result<()> {
+    exclusive(client, open);
     let (n, others) = (bvh.len(), last(client, open)?);
     let positions = Buffer::<u32>::new(client, others);
     let axes = Buffer::<S>::new(client, others * D);
@@ -192,7 +193,7 @@ fn join_border<R: Runtime, S: Coordinate, const D: usize>(
     Ok(())
 }
 
-/// How many core points come before each point, and how many that may be on a border, with the numbers of all behind. Of the marks
+/// How many core points come before each point, with the number of all behind; and 1 for each that may be on a border. Of the marks
 /// those of core points are left.
 fn tell_apart<R: Runtime>(client: &ComputeClient<R>, core: &Buffer<u32>) -> (Buffer<u32>, Buffer<u32>) {
     let n = core.len();
@@ -200,7 +201,6 @@ fn tell_apart<R: Runtime>(client: &ComputeClient<R>, core: &Buffer<u32>) -> (Buf
     let dim = CubeDim::new_1d(UNITS);
     copy_marks::launch::<R>(client, cubes(n + 1), dim, core.arg(), before.arg(), open.arg(), n as u32);
     exclusive(client, &before);
-    exclusive(client, &open);
     (before, open)
 }
 

@@ -11,8 +11,7 @@ use super::members::{Members, mass};
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::planes::{has_planes, raise};
-use crate::gpu::scan::exclusive;
-use crate::gpu::scan::last;
+use crate::gpu::scan::{exclusive, last};
 use crate::gpu::sort::{Pairs, sort_bits};
 
 /// Members of a block, at most.

@@ -27,8 +27,7 @@ use crate::gpu::bvh::{Coordinate, Points};
 use crate::gpu::halos::Halos;
 use crate::gpu::packet::WIDTH;
 use crate::gpu::planes::has_planes;
-use crate::gpu::scan::exclusive;
-use crate::gpu::scan::last;
+use crate::gpu::scan::{exclusive, last};
 
 /// The relative error of sums in single precision, at most.
 const ROUGH: f64 = 1e-5;

@@ -81,7 +81,7 @@ impl<'a> Centering<'a> {
     ///
     /// Left to the CPU are: halos that may be half as wide as a periodic box; all of them on a device that does not round as
     /// IEEE 754 says, where coordinates that are not 0 differ by a factor of 1e30, or masses by 1e15, and where large halos have more
-    /// than a billion members or so.
+    /// than 2^26 blocks.
     ///
     /// Errors as [`crate::Centering::run`]; another definition of the centre; points and halos on two devices; if a device fails.
     pub fn run<S: Coordinate>(&self, points: &Points<S, 3>, halos: &Halos) -> Result<Centers> {
