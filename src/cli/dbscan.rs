@@ -10,7 +10,7 @@ use ropewalk::{Dbscan, Labels, plot};
 
 use super::args::Dbscan as Args;
 use super::device::{Device, Name};
-use super::dimensions::with_rows;
+use super::dimensions::{compiled, with_compiled_rows, with_rows};
 use super::outputs::Outputs;
 use super::phases::Phases;
 use super::{Failure, describe, grouped, picture_format, short, start_threads};
@@ -34,11 +34,12 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     }
     let labels = match device {
         Device::Cpu => phases.run("find clusters", || {
-            with_rows!(points, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], rows => on_host(args).run(rows))
-                .ok_or_else(|| format!("points have {} dimensions; there may be 1 to 10", points.dim()))
-        })??,
+            let points = compiled(points, args.periodic)?;
+            with_compiled_rows!(&*points, rows => on_host(args).run(rows).map_err(Failure::from))
+                .unwrap_or_else(|| Err(format!("points have {} dimensions; there may be 1 to 10", points.dim()).into()))
+        })?,
         #[cfg(any(feature = "cuda", feature = "vulkan"))]
-        Device::Gpu(device) => with_rows!(points, [2, 3], rows => run_on(device, args, rows, &mut phases))
+        Device::Gpu(device) => with_rows!(points, f32 [2, 3], f64 [2, 3], rows => run_on(device, args, rows, &mut phases))
             .ok_or_else(|| format!("points have {} dimensions; on a device there may be 2 or 3", points.dim()))??,
     };
     let counts = Counts::of(&labels);
@@ -50,7 +51,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
             let title = counts.title(args);
             let title = [title[0].as_str(), title[1].as_str()];
             let picture =
-                with_rows!(points, [2], rows => plot::clusters(rows, &labels, args.eps, args.periodic, title));
+                with_rows!(points, f32 [2], f64 [2], rows => plot::clusters(rows, &labels, args.eps, args.periodic, title));
             picture.map_or(Ok(()), |picture| {
                 let picture = picture?;
                 outputs.write(path, |path| fs::write(path, picture))

@@ -9,7 +9,7 @@ use ropewalk::io::ReadOptions;
 use ropewalk::{Bvh, Nearest, Scalar, plot};
 
 use super::args::Kdist as Args;
-use super::dimensions::with_rows;
+use super::dimensions::{compiled, with_compiled_rows, with_rows};
 use super::outputs::Outputs;
 use super::phases::Phases;
 use super::{Failure, describe, grouped, picture_format, short, start_threads};
@@ -39,9 +39,10 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         return Err(format!("{file}: --k is {k}, but of {n} points each has only {others} others").into());
     }
     let sorted = phases.run("neighbours", || {
-        with_rows!(points, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], rows => distances(rows, args.k, args.periodic))
-            .ok_or_else(|| format!("points have {} dimensions; there may be 1 to 10", points.dim()))
-    })??;
+        let points = compiled(points, args.periodic)?;
+        with_compiled_rows!(&*points, rows => distances(rows, args.k, args.periodic).map_err(Failure::from))
+            .unwrap_or_else(|| Err(format!("points have {} dimensions; there may be 1 to 10", points.dim()).into()))
+    })?;
     let knee = knee(&sorted);
     let advice = knee.and_then(|[_, knee]| sorted.get(knee)).map(|&eps| {
         // Above the knee some may have its distance, too.

@@ -58,7 +58,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         }
         (None, None) => return Err("bench needs a FILE or --sample SPEC".into()),
     };
-    with_rows!(&points, [2, 3], rows => measure(args, device, rows))
+    with_rows!(&points, f32 [2, 3], f64 [2, 3], rows => measure(args, device, rows))
         .unwrap_or_else(|| Err(format!("points have {} dimensions; bench takes 2 or 3", points.dim()).into()))
 }
 
