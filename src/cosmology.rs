@@ -8,9 +8,8 @@
 use std::f64::consts::{E, PI};
 
 use crate::error::{Kind, Result};
+use crate::units::CRITICAL_DENSITY;
 
-/// The critical density today, in h^2 Msun/Mpc^3.
-const CRITICAL: f64 = 2.775_366_27e11;
 /// The temperature of the microwave background in K, over 2.7.
 const THETA: f64 = 2.7255 / 2.7;
 /// Wavenumbers that variances are integrated over, as logarithms, and in how many steps.
@@ -221,7 +220,7 @@ impl<'a> Spectrum<'a> {
     }
 
     fn density(&self) -> f64 {
-        self.cosmology.omega_m * CRITICAL
+        self.cosmology.omega_m * CRITICAL_DENSITY
     }
 
     fn sigma(&self, mass: f64) -> f64 {

@@ -111,6 +111,17 @@ pub(crate) enum Kind {
     WeightCount { weights: usize, n: usize },
     #[error("the weight of point {index} is {value}; weights must be finite and not negative")]
     Weight { index: usize, value: f64 },
+    #[error("`{text}` is no unit of {what}; it may be {known}")]
+    UnknownUnit { what: &'static str, text: String, known: &'static str },
+    #[error("{unit} needs the Hubble constant h, which is not known")]
+    UnitNeedsH { unit: String },
+    #[error("{first} fit the mean density of matter, and so do {second}: both are possible")]
+    AmbiguousUnits { first: String, second: String },
+    #[error(
+        "no usual units fit: matter has a mean density of {density:e}, which for omega_m = {omega_m} is {expected:e} in 1e10 Msun/h \
+         and comoving Mpc/h, and more or less by a known factor in kpc, Msun or without h"
+    )]
+    NoUnits { density: f64, omega_m: f64, expected: f64 },
     #[error("the tree is broken: {0}")]
     Invariant(String),
     #[cfg(feature = "sample")]

@@ -112,9 +112,10 @@ mod simd;
 mod sort;
 mod traverse;
 mod tree;
+mod units;
 
 pub use brute::BruteForce;
-pub use catalog::{Catalog, Column, Halo, Motion, Particles, Structure, Values, structures};
+pub use catalog::{Catalog, Column, Halo, Meta, Motion, Particles, Structure, Values, structures, write_ecsv};
 pub use center::{Center, Centering, Centers, HaloCenter};
 pub use cosmology::{Cosmology, MassFunction};
 pub use dbscan::{Algorithm, Dbscan, dbscan};
@@ -129,3 +130,4 @@ pub use phases::phases;
 pub use profile::{NfwFit, Profile, Shell, profiles};
 pub use query::{Hits, Leaf, Query};
 pub use tree::{Bvh, LEAF, Node};
+pub use units::{Conversion, Frame, KnownUnits, LengthUnit, MassUnit, Quantity, Units, VelocityUnit};

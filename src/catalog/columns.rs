@@ -1,6 +1,8 @@
-//! Typed columns with names, and how they are written as text.
+//! Typed columns with names.
 
 use std::io::{self, Write};
+
+use crate::units::Quantity;
 
 /// The values of a column.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +35,7 @@ impl Values {
         }
     }
 
-    fn write(&self, row: usize, out: &mut impl Write) -> io::Result<()> {
+    pub(super) fn write(&self, row: usize, out: &mut dyn Write) -> io::Result<()> {
         match self {
             Self::Integers(values) => write!(out, "{}", values[row]),
             Self::Numbers(values) => write!(out, "{}", Digits(values[row])),
@@ -41,48 +43,55 @@ impl Values {
     }
 }
 
-/// A column of a [`Catalog`](super::Catalog): a value for each halo.
+/// A column of a table: a name, a value for each row, what the values measure, and a sentence about them.
+///
+/// ```
+/// use ropewalk::{Column, Quantity, Values};
+///
+/// let radius = Column::new("radius", Values::Numbers(vec![0.5])).quantity(Quantity::Length).description("of the sphere");
+/// assert_eq!((radius.name(), radius.values().len()), ("radius", 1));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     pub(super) name: String,
     pub(super) values: Values,
+    pub(super) quantity: Quantity,
+    pub(super) description: String,
 }
 
 impl Column {
+    /// A column of pure numbers, without a description.
+    pub fn new(name: impl Into<String>, values: Values) -> Self {
+        Self { name: name.into(), values, quantity: Quantity::Pure, description: String::new() }
+    }
+
+    /// What the values measure, which decides on their unit.
+    #[must_use]
+    pub fn quantity(mut self, quantity: Quantity) -> Self {
+        self.quantity = quantity;
+        self
+    }
+
+    /// What a reader must know of the values, frame and definition.
+    #[must_use]
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.description = description.into();
+        self
+    }
+
     /// Its name, in the manner of HACC's catalogues.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// A value for each halo, in the order of the catalogue.
+    /// A value for each row, in the order of the catalogue.
     pub fn values(&self) -> &Values {
         &self.values
     }
 }
 
-/// Writes notes as lines that start with `#`, the names, and a line for each of `rows` rows.
-pub(super) fn write_csv(columns: &[Column], rows: usize, mut out: impl Write, notes: &[String]) -> io::Result<()> {
-    for note in notes {
-        writeln!(out, "# {}", note.replace(['\n', '\r'], " "))?;
-    }
-    for (i, column) in columns.iter().enumerate() {
-        write!(out, "{}{}", if i > 0 { "," } else { "" }, column.name)?;
-    }
-    writeln!(out)?;
-    for row in 0..rows {
-        for (i, column) in columns.iter().enumerate() {
-            if i > 0 {
-                out.write_all(b",")?;
-            }
-            column.values.write(row, &mut out)?;
-        }
-        writeln!(out)?;
-    }
-    out.flush()
-}
-
 /// Nine significant digits and no trailing zeros, with an exponent where it is shorter.
-struct Digits(f64);
+pub(super) struct Digits(pub f64);
 
 impl std::fmt::Display for Digits {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {

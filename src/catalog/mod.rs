@@ -1,15 +1,17 @@
 //! The halo catalogue: what the members of each halo add up to.
 //!
 //! In: [`Halos`] and the [`Particles`] they were found in. Out: a [`Catalog`] with a row per halo, largest first, which can be
-//! written as CSV. Column names are those of HACC's catalogues.
+//! written as enhanced CSV. Column names are those of HACC's catalogues.
 //! Cost: two passes over the members, in parallel over halos; sums are in `f64` and in the order of the members, so the result
 //! does not depend on the number of threads.
 
 mod columns;
+mod ecsv;
 mod particles;
 mod structure;
 
 pub use columns::{Column, Values};
+pub use ecsv::{Meta, write_ecsv};
 pub use particles::Particles;
 pub use structure::{Structure, structures};
 
@@ -20,6 +22,7 @@ use rayon::prelude::*;
 use crate::error::{Kind, Result};
 use crate::geometry::{Scalar, Space};
 use crate::halo::Halos;
+use crate::units::{Quantity, Units};
 
 /// One halo of a [`Catalog`]; units are those of the particles.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,6 +72,7 @@ pub struct Catalog {
     /// The number in [`Halos`] of each.
     order: Vec<u32>,
     columns: Vec<Column>,
+    units: Option<Units>,
 }
 
 impl Catalog {
@@ -79,12 +83,14 @@ impl Catalog {
     pub fn new<S: Scalar>(halos: &Halos, particles: &Particles<S>) -> Result<Self> {
         particles.check(halos.labels().as_slice().len())?;
         let space = particles.space()?;
+        let clusters = halos.clusters();
         let row = |halo: u32| (measure(halos.members(halo as usize), particles, &space), halo);
         let mut rows: Vec<(Halo, u32)> = (0..halos.len() as u32).into_par_iter().map(row).collect();
         rows.sort_by_key(|(halo, _)| (std::cmp::Reverse(halo.count), halo.tag));
-        let (halos, order): (Vec<Halo>, _) = rows.into_iter().unzip();
-        let columns = columns_of(&halos, particles.has_velocities());
-        Ok(Self { halos, order, columns })
+        let (halos, order): (Vec<Halo>, Vec<u32>) = rows.into_iter().unzip();
+        let labels = order.iter().map(|&halo| u64::from(clusters[halo as usize])).collect();
+        let columns = columns_of(&halos, labels, particles.has_velocities());
+        Ok(Self { halos, order, columns, units: None })
     }
 
     /// The halos, largest first.
@@ -97,18 +103,26 @@ impl Catalog {
         &self.order
     }
 
-    /// Adds a column. `values` has one for each halo, in the order of [`Halos`].
+    /// Says which units the particles' numbers are in; the catalogue's are the same. Without it columns have no unit.
+    #[must_use]
+    pub fn units(mut self, units: Units) -> Self {
+        self.units = Some(units);
+        self
+    }
+
+    /// Adds a column, whose values are in the order of [`Halos`].
     ///
     /// Errors: another number of values; a name that is taken.
-    pub fn add(&mut self, name: impl Into<String>, values: Values) -> Result<()> {
-        let name = name.into();
+    pub fn add(&mut self, column: Column) -> Result<()> {
+        let Column { name, values, .. } = &column;
         if values.len() != self.halos.len() {
-            return Err(Kind::ColumnLength { name, len: values.len(), halos: self.halos.len() }.into());
+            return Err(Kind::ColumnLength { name: name.clone(), len: values.len(), halos: self.halos.len() }.into());
         }
-        if self.columns.iter().any(|column| column.name == name) {
-            return Err(Kind::ColumnTaken { name }.into());
+        if self.columns.iter().any(|other| other.name == *name) {
+            return Err(Kind::ColumnTaken { name: name.clone() }.into());
         }
-        self.columns.push(Column { name, values: values.at(&self.order) });
+        let values = values.at(&self.order);
+        self.columns.push(Column { values, ..column });
         Ok(())
     }
 
@@ -128,8 +142,8 @@ impl Catalog {
     /// let mut catalog = Catalog::new(&Fof::new(1.0).run(&positions)?, &Particles::new(&positions))?;
     /// catalog.keep(&["fof_halo_count", "fof_halo_tag"])?;
     /// let mut text = vec![];
-    /// catalog.write_csv(&mut text, &[]).unwrap();
-    /// assert_eq!(text, b"fof_halo_count,fof_halo_tag\n2,0\n");
+    /// catalog.write_ecsv(&mut text, &[]).unwrap();
+    /// assert!(text.ends_with(b"fof_halo_count,fof_halo_tag\n2,0\n"));
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn keep(&mut self, names: &[impl AsRef<str>]) -> Result<()> {
@@ -145,33 +159,48 @@ impl Catalog {
         Ok(())
     }
 
-    /// Writes the catalogue as CSV: `notes` as lines that start with `#`, the column names, a line per halo.
+    /// Writes the catalogue as enhanced CSV, with what is known of the whole: see [`write_ecsv`].
     ///
-    /// Numbers have nine significant digits. Velocity columns are left out where velocities are not known.
-    pub fn write_csv(&self, out: impl Write, notes: &[String]) -> io::Result<()> {
-        columns::write_csv(&self.columns, self.halos.len(), out, notes)
+    /// Velocity columns are left out where velocities are not known.
+    ///
+    /// Errors: what `out` refuses.
+    pub fn write_ecsv(&self, out: impl Write, meta: &[(&str, Meta)]) -> io::Result<()> {
+        write_ecsv(out, &self.columns, self.units.as_ref(), meta)
     }
 }
 
-/// What is known of every halo.
-fn columns_of(halos: &[Halo], has_motion: bool) -> Vec<Column> {
+/// What is known of every halo; `labels` are their numbers in [`Halos::labels`].
+fn columns_of(halos: &[Halo], labels: Vec<u64>, has_motion: bool) -> Vec<Column> {
     let mut columns = vec![];
-    let mut add = |name: &str, values| columns.push(Column { name: name.into(), values });
+    let mut add = |name: &str, quantity, values, description: &str| {
+        columns.push(Column::new(name, values).quantity(quantity).description(description));
+    };
+    let integers = |value: &dyn Fn(&Halo) -> u64| Values::Integers(halos.iter().map(value).collect());
     let numbers = |value: &dyn Fn(&Halo) -> f64| Values::Numbers(halos.iter().map(value).collect());
-    add("fof_halo_tag", Values::Integers(halos.iter().map(|halo| halo.tag).collect()));
-    add("fof_halo_count", Values::Integers(halos.iter().map(|halo| halo.count as u64).collect()));
-    add("fof_halo_mass", numbers(&|halo| halo.mass));
+    add(
+        "fof_halo_tag",
+        Quantity::Pure,
+        integers(&|halo| halo.tag),
+        "smallest particle id of the members; index from 0 where there are no ids",
+    );
+    add("fof_halo_label", Quantity::Pure, Values::Integers(labels), "what labels.npy has for the members");
+    add("fof_halo_count", Quantity::Pure, integers(&|halo| halo.count as u64), "number of members");
+    add("fof_halo_mass", Quantity::Mass, numbers(&|halo| halo.mass), "mass of the members");
     for (k, axis) in ["x", "y", "z"].into_iter().enumerate() {
-        add(&format!("fof_halo_mean_{axis}"), numbers(&|halo| halo.center[k]));
+        let values = numbers(&|halo| halo.center[k]);
+        add(&format!("fof_halo_mean_{axis}"), Quantity::Length, values, "centre of mass");
     }
     if has_motion {
         let motion = |halo: &Halo| halo.motion.unwrap_or(Motion { mean: [0.0; 3], dispersion: 0.0 });
         for (k, axis) in ["x", "y", "z"].into_iter().enumerate() {
-            add(&format!("fof_halo_mean_v{axis}"), numbers(&|halo| motion(halo).mean[k]));
+            let values = numbers(&|halo| motion(halo).mean[k]);
+            add(&format!("fof_halo_mean_v{axis}"), Quantity::Velocity, values, "mean velocity, weighted by mass");
         }
-        add("fof_halo_vel_disp", numbers(&|halo| motion(halo).dispersion));
+        let values = numbers(&|halo| motion(halo).dispersion);
+        add("fof_halo_vel_disp", Quantity::Velocity, values, "one-dimensional dispersion of velocities");
     }
-    add("fof_halo_max_radius", numbers(&|halo| halo.max_radius));
+    let values = numbers(&|halo| halo.max_radius);
+    add("fof_halo_max_radius", Quantity::Length, values, "distance of the farthest member from the centre of mass");
     columns
 }
 
@@ -285,15 +314,21 @@ mod tests {
     }
 
     #[test]
-    fn csv_has_notes_and_names() {
+    fn columns_have_units() {
         let positions = [[0.5f32, 1.0, 2.0]; 3];
         let halos = Fof::new(1.0).run(&positions).unwrap();
         let mut out = Vec::new();
-        let catalog = Catalog::new(&halos, &Particles::new(&positions)).unwrap();
-        catalog.write_csv(&mut out, &["a note\nof two lines".into()]).unwrap();
-        let names = "fof_halo_tag,fof_halo_count,fof_halo_mass,fof_halo_mean_x,fof_halo_mean_y,fof_halo_mean_z,\
-                     fof_halo_max_radius";
-        assert_eq!(String::from_utf8(out).unwrap(), format!("# a note of two lines\n{names}\n0,3,3,0.5,1,2,0\n"));
+        let catalog = Catalog::new(&halos, &Particles::new(&positions)).unwrap().units(Units::GADGET);
+        catalog.write_ecsv(&mut out, &[]).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(
+            text.contains(
+                r#"# - {name: fof_halo_mean_y, unit: Mpc / littleh, datatype: float64, description: "centre of mass; comoving"}"#
+            )
+        );
+        let names = "fof_halo_tag,fof_halo_label,fof_halo_count,fof_halo_mass,fof_halo_mean_x,fof_halo_mean_y,\
+                     fof_halo_mean_z,fof_halo_max_radius";
+        assert!(text.ends_with(&format!("\n{names}\n0,0,3,3,0.5,1,2,0\n")), "{text}");
     }
 
     #[test]

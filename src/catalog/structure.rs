@@ -36,7 +36,10 @@ pub struct Structure {
 
 /// Measures each halo about its centre. `spheres` has the halo's overdense sphere, usually for 200 times the critical density.
 ///
-/// `gravity` is Newton's constant in the units of the particles: 43.0091 for Mpc/h, km/s and 1e10 Msun/h.
+/// `gravity` is what gives `sqrt(G M / r)` from the particles' masses and radii: [`Conversion::gravity`](crate::Conversion::gravity).
+/// For comoving radii that is Newton's constant over the scale factor: at redshift `z`, for comoving Mpc/h, km/s and 1e10 Msun/h,
+/// `43.0091727 (1 + z)`. Velocities are peculiar, in the frame-independent unit of `gravity`. Circular velocities go as
+/// `a^(-1/2)` at fixed comoving radii, spins as `a^(1/2)` at fixed peculiar velocities, all else does not depend on `a`.
 ///
 /// Errors: not one centre and one sphere for each halo; particles that [`Catalog::new`](super::Catalog::new) refuses.
 ///
@@ -107,7 +110,8 @@ fn measure<S: Scalar>(
     let mut tensor = [[0.0; 3]; 3];
     let mut drift = [0.0; 3];
     for (i, member) in about.iter().enumerate() {
-        if within < 0.5 * total {
+        // A sum that is half of the total but for its rounding is half.
+        if within < (0.5 - 1e-12) * total {
             structure.half_mass_radius = member.distance;
         }
         within += member.mass;

@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 
 use super::centers::Kind;
 use super::device::Name;
+use super::universe::Overrides;
 
 /// Friends-of-friends halos of N-body snapshots, and density clusters of points in 1 to 10 dimensions.
 #[derive(Debug, Parser)]
@@ -29,7 +30,7 @@ pub enum Command {
 /// Find the halos of a snapshot; write a catalogue, labels and two pictures.
 ///
 /// SNAPSHOT is a Gadget-2 binary snapshot, a NumPy array (N x 3) or a text table with three columns. Into DIR go
-/// halos.csv (a line per halo, largest first), labels.npy (the group of each particle in file order, -1 for none),
+/// halos.ecsv (a line per halo, largest first, as enhanced CSV), labels.npy (the group of each particle in file order, -1 for none),
 /// mass_function.svg and projection.png; all of them, or none if there is an error.
 #[derive(Debug, clap::Args)]
 pub struct Halos {
@@ -54,47 +55,38 @@ pub struct Halos {
     /// Side of the periodic box; otherwise the snapshot's, if it has one
     #[arg(long = "box", value_name = "L", allow_negative_numbers = true)]
     pub box_size: Option<f64>,
-    /// Where the centre of each halo is, and which member is most connected: columns fof_halo_center_* and fof_halo_mcp_*
-    #[arg(long, value_enum, value_name = "KIND")]
-    pub center: Option<Kind>,
+    /// Where the centre of each halo is: columns fof_halo_center_*. With mcp, alone or after another and a comma, the most
+    /// connected particle has columns of its own, fof_halo_mcp_*; it counts all friends, which takes its time in dense halos
+    #[arg(long, value_enum, value_name = "KIND[,mcp]", value_delimiter = ',')]
+    pub center: Vec<Kind>,
     /// Plummer softening of the potential that most bound particles are found in, in the snapshot's length unit
     #[arg(long, value_name = "LENGTH", default_value_t = 0.0, allow_negative_numbers = true)]
     pub softening: f64,
     /// Spherical overdensities about the centre (mbp unless --center says otherwise), over all particles read: some of 200c,
-    /// 500c, 200m, vir. Adds columns sod_halo_*, and the structure of each halo. For lengths in Mpc/h, masses in 1e10 Msun/h
+    /// 500c, 200m, vir. Adds columns sod_halo_*, and the structure of each halo
     #[arg(long, value_name = "DENSITIES", value_delimiter = ',')]
     pub so: Vec<ropewalk::Overdensity>,
-    /// Density of matter over the critical one, today; otherwise the snapshot's
-    #[arg(long, value_name = "OMEGA", allow_negative_numbers = true)]
-    pub omega_m: Option<f64>,
-    /// The same of the cosmological constant; otherwise the snapshot's
-    #[arg(long, value_name = "OMEGA", allow_negative_numbers = true)]
-    pub omega_lambda: Option<f64>,
-    /// The same of baryons: for the expected mass functions, as are the next two
-    #[arg(long, value_name = "OMEGA", default_value_t = 0.049, allow_negative_numbers = true)]
-    pub omega_b: f64,
-    /// Standard deviation of the linear density today in spheres of 8 Mpc/h
-    #[arg(long = "sigma8", value_name = "SIGMA", default_value_t = 0.82, allow_negative_numbers = true)]
-    pub sigma_8: f64,
-    /// Slope of the primordial power spectrum
-    #[arg(long, value_name = "SLOPE", default_value_t = 0.965, allow_negative_numbers = true)]
-    pub n_s: f64,
-    /// Hubble constant in 100 km/s/Mpc; otherwise the snapshot's
-    #[arg(long = "h", value_name = "H", allow_negative_numbers = true)]
-    pub hubble: Option<f64>,
+    /// Spheres of fewer particles have no mass and no radius (NaN), but their count: they are noise
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub min_so_particles: usize,
+    #[command(flatten)]
+    pub universe: Overrides,
     /// Only these columns of the catalogue, in this order
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub columns: Vec<String>,
     /// Also write members.npz: the ids of each halo's members, in the order of the catalogue
     #[arg(long)]
     pub members: bool,
-    /// Also write profiles.csv: the density about the most bound particle of the N largest halos, in shells out to R200c, with
-    /// an NFW fit. For lengths in Mpc/h, masses in 1e10 Msun/h
+    /// Also write profiles.ecsv: the density about the most bound particle of the N largest halos, in shells out to R200c, with
+    /// an NFW fit
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub profiles: usize,
     /// Also draw gallery.png: the N largest halos with their members, R200c, and centres of each kind
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = clap::value_parser!(u16).range(..=100))]
     pub gallery: u16,
+    /// No mass_function.svg and no projection.png
+    #[arg(long)]
+    pub no_pictures: bool,
     /// Particle type to read from a Gadget snapshot
     #[arg(long = "type", value_name = "TYPE", default_value_t = 1, value_parser = clap::value_parser!(u8).range(..6))]
     pub particle_type: u8,

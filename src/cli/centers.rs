@@ -1,15 +1,12 @@
 //! What `ropewalk halos` adds to the catalogue about the centres of halos.
 
 use ropewalk::{
-    Catalog, Center, Centering, Centers, HaloCenter, Halos, Overdense, Overdensity, Particles, Scalar, Structure,
-    Values, overdensities, structures,
+    Catalog, Center, Centering, Centers, Column, HaloCenter, Halos, Overdense, Overdensity, Particles, Quantity,
+    Scalar, Structure, Values, overdensities, structures,
 };
 
 use super::Failure;
 use super::device::CenterFinder;
-
-/// Newton's constant for lengths in Mpc/h, velocities in km/s and masses in 1e10 Msun/h.
-const GRAVITY: f64 = 43.0091;
 
 /// Which centre.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -65,6 +62,8 @@ pub struct Case<'a, S> {
     pub linking_length: f64,
     /// On a device, unless the CPU does it.
     pub center_finder: Option<CenterFinder<'a>>,
+    /// Spheres of fewer particles are noise.
+    pub least_in_sphere: usize,
 }
 
 impl<S: Scalar> Case<'_, S> {
@@ -92,68 +91,139 @@ impl<S: Scalar> Case<'_, S> {
         self.ids.map_or(index.into(), |ids| ids[index as usize])
     }
 
-    /// Adds the columns of the centre, and of the most connected particle; the positions of the centres.
+    /// Adds the columns of the centre; the positions of the centres.
     pub fn add_centers(&self, catalog: &mut Catalog, center: Center) -> Result<Vec<[f64; 3]>, Failure> {
         let centers = self.centers(center)?;
         let rows = centers.as_slice();
         for (k, axis) in ["x", "y", "z"].into_iter().enumerate() {
-            let values = rows.iter().map(|row| row.position[k]).collect();
-            catalog.add(format!("fof_halo_center_{axis}"), Values::Numbers(values))?;
+            let values = Values::Numbers(rows.iter().map(|row| row.position[k]).collect());
+            let column = Column::new(format!("fof_halo_center_{axis}"), values).quantity(Quantity::Length);
+            catalog.add(column.description("the centre, as the header says"))?;
         }
-        let ids = |rows: &[HaloCenter]| -> Vec<u64> {
-            rows.iter().filter_map(|row| row.member).map(|member| self.id(member)).collect()
-        };
         // Means are no particles.
         if !rows.is_empty() && rows.iter().all(|row| row.member.is_some()) {
-            catalog.add("fof_halo_center_id", Values::Integers(ids(rows)))?;
+            let ids = Column::new("fof_halo_center_id", Values::Integers(self.ids_of(rows)));
+            catalog.add(ids.description("id of the particle that is the centre"))?;
         }
-        let connected = match center {
-            Center::MostConnected { .. } => centers.clone(),
-            _ => self.centers(Center::MostConnected { linking_length: self.linking_length })?,
-        };
-        let numbers = |value: fn(&HaloCenter) -> Option<u32>| {
-            Values::Integers(connected.as_slice().iter().map(|row| value(row).unwrap_or(0).into()).collect())
-        };
-        catalog.add("fof_halo_mcp_id", Values::Integers(ids(connected.as_slice())))?;
-        catalog.add("fof_halo_mcp_friends", numbers(|row| row.friends))?;
-        catalog.add("fof_halo_mcp_ties", numbers(|row| row.ties))?;
         Ok(rows.iter().map(|row| row.position).collect())
     }
 
+    /// Adds the columns of the most connected particle.
+    pub fn add_most_connected(&self, catalog: &mut Catalog) -> Result<(), Failure> {
+        let centers = self.centers(Center::MostConnected { linking_length: self.linking_length })?;
+        let rows = centers.as_slice();
+        let numbers = |value: fn(&HaloCenter) -> Option<u32>| {
+            Values::Integers(rows.iter().map(|row| value(row).unwrap_or(0).into()).collect())
+        };
+        let columns = [
+            (
+                "fof_halo_mcp_id",
+                Values::Integers(self.ids_of(rows)),
+                "id of the member with most others within the linking length",
+            ),
+            ("fof_halo_mcp_friends", numbers(|row| row.friends), "how many these are"),
+            ("fof_halo_mcp_ties", numbers(|row| row.ties), "how many members have as many"),
+        ];
+        for (name, values, description) in columns {
+            catalog.add(Column::new(name, values).description(description))?;
+        }
+        Ok(())
+    }
+
+    fn ids_of(&self, rows: &[HaloCenter]) -> Vec<u64> {
+        rows.iter().filter_map(|row| row.member).map(|member| self.id(member)).collect()
+    }
+
     /// Adds mass, radius and count of overdense spheres about the centres, and the structure within the first of them. NaN
-    /// where the density does not fall so far within half the box.
+    /// where the density does not fall so far within half the box, or where few particles are in the sphere. `gravity` is in the
+    /// snapshot's units; spins need velocities in their unit.
     pub fn add_spheres(
         &self,
         catalog: &mut Catalog,
         centers: &[[f64; 3]],
         spheres: &[(Overdensity, f64)],
+        gravity: f64,
+        with_spin: bool,
     ) -> Result<(), Failure> {
         let thresholds: Vec<f64> = spheres.iter().map(|&(_, threshold)| threshold).collect();
         let found = overdensities(self.particles, centers, &thresholds)?;
+        let is_measured = |sphere: &Overdense| sphere.count >= self.least_in_sphere.max(1);
         let column = |which: usize, value: fn(Overdense) -> f64| {
-            Values::Numbers(found.iter().map(|row| row[which].map_or(f64::NAN, value)).collect())
+            let value = |row: &Vec<Option<Overdense>>| row[which].filter(is_measured).map_or(f64::NAN, value);
+            Values::Numbers(found.iter().map(value).collect())
         };
         for (which, (name, _)) in spheres.iter().enumerate() {
-            catalog.add(format!("sod_halo_m{name}"), column(which, |sphere| sphere.mass))?;
-            catalog.add(format!("sod_halo_r{name}"), column(which, |sphere| sphere.radius))?;
+            let mass = Column::new(format!("sod_halo_m{name}"), column(which, |sphere| sphere.mass));
+            catalog.add(mass.quantity(Quantity::Mass).description("mass within the sphere"))?;
+            let radius = Column::new(format!("sod_halo_r{name}"), column(which, |sphere| sphere.radius));
+            catalog.add(radius.quantity(Quantity::Length).description("radius of the sphere"))?;
             let counts = found.iter().map(|row| row[which].map_or(0, |sphere| sphere.count as u64)).collect();
-            catalog.add(format!("sod_halo_count_{name}"), Values::Integers(counts))?;
+            let count = Column::new(format!("sod_halo_count_{name}"), Values::Integers(counts));
+            catalog.add(count.description("particles within the sphere, members or not"))?;
         }
-        let first: Vec<Overdense> =
-            found.iter().map(|row| row.first().copied().flatten().unwrap_or_default()).collect();
-        let rows = structures(self.halos, self.particles, centers, &first, GRAVITY)?;
-        let mut add = |name: &str, value: fn(&Structure) -> f64| {
-            catalog.add(name, Values::Numbers(rows.iter().map(value).collect()))
+        let first =
+            |row: &Vec<Option<Overdense>>| row.first().copied().flatten().filter(is_measured).unwrap_or_default();
+        let first: Vec<Overdense> = found.iter().map(first).collect();
+        let rows = structures(self.halos, self.particles, centers, &first, gravity)?;
+        let has_spin = with_spin && rows.iter().any(|row| row.spin.is_some());
+        let of_sphere = |value: fn(&Structure) -> f64| -> Values {
+            let values = rows.iter().zip(&first);
+            Values::Numbers(
+                values.map(|(row, sphere)| if sphere.radius > 0.0 { value(row) } else { f64::NAN }).collect(),
+            )
         };
-        add("fof_halo_vmax", |row| row.v_max)?;
-        add("fof_halo_rvmax", |row| row.v_max_radius)?;
-        add("fof_halo_half_mass_radius", |row| row.half_mass_radius)?;
-        if rows.iter().any(|row| row.spin.is_some()) {
-            add("fof_halo_spin", |row| row.spin.unwrap_or(0.0))?;
+        let of_halo = |value: fn(&Structure) -> f64| Values::Numbers(rows.iter().map(value).collect());
+        let mut columns = vec![
+            (
+                "fof_halo_vmax",
+                Quantity::Velocity,
+                of_halo(|row| row.v_max),
+                "largest circular velocity of the members, sqrt(G M / r) with the physical r",
+            ),
+            (
+                "fof_halo_rvmax",
+                Quantity::Length,
+                of_halo(|row| row.v_max_radius),
+                "radius of the largest circular velocity",
+            ),
+            (
+                "fof_halo_half_mass_radius",
+                Quantity::Length,
+                of_halo(|row| row.half_mass_radius),
+                "radius about the centre with half of the members' mass",
+            ),
+        ];
+        if has_spin {
+            columns.push((
+                "fof_halo_spin",
+                Quantity::Pure,
+                of_sphere(|row| row.spin.unwrap_or(f64::NAN)),
+                "spin of the members within the first sphere: Bullock et al. 2001, equation 5",
+            ));
         }
-        add("fof_halo_axis_ratio_b", |row| row.axis_ratio_b)?;
-        add("fof_halo_axis_ratio_c", |row| row.axis_ratio_c)?;
-        add("fof_halo_center_offset", |row| row.center_offset)?;
+        columns.extend([
+            (
+                "fof_halo_axis_ratio_b",
+                Quantity::Pure,
+                of_halo(|row| row.axis_ratio_b),
+                "middle axis over the longest, of the members",
+            ),
+            (
+                "fof_halo_axis_ratio_c",
+                Quantity::Pure,
+                of_halo(|row| row.axis_ratio_c),
+                "shortest axis over the longest, of the members",
+            ),
+            (
+                "fof_halo_center_offset",
+                Quantity::Pure,
+                of_sphere(|row| row.center_offset),
+                "distance of the centre of mass from the centre, in radii of the first sphere",
+            ),
+        ]);
+        for (name, quantity, values, description) in columns {
+            catalog.add(Column::new(name, values).quantity(quantity).description(description))?;
+        }
         Ok(())
     }
 

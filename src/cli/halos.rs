@@ -6,7 +6,7 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 
 use ropewalk::io::{Masses, Points, ReadOptions, Snapshot, Table};
-use ropewalk::{Background, Catalog, Cosmology, Fof, MassFunction, Overdensity, Particles, Scalar, plot};
+use ropewalk::{Catalog, Fof, MassFunction, Meta, Overdensity, Particles, Scalar, plot};
 
 use super::args::Halos as Args;
 use super::centers::{Case, Kind};
@@ -14,34 +14,47 @@ use super::device::{Coordinate, Device, Name};
 use super::largest::Largest;
 use super::outputs::Outputs;
 use super::phases::Phases;
+use super::universe::Universe;
 use super::{Failure, grouped, short, start_threads};
 
-const CATALOG: &str = "halos.csv";
+const CATALOG: &str = "halos.ecsv";
 const LABELS: &str = "labels.npy";
 const MASS_FUNCTION: &str = "mass_function.svg";
 const PROJECTION: &str = "projection.png";
 const MEMBERS: &str = "members.npz";
-const PROFILES: &str = "profiles.csv";
+const PROFILES: &str = "profiles.ecsv";
 const GALLERY: &str = "gallery.png";
 const R200C: Overdensity = Overdensity::Critical(200.0);
 
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.threads)?;
     let device = args.device.find()?;
-    if let Some(kind) = args.center.filter(|kind| args.device != Name::Cpu && !matches!(kind, Kind::Mbp | Kind::Mcp)) {
+    args.universe.check()?;
+    let not_on_device = |kind: &&Kind| args.device != Name::Cpu && !matches!(kind, Kind::Mbp | Kind::Mcp);
+    if let Some(kind) = args.center.iter().find(not_on_device) {
         let kind = kind.name();
         return Err(
             format!("--device {}: centres are mbp or mcp there; for the {kind} use the cpu", args.device).into()
         );
     }
     // First, so that hours of work do not end at a full disk's closed door.
-    let mut files = vec![CATALOG, LABELS, MASS_FUNCTION, PROJECTION];
-    let wanted = [(args.members, MEMBERS), (args.profiles > 0, PROFILES), (args.gallery > 0, GALLERY)];
+    let mut files = vec![CATALOG, LABELS];
+    let wanted = [
+        (!args.no_pictures, MASS_FUNCTION),
+        (!args.no_pictures, PROJECTION),
+        (args.members, MEMBERS),
+        (args.profiles > 0, PROFILES),
+        (args.gallery > 0, GALLERY),
+    ];
     files.extend(wanted.into_iter().filter(|(is_wanted, _)| *is_wanted).map(|(_, name)| name));
     let outputs = Outputs::create(Path::new(&args.out), &files)?;
 
     let mut phases = Phases::default();
-    let options = ReadOptions { particle_type: Some(args.particle_type) };
+    let options = ReadOptions {
+        particle_type: Some(args.particle_type),
+        velocity_unit: args.universe.velocity_unit,
+        redshift: args.universe.redshift,
+    };
     let mut snapshot = phases.run("read", || ropewalk::io::read(&args.snapshot, &options))?;
     if snapshot.points.dim() != 3 {
         let dim = snapshot.points.dim();
@@ -81,6 +94,8 @@ fn rows<'a, S>(table: &'a Table<S>, what: &str) -> Result<&'a [[S; 3]], Failure>
 struct Scales {
     eps: f64,
     text: String,
+    /// The linking length in mean separations, if it was given so.
+    separations: Option<f64>,
     volume: f64,
 }
 
@@ -95,7 +110,7 @@ impl Scales {
             }
         };
         if let Some(eps) = args.eps {
-            return Ok(Self { eps, text: short(eps), volume });
+            return Ok(Self { eps, text: short(eps), separations: None, volume });
         }
         let b = args.linking_length;
         if !(0.0..f64::INFINITY).contains(&b) {
@@ -109,7 +124,7 @@ impl Scales {
             );
         }
         let eps = b * separation;
-        Ok(Self { eps, text: format!("{} ({} mean separations)", short(eps), short(b)), volume })
+        Ok(Self { eps, text: format!("{} ({} mean separations)", short(eps), short(b)), separations: Some(b), volume })
     }
 }
 
@@ -147,11 +162,12 @@ fn find<S: Coordinate>(
         particles = particles.periodic(side);
     }
 
-    let thresholds = thresholds(args, snapshot, &args.so)?;
+    let universe = Universe::new(&args.universe, snapshot, args.box_size.or(snapshot.box_size));
+    let thresholds = thresholds(args, snapshot, &universe, &args.so)?;
     let r200c = match args.profiles {
         // A gallery does without.
-        0 => self::thresholds(args, snapshot, &[R200C]).ok(),
-        _ => Some(self::thresholds(args, snapshot, &[R200C])?),
+        0 => self::thresholds(args, snapshot, &universe, &[R200C]).ok(),
+        _ => Some(self::thresholds(args, snapshot, &universe, &[R200C])?),
     };
     let r200c = r200c.and_then(|spheres| spheres.first().map(|&(_, threshold)| threshold));
 
@@ -175,13 +191,27 @@ fn find<S: Coordinate>(
         period,
         linking_length: scales.eps,
         center_finder,
+        least_in_sphere: args.min_so_particles,
     };
+    // What is said beside the results.
+    let mut remarks = vec![];
     let catalog = phases.run("catalogue", || -> Result<Catalog, Failure> {
         let mut catalog = Catalog::new(&halos, &particles)?;
-        if let Some(center) = args.center.or((!args.so.is_empty()).then_some(Kind::Mbp)) {
-            let centers = case.add_centers(&mut catalog, center.center(args.softening, scales.eps))?;
+        if let Ok((units, _)) = universe.units {
+            catalog = catalog.units(units);
+        }
+        if let Some(kind) = center_of(args) {
+            let centers = case.add_centers(&mut catalog, kind.center(args.softening, scales.eps))?;
+            if args.center.iter().any(|kind| matches!(kind, Kind::Mcp)) {
+                case.add_most_connected(&mut catalog)?;
+            }
             if !args.so.is_empty() {
-                case.add_spheres(&mut catalog, &centers, &thresholds)?;
+                let (_, conversion) = universe.units_for("--so")?;
+                let with_spin = universe.has_velocity_unit;
+                if velocities.is_some() && !with_spin {
+                    remarks.push("no spins: the unit of velocities is not known (--velocity-unit)".into());
+                }
+                case.add_spheres(&mut catalog, &centers, &thresholds, conversion.gravity(), with_spin)?;
             }
         }
         if !args.columns.is_empty() {
@@ -190,30 +220,45 @@ fn find<S: Coordinate>(
         if args.members {
             outputs.write(MEMBERS, |path| ropewalk::io::write_npz(path, &case.members(&catalog)))?;
         }
-        let notes = notes(args, snapshot, period, &scales);
-        outputs.write(CATALOG, |path| catalog.write_csv(BufWriter::new(File::create(path)?), &notes))?;
+        let meta = meta(args, snapshot, &universe, period, &scales);
+        outputs.write(CATALOG, |path| catalog.write_ecsv(BufWriter::new(File::create(path)?), &meta))?;
         outputs.write(LABELS, |path| ropewalk::io::write_npy_i32(path, halos.labels().as_slice()))?;
         Ok(catalog)
     })?;
-    phases.run("pictures", || -> Result<(), Failure> {
-        let n = grouped(positions.len() as u64);
-        let found = match catalog.halos().len() {
-            1 => "1 halo".into(),
-            many => format!("{} halos", grouped(many as u64)),
-        };
-        let place = period.map_or("open boundaries".into(), |side| format!("box {}", short(side)));
-        let title = format!("{n} particles, {place}, {found}");
-        let picture = plot::projection(&particles, &catalog, &title)?;
-        outputs.write(PROJECTION, |path| fs::write(path, picture))?;
-        let title = format!("{found} of {} or more particles, linking length {}", args.min_members, scales.text);
-        let unit = if snapshot.masses == Masses::Unknown { "particles" } else { "snapshot mass unit" };
-        let picture = plot::mass_function(&catalog, scales.volume, &expected(args, snapshot, &catalog)?, &title, unit);
-        outputs.write(MASS_FUNCTION, |path| -> io::Result<()> { fs::write(path, picture) })
-    })?;
+    if !args.no_pictures {
+        phases.run("pictures", || -> Result<(), Failure> {
+            let n = grouped(positions.len() as u64);
+            let found = match catalog.halos().len() {
+                1 => "1 halo".into(),
+                many => format!("{} halos", grouped(many as u64)),
+            };
+            let place = period.map_or("open boundaries".into(), |side| format!("box {}", short(side)));
+            let title = format!("{n} particles, {place}, {found}");
+            let picture = plot::projection(&particles, &catalog, &title)?;
+            outputs.write(PROJECTION, |path| fs::write(path, picture))?;
+            let title = format!("{found} of {} or more particles, linking length {}", args.min_members, scales.text);
+            let unit = match (&snapshot.masses, &universe.units) {
+                (Masses::Unknown, _) => "particles".into(),
+                (_, Ok((units, _))) => units.mass.to_string(),
+                (_, Err(_)) => "snapshot mass unit".into(),
+            };
+            // A picture's curve is no reason to lose a catalogue.
+            let curves = expected(snapshot, &universe, &catalog).unwrap_or_else(|why| {
+                remarks.push(format!("no expected mass functions: {why}"));
+                vec![]
+            });
+            let picture = plot::mass_function(&catalog, scales.volume, &curves, &title, &unit);
+            outputs.write(MASS_FUNCTION, |path| -> io::Result<()> { fs::write(path, picture) })
+        })?;
+    }
     if args.profiles > 0 {
         phases.run("profiles", || -> Result<(), Failure> {
             let largest = Largest::new(&case, &catalog, args.profiles, args.softening, r200c)?;
-            outputs.write(PROFILES, |path| largest.write_profiles(&case, BufWriter::new(File::create(path)?)))
+            let units = universe.units.as_ref().ok().map(|(units, _)| units);
+            let meta = meta(args, snapshot, &universe, period, &scales);
+            outputs.write(PROFILES, |path| {
+                largest.write_profiles(&case, BufWriter::new(File::create(path)?), units, &meta)
+            })
         })?;
     }
     if args.gallery > 0 {
@@ -233,6 +278,10 @@ fn find<S: Coordinate>(
     };
     line("particles", grouped(positions.len() as u64));
     line("box", period.map_or("open".into(), |side| format!("{}, periodic", short(side))));
+    line("units", universe.describe_units());
+    if let Some(matter) = universe.describe_matter() {
+        line("matter", matter);
+    }
     line("linking length", scales.text);
     if args.device != Name::Cpu {
         line("device", args.device.to_string());
@@ -242,62 +291,52 @@ fn find<S: Coordinate>(
     if let Some(halo) = catalog.halos().first() {
         line("largest", format!("{} particles, mass {}", grouped(halo.count as u64), short(halo.mass)));
     }
+    for remark in remarks {
+        line("note", remark);
+    }
     _ = write!(report, "\n{}\n", phases.table());
     _ = writeln!(report, "{written} are in {}", args.out);
     Ok(report)
 }
 
-/// The universe of the snapshot, if its header or the options tell it.
-fn cosmology(args: &Args, snapshot: &Snapshot) -> Option<Cosmology> {
-    let header = snapshot.header.as_ref();
-    let omega_m = args.omega_m.or(header.map(|header| header.omega_m).filter(|&omega| omega > 0.0))?;
-    Some(Cosmology {
-        omega_m,
-        omega_lambda: args.omega_lambda.or(header.map(|header| header.omega_lambda)).unwrap_or(1.0 - omega_m),
-        omega_b: args.omega_b,
-        h: args.hubble.or(header.map(|header| header.hubble).filter(|&h| h > 0.0)).unwrap_or(0.7),
-        sigma_8: args.sigma_8,
-        n_s: args.n_s,
-        redshift: header.map_or(0.0, |header| header.redshift),
-    })
+/// The centre that is asked for, or that spheres need.
+fn center_of(args: &Args) -> Option<Kind> {
+    args.center.first().copied().or((!args.so.is_empty()).then_some(Kind::Mbp))
 }
 
 /// The densities that overdensities stand for.
 fn thresholds(
     args: &Args,
     snapshot: &Snapshot,
+    universe: &Universe,
     overdensities: &[Overdensity],
 ) -> Result<Vec<(Overdensity, f64)>, Failure> {
     if overdensities.is_empty() {
         return Ok(vec![]);
     }
     let option = if args.so.is_empty() { "--profiles" } else { "--so" };
-    let Some(Cosmology { omega_m, omega_lambda, redshift, .. }) = cosmology(args, snapshot) else {
-        return Err(
-            format!("{option} needs the density of matter, which the snapshot does not tell: give --omega-m").into()
-        );
-    };
-    if snapshot.masses == Masses::Unknown {
+    if universe.omega_m.is_some() && snapshot.masses == Masses::Unknown {
         return Err(format!("{option} needs masses, and the snapshot has none").into());
     }
-    let background = Background { omega_m, omega_lambda, redshift, critical: Background::GADGET };
+    let background = universe.background(option)?;
     Ok(overdensities.iter().map(|&overdensity| (overdensity, overdensity.threshold(&background))).collect())
 }
 
-/// The mass functions that are expected, for masses in 1e10 Msun/h and lengths in Mpc/h.
-fn expected(args: &Args, snapshot: &Snapshot, catalog: &Catalog) -> Result<Vec<plot::Expected>, Failure> {
+/// The mass functions that are expected, in the snapshot's units, or why there are none.
+fn expected(snapshot: &Snapshot, universe: &Universe, catalog: &Catalog) -> Result<Vec<plot::Expected>, String> {
     let masses = catalog.halos().iter().map(|halo| halo.mass).filter(|&mass| mass > 0.0);
     let (lightest, heaviest) = masses.fold((f64::INFINITY, 0.0), |(lo, hi), mass| (mass.min(lo), mass.max(hi)));
-    let Some(cosmology) = cosmology(args, snapshot) else { return Ok(vec![]) };
-    if snapshot.masses == Masses::Unknown || heaviest <= 0.0 {
+    if snapshot.masses == Masses::Unknown {
+        return Err("the snapshot has no masses".into());
+    }
+    if heaviest <= 0.0 {
         return Ok(vec![]);
     }
     // A little beyond both ends.
     let (from, to) = (0.7 * lightest, 2.0 * heaviest);
     let masses: Vec<f64> = (0..=100).map(|i| from * (to / from).powf(f64::from(i) / 100.0)).collect();
-    let true_masses: Vec<f64> = masses.iter().map(|mass| 1e10 * mass).collect();
-    let curve = |name: &str, function| -> Result<plot::Expected, Failure> {
-        let numbers = cosmology.halos_above(&true_masses, function)?;
+    let curve = |name: &str, function| -> Result<plot::Expected, String> {
+        let numbers = universe.halos_above(&masses, function)?;
         let points = masses.iter().zip(numbers).map(|(&mass, number)| [mass, number]).collect();
         Ok(plot::Expected { name: name.into(), points })
     };
@@ -308,37 +347,66 @@ fn expected(args: &Args, snapshot: &Snapshot, catalog: &Catalog) -> Result<Vec<p
 }
 
 /// What a reader of the catalogue must know.
-fn notes(args: &Args, snapshot: &Snapshot, period: Option<f64>, scales: &Scales) -> Vec<String> {
-    let boundaries = period.map_or("open boundaries".into(), |side| format!("periodic box of {}", short(side)));
-    let mass = match snapshot.masses {
-        Masses::Unknown => "masses are particle counts",
-        _ => "masses in the snapshot's mass unit (Gadget: usually 1e10 Msun/h)",
-    };
-    let mut notes = vec![
-        format!("friends-of-friends halos of {} by ropewalk {}", args.snapshot.display(), env!("CARGO_PKG_VERSION")),
-        format!("linking length {}, {} members or more, {boundaries}", scales.text, args.min_members),
-        format!("positions and radii in the snapshot's length unit; {mass}"),
+fn meta(
+    args: &Args,
+    snapshot: &Snapshot,
+    universe: &Universe,
+    period: Option<f64>,
+    scales: &Scales,
+) -> Vec<(&'static str, Meta)> {
+    let text = |text: &str| Meta::Text(text.into());
+    let mut meta = vec![
+        ("snapshot", Meta::Text(args.snapshot.display().to_string())),
+        ("finder", text("friends of friends")),
+        ("program", Meta::Text(format!("ropewalk {}", env!("CARGO_PKG_VERSION")))),
+        ("linking_length", Meta::Number(scales.eps)),
+        ("min_members", Meta::Number(args.min_members.into())),
+        ("particles", Meta::Number(snapshot.points.len() as f64)),
+        ("boundaries", text(if period.is_some() { "periodic" } else { "open" })),
     ];
-    if snapshot.velocities.is_some() {
-        notes.push("velocities are peculiar, in the snapshot's velocity unit (Gadget: usually km/s)".into());
+    if let Some(separations) = scales.separations {
+        meta.push(("linking_length_in_mean_separations", Meta::Number(separations)));
     }
-    if let Some(kind) = args.center.or((!args.so.is_empty()).then_some(Kind::Mbp)) {
-        let softening =
-            if args.softening > 0.0 { format!(", softening {}", short(args.softening)) } else { String::new() };
-        notes.push(format!(
-            "centres: {}{softening}; mcp: the member with most others within the linking length",
-            kind.name()
-        ));
+    if let Some(side) = args.box_size.or(snapshot.box_size) {
+        meta.push(("box_size", Meta::Number(side)));
     }
-    if !args.so.is_empty() {
-        notes.push(
-            "sod_halo_*: within the sphere about the centre whose mean density has fallen to so many times the critical (c) or \
-             mean (m) one, over all particles read; comoving, for Mpc/h and 1e10 Msun/h"
-                .into(),
-        );
+    if let Masses::Equal(mass) = snapshot.masses {
+        meta.push(("particle_mass", Meta::Number(mass)));
+    }
+    let numbers = [
+        ("omega_m", universe.omega_m),
+        ("omega_lambda", universe.omega_lambda),
+        ("h", universe.h),
+        ("redshift", Some(universe.redshift)),
+        ("scale_factor", Some(1.0 / (1.0 + universe.redshift))),
+    ];
+    meta.extend(numbers.into_iter().filter_map(|(name, number)| Some((name, Meta::Number(number?)))));
+    meta.push(("units", Meta::Text(universe.describe_units())));
+    if let Some(ratio) = universe.matter {
+        meta.push(("matter_over_mean_density", Meta::Number(ratio)));
+    }
+    if let Some(kind) = center_of(args) {
+        meta.push(("center", text(kind.name())));
+        meta.push(("softening", Meta::Number(args.softening)));
+    }
+    let mut notes = vec![];
+    if snapshot.masses == Masses::Unknown {
+        notes.push("the snapshot has no masses; masses are particle counts".into());
     }
     if snapshot.ids.is_none() {
         notes.push("the snapshot has no particle ids; tags are indices from 0".into());
     }
-    notes
+    if !args.so.is_empty() {
+        meta.push(("min_so_particles", Meta::Number(args.min_so_particles as f64)));
+        notes.push(
+            "sod_halo_*: within the sphere about the centre whose mean density has fallen to so many times the critical (c) or \
+             mean (m) one, over all particles read; NaN where the sphere is not dense enough, meets its own image in the box, or \
+             holds fewer than min_so_particles"
+                .into(),
+        );
+    }
+    if !notes.is_empty() {
+        meta.push(("notes", Meta::Lines(notes)));
+    }
+    meta
 }

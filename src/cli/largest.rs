@@ -1,9 +1,12 @@
 //! What `ropewalk halos` shows of the largest halos: profiles, and pictures with all kinds of centres.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use ropewalk::plot::{self, Portrait};
-use ropewalk::{Catalog, Halos, Profile, Scalar, overdensities, profiles};
+use ropewalk::{
+    Catalog, Column, Halos, Meta, NfwFit, Profile, Quantity, Scalar, Shell, Units, Values, overdensities, profiles,
+    write_ecsv,
+};
 
 use super::centers::{Case, Kind};
 use super::{Failure, grouped, short};
@@ -54,7 +57,10 @@ impl Largest {
         let radii = match threshold {
             Some(threshold) => overdensities(case.particles, &centers[0], &[threshold])?
                 .iter()
-                .map(|spheres| spheres[0].map(|sphere| sphere.radius).filter(|&radius| radius > 0.0))
+                .map(|spheres| {
+                    let sphere = spheres[0].filter(|sphere| sphere.count >= case.least_in_sphere.max(1));
+                    sphere.map(|sphere| sphere.radius).filter(|&radius| radius > 0.0)
+                })
                 .collect(),
             None => vec![None; halos.len()],
         };
@@ -101,39 +107,77 @@ impl Largest {
         Ok(plot::gallery(&portraits, &KINDS.map(|(_, name)| name), sphere, &title)?)
     }
 
-    /// The density about the most bound particles, out to the spheres, as CSV.
-    pub fn write_profiles<S: Scalar>(&self, case: &Case<'_, S>, mut out: impl Write) -> Result<(), Failure> {
+    /// The density about the most bound particles, out to the spheres, as enhanced CSV.
+    pub fn write_profiles<S: Scalar>(
+        &self,
+        case: &Case<'_, S>,
+        out: impl Write,
+        units: Option<&Units>,
+        meta: &[(&str, Meta)],
+    ) -> Result<(), Failure> {
         let radii: Vec<f64> = self.radii.iter().map(|radius| radius.unwrap_or(0.0)).collect();
         let found = profiles(case.particles, &self.centers[0], &radii, SHELLS)?;
-        writeln!(out, "# shells about the most bound particle, over all particles read, out to R200c; comoving")?;
-        writeln!(
-            out,
-            "# nfw_*: the most likely NFW profile of the halo; concentration is R200c over the scale radius"
-        )?;
-        writeln!(
-            out,
-            "fof_halo_tag,shell_inner,shell_outer,shell_count,shell_mass,shell_density,enclosed_mass,nfw_density,\
-             nfw_scale_radius,nfw_concentration"
-        )?;
-        for (tag, profile) in self.tags.iter().zip(&found) {
-            write_profile(*tag, profile, &mut out)?;
-        }
-        Ok(out.flush()?)
+        Ok(write_ecsv(out, &columns(&self.tags, &found), units, meta)?)
     }
 }
 
-fn write_profile(tag: u64, profile: &Profile, out: &mut impl Write) -> io::Result<()> {
-    let fit = profile.fit;
-    for shell in &profile.shells {
-        // At the middle of the shell on a logarithmic scale.
+/// A row for each shell of each profile.
+fn columns(tags: &[u64], profiles: &[Profile]) -> Vec<Column> {
+    let shells = || {
+        tags.iter()
+            .zip(profiles)
+            .flat_map(|(tag, profile)| profile.shells.iter().map(move |shell| (*tag, profile, shell)))
+    };
+    let integers = |value: &dyn Fn((u64, &Profile, &Shell)) -> u64| Values::Integers(shells().map(value).collect());
+    let numbers = |value: &dyn Fn(&Profile, &Shell) -> f64| {
+        Values::Numbers(shells().map(|(_, profile, shell)| value(profile, shell)).collect())
+    };
+    let of_fit = |profile: &Profile, value: fn(&NfwFit) -> f64| profile.fit.as_ref().map_or(f64::NAN, value);
+    // At the middle of the shell on a logarithmic scale.
+    let model = |profile: &Profile, shell: &Shell| {
         let x = |radius: f64| (shell.inner * shell.outer).sqrt() / radius;
-        let model = fit.map_or(f64::NAN, |fit| fit.density / (x(fit.radius) * (1.0 + x(fit.radius)).powi(2)));
-        let (radius, concentration) = fit.map_or((f64::NAN, f64::NAN), |fit| (fit.radius, fit.concentration));
-        write!(out, "{tag},{:.8e},{:.8e},{}", shell.inner, shell.outer, shell.count)?;
-        for value in [shell.mass, shell.density, shell.enclosed, model, radius, concentration] {
-            write!(out, ",{value:.8e}")?;
-        }
-        writeln!(out)?;
-    }
-    Ok(())
+        profile.fit.map_or(f64::NAN, |fit| fit.density / (x(fit.radius) * (1.0 + x(fit.radius)).powi(2)))
+    };
+    let column = |name: &str, quantity, values, description: &str| {
+        Column::new(name, values).quantity(quantity).description(description)
+    };
+    let scale_radius = numbers(&|profile, _| of_fit(profile, |fit| fit.radius));
+    let concentration = numbers(&|profile, _| of_fit(profile, |fit| fit.concentration));
+    vec![
+        column("fof_halo_tag", Quantity::Pure, integers(&|(tag, ..)| tag), "the halo, as in the catalogue"),
+        column(
+            "shell_inner",
+            Quantity::Length,
+            numbers(&|_, shell| shell.inner),
+            "inner radius, not included, about the most bound particle",
+        ),
+        column(
+            "shell_outer",
+            Quantity::Length,
+            numbers(&|_, shell| shell.outer),
+            "outer radius, included; the last is R200c",
+        ),
+        column(
+            "shell_count",
+            Quantity::Pure,
+            integers(&|(.., shell)| shell.count as u64),
+            "particles in the shell, of all that were read",
+        ),
+        column("shell_mass", Quantity::Mass, numbers(&|_, shell| shell.mass), "their mass"),
+        column(
+            "shell_density",
+            Quantity::Density,
+            numbers(&|_, shell| shell.density),
+            "mass over the volume of the shell",
+        ),
+        column("enclosed_mass", Quantity::Mass, numbers(&|_, shell| shell.enclosed), "mass within the outer radius"),
+        column(
+            "nfw_density",
+            Quantity::Density,
+            numbers(&model),
+            "density of the most likely NFW profile in the middle of the shell",
+        ),
+        column("nfw_scale_radius", Quantity::Length, scale_radius, "scale radius of that profile"),
+        column("nfw_concentration", Quantity::Pure, concentration, "R200c over the scale radius"),
+    ]
 }

@@ -13,6 +13,7 @@ mod largest;
 mod outputs;
 mod phases;
 mod sample;
+mod universe;
 
 use std::ffi::OsStr;
 use std::path::Path;

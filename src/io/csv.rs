@@ -11,13 +11,28 @@ use std::path::Path;
 use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 
 use super::csv_columns::{Columns, Rows, is_name};
-use super::{Error, Result, Snapshot};
+use super::{Error, ReadOptions, Result, Snapshot, ecsv};
+use crate::units::{KnownUnits, VelocityUnit};
 
 /// Bytes in the longest line that is read; ten numbers need far fewer.
 const LONGEST_LINE: usize = 1 << 16;
 
 /// Reads the text file `path`.
-pub(super) fn read(path: &Path) -> Result<Snapshot> {
+pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Snapshot> {
+    let units = ecsv::units(path)?;
+    let velocity_unit = options.velocity_unit.or(units.velocity);
+    let factor = match velocity_unit {
+        Some(unit) => options.velocity_factor(unit, None).map_err(|error| Error::file(path, error))?,
+        None => 1.0,
+    };
+    let mut snapshot = read_rows(path, factor)?;
+    let velocity = velocity_unit.map(|unit| VelocityUnit { is_internal: false, ..unit });
+    snapshot.units = KnownUnits { velocity, ..units };
+    Ok(snapshot)
+}
+
+/// The rows, velocities times `velocity_factor`.
+fn read_rows(path: &Path, velocity_factor: f64) -> Result<Snapshot> {
     let refuse = |message: String| Error::file(path, message);
     let open = |delimiter| Lines::open(path, delimiter).map_err(|error| refuse(format!("cannot be read: {error}")));
     // A line that nothing separates is a line as it stands.
@@ -41,7 +56,7 @@ pub(super) fn read(path: &Path) -> Result<Snapshot> {
         };
         rows.push(fields).map_err(|message| refuse(format!("line {}: {message}", lines.number())))?;
     }
-    rows.and_then(Rows::finish).ok_or_else(|| refuse("has no rows of numbers".to_string()))
+    rows.and_then(|rows| rows.finish(velocity_factor)).ok_or_else(|| refuse("has no rows of numbers".to_string()))
 }
 
 /// The lines that hold something, one at a time.

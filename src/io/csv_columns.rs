@@ -8,6 +8,7 @@
 use csv::ByteRecord;
 
 use super::{Format, Masses, Points, Snapshot, Table};
+use crate::units::KnownUnits;
 
 /// Which columns hold what; positions in a row of `width` fields.
 #[derive(Default)]
@@ -87,11 +88,13 @@ impl Rows {
         Ok(())
     }
 
-    /// The snapshot, or `None` if there were no rows.
-    pub(super) fn finish(self) -> Option<Snapshot> {
+    /// The snapshot, velocities times `velocity_factor`, or `None` if there were no rows.
+    pub(super) fn finish(mut self, velocity_factor: f64) -> Option<Snapshot> {
         if self.coordinates.is_empty() {
             return None;
         }
+        self.velocities.iter_mut().for_each(|value| *value *= velocity_factor);
+        let matter = self.columns.mass.map(|_| self.masses.iter().sum());
         let dim = self.columns.coordinates.len();
         let table = |mut data: Vec<f64>| {
             data.shrink_to_fit();
@@ -102,6 +105,8 @@ impl Rows {
             velocities: (!self.columns.velocities.is_empty()).then(|| table(self.velocities)),
             ids: self.columns.id.map(|_| self.ids),
             masses: self.columns.mass.map_or(Masses::Unknown, |_| Masses::Each(self.masses)),
+            matter,
+            units: KnownUnits::default(),
             box_size: None,
             header: None,
             format: Format::Csv,

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use super::gadget_header::{Header, Layout};
 use super::source::{self, Source, Word};
 use super::{Error, Masses, Points, ReadOptions, Result, Snapshot, Table};
+use crate::units::{KnownUnits, VelocityUnit};
 
 /// The blocks that are read, in the order of the file.
 #[derive(Debug, Clone, Copy)]
@@ -109,12 +110,22 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Snapshot> {
     };
     let parts: Vec<Part> = std::iter::once(first).chain(others).collect();
 
+    let velocity_unit = options.velocity_unit.unwrap_or(header.velocity_unit());
+    let factor = options.velocity_factor(velocity_unit, Some(&header)).map_err(|error| Error::file(path, error))?;
+    let velocity = Some(VelocityUnit { is_internal: false, ..velocity_unit });
+    let matter = match masses(&parts, &header, &(0..6))? {
+        Masses::Equal(mass) => Some(mass * header.total() as f64),
+        Masses::Each(masses) => Some(masses.iter().sum()),
+        Masses::Unknown => None,
+    };
     let none = Points::F32(Table { dim: 3, data: Vec::new() });
     Ok(Snapshot {
         points: vectors(&parts, Field::Pos, &types, 1.0)?.unwrap_or(none),
-        velocities: vectors(&parts, Field::Vel, &types, header.velocity_unit())?,
+        velocities: vectors(&parts, Field::Vel, &types, factor)?,
         ids: ids(&parts, &types)?,
         masses: masses(&parts, &header, &types)?,
+        matter,
+        units: KnownUnits { velocity, ..KnownUnits::default() },
         box_size: (header.box_size > 0.0).then_some(header.box_size),
         header: Some(header),
         format,

@@ -1,6 +1,7 @@
 //! The 256-byte header of a Gadget-2 snapshot, and the two ways to lay out the file around it.
 
 use super::{Error, Format, Result};
+use crate::units::VelocityUnit;
 use std::path::Path;
 
 /// What a Gadget snapshot says about itself.
@@ -33,10 +34,15 @@ impl Header {
         self.counts.iter().fold(0, |sum, &n| sum.saturating_add(n))
     }
 
-    /// What to multiply stored velocities with; see `Snapshot::velocities`.
-    pub(super) fn velocity_unit(&self) -> f64 {
-        let comoving = self.time > 0.0 && (self.time * (1.0 + self.redshift) - 1.0).abs() < 1e-4;
-        if comoving { self.time.sqrt() } else { 1.0 }
+    /// Whether the header is that of a run in comoving coordinates, so that `time` is the scale factor: see
+    /// `Snapshot::velocities`.
+    pub(super) fn is_comoving(&self) -> bool {
+        self.time > 0.0 && (self.time * (1.0 + self.redshift) - 1.0).abs() < 1e-4
+    }
+
+    /// What stored velocities are in.
+    pub(super) fn velocity_unit(&self) -> VelocityUnit {
+        VelocityUnit { km_s: 1.0, is_internal: self.is_comoving() }
     }
 
     /// "particle types 0 (8), 1 (262144)", for messages.

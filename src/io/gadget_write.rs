@@ -195,7 +195,7 @@ fn write_file(
         slices.iter().try_for_each(|(one, range)| vectors(out, one.positions, range, 1.0, big))
     })?;
     if let Some(wide) = wide_velocities {
-        let unit = header.velocity_unit();
+        let unit = if header.is_comoving() { header.time.sqrt() } else { 1.0 };
         out.frame(b"VEL ", 3 * particles * bytes(wide), |out| {
             let with = slices.iter().filter_map(|(one, range)| Some((one.velocities?, range)));
             with.into_iter().try_for_each(|(points, range)| vectors(out, points, range, unit, big))

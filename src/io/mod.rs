@@ -9,6 +9,7 @@
 
 mod csv;
 mod csv_columns;
+mod ecsv;
 mod gadget;
 mod gadget_header;
 mod gadget_write;
@@ -25,6 +26,7 @@ pub use npy::{write_npy, write_npy_f64, write_npy_i32};
 pub use npz::write_npz;
 
 use crate::error::Kind;
+use crate::units::{KnownUnits, Units, VelocityUnit};
 use crate::{Error, Result};
 use source::Source;
 
@@ -149,6 +151,28 @@ impl fmt::Display for Format {
 pub struct ReadOptions {
     /// Gadget: the particle type to read, 0 to 5; `None` reads all. Other formats have no types and ignore this.
     pub particle_type: Option<u8>,
+    /// What the file's velocities are in, if it is known better than the file tells. Gadget: `None` stands for km/s, as
+    /// [`Snapshot::velocities`] says.
+    pub velocity_unit: Option<VelocityUnit>,
+    /// The redshift, if it is known better than the header tells.
+    pub redshift: Option<f64>,
+}
+
+impl ReadOptions {
+    /// What to multiply the file's velocities with to be peculiar, if they are in `unit`.
+    fn velocity_factor(&self, unit: VelocityUnit, header: Option<&Header>) -> Result<f64> {
+        if !unit.is_internal {
+            return Ok(1.0);
+        }
+        match (self.redshift, header) {
+            // The time of a comoving run has more digits than its redshift, at times.
+            (None, Some(header)) if header.is_comoving() => Ok(header.time.sqrt()),
+            (redshift, header) => {
+                let redshift = redshift.or(header.map(|header| header.redshift)).unwrap_or(0.0);
+                Ok(Units::GADGET.conversion(redshift, None)?.scale_factor.sqrt())
+            }
+        }
+    }
 }
 
 /// The contents of a file. All per-point parts have the length and the order of `points`.
@@ -156,16 +180,21 @@ pub struct ReadOptions {
 pub struct Snapshot {
     /// The points, as read, in the file's unit. With several Gadget files: file by file, in each type by type.
     pub points: Points,
-    /// Velocities, if the file has them, in the file's unit.
+    /// Peculiar velocities, if the file has them, in the file's unit.
     ///
-    /// Gadget stores u = v / sqrt(a) for a comoving run; these are peculiar velocities v = u sqrt(a), with a the
-    /// header's time. A run is taken for comoving if time (1 + redshift) is 1 to one part in 10^4, as its headers have
+    /// Gadget stores u = v / sqrt(a) for a comoving run; these are peculiar velocities v = u sqrt(a), with
+    /// a = 1 / (1 + redshift). A run is taken for comoving if time (1 + redshift) is 1 to one part in 10^4, as its headers have
     /// it; in others the file's numbers are velocities already. At a = 1 both are the same.
+    /// [`ReadOptions::velocity_unit`] overrules this.
     pub velocities: Option<Points>,
     /// Particle ids, if the file has them.
     pub ids: Option<Vec<u64>>,
     /// Particle masses.
     pub masses: Masses,
+    /// The mass of all particles in the file, of all types, also of those that were not read; `None` where masses are unknown.
+    pub matter: Option<f64>,
+    /// The units that the file names, which Gadget's and arrays do not; those of Gadget's velocities are km/s by custom.
+    pub units: KnownUnits,
     /// Side of the periodic box, if the file names one.
     pub box_size: Option<f64>,
     /// Gadget's header.
@@ -189,7 +218,7 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Snapshot> {
     match sniff(&prefix) {
         Found::Gadget => gadget::read(&path, options),
         Found::Npy => npy::read(source),
-        Found::Text => csv::read(&path),
+        Found::Text => csv::read(&path, options),
         Found::Other(what) => Err(Error::file(&path, what)),
     }
 }

@@ -14,6 +14,7 @@ use npyz::{AutoSerialize, Endianness, TypeChar, TypeStr, WriterBuilder};
 
 use super::source::{Source, Word, replace, room};
 use super::{Format, Masses, Points, Result, Snapshot, Table};
+use crate::units::KnownUnits;
 
 /// How a `.npy` file begins.
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
@@ -34,6 +35,8 @@ pub(super) fn read(mut source: Source) -> Result<Snapshot> {
         velocities: None,
         ids: None,
         masses: Masses::Unknown,
+        matter: None,
+        units: KnownUnits::default(),
         box_size: None,
         header: None,
         format: Format::Npy,

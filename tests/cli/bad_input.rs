@@ -108,10 +108,10 @@ fn unwritable_directories() {
 fn earlier_results_survive_an_error() {
     let scratch = Scratch::new();
     fs::create_dir(scratch.path("out")).unwrap();
-    scratch.write("out/halos.csv", "of yesterday");
+    scratch.write("out/halos.ecsv", "of yesterday");
     halos(&scratch.path("no"), &scratch.path("out"), &[]).error();
-    assert_eq!(scratch.names("out"), ["halos.csv"]);
-    assert_eq!(fs::read(scratch.path("out/halos.csv")).unwrap(), b"of yesterday");
+    assert_eq!(scratch.names("out"), ["halos.ecsv"]);
+    assert_eq!(fs::read(scratch.path("out/halos.ecsv")).unwrap(), b"of yesterday");
 }
 
 #[test]

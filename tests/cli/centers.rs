@@ -25,8 +25,13 @@ const COLUMNS: [(&str, &str, f64); 9] = [
 
 fn assert_centers(snapshot: &Path, reference: &Path, kind: &str, count: usize) {
     let scratch = Scratch::new();
-    halos(snapshot, &scratch.path("out"), &["--center", kind, "--so", "200c,200m", "--threads", "2"]).success();
-    let (names, ours) = table(&scratch.path("out/halos.csv"));
+    halos(
+        snapshot,
+        &scratch.path("out"),
+        &["--center", &format!("{kind},mcp"), "--so", "200c,200m", "--min-so-particles", "1", "--threads", "2"],
+    )
+    .success();
+    let (names, ours) = table(&scratch.path("out/halos.ecsv"));
     let (their_names, theirs) = table(reference);
     assert_eq!((ours.len(), theirs.len()), (count, count));
     let find = |names: &[String], name: &str| names.iter().position(|other| other == name).unwrap();
@@ -62,9 +67,10 @@ fn of_p3m_128() {
 fn every_kind() {
     for kind in ["mbp-poisson", "mcp", "com", "shrinking-sphere"] {
         let scratch = Scratch::new();
-        let options = ["--center", kind, "--min-members", "300"];
+        let kinds = format!("{kind},mcp");
+        let options = ["--center", &kinds, "--min-members", "300"];
         halos(&sample(), &scratch.path("out"), &options).success();
-        let (names, rows) = table(&scratch.path("out/halos.csv"));
+        let (names, rows) = table(&scratch.path("out/halos.ecsv"));
         let has = |name: &str| names.iter().any(|other| other == name);
         assert!(has("fof_halo_center_x") && has("fof_halo_mcp_id") && !has("sod_halo_m200c"), "{kind}: {names:?}");
         assert_eq!(has("fof_halo_center_id"), !["com", "shrinking-sphere"].contains(&kind), "{kind}");
@@ -83,7 +89,7 @@ fn every_kind() {
 fn structure_and_virial_masses() {
     let scratch = Scratch::new();
     halos(&sample(), &scratch.path("out"), &["--so", "vir,500c", "--min-members", "500"]).success();
-    let (names, rows) = table(&scratch.path("out/halos.csv"));
+    let (names, rows) = table(&scratch.path("out/halos.ecsv"));
     let column = |name: &str| names.iter().position(|other| other == name).unwrap();
     assert!(rows.len() > 10);
     for row in rows {
@@ -106,7 +112,7 @@ fn chosen_columns_and_members() {
     let options = ["--columns", "fof_halo_count,fof_halo_tag", "--members"];
     let report = halos(&sample(), &scratch.path("out"), &options).success();
     assert!(report.contains("members.npz"));
-    let (names, rows) = table(&scratch.path("out/halos.csv"));
+    let (names, rows) = table(&scratch.path("out/halos.ecsv"));
     assert_eq!(names, ["fof_halo_count", "fof_halo_tag"]);
     let mut archive = ZipArchive::new(File::open(scratch.path("out/members.npz")).unwrap()).unwrap();
     let mut array = |name: &str| -> Vec<u64> {
@@ -160,13 +166,13 @@ fn profiles_and_gallery() {
     let scratch = Scratch::new();
     let options = ["--profiles", "4", "--gallery", "3", "--so", "200c"];
     let report = halos(&sample(), &scratch.path("out"), &options).success();
-    assert!(report.contains("profiles.csv and gallery.png are in"), "{report}");
+    assert!(report.contains("profiles.ecsv and gallery.png are in"), "{report}");
     assert!(std::fs::read(scratch.path("out/gallery.png")).unwrap().starts_with(b"\x89PNG"));
 
-    let (names, halos) = table(&scratch.path("out/halos.csv"));
+    let (names, halos) = table(&scratch.path("out/halos.ecsv"));
     let column = |names: &[String], name: &str| names.iter().position(|other| other == name).unwrap();
     let [tag, mass, radius] = ["fof_halo_tag", "sod_halo_m200c", "sod_halo_r200c"].map(|name| column(&names, name));
-    let (names, shells) = table(&scratch.path("out/profiles.csv"));
+    let (names, shells) = table(&scratch.path("out/profiles.ecsv"));
     let column = |name: &str| column(&names, name);
     assert_eq!(shells.len(), 4 * 20);
     for (halo, shells) in halos.iter().zip(shells.chunks(20)) {

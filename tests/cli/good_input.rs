@@ -6,11 +6,11 @@ use std::process::{Command, Stdio};
 
 use crate::program::{Scratch, halos, root, run, sample};
 
-const ALL: [&str; 4] = ["halos.csv", "labels.npy", "mass_function.svg", "projection.png"];
+const ALL: [&str; 4] = ["halos.ecsv", "labels.npy", "mass_function.svg", "projection.png"];
 
 /// The catalogue without its comments.
 fn catalog(scratch: &Scratch) -> Vec<String> {
-    let text = fs::read_to_string(scratch.path("out/halos.csv")).unwrap();
+    let text = fs::read_to_string(scratch.path("out/halos.ecsv")).unwrap();
     text.lines().filter(|line| !line.starts_with('#')).map(String::from).collect()
 }
 
@@ -34,14 +34,14 @@ fn the_sample() {
     assert!(png.starts_with(b"\x89PNG\r\n\x1a\n") && png.ends_with(b"IEND\xaeB`\x82"));
     let svg = fs::read_to_string(scratch.path("out/mass_function.svg")).unwrap();
     assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n") && svg.contains("694 halos of 20 or more particles"));
-    let csv = fs::read_to_string(scratch.path("out/halos.csv")).unwrap();
-    assert!(csv.starts_with("# ") && csv.contains("mass unit") && csv.contains("length unit"));
+    let csv = fs::read_to_string(scratch.path("out/halos.ecsv")).unwrap();
+    assert!(csv.starts_with("# %ECSV 1.0\n") && csv.contains("unit: Mpc / littleh") && csv.contains("redshift: 0"));
 
     // A second run replaces the first, with the same bytes whatever the number of threads.
     halos(&sample(), &scratch.path("out"), &["--threads", "1"]).success();
     assert_eq!(scratch.names("out"), ALL);
     assert_eq!(fs::read(scratch.path("out/projection.png")).unwrap(), png);
-    assert_eq!(fs::read_to_string(scratch.path("out/halos.csv")).unwrap(), csv);
+    assert_eq!(fs::read_to_string(scratch.path("out/halos.ecsv")).unwrap(), csv);
 }
 
 #[test]
@@ -52,12 +52,12 @@ fn a_table_open_and_in_a_box() {
 
     let printed = halos(&points, &scratch.path("out"), &options).success();
     assert!(printed.contains("box             open"), "{printed}");
-    let names = "fof_halo_tag,fof_halo_count,fof_halo_mass,fof_halo_mean_x,fof_halo_mean_y,fof_halo_mean_z,\
+    let names = "fof_halo_tag,fof_halo_label,fof_halo_count,fof_halo_mass,fof_halo_mean_x,fof_halo_mean_y,fof_halo_mean_z,\
                  fof_halo_max_radius";
-    assert_eq!(catalog(&scratch), [names, "2,3,3,5,5,5.5,0.5"]);
+    assert_eq!(catalog(&scratch), [names, "2,0,3,3,5,5,5.5,0.5"]);
 
     halos(&points, &scratch.path("out"), &[&options[..], &["--box", "10"]].concat()).success();
-    assert_eq!(catalog(&scratch), [names, "2,3,3,5,5,5.5,0.5", "0,2,2,0,1,1,0.25"]);
+    assert_eq!(catalog(&scratch), [names, "2,1,3,3,5,5,5.5,0.5", "0,0,2,2,0,1,1,0.25"]);
 }
 
 #[test]

@@ -8,3 +8,4 @@ mod device;
 mod good_input;
 mod program;
 mod reference;
+mod units;

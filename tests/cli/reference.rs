@@ -109,14 +109,16 @@ const COLUMNS: [(&str, &str, f64); 11] = [
 fn assert_catalog(snapshot: &Path, reference: &Path, count: usize) {
     let scratch = Scratch::new();
     halos(snapshot, &scratch.path("out"), &[]).success();
-    let (names, ours) = table(&scratch.path("out/halos.csv"));
+    let (names, ours) = table(&scratch.path("out/halos.ecsv"));
     let (their_names, theirs) = table(reference);
-    assert_eq!(names, COLUMNS.map(|column| column.0));
+    // Labels have a test of their own.
+    let found: Vec<&str> = names.iter().map(String::as_str).filter(|&name| name != "fof_halo_label").collect();
+    assert_eq!(found, COLUMNS.map(|column| column.0));
     assert_eq!((ours.len(), theirs.len()), (count, count));
     for (ours, theirs) in ours.iter().zip(&theirs) {
-        for (i, (name, their_name, unit)) in COLUMNS.into_iter().enumerate() {
+        for (name, their_name, unit) in COLUMNS {
             let theirs = theirs[their_names.iter().position(|name| name == their_name).unwrap()];
-            let ours = ours[i] * unit;
+            let ours = ours[names.iter().position(|other| other == name).unwrap()] * unit;
             assert!((ours - theirs).abs() <= 1e-5 * theirs.abs(), "{name}: {ours}, should be {theirs}");
         }
     }

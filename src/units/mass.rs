@@ -1,0 +1,102 @@
+//! Units of mass.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{is_about, split_h, split_number};
+use crate::error::{Error, Kind};
+
+/// Solar masses in grams: `G Msun` of the IAU over the `G` of CODATA 2018.
+const GRAMS: f64 = 1.988_409_870_698_051e33;
+const NAMES: [(&str, f64); 6] =
+    [("Msun", 1.0), ("solMass", 1.0), ("M_sun", 1.0), ("Msol", 1.0), ("g", 1.0 / GRAMS), ("kg", 1e3 / GRAMS)];
+
+/// A unit of mass.
+///
+/// Its text is `Msun`, `g` or `kg`, a number before it if need be, and `/h` after it where masses are in units of 1/h.
+///
+/// ```
+/// let unit: ropewalk::MassUnit = "1e10 Msun/h".parse()?;
+/// assert_eq!((unit.msun, unit.per_h), (1e10, true));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MassUnit {
+    /// How many solar masses, or solar masses over h.
+    pub msun: f64,
+    /// Whether it is in units of 1/h.
+    pub per_h: bool,
+}
+
+impl MassUnit {
+    /// 1e10 Msun/h.
+    pub const MSUN_H_1E10: Self = Self { msun: 1e10, per_h: true };
+    /// 1e10 Msun.
+    pub const MSUN_1E10: Self = Self { msun: 1e10, per_h: false };
+    /// Msun/h.
+    pub const MSUN_H: Self = Self { msun: 1.0, per_h: true };
+    /// Msun.
+    pub const MSUN: Self = Self { msun: 1.0, per_h: false };
+
+    /// The name as astropy reads it, where a plain h is an hour: `1e10 solMass / littleh`.
+    pub fn astropy_name(&self) -> String {
+        self.spelled("solMass", " / littleh")
+    }
+
+    fn spelled(&self, name: &str, per_h: &str) -> String {
+        let per_h = if self.per_h { per_h } else { "" };
+        if is_about(self.msun, 1.0) {
+            return format!("{name}{per_h}");
+        }
+        format!("{:e} {name}{per_h}", self.msun)
+    }
+}
+
+impl fmt::Display for MassUnit {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(&self.spelled("Msun", "/h"))
+    }
+}
+
+impl FromStr for MassUnit {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let (rest, per_h) = split_h(text);
+        let (times, name) = split_number(rest);
+        match NAMES.into_iter().find(|(known, _)| *known == name) {
+            Some((_, msun)) if times > 0.0 && times < f64::INFINITY => {
+                let msun = times * msun;
+                // Files give 1.989e43 g and mean 1e10 solar masses.
+                let decade = 10f64.powf(msun.log10().round());
+                Ok(Self { msun: if (msun / decade - 1.0).abs() < 1e-3 { decade } else { msun }, per_h })
+            }
+            _ => Err(Kind::UnknownUnit {
+                what: "mass",
+                text: text.into(),
+                known: "1e10 Msun/h, Msun/h, 1e10 Msun, Msun, g or kg",
+            }
+            .into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        let unit = |text: &str| text.parse::<MassUnit>().unwrap();
+        assert_eq!(unit("1e10 Msun/h"), MassUnit::MSUN_H_1E10);
+        assert_eq!(unit("1e10Msun"), MassUnit::MSUN_1E10);
+        assert_eq!(unit("1e10 solMass / littleh"), MassUnit::MSUN_H_1E10);
+        assert_eq!(unit("1.989e43 g/h"), MassUnit::MSUN_H_1E10);
+        assert_eq!(unit("Msun").to_string(), "Msun");
+        assert_eq!(unit("2.5e7 Msun/h").to_string(), "2.5e7 Msun/h");
+        assert_eq!(MassUnit::MSUN_H_1E10.astropy_name(), "1e10 solMass / littleh");
+        for bad in ["", "1e10", "Msun/hour", "-1 Msun", "inf Msun"] {
+            assert!(bad.parse::<MassUnit>().unwrap_err().to_string().contains("Msun/h"));
+        }
+    }
+}

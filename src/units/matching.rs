@@ -1,0 +1,111 @@
+//! Units from physics: all matter over the volume of the box is the mean density of matter.
+
+use super::{CRITICAL_DENSITY, KnownUnits, LengthUnit, MassUnit, Units, VelocityUnit};
+use crate::error::{Kind, Result};
+
+/// How far from 1 the ratio of the densities may be: masses and densities are given to three digits at least. The nearest that two
+/// pairs of units come to each other is a factor of h.
+const TOLERANCE: f64 = 0.01;
+
+/// What simulations use.
+const LENGTHS: [LengthUnit; 4] = [LengthUnit::MPC_H, LengthUnit::KPC_H, LengthUnit::MPC, LengthUnit::KPC];
+const MASSES: [MassUnit; 4] = [MassUnit::MSUN_H_1E10, MassUnit::MSUN_H, MassUnit::MSUN_1E10, MassUnit::MSUN];
+
+impl Units {
+    /// The units in which `density`, the mass of all particles of all types over the volume of their periodic box, is the mean
+    /// density of matter, `omega_m` times the critical density today, to one part in a hundred.
+    ///
+    /// Lengths in comoving Mpc/h, kpc/h, Mpc and kpc and masses in 1e10 Msun/h, Msun/h, 1e10 Msun and Msun are compared; what is
+    /// `known` is taken as given. Units without h need to know it. Velocities have no say: unless they are known, they are
+    /// peculiar ones in km/s.
+    ///
+    /// Errors: no such pair of units, or several that are not the same; an `omega_m` that is not positive.
+    ///
+    /// ```
+    /// use ropewalk::{KnownUnits, LengthUnit, Units};
+    ///
+    /// // All matter, in 1e10 Msun/h and comoving kpc/h.
+    /// let density = 0.31 * 27.7536627e-9;
+    /// let units = Units::matching(density, 0.31, 0.0, Some(0.68), KnownUnits::default())?;
+    /// assert_eq!(units.length, LengthUnit::KPC_H);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn matching(density: f64, omega_m: f64, redshift: f64, h: Option<f64>, known: KnownUnits) -> Result<Self> {
+        if !(omega_m > 0.0 && omega_m < f64::INFINITY) {
+            return Err(Kind::Parameter { name: "omega_m", value: omega_m, must: "positive and finite" }.into());
+        }
+        super::scale_factor(redshift)?;
+        let lengths = known.length.as_ref().map_or(&LENGTHS[..], std::slice::from_ref);
+        let masses = known.mass.as_ref().map_or(&MASSES[..], std::slice::from_ref);
+        let pairs = lengths.iter().flat_map(|&length| masses.iter().map(move |&mass| (length, mass)));
+        let mut found: Option<Self> = None;
+        for (length, mass) in pairs {
+            let units = Self { length, mass, velocity: known.velocity.unwrap_or(VelocityUnit::KM_S) };
+            // A unit without h where h is not known.
+            let Ok(conversion) = units.conversion(redshift, h) else { continue };
+            let ratio = density / (omega_m * conversion.critical_density());
+            if !((ratio - 1.0).abs() <= TOLERANCE) {
+                continue;
+            }
+            match found {
+                None => found = Some(units),
+                // With h = 1 all is the same.
+                Some(first) if first.conversion(redshift, h).is_ok_and(|own| own == conversion) => {}
+                Some(first) => {
+                    return Err(Kind::AmbiguousUnits { first: first.to_string(), second: units.to_string() }.into());
+                }
+            }
+        }
+        found.ok_or_else(|| Kind::NoUnits { density, omega_m, expected: omega_m * CRITICAL_DENSITY / 1e10 }.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OMEGA_M: f64 = 0.31;
+    const NOTHING: KnownUnits = KnownUnits { length: None, mass: None, velocity: None };
+
+    #[test]
+    fn every_pair_is_found() {
+        let h = Some(0.68);
+        for length in LENGTHS {
+            for mass in MASSES {
+                let units = Units { length, mass, velocity: VelocityUnit::KM_S };
+                let density = OMEGA_M * units.conversion(0.0, h).unwrap().critical_density();
+                assert_eq!(Units::matching(density, OMEGA_M, 0.0, h, NOTHING).unwrap(), units);
+                // Comoving densities stay what they are.
+                let known = KnownUnits { length: Some(length), ..NOTHING };
+                assert_eq!(Units::matching(1.004 * density, OMEGA_M, 3.0, h, known).unwrap(), units);
+            }
+        }
+    }
+
+    #[test]
+    fn physical_lengths() {
+        let length: LengthUnit = "pkpc".parse().unwrap();
+        let units = Units { length, ..Units::GADGET };
+        let density = OMEGA_M * units.conversion(1.0, Some(0.68)).unwrap().critical_density();
+        let known = KnownUnits { length: Some(length), ..NOTHING };
+        assert_eq!(Units::matching(density, OMEGA_M, 1.0, Some(0.68), known).unwrap(), units);
+    }
+
+    #[test]
+    fn nothing_is_guessed() {
+        let density = OMEGA_M * CRITICAL_DENSITY / 1e10;
+        // A sixth of the matter, gas say, is another unit's worth of none.
+        let message = Units::matching(density * 0.157, OMEGA_M, 0.0, Some(0.68), NOTHING).unwrap_err().to_string();
+        assert!(message.contains("units") && message.contains("0.31"), "{message}");
+        for density in [0.0, f64::INFINITY, f64::NAN, -1.0] {
+            assert!(Units::matching(density, OMEGA_M, 0.0, Some(0.68), NOTHING).is_err());
+        }
+        assert!(Units::matching(density, f64::NAN, 0.0, Some(0.68), NOTHING).is_err());
+        assert!(Units::matching(density, OMEGA_M, -1.0, Some(0.68), NOTHING).is_err());
+        // With an h near 1, a unit with it and one without look alike.
+        let message = Units::matching(density, OMEGA_M, 0.0, Some(0.997), NOTHING).unwrap_err().to_string();
+        assert!(message.contains("both"), "{message}");
+        assert_eq!(Units::matching(density, OMEGA_M, 0.0, Some(1.0), NOTHING).unwrap(), Units::GADGET);
+        assert_eq!(Units::matching(density, OMEGA_M, 0.0, None, NOTHING).unwrap(), Units::GADGET);
+    }
+}

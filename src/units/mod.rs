@@ -1,0 +1,298 @@
+//! Units of snapshots: what a number of a file means, and which constants of nature belong to it.
+//!
+//! In: what a file says or a user knows, as [`Units`]. Out: [`Conversion`], factors to comoving Mpc/h, 1e10 Msun/h and km/s, and in
+//! the snapshot's own units the critical density and the constant of gravity. [`Units::matching`] finds units from the mean
+//! density of matter.
+//! Cost: none to speak of.
+//!
+//! # Powers of the scale factor
+//!
+//! With `a = 1 / (1 + z)` a comoving length `x` stands for the physical `r = a x`. Catalogues keep the snapshot's own lengths, so
+//!
+//! - a density in comoving units is `a^3` times the physical one: `rho_crit(z) a^3 = rho_crit(0) E(z)^2 a^3`;
+//!   the mean density of matter, `Omega_m rho_crit(0)`, does not depend on `a`;
+//! - a circular velocity is `sqrt(G M / r) = sqrt((G / a) M / x)`: with comoving radii the constant of gravity is `G / a`;
+//! - the spin of Bullock et al. 2001 is `J / (sqrt(2) M V R) = a J_x / (M sqrt(2 G M a R_x)) = J_x / (M sqrt(2 (G / a) M R_x))`,
+//!   with `J_x = sum m x cross v` of comoving offsets and peculiar velocities: the same `G / a`;
+//! - ratios (concentration, axis ratios, offsets in units of a radius) do not depend on `a`;
+//! - Gadget stores velocities of comoving runs as `u = v / sqrt(a)`: `v = u sqrt(a)`.
+//!
+//! Spins are of peculiar velocities: the Hubble flow `H a x` is parallel to `x` and has no angular momentum about the centre but
+//! for the distance between the centre and the centre of mass.
+
+mod length;
+mod mass;
+mod matching;
+mod velocity;
+
+use std::fmt;
+
+pub use length::{Frame, LengthUnit};
+pub use mass::MassUnit;
+pub use velocity::VelocityUnit;
+
+use crate::error::{Kind, Result};
+
+/// Newton's constant in Mpc (km/s)^2 / Msun: IAU 2015 resolution B3 for `G Msun`, 1.3271244e20 m^3/s^2, and a parsec of
+/// 648000/pi astronomical units.
+pub const GRAVITY: f64 = 4.300_917_270_036_279e-9;
+
+/// The critical density today in h^2 Msun/Mpc^3: `3 (100 km/s/Mpc)^2 / (8 pi G)`.
+pub const CRITICAL_DENSITY: f64 = 3.0 * 1e4 / (8.0 * std::f64::consts::PI * GRAVITY);
+
+/// The units of a snapshot's numbers.
+///
+/// ```
+/// use ropewalk::{LengthUnit, MassUnit, Units, VelocityUnit};
+///
+/// let units = Units { length: "kpc/h".parse()?, ..Units::GADGET };
+/// assert_eq!(units.to_string(), "lengths in comoving kpc/h, masses in 1e10 Msun/h, velocities in km/s");
+/// // At redshift 1. Units that leave the h away need one.
+/// let conversion = units.conversion(1.0, None)?;
+/// assert_eq!((conversion.length, conversion.mass, conversion.velocity), (1e-3, 1.0, 1.0));
+/// assert!((conversion.critical_density() / 27.7536627e-9 - 1.0).abs() < 1e-8);
+/// assert!((conversion.gravity() / (2.0 * 43009.1727) - 1.0).abs() < 1e-8);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Units {
+    /// Of positions, radii and the box.
+    pub length: LengthUnit,
+    /// Of masses.
+    pub mass: MassUnit,
+    /// Of velocities.
+    pub velocity: VelocityUnit,
+}
+
+/// What is known of a snapshot's units.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct KnownUnits {
+    /// Of positions, radii and the box.
+    pub length: Option<LengthUnit>,
+    /// Of masses.
+    pub mass: Option<MassUnit>,
+    /// Of velocities.
+    pub velocity: Option<VelocityUnit>,
+}
+
+impl KnownUnits {
+    /// These, and those of `other` where there is none.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            length: self.length.or(other.length),
+            mass: self.mass.or(other.mass),
+            velocity: self.velocity.or(other.velocity),
+        }
+    }
+}
+
+impl From<Units> for KnownUnits {
+    fn from(units: Units) -> Self {
+        Self { length: Some(units.length), mass: Some(units.mass), velocity: Some(units.velocity) }
+    }
+}
+
+impl Units {
+    /// Comoving Mpc/h, 1e10 Msun/h, and peculiar velocities in km/s.
+    pub const GADGET: Self =
+        Self { length: LengthUnit::MPC_H, mass: MassUnit::MSUN_H_1E10, velocity: VelocityUnit::KM_S };
+
+    /// Factors to comoving Mpc/h, 1e10 Msun/h and km/s, at a redshift and for a Hubble constant of `h` 100 km/s/Mpc.
+    ///
+    /// Errors: a unit without h, and no `h`; a redshift or an `h` that is no positive scale factor or Hubble constant.
+    pub fn conversion(&self, redshift: f64, h: Option<f64>) -> Result<Conversion> {
+        let scale_factor = scale_factor(redshift)?;
+        if let Some(value) = h.filter(|&h| !(h > 0.0 && h < f64::INFINITY)) {
+            return Err(Kind::Parameter { name: "h", value, must: "positive and finite" }.into());
+        }
+        let need = |unit: String| h.ok_or_else(|| Kind::UnitNeedsH { unit });
+        let h_of = |per_h: bool, unit: &dyn fmt::Display| if per_h { Ok(1.0) } else { need(unit.to_string()) };
+        let length = self.length.mpc * h_of(self.length.per_h, &self.length)?;
+        let mass = self.mass.msun / 1e10 * h_of(self.mass.per_h, &self.mass)?;
+        let frame = if self.length.frame == Frame::Comoving { 1.0 } else { 1.0 / scale_factor };
+        let velocity = self.velocity.km_s * if self.velocity.is_internal { scale_factor.sqrt() } else { 1.0 };
+        Ok(Conversion { length: length * frame, mass, velocity, scale_factor })
+    }
+}
+
+impl fmt::Display for Units {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let frame = match self.length.frame {
+            Frame::Comoving => "comoving",
+            Frame::Physical => "physical",
+        };
+        let length = self.length.name();
+        write!(f, "lengths in {frame} {length}, masses in {}, velocities in {}", self.mass, self.velocity)
+    }
+}
+
+/// `1 / (1 + redshift)`.
+fn scale_factor(redshift: f64) -> Result<f64> {
+    let growth = 1.0 + redshift;
+    if growth > 0.0 && growth < f64::INFINITY {
+        return Ok(1.0 / growth);
+    }
+    Err(Kind::Parameter { name: "the redshift", value: redshift, must: "finite and above -1" }.into())
+}
+
+/// What a number measures, and with it which unit it has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Quantity {
+    /// A count, an id, a ratio: no unit.
+    #[default]
+    Pure,
+    /// A position or a radius.
+    Length,
+    /// A mass.
+    Mass,
+    /// A peculiar velocity.
+    Velocity,
+    /// A mass over the cube of a length.
+    Density,
+}
+
+impl Units {
+    /// The unit of a quantity as `astropy.units` spells it, in the `generic` format; little h is `littleh`, for a plain h is an
+    /// hour (`astropy.units.add_enabled_units(astropy.cosmology.units)` makes it known). None for what has no unit.
+    ///
+    /// ```
+    /// use ropewalk::{Quantity, Units};
+    ///
+    /// let name = |quantity| Units::GADGET.astropy_name(quantity);
+    /// assert_eq!(name(Quantity::Length).as_deref(), Some("Mpc / littleh"));
+    /// assert_eq!(name(Quantity::Density).as_deref(), Some("1e10 solMass littleh2 / Mpc3"));
+    /// assert_eq!(name(Quantity::Pure), None);
+    /// ```
+    pub fn astropy_name(&self, quantity: Quantity) -> Option<String> {
+        match quantity {
+            Quantity::Pure => None,
+            Quantity::Length => Some(self.length.astropy_name()),
+            Quantity::Mass => Some(self.mass.astropy_name()),
+            Quantity::Velocity => Some(self.velocity.astropy_name()),
+            Quantity::Density => {
+                let per_h = 3 * i32::from(self.length.per_h) - i32::from(self.mass.per_h);
+                let h = match per_h {
+                    0 => String::new(),
+                    1 => " littleh".into(),
+                    power => format!(" littleh{power}"),
+                };
+                let mass = MassUnit { per_h: false, ..self.mass }.astropy_name();
+                let length = LengthUnit { per_h: false, ..self.length }.astropy_name();
+                // A length that is a number of Mpc goes to the cube with its number.
+                let cube = if length.contains(' ') { format!("({length})^3") } else { format!("{length}3") };
+                Some(format!("{mass}{h} / {cube}"))
+            }
+        }
+    }
+}
+
+impl Units {
+    /// The frame that numbers of a quantity are in: `comoving` or `physical` lengths, `peculiar` velocities.
+    pub(crate) fn frame_of(&self, quantity: Quantity) -> &'static str {
+        match (quantity, self.length.frame) {
+            (Quantity::Pure | Quantity::Mass, _) => "",
+            (Quantity::Velocity, _) => "peculiar",
+            (Quantity::Length | Quantity::Density, Frame::Comoving) => "comoving",
+            (Quantity::Length | Quantity::Density, Frame::Physical) => "physical",
+        }
+    }
+}
+
+/// What to multiply a snapshot's numbers with, and its constants of nature.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Conversion {
+    /// From lengths to comoving Mpc/h.
+    pub length: f64,
+    /// From masses to 1e10 Msun/h.
+    pub mass: f64,
+    /// From velocities to peculiar ones in km/s.
+    pub velocity: f64,
+    /// `a = 1 / (1 + z)`.
+    pub scale_factor: f64,
+}
+
+impl Conversion {
+    /// The critical density today (at z = 0), as a mass of the snapshot over the cube of a length of the snapshot.
+    pub fn critical_density(&self) -> f64 {
+        CRITICAL_DENSITY / 1e10 * self.length.powi(3) / self.mass
+    }
+
+    /// The constant of gravity that gives `sqrt(G M / r)` in the snapshot's velocities from its masses and its radii, comoving or
+    /// physical as they are. For comoving radii that is Newton's constant over `a`.
+    pub fn gravity(&self) -> f64 {
+        1e10 * GRAVITY * self.mass / (self.length * self.scale_factor * self.velocity * self.velocity)
+    }
+}
+
+/// A number with the name of a unit: `1e10 Msun` as (1e10, "Msun").
+fn split_number(text: &str) -> (f64, &str) {
+    let text = text.trim();
+    // The longest beginning that is a number: the e of 1e10 is part of it.
+    let end = (1..=text.len()).rev().find(|&end| {
+        text.get(..end).is_some_and(|start| {
+            start.ends_with(|c: char| c.is_ascii_digit() || c == '.') && start.parse::<f64>().is_ok()
+        })
+    });
+    match end {
+        Some(end) => (text[..end].parse().unwrap_or(1.0), text[end..].trim_start_matches(['*', ' '])),
+        None => (1.0, text),
+    }
+}
+
+/// The text without `/h` or one of its other spellings, and whether it was there.
+fn split_h(text: &str) -> (&str, bool) {
+    let text = text.trim();
+    for ending in ["/h", "/ h", "h-1", "h^-1", "/littleh", "/ littleh", "littleh-1"] {
+        if let Some(rest) = text.strip_suffix(ending) {
+            return (rest.trim_end(), true);
+        }
+    }
+    (text, false)
+}
+
+/// Whether two sizes are the same but for the digits that files give them with.
+fn is_about(a: f64, b: f64) -> bool {
+    (a / b - 1.0).abs() < 1e-4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_critical_density_is_the_usual_one() {
+        assert!((CRITICAL_DENSITY / 2.775_366_27e11 - 1.0).abs() < 1e-8, "{CRITICAL_DENSITY}");
+    }
+
+    #[test]
+    fn physical_lengths_grow_with_the_scale_factor() {
+        let length = LengthUnit { frame: Frame::Physical, ..LengthUnit::MPC_H };
+        let physical = Units { length, ..Units::GADGET }.conversion(1.0, None).unwrap();
+        let comoving = Units::GADGET.conversion(1.0, None).unwrap();
+        assert_eq!(physical.length, 2.0);
+        // The same radius in Mpc/h is twice as long comoving.
+        assert!((comoving.gravity() / physical.gravity() - 2.0).abs() < 1e-12);
+        assert!((physical.critical_density() / comoving.critical_density() - 8.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn bad_epochs() {
+        for redshift in [-1.0, -2.0, f64::NAN, f64::INFINITY] {
+            assert!(Units::GADGET.conversion(redshift, None).unwrap_err().to_string().contains("redshift"));
+        }
+        let without_h = Units { length: "Mpc".parse().unwrap(), ..Units::GADGET };
+        assert!(without_h.conversion(0.0, None).unwrap_err().to_string().contains("Mpc needs the Hubble constant"));
+        assert!(without_h.conversion(0.0, Some(0.0)).unwrap_err().to_string().contains("h is 0"));
+        assert_eq!(without_h.conversion(0.0, Some(0.5)).unwrap().length, 0.5);
+    }
+
+    #[test]
+    fn numbers_before_names() {
+        assert_eq!(split_number("1e10 Msun"), (1e10, "Msun"));
+        assert_eq!(split_number("1.989e43g"), (1.989e43, "g"));
+        assert_eq!(split_number("Mpc"), (1.0, "Mpc"));
+        assert_eq!(split_number("10*kpc"), (10.0, "kpc"));
+        assert_eq!(split_number("3 erg"), (3.0, "erg"));
+    }
+}

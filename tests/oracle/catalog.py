@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Holds the catalogue of `ropewalk halos` against numpy and astropy: units, redshift, spheres, structure, profiles.
+
+    python3 tests/oracle/catalog.py target/release/ropewalk data/p3m_64.gadget2
+
+The snapshot is read here by itself, and written again with other redshifts in its header (so that its comoving coordinates and
+stored velocities mean another state). For 50 halos each, masses, radii, circular velocities, spins and profiles are computed with
+units by astropy, and must equal the program's to one part in a million. Needs numpy and astropy.
+"""
+
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import astropy.cosmology.units as cu
+import astropy.units as u
+import numpy as np
+from astropy.constants import G
+from astropy.cosmology import LambdaCDM
+from astropy.table import Table
+
+u.add_enabled_units(cu)
+HALOS = 50
+LEAST = 20
+
+
+def read(path):
+    """The header's numbers, positions and stored velocities of a little-endian Gadget-2 snapshot with one type of particles."""
+    raw = path.read_bytes()
+    blocks, at = [], 0
+    while at < len(raw):
+        (size,) = struct.unpack_from("<I", raw, at)
+        blocks.append(raw[at + 4 : at + 4 + size])
+        at += size + 8
+    head = blocks[0]
+    numbers = dict(zip(["box", "omega_m", "omega_l", "h"], struct.unpack_from("<4d", head, 128)))
+    numbers["mass"] = struct.unpack_from("<6d", head, 24)[1]
+    vectors = [np.frombuffer(block, "<f4").reshape(-1, 3).astype(float) for block in blocks[1:3]]
+    return numbers, *vectors
+
+
+def at_redshift(source, target, z):
+    raw = bytearray(source.read_bytes())
+    struct.pack_into("<2d", raw, 4 + 72, 1 / (1 + z), z)
+    target.write_bytes(raw)
+
+
+def check(name, ours, theirs, row):
+    same = abs(ours - theirs) <= 1e-6 * abs(theirs) or (np.isnan(ours) and np.isnan(theirs))
+    if not same:
+        sys.exit(f"halo {row}: {name} is {ours}, should be {theirs}")
+
+
+def main():
+    program, source = sys.argv[1], Path(sys.argv[2])
+    with tempfile.TemporaryDirectory() as folder:
+        for z in [0, 1, 9]:
+            snapshot, out = Path(folder) / "snapshot", Path(folder) / "out"
+            at_redshift(source, snapshot, z)
+            options = ["--so", "200c,200m", "--profiles", str(HALOS), "--no-pictures"]
+            subprocess.run([program, "halos", snapshot, "--out", out, *options], check=True, stdout=subprocess.DEVNULL)
+            compare(snapshot, out, z)
+
+
+def compare(snapshot, out, z):
+    numbers, x, stored = read(snapshot)
+    a, side, h = 1 / (1 + z), numbers["box"], numbers["h"]
+    universe = LambdaCDM(H0=100 * h, Om0=numbers["omega_m"], Ode0=numbers["omega_l"], Tcmb0=0)
+    velocities = stored * np.sqrt(a) * u.km / u.s
+    mass = numbers["mass"] * 1e10 / h * u.Msun
+    little_h = cu.with_H0(universe.H0)
+    catalog, profiles = Table.read(out / "halos.ecsv"), Table.read(out / "profiles.ecsv")
+    assert (catalog.meta["redshift"], catalog["sod_halo_r200c"].unit) == (z, u.Mpc / cu.littleh)
+    labels = np.load(out / "labels.npy")
+    measured = 0
+
+    for row, halo in enumerate(catalog[:HALOS]):
+        center = np.array([halo[f"fof_halo_center_{axis}"] for axis in "xyz"])
+        offsets = (x - center + side / 2) % side - side / 2
+        # Physical, without h.
+        radius = np.linalg.norm(offsets, axis=1) * a / h * u.Mpc
+        order = np.argsort(radius, kind="stable")
+        sorted_radius, enclosed = radius[order], mass * np.arange(1, len(x) + 1)
+
+        def physical(name, power=1):
+            return (halo[name] * catalog[name].unit).to(power, equivalencies=little_h)
+
+        mean = numbers["omega_m"] * universe.critical_density0 / a**3
+        for name, density in [("200c", 200 * universe.critical_density(z)), ("200m", 200 * mean)]:
+            # The first radius, going outwards, at which the mean density within has fallen to the threshold.
+            reach = (3 * enclosed / (4 * np.pi * density)).to(u.Mpc**3) ** (1 / 3)
+            i = int(np.argmax(reach[:-1] < sorted_radius[1:]))
+            count = i + 1 if reach[0] >= sorted_radius[0] else 0
+            assert halo[f"sod_halo_count_{name}"] == count, (row, name, count)
+            few = count < LEAST
+            measured += not few
+            check(name, physical(f"sod_halo_m{name}", u.Msun).value, np.nan if few else enclosed[i].value, row)
+            r = physical(f"sod_halo_r{name}", u.Mpc).value * a
+            check(name, r, np.nan if few else reach[i].value, row)
+            if name == "200c":
+                sphere = (enclosed[i], reach[i], few)
+
+        members = labels == halo["fof_halo_label"]
+        assert members.sum() == halo["fof_halo_count"]
+        own = np.sort(radius[members])
+        speed = np.sqrt(G * mass * np.arange(1, len(own) + 1) / np.where(own > 0, own, np.inf)).to(u.km / u.s)
+        best = 7 + np.argmax(speed[7:])
+        check("vmax", halo["fof_halo_vmax"], speed[best].value, row)
+        check("rvmax", physical("fof_halo_rvmax", u.Mpc).value * a, own[best].value, row)
+
+        m, r, few = sphere
+        inside = members & (radius <= r)
+        v = velocities[inside] - velocities[inside].mean(axis=0)
+        momentum = (mass * np.cross(offsets[inside] * a / h * u.Mpc, v)).sum(axis=0)
+        spin = np.linalg.norm(momentum) / (np.sqrt(2) * m * r * np.sqrt(G * m / r))
+        check("spin", halo["fof_halo_spin"], np.nan if few else spin.to(u.one).value, row)
+
+        shells = profiles[profiles["fof_halo_tag"] == halo["fof_halo_tag"]]
+        assert len(shells) == (0 if few else 20)
+        for shell in shells:
+            lo, hi = [(shell[key] * u.Mpc / h * a) for key in ["shell_inner", "shell_outer"]]
+            # A radius is written with nine digits, the last of them rounded.
+            count = int(((radius > lo * (1 + 1e-9)) & (radius <= hi * (1 + 1e-9))).sum())
+            assert abs(int(shell["shell_count"]) - count) == 0, (row, shell["shell_count"], count)
+            density = (mass * count / (4 / 3 * np.pi * (hi**3 - lo**3))).to(u.Msun / u.Mpc**3).value
+            # Comoving, with h.
+            ours = (shell["shell_density"] * profiles["shell_density"].unit).to(
+                u.Msun / u.Mpc**3, equivalencies=little_h
+            )
+            check("shell_density", ours.value, density * a**3, row)
+    print(f"redshift {z}: {HALOS} halos, {measured} spheres of {LEAST} particles or more: equal")
+
+
+main()
