@@ -10,7 +10,8 @@ use crate::simd::LANES;
 
 /// Where padding lies: beyond all members, whose coordinates are less than 1.
 pub(super) const NOWHERE: f64 = 4.0;
-/// Coordinates below this, in units of the halo's extent or of the softening, are 0, so that distinct ones have a difference whose square is not.
+/// Coordinates below this, in units of the halo's extent or of the softening, are 0, so that distinct ones have a difference
+/// whose square is not.
 const FLUSH: f64 = f64::from_bits((1023 - 480) << 52);
 
 /// Coordinates and masses of one halo in ascending order of the members.
@@ -19,7 +20,9 @@ pub(super) struct Members {
     pub axes: [Vec<f64>; 3],
     /// Padded by zeros.
     pub masses: Vec<f64>,
-    /// The square of the softening length.
+    /// The softening length; never 0 unless it is 0.
+    pub softening: f64,
+    /// Its square, which may be 0 where the length is not.
     pub softening2: f64,
     /// The largest coordinate.
     pub extent: f64,
@@ -73,9 +76,10 @@ impl Members {
         // A lighter one would have no share at all.
         masses.extend((0..len).map(|i| (mass(i) * power(-weight)).max(power(-500))));
         masses.resize(padded, 0.0);
-        let softening = softening * scale;
+        // A softening that is lost by scaling would be none. What is divided by this one stays finite.
+        let softening = if softening > 0.0 { (softening * scale).max(power(-970)) } else { 0.0 };
         let extent = axes.iter().flat_map(|axis: &Vec<f64>| &axis[..len]).fold(0.0, |most, x| x.abs().max(most));
-        Self { axes, masses, softening2: softening * softening, extent, len, units: (length, weight) }
+        Self { axes, masses, softening, softening2: softening * softening, extent, len, units: (length, weight) }
     }
 
     pub fn len(&self) -> usize {

@@ -37,7 +37,8 @@ use crate::halo::Halos;
 /// m_j / sqrt(|r_i - r_j|² + softening²)`, G being 1; of equals, as sums in `f64` are, the first. It is where the halo is
 /// deepest, whatever hangs on to it, and what spherical overdensity masses are measured about. Without softening, pairs of
 /// coincident members would be infinitely bound: they are left out, and counted. Positions are taken relative to the first
-/// member, in `f64`; for those in `f32` that rounds nothing. There are four ways to find it:
+/// member, in `f64`: each coordinate is rounded by 2^-53 of its difference to the first one's at most, and not at all where
+/// coordinates are in `f32` and none is 2^29 times as large as another. There are four ways to find it:
 ///
 /// | | answer | cost |
 /// |---|---|---|

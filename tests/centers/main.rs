@@ -6,6 +6,7 @@ mod common;
 mod bad_input;
 mod definition;
 mod groupings;
+mod many;
 mod oracle;
 mod properties;
 mod reference;
