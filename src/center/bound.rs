@@ -61,8 +61,7 @@ pub(super) fn most_bound(members: &Members) -> Result<Option<Found>> {
     }
     let field = Field::new(members)?;
     let margin = 1.0 + 4.0 * ROUGH + 4.0 * rounding(members.len());
-    // Bounds leave the member with the largest sum, and where they left none they would be wrong: then all are summed.
-    Ok(Search { members, field: &field, margin }.run().or_else(|| direct::most_bound(members)))
+    Ok(Search { members, field: &field, margin }.run())
 }
 
 struct Search<'a> {

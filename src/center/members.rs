@@ -4,7 +4,7 @@
 //! powers of two so that lengths and masses are at most 1 and no square leaves the range of `f64`; that rounds nothing.
 //! Cost: O(members); 32 bytes a member.
 
-use crate::error::{Kind, Result};
+use super::found::NoCenter;
 use crate::geometry::Space;
 use crate::simd::LANES;
 
@@ -31,12 +31,12 @@ pub(super) struct Members {
     units: (i32, i32),
 }
 
-/// Turns positions into those relative to the first member, each at its nearest image. Errors if the halo is half as wide as
-/// the box or wider.
+/// Turns positions into those relative to the first member, each at its nearest image. An error if the halo is half as wide
+/// as the box or wider.
 ///
 /// A halo that is not is unwrapped by any of its members alike; one that is, has pairs that are nearer around the boundary.
-pub(super) fn unwrap(halo: usize, positions: &mut [[f64; 3]], space: &Space<3>) -> Result<()> {
-    let Some(&first) = positions.first() else { return Ok(()) };
+pub(super) fn unwrap(positions: &mut [[f64; 3]], space: &Space<3>) -> Result<(), NoCenter> {
+    let Some(&first) = positions.first() else { return Err(NoCenter::NoMembers) };
     let (mut lo, mut hi) = ([0.0f64; 3], [0.0f64; 3]);
     for at in positions {
         for k in 0..3 {
@@ -48,7 +48,7 @@ pub(super) fn unwrap(halo: usize, positions: &mut [[f64; 3]], space: &Space<3>) 
     for (axis, &size) in space.period().into_iter().flatten().enumerate() {
         let width = hi[axis] - lo[axis];
         if width >= 0.5 * size {
-            return Err(Kind::HaloTooWide { halo, axis, width, size }.into());
+            return Err(NoCenter::TooWide { axis, width, size });
         }
     }
     Ok(())

@@ -1,8 +1,8 @@
 //! What `ropewalk halos` adds to the catalogue about the centres of halos.
 
 use ropewalk::{
-    Catalog, Center, Centering, Centers, HaloCenter, Halos, Overdense, Overdensity, Particles, Scalar, Structure,
-    Values, overdensities, structures,
+    Catalog, Center, Centering, Centers, HaloCenter, Halos, NoSphere, Overdense, Overdensity, Particles, Scalar,
+    Structure, Values, overdensities, structures,
 };
 
 use super::Failure;
@@ -10,6 +10,9 @@ use super::device::CenterFinder;
 
 /// Newton's constant for lengths in Mpc/h, velocities in km/s and masses in 1e10 Msun/h.
 const GRAVITY: f64 = 43.0091;
+
+/// What stands for no particle in a column of ids: all bits, which readers of signed numbers see as -1.
+const NO_ID: u64 = u64::MAX;
 
 /// Which centre.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -92,8 +95,9 @@ impl<S: Scalar> Case<'_, S> {
         self.ids.map_or(index.into(), |ids| ids[index as usize])
     }
 
-    /// Adds the columns of the centre, and of the most connected particle; the positions of the centres.
-    pub fn add_centers(&self, catalog: &mut Catalog, center: Center) -> Result<Vec<[f64; 3]>, Failure> {
+    /// Adds the columns of the centre, and of the most connected particle; the centres. Where a halo has none, its position is NaN
+    /// and its id [`NO_ID`].
+    pub fn add_centers(&self, catalog: &mut Catalog, center: Center) -> Result<Centers, Failure> {
         let centers = self.centers(center)?;
         let rows = centers.as_slice();
         for (k, axis) in ["x", "y", "z"].into_iter().enumerate() {
@@ -101,10 +105,10 @@ impl<S: Scalar> Case<'_, S> {
             catalog.add(format!("fof_halo_center_{axis}"), Values::Numbers(values))?;
         }
         let ids = |rows: &[HaloCenter]| -> Vec<u64> {
-            rows.iter().filter_map(|row| row.member).map(|member| self.id(member)).collect()
+            rows.iter().map(|row| row.member.map_or(NO_ID, |member| self.id(member))).collect()
         };
         // Means are no particles.
-        if !rows.is_empty() && rows.iter().all(|row| row.member.is_some()) {
+        if !rows.is_empty() && !matches!(center, Center::CenterOfMass | Center::ShrinkingSphere { .. }) {
             catalog.add("fof_halo_center_id", Values::Integers(ids(rows)))?;
         }
         let connected = match center {
@@ -117,21 +121,26 @@ impl<S: Scalar> Case<'_, S> {
         catalog.add("fof_halo_mcp_id", Values::Integers(ids(connected.as_slice())))?;
         catalog.add("fof_halo_mcp_friends", numbers(|row| row.friends))?;
         catalog.add("fof_halo_mcp_ties", numbers(|row| row.ties))?;
-        Ok(rows.iter().map(|row| row.position).collect())
+        Ok(centers)
     }
 
     /// Adds mass, radius and count of overdense spheres about the centres, and the structure within the first of them. NaN
-    /// where the density does not fall so far within half the box.
+    /// where the density does not fall so far within half the box, and where a halo has no centre; 0 where it is not dense enough.
     pub fn add_spheres(
         &self,
         catalog: &mut Catalog,
-        centers: &[[f64; 3]],
+        centers: &Centers,
         spheres: &[(Overdensity, f64)],
     ) -> Result<(), Failure> {
         let thresholds: Vec<f64> = spheres.iter().map(|&(_, threshold)| threshold).collect();
         let found = overdensities(self.particles, centers, &thresholds)?;
         let column = |which: usize, value: fn(Overdense) -> f64| {
-            Values::Numbers(found.iter().map(|row| row[which].map_or(f64::NAN, value)).collect())
+            let value = |sphere: &Result<Overdense, NoSphere>| match sphere {
+                Ok(sphere) => value(*sphere),
+                Err(NoSphere::NotDense) => 0.0,
+                Err(_) => f64::NAN,
+            };
+            Values::Numbers(found.iter().map(|row| value(&row[which])).collect())
         };
         for (which, (name, _)) in spheres.iter().enumerate() {
             catalog.add(format!("sod_halo_m{name}"), column(which, |sphere| sphere.mass))?;
@@ -140,7 +149,7 @@ impl<S: Scalar> Case<'_, S> {
             catalog.add(format!("sod_halo_count_{name}"), Values::Integers(counts))?;
         }
         let first: Vec<Overdense> =
-            found.iter().map(|row| row.first().copied().flatten().unwrap_or_default()).collect();
+            found.iter().map(|row| row.first().and_then(|sphere| sphere.ok()).unwrap_or_default()).collect();
         let rows = structures(self.halos, self.particles, centers, &first, GRAVITY)?;
         let mut add = |name: &str, value: fn(&Structure) -> f64| {
             catalog.add(name, Values::Numbers(rows.iter().map(value).collect()))

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use ropewalk::plot::{self, Portrait};
-use ropewalk::{Catalog, Halos, Profile, Scalar, overdensities, profiles};
+use ropewalk::{Catalog, Centers, Halos, Profile, Scalar, overdensities, profiles};
 
 use super::centers::{Case, Kind};
 use super::{Failure, grouped, short};
@@ -24,7 +24,7 @@ pub struct Largest {
     halos: Halos,
     tags: Vec<u64>,
     /// One row for each kind.
-    centers: Vec<Vec<[f64; 3]>>,
+    centers: Vec<Centers>,
     radii: Vec<Option<f64>>,
 }
 
@@ -46,15 +46,12 @@ impl Largest {
         let halos = Halos::from_lists(case.positions.len(), &offsets, &members)?;
         let centers = KINDS
             .iter()
-            .map(|(kind, _)| {
-                let centers = case.centers_of(&halos, kind.center(softening, case.linking_length))?;
-                Ok(centers.as_slice().iter().map(|center| center.position).collect())
-            })
-            .collect::<Result<Vec<Vec<[f64; 3]>>, Failure>>()?;
+            .map(|(kind, _)| case.centers_of(&halos, kind.center(softening, case.linking_length)))
+            .collect::<Result<Vec<Centers>, Failure>>()?;
         let radii = match threshold {
             Some(threshold) => overdensities(case.particles, &centers[0], &[threshold])?
                 .iter()
-                .map(|spheres| spheres[0].map(|sphere| sphere.radius).filter(|&radius| radius > 0.0))
+                .map(|spheres| spheres[0].map(|sphere| sphere.radius).ok())
                 .collect(),
             None => vec![None; halos.len()],
         };
@@ -67,7 +64,7 @@ impl Largest {
         let apart = |a: f64, b: f64| case.period.map_or(a - b, |side| a - b - side * ((a - b) / side).round());
         let portrait = |halo: usize| {
             // About the middle of the members, seen from one of them.
-            let from = self.centers[0][halo];
+            let from = case.positions[self.halos.members(halo)[0] as usize].map(Into::into);
             let offset = |at: [f64; 3]| [apart(at[0], from[0]), apart(at[1], from[1])];
             let members = self.halos.members(halo).iter();
             let mut members: Vec<[f64; 2]> =
@@ -86,7 +83,8 @@ impl Largest {
                     format!("{}: halo {}", halo + 1, self.tags[halo]),
                     format!("{} members{shown}", grouped(members.len() as u64)),
                 ],
-                centers: self.centers.iter().map(|kind| about(offset(kind[halo]))).collect(),
+                // Those that there are not are not marked.
+                centers: self.centers.iter().map(|kind| about(offset(kind.as_slice()[halo].position))).collect(),
                 radius,
                 members,
             }

@@ -11,3 +11,4 @@ mod oracle;
 mod properties;
 mod reference;
 mod shapes;
+mod space;
