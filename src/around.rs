@@ -1,11 +1,12 @@
 //! The particles about a place, from near to far.
 //!
-//! In: particles and places. Out: for a place and a radius, who is within it, and how far away.
+//! In: particles and places. Out: for a place and a radius, the particles within it, and how far away each is.
 //! Cost: one tree; a range query for each place, and a sort of what it finds.
 
 use crate::catalog::Particles;
+use crate::center::Places;
 use crate::error::{Kind, Result};
-use crate::geometry::{Scalar, Space, Sphere};
+use crate::geometry::{Boundary, Scalar, Space, Sphere};
 use crate::tree::Bvh;
 
 /// Particles in a tree.
@@ -24,15 +25,18 @@ pub(crate) struct Near {
 }
 
 impl<'a, S: Scalar> Around<'a, S> {
-    /// Errors where [`Particles`] or [`Bvh::build`] do, or if one of `centers` is not finite.
-    pub fn new(particles: &'a Particles<'a, S>, centers: &[[f64; 3]]) -> Result<Self> {
+    /// In the space that the particles or the places know. Errors where [`Particles`] or [`Bvh::build`] do; if one of the places
+    /// is not finite, or known to be in another space than the particles; if masses add up to more than `f64` holds.
+    pub fn new(particles: &'a Particles<'a, S>, places: &Places<'_>) -> Result<Self> {
         particles.check(particles.positions().len())?;
-        for (index, center) in centers.iter().enumerate() {
-            if let Some(axis) = center.iter().position(|x| !x.is_finite()) {
-                return Err(Kind::NotFinite { index, axis, value: center[axis] }.into());
-            }
+        places.check()?;
+        let said = particles.boundary()?;
+        let known = [("the centres were found in", places.boundary()), ("the particles are in", &said)];
+        let space = Boundary::agree(&known)?.space()?;
+        let total: f64 = (0..particles.positions().len()).map(|i| particles.mass_of(i)).sum();
+        if total == f64::INFINITY {
+            return Err(Kind::Parameter { name: "the sum of all masses", value: total, must: "finite" }.into());
         }
-        let space = particles.space()?;
         Ok(Self { particles, tree: Bvh::build_in(particles.positions(), space)?, space })
     }
 
@@ -40,7 +44,8 @@ impl<'a, S: Scalar> Around<'a, S> {
     pub fn within(&self, center: &[f64; 3], radius: f64) -> Vec<Near> {
         let space = &self.space;
         let center = space.wrap(*center);
-        let rounded = center.map(S::from_f64);
+        // A place beyond all numbers of a type is looked at from its last one.
+        let rounded = center.map(|x| S::from_f64(x.clamp(-S::MAX.into(), S::MAX.into())));
         // Rounding the centre must not lose anything; the true distance decides.
         let moved: f64 = (0..3).map(|k| (center[k] - rounded[k].into()).abs()).sum();
         let near = |index: u32| {

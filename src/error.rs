@@ -55,6 +55,8 @@ pub(crate) enum Kind {
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
     #[error("the device failed: {0}")]
     Device(String),
+    #[error("there are {clusters} clusters; labels are 32-bit numbers, so at most {max} can be told apart")]
+    TooManyClusters { clusters: usize, max: usize },
     #[error("{n} points are too many: indices are 32 bits, so at most {max} points fit one tree")]
     TooMany { n: usize, max: usize },
     #[error("{dim} dimensions: points may have 1 to 10")]
@@ -99,11 +101,8 @@ pub(crate) enum Kind {
     MemberTwice { point: u32, first: usize, halo: usize },
     #[error("particle {index}: its mass is {mass}; the centre of a halo takes masses that are finite and positive")]
     NoMass { index: usize, mass: f64 },
-    #[error(
-        "halo {halo} is {width} wide along axis {axis}, half the periodic box of {size} or more: members are nearest to each \
-         other around the boundary, so it has no shape to find a centre of"
-    )]
-    HaloTooWide { halo: usize, axis: usize, width: f64, size: f64 },
+    #[error("{what} {of}, but {other_what} {other_of}: both must be the same space")]
+    Spaces { what: &'static str, of: String, other_what: &'static str, other_of: String },
     #[cfg(feature = "plot")]
     #[error("the picture could not be made: {0}")]
     Picture(String),

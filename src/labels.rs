@@ -14,6 +14,16 @@ use crate::error::{Kind, Result};
 const NONE: u32 = u32::MAX;
 /// Points per parallel task.
 const TASK: usize = 1 << 15;
+/// Labels are `i32`, and negative for no cluster.
+const MOST_CLUSTERS: usize = i32::MAX as usize;
+
+/// Refuses more clusters than labels can tell apart, before they are numbered.
+pub(crate) fn check_clusters(clusters: usize) -> Result<()> {
+    if clusters > MOST_CLUSTERS {
+        return Err(Kind::TooManyClusters { clusters, max: MOST_CLUSTERS }.into());
+    }
+    Ok(())
+}
 
 /// A forest over positions. Roots are the smallest position of their tree, whatever the order of the unions.
 pub(crate) struct UnionFind {
@@ -66,7 +76,9 @@ impl UnionFind {
 
     /// Numbers the trees by their smallest member. `belongs(position, root)` says whether a position makes its tree a
     /// cluster; trees without any such position are none. `order` gives each position's index.
-    pub fn number(self, order: &[u32], belongs: impl Fn(u32, u32) -> bool + Sync) -> Numbered {
+    ///
+    /// Errors: more clusters than labels can tell apart.
+    pub fn number(self, order: &[u32], belongs: impl Fn(u32, u32) -> bool + Sync) -> Result<Numbered> {
         let n = order.len();
         let smallest: Vec<AtomicU32> =
             (0..n).into_par_iter().with_min_len(TASK).map(|_| AtomicU32::new(NONE)).collect();
@@ -82,7 +94,8 @@ impl UnionFind {
             }
         });
         let leaders = Ranks::of(n, smallest.par_iter().with_min_len(TASK).map(|smallest| smallest.load(Relaxed)));
-        Numbered { forest: self, smallest, leaders }
+        check_clusters(leaders.count as usize)?;
+        Ok(Numbered { forest: self, smallest, leaders })
     }
 }
 
@@ -95,7 +108,7 @@ pub(crate) struct Numbered {
 }
 
 impl Numbered {
-    /// The number of a position's tree, if that is a cluster.
+    /// The number of a position's tree, if that is a cluster; below 2^31.
     #[inline]
     pub fn of(&self, at: u32) -> Option<u32> {
         let smallest = self.smallest[self.forest.find(at) as usize].load(Relaxed);
@@ -178,8 +191,8 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// Labels that come from elsewhere: a cluster number for each point, negative for none. Numbers are taken as they are,
-    /// also where some are not used; every point that has one counts as core.
+    /// Labels that come from elsewhere: a cluster number for each point, negative for none (all negative ones become -1).
+    /// Numbers are taken as they are, also where some are not used; every point that has one counts as core.
     ///
     /// Errors: a number that is not less than the number of points.
     ///
@@ -203,9 +216,10 @@ impl Labels {
         if let Some(point) = labels.iter().position(too_large) {
             return Err(Kind::Label { point, label: labels[point], points }.into());
         }
-        // What is not negative is less than the number of points, which fits.
+        // Whatever is negative stands for none.
+        let labels: Vec<i32> = labels.iter().map(|&label| label.max(-1)).collect();
         let n_clusters = labels.iter().map(|&label| (i64::from(label) + 1) as u32).max().unwrap_or(0);
-        Ok(Self { labels: labels.iter().map(|&label| label.max(-1)).collect(), n_clusters, core: None })
+        Ok(Self { labels, n_clusters, core: None })
     }
 
     pub(crate) fn new(labels: Vec<i32>, n_clusters: u32, core: Vec<u64>) -> Self {
@@ -272,10 +286,32 @@ mod tests {
         forest.union(0, 3);
         forest.union(5, 4);
         forest.union(4, 2);
-        let labels = forest.number(&[5, 4, 1, 3, 2, 0], |at, root| at != root).into_labels(&[5, 4, 1, 3, 2, 0]);
+        let order = [5, 4, 1, 3, 2, 0];
+        let labels = forest.number(&order, |at, root| at != root).unwrap().into_labels(&order);
         // Positions 2, 4, 5 are points 1, 2, 0; positions 0, 3 are points 5, 3.
         assert_eq!(labels.as_slice(), [0, 0, 0, 1, -1, 1]);
         assert_eq!((labels.n_clusters(), labels.n_noise(), labels.sizes()), (2, 1, vec![3, 2]));
+    }
+
+    #[test]
+    fn labels_below_none_are_none() {
+        for none in [-1, -2, i32::MIN] {
+            let labels = Labels::from_slice(&[0, none, 1]).unwrap();
+            assert_eq!((labels.as_slice(), labels.n_clusters(), labels.n_noise()), (&[0, -1, 1][..], 2, 1));
+            assert_eq!(Labels::from_slice(&[none; 3]).unwrap().n_clusters(), 0);
+        }
+    }
+
+    /// More clusters than there are labels are refused by their number alone.
+    #[test]
+    fn clusters_have_labels() {
+        for clusters in [0, 1, i32::MAX as usize] {
+            assert!(check_clusters(clusters).is_ok());
+        }
+        for clusters in [1 << 31, u32::MAX as usize - 1] {
+            let message = check_clusters(clusters).unwrap_err().to_string();
+            assert!(message.contains(&clusters.to_string()) && message.contains("2147483647"), "{message}");
+        }
     }
 
     #[test]
@@ -287,7 +323,7 @@ mod tests {
         let run = |pairs: &[(u32, u32)]| {
             let forest = UnionFind::new(n as usize);
             pairs.par_iter().for_each(|&(a, b)| _ = forest.union(a, b));
-            forest.number(&order, |at, root| at != root).into_labels(&order)
+            forest.number(&order, |at, root| at != root).unwrap().into_labels(&order)
         };
         let expected = run(&pairs);
         let reversed: Vec<_> = pairs.iter().rev().map(|&(a, b)| (b, a)).collect();

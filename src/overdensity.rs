@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use crate::around::{Around, Near};
 use crate::catalog::Particles;
+use crate::center::Places;
 use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
 
@@ -114,43 +115,95 @@ pub struct Overdense {
     pub count: usize,
 }
 
-/// The overdense spheres about each of `centers`: a row for each, with one sphere for each of `thresholds`.
+/// Why there is no overdense sphere about a centre. As text it is a part of a sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoSphere {
+    /// The mean density is below the threshold already at the particle nearest to the centre; or there is none that has a mass,
+    /// or none within half of a periodic box.
+    NotDense,
+    /// The mean density does not fall to the threshold within half of the shortest side of a periodic box, where the sphere would
+    /// meet its own image.
+    BeyondHalfBox,
+    /// The halo has no centre: see [`HaloCenter::missing`](crate::HaloCenter::missing).
+    NoCenter,
+}
+
+impl std::fmt::Display for NoSphere {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::NotDense => "the mean density is below the threshold at the particle nearest to the centre",
+            Self::BeyondHalfBox => "the mean density does not fall to the threshold within half the periodic box",
+            Self::NoCenter => "the halo has no centre",
+        })
+    }
+}
+
+impl std::error::Error for NoSphere {}
+
+/// The overdense spheres about each of `centers`: a row for each, with one sphere for each of `thresholds`, or why there is none.
 ///
 /// Thresholds are densities in the particles' units: 200 times the critical density, say. Going outwards from the particle
-/// nearest to the centre, the radius is the first at which the mean density within falls to the threshold. All zeros stand
-/// for a sphere that is not dense enough even at that particle. `None` stands for one that never falls to the threshold
-/// within half of a periodic box, where it would meet its own image.
+/// nearest to the centre, the radius is the first at which the mean density within falls to the threshold. Particles without
+/// mass do not matter for that.
+///
+/// Centres are `&`[`Centers`](crate::Centers), or places of one's own. Particles and centres are in the space that any of them
+/// knows; in open space, if none does.
 ///
 /// Deterministic: masses are added up by distance, ties by index.
 ///
-/// Errors: a threshold or a centre that is not positive or not finite; particles that [`Bvh::build`](crate::Bvh::build) or
-/// [`Catalog::new`](crate::Catalog::new) refuses.
+/// Errors: a threshold or a centre that is not positive or not finite; centres of another space than the particles'; masses whose
+/// sum is not finite; particles that [`Bvh::build`](crate::Bvh::build) or [`Catalog::new`](crate::Catalog::new) refuses.
 ///
 /// ```
-/// use ropewalk::{Particles, overdensities};
+/// use ropewalk::{NoSphere, Particles, overdensities};
 ///
 /// // Eight particles of mass 1 at a distance of 1, and one in their middle.
 /// let corner = |i: usize| [0, 1, 2].map(|k| if i >> k & 1 == 1 { 1.0 } else { -1.0 } / 3f64.sqrt());
 /// let mut positions: Vec<[f64; 3]> = (0..8).map(corner).collect();
 /// positions.push([0.0; 3]);
 /// let spheres = overdensities(&Particles::new(&positions), &[[0.0; 3]], &[0.1, 1.0])?;
-/// assert_eq!(spheres[0][0].unwrap().count, 9); // out to a radius of 2.78
-/// assert_eq!(spheres[0][1].unwrap().count, 1); // 0.62, before the others come in
-/// # Ok::<(), ropewalk::Error>(())
+/// assert_eq!(spheres[0][0]?.count, 9); // out to a radius of 2.78
+/// assert_eq!(spheres[0][1]?.count, 1); // 0.62, before the others come in
+/// let spheres = overdensities(&Particles::new(&positions).periodic(5.0), &[[0.0; 3]], &[0.1])?;
+/// assert_eq!(spheres[0][0], Err(NoSphere::BeyondHalfBox));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn overdensities<S: Scalar>(
+pub fn overdensities<'c, S: Scalar>(
     particles: &Particles<S>,
-    centers: &[[f64; 3]],
+    centers: impl Into<Places<'c>>,
     thresholds: &[f64],
-) -> Result<Vec<Vec<Option<Overdense>>>> {
+) -> Result<Vec<Vec<Outcome>>> {
+    overdensities_about(particles, &centers.into(), thresholds)
+}
+
+/// A sphere, or why there is none.
+type Outcome = std::result::Result<Overdense, NoSphere>;
+
+fn overdensities_about<S: Scalar>(
+    particles: &Particles<S>,
+    centers: &Places<'_>,
+    thresholds: &[f64],
+) -> Result<Vec<Vec<Outcome>>> {
     for &value in thresholds {
         if !(value > 0.0 && value < f64::INFINITY) {
             return Err(Kind::Parameter { name: "threshold", value, must: "positive and finite" }.into());
         }
     }
     let search = Search { particles, around: Around::new(particles, centers)?, thresholds };
-    Ok(centers.par_iter().map(|center| search.about(center)).collect())
+    let about = |index: usize| match centers.at(index) {
+        Some(center) => search.about(&center),
+        None => vec![Err(NoSphere::NoCenter); thresholds.len()],
+    };
+    Ok((0..centers.len()).into_par_iter().map(about).collect())
 }
+
+/// Spheres that are looked into have at least this radius, so that its square is far above the least of `f64`.
+const LEAST_RADIUS: f64 = 1e-150;
+/// And no more than this one, for coordinates are at most 1e150, and no distance is larger.
+const MOST_RADIUS: f64 = 1e151;
+/// The factor from each to the next.
+const GROWTH: f64 = 1.6;
 
 struct Search<'a, S> {
     particles: &'a Particles<'a, S>,
@@ -159,57 +212,64 @@ struct Search<'a, S> {
 }
 
 impl<S: Scalar> Search<'_, S> {
-    fn about(&self, center: &[f64; 3]) -> Vec<Option<Overdense>> {
-        let mut found = vec![None; self.thresholds.len()];
+    /// Looks into larger and larger spheres, until all that is asked for is found or all particles are known that may matter:
+    /// ln(`MOST_RADIUS` / `LEAST_RADIUS`) / ln(`GROWTH`) of them at most, which is 1475.
+    fn about(&self, center: &[f64; 3]) -> Vec<Outcome> {
+        let mut found: Vec<Option<Outcome>> = vec![None; self.thresholds.len()];
         let n = self.particles.positions().len();
         let lowest = self.thresholds.iter().copied().fold(f64::INFINITY, f64::min);
-        if n == 0 || found.is_empty() {
-            return vec![Some(Overdense::default()); found.len()];
-        }
         // Where spheres would meet their own images.
         let sides = self.around.space.period();
         let reach = sides.map_or(f64::INFINITY, |sides| sides.iter().fold(f64::INFINITY, |a, &b| a.min(0.5 * b)));
+        let most = reach.min(MOST_RADIUS);
         // Some particles' worth of the lowest density, to begin with.
         let mass = (0..n.min(64)).map(|i| self.particles.mass_of(i)).sum::<f64>();
-        let mut radius = radius_of(mass.max(f64::MIN_POSITIVE), lowest).min(reach);
-        loop {
+        let mut radius = radius_of(mass, lowest).max(LEAST_RADIUS).min(most);
+        while found.iter().any(Option::is_none) {
             let near = self.around.within(center, radius);
-            let all_known = near.len() == n || radius >= reach;
+            let all_known = near.len() == n || radius >= most;
+            // Beyond the last radius nothing is looked at, and within open space nothing is beyond it.
+            let known = if all_known { reach } else { radius };
             for (found, &threshold) in found.iter_mut().zip(self.thresholds) {
                 if found.is_none() {
-                    *found = falls(&near, threshold, if near.len() == n { f64::INFINITY } else { radius });
+                    *found = falls(&near, threshold, known, all_known);
                 }
             }
-            if all_known || found.iter().all(Option::is_some) {
-                return found;
+            if all_known {
+                break;
             }
-            radius = (1.6 * radius).min(reach);
+            radius = (GROWTH * radius).min(most);
         }
+        found.into_iter().map(|sphere| sphere.unwrap_or(Err(NoSphere::BeyondHalfBox))).collect()
     }
 }
 
-/// Where the mean density falls to `threshold`, if that is within `known`.
-fn falls(near: &[Near], threshold: f64, known: f64) -> Option<Overdense> {
+/// Where the mean density falls to `threshold`, if that can be told from the particles within `known`. If `all_known`, no other
+/// particles matter.
+fn falls(near: &[Near], threshold: f64, known: f64, all_known: bool) -> Option<Outcome> {
     let (mut mass, mut is_first) = (0.0, true);
     for (i, &Near { distance2, mass: own, .. }) in near.iter().enumerate() {
         mass += own;
         let next = near.get(i + 1).map(|next| next.distance2);
-        if next == Some(distance2) {
+        // What has no mass has no density.
+        if next == Some(distance2) || mass == 0.0 {
             continue;
         }
         let radius = radius_of(mass, threshold);
         if is_first && radius < distance2.sqrt() {
-            return Some(Overdense::default());
+            return Some(Err(NoSphere::NotDense));
         }
         if radius < next.map_or(known, f64::sqrt) {
-            return Some(Overdense { mass, radius, count: i + 1 });
+            return Some(Ok(Overdense { mass, radius, count: i + 1 }));
         }
         is_first = false;
     }
-    None
+    (all_known && mass == 0.0).then_some(Err(NoSphere::NotDense))
 }
 
 /// The radius of a sphere of a mass and a density.
 fn radius_of(mass: f64, density: f64) -> f64 {
-    (3.0 * mass / (4.0 * PI * density)).cbrt()
+    let cube = 3.0 * mass / (4.0 * PI * density);
+    // Where the quotient has no place in `f64`, its root has.
+    if cube.is_normal() { cube.cbrt() } else { (0.75 / PI).cbrt() * (mass.cbrt() / density.cbrt()) }
 }

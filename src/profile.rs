@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use crate::around::{Around, Near};
 use crate::catalog::Particles;
+use crate::center::Places;
 use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
 
@@ -58,12 +59,13 @@ pub struct Profile {
 
 /// Profiles about each of `centers`, in `shells` shells of equal logarithmic width from 0.02 times the halo's radius to it.
 ///
-/// A radius of 0, as of a halo without an overdense sphere, gives a profile without shells. The fit is by maximum likelihood:
+/// Centres are `&`[`Centers`](crate::Centers), or places of one's own; particles and centres are in the space that any of them knows.
+/// A radius of 0, as of a halo without an overdense sphere, and a halo without a centre give a profile without shells. The fit is by maximum likelihood:
 /// the shells' masses are taken for a multinomial sample of the model's, so empty shells count and no error is estimated
 /// from few particles.
 ///
 /// Errors: not one radius for each centre; a radius that is negative or not finite, or more than half of a periodic box; a
-/// centre that is not finite; particles that [`Catalog::new`](crate::Catalog::new) or [`Bvh::build`](crate::Bvh::build) refuses.
+/// centre that is not finite; centres of another space than the particles'; masses whose sum is not finite; particles that [`Catalog::new`](crate::Catalog::new) or [`Bvh::build`](crate::Bvh::build) refuses.
 ///
 /// ```
 /// use ropewalk::{Particles, profiles};
@@ -74,9 +76,18 @@ pub struct Profile {
 /// assert_eq!(profile.shells[4].enclosed, 100.0);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-pub fn profiles<S: Scalar>(
+pub fn profiles<'c, S: Scalar>(
     particles: &Particles<S>,
-    centers: &[[f64; 3]],
+    centers: impl Into<Places<'c>>,
+    radii: &[f64],
+    shells: usize,
+) -> Result<Vec<Profile>> {
+    profiles_about(particles, &centers.into(), radii, shells)
+}
+
+fn profiles_about<S: Scalar>(
+    particles: &Particles<S>,
+    centers: &Places<'_>,
     radii: &[f64],
     shells: usize,
 ) -> Result<Vec<Profile>> {
@@ -90,15 +101,15 @@ pub fn profiles<S: Scalar>(
         }
         around.space.check_eps(value)?;
     }
-    let measure = |(center, &radius): (&[f64; 3], &f64)| {
-        if radius == 0.0 {
-            return Profile::default();
+    let measure = |(index, &radius): (usize, &f64)| match centers.at(index) {
+        Some(center) if radius > 0.0 => {
+            let shells = measure(&around, &center, radius, shells);
+            let fit = fit(&shells, radius);
+            Profile { shells, fit }
         }
-        let shells = measure(&around, center, radius, shells);
-        let fit = fit(&shells, radius);
-        Profile { shells, fit }
+        _ => Profile::default(),
     };
-    Ok(centers.par_iter().zip(radii).map(measure).collect())
+    Ok(radii.par_iter().enumerate().map(measure).collect())
 }
 
 fn measure<S: Scalar>(around: &Around<S>, center: &[f64; 3], radius: f64, n: usize) -> Vec<Shell> {

@@ -19,7 +19,8 @@ fn device() -> Device {
 /// What must be the same.
 fn rows(centers: &Centers) -> Vec<impl PartialEq + std::fmt::Debug> {
     let row = |row: &ropewalk::HaloCenter| {
-        (row.position, row.member, row.potential, row.coincident, row.friends, row.ties, row.agrees)
+        let position = row.position.map(f64::to_bits);
+        (position, row.missing, row.member, row.potential, row.coincident, row.friends, row.ties, row.agrees)
     };
     centers.as_slice().iter().map(row).collect()
 }
@@ -268,12 +269,38 @@ fn bad_input() {
         let case = Case { points: &wide, halos, side: Some(side), masses: None };
         case.agree("wide", MBP);
         case.agree("wide", Center::MostConnected { linking_length: 4.3 });
-        assert_eq!(case.on_device(MBP).is_ok(), side > 9.0);
+        let found = case.on_device(MBP).unwrap();
+        let [narrow, wide] = found.as_slice() else { panic!("two halos") };
+        assert_eq!((narrow.missing, wide.missing.is_none()), (None, side > 9.0));
+        assert!(wide.missing.is_none_or(|reason| reason.to_string().contains("along axis 0")));
     }
-    says(
-        Case { points: &wide, halos, side: Some(8.0), masses: None }.on_device(MBP).unwrap_err(),
-        &["halo 1", "axis 0", "half", "8"],
-    );
+}
+
+/// Halos know the space they were found in, wherever they are.
+#[test]
+fn halos_know_their_space() {
+    let points = [[9.5f32, 5.0, 5.0], [0.25, 5.0, 5.0], [0.5, 5.0, 5.0]];
+    let periodic = ropewalk::Boundary::Periodic(vec![10.0; 3]);
+    let there = Points::new_periodic(&points, 10.0, device()).unwrap();
+    let halos = ropewalk::gpu::Fof::new(1.0).run(&there).unwrap();
+    let read = halos.read().unwrap();
+    let theirs = Fof::new(1.0).periodic(10.0).run(&points).unwrap();
+    let uploaded = Halos::upload(&theirs, device()).unwrap();
+    for boundary in [halos.boundary(), read.boundary(), theirs.boundary(), uploaded.boundary()] {
+        assert_eq!(*boundary, periodic);
+    }
+    assert_eq!(*uploaded.read().unwrap().boundary(), periodic);
+    // The two lines of the README are the same here and there.
+    let centers = halos.centers(&there, MBP).unwrap();
+    assert_eq!(rows(&centers), rows(&theirs.centers(&points, MBP).unwrap()));
+    assert_eq!(*centers.boundary(), periodic);
+    for other in [Points::new(&points, device()), Points::new_periodic(&points, 20.0, device())] {
+        let message = uploaded.centers(&other.unwrap(), MBP).unwrap_err().to_string();
+        assert!(message.contains("a periodic box of 10"), "{message}");
+    }
+    let open = Fof::new(1.0).run(&points).unwrap();
+    let message = Halos::upload(&open, device()).unwrap().centers(&there, MBP).unwrap_err().to_string();
+    assert!(message.contains("open space") && message.contains("a periodic box of 10"), "{message}");
 }
 
 /// A large halo all over a periodic box cannot be unwrapped, and says so as on the CPU; one that may be too wide and is not can.
@@ -286,7 +313,8 @@ fn wide_and_large() {
         let halos = &whole(points.len());
         let case = Case { points: &points, halos, side: Some(1.0), masses: None };
         case.agree("wide", MBP);
-        assert_eq!(case.on_device(MBP).is_ok(), width < 0.5, "{width}");
+        let missing = case.on_device(MBP).unwrap().as_slice()[0].missing;
+        assert_eq!(missing.is_none(), width < 0.5, "{width}");
     }
 }
 

@@ -20,7 +20,7 @@ use std::io::{self, Write};
 use rayon::prelude::*;
 
 use crate::error::{Kind, Result};
-use crate::geometry::{Scalar, Space};
+use crate::geometry::{Boundary, Scalar, Space};
 use crate::halo::Halos;
 use crate::units::{Quantity, Units};
 
@@ -60,7 +60,7 @@ pub struct Motion {
 ///
 /// let positions = [[0.5f64, 5.0, 5.0], [9.75, 5.0, 5.0], [3.0, 3.0, 3.0]];
 /// let halos = Fof::new(1.0).periodic(10.0).run(&positions)?;
-/// let catalog = Catalog::new(&halos, &Particles::new(&positions).ids(&[7, 4, 1]).mass(2.0).periodic(10.0))?;
+/// let catalog = Catalog::new(&halos, &Particles::new(&positions).ids(&[7, 4, 1]).mass(2.0))?;
 /// let halo = &catalog.halos()[0];
 /// assert_eq!((halo.tag, halo.count, halo.mass), (4, 2, 4.0));
 /// assert_eq!((halo.center, halo.max_radius), ([0.125, 5.0, 5.0], 0.375));
@@ -73,16 +73,20 @@ pub struct Catalog {
     order: Vec<u32>,
     columns: Vec<Column>,
     units: Option<Units>,
+    boundary: Boundary,
 }
 
 impl Catalog {
-    /// Measures each halo.
+    /// Measures each halo, in the space that it was found in or that the particles tell.
     ///
-    /// Errors: velocities, ids or masses that are not one for each particle; halos found among another number of particles;
-    /// a mass that is negative or not finite; a periodic box that is not positive.
+    /// Errors: velocities, ids or masses that are not one for each particle; halos found among another number of particles, or in
+    /// another space; a mass that is negative or not finite; a periodic box that is not positive.
     pub fn new<S: Scalar>(halos: &Halos, particles: &Particles<S>) -> Result<Self> {
         particles.check(halos.labels().as_slice().len())?;
-        let space = particles.space()?;
+        let said = particles.boundary()?;
+        let boundary =
+            Boundary::agree(&[("the halos were found in", halos.boundary()), ("the particles are in", &said)])?;
+        let space = boundary.space()?;
         let clusters = halos.clusters();
         let row = |halo: u32| (measure(halos.members(halo as usize), particles, &space), halo);
         let mut rows: Vec<(Halo, u32)> = (0..halos.len() as u32).into_par_iter().map(row).collect();
@@ -90,7 +94,13 @@ impl Catalog {
         let (halos, order): (Vec<Halo>, Vec<u32>) = rows.into_iter().unzip();
         let labels = order.iter().map(|&halo| u64::from(clusters[halo as usize])).collect();
         let columns = columns_of(&halos, labels, particles.has_velocities());
-        Ok(Self { halos, order, columns, units: None })
+        Ok(Self { halos, order, columns, units: None, boundary })
+    }
+
+    /// The space that the halos were measured in, as far as it is known.
+    #[cfg(feature = "plot")]
+    pub(crate) fn boundary(&self) -> &Boundary {
+        &self.boundary
     }
 
     /// The halos, largest first.

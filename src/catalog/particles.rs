@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::error::{Kind, Result};
-use crate::geometry::{BoxSize, Scalar, Space};
+use crate::geometry::{Boundary, BoxSize, Scalar};
 
 /// Three-dimensional particles: positions, and whatever else is known of them.
 #[derive(Clone, Debug)]
@@ -22,7 +22,8 @@ enum Masses<'a> {
 }
 
 impl<'a, S: Scalar> Particles<'a, S> {
-    /// Particles of mass 1, named by their index, in open space and without velocities.
+    /// Particles of mass 1, named by their index and without velocities; in the space of the halos or centres that they come
+    /// with, which is open if these do not know it.
     pub fn new(positions: &'a [[S; 3]]) -> Self {
         Self { positions, velocities: None, ids: None, masses: Masses::Equal(1.0), size: None }
     }
@@ -55,7 +56,7 @@ impl<'a, S: Scalar> Particles<'a, S> {
         self
     }
 
-    /// A periodic box: one side, or one per axis.
+    /// A periodic box: one side, or one per axis. Halos and centres that know another space are refused.
     #[must_use]
     pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
         self.size = Some(size.into());
@@ -120,8 +121,9 @@ impl<'a, S: Scalar> Particles<'a, S> {
         self.ids.map_or(i as u64, |ids| ids[i])
     }
 
-    pub(crate) fn space(&self) -> Result<Space<3>> {
-        self.size.clone().map_or(Ok(Space::OPEN), Space::periodic)
+    /// The space they are said to be in.
+    pub(crate) fn boundary(&self) -> Result<Boundary> {
+        Boundary::said(self.size.as_ref())
     }
 
     pub(crate) fn check(&self, labelled: usize) -> Result<()> {

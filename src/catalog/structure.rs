@@ -6,15 +6,16 @@
 use rayon::prelude::*;
 
 use super::{Particles, nearest_image, square};
+use crate::center::Places;
 use crate::error::{Kind, Result};
-use crate::geometry::{Scalar, Space};
+use crate::geometry::{Boundary, Scalar, Space};
 use crate::halo::Halos;
 use crate::overdensity::Overdense;
 
 /// Members within whose distance a circular velocity is noise.
 const INNERMOST: usize = 8;
 
-/// How the members of a halo are arranged about its centre; zero where it cannot be told.
+/// How the members of a halo are arranged about its centre; zero where it cannot be told, and NaN where there is no centre.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Structure {
     /// The largest circular velocity `sqrt(G M(<r) / r)` at any member but the innermost seven.
@@ -34,6 +35,21 @@ pub struct Structure {
     pub center_offset: f64,
 }
 
+impl Structure {
+    /// That of a halo without a centre.
+    fn missing(has_velocities: bool) -> Self {
+        Self {
+            v_max: f64::NAN,
+            v_max_radius: f64::NAN,
+            half_mass_radius: f64::NAN,
+            spin: has_velocities.then_some(f64::NAN),
+            axis_ratio_b: f64::NAN,
+            axis_ratio_c: f64::NAN,
+            center_offset: f64::NAN,
+        }
+    }
+}
+
 /// Measures each halo about its centre. `spheres` has the halo's overdense sphere, usually for 200 times the critical density.
 ///
 /// `gravity` is what gives `sqrt(G M / r)` from the particles' masses and radii: [`Conversion::gravity`](crate::Conversion::gravity).
@@ -41,7 +57,11 @@ pub struct Structure {
 /// `43.0091727 (1 + z)`. Velocities are peculiar, in the frame-independent unit of `gravity`. Circular velocities go as
 /// `a^(-1/2)` at fixed comoving radii, spins as `a^(1/2)` at fixed peculiar velocities, all else does not depend on `a`.
 ///
-/// Errors: not one centre and one sphere for each halo; particles that [`Catalog::new`](super::Catalog::new) refuses.
+/// Centres are `&`[`Centers`](crate::Centers), or places of one's own. Halos, centres and particles are in the space that any of them
+/// knows. A halo without a centre has a structure of NaN.
+///
+/// Errors: not one centre and one sphere for each halo; a centre that is not finite; two that know of different spaces; particles
+/// that [`Catalog::new`](super::Catalog::new) refuses.
 ///
 /// ```
 /// use ropewalk::{Fof, Overdense, Particles, structures};
@@ -54,10 +74,20 @@ pub struct Structure {
 /// assert_eq!((structure.half_mass_radius, structure.center_offset), (1.0, 0.0));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-pub fn structures<S: Scalar>(
+pub fn structures<'c, S: Scalar>(
     halos: &Halos,
     particles: &Particles<S>,
-    centers: &[[f64; 3]],
+    centers: impl Into<Places<'c>>,
+    spheres: &[Overdense],
+    gravity: f64,
+) -> Result<Vec<Structure>> {
+    structures_about(halos, particles, &centers.into(), spheres, gravity)
+}
+
+fn structures_about<S: Scalar>(
+    halos: &Halos,
+    particles: &Particles<S>,
+    centers: &Places<'_>,
     spheres: &[Overdense],
     gravity: f64,
 ) -> Result<Vec<Structure>> {
@@ -70,8 +100,17 @@ pub fn structures<S: Scalar>(
     if !(gravity > 0.0 && gravity < f64::INFINITY) {
         return Err(Kind::Parameter { name: "gravity", value: gravity, must: "positive and finite" }.into());
     }
-    let space = particles.space()?;
-    let measure = |halo: usize| measure(halos.members(halo), particles, &space, centers[halo], &spheres[halo], gravity);
+    centers.check()?;
+    let boundary = Boundary::agree(&[
+        ("the halos were found in", halos.boundary()),
+        ("the centres were found in", centers.boundary()),
+        ("the particles are in", &particles.boundary()?),
+    ])?;
+    let space = boundary.space()?;
+    let measure = |halo: usize| match centers.at(halo) {
+        Some(center) => measure(halos.members(halo), particles, &space, center, &spheres[halo], gravity),
+        None => Structure::missing(particles.has_velocities()),
+    };
     Ok((0..halos.len()).into_par_iter().map(measure).collect())
 }
 

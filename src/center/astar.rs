@@ -87,7 +87,7 @@ pub(super) fn most_bound(members: &Members) -> Option<Found> {
         let targets: Vec<u32> = last.iter().map(|one| one.member).collect();
         pairs += targets.len() as u64 * (n - 1);
         for (sum, &member) in sums(members, &targets).iter().zip(&targets) {
-            let most = sum.felt(members.masses[member as usize], members.softening2);
+            let most = sum.felt(members.masses[member as usize], members.softening);
             heap.push(Promise { most, member, looks: LOOKS });
         }
         let look = |one: &Promise| {
@@ -193,6 +193,6 @@ impl<'a> Grid<'a> {
                 pairs += 1;
             }
         });
-        (near.felt(self.members.masses[member], softening2) + far, pairs, u64::from(near.count - 1))
+        (near.felt(self.members.masses[member], self.members.softening) + far, pairs, u64::from(near.count - 1))
     }
 }

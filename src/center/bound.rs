@@ -224,7 +224,9 @@ impl Search<'_> {
         });
         let sources: usize = leaves.iter().map(|&(_, other)| field.tree.span(other as usize).len()).sum();
         round.pairs += (sources * targets.len()) as u64;
-        let alone = if leaves.iter().any(|&(_, other)| other as usize == leaf) { 1.0 } else { 0.0 };
+        // The leaf itself is looked into once, and only then is a target one of the sources.
+        let with_own = leaves.iter().any(|&(_, other)| other as usize == leaf);
+        let alone = if with_own { 1.0 } else { 0.0 };
         for (i, target) in targets.iter_mut().enumerate() {
             let (lanes, l) = (&lanes[i / LANES], i % LANES);
             if lanes.close[l] == alone {
@@ -235,8 +237,9 @@ impl Search<'_> {
             dispatch!(_level => for &(_, other) in leaves {
                 direct::add(&mut sum, field.bodies(other as usize), target.place, softening2, shares);
             });
-            target.sum += sum.felt(target.mass, softening2);
-            round.coincident += u64::from(sum.count.saturating_sub(1));
+            let softening = self.members.softening;
+            target.sum += if with_own { sum.felt(target.mass, softening) } else { sum.felt_of_others(softening) };
+            round.coincident += u64::from(sum.count).saturating_sub(u64::from(with_own));
         }
     }
 

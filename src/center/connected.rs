@@ -5,7 +5,7 @@
 //! Cost: a tree over the members, and a count of neighbours for each. Distances are those of [`Space::distance2`], so friends
 //! are exactly those of a friends-of-friends finder. Source: Sewell et al. 2015.
 
-use super::found::HaloCenter;
+use super::found::{HaloCenter, NoCenter};
 use crate::brute::BruteForce;
 use crate::error::Result;
 use crate::geometry::{Aabb, Bounded, BoxSize, Scalar, Space};
@@ -32,8 +32,9 @@ pub(super) fn most_connected<T: Bounded<S, 3>, S: Scalar>(
     let most = counts.iter().copied().max().unwrap_or(0);
     let first = counts.iter().position(|&count| count == most).unwrap_or(0);
     let ties = counts.iter().filter(|&&count| count == most).count();
+    let Some(&member) = members.get(first) else { return Ok(HaloCenter::none(NoCenter::NoMembers)) };
     Ok(HaloCenter {
-        member: Some(members[first]),
+        member: Some(member),
         friends: Some(most.saturating_sub(1)),
         ties: Some(ties as u32),
         ..HaloCenter::at(Aabb::point(own[first]).lo.map(Into::into))

@@ -24,21 +24,24 @@ const TASK: usize = 32;
 pub(super) struct Sum {
     /// Of m / sqrt(d² + softening²), over sources at a distance.
     pub apart: f64,
-    /// The masses of sources at no distance, the target among them; only with softening.
+    /// The masses of sources at no distance.
     pub here: f64,
     /// How many these are.
     pub count: u32,
 }
 
 impl Sum {
-    /// What a target of this mass feels: of coincident sources, the softened share; without softening they are left out.
+    /// What a target feels of sources of which it is one, by its mass: of coincident sources, the softened share; without
+    /// softening they are left out.
     #[inline(always)]
-    pub fn felt(&self, mass: f64, softening2: f64) -> f64 {
-        if self.count > 1 && softening2 > 0.0 {
-            self.apart + (self.here - mass) / softening2.sqrt()
-        } else {
-            self.apart
-        }
+    pub fn felt(&self, mass: f64, softening: f64) -> f64 {
+        if self.count > 1 && softening > 0.0 { self.apart + (self.here - mass) / softening } else { self.apart }
+    }
+
+    /// The same of sources of which it is none.
+    #[inline(always)]
+    pub fn felt_of_others(&self, softening: f64) -> f64 {
+        if self.count > 0 && softening > 0.0 { self.apart + self.here / softening } else { self.apart }
     }
 }
 
@@ -72,7 +75,7 @@ pub(super) fn add(sum: &mut Sum, [x, y, z, m]: [&[f64]; 4], target: [f64; 3], so
             count += u32::from((share == 0.0) & (m > 0.0));
         }
         sum.count += count;
-        if count > 0 && softening2 > 0.0 {
+        if count > 0 {
             for (&share, &m) in shares.iter().zip(m) {
                 sum.here += if share == 0.0 { m } else { 0.0 };
             }
@@ -151,7 +154,7 @@ impl Deepest {
         let felt = targets
             .iter()
             .zip(sums)
-            .map(|(&member, sum)| Self { member, felt: sum.felt(members.masses[member as usize], members.softening2) });
+            .map(|(&member, sum)| Self { member, felt: sum.felt(members.masses[member as usize], members.softening) });
         felt.reduce(Self::deeper)
     }
 

@@ -34,7 +34,7 @@ pub(super) fn most_bound(members: &Members) -> Option<Found> {
             direct::add(&mut sum, sources, members.position(i as usize), softening2, &mut shares);
         });
         coincident += u64::from(sum.count.saturating_sub(1));
-        sum.felt(members.masses[i as usize], softening2)
+        sum.felt(members.masses[i as usize], members.softening)
     };
     let rough: Vec<f64> = all.iter().map(|&i| sum(i)).collect();
     let certain = rough.iter().copied().fold(0.0, f64::max) * (1.0 - 2.0 * ROUGH - 4.0 * rounding(n));

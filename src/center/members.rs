@@ -4,13 +4,14 @@
 //! powers of two so that lengths and masses are at most 1 and no square leaves the range of `f64`; that rounds nothing.
 //! Cost: O(members); 32 bytes a member.
 
-use crate::error::{Kind, Result};
+use super::found::NoCenter;
 use crate::geometry::Space;
 use crate::simd::LANES;
 
 /// Where padding lies: beyond all members, whose coordinates are less than 1.
 pub(super) const NOWHERE: f64 = 4.0;
-/// Coordinates below this, in units of the halo's extent or of the softening, are 0, so that distinct ones have a difference whose square is not.
+/// Coordinates below this, in units of the halo's extent or of the softening, are 0, so that distinct ones have a difference
+/// whose square is not.
 const FLUSH: f64 = f64::from_bits((1023 - 480) << 52);
 
 /// Coordinates and masses of one halo in ascending order of the members.
@@ -19,7 +20,9 @@ pub(super) struct Members {
     pub axes: [Vec<f64>; 3],
     /// Padded by zeros.
     pub masses: Vec<f64>,
-    /// The square of the softening length.
+    /// The softening length; never 0 unless it is 0.
+    pub softening: f64,
+    /// Its square, which may be 0 where the length is not.
     pub softening2: f64,
     /// The largest coordinate.
     pub extent: f64,
@@ -28,12 +31,12 @@ pub(super) struct Members {
     units: (i32, i32),
 }
 
-/// Turns positions into those relative to the first member, each at its nearest image. Errors if the halo is half as wide as
-/// the box or wider.
+/// Turns positions into those relative to the first member, each at its nearest image. An error if the halo is half as wide
+/// as the box or wider.
 ///
 /// A halo that is not is unwrapped by any of its members alike; one that is, has pairs that are nearer around the boundary.
-pub(super) fn unwrap(halo: usize, positions: &mut [[f64; 3]], space: &Space<3>) -> Result<()> {
-    let Some(&first) = positions.first() else { return Ok(()) };
+pub(super) fn unwrap(positions: &mut [[f64; 3]], space: &Space<3>) -> Result<(), NoCenter> {
+    let Some(&first) = positions.first() else { return Err(NoCenter::NoMembers) };
     let (mut lo, mut hi) = ([0.0f64; 3], [0.0f64; 3]);
     for at in positions {
         for k in 0..3 {
@@ -45,7 +48,7 @@ pub(super) fn unwrap(halo: usize, positions: &mut [[f64; 3]], space: &Space<3>) 
     for (axis, &size) in space.period().into_iter().flatten().enumerate() {
         let width = hi[axis] - lo[axis];
         if width >= 0.5 * size {
-            return Err(Kind::HaloTooWide { halo, axis, width, size }.into());
+            return Err(NoCenter::TooWide { axis, width, size });
         }
     }
     Ok(())
@@ -73,9 +76,10 @@ impl Members {
         // A lighter one would have no share at all.
         masses.extend((0..len).map(|i| (mass(i) * power(-weight)).max(power(-500))));
         masses.resize(padded, 0.0);
-        let softening = softening * scale;
+        // A softening that is lost by scaling would be none. What is divided by this one stays finite.
+        let softening = if softening > 0.0 { (softening * scale).max(power(-970)) } else { 0.0 };
         let extent = axes.iter().flat_map(|axis: &Vec<f64>| &axis[..len]).fold(0.0, |most, x| x.abs().max(most));
-        Self { axes, masses, softening2: softening * softening, extent, len, units: (length, weight) }
+        Self { axes, masses, softening, softening2: softening * softening, extent, len, units: (length, weight) }
     }
 
     pub fn len(&self) -> usize {

@@ -14,10 +14,12 @@ mod found;
 mod group;
 mod mean;
 mod members;
+mod places;
 mod poisson;
 mod rough;
 
-pub use found::{Centers, HaloCenter};
+pub use found::{Centers, HaloCenter, NoCenter};
+pub use places::Places;
 
 use std::cmp::Reverse;
 
@@ -28,7 +30,7 @@ use self::members::{Members, unwrap};
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
 pub(crate) use self::members::{exponent, power};
 use crate::error::{Kind, Result};
-use crate::geometry::{Bounded, BoxSize, Scalar, Space};
+use crate::geometry::{Boundary, Bounded, BoxSize, Scalar, Space};
 use crate::halo::Halos;
 
 /// What the centre of a halo is.
@@ -37,7 +39,8 @@ use crate::halo::Halos;
 /// m_j / sqrt(|r_i - r_j|² + softening²)`, G being 1; of equals, as sums in `f64` are, the first. It is where the halo is
 /// deepest, whatever hangs on to it, and what spherical overdensity masses are measured about. Without softening, pairs of
 /// coincident members would be infinitely bound: they are left out, and counted. Positions are taken relative to the first
-/// member, in `f64`; for those in `f32` that rounds nothing. There are four ways to find it:
+/// member, in `f64`: each coordinate is rounded by 2^-53 of its difference to the first one's at most, and not at all where
+/// coordinates are in `f32` and none is 2^29 times as large as another. There are four ways to find it:
 ///
 /// | | answer | cost |
 /// |---|---|---|
@@ -97,7 +100,7 @@ pub enum Center {
     /// inside. Robust against what hangs on, not bound to a particle. Source: Power et al. 2003, section 2.5; see
     /// [`Center::shrinking_sphere`].
     ShrinkingSphere {
-        /// The factor of the radius in each step, between 0 and 1.
+        /// The factor of the radius in each step, above 0 and at most 0.9999: each step goes over all members.
         shrink: f64,
         /// So many members are enough, at least 1; but never more than a hundredth of the halo has to be.
         least: usize,
@@ -133,8 +136,8 @@ impl Center {
             Self::MostConnected { linking_length } if !(0.0..f64::INFINITY).contains(&linking_length) => {
                 refuse("the linking length", linking_length, "finite and not negative")
             }
-            Self::ShrinkingSphere { shrink, .. } if !(shrink > 0.0 && shrink < 1.0) => {
-                refuse("the factor of the shrinking sphere", shrink, "between 0 and 1")
+            Self::ShrinkingSphere { shrink, .. } if !(shrink > 0.0 && shrink <= mean::MOST_SHRINK) => {
+                refuse("the factor of the shrinking sphere", shrink, "above 0 and at most 0.9999")
             }
             Self::ShrinkingSphere { least: 0, .. } => {
                 refuse("the least number of members in the sphere", 0.0, "at least 1")
@@ -151,7 +154,7 @@ impl Center {
 ///
 /// let points = [[9.5f32, 5.0, 5.0], [0.25, 5.0, 5.0], [0.5, 5.0, 5.0]];
 /// let halos = Fof::new(1.0).periodic(10.0).run(&points)?;
-/// let centering = Centering::new(Center::MostBound { softening: 0.0 }).periodic(10.0);
+/// let centering = Centering::new(Center::MostBound { softening: 0.0 });
 /// let center = centering.run(&points, &halos)?.as_slice()[0];
 /// assert_eq!((center.member, center.potential), (Some(1), Some(-1.0 / 0.75 - 1.0 / 0.25)));
 ///
@@ -169,15 +172,17 @@ pub struct Centering<'a> {
 }
 
 impl<'a> Centering<'a> {
-    /// Equal masses of 1 in open space.
+    /// Equal masses of 1, in the space that the halos were found in; in open space if they do not know it.
     pub fn new(center: Center) -> Self {
         Self { center, size: None, masses: None, check: false }
     }
 
-    /// A periodic box: one side, or one per axis.
+    /// A periodic box: one side, or one per axis. Halos that a finder has made know theirs, and another one is an error; those
+    /// from [`Halos::new`] and [`Halos::from_lists`] do not.
     ///
     /// Members count at their images nearest to each other. In a halo half as wide as the box, or wider, these contradict
-    /// each other: that is an error (not for [`Center::MostConnected`], which looks no farther than the linking length).
+    /// each other: it has no centre, and its row says why (not for [`Center::MostConnected`], which looks no farther than the
+    /// linking length).
     #[must_use]
     pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
         self.size = Some(size.into());
@@ -204,25 +209,31 @@ impl<'a> Centering<'a> {
     /// Points may be anything with a bounding box in three dimensions, where masses attract as 1 / r; what has an extent
     /// counts at its middle. The result does not depend on the number of threads.
     ///
-    /// Errors: halos found among another number of points; coordinates that are not finite; masses that are not one for each
-    /// point, or not positive and finite; a parameter out of its range; a periodic box that is not positive, or of which a
-    /// halo spans half or more, or that is smaller than twice the linking length.
+    /// A halo that has no centre does not take those of the others along: see [`HaloCenter::missing`].
+    ///
+    /// Errors: halos found among another number of points, or in another space; coordinates that are not finite; masses that are
+    /// not one for each point, or not positive and finite; a parameter out of its range; a periodic box that is not positive, or
+    /// that is smaller than twice the linking length.
     pub fn run<T: Bounded<S, 3>, S: Scalar>(&self, points: &[T], halos: &Halos) -> Result<Centers> {
         self.center.check()?;
-        let space = self.size.clone().map_or(Ok(Space::OPEN), Space::periodic)?;
+        let said = Boundary::said(self.size.as_ref())?;
+        let boundary = Boundary::agree(&[
+            ("the halos were found in", halos.boundary()),
+            ("their centres are looked for in", &said),
+        ])?;
+        let space = boundary.space()?;
         self.check_points(points, halos)?;
-        let halo = |halo: usize| self.run_on(points, halo, halos.members(halo), &space);
+        let halo = |halo: usize| self.run_on(points, halos.members(halo), &space);
         let rows = dealt(halos).into_par_iter().with_max_len(1).map(|index| halo(index).map(|center| (index, center)));
         let mut rows = rows.collect::<Result<Vec<(usize, HaloCenter)>>>()?;
         rows.sort_unstable_by_key(|&(index, _)| index);
-        Ok(Centers::new(rows.into_iter().map(|(_, center)| center).collect(), halos))
+        Ok(Centers::new(rows.into_iter().map(|(_, center)| center).collect(), halos, boundary))
     }
 
-    /// The centre of one halo. Its number is for errors, and nothing is checked but what only the members tell.
+    /// The centre of one halo. Nothing is checked but what only the members tell.
     pub(crate) fn run_on<T: Bounded<S, 3>, S: Scalar>(
         &self,
         points: &[T],
-        halo: usize,
         indices: &[u32],
         space: &Space<3>,
     ) -> Result<HaloCenter> {
@@ -231,23 +242,21 @@ impl<'a> Centering<'a> {
         }
         let position = |member: usize| points[indices[member] as usize].bounds().center().map(Into::into);
         let mass = |member: usize| self.masses.map_or(1.0, |masses| masses[indices[member] as usize]);
-        self.find(halo, indices, &position, &mass, space)
+        self.find(indices, &position, &mass, space)
     }
 
     fn find(
         &self,
-        halo: usize,
         indices: &[u32],
         position: &dyn Fn(usize) -> [f64; 3],
         mass: &dyn Fn(usize) -> f64,
         space: &Space<3>,
     ) -> Result<HaloCenter> {
-        if indices.is_empty() {
-            return Ok(HaloCenter::at([0.0; 3]));
-        }
-        let first = position(0);
         let mut offsets: Vec<[f64; 3]> = (0..indices.len()).map(position).collect();
-        unwrap(halo, &mut offsets, space)?;
+        let first = offsets.first().copied().unwrap_or([f64::NAN; 3]);
+        if let Err(reason) = unwrap(&mut offsets, space) {
+            return Ok(HaloCenter::none(reason));
+        }
         let at = |offset: [f64; 3]| {
             let place = std::array::from_fn(|k| first[k] + offset[k]);
             HaloCenter::at(space.wrap(place))
@@ -281,7 +290,10 @@ impl<'a> Centering<'a> {
             }
             Center::MostConnected { .. } => return Ok(HaloCenter::at(first)),
         };
-        let Some(Found { deepest, pairs, coincident }) = found else { return Ok(HaloCenter::at([0.0; 3])) };
+        // Every way finds a member where there is one, and sums over all pairs do by definition.
+        let Some(Found { deepest, pairs, coincident }) = found.or_else(|| direct::most_bound(&members)) else {
+            return Ok(HaloCenter::none(NoCenter::NoMembers));
+        };
         let member = deepest.member as usize;
         Ok(HaloCenter {
             member: Some(indices[member]),
@@ -323,7 +335,8 @@ fn dealt(halos: &Halos) -> Vec<usize> {
 }
 
 impl Halos {
-    /// The centre of each halo, all points having the same mass of 1, in open space; for anything else see [`Centering`].
+    /// The centre of each halo, all points having the same mass of 1, in the space that the halos were found in (open space if
+    /// they do not know it); for masses, and boxes that they do not know, see [`Centering`].
     ///
     /// Errors as [`Centering::run`].
     ///
@@ -336,6 +349,11 @@ impl Halos {
     /// assert_eq!(bound.as_slice()[0].member, Some(1));
     /// let mean = halos.centers(&points, Center::CenterOfMass)?;
     /// assert_eq!(mean.as_slice()[0].position, [2.5 / 3.0, 0.0, 0.0]);
+    ///
+    /// // Across the boundary of a box, which the halos know.
+    /// let points = [[9.5f64, 5.0, 5.0], [0.0, 5.0, 5.0], [0.5, 5.0, 5.0]];
+    /// let halos = Fof::new(1.0).periodic(10.0).run(&points)?;
+    /// assert_eq!(halos.centers(&points, Center::CenterOfMass)?.as_slice()[0].position, [0.0, 5.0, 5.0]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn centers<T: Bounded<S, 3>, S: Scalar>(&self, points: &[T], center: Center) -> Result<Centers> {

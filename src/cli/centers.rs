@@ -1,12 +1,15 @@
 //! What `ropewalk halos` adds to the catalogue about the centres of halos.
 
 use ropewalk::{
-    Catalog, Center, Centering, Centers, Column, HaloCenter, Halos, Overdense, Overdensity, Particles, Quantity,
-    Scalar, Structure, Values, overdensities, structures,
+    Catalog, Center, Centering, Centers, Column, HaloCenter, Halos, NoSphere, Overdense, Overdensity, Particles,
+    Quantity, Scalar, Structure, Values, overdensities, structures,
 };
 
 use super::Failure;
 use super::device::CenterFinder;
+
+/// What stands for no particle in a column of ids: all bits, which readers of signed numbers see as -1.
+const NO_ID: u64 = u64::MAX;
 
 /// Which centre.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -91,8 +94,8 @@ impl<S: Scalar> Case<'_, S> {
         self.ids.map_or(index.into(), |ids| ids[index as usize])
     }
 
-    /// Adds the columns of the centre; the positions of the centres.
-    pub fn add_centers(&self, catalog: &mut Catalog, center: Center) -> Result<Vec<[f64; 3]>, Failure> {
+    /// Adds the columns of the centre; the centres. Where a halo has none, its position is NaN and its id [`NO_ID`].
+    pub fn add_centers(&self, catalog: &mut Catalog, center: Center) -> Result<Centers, Failure> {
         let centers = self.centers(center)?;
         let rows = centers.as_slice();
         for (k, axis) in ["x", "y", "z"].into_iter().enumerate() {
@@ -101,11 +104,11 @@ impl<S: Scalar> Case<'_, S> {
             catalog.add(column.description("the centre, as the header says"))?;
         }
         // Means are no particles.
-        if !rows.is_empty() && rows.iter().all(|row| row.member.is_some()) {
+        if !rows.is_empty() && !matches!(center, Center::CenterOfMass | Center::ShrinkingSphere { .. }) {
             let ids = Column::new("fof_halo_center_id", Values::Integers(self.ids_of(rows)));
-            catalog.add(ids.description("id of the particle that is the centre"))?;
+            catalog.add(ids.description("id of the particle that is the centre; 2^64 - 1 where there is none"))?;
         }
-        Ok(rows.iter().map(|row| row.position).collect())
+        Ok(centers)
     }
 
     /// Adds the columns of the most connected particle.
@@ -131,16 +134,16 @@ impl<S: Scalar> Case<'_, S> {
     }
 
     fn ids_of(&self, rows: &[HaloCenter]) -> Vec<u64> {
-        rows.iter().filter_map(|row| row.member).map(|member| self.id(member)).collect()
+        rows.iter().map(|row| row.member.map_or(NO_ID, |member| self.id(member))).collect()
     }
 
     /// Adds mass, radius and count of overdense spheres about the centres, and the structure within the first of them. NaN
-    /// where the density does not fall so far within half the box, or where few particles are in the sphere. `gravity` is in the
-    /// snapshot's units; spins need velocities in their unit.
+    /// where the density is too low at the centre or does not fall so far within half the box, where few particles are in the
+    /// sphere, and where a halo has no centre. `gravity` is in the snapshot's units; spins need velocities in their unit.
     pub fn add_spheres(
         &self,
         catalog: &mut Catalog,
-        centers: &[[f64; 3]],
+        centers: &Centers,
         spheres: &[(Overdensity, f64)],
         gravity: f64,
         with_spin: bool,
@@ -149,7 +152,8 @@ impl<S: Scalar> Case<'_, S> {
         let found = overdensities(self.particles, centers, &thresholds)?;
         let is_measured = |sphere: &Overdense| sphere.count >= self.least_in_sphere.max(1);
         let column = |which: usize, value: fn(Overdense) -> f64| {
-            let value = |row: &Vec<Option<Overdense>>| row[which].filter(is_measured).map_or(f64::NAN, value);
+            let value =
+                |row: &Vec<Result<Overdense, NoSphere>>| row[which].ok().filter(is_measured).map_or(f64::NAN, value);
             Values::Numbers(found.iter().map(value).collect())
         };
         for (which, (name, _)) in spheres.iter().enumerate() {
@@ -161,8 +165,9 @@ impl<S: Scalar> Case<'_, S> {
             let count = Column::new(format!("sod_halo_count_{name}"), Values::Integers(counts));
             catalog.add(count.description("particles within the sphere, members or not"))?;
         }
-        let first =
-            |row: &Vec<Option<Overdense>>| row.first().copied().flatten().filter(is_measured).unwrap_or_default();
+        let first = |row: &Vec<Result<Overdense, NoSphere>>| {
+            row.first().and_then(|sphere| sphere.ok()).filter(is_measured).unwrap_or_default()
+        };
         let first: Vec<Overdense> = found.iter().map(first).collect();
         let rows = structures(self.halos, self.particles, centers, &first, gravity)?;
         let has_spin = with_spin && rows.iter().any(|row| row.spin.is_some());

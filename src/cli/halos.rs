@@ -6,7 +6,7 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 
 use ropewalk::io::{Masses, Points, ReadOptions, Snapshot, Table};
-use ropewalk::{Catalog, Fof, MassFunction, Meta, Overdensity, Particles, Scalar, plot};
+use ropewalk::{Catalog, Centers, Fof, MassFunction, Meta, Overdensity, Particles, Scalar, plot};
 
 use super::args::Halos as Args;
 use super::centers::{Case, Kind};
@@ -202,6 +202,7 @@ fn find<S: Coordinate>(
         }
         if let Some(kind) = center_of(args) {
             let centers = case.add_centers(&mut catalog, kind.center(args.softening, scales.eps))?;
+            remarks.extend(without_centers(&centers, &catalog));
             if args.center.iter().any(|kind| matches!(kind, Kind::Mcp)) {
                 case.add_most_connected(&mut catalog)?;
             }
@@ -302,6 +303,15 @@ fn find<S: Coordinate>(
 /// The centre that is asked for, or that spheres need.
 fn center_of(args: &Args) -> Option<Kind> {
     args.center.first().copied().or((!args.so.is_empty()).then_some(Kind::Mbp))
+}
+
+/// A sentence on halos that have no centre, if there are any.
+fn without_centers(centers: &Centers, catalog: &Catalog) -> Option<String> {
+    let missing = |&halo: &u32| centers.as_slice()[halo as usize].missing;
+    let count = catalog.order().iter().filter_map(missing).count();
+    let (halo, why) = catalog.halos().iter().zip(catalog.order()).find_map(|(halo, i)| Some((halo, missing(i)?)))?;
+    let others = if count > 1 { format!(", and so have {} others", grouped(count as u64 - 1)) } else { String::new() };
+    Some(format!("the halo with the tag {} has no centre (NaN in the catalogue){others}: {why}", halo.tag))
 }
 
 /// The densities that overdensities stand for.

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use ropewalk::plot::{self, Portrait};
 use ropewalk::{
-    Catalog, Column, Halos, Meta, NfwFit, Profile, Quantity, Scalar, Shell, Units, Values, overdensities, profiles,
-    write_ecsv,
+    Catalog, Centers, Column, Halos, Meta, NfwFit, Profile, Quantity, Scalar, Shell, Units, Values, overdensities,
+    profiles, write_ecsv,
 };
 
 use super::centers::{Case, Kind};
@@ -27,7 +27,7 @@ pub struct Largest {
     halos: Halos,
     tags: Vec<u64>,
     /// One row for each kind.
-    centers: Vec<Vec<[f64; 3]>>,
+    centers: Vec<Centers>,
     radii: Vec<Option<f64>>,
 }
 
@@ -49,17 +49,14 @@ impl Largest {
         let halos = Halos::from_lists(case.positions.len(), &offsets, &members)?;
         let centers = KINDS
             .iter()
-            .map(|(kind, _)| {
-                let centers = case.centers_of(&halos, kind.center(softening, case.linking_length))?;
-                Ok(centers.as_slice().iter().map(|center| center.position).collect())
-            })
-            .collect::<Result<Vec<Vec<[f64; 3]>>, Failure>>()?;
+            .map(|(kind, _)| case.centers_of(&halos, kind.center(softening, case.linking_length)))
+            .collect::<Result<Vec<Centers>, Failure>>()?;
         let radii = match threshold {
             Some(threshold) => overdensities(case.particles, &centers[0], &[threshold])?
                 .iter()
                 .map(|spheres| {
-                    let sphere = spheres[0].filter(|sphere| sphere.count >= case.least_in_sphere.max(1));
-                    sphere.map(|sphere| sphere.radius).filter(|&radius| radius > 0.0)
+                    let sphere = spheres[0].ok().filter(|sphere| sphere.count >= case.least_in_sphere.max(1));
+                    sphere.map(|sphere| sphere.radius)
                 })
                 .collect(),
             None => vec![None; halos.len()],
@@ -73,7 +70,7 @@ impl Largest {
         let apart = |a: f64, b: f64| case.period.map_or(a - b, |side| a - b - side * ((a - b) / side).round());
         let portrait = |halo: usize| {
             // About the middle of the members, seen from one of them.
-            let from = self.centers[0][halo];
+            let from = case.positions[self.halos.members(halo)[0] as usize].map(Into::into);
             let offset = |at: [f64; 3]| [apart(at[0], from[0]), apart(at[1], from[1])];
             let members = self.halos.members(halo).iter();
             let mut members: Vec<[f64; 2]> =
@@ -92,7 +89,8 @@ impl Largest {
                     format!("{}: halo {}", halo + 1, self.tags[halo]),
                     format!("{} members{shown}", grouped(members.len() as u64)),
                 ],
-                centers: self.centers.iter().map(|kind| about(offset(kind[halo]))).collect(),
+                // Those that there are not are not marked.
+                centers: self.centers.iter().map(|kind| about(offset(kind.as_slice()[halo].position))).collect(),
                 radius,
                 members,
             }

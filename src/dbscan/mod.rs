@@ -126,11 +126,12 @@ impl Dbscan {
     /// Exact, and the same for any algorithm and number of threads.
     ///
     /// Errors: `eps` NaN, negative or infinite; `min_pts` 0; a periodic box that is not positive or smaller than 2 `eps`;
-    /// weights that are not one per point, finite and not negative; points that [`Bvh::build`] refuses.
+    /// weights that are not one per point, finite and not negative; points that [`Bvh::build`] refuses; more than 2^31 - 1
+    /// clusters, for labels are 32-bit numbers.
     pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<Labels> {
         let space = self.size.clone().map_or(Ok(Space::OPEN), Space::<D>::periodic)?;
         self.check(&space, points.len())?;
-        Ok(self.clusters(&Bvh::build_in(points, space)?))
+        self.clusters(&Bvh::build_in(points, space)?)
     }
 
     /// Finds the clusters in a tree that is already built, open or periodic as the tree is.
@@ -138,7 +139,7 @@ impl Dbscan {
     /// Errors: as [`Dbscan::run`], for the options.
     pub fn run_on<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<Labels> {
         self.check(tree.space(), tree.len())?;
-        Ok(self.clusters(tree))
+        self.clusters(tree)
     }
 
     fn check_options<const D: usize>(&self, space: &Space<D>) -> Result<()> {
@@ -162,7 +163,7 @@ impl Dbscan {
         Ok(())
     }
 
-    fn clusters<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Labels {
+    fn clusters<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<Labels> {
         // Where all points are neighbours of all, there is nothing to walk.
         let dense = self.algorithm != Algorithm::Fdbscan || tree.is_clique(self.eps);
         let order = tree.order();
@@ -171,18 +172,18 @@ impl Dbscan {
             let forest =
                 if dense { link(tree, self.eps, Members::All) } else { link_pairs(tree, self.eps, Members::All) };
             let alone_is_core = self.min_pts == 1;
-            let labels = forest.number(order, |at, root| alone_is_core || at != root).into_labels(order);
+            let labels = forest.number(order, |at, root| alone_is_core || at != root)?.into_labels(order);
             mark("labels");
-            return labels;
+            return Ok(labels);
         }
         let core = core::find(tree, self.eps, self.min_pts, self.weights.as_deref(), dense);
         mark("core");
         let members = Members::Masks(&core);
         let forest = if dense { link(tree, self.eps, members) } else { link_pairs(tree, self.eps, members) };
         let is_core = core::Flags::of(tree, &core);
-        let numbered = forest.number(order, |at, _| is_core.at(at));
+        let numbered = forest.number(order, |at, _| is_core.at(at))?;
         let labels = border::label(tree, self.eps, &core, numbered, &is_core, self.star);
         mark("borders, labels");
-        labels
+        Ok(labels)
     }
 }

@@ -1,12 +1,14 @@
 //! Points, boxes, balls, and what distance between them means.
 
 mod aabb;
+mod boundary;
 mod bounded;
 mod reach;
 mod scalar;
 mod space;
 
 pub use aabb::{Aabb, Sphere};
+pub use boundary::Boundary;
 pub use bounded::Bounded;
 pub(crate) use reach::{Metric, Reach};
 pub use scalar::Scalar;

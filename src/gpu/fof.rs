@@ -9,6 +9,7 @@ use super::dbscan::Dbscan;
 use super::device::on;
 use super::halos::Halos;
 use crate::error::Result;
+use crate::geometry::Boundary;
 
 /// A friends-of-friends finder: options, then [`Fof::run`]. The twin of [`crate::Fof`]; points are in a periodic box if they were
 /// uploaded so.
@@ -57,7 +58,8 @@ impl Fof {
         // Friends of friends are clusters in which a point and a friend are enough.
         let labels = Dbscan::new(self.linking_length, 2).run_on(bvh)?;
         on!(bvh.device, client => {
-            Halos::of_labels(client, bvh.device, &labels.labels, labels.n_clusters(), self.min_members)
+            let boundary = Boundary::of(&bvh.space);
+            Halos::of_labels(client, bvh.device, &labels.labels, labels.n_clusters(), self.min_members, boundary)
         })
     }
 }

@@ -16,6 +16,7 @@ use super::planes::{Joint, brought, has_planes};
 use super::scan::{exclusive, last};
 use super::sort::sort_words;
 use crate::error::Result;
+use crate::geometry::Boundary;
 use crate::labels::Labels;
 
 /// Halos of more members are large: their centres are looked for block by block.
@@ -51,17 +52,19 @@ pub struct Halos {
     pub(super) given: Option<Arc<[u32]>>,
     /// How many halos are large, and how many members these have.
     pub(super) large: [usize; 2],
+    pub(super) boundary: Boundary,
 }
 
 impl Halos {
     /// The clusters of labels, which are in the caller's order, that have at least `min_members` members: as
-    /// [`crate::Halos::new`].
+    /// [`crate::Halos::new`], but in a space that is known.
     pub(super) fn of_labels<R: Runtime>(
         client: &ComputeClient<R>,
         device: Device,
         labels: &Buffer<i32>,
         n_clusters: usize,
         min_members: usize,
+        boundary: Boundary,
     ) -> Result<Self> {
         let (n, dim) = (labels.len(), CubeDim::new_1d(UNITS));
         let (points, all) = (n as u32, n_clusters as u32);
@@ -122,6 +125,7 @@ impl Halos {
             clusters,
             given: None,
             large: [large[0] as usize, large[1] as usize],
+            boundary,
         })
     }
 
@@ -150,6 +154,7 @@ impl Halos {
             clusters: Buffer::from_slice(client, &clusters),
             given: (!order.is_sorted()).then(|| order.into()),
             large,
+            boundary: halos.boundary().clone(),
         }))
     }
 
@@ -161,6 +166,11 @@ impl Halos {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The space they were found in: that of the points, or of the halos that were uploaded.
+    pub fn boundary(&self) -> &Boundary {
+        &self.boundary
     }
 
     /// How many points were grouped.
@@ -181,7 +191,7 @@ impl Halos {
         let labels = Labels::from_parts(labels, self.n_clusters, self.core.as_deref().map(<[u64]>::to_vec));
         let offsets: Vec<usize> = offsets.into_iter().map(|offset| offset as usize).collect();
         let Some(given) = &self.given else {
-            return Ok(crate::Halos::from_parts(labels, clusters, offsets, members));
+            return Ok(crate::Halos::from_parts(labels, clusters, offsets, members, self.boundary.clone()));
         };
         let mut ranks: Vec<usize> = (0..given.len()).collect();
         ranks.sort_unstable_by_key(|&rank| given[rank]);
@@ -191,7 +201,7 @@ impl Halos {
             own_offsets.push(own_members.len());
         }
         let clusters = ranks.iter().map(|&rank| clusters[rank]).collect();
-        Ok(crate::Halos::from_parts(labels, clusters, own_offsets, own_members))
+        Ok(crate::Halos::from_parts(labels, clusters, own_offsets, own_members, self.boundary.clone()))
     }
 }
 
@@ -325,7 +335,7 @@ mod tests {
     fn of_labels(labels: &[i32], n_clusters: usize, least: usize) -> Halos {
         let device = Device::first().unwrap();
         let halos = on!(device, client => {
-            Halos::of_labels(client, device, &Buffer::from_slice(client, labels), n_clusters, least)
+            Halos::of_labels(client, device, &Buffer::from_slice(client, labels), n_clusters, least, Boundary::Open)
         });
         halos.unwrap()
     }

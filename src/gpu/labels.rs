@@ -12,6 +12,7 @@ use super::link::Forest;
 use super::planes::{Joint, brought, has_planes};
 use super::scan::{exclusive, last};
 use crate::error::Result;
+use crate::labels::check_clusters;
 
 /// No cluster; larger than all that are.
 pub(super) const NOBODY: u32 = u32::MAX;
@@ -120,7 +121,10 @@ pub(super) fn number<R: Runtime>(
         n as u32,
         rule,
     );
-    Ok((numbers, last(client, &ranks)? as u32))
+    let n_clusters = last(client, &ranks)?;
+    // Numbers become labels, which are `i32`.
+    check_clusters(n_clusters)?;
+    Ok((numbers, n_clusters as u32))
 }
 
 /// Numbers in tree order as labels in the caller's, which tell apart those that are not marked as core, if any are.

@@ -7,16 +7,18 @@ use rayon::prelude::*;
 
 use super::Halos;
 use crate::error::{Kind, Result};
-use crate::labels::Labels;
+use crate::geometry::Boundary;
+use crate::labels::{Labels, check_clusters};
 
 impl Halos {
     /// Halos that another finder has found, in the order given: halo `h` has the members `offsets[h]..offsets[h + 1]`, which
-    /// are indices of `points` points in any order. Labels are the halos' numbers.
+    /// are indices of `points` points in any order. Labels are the halos' numbers. The space they were found in is not known:
+    /// what is measured on them is measured in open space, unless it is told a periodic box.
     ///
     /// From labels, use [`Labels::from_slice`] and [`Halos::new`].
     ///
     /// Errors: offsets that do not begin with 0, do not ascend, or do not end with the number of members; an index out of
-    /// range; a point that is named twice.
+    /// range; a point that is named twice; more than 2^31 - 1 halos.
     ///
     /// ```
     /// use ropewalk::Halos;
@@ -37,12 +39,12 @@ impl Halos {
         if end != members.len() {
             return Err(Kind::LastOffset { end, members: members.len() }.into());
         }
+        check_clusters(offsets.len() - 1)?;
         let mut labels = vec![-1; points];
         for (halo, list) in offsets.windows(2).map(|pair| &members[pair[0]..pair[1]]).enumerate() {
             for &point in list {
                 match labels.get_mut(point as usize) {
                     None => return Err(Kind::Member { halo, point, points }.into()),
-                    // There are no more halos than members, and no more of these than points.
                     Some(label) if *label < 0 => *label = halo as i32,
                     Some(first) => return Err(Kind::MemberTwice { point, first: *first as usize, halo }.into()),
                 }
@@ -59,6 +61,6 @@ impl Halos {
         }
         lists.into_par_iter().for_each(<[u32]>::sort_unstable);
         let clusters = (0..offsets.len() as u32 - 1).collect();
-        Ok(Self { labels, clusters, offsets: offsets.to_vec(), members })
+        Ok(Self { labels, clusters, offsets: offsets.to_vec(), members, boundary: Boundary::Unknown })
     }
 }

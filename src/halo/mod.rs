@@ -12,7 +12,7 @@ mod row;
 
 use self::row::Row;
 use crate::error::Result;
-use crate::geometry::{Bounded, BoxSize, Scalar, Space};
+use crate::geometry::{Boundary, Bounded, BoxSize, Scalar, Space};
 use crate::labels::{Labels, UnionFind};
 use crate::link::{Members, link};
 use crate::phases::mark;
@@ -114,7 +114,8 @@ impl Fof {
     /// [`FofAlgorithm`].
     ///
     /// Errors: a linking length that is NaN, negative or infinite; a periodic box that is not positive or smaller than two
-    /// linking lengths; points that [`Bvh::build`] refuses; what [`FofAlgorithm::Bins`] refuses.
+    /// linking lengths; points that [`Bvh::build`] refuses; what [`FofAlgorithm::Bins`] refuses; more than 2^31 - 1 groups, for
+    /// labels are 32-bit numbers.
     pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<Halos> {
         let space = self.size.clone().map_or(Ok(Space::OPEN), Space::<D>::periodic)?;
         space.check_eps(self.linking_length)?;
@@ -133,38 +134,56 @@ impl Fof {
         if !matches!(self.algorithm, FofAlgorithm::Auto | FofAlgorithm::Tree) {
             return self.run_on_row(&Row::stored(tree));
         }
-        Ok(self.halos(link(tree, self.linking_length, Members::All), tree.order()))
+        self.halos(link(tree, self.linking_length, Members::All), tree.order(), tree.space())
     }
 
     fn run_on_row<S: Scalar, const D: usize>(&self, row: &Row<'_, S, D>) -> Result<Halos> {
         if self.algorithm == FofAlgorithm::Bins {
             let (forest, order) = bins::link(row, self.linking_length)?;
-            return Ok(self.halos(forest, &order));
+            return self.halos(forest, &order, &row.space);
         }
-        Ok(self.halos(all_pairs::link(row, self.linking_length), &row.order))
+        self.halos(all_pairs::link(row, self.linking_length), &row.order, &row.space)
     }
 
     /// The components of a forest over positions as halos; `order` gives each position's index.
-    fn halos(&self, forest: UnionFind, order: &[u32]) -> Halos {
-        let labels = forest.number(order, |at, root| at != root).into_labels(order);
+    fn halos<const D: usize>(&self, forest: UnionFind, order: &[u32], space: &Space<D>) -> Result<Halos> {
+        let labels = forest.number(order, |at, root| at != root)?.into_labels(order);
         mark("labels");
-        let halos = Halos::new(labels, self.min_members);
+        let halos = Halos { boundary: Boundary::of(space), ..Halos::new(labels, self.min_members) };
         mark("members");
-        halos
+        Ok(halos)
     }
 }
 
 /// Groups of points, largest first, ties by the smallest member.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// They know the space they were found in ([`Halos::boundary`]), if a finder made them. Two are equal if they group the points
+/// alike, whatever is known of their space.
+#[derive(Clone, Debug)]
 pub struct Halos {
     labels: Labels,
     clusters: Vec<u32>,
     offsets: Vec<usize>,
     members: Vec<u32>,
+    boundary: Boundary,
 }
+
+impl PartialEq for Halos {
+    fn eq(&self, other: &Self) -> bool {
+        self.labels == other.labels
+            && self.clusters == other.clusters
+            && self.offsets == other.offsets
+            && self.members == other.members
+    }
+}
+
+impl Eq for Halos {}
 
 impl Halos {
     /// The clusters of `labels` that have at least `min_members` members.
+    ///
+    /// Labels do not know the space they were found in, so these halos do not, either: what is measured on them is measured in
+    /// open space, unless it is told a periodic box.
     pub fn new(labels: Labels, min_members: usize) -> Self {
         let sizes = labels.sizes();
         let mut clusters: Vec<u32> =
@@ -190,13 +209,19 @@ impl Halos {
                 *slot += 1;
             }
         }
-        Self { labels, clusters, offsets, members }
+        Self { labels, clusters, offsets, members, boundary: Boundary::Unknown }
     }
 
     /// Halos as a device has found them.
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
-    pub(crate) fn from_parts(labels: Labels, clusters: Vec<u32>, offsets: Vec<usize>, members: Vec<u32>) -> Self {
-        Self { labels, clusters, offsets, members }
+    pub(crate) fn from_parts(
+        labels: Labels,
+        clusters: Vec<u32>,
+        offsets: Vec<usize>,
+        members: Vec<u32>,
+        boundary: Boundary,
+    ) -> Self {
+        Self { labels, clusters, offsets, members, boundary }
     }
 
     /// How many halos there are.
@@ -211,8 +236,8 @@ impl Halos {
 
     /// The members of halo `halo`, ascending; none if there is no such halo.
     pub fn members(&self, halo: usize) -> &[u32] {
-        match (self.offsets.get(halo), self.offsets.get(halo + 1)) {
-            (Some(&start), Some(&end)) => &self.members[start..end],
+        match self.offsets.get(halo..).and_then(|offsets| offsets.get(..2)) {
+            Some(&[start, end]) => &self.members[start..end],
             _ => &[],
         }
     }
@@ -235,6 +260,20 @@ impl Halos {
     /// Each halo's number in [`Halos::labels`].
     pub fn clusters(&self) -> &[u32] {
         &self.clusters
+    }
+
+    /// The space they were found in: that of the finder or of the tree it ran on. Not known for halos from labels and lists.
+    ///
+    /// ```
+    /// use ropewalk::{Boundary, Fof, Halos};
+    ///
+    /// let halos = Fof::new(0.5).run(&[[0.0f32, 0.0], [0.5, 0.0]])?;
+    /// assert_eq!(*halos.boundary(), Boundary::Open);
+    /// assert_eq!(*Halos::new(halos.labels().clone(), 2).boundary(), Boundary::Unknown);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn boundary(&self) -> &Boundary {
+        &self.boundary
     }
 
     /// The group of each point: all groups of two or more, whatever the least number of members of a halo.

@@ -214,7 +214,7 @@ mod tests {
             .map(|i| [i, i.wrapping_mul(2_654_435_761), i.wrapping_mul(40_503)].map(|x| (x % 1000) as f32 / 100.0))
             .collect();
         let particles = Particles::new(&positions).periodic(10.0);
-        let image = density(&particles, &Window::new(&particles).unwrap());
+        let image = density(&particles, &Window::new(&particles, &Space::periodic(10.0).unwrap()));
         let mean = image.iter().map(|&x| f64::from(x)).sum::<f64>() / image.len() as f64;
         assert!((mean - 1.0).abs() < 1e-4, "{mean}");
     }

@@ -8,7 +8,7 @@ use super::density::{SIDE, density};
 use super::ticks::{between_decades, decades, power_of_ten, round_values};
 use crate::catalog::{Catalog, Halo, Particles};
 use crate::error::Result;
-use crate::geometry::{Scalar, Space};
+use crate::geometry::{Boundary, Scalar, Space};
 
 const WIDTH: usize = 1240;
 const HEIGHT: usize = 1130;
@@ -24,9 +24,11 @@ const NUMBERED: usize = 10;
 /// periodic box or of the smallest square around the particles; the 25 largest halos circled at the radius of their farthest
 /// member, and the 10 largest numbered. `title` is the line above.
 ///
-/// Errors: a periodic box that is not positive; a picture that cannot be encoded.
+/// Errors: a periodic box that is not positive, or another one than the catalogue's; a picture that cannot be encoded.
 pub fn projection<S: Scalar>(particles: &Particles<S>, catalog: &Catalog, title: &str) -> Result<Vec<u8>> {
-    let window = Window::new(particles)?;
+    let said = particles.boundary()?;
+    let known = [("the halos were measured in", catalog.boundary()), ("the particles are in", &said)];
+    let window = Window::new(particles, &Boundary::agree(&known)?.space()?);
     let mut canvas = Canvas::new(WIDTH, HEIGHT, PAPER)?;
     let side = SIDE as i64;
 
@@ -73,10 +75,10 @@ pub struct Window {
 
 impl Window {
     /// The periodic box, or the smallest square and cube around the particles with some air.
-    pub fn new<S: Scalar>(particles: &Particles<S>) -> Result<Self> {
-        if let Some(&period) = Space::period(&particles.space()?) {
+    pub fn new<S: Scalar>(particles: &Particles<S>, space: &Space<3>) -> Self {
+        if let Some(&period) = space.period() {
             let [x, y, z] = period;
-            return Ok(Self { lo: [0.0; 3], side: x.max(y), cube: x.max(y).max(z), period: Some(period) });
+            return Self { lo: [0.0; 3], side: x.max(y), cube: x.max(y).max(z), period: Some(period) };
         }
         let (lo, hi) = particles.extent();
         // Particles that are all in one place still need a window with some width, in their own numbers.
@@ -84,12 +86,12 @@ impl Window {
         let extent = |k: usize| if hi[k] > lo[k] { 1.02 * (hi[k] - lo[k]) } else { least };
         let side = extent(0).max(extent(1));
         let middle: [f64; 3] = std::array::from_fn(|k| 0.5 * lo[k] + 0.5 * hi[k]);
-        Ok(Self {
+        Self {
             lo: [middle[0] - 0.5 * side, middle[1] - 0.5 * side, lo[2]],
             side,
             cube: side.max(extent(2)),
             period: None,
-        })
+        }
     }
 
     /// Whether the left edge of the picture continues the right one, and so on along each axis.

@@ -41,7 +41,7 @@ fn parameters() {
     for cells in [0, 256] {
         refuse(Center::MostBoundPoisson { softening: 0.0, cells, search: 2 }, &["cells", &cells.to_string()]);
     }
-    for shrink in [0.0, 1.0, -0.5, f64::NAN] {
+    for shrink in [0.0, 1.0, 1.0 - 1e-16, 0.99991, -0.5, f64::NAN] {
         refuse(Center::ShrinkingSphere { shrink, least: 1 }, &["shrinking", &shrink.to_string()]);
     }
     refuse(Center::ShrinkingSphere { shrink: 0.5, least: 0 }, &["least", "0"]);
@@ -63,8 +63,14 @@ fn periodic_boxes() {
     // The first halo is narrow.
     let halos = Halos::from_lists(4, &[0, 1, 4], &[3, 0, 1, 2]).unwrap();
     for center in [MBP, Center::CenterOfMass, Center::shrinking_sphere(), Center::poisson(0.0)] {
-        refused(Centering::new(center).periodic(8.0).run(&wide, &halos), &["halo 1", "axis 0", "half", "8"]);
-        refused(Centering::new(center).periodic(9.0).run(&wide, &halos), &["halo 1", "axis 0", "half", "9"]);
+        for side in [8.0, 9.0] {
+            let centers = Centering::new(center).periodic(side).run(&wide, &halos).unwrap();
+            let [narrow, wide] = centers.as_slice() else { panic!("two halos") };
+            assert_eq!((narrow.missing, narrow.position), (None, [1.0; 3]), "{center:?}");
+            let reason = wide.missing.expect("a reason").to_string();
+            assert!(["axis 0", "half", &side.to_string()].iter().all(|word| reason.contains(word)), "{reason}");
+            assert!(wide.position.iter().all(|x| x.is_nan()) && wide.member.is_none());
+        }
         refused(Centering::new(center).periodic(-8.0).run(&wide, &halos), &["-8"]);
         refused(Centering::new(center).periodic([8.0, 8.0]).run(&wide, &halos), &["2 sides"]);
         assert!(Centering::new(center).periodic(9.5).run(&wide, &halos).is_ok());

@@ -172,6 +172,35 @@ fn a_shrinking_sphere_finds_the_peak() {
     assert_eq!(center(&copies, Center::shrinking_sphere(), None).position, [1.5; 3]);
 }
 
+/// The sphere comes to an end wherever members are, in any unit: also if squares of their distances are 0.
+#[test]
+fn a_sphere_does_not_shrink_for_ever() {
+    let found =
+        |points: &[[f64; 3]], shrink| center(points, Center::ShrinkingSphere { shrink, least: 1 }, None).position;
+    for shrink in [0.5, 0.975, 0.9999] {
+        for tiny in [1e-170, 5e-324, 1e-100, 1e149] {
+            // Both are as far from the middle, so the first step would leave none.
+            let mean = 0.5 * tiny;
+            assert_eq!(found(&[[0.0; 3], [tiny, 0.0, 0.0]], shrink), [mean, 0.0, 0.0], "{tiny}, {shrink}");
+        }
+        assert_eq!(found(&[[7.0, 1.0, 0.0]; 40], shrink), [7.0, 1.0, 0.0]);
+    }
+    // Spheres in spheres.
+    let nested: Vec<[f64; 3]> = (-300..=0).map(|power| [10f64.powi(power), 0.0, 0.0]).collect();
+    for shrink in [0.5, 0.975] {
+        let position = found(&nested, shrink);
+        assert!(position[0] > 0.0 && position[0] < 1e-100, "{position:?}");
+    }
+    // Units do not matter.
+    let points = shapes::cusp(&mut Random::new(11), 3000);
+    let expected = center(&points, Center::shrinking_sphere(), None).position;
+    for power in [-900, -520, 480] {
+        let scale = 2f64.powi(power);
+        let scaled: Vec<[f64; 3]> = points.iter().map(|point| point.map(|x| x * scale)).collect();
+        assert_eq!(center(&scaled, Center::shrinking_sphere(), None).position, expected.map(|x| x * scale));
+    }
+}
+
 /// On a smooth halo the grid is good enough.
 #[test]
 fn poisson_finds_the_peak() {

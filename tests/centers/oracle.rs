@@ -1,5 +1,7 @@
 //! The definitions as plain loops.
 
+use std::collections::HashMap;
+
 /// The difference of two coordinates, to the nearest image in a periodic box.
 pub fn apart(a: f64, b: f64, side: Option<f64>) -> f64 {
     let d = (a - b).abs();
@@ -17,6 +19,33 @@ pub fn potentials(points: &[[f64; 3]], masses: &[f64], softening: f64, side: Opt
         if i == j || d2 == 0.0 { 0.0 } else { -masses[j] / d2.sqrt() }
     };
     (0..points.len()).map(|i| (0..points.len()).map(|j| share(i, j)).sum()).collect()
+}
+
+/// The same, place by place: what coincides counts at once, so that copies cost nothing.
+pub fn potentials_by_place(points: &[[f64; 3]], masses: &[f64], softening: f64, side: Option<f64>) -> Vec<f64> {
+    let mut numbers = HashMap::new();
+    let (mut places, mut totals) = (vec![], vec![]);
+    let of: Vec<usize> = points
+        .iter()
+        .zip(masses)
+        .map(|(point, mass)| {
+            // Zeros of both signs are one place.
+            let number = *numbers.entry(point.map(|x| (x + 0.0).to_bits())).or_insert_with(|| {
+                places.push(*point);
+                totals.push(0.0);
+                places.len() - 1
+            });
+            totals[number] += mass;
+            number
+        })
+        .collect();
+    let apart = |i: usize| -> f64 {
+        let share = |j: usize| totals[j] / (distance2(places[i], places[j], side) + softening * softening).sqrt();
+        (0..places.len()).filter(|&j| j != i).map(share).sum()
+    };
+    let apart: Vec<f64> = (0..places.len()).map(apart).collect();
+    let here = |i: usize, mass: f64| if softening > 0.0 { (totals[i] - mass) / softening } else { 0.0 };
+    of.iter().zip(masses).map(|(&i, &mass)| -apart[i] - here(i, mass)).collect()
 }
 
 /// How many pairs of points coincide.

@@ -25,12 +25,13 @@ use super::bvh::{Coordinate, Points};
 use super::device::on;
 use super::gather::gather;
 use super::halos::Halos;
-use crate::center::{Center, Centers, HaloCenter, power};
+use crate::center::{Center, Centers, HaloCenter, NoCenter, power};
 use crate::error::{Kind, Result};
+use crate::geometry::Boundary;
 
 /// How to find centres on a device: options, then [`Centering::run`]. The twin of [`crate::Centering`].
 ///
-/// Space is open or periodic as the points are.
+/// Space is open or periodic as the points are; halos that know another one are refused.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Centering, Device, Halos, Points};
@@ -83,7 +84,7 @@ impl<'a> Centering<'a> {
     /// IEEE 754 says, where coordinates that are not 0 differ by a factor of 1e30, or masses by 1e15, and where large halos have more
     /// than 2^26 blocks.
     ///
-    /// Errors as [`crate::Centering::run`]; another definition of the centre; points and halos on two devices; if a device fails.
+    /// Errors as [`crate::Centering::run`]; halos found in another space than the points'; another definition of the centre; points and halos on two devices; if a device fails.
     pub fn run<S: Coordinate>(&self, points: &Points<S, 3>, halos: &Halos) -> Result<Centers> {
         self.center.check()?;
         if points.device != halos.device {
@@ -91,6 +92,10 @@ impl<'a> Centering<'a> {
             return Err(Kind::Devices { points, halos }.into());
         }
         self.on_host().check_lengths(points.len, halos.points())?;
+        let boundary = Boundary::agree(&[
+            ("the halos were found in", &halos.boundary),
+            ("the points are in", &Boundary::of(&points.space)),
+        ])?;
         on!(points.device, client => {
             let offsets = halos.offsets.read(client)?;
             let rows = self.rows(client, points, halos, &offsets)?;
@@ -102,7 +107,7 @@ impl<'a> Centering<'a> {
                     rows.into_iter().map(|(_, row)| row).collect()
                 }
             };
-            Ok(Centers::of(rows, offsets.windows(2).map(|pair| (pair[1] - pair[0]) as usize)))
+            Ok(Centers::of(rows, offsets.windows(2).map(|pair| (pair[1] - pair[0]) as usize), boundary))
         })
     }
 
@@ -125,25 +130,31 @@ impl<'a> Centering<'a> {
                 let (members, any_wide) = Members::new(client, points, halos, self.masses, softening, units)?;
                 let flags = if any_wide { members.flags.read(client)? } else { vec![] };
                 let is_wide = |halo: usize| flags.get(halo).is_some_and(|flags| flags & WIDE != 0);
-                let Some(found) = most_bound(client, points, halos, offsets, &members, units, is_wide)? else {
+                let Some(found) = most_bound(client, points, halos, offsets, &members, units)? else {
                     return self.rows_on_host(client, points, halos, offsets, &all);
                 };
-                let order: Vec<u32> = found.iter().map(|row| row.point).collect();
+                let order: Vec<u32> = found.iter().map(|row| row.as_ref().map_or(0, |row| row.point)).collect();
                 let places =
                     gather::<R, S, 3>(client, &points.values, &Buffer::from_slice(client, &order)).read(client)?;
                 let n = order.len();
-                let row = |(i, row): (usize, Row)| HaloCenter {
-                    member: Some(row.point),
-                    potential: Some(-(row.felt * power(units.weight)) * power(-units.length)),
-                    coincident: row.coincident,
-                    pairs: row.pairs,
-                    ..HaloCenter::at(std::array::from_fn(|k| places[k * n + i].into()))
+                // What is not known yet the CPU finds: halos of which bounds leave no one, for they may be too wide to be
+                // unwrapped in one way, and all that may be so.
+                let others: Vec<usize> =
+                    all.into_iter().filter(|&halo| is_wide(halo) || found[halo].is_none()).collect();
+                let row = |(i, row): (usize, Option<Row>)| {
+                    let Some(row) = row else { return HaloCenter::none(NoCenter::NoMembers) };
+                    HaloCenter {
+                        member: Some(row.point),
+                        potential: Some(-(row.felt * power(units.weight)) * power(-units.length)),
+                        coincident: row.coincident,
+                        pairs: row.pairs,
+                        ..HaloCenter::at(std::array::from_fn(|k| places[k * n + i].into()))
+                    }
                 };
                 let mut rows: Vec<HaloCenter> = found.into_iter().enumerate().map(row).collect();
-                if any_wide {
-                    let wide: Vec<usize> = all.into_iter().filter(|&halo| is_wide(halo)).collect();
-                    let theirs = self.rows_on_host(client, points, halos, offsets, &wide)?;
-                    wide.into_iter().zip(theirs).for_each(|(halo, row)| rows[halo] = row);
+                if !others.is_empty() {
+                    let theirs = self.rows_on_host(client, points, halos, offsets, &others)?;
+                    others.into_iter().zip(theirs).for_each(|(halo, row)| rows[halo] = row);
                 }
                 Ok(rows)
             }
@@ -183,8 +194,7 @@ impl<'a> Centering<'a> {
         let (places, centering) = (places.as_chunks::<3>().0, self.on_host());
         let row = |&halo: &usize| {
             let own = &members[offsets[halo] as usize..offsets[halo + 1] as usize];
-            let number = halos.given.as_ref().map_or(halo, |given| given[halo] as usize);
-            centering.run_on(places, number, own, &points.space)
+            centering.run_on(places, own, &points.space)
         };
         some.par_iter().with_max_len(1).map(row).collect()
     }
@@ -205,7 +215,7 @@ fn at<R: Runtime, S: Coordinate>(
     Ok(indices.iter().enumerate().map(place).collect())
 }
 
-/// None if there are too many members. What it says of wide halos is void.
+/// None if there are too many members; and for a halo of which bounds leave no one. What it says of wide halos is void.
 fn most_bound<R: Runtime, S: Coordinate>(
     client: &ComputeClient<R>,
     points: &Points<S, 3>,
@@ -213,8 +223,7 @@ fn most_bound<R: Runtime, S: Coordinate>(
     offsets: &[u32],
     members: &Members,
     units: Units,
-    is_wide: impl Fn(usize) -> bool,
-) -> Result<Option<Vec<Row>>> {
+) -> Result<Option<Vec<Option<Row>>>> {
     let large = halos.large[0];
     let best = direct::most_bound(client, members, &halos.offsets, &halos.members, halos.large);
     let mut rows = Vec::with_capacity(halos.len());
@@ -229,27 +238,19 @@ fn most_bound<R: Runtime, S: Coordinate>(
             let first = next;
             next += positions[first..].partition_point(|&position| position < offsets[halo + 1]);
             let deeper = |&a: &usize, &b: &usize| felt[a].total_cmp(&felt[b]).then(positions[b].cmp(&positions[a]));
-            // Whose lower bound is the largest is left, but for halos that are too wide to be unwrapped in one way.
-            let Some(best) = (first..next).max_by(deeper) else {
-                if is_wide(halo) {
-                    rows.push(Row { point: 0, felt: 0.0, coincident: 0, pairs: 0 });
-                    continue;
-                }
-                return Err(Kind::Device(format!("halo {halo} has no member that may be most bound")).into());
-            };
             let others = u64::from(offsets[halo + 1] - offsets[halo] - 1);
-            rows.push(Row {
+            rows.push((first..next).max_by(deeper).map(|best| Row {
                 point: indices[best],
                 felt: felt[best],
                 coincident: wide(&coincident, halo) / 2,
                 pairs: wide(&pairs, halo) + (next - first) as u64 * others,
-            });
+            }));
         }
     }
     let (felt, coincident) = (best.felt.read(client)?, best.coincident.read(client)?);
     for (i, point) in best.points.read(client)?.into_iter().enumerate() {
         let n = u64::from(offsets[large + i + 1] - offsets[large + i]);
-        rows.push(Row { point, felt: felt[i], coincident: u64::from(coincident[i]), pairs: n * (n - 1) });
+        rows.push(Some(Row { point, felt: felt[i], coincident: u64::from(coincident[i]), pairs: n * (n - 1) }));
     }
     Ok(Some(rows))
 }
