@@ -118,7 +118,7 @@ pub use catalog::{Catalog, Column, Halo, Motion, Particles, Structure, Values, s
 pub use center::{Center, Centering, Centers, HaloCenter};
 pub use cosmology::{Cosmology, MassFunction};
 pub use dbscan::{Algorithm, Dbscan, dbscan};
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Result};
 pub use geometry::{Aabb, Bounded, BoxSize, Scalar, Space, Sphere};
 pub use halo::{Fof, FofAlgorithm, Halos};
 pub use labels::Labels;

@@ -39,8 +39,10 @@ pub fn run(args: &Args) -> Result<String, Failure> {
                 .unwrap_or_else(|| Err(format!("points have {} dimensions; there may be 1 to 10", points.dim()).into()))
         })?,
         #[cfg(any(feature = "cuda", feature = "vulkan"))]
-        Device::Gpu(device) => with_rows!(points, f32 [2, 3], f64 [2, 3], rows => run_on(device, args, rows, &mut phases))
-            .ok_or_else(|| format!("points have {} dimensions; on a device there may be 2 or 3", points.dim()))??,
+        Device::Gpu(device) => {
+            with_rows!(points, f32 [2, 3], f64 [2, 3], rows => run_on(device, args, rows, &mut phases))
+                .ok_or_else(|| format!("points have {} dimensions; on a device there may be 2 or 3", points.dim()))??
+        }
     };
     let counts = Counts::of(&labels);
     if let Some(path) = &args.out {
