@@ -4,6 +4,7 @@ mod aabb;
 mod bounded;
 mod reach;
 mod scalar;
+pub(crate) mod scale;
 mod space;
 
 pub use aabb::{Aabb, Sphere};
