@@ -79,19 +79,19 @@ impl<S: Scalar, const D: usize> BruteForce<S, D> {
     }
 
     /// As [`Bvh::nearest`](crate::Bvh::nearest).
-    pub fn nearest(&self, point: impl Into<[S; D]>, wanted: impl Into<Nearest>) -> Vec<Neighbor<S>> {
+    pub fn nearest(&self, point: impl Into<[S; D]>, wanted: impl Into<Nearest>) -> Vec<Neighbor> {
         let wanted = wanted.into();
         self.search(&Aabb::point(point.into()), &wanted, wanted.excluded_for(u32::MAX))
     }
 
     /// As [`Bvh::nearest_all`](crate::Bvh::nearest_all).
-    pub fn nearest_all<T: Bounded<S, D>>(&self, points: &[T], wanted: impl Into<Nearest>) -> Lists<Neighbor<S>> {
+    pub fn nearest_all<T: Bounded<S, D>>(&self, points: &[T], wanted: impl Into<Nearest>) -> Lists<Neighbor> {
         let wanted = wanted.into();
         lists(points.len(), |i| self.search(&points[i].bounds(), &wanted, wanted.excluded_for(i as u32)))
     }
 
     /// As [`Bvh::nearest_neighbors`](crate::Bvh::nearest_neighbors).
-    pub fn nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Lists<Neighbor<S>> {
+    pub fn nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Lists<Neighbor> {
         self.nearest_all(&self.things, wanted)
     }
 
@@ -127,7 +127,7 @@ impl<S: Scalar, const D: usize> BruteForce<S, D> {
         self.things.iter().zip(0..).filter(move |(thing, _)| near(thing)).map(|(_, index)| index)
     }
 
-    fn search(&self, of: &Aabb<S, D>, wanted: &Nearest, excluded: Option<u32>) -> Vec<Neighbor<S>> {
+    fn search(&self, of: &Aabb<S, D>, wanted: &Nearest, excluded: Option<u32>) -> Vec<Neighbor> {
         let mut best = Best::new();
         best.start(wanted);
         let of = self.space.wrap_box(*of);

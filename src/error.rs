@@ -3,10 +3,78 @@
 #[cfg(feature = "io")]
 use std::path::PathBuf;
 
-/// What went wrong, as a sentence. The kinds are private: print it, or pass it on.
+/// What went wrong: a sentence for people, which is what it prints, and for programs an [`ErrorKind`] and often an index.
+///
+/// Where the operating system refused a file, its own error is the [`source`](std::error::Error::source).
+///
+/// ```
+/// use ropewalk::{Bvh, ErrorKind};
+///
+/// // A program can leave out what cannot be stored, and try again.
+/// let mut points = vec![[0.0f32, 1.0], [f32::NAN, 2.0], [3.0, 4.0]];
+/// let bvh = loop {
+///     match Bvh::build(&points) {
+///         Ok(bvh) => break bvh,
+///         Err(error) if error.kind() == ErrorKind::NotFinite => {
+///             let Some(index) = error.index() else { return Err(error) };
+///             assert_eq!(error.to_string(), "point 1: coordinate 0 is NaN; coordinates must be finite");
+///             points.remove(index);
+///         }
+///         Err(error) => return Err(error),
+///     }
+/// };
+/// assert_eq!(bvh.len(), 2);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct Error(Box<Kind>);
+
+/// What sort of error an [`Error`] is, for a program to choose by. More may be added.
+///
+/// ```
+/// use ropewalk::{Bvh, ErrorKind, Fof};
+///
+/// let points = [[0.0f32, 1.0]];
+/// assert_eq!(Fof::new(-1.0).run(&points).unwrap_err().kind(), ErrorKind::Parameter);
+/// assert_eq!(Bvh::build(&[[0.0f32; 11]]).unwrap_err().kind(), ErrorKind::Unsupported);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A coordinate is NaN or infinite; [`Error::index`] says which point's.
+    NotFinite,
+    /// Other data are refused: a box upside down, a negative mass, labels that are not one per point. [`Error::index`] says
+    /// which item, if it is one.
+    Input,
+    /// An option is out of its range, by itself or for these data.
+    Parameter,
+    /// The data are sound, but more than this crate, this algorithm or this device can take.
+    Unsupported,
+    /// There is not enough memory, here or on a device.
+    Memory,
+    /// The operating system refuses a file; its error is the source.
+    Io,
+    /// A file does not hold what it should.
+    Format,
+    /// A device is missing, or fails.
+    Device,
+    /// A bug, of this crate or of what it is built on.
+    Internal,
+}
+
+impl Error {
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind()
+    }
+
+    /// The item it is about: a point or particle as the caller counts them, or a halo, from 0. `None` if it is about no one
+    /// item.
+    pub fn index(&self) -> Option<usize> {
+        self.0.index()
+    }
+}
 
 /// The crate's results.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -72,9 +140,10 @@ pub(crate) enum Kind {
     #[error("the periodic box is {size} along axis {axis}; it must be positive and at most {limit:e}")]
     BoxSize { axis: usize, size: f64, limit: f64 },
     #[error(
-        "the periodic box is {size} along axis {axis}, less than twice eps = {eps}: a point could meet two images of another"
+        "the periodic box is {size} along axis {axis}, less than twice {name} = {length}: a point could meet two images of \
+         another"
     )]
-    BoxTooSmall { axis: usize, size: f64, eps: f64 },
+    BoxTooSmall { axis: usize, size: f64, name: &'static str, length: f64 },
     #[error("there are {len} {what} for {points} particles; there must be one each")]
     Length { what: &'static str, len: usize, points: usize },
     #[error("particle {index}: its mass is {mass}; masses must be finite and not negative")]
@@ -126,12 +195,89 @@ pub(crate) enum Kind {
     #[cfg(feature = "sample")]
     #[error("sample `{spec}`: {message}")]
     Spec { spec: String, message: String },
-    #[cfg(feature = "sample")]
-    #[error("{n} points take {bytes} bytes, which could not be had")]
-    Memory { n: usize, bytes: usize },
+    #[error("{n} {what} take {bytes} bytes, which could not be had")]
+    Memory { n: usize, what: &'static str, bytes: u128 },
     #[cfg(feature = "io")]
     #[error("{path}: {message}", path = path.display())]
-    File { path: PathBuf, message: String },
+    File { path: PathBuf, message: String, source: Option<std::io::Error> },
+}
+
+impl Kind {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Kind::NotFinite { .. } => ErrorKind::NotFinite,
+            Kind::TooFar { .. }
+            | Kind::Inverted { .. }
+            | Kind::Length { .. }
+            | Kind::Mass { .. }
+            | Kind::ColumnLength { .. }
+            | Kind::ColumnTaken { .. }
+            | Kind::ColumnUnknown { .. }
+            | Kind::Label { .. }
+            | Kind::NoOffsets { .. }
+            | Kind::Offsets { .. }
+            | Kind::LastOffset { .. }
+            | Kind::Member { .. }
+            | Kind::MemberTwice { .. }
+            | Kind::NoMass { .. }
+            | Kind::WeightCount { .. }
+            | Kind::Weight { .. } => ErrorKind::Input,
+            Kind::Parameter { .. }
+            | Kind::BoxDimension { .. }
+            | Kind::BoxSize { .. }
+            | Kind::BoxTooSmall { .. }
+            | Kind::Spaces { .. }
+            | Kind::UnknownUnit { .. }
+            | Kind::UnitNeedsH { .. }
+            | Kind::AmbiguousUnits { .. }
+            | Kind::NoUnits { .. } => ErrorKind::Parameter,
+            Kind::TooMany { .. }
+            | Kind::TooManyClusters { .. }
+            | Kind::Dimension { .. }
+            | Kind::BinsDimension { .. }
+            | Kind::BinsExtent => ErrorKind::Unsupported,
+            Kind::Memory { .. } => ErrorKind::Memory,
+            Kind::Invariant(_) => ErrorKind::Internal,
+            #[cfg(feature = "plot")]
+            Kind::Picture(_) => ErrorKind::Internal,
+            #[cfg(feature = "sample")]
+            Kind::Spec { .. } => ErrorKind::Parameter,
+            #[cfg(feature = "io")]
+            Kind::File { source: Some(error), .. } => match error.kind() {
+                std::io::ErrorKind::OutOfMemory => ErrorKind::Memory,
+                _ => ErrorKind::Io,
+            },
+            #[cfg(feature = "io")]
+            Kind::File { source: None, .. } => ErrorKind::Format,
+            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            Kind::DeviceDimension { .. }
+            | Kind::DevicePoints
+            | Kind::DeviceLists { .. }
+            | Kind::DeviceNearest { .. }
+            | Kind::DeviceCenter { .. } => ErrorKind::Unsupported,
+            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            Kind::DeviceMemory { .. } => ErrorKind::Memory,
+            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            Kind::DeviceValues { .. } | Kind::Devices { .. } => ErrorKind::Input,
+            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            Kind::NoDevice { .. } | Kind::Device(_) => ErrorKind::Device,
+        }
+    }
+
+    fn index(&self) -> Option<usize> {
+        match *self {
+            Kind::NotFinite { index, .. }
+            | Kind::TooFar { index, .. }
+            | Kind::Inverted { index, .. }
+            | Kind::Mass { index, .. }
+            | Kind::NoMass { index, .. }
+            | Kind::Weight { index, .. } => Some(index),
+            Kind::Label { point, .. } => Some(point),
+            Kind::MemberTwice { point, .. } => Some(point as usize),
+            Kind::Offsets { halo, .. } | Kind::Member { halo, .. } => Some(halo),
+            _ => None,
+        }
+    }
 }
 
 impl From<Kind> for Error {
@@ -142,8 +288,13 @@ impl From<Kind> for Error {
 
 #[cfg(feature = "io")]
 impl Error {
-    /// An error about a file: `path: message`.
+    /// An error about what is in a file: `path: message`.
     pub(crate) fn file(path: impl Into<PathBuf>, message: impl std::fmt::Display) -> Self {
-        Kind::File { path: path.into(), message: message.to_string() }.into()
+        Kind::File { path: path.into(), message: message.to_string(), source: None }.into()
+    }
+
+    /// A file that the operating system refuses: `path: what failed: why`. It keeps the system's error.
+    pub(crate) fn io(path: impl Into<PathBuf>, failed: impl std::fmt::Display, error: std::io::Error) -> Self {
+        Kind::File { path: path.into(), message: format!("{failed}: {error}"), source: Some(error) }.into()
     }
 }

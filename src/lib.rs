@@ -119,7 +119,7 @@ pub use catalog::{Catalog, Column, Halo, Meta, Motion, Particles, Structure, Val
 pub use center::{Center, Centering, Centers, HaloCenter, NoCenter, Places};
 pub use cosmology::{Cosmology, MassFunction};
 pub use dbscan::{Algorithm, Dbscan, dbscan};
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Result};
 pub use geometry::{Aabb, Boundary, Bounded, BoxSize, Scalar, Space, Sphere};
 pub use halo::{Fof, FofAlgorithm, Halos};
 pub use labels::Labels;

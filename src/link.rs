@@ -53,7 +53,7 @@ pub(crate) fn link<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, mem
     let linker = Linker {
         tree,
         open: Probe::new(tree, radius),
-        around: tree.space().period().map(|_| Probe::new(tree, radius)),
+        general: Probe::general(tree, radius),
         members,
         forest: &forest,
         joined: &joined,
@@ -107,7 +107,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
 struct Linker<'a, S, const D: usize> {
     tree: &'a Bvh<S, D>,
     open: Probe<'a, S, D, false>,
-    around: Option<Probe<'a, S, D, true>>,
+    general: Option<Probe<'a, S, D, true>>,
     members: Members<'a>,
     forest: &'a UnionFind,
     /// One member below each joined node, else `NONE`.
@@ -145,8 +145,8 @@ impl<S: Scalar, const D: usize> Linker<'_, S, D> {
             return;
         }
         if self.tree.is_leaf(at) {
-            match &self.around {
-                Some(probe) if probe.crosses(&self.tree.node(at).bounds) => self.settle_leaf(level, probe, at),
+            match &self.general {
+                Some(probe) if probe.is_for(&self.tree.node(at).bounds) => self.settle_leaf(level, probe, at),
                 _ => self.settle_leaf(level, &self.open, at),
             }
         } else if self.joined_root(at).is_none() {

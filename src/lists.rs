@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 
 use rayon::prelude::*;
 
+use crate::error::{Kind, Result};
 use crate::simd::prefetch;
 
 /// One list per query in the order of the queries, stored one after the other (CSR).
@@ -43,10 +44,10 @@ impl<T> Lists<T> {
 
     /// List `i`; empty if there is none.
     pub fn of(&self, i: usize) -> &[T] {
-        match (self.offsets.get(i), self.offsets.get(i + 1)) {
-            (Some(&start), Some(&end)) => &self.values[start..end],
-            _ => &[],
+        if i >= self.len() {
+            return &[];
         }
+        &self.values[self.offsets[i]..self.offsets[i + 1]]
     }
 
     /// Each list in turn.
@@ -81,7 +82,7 @@ impl<T> Default for Block<T> {
 /// Lists of one length, to be written in any order by many threads.
 pub(crate) struct Rows<'a, T> {
     start: *mut T,
-    values: usize,
+    rows: usize,
     length: usize,
     borrowed: PhantomData<&'a mut [T]>,
 }
@@ -96,10 +97,12 @@ impl<T: Copy> Rows<'_, T> {
     /// No row is written by two threads at once.
     #[inline(always)]
     pub unsafe fn write(&self, row: usize, values: impl Iterator<Item = T>) {
+        assert!(row < self.rows, "row {row} is behind the last");
+        // No overflow: rows are those of a vector of so many values.
         let first = row * self.length;
-        assert!(first + self.length <= self.values, "row {row} is behind the last");
         for (at, value) in (first..first + self.length).zip(values) {
-            // SAFETY: within the values, as was just asserted, and ours alone, as the caller promises.
+            // SAFETY: within the values, for the row is one of them, as was just asserted; and ours alone, as the caller
+            // promises.
             unsafe { self.start.add(at).write(value) };
         }
     }
@@ -120,11 +123,15 @@ const TASK: usize = 1 << 12;
 
 impl<T: Copy + bytemuck::Zeroable + Send + Sync> Lists<T> {
     /// `n` lists of `length` values each, which `fill` writes.
-    pub(crate) fn of_rows(n: usize, length: usize, fill: impl FnOnce(&Rows<'_, T>)) -> Self {
+    ///
+    /// Errors: if there is no memory for them.
+    pub(crate) fn of_rows(n: usize, length: usize, fill: impl FnOnce(&Rows<'_, T>)) -> Result<Self> {
+        let none = || Kind::Memory { n, what: "lists", bytes: n as u128 * length as u128 * size_of::<T>() as u128 };
         // Fresh zeros come from the system without being written.
-        let mut values: Vec<T> = bytemuck::zeroed_vec(n * length);
-        fill(&Rows { start: values.as_mut_ptr(), values: values.len(), length, borrowed: PhantomData });
-        Self { offsets: (0..=n).map(|row| row * length).collect(), values }
+        let values = n.checked_mul(length).and_then(|all| bytemuck::allocation::try_zeroed_vec(all).ok());
+        let mut values: Vec<T> = values.ok_or_else(none)?;
+        fill(&Rows { start: values.as_mut_ptr(), rows: n, length, borrowed: PhantomData });
+        Ok(Self { offsets: (0..=n).map(|row| row * length).collect(), values })
     }
 
     /// Puts the lists of all blocks in order: the `i`-th of them belongs to `order[i]`.
@@ -167,5 +174,21 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Lists<T> {
             }
         });
         Self { offsets, values }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorKind;
+
+    #[test]
+    fn lists_too_large_for_memory() {
+        // Numbers that overflow; and more than addresses reach.
+        for (n, length) in [(usize::MAX, 3), (usize::MAX / 2 + 1, 2), (1 << 40, 1 << 16)] {
+            let error = Lists::<u64>::of_rows(n, length, |_| panic!("there is no memory to fill")).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Memory);
+            assert!(error.to_string().contains(&n.to_string()), "{error}");
+        }
     }
 }

@@ -17,11 +17,11 @@ use crate::tree::{Bvh, LEAF};
 /// Nodes per parallel task.
 const TASK: usize = 1 << 8;
 
-/// A radius both ways: most leaves are far from a periodic boundary.
+/// A radius both ways: most leaves are far from a periodic boundary, most radii near 1.
 struct Both<'a, S, const D: usize> {
     tree: &'a Bvh<S, D>,
     open: Probe<'a, S, D, false>,
-    around: Option<Probe<'a, S, D, true>>,
+    general: Option<Probe<'a, S, D, true>>,
 }
 
 /// `each_leaf!(both, level, |probe, leaf| body)`: the leaves of `nodes`, each with the probe for where it is.
@@ -29,8 +29,8 @@ macro_rules! each_leaf {
     ($both:expr, $nodes:expr, |$probe:ident, $leaf:ident| $body:expr) => {
         for $leaf in $nodes {
             if $both.tree.is_leaf($leaf) {
-                match &$both.around {
-                    Some($probe) if $probe.crosses(&$both.tree.node($leaf).bounds) => $body,
+                match &$both.general {
+                    Some($probe) if $probe.is_for(&$both.tree.node($leaf).bounds) => $body,
                     _ => {
                         let $probe = &$both.open;
                         $body
@@ -153,8 +153,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     }
 
     fn both(&self, radius: f64) -> Both<'_, S, D> {
-        let around = self.space().period().map(|_| Probe::new(self, radius));
-        Both { tree: self, open: Probe::new(self, radius), around }
+        Both { tree: self, open: Probe::new(self, radius), general: Probe::general(self, radius) }
     }
 
     /// Ranges of nodes, in order.

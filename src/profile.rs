@@ -96,10 +96,7 @@ fn profiles_about<S: Scalar>(
         return Err(Kind::ColumnLength { name: "radii".into(), len: radii.len(), halos: centers.len() }.into());
     }
     for &value in radii {
-        if !(0.0..f64::INFINITY).contains(&value) {
-            return Err(Kind::Parameter { name: "a radius", value, must: "finite and not negative" }.into());
-        }
-        around.space.check_eps(value)?;
+        around.space.check_length("a radius", value)?;
     }
     let measure = |(index, &radius): (usize, &f64)| match centers.at(index) {
         Some(center) if radius > 0.0 => {

@@ -49,7 +49,7 @@ pub trait Query<S: Scalar, const D: usize>: Sync {
         None
     }
 
-    /// The things of a leaf that are hit, a bit each.
+    /// The things of a leaf that are hit, a bit each, the first in the lowest; bits behind the last are not looked at.
     fn scan(&self, leaf: &Leaf<'_, S, D>) -> u32 {
         (0..leaf.len()).filter(|&i| self.meets(&leaf.item(i), leaf.tree.space())).fold(0, |hits, i| hits | 1 << i)
     }
@@ -182,7 +182,9 @@ impl<S: Scalar, const D: usize, Q: Query<S, D>> Hits<'_, S, D, Q> {
                 if self.tree.is_leaf(at) {
                     let span = self.tree.span(at);
                     self.first = span.start;
-                    self.mask = self.query.scan(&Leaf { tree: self.tree, span });
+                    // A shape of the user's may set bits behind the last.
+                    let own = u32::MAX >> (u32::BITS - span.len() as u32).min(u32::BITS - 1);
+                    self.mask = self.query.scan(&Leaf { tree: self.tree, span }) & own;
                     if self.mask != 0 {
                         return true;
                     }

@@ -5,33 +5,80 @@
 //! rope, so that every pair of leaves meets once.
 //! Cost: O(depth) nodes for each place a ball is looked for. Source: Prokopenko and Lebrun-Grandié 2024, sections 3 and 4.
 
-use crate::geometry::{Aabb, Metric, Reach, Scalar, Space};
+use crate::geometry::{Aabb, Metric, Reach, Scalar, Space, scale};
 use crate::simd::{LANES, Lanes, Level};
 use crate::tree::{Bvh, DEPTH, LEAF};
 
 // A leaf's things are one bit each.
 const _: () = assert!(LEAF <= u32::BITS as usize && LEAF.is_multiple_of(LANES));
 
-/// A radius about things of a tree, in open space or around the boundary: the choice is made at compile time, because
-/// most of a periodic box is far from its boundary.
-pub(crate) struct Probe<'a, S, const D: usize, const PERIODIC: bool> {
+/// A radius about things of a tree, in open space or in general, around the boundary and in a unit of its own: the choice is
+/// made at compile time, because most of a periodic box is far from its boundary, and most clouds are at ease with their
+/// unit. All squared distances and limits in `S` are in the probe's unit.
+pub(crate) struct Probe<'a, S, const D: usize, const GENERAL: bool> {
     tree: &'a Bvh<S, D>,
-    metric: Metric<S, D, PERIODIC>,
+    metric: Metric<S, D, GENERAL>,
     space: Space<D>,
+    scale: f64,
     pub reach: Reach<S, D>,
 }
 
-impl<'a, S: Scalar, const D: usize, const PERIODIC: bool> Probe<'a, S, D, PERIODIC> {
-    /// A probe with a reach of nothing: set one before it is used.
+impl<'a, S: Scalar, const D: usize> Probe<'a, S, D, true> {
+    /// The probe for where the open one will not do (see [`Probe::is_for`]), if there may be such a place.
+    pub fn general(tree: &'a Bvh<S, D>, radius: f64) -> Option<Self> {
+        let scale = if S::NARROW && scale::has_differences(&tree.bounds()) {
+            match (radius * radius).sqrt() {
+                // Copies only, which are to be told from what is near.
+                0.0 => scale::scale_of::<S>(scale::extent(&tree.bounds()), scale::LEAST_EXTENT),
+                radius => scale::scale_of::<S>(radius, scale::LEAST),
+            }
+        } else {
+            1.0
+        };
+        (scale != 1.0 || tree.space().period().is_some()).then(|| Self::scaled(tree, radius, scale))
+    }
+
+    /// Whether the open probe will not do from `bounds`: where the unit is not that of the coordinates, everywhere; else where
+    /// the reach touches a face of the periodic box, so that pairs may meet around it.
+    #[inline(always)]
+    pub fn is_for(&self, bounds: &Aabb<S, D>) -> bool {
+        // Squares below this are blurred by underflow: points may be within a radius though they are farther apart.
+        const BLURRED: f64 = 1e-300;
+        let radius = self.reach.radius2.max(BLURRED).sqrt();
+        self.scale != 1.0
+            || self.space.period().is_some_and(|period| {
+                // A box may reach over the boundary from anywhere.
+                !self.tree.holds_points()
+                    || (0..D).any(|k| {
+                        // Wide enough for the rounding of all that follows.
+                        let margin = radius + 1e-6 * (radius + period[k]);
+                        Into::<f64>::into(bounds.lo[k]) <= margin
+                            || Into::<f64>::into(bounds.hi[k]) >= period[k] - margin
+                    })
+            })
+    }
+}
+
+impl<'a, S: Scalar, const D: usize, const GENERAL: bool> Probe<'a, S, D, GENERAL> {
+    /// A probe in the unit of the coordinates.
     pub fn new(tree: &'a Bvh<S, D>, radius: f64) -> Self {
-        let space = if PERIODIC { *tree.space() } else { Space::OPEN };
-        Self { tree, metric: Metric::new(&space), space, reach: Reach::new(radius, &space) }
+        Self::scaled(tree, radius, 1.0)
+    }
+
+    /// A probe that multiplies distances by `scale`, which is 1 unless it is general and the type narrow.
+    #[inline(always)]
+    pub fn scaled(tree: &'a Bvh<S, D>, radius: f64, scale: f64) -> Self {
+        let space = if GENERAL { *tree.space() } else { Space::OPEN };
+        let radius2 = if radius >= 0.0 { radius * radius } else { -1.0 };
+        let reach = Reach::squared(radius2, &space, scale);
+        Self { tree, metric: Metric::scaled(&space, scale), space, scale, reach }
     }
 
     /// What a squared distance as `S` computes it can be at most, where the exact one is at most `radius2`.
     #[inline(always)]
     pub fn limit(&self, radius2: f64) -> S {
-        Reach::squared(radius2, &self.space).maybe
+        let scale = if GENERAL && S::NARROW { self.scale } else { 1.0 };
+        Reach::squared(radius2, &self.space, scale).maybe
     }
 
     /// The squared distance of two boxes as `S` computes it.
@@ -44,21 +91,6 @@ impl<'a, S: Scalar, const D: usize, const PERIODIC: bool> Probe<'a, S, D, PERIOD
     #[inline(always)]
     pub fn meets(&self, of: &Aabb<S, D>, bounds: &Aabb<S, D>) -> bool {
         self.metric.gap2(of, bounds) <= self.reach.maybe
-    }
-
-    /// Whether the reach about `bounds` touches a face of the periodic box, so that pairs may meet around it.
-    #[inline(always)]
-    pub fn crosses(&self, bounds: &Aabb<S, D>) -> bool {
-        let radius = self.reach.radius2.sqrt();
-        self.space.period().is_some_and(|period| {
-            // A box may reach over the boundary from anywhere.
-            !self.tree.holds_points()
-                || (0..D).any(|k| {
-                    // Wide enough for the rounding of all that follows.
-                    let margin = radius + 1e-6 * (radius + period[k]);
-                    Into::<f64>::into(bounds.lo[k]) <= margin || Into::<f64>::into(bounds.hi[k]) >= period[k] - margin
-                })
-        })
     }
 
     /// Whether everything in `bounds` is surely within reach of everything in `of`.

@@ -1,6 +1,9 @@
 //! No silent wrong answer: what cannot be answered is an error that names the value and the index.
 
-use ropewalk::{Aabb, BoxSize, BruteForce, Bvh, Fof, Nearest, Result, Sphere};
+use ropewalk::{
+    Aabb, BoxSize, BruteForce, Bvh, Center, Centering, Dbscan, Error, ErrorKind, Fof, Labels, Nearest, Particles,
+    Result, Sphere, profiles,
+};
 
 const NAN: f64 = f64::NAN;
 const INFINITY: f64 = f64::INFINITY;
@@ -79,10 +82,10 @@ fn linking_lengths() {
     let tree = Bvh::build(&points).unwrap();
     let periodic = Bvh::build_periodic(&points, 10.0).unwrap();
     for (value, word) in [(NAN, "NaN"), (-0.5, "-0.5"), (INFINITY, "inf"), (-INFINITY, "-inf")] {
-        refused(Fof::new(value).run(&points), &["eps", word, "finite and not negative"]);
-        refused(Fof::new(value).periodic(10.0).run(&points), &["eps", word]);
-        refused(Fof::new(value).run_on(&tree), &["eps", word]);
-        refused(Fof::new(value).run_on(&periodic), &["eps", word]);
+        refused(Fof::new(value).run(&points), &["linking_length is", word, "finite and not negative"]);
+        refused(Fof::new(value).periodic(10.0).run(&points), &["linking_length", word]);
+        refused(Fof::new(value).run_on(&tree), &["linking_length", word]);
+        refused(Fof::new(value).run_on(&periodic), &["linking_length", word]);
     }
     assert!(Fof::new(0.0).run(&points).is_ok());
     assert!(Fof::new(-0.0).run(&points).is_ok());
@@ -115,11 +118,14 @@ fn periodic_boxes_have_a_side_for_each_axis() {
 #[test]
 fn periodic_boxes_hold_two_linking_lengths() {
     let points = [[1.0f64, 2.0], [3.0, 4.0]];
-    refused(Fof::new(2.5).periodic([9.0, 4.9]).run(&points), &["4.9", "axis 1", "eps = 2.5"]);
-    refused(Fof::new(2.5).run_on(&Bvh::build_periodic(&points, 4.9).unwrap()), &["4.9", "axis 0", "eps = 2.5"]);
+    refused(Fof::new(2.5).periodic([9.0, 4.9]).run(&points), &["4.9", "axis 1", "linking_length = 2.5"]);
+    refused(
+        Fof::new(2.5).run_on(&Bvh::build_periodic(&points, 4.9).unwrap()),
+        &["4.9", "axis 0", "linking_length = 2.5"],
+    );
     assert!(Fof::new(2.5).periodic(5.0).run(&points).is_ok());
     // Nor is the size looked at only if there are points.
-    refused(Fof::new(2.5).periodic(4.9).run::<[f64; 2], _, _>(&[]), &["eps = 2.5"]);
+    refused(Fof::new(2.5).periodic(4.9).run::<[f64; 2], _, _>(&[]), &["linking_length = 2.5"]);
 }
 
 /// What looks like an edge case and is none.
@@ -145,4 +151,52 @@ fn empty_and_small_input_is_fine() {
     assert_eq!(one.nearest([5.0f32], Nearest::new(1).excluding(0)), []);
     assert_eq!(one.nearest([f32::NAN], 1), []);
     assert_eq!(Fof::new(1.0).run(&[[1.0f32]]).unwrap().labels().as_slice(), [-1]);
+}
+
+/// A program can tell errors apart, and which item they are about.
+#[test]
+fn kinds_and_indices() {
+    let points = [[1.0f64; 3], [2.0; 3]];
+    let sort = |error: Error| (error.kind(), error.index());
+    let error = |points: &[[f64; 3]]| sort(Bvh::build(points).unwrap_err());
+    assert_eq!(error(&[points[0], [0.0, NAN, 0.0]]), (ErrorKind::NotFinite, Some(1)));
+    assert_eq!(error(&[[1e200, 0.0, 0.0]]), (ErrorKind::Input, Some(0)));
+    let upside_down = Bvh::build(&[Aabb::point([0.0]), Aabb::new([5.0], [4.0])]).unwrap_err();
+    assert_eq!(sort(upside_down), (ErrorKind::Input, Some(1)));
+    assert_eq!(sort(Bvh::build(&[[0.0f32; 11]]).unwrap_err()), (ErrorKind::Unsupported, None));
+    assert_eq!(sort(Fof::new(NAN).run(&points).unwrap_err()), (ErrorKind::Parameter, None));
+    assert_eq!(sort(Bvh::build_periodic(&points, [1.0, 2.0]).unwrap_err()), (ErrorKind::Parameter, None));
+    let weights = Dbscan::new(1.0, 2).weights([1.0, -1.0]).run(&points).unwrap_err();
+    assert_eq!(sort(weights), (ErrorKind::Input, Some(1)));
+    assert_eq!(sort(Labels::from_slice(&[0, 7]).unwrap_err()), (ErrorKind::Input, Some(1)));
+}
+
+/// Errors call a parameter by the name that the function has for it.
+#[test]
+fn parameters_have_their_own_names() {
+    let points = [[1.0f64; 3], [2.0; 3]];
+    refused(Dbscan::new(-1.0, 2).run(&points), &["eps is -1"]);
+    refused(Dbscan::new(3.0, 2).periodic(5.0).run(&points), &["twice eps = 3"]);
+    let halos = Fof::new(5.0).run(&points).unwrap();
+    let connected = |linking_length| Centering::new(Center::MostConnected { linking_length }).run(&points, &halos);
+    refused(connected(-1.0), &["linking length is -1"]);
+    refused(profiles(&Particles::new(&points), &[[0.0; 3]], &[-1.0], 3), &["a radius is -1"]);
+}
+
+#[cfg(feature = "io")]
+#[test]
+fn errors_about_files_keep_their_source() {
+    use std::error::Error as _;
+
+    let missing = ropewalk::io::read("/no/such/file.npy", &Default::default()).unwrap_err();
+    assert_eq!(missing.kind(), ErrorKind::Io);
+    let source = missing.source().expect("the system's error").downcast_ref::<std::io::Error>().expect("of files");
+    assert_eq!(source.kind(), std::io::ErrorKind::NotFound);
+
+    let path = std::env::temp_dir().join(format!("ropewalk-kinds-{}.npy", std::process::id()));
+    std::fs::write(&path, b"\x93NUMPY").unwrap();
+    let broken = ropewalk::io::read(&path, &Default::default()).unwrap_err();
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(broken.kind(), ErrorKind::Format);
+    assert!(broken.source().is_none());
 }

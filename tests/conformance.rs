@@ -53,7 +53,7 @@ impl<S: Scalar, const D: usize> Query<S, D> for Shape<S, D> {
 }
 
 /// What is wanted, from where, and what is found.
-type NearCase<S, const D: usize> = (Wanted, Vec<[S; D]>, Vec<Vec<(u32, S)>>);
+type NearCase<S, const D: usize> = (Wanted, Vec<[S; D]>, Vec<Vec<(u32, f64)>>);
 
 /// A cloud with questions, and the answers by definition.
 struct Case<S, const D: usize> {
@@ -166,10 +166,7 @@ fn sorted_lists(lists: &Lists<u32>) -> Vec<Vec<u32>> {
     lists.iter().map(|list| sorted(list.to_vec())).collect()
 }
 
-fn pairs<S>(near: &[Neighbor<S>]) -> Vec<(u32, S)>
-where
-    S: Scalar,
-{
+fn pairs(near: &[Neighbor]) -> Vec<(u32, f64)> {
     near.iter().map(|near| (near.index, near.distance2)).collect()
 }
 
@@ -254,7 +251,7 @@ fn nearest<S: Scalar, const D: usize, E: Engine<S, D>>(
     engine: &E,
     (k, radius, excluded): Wanted,
     of: &[[S; D]],
-    expected: &[Vec<(u32, S)>],
+    expected: &[Vec<(u32, f64)>],
     what: &str,
 ) {
     let wanted = Nearest::new(k).within(radius);

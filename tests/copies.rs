@@ -45,7 +45,7 @@ fn nearest_copies<S: Scalar, const D: usize>(side: Option<f64>) {
                 let lowest = (i % places..n).step_by(places).filter(|&other| !(is_excluded && other == i)).take(k);
                 let found = graph.of(i).iter().map(|near| near.index as usize);
                 assert!(found.eq(lowest), "{k} nearest of {i}: {:?}", graph.of(i));
-                assert!(graph.of(i).iter().all(|near| near.distance2 == S::from_f64(0.0)));
+                assert!(graph.of(i).iter().all(|near| near.distance2 == 0.0));
             }
         }
     }

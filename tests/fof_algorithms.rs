@@ -163,9 +163,9 @@ fn what_bins_refuse() {
         let fof = |eps: f64| Fof::new(eps).algorithm(algorithm);
         let points = [[0.0f64, 1.0], [f64::NAN, 2.0]];
         assert!(fof(0.1).run(&points).unwrap_err().to_string().contains("point 1: coordinate 0 is NaN"));
-        assert!(fof(-0.1).run(&points[..1]).unwrap_err().to_string().contains("eps is -0.1"));
+        assert!(fof(-0.1).run(&points[..1]).unwrap_err().to_string().contains("linking_length is -0.1"));
         assert!(fof(f64::NAN).run(&points[..1]).is_err());
-        assert!(fof(0.6).periodic(1.0).run(&points[..1]).unwrap_err().to_string().contains("twice eps"));
+        assert!(fof(0.6).periodic(1.0).run(&points[..1]).unwrap_err().to_string().contains("twice linking_length"));
         assert!(fof(0.1).run(&[[0.0f32; 0]; 3]).is_err() && fof(0.1).run(&[[0.0f32; 11]; 3]).is_err());
     }
 }

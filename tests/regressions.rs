@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ropewalk::{Aabb, BruteForce, Bvh, Fof, Nearest, Sphere};
+use ropewalk::{Aabb, BruteForce, Bvh, Fof, Leaf, Nearest, Query, Space, Sphere};
 
 /// `count` counted the hits of a half-read leaf again for every whole node behind it.
 #[test]
@@ -127,4 +127,67 @@ fn nearest_just_within_a_radius() {
     let wanted = Nearest::new(5).within(0.1);
     let brute = BruteForce::build(&points).unwrap();
     assert_eq!(Bvh::build(&points).unwrap().nearest_neighbors(wanted), brute.nearest_neighbors(wanted));
+}
+
+/// A radius whose square is denormal was rounded to less than it reaches, and leaves seemed to be clear of the boundary.
+#[test]
+fn around_a_box_so_small_that_squares_underflow() {
+    let mut points = vec![[1e-160f64]; 40];
+    points.extend([[3e-160]; 40]);
+    let tree = Bvh::build_periodic(&points, 3e-160).unwrap();
+    let brute = BruteForce::build_periodic(&points, 3e-160).unwrap();
+    for radius in [0.0, 1e-170, 9.99994433575849e-161, 1e-160, 1.1e-160] {
+        let sorted = |list: &[u32]| {
+            let mut list = list.to_vec();
+            list.sort_unstable();
+            list
+        };
+        for (found, expected) in tree.neighbors(radius).iter().zip(brute.neighbors(radius).iter()) {
+            assert_eq!(sorted(found), expected, "radius {radius:e}");
+        }
+        assert_eq!(tree.count_neighbors(radius), brute.count_neighbors(radius));
+        assert_eq!(tree.count_pairs(radius), brute.count_pairs(radius));
+    }
+}
+
+/// Squared distances were rounded to the type of the coordinates: those of `f32` were 0 or infinite, and others not exact.
+#[test]
+fn squared_distances_are_those_of_f64() {
+    let points = [[1e-30f32, 0.0], [3e-30, 0.0], [1e30, 0.0], [0.1, 0.2]];
+    let bvh = Bvh::build(&points).unwrap();
+    let near = bvh.nearest([1e-30f32, 0.0], 4);
+    let distance2 = |i: usize| bvh.space().distance2(&[1e-30f32, 0.0], &points[i]);
+    assert_eq!(near.iter().map(|near| near.distance2).collect::<Vec<_>>(), [0, 1, 3, 2].map(distance2));
+    assert!(near[1].distance2 > 0.0 && near[3].distance2 < f64::INFINITY);
+    assert_eq!(bvh.nearest_neighbors(4).of(0), near);
+}
+
+/// Bits behind the last thing of a leaf were hits of the next one's things, or a panic.
+#[test]
+fn shapes_may_set_any_bits() {
+    struct All;
+    impl Query<f32, 1> for All {
+        fn meets(&self, _: &Aabb<f32, 1>, _: &Space<1>) -> bool {
+            true
+        }
+        fn scan(&self, _: &Leaf<'_, f32, 1>) -> u32 {
+            u32::MAX
+        }
+    }
+    for n in [1, 5, 32, 33, 100] {
+        let points: Vec<[f32; 1]> = (0..n).map(|i| [i as f32]).collect();
+        let bvh = Bvh::build(&points).unwrap();
+        let mut hits: Vec<u32> = bvh.query(All).collect();
+        hits.sort_unstable();
+        assert!(hits.into_iter().eq(0..n));
+    }
+}
+
+/// The number after the last was computed first, and overflowed.
+#[test]
+fn there_is_no_last_list() {
+    let lists = Bvh::build(&[[0.0f32]]).unwrap().neighbors(1.0);
+    assert_eq!((lists.of(0), lists.of(1), lists.of(usize::MAX)), (&[0][..], &[][..], &[][..]));
+    let halos = Fof::new(1.0).run(&[[0.0f32], [1.0]]).unwrap();
+    assert_eq!(halos.members(0), [0, 1]);
 }

@@ -20,7 +20,7 @@ pub(super) fn most_connected<T: Bounded<S, 3>, S: Scalar>(
     linking_length: f64,
     space: &Space<3>,
 ) -> Result<HaloCenter> {
-    space.check_eps(linking_length)?;
+    space.check_length("linking_length", linking_length)?;
     let own: Vec<[S; 3]> = members.iter().map(|&i| space.wrap(points[i as usize].bounds().center())).collect();
     let size = space.period().map(|period| BoxSize::from(*period));
     let counts = match (own.len() <= FEW, size) {

@@ -110,6 +110,9 @@ impl Scales {
             }
         };
         if let Some(eps) = args.eps {
+            if !(0.0..f64::INFINITY).contains(&eps) {
+                return Err(format!("--eps is {eps}; it must be finite and not negative").into());
+            }
             return Ok(Self { eps, text: short(eps), separations: None, volume });
         }
         let b = args.linking_length;

@@ -102,7 +102,7 @@ fn distances<S: Scalar, const D: usize>(
         Some(side) => Bvh::build_periodic(points, side)?,
         None => Bvh::build(points)?,
     };
-    let lists = tree.nearest_neighbors(Nearest::new(k).excluding_self());
+    let lists = tree.try_nearest_neighbors(Nearest::new(k).excluding_self())?;
     // Anew from the coordinates: squares of what an `f32` can hold may be more than it can, or less.
     let distance =
         |i: usize| lists.of(i).last().map(|near| between(&points[i], &points[near.index as usize], periodic));

@@ -27,7 +27,7 @@ pub(super) fn label<S: Scalar, const D: usize>(
     star: bool,
 ) -> Labels {
     let open: Probe<S, D, false> = Probe::new(tree, eps);
-    let around: Option<Probe<S, D, true>> = tree.space().period().map(|_| Probe::new(tree, eps));
+    let general = Probe::general(tree, eps);
     let labels: Vec<AtomicI32> = (0..tree.len()).map(|_| AtomicI32::new(-1)).collect();
     (0..tree.end().div_ceil(TASK)).into_par_iter().for_each(|task| {
         dispatch!(level => for leaf in task * TASK..((task + 1) * TASK).min(tree.end()) {
@@ -39,8 +39,8 @@ pub(super) fn label<S: Scalar, const D: usize>(
                     }
                 }
                 if !star && !tree.repeats(leaf) {
-                    match &around {
-                        Some(probe) if probe.crosses(&tree.node(leaf).bounds) => {
+                    match &general {
+                        Some(probe) if probe.is_for(&tree.node(leaf).bounds) => {
                             join(level, probe, tree, leaf, core, &numbered, &mut numbers);
                         }
                         _ => join(level, &open, tree, leaf, core, &numbered, &mut numbers),

@@ -74,7 +74,7 @@ pub(super) fn find<S: Scalar, const D: usize>(
     let counter = Counter {
         tree,
         open: Probe::new(tree, eps),
-        around: tree.space().period().map(|_| Probe::new(tree, eps)),
+        general: Probe::general(tree, eps),
         weights: weights.map_or(Weights::Ones, |weights| Weights::given(weights, tree.order())),
         enough: min_pts as f64,
     };
@@ -134,7 +134,7 @@ impl Tally {
 struct Counter<'a, S, const D: usize> {
     tree: &'a Bvh<S, D>,
     open: Probe<'a, S, D, false>,
-    around: Option<Probe<'a, S, D, true>>,
+    general: Option<Probe<'a, S, D, true>>,
     weights: Weights<'a>,
     enough: f64,
 }
@@ -187,8 +187,8 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
     /// The core points of a leaf.
     #[inline(always)]
     fn count<L: Level>(&self, level: L, leaf: usize, all: u32) -> u32 {
-        match &self.around {
-            Some(probe) if probe.crosses(&self.tree.node(leaf).bounds) => self.count_by(level, probe, leaf, all),
+        match &self.general {
+            Some(probe) if probe.is_for(&self.tree.node(leaf).bounds) => self.count_by(level, probe, leaf, all),
             _ => self.count_by(level, &self.open, leaf, all),
         }
     }

@@ -143,7 +143,7 @@ impl Dbscan {
     }
 
     fn check_options<const D: usize>(&self, space: &Space<D>) -> Result<()> {
-        space.check_eps(self.eps)?;
+        space.check_length("eps", self.eps)?;
         if self.min_pts == 0 {
             return Err(Kind::Parameter { name: "min_pts", value: 0.0, must: "at least 1" }.into());
         }

@@ -52,9 +52,8 @@ impl Dbscan {
             Bvh::build_in(&places, space)?
         };
         let near = tree.nearest_all(new, Nearest::new(1).within(self.eps));
-        let label = |near: &[Neighbor<S>]| {
-            near.first().map_or(-1, |near| labels.as_slice()[core[near.index as usize] as usize])
-        };
+        let label =
+            |near: &[Neighbor]| near.first().map_or(-1, |near| labels.as_slice()[core[near.index as usize] as usize]);
         Ok(near.iter().map(label).collect())
     }
 }

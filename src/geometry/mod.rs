@@ -5,6 +5,7 @@ mod boundary;
 mod bounded;
 mod reach;
 mod scalar;
+pub(crate) mod scale;
 mod space;
 
 pub use aabb::{Aabb, Sphere};

@@ -13,21 +13,22 @@ use crate::simd::{LANES, Lanes};
 pub(crate) struct Reach<S, const D: usize> {
     /// The squared radius, which decides in `f64`; negative if nothing is within.
     pub radius2: f64,
-    /// At most this, as computed in `S`: surely within.
+    /// At most this, as computed in `S` in a unit (see `scale`): surely within.
     pub sure: S,
-    /// More than this, as computed in `S`: surely beyond.
+    /// More than this, as computed in `S` in that unit: surely beyond.
     pub maybe: S,
 }
 
 impl<S: Scalar, const D: usize> Reach<S, D> {
     /// The reach of an inclusive `radius`.
     pub fn new(radius: f64, space: &Space<D>) -> Self {
-        Self::squared(if radius >= 0.0 { radius * radius } else { -1.0 }, space)
+        Self::squared(if radius >= 0.0 { radius * radius } else { -1.0 }, space, 1.0)
     }
 
-    /// The reach of an inclusive squared radius; nothing is within a negative one.
-    #[inline]
-    pub fn squared(radius2: f64, space: &Space<D>) -> Self {
+    /// The reach of an inclusive squared radius, for distances that are multiplied by `scale`; nothing is within a negative
+    /// radius.
+    #[inline(always)]
+    pub fn squared(radius2: f64, space: &Space<D>, scale: f64) -> Self {
         if radius2 < 0.0 {
             return Self { radius2, sure: S::from_f64(-1.0), maybe: S::from_f64(-1.0) };
         }
@@ -38,6 +39,7 @@ impl<S: Scalar, const D: usize> Reach<S, D> {
             inner = (radius - absolute).max(0.0).powi(2);
             outer = (radius + absolute).powi(2);
         }
+        let (inner, outer) = (inner * scale * scale, outer * scale * scale);
         // Outside of the range of squares underflow or overflow may have a say, so nothing is sure.
         let sure = if S::SQUARES.contains(&inner) { S::from_f64(inner * (1.0 - relative)) } else { S::from_f64(-1.0) };
         let maybe = if outer < S::SQUARES.end {
@@ -56,15 +58,32 @@ impl<S: Scalar, const D: usize> Reach<S, D> {
     }
 }
 
-/// Distances in the storage type: approximate, fast, and in open or periodic space by a compile-time choice.
+/// Distances in the storage type: approximate, fast, and by a compile-time choice those of open space, or in general: around
+/// a boundary, in a unit of their own.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Metric<S, const D: usize, const PERIODIC: bool> {
+pub(crate) struct Metric<S, const D: usize, const GENERAL: bool> {
+    /// Infinite in open space.
     period: [S; D],
+    /// What differences are multiplied by; always 1 unless the type is [`Scalar::NARROW`].
+    scale: S,
 }
 
-impl<S: Scalar, const D: usize, const PERIODIC: bool> Metric<S, D, PERIODIC> {
+impl<S: Scalar, const D: usize, const GENERAL: bool> Metric<S, D, GENERAL> {
     pub fn new(space: &Space<D>) -> Self {
-        Self { period: std::array::from_fn(|k| space.period().map_or(S::ZERO, |period| S::from_f64(period[k]))) }
+        Self::scaled(space, 1.0)
+    }
+
+    /// Distances times `scale`, which is 1 unless the metric is general.
+    #[inline(always)]
+    pub fn scaled(space: &Space<D>, scale: f64) -> Self {
+        let period = std::array::from_fn(|k| space.period().map_or(S::INFINITY, |period| S::from_f64(period[k])));
+        Self { period, scale: S::from_f64(scale) }
+    }
+
+    /// A difference in the metric's unit.
+    #[inline(always)]
+    fn in_unit(&self, difference: S) -> S {
+        if GENERAL && S::NARROW { difference * self.scale } else { difference }
     }
 
     /// Squared distance between two boxes: a lower bound on that of their points.
@@ -73,10 +92,11 @@ impl<S: Scalar, const D: usize, const PERIODIC: bool> Metric<S, D, PERIODIC> {
         let mut sum = S::ZERO;
         for k in 0..D {
             let mut gap = (b.lo[k] - a.hi[k]).max(a.lo[k] - b.hi[k]).max(S::ZERO);
-            if PERIODIC {
+            if GENERAL {
                 let around = self.period[k] - (a.hi[k] - b.lo[k]).max(b.hi[k] - a.lo[k]);
                 gap = gap.min(around.max(S::ZERO));
             }
+            let gap = self.in_unit(gap);
             sum += gap * gap;
         }
         sum
@@ -88,7 +108,7 @@ impl<S: Scalar, const D: usize, const PERIODIC: bool> Metric<S, D, PERIODIC> {
     pub fn span2(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> S {
         let mut sum = S::ZERO;
         for k in 0..D {
-            let span = (b.hi[k] - a.lo[k]).max(a.hi[k] - b.lo[k]);
+            let span = self.in_unit((b.hi[k] - a.lo[k]).max(a.hi[k] - b.lo[k]));
             sum += span * span;
         }
         sum
@@ -102,10 +122,11 @@ impl<S: Scalar, const D: usize, const PERIODIC: bool> Metric<S, D, PERIODIC> {
             let Some(x) = points[k].get(at..at + LANES) else { return [S::INFINITY; LANES] };
             for l in 0..LANES {
                 let mut d = a[k] - x[l];
-                if PERIODIC {
+                if GENERAL {
                     d = d.abs();
                     d = d.min((self.period[k] - d).max(S::ZERO));
                 }
+                let d = self.in_unit(d);
                 sum[l] += d * d;
             }
         }
@@ -122,10 +143,11 @@ impl<S: Scalar, const D: usize, const PERIODIC: bool> Metric<S, D, PERIODIC> {
             };
             for l in 0..LANES {
                 let mut gap = (lo[l] - a.hi[k]).max(a.lo[k] - hi[l]).max(S::ZERO);
-                if PERIODIC {
+                if GENERAL {
                     let around = self.period[k] - (a.hi[k] - lo[l]).max(hi[l] - a.lo[k]);
                     gap = gap.min(around.max(S::ZERO));
                 }
+                let gap = self.in_unit(gap);
                 sum[l] += gap * gap;
             }
         }

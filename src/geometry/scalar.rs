@@ -45,6 +45,9 @@ pub trait Scalar:
     const LIMIT: f64;
     /// Squared radii outside of this range are left to `f64` alone, so that no underflow or overflow decides.
     const SQUARES: std::ops::Range<f64>;
+    /// Whether there are numbers of this type whose squares only `f64` holds.
+    #[doc(hidden)]
+    const NARROW: bool;
 
     /// The nearest value of this type.
     fn from_f64(value: f64) -> Self;
@@ -66,7 +69,7 @@ pub trait Scalar:
 }
 
 macro_rules! scalar {
-    ($float:ty, $at_most:ident, $limit:expr, $squares:expr, $below_2_31:expr) => {
+    ($float:ty, $at_most:ident, $limit:expr, $squares:expr, $narrow:expr, $below_2_31:expr) => {
         impl Scalar for $float {
             const ZERO: Self = 0.0;
             const INFINITY: Self = <$float>::INFINITY;
@@ -75,6 +78,7 @@ macro_rules! scalar {
             const ROUNDING: f64 = <$float>::EPSILON as f64 / 2.0;
             const LIMIT: f64 = $limit;
             const SQUARES: std::ops::Range<f64> = $squares;
+            const NARROW: bool = $narrow;
 
             #[inline(always)]
             fn from_f64(value: f64) -> Self {
@@ -112,5 +116,5 @@ macro_rules! scalar {
     };
 }
 
-scalar!(f32, at_most_f32, f32::MAX as f64, 1e-30..1e30, 2_147_483_520.0);
-scalar!(f64, at_most_f64, 1e150, 1e-290..1e290, 2_147_483_647.0);
+scalar!(f32, at_most_f32, f32::MAX as f64, 1e-30..1e30, true, 2_147_483_520.0);
+scalar!(f64, at_most_f64, 1e150, 1e-300..1e305, false, 2_147_483_647.0);

@@ -70,14 +70,15 @@ impl<const D: usize> Space<D> {
         self.period.as_ref()
     }
 
-    /// Whether clustering with `eps` is well defined: no pair may be within `eps` by two images at once.
-    pub(crate) fn check_eps(&self, eps: f64) -> Result<()> {
-        if !(0.0..f64::INFINITY).contains(&eps) {
-            return Err(Kind::Parameter { name: "eps", value: eps, must: "finite and not negative" }.into());
+    /// Whether clustering within a length is well defined: no pair may be within it by two images at once. `name` is what
+    /// the caller's parameter is called.
+    pub(crate) fn check_length(&self, name: &'static str, length: f64) -> Result<()> {
+        if !(0.0..f64::INFINITY).contains(&length) {
+            return Err(Kind::Parameter { name, value: length, must: "finite and not negative" }.into());
         }
         for (axis, &size) in self.period.iter().flatten().enumerate() {
-            if size < 2.0 * eps {
-                return Err(Kind::BoxTooSmall { axis, size, eps }.into());
+            if size < 2.0 * length {
+                return Err(Kind::BoxTooSmall { axis, size, name, length }.into());
             }
         }
         Ok(())

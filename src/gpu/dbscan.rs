@@ -96,7 +96,7 @@ impl Dbscan {
     ///
     /// Errors: as [`Dbscan::run`].
     pub fn run_on<S: Coordinate, const D: usize>(&self, bvh: &Bvh<S, D>) -> Result<Labels> {
-        bvh.space.check_eps(self.eps)?;
+        bvh.space.check_length("eps", self.eps)?;
         if self.min_pts == 0 {
             return Err(Kind::Parameter { name: "min_pts", value: 0.0, must: "at least 1" }.into());
         }

@@ -56,6 +56,7 @@ impl Fof {
     /// Errors: as [`Fof::run`].
     pub fn run_on<S: Coordinate, const D: usize>(&self, bvh: &Bvh<S, D>) -> Result<Halos> {
         // Friends of friends are clusters in which a point and a friend are enough.
+        bvh.space.check_length("linking_length", self.linking_length)?;
         let labels = Dbscan::new(self.linking_length, 2).run_on(bvh)?;
         on!(bvh.device, client => {
             let boundary = Boundary::of(&bvh.space);

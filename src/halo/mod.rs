@@ -118,7 +118,7 @@ impl Fof {
     /// labels are 32-bit numbers.
     pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<Halos> {
         let space = self.size.clone().map_or(Ok(Space::OPEN), Space::<D>::periodic)?;
-        space.check_eps(self.linking_length)?;
+        space.check_length("linking_length", self.linking_length)?;
         if !matches!(self.algorithm, FofAlgorithm::Auto | FofAlgorithm::Tree) {
             return self.run_on_row(&Row::of(points, &space)?);
         }
@@ -130,7 +130,7 @@ impl Fof {
     ///
     /// Errors: as [`Fof::run`], for the linking length and the algorithm.
     pub fn run_on<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<Halos> {
-        tree.space().check_eps(self.linking_length)?;
+        tree.space().check_length("linking_length", self.linking_length)?;
         if !matches!(self.algorithm, FofAlgorithm::Auto | FofAlgorithm::Tree) {
             return self.run_on_row(&Row::stored(tree));
         }

@@ -55,7 +55,7 @@ pub(super) struct Source {
 
 impl Source {
     pub(super) fn open(path: &Path) -> Result<Self> {
-        let failed = |error| Error::file(path, format!("cannot be opened: {error}"));
+        let failed = |error| Error::io(path, "cannot be opened", error);
         let meta = fs::metadata(path).map_err(failed)?;
         if !meta.is_file() {
             return Err(Error::file(path, "is not a regular file"));
@@ -88,7 +88,7 @@ impl Source {
     pub(super) fn seek(&mut self, at: u64) -> Result<()> {
         self.file
             .seek(SeekFrom::Start(at))
-            .map_err(|error| self.error(format!("cannot seek to byte {at}: {error}")))?;
+            .map_err(|error| Error::io(&self.path, format!("cannot seek to byte {at}"), error))?;
         self.at = at;
         Ok(())
     }
@@ -103,7 +103,7 @@ impl Source {
         let at = self.at;
         self.file
             .read_exact(into)
-            .map_err(|error| self.error(format!("cannot read {n} bytes at byte {at}: {error}")))?;
+            .map_err(|error| Error::io(&self.path, format!("cannot read {n} bytes at byte {at}"), error))?;
         self.at += n;
         Ok(())
     }
@@ -154,7 +154,10 @@ pub(super) fn room<T>(path: &Path, n: u64) -> Result<Vec<T>> {
     let reserved = usize::try_from(n).ok().and_then(|n| values.try_reserve_exact(n).ok());
     match reserved {
         Some(()) => Ok(values),
-        None => Err(Error::file(path, format!("no memory for {n} values of {} bytes", size_of::<T>()))),
+        None => {
+            let failed = format!("{n} values of {} bytes", size_of::<T>());
+            Err(Error::io(path, failed, std::io::ErrorKind::OutOfMemory.into()))
+        }
     }
 }
 
@@ -179,6 +182,6 @@ pub(super) fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> s
     written.map_err(|error| {
         // The first error is the one to report; a file that was never made cannot be removed.
         let _ = fs::remove_file(&temporary);
-        Error::file(path, format!("cannot be written: {error}"))
+        Error::io(path, "cannot be written", error)
     })
 }

@@ -1,7 +1,6 @@
 //! The k best of all that is offered, by their exact distances.
 
 use super::{Nearest, Neighbor};
-use crate::geometry::Scalar;
 
 /// Up to this `k` what is found is kept in order; beyond, twice as many are let in before the farther half is dropped.
 const ORDERED: usize = 64;
@@ -88,8 +87,8 @@ impl Best {
         self.found.len()
     }
 
-    pub fn neighbors<S: Scalar>(&self) -> impl Iterator<Item = Neighbor<S>> {
-        self.found.iter().map(|&found| Neighbor { index: found as u32, distance2: S::from_f64(distance2(found)) })
+    pub fn neighbors(&self) -> impl Iterator<Item = Neighbor> {
+        self.found.iter().map(|&found| Neighbor { index: found as u32, distance2: distance2(found) })
     }
 }
 

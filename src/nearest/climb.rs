@@ -4,10 +4,13 @@ use std::ops::Range;
 
 use super::close::Close;
 use super::{Best, Nearest};
-use crate::geometry::{Aabb, Scalar};
+use crate::geometry::{Aabb, Scalar, scale};
 use crate::simd::{Baseline, Level};
 use crate::traverse::{Probe, Siblings, bits};
 use crate::tree::{Bvh, LEAF};
+
+/// A leaf that is smaller than this, in the unit of the cloud, has one of its own.
+const SMALL: f64 = 1.0 / (1u64 << -scale::LEAST) as f64;
 
 /// What a search for a leaf works on, made once for many.
 pub(super) struct Scratch {
@@ -34,16 +37,19 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     ) {
         let Scratch { close, best } = scratch;
         let approximate = self.holds_points() && Close::holds(wanted.k);
+        let (scale, unit) = if approximate { self.units(leaf) } else { (1.0, 1.0) };
+        // Its bounds of errors hold in open space, too.
+        let general = Probe::<S, D, true>::scaled(self, wanted.radius, scale);
         if approximate {
-            if self.space().period().is_some() {
-                self.climb_for_leaf(level, &Probe::<S, D, true>::new(self, wanted.radius), leaf, wanted, close);
+            if scale != 1.0 || self.space().period().is_some() {
+                self.climb_for_leaf(level, &general, leaf, wanted, unit, close);
             } else {
-                self.climb_for_leaf(level, &Probe::<S, D, false>::new(self, wanted.radius), leaf, wanted, close);
+                self.climb_for_leaf(level, &Probe::<S, D, false>::new(self, wanted.radius), leaf, wanted, unit, close);
             }
         }
         for (thing, close) in self.span(leaf).zip(close) {
             best.start(wanted);
-            if !(approximate && self.settle(close, thing, best)) {
+            if !(approximate && self.settle(&general, close, thing, best)) {
                 best.start(wanted);
                 self.search(level, &self.item(thing), wanted.excluded_for(self.order()[thing]), best);
             }
@@ -52,24 +58,35 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         }
     }
 
+    /// What distances from a leaf are multiplied by in `S`, and squared distances in `f64` before they are rounded to `f32`: one
+    /// of them is 1.
+    #[inline(always)]
+    fn units(&self, leaf: usize) -> (f64, f64) {
+        let whole = self.bounds();
+        if S::NARROW && !scale::has_differences(&whole) {
+            return (1.0, 1.0);
+        }
+        let mut unit = scale::scale_of::<S>(scale::extent(&whole), scale::LEAST_EXTENT);
+        let own = scale::extent(&self.node(leaf).bounds);
+        if own * unit < SMALL {
+            // What is near such a leaf is small, too.
+            unit = scale::scale_of::<S>(own, scale::LEAST);
+        }
+        if S::NARROW { (unit, 1.0) } else { (1.0, unit * unit) }
+    }
+
     /// Puts what is close to a thing in exact order; false if something that was left out could have been as near.
     #[inline(always)]
-    fn settle(&self, close: &Close, thing: usize, best: &mut Best) -> bool {
+    fn settle(&self, general: &Probe<S, D, true>, close: &Close, thing: usize, best: &mut Best) -> bool {
         let item = self.item(thing);
         for position in close.positions() {
             best.offer(self.space().distance2(&item.lo, &self.item(position).lo), self.order()[position]);
         }
-        // In a periodic box the bound holds around the boundary, and all the more inside.
-        match close.left_out() {
-            None => true,
-            Some(nearest) => {
-                let limit: f64 = Probe::<S, D, true>::new(self, 0.0).limit(best.limit()).into();
-                (limit as f32) < nearest
-            }
-        }
+        close.holds_all_within(general.limit(best.limit()))
     }
 
     /// Fills `close` for each thing of a leaf with one walk, from the leaf upwards.
+    #[allow(clippy::too_many_arguments)]
     #[inline(always)]
     fn climb_for_leaf<L: Level, const P: bool>(
         &self,
@@ -77,13 +94,14 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         probe: &Probe<S, D, P>,
         leaf: usize,
         wanted: &Nearest,
+        unit: f64,
         close: &mut [Close; LEAF],
     ) {
         let own = self.span(leaf);
         let bounds = &self.node(leaf).bounds;
         let mut limits = [S::NEG_INFINITY; LEAF];
         for (i, thing) in own.clone().enumerate() {
-            close[i].start(wanted.k, probe.reach.maybe.into());
+            close[i].start(wanted.k, probe.reach.maybe.into(), unit);
             limits[i] = probe.reach.maybe;
             self.take_close(level, probe, thing, own.clone(), wanted, &mut close[i], &mut limits[i]);
         }
@@ -157,11 +175,11 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         let excluded = wanted.excluded_for(self.order()[thing]);
         let offer = |position: usize, distance2: S| {
             if Some(self.order()[position]) != excluded {
-                close.offer(distance2.into() as f32, position);
+                close.offer(distance2, position);
             }
         };
         probe.each_closer(level, &self.item(thing), span, *limit, offer);
-        *limit = S::from_f64(close.limit().into()).min(*limit);
+        *limit = close.limit::<S>().min(*limit);
     }
 
     /// Fills `best` for a point that need not be stored.
@@ -171,9 +189,15 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         if self.is_empty() || !of.is_finite() {
             return;
         }
-        if self.space().period().is_some() {
+        let whole = self.bounds();
+        let scale = if S::NARROW && scale::has_differences(&whole.union(of)) {
+            scale::scale_of::<S>(scale::extent(&whole), scale::LEAST_EXTENT)
+        } else {
+            1.0
+        };
+        if scale != 1.0 || self.space().period().is_some() {
             let of = self.space().wrap_box(*of);
-            self.climb(level, &Probe::<S, D, true>::new(self, 0.0), &of, excluded, best);
+            self.climb(level, &Probe::<S, D, true>::scaled(self, 0.0, scale), &of, excluded, best);
         } else {
             self.climb(level, &Probe::<S, D, false>::new(self, 0.0), of, excluded, best);
         }

@@ -1,9 +1,12 @@
 //! The few closest of all that is offered, by distances that are rounded to `f32`: fast, and checked afterwards.
+//! Squares in `f64` are multiplied by a power of two first, or many would be infinite, or 0 (see `geometry::scale`).
 //!
 //! A candidate is one number: its squared distance in the high half, its position in the low half. Such numbers are ordered
 //! as positive `f64` are, so taking one in is a row of minima and maxima without a branch.
 //! A few more than wanted are kept. If the farthest kept one is surely farther than the last one wanted, nothing that was
 //! dropped belongs to the answer; if it is not (ties, mostly), the search is done again exactly.
+
+use crate::geometry::Scalar;
 
 /// Slots at most, and taken in at a time.
 const SLOTS: usize = 36;
@@ -13,6 +16,8 @@ pub(super) struct Close {
     /// A zero, then the candidates in ascending order; where there is none, the highest.
     keys: [f64; SLOTS + 1],
     slots: usize,
+    /// What squared distances are multiplied by before they are rounded; 1 where they are `f32` already.
+    unit: f64,
 }
 
 impl Close {
@@ -20,7 +25,7 @@ impl Close {
     pub const MOST: usize = SLOTS;
 
     pub const fn new() -> Self {
-        Self { keys: [0.0; SLOTS + 1], slots: 0 }
+        Self { keys: [0.0; SLOTS + 1], slots: 0, unit: 1.0 }
     }
 
     /// Whether `k` fit, and two more.
@@ -28,25 +33,28 @@ impl Close {
         (1..=SLOTS - 2).contains(&k)
     }
 
-    /// Begins anew, for `k` things whose rounded squared distance is at most `limit`.
+    /// Begins anew, for `k` things whose squared distance is at most `limit`; `unit` is a power of two, 1 for `f32`.
     #[inline(always)]
-    pub fn start(&mut self, k: usize, limit: f64) {
+    pub fn start(&mut self, k: usize, limit: f64, unit: f64) {
         self.slots = (k + 2).next_multiple_of(STEP);
+        self.unit = unit;
         // Rounded up: what is within a limit of more digits is not beyond it.
+        let limit = limit * unit;
         let rounded = limit as f32;
         let limit = if f64::from(rounded) < limit { rounded.next_up() } else { rounded };
         self.keys[1..=self.slots].fill(key(limit, u32::MAX as usize));
     }
 
-    /// The rounded squared distance beyond which nothing is taken in.
+    /// The squared distance beyond which nothing is taken in.
     #[inline(always)]
-    pub fn limit(&self) -> f32 {
-        distance2(self.keys[self.slots])
+    pub fn limit<S: Scalar>(&self) -> S {
+        let rounded: f64 = distance2(self.keys[self.slots]).into();
+        S::from_f64(if S::NARROW { rounded } else { rounded / self.unit })
     }
 
     #[inline(always)]
-    pub fn offer(&mut self, distance2: f32, position: usize) {
-        let new = key(distance2, position);
+    pub fn offer<S: Scalar>(&mut self, distance2: S, position: usize) {
+        let new = key(self.round(distance2), position);
         // From the end, so that each step reads what no step has written.
         for at in (0..self.slots).step_by(STEP).rev() {
             let mut moved = [0.0; STEP];
@@ -68,10 +76,18 @@ impl Close {
             .map(|at| at as usize)
     }
 
-    /// If candidates may have been dropped, none was nearer than this.
-    pub fn left_out(&self) -> Option<f32> {
+    /// Whether all that may be within a squared distance is kept: candidates that were dropped, if any, were no nearer than
+    /// the last one, and rounding keeps the order.
+    pub fn holds_all_within<S: Scalar>(&self, limit: S) -> bool {
         let last = self.keys[self.slots];
-        (last.to_bits() as u32 != u32::MAX).then(|| distance2(last))
+        last.to_bits() as u32 == u32::MAX || self.round(limit) < distance2(last)
+    }
+
+    #[inline(always)]
+    fn round<S: Scalar>(&self, distance2: S) -> f32 {
+        let distance2: f64 = distance2.into();
+        // What is `f32` already has a unit of its own.
+        (if S::NARROW { distance2 } else { distance2 * self.unit }) as f32
     }
 }
 

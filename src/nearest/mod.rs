@@ -16,6 +16,7 @@ use rayon::prelude::*;
 pub(crate) use best::Best;
 use climb::Scratch;
 
+use crate::error::Result;
 use crate::geometry::{Aabb, Bounded, Scalar};
 use crate::lists::{Block, Lists};
 use crate::morton::{Grid, curve_order};
@@ -26,12 +27,19 @@ use crate::tree::Bvh;
 const TASK: usize = 1 << 9;
 
 /// A found neighbour.
+///
+/// ```
+/// // 0.1 as `f32` has it, squared as `f64` does.
+/// let near = ropewalk::Bvh::build(&[[0.1f32]])?.nearest([0.0], 1);
+/// assert_eq!((near[0].index, near[0].distance2), (0, 0.1f32 as f64 * 0.1f32 as f64));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Zeroable)]
-pub struct Neighbor<S> {
+pub struct Neighbor {
     /// Its index in the slice the tree was built from.
     pub index: u32,
-    /// The squared distance, rounded to `S` (it is compared in `f64`).
-    pub distance2: S,
+    /// The squared distance as [`Space::distance2`](crate::Space::distance2) computes it from the coordinates that are stored.
+    pub distance2: f64,
 }
 
 /// What to look for: `k`, or more exactly.
@@ -112,7 +120,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// assert_eq!((near[0].index, near[1].index), (2, 0));
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
-    pub fn nearest(&self, point: impl Into<[S; D]>, wanted: impl Into<Nearest>) -> Vec<Neighbor<S>> {
+    pub fn nearest(&self, point: impl Into<[S; D]>, wanted: impl Into<Nearest>) -> Vec<Neighbor> {
         let mut best = Best::new();
         let wanted = wanted.into();
         let excluded = if let Excluded::Index(index) = wanted.excluded { Some(index) } else { None };
@@ -132,7 +140,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// assert_eq!(graph.values().iter().map(|n| n.index).collect::<Vec<_>>(), [1, 0, 1]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
-    pub fn nearest_all<T: Bounded<S, D>>(&self, points: &[T], wanted: impl Into<Nearest>) -> Lists<Neighbor<S>> {
+    pub fn nearest_all<T: Bounded<S, D>>(&self, points: &[T], wanted: impl Into<Nearest>) -> Lists<Neighbor> {
         let wanted = wanted.into();
         let grid = Grid::over(&self.bounds());
         let order = curve_order(points.len(), &grid, |query| points[query].bounds().lo);
@@ -163,7 +171,25 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// assert_eq!(graph.values().iter().map(|n| n.index).collect::<Vec<_>>(), [1, 0, 1]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
-    pub fn nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Lists<Neighbor<S>> {
+    ///
+    /// # Panics
+    /// If there is no memory for the lists, 16 bytes a neighbour, as any vector does; [`Bvh::try_nearest_neighbors`] does not.
+    pub fn nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Lists<Neighbor> {
+        self.try_nearest_neighbors(wanted).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// The same, for a `k` that may be too large for this machine.
+    ///
+    /// Errors: if the memory for `k` neighbours of each thing cannot be had.
+    ///
+    /// ```
+    /// use ropewalk::Bvh;
+    ///
+    /// let bvh = Bvh::build(&[[0.0f32], [1.0], [5.0]])?;
+    /// assert_eq!(bvh.try_nearest_neighbors(2)?.of(2)[1].index, 1);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn try_nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Result<Lists<Neighbor>> {
         let wanted = wanted.into();
         let tasks = (0..self.end().div_ceil(TASK)).into_par_iter();
         let nodes = |task: usize| task * TASK..((task + 1) * TASK).min(self.end());
@@ -199,7 +225,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                 block
             })
             .collect();
-        Lists::from_blocks(self.order(), &blocks)
+        Ok(Lists::from_blocks(self.order(), &blocks))
     }
 
     /// Whether each stored thing has as many neighbours as are wanted.

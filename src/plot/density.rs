@@ -196,6 +196,7 @@ impl<'a> Grids<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Space;
 
     #[test]
     fn weights_add_up() {

@@ -124,8 +124,11 @@ pub fn fill(
     seed: u64,
     point: impl Fn(u32, &mut Stream) -> [f64; 3] + Sync,
 ) -> Result<Vec<[f32; 3]>> {
-    let mut points = bytemuck::allocation::try_zeroed_vec::<[f32; 3]>(n)
-        .map_err(|()| Kind::Memory { n, bytes: n.saturating_mul(size_of::<[f32; 3]>()) })?;
+    let mut points = bytemuck::allocation::try_zeroed_vec::<[f32; 3]>(n).map_err(|()| Kind::Memory {
+        n,
+        what: "points",
+        bytes: n as u128 * size_of::<[f32; 3]>() as u128,
+    })?;
     let top = below(side);
     points.par_chunks_mut(BLOCK).enumerate().for_each(|(block, points)| {
         let mut stream = Stream::new(seed, Purpose::Points, block as u64);

@@ -13,9 +13,9 @@ pub trait Engine<S: Scalar, const D: usize>: Sized + Send + Sync {
     fn query_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Lists<u32>;
     fn count_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Vec<u32>;
     fn for_each_hit<Q: Query<S, D>>(&self, queries: &[Q], visit: impl Fn(usize, u32) -> ControlFlow<()> + Sync);
-    fn nearest(&self, point: [S; D], wanted: Nearest) -> Vec<Neighbor<S>>;
-    fn nearest_all(&self, points: &[[S; D]], wanted: Nearest) -> Lists<Neighbor<S>>;
-    fn nearest_neighbors(&self, wanted: Nearest) -> Lists<Neighbor<S>>;
+    fn nearest(&self, point: [S; D], wanted: Nearest) -> Vec<Neighbor>;
+    fn nearest_all(&self, points: &[[S; D]], wanted: Nearest) -> Lists<Neighbor>;
+    fn nearest_neighbors(&self, wanted: Nearest) -> Lists<Neighbor>;
     fn count_neighbors(&self, radius: f64) -> Vec<u32>;
     fn neighbors(&self, radius: f64) -> Lists<u32>;
     fn for_each_pair(&self, radius: f64, visit: impl Fn(u32, u32) + Sync);
@@ -46,13 +46,13 @@ macro_rules! engine {
             ) {
                 self.for_each_hit(queries, visit)
             }
-            fn nearest(&self, point: [S; D], wanted: Nearest) -> Vec<Neighbor<S>> {
+            fn nearest(&self, point: [S; D], wanted: Nearest) -> Vec<Neighbor> {
                 self.nearest(point, wanted)
             }
-            fn nearest_all(&self, points: &[[S; D]], wanted: Nearest) -> Lists<Neighbor<S>> {
+            fn nearest_all(&self, points: &[[S; D]], wanted: Nearest) -> Lists<Neighbor> {
                 self.nearest_all(points, wanted)
             }
-            fn nearest_neighbors(&self, wanted: Nearest) -> Lists<Neighbor<S>> {
+            fn nearest_neighbors(&self, wanted: Nearest) -> Lists<Neighbor> {
                 self.nearest_neighbors(wanted)
             }
             fn count_neighbors(&self, radius: f64) -> Vec<u32> {

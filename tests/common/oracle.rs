@@ -69,7 +69,7 @@ pub fn nearest<S: Scalar, const D: usize>(
     of: &[S; D],
     (k, radius, excluded): (usize, f64, Option<u32>),
     side: Side,
-) -> Vec<(u32, S)> {
+) -> Vec<(u32, f64)> {
     if !is_finite(of) || radius.is_nan() || radius < 0.0 {
         return vec![];
     }
@@ -81,7 +81,7 @@ pub fn nearest<S: Scalar, const D: usize>(
         .collect();
     near.sort_by(|a, b| a.partial_cmp(b).unwrap());
     near.truncate(k);
-    near.into_iter().map(|(distance2, i)| (i, S::from_f64(distance2))).collect()
+    near.into_iter().map(|(distance2, i)| (i, distance2)).collect()
 }
 
 /// The points within `radius` of each, itself included, each list ascending.

@@ -93,7 +93,7 @@ pub enum Outcome<S, const D: usize> {
     Counts(Vec<u32>),
     Lists(Lists<u32>),
     Pairs(u64, u64),
-    Nearest(Lists<Neighbor<S>>),
+    Nearest(Lists<Neighbor>),
     /// Labels, and from how many points on they make a core point.
     Labels(Labels, usize),
     Halos(Halos),
@@ -178,7 +178,7 @@ impl<S: Scalar, const D: usize> Outcome<S, D> {
             Self::Lists(lists) => format!("{} neighbours", lists.values().len()),
             Self::Pairs(pairs, _) => format!("{pairs} pairs"),
             Self::Nearest(lists) => {
-                let distances = lists.values().iter().map(|near| Into::<f64>::into(near.distance2).sqrt());
+                let distances = lists.values().iter().map(|near| near.distance2.sqrt());
                 format!("distances {:.8e}", distances.sum::<f64>())
             }
             Self::Centers(centers) | Self::HaloCenters(_, centers) => {

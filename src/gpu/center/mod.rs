@@ -159,7 +159,7 @@ impl<'a> Centering<'a> {
                 Ok(rows)
             }
             Center::MostConnected { linking_length } => {
-                points.space.check_eps(linking_length)?;
+                points.space.check_length("linking_length", linking_length)?;
                 let Some(units) = Units::of(points, None, linking_length) else {
                     return self.rows_on_host(client, points, halos, offsets, &all);
                 };

@@ -58,7 +58,7 @@ impl Neighbors {
     /// Copies the lists from the device, one for each point in the caller's order.
     ///
     /// Errors: if the device fails.
-    pub fn read<S: Scalar>(&self) -> Result<crate::Lists<Neighbor<S>>> {
+    pub fn read(&self) -> Result<crate::Lists<Neighbor>> {
         on!(self.device, client => {
             let (indices, distances2) = (self.indices.read(client)?, self.distances2.read(client)?);
             let mut offsets = Vec::with_capacity(self.n + 1);
@@ -67,7 +67,7 @@ impl Neighbors {
             for row in 0..self.n {
                 let row = row * self.k..(row + 1) * self.k;
                 let found = indices[row.clone()].iter().zip(&distances2[row]).take_while(|(index, _)| **index != u32::MAX);
-                values.extend(found.map(|(&index, &d2)| Neighbor { index, distance2: S::from_f64(d2) }));
+                values.extend(found.map(|(&index, &d2)| Neighbor { index, distance2: d2 }));
                 offsets.push(values.len());
             }
             Ok(crate::Lists::from_parts(offsets, values))
@@ -88,7 +88,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// use ropewalk::gpu::{Bvh, Device};
     ///
     /// let bvh = Bvh::build(&[[0.0f32, 0.0], [1.0, 0.0], [5.0, 0.0]], Device::first()?)?;
-    /// let graph = bvh.nearest_neighbors(Nearest::new(1).excluding_self())?.read::<f32>()?;
+    /// let graph = bvh.nearest_neighbors(Nearest::new(1).excluding_self())?.read()?;
     /// assert_eq!(graph.values().iter().map(|n| n.index).collect::<Vec<_>>(), [1, 0, 1]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
