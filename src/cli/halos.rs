@@ -1,9 +1,7 @@
 //! `ropewalk halos`.
 
 use std::fmt::Write;
-use std::fs::{self, File};
-use std::io::{self, BufWriter};
-use std::path::Path;
+use std::io::Write as _;
 
 use ropewalk::io::{Masses, Points, ReadOptions, Snapshot, Table};
 use ropewalk::{Background, Catalog, Cosmology, Fof, MassFunction, Overdensity, Particles, Scalar, plot};
@@ -14,7 +12,7 @@ use super::device::{Coordinate, Device, Name};
 use super::largest::Largest;
 use super::outputs::Outputs;
 use super::phases::Phases;
-use super::{Failure, grouped, short, start_threads};
+use super::{Failure, grouped, periodic, short, start_threads};
 
 const CATALOG: &str = "halos.csv";
 const LABELS: &str = "labels.npy";
@@ -23,6 +21,7 @@ const PROJECTION: &str = "projection.png";
 const MEMBERS: &str = "members.npz";
 const PROFILES: &str = "profiles.csv";
 const GALLERY: &str = "gallery.png";
+const ALL: [&str; 7] = [CATALOG, LABELS, MASS_FUNCTION, PROJECTION, MEMBERS, PROFILES, GALLERY];
 const R200C: Overdensity = Overdensity::Critical(200.0);
 
 pub fn run(args: &Args) -> Result<String, Failure> {
@@ -38,10 +37,10 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let mut files = vec![CATALOG, LABELS, MASS_FUNCTION, PROJECTION];
     let wanted = [(args.members, MEMBERS), (args.profiles > 0, PROFILES), (args.gallery > 0, GALLERY)];
     files.extend(wanted.into_iter().filter(|(is_wanted, _)| *is_wanted).map(|(_, name)| name));
-    let outputs = Outputs::create(Path::new(&args.out), &files)?;
+    let outputs = Outputs::create(&args.out, &files, &ALL, &args.snapshot)?;
 
     let mut phases = Phases::default();
-    let options = ReadOptions { particle_type: Some(args.particle_type) };
+    let options = ReadOptions { particle_type: Some(args.particle_type), columns: args.coordinates.clone() };
     let mut snapshot = phases.run("read", || ropewalk::io::read(&args.snapshot, &options))?;
     if snapshot.points.dim() != 3 {
         let dim = snapshot.points.dim();
@@ -119,7 +118,7 @@ fn find<S: Coordinate>(
     snapshot: &Snapshot,
     points: &Table<S>,
     velocities: Option<&Table<S>>,
-    outputs: Outputs,
+    mut outputs: Outputs,
     mut phases: Phases,
 ) -> Result<String, Failure> {
     let positions = rows(points, "points")?;
@@ -141,6 +140,7 @@ fn find<S: Coordinate>(
     }
     let scales = Scales::new(args, snapshot, &particles)?;
     let period = args.box_size.or(snapshot.box_size).filter(|_| !args.open);
+    let outside = periodic::wrapped(&snapshot.points, period, snapshot.box_size)?;
     let mut fof = Fof::new(scales.eps).min_members(args.min_members as usize);
     if let Some(side) = period {
         fof = fof.periodic(side);
@@ -188,11 +188,11 @@ fn find<S: Coordinate>(
             catalog.keep(&args.columns)?;
         }
         if args.members {
-            outputs.write(MEMBERS, |path| ropewalk::io::write_npz(path, &case.members(&catalog)))?;
+            outputs.write(MEMBERS, |out| ropewalk::io::write_npz_to(out, &case.members(&catalog)))?;
         }
         let notes = notes(args, snapshot, period, &scales);
-        outputs.write(CATALOG, |path| catalog.write_csv(BufWriter::new(File::create(path)?), &notes))?;
-        outputs.write(LABELS, |path| ropewalk::io::write_npy_i32(path, halos.labels().as_slice()))?;
+        outputs.write(CATALOG, |out| catalog.write_csv(out, &notes))?;
+        outputs.write(LABELS, |out| ropewalk::io::write_npy_i32_to(out, halos.labels().as_slice()))?;
         Ok(catalog)
     })?;
     phases.run("pictures", || -> Result<(), Failure> {
@@ -204,27 +204,27 @@ fn find<S: Coordinate>(
         let place = period.map_or("open boundaries".into(), |side| format!("box {}", short(side)));
         let title = format!("{n} particles, {place}, {found}");
         let picture = plot::projection(&particles, &catalog, &title)?;
-        outputs.write(PROJECTION, |path| fs::write(path, picture))?;
+        outputs.write(PROJECTION, |out| out.write_all(&picture))?;
         let title = format!("{found} of {} or more particles, linking length {}", args.min_members, scales.text);
         let unit = if snapshot.masses == Masses::Unknown { "particles" } else { "snapshot mass unit" };
         let picture = plot::mass_function(&catalog, scales.volume, &expected(args, snapshot, &catalog)?, &title, unit);
-        outputs.write(MASS_FUNCTION, |path| -> io::Result<()> { fs::write(path, picture) })
+        outputs.write(MASS_FUNCTION, |out| out.write_all(picture.as_bytes()))
     })?;
     if args.profiles > 0 {
         phases.run("profiles", || -> Result<(), Failure> {
             let largest = Largest::new(&case, &catalog, args.profiles, args.softening, r200c)?;
-            outputs.write(PROFILES, |path| largest.write_profiles(&case, BufWriter::new(File::create(path)?)))
+            outputs.write(PROFILES, |out| largest.write_profiles(&case, out))
         })?;
     }
     if args.gallery > 0 {
         phases.run("gallery", || -> Result<(), Failure> {
             let largest = Largest::new(&case, &catalog, args.gallery.into(), args.softening, r200c)?;
             let picture = largest.gallery(&case, "R200c")?;
-            outputs.write(GALLERY, |path| fs::write(path, picture))
+            outputs.write(GALLERY, |out| out.write_all(&picture))
         })?;
     }
     let written = outputs.names();
-    outputs.commit()?;
+    let committed = outputs.commit()?;
 
     let mut report = String::new();
     let mut line = |name: &str, value: String| {
@@ -233,6 +233,12 @@ fn find<S: Coordinate>(
     };
     line("particles", grouped(positions.len() as u64));
     line("box", period.map_or("open".into(), |side| format!("{}, periodic", short(side))));
+    if let Some(side) = period.filter(|_| outside > 0) {
+        line("wrapped", periodic::sentence(outside, side));
+    }
+    if !snapshot.columns.is_empty() {
+        line("columns", snapshot.columns.join(", "));
+    }
     line("linking length", scales.text);
     if args.device != Name::Cpu {
         line("device", args.device.to_string());
@@ -243,8 +249,11 @@ fn find<S: Coordinate>(
         line("largest", format!("{} particles, mass {}", grouped(halo.count as u64), short(halo.mass)));
     }
     _ = write!(report, "\n{}\n", phases.table());
-    _ = writeln!(report, "{written} are in {}", args.out);
-    Ok(report)
+    _ = writeln!(report, "{written} are in {}", args.out.display());
+    if !committed.removed.is_empty() {
+        _ = writeln!(report, "removed: {}, of an earlier run", committed.removed.join(", "));
+    }
+    Ok(committed.report(report))
 }
 
 /// The universe of the snapshot, if its header or the options tell it.

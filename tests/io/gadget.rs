@@ -147,7 +147,7 @@ fn itertools3<A: Copy, B: Copy, C: Copy, const I: usize, const J: usize, const K
 fn sample() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/p3m_64.gadget2");
     let snapshot = all(path).unwrap();
-    assert!(snapshot == read(path, &ReadOptions { particle_type: Some(1) }).unwrap());
+    assert!(snapshot == read(path, &ReadOptions { particle_type: Some(1), ..ReadOptions::default() }).unwrap());
     let header = snapshot.header.unwrap();
     assert_eq!(header.counts, [0, 262_144, 0, 0, 0, 0]);
     assert_eq!(header.total(), 262_144);
@@ -228,7 +228,8 @@ fn no_particles() {
     let snapshot = all(&path).unwrap();
     assert!(snapshot.points.is_empty());
     assert_eq!((snapshot.points.dim(), snapshot.velocities, snapshot.ids), (3, None, None));
-    let message = read(&path, &ReadOptions { particle_type: Some(1) }).unwrap_err().to_string();
+    let message =
+        read(&path, &ReadOptions { particle_type: Some(1), ..ReadOptions::default() }).unwrap_err().to_string();
     assert!(message.ends_with("has no particles of type 1; types present: none"), "{message}");
 }
 
