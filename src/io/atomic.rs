@@ -195,7 +195,7 @@ fn temporary(target: PathBuf) -> Result<(File, Temporary)> {
         .prefix(".ropewalk-")
         .rand_bytes(8)
         .make_in(directory, |path| OpenOptions::new().write(true).create_new(true).open(path))
-        .map_err(|error| Error::file(directory, format!("cannot write into this directory: {error}")))?;
+        .map_err(|error| cannot_be_written(&target, format!("cannot write into this directory: {error}")))?;
     let (file, path) = made.into_parts();
     let name = path.to_path_buf();
     unfinished.push(name.clone());

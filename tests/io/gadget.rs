@@ -121,7 +121,7 @@ fn round_trips() {
             assert_eq!(header, read_header(&path).unwrap());
 
             for (s, one) in made.iter().enumerate() {
-                let options = ReadOptions { particle_type: Some(one.particle_type) };
+                let options = ReadOptions { particle_type: Some(one.particle_type), ..ReadOptions::default() };
                 let order: Vec<_> = order.iter().copied().filter(|&(of, _)| of == s).collect();
                 check(&read(&path, &options).unwrap(), &made, &order);
             }
