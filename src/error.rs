@@ -13,14 +13,16 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Kind {
-    #[error("point {index}: coordinate {axis} is {value}; coordinates must be finite")]
+    #[error("point {index}: coordinate {axis} is {value}; coordinates must be finite", value = Number(*value))]
     NotFinite { index: usize, axis: usize, value: f64 },
     #[error(
-        "point {index}: coordinate {axis} is {value}; beyond {limit:e} squared distances overflow, so rescale the data"
+        "point {index}: coordinate {axis} is {value}; beyond {limit:e} squared distances overflow, so rescale the data",
+        value = Number(*value)
     )]
     TooFar { index: usize, axis: usize, value: f64, limit: f64 },
     #[error(
-        "item {index}: its box runs from {lo} down to {hi} along axis {axis}; lower corners must not exceed upper ones"
+        "item {index}: its box runs from {lo} down to {hi} along axis {axis}; lower corners must not exceed upper ones",
+        lo = Number(*lo), hi = Number(*hi)
     )]
     Inverted { index: usize, axis: usize, lo: f64, hi: f64 },
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
@@ -63,19 +65,20 @@ pub(crate) enum Kind {
     BinsDimension { dim: usize },
     #[error("bins are for points, and these things have an extent; the tree takes them (FofAlgorithm::Tree)")]
     BinsExtent,
-    #[error("{name} is {value}; it must be {must}")]
+    #[error("{name} is {value}; it must be {must}", value = Number(*value))]
     Parameter { name: &'static str, value: f64, must: &'static str },
     #[error("the periodic box has {sides} sides but the points have {dim} dimensions")]
     BoxDimension { sides: usize, dim: usize },
-    #[error("the periodic box is {size} along axis {axis}; it must be positive and at most {limit:e}")]
+    #[error("the periodic box is {size} along axis {axis}; it must be positive and at most {limit:e}", size = Number(*size))]
     BoxSize { axis: usize, size: f64, limit: f64 },
     #[error(
-        "the periodic box is {size} along axis {axis}, less than twice eps = {eps}: a point could meet two images of another"
+        "the periodic box is {size} along axis {axis}, less than twice eps = {eps}: a point could meet two images of another",
+        size = Number(*size), eps = Number(*eps)
     )]
     BoxTooSmall { axis: usize, size: f64, eps: f64 },
     #[error("there are {len} {what} for {points} particles; there must be one each")]
     Length { what: &'static str, len: usize, points: usize },
-    #[error("particle {index}: its mass is {mass}; masses must be finite and not negative")]
+    #[error("particle {index}: its mass is {mass}; masses must be finite and not negative", mass = Number(*mass))]
     Mass { index: usize, mass: f64 },
     #[error("column {name} has {len} values for {halos} halos; there must be one each")]
     ColumnLength { name: String, len: usize, halos: usize },
@@ -97,11 +100,12 @@ pub(crate) enum Kind {
     Member { halo: usize, point: u32, points: usize },
     #[error("point {point} is a member of halo {first} and again of halo {halo}; a point has one halo at most")]
     MemberTwice { point: u32, first: usize, halo: usize },
-    #[error("particle {index}: its mass is {mass}; the centre of a halo takes masses that are finite and positive")]
+    #[error("particle {index}: its mass is {mass}; the centre of a halo takes masses that are finite and positive", mass = Number(*mass))]
     NoMass { index: usize, mass: f64 },
     #[error(
         "halo {halo} is {width} wide along axis {axis}, half the periodic box of {size} or more: members are nearest to each \
-         other around the boundary, so it has no shape to find a centre of"
+         other around the boundary, so it has no shape to find a centre of",
+        width = Number(*width), size = Number(*size)
     )]
     HaloTooWide { halo: usize, axis: usize, width: f64, size: f64 },
     #[cfg(feature = "plot")]
@@ -109,7 +113,7 @@ pub(crate) enum Kind {
     Picture(String),
     #[error("there are {weights} weights for {n} points; there must be one each")]
     WeightCount { weights: usize, n: usize },
-    #[error("the weight of point {index} is {value}; weights must be finite and not negative")]
+    #[error("the weight of point {index} is {value}; weights must be finite and not negative", value = Number(*value))]
     Weight { index: usize, value: f64 },
     #[error("the tree is broken: {0}")]
     Invariant(String),
@@ -124,6 +128,20 @@ pub(crate) enum Kind {
     File { path: PathBuf, message: String },
 }
 
+/// A number as it stands, or with an exponent where that would take many digits.
+struct Number(f64);
+
+impl std::fmt::Display for Number {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self(x) = *self;
+        if x == 0.0 || !x.is_finite() || (1e-5..1e15).contains(&x.abs()) {
+            write!(f, "{x}")
+        } else {
+            write!(f, "{x:e}")
+        }
+    }
+}
+
 impl From<Kind> for Error {
     fn from(kind: Kind) -> Self {
         Self(Box::new(kind))
@@ -135,5 +153,19 @@ impl Error {
     /// An error about a file: `path: message`.
     pub(crate) fn file(path: impl Into<PathBuf>, message: impl std::fmt::Display) -> Self {
         Kind::File { path: path.into(), message: message.to_string() }.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let shown =
+            [-0.2, 0.0, 31.0, 1e14, 1e15, -1e308, 5e-324, f64::NAN, f64::INFINITY].map(|x| Number(x).to_string());
+        assert_eq!(shown, ["-0.2", "0", "31", "100000000000000", "1e15", "-1e308", "5e-324", "NaN", "inf"]);
+        let error = Error::from(Kind::Mass { index: 3, mass: -5e-324 });
+        assert_eq!(error.to_string(), "particle 3: its mass is -5e-324; masses must be finite and not negative");
     }
 }

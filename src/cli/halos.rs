@@ -98,7 +98,7 @@ impl Scales {
         }
         let b = args.linking_length;
         if !(0.0..f64::INFINITY).contains(&b) {
-            return Err(format!("--linking-length is {b}; it must be finite and not negative").into());
+            return Err(format!("--linking-length is {}; it must be finite and not negative", short(b)).into());
         }
         let separation = if n == 0 { 0.0 } else { (volume / n as f64).cbrt() };
         if n > 1 && !(separation > 0.0 && separation < f64::INFINITY) {
@@ -136,7 +136,7 @@ fn find<S: Coordinate>(
     };
     // A side that is no side is an error also where it would only give the separation.
     if let Some(side) = args.box_size.filter(|&side| !(side > 0.0 && side < f64::INFINITY)) {
-        return Err(format!("--box is {side}; it must be positive and finite").into());
+        return Err(format!("--box is {}; it must be positive and finite", short(side)).into());
     }
     let scales = Scales::new(args, snapshot, &particles)?;
     let period = args.box_size.or(snapshot.box_size).filter(|_| !args.open);

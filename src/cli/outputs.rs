@@ -180,12 +180,16 @@ pub enum Column {
 }
 
 impl Column {
-    /// As the name's ending says. What is no file, as /dev/stdout, takes an array if its name does not say.
+    /// As the name's ending says; for a link without one, as /dev/stdout, that of what it leads to. A pipe or a device without an
+    /// ending takes an array.
     pub fn of(path: &Path) -> Result<Self, Failure> {
-        if path.extension().is_none() && fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
+        let bare = path.extension().is_none();
+        if bare && fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
             return Ok(Self::Npy);
         }
-        Ok(if ending("--out", path, &["npy", "csv"])? == "csv" { Self::Csv } else { Self::Npy })
+        let real = path.canonicalize().ok().filter(|_| bare);
+        let found = ending("--out", real.as_deref().unwrap_or(path), &["npy", "csv"])?;
+        Ok(if found == "csv" { Self::Csv } else { Self::Npy })
     }
 }
 

@@ -34,7 +34,7 @@ fn the_ending_decides() {
     assert_eq!(labels(&fs::read(of("labels.npy")).unwrap()), [0, 0, 1, 1, -1]);
     run(["kdist", &of("points.csv"), "--k", "1", "--out", &of("kdist.csv")]).success();
     let text = fs::read_to_string(of("kdist.csv")).unwrap();
-    assert!(text.starts_with("distance\n0.25\n0.25\n0.25\n0.25\n6.4") && text.lines().count() == 6, "{text}");
+    assert!(text.starts_with("distance\n0.25\n0.25\n0.25\n0.25\n6.78") && text.lines().count() == 6, "{text}");
 
     run(["sample", "uniform:n=10,seed=1", "--out", &of("a.csv")]).success();
     run(["sample", "uniform:n=10,seed=1", "--out", &of("a.npy")]).success();
