@@ -81,14 +81,16 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Kind {
-    #[error("point {index}: coordinate {axis} is {value}; coordinates must be finite")]
+    #[error("point {index}: coordinate {axis} is {value}; coordinates must be finite", value = Number(*value))]
     NotFinite { index: usize, axis: usize, value: f64 },
     #[error(
-        "point {index}: coordinate {axis} is {value}; beyond {limit:e} squared distances overflow, so rescale the data"
+        "point {index}: coordinate {axis} is {value}; beyond {limit:e} squared distances overflow, so rescale the data",
+        value = Number(*value)
     )]
     TooFar { index: usize, axis: usize, value: f64, limit: f64 },
     #[error(
-        "item {index}: its box runs from {lo} down to {hi} along axis {axis}; lower corners must not exceed upper ones"
+        "item {index}: its box runs from {lo} down to {hi} along axis {axis}; lower corners must not exceed upper ones",
+        lo = Number(*lo), hi = Number(*hi)
     )]
     Inverted { index: usize, axis: usize, lo: f64, hi: f64 },
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
@@ -133,20 +135,21 @@ pub(crate) enum Kind {
     BinsDimension { dim: usize },
     #[error("bins are for points, and these things have an extent; the tree takes them (FofAlgorithm::Tree)")]
     BinsExtent,
-    #[error("{name} is {value}; it must be {must}")]
+    #[error("{name} is {value}; it must be {must}", value = Number(*value))]
     Parameter { name: &'static str, value: f64, must: &'static str },
     #[error("the periodic box has {sides} sides but the points have {dim} dimensions")]
     BoxDimension { sides: usize, dim: usize },
-    #[error("the periodic box is {size} along axis {axis}; it must be positive and at most {limit:e}")]
+    #[error("the periodic box is {size} along axis {axis}; it must be positive and at most {limit:e}", size = Number(*size))]
     BoxSize { axis: usize, size: f64, limit: f64 },
     #[error(
         "the periodic box is {size} along axis {axis}, less than twice {name} = {length}: a point could meet two images of \
-         another"
+         another",
+        size = Number(*size), length = Number(*length)
     )]
     BoxTooSmall { axis: usize, size: f64, name: &'static str, length: f64 },
     #[error("there are {len} {what} for {points} particles; there must be one each")]
     Length { what: &'static str, len: usize, points: usize },
-    #[error("particle {index}: its mass is {mass}; masses must be finite and not negative")]
+    #[error("particle {index}: its mass is {mass}; masses must be finite and not negative", mass = Number(*mass))]
     Mass { index: usize, mass: f64 },
     #[error("column {name} has {len} values for {halos} halos; there must be one each")]
     ColumnLength { name: String, len: usize, halos: usize },
@@ -168,7 +171,7 @@ pub(crate) enum Kind {
     Member { halo: usize, point: u32, points: usize },
     #[error("point {point} is a member of halo {first} and again of halo {halo}; a point has one halo at most")]
     MemberTwice { point: u32, first: usize, halo: usize },
-    #[error("particle {index}: its mass is {mass}; the centre of a halo takes masses that are finite and positive")]
+    #[error("particle {index}: its mass is {mass}; the centre of a halo takes masses that are finite and positive", mass = Number(*mass))]
     NoMass { index: usize, mass: f64 },
     #[error("{what} {of}, but {other_what} {other_of}: both must be the same space")]
     Spaces { what: &'static str, of: String, other_what: &'static str, other_of: String },
@@ -177,7 +180,7 @@ pub(crate) enum Kind {
     Picture(String),
     #[error("there are {weights} weights for {n} points; there must be one each")]
     WeightCount { weights: usize, n: usize },
-    #[error("the weight of point {index} is {value}; weights must be finite and not negative")]
+    #[error("the weight of point {index} is {value}; weights must be finite and not negative", value = Number(*value))]
     Weight { index: usize, value: f64 },
     #[error("`{text}` is no unit of {what}; it may be {known}")]
     UnknownUnit { what: &'static str, text: String, known: &'static str },
@@ -280,6 +283,20 @@ impl Kind {
     }
 }
 
+/// A number as it stands, or with an exponent where that would take many digits.
+struct Number(f64);
+
+impl std::fmt::Display for Number {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self(x) = *self;
+        if x == 0.0 || !x.is_finite() || (1e-5..1e15).contains(&x.abs()) {
+            write!(f, "{x}")
+        } else {
+            write!(f, "{x:e}")
+        }
+    }
+}
+
 impl From<Kind> for Error {
     fn from(kind: Kind) -> Self {
         Self(Box::new(kind))
@@ -296,5 +313,19 @@ impl Error {
     /// A file that the operating system refuses: `path: what failed: why`. It keeps the system's error.
     pub(crate) fn io(path: impl Into<PathBuf>, failed: impl std::fmt::Display, error: std::io::Error) -> Self {
         Kind::File { path: path.into(), message: format!("{failed}: {error}"), source: Some(error) }.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let shown =
+            [-0.2, 0.0, 31.0, 1e14, 1e15, -1e308, 5e-324, f64::NAN, f64::INFINITY].map(|x| Number(x).to_string());
+        assert_eq!(shown, ["-0.2", "0", "31", "100000000000000", "1e15", "-1e308", "5e-324", "NaN", "inf"]);
+        let error = Error::from(Kind::Mass { index: 3, mass: -5e-324 });
+        assert_eq!(error.to_string(), "particle 3: its mass is -5e-324; masses must be finite and not negative");
     }
 }

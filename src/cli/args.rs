@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use clap::builder::NonEmptyStringValueParser;
 use clap::{Parser, Subcommand};
 
 use super::centers::Kind;
@@ -37,8 +36,8 @@ pub struct Halos {
     /// The file with the particles
     pub snapshot: PathBuf,
     /// Where to write; made if need be
-    #[arg(long, value_name = "DIR", value_parser = NonEmptyStringValueParser::new())]
-    pub out: String,
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
     /// Linking length in mean separations, (volume / particles)^(1/3); the volume is that of the box if one is known,
     /// otherwise that of the smallest box around the particles
     #[arg(long, value_name = "B", default_value_t = 0.2, allow_negative_numbers = true)]
@@ -71,6 +70,9 @@ pub struct Halos {
     pub min_so_particles: usize,
     #[command(flatten)]
     pub universe: Overrides,
+    /// Which columns of a table are x, y and z: names or numbers from 1, as RA,DEC,z or 2,3,4; otherwise those named x, y, z
+    #[arg(long, value_name = "X,Y,Z", value_delimiter = ',')]
+    pub coordinates: Vec<String>,
     /// Only these columns of the catalogue, in this order
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub columns: Vec<String>,
@@ -109,11 +111,15 @@ pub struct Halos {
 pub struct Dbscan {
     /// The file with the points
     pub file: PathBuf,
+    /// Which columns of a table are coordinates: names or numbers from 1, as lon,lat or 2,3. Otherwise those named x, y (and z), or
+    /// without an x and a y all but id, mass, vx, vy, vz
+    #[arg(long, value_name = "A,B", value_delimiter = ',', visible_alias = "coordinates")]
+    pub columns: Vec<String>,
     /// How far apart neighbours are at most, in the unit of the coordinates
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     pub eps: f64,
     /// How many points make a core point, itself included
-    #[arg(long, value_name = "M")]
+    #[arg(long, value_name = "M", visible_alias = "min-samples")]
     pub min_pts: usize,
     /// How to find the clusters; all give the same labels
     #[arg(long, value_enum, default_value_t = Algorithm::Auto)]
@@ -131,8 +137,9 @@ pub struct Dbscan {
     /// Number of threads; otherwise one per processor
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
-    /// Write the cluster of each point in file order, -1 for noise, as a NumPy array of i32
-    #[arg(long, value_name = "LABELS.npy")]
+    /// Write the cluster of each point in file order, -1 for noise, by the name's ending: .npy is a NumPy array of i32, .csv a text
+    /// table with the column label
+    #[arg(long, value_name = "LABELS.npy|csv")]
     pub out: Option<PathBuf>,
     /// Draw the points, coloured by cluster; for two dimensions
     #[arg(long, value_name = "CLUSTERS.png")]
@@ -162,16 +169,21 @@ impl From<Algorithm> for ropewalk::Algorithm {
 /// Show how far the k-th neighbours are, to choose eps for `ropewalk dbscan`.
 ///
 /// The distance from each point to its k-th nearest neighbour, the point itself not counted, is sorted. As min_pts does count
-/// the point itself, exactly the points whose distance is at most eps are core with min_pts = K + 1. Where the curve turns
+/// the point itself, exactly the points whose distance is at most eps are core with min_pts = K + 1; distances are rounded upwards
+/// as that asks. Where the curve turns
 /// upwards, from points in clusters to points between them, is an eps to try: the point farthest below the chord, which runs
 /// from the 5th percentile (so that a few near copies do not tilt it) to the largest distance; distances are logarithmic, so
 /// that a few outliers do not either. It is a starting point, not an answer: data have as many scales as they like, and those without a
 /// gap in density, as galaxies, have no clear knee.
-/// Memory: 16 bytes (f32) or 32 (f64) for each point and neighbour up to the k-th.
+/// Memory: up to 16 bytes for each point and neighbour up to the k-th, if K is at most 32; above, 8 bytes for each point.
 #[derive(Debug, clap::Args)]
 pub struct Kdist {
     /// The file with the points: a NumPy array, a text table or a Gadget-2 snapshot, with 1 to 10 coordinates per point
     pub file: PathBuf,
+    /// Which columns of a table are coordinates: names or numbers from 1, as lon,lat or 2,3. Otherwise those named x, y (and z), or
+    /// without an x and a y all but id, mass, vx, vy, vz
+    #[arg(long, value_name = "A,B", value_delimiter = ',', visible_alias = "coordinates")]
+    pub columns: Vec<String>,
     /// Which neighbour, the point itself not counted; twice the dimensions less one is a custom
     #[arg(long, value_name = "K", default_value_t = 4)]
     pub k: usize,
@@ -181,8 +193,8 @@ pub struct Kdist {
     /// Number of threads; otherwise one per processor
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
-    /// Write the sorted distances as a NumPy array of f64
-    #[arg(long, value_name = "KDIST.npy")]
+    /// Write the sorted distances, by the name's ending: .npy is a NumPy array of f64, .csv a text table with the column distance
+    #[arg(long, value_name = "KDIST.npy|csv")]
     pub out: Option<PathBuf>,
     /// Draw the curve, as PNG or SVG by the name's ending
     #[arg(long, value_name = "KDIST.png")]
@@ -207,18 +219,20 @@ pub struct Sample {
     /// Where to write it
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
-    /// How to write it
-    #[arg(long, value_enum, default_value_t = SampleFormat::Npy)]
-    pub format: SampleFormat,
+    /// How to write it; otherwise by the name's ending, .npy or .csv
+    #[arg(long, value_enum)]
+    pub format: Option<SampleFormat>,
     /// Number of threads; otherwise one per processor
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
 }
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]
 pub enum SampleFormat {
     /// A NumPy array, N x 3 of f32
     Npy,
+    /// A text table with the columns x, y and z
+    Csv,
     /// A Gadget-2 snapshot, SnapFormat 1, with the box
     Gadget,
 }

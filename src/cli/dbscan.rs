@@ -1,7 +1,7 @@
 //! `ropewalk dbscan`.
 
 use std::fmt::Write;
-use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 
 use rayon::prelude::*;
@@ -11,23 +11,26 @@ use ropewalk::{Dbscan, Labels, plot};
 use super::args::Dbscan as Args;
 use super::device::{Device, Name};
 use super::dimensions::{compiled, with_compiled_rows, with_rows};
-use super::outputs::Outputs;
+use super::outputs::{Column, Outputs, ending, write_csv};
 use super::phases::Phases;
-use super::{Failure, describe, grouped, picture_format, short, start_threads};
+use super::{Failure, describe, grouped, periodic, short, start_threads};
 
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.threads)?;
     let device = args.device.find()?;
-    if let Some(plot) = &args.plot {
-        picture_format(plot, &["png"])?;
-    }
     let targets: Vec<&Path> = [&args.out, &args.plot].into_iter().flatten().map(AsRef::as_ref).collect();
     // First, so that hours of work do not end at a full disk's closed door.
-    let outputs = Outputs::files(&targets, &args.file)?;
+    let mut outputs = Outputs::files(&targets, &args.file)?;
+    let column = args.out.as_ref().map(|out| Column::of(out)).transpose()?;
+    if let Some(plot) = &args.plot {
+        ending("--plot", plot, &["png"])?;
+    }
 
     let mut phases = Phases::default();
-    let snapshot = phases.run("read", || ropewalk::io::read(&args.file, &ReadOptions::default()))?;
+    let options = ReadOptions { columns: args.columns.clone(), ..ReadOptions::default() };
+    let snapshot = phases.run("read", || ropewalk::io::read(&args.file, &options))?;
     let points = &snapshot.points;
+    let outside = periodic::wrapped(points, args.periodic, snapshot.box_size)?;
     if args.plot.is_some() && points.dim() != 2 {
         let file = args.file.display();
         return Err(format!("{file}: points have {} dimensions; --plot draws those of 2", points.dim()).into());
@@ -45,8 +48,13 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         }
     };
     let counts = Counts::of(&labels);
-    if let Some(path) = &args.out {
-        phases.run("labels", || outputs.write(path, |path| ropewalk::io::write_npy_i32(path, labels.as_slice())))?;
+    if let (Some(path), Some(column)) = (&args.out, column) {
+        phases.run("labels", || {
+            outputs.write(path, |out| match column {
+                Column::Npy => ropewalk::io::write_npy_i32_to(out, labels.as_slice()),
+                Column::Csv => write_csv(out, &["label"], labels.as_slice()),
+            })
+        })?;
     }
     if let Some(path) = &args.plot {
         phases.run("picture", || -> Result<(), Failure> {
@@ -56,18 +64,18 @@ pub fn run(args: &Args) -> Result<String, Failure> {
                 with_rows!(points, f32 [2], f64 [2], rows => plot::clusters(rows, &labels, args.eps, args.periodic, title));
             picture.map_or(Ok(()), |picture| {
                 let picture = picture?;
-                outputs.write(path, |path| fs::write(path, picture))
+                outputs.write(path, |out| out.write_all(&picture))
             })
         })?;
     }
-    outputs.commit()?;
+    let committed = outputs.commit()?;
 
     let mut report = String::new();
     let mut line = |name: &str, value: String| {
         // Writing to a string does not fail.
         _ = writeln!(report, "{name:<16}{value}");
     };
-    for (name, value) in describe(points, snapshot.box_size, args.periodic) {
+    for (name, value) in describe(&snapshot, args.periodic, outside) {
         line(name, value);
     }
     if args.device != Name::Cpu {
@@ -85,7 +93,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         let names: Vec<String> = targets.iter().map(|target| target.display().to_string()).collect();
         _ = writeln!(report, "\nwritten: {}", names.join(", "));
     }
-    Ok(report)
+    Ok(committed.report(report))
 }
 
 fn on_host(args: &Args) -> Dbscan {

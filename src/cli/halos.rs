@@ -1,9 +1,7 @@
 //! `ropewalk halos`.
 
 use std::fmt::Write;
-use std::fs::{self, File};
-use std::io::{self, BufWriter};
-use std::path::Path;
+use std::io::Write as _;
 
 use ropewalk::io::{Masses, Points, ReadOptions, Snapshot, Table};
 use ropewalk::{Catalog, Centers, Fof, MassFunction, Meta, Overdensity, Particles, Scalar, plot};
@@ -15,7 +13,7 @@ use super::largest::Largest;
 use super::outputs::Outputs;
 use super::phases::Phases;
 use super::universe::Universe;
-use super::{Failure, grouped, short, start_threads};
+use super::{Failure, grouped, periodic, short, start_threads};
 
 const CATALOG: &str = "halos.ecsv";
 const LABELS: &str = "labels.npy";
@@ -24,6 +22,7 @@ const PROJECTION: &str = "projection.png";
 const MEMBERS: &str = "members.npz";
 const PROFILES: &str = "profiles.ecsv";
 const GALLERY: &str = "gallery.png";
+const ALL: [&str; 7] = [CATALOG, LABELS, MASS_FUNCTION, PROJECTION, MEMBERS, PROFILES, GALLERY];
 const R200C: Overdensity = Overdensity::Critical(200.0);
 
 pub fn run(args: &Args) -> Result<String, Failure> {
@@ -47,11 +46,12 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         (args.gallery > 0, GALLERY),
     ];
     files.extend(wanted.into_iter().filter(|(is_wanted, _)| *is_wanted).map(|(_, name)| name));
-    let outputs = Outputs::create(Path::new(&args.out), &files)?;
+    let outputs = Outputs::create(&args.out, &files, &ALL, &args.snapshot)?;
 
     let mut phases = Phases::default();
     let options = ReadOptions {
         particle_type: Some(args.particle_type),
+        columns: args.coordinates.clone(),
         velocity_unit: args.universe.velocity_unit,
         redshift: args.universe.redshift,
     };
@@ -117,7 +117,7 @@ impl Scales {
         }
         let b = args.linking_length;
         if !(0.0..f64::INFINITY).contains(&b) {
-            return Err(format!("--linking-length is {b}; it must be finite and not negative").into());
+            return Err(format!("--linking-length is {}; it must be finite and not negative", short(b)).into());
         }
         let separation = if n == 0 { 0.0 } else { (volume / n as f64).cbrt() };
         if n > 1 && !(separation > 0.0 && separation < f64::INFINITY) {
@@ -137,7 +137,7 @@ fn find<S: Coordinate>(
     snapshot: &Snapshot,
     points: &Table<S>,
     velocities: Option<&Table<S>>,
-    outputs: Outputs,
+    mut outputs: Outputs,
     mut phases: Phases,
 ) -> Result<String, Failure> {
     let positions = rows(points, "points")?;
@@ -155,10 +155,11 @@ fn find<S: Coordinate>(
     };
     // A side that is no side is an error also where it would only give the separation.
     if let Some(side) = args.box_size.filter(|&side| !(side > 0.0 && side < f64::INFINITY)) {
-        return Err(format!("--box is {side}; it must be positive and finite").into());
+        return Err(format!("--box is {}; it must be positive and finite", short(side)).into());
     }
     let scales = Scales::new(args, snapshot, &particles)?;
     let period = args.box_size.or(snapshot.box_size).filter(|_| !args.open);
+    let outside = periodic::wrapped(&snapshot.points, period, snapshot.box_size)?;
     let mut fof = Fof::new(scales.eps).min_members(args.min_members as usize);
     if let Some(side) = period {
         fof = fof.periodic(side);
@@ -222,11 +223,11 @@ fn find<S: Coordinate>(
             catalog.keep(&args.columns)?;
         }
         if args.members {
-            outputs.write(MEMBERS, |path| ropewalk::io::write_npz(path, &case.members(&catalog)))?;
+            outputs.write(MEMBERS, |out| ropewalk::io::write_npz_to(out, &case.members(&catalog)))?;
         }
         let meta = meta(args, snapshot, &universe, period, &scales);
-        outputs.write(CATALOG, |path| catalog.write_ecsv(BufWriter::new(File::create(path)?), &meta))?;
-        outputs.write(LABELS, |path| ropewalk::io::write_npy_i32(path, halos.labels().as_slice()))?;
+        outputs.write(CATALOG, |out| catalog.write_ecsv(out, &meta))?;
+        outputs.write(LABELS, |out| ropewalk::io::write_npy_i32_to(out, halos.labels().as_slice()))?;
         Ok(catalog)
     })?;
     if !args.no_pictures {
@@ -239,7 +240,7 @@ fn find<S: Coordinate>(
             let place = period.map_or("open boundaries".into(), |side| format!("box {}", short(side)));
             let title = format!("{n} particles, {place}, {found}");
             let picture = plot::projection(&particles, &catalog, &title)?;
-            outputs.write(PROJECTION, |path| fs::write(path, picture))?;
+            outputs.write(PROJECTION, |out| out.write_all(&picture))?;
             let title = format!("{found} of {} or more particles, linking length {}", args.min_members, scales.text);
             let unit = match (&snapshot.masses, &universe.units) {
                 (Masses::Unknown, _) => "particles".into(),
@@ -252,7 +253,7 @@ fn find<S: Coordinate>(
                 vec![]
             });
             let picture = plot::mass_function(&catalog, scales.volume, &curves, &title, &unit);
-            outputs.write(MASS_FUNCTION, |path| -> io::Result<()> { fs::write(path, picture) })
+            outputs.write(MASS_FUNCTION, |out| out.write_all(picture.as_bytes()))
         })?;
     }
     if args.profiles > 0 {
@@ -260,20 +261,18 @@ fn find<S: Coordinate>(
             let largest = Largest::new(&case, &catalog, args.profiles, args.softening, r200c)?;
             let units = universe.units.as_ref().ok().map(|(units, _)| units);
             let meta = meta(args, snapshot, &universe, period, &scales);
-            outputs.write(PROFILES, |path| {
-                largest.write_profiles(&case, BufWriter::new(File::create(path)?), units, &meta)
-            })
+            outputs.write(PROFILES, |out| largest.write_profiles(&case, out, units, &meta))
         })?;
     }
     if args.gallery > 0 {
         phases.run("gallery", || -> Result<(), Failure> {
             let largest = Largest::new(&case, &catalog, args.gallery.into(), args.softening, r200c)?;
             let picture = largest.gallery(&case, "R200c")?;
-            outputs.write(GALLERY, |path| fs::write(path, picture))
+            outputs.write(GALLERY, |out| out.write_all(&picture))
         })?;
     }
     let written = outputs.names();
-    outputs.commit()?;
+    let committed = outputs.commit()?;
 
     let mut report = String::new();
     let mut line = |name: &str, value: String| {
@@ -282,6 +281,12 @@ fn find<S: Coordinate>(
     };
     line("particles", grouped(positions.len() as u64));
     line("box", period.map_or("open".into(), |side| format!("{}, periodic", short(side))));
+    if let Some(side) = period.filter(|_| outside > 0) {
+        line("wrapped", periodic::sentence(outside, side));
+    }
+    if !snapshot.columns.is_empty() {
+        line("columns", snapshot.columns.join(", "));
+    }
     line("units", universe.describe_units());
     if let Some(matter) = universe.describe_matter() {
         line("matter", matter);
@@ -299,8 +304,11 @@ fn find<S: Coordinate>(
         line("note", remark);
     }
     _ = write!(report, "\n{}\n", phases.table());
-    _ = writeln!(report, "{written} are in {}", args.out);
-    Ok(report)
+    _ = writeln!(report, "{written} are in {}", args.out.display());
+    if !committed.removed.is_empty() {
+        _ = writeln!(report, "removed: {}, of an earlier run", committed.removed.join(", "));
+    }
+    Ok(committed.report(report))
 }
 
 /// The centre that is asked for, or that spheres need.

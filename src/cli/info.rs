@@ -31,6 +31,9 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         }
         line("files", header.files.to_string());
     }
+    if !snapshot.columns.is_empty() {
+        line("columns", snapshot.columns.join(", "));
+    }
     line("box", snapshot.box_size.map_or("none".into(), |side| format!("{}, periodic", short(side))));
     line(
         "masses",

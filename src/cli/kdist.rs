@@ -1,18 +1,18 @@
 //! `ropewalk kdist`.
 
 use std::fmt::Write;
-use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 
 use rayon::prelude::*;
 use ropewalk::io::ReadOptions;
-use ropewalk::{Bvh, Nearest, Scalar, plot};
+use ropewalk::{Bvh, Nearest, Scalar, Space, plot};
 
 use super::args::Kdist as Args;
 use super::dimensions::{compiled, with_compiled_rows, with_rows};
-use super::outputs::Outputs;
+use super::outputs::{Column, Outputs, ending, write_csv};
 use super::phases::Phases;
-use super::{Failure, describe, grouped, picture_format, short, start_threads};
+use super::{Failure, describe, grouped, periodic, rounded_up, short, start_threads};
 
 /// Shares of the points, in percent, whose distance is told.
 const QUANTILES: [usize; 10] = [1, 5, 10, 25, 50, 75, 90, 95, 99, 100];
@@ -21,19 +21,26 @@ const CHORD: usize = 5;
 /// How far below the chord a knee is at least, in parts of the chord's height. Moons in noise are 0.58 below, blobs 0.41;
 /// galaxies, whose density knows no gap, 0.14: what the formula finds there is the emptiest voids.
 const LEAST_DEPTH: f64 = 0.2;
+/// Up to this many neighbours, lists of all points are found faster than one after the other.
+const MOST_LISTED: usize = 32;
+/// Bytes of a neighbour in a list, at most.
+const NEIGHBOR_BYTES: usize = 16;
 
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.threads)?;
-    let format = args.plot.as_ref().map(|plot| picture_format(plot, &["png", "svg"])).transpose()?;
     if args.k == 0 {
         return Err("--k is 0; it must be at least 1".into());
     }
     let targets: Vec<&Path> = [&args.out, &args.plot].into_iter().flatten().map(AsRef::as_ref).collect();
-    let outputs = Outputs::files(&targets, &args.file)?;
+    let mut outputs = Outputs::files(&targets, &args.file)?;
+    let column = args.out.as_ref().map(|out| Column::of(out)).transpose()?;
+    let format = args.plot.as_ref().map(|plot| ending("--plot", plot, &["png", "svg"])).transpose()?;
 
     let mut phases = Phases::default();
-    let snapshot = phases.run("read", || ropewalk::io::read(&args.file, &ReadOptions::default()))?;
+    let options = ReadOptions { columns: args.columns.clone(), ..ReadOptions::default() };
+    let snapshot = phases.run("read", || ropewalk::io::read(&args.file, &options))?;
     let (points, n) = (&snapshot.points, snapshot.points.len());
+    let outside = periodic::wrapped(points, args.periodic, snapshot.box_size)?;
     if n <= args.k {
         let (file, k, others) = (args.file.display(), args.k, n.saturating_sub(1));
         return Err(format!("{file}: --k is {k}, but of {n} points each has only {others} others").into());
@@ -45,13 +52,19 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     })?;
     let knee = knee(&sorted);
     let advice = knee.and_then(|[_, knee]| sorted.get(knee)).map(|&eps| {
-        // Above the knee some may have its distance, too.
+        // Upwards, so that the knee itself is core with what is printed; some above it may be, too.
+        let eps = rounded_up(eps);
         let core = sorted.partition_point(|&distance| distance <= eps);
         (short(eps), format!("{:.1}%", 100.0 * core as f64 / n as f64))
     });
     let min_pts = args.k.saturating_add(1);
-    if let Some(path) = &args.out {
-        phases.run("distances", || outputs.write(path, |path| ropewalk::io::write_npy_f64(path, &sorted)))?;
+    if let (Some(path), Some(column)) = (&args.out, column) {
+        phases.run("distances", || {
+            outputs.write(path, |out| match column {
+                Column::Npy => ropewalk::io::write_npy_f64_to(out, &sorted),
+                Column::Csv => write_csv(out, &["distance"], &sorted),
+            })
+        })?;
     }
     if let (Some(path), Some(format)) = (&args.plot, format) {
         phases.run("picture", || -> Result<(), Failure> {
@@ -61,13 +74,13 @@ pub fn run(args: &Args) -> Result<String, Failure> {
             };
             let chart = plot::k_distances(&sorted, args.k, knee, &format!("{} points{found}", grouped(n as u64)));
             let picture = if format == "svg" { chart.svg().into_bytes() } else { chart.png()? };
-            outputs.write(path, |path| fs::write(path, picture))
+            outputs.write(path, |out| out.write_all(&picture))
         })?;
     }
-    outputs.commit()?;
+    let committed = outputs.commit()?;
 
     let mut report = String::new();
-    for (name, value) in describe(points, snapshot.box_size, args.periodic) {
+    for (name, value) in describe(&snapshot, args.periodic, outside) {
         // Writing to a string does not fail.
         _ = writeln!(report, "{name:<16}{value}");
     }
@@ -82,47 +95,62 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     _ = writeln!(report, "\n{:<16}with a distance of at most", "points");
     for percent in QUANTILES {
         let distance = sorted.get((n * percent).div_ceil(100) - 1).copied().unwrap_or(0.0);
-        _ = writeln!(report, "{:<16}{}", format!("{percent:>3}%"), short(distance));
+        _ = writeln!(report, "{:<16}{}", format!("{percent:>3}%"), short(rounded_up(distance)));
     }
     _ = write!(report, "\n{}", phases.table());
     if !targets.is_empty() {
         let names: Vec<String> = targets.iter().map(|target| target.display().to_string()).collect();
         _ = writeln!(report, "\nwritten: {}", names.join(", "));
     }
-    Ok(report)
+    Ok(committed.report(report))
 }
 
-/// How far the k-th neighbour of each point is, ascending.
+/// The least `eps` for each point with which its k-th neighbour is within `eps`, ascending.
 fn distances<S: Scalar, const D: usize>(
     points: &[[S; D]],
     k: usize,
     periodic: Option<f64>,
 ) -> ropewalk::Result<Vec<f64>> {
-    let tree = match periodic {
-        Some(side) => Bvh::build_periodic(points, side)?,
-        None => Bvh::build(points)?,
+    let (tree, space) = match periodic {
+        Some(side) => (Bvh::build_periodic(points, side)?, Space::periodic(side)?),
+        None => (Bvh::build(points)?, Space::OPEN),
     };
-    let lists = tree.try_nearest_neighbors(Nearest::new(k).excluding_self())?;
-    // Anew from the coordinates: squares of what an `f32` can hold may be more than it can, or less.
+    // Anew from the coordinates as clustering has them, for it decides with these.
     let distance =
-        |i: usize| lists.of(i).last().map(|near| between(&points[i], &points[near.index as usize], periodic));
-    let mut sorted: Vec<f64> = (0..points.len()).into_par_iter().filter_map(distance).collect();
+        |i: usize, j: u32| least_eps(space.distance2(&space.wrap(points[i]), &space.wrap(points[j as usize])));
+    let lists = (k <= MOST_LISTED && has_room(points.len(), k * NEIGHBOR_BYTES))
+        .then(|| tree.nearest_neighbors(Nearest::new(k).excluding_self()));
+    let mut sorted: Vec<f64> = match lists {
+        Some(lists) => {
+            (0..points.len()).into_par_iter().filter_map(|i| Some(distance(i, lists.of(i).last()?.index))).collect()
+        }
+        // One after the other, so that only the last of each list is kept; in the tree's order, in which one search finds in the
+        // caches what the last one left.
+        None => {
+            let farthest = |&i: &u32| {
+                let near = tree.nearest(space.wrap(points[i as usize]), Nearest::new(k).excluding(i));
+                Some(distance(i as usize, near.last()?.index))
+            };
+            tree.order().par_iter().filter_map(farthest).collect()
+        }
+    };
     sorted.par_sort_unstable_by(f64::total_cmp);
     Ok(sorted)
 }
 
-/// The distance of two points that may lie outside of the periodic box.
-fn between<S: Scalar, const D: usize>(a: &[S; D], b: &[S; D], periodic: Option<f64>) -> f64 {
-    let mut sum = 0.0;
-    for k in 0..D {
-        let d = (Into::<f64>::into(a[k]) - Into::<f64>::into(b[k])).abs();
-        let d = periodic.map_or(d, |side| {
-            let inside = d.rem_euclid(side);
-            inside.min(side - inside)
-        });
-        sum += d * d;
-    }
-    sum.sqrt()
+/// Whether there is memory for `n` rows of `bytes`.
+fn has_room(n: usize, bytes: usize) -> bool {
+    n.checked_mul(bytes).is_some_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok())
+}
+
+/// The least `eps` with `eps * eps >= distance2`, as clustering compares them.
+///
+/// The root is rounded to the nearest number. If that is below the root, its square may round to less than `distance2`; the next
+/// number is not below the root, so its square is not less. If it is above, the number before is at least half a step below the
+/// root, and its square too far below `distance2` to round to it.
+fn least_eps(distance2: f64) -> f64 {
+    let root = distance2.sqrt();
+    if root * root < distance2 { root.next_up() } else { root }
 }
 
 /// Where the chord of the ascending distances begins and which is the farthest below it, on a logarithmic axis; none if the

@@ -11,14 +11,13 @@ mod info;
 mod kdist;
 mod largest;
 mod outputs;
+mod periodic;
 mod phases;
 mod sample;
+mod signals;
 mod universe;
 
-use std::ffi::OsStr;
-use std::path::Path;
-
-use ropewalk::io::Points;
+use ropewalk::io::{Points, Snapshot};
 
 pub use args::{Args, usage_error};
 
@@ -27,6 +26,8 @@ pub type Failure = Box<dyn std::error::Error>;
 
 /// Does what `args` ask for; the text is for standard output.
 pub fn run(args: &Args) -> Result<String, Failure> {
+    // Without it a signal leaves temporary files, and results are the same.
+    _ = signals::watch();
     match &args.command {
         args::Command::Halos(args) => halos::run(args),
         args::Command::Dbscan(args) => dbscan::run(args),
@@ -39,35 +40,38 @@ pub fn run(args: &Args) -> Result<String, Failure> {
 
 /// Limits the number of threads, if that was asked for.
 fn start_threads(threads: Option<u16>) -> Result<(), Failure> {
-    let Some(threads) = threads else { return Ok(()) };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into());
+    let Some(threads) = threads.map(usize::from) else { return Ok(()) };
+    // Some more than there are processors do no harm, but thousands take longer to start than most work does.
+    let most = std::thread::available_parallelism().map_or(1, usize::from).saturating_mul(4).max(256);
+    if threads > most {
+        return Err(format!("--threads is {threads}; here it may be at most {most}, more would only wait").into());
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
     pool.build_global().map_err(|error| format!("{threads} threads cannot be started: {error}").into())
 }
 
-/// What the summaries of clustering begin with.
-fn describe(points: &Points, file_box: Option<f64>, periodic: Option<f64>) -> [(&'static str, String); 3] {
+/// What the summaries of clustering begin with. `outside` points lay outside of the periodic box.
+fn describe(snapshot: &Snapshot, periodic: Option<f64>, outside: u64) -> Vec<(&'static str, String)> {
+    let points = &snapshot.points;
     let bits = if let Points::F32(_) = points { 32 } else { 64 };
-    let boundaries = match (periodic, file_box) {
+    let boundaries = match (periodic, snapshot.box_size) {
         (Some(side), _) => format!("{}, periodic", short(side)),
         // Nothing is assumed, but a snapshot that has a box was hardly meant without it.
         (None, Some(side)) => format!("open (the file names a box: --periodic {})", short(side)),
         (None, None) => "open".into(),
     };
-    [
+    let mut lines = vec![
         ("points", grouped(points.len() as u64)),
         ("dimensions", format!("{}, {bits}-bit floats", points.dim())),
         ("box", boundaries),
-    ]
-}
-
-/// The ending of a picture's name, in lower case, if it is one of those that can be written.
-fn picture_format(path: &Path, known: &[&'static str]) -> Result<&'static str, Failure> {
-    let ending = path.extension().map(|ending| ending.to_ascii_lowercase());
-    let found = known.iter().find(|known| ending.as_deref() == Some(OsStr::new(known)));
-    found.copied().ok_or_else(|| {
-        let endings: Vec<String> = known.iter().map(|known| format!(".{known}")).collect();
-        format!("--plot {}: the name must end in {}", path.display(), endings.join(" or ")).into()
-    })
+    ];
+    if !snapshot.columns.is_empty() {
+        lines.insert(2, ("columns", snapshot.columns.join(", ")));
+    }
+    if let Some(side) = periodic.filter(|_| outside > 0) {
+        lines.push(("wrapped", periodic::sentence(outside, side)));
+    }
+    lines
 }
 
 /// A number with a comma before every three digits.
@@ -89,6 +93,21 @@ fn short(x: f64) -> String {
     if rounded == 0.0 || (1e-4..1e9).contains(&rounded.abs()) { rounded.to_string() } else { format!("{rounded:e}") }
 }
 
+/// The least number of six significant digits that is not below `x`, which is not negative.
+fn rounded_up(x: f64) -> f64 {
+    let near = format!("{x:.5e}");
+    let rounded = near.parse().unwrap_or(x);
+    match near.split_once('e') {
+        Some((digits, exponent)) if rounded < x => {
+            // One more in the last of the digits, which are whole without the point.
+            let next = digits.replace('.', "").parse::<u32>().unwrap_or(0) + 1;
+            let exponent = exponent.parse::<i32>().unwrap_or(0) - 5;
+            format!("{next}e{exponent}").parse().unwrap_or(x)
+        }
+        _ => rounded,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,6 +115,8 @@ mod tests {
     #[test]
     fn numbers_are_legible() {
         assert_eq!([1, 999, 1000, 1_234_567].map(grouped), ["1", "999", "1,000", "1,234,567"]);
+        let up = [0.0, 1.0, 1.000001, 0.9999991, 999999.5, 1.234561e-200, 5e-324, 0.3].map(rounded_up);
+        assert_eq!(up, [0.0, 1.0, 1.00001, 1.0, 1e6, 1.23457e-200, 5e-324, 0.3]);
         assert_eq!([0.1f64 + 0.2, 32.0, -1e-9, f64::NAN].map(short), ["0.3", "32", "-1e-9", "NaN"]);
     }
 }

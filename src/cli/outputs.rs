@@ -1,79 +1,86 @@
 //! Output files that appear together, or not at all.
 
-use std::ffi::OsString;
-use std::fs::{self, File};
+use std::ffi::OsStr;
+use std::fmt::Display;
+use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::Failure;
+use ropewalk::io::AtomicFile;
 
-/// Files of a directory under temporary names, until [`Outputs::commit`] gives them their own. Dropped before that, they
-/// are removed, and so are the directories that were made for them.
+use super::{Failure, signals};
+
+/// Files under temporary names, until [`Outputs::commit`] gives them their own. Dropped before that, they are removed, and so are
+/// the directories that were made for them.
 pub struct Outputs {
     directory: PathBuf,
     made: Vec<PathBuf>,
-    files: Vec<(PathBuf, PathBuf)>,
+    files: Vec<AtomicFile>,
+    /// What an earlier run wrote and this one does not.
+    stale: Vec<PathBuf>,
 }
 
 impl Outputs {
-    /// Makes the directory if need be, and an empty file for each name: what cannot be written shows now.
-    pub fn create(directory: &Path, names: &[&str]) -> Result<Self, Failure> {
-        let mut outputs = Self { directory: directory.to_path_buf(), made: Vec::new(), files: Vec::new() };
+    /// Makes the directory if need be, and an empty file for each of `names`: what cannot be written shows now. Where an earlier
+    /// run left the first of them, [`Outputs::commit`] removes those of `all_names` that this one does not write. None may be a
+    /// file of `input`, which would be gone.
+    pub fn create(directory: &Path, names: &[&str], all_names: &[&str], input: &Path) -> Result<Self, Failure> {
+        let mut outputs = Self { directory: directory.into(), made: Vec::new(), files: Vec::new(), stale: Vec::new() };
         let missing: Vec<&Path> =
             directory.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists()).collect();
         for path in missing.into_iter().rev() {
-            fs::create_dir(path)
-                .map_err(|error| format!("{}: the output directory cannot be made: {error}", path.display()))?;
-            outputs.made.push(path.to_path_buf());
+            signals::with_made(|made| {
+                fs::create_dir(path)?;
+                made.push(path.to_path_buf());
+                outputs.made.push(path.to_path_buf());
+                Ok(())
+            })
+            .map_err(|error: io::Error| format!("{}: the output directory cannot be made: {error}", path.display()))?;
         }
         if !directory.is_dir() {
             return Err(format!("{}: is a file, not an output directory", directory.display()).into());
         }
+        let inputs = Inputs::of(input);
         for name in names {
-            outputs.add(&directory.join(name))?;
+            outputs.add(&directory.join(name), &inputs)?;
+        }
+        if names.first().is_some_and(|first| is_file(&directory.join(first))) {
+            let others = all_names.iter().filter(|name| !names.contains(name)).map(|name| directory.join(name));
+            outputs.stale = others.filter(|path| is_file(path) && !inputs.contain(path)).collect();
         }
         Ok(outputs)
     }
 
-    /// The same for files in directories that are there. No two may be one file, and none may be `input`, which would be gone.
+    /// The same for files in directories that are there. No two may be one file, and none may be a file of `input`.
     pub fn files(targets: &[&Path], input: &Path) -> Result<Self, Failure> {
-        let mut outputs = Self { directory: PathBuf::new(), made: Vec::new(), files: Vec::new() };
+        let mut outputs = Self { directory: PathBuf::new(), made: Vec::new(), files: Vec::new(), stale: Vec::new() };
+        let inputs = Inputs::of(input);
         let mut known = Vec::new();
         for &target in targets {
-            outputs.add(target)?;
-            let real =
-                parent(target).canonicalize().ok().zip(target.file_name()).map(|(parent, name)| parent.join(name));
+            let real = target
+                .canonicalize()
+                .ok()
+                .or_else(|| Some(parent(target).canonicalize().ok()?.join(target.file_name()?)));
             if real.is_some() && known.contains(&real) {
                 return Err(format!("{}: is named for two outputs", target.display()).into());
             }
             known.push(real);
-            if target.canonicalize().is_ok_and(|target| input.canonicalize().is_ok_and(|input| input == target)) {
-                return Err(format!("{}: is the input, which the output would replace", target.display()).into());
-            }
+            outputs.add(target, &inputs)?;
         }
         Ok(outputs)
     }
 
-    fn add(&mut self, target: &Path) -> Result<(), Failure> {
-        if target.is_dir() {
-            return Err(format!("{}: is a directory; the result cannot replace it", target.display()).into());
+    fn add(&mut self, target: &Path, inputs: &Inputs) -> Result<(), Failure> {
+        if inputs.contain(target) {
+            return Err(format!("{}: is the input, which the output would replace", target.display()).into());
         }
-        let directory = parent(target);
-        let Some(name) = target.file_name() else {
-            return Err(format!("{}: is not the name of a file", target.display()).into());
-        };
-        let mut hidden = OsString::from(".");
-        hidden.push(name);
-        hidden.push(format!(".{}", std::process::id()));
-        let temporary = directory.join(hidden);
-        File::create(&temporary)
-            .map_err(|error| format!("{}: cannot write into this directory: {error}", directory.display()))?;
-        self.files.push((temporary, target.to_path_buf()));
+        self.files.push(AtomicFile::create(target)?);
         Ok(())
     }
 
     /// The names of the files, for a sentence.
     pub fn names(&self) -> String {
-        let names: Vec<_> = self.files.iter().filter_map(|(_, target)| target.file_name()?.to_str()).collect();
+        let names: Vec<_> = self.files.iter().filter_map(|file| file.path().file_name()?.to_str()).collect();
         match &names[..] {
             [] => String::new(),
             [one] => (*one).into(),
@@ -81,28 +88,83 @@ impl Outputs {
         }
     }
 
-    /// Writes the contents of the file `name`, one of those given, by way of its temporary path.
-    pub fn write<E: std::fmt::Display>(
-        &self,
+    /// Writes the contents of the file `name`, one of those given.
+    pub fn write<E: Display>(
+        &mut self,
         name: impl AsRef<Path>,
-        write: impl FnOnce(&Path) -> Result<(), E>,
+        write: impl FnOnce(&mut AtomicFile) -> Result<(), E>,
     ) -> Result<(), Failure> {
         let target = self.directory.join(name);
-        let file = self.files.iter().find(|(_, own)| *own == target);
-        let (temporary, _) = file.ok_or_else(|| format!("{}: is not one of the outputs", target.display()))?;
-        write(temporary).map_err(|error| format!("{}: cannot be written: {error}", target.display()).into())
+        let file = self.files.iter_mut().find(|file| file.path() == target);
+        let file = file.ok_or_else(|| format!("{}: is not one of the outputs", target.display()))?;
+        write(file).map_err(|error| format!("{}: cannot be written: {error}", target.display()).into())
     }
 
-    /// Gives the files their names, replacing older ones.
-    pub fn commit(mut self) -> Result<(), Failure> {
-        while let Some((temporary, target)) = self.files.last() {
-            fs::rename(temporary, target)
-                .map_err(|error| format!("{}: cannot be written: {error}", target.display()))?;
-            self.files.pop();
-            self.made.clear();
+    /// Gives the files their names, replacing older ones; then removes what an earlier run left beside them.
+    pub fn commit(mut self) -> Result<Committed, Failure> {
+        let to_stdout = self.files.iter().any(AtomicFile::is_stdout);
+        AtomicFile::commit_all(std::mem::take(&mut self.files))?;
+        signals::with_made(|made| made.retain(|path| !self.made.contains(path)));
+        self.made.clear();
+        let mut removed = Vec::new();
+        for path in &self.stale {
+            fs::remove_file(path)
+                .map_err(|error| format!("{}: is of an earlier run and cannot be removed: {error}", path.display()))?;
+            removed.extend(path.file_name().map(|name| name.to_string_lossy().into_owned()));
         }
-        Ok(())
+        Ok(Committed { removed, to_stdout })
     }
+}
+
+impl Drop for Outputs {
+    fn drop(&mut self) {
+        // What cannot be removed stays; the error that led here is the one to report.
+        self.files.clear();
+        signals::with_made(|made| {
+            for directory in self.made.iter().rev() {
+                _ = fs::remove_dir(directory);
+            }
+            made.retain(|path| !self.made.contains(path));
+        });
+    }
+}
+
+/// Outputs that have their names.
+pub struct Committed {
+    /// Names of files of an earlier run that are gone.
+    pub removed: Vec<String>,
+    /// Whether one was written to standard output.
+    to_stdout: bool,
+}
+
+impl Committed {
+    /// What is left to print: where standard output took a result, the report goes to standard error.
+    pub fn report(&self, report: String) -> String {
+        if self.to_stdout {
+            // There is nobody to tell that it could not be printed.
+            _ = io::stderr().write_all(report.as_bytes());
+            return String::new();
+        }
+        report
+    }
+}
+
+/// The files that are read.
+struct Inputs(Vec<PathBuf>);
+
+impl Inputs {
+    fn of(input: &Path) -> Self {
+        Self(ropewalk::io::parts(input).iter().filter_map(|part| part.canonicalize().ok()).collect())
+    }
+
+    fn contain(&self, path: &Path) -> bool {
+        path.canonicalize().is_ok_and(|path| self.0.contains(&path))
+    }
+}
+
+/// Whether it is a file itself, not a link to one.
+fn is_file(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file())
 }
 
 /// The directory of a file; `.` for a bare name.
@@ -110,14 +172,46 @@ fn parent(file: &Path) -> &Path {
     file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-impl Drop for Outputs {
-    fn drop(&mut self) {
-        // What cannot be removed stays; the error that led here is the one to report.
-        for (temporary, _) in &self.files {
-            _ = fs::remove_file(temporary);
+/// How a column of values is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Column {
+    Npy,
+    Csv,
+}
+
+impl Column {
+    /// As the name's ending says; for a link without one, as /dev/stdout, that of what it leads to. A pipe or a device without an
+    /// ending takes an array.
+    pub fn of(path: &Path) -> Result<Self, Failure> {
+        let bare = path.extension().is_none();
+        if bare && fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
+            return Ok(Self::Npy);
         }
-        for directory in self.made.iter().rev() {
-            _ = fs::remove_dir(directory);
-        }
+        let real = path.canonicalize().ok().filter(|_| bare);
+        let found = ending("--out", real.as_deref().unwrap_or(path), &["npy", "csv"])?;
+        Ok(if found == "csv" { Self::Csv } else { Self::Npy })
     }
+}
+
+/// The ending of a name, in lower case, if it is one of those that can be written.
+pub fn ending(option: &str, path: &Path, known: &[&'static str]) -> Result<&'static str, Failure> {
+    let ending = path.extension().map(OsStr::to_ascii_lowercase);
+    let found = known.iter().find(|known| ending.as_deref() == Some(OsStr::new(known)));
+    found.copied().ok_or_else(|| {
+        let endings: Vec<String> = known.iter().map(|known| format!(".{known}")).collect();
+        format!("{option} {}: the name must end in {}", path.display(), endings.join(" or ")).into()
+    })
+}
+
+/// A text table: names, and rows of as many values. Numbers read back are the same numbers.
+pub fn write_csv<T: std::fmt::Debug>(mut out: impl Write, names: &[&str], values: &[T]) -> io::Result<()> {
+    writeln!(out, "{}", names.join(","))?;
+    for row in values.chunks_exact(names.len().max(1)) {
+        for (k, value) in row.iter().enumerate() {
+            // Debug has an exponent where digits would be many.
+            write!(out, "{}{value:?}", if k > 0 { "," } else { "" })?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
 }

@@ -6,12 +6,13 @@
 
 use std::fs::File;
 use std::io::{self, Chain, Read};
+use std::ops::Range;
 use std::path::Path;
 
 use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 
 use super::csv_columns::{Columns, Rows, is_name};
-use super::{Error, ReadOptions, Result, Snapshot, ecsv};
+use super::{Error, Points, ReadOptions, Result, Snapshot, ecsv};
 use crate::units::{KnownUnits, VelocityUnit};
 
 /// Bytes in the longest line that is read; ten numbers need far fewer.
@@ -19,20 +20,20 @@ const LONGEST_LINE: usize = 1 << 16;
 
 /// Reads the text file `path`.
 pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Snapshot> {
-    let units = ecsv::units(path)?;
+    let mut snapshot = read_rows(path, &options.columns)?;
+    let units = ecsv::units(path, &snapshot.columns)?;
     let velocity_unit = options.velocity_unit.or(units.velocity);
-    let factor = match velocity_unit {
-        Some(unit) => options.velocity_factor(unit, None).map_err(|error| Error::file(path, error))?,
-        None => 1.0,
-    };
-    let mut snapshot = read_rows(path, factor)?;
+    if let (Some(unit), Some(Points::F64(table))) = (velocity_unit, &mut snapshot.velocities) {
+        let factor = options.velocity_factor(unit, None).map_err(|error| Error::file(path, error))?;
+        table.data.iter_mut().for_each(|value| *value *= factor);
+    }
     let velocity = velocity_unit.map(|unit| VelocityUnit { is_internal: false, ..unit });
     snapshot.units = KnownUnits { velocity, ..units };
     Ok(snapshot)
 }
 
-/// The rows, velocities times `velocity_factor`.
-fn read_rows(path: &Path, velocity_factor: f64) -> Result<Snapshot> {
+/// The rows; `chosen` columns are coordinates, if there are any.
+fn read_rows(path: &Path, chosen: &[String]) -> Result<Snapshot> {
     let refuse = |message: String| Error::file(path, message);
     let open = |delimiter| Lines::open(path, delimiter).map_err(|error| refuse(format!("cannot be read: {error}")));
     // A line that nothing separates is a line as it stands.
@@ -46,7 +47,7 @@ fn read_rows(path: &Path, velocity_factor: f64) -> Result<Snapshot> {
             Some(rows) => rows,
             None => {
                 let names = fields.iter().all(is_name);
-                let columns = if names { Columns::named(fields) } else { Columns::plain(fields.len()) };
+                let columns = if names { Columns::named(fields, chosen) } else { Columns::plain(fields.len(), chosen) };
                 let empty = rows.insert(Rows::new(columns.map_err(refuse)?));
                 if names {
                     continue;
@@ -56,7 +57,7 @@ fn read_rows(path: &Path, velocity_factor: f64) -> Result<Snapshot> {
         };
         rows.push(fields).map_err(|message| refuse(format!("line {}: {message}", lines.number())))?;
     }
-    rows.and_then(|rows| rows.finish(velocity_factor)).ok_or_else(|| refuse("has no rows of numbers".to_string()))
+    rows.and_then(Rows::finish).ok_or_else(|| refuse("has no rows of numbers".to_string()))
 }
 
 /// The lines that hold something, one at a time.
@@ -104,8 +105,15 @@ impl Lines {
             }
             // Nor do blanks next to each other separate more than once.
             fields.clear();
-            let cleaned = row.iter().take(end).skip(start).map(clean);
-            cleaned.filter(|field| *delimiter != b' ' || !field.is_empty()).for_each(|field| fields.push_field(field));
+            while start < end {
+                let joined = quoted(row, start..end, *delimiter);
+                let (field, pieces) = joined.as_ref().map_or((&row[start], 1), |(field, pieces)| (field, *pieces));
+                let field = clean(field);
+                if *delimiter != b' ' || !field.is_empty() {
+                    fields.push_field(field);
+                }
+                start += pieces;
+            }
             return Ok(true);
         }
     }
@@ -136,9 +144,27 @@ impl Read for Bounded {
     }
 }
 
-/// What separates the fields of `line`; a comma, if it has but one field.
+/// A field whose quotes hold delimiters, put together again, and how many of the pieces `of` a row it is. `None` for a field that is
+/// whole, also if its quote has no end in this line: a stray one is for the error that it makes.
+fn quoted(row: &ByteRecord, of: Range<usize>, delimiter: u8) -> Option<(Vec<u8>, usize)> {
+    let open = |field: &[u8]| field.iter().filter(|&&byte| byte == b'"').count() % 2 == 1;
+    if !row[of.start].trim_ascii_start().starts_with(b"\"") || !open(&row[of.start]) {
+        return None;
+    }
+    // The next odd number of quotes makes them even.
+    let last = (of.start + 1..of.end).find(|&piece| open(&row[piece]))?;
+    let pieces: Vec<&[u8]> = (of.start..=last).map(|piece| &row[piece]).collect();
+    Some((pieces.join(&delimiter), last + 1 - of.start))
+}
+
+/// What separates the fields of `line`, but for what is in quotes; a comma, if it has but one field.
 fn find_delimiter(line: &[u8]) -> u8 {
-    b";,\t ".iter().copied().find(|byte| line.contains(byte)).unwrap_or(b',')
+    let quotes = line.iter().filter(|&&byte| byte == b'"').count();
+    let outside: Vec<u8> = match quotes % 2 {
+        0 => line.split(|&byte| byte == b'"').step_by(2).flatten().copied().collect(),
+        _ => line.to_vec(),
+    };
+    b";,\t ".iter().copied().find(|byte| outside.contains(byte)).unwrap_or(b',')
 }
 
 /// A field without blanks and quotes around it.

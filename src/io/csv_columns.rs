@@ -1,19 +1,27 @@
 //! What the columns of a text table hold, and the rows read so far.
 //!
-//! - names: `vx`, `vy`, `vz` are velocities, `id` and `mass` what they say. If there are columns `x`, `y` or `z`, they
-//!   are the coordinates and others are ignored; else all other columns are coordinates. Upper and lower case are the
-//!   same.
+//! - names: `vx`, `vy`, `vz` are velocities, `id` and `mass` what they say. If there are columns `x` and `y`, they are the
+//!   coordinates, with `z` if there is one, and others are ignored; else all other columns are coordinates, so that of RA, DEC and z
+//!   none is lost. Upper and lower case are the same.
 //! - no names: all columns are coordinates
+//! - chosen columns, by name or number from 1: these are the coordinates, in this order, and other columns are what their names say
 
 use csv::ByteRecord;
 
 use super::{Format, Masses, Points, Snapshot, Table};
 use crate::units::KnownUnits;
 
+/// Names of columns that are known.
+const KNOWN: [&str; 8] = ["x", "y", "z", "vx", "vy", "vz", "id", "mass"];
+
 /// Which columns hold what; positions in a row of `width` fields.
 #[derive(Default)]
 pub(super) struct Columns {
     width: usize,
+    /// What the first line calls them, or what they were chosen by; empty if nothing does.
+    names: Vec<String>,
+    /// Whether coordinates are just what is left over.
+    is_rest: bool,
     coordinates: Vec<usize>,
     velocities: Vec<usize>,
     id: Option<usize>,
@@ -21,35 +29,87 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    pub(super) fn plain(width: usize) -> std::result::Result<Self, String> {
-        Self { width, coordinates: (0..width).collect(), ..Self::default() }.checked()
+    /// The columns of a table without names.
+    pub(super) fn plain(width: usize, chosen: &[String]) -> std::result::Result<Self, String> {
+        if chosen.is_empty() {
+            return Self { width, coordinates: (0..width).collect(), ..Self::default() }.checked();
+        }
+        let coordinates = choose(chosen, &[], width)?;
+        let names = (1..=width).map(|column| column.to_string()).collect();
+        Self { width, names, coordinates, ..Self::default() }.checked()
     }
 
-    pub(super) fn named(fields: &ByteRecord) -> std::result::Result<Self, String> {
-        let names: Vec<String> = fields.iter().map(|name| String::from_utf8_lossy(name).to_lowercase()).collect();
-        let known = ["x", "y", "z", "vx", "vy", "vz", "id", "mass"];
-        if let Some(twice) = known.into_iter().find(|name| names.iter().filter(|n| n == name).count() > 1) {
+    /// The columns of a table whose first line holds names.
+    pub(super) fn named(fields: &ByteRecord, chosen: &[String]) -> std::result::Result<Self, String> {
+        let names: Vec<String> = fields.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+        let lower: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
+        if let Some(twice) = KNOWN.into_iter().find(|name| lower.iter().filter(|n| n == name).count() > 1) {
             return Err(format!("has two columns named {twice}"));
         }
-        let find = |name: &str| names.iter().position(|n| n == name);
-        let mut coordinates: Vec<usize> = ["x", "y", "z"].into_iter().filter_map(find).collect();
-        if coordinates.is_empty() {
-            coordinates = (0..).zip(&names).filter(|(_, n)| !known.contains(&n.as_str())).map(|(i, _)| i).collect();
+        let find = |name: &str| lower.iter().position(|n| n == name);
+        let mut is_rest = false;
+        let coordinates: Vec<usize> = match (find("x"), find("y")) {
+            _ if !chosen.is_empty() => choose(chosen, &names, names.len())?,
+            (Some(x), Some(y)) => [x, y].into_iter().chain(find("z")).collect(),
+            _ => {
+                is_rest = true;
+                let others = ["vx", "vy", "vz", "id", "mass"];
+                (0..).zip(&lower).filter(|(_, name)| !others.contains(&name.as_str())).map(|(i, _)| i).collect()
+            }
+        };
+        // What is chosen for a coordinate is nothing else.
+        let find = |name: &str| find(name).filter(|column| !coordinates.contains(column));
+        let mut velocities: Vec<usize> = ["vx", "vy", "vz"].into_iter().filter_map(find).collect();
+        if !chosen.is_empty() && velocities.len() != coordinates.len() {
+            velocities.clear();
         }
-        let velocities = ["vx", "vy", "vz"].into_iter().filter_map(find).collect();
-        Self { width: names.len(), coordinates, velocities, id: find("id"), mass: find("mass") }.checked()
+        let (id, mass) = (find("id"), find("mass"));
+        Self { width: names.len(), names, is_rest, coordinates, velocities, id, mass }.checked()
     }
 
     fn checked(self) -> std::result::Result<Self, String> {
         let (dim, speeds) = (self.coordinates.len(), self.velocities.len());
         if !(1..=10).contains(&dim) {
-            return Err(format!("has {dim} columns of coordinates; points have 1 to 10"));
+            return Err(format!("has {dim} columns of coordinates; points have 1 to 10. {ADVICE}"));
         }
         if speeds != 0 && speeds != dim {
             return Err(format!("has {dim} columns of coordinates, but {speeds} of velocities"));
         }
         Ok(self)
     }
+
+    /// What the columns of coordinates are called.
+    fn called(&self) -> Vec<String> {
+        self.coordinates.iter().filter_map(|&column| self.names.get(column).cloned()).collect()
+    }
+}
+
+/// What to do if columns are taken for coordinates that are none.
+const ADVICE: &str = "Choose the columns that are coordinates (ReadOptions::columns, --columns A,B)";
+
+/// The columns that are chosen by name or by number from 1.
+pub(super) fn choose(chosen: &[String], names: &[String], width: usize) -> std::result::Result<Vec<usize>, String> {
+    let mut columns = Vec::with_capacity(chosen.len());
+    for wanted in chosen {
+        let wanted = wanted.trim();
+        let exact = names.iter().position(|name| name == wanted);
+        let mut alike = (0..names.len()).filter(|&i| names[i].to_lowercase() == wanted.to_lowercase());
+        let column = match (exact, alike.next(), wanted.parse::<usize>()) {
+            (Some(column), ..) => column,
+            (_, Some(column), _) if alike.next().is_none() => column,
+            (_, None, Ok(number)) if (1..=width).contains(&number) => number - 1,
+            (_, Some(_), _) => return Err(format!("has several columns named {wanted}; choose by number")),
+            _ => {
+                let known = if names.is_empty() { "no names".into() } else { shorten(names.join(", ").as_bytes()) };
+                return Err(format!("has no column {wanted}; it has {width} columns and {known}"));
+            }
+        };
+        if columns.contains(&column) {
+            return Err(format!("column {wanted} is chosen twice"));
+        }
+        columns.push(column);
+    }
+    Ok(columns)
 }
 
 /// What has been read so far.
@@ -74,13 +134,19 @@ impl Rows {
             return Err(format!("{} columns where the first line has {}: {text}", fields.len(), columns.width));
         }
         for &column in &columns.coordinates {
-            self.coordinates.push(parse(fields, column, "a number")?);
+            let value = parse(fields, column, "a number").map_err(|message| match columns.names.get(column) {
+                Some(name) if columns.is_rest => {
+                    format!("{message}, in the column {}. {ADVICE}", shorten(name.as_bytes()))
+                }
+                _ => message,
+            })?;
+            self.coordinates.push(value);
         }
         for &column in &columns.velocities {
             self.velocities.push(parse(fields, column, "a number")?);
         }
         if let Some(column) = columns.id {
-            self.ids.push(parse(fields, column, "an id (a whole number from 0)")?);
+            self.ids.push(parse::<Id>(fields, column, "an id (a whole number from 0)")?.0);
         }
         if let Some(column) = columns.mass {
             self.masses.push(parse(fields, column, "a mass")?);
@@ -88,12 +154,11 @@ impl Rows {
         Ok(())
     }
 
-    /// The snapshot, velocities times `velocity_factor`, or `None` if there were no rows.
-    pub(super) fn finish(mut self, velocity_factor: f64) -> Option<Snapshot> {
+    /// The snapshot, or `None` if there were no rows.
+    pub(super) fn finish(self) -> Option<Snapshot> {
         if self.coordinates.is_empty() {
             return None;
         }
-        self.velocities.iter_mut().for_each(|value| *value *= velocity_factor);
         let matter = self.columns.mass.map(|_| self.masses.iter().sum());
         let dim = self.columns.coordinates.len();
         let table = |mut data: Vec<f64>| {
@@ -110,6 +175,7 @@ impl Rows {
             box_size: None,
             header: None,
             format: Format::Csv,
+            columns: self.columns.called(),
         })
     }
 }
@@ -118,6 +184,22 @@ impl Rows {
 fn parse<T: std::str::FromStr>(fields: &ByteRecord, column: usize, what: &str) -> std::result::Result<T, String> {
     let field = fields.get(column).unwrap_or_default();
     number(field).ok_or_else(|| format!("column {} is not {what}: '{}'", column + 1, shorten(field)))
+}
+
+/// A whole number from 0, also written as `1.0` or `1e3` as long as it is exact, which is up to 2^53.
+struct Id(u64);
+
+impl std::str::FromStr for Id {
+    type Err = ();
+
+    fn from_str(text: &str) -> std::result::Result<Self, ()> {
+        if let Ok(id) = text.parse() {
+            return Ok(Self(id));
+        }
+        let id: f64 = text.parse().map_err(|_| ())?;
+        let is_exact = (0.0..=(1u64 << 53) as f64).contains(&id) && id.fract() == 0.0;
+        if is_exact { Ok(Self(id as u64)) } else { Err(()) }
+    }
 }
 
 /// The first 60 bytes, printable.

@@ -17,13 +17,17 @@ use crate::units::KnownUnits;
 /// Bytes of a header that are read.
 const LONGEST_HEADER: u64 = 1 << 16;
 
-/// The units that the header of the table names for its columns; none if it is no enhanced CSV.
+/// The units that the header of the table names for its columns, of which those with the names `coordinates` are coordinates, or
+/// x, y and z if there are none; no units if it is no enhanced CSV.
 ///
 /// Errors: coordinates, or velocities, whose units differ. A unit of another kind, degrees say, is nothing that we know.
-pub(super) fn units(path: &Path) -> Result<KnownUnits> {
+pub(super) fn units(path: &Path, coordinates: &[String]) -> Result<KnownUnits> {
+    let lower: Vec<String> = coordinates.iter().map(|name| name.to_lowercase()).collect();
+    let coordinates: Vec<&str> =
+        if lower.is_empty() { vec!["x", "y", "z"] } else { lower.iter().map(String::as_str).collect() };
     let Some(columns) = header(path).and_then(|header| columns(&header)) else { return Ok(KnownUnits::default()) };
     Ok(KnownUnits {
-        length: common(path, &columns, &["x", "y", "z"])?,
+        length: common(path, &columns, &coordinates)?,
         mass: common(path, &columns, &["mass"])?,
         velocity: common(path, &columns, &["vx", "vy", "vz"])?,
     })

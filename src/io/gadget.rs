@@ -129,6 +129,7 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Snapshot> {
         box_size: (header.box_size > 0.0).then_some(header.box_size),
         header: Some(header),
         format,
+        columns: Vec::new(),
     })
 }
 

@@ -4,8 +4,9 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::path::Path;
 
+use super::atomic::replace;
 use super::gadget_header::Header;
-use super::source::{Word, foreign, replace};
+use super::source::{Word, foreign};
 use super::{Error, Masses, Points, Result, gadget};
 
 /// How to write a snapshot; the default is one little-endian file of `SnapFormat` 1 at a = 1, without a box.

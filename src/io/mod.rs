@@ -7,6 +7,7 @@
 //! Nothing is converted but velocities (see [`Snapshot::velocities`]); coordinates that are not finite are passed on,
 //! and refused where they are used. Every promise a file makes is checked against its length before memory is reserved.
 
+mod atomic;
 mod csv;
 mod csv_columns;
 mod ecsv;
@@ -20,10 +21,11 @@ mod source;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+pub use atomic::AtomicFile;
 pub use gadget_header::Header;
 pub use gadget_write::{GadgetOptions, Species, write_gadget};
-pub use npy::{write_npy, write_npy_f64, write_npy_i32};
-pub use npz::write_npz;
+pub use npy::{write_npy, write_npy_f64, write_npy_f64_to, write_npy_i32, write_npy_i32_to};
+pub use npz::{write_npz, write_npz_to};
 
 use crate::error::Kind;
 use crate::units::{KnownUnits, Units, VelocityUnit};
@@ -147,10 +149,14 @@ impl fmt::Display for Format {
 }
 
 /// What to read of a file.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
     /// Gadget: the particle type to read, 0 to 5; `None` reads all. Other formats have no types and ignore this.
     pub particle_type: Option<u8>,
+    /// Tables: the columns that are coordinates, in this order, by name or by number from 1; NumPy arrays have numbers alone. Empty
+    /// leaves it to the table: all columns if it has no names; else those named x, y (and z, if there is one) if it has both, and
+    /// otherwise all but id, mass, vx, vy and vz. A Gadget snapshot has no columns, and refuses to have them chosen.
+    pub columns: Vec<String>,
     /// What the file's velocities are in, if it is known better than the file tells. Gadget: `None` stands for km/s, as
     /// [`Snapshot::velocities`] says.
     pub velocity_unit: Option<VelocityUnit>,
@@ -201,6 +207,8 @@ pub struct Snapshot {
     pub header: Option<Header>,
     /// The format found.
     pub format: Format,
+    /// The columns of a table that coordinates were read from, as it names them or as they were chosen; empty if neither did.
+    pub columns: Vec<String>,
 }
 
 /// Reads a snapshot or table of points.
@@ -216,8 +224,11 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Snapshot> {
     let mut source = Source::open(&path)?;
     let prefix = source.prefix(4096)?;
     match sniff(&prefix) {
+        Found::Gadget if !options.columns.is_empty() => {
+            Err(Error::file(&path, "is a Gadget snapshot, and has no columns to choose"))
+        }
         Found::Gadget => gadget::read(&path, options),
-        Found::Npy => npy::read(source),
+        Found::Npy => npy::read(source, &options.columns),
         Found::Text => csv::read(&path, options),
         Found::Other(what) => Err(Error::file(&path, what)),
     }
@@ -234,6 +245,25 @@ pub fn read_header(path: impl AsRef<Path>) -> Result<Header> {
         Found::Gadget => gadget::read_header(&path),
         _ => Err(Error::file(&path, "is not a Gadget snapshot, and has no header")),
     }
+}
+
+/// The files that [`read`] takes `path` for: itself, or the parts of the split snapshot that it names or is one of. By their
+/// names alone: nothing is opened.
+///
+/// ```
+/// assert_eq!(ropewalk::io::parts("points.npy"), [std::path::PathBuf::from("points.npy")]);
+/// ```
+pub fn parts(path: impl AsRef<Path>) -> Vec<PathBuf> {
+    let path = existing(path.as_ref());
+    let mut parts = vec![path.clone()];
+    let number = path.extension().filter(|number| number.as_encoded_bytes().iter().all(u8::is_ascii_digit));
+    if number.is_some() {
+        // As many as there are: the first missing number ends it.
+        let others =
+            (0..=u32::MAX).map(|k| gadget::part(&path.with_extension(""), k)).take_while(|part| part.is_file());
+        parts.extend(others.filter(|part| *part != path));
+    }
+    parts
 }
 
 /// `path` itself, or the first part of the split snapshot it names.

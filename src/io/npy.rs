@@ -1,18 +1,21 @@
 //! NumPy `.npy` arrays: points in, points and labels out.
 //!
-//! - in: N x D (1 to 10) or N floats of 32 or 64 bits, either byte order, C or Fortran order
-//! - out: a [`Snapshot`] with the points alone
+//! - in: N x D (1 to 10) or N floats of 32 or 64 bits, or integers of 8 to 64 bits, either byte order, C or Fortran order
+//! - out: a [`Snapshot`] with the points alone; integers as 64-bit floats, which hold them exactly up to 2^53
 //! - layout: NumPy enhancement proposal 1
 //!
 //! The header is read here, in the one form NumPy writes: a general reader of Python literals recurses and multiplies
 //! at the mercy of the file.
 
+use std::cell::Cell;
 use std::io::{self, Write};
 use std::path::Path;
 
 use npyz::{AutoSerialize, Endianness, TypeChar, TypeStr, WriterBuilder};
 
-use super::source::{Source, Word, replace, room};
+use super::atomic::replace;
+use super::csv_columns::choose;
+use super::source::{Source, Word, room};
 use super::{Format, Masses, Points, Result, Snapshot, Table};
 use crate::units::KnownUnits;
 
@@ -22,14 +25,42 @@ pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 /// The longest header NumPy itself reads without being told to.
 const LONGEST_HEADER: u64 = 10_000;
 
-/// The points in a `.npy` file.
-pub(super) fn read(mut source: Source) -> Result<Snapshot> {
+/// The widest row that columns are chosen of.
+const MOST_COLUMNS: u64 = 1 << 16;
+
+/// The points in a `.npy` file, from the columns `chosen` if there are any.
+pub(super) fn read(mut source: Source, chosen: &[String]) -> Result<Snapshot> {
     let text = header_text(&mut source)?;
-    let header = Header::parse(&text).map_err(|message| source.error(message))?;
-    let points = match header.bytes {
-        4 => Points::F32(table(&mut source, &header)?),
-        _ => Points::F64(table(&mut source, &header)?),
+    let header = Header::parse(&text, !chosen.is_empty()).map_err(|message| source.error(message))?;
+    let axes = choose(chosen, &[], header.dim).map_err(|message| source.error(message))?;
+    if axes.len() > 10 {
+        return Err(source.error(format!("{} columns are chosen; points have 1 to 10", axes.len())));
+    }
+    let inexact = Cell::new(None);
+    let points = {
+        let source = &mut source;
+        let whole = |x: i128| {
+            if x.unsigned_abs() > 1 << 53 && inexact.get().is_none() {
+                inexact.set(Some(x));
+            }
+            x as f64
+        };
+        match (header.kind, header.bytes) {
+            (Number::Float, 4) => Points::F32(table(source, &header, &axes, |x: f32| x)?),
+            (Number::Float, _) => Points::F64(table(source, &header, &axes, |x: f64| x)?),
+            (Number::Signed, 1) => Points::F64(table(source, &header, &axes, |x: i8| x.into())?),
+            (Number::Signed, 2) => Points::F64(table(source, &header, &axes, |x: i16| x.into())?),
+            (Number::Signed, 4) => Points::F64(table(source, &header, &axes, |x: i32| x.into())?),
+            (Number::Signed, _) => Points::F64(table(source, &header, &axes, |x: i64| whole(x.into()))?),
+            (Number::Unsigned, 1) => Points::F64(table(source, &header, &axes, |x: u8| x.into())?),
+            (Number::Unsigned, 2) => Points::F64(table(source, &header, &axes, |x: u16| x.into())?),
+            (Number::Unsigned, 4) => Points::F64(table(source, &header, &axes, |x: u32| x.into())?),
+            (Number::Unsigned, _) => Points::F64(table(source, &header, &axes, |x: u64| whole(x.into()))?),
+        }
     };
+    if let Some(x) = inexact.get() {
+        return Err(source.error(format!("holds {x}; 64-bit floats, which points are, are exact up to 2^53 only")));
+    }
     Ok(Snapshot {
         points,
         velocities: None,
@@ -40,6 +71,7 @@ pub(super) fn read(mut source: Source) -> Result<Snapshot> {
         box_size: None,
         header: None,
         format: Format::Npy,
+        columns: chosen.to_vec(),
     })
 }
 
@@ -63,26 +95,42 @@ fn header_text(source: &mut Source) -> Result<String> {
 #[derive(Debug, PartialEq)]
 struct Header {
     big_endian: bool,
-    /// Bytes per value: 4 or 8.
+    kind: Number,
+    /// Bytes per value: 4 or 8, of integers also 1 or 2.
     bytes: u64,
     fortran: bool,
     points: u64,
     dim: usize,
 }
 
+/// What the values are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Number {
+    Float,
+    Signed,
+    Unsigned,
+}
+
 impl Header {
-    /// Reads `{'descr': '<f8', 'fortran_order': False, 'shape': (10, 3), }`.
-    fn parse(text: &str) -> std::result::Result<Self, String> {
-        let wanted = "an array of 32- or 64-bit floats is wanted";
+    /// Reads `{'descr': '<f8', 'fortran_order': False, 'shape': (10, 3), }`. Rows that columns are chosen of may be of any width.
+    fn parse(text: &str, is_chosen: bool) -> std::result::Result<Self, String> {
+        let wanted = "an array of 32- or 64-bit floats or of integers is wanted";
         let descr = value(text, "descr")?;
         let Some(type_name) = descr.strip_prefix(['\'', '"']).and_then(|rest| rest.split(['\'', '"']).next()) else {
             return Err(format!("holds records of type {}; {wanted}", shorten(descr)));
         };
-        let (big_endian, bytes) = match type_name.parse::<TypeStr>() {
-            Ok(t) if t.type_char() == TypeChar::Float && matches!(t.size_field(), 4 | 8) => {
-                (t.endianness() == Endianness::Big, t.size_field())
-            }
-            _ => return Err(format!("holds values of type '{}'; {wanted}", shorten(type_name))),
+        let found = type_name.parse::<TypeStr>().ok().and_then(|found| {
+            let kind = match (found.type_char(), found.size_field()) {
+                (TypeChar::Float, 4 | 8) => Number::Float,
+                (TypeChar::Int, 1 | 2 | 4 | 8) => Number::Signed,
+                (TypeChar::Uint, 1 | 2 | 4 | 8) => Number::Unsigned,
+                _ => return None,
+            };
+            Some((found.endianness() == Endianness::Big, kind, found.size_field()))
+        });
+        let (big_endian, kind, bytes) = match found {
+            Some(found) => found,
+            None => return Err(format!("holds values of type '{}'; {wanted}", shorten(type_name))),
         };
         let order = value(text, "fortran_order")?;
         let fortran = match (order.starts_with("True"), order.starts_with("False")) {
@@ -98,13 +146,14 @@ impl Header {
         let (points, dim) = match sides.as_deref() {
             Some(&[points]) => (points, 1),
             Some(&[points, dim @ 1..=10]) => (points, dim as usize),
+            Some(&[points, dim]) if is_chosen && (1..=MOST_COLUMNS).contains(&dim) => (points, dim as usize),
             Some(_) => {
                 let shape = shape.split_inclusive(')').next().unwrap_or_default();
                 return Err(format!("has shape {}; N points are (N, 1) to (N, 10), or (N,)", shorten(shape)));
             }
             None => return Err(format!("its header has shape {}", shorten(shape))),
         };
-        Ok(Self { big_endian, bytes, fortran, points, dim })
+        Ok(Self { big_endian, kind, bytes, fortran, points, dim })
     }
 }
 
@@ -123,8 +172,13 @@ fn shorten(text: &str) -> String {
     text.chars().take(60).collect::<String>().escape_debug().to_string()
 }
 
-/// The values after the header, by rows.
-fn table<T: Word>(source: &mut Source, header: &Header) -> Result<Table<T>> {
+/// The values after the header, by rows; of the columns `axes`, if there are any.
+fn table<T: Word, S: bytemuck::Pod>(
+    source: &mut Source,
+    header: &Header,
+    axes: &[usize],
+    convert: impl Fn(T) -> S,
+) -> Result<Table<S>> {
     let &Header { points, dim, big_endian, bytes, .. } = header;
     let (promised, left) = (u128::from(points) * dim as u128 * u128::from(bytes), source.left());
     if promised > u128::from(left) {
@@ -132,23 +186,60 @@ fn table<T: Word>(source: &mut Source, header: &Header) -> Result<Table<T>> {
             "truncated: {points} points of {dim} coordinates are {promised} bytes, {left} follow the header"
         )));
     }
+    // No more than the file has bytes.
     let n = points * dim as u64;
-    let mut data: Vec<T> = room(source.path(), n)?;
+    if !axes.is_empty() {
+        return chosen(source, header, axes, convert);
+    }
+    let mut data: Vec<S> = room(source.path(), n)?;
     if header.fortran && dim > 1 {
-        data.resize(n as usize, T::zeroed());
+        data.resize(n as usize, S::zeroed());
         for axis in 0..dim {
             let mut column = data.iter_mut().skip(axis).step_by(dim);
             source.words(points, big_endian, |chunk| {
                 // The chunk goes first: a zip asks its second half only while the first has more.
                 for (value, place) in chunk.iter().zip(column.by_ref()) {
-                    *place = *value;
+                    *place = convert(*value);
                 }
             })?;
         }
     } else {
-        source.words(n, big_endian, |chunk| data.extend_from_slice(chunk))?;
+        source.words(n, big_endian, |chunk| data.extend(chunk.iter().map(|&x| convert(x))))?;
     }
     Ok(Table { dim, data })
+}
+
+/// The columns `axes` of an array whose length has been checked.
+fn chosen<T: Word, S: bytemuck::Pod>(
+    source: &mut Source,
+    header: &Header,
+    axes: &[usize],
+    convert: impl Fn(T) -> S,
+) -> Result<Table<S>> {
+    let &Header { points, dim, big_endian, .. } = header;
+    let (rows, width) = (points as usize, axes.len());
+    let mut data: Vec<S> = room(source.path(), points * width as u64)?;
+    data.resize(rows * width, S::zeroed());
+    let mut places = vec![None; dim];
+    for (place, &axis) in axes.iter().enumerate() {
+        places[axis] = Some(place);
+    }
+    let (mut row, mut axis) = (0, 0);
+    source.words(points * dim as u64, big_endian, |chunk| {
+        for &value in chunk {
+            if let Some(place) = places[axis] {
+                data[row * width + place] = convert(value);
+            }
+            // The index that runs fastest in the file; the other follows when it is through.
+            let (fast, slow, end) =
+                if header.fortran { (&mut row, &mut axis, rows) } else { (&mut axis, &mut row, dim) };
+            *fast += 1;
+            if *fast == end {
+                (*fast, *slow) = (0, *slow + 1);
+            }
+        }
+    })?;
+    Ok(Table { dim: width, data })
 }
 
 /// Writes labels as a one-dimensional array of `int32`.
@@ -156,7 +247,22 @@ fn table<T: Word>(source: &mut Source, header: &Header) -> Result<Table<T>> {
 /// # Errors
 /// If the file cannot be written; one that was there is then unchanged.
 pub fn write_npy_i32(path: impl AsRef<Path>, values: &[i32]) -> Result<()> {
-    replace(path.as_ref(), |out| write(out, &[values.len() as u64], values))
+    replace(path.as_ref(), |out| write_npy_i32_to(out, values))
+}
+
+/// The same into a writer.
+///
+/// ```
+/// let mut bytes = Vec::new();
+/// ropewalk::io::write_npy_i32_to(&mut bytes, &[3, -1])?;
+/// assert!(bytes.starts_with(b"\x93NUMPY"));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write_npy_i32_to(mut out: impl Write, values: &[i32]) -> io::Result<()> {
+    write(&mut out, &[values.len() as u64], values)
 }
 
 /// Writes numbers as a one-dimensional array of `float64`.
@@ -164,7 +270,22 @@ pub fn write_npy_i32(path: impl AsRef<Path>, values: &[i32]) -> Result<()> {
 /// # Errors
 /// If the file cannot be written; one that was there is then unchanged.
 pub fn write_npy_f64(path: impl AsRef<Path>, values: &[f64]) -> Result<()> {
-    replace(path.as_ref(), |out| write(out, &[values.len() as u64], values))
+    replace(path.as_ref(), |out| write_npy_f64_to(out, values))
+}
+
+/// The same into a writer.
+///
+/// ```
+/// let mut bytes = Vec::new();
+/// ropewalk::io::write_npy_f64_to(&mut bytes, &[0.5])?;
+/// assert!(bytes.starts_with(b"\x93NUMPY"));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write_npy_f64_to(mut out: impl Write, values: &[f64]) -> io::Result<()> {
+    write(&mut out, &[values.len() as u64], values)
 }
 
 /// Writes points as an array of N rows, in their own precision.
@@ -197,16 +318,20 @@ mod tests {
     #[test]
     fn headers() {
         let header = |descr: &str, order: &str, shape: &str| {
-            Header::parse(&format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}   \n"))
+            Header::parse(&format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}   \n"), false)
         };
-        let good = Header { big_endian: true, bytes: 8, fortran: true, points: 7, dim: 3 };
+        let good = Header { big_endian: true, kind: Number::Float, bytes: 8, fortran: true, points: 7, dim: 3 };
         assert_eq!(header("'>f8'", "True", "(7, 3)"), Ok(good));
         // Python 2 wrote long integers with an L, and dictionaries in any order.
         let text = "{'shape': (7L,), \"fortran_order\": False, 'descr': '<f4'}";
-        assert_eq!(Header::parse(text), Ok(Header { big_endian: false, bytes: 4, fortran: false, points: 7, dim: 1 }));
+        let good = Header { big_endian: false, kind: Number::Float, bytes: 4, fortran: false, points: 7, dim: 1 };
+        assert_eq!(Header::parse(text, false), Ok(good));
+        let good = Header { big_endian: false, kind: Number::Unsigned, bytes: 1, fortran: false, points: 7, dim: 2 };
+        assert_eq!(header("'|u1'", "False", "(7, 2)"), Ok(good));
 
         let cases = [
-            ("'<i4'", "False", "(7, 3)", "'<i4'"),
+            ("'<i16'", "False", "(7, 3)", "'<i16'"),
+            ("'|b1'", "False", "(7, 3)", "'|b1'"),
             ("'<f2'", "False", "(7, 3)", "'<f2'"),
             ("'<c16'", "False", "(7, 3)", "'<c16'"),
             ("'|O'", "False", "(7, 3)", "'|O'"),
@@ -224,6 +349,6 @@ mod tests {
             let message = header(descr, order, shape).unwrap_err();
             assert!(message.contains(said), "{message}");
         }
-        assert!(Header::parse("").unwrap_err().contains("'descr'"));
+        assert!(Header::parse("", false).unwrap_err().contains("'descr'"));
     }
 }

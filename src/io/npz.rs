@@ -1,15 +1,15 @@
 //! NumPy archives: named arrays in one file.
 
-use std::io::{Cursor, Write};
+use std::io::{self, Cursor, Write};
 use std::path::Path;
 
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
+use super::atomic::replace;
 use super::npy;
-use super::source::replace;
 use crate::catalog::Values;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Writes one-dimensional arrays as an uncompressed `.npz`, which `numpy.load` reads by name: `uint64` or `float64`.
 ///
@@ -26,19 +26,32 @@ use crate::error::{Error, Result};
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 pub fn write_npz(path: impl AsRef<Path>, arrays: &[(&str, Values)]) -> Result<()> {
-    let path = path.as_ref();
+    replace(path.as_ref(), |out| write_npz_to(out, arrays))
+}
+
+/// The same into a writer. The archive is put together in memory first.
+///
+/// ```
+/// use ropewalk::Values;
+/// use ropewalk::io::write_npz_to;
+///
+/// let mut bytes = Vec::new();
+/// write_npz_to(&mut bytes, &[("ids", Values::Integers(vec![3, 1]))])?;
+/// assert!(bytes.starts_with(b"PK"));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// If it cannot be written, or if two arrays have one name.
+pub fn write_npz_to(mut out: impl Write, arrays: &[(&str, Values)]) -> io::Result<()> {
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
-    let mut add = |name: &str, values: &Values| -> std::io::Result<()> {
+    for (name, values) in arrays {
         archive.start_file(format!("{name}.npy"), options)?;
         match values {
-            Values::Integers(values) => npy::write(&mut archive, &[values.len() as u64], values),
-            Values::Numbers(values) => npy::write(&mut archive, &[values.len() as u64], values),
+            Values::Integers(values) => npy::write(&mut archive, &[values.len() as u64], values)?,
+            Values::Numbers(values) => npy::write(&mut archive, &[values.len() as u64], values)?,
         }
-    };
-    for (name, values) in arrays {
-        add(name, values).map_err(|error| Error::file(path, error))?;
     }
-    let bytes = archive.finish().map_err(|error| Error::file(path, error))?.into_inner();
-    replace(path, |out| out.write_all(&bytes))
+    out.write_all(&archive.finish()?.into_inner())
 }

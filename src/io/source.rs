@@ -1,10 +1,8 @@
-//! A binary file with its length at hand, so that a promise is checked before memory is given to it,
-//! and its counterpart: a file that appears under its name only when it is complete.
+//! A binary file with its length at hand, so that a promise is checked before memory is given to it.
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{Error, Result};
 
@@ -16,17 +14,17 @@ pub(super) trait Word: bytemuck::Pod {
     fn swapped(self) -> Self;
 }
 
-impl Word for u32 {
-    fn swapped(self) -> Self {
-        self.swap_bytes()
-    }
+macro_rules! whole_words {
+    ($($word:ty),*) => {
+        $(impl Word for $word {
+            fn swapped(self) -> Self {
+                self.swap_bytes()
+            }
+        })*
+    };
 }
 
-impl Word for u64 {
-    fn swapped(self) -> Self {
-        self.swap_bytes()
-    }
-}
+whole_words!(i8, i16, i32, i64, u8, u16, u32, u64);
 
 impl Word for f32 {
     fn swapped(self) -> Self {
@@ -159,29 +157,4 @@ pub(super) fn room<T>(path: &Path, n: u64) -> Result<Vec<T>> {
             Err(Error::io(path, failed, std::io::ErrorKind::OutOfMemory.into()))
         }
     }
-}
-
-/// Writes `path` through a temporary file beside it, renamed when `write` has succeeded.
-pub(super) fn replace(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>) -> Result<()> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let Some(name) = path.file_name() else {
-        return Err(Error::file(path, "is not the name of a file"));
-    };
-    let mut hidden = std::ffi::OsString::from(".");
-    hidden.push(name);
-    hidden.push(format!(".{}.{}.part", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
-    let temporary = path.with_file_name(hidden);
-
-    let written = File::create_new(&temporary).and_then(|file| {
-        let mut out = BufWriter::with_capacity(CHUNK, file);
-        write(&mut out)?;
-        out.flush()?;
-        drop(out);
-        fs::rename(&temporary, path)
-    });
-    written.map_err(|error| {
-        // The first error is the one to report; a file that was never made cannot be removed.
-        let _ = fs::remove_file(&temporary);
-        Error::io(path, "cannot be written", error)
-    })
 }

@@ -2,10 +2,14 @@
 #![cfg(feature = "cli")]
 
 mod bad_input;
+mod boxes;
 mod centers;
 mod clusters;
 mod device;
 mod good_input;
+mod kdist;
+mod mutated;
+mod outputs;
 mod program;
 mod reference;
 mod units;

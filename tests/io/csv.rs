@@ -1,6 +1,6 @@
 //! Text tables.
 
-use ropewalk::io::{Format, Masses};
+use ropewalk::io::{Format, Masses, ReadOptions, read};
 
 use super::{Folder, all, f64s, refused};
 
@@ -49,6 +49,90 @@ fn named_columns() {
     refused(folder.with("a", "id,mass\n1,2\n"), &["0 columns of coordinates"]);
     refused(folder.with("a", "id,x\n1,2\n-1,2\n"), &["line 3: column 1 is not an id", "'-1'"]);
     refused(folder.with("a", "id,x\n1.5,2\n"), &["line 2", "'1.5'"]);
+}
+
+/// None of several columns is lost because one of them is called x, y or z.
+#[test]
+fn names_that_are_half_known() {
+    let folder = Folder::new("csv-half-known");
+    let case = |text: &str| {
+        let snapshot = all(folder.with("a", text)).unwrap();
+        (snapshot.points, snapshot.columns.join(" "))
+    };
+    assert_eq!(case("RA,DEC,z\n1,2,3\n"), (f64s(3, [1.0, 2.0, 3.0]), "RA DEC z".into()));
+    assert_eq!(case("z,x\n1,2\n"), (f64s(2, [1.0, 2.0]), "z x".into()));
+    assert_eq!(case("id,x,mass\n1,2,3\n"), (f64s(1, [2.0]), "x".into()));
+    assert_eq!(case("y,w,x\n1,2,3\n"), (f64s(2, [3.0, 1.0]), "x y".into()));
+    assert_eq!(case("Z,Y,X,w\n1,2,3,4\n"), (f64s(3, [3.0, 2.0, 1.0]), "X Y Z".into()));
+    assert_eq!(case("petal,sepal,class\n1,2,0\n"), (f64s(3, [1.0, 2.0, 0.0]), "petal sepal class".into()));
+    assert_eq!(case("1,2\n3,4\n"), (f64s(2, [1.0, 2.0, 3.0, 4.0]), String::new()));
+    refused(
+        folder.with("a", "petal,sepal,species\n1,2,setosa\n"),
+        &["line 2: column 3 is not a number: 'setosa', in the column species", "--columns"],
+    );
+    refused(folder.with("a", "a,b,c,d,e,f,g,h,i,j,k\n1,2,3,4,5,6,7,8,9,10,11\n"), &["11 columns", "--columns"]);
+}
+
+#[test]
+fn chosen_columns() {
+    let folder = Folder::new("csv-chosen");
+    let path = folder.with("a", "id,lon,LAT,x,y,mass,name\n7,1,2,3,4,5,a\n8,6,7,8,9,10,b\n");
+    let choose = |path: &std::path::Path, columns: &[&str]| {
+        read(path, &ReadOptions { columns: columns.iter().map(|c| c.to_string()).collect(), ..ReadOptions::default() })
+    };
+    let snapshot = choose(&path, &["lat", "lon"]).unwrap();
+    assert_eq!((snapshot.points, snapshot.columns), (f64s(2, [2.0, 1.0, 7.0, 6.0]), vec!["LAT".into(), "lon".into()]));
+    assert_eq!((snapshot.ids, snapshot.masses), (Some(vec![7, 8]), Masses::Each(vec![5.0, 10.0])));
+    let snapshot = choose(&path, &["6", " x "]).unwrap();
+    assert_eq!((snapshot.points, snapshot.masses), (f64s(2, [5.0, 3.0, 10.0, 8.0]), Masses::Unknown));
+    for (columns, said) in [
+        (&["lot"][..], "has no column lot; it has 7 columns and id, lon, LAT"),
+        (&["0"], "has no column 0"),
+        (&["8"], "has no column 8"),
+        (&["lon", "2"], "column 2 is chosen twice"),
+        (&["name"], "line 2: column 7 is not a number: 'a'"),
+        (&[""], "has no column "),
+    ] {
+        let message = choose(&path, columns).unwrap_err().to_string();
+        assert!(message.contains(said), "{message}");
+    }
+    let both = folder.with("both", "a,A,vx\n1,2,3\n");
+    assert_eq!(choose(&both, &["A"]).unwrap().points, f64s(1, [2.0]));
+    // Velocities that are not as many as the coordinates chosen are left out.
+    assert_eq!(choose(&both, &["A", "a"]).unwrap().velocities, None);
+    let bare = folder.with("bare", "1 2 3\n4 5 6\n");
+    let snapshot = choose(&bare, &["3", "1"]).unwrap();
+    assert_eq!((snapshot.points, snapshot.columns), (f64s(2, [3.0, 1.0, 6.0, 4.0]), vec!["3".into(), "1".into()]));
+    assert!(choose(&bare, &["x"]).unwrap_err().to_string().contains("it has 3 columns and no names"));
+}
+
+#[test]
+fn quotes_hold_separators() {
+    let folder = Folder::new("csv-quotes");
+    for (text, names) in [
+        ("\"a,b\",c\n1,2\n", ["a,b", "c"]),
+        ("c;\"a;b\"\n1;2\n", ["c", "a;b"]),
+        ("\"a b\" c\n1 2\n", ["a b", "c"]),
+        ("\"a;b, c\",d\n\"1\",2\n", ["a;b, c", "d"]),
+        (" \"a, \"\"b\"\", c\" , d\n1,2\n", ["a, \"\"b\"\", c", "d"]),
+    ] {
+        let snapshot = all(folder.with("a", text)).unwrap();
+        assert_eq!(
+            (snapshot.points, snapshot.columns),
+            (f64s(2, [1.0, 2.0]), names.map(String::from).to_vec()),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn ids_as_spreadsheets_write_them() {
+    let folder = Folder::new("csv-ids");
+    let text = "id,x\n1.0,0\n2e3,0\n9007199254740992.0,0\n18446744073709551615,0\n";
+    assert_eq!(all(folder.with("a", text)).unwrap().ids, Some(vec![1, 2000, 1 << 53, u64::MAX]));
+    for id in ["1.5", "-1.0", "1e17", "NaN", "inf", "-0.5", "1e-3"] {
+        refused(folder.with("a", format!("id,x\n{id},0\n")), &["line 2: column 1 is not an id", id]);
+    }
 }
 
 #[test]

@@ -121,7 +121,7 @@ fn round_trips() {
             assert_eq!(header, read_header(&path).unwrap());
 
             for (s, one) in made.iter().enumerate() {
-                let options = ReadOptions { particle_type: Some(one.particle_type) };
+                let options = ReadOptions { particle_type: Some(one.particle_type), ..ReadOptions::default() };
                 let order: Vec<_> = order.iter().copied().filter(|&(of, _)| of == s).collect();
                 check(&read(&path, &options).unwrap(), &made, &order);
             }
@@ -228,7 +228,8 @@ fn no_particles() {
     let snapshot = all(&path).unwrap();
     assert!(snapshot.points.is_empty());
     assert_eq!((snapshot.points.dim(), snapshot.velocities, snapshot.ids), (3, None, None));
-    let message = read(&path, &ReadOptions { particle_type: Some(1), ..ReadOptions::default() }).unwrap_err().to_string();
+    let message =
+        read(&path, &ReadOptions { particle_type: Some(1), ..ReadOptions::default() }).unwrap_err().to_string();
     assert!(message.ends_with("has no particles of type 1; types present: none"), "{message}");
 }
 

@@ -1,6 +1,7 @@
 //! Readers and writers: round trips, files made by hand, and files that are wrong in every way.
 #![cfg(feature = "io")]
 
+mod atomic;
 mod csv;
 mod damage;
 mod gadget;

@@ -1,6 +1,6 @@
 //! NumPy arrays, byte by byte as `numpy.save` writes them.
 
-use ropewalk::io::{Format, Masses, write_npy, write_npy_i32};
+use ropewalk::io::{Format, Masses, ReadOptions, read, write_npy, write_npy_i32};
 
 use super::{Folder, all, assert_modest_memory, f32s, f64s, refused};
 
@@ -61,11 +61,62 @@ fn long_columns() {
 }
 
 #[test]
+fn integers() {
+    let folder = Folder::new("npy-integers");
+    let wanted = f64s(2, [1.0, 2.0, 3.0, 100.0]);
+    let values = [1_u64, 2, 3, 100];
+    for (bytes, letter) in [1, 2, 4, 8].into_iter().flat_map(|bytes| [(bytes, 'i'), (bytes, 'u')]) {
+        let little: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes().into_iter().take(bytes)).collect();
+        let big: Vec<u8> = values.iter().flat_map(|x| x.to_be_bytes().into_iter().skip(8 - bytes)).collect();
+        for (order, data) in [(if bytes == 1 { '|' } else { '<' }, little), ('>', big)] {
+            let descr = format!("'{order}{letter}{bytes}'");
+            assert_eq!(all(folder.with("a", file(&descr, false, "(2, 2)", &data))).unwrap().points, wanted, "{descr}");
+        }
+    }
+    let signed: Vec<u8> = [-1_i16, i16::MIN].iter().flat_map(|x| x.to_le_bytes()).collect();
+    assert_eq!(all(folder.with("a", file("'<i2'", false, "(2,)", &signed))).unwrap().points, f64s(1, [-1.0, -32768.0]));
+
+    const LIMIT: i64 = 1 << 53;
+    let wide = |values: &[i64]| values.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
+    let exact = all(folder.with("a", file("'<i8'", false, "(2,)", &wide(&[LIMIT, -LIMIT])))).unwrap();
+    assert_eq!(exact.points, f64s(1, [LIMIT as f64, -LIMIT as f64]));
+    refused(folder.with("a", file("'<i8'", true, "(1, 2)", &wide(&[5, -LIMIT - 1]))), &["-9007199254740993", "2^53"]);
+    refused(folder.with("a", file("'<u8'", false, "(2,)", &wide(&[5, -1]))), &["18446744073709551615", "2^53"]);
+}
+
+#[test]
+fn chosen_columns() {
+    let folder = Folder::new("npy-chosen");
+    let data: Vec<u8> = (0..24).flat_map(|i| f64::from(i).to_le_bytes()).collect();
+    let choose = |path: &std::path::Path, columns: &[&str]| {
+        read(path, &ReadOptions { columns: columns.iter().map(|c| c.to_string()).collect(), ..ReadOptions::default() })
+    };
+    let wide = folder.with("wide", file("'<f8'", false, "(2, 12)", &data));
+    let tall = folder.with("tall", file("'<f8'", true, "(2, 12)", &data));
+    refused(&wide, &["shape (2, 12)"]);
+    let snapshot = choose(&wide, &["12", "1"]).unwrap();
+    assert_eq!((snapshot.points, snapshot.columns.join(" ")), (f64s(2, [11.0, 0.0, 23.0, 12.0]), "12 1".into()));
+    assert_eq!(choose(&tall, &["12", "1"]).unwrap().points, f64s(2, [22.0, 0.0, 23.0, 1.0]));
+    let whole: Vec<u8> = (0..6_i64).flat_map(|i| i.to_be_bytes()).collect();
+    let whole = folder.with("whole", file("'>i8'", false, "(2, 3)", &whole));
+    assert_eq!(choose(&whole, &["2"]).unwrap().points, f64s(1, [1.0, 4.0]));
+    for (columns, said) in
+        [(&["13"][..], "no column 13"), (&["x"], "no column x; it has 12 columns and no names"), (&["1", "1"], "twice")]
+    {
+        let message = choose(&wide, columns).unwrap_err().to_string();
+        assert!(message.contains(said), "{message}");
+    }
+    let all: Vec<String> = (1..=11).map(|c| c.to_string()).collect();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    assert!(choose(&wide, &all).unwrap_err().to_string().contains("11 columns are chosen"));
+}
+
+#[test]
 fn wrong() {
     let folder = Folder::new("npy-wrong");
     let data = [0; 84];
     let case = |descr: &str, shape: &str| folder.with("case", file(descr, false, shape, &data));
-    refused(case("'<i4'", "(7, 3)"), &["'<i4'", "32- or 64-bit floats"]);
+    refused(case("'<f2'", "(7, 3)"), &["'<f2'", "32- or 64-bit floats or of integers"]);
     refused(case("'<c8'", "(7, 3)"), &["'<c8'"]);
     refused(case("[('x', '<f4'), ('y', '<f4')]", "(7,)"), &["records"]);
     refused(case("'<f4'", "()"), &["shape ()"]);

@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::io::Write as _;
 use std::time::Instant;
 
-use ropewalk::io::{Points, ReadOptions};
+use ropewalk::io::{AtomicFile, Points, ReadOptions};
 use ropewalk::sample::Sample;
 use ropewalk::{BoxSize, Scalar, Space};
 
@@ -20,7 +20,7 @@ use self::operations::{Case, Operation};
 use super::args::Bench as Args;
 use super::device::{Coordinate, Device, Name};
 use super::dimensions::with_rows;
-use super::{Failure, grouped, short, start_threads};
+use super::{Failure, grouped, periodic, short, start_threads};
 use crate::MEMORY;
 
 /// What was measured of one operation.
@@ -58,11 +58,17 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         }
         (None, None) => return Err("bench needs a FILE or --sample SPEC".into()),
     };
-    with_rows!(&points, f32 [2, 3], f64 [2, 3], rows => measure(args, device, rows))
+    let outside = periodic::wrapped(&points, args.periodic, None)?;
+    with_rows!(&points, f32 [2, 3], f64 [2, 3], rows => measure(args, device, rows, outside))
         .unwrap_or_else(|| Err(format!("points have {} dimensions; bench takes 2 or 3", points.dim()).into()))
 }
 
-fn measure<S: Coordinate, const D: usize>(args: &Args, device: Device, points: &[[S; D]]) -> Result<String, Failure> {
+fn measure<S: Coordinate, const D: usize>(
+    args: &Args,
+    device: Device,
+    points: &[[S; D]],
+    outside: u64,
+) -> Result<String, Failure> {
     let space = match args.periodic {
         Some(side) => Space::periodic(side)?,
         None => Space::OPEN,
@@ -92,6 +98,9 @@ fn measure<S: Coordinate, const D: usize>(args: &Args, device: Device, points: &
         },
         "check",
     );
+    if let Some(side) = args.periodic.filter(|_| outside > 0) {
+        report.insert_str(0, &format!("wrapped: {}\n", periodic::sentence(outside, side)));
+    }
     let mut rows = Vec::new();
     for operation in operations {
         let row = match device {
@@ -120,9 +129,10 @@ fn measure<S: Coordinate, const D: usize>(args: &Args, device: Device, points: &
         rows.push(row);
     }
     if let Some(path) = &args.json {
-        std::fs::File::create(path)
-            .and_then(|mut file| file.write_all(json(&rows, args.device, threads).as_bytes()))
-            .map_err(|error| format!("{}: {error}", path.display()))?;
+        let mut file = AtomicFile::create(path)?;
+        file.write_all(json(&rows, args.device, threads).as_bytes())
+            .map_err(|error| format!("{}: cannot be written: {error}", path.display()))?;
+        file.commit()?;
     }
     Ok(report)
 }

@@ -1,0 +1,239 @@
+//! Files that take their names only when they are complete.
+//!
+//! - in: a path, and bytes through [`Write`]
+//! - out: the file under its name after [`AtomicFile::commit`]; nothing before that, and nothing if there is an error
+//! - how: a temporary file of a random short name beside the target, opened only if it is new, then renamed
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tempfile::TempPath;
+
+use crate::{Error, Result};
+
+/// Bytes written at a time.
+const CHUNK: usize = 1 << 18;
+
+/// The temporary files of this process that are not complete. While it is locked, none is made and none is renamed.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+    // The list is right after each step, so that a panic elsewhere leaves it right.
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A file that appears under its name when it is complete, and then replaces what was there.
+///
+/// A link is followed: the file that it leads to is replaced, and the link stays. What is there but is no file, as `/dev/null`,
+/// `/dev/stdout` or a named pipe, is written through as bytes come; so is a file that standard output goes to.
+///
+/// ```
+/// use std::io::Write;
+///
+/// let path = std::env::temp_dir().join("ropewalk_atomic_file.txt");
+/// let mut file = ropewalk::io::AtomicFile::create(&path)?;
+/// file.write_all(b"complete\n").unwrap();
+/// assert!(!path.exists());
+/// file.commit()?;
+/// assert_eq!(std::fs::read(&path).unwrap(), b"complete\n");
+/// # std::fs::remove_file(&path).unwrap();
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct AtomicFile {
+    /// As it was named.
+    name: PathBuf,
+    out: BufWriter<File>,
+    /// What is to be renamed; `None` if bytes are written through.
+    temporary: Option<Temporary>,
+    is_stdout: bool,
+}
+
+#[derive(Debug)]
+struct Temporary {
+    /// `None` once it is renamed. Dropped before that, it is removed.
+    path: Option<TempPath>,
+    /// Its name for [`UNFINISHED`].
+    name: PathBuf,
+    /// Where it goes: the name that was asked for, links followed.
+    target: PathBuf,
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let mut unfinished = unfinished();
+        drop(self.path.take());
+        unfinished.retain(|name| *name != self.name);
+    }
+}
+
+impl AtomicFile {
+    /// An empty file that will be `path`. A named pipe is waited for until it has a reader.
+    ///
+    /// # Errors
+    /// If `path` is a directory, if it is a link that leads nowhere or to a file that may not be written, or if its directory
+    /// is not there or may not be written into.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let refuse = |message: String| Error::file(path, message);
+        let there = fs::metadata(path).ok();
+        if there.as_ref().is_some_and(fs::Metadata::is_dir) {
+            return Err(refuse("is a directory; the result cannot replace it".into()));
+        }
+        let open =
+            || OpenOptions::new().write(true).open(path).map_err(|error| refuse(format!("cannot be written: {error}")));
+        let (file, temporary, is_stdout) = match there.as_ref().and_then(standard_output) {
+            Some(file) => (file, None, true),
+            None if there.as_ref().is_some_and(|there| !there.is_file()) => (open()?, None, false),
+            None => {
+                let mut target = path.to_path_buf();
+                if fs::symlink_metadata(path).is_ok_and(|own| own.is_symlink()) {
+                    target = path
+                        .canonicalize()
+                        .map_err(|error| refuse(format!("is a link that leads nowhere: {error}")))?;
+                    // The system does not follow every link, and this asks it.
+                    drop(open()?);
+                }
+                let (file, temporary) = temporary(target)?;
+                (file, Some(temporary), false)
+            }
+        };
+        Ok(Self { name: path.to_path_buf(), out: BufWriter::with_capacity(CHUNK, file), temporary, is_stdout })
+    }
+
+    /// The name it was created with.
+    pub fn path(&self) -> &Path {
+        &self.name
+    }
+
+    /// Whether bytes go to standard output. False if that is a terminal or another device.
+    pub fn is_stdout(&self) -> bool {
+        self.is_stdout
+    }
+
+    /// Gives the file its name.
+    ///
+    /// # Errors
+    /// If it cannot be written; what was there is then unchanged.
+    pub fn commit(self) -> Result<()> {
+        Self::commit_all(vec![self])
+    }
+
+    /// Gives the files their names, in order. All are written and all targets looked at before the first is renamed.
+    ///
+    /// # Errors
+    /// If one cannot be written. What was there is then unchanged, unless the system fails to rename one of them that could be
+    /// renamed by all signs: the error names those that are new by then.
+    pub fn commit_all(mut files: Vec<Self>) -> Result<()> {
+        for file in &mut files {
+            file.out.flush().map_err(|error| cannot_be_written(&file.name, error))?;
+        }
+        // A signal's cleaner waits until all are renamed. The files are dropped after this, for they lock it, too.
+        let locked = unfinished();
+        let renamed = rename_all(&mut files);
+        drop(locked);
+        renamed
+    }
+
+    /// Removes the temporary files of all that are not committed, then calls `then`; meanwhile none is made or committed by
+    /// another thread. For a process that is about to end by a signal, whose files nobody drops.
+    pub fn remove_unfinished(then: impl FnOnce()) {
+        let mut locked = unfinished();
+        for path in locked.drain(..) {
+            // What cannot be removed stays; there is nothing else to do about it.
+            _ = fs::remove_file(path);
+        }
+        then();
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.out.write_all(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Standard output, if it goes to the file or pipe that `there` describes. Opened once more, a file would be overwritten from its
+/// start by whatever else is printed.
+#[cfg(unix)]
+fn standard_output(there: &fs::Metadata) -> Option<File> {
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+
+    if there.file_type().is_char_device() {
+        return None;
+    }
+    let own = File::from(io::stdout().as_fd().try_clone_to_owned().ok()?);
+    let place = |meta: &fs::Metadata| (meta.dev(), meta.ino());
+    let is_same = own.metadata().is_ok_and(|own| place(&own) == place(there));
+    is_same.then_some(own)
+}
+
+#[cfg(not(unix))]
+fn standard_output(_: &fs::Metadata) -> Option<File> {
+    None
+}
+
+/// A new file beside `target`, with the rights that a new file has.
+fn temporary(target: PathBuf) -> Result<(File, Temporary)> {
+    if target.file_name().is_none() {
+        return Err(Error::file(target, "is not the name of a file"));
+    }
+    let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut unfinished = unfinished();
+    let made = tempfile::Builder::new()
+        .prefix(".ropewalk-")
+        .rand_bytes(8)
+        .make_in(directory, |path| OpenOptions::new().write(true).create_new(true).open(path))
+        .map_err(|error| cannot_be_written(&target, format!("cannot write into this directory: {error}")))?;
+    let (file, path) = made.into_parts();
+    let name = path.to_path_buf();
+    unfinished.push(name.clone());
+    Ok((file, Temporary { path: Some(path), name, target }))
+}
+
+fn rename_all(files: &mut [AtomicFile]) -> Result<()> {
+    for file in files.iter() {
+        let Some(temporary) = &file.temporary else { continue };
+        if fs::metadata(&temporary.target).is_ok_and(|target| !target.is_file()) {
+            return Err(cannot_be_written(&file.name, "what has its name now is no file"));
+        }
+        if !temporary.name.exists() {
+            return Err(cannot_be_written(&file.name, "its temporary file is gone"));
+        }
+    }
+    let mut done: Vec<String> = Vec::new();
+    for file in files.iter_mut() {
+        if let Some(temporary) = &mut file.temporary
+            && let Some(path) = temporary.path.take()
+            && let Err(error) = path.persist(&temporary.target)
+        {
+            temporary.path = Some(error.path);
+            let new = if done.is_empty() { String::new() } else { format!("; new are already {}", done.join(", ")) };
+            return Err(cannot_be_written(&file.name, format!("{}{new}", error.error)));
+        }
+        done.push(file.name.display().to_string());
+    }
+    Ok(())
+}
+
+fn cannot_be_written(path: &Path, why: impl std::fmt::Display) -> Error {
+    Error::file(path, format!("cannot be written: {why}"))
+}
+
+/// Writes `path` as an [`AtomicFile`], which is committed when `write` has succeeded.
+pub(super) fn replace(path: &Path, write: impl FnOnce(&mut AtomicFile) -> io::Result<()>) -> Result<()> {
+    let mut file = AtomicFile::create(path)?;
+    write(&mut file).map_err(|error| cannot_be_written(path, error))?;
+    file.commit()
+}

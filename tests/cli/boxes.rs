@@ -1,0 +1,88 @@
+//! Periodic boxes that points do not fit.
+
+use std::fs;
+
+use crate::program::{Scratch, halos, run, sample};
+
+#[test]
+fn a_box_that_is_too_small() {
+    let scratch = Scratch::new();
+    let line = halos(&sample(), &scratch.path("out"), &["--box", "31"]).error();
+    for part in ["the periodic box is 31", "along axis 0", "of 262,144 points lie outside"] {
+        assert!(line.contains(part), "{line}");
+    }
+    assert!(scratch.names("").is_empty());
+
+    let file = scratch.write("line.csv", "0.5\n2\n10.5\n").display().to_string();
+    for command in [&["dbscan", "--eps", "1", "--min-pts", "2"][..], &["kdist", "--k", "1"]] {
+        let arguments = |side: &'static str| [command, &[file.as_str(), "--periodic", side]].concat();
+        let line = run(arguments("9")).error();
+        assert!(
+            line.contains("run from 0.5 to 10.5, which is 10 wide; 1 of 3 points lie outside of the box"),
+            "{line}"
+        );
+        // Points of the box with another origin fit, and are told.
+        let printed = run(arguments("10")).success();
+        assert!(
+            printed.contains("\nwrapped         1 points, which lay outside of the box from 0 to 10\n"),
+            "{printed}"
+        );
+        let printed = run(arguments("11")).success();
+        assert!(!printed.contains("wrapped"), "{printed}");
+        // Rounding is forgiven.
+        run(arguments("9.999999")).success();
+    }
+    let flat = scratch.write("flat.csv", "0,0\n1,1\n2,11\n").display().to_string();
+    let line = run(["bench", &flat, "--periodic", "10", "--eps", "1"]).error();
+    assert!(line.contains("along axis 1"), "{line}");
+}
+
+/// What a simulation let drift out of the box that its own file names comes in again.
+#[test]
+fn a_box_of_the_file() {
+    let scratch = Scratch::new();
+    let mut bytes = fs::read(sample()).unwrap();
+    // The first coordinate of the first particle.
+    bytes[268..272].copy_from_slice(&33.5_f32.to_le_bytes());
+    let file = scratch.write("drifted", &bytes);
+    let printed = halos(&file, &scratch.path("out"), &[]).success();
+    assert!(printed.contains("\nwrapped         1 points, which lay outside of the box from 0 to 32\n"), "{printed}");
+    bytes[268..272].copy_from_slice(&32000_f32.to_le_bytes());
+    let file = scratch.write("other", &bytes);
+    let line = halos(&file, &scratch.path("out"), &[]).error();
+    assert!(line.contains("the periodic box is 32") && line.contains("1 of 262,144"), "{line}");
+    halos(&file, &scratch.path("out"), &["--open", "--eps", "0.1"]).success();
+}
+
+#[test]
+fn columns_that_are_coordinates() {
+    let scratch = Scratch::new();
+    let file = scratch.write("sky.csv", "RA,DEC,z,name\n1,2,3,a\n1,2,3.25,b\n7,8,9,c\n").display().to_string();
+    let command = ["dbscan", &file, "--eps", "0.5", "--min-samples", "2"];
+    let line = run(command).error();
+    assert!(line.contains("column 4 is not a number: 'a', in the column name") && line.contains("--columns"), "{line}");
+    let printed = run([&command[..], &["--columns", "ra,dec,Z"]].concat()).success();
+    assert!(printed.contains("\ndimensions      3, 64-bit floats\ncolumns         RA, DEC, z\n"), "{printed}");
+    assert!(printed.contains("\nclusters        1\n"), "{printed}");
+    let printed = run(["kdist", &file, "--k", "1", "--coordinates", "1,2"]).success();
+    assert!(printed.contains("\ncolumns         RA, DEC\n"), "{printed}");
+    let out = scratch.path("out");
+    let options = ["--eps", "0.5", "--min-members", "2", "--coordinates", "1,2,3"];
+    let printed = halos(file.as_ref(), &out, &options).success();
+    assert!(printed.contains("\ncolumns         RA, DEC, z\n"), "{printed}");
+    assert!(halos(file.as_ref(), &out, &["--coordinates", "RA,DEC"]).error().contains("halos need 3"));
+    let line = run([
+        "dbscan".as_ref(),
+        sample().as_os_str(),
+        "--eps=1".as_ref(),
+        "--min-pts=2".as_ref(),
+        "--columns=1,2".as_ref(),
+    ]);
+    assert!(line.error().contains("has no columns to choose"));
+}
+
+#[test]
+fn threads_without_number() {
+    let line = run(["dbscan", "not read", "--eps", "1", "--min-pts", "2", "--threads", "60000"]).error();
+    assert!(line.contains("--threads is 60000; here it may be at most"), "{line}");
+}
