@@ -7,6 +7,7 @@ use ropewalk::io::{Masses, Points, ReadOptions, Table};
 
 use super::args::Info as Args;
 use super::phases::Phases;
+use super::universe::{Overrides, Universe};
 use super::{Failure, grouped, short};
 
 /// Gadget's names of the particle types.
@@ -57,6 +58,14 @@ pub fn run(args: &Args) -> Result<String, Failure> {
                 short(header.hubble)
             ),
         );
+    }
+    let universe = Universe::new(&Overrides::default(), &snapshot, snapshot.box_size);
+    line("units", universe.describe_units());
+    if let Some(matter) = universe.describe_matter() {
+        line("matter", matter);
+    }
+    if let Some(side) = snapshot.box_size.filter(|_| !snapshot.points.is_empty()) {
+        line("separation", format!("{}, mean, of all particles", short(side / (snapshot.points.len() as f64).cbrt())));
     }
     line(
         "ids",

@@ -23,8 +23,6 @@ const CHORD: usize = 5;
 const LEAST_DEPTH: f64 = 0.2;
 /// Up to this many neighbours, lists of all points are found faster than one after the other.
 const MOST_LISTED: usize = 32;
-/// Bytes of a neighbour in a list, at most.
-const NEIGHBOR_BYTES: usize = 16;
 
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.threads)?;
@@ -118,8 +116,9 @@ fn distances<S: Scalar, const D: usize>(
     // Anew from the coordinates as clustering has them, for it decides with these.
     let distance =
         |i: usize, j: u32| least_eps(space.distance2(&space.wrap(points[i]), &space.wrap(points[j as usize])));
-    let lists = (k <= MOST_LISTED && has_room(points.len(), k * NEIGHBOR_BYTES))
-        .then(|| tree.nearest_neighbors(Nearest::new(k).excluding_self()));
+    let wanted = Nearest::new(k).excluding_self();
+    // Where there is no memory for lists, there is another way.
+    let lists = (k <= MOST_LISTED).then(|| tree.try_nearest_neighbors(wanted).ok()).flatten();
     let mut sorted: Vec<f64> = match lists {
         Some(lists) => {
             (0..points.len()).into_par_iter().filter_map(|i| Some(distance(i, lists.of(i).last()?.index))).collect()
@@ -136,11 +135,6 @@ fn distances<S: Scalar, const D: usize>(
     };
     sorted.par_sort_unstable_by(f64::total_cmp);
     Ok(sorted)
-}
-
-/// Whether there is memory for `n` rows of `bytes`.
-fn has_room(n: usize, bytes: usize) -> bool {
-    n.checked_mul(bytes).is_some_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok())
 }
 
 /// The least `eps` with `eps * eps >= distance2`, as clustering compares them.
