@@ -91,6 +91,10 @@ pub(crate) enum Kind {
         "item {index}: its box runs from {lo} down to {hi} along axis {axis}; lower corners must not exceed upper ones"
     )]
     Inverted { index: usize, axis: usize, lo: f64, hi: f64 },
+    #[error(
+        "the box of an item changed, or became no box, while the tree was built; `Bounded::bounds` must give the same each time"
+    )]
+    Unsteady,
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
     #[error("there is no {what} device {index}: {found} were found")]
     NoDevice { what: &'static str, index: usize, found: usize },
@@ -198,6 +202,7 @@ impl Kind {
             Kind::NotFinite { .. } => ErrorKind::NotFinite,
             Kind::TooFar { .. }
             | Kind::Inverted { .. }
+            | Kind::Unsteady
             | Kind::Length { .. }
             | Kind::Mass { .. }
             | Kind::ColumnLength { .. }
