@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 
 type Steps = Vec<(&'static str, Duration)>;
 
+/// When the last step ended, and the steps so far.
+type Listener = (Instant, Steps);
+
 thread_local! {
-    /// When the last step ended, and the steps so far.
-    static LISTENER: RefCell<Option<(Instant, Steps)>> = const { RefCell::new(None) };
+    static LISTENER: RefCell<Option<Listener>> = const { RefCell::new(None) };
 }
 
 /// Runs `work` and says how long each of its steps took, in order. Only what is called on this thread is heard; the parallel
@@ -23,10 +25,27 @@ thread_local! {
 /// assert_eq!(steps[0].0, "bounds");
 /// ```
 pub fn phases<R>(work: impl FnOnce() -> R) -> (R, Vec<(&'static str, Duration)>) {
-    let outer = LISTENER.replace(Some((Instant::now(), Steps::new())));
+    let mut outer = Outer(LISTENER.replace(Some((Instant::now(), Steps::new()))));
     let result = work();
-    let steps = LISTENER.replace(outer).map(|(_, steps)| steps).unwrap_or_default();
-    (result, steps)
+    (result, outer.put_back().map(|(_, steps)| steps).unwrap_or_default())
+}
+
+/// Whoever listened before; put back also where the work panics.
+struct Outer(Option<Listener>);
+
+impl Outer {
+    /// Ends listening: what was heard.
+    fn put_back(&mut self) -> Option<Listener> {
+        LISTENER.replace(self.0.take())
+    }
+}
+
+impl Drop for Outer {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.put_back();
+        }
+    }
 }
 
 /// Ends a step.
@@ -38,4 +57,21 @@ pub(crate) fn mark(step: &'static str) {
             *last = now;
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_ends_listening() {
+        let (_, steps) = phases(|| {
+            mark("before");
+            std::panic::catch_unwind(|| phases(|| panic!("on purpose"))).unwrap_err();
+            mark("after");
+        });
+        assert_eq!(steps.iter().map(|(step, _)| *step).collect::<Vec<_>>(), ["before", "after"]);
+        std::panic::catch_unwind(|| phases(|| panic!("on purpose"))).unwrap_err();
+        assert!(LISTENER.take().is_none());
+    }
 }

@@ -1,8 +1,10 @@
 //! No silent wrong answer: what cannot be answered is an error that names the value and the index.
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
 use ropewalk::{
-    Aabb, BoxSize, BruteForce, Bvh, Center, Centering, Dbscan, Error, ErrorKind, Fof, Labels, Nearest, Particles,
-    Result, Sphere, profiles,
+    Aabb, Bounded, BoxSize, BruteForce, Bvh, Center, Centering, Dbscan, Error, ErrorKind, Fof, Labels, Nearest,
+    Particles, Result, Sphere, profiles,
 };
 
 const NAN: f64 = f64::NAN;
@@ -199,4 +201,29 @@ fn errors_about_files_keep_their_source() {
     std::fs::remove_file(&path).unwrap();
     assert_eq!(broken.kind(), ErrorKind::Format);
     assert!(broken.source().is_none());
+}
+
+/// A box that changes is an error where it is seen, and never a tree of any depth: that overflowed the stack.
+#[test]
+fn boxes_that_change() {
+    struct Changing<'a>(&'a AtomicU32, u32);
+    impl Bounded<f32, 2> for Changing<'_> {
+        const IS_POINT: bool = true;
+        fn bounds(&self) -> Aabb<f32, 2> {
+            let call = self.0.fetch_add(1, Relaxed).wrapping_mul(2_654_435_761) >> 8;
+            match self.1 {
+                0 => Aabb::point([call as f32, (call ^ 0x5a5a) as f32]),
+                // Sound when it is looked at, and then none.
+                _ if self.0.load(Relaxed) > 90_000 => Aabb::point([f32::NAN, f32::INFINITY]),
+                _ => Aabb::point([call as f32, 0.0]),
+            }
+        }
+    }
+    for kind in [0, 1] {
+        let calls = AtomicU32::new(0);
+        let changing: Vec<_> = (0..40_000).map(|_| Changing(&calls, kind)).collect();
+        let error = Bvh::build(&changing).unwrap_err();
+        assert_eq!((error.kind(), error.index()), (ErrorKind::Input, None));
+        assert!(error.to_string().contains("must give the same each time"), "{error}");
+    }
 }

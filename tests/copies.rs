@@ -131,3 +131,33 @@ fn cells_within_cells() {
         assert_eq!(bvh.query(Sphere::new([0.0, 0.0], radius)).count(), expected);
     }
 }
+
+/// One point far away, and all others are in one cell of the grid: the nodes below were split by position and overlapped, so
+/// that a search from the root began in any leaf.
+#[test]
+fn an_outlier_costs_no_time() {
+    let mut random = Random::new(14);
+    let mut points: Vec<[f64; 3]> = (0..60_000).map(|_| std::array::from_fn(|_| random.unit())).collect();
+    let time = |points: &[[f64; 3]]| {
+        let bvh = Bvh::build(points).unwrap();
+        bvh.validate().unwrap();
+        let shortest = |task: &dyn Fn()| {
+            let run = || {
+                let start = Instant::now();
+                task();
+                start.elapsed()
+            };
+            run().min(run())
+        };
+        let some = &points[..20_000];
+        [shortest(&|| _ = bvh.nearest_all(some, 1)), shortest(&|| _ = bvh.nearest_all(some, 40))]
+    };
+    let without = time(&points);
+    for far in [1e8, 1e16] {
+        points[0] = [far, 0.0, 0.0];
+        let with = time(&points);
+        for (with, without) in with.iter().zip(&without) {
+            assert!(*with < 5 * *without, "{with:?} instead of {without:?} with a point at {far}");
+        }
+    }
+}

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::geometry::Scalar;
 use crate::simd::{Level, dispatch};
 use crate::traverse::{Probe, bits};
-use crate::tree::{Bvh, LEAF};
+use crate::tree::{Bvh, DEPTH, LEAF};
 
 /// Nodes per parallel task.
 const TASK: usize = 1 << 8;
@@ -45,21 +45,28 @@ impl Flags {
 enum Weights<'a> {
     /// One each.
     Ones,
-    /// Running sums in tree order: `sums[i]` is the weight of what comes before position `i`; and each one's weight.
-    Given { sums: Vec<f64>, weights: &'a [f64], rounded: bool },
+    /// The weight of each node, and of each thing by its index. `slack` is 0 if sums do not depend on their order, else the part
+    /// of a sum by which it may differ from one in another order.
+    Given { nodes: Vec<f64>, weights: &'a [f64], slack: f64 },
 }
 
 impl<'a> Weights<'a> {
-    fn given(weights: &'a [f64], order: &[u32]) -> Self {
-        let mut sum = 0.0;
-        let mut sums = vec![0.0];
-        sums.extend(order.iter().map(|&index| {
-            sum += weights[index as usize];
-            sum
-        }));
+    fn given<S: Scalar, const D: usize>(weights: &'a [f64], tree: &Bvh<S, D>) -> Self {
+        let mut nodes = vec![0.0; tree.end()];
+        // Children come after their parents.
+        for at in (0..tree.end()).rev() {
+            nodes[at] = if tree.is_leaf(at) {
+                tree.order()[tree.span(at)].iter().map(|&index| weights[index as usize]).sum()
+            } else {
+                nodes[at + 1] + nodes[tree.node(at + 1).rope as usize]
+            };
+        }
         // Whole numbers add up without rounding, in any order.
-        let rounded = sum > 2f64.powi(52) || weights.iter().any(|weight| weight.fract() != 0.0);
-        Self::Given { sums, weights, rounded }
+        let total = nodes.first().copied().unwrap_or(0.0);
+        let is_rounded = total > 2f64.powi(52) || weights.iter().any(|weight| weight.fract() != 0.0);
+        // Each addition rounds by 2^-53 of the sum at most: fewer than n of them one by one, and a leaf's and a path's in a node.
+        let additions = weights.len() + LEAF + DEPTH;
+        Self::Given { nodes, weights, slack: if is_rounded { additions as f64 * f64::EPSILON } else { 0.0 } }
     }
 }
 
@@ -75,7 +82,7 @@ pub(super) fn find<S: Scalar, const D: usize>(
         tree,
         open: Probe::new(tree, eps),
         general: Probe::general(tree, eps),
-        weights: weights.map_or(Weights::Ones, |weights| Weights::given(weights, tree.order())),
+        weights: weights.map_or(Weights::Ones, |weights| Weights::given(weights, tree)),
         enough: min_pts as f64,
     };
     let masks: Vec<AtomicU32> = (0..tree.end()).map(|_| AtomicU32::new(0)).collect();
@@ -150,27 +157,24 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
     /// Whether sums do not depend on their order, so that a node's weight may be added as a whole.
     #[inline(always)]
     fn adds_up(&self) -> bool {
-        !matches!(self.weights, Weights::Given { rounded: true, .. })
+        !matches!(self.weights, Weights::Given { slack, .. } if slack > 0.0)
     }
 
-    /// Differences of running sums may be rounded, so they must be enough by more than that.
+    /// A node's weight may be rounded otherwise than the sum one by one, so it must be enough by more than that.
     #[inline(always)]
     fn is_enough(&self, bulk: f64) -> bool {
         match &self.weights {
-            Weights::Given { sums, rounded: true, .. } => {
-                bulk >= self.enough + 1e-9 * (self.enough + sums.last().unwrap_or(&0.0))
-            }
-            _ => bulk >= self.enough,
+            Weights::Given { slack, .. } => bulk >= self.enough + slack * bulk,
+            Weights::Ones => bulk >= self.enough,
         }
     }
 
     /// The weight of a node.
     #[inline(always)]
     fn weight_of(&self, at: usize) -> f64 {
-        let span = self.tree.span(at);
         match &self.weights {
-            Weights::Ones => span.len() as f64,
-            Weights::Given { sums, .. } => sums[span.end] - sums[span.start],
+            Weights::Ones => self.tree.span(at).len() as f64,
+            Weights::Given { nodes, .. } => nodes[at],
         }
     }
 
@@ -250,5 +254,34 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
         let span = self.tree.span(other);
         let hits = probe.hits(level, &self.tree.item(start + thing), span.clone());
         tally.add(thing, self.weight_of_hits(span.start, hits), self.enough);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Running sums lost the small weights behind a large one, by as much as the large one is rounded.
+    #[test]
+    fn one_large_weight_does_not_blur_the_others() {
+        let n = 40_000;
+        let points: Vec<[f32; 1]> = (0..n).map(|i| [i as f32]).collect();
+        let mut weights = vec![0.51; n];
+        weights[0] = 2f64.powi(52);
+        let tree = Bvh::build(&points).unwrap();
+        let Weights::Given { nodes, slack, .. } = Weights::given(&weights, &tree) else { panic!("weights are given") };
+        for (at, &weight) in nodes.iter().enumerate() {
+            let span = tree.span(at);
+            let exact = 0.51 * span.len() as f64 + if span.start == 0 { weights[0] - 0.51 } else { 0.0 };
+            assert!((weight - exact).abs() <= slack * exact, "node {at} weighs {weight} instead of {exact}");
+        }
+        let core = |min_pts, dense| find(&tree, 100.0, min_pts, Some(&weights), dense);
+        for dense in [false, true] {
+            // 201 points are 102.51; those within 100 of the first have the large one.
+            let masks = core(103, dense);
+            let leaves = (0..tree.end()).filter(|&at| tree.is_leaf(at));
+            let count: u32 = leaves.map(|leaf| masks[leaf].count_ones()).sum();
+            assert_eq!(count, 101, "dense: {dense}");
+        }
     }
 }

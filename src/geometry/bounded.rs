@@ -27,7 +27,7 @@ pub trait Bounded<S, const D: usize>: Sync {
     /// Whether every value of this type is a point: `bounds().lo == bounds().hi`. The tree then stores one corner only.
     const IS_POINT: bool = false;
 
-    /// The smallest box around the value.
+    /// The smallest box around the value: the same each time, or building a tree is an error.
     fn bounds(&self) -> Aabb<S, D>;
 }
 

@@ -53,7 +53,9 @@ impl<S: Scalar, const D: usize> Reach<S, D> {
     /// How far a squared distance in `S` may be from the exact one: a part of it, and what a periodic box adds to its root.
     #[inline(always)]
     pub fn errors(space: &Space<D>) -> [f64; 2] {
-        let longest = space.period().map_or(0.0, |period| period.iter().fold(0.0, |a, &b| f64::max(a, b)));
+        // Sides that are denormal in `S` are rounded by as much as the least that is not.
+        let least = if S::NARROW { f32::MIN_POSITIVE.into() } else { 0.0 };
+        let longest = space.period().map_or(0.0, |period| period.iter().fold(least, |a, &b| f64::max(a, b)));
         [(D as f64 + 8.0) * S::ROUNDING, 8.0 * S::ROUNDING * (D as f64).sqrt() * longest]
     }
 }

@@ -103,8 +103,8 @@ macro_rules! scalar {
             }
             #[inline(always)]
             fn truncate_31(self) -> u32 {
-                let inside = self.max(0.0).min($below_2_31);
-                // SAFETY: in the range of `i32`, and not NaN, for which the comparisons above choose a bound.
+                let inside = Scalar::min(Scalar::max(self, 0.0), $below_2_31);
+                // SAFETY: in the range of `i32`, and not NaN: of a NaN and 0 the comparison in `max` chooses 0.
                 unsafe { inside.to_int_unchecked::<i32>() as u32 }
             }
             #[inline(always)]

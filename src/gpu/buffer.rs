@@ -23,15 +23,17 @@ pub(super) struct Buffer<T> {
 impl<T: CubeElement> Buffer<T> {
     /// Holds garbage until it is written.
     pub fn new<R: Runtime>(client: &ComputeClient<R>, len: usize) -> Self {
-        // No device has buffers of no bytes.
-        Self { handle: client.empty(len.max(1) * size_of::<T>()), len, element: PhantomData }
+        // No device has buffers of no bytes; and two elements may be asked for at once.
+        Self { handle: client.empty(len.max(2) * size_of::<T>()), len, element: PhantomData }
     }
 
     pub fn from_slice<R: Runtime>(client: &ComputeClient<R>, values: &[T]) -> Self {
-        if values.is_empty() {
-            return Self::new(client, 0);
-        }
-        Self { handle: client.create_from_slice(T::as_bytes(values)), len: values.len(), element: PhantomData }
+        let handle = match values {
+            [] => return Self::new(client, 0),
+            [one] => client.create_from_slice(T::as_bytes(&[one.clone(), one.clone()])),
+            _ => client.create_from_slice(T::as_bytes(values)),
+        };
+        Self { handle, len: values.len(), element: PhantomData }
     }
 
     /// The same number throughout.
@@ -57,13 +59,13 @@ impl<T: CubeElement> Buffer<T> {
 
     /// What a kernel takes for it.
     pub fn arg<R: Runtime>(&self) -> ArrayArg<R> {
-        // SAFETY: the handle has room for at least `len` elements.
+        // SAFETY: the handle has room for `len` elements, and for two at least.
         unsafe { ArrayArg::from_raw_parts(self.handle.clone(), self.len.max(1)) }
     }
 
     /// The same, two elements at a time.
     pub fn twos<R: Runtime>(&self) -> ArrayArg<R> {
-        // SAFETY: as above; buffers begin where vectors of all types may.
+        // SAFETY: as above, so also where there is less than one vector; buffers begin where vectors of all types may.
         unsafe { ArrayArg::from_raw_parts(self.handle.clone(), (self.len / 2).max(1)) }
     }
 

@@ -194,9 +194,9 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         self.len() == 0
     }
 
-    /// Copies the tree from the device.
+    /// Copies the tree from the device, and checks it: [`crate::Bvh::validate`].
     ///
-    /// Errors: if the device fails.
+    /// Errors: if the device fails, or has made what is no tree.
     pub fn read(&self) -> Result<crate::Bvh<S, D>> {
         let Some(nodes) = &self.nodes else { return crate::Bvh::build_in(&[] as &[[S; D]], self.space) };
         let n = self.len();
@@ -211,7 +211,10 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 axis.resize(n + crate::simd::LANES, S::ZERO);
                 axis
             });
-            Ok(crate::Bvh::from_parts(nodes.collect(), lo, self.order.read(client)?, self.space))
+            let tree = crate::Bvh::from_parts(nodes.collect(), lo, self.order.read(client)?, self.space);
+            // What is written without a look relies on each thing being there once.
+            tree.validate().map_err(|error| Kind::Device(error.to_string()))?;
+            Ok(tree)
         })
     }
 }

@@ -4,7 +4,7 @@
 //! From the leaf nearest to the query upwards: at each step the sibling that was passed on the way down is walked along its
 //! ropes with the distance of the k-th best so far as radius, so the first leaves make it small.
 //! Cost: O(k + depth) leaves for a compact cloud. The stack holds one sibling per level and cannot overflow: a tree is at
-//! most 96 levels deep.
+//! most 222 levels deep.
 #![allow(unsafe_code)] // Only to write lists in place; see `Rows`.
 
 mod best;

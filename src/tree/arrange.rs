@@ -2,9 +2,12 @@
 //!
 //! Out: beside the corners and the indices the level of each gap, which is all that the topology needs of the codes.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
 use bytemuck::Zeroable;
 
 use super::topology::{OUTSIDE, level};
+use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Scalar};
 use crate::simd::LANES;
 use crate::sort::{Buckets, Source, cut};
@@ -64,7 +67,10 @@ pub(super) struct Arranged<S, const D: usize> {
 
 impl<S: Scalar, const D: usize> Arranged<S, D> {
     /// The things of a source in Morton order.
-    pub fn new<P: Place<S, D>>(source: &impl Source<Item = P>) -> Self {
+    ///
+    /// Errors: if a thing has another code, or no finite corners, when it is read again to be stored. Without it codes would be
+    /// in no order, and the tree of any depth.
+    pub fn new<P: Place<S, D>>(source: &impl Source<Item = P>) -> Result<Self> {
         let n = source.len();
         let buckets = Buckets::split(source);
         let axes = || std::array::from_fn(|_| bytemuck::zeroed_vec(n + LANES));
@@ -85,25 +91,31 @@ impl<S: Scalar, const D: usize> Arranged<S, D> {
             // Between buckets the codes differ where the numbers of the buckets do.
             let code = (bucket as u64) << shift;
             let edge = before.map_or(OUTSIDE, |before| level(before, code, first));
-            outputs.push((first, edge, levels, corners));
+            outputs.push((code, first, edge, levels, corners));
             if len > 0 {
                 before = Some(code);
             }
             first += len;
         }
-        let index = buckets.sort(outputs, |(first, edge, levels, mut corners), sorted| {
-            let mut before = 0;
+        let is_steady = AtomicBool::new(true);
+        let index = buckets.sort(outputs, |(bucket, first, edge, levels, mut corners), sorted| {
+            let (mut before, mut steady) = (0, true);
             for (at, (code, place)) in sorted.iter().enumerate() {
                 levels[at] = if at == 0 { edge } else { level(before, code, first + at) };
                 before = code;
+                steady &= (code ^ bucket) >> shift == 0;
                 for (which, axes) in corners.iter_mut().enumerate() {
                     for (axis, x) in axes.iter_mut().zip(place.corner(which)) {
                         axis[at] = x;
+                        steady &= x.abs() <= S::MAX;
                     }
                 }
             }
+            if !steady {
+                is_steady.store(false, Relaxed);
+            }
         });
-        Self { lo, hi, index, levels }
+        if is_steady.into_inner() { Ok(Self { lo, hi, index, levels }) } else { Err(Kind::Unsteady.into()) }
     }
 
     /// Where the thing at a position is along the curve.

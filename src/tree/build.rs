@@ -24,9 +24,9 @@ pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], s
     mark("bounds");
     let grid = Grid::over(&bounds);
     let mut arranged = if T::IS_POINT {
-        Arranged::new(&Things::<_, [S; D], _, D> { things, grid, space, stored: PhantomData })
+        Arranged::new(&Things::<_, [S; D], _, D> { things, grid, space, stored: PhantomData })?
     } else {
-        Arranged::new(&Things::<_, Aabb<S, D>, _, D> { things, grid, space, stored: PhantomData })
+        Arranged::new(&Things::<_, Aabb<S, D>, _, D> { things, grid, space, stored: PhantomData })?
     };
     mark("codes, sort");
     crowded::refine(&mut arranged);

@@ -2,7 +2,9 @@
 //!
 //! In and out: things in the order of their codes. Within each run of equal codes that is longer than a leaf they come out in
 //! the order of a Z curve through the run's own box, and so on down to leaves or to copies of one point, which stay in the
-//! order of their indices. Nodes below a cell follow from the positions alone, so without this they would overlap.
+//! order of their indices. The gaps between them get the levels of the finer codes, so that the nodes below are cells, too, and
+//! hardly overlap: a search that begins at the root finds the leaf that it is in. There are levels for two grids within
+//! grids; deeper ones give the order, and nodes follow from the positions.
 //! Cost: a look at each level; for what is crowded, a sort for each factor of 2^21 (in three dimensions) in scale.
 
 use std::ops::Range;
@@ -11,7 +13,7 @@ use rayon::prelude::*;
 
 use super::LEAF;
 use super::arrange::Arranged;
-use super::topology::EQUAL;
+use super::topology::{EQUAL, FINER};
 use crate::geometry::{Aabb, Scalar};
 use crate::morton::Grid;
 
@@ -40,11 +42,13 @@ pub(super) fn refine<S: Scalar, const D: usize>(things: &mut Arranged<S, D>) {
     }
     let order = |run: Range<usize>| {
         let mut order: Vec<u32> = run.clone().map(|position| position as u32).collect();
-        refine_run(things, &mut order);
-        (run, order)
+        let mut levels = levels[run.clone()].to_vec();
+        refine_run(things, &mut order, &mut levels, 0);
+        (run, order, levels)
     };
     let orders: Vec<_> = runs.into_par_iter().map(order).collect();
-    for (run, order) in orders {
+    for (run, order, levels) in orders {
+        things.levels[run.clone()].copy_from_slice(&levels);
         reorder(&mut things.index, &run, &order);
         for axis in things.lo.iter_mut().chain(things.hi.iter_mut().flatten()) {
             reorder(axis, &run, &order);
@@ -58,8 +62,9 @@ fn reorder<T: Copy>(values: &mut [T], run: &Range<usize>, order: &[u32]) {
     values[run.clone()].copy_from_slice(&ordered);
 }
 
-/// Puts the positions of a run, which are in the order of the things' indices, in order.
-fn refine_run<S: Scalar, const D: usize>(things: &Arranged<S, D>, run: &mut [u32]) {
+/// Puts the positions of a run, which are in the order of the things' indices, in order, and gives the gaps between them the
+/// levels of that grid within grids, if it has any. The gap before the first is not within the run.
+fn refine_run<S: Scalar, const D: usize>(things: &Arranged<S, D>, run: &mut [u32], levels: &mut [u8], grids: usize) {
     let center = |position: u32| things.center(position as usize);
     let bounds = run
         .par_iter()
@@ -84,13 +89,22 @@ fn refine_run<S: Scalar, const D: usize>(things: &Arranged<S, D>, run: &mut [u32
     if sorted.first().map(|&(code, _)| code) == sorted.last().map(|&(code, _)| code) {
         return;
     }
-    let mut rest = run;
+    if let Some(first) = FINER.get(grids) {
+        for (level, pair) in levels[1..].iter_mut().zip(sorted.windows(2)) {
+            let differing = pair[0].0 ^ pair[1].0;
+            if differing != 0 {
+                *level = first + differing.ilog2() as u8;
+            }
+        }
+    }
+    let (mut rest, mut rest_of_levels) = (run, levels);
     let mut runs = Vec::new();
     for alike in sorted.chunk_by(|a, b| a.0 == b.0) {
         let own = rest.split_off_mut(..alike.len()).unwrap_or_default();
+        let own_levels = rest_of_levels.split_off_mut(..alike.len()).unwrap_or_default();
         if own.len() > LEAF {
-            runs.push(own);
+            runs.push((own, own_levels));
         }
     }
-    runs.into_par_iter().for_each(|run| refine_run(things, run));
+    runs.into_par_iter().for_each(|(run, levels)| refine_run(things, run, levels, grids + 1));
 }

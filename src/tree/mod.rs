@@ -14,15 +14,13 @@ mod topology;
 mod validate;
 
 pub(crate) use build::{check, place};
+pub(crate) use topology::DEPTH;
 
 use crate::error::Result;
 use crate::geometry::{Aabb, Bounded, BoxSize, Scalar, Space};
 
 /// The largest number of things in a leaf. 8, 16 and 32 were measured (benches/README.md).
 pub const LEAF: usize = 32;
-
-/// No tree is deeper: each step down lowers the level, of which there are 63 for the code and 32 for the position.
-pub(crate) const DEPTH: usize = 96;
 
 /// A node: its box, its rope, and the first of its things in tree order.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,8 +1,8 @@
 //! Which leaves there are, and how they join: from the sorted codes alone.
 //!
 //! Between neighbours along the curve stands a *gap*, whose level is the highest bit in which their codes differ (for equal
-//! codes, in which their positions differ). The tree is the one whose inner nodes are the gaps, higher levels above lower
-//! ones. Subtrees of up to [`LEAF`] things become leaves.
+//! codes, in which the codes of finer grids differ (`crowded`), and in the end their positions). The tree is the one whose
+//! inner nodes are the gaps, higher levels above lower ones. Subtrees of up to [`LEAF`] things become leaves.
 //! Source: Apetrei 2014, section 3: each subtree finds its parent as the lower of the two gaps beside it, and the second
 //! child to arrive there goes on.
 
@@ -16,8 +16,17 @@ use super::LEAF;
 const NONE: u32 = u32::MAX;
 /// The level beyond either end.
 pub(super) const OUTSIDE: u8 = u8::MAX;
+/// Gaps between codes that are equal in all grids have the levels below this, one for each bit of a position.
+const POSITIONS: u8 = 32;
+/// The first level of gaps within a crowded cell, by the bits of its own grid; then within a crowded cell of that. What is
+/// crowded even there is split by positions.
+pub(super) const FINER: [u8; 2] = [POSITIONS + CODE, POSITIONS];
 /// Gaps between equal codes have levels below this.
-pub(super) const EQUAL: u8 = 32;
+pub(super) const EQUAL: u8 = POSITIONS + 2 * CODE;
+/// Bits of a code.
+const CODE: u8 = 63;
+/// No tree is deeper: each step down lowers the level.
+pub(crate) const DEPTH: usize = (EQUAL + CODE) as usize + 1;
 /// Things per parallel task.
 const TASK: usize = 1 << 15;
 

@@ -6,7 +6,7 @@ use crate::geometry::{Aabb, Scalar};
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// Checks every invariant: each thing stored once, leaves of 1 to [`LEAF`] things, ropes and ranges nested, boxes tight,
-    /// depth at most 96. Errors with the first that is broken, which would be a bug of this crate.
+    /// depth at most 222. Errors with the first that is broken, which would be a bug of this crate.
     pub fn validate(&self) -> Result<()> {
         let n = self.len();
         let mut seen = vec![false; n];
@@ -15,6 +15,14 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                 Some(seen) if !*seen => *seen = true,
                 _ => return broken(format!("thing {index} is stored twice, or out of range {n}")),
             }
+        }
+        // What the rest relies on, or it would look behind the end or never come to one.
+        let (end, nodes) = (self.end(), &self.nodes);
+        if let Some(at) = (0..end).find(|&at| !(at + 1..=end).contains(&(nodes[at].rope as usize))) {
+            return broken(format!("the rope of node {at} leads to {}, of {end} nodes", nodes[at].rope));
+        }
+        if let Some(at) = (0..end).find(|&at| !(nodes[at].first..=n as u32).contains(&nodes[at + 1].first)) {
+            return broken(format!("node {at} begins at {}, the next at {}", nodes[at].first, nodes[at + 1].first));
         }
         let sentinel = self.node(self.end());
         if sentinel.first as usize != n || sentinel.bounds != Aabb::EMPTY {

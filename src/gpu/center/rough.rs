@@ -50,7 +50,8 @@ pub(super) fn look_at_all(
         let mut close = Array::<u32>::new(group);
         #[unroll]
         for g in 0..group {
-            let own = targets[min(base + g, n as usize - 1)];
+            // A target is a member; what a device that minds NaN otherwise may leave unset becomes the last one.
+            let own = min(targets[min(base + g, n as usize - 1)], all - 1);
             let halo = owners[of_members[own as usize] as usize];
             halos[g] = halo;
             from[g] = first[of_halos[halo as usize] as usize];
