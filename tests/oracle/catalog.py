@@ -5,7 +5,8 @@
 
 The snapshot is read here by itself, and written again with other redshifts in its header (so that its comoving coordinates and
 stored velocities mean another state). For 50 halos each, masses, radii, circular velocities, spins and profiles are computed with
-units by astropy, and must equal the program's to one part in a million. Needs numpy and astropy.
+units by astropy, and must equal the program's to one part in a million. The catalogue is read as users
+would read it, by astropy and by pandas, which must see the same numbers. Needs numpy, astropy and pandas.
 """
 
 import struct
@@ -17,6 +18,7 @@ from pathlib import Path
 import astropy.cosmology.units as cu
 import astropy.units as u
 import numpy as np
+import pandas
 from astropy.constants import G
 from astropy.cosmology import LambdaCDM
 from astropy.table import Table
@@ -73,6 +75,9 @@ def compare(snapshot, out, z):
     little_h = cu.with_H0(universe.H0)
     catalog, profiles = Table.read(out / "halos.ecsv"), Table.read(out / "profiles.ecsv")
     assert (catalog.meta["redshift"], catalog["sod_halo_r200c"].unit) == (z, u.Mpc / cu.littleh)
+    plain = pandas.read_csv(out / "halos.ecsv", comment="#")
+    for name in catalog.colnames:
+        assert np.array_equal(plain[name], catalog[name], equal_nan=catalog[name].dtype.kind == "f"), name
     labels = np.load(out / "labels.npy")
     measured = 0
 
