@@ -18,7 +18,7 @@ use super::bvh::{Bvh, Coordinate};
 use super::device::{Device, on};
 use super::planes::has_planes;
 use crate::error::{Kind, Result};
-use crate::geometry::{Reach, Scalar};
+use crate::geometry::Reach;
 use crate::nearest::{Excluded, Nearest, Neighbor};
 
 /// The largest `k`.
