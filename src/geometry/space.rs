@@ -133,7 +133,7 @@ impl<const D: usize> Space<D> {
         let [from, to]: [f64; 2] = [lo.into(), hi.into()];
         let Some(period) = &self.period else { return from <= of[1] && of[0] <= to };
         let side = period[axis];
-        if to - from >= side || of[1] - of[0] >= side {
+        if is_as_long(from, to, side) || is_as_long(of[0], of[1], side) {
             return true;
         }
         let [start, end]: [f64; 2] = [self.wrap_along(axis, lo).into(), self.wrap_along(axis, hi).into()];
@@ -178,5 +178,32 @@ impl<const D: usize> Space<D> {
             }
         });
         Aabb { lo, hi }
+    }
+}
+
+/// Whether an interval is at least as long as a side, though its length be rounded.
+#[inline(always)]
+fn is_as_long(from: f64, to: f64, side: f64) -> bool {
+    let length = to - from;
+    // What rounding took away (Knuth 1969).
+    let rest = || {
+        let back = length - to;
+        (to - (length - back)) - (from + back)
+    };
+    length > side || (length == side && rest() >= 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A box from just above 0 to the other face was taken for one that holds everything, for its length is rounded to the side.
+    #[test]
+    fn a_box_that_is_almost_as_long_as_the_side() {
+        assert!(is_as_long(0.0, 1.0, 1.0) && is_as_long(-1e-17, 1.0, 1.0) && is_as_long(-1.0, f64::INFINITY, 1.0));
+        assert!(!is_as_long(1e-17, 1.0, 1.0) && !is_as_long(0.5, 1.0, 1.0) && !is_as_long(1.0, 0.0, 1.0));
+        let space = Space::<1>::periodic(1.0).unwrap();
+        assert!(!space.meets_along(0, [1e-17, 1.0], [1e-18, 1e-18]));
+        assert!(space.meets_along(0, [1e-17, 1.0], [1e-17, 1e-17]) && space.meets_along(0, [1e-17, 1.0], [0.0, 0.0]));
     }
 }

@@ -31,7 +31,7 @@ impl Peer for Ropewalk {
                 let tree = tree();
                 Box::new(move || {
                     let found = tree.nearest_neighbors(wanted.k);
-                    Box::new(move || Answer::distances(found.values().iter().map(|near| near.distance2)))
+                    Box::new(move || Answer::distances(found.values().iter().map(|near| near.distance2 as f32)))
                 })
             }
             Op::Fof => Box::new(move || {
