@@ -6,5 +6,6 @@ mod centers;
 mod clusters;
 mod device;
 mod good_input;
+mod missing;
 mod program;
 mod reference;
