@@ -292,7 +292,8 @@ fn halos_know_their_space() {
     assert_eq!(*uploaded.read().unwrap().boundary(), periodic);
     // The two lines of the README are the same here and there.
     let centers = halos.centers(&there, MBP).unwrap();
-    assert_eq!(rows(&centers), rows(&theirs.centers(&points, MBP).unwrap()));
+    let expected = theirs.centers(&points, MBP).unwrap();
+    assert_eq!(rows(&centers), rows(&expected));
     assert_eq!(*centers.boundary(), periodic);
     for other in [Points::new(&points, device()), Points::new_periodic(&points, 20.0, device())] {
         let message = uploaded.centers(&other.unwrap(), MBP).unwrap_err().to_string();
@@ -315,6 +316,22 @@ fn wide_and_large() {
         case.agree("wide", MBP);
         let missing = case.on_device(MBP).unwrap().as_slice()[0].missing;
         assert_eq!(missing.is_none(), width < 0.5, "{width}");
+    }
+}
+
+/// Copies of a place that fill many blocks pull at each other by their whole mass, with a softening.
+#[test]
+fn copies_in_many_blocks() {
+    let mut random = Random::new(1);
+    let mut copies = vec![[10.5; 3]; 1520];
+    copies.extend((0..80).map(|_| [0; 3].map(|_| 10.0 + random.unit())));
+    let grid: Vec<[f64; 3]> = (0..3000).map(|_| [0; 3].map(|_| 10.0 + random.normal().round() * 0.125)).collect();
+    for points in [copies, grid] {
+        let halos = &whole(points.len());
+        for softening in [0.0, 1e-12, 0.1, 1.0, 10.0] {
+            let case = Case { points: &points, halos, side: None, masses: None };
+            case.agree("copies", Center::MostBound { softening });
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod clusters;
 mod device;
 mod good_input;
 mod kdist;
+mod missing;
 mod mutated;
 mod outputs;
 mod program;

@@ -63,12 +63,12 @@ fn no_input_is_replaced() {
     let scratch = Scratch::new();
     let table = fs::read(points(&scratch)).unwrap();
     fs::create_dir(scratch.path("h")).unwrap();
-    for name in ["h/halos.csv", "h/profiles.csv"] {
+    for name in ["h/halos.ecsv", "h/profiles.ecsv"] {
         let file = scratch.write(name, &table);
         // Also one that is an earlier run's file by its name, but is not written this time.
         scratch.write("h/gallery.png", "yesterday's");
         let output = halos(&file, &scratch.path("h"), &["--eps", "0.5"]);
-        if name == "h/halos.csv" {
+        if name == "h/halos.ecsv" {
             assert!(output.error().contains("is the input"));
         } else {
             output.success();
@@ -92,12 +92,12 @@ fn no_input_is_replaced() {
     #[cfg(unix)]
     {
         fs::create_dir(scratch.path("links")).unwrap();
-        std::os::unix::fs::symlink(scratch.path("snap.1"), scratch.path("links/halos.csv")).unwrap();
+        std::os::unix::fs::symlink(scratch.path("snap.1"), scratch.path("links/halos.ecsv")).unwrap();
         for input in ["snap", "snap.0"] {
             let line = halos(&scratch.path(input), &scratch.path("links"), &["--eps", "0.1"]).error();
             assert!(line.contains("is the input"), "{line}");
         }
-        assert_eq!(scratch.names("links"), ["halos.csv"]);
+        assert_eq!(scratch.names("links"), ["halos.ecsv"]);
         halos(&scratch.path("snap"), &scratch.path("out"), &["--eps", "0.1"]).success();
     }
 }
@@ -110,7 +110,7 @@ fn files_of_an_earlier_run_go() {
     let options = ["--eps", "0.5", "--min-members", "2"];
     halos(&file, &out, &[&options[..], &["--members", "--gallery", "1"]].concat()).success();
     scratch.write("out/own.txt", "kept");
-    fs::create_dir(scratch.path("out/profiles.csv")).unwrap();
+    fs::create_dir(scratch.path("out/profiles.ecsv")).unwrap();
     assert!(scratch.names("out").contains(&"gallery.png".into()));
     let printed = halos(&file, &out, &[&options[..], &["--gallery", "1"]].concat()).success();
     assert!(printed.contains("removed: members.npz, of an earlier run"), "{printed}");
@@ -119,7 +119,7 @@ fn files_of_an_earlier_run_go() {
     assert!(scratch.names("out").contains(&"gallery.png".into()));
     let printed = halos(&file, &out, &options).success();
     assert!(printed.contains("removed: gallery.png, of an earlier run"), "{printed}");
-    let left = ["halos.csv", "labels.npy", "mass_function.svg", "own.txt", "profiles.csv", "projection.png"];
+    let left = ["halos.ecsv", "labels.npy", "mass_function.svg", "own.txt", "profiles.ecsv", "projection.png"];
     assert_eq!(scratch.names("out"), left);
     assert!(!halos(&file, &out, &options).success().contains("removed"));
 
