@@ -11,7 +11,7 @@ use ropewalk::{Algorithm, Bvh, Dbscan, Fof, FofAlgorithm, Nearest, Scalar, Spher
 fn cloud<S: Scalar, const D: usize>(n: usize) -> Vec<[S; D]> {
     let mut random = Random::new(11);
     let mut coordinate = |i: usize| {
-        let step = if i % 3 == 0 { 1 << 12 } else { 1 };
+        let step = if i.is_multiple_of(3) { 1 << 12 } else { 1 };
         S::from_f64((random.below(1 << 16) / step * step) as f64 / 65536.0)
     };
     (0..n).map(|i| std::array::from_fn(|_| coordinate(i))).collect()

@@ -32,13 +32,13 @@ pub enum Meta {
 /// let mut text = vec![];
 /// write_ecsv(&mut text, &[radius], Some(&Units::GADGET), &[("redshift", Meta::Number(1.0))])?;
 /// let expected = "# %ECSV 1.0
-/// # ---
-/// # delimiter: ','
-/// # datatype:
-/// # - {name: radius, unit: Mpc / littleh, datatype: float64, description: \"comoving\"}
-/// # meta: !!omap
-/// # - {redshift: 1}
-/// # schema: astropy-2.0
+/// ## ---
+/// ## delimiter: ','
+/// ## datatype:
+/// ## - {name: radius, unit: Mpc / littleh, datatype: float64, description: \"comoving\"}
+/// ## meta: !!omap
+/// ## - {redshift: 1}
+/// ## schema: astropy-2.0
 /// radius
 /// 0.5
 /// NaN

@@ -351,9 +351,9 @@ impl Halos {
     /// assert_eq!(mean.as_slice()[0].position, [2.5 / 3.0, 0.0, 0.0]);
     ///
     /// // Across the boundary of a box, which the halos know.
-    /// let points = [[9.5f64, 5.0, 5.0], [0.0, 5.0, 5.0], [0.5, 5.0, 5.0]];
+    /// let points = [[9.75f64, 5.0, 5.0], [0.75, 5.0, 5.0]];
     /// let halos = Fof::new(1.0).periodic(10.0).run(&points)?;
-    /// assert_eq!(halos.centers(&points, Center::CenterOfMass)?.as_slice()[0].position, [0.0, 5.0, 5.0]);
+    /// assert_eq!(halos.centers(&points, Center::CenterOfMass)?.as_slice()[0].position, [0.25, 5.0, 5.0]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn centers<T: Bounded<S, 3>, S: Scalar>(&self, points: &[T], center: Center) -> Result<Centers> {

@@ -18,7 +18,7 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    Halos(Halos),
+    Halos(Box<Halos>),
     Dbscan(Dbscan),
     Kdist(Kdist),
     Info(Info),

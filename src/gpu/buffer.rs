@@ -30,7 +30,7 @@ impl<T: CubeElement> Buffer<T> {
     pub fn from_slice<R: Runtime>(client: &ComputeClient<R>, values: &[T]) -> Self {
         let handle = match values {
             [] => return Self::new(client, 0),
-            [one] => client.create_from_slice(T::as_bytes(&[one.clone(), one.clone()])),
+            [one] => client.create_from_slice(T::as_bytes(&[*one, *one])),
             _ => client.create_from_slice(T::as_bytes(values)),
         };
         Self { handle, len: values.len(), element: PhantomData }

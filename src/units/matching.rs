@@ -44,7 +44,8 @@ impl Units {
             // A unit without h where h is not known.
             let Ok(conversion) = units.conversion(redshift, h) else { continue };
             let ratio = density / (omega_m * conversion.critical_density());
-            if !((ratio - 1.0).abs() <= TOLERANCE) {
+            // NaN fits nothing.
+            if ratio.is_nan() || (ratio - 1.0).abs() > TOLERANCE {
                 continue;
             }
             match found {

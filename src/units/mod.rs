@@ -106,7 +106,7 @@ impl Units {
         if let Some(value) = h.filter(|&h| !(h > 0.0 && h < f64::INFINITY)) {
             return Err(Kind::Parameter { name: "h", value, must: "positive and finite" }.into());
         }
-        let need = |unit: String| h.ok_or_else(|| Kind::UnitNeedsH { unit });
+        let need = |unit: String| h.ok_or(Kind::UnitNeedsH { unit });
         let h_of = |per_h: bool, unit: &dyn fmt::Display| if per_h { Ok(1.0) } else { need(unit.to_string()) };
         let length = self.length.mpc * h_of(self.length.per_h, &self.length)?;
         let mass = self.mass.msun / 1e10 * h_of(self.mass.per_h, &self.mass)?;
