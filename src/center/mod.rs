@@ -88,7 +88,8 @@ pub enum Center {
     /// The most connected particle: the member with most others within the linking length (inclusive, itself not counted); of
     /// equals the first, and how many they are is told. Source: Sewell et al. 2015.
     ///
-    /// Cost: about that of finding the halos.
+    /// Cost: that of counting all pairs of friends, which grows with the density of the halo; in a dense clump it is many times that
+    /// of finding it.
     MostConnected {
         /// The linking length, as for [`Fof`](crate::Fof).
         linking_length: f64,
