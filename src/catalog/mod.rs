@@ -22,7 +22,7 @@ use rayon::prelude::*;
 use crate::error::{Kind, Result};
 use crate::geometry::{Boundary, Scalar, Space};
 use crate::halo::Halos;
-use crate::units::{Quantity, Units};
+use crate::units::{KnownUnits, Quantity, Units, VelocityUnit};
 
 /// One halo of a [`Catalog`]; units are those of the particles.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -113,10 +113,19 @@ impl Catalog {
         &self.order
     }
 
-    /// Says which units the particles' numbers are in; the catalogue's are the same. Without it columns have no unit.
+    /// Says which units the particles' numbers are in; the catalogue's are the same. Without lengths and masses columns have no
+    /// unit; without velocities those that come from the particles' velocities have none, and what is added later is in km/s.
     #[must_use]
-    pub fn units(mut self, units: Units) -> Self {
-        self.units = Some(units);
+    pub fn units(mut self, units: impl Into<KnownUnits>) -> Self {
+        let KnownUnits { length, mass, velocity } = units.into();
+        if velocity.is_none() {
+            self.columns.iter_mut().filter(|column| column.quantity == Quantity::Velocity).for_each(|column| {
+                column.quantity = Quantity::Pure;
+                column.description.push_str("; in the unit of the particles' velocities, which is not known");
+            });
+        }
+        let velocity = velocity.unwrap_or(VelocityUnit::KM_S);
+        self.units = length.zip(mass).map(|(length, mass)| Units { length, mass, velocity });
         self
     }
 

@@ -104,7 +104,7 @@ impl<S: Scalar> Case<'_, S> {
             catalog.add(column.description("the centre, as the header says"))?;
         }
         // Means are no particles.
-        if !rows.is_empty() && !matches!(center, Center::CenterOfMass | Center::ShrinkingSphere { .. }) {
+        if !matches!(center, Center::CenterOfMass | Center::ShrinkingSphere { .. }) {
             let ids = Column::new("fof_halo_center_id", Values::Integers(self.ids_of(rows)));
             catalog.add(ids.description("id of the particle that is the centre; 2^64 - 1 where there is none"))?;
         }
@@ -170,7 +170,6 @@ impl<S: Scalar> Case<'_, S> {
         };
         let first: Vec<Overdense> = found.iter().map(first).collect();
         let rows = structures(self.halos, self.particles, centers, &first, gravity)?;
-        let has_spin = with_spin && rows.iter().any(|row| row.spin.is_some());
         let of_sphere = |value: fn(&Structure) -> f64| -> Values {
             let values = rows.iter().zip(&first);
             Values::Numbers(
@@ -198,7 +197,7 @@ impl<S: Scalar> Case<'_, S> {
                 "radius about the centre with half of the members' mass",
             ),
         ];
-        if has_spin {
+        if with_spin {
             columns.push((
                 "fof_halo_spin",
                 Quantity::Pure,

@@ -29,6 +29,16 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.threads)?;
     let device = args.device.find()?;
     args.universe.check()?;
+    if let Some(kind) = args.center.iter().skip(1).find(|kind| !matches!(kind, Kind::Mcp)) {
+        return Err(format!("--center: only mcp may come after another kind, not the {}", kind.name()).into());
+    }
+    let twice = |i: usize| args.so[..i].contains(&args.so[i]);
+    if let Some(i) = (0..args.so.len()).find(|&i| twice(i)) {
+        return Err(format!("--so: {} is named twice", args.so[i]).into());
+    }
+    if let Some(name) = (0..args.columns.len()).find(|&i| args.columns[..i].contains(&args.columns[i])) {
+        return Err(format!("--columns: {} is named twice", args.columns[name]).into());
+    }
     let not_on_device = |kind: &&Kind| args.device != Name::Cpu && !matches!(kind, Kind::Mbp | Kind::Mcp);
     if let Some(kind) = args.center.iter().find(not_on_device) {
         let kind = kind.name();
@@ -201,9 +211,7 @@ fn find<S: Coordinate>(
     let mut remarks = vec![];
     let catalog = phases.run("catalogue", || -> Result<Catalog, Failure> {
         let mut catalog = Catalog::new(&halos, &particles)?;
-        if let Ok((units, _)) = universe.units {
-            catalog = catalog.units(units);
-        }
+        catalog = catalog.units(universe.known_units());
         if let Some(kind) = center_of(args) {
             let centers = case.add_centers(&mut catalog, kind.center(args.softening, scales.eps))?;
             remarks.extend(without_centers(&centers, &catalog));
@@ -212,7 +220,10 @@ fn find<S: Coordinate>(
             }
             if !args.so.is_empty() {
                 let (_, conversion) = universe.units_for("--so")?;
-                let with_spin = universe.has_velocity_unit;
+                let with_spin = universe.has_velocity_unit && velocities.is_some();
+                if !universe.has_redshift {
+                    remarks.push("the redshift is not known, and taken to be 0 (--redshift)".into());
+                }
                 if velocities.is_some() && !with_spin {
                     remarks.push("no spins: the unit of velocities is not known (--velocity-unit)".into());
                 }
@@ -398,8 +409,8 @@ fn meta(
         ("omega_m", universe.omega_m),
         ("omega_lambda", universe.omega_lambda),
         ("h", universe.h),
-        ("redshift", Some(universe.redshift)),
-        ("scale_factor", Some(1.0 / (1.0 + universe.redshift))),
+        ("redshift", universe.has_redshift.then_some(universe.redshift)),
+        ("scale_factor", universe.has_redshift.then_some(1.0 / (1.0 + universe.redshift))),
     ];
     meta.extend(numbers.into_iter().filter_map(|(name, number)| Some((name, Meta::Number(number?)))));
     meta.push(("units", Meta::Text(universe.describe_units())));

@@ -1,7 +1,7 @@
 //! What is known of the universe of a snapshot: its cosmology and its units, from options, from the file, and from the mean density
 //! of matter.
 
-use ropewalk::io::{Masses, Snapshot};
+use ropewalk::io::Snapshot;
 use ropewalk::{
     Background, Conversion, Cosmology, KnownUnits, LengthUnit, MassFunction, MassUnit, Units, VelocityUnit,
 };
@@ -70,7 +70,9 @@ impl Overrides {
 
 /// The universe of a snapshot.
 pub struct Universe {
+    /// 0 where it is not known.
     pub redshift: f64,
+    pub has_redshift: bool,
     /// Density of matter over the critical one, if it is known.
     pub omega_m: Option<f64>,
     pub omega_lambda: Option<f64>,
@@ -90,9 +92,11 @@ impl Universe {
     /// `period` is the side of the periodic box, whether or not it is used for finding halos.
     pub fn new(overrides: &Overrides, snapshot: &Snapshot, period: Option<f64>) -> Self {
         let header = snapshot.header.as_ref();
-        let redshift = overrides.redshift.or(header.map(|header| header.redshift)).unwrap_or(0.0);
+        let known_redshift = overrides.redshift.or(snapshot.redshift);
+        let redshift = known_redshift.unwrap_or(0.0);
         let omega_m = overrides.omega_m.or(header.map(|header| header.omega_m).filter(|&omega| omega != 0.0));
-        let omega_lambda = overrides.omega_lambda.or(header.map(|header| header.omega_lambda));
+        let omega_lambda = // A header without matter says nothing.
+            overrides.omega_lambda.or(header.filter(|header| header.omega_m != 0.0).map(|header| header.omega_lambda));
         let h = overrides.hubble.or(header.map(|header| header.hubble).filter(|&h| h != 0.0));
         let known = overrides.units().or(snapshot.units);
         let density = snapshot.matter.zip(period).map(|(mass, side)| mass / side.powi(3));
@@ -107,7 +111,7 @@ impl Universe {
             }
             (.., None) => {
                 let lacks = [
-                    (snapshot.masses == Masses::Unknown, "masses"),
+                    (snapshot.matter.is_none(), "the masses of all particles"),
                     (omega_m.is_none(), "omega_m"),
                     (period.is_none(), "a periodic box"),
                 ];
@@ -132,15 +136,37 @@ impl Universe {
         let matter =
             matter.map(|((_, conversion), (density, omega_m))| density / (omega_m * conversion.critical_density()));
         let has_velocity_unit = known.velocity.is_some();
-        Self { redshift, omega_m, omega_lambda, h, units, has_velocity_unit, how, matter, overrides: *overrides }
+        Self {
+            redshift,
+            has_redshift: known_redshift.is_some(),
+            omega_m,
+            omega_lambda,
+            h,
+            units,
+            has_velocity_unit,
+            how,
+            matter,
+            overrides: *overrides,
+        }
     }
 
     /// What a user is told of the units.
     pub fn describe_units(&self) -> String {
         match &self.units {
-            Ok((units, _)) => format!("{units}, {}", self.how),
+            Ok((units, _)) if self.has_velocity_unit => format!("{units}, {}", self.how),
+            Ok((units, _)) => {
+                let text = units.to_string();
+                let known = text.split_once(", velocities").map_or(text.as_str(), |(known, _)| known);
+                format!("{known}, {}", self.how)
+            }
             Err(why) => format!("not known: {why}"),
         }
+    }
+
+    /// The units, but for that of velocities unless somebody named it.
+    pub fn known_units(&self) -> KnownUnits {
+        let Ok((units, _)) = self.units else { return KnownUnits::default() };
+        KnownUnits { velocity: self.has_velocity_unit.then_some(units.velocity), ..units.into() }
     }
 
     /// What a user is told of the density of matter.

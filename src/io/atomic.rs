@@ -184,7 +184,7 @@ fn standard_output(_: &fs::Metadata) -> Option<File> {
     None
 }
 
-/// A new file beside `target`, with the rights that a new file has.
+/// A new file beside `target`, with the rights that it has, or that a new file has.
 fn temporary(target: PathBuf) -> Result<(File, Temporary)> {
     if target.file_name().is_none() {
         return Err(Error::file(target, "is not the name of a file"));
@@ -197,6 +197,10 @@ fn temporary(target: PathBuf) -> Result<(File, Temporary)> {
         .make_in(directory, |path| OpenOptions::new().write(true).create_new(true).open(path))
         .map_err(|error| cannot_be_written(&target, format!("cannot write into this directory: {error}")))?;
     let (file, path) = made.into_parts();
+    // What replaces a file has its rights; where they cannot be had, those of a new file are no reason to fail.
+    if let Ok(old) = fs::metadata(&target) {
+        _ = file.set_permissions(old.permissions());
+    }
     let name = path.to_path_buf();
     unfinished.push(name.clone());
     Ok((file, Temporary { path: Some(path), name, target }))

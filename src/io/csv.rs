@@ -21,12 +21,14 @@ const LONGEST_LINE: usize = 1 << 16;
 /// Reads the text file `path`.
 pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Snapshot> {
     let mut snapshot = read_rows(path, &options.columns)?;
-    let units = ecsv::units(path, &snapshot.columns)?;
+    let ecsv::Header { units, redshift } = ecsv::Header::read(path, &snapshot.columns)?;
+    let options = ReadOptions { redshift: options.redshift.or(redshift), ..options.clone() };
     let velocity_unit = options.velocity_unit.or(units.velocity);
     if let (Some(unit), Some(Points::F64(table))) = (velocity_unit, &mut snapshot.velocities) {
         let factor = options.velocity_factor(unit, None).map_err(|error| Error::file(path, error))?;
         table.data.iter_mut().for_each(|value| *value *= factor);
     }
+    snapshot.redshift = redshift;
     let velocity = velocity_unit.map(|unit| VelocityUnit { is_internal: false, ..unit });
     snapshot.units = KnownUnits { velocity, ..units };
     Ok(snapshot)

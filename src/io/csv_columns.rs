@@ -59,7 +59,11 @@ impl Columns {
         };
         // What is chosen for a coordinate is nothing else.
         let find = |name: &str| find(name).filter(|column| !coordinates.contains(column));
-        let mut velocities: Vec<usize> = ["vx", "vy", "vz"].into_iter().filter_map(find).collect();
+        // Of the axes in the order in which they are chosen.
+        let axes: Vec<&str> = coordinates.iter().map(|&column| lower[column].as_str()).collect();
+        let has_axes = axes.iter().all(|axis| ["x", "y", "z"].contains(axis));
+        let axes = if has_axes { axes } else { vec!["x", "y", "z"] };
+        let mut velocities: Vec<usize> = axes.iter().filter_map(|axis| find(&format!("v{axis}"))).collect();
         if !chosen.is_empty() && velocities.len() != coordinates.len() {
             velocities.clear();
         }
@@ -92,10 +96,11 @@ pub(super) fn choose(chosen: &[String], names: &[String], width: usize) -> std::
     let mut columns = Vec::with_capacity(chosen.len());
     for wanted in chosen {
         let wanted = wanted.trim();
-        let exact = names.iter().position(|name| name == wanted);
+        let mut exact = (0..names.len()).filter(|&i| names[i] == wanted);
+        let (exact, is_twice) = (exact.next(), exact.next().is_some());
         let mut alike = (0..names.len()).filter(|&i| names[i].to_lowercase() == wanted.to_lowercase());
         let column = match (exact, alike.next(), wanted.parse::<usize>()) {
-            (Some(column), ..) => column,
+            (Some(column), ..) if !is_twice => column,
             (_, Some(column), _) if alike.next().is_none() => column,
             (_, None, Ok(number)) if (1..=width).contains(&number) => number - 1,
             (_, Some(_), _) => return Err(format!("has several columns named {wanted}; choose by number")),
@@ -172,6 +177,7 @@ impl Rows {
             masses: self.columns.mass.map_or(Masses::Unknown, |_| Masses::Each(self.masses)),
             matter,
             units: KnownUnits::default(),
+            redshift: None,
             box_size: None,
             header: None,
             format: Format::Csv,

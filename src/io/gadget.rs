@@ -113,11 +113,9 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Snapshot> {
     let velocity_unit = options.velocity_unit.unwrap_or(header.velocity_unit());
     let factor = options.velocity_factor(velocity_unit, Some(&header)).map_err(|error| Error::file(path, error))?;
     let velocity = Some(VelocityUnit { is_internal: false, ..velocity_unit });
-    let matter = match masses(&parts, &header, &(0..6))? {
-        Masses::Equal(mass) => Some(mass * header.total() as f64),
-        Masses::Each(masses) => Some(masses.iter().sum()),
-        Masses::Unknown => None,
-    };
+    let header_redshift = header.redshift;
+    // A block of masses that is broken is told where it is needed.
+    let matter = total_mass(&parts).ok().flatten();
     let none = Points::F32(Table { dim: 3, data: Vec::new() });
     Ok(Snapshot {
         points: vectors(&parts, Field::Pos, &types, 1.0)?.unwrap_or(none),
@@ -129,8 +127,33 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Snapshot> {
         box_size: (header.box_size > 0.0).then_some(header.box_size),
         header: Some(header),
         format,
+        redshift: Some(header_redshift),
         columns: Vec::new(),
     })
+}
+
+/// The mass of all particles of all types, read in chunks; `None` where some have none.
+fn total_mass(parts: &[Part]) -> Result<Option<f64>> {
+    let mut total = 0.0;
+    for part in parts {
+        for t in (0..6).filter(|&t| part.here[t] > 0) {
+            let (n, each, this) = (part.here[t], part.header.mass_table[t], t..t + 1);
+            if each != 0.0 {
+                total += each * n as f64;
+                continue;
+            }
+            let Some(block) = part.block(Field::Mass) else { return Ok(None) };
+            let mut source = part.open(block, Field::Mass, &this)?;
+            let big_endian = part.layout.big_endian;
+            if block.bytes == 4 {
+                source
+                    .words(n, big_endian, |chunk: &[f32]| total += chunk.iter().map(|&m| f64::from(m)).sum::<f64>())?;
+            } else {
+                source.words(n, big_endian, |chunk: &[f64]| total += chunk.iter().sum::<f64>())?;
+            }
+        }
+    }
+    Ok((total > 0.0).then_some(total))
 }
 
 /// Positions or velocities, times `unit`; `None` if there is no such block.

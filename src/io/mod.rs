@@ -201,6 +201,8 @@ pub struct Snapshot {
     pub matter: Option<f64>,
     /// The units that the file names, which Gadget's and arrays do not; those of Gadget's velocities are km/s by custom.
     pub units: KnownUnits,
+    /// The redshift, if the file names one.
+    pub redshift: Option<f64>,
     /// Side of the periodic box, if the file names one.
     pub box_size: Option<f64>,
     /// Gadget's header.

@@ -68,6 +68,7 @@ pub(super) fn read(mut source: Source, chosen: &[String]) -> Result<Snapshot> {
         masses: Masses::Unknown,
         matter: None,
         units: KnownUnits::default(),
+        redshift: None,
         box_size: None,
         header: None,
         format: Format::Npy,

@@ -177,11 +177,15 @@ impl Units {
                     1 => " littleh".into(),
                     power => format!(" littleh{power}"),
                 };
-                let mass = MassUnit { per_h: false, ..self.mass }.astropy_name();
-                let length = LengthUnit { per_h: false, ..self.length }.astropy_name();
-                // A length that is a number of Mpc goes to the cube with its number.
-                let cube = if length.contains(' ') { format!("({length})^3") } else { format!("{length}3") };
-                Some(format!("{mass}{h} / {cube}"))
+                let mass = MassUnit { per_h: false, ..self.mass };
+                let length = LengthUnit { per_h: false, ..self.length };
+                let name = length.astropy_name();
+                // A length that is a number of Mpc gives its cube to the number of solar masses.
+                if name.contains(' ') {
+                    let mass = MassUnit { msun: mass.msun / length.mpc.powi(3), ..mass };
+                    return Some(format!("{}{h} / Mpc3", mass.astropy_name()));
+                }
+                Some(format!("{}{h} / {name}3", mass.astropy_name()))
             }
         }
     }

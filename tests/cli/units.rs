@@ -270,3 +270,111 @@ fn labels_join_the_catalogue() {
         assert_eq!(labels.iter().filter(|&&other| other == label).count() as f64, row[column("fof_halo_count")]);
     }
 }
+
+/// A table of a few particles as enhanced CSV; `of` gives the unit of each column.
+fn few(of: &[(&str, &str)], meta: &str) -> String {
+    let mut text = "# %ECSV 1.0\n# ---\n# datatype:\n".to_string();
+    for (name, unit) in of {
+        writeln!(text, "# - {{name: {name}, unit: {unit}, datatype: float64}}").unwrap();
+    }
+    text += meta;
+    text += "x,y,z,vx,vy,vz,mass\n";
+    for i in 0..60 {
+        let (t, r) = (f64::from(i), 0.01 * f64::from(i % 7 + 1));
+        let [x, y, z] = [5.0 + r * t.sin(), 5.0 + r * t.cos(), 5.0 + 0.02 * (3.0 * t).sin()];
+        writeln!(text, "{x},{y},{z},{},{},{},10", 300.0 * t.cos(), -200.0 * t.sin(), 50.0 * (5.0 * t).cos()).unwrap();
+    }
+    text
+}
+
+const KNOWN: [&str; 14] = [
+    "--length-unit",
+    "Mpc/h",
+    "--mass-unit",
+    "1e10 Msun/h",
+    "--box",
+    "10",
+    "--omega-m",
+    "0.3",
+    "--eps",
+    "0.1",
+    "--so",
+    "200c",
+    "--no-pictures",
+    "--threads=1",
+];
+
+/// A spin does not depend on what the axes are called; velocities go with their coordinates.
+#[test]
+fn velocities_follow_coordinates() {
+    let scratch = Scratch::new();
+    let path = scratch.write("few.csv", few(&[], ""));
+    let spin = |order: &str| {
+        let options = ["--velocity-unit", "km/s", "--coordinates", order];
+        halos(&path, &scratch.path("out"), &[&KNOWN[..], &options].concat()).success();
+        let (names, rows) = table(&scratch.path("out/halos.ecsv"));
+        rows[0][names.iter().position(|name| name == "fof_halo_spin").unwrap()]
+    };
+    let expected = spin("x,y,z");
+    assert!(expected > 0.0);
+    for order in ["y,z,x", "y,x,z"] {
+        assert!((spin(order) / expected - 1.0).abs() < 1e-6, "{order}");
+    }
+}
+
+/// Velocities whose unit nobody named have none, and no spin.
+#[test]
+fn velocities_without_unit() {
+    let scratch = Scratch::new();
+    let path = scratch.write("few.csv", few(&[], ""));
+    let report = halos(&path, &scratch.path("out"), &KNOWN).success();
+    assert!(
+        report.contains("no spins") && !report.contains("km/s") && report.contains("redshift is not known"),
+        "{report}"
+    );
+    let text = fs::read_to_string(scratch.path("out/halos.ecsv")).unwrap();
+    assert!(
+        text.contains("name: fof_halo_mean_vx, datatype") && text.contains("name: fof_halo_vmax, unit: km / s"),
+        "{text}"
+    );
+    assert!(!text.contains("fof_halo_spin") && !text.contains("- {redshift"));
+}
+
+/// What a header says of units and redshift is heeded whole.
+#[test]
+fn headers_of_tables() {
+    let scratch = Scratch::new();
+    let units = [("x", "Mpc / littleh"), ("y", "lyr"), ("z", "Mpc / littleh")];
+    let path = scratch.write("mixed.ecsv", few(&units, ""));
+    let refused = halos(&path, &scratch.path("out"), &KNOWN).error();
+    assert!(refused.contains("column y has lyr"), "{refused}");
+
+    let units = ["x", "y", "z"].map(|name| (name, "Mpc / littleh"));
+    let path = scratch.write("far.ecsv", few(&units, "# meta: !!omap\n# - {redshift: 1.0}\n"));
+    halos(&path, &scratch.path("out"), &KNOWN).success();
+    assert!(fs::read_to_string(scratch.path("out/halos.ecsv")).unwrap().contains("# - {redshift: 1}"));
+
+    // A catalogue with physical lengths is read as it was written.
+    let path = scratch.write("few.csv", few(&[], ""));
+    let physical = ["--length-unit", "pMpc/h", "--redshift", "1"];
+    halos(&path, &scratch.path("physical"), &[&KNOWN[2..], &physical].concat()).success();
+    let means = ["--coordinates", "fof_halo_mean_x,fof_halo_mean_y,fof_halo_mean_z", "--eps", "0.1", "--no-pictures"];
+    let told = ["--mass-unit", "Msun/h"];
+    let report =
+        halos(&scratch.path("physical/halos.ecsv"), &scratch.path("out"), &[&means[..], &told].concat()).success();
+    assert!(report.contains("lengths in physical Mpc/h"), "{report}");
+}
+
+/// What cannot be meant is refused before the work, and no halos are a table without rows.
+#[test]
+fn columns_are_those_asked_for() {
+    let scratch = Scratch::new();
+    let refused = |options: &[&str]| halos(&sample(), &scratch.path("out"), options).error();
+    assert!(refused(&["--so", "200c,0200c"]).contains("twice"));
+    assert!(refused(&["--columns", "fof_halo_tag,fof_halo_tag"]).contains("twice"));
+    assert!(refused(&["--center", "mbp,com"]).contains("only mcp"));
+    let options =
+        ["--center", "mbp", "--so", "200c", "--min-members", "100000", "--columns", "fof_halo_center_id,fof_halo_spin"];
+    halos(&sample(), &scratch.path("out"), &options).success();
+    assert_eq!(table(&scratch.path("out/halos.ecsv")).1.len(), 0);
+}

@@ -62,7 +62,7 @@ fn names() {
     assert_eq!(folder.names().len(), 1);
 }
 
-/// New files have the rights that any new file has.
+/// New files have the rights that any new file has, others those of the file that they replace.
 #[cfg(unix)]
 #[test]
 fn rights() {
@@ -72,6 +72,10 @@ fn rights() {
     written(folder.file("a"), "x").unwrap().commit().unwrap();
     let mode = |path| fs::metadata(path).unwrap().permissions().mode();
     assert_eq!(mode(folder.file("a")), mode(plain));
+    // And what replaces a private file stays private.
+    fs::set_permissions(folder.file("a"), fs::Permissions::from_mode(0o600)).unwrap();
+    written(folder.file("a"), "y").unwrap().commit().unwrap();
+    assert_eq!(mode(folder.file("a")) & 0o777, 0o600);
 }
 
 #[cfg(unix)]
