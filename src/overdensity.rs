@@ -31,7 +31,7 @@ pub struct Background {
 
 impl Background {
     /// The critical density today for lengths in Mpc/h and masses in 1e10 Msun/h.
-    pub const GADGET: f64 = 27.753_662_7;
+    pub const GADGET: f64 = crate::units::CRITICAL_DENSITY / 1e10;
 
     /// The square of the expansion rate in units of today's.
     fn expansion2(&self) -> f64 {
