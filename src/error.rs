@@ -80,6 +80,7 @@ impl Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 #[derive(Debug, thiserror::Error)]
+#[allow(dead_code, reason = "what only some features refuse")]
 pub(crate) enum Kind {
     #[error("point {index}: coordinate {axis} is {value}; coordinates must be finite", value = Number(*value))]
     NotFinite { index: usize, axis: usize, value: f64 },

@@ -81,12 +81,9 @@
 //! - A few dozen points: [`BruteForce`] has the same methods and nothing to build.
 //! - More than ten dimensions, or other metrics than the Euclidean: not here.
 
-mod around;
-mod brute;
-mod catalog;
-mod center;
-mod cosmology;
-mod dbscan;
+mod bvh;
+mod cluster;
+mod csr;
 mod error;
 mod geometry;
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
@@ -94,40 +91,33 @@ pub mod gpu;
 mod halo;
 #[cfg(feature = "io")]
 pub mod io;
-mod labels;
-mod link;
-mod lists;
-mod morton;
-mod nearest;
-mod neighbors;
-mod overdensity;
 mod phases;
 #[cfg(feature = "plot")]
 pub mod plot;
-mod profile;
-mod query;
+#[cfg(feature = "reference")]
+mod reference;
 #[cfg(feature = "sample")]
 pub mod sample;
+mod search;
 mod simd;
-mod sort;
-mod traverse;
-mod tree;
+#[cfg(any(feature = "halos", feature = "io"))]
 mod units;
 
-pub use brute::BruteForce;
-pub use catalog::{Catalog, Column, Halo, Meta, Motion, Particles, Structure, Values, structures, write_ecsv};
-pub use center::{Center, Centering, Centers, HaloCenter, NoCenter, Places};
-pub use cosmology::{Cosmology, MassFunction};
-pub use dbscan::{Algorithm, Dbscan, dbscan};
+pub use bvh::{Bvh, LEAF, Node};
+pub use cluster::{Algorithm, Dbscan, Fof, FofAlgorithm, Labels, dbscan};
+pub use csr::Lists;
 pub use error::{Error, ErrorKind, Result};
 pub use geometry::{Aabb, Boundary, Bounded, BoxSize, Scalar, Space, Sphere};
-pub use halo::{Fof, FofAlgorithm, Halos};
-pub use labels::Labels;
-pub use lists::Lists;
-pub use nearest::{Nearest, Neighbor};
-pub use overdensity::{Background, NoSphere, Overdense, Overdensity, overdensities};
+pub use halo::Halos;
+#[cfg(feature = "halos")]
+pub use halo::{
+    Background, Catalog, Center, Centering, Centers, Column, Cosmology, Halo, HaloCenter, MassFunction, Meta, Motion,
+    NfwFit, NoCenter, NoSphere, Overdense, Overdensity, Particles, Places, Profile, Shell, Structure, Values,
+    overdensities, profiles, structures, write_ecsv,
+};
 pub use phases::phases;
-pub use profile::{NfwFit, Profile, Shell, profiles};
-pub use query::{Hits, Leaf, Query};
-pub use tree::{Bvh, LEAF, Node};
+#[cfg(feature = "reference")]
+pub use reference::BruteForce;
+pub use search::{Hits, Leaf, Nearest, Neighbor, Query};
+#[cfg(any(feature = "halos", feature = "io"))]
 pub use units::{Conversion, Frame, KnownUnits, LengthUnit, MassUnit, Quantity, Units, VelocityUnit};

@@ -1,6 +1,6 @@
 //! Boxes and balls.
 
-use super::Scalar;
+use crate::geometry::Scalar;
 
 /// An axis-aligned box, both corners included. A point is a box whose corners coincide.
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Zeroable)]

@@ -2,8 +2,11 @@
 
 use std::fmt;
 
-use super::{BoxSize, Space};
+use super::Space;
+#[cfg(feature = "halos")]
 use crate::error::{Kind, Result};
+#[cfg(feature = "halos")]
+use crate::geometry::BoxSize;
 
 /// The space that halos or centres were found in: [`Halos::boundary`](crate::Halos::boundary),
 /// [`Centers::boundary`](crate::Centers::boundary).
@@ -36,7 +39,10 @@ impl Boundary {
     pub(crate) fn of<const D: usize>(space: &Space<D>) -> Self {
         space.period().map_or(Self::Open, |period| Self::Periodic(period.to_vec()))
     }
+}
 
+#[cfg(feature = "halos")]
+impl Boundary {
     /// What a user has said about three-dimensional space; nothing is not known.
     pub(crate) fn said(size: Option<&BoxSize>) -> Result<Self> {
         size.cloned().map_or(Ok(Self::Unknown), |size| Ok(Self::of(&Space::<3>::periodic(size)?)))

@@ -1,6 +1,6 @@
 //! What can be stored in a tree.
 
-use super::{Aabb, Scalar, Sphere};
+use crate::geometry::{Aabb, Scalar, Sphere};
 
 /// Something with a bounding box: what a [`Bvh`](crate::Bvh) stores.
 ///
@@ -60,6 +60,7 @@ impl<S: Scalar, const D: usize> Bounded<S, D> for Sphere<S, D> {
     }
 }
 
+#[cfg(feature = "glam")]
 macro_rules! glam_vector {
     ($($vector:ty: $scalar:ty, $dim:literal;)*) => {$(
         impl Bounded<$scalar, $dim> for $vector {
@@ -73,6 +74,7 @@ macro_rules! glam_vector {
     )*};
 }
 
+#[cfg(feature = "glam")]
 glam_vector! {
     glam::Vec2: f32, 2;
     glam::Vec3: f32, 3;

@@ -3,7 +3,7 @@
 mod aabb;
 mod boundary;
 mod bounded;
-mod reach;
+mod filtered;
 mod scalar;
 pub(crate) mod scale;
 mod space;
@@ -11,6 +11,6 @@ mod space;
 pub use aabb::{Aabb, Sphere};
 pub use boundary::Boundary;
 pub use bounded::Bounded;
-pub(crate) use reach::{Metric, Reach};
+pub(crate) use filtered::{Metric, Reach};
 pub use scalar::Scalar;
 pub use space::{BoxSize, Space};

@@ -10,7 +10,7 @@
 //! it takes the unit of the cloud, or of a leaf that is much smaller.
 //! `f64` needs no unit for its own squares; those that are rounded to `f32` (`nearest::close`) have one.
 
-use super::{Aabb, Scalar};
+use crate::geometry::{Aabb, Scalar};
 
 /// Lengths up to 2 to this have squares, and sums of ten, that `f32` holds with room to spare.
 const MOST: i32 = 40;

@@ -1,7 +1,7 @@
 //! What distance means: open space or a periodic box, and when `f32` may answer for `f64`.
 
-use super::{Aabb, Scalar};
 use crate::error::{Kind, Result};
+use crate::geometry::{Aabb, Scalar};
 
 /// Side lengths of a periodic box: one for a cube, or one per axis.
 ///

@@ -10,11 +10,11 @@ use cubecl::server::Handle;
 use crate::error::{Kind, Result};
 
 /// Units of a cube in kernels that work element by element.
-pub(super) const UNITS: u32 = 256;
+pub(in crate::gpu) const UNITS: u32 = 256;
 
 /// Elements on a device. A clone shares them.
 #[derive(Clone, Debug)]
-pub(super) struct Buffer<T> {
+pub(in crate::gpu) struct Buffer<T> {
     handle: Handle,
     len: usize,
     element: PhantomData<T>,
@@ -79,7 +79,7 @@ impl<T: CubeElement> Buffer<T> {
 /// Whether the device has buffers of so many bytes; to be asked before what the caller's numbers make large.
 ///
 /// Errors: what was asked for, and the most there is.
-pub(super) fn check_room<R: Runtime>(client: &ComputeClient<R>, bytes: u128) -> Result<()> {
+pub(in crate::gpu) fn check_room<R: Runtime>(client: &ComputeClient<R>, bytes: u128) -> Result<()> {
     let most = client.properties().memory.max_page_size;
     if bytes > u128::from(most) {
         return Err(Kind::DeviceMemory { bytes, most }.into());
@@ -88,17 +88,17 @@ pub(super) fn check_room<R: Runtime>(client: &ComputeClient<R>, bytes: u128) -> 
 }
 
 /// Waits for what was started.
-pub(super) fn wait<R: Runtime>(client: &ComputeClient<R>) -> Result<()> {
+pub(in crate::gpu) fn wait<R: Runtime>(client: &ComputeClient<R>) -> Result<()> {
     cubecl::future::block_on(client.sync()).map_err(|error| Kind::Device(error.to_string()).into())
 }
 
 /// Enough cubes of [`UNITS`] for `n` elements.
-pub(super) fn cubes(n: usize) -> CubeCount {
+pub(in crate::gpu) fn cubes(n: usize) -> CubeCount {
     count(n.div_ceil(UNITS as usize))
 }
 
 /// So many cubes, or some more; kernels compare their position with the number they are given.
-pub(super) fn count(cubes: usize) -> CubeCount {
+pub(in crate::gpu) fn count(cubes: usize) -> CubeCount {
     const MOST: usize = 65_535;
     let cubes = cubes.max(1);
     let rows = cubes.div_ceil(MOST);

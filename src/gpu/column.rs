@@ -2,15 +2,15 @@
 
 use cubecl::prelude::CubeElement;
 
-use super::buffer::{Buffer, wait};
-use super::device::{Device, on};
 use crate::error::Result;
+use crate::gpu::buffer::{Buffer, wait};
+use crate::gpu::device::{Device, on};
 
 /// A number for each point or query, in the caller's order, on a device. It may still be computed.
 #[derive(Clone, Debug)]
 pub struct Column<T> {
-    pub(super) device: Device,
-    pub(super) values: Buffer<T>,
+    pub(in crate::gpu) device: Device,
+    pub(in crate::gpu) values: Buffer<T>,
 }
 
 impl<T: CubeElement> Column<T> {

@@ -2,8 +2,8 @@
 
 use cubecl::prelude::*;
 
-use super::buffer::wait;
 use crate::error::{Kind, Result};
+use crate::gpu::buffer::wait;
 
 /// `on!(device, client => body)`: evaluates `body` with the device's client. Whatever it calls is generic over the runtime.
 macro_rules! on {
@@ -25,7 +25,7 @@ macro_rules! on {
         }
     };
 }
-pub(super) use on;
+pub(in crate::gpu) use on;
 
 /// A GPU, or what passes for one: Vulkan has drivers that run on the processor.
 ///
@@ -40,7 +40,7 @@ pub(super) use on;
 pub struct Device(pub(super) Backend);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Backend {
+pub(in crate::gpu) enum Backend {
     #[cfg(feature = "cuda")]
     Cuda(usize),
     #[cfg(feature = "vulkan")]
@@ -130,7 +130,7 @@ impl Device {
 }
 
 /// Whether a client's device is one of CUDA's.
-pub(super) fn is_cuda<R: Runtime>(client: &ComputeClient<R>) -> bool {
+pub(in crate::gpu) fn is_cuda<R: Runtime>(client: &ComputeClient<R>) -> bool {
     R::name(client) == "cuda"
 }
 

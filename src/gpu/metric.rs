@@ -6,11 +6,11 @@
 use cubecl::prelude::*;
 
 /// Numbers two by two, as devices read them at once.
-pub(super) type Twos<T> = Array<Vector<T, Const<2>>>;
+pub(in crate::gpu) type Twos<T> = Array<Vector<T, Const<2>>>;
 
 /// The lower corner of a node's box, then the upper one.
 #[cube]
-pub(super) fn corners<F: Float>(bounds: &Twos<F>, node: u32, #[comptime] d: usize) -> Array<F> {
+pub(in crate::gpu) fn corners<F: Float>(bounds: &Twos<F>, node: u32, #[comptime] d: usize) -> Array<F> {
     let mut corners = Array::<F>::new(comptime!(2 * d));
     #[unroll]
     for k in 0..d {
@@ -23,7 +23,7 @@ pub(super) fn corners<F: Float>(bounds: &Twos<F>, node: u32, #[comptime] d: usiz
 
 /// A point's distance from a box along an axis, squared and summed up.
 #[cube]
-pub(super) fn gap2<F: Float>(
+pub(in crate::gpu) fn gap2<F: Float>(
     corners: &Array<F>,
     point: &Array<F>,
     sides: &Array<F>,
@@ -46,7 +46,7 @@ pub(super) fn gap2<F: Float>(
 
 /// The squared distance of a point from the farthest corner of a box; in a periodic box without images, which is no less.
 #[cube]
-pub(super) fn span2<F: Float>(corners: &Array<F>, point: &Array<F>, #[comptime] d: usize) -> F {
+pub(in crate::gpu) fn span2<F: Float>(corners: &Array<F>, point: &Array<F>, #[comptime] d: usize) -> F {
     let mut sum = F::new(0.0);
     #[unroll]
     for k in 0..d {
@@ -59,7 +59,7 @@ pub(super) fn span2<F: Float>(corners: &Array<F>, point: &Array<F>, #[comptime] 
 
 /// How far two points are apart along an axis.
 #[cube]
-pub(super) fn gap<F: Float>(a: F, b: F, side: F, #[comptime] periodic: bool) -> F {
+pub(in crate::gpu) fn gap<F: Float>(a: F, b: F, side: F, #[comptime] periodic: bool) -> F {
     let mut gap = (a - b).abs();
     if comptime!(periodic) {
         gap = gap.min((side - gap).max(F::new(0.0)));
@@ -69,7 +69,7 @@ pub(super) fn gap<F: Float>(a: F, b: F, side: F, #[comptime] periodic: bool) -> 
 
 /// The squared distance of a point from the one at a position.
 #[cube]
-pub(super) fn distance2<F: Float>(
+pub(in crate::gpu) fn distance2<F: Float>(
     axes: &Array<F>,
     at: u32,
     n: u32,
@@ -89,7 +89,7 @@ pub(super) fn distance2<F: Float>(
 
 /// The same in `f64`, rounded as [`Space::distance2`](crate::Space::distance2) rounds.
 #[cube]
-pub(super) fn exact_distance2<F: Float>(
+pub(in crate::gpu) fn exact_distance2<F: Float>(
     axes: &Array<F>,
     at: u32,
     n: u32,

@@ -14,7 +14,7 @@
 //! | `nearest_neighbors` | the same, up to 64; [`Neighbors`] | nearest |
 //! | `query_all`, `count_all` | the same, of balls | walk |
 //! | `for_each_hit`, `for_each_pair` | `visit_all`, `visit_neighbors`, `visit_pairs` by a [`Visitor`] | walk |
-//! | [`dbscan`](crate::dbscan()), [`Dbscan`](crate::Dbscan), [`Labels`](crate::Labels) | [`dbscan()`], [`Dbscan`], [`Labels`] | walk, link, labels |
+//! | [`dbscan`](crate::cluster::dbscan()), [`Dbscan`](crate::Dbscan), [`Labels`](crate::Labels) | [`dbscan()`], [`Dbscan`], [`Labels`] | walk, link, labels |
 //! | [`Fof`](crate::Fof), [`Halos`](crate::Halos) | [`Fof`], [`Halos`] | the same, and sort |
 //! | [`Centering`](crate::Centering) | [`Centering`], for most bound and most connected particles | center |
 //!
@@ -38,44 +38,23 @@
 
 mod buffer;
 mod bvh;
-mod center;
-mod codes;
+mod cluster;
 mod column;
-mod dbscan;
+mod csr;
 mod device;
-mod digits;
-mod fof;
-mod gather;
-mod halos;
-mod labels;
-mod link;
-mod lists;
+mod halo;
 mod metric;
-mod nearest;
-mod neighbors;
-mod nodes;
-mod packet;
-mod planes;
-mod query;
-mod scan;
-mod sort;
-mod sum;
-mod topology;
-mod visit;
-mod visitor;
-mod walk;
-mod window;
+mod primitives;
+mod search;
 
 pub use bvh::{Bvh, Coordinate, Points};
-pub use center::Centering;
+pub use cluster::{Dbscan, Fof, Labels, dbscan};
 pub use column::Column;
+pub use csr::Lists;
 /// What a [`Visitor`] is written in.
 pub use cubecl;
-pub use dbscan::{Dbscan, dbscan};
 pub use device::{Device, Memory, devices};
-pub use fof::Fof;
-pub use halos::Halos;
-pub use labels::Labels;
-pub use lists::Lists;
-pub use nearest::Neighbors;
-pub use visitor::Visitor;
+#[cfg(feature = "halos")]
+pub use halo::Centering;
+pub use halo::Halos;
+pub use search::{Neighbors, Visitor};

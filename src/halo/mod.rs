@@ -1,283 +1,35 @@
-//! Friends-of-friends halos.
-//!
-//! In: points and a linking length. Out: [`Halos`], the groups with their members, largest first.
-//! Two points within the linking length are friends; halos are the connected components.
-//! Cost: about that of the tree; memory as in [`Fof::run`]. Source: Davis et al. 1985 (the definition); Prokopenko et
-//! al. 2023, FDBSCAN (tree and union-find). Two other algorithms stand beside it for comparison: `bins`, `all_pairs`.
+//! Halos: groups of points, their centres, and what is measured on them.
 
-mod all_pairs;
-mod bins;
-mod grouping;
-mod row;
+#[cfg(feature = "halos")]
+mod catalog;
+#[cfg(feature = "halos")]
+pub(crate) mod centers;
+#[cfg(feature = "halos")]
+mod cosmology;
+mod groups;
+#[cfg(feature = "halos")]
+mod overdensity;
+#[cfg(feature = "halos")]
+mod particles;
+#[cfg(feature = "halos")]
+mod profile;
+#[cfg(feature = "halos")]
+mod sphere_search;
+#[cfg(feature = "halos")]
+mod structure;
 
-use self::row::Row;
-use crate::error::Result;
-use crate::geometry::{Boundary, Bounded, BoxSize, Scalar, Space};
-use crate::labels::{Labels, UnionFind};
-use crate::link::{Members, link};
-use crate::phases::mark;
-use crate::tree::Bvh;
-
-/// How to find the halos. All give the same halos, exactly. [`FofAlgorithm::Tree`] is the one to use; the others are there to
-/// be compared with: on 262,144 particles of a cosmological simulation bins take 5 times as long, brute force 300 times
-/// (benches/README.md).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum FofAlgorithm {
-    /// The fastest one: [`FofAlgorithm::Tree`].
-    #[default]
-    Auto,
-    /// Half traversal of the tree and a concurrent union-find; what is known to be in one halo is not compared again.
-    /// Source: Prokopenko et al. 2023 (FDBSCAN), with cliques of the tree.
-    ///
-    /// Cost: about that of building the tree; hardly grows with the density of halos. 1 to 10 dimensions, points and boxes.
-    Tree,
-    /// Data-parallel connected components over bins as wide as the linking length: each point looks at nine ranges of three
-    /// contiguous bins, hooks its component to a smaller one that it meets there, and pointers are jumped until all
-    /// components are stars; this is repeated until nothing is left to hook. Source: Sewell et al. 2015 (the halo finder of
-    /// PISTON and VTK-m).
-    ///
-    /// Cost: O(n log n) to sort and look up, then up to one distance for each pair of points in neighbouring bins and round;
-    /// quadratic in the number of points that share a bin. An axis has at most 2^21 bins: beyond that they are wider than the
-    /// linking length. Memory: for three-dimensional `f32` some 100 bytes a point at its peak, the result included, in
-    /// such a simulation; 260 where all points have bins of their own and all of these have 26 occupied neighbours.
-    ///
-    /// Errors: more than 3 dimensions; things that have an extent (types whose [`Bounded::IS_POINT`] is false).
-    Bins,
-    /// Every point against every other, and a concurrent union-find: the definition (Davis et al. 1985), eight pairs at a
-    /// time, and the baseline that halo finders on GPUs are compared with.
-    ///
-    /// Cost: n (n - 1) / 2 distances. Memory: for three-dimensional `f32` some 30 bytes a point, the result included. 1 to 10
-    /// dimensions, points and boxes.
-    BruteForce,
-}
-
-/// A friends-of-friends finder: options, then [`Fof::run`].
-///
-/// ```
-/// use ropewalk::Fof;
-///
-/// let points = [[0.0f32, 0.0, 0.0], [9.9, 0.0, 0.0], [5.0, 5.0, 5.0], [5.0, 5.0, 5.1]];
-/// let halos = Fof::new(0.2).periodic(10.0).run(&points)?;
-/// assert_eq!(halos.members(0), [0, 1]); // friends across the boundary
-/// assert_eq!(halos.members(1), [2, 3]);
-/// # Ok::<(), ropewalk::Error>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct Fof {
-    linking_length: f64,
-    min_members: usize,
-    size: Option<BoxSize>,
-    algorithm: FofAlgorithm,
-}
-
-impl Fof {
-    /// Friends are at most `linking_length` apart, in the units of the points. In cosmology it is often 0.2 (or 0.168)
-    /// mean separations, `(volume / n).cbrt()`.
-    pub fn new(linking_length: impl Into<f64>) -> Self {
-        Self { linking_length: linking_length.into(), min_members: 2, size: None, algorithm: FofAlgorithm::Auto }
-    }
-
-    /// Halos have at least this many members; 2 unless said otherwise, which is also the least. Labels do not depend on it.
-    #[must_use]
-    pub fn min_members(mut self, members: usize) -> Self {
-        self.min_members = members.max(2);
-        self
-    }
-
-    /// A periodic box: one side, or one per axis.
-    #[must_use]
-    pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
-        self.size = Some(size.into());
-        self
-    }
-
-    /// How to find the halos.
-    ///
-    /// ```
-    /// use ropewalk::{Fof, FofAlgorithm};
-    ///
-    /// let points = [[0.0f32, 0.0], [0.5, 0.0], [9.0, 9.0]];
-    /// let halos = Fof::new(0.5).run(&points)?;
-    /// assert_eq!(Fof::new(0.5).algorithm(FofAlgorithm::Bins).run(&points)?, halos);
-    /// # Ok::<(), ropewalk::Error>(())
-    /// ```
-    #[must_use]
-    pub fn algorithm(mut self, algorithm: FofAlgorithm) -> Self {
-        self.algorithm = algorithm;
-        self
-    }
-
-    /// Finds the halos of `points`.
-    ///
-    /// Exact, and the same for any algorithm and number of threads. Beside the result it takes some 50 bytes a point for
-    /// three-dimensional `f32`, at its peak, while codes are sorted; other algorithms than the tree's as said at
-    /// [`FofAlgorithm`].
-    ///
-    /// Errors: a linking length that is NaN, negative or infinite; a periodic box that is not positive or smaller than two
-    /// linking lengths; points that [`Bvh::build`] refuses; what [`FofAlgorithm::Bins`] refuses; more than 2^31 - 1 groups, for
-    /// labels are 32-bit numbers.
-    pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<Halos> {
-        let space = self.size.clone().map_or(Ok(Space::OPEN), Space::<D>::periodic)?;
-        space.check_length("linking_length", self.linking_length)?;
-        if !matches!(self.algorithm, FofAlgorithm::Auto | FofAlgorithm::Tree) {
-            return self.run_on_row(&Row::of(points, &space)?);
-        }
-        self.run_on(&Bvh::build_in(points, space)?)
-    }
-
-    /// Finds the halos in a tree that is already built, open or periodic as the tree is. Other algorithms than the tree's
-    /// work on the points that it stores, in its order, and make no other use of it.
-    ///
-    /// Errors: as [`Fof::run`], for the linking length and the algorithm.
-    pub fn run_on<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<Halos> {
-        tree.space().check_length("linking_length", self.linking_length)?;
-        if !matches!(self.algorithm, FofAlgorithm::Auto | FofAlgorithm::Tree) {
-            return self.run_on_row(&Row::stored(tree));
-        }
-        self.halos(link(tree, self.linking_length, Members::All), tree.order(), tree.space())
-    }
-
-    fn run_on_row<S: Scalar, const D: usize>(&self, row: &Row<'_, S, D>) -> Result<Halos> {
-        if self.algorithm == FofAlgorithm::Bins {
-            let (forest, order) = bins::link(row, self.linking_length)?;
-            return self.halos(forest, &order, &row.space);
-        }
-        self.halos(all_pairs::link(row, self.linking_length), &row.order, &row.space)
-    }
-
-    /// The components of a forest over positions as halos; `order` gives each position's index.
-    fn halos<const D: usize>(&self, forest: UnionFind, order: &[u32], space: &Space<D>) -> Result<Halos> {
-        let labels = forest.number(order, |at, root| at != root)?.into_labels(order);
-        mark("labels");
-        let halos = Halos { boundary: Boundary::of(space), ..Halos::new(labels, self.min_members) };
-        mark("members");
-        Ok(halos)
-    }
-}
-
-/// Groups of points, largest first, ties by the smallest member.
-///
-/// They know the space they were found in ([`Halos::boundary`]), if a finder made them. Two are equal if they group the points
-/// alike, whatever is known of their space.
-#[derive(Clone, Debug)]
-pub struct Halos {
-    labels: Labels,
-    clusters: Vec<u32>,
-    offsets: Vec<usize>,
-    members: Vec<u32>,
-    boundary: Boundary,
-}
-
-impl PartialEq for Halos {
-    fn eq(&self, other: &Self) -> bool {
-        self.labels == other.labels
-            && self.clusters == other.clusters
-            && self.offsets == other.offsets
-            && self.members == other.members
-    }
-}
-
-impl Eq for Halos {}
-
-impl Halos {
-    /// The clusters of `labels` that have at least `min_members` members.
-    ///
-    /// Labels do not know the space they were found in, so these halos do not, either: what is measured on them is measured in
-    /// open space, unless it is told a periodic box.
-    pub fn new(labels: Labels, min_members: usize) -> Self {
-        let sizes = labels.sizes();
-        let mut clusters: Vec<u32> =
-            (0..sizes.len() as u32).filter(|&cluster| sizes[cluster as usize] >= min_members.max(1)).collect();
-        clusters.sort_by_key(|&cluster| std::cmp::Reverse(sizes[cluster as usize]));
-
-        let mut offsets = Vec::with_capacity(clusters.len() + 1);
-        let mut next = vec![usize::MAX; sizes.len()];
-        let mut end = 0;
-        for &cluster in &clusters {
-            offsets.push(end);
-            next[cluster as usize] = end;
-            end += sizes[cluster as usize];
-        }
-        offsets.push(end);
-
-        let mut members = vec![0; end];
-        for (point, &label) in labels.as_slice().iter().enumerate() {
-            if let Some(slot) = usize::try_from(label).ok().and_then(|cluster| next.get_mut(cluster))
-                && let Some(member) = members.get_mut(*slot)
-            {
-                *member = point as u32;
-                *slot += 1;
-            }
-        }
-        Self { labels, clusters, offsets, members, boundary: Boundary::Unknown }
-    }
-
-    /// Halos as a device has found them.
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
-    pub(crate) fn from_parts(
-        labels: Labels,
-        clusters: Vec<u32>,
-        offsets: Vec<usize>,
-        members: Vec<u32>,
-        boundary: Boundary,
-    ) -> Self {
-        Self { labels, clusters, offsets, members, boundary }
-    }
-
-    /// How many halos there are.
-    pub fn len(&self) -> usize {
-        self.clusters.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.clusters.is_empty()
-    }
-
-    /// The members of halo `halo`, ascending; none if there is no such halo.
-    pub fn members(&self, halo: usize) -> &[u32] {
-        match self.offsets.get(halo..).and_then(|offsets| offsets.get(..2)) {
-            Some(&[start, end]) => &self.members[start..end],
-            _ => &[],
-        }
-    }
-
-    /// The members of each halo in turn.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u32]> {
-        (0..self.len()).map(|halo| self.members(halo))
-    }
-
-    /// CSR offsets: halo `h` has the members `offsets[h]..offsets[h + 1]` of [`Halos::all_members`].
-    pub fn offsets(&self) -> &[usize] {
-        &self.offsets
-    }
-
-    /// The members of all halos, one halo after the other.
-    pub fn all_members(&self) -> &[u32] {
-        &self.members
-    }
-
-    /// Each halo's number in [`Halos::labels`].
-    pub fn clusters(&self) -> &[u32] {
-        &self.clusters
-    }
-
-    /// The space they were found in: that of the finder or of the tree it ran on. Not known for halos from labels and lists.
-    ///
-    /// ```
-    /// use ropewalk::{Boundary, Fof, Halos};
-    ///
-    /// let halos = Fof::new(0.5).run(&[[0.0f32, 0.0], [0.5, 0.0]])?;
-    /// assert_eq!(*halos.boundary(), Boundary::Open);
-    /// assert_eq!(*Halos::new(halos.labels().clone(), 2).boundary(), Boundary::Unknown);
-    /// # Ok::<(), ropewalk::Error>(())
-    /// ```
-    pub fn boundary(&self) -> &Boundary {
-        &self.boundary
-    }
-
-    /// The group of each point: all groups of two or more, whatever the least number of members of a halo.
-    pub fn labels(&self) -> &Labels {
-        &self.labels
-    }
-}
+#[cfg(feature = "halos")]
+pub use catalog::{Catalog, Column, Halo, Meta, Motion, Values, write_ecsv};
+#[cfg(feature = "halos")]
+pub use centers::{Center, Centering, Centers, HaloCenter, NoCenter, Places};
+#[cfg(feature = "halos")]
+pub use cosmology::{Cosmology, MassFunction};
+pub use groups::Halos;
+#[cfg(feature = "halos")]
+pub use overdensity::{Background, NoSphere, Overdense, Overdensity, overdensities};
+#[cfg(feature = "halos")]
+pub use particles::Particles;
+#[cfg(feature = "halos")]
+pub use profile::{NfwFit, Profile, Shell, profiles};
+#[cfg(feature = "halos")]
+pub use structure::{Structure, structures};

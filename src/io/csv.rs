@@ -11,8 +11,8 @@ use std::path::Path;
 
 use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 
-use super::csv_columns::{Columns, Rows, is_name};
-use super::{Error, Points, ReadOptions, Result, Snapshot, ecsv};
+use crate::io::csv_columns::{Columns, Rows, is_name};
+use crate::io::{Error, Points, ReadOptions, Result, Snapshot, ecsv};
 use crate::units::{KnownUnits, VelocityUnit};
 
 /// Bytes in the longest line that is read; ten numbers need far fewer.

@@ -8,7 +8,7 @@
 
 use csv::ByteRecord;
 
-use super::{Format, Masses, Points, Snapshot, Table};
+use crate::io::{Format, Masses, Points, Snapshot, Table};
 use crate::units::KnownUnits;
 
 /// Names of columns that are known.

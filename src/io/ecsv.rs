@@ -13,7 +13,7 @@ use std::str::FromStr;
 use yaml_rust2::Event;
 use yaml_rust2::parser::Parser;
 
-use super::{Error, Result};
+use crate::io::{Error, Result};
 use crate::units::{Frame, KnownUnits, LengthUnit};
 
 /// Bytes of a header that are read.

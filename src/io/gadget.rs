@@ -1,16 +1,16 @@
 //! Gadget-2 binary snapshots: finding the blocks, then reading them.
 //!
 //! - in: one file or the parts of a split snapshot; `SnapFormat` 1 or 2, either byte order, any widths
-//! - out: a [`Snapshot`](super::Snapshot) of all particles, or of one type
+//! - out: a [`Snapshot`](crate::io::Snapshot) of all particles, or of one type
 //! - cost: every file is scanned first, headers and markers only, so that what is read is known to be there
 //! - layout: Springel, Users guide for GADGET-2, section 6
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::gadget_header::{Header, Layout};
-use super::source::{self, Source, Word};
-use super::{Error, Masses, Points, ReadOptions, Result, Snapshot, Table};
+use crate::io::gadget_header::{Header, Layout};
+use crate::io::source::{self, Source, Word};
+use crate::io::{Error, Masses, Points, ReadOptions, Result, Snapshot, Table};
 use crate::units::{KnownUnits, VelocityUnit};
 
 /// The blocks that are read, in the order of the file.

@@ -1,6 +1,6 @@
 //! The 256-byte header of a Gadget-2 snapshot, and the two ways to lay out the file around it.
 
-use super::{Error, Format, Result};
+use crate::io::{Error, Format, Result};
 use crate::units::VelocityUnit;
 use std::path::Path;
 

@@ -1,13 +1,13 @@
-//! Writes Gadget-2 binary snapshots, as Gadget-2 would and [`read`](super::read) reads them.
+//! Writes Gadget-2 binary snapshots, as Gadget-2 would and [`read`](crate::io::read) reads them.
 
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::Path;
 
-use super::atomic::replace;
-use super::gadget_header::Header;
-use super::source::{Word, foreign};
-use super::{Error, Masses, Points, Result, gadget};
+use crate::io::atomic::replace;
+use crate::io::gadget_header::Header;
+use crate::io::source::{Word, foreign};
+use crate::io::{Error, Masses, Points, Result, gadget};
 
 /// How to write a snapshot; the default is one little-endian file of `SnapFormat` 1 at a = 1, without a box.
 #[derive(Debug, Clone, PartialEq)]

@@ -13,10 +13,10 @@ use std::path::Path;
 
 use npyz::{AutoSerialize, Endianness, TypeChar, TypeStr, WriterBuilder};
 
-use super::atomic::replace;
-use super::csv_columns::choose;
-use super::source::{Source, Word, room};
-use super::{Format, Masses, Points, Result, Snapshot, Table};
+use crate::io::atomic::replace;
+use crate::io::csv_columns::choose;
+use crate::io::source::{Source, Word, room};
+use crate::io::{Format, Masses, Points, Result, Snapshot, Table};
 use crate::units::KnownUnits;
 
 /// How a `.npy` file begins.

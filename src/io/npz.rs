@@ -6,10 +6,10 @@ use std::path::Path;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-use super::atomic::replace;
-use super::npy;
-use crate::catalog::Values;
 use crate::error::Result;
+use crate::halo::Values;
+use crate::io::atomic::replace;
+use crate::io::npy;
 
 /// Writes one-dimensional arrays as an uncompressed `.npz`, which `numpy.load` reads by name: `uint64` or `float64`.
 ///

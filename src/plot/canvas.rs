@@ -2,8 +2,8 @@
 
 use ab_glyph::{Font, FontRef, Glyph, PxScale, ScaleFont, point};
 
-use super::colors::{Rgb, mix};
 use crate::error::{Error, Kind, Result};
+use crate::plot::colors::{Rgb, mix};
 
 /// Latin, Greek and some symbols; DejaVuSans.LICENSE tells the terms.
 const FONT: &[u8] = include_bytes!("DejaVuSans.ttf");

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use super::canvas::{Align, Canvas};
-use super::colors::Rgb;
 use crate::error::Result;
+use crate::plot::canvas::{Align, Canvas};
+use crate::plot::colors::Rgb;
 
 /// Pixels of the PNG for one unit of the drawing: enough for a projector.
 const SCALE: f64 = 1.6;

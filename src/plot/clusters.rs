@@ -2,12 +2,12 @@
 
 use std::cmp::Reverse;
 
-use super::canvas::{Align, Canvas};
-use super::colors::{Rgb, kind};
-use super::ticks::{round_values, thousands};
+use crate::cluster::Labels;
 use crate::error::{Kind, Result};
 use crate::geometry::{Scalar, Space};
-use crate::labels::Labels;
+use crate::plot::canvas::{Align, Canvas};
+use crate::plot::colors::{Rgb, kind};
+use crate::plot::ticks::{round_values, thousands};
 
 /// The longer side of the plot, and the least of the shorter one.
 const SIDE: f64 = 960.0;
@@ -236,7 +236,7 @@ impl Legend {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dbscan;
+    use crate::cluster::dbscan;
 
     #[test]
     fn anything_can_be_drawn() {

@@ -7,9 +7,9 @@
 
 use rayon::prelude::*;
 
-use super::projection::Window;
-use crate::catalog::Particles;
 use crate::geometry::Scalar;
+use crate::halo::Particles;
+use crate::plot::projection::Window;
 
 /// Pixels along a side.
 pub const SIDE: usize = 960;

@@ -1,9 +1,9 @@
 //! Halos side by side, each with its members and what is known of its centre.
 
-use super::canvas::{Align, Canvas};
-use super::colors::{Rgb, mix};
-use super::ticks::round_values;
 use crate::error::Result;
+use crate::plot::canvas::{Align, Canvas};
+use crate::plot::colors::{Rgb, mix};
+use crate::plot::ticks::round_values;
 
 /// The side of a panel's window, and the room above and around it.
 const SIDE: i64 = 400;

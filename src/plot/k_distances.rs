@@ -1,9 +1,9 @@
 //! The k-distance curve: how far each point's k-th nearest neighbour is, sorted.
 
-use super::canvas::Align;
-use super::chart::Chart;
-use super::colors::Rgb;
-use super::ticks::logarithmic_values;
+use crate::plot::canvas::Align;
+use crate::plot::chart::Chart;
+use crate::plot::colors::Rgb;
+use crate::plot::ticks::logarithmic_values;
 
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 680.0;

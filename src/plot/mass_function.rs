@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use super::chart::escaped;
-use super::ticks::{between_decades, decades};
-use crate::catalog::Catalog;
+use crate::halo::Catalog;
+use crate::plot::chart::escaped;
+use crate::plot::ticks::{between_decades, decades};
 
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 680.0;

@@ -2,13 +2,13 @@
 
 use rayon::slice::ParallelSliceMut;
 
-use super::canvas::{Align, Canvas};
-use super::colors::{Rgb, inferno};
-use super::density::{SIDE, density};
-use super::ticks::{between_decades, decades, power_of_ten, round_values};
-use crate::catalog::{Catalog, Halo, Particles};
 use crate::error::Result;
 use crate::geometry::{Boundary, Scalar, Space};
+use crate::halo::{Catalog, Halo, Particles};
+use crate::plot::canvas::{Align, Canvas};
+use crate::plot::colors::{Rgb, inferno};
+use crate::plot::density::{SIDE, density};
+use crate::plot::ticks::{between_decades, decades, power_of_ten, round_values};
 
 const WIDTH: usize = 1240;
 const HEIGHT: usize = 1130;

@@ -14,11 +14,11 @@
 
 use rayon::prelude::*;
 
-use super::even::check_count;
-use super::nfw::{self, Radii};
-use super::random::{Permutation, Purpose, Stream, fill};
-use super::{check_side, check_within};
 use crate::error::{Kind, Result};
+use crate::sample::even::check_count;
+use crate::sample::nfw::{self, Radii};
+use crate::sample::random::{Permutation, Purpose, Stream, fill};
+use crate::sample::{check_side, check_within};
 
 /// Mock haloes in a periodic box: clustered centres, NFW profiles, a power law of masses, a uniform background.
 ///

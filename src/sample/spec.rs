@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Lattice, MockHalos, Nfw, Sample, Uniform};
 use crate::error::{Error, Kind, Result};
+use crate::sample::{Lattice, MockHalos, Nfw, Sample, Uniform};
 
 impl Sample {
     /// Reads `name:key=value,...`, where all keys may be left out:

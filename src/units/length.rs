@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{is_about, split_h, split_number};
 use crate::error::{Error, Kind};
+use crate::units::{is_about, split_h, split_number};
 
 /// Mpc in metres.
 const MPC: f64 = 3.085_677_581_491_367e22;

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{is_about, split_h, split_number};
 use crate::error::{Error, Kind};
+use crate::units::{is_about, split_h, split_number};
 
 /// Solar masses in grams: `G Msun` of the IAU over the `G` of CODATA 2018.
 const GRAMS: f64 = 1.988_409_870_698_051e33;

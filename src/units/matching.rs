@@ -1,7 +1,7 @@
 //! Units from physics: all matter over the volume of the box is the mean density of matter.
 
-use super::{CRITICAL_DENSITY, KnownUnits, LengthUnit, MassUnit, Units, VelocityUnit};
 use crate::error::{Kind, Result};
+use crate::units::{CRITICAL_DENSITY, KnownUnits, LengthUnit, MassUnit, Units, VelocityUnit};
 
 /// How far from 1 the ratio of the densities may be: masses and densities are given to three digits at least. The nearest that two
 /// pairs of units come to each other is a factor of h.
@@ -34,7 +34,7 @@ impl Units {
         if !(omega_m > 0.0 && omega_m < f64::INFINITY) {
             return Err(Kind::Parameter { name: "omega_m", value: omega_m, must: "positive and finite" }.into());
         }
-        super::scale_factor(redshift)?;
+        crate::units::scale_factor(redshift)?;
         let lengths = known.length.as_ref().map_or(&LENGTHS[..], std::slice::from_ref);
         let masses = known.mass.as_ref().map_or(&MASSES[..], std::slice::from_ref);
         let pairs = lengths.iter().flat_map(|&length| masses.iter().map(move |&mass| (length, mass)));

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{is_about, split_number};
 use crate::error::{Error, Kind};
+use crate::units::{is_about, split_number};
 
 const NAMES: [(&str, f64); 3] = [("km/s", 1.0), ("m/s", 1e-3), ("cm/s", 1e-5)];
 

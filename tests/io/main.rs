@@ -1,5 +1,4 @@
 //! Readers and writers: round trips, files made by hand, and files that are wrong in every way.
-#![cfg(feature = "io")]
 
 mod atomic;
 mod csv;
@@ -13,12 +12,10 @@ use std::path::{Path, PathBuf};
 use ropewalk::io::{Points, ReadOptions, Snapshot, Table, read};
 
 /// What the tests allocate at most, so that a file's wild promise is not believed.
-#[cfg(feature = "cli")]
 #[global_allocator]
 static MEMORY: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
 
 fn assert_modest_memory() {
-    #[cfg(feature = "cli")]
     assert!(MEMORY.peak_usage_as_mb() < 256.0, "{} MB", MEMORY.peak_usage_as_mb());
 }
 

@@ -1,0 +1,224 @@
+//! The operations on a device: the twin of `operations`.
+//!
+//! Points are on the device before the clock starts, and results stay there.
+
+use std::time::Instant;
+
+use ropewalk::gpu::{self, Bvh, Centering, Column, Coordinate, Dbscan, Device, Fof, Lists, Neighbors, Points};
+use ropewalk::{Center, Centers, FofAlgorithm, HaloCenter};
+
+use super::operations::{Case, LEAST_MEMBERS, MOST_BOUND, Operation, Outcome, Prepared};
+use super::{Failure, Row, verify};
+use crate::device::upload;
+
+/// Longer lists are compared by their lengths, for a second copy might not fit; what is in them, at some of the points.
+const MOST_COMPARED: usize = 200_000_000;
+
+/// What is there before the clock starts.
+enum Ready<S, const D: usize> {
+    Points(Points<S, D>),
+    Tree(Bvh<S, D>),
+    /// The points in three dimensions.
+    Points3(Points<S, 3>),
+    /// Halos, and the points they are of.
+    Halos(gpu::Halos, Points<S, 3>),
+}
+
+/// What came out, on the device.
+enum Found<S, const D: usize> {
+    Tree(Bvh<S, D>),
+    Counts(Column<u32>),
+    Lists(Lists),
+    Pairs(u64),
+    Nearest(Neighbors),
+    Labels(gpu::Labels),
+    Halos(gpu::Halos),
+    Centers(Centers),
+    HaloCenters(gpu::Halos, Centers),
+}
+
+/// Runs an operation once, holds the result against the CPU's and the definition, and times it.
+pub fn time<S: Coordinate, const D: usize>(
+    operation: &Operation,
+    case: &Case<'_, S, D>,
+    device: Device,
+    reps: usize,
+) -> Result<Row, Failure> {
+    device.release()?;
+    let ready = prepare(operation, case, device)?;
+    let start = Instant::now();
+    let warm = run(operation, case, &ready)?;
+    warm.wait()?;
+    let first = start.elapsed().as_secs_f64();
+    let held = device.memory()?.held;
+    let size = warm.size();
+    let read = warm.read(case)?;
+    drop(warm);
+    compare(operation, case, &read)
+        .map_err(|wrong| format!("{}: the result is wrong, so it is not timed: {wrong}", operation.name()))?;
+    let (check, items) = (read.check(), read.items(case));
+    drop(read);
+
+    let mut seconds = Vec::with_capacity(reps);
+    for _ in 0..reps.max(1) {
+        let start = Instant::now();
+        let found = run(operation, case, &ready)?;
+        found.wait()?;
+        seconds.push(start.elapsed().as_secs_f64());
+        let again = found.size();
+        if again != size {
+            return Err(format!("{}: a result of size {again} where it was {size} before", operation.name()).into());
+        }
+    }
+    seconds.sort_by(f64::total_cmp);
+    Ok(Row {
+        op: operation.name(),
+        n: case.points.len(),
+        seconds,
+        items,
+        first: Some(first),
+        peak_bytes: usize::try_from(held).unwrap_or(usize::MAX),
+        check,
+        phases: Vec::new(),
+    })
+}
+
+fn prepare<S: Coordinate, const D: usize>(
+    operation: &Operation,
+    case: &Case<'_, S, D>,
+    device: Device,
+) -> Result<Ready<S, D>, Failure> {
+    let points_3 =
+        || -> Result<Points<S, 3>, Failure> { Ok(upload(&case.points_3(operation)?, case.size.clone(), device)?) };
+    let points = || upload(case.points, case.size.clone(), device);
+    let ready = match operation {
+        Operation::Build
+        | Operation::BuildKnn
+        | Operation::Fof(FofAlgorithm::Auto | FofAlgorithm::Tree)
+        | Operation::Dbscan(_) => Ready::Points(points()?),
+        Operation::RangeCount | Operation::RangeCrs | Operation::HalfCount | Operation::Knn => {
+            let tree = Bvh::of(&points()?)?;
+            tree.wait()?;
+            Ready::Tree(tree)
+        }
+        Operation::FofMbp => Ready::Points3(points_3()?),
+        Operation::Centers(Center::MostBound { .. }) => {
+            let points = points_3()?;
+            let halos = Fof::new(case.eps).min_members(LEAST_MEMBERS).run(&points)?;
+            Ready::Halos(halos, points)
+        }
+        Operation::Fof(_) | Operation::Centers(_) => {
+            return Err(format!("{}: is not there on a device; time it with --device cpu", operation.name()).into());
+        }
+    };
+    Ok(ready)
+}
+
+fn run<S: Coordinate, const D: usize>(
+    operation: &Operation,
+    case: &Case<'_, S, D>,
+    ready: &Ready<S, D>,
+) -> Result<Found<S, D>, Failure> {
+    Ok(match (operation, ready) {
+        (Operation::BuildKnn, Ready::Points(points)) => Found::Nearest(Bvh::of(points)?.nearest_neighbors(case.k)?),
+        (Operation::Fof(_), Ready::Points(points)) => Found::Halos(Fof::new(case.eps).run(points)?),
+        (Operation::Dbscan(algorithm), Ready::Points(points)) => {
+            Found::Labels(Dbscan::new(case.eps, case.min_pts).algorithm(*algorithm).run(points)?)
+        }
+        (_, Ready::Points(points)) => Found::Tree(Bvh::of(points)?),
+        (Operation::RangeCount, Ready::Tree(tree)) => Found::Counts(tree.count_neighbors(case.eps)?),
+        (Operation::RangeCrs, Ready::Tree(tree)) => Found::Lists(tree.neighbors(case.eps)?),
+        (Operation::HalfCount, Ready::Tree(tree)) => Found::Pairs(tree.count_pairs(case.eps)?),
+        (_, Ready::Tree(tree)) => Found::Nearest(tree.nearest_neighbors(case.k)?),
+        (_, Ready::Points3(points)) => {
+            let halos = Fof::new(case.eps).min_members(LEAST_MEMBERS).run(points)?;
+            let centers = Centering::new(MOST_BOUND).run(points, &halos)?;
+            Found::HaloCenters(halos, centers)
+        }
+        (_, Ready::Halos(halos, points)) => Found::Centers(Centering::new(MOST_BOUND).run(points, halos)?),
+    })
+}
+
+impl<S: Coordinate, const D: usize> Found<S, D> {
+    fn wait(&self) -> ropewalk::Result<()> {
+        match self {
+            Self::Tree(tree) => tree.wait(),
+            Self::Counts(counts) => counts.wait(),
+            Self::Lists(lists) => lists.wait(),
+            Self::Nearest(lists) => lists.wait(),
+            Self::Labels(labels) => labels.wait(),
+            // These are complete when they are returned.
+            Self::Pairs(_) | Self::Halos(_) | Self::Centers(_) | Self::HaloCenters(..) => Ok(()),
+        }
+    }
+
+    /// What can be told without reading the result.
+    fn size(&self) -> u64 {
+        match self {
+            Self::Tree(tree) => tree.len() as u64,
+            Self::Counts(counts) => counts.len() as u64,
+            Self::Lists(lists) => lists.n_values() as u64,
+            Self::Pairs(pairs) => *pairs,
+            Self::Nearest(lists) => lists.len() as u64,
+            Self::Labels(labels) => labels.n_clusters() as u64,
+            Self::Halos(halos) | Self::HaloCenters(halos, _) => halos.len() as u64,
+            Self::Centers(centers) => centers.len() as u64,
+        }
+    }
+
+    /// The same as the CPU has it.
+    fn read(&self, case: &Case<'_, S, D>) -> ropewalk::Result<Outcome<S, D>> {
+        Ok(match self {
+            Self::Tree(tree) => Outcome::Tree(tree.read()?),
+            Self::Counts(counts) => Outcome::Counts(counts.read()?),
+            Self::Lists(lists) => Outcome::Lists(lists.read()?),
+            Self::Pairs(pairs) => Outcome::Pairs(*pairs, case.points.len() as u64),
+            Self::Nearest(lists) => Outcome::Nearest(lists.read()?),
+            Self::Labels(labels) => Outcome::Labels(labels.read()?, case.min_pts),
+            Self::Halos(halos) => Outcome::Halos(halos.read()?),
+            Self::Centers(centers) => Outcome::Centers(centers.clone()),
+            Self::HaloCenters(halos, centers) => Outcome::HaloCenters(halos.read()?, centers.clone()),
+        })
+    }
+}
+
+/// What is wrong with a result, by the definition and by what the CPU finds.
+fn compare<S: Coordinate, const D: usize>(
+    operation: &Operation,
+    case: &Case<'_, S, D>,
+    found: &Outcome<S, D>,
+) -> Result<(), Failure> {
+    let prepared = operation.prepare(case)?;
+    verify::check(case, &prepared, found)?;
+    if let (Outcome::Lists(lists), Prepared::Tree(tree)) = (found, &prepared)
+        && lists.values().len() > MOST_COMPARED
+    {
+        let counts = tree.count_neighbors(case.eps);
+        let is_same =
+            lists.len() == counts.len() && lists.iter().zip(counts).all(|(list, count)| list.len() == count as usize);
+        return if is_same { Ok(()) } else { Err("lists are not as long as those of the CPU".into()) };
+    }
+    let is_same = match (found, operation.run(case, &prepared)?) {
+        (Outcome::Tree(ours), Outcome::Tree(theirs)) => {
+            ours.nodes() == theirs.nodes() && ours.order() == theirs.order()
+        }
+        (Outcome::Counts(ours), Outcome::Counts(theirs)) => *ours == theirs,
+        (Outcome::Lists(ours), Outcome::Lists(theirs)) => *ours == theirs,
+        (Outcome::Pairs(ours, _), Outcome::Pairs(theirs, _)) => *ours == theirs,
+        (Outcome::Nearest(ours), Outcome::Nearest(theirs)) => *ours == theirs,
+        (Outcome::Labels(ours, _), Outcome::Labels(theirs, _)) => *ours == theirs,
+        (Outcome::Halos(ours), Outcome::Halos(theirs)) => *ours == theirs,
+        (Outcome::Centers(ours), Outcome::Centers(theirs)) => are_equal(ours, &theirs),
+        (Outcome::HaloCenters(halos, ours), Outcome::HaloCenters(their_halos, theirs)) => {
+            *halos == their_halos && are_equal(ours, &theirs)
+        }
+        _ => false,
+    };
+    if is_same { Ok(()) } else { Err("the CPU finds another".into()) }
+}
+
+/// Whether centres are the same members with the same potentials; how many pairs were looked at is each one's own affair.
+fn are_equal(ours: &Centers, theirs: &Centers) -> bool {
+    let key = |center: &HaloCenter| (center.member, center.potential.map(f64::to_bits), center.position);
+    ours.as_slice().iter().map(key).eq(theirs.as_slice().iter().map(key))
+}

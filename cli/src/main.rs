@@ -1,0 +1,92 @@
+//! The command line: `ropewalk halos`, `dbscan`, `kdist`, `info`, `sample` and `bench`.
+
+mod args;
+mod bench;
+mod centers;
+mod dbscan;
+mod device;
+mod dimensions;
+mod halos;
+mod info;
+mod kdist;
+mod largest;
+mod outputs;
+mod periodic;
+mod phases;
+mod sample;
+mod signals;
+mod text;
+mod universe;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+use peak_alloc::PeakAlloc;
+
+use args::{Args, usage_error};
+use text::{describe, grouped, rounded_up, short};
+
+/// Counts the bytes in use, for the table of phases.
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) if error.use_stderr() => {
+            eprintln!("{}", one_line(&usage_error(&error)));
+            return ExitCode::from(2);
+        }
+        Err(help) => {
+            // There is nobody to tell that help could not be printed.
+            _ = help.print();
+            return ExitCode::SUCCESS;
+        }
+    };
+    let done = run(&args).and_then(|report| match io::stdout().lock().write_all(report.as_bytes()) {
+        // The reader has seen enough, as `head` does.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.map_err(|error| format!("standard output: {error}").into()),
+    });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {}", one_line(&error.to_string()));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// An error for the user: its text is all that is shown.
+type Failure = Box<dyn std::error::Error>;
+
+/// Does what `args` ask for; the text is for standard output.
+fn run(args: &Args) -> Result<String, Failure> {
+    // Without it a signal leaves temporary files, and results are the same.
+    _ = signals::watch();
+    match &args.command {
+        args::Command::Halos(args) => halos::run(args),
+        args::Command::Dbscan(args) => dbscan::run(args),
+        args::Command::Kdist(args) => kdist::run(args),
+        args::Command::Info(args) => info::run(args),
+        args::Command::Sample(args) => sample::run(args),
+        args::Command::Bench(args) => bench::run(args),
+    }
+}
+
+/// Limits the number of threads, if that was asked for.
+fn start_threads(threads: Option<u16>) -> Result<(), Failure> {
+    let Some(threads) = threads.map(usize::from) else { return Ok(()) };
+    // Some more than there are processors do no harm, but thousands take longer to start than most work does.
+    let most = std::thread::available_parallelism().map_or(1, usize::from).saturating_mul(4).max(256);
+    if threads > most {
+        return Err(format!("--threads is {threads}; here it may be at most {most}, more would only wait").into());
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    pool.build_global().map_err(|error| format!("{threads} threads cannot be started: {error}").into())
+}

@@ -1,0 +1,15 @@
+//! The built program, driven as a user would.
+
+mod bad_input;
+mod boxes;
+mod centers;
+mod clusters;
+mod device;
+mod good_input;
+mod kdist;
+mod missing;
+mod mutated;
+mod outputs;
+mod program;
+mod reference;
+mod units;

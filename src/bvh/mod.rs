@@ -1,0 +1,199 @@
+//! The tree: a linear bounding volume hierarchy with ropes.
+//!
+//! In: bounded things in any order. Out: nodes in the order of a depth-first walk, and the things' corners in Morton order.
+//! A node's left child is the next node, and its *rope* leads to where a walk goes on that skips the node; so a walk's whole
+//! state is one index. Leaves hold up to [`LEAF`] things.
+//! Cost: O(n) beyond the sort; `S * D + 4` bytes a point (twice the corners for boxes) and about 2 nodes per 20 points stay.
+//! Source: Karras 2012 (trees from Morton codes); Apetrei 2014 (bottom-up construction); Prokopenko and
+//! Lebrun-Grandié 2024 (ropes).
+
+mod build;
+mod duplicates;
+mod hierarchy;
+mod layout;
+pub(crate) mod morton;
+pub(crate) mod radix_sort;
+pub(crate) mod traverse;
+mod validate;
+
+pub(crate) use build::check;
+#[cfg(feature = "reference")]
+pub(crate) use build::place;
+pub(crate) use hierarchy::DEPTH;
+
+use crate::error::Result;
+use crate::geometry::{Aabb, Bounded, BoxSize, Scalar, Space};
+
+/// The largest number of things in a leaf. 8, 16 and 32 were measured (benches/README.md).
+pub const LEAF: usize = 32;
+
+/// A node: its box, its rope, and the first of its things in tree order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Node<S, const D: usize> {
+    /// The smallest box around everything below.
+    pub bounds: Aabb<S, D>,
+    /// The next node of a depth-first walk that does not open this one. The node is a leaf if that is the one after it.
+    pub rope: u32,
+    /// The first thing below, as a position in tree order; the last comes before the first of the rope's node.
+    pub first: u32,
+}
+
+/// A bounding volume hierarchy over points or boxes of `D` dimensions.
+///
+/// It keeps a copy of the coordinates and no borrow; all results are indices into the slice it was built from.
+///
+/// ```
+/// use ropewalk::{Bvh, Sphere};
+///
+/// let points = [[0.0f32, 0.0], [1.0, 0.0], [5.0, 5.0]];
+/// let bvh = Bvh::build(&points)?;
+/// let mut near: Vec<u32> = bvh.query(Sphere::new([0.5, 0.0], 0.5)).collect();
+/// near.sort();
+/// assert_eq!(near, [0, 1]); // the radius is inclusive
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Bvh<S, const D: usize> {
+    /// In depth-first order; the last one is a sentinel that holds nothing.
+    nodes: Vec<Node<S, D>>,
+    /// Lower corners in tree order, one array per axis, padded by [`LANES`](crate::simd::LANES).
+    lo: [Vec<S>; D],
+    /// Upper corners, unless all things are points.
+    hi: Option<[Vec<S>; D]>,
+    /// Tree order to the caller's order.
+    index: Vec<u32>,
+    space: Space<D>,
+}
+
+impl<S: Scalar, const D: usize> Bvh<S, D> {
+    /// Builds the tree in parallel. Any input will do: empty, one point, all points equal.
+    ///
+    /// Errors: a coordinate that is NaN or infinite (or beyond 1e150 in `f64`, where squares overflow), a box with its lower
+    /// corner above its upper one, more than 2^32 - 2 things, `D` outside of 1 to 10.
+    pub fn build<T: Bounded<S, D>>(things: &[T]) -> Result<Self> {
+        Self::build_in(things, Space::OPEN)
+    }
+
+    /// Builds the tree in a periodic box: every query and pair then means the nearest image.
+    ///
+    /// Points outside of `[0, L]` are brought inside first, rounded to `S`.
+    ///
+    /// Errors as [`Bvh::build`]; and unless the box has one positive side of at most 1e150, or one per axis.
+    ///
+    /// ```
+    /// use ropewalk::{Bvh, Sphere};
+    ///
+    /// let bvh = Bvh::build_periodic(&[[0.5f64, 5.0], [9.5, 5.0]], 10.0)?;
+    /// assert_eq!(bvh.query(Sphere::new([0.0, 5.0], 0.5)).count(), 2);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn build_periodic<T: Bounded<S, D>>(things: &[T], size: impl Into<BoxSize>) -> Result<Self> {
+        Self::build_in(things, Space::periodic(size)?)
+    }
+
+    pub(crate) fn build_in<T: Bounded<S, D>>(things: &[T], space: Space<D>) -> Result<Self> {
+        build::build(things, space)
+    }
+
+    /// What a device has built, of points.
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    pub(crate) fn from_parts(nodes: Vec<Node<S, D>>, lo: [Vec<S>; D], index: Vec<u32>, space: Space<D>) -> Self {
+        Self { nodes, lo, hi: None, index, space }
+    }
+
+    /// How many things are stored.
+    pub fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Whether nothing is stored.
+    pub fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    /// The box around everything; [`Aabb::EMPTY`] if there is nothing.
+    pub fn bounds(&self) -> Aabb<S, D> {
+        self.nodes[0].bounds
+    }
+
+    /// Open or periodic.
+    pub fn space(&self) -> &Space<D> {
+        &self.space
+    }
+
+    /// All nodes in depth-first order, the sentinel left out. Equal input gives equal nodes on every device.
+    pub fn nodes(&self) -> &[Node<S, D>] {
+        &self.nodes[..self.end()]
+    }
+
+    /// Tree order: the caller's index of each stored thing along the Morton curve.
+    pub fn order(&self) -> &[u32] {
+        &self.index
+    }
+
+    /// The sentinel's index, where every walk ends.
+    #[inline(always)]
+    pub(crate) fn end(&self) -> usize {
+        self.nodes.len() - 1
+    }
+
+    #[inline(always)]
+    pub(crate) fn node(&self, at: usize) -> &Node<S, D> {
+        &self.nodes[at]
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_leaf(&self, at: usize) -> bool {
+        self.nodes[at].rope as usize == at + 1
+    }
+
+    /// The positions of a node's things in tree order.
+    #[inline(always)]
+    pub(crate) fn span(&self, at: usize) -> std::ops::Range<usize> {
+        let node = &self.nodes[at];
+        node.first as usize..self.nodes[node.rope as usize].first as usize
+    }
+
+    /// Whether all things of a node are copies of one point or box.
+    #[inline(always)]
+    pub(crate) fn holds_copies(&self, at: usize) -> bool {
+        let bounds = &self.nodes[at].bounds;
+        // Boxes with one box around them may differ.
+        self.holds_points() && bounds.lo == bounds.hi
+    }
+
+    /// Whether all things of a node are copies of the point before its first: what holds for that one holds for them, so a
+    /// search for pairs may leave them out. Copies are neighbours in tree order unless a leaf holds all of them.
+    #[inline(always)]
+    pub(crate) fn repeats(&self, at: usize) -> bool {
+        self.holds_copies(at) && {
+            let first = self.nodes[at].first as usize;
+            first > 0 && self.lo.iter().all(|lo| lo[first - 1] == lo[first])
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn lo(&self) -> &[Vec<S>; D] {
+        &self.lo
+    }
+
+    /// The upper corners; the lower ones for points.
+    #[inline(always)]
+    pub(crate) fn hi(&self) -> &[Vec<S>; D] {
+        self.hi.as_ref().unwrap_or(&self.lo)
+    }
+
+    /// Whether only points are stored.
+    #[inline(always)]
+    pub(crate) fn holds_points(&self) -> bool {
+        self.hi.is_none()
+    }
+
+    /// The stored box at a position in tree order.
+    #[inline(always)]
+    pub(crate) fn item(&self, position: usize) -> Aabb<S, D> {
+        let hi = self.hi();
+        Aabb { lo: std::array::from_fn(|k| self.lo[k][position]), hi: std::array::from_fn(|k| hi[k][position]) }
+    }
+}

@@ -1,0 +1,287 @@
+//! Which points are core: counting neighbours until there are enough.
+//!
+//! Out: for each leaf a mask of its core points, for each inner node whether there are any below.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use rayon::prelude::*;
+
+use crate::bvh::traverse::{Probe, bits};
+use crate::bvh::{Bvh, DEPTH, LEAF};
+use crate::geometry::Scalar;
+use crate::simd::{Level, dispatch};
+
+/// Nodes per parallel task.
+const TASK: usize = 1 << 8;
+
+/// A bit per position in tree order.
+pub(super) struct Flags {
+    words: Vec<AtomicU64>,
+}
+
+impl Flags {
+    /// Spreads the masks of the leaves.
+    pub fn of<S: Scalar, const D: usize>(tree: &Bvh<S, D>, masks: &[u32]) -> Self {
+        let flags = Self { words: (0..tree.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect() };
+        (0..tree.end()).into_par_iter().with_min_len(TASK).filter(|&at| tree.is_leaf(at)).for_each(|leaf| {
+            let first = tree.span(leaf).start;
+            let mask = u128::from(masks[leaf]) << (first % 64);
+            for (word, part) in [(first / 64, mask as u64), (first / 64 + 1, (mask >> 64) as u64)] {
+                if part != 0 {
+                    flags.words[word].fetch_or(part, Relaxed);
+                }
+            }
+        });
+        flags
+    }
+
+    #[inline]
+    pub fn at(&self, position: u32) -> bool {
+        self.words[position as usize / 64].load(Relaxed) >> (position % 64) & 1 == 1
+    }
+}
+
+/// What a node's things weigh together.
+enum Weights<'a> {
+    /// One each.
+    Ones,
+    /// The weight of each node, and of each thing by its index. `slack` is 0 if sums do not depend on their order, else the part
+    /// of a sum by which it may differ from one in another order.
+    Given { nodes: Vec<f64>, weights: &'a [f64], slack: f64 },
+}
+
+impl<'a> Weights<'a> {
+    fn given<S: Scalar, const D: usize>(weights: &'a [f64], tree: &Bvh<S, D>) -> Self {
+        let mut nodes = vec![0.0; tree.end()];
+        // Children come after their parents.
+        for at in (0..tree.end()).rev() {
+            nodes[at] = if tree.is_leaf(at) {
+                tree.order()[tree.span(at)].iter().map(|&index| weights[index as usize]).sum()
+            } else {
+                nodes[at + 1] + nodes[tree.node(at + 1).rope as usize]
+            };
+        }
+        // Whole numbers add up without rounding, in any order.
+        let total = nodes.first().copied().unwrap_or(0.0);
+        let is_rounded = total > 2f64.powi(52) || weights.iter().any(|weight| weight.fract() != 0.0);
+        // Each addition rounds by 2^-53 of the sum at most: fewer than n of them one by one, and a leaf's and a path's in a node.
+        let additions = weights.len() + LEAF + DEPTH;
+        Self::Given { nodes, weights, slack: if is_rounded { additions as f64 * f64::EPSILON } else { 0.0 } }
+    }
+}
+
+/// The masks of core points. `dense` allows nodes to be settled whose things are neighbours of each other.
+pub(super) fn find<S: Scalar, const D: usize>(
+    tree: &Bvh<S, D>,
+    eps: f64,
+    min_pts: usize,
+    weights: Option<&[f64]>,
+    dense: bool,
+) -> Vec<u32> {
+    let counter = Counter {
+        tree,
+        open: Probe::new(tree, eps),
+        general: Probe::general(tree, eps),
+        weights: weights.map_or(Weights::Ones, |weights| Weights::given(weights, tree)),
+        enough: min_pts as f64,
+    };
+    let masks: Vec<AtomicU32> = (0..tree.end()).map(|_| AtomicU32::new(0)).collect();
+    (0..tree.end().div_ceil(TASK)).into_par_iter().for_each(|task| {
+        let nodes = task * TASK..((task + 1) * TASK).min(tree.end());
+        // The leaves up to here are in a clique that is heavy enough.
+        let mut settled = nodes.start;
+        dispatch!(level => for at in nodes.clone() {
+            if dense && at >= settled && counter.is_dense(at) {
+                settled = tree.node(at).rope as usize;
+            }
+            if tree.is_leaf(at) {
+                let all = u32::MAX >> (u32::BITS - tree.span(at).len() as u32);
+                if at < settled {
+                    masks[at].store(all, Relaxed);
+                } else if !tree.repeats(at) {
+                    masks[at].store(counter.count(level, at, all), Relaxed);
+                }
+            }
+        });
+    });
+    let mut masks: Vec<u32> = masks.into_iter().map(AtomicU32::into_inner).collect();
+    // Copies are core if the point before them is.
+    let mut before = false;
+    for leaf in (0..tree.end()).filter(|&at| tree.is_leaf(at)) {
+        let last = tree.span(leaf).len() - 1;
+        if before && tree.repeats(leaf) {
+            masks[leaf] = u32::MAX >> (u32::BITS - 1 - last as u32);
+        }
+        before = masks[leaf] >> last & 1 == 1;
+    }
+    // Children come after their parents.
+    for at in (0..tree.end()).rev() {
+        if !tree.is_leaf(at) {
+            let right = tree.node(at + 1).rope as usize;
+            masks[at] = u32::from(masks[at + 1] | masks[right] != 0);
+        }
+    }
+    masks
+}
+
+/// The weights seen near the things of a leaf, and which of them have not enough yet.
+struct Tally {
+    weights: [f64; LEAF],
+    undecided: u32,
+}
+
+impl Tally {
+    #[inline(always)]
+    fn add(&mut self, thing: usize, weight: f64, enough: f64) {
+        self.weights[thing] += weight;
+        self.undecided &= !(u32::from(self.weights[thing] >= enough) << thing);
+    }
+}
+
+struct Counter<'a, S, const D: usize> {
+    tree: &'a Bvh<S, D>,
+    open: Probe<'a, S, D, false>,
+    general: Option<Probe<'a, S, D, true>>,
+    weights: Weights<'a>,
+    enough: f64,
+}
+
+impl<S: Scalar, const D: usize> Counter<'_, S, D> {
+    /// Whether a node's things are all neighbours of each other, and enough.
+    #[inline(always)]
+    fn is_dense(&self, at: usize) -> bool {
+        let bounds = &self.tree.node(at).bounds;
+        self.open.covers(bounds, bounds) && self.is_enough(self.weight_of(at))
+    }
+
+    /// Whether sums do not depend on their order, so that a node's weight may be added as a whole.
+    #[inline(always)]
+    fn adds_up(&self) -> bool {
+        !matches!(self.weights, Weights::Given { slack, .. } if slack > 0.0)
+    }
+
+    /// A node's weight may be rounded otherwise than the sum one by one, so it must be enough by more than that.
+    #[inline(always)]
+    fn is_enough(&self, bulk: f64) -> bool {
+        match &self.weights {
+            Weights::Given { slack, .. } => bulk >= self.enough + slack * bulk,
+            Weights::Ones => bulk >= self.enough,
+        }
+    }
+
+    /// The weight of a node.
+    #[inline(always)]
+    fn weight_of(&self, at: usize) -> f64 {
+        match &self.weights {
+            Weights::Ones => self.tree.span(at).len() as f64,
+            Weights::Given { nodes, .. } => nodes[at],
+        }
+    }
+
+    #[inline(always)]
+    fn weight_of_hits(&self, start: usize, hits: u32) -> f64 {
+        match &self.weights {
+            Weights::Ones => f64::from(hits.count_ones()),
+            Weights::Given { weights, .. } => {
+                bits(hits).map(|bit| weights[self.tree.order()[start + bit] as usize]).sum()
+            }
+        }
+    }
+
+    /// The core points of a leaf.
+    #[inline(always)]
+    fn count<L: Level>(&self, level: L, leaf: usize, all: u32) -> u32 {
+        match &self.general {
+            Some(probe) if probe.is_for(&self.tree.node(leaf).bounds) => self.count_by(level, probe, leaf, all),
+            _ => self.count_by(level, &self.open, leaf, all),
+        }
+    }
+
+    #[inline(always)]
+    fn count_by<L: Level, const P: bool>(&self, level: L, probe: &Probe<S, D, P>, leaf: usize, all: u32) -> u32 {
+        let own = self.tree.span(leaf);
+        let bounds = &self.tree.node(leaf).bounds;
+        let mut tally = Tally { weights: [0.0; LEAF], undecided: all };
+        let adds_up = self.adds_up();
+        // In dense places the own leaf is enough.
+        for thing in bits(all) {
+            self.see(level, probe, own.start, thing, leaf, &mut tally);
+        }
+        let mut at = 0;
+        while tally.undecided != 0 && at < self.tree.end() {
+            let node = self.tree.node(at);
+            if !probe.meets(bounds, &node.bounds) || at == leaf {
+                at = node.rope as usize;
+                continue;
+            }
+            if self.tree.is_leaf(at) {
+                let near = probe.candidates(level, &node.bounds, own.clone());
+                for thing in bits(near & tally.undecided) {
+                    self.see(level, probe, own.start, thing, at, &mut tally);
+                }
+            } else if probe.covers(bounds, &node.bounds) {
+                // All of them, without a look.
+                let bulk = self.weight_of(at);
+                if adds_up {
+                    let seen = if at < leaf && leaf < node.rope as usize { self.weight_of(leaf) } else { 0.0 };
+                    for thing in bits(all) {
+                        tally.add(thing, bulk - seen, self.enough);
+                    }
+                    at = node.rope as usize;
+                    continue;
+                }
+                if self.is_enough(bulk) {
+                    return all;
+                }
+            }
+            at += 1;
+        }
+        all & !tally.undecided
+    }
+
+    /// Adds what a leaf holds within reach of a thing.
+    #[allow(clippy::too_many_arguments)]
+    #[inline(always)]
+    fn see<L: Level, const P: bool>(
+        &self,
+        level: L,
+        probe: &Probe<S, D, P>,
+        start: usize,
+        thing: usize,
+        other: usize,
+        tally: &mut Tally,
+    ) {
+        let span = self.tree.span(other);
+        let hits = probe.hits(level, &self.tree.item(start + thing), span.clone());
+        tally.add(thing, self.weight_of_hits(span.start, hits), self.enough);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Running sums lost the small weights behind a large one, by as much as the large one is rounded.
+    #[test]
+    fn one_large_weight_does_not_blur_the_others() {
+        let n = 40_000;
+        let points: Vec<[f32; 1]> = (0..n).map(|i| [i as f32]).collect();
+        let mut weights = vec![0.51; n];
+        weights[0] = 2f64.powi(52);
+        let tree = Bvh::build(&points).unwrap();
+        let Weights::Given { nodes, slack, .. } = Weights::given(&weights, &tree) else { panic!("weights are given") };
+        for (at, &weight) in nodes.iter().enumerate() {
+            let span = tree.span(at);
+            let exact = 0.51 * span.len() as f64 + if span.start == 0 { weights[0] - 0.51 } else { 0.0 };
+            assert!((weight - exact).abs() <= slack * exact, "node {at} weighs {weight} instead of {exact}");
+        }
+        let core = |min_pts, dense| find(&tree, 100.0, min_pts, Some(&weights), dense);
+        for dense in [false, true] {
+            // 201 points are 102.51; those within 100 of the first have the large one.
+            let masks = core(103, dense);
+            let leaves = (0..tree.end()).filter(|&at| tree.is_leaf(at));
+            let count: u32 = leaves.map(|leaf| masks[leaf].count_ones()).sum();
+            assert_eq!(count, 101, "dense: {dense}");
+        }
+    }
+}

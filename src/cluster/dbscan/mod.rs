@@ -1,0 +1,189 @@
+//! DBSCAN: clusters of dense points, and noise.
+//!
+//! In: points, a radius `eps` and a least weight `min_pts`. Out: [`Labels`], equal to scikit-learn's.
+//! Three steps: which points are core (`core`), which core points are linked ([`link`]), and which cluster each border
+//! point joins (`border`). No neighbour is ever stored.
+//! Cost: as documented at [`Algorithm`]; memory O(n), beside the tree about 20 bytes a point.
+//! Source: Ester et al. 1996 (the definition); Prokopenko et al. 2023 (FDBSCAN and DenseBox on a BVH).
+
+mod border;
+mod core;
+mod predict;
+
+use crate::bvh::Bvh;
+use crate::cluster::connect::{Members, link, link_pairs};
+use crate::cluster::labels::Labels;
+use crate::error::{Kind, Result};
+use crate::geometry::{Bounded, BoxSize, Scalar, Space};
+use crate::phases::mark;
+
+/// How to find the clusters. All give the same labels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Algorithm {
+    /// The faster one: [`Algorithm::DenseBox`], which was never measured slower (benches/README.md).
+    #[default]
+    Auto,
+    /// Counts the neighbours of each point until there are enough, then links every pair of core points within `eps`.
+    /// Cost: about one distance for each pair within `eps`.
+    Fdbscan,
+    /// Settles dense regions without their distances: a node of the tree whose diagonal is at most `eps` is a clique, all of
+    /// its points are core if it holds `min_pts`, and what is known to be in one cluster is not compared again.
+    /// Cost: grows with the surface of dense regions, hardly with their density.
+    DenseBox,
+}
+
+/// The clusters of `points`: what `sklearn.cluster.DBSCAN(eps, min_samples=min_pts)` finds, label for label.
+///
+/// A point is *core* if at least `min_pts` points, itself included, are at most `eps` away. Core points within `eps` of each
+/// other share a cluster; a *border* point, not core but within `eps` of a core point, joins the lowest-numbered cluster
+/// among those; the rest is noise. Clusters are numbered by their smallest core point.
+///
+/// # Choosing
+///
+/// `min_pts` says how many points make a place dense: twice the dimension is usual (Sander et al. 1998), more for noisy or
+/// large data, 2 for friends-of-friends. For `eps`, sort the distances of all points to their `min_pts - 1`-th neighbour:
+/// where that curve bends, clusters turn into noise (`ropewalk kdist` draws it; [`Bvh::nearest_neighbors`] gives the numbers).
+/// [`Bvh::count_neighbors`] with `eps` gives the counts that `min_pts` is compared with.
+///
+/// Not for clusters of very different density, which no one `eps` fits; nor where dimensions have different units: scale
+/// them first.
+///
+/// Errors: `eps` NaN, negative or infinite; `min_pts` 0; points that [`Bvh::build`] refuses. For options see [`Dbscan`].
+///
+/// ```
+/// let points = [[0.0f32, 0.0], [0.1, 0.0], [0.0, 0.1], [5.0, 5.0]];
+/// let labels = ropewalk::dbscan(&points, 0.2, 3)?;
+/// assert_eq!(labels.as_slice(), [0, 0, 0, -1]);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+pub fn dbscan<T: Bounded<S, D>, S: Scalar, const D: usize>(
+    points: &[T],
+    eps: impl Into<f64>,
+    min_pts: usize,
+) -> Result<Labels> {
+    Dbscan::new(eps, min_pts).run(points)
+}
+
+/// DBSCAN with options, then [`Dbscan::run`].
+///
+/// ```
+/// use ropewalk::{Algorithm, Dbscan};
+///
+/// let points = [[0.0f64], [1.0], [2.0], [9.5]];
+/// let labels = Dbscan::new(1.0, 3).algorithm(Algorithm::DenseBox).periodic(10.0).run(&points)?;
+/// assert_eq!(labels.as_slice(), [0, 0, 0, 0]); // 9.5 and 0 are neighbours around the boundary
+/// assert!(labels.is_core(0) && !labels.is_core(2));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Dbscan {
+    eps: f64,
+    min_pts: usize,
+    algorithm: Algorithm,
+    star: bool,
+    size: Option<BoxSize>,
+    weights: Option<Vec<f64>>,
+}
+
+impl Dbscan {
+    /// Neighbours are at most `eps` apart; a core point has at least `min_pts` of them, itself included.
+    pub fn new(eps: impl Into<f64>, min_pts: usize) -> Self {
+        Self { eps: eps.into(), min_pts, algorithm: Algorithm::Auto, star: false, size: None, weights: None }
+    }
+
+    /// How to find the clusters.
+    #[must_use]
+    pub fn algorithm(mut self, algorithm: Algorithm) -> Self {
+        self.algorithm = algorithm;
+        self
+    }
+
+    /// DBSCAN* (Campello et al. 2013): border points are noise.
+    #[must_use]
+    pub fn star(mut self, star: bool) -> Self {
+        self.star = star;
+        self
+    }
+
+    /// A periodic box: one side, or one per axis.
+    #[must_use]
+    pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
+        self.size = Some(size.into());
+        self
+    }
+
+    /// A weight per point, finite and not negative: a point is core if the weights within `eps`, its own included, reach
+    /// `min_pts` (scikit-learn's `sample_weight`). Sums are `f64`: exact for whole numbers and halves, else the last bit may
+    /// decide a tie.
+    #[must_use]
+    pub fn weights(mut self, weights: impl Into<Vec<f64>>) -> Self {
+        self.weights = Some(weights.into());
+        self
+    }
+
+    /// Finds the clusters of `points`; see [`dbscan`] for what they are.
+    ///
+    /// Exact, and the same for any algorithm and number of threads.
+    ///
+    /// Errors: `eps` NaN, negative or infinite; `min_pts` 0; a periodic box that is not positive or smaller than 2 `eps`;
+    /// weights that are not one per point, finite and not negative; points that [`Bvh::build`] refuses; more than 2^31 - 1
+    /// clusters, for labels are 32-bit numbers.
+    pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<Labels> {
+        let space = self.size.clone().map_or(Ok(Space::OPEN), Space::<D>::periodic)?;
+        self.check(&space, points.len())?;
+        self.clusters(&Bvh::build_in(points, space)?)
+    }
+
+    /// Finds the clusters in a tree that is already built, open or periodic as the tree is.
+    ///
+    /// Errors: as [`Dbscan::run`], for the options.
+    pub fn run_on<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<Labels> {
+        self.check(tree.space(), tree.len())?;
+        self.clusters(tree)
+    }
+
+    fn check_options<const D: usize>(&self, space: &Space<D>) -> Result<()> {
+        space.check_length("eps", self.eps)?;
+        if self.min_pts == 0 {
+            return Err(Kind::Parameter { name: "min_pts", value: 0.0, must: "at least 1" }.into());
+        }
+        Ok(())
+    }
+
+    fn check<const D: usize>(&self, space: &Space<D>, n: usize) -> Result<()> {
+        self.check_options(space)?;
+        if let Some(weights) = &self.weights {
+            if weights.len() != n {
+                return Err(Kind::WeightCount { weights: weights.len(), n }.into());
+            }
+            if let Some(index) = weights.iter().position(|weight| !(0.0..f64::INFINITY).contains(weight)) {
+                return Err(Kind::Weight { index, value: weights[index] }.into());
+            }
+        }
+        Ok(())
+    }
+
+    fn clusters<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<Labels> {
+        // Where all points are neighbours of all, there is nothing to walk.
+        let dense = self.algorithm != Algorithm::Fdbscan || tree.is_clique(self.eps);
+        let order = tree.order();
+        // A point and a friend are two: nothing to count.
+        if self.min_pts <= 2 && self.weights.is_none() {
+            let forest =
+                if dense { link(tree, self.eps, Members::All) } else { link_pairs(tree, self.eps, Members::All) };
+            let alone_is_core = self.min_pts == 1;
+            let labels = forest.relabel(order, |at, root| alone_is_core || at != root)?.into_labels(order);
+            mark("labels");
+            return Ok(labels);
+        }
+        let core = core::find(tree, self.eps, self.min_pts, self.weights.as_deref(), dense);
+        mark("core");
+        let members = Members::Masks(&core);
+        let forest = if dense { link(tree, self.eps, members) } else { link_pairs(tree, self.eps, members) };
+        let is_core = core::Flags::of(tree, &core);
+        let numbered = forest.relabel(order, |at, _| is_core.at(at))?;
+        let labels = border::label(tree, self.eps, &core, numbered, &is_core, self.star);
+        mark("borders, labels");
+        Ok(labels)
+    }
+}

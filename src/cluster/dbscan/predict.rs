@@ -1,0 +1,59 @@
+//! Which cluster a new point falls into.
+
+use rayon::prelude::*;
+
+use crate::bvh::{Bvh, check};
+use crate::cluster::dbscan::Dbscan;
+use crate::cluster::labels::Labels;
+use crate::error::{Kind, Result};
+use crate::geometry::{Bounded, Scalar, Space};
+use crate::search::{Nearest, Neighbor};
+
+impl Dbscan {
+    /// The cluster of the nearest core point within `eps` of each new point (ties: the one with the lowest index), or -1.
+    ///
+    /// `points` and their `labels` are those of an earlier [`Dbscan::run`] with the same `eps` and box; `min_pts` and weights
+    /// are not asked again. DBSCAN itself knows no new points: clustering all of them together could make some of these core
+    /// and join clusters, and a border point of `points` may be nearest to a core point of another cluster than its own.
+    /// scikit-learn has no such method.
+    ///
+    /// Cost: a tree over the core points, and one nearest-neighbour query for each new point, in parallel.
+    ///
+    /// Errors: as [`Dbscan::run`], for the options and for both sets of points; labels that are not one per point.
+    ///
+    /// ```
+    /// use ropewalk::Dbscan;
+    ///
+    /// let points = [[0.0f32], [1.0], [2.0], [9.0]];
+    /// let dbscan = Dbscan::new(1.0, 3); // only 1.0 is core
+    /// let labels = dbscan.run(&points)?;
+    /// assert_eq!(dbscan.predict(&points, &labels, &[[0.5f32], [2.5], [9.0]])?, [0, -1, -1]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn predict<T: Bounded<S, D>, U: Bounded<S, D>, S: Scalar, const D: usize>(
+        &self,
+        points: &[T],
+        labels: &Labels,
+        new: &[U],
+    ) -> Result<Vec<i32>> {
+        let space = self.size.clone().map_or(Ok(Space::OPEN), Space::<D>::periodic)?;
+        self.check_options(&space)?;
+        let len = labels.as_slice().len();
+        if len != points.len() {
+            return Err(Kind::Length { what: "labels", len, points: points.len() }.into());
+        }
+        check(new, &space)?;
+        let core: Vec<u32> = (0..len).into_par_iter().filter(|&i| labels.is_core(i)).map(|i| i as u32).collect();
+        let tree = if T::IS_POINT {
+            let places: Vec<[S; D]> = core.iter().map(|&i| points[i as usize].bounds().lo).collect();
+            Bvh::build_in(&places, space)?
+        } else {
+            let places: Vec<_> = core.iter().map(|&i| points[i as usize].bounds()).collect();
+            Bvh::build_in(&places, space)?
+        };
+        let near = tree.nearest_all(new, Nearest::new(1).within(self.eps));
+        let label =
+            |near: &[Neighbor]| near.first().map_or(-1, |near| labels.as_slice()[core[near.index as usize] as usize]);
+        Ok(near.iter().map(label).collect())
+    }
+}

@@ -1,0 +1,142 @@
+//! Which points belong together.
+
+use rayon::prelude::*;
+
+use crate::error::{Kind, Result};
+
+/// Labels are `i32`, and negative for no cluster.
+const MOST_CLUSTERS: usize = i32::MAX as usize;
+
+/// Refuses more clusters than labels can tell apart, before they are numbered.
+pub(crate) fn check_clusters(clusters: usize) -> Result<()> {
+    if clusters > MOST_CLUSTERS {
+        return Err(Kind::TooManyClusters { clusters, max: MOST_CLUSTERS }.into());
+    }
+    Ok(())
+}
+
+/// A cluster number for each point, or none.
+///
+/// ```
+/// use ropewalk::Fof;
+///
+/// let halos = Fof::new(0.5).run(&[[0.0f32], [9.0], [0.5], [1.0]])?;
+/// let labels = halos.labels();
+/// assert_eq!(labels.as_slice(), [0, -1, 0, 0]);
+/// assert_eq!((labels.get(1), labels.get(2)), (None, Some(0)));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Labels {
+    labels: Vec<i32>,
+    n_clusters: u32,
+    /// A bit per point, unless every point with a label is core.
+    core: Option<Vec<u64>>,
+}
+
+impl Labels {
+    /// Labels that come from elsewhere: a cluster number for each point, negative for none (all negative ones become -1).
+    /// Numbers are taken as they are, also where some are not used; every point that has one counts as core.
+    ///
+    /// Errors: a number that is not less than the number of points.
+    ///
+    /// ```
+    /// use ropewalk::{Halos, Labels};
+    ///
+    /// let labels = Labels::from_slice(&[1, -1, 1, 0])?;
+    /// assert_eq!((labels.n_clusters(), labels.get(1)), (2, None));
+    /// let halos = Halos::new(labels, 2);
+    /// assert_eq!((halos.len(), halos.members(0)), (1, &[0, 2][..]));
+    /// assert!(Labels::from_slice(&[0, 2]).unwrap_err().to_string().contains("point 1"));
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn from_slice(labels: &[i32]) -> Result<Self> {
+        let points = labels.len();
+        let max = u32::MAX as usize - 1;
+        if points > max {
+            return Err(Kind::TooMany { n: points, max }.into());
+        }
+        let too_large = |label: &i32| usize::try_from(*label).is_ok_and(|label| label >= points);
+        if let Some(point) = labels.iter().position(too_large) {
+            return Err(Kind::Label { point, label: labels[point], points }.into());
+        }
+        // Whatever is negative stands for none.
+        let labels: Vec<i32> = labels.iter().map(|&label| label.max(-1)).collect();
+        let n_clusters = labels.iter().map(|&label| (i64::from(label) + 1) as u32).max().unwrap_or(0);
+        Ok(Self { labels, n_clusters, core: None })
+    }
+
+    /// From the fields.
+    pub(crate) fn from_parts(labels: Vec<i32>, n_clusters: u32, core: Option<Vec<u64>>) -> Self {
+        Self { labels, n_clusters, core }
+    }
+
+    /// A bit per point, unless every point with a label is core.
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    pub(crate) fn core(&self) -> Option<&[u64]> {
+        self.core.as_deref()
+    }
+
+    /// Whether point `i` is core. Every point of a friends-of-friends group is.
+    pub fn is_core(&self, i: usize) -> bool {
+        match &self.core {
+            Some(core) => core.get(i / 64).is_some_and(|word| word >> (i % 64) & 1 == 1),
+            None => self.get(i).is_some(),
+        }
+    }
+
+    /// The cluster of point `i`, if it has one and there is such a point.
+    pub fn get(&self, i: usize) -> Option<u32> {
+        self.labels.get(i).and_then(|&label| u32::try_from(label).ok())
+    }
+
+    /// How many clusters there are; their numbers are `0..n_clusters()`.
+    pub fn n_clusters(&self) -> usize {
+        self.n_clusters as usize
+    }
+
+    /// One label per point in the caller's order, -1 for none: the convention of scikit-learn.
+    pub fn as_slice(&self) -> &[i32] {
+        &self.labels
+    }
+
+    /// How many points have no cluster.
+    pub fn n_noise(&self) -> usize {
+        self.labels.par_iter().filter(|&&label| label < 0).count()
+    }
+
+    /// How many points each cluster has.
+    pub fn sizes(&self) -> Vec<usize> {
+        let mut sizes = vec![0; self.n_clusters()];
+        for label in self.labels.iter().filter(|&&label| label >= 0) {
+            sizes[*label as usize] += 1;
+        }
+        sizes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_below_none_are_none() {
+        for none in [-1, -2, i32::MIN] {
+            let labels = Labels::from_slice(&[0, none, 1]).unwrap();
+            assert_eq!((labels.as_slice(), labels.n_clusters(), labels.n_noise()), (&[0, -1, 1][..], 2, 1));
+            assert_eq!(Labels::from_slice(&[none; 3]).unwrap().n_clusters(), 0);
+        }
+    }
+
+    /// More clusters than there are labels are refused by their number alone.
+    #[test]
+    fn clusters_have_labels() {
+        for clusters in [0, 1, i32::MAX as usize] {
+            assert!(check_clusters(clusters).is_ok());
+        }
+        for clusters in [1 << 31, u32::MAX as usize - 1] {
+            let message = check_clusters(clusters).unwrap_err().to_string();
+            assert!(message.contains(&clusters.to_string()) && message.contains("2147483647"), "{message}");
+        }
+    }
+}

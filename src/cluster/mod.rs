@@ -1,0 +1,12 @@
+//! Which points belong together: union-find, labels, DBSCAN, friends of friends.
+
+mod connect;
+pub(crate) mod dbscan;
+mod fof;
+pub(crate) mod labels;
+mod relabel;
+pub(crate) mod union_find;
+
+pub use dbscan::{Algorithm, Dbscan, dbscan};
+pub use fof::{Fof, FofAlgorithm};
+pub use labels::Labels;

@@ -1,0 +1,153 @@
+//! From a forest to labels: clusters are numbered by their smallest member.
+//!
+//! In: a union-find forest over tree order. Out: a cluster number per point.
+//! Cost: 8 bytes a point while it runs, and a bit.
+
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use rayon::prelude::*;
+
+use super::labels::{Labels, check_clusters};
+use super::union_find::UnionFind;
+use crate::error::Result;
+
+/// No point; no cluster.
+const NONE: u32 = u32::MAX;
+/// Points per parallel task.
+const TASK: usize = 1 << 15;
+
+impl UnionFind {
+    /// Numbers the trees by their smallest member. `is_core(position, root)` says whether a position makes its tree a
+    /// cluster; trees without any such position are none. `order` gives each position's index.
+    ///
+    /// Errors: more clusters than labels can tell apart.
+    pub fn relabel(self, order: &[u32], is_core: impl Fn(u32, u32) -> bool + Sync) -> Result<CompactLabels> {
+        let n = order.len();
+        let smallest: Vec<AtomicU32> =
+            (0..n).into_par_iter().with_min_len(TASK).map(|_| AtomicU32::new(NONE)).collect();
+        (0..n as u32).into_par_iter().with_min_len(TASK).for_each(|at| {
+            let root = self.find(at);
+            if is_core(at, root) {
+                let member = order[at as usize].min(order[root as usize]);
+                // Most members are not the smallest: look before writing.
+                let slot = &smallest[root as usize];
+                if member < slot.load(Relaxed) {
+                    slot.fetch_min(member, Relaxed);
+                }
+            }
+        });
+        let representatives =
+            RankBitmap::of(n, smallest.par_iter().with_min_len(TASK).map(|smallest| smallest.load(Relaxed)));
+        check_clusters(representatives.count as usize)?;
+        Ok(CompactLabels { forest: self, smallest, representatives })
+    }
+}
+
+/// Trees with their numbers.
+pub(crate) struct CompactLabels {
+    forest: UnionFind,
+    /// The smallest member of each tree, at its root.
+    smallest: Vec<AtomicU32>,
+    representatives: RankBitmap,
+}
+
+impl CompactLabels {
+    /// The number of a position's tree, if that is a cluster; below 2^31.
+    #[inline]
+    pub fn of(&self, at: u32) -> Option<u32> {
+        let smallest = self.smallest[self.forest.find(at) as usize].load(Relaxed);
+        (smallest != NONE).then(|| self.representatives.rank(smallest))
+    }
+
+    pub fn n_clusters(&self) -> u32 {
+        self.representatives.count
+    }
+
+    /// Labels in the caller's order, each position labelled as its tree is.
+    pub fn into_labels(self, order: &[u32]) -> Labels {
+        let labels: Vec<AtomicI32> =
+            (0..order.len()).into_par_iter().with_min_len(TASK).map(|_| AtomicI32::new(-1)).collect();
+        (0..order.len()).into_par_iter().with_min_len(TASK).for_each(|at| {
+            if let Some(number) = self.of(at as u32) {
+                labels[order[at] as usize].store(number as i32, Relaxed);
+            }
+        });
+        let labels = labels.into_iter().map(AtomicI32::into_inner).collect();
+        Labels::from_parts(labels, self.n_clusters(), None)
+    }
+}
+
+/// A set of indices that knows how many come before each: a bit per point, so that it fits a cache.
+struct RankBitmap {
+    words: Vec<AtomicU64>,
+    /// How many come before each word.
+    before: Vec<u32>,
+    count: u32,
+}
+
+impl RankBitmap {
+    /// The set of the indices below `n` among `indices`.
+    fn of(n: usize, indices: impl ParallelIterator<Item = u32>) -> Self {
+        let words: Vec<AtomicU64> = (0..n.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        indices.for_each(|index| {
+            if let Some(word) = words.get(index as usize / 64) {
+                word.fetch_or(1 << (index % 64), Relaxed);
+            }
+        });
+        let mut count = 0;
+        let before = words
+            .iter()
+            .map(|word| {
+                let before = count;
+                count += word.load(Relaxed).count_ones();
+                before
+            })
+            .collect();
+        Self { words, before, count }
+    }
+
+    /// How many indices of the set are smaller.
+    #[inline]
+    fn rank(&self, index: u32) -> u32 {
+        let word = index as usize / 64;
+        let below = (1u64 << (index % 64)) - 1;
+        self.before[word] + (self.words[word].load(Relaxed) & below).count_ones()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_follow_the_smallest_member() {
+        let forest = UnionFind::new(6);
+        forest.union(0, 3);
+        forest.union(5, 4);
+        forest.union(4, 2);
+        let order = [5, 4, 1, 3, 2, 0];
+        let labels = forest.relabel(&order, |at, root| at != root).unwrap().into_labels(&order);
+        // Positions 2, 4, 5 are points 1, 2, 0; positions 0, 3 are points 5, 3.
+        assert_eq!(labels.as_slice(), [0, 0, 0, 1, -1, 1]);
+        assert_eq!((labels.n_clusters(), labels.n_noise(), labels.sizes()), (2, 1, vec![3, 2]));
+    }
+
+    #[test]
+    fn unions_commute() {
+        let n = 20_000u32;
+        let pairs: Vec<(u32, u32)> =
+            (0..n).map(|i| (i, i.wrapping_mul(2_654_435_761) % n)).filter(|(i, _)| i % 3 == 0).collect();
+        let order: Vec<u32> = (0..n).rev().collect();
+        let run = |pairs: &[(u32, u32)]| {
+            let forest = UnionFind::new(n as usize);
+            pairs.par_iter().for_each(|&(a, b)| _ = forest.union(a, b));
+            forest.relabel(&order, |at, root| at != root).unwrap().into_labels(&order)
+        };
+        let expected = run(&pairs);
+        let reversed: Vec<_> = pairs.iter().rev().map(|&(a, b)| (b, a)).collect();
+        for _ in 0..20 {
+            assert_eq!(run(&pairs), expected);
+            assert_eq!(run(&reversed), expected);
+        }
+    }
+}

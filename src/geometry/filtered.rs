@@ -1,0 +1,155 @@
+//! A radius as the tests in the storage type see it: surely within, surely beyond, or for `f64` to decide.
+//!
+//! A squared distance computed in `S` differs from the exact one by a bounded relative error (each of the D differences,
+//! squares and sums rounds once), and in a periodic box by an absolute error along each axis as well, because `L - d`
+//! cancels. Widening the radius by these bounds on either side leaves a thin shell; what falls into it is decided by
+//! [`Space::distance2`], so that nothing depends on the storage type or the instruction set.
+
+use crate::geometry::{Aabb, Scalar, Space};
+use crate::simd::{LANES, Lanes};
+
+/// A radius, ready for tests in `S`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reach<S, const D: usize> {
+    /// The squared radius, which decides in `f64`; negative if nothing is within.
+    pub radius2: f64,
+    /// At most this, as computed in `S` in a unit (see `scale`): surely within.
+    pub sure: S,
+    /// More than this, as computed in `S` in that unit: surely beyond.
+    pub maybe: S,
+}
+
+impl<S: Scalar, const D: usize> Reach<S, D> {
+    /// The reach of an inclusive `radius`.
+    #[cfg(any(feature = "reference", feature = "cuda", feature = "vulkan"))]
+    pub fn new(radius: f64, space: &Space<D>) -> Self {
+        Self::squared(if radius >= 0.0 { radius * radius } else { -1.0 }, space, 1.0)
+    }
+
+    /// The reach of an inclusive squared radius, for distances that are multiplied by `scale`; nothing is within a negative
+    /// radius.
+    #[inline(always)]
+    pub fn squared(radius2: f64, space: &Space<D>, scale: f64) -> Self {
+        if radius2 < 0.0 {
+            return Self { radius2, sure: S::from_f64(-1.0), maybe: S::from_f64(-1.0) };
+        }
+        let [relative, absolute] = Self::errors(space);
+        let (mut inner, mut outer) = (radius2, radius2);
+        if absolute > 0.0 {
+            let radius = radius2.sqrt();
+            inner = (radius - absolute).max(0.0).powi(2);
+            outer = (radius + absolute).powi(2);
+        }
+        let (inner, outer) = (inner * scale * scale, outer * scale * scale);
+        // Outside of the range of squares underflow or overflow may have a say, so nothing is sure.
+        let sure = if S::SQUARES.contains(&inner) { S::from_f64(inner * (1.0 - relative)) } else { S::from_f64(-1.0) };
+        let maybe = if outer < S::SQUARES.end {
+            S::from_f64(outer.max(S::SQUARES.start) * (1.0 + relative))
+        } else {
+            S::INFINITY
+        };
+        Self { radius2, sure, maybe }
+    }
+
+    /// How far a squared distance in `S` may be from the exact one: a part of it, and what a periodic box adds to its root.
+    #[inline(always)]
+    pub fn errors(space: &Space<D>) -> [f64; 2] {
+        // Sides that are denormal in `S` are rounded by as much as the least that is not.
+        let least = if S::NARROW { f32::MIN_POSITIVE.into() } else { 0.0 };
+        let longest = space.period().map_or(0.0, |period| period.iter().fold(least, |a, &b| f64::max(a, b)));
+        [(D as f64 + 8.0) * S::ROUNDING, 8.0 * S::ROUNDING * (D as f64).sqrt() * longest]
+    }
+}
+
+/// Distances in the storage type: approximate, fast, and by a compile-time choice those of open space, or in general: around
+/// a boundary, in a unit of their own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Metric<S, const D: usize, const GENERAL: bool> {
+    /// Infinite in open space.
+    period: [S; D],
+    /// What differences are multiplied by; always 1 unless the type is [`Scalar::NARROW`].
+    scale: S,
+}
+
+impl<S: Scalar, const D: usize, const GENERAL: bool> Metric<S, D, GENERAL> {
+    /// Distances times `scale`, which is 1 unless the metric is general.
+    #[inline(always)]
+    pub fn scaled(space: &Space<D>, scale: f64) -> Self {
+        let period = std::array::from_fn(|k| space.period().map_or(S::INFINITY, |period| S::from_f64(period[k])));
+        Self { period, scale: S::from_f64(scale) }
+    }
+
+    /// A difference in the metric's unit.
+    #[inline(always)]
+    fn in_unit(&self, difference: S) -> S {
+        if GENERAL && S::NARROW { difference * self.scale } else { difference }
+    }
+
+    /// Squared distance between two boxes: a lower bound on that of their points.
+    #[inline(always)]
+    pub fn gap2(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> S {
+        let mut sum = S::ZERO;
+        for k in 0..D {
+            let mut gap = (b.lo[k] - a.hi[k]).max(a.lo[k] - b.hi[k]).max(S::ZERO);
+            if GENERAL {
+                let around = self.period[k] - (a.hi[k] - b.lo[k]).max(b.hi[k] - a.lo[k]);
+                gap = gap.min(around.max(S::ZERO));
+            }
+            let gap = self.in_unit(gap);
+            sum += gap * gap;
+        }
+        sum
+    }
+
+    /// Squared distance from a box to the farthest corner of another: an upper bound on that of their points.
+    /// In a periodic box it is the bound without images, which holds as well.
+    #[inline(always)]
+    pub fn span2(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> S {
+        let mut sum = S::ZERO;
+        for k in 0..D {
+            let span = self.in_unit((b.hi[k] - a.lo[k]).max(a.hi[k] - b.lo[k]));
+            sum += span * span;
+        }
+        sum
+    }
+
+    /// Squared distances from a point to eight stored points.
+    #[inline(always)]
+    pub fn lanes(&self, a: &[S; D], points: &[Vec<S>; D], at: usize) -> Lanes<S> {
+        let mut sum = [S::ZERO; LANES];
+        for k in 0..D {
+            let Some(x) = points[k].get(at..at + LANES) else { return [S::INFINITY; LANES] };
+            for l in 0..LANES {
+                let mut d = a[k] - x[l];
+                if GENERAL {
+                    d = d.abs();
+                    d = d.min((self.period[k] - d).max(S::ZERO));
+                }
+                let d = self.in_unit(d);
+                sum[l] += d * d;
+            }
+        }
+        sum
+    }
+
+    /// Squared distances from a box to eight stored boxes; stored points are boxes with `lo` for `hi`.
+    #[inline(always)]
+    pub fn box_lanes(&self, a: &Aabb<S, D>, lo: &[Vec<S>; D], hi: &[Vec<S>; D], at: usize) -> Lanes<S> {
+        let mut sum = [S::ZERO; LANES];
+        for k in 0..D {
+            let (Some(lo), Some(hi)) = (lo[k].get(at..at + LANES), hi[k].get(at..at + LANES)) else {
+                return [S::INFINITY; LANES];
+            };
+            for l in 0..LANES {
+                let mut gap = (lo[l] - a.hi[k]).max(a.lo[k] - hi[l]).max(S::ZERO);
+                if GENERAL {
+                    let around = self.period[k] - (a.hi[k] - lo[l]).max(hi[l] - a.lo[k]);
+                    gap = gap.min(around.max(S::ZERO));
+                }
+                let gap = self.in_unit(gap);
+                sum[l] += gap * gap;
+            }
+        }
+        sum
+    }
+}

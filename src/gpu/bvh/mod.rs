@@ -1,0 +1,226 @@
+//! The tree on a device.
+
+pub(super) mod hierarchy;
+pub(super) mod morton;
+pub(super) mod ropes;
+pub(super) mod traverse;
+
+use cubecl::prelude::*;
+use rayon::prelude::*;
+
+use crate::bvh::morton::Grid;
+use crate::bvh::{Node, check};
+use crate::error::{Kind, Result};
+use crate::geometry::{Aabb, BoxSize, Scalar, Space};
+use crate::gpu::buffer::{Buffer, check_room, wait};
+use crate::gpu::bvh::hierarchy::{find_leaves, topology};
+use crate::gpu::bvh::morton::Coded;
+use crate::gpu::bvh::ropes::{EVERY, Nodes, nodes};
+use crate::gpu::device::{Device, on};
+use crate::gpu::primitives::radix_sort::{fits, order, sort};
+
+/// A coordinate that devices can store: `f32` or `f64`.
+pub trait Coordinate: Scalar + Float + CubeElement {}
+impl Coordinate for f32 {}
+impl Coordinate for f64 {}
+
+/// A bounding volume hierarchy over points of two or three dimensions, on a device: the twin of [`crate::Bvh`], whose nodes it has.
+///
+/// Memory, by the sizes of its buffers: some 45 bytes a point of three `f32` while it is built, the points among them; 20 afterwards.
+///
+/// ```no_run
+/// use ropewalk::gpu::{Bvh, Device};
+///
+/// let points = [[0.0f32, 0.0], [1.0, 0.0], [5.0, 5.0]];
+/// let bvh = Bvh::build(&points, Device::first()?)?;
+/// assert_eq!(bvh.read()?.nodes(), ropewalk::Bvh::build(&points)?.nodes());
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Bvh<S, const D: usize> {
+    pub(in crate::gpu) device: Device,
+    pub(in crate::gpu) space: Space<D>,
+    /// None without points.
+    pub(in crate::gpu) nodes: Option<Nodes<S>>,
+    /// The points in tree order, axis by axis.
+    pub(in crate::gpu) axes: Buffer<S>,
+    pub(in crate::gpu) order: Buffer<u32>,
+}
+
+/// Points on a device, fit to be built a tree of.
+///
+/// Memory: their coordinates.
+#[derive(Clone, Debug)]
+pub struct Points<S, const D: usize> {
+    pub(in crate::gpu) device: Device,
+    pub(in crate::gpu) space: Space<D>,
+    pub(in crate::gpu) bounds: Aabb<S, D>,
+    pub(in crate::gpu) len: usize,
+    /// The smallest coordinate but 0.
+    #[cfg_attr(not(feature = "halos"), allow(dead_code))]
+    pub(in crate::gpu) finest: f64,
+    pub(in crate::gpu) values: Buffer<S>,
+}
+
+impl<S: Coordinate, const D: usize> Points<S, D> {
+    /// Copies points to the device.
+    ///
+    /// Errors as [`crate::Bvh::build`]; if there are neither two nor three dimensions; if the device has no buffers as large as
+    /// the points are.
+    pub fn new(points: &[[S; D]], device: Device) -> Result<Self> {
+        Self::new_in(points, Space::OPEN, device)
+    }
+
+    /// The same in a periodic box, as [`crate::Bvh::build_periodic`].
+    pub fn new_periodic(points: &[[S; D]], size: impl Into<BoxSize>, device: Device) -> Result<Self> {
+        Self::new_in(points, Space::periodic(size)?, device)
+    }
+
+    fn new_in(points: &[[S; D]], space: Space<D>, device: Device) -> Result<Self> {
+        if D != 2 && D != 3 {
+            return Err(Kind::DeviceDimension { dim: D }.into());
+        }
+        let bounds = check(points, &space)?;
+        let wrapped: Vec<[S; D]>;
+        let placed = if space.period().is_some() {
+            wrapped = points.par_iter().map(|&point| space.wrap(point)).collect();
+            &wrapped
+        } else {
+            points
+        };
+        let sizes = placed.as_flattened().par_iter().map(|&x| Into::<f64>::into(x).abs()).filter(|&x| x > 0.0);
+        let finest = sizes.reduce(|| f64::INFINITY, f64::min);
+        on!(device, client => {
+            // The largest buffers of a build are the points and, two of them, words for the sort.
+            check_room(client, points.len() as u128 * (D * size_of::<S>()).max(8) as u128)?;
+            let values = Buffer::from_slice(client, placed.as_flattened());
+            Ok(Self { device, space, bounds, len: points.len(), finest, values })
+        })
+    }
+}
+
+impl<S: Coordinate, const D: usize> Bvh<S, D> {
+    /// Copies the points to the device and builds the tree there.
+    ///
+    /// Errors as [`Points::new`]; and if the device fails.
+    pub fn build(points: &[[S; D]], device: Device) -> Result<Self> {
+        Self::of(&Points::new(points, device)?)
+    }
+
+    /// The same in a periodic box, as [`crate::Bvh::build_periodic`].
+    pub fn build_periodic(points: &[[S; D]], size: impl Into<BoxSize>, device: Device) -> Result<Self> {
+        Self::of(&Points::new_periodic(points, size, device)?)
+    }
+
+    /// The tree of points that are on a device. It keeps a copy.
+    ///
+    /// Errors: if the device fails.
+    pub fn of(points: &Points<S, D>) -> Result<Self> {
+        let &Points { device, space, len, .. } = points;
+        on!(device, client => {
+            if len == 0 {
+                let (axes, order) = (Buffer::new(client, 0), Buffer::new(client, 0));
+                return Ok(Self { device, space, nodes: None, axes, order });
+            }
+            let coded = Coded::new(client, &points.values, len, &Grid::over(&points.bounds));
+            let arrange = |order: &Buffer<u32>, is_sorted| {
+                let arranged = coded.arrange(order, is_sorted);
+                let leaves = find_leaves(client, &arranged.codes, &coded.flags)?;
+                Result::Ok((arranged, leaves))
+            };
+            let mut found = None;
+            if fits(len) {
+                found = Some(arrange(&order(client, coded.codes()), false)?).filter(|(_, leaves)| !leaves.is_close);
+            }
+            let (arranged, leaves) = match found {
+                Some(found) => found,
+                None => arrange(&sort(client, coded.pairs())?.values, true)?,
+            };
+            if leaves.is_crowded {
+                // Many points in one cell need grids of their own, which is rare and left to the CPU.
+                let points = points.values.read(client)?;
+                let bvh = crate::Bvh::build_in(points.as_chunks::<D>().0, space)?;
+                return Ok(Self::upload_to(client, &bvh, device));
+            }
+            let topology = topology(client, &arranged.codes, &leaves);
+            let nodes = nodes::<_, S, D>(client, &topology, &arranged.axes, len);
+            Ok(Self { device, space, nodes: Some(nodes), axes: arranged.axes, order: arranged.order })
+        })
+    }
+
+    /// Waits until the tree is there.
+    ///
+    /// Errors: if the device fails.
+    pub fn wait(&self) -> Result<()> {
+        on!(self.device, client => wait(client))
+    }
+
+    /// Copies a tree to a device.
+    ///
+    /// Errors: a tree over anything but points; one with neither two nor three dimensions; if the device fails.
+    pub fn upload(bvh: &crate::Bvh<S, D>, device: Device) -> Result<Self> {
+        if D != 2 && D != 3 {
+            return Err(Kind::DeviceDimension { dim: D }.into());
+        }
+        if !bvh.holds_points() {
+            return Err(Kind::DevicePoints.into());
+        }
+        on!(device, client => Ok(Self::upload_to(client, bvh, device)))
+    }
+
+    fn upload_to<R: Runtime>(client: &ComputeClient<R>, bvh: &crate::Bvh<S, D>, device: Device) -> Self {
+        let n = bvh.len();
+        let axes: Vec<S> = bvh.lo().iter().flat_map(|axis| axis[..n].iter().copied()).collect();
+        let all = (0..=bvh.end()).map(|at| bvh.node(at));
+        let bounds: Vec<S> = all.clone().flat_map(|node| node.bounds.lo.into_iter().chain(node.bounds.hi)).collect();
+        let links: Vec<u32> = all.flat_map(|node| [node.rope, node.first]).collect();
+        let mut leaves = vec![0; n.div_ceil(EVERY as usize)];
+        for at in (0..bvh.end()).filter(|&at| bvh.node(at).rope as usize == at + 1) {
+            let (first, behind) = (bvh.node(at).first, bvh.node(at + 1).first);
+            if let Some(mark) = (first..behind).find(|point| point % EVERY == 0) {
+                leaves[(mark / EVERY) as usize] = at as u32;
+            }
+        }
+        let nodes = (n > 0).then(|| Nodes {
+            bounds: Buffer::from_slice(client, &bounds),
+            links: Buffer::from_slice(client, &links),
+            leaves: Buffer::from_slice(client, &leaves),
+        });
+        let (axes, order) = (Buffer::from_slice(client, &axes), Buffer::from_slice(client, bvh.order()));
+        Self { device, space: *bvh.space(), nodes, axes, order }
+    }
+
+    /// How many points are stored.
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Whether nothing is stored.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Copies the tree from the device, and checks it: [`crate::Bvh::validate`].
+    ///
+    /// Errors: if the device fails, or has made what is no tree.
+    pub fn read(&self) -> Result<crate::Bvh<S, D>> {
+        let Some(nodes) = &self.nodes else { return crate::Bvh::build_in(&[] as &[[S; D]], self.space) };
+        let n = self.len();
+        on!(self.device, client => {
+            let (bounds, links) = (nodes.bounds.read(client)?, nodes.links.read(client)?);
+            let axes = self.axes.read(client)?;
+            let corners: &[[S; D]] = bounds.as_chunks().0;
+            let nodes = corners.as_chunks().0.iter().zip(links.as_chunks().0);
+            let nodes = nodes.map(|(&[lo, hi], &[rope, first])| Node { bounds: Aabb { lo, hi }, rope, first });
+            let lo = std::array::from_fn(|k| {
+                let mut axis = axes[k * n..(k + 1) * n].to_vec();
+                axis.resize(n + crate::simd::LANES, S::ZERO);
+                axis
+            });
+            let tree = crate::Bvh::from_parts(nodes.collect(), lo, self.order.read(client)?, self.space);
+            // What is written without a look relies on each thing being there once.
+            tree.validate().map_err(|error| Kind::Device(error.to_string()))?;
+            Ok(tree)
+        })
+    }
+}

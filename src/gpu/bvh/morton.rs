@@ -1,0 +1,327 @@
+//! Morton codes of points, and the points in their order: the twin of `morton`.
+//!
+//! In: points, and the grid over them. Out: codes; later indices, codes and coordinates in tree order, one array per axis.
+//! The sort looks at the leading bits of codes only. Points that these do not tell apart are few and close together, so each finds
+//! its place among them by counting.
+//! Cost: one pass each.
+
+#![allow(unsafe_code)] // Kernels that test their bounds themselves.
+
+use cubecl::prelude::*;
+
+use crate::bvh::morton::Grid;
+use crate::geometry::Scalar;
+use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
+use crate::gpu::primitives::radix_sort::Pairs;
+use crate::gpu::primitives::radix_sort::pass::{CODE, LEADING};
+
+/// Points of a unit, and of a cube.
+const ITEMS: u32 = 4;
+const TILE: u32 = ITEMS * UNITS;
+/// How far to either side points with the same leading bits may be.
+const REACH: u32 = 32;
+const TOLD_APART: u64 = (CODE - LEADING) as u64;
+
+/// Points, and the numbers of the grid over them.
+pub(in crate::gpu) struct Coded<'a, R: Runtime, S> {
+    client: &'a ComputeClient<R>,
+    points: &'a Buffer<S>,
+    numbers: Buffer<S>,
+    /// Whether points are found to be in a way that asks for another: see [`Flag`]. Codes clear them.
+    pub flags: Buffer<u32>,
+    n: usize,
+    dim: usize,
+}
+
+/// What may be found on the way.
+pub(in crate::gpu) struct Flag;
+
+impl Flag {
+    /// Too many points have the same leading bits to be arranged by them.
+    pub const CLOSE: usize = 0;
+    /// More points than a leaf holds have one code.
+    pub const CROWDED: usize = 1;
+    pub const ALL: usize = 2;
+}
+
+/// Points in tree order.
+pub(in crate::gpu) struct Arranged<S> {
+    pub codes: Buffer<u64>,
+    pub order: Buffer<u32>,
+    /// Axis by axis.
+    pub axes: Buffer<S>,
+}
+
+impl<'a, R: Runtime, S: Scalar + Float + CubeElement> Coded<'a, R, S> {
+    pub fn new<const D: usize>(
+        client: &'a ComputeClient<R>,
+        points: &'a Buffer<S>,
+        n: usize,
+        grid: &Grid<S, D>,
+    ) -> Self {
+        let (shrink, origin, scale) = grid.numbers();
+        let numbers: Vec<S> = origin.into_iter().chain([scale, shrink]).collect();
+        let flags = Buffer::new(client, Flag::ALL);
+        Self { client, points, numbers: Buffer::from_slice(client, &numbers), flags, n, dim: D }
+    }
+
+    /// The code of each point.
+    pub fn codes(&self) -> Buffer<u64> {
+        let codes = Buffer::new(self.client, self.n);
+        // SAFETY: positions are compared with the number of points, for which all buffers have room.
+        unsafe {
+            code_points::launch_unchecked::<S, R>(
+                self.client,
+                cubes(self.n),
+                CubeDim::new_1d(UNITS),
+                self.points.arg(),
+                self.numbers.arg(),
+                codes.arg(),
+                self.flags.arg(),
+                self.n as u32,
+                self.dim,
+            );
+        }
+        codes
+    }
+
+    /// The code of each point, and its index.
+    pub fn pairs(&self) -> Pairs {
+        let values = Buffer::new(self.client, self.n);
+        // SAFETY: positions are compared with the number of values.
+        unsafe {
+            number::launch_unchecked::<R>(
+                self.client,
+                cubes(self.n),
+                CubeDim::new_1d(UNITS),
+                values.arg(),
+                self.n as u32,
+            );
+        }
+        Pairs { keys: self.codes(), values }
+    }
+
+    /// The points in order, from an order by all bits or else by the leading ones.
+    pub fn arrange(&self, order: &Buffer<u32>, is_sorted: bool) -> Arranged<S> {
+        let (client, n) = (self.client, self.n);
+        let arranged = Arranged {
+            codes: Buffer::new(client, n),
+            order: if is_sorted { order.clone() } else { Buffer::new(client, n) },
+            axes: Buffer::new(client, n * self.dim),
+        };
+        // SAFETY: positions are compared with the number of points, for which all buffers have room; `order` holds the numbers
+        // below that, and a point moves by fewer positions than there are points on that side.
+        unsafe {
+            arrange_points::launch_unchecked::<S, R>(
+                client,
+                count(n.div_ceil(TILE as usize)),
+                CubeDim::new_1d(UNITS),
+                self.points.arg(),
+                self.numbers.arg(),
+                order.arg(),
+                arranged.codes.arg(),
+                arranged.order.arg(),
+                arranged.axes.arg(),
+                self.flags.arg(),
+                n as u32,
+                self.dim,
+                is_sorted,
+            );
+        }
+        arranged
+    }
+}
+
+/// Moves bit `i` to bit `i * d`, for two or three dimensions.
+#[cube]
+fn spread(cell: u64, #[comptime] d: usize) -> u64 {
+    let mut x = cell;
+    if comptime!(d == 2) {
+        x = (x | (x << 16u64)) & 0x0000_ffff_0000_ffffu64;
+        x = (x | (x << 8u64)) & 0x00ff_00ff_00ff_00ffu64;
+        x = (x | (x << 4u64)) & 0x0f0f_0f0f_0f0f_0f0fu64;
+        x = (x | (x << 2u64)) & 0x3333_3333_3333_3333u64;
+        x = (x | (x << 1u64)) & 0x5555_5555_5555_5555u64;
+    } else {
+        x = (x | (x << 32u64)) & 0x001f_0000_0000_ffffu64;
+        x = (x | (x << 16u64)) & 0x001f_0000_ff00_00ffu64;
+        x = (x | (x << 8u64)) & 0x100f_00f0_0f00_f00fu64;
+        x = (x | (x << 4u64)) & 0x10c3_0c30_c30c_30c3u64;
+        x = (x | (x << 2u64)) & 0x1249_2492_4924_9249u64;
+    }
+    x
+}
+
+#[cube]
+fn code<F: Float>(point: &Array<F>, numbers: &Array<F>, #[comptime] d: usize) -> u64 {
+    let (scale, shrink) = (numbers[d], numbers[d + 1]);
+    let last = comptime!((1u32 << (63 / d)) - 1);
+    let mut code = 0u64.runtime();
+    #[unroll]
+    for k in 0..d {
+        // Multiplying by one or a half rounds nothing, so a fused multiplication gives the same.
+        let cell = (point[k] * shrink - numbers[k]) * scale;
+        let mut whole = last.runtime();
+        if cell < F::cast_from(last) {
+            whole = u32::cast_from(cell);
+        }
+        code |= spread(u64::cast_from(whole), d) << comptime!((d - 1 - k) as u64);
+    }
+    code
+}
+
+#[cube(launch_unchecked)]
+fn code_points<F: Float>(
+    points: &Array<F>,
+    numbers: &Array<F>,
+    codes: &mut Array<u64>,
+    flags: &mut Array<u32>,
+    n: u32,
+    #[comptime] d: usize,
+) {
+    let i = ABSOLUTE_POS;
+    if i < Flag::ALL {
+        flags[i] = 0;
+    }
+    if (i as u32) < n {
+        let mut point = Array::<F>::new(d);
+        #[unroll]
+        for k in 0..d {
+            point[k] = points[i * d + k];
+        }
+        codes[i] = code::<F>(&point, numbers, d);
+    }
+}
+
+#[cube(launch_unchecked)]
+fn number(values: &mut Array<u32>, n: u32) {
+    let i = ABSOLUTE_POS;
+    if (i as u32) < n {
+        values[i] = i as u32;
+    }
+}
+
+#[cube(launch_unchecked)]
+fn arrange_points<F: Float>(
+    points: &Array<F>,
+    numbers: &Array<F>,
+    order: &Array<u32>,
+    codes: &mut Array<u64>,
+    indices: &mut Array<u32>,
+    axes: &mut Array<F>,
+    flags: &mut Array<u32>,
+    n: u32,
+    #[comptime] d: usize,
+    #[comptime] is_sorted: bool,
+) {
+    let tile = CUBE_POS as u32;
+    if tile <= (n - 1) / TILE {
+        // Those of the tile, with some before and some behind.
+        let mut tile_codes = SharedMemory::<u64>::new(comptime!((TILE + 2 * REACH) as usize));
+        let first = tile * TILE;
+        let len = n - first;
+        let mut own_indices = Array::<u32>::new(comptime!(ITEMS as usize));
+        let mut own_points = Array::<F>::new(comptime!(ITEMS as usize * d));
+        let mut own_codes = Array::<u64>::new(comptime!(ITEMS as usize));
+        let mut point = Array::<F>::new(d);
+        #[unroll]
+        for k in 0..ITEMS {
+            let at = k * UNITS + UNIT_POS;
+            if at < len {
+                own_indices[k as usize] = order[(first + at) as usize];
+            }
+        }
+        #[unroll]
+        for k in 0..ITEMS {
+            let at = k * UNITS + UNIT_POS;
+            if at < len {
+                #[unroll]
+                for axis in 0..d {
+                    let x = points[own_indices[k as usize] as usize * d + axis];
+                    own_points[comptime!(k as usize * d + axis)] = x;
+                }
+            }
+        }
+        #[unroll]
+        for k in 0..ITEMS {
+            #[unroll]
+            for axis in 0..d {
+                point[axis] = own_points[comptime!(k as usize * d + axis)];
+            }
+            own_codes[k as usize] = code::<F>(&point, numbers, d);
+        }
+        if comptime!(!is_sorted) {
+            #[unroll]
+            for k in 0..ITEMS {
+                tile_codes[(REACH + k * UNITS + UNIT_POS) as usize] = own_codes[k as usize];
+            }
+            if UNIT_POS < 2 * REACH {
+                // The place in shared memory, and whether there is such a position.
+                let mut at = UNIT_POS + TILE;
+                let mut is_there = UNIT_POS + TILE < len + REACH;
+                if UNIT_POS < REACH {
+                    at -= TILE;
+                    is_there = first > 0;
+                }
+                if is_there {
+                    let index = order[(first + at - REACH) as usize] as usize;
+                    #[unroll]
+                    for axis in 0..d {
+                        point[axis] = points[index * d + axis];
+                    }
+                    tile_codes[at as usize] = code::<F>(&point, numbers, d);
+                }
+            }
+            sync_cube();
+        }
+        #[unroll]
+        for k in 0..ITEMS {
+            let at = k * UNITS + UNIT_POS;
+            if at < len {
+                let mut to = first + at;
+                if comptime!(!is_sorted) {
+                    let own = own_codes[k as usize];
+                    let here = REACH + at;
+                    let mut back = 0u32.runtime();
+                    let mut goes_on = to > 0;
+                    while goes_on {
+                        back += 1;
+                        let other = tile_codes[(here - back) as usize];
+                        goes_on = (other ^ own) >> TOLD_APART == 0;
+                        if goes_on {
+                            if other > own {
+                                to -= 1;
+                            }
+                            if back == REACH {
+                                flags[Flag::CLOSE] = 1;
+                            }
+                            goes_on = back < REACH && first + at > back;
+                        }
+                    }
+                    let mut ahead = 0u32.runtime();
+                    goes_on = at + 1 < len;
+                    while goes_on {
+                        ahead += 1;
+                        let other = tile_codes[(here + ahead) as usize];
+                        goes_on = (other ^ own) >> TOLD_APART == 0;
+                        if goes_on {
+                            if other < own {
+                                to += 1;
+                            }
+                            if ahead == REACH {
+                                flags[Flag::CLOSE] = 1;
+                            }
+                            goes_on = ahead < REACH && at + 1 + ahead < len;
+                        }
+                    }
+                    indices[to as usize] = own_indices[k as usize];
+                }
+                codes[to as usize] = own_codes[k as usize];
+                #[unroll]
+                for axis in 0..d {
+                    axes[axis * n as usize + to as usize] = own_points[comptime!(k as usize * d + axis)];
+                }
+            }
+        }
+    }
+}

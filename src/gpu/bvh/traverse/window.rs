@@ -1,0 +1,144 @@
+//! Nodes that the units of a plane look at together: 32 in a row, in depth-first order.
+//!
+//! Each unit tests one against the boxes around the plane's queries. What is below a node that is too far is left out, and the next
+//! window begins behind the last of those, so a window does for many steps of a walk. Leaves come in the order of the tree.
+//! For devices with planes of 32 (see `planes`).
+
+use cubecl::prelude::*;
+
+use crate::gpu::bvh::traverse::packet::{Packet, WIDTH};
+use crate::gpu::bvh::traverse::spec::{ALIKE, NOTHING, Tree};
+use crate::gpu::metric::{corners, gap2};
+use crate::gpu::primitives::warp::all_of;
+
+/// Leaves that are taken on trust, and those that may prove to be far from all queries after that.
+const PATIENCE: u32 = 64;
+
+/// A window, and how good it was to look through windows so far.
+#[derive(CubeType)]
+pub(in crate::gpu) struct Windows<F: Float> {
+    /// How many nodes there are.
+    end: u32,
+    /// Queries are asked at nodes that are alike or have a diagonal of at most so much, squared; if `asking`.
+    small: F,
+    #[cube(comptime)]
+    asking: bool,
+    /// The leaves that the walk gets to, a bit each; and the nodes at which each query is asked.
+    leaves: RuntimeCell<u32>,
+    asks: RuntimeCell<u32>,
+    /// Where the next window begins.
+    next: RuntimeCell<u32>,
+    /// Leaves that were taken, and those that were near the boxes and no query.
+    taken: RuntimeCell<u32>,
+    missed: RuntimeCell<u32>,
+}
+
+#[cube]
+pub(in crate::gpu) fn windows<F: Float>(end: u32, small: F, #[comptime] asking: bool) -> Windows<F> {
+    Windows::<F> {
+        end,
+        small,
+        asking,
+        leaves: RuntimeCell::<u32>::new(0),
+        asks: RuntimeCell::<u32>::new(0),
+        next: RuntimeCell::<u32>::new(0),
+        taken: RuntimeCell::<u32>::new(0),
+        missed: RuntimeCell::<u32>::new(0),
+    }
+}
+
+#[cube]
+impl<F: Float> Windows<F> {
+    /// Looks at the nodes from `base` on for those within `limit` of the packet's boxes; `kind` is that of the unit's own node.
+    pub fn look(&self, tree: &Tree<F>, packet: &Packet<F>, base: u32, limit: F, kind: u32) {
+        let unit = UNIT_POS % WIDTH;
+        let node = min(base + unit, self.end);
+        let rope = tree.links[node as usize][0];
+        let d = comptime!(packet.d);
+        let corners = corners::<F>(&tree.bounds, node, d);
+        let near = base + unit < self.end && kind != NOTHING && packet.gap2(&corners, &tree.sides) <= limit;
+        // What is below a node that is too far is cut off.
+        let cut = all_of(select(near, 0u32, below(unit, rope - base)));
+        let far = plane_ballot(!near)[0] & !cut;
+        let entered = plane_ballot(near)[0] & !cut;
+        self.leaves.store(plane_ballot(rope == node + 1)[0] & entered);
+        if comptime!(self.asking) {
+            let mut diagonal2 = F::new(0.0);
+            #[unroll]
+            for k in 0..d {
+                let side = corners[d + k] - corners[k];
+                diagonal2 += side * side;
+            }
+            self.asks.store(plane_ballot(kind == ALIKE || diagonal2 <= self.small)[0] & entered);
+        }
+        // No rope leads farther than that of the last node that is too far.
+        let last = plane_shuffle(rope, 31 - min(far.leading_zeros(), 31u32));
+        self.next.store(max(base + WIDTH, select(far != 0, last, 0u32)));
+    }
+
+    /// Looks at one node by asking the queries: for those that are so far from each other that boxes around them say little.
+    pub fn look_at(&self, tree: &Tree<F>, node: u32, near: bool, asks: bool) {
+        let rope = tree.links[node as usize][0];
+        let any = plane_any(near);
+        self.leaves.store(u32::cast_from(any && rope == node + 1));
+        self.asks.store(u32::cast_from(any && asks));
+        self.next.store(select(any, node + 1, rope));
+    }
+
+    /// Whether the boxes were near many leaves that no query was near.
+    pub fn are_bad(&self) -> bool {
+        self.missed.read() > PATIENCE
+    }
+
+    /// The nodes to stop at: leaves, and where queries are asked.
+    pub fn stops(&self) -> u32 {
+        self.leaves.read() | self.asks.read()
+    }
+
+    pub fn is_leaf(&self, bit: u32) -> bool {
+        (self.leaves.read() >> bit) & 1 != 0
+    }
+
+    pub fn asks(&self, bit: u32) -> bool {
+        let mut asks = false.runtime();
+        if comptime!(self.asking) {
+            asks = (self.asks.read() >> bit) & 1 != 0;
+        }
+        asks
+    }
+
+    pub fn next(&self) -> u32 {
+        self.next.read()
+    }
+
+    /// Whether a leaf is to be taken for a query that `wants` it, which is not looked into before many were.
+    pub fn takes(
+        &self,
+        tree: &Tree<F>,
+        packet: &Packet<F>,
+        leaf: u32,
+        point: &Array<F>,
+        limit: F,
+        wants: bool,
+    ) -> bool {
+        let mut is_far = false.runtime();
+        self.taken.store(self.taken.read() + 1);
+        if self.taken.read() > PATIENCE {
+            let (d, periodic) = comptime!((packet.d, packet.periodic));
+            let corners = corners::<F>(&tree.bounds, leaf, d);
+            is_far = gap2::<F>(&corners, point, &tree.sides, d, periodic) > limit;
+            if !plane_any(wants && !is_far) {
+                self.missed.store(self.missed.read() + 1);
+            }
+        }
+        wants && !is_far
+    }
+}
+
+/// The bits of the nodes below one, whose rope leads so far from the first.
+#[cube]
+pub(in crate::gpu) fn below(bit: u32, rope: u32) -> u32 {
+    // A shift by 32 is none.
+    let behind = select(rope < WIDTH, !0u32 << (rope % WIDTH), 0u32);
+    ((!0u32 << bit) << 1) & !behind
+}

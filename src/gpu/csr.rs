@@ -1,0 +1,63 @@
+//! Many lists on a device: the twin of `lists`.
+
+use cubecl::prelude::*;
+
+use crate::error::{Kind, Result};
+use crate::gpu::buffer::{Buffer, check_room, wait};
+use crate::gpu::device::{Device, on};
+use crate::gpu::primitives::reduce::sum;
+use crate::gpu::primitives::scan::exclusive;
+
+/// One list of indices per query, stored one after the other (CSR), on a device. They may still be computed.
+#[derive(Clone, Debug)]
+pub struct Lists {
+    pub(in crate::gpu) device: Device,
+    /// List `i` begins at `offsets[i]`; the last offset is the number of all values.
+    pub(in crate::gpu) offsets: Buffer<u32>,
+    pub(in crate::gpu) values: Buffer<u32>,
+}
+
+impl Lists {
+    /// How many lists there are.
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Whether there is no list at all.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many indices the lists have together.
+    pub fn n_values(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Waits until the lists are there.
+    ///
+    /// Errors: if the device fails.
+    pub fn wait(&self) -> Result<()> {
+        on!(self.device, client => wait(client))
+    }
+
+    /// Copies the lists from the device.
+    ///
+    /// Errors: if the device fails.
+    pub fn read(&self) -> Result<crate::Lists<u32>> {
+        on!(self.device, client => {
+            let offsets = self.offsets.read(client)?.into_iter().map(|offset| offset as usize).collect();
+            Ok(crate::Lists::from_parts(offsets, self.values.read(client)?))
+        })
+    }
+
+    /// Turns lengths, behind which stands a 0, into offsets; and makes room for the values.
+    pub(in crate::gpu) fn room<R: Runtime>(client: &ComputeClient<R>, lengths: &Buffer<u32>) -> Result<Buffer<u32>> {
+        let values = sum(client, lengths)?;
+        if values > u64::from(u32::MAX) {
+            return Err(Kind::DeviceLists { values }.into());
+        }
+        check_room(client, 4 * u128::from(values))?;
+        exclusive(client, lengths);
+        Ok(Buffer::new(client, values as usize))
+    }
+}

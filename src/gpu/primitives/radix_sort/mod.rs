@@ -1,0 +1,283 @@
+//! Stable radix sorts: of 64-bit keys with 32-bit values, of the two in one word, and of Morton codes by their leading bits.
+//!
+//! In: keys. Out: values or indices in the order of the keys; those of equal keys keep their order. Digit by digit of nine bits
+//! from the lowest: each cube counts the digits of its part, the counts are summed up, and each cube writes its part, tile after
+//! tile, to where its digits go.
+//! Cost: 32 bytes a pair and digit. A code and its index go as one word, of which the digits done with are left off: 24 bytes a
+//! digit. Source: Satish, Harris and Garland 2009, sections 3 and 4.
+
+#![allow(unsafe_code)] // Kernels that test their bounds themselves.
+
+pub(in crate::gpu) mod pass;
+
+use cubecl::prelude::*;
+
+use crate::error::Result;
+use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
+use crate::gpu::primitives::radix_sort::pass::{
+    BITS, CODE, DIGITS, INDEX, LEADING, Shape, Step, count_digits, scatter_pairs, scatter_words, sum_digits, sum_few,
+};
+use crate::gpu::primitives::warp::{Joint, brought, has_planes};
+
+/// Parts that cubes take. More mean more counts; fewer leave units idle, and write in more places at a time.
+const PARTS: usize = 2112;
+/// So few parts that a unit sums up their counts of a digit.
+const FEW: u32 = 16;
+
+pub(in crate::gpu) struct Pairs {
+    pub keys: Buffer<u64>,
+    pub values: Buffer<u32>,
+}
+
+/// Sorts; `pairs` is used up.
+pub(in crate::gpu) fn sort<R: Runtime>(client: &ComputeClient<R>, pairs: Pairs) -> Result<Pairs> {
+    let n = pairs.keys.len();
+    if n < 2 {
+        return Ok(pairs);
+    }
+    let words = Buffer::<u32>::from_slice(client, &[0, 0]);
+    let (dim, planes) = (CubeDim::new_1d(UNITS), has_planes(client));
+    differing::launch::<R>(client, cubes(n), dim, pairs.keys.arg(), words.arg(), n as u32, planes);
+    let words = words.read(client)?;
+    Ok(sort_bits(client, pairs, u64::from(words[0]) | u64::from(words[1]) << 32))
+}
+
+/// Sorts keys that differ in no other than these bits; `pairs` is used up.
+pub(in crate::gpu) fn sort_bits<R: Runtime>(client: &ComputeClient<R>, pairs: Pairs, bits: u64) -> Pairs {
+    let n = pairs.keys.len();
+    let passes = Passes::new(client, n, PARTS);
+    let mut from = pairs;
+    let mut to = Pairs { keys: Buffer::new(client, n), values: Buffer::new(client, n) };
+    for shift in (0..64).step_by(BITS as usize).filter(|shift| bits >> shift & u64::from(DIGITS - 1) != 0) {
+        passes.pairs(shift as u32, &from, &to);
+        std::mem::swap(&mut from, &mut to);
+    }
+    from
+}
+
+/// The lower halves of words in the order of the upper ones, which are all below `end`. `words` are used up.
+pub(in crate::gpu) fn sort_words<R: Runtime>(client: &ComputeClient<R>, words: Buffer<u64>, end: u64) -> Buffer<u32> {
+    let n = words.len();
+    let sorted = Buffer::<u32>::new(client, n);
+    if n == 0 {
+        return sorted;
+    }
+    let passes = Passes::new(client, n, PARTS);
+    let bits = 64 - end.saturating_sub(1).leading_zeros();
+    // One pass needs no second buffer.
+    let (mut from, mut to) = (words, Buffer::<u64>::new(client, if bits > BITS { n } else { 0 }));
+    let mut shift = u32::BITS;
+    while shift + BITS < u32::BITS + bits {
+        passes.words(Step::Between, shift, &from, &to);
+        std::mem::swap(&mut from, &mut to);
+        shift += BITS;
+    }
+    passes.words(Step::Last(u32::BITS), shift, &from, &sorted);
+    sorted
+}
+
+/// Whether [`order`] can sort so many codes.
+pub(in crate::gpu) fn fits(n: usize) -> bool {
+    n <= 1 << INDEX
+}
+
+/// Indices in the order of the codes' [`LEADING`] bits. `codes` are used up.
+pub(in crate::gpu) fn order<R: Runtime>(client: &ComputeClient<R>, codes: Buffer<u64>) -> Buffer<u32> {
+    let n = codes.len();
+    let passes = Passes::new(client, n, PARTS);
+    let (mut from, mut to) = (codes, Buffer::<u64>::new(client, n));
+    let order = Buffer::<u32>::new(client, n);
+    passes.words(Step::First, CODE - LEADING, &from, &to);
+    for shift in (INDEX..64 - BITS).step_by(BITS as usize) {
+        std::mem::swap(&mut from, &mut to);
+        passes.words(Step::Between, shift, &from, &to);
+    }
+    passes.words(Step::Last(INDEX), 64 - BITS, &to, &order);
+    order
+}
+
+/// The passes over so many keys.
+struct Passes<'a, R: Runtime> {
+    client: &'a ComputeClient<R>,
+    n: u32,
+    parts: u32,
+    tiles_of_part: u32,
+    offsets: Buffer<u32>,
+    totals: Buffer<u32>,
+    shape: Shape,
+}
+
+impl<'a, R: Runtime> Passes<'a, R> {
+    fn new(client: &'a ComputeClient<R>, n: usize, most_parts: usize) -> Self {
+        let shape = Shape::of(client);
+        let tiles = n.div_ceil(shape.tile() as usize);
+        let tiles_of_part = tiles.div_ceil(most_parts) as u32;
+        let parts = (tiles as u32).div_ceil(tiles_of_part);
+        Self {
+            client,
+            n: n as u32,
+            parts,
+            tiles_of_part,
+            offsets: Buffer::new(client, (parts * DIGITS) as usize),
+            totals: Buffer::new(client, DIGITS as usize),
+            shape,
+        }
+    }
+
+    /// Finds where each part's digits go.
+    fn count(&self, keys: &Buffer<u64>, shift: u32) {
+        let &Self { client, n, parts, tiles_of_part, ref offsets, ref totals, shape } = self;
+        let (dim, own) = (CubeDim::new_1d(UNITS), count(parts as usize));
+        // SAFETY: positions are compared with the number of keys, cubes with that of parts or digits, and digits are below DIGITS.
+        unsafe {
+            let (keys, counts) = (keys.arg(), offsets.arg());
+            count_digits::launch_unchecked::<R>(client, own, dim, keys, counts, n, parts, tiles_of_part, shift, shape);
+            let counts = offsets.arg();
+            if parts <= FEW {
+                let digits = cubes(DIGITS as usize);
+                sum_few::launch_unchecked::<R>(client, digits, dim, counts, totals.arg(), parts);
+            } else {
+                let digits = count(DIGITS as usize);
+                sum_digits::launch_unchecked::<R>(client, digits, dim, counts, totals.arg(), parts, shape.has_planes);
+            }
+        }
+    }
+
+    fn pairs(&self, shift: u32, from: &Pairs, to: &Pairs) {
+        self.count(&from.keys, shift);
+        // SAFETY: positions are compared with the number of keys, of which the offsets are sums.
+        unsafe {
+            scatter_pairs::launch_unchecked::<R>(
+                self.client,
+                count(self.parts as usize),
+                CubeDim::new_1d(UNITS),
+                from.keys.arg(),
+                from.values.arg(),
+                to.keys.arg(),
+                to.values.arg(),
+                self.offsets.arg(),
+                self.totals.arg(),
+                self.n,
+                self.parts,
+                self.tiles_of_part,
+                shift,
+                self.shape,
+            );
+        }
+    }
+
+    fn words<N: Int + CubeElement>(&self, step: Step, shift: u32, from: &Buffer<u64>, to: &Buffer<N>) {
+        self.count(from, shift);
+        // SAFETY: as above.
+        unsafe {
+            scatter_words::launch_unchecked::<N, R>(
+                self.client,
+                count(self.parts as usize),
+                CubeDim::new_1d(UNITS),
+                from.arg(),
+                to.arg(),
+                self.offsets.arg(),
+                self.totals.arg(),
+                self.n,
+                self.parts,
+                self.tiles_of_part,
+                shift,
+                step,
+                self.shape,
+            );
+        }
+    }
+}
+
+/// The bits in which keys differ, as two words.
+#[cube(launch)]
+fn differing(keys: &Array<u64>, words: &mut Array<Atomic<u32>>, n: u32, #[comptime] planes: bool) {
+    let i = ABSOLUTE_POS as u32;
+    let mut low = 0u32.runtime();
+    let mut high = 0u32.runtime();
+    if i > 0 && i < n {
+        let bits = keys[i as usize] ^ keys[(i - 1) as usize];
+        low = u32::cast_from(bits & 0xffff_ffffu64);
+        high = u32::cast_from(bits >> 32u64);
+    }
+    let low = brought(0u32.runtime(), low, Joint::Bits, planes);
+    let high = brought(1u32.runtime(), high, Joint::Bits, planes);
+    if low | high != 0 {
+        if comptime!(planes) {
+            words[0].fetch_or(low);
+            words[1].fetch_or(high);
+        } else {
+            // Few keys still have news: most are satisfied by a look.
+            if (words[0].load() | low) != words[0].load() {
+                words[0].fetch_or(low);
+            }
+            if (words[1].load() | high) != words[1].load() {
+                words[1].fetch_or(high);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::Device;
+    use crate::gpu::device::on;
+
+    /// Numbers in no order.
+    fn mix(i: u64) -> u64 {
+        let x = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (x ^ (x >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ (x >> 32)
+    }
+
+    fn sorted(keys: &[u64]) -> (Vec<u64>, Vec<u32>) {
+        let mut order: Vec<u32> = (0..keys.len() as u32).collect();
+        order.sort_by_key(|&i| keys[i as usize]);
+        (order.iter().map(|&i| keys[i as usize]).collect(), order)
+    }
+
+    #[test]
+    fn pairs_of_equal_keys_keep_their_order() -> Result<()> {
+        on!(Device::first()?, client => {
+            for (n, mask) in [(0, 0), (1, 7), (2, u64::MAX), (3000, 0), (5000, 3 << 61), (5000, 0xff00), (40_000, u64::MAX)] {
+                let keys: Vec<u64> = (0..n).map(|i| mix(i) & mask).collect();
+                let values: Vec<u32> = (0..n as u32).collect();
+                let pairs = Pairs { keys: Buffer::from_slice(client, &keys), values: Buffer::from_slice(client, &values) };
+                let pairs = sort(client, pairs)?;
+                assert_eq!((pairs.keys.read(client)?, pairs.values.read(client)?), sorted(&keys), "{n} by {mask:x}");
+            }
+            Ok(())
+        })
+    }
+
+    /// Cubes with more than a tile, and more cubes than a unit sums up.
+    #[test]
+    fn parts() -> Result<()> {
+        on!(Device::first()?, client => {
+            let keys: Vec<u64> = (0..50_000).map(|i| mix(i) % 700).collect();
+            for most_parts in [1, 3, 1000] {
+                let passes = Passes::new(client, keys.len(), most_parts);
+                let values: Vec<u32> = (0..keys.len() as u32).collect();
+                let pairs = || Pairs { keys: Buffer::from_slice(client, &keys), values: Buffer::from_slice(client, &values) };
+                let (from, to) = (pairs(), pairs());
+                passes.pairs(0, &from, &to);
+                passes.pairs(BITS, &to, &from);
+                assert_eq!((from.keys.read(client)?, from.values.read(client)?), sorted(&keys), "{most_parts} parts");
+            }
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn codes_go_by_their_leading_bits() -> Result<()> {
+        on!(Device::first()?, client => {
+            for n in [1, 2, 31, 4096, 30_000] {
+                let codes: Vec<u64> = (0..n).map(|i| mix(i / 2) >> 1).collect();
+                let leading: Vec<u64> = codes.iter().map(|code| code >> (CODE - LEADING)).collect();
+                let order = order(client, Buffer::from_slice(client, &codes));
+                assert_eq!(order.read(client)?, sorted(&leading).1, "{n}");
+            }
+            Ok(())
+        })
+    }
+}

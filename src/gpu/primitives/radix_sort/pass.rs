@@ -1,0 +1,438 @@
+//! A pass of the radix sort: what cubes count, and where they write.
+//!
+//! In: keys, and which of their digits. Out: how often each digit is in each part of the keys; then the keys in the order of the
+//! digit. In a tile's own memory they are put in order first, so that neighbours are written together.
+//! What is before a key in its tile is counted by 32 units at once, which find out who has the same digit.
+//! Source: Satish, Harris and Garland 2009, sections 3 and 4; Ashkiani et al. 2016, section 5, for the ranks.
+
+use cubecl::prelude::*;
+
+use crate::gpu::buffer::UNITS;
+use crate::gpu::primitives::warp::{PLANES, has_planes, peers, sums, sync_peers};
+
+pub(in crate::gpu) const BITS: u32 = 9;
+pub(in crate::gpu) const DIGITS: u32 = 1 << BITS;
+/// A unit looks after a digit and the one with the highest bit set as well; their counts share a word, of which each plane has one.
+const HALF: u32 = DIGITS / 2;
+/// Codes are sorted by so many leading bits,
+pub(in crate::gpu) const LEADING: u32 = 45;
+/// of so many,
+pub(in crate::gpu) const CODE: u32 = 63;
+/// if there are no more than two to the power of this, for which the rest of a word has room when the first digit is done.
+pub(in crate::gpu) const INDEX: u32 = 64 + BITS - LEADING;
+/// Bits for a place in a tile.
+const PLACE: u32 = 13;
+
+/// How a device is used best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::gpu) struct Shape {
+    /// Keys of a unit in a tile.
+    pub items: u32,
+    pub has_planes: bool,
+}
+
+impl Shape {
+    pub fn of<R: Runtime>(client: &ComputeClient<R>) -> Self {
+        let rest = (HALF * PLANES + DIGITS + UNITS) * 4;
+        let room = client.properties().hardware.max_shared_memory_size as u32 - rest;
+        // Larger tiles are written in longer rows, but fewer of them run at a time: 8 to 24 were measured.
+        Self { items: (room / (8 * UNITS)).min(14), has_planes: has_planes(client) }
+    }
+
+    pub fn tile(self) -> u32 {
+        self.items * UNITS
+    }
+}
+
+/// What a pass over words reads and writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::gpu) enum Step {
+    /// Reads codes; writes what is above the digit, and the index below.
+    First,
+    Between,
+    /// Writes indices alone, which are so many of the lowest bits.
+    Last(u32),
+}
+
+impl Step {
+    /// The bits that are written.
+    fn mask(self) -> u64 {
+        match self {
+            Self::Last(bits) => (1 << bits) - 1,
+            Self::First | Self::Between => u64::MAX,
+        }
+    }
+}
+
+#[cube]
+fn digit(key: u64, shift: u32) -> u32 {
+    u32::cast_from(key >> u64::cast_from(shift)) & comptime!(DIGITS - 1)
+}
+
+/// How often each digit is in each part: digit by digit, and part by part for each.
+#[cube(launch_unchecked)]
+pub(in crate::gpu) fn count_digits(
+    keys: &Array<u64>,
+    counts: &mut Array<u32>,
+    n: u32,
+    parts: u32,
+    tiles_of_part: u32,
+    shift: u32,
+    #[comptime] shape: Shape,
+) {
+    let part = CUBE_POS as u32;
+    if part < parts {
+        let found = SharedMemory::<Atomic<u32>>::new(comptime!(DIGITS as usize));
+        for k in 0..comptime!(DIGITS / UNITS) {
+            found[(k * UNITS + UNIT_POS) as usize].store(0);
+        }
+        sync_cube();
+        for tile in 0..tiles_of_part {
+            let own_tile = part * tiles_of_part + tile;
+            if own_tile <= (n - 1) / comptime!(shape.tile()) {
+                let first = own_tile * comptime!(shape.tile());
+                let len = n - first;
+                let mut own = Array::<u64>::new(comptime!(shape.items as usize));
+                #[unroll]
+                for k in 0..shape.items {
+                    let at = k * UNITS + UNIT_POS;
+                    if at < len {
+                        own[k as usize] = keys[(first + at) as usize];
+                    }
+                }
+                #[unroll]
+                for k in 0..shape.items {
+                    let at = k * UNITS + UNIT_POS;
+                    if at < len {
+                        found[digit(own[k as usize], shift) as usize].fetch_add(1);
+                    }
+                }
+            }
+        }
+        sync_cube();
+        for k in 0..comptime!(DIGITS / UNITS) {
+            let own = k * UNITS + UNIT_POS;
+            counts[(own * parts + part) as usize] = found[own as usize].load();
+        }
+    }
+}
+
+/// For each digit and part the sum of those parts before, and the sum of all.
+#[cube(launch_unchecked)]
+pub(in crate::gpu) fn sum_few(counts: &mut Array<u32>, totals: &mut Array<u32>, parts: u32) {
+    let digit = ABSOLUTE_POS as u32;
+    if digit < comptime!(DIGITS) {
+        let mut sum = 0u32.runtime();
+        for part in 0..parts {
+            let at = (digit * parts + part) as usize;
+            let own = counts[at];
+            counts[at] = sum;
+            sum += own;
+        }
+        totals[digit as usize] = sum;
+    }
+}
+
+/// The same by a cube for each digit.
+#[cube(launch_unchecked)]
+pub(in crate::gpu) fn sum_digits(
+    counts: &mut Array<u32>,
+    totals: &mut Array<u32>,
+    parts: u32,
+    #[comptime] planes: bool,
+) {
+    let digit = CUBE_POS as u32;
+    if digit < comptime!(DIGITS) {
+        let mut shared = SharedMemory::<u32>::new(comptime!(UNITS as usize));
+        let mut so_far = 0u32.runtime();
+        for round in 0..parts.div_ceil(4 * UNITS) {
+            let first = (round * UNITS + UNIT_POS) * 4;
+            let mut own = Array::<u32>::new(4usize);
+            let mut sum = 0u32.runtime();
+            #[unroll]
+            for k in 0..4u32 {
+                own[k as usize] = 0u32.runtime();
+                if first + k < parts {
+                    own[k as usize] = counts[(digit * parts + first + k) as usize];
+                }
+                sum += own[k as usize];
+            }
+            let found = sums(sum, &mut shared, planes);
+            let mut before = so_far + found.before;
+            #[unroll]
+            for k in 0..4u32 {
+                if first + k < parts {
+                    counts[(digit * parts + first + k) as usize] = before;
+                }
+                before += own[k as usize];
+            }
+            so_far += found.all;
+        }
+        if UNIT_POS == 0 {
+            totals[digit as usize] = so_far;
+        }
+    }
+}
+
+/// What the units of a cube share while they sort tiles.
+#[derive(CubeType)]
+struct Room {
+    keys: SharedMemory<u64>,
+    /// How often each plane has each digit, and then where in the tile that digit of that plane begins.
+    counts: SharedMemory<u32>,
+    /// What to add to a position in the tile to get that among all keys, by the digit.
+    bases: SharedMemory<u32>,
+    shared: SharedMemory<u32>,
+}
+
+#[cube]
+fn room(#[comptime] shape: Shape) -> Room {
+    Room {
+        keys: SharedMemory::<u64>::new(comptime!(shape.tile() as usize)),
+        counts: SharedMemory::<u32>::new(comptime!((HALF * PLANES) as usize)),
+        bases: SharedMemory::<u32>::new(comptime!(DIGITS as usize)),
+        shared: SharedMemory::<u32>::new(comptime!(UNITS as usize)),
+    }
+}
+
+/// Where a unit's item is in the tile: planes follow each other, so that they count one after the other.
+#[cube]
+fn place(#[comptime] item: u32, #[comptime] shape: Shape) -> u32 {
+    UNIT_POS / 32 * comptime!(shape.items * 32) + comptime!(item * 32) + UNIT_POS % 32
+}
+
+/// Where the unit's two digits of a part begin.
+#[cube]
+fn begin(
+    room: &mut Room,
+    next: &mut Array<u32>,
+    offsets: &Array<u32>,
+    totals: &Array<u32>,
+    part: u32,
+    parts: u32,
+    #[comptime] shape: Shape,
+) {
+    let low = sums(totals[UNIT_POS as usize], &mut room.shared, shape.has_planes);
+    let high = sums(totals[(UNIT_POS + HALF) as usize], &mut room.shared, shape.has_planes);
+    next[0] = low.before + offsets[(UNIT_POS * parts + part) as usize];
+    next[1] = low.all + high.before + offsets[((UNIT_POS + HALF) * parts + part) as usize];
+}
+
+/// Reads a tile's keys; those beyond the end have the last digit, and so stay behind all others.
+#[cube]
+fn read_tile(keys: &Array<u64>, own: &mut Array<u64>, first: u32, len: u32, #[comptime] shape: Shape) {
+    #[unroll]
+    for k in 0..shape.items {
+        let at = place(k, shape);
+        own[k as usize] = 0xffff_ffff_ffff_ffffu64.runtime();
+        if at < len {
+            own[k as usize] = keys[(first + at) as usize];
+        }
+    }
+}
+
+/// Finds the place of each key in its tile, and where the tile's digits go.
+#[cube]
+fn rank(
+    room: &mut Room,
+    own: &Array<u64>,
+    places: &mut Array<u32>,
+    next: &mut Array<u32>,
+    shift: u32,
+    #[comptime] shape: Shape,
+) {
+    let unit = UNIT_POS;
+    let own_counts = unit / 32 * HALF;
+    let lower = (1 << (unit % 32)) - 1;
+    #[unroll]
+    for k in 0..PLANES {
+        room.counts[(k * HALF + unit) as usize] = 0;
+    }
+    // Who is who needs no memory, and so all keys can be on their way at once. In one word each, for want of registers: the peers
+    // before a key; for the first of those with the same low bits, how many there are without and with the highest bit; the digit.
+    #[unroll]
+    for k in 0..shape.items {
+        let found = digit(own[k as usize], shift);
+        let all = peers(found, &mut room.shared, BITS, shape.has_planes);
+        let highs = all.same & all.high;
+        let lows = all.same ^ highs;
+        let same = select(found >= HALF, highs, lows);
+        let mut news = 0u32.runtime();
+        if all.same & lower == 0 {
+            news = (lows.count_ones() << 5) | (highs.count_ones() << 11);
+        }
+        places[k as usize] = (same & lower).count_ones() | news | (found << 17);
+    }
+    sync_cube();
+    #[unroll]
+    for k in 0..shape.items {
+        let word = places[k as usize];
+        let found = word >> 17;
+        let slot = own_counts + found % HALF;
+        let before = room.counts[slot as usize];
+        sync_peers(shape.has_planes);
+        if (word >> 5) & 0xfff != 0 {
+            room.counts[slot as usize] = before + ((word >> 5) & 63) + (((word >> 11) & 63) << 16);
+        }
+        sync_peers(shape.has_planes);
+        places[k as usize] = (found << 16) | ((word & 31) + ((before >> (found / HALF * 16)) & 0xffff));
+    }
+    sync_cube();
+
+    // Before a plane's keys of a digit are those of the planes before, and all of lower digits.
+    let mut before = Array::<u32>::new(comptime!(PLANES as usize));
+    let mut both = 0u32.runtime();
+    #[unroll]
+    for k in 0..PLANES {
+        let here = room.counts[(k * HALF + unit) as usize];
+        before[k as usize] = both;
+        both += here;
+    }
+    let found = sums(both, &mut room.shared, shape.has_planes);
+    let start = found.before + (found.all << 16);
+    #[unroll]
+    for k in 0..PLANES {
+        room.counts[(k * HALF + unit) as usize] = before[k as usize] + start;
+    }
+    room.bases[unit as usize] = next[0] - (start & 0xffff);
+    room.bases[(unit + HALF) as usize] = next[1] - (start >> 16);
+    next[0] += both & 0xffff;
+    next[1] += both >> 16;
+    sync_cube();
+    #[unroll]
+    for k in 0..shape.items {
+        let found = places[k as usize] >> 16;
+        let counts = room.counts[(own_counts + found % HALF) as usize];
+        places[k as usize] = (places[k as usize] & 0xffff) + ((counts >> (found / HALF * 16)) & 0xffff);
+    }
+}
+
+/// Writes keys and values to where `offsets` and `totals` say.
+#[cube(launch_unchecked)]
+pub(in crate::gpu) fn scatter_pairs(
+    keys: &Array<u64>,
+    values: &Array<u32>,
+    sorted_keys: &mut Array<u64>,
+    sorted_values: &mut Array<u32>,
+    offsets: &Array<u32>,
+    totals: &Array<u32>,
+    n: u32,
+    parts: u32,
+    tiles_of_part: u32,
+    shift: u32,
+    #[comptime] shape: Shape,
+) {
+    let part = CUBE_POS as u32;
+    if part < parts {
+        let mut room = room(shape);
+        let mut next = Array::<u32>::new(2usize);
+        begin(&mut room, &mut next, offsets, totals, part, parts, shape);
+        for tile in 0..tiles_of_part {
+            let own_tile = part * tiles_of_part + tile;
+            if own_tile <= (n - 1) / comptime!(shape.tile()) {
+                let first = own_tile * comptime!(shape.tile());
+                let len = n - first;
+                let mut own = Array::<u64>::new(comptime!(shape.items as usize));
+                let mut places = Array::<u32>::new(comptime!(shape.items as usize));
+                let mut goals = Array::<u32>::new(comptime!(shape.items as usize));
+                read_tile(keys, &mut own, first, len, shape);
+                rank(&mut room, &own, &mut places, &mut next, shift, shape);
+                #[unroll]
+                for k in 0..shape.items {
+                    room.keys[places[k as usize] as usize] = own[k as usize];
+                }
+                sync_cube();
+                #[unroll]
+                for k in 0..shape.items {
+                    let at = k * UNITS + UNIT_POS;
+                    if at < len {
+                        let key = room.keys[at as usize];
+                        let to = room.bases[digit(key, shift) as usize] + at;
+                        sorted_keys[to as usize] = key;
+                        goals[k as usize] = to;
+                    }
+                }
+                sync_cube();
+                // Values go the same way.
+                #[unroll]
+                for k in 0..shape.items {
+                    let at = place(k, shape);
+                    if at < len {
+                        room.keys[places[k as usize] as usize] = u64::cast_from(values[(first + at) as usize]);
+                    }
+                }
+                sync_cube();
+                #[unroll]
+                for k in 0..shape.items {
+                    let at = k * UNITS + UNIT_POS;
+                    if at < len {
+                        let to = goals[k as usize];
+                        sorted_values[to as usize] = u32::cast_from(room.keys[at as usize]);
+                    }
+                }
+                sync_cube();
+            }
+        }
+    }
+}
+
+/// The same with words, of which `N` takes what a step writes.
+#[cube(launch_unchecked)]
+pub(in crate::gpu) fn scatter_words<N: Int>(
+    words: &Array<u64>,
+    sorted: &mut Array<N>,
+    offsets: &Array<u32>,
+    totals: &Array<u32>,
+    n: u32,
+    parts: u32,
+    tiles_of_part: u32,
+    shift: u32,
+    #[comptime] step: Step,
+    #[comptime] shape: Shape,
+) {
+    let part = CUBE_POS as u32;
+    if part < parts {
+        let mut room = room(shape);
+        let mut next = Array::<u32>::new(2usize);
+        begin(&mut room, &mut next, offsets, totals, part, parts, shape);
+        for tile in 0..tiles_of_part {
+            let own_tile = part * tiles_of_part + tile;
+            if own_tile <= (n - 1) / comptime!(shape.tile()) {
+                let first = own_tile * comptime!(shape.tile());
+                let len = n - first;
+                let mut own = Array::<u64>::new(comptime!(shape.items as usize));
+                let mut places = Array::<u32>::new(comptime!(shape.items as usize));
+                read_tile(words, &mut own, first, len, shape);
+                rank(&mut room, &own, &mut places, &mut next, shift, shape);
+                #[unroll]
+                for k in 0..shape.items {
+                    let mut key = own[k as usize];
+                    if comptime!(step == Step::First) {
+                        // The bits below the digit are done with, and make room for where the code was in the tile.
+                        let code = key >> comptime!((CODE - LEADING) as u64);
+                        key = (code << comptime!(PLACE as u64)) | u64::cast_from(place(k, shape));
+                    }
+                    room.keys[places[k as usize] as usize] = key;
+                }
+                sync_cube();
+                #[unroll]
+                for k in 0..shape.items {
+                    let at = k * UNITS + UNIT_POS;
+                    if at < len {
+                        let key = room.keys[at as usize];
+                        if comptime!(step == Step::First) {
+                            let to = room.bases[digit(key, PLACE) as usize] + at;
+                            let index = u64::cast_from(first) + (key & comptime!((1u64 << PLACE) - 1));
+                            let rest = key >> comptime!((PLACE + BITS) as u64);
+                            sorted[to as usize] = N::cast_from((rest << comptime!(INDEX as u64)) | index);
+                        } else {
+                            let to = room.bases[digit(key, shift) as usize] + at;
+                            sorted[to as usize] = N::cast_from(key & comptime!(step.mask()));
+                        }
+                    }
+                }
+                sync_cube();
+            }
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Each stored point with its neighbours: the twin of `neighbors`.
+//!
+//! In: a radius. Out: counts, lists, the number of pairs; in the caller's order.
+
+use cubecl::prelude::*;
+
+use crate::error::Result;
+use crate::gpu::buffer::Buffer;
+use crate::gpu::bvh::traverse::packet::Hits;
+use crate::gpu::bvh::traverse::spec::{Manner, POINTS, Shape, Tree, Visit};
+use crate::gpu::bvh::{Bvh, Coordinate};
+use crate::gpu::column::Column;
+use crate::gpu::csr::Lists;
+use crate::gpu::device::on;
+use crate::gpu::primitives::reduce::sum;
+
+impl<S: Coordinate, const D: usize> Bvh<S, D> {
+    /// How many stored points are within `radius` of each, itself included, in the caller's order: as
+    /// [`crate::Bvh::count_neighbors`].
+    ///
+    /// Errors: if the device fails.
+    ///
+    /// ```no_run
+    /// use ropewalk::gpu::{Bvh, Device};
+    ///
+    /// let bvh = Bvh::build(&[[0.0f32, 0.0], [5.0, 0.0], [1.0, 0.0]], Device::first()?)?;
+    /// assert_eq!(bvh.count_neighbors(1.0)?.read()?, [2, 1, 2]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn count_neighbors(&self, radius: impl Into<f64>) -> Result<Column<u32>> {
+        let Some(nodes) = &self.nodes else { return Ok(Column { device: self.device, values: self.order.clone() }) };
+        on!(self.device, client => {
+            let counts = Buffer::<u32>::new(client, self.len());
+            self.walk::<_, Count>(client, nodes, radius.into(), Manner::Whole, self.order.arg(), counts.arg());
+            Ok(Column { device: self.device, values: counts })
+        })
+    }
+
+    /// The stored points within `radius` of each, itself included, as lists in the caller's order: as
+    /// [`crate::Bvh::neighbors`]. They are counted first and then found again.
+    ///
+    /// Memory: 4 bytes a neighbour, and 4 a point.
+    ///
+    /// Errors: more than 2^32 - 1 neighbours in all, or more than a buffer of the device can hold; if the device fails.
+    ///
+    /// ```no_run
+    /// use ropewalk::gpu::{Bvh, Device};
+    ///
+    /// let bvh = Bvh::build(&[[0.0f32, 0.0], [5.0, 0.0], [1.0, 0.0]], Device::first()?)?;
+    /// assert_eq!(bvh.neighbors(1.0)?.read()?.of(1), [1]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn neighbors(&self, radius: impl Into<f64>) -> Result<Lists> {
+        let (n, radius) = (self.len(), radius.into());
+        on!(self.device, client => {
+            let offsets = Buffer::<u32>::filled(client, n + 1, 0);
+            let Some(nodes) = &self.nodes else {
+                return Ok(Lists { device: self.device, offsets, values: Buffer::new(client, 0) });
+            };
+            self.walk::<_, Count>(client, nodes, radius, Manner::Whole, self.order.arg(), offsets.arg());
+            let values = Lists::room(client, &offsets)?;
+            let rows = RowsLaunch::new(self.order.arg(), self.order.arg(), offsets.arg());
+            self.walk::<_, List>(client, nodes, radius, Manner::Each, rows, values.arg());
+            Ok(Lists { device: self.device, offsets, values })
+        })
+    }
+
+    /// The number of pairs within `radius`, each counted once: as [`crate::Bvh::count_pairs`].
+    ///
+    /// Errors: if the device fails.
+    ///
+    /// ```no_run
+    /// use ropewalk::gpu::{Bvh, Device};
+    ///
+    /// let bvh = Bvh::build(&[[0.0f32, 0.0], [5.0, 0.0], [1.0, 0.0]], Device::first()?)?;
+    /// assert_eq!(bvh.count_pairs(1.0)?, 1);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn count_pairs(&self, radius: impl Into<f64>) -> Result<u64> {
+        let Some(nodes) = &self.nodes else { return Ok(0) };
+        on!(self.device, client => {
+            let counts = Buffer::<u32>::new(client, self.len());
+            self.walk::<_, Count>(client, nodes, radius.into(), Manner::Half, self.order.arg(), counts.arg());
+            sum(client, &counts)
+        })
+    }
+}
+
+/// Counts what is found, for the query's index.
+pub(in crate::gpu) struct Count;
+
+#[cube]
+impl Visit for Count {
+    type Input = Array<u32>;
+    type Output = Array<u32>;
+    type State = RuntimeCell<u32>;
+
+    fn start(_order: &Self::Input, _counts: &mut Self::Output, _query: u32) -> Self::State {
+        RuntimeCell::<u32>::new(0)
+    }
+
+    fn is_open(_state: &Self::State, _order: &Self::Input) -> bool {
+        true.runtime()
+    }
+
+    fn kind(_order: &Self::Input, _node: u32) -> u32 {
+        POINTS.runtime()
+    }
+
+    fn enters(_state: &Self::State, _order: &Self::Input, _counts: &mut Self::Output, _first: u32) -> bool {
+        true.runtime()
+    }
+
+    fn meet<F: Float>(
+        state: &Self::State,
+        _order: &Self::Input,
+        _counts: &mut Self::Output,
+        _tree: &Tree<F>,
+        _point: &Array<F>,
+        hits: &Hits,
+        #[comptime] _shape: Shape,
+    ) {
+        state.store(state.read() + hits.bits.count_ones());
+    }
+
+    fn meet_whole(state: &Self::State, points: u32) {
+        state.store(state.read() + points);
+    }
+
+    fn finish(state: &Self::State, order: &Self::Input, counts: &mut Self::Output, query: u32) {
+        let index = order[query as usize] as usize;
+        counts[index] = state.read();
+    }
+}
+
+/// Where a query's list goes.
+#[derive(CubeType, CubeLaunch)]
+pub(in crate::gpu) struct Rows {
+    /// The indices of stored points, and of queries.
+    pub order: Array<u32>,
+    pub queries: Array<u32>,
+    pub offsets: Array<u32>,
+}
+
+/// Writes down what is found.
+pub(in crate::gpu) struct List;
+
+#[cube]
+impl Visit for List {
+    type Input = Rows;
+    type Output = Array<u32>;
+    type State = RuntimeCell<u32>;
+
+    fn start(rows: &Self::Input, _lists: &mut Self::Output, query: u32) -> Self::State {
+        RuntimeCell::<u32>::new(rows.offsets[rows.queries[query as usize] as usize])
+    }
+
+    fn is_open(_state: &Self::State, _rows: &Self::Input) -> bool {
+        true.runtime()
+    }
+
+    fn kind(_rows: &Self::Input, _node: u32) -> u32 {
+        POINTS.runtime()
+    }
+
+    fn enters(_state: &Self::State, _rows: &Self::Input, _lists: &mut Self::Output, _first: u32) -> bool {
+        true.runtime()
+    }
+
+    fn meet<F: Float>(
+        state: &Self::State,
+        rows: &Self::Input,
+        lists: &mut Self::Output,
+        _tree: &Tree<F>,
+        _point: &Array<F>,
+        hits: &Hits,
+        #[comptime] _shape: Shape,
+    ) {
+        let mut left = Array::<u32>::new(1usize);
+        left[0] = hits.bits;
+        while left[0] != 0 {
+            let position = hits.position(left[0].find_first_set() - 1);
+            left[0] = left[0] & (left[0] - 1);
+            let at = state.read();
+            lists[at as usize] = rows.order[position as usize];
+            state.store(at + 1);
+        }
+    }
+
+    fn meet_whole(_state: &Self::State, _points: u32) {}
+
+    fn finish(_state: &Self::State, _rows: &Self::Input, _lists: &mut Self::Output, _query: u32) {}
+}

@@ -1,0 +1,166 @@
+//! Range queries on a device: the twin of `query`.
+//!
+//! In: balls. Out: counts, or lists, in the order of the balls.
+//! Balls are put in order along the curve first, so that units of a plane ask for places near each other; then the tree is walked
+//! for each. Cost: that of sorting the balls, and of the walk.
+
+use cubecl::prelude::*;
+use rayon::prelude::*;
+
+use crate::bvh::morton::Grid;
+use crate::error::Result;
+use crate::geometry::{Aabb, Reach, Sphere};
+use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::bvh::morton::Coded;
+use crate::gpu::bvh::traverse::spec::{Manner, QueriesLaunch};
+use crate::gpu::bvh::{Bvh, Coordinate};
+use crate::gpu::column::Column;
+use crate::gpu::csr::Lists;
+use crate::gpu::device::on;
+use crate::gpu::primitives::radix_sort::sort;
+use crate::gpu::search::neighbors::{Count, List, RowsLaunch};
+
+/// Balls on a device, along the curve.
+pub(in crate::gpu) struct Balls<S> {
+    /// The index of each in the caller's slice.
+    pub order: Buffer<u32>,
+    axes: Buffer<S>,
+    reach: Buffer<S>,
+    radius2: Buffer<f64>,
+}
+
+impl<S: Coordinate> Balls<S> {
+    pub fn new<R: Runtime, const D: usize>(
+        client: &ComputeClient<R>,
+        bvh: &Bvh<S, D>,
+        spheres: &[Sphere<S, D>],
+    ) -> Result<Self> {
+        let (n, space) = (spheres.len(), &bvh.space);
+        // A ball that is nowhere finds nothing, wherever it is put.
+        let place = |sphere: &Sphere<S, D>| Some(space.wrap(sphere.center)).filter(|&at| Aabb::point(at).is_finite());
+        let placed: Vec<Option<[S; D]>> = spheres.par_iter().map(place).collect();
+        let corners = placed.par_iter().filter_map(|center| center.map(Aabb::point));
+        let bounds = corners.reduce(|| Aabb::EMPTY, |a, b| a.union(&b));
+        let centers: Vec<[S; D]> = placed.par_iter().map(|center| center.unwrap_or(bounds.lo)).collect();
+        let reaches = spheres.par_iter().zip(&placed).map(|(sphere, center)| {
+            let reach = Reach::<S, D>::new(if center.is_some() { sphere.radius } else { -1.0 }, space);
+            ([reach.sure, reach.maybe], reach.radius2)
+        });
+        let (reach, radius2): (Vec<[S; 2]>, Vec<f64>) = reaches.unzip();
+
+        let centers = Buffer::from_slice(client, centers.as_flattened());
+        let coded = Coded::new(client, &centers, n, &Grid::over(&bounds));
+        let order = sort(client, coded.pairs())?.values;
+        let axes = coded.arrange(&order, true).axes;
+        let reach = rearrange(client, &Buffer::from_slice(client, reach.as_flattened()), &order, 2);
+        let radius2 = rearrange(client, &Buffer::from_slice(client, &radius2), &order, 1);
+        Ok(Self { order, axes, reach, radius2 })
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// What the walk takes for them.
+    pub fn arg<R: Runtime>(&self) -> QueriesLaunch<S, R> {
+        QueriesLaunch::new(self.axes.arg(), self.reach.arg(), self.radius2.arg())
+    }
+}
+
+impl<S: Coordinate, const D: usize> Bvh<S, D> {
+    /// The stored points in each ball, as lists in the order of the balls: as [`crate::Bvh::query_all`], entry for entry, which is
+    /// the order of the tree. They are counted first and then found again.
+    ///
+    /// A ball whose radius is negative or NaN, or whose centre is not finite, finds nothing; in a periodic box centres may be
+    /// anywhere.
+    ///
+    /// Memory: 4 bytes an entry and 4 a ball; while it runs, by the sizes of buffers, some 60 more a ball of three `f32`.
+    ///
+    /// Errors: more than 2^32 - 1 entries in all, or more than a buffer of the device can hold; if the device fails.
+    ///
+    /// ```no_run
+    /// use ropewalk::Sphere;
+    /// use ropewalk::gpu::{Bvh, Device};
+    ///
+    /// let bvh = Bvh::build(&[[0.0f32, 0.0], [5.0, 0.0], [1.0, 0.0]], Device::first()?)?;
+    /// let lists = bvh.query_all(&[Sphere::new([4.0f32, 0.0], 1.0), Sphere::new([0.5f32, 0.0], 0.1)])?.read()?;
+    /// assert_eq!(lists.of(0), [1]);
+    /// assert!(lists.of(1).is_empty());
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn query_all(&self, spheres: &[Sphere<S, D>]) -> Result<Lists> {
+        on!(self.device, client => {
+            let offsets = Buffer::<u32>::filled(client, spheres.len() + 1, 0);
+            let Some(nodes) = self.nodes.as_ref().filter(|_| !spheres.is_empty()) else {
+                return Ok(Lists { device: self.device, offsets, values: Buffer::new(client, 0) });
+            };
+            let balls = Balls::new(client, self, spheres)?;
+            let (n, order) = (balls.len(), balls.order.arg());
+            self.walk_queries::<_, Count>(client, nodes, balls.arg(), n, (Manner::Whole, true), order, offsets.arg());
+            let values = Lists::room(client, &offsets)?;
+            let rows = RowsLaunch::new(self.order.arg(), balls.order.arg(), offsets.arg());
+            self.walk_queries::<_, List>(client, nodes, balls.arg(), n, (Manner::Each, true), rows, values.arg());
+            Ok(Lists { device: self.device, offsets, values })
+        })
+    }
+
+    /// How many stored points are in each ball, in the order of the balls: as [`crate::Bvh::count_all`].
+    ///
+    /// Memory: 4 bytes a ball; while it runs, by the sizes of buffers, some 60 more of three `f32`.
+    ///
+    /// Errors: if the device fails.
+    ///
+    /// ```no_run
+    /// use ropewalk::Sphere;
+    /// use ropewalk::gpu::{Bvh, Device};
+    ///
+    /// let bvh = Bvh::build(&[[0.0f32, 0.0], [5.0, 0.0], [1.0, 0.0]], Device::first()?)?;
+    /// let counts = bvh.count_all(&[Sphere::new([0.0f32, 0.0], 1.0), Sphere::new([4.0f32, 0.0], 0.5)])?;
+    /// assert_eq!(counts.read()?, [2, 0]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn count_all(&self, spheres: &[Sphere<S, D>]) -> Result<Column<u32>> {
+        on!(self.device, client => {
+            let counts = Buffer::<u32>::filled(client, spheres.len(), 0);
+            if let Some(nodes) = self.nodes.as_ref().filter(|_| !spheres.is_empty()) {
+                let balls = Balls::new(client, self, spheres)?;
+                let (n, order, manner) = (balls.len(), balls.order.arg(), (Manner::Whole, true));
+                self.walk_queries::<_, Count>(client, nodes, balls.arg(), n, manner, order, counts.arg());
+            }
+            Ok(Column { device: self.device, values: counts })
+        })
+    }
+}
+
+/// Rows of `width` numbers, in an order.
+pub(in crate::gpu) fn rearrange<R: Runtime, T: CubeElement + Numeric>(
+    client: &ComputeClient<R>,
+    rows: &Buffer<T>,
+    order: &Buffer<u32>,
+    width: usize,
+) -> Buffer<T> {
+    let n = order.len();
+    let rearranged = Buffer::new(client, n * width);
+    let dim = CubeDim::new_1d(UNITS);
+    rearrange_rows::launch::<T, R>(client, cubes(n), dim, rows.arg(), order.arg(), rearranged.arg(), n as u32, width);
+    rearranged
+}
+
+#[cube(launch)]
+fn rearrange_rows<T: Numeric>(
+    rows: &Array<T>,
+    order: &Array<u32>,
+    rearranged: &mut Array<T>,
+    n: u32,
+    #[comptime] width: usize,
+) {
+    let i = ABSOLUTE_POS;
+    if (i as u32) < n {
+        let from = order[i] as usize;
+        #[unroll]
+        for k in 0..width {
+            rearranged[i * width + k] = rows[from * width + k];
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Tables as enhanced CSV: a header in YAML that says what each column is, then plain CSV.
+//!
+//! In: columns of one length, their units, and what is to be known of the whole. Out: text that `astropy.table.Table.read` and
+//! `pandas.read_csv(.., comment="#")` read as it is.
+//! Source: Aldcroft, "The Enhanced Character Separated Values table format", APE 6.
+
+use std::io::{self, Write};
+
+use crate::halo::catalog::columns::{Column, Values};
+use crate::units::Units;
+
+/// What is known of a whole table, by a name.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Meta {
+    /// Words.
+    Text(String),
+    /// A number.
+    Number(f64),
+    /// Words on one thing after the other.
+    Lines(Vec<String>),
+}
+
+/// Writes columns as enhanced CSV, with nine significant digits. Columns that measure something have a unit
+/// and name its frame where `units` are known.
+///
+/// Errors: what `out` refuses; columns of unequal length.
+///
+/// ```
+/// use ropewalk::{Column, Meta, Quantity, Units, Values, write_ecsv};
+///
+/// let radius = Column::new("radius", Values::Numbers(vec![0.5, f64::NAN])).quantity(Quantity::Length);
+/// let mut text = vec![];
+/// write_ecsv(&mut text, &[radius], Some(&Units::GADGET), &[("redshift", Meta::Number(1.0))])?;
+/// let expected = "# %ECSV 1.0
+/// ## ---
+/// ## delimiter: ','
+/// ## datatype:
+/// ## - {name: radius, unit: Mpc / littleh, datatype: float64, description: \"comoving\"}
+/// ## meta: !!omap
+/// ## - {redshift: 1}
+/// ## schema: astropy-2.0
+/// radius
+/// 0.5
+/// NaN
+/// ";
+/// assert_eq!(String::from_utf8_lossy(&text), expected);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn write_ecsv(
+    mut out: impl Write,
+    columns: &[Column],
+    units: Option<&Units>,
+    meta: &[(&str, Meta)],
+) -> io::Result<()> {
+    write(&mut out, columns, units, meta)
+}
+
+fn write(out: &mut dyn Write, columns: &[Column], units: Option<&Units>, meta: &[(&str, Meta)]) -> io::Result<()> {
+    let rows = columns.first().map_or(0, |column| column.values.len());
+    if let Some(column) = columns.iter().find(|column| column.values.len() != rows) {
+        let (name, len) = (&column.name, column.values.len());
+        return Err(io::Error::other(format!("column {name} has {len} values, but the first column has {rows}")));
+    }
+    writeln!(out, "# %ECSV 1.0\n# ---\n# delimiter: ','\n# datatype:")?;
+    for column in columns {
+        write!(out, "# - {{name: {}", plain(&column.name))?;
+        if let Some(unit) = units.and_then(|units| units.astropy_name(column.quantity)) {
+            write!(out, ", unit: {unit}")?;
+        }
+        let datatype = match column.values {
+            Values::Integers(_) => "uint64",
+            Values::Numbers(_) => "float64",
+        };
+        write!(out, ", datatype: {datatype}")?;
+        let description = [&*column.description, units.map_or("", |units| units.frame_of(column.quantity))];
+        let description = description.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ");
+        if !description.is_empty() {
+            write!(out, ", description: {}", quoted(&description))?;
+        }
+        writeln!(out, "}}")?;
+    }
+    if !meta.is_empty() {
+        writeln!(out, "# meta: !!omap")?;
+    }
+    for (name, value) in meta {
+        match value {
+            Meta::Text(text) => writeln!(out, "# - {{{}: {}}}", plain(name), quoted(text))?,
+            Meta::Number(number) => writeln!(out, "# - {{{}: {}}}", plain(name), yaml_number(*number))?,
+            Meta::Lines(lines) => {
+                writeln!(out, "# - {}:", plain(name))?;
+                for line in lines {
+                    writeln!(out, "#   - {}", quoted(line))?;
+                }
+            }
+        }
+    }
+    writeln!(out, "# schema: astropy-2.0")?;
+    let names: Vec<String> = columns.iter().map(|column| field(&column.name)).collect();
+    writeln!(out, "{}", names.join(","))?;
+    for row in 0..rows {
+        for (i, column) in columns.iter().enumerate() {
+            if i > 0 {
+                out.write_all(b",")?;
+            }
+            column.values.write(row, out)?;
+        }
+        writeln!(out)?;
+    }
+    out.flush()
+}
+
+/// A name as YAML takes it: as it is if it is a plain word.
+fn plain(name: &str) -> String {
+    let is_plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        // YAML 1.1 takes these for truth values and nothing.
+        && !["y", "n", "yes", "no", "on", "off", "true", "false", "null"].contains(&name.to_ascii_lowercase().as_str());
+    if is_plain { name.into() } else { quoted(name) }
+}
+
+/// Text in double quotes, whatever it holds.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() || ('\u{2028}'..='\u{2029}').contains(&c) => {
+                quoted.push_str(&format!("\\u{:04x}", c as u32))
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// A number that YAML 1.1 does not take for a word: its exponents need a point and a sign.
+fn yaml_number(number: f64) -> String {
+    if number.is_nan() {
+        return ".nan".into();
+    }
+    if number.is_infinite() {
+        return if number > 0.0 { ".inf".into() } else { "-.inf".into() };
+    }
+    if number == 0.0 || (1e-4..1e15).contains(&number.abs()) {
+        return number.to_string();
+    }
+    let text = format!("{number:e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let digits = if digits.contains('.') { digits.to_string() } else { format!("{digits}.0") };
+    let sign = if exponent.starts_with('-') { "" } else { "+" };
+    format!("{digits}e{sign}{exponent}")
+}
+
+/// A name as CSV takes it.
+fn field(name: &str) -> String {
+    if name.contains([',', '"', '\n', '\r', '#']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn yaml() {
+        assert_eq!([0.5, 1e-9, 2.5e20, -1e30].map(yaml_number), ["0.5", "1.0e-9", "2.5e+20", "-1.0e+30"]);
+        assert_eq!([f64::NAN, f64::NEG_INFINITY].map(yaml_number), [".nan", "-.inf"]);
+        assert_eq!(quoted("a \"b\" \\ c\nd"), r#""a \"b\" \\ c\u000ad""#);
+        assert_eq!(["fof_halo_tag", "y", "2x", "a b"].map(plain), ["fof_halo_tag", "\"y\"", "\"2x\"", "\"a b\""]);
+    }
+
+    #[test]
+    fn columns_have_one_length() {
+        let column = |n| Column::new("x", Values::Numbers(vec![0.0; n]));
+        let error = write_ecsv(vec![], &[column(2), column(3)], None, &[]).unwrap_err();
+        assert_eq!(error.to_string(), "column x has 3 values, but the first column has 2");
+    }
+}

@@ -1,0 +1,355 @@
+//! The halo catalogue: what the members of each halo add up to.
+//!
+//! In: [`Halos`] and the [`Particles`] they were found in. Out: a [`Catalog`] with a row per halo, largest first, which can be
+//! written as enhanced CSV. Column names are those of HACC's catalogues.
+//! Cost: two passes over the members, in parallel over halos; sums are in `f64` and in the order of the members, so the result
+//! does not depend on the number of threads.
+
+mod columns;
+mod ecsv;
+
+pub use columns::{Column, Values};
+pub use ecsv::{Meta, write_ecsv};
+
+use std::io::{self, Write};
+
+use rayon::prelude::*;
+
+use crate::error::{Kind, Result};
+use crate::geometry::{Boundary, Scalar, Space};
+use crate::halo::{Halos, Particles};
+use crate::units::{KnownUnits, Quantity, Units, VelocityUnit};
+
+/// One halo of a [`Catalog`]; units are those of the particles.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Halo {
+    /// The smallest id among the members; the smallest index where particles have no ids.
+    pub tag: u64,
+    /// How many members.
+    pub count: usize,
+    /// The sum of their masses.
+    pub mass: f64,
+    /// The centre of mass, within `[0, L)` of a periodic box.
+    ///
+    /// Every member counts at its image nearest to the first member. A halo wider than half the box can be torn apart by
+    /// that; it has no centre of mass that all would agree on.
+    pub center: [f64; 3],
+    /// The mass-weighted mean velocity, and the one-dimensional dispersion about it: `sqrt(sum m |v - mean|^2 / (3 sum m))`.
+    pub motion: Option<Motion>,
+    /// The distance of the farthest member from the centre of mass.
+    pub max_radius: f64,
+}
+
+/// How the members of a halo move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Motion {
+    /// The mass-weighted mean velocity.
+    pub mean: [f64; 3],
+    /// The one-dimensional dispersion about the mean.
+    pub dispersion: f64,
+}
+
+/// A row per halo: largest first, ties by tag.
+///
+/// ```
+/// use ropewalk::{Catalog, Fof, Particles};
+///
+/// let positions = [[0.5f64, 5.0, 5.0], [9.75, 5.0, 5.0], [3.0, 3.0, 3.0]];
+/// let halos = Fof::new(1.0).periodic(10.0).run(&positions)?;
+/// let catalog = Catalog::new(&halos, &Particles::new(&positions).ids(&[7, 4, 1]).mass(2.0))?;
+/// let halo = &catalog.halos()[0];
+/// assert_eq!((halo.tag, halo.count, halo.mass), (4, 2, 4.0));
+/// assert_eq!((halo.center, halo.max_radius), ([0.125, 5.0, 5.0], 0.375));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Catalog {
+    halos: Vec<Halo>,
+    /// The number in [`Halos`] of each.
+    order: Vec<u32>,
+    columns: Vec<Column>,
+    units: Option<Units>,
+    boundary: Boundary,
+}
+
+impl Catalog {
+    /// Measures each halo, in the space that it was found in or that the particles tell.
+    ///
+    /// Errors: velocities, ids or masses that are not one for each particle; halos found among another number of particles, or in
+    /// another space; a mass that is negative or not finite; a periodic box that is not positive.
+    pub fn new<S: Scalar>(halos: &Halos, particles: &Particles<S>) -> Result<Self> {
+        particles.check(halos.labels().as_slice().len())?;
+        let said = particles.boundary()?;
+        let boundary =
+            Boundary::agree(&[("the halos were found in", halos.boundary()), ("the particles are in", &said)])?;
+        let space = boundary.space()?;
+        let clusters = halos.clusters();
+        let row = |halo: u32| (measure(halos.members(halo as usize), particles, &space), halo);
+        let mut rows: Vec<(Halo, u32)> = (0..halos.len() as u32).into_par_iter().map(row).collect();
+        rows.sort_by_key(|(halo, _)| (std::cmp::Reverse(halo.count), halo.tag));
+        let (halos, order): (Vec<Halo>, Vec<u32>) = rows.into_iter().unzip();
+        let labels = order.iter().map(|&halo| u64::from(clusters[halo as usize])).collect();
+        let columns = columns_of(&halos, labels, particles.has_velocities());
+        Ok(Self { halos, order, columns, units: None, boundary })
+    }
+
+    /// The space that the halos were measured in, as far as it is known.
+    #[cfg(feature = "plot")]
+    pub(crate) fn boundary(&self) -> &Boundary {
+        &self.boundary
+    }
+
+    /// The halos, largest first.
+    pub fn halos(&self) -> &[Halo] {
+        &self.halos
+    }
+
+    /// The number of each in the [`Halos`] it was made from.
+    pub fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// Says which units the particles' numbers are in; the catalogue's are the same. Without lengths and masses columns have no
+    /// unit; without velocities those that come from the particles' velocities have none, and what is added later is in km/s.
+    #[must_use]
+    pub fn units(mut self, units: impl Into<KnownUnits>) -> Self {
+        let KnownUnits { length, mass, velocity } = units.into();
+        if velocity.is_none() {
+            self.columns.iter_mut().filter(|column| column.quantity == Quantity::Velocity).for_each(|column| {
+                column.quantity = Quantity::Pure;
+                column.description.push_str("; in the unit of the particles' velocities, which is not known");
+            });
+        }
+        let velocity = velocity.unwrap_or(VelocityUnit::KM_S);
+        self.units = length.zip(mass).map(|(length, mass)| Units { length, mass, velocity });
+        self
+    }
+
+    /// Adds a column, whose values are in the order of [`Halos`].
+    ///
+    /// Errors: another number of values; a name that is taken.
+    pub fn add(&mut self, column: Column) -> Result<()> {
+        let Column { name, values, .. } = &column;
+        if values.len() != self.halos.len() {
+            return Err(Kind::ColumnLength { name: name.clone(), len: values.len(), halos: self.halos.len() }.into());
+        }
+        if self.columns.iter().any(|other| other.name == *name) {
+            return Err(Kind::ColumnTaken { name: name.clone() }.into());
+        }
+        let values = values.at(&self.order);
+        self.columns.push(Column { values, ..column });
+        Ok(())
+    }
+
+    /// The columns, in the order in which they are written.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// Leaves only the columns with these names, in this order.
+    ///
+    /// Errors: a name that no column has.
+    ///
+    /// ```
+    /// use ropewalk::{Catalog, Fof, Particles};
+    ///
+    /// let positions = [[0.0f32, 5.0, 5.0], [0.5, 5.0, 5.0]];
+    /// let mut catalog = Catalog::new(&Fof::new(1.0).run(&positions)?, &Particles::new(&positions))?;
+    /// catalog.keep(&["fof_halo_count", "fof_halo_tag"])?;
+    /// let mut text = vec![];
+    /// catalog.write_ecsv(&mut text, &[]).unwrap();
+    /// assert!(text.ends_with(b"fof_halo_count,fof_halo_tag\n2,0\n"));
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn keep(&mut self, names: &[impl AsRef<str>]) -> Result<()> {
+        let find = |name: &str| self.columns.iter().find(|column| column.name == name).cloned();
+        let unknown = |name: &str| {
+            let known = self.columns.iter().map(Column::name).collect::<Vec<_>>().join(", ");
+            Kind::ColumnUnknown { name: name.into(), known }.into()
+        };
+        self.columns = names
+            .iter()
+            .map(|name| find(name.as_ref()).ok_or_else(|| unknown(name.as_ref())))
+            .collect::<Result<_>>()?;
+        Ok(())
+    }
+
+    /// Writes the catalogue as enhanced CSV, with what is known of the whole: see [`write_ecsv`].
+    ///
+    /// Velocity columns are left out where velocities are not known.
+    ///
+    /// Errors: what `out` refuses.
+    pub fn write_ecsv(&self, out: impl Write, meta: &[(&str, Meta)]) -> io::Result<()> {
+        write_ecsv(out, &self.columns, self.units.as_ref(), meta)
+    }
+}
+
+/// What is known of every halo; `labels` are their numbers in [`Halos::labels`].
+fn columns_of(halos: &[Halo], labels: Vec<u64>, has_motion: bool) -> Vec<Column> {
+    let mut columns = vec![];
+    let mut add = |name: &str, quantity, values, description: &str| {
+        columns.push(Column::new(name, values).quantity(quantity).description(description));
+    };
+    let integers = |value: &dyn Fn(&Halo) -> u64| Values::Integers(halos.iter().map(value).collect());
+    let numbers = |value: &dyn Fn(&Halo) -> f64| Values::Numbers(halos.iter().map(value).collect());
+    add(
+        "fof_halo_tag",
+        Quantity::Pure,
+        integers(&|halo| halo.tag),
+        "smallest particle id of the members; index from 0 where there are no ids",
+    );
+    add("fof_halo_label", Quantity::Pure, Values::Integers(labels), "what labels.npy has for the members");
+    add("fof_halo_count", Quantity::Pure, integers(&|halo| halo.count as u64), "number of members");
+    add("fof_halo_mass", Quantity::Mass, numbers(&|halo| halo.mass), "mass of the members");
+    for (k, axis) in ["x", "y", "z"].into_iter().enumerate() {
+        let values = numbers(&|halo| halo.center[k]);
+        add(&format!("fof_halo_mean_{axis}"), Quantity::Length, values, "centre of mass");
+    }
+    if has_motion {
+        let motion = |halo: &Halo| halo.motion.unwrap_or(Motion { mean: [0.0; 3], dispersion: 0.0 });
+        for (k, axis) in ["x", "y", "z"].into_iter().enumerate() {
+            let values = numbers(&|halo| motion(halo).mean[k]);
+            add(&format!("fof_halo_mean_v{axis}"), Quantity::Velocity, values, "mean velocity, weighted by mass");
+        }
+        let values = numbers(&|halo| motion(halo).dispersion);
+        add("fof_halo_vel_disp", Quantity::Velocity, values, "one-dimensional dispersion of velocities");
+    }
+    let values = numbers(&|halo| halo.max_radius);
+    add("fof_halo_max_radius", Quantity::Length, values, "distance of the farthest member from the centre of mass");
+    columns
+}
+
+/// The row of one halo.
+fn measure<S: Scalar>(members: &[u32], particles: &Particles<S>, space: &Space<3>) -> Halo {
+    let at = |i: u32| particles.position(i as usize);
+    let mass_of = |i: u32| particles.mass_of(i as usize);
+    let mass: f64 = members.iter().map(|&i| mass_of(i)).sum();
+    // Members without any mass count alike.
+    let weight_of = |i: u32| if mass > 0.0 { mass_of(i) } else { 1.0 };
+    let total = if mass > 0.0 { mass } else { members.len() as f64 };
+    let mean = |value: &dyn Fn(u32) -> [f64; 3]| {
+        let mut sum = [0.0; 3];
+        for &i in members {
+            let (weight, value) = (weight_of(i), value(i));
+            for k in 0..3 {
+                sum[k] += weight * value[k];
+            }
+        }
+        sum.map(|sum| sum / total)
+    };
+
+    let first = members.first().map_or([0.0; 3], |&i| at(i));
+    let offset = |i: u32| {
+        let at = at(i);
+        std::array::from_fn(|k| nearest_image(at[k] - first[k], space.period().map(|period| period[k])))
+    };
+    let drift = mean(&offset);
+    let max_radius2 = members.iter().map(|&i| square(offset(i), drift)).fold(0.0, f64::max);
+
+    let motion = particles.has_velocities().then(|| {
+        let velocity = |i: u32| particles.velocity(i as usize);
+        let mean = mean(&velocity);
+        let sum: f64 = members.iter().map(|&i| weight_of(i) * square(velocity(i), mean)).sum();
+        Motion { mean, dispersion: (sum / (3.0 * total)).sqrt() }
+    });
+    let tag = members.iter().map(|&i| particles.id(i as usize)).min();
+    Halo {
+        tag: tag.unwrap_or(0),
+        count: members.len(),
+        mass,
+        center: std::array::from_fn(|k| into_box(first[k] + drift[k], space.period().map(|period| period[k]))),
+        motion,
+        max_radius: max_radius2.sqrt(),
+    }
+}
+
+pub(crate) fn square(a: [f64; 3], b: [f64; 3]) -> f64 {
+    (0..3).map(|k| (a[k] - b[k]) * (a[k] - b[k])).sum()
+}
+
+/// The shortest way that leads to the same place of a periodic box.
+pub(crate) fn nearest_image(d: f64, period: Option<f64>) -> f64 {
+    period.map_or(d, |period| d - period * (d / period).round())
+}
+
+/// The same place within `[0, L)`.
+fn into_box(x: f64, period: Option<f64>) -> f64 {
+    let Some(period) = period else { return x };
+    let inside = x.rem_euclid(period);
+    // A tiny negative number's remainder rounds to the period itself.
+    if inside < period { inside } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Fof;
+
+    #[test]
+    fn masses_weigh() {
+        let positions = [[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0]];
+        let velocities = [[0.0f32, 3.0, 0.0], [0.0, -1.0, 0.0]];
+        let halos = Fof::new(1.0).run(&positions).unwrap();
+        let particles = Particles::new(&positions).velocities(&velocities).masses(&[1.0, 3.0]);
+        let catalog = Catalog::new(&halos, &particles).unwrap();
+        let halo = catalog.halos()[0];
+        assert_eq!((halo.mass, halo.center, halo.max_radius), (4.0, [0.75, 0.0, 0.0], 0.75));
+        let motion = halo.motion.unwrap();
+        assert_eq!((motion.mean, motion.dispersion), ([0.0; 3], 1.0));
+
+        let massless = Catalog::new(&halos, &particles.clone().mass(0.0)).unwrap();
+        assert_eq!((massless.halos()[0].mass, massless.halos()[0].center), (0.0, [0.5, 0.0, 0.0]));
+    }
+
+    #[test]
+    fn ties_go_by_tag() {
+        let positions = [[0.0f32; 3], [0.0; 3], [9.0; 3], [9.0; 3], [9.0; 3], [5.0; 3], [5.0; 3]];
+        let halos = Fof::new(1.0).run(&positions).unwrap();
+        let catalog = Catalog::new(&halos, &Particles::new(&positions).ids(&[8, 9, 1, 2, 3, 6, 5])).unwrap();
+        assert_eq!(catalog.halos().iter().map(|halo| halo.tag).collect::<Vec<_>>(), [1, 5, 8]);
+    }
+
+    #[test]
+    fn mismatches_are_errors() {
+        let positions = [[0.0f32; 3]; 2];
+        let halos = Fof::new(1.0).run(&positions).unwrap();
+        let message = |particles: &Particles<f32>| Catalog::new(&halos, particles).unwrap_err().to_string();
+        assert_eq!(
+            message(&Particles::new(&positions).ids(&[1])),
+            "there are 1 ids for 2 particles; there must be one each"
+        );
+        assert_eq!(
+            message(&Particles::new(&positions[..1])),
+            "there are 2 labels for 1 particles; there must be one each"
+        );
+        assert_eq!(
+            message(&Particles::new(&positions).masses(&[1.0, -2.0])),
+            "particle 1: its mass is -2; masses must be finite and not negative"
+        );
+    }
+
+    #[test]
+    fn columns_have_units() {
+        let positions = [[0.5f32, 1.0, 2.0]; 3];
+        let halos = Fof::new(1.0).run(&positions).unwrap();
+        let mut out = Vec::new();
+        let catalog = Catalog::new(&halos, &Particles::new(&positions)).unwrap().units(Units::GADGET);
+        catalog.write_ecsv(&mut out, &[]).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(
+            text.contains(
+                r#"# - {name: fof_halo_mean_y, unit: Mpc / littleh, datatype: float64, description: "centre of mass; comoving"}"#
+            )
+        );
+        let names = "fof_halo_tag,fof_halo_label,fof_halo_count,fof_halo_mass,fof_halo_mean_x,fof_halo_mean_y,\
+                     fof_halo_mean_z,fof_halo_max_radius";
+        assert!(text.ends_with(&format!("\n{names}\n0,0,3,3,0.5,1,2,0\n")), "{text}");
+    }
+
+    #[test]
+    fn centers_stay_below_the_side() {
+        assert_eq!(into_box(-1e-20, Some(4.0)), 0.0);
+        assert_eq!(into_box(5.0, Some(4.0)), 1.0);
+        assert_eq!(nearest_image(3.0, Some(4.0)), -1.0);
+    }
+}

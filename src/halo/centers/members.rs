@@ -1,0 +1,109 @@
+//! One halo's members, as the sums over pairs want them.
+//!
+//! In: the positions of the members, unwrapped. Out: coordinates about the first member and masses, one array each, scaled by
+//! powers of two so that lengths and masses are at most 1 and no square leaves the range of `f64`; that rounds nothing.
+//! Cost: O(members); 32 bytes a member.
+
+use crate::geometry::Space;
+use crate::halo::centers::result::NoCenter;
+use crate::simd::LANES;
+
+/// Where padding lies: beyond all members, whose coordinates are less than 1.
+pub(crate) const NOWHERE: f64 = 4.0;
+/// Coordinates below this, in units of the halo's extent or of the softening, are 0, so that distinct ones have a difference
+/// whose square is not.
+const FLUSH: f64 = f64::from_bits((1023 - 480) << 52);
+
+/// Coordinates and masses of one halo in ascending order of the members.
+pub(crate) struct Members {
+    /// One array per axis, padded to whole lanes.
+    pub axes: [Vec<f64>; 3],
+    /// Padded by zeros.
+    pub masses: Vec<f64>,
+    /// The softening length; never 0 unless it is 0.
+    pub softening: f64,
+    /// Its square, which may be 0 where the length is not.
+    pub softening2: f64,
+    /// The largest coordinate.
+    pub extent: f64,
+    len: usize,
+    /// Binary logarithms of the units of length and mass.
+    units: (i32, i32),
+}
+
+/// Turns positions into those relative to the first member, each at its nearest image. An error if the halo is half as wide
+/// as the box or wider.
+///
+/// A halo that is not is unwrapped by any of its members alike; one that is, has pairs that are nearer around the boundary.
+pub(crate) fn unwrap(positions: &mut [[f64; 3]], space: &Space<3>) -> Result<(), NoCenter> {
+    let Some(&first) = positions.first() else { return Err(NoCenter::NoMembers) };
+    let (mut lo, mut hi) = ([0.0f64; 3], [0.0f64; 3]);
+    for at in positions {
+        for k in 0..3 {
+            let d = at[k] - first[k];
+            at[k] = space.period().map_or(d, |period| d - period[k] * (d / period[k]).round());
+            (lo[k], hi[k]) = (lo[k].min(at[k]), hi[k].max(at[k]));
+        }
+    }
+    for (axis, &size) in space.period().into_iter().flatten().enumerate() {
+        let width = hi[axis] - lo[axis];
+        if width >= 0.5 * size {
+            return Err(NoCenter::TooWide { axis, width, size });
+        }
+    }
+    Ok(())
+}
+
+impl Members {
+    /// `offsets` are finite, `mass` gives each member's and is positive, `softening` is not negative.
+    pub fn new(offsets: &[[f64; 3]], mass: impl Fn(usize) -> f64, softening: f64) -> Self {
+        let len = offsets.len();
+        let extent = offsets.iter().flatten().map(|x| x.abs()).fold(0.0, f64::max);
+        let length = exponent(extent.max(softening));
+        let weight = exponent((0..len).map(&mass).fold(0.0, f64::max));
+        let scale = power(-length);
+        let padded = len.next_multiple_of(LANES);
+        let axes = std::array::from_fn(|k| {
+            let mut axis = Vec::with_capacity(padded);
+            axis.extend(offsets.iter().map(|offset| {
+                let x = offset[k] * scale;
+                if x.abs() < FLUSH { 0.0 } else { x }
+            }));
+            axis.resize(padded, NOWHERE);
+            axis
+        });
+        let mut masses = Vec::with_capacity(padded);
+        // A lighter one would have no share at all.
+        masses.extend((0..len).map(|i| (mass(i) * power(-weight)).max(power(-500))));
+        masses.resize(padded, 0.0);
+        // A softening that is lost by scaling would be none. What is divided by this one stays finite.
+        let softening = if softening > 0.0 { (softening * scale).max(power(-970)) } else { 0.0 };
+        let extent = axes.iter().flat_map(|axis: &Vec<f64>| &axis[..len]).fold(0.0, |most, x| x.abs().max(most));
+        Self { axes, masses, softening, softening2: softening * softening, extent, len, units: (length, weight) }
+    }
+
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline(always)]
+    pub fn position(&self, member: usize) -> [f64; 3] {
+        std::array::from_fn(|k| self.axes[k][member])
+    }
+
+    /// A potential in the caller's units.
+    pub fn potential(&self, sum: f64) -> f64 {
+        -(sum * power(self.units.1)) * power(-self.units.0)
+    }
+}
+
+/// The least power of two above `x`, within reason.
+pub(crate) fn exponent(x: f64) -> i32 {
+    let biased = (x.to_bits() >> 52) as i32;
+    (biased - 1022).clamp(-1000, 1000)
+}
+
+/// 2^`exponent`, for exponents of normal numbers.
+pub(crate) fn power(exponent: i32) -> f64 {
+    f64::from_bits(((1023 + exponent) as u64) << 52)
+}

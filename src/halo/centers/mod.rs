@@ -1,0 +1,252 @@
+//! Halo centres.
+//!
+//! In: points and their grouping into halos. Out: [`Centers`], one for each halo, by one of the definitions of [`Center`].
+//! Cost: by definition, see there. Halos are done in parallel, and large ones in parallel inside.
+//! Source: Sewell et al. 2015 for most bound and most connected particles; others with their definition.
+
+mod definition;
+pub(crate) mod direct;
+mod local_expansion;
+mod mean;
+pub(crate) mod members;
+mod most_bound;
+mod most_connected;
+mod multipole;
+mod pairwise_f32;
+mod places;
+mod result;
+mod small_halo;
+
+pub use definition::Center;
+pub use places::Places;
+pub use result::{Centers, HaloCenter, NoCenter};
+
+use std::cmp::Reverse;
+
+use rayon::prelude::*;
+
+use self::direct::Found;
+use self::members::{Members, unwrap};
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+pub(crate) use self::members::{exponent, power};
+use crate::error::{Kind, Result};
+use crate::geometry::{Boundary, Bounded, BoxSize, Scalar, Space};
+use crate::halo::Halos;
+#[cfg(feature = "reference")]
+use crate::reference::{mbp_astar, mbp_poisson};
+
+/// How to find centres: options, then [`Centering::run`].
+///
+/// ```
+/// use ropewalk::{Center, Centering, Fof};
+///
+/// let points = [[9.5f32, 5.0, 5.0], [0.25, 5.0, 5.0], [0.5, 5.0, 5.0]];
+/// let halos = Fof::new(1.0).periodic(10.0).run(&points)?;
+/// let centering = Centering::new(Center::MostBound { softening: 0.0 });
+/// let center = centering.run(&points, &halos)?.as_slice()[0];
+/// assert_eq!((center.member, center.potential), (Some(1), Some(-1.0 / 0.75 - 1.0 / 0.25)));
+///
+/// // A heavy particle deepens the potential of the others.
+/// let centers = centering.masses(&[9.0, 1.0, 1.0]).run(&points, &halos)?;
+/// assert_eq!(centers.as_slice()[0].position, [0.25, 5.0, 5.0]);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Centering<'a> {
+    center: Center,
+    size: Option<BoxSize>,
+    masses: Option<&'a [f64]>,
+    check: bool,
+}
+
+impl<'a> Centering<'a> {
+    /// Equal masses of 1, in the space that the halos were found in; in open space if they do not know it.
+    pub fn new(center: Center) -> Self {
+        Self { center, size: None, masses: None, check: false }
+    }
+
+    /// A periodic box: one side, or one per axis. Halos that a finder has made know theirs, and another one is an error; those
+    /// from [`Halos::new`] and [`Halos::from_lists`] do not.
+    ///
+    /// Members count at their images nearest to each other. In a halo half as wide as the box, or wider, these contradict
+    /// each other: it has no centre, and its row says why (not for [`Center::MostConnected`], which looks no farther than the
+    /// linking length).
+    #[must_use]
+    pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
+        self.size = Some(size.into());
+        self
+    }
+
+    /// A mass for each point, positive and finite.
+    #[must_use]
+    pub fn masses(mut self, masses: &'a [f64]) -> Self {
+        self.masses = Some(masses);
+        self
+    }
+
+    /// Whether [`Center::MostBoundPoisson`] is held against the exact answer: see [`HaloCenter::agrees`]. Costs as much as
+    /// [`Center::MostBound`].
+    #[must_use]
+    pub fn check(mut self, check: bool) -> Self {
+        self.check = check;
+        self
+    }
+
+    /// Finds the centre of each halo of `points`, in the order of the halos.
+    ///
+    /// Points may be anything with a bounding box in three dimensions, where masses attract as 1 / r; what has an extent
+    /// counts at its middle. The result does not depend on the number of threads.
+    ///
+    /// A halo that has no centre does not take those of the others along: see [`HaloCenter::missing`].
+    ///
+    /// Errors: halos found among another number of points, or in another space; coordinates that are not finite; masses that are
+    /// not one for each point, or not positive and finite; a parameter out of its range; a periodic box that is not positive, or
+    /// that is smaller than twice the linking length.
+    pub fn run<T: Bounded<S, 3>, S: Scalar>(&self, points: &[T], halos: &Halos) -> Result<Centers> {
+        self.center.check()?;
+        let said = Boundary::said(self.size.as_ref())?;
+        let boundary = Boundary::agree(&[
+            ("the halos were found in", halos.boundary()),
+            ("their centres are looked for in", &said),
+        ])?;
+        let space = boundary.space()?;
+        self.check_points(points, halos)?;
+        let halo = |halo: usize| self.run_on(points, halos.members(halo), &space);
+        let rows = dealt(halos).into_par_iter().with_max_len(1).map(|index| halo(index).map(|center| (index, center)));
+        let mut rows = rows.collect::<Result<Vec<(usize, HaloCenter)>>>()?;
+        rows.sort_unstable_by_key(|&(index, _)| index);
+        Ok(Centers::new(rows.into_iter().map(|(_, center)| center).collect(), halos, boundary))
+    }
+
+    /// The centre of one halo. Nothing is checked but what only the members tell.
+    pub(crate) fn run_on<T: Bounded<S, 3>, S: Scalar>(
+        &self,
+        points: &[T],
+        indices: &[u32],
+        space: &Space<3>,
+    ) -> Result<HaloCenter> {
+        if let Center::MostConnected { linking_length } = self.center {
+            return most_connected::most_connected(points, indices, linking_length, space);
+        }
+        let position = |member: usize| points[indices[member] as usize].bounds().center().map(Into::into);
+        let mass = |member: usize| self.masses.map_or(1.0, |masses| masses[indices[member] as usize]);
+        self.find(indices, &position, &mass, space)
+    }
+
+    fn find(
+        &self,
+        indices: &[u32],
+        position: &dyn Fn(usize) -> [f64; 3],
+        mass: &dyn Fn(usize) -> f64,
+        space: &Space<3>,
+    ) -> Result<HaloCenter> {
+        let mut offsets: Vec<[f64; 3]> = (0..indices.len()).map(position).collect();
+        let first = offsets.first().copied().unwrap_or([f64::NAN; 3]);
+        if let Err(reason) = unwrap(&mut offsets, space) {
+            return Ok(HaloCenter::none(reason));
+        }
+        let at = |offset: [f64; 3]| {
+            let place = std::array::from_fn(|k| first[k] + offset[k]);
+            HaloCenter::at(space.wrap(place))
+        };
+        let members = |softening| Members::new(&offsets, mass, softening);
+        let (members, found, exact) = match self.center {
+            Center::MostBound { softening } => {
+                let members = members(softening);
+                let found = most_bound::most_bound(&members)?;
+                (members, found, None)
+            }
+            Center::MostBoundBrute { softening } => {
+                let members = members(softening);
+                let found = direct::most_bound(&members);
+                (members, found, None)
+            }
+            #[cfg(feature = "reference")]
+            Center::MostBoundAStar { softening } => {
+                let members = members(softening);
+                let found = mbp_astar::most_bound(&members);
+                (members, found, None)
+            }
+            #[cfg(feature = "reference")]
+            Center::MostBoundPoisson { softening, cells, search } => {
+                let members = members(softening);
+                let found = mbp_poisson::most_bound(&members, cells, search);
+                let exact = if self.check { most_bound::most_bound(&members)? } else { None };
+                (members, found, exact)
+            }
+            Center::CenterOfMass => return Ok(at(mean::center_of_mass(&offsets, mass))),
+            Center::ShrinkingSphere { shrink, least } => {
+                return Ok(at(mean::shrinking_sphere(&offsets, mass, shrink, least)));
+            }
+            Center::MostConnected { .. } => return Ok(HaloCenter::at(first)),
+        };
+        // Every way finds a member where there is one, and sums over all pairs do by definition.
+        let Some(Found { deepest, pairs, coincident }) = found.or_else(|| direct::most_bound(&members)) else {
+            return Ok(HaloCenter::none(NoCenter::NoMembers));
+        };
+        let member = deepest.member as usize;
+        Ok(HaloCenter {
+            member: Some(indices[member]),
+            potential: Some(members.potential(deepest.felt)),
+            coincident,
+            pairs,
+            agrees: exact.map(|exact: Found| exact.deepest.member == deepest.member),
+            ..HaloCenter::at(space.wrap(position(member)))
+        })
+    }
+
+    fn check_points<T: Bounded<S, 3>, S: Scalar>(&self, points: &[T], halos: &Halos) -> Result<()> {
+        crate::bvh::check(points, &Space::OPEN)?;
+        self.check_lengths(points.len(), halos.labels().as_slice().len())
+    }
+
+    /// What does not need the points themselves.
+    pub(crate) fn check_lengths(&self, points: usize, labels: usize) -> Result<()> {
+        for (what, len) in [("labels", Some(labels)), ("masses", self.masses.map(<[f64]>::len))] {
+            if let Some(len) = len.filter(|&len| len != points) {
+                return Err(Kind::Length { what, len, points }.into());
+            }
+        }
+        let is_bad = |mass: &f64| !(*mass > 0.0 && *mass < f64::INFINITY);
+        match self.masses.and_then(|masses| masses.iter().position(is_bad).map(|index| (index, masses[index]))) {
+            Some((index, mass)) => Err(Kind::NoMass { index, mass }.into()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The halos from large to small, dealt out to as many stretches as there are threads: nobody is left with a large one at the
+/// end.
+fn dealt(halos: &Halos) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..halos.len()).collect();
+    order.sort_unstable_by_key(|&halo| (Reverse(halos.members(halo).len()), halo));
+    let threads = rayon::current_num_threads();
+    (0..threads).flat_map(|thread| order.iter().copied().skip(thread).step_by(threads)).collect()
+}
+
+impl Halos {
+    /// The centre of each halo, all points having the same mass of 1, in the space that the halos were found in (open space if
+    /// they do not know it); for masses, and boxes that they do not know, see [`Centering`].
+    ///
+    /// Errors as [`Centering::run`].
+    ///
+    /// ```
+    /// use ropewalk::{Center, Fof};
+    ///
+    /// let points = [[0.0f64, 0.0, 0.0], [1.0, 0.0, 0.0], [1.5, 0.0, 0.0]];
+    /// let halos = Fof::new(1.0).run(&points)?;
+    /// let bound = halos.centers(&points, Center::MostBound { softening: 0.0 })?;
+    /// assert_eq!(bound.as_slice()[0].member, Some(1));
+    /// let mean = halos.centers(&points, Center::CenterOfMass)?;
+    /// assert_eq!(mean.as_slice()[0].position, [2.5 / 3.0, 0.0, 0.0]);
+    ///
+    /// // Across the boundary of a box, which the halos know.
+    /// let points = [[9.75f64, 5.0, 5.0], [0.75, 5.0, 5.0]];
+    /// let halos = Fof::new(1.0).periodic(10.0).run(&points)?;
+    /// assert_eq!(halos.centers(&points, Center::CenterOfMass)?.as_slice()[0].position, [0.25, 5.0, 5.0]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn centers<T: Bounded<S, 3>, S: Scalar>(&self, points: &[T], center: Center) -> Result<Centers> {
+        Centering::new(center).run(points, self)
+    }
+}

@@ -1,0 +1,88 @@
+//! Where something is measured about: centres that were found here, or places of one's own.
+
+use std::borrow::Cow;
+
+use crate::error::{Kind, Result};
+use crate::geometry::{Boundary, Scalar};
+use crate::halo::centers::result::Centers;
+
+/// Places to measure about, for [`overdensities`](crate::overdensities), [`profiles`](crate::profiles) and
+/// [`structures`](crate::structures): `&Centers`, which know the space they were found in and which of them there are, or a slice,
+/// an array or a `Vec` of coordinates, which fit any space and must all be finite.
+///
+/// ```
+/// use ropewalk::{Center, Fof, Particles, overdensities};
+///
+/// // A halo across a face of the box, which is told once.
+/// let points = [[9.5f64, 5.0, 5.0], [0.25, 5.0, 5.0], [0.5, 5.0, 5.0]];
+/// let halos = Fof::new(1.0).periodic(10.0).run(&points)?;
+/// let centers = halos.centers(&points, Center::MostBound { softening: 0.0 })?;
+/// let spheres = overdensities(&Particles::new(&points), &centers, &[0.1])?;
+/// assert_eq!(spheres[0][0].unwrap().count, 3);
+/// assert!(overdensities(&Particles::new(&points).periodic(20.0), &centers, &[0.1]).is_err());
+/// assert!(overdensities(&Particles::new(&points).periodic(10.0), &[[0.25, 5.0, 5.0]], &[0.1])? == spheres);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Places<'a> {
+    positions: Cow<'a, [[f64; 3]]>,
+    /// Those of halos, of which some may have none.
+    centers: Option<&'a Centers>,
+}
+
+impl<'a> From<&'a Centers> for Places<'a> {
+    fn from(centers: &'a Centers) -> Self {
+        let positions = centers.as_slice().iter().map(|center| center.position).collect();
+        Self { positions: Cow::Owned(positions), centers: Some(centers) }
+    }
+}
+
+impl<'a> From<&'a [[f64; 3]]> for Places<'a> {
+    fn from(positions: &'a [[f64; 3]]) -> Self {
+        Self { positions: Cow::Borrowed(positions), centers: None }
+    }
+}
+
+impl<'a, const N: usize> From<&'a [[f64; 3]; N]> for Places<'a> {
+    fn from(positions: &'a [[f64; 3]; N]) -> Self {
+        positions.as_slice().into()
+    }
+}
+
+impl<'a> From<&'a Vec<[f64; 3]>> for Places<'a> {
+    fn from(positions: &'a Vec<[f64; 3]>) -> Self {
+        positions.as_slice().into()
+    }
+}
+
+impl Places<'_> {
+    pub(crate) fn len(&self) -> usize {
+        self.positions.len()
+    }
+
+    /// Each place; none where a halo has no centre.
+    pub(crate) fn at(&self, index: usize) -> Option<[f64; 3]> {
+        let is_missing = self.centers.is_some_and(|centers| centers.as_slice()[index].missing.is_some());
+        (!is_missing).then(|| self.positions[index])
+    }
+
+    /// The space they were found in, as far as that is known.
+    pub(crate) fn boundary(&self) -> &Boundary {
+        self.centers.map_or(&Boundary::Unknown, Centers::boundary)
+    }
+
+    /// Errors if a place is not finite, or so far away that squares of distances overflow.
+    pub(crate) fn check(&self) -> Result<()> {
+        for (index, place) in (0..self.len()).filter_map(|index| Some((index, self.at(index)?))) {
+            for (axis, value) in place.into_iter().enumerate() {
+                if !value.is_finite() {
+                    return Err(Kind::NotFinite { index, axis, value }.into());
+                }
+                if value.abs() > f64::LIMIT {
+                    return Err(Kind::TooFar { index, axis, value, limit: f64::LIMIT }.into());
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,197 @@
+//! Groups of points: what a halo finder finds.
+//!
+//! In: labels, or offsets and members (CSR) of another finder. Out: [`Halos`], the groups with their members, largest first.
+//! Cost: O(points); the members of foreign lists are sorted within each halo.
+
+use rayon::prelude::*;
+
+use crate::cluster::labels::{Labels, check_clusters};
+use crate::error::{Kind, Result};
+use crate::geometry::Boundary;
+
+/// Groups of points, largest first, ties by the smallest member.
+///
+/// They know the space they were found in ([`Halos::boundary`]), if a finder made them. Two are equal if they group the points
+/// alike, whatever is known of their space.
+#[derive(Clone, Debug)]
+pub struct Halos {
+    labels: Labels,
+    clusters: Vec<u32>,
+    offsets: Vec<usize>,
+    members: Vec<u32>,
+    boundary: Boundary,
+}
+
+impl PartialEq for Halos {
+    fn eq(&self, other: &Self) -> bool {
+        self.labels == other.labels
+            && self.clusters == other.clusters
+            && self.offsets == other.offsets
+            && self.members == other.members
+    }
+}
+
+impl Eq for Halos {}
+
+impl Halos {
+    /// The clusters of `labels` that have at least `min_members` members.
+    ///
+    /// Labels do not know the space they were found in, so these halos do not, either: what is measured on them is measured in
+    /// open space, unless it is told a periodic box.
+    pub fn new(labels: Labels, min_members: usize) -> Self {
+        let sizes = labels.sizes();
+        let mut clusters: Vec<u32> =
+            (0..sizes.len() as u32).filter(|&cluster| sizes[cluster as usize] >= min_members.max(1)).collect();
+        clusters.sort_by_key(|&cluster| std::cmp::Reverse(sizes[cluster as usize]));
+
+        let mut offsets = Vec::with_capacity(clusters.len() + 1);
+        let mut next = vec![usize::MAX; sizes.len()];
+        let mut end = 0;
+        for &cluster in &clusters {
+            offsets.push(end);
+            next[cluster as usize] = end;
+            end += sizes[cluster as usize];
+        }
+        offsets.push(end);
+
+        let mut members = vec![0; end];
+        for (point, &label) in labels.as_slice().iter().enumerate() {
+            if let Some(slot) = usize::try_from(label).ok().and_then(|cluster| next.get_mut(cluster))
+                && let Some(member) = members.get_mut(*slot)
+            {
+                *member = point as u32;
+                *slot += 1;
+            }
+        }
+        Self { labels, clusters, offsets, members, boundary: Boundary::Unknown }
+    }
+
+    /// The same, in the space they were found in.
+    pub(crate) fn found_in(boundary: Boundary, labels: Labels, min_members: usize) -> Self {
+        Self { boundary, ..Self::new(labels, min_members) }
+    }
+
+    /// Halos as a device has found them.
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    pub(crate) fn from_parts(
+        labels: Labels,
+        clusters: Vec<u32>,
+        offsets: Vec<usize>,
+        members: Vec<u32>,
+        boundary: Boundary,
+    ) -> Self {
+        Self { labels, clusters, offsets, members, boundary }
+    }
+
+    /// How many halos there are.
+    pub fn len(&self) -> usize {
+        self.clusters.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.clusters.is_empty()
+    }
+
+    /// The members of halo `halo`, ascending; none if there is no such halo.
+    pub fn members(&self, halo: usize) -> &[u32] {
+        match self.offsets.get(halo..).and_then(|offsets| offsets.get(..2)) {
+            Some(&[start, end]) => &self.members[start..end],
+            _ => &[],
+        }
+    }
+
+    /// The members of each halo in turn.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u32]> {
+        (0..self.len()).map(|halo| self.members(halo))
+    }
+
+    /// CSR offsets: halo `h` has the members `offsets[h]..offsets[h + 1]` of [`Halos::all_members`].
+    pub fn offsets(&self) -> &[usize] {
+        &self.offsets
+    }
+
+    /// The members of all halos, one halo after the other.
+    pub fn all_members(&self) -> &[u32] {
+        &self.members
+    }
+
+    /// Each halo's number in [`Halos::labels`].
+    pub fn clusters(&self) -> &[u32] {
+        &self.clusters
+    }
+
+    /// The space they were found in: that of the finder or of the tree it ran on. Not known for halos from labels and lists.
+    ///
+    /// ```
+    /// use ropewalk::{Boundary, Fof, Halos};
+    ///
+    /// let halos = Fof::new(0.5).run(&[[0.0f32, 0.0], [0.5, 0.0]])?;
+    /// assert_eq!(*halos.boundary(), Boundary::Open);
+    /// assert_eq!(*Halos::new(halos.labels().clone(), 2).boundary(), Boundary::Unknown);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn boundary(&self) -> &Boundary {
+        &self.boundary
+    }
+
+    /// The group of each point: all groups of two or more, whatever the least number of members of a halo.
+    pub fn labels(&self) -> &Labels {
+        &self.labels
+    }
+}
+
+impl Halos {
+    /// Halos that another finder has found, in the order given: halo `h` has the members `offsets[h]..offsets[h + 1]`, which
+    /// are indices of `points` points in any order. Labels are the halos' numbers. The space they were found in is not known:
+    /// what is measured on them is measured in open space, unless it is told a periodic box.
+    ///
+    /// From labels, use [`Labels::from_slice`] and [`Halos::new`].
+    ///
+    /// Errors: offsets that do not begin with 0, do not ascend, or do not end with the number of members; an index out of
+    /// range; a point that is named twice; more than 2^31 - 1 halos.
+    ///
+    /// ```
+    /// use ropewalk::Halos;
+    ///
+    /// let halos = Halos::from_lists(5, &[0, 2, 5], &[4, 1, 0, 2, 3])?;
+    /// assert_eq!((halos.len(), halos.members(0), halos.members(1)), (2, &[1, 4][..], &[0, 2, 3][..]));
+    /// assert_eq!(halos.labels().as_slice(), [1, 0, 1, 1, 0]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn from_lists(points: usize, offsets: &[usize], members: &[u32]) -> Result<Self> {
+        if offsets.first() != Some(&0) {
+            return Err(Kind::NoOffsets { count: offsets.len() }.into());
+        }
+        if let Some(halo) = offsets.windows(2).position(|pair| pair[0] >= pair[1]) {
+            return Err(Kind::Offsets { halo, start: offsets[halo], end: offsets[halo + 1] }.into());
+        }
+        let end = offsets.last().copied().unwrap_or(0);
+        if end != members.len() {
+            return Err(Kind::LastOffset { end, members: members.len() }.into());
+        }
+        check_clusters(offsets.len() - 1)?;
+        let mut labels = vec![-1; points];
+        for (halo, list) in offsets.windows(2).map(|pair| &members[pair[0]..pair[1]]).enumerate() {
+            for &point in list {
+                match labels.get_mut(point as usize) {
+                    None => return Err(Kind::Member { halo, point, points }.into()),
+                    Some(label) if *label < 0 => *label = halo as i32,
+                    Some(first) => return Err(Kind::MemberTwice { point, first: *first as usize, halo }.into()),
+                }
+            }
+        }
+        let labels = Labels::from_slice(&labels)?;
+        let mut members = members.to_vec();
+        let mut rest = members.as_mut_slice();
+        let mut lists = vec![];
+        for pair in offsets.windows(2) {
+            let (list, others) = rest.split_at_mut(pair[1] - pair[0]);
+            lists.push(list);
+            rest = others;
+        }
+        lists.into_par_iter().for_each(<[u32]>::sort_unstable);
+        let clusters = (0..offsets.len() as u32 - 1).collect();
+        Ok(Self { labels, clusters, offsets: offsets.to_vec(), members, boundary: Boundary::Unknown })
+    }
+}

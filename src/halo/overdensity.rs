@@ -1,0 +1,275 @@
+//! Spherical overdensity: how far a halo reaches, and what it weighs, by the mean density within a sphere.
+//!
+//! In: all particles, centres, and densities. Out: for each centre and density the sphere in which the mean density falls to
+//! it. Particles count whether or not they are members of anything.
+//! Cost: one tree, and for each centre a few range queries that grow to its largest sphere; the distances there are sorted.
+//! Source: Lacey and Cole 1994; Tinker et al. 2008, section 2.2.
+
+use std::f64::consts::PI;
+use std::str::FromStr;
+
+use rayon::prelude::*;
+
+use crate::error::{Kind, Result};
+use crate::geometry::Scalar;
+use crate::halo::Particles;
+use crate::halo::centers::Places;
+use crate::halo::sphere_search::{Around, Near};
+
+/// The densities of a universe, in comoving units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Background {
+    /// The density of matter today, over the critical one.
+    pub omega_m: f64,
+    /// The same of the cosmological constant; what is missing to 1 is curvature.
+    pub omega_lambda: f64,
+    /// The redshift of the particles.
+    pub redshift: f64,
+    /// The critical density today: [`Background::GADGET`] in the usual units.
+    pub critical: f64,
+}
+
+impl Background {
+    /// The critical density today for lengths in Mpc/h and masses in 1e10 Msun/h.
+    pub const GADGET: f64 = crate::units::CRITICAL_DENSITY / 1e10;
+
+    /// The square of the expansion rate in units of today's.
+    fn expansion2(&self) -> f64 {
+        let a = 1.0 + self.redshift;
+        self.omega_m * a.powi(3) + (1.0 - self.omega_m - self.omega_lambda) * a * a + self.omega_lambda
+    }
+}
+
+/// A mean density, as halos are cut at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Overdensity {
+    /// So many times the critical density, as in 200c.
+    Critical(f64),
+    /// So many times the mean density of matter, as in 200m.
+    Mean(f64),
+    /// That of a sphere that has just collapsed: Bryan and Norman 1998, equation 6 (for a flat universe).
+    Virial,
+}
+
+impl Overdensity {
+    /// The comoving density, in the unit of the critical one.
+    ///
+    /// ```
+    /// use ropewalk::{Background, Overdensity};
+    ///
+    /// let universe = Background { omega_m: 0.25, omega_lambda: 0.75, redshift: 0.0, critical: 8.0 };
+    /// assert_eq!(Overdensity::Critical(200.0).threshold(&universe), 1600.0);
+    /// assert_eq!(Overdensity::Mean(200.0).threshold(&universe), 400.0);
+    /// assert!((Overdensity::Virial.threshold(&universe) / 8.0 - 94.2).abs() < 0.1);
+    /// ```
+    pub fn threshold(self, background: &Background) -> f64 {
+        let volume = (1.0 + background.redshift).powi(3);
+        let critical = background.critical * background.expansion2() / volume;
+        match self {
+            Self::Critical(times) => times * critical,
+            Self::Mean(times) => times * background.omega_m * background.critical,
+            Self::Virial => {
+                let x = background.omega_m * volume / background.expansion2() - 1.0;
+                (18.0 * PI * PI + 82.0 * x - 39.0 * x * x) * critical
+            }
+        }
+    }
+}
+
+impl FromStr for Overdensity {
+    type Err = String;
+
+    /// Reads `200c`, `500c`, `200m`, or `vir`.
+    fn from_str(name: &str) -> std::result::Result<Self, String> {
+        let unknown =
+            || "not an overdensity: 200c is 200 times the critical density, 200m the mean one; or vir".to_owned();
+        let times =
+            |digits: &str| digits.parse().ok().filter(|&times: &u32| times > 0).map(f64::from).ok_or_else(unknown);
+        match (name, name.strip_suffix('c'), name.strip_suffix('m')) {
+            ("vir", ..) => Ok(Self::Virial),
+            (_, Some(digits), _) => times(digits).map(Self::Critical),
+            (.., Some(digits)) => times(digits).map(Self::Mean),
+            _ => Err(unknown()),
+        }
+    }
+}
+
+impl std::fmt::Display for Overdensity {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Self::Critical(times) => write!(f, "{times}c"),
+            Self::Mean(times) => write!(f, "{times}m"),
+            Self::Virial => f.write_str("vir"),
+        }
+    }
+}
+
+/// The sphere about a centre within which the mean density is a threshold.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Overdense {
+    /// The mass within, in the particles' unit.
+    pub mass: f64,
+    /// The radius, in the particles' unit: `(3 mass / (4 pi threshold))^(1/3)`.
+    pub radius: f64,
+    /// How many particles are within.
+    pub count: usize,
+}
+
+/// Why there is no overdense sphere about a centre. As text it is a part of a sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoSphere {
+    /// The mean density is below the threshold already at the particle nearest to the centre; or there is none that has a mass,
+    /// or none within half of a periodic box.
+    NotDense,
+    /// The mean density does not fall to the threshold within half of the shortest side of a periodic box, where the sphere would
+    /// meet its own image.
+    BeyondHalfBox,
+    /// The halo has no centre: see [`HaloCenter::missing`](crate::HaloCenter::missing).
+    NoCenter,
+}
+
+impl std::fmt::Display for NoSphere {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::NotDense => "the mean density is below the threshold at the particle nearest to the centre",
+            Self::BeyondHalfBox => "the mean density does not fall to the threshold within half the periodic box",
+            Self::NoCenter => "the halo has no centre",
+        })
+    }
+}
+
+impl std::error::Error for NoSphere {}
+
+/// The overdense spheres about each of `centers`: a row for each, with one sphere for each of `thresholds`, or why there is none.
+///
+/// Thresholds are densities in the particles' units: 200 times the critical density, say. Going outwards from the particle
+/// nearest to the centre, the radius is the first at which the mean density within falls to the threshold. Particles without
+/// mass do not matter for that.
+///
+/// Centres are `&`[`Centers`](crate::Centers), or places of one's own. Particles and centres are in the space that any of them
+/// knows; in open space, if none does.
+///
+/// Deterministic: masses are added up by distance, ties by index.
+///
+/// Errors: a threshold or a centre that is not positive or not finite; centres of another space than the particles'; masses whose
+/// sum is not finite; particles that [`Bvh::build`](crate::Bvh::build) or [`Catalog::new`](crate::Catalog::new) refuses.
+///
+/// ```
+/// use ropewalk::{NoSphere, Particles, overdensities};
+///
+/// // Eight particles of mass 1 at a distance of 1, and one in their middle.
+/// let corner = |i: usize| [0, 1, 2].map(|k| if i >> k & 1 == 1 { 1.0 } else { -1.0 } / 3f64.sqrt());
+/// let mut positions: Vec<[f64; 3]> = (0..8).map(corner).collect();
+/// positions.push([0.0; 3]);
+/// let spheres = overdensities(&Particles::new(&positions), &[[0.0; 3]], &[0.1, 1.0])?;
+/// assert_eq!(spheres[0][0]?.count, 9); // out to a radius of 2.78
+/// assert_eq!(spheres[0][1]?.count, 1); // 0.62, before the others come in
+/// let spheres = overdensities(&Particles::new(&positions).periodic(5.0), &[[0.0; 3]], &[0.1])?;
+/// assert_eq!(spheres[0][0], Err(NoSphere::BeyondHalfBox));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn overdensities<'c, S: Scalar>(
+    particles: &Particles<S>,
+    centers: impl Into<Places<'c>>,
+    thresholds: &[f64],
+) -> Result<Vec<Vec<Outcome>>> {
+    overdensities_about(particles, &centers.into(), thresholds)
+}
+
+/// A sphere, or why there is none.
+type Outcome = std::result::Result<Overdense, NoSphere>;
+
+fn overdensities_about<S: Scalar>(
+    particles: &Particles<S>,
+    centers: &Places<'_>,
+    thresholds: &[f64],
+) -> Result<Vec<Vec<Outcome>>> {
+    for &value in thresholds {
+        if !(value > 0.0 && value < f64::INFINITY) {
+            return Err(Kind::Parameter { name: "threshold", value, must: "positive and finite" }.into());
+        }
+    }
+    let search = Search { particles, around: Around::new(particles, centers)?, thresholds };
+    let about = |index: usize| match centers.at(index) {
+        Some(center) => search.about(&center),
+        None => vec![Err(NoSphere::NoCenter); thresholds.len()],
+    };
+    Ok((0..centers.len()).into_par_iter().map(about).collect())
+}
+
+/// Spheres that are looked into have at least this radius, so that its square is far above the least of `f64`.
+const LEAST_RADIUS: f64 = 1e-150;
+/// And no more than this one, for coordinates are at most 1e150, and no distance is larger.
+const MOST_RADIUS: f64 = 1e151;
+/// The factor from each to the next.
+const GROWTH: f64 = 1.6;
+
+struct Search<'a, S> {
+    particles: &'a Particles<'a, S>,
+    around: Around<'a, S>,
+    thresholds: &'a [f64],
+}
+
+impl<S: Scalar> Search<'_, S> {
+    /// Looks into larger and larger spheres, until all that is asked for is found or all particles are known that may matter:
+    /// ln(`MOST_RADIUS` / `LEAST_RADIUS`) / ln(`GROWTH`) of them at most, which is 1475.
+    fn about(&self, center: &[f64; 3]) -> Vec<Outcome> {
+        let mut found: Vec<Option<Outcome>> = vec![None; self.thresholds.len()];
+        let n = self.particles.positions().len();
+        let lowest = self.thresholds.iter().copied().fold(f64::INFINITY, f64::min);
+        // Where spheres would meet their own images.
+        let sides = self.around.space.period();
+        let reach = sides.map_or(f64::INFINITY, |sides| sides.iter().fold(f64::INFINITY, |a, &b| a.min(0.5 * b)));
+        let most = reach.min(MOST_RADIUS);
+        // Some particles' worth of the lowest density, to begin with.
+        let mass = (0..n.min(64)).map(|i| self.particles.mass_of(i)).sum::<f64>();
+        let mut radius = radius_of(mass, lowest).max(LEAST_RADIUS).min(most);
+        while found.iter().any(Option::is_none) {
+            let near = self.around.within(center, radius);
+            let all_known = near.len() == n || radius >= most;
+            // Beyond the last radius nothing is looked at, and within open space nothing is beyond it.
+            let known = if all_known { reach } else { radius };
+            for (found, &threshold) in found.iter_mut().zip(self.thresholds) {
+                if found.is_none() {
+                    *found = falls(&near, threshold, known, all_known);
+                }
+            }
+            if all_known {
+                break;
+            }
+            radius = (GROWTH * radius).min(most);
+        }
+        found.into_iter().map(|sphere| sphere.unwrap_or(Err(NoSphere::BeyondHalfBox))).collect()
+    }
+}
+
+/// Where the mean density falls to `threshold`, if that can be told from the particles within `known`. If `all_known`, no other
+/// particles matter.
+fn falls(near: &[Near], threshold: f64, known: f64, all_known: bool) -> Option<Outcome> {
+    let (mut mass, mut is_first) = (0.0, true);
+    for (i, &Near { distance2, mass: own, .. }) in near.iter().enumerate() {
+        mass += own;
+        let next = near.get(i + 1).map(|next| next.distance2);
+        // What has no mass has no density.
+        if next == Some(distance2) || mass == 0.0 {
+            continue;
+        }
+        let radius = radius_of(mass, threshold);
+        if is_first && radius < distance2.sqrt() {
+            return Some(Err(NoSphere::NotDense));
+        }
+        if radius < next.map_or(known, f64::sqrt) {
+            return Some(Ok(Overdense { mass, radius, count: i + 1 }));
+        }
+        is_first = false;
+    }
+    (all_known && mass == 0.0).then_some(Err(NoSphere::NotDense))
+}
+
+/// The radius of a sphere of a mass and a density.
+fn radius_of(mass: f64, density: f64) -> f64 {
+    let cube = 3.0 * mass / (4.0 * PI * density);
+    // Where the quotient has no place in `f64`, its root has.
+    if cube.is_normal() { cube.cbrt() } else { (0.75 / PI).cbrt() * (mass.cbrt() / density.cbrt()) }
+}

@@ -1,0 +1,61 @@
+//! The particles about a place, from near to far.
+//!
+//! In: particles and places. Out: for a place and a radius, the particles within it, and how far away each is.
+//! Cost: one tree; a range query for each place, and a sort of what it finds.
+
+use crate::bvh::Bvh;
+use crate::error::{Kind, Result};
+use crate::geometry::{Boundary, Scalar, Space, Sphere};
+use crate::halo::Particles;
+use crate::halo::centers::Places;
+
+/// Particles in a tree.
+pub(crate) struct Around<'a, S> {
+    particles: &'a Particles<'a, S>,
+    tree: Bvh<S, 3>,
+    pub space: Space<3>,
+}
+
+/// A particle, seen from a place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Near {
+    pub distance2: f64,
+    pub index: u32,
+    pub mass: f64,
+}
+
+impl<'a, S: Scalar> Around<'a, S> {
+    /// In the space that the particles or the places know. Errors where [`Particles`] or [`Bvh::build`] do; if one of the places
+    /// is not finite, or known to be in another space than the particles; if masses add up to more than `f64` holds.
+    pub fn new(particles: &'a Particles<'a, S>, places: &Places<'_>) -> Result<Self> {
+        particles.check(particles.positions().len())?;
+        places.check()?;
+        let said = particles.boundary()?;
+        let known = [("the centres were found in", places.boundary()), ("the particles are in", &said)];
+        let space = Boundary::agree(&known)?.space()?;
+        let total: f64 = (0..particles.positions().len()).map(|i| particles.mass_of(i)).sum();
+        if total == f64::INFINITY {
+            return Err(Kind::Parameter { name: "the sum of all masses", value: total, must: "finite" }.into());
+        }
+        Ok(Self { particles, tree: Bvh::build_in(particles.positions(), space)?, space })
+    }
+
+    /// All within a radius, inclusive; ties by index.
+    pub fn within(&self, center: &[f64; 3], radius: f64) -> Vec<Near> {
+        let space = &self.space;
+        let center = space.wrap(*center);
+        // A place beyond all numbers of a type is looked at from its last one.
+        let rounded = center.map(|x| S::from_f64(x.clamp(-S::MAX.into(), S::MAX.into())));
+        // Rounding the centre must not lose anything; the true distance decides.
+        let moved: f64 = (0..3).map(|k| (center[k] - rounded[k].into()).abs()).sum();
+        let near = |index: u32| {
+            let position = space.wrap(self.particles.positions()[index as usize]).map(Into::into);
+            Near { distance2: space.distance2(&center, &position), index, mass: self.particles.mass_of(index as usize) }
+        };
+        let ball = Sphere::new(rounded, (radius + moved) * (1.0 + 1e-12));
+        let mut found: Vec<Near> =
+            self.tree.query(ball).map(near).filter(|near| near.distance2 <= radius * radius).collect();
+        found.sort_unstable_by(|a, b| a.distance2.total_cmp(&b.distance2).then(a.index.cmp(&b.index)));
+        found
+    }
+}

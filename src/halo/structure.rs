@@ -1,0 +1,238 @@
+//! The inner structure of halos: what depends on where their centres are.
+//!
+//! In: [`Halos`], their [`Particles`], a centre each and the sphere about it. Out: a [`Structure`] each.
+//! Cost: the members of each halo are sorted by their distance; in parallel over halos, sums in `f64` and in a fixed order.
+
+use rayon::prelude::*;
+
+use crate::error::{Kind, Result};
+use crate::geometry::{Boundary, Scalar, Space};
+use crate::halo::Halos;
+use crate::halo::Particles;
+use crate::halo::catalog::{nearest_image, square};
+use crate::halo::centers::Places;
+use crate::halo::overdensity::Overdense;
+
+/// Members within whose distance a circular velocity is noise.
+const INNERMOST: usize = 8;
+
+/// How the members of a halo are arranged about its centre; zero where it cannot be told, and NaN where there is no centre.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Structure {
+    /// The largest circular velocity `sqrt(G M(<r) / r)` at any member but the innermost seven.
+    pub v_max: f64,
+    /// The distance of that member.
+    pub v_max_radius: f64,
+    /// The distance of the member with which half of the halo's mass is reached.
+    pub half_mass_radius: f64,
+    /// Bullock et al. 2001, equation 5: `J / (sqrt(2) M V R)` for the members within the sphere, `M` and `R` its mass and
+    /// radius, `V^2 = G M / R`; velocities relative to their mean. Only where velocities are known.
+    pub spin: Option<f64>,
+    /// The middle axis over the longest: roots of the eigenvalues of `sum m x x^T` about the centre.
+    pub axis_ratio_b: f64,
+    /// The shortest axis over the longest.
+    pub axis_ratio_c: f64,
+    /// The distance of the centre of mass from the centre, in units of the sphere's radius.
+    pub center_offset: f64,
+}
+
+impl Structure {
+    /// That of a halo without a centre.
+    fn missing(has_velocities: bool) -> Self {
+        Self {
+            v_max: f64::NAN,
+            v_max_radius: f64::NAN,
+            half_mass_radius: f64::NAN,
+            spin: has_velocities.then_some(f64::NAN),
+            axis_ratio_b: f64::NAN,
+            axis_ratio_c: f64::NAN,
+            center_offset: f64::NAN,
+        }
+    }
+}
+
+/// Measures each halo about its centre. `spheres` has the halo's overdense sphere, usually for 200 times the critical density.
+///
+/// `gravity` is what gives `sqrt(G M / r)` from the particles' masses and radii: [`Conversion::gravity`](crate::Conversion::gravity).
+/// For comoving radii that is Newton's constant over the scale factor: at redshift `z`, for comoving Mpc/h, km/s and 1e10 Msun/h,
+/// `43.0091727 (1 + z)`. Velocities are peculiar, in the frame-independent unit of `gravity`. Circular velocities go as
+/// `a^(-1/2)` at fixed comoving radii, spins as `a^(1/2)` at fixed peculiar velocities, all else does not depend on `a`.
+///
+/// Centres are `&`[`Centers`](crate::Centers), or places of one's own. Halos, centres and particles are in the space that any of them
+/// knows. A halo without a centre has a structure of NaN.
+///
+/// Errors: not one centre and one sphere for each halo; a centre that is not finite; two that know of different spaces; particles
+/// that [`Catalog::new`](crate::halo::catalog::Catalog::new) refuses.
+///
+/// ```
+/// use ropewalk::{Fof, Overdense, Particles, structures};
+///
+/// let positions = [[0.0f32, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0], [-2.0, 0.0, 0.0]];
+/// let halos = Fof::new(2.0).run(&positions)?;
+/// let sphere = Overdense { mass: 5.0, radius: 2.0, count: 5 };
+/// let structure = structures(&halos, &Particles::new(&positions), &[[0.0; 3]], &[sphere], 1.0)?[0];
+/// assert!((structure.axis_ratio_b - 0.5).abs() < 1e-7 && structure.axis_ratio_c < 1e-7); // flat, twice as long as wide
+/// assert_eq!((structure.half_mass_radius, structure.center_offset), (1.0, 0.0));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+pub fn structures<'c, S: Scalar>(
+    halos: &Halos,
+    particles: &Particles<S>,
+    centers: impl Into<Places<'c>>,
+    spheres: &[Overdense],
+    gravity: f64,
+) -> Result<Vec<Structure>> {
+    structures_about(halos, particles, &centers.into(), spheres, gravity)
+}
+
+fn structures_about<S: Scalar>(
+    halos: &Halos,
+    particles: &Particles<S>,
+    centers: &Places<'_>,
+    spheres: &[Overdense],
+    gravity: f64,
+) -> Result<Vec<Structure>> {
+    particles.check(halos.labels().as_slice().len())?;
+    for (name, len) in [("centers", centers.len()), ("spheres", spheres.len())] {
+        if len != halos.len() {
+            return Err(Kind::ColumnLength { name: name.into(), len, halos: halos.len() }.into());
+        }
+    }
+    if !(gravity > 0.0 && gravity < f64::INFINITY) {
+        return Err(Kind::Parameter { name: "gravity", value: gravity, must: "positive and finite" }.into());
+    }
+    centers.check()?;
+    let boundary = Boundary::agree(&[
+        ("the halos were found in", halos.boundary()),
+        ("the centres were found in", centers.boundary()),
+        ("the particles are in", &particles.boundary()?),
+    ])?;
+    let space = boundary.space()?;
+    let measure = |halo: usize| match centers.at(halo) {
+        Some(center) => measure(halos.members(halo), particles, &space, center, &spheres[halo], gravity),
+        None => Structure::missing(particles.has_velocities()),
+    };
+    Ok((0..halos.len()).into_par_iter().map(measure).collect())
+}
+
+fn measure<S: Scalar>(
+    members: &[u32],
+    particles: &Particles<S>,
+    space: &Space<3>,
+    center: [f64; 3],
+    sphere: &Overdense,
+    gravity: f64,
+) -> Structure {
+    struct Member {
+        offset: [f64; 3],
+        distance: f64,
+        mass: f64,
+        index: u32,
+    }
+    let mut about: Vec<Member> = members
+        .iter()
+        .map(|&index| {
+            let at = particles.position(index as usize);
+            let offset =
+                std::array::from_fn(|k| nearest_image(at[k] - center[k], space.period().map(|period| period[k])));
+            let distance = square(offset, [0.0; 3]).sqrt();
+            Member { offset, distance, mass: particles.mass_of(index as usize), index }
+        })
+        .collect();
+    about.sort_unstable_by(|a, b| a.distance.total_cmp(&b.distance).then(a.index.cmp(&b.index)));
+    let total: f64 = about.iter().map(|member| member.mass).sum();
+    let mut structure = Structure::default();
+    if total <= 0.0 {
+        return structure;
+    }
+
+    let mut within = 0.0;
+    let mut tensor = [[0.0; 3]; 3];
+    let mut drift = [0.0; 3];
+    for (i, member) in about.iter().enumerate() {
+        // A sum that is half of the total but for its rounding is half.
+        if within < (0.5 - 1e-12) * total {
+            structure.half_mass_radius = member.distance;
+        }
+        within += member.mass;
+        let velocity = (gravity * within / member.distance).sqrt();
+        if i + 1 >= INNERMOST && member.distance > 0.0 && velocity > structure.v_max {
+            (structure.v_max, structure.v_max_radius) = (velocity, member.distance);
+        }
+        for (k, row) in tensor.iter_mut().enumerate() {
+            drift[k] += member.mass * member.offset[k];
+            for (product, x) in row.iter_mut().zip(member.offset) {
+                *product += member.mass * member.offset[k] * x;
+            }
+        }
+    }
+    let axes = eigenvalues(tensor).map(|value| value.max(0.0).sqrt());
+    if axes[0] > 0.0 {
+        (structure.axis_ratio_b, structure.axis_ratio_c) = (axes[1] / axes[0], axes[2] / axes[0]);
+    }
+    if sphere.radius > 0.0 {
+        structure.center_offset = square(drift.map(|x| x / total), [0.0; 3]).sqrt() / sphere.radius;
+    }
+
+    if particles.has_velocities() {
+        let inside = &about[..about.partition_point(|member| member.distance <= sphere.radius)];
+        let mass: f64 = inside.iter().map(|member| member.mass).sum();
+        let velocity = |member: &Member| particles.velocity(member.index as usize);
+        let mean: [f64; 3] = std::array::from_fn(|k| {
+            inside.iter().map(|member| member.mass * velocity(member)[k]).sum::<f64>() / mass.max(f64::MIN_POSITIVE)
+        });
+        let mut spin = [0.0; 3];
+        for member in inside {
+            let (x, v) = (member.offset, velocity(member));
+            let v: [f64; 3] = std::array::from_fn(|k| v[k] - mean[k]);
+            for (k, spin) in spin.iter_mut().enumerate() {
+                let (l, m) = ((k + 1) % 3, (k + 2) % 3);
+                *spin += member.mass * (x[l] * v[m] - x[m] * v[l]);
+            }
+        }
+        // M V R with V^2 = G M / R.
+        let scale = (2.0 * gravity * sphere.mass * sphere.radius).sqrt() * sphere.mass;
+        structure.spin = Some(if scale > 0.0 { square(spin, [0.0; 3]).sqrt() / scale } else { 0.0 });
+    }
+    structure
+}
+
+/// The eigenvalues of a symmetric matrix, largest first. Source: Smith 1961, in closed form.
+fn eigenvalues(a: [[f64; 3]; 3]) -> [f64; 3] {
+    let mean = (a[0][0] + a[1][1] + a[2][2]) / 3.0;
+    let mut b = a;
+    for (k, row) in b.iter_mut().enumerate() {
+        row[k] -= mean;
+    }
+    let scale = (b.iter().flatten().map(|x| x * x).sum::<f64>() / 6.0).sqrt();
+    if scale == 0.0 {
+        return [mean; 3];
+    }
+    let b = b.map(|row| row.map(|x| x / scale));
+    let determinant = b[0][0] * (b[1][1] * b[2][2] - b[1][2] * b[2][1])
+        - b[0][1] * (b[1][0] * b[2][2] - b[1][2] * b[2][0])
+        + b[0][2] * (b[1][0] * b[2][1] - b[1][1] * b[2][0]);
+    let angle = (0.5 * determinant).clamp(-1.0, 1.0).acos() / 3.0;
+    let largest = mean + 2.0 * scale * angle.cos();
+    let smallest = mean + 2.0 * scale * (angle + 2.0 * std::f64::consts::FRAC_PI_3).cos();
+    [largest, 3.0 * mean - largest - smallest, smallest]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn eigenvalues_of_a_turned_matrix() {
+        // Diagonal 5, 3, 2, turned by 30 and 50 degrees.
+        let (s, c) = 30f64.to_radians().sin_cos();
+        let (t, d) = 50f64.to_radians().sin_cos();
+        let turn = [[c, -s * d, s * t], [s, c * d, -c * t], [0.0, t, d]];
+        let of = [5.0, 3.0, 2.0];
+        let a = std::array::from_fn(|i| std::array::from_fn(|j| (0..3).map(|k| turn[i][k] * of[k] * turn[j][k]).sum()));
+        let found = eigenvalues(a);
+        assert!((0..3).all(|k| (found[k] - of[k]).abs() < 1e-12), "{found:?}");
+        assert_eq!(eigenvalues([[0.0; 3]; 3]), [0.0; 3]);
+        assert_eq!(eigenvalues([[2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]]), [2.0; 3]);
+    }
+}

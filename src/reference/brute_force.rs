@@ -1,0 +1,154 @@
+//! Every query answered by looking at everything: the oracle of the tests, and the faster choice for a few dozen things.
+//!
+//! In and out: as the tree ([`Bvh`](crate::Bvh)), method by method; results are ascending by index where the tree promises no
+//! order. Cost: O(n) a query, all in `f64`.
+
+use std::ops::ControlFlow;
+
+use rayon::prelude::*;
+
+use crate::bvh::check;
+use crate::csr::{Block, Lists};
+use crate::error::Result;
+use crate::geometry::{Aabb, Bounded, BoxSize, Scalar, Space};
+use crate::search::Query;
+use crate::search::nearest::{Best, Nearest, Neighbor};
+
+/// All things in a row, with the methods of [`Bvh`](crate::Bvh).
+///
+/// ```
+/// use ropewalk::{BruteForce, Sphere};
+///
+/// let all = BruteForce::build(&[[0.0f32], [1.0], [5.0]])?;
+/// assert_eq!(all.query(Sphere::new([0.0f32], 1.0)).collect::<Vec<_>>(), [0, 1]);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct BruteForce<S, const D: usize> {
+    things: Vec<Aabb<S, D>>,
+    space: Space<D>,
+}
+
+impl<S: Scalar, const D: usize> BruteForce<S, D> {
+    /// Copies the things' boxes. Errors as [`Bvh::build`](crate::Bvh::build).
+    pub fn build<T: Bounded<S, D>>(things: &[T]) -> Result<Self> {
+        Self::build_in(things, Space::OPEN)
+    }
+
+    /// The same in a periodic box. Errors as [`Bvh::build_periodic`](crate::Bvh::build_periodic).
+    pub fn build_periodic<T: Bounded<S, D>>(things: &[T], size: impl Into<BoxSize>) -> Result<Self> {
+        Self::build_in(things, Space::periodic(size)?)
+    }
+
+    fn build_in<T: Bounded<S, D>>(things: &[T], space: Space<D>) -> Result<Self> {
+        check(things, &space)?;
+        Ok(Self { things: things.iter().map(|thing| space.wrap_box(thing.bounds())).collect(), space })
+    }
+
+    /// How many things are stored.
+    pub fn len(&self) -> usize {
+        self.things.len()
+    }
+
+    /// Whether nothing is stored.
+    pub fn is_empty(&self) -> bool {
+        self.things.is_empty()
+    }
+
+    /// As [`Bvh::query`](crate::Bvh::query), ascending.
+    pub fn query<Q: Query<S, D>>(&self, query: Q) -> impl Iterator<Item = u32> {
+        self.things.iter().zip(0..).filter(move |(thing, _)| query.meets(thing, &self.space)).map(|(_, index)| index)
+    }
+
+    /// As [`Bvh::query_all`](crate::Bvh::query_all).
+    pub fn query_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Lists<u32> {
+        lists(queries.len(), |i| self.query(&queries[i]).collect())
+    }
+
+    /// As [`Bvh::count_all`](crate::Bvh::count_all).
+    pub fn count_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Vec<u32> {
+        queries.par_iter().map(|query| self.query(query).count() as u32).collect()
+    }
+
+    /// As [`Bvh::for_each_hit`](crate::Bvh::for_each_hit).
+    pub fn for_each_hit<Q: Query<S, D>>(&self, queries: &[Q], visit: impl Fn(usize, u32) -> ControlFlow<()> + Sync) {
+        queries.par_iter().enumerate().for_each(|(i, query)| {
+            // The iterator may end early: that is what Break is for.
+            let _ = self.query(query).try_for_each(|hit| visit(i, hit));
+        });
+    }
+
+    /// As [`Bvh::nearest`](crate::Bvh::nearest).
+    pub fn nearest(&self, point: impl Into<[S; D]>, wanted: impl Into<Nearest>) -> Vec<Neighbor> {
+        let wanted = wanted.into();
+        self.search(&Aabb::point(point.into()), &wanted, wanted.excluded_for(u32::MAX))
+    }
+
+    /// As [`Bvh::nearest_all`](crate::Bvh::nearest_all).
+    pub fn nearest_all<T: Bounded<S, D>>(&self, points: &[T], wanted: impl Into<Nearest>) -> Lists<Neighbor> {
+        let wanted = wanted.into();
+        lists(points.len(), |i| self.search(&points[i].bounds(), &wanted, wanted.excluded_for(i as u32)))
+    }
+
+    /// As [`Bvh::nearest_neighbors`](crate::Bvh::nearest_neighbors).
+    pub fn nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Lists<Neighbor> {
+        self.nearest_all(&self.things, wanted)
+    }
+
+    /// As [`Bvh::count_neighbors`](crate::Bvh::count_neighbors).
+    pub fn count_neighbors(&self, radius: impl Into<f64>) -> Vec<u32> {
+        let radius = radius.into();
+        (0..self.len()).into_par_iter().map(|i| self.within(i, radius).count() as u32).collect()
+    }
+
+    /// As [`Bvh::neighbors`](crate::Bvh::neighbors).
+    pub fn neighbors(&self, radius: impl Into<f64>) -> Lists<u32> {
+        let radius = radius.into();
+        lists(self.len(), |i| self.within(i, radius).collect())
+    }
+
+    /// As [`Bvh::for_each_pair`](crate::Bvh::for_each_pair).
+    pub fn for_each_pair(&self, radius: impl Into<f64>, visit: impl Fn(u32, u32) + Sync) {
+        let radius = radius.into();
+        (0..self.len()).into_par_iter().for_each(|i| {
+            self.within(i, radius).filter(|&j| (i as u32) < j).for_each(|j| visit(i as u32, j));
+        });
+    }
+
+    /// As [`Bvh::count_pairs`](crate::Bvh::count_pairs).
+    pub fn count_pairs(&self, radius: impl Into<f64>) -> u64 {
+        let radius = radius.into();
+        (0..self.len()).into_par_iter().map(|i| self.within(i, radius).filter(|&j| (i as u32) < j).count() as u64).sum()
+    }
+
+    fn within(&self, i: usize, radius: f64) -> impl Iterator<Item = u32> {
+        let of = &self.things[i];
+        let near = move |thing: &Aabb<S, D>| radius >= 0.0 && self.space.gap2(of, thing) <= radius * radius;
+        self.things.iter().zip(0..).filter(move |(thing, _)| near(thing)).map(|(_, index)| index)
+    }
+
+    fn search(&self, of: &Aabb<S, D>, wanted: &Nearest, excluded: Option<u32>) -> Vec<Neighbor> {
+        let mut best = Best::new();
+        best.start(wanted);
+        let of = self.space.wrap_box(*of);
+        if of.is_finite() {
+            for (thing, index) in self.things.iter().zip(0..).filter(|&(_, index)| Some(index) != excluded) {
+                best.offer(self.space.gap2(&of, thing), index);
+            }
+        }
+        best.finish();
+        best.neighbors().collect()
+    }
+}
+
+/// Lists made one by one, in parallel.
+fn lists<T: Copy + bytemuck::Zeroable + Send + Sync>(n: usize, list: impl Fn(usize) -> Vec<T> + Sync) -> Lists<T> {
+    let blocks: Vec<Block<T>> = (0..n)
+        .into_par_iter()
+        .map(|i| {
+            let values = list(i);
+            Block { lengths: vec![values.len() as u32], values }
+        })
+        .collect();
+    Lists::from_blocks(&(0..n as u32).collect::<Vec<_>>(), &blocks)
+}

@@ -1,0 +1,65 @@
+//! Friends of friends by the definition: every pair is tested.
+//!
+//! In: points in a row. Out: a union-find forest over them.
+//! Cost: n (n - 1) / 2 distances, eight at a time in the storage type; those that may be within the linking length are
+//! decided in `f64`. 4 bytes a point. Source: Davis et al. 1985; the baseline of halo finders on GPUs.
+
+use rayon::prelude::*;
+
+use crate::bvh::traverse::bits;
+use crate::cluster::union_find::UnionFind;
+use crate::geometry::{Aabb, Metric, Reach, Scalar};
+use crate::phases::mark;
+use crate::reference::points::Row;
+use crate::simd::{LANES, Level, dispatch};
+
+/// Points per parallel task.
+const TASK: usize = 64;
+
+/// Joins all pairs within `radius`.
+pub(crate) fn link<S: Scalar, const D: usize>(row: &Row<'_, S, D>, radius: f64) -> UnionFind {
+    let forest = UnionFind::new(row.len());
+    let pairs = Pairs { row, reach: Reach::new(radius, &row.space), forest: &forest };
+    let (open, around) =
+        (Metric::<S, D, false>::scaled(&row.space, 1.0), Metric::<S, D, true>::scaled(&row.space, 1.0));
+    (0..row.len().div_ceil(TASK)).into_par_iter().for_each(|task| {
+        let own = task * TASK..((task + 1) * TASK).min(row.len());
+        dispatch!(level => for i in own {
+            if row.space.period().is_none() { pairs.join(level, &open, i) } else { pairs.join(level, &around, i) }
+        });
+    });
+    mark("pairs, union");
+    forest
+}
+
+struct Pairs<'a, S: Scalar, const D: usize> {
+    row: &'a Row<'a, S, D>,
+    reach: Reach<S, D>,
+    forest: &'a UnionFind,
+}
+
+impl<S: Scalar, const D: usize> Pairs<'_, S, D> {
+    /// Joins a thing with those behind it in the row.
+    #[inline(always)]
+    fn join<L: Level, const P: bool>(&self, level: L, metric: &Metric<S, D, P>, i: usize) {
+        let (n, lo, hi) = (self.row.len(), &*self.row.lo, self.row.hi());
+        let points = self.row.hi.is_none();
+        let of = self.item(i);
+        for at in (i + 1..n).step_by(LANES) {
+            let lanes = if points { metric.lanes(&of.lo, lo, at) } else { metric.box_lanes(&of, lo, hi, at) };
+            for bit in bits(S::at_most(level, &lanes, self.reach.maybe)) {
+                // The last lanes may lie behind the end.
+                let j = at + bit;
+                if j < n && self.row.space.gap2(&of, &self.item(j)) <= self.reach.radius2 {
+                    self.forest.union(i as u32, j as u32);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn item(&self, at: usize) -> Aabb<S, D> {
+        let hi = self.row.hi();
+        Aabb { lo: self.row.point(at), hi: std::array::from_fn(|k| hi[k][at]) }
+    }
+}

@@ -1,0 +1,184 @@
+//! The most bound particle, approximately, by Poisson's equation on a grid.
+//!
+//! In: the members of a halo. Out: the member with the largest exact sum among those about the lowest place of the grid.
+//! The density (cloud in cell) stands on a lattice inside of the box around the halo, at whose faces the potential is 0. There
+//! sines are the solutions, so three sine transforms forwards and three back solve the equation of second differences.
+//! A sine transform of n values is a Fourier transform of 2 (n + 1), odd about 0; two real lines make a complex one.
+//! Cost: 3 n² Fourier transforms and 16 n³ bytes for a grid of n cells along each axis; then some exact sums.
+//! Source: Sewell et al. 2015, section 3; Hockney and Eastwood 1988, section 6-5 (the equation), 5-3 (clouds).
+
+use std::f64::consts::PI;
+
+use rayon::prelude::*;
+use rustfft::num_complex::Complex;
+use rustfft::{Fft, FftPlanner};
+
+use crate::geometry::Aabb;
+use crate::halo::centers::direct::{Deepest, Found, sums};
+use crate::halo::centers::members::Members;
+
+/// Cells along an axis, at most: a grid of 265 MB.
+pub(crate) const MOST_CELLS: usize = 255;
+
+pub(crate) fn most_bound(members: &Members, cells: usize, search: usize) -> Option<Found> {
+    let lattice = Lattice::new(members, cells);
+    let lowest = lattice.lowest(members);
+    // A place without members, as between two halos, is searched farther and farther.
+    let place = |member: u32| {
+        let at = lattice.place(members.position(member as usize));
+        (0..3).map(|k| (at[k] - lowest[k]).abs()).fold(0.0, f64::max)
+    };
+    let places: Vec<f64> = (0..members.len() as u32).map(place).collect();
+    let nearest = places.iter().copied().fold(f64::INFINITY, f64::min);
+    let reach = (search as f64 + 0.5).max(nearest);
+    let targets: Vec<u32> =
+        (0..).zip(&places).filter(|&(_, &place)| place <= reach).map(|(member, _)| member).collect();
+    let sums = sums(members, &targets);
+    let pairs = targets.len() as u64 * (members.len() as u64 - 1);
+    let coincident = sums.iter().map(|sum| u64::from(sum.count - 1)).sum::<u64>() / 2;
+    Deepest::of(members, &targets, &sums).map(|deepest| Found { deepest, pairs, coincident })
+}
+
+/// Points 1 to `n` along each axis; 0 and `n` + 1 are the faces of the box.
+struct Lattice {
+    n: usize,
+    lo: [f64; 3],
+    step: [f64; 3],
+}
+
+impl Lattice {
+    fn new(members: &Members, n: usize) -> Self {
+        let corners = (0..members.len()).map(|member| Aabb::point(members.position(member)));
+        let bounds = corners.fold(Aabb::EMPTY, |all, point| all.union(&point));
+        let widest = (0..3).map(|k| bounds.hi[k] - bounds.lo[k]).fold(0.0, f64::max);
+        // A flat halo has a box of some thickness nevertheless.
+        let least = if widest > 0.0 { widest / n as f64 } else { 1.0 };
+        let side: [f64; 3] = std::array::from_fn(|k| (bounds.hi[k] - bounds.lo[k]).max(least));
+        let lo = std::array::from_fn(|k| 0.5 * (bounds.lo[k] + bounds.hi[k]) - 0.5 * side[k]);
+        Self { n, lo, step: side.map(|side| side / (n + 1) as f64) }
+    }
+
+    /// A position in steps of the lattice.
+    fn place(&self, at: [f64; 3]) -> [f64; 3] {
+        std::array::from_fn(|k| (at[k] - self.lo[k]) / self.step[k])
+    }
+
+    /// The point with the lowest potential, the first of equals.
+    fn lowest(&self, members: &Members) -> [f64; 3] {
+        let n = self.n;
+        let mut grid = self.density(members);
+        let fft = FftPlanner::new().plan_fft_forward(2 * (n + 1));
+        sines(&mut grid, n, &*fft);
+        // Second differences multiply each sine by a number.
+        let difference = |k: usize, wave: usize| {
+            (2.0 - 2.0 * (PI * (wave + 1) as f64 / (n + 1) as f64).cos()) / (self.step[k] * self.step[k])
+        };
+        let factors: [Vec<f64>; 3] = std::array::from_fn(|k| (0..n).map(|wave| difference(k, wave)).collect());
+        grid.par_chunks_mut(n).enumerate().for_each(|(line, values)| {
+            let others = factors[1][line % n] + factors[2][line / n];
+            for (value, own) in values.iter_mut().zip(&factors[0]) {
+                *value /= own + others;
+            }
+        });
+        sines(&mut grid, n, &*fft);
+        // Up to a positive factor the potential is what the grid holds now, times -1.
+        let mut best = (0, f64::NEG_INFINITY);
+        for (i, &depth) in grid.iter().enumerate() {
+            if depth > best.1 {
+                best = (i, depth);
+            }
+        }
+        [best.0 % n, best.0 / n % n, best.0 / (n * n)].map(|i| (i + 1) as f64)
+    }
+
+    /// Masses on the points, the first axis fastest; each member is shared among the eight points around it.
+    fn density(&self, members: &Members) -> Vec<f64> {
+        let n = self.n;
+        let mut grid = vec![0.0; n * n * n];
+        for member in 0..members.len() {
+            let at = self.place(members.position(member));
+            let below = at.map(|x| (x.max(0.0) as usize).min(n));
+            for corner in 0..8usize {
+                let mut share = members.masses[member];
+                let mut point = [0; 3];
+                for k in 0..3 {
+                    let up = corner >> k & 1;
+                    let part = at[k] - below[k] as f64;
+                    share *= if up == 1 { part } else { 1.0 - part };
+                    point[k] = below[k] + up;
+                }
+                // What belongs to a face stays there.
+                if point.iter().all(|&i| (1..=n).contains(&i)) {
+                    grid[((point[2] - 1) * n + point[1] - 1) * n + point[0] - 1] += share;
+                }
+            }
+        }
+        grid
+    }
+}
+
+/// The sine transform along all axes.
+fn sines(grid: &mut Vec<f64>, n: usize, fft: &dyn Fft<f64>) {
+    for _ in 0..3 {
+        // Along the first axis, two lines at a time; then the axes change places, and after three times are back.
+        grid.par_chunks_mut(2 * n).for_each_init(
+            || (vec![Complex::default(); 2 * (n + 1)], vec![Complex::default(); fft.get_inplace_scratch_len()]),
+            |(line, scratch), lines| {
+                let (a, b) = lines.split_at_mut(n);
+                line.fill(Complex::default());
+                for j in 0..n {
+                    let value = Complex::new(a[j], b.get(j).copied().unwrap_or(0.0));
+                    line[j + 1] = value;
+                    line[2 * n + 1 - j] = -value;
+                }
+                fft.process_with_scratch(line, scratch);
+                for (j, a) in a.iter_mut().enumerate() {
+                    *a = -0.5 * line[j + 1].im;
+                }
+                for (j, b) in b.iter_mut().enumerate() {
+                    *b = 0.5 * line[j + 1].re;
+                }
+            },
+        );
+        let mut turned = vec![0.0; grid.len()];
+        turned.par_chunks_mut(n * n).enumerate().for_each(|(x, plane)| {
+            for (line, value) in plane.iter_mut().enumerate() {
+                *value = grid[line * n + x];
+            }
+        });
+        *grid = turned;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By the definition of the transform.
+    fn sine(values: &[f64]) -> Vec<f64> {
+        let n = values.len();
+        let term = |j: usize, k: usize| (PI * ((j + 1) * (k + 1)) as f64 / (n + 1) as f64).sin();
+        (0..n).map(|k| (0..n).map(|j| values[j] * term(j, k)).sum()).collect()
+    }
+
+    #[test]
+    fn transforms_are_sums_of_sines() {
+        for n in [1, 2, 3, 5] {
+            let at = |i: usize| ((i * 7919 + 13) % 101) as f64 / 101.0 - 0.3;
+            let mut grid: Vec<f64> = (0..n * n * n).map(at).collect();
+            let mut expected = grid.clone();
+            for stride in [1, n, n * n] {
+                for start in (0..n * n * n).filter(|i| i / stride % n == 0) {
+                    let line: Vec<f64> = (0..n).map(|i| expected[start + i * stride]).collect();
+                    for (i, value) in sine(&line).into_iter().enumerate() {
+                        expected[start + i * stride] = value;
+                    }
+                }
+            }
+            sines(&mut grid, n, &*FftPlanner::new().plan_fft_forward(2 * (n + 1)));
+            for (i, (ours, theirs)) in grid.iter().zip(&expected).enumerate() {
+                assert!((ours - theirs).abs() < 1e-12 * (n * n * n) as f64, "{n}: {i}: {ours}, should be {theirs}");
+            }
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! What is near: range queries, neighbours of all stored points, pairs, nearest neighbours.
+
+pub(crate) mod nearest;
+mod neighbors;
+mod range;
+
+pub use nearest::{Nearest, Neighbor};
+pub use range::{Hits, Leaf, Query};

@@ -1,0 +1,103 @@
+//! The k best of all that is offered, by their exact distances.
+
+use crate::search::nearest::{Nearest, Neighbor};
+
+/// Up to this `k` what is found is kept in order; beyond, twice as many are let in before the farther half is dropped.
+const ORDERED: usize = 64;
+
+/// The best so far.
+pub(crate) struct Best {
+    k: usize,
+    radius2: f64,
+    /// A squared distance, whose bits are ordered as the number is, and below it the index: one comparison orders both.
+    found: Vec<u128>,
+    /// What is not below this is not among the `k` best.
+    bound: u128,
+}
+
+impl Best {
+    pub fn new() -> Self {
+        Self { k: 0, radius2: 0.0, found: Vec::new(), bound: 0 }
+    }
+
+    /// Begins anew. Nothing is ever accepted if `k` is 0 or the radius negative or NaN.
+    pub fn start(&mut self, wanted: &Nearest) {
+        self.k = wanted.k;
+        self.radius2 = if wanted.k > 0 && wanted.radius >= 0.0 { wanted.radius * wanted.radius } else { -1.0 };
+        self.found.clear();
+        // Of what is as far as the radius allows, every index is wanted.
+        self.bound = if self.radius2 < 0.0 { 0 } else { key(self.radius2, 0) + (1 << 32) };
+    }
+
+    /// What is farther than this is not wanted; negative if nothing is.
+    #[inline(always)]
+    pub fn limit(&self) -> f64 {
+        if self.bound == 0 { -1.0 } else { distance2(self.bound - 1) }
+    }
+
+    /// Takes a neighbour in, if it may be among the best.
+    #[inline(always)]
+    pub fn offer(&mut self, distance2: f64, index: u32) -> bool {
+        let new = key(distance2, index);
+        if new >= self.bound {
+            return false;
+        }
+        if self.k > ORDERED {
+            self.found.push(new);
+            if self.found.len() == self.k.saturating_mul(2) {
+                self.drop_farther();
+            }
+            return true;
+        }
+        if self.found.len() < self.k {
+            self.found.push(new);
+        }
+        // Few are moved: most candidates come late and belong near the end.
+        let mut at = self.found.len() - 1;
+        while at > 0 && self.found[at - 1] > new {
+            self.found[at] = self.found[at - 1];
+            at -= 1;
+        }
+        self.found[at] = new;
+        if let Some(&kth) = self.found.get(self.k - 1) {
+            self.bound = kth;
+        }
+        true
+    }
+
+    /// Keeps the `k` best of more.
+    #[cold]
+    fn drop_farther(&mut self) {
+        let (_, &mut kth, _) = self.found.select_nth_unstable(self.k - 1);
+        self.found.truncate(self.k);
+        self.bound = kth;
+    }
+
+    /// Puts what was found in order, nearest first, ties by index: when nothing more is offered.
+    #[inline(always)]
+    pub fn finish(&mut self) {
+        if self.k > ORDERED {
+            self.found.sort_unstable();
+            self.found.truncate(self.k);
+        }
+    }
+
+    /// How many were found.
+    pub fn len(&self) -> usize {
+        self.found.len()
+    }
+
+    pub fn neighbors(&self) -> impl Iterator<Item = Neighbor> {
+        self.found.iter().map(|&found| Neighbor { index: found as u32, distance2: distance2(found) })
+    }
+}
+
+#[inline(always)]
+fn key(distance2: f64, index: u32) -> u128 {
+    u128::from(distance2.to_bits()) << 32 | u128::from(index)
+}
+
+#[inline(always)]
+fn distance2(found: u128) -> f64 {
+    f64::from_bits((found >> 32) as u64)
+}

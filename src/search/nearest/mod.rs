@@ -1,0 +1,236 @@
+//! The k nearest things.
+//!
+//! In: a point and `k`, or all stored things. Out: neighbours, nearest first, ties by index.
+//! From the leaf nearest to the query upwards: at each step the sibling that was passed on the way down is walked along its
+//! ropes with the distance of the k-th best so far as radius, so the first leaves make it small.
+//! Cost: O(k + depth) leaves for a compact cloud. The stack holds one sibling per level and cannot overflow: a tree is at
+//! most 222 levels deep.
+#![allow(unsafe_code)] // Only to write lists in place; see `Rows`.
+
+mod approx_heap;
+mod bottom_up;
+mod exact_heap;
+
+use rayon::prelude::*;
+
+use bottom_up::Scratch;
+pub(crate) use exact_heap::Best;
+
+use crate::bvh::Bvh;
+use crate::bvh::morton::{Grid, curve_order};
+use crate::csr::{Block, Lists};
+use crate::error::Result;
+use crate::geometry::{Aabb, Bounded, Scalar};
+use crate::simd::{Baseline, dispatch};
+
+/// Queries per parallel task.
+const TASK: usize = 1 << 9;
+
+/// A found neighbour.
+///
+/// ```
+/// // 0.1 as `f32` has it, squared as `f64` does.
+/// let near = ropewalk::Bvh::build(&[[0.1f32]])?.nearest([0.0], 1);
+/// assert_eq!((near[0].index, near[0].distance2), (0, 0.1f32 as f64 * 0.1f32 as f64));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Zeroable)]
+pub struct Neighbor {
+    /// Its index in the slice the tree was built from.
+    pub index: u32,
+    /// The squared distance as [`Space::distance2`](crate::Space::distance2) computes it from the coordinates that are stored.
+    pub distance2: f64,
+}
+
+/// What to look for: `k`, or more exactly.
+///
+/// ```
+/// use ropewalk::{Bvh, Nearest};
+///
+/// let bvh = Bvh::build(&[[0.0f32], [1.0], [2.5], [9.0]])?;
+/// let near = bvh.nearest([0.0f32], Nearest::new(3).within(2.5).excluding(0));
+/// assert_eq!(near.iter().map(|n| n.index).collect::<Vec<_>>(), [1, 2]);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Nearest {
+    pub(crate) k: usize,
+    pub(crate) radius: f64,
+    pub(crate) excluded: Excluded,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Excluded {
+    Nothing,
+    Index(u32),
+    Own,
+}
+
+impl Nearest {
+    /// The `k` nearest; fewer if there are not as many.
+    pub fn new(k: usize) -> Self {
+        Self { k, radius: f64::INFINITY, excluded: Excluded::Nothing }
+    }
+
+    /// None beyond `radius`, which is inclusive. Nothing is within a radius that is negative or NaN.
+    #[must_use]
+    pub fn within(mut self, radius: impl Into<f64>) -> Self {
+        self.radius = radius.into();
+        self
+    }
+
+    /// Not the thing with this index.
+    #[must_use]
+    pub fn excluding(mut self, index: u32) -> Self {
+        self.excluded = Excluded::Index(index);
+        self
+    }
+
+    /// Not the thing that has the query's own index, where the queries are the stored things in the same order.
+    /// For a single query it has no meaning.
+    #[must_use]
+    pub fn excluding_self(mut self) -> Self {
+        self.excluded = Excluded::Own;
+        self
+    }
+
+    /// The index to leave out for query `query`.
+    pub(crate) fn excluded_for(&self, query: u32) -> Option<u32> {
+        match self.excluded {
+            Excluded::Nothing => None,
+            Excluded::Index(index) => Some(index),
+            Excluded::Own => Some(query),
+        }
+    }
+}
+
+impl From<usize> for Nearest {
+    fn from(k: usize) -> Self {
+        Self::new(k)
+    }
+}
+
+impl<S: Scalar, const D: usize> Bvh<S, D> {
+    /// The `k` nearest stored things to a point, nearest first, ties by index; for boxes by the distance to the box.
+    /// `wanted` is `k` or a [`Nearest`]. A point that is NaN has no neighbours.
+    ///
+    /// ```
+    /// let bvh = ropewalk::Bvh::build(&[[0.0f32, 0.0], [3.0, 0.0], [1.0, 0.0]])?;
+    /// let near = bvh.nearest([0.9f32, 0.0], 2);
+    /// assert_eq!((near[0].index, near[1].index), (2, 0));
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn nearest(&self, point: impl Into<[S; D]>, wanted: impl Into<Nearest>) -> Vec<Neighbor> {
+        let mut best = Best::new();
+        let wanted = wanted.into();
+        let excluded = if let Excluded::Index(index) = wanted.excluded { Some(index) } else { None };
+        best.start(&wanted);
+        self.search(Baseline, &Aabb::point(point.into()), excluded, &mut best);
+        best.finish();
+        best.neighbors().collect()
+    }
+
+    /// The nearest to each of many points, as lists in the order of the points, in parallel.
+    ///
+    /// ```
+    /// use ropewalk::{Bvh, Nearest};
+    ///
+    /// let points = [[0.0f32], [1.0], [5.0]];
+    /// let graph = Bvh::build(&points)?.nearest_all(&points, Nearest::new(1).excluding_self());
+    /// assert_eq!(graph.values().iter().map(|n| n.index).collect::<Vec<_>>(), [1, 0, 1]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn nearest_all<T: Bounded<S, D>>(&self, points: &[T], wanted: impl Into<Nearest>) -> Lists<Neighbor> {
+        let wanted = wanted.into();
+        let grid = Grid::over(&self.bounds());
+        let order = curve_order(points.len(), &grid, |query| points[query].bounds().lo);
+        let blocks: Vec<_> = order
+            .par_chunks(TASK)
+            .map_init(Best::new, |best, queries| {
+                let mut block = Block::default();
+                dispatch!(level => for &query in queries {
+                    best.start(&wanted);
+                    self.search(level, &points[query as usize].bounds(), wanted.excluded_for(query), best);
+                    best.finish();
+                    block.values.extend(best.neighbors());
+                    block.lengths.push(best.len() as u32);
+                });
+                block
+            })
+            .collect();
+        Lists::from_blocks(&order, &blocks)
+    }
+
+    /// The nearest to each stored thing, as lists in the caller's order, in parallel: what
+    /// `nearest_all(points, wanted)` gives, without sorting anything again.
+    ///
+    /// ```
+    /// use ropewalk::{Bvh, Nearest};
+    ///
+    /// let graph = Bvh::build(&[[0.0f32], [1.0], [5.0]])?.nearest_neighbors(Nearest::new(1).excluding_self());
+    /// assert_eq!(graph.values().iter().map(|n| n.index).collect::<Vec<_>>(), [1, 0, 1]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If there is no memory for the lists, 16 bytes a neighbour, as any vector does; [`Bvh::try_nearest_neighbors`] does not.
+    pub fn nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Lists<Neighbor> {
+        self.try_nearest_neighbors(wanted).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// The same, for a `k` that may be too large for this machine.
+    ///
+    /// Errors: if the memory for `k` neighbours of each thing cannot be had.
+    ///
+    /// ```
+    /// use ropewalk::Bvh;
+    ///
+    /// let bvh = Bvh::build(&[[0.0f32], [1.0], [5.0]])?;
+    /// assert_eq!(bvh.try_nearest_neighbors(2)?.of(2)[1].index, 1);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn try_nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Result<Lists<Neighbor>> {
+        let wanted = wanted.into();
+        let tasks = (0..self.end().div_ceil(TASK)).into_par_iter();
+        let nodes = |task: usize| task * TASK..((task + 1) * TASK).min(self.end());
+        if self.has(&wanted) {
+            return Lists::of_rows(self.len(), wanted.k, |rows| {
+                tasks.for_each_init(Scratch::new, |scratch, task| {
+                    dispatch!(level => for leaf in nodes(task) {
+                        if self.is_leaf(leaf) {
+                            // They are all over memory; by the time they are known, their places are at hand.
+                            for thing in self.span(leaf) {
+                                rows.prefetch(self.order()[thing] as usize);
+                            }
+                            self.nearest_of_leaf(level, leaf, &wanted, scratch, #[inline(always)] |thing, best| {
+                                // SAFETY: each thing is in one leaf, and has an index of its own.
+                                unsafe { rows.write(self.order()[thing] as usize, best.neighbors()) }
+                            });
+                        }
+                    });
+                });
+            });
+        }
+        let blocks: Vec<_> = tasks
+            .map_init(Scratch::new, |scratch, task| {
+                let mut block = Block::default();
+                dispatch!(level => for leaf in nodes(task) {
+                    if self.is_leaf(leaf) {
+                        self.nearest_of_leaf(level, leaf, &wanted, scratch, #[inline(always)] |_, best| {
+                            block.values.extend(best.neighbors());
+                            block.lengths.push(best.len() as u32);
+                        });
+                    }
+                });
+                block
+            })
+            .collect();
+        Ok(Lists::from_blocks(self.order(), &blocks))
+    }
+
+    /// Whether each stored thing has as many neighbours as are wanted.
+    fn has(&self, wanted: &Nearest) -> bool {
+        let others = self.len().saturating_sub(usize::from(wanted.excluded != Excluded::Nothing));
+        wanted.radius == f64::INFINITY && wanted.k <= others
+    }
+}

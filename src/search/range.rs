@@ -1,0 +1,362 @@
+//! Range queries: what meets a ball, a box, or a shape of your own.
+//!
+//! In: one query, or many. Out: an iterator of indices; or counts, lists, a callback in parallel.
+//! The iterator's state is a node index and what is left of a leaf, so nothing is allocated and stopping early is free.
+//! Cost: O(depth + hits / leaf size) for a compact query.
+
+use std::iter::FusedIterator;
+use std::ops::{ControlFlow, Range};
+
+use rayon::prelude::*;
+
+use crate::bvh::Bvh;
+use crate::bvh::morton::{Grid, curve_order};
+use crate::bvh::traverse::Probe;
+use crate::csr::{Block, Lists};
+use crate::geometry::{Aabb, Scalar, Space, Sphere};
+use crate::simd::{Baseline, dispatch};
+
+/// A shape to ask a tree with: [`Sphere`], [`Aabb`], or your own.
+///
+/// ```
+/// use ropewalk::{Aabb, Bvh, Query, Space};
+///
+/// /// Everything with `x + y <= limit`.
+/// struct HalfPlane { limit: f32 }
+///
+/// impl Query<f32, 2> for HalfPlane {
+///     fn meets(&self, bounds: &Aabb<f32, 2>, _: &Space<2>) -> bool {
+///         bounds.lo[0] + bounds.lo[1] <= self.limit
+///     }
+/// }
+///
+/// let bvh = Bvh::build(&[[0.0f32, 0.0], [1.0, 1.0], [0.5, 0.0]])?;
+/// assert_eq!(bvh.query(HalfPlane { limit: 0.5 }).count(), 2);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+pub trait Query<S: Scalar, const D: usize>: Sync {
+    /// Whether the shape meets a box. For a stored thing's box this decides whether it is a hit; for a node's box it must
+    /// be true if it is for any box inside.
+    fn meets(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool;
+
+    /// Whether every box inside `bounds` is surely met; `false` is always allowed.
+    fn covers(&self, _bounds: &Aabb<S, D>, _space: &Space<D>) -> bool {
+        false
+    }
+
+    /// A point of the shape, by which many queries are put in order; without it they are taken as they come.
+    fn center(&self) -> Option<[S; D]> {
+        None
+    }
+
+    /// The things of a leaf that are hit, a bit each, the first in the lowest; bits behind the last are not looked at.
+    fn scan(&self, leaf: &Leaf<'_, S, D>) -> u32 {
+        (0..leaf.len()).filter(|&i| self.meets(&leaf.item(i), leaf.tree.space())).fold(0, |hits, i| hits | 1 << i)
+    }
+}
+
+/// The things of one leaf: what [`Query::scan`] looks at.
+pub struct Leaf<'a, S, const D: usize> {
+    tree: &'a Bvh<S, D>,
+    span: Range<usize>,
+}
+
+#[allow(clippy::len_without_is_empty)] // A leaf is never empty.
+impl<S: Scalar, const D: usize> Leaf<'_, S, D> {
+    /// How many things the leaf has: 1 to [`LEAF`](crate::LEAF).
+    pub fn len(&self) -> usize {
+        self.span.len()
+    }
+
+    /// The box of the `i`-th, which must be below `len()`.
+    pub fn item(&self, i: usize) -> Aabb<S, D> {
+        self.tree.item(self.span.start + i)
+    }
+}
+
+impl<S: Scalar, const D: usize> Query<S, D> for Sphere<S, D> {
+    // All steps of these round monotonically, so what holds for a box holds for the boxes inside.
+    #[inline]
+    fn meets(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool {
+        let center = Aabb::point(space.wrap(self.center));
+        // A NaN would be near to everything.
+        self.radius >= 0.0 && center.is_finite() && space.gap2(&center, bounds) <= self.radius * self.radius
+    }
+
+    #[inline]
+    fn covers(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool {
+        let mut sum = 0.0;
+        for (k, at) in space.wrap(self.center).into_iter().enumerate() {
+            let [at, lo, hi]: [f64; 3] = [at.into(), bounds.lo[k].into(), bounds.hi[k].into()];
+            let span = (hi - at).max(at - lo);
+            sum += span * span;
+        }
+        self.radius >= 0.0 && sum <= self.radius * self.radius
+    }
+
+    fn center(&self) -> Option<[S; D]> {
+        Some(self.center)
+    }
+
+    #[inline]
+    fn scan(&self, leaf: &Leaf<'_, S, D>) -> u32 {
+        let space = leaf.tree.space();
+        let at = Aabb::point(space.wrap(self.center));
+        let span = leaf.span.clone();
+        if space.period().is_some() {
+            Probe::<S, D, true>::new(leaf.tree, self.radius).hits(Baseline, &at, span)
+        } else {
+            Probe::<S, D, false>::new(leaf.tree, self.radius).hits(Baseline, &at, span)
+        }
+    }
+}
+
+impl<S: Scalar, const D: usize> Query<S, D> for Aabb<S, D> {
+    /// Boxes meet where they overlap or touch.
+    #[inline]
+    fn meets(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool {
+        (0..D).all(|k| {
+            self.lo[k] <= self.hi[k]
+                && space.meets_along(k, [self.lo[k], self.hi[k]], [bounds.lo[k].into(), bounds.hi[k].into()])
+        })
+    }
+
+    #[inline]
+    fn covers(&self, bounds: &Aabb<S, D>, _: &Space<D>) -> bool {
+        (0..D).all(|k| self.lo[k] <= bounds.lo[k] && bounds.hi[k] <= self.hi[k])
+    }
+
+    fn center(&self) -> Option<[S; D]> {
+        Some(Aabb::center(self))
+    }
+}
+
+impl<S: Scalar, const D: usize, Q: Query<S, D>> Query<S, D> for &Q {
+    fn meets(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool {
+        (**self).meets(bounds, space)
+    }
+
+    fn covers(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool {
+        (**self).covers(bounds, space)
+    }
+
+    fn center(&self) -> Option<[S; D]> {
+        (**self).center()
+    }
+
+    fn scan(&self, leaf: &Leaf<'_, S, D>) -> u32 {
+        (**self).scan(leaf)
+    }
+}
+
+/// The hits of one query, as an iterator of indices into the slice the tree was built from, in no promised order (it is the
+/// same every time). `nth` and `count` skip without looking at each hit.
+#[derive(Clone)]
+pub struct Hits<'a, S, const D: usize, Q> {
+    tree: &'a Bvh<S, D>,
+    query: Q,
+    /// The next node.
+    at: usize,
+    /// Hits found and not yet taken: a whole range of positions, or bits above `first`.
+    run: Range<usize>,
+    first: usize,
+    mask: u32,
+}
+
+impl<S: Scalar, const D: usize, Q: Query<S, D>> Hits<'_, S, D, Q> {
+    /// Walks to the next hits; false at the end.
+    #[inline]
+    fn advance(&mut self) -> bool {
+        let space = self.tree.space();
+        while self.at < self.tree.end() {
+            let at = self.at;
+            let node = self.tree.node(at);
+            if !self.query.meets(&node.bounds, space) {
+                self.at = node.rope as usize;
+            } else if self.query.covers(&node.bounds, space) {
+                self.at = node.rope as usize;
+                self.run = self.tree.span(at);
+                return true;
+            } else {
+                self.at = at + 1;
+                if self.tree.is_leaf(at) {
+                    let span = self.tree.span(at);
+                    self.first = span.start;
+                    // A shape of the user's may set bits behind the last.
+                    let own = u32::MAX >> (u32::BITS - span.len() as u32).min(u32::BITS - 1);
+                    self.mask = self.query.scan(&Leaf { tree: self.tree, span }) & own;
+                    if self.mask != 0 {
+                        return true;
+                    }
+                }
+            }
+        }
+        false
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<u32> {
+        let position = if self.mask != 0 {
+            let bit = self.mask.trailing_zeros() as usize;
+            self.mask &= self.mask - 1;
+            self.first + bit
+        } else {
+            self.run.next()?
+        };
+        Some(self.tree.order()[position])
+    }
+
+    fn pending(&self) -> usize {
+        self.run.len() + self.mask.count_ones() as usize
+    }
+}
+
+impl<S: Scalar, const D: usize, Q: Query<S, D>> Iterator for Hits<'_, S, D, Q> {
+    type Item = u32;
+
+    #[inline]
+    fn next(&mut self) -> Option<u32> {
+        loop {
+            if let Some(hit) = self.pop() {
+                return Some(hit);
+            }
+            if !self.advance() {
+                return None;
+            }
+        }
+    }
+
+    fn nth(&mut self, mut n: usize) -> Option<u32> {
+        loop {
+            let pending = self.pending();
+            if n < pending {
+                if self.mask == 0 {
+                    self.run.start += n;
+                } else {
+                    (0..n).for_each(|_| self.mask &= self.mask - 1);
+                }
+                return self.pop();
+            }
+            n -= pending;
+            (self.run, self.mask) = (0..0, 0);
+            if !self.advance() {
+                return None;
+            }
+        }
+    }
+
+    fn count(mut self) -> usize {
+        let mut count = self.pending();
+        (self.run, self.mask) = (0..0, 0);
+        while self.advance() {
+            count += self.pending();
+            (self.run, self.mask) = (0..0, 0);
+        }
+        count
+    }
+}
+
+impl<S: Scalar, const D: usize, Q: Query<S, D>> FusedIterator for Hits<'_, S, D, Q> {}
+
+/// Queries per parallel task.
+const TASK: usize = 1 << 9;
+
+impl<S: Scalar, const D: usize> Bvh<S, D> {
+    /// The things that meet a shape: points in a ball or box (boundary included), boxes that touch it. In a periodic box
+    /// each thing is found once, by its nearest image.
+    ///
+    /// The iterator walks as it is read, so early termination is an iterator method:
+    ///
+    /// ```
+    /// use ropewalk::{Bvh, Sphere};
+    ///
+    /// let bvh = Bvh::build(&[[0.0f32, 0.0], [1.0, 0.0], [0.0, 1.0]])?;
+    /// let ball = Sphere::new([0.0f32, 0.0], 1.0);
+    /// assert_eq!(bvh.query(ball).count(), 3);
+    /// let is_core = bvh.query(ball).nth(2 - 1).is_some(); // stops at the second hit
+    /// assert!(is_core);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn query<Q: Query<S, D>>(&self, query: Q) -> Hits<'_, S, D, Q> {
+        Hits { tree: self, query, at: 0, run: 0..0, first: 0, mask: 0 }
+    }
+
+    /// The hits of every query as lists, in parallel. See [`Lists`].
+    pub fn query_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Lists<u32> {
+        let order = self.walk_order(queries);
+        let blocks: Vec<_> = order
+            .par_chunks(TASK)
+            .map(|queries_of_task| {
+                let mut block = Block::default();
+                dispatch!(_level => for &query in queries_of_task {
+                    let before = block.values.len();
+                    block.values.extend(self.query(&queries[query as usize]));
+                    block.lengths.push((block.values.len() - before) as u32);
+                });
+                block
+            })
+            .collect();
+        Lists::from_blocks(&order, &blocks)
+    }
+
+    /// The number of hits of every query, in parallel.
+    ///
+    /// ```
+    /// use ropewalk::{Aabb, Bvh};
+    ///
+    /// let bvh = Bvh::build(&[[0.0f32], [1.0], [7.0]])?;
+    /// assert_eq!(bvh.count_all(&[Aabb::new([0.0f32], [1.0]), Aabb::new([2.0f32], [3.0])]), [2, 0]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn count_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Vec<u32> {
+        let order = self.walk_order(queries);
+        let counts: Vec<Vec<u32>> = order
+            .par_chunks(TASK)
+            .map(|queries_of_task| {
+                let count = |&query: &u32| self.query(&queries[query as usize]).count() as u32;
+                dispatch!(_level => queries_of_task.iter().map(count).collect())
+            })
+            .collect();
+        let mut all = vec![0; queries.len()];
+        for (&query, count) in order.iter().zip(counts.into_iter().flatten()) {
+            all[query as usize] = count;
+        }
+        all
+    }
+
+    /// Calls `visit` with each query's number and each of its hits, in parallel over the queries; nothing is stored.
+    /// `Break` ends that query, not the others.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// use ropewalk::{Bvh, Sphere};
+    ///
+    /// let bvh = Bvh::build(&[[0.0f32], [0.5], [7.0]])?;
+    /// let visited = AtomicU32::new(0);
+    /// bvh.for_each_hit(&[Sphere::new([0.0f32], 1.0)], |_query, _hit| {
+    ///     visited.fetch_add(1, Ordering::Relaxed);
+    ///     ControlFlow::Break(()) // one is enough
+    /// });
+    /// assert_eq!(visited.into_inner(), 1);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn for_each_hit<Q: Query<S, D>>(&self, queries: &[Q], visit: impl Fn(usize, u32) -> ControlFlow<()> + Sync) {
+        self.walk_order(queries).par_chunks(TASK).for_each(|queries_of_task| {
+            dispatch!(_level => for &query in queries_of_task {
+                // The iterator may end early: that is what Break is for.
+                let _ = self.query(&queries[query as usize]).try_for_each(|hit| visit(query as usize, hit));
+            });
+        });
+    }
+
+    /// The order in which to take many queries: along the curve, so that neighbours in time are neighbours in space.
+    fn walk_order<Q: Query<S, D>>(&self, queries: &[Q]) -> Vec<u32> {
+        let known = queries.first().is_some_and(|query| query.center().is_some());
+        if self.is_empty() || !known {
+            return (0..queries.len() as u32).collect();
+        }
+        let grid = Grid::over(&self.bounds());
+        curve_order(queries.len(), &grid, |query| queries[query].center().unwrap_or([S::ZERO; D]))
+    }
+}

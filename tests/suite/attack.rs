@@ -1,0 +1,397 @@
+//! Random questions about random points, each answered again by loops that share no code with the crate.
+//!
+//! Some hundred seeds in each run. To try many, and other ones each time, name a range of them:
+//!
+//! ```sh
+//! ROPEWALK_SEEDS=1000..20000 cargo test --release --test attack --no-default-features
+//! ```
+//!
+//! A failure names its seed and its type; `ROPEWALK_SEEDS=1234..1235` asks that one alone.
+
+use std::ops::Range;
+use std::sync::{LazyLock, Mutex};
+
+use crate::common::random::Random;
+use rayon::ThreadPool;
+use ropewalk::{Aabb, Algorithm, Bvh, Dbscan, Fof, FofAlgorithm, Labels, Lists, Nearest, Neighbor, Scalar, Sphere};
+
+/// Seeds of a run that is not told which.
+const SEEDS: Range<u64> = 0..60;
+/// One of them is asked by one thread, the next one by four.
+static POOLS: LazyLock<[ThreadPool; 2]> =
+    LazyLock::new(|| [1, 4].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap()));
+
+fn seeds() -> Range<u64> {
+    let Ok(text) = std::env::var("ROPEWALK_SEEDS") else { return SEEDS };
+    let parsed = text.split_once("..").and_then(|(from, to)| Some(from.parse().ok()?..to.parse().ok()?));
+    parsed.unwrap_or_else(|| panic!("ROPEWALK_SEEDS is {text}; it must be two numbers, as in 0..100"))
+}
+
+/// A cloud, and the box that it may be asked in.
+struct Cloud<S, const D: usize> {
+    points: Vec<[S; D]>,
+    /// A length that means something to it.
+    scale: f64,
+    side: Option<f64>,
+}
+
+fn cloud<S: Scalar, const D: usize>(random: &mut Random) -> Cloud<S, D> {
+    let n = match random.below(10) {
+        0 => random.below(4),
+        1 => 30 + random.below(8),
+        _ => random.below(400),
+    };
+    let is_narrow = Into::<f64>::into(S::MAX) < 1e39;
+    let scale = match random.below(12) {
+        0 => [f64::from_bits(60), 3e-44][usize::from(is_narrow)],
+        1 => [1e-160, 1e-36][usize::from(is_narrow)],
+        2 => [9e149, 3e38][usize::from(is_narrow)],
+        3 => [1e22, 1e18][usize::from(is_narrow)],
+        4 => 2f64.powi(random.below(80) as i32 - 40),
+        _ => 1.0,
+    };
+    let kind = random.below(10);
+    let places: Vec<[f64; D]> = (0..1 + random.below(9)).map(|_| std::array::from_fn(|_| random.unit())).collect();
+    let steps = 2 + random.below(9);
+    let offset = if random.below(8) == 0 && scale == 1.0 { 1e6 } else { 0.0 };
+    let points: Vec<[f64; D]> = (0..n)
+        .map(|i| {
+            let size = 1e-3f64.powi((i % 7) as i32);
+            let along = random.unit();
+            std::array::from_fn(|k| match kind {
+                // Ties, also on the faces of a box of side 1, and beyond them.
+                0 => random.below(steps + 1) as f64 / steps as f64,
+                1 => (random.below(3 * steps) as f64 - steps as f64) * 0.1,
+                2 => places[i % places.len()][k],
+                3 => places[i % places.len()][k] + 0.01 * random.normal(),
+                4 => along,
+                5 => {
+                    if k == 0 {
+                        along
+                    } else {
+                        0.5
+                    }
+                }
+                6 => size * random.unit(),
+                7 if i == 0 => 1e8,
+                8 => 3.0 * random.unit() - 1.0,
+                _ => random.unit(),
+            })
+        })
+        .collect();
+    let most = S::LIMIT;
+    let stored = |x: f64| S::from_f64((x * scale + offset).clamp(-most, most));
+    let points = points.into_iter().map(|point| point.map(stored)).collect();
+    let side = match random.below(5) {
+        0 | 1 => None,
+        2 => Some(1.3),
+        _ => Some(1.0),
+    };
+    let side = side.map(|side: f64| (side * scale).min(1e150)).filter(|&side| side > 0.0);
+    Cloud { points, scale, side }
+}
+
+/// The points as they are stored: in a periodic box the remainder, in the type of the coordinates; what rounds past the box is
+/// at the other face.
+fn inside<S: Scalar, const D: usize>(points: &[[S; D]], side: Option<f64>) -> Vec<[S; D]> {
+    let wrap = |x: S| match side {
+        Some(side) if x.into() < 0.0 || x.into() > side => {
+            let x = S::from_f64(x.into().rem_euclid(side));
+            if x.into() > side { S::ZERO } else { x }
+        }
+        _ => x,
+    };
+    points.iter().map(|point| point.map(wrap)).collect()
+}
+
+/// The squared distance to the nearest of all images, axis by axis.
+fn distance2<S: Scalar, const D: usize>(a: &[S; D], b: &[S; D], side: Option<f64>) -> f64 {
+    let mut sum = 0.0;
+    for k in 0..D {
+        let d = Into::<f64>::into(a[k]) - Into::<f64>::into(b[k]);
+        let mut least = d.abs();
+        for image in side.iter().flat_map(|side| [d - side, d + side]) {
+            least = least.min(image.abs());
+        }
+        sum += least * least;
+    }
+    sum
+}
+
+/// A question, and what it is asked of.
+struct Asked<S, const D: usize> {
+    seed: u64,
+    random: Random,
+    cloud: Cloud<S, D>,
+    /// As stored.
+    points: Vec<[S; D]>,
+    tree: Bvh<S, D>,
+    eps: f64,
+    /// Squared distances of all pairs.
+    distances2: Vec<Vec<f64>>,
+    /// Those within `eps` of each, ascending.
+    near: Vec<Vec<u32>>,
+}
+
+impl<S: Scalar, const D: usize> Asked<S, D> {
+    fn new(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let cloud = cloud::<S, D>(&mut random);
+        let side = cloud.side;
+        let points = inside(&cloud.points, side);
+        let tree = side.map_or_else(|| Bvh::build(&cloud.points), |side| Bvh::build_periodic(&cloud.points, side));
+        let distances2: Vec<Vec<f64>> =
+            points.iter().map(|a| points.iter().map(|b| distance2(a, b, side)).collect()).collect();
+        let eps = match random.below(8) {
+            0 => 0.0,
+            1 => side.unwrap_or(cloud.scale) / 2.0,
+            2 => cloud.scale * 0.1,
+            3 => cloud.scale * 0.2,
+            4 => cloud.scale * random.unit() * 0.05,
+            // As far as some pair is, as near as that can be told.
+            _ if !points.is_empty() => distances2[random.below(points.len())][random.below(points.len())].sqrt(),
+            _ => 1.0,
+        };
+        let eps = eps.min(side.map_or(f64::INFINITY, |side| side / 2.0));
+        let of = |list: &Vec<f64>| (0..).zip(list).filter(|(_, d2)| **d2 <= eps * eps).map(|(i, _)| i).collect();
+        let near = distances2.iter().map(of).collect();
+        Self { seed, random, cloud, points, tree: tree.unwrap(), eps, distances2, near }
+    }
+
+    fn what(&self, question: &str) -> String {
+        let (seed, scalar, side) = (self.seed, std::any::type_name::<S>(), self.cloud.side);
+        format!("seed {seed}, {D} x {scalar}, n {}, side {side:?}, eps {:e}: {question}", self.points.len(), self.eps)
+    }
+
+    /// A point to ask about, stored or not.
+    fn place(&mut self) -> [S; D] {
+        let random = &mut self.random;
+        if !self.points.is_empty() && random.below(3) > 0 {
+            return self.cloud.points[random.below(self.points.len())];
+        }
+        let scale = self.cloud.scale * if random.below(4) == 0 { 5.0 } else { 1.0 };
+        std::array::from_fn(|_| S::from_f64((scale * (1.4 * random.unit() - 0.2)).clamp(-S::LIMIT, S::LIMIT)))
+    }
+
+    fn neighbors(&self) {
+        let tree = &self.tree;
+        tree.validate().unwrap();
+        assert!(sorted(&tree.neighbors(self.eps)) == self.near, "{}", self.what("neighbors"));
+        let counts: Vec<u32> = self.near.iter().map(|list| list.len() as u32).collect();
+        assert!(tree.count_neighbors(self.eps) == counts, "{}", self.what("count_neighbors"));
+        let expected: Vec<(u32, u32)> = (0..)
+            .zip(&self.near)
+            .flat_map(|(i, list)| list.iter().filter(move |&&j| i < j).map(move |&j| (i, j)))
+            .collect();
+        let pairs = Mutex::new(vec![]);
+        tree.for_each_pair(self.eps, |i, j| pairs.lock().unwrap().push((i, j)));
+        let mut pairs = pairs.into_inner().unwrap();
+        pairs.sort_unstable();
+        assert!(pairs == expected, "{}", self.what("for_each_pair"));
+        assert_eq!(tree.count_pairs(self.eps), expected.len() as u64, "{}", self.what("count_pairs"));
+    }
+
+    fn nearest(&mut self) {
+        let n = self.points.len();
+        let k = [0, 1, 2, 5, 33, 34, 35, 64, 65, n, n + 3, usize::MAX][self.random.below(12)];
+        let radius = if self.random.below(2) == 0 { f64::INFINITY } else { self.eps };
+        let by_definition = |of: &mut dyn Iterator<Item = (f64, u32)>, excluded: Option<u32>| {
+            let mut near: Vec<(f64, u32)> =
+                of.filter(|&(d2, i)| d2 <= radius * radius && Some(i) != excluded).collect();
+            near.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            near.truncate(k);
+            near
+        };
+        let wanted = Nearest::new(k).within(radius);
+        for own in [false, true] {
+            let wanted = if own { wanted.excluding_self() } else { wanted };
+            let graph = self.tree.nearest_neighbors(wanted);
+            assert!(graph == self.tree.nearest_all(&self.cloud.points, wanted), "{}", self.what("nearest_all"));
+            for (i, found) in graph.iter().enumerate() {
+                let all = &mut self.distances2[i].iter().copied().zip(0..);
+                let expected = by_definition(all, own.then_some(i as u32));
+                assert!(pairs(found) == expected, "{}", self.what(&format!("the {k} nearest of {i}, {own}")));
+            }
+        }
+        let places: Vec<[S; D]> = (0..10).map(|_| self.place()).collect();
+        let excluded = (n > 0).then(|| self.random.below(n) as u32);
+        let wanted = excluded.map_or(wanted, |index| wanted.excluding(index));
+        let lists = self.tree.nearest_all(&places, wanted);
+        for (place, list) in inside(&places, self.cloud.side).iter().zip(lists.iter()) {
+            let all = &mut self.points.iter().map(|point| distance2(place, point, self.cloud.side)).zip(0..);
+            assert!(
+                pairs(list) == by_definition(all, excluded),
+                "{}",
+                self.what(&format!("the {k} nearest of {place:?}"))
+            );
+        }
+        for (place, list) in places.iter().zip(lists.iter()) {
+            assert!(self.tree.nearest(*place, wanted) == list, "{}", self.what("nearest"));
+        }
+    }
+
+    fn queries(&mut self) {
+        let side = self.cloud.side;
+        let places: Vec<[S; D]> = (0..12).map(|_| self.place()).collect();
+        let balls: Vec<Sphere<S, D>> = places.iter().map(|&place| Sphere::new(place, self.eps)).collect();
+        let expected: Vec<Vec<u32>> = inside(&places, side)
+            .iter()
+            .map(|place| self.hits(|point| distance2(place, point, side) <= self.eps * self.eps))
+            .collect();
+        assert!(sorted(&self.tree.query_all(&balls)) == expected, "{}", self.what("balls"));
+        for (ball, expected) in balls.iter().zip(&expected) {
+            let hits: Vec<u32> = self.tree.query(*ball).collect();
+            let skipped = hits.len() / 2;
+            assert_eq!(self.tree.query(*ball).nth(skipped), hits.get(skipped).copied(), "{}", self.what("nth"));
+            assert_eq!(self.tree.query(*ball).count(), expected.len(), "{}", self.what("count"));
+        }
+        // Boxes that lie in the periodic box, so that their corners are what they are.
+        let corners = inside(&places, side);
+        let boxes: Vec<Aabb<S, D>> =
+            corners.windows(2).map(|pair| Aabb::point(pair[0]).union(&Aabb::point(pair[1]))).collect();
+        let holds = |lo: f64, hi: f64, x: f64| {
+            let images = side.map_or([0.0; 3], |side| [0.0, -side, side]);
+            images.iter().any(|image| lo + image <= x && x <= hi + image)
+        };
+        let expected: Vec<Vec<u32>> = boxes
+            .iter()
+            .map(|Aabb { lo, hi }| {
+                self.hits(|point| (0..D).all(|k| holds(lo[k].into(), hi[k].into(), point[k].into())))
+            })
+            .collect();
+        assert!(sorted(&self.tree.query_all(&boxes)) == expected, "{}", self.what("boxes"));
+        let counts: Vec<u32> = expected.iter().map(|hits| hits.len() as u32).collect();
+        assert!(self.tree.count_all(&boxes) == counts, "{}", self.what("boxes counted"));
+    }
+
+    fn hits(&self, holds: impl Fn(&[S; D]) -> bool) -> Vec<u32> {
+        (0..).zip(&self.points).filter(|(_, point)| holds(point)).map(|(i, _)| i).collect()
+    }
+
+    /// Clusters of those that are core, numbered by the first; -1 for the others.
+    fn components(&self, core: &[bool]) -> Vec<i32> {
+        let mut labels = vec![-1; core.len()];
+        let mut next = 0;
+        for start in 0..core.len() {
+            if labels[start] >= 0 || !core[start] {
+                continue;
+            }
+            let mut open = vec![start];
+            labels[start] = next;
+            while let Some(at) = open.pop() {
+                for &other in &self.near[at] {
+                    let other = other as usize;
+                    if core[other] && labels[other] < 0 {
+                        labels[other] = next;
+                        open.push(other);
+                    }
+                }
+            }
+            next += 1;
+        }
+        labels
+    }
+
+    fn friends(&self) {
+        let have_friends: Vec<bool> = self.near.iter().map(|list| list.len() > 1).collect();
+        let expected = self.components(&have_friends);
+        let least = 1 + self.seed as usize % 5;
+        for algorithm in [FofAlgorithm::Auto, FofAlgorithm::Tree, FofAlgorithm::Bins, FofAlgorithm::BruteForce] {
+            if algorithm == FofAlgorithm::Bins && D > 3 {
+                continue;
+            }
+            let fof = Fof::new(self.eps).min_members(least).algorithm(algorithm);
+            let fof = self.cloud.side.map_or(fof.clone(), |side| fof.periodic(side));
+            let halos = fof.run(&self.cloud.points).unwrap();
+            assert!(halos.labels().as_slice() == expected, "{}", self.what(&format!("{algorithm:?}")));
+            for members in halos.iter() {
+                let label = expected[members[0] as usize];
+                let own: Vec<u32> = (0..).zip(&expected).filter(|(_, own)| **own == label).map(|(i, _)| i).collect();
+                assert!(members == own && own.len() >= least, "{}", self.what("members"));
+            }
+        }
+    }
+
+    fn clusters(&mut self) {
+        let n = self.points.len();
+        let min_pts = [1, 2, 3, 5, 10, n + 1][self.random.below(6)];
+        // Sums of eighths are exact.
+        let weights: Option<Vec<f64>> =
+            (self.random.below(2) == 0).then(|| (0..n).map(|_| self.random.below(24) as f64 / 8.0).collect());
+        let star = self.random.below(4) == 0;
+        let weight = |i: u32| weights.as_ref().map_or(1.0, |weights| weights[i as usize]);
+        let core: Vec<bool> =
+            self.near.iter().map(|list| list.iter().map(|&i| weight(i)).sum::<f64>() >= min_pts as f64).collect();
+        let of_core = self.components(&core);
+        let border = |i: usize| {
+            let clusters = self.near[i].iter().map(|&j| of_core[j as usize]).filter(|&label| label >= 0);
+            if star { -1 } else { clusters.min().unwrap_or(-1) }
+        };
+        let expected: Vec<i32> = (0..n).map(|i| if core[i] { of_core[i] } else { border(i) }).collect();
+        let new: Vec<[S; D]> = (0..20).map(|_| self.place()).collect();
+        for algorithm in [Algorithm::Auto, Algorithm::Fdbscan, Algorithm::DenseBox] {
+            let mut dbscan = Dbscan::new(self.eps, min_pts).algorithm(algorithm).star(star);
+            dbscan = weights.clone().map_or(dbscan.clone(), |weights| dbscan.weights(weights));
+            dbscan = self.cloud.side.map_or(dbscan.clone(), |side| dbscan.periodic(side));
+            let labels: Labels = dbscan.run(&self.cloud.points).unwrap();
+            let what = || self.what(&format!("{algorithm:?}, min_pts {min_pts}, star {star}"));
+            assert!(labels.as_slice() == expected, "{}", what());
+            assert!((0..n).all(|i| labels.is_core(i) == core[i]), "{}", what());
+            let predicted = dbscan.predict(&self.cloud.points, &labels, &new).unwrap();
+            for (place, found) in inside(&new, self.cloud.side).iter().zip(predicted) {
+                let near = (0..n)
+                    .filter(|&i| core[i])
+                    .map(|i| (distance2(place, &self.points[i], self.cloud.side), i))
+                    .filter(|&(d2, _)| d2 <= self.eps * self.eps)
+                    .min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+                assert_eq!(found, near.map_or(-1, |(_, i)| of_core[i]), "{}", what());
+            }
+        }
+    }
+}
+
+fn sorted(lists: &Lists<u32>) -> Vec<Vec<u32>> {
+    let sorted = |list: &[u32]| {
+        let mut list = list.to_vec();
+        list.sort_unstable();
+        list
+    };
+    lists.iter().map(sorted).collect()
+}
+
+fn pairs(near: &[Neighbor]) -> Vec<(f64, u32)> {
+    near.iter().map(|near| (near.distance2, near.index)).collect()
+}
+
+fn attack<S: Scalar, const D: usize>() {
+    for seed in seeds() {
+        POOLS[seed as usize % 2].install(|| {
+            let mut asked = Asked::<S, D>::new(seed);
+            asked.neighbors();
+            asked.nearest();
+            asked.queries();
+            asked.friends();
+            asked.clusters();
+        });
+    }
+}
+
+macro_rules! attacks {
+    ($($name:ident: $scalar:ty, $dim:literal;)*) => {$(
+        #[test]
+        fn $name() {
+            attack::<$scalar, $dim>();
+        }
+    )*};
+}
+
+attacks! {
+    f32_in_1: f32, 1;
+    f32_in_2: f32, 2;
+    f32_in_3: f32, 3;
+    f32_in_10: f32, 10;
+    f64_in_1: f64, 1;
+    f64_in_2: f64, 2;
+    f64_in_3: f64, 3;
+    f64_in_6: f64, 6;
+}

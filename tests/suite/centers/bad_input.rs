@@ -1,0 +1,106 @@
+//! What has no answer is an error that names the value and where it is.
+
+use ropewalk::{Center, Centering, Halos, Labels, Result};
+
+use super::definition::whole;
+
+#[track_caller]
+fn refused<T>(result: Result<T>, words: &[&str]) {
+    let message = result.err().expect("an error").to_string();
+    for word in words {
+        assert!(message.contains(word), "'{message}' does not say '{word}'");
+    }
+}
+
+const MBP: Center = Center::MostBound { softening: 0.0 };
+const POINTS: [[f64; 3]; 3] = [[0.5, 1.0, 1.0], [1.0, 1.0, 1.0], [2.0, 1.0, 1.0]];
+
+#[test]
+fn masses() {
+    for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        for center in [MBP, Center::CenterOfMass, Center::MostConnected { linking_length: 1.0 }] {
+            let centering = Centering::new(center);
+            let word = format!("mass is {bad};");
+            refused(centering.masses(&[1.0, bad, 1.0]).run(&POINTS, &whole(3)), &["particle 1", &word, "positive"]);
+        }
+    }
+    refused(Centering::new(MBP).masses(&[1.0]).run(&POINTS, &whole(3)), &["1 masses", "3 particles"]);
+}
+
+#[test]
+fn parameters() {
+    let refuse = |center, words: &[&str]| refused(whole(3).centers(&POINTS, center), words);
+    for softening in [-1.0, f64::NAN, f64::INFINITY] {
+        let value = softening.to_string();
+        refuse(Center::MostBound { softening }, &["softening", &value]);
+        refuse(Center::MostBoundBrute { softening }, &["softening", &value]);
+        refuse(Center::MostBoundAStar { softening }, &["softening", &value]);
+        refuse(Center::poisson(softening), &["softening", &value]);
+        refuse(Center::MostConnected { linking_length: softening }, &["linking length", &value]);
+    }
+    for cells in [0, 256] {
+        refuse(Center::MostBoundPoisson { softening: 0.0, cells, search: 2 }, &["cells", &cells.to_string()]);
+    }
+    for shrink in [0.0, 1.0, 1.0 - 1e-16, 0.99991, -0.5, f64::NAN] {
+        refuse(Center::ShrinkingSphere { shrink, least: 1 }, &["shrinking", &shrink.to_string()]);
+    }
+    refuse(Center::ShrinkingSphere { shrink: 0.5, least: 0 }, &["least", "0"]);
+}
+
+#[test]
+fn points() {
+    let mut bad = POINTS;
+    bad[2][1] = f64::NAN;
+    for center in [MBP, Center::CenterOfMass] {
+        refused(whole(3).centers(&bad, center), &["point 2", "coordinate 1", "NaN"]);
+        refused(whole(2).centers(&POINTS, center), &["2 labels", "3"]);
+    }
+}
+
+#[test]
+fn periodic_boxes() {
+    let wide = [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [4.5, 0.0, 0.0], [1.0, 1.0, 1.0]];
+    // The first halo is narrow.
+    let halos = Halos::from_lists(4, &[0, 1, 4], &[3, 0, 1, 2]).unwrap();
+    for center in [MBP, Center::CenterOfMass, Center::shrinking_sphere(), Center::poisson(0.0)] {
+        for side in [8.0, 9.0] {
+            let centers = Centering::new(center).periodic(side).run(&wide, &halos).unwrap();
+            let [narrow, wide] = centers.as_slice() else { panic!("two halos") };
+            assert_eq!((narrow.missing, narrow.position), (None, [1.0; 3]), "{center:?}");
+            let reason = wide.missing.expect("a reason").to_string();
+            assert!(["axis 0", "half", &side.to_string()].iter().all(|word| reason.contains(word)), "{reason}");
+            assert!(wide.position.iter().all(|x| x.is_nan()) && wide.member.is_none());
+        }
+        refused(Centering::new(center).periodic(-8.0).run(&wide, &halos), &["-8"]);
+        refused(Centering::new(center).periodic([8.0, 8.0]).run(&wide, &halos), &["2 sides"]);
+        assert!(Centering::new(center).periodic(9.5).run(&wide, &halos).is_ok());
+        assert!(Centering::new(center).run(&wide, &halos).is_ok());
+    }
+    // Friends are looked for no farther than the linking length.
+    let connected = Centering::new(Center::MostConnected { linking_length: 2.5 });
+    assert!(connected.clone().periodic(8.0).run(&wide, &halos).is_ok());
+    refused(connected.periodic([8.0, 4.0, 8.0]).run(&wide, &halos), &["4", "axis 1", "2.5"]);
+}
+
+/// What looks like an edge case and is none.
+#[test]
+fn no_halos_and_lonely_members() {
+    let none = Halos::new(Labels::from_slice(&[-1, -1, -1]).unwrap(), 1);
+    let centers = none.centers(&POINTS, MBP).unwrap();
+    assert!(centers.is_empty() && centers.evaluated_fraction() == 0.0);
+    assert!(Halos::new(Labels::from_slice(&[]).unwrap(), 1).centers::<[f32; 3], _>(&[], MBP).unwrap().is_empty());
+    let alone = Halos::from_lists(3, &[0, 1], &[1]).unwrap();
+    for center in [
+        MBP,
+        Center::MostBoundBrute { softening: 0.0 },
+        Center::MostBoundAStar { softening: 1.0 },
+        Center::poisson(0.0),
+        Center::MostConnected { linking_length: 0.0 },
+        Center::CenterOfMass,
+        Center::shrinking_sphere(),
+    ] {
+        let found = alone.centers(&POINTS, center).unwrap().as_slice()[0];
+        assert_eq!(found.position, POINTS[1]);
+        assert!(found.potential.is_none_or(|potential| potential == 0.0));
+    }
+}

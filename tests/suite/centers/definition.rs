@@ -1,0 +1,217 @@
+//! Each definition on halos of every shape.
+
+use ropewalk::{Center, Centering, HaloCenter, Halos, Labels};
+
+use super::{oracle, shapes};
+use crate::common::random::Random;
+
+/// All points as one halo.
+pub fn whole(n: usize) -> Halos {
+    Halos::new(Labels::from_slice(&vec![0; n]).unwrap(), 1)
+}
+
+pub fn center(points: &[[f64; 3]], center: Center, masses: Option<&[f64]>) -> HaloCenter {
+    let centering = Centering::new(center);
+    let centering = if let Some(masses) = masses { centering.masses(masses) } else { centering };
+    centering.run(points, &whole(points.len())).unwrap().as_slice()[0]
+}
+
+/// Whether all exact ways find the same member, and one that the definition has no better one than.
+pub fn most_bound_is_right(points: &[[f64; 3]], masses: Option<&[f64]>, softening: f64) -> Result<(), String> {
+    let brute = center(points, Center::MostBoundBrute { softening }, masses);
+    let equal = vec![1.0; points.len()];
+    let potentials = oracle::potentials(points, masses.unwrap_or(&equal), softening, None);
+    let lowest = potentials.iter().copied().fold(0.0, f64::min);
+    let Some(member) = brute.member else { return Err("no member".into()) };
+    let found = potentials[member as usize];
+    if found > lowest * (1.0 - 1e-9) {
+        return Err(format!("member {member} at {found}, where {lowest} is possible"));
+    }
+    if brute.position != points[member as usize] {
+        return Err(format!("not at member {member}"));
+    }
+    if !brute.potential.is_some_and(|potential| (potential - found).abs() <= 1e-9 * found.abs()) {
+        return Err(format!("the potential is {:?}, not {found}", brute.potential));
+    }
+    let n = points.len() as u64;
+    if (brute.coincident, brute.pairs) != (oracle::coincident(points), n * (n - 1)) {
+        return Err(format!("{} coincident pairs, {} pairs", brute.coincident, brute.pairs));
+    }
+    for way in [Center::MostBound { softening }, Center::MostBoundAStar { softening }] {
+        let other = center(points, way, masses);
+        if (other.member, other.potential) != (brute.member, brute.potential) {
+            return Err(format!("{way:?}: {:?} instead of {:?}", other, brute));
+        }
+        let is_whole = matches!(way, Center::MostBound { softening: 0.0 });
+        if is_whole && other.coincident != brute.coincident {
+            return Err(format!("{} coincident pairs instead of {}", other.coincident, brute.coincident));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn most_bound_of_all_shapes() {
+    let mut random = Random::new(5);
+    for n in [1, 2, 3, 9, 100, 1000, 2500] {
+        for (shape, points) in shapes::all(&mut random, n) {
+            if points.is_empty() {
+                continue;
+            }
+            let masses: Vec<f64> = points.iter().map(|_| 10f64.powf(4.0 * random.unit() - 2.0)).collect();
+            for softening in [0.0, 1e-3, 0.5] {
+                for masses in [None, Some(masses.as_slice())] {
+                    most_bound_is_right(&points, masses, softening)
+                        .unwrap_or_else(|wrong| panic!("{n} points, {shape}, softening {softening}: {wrong}"));
+                }
+            }
+        }
+    }
+}
+
+/// Neither units nor the place of the halo change who is the most bound.
+#[test]
+fn most_bound_in_any_units() {
+    let points = shapes::plummer(&mut Random::new(8), 3000);
+    let expected = center(&points, Center::MostBound { softening: 0.0 }, None);
+    for power in [-900, -100, 100, 480] {
+        let scale = 2f64.powi(power);
+        let scaled: Vec<[f64; 3]> = points.iter().map(|point| point.map(|x| x * scale)).collect();
+        for mass in [1e-20, 1.0, 1e20] {
+            let found = center(&scaled, Center::MostBound { softening: 0.0 }, Some(&vec![mass; scaled.len()]));
+            assert_eq!(found.member, expected.member, "2^{power}, {mass}");
+            let ratio = found.potential.unwrap() / (expected.potential.unwrap() * mass / scale);
+            assert!((ratio - 1.0).abs() < 1e-14, "2^{power}, {mass}: {ratio}");
+        }
+    }
+    let far: Vec<[f64; 3]> = points.iter().map(|point| point.map(|x| x + 4096.0)).collect();
+    assert_eq!(center(&far, Center::MostBound { softening: 0.0 }, None).member, expected.member);
+}
+
+/// A tight pair is bound deepest without softening, and not with it.
+#[test]
+fn softening_matters() {
+    let mut points = vec![[50.0, 0.0, 0.0], [50.0, 0.0, 1e-100], [50.0, 1e-6, 0.0]];
+    points.extend(shapes::plummer(&mut Random::new(9), 5000));
+    let pair = center(&points, Center::MostBound { softening: 0.0 }, None);
+    assert!(pair.member < Some(2), "{pair:?}");
+    assert_eq!(pair.member, center(&points, Center::MostBoundBrute { softening: 0.0 }, None).member);
+    let peak = center(&points, Center::MostBound { softening: 0.1 }, None);
+    assert!(peak.member > Some(2), "{peak:?}");
+    assert_eq!(peak.member, center(&points, Center::MostBoundBrute { softening: 0.1 }, None).member);
+}
+
+/// A halo across all faces of the box has the centre of the same halo in the middle.
+#[test]
+fn halos_across_the_boundary() {
+    let side = 8.0;
+    let middle: Vec<[f64; 3]> = shapes::cusp(&mut Random::new(3), 2000)
+        .iter()
+        .map(|point| point.map(|x| 4.0 + (x * 1024.0).round() / 1024.0))
+        .collect();
+    let around: Vec<[f64; 3]> = middle.iter().map(|point| point.map(|x| (x + 3.875).rem_euclid(side))).collect();
+    for way in [
+        Center::MostBound { softening: 0.0 },
+        Center::MostBoundBrute { softening: 0.01 },
+        Center::MostBoundAStar { softening: 0.0 },
+        Center::poisson(0.0),
+        Center::MostConnected { linking_length: 0.1 },
+        Center::CenterOfMass,
+        Center::shrinking_sphere(),
+    ] {
+        let inside = center(&middle, way, None);
+        let centering = Centering::new(way).periodic(side);
+        let across = centering.run(&around, &whole(around.len())).unwrap().as_slice()[0];
+        assert_eq!((across.member, across.friends), (inside.member, inside.friends), "{way:?}");
+        for k in 0..3 {
+            let expected = (inside.position[k] + 3.875).rem_euclid(side);
+            assert!(oracle::apart(across.position[k], expected, Some(side)) < 1e-9, "{way:?}");
+            assert!((0.0..=side).contains(&across.position[k]));
+        }
+    }
+}
+
+#[test]
+fn most_connected_of_all_shapes() {
+    let mut random = Random::new(6);
+    for n in [1, 2, 30, 60, 600] {
+        for (shape, points) in shapes::all(&mut random, n).into_iter().filter(|(_, points)| !points.is_empty()) {
+            for linking_length in [0.0, 0.2, 1.0, 100.0] {
+                let found = center(&points, Center::MostConnected { linking_length }, None);
+                let friends = oracle::friends(&points, linking_length, None);
+                let most = friends.iter().copied().max();
+                let first = friends.iter().position(|&count| Some(count) == most).map(|i| i as u32);
+                let ties = friends.iter().filter(|&&count| Some(count) == most).count() as u32;
+                let ours = (found.member, found.friends, found.ties);
+                assert_eq!(ours, (first, most, Some(ties)), "{n} points, {shape}, {linking_length}");
+            }
+        }
+    }
+}
+
+#[test]
+fn centers_of_mass() {
+    let points = [[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 8.0, 0.0]];
+    assert_eq!(center(&points[..2], Center::CenterOfMass, None).position, [2.0, 0.0, 0.0]);
+    assert_eq!(center(&points, Center::CenterOfMass, Some(&[1.0, 1.0, 2.0])).position, [1.0, 4.0, 0.0]);
+    // Masses whose sum has no place in f64.
+    assert_eq!(center(&points[..2], Center::CenterOfMass, Some(&[1e308, 1e308])).position, [2.0, 0.0, 0.0]);
+}
+
+/// A clump that hangs on draws the centre of mass away, but not that of a shrinking sphere.
+#[test]
+fn a_shrinking_sphere_finds_the_peak() {
+    let mut random = Random::new(2);
+    let mut points = shapes::cusp(&mut random, 8000);
+    points.extend(shapes::cusp(&mut random, 2000).iter().map(|&[x, y, z]| [0.5 * x + 2.5, 0.5 * y, 0.5 * z]));
+    let off = |center: HaloCenter| center.position.iter().map(|x| x * x).sum::<f64>().sqrt();
+    assert!(off(center(&points, Center::CenterOfMass, None)) > 0.4);
+    assert!(off(center(&points, Center::shrinking_sphere(), None)) < 0.05);
+    // Copies of one point can be shrunk to for ever.
+    let copies = vec![[1.5; 3]; 500];
+    assert_eq!(center(&copies, Center::shrinking_sphere(), None).position, [1.5; 3]);
+}
+
+/// The sphere comes to an end wherever members are, in any unit: also if squares of their distances are 0.
+#[test]
+fn a_sphere_does_not_shrink_for_ever() {
+    let found =
+        |points: &[[f64; 3]], shrink| center(points, Center::ShrinkingSphere { shrink, least: 1 }, None).position;
+    for shrink in [0.5, 0.975, 0.9999] {
+        for tiny in [1e-170, 5e-324, 1e-100, 1e149] {
+            // Both are as far from the middle, so the first step would leave none.
+            let mean = 0.5 * tiny;
+            assert_eq!(found(&[[0.0; 3], [tiny, 0.0, 0.0]], shrink), [mean, 0.0, 0.0], "{tiny}, {shrink}");
+        }
+        assert_eq!(found(&[[7.0, 1.0, 0.0]; 40], shrink), [7.0, 1.0, 0.0]);
+    }
+    // Spheres in spheres.
+    let nested: Vec<[f64; 3]> = (-300..=0).map(|power| [10f64.powi(power), 0.0, 0.0]).collect();
+    for shrink in [0.5, 0.975] {
+        let position = found(&nested, shrink);
+        assert!(position[0] > 0.0 && position[0] < 1e-100, "{position:?}");
+    }
+    // Units do not matter.
+    let points = shapes::cusp(&mut Random::new(11), 3000);
+    let expected = center(&points, Center::shrinking_sphere(), None).position;
+    for power in [-900, -520, 480] {
+        let scale = 2f64.powi(power);
+        let scaled: Vec<[f64; 3]> = points.iter().map(|point| point.map(|x| x * scale)).collect();
+        assert_eq!(center(&scaled, Center::shrinking_sphere(), None).position, expected.map(|x| x * scale));
+    }
+}
+
+/// On a smooth halo the grid is good enough.
+#[test]
+fn poisson_finds_the_peak() {
+    let points = shapes::cusp(&mut Random::new(4), 20_000);
+    let exact = center(&points, Center::MostBound { softening: 0.05 }, None);
+    assert_eq!(center(&points, Center::poisson(0.05), None).member, exact.member);
+    // Whatever the grid and the halo, there is an answer.
+    for (shape, points) in shapes::all(&mut Random::new(1), 200) {
+        for cells in [1, 2, 8] {
+            let way = Center::MostBoundPoisson { softening: 0.0, cells, search: 0 };
+            assert!(center(&points, way, None).member.is_some(), "{shape}");
+        }
+    }
+}

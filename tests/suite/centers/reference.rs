@@ -1,0 +1,153 @@
+//! The centres of simulated halos against stored ones that were computed without this crate.
+
+use std::path::{Path, PathBuf};
+
+use ropewalk::io::{Points, ReadOptions};
+use ropewalk::{Center, Centering, Centers, Fof, Halos};
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+struct Snapshot {
+    points: Vec<[f32; 3]>,
+    ids: Vec<u64>,
+    side: f64,
+    halos: Halos,
+    /// Column names, and a row per halo.
+    reference: (Vec<String>, Vec<Vec<String>>),
+}
+
+impl Snapshot {
+    fn read(snapshot: &Path, reference: &Path, side: f64) -> Self {
+        let read = ropewalk::io::read(snapshot, &ReadOptions::default()).unwrap();
+        let Points::F32(table) = &read.points else { panic!("positions are f32") };
+        let points = table.rows::<3>().unwrap().to_vec();
+        let halos = Fof::new(0.1).min_members(20).periodic(side).run(&points).unwrap();
+        let text = std::fs::read_to_string(reference).unwrap();
+        let split = |line: &str| line.split(',').map(String::from).collect::<Vec<_>>();
+        let mut lines = text.lines().map(split);
+        let reference = (lines.next().unwrap(), lines.collect());
+        Self { points, ids: read.ids.unwrap(), side, halos, reference }
+    }
+
+    fn column<T: std::str::FromStr<Err: std::fmt::Debug>>(&self, name: &str) -> Vec<T> {
+        let column = self.reference.0.iter().position(|known| known == name).unwrap();
+        self.reference.1.iter().map(|row| row[column].parse().unwrap()).collect()
+    }
+
+    fn centers(&self, center: Center) -> Centers {
+        Centering::new(center).periodic(self.side).check(true).run(&self.points, &self.halos).unwrap()
+    }
+
+    /// Halos of one size are in the order of their smallest member here, of their smallest id there: they go by that.
+    fn by_tag(&self, centers: &Centers) -> Vec<ropewalk::HaloCenter> {
+        let tags: Vec<u64> = self.column("fof_halo_tag");
+        let ours: std::collections::HashMap<u64, usize> = self
+            .halos
+            .iter()
+            .enumerate()
+            .map(|(halo, members)| (members.iter().map(|&i| self.ids[i as usize]).min().unwrap(), halo))
+            .collect();
+        tags.iter().map(|tag| centers.as_slice()[ours[tag]]).collect()
+    }
+
+    fn assert_most_bound(&self, center: Center) {
+        let centers = self.by_tag(&self.centers(center));
+        let ids: Vec<u64> = self.column("mbp_id");
+        let sums: Vec<f64> = self.column("mbp_sum_inverse_distance");
+        for (halo, ((center, id), sum)) in centers.iter().zip(ids).zip(sums).enumerate() {
+            let member = center.member.unwrap() as usize;
+            assert_eq!(self.ids[member], id, "{halo}");
+            assert_eq!(center.position, self.points[member].map(f64::from));
+            assert!(
+                (-center.potential.unwrap() - sum).abs() <= 1e-7 * sum,
+                "{halo}: {:?}, not {sum}",
+                center.potential
+            );
+        }
+    }
+
+    fn assert_all(&self, count: usize) {
+        assert_eq!((self.halos.len(), self.reference.1.len()), (count, count));
+        self.assert_most_bound(Center::MostBound { softening: 0.0 });
+        self.assert_most_bound(Center::MostBoundBrute { softening: 0.0 });
+        self.assert_most_bound(Center::MostBoundAStar { softening: 0.0 });
+
+        let connected = self.by_tag(&self.centers(Center::MostConnected { linking_length: 0.1 }));
+        let friends: Vec<u32> = self.column("mcp_friends");
+        let ties: Vec<u32> = self.column("mcp_ties");
+        for (halo, ((center, friends), ties)) in connected.iter().zip(friends).zip(ties).enumerate() {
+            assert_eq!((center.friends, center.ties), (Some(friends), Some(ties)), "{halo}");
+        }
+
+        let mean = self.by_tag(&self.centers(Center::CenterOfMass));
+        let theirs: Vec<Vec<f64>> = ["com_x", "com_y", "com_z"].map(|name| self.column(name)).to_vec();
+        for (halo, center) in mean.iter().enumerate() {
+            for (&position, theirs) in center.position.iter().zip(&theirs) {
+                let d = super::oracle::apart(position, theirs[halo], Some(self.side));
+                assert!(d < 1e-6, "{halo}: {:?}", center.position);
+            }
+        }
+    }
+}
+
+fn p3m_64() -> Snapshot {
+    let reference = root().join("tests/data/p3m_64_fof_b0.2_periodic_halos.csv");
+    Snapshot::read(&root().join("data/p3m_64.gadget2"), &reference, 32.0)
+}
+
+#[test]
+fn centers_of_p3m_64() {
+    p3m_64().assert_all(694);
+}
+
+/// The larger data set is not part of the repository.
+#[test]
+fn centers_of_p3m_128() {
+    let shared = root().join("../shared/data");
+    let (snapshot, reference) = (shared.join("p3m_128.gadget2"), shared.join("p3m_128_fof_b0.2_periodic_halos.csv"));
+    if !snapshot.exists() || !reference.exists() {
+        eprintln!("skipped: {} is not here", snapshot.display());
+        return;
+    }
+    Snapshot::read(&snapshot, &reference, 64.0).assert_all(4716);
+}
+
+/// The Poisson solver has no bound: it is right more often than not, says when it is not, and its member is not bound deeper.
+#[test]
+fn poisson_agrees_where_it_says_so() {
+    let snapshot = p3m_64();
+    let large = Halos::new(snapshot.halos.labels().clone(), 300);
+    let run = |center| Centering::new(center).periodic(32.0).check(true).run(&snapshot.points, &large).unwrap();
+    let exact = run(Center::MostBound { softening: 0.0 });
+    let poisson = run(Center::poisson(0.0));
+    let mut agreed = 0;
+    for (poisson, exact) in poisson.as_slice().iter().zip(exact.as_slice()) {
+        assert_eq!(poisson.agrees, Some(poisson.member == exact.member));
+        assert!(poisson.potential >= exact.potential);
+        agreed += usize::from(poisson.member == exact.member);
+    }
+    eprintln!("Poisson agrees in {agreed} of {} halos", large.len());
+    assert!(agreed * 2 > large.len(), "{agreed} of {}", large.len());
+}
+
+#[test]
+fn threads_do_not_matter() {
+    let snapshot = p3m_64();
+    for center in [
+        Center::MostBound { softening: 0.0 },
+        Center::MostBoundBrute { softening: 0.01 },
+        Center::MostBoundAStar { softening: 0.0 },
+        Center::MostBoundPoisson { softening: 0.0, cells: 15, search: 1 },
+        Center::MostConnected { linking_length: 0.1 },
+        Center::CenterOfMass,
+        Center::shrinking_sphere(),
+    ] {
+        let [one, two] = [1, 2].map(|threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| snapshot.centers(center))
+        });
+        assert_eq!(one, two, "{center:?}");
+    }
+}

@@ -1,0 +1,166 @@
+//! The definition, where scikit-learn has no answer: DBSCAN*, periodic boxes, a radius of 0, other dimensions; and sets that
+//! are large enough for several threads to meet.
+
+use ropewalk::{Dbscan, Scalar};
+
+use super::assert_clusters;
+use super::oracle::{Clusters, clusters};
+use crate::common::clouds::{self, Cloud};
+use crate::common::oracle::{neighbors, wrap_point};
+use crate::common::random::Random;
+
+/// Every cloud at each of its radii: open and periodic, border points or none, with and without weights.
+fn assert_cloud<S: Scalar, const D: usize>(cloud: &Cloud<S, D>) {
+    let n = cloud.points.len();
+    let mut random = Random::new(n as u64);
+    // Halves, so that sums are exact; some are 0.
+    let weights: Vec<f64> = (0..n).map(|_| 0.5 * random.below(6) as f64).collect();
+    for side in [None, Some(cloud.side)] {
+        let points: Vec<[S; D]> = cloud.points.iter().map(|point| wrap_point(point, side)).collect();
+        for &eps in cloud.radii.iter().filter(|&&eps| side.is_none_or(|side| side >= 2.0 * eps)) {
+            let lists = neighbors(&points, eps, side);
+            for (min_pts, star, weighted) in [
+                (1, true, false),
+                (2, false, false),
+                (2, true, true),
+                (3, false, false),
+                (4, false, true),
+                (5, true, false),
+                (8, false, false),
+                (n.max(1), false, false),
+                (n + 1, false, false),
+            ] {
+                let mut dbscan = Dbscan::new(eps, min_pts).star(star);
+                if let Some(side) = side {
+                    dbscan = dbscan.periodic(side);
+                }
+                if weighted {
+                    dbscan = dbscan.weights(weights.clone());
+                }
+                let expected = clusters(&lists, min_pts, weighted.then_some(&weights), star);
+                let what = || format!("{}, {n} points of {} {D}", cloud.name, std::any::type_name::<S>());
+                assert_clusters(&dbscan, &cloud.points, &expected, &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn clouds_in_f32() {
+    clouds::all::<f32, 2>().iter().for_each(assert_cloud);
+    clouds::small::<f32, 3>().iter().for_each(assert_cloud);
+}
+
+#[test]
+fn clouds_in_f64() {
+    clouds::all::<f64, 3>().iter().for_each(assert_cloud);
+    clouds::small::<f64, 2>().iter().for_each(assert_cloud);
+}
+
+#[test]
+fn one_seven_and_ten_dimensions() {
+    clouds::all::<f32, 1>().iter().for_each(assert_cloud);
+    clouds::small::<f64, 1>().iter().for_each(assert_cloud);
+    clouds::small::<f32, 7>().iter().for_each(assert_cloud);
+    clouds::small::<f64, 10>().iter().for_each(assert_cloud);
+}
+
+/// Clumps, strings between them and a background, in shuffled order: cores, contested borders and noise by the hundred.
+fn web(n: usize, seed: u64) -> Vec<[f32; 3]> {
+    let mut random = Random::new(seed);
+    let mut place = || -> [f64; 3] { std::array::from_fn(|_| random.unit()) };
+    let knots: Vec<[f64; 3]> = (0..12).map(|_| place()).collect();
+    let mut random = Random::new(seed + 1);
+    let point = |i: usize| -> [f32; 3] {
+        let (a, b) = (knots[random.below(12)], knots[random.below(12)]);
+        let along = random.unit();
+        std::array::from_fn(|k| match i % 4 {
+            0 | 1 => a[k] + 0.02 * random.normal(),
+            2 => a[k] + along * (b[k] - a[k]) + 0.004 * random.normal(),
+            _ => random.unit(),
+        } as f32)
+    };
+    (0..n).map(point).collect()
+}
+
+#[test]
+fn thousands_of_points() {
+    let points = web(6000, 3);
+    for side in [None, Some(1.0)] {
+        let wrapped: Vec<[f32; 3]> = points.iter().map(|point| wrap_point(point, side)).collect();
+        let lists = neighbors(&wrapped, 0.02, side);
+        for (min_pts, star) in [(2, false), (4, false), (4, true), (15, false), (60, false)] {
+            let dbscan = Dbscan::new(0.02, min_pts).star(star);
+            let dbscan = if let Some(side) = side { dbscan.periodic(side) } else { dbscan };
+            let expected = clusters(&lists, min_pts, None, star);
+            if min_pts == 4 {
+                let borders = expected.labels.iter().zip(&expected.core).filter(|&(&label, &core)| label >= 0 && !core);
+                assert!(star || borders.count() > 100, "too easy");
+                assert!(expected.labels.contains(&5) && expected.labels.contains(&-1), "too easy");
+            }
+            assert_clusters(&dbscan, &points, &expected, &|| "web".into());
+        }
+    }
+}
+
+/// A side for each axis, which the shared oracle does not know; points also lie outside of the box.
+#[test]
+fn boxes_that_are_no_cubes() {
+    let sides = [4.0, 1.0, 2.0];
+    let mut random = Random::new(17);
+    let points: Vec<[f64; 3]> =
+        (0..500).map(|_| std::array::from_fn(|k| sides[k] * (3.0 * random.unit() - 1.0))).collect();
+    let inside: Vec<[f64; 3]> =
+        points.iter().map(|point| std::array::from_fn(|k| wrap_point(&[point[k]], Some(sides[k]))[0])).collect();
+    let near = |a: &[f64; 3], b: &[f64; 3]| {
+        let axis = |k: usize| (a[k] - b[k]).abs().min(sides[k] - (a[k] - b[k]).abs());
+        axis(0).powi(2) + axis(1).powi(2) + axis(2).powi(2) <= 0.25 * 0.25
+    };
+    let others = |a| (0..500).filter(|&j| near(a, &inside[j as usize])).collect();
+    let lists: Vec<Vec<u32>> = inside.iter().map(others).collect();
+    for (min_pts, star) in [(3, false), (5, false), (5, true)] {
+        let expected = clusters(&lists, min_pts, None, star);
+        let dbscan = Dbscan::new(0.25, min_pts).star(star).periodic(sides);
+        assert_clusters(&dbscan, &points, &expected, &|| "sides 4, 1, 2".into());
+    }
+}
+
+/// Copies are neighbours at a radius of 0, and nothing else is, however close. By hand.
+#[test]
+fn a_radius_of_zero() {
+    let next = 1.0f32.next_up();
+    let points =
+        [[1.0f32, 2.0], [next, 2.0], [1.0, 2.0], [5.0, 5.0], [next, 2.0], [1.0, 2.0], [-0.0, 0.0], [0.0, -0.0]];
+    for (min_pts, labels) in [
+        (1, [0, 1, 0, 2, 1, 0, 3, 3]),
+        (2, [0, 1, 0, -1, 1, 0, 2, 2]),
+        (3, [0, -1, 0, -1, -1, 0, -1, -1]),
+        (4, [-1; 8]),
+    ] {
+        // Copies are alike, so there are no border points.
+        let expected = Clusters { labels: labels.to_vec(), core: labels.map(|label| label >= 0).to_vec() };
+        for star in [false, true] {
+            assert_clusters(&Dbscan::new(0.0, min_pts).star(star), &points, &expected, &|| "radius 0".into());
+            assert_clusters(&Dbscan::new(0.0, min_pts).periodic(8.0), &points, &expected, &|| "radius 0".into());
+        }
+    }
+}
+
+/// What a weight means, by hand: points 0 to 4 stand in a row, one apart; 5 stands alone.
+#[test]
+fn weights_by_hand() {
+    let points = [[0.0f64], [1.0], [2.0], [3.0], [4.0], [9.0]];
+    for (min_pts, weights, labels, core) in [
+        // One heavy point is a cluster; a weightless point may be core by its neighbour.
+        (3, [0.0, 0.0, 0.0, 0.0, 0.0, 3.0], [-1, -1, -1, -1, -1, 0], &[5][..]),
+        (3, [3.0, 0.0, 0.0, 0.0, 0.0, 0.0], [0, 0, 0, -1, -1, -1], &[0, 1]),
+        // Sums that are just enough, and just not.
+        (2, [0.5, 0.5, 1.0, 0.5, 0.0, 1.5], [0, 0, 0, 0, -1, -1], &[1, 2]),
+        // No weight at all is below any min_pts.
+        (1, [0.0; 6], [-1; 6], &[]),
+    ] {
+        let flags = (0..6).map(|i| core.contains(&i)).collect();
+        let expected = Clusters { labels: labels.to_vec(), core: flags };
+        assert_clusters(&Dbscan::new(1.0, min_pts).weights(weights), &points, &expected, &|| "weights".into());
+    }
+}

@@ -1,0 +1,82 @@
+//! The sample snapshots against the labels scikit-learn gave to all of their particles.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use ropewalk::{Bvh, Dbscan};
+use zip::ZipArchive;
+
+use super::oracle::Clusters;
+use super::{ALGORITHMS, POOLS, assert_same};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Positions of a Gadget-2 snapshot whose particles are all of one type: the header and its two markers, then the block of
+/// positions with a marker that holds its length.
+fn positions(path: &Path) -> Vec<[f32; 3]> {
+    let file = fs::read(path).unwrap();
+    let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
+    assert_eq!((word(0), word(260)), (256, 256), "the header of {}", path.display());
+    let bytes = word(264) as usize;
+    let number = |bytes: &[u8]| f32::from_le_bytes(bytes.try_into().unwrap());
+    let particle = |bytes: &[u8]| std::array::from_fn(|k| number(&bytes[4 * k..4 * k + 4]));
+    file[268..268 + bytes].chunks_exact(12).map(particle).collect()
+}
+
+/// A one-dimensional array of little-endian i32 in numpy's format: magic and version, the length of the header, a header
+/// that says so, numbers.
+fn npy(file: &[u8]) -> Vec<i32> {
+    assert_eq!(&file[..8], b"\x93NUMPY\x01\x00");
+    let start = 10 + usize::from(u16::from_le_bytes([file[8], file[9]]));
+    let header = std::str::from_utf8(&file[10..start]).unwrap();
+    assert!(header.contains("'<i4'") && header.contains(",)"), "{header}");
+    file[start..].chunks_exact(4).map(|bytes| i32::from_le_bytes(bytes.try_into().unwrap())).collect()
+}
+
+/// Every algorithm, with one thread and with two. The core flags are not stored; how many there are is.
+fn assert_stored(points: &[[f32; 3]], labels: Vec<i32>, (eps, min_pts): (f64, usize), [clusters, core]: [usize; 2]) {
+    assert_eq!(points.len(), labels.len());
+    let expected = Clusters { labels, core: vec![] };
+    for algorithm in ALGORITHMS {
+        let dbscan = Dbscan::new(eps, min_pts).algorithm(algorithm);
+        for pool in &POOLS[..2] {
+            let found = pool.install(|| dbscan.run(points)).unwrap();
+            assert_same(&found, &expected, &|| format!("{dbscan:?}, {} threads", pool.current_num_threads()));
+            assert_eq!(found.n_clusters(), clusters);
+            assert_eq!((0..points.len()).filter(|&i| found.is_core(i)).count(), core);
+        }
+        // A tree that is already there gives the same.
+        assert_same(&dbscan.run_on(&Bvh::build(points).unwrap()).unwrap(), &expected, &|| {
+            format!("{dbscan:?}, run_on")
+        });
+    }
+}
+
+#[test]
+fn p3m_64() {
+    let points = positions(&root().join("data/p3m_64.gadget2"));
+    for (eps, min_pts, counts) in [(0.1, 5, [3209, 102_746]), (0.1, 10, [1164, 75_642]), (0.15, 40, [340, 59_918])] {
+        let path = root().join(format!("tests/data/p3m_64_dbscan_eps{eps}_min{min_pts}.npy"));
+        assert_stored(&points, npy(&fs::read(path).unwrap()), (eps, min_pts), counts);
+    }
+}
+
+/// Two million particles, where they are: their files are too large for the repository.
+#[test]
+fn p3m_128() {
+    let file = |name: &str| -> Option<PathBuf> {
+        let path = root().join("../shared/data").join(name);
+        path.exists().then_some(path).or_else(|| {
+            eprintln!("skipped: no {name} beside the repository");
+            None
+        })
+    };
+    let Some((snapshot, labels)) = file("p3m_128.gadget2").zip(file("p3m_128_dbscan_eps0.1_min10.npz")) else { return };
+    let mut bytes = vec![];
+    let mut archive = ZipArchive::new(File::open(labels).unwrap()).unwrap();
+    archive.by_name("labels.npy").unwrap().read_to_end(&mut bytes).unwrap();
+    assert_stored(&positions(&snapshot), npy(&bytes), (0.1, 10), [8409, 628_139]);
+}

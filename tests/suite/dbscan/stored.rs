@@ -1,0 +1,133 @@
+//! Hundreds of small sets with scikit-learn's answers, stored in `tests/data/dbscan_cases.txt`; the script beside it made
+//! them and documents the format.
+
+use std::fmt::Debug;
+use std::str::FromStr;
+
+use ropewalk::{Dbscan, Scalar, dbscan};
+
+use super::assert_clusters;
+use super::oracle::Clusters;
+
+const CASES: &str = include_str!("../../data/dbscan_cases.txt");
+
+/// A set as its lines, since its type and dimension are known only when the tests run.
+struct Set<'a> {
+    header: &'a str,
+    is_f32: bool,
+    dim: usize,
+    points: Vec<&'a str>,
+    questions: Vec<Question>,
+}
+
+struct Question {
+    eps: f64,
+    min_pts: usize,
+    weights: Option<Vec<f64>>,
+    answer: Clusters,
+}
+
+fn numbers<T: FromStr<Err: Debug>>(line: &str) -> Vec<T> {
+    line.split(' ').map(|token| token.parse().unwrap_or_else(|error| panic!("{token}: {error:?}"))).collect()
+}
+
+fn sets() -> Vec<Set<'static>> {
+    let mut sets: Vec<Set> = vec![];
+    let mut lines = CASES.lines().filter(|line| !line.starts_with('#'));
+    let mut asked = None;
+    let mut weights = None;
+    while let Some(line) = lines.next() {
+        let (word, rest) = line.split_once(' ').expect("a word and its values");
+        match word {
+            "set" => {
+                let [_, scalar, dim, n] = rest.split(' ').collect::<Vec<_>>().try_into().expect("four values");
+                let points = lines.by_ref().take(n.parse().unwrap()).collect();
+                let is_f32 = scalar == "f32";
+                sets.push(Set { header: line, is_f32, dim: dim.parse().unwrap(), points, questions: vec![] });
+            }
+            "ask" => {
+                let (eps, min_pts) = rest.split_once(' ').expect("two values");
+                asked = Some((eps.parse().unwrap(), min_pts.parse().unwrap()));
+            }
+            "weights" => weights = Some(numbers(rest)),
+            "labels" => {
+                let (eps, min_pts) = asked.take().expect("a question before its answer");
+                let core = rest.split(' ').map(|label| label.ends_with('*')).collect();
+                let labels = rest.split(' ').map(|label| label.trim_end_matches('*').parse().unwrap()).collect();
+                let answer = Clusters { labels, core };
+                let set = sets.last_mut().expect("a set before its questions");
+                set.questions.push(Question { eps, min_pts, weights: weights.take(), answer });
+            }
+            _ => panic!("what is '{word}'?"),
+        }
+    }
+    sets
+}
+
+impl Set<'_> {
+    fn points<P: FromStr<Err: Debug>, const D: usize>(&self) -> Vec<[P; D]> {
+        let point = |line: &&str| numbers(line).try_into().ok().expect("as many coordinates as dimensions");
+        self.points.iter().map(point).collect()
+    }
+
+    fn check<S: Scalar, const D: usize>(&self, points: &[[S; D]]) {
+        for Question { eps, min_pts, weights, answer } in &self.questions {
+            let what = || format!("{}, stored as {}", self.header, std::any::type_name::<S>());
+            let options = Dbscan::new(*eps, *min_pts);
+            match weights {
+                Some(weights) => assert_clusters(&options.weights(weights.clone()), points, answer, &what),
+                None => {
+                    assert_clusters(&options, points, answer, &what);
+                    assert_eq!(dbscan(points, *eps, *min_pts).unwrap().as_slice(), answer.labels, "{}", what());
+                }
+            }
+        }
+    }
+
+    /// What `f32` can hold is asked in both types: the answer depends on the values alone.
+    fn check_types<const D: usize>(&self) {
+        if self.is_f32 {
+            let points = self.points::<f32, D>();
+            self.check(&points);
+            self.check(&points.iter().map(|point| point.map(f64::from)).collect::<Vec<_>>());
+        } else {
+            self.check(&self.points::<f64, D>());
+        }
+    }
+}
+
+#[test]
+fn small_sets() {
+    for set in sets() {
+        match set.dim {
+            2 => set.check_types::<2>(),
+            3 => set.check_types::<3>(),
+            4 => set.check_types::<4>(),
+            5 => set.check_types::<5>(),
+            dim => panic!("{dim} dimensions"),
+        }
+    }
+}
+
+/// The file is whole, and has in it what it is for.
+#[test]
+fn stored_sets_cover_the_regimes() {
+    let sets = sets();
+    assert_eq!(sets.len(), 420);
+    let questions: Vec<&Question> = sets.iter().flat_map(|set| &set.questions).collect();
+    let count = |wanted: &dyn Fn(&Question) -> bool| questions.iter().filter(|question| wanted(question)).count();
+    assert!(questions.len() >= 1200);
+    assert!(count(&|question| question.weights.is_some()) >= 400);
+    assert!(count(&|question| question.answer.labels.iter().all(|&label| label < 0)) >= 100, "all noise");
+    assert!(count(&|question| question.answer.labels.iter().all(|&label| label == 0)) >= 100, "one cluster");
+    assert!(count(&|question| question.answer.labels.contains(&2)) >= 100, "three clusters or more");
+    let has_border = |question: &Question| {
+        question.answer.labels.iter().zip(&question.answer.core).any(|(&label, &core)| label >= 0 && !core)
+    };
+    assert!(count(&has_border) >= 100, "border points");
+    let n = |question: &Question| question.answer.labels.len();
+    for (least, wanted) in [(1, 20), (2, 20), (3, 20), (5, 20), (10, 20)] {
+        assert!(count(&|question| question.min_pts == least && n(question) > 10) >= wanted, "min_pts {least}");
+    }
+    assert!(count(&|question| question.min_pts > n(question)) >= 20, "min_pts above n");
+}
