@@ -6,7 +6,7 @@ use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use ropewalk::sample::{MockHalos, Uniform};
-use ropewalk::{Algorithm, Bvh, Dbscan, Fof, Sphere, phases};
+use ropewalk::{Bvh, Dbscan, DbscanAlgorithm, Fof, Sphere, phases};
 
 const N: usize = 100_000;
 
@@ -80,8 +80,8 @@ fn clustering(criterion: &mut Criterion) {
             bencher.iter(|| black_box(Fof::new(radius).run_on(&tree)));
         });
         let labels = |algorithm| Dbscan::new(radius, 10).algorithm(algorithm).run_on(&tree).expect("eps is positive");
-        assert_eq!(labels(Algorithm::Fdbscan), labels(Algorithm::DenseBox));
-        for algorithm in [Algorithm::Fdbscan, Algorithm::DenseBox] {
+        assert_eq!(labels(DbscanAlgorithm::Fdbscan), labels(DbscanAlgorithm::DenseBox));
+        for algorithm in [DbscanAlgorithm::Fdbscan, DbscanAlgorithm::DenseBox] {
             criterion.bench_function(&format!("{cloud}/dbscan {algorithm:?}"), |bencher| {
                 bencher.iter(|| black_box(labels(algorithm)));
             });

@@ -3,7 +3,7 @@
 //! `cargo run --release --example dbscan_galaxies`
 
 use ropewalk::sample::MockHalos;
-use ropewalk::{Algorithm, Bvh, Dbscan};
+use ropewalk::{Bvh, Dbscan, DbscanAlgorithm};
 
 fn main() -> ropewalk::Result<()> {
     // Galaxies in haloes, and three in ten anywhere, in a periodic box.
@@ -33,7 +33,7 @@ fn main() -> ropewalk::Result<()> {
     }
 
     // However they are found, the labels are the same.
-    for algorithm in [Algorithm::Fdbscan, Algorithm::DenseBox] {
+    for algorithm in [DbscanAlgorithm::Fdbscan, DbscanAlgorithm::DenseBox] {
         assert_eq!(dbscan.clone().algorithm(algorithm).run(&galaxies)?, labels);
     }
     Ok(())

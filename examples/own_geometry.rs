@@ -10,7 +10,7 @@ struct Street {
     to: [f64; 2],
 }
 
-/// All the tree needs to know: a box around each thing.
+/// All the tree needs to know: a box around each primitive.
 impl Bounded<f64, 2> for Street {
     fn bounds(&self) -> Aabb<f64, 2> {
         Aabb::point(self.from).union(&Aabb::point(self.to))

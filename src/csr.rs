@@ -20,13 +20,13 @@ use crate::simd::prefetch;
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lists<T> {
+pub struct Csr<T> {
     offsets: Vec<usize>,
     values: Vec<T>,
 }
 
-impl<T> Lists<T> {
-    /// Lists that were made elsewhere. Offsets ascend from 0 to the number of values.
+impl<T> Csr<T> {
+    /// Csr that were made elsewhere. Offsets ascend from 0 to the number of values.
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
     pub(crate) fn from_parts(offsets: Vec<usize>, values: Vec<T>) -> Self {
         Self { offsets, values }
@@ -67,30 +67,30 @@ impl<T> Lists<T> {
 }
 
 /// Some lists as one task made them.
-pub(crate) struct Block<T> {
+pub(crate) struct CsrChunk<T> {
     pub values: Vec<T>,
     /// The length of each list.
     pub lengths: Vec<u32>,
 }
 
-impl<T> Default for Block<T> {
+impl<T> Default for CsrChunk<T> {
     fn default() -> Self {
         Self { values: Vec::new(), lengths: Vec::new() }
     }
 }
 
-/// Lists of one length, to be written in any order by many threads.
-pub(crate) struct Rows<'a, T> {
+/// Csr of one length, to be written in any order by many threads.
+pub(crate) struct RowWriter<'a, T> {
     start: *mut T,
     rows: usize,
     length: usize,
     borrowed: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: what is shared is the right to write rows, and `Rows::write` asks that each row is written by one thread.
-unsafe impl<T: Send> Sync for Rows<'_, T> {}
+// SAFETY: what is shared is the right to write rows, and `RowWriter::write` asks that each row is written by one thread.
+unsafe impl<T: Send> Sync for RowWriter<'_, T> {}
 
-impl<T: Copy> Rows<'_, T> {
+impl<T: Copy> RowWriter<'_, T> {
     /// Writes row `row`: `values`, of which there must be as many as rows are long.
     ///
     /// # Safety
@@ -108,7 +108,7 @@ impl<T: Copy> Rows<'_, T> {
     }
 }
 
-impl<T> Rows<'_, T> {
+impl<T> RowWriter<'_, T> {
     /// Asks for the memory of a row that will be written.
     #[inline(always)]
     pub fn prefetch(&self, row: usize) {
@@ -118,24 +118,24 @@ impl<T> Rows<'_, T> {
     }
 }
 
-/// Lists per parallel task.
+/// Csr per parallel task.
 const TASK: usize = 1 << 12;
 
-impl<T: Copy + bytemuck::Zeroable + Send + Sync> Lists<T> {
+impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
     /// `n` lists of `length` values each, which `fill` writes.
     ///
     /// Errors: if there is no memory for them.
-    pub(crate) fn of_rows(n: usize, length: usize, fill: impl FnOnce(&Rows<'_, T>)) -> Result<Self> {
+    pub(crate) fn from_rows(n: usize, length: usize, fill: impl FnOnce(&RowWriter<'_, T>)) -> Result<Self> {
         let none = || Kind::Memory { n, what: "lists", bytes: n as u128 * length as u128 * size_of::<T>() as u128 };
         // Fresh zeros come from the system without being written.
         let values = n.checked_mul(length).and_then(|all| bytemuck::allocation::try_zeroed_vec(all).ok());
         let mut values: Vec<T> = values.ok_or_else(none)?;
-        fill(&Rows { start: values.as_mut_ptr(), rows: n, length, borrowed: PhantomData });
+        fill(&RowWriter { start: values.as_mut_ptr(), rows: n, length, borrowed: PhantomData });
         Ok(Self { offsets: (0..=n).map(|row| row * length).collect(), values })
     }
 
     /// Puts the lists of all blocks in order: the `i`-th of them belongs to `order[i]`.
-    pub(crate) fn from_blocks(order: &[u32], blocks: &[Block<T>]) -> Self {
+    pub(crate) fn gather(order: &[u32], blocks: &[CsrChunk<T>]) -> Self {
         let n = order.len();
         let mut offsets = vec![0; n + 1];
         // A block's number, and where in it: blocks are fewer than 2^24, for each has some hundred lists.
@@ -186,7 +186,7 @@ mod tests {
     fn lists_too_large_for_memory() {
         // Numbers that overflow; and more than addresses reach.
         for (n, length) in [(usize::MAX, 3), (usize::MAX / 2 + 1, 2), (1 << 40, 1 << 16)] {
-            let error = Lists::<u64>::of_rows(n, length, |_| panic!("there is no memory to fill")).unwrap_err();
+            let error = Csr::<u64>::from_rows(n, length, |_| panic!("there is no memory to fill")).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Memory);
             assert!(error.to_string().contains(&n.to_string()), "{error}");
         }

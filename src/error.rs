@@ -138,7 +138,7 @@ pub(crate) enum Kind {
     Dimension { dim: usize },
     #[error("{dim} dimensions: bins are for points of 1 to 3; the tree takes up to 10 (FofAlgorithm::Tree)")]
     BinsDimension { dim: usize },
-    #[error("bins are for points, and these things have an extent; the tree takes them (FofAlgorithm::Tree)")]
+    #[error("bins are for points, and these primitives have an extent; the tree takes them (FofAlgorithm::Tree)")]
     BinsExtent,
     #[error("{name} is {value}; it must be {must}", value = Number(*value))]
     Parameter { name: &'static str, value: f64, must: &'static str },

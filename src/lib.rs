@@ -29,7 +29,7 @@
 //! # Ok::<(), ropewalk::Error>(())
 //! ```
 //!
-//! Many queries at once run in parallel, and their answers come as [`Lists`] (CSR). Where the queries are the stored things
+//! Many queries at once run in parallel, and their answers come as [`Csr`] (CSR). Where the queries are the stored primitives
 //! themselves, the methods without a query argument are faster: they are in tree order already, and one walk serves a leaf.
 //!
 //! ```
@@ -57,7 +57,7 @@
 //! ```
 //!
 //! Their centres, most bound particles say, are a line more: [`Halos::centers`]. A [`Catalog`] measures them, [`overdensities`],
-//! [`structures`] and [`profiles`] what is about their centres.
+//! [`measure_structure`] and [`profiles`] what is about their centres.
 //!
 //! # Contract
 //!
@@ -104,16 +104,16 @@ mod simd;
 mod units;
 
 pub use bvh::{Bvh, LEAF, Node};
-pub use cluster::{Algorithm, Dbscan, Fof, FofAlgorithm, Labels, dbscan};
-pub use csr::Lists;
+pub use cluster::{Dbscan, DbscanAlgorithm, Fof, FofAlgorithm, Labels, dbscan};
+pub use csr::Csr;
 pub use error::{Error, ErrorKind, Result};
 pub use geometry::{Aabb, Boundary, Bounded, BoxSize, Scalar, Space, Sphere};
 pub use halo::Halos;
 #[cfg(feature = "halos")]
 pub use halo::{
-    Background, Catalog, Center, Centering, Centers, Column, Cosmology, Halo, HaloCenter, MassFunction, Meta, Motion,
-    NfwFit, NoCenter, NoSphere, Overdense, Overdensity, Particles, Places, Profile, Shell, Structure, Values,
-    overdensities, profiles, structures, write_ecsv,
+    Background, Catalog, Center, CenterFinder, Centers, Column, Cosmology, Halo, HaloCenter, MassFunction, Meta,
+    Motion, NfwFit, NoCenter, NoSphere, Overdensity, Particles, Places, Profile, Shell, SphericalOverdensity,
+    Structure, Values, measure_structure, overdensities, profiles, write_ecsv,
 };
 pub use phases::phases;
 #[cfg(feature = "reference")]

@@ -1,19 +1,19 @@
 //! Eight lanes at a time, with the widest instructions this processor has.
 //!
-//! The arithmetic is plain loops over `[S; LANES]`, which the compiler turns into vector instructions; two things it does
+//! The arithmetic is plain loops over `[S; LANES]`, which the compiler turns into vector instructions; two primitives it does
 //! not do by itself stand here: choosing the instruction set at run time, and packing eight comparisons into a bit mask.
 //!
-//! Hot code is generic over a [`Level`], marked `#[inline(always)]` down to the loops, and entered through [`dispatch!`].
+//! Hot code is generic over a [`Isa`], marked `#[inline(always)]` down to the loops, and entered through [`dispatch!`].
 #![allow(unsafe_code)] // Measured in benches/README.md: AVX2 is twice as fast as SSE2 on a range count.
 
 /// Points tested at once. Coordinate arrays are padded by this many values, so that a block may be read past its end.
 pub(crate) const LANES: usize = 8;
 
-/// What [`Level`]s compare.
+/// What [`Isa`]s compare.
 pub(crate) type Lanes<S> = [S; LANES];
 
 /// An instruction set that this processor is known to have.
-pub(crate) trait Level: Copy + Send + Sync {
+pub(crate) trait Isa: Copy + Send + Sync {
     /// Bit `l` is set where `values[l] <= limit`; never where either is NaN.
     fn at_most_f32(self, values: &Lanes<f32>, limit: f32) -> u32;
     /// The same for `f64`.
@@ -34,7 +34,7 @@ macro_rules! at_most {
     }};
 }
 
-impl Level for Baseline {
+impl Isa for Baseline {
     #[cfg(not(target_arch = "x86_64"))]
     #[inline(always)]
     fn at_most_f32(self, values: &Lanes<f32>, limit: f32) -> u32 {
@@ -89,7 +89,7 @@ impl Avx2 {
 }
 
 #[cfg(target_arch = "x86_64")]
-impl Level for Avx2 {
+impl Isa for Avx2 {
     #[inline(always)]
     fn at_most_f32(self, values: &Lanes<f32>, limit: f32) -> u32 {
         use std::arch::x86_64::{_CMP_LE_OQ, _mm256_cmp_ps, _mm256_movemask_ps, _mm256_set1_ps};
@@ -125,7 +125,7 @@ pub(crate) fn prefetch<T>(value: *const T) {
     let _ = value;
 }
 
-/// `dispatch!(level => body)`: evaluates `body` with the best [`Level`] bound to `level`, compiled for it. Loops in the body
+/// `dispatch!(level => body)`: evaluates `body` with the best [`Isa`] bound to `level`, compiled for it. Loops in the body
 /// are `for` loops: a closure of its own would be compiled apart, without the level's instructions.
 macro_rules! dispatch {
     ($level:ident => $body:expr) => {{

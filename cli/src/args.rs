@@ -156,7 +156,7 @@ pub enum Algorithm {
     Densebox,
 }
 
-impl From<Algorithm> for ropewalk::Algorithm {
+impl From<Algorithm> for ropewalk::DbscanAlgorithm {
     fn from(algorithm: Algorithm) -> Self {
         match algorithm {
             Algorithm::Auto => Self::Auto,

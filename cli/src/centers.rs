@@ -1,12 +1,12 @@
 //! What `ropewalk halos` adds to the catalogue about the centres of halos.
 
 use ropewalk::{
-    Catalog, Center, Centering, Centers, Column, HaloCenter, Halos, NoSphere, Overdense, Overdensity, Particles,
-    Quantity, Scalar, Structure, Values, overdensities, structures,
+    Catalog, Center, CenterFinder, Centers, Column, HaloCenter, Halos, NoSphere, Overdensity, Particles, Quantity,
+    Scalar, SphericalOverdensity, Structure, Values, measure_structure, overdensities,
 };
 
 use super::Failure;
-use super::device::CenterFinder;
+use super::device::OnDevice;
 
 /// What stands for no particle in a column of ids: all bits, which readers of signed numbers see as -1.
 const NO_ID: u64 = u64::MAX;
@@ -64,7 +64,7 @@ pub struct Case<'a, S> {
     pub period: Option<f64>,
     pub linking_length: f64,
     /// On a device, unless the CPU does it.
-    pub center_finder: Option<CenterFinder<'a>>,
+    pub center_finder: Option<OnDevice<'a>>,
     /// Spheres of fewer particles are noise.
     pub least_in_sphere: usize,
 }
@@ -79,7 +79,7 @@ impl<S: Scalar> Case<'_, S> {
 
     /// The centres of some of the halos, by the CPU.
     pub fn centers_of(&self, halos: &Halos, center: Center) -> Result<Centers, Failure> {
-        let mut centering = Centering::new(center);
+        let mut centering = CenterFinder::new(center);
         if let Some(side) = self.period {
             centering = centering.periodic(side);
         }
@@ -150,10 +150,11 @@ impl<S: Scalar> Case<'_, S> {
     ) -> Result<(), Failure> {
         let thresholds: Vec<f64> = spheres.iter().map(|&(_, threshold)| threshold).collect();
         let found = overdensities(self.particles, centers, &thresholds)?;
-        let is_measured = |sphere: &Overdense| sphere.count >= self.least_in_sphere.max(1);
-        let column = |which: usize, value: fn(Overdense) -> f64| {
-            let value =
-                |row: &Vec<Result<Overdense, NoSphere>>| row[which].ok().filter(is_measured).map_or(f64::NAN, value);
+        let is_measured = |sphere: &SphericalOverdensity| sphere.count >= self.least_in_sphere.max(1);
+        let column = |which: usize, value: fn(SphericalOverdensity) -> f64| {
+            let value = |row: &Vec<Result<SphericalOverdensity, NoSphere>>| {
+                row[which].ok().filter(is_measured).map_or(f64::NAN, value)
+            };
             Values::Numbers(found.iter().map(value).collect())
         };
         for (which, (name, _)) in spheres.iter().enumerate() {
@@ -165,11 +166,11 @@ impl<S: Scalar> Case<'_, S> {
             let count = Column::new(format!("sod_halo_count_{name}"), Values::Integers(counts));
             catalog.add(count.description("particles within the sphere, members or not"))?;
         }
-        let first = |row: &Vec<Result<Overdense, NoSphere>>| {
+        let first = |row: &Vec<Result<SphericalOverdensity, NoSphere>>| {
             row.first().and_then(|sphere| sphere.ok()).filter(is_measured).unwrap_or_default()
         };
-        let first: Vec<Overdense> = found.iter().map(first).collect();
-        let rows = structures(self.halos, self.particles, centers, &first, gravity)?;
+        let first: Vec<SphericalOverdensity> = found.iter().map(first).collect();
+        let rows = measure_structure(self.halos, self.particles, centers, &first, gravity)?;
         let of_sphere = |value: fn(&Structure) -> f64| -> Values {
             let values = rows.iter().zip(&first);
             Values::Numbers(

@@ -31,7 +31,7 @@ pub enum Device {
 }
 
 /// Finds a centre of each halo on a device.
-pub type CenterFinder<'a> = Box<dyn Fn(Center) -> ropewalk::Result<Centers> + 'a>;
+pub type OnDevice<'a> = Box<dyn Fn(Center) -> ropewalk::Result<Centers> + 'a>;
 
 impl Name {
     /// Looks for the device.
@@ -101,11 +101,11 @@ pub fn find_halos<'a, S: Coordinate>(
     fof: &gpu::Fof,
     points: gpu::Points<S, 3>,
     masses: Option<&'a [f64]>,
-) -> ropewalk::Result<(Halos, CenterFinder<'a>)> {
+) -> ropewalk::Result<(Halos, OnDevice<'a>)> {
     let halos = fof.run(&points)?;
     let read = halos.read()?;
     let centers = move |center| {
-        let centering = gpu::Centering::new(center);
+        let centering = gpu::CenterFinder::new(center);
         let centering = if let Some(masses) = masses { centering.masses(masses) } else { centering };
         centering.run(&points, &halos)
     };

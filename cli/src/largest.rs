@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ropewalk::plot::{self, Portrait};
+use ropewalk::plot::{self, GalleryPanel};
 use ropewalk::{
     Catalog, Centers, Column, Halos, Meta, NfwFit, Profile, Quantity, Scalar, Shell, Units, Values, overdensities,
     profiles, write_ecsv,
@@ -84,7 +84,7 @@ impl Largest {
             members.iter_mut().for_each(|at| *at = about(*at));
             let radius = self.radii[halo];
             let shown = radius.map_or(String::new(), |radius| format!(", {sphere} {}", short(radius)));
-            Portrait {
+            GalleryPanel {
                 caption: [
                     format!("{}: halo {}", halo + 1, self.tags[halo]),
                     format!("{} members{shown}", grouped(members.len() as u64)),
@@ -95,7 +95,7 @@ impl Largest {
                 members,
             }
         };
-        let portraits: Vec<Portrait> = (0..self.halos.len()).map(portrait).collect();
+        let portraits: Vec<GalleryPanel> = (0..self.halos.len()).map(portrait).collect();
         let title = match portraits.len() {
             0 => "no halos".into(),
             1 => "The largest halo along the z axis".into(),

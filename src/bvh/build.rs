@@ -1,11 +1,11 @@
-//! From things to a tree: check, arrange, link.
+//! From primitives to a tree: check, arrange, link.
 
 use std::marker::PhantomData;
 
 use rayon::prelude::*;
 
 use crate::bvh::hierarchy::Topology;
-use crate::bvh::layout::{Arranged, Place};
+use crate::bvh::layout::{Primitive, SortedPrimitives};
 use crate::bvh::morton::Grid;
 use crate::bvh::radix_sort::Source;
 use crate::bvh::{Bvh, Node, duplicates};
@@ -14,27 +14,30 @@ use crate::geometry::{Aabb, Bounded, Scalar, Space};
 use crate::phases::mark;
 use crate::simd::{dispatch, prefetch};
 
-/// Things per parallel task.
+/// Primitives per parallel task.
 const TASK: usize = 1 << 14;
 /// Subtrees of fewer leaves than this are finished by one thread.
 const SEQUENTIAL: usize = 256;
 
-pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], space: Space<D>) -> Result<Bvh<S, D>> {
-    let bounds = check(things, &space)?;
+pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(
+    primitives: &[T],
+    space: Space<D>,
+) -> Result<Bvh<S, D>> {
+    let bounds = check(primitives, &space)?;
     mark("bounds");
     let grid = Grid::over(&bounds);
     let mut arranged = if T::IS_POINT {
-        Arranged::new(&Things::<_, [S; D], _, D> { things, grid, space, stored: PhantomData })?
+        SortedPrimitives::new(&Primitives::<_, [S; D], _, D> { primitives, grid, space, stored: PhantomData })?
     } else {
-        Arranged::new(&Things::<_, Aabb<S, D>, _, D> { things, grid, space, stored: PhantomData })?
+        SortedPrimitives::new(&Primitives::<_, Aabb<S, D>, _, D> { primitives, grid, space, stored: PhantomData })?
     };
     mark("codes, sort");
     duplicates::refine(&mut arranged);
-    let Arranged { lo, hi, index, levels } = arranged;
+    let SortedPrimitives { lo, hi, index, levels } = arranged;
     let topology = Topology::of(&levels);
     drop(levels);
 
-    let end = Node { bounds: Aabb::EMPTY, rope: topology.nodes() as u32, first: things.len() as u32 };
+    let end = Node { bounds: Aabb::EMPTY, rope: topology.nodes() as u32, first: primitives.len() as u32 };
     let mut bvh = Bvh { nodes: vec![end; topology.nodes() + 1], lo, hi, index, space };
     if topology.leaves() > 0 {
         let mut nodes = std::mem::take(&mut bvh.nodes);
@@ -45,70 +48,75 @@ pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], s
     Ok(bvh)
 }
 
-/// Things that are sorted, and stored as `P`.
-struct Things<'a, T, P, S, const D: usize> {
-    things: &'a [T],
+/// Primitives that are sorted, and stored as `P`.
+struct Primitives<'a, T, P, S, const D: usize> {
+    primitives: &'a [T],
     grid: Grid<S, D>,
     space: Space<D>,
     stored: PhantomData<fn() -> P>,
 }
 
-impl<T: Bounded<S, D>, P: Place<S, D>, S: Scalar, const D: usize> Source for Things<'_, T, P, S, D> {
+impl<T: Bounded<S, D>, P: Primitive<S, D>, S: Scalar, const D: usize> Source for Primitives<'_, T, P, S, D> {
     type Item = P;
 
     fn len(&self) -> usize {
-        self.things.len()
+        self.primitives.len()
     }
     fn bits(&self) -> u32 {
         Grid::<S, D>::BITS
     }
     #[inline(always)]
     fn item(&self, index: usize) -> P {
-        P::of(place(&self.things[index], &self.space))
+        P::of(place(&self.primitives[index], &self.space))
     }
     #[inline(always)]
     fn prefetch(&self, index: usize) {
-        prefetch(&self.things[index]);
+        prefetch(&self.primitives[index]);
     }
     fn codes(&self, items: &[P], codes: &mut [u64]) {
         dispatch!(_level => self.grid.codes(items.iter().map(#[inline(always)] |item| item.center()), codes));
     }
 }
 
-/// A thing's box, brought into the periodic box by its lower corner.
+/// A primitive's box, brought into the periodic box by its lower corner.
 #[inline(always)]
-pub(crate) fn place<S: Scalar, T: Bounded<S, D>, const D: usize>(thing: &T, space: &Space<D>) -> Aabb<S, D> {
-    if T::IS_POINT { Aabb::point(space.wrap(thing.bounds().lo)) } else { space.wrap_box(thing.bounds()) }
+pub(crate) fn place<S: Scalar, T: Bounded<S, D>, const D: usize>(primitive: &T, space: &Space<D>) -> Aabb<S, D> {
+    if T::IS_POINT { Aabb::point(space.wrap(primitive.bounds().lo)) } else { space.wrap_box(primitive.bounds()) }
 }
 
 /// The box around everything, if everything is fit to be stored.
-pub(crate) fn check<S: Scalar, T: Bounded<S, D>, const D: usize>(things: &[T], space: &Space<D>) -> Result<Aabb<S, D>> {
+pub(crate) fn check<S: Scalar, T: Bounded<S, D>, const D: usize>(
+    primitives: &[T],
+    space: &Space<D>,
+) -> Result<Aabb<S, D>> {
     if !(1..=10).contains(&D) {
         return Err(Kind::Dimension { dim: D }.into());
     }
     // The largest index means none, and one more is the sentinel's.
     let max = u32::MAX as usize - 1;
-    if things.len() > max {
-        return Err(Kind::TooMany { n: things.len(), max }.into());
+    if primitives.len() > max {
+        return Err(Kind::TooMany { n: primitives.len(), max }.into());
     }
     let fits = |x: S| Into::<f64>::into(x.abs()) <= S::LIMIT;
-    let fault = |thing: &T| {
-        let Aabb { lo, hi } = thing.bounds();
+    let fault = |primitive: &T| {
+        let Aabb { lo, hi } = primitive.bounds();
         (0..D).find(|&k| !(fits(lo[k]) && fits(hi[k]) && lo[k] <= hi[k]))
     };
-    let (bounds, sound) = things
+    let (bounds, sound) = primitives
         .par_chunks(TASK)
         .map(|chunk| {
-            chunk.iter().fold((Aabb::EMPTY, true), |(bounds, sound), thing| {
-                (bounds.union(&place(thing, space)), sound & fault(thing).is_none())
+            chunk.iter().fold((Aabb::EMPTY, true), |(bounds, sound), primitive| {
+                (bounds.union(&place(primitive, space)), sound & fault(primitive).is_none())
             })
         })
         .reduce(|| (Aabb::EMPTY, true), |a, b| (a.0.union(&b.0), a.1 & b.1));
     if sound {
         return Ok(bounds);
     }
-    let found =
-        things.iter().enumerate().find_map(|(index, thing)| fault(thing).map(|axis| (index, axis, thing.bounds())));
+    let found = primitives
+        .iter()
+        .enumerate()
+        .find_map(|(index, primitive)| fault(primitive).map(|axis| (index, axis, primitive.bounds())));
     match found {
         None => Ok(bounds),
         Some((index, axis, Aabb { lo, hi })) => {

@@ -1,6 +1,6 @@
-//! Cells of the grid that hold more than a leaf: their things are put in order by a finer grid.
+//! Cells of the grid that hold more than a leaf: their primitives are put in order by a finer grid.
 //!
-//! In and out: things in the order of their codes. Within each run of equal codes that is longer than a leaf they come out in
+//! In and out: primitives in the order of their codes. Within each run of equal codes that is longer than a leaf they come out in
 //! the order of a Z curve through the run's own box, and so on down to leaves or to copies of one point, which stay in the
 //! order of their indices. The gaps between them get the levels of the finer codes, so that the nodes below are cells, too, and
 //! hardly overlap: a search that begins at the root finds the leaf that it is in. There are levels for two grids within
@@ -13,19 +13,19 @@ use rayon::prelude::*;
 
 use crate::bvh::LEAF;
 use crate::bvh::hierarchy::{EQUAL, FINER};
-use crate::bvh::layout::Arranged;
+use crate::bvh::layout::SortedPrimitives;
 use crate::bvh::morton::Grid;
 use crate::geometry::{Aabb, Scalar};
 
 /// Every run longer than a leaf holds so many gaps in a row, from a multiple on.
 const STRIDE: usize = LEAF / 2;
-/// Things per parallel task.
+/// Primitives per parallel task.
 const TASK: usize = 1 << 12;
 
 /// Orders the crowded runs.
-pub(super) fn refine<S: Scalar, const D: usize>(things: &mut Arranged<S, D>) {
+pub(super) fn refine<S: Scalar, const D: usize>(primitives: &mut SortedPrimitives<S, D>) {
     let is_equal = |&level: &u8| level < EQUAL;
-    let levels = &things.levels;
+    let levels = &primitives.levels;
     let mut runs = Vec::new();
     let mut at = 0;
     while at + STRIDE < levels.len() {
@@ -43,14 +43,14 @@ pub(super) fn refine<S: Scalar, const D: usize>(things: &mut Arranged<S, D>) {
     let order = |run: Range<usize>| {
         let mut order: Vec<u32> = run.clone().map(|position| position as u32).collect();
         let mut levels = levels[run.clone()].to_vec();
-        refine_run(things, &mut order, &mut levels, 0);
+        refine_run(primitives, &mut order, &mut levels, 0);
         (run, order, levels)
     };
     let orders: Vec<_> = runs.into_par_iter().map(order).collect();
     for (run, order, levels) in orders {
-        things.levels[run.clone()].copy_from_slice(&levels);
-        reorder(&mut things.index, &run, &order);
-        for axis in things.lo.iter_mut().chain(things.hi.iter_mut().flatten()) {
+        primitives.levels[run.clone()].copy_from_slice(&levels);
+        reorder(&mut primitives.index, &run, &order);
+        for axis in primitives.lo.iter_mut().chain(primitives.hi.iter_mut().flatten()) {
             reorder(axis, &run, &order);
         }
     }
@@ -62,10 +62,15 @@ fn reorder<T: Copy>(values: &mut [T], run: &Range<usize>, order: &[u32]) {
     values[run.clone()].copy_from_slice(&ordered);
 }
 
-/// Puts the positions of a run, which are in the order of the things' indices, in order, and gives the gaps between them the
+/// Puts the positions of a run, which are in the order of the primitives' indices, in order, and gives the gaps between them the
 /// levels of that grid within grids, if it has any. The gap before the first is not within the run.
-fn refine_run<S: Scalar, const D: usize>(things: &Arranged<S, D>, run: &mut [u32], levels: &mut [u8], grids: usize) {
-    let center = |position: u32| things.center(position as usize);
+fn refine_run<S: Scalar, const D: usize>(
+    primitives: &SortedPrimitives<S, D>,
+    run: &mut [u32],
+    levels: &mut [u8],
+    grids: usize,
+) {
+    let center = |position: u32| primitives.center(position as usize);
     let bounds = run
         .par_iter()
         .with_min_len(TASK)
@@ -106,5 +111,5 @@ fn refine_run<S: Scalar, const D: usize>(things: &Arranged<S, D>, run: &mut [u32
             runs.push((own, own_levels));
         }
     }
-    runs.into_par_iter().for_each(|(run, levels)| refine_run(things, run, levels, grids + 1));
+    runs.into_par_iter().for_each(|(run, levels)| refine_run(primitives, run, levels, grids + 1));
 }

@@ -2,7 +2,7 @@
 //!
 //! Between neighbours along the curve stands a *gap*, whose level is the highest bit in which their codes differ (for equal
 //! codes, in which the codes of finer grids differ (`crowded`), and in the end their positions). The tree is the one whose
-//! inner nodes are the gaps, higher levels above lower ones. Subtrees of up to [`LEAF`] things become leaves.
+//! inner nodes are the gaps, higher levels above lower ones. Subtrees of up to [`LEAF`] primitives become leaves.
 //! Source: Apetrei 2014, section 3: each subtree finds its parent as the lower of the two gaps beside it, and the second
 //! child to arrive there goes on.
 
@@ -27,11 +27,11 @@ pub(super) const EQUAL: u8 = POSITIONS + 2 * CODE;
 const CODE: u8 = 63;
 /// No tree is deeper: each step down lowers the level.
 pub(crate) const DEPTH: usize = (EQUAL + CODE) as usize + 1;
-/// Things per parallel task.
+/// Primitives per parallel task.
 const TASK: usize = 1 << 15;
 
 pub(super) struct Topology {
-    /// The first thing of each leaf, and the number of things.
+    /// The first primitive of each leaf, and the number of primitives.
     starts: Vec<u32>,
     /// The gaps of the two children of each gap between leaves (gap `g` stands before leaf `g`).
     children: Vec<[AtomicU32; 2]>,
@@ -112,13 +112,13 @@ impl Topology {
         ])
     }
 
-    /// The things in a subtree, as positions in tree order.
+    /// The primitives in a subtree, as positions in tree order.
     pub fn span(&self, of: &Subtree) -> std::ops::Range<usize> {
         self.starts[of.first as usize] as usize..self.starts[of.last as usize + 1] as usize
     }
 }
 
-/// The level of the gap before a position, between things of these codes.
+/// The level of the gap before a position, between primitives of these codes.
 #[inline(always)]
 pub(super) fn level(before: u64, code: u64, position: usize) -> u8 {
     let differing = before ^ code;
@@ -131,7 +131,7 @@ fn level_at(levels: &[u8], position: usize) -> u8 {
     levels.get(position).copied().unwrap_or(OUTSIDE)
 }
 
-/// The first thing of each leaf, and the number of things at the end.
+/// The first primitive of each leaf, and the number of primitives at the end.
 fn leaf_starts(levels: &[u8]) -> Vec<u32> {
     let n = levels.len();
     let tasks = n.div_ceil(TASK);
@@ -153,7 +153,7 @@ fn leaf_starts(levels: &[u8]) -> Vec<u32> {
     starts
 }
 
-/// Where the leaf ends that starts at `start`: the largest subtree of at most `LEAF` things with its first thing there.
+/// Where the leaf ends that starts at `start`: the largest subtree of at most `LEAF` primitives with its first primitive there.
 fn leaf_end(levels: &[u8], start: usize) -> usize {
     let before = level_at(levels, start);
     let (mut end, mut inside) = (start + 1, 0);
@@ -171,7 +171,7 @@ fn leaf_end(levels: &[u8], start: usize) -> usize {
     end
 }
 
-/// The first start of a leaf at or behind `from`: where the subtree of the gap before it has more than `LEAF` things.
+/// The first start of a leaf at or behind `from`: where the subtree of the gap before it has more than `LEAF` primitives.
 fn next_start(levels: &[u8], from: usize) -> usize {
     let n = levels.len();
     let starts_leaf = |at: usize| {

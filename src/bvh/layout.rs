@@ -1,4 +1,4 @@
-//! Things in tree order: sorted by the codes of their centres, their corners one array per axis.
+//! Primitives in tree order: sorted by the codes of their centres, their corners one array per axis.
 //!
 //! Out: beside the corners and the indices the level of each gap, which is all that the topology needs of the codes.
 
@@ -12,15 +12,15 @@ use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Scalar};
 use crate::simd::LANES;
 
-/// What is stored of a thing.
-pub(super) trait Place<S, const D: usize>: Copy + Zeroable + Send + Sync {
+/// What is stored of a primitive.
+pub(super) trait Primitive<S, const D: usize>: Copy + Zeroable + Send + Sync {
     const IS_POINT: bool;
     fn of(bounds: Aabb<S, D>) -> Self;
     fn center(&self) -> [S; D];
     fn corner(&self, which: usize) -> [S; D];
 }
 
-impl<S: Scalar, const D: usize> Place<S, D> for [S; D] {
+impl<S: Scalar, const D: usize> Primitive<S, D> for [S; D] {
     const IS_POINT: bool = true;
 
     #[inline(always)]
@@ -37,7 +37,7 @@ impl<S: Scalar, const D: usize> Place<S, D> for [S; D] {
     }
 }
 
-impl<S: Scalar, const D: usize> Place<S, D> for Aabb<S, D> {
+impl<S: Scalar, const D: usize> Primitive<S, D> for Aabb<S, D> {
     const IS_POINT: bool = false;
 
     #[inline(always)]
@@ -54,23 +54,23 @@ impl<S: Scalar, const D: usize> Place<S, D> for Aabb<S, D> {
     }
 }
 
-pub(super) struct Arranged<S, const D: usize> {
+pub(super) struct SortedPrimitives<S, const D: usize> {
     /// The lower corners, padded so that a block may be read past the end.
     pub lo: [Vec<S>; D],
     /// The upper corners, unless all are points.
     pub hi: Option<[Vec<S>; D]>,
     /// Indices in the caller's slice.
     pub index: Vec<u32>,
-    /// The level of the gap before each thing.
+    /// The level of the gap before each primitive.
     pub levels: Vec<u8>,
 }
 
-impl<S: Scalar, const D: usize> Arranged<S, D> {
-    /// The things of a source in Morton order.
+impl<S: Scalar, const D: usize> SortedPrimitives<S, D> {
+    /// The primitives of a source in Morton order.
     ///
-    /// Errors: if a thing has another code, or no finite corners, when it is read again to be stored. Without it codes would be
+    /// Errors: if a primitive has another code, or no finite corners, when it is read again to be stored. Without it codes would be
     /// in no order, and the tree of any depth.
-    pub fn new<P: Place<S, D>>(source: &impl Source<Item = P>) -> Result<Self> {
+    pub fn new<P: Primitive<S, D>>(source: &impl Source<Item = P>) -> Result<Self> {
         let n = source.len();
         let buckets = Buckets::split(source);
         let axes = || std::array::from_fn(|_| bytemuck::zeroed_vec(n + LANES));
@@ -118,7 +118,7 @@ impl<S: Scalar, const D: usize> Arranged<S, D> {
         if is_steady.into_inner() { Ok(Self { lo, hi, index, levels }) } else { Err(Kind::Unsteady.into()) }
     }
 
-    /// Where the thing at a position is along the curve.
+    /// Where the primitive at a position is along the curve.
     pub fn center(&self, position: usize) -> [S; D] {
         let corner = |axes: &[Vec<S>; D]| std::array::from_fn(|k| axes[k][position]);
         match &self.hi {

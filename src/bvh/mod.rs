@@ -1,8 +1,8 @@
 //! The tree: a linear bounding volume hierarchy with ropes.
 //!
-//! In: bounded things in any order. Out: nodes in the order of a depth-first walk, and the things' corners in Morton order.
+//! In: bounded primitives in any order. Out: nodes in the order of a depth-first walk, and the primitives' corners in Morton order.
 //! A node's left child is the next node, and its *rope* leads to where a walk goes on that skips the node; so a walk's whole
-//! state is one index. Leaves hold up to [`LEAF`] things.
+//! state is one index. Leaves hold up to [`LEAF`] primitives.
 //! Cost: O(n) beyond the sort; `S * D + 4` bytes a point (twice the corners for boxes) and about 2 nodes per 20 points stay.
 //! Source: Karras 2012 (trees from Morton codes); Apetrei 2014 (bottom-up construction); Prokopenko and
 //! Lebrun-Grandié 2024 (ropes).
@@ -24,10 +24,10 @@ pub(crate) use hierarchy::DEPTH;
 use crate::error::Result;
 use crate::geometry::{Aabb, Bounded, BoxSize, Scalar, Space};
 
-/// The largest number of things in a leaf. 8, 16 and 32 were measured (benches/README.md).
+/// The largest number of primitives in a leaf. 8, 16 and 32 were measured (benches/README.md).
 pub const LEAF: usize = 32;
 
-/// A node: its box, its rope, and the first of its things in tree order.
+/// A node: its box, its rope, and the first of its primitives in tree order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Node<S, const D: usize> {
@@ -35,7 +35,7 @@ pub struct Node<S, const D: usize> {
     pub bounds: Aabb<S, D>,
     /// The next node of a depth-first walk that does not open this one. The node is a leaf if that is the one after it.
     pub rope: u32,
-    /// The first thing below, as a position in tree order; the last comes before the first of the rope's node.
+    /// The first primitive below, as a position in tree order; the last comes before the first of the rope's node.
     pub first: u32,
 }
 
@@ -59,7 +59,7 @@ pub struct Bvh<S, const D: usize> {
     nodes: Vec<Node<S, D>>,
     /// Lower corners in tree order, one array per axis, padded by [`LANES`](crate::simd::LANES).
     lo: [Vec<S>; D],
-    /// Upper corners, unless all things are points.
+    /// Upper corners, unless all primitives are points.
     hi: Option<[Vec<S>; D]>,
     /// Tree order to the caller's order.
     index: Vec<u32>,
@@ -70,9 +70,9 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// Builds the tree in parallel. Any input will do: empty, one point, all points equal.
     ///
     /// Errors: a coordinate that is NaN or infinite (or beyond 1e150 in `f64`, where squares overflow), a box with its lower
-    /// corner above its upper one, more than 2^32 - 2 things, `D` outside of 1 to 10.
-    pub fn build<T: Bounded<S, D>>(things: &[T]) -> Result<Self> {
-        Self::build_in(things, Space::OPEN)
+    /// corner above its upper one, more than 2^32 - 2 primitives, `D` outside of 1 to 10.
+    pub fn build<T: Bounded<S, D>>(primitives: &[T]) -> Result<Self> {
+        Self::build_in(primitives, Space::OPEN)
     }
 
     /// Builds the tree in a periodic box: every query and pair then means the nearest image.
@@ -88,12 +88,12 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// assert_eq!(bvh.query(Sphere::new([0.0, 5.0], 0.5)).count(), 2);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
-    pub fn build_periodic<T: Bounded<S, D>>(things: &[T], size: impl Into<BoxSize>) -> Result<Self> {
-        Self::build_in(things, Space::periodic(size)?)
+    pub fn build_periodic<T: Bounded<S, D>>(primitives: &[T], size: impl Into<BoxSize>) -> Result<Self> {
+        Self::build_in(primitives, Space::periodic(size)?)
     }
 
-    pub(crate) fn build_in<T: Bounded<S, D>>(things: &[T], space: Space<D>) -> Result<Self> {
-        build::build(things, space)
+    pub(crate) fn build_in<T: Bounded<S, D>>(primitives: &[T], space: Space<D>) -> Result<Self> {
+        build::build(primitives, space)
     }
 
     /// What a device has built, of points.
@@ -102,7 +102,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         Self { nodes, lo, hi: None, index, space }
     }
 
-    /// How many things are stored.
+    /// How many primitives are stored.
     pub fn len(&self) -> usize {
         self.index.len()
     }
@@ -127,7 +127,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         &self.nodes[..self.end()]
     }
 
-    /// Tree order: the caller's index of each stored thing along the Morton curve.
+    /// Tree order: the caller's index of each stored primitive along the Morton curve.
     pub fn order(&self) -> &[u32] {
         &self.index
     }
@@ -148,26 +148,26 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         self.nodes[at].rope as usize == at + 1
     }
 
-    /// The positions of a node's things in tree order.
+    /// The positions of a node's primitives in tree order.
     #[inline(always)]
     pub(crate) fn span(&self, at: usize) -> std::ops::Range<usize> {
         let node = &self.nodes[at];
         node.first as usize..self.nodes[node.rope as usize].first as usize
     }
 
-    /// Whether all things of a node are copies of one point or box.
+    /// Whether all primitives of a node are copies of one point or box.
     #[inline(always)]
-    pub(crate) fn holds_copies(&self, at: usize) -> bool {
+    pub(crate) fn is_degenerate(&self, at: usize) -> bool {
         let bounds = &self.nodes[at].bounds;
         // Boxes with one box around them may differ.
         self.holds_points() && bounds.lo == bounds.hi
     }
 
-    /// Whether all things of a node are copies of the point before its first: what holds for that one holds for them, so a
+    /// Whether all primitives of a node are copies of the point before its first: what holds for that one holds for them, so a
     /// search for pairs may leave them out. Copies are neighbours in tree order unless a leaf holds all of them.
     #[inline(always)]
-    pub(crate) fn repeats(&self, at: usize) -> bool {
-        self.holds_copies(at) && {
+    pub(crate) fn duplicates_predecessor(&self, at: usize) -> bool {
+        self.is_degenerate(at) && {
             let first = self.nodes[at].first as usize;
             first > 0 && self.lo.iter().all(|lo| lo[first - 1] == lo[first])
         }

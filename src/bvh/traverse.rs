@@ -1,30 +1,30 @@
 //! Walks along the ropes, and the tests in a leaf.
 //!
-//! In: a tree and a radius. Out: for each leaf reached, a bit mask of the things within.
+//! In: a tree and a radius. Out: for each leaf reached, a bit mask of the primitives within.
 //! A walk opens a node or follows its rope; it needs no stack. The half traversal is the same walk begun at a leaf's own
 //! rope, so that every pair of leaves meets once.
 //! Cost: O(depth) nodes for each place a ball is looked for. Source: Prokopenko and Lebrun-Grandié 2024, sections 3 and 4.
 
 use crate::bvh::{Bvh, DEPTH, LEAF};
-use crate::geometry::{Aabb, Metric, Reach, Scalar, Space, scale};
-use crate::simd::{LANES, Lanes, Level};
+use crate::geometry::{Aabb, FilteredRadius, Metric, Scalar, Space, scale};
+use crate::simd::{Isa, LANES, Lanes};
 
-// A leaf's things are one bit each.
+// A leaf's primitives are one bit each.
 const _: () = assert!(LEAF <= u32::BITS as usize && LEAF.is_multiple_of(LANES));
 
-/// A radius about things of a tree, in open space or in general, around the boundary and in a unit of its own: the choice is
+/// A radius about primitives of a tree, in open space or in general, around the boundary and in a unit of its own: the choice is
 /// made at compile time, because most of a periodic box is far from its boundary, and most clouds are at ease with their
 /// unit. All squared distances and limits in `S` are in the probe's unit.
-pub(crate) struct Probe<'a, S, const D: usize, const GENERAL: bool> {
+pub(crate) struct BallPredicate<'a, S, const D: usize, const GENERAL: bool> {
     tree: &'a Bvh<S, D>,
     metric: Metric<S, D, GENERAL>,
     space: Space<D>,
     scale: f64,
-    pub reach: Reach<S, D>,
+    pub reach: FilteredRadius<S, D>,
 }
 
-impl<'a, S: Scalar, const D: usize> Probe<'a, S, D, true> {
-    /// The probe for where the open one will not do (see [`Probe::is_for`]), if there may be such a place.
+impl<'a, S: Scalar, const D: usize> BallPredicate<'a, S, D, true> {
+    /// The probe for where the open one will not do (see [`BallPredicate::is_for`]), if there may be such a place.
     pub fn general(tree: &'a Bvh<S, D>, radius: f64) -> Option<Self> {
         let scale = if S::NARROW && scale::has_differences(&tree.bounds()) {
             match (radius * radius).sqrt() {
@@ -59,7 +59,7 @@ impl<'a, S: Scalar, const D: usize> Probe<'a, S, D, true> {
     }
 }
 
-impl<'a, S: Scalar, const D: usize, const GENERAL: bool> Probe<'a, S, D, GENERAL> {
+impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D, GENERAL> {
     /// A probe in the unit of the coordinates.
     pub fn new(tree: &'a Bvh<S, D>, radius: f64) -> Self {
         Self::scaled(tree, radius, 1.0)
@@ -70,7 +70,7 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> Probe<'a, S, D, GENERAL
     pub fn scaled(tree: &'a Bvh<S, D>, radius: f64, scale: f64) -> Self {
         let space = if GENERAL { *tree.space() } else { Space::OPEN };
         let radius2 = if radius >= 0.0 { radius * radius } else { -1.0 };
-        let reach = Reach::squared(radius2, &space, scale);
+        let reach = FilteredRadius::squared(radius2, &space, scale);
         Self { tree, metric: Metric::scaled(&space, scale), space, scale, reach }
     }
 
@@ -78,26 +78,26 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> Probe<'a, S, D, GENERAL
     #[inline(always)]
     pub fn limit(&self, radius2: f64) -> S {
         let scale = if GENERAL && S::NARROW { self.scale } else { 1.0 };
-        Reach::squared(radius2, &self.space, scale).maybe
+        FilteredRadius::squared(radius2, &self.space, scale).maybe
     }
 
     /// The squared distance of two boxes as `S` computes it.
     #[inline(always)]
-    pub fn gap2(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> S {
-        self.metric.gap2(a, b)
+    pub fn min_distance2(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> S {
+        self.metric.min_distance2(a, b)
     }
 
     /// Whether anything in `bounds` may be within reach of anything in `of`.
     #[inline(always)]
     pub fn meets(&self, of: &Aabb<S, D>, bounds: &Aabb<S, D>) -> bool {
-        self.metric.gap2(of, bounds) <= self.reach.maybe
+        self.metric.min_distance2(of, bounds) <= self.reach.maybe
     }
 
     /// Whether everything in `bounds` is surely within reach of everything in `of`.
     #[inline(always)]
     pub fn covers(&self, of: &Aabb<S, D>, bounds: &Aabb<S, D>) -> bool {
-        let span2 = self.metric.span2(of, bounds);
-        span2 <= self.reach.sure || (span2 <= self.reach.maybe && self.covers_exactly(of, bounds))
+        let max_distance2 = self.metric.max_distance2(of, bounds);
+        max_distance2 <= self.reach.sure || (max_distance2 <= self.reach.maybe && self.covers_exactly(of, bounds))
     }
 
     /// The same in `f64`, where `S` is not sure: at a radius of 0 above all, or at ties between copies of two points, or they
@@ -116,12 +116,16 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> Probe<'a, S, D, GENERAL
     #[inline(always)]
     pub fn distance2(&self, of: &Aabb<S, D>, position: usize) -> f64 {
         let item = self.tree.item(position);
-        if self.tree.holds_points() { self.space.distance2(&of.lo, &item.lo) } else { self.space.gap2(of, &item) }
+        if self.tree.holds_points() {
+            self.space.distance2(&of.lo, &item.lo)
+        } else {
+            self.space.min_distance2(of, &item)
+        }
     }
 
-    /// The things of a span of at most [`LEAF`] that are within reach of `of`: a bit each.
+    /// The primitives of a span of at most [`LEAF`] that are within reach of `of`: a bit each.
     #[inline(always)]
-    pub fn hits<L: Level>(&self, level: L, of: &Aabb<S, D>, span: std::ops::Range<usize>) -> u32 {
+    pub fn hits<L: Isa>(&self, level: L, of: &Aabb<S, D>, span: std::ops::Range<usize>) -> u32 {
         let points = self.tree.holds_points();
         let (mut sure, mut maybe) = (0, 0);
         for at in span.clone().step_by(LANES) {
@@ -135,9 +139,9 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> Probe<'a, S, D, GENERAL
         if sure == maybe { sure } else { self.decide(of, span.start, sure, maybe) }
     }
 
-    /// The things of a span that may be within reach of `of`: all that are, and few that are not.
+    /// The primitives of a span that may be within reach of `of`: all that are, and few that are not.
     #[inline(always)]
-    pub fn candidates<L: Level>(&self, level: L, of: &Aabb<S, D>, span: std::ops::Range<usize>) -> u32 {
+    pub fn candidates<L: Isa>(&self, level: L, of: &Aabb<S, D>, span: std::ops::Range<usize>) -> u32 {
         self.mask(
             &span,
             #[inline(always)]
@@ -145,10 +149,10 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> Probe<'a, S, D, GENERAL
         )
     }
 
-    /// The things of a span whose squared distance from `of`, as `S` computes it, is at most `limit`; `of` is a point unless
+    /// The primitives of a span whose squared distance from `of`, as `S` computes it, is at most `limit`; `of` is a point unless
     /// boxes are stored.
     #[inline(always)]
-    pub fn closer<L: Level>(&self, level: L, of: &Aabb<S, D>, span: std::ops::Range<usize>, limit: S) -> u32 {
+    pub fn closer<L: Isa>(&self, level: L, of: &Aabb<S, D>, span: std::ops::Range<usize>, limit: S) -> u32 {
         let points = self.tree.holds_points();
         self.mask(
             &span,
@@ -157,10 +161,10 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> Probe<'a, S, D, GENERAL
         )
     }
 
-    /// Calls `visit` with the position and the squared distance, as `S` computes it, of each thing of a span that is at most
+    /// Calls `visit` with the position and the squared distance, as `S` computes it, of each primitive of a span that is at most
     /// `limit` away from the point `of`. Only for stored points.
     #[inline(always)]
-    pub fn each_closer<L: Level>(
+    pub fn each_closer<L: Isa>(
         &self,
         level: L,
         of: &Aabb<S, D>,
@@ -177,9 +181,9 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> Probe<'a, S, D, GENERAL
         }
     }
 
-    /// The things of a span that are at most as far from `of` as their own limit says.
+    /// The primitives of a span that are at most as far from `of` as their own limit says.
     #[inline(always)]
-    pub fn closer_each<L: Level>(
+    pub fn closer_each<L: Isa>(
         &self,
         level: L,
         of: &Aabb<S, D>,
@@ -209,7 +213,7 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> Probe<'a, S, D, GENERAL
         }
     }
 
-    /// One bit for each thing of a span of at most [`LEAF`], from the masks of eight at a time.
+    /// One bit for each primitive of a span of at most [`LEAF`], from the masks of eight at a time.
     #[inline(always)]
     fn mask(&self, span: &std::ops::Range<usize>, lanes: impl Fn(usize) -> u32) -> u32 {
         let mut mask = 0;
@@ -259,12 +263,12 @@ pub(crate) fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
 }
 
 /// The subtrees passed by on the way down, one per level.
-pub(crate) struct Siblings {
+pub(crate) struct DeferredSiblings {
     passed: [u32; DEPTH],
     depth: usize,
 }
 
-impl Siblings {
+impl DeferredSiblings {
     pub fn new() -> Self {
         Self { passed: [0; DEPTH], depth: 0 }
     }

@@ -5,7 +5,7 @@ use crate::error::{Error, Kind, Result};
 use crate::geometry::{Aabb, Scalar};
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// Checks every invariant: each thing stored once, leaves of 1 to [`LEAF`] things, ropes and ranges nested, boxes tight,
+    /// Checks every invariant: each primitive stored once, leaves of 1 to [`LEAF`] primitives, ropes and ranges nested, boxes tight,
     /// depth at most 222. Errors with the first that is broken, which would be a bug of this crate.
     pub fn validate(&self) -> Result<()> {
         let n = self.len();
@@ -13,7 +13,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         for &index in &self.index {
             match seen.get_mut(index as usize) {
                 Some(seen) if !*seen => *seen = true,
-                _ => return broken(format!("thing {index} is stored twice, or out of range {n}")),
+                _ => return broken(format!("primitive {index} is stored twice, or out of range {n}")),
             }
         }
         // What the rest relies on, or it would look behind the end or never come to one.
@@ -26,7 +26,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         }
         let sentinel = self.node(self.end());
         if sentinel.first as usize != n || sentinel.bounds != Aabb::EMPTY {
-            return broken(format!("the sentinel holds things: {sentinel:?}"));
+            return broken(format!("the sentinel holds primitives: {sentinel:?}"));
         }
         if n > 0 {
             self.validate_below(0, self.end(), 1)?;
@@ -46,7 +46,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         }
         let tight = if self.is_leaf(at) {
             if !(1..=LEAF).contains(&span.len()) {
-                return broken(format!("leaf {at} has {} things", span.len()));
+                return broken(format!("leaf {at} has {} primitives", span.len()));
             }
             span.map(|position| self.item(position)).fold(Aabb::EMPTY, |bounds, item| bounds.union(&item))
         } else {
@@ -55,7 +55,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                 return broken(format!("the children of node {at} are {left} and {right}, but it ends at {end}"));
             }
             if span.len() <= LEAF {
-                return broken(format!("node {at} has only {} things and is no leaf", span.len()));
+                return broken(format!("node {at} has only {} primitives and is no leaf", span.len()));
             }
             if self.span(left).start != span.start || self.span(left).end != self.span(right).start {
                 return broken(format!("the ranges below node {at} do not join"));
@@ -118,11 +118,11 @@ mod tests {
                 let end = Node { rope: 1, ..tree.nodes[tree.end()] };
                 tree.nodes = vec![Node { rope: 1, ..tree.nodes[0] }, end];
             },
-            "has 500 things",
+            "has 500 primitives",
         );
         let mut tree = Bvh::build(&[[0.0f32], [1.0]]).unwrap();
         let leaf = |at: usize| Node { bounds: Aabb::point([at as f32]), rope: at as u32 + 2, first: at as u32 };
         tree.nodes = vec![Node { rope: 3, ..tree.nodes[0] }, leaf(0), leaf(1), Node { rope: 3, ..tree.nodes[1] }];
-        assert!(tree.validate().unwrap_err().to_string().contains("only 2 things"));
+        assert!(tree.validate().unwrap_err().to_string().contains("only 2 primitives"));
     }
 }

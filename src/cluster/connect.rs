@@ -1,6 +1,6 @@
 //! Joining what is within a radius: the heart of FOF and of DBSCAN.
 //!
-//! In: a tree, a radius, and which things take part. Out: a union-find forest over tree order.
+//! In: a tree, a radius, and which primitives take part. Out: a union-find forest over tree order.
 //! Every pair of leaves within reach meets once, in the half traversal; no distance is computed where union-find already
 //! knows the answer.
 //! Cost: O(n) walks in all; 4 bytes a point and 4 a node. Source: Prokopenko et al. 2023 (FDBSCAN: tree and union-find);
@@ -11,85 +11,95 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-use crate::bvh::traverse::{Probe, bits};
+use crate::bvh::traverse::{BallPredicate, bits};
 use crate::bvh::{Bvh, LEAF};
 use crate::cluster::union_find::UnionFind;
 use crate::geometry::Scalar;
 use crate::phases::mark;
-use crate::simd::{Level, dispatch};
+use crate::simd::{Isa, dispatch};
 
 /// Nodes per parallel task.
 const TASK: usize = 1 << 10;
-/// A node that is not known to be joined.
+/// A node that is not known to be uniform.
 const NONE: u32 = u32::MAX;
 
-/// The things that take part: all, or those in a mask for each leaf; then an inner node's mask is not 0 if any below is not.
+/// The primitives that take part: all, or those in a mask for each leaf; then an inner node's mask is not 0 if any below is not.
 #[derive(Clone, Copy)]
-pub(crate) enum Members<'a> {
+pub(crate) enum Participants<'a> {
     All,
     Masks(&'a [u32]),
 }
 
-impl Members<'_> {
+impl Participants<'_> {
     /// Those of a leaf, a bit each.
     #[inline(always)]
     fn of<S: Scalar, const D: usize>(self, tree: &Bvh<S, D>, leaf: usize) -> u32 {
         match self {
-            Members::All => u32::MAX >> (u32::BITS - tree.span(leaf).len() as u32),
-            Members::Masks(masks) => masks[leaf],
+            Participants::All => u32::MAX >> (u32::BITS - tree.span(leaf).len() as u32),
+            Participants::Masks(masks) => masks[leaf],
         }
     }
 }
 
 /// Joins all pairs of members within `radius`.
 ///
-/// A node is *joined* once all members below it are known to be in one component: from the start where its diagonal is at
-/// most `radius`, later when its children are joined and in the same component. Leaves are taken from last to first, so
-/// that what lies behind a leaf, where its half traversal leads, is mostly joined already and can be skipped as a whole.
+/// A node is *uniform* once all members below it are known to be in one component: from the start where its diagonal is at
+/// most `radius`, later when its children are uniform and in the same component. Leaves are taken from last to first, so
+/// that what lies behind a leaf, where its half traversal leads, is mostly uniform already and can be skipped as a whole.
 /// The marks only save work: a late one costs time, and the components are the same in any order.
-pub(crate) fn link<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, members: Members<'_>) -> UnionFind {
+pub(crate) fn connect<S: Scalar, const D: usize>(
+    tree: &Bvh<S, D>,
+    radius: f64,
+    members: Participants<'_>,
+) -> UnionFind {
     let forest = UnionFind::new(tree.len());
-    let joined: Vec<AtomicU32> = (0..tree.end()).map(|_| AtomicU32::new(NONE)).collect();
-    let linker = Linker {
+    let uniform: Vec<AtomicU32> = (0..tree.end()).map(|_| AtomicU32::new(NONE)).collect();
+    let linker = ClusterMerger {
         tree,
-        open: Probe::new(tree, radius),
-        general: Probe::general(tree, radius),
+        open: BallPredicate::new(tree, radius),
+        general: BallPredicate::general(tree, radius),
         members,
         forest: &forest,
-        joined: &joined,
+        uniform: &uniform,
     };
     let tasks = tree.end().div_ceil(TASK);
     let nodes = |task: usize| task * TASK..((task + 1) * TASK).min(tree.end());
-    (0..tasks).into_par_iter().for_each(|task| linker.join_cliques(nodes(task)));
+    (0..tasks).into_par_iter().for_each(|task| linker.unite_cliques(nodes(task)));
     (0..tasks).into_par_iter().rev().for_each(|task| {
         dispatch!(level => for at in nodes(task).rev() {
-            linker.settle(level, at);
+            linker.merge(level, at);
         });
     });
     mark("walk, union");
     forest
 }
 
-/// The same, pair by pair: every pair of members within `radius` is tested and joined, but for copies of the point before
+/// The same, pair by pair: every pair of members within `radius` is tested and uniform, but for copies of the point before
 /// them, which are members as it is.
-pub(crate) fn link_pairs<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, members: Members<'_>) -> UnionFind {
+pub(crate) fn connect_pairs<S: Scalar, const D: usize>(
+    tree: &Bvh<S, D>,
+    radius: f64,
+    members: Participants<'_>,
+) -> UnionFind {
     let forest = UnionFind::new(tree.len());
-    (0..tree.end()).into_par_iter().with_min_len(TASK).filter(|&at| tree.is_leaf(at) && tree.repeats(at)).for_each(
-        |leaf| {
+    (0..tree.end())
+        .into_par_iter()
+        .with_min_len(TASK)
+        .filter(|&at| tree.is_leaf(at) && tree.duplicates_predecessor(at))
+        .for_each(|leaf| {
             if members.of(tree, leaf) != 0 {
-                tree.span(leaf).for_each(|thing| _ = forest.union(thing as u32 - 1, thing as u32));
+                tree.span(leaf).for_each(|primitive| _ = forest.union(primitive as u32 - 1, primitive as u32));
             }
-        },
-    );
-    tree.each_pair_of_leaves::<true>(radius, |leaf, thing, other, hits| {
+        });
+    tree.each_pair_of_leaves::<true>(radius, |leaf, primitive, other, hits| {
         let first = tree.span(leaf).start;
         let hits = match members {
-            Members::All => hits,
-            Members::Masks(masks) if masks[leaf] >> (thing - first) & 1 == 1 => hits & masks[other],
-            Members::Masks(_) => 0,
+            Participants::All => hits,
+            Participants::Masks(masks) if masks[leaf] >> (primitive - first) & 1 == 1 => hits & masks[other],
+            Participants::Masks(_) => 0,
         };
         for hit in bits(hits) {
-            forest.union(thing as u32, (tree.span(other).start + hit) as u32);
+            forest.union(primitive as u32, (tree.span(other).start + hit) as u32);
         }
     });
     mark("walk, union");
@@ -97,26 +107,26 @@ pub(crate) fn link_pairs<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f6
 }
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// Whether all things are surely within `radius` of each other.
+    /// Whether all primitives are surely within `radius` of each other.
     pub(crate) fn is_clique(&self, radius: f64) -> bool {
         let bounds = self.bounds();
-        Probe::<S, D, false>::new(self, radius).covers(&bounds, &bounds)
+        BallPredicate::<S, D, false>::new(self, radius).covers(&bounds, &bounds)
     }
 }
 
-struct Linker<'a, S, const D: usize> {
+struct ClusterMerger<'a, S, const D: usize> {
     tree: &'a Bvh<S, D>,
-    open: Probe<'a, S, D, false>,
-    general: Option<Probe<'a, S, D, true>>,
-    members: Members<'a>,
+    open: BallPredicate<'a, S, D, false>,
+    general: Option<BallPredicate<'a, S, D, true>>,
+    members: Participants<'a>,
     forest: &'a UnionFind,
-    /// One member below each joined node, else `NONE`.
-    joined: &'a [AtomicU32],
+    /// One member below each uniform node, else `NONE`.
+    uniform: &'a [AtomicU32],
 }
 
-impl<S: Scalar, const D: usize> Linker<'_, S, D> {
+impl<S: Scalar, const D: usize> ClusterMerger<'_, S, D> {
     /// Joins what is below nodes with a diagonal of at most the radius.
-    fn join_cliques(&self, nodes: Range<usize>) {
+    fn unite_cliques(&self, nodes: Range<usize>) {
         let mut at = nodes.start;
         while at < nodes.end {
             let node = self.tree.node(at);
@@ -126,13 +136,13 @@ impl<S: Scalar, const D: usize> Linker<'_, S, D> {
             }
             let below = at..node.rope as usize;
             let leaves = below.clone().filter(|&at| self.tree.is_leaf(at));
-            let mut things = leaves.flat_map(|leaf| {
+            let mut primitives = leaves.flat_map(|leaf| {
                 let first = self.tree.node(leaf).first;
                 bits(self.members.of(self.tree, leaf)).map(move |bit| first + bit as u32)
             });
-            if let Some(first) = things.next() {
-                things.for_each(|thing| _ = self.forest.union(first, thing));
-                below.clone().for_each(|at| self.joined[at].store(first, Relaxed));
+            if let Some(first) = primitives.next() {
+                primitives.for_each(|primitive| _ = self.forest.union(first, primitive));
+                below.clone().for_each(|at| self.uniform[at].store(first, Relaxed));
             }
             at = below.end;
         }
@@ -140,55 +150,55 @@ impl<S: Scalar, const D: usize> Linker<'_, S, D> {
 
     /// Finds the neighbours of a leaf's members, in it and behind it; or marks an inner node, whose leaves are settled.
     #[inline(always)]
-    fn settle<L: Level>(&self, level: L, at: usize) {
-        if !self.any_members(at) {
+    fn merge<L: Isa>(&self, level: L, at: usize) {
+        if !self.any_participants(at) {
             return;
         }
         if self.tree.is_leaf(at) {
             match &self.general {
-                Some(probe) if probe.is_for(&self.tree.node(at).bounds) => self.settle_leaf(level, probe, at),
-                _ => self.settle_leaf(level, &self.open, at),
+                Some(probe) if probe.is_for(&self.tree.node(at).bounds) => self.merge_leaf(level, probe, at),
+                _ => self.merge_leaf(level, &self.open, at),
             }
-        } else if self.joined_root(at).is_none() {
+        } else if self.uniform_root(at).is_none() {
             let (left, right) = (at + 1, self.tree.node(at + 1).rope as usize);
-            let root = match (self.any_members(left), self.any_members(right)) {
-                (true, true) => self.joined_root(left).filter(|&root| self.joined_root(right) == Some(root)),
-                (true, false) => self.joined_root(left),
-                _ => self.joined_root(right),
+            let root = match (self.any_participants(left), self.any_participants(right)) {
+                (true, true) => self.uniform_root(left).filter(|&root| self.uniform_root(right) == Some(root)),
+                (true, false) => self.uniform_root(left),
+                _ => self.uniform_root(right),
             };
-            self.joined[at].store(root.unwrap_or(NONE), Relaxed);
+            self.uniform[at].store(root.unwrap_or(NONE), Relaxed);
         }
     }
 
     #[inline(always)]
-    fn settle_leaf<L: Level, const P: bool>(&self, level: L, probe: &Probe<S, D, P>, leaf: usize) {
+    fn merge_leaf<L: Isa, const P: bool>(&self, level: L, probe: &BallPredicate<S, D, P>, leaf: usize) {
         let own = self.tree.span(leaf);
         let members = self.members.of(self.tree, leaf);
-        let mut root = self.joined_root(leaf);
+        let mut root = self.uniform_root(leaf);
         if root.is_none() {
             let mut neighbors = [0; LEAF];
             for bit in bits(members) {
                 neighbors[bit] = probe.hits(level, &self.tree.item(own.start + bit), own.clone()) & members;
             }
-            root = self.join_components(own.start, members, &neighbors);
-            self.joined[leaf].store(root.unwrap_or(NONE), Relaxed);
+            root = self.unite_components(own.start, members, &neighbors);
+            self.uniform[leaf].store(root.unwrap_or(NONE), Relaxed);
         }
 
         let bounds = &self.tree.node(leaf).bounds;
         let mut at = self.tree.node(leaf).rope as usize;
         while at < self.tree.end() {
             let node = self.tree.node(at);
-            if !probe.meets(bounds, &node.bounds) || !self.any_members(at) {
+            if !probe.meets(bounds, &node.bounds) || !self.any_participants(at) {
                 at = node.rope as usize;
                 continue;
             }
-            let other_root = self.joined_root(at);
+            let other_root = self.uniform_root(at);
             if root.is_some() && root == other_root {
                 at = node.rope as usize;
                 continue;
             }
             if self.tree.is_leaf(at) {
-                self.join_leaves(level, probe, own.clone(), members, root.is_some(), at, other_root.is_some());
+                self.merge_pair(level, probe, own.clone(), members, root.is_some(), at, other_root.is_some());
                 root = root.map(|root| self.forest.find(root));
             }
             at += 1;
@@ -197,7 +207,7 @@ impl<S: Scalar, const D: usize> Linker<'_, S, D> {
 
     /// Joins the components of a leaf's members, found on the masks of neighbours alone. The root, if there is but one.
     #[inline(always)]
-    fn join_components(&self, start: usize, members: u32, neighbors: &[u32; LEAF]) -> Option<u32> {
+    fn unite_components(&self, start: usize, members: u32, neighbors: &[u32; LEAF]) -> Option<u32> {
         let mut left = members;
         let mut root = None;
         while left != 0 {
@@ -217,29 +227,29 @@ impl<S: Scalar, const D: usize> Linker<'_, S, D> {
         root.map(|root| self.forest.find(root))
     }
 
-    /// Joins the pairs between a leaf's members and those of another leaf; one pair will do where both are joined.
+    /// Joins the pairs between a leaf's members and those of another leaf; one pair will do where both are uniform.
     #[allow(clippy::too_many_arguments)]
     #[inline(always)]
-    fn join_leaves<L: Level, const P: bool>(
+    fn merge_pair<L: Isa, const P: bool>(
         &self,
         level: L,
-        probe: &Probe<S, D, P>,
+        probe: &BallPredicate<S, D, P>,
         own: Range<usize>,
         members: u32,
         own_joined: bool,
         other: usize,
         other_joined: bool,
     ) {
-        let things = self.tree.span(other);
+        let primitives = self.tree.span(other);
         let others = self.members.of(self.tree, other);
         for bit in bits(probe.candidates(level, &self.tree.node(other).bounds, own.clone()) & members) {
-            let thing = (own.start + bit) as u32;
-            if other_joined && !own_joined && Some(self.forest.find(thing)) == self.joined_root(other) {
+            let primitive = (own.start + bit) as u32;
+            if other_joined && !own_joined && Some(self.forest.find(primitive)) == self.uniform_root(other) {
                 continue;
             }
-            let hits = probe.hits(level, &self.tree.item(own.start + bit), things.clone()) & others;
+            let hits = probe.hits(level, &self.tree.item(own.start + bit), primitives.clone()) & others;
             for hit in bits(hits) {
-                self.forest.union(thing, (things.start + hit) as u32);
+                self.forest.union(primitive, (primitives.start + hit) as u32);
                 if other_joined {
                     break;
                 }
@@ -251,17 +261,17 @@ impl<S: Scalar, const D: usize> Linker<'_, S, D> {
     }
 
     #[inline(always)]
-    fn any_members(&self, at: usize) -> bool {
+    fn any_participants(&self, at: usize) -> bool {
         match self.members {
-            Members::All => true,
-            Members::Masks(masks) => masks[at] != 0,
+            Participants::All => true,
+            Participants::Masks(masks) => masks[at] != 0,
         }
     }
 
     /// The root of the component that all members below a node are known to be in.
     #[inline(always)]
-    fn joined_root(&self, at: usize) -> Option<u32> {
-        match self.joined[at].load(Relaxed) {
+    fn uniform_root(&self, at: usize) -> Option<u32> {
+        match self.uniform[at].load(Relaxed) {
             NONE => None,
             member => Some(self.forest.find(member)),
         }

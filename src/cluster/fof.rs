@@ -6,14 +6,14 @@
 //! al. 2023, FDBSCAN (tree and union-find). Two other algorithms stand beside it for comparison: `bins`, `all_pairs`.
 
 use crate::bvh::Bvh;
-use crate::cluster::connect::{Members, link};
+use crate::cluster::connect::{Participants, connect};
 use crate::cluster::union_find::UnionFind;
 use crate::error::Result;
 use crate::geometry::{Boundary, Bounded, BoxSize, Scalar, Space};
 use crate::halo::Halos;
 use crate::phases::mark;
 #[cfg(feature = "reference")]
-use crate::reference::{fof_all_pairs, fof_bins, points::Row};
+use crate::reference::{fof_all_pairs, fof_bins, points::PointsSoA};
 
 /// How to find the halos. All give the same halos, exactly. [`FofAlgorithm::Tree`] is the one to use; the others are there to
 /// be compared with: on 262,144 particles of a cosmological simulation bins take 5 times as long, brute force 300 times
@@ -38,7 +38,7 @@ pub enum FofAlgorithm {
     /// linking length. Memory: for three-dimensional `f32` some 100 bytes a point at its peak, the result included, in
     /// such a simulation; 260 where all points have bins of their own and all of these have 26 occupied neighbours.
     ///
-    /// Errors: more than 3 dimensions; things that have an extent (types whose [`Bounded::IS_POINT`] is false).
+    /// Errors: more than 3 dimensions; primitives that have an extent (types whose [`Bounded::IS_POINT`] is false).
     #[cfg(feature = "reference")]
     Bins,
     /// Every point against every other, and a concurrent union-find: the definition (Davis et al. 1985), eight pairs at a
@@ -120,7 +120,7 @@ impl Fof {
         space.check_length("linking_length", self.linking_length)?;
         #[cfg(feature = "reference")]
         if !matches!(self.algorithm, FofAlgorithm::Auto | FofAlgorithm::Tree) {
-            return self.run_on_row(&Row::of(points, &space)?);
+            return self.run_on_row(&PointsSoA::of(points, &space)?);
         }
         self.run_on(&Bvh::build_in(points, space)?)
     }
@@ -133,18 +133,18 @@ impl Fof {
         tree.space().check_length("linking_length", self.linking_length)?;
         #[cfg(feature = "reference")]
         if !matches!(self.algorithm, FofAlgorithm::Auto | FofAlgorithm::Tree) {
-            return self.run_on_row(&Row::stored(tree));
+            return self.run_on_row(&PointsSoA::stored(tree));
         }
-        self.halos(link(tree, self.linking_length, Members::All), tree.order(), tree.space())
+        self.halos(connect(tree, self.linking_length, Participants::All), tree.order(), tree.space())
     }
 
     #[cfg(feature = "reference")]
-    fn run_on_row<S: Scalar, const D: usize>(&self, row: &Row<'_, S, D>) -> Result<Halos> {
+    fn run_on_row<S: Scalar, const D: usize>(&self, row: &PointsSoA<'_, S, D>) -> Result<Halos> {
         if self.algorithm == FofAlgorithm::Bins {
-            let (forest, order) = fof_bins::link(row, self.linking_length)?;
+            let (forest, order) = fof_bins::connect(row, self.linking_length)?;
             return self.halos(forest, &order, &row.space);
         }
-        self.halos(fof_all_pairs::link(row, self.linking_length), &row.order, &row.space)
+        self.halos(fof_all_pairs::connect(row, self.linking_length), &row.order, &row.space)
     }
 
     /// The components of a forest over positions as halos; `order` gives each position's index.

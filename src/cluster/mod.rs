@@ -7,6 +7,6 @@ pub(crate) mod labels;
 mod relabel;
 pub(crate) mod union_find;
 
-pub use dbscan::{Algorithm, Dbscan, dbscan};
+pub use dbscan::{Dbscan, DbscanAlgorithm, dbscan};
 pub use fof::{Fof, FofAlgorithm};
 pub use labels::Labels;

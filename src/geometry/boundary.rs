@@ -15,12 +15,12 @@ use crate::geometry::BoxSize;
 /// refuses.
 ///
 /// ```
-/// use ropewalk::{Boundary, Center, Centering, Fof};
+/// use ropewalk::{Boundary, Center, CenterFinder, Fof};
 ///
 /// let points = [[9.5f32, 5.0, 5.0], [0.25, 5.0, 5.0], [0.5, 5.0, 5.0]];
 /// let halos = Fof::new(1.0).periodic(10.0).run(&points)?;
 /// assert_eq!(*halos.boundary(), Boundary::Periodic(vec![10.0; 3]));
-/// let error = Centering::new(Center::CenterOfMass).periodic(20.0).run(&points, &halos).unwrap_err();
+/// let error = CenterFinder::new(Center::CenterOfMass).periodic(20.0).run(&points, &halos).unwrap_err();
 /// assert!(error.to_string().contains("a periodic box of 10") && error.to_string().contains("a periodic box of 20"));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```

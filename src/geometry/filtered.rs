@@ -10,7 +10,7 @@ use crate::simd::{LANES, Lanes};
 
 /// A radius, ready for tests in `S`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reach<S, const D: usize> {
+pub(crate) struct FilteredRadius<S, const D: usize> {
     /// The squared radius, which decides in `f64`; negative if nothing is within.
     pub radius2: f64,
     /// At most this, as computed in `S` in a unit (see `scale`): surely within.
@@ -19,7 +19,7 @@ pub(crate) struct Reach<S, const D: usize> {
     pub maybe: S,
 }
 
-impl<S: Scalar, const D: usize> Reach<S, D> {
+impl<S: Scalar, const D: usize> FilteredRadius<S, D> {
     /// The reach of an inclusive `radius`.
     #[cfg(any(feature = "reference", feature = "cuda", feature = "vulkan"))]
     pub fn new(radius: f64, space: &Space<D>) -> Self {
@@ -87,7 +87,7 @@ impl<S: Scalar, const D: usize, const GENERAL: bool> Metric<S, D, GENERAL> {
 
     /// Squared distance between two boxes: a lower bound on that of their points.
     #[inline(always)]
-    pub fn gap2(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> S {
+    pub fn min_distance2(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> S {
         let mut sum = S::ZERO;
         for k in 0..D {
             let mut gap = (b.lo[k] - a.hi[k]).max(a.lo[k] - b.hi[k]).max(S::ZERO);
@@ -104,7 +104,7 @@ impl<S: Scalar, const D: usize, const GENERAL: bool> Metric<S, D, GENERAL> {
     /// Squared distance from a box to the farthest corner of another: an upper bound on that of their points.
     /// In a periodic box it is the bound without images, which holds as well.
     #[inline(always)]
-    pub fn span2(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> S {
+    pub fn max_distance2(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> S {
         let mut sum = S::ZERO;
         for k in 0..D {
             let span = self.in_unit((b.hi[k] - a.lo[k]).max(a.hi[k] - b.lo[k]));

@@ -11,6 +11,6 @@ mod space;
 pub use aabb::{Aabb, Sphere};
 pub use boundary::Boundary;
 pub use bounded::Bounded;
-pub(crate) use filtered::{Metric, Reach};
+pub(crate) use filtered::{FilteredRadius, Metric};
 pub use scalar::Scalar;
 pub use space::{BoxSize, Space};

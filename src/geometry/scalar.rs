@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)] // Measured in benches/README.md: a conversion that minds what is out of range is no vector instruction.
 
-use crate::simd::{Lanes, Level};
+use crate::simd::{Isa, Lanes};
 
 use std::fmt::{Debug, Display};
 use std::ops::{Add, AddAssign, Mul, Sub};
@@ -65,7 +65,7 @@ pub trait Scalar:
     /// Bit `l` is set where `values[l] <= limit`.
     #[doc(hidden)]
     #[allow(private_interfaces, private_bounds)]
-    fn at_most<L: Level>(level: L, values: &Lanes<Self>, limit: Self) -> u32;
+    fn at_most<L: Isa>(level: L, values: &Lanes<Self>, limit: Self) -> u32;
 }
 
 macro_rules! scalar {
@@ -109,7 +109,7 @@ macro_rules! scalar {
             }
             #[inline(always)]
             #[allow(private_interfaces, private_bounds)]
-            fn at_most<L: Level>(level: L, values: &Lanes<Self>, limit: Self) -> u32 {
+            fn at_most<L: Isa>(level: L, values: &Lanes<Self>, limit: Self) -> u32 {
                 level.$at_most(values, limit)
             }
         }

@@ -101,10 +101,10 @@ impl<const D: usize> Space<D> {
 
     /// The squared distance between two boxes in `f64`: zero where they touch. For two points it equals [`Space::distance2`].
     #[inline]
-    pub fn gap2<S: Scalar>(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> f64 {
+    pub fn min_distance2<S: Scalar>(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> f64 {
         let mut sum = 0.0;
         for k in 0..D {
-            let gap = self.axis_gap(k, [a.lo[k].into(), a.hi[k].into()], [b.lo[k].into(), b.hi[k].into()]);
+            let gap = self.min_along(k, [a.lo[k].into(), a.hi[k].into()], [b.lo[k].into(), b.hi[k].into()]);
             sum += gap * gap;
         }
         sum
@@ -112,7 +112,7 @@ impl<const D: usize> Space<D> {
 
     /// The distance of two intervals along one axis. For two numbers it is what [`Space::distance2`] computes.
     #[inline(always)]
-    fn axis_gap(&self, axis: usize, a: [f64; 2], b: [f64; 2]) -> f64 {
+    fn min_along(&self, axis: usize, a: [f64; 2], b: [f64; 2]) -> f64 {
         // Each is positive where the other interval lies on that side.
         let (above, below) = (b[0] - a[1], a[0] - b[1]);
         let gap = above.max(below).max(0.0);

@@ -65,7 +65,7 @@ impl<T: CubeElement> Buffer<T> {
 
     /// The same, two elements at a time.
     pub fn twos<R: Runtime>(&self) -> ArrayArg<R> {
-        // SAFETY: as above, so also where there is less than one vector; buffers begin where vectors of all types may.
+        // SAFETY: as above, so also where there is less than one vector; buffers digit_base where vectors of all types may.
         unsafe { ArrayArg::from_raw_parts(self.handle.clone(), (self.len / 2).max(1)) }
     }
 
@@ -79,7 +79,7 @@ impl<T: CubeElement> Buffer<T> {
 /// Whether the device has buffers of so many bytes; to be asked before what the caller's numbers make large.
 ///
 /// Errors: what was asked for, and the most there is.
-pub(in crate::gpu) fn check_room<R: Runtime>(client: &ComputeClient<R>, bytes: u128) -> Result<()> {
+pub(in crate::gpu) fn check_allocation<R: Runtime>(client: &ComputeClient<R>, bytes: u128) -> Result<()> {
     let most = client.properties().memory.max_page_size;
     if bytes > u128::from(most) {
         return Err(Kind::DeviceMemory { bytes, most }.into());

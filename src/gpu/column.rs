@@ -8,12 +8,12 @@ use crate::gpu::device::{Device, on};
 
 /// A number for each point or query, in the caller's order, on a device. It may still be computed.
 #[derive(Clone, Debug)]
-pub struct Column<T> {
+pub struct DeviceVec<T> {
     pub(in crate::gpu) device: Device,
     pub(in crate::gpu) values: Buffer<T>,
 }
 
-impl<T: CubeElement> Column<T> {
+impl<T: CubeElement> DeviceVec<T> {
     /// How many numbers there are.
     pub fn len(&self) -> usize {
         self.values.len()

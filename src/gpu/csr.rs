@@ -3,21 +3,21 @@
 use cubecl::prelude::*;
 
 use crate::error::{Kind, Result};
-use crate::gpu::buffer::{Buffer, check_room, wait};
+use crate::gpu::buffer::{Buffer, check_allocation, wait};
 use crate::gpu::device::{Device, on};
 use crate::gpu::primitives::reduce::sum;
 use crate::gpu::primitives::scan::exclusive;
 
 /// One list of indices per query, stored one after the other (CSR), on a device. They may still be computed.
 #[derive(Clone, Debug)]
-pub struct Lists {
+pub struct Csr {
     pub(in crate::gpu) device: Device,
     /// List `i` begins at `offsets[i]`; the last offset is the number of all values.
     pub(in crate::gpu) offsets: Buffer<u32>,
     pub(in crate::gpu) values: Buffer<u32>,
 }
 
-impl Lists {
+impl Csr {
     /// How many lists there are.
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
@@ -43,10 +43,10 @@ impl Lists {
     /// Copies the lists from the device.
     ///
     /// Errors: if the device fails.
-    pub fn read(&self) -> Result<crate::Lists<u32>> {
+    pub fn read(&self) -> Result<crate::Csr<u32>> {
         on!(self.device, client => {
             let offsets = self.offsets.read(client)?.into_iter().map(|offset| offset as usize).collect();
-            Ok(crate::Lists::from_parts(offsets, self.values.read(client)?))
+            Ok(crate::Csr::from_parts(offsets, self.values.read(client)?))
         })
     }
 
@@ -56,7 +56,7 @@ impl Lists {
         if values > u64::from(u32::MAX) {
             return Err(Kind::DeviceLists { values }.into());
         }
-        check_room(client, 4 * u128::from(values))?;
+        check_allocation(client, 4 * u128::from(values))?;
         exclusive(client, lengths);
         Ok(Buffer::new(client, values as usize))
     }

@@ -6,11 +6,11 @@
 use cubecl::prelude::*;
 
 /// Numbers two by two, as devices read them at once.
-pub(in crate::gpu) type Twos<T> = Array<Vector<T, Const<2>>>;
+pub(in crate::gpu) type Vec2<T> = Array<Vector<T, Const<2>>>;
 
 /// The lower corner of a node's box, then the upper one.
 #[cube]
-pub(in crate::gpu) fn corners<F: Float>(bounds: &Twos<F>, node: u32, #[comptime] d: usize) -> Array<F> {
+pub(in crate::gpu) fn corners<F: Float>(bounds: &Vec2<F>, node: u32, #[comptime] d: usize) -> Array<F> {
     let mut corners = Array::<F>::new(comptime!(2 * d));
     #[unroll]
     for k in 0..d {
@@ -23,7 +23,7 @@ pub(in crate::gpu) fn corners<F: Float>(bounds: &Twos<F>, node: u32, #[comptime]
 
 /// A point's distance from a box along an axis, squared and summed up.
 #[cube]
-pub(in crate::gpu) fn gap2<F: Float>(
+pub(in crate::gpu) fn min_distance2<F: Float>(
     corners: &Array<F>,
     point: &Array<F>,
     sides: &Array<F>,
@@ -46,7 +46,7 @@ pub(in crate::gpu) fn gap2<F: Float>(
 
 /// The squared distance of a point from the farthest corner of a box; in a periodic box without images, which is no less.
 #[cube]
-pub(in crate::gpu) fn span2<F: Float>(corners: &Array<F>, point: &Array<F>, #[comptime] d: usize) -> F {
+pub(in crate::gpu) fn max_distance2<F: Float>(corners: &Array<F>, point: &Array<F>, #[comptime] d: usize) -> F {
     let mut sum = F::new(0.0);
     #[unroll]
     for k in 0..d {

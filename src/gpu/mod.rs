@@ -10,13 +10,13 @@
 //! | on the CPU | here | kernels |
 //! |---|---|---|
 //! | [`Bvh`](crate::Bvh) | [`Bvh`], from [`Points`] | codes, digits and sort, topology, nodes |
-//! | `count_neighbors`, `neighbors`, `count_pairs` | the same; [`Column`], [`Lists`] | walk |
+//! | `count_neighbors`, `neighbors`, `count_pairs` | the same; [`DeviceVec`], [`Csr`] | walk |
 //! | `nearest_neighbors` | the same, up to 64; [`Neighbors`] | nearest |
 //! | `query_all`, `count_all` | the same, of balls | walk |
 //! | `for_each_hit`, `for_each_pair` | `visit_all`, `visit_neighbors`, `visit_pairs` by a [`Visitor`] | walk |
 //! | [`dbscan`](crate::cluster::dbscan()), [`Dbscan`](crate::Dbscan), [`Labels`](crate::Labels) | [`dbscan()`], [`Dbscan`], [`Labels`] | walk, link, labels |
 //! | [`Fof`](crate::Fof), [`Halos`](crate::Halos) | [`Fof`], [`Halos`] | the same, and sort |
-//! | [`Centering`](crate::Centering) | [`Centering`], for most bound and most connected particles | center |
+//! | [`CenterFinder`](crate::CenterFinder) | [`CenterFinder`], for most bound and most connected particles | center |
 //!
 //! ```no_run
 //! use ropewalk::gpu::{Bvh, Device};
@@ -49,12 +49,12 @@ mod search;
 
 pub use bvh::{Bvh, Coordinate, Points};
 pub use cluster::{Dbscan, Fof, Labels, dbscan};
-pub use column::Column;
-pub use csr::Lists;
+pub use column::DeviceVec;
+pub use csr::Csr;
 /// What a [`Visitor`] is written in.
 pub use cubecl;
 pub use device::{Device, Memory, devices};
 #[cfg(feature = "halos")]
-pub use halo::Centering;
+pub use halo::CenterFinder;
 pub use halo::Halos;
 pub use search::{Neighbors, Visitor};

@@ -21,15 +21,15 @@ mod structure;
 #[cfg(feature = "halos")]
 pub use catalog::{Catalog, Column, Halo, Meta, Motion, Values, write_ecsv};
 #[cfg(feature = "halos")]
-pub use centers::{Center, Centering, Centers, HaloCenter, NoCenter, Places};
+pub use centers::{Center, CenterFinder, Centers, HaloCenter, NoCenter, Places};
 #[cfg(feature = "halos")]
 pub use cosmology::{Cosmology, MassFunction};
 pub use groups::Halos;
 #[cfg(feature = "halos")]
-pub use overdensity::{Background, NoSphere, Overdense, Overdensity, overdensities};
+pub use overdensity::{Background, NoSphere, Overdensity, SphericalOverdensity, overdensities};
 #[cfg(feature = "halos")]
 pub use particles::Particles;
 #[cfg(feature = "halos")]
 pub use profile::{NfwFit, Profile, Shell, profiles};
 #[cfg(feature = "halos")]
-pub use structure::{Structure, structures};
+pub use structure::{Structure, measure_structure};

@@ -14,7 +14,7 @@ use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
 use crate::halo::Particles;
 use crate::halo::centers::Places;
-use crate::halo::sphere_search::{Around, Near};
+use crate::halo::sphere_search::{ParticleInSphere, ParticleTree};
 
 /// The densities of a universe, in comoving units.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -106,7 +106,7 @@ impl std::fmt::Display for Overdensity {
 
 /// The sphere about a centre within which the mean density is a threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Overdense {
+pub struct SphericalOverdensity {
     /// The mass within, in the particles' unit.
     pub mass: f64,
     /// The radius, in the particles' unit: `(3 mass / (4 pi threshold))^(1/3)`.
@@ -178,7 +178,7 @@ pub fn overdensities<'c, S: Scalar>(
 }
 
 /// A sphere, or why there is none.
-type Outcome = std::result::Result<Overdense, NoSphere>;
+type Outcome = std::result::Result<SphericalOverdensity, NoSphere>;
 
 fn overdensities_about<S: Scalar>(
     particles: &Particles<S>,
@@ -190,7 +190,7 @@ fn overdensities_about<S: Scalar>(
             return Err(Kind::Parameter { name: "threshold", value, must: "positive and finite" }.into());
         }
     }
-    let search = Search { particles, around: Around::new(particles, centers)?, thresholds };
+    let search = Search { particles, around: ParticleTree::new(particles, centers)?, thresholds };
     let about = |index: usize| match centers.at(index) {
         Some(center) => search.about(&center),
         None => vec![Err(NoSphere::NoCenter); thresholds.len()],
@@ -207,7 +207,7 @@ const GROWTH: f64 = 1.6;
 
 struct Search<'a, S> {
     particles: &'a Particles<'a, S>,
-    around: Around<'a, S>,
+    around: ParticleTree<'a, S>,
     thresholds: &'a [f64],
 }
 
@@ -246,9 +246,9 @@ impl<S: Scalar> Search<'_, S> {
 
 /// Where the mean density falls to `threshold`, if that can be told from the particles within `known`. If `all_known`, no other
 /// particles matter.
-fn falls(near: &[Near], threshold: f64, known: f64, all_known: bool) -> Option<Outcome> {
+fn falls(near: &[ParticleInSphere], threshold: f64, known: f64, all_known: bool) -> Option<Outcome> {
     let (mut mass, mut is_first) = (0.0, true);
-    for (i, &Near { distance2, mass: own, .. }) in near.iter().enumerate() {
+    for (i, &ParticleInSphere { distance2, mass: own, .. }) in near.iter().enumerate() {
         mass += own;
         let next = near.get(i + 1).map(|next| next.distance2);
         // What has no mass has no density.
@@ -260,7 +260,7 @@ fn falls(near: &[Near], threshold: f64, known: f64, all_known: bool) -> Option<O
             return Some(Err(NoSphere::NotDense));
         }
         if radius < next.map_or(known, f64::sqrt) {
-            return Some(Ok(Overdense { mass, radius, count: i + 1 }));
+            return Some(Ok(SphericalOverdensity { mass, radius, count: i + 1 }));
         }
         is_first = false;
     }

@@ -12,7 +12,7 @@ use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
 use crate::halo::Particles;
 use crate::halo::centers::Places;
-use crate::halo::sphere_search::{Around, Near};
+use crate::halo::sphere_search::{ParticleInSphere, ParticleTree};
 
 /// Where profiles begin, in units of where they end.
 const INNER: f64 = 0.02;
@@ -91,7 +91,7 @@ fn profiles_about<S: Scalar>(
     radii: &[f64],
     shells: usize,
 ) -> Result<Vec<Profile>> {
-    let around = Around::new(particles, centers)?;
+    let around = ParticleTree::new(particles, centers)?;
     if radii.len() != centers.len() {
         return Err(Kind::ColumnLength { name: "radii".into(), len: radii.len(), halos: centers.len() }.into());
     }
@@ -109,7 +109,7 @@ fn profiles_about<S: Scalar>(
     Ok(radii.par_iter().enumerate().map(measure).collect())
 }
 
-fn measure<S: Scalar>(around: &Around<S>, center: &[f64; 3], radius: f64, n: usize) -> Vec<Shell> {
+fn measure<S: Scalar>(around: &ParticleTree<S>, center: &[f64; 3], radius: f64, n: usize) -> Vec<Shell> {
     let edge = |i: usize| radius * INNER.powf(1.0 - i as f64 / n as f64);
     let mut shells: Vec<Shell> = (0..n)
         .map(|i| Shell { inner: edge(i), outer: if i + 1 == n { radius } else { edge(i + 1) }, ..Shell::default() })
@@ -117,11 +117,11 @@ fn measure<S: Scalar>(around: &Around<S>, center: &[f64; 3], radius: f64, n: usi
     let mut near = around.within(center, radius).into_iter().peekable();
     let mut enclosed = 0.0;
     let inner = shells.first().map_or(0.0, |shell| shell.inner);
-    while let Some(Near { mass, .. }) = near.next_if(|near| near.distance2.sqrt() <= inner) {
+    while let Some(ParticleInSphere { mass, .. }) = near.next_if(|near| near.distance2.sqrt() <= inner) {
         enclosed += mass;
     }
     for shell in &mut shells {
-        while let Some(Near { mass, .. }) = near.next_if(|near| near.distance2.sqrt() <= shell.outer) {
+        while let Some(ParticleInSphere { mass, .. }) = near.next_if(|near| near.distance2.sqrt() <= shell.outer) {
             shell.count += 1;
             shell.mass += mass;
         }

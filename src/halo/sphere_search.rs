@@ -10,7 +10,7 @@ use crate::halo::Particles;
 use crate::halo::centers::Places;
 
 /// Particles in a tree.
-pub(crate) struct Around<'a, S> {
+pub(crate) struct ParticleTree<'a, S> {
     particles: &'a Particles<'a, S>,
     tree: Bvh<S, 3>,
     pub space: Space<3>,
@@ -18,13 +18,13 @@ pub(crate) struct Around<'a, S> {
 
 /// A particle, seen from a place.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Near {
+pub(crate) struct ParticleInSphere {
     pub distance2: f64,
     pub index: u32,
     pub mass: f64,
 }
 
-impl<'a, S: Scalar> Around<'a, S> {
+impl<'a, S: Scalar> ParticleTree<'a, S> {
     /// In the space that the particles or the places know. Errors where [`Particles`] or [`Bvh::build`] do; if one of the places
     /// is not finite, or known to be in another space than the particles; if masses add up to more than `f64` holds.
     pub fn new(particles: &'a Particles<'a, S>, places: &Places<'_>) -> Result<Self> {
@@ -41,7 +41,7 @@ impl<'a, S: Scalar> Around<'a, S> {
     }
 
     /// All within a radius, inclusive; ties by index.
-    pub fn within(&self, center: &[f64; 3], radius: f64) -> Vec<Near> {
+    pub fn within(&self, center: &[f64; 3], radius: f64) -> Vec<ParticleInSphere> {
         let space = &self.space;
         let center = space.wrap(*center);
         // A place beyond all numbers of a type is looked at from its last one.
@@ -50,10 +50,14 @@ impl<'a, S: Scalar> Around<'a, S> {
         let moved: f64 = (0..3).map(|k| (center[k] - rounded[k].into()).abs()).sum();
         let near = |index: u32| {
             let position = space.wrap(self.particles.positions()[index as usize]).map(Into::into);
-            Near { distance2: space.distance2(&center, &position), index, mass: self.particles.mass_of(index as usize) }
+            ParticleInSphere {
+                distance2: space.distance2(&center, &position),
+                index,
+                mass: self.particles.mass_of(index as usize),
+            }
         };
         let ball = Sphere::new(rounded, (radius + moved) * (1.0 + 1e-12));
-        let mut found: Vec<Near> =
+        let mut found: Vec<ParticleInSphere> =
             self.tree.query(ball).map(near).filter(|near| near.distance2 <= radius * radius).collect();
         found.sort_unstable_by(|a, b| a.distance2.total_cmp(&b.distance2).then(a.index.cmp(&b.index)));
         found

@@ -11,7 +11,7 @@ use crate::halo::Halos;
 use crate::halo::Particles;
 use crate::halo::catalog::{nearest_image, square};
 use crate::halo::centers::Places;
-use crate::halo::overdensity::Overdense;
+use crate::halo::overdensity::SphericalOverdensity;
 
 /// Members within whose distance a circular velocity is noise.
 const INNERMOST: usize = 8;
@@ -65,21 +65,21 @@ impl Structure {
 /// that [`Catalog::new`](crate::halo::catalog::Catalog::new) refuses.
 ///
 /// ```
-/// use ropewalk::{Fof, Overdense, Particles, structures};
+/// use ropewalk::{Fof, SphericalOverdensity, Particles, measure_structure};
 ///
 /// let positions = [[0.0f32, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0], [-2.0, 0.0, 0.0]];
 /// let halos = Fof::new(2.0).run(&positions)?;
-/// let sphere = Overdense { mass: 5.0, radius: 2.0, count: 5 };
-/// let structure = structures(&halos, &Particles::new(&positions), &[[0.0; 3]], &[sphere], 1.0)?[0];
+/// let sphere = SphericalOverdensity { mass: 5.0, radius: 2.0, count: 5 };
+/// let structure = measure_structure(&halos, &Particles::new(&positions), &[[0.0; 3]], &[sphere], 1.0)?[0];
 /// assert!((structure.axis_ratio_b - 0.5).abs() < 1e-7 && structure.axis_ratio_c < 1e-7); // flat, twice as long as wide
 /// assert_eq!((structure.half_mass_radius, structure.center_offset), (1.0, 0.0));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-pub fn structures<'c, S: Scalar>(
+pub fn measure_structure<'c, S: Scalar>(
     halos: &Halos,
     particles: &Particles<S>,
     centers: impl Into<Places<'c>>,
-    spheres: &[Overdense],
+    spheres: &[SphericalOverdensity],
     gravity: f64,
 ) -> Result<Vec<Structure>> {
     structures_about(halos, particles, &centers.into(), spheres, gravity)
@@ -89,7 +89,7 @@ fn structures_about<S: Scalar>(
     halos: &Halos,
     particles: &Particles<S>,
     centers: &Places<'_>,
-    spheres: &[Overdense],
+    spheres: &[SphericalOverdensity],
     gravity: f64,
 ) -> Result<Vec<Structure>> {
     particles.check(halos.labels().as_slice().len())?;
@@ -120,7 +120,7 @@ fn measure<S: Scalar>(
     particles: &Particles<S>,
     space: &Space<3>,
     center: [f64; 3],
-    sphere: &Overdense,
+    sphere: &SphericalOverdensity,
     gravity: f64,
 ) -> Structure {
     struct Member {

@@ -119,7 +119,7 @@ pub(super) fn choose(chosen: &[String], names: &[String], width: usize) -> std::
 
 /// What has been read so far.
 #[derive(Default)]
-pub(super) struct Rows {
+pub(super) struct RowWriter {
     columns: Columns,
     coordinates: Vec<f64>,
     velocities: Vec<f64>,
@@ -127,7 +127,7 @@ pub(super) struct Rows {
     masses: Vec<f64>,
 }
 
-impl Rows {
+impl RowWriter {
     pub(super) fn new(columns: Columns) -> Self {
         Self { columns, ..Self::default() }
     }

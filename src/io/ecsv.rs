@@ -18,7 +18,7 @@ use crate::units::{Frame, KnownUnits, LengthUnit};
 
 /// Bytes of a header that are read.
 const LONGEST_HEADER: u64 = 1 << 16;
-/// Lists and maps within each other; a header has four.
+/// Csr and maps within each other; a header has four.
 const DEEPEST: usize = 8;
 
 /// What a header says.
@@ -82,12 +82,12 @@ fn text(path: &Path) -> Option<String> {
 /// All scalars of the YAML with the keys and the places in lists that lead to them; none if it is no YAML, has aliases or is too
 /// deep.
 fn values(yaml: &str) -> Option<Vec<(Vec<String>, String)>> {
-    enum Level {
+    enum Isa {
         Map { key: Option<String> },
         List { at: usize },
     }
     let mut parser = Parser::new_from_str(yaml);
-    let mut levels: Vec<Level> = vec![];
+    let mut levels: Vec<Isa> = vec![];
     let mut found = vec![];
     // Each event takes a byte of the text at least, or ends one that did.
     loop {
@@ -97,11 +97,11 @@ fn values(yaml: &str) -> Option<Vec<(Vec<String>, String)>> {
             Event::Alias(_) => return None,
             Event::MappingStart(..) | Event::SequenceStart(..) if levels.len() == DEEPEST => return None,
             Event::MappingStart(..) => {
-                levels.push(Level::Map { key: None });
+                levels.push(Isa::Map { key: None });
                 false
             }
             Event::SequenceStart(..) => {
-                levels.push(Level::List { at: 0 });
+                levels.push(Isa::List { at: 0 });
                 false
             }
             Event::MappingEnd | Event::SequenceEnd => {
@@ -109,14 +109,14 @@ fn values(yaml: &str) -> Option<Vec<(Vec<String>, String)>> {
                 true
             }
             Event::Scalar(text, ..) => match levels.last_mut() {
-                Some(Level::Map { key: key @ None }) => {
+                Some(Isa::Map { key: key @ None }) => {
                     *key = Some(text);
                     false
                 }
                 _ => {
                     let steps = levels.iter().map(|level| match level {
-                        Level::Map { key } => key.clone().unwrap_or_default(),
-                        Level::List { at } => at.to_string(),
+                        Isa::Map { key } => key.clone().unwrap_or_default(),
+                        Isa::List { at } => at.to_string(),
                     });
                     found.push((steps.collect(), text));
                     true
@@ -126,8 +126,8 @@ fn values(yaml: &str) -> Option<Vec<(Vec<String>, String)>> {
         };
         if is_complete {
             match levels.last_mut() {
-                Some(Level::Map { key }) => *key = None,
-                Some(Level::List { at }) => *at += 1,
+                Some(Isa::Map { key }) => *key = None,
+                Some(Isa::List { at }) => *at += 1,
                 None => {}
             }
         }

@@ -22,7 +22,7 @@ const COLORS: [Rgb; 5] = [[215, 40, 40], [20, 110, 200], [30, 140, 60], [230, 12
 
 /// A halo as it is shown.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Portrait {
+pub struct GalleryPanel {
     /// The lines above.
     pub caption: [String; 2],
     /// Where the members are, from the middle of the picture, along x and y.
@@ -39,9 +39,9 @@ pub struct Portrait {
 /// Errors: a picture that cannot be encoded.
 ///
 /// ```
-/// use ropewalk::plot::{Portrait, gallery};
+/// use ropewalk::plot::{GalleryPanel, gallery};
 ///
-/// let halo = Portrait {
+/// let halo = GalleryPanel {
 ///     caption: ["1".into(), "3 members".into()],
 ///     members: vec![[0.0, 0.0], [1.0, 0.5], [-1.0, 0.0]],
 ///     centers: vec![[0.0, 0.0]],
@@ -51,7 +51,7 @@ pub struct Portrait {
 /// assert!(png.starts_with(b"\x89PNG"));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-pub fn gallery(portraits: &[Portrait], names: &[&str], sphere: &str, title: &str) -> Result<Vec<u8>> {
+pub fn gallery(portraits: &[GalleryPanel], names: &[&str], sphere: &str, title: &str) -> Result<Vec<u8>> {
     let columns = portraits.len().clamp(2, 4) as i64;
     let rows = (portraits.len() as i64 + columns - 1) / columns;
     let (width, height) = (GAP + columns * (SIDE + GAP), TOP + rows.max(1) * (SIDE + CAPTION + GAP) + LEGEND);
@@ -78,7 +78,7 @@ pub fn gallery(portraits: &[Portrait], names: &[&str], sphere: &str, title: &str
     canvas.png()
 }
 
-fn panel(canvas: &mut Canvas, portrait: &Portrait, corner: [i64; 2]) {
+fn panel(canvas: &mut Canvas, portrait: &GalleryPanel, corner: [i64; 2]) {
     let [left, top] = corner.map(|x| x as f64);
     canvas.text(&portrait.caption[0], [left, top - 26.0], 19.0, Align::Left, INK);
     canvas.text(&portrait.caption[1], [left, top - 6.0], 16.0, Align::Left, FAINT);

@@ -18,7 +18,7 @@ mod ticks;
 
 pub use chart::Chart;
 pub use clusters::clusters;
-pub use gallery::{Portrait, gallery};
+pub use gallery::{GalleryPanel, gallery};
 pub use k_distances::k_distances;
 pub use mass_function::{Expected, mass_function};
 pub use projection::projection;

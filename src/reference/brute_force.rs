@@ -1,4 +1,4 @@
-//! Every query answered by looking at everything: the oracle of the tests, and the faster choice for a few dozen things.
+//! Every query answered by looking at everything: the oracle of the tests, and the faster choice for a few dozen primitives.
 //!
 //! In and out: as the tree ([`Bvh`](crate::Bvh)), method by method; results are ascending by index where the tree promises no
 //! order. Cost: O(n) a query, all in `f64`.
@@ -8,13 +8,13 @@ use std::ops::ControlFlow;
 use rayon::prelude::*;
 
 use crate::bvh::check;
-use crate::csr::{Block, Lists};
+use crate::csr::{Csr, CsrChunk};
 use crate::error::Result;
 use crate::geometry::{Aabb, Bounded, BoxSize, Scalar, Space};
 use crate::search::Query;
-use crate::search::nearest::{Best, Nearest, Neighbor};
+use crate::search::nearest::{ExactHeap, Nearest, Neighbor};
 
-/// All things in a row, with the methods of [`Bvh`](crate::Bvh).
+/// All primitives in a row, with the methods of [`Bvh`](crate::Bvh).
 ///
 /// ```
 /// use ropewalk::{BruteForce, Sphere};
@@ -25,43 +25,47 @@ use crate::search::nearest::{Best, Nearest, Neighbor};
 /// ```
 #[derive(Clone, Debug)]
 pub struct BruteForce<S, const D: usize> {
-    things: Vec<Aabb<S, D>>,
+    primitives: Vec<Aabb<S, D>>,
     space: Space<D>,
 }
 
 impl<S: Scalar, const D: usize> BruteForce<S, D> {
-    /// Copies the things' boxes. Errors as [`Bvh::build`](crate::Bvh::build).
-    pub fn build<T: Bounded<S, D>>(things: &[T]) -> Result<Self> {
-        Self::build_in(things, Space::OPEN)
+    /// Copies the primitives' boxes. Errors as [`Bvh::build`](crate::Bvh::build).
+    pub fn build<T: Bounded<S, D>>(primitives: &[T]) -> Result<Self> {
+        Self::build_in(primitives, Space::OPEN)
     }
 
     /// The same in a periodic box. Errors as [`Bvh::build_periodic`](crate::Bvh::build_periodic).
-    pub fn build_periodic<T: Bounded<S, D>>(things: &[T], size: impl Into<BoxSize>) -> Result<Self> {
-        Self::build_in(things, Space::periodic(size)?)
+    pub fn build_periodic<T: Bounded<S, D>>(primitives: &[T], size: impl Into<BoxSize>) -> Result<Self> {
+        Self::build_in(primitives, Space::periodic(size)?)
     }
 
-    fn build_in<T: Bounded<S, D>>(things: &[T], space: Space<D>) -> Result<Self> {
-        check(things, &space)?;
-        Ok(Self { things: things.iter().map(|thing| space.wrap_box(thing.bounds())).collect(), space })
+    fn build_in<T: Bounded<S, D>>(primitives: &[T], space: Space<D>) -> Result<Self> {
+        check(primitives, &space)?;
+        Ok(Self { primitives: primitives.iter().map(|primitive| space.wrap_box(primitive.bounds())).collect(), space })
     }
 
-    /// How many things are stored.
+    /// How many primitives are stored.
     pub fn len(&self) -> usize {
-        self.things.len()
+        self.primitives.len()
     }
 
     /// Whether nothing is stored.
     pub fn is_empty(&self) -> bool {
-        self.things.is_empty()
+        self.primitives.is_empty()
     }
 
     /// As [`Bvh::query`](crate::Bvh::query), ascending.
     pub fn query<Q: Query<S, D>>(&self, query: Q) -> impl Iterator<Item = u32> {
-        self.things.iter().zip(0..).filter(move |(thing, _)| query.meets(thing, &self.space)).map(|(_, index)| index)
+        self.primitives
+            .iter()
+            .zip(0..)
+            .filter(move |(primitive, _)| query.meets(primitive, &self.space))
+            .map(|(_, index)| index)
     }
 
     /// As [`Bvh::query_all`](crate::Bvh::query_all).
-    pub fn query_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Lists<u32> {
+    pub fn query_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Csr<u32> {
         lists(queries.len(), |i| self.query(&queries[i]).collect())
     }
 
@@ -85,14 +89,14 @@ impl<S: Scalar, const D: usize> BruteForce<S, D> {
     }
 
     /// As [`Bvh::nearest_all`](crate::Bvh::nearest_all).
-    pub fn nearest_all<T: Bounded<S, D>>(&self, points: &[T], wanted: impl Into<Nearest>) -> Lists<Neighbor> {
+    pub fn nearest_all<T: Bounded<S, D>>(&self, points: &[T], wanted: impl Into<Nearest>) -> Csr<Neighbor> {
         let wanted = wanted.into();
         lists(points.len(), |i| self.search(&points[i].bounds(), &wanted, wanted.excluded_for(i as u32)))
     }
 
     /// As [`Bvh::nearest_neighbors`](crate::Bvh::nearest_neighbors).
-    pub fn nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Lists<Neighbor> {
-        self.nearest_all(&self.things, wanted)
+    pub fn nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Csr<Neighbor> {
+        self.nearest_all(&self.primitives, wanted)
     }
 
     /// As [`Bvh::count_neighbors`](crate::Bvh::count_neighbors).
@@ -102,7 +106,7 @@ impl<S: Scalar, const D: usize> BruteForce<S, D> {
     }
 
     /// As [`Bvh::neighbors`](crate::Bvh::neighbors).
-    pub fn neighbors(&self, radius: impl Into<f64>) -> Lists<u32> {
+    pub fn neighbors(&self, radius: impl Into<f64>) -> Csr<u32> {
         let radius = radius.into();
         lists(self.len(), |i| self.within(i, radius).collect())
     }
@@ -122,18 +126,19 @@ impl<S: Scalar, const D: usize> BruteForce<S, D> {
     }
 
     fn within(&self, i: usize, radius: f64) -> impl Iterator<Item = u32> {
-        let of = &self.things[i];
-        let near = move |thing: &Aabb<S, D>| radius >= 0.0 && self.space.gap2(of, thing) <= radius * radius;
-        self.things.iter().zip(0..).filter(move |(thing, _)| near(thing)).map(|(_, index)| index)
+        let of = &self.primitives[i];
+        let near =
+            move |primitive: &Aabb<S, D>| radius >= 0.0 && self.space.min_distance2(of, primitive) <= radius * radius;
+        self.primitives.iter().zip(0..).filter(move |(primitive, _)| near(primitive)).map(|(_, index)| index)
     }
 
     fn search(&self, of: &Aabb<S, D>, wanted: &Nearest, excluded: Option<u32>) -> Vec<Neighbor> {
-        let mut best = Best::new();
+        let mut best = ExactHeap::new();
         best.start(wanted);
         let of = self.space.wrap_box(*of);
         if of.is_finite() {
-            for (thing, index) in self.things.iter().zip(0..).filter(|&(_, index)| Some(index) != excluded) {
-                best.offer(self.space.gap2(&of, thing), index);
+            for (primitive, index) in self.primitives.iter().zip(0..).filter(|&(_, index)| Some(index) != excluded) {
+                best.offer(self.space.min_distance2(&of, primitive), index);
             }
         }
         best.finish();
@@ -141,14 +146,14 @@ impl<S: Scalar, const D: usize> BruteForce<S, D> {
     }
 }
 
-/// Lists made one by one, in parallel.
-fn lists<T: Copy + bytemuck::Zeroable + Send + Sync>(n: usize, list: impl Fn(usize) -> Vec<T> + Sync) -> Lists<T> {
-    let blocks: Vec<Block<T>> = (0..n)
+/// Csr made one by one, in parallel.
+fn lists<T: Copy + bytemuck::Zeroable + Send + Sync>(n: usize, list: impl Fn(usize) -> Vec<T> + Sync) -> Csr<T> {
+    let blocks: Vec<CsrChunk<T>> = (0..n)
         .into_par_iter()
         .map(|i| {
             let values = list(i);
-            Block { lengths: vec![values.len() as u32], values }
+            CsrChunk { lengths: vec![values.len() as u32], values }
         })
         .collect();
-    Lists::from_blocks(&(0..n as u32).collect::<Vec<_>>(), &blocks)
+    Csr::gather(&(0..n as u32).collect::<Vec<_>>(), &blocks)
 }

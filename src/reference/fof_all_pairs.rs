@@ -8,18 +8,18 @@ use rayon::prelude::*;
 
 use crate::bvh::traverse::bits;
 use crate::cluster::union_find::UnionFind;
-use crate::geometry::{Aabb, Metric, Reach, Scalar};
+use crate::geometry::{Aabb, FilteredRadius, Metric, Scalar};
 use crate::phases::mark;
-use crate::reference::points::Row;
-use crate::simd::{LANES, Level, dispatch};
+use crate::reference::points::PointsSoA;
+use crate::simd::{Isa, LANES, dispatch};
 
 /// Points per parallel task.
 const TASK: usize = 64;
 
 /// Joins all pairs within `radius`.
-pub(crate) fn link<S: Scalar, const D: usize>(row: &Row<'_, S, D>, radius: f64) -> UnionFind {
+pub(crate) fn connect<S: Scalar, const D: usize>(row: &PointsSoA<'_, S, D>, radius: f64) -> UnionFind {
     let forest = UnionFind::new(row.len());
-    let pairs = Pairs { row, reach: Reach::new(radius, &row.space), forest: &forest };
+    let pairs = Pairs { row, reach: FilteredRadius::new(radius, &row.space), forest: &forest };
     let (open, around) =
         (Metric::<S, D, false>::scaled(&row.space, 1.0), Metric::<S, D, true>::scaled(&row.space, 1.0));
     (0..row.len().div_ceil(TASK)).into_par_iter().for_each(|task| {
@@ -33,15 +33,15 @@ pub(crate) fn link<S: Scalar, const D: usize>(row: &Row<'_, S, D>, radius: f64) 
 }
 
 struct Pairs<'a, S: Scalar, const D: usize> {
-    row: &'a Row<'a, S, D>,
-    reach: Reach<S, D>,
+    row: &'a PointsSoA<'a, S, D>,
+    reach: FilteredRadius<S, D>,
     forest: &'a UnionFind,
 }
 
 impl<S: Scalar, const D: usize> Pairs<'_, S, D> {
-    /// Joins a thing with those behind it in the row.
+    /// Joins a primitive with those behind it in the row.
     #[inline(always)]
-    fn join<L: Level, const P: bool>(&self, level: L, metric: &Metric<S, D, P>, i: usize) {
+    fn join<L: Isa, const P: bool>(&self, level: L, metric: &Metric<S, D, P>, i: usize) {
         let (n, lo, hi) = (self.row.len(), &*self.row.lo, self.row.hi());
         let points = self.row.hi.is_none();
         let of = self.item(i);
@@ -50,7 +50,7 @@ impl<S: Scalar, const D: usize> Pairs<'_, S, D> {
             for bit in bits(S::at_most(level, &lanes, self.reach.maybe)) {
                 // The last lanes may lie behind the end.
                 let j = at + bit;
-                if j < n && self.row.space.gap2(&of, &self.item(j)) <= self.reach.radius2 {
+                if j < n && self.row.space.min_distance2(&of, &self.item(j)) <= self.reach.radius2 {
                     self.forest.union(i as u32, j as u32);
                 }
             }

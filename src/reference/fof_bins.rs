@@ -16,11 +16,11 @@ use rayon::prelude::*;
 
 use crate::bvh::radix_sort::{Buckets, Source};
 use crate::cluster::union_find::UnionFind;
-use crate::csr::{Block, Lists};
+use crate::csr::{Csr, CsrChunk};
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Scalar, Space};
 use crate::phases::mark;
-use crate::reference::points::Row;
+use crate::reference::points::PointsSoA;
 
 /// Bins along an axis, at most: three such numbers make a key of 63 bits.
 const MOST: f64 = (1 << 21) as f64;
@@ -33,7 +33,10 @@ const TINY: f64 = 1e-160;
 const TASK: usize = 1 << 10;
 
 /// Joins all pairs within `radius`. The order gives each position's index in the caller's slice.
-pub(crate) fn link<S: Scalar, const D: usize>(row: &Row<'_, S, D>, radius: f64) -> Result<(UnionFind, Vec<u32>)> {
+pub(crate) fn connect<S: Scalar, const D: usize>(
+    row: &PointsSoA<'_, S, D>,
+    radius: f64,
+) -> Result<(UnionFind, Vec<u32>)> {
     if D > 3 {
         return Err(Kind::BinsDimension { dim: D }.into());
     }
@@ -79,7 +82,7 @@ struct Bins<S, const D: usize> {
     /// Where each occupied bin begins; and the end of all.
     starts: Vec<u32>,
     /// The points in the neighbours of each occupied bin, its own among them: contiguous bins are one range.
-    ranges: Lists<Span>,
+    ranges: Csr<Span>,
     space: Space<D>,
     radius2: f64,
 }
@@ -96,7 +99,7 @@ impl Span {
 
 /// A row that is sorted by the keys of its points.
 struct Keyed<'a, 'b, S: Scalar, const D: usize> {
-    row: &'a Row<'b, S, D>,
+    row: &'a PointsSoA<'b, S, D>,
     grid: &'a Grid<D>,
 }
 
@@ -121,7 +124,7 @@ impl<S: Scalar, const D: usize> Source for Keyed<'_, '_, S, D> {
 }
 
 impl<S: Scalar, const D: usize> Bins<S, D> {
-    fn new(row: &Row<'_, S, D>, radius: f64) -> Self {
+    fn new(row: &PointsSoA<'_, S, D>, radius: f64) -> Self {
         let n = row.len();
         let grid = Grid::new(&row.bounds, radius, &row.space);
         let sorted = Buckets::split(&Keyed { row, grid: &grid }).into_order();
@@ -138,10 +141,10 @@ impl<S: Scalar, const D: usize> Bins<S, D> {
         mark("bins, sort");
 
         let occupied: Vec<u32> = (0..keys.len() as u32).collect();
-        let blocks: Vec<Block<Span>> = keys
+        let blocks: Vec<CsrChunk<Span>> = keys
             .par_chunks(TASK)
             .map(|chunk| {
-                let mut block = Block::default();
+                let mut block = CsrChunk::default();
                 for &key in chunk {
                     let before = block.values.len();
                     grid.each_range(key, |wanted| {
@@ -157,7 +160,7 @@ impl<S: Scalar, const D: usize> Bins<S, D> {
                 block
             })
             .collect();
-        let ranges = Lists::from_blocks(&occupied, &blocks);
+        let ranges = Csr::gather(&occupied, &blocks);
         mark("ranges");
         Self { points, sorted, starts, ranges, space: row.space, radius2: radius * radius }
     }

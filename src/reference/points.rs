@@ -16,40 +16,40 @@ use crate::simd::LANES;
 /// One array per axis, padded by [`LANES`].
 type Axes<S, const D: usize> = [Vec<S>; D];
 
-pub(crate) struct Row<'a, S: Scalar, const D: usize> {
+pub(crate) struct PointsSoA<'a, S: Scalar, const D: usize> {
     /// The box around everything.
     pub bounds: Aabb<S, D>,
     /// Lower corners.
     pub lo: Cow<'a, Axes<S, D>>,
-    /// Upper corners, unless all things are points.
+    /// Upper corners, unless all primitives are points.
     pub hi: Option<Cow<'a, Axes<S, D>>>,
     /// The caller's indices.
     pub order: Cow<'a, [u32]>,
     pub space: Space<D>,
 }
 
-impl<S: Scalar, const D: usize> Row<'static, S, D> {
-    /// A copy of things in the caller's order. Errors as [`Bvh::build`].
-    pub fn of<T: Bounded<S, D>>(things: &[T], space: &Space<D>) -> Result<Self> {
-        let bounds = check(things, space)?;
+impl<S: Scalar, const D: usize> PointsSoA<'static, S, D> {
+    /// A copy of primitives in the caller's order. Errors as [`Bvh::build`].
+    pub fn of<T: Bounded<S, D>>(primitives: &[T], space: &Space<D>) -> Result<Self> {
+        let bounds = check(primitives, space)?;
         let axes = |corner: fn(&Aabb<S, D>) -> &[S; D]| {
             std::array::from_fn(|k| {
-                let mut axis = Vec::with_capacity(things.len() + LANES);
-                axis.par_extend(things.par_iter().map(|thing| corner(&place(thing, space))[k]));
-                axis.resize(things.len() + LANES, S::ZERO);
+                let mut axis = Vec::with_capacity(primitives.len() + LANES);
+                axis.par_extend(primitives.par_iter().map(|primitive| corner(&place(primitive, space))[k]));
+                axis.resize(primitives.len() + LANES, S::ZERO);
                 axis
             })
         };
         let lo = Cow::Owned(axes(|bounds| &bounds.lo));
         let hi = (!T::IS_POINT).then(|| Cow::Owned(axes(|bounds| &bounds.hi)));
-        let order = Cow::Owned((0..things.len() as u32).collect());
+        let order = Cow::Owned((0..primitives.len() as u32).collect());
         mark("gather");
         Ok(Self { bounds, lo, hi, order, space: *space })
     }
 }
 
-impl<'a, S: Scalar, const D: usize> Row<'a, S, D> {
-    /// A tree's things in its order.
+impl<'a, S: Scalar, const D: usize> PointsSoA<'a, S, D> {
+    /// A tree's primitives in its order.
     pub fn stored(tree: &'a Bvh<S, D>) -> Self {
         Self {
             bounds: tree.bounds(),

@@ -1,18 +1,18 @@
-//! Each stored thing with its neighbours: counts, lists, and every pair once.
+//! Each stored primitive with its neighbours: counts, lists, and every pair once.
 //!
 //! In: a radius. Out: counts or lists in the caller's order, or a callback for each pair.
-//! One walk serves a whole leaf: it finds the leaves near it, and for each the things that can reach it.
+//! One walk serves a whole leaf: it finds the leaves near it, and for each the primitives that can reach it.
 //! Cost: about |leaf|^2 distances for each pair of leaves that meet, eight at a time.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-use crate::bvh::traverse::{Probe, bits};
+use crate::bvh::traverse::{BallPredicate, bits};
 use crate::bvh::{Bvh, LEAF};
-use crate::csr::{Block, Lists};
+use crate::csr::{Csr, CsrChunk};
 use crate::geometry::Scalar;
-use crate::simd::{Level, dispatch};
+use crate::simd::{Isa, dispatch};
 
 /// Nodes per parallel task.
 const TASK: usize = 1 << 8;
@@ -20,8 +20,8 @@ const TASK: usize = 1 << 8;
 /// A radius both ways: most leaves are far from a periodic boundary, most radii near 1.
 struct Both<'a, S, const D: usize> {
     tree: &'a Bvh<S, D>,
-    open: Probe<'a, S, D, false>,
-    general: Option<Probe<'a, S, D, true>>,
+    open: BallPredicate<'a, S, D, false>,
+    general: Option<BallPredicate<'a, S, D, true>>,
 }
 
 /// `each_leaf!(both, level, |probe, leaf| body)`: the leaves of `nodes`, each with the probe for where it is.
@@ -42,7 +42,7 @@ macro_rules! each_leaf {
 }
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// How many stored things are within `radius` of each, itself included, in the caller's order.
+    /// How many stored primitives are within `radius` of each, itself included, in the caller's order.
     ///
     /// ```
     /// let bvh = ropewalk::Bvh::build(&[[0.0f32], [5.0], [1.0]])?;
@@ -63,7 +63,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         counts.into_iter().map(AtomicU32::into_inner).collect()
     }
 
-    /// The stored things within `radius` of each, itself included, as lists in the caller's order.
+    /// The stored primitives within `radius` of each, itself included, as lists in the caller's order.
     ///
     /// ```
     /// let bvh = ropewalk::Bvh::build(&[[0.0f32], [5.0], [1.0]])?;
@@ -72,12 +72,12 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// assert_eq!(lists.offsets(), [0, 2, 3, 5]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
-    pub fn neighbors(&self, radius: impl Into<f64>) -> Lists<u32> {
+    pub fn neighbors(&self, radius: impl Into<f64>) -> Csr<u32> {
         let both = self.both(radius.into());
         let blocks: Vec<_> = self
             .tasks()
             .map(|nodes| {
-                let mut block = Block::default();
+                let mut block = CsrChunk::default();
                 let mut near = Vec::new();
                 dispatch!(level => each_leaf!(both, nodes.clone(), |probe, leaf| {
                     list_leaf(self, level, probe, leaf, &mut near, &mut block)
@@ -85,10 +85,10 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                 block
             })
             .collect();
-        Lists::from_blocks(self.order(), &blocks)
+        Csr::gather(self.order(), &blocks)
     }
 
-    /// Calls `visit` once for every pair of stored things within `radius` of each other, in parallel. Each pair comes as
+    /// Calls `visit` once for every pair of stored primitives within `radius` of each other, in parallel. Each pair comes as
     /// `(i, j)` with `i < j`; the pairs in no particular order.
     ///
     /// ```
@@ -102,10 +102,10 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// ```
     pub fn for_each_pair(&self, radius: impl Into<f64>, visit: impl Fn(u32, u32) + Sync) {
         let order = self.order();
-        self.each_pair_of_leaves::<false>(radius.into(), |_, thing, other, hits| {
+        self.each_pair_of_leaves::<false>(radius.into(), |_, primitive, other, hits| {
             let others = &order[self.span(other)];
             for bit in bits(hits) {
-                let (i, j) = (order[thing], others[bit]);
+                let (i, j) = (order[primitive], others[bit]);
                 visit(i.min(j), i.max(j));
             }
         });
@@ -131,8 +131,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
             .sum()
     }
 
-    /// Calls `found(leaf, thing, other, hits)` for each thing of each leaf and each leaf at or behind it: `hits` has a bit for
-    /// each of the other leaf's things that make a pair with it. `ONCE` leaves out nodes that [repeat](Self::repeats) the
+    /// Calls `found(leaf, primitive, other, hits)` for each primitive of each leaf and each leaf at or behind it: `hits` has a bit for
+    /// each of the other leaf's primitives that make a pair with it. `ONCE` leaves out nodes that [repeat](Self::duplicates_predecessor) the
     /// point before them.
     #[inline(always)]
     pub(crate) fn each_pair_of_leaves<const ONCE: bool>(
@@ -143,9 +143,9 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         let both = self.both(radius);
         self.tasks().for_each(|nodes| {
             dispatch!(level => each_leaf!(both, nodes.clone(), |probe, leaf| {
-                if !(ONCE && self.repeats(leaf)) {
-                    pair_leaf::<_, _, D, _, ONCE>(self, level, probe, leaf, |thing, other, hits| {
-                        found(leaf, thing, other, hits);
+                if !(ONCE && self.duplicates_predecessor(leaf)) {
+                    pair_leaf::<_, _, D, _, ONCE>(self, level, probe, leaf, |primitive, other, hits| {
+                        found(leaf, primitive, other, hits);
                     });
                 }
             }));
@@ -153,7 +153,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     }
 
     fn both(&self, radius: f64) -> Both<'_, S, D> {
-        Both { tree: self, open: Probe::new(self, radius), general: Probe::general(self, radius) }
+        Both { tree: self, open: BallPredicate::new(self, radius), general: BallPredicate::general(self, radius) }
     }
 
     /// Ranges of nodes, in order.
@@ -163,12 +163,12 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     }
 }
 
-/// The number of neighbours of each thing in a leaf.
+/// The number of neighbours of each primitive in a leaf.
 #[inline(always)]
-fn count_leaf<S: Scalar, L: Level, const D: usize, const P: bool>(
+fn count_leaf<S: Scalar, L: Isa, const D: usize, const P: bool>(
     tree: &Bvh<S, D>,
     level: L,
-    probe: &Probe<S, D, P>,
+    probe: &BallPredicate<S, D, P>,
     leaf: usize,
 ) -> [u32; LEAF] {
     let mut counts = [0; LEAF];
@@ -196,19 +196,19 @@ fn count_leaf<S: Scalar, L: Level, const D: usize, const P: bool>(
     counts
 }
 
-/// The number of pairs between the things of a leaf, and between them and those behind.
+/// The number of pairs between the primitives of a leaf, and between them and those behind.
 #[inline(always)]
-fn count_pairs_of_leaf<S: Scalar, L: Level, const D: usize, const P: bool>(
+fn count_pairs_of_leaf<S: Scalar, L: Isa, const D: usize, const P: bool>(
     tree: &Bvh<S, D>,
     level: L,
-    probe: &Probe<S, D, P>,
+    probe: &BallPredicate<S, D, P>,
     leaf: usize,
 ) -> u64 {
     let mut count = 0;
     let own = tree.span(leaf);
-    for thing in own.clone() {
-        let behind = !1 << (thing - own.start);
-        count += u64::from((probe.hits(level, &tree.item(thing), own.clone()) & behind).count_ones());
+    for primitive in own.clone() {
+        let behind = !1 << (primitive - own.start);
+        count += u64::from((probe.hits(level, &tree.item(primitive), own.clone()) & behind).count_ones());
     }
     let bounds = &tree.node(leaf).bounds;
     let mut at = tree.node(leaf).rope as usize;
@@ -233,15 +233,15 @@ fn count_pairs_of_leaf<S: Scalar, L: Level, const D: usize, const P: bool>(
     count
 }
 
-/// Appends the neighbours of each thing in a leaf.
+/// Appends the neighbours of each primitive in a leaf.
 #[inline(always)]
-fn list_leaf<S: Scalar, L: Level, const D: usize, const P: bool>(
+fn list_leaf<S: Scalar, L: Isa, const D: usize, const P: bool>(
     tree: &Bvh<S, D>,
     level: L,
-    probe: &Probe<S, D, P>,
+    probe: &BallPredicate<S, D, P>,
     leaf: usize,
     near: &mut Vec<(u32, u32)>,
-    block: &mut Block<u32>,
+    block: &mut CsrChunk<u32>,
 ) {
     let own = tree.span(leaf);
     near.clear();
@@ -249,9 +249,9 @@ fn list_leaf<S: Scalar, L: Level, const D: usize, const P: bool>(
         near.push((at as u32, probe.candidates(level, &tree.node(at).bounds, own.clone())));
         true
     });
-    for (i, thing) in own.enumerate() {
+    for (i, primitive) in own.enumerate() {
         let before = block.values.len();
-        let item = tree.item(thing);
+        let item = tree.item(primitive);
         for &(at, reachable) in near.iter() {
             if reachable >> i & 1 == 1 {
                 let span = tree.span(at as usize);
@@ -263,32 +263,32 @@ fn list_leaf<S: Scalar, L: Level, const D: usize, const P: bool>(
     }
 }
 
-/// Calls `found(thing, other, hits)` for each thing of a leaf and each leaf at or behind it.
+/// Calls `found(primitive, other, hits)` for each primitive of a leaf and each leaf at or behind it.
 #[inline(always)]
-fn pair_leaf<S: Scalar, L: Level, const D: usize, const P: bool, const ONCE: bool>(
+fn pair_leaf<S: Scalar, L: Isa, const D: usize, const P: bool, const ONCE: bool>(
     tree: &Bvh<S, D>,
     level: L,
-    probe: &Probe<S, D, P>,
+    probe: &BallPredicate<S, D, P>,
     leaf: usize,
     mut found: impl FnMut(usize, usize, u32),
 ) {
     let own = tree.span(leaf);
-    for thing in own.clone() {
-        let behind = !1 << (thing - own.start);
-        found(thing, leaf, probe.hits(level, &tree.item(thing), own.clone()) & behind);
+    for primitive in own.clone() {
+        let behind = !1 << (primitive - own.start);
+        found(primitive, leaf, probe.hits(level, &tree.item(primitive), own.clone()) & behind);
     }
     let bounds = &tree.node(leaf).bounds;
     let mut at = tree.node(leaf).rope as usize;
     while at < tree.end() {
         let node = tree.node(at);
-        if !probe.meets(bounds, &node.bounds) || (ONCE && tree.repeats(at)) {
+        if !probe.meets(bounds, &node.bounds) || (ONCE && tree.duplicates_predecessor(at)) {
             at = node.rope as usize;
             continue;
         }
         if tree.is_leaf(at) {
             for bit in bits(probe.candidates(level, &node.bounds, own.clone())) {
-                let thing = own.start + bit;
-                found(thing, at, probe.hits(level, &tree.item(thing), tree.span(at)));
+                let primitive = own.start + bit;
+                found(primitive, at, probe.hits(level, &tree.item(primitive), tree.span(at)));
             }
         }
         at += 1;

@@ -11,8 +11,8 @@ use rayon::prelude::*;
 
 use crate::bvh::Bvh;
 use crate::bvh::morton::{Grid, curve_order};
-use crate::bvh::traverse::Probe;
-use crate::csr::{Block, Lists};
+use crate::bvh::traverse::BallPredicate;
+use crate::csr::{Csr, CsrChunk};
 use crate::geometry::{Aabb, Scalar, Space, Sphere};
 use crate::simd::{Baseline, dispatch};
 
@@ -35,7 +35,7 @@ use crate::simd::{Baseline, dispatch};
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 pub trait Query<S: Scalar, const D: usize>: Sync {
-    /// Whether the shape meets a box. For a stored thing's box this decides whether it is a hit; for a node's box it must
+    /// Whether the shape meets a box. For a stored primitive's box this decides whether it is a hit; for a node's box it must
     /// be true if it is for any box inside.
     fn meets(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool;
 
@@ -49,13 +49,13 @@ pub trait Query<S: Scalar, const D: usize>: Sync {
         None
     }
 
-    /// The things of a leaf that are hit, a bit each, the first in the lowest; bits behind the last are not looked at.
+    /// The primitives of a leaf that are hit, a bit each, the first in the lowest; bits behind the last are not looked at.
     fn scan(&self, leaf: &Leaf<'_, S, D>) -> u32 {
         (0..leaf.len()).filter(|&i| self.meets(&leaf.item(i), leaf.tree.space())).fold(0, |hits, i| hits | 1 << i)
     }
 }
 
-/// The things of one leaf: what [`Query::scan`] looks at.
+/// The primitives of one leaf: what [`Query::scan`] looks at.
 pub struct Leaf<'a, S, const D: usize> {
     tree: &'a Bvh<S, D>,
     span: Range<usize>,
@@ -63,7 +63,7 @@ pub struct Leaf<'a, S, const D: usize> {
 
 #[allow(clippy::len_without_is_empty)] // A leaf is never empty.
 impl<S: Scalar, const D: usize> Leaf<'_, S, D> {
-    /// How many things the leaf has: 1 to [`LEAF`](crate::LEAF).
+    /// How many primitives the leaf has: 1 to [`LEAF`](crate::LEAF).
     pub fn len(&self) -> usize {
         self.span.len()
     }
@@ -80,7 +80,7 @@ impl<S: Scalar, const D: usize> Query<S, D> for Sphere<S, D> {
     fn meets(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool {
         let center = Aabb::point(space.wrap(self.center));
         // A NaN would be near to everything.
-        self.radius >= 0.0 && center.is_finite() && space.gap2(&center, bounds) <= self.radius * self.radius
+        self.radius >= 0.0 && center.is_finite() && space.min_distance2(&center, bounds) <= self.radius * self.radius
     }
 
     #[inline]
@@ -104,9 +104,9 @@ impl<S: Scalar, const D: usize> Query<S, D> for Sphere<S, D> {
         let at = Aabb::point(space.wrap(self.center));
         let span = leaf.span.clone();
         if space.period().is_some() {
-            Probe::<S, D, true>::new(leaf.tree, self.radius).hits(Baseline, &at, span)
+            BallPredicate::<S, D, true>::new(leaf.tree, self.radius).hits(Baseline, &at, span)
         } else {
-            Probe::<S, D, false>::new(leaf.tree, self.radius).hits(Baseline, &at, span)
+            BallPredicate::<S, D, false>::new(leaf.tree, self.radius).hits(Baseline, &at, span)
         }
     }
 }
@@ -262,8 +262,8 @@ impl<S: Scalar, const D: usize, Q: Query<S, D>> FusedIterator for Hits<'_, S, D,
 const TASK: usize = 1 << 9;
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// The things that meet a shape: points in a ball or box (boundary included), boxes that touch it. In a periodic box
-    /// each thing is found once, by its nearest image.
+    /// The primitives that meet a shape: points in a ball or box (boundary included), boxes that touch it. In a periodic box
+    /// each primitive is found once, by its nearest image.
     ///
     /// The iterator walks as it is read, so early termination is an iterator method:
     ///
@@ -281,13 +281,13 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         Hits { tree: self, query, at: 0, run: 0..0, first: 0, mask: 0 }
     }
 
-    /// The hits of every query as lists, in parallel. See [`Lists`].
-    pub fn query_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Lists<u32> {
+    /// The hits of every query as lists, in parallel. See [`Csr`].
+    pub fn query_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Csr<u32> {
         let order = self.walk_order(queries);
         let blocks: Vec<_> = order
             .par_chunks(TASK)
             .map(|queries_of_task| {
-                let mut block = Block::default();
+                let mut block = CsrChunk::default();
                 dispatch!(_level => for &query in queries_of_task {
                     let before = block.values.len();
                     block.values.extend(self.query(&queries[query as usize]));
@@ -296,7 +296,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                 block
             })
             .collect();
-        Lists::from_blocks(&order, &blocks)
+        Csr::gather(&order, &blocks)
     }
 
     /// The number of hits of every query, in parallel.

@@ -2,22 +2,22 @@
 
 use std::ops::ControlFlow;
 
-use ropewalk::{Bounded, BruteForce, Bvh, Fof, Halos, Lists, Nearest, Neighbor, Query, Result, Scalar};
+use ropewalk::{Bounded, BruteForce, Bvh, Csr, Fof, Halos, Nearest, Neighbor, Query, Result, Scalar};
 
 use super::oracle::Side;
 
 pub trait Engine<S: Scalar, const D: usize>: Sized + Send + Sync {
-    fn new<T: Bounded<S, D>>(things: &[T], side: Side) -> Result<Self>;
+    fn new<T: Bounded<S, D>>(primitives: &[T], side: Side) -> Result<Self>;
     /// In the order the engine finds them.
     fn query<Q: Query<S, D>>(&self, query: Q) -> Vec<u32>;
-    fn query_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Lists<u32>;
+    fn query_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Csr<u32>;
     fn count_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Vec<u32>;
     fn for_each_hit<Q: Query<S, D>>(&self, queries: &[Q], visit: impl Fn(usize, u32) -> ControlFlow<()> + Sync);
     fn nearest(&self, point: [S; D], wanted: Nearest) -> Vec<Neighbor>;
-    fn nearest_all(&self, points: &[[S; D]], wanted: Nearest) -> Lists<Neighbor>;
-    fn nearest_neighbors(&self, wanted: Nearest) -> Lists<Neighbor>;
+    fn nearest_all(&self, points: &[[S; D]], wanted: Nearest) -> Csr<Neighbor>;
+    fn nearest_neighbors(&self, wanted: Nearest) -> Csr<Neighbor>;
     fn count_neighbors(&self, radius: f64) -> Vec<u32>;
-    fn neighbors(&self, radius: f64) -> Lists<u32>;
+    fn neighbors(&self, radius: f64) -> Csr<u32>;
     fn for_each_pair(&self, radius: f64, visit: impl Fn(u32, u32) + Sync);
     fn count_pairs(&self, radius: f64) -> u64;
     /// Only trees find halos.
@@ -27,13 +27,13 @@ pub trait Engine<S: Scalar, const D: usize>: Sized + Send + Sync {
 macro_rules! engine {
     ($engine:ident, $self:ident, $length:ident => $halos:expr) => {
         impl<S: Scalar, const D: usize> Engine<S, D> for $engine<S, D> {
-            fn new<T: Bounded<S, D>>(things: &[T], side: Side) -> Result<Self> {
-                side.map_or_else(|| $engine::build(things), |side| $engine::build_periodic(things, side))
+            fn new<T: Bounded<S, D>>(primitives: &[T], side: Side) -> Result<Self> {
+                side.map_or_else(|| $engine::build(primitives), |side| $engine::build_periodic(primitives, side))
             }
             fn query<Q: Query<S, D>>(&self, query: Q) -> Vec<u32> {
                 self.query(query).collect()
             }
-            fn query_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Lists<u32> {
+            fn query_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Csr<u32> {
                 self.query_all(queries)
             }
             fn count_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Vec<u32> {
@@ -49,16 +49,16 @@ macro_rules! engine {
             fn nearest(&self, point: [S; D], wanted: Nearest) -> Vec<Neighbor> {
                 self.nearest(point, wanted)
             }
-            fn nearest_all(&self, points: &[[S; D]], wanted: Nearest) -> Lists<Neighbor> {
+            fn nearest_all(&self, points: &[[S; D]], wanted: Nearest) -> Csr<Neighbor> {
                 self.nearest_all(points, wanted)
             }
-            fn nearest_neighbors(&self, wanted: Nearest) -> Lists<Neighbor> {
+            fn nearest_neighbors(&self, wanted: Nearest) -> Csr<Neighbor> {
                 self.nearest_neighbors(wanted)
             }
             fn count_neighbors(&self, radius: f64) -> Vec<u32> {
                 self.count_neighbors(radius)
             }
-            fn neighbors(&self, radius: f64) -> Lists<u32> {
+            fn neighbors(&self, radius: f64) -> Csr<u32> {
                 self.neighbors(radius)
             }
             fn for_each_pair(&self, radius: f64, visit: impl Fn(u32, u32) + Sync) {

@@ -59,8 +59,8 @@ pub fn in_box<S: Scalar, const D: usize>(points: &[[S; D]], lo: &[S; D], hi: &[S
     select(points, |point| is_upright && (0..D).all(|k| holds(k, point[k].into())))
 }
 
-fn select<T>(things: &[T], wanted: impl Fn(&T) -> bool) -> Vec<u32> {
-    (0..things.len() as u32).filter(|&i| wanted(&things[i as usize])).collect()
+fn select<T>(primitives: &[T], wanted: impl Fn(&T) -> bool) -> Vec<u32> {
+    (0..primitives.len() as u32).filter(|&i| wanted(&primitives[i as usize])).collect()
 }
 
 /// The `k` nearest within `radius`, nearest first, ties by index, and their squared distances.

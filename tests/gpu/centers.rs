@@ -1,7 +1,7 @@
 //! Halos and their centres on a device against those of the CPU, which have oracles of their own.
 
 use crate::common::random::Random;
-use ropewalk::gpu::{Centering, Coordinate, Device, Halos, Points};
+use ropewalk::gpu::{CenterFinder, Coordinate, Device, Halos, Points};
 use ropewalk::sample::Sample;
 use ropewalk::{Center, Centers, Fof, Labels};
 
@@ -39,13 +39,13 @@ impl<S: Coordinate> Case<'_, S> {
 
     fn on_device(&self, center: Center) -> ropewalk::Result<Centers> {
         let (points, halos) = self.there();
-        let centering = Centering::new(center);
+        let centering = CenterFinder::new(center);
         let centering = if let Some(masses) = self.masses { centering.masses(masses) } else { centering };
         centering.run(&points, &halos)
     }
 
     fn on_host(&self, center: Center) -> ropewalk::Result<Centers> {
-        let centering = ropewalk::Centering::new(center);
+        let centering = ropewalk::CenterFinder::new(center);
         let centering = if let Some(side) = self.side { centering.periodic(side) } else { centering };
         let centering = if let Some(masses) = self.masses { centering.masses(masses) } else { centering };
         centering.run(self.points, self.halos)

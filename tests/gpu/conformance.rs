@@ -3,7 +3,7 @@
 use crate::common::clouds::{Cloud, all};
 use ropewalk::gpu::{self, Bvh, Coordinate, Device};
 use ropewalk::sample::Sample;
-use ropewalk::{Algorithm, Nearest};
+use ropewalk::{DbscanAlgorithm, Nearest};
 
 fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
@@ -63,12 +63,12 @@ fn compare_clusters<S: Coordinate, const D: usize>(
     eps: f64,
 ) {
     for (min_pts, algorithm) in [
-        (1, Algorithm::Auto),
-        (2, Algorithm::Auto),
-        (2, Algorithm::Fdbscan),
-        (5, Algorithm::Fdbscan),
-        (5, Algorithm::DenseBox),
-        (50, Algorithm::DenseBox),
+        (1, DbscanAlgorithm::Auto),
+        (2, DbscanAlgorithm::Auto),
+        (2, DbscanAlgorithm::Fdbscan),
+        (5, DbscanAlgorithm::Fdbscan),
+        (5, DbscanAlgorithm::DenseBox),
+        (50, DbscanAlgorithm::DenseBox),
     ] {
         let dbscan = gpu::Dbscan::new(eps, min_pts).algorithm(algorithm);
         match (dbscan.run_on(ours), ropewalk::Dbscan::new(eps, min_pts).run_on(theirs)) {
@@ -120,7 +120,7 @@ fn halos() {
     }
 }
 
-/// Lists that no buffer of the device holds are refused before anything is written.
+/// Csr that no buffer of the device holds are refused before anything is written.
 #[test]
 fn too_large_for_a_buffer() {
     let points = Sample::parse("uniform:n=60000,seed=1").unwrap().points().unwrap();

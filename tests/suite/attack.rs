@@ -13,7 +13,7 @@ use std::sync::{LazyLock, Mutex};
 
 use crate::common::random::Random;
 use rayon::ThreadPool;
-use ropewalk::{Aabb, Algorithm, Bvh, Dbscan, Fof, FofAlgorithm, Labels, Lists, Nearest, Neighbor, Scalar, Sphere};
+use ropewalk::{Aabb, Bvh, Csr, Dbscan, DbscanAlgorithm, Fof, FofAlgorithm, Labels, Nearest, Neighbor, Scalar, Sphere};
 
 /// Seeds of a run that is not told which.
 const SEEDS: Range<u64> = 0..60;
@@ -329,7 +329,7 @@ impl<S: Scalar, const D: usize> Asked<S, D> {
         };
         let expected: Vec<i32> = (0..n).map(|i| if core[i] { of_core[i] } else { border(i) }).collect();
         let new: Vec<[S; D]> = (0..20).map(|_| self.place()).collect();
-        for algorithm in [Algorithm::Auto, Algorithm::Fdbscan, Algorithm::DenseBox] {
+        for algorithm in [DbscanAlgorithm::Auto, DbscanAlgorithm::Fdbscan, DbscanAlgorithm::DenseBox] {
             let mut dbscan = Dbscan::new(self.eps, min_pts).algorithm(algorithm).star(star);
             dbscan = weights.clone().map_or(dbscan.clone(), |weights| dbscan.weights(weights));
             dbscan = self.cloud.side.map_or(dbscan.clone(), |side| dbscan.periodic(side));
@@ -350,7 +350,7 @@ impl<S: Scalar, const D: usize> Asked<S, D> {
     }
 }
 
-fn sorted(lists: &Lists<u32>) -> Vec<Vec<u32>> {
+fn sorted(lists: &Csr<u32>) -> Vec<Vec<u32>> {
     let sorted = |list: &[u32]| {
         let mut list = list.to_vec();
         list.sort_unstable();

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use ropewalk::{
-    Aabb, Bounded, BoxSize, BruteForce, Bvh, Center, Centering, Dbscan, Error, ErrorKind, Fof, Labels, Nearest,
+    Aabb, Bounded, BoxSize, BruteForce, Bvh, Center, CenterFinder, Dbscan, Error, ErrorKind, Fof, Labels, Nearest,
     Particles, Result, Sphere, profiles,
 };
 
@@ -180,7 +180,7 @@ fn parameters_have_their_own_names() {
     refused(Dbscan::new(-1.0, 2).run(&points), &["eps is -1"]);
     refused(Dbscan::new(3.0, 2).periodic(5.0).run(&points), &["twice eps = 3"]);
     let halos = Fof::new(5.0).run(&points).unwrap();
-    let connected = |linking_length| Centering::new(Center::MostConnected { linking_length }).run(&points, &halos);
+    let connected = |linking_length| CenterFinder::new(Center::MostConnected { linking_length }).run(&points, &halos);
     refused(connected(-1.0), &["linking length is -1"]);
     refused(profiles(&Particles::new(&points), &[[0.0; 3]], &[-1.0], 3), &["a radius is -1"]);
 }

@@ -11,7 +11,7 @@ use crate::common::clouds::{self, Cloud};
 use crate::common::engine::Engine;
 use crate::common::oracle::{self, Side};
 use crate::common::random::Random;
-use ropewalk::{Aabb, Leaf, Lists, Nearest, Neighbor, Query, Scalar, Space, Sphere};
+use ropewalk::{Aabb, Csr, Leaf, Nearest, Neighbor, Query, Scalar, Space, Sphere};
 
 /// What to look for: how many, within what radius, without which one.
 type Wanted = (usize, f64, Option<u32>);
@@ -160,7 +160,7 @@ fn sorted(mut hits: Vec<u32>) -> Vec<u32> {
     hits
 }
 
-fn sorted_lists(lists: &Lists<u32>) -> Vec<Vec<u32>> {
+fn sorted_lists(lists: &Csr<u32>) -> Vec<Vec<u32>> {
     lists.iter().map(|list| sorted(list.to_vec())).collect()
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::common::random::Random;
 use ropewalk::io::{Points, ReadOptions, read};
-use ropewalk::{NoSphere, Overdense, Particles, overdensities};
+use ropewalk::{NoSphere, Particles, SphericalOverdensity, overdensities};
 
 /// Masses in 1e10 Msun/h, lengths in Mpc/h.
 const CRITICAL: f64 = 27.7536627;
@@ -41,7 +41,7 @@ fn assert_reference(snapshot: &Path, halos: &Path, side: f64) {
     assert!(rows.len() > 600 && found.len() == rows.len());
     for (halo, (row, spheres)) in rows.iter().zip(&found).enumerate() {
         for (sphere, names) in spheres.iter().zip([["m200c", "r200c"], ["m200m", "r200m"]]) {
-            let Overdense { mass, radius, .. } = sphere.unwrap();
+            let SphericalOverdensity { mass, radius, .. } = sphere.unwrap();
             for (ours, name) in [1e10 * mass, radius].into_iter().zip(names) {
                 let theirs = row[column(name)];
                 assert!(
@@ -71,7 +71,7 @@ fn p3m_128() {
 }
 
 /// The definition, by trying every particle's distance on a sorted list of all.
-fn expected(near: &mut [(f64, f64)], threshold: f64) -> Overdense {
+fn expected(near: &mut [(f64, f64)], threshold: f64) -> SphericalOverdensity {
     near.sort_by(|a, b| a.partial_cmp(b).unwrap());
     let density = |mass: f64, radius: f64| mass / (4.0 / 3.0 * std::f64::consts::PI * radius.powi(3));
     let mass_to = |n: usize| near[..n].iter().map(|near| near.1).sum::<f64>();
@@ -82,12 +82,12 @@ fn expected(near: &mut [(f64, f64)], threshold: f64) -> Overdense {
         }
         let radius = (3.0 * mass_to(n) / (4.0 * std::f64::consts::PI * threshold)).cbrt();
         return if n == 1 && radius < near[0].0 {
-            Overdense::default()
+            SphericalOverdensity::default()
         } else {
-            Overdense { mass: mass_to(n), radius, count: n }
+            SphericalOverdensity { mass: mass_to(n), radius, count: n }
         };
     }
-    Overdense::default()
+    SphericalOverdensity::default()
 }
 
 #[test]
@@ -140,8 +140,8 @@ fn the_definition() {
 }
 
 /// What is not dense enough has nothing of a sphere.
-fn or_nothing(sphere: Result<Overdense, NoSphere>) -> Overdense {
-    if sphere == Err(NoSphere::NotDense) { Overdense::default() } else { sphere.unwrap() }
+fn or_nothing(sphere: Result<SphericalOverdensity, NoSphere>) -> SphericalOverdensity {
+    if sphere == Err(NoSphere::NotDense) { SphericalOverdensity::default() } else { sphere.unwrap() }
 }
 
 /// A sphere does not reach beyond half the box, whatever is in it.
@@ -284,7 +284,7 @@ fn spheres_are_what_they_say() {
 
 #[test]
 fn odd_input() {
-    let refused = |result: ropewalk::Result<Vec<Vec<Result<Overdense, NoSphere>>>>, words: &[&str]| {
+    let refused = |result: ropewalk::Result<Vec<Vec<Result<SphericalOverdensity, NoSphere>>>>, words: &[&str]| {
         let message = result.expect_err("an error").to_string();
         assert!(words.iter().all(|word| message.contains(word)), "'{message}' does not say {words:?}");
     };

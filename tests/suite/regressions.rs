@@ -162,7 +162,7 @@ fn squared_distances_are_those_of_f64() {
     assert_eq!(bvh.nearest_neighbors(4).of(0), near);
 }
 
-/// Bits behind the last thing of a leaf were hits of the next one's things, or a panic.
+/// Bits behind the last primitive of a leaf were hits of the next one's primitives, or a panic.
 #[test]
 fn shapes_may_set_any_bits() {
     struct All;

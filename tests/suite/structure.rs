@@ -1,7 +1,7 @@
 //! The structure of halos against closed forms.
 
 use crate::common::random::Random;
-use ropewalk::{Fof, Halos, Labels, Overdense, Particles, Structure, structures};
+use ropewalk::{Fof, Halos, Labels, Particles, SphericalOverdensity, Structure, measure_structure};
 
 const N: usize = 200_000;
 
@@ -26,8 +26,8 @@ fn one_halo(points: &[[f64; 3]]) -> Halos {
 }
 
 fn structure(particles: &Particles<f64>, points: &[[f64; 3]], center: [f64; 3], gravity: f64) -> Structure {
-    let sphere = Overdense { mass: 3.0, radius: 1.0, count: points.len() };
-    structures(&one_halo(points), particles, &[center], &[sphere], gravity).unwrap()[0]
+    let sphere = SphericalOverdensity { mass: 3.0, radius: 1.0, count: points.len() };
+    measure_structure(&one_halo(points), particles, &[center], &[sphere], gravity).unwrap()[0]
 }
 
 #[track_caller]
@@ -70,9 +70,9 @@ fn an_ellipsoid_off_center() {
     let around: Vec<[f64; 3]> = points.iter().map(|point| point.map(|x| (x + 9.9).rem_euclid(10.0))).collect();
     // One that fits any space.
     let halos = Halos::new(Labels::from_slice(&vec![0; N]).unwrap(), 2);
-    let sphere = Overdense { mass: 3.0, radius: 0.5, count: 7 };
+    let sphere = SphericalOverdensity { mass: 3.0, radius: 0.5, count: 7 };
     let particles = Particles::new(&around).periodic(10.0);
-    let moved = structures(&halos, &particles, &[[9.9, 9.9, 0.1]], &[sphere], 1.0).unwrap()[0];
+    let moved = measure_structure(&halos, &particles, &[[9.9, 9.9, 0.1]], &[sphere], 1.0).unwrap()[0];
     // Second moments of an ellipsoid are a fifth of its axes' squares; the shift adds to that of z.
     near(moved.axis_ratio_b, (0.36 + 5.0 * 0.04f64).sqrt(), 0.005);
     near(moved.axis_ratio_c, 0.3, 0.005);
@@ -85,15 +85,15 @@ fn odd_halos() {
     // Copies of one point; no mass; and errors.
     let points = [[1.0; 3]; 30];
     let halos = Fof::new(1.0).run(&points).unwrap();
-    let sphere = [Overdense::default()];
+    let sphere = [SphericalOverdensity::default()];
     let particles = Particles::new(&points);
-    let found = structures(&halos, &particles, &[[1.0; 3]], &sphere, 1.0).unwrap()[0];
+    let found = measure_structure(&halos, &particles, &[[1.0; 3]], &sphere, 1.0).unwrap()[0];
     assert_eq!(found, Structure::default());
-    assert_eq!(structures(&halos, &particles.clone().mass(0.0), &[[1.0; 3]], &sphere, 1.0).unwrap()[0], found);
+    assert_eq!(measure_structure(&halos, &particles.clone().mass(0.0), &[[1.0; 3]], &sphere, 1.0).unwrap()[0], found);
     let message = |result: ropewalk::Result<Vec<Structure>>| result.unwrap_err().to_string();
-    assert!(message(structures(&halos, &particles, &[], &sphere, 1.0)).contains("centers has 0"));
-    assert!(message(structures(&halos, &particles, &[[1.0; 3]], &[], 1.0)).contains("spheres has 0"));
+    assert!(message(measure_structure(&halos, &particles, &[], &sphere, 1.0)).contains("centers has 0"));
+    assert!(message(measure_structure(&halos, &particles, &[[1.0; 3]], &[], 1.0)).contains("spheres has 0"));
     for bad in [0.0, -1.0, f64::NAN] {
-        assert!(message(structures(&halos, &particles, &[[1.0; 3]], &sphere, bad)).contains("gravity"));
+        assert!(message(measure_structure(&halos, &particles, &[[1.0; 3]], &sphere, bad)).contains("gravity"));
     }
 }

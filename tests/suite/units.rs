@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::common::random::Random;
-use ropewalk::{Algorithm, Bvh, Dbscan, Fof, FofAlgorithm, Nearest, Scalar, Sphere};
+use ropewalk::{Bvh, Dbscan, DbscanAlgorithm, Fof, FofAlgorithm, Nearest, Scalar, Sphere};
 
 /// Points whose coordinates are multiples of 2^-16, so that they are exact in any unit, and some are tied.
 fn cloud<S: Scalar, const D: usize>(n: usize) -> Vec<[S; D]> {
@@ -42,7 +42,7 @@ fn answers<S: Scalar, const D: usize>(points: &[[S; D]], unit: f64, periodic: bo
         answers.push(vec![bvh.count_pairs(radius)]);
         let balls: Vec<_> = points.iter().map(|&center| Sphere::new(center, radius)).collect();
         answers.push(ids(&bvh.count_all(&balls)));
-        for algorithm in [Algorithm::Fdbscan, Algorithm::DenseBox] {
+        for algorithm in [DbscanAlgorithm::Fdbscan, DbscanAlgorithm::DenseBox] {
             for min_pts in [2, 5] {
                 let dbscan = Dbscan::new(radius, min_pts).algorithm(algorithm);
                 answers.push(labels(dbscan.run_on(&bvh).unwrap().as_slice()));

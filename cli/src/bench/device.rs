@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use ropewalk::gpu::{self, Bvh, Centering, Column, Coordinate, Dbscan, Device, Fof, Lists, Neighbors, Points};
+use ropewalk::gpu::{self, Bvh, CenterFinder, Coordinate, Csr, Dbscan, Device, DeviceVec, Fof, Neighbors, Points};
 use ropewalk::{Center, Centers, FofAlgorithm, HaloCenter};
 
 use super::operations::{Case, LEAST_MEMBERS, MOST_BOUND, Operation, Outcome, Prepared};
@@ -27,8 +27,8 @@ enum Ready<S, const D: usize> {
 /// What came out, on the device.
 enum Found<S, const D: usize> {
     Tree(Bvh<S, D>),
-    Counts(Column<u32>),
-    Lists(Lists),
+    Counts(DeviceVec<u32>),
+    Csr(Csr),
     Pairs(u64),
     Nearest(Neighbors),
     Labels(gpu::Labels),
@@ -127,15 +127,15 @@ fn run<S: Coordinate, const D: usize>(
         }
         (_, Ready::Points(points)) => Found::Tree(Bvh::of(points)?),
         (Operation::RangeCount, Ready::Tree(tree)) => Found::Counts(tree.count_neighbors(case.eps)?),
-        (Operation::RangeCrs, Ready::Tree(tree)) => Found::Lists(tree.neighbors(case.eps)?),
+        (Operation::RangeCrs, Ready::Tree(tree)) => Found::Csr(tree.neighbors(case.eps)?),
         (Operation::HalfCount, Ready::Tree(tree)) => Found::Pairs(tree.count_pairs(case.eps)?),
         (_, Ready::Tree(tree)) => Found::Nearest(tree.nearest_neighbors(case.k)?),
         (_, Ready::Points3(points)) => {
             let halos = Fof::new(case.eps).min_members(LEAST_MEMBERS).run(points)?;
-            let centers = Centering::new(MOST_BOUND).run(points, &halos)?;
+            let centers = CenterFinder::new(MOST_BOUND).run(points, &halos)?;
             Found::HaloCenters(halos, centers)
         }
-        (_, Ready::Halos(halos, points)) => Found::Centers(Centering::new(MOST_BOUND).run(points, halos)?),
+        (_, Ready::Halos(halos, points)) => Found::Centers(CenterFinder::new(MOST_BOUND).run(points, halos)?),
     })
 }
 
@@ -144,7 +144,7 @@ impl<S: Coordinate, const D: usize> Found<S, D> {
         match self {
             Self::Tree(tree) => tree.wait(),
             Self::Counts(counts) => counts.wait(),
-            Self::Lists(lists) => lists.wait(),
+            Self::Csr(lists) => lists.wait(),
             Self::Nearest(lists) => lists.wait(),
             Self::Labels(labels) => labels.wait(),
             // These are complete when they are returned.
@@ -157,7 +157,7 @@ impl<S: Coordinate, const D: usize> Found<S, D> {
         match self {
             Self::Tree(tree) => tree.len() as u64,
             Self::Counts(counts) => counts.len() as u64,
-            Self::Lists(lists) => lists.n_values() as u64,
+            Self::Csr(lists) => lists.n_values() as u64,
             Self::Pairs(pairs) => *pairs,
             Self::Nearest(lists) => lists.len() as u64,
             Self::Labels(labels) => labels.n_clusters() as u64,
@@ -171,7 +171,7 @@ impl<S: Coordinate, const D: usize> Found<S, D> {
         Ok(match self {
             Self::Tree(tree) => Outcome::Tree(tree.read()?),
             Self::Counts(counts) => Outcome::Counts(counts.read()?),
-            Self::Lists(lists) => Outcome::Lists(lists.read()?),
+            Self::Csr(lists) => Outcome::Csr(lists.read()?),
             Self::Pairs(pairs) => Outcome::Pairs(*pairs, case.points.len() as u64),
             Self::Nearest(lists) => Outcome::Nearest(lists.read()?),
             Self::Labels(labels) => Outcome::Labels(labels.read()?, case.min_pts),
@@ -190,7 +190,7 @@ fn compare<S: Coordinate, const D: usize>(
 ) -> Result<(), Failure> {
     let prepared = operation.prepare(case)?;
     verify::check(case, &prepared, found)?;
-    if let (Outcome::Lists(lists), Prepared::Tree(tree)) = (found, &prepared)
+    if let (Outcome::Csr(lists), Prepared::Tree(tree)) = (found, &prepared)
         && lists.values().len() > MOST_COMPARED
     {
         let counts = tree.count_neighbors(case.eps);
@@ -203,7 +203,7 @@ fn compare<S: Coordinate, const D: usize>(
             ours.nodes() == theirs.nodes() && ours.order() == theirs.order()
         }
         (Outcome::Counts(ours), Outcome::Counts(theirs)) => *ours == theirs,
-        (Outcome::Lists(ours), Outcome::Lists(theirs)) => *ours == theirs,
+        (Outcome::Csr(ours), Outcome::Csr(theirs)) => *ours == theirs,
         (Outcome::Pairs(ours, _), Outcome::Pairs(theirs, _)) => *ours == theirs,
         (Outcome::Nearest(ours), Outcome::Nearest(theirs)) => *ours == theirs,
         (Outcome::Labels(ours, _), Outcome::Labels(theirs, _)) => *ours == theirs,

@@ -1,8 +1,8 @@
 //! What can be timed, and what comes out of it.
 
 use ropewalk::{
-    Algorithm, BoxSize, Bvh, Center, Centering, Centers, Dbscan, Fof, FofAlgorithm, Halos, Labels, Lists, Neighbor,
-    Scalar, Space,
+    BoxSize, Bvh, Center, CenterFinder, Centers, Csr, Dbscan, DbscanAlgorithm, Fof, FofAlgorithm, Halos, Labels,
+    Neighbor, Scalar, Space,
 };
 
 use super::Failure;
@@ -24,7 +24,7 @@ impl<S: Scalar, const D: usize> Case<'_, S, D> {
     }
 
     fn centers(&self, center: Center, points: &[[S; 3]], halos: &Halos) -> ropewalk::Result<Centers> {
-        let centering = Centering::new(center);
+        let centering = CenterFinder::new(center);
         let centering = if let Some(size) = &self.size { centering.periodic(size.clone()) } else { centering };
         centering.run(points, halos)
     }
@@ -56,7 +56,7 @@ pub enum Operation {
     Knn,
     BuildKnn,
     Fof(FofAlgorithm),
-    Dbscan(Algorithm),
+    Dbscan(DbscanAlgorithm),
     Centers(Center),
     /// Halos and their most bound particles.
     FofMbp,
@@ -76,8 +76,8 @@ const NAMES: [(&str, Operation); 16] = [
     ("fof", Operation::Fof(FofAlgorithm::Tree)),
     ("fof_bins", Operation::Fof(FofAlgorithm::Bins)),
     ("fof_brute", Operation::Fof(FofAlgorithm::BruteForce)),
-    ("dbscan_fdbscan", Operation::Dbscan(Algorithm::Fdbscan)),
-    ("dbscan_densebox", Operation::Dbscan(Algorithm::DenseBox)),
+    ("dbscan_fdbscan", Operation::Dbscan(DbscanAlgorithm::Fdbscan)),
+    ("dbscan_densebox", Operation::Dbscan(DbscanAlgorithm::DenseBox)),
     ("mbp", Operation::Centers(Center::MostBound { softening: 0.0 })),
     ("mbp_brute", Operation::Centers(Center::MostBoundBrute { softening: 0.0 })),
     ("mbp_astar", Operation::Centers(Center::MostBoundAStar { softening: 0.0 })),
@@ -91,9 +91,9 @@ pub const MOST_BOUND: Center = Center::MostBound { softening: 0.0 };
 pub enum Outcome<S, const D: usize> {
     Tree(Bvh<S, D>),
     Counts(Vec<u32>),
-    Lists(Lists<u32>),
+    Csr(Csr<u32>),
     Pairs(u64, u64),
-    Nearest(Lists<Neighbor>),
+    Nearest(Csr<Neighbor>),
     /// Labels, and from how many points on they make a core point.
     Labels(Labels, usize),
     Halos(Halos),
@@ -144,7 +144,7 @@ impl Operation {
     ) -> Result<Outcome<S, D>, Failure> {
         Ok(match (self, prepared) {
             (Self::RangeCount, Prepared::Tree(tree)) => Outcome::Counts(tree.count_neighbors(case.eps)),
-            (Self::RangeCrs, Prepared::Tree(tree)) => Outcome::Lists(tree.neighbors(case.eps)),
+            (Self::RangeCrs, Prepared::Tree(tree)) => Outcome::Csr(tree.neighbors(case.eps)),
             (Self::HalfCount, Prepared::Tree(tree)) => {
                 Outcome::Pairs(tree.count_pairs(case.eps), case.points.len() as u64)
             }
@@ -175,7 +175,7 @@ impl<S: Scalar, const D: usize> Outcome<S, D> {
         match self {
             Self::Tree(tree) => format!("{} nodes", tree.nodes().len()),
             Self::Counts(counts) => format!("{} neighbours", counts.iter().map(|&count| u64::from(count)).sum::<u64>()),
-            Self::Lists(lists) => format!("{} neighbours", lists.values().len()),
+            Self::Csr(lists) => format!("{} neighbours", lists.values().len()),
             Self::Pairs(pairs, _) => format!("{pairs} pairs"),
             Self::Nearest(lists) => {
                 let distances = lists.values().iter().map(|near| near.distance2.sqrt());

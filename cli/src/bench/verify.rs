@@ -22,7 +22,7 @@ pub fn check<S: Scalar, const D: usize>(
     (0..n).into_par_iter().step_by(step).try_for_each(|i| match outcome {
         Outcome::Tree(_) => Ok(()),
         Outcome::Counts(counts) => same(i, "neighbours", counts[i] as usize, neighbors(case, i).len()),
-        Outcome::Lists(lists) => {
+        Outcome::Csr(lists) => {
             let mut found = lists.of(i).to_vec();
             found.sort_unstable();
             if found == neighbors(case, i) { Ok(()) } else { Err(format!("the neighbours of point {i} are others")) }

@@ -87,7 +87,7 @@ fn many_neighbours() {
     write_npy(&file, &Points::F64(Table::new(2, points).unwrap())).unwrap();
     let printed = run(["kdist".as_ref(), file.as_os_str(), "--k".as_ref(), "1999".as_ref()]).success();
     let line = printed.lines().find(|line| line.starts_with("neighbours")).unwrap();
-    // Lists of all would be 61 MiB.
+    // Csr of all would be 61 MiB.
     let mebibytes: f64 = line.split_whitespace().rev().nth(1).unwrap().parse().unwrap();
     assert!(mebibytes < 10.0, "{line}");
 }

@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-use crate::bvh::traverse::{Probe, bits};
+use crate::bvh::traverse::{BallPredicate, bits};
 use crate::bvh::{Bvh, LEAF};
 use crate::cluster::dbscan::core::Flags;
 use crate::cluster::labels::Labels;
 use crate::cluster::relabel::CompactLabels;
 use crate::geometry::Scalar;
-use crate::simd::{Level, dispatch};
+use crate::simd::{Isa, dispatch};
 
 /// Nodes per parallel task.
 const TASK: usize = 1 << 8;
@@ -27,8 +27,8 @@ pub(super) fn label<S: Scalar, const D: usize>(
     is_core: &Flags,
     star: bool,
 ) -> Labels {
-    let open: Probe<S, D, false> = Probe::new(tree, eps);
-    let general = Probe::general(tree, eps);
+    let open: BallPredicate<S, D, false> = BallPredicate::new(tree, eps);
+    let general = BallPredicate::general(tree, eps);
     let labels: Vec<AtomicI32> = (0..tree.len()).map(|_| AtomicI32::new(-1)).collect();
     (0..tree.end().div_ceil(TASK)).into_par_iter().for_each(|task| {
         dispatch!(level => for leaf in task * TASK..((task + 1) * TASK).min(tree.end()) {
@@ -39,7 +39,7 @@ pub(super) fn label<S: Scalar, const D: usize>(
                         *number = numbered.of(at as u32).unwrap_or(NONE);
                     }
                 }
-                if !star && !tree.repeats(leaf) {
+                if !star && !tree.duplicates_predecessor(leaf) {
                     match &general {
                         Some(probe) if probe.is_for(&tree.node(leaf).bounds) => {
                             join(level, probe, tree, leaf, core, &numbered, &mut numbers);
@@ -57,7 +57,7 @@ pub(super) fn label<S: Scalar, const D: usize>(
     });
     if !star {
         // Copies are labelled as the point before them is.
-        for leaf in (0..tree.end()).filter(|&at| tree.is_leaf(at) && tree.repeats(at)) {
+        for leaf in (0..tree.end()).filter(|&at| tree.is_leaf(at) && tree.duplicates_predecessor(at)) {
             let span = tree.span(leaf);
             let label = labels[tree.order()[span.start - 1] as usize].load(Relaxed);
             span.for_each(|at| labels[tree.order()[at] as usize].store(label, Relaxed));
@@ -72,9 +72,9 @@ pub(super) fn label<S: Scalar, const D: usize>(
 
 /// Lowers the numbers of a leaf's points that are not core to those of their core neighbours.
 #[inline(always)]
-fn join<S: Scalar, L: Level, const D: usize, const P: bool>(
+fn join<S: Scalar, L: Isa, const D: usize, const P: bool>(
     level: L,
-    probe: &Probe<S, D, P>,
+    probe: &BallPredicate<S, D, P>,
     tree: &Bvh<S, D>,
     leaf: usize,
     core: &[u32],
@@ -90,17 +90,17 @@ fn join<S: Scalar, L: Level, const D: usize, const P: bool>(
     let mut at = 0;
     while at < tree.end() {
         let node = tree.node(at);
-        if core[at] == 0 || !probe.meets(bounds, &node.bounds) || tree.repeats(at) {
+        if core[at] == 0 || !probe.meets(bounds, &node.bounds) || tree.duplicates_predecessor(at) {
             at = node.rope as usize;
             continue;
         }
         if tree.is_leaf(at) {
             let span = tree.span(at);
-            for thing in bits(probe.candidates(level, &node.bounds, own.clone()) & others) {
-                let hits = probe.hits(level, &tree.item(own.start + thing), span.clone()) & core[at];
+            for primitive in bits(probe.candidates(level, &node.bounds, own.clone()) & others) {
+                let hits = probe.hits(level, &tree.item(own.start + primitive), span.clone()) & core[at];
                 for hit in bits(hits) {
                     let number = numbered.of((span.start + hit) as u32).unwrap_or(NONE);
-                    numbers[thing] = numbers[thing].min(number);
+                    numbers[primitive] = numbers[primitive].min(number);
                 }
             }
         }

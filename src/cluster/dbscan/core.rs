@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-use crate::bvh::traverse::{Probe, bits};
+use crate::bvh::traverse::{BallPredicate, bits};
 use crate::bvh::{Bvh, DEPTH, LEAF};
 use crate::geometry::Scalar;
-use crate::simd::{Level, dispatch};
+use crate::simd::{Isa, dispatch};
 
 /// Nodes per parallel task.
 const TASK: usize = 1 << 8;
@@ -41,11 +41,11 @@ impl Flags {
     }
 }
 
-/// What a node's things weigh together.
+/// What a node's primitives weigh together.
 enum Weights<'a> {
     /// One each.
     Ones,
-    /// The weight of each node, and of each thing by its index. `slack` is 0 if sums do not depend on their order, else the part
+    /// The weight of each node, and of each primitive by its index. `slack` is 0 if sums do not depend on their order, else the part
     /// of a sum by which it may differ from one in another order.
     Given { nodes: Vec<f64>, weights: &'a [f64], slack: f64 },
 }
@@ -70,7 +70,7 @@ impl<'a> Weights<'a> {
     }
 }
 
-/// The masks of core points. `dense` allows nodes to be settled whose things are neighbours of each other.
+/// The masks of core points. `dense` allows nodes to be settled whose primitives are neighbours of each other.
 pub(super) fn find<S: Scalar, const D: usize>(
     tree: &Bvh<S, D>,
     eps: f64,
@@ -80,8 +80,8 @@ pub(super) fn find<S: Scalar, const D: usize>(
 ) -> Vec<u32> {
     let counter = Counter {
         tree,
-        open: Probe::new(tree, eps),
-        general: Probe::general(tree, eps),
+        open: BallPredicate::new(tree, eps),
+        general: BallPredicate::general(tree, eps),
         weights: weights.map_or(Weights::Ones, |weights| Weights::given(weights, tree)),
         enough: min_pts as f64,
     };
@@ -98,7 +98,7 @@ pub(super) fn find<S: Scalar, const D: usize>(
                 let all = u32::MAX >> (u32::BITS - tree.span(at).len() as u32);
                 if at < settled {
                     masks[at].store(all, Relaxed);
-                } else if !tree.repeats(at) {
+                } else if !tree.duplicates_predecessor(at) {
                     masks[at].store(counter.count(level, at, all), Relaxed);
                 }
             }
@@ -109,7 +109,7 @@ pub(super) fn find<S: Scalar, const D: usize>(
     let mut before = false;
     for leaf in (0..tree.end()).filter(|&at| tree.is_leaf(at)) {
         let last = tree.span(leaf).len() - 1;
-        if before && tree.repeats(leaf) {
+        if before && tree.duplicates_predecessor(leaf) {
             masks[leaf] = u32::MAX >> (u32::BITS - 1 - last as u32);
         }
         before = masks[leaf] >> last & 1 == 1;
@@ -124,7 +124,7 @@ pub(super) fn find<S: Scalar, const D: usize>(
     masks
 }
 
-/// The weights seen near the things of a leaf, and which of them have not enough yet.
+/// The weights seen near the primitives of a leaf, and which of them have not enough yet.
 struct Tally {
     weights: [f64; LEAF],
     undecided: u32,
@@ -132,22 +132,22 @@ struct Tally {
 
 impl Tally {
     #[inline(always)]
-    fn add(&mut self, thing: usize, weight: f64, enough: f64) {
-        self.weights[thing] += weight;
-        self.undecided &= !(u32::from(self.weights[thing] >= enough) << thing);
+    fn add(&mut self, primitive: usize, weight: f64, enough: f64) {
+        self.weights[primitive] += weight;
+        self.undecided &= !(u32::from(self.weights[primitive] >= enough) << primitive);
     }
 }
 
 struct Counter<'a, S, const D: usize> {
     tree: &'a Bvh<S, D>,
-    open: Probe<'a, S, D, false>,
-    general: Option<Probe<'a, S, D, true>>,
+    open: BallPredicate<'a, S, D, false>,
+    general: Option<BallPredicate<'a, S, D, true>>,
     weights: Weights<'a>,
     enough: f64,
 }
 
 impl<S: Scalar, const D: usize> Counter<'_, S, D> {
-    /// Whether a node's things are all neighbours of each other, and enough.
+    /// Whether a node's primitives are all neighbours of each other, and enough.
     #[inline(always)]
     fn is_dense(&self, at: usize) -> bool {
         let bounds = &self.tree.node(at).bounds;
@@ -190,7 +190,7 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
 
     /// The core points of a leaf.
     #[inline(always)]
-    fn count<L: Level>(&self, level: L, leaf: usize, all: u32) -> u32 {
+    fn count<L: Isa>(&self, level: L, leaf: usize, all: u32) -> u32 {
         match &self.general {
             Some(probe) if probe.is_for(&self.tree.node(leaf).bounds) => self.count_by(level, probe, leaf, all),
             _ => self.count_by(level, &self.open, leaf, all),
@@ -198,14 +198,14 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
     }
 
     #[inline(always)]
-    fn count_by<L: Level, const P: bool>(&self, level: L, probe: &Probe<S, D, P>, leaf: usize, all: u32) -> u32 {
+    fn count_by<L: Isa, const P: bool>(&self, level: L, probe: &BallPredicate<S, D, P>, leaf: usize, all: u32) -> u32 {
         let own = self.tree.span(leaf);
         let bounds = &self.tree.node(leaf).bounds;
         let mut tally = Tally { weights: [0.0; LEAF], undecided: all };
         let adds_up = self.adds_up();
         // In dense places the own leaf is enough.
-        for thing in bits(all) {
-            self.see(level, probe, own.start, thing, leaf, &mut tally);
+        for primitive in bits(all) {
+            self.see(level, probe, own.start, primitive, leaf, &mut tally);
         }
         let mut at = 0;
         while tally.undecided != 0 && at < self.tree.end() {
@@ -216,16 +216,16 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
             }
             if self.tree.is_leaf(at) {
                 let near = probe.candidates(level, &node.bounds, own.clone());
-                for thing in bits(near & tally.undecided) {
-                    self.see(level, probe, own.start, thing, at, &mut tally);
+                for primitive in bits(near & tally.undecided) {
+                    self.see(level, probe, own.start, primitive, at, &mut tally);
                 }
             } else if probe.covers(bounds, &node.bounds) {
                 // All of them, without a look.
                 let bulk = self.weight_of(at);
                 if adds_up {
                     let seen = if at < leaf && leaf < node.rope as usize { self.weight_of(leaf) } else { 0.0 };
-                    for thing in bits(all) {
-                        tally.add(thing, bulk - seen, self.enough);
+                    for primitive in bits(all) {
+                        tally.add(primitive, bulk - seen, self.enough);
                     }
                     at = node.rope as usize;
                     continue;
@@ -239,21 +239,21 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
         all & !tally.undecided
     }
 
-    /// Adds what a leaf holds within reach of a thing.
+    /// Adds what a leaf holds within reach of a primitive.
     #[allow(clippy::too_many_arguments)]
     #[inline(always)]
-    fn see<L: Level, const P: bool>(
+    fn see<L: Isa, const P: bool>(
         &self,
         level: L,
-        probe: &Probe<S, D, P>,
+        probe: &BallPredicate<S, D, P>,
         start: usize,
-        thing: usize,
+        primitive: usize,
         other: usize,
         tally: &mut Tally,
     ) {
         let span = self.tree.span(other);
-        let hits = probe.hits(level, &self.tree.item(start + thing), span.clone());
-        tally.add(thing, self.weight_of_hits(span.start, hits), self.enough);
+        let hits = probe.hits(level, &self.tree.item(start + primitive), span.clone());
+        tally.add(primitive, self.weight_of_hits(span.start, hits), self.enough);
     }
 }
 

@@ -3,7 +3,7 @@
 //! In: points, a radius `eps` and a least weight `min_pts`. Out: [`Labels`], equal to scikit-learn's.
 //! Three steps: which points are core (`core`), which core points are linked ([`link`]), and which cluster each border
 //! point joins (`border`). No neighbour is ever stored.
-//! Cost: as documented at [`Algorithm`]; memory O(n), beside the tree about 20 bytes a point.
+//! Cost: as documented at [`DbscanAlgorithm`]; memory O(n), beside the tree about 20 bytes a point.
 //! Source: Ester et al. 1996 (the definition); Prokopenko et al. 2023 (FDBSCAN and DenseBox on a BVH).
 
 mod border;
@@ -11,7 +11,7 @@ mod core;
 mod predict;
 
 use crate::bvh::Bvh;
-use crate::cluster::connect::{Members, link, link_pairs};
+use crate::cluster::connect::{Participants, connect, connect_pairs};
 use crate::cluster::labels::Labels;
 use crate::error::{Kind, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar, Space};
@@ -19,8 +19,8 @@ use crate::phases::mark;
 
 /// How to find the clusters. All give the same labels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Algorithm {
-    /// The faster one: [`Algorithm::DenseBox`], which was never measured slower (benches/README.md).
+pub enum DbscanAlgorithm {
+    /// The faster one: [`DbscanAlgorithm::DenseBox`], which was never measured slower (benches/README.md).
     #[default]
     Auto,
     /// Counts the neighbours of each point until there are enough, then links every pair of core points within `eps`.
@@ -67,10 +67,10 @@ pub fn dbscan<T: Bounded<S, D>, S: Scalar, const D: usize>(
 /// DBSCAN with options, then [`Dbscan::run`].
 ///
 /// ```
-/// use ropewalk::{Algorithm, Dbscan};
+/// use ropewalk::{DbscanAlgorithm, Dbscan};
 ///
 /// let points = [[0.0f64], [1.0], [2.0], [9.5]];
-/// let labels = Dbscan::new(1.0, 3).algorithm(Algorithm::DenseBox).periodic(10.0).run(&points)?;
+/// let labels = Dbscan::new(1.0, 3).algorithm(DbscanAlgorithm::DenseBox).periodic(10.0).run(&points)?;
 /// assert_eq!(labels.as_slice(), [0, 0, 0, 0]); // 9.5 and 0 are neighbours around the boundary
 /// assert!(labels.is_core(0) && !labels.is_core(2));
 /// # Ok::<(), ropewalk::Error>(())
@@ -79,7 +79,7 @@ pub fn dbscan<T: Bounded<S, D>, S: Scalar, const D: usize>(
 pub struct Dbscan {
     eps: f64,
     min_pts: usize,
-    algorithm: Algorithm,
+    algorithm: DbscanAlgorithm,
     star: bool,
     size: Option<BoxSize>,
     weights: Option<Vec<f64>>,
@@ -88,12 +88,12 @@ pub struct Dbscan {
 impl Dbscan {
     /// Neighbours are at most `eps` apart; a core point has at least `min_pts` of them, itself included.
     pub fn new(eps: impl Into<f64>, min_pts: usize) -> Self {
-        Self { eps: eps.into(), min_pts, algorithm: Algorithm::Auto, star: false, size: None, weights: None }
+        Self { eps: eps.into(), min_pts, algorithm: DbscanAlgorithm::Auto, star: false, size: None, weights: None }
     }
 
     /// How to find the clusters.
     #[must_use]
-    pub fn algorithm(mut self, algorithm: Algorithm) -> Self {
+    pub fn algorithm(mut self, algorithm: DbscanAlgorithm) -> Self {
         self.algorithm = algorithm;
         self
     }
@@ -165,12 +165,15 @@ impl Dbscan {
 
     fn clusters<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<Labels> {
         // Where all points are neighbours of all, there is nothing to walk.
-        let dense = self.algorithm != Algorithm::Fdbscan || tree.is_clique(self.eps);
+        let dense = self.algorithm != DbscanAlgorithm::Fdbscan || tree.is_clique(self.eps);
         let order = tree.order();
         // A point and a friend are two: nothing to count.
         if self.min_pts <= 2 && self.weights.is_none() {
-            let forest =
-                if dense { link(tree, self.eps, Members::All) } else { link_pairs(tree, self.eps, Members::All) };
+            let forest = if dense {
+                connect(tree, self.eps, Participants::All)
+            } else {
+                connect_pairs(tree, self.eps, Participants::All)
+            };
             let alone_is_core = self.min_pts == 1;
             let labels = forest.relabel(order, |at, root| alone_is_core || at != root)?.into_labels(order);
             mark("labels");
@@ -178,8 +181,8 @@ impl Dbscan {
         }
         let core = core::find(tree, self.eps, self.min_pts, self.weights.as_deref(), dense);
         mark("core");
-        let members = Members::Masks(&core);
-        let forest = if dense { link(tree, self.eps, members) } else { link_pairs(tree, self.eps, members) };
+        let members = Participants::Masks(&core);
+        let forest = if dense { connect(tree, self.eps, members) } else { connect_pairs(tree, self.eps, members) };
         let is_core = core::Flags::of(tree, &core);
         let numbered = forest.relabel(order, |at, _| is_core.at(at))?;
         let labels = border::label(tree, self.eps, &core, numbered, &is_core, self.star);

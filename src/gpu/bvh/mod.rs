@@ -12,10 +12,10 @@ use crate::bvh::morton::Grid;
 use crate::bvh::{Node, check};
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, BoxSize, Scalar, Space};
-use crate::gpu::buffer::{Buffer, check_room, wait};
+use crate::gpu::buffer::{Buffer, check_allocation, wait};
 use crate::gpu::bvh::hierarchy::{find_leaves, topology};
-use crate::gpu::bvh::morton::Coded;
-use crate::gpu::bvh::ropes::{EVERY, Nodes, nodes};
+use crate::gpu::bvh::morton::MortonKernel;
+use crate::gpu::bvh::ropes::{LEAF_INDEX_STRIDE, Nodes, nodes};
 use crate::gpu::device::{Device, on};
 use crate::gpu::primitives::radix_sort::{fits, order, sort};
 
@@ -92,7 +92,7 @@ impl<S: Coordinate, const D: usize> Points<S, D> {
         let finest = sizes.reduce(|| f64::INFINITY, f64::min);
         on!(device, client => {
             // The largest buffers of a build are the points and, two of them, words for the sort.
-            check_room(client, points.len() as u128 * (D * size_of::<S>()).max(8) as u128)?;
+            check_allocation(client, points.len() as u128 * (D * size_of::<S>()).max(8) as u128)?;
             let values = Buffer::from_slice(client, placed.as_flattened());
             Ok(Self { device, space, bounds, len: points.len(), finest, values })
         })
@@ -122,7 +122,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 let (axes, order) = (Buffer::new(client, 0), Buffer::new(client, 0));
                 return Ok(Self { device, space, nodes: None, axes, order });
             }
-            let coded = Coded::new(client, &points.values, len, &Grid::over(&points.bounds));
+            let coded = MortonKernel::new(client, &points.values, len, &Grid::over(&points.bounds));
             let arrange = |order: &Buffer<u32>, is_sorted| {
                 let arranged = coded.arrange(order, is_sorted);
                 let leaves = find_leaves(client, &arranged.codes, &coded.flags)?;
@@ -174,11 +174,11 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         let all = (0..=bvh.end()).map(|at| bvh.node(at));
         let bounds: Vec<S> = all.clone().flat_map(|node| node.bounds.lo.into_iter().chain(node.bounds.hi)).collect();
         let links: Vec<u32> = all.flat_map(|node| [node.rope, node.first]).collect();
-        let mut leaves = vec![0; n.div_ceil(EVERY as usize)];
+        let mut leaves = vec![0; n.div_ceil(LEAF_INDEX_STRIDE as usize)];
         for at in (0..bvh.end()).filter(|&at| bvh.node(at).rope as usize == at + 1) {
             let (first, behind) = (bvh.node(at).first, bvh.node(at + 1).first);
-            if let Some(mark) = (first..behind).find(|point| point % EVERY == 0) {
-                leaves[(mark / EVERY) as usize] = at as u32;
+            if let Some(mark) = (first..behind).find(|point| point % LEAF_INDEX_STRIDE == 0) {
+                leaves[(mark / LEAF_INDEX_STRIDE) as usize] = at as u32;
             }
         }
         let nodes = (n > 0).then(|| Nodes {
@@ -218,7 +218,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 axis
             });
             let tree = crate::Bvh::from_parts(nodes.collect(), lo, self.order.read(client)?, self.space);
-            // What is written without a look relies on each thing being there once.
+            // What is written without a look relies on each primitive being there once.
             tree.validate().map_err(|error| Kind::Device(error.to_string()))?;
             Ok(tree)
         })

@@ -23,7 +23,7 @@ const REACH: u32 = 32;
 const TOLD_APART: u64 = (CODE - LEADING) as u64;
 
 /// Points, and the numbers of the grid over them.
-pub(in crate::gpu) struct Coded<'a, R: Runtime, S> {
+pub(in crate::gpu) struct MortonKernel<'a, R: Runtime, S> {
     client: &'a ComputeClient<R>,
     points: &'a Buffer<S>,
     numbers: Buffer<S>,
@@ -52,7 +52,7 @@ pub(in crate::gpu) struct Arranged<S> {
     pub axes: Buffer<S>,
 }
 
-impl<'a, R: Runtime, S: Scalar + Float + CubeElement> Coded<'a, R, S> {
+impl<'a, R: Runtime, S: Scalar + Float + CubeElement> MortonKernel<'a, R, S> {
     pub fn new<const D: usize>(
         client: &'a ComputeClient<R>,
         points: &'a Buffer<S>,

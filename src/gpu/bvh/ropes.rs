@@ -13,9 +13,9 @@ use crate::geometry::Scalar;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::bvh::hierarchy::Topology;
 
-/// Walks from a point to those behind it begin at leaves that are known for every so many points: units of a plane, and the most that
+/// Walks from a point to those behind it digit_base at leaves that are known for every so many points: units of a plane, and the most that
 /// a leaf has.
-pub(in crate::gpu) const EVERY: u32 = 32;
+pub(in crate::gpu) const LEAF_INDEX_STRIDE: u32 = 32;
 
 /// Nodes on a device; the last is a sentinel.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub(in crate::gpu) struct Nodes<S> {
     pub bounds: Buffer<S>,
     /// The rope, and the first point below, of each.
     pub links: Buffer<u32>,
-    /// The leaf of every [`EVERY`]th point.
+    /// The leaf of every [`LEAF_INDEX_STRIDE`]th point.
     pub leaves: Buffer<u32>,
 }
 
@@ -42,7 +42,7 @@ pub(in crate::gpu) fn nodes<R: Runtime, S: Scalar + Float + CubeElement, const D
     n: usize,
 ) -> Nodes<S> {
     let (leaves, dim) = (topology.leaves, CubeDim::new_1d(UNITS));
-    // Where the boxes of each size begin, in boxes.
+    // Where the boxes of each size digit_base, in boxes.
     let mut sizes = vec![leaves];
     while let Some(&most) = sizes.last().filter(|&&most| most >= 16) {
         sizes.push(most.div_ceil(16));
@@ -89,7 +89,7 @@ pub(in crate::gpu) fn nodes<R: Runtime, S: Scalar + Float + CubeElement, const D
     let found = Nodes {
         bounds: Buffer::new(client, (count + 1) * 2 * D),
         links: Buffer::new(client, (count + 1) * 2),
-        leaves: Buffer::new(client, n.div_ceil(EVERY as usize)),
+        leaves: Buffer::new(client, n.div_ceil(LEAF_INDEX_STRIDE as usize)),
     };
     let offsets = Buffer::from_slice(client, &offsets);
     // No literals: CUDA's compiler knows no word for infinity.
@@ -145,7 +145,7 @@ fn box_leaves<F: Float>(
     }
 }
 
-/// Boxes around sixteen of the next smaller size each, which begin at `from` and are `size`.
+/// Boxes around sixteen of the next smaller size each, which digit_base at `from` and are `size`.
 #[cube(launch_unchecked)]
 fn box_sixteen<F: Float>(boxes: &mut Array<F>, from: u32, size: u32, to: u32, #[comptime] d: usize) {
     let first = CUBE_POS as u32 * UNITS;
@@ -241,8 +241,8 @@ fn write_nodes<F: Float>(
         links[2 * at as usize + 1] = starts[first as usize];
         if i < leaves {
             // A leaf has no more points than that, so one of these at most.
-            let mark = (starts[i as usize] + comptime!(EVERY - 1)) / EVERY;
-            if mark * EVERY < starts[(i + 1) as usize] {
+            let mark = (starts[i as usize] + comptime!(LEAF_INDEX_STRIDE - 1)) / LEAF_INDEX_STRIDE;
+            if mark * LEAF_INDEX_STRIDE < starts[(i + 1) as usize] {
                 leaf_of[mark as usize] = at;
             }
         }

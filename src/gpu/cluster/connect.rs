@@ -14,11 +14,11 @@
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::geometry::Reach;
+use crate::geometry::FilteredRadius;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::traverse::packet::Hits;
-use crate::gpu::bvh::traverse::spec::{ALIKE, Manner, NOTHING, POINTS, Shape, Tree, Visit};
+use crate::gpu::bvh::traverse::spec::{EMPTY, LeafVisitor, MIXED, TraversalMode, Tree, UNIFORM, WalkSpec};
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::device::is_cuda;
 
@@ -39,7 +39,7 @@ pub(in crate::gpu) enum Members<'a> {
 pub(in crate::gpu) struct Forest {
     /// Roots are the smallest position of their tree.
     pub parents: Buffer<u32>,
-    /// What of each node takes part: [`NOTHING`]; something, [`POINTS`]; or all of it, and that is joined, so [`ALIKE`].
+    /// What of each node takes part: [`EMPTY`]; something, [`MIXED`]; or all of it, and that is joined, so [`UNIFORM`].
     pub kinds: Buffer<u32>,
 }
 
@@ -53,7 +53,7 @@ pub(in crate::gpu) fn link<R: Runtime, S: Coordinate, const D: usize>(
     dense: bool,
 ) -> Result<Forest> {
     let (n, end) = (bvh.len(), nodes.end());
-    let reach = Reach::<S, D>::new(radius, &bvh.space);
+    let reach = FilteredRadius::<S, D>::new(radius, &bvh.space);
     let (parents, kinds) = (Buffer::<u32>::new(client, n), Buffer::<u32>::new(client, end));
     // Where all take part, nobody looks who does.
     let (marks, before, marked) = match members {
@@ -79,7 +79,7 @@ pub(in crate::gpu) fn link<R: Runtime, S: Coordinate, const D: usize>(
         let changed = Buffer::<u32>::from_slice(client, &[0]);
         let input = PartLaunch::new(marks.arg(), kinds.arg(), marked);
         let output = TreesLaunch::new(parents.arg(), parents.arg(), changed.arg(), atomic);
-        bvh.walk::<R, Unite>(client, nodes, radius, Manner::HalfAlike, input, output);
+        bvh.walk::<R, Unite>(client, nodes, radius, TraversalMode::HalfAlike, input, output);
         if atomic || changed.read(client)?[0] == 0 {
             break;
         }
@@ -125,13 +125,13 @@ fn join_nodes<F: Float>(
         if comptime!(marked) {
             all = before[behind as usize] - before[first as usize];
         }
-        let mut kind = POINTS.runtime();
+        let mut kind = MIXED.runtime();
         if all == 0 {
-            kind = NOTHING.runtime();
+            kind = EMPTY.runtime();
         }
         if is_clique::<F>(bounds, at, sure[0], d) {
             if all == behind - first {
-                kind = ALIKE.runtime();
+                kind = UNIFORM.runtime();
             }
         }
         kinds[at as usize] = kind;
@@ -139,7 +139,7 @@ fn join_nodes<F: Float>(
         if rope == at + 1 {
             for point in first + 1..behind {
                 let mut parent = point + 0;
-                if kind == ALIKE {
+                if kind == UNIFORM {
                     parent = first;
                 }
                 parents[point as usize] = parent;
@@ -147,7 +147,7 @@ fn join_nodes<F: Float>(
         } else {
             let right = links[2 * links[2 * (at + 1) as usize] as usize + 1];
             let mut parent = right + 0;
-            if kind == ALIKE {
+            if kind == UNIFORM {
                 parent = first;
             }
             parents[right as usize] = parent;
@@ -244,7 +244,7 @@ struct Uniting {
 }
 
 #[cube]
-impl Visit for Unite {
+impl LeafVisitor for Unite {
     type Input = Part;
     type Output = Trees;
     type State = Uniting;
@@ -265,7 +265,7 @@ impl Visit for Unite {
         part.kinds[node as usize]
     }
 
-    fn enters(state: &Self::State, _part: &Self::Input, trees: &mut Self::Output, first: u32) -> bool {
+    fn should_enter(state: &Self::State, _part: &Self::Input, trees: &mut Self::Output, first: u32) -> bool {
         climb(trees, state.above.read(), first, false) == 0
     }
 
@@ -276,7 +276,7 @@ impl Visit for Unite {
         _tree: &Tree<F>,
         _point: &Array<F>,
         hits: &Hits,
-        #[comptime] _shape: Shape,
+        #[comptime] _shape: WalkSpec,
     ) {
         let mut left = Array::<u32>::new(1usize);
         left[0] = hits.bits;
@@ -295,7 +295,7 @@ impl Visit for Unite {
         }
     }
 
-    fn meet_whole(_state: &Self::State, _points: u32) {}
+    fn on_subtree(_state: &Self::State, _points: u32) {}
 
     fn finish(_state: &Self::State, _part: &Self::Input, _trees: &mut Self::Output, _query: u32) {}
 }

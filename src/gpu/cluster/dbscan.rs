@@ -3,18 +3,18 @@
 //! In: points, a radius `eps` and a least number `min_pts`. Out: [`Labels`], equal to the CPU's and scikit-learn's.
 //! Three steps: which points are core, which core points are linked (`link`), and which cluster each border point joins. No
 //! neighbour is ever stored.
-//! Cost: as [`Algorithm`]'s; beside the tree 32 bytes a point, and 16 for one of three `f32` that may be on a border.
+//! Cost: as [`DbscanAlgorithm`]'s; beside the tree 32 bytes a point, and 16 for one of three `f32` that may be on a border.
 //! Source: Ester et al. 1996 (the definition); Prokopenko et al. 2023.
 
 use cubecl::prelude::*;
 
-use crate::cluster::dbscan::Algorithm;
+use crate::cluster::dbscan::DbscanAlgorithm;
 use crate::error::{Kind, Result};
-use crate::geometry::Reach;
+use crate::geometry::FilteredRadius;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::traverse::packet::Hits;
-use crate::gpu::bvh::traverse::spec::{Manner, POINTS, Shape, Tree, Visit};
+use crate::gpu::bvh::traverse::spec::{LeafVisitor, MIXED, TraversalMode, Tree, WalkSpec};
 use crate::gpu::bvh::{Bvh, Coordinate, Points};
 use crate::gpu::cluster::connect::{Members, is_clique, link};
 use crate::gpu::cluster::labels::{Belongs, Labels, NOBODY, label, number};
@@ -47,11 +47,11 @@ pub fn dbscan<S: Coordinate, const D: usize>(
 /// box if they were uploaded so.
 ///
 /// ```no_run
-/// use ropewalk::Algorithm;
+/// use ropewalk::DbscanAlgorithm;
 /// use ropewalk::gpu::{Dbscan, Device, Points};
 ///
 /// let points = Points::new_periodic(&[[0.0f64, 0.0], [1.0, 0.0], [2.0, 0.0], [9.5, 0.0]], 10.0, Device::first()?)?;
-/// let labels = Dbscan::new(1.0, 3).algorithm(Algorithm::Fdbscan).run(&points)?.read()?;
+/// let labels = Dbscan::new(1.0, 3).algorithm(DbscanAlgorithm::Fdbscan).run(&points)?.read()?;
 /// assert_eq!(labels.as_slice(), [0, 0, 0, 0]);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
@@ -59,19 +59,19 @@ pub fn dbscan<S: Coordinate, const D: usize>(
 pub struct Dbscan {
     eps: f64,
     min_pts: usize,
-    algorithm: Algorithm,
+    algorithm: DbscanAlgorithm,
     star: bool,
 }
 
 impl Dbscan {
     /// Neighbours are at most `eps` apart; a core point has at least `min_pts` of them, itself included.
     pub fn new(eps: impl Into<f64>, min_pts: usize) -> Self {
-        Self { eps: eps.into(), min_pts, algorithm: Algorithm::Auto, star: false }
+        Self { eps: eps.into(), min_pts, algorithm: DbscanAlgorithm::Auto, star: false }
     }
 
     /// How to find the clusters. All give the same labels.
     #[must_use]
-    pub fn algorithm(mut self, algorithm: Algorithm) -> Self {
+    pub fn algorithm(mut self, algorithm: DbscanAlgorithm) -> Self {
         self.algorithm = algorithm;
         self
     }
@@ -100,7 +100,7 @@ impl Dbscan {
         if self.min_pts == 0 {
             return Err(Kind::Parameter { name: "min_pts", value: 0.0, must: "at least 1" }.into());
         }
-        let dense = self.algorithm != Algorithm::Fdbscan;
+        let dense = self.algorithm != DbscanAlgorithm::Fdbscan;
         on!(bvh.device, client => {
             let Some(nodes) = &bvh.nodes else {
                 let labels = Buffer::new(client, 0);
@@ -115,7 +115,7 @@ impl Dbscan {
                 return Ok(Labels { device: bvh.device, labels, n_clusters, tells_border: false });
             }
             let core = find_core(client, bvh, nodes, self.eps, self.min_pts, dense);
-            let (before, open) = tell_apart(client, &core);
+            let (before, open) = split_core_marks(client, &core);
             let forest = link(client, bvh, nodes, self.eps, Members::Marked(&core, &before), dense)?;
             let (numbers, n_clusters) = number(client, &forest, &bvh.order, Belongs::Marked(&core))?;
             if !self.star {
@@ -139,7 +139,7 @@ fn find_core<R: Runtime, S: Coordinate, const D: usize>(
     let (n, end) = (bvh.len(), nodes.end());
     // More than there are is never reached.
     let enough = min_pts.min(n + 1) as u32;
-    let reach = Reach::<S, D>::new(eps, &bvh.space);
+    let reach = FilteredRadius::<S, D>::new(eps, &bvh.space);
     let core = Buffer::<u32>::filled(client, n, 0);
     mark_dense::launch::<S, R>(
         client,
@@ -153,7 +153,7 @@ fn find_core<R: Runtime, S: Coordinate, const D: usize>(
         enough,
         D,
     );
-    bvh.walk::<R, Enough>(client, nodes, eps, Manner::WholeAround, LeastLaunch::new(enough), core.arg());
+    bvh.walk::<R, Enough>(client, nodes, eps, TraversalMode::WholeAround, LeastLaunch::new(enough), core.arg());
     core
 }
 
@@ -174,7 +174,7 @@ fn join_border<R: Runtime, S: Coordinate, const D: usize>(
     let (n, others) = (bvh.len(), last(client, open)?);
     let positions = Buffer::<u32>::new(client, others);
     let axes = Buffer::<S>::new(client, others * D);
-    take_others::launch::<S, R>(
+    compact_border::launch::<S, R>(
         client,
         cubes(n),
         CubeDim::new_1d(UNITS),
@@ -188,14 +188,14 @@ fn join_border<R: Runtime, S: Coordinate, const D: usize>(
     );
     let queries = bvh.queries(client, &axes, eps);
     let input = CoreLaunch::new(positions.arg(), core.arg(), kinds.arg());
-    let manner = (Manner::EachAlike, false);
+    let manner = (TraversalMode::EachAlike, false);
     bvh.walk_queries::<R, Border>(client, nodes, queries, others, manner, input, numbers.arg());
     Ok(())
 }
 
 /// How many core points come before each point, with the number of all behind; and 1 for each that may be on a border. Of the marks
 /// those of core points are left.
-fn tell_apart<R: Runtime>(client: &ComputeClient<R>, core: &Buffer<u32>) -> (Buffer<u32>, Buffer<u32>) {
+fn split_core_marks<R: Runtime>(client: &ComputeClient<R>, core: &Buffer<u32>) -> (Buffer<u32>, Buffer<u32>) {
     let n = core.len();
     let (before, open) = (Buffer::<u32>::new(client, n + 1), Buffer::<u32>::new(client, n + 1));
     let dim = CubeDim::new_1d(UNITS);
@@ -206,7 +206,7 @@ fn tell_apart<R: Runtime>(client: &ComputeClient<R>, core: &Buffer<u32>) -> (Buf
 
 /// The positions and coordinates of points that may be on a border.
 #[cube(launch)]
-fn take_others<F: Float>(
+fn compact_border<F: Float>(
     open: &Array<u32>,
     axes: &Array<F>,
     positions: &mut Array<u32>,
@@ -286,7 +286,7 @@ struct Least {
 struct Enough;
 
 #[cube]
-impl Visit for Enough {
+impl LeafVisitor for Enough {
     type Input = Least;
     type Output = Array<u32>;
     type State = RuntimeCell<u32>;
@@ -301,10 +301,10 @@ impl Visit for Enough {
     }
 
     fn kind(_least: &Self::Input, _node: u32) -> u32 {
-        POINTS.runtime()
+        MIXED.runtime()
     }
 
-    fn enters(_state: &Self::State, _least: &Self::Input, _core: &mut Self::Output, _first: u32) -> bool {
+    fn should_enter(_state: &Self::State, _least: &Self::Input, _core: &mut Self::Output, _first: u32) -> bool {
         true.runtime()
     }
 
@@ -315,12 +315,12 @@ impl Visit for Enough {
         _tree: &Tree<F>,
         _point: &Array<F>,
         hits: &Hits,
-        #[comptime] _shape: Shape,
+        #[comptime] _shape: WalkSpec,
     ) {
         state.store(state.read() + hits.bits.count_ones());
     }
 
-    fn meet_whole(state: &Self::State, points: u32) {
+    fn on_subtree(state: &Self::State, points: u32) {
         state.store(state.read() + points);
     }
 
@@ -344,7 +344,7 @@ struct Core {
 struct Border;
 
 #[cube]
-impl Visit for Border {
+impl LeafVisitor for Border {
     type Input = Core;
     type Output = Array<u32>;
     type State = RuntimeCell<u32>;
@@ -361,7 +361,7 @@ impl Visit for Border {
         core.kinds[node as usize]
     }
 
-    fn enters(state: &Self::State, _core: &Self::Input, numbers: &mut Self::Output, first: u32) -> bool {
+    fn should_enter(state: &Self::State, _core: &Self::Input, numbers: &mut Self::Output, first: u32) -> bool {
         numbers[first as usize] < state.read()
     }
 
@@ -372,7 +372,7 @@ impl Visit for Border {
         _tree: &Tree<F>,
         _point: &Array<F>,
         hits: &Hits,
-        #[comptime] _shape: Shape,
+        #[comptime] _shape: WalkSpec,
     ) {
         let mut left = Array::<u32>::new(1usize);
         left[0] = hits.bits;
@@ -387,7 +387,7 @@ impl Visit for Border {
         }
     }
 
-    fn meet_whole(_state: &Self::State, _points: u32) {}
+    fn on_subtree(_state: &Self::State, _points: u32) {}
 
     fn finish(state: &Self::State, core: &Self::Input, numbers: &mut Self::Output, query: u32) {
         let position = core.others[query as usize] as usize;

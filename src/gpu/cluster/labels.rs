@@ -9,10 +9,10 @@ use crate::cluster::labels::check_clusters;
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, cubes, wait};
 use crate::gpu::cluster::connect::Forest;
-use crate::gpu::column::Column;
+use crate::gpu::column::DeviceVec;
 use crate::gpu::device::{Device, on};
 use crate::gpu::primitives::scan::{exclusive, last};
-use crate::gpu::primitives::warp::{Joint, brought, has_planes};
+use crate::gpu::primitives::warp::{ReduceOp, block_aggregate, has_planes};
 
 /// No cluster; larger than all that are.
 pub(in crate::gpu) const NOBODY: u32 = u32::MAX;
@@ -37,11 +37,11 @@ impl Labels {
     /// One label per point in the caller's order, -1 for none.
     ///
     /// Errors: if the device fails.
-    pub fn column(&self) -> Result<Column<i32>> {
+    pub fn column(&self) -> Result<DeviceVec<i32>> {
         if !self.tells_border {
-            return Ok(Column { device: self.device, values: self.labels.clone() });
+            return Ok(DeviceVec { device: self.device, values: self.labels.clone() });
         }
-        on!(self.device, client => Ok(Column { device: self.device, values: clusters(client, &self.labels) }))
+        on!(self.device, client => Ok(DeviceVec { device: self.device, values: clusters(client, &self.labels) }))
     }
 
     /// Waits until the labels are there.
@@ -190,7 +190,7 @@ fn find_smallest(
         }
     }
     // Neighbours often have one root.
-    let member = brought(root, member, Joint::Least, planes);
+    let member = block_aggregate(root, member, ReduceOp::Least, planes);
     if member != NOBODY {
         smallest[root as usize].fetch_min(member);
     }

@@ -17,7 +17,7 @@ use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::device::{Device, on};
 use crate::gpu::primitives::radix_sort::sort_words;
 use crate::gpu::primitives::scan::{exclusive, last};
-use crate::gpu::primitives::warp::{Joint, brought, has_planes};
+use crate::gpu::primitives::warp::{ReduceOp, block_aggregate, has_planes};
 
 /// Halos of more members are large: their centres are looked for block by block.
 pub(in crate::gpu) const SMALL: usize = 512;
@@ -216,7 +216,7 @@ fn count_sizes(labels: &Array<i32>, sizes: &mut Array<Atomic<u32>>, n: u32, clus
         label = u32::cast_from(labels[i]);
     }
     // One cluster may have nearly all points.
-    let members = brought(label, 1u32.runtime(), Joint::Sum, planes);
+    let members = block_aggregate(label, 1u32.runtime(), ReduceOp::Sum, planes);
     if label < clusters && members > 0 {
         sizes[label as usize].fetch_add(members);
     }

@@ -5,5 +5,5 @@ mod centers;
 pub(super) mod groups;
 
 #[cfg(feature = "halos")]
-pub use centers::Centering;
+pub use centers::CenterFinder;
 pub use groups::Halos;

@@ -26,7 +26,7 @@ pub(in crate::gpu) fn has_planes<R: Runtime>(client: &ComputeClient<R>) -> bool 
 
 /// All bits that any unit of a plane of 32 has. To be called by all of these.
 #[cube]
-pub(in crate::gpu) fn all_of(bits: u32) -> u32 {
+pub(in crate::gpu) fn plane_or(bits: u32) -> u32 {
     let mut all = bits + 0;
     #[unroll]
     for step in 0..5u32 {
@@ -37,14 +37,14 @@ pub(in crate::gpu) fn all_of(bits: u32) -> u32 {
 
 /// How numbers are made one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(in crate::gpu) enum Joint {
+pub(in crate::gpu) enum ReduceOp {
     Least,
     Sum,
     /// All bits that any has.
     Bits,
 }
 
-impl Joint {
+impl ReduceOp {
     /// What changes nothing.
     pub(in crate::gpu) fn nothing(self) -> u32 {
         match self {
@@ -55,31 +55,36 @@ impl Joint {
 }
 
 #[cube]
-fn join(a: u32, b: u32, #[comptime] joint: Joint) -> u32 {
-    if comptime!(joint == Joint::Least) {
+fn join(a: u32, b: u32, #[comptime] joint: ReduceOp) -> u32 {
+    if comptime!(joint == ReduceOp::Least) {
         min(a, b)
-    } else if comptime!(joint == Joint::Sum) {
+    } else if comptime!(joint == ReduceOp::Sum) {
         a + b
     } else {
         a | b
     }
 }
 
-/// What a unit is to bring to the number at `at` by an atomic; [`Joint::nothing`] is to be left. Where a whole cube means the same
+/// What a unit is to bring to the number at `at` by an atomic; [`ReduceOp::nothing`] is to be left. Where a whole cube means the same
 /// number its units would wait for each other, so one goes for all that mean what the first one does; and so in each plane.
 #[cube]
-pub(in crate::gpu) fn brought(at: u32, value: u32, #[comptime] joint: Joint, #[comptime] planes: bool) -> u32 {
+pub(in crate::gpu) fn block_aggregate(
+    at: u32,
+    value: u32,
+    #[comptime] joint: ReduceOp,
+    #[comptime] planes: bool,
+) -> u32 {
     let mut own = value + 0;
     if comptime!(planes) {
         let nothing = comptime!(joint.nothing());
         let alike = at == plane_shuffle(at, 0);
         let part = select(alike, value, nothing);
-        let mut all = if comptime!(joint == Joint::Least) {
+        let mut all = if comptime!(joint == ReduceOp::Least) {
             plane_min(part)
-        } else if comptime!(joint == Joint::Sum) {
+        } else if comptime!(joint == ReduceOp::Sum) {
             plane_sum(part)
         } else {
-            all_of(part)
+            plane_or(part)
         };
         own = select(alike, nothing, value);
         let mut places = SharedMemory::<u32>::new(PLANES as usize);
@@ -102,10 +107,10 @@ pub(in crate::gpu) fn brought(at: u32, value: u32, #[comptime] joint: Joint, #[c
     own
 }
 
-/// Raises a number to `bits`, unless these are 0. Where neighbours raise the same number they would wait for each other, so one goes
-/// for those of its plane that raise the first one's. To be called by all units of a plane.
+/// Raises a number to `bits`, unless these are 0. Where neighbours warp_atomic_max the same number they would wait for each other, so one goes
+/// for those of its plane that warp_atomic_max the first one's. To be called by all units of a plane.
 #[cube]
-pub(in crate::gpu) fn raise(numbers: &mut Array<Atomic<u32>>, at: u32, bits: u32, #[comptime] planes: bool) {
+pub(in crate::gpu) fn warp_atomic_max(numbers: &mut Array<Atomic<u32>>, at: u32, bits: u32, #[comptime] planes: bool) {
     let mut own = bits + 0;
     if comptime!(planes) {
         let common = plane_shuffle(at, 0);
@@ -120,7 +125,7 @@ pub(in crate::gpu) fn raise(numbers: &mut Array<Atomic<u32>>, at: u32, bits: u32
             numbers[at as usize].fetch_max(own);
         }
     } else if own != 0 {
-        // Few have news.
+        // Few have increments.
         if numbers[at as usize].load() < own {
             numbers[at as usize].fetch_max(own);
         }
@@ -135,7 +140,7 @@ pub(in crate::gpu) struct Peers {
 }
 
 #[cube]
-pub(in crate::gpu) fn peers(
+pub(in crate::gpu) fn match_any(
     number: u32,
     shared: &mut SharedMemory<u32>,
     #[comptime] bits: u32,
@@ -171,7 +176,7 @@ pub(in crate::gpu) fn peers(
 
 /// What was written to the cube's memory by any of the 32 is there for all of them.
 #[cube]
-pub(in crate::gpu) fn sync_peers(#[comptime] planes: bool) {
+pub(in crate::gpu) fn sync_warp_or_block(#[comptime] planes: bool) {
     if comptime!(planes) {
         sync_plane();
     } else {

@@ -7,10 +7,10 @@ use cubecl::prelude::*;
 use crate::error::Result;
 use crate::gpu::buffer::Buffer;
 use crate::gpu::bvh::traverse::packet::Hits;
-use crate::gpu::bvh::traverse::spec::{Manner, POINTS, Shape, Tree, Visit};
+use crate::gpu::bvh::traverse::spec::{LeafVisitor, MIXED, TraversalMode, Tree, WalkSpec};
 use crate::gpu::bvh::{Bvh, Coordinate};
-use crate::gpu::column::Column;
-use crate::gpu::csr::Lists;
+use crate::gpu::column::DeviceVec;
+use crate::gpu::csr::Csr;
 use crate::gpu::device::on;
 use crate::gpu::primitives::reduce::sum;
 
@@ -27,12 +27,12 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// assert_eq!(bvh.count_neighbors(1.0)?.read()?, [2, 1, 2]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
-    pub fn count_neighbors(&self, radius: impl Into<f64>) -> Result<Column<u32>> {
-        let Some(nodes) = &self.nodes else { return Ok(Column { device: self.device, values: self.order.clone() }) };
+    pub fn count_neighbors(&self, radius: impl Into<f64>) -> Result<DeviceVec<u32>> {
+        let Some(nodes) = &self.nodes else { return Ok(DeviceVec { device: self.device, values: self.order.clone() }) };
         on!(self.device, client => {
             let counts = Buffer::<u32>::new(client, self.len());
-            self.walk::<_, Count>(client, nodes, radius.into(), Manner::Whole, self.order.arg(), counts.arg());
-            Ok(Column { device: self.device, values: counts })
+            self.walk::<_, Count>(client, nodes, radius.into(), TraversalMode::Whole, self.order.arg(), counts.arg());
+            Ok(DeviceVec { device: self.device, values: counts })
         })
     }
 
@@ -50,18 +50,18 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// assert_eq!(bvh.neighbors(1.0)?.read()?.of(1), [1]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
-    pub fn neighbors(&self, radius: impl Into<f64>) -> Result<Lists> {
+    pub fn neighbors(&self, radius: impl Into<f64>) -> Result<Csr> {
         let (n, radius) = (self.len(), radius.into());
         on!(self.device, client => {
             let offsets = Buffer::<u32>::filled(client, n + 1, 0);
             let Some(nodes) = &self.nodes else {
-                return Ok(Lists { device: self.device, offsets, values: Buffer::new(client, 0) });
+                return Ok(Csr { device: self.device, offsets, values: Buffer::new(client, 0) });
             };
-            self.walk::<_, Count>(client, nodes, radius, Manner::Whole, self.order.arg(), offsets.arg());
-            let values = Lists::room(client, &offsets)?;
+            self.walk::<_, Count>(client, nodes, radius, TraversalMode::Whole, self.order.arg(), offsets.arg());
+            let values = Csr::room(client, &offsets)?;
             let rows = RowsLaunch::new(self.order.arg(), self.order.arg(), offsets.arg());
-            self.walk::<_, List>(client, nodes, radius, Manner::Each, rows, values.arg());
-            Ok(Lists { device: self.device, offsets, values })
+            self.walk::<_, List>(client, nodes, radius, TraversalMode::Each, rows, values.arg());
+            Ok(Csr { device: self.device, offsets, values })
         })
     }
 
@@ -80,7 +80,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         let Some(nodes) = &self.nodes else { return Ok(0) };
         on!(self.device, client => {
             let counts = Buffer::<u32>::new(client, self.len());
-            self.walk::<_, Count>(client, nodes, radius.into(), Manner::Half, self.order.arg(), counts.arg());
+            self.walk::<_, Count>(client, nodes, radius.into(), TraversalMode::Half, self.order.arg(), counts.arg());
             sum(client, &counts)
         })
     }
@@ -90,7 +90,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
 pub(in crate::gpu) struct Count;
 
 #[cube]
-impl Visit for Count {
+impl LeafVisitor for Count {
     type Input = Array<u32>;
     type Output = Array<u32>;
     type State = RuntimeCell<u32>;
@@ -104,10 +104,10 @@ impl Visit for Count {
     }
 
     fn kind(_order: &Self::Input, _node: u32) -> u32 {
-        POINTS.runtime()
+        MIXED.runtime()
     }
 
-    fn enters(_state: &Self::State, _order: &Self::Input, _counts: &mut Self::Output, _first: u32) -> bool {
+    fn should_enter(_state: &Self::State, _order: &Self::Input, _counts: &mut Self::Output, _first: u32) -> bool {
         true.runtime()
     }
 
@@ -118,12 +118,12 @@ impl Visit for Count {
         _tree: &Tree<F>,
         _point: &Array<F>,
         hits: &Hits,
-        #[comptime] _shape: Shape,
+        #[comptime] _shape: WalkSpec,
     ) {
         state.store(state.read() + hits.bits.count_ones());
     }
 
-    fn meet_whole(state: &Self::State, points: u32) {
+    fn on_subtree(state: &Self::State, points: u32) {
         state.store(state.read() + points);
     }
 
@@ -146,7 +146,7 @@ pub(in crate::gpu) struct Rows {
 pub(in crate::gpu) struct List;
 
 #[cube]
-impl Visit for List {
+impl LeafVisitor for List {
     type Input = Rows;
     type Output = Array<u32>;
     type State = RuntimeCell<u32>;
@@ -160,10 +160,10 @@ impl Visit for List {
     }
 
     fn kind(_rows: &Self::Input, _node: u32) -> u32 {
-        POINTS.runtime()
+        MIXED.runtime()
     }
 
-    fn enters(_state: &Self::State, _rows: &Self::Input, _lists: &mut Self::Output, _first: u32) -> bool {
+    fn should_enter(_state: &Self::State, _rows: &Self::Input, _lists: &mut Self::Output, _first: u32) -> bool {
         true.runtime()
     }
 
@@ -174,7 +174,7 @@ impl Visit for List {
         _tree: &Tree<F>,
         _point: &Array<F>,
         hits: &Hits,
-        #[comptime] _shape: Shape,
+        #[comptime] _shape: WalkSpec,
     ) {
         let mut left = Array::<u32>::new(1usize);
         left[0] = hits.bits;
@@ -187,7 +187,7 @@ impl Visit for List {
         }
     }
 
-    fn meet_whole(_state: &Self::State, _points: u32) {}
+    fn on_subtree(_state: &Self::State, _points: u32) {}
 
     fn finish(_state: &Self::State, _rows: &Self::Input, _lists: &mut Self::Output, _query: u32) {}
 }

@@ -9,13 +9,13 @@ use rayon::prelude::*;
 
 use crate::bvh::morton::Grid;
 use crate::error::Result;
-use crate::geometry::{Aabb, Reach, Sphere};
+use crate::geometry::{Aabb, FilteredRadius, Sphere};
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
-use crate::gpu::bvh::morton::Coded;
-use crate::gpu::bvh::traverse::spec::{Manner, QueriesLaunch};
+use crate::gpu::bvh::morton::MortonKernel;
+use crate::gpu::bvh::traverse::spec::{QueriesLaunch, TraversalMode};
 use crate::gpu::bvh::{Bvh, Coordinate};
-use crate::gpu::column::Column;
-use crate::gpu::csr::Lists;
+use crate::gpu::column::DeviceVec;
+use crate::gpu::csr::Csr;
 use crate::gpu::device::on;
 use crate::gpu::primitives::radix_sort::sort;
 use crate::gpu::search::neighbors::{Count, List, RowsLaunch};
@@ -43,13 +43,13 @@ impl<S: Coordinate> Balls<S> {
         let bounds = corners.reduce(|| Aabb::EMPTY, |a, b| a.union(&b));
         let centers: Vec<[S; D]> = placed.par_iter().map(|center| center.unwrap_or(bounds.lo)).collect();
         let reaches = spheres.par_iter().zip(&placed).map(|(sphere, center)| {
-            let reach = Reach::<S, D>::new(if center.is_some() { sphere.radius } else { -1.0 }, space);
+            let reach = FilteredRadius::<S, D>::new(if center.is_some() { sphere.radius } else { -1.0 }, space);
             ([reach.sure, reach.maybe], reach.radius2)
         });
         let (reach, radius2): (Vec<[S; 2]>, Vec<f64>) = reaches.unzip();
 
         let centers = Buffer::from_slice(client, centers.as_flattened());
-        let coded = Coded::new(client, &centers, n, &Grid::over(&bounds));
+        let coded = MortonKernel::new(client, &centers, n, &Grid::over(&bounds));
         let order = sort(client, coded.pairs())?.values;
         let axes = coded.arrange(&order, true).axes;
         let reach = rearrange(client, &Buffer::from_slice(client, reach.as_flattened()), &order, 2);
@@ -89,19 +89,19 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// assert!(lists.of(1).is_empty());
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
-    pub fn query_all(&self, spheres: &[Sphere<S, D>]) -> Result<Lists> {
+    pub fn query_all(&self, spheres: &[Sphere<S, D>]) -> Result<Csr> {
         on!(self.device, client => {
             let offsets = Buffer::<u32>::filled(client, spheres.len() + 1, 0);
             let Some(nodes) = self.nodes.as_ref().filter(|_| !spheres.is_empty()) else {
-                return Ok(Lists { device: self.device, offsets, values: Buffer::new(client, 0) });
+                return Ok(Csr { device: self.device, offsets, values: Buffer::new(client, 0) });
             };
             let balls = Balls::new(client, self, spheres)?;
             let (n, order) = (balls.len(), balls.order.arg());
-            self.walk_queries::<_, Count>(client, nodes, balls.arg(), n, (Manner::Whole, true), order, offsets.arg());
-            let values = Lists::room(client, &offsets)?;
+            self.walk_queries::<_, Count>(client, nodes, balls.arg(), n, (TraversalMode::Whole, true), order, offsets.arg());
+            let values = Csr::room(client, &offsets)?;
             let rows = RowsLaunch::new(self.order.arg(), balls.order.arg(), offsets.arg());
-            self.walk_queries::<_, List>(client, nodes, balls.arg(), n, (Manner::Each, true), rows, values.arg());
-            Ok(Lists { device: self.device, offsets, values })
+            self.walk_queries::<_, List>(client, nodes, balls.arg(), n, (TraversalMode::Each, true), rows, values.arg());
+            Ok(Csr { device: self.device, offsets, values })
         })
     }
 
@@ -120,15 +120,15 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// assert_eq!(counts.read()?, [2, 0]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
-    pub fn count_all(&self, spheres: &[Sphere<S, D>]) -> Result<Column<u32>> {
+    pub fn count_all(&self, spheres: &[Sphere<S, D>]) -> Result<DeviceVec<u32>> {
         on!(self.device, client => {
             let counts = Buffer::<u32>::filled(client, spheres.len(), 0);
             if let Some(nodes) = self.nodes.as_ref().filter(|_| !spheres.is_empty()) {
                 let balls = Balls::new(client, self, spheres)?;
-                let (n, order, manner) = (balls.len(), balls.order.arg(), (Manner::Whole, true));
+                let (n, order, manner) = (balls.len(), balls.order.arg(), (TraversalMode::Whole, true));
                 self.walk_queries::<_, Count>(client, nodes, balls.arg(), n, manner, order, counts.arg());
             }
-            Ok(Column { device: self.device, values: counts })
+            Ok(DeviceVec { device: self.device, values: counts })
         })
     }
 }

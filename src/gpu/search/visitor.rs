@@ -11,9 +11,9 @@ use crate::geometry::Sphere;
 use crate::gpu::buffer::Buffer;
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::traverse::packet::Hits;
-use crate::gpu::bvh::traverse::spec::{Manner, POINTS, Shape, Tree, Visit};
+use crate::gpu::bvh::traverse::spec::{LeafVisitor, MIXED, TraversalMode, Tree, WalkSpec};
 use crate::gpu::bvh::{Bvh, Coordinate};
-use crate::gpu::column::Column;
+use crate::gpu::column::DeviceVec;
 use crate::gpu::device::on;
 use crate::gpu::metric::distance2;
 use crate::gpu::search::range::{Balls, rearrange};
@@ -93,8 +93,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         &self,
         radius: impl Into<f64>,
         values: &[V::Value],
-    ) -> Result<Column<V::Output>> {
-        self.visit_stored::<V>(radius.into(), values, Manner::Each)
+    ) -> Result<DeviceVec<V::Output>> {
+        self.visit_stored::<V>(radius.into(), values, TraversalMode::Each)
     }
 
     /// The same for each pair within `radius` once: the one of them that comes first in the order of the tree visits the other, so
@@ -138,11 +138,16 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// assert_eq!(products.iter().sum::<u64>(), 10);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
-    pub fn visit_pairs<V: Visitor>(&self, radius: impl Into<f64>, values: &[V::Value]) -> Result<Column<V::Output>> {
-        self.visit_stored::<V>(radius.into(), values, Manner::Half)
+    pub fn visit_pairs<V: Visitor>(&self, radius: impl Into<f64>, values: &[V::Value]) -> Result<DeviceVec<V::Output>> {
+        self.visit_stored::<V>(radius.into(), values, TraversalMode::Half)
     }
 
-    fn visit_stored<V: Visitor>(&self, radius: f64, values: &[V::Value], manner: Manner) -> Result<Column<V::Output>> {
+    fn visit_stored<V: Visitor>(
+        &self,
+        radius: f64,
+        values: &[V::Value],
+        manner: TraversalMode,
+    ) -> Result<DeviceVec<V::Output>> {
         one_each("points", self.len(), values)?;
         on!(self.device, client => {
             let outputs = Buffer::<V::Output>::new(client, self.len());
@@ -151,7 +156,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 let found = FoundLaunch::new(self.order.arg(), self.order.arg(), values.arg(), values.arg());
                 self.walk::<_, Calls<V>>(client, nodes, radius, manner, found, outputs.arg());
             }
-            Ok(Column { device: self.device, values: outputs })
+            Ok(DeviceVec { device: self.device, values: outputs })
         })
     }
 
@@ -210,7 +215,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         spheres: &[Sphere<S, D>],
         own: &[V::Value],
         values: &[V::Value],
-    ) -> Result<Column<V::Output>> {
+    ) -> Result<DeviceVec<V::Output>> {
         one_each("points", self.len(), values)?;
         one_each("spheres", spheres.len(), own)?;
         on!(self.device, client => {
@@ -226,10 +231,10 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 let own = rearrange(client, &Buffer::from_slice(client, own), &balls.order, 1);
                 let values = rearrange(client, &Buffer::from_slice(client, values), &self.order, 1);
                 let found = FoundLaunch::new(self.order.arg(), balls.order.arg(), values.arg(), own.arg());
-                let manner = (Manner::Each, true);
+                let manner = (TraversalMode::Each, true);
                 self.walk_queries::<_, Calls<V>>(client, nodes, balls.arg(), balls.len(), manner, found, outputs.arg());
             }
-            Ok(Column { device: self.device, values: outputs })
+            Ok(DeviceVec { device: self.device, values: outputs })
         })
     }
 }
@@ -260,7 +265,7 @@ struct Calling<T: CubeType> {
 }
 
 #[cube]
-impl<V: Visitor> Visit for Calls<V> {
+impl<V: Visitor> LeafVisitor for Calls<V> {
     type Input = Found<V::Value>;
     type Output = Array<V::Output>;
     type State = Calling<V::State>;
@@ -275,10 +280,10 @@ impl<V: Visitor> Visit for Calls<V> {
     }
 
     fn kind(_found: &Self::Input, _node: u32) -> u32 {
-        POINTS.runtime()
+        MIXED.runtime()
     }
 
-    fn enters(_state: &Self::State, _found: &Self::Input, _outputs: &mut Self::Output, _first: u32) -> bool {
+    fn should_enter(_state: &Self::State, _found: &Self::Input, _outputs: &mut Self::Output, _first: u32) -> bool {
         true.runtime()
     }
 
@@ -289,7 +294,7 @@ impl<V: Visitor> Visit for Calls<V> {
         tree: &Tree<F>,
         point: &Array<F>,
         hits: &Hits,
-        #[comptime] shape: Shape,
+        #[comptime] shape: WalkSpec,
     ) {
         let mut left = Array::<u32>::new(1usize);
         left[0] = hits.bits;
@@ -313,7 +318,7 @@ impl<V: Visitor> Visit for Calls<V> {
         }
     }
 
-    fn meet_whole(_state: &Self::State, _points: u32) {}
+    fn on_subtree(_state: &Self::State, _points: u32) {}
 
     fn finish(state: &Self::State, found: &Self::Input, outputs: &mut Self::Output, query: u32) {
         let index = found.queries[query as usize] as usize;

@@ -16,7 +16,7 @@ pub enum Meta {
     Text(String),
     /// A number.
     Number(f64),
-    /// Words on one thing after the other.
+    /// Words on one primitive after the other.
     Lines(Vec<String>),
 }
 

@@ -49,7 +49,7 @@ pub enum Center {
     /// faces; then exact sums for the members in a cube about the lowest cell. To be compared with; see [`Center::poisson`].
     ///
     /// It may be another member than the exact one, most often in small halos and where a heavy neighbour hangs on:
-    /// [`Centering::check`] tells. Source: Sewell et al. 2015, section 3.
+    /// [`CenterFinder::check`] tells. Source: Sewell et al. 2015, section 3.
     #[cfg(feature = "reference")]
     MostBoundPoisson {
         /// As for [`Center::MostBound`].

@@ -53,7 +53,7 @@ pub(super) struct Surroundings {
     pub targets: Range<usize>,
     far: Expansion,
     center: [f64; 3],
-    /// Near leaves, the leaf itself among them.
+    /// ParticleInSphere leaves, the leaf itself among them.
     pub near: Vec<u32>,
 }
 

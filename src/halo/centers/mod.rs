@@ -35,14 +35,14 @@ use crate::halo::Halos;
 #[cfg(feature = "reference")]
 use crate::reference::{mbp_astar, mbp_poisson};
 
-/// How to find centres: options, then [`Centering::run`].
+/// How to find centres: options, then [`CenterFinder::run`].
 ///
 /// ```
-/// use ropewalk::{Center, Centering, Fof};
+/// use ropewalk::{Center, CenterFinder, Fof};
 ///
 /// let points = [[9.5f32, 5.0, 5.0], [0.25, 5.0, 5.0], [0.5, 5.0, 5.0]];
 /// let halos = Fof::new(1.0).periodic(10.0).run(&points)?;
-/// let centering = Centering::new(Center::MostBound { softening: 0.0 });
+/// let centering = CenterFinder::new(Center::MostBound { softening: 0.0 });
 /// let center = centering.run(&points, &halos)?.as_slice()[0];
 /// assert_eq!((center.member, center.potential), (Some(1), Some(-1.0 / 0.75 - 1.0 / 0.25)));
 ///
@@ -52,14 +52,14 @@ use crate::reference::{mbp_astar, mbp_poisson};
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Centering<'a> {
+pub struct CenterFinder<'a> {
     center: Center,
     size: Option<BoxSize>,
     masses: Option<&'a [f64]>,
     check: bool,
 }
 
-impl<'a> Centering<'a> {
+impl<'a> CenterFinder<'a> {
     /// Equal masses of 1, in the space that the halos were found in; in open space if they do not know it.
     pub fn new(center: Center) -> Self {
         Self { center, size: None, masses: None, check: false }
@@ -112,7 +112,10 @@ impl<'a> Centering<'a> {
         let space = boundary.space()?;
         self.check_points(points, halos)?;
         let halo = |halo: usize| self.run_on(points, halos.members(halo), &space);
-        let rows = dealt(halos).into_par_iter().with_max_len(1).map(|index| halo(index).map(|center| (index, center)));
+        let rows = balanced_order(halos)
+            .into_par_iter()
+            .with_max_len(1)
+            .map(|index| halo(index).map(|center| (index, center)));
         let mut rows = rows.collect::<Result<Vec<(usize, HaloCenter)>>>()?;
         rows.sort_unstable_by_key(|&(index, _)| index);
         Ok(Centers::new(rows.into_iter().map(|(_, center)| center).collect(), halos, boundary))
@@ -215,9 +218,9 @@ impl<'a> Centering<'a> {
     }
 }
 
-/// The halos from large to small, dealt out to as many stretches as there are threads: nobody is left with a large one at the
+/// The halos from large to small, balanced_order out to as many stretches as there are threads: nobody is left with a large one at the
 /// end.
-fn dealt(halos: &Halos) -> Vec<usize> {
+fn balanced_order(halos: &Halos) -> Vec<usize> {
     let mut order: Vec<usize> = (0..halos.len()).collect();
     order.sort_unstable_by_key(|&halo| (Reverse(halos.members(halo).len()), halo));
     let threads = rayon::current_num_threads();
@@ -226,9 +229,9 @@ fn dealt(halos: &Halos) -> Vec<usize> {
 
 impl Halos {
     /// The centre of each halo, all points having the same mass of 1, in the space that the halos were found in (open space if
-    /// they do not know it); for masses, and boxes that they do not know, see [`Centering`].
+    /// they do not know it); for masses, and boxes that they do not know, see [`CenterFinder`].
     ///
-    /// Errors as [`Centering::run`].
+    /// Errors as [`CenterFinder::run`].
     ///
     /// ```
     /// use ropewalk::{Center, Fof};
@@ -247,6 +250,6 @@ impl Halos {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn centers<T: Bounded<S, 3>, S: Scalar>(&self, points: &[T], center: Center) -> Result<Centers> {
-        Centering::new(center).run(points, self)
+        CenterFinder::new(center).run(points, self)
     }
 }

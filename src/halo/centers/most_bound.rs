@@ -3,7 +3,7 @@
 //! In: the members of a halo. Out: the member that [`sums`] over all pairs would find, and how many pairs were looked at.
 //! Round by round, with an ever smaller error: what acts on each leaf's members is split into an expansion of what is far and
 //! a list of near leaves; who cannot have the largest sum is dropped. What is certain to be reached is known at first from
-//! the members of one leaf that seems to lie deep, later from all who are left. Near leaves are looked into in single precision,
+//! the members of one leaf that seems to lie deep, later from all who are left. ParticleInSphere leaves are looked into in single precision,
 //! first those that may matter most, and only as far as it takes to drop a member; the boxes of others are a bound.
 //!
 //! When few are left, or another round would cost as much, direct sums decide.
@@ -32,7 +32,7 @@ const FIRST: f64 = 1e-3;
 const FALL: f64 = 0.1;
 /// And for the members of the leaf that is looked at before.
 const AHEAD: f64 = 0.01;
-/// Near leaves are looked into at once if they may amount to more than so many times their share of what is missing.
+/// ParticleInSphere leaves are looked into at once if they may amount to more than so many times their share of what is missing.
 const FAIR: f64 = 3.0;
 /// And after that so many at a time.
 const STEP: usize = 8;
@@ -206,8 +206,8 @@ impl Search<'_> {
 
     /// What a leaf's members may amount to within a box.
     fn at_most(&self, bounds: &Aabb<f64, 3>, leaf: u32) -> f64 {
-        let gap2 = gap2(bounds, &self.field.tree.node(leaf as usize).bounds);
-        self.field.nodes[leaf as usize].mass / (gap2 + self.field.softening2).sqrt()
+        let min_distance2 = min_distance2(bounds, &self.field.tree.node(leaf as usize).bounds);
+        self.field.nodes[leaf as usize].mass / (min_distance2 + self.field.softening2).sqrt()
     }
 
     /// Adds what some leaves amount to.
@@ -262,7 +262,7 @@ impl Search<'_> {
 }
 
 /// The square of the distance of two boxes.
-fn gap2(a: &Aabb<f64, 3>, b: &Aabb<f64, 3>) -> f64 {
+fn min_distance2(a: &Aabb<f64, 3>, b: &Aabb<f64, 3>) -> f64 {
     (0..3).map(|k| (a.lo[k] - b.hi[k]).max(b.lo[k] - a.hi[k]).max(0.0).powi(2)).sum()
 }
 

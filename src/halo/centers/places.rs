@@ -7,7 +7,7 @@ use crate::geometry::{Boundary, Scalar};
 use crate::halo::centers::result::Centers;
 
 /// Places to measure about, for [`overdensities`](crate::overdensities), [`profiles`](crate::profiles) and
-/// [`structures`](crate::structures): `&Centers`, which know the space they were found in and which of them there are, or a slice,
+/// [`measure_structure`](crate::measure_structure): `&Centers`, which know the space they were found in and which of them there are, or a slice,
 /// an array or a `Vec` of coordinates, which fit any space and must all be finite.
 ///
 /// ```

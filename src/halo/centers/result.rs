@@ -62,7 +62,7 @@ pub struct HaloCenter {
     /// counts as a member. Brute force takes n (n - 1).
     pub pairs: u64,
     /// Whether the exact answer is the same: for [`Center::MostBoundPoisson`](crate::halo::centers::Center::MostBoundPoisson), if
-    /// [asked](crate::halo::centers::Centering::check).
+    /// [asked](crate::halo::centers::CenterFinder::check).
     pub agrees: Option<bool>,
 }
 
@@ -100,7 +100,7 @@ impl PartialEq for HaloCenter {
 
 /// A centre for each halo, in the order of the halos.
 ///
-/// They know the space they were found in, if the halos or [`Centering`](crate::halo::centers::Centering) did. Two are equal if their rows are,
+/// They know the space they were found in, if the halos or [`CenterFinder`](crate::halo::centers::CenterFinder) did. Two are equal if their rows are,
 /// whatever is known of their space.
 #[derive(Clone, Debug)]
 pub struct Centers {

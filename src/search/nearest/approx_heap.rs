@@ -12,7 +12,7 @@ use crate::geometry::Scalar;
 const SLOTS: usize = 36;
 const STEP: usize = 4;
 
-pub(super) struct Close {
+pub(super) struct ApproxHeap {
     /// A zero, then the candidates in ascending order; where there is none, the highest.
     keys: [f64; SLOTS + 1],
     slots: usize,
@@ -20,7 +20,7 @@ pub(super) struct Close {
     unit: f64,
 }
 
-impl Close {
+impl ApproxHeap {
     /// The most candidates that are kept.
     pub const MOST: usize = SLOTS;
 
@@ -33,7 +33,7 @@ impl Close {
         (1..=SLOTS - 2).contains(&k)
     }
 
-    /// Begins anew, for `k` things whose squared distance is at most `limit`; `unit` is a power of two, 1 for `f32`.
+    /// Begins anew, for `k` primitives whose squared distance is at most `limit`; `unit` is a power of two, 1 for `f32`.
     #[inline(always)]
     pub fn start(&mut self, k: usize, limit: f64, unit: f64) {
         self.slots = (k + 2).next_multiple_of(STEP);

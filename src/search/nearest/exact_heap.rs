@@ -6,7 +6,7 @@ use crate::search::nearest::{Nearest, Neighbor};
 const ORDERED: usize = 64;
 
 /// The best so far.
-pub(crate) struct Best {
+pub(crate) struct ExactHeap {
     k: usize,
     radius2: f64,
     /// A squared distance, whose bits are ordered as the number is, and below it the index: one comparison orders both.
@@ -15,7 +15,7 @@ pub(crate) struct Best {
     bound: u128,
 }
 
-impl Best {
+impl ExactHeap {
     pub fn new() -> Self {
         Self { k: 0, radius2: 0.0, found: Vec::new(), bound: 0 }
     }

@@ -1,11 +1,11 @@
-//! The k nearest things.
+//! The k nearest primitives.
 //!
-//! In: a point and `k`, or all stored things. Out: neighbours, nearest first, ties by index.
+//! In: a point and `k`, or all stored primitives. Out: neighbours, nearest first, ties by index.
 //! From the leaf nearest to the query upwards: at each step the sibling that was passed on the way down is walked along its
 //! ropes with the distance of the k-th best so far as radius, so the first leaves make it small.
 //! Cost: O(k + depth) leaves for a compact cloud. The stack holds one sibling per level and cannot overflow: a tree is at
 //! most 222 levels deep.
-#![allow(unsafe_code)] // Only to write lists in place; see `Rows`.
+#![allow(unsafe_code)] // Only to write lists in place; see `RowWriter`.
 
 mod approx_heap;
 mod bottom_up;
@@ -14,11 +14,11 @@ mod exact_heap;
 use rayon::prelude::*;
 
 use bottom_up::Scratch;
-pub(crate) use exact_heap::Best;
+pub(crate) use exact_heap::ExactHeap;
 
 use crate::bvh::Bvh;
 use crate::bvh::morton::{Grid, curve_order};
-use crate::csr::{Block, Lists};
+use crate::csr::{Csr, CsrChunk};
 use crate::error::Result;
 use crate::geometry::{Aabb, Bounded, Scalar};
 use crate::simd::{Baseline, dispatch};
@@ -79,14 +79,14 @@ impl Nearest {
         self
     }
 
-    /// Not the thing with this index.
+    /// Not the primitive with this index.
     #[must_use]
     pub fn excluding(mut self, index: u32) -> Self {
         self.excluded = Excluded::Index(index);
         self
     }
 
-    /// Not the thing that has the query's own index, where the queries are the stored things in the same order.
+    /// Not the primitive that has the query's own index, where the queries are the stored primitives in the same order.
     /// For a single query it has no meaning.
     #[must_use]
     pub fn excluding_self(mut self) -> Self {
@@ -111,7 +111,7 @@ impl From<usize> for Nearest {
 }
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// The `k` nearest stored things to a point, nearest first, ties by index; for boxes by the distance to the box.
+    /// The `k` nearest stored primitives to a point, nearest first, ties by index; for boxes by the distance to the box.
     /// `wanted` is `k` or a [`Nearest`]. A point that is NaN has no neighbours.
     ///
     /// ```
@@ -121,7 +121,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn nearest(&self, point: impl Into<[S; D]>, wanted: impl Into<Nearest>) -> Vec<Neighbor> {
-        let mut best = Best::new();
+        let mut best = ExactHeap::new();
         let wanted = wanted.into();
         let excluded = if let Excluded::Index(index) = wanted.excluded { Some(index) } else { None };
         best.start(&wanted);
@@ -140,14 +140,14 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// assert_eq!(graph.values().iter().map(|n| n.index).collect::<Vec<_>>(), [1, 0, 1]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
-    pub fn nearest_all<T: Bounded<S, D>>(&self, points: &[T], wanted: impl Into<Nearest>) -> Lists<Neighbor> {
+    pub fn nearest_all<T: Bounded<S, D>>(&self, points: &[T], wanted: impl Into<Nearest>) -> Csr<Neighbor> {
         let wanted = wanted.into();
         let grid = Grid::over(&self.bounds());
         let order = curve_order(points.len(), &grid, |query| points[query].bounds().lo);
         let blocks: Vec<_> = order
             .par_chunks(TASK)
-            .map_init(Best::new, |best, queries| {
-                let mut block = Block::default();
+            .map_init(ExactHeap::new, |best, queries| {
+                let mut block = CsrChunk::default();
                 dispatch!(level => for &query in queries {
                     best.start(&wanted);
                     self.search(level, &points[query as usize].bounds(), wanted.excluded_for(query), best);
@@ -158,10 +158,10 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                 block
             })
             .collect();
-        Lists::from_blocks(&order, &blocks)
+        Csr::gather(&order, &blocks)
     }
 
-    /// The nearest to each stored thing, as lists in the caller's order, in parallel: what
+    /// The nearest to each stored primitive, as lists in the caller's order, in parallel: what
     /// `nearest_all(points, wanted)` gives, without sorting anything again.
     ///
     /// ```
@@ -174,13 +174,13 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     ///
     /// # Panics
     /// If there is no memory for the lists, 16 bytes a neighbour, as any vector does; [`Bvh::try_nearest_neighbors`] does not.
-    pub fn nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Lists<Neighbor> {
+    pub fn nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Csr<Neighbor> {
         self.try_nearest_neighbors(wanted).unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// The same, for a `k` that may be too large for this machine.
     ///
-    /// Errors: if the memory for `k` neighbours of each thing cannot be had.
+    /// Errors: if the memory for `k` neighbours of each primitive cannot be had.
     ///
     /// ```
     /// use ropewalk::Bvh;
@@ -189,22 +189,22 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// assert_eq!(bvh.try_nearest_neighbors(2)?.of(2)[1].index, 1);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
-    pub fn try_nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Result<Lists<Neighbor>> {
+    pub fn try_nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Result<Csr<Neighbor>> {
         let wanted = wanted.into();
         let tasks = (0..self.end().div_ceil(TASK)).into_par_iter();
         let nodes = |task: usize| task * TASK..((task + 1) * TASK).min(self.end());
         if self.has(&wanted) {
-            return Lists::of_rows(self.len(), wanted.k, |rows| {
+            return Csr::from_rows(self.len(), wanted.k, |rows| {
                 tasks.for_each_init(Scratch::new, |scratch, task| {
                     dispatch!(level => for leaf in nodes(task) {
                         if self.is_leaf(leaf) {
                             // They are all over memory; by the time they are known, their places are at hand.
-                            for thing in self.span(leaf) {
-                                rows.prefetch(self.order()[thing] as usize);
+                            for primitive in self.span(leaf) {
+                                rows.prefetch(self.order()[primitive] as usize);
                             }
-                            self.nearest_of_leaf(level, leaf, &wanted, scratch, #[inline(always)] |thing, best| {
-                                // SAFETY: each thing is in one leaf, and has an index of its own.
-                                unsafe { rows.write(self.order()[thing] as usize, best.neighbors()) }
+                            self.nearest_of_leaf(level, leaf, &wanted, scratch, #[inline(always)] |primitive, best| {
+                                // SAFETY: each primitive is in one leaf, and has an index of its own.
+                                unsafe { rows.write(self.order()[primitive] as usize, best.neighbors()) }
                             });
                         }
                     });
@@ -213,7 +213,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         }
         let blocks: Vec<_> = tasks
             .map_init(Scratch::new, |scratch, task| {
-                let mut block = Block::default();
+                let mut block = CsrChunk::default();
                 dispatch!(level => for leaf in nodes(task) {
                     if self.is_leaf(leaf) {
                         self.nearest_of_leaf(level, leaf, &wanted, scratch, #[inline(always)] |_, best| {
@@ -225,10 +225,10 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                 block
             })
             .collect();
-        Ok(Lists::from_blocks(self.order(), &blocks))
+        Ok(Csr::gather(self.order(), &blocks))
     }
 
-    /// Whether each stored thing has as many neighbours as are wanted.
+    /// Whether each stored primitive has as many neighbours as are wanted.
     fn has(&self, wanted: &Nearest) -> bool {
         let others = self.len().saturating_sub(usize::from(wanted.excluded != Excluded::Nothing));
         wanted.radius == f64::INFINITY && wanted.k <= others

@@ -1,6 +1,6 @@
 //! What has no answer is an error that names the value and where it is.
 
-use ropewalk::{Center, Centering, Halos, Labels, Result};
+use ropewalk::{Center, CenterFinder, Halos, Labels, Result};
 
 use super::definition::whole;
 
@@ -19,12 +19,12 @@ const POINTS: [[f64; 3]; 3] = [[0.5, 1.0, 1.0], [1.0, 1.0, 1.0], [2.0, 1.0, 1.0]
 fn masses() {
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         for center in [MBP, Center::CenterOfMass, Center::MostConnected { linking_length: 1.0 }] {
-            let centering = Centering::new(center);
+            let centering = CenterFinder::new(center);
             let word = format!("mass is {bad};");
             refused(centering.masses(&[1.0, bad, 1.0]).run(&POINTS, &whole(3)), &["particle 1", &word, "positive"]);
         }
     }
-    refused(Centering::new(MBP).masses(&[1.0]).run(&POINTS, &whole(3)), &["1 masses", "3 particles"]);
+    refused(CenterFinder::new(MBP).masses(&[1.0]).run(&POINTS, &whole(3)), &["1 masses", "3 particles"]);
 }
 
 #[test]
@@ -64,20 +64,20 @@ fn periodic_boxes() {
     let halos = Halos::from_lists(4, &[0, 1, 4], &[3, 0, 1, 2]).unwrap();
     for center in [MBP, Center::CenterOfMass, Center::shrinking_sphere(), Center::poisson(0.0)] {
         for side in [8.0, 9.0] {
-            let centers = Centering::new(center).periodic(side).run(&wide, &halos).unwrap();
+            let centers = CenterFinder::new(center).periodic(side).run(&wide, &halos).unwrap();
             let [narrow, wide] = centers.as_slice() else { panic!("two halos") };
             assert_eq!((narrow.missing, narrow.position), (None, [1.0; 3]), "{center:?}");
             let reason = wide.missing.expect("a reason").to_string();
             assert!(["axis 0", "half", &side.to_string()].iter().all(|word| reason.contains(word)), "{reason}");
             assert!(wide.position.iter().all(|x| x.is_nan()) && wide.member.is_none());
         }
-        refused(Centering::new(center).periodic(-8.0).run(&wide, &halos), &["-8"]);
-        refused(Centering::new(center).periodic([8.0, 8.0]).run(&wide, &halos), &["2 sides"]);
-        assert!(Centering::new(center).periodic(9.5).run(&wide, &halos).is_ok());
-        assert!(Centering::new(center).run(&wide, &halos).is_ok());
+        refused(CenterFinder::new(center).periodic(-8.0).run(&wide, &halos), &["-8"]);
+        refused(CenterFinder::new(center).periodic([8.0, 8.0]).run(&wide, &halos), &["2 sides"]);
+        assert!(CenterFinder::new(center).periodic(9.5).run(&wide, &halos).is_ok());
+        assert!(CenterFinder::new(center).run(&wide, &halos).is_ok());
     }
     // Friends are looked for no farther than the linking length.
-    let connected = Centering::new(Center::MostConnected { linking_length: 2.5 });
+    let connected = CenterFinder::new(Center::MostConnected { linking_length: 2.5 });
     assert!(connected.clone().periodic(8.0).run(&wide, &halos).is_ok());
     refused(connected.periodic([8.0, 4.0, 8.0]).run(&wide, &halos), &["4", "axis 1", "2.5"]);
 }

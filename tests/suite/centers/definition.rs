@@ -1,6 +1,6 @@
 //! Each definition on halos of every shape.
 
-use ropewalk::{Center, Centering, HaloCenter, Halos, Labels};
+use ropewalk::{Center, CenterFinder, HaloCenter, Halos, Labels};
 
 use super::{oracle, shapes};
 use crate::common::random::Random;
@@ -11,7 +11,7 @@ pub fn whole(n: usize) -> Halos {
 }
 
 pub fn center(points: &[[f64; 3]], center: Center, masses: Option<&[f64]>) -> HaloCenter {
-    let centering = Centering::new(center);
+    let centering = CenterFinder::new(center);
     let centering = if let Some(masses) = masses { centering.masses(masses) } else { centering };
     centering.run(points, &whole(points.len())).unwrap().as_slice()[0]
 }
@@ -120,7 +120,7 @@ fn halos_across_the_boundary() {
         Center::shrinking_sphere(),
     ] {
         let inside = center(&middle, way, None);
-        let centering = Centering::new(way).periodic(side);
+        let centering = CenterFinder::new(way).periodic(side);
         let across = centering.run(&around, &whole(around.len())).unwrap().as_slice()[0];
         assert_eq!((across.member, across.friends), (inside.member, inside.friends), "{way:?}");
         for k in 0..3 {

@@ -4,7 +4,7 @@
 //! A test run takes some; `ROPEWALK_CASES=6000 cargo test --release --test centers many -- --ignored` takes as many as it says, from
 //! the seed `ROPEWALK_SEED` on (0 unless said otherwise). A failure names its seed.
 
-use ropewalk::{Center, Centering, Scalar};
+use ropewalk::{Center, CenterFinder, Scalar};
 
 use super::definition::whole;
 use super::{oracle, shapes};
@@ -103,7 +103,7 @@ impl Case {
     fn check_of<S: Scalar>(&self, points: &[[S; 3]]) {
         let halos = whole(points.len());
         let find = |center| {
-            let mut centering = Centering::new(center);
+            let mut centering = CenterFinder::new(center);
             if let Some(side) = self.side {
                 centering = centering.periodic(side);
             }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ropewalk::io::{Points, ReadOptions};
-use ropewalk::{Center, Centering, Centers, Fof, Halos};
+use ropewalk::{Center, CenterFinder, Centers, Fof, Halos};
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -37,7 +37,7 @@ impl Snapshot {
     }
 
     fn centers(&self, center: Center) -> Centers {
-        Centering::new(center).periodic(self.side).check(true).run(&self.points, &self.halos).unwrap()
+        CenterFinder::new(center).periodic(self.side).check(true).run(&self.points, &self.halos).unwrap()
     }
 
     /// Halos of one size are in the order of their smallest member here, of their smallest id there: they go by that.
@@ -119,7 +119,7 @@ fn centers_of_p3m_128() {
 fn poisson_agrees_where_it_says_so() {
     let snapshot = p3m_64();
     let large = Halos::new(snapshot.halos.labels().clone(), 300);
-    let run = |center| Centering::new(center).periodic(32.0).check(true).run(&snapshot.points, &large).unwrap();
+    let run = |center| CenterFinder::new(center).periodic(32.0).check(true).run(&snapshot.points, &large).unwrap();
     let exact = run(Center::MostBound { softening: 0.0 });
     let poisson = run(Center::poisson(0.0));
     let mut agreed = 0;

@@ -1,8 +1,8 @@
 //! Centres, and what is measured about them, are of the space that the halos were found in.
 
 use ropewalk::{
-    Boundary, Bvh, Catalog, Center, Centering, Fof, FofAlgorithm, Halos, Labels, NoCenter, NoSphere, Particles, Result,
-    overdensities, profiles, structures,
+    Boundary, Bvh, Catalog, Center, CenterFinder, Fof, FofAlgorithm, Halos, Labels, NoCenter, NoSphere, Particles,
+    Result, measure_structure, overdensities, profiles,
 };
 
 use super::{oracle, shapes};
@@ -66,7 +66,7 @@ fn two_lines_are_enough() {
                 assert!(oracle::apart(ours.position[k], moved, Some(SIDE)) < 1e-9, "{center:?}");
             }
         }
-        // So are spheres, profiles, structures and the catalogue.
+        // So are spheres, profiles, measure_structure and the catalogue.
         let (there, here) = (Particles::new(&points), Particles::new(&unwrapped));
         let (ours, theirs) = (halos.centers(&points, MBP).unwrap(), open.centers(&unwrapped, MBP).unwrap());
         let spheres =
@@ -76,12 +76,12 @@ fn two_lines_are_enough() {
         assert!(sphere.count > 500);
         let shells = [profiles(&there, &ours, &[0.5], 9), profiles(&here, &theirs, &[0.5], 9)].map(Result::unwrap);
         assert_eq!(shells[0], shells[1]);
-        let structures = [
-            structures(&halos, &there, &ours, &[sphere], 1.0).unwrap(),
-            structures(&open, &here, &theirs, &[sphere], 1.0).unwrap(),
+        let measure_structure = [
+            measure_structure(&halos, &there, &ours, &[sphere], 1.0).unwrap(),
+            measure_structure(&open, &here, &theirs, &[sphere], 1.0).unwrap(),
         ];
-        assert_eq!(structures[0][0].half_mass_radius, structures[1][0].half_mass_radius);
-        assert_eq!(structures[0][0].v_max, structures[1][0].v_max);
+        assert_eq!(measure_structure[0][0].half_mass_radius, measure_structure[1][0].half_mass_radius);
+        assert_eq!(measure_structure[0][0].v_max, measure_structure[1][0].v_max);
         let radius = |halos, particles| Catalog::new(halos, particles).unwrap().halos()[0].max_radius;
         assert!((radius(&halos, &there) - radius(&open, &here)).abs() < 1e-9);
     }
@@ -124,10 +124,10 @@ fn two_spaces_are_one_too_many() {
     let halos = Fof::new(0.5).periodic(SIDE).run(&points).unwrap();
     let open = Fof::new(0.5).run(&points).unwrap();
     let both = ["halos", "a periodic box of 8", "a periodic box of 9"];
-    refused(Centering::new(MBP).periodic(9.0).run(&points, &halos), &both);
-    refused(Centering::new(MBP).periodic([8.0, 8.0, 9.0]).run(&points, &halos), &["of 8,", "[8.0, 8.0, 9.0]"]);
-    refused(Centering::new(MBP).periodic(8.0).run(&points, &open), &["open space", "a periodic box of 8"]);
-    assert!(Centering::new(MBP).periodic([8.0; 3]).run(&points, &halos).is_ok());
+    refused(CenterFinder::new(MBP).periodic(9.0).run(&points, &halos), &both);
+    refused(CenterFinder::new(MBP).periodic([8.0, 8.0, 9.0]).run(&points, &halos), &["of 8,", "[8.0, 8.0, 9.0]"]);
+    refused(CenterFinder::new(MBP).periodic(8.0).run(&points, &open), &["open space", "a periodic box of 8"]);
+    assert!(CenterFinder::new(MBP).periodic([8.0; 3]).run(&points, &halos).is_ok());
     refused(Catalog::new(&halos, &particles.clone().periodic(9.0)), &both);
     refused(Catalog::new(&open, &particles.clone().periodic(8.0)), &["open space", "the particles"]);
     assert!(Catalog::new(&halos, &particles.clone().periodic(8.0)).is_ok());
@@ -138,11 +138,17 @@ fn two_spaces_are_one_too_many() {
     refused(overdensities(&wrong, &centers, &[1.0]), &both);
     refused(profiles(&wrong, &centers, &vec![0.1; centers.len()], 5), &both);
     let spheres = vec![Default::default(); halos.len()];
-    refused(structures(&halos, &wrong, &centers, &spheres, 1.0), &["halos", "a periodic box of 9"]);
+    refused(measure_structure(&halos, &wrong, &centers, &spheres, 1.0), &["halos", "a periodic box of 9"]);
     let elsewhere = open.centers(&points, MBP).unwrap();
     assert_eq!(elsewhere.boundary(), &Boundary::Open);
     refused(
-        structures(&open, &particles.clone().periodic(8.0), &elsewhere, &vec![Default::default(); open.len()], 1.0),
+        measure_structure(
+            &open,
+            &particles.clone().periodic(8.0),
+            &elsewhere,
+            &vec![Default::default(); open.len()],
+            1.0,
+        ),
         &["open"],
     );
 
@@ -151,7 +157,7 @@ fn two_spaces_are_one_too_many() {
     let labels = Halos::new(Labels::from_slice(halos.labels().as_slice()).unwrap(), 2);
     for theirs in [lists, labels] {
         assert_eq!(theirs.boundary(), &Boundary::Unknown);
-        let found = Centering::new(MBP).periodic(SIDE).run(&points, &theirs).unwrap();
+        let found = CenterFinder::new(MBP).periodic(SIDE).run(&points, &theirs).unwrap();
         assert_eq!(found, centers);
         assert_eq!(found.boundary(), centers.boundary());
         assert_eq!(theirs.centers(&points, MBP).unwrap().boundary(), &Boundary::Unknown);
@@ -195,10 +201,10 @@ fn a_wide_halo_is_alone_in_that() {
     let found = profiles(&particles, centers, &[1.0; 3], 4).unwrap();
     assert_eq!(found.iter().map(|profile| profile.shells.len()).collect::<Vec<_>>(), [0, 4, 4]);
     let spheres: Vec<_> = spheres.iter().map(|row| row[0].unwrap_or_default()).collect();
-    let found = structures(&halos, &particles, centers, &spheres, 1.0).unwrap();
+    let found = measure_structure(&halos, &particles, centers, &spheres, 1.0).unwrap();
     assert!(found[0].half_mass_radius.is_nan() && found[0].v_max.is_nan() && found[1].half_mass_radius > 0.0);
     assert_eq!(Catalog::new(&halos, &particles).unwrap().halos().len(), 3);
     // Places of one's own are there.
     refused(overdensities(&particles, &[[f64::NAN; 3]], &[1.0]), &["point 0", "NaN"]);
-    refused(structures(&halos, &particles, &[[f64::NAN; 3]; 3], &spheres, 1.0), &["point 0", "NaN"]);
+    refused(measure_structure(&halos, &particles, &[[f64::NAN; 3]; 3], &spheres, 1.0), &["point 0", "NaN"]);
 }

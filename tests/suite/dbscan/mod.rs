@@ -13,9 +13,9 @@ use std::sync::LazyLock;
 
 use oracle::Clusters;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use ropewalk::{Algorithm, Bounded, Dbscan, Labels, Scalar};
+use ropewalk::{Bounded, Dbscan, DbscanAlgorithm, Labels, Scalar};
 
-const ALGORITHMS: [Algorithm; 3] = [Algorithm::Auto, Algorithm::Fdbscan, Algorithm::DenseBox];
+const ALGORITHMS: [DbscanAlgorithm; 3] = [DbscanAlgorithm::Auto, DbscanAlgorithm::Fdbscan, DbscanAlgorithm::DenseBox];
 
 /// Pools of 1, 2 and 5 threads, made once: there are thousands of small runs.
 static POOLS: LazyLock<[ThreadPool; 3]> =

@@ -1,6 +1,6 @@
 //! New points among old clusters.
 
-use ropewalk::{Algorithm, Dbscan, Result, Scalar, Space, Sphere};
+use ropewalk::{Dbscan, DbscanAlgorithm, Result, Scalar, Space, Sphere};
 
 use crate::common::random::Random;
 
@@ -58,7 +58,7 @@ fn the_nearest_core_point_decides() {
 
 #[test]
 fn nothing_to_join() -> Result<()> {
-    let dbscan = Dbscan::new(1.0, 2).algorithm(Algorithm::DenseBox);
+    let dbscan = Dbscan::new(1.0, 2).algorithm(DbscanAlgorithm::DenseBox);
     let none: [[f32; 2]; 0] = [];
     let labels = dbscan.run(&none)?;
     assert_eq!(dbscan.predict(&none, &labels, &[[0.0f32, 0.0]])?, [-1]);

@@ -13,28 +13,28 @@ pub(in crate::gpu) mod window;
 
 use cubecl::prelude::*;
 
-use crate::geometry::Reach;
+use crate::geometry::FilteredRadius;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::traverse::packet::{Hits, Packet, WIDTH, Want, new_packet};
 use crate::gpu::bvh::traverse::spec::{
-    ALIKE, Manner, NOTHING, POINTS, Queries, QueriesLaunch, Shape, Tree, TreeLaunch, Visit,
+    EMPTY, LeafVisitor, MIXED, Queries, QueriesLaunch, TraversalMode, Tree, TreeLaunch, UNIFORM, WalkSpec,
 };
 use crate::gpu::bvh::traverse::window::{below, windows};
 use crate::gpu::bvh::{Bvh, Coordinate};
-use crate::gpu::metric::{corners, distance2, exact_distance2, gap2, span2};
+use crate::gpu::metric::{corners, distance2, exact_distance2, max_distance2, min_distance2};
 use crate::gpu::primitives::warp::{PLANES, has_planes};
 
 /// Walks the tree for each of `n` queries.
 #[cube(launch_unchecked)]
-pub(in crate::gpu) fn walk<F: Float, V: Visit>(
+pub(in crate::gpu) fn walk<F: Float, V: LeafVisitor>(
     tree: &Tree<F>,
     queries: &Queries<F>,
     input: &V::Input,
     output: &mut V::Output,
     n: u32,
     end: u32,
-    #[comptime] shape: Shape,
+    #[comptime] shape: WalkSpec,
 ) {
     let unit = ABSOLUTE_POS as u32;
     // All units of a plane must come along to vote.
@@ -64,7 +64,7 @@ pub(in crate::gpu) fn walk<F: Float, V: Visit>(
 
 /// Walks for one query, node by node.
 #[cube]
-fn alone<F: Float, V: Visit>(
+fn alone<F: Float, V: LeafVisitor>(
     state: &V::State,
     input: &V::Input,
     output: &mut V::Output,
@@ -73,7 +73,7 @@ fn alone<F: Float, V: Visit>(
     reach: &Limits<F>,
     query: u32,
     end: u32,
-    #[comptime] shape: Shape,
+    #[comptime] shape: WalkSpec,
 ) {
     let d = comptime!(shape.d);
     let periodic = comptime!(shape.periodic);
@@ -86,19 +86,19 @@ fn alone<F: Float, V: Visit>(
         let (rope, first) = (link[0], link[1]);
         let corners = corners::<F>(&tree.bounds, at, d);
         let kind = V::kind(input, at);
-        let mut near = kind != NOTHING && gap2::<F>(&corners, point, &tree.sides, d, periodic) <= reach.maybe;
+        let mut near = kind != EMPTY && min_distance2::<F>(&corners, point, &tree.sides, d, periodic) <= reach.maybe;
         if near {
             near = V::is_open(state, input);
         }
         if comptime!(shape.alike) {
-            if near && kind == ALIKE {
-                near = V::enters(state, input, output, first);
+            if near && kind == UNIFORM {
+                near = V::should_enter(state, input, output, first);
             }
         }
         if comptime!(shape.whole) {
             if near {
-                if span2::<F>(&corners, point, d) <= reach.sure {
-                    V::meet_whole(state, tree.links[rope as usize][1] - first);
+                if max_distance2::<F>(&corners, point, d) <= reach.sure {
+                    V::on_subtree(state, tree.links[rope as usize][1] - first);
                     near = false.runtime();
                 }
             }
@@ -125,7 +125,7 @@ fn alone<F: Float, V: Visit>(
                     doubts &= behind_query;
                 }
             }
-            let hits = Hits::of_leaf(bits, first, kind == ALIKE);
+            let hits = Hits::of_leaf(bits, first, kind == UNIFORM);
             settle::<F, V>(state, input, output, tree, point, hits, doubts, reach, shape);
             at = rope;
         } else {
@@ -136,7 +136,7 @@ fn alone<F: Float, V: Visit>(
 
 /// Walks for the queries of a plane at once, which all take part, window by window.
 #[cube]
-fn together<F: Float, V: Visit>(
+fn together<F: Float, V: LeafVisitor>(
     state: &V::State,
     input: &V::Input,
     output: &mut V::Output,
@@ -146,7 +146,7 @@ fn together<F: Float, V: Visit>(
     unit: u32,
     n: u32,
     end: u32,
-    #[comptime] shape: Shape,
+    #[comptime] shape: WalkSpec,
 ) {
     let d = comptime!(shape.d);
     let periodic = comptime!(shape.periodic);
@@ -185,12 +185,12 @@ fn together<F: Float, V: Visit>(
         if windows.are_bad() {
             let corners = corners::<F>(&tree.bounds, at, d);
             let kind = V::kind(input, at);
-            let wants = at >= next && kind != NOTHING && V::is_open(state, input);
-            let near = wants && gap2::<F>(&corners, point, &tree.sides, d, periodic) <= reach.maybe;
-            windows.look_at(tree, at, near, comptime!(shape.whole) || kind == ALIKE);
+            let wants = at >= next && kind != EMPTY && V::is_open(state, input);
+            let near = wants && min_distance2::<F>(&corners, point, &tree.sides, d, periodic) <= reach.maybe;
+            windows.look_at(tree, at, near, comptime!(shape.whole) || kind == UNIFORM);
         } else {
             let own = at + UNIT_POS % WIDTH;
-            let mut kind = POINTS.runtime();
+            let mut kind = MIXED.runtime();
             if own < end {
                 kind = V::kind(input, own);
             }
@@ -209,15 +209,15 @@ fn together<F: Float, V: Visit>(
             let asks = windows.asks(bit);
             if asks {
                 let corners = corners::<F>(&tree.bounds, node, d);
-                wants = wants && gap2::<F>(&corners, point, &tree.sides, d, periodic) <= reach.maybe;
+                wants = wants && min_distance2::<F>(&corners, point, &tree.sides, d, periodic) <= reach.maybe;
                 if comptime!(shape.alike) {
                     if wants {
-                        wants = V::enters(state, input, output, first);
+                        wants = V::should_enter(state, input, output, first);
                     }
                 }
                 if comptime!(shape.whole) {
-                    if wants && span2::<F>(&corners, point, d) <= reach.sure {
-                        V::meet_whole(state, packet.count(first, tree.links[rope as usize][1]));
+                    if wants && max_distance2::<F>(&corners, point, d) <= reach.sure {
+                        V::on_subtree(state, packet.count(first, tree.links[rope as usize][1]));
                         wants = false.runtime();
                     }
                 }
@@ -261,7 +261,7 @@ struct Limits<F: Float> {
 
 /// What the packet has for the query.
 #[cube]
-fn meet<F: Float, V: Visit>(
+fn meet<F: Float, V: LeafVisitor>(
     state: &V::State,
     input: &V::Input,
     output: &mut V::Output,
@@ -269,7 +269,7 @@ fn meet<F: Float, V: Visit>(
     point: &Array<F>,
     packet: &Packet<F>,
     reach: &Limits<F>,
-    #[comptime] shape: Shape,
+    #[comptime] shape: WalkSpec,
 ) {
     let (bits, doubts) = packet.compare(point, reach.sure, reach.maybe, &tree.sides);
     if V::is_open(state, input) {
@@ -279,7 +279,7 @@ fn meet<F: Float, V: Visit>(
 
 /// Decides what is in doubt, and shows the visitor what is within the radius.
 #[cube]
-fn settle<F: Float, V: Visit>(
+fn settle<F: Float, V: LeafVisitor>(
     state: &V::State,
     input: &V::Input,
     output: &mut V::Output,
@@ -288,7 +288,7 @@ fn settle<F: Float, V: Visit>(
     hits: Hits,
     doubts: u32,
     reach: &Limits<F>,
-    #[comptime] shape: Shape,
+    #[comptime] shape: WalkSpec,
 ) {
     let mut bits = hits.bits + 0;
     if doubts != bits {
@@ -329,12 +329,12 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     }
 
     /// Walks the tree for each stored point, with one radius.
-    pub(in crate::gpu) fn walk<R: Runtime, V: Visit>(
+    pub(in crate::gpu) fn walk<R: Runtime, V: LeafVisitor>(
         &self,
         client: &ComputeClient<R>,
         nodes: &Nodes<S>,
         radius: f64,
-        manner: Manner,
+        manner: TraversalMode,
         input: <V::Input as LaunchArg>::RuntimeArg<R>,
         output: <V::Output as LaunchArg>::RuntimeArg<R>,
     ) {
@@ -349,7 +349,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         axes: &Buffer<S>,
         radius: f64,
     ) -> QueriesLaunch<S, R> {
-        let reach = Reach::<S, D>::new(radius, &self.space);
+        let reach = FilteredRadius::<S, D>::new(radius, &self.space);
         QueriesLaunch::new(
             axes.arg(),
             Buffer::from_slice(client, &[reach.sure, reach.maybe]).arg(),
@@ -359,28 +359,28 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
 
     /// Walks the tree for each of `n` queries, with radii of their own if so said.
     #[allow(clippy::too_many_arguments)]
-    pub(in crate::gpu) fn walk_queries<R: Runtime, V: Visit>(
+    pub(in crate::gpu) fn walk_queries<R: Runtime, V: LeafVisitor>(
         &self,
         client: &ComputeClient<R>,
         nodes: &Nodes<S>,
         queries: QueriesLaunch<S, R>,
         n: usize,
-        (manner, own_radii): (Manner, bool),
+        (manner, own_radii): (TraversalMode, bool),
         input: <V::Input as LaunchArg>::RuntimeArg<R>,
         output: <V::Output as LaunchArg>::RuntimeArg<R>,
     ) {
         if n == 0 {
             return;
         }
-        let shape = Shape {
+        let shape = WalkSpec {
             d: D,
             periodic: self.space.period().is_some(),
             planes: has_planes(client),
             own_radii,
-            half: matches!(manner, Manner::Half | Manner::HalfAlike),
-            whole: matches!(manner, Manner::Whole | Manner::WholeAround),
-            around: manner == Manner::WholeAround,
-            alike: matches!(manner, Manner::EachAlike | Manner::HalfAlike),
+            half: matches!(manner, TraversalMode::Half | TraversalMode::HalfAlike),
+            whole: matches!(manner, TraversalMode::Whole | TraversalMode::WholeAround),
+            around: manner == TraversalMode::WholeAround,
+            alike: matches!(manner, TraversalMode::EachAlike | TraversalMode::HalfAlike),
         };
         // SAFETY: nodes, ropes and firsts are those of a tree, so they stay within its points; a rope leads forward, so the walk
         // ends. Visitors write to the places of their queries, or what is right when it is read late (`link`); units without a query

@@ -28,7 +28,7 @@ pub(in crate::gpu) struct Packet<F: Float> {
     positions: SharedMemory<u32>,
     /// Points from the first of these positions up to the second never wait.
     left_out: Array<u32>,
-    /// How many wait, and which of the two halves of the places they begin in.
+    /// How many wait, and which of the two halves of the places they digit_base in.
     waiting: Array<u32>,
     /// A bit for each of them, in two words: whether this query wants it; whether one of its leaf is as good as all; whether a leaf
     /// begins with it.
@@ -176,12 +176,12 @@ impl<F: Float> Packet<F> {
 
     /// How many points there are from one position up to another that are not left out.
     pub fn count(&self, first: u32, behind: u32) -> u32 {
-        let begin = max(first, self.left_out[0]);
-        behind - first - (max(begin, min(behind, self.left_out[1])) - begin)
+        let digit_base = max(first, self.left_out[0]);
+        behind - first - (max(digit_base, min(behind, self.left_out[1])) - digit_base)
     }
 
     /// How far a box is from the nearer of those around the queries, squared.
-    pub fn gap2(&self, corners: &Array<F>, sides: &Array<F>) -> F {
+    pub fn min_distance2(&self, corners: &Array<F>, sides: &Array<F>) -> F {
         let d = comptime!(self.d);
         let mut nearer = F::new(0.0);
         #[unroll]
@@ -220,8 +220,9 @@ impl<F: Float> Packet<F> {
             corners[k] = x;
             corners[d + k] = x;
         }
-        let gap2 = self.gap2(&corners, &tree.sides);
-        let comes = first + unit < behind && (other < self.left_out[0] || other >= self.left_out[1]) && gap2 <= limit;
+        let min_distance2 = self.min_distance2(&corners, &tree.sides);
+        let comes =
+            first + unit < behind && (other < self.left_out[0] || other >= self.left_out[1]) && min_distance2 <= limit;
         let votes = plane_ballot(comes)[0];
         if votes != 0 {
             let count = votes.count_ones();
@@ -286,10 +287,10 @@ impl<F: Float> Packet<F> {
         sync_plane();
         let mut hits = 0u32.runtime();
         let mut doubts = 0u32.runtime();
-        let begin = self.place(0) as usize;
+        let digit_base = self.place(0) as usize;
         #[unroll]
         for i in 0..WIDTH {
-            let d2 = self.distance2_at(begin + i as usize, point, sides);
+            let d2 = self.distance2_at(digit_base + i as usize, point, sides);
             hits |= select(d2 <= sure, comptime!(1u32 << i), 0u32);
             doubts |= select(d2 <= maybe, comptime!(1u32 << i), 0u32);
         }

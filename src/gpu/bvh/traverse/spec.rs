@@ -1,17 +1,17 @@
-//! What a walk through a tree is given, and what it is for: a [`Visit`] makes counts, lists, unions or labels of what is found.
+//! What a walk through a tree is given, and what it is for: a [`LeafVisitor`] makes counts, lists, unions or labels of what is found.
 
 use cubecl::prelude::*;
 
 use crate::gpu::bvh::traverse::packet::Hits;
-use crate::gpu::metric::Twos;
+use crate::gpu::metric::Vec2;
 
 /// A tree's buffers.
 #[derive(CubeType, CubeLaunch)]
 pub(in crate::gpu) struct Tree<F: Float> {
     /// The lower corner, then the upper one, of each node.
-    pub bounds: Twos<F>,
+    pub bounds: Vec2<F>,
     /// The rope, and the first point below, of each.
-    pub links: Twos<u32>,
+    pub links: Vec2<u32>,
     /// The leaf of every 32nd point.
     pub leaves: Array<u32>,
     /// The points in tree order, axis by axis.
@@ -36,7 +36,7 @@ pub(in crate::gpu) struct Queries<F: Float> {
 
 /// How to walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::gpu) enum Manner {
+pub(in crate::gpu) enum TraversalMode {
     /// To every point within the radius.
     Each,
     /// The same, but nodes that are surely within the radius are met as a whole.
@@ -45,14 +45,14 @@ pub(in crate::gpu) enum Manner {
     WholeAround,
     /// From a stored point to those behind it in tree order.
     Half,
-    /// As [`Manner::Each`] and [`Manner::Half`], among nodes that may be [`ALIKE`].
+    /// As [`TraversalMode::Each`] and [`TraversalMode::Half`], among nodes that may be [`UNIFORM`].
     EachAlike,
     HalfAlike,
 }
 
 /// What is known when a kernel is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(in crate::gpu) struct Shape {
+pub(in crate::gpu) struct WalkSpec {
     pub d: usize,
     pub periodic: bool,
     /// Whether the units of a plane walk together.
@@ -65,19 +65,19 @@ pub(in crate::gpu) struct Shape {
     pub whole: bool,
     /// Whether queries are stored points that meet those of their plane first.
     pub around: bool,
-    /// Whether nodes may be [`ALIKE`].
+    /// Whether nodes may be [`UNIFORM`].
     pub alike: bool,
 }
 
 /// What a node is to a visitor: nothing to see; points to meet; points of which one is as good as all, so that queries are asked
 /// whether they want any of them.
-pub(in crate::gpu) const NOTHING: u32 = 0;
-pub(in crate::gpu) const POINTS: u32 = 1;
-pub(in crate::gpu) const ALIKE: u32 = 2;
+pub(in crate::gpu) const EMPTY: u32 = 0;
+pub(in crate::gpu) const MIXED: u32 = 1;
+pub(in crate::gpu) const UNIFORM: u32 = 2;
 
 /// What a walk does with what it finds. A state is shared by its methods, so what changes in it is in cells.
 #[cube]
-pub(in crate::gpu) trait Visit: Send + Sync + 'static {
+pub(in crate::gpu) trait LeafVisitor: Send + Sync + 'static {
     /// What it reads, and what it writes.
     type Input: LaunchArg;
     type Output: LaunchArg;
@@ -87,10 +87,10 @@ pub(in crate::gpu) trait Visit: Send + Sync + 'static {
     fn start(input: &Self::Input, output: &mut Self::Output, query: u32) -> Self::State;
     /// Whether the query wants more.
     fn is_open(state: &Self::State, input: &Self::Input) -> bool;
-    /// What a node is: [`NOTHING`], [`POINTS`] or [`ALIKE`], and then all that is below is alike, too.
+    /// What a node is: [`EMPTY`], [`MIXED`] or [`UNIFORM`], and then all that is below is alike, too.
     fn kind(input: &Self::Input, node: u32) -> u32;
     /// Whether the query wants a point of a node near enough that are alike; `first` is the first of them.
-    fn enters(state: &Self::State, input: &Self::Input, output: &mut Self::Output, first: u32) -> bool;
+    fn should_enter(state: &Self::State, input: &Self::Input, output: &mut Self::Output, first: u32) -> bool;
     /// Points within the radius, in the order of the tree.
     fn meet<F: Float>(
         state: &Self::State,
@@ -99,9 +99,9 @@ pub(in crate::gpu) trait Visit: Send + Sync + 'static {
         tree: &Tree<F>,
         point: &Array<F>,
         hits: &Hits,
-        #[comptime] shape: Shape,
+        #[comptime] shape: WalkSpec,
     );
     /// So many points within the radius at once.
-    fn meet_whole(state: &Self::State, points: u32);
+    fn on_subtree(state: &Self::State, points: u32);
     fn finish(state: &Self::State, input: &Self::Input, output: &mut Self::Output, query: u32);
 }

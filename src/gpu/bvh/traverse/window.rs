@@ -7,9 +7,9 @@
 use cubecl::prelude::*;
 
 use crate::gpu::bvh::traverse::packet::{Packet, WIDTH};
-use crate::gpu::bvh::traverse::spec::{ALIKE, NOTHING, Tree};
-use crate::gpu::metric::{corners, gap2};
-use crate::gpu::primitives::warp::all_of;
+use crate::gpu::bvh::traverse::spec::{EMPTY, Tree, UNIFORM};
+use crate::gpu::metric::{corners, min_distance2};
+use crate::gpu::primitives::warp::plane_or;
 
 /// Leaves that are taken on trust, and those that may prove to be far from all queries after that.
 const PATIENCE: u32 = 64;
@@ -56,9 +56,9 @@ impl<F: Float> Windows<F> {
         let rope = tree.links[node as usize][0];
         let d = comptime!(packet.d);
         let corners = corners::<F>(&tree.bounds, node, d);
-        let near = base + unit < self.end && kind != NOTHING && packet.gap2(&corners, &tree.sides) <= limit;
+        let near = base + unit < self.end && kind != EMPTY && packet.min_distance2(&corners, &tree.sides) <= limit;
         // What is below a node that is too far is cut off.
-        let cut = all_of(select(near, 0u32, below(unit, rope - base)));
+        let cut = plane_or(select(near, 0u32, below(unit, rope - base)));
         let far = plane_ballot(!near)[0] & !cut;
         let entered = plane_ballot(near)[0] & !cut;
         self.leaves.store(plane_ballot(rope == node + 1)[0] & entered);
@@ -69,7 +69,7 @@ impl<F: Float> Windows<F> {
                 let side = corners[d + k] - corners[k];
                 diagonal2 += side * side;
             }
-            self.asks.store(plane_ballot(kind == ALIKE || diagonal2 <= self.small)[0] & entered);
+            self.asks.store(plane_ballot(kind == UNIFORM || diagonal2 <= self.small)[0] & entered);
         }
         // No rope leads farther than that of the last node that is too far.
         let last = plane_shuffle(rope, 31 - min(far.leading_zeros(), 31u32));
@@ -126,7 +126,7 @@ impl<F: Float> Windows<F> {
         if self.taken.read() > PATIENCE {
             let (d, periodic) = comptime!((packet.d, packet.periodic));
             let corners = corners::<F>(&tree.bounds, leaf, d);
-            is_far = gap2::<F>(&corners, point, &tree.sides, d, periodic) > limit;
+            is_far = min_distance2::<F>(&corners, point, &tree.sides, d, periodic) > limit;
             if !plane_any(wants && !is_far) {
                 self.missed.store(self.missed.read() + 1);
             }

@@ -12,15 +12,15 @@ use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::halo::centers::members::{Members, mass};
 use crate::gpu::primitives::radix_sort::{Pairs, sort_bits};
 use crate::gpu::primitives::scan::{exclusive, last};
-use crate::gpu::primitives::warp::{has_planes, raise};
+use crate::gpu::primitives::warp::{has_planes, warp_atomic_max};
 
 /// Members of a block, at most.
 const BLOCK: usize = 32;
 /// Bits of a cell along each axis.
 const CELL_BITS: u32 = 12;
 
-/// Four numbers that are loaded at once.
-pub(in crate::gpu) type Four = Vector<f32, Const<4>>;
+/// Vec4 numbers that are loaded at once.
+pub(in crate::gpu) type Vec4 = Vector<f32, Const<4>>;
 
 /// The blocks of all large halos.
 pub(in crate::gpu) struct Blocks {
@@ -130,22 +130,22 @@ impl Blocks {
 
 /// Of a block's moments the centre and mass; the squares and the radius, which is the last of these four; and the products.
 #[cube]
-pub(in crate::gpu) fn center_of(moments: &Array<Four>, block: u32) -> Four {
+pub(in crate::gpu) fn center_of(moments: &Array<Vec4>, block: u32) -> Vec4 {
     moments[block as usize * 3]
 }
 
 #[cube]
-pub(in crate::gpu) fn squares_of(moments: &Array<Four>, block: u32) -> Four {
+pub(in crate::gpu) fn squares_of(moments: &Array<Vec4>, block: u32) -> Vec4 {
     moments[block as usize * 3 + 1]
 }
 
 #[cube]
-pub(in crate::gpu) fn radius_of(moments: &Array<Four>, block: u32) -> f32 {
+pub(in crate::gpu) fn radius_of(moments: &Array<Vec4>, block: u32) -> f32 {
     moments[block as usize * 3 + 1][3]
 }
 
 #[cube]
-pub(in crate::gpu) fn products_of(moments: &Array<Four>, block: u32) -> Four {
+pub(in crate::gpu) fn products_of(moments: &Array<Vec4>, block: u32) -> Vec4 {
     moments[block as usize * 3 + 2]
 }
 
@@ -174,7 +174,7 @@ fn measure(
         bits = u32::reinterpret(f32::cast_from(most));
         halo = owners[i];
     }
-    raise(extents, halo, bits, planes);
+    warp_atomic_max(extents, halo, bits, planes);
 }
 
 #[cube(launch)]

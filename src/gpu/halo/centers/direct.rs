@@ -27,7 +27,7 @@ pub(in crate::gpu) struct Best {
     pub coincident: Buffer<u32>,
 }
 
-/// Of the halos from `large` on, whose members begin at `first`.
+/// Of the halos from `large` on, whose members digit_base at `first`.
 pub(in crate::gpu) fn most_bound<R: Runtime>(
     client: &ComputeClient<R>,
     members: &Members,

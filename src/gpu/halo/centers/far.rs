@@ -10,8 +10,8 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::halo::centers::blocks::{Four, center_of, products_of, radius_of, squares_of};
-use crate::gpu::primitives::warp::raise;
+use crate::gpu::halo::centers::blocks::{Vec4, center_of, products_of, radius_of, squares_of};
+use crate::gpu::primitives::warp::warp_atomic_max;
 
 /// Adds to a number of two words.
 #[cube]
@@ -28,7 +28,7 @@ pub(in crate::gpu) const TERMS: u32 = 32;
 /// Whether two blocks, of which the centres and extents are given, are far from each other; the same in all kernels, for it is
 /// rounded step by step.
 #[cube]
-pub(in crate::gpu) fn is_far(a: Four, reach: f32, b: Four, radius: f32, apart: f32) -> bool {
+pub(in crate::gpu) fn is_far(a: Vec4, reach: f32, b: Vec4, radius: f32, apart: f32) -> bool {
     let zero = 0.0f32;
     let (dx, dy, dz) = (b[0] - a[0], b[1] - a[1], b[2] - a[2]);
     let d2 = fma(dx, dx, zero) + fma(dy, dy, zero) + fma(dz, dz, zero);
@@ -45,7 +45,7 @@ fn added(error: f32, terms: u32) -> f32 {
 
 /// What the second moments of a block add along a way, in units of its share and of the distance squared.
 #[cube]
-fn bent(squares: Four, products: Four, x: f32, y: f32, z: f32) -> f32 {
+fn bent(squares: Vec4, products: Vec4, x: f32, y: f32, z: f32) -> f32 {
     let along = squares[0] * x * x + squares[1] * y * y + squares[2] * z * z;
     let across = products[0] * x * y + products[1] * x * z + products[2] * y * z;
     1.5f32 * (along + across) - 0.5f32 * trace(squares)
@@ -53,20 +53,20 @@ fn bent(squares: Four, products: Four, x: f32, y: f32, z: f32) -> f32 {
 
 /// The mean square of the distance from a block's centre.
 #[cube]
-fn trace(squares: Four) -> f32 {
+fn trace(squares: Vec4) -> f32 {
     squares[0] + squares[1] + squares[2]
 }
 
 /// What is far from each block, and which blocks are not. A plane has a block, or a unit has where there are no planes.
 #[cube(launch_unchecked)]
 pub(in crate::gpu) fn look_far(
-    moments: &Array<Four>,
+    moments: &Array<Vec4>,
     of_halos: &Array<u32>,
     first: &Array<u32>,
     owners: &Array<u32>,
     softening: &Array<f64>,
     far: &mut Array<f64>,
-    field: &mut Array<Four>,
+    field: &mut Array<Vec4>,
     near: &mut Array<u32>,
     counts: &mut Array<u32>,
     pairs: &mut Array<Atomic<u32>>,
@@ -176,7 +176,7 @@ pub(in crate::gpu) fn look_far(
             far[own as usize] = sum;
             #[unroll]
             for row in 0..3usize {
-                let mut four = Four::new(0.0f32);
+                let mut four = Vec4::new(0.0f32);
                 #[unroll]
                 for k in 0..4usize {
                     if comptime!(row * 4 + k < 9) {
@@ -202,7 +202,7 @@ pub(in crate::gpu) fn look_closer(
     targets: &Array<u32>,
     axes: &Array<f64>,
     order: &Array<u32>,
-    moments: &Array<Four>,
+    moments: &Array<Vec4>,
     of_halos: &Array<u32>,
     of_members: &Array<u32>,
     owners: &Array<u32>,
@@ -274,7 +274,7 @@ pub(in crate::gpu) fn look_closer(
             add_wide(pairs, halo, end - start);
         }
     }
-    raise(certain, halo, bits, planes);
+    warp_atomic_max(certain, halo, bits, planes);
 }
 
 /// A lower bound as bits, which are ordered as the bounds are; 0 for none. Roundings to `f32` are within what errors allow for.

@@ -121,7 +121,7 @@ impl Members {
     }
 }
 
-/// The halo, of so many, that a member belongs to: the last that does not begin after it.
+/// The halo, of so many, that a member belongs to: the last that does not digit_base after it.
 #[cube]
 pub(in crate::gpu) fn owner(offsets: &Array<u32>, member: u32, halos: u32) -> u32 {
     let mut lo = 0u32.runtime();

@@ -5,7 +5,7 @@
 //! members -> direct              small halos: all sums in f64
 //!         -> blocks -> bound -> direct    large ones: bounds in f32 (far, near, rough), then the sums of who is left
 //! ```
-//! Cost: see [`Centering::run`]. Source: Sewell et al. 2015 for the definitions.
+//! Cost: see [`CenterFinder::run`]. Source: Sewell et al. 2015 for the definitions.
 
 mod blocks;
 mod direct;
@@ -29,23 +29,23 @@ use crate::gpu::halo::groups::Halos;
 use crate::gpu::primitives::gather::gather;
 use crate::halo::centers::{Center, Centers, HaloCenter, NoCenter, power};
 
-/// How to find centres on a device: options, then [`Centering::run`]. The twin of [`crate::Centering`].
+/// How to find centres on a device: options, then [`CenterFinder::run`]. The twin of [`crate::CenterFinder`].
 ///
 /// Space is open or periodic as the points are; halos that know another one are refused.
 ///
 /// ```no_run
-/// use ropewalk::gpu::{Centering, Device, Halos, Points};
+/// use ropewalk::gpu::{CenterFinder, Device, Halos, Points};
 /// use ropewalk::{Center, Fof};
 ///
 /// let (points, device) = ([[9.5f32, 5.0, 5.0], [0.25, 5.0, 5.0], [0.5, 5.0, 5.0]], Device::first()?);
 /// let halos = Halos::upload(&Fof::new(1.0).periodic(10.0).run(&points)?, device)?;
 /// let points = Points::new_periodic(&points, 10.0, device)?;
-/// let centering = Centering::new(Center::MostBound { softening: 0.0 }).masses(&[9.0, 1.0, 1.0]);
+/// let centering = CenterFinder::new(Center::MostBound { softening: 0.0 }).masses(&[9.0, 1.0, 1.0]);
 /// assert_eq!(centering.run(&points, &halos)?.as_slice()[0].position, [0.25, 5.0, 5.0]);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Centering<'a> {
+pub struct CenterFinder<'a> {
     center: Center,
     masses: Option<&'a [f64]>,
 }
@@ -58,7 +58,7 @@ struct Row {
     pairs: u64,
 }
 
-impl<'a> Centering<'a> {
+impl<'a> CenterFinder<'a> {
     /// Equal masses of 1.
     pub fn new(center: Center) -> Self {
         Self { center, masses: None }
@@ -84,7 +84,7 @@ impl<'a> Centering<'a> {
     /// IEEE 754 says, where coordinates that are not 0 differ by a factor of 1e30, or masses by 1e15, and where large halos have more
     /// than 2^26 blocks.
     ///
-    /// Errors as [`crate::Centering::run`]; halos found in another space than the points'; another definition of the centre; points and halos on two devices; if a device fails.
+    /// Errors as [`crate::CenterFinder::run`]; halos found in another space than the points'; another definition of the centre; points and halos on two devices; if a device fails.
     pub fn run<S: Coordinate>(&self, points: &Points<S, 3>, halos: &Halos) -> Result<Centers> {
         self.center.check()?;
         if points.device != halos.device {
@@ -176,8 +176,8 @@ impl<'a> Centering<'a> {
         }
     }
 
-    fn on_host(&self) -> crate::Centering<'a> {
-        let centering = crate::Centering::new(self.center);
+    fn on_host(&self) -> crate::CenterFinder<'a> {
+        let centering = crate::CenterFinder::new(self.center);
         if let Some(masses) = self.masses { centering.masses(masses) } else { centering }
     }
 
@@ -257,10 +257,10 @@ fn most_bound<R: Runtime, S: Coordinate>(
 
 impl Halos {
     /// The centre of each halo, all points having the same mass of 1: as [`crate::Halos::centers`], in open or periodic space as
-    /// the points are. For masses see [`Centering`].
+    /// the points are. For masses see [`CenterFinder`].
     ///
-    /// Errors as [`Centering::run`].
+    /// Errors as [`CenterFinder::run`].
     pub fn centers<S: Coordinate>(&self, points: &Points<S, 3>, center: Center) -> Result<Centers> {
-        Centering::new(center).run(points, self)
+        CenterFinder::new(center).run(points, self)
     }
 }

@@ -52,7 +52,7 @@ pub(in crate::gpu) struct Left {
 
 /// Coordinates and masses in single precision, in the order of the blocks.
 struct Sources {
-    /// Four numbers each: coordinates and mass.
+    /// Vec4 numbers each: coordinates and mass.
     values: Buffer<f32>,
     /// What `f32` leaves of coordinates, if they do not fit it.
     rest: Buffer<f32>,

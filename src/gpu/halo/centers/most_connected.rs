@@ -9,10 +9,10 @@
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::geometry::{Reach, Space};
+use crate::geometry::{FilteredRadius, Space};
 use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
 use crate::gpu::bvh::{Coordinate, Points};
-use crate::gpu::halo::centers::blocks::{Blocks, Four, center_of, radius_of};
+use crate::gpu::halo::centers::blocks::{Blocks, Vec4, center_of, radius_of};
 use crate::gpu::halo::centers::members::{Members, Units, owner};
 use crate::gpu::halo::groups::Halos;
 use crate::gpu::metric::{distance2, exact_distance2};
@@ -42,7 +42,7 @@ pub(in crate::gpu) fn most_connected<R: Runtime, S: Coordinate>(
     let (n, dim) = (halos.members.len(), CubeDim::new_1d(UNITS));
     let [large, first] = halos.large;
     // The sides of the periodic box; then what is surely within, what is maybe, and the square that decides.
-    let reach = Reach::<S, 3>::new(linking_length, &points.space);
+    let reach = FilteredRadius::<S, 3>::new(linking_length, &points.space);
     let sides = points.space.period().copied().unwrap_or([0.0; 3]);
     let numbers: Vec<S> = sides.iter().map(|&side| S::from_f64(side)).chain([reach.sure, reach.maybe]).collect();
     let exact: Vec<f64> = sides.into_iter().chain([reach.radius2]).collect();
@@ -148,7 +148,7 @@ pub(in crate::gpu) fn most_connected<R: Runtime, S: Coordinate>(
 
 /// The distance of the centres of two blocks, by the nearest image.
 #[cube]
-fn between(moments: &Array<Four>, a: u32, b: u32, scaled: &Array<f32>, #[comptime] periodic: bool) -> f32 {
+fn between(moments: &Array<Vec4>, a: u32, b: u32, scaled: &Array<f32>, #[comptime] periodic: bool) -> f32 {
     let (a, b) = (center_of(moments, a), center_of(moments, b));
     let mut d2 = f32::cast_from(0u32.runtime());
     #[unroll]
@@ -165,14 +165,14 @@ fn between(moments: &Array<Four>, a: u32, b: u32, scaled: &Array<f32>, #[comptim
 /// Whether any two members of two blocks may be within the length: a margin is on the safe side of all rounding, lengths being at
 /// most 1.
 #[cube]
-fn is_near(moments: &Array<Four>, a: u32, b: u32, scaled: &Array<f32>, #[comptime] periodic: bool) -> bool {
+fn is_near(moments: &Array<Vec4>, a: u32, b: u32, scaled: &Array<f32>, #[comptime] periodic: bool) -> bool {
     let reach = radius_of(moments, a) + radius_of(moments, b) + scaled[0];
     between(moments, a, b, scaled, periodic) <= reach * 1.00001f32 + 1e-6f32
 }
 
 #[cube(launch)]
 fn find_near(
-    moments: &Array<Four>,
+    moments: &Array<Vec4>,
     of_halos: &Array<u32>,
     owners: &Array<u32>,
     scaled: &Array<f32>,
@@ -227,7 +227,7 @@ fn count_large<F: Float>(
     of_members: &Array<u32>,
     first: &Array<u32>,
     owners: &Array<u32>,
-    moments: &Array<Four>,
+    moments: &Array<Vec4>,
     scaled: &Array<f32>,
     near: &Array<u32>,
     near_counts: &Array<u32>,
@@ -244,11 +244,11 @@ fn count_large<F: Float>(
         let member = order[own as usize] as usize;
         let block = of_members[own as usize];
         let halo = owners[block as usize] as usize;
-        let mut begin = of_halos[halo];
-        let mut number = of_halos[halo + 1] - begin;
+        let mut digit_base = of_halos[halo];
+        let mut number = of_halos[halo + 1] - digit_base;
         let listed = near_counts[block as usize] <= most;
         if listed {
-            begin = block * most;
+            digit_base = block * most;
             number = near_counts[block as usize];
         }
         let mut point = Array::<F>::new(3usize);
@@ -258,9 +258,9 @@ fn count_large<F: Float>(
         }
         let mut count = 0u32.runtime();
         for i in 0..number {
-            let mut other = begin + i;
+            let mut other = digit_base + i;
             if listed {
-                other = near[(begin + i) as usize];
+                other = near[(digit_base + i) as usize];
             }
             let start = first[other as usize];
             let mut end = first[other as usize + 1];

@@ -7,11 +7,11 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::halo::centers::blocks::{Four, center_of, radius_of};
+use crate::gpu::halo::centers::blocks::{Vec4, center_of, radius_of};
 use crate::gpu::halo::centers::direct::distance2;
 use crate::gpu::halo::centers::far::{add_wide, certain_bits, is_far};
 use crate::gpu::halo::centers::members::mass;
-use crate::gpu::primitives::warp::raise;
+use crate::gpu::primitives::warp::warp_atomic_max;
 
 /// The least square of a distance from a member that single precision tells. Nearer ones are told otherwise by coordinates about the
 /// first member of the halo, which are rounded to `f64`; and if they do not fit `f32`, by what two such numbers leave of them.
@@ -38,11 +38,11 @@ pub(in crate::gpu) fn look_near(
     of_members: &Array<u32>,
     first: &Array<u32>,
     owners: &Array<u32>,
-    moments: &Array<Four>,
-    values: &Array<Four>,
-    rest: &Array<Four>,
+    moments: &Array<Vec4>,
+    values: &Array<Vec4>,
+    rest: &Array<Vec4>,
     far: &Array<f64>,
-    field: &Array<Four>,
+    field: &Array<Vec4>,
     near: &Array<u32>,
     counts: &Array<u32>,
     nears: &mut Array<f64>,
@@ -67,13 +67,13 @@ pub(in crate::gpu) fn look_near(
     let mut turn = 0u32.runtime();
     if comptime!(planes) {
         let block = min(own / 32, blocks - 1);
-        let begin = first[block as usize];
+        let digit_base = first[block as usize];
         behind = select(own / 32 < blocks, first[block as usize + 1], 0u32);
-        own = begin + UNIT_POS % 32;
-        if behind <= begin + 16 {
+        own = digit_base + UNIT_POS % 32;
+        if behind <= digit_base + 16 {
             step = 2u32.runtime();
             turn = UNIT_POS % 32 / 16;
-            own = begin + UNIT_POS % 16;
+            own = digit_base + UNIT_POS % 16;
         }
     }
     let is_member = own < behind;
@@ -81,11 +81,11 @@ pub(in crate::gpu) fn look_near(
     let own = min(own, n - 1);
     let block = of_members[own as usize];
     let halo = owners[block as usize];
-    let mut begin = of_halos[halo as usize];
-    let mut number = of_halos[halo as usize + 1] - begin;
+    let mut digit_base = of_halos[halo as usize];
+    let mut number = of_halos[halo as usize + 1] - digit_base;
     let listed = counts[block as usize] <= most;
     if listed {
-        begin = block * most;
+        digit_base = block * most;
         number = counts[block as usize];
     }
     let center = center_of(moments, block);
@@ -107,7 +107,7 @@ pub(in crate::gpu) fn look_near(
     let mut close = 0u32.runtime();
     let turns = select(is_member && turn < number, (number + step - 1 - turn) / step, 0u32);
     for i in 0..turns {
-        let mut other = begin + i * step + turn;
+        let mut other = digit_base + i * step + turn;
         if listed {
             other = near[other as usize];
         }
@@ -156,9 +156,9 @@ pub(in crate::gpu) fn look_near(
             let mut same = 0u32.runtime();
             sum = f64::cast_from(0u32.runtime());
             for i in 0..number {
-                let mut other = begin + i;
+                let mut other = digit_base + i;
                 if listed {
-                    other = near[(begin + i) as usize];
+                    other = near[(digit_base + i) as usize];
                 }
                 let mut end = first[other as usize + 1];
                 if !listed {
@@ -211,6 +211,6 @@ pub(in crate::gpu) fn look_near(
         upper_bits = u32::reinterpret(bound);
         bits = certain_bits(felt - error);
     }
-    raise(certain, halo, bits, planes);
-    raise(most_upper, halo, upper_bits, planes);
+    warp_atomic_max(certain, halo, bits, planes);
+    warp_atomic_max(most_upper, halo, upper_bits, planes);
 }

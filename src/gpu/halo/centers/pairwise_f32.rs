@@ -8,7 +8,7 @@
 use cubecl::prelude::*;
 
 use crate::gpu::buffer::UNITS;
-use crate::gpu::halo::centers::blocks::Four;
+use crate::gpu::halo::centers::blocks::Vec4;
 use crate::gpu::halo::centers::far::{TERMS, add_wide, certain_bits};
 use crate::gpu::halo::centers::near::least_told;
 use crate::gpu::primitives::warp::PLANES;
@@ -24,8 +24,8 @@ pub(in crate::gpu) fn look_at_all(
     of_members: &Array<u32>,
     first: &Array<u32>,
     owners: &Array<u32>,
-    values: &Array<Four>,
-    rest: &Array<Four>,
+    values: &Array<Vec4>,
+    rest: &Array<Vec4>,
     softening: &Array<f64>,
     upper: &mut Array<f32>,
     certain: &mut Array<Atomic<u32>>,
@@ -74,18 +74,18 @@ pub(in crate::gpu) fn look_at_all(
         }
         let softening2 = f32::cast_from(softening[0]);
         // Halos of targets that follow each other follow each other, too.
-        let (begin, end) = (from[0], to[comptime!(group - 1)]);
-        let turns = (end - begin).div_ceil(UNITS);
+        let (digit_base, end) = (from[0], to[comptime!(group - 1)]);
+        let turns = (end - digit_base).div_ceil(UNITS);
         for section in 0..turns.div_ceil(TERMS) {
             #[unroll]
             for g in 0..group {
                 part[g] = 0.0f32;
             }
             for turn in section * TERMS..min(section * TERMS + TERMS, turns) {
-                let other = begin + turn * UNITS + UNIT_POS;
+                let other = digit_base + turn * UNITS + UNIT_POS;
                 if other < end {
                     let place = values[other as usize];
-                    let mut left = Four::new(0.0f32);
+                    let mut left = Vec4::new(0.0f32);
                     if comptime!(split) {
                         left = rest[other as usize];
                     }

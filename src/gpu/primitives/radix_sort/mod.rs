@@ -15,9 +15,9 @@ use cubecl::prelude::*;
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
 use crate::gpu::primitives::radix_sort::pass::{
-    BITS, CODE, DIGITS, INDEX, LEADING, Shape, Step, count_digits, scatter_pairs, scatter_words, sum_digits, sum_few,
+    BITS, CODE, DIGITS, INDEX, LEADING, SortSpec, Step, count_digits, scatter_pairs, scatter_words, sum_digits, sum_few,
 };
-use crate::gpu::primitives::warp::{Joint, brought, has_planes};
+use crate::gpu::primitives::warp::{ReduceOp, block_aggregate, has_planes};
 
 /// Parts that cubes take. More mean more counts; fewer leave units idle, and write in more places at a time.
 const PARTS: usize = 2112;
@@ -104,12 +104,12 @@ struct Passes<'a, R: Runtime> {
     tiles_of_part: u32,
     offsets: Buffer<u32>,
     totals: Buffer<u32>,
-    shape: Shape,
+    shape: SortSpec,
 }
 
 impl<'a, R: Runtime> Passes<'a, R> {
     fn new(client: &'a ComputeClient<R>, n: usize, most_parts: usize) -> Self {
-        let shape = Shape::of(client);
+        let shape = SortSpec::of(client);
         let tiles = n.div_ceil(shape.tile() as usize);
         let tiles_of_part = tiles.div_ceil(most_parts) as u32;
         let parts = (tiles as u32).div_ceil(tiles_of_part);
@@ -200,14 +200,14 @@ fn differing(keys: &Array<u64>, words: &mut Array<Atomic<u32>>, n: u32, #[compti
         low = u32::cast_from(bits & 0xffff_ffffu64);
         high = u32::cast_from(bits >> 32u64);
     }
-    let low = brought(0u32.runtime(), low, Joint::Bits, planes);
-    let high = brought(1u32.runtime(), high, Joint::Bits, planes);
+    let low = block_aggregate(0u32.runtime(), low, ReduceOp::Bits, planes);
+    let high = block_aggregate(1u32.runtime(), high, ReduceOp::Bits, planes);
     if low | high != 0 {
         if comptime!(planes) {
             words[0].fetch_or(low);
             words[1].fetch_or(high);
         } else {
-            // Few keys still have news: most are satisfied by a look.
+            // Few keys still have increments: most are satisfied by a look.
             if (words[0].load() | low) != words[0].load() {
                 words[0].fetch_or(low);
             }

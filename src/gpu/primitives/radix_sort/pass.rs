@@ -8,7 +8,7 @@
 use cubecl::prelude::*;
 
 use crate::gpu::buffer::UNITS;
-use crate::gpu::primitives::warp::{PLANES, has_planes, peers, sums, sync_peers};
+use crate::gpu::primitives::warp::{PLANES, has_planes, match_any, sums, sync_warp_or_block};
 
 pub(in crate::gpu) const BITS: u32 = 9;
 pub(in crate::gpu) const DIGITS: u32 = 1 << BITS;
@@ -25,13 +25,13 @@ const PLACE: u32 = 13;
 
 /// How a device is used best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(in crate::gpu) struct Shape {
+pub(in crate::gpu) struct SortSpec {
     /// Keys of a unit in a tile.
     pub items: u32,
     pub has_planes: bool,
 }
 
-impl Shape {
+impl SortSpec {
     pub fn of<R: Runtime>(client: &ComputeClient<R>) -> Self {
         let rest = (HALF * PLANES + DIGITS + UNITS) * 4;
         let room = client.properties().hardware.max_shared_memory_size as u32 - rest;
@@ -78,7 +78,7 @@ pub(in crate::gpu) fn count_digits(
     parts: u32,
     tiles_of_part: u32,
     shift: u32,
-    #[comptime] shape: Shape,
+    #[comptime] shape: SortSpec,
 ) {
     let part = CUBE_POS as u32;
     if part < parts {
@@ -176,7 +176,7 @@ pub(in crate::gpu) fn sum_digits(
 
 /// What the units of a cube share while they sort tiles.
 #[derive(CubeType)]
-struct Room {
+struct SharedState {
     keys: SharedMemory<u64>,
     /// How often each plane has each digit, and then where in the tile that digit of that plane begins.
     counts: SharedMemory<u32>,
@@ -186,8 +186,8 @@ struct Room {
 }
 
 #[cube]
-fn room(#[comptime] shape: Shape) -> Room {
-    Room {
+fn room(#[comptime] shape: SortSpec) -> SharedState {
+    SharedState {
         keys: SharedMemory::<u64>::new(comptime!(shape.tile() as usize)),
         counts: SharedMemory::<u32>::new(comptime!((HALF * PLANES) as usize)),
         bases: SharedMemory::<u32>::new(comptime!(DIGITS as usize)),
@@ -197,20 +197,20 @@ fn room(#[comptime] shape: Shape) -> Room {
 
 /// Where a unit's item is in the tile: planes follow each other, so that they count one after the other.
 #[cube]
-fn place(#[comptime] item: u32, #[comptime] shape: Shape) -> u32 {
+fn place(#[comptime] item: u32, #[comptime] shape: SortSpec) -> u32 {
     UNIT_POS / 32 * comptime!(shape.items * 32) + comptime!(item * 32) + UNIT_POS % 32
 }
 
-/// Where the unit's two digits of a part begin.
+/// Where the unit's two digits of a part digit_base.
 #[cube]
-fn begin(
-    room: &mut Room,
+fn digit_base(
+    room: &mut SharedState,
     next: &mut Array<u32>,
     offsets: &Array<u32>,
     totals: &Array<u32>,
     part: u32,
     parts: u32,
-    #[comptime] shape: Shape,
+    #[comptime] shape: SortSpec,
 ) {
     let low = sums(totals[UNIT_POS as usize], &mut room.shared, shape.has_planes);
     let high = sums(totals[(UNIT_POS + HALF) as usize], &mut room.shared, shape.has_planes);
@@ -220,7 +220,7 @@ fn begin(
 
 /// Reads a tile's keys; those beyond the end have the last digit, and so stay behind all others.
 #[cube]
-fn read_tile(keys: &Array<u64>, own: &mut Array<u64>, first: u32, len: u32, #[comptime] shape: Shape) {
+fn read_tile(keys: &Array<u64>, own: &mut Array<u64>, first: u32, len: u32, #[comptime] shape: SortSpec) {
     #[unroll]
     for k in 0..shape.items {
         let at = place(k, shape);
@@ -234,12 +234,12 @@ fn read_tile(keys: &Array<u64>, own: &mut Array<u64>, first: u32, len: u32, #[co
 /// Finds the place of each key in its tile, and where the tile's digits go.
 #[cube]
 fn rank(
-    room: &mut Room,
+    room: &mut SharedState,
     own: &Array<u64>,
     places: &mut Array<u32>,
     next: &mut Array<u32>,
     shift: u32,
-    #[comptime] shape: Shape,
+    #[comptime] shape: SortSpec,
 ) {
     let unit = UNIT_POS;
     let own_counts = unit / 32 * HALF;
@@ -248,20 +248,20 @@ fn rank(
     for k in 0..PLANES {
         room.counts[(k * HALF + unit) as usize] = 0;
     }
-    // Who is who needs no memory, and so all keys can be on their way at once. In one word each, for want of registers: the peers
+    // Who is who needs no memory, and so all keys can be on their way at once. In one word each, for want of registers: the match_any
     // before a key; for the first of those with the same low bits, how many there are without and with the highest bit; the digit.
     #[unroll]
     for k in 0..shape.items {
         let found = digit(own[k as usize], shift);
-        let all = peers(found, &mut room.shared, BITS, shape.has_planes);
+        let all = match_any(found, &mut room.shared, BITS, shape.has_planes);
         let highs = all.same & all.high;
         let lows = all.same ^ highs;
         let same = select(found >= HALF, highs, lows);
-        let mut news = 0u32.runtime();
+        let mut increments = 0u32.runtime();
         if all.same & lower == 0 {
-            news = (lows.count_ones() << 5) | (highs.count_ones() << 11);
+            increments = (lows.count_ones() << 5) | (highs.count_ones() << 11);
         }
-        places[k as usize] = (same & lower).count_ones() | news | (found << 17);
+        places[k as usize] = (same & lower).count_ones() | increments | (found << 17);
     }
     sync_cube();
     #[unroll]
@@ -270,11 +270,11 @@ fn rank(
         let found = word >> 17;
         let slot = own_counts + found % HALF;
         let before = room.counts[slot as usize];
-        sync_peers(shape.has_planes);
+        sync_warp_or_block(shape.has_planes);
         if (word >> 5) & 0xfff != 0 {
             room.counts[slot as usize] = before + ((word >> 5) & 63) + (((word >> 11) & 63) << 16);
         }
-        sync_peers(shape.has_planes);
+        sync_warp_or_block(shape.has_planes);
         places[k as usize] = (found << 16) | ((word & 31) + ((before >> (found / HALF * 16)) & 0xffff));
     }
     sync_cube();
@@ -320,13 +320,13 @@ pub(in crate::gpu) fn scatter_pairs(
     parts: u32,
     tiles_of_part: u32,
     shift: u32,
-    #[comptime] shape: Shape,
+    #[comptime] shape: SortSpec,
 ) {
     let part = CUBE_POS as u32;
     if part < parts {
         let mut room = room(shape);
         let mut next = Array::<u32>::new(2usize);
-        begin(&mut room, &mut next, offsets, totals, part, parts, shape);
+        digit_base(&mut room, &mut next, offsets, totals, part, parts, shape);
         for tile in 0..tiles_of_part {
             let own_tile = part * tiles_of_part + tile;
             if own_tile <= (n - 1) / comptime!(shape.tile()) {
@@ -388,13 +388,13 @@ pub(in crate::gpu) fn scatter_words<N: Int>(
     tiles_of_part: u32,
     shift: u32,
     #[comptime] step: Step,
-    #[comptime] shape: Shape,
+    #[comptime] shape: SortSpec,
 ) {
     let part = CUBE_POS as u32;
     if part < parts {
         let mut room = room(shape);
         let mut next = Array::<u32>::new(2usize);
-        begin(&mut room, &mut next, offsets, totals, part, parts, shape);
+        digit_base(&mut room, &mut next, offsets, totals, part, parts, shape);
         for tile in 0..tiles_of_part {
             let own_tile = part * tiles_of_part + tile;
             if own_tile <= (n - 1) / comptime!(shape.tile()) {

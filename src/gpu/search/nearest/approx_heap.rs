@@ -11,10 +11,10 @@
 use cubecl::prelude::*;
 
 use crate::gpu::bvh::traverse::packet::{Packet, WIDTH, Want, new_packet};
-use crate::gpu::bvh::traverse::spec::{POINTS, Tree};
+use crate::gpu::bvh::traverse::spec::{MIXED, Tree};
 use crate::gpu::bvh::traverse::window::windows;
-use crate::gpu::metric::{corners, exact_distance2, gap2};
-use crate::gpu::search::nearest::Shape;
+use crate::gpu::metric::{corners, exact_distance2, min_distance2};
+use crate::gpu::search::nearest::KnnSpec;
 use crate::gpu::search::nearest::exact_heap::widened;
 
 /// Units of a cube: few, for the best take so many registers that there is room for few.
@@ -49,7 +49,7 @@ pub(in crate::gpu) fn find_quickly<F: Float>(
     n: u32,
     end: u32,
     excluded: u32,
-    #[comptime] shape: Shape,
+    #[comptime] shape: KnnSpec,
 ) {
     let d = comptime!(shape.d);
     let k = comptime!(shape.k);
@@ -80,26 +80,26 @@ pub(in crate::gpu) fn find_quickly<F: Float>(
     // The plane's own points come first, and the same number on both sides.
     let own_first = query / WIDTH * WIDTH;
     let mut packet = new_packet::<F>(&point, d, comptime!(shape.periodic), comptime!(SMALL / WIDTH));
-    let begin = max(own_first, AROUND) - AROUND;
+    let digit_base = max(own_first, AROUND) - AROUND;
     let behind = min(own_first + WIDTH + AROUND, n);
-    let mut first = begin + 0;
+    let mut first = digit_base + 0;
     while first < behind {
         packet.take_all(tree, first, min(behind - first, WIDTH));
         offer::<F>(&mut best, &packet, tree, order, &point, query, excluded, rough, shape);
         packet.turn();
         first += WIDTH;
     }
-    packet.leave_out(begin, behind);
+    packet.leave_out(digit_base, behind);
     let mut widest = plane_max(best.limit[0]);
     let mut at = 0u32.runtime();
     let windows = windows::<F>(end, F::new(-1.0), false);
     while at < end {
         if windows.are_bad() {
             let corners = corners::<F>(&tree.bounds, at, d);
-            let near = gap2::<F>(&corners, &point, &tree.sides, d, comptime!(shape.periodic)) <= best.limit[0];
+            let near = min_distance2::<F>(&corners, &point, &tree.sides, d, comptime!(shape.periodic)) <= best.limit[0];
             windows.look_at(tree, at, near, false);
         } else {
-            windows.look(tree, &packet, at, widest, POINTS.runtime());
+            windows.look(tree, &packet, at, widest, MIXED.runtime());
         }
         let mut leaves = windows.stops();
         while leaves != 0 {
@@ -136,7 +136,7 @@ fn offer<F: Float>(
     query: u32,
     excluded: u32,
     rough: &Array<F>,
-    #[comptime] shape: Shape,
+    #[comptime] shape: KnnSpec,
 ) {
     let k = comptime!(shape.k);
     let limit = best.limit[0];
@@ -195,7 +195,7 @@ fn finish<F: Float>(
     distances2: &mut Array<f64>,
     doubted: &mut Array<Atomic<u32>>,
     query: u32,
-    #[comptime] shape: Shape,
+    #[comptime] shape: KnnSpec,
 ) {
     let k = comptime!(shape.k);
     let row = order[query as usize] as usize * k;

@@ -10,8 +10,8 @@ use cubecl::prelude::*;
 
 use crate::gpu::buffer::UNITS;
 use crate::gpu::bvh::traverse::spec::Tree;
-use crate::gpu::metric::{corners, distance2, exact_distance2, gap2};
-use crate::gpu::search::nearest::Shape;
+use crate::gpu::metric::{corners, distance2, exact_distance2, min_distance2};
+use crate::gpu::search::nearest::KnnSpec;
 
 /// Points in tree order that are looked at first, in blocks of so many.
 const BLOCK: u32 = 32;
@@ -31,7 +31,7 @@ pub(in crate::gpu) fn find_exactly<F: Float>(
     end: u32,
     excluded: u32,
     #[comptime] listed: bool,
-    #[comptime] shape: Shape,
+    #[comptime] shape: KnnSpec,
 ) {
     let unit = ABSOLUTE_POS as u32;
     if comptime!(listed) {
@@ -59,7 +59,7 @@ fn find<F: Float>(
     n: u32,
     end: u32,
     excluded: u32,
-    #[comptime] shape: Shape,
+    #[comptime] shape: KnnSpec,
 ) {
     let d = comptime!(shape.d);
     let k = comptime!(shape.k);
@@ -109,7 +109,7 @@ fn find<F: Float>(
     while at < end {
         let link = tree.links[at as usize];
         let rope = link[0];
-        let near = gap2::<F>(&corners::<F>(&tree.bounds, at, d), &point, &tree.sides, d, periodic) <= limit[0];
+        let near = min_distance2::<F>(&corners::<F>(&tree.bounds, at, d), &point, &tree.sides, d, periodic) <= limit[0];
         if !near {
             at = rope;
         } else if rope == at + 1 {

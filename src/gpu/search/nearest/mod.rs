@@ -14,8 +14,8 @@ mod exact_heap;
 use cubecl::prelude::*;
 
 use crate::error::{Kind, Result};
-use crate::geometry::Reach;
-use crate::gpu::buffer::{Buffer, UNITS, check_room, count, cubes, wait};
+use crate::geometry::FilteredRadius;
+use crate::gpu::buffer::{Buffer, UNITS, check_allocation, count, cubes, wait};
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::device::{Device, on};
 use crate::gpu::primitives::warp::has_planes;
@@ -58,7 +58,7 @@ impl Neighbors {
     /// Copies the lists from the device, one for each point in the caller's order.
     ///
     /// Errors: if the device fails.
-    pub fn read(&self) -> Result<crate::Lists<Neighbor>> {
+    pub fn read(&self) -> Result<crate::Csr<Neighbor>> {
         on!(self.device, client => {
             let (indices, distances2) = (self.indices.read(client)?, self.distances2.read(client)?);
             let mut offsets = Vec::with_capacity(self.n + 1);
@@ -70,7 +70,7 @@ impl Neighbors {
                 values.extend(found.map(|(&index, &d2)| Neighbor { index, distance2: d2 }));
                 offsets.push(values.len());
             }
-            Ok(crate::Lists::from_parts(offsets, values))
+            Ok(crate::Csr::from_parts(offsets, values))
         })
     }
 }
@@ -106,15 +106,15 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         // The index that is left out, if it is the same for all.
         let excluded = if let Excluded::Index(index) = wanted.excluded { index } else { u32::MAX };
         on!(self.device, client => {
-            check_room(client, 8 * n as u128 * k as u128)?;
+            check_allocation(client, 8 * n as u128 * k as u128)?;
             let (indices, distances2) = (Buffer::new(client, n * k), Buffer::new(client, n * k));
             let found = Neighbors { device: self.device, n, k, indices, distances2 };
             let Some(nodes) = self.nodes.as_ref().filter(|_| k > 0) else { return Ok(found) };
             // An approximate distance is at least this part of the exact one, but for what periodic boxes and underflow add.
-            let [relative, absolute] = Reach::<S, D>::errors(&self.space);
+            let [relative, absolute] = FilteredRadius::<S, D>::errors(&self.space);
             let numbers = [radius2, 1.0 - relative, absolute, S::SQUARES.start, f64::INFINITY];
             let numbers = Buffer::from_slice(client, &numbers);
-            let shape = Shape {
+            let shape = KnnSpec {
                 d: D,
                 periodic: self.space.period().is_some(),
                 k,
@@ -175,7 +175,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
 
 /// What is known when a kernel is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Shape {
+struct KnnSpec {
     d: usize,
     periodic: bool,
     k: usize,

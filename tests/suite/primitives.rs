@@ -14,7 +14,7 @@ fn gap(a: [f64; 2], b: [f64; 2], side: Side) -> f64 {
     side.map_or(open(0.0), |side| (-9..=9).map(|i| open(f64::from(i) * side)).fold(f64::INFINITY, f64::min))
 }
 
-fn gap2<S: Scalar, const D: usize>(a: &Aabb<S, D>, b: &Aabb<S, D>, side: Side) -> f64 {
+fn min_distance2<S: Scalar, const D: usize>(a: &Aabb<S, D>, b: &Aabb<S, D>, side: Side) -> f64 {
     let of = |bounds: &Aabb<S, D>, k: usize| [bounds.lo[k].into(), bounds.hi[k].into()];
     (0..D).map(|k| gap(of(a, k), of(b, k), side).powi(2)).sum()
 }
@@ -48,22 +48,26 @@ fn stores_boxes<S: Scalar, const D: usize, E: Engine<S, D>>(side: Side) {
     };
 
     for query in &asked {
-        let expected = select(&|thing| gap2(query, thing, side) == 0.0);
+        let expected = select(&|primitive| min_distance2(query, primitive, side) == 0.0);
         assert_eq!(sorted(engine.query(query)), expected, "{query:?}, side {side:?}");
         let ball = Sphere::new(query.lo, 0.75);
-        let expected = select(&|thing| gap2(&Aabb::point(query.lo), thing, side) <= 0.75 * 0.75);
+        let expected = select(&|primitive| min_distance2(&Aabb::point(query.lo), primitive, side) <= 0.75 * 0.75);
         assert_eq!(sorted(engine.query(ball)), expected, "{ball:?}, side {side:?}");
 
-        let mut near: Vec<(f64, u32)> =
-            (0..).zip(&stored).map(|(i, thing)| (gap2(&Aabb::point(query.lo), thing, side), i)).collect();
+        let mut near: Vec<(f64, u32)> = (0..)
+            .zip(&stored)
+            .map(|(i, primitive)| (min_distance2(&Aabb::point(query.lo), primitive, side), i))
+            .collect();
         near.sort_by(|a, b| a.partial_cmp(b).unwrap());
         let found: Vec<u32> = engine.nearest(query.lo, Nearest::new(20)).iter().map(|near| near.index).collect();
         assert_eq!(found, near[..20].iter().map(|near| near.1).collect::<Vec<_>>(), "{:?}, side {side:?}", query.lo);
     }
 
     for radius in [0.0, 0.25, 1.0] {
-        let lists: Vec<Vec<u32>> =
-            stored.iter().map(|of| select(&|thing| gap2(of, thing, side) <= radius * radius)).collect();
+        let lists: Vec<Vec<u32>> = stored
+            .iter()
+            .map(|of| select(&|primitive| min_distance2(of, primitive, side) <= radius * radius))
+            .collect();
         let found: Vec<Vec<u32>> = engine.neighbors(radius).iter().map(|list| sorted(list.to_vec())).collect();
         assert_eq!(found, lists, "radius {radius}, side {side:?}");
         let counts: Vec<u32> = lists.iter().map(|list| list.len() as u32).collect();
