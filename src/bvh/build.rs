@@ -27,7 +27,7 @@ pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(
     if T::IS_POINT {
         of_points(&copied(primitives, |primitive| primitive.bounds().lo), space)
     } else {
-        of_boxes(&copied(primitives, Bounded::bounds), space)
+        build_from(&copied(primitives, Bounded::bounds), space)
     }
 }
 
@@ -43,15 +43,6 @@ fn copied<T: Sync, U: bytemuck::Zeroable + Send>(primitives: &[T], of: impl Fn(&
 precompiled! {
     fn of_points = build_from(points: same_points &[[S; D]], space: same Space<D>) -> Result<Bvh<S, D>>
 }
-precompiled! {
-    fn of_boxes = build_from_boxes(boxes: same_ref &Vec<Aabb<S, D>>, space: same Space<D>) -> Result<Bvh<S, D>>
-}
-
-#[allow(clippy::ptr_arg, reason = "a slice of boxes has no door")]
-fn build_from_boxes<S: Scalar, const D: usize>(boxes: &Vec<Aabb<S, D>>, space: Space<D>) -> Result<Bvh<S, D>> {
-    build_from(boxes, space)
-}
-
 fn build_from<P: Primitive<S, D>, S: Scalar, const D: usize>(primitives: &[P], space: Space<D>) -> Result<Bvh<S, D>> {
     let bounds = check(primitives, &space)?;
     mark("bounds");

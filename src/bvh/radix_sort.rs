@@ -162,11 +162,17 @@ impl<P: Copy + Zeroable> Bucket<P> {
         let mask = u64::MAX >> (64 - bits);
         self.keys.clear();
         self.keys.extend(self.codes.iter().zip(0u64..).map(|(code, at)| (code >> shift & mask) << 32 | at));
-        radsort::sort_by_key(&mut self.keys, |key| (key >> 32) as u32);
-        if shift > 0 {
-            for alike in self.keys.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|alike| alike.len() > 1) {
-                alike.sort_unstable_by_key(|&key| (self.codes[key as u32 as usize], key as u32));
-            }
+        sort_keys(&mut self.keys, &self.codes, shift > 0);
+    }
+}
+
+/// Sorts keys by their high halves, and those that tie by the codes that their low halves lead to, then by these, unless they tie
+/// in all bits.
+fn sort_keys(keys: &mut [u64], codes: &[u64], has_rest: bool) {
+    radsort::sort_by_key(keys, |key| (key >> 32) as u32);
+    if has_rest {
+        for alike in keys.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|alike| alike.len() > 1) {
+            alike.sort_unstable_by_key(|&key| (codes[key as u32 as usize], key as u32));
         }
     }
 }

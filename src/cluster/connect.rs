@@ -114,7 +114,7 @@ impl<S: Scalar, const D: usize> ClusterMerger<'_, S, D> {
             return;
         }
         if self.tree.is_leaf(at) {
-            with_predicate!(self.predicates, self.tree.node(at), |ball| self.merge_leaf(isa, ball, at));
+            with_predicate!(I, self.predicates, self.tree.node(at), |ball| self.merge_leaf(isa, ball, at));
         } else if self.uniform_root(at).is_none() {
             let (left, right) = (at + 1, self.tree.node(at + 1).rope as usize);
             let root = match (self.any_participants(left), self.any_participants(right)) {
@@ -163,7 +163,7 @@ impl<S: Scalar, const D: usize> ClusterMerger<'_, S, D> {
     }
 
     /// Unites the components of a leaf's participants, found on the masks of neighbours alone. The root, if there is but one.
-    #[inline(always)]
+    #[inline(never)]
     fn unite_components(&self, start: usize, participants: u32, neighbors: &[u32; LEAF]) -> Option<u32> {
         let mut left = participants;
         let mut root = None;

@@ -24,8 +24,8 @@ pub(crate) struct BallPredicate<'a, S, const D: usize, const GENERAL: bool> {
 }
 
 impl<'a, S: Scalar, const D: usize> BallPredicate<'a, S, D, true> {
-    /// The predicate for where the open one will not do (see [`BallPredicate::is_for`]), if there may be such a place.
-    pub fn general(tree: &'a Bvh<S, D>, radius: f64) -> Option<Self> {
+    /// The predicate for where the open one will not do: see [`BallPredicate::is_for`].
+    pub fn general(tree: &'a Bvh<S, D>, radius: f64) -> Self {
         let scale = if S::NARROW && scale::has_differences(&tree.bounds()) {
             match (radius * radius).sqrt() {
                 // Copies only, which are to be told from what is near.
@@ -35,7 +35,7 @@ impl<'a, S: Scalar, const D: usize> BallPredicate<'a, S, D, true> {
         } else {
             1.0
         };
-        (scale != 1.0 || tree.space().period().is_some()).then(|| Self::scaled(tree, radius, scale))
+        Self::scaled(tree, radius, scale)
     }
 
     /// Whether the open predicate will not do from `bounds`: where the unit is not that of the coordinates, everywhere; else where
@@ -125,13 +125,23 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
 
     /// The primitives of a span of at most [`LEAF`] that are within reach of `of`: a bit each.
     #[inline(always)]
-    pub fn hits<L: Isa>(&self, level: L, of: &Aabb<S, D>, span: std::ops::Range<usize>) -> u32 {
+    pub fn hits<I: Isa>(&self, isa: I, of: &Aabb<S, D>, span: std::ops::Range<usize>) -> u32 {
+        if const { I::OUTLINED } { self.hits_called(isa, of, span) } else { self.hits_inlined(isa, of, span) }
+    }
+
+    #[inline(never)]
+    fn hits_called<I: Isa>(&self, isa: I, of: &Aabb<S, D>, span: std::ops::Range<usize>) -> u32 {
+        self.hits_inlined(isa, of, span)
+    }
+
+    #[inline(always)]
+    fn hits_inlined<I: Isa>(&self, isa: I, of: &Aabb<S, D>, span: std::ops::Range<usize>) -> u32 {
         let points = self.tree.holds_points();
         let (mut sure, mut maybe) = (0, 0);
         for at in span.clone().step_by(LANES) {
             let lanes = self.lanes(of, at, points);
-            sure |= S::at_most(level, &lanes, self.reach.sure) << (at - span.start);
-            maybe |= S::at_most(level, &lanes, self.reach.maybe) << (at - span.start);
+            sure |= S::at_most(isa, &lanes, self.reach.sure) << (at - span.start);
+            maybe |= S::at_most(isa, &lanes, self.reach.maybe) << (at - span.start);
         }
         // What follows the leaf was tested along with it.
         let own = low_bits(span.len());
@@ -141,41 +151,41 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
 
     /// The primitives of a span that may be within reach of `of`: all that are, and few that are not.
     #[inline(always)]
-    pub fn candidates<L: Isa>(&self, level: L, of: &Aabb<S, D>, span: std::ops::Range<usize>) -> u32 {
+    pub fn candidates<I: Isa>(&self, isa: I, of: &Aabb<S, D>, span: std::ops::Range<usize>) -> u32 {
         self.mask(
             &span,
             #[inline(always)]
-            |at| S::at_most(level, &self.lanes(of, at, false), self.reach.maybe),
+            |at| S::at_most(isa, &self.lanes_by::<I>(of, at, false), self.reach.maybe),
         )
     }
 
     /// The primitives of a span whose squared distance from `of`, as `S` computes it, is at most `limit`; `of` is a point unless
     /// boxes are stored.
     #[inline(always)]
-    pub fn closer<L: Isa>(&self, level: L, of: &Aabb<S, D>, span: std::ops::Range<usize>, limit: S) -> u32 {
+    pub fn closer<I: Isa>(&self, isa: I, of: &Aabb<S, D>, span: std::ops::Range<usize>, limit: S) -> u32 {
         let points = self.tree.holds_points();
         self.mask(
             &span,
             #[inline(always)]
-            |at| S::at_most(level, &self.lanes(of, at, points), limit),
+            |at| S::at_most(isa, &self.lanes_by::<I>(of, at, points), limit),
         )
     }
 
     /// Calls `visit` with the position and the squared distance, as `S` computes it, of each primitive of a span that is at most
     /// `limit` away from the point `of`. Only for stored points.
     #[inline(always)]
-    pub fn each_closer<L: Isa>(
+    pub fn each_closer<I: Isa>(
         &self,
-        level: L,
+        isa: I,
         of: &Aabb<S, D>,
         span: std::ops::Range<usize>,
         limit: S,
         mut visit: impl FnMut(usize, S),
     ) {
         for at in span.clone().step_by(LANES) {
-            let lanes = self.metric.lanes(&of.lo, self.tree.lo(), at);
+            let lanes = self.lanes_by::<I>(of, at, true);
             let own = low_bits((span.end - at).min(LANES));
-            for bit in bits(S::at_most(level, &lanes, limit) & own) {
+            for bit in bits(S::at_most(isa, &lanes, limit) & own) {
                 visit(at + bit, lanes[bit]);
             }
         }
@@ -183,9 +193,9 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
 
     /// The primitives of a span that are at most as far from `of` as their own limit says.
     #[inline(always)]
-    pub fn closer_each<L: Isa>(
+    pub fn closer_each<I: Isa>(
         &self,
-        level: L,
+        isa: I,
         of: &Aabb<S, D>,
         span: std::ops::Range<usize>,
         limits: &[S; LEAF],
@@ -194,14 +204,24 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
             &span,
             #[inline(always)]
             |at| {
-                let mut beyond = self.lanes(of, at, false);
+                let mut beyond = self.lanes_by::<I>(of, at, false);
                 for (beyond, &limit) in beyond.iter_mut().zip(&limits[at - span.start..]) {
                     // Two infinities would have no difference.
                     *beyond = beyond.min(S::MAX) - limit;
                 }
-                S::at_most(level, &beyond, S::ZERO)
+                S::at_most(isa, &beyond, S::ZERO)
             },
         )
+    }
+
+    #[inline(always)]
+    fn lanes_by<I: Isa>(&self, of: &Aabb<S, D>, at: usize, points: bool) -> Lanes<S> {
+        if const { I::OUTLINED } { self.lanes_called(of, at, points) } else { self.lanes(of, at, points) }
+    }
+
+    #[inline(never)]
+    fn lanes_called(&self, of: &Aabb<S, D>, at: usize, points: bool) -> Lanes<S> {
+        self.lanes(of, at, points)
     }
 
     #[inline(always)]
@@ -236,26 +256,40 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
 /// A radius both ways: most leaves are far from a periodic boundary, most radii near 1.
 pub(crate) struct BallPredicates<'a, S, const D: usize> {
     pub open: BallPredicate<'a, S, D, false>,
-    pub general: Option<BallPredicate<'a, S, D, true>>,
+    pub general: BallPredicate<'a, S, D, true>,
+    /// Whether the open one will not do somewhere.
+    is_general: bool,
 }
 
 impl<'a, S: Scalar, const D: usize> BallPredicates<'a, S, D> {
     pub fn new(tree: &'a Bvh<S, D>, radius: f64) -> Self {
-        Self { open: BallPredicate::new(tree, radius), general: BallPredicate::general(tree, radius) }
+        let general = BallPredicate::general(tree, radius);
+        let is_general = general.scale != 1.0 || tree.space().period().is_some();
+        Self { open: BallPredicate::new(tree, radius), general, is_general }
+    }
+
+    /// Whether the general predicate must be used from `bounds`; it always may be.
+    #[inline(always)]
+    pub fn is_general(&self, bounds: &Aabb<S, D>) -> bool {
+        self.is_general && self.general.is_for(bounds)
     }
 }
 
-/// `with_predicate!(predicates, leaf, |predicate| body)`: the body for the open predicate, or for the general one where `leaf`
-/// needs it.
+/// `with_predicate!(I, predicates, node, |predicate| body)`: the body for the open predicate, or for the general one where `node`
+/// needs it, and always for an instruction set that is outlined, where size counts more than speed.
 macro_rules! with_predicate {
-    ($predicates:expr, $leaf:expr, |$predicate:ident| $body:expr) => {
-        match &$predicates.general {
-            Some($predicate) if $predicate.is_for(&$leaf.bounds) => $body,
-            _ => {
-                let $predicate = &$predicates.open;
-                $body
-            }
+    ($isa:ident, $predicates:expr, $node:expr, |$predicate:ident| $body:expr) => {{
+        let predicates = &$predicates;
+        if const { $isa::OUTLINED } {
+            let $predicate = &predicates.general;
+            $body
+        } else if predicates.is_general(&$node.bounds) {
+            let $predicate = &predicates.general;
+            $body
+        } else {
+            let $predicate = &predicates.open;
+            $body
         }
-    };
+    }};
 }
 pub(crate) use with_predicate;

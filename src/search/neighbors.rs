@@ -54,7 +54,7 @@ fn count_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64) -> Vec<u3
     for_tasks(tree.end(), TASK, &|nodes: Range<usize>| {
         dispatch!(isa => for leaf in nodes {
             if tree.is_leaf(leaf) {
-                let own = with_predicate!(predicates, tree.node(leaf), |ball| count_leaf(tree, isa, ball, leaf));
+                let own = count_leaf(tree, isa, &predicates, leaf);
                 for (position, count) in tree.span(leaf).zip(own) {
                     counts[tree.order()[position] as usize].store(count, Relaxed);
                 }
@@ -71,9 +71,7 @@ fn list_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64) -> Csr<u32
         let mut near = Vec::new();
         dispatch!(isa => for leaf in nodes {
             if tree.is_leaf(leaf) {
-                with_predicate!(predicates, tree.node(leaf), |ball| {
-                    list_leaf(tree, isa, ball, leaf, &mut near, &mut chunk);
-                });
+                list_leaf(tree, isa, &predicates, leaf, &mut near, &mut chunk);
             }
         });
         chunk
@@ -83,7 +81,17 @@ fn list_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64) -> Csr<u32
 
 /// The number of neighbours of each primitive in a leaf.
 #[inline(always)]
-fn count_leaf<S: Scalar, I: Isa, const D: usize, const P: bool>(
+fn count_leaf<S: Scalar, I: Isa, const D: usize>(
+    tree: &Bvh<S, D>,
+    isa: I,
+    predicates: &BallPredicates<S, D>,
+    leaf: usize,
+) -> [u32; LEAF] {
+    with_predicate!(I, predicates, tree.node(leaf), |ball| count_leaf_by(tree, isa, ball, leaf))
+}
+
+#[inline(always)]
+fn count_leaf_by<S: Scalar, I: Isa, const D: usize, const P: bool>(
     tree: &Bvh<S, D>,
     isa: I,
     ball: &BallPredicate<S, D, P>,
@@ -118,17 +126,33 @@ fn count_leaf<S: Scalar, I: Isa, const D: usize, const P: bool>(
 
 /// Appends the neighbours of each primitive in a leaf.
 #[inline(always)]
-fn list_leaf<S: Scalar, I: Isa, const D: usize, const P: bool>(
+fn list_leaf<S: Scalar, I: Isa, const D: usize>(
     tree: &Bvh<S, D>,
     isa: I,
-    ball: &BallPredicate<S, D, P>,
+    predicates: &BallPredicates<S, D>,
     leaf: usize,
     near: &mut Vec<(u32, u32)>,
     chunk: &mut CsrChunk<u32>,
 ) {
     let own = tree.span(leaf);
-    let bounds = &tree.node(leaf).bounds;
     near.clear();
+    with_predicate!(I, predicates, tree.node(leaf), |ball| {
+        list_leaves(tree, isa, ball, leaf, near);
+        list_hits(tree, isa, ball, own, near, chunk);
+    });
+}
+
+/// The leaves that a leaf meets, each with a mask of the primitives that may reach into it.
+#[inline(always)]
+fn list_leaves<S: Scalar, I: Isa, const D: usize, const P: bool>(
+    tree: &Bvh<S, D>,
+    isa: I,
+    ball: &BallPredicate<S, D, P>,
+    leaf: usize,
+    near: &mut Vec<(u32, u32)>,
+) {
+    let own = tree.span(leaf);
+    let bounds = &tree.node(leaf).bounds;
     tree.walk(
         0..tree.end(),
         #[inline(always)]
@@ -142,6 +166,17 @@ fn list_leaf<S: Scalar, I: Isa, const D: usize, const P: bool>(
             Step::Enter
         },
     );
+}
+
+#[inline(always)]
+fn list_hits<S: Scalar, I: Isa, const D: usize, const P: bool>(
+    tree: &Bvh<S, D>,
+    isa: I,
+    ball: &BallPredicate<S, D, P>,
+    own: Range<usize>,
+    near: &[(u32, u32)],
+    chunk: &mut CsrChunk<u32>,
+) {
     for (i, position) in own.enumerate() {
         let before = chunk.values.len();
         let item = tree.item(position);

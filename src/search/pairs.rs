@@ -1,12 +1,12 @@
 //! Every pair within a radius once: the half traversal.
 //!
 //! In: a radius. Out: a callback for each pair, or their number.
-//! A leaf is compared with itself and with the leaves behind it, so that each two leaves meet once.
+//! The walk from a leaf begins at the leaf itself and goes on with those behind it, so that each two leaves meet once.
 //! Cost: half that of the neighbours. Source: Prokopenko and Lebrun-Grandié 2024, section 4 (pair traversal).
 
 use std::ops::Range;
 
-use crate::bvh::traverse::{Step, bits, low_bits};
+use crate::bvh::traverse::{Step, bits};
 use crate::bvh::{Bvh, LEAF};
 use crate::geometry::Scalar;
 use crate::parallel::{for_tasks, map_tasks};
@@ -86,7 +86,7 @@ fn count_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64) -> u64 {
         let mut count = 0;
         dispatch!(isa => for leaf in nodes {
             if tree.is_leaf(leaf) {
-                count += with_predicate!(predicates, tree.node(leaf), |ball| count_of_leaf(tree, isa, ball, leaf));
+                count += count_of_leaf(tree, isa, &predicates, leaf);
             }
         });
         count
@@ -99,7 +99,7 @@ fn each_leaf_pair_of<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, o
     for_tasks(tree.end(), TASK, &|nodes: Range<usize>| {
         dispatch!(isa => for leaf in nodes {
             if tree.is_leaf(leaf) && !(once && tree.duplicates_predecessor(leaf)) {
-                with_predicate!(predicates, tree.node(leaf), |ball| pairs_of_leaf(tree, isa, ball, leaf, once, found));
+                pairs_of_leaf(tree, isa, &predicates, leaf, once, found);
             }
         });
     });
@@ -107,7 +107,17 @@ fn each_leaf_pair_of<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, o
 
 /// The number of pairs between the primitives of a leaf, and between them and those behind.
 #[inline(always)]
-fn count_of_leaf<S: Scalar, I: Isa, const D: usize, const P: bool>(
+fn count_of_leaf<S: Scalar, I: Isa, const D: usize>(
+    tree: &Bvh<S, D>,
+    isa: I,
+    predicates: &BallPredicates<S, D>,
+    leaf: usize,
+) -> u64 {
+    with_predicate!(I, predicates, tree.node(leaf), |ball| count_by(tree, isa, ball, leaf))
+}
+
+#[inline(always)]
+fn count_by<S: Scalar, I: Isa, const D: usize, const P: bool>(
     tree: &Bvh<S, D>,
     isa: I,
     ball: &BallPredicate<S, D, P>,
@@ -115,19 +125,15 @@ fn count_of_leaf<S: Scalar, I: Isa, const D: usize, const P: bool>(
 ) -> u64 {
     let mut count = 0;
     let own = tree.span(leaf);
-    for position in own.clone() {
-        let behind = !1 << (position - own.start);
-        count += u64::from((ball.hits(isa, &tree.item(position), own.clone()) & behind).count_ones());
-    }
     let bounds = &tree.node(leaf).bounds;
     tree.walk(
-        tree.behind(leaf),
+        leaf..tree.end(),
         #[inline(always)]
         |at, node| {
             if !ball.meets(bounds, &node.bounds) {
                 return Step::Skip;
             }
-            if ball.covers(bounds, &node.bounds) {
+            if at != leaf && ball.covers(bounds, &node.bounds) {
                 // All of them, without a look.
                 count += own.len() as u64 * tree.span(at).len() as u64;
                 return Step::Skip;
@@ -135,7 +141,7 @@ fn count_of_leaf<S: Scalar, I: Isa, const D: usize, const P: bool>(
             if tree.is_leaf(at) {
                 for bit in bits(ball.candidates(isa, &node.bounds, own.clone())) {
                     let hits = ball.hits(isa, &tree.item(own.start + bit), tree.span(at));
-                    count += u64::from(hits.count_ones());
+                    count += u64::from((hits & behind(at == leaf, bit)).count_ones());
                 }
             }
             Step::Enter
@@ -144,9 +150,27 @@ fn count_of_leaf<S: Scalar, I: Isa, const D: usize, const P: bool>(
     count
 }
 
+/// A mask of those that make a pair with the primitive `bit` of a leaf: in its own leaf those behind it, else all.
+#[inline(always)]
+fn behind(is_own: bool, bit: usize) -> u32 {
+    if is_own { !1 << bit } else { u32::MAX }
+}
+
 /// Calls `found` with a leaf's own pairs and those between it and the leaves behind it.
 #[inline(always)]
-fn pairs_of_leaf<S: Scalar, I: Isa, const D: usize, const P: bool>(
+fn pairs_of_leaf<S: Scalar, I: Isa, const D: usize>(
+    tree: &Bvh<S, D>,
+    isa: I,
+    predicates: &BallPredicates<S, D>,
+    leaf: usize,
+    once: bool,
+    found: Found<'_>,
+) {
+    with_predicate!(I, predicates, tree.node(leaf), |ball| pairs_by(tree, isa, ball, leaf, once, found));
+}
+
+#[inline(always)]
+fn pairs_by<S: Scalar, I: Isa, const D: usize, const P: bool>(
     tree: &Bvh<S, D>,
     isa: I,
     ball: &BallPredicate<S, D, P>,
@@ -156,15 +180,10 @@ fn pairs_of_leaf<S: Scalar, I: Isa, const D: usize, const P: bool>(
 ) {
     let own = tree.span(leaf);
     let mut hits = [0; LEAF];
-    for (bit, position) in own.clone().enumerate() {
-        hits[bit] = ball.hits(isa, &tree.item(position), own.clone()) & (!1 << bit);
-    }
-    let all = low_bits(own.len());
-    let first = own.start;
-    found(&LeafPairs { leaf, other: leaf, first, other_first: first, rows: all, hits: &hits });
     let bounds = &tree.node(leaf).bounds;
+    let first = own.start;
     tree.walk(
-        tree.behind(leaf),
+        leaf..tree.end(),
         #[inline(always)]
         |at, node| {
             if !ball.meets(bounds, &node.bounds) || (once && tree.duplicates_predecessor(at)) {
@@ -174,7 +193,7 @@ fn pairs_of_leaf<S: Scalar, I: Isa, const D: usize, const P: bool>(
                 let span = tree.span(at);
                 let rows = ball.candidates(isa, &node.bounds, own.clone());
                 for bit in bits(rows) {
-                    hits[bit] = ball.hits(isa, &tree.item(first + bit), span.clone());
+                    hits[bit] = ball.hits(isa, &tree.item(first + bit), span.clone()) & behind(at == leaf, bit);
                 }
                 found(&LeafPairs { leaf, other: at, first, other_first: span.start, rows, hits: &hits });
             }

@@ -40,9 +40,7 @@ pub(super) fn label<S: Scalar, const D: usize>(tree: &Bvh<S, D>, eps: f64, cores
                     }
                 }
                 if !star && !tree.duplicates_predecessor(leaf) {
-                    with_predicate!(predicates, tree.node(leaf), |ball| {
-                        join(isa, ball, tree, leaf, &cores, &mut numbers);
-                    });
+                    join(isa, &predicates, tree, leaf, &cores, &mut numbers);
                 }
                 for (at, number) in tree.span(leaf).zip(numbers) {
                     if number != NONE {
@@ -70,19 +68,31 @@ pub(super) fn label<S: Scalar, const D: usize>(tree: &Bvh<S, D>, eps: f64, cores
 
 /// Lowers the numbers of a leaf's points that are not core to those of their core neighbours.
 #[inline(always)]
-fn join<S: Scalar, I: Isa, const D: usize, const P: bool>(
+fn join<S: Scalar, I: Isa, const D: usize>(
     isa: I,
-    ball: &BallPredicate<S, D, P>,
+    predicates: &BallPredicates<S, D>,
     tree: &Bvh<S, D>,
     leaf: usize,
     cores: &Cores<'_>,
     numbers: &mut [u32; LEAF],
 ) {
-    let own = tree.span(leaf);
-    let others = low_bits(own.len()) & !cores.masks[leaf];
-    if others == 0 {
-        return;
+    let others = low_bits(tree.span(leaf).len()) & !cores.masks[leaf];
+    if others != 0 {
+        with_predicate!(I, predicates, tree.node(leaf), |ball| join_by(isa, ball, tree, leaf, others, cores, numbers));
     }
+}
+
+#[inline(always)]
+fn join_by<S: Scalar, I: Isa, const D: usize, const P: bool>(
+    isa: I,
+    ball: &BallPredicate<S, D, P>,
+    tree: &Bvh<S, D>,
+    leaf: usize,
+    others: u32,
+    cores: &Cores<'_>,
+    numbers: &mut [u32; LEAF],
+) {
+    let own = tree.span(leaf);
     let bounds = &tree.node(leaf).bounds;
     tree.walk(
         0..tree.end(),

@@ -189,7 +189,7 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
     /// The core points of a leaf.
     #[inline(always)]
     fn count<I: Isa>(&self, isa: I, leaf: usize, all: u32) -> u32 {
-        with_predicate!(self.predicates, self.tree.node(leaf), |ball| self.count_by(isa, ball, leaf, all))
+        with_predicate!(I, self.predicates, self.tree.node(leaf), |ball| self.count_by(isa, ball, leaf, all))
     }
 
     #[inline(always)]
@@ -198,38 +198,39 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
         let bounds = &self.tree.node(leaf).bounds;
         let mut tally = Tally { weights: [0.0; LEAF], undecided: all };
         let adds_up = self.adds_up();
-        // In dense places the own leaf is enough.
-        self.see(isa, ball, own.start, all, leaf, &mut tally);
-        if tally.undecided == 0 {
-            return all;
-        }
-        self.tree.walk(
-            0..self.tree.end(),
-            #[inline(always)]
-            |at, node| {
-                if !ball.meets(bounds, &node.bounds) || at == leaf {
-                    return Step::Skip;
-                }
-                if self.tree.is_leaf(at) {
-                    let near = ball.candidates(isa, &node.bounds, own.clone());
-                    self.see(isa, ball, own.start, near & tally.undecided, at, &mut tally);
-                } else if ball.covers(bounds, &node.bounds) {
-                    // All of them, without a look.
-                    let bulk = self.weight_of(at);
-                    if adds_up {
-                        let seen = if at < leaf && leaf < node.rope as usize { self.weight_of(leaf) } else { 0.0 };
-                        for primitive in bits(all) {
-                            tally.add(primitive, bulk - seen, self.enough);
+        // The own leaf first: in dense places it is enough.
+        for (is_first, nodes) in [(true, leaf..leaf + 1), (false, 0..self.tree.end())] {
+            if tally.undecided == 0 {
+                break;
+            }
+            self.tree.walk(
+                nodes,
+                #[inline(always)]
+                |at, node| {
+                    if !ball.meets(bounds, &node.bounds) || (at == leaf && !is_first) {
+                        return Step::Skip;
+                    }
+                    if self.tree.is_leaf(at) {
+                        let near = ball.candidates(isa, &node.bounds, own.clone());
+                        self.see(isa, ball, own.start, near & tally.undecided, at, &mut tally);
+                    } else if ball.covers(bounds, &node.bounds) {
+                        // All of them, without a look.
+                        let bulk = self.weight_of(at);
+                        if adds_up {
+                            let seen = if at < leaf && leaf < node.rope as usize { self.weight_of(leaf) } else { 0.0 };
+                            for primitive in bits(all) {
+                                tally.add(primitive, bulk - seen, self.enough);
+                            }
+                            return if tally.undecided == 0 { Step::Stop } else { Step::Skip };
                         }
-                        return if tally.undecided == 0 { Step::Stop } else { Step::Skip };
+                        if self.is_enough(bulk) {
+                            tally.undecided = 0;
+                        }
                     }
-                    if self.is_enough(bulk) {
-                        tally.undecided = 0;
-                    }
-                }
-                if tally.undecided == 0 { Step::Stop } else { Step::Enter }
-            },
-        );
+                    if tally.undecided == 0 { Step::Stop } else { Step::Enter }
+                },
+            );
+        }
         all & !tally.undecided
     }
 

@@ -43,7 +43,9 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         // Its bounds of errors hold in open space, too.
         let general = BallPredicate::<S, D, true>::scaled(self, wanted.radius, scale);
         if approximate {
-            if scale != 1.0 || self.space().period().is_some() {
+            if const { I::OUTLINED } {
+                self.approximate_leaf(isa, &general, leaf, wanted, unit, close);
+            } else if scale != 1.0 || self.space().period().is_some() {
                 self.approximate_leaf(isa, &general, leaf, wanted, unit, close);
             } else {
                 self.approximate_leaf(
@@ -116,13 +118,11 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         for i in 0..of.own.len() {
             of.close[i].reset(wanted.k, ball.reach.maybe.into(), unit);
             of.limits[i] = ball.reach.maybe;
-            self.scan_leaf(isa, ball, of.own.clone(), &mut of, i);
         }
         let mut farthest = of.farthest();
-
         let mut siblings = DeferredSiblings::new();
         siblings.descend(self, leaf);
-        for nodes in siblings.upwards(self) {
+        for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.upwards(self)) {
             self.walk(
                 nodes,
                 #[inline(always)]
@@ -166,6 +166,34 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// Pushes a leaf's primitives to what is close to the `i`-th, and lowers its limit.
     #[inline(always)]
     fn scan_leaf<I: Isa, const P: bool>(
+        &self,
+        isa: I,
+        ball: &BallPredicate<S, D, P>,
+        span: Range<usize>,
+        of: &mut LeafSearch<'_, S>,
+        i: usize,
+    ) {
+        if const { I::OUTLINED } {
+            self.scan_leaf_called(isa, ball, span, of, i);
+        } else {
+            self.scan_leaf_inlined(isa, ball, span, of, i);
+        }
+    }
+
+    #[inline(never)]
+    fn scan_leaf_called<I: Isa, const P: bool>(
+        &self,
+        isa: I,
+        ball: &BallPredicate<S, D, P>,
+        span: Range<usize>,
+        of: &mut LeafSearch<'_, S>,
+        i: usize,
+    ) {
+        self.scan_leaf_inlined(isa, ball, span, of, i);
+    }
+
+    #[inline(always)]
+    fn scan_leaf_inlined<I: Isa, const P: bool>(
         &self,
         isa: I,
         ball: &BallPredicate<S, D, P>,
@@ -218,23 +246,30 @@ pub(super) fn search_in<S: Scalar, const D: usize>(
     if tree.is_empty() || !of.is_finite() {
         return;
     }
-    let whole = tree.bounds();
-    let scale = if S::NARROW && scale::has_differences(&whole.union(of)) {
-        scale::scale_of::<S>(scale::extent(&whole), scale::LEAST_EXTENT)
-    } else {
-        1.0
-    };
-    if scale != 1.0 || tree.space().period().is_some() {
-        let of = tree.space().wrap_box(*of);
-        let ball = BallPredicate::<S, D, true>::scaled(tree, 0.0, scale);
-        dispatch!(isa => tree.bottom_up_search(isa, &ball, &of, excluded, best));
-    } else {
-        let ball = BallPredicate::<S, D, false>::new(tree, 0.0);
-        dispatch!(isa => tree.bottom_up_search(isa, &ball, of, excluded, best));
-    }
+    dispatch!(isa => tree.search_by(isa, of, excluded, best));
 }
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
+    #[inline(always)]
+    fn search_by<I: Isa>(&self, isa: I, of: &Aabb<S, D>, excluded: Option<u32>, best: &mut ExactHeap) {
+        let whole = self.bounds();
+        let scale = if S::NARROW && scale::has_differences(&whole.union(of)) {
+            scale::scale_of::<S>(scale::extent(&whole), scale::LEAST_EXTENT)
+        } else {
+            1.0
+        };
+        let is_open = scale == 1.0 && self.space().period().is_none();
+        if const { !I::OUTLINED } {
+            if is_open {
+                let ball = BallPredicate::<S, D, false>::new(self, 0.0);
+                return self.bottom_up_search(isa, &ball, of, excluded, best);
+            }
+        }
+        let of = self.space().wrap_box(*of);
+        let ball = BallPredicate::<S, D, true>::scaled(self, 0.0, scale);
+        self.bottom_up_search(isa, &ball, &of, excluded, best);
+    }
+
     /// Walks from the leaf nearest to `of` upwards, with the distance of the k-th best so far as radius.
     #[inline(always)]
     fn bottom_up_search<I: Isa, const P: bool>(
