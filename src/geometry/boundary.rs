@@ -45,7 +45,7 @@ impl Boundary {
 impl Boundary {
     /// What a user has said about three-dimensional space; nothing is not known.
     pub(crate) fn said(size: Option<&BoxSize>) -> Result<Self> {
-        size.cloned().map_or(Ok(Self::Unknown), |size| Ok(Self::of(&Space::<3>::periodic(size)?)))
+        size.map_or(Ok(Self::Unknown), |size| Ok(Self::of(&Space::<3>::of(Some(size))?)))
     }
 
     /// What is known by several, each of which comes with the beginning of a sentence such as "the halos were found in". An error

@@ -13,4 +13,6 @@ pub use boundary::Boundary;
 pub use bounded::Bounded;
 pub(crate) use filtered::{FilteredRadius, Metric};
 pub use scalar::Scalar;
+#[cfg(feature = "halos")]
+pub(crate) use space::length2;
 pub use space::{BoxSize, Space};

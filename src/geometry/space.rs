@@ -65,6 +65,11 @@ impl<const D: usize> Space<D> {
         Ok(Self { period: Some(size.into().sides()?) })
     }
 
+    /// A periodic box if there is a size, and open space otherwise. Errors as [`Space::periodic`].
+    pub(crate) fn of(size: Option<&BoxSize>) -> Result<Self> {
+        Ok(Self { period: size.map(BoxSize::sides).transpose()? })
+    }
+
     /// The side lengths, if the space is periodic.
     pub fn period(&self) -> Option<&[f64; D]> {
         self.period.as_ref()
@@ -97,6 +102,22 @@ impl<const D: usize> Space<D> {
             sum += d * d;
         }
         sum
+    }
+
+    /// The vector from one point to the image of another that is nearest along each axis, in `f64`: `to - from` in open space.
+    ///
+    /// In a periodic box it is rounded otherwise than [`Space::distance2`], which decides.
+    ///
+    /// ```
+    /// let space = ropewalk::Space::<2>::periodic(10.0)?;
+    /// assert_eq!(space.offset([9.5, 1.0], [0.5, 3.0]), [1.0, 2.0]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn offset(&self, from: [f64; D], to: [f64; D]) -> [f64; D] {
+        std::array::from_fn(|k| {
+            let d = to[k] - from[k];
+            self.period.map_or(d, |period| d - period[k] * (d / period[k]).round())
+        })
     }
 
     /// The squared distance between two boxes in `f64`: zero where they touch. For two points it equals [`Space::distance2`].
@@ -179,6 +200,13 @@ impl<const D: usize> Space<D> {
         });
         Aabb { lo, hi }
     }
+}
+
+/// The squared length of a vector, summed in the order of the axes.
+#[cfg(feature = "halos")]
+#[inline(always)]
+pub(crate) fn length2([x, y, z]: [f64; 3]) -> f64 {
+    x * x + y * y + z * z
 }
 
 /// Whether an interval is at least as long as a side, though its length be rounded.

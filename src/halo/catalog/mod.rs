@@ -16,7 +16,7 @@ use std::io::{self, Write};
 use rayon::prelude::*;
 
 use crate::error::{Kind, Result};
-use crate::geometry::{Boundary, Scalar, Space};
+use crate::geometry::{Boundary, Scalar, Space, length2};
 use crate::halo::{Halos, Particles};
 use crate::units::{KnownUnits, Quantity, Units, VelocityUnit};
 
@@ -239,17 +239,14 @@ fn measure<S: Scalar>(members: &[u32], particles: &Particles<S>, space: &Space<3
     };
 
     let first = members.first().map_or([0.0; 3], |&i| at(i));
-    let offset = |i: u32| {
-        let at = at(i);
-        std::array::from_fn(|k| nearest_image(at[k] - first[k], space.period().map(|period| period[k])))
-    };
+    let offset = |i: u32| space.offset(first, at(i));
     let drift = mean(&offset);
-    let max_radius2 = members.iter().map(|&i| square(offset(i), drift)).fold(0.0, f64::max);
+    let max_radius2 = members.iter().map(|&i| distance2(offset(i), drift)).fold(0.0, f64::max);
 
     let motion = particles.has_velocities().then(|| {
         let velocity = |i: u32| particles.velocity(i as usize);
         let mean = mean(&velocity);
-        let sum: f64 = members.iter().map(|&i| weight_of(i) * square(velocity(i), mean)).sum();
+        let sum: f64 = members.iter().map(|&i| weight_of(i) * distance2(velocity(i), mean)).sum();
         Motion { mean, dispersion: (sum / (3.0 * total)).sqrt() }
     });
     let tag = members.iter().map(|&i| particles.id(i as usize)).min();
@@ -257,27 +254,21 @@ fn measure<S: Scalar>(members: &[u32], particles: &Particles<S>, space: &Space<3
         tag: tag.unwrap_or(0),
         count: members.len(),
         mass,
-        center: std::array::from_fn(|k| into_box(first[k] + drift[k], space.period().map(|period| period[k]))),
+        center: into_box(std::array::from_fn(|k| first[k] + drift[k]), space),
         motion,
         max_radius: max_radius2.sqrt(),
     }
 }
 
-pub(crate) fn square(a: [f64; 3], b: [f64; 3]) -> f64 {
-    (0..3).map(|k| (a[k] - b[k]) * (a[k] - b[k])).sum()
+fn distance2(a: [f64; 3], b: [f64; 3]) -> f64 {
+    length2(std::array::from_fn(|k| a[k] - b[k]))
 }
 
-/// The shortest way that leads to the same place of a periodic box.
-pub(crate) fn nearest_image(d: f64, period: Option<f64>) -> f64 {
-    period.map_or(d, |period| d - period * (d / period).round())
-}
-
-/// The same place within `[0, L)`.
-fn into_box(x: f64, period: Option<f64>) -> f64 {
-    let Some(period) = period else { return x };
-    let inside = x.rem_euclid(period);
-    // A tiny negative number's remainder rounds to the period itself.
-    if inside < period { inside } else { 0.0 }
+/// The same place within `[0, L)`, without the upper faces that [`Space::wrap`] keeps.
+fn into_box(place: [f64; 3], space: &Space<3>) -> [f64; 3] {
+    let inside = space.wrap(place);
+    let Some(period) = space.period() else { return inside };
+    std::array::from_fn(|k| if inside[k] < period[k] { inside[k] } else { 0.0 })
 }
 
 #[cfg(test)]
@@ -348,8 +339,7 @@ mod tests {
 
     #[test]
     fn centers_stay_below_the_side() {
-        assert_eq!(into_box(-1e-20, Some(4.0)), 0.0);
-        assert_eq!(into_box(5.0, Some(4.0)), 1.0);
-        assert_eq!(nearest_image(3.0, Some(4.0)), -1.0);
+        let space = Space::periodic([4.0, 4.0, 2.0]).unwrap();
+        assert_eq!(into_box([-1e-20, 5.0, 2.0], &space), [0.0, 1.0, 0.0]);
     }
 }
