@@ -26,8 +26,7 @@ pub struct Csr<T> {
 }
 
 impl<T> Csr<T> {
-    /// Csr that were made elsewhere. Offsets ascend from 0 to the number of values.
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    /// Lists that were made elsewhere. Offsets ascend from 0 to the number of values.
     pub(crate) fn from_parts(offsets: Vec<usize>, values: Vec<T>) -> Self {
         Self { offsets, values }
     }

@@ -108,13 +108,13 @@ pub use cluster::{Dbscan, DbscanAlgorithm, Fof, FofAlgorithm, Labels, dbscan};
 pub use csr::Csr;
 pub use error::{Error, ErrorKind, Result};
 pub use geometry::{Aabb, Boundary, Bounded, BoxSize, Scalar, Space, Sphere};
-pub use halo::Halos;
 #[cfg(feature = "halos")]
 pub use halo::{
     Background, Catalog, Center, CenterFinder, Centers, Column, Cosmology, Halo, HaloCenter, MassFunction, Meta,
     Motion, NfwFit, NoCenter, NoSphere, Overdensity, Particles, Places, Profile, Shell, SphericalOverdensity,
     Structure, Values, measure_structure, overdensities, profiles, write_ecsv,
 };
+pub use halo::{HaloMembers, Halos};
 pub use phases::phases;
 #[cfg(feature = "reference")]
 pub use reference::BruteForce;

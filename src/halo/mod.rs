@@ -24,7 +24,7 @@ pub use catalog::{Catalog, Column, Halo, Meta, Motion, Values, write_ecsv};
 pub use centers::{Center, CenterFinder, Centers, HaloCenter, NoCenter, Places};
 #[cfg(feature = "halos")]
 pub use cosmology::{Cosmology, MassFunction};
-pub use groups::Halos;
+pub use groups::{HaloMembers, Halos};
 #[cfg(feature = "halos")]
 pub use overdensity::{Background, NoSphere, Overdensity, SphericalOverdensity, overdensities};
 #[cfg(feature = "halos")]

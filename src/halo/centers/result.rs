@@ -116,6 +116,15 @@ impl PartialEq for Centers {
     }
 }
 
+impl<'a> IntoIterator for &'a Centers {
+    type Item = &'a HaloCenter;
+    type IntoIter = std::slice::Iter<'a, HaloCenter>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.rows.iter()
+    }
+}
+
 impl Centers {
     pub(super) fn new(rows: Vec<HaloCenter>, halos: &Halos, boundary: Boundary) -> Self {
         Self::of(rows, halos.iter().map(<[u32]>::len), boundary)
@@ -135,6 +144,11 @@ impl Centers {
     /// The centres.
     pub fn as_slice(&self) -> &[HaloCenter] {
         &self.rows
+    }
+
+    /// Each centre in turn.
+    pub fn iter(&self) -> std::slice::Iter<'_, HaloCenter> {
+        self.rows.iter()
     }
 
     /// How many there are: as many as halos.
