@@ -88,7 +88,7 @@ mod error;
 mod geometry;
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
 pub mod gpu;
-mod halo;
+pub mod halo;
 #[cfg(feature = "io")]
 pub mod io;
 mod phases;
@@ -110,9 +110,9 @@ pub use error::{Error, ErrorKind, Result};
 pub use geometry::{Aabb, Boundary, Bounded, BoxSize, Scalar, Space, Sphere};
 #[cfg(feature = "halos")]
 pub use halo::{
-    Background, Catalog, Center, CenterFinder, Centers, Column, Cosmology, Halo, HaloCenter, MassFunction, Meta,
-    Motion, NfwFit, NoCenter, NoSphere, Overdensity, Particles, Places, Profile, Shell, SphericalOverdensity,
-    Structure, Values, measure_structure, overdensities, profiles, write_ecsv,
+    Catalog, Center, CenterFinder, Centers, Column, Cosmology, Halo, HaloCenter, MassFunction, Meta, Motion, NfwFit,
+    NoCenter, NoSphere, Overdensity, Particles, Places, Profile, Shell, SphericalOverdensity, Structure, Values,
+    measure_structure, overdensities, profiles, write_ecsv,
 };
 pub use halo::{HaloMembers, Halos};
 pub use phases::phases;

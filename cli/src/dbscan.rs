@@ -51,7 +51,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     if let (Some(path), Some(column)) = (&args.out, column) {
         phases.run("labels", || {
             outputs.write(path, |out| match column {
-                Column::Npy => ropewalk::io::write_npy_i32_to(out, labels.as_slice()),
+                Column::Npy => ropewalk::io::write_npy_i32_to(out, labels.as_slice()).map_err(Failure::from),
                 Column::Csv => write_csv(out, &["label"], labels.as_slice()),
             })
         })?;

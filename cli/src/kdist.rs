@@ -59,7 +59,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     if let (Some(path), Some(column)) = (&args.out, column) {
         phases.run("distances", || {
             outputs.write(path, |out| match column {
-                Column::Npy => ropewalk::io::write_npy_f64_to(out, &sorted),
+                Column::Npy => ropewalk::io::write_npy_f64_to(out, &sorted).map_err(Failure::from),
                 Column::Csv => write_csv(out, &["distance"], &sorted),
             })
         })?;

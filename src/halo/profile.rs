@@ -10,8 +10,8 @@ use rayon::prelude::*;
 
 use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
-use crate::halo::Particles;
 use crate::halo::centers::Places;
+use crate::halo::particles::Particles;
 use crate::halo::sphere_search::{ParticleInSphere, ParticleTree};
 
 /// Where profiles begin, in units of where they end.

@@ -7,10 +7,10 @@ use rayon::prelude::*;
 
 use crate::error::{Kind, Result};
 use crate::geometry::{Boundary, Scalar, Space, length2};
-use crate::halo::Halos;
-use crate::halo::Particles;
 use crate::halo::centers::Places;
+use crate::halo::groups::Halos;
 use crate::halo::overdensity::SphericalOverdensity;
+use crate::halo::particles::Particles;
 
 /// Members within whose distance a circular velocity is noise.
 const INNERMOST: usize = 8;

@@ -11,6 +11,7 @@ mod atomic;
 mod csv;
 mod csv_columns;
 mod ecsv;
+mod extent;
 mod gadget;
 mod gadget_header;
 mod gadget_write;
@@ -135,6 +136,8 @@ pub enum Format {
     Npy,
     /// Numbers as text, separated by commas, semicolons, tabs or spaces.
     Csv,
+    /// None: the points come from memory.
+    Memory,
 }
 
 impl fmt::Display for Format {
@@ -144,6 +147,7 @@ impl fmt::Display for Format {
             Self::Gadget2 => "Gadget-2 binary, format 2",
             Self::Npy => "NumPy array",
             Self::Csv => "text table",
+            Self::Memory => "memory",
         })
     }
 }
@@ -162,6 +166,25 @@ pub struct ReadOptions {
     pub velocity_unit: Option<VelocityUnit>,
     /// The redshift, if it is known better than the header tells.
     pub redshift: Option<f64>,
+}
+
+impl Snapshot {
+    /// Points alone, which are not from a file: nothing else is known of them. Set the fields that are.
+    pub fn new(points: Points) -> Self {
+        Self {
+            points,
+            velocities: None,
+            ids: None,
+            masses: Masses::Unknown,
+            matter: None,
+            units: KnownUnits::default(),
+            redshift: None,
+            box_size: None,
+            header: None,
+            format: Format::Memory,
+            columns: vec![],
+        }
+    }
 }
 
 impl ReadOptions {
