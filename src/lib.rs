@@ -91,9 +91,11 @@ pub mod gpu;
 pub mod halo;
 #[cfg(feature = "io")]
 pub mod io;
+mod parallel;
 mod phases;
 #[cfg(feature = "plot")]
 pub mod plot;
+mod precompiled;
 #[cfg(feature = "reference")]
 mod reference;
 #[cfg(feature = "sample")]
