@@ -27,7 +27,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     }
 
     let mut phases = Phases::default();
-    let options = ReadOptions { columns: args.columns.clone(), ..ReadOptions::default() };
+    let options = ReadOptions::default().columns(&args.columns);
     let snapshot = phases.run("read", || ropewalk::io::read(&args.file, &options))?;
     let points = &snapshot.points;
     let outside = periodic::wrapped(points, args.periodic, snapshot.box_size)?;

@@ -88,8 +88,8 @@ pub fn run(args: &Args) -> Result<String, Failure> {
                 remarks.push(format!("no expected mass functions: {why}"));
                 vec![]
             });
-            let picture = plot::mass_function(&catalog, pipeline.scales().volume, &curves, &title, &unit);
-            outputs.write(MASS_FUNCTION, |out| out.write_all(picture.as_bytes()))
+            let picture = plot::mass_function(&catalog, pipeline.scales().volume, &curves, &title, &unit)?;
+            outputs.write(MASS_FUNCTION, |out| out.write_all(&picture))
         })?;
     }
     if args.profiles > 0 {

@@ -45,7 +45,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
                 let (lo, hi) = range(masses.iter().copied());
                 format!("{} to {}", short(lo), short(hi))
             }
-            Masses::Unknown => "unknown".into(),
+            _ => "unknown".into(),
         },
     );
     if let Some(header) = &snapshot.header {

@@ -17,6 +17,8 @@ const INNERMOST: usize = 8;
 
 /// How the members of a halo are arranged about its centre; zero where it cannot be told, and NaN where there is no centre.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Structure {
     /// The largest circular velocity `sqrt(G M(<r) / r)` at any member but the innermost seven.
     pub v_max: f64,

@@ -114,8 +114,10 @@ impl Points {
     }
 }
 
-/// What the particles weigh, in the file's unit (Gadget: usually 1e10 Msun/h).
+/// The masses of the particles, in the file's unit (Gadget: usually 1e10 Msun/h).
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Masses {
     /// All the same.
     Equal(f64),
@@ -127,6 +129,8 @@ pub enum Masses {
 
 /// A file format that [`read`] knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Format {
     /// Gadget-2 binary with `SnapFormat` 1: blocks in a fixed order.
     Gadget1,
@@ -152,8 +156,15 @@ impl fmt::Display for Format {
     }
 }
 
-/// What to read of a file.
-#[derive(Debug, Clone, Default)]
+/// What to read of a file. Start from [`ReadOptions::default`].
+///
+/// ```
+/// let options = ropewalk::io::ReadOptions::default().particle_type(1).redshift(0.5);
+/// assert_eq!((options.particle_type, options.redshift), (Some(1), Some(0.5)));
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+#[non_exhaustive]
 pub struct ReadOptions {
     /// Gadget: the particle type to read, 0 to 5; `None` reads all. Other formats have no types and ignore this.
     pub particle_type: Option<u8>,
@@ -188,6 +199,34 @@ impl Snapshot {
 }
 
 impl ReadOptions {
+    /// Sets [`ReadOptions::particle_type`].
+    #[must_use]
+    pub fn particle_type(mut self, particle_type: u8) -> Self {
+        self.particle_type = Some(particle_type);
+        self
+    }
+
+    /// Sets [`ReadOptions::columns`].
+    #[must_use]
+    pub fn columns<T: Into<String>>(mut self, columns: impl IntoIterator<Item = T>) -> Self {
+        self.columns = columns.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets [`ReadOptions::velocity_unit`].
+    #[must_use]
+    pub fn velocity_unit(mut self, unit: VelocityUnit) -> Self {
+        self.velocity_unit = Some(unit);
+        self
+    }
+
+    /// Sets [`ReadOptions::redshift`].
+    #[must_use]
+    pub fn redshift(mut self, redshift: f64) -> Self {
+        self.redshift = Some(redshift);
+        self
+    }
+
     /// What to multiply the file's velocities with to be peculiar, if they are in `unit`.
     fn velocity_factor(&self, unit: VelocityUnit, header: Option<&Header>) -> Result<f64> {
         if !unit.is_internal {
@@ -206,6 +245,7 @@ impl ReadOptions {
 
 /// The contents of a file. All per-point parts have the length and the order of `points`.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Snapshot {
     /// The points, as read, in the file's unit. With several Gadget files: file by file, in each type by type.
     pub points: Points,

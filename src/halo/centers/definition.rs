@@ -29,6 +29,8 @@ use crate::reference::mbp_poisson;
 /// The *most connected particle* (MCP) is the member with most friends, where the halo is densest on the scale of the linking
 /// length. In relaxed halos it is near the MBP; where a bridge joins two clumps it may be in the other one.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Center {
     /// The most bound particle, by branch and bound on a tree with multipoles: the same member as by brute force. The one to
     /// use.

@@ -9,6 +9,7 @@ use crate::halo::Halos;
 
 /// Why a halo has no centre. As text it is a part of a sentence: "the halo is 6 wide along axis 0, ..".
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum NoCenter {
     /// It is half as wide as the periodic box or wider. Members are nearest to each other around the boundary then, which leaves
@@ -40,6 +41,8 @@ impl fmt::Display for NoCenter {
 
 /// The centre of a halo. What a definition does not have is `None`, or 0.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct HaloCenter {
     /// Where it is, in the units of the points; within the box if that is periodic. The position of [`HaloCenter::member`], if a
     /// particle is the centre. NaN if the halo has no centre: see [`HaloCenter::missing`].
@@ -103,6 +106,7 @@ impl PartialEq for HaloCenter {
 /// It knows the space of the halos, or the one that [`CenterFinder`](crate::CenterFinder) was told. Two are equal if their rows are,
 /// whatever is known of the space.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Centers {
     rows: Vec<HaloCenter>,
     /// Ordered pairs of members of the same halo.

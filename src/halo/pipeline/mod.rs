@@ -74,6 +74,7 @@ pub struct Output {
 
 /// What a user should know beside the results. As text it is a sentence.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Note {
     /// Some halos have no centre, and NaN in the catalogue.

@@ -9,6 +9,7 @@ use crate::units::KnownUnits;
 /// The linking length of friends of friends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum LinkingLength {
     /// In mean separations, `(volume / particles)^(1/3)`. The volume is that of the box if one is known, otherwise that of the
     /// smallest box around the particles.

@@ -8,6 +8,7 @@ use crate::io::Points;
 /// The lengths of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Scales {
     /// The linking length in the snapshot's unit.
     pub linking_length: f64,
