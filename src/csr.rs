@@ -27,7 +27,6 @@ pub struct Csr<T> {
 
 impl<T> Csr<T> {
     /// Lists that were made elsewhere. Offsets ascend from 0 to the number of values.
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
     pub(crate) fn from_parts(offsets: Vec<usize>, values: Vec<T>) -> Self {
         Self { offsets, values }
     }

@@ -88,7 +88,7 @@ mod error;
 mod geometry;
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
 pub mod gpu;
-mod halo;
+pub mod halo;
 #[cfg(feature = "io")]
 pub mod io;
 mod parallel;
@@ -112,13 +112,13 @@ pub use cluster::{Dbscan, DbscanAlgorithm, Fof, FofAlgorithm, Labels, dbscan};
 pub use csr::Csr;
 pub use error::{Error, ErrorKind, Result};
 pub use geometry::{Aabb, Boundary, Bounded, BoxSize, Query, Scalar, Space, Sphere};
-pub use halo::Halos;
 #[cfg(feature = "halos")]
 pub use halo::{
-    Background, Catalog, Center, CenterFinder, Centers, Column, Cosmology, Halo, HaloCenter, MassFunction, Meta,
-    Motion, NfwFit, NoCenter, NoSphere, Overdensity, Particles, Places, Profile, Shell, SphericalOverdensity,
-    Structure, Values, measure_structure, overdensities, profiles, write_ecsv,
+    Catalog, Center, CenterFinder, Centers, Column, Cosmology, Halo, HaloCenter, MassFunction, Meta, Motion, NfwFit,
+    NoCenter, NoSphere, Overdensity, Particles, Places, Profile, Shell, SphericalOverdensity, Structure, Values,
+    measure_structure, overdensities, profiles, write_ecsv,
 };
+pub use halo::{HaloMembers, Halos};
 pub use phases::phases;
 #[cfg(feature = "reference")]
 pub use reference::BruteForce;

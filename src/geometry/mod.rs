@@ -16,4 +16,6 @@ pub(crate) use filtered::{FilteredRadius, Metric};
 pub use predicate::Query;
 pub(crate) use scalar::Lane;
 pub use scalar::Scalar;
+#[cfg(feature = "halos")]
+pub(crate) use space::length2;
 pub use space::{BoxSize, Space};

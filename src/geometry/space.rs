@@ -134,6 +134,22 @@ impl<const D: usize> Space<D> {
         sum
     }
 
+    /// The vector from one point to the image of another that is nearest along each axis, in `f64`: `to - from` in open space.
+    ///
+    /// In a periodic box it is rounded otherwise than [`Space::distance2`], which decides.
+    ///
+    /// ```
+    /// let space = ropewalk::Space::<2>::periodic(10.0)?;
+    /// assert_eq!(space.offset([9.5, 1.0], [0.5, 3.0]), [1.0, 2.0]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn offset(&self, from: [f64; D], to: [f64; D]) -> [f64; D] {
+        std::array::from_fn(|k| {
+            let d = to[k] - from[k];
+            self.period.map_or(d, |period| d - period[k] * (d / period[k]).round())
+        })
+    }
+
     /// The squared distance between two boxes in `f64`: zero where they touch. For two points it equals [`Space::distance2`].
     #[inline]
     pub fn min_distance2<S: Scalar>(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> f64 {
@@ -214,6 +230,13 @@ impl<const D: usize> Space<D> {
         });
         Aabb { lo, hi }
     }
+}
+
+/// The squared length of a vector, summed in the order of the axes.
+#[cfg(feature = "halos")]
+#[inline(always)]
+pub(crate) fn length2([x, y, z]: [f64; 3]) -> f64 {
+    x * x + y * y + z * z
 }
 
 /// Whether an interval is at least as long as a side, though its length be rounded.

@@ -11,7 +11,7 @@ use super::{Folder, all, assert_modest_memory, f32s, refused};
 /// A snapshot of types 0 (four, masses in a block) and 1 (three, equal masses), as bytes.
 fn snapshot(folder: &Folder, labels: bool, big_endian: bool) -> Vec<u8> {
     let made = [Made::new(0, 4, false, true), Made::new(1, 3, false, false)];
-    let options = GadgetOptions { labels, big_endian, ..GadgetOptions::default() };
+    let options = GadgetOptions::default().labels(labels).big_endian(big_endian);
     let path = folder.file("whole");
     write_gadget(&path, &made.each_ref().map(Made::species), &options).unwrap();
     fs::read(path).unwrap()
@@ -110,8 +110,7 @@ fn headers() {
 
     let whole = folder.with("whole", &bytes);
     for (t, said) in [(2, "no particles of type 2; types present: 0 (4), 1 (3)"), (200, "no particles of type 200")] {
-        let message =
-            read(&whole, &ReadOptions { particle_type: Some(t), ..ReadOptions::default() }).unwrap_err().to_string();
+        let message = read(&whole, &ReadOptions::default().particle_type(t)).unwrap_err().to_string();
         assert!(message.contains(said), "{message}");
     }
     assert!(read_header(folder.with("text", "1 2 3")).unwrap_err().to_string().contains("not a Gadget snapshot"));
@@ -130,7 +129,7 @@ fn parts() {
         ids: Some(&ids),
         masses: &masses,
     };
-    let options = GadgetOptions { files: 3, box_size: Some(8.0), ..GadgetOptions::default() };
+    let options = GadgetOptions::default().files(3).box_size(8.0);
     let path = folder.file("snap");
     let write = || write_gadget(&path, &[one], &options).unwrap();
     let change = |at: usize, with: u8| {
@@ -152,7 +151,7 @@ fn parts() {
     refused(folder.file("snap.7"), &["one of 3 files", ".0 to .2"]);
     // A part with wider ids than the others.
     let wide = folder.file("wide");
-    write_gadget(&wide, &[one], &GadgetOptions { wide_ids: true, ..options.clone() }).unwrap();
+    write_gadget(&wide, &[one], &options.clone().wide_ids(true)).unwrap();
     fs::rename(folder.file("wide.1"), folder.file("snap.1")).unwrap();
     refused(&path, &["snap.1", "block ID is 64 bits wide in this file, but 32 bits wide in"]);
     write_gadget(&wide, &[Species { ids: None, ..one }], &options).unwrap();

@@ -16,7 +16,7 @@ fn root() -> PathBuf {
 
 /// M and R for 200 times the critical and the mean density equal the stored ones, about the stored centres.
 fn assert_reference(snapshot: &Path, halos: &Path, side: f64) {
-    let snapshot = read(snapshot, &ReadOptions { particle_type: Some(1), ..ReadOptions::default() }).unwrap();
+    let snapshot = read(snapshot, &ReadOptions::default().particle_type(1)).unwrap();
     let Points::F32(points) = &snapshot.points else { panic!("f64 positions") };
     let ropewalk::io::Masses::Equal(mass) = snapshot.masses else { panic!("no mass") };
     let particles = Particles::new(points.rows::<3>().unwrap()).mass(mass).periodic(side);
