@@ -4,5 +4,6 @@
 pub mod clouds;
 pub mod data;
 pub mod engine;
+pub mod images;
 pub mod oracle;
 pub mod random;
