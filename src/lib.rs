@@ -102,6 +102,7 @@ mod search;
 mod simd;
 #[cfg(any(feature = "halos", feature = "io"))]
 mod units;
+mod work;
 
 pub use bvh::{Bvh, LEAF, Node};
 pub use cluster::{Dbscan, DbscanAlgorithm, Fof, FofAlgorithm, Labels, dbscan};
@@ -121,3 +122,8 @@ pub use reference::BruteForce;
 pub use search::{Hits, Leaf, Nearest, Neighbor, Query};
 #[cfg(any(feature = "halos", feature = "io"))]
 pub use units::{Conversion, Frame, KnownUnits, LengthUnit, MassUnit, Quantity, Units, VelocityUnit};
+
+/// The README's programs, compiled and run as documentation. One of them needs a device's features.
+#[cfg(all(doctest, feature = "halos", any(feature = "cuda", feature = "vulkan")))]
+#[doc = include_str!("../README.md")]
+struct Readme;
