@@ -106,6 +106,7 @@ mod simd;
 pub mod table;
 #[cfg(any(feature = "halos", feature = "io"))]
 mod units;
+mod work;
 
 pub use bvh::Bvh;
 pub use cluster::{Dbscan, DbscanAlgorithm, Fof, FofAlgorithm, Labels, dbscan};
@@ -132,3 +133,8 @@ pub mod internals {
     pub use crate::bvh::{LEAF, Node};
     pub use crate::simd::instruction_set;
 }
+
+/// The README's programs, compiled and run as documentation. One of them needs a device's features.
+#[cfg(all(doctest, feature = "halos", any(feature = "cuda", feature = "vulkan")))]
+#[doc = include_str!("../README.md")]
+struct Readme;

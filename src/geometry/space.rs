@@ -2,6 +2,7 @@
 
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Lane, Scalar};
+use crate::work;
 
 /// Side lengths of a periodic box: one for a cube, one per axis, or none for open space.
 ///
@@ -123,6 +124,7 @@ impl<const D: usize> Space<D> {
     /// see [`Space::wrap`]. This value decides every test of the crate.
     #[inline(always)]
     pub fn distance2<S: Scalar>(&self, a: &[S; D], b: &[S; D]) -> f64 {
+        work::count(1);
         let mut sum = 0.0;
         for k in 0..D {
             let mut d = (Into::<f64>::into(a[k]) - Into::<f64>::into(b[k])).abs();
@@ -153,6 +155,7 @@ impl<const D: usize> Space<D> {
     /// The squared distance between two boxes in `f64`: zero where they touch. For two points it equals [`Space::distance2`].
     #[inline]
     pub fn min_distance2<S: Scalar>(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> f64 {
+        work::count(1);
         let mut sum = 0.0;
         for k in 0..D {
             let gap = self.min_along(k, [a.lo[k].into(), a.hi[k].into()], [b.lo[k].into(), b.hi[k].into()]);

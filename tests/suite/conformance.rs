@@ -3,6 +3,8 @@
 //! Brute force and the tree on 1, 2 and 5 threads; `f32` and `f64`; 2 and 3 dimensions; open space and periodic boxes. Other
 //! dimensions are for `dimensions.rs`, with less to compile.
 
+mod images;
+
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

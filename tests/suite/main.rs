@@ -7,6 +7,7 @@ mod attack;
 mod bad_input;
 mod centers;
 mod conformance;
+mod contract;
 mod copies;
 mod dbscan;
 mod dimensions;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::common::data::large;
 use crate::common::random::Random;
 use ropewalk::io::{Points, ReadOptions, read};
 use ropewalk::{NoSphere, Particles, SphericalOverdensity, overdensities};
@@ -60,14 +61,9 @@ fn p3m_64() {
 }
 
 #[test]
+#[ignore = "needs ROPEWALK_DATA"]
 fn p3m_128() {
-    let data = root().join("../shared/data");
-    let snapshot = data.join("p3m_128.gadget2");
-    if !snapshot.exists() {
-        eprintln!("skipped: {} is not here", snapshot.display());
-        return;
-    }
-    assert_reference(&snapshot, &data.join("p3m_128_fof_b0.2_periodic_halos.csv"), 64.0);
+    assert_reference(&large("p3m_128.gadget2"), &large("p3m_128_fof_b0.2_periodic_halos.csv"), 64.0);
 }
 
 /// The definition, by trying every particle's distance on a sorted list of all.
