@@ -12,7 +12,7 @@ use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::halo::centers::members::{Members, mass};
 use crate::gpu::primitives::radix_sort::{Pairs, sort_bits};
 use crate::gpu::primitives::scan::{exclusive, last};
-use crate::gpu::primitives::warp::{has_planes, warp_atomic_max};
+use crate::gpu::primitives::warp::{Warp, warp_atomic_max};
 
 /// Members of a block, at most.
 const BLOCK: usize = 32;
@@ -60,7 +60,7 @@ impl Blocks {
             extents.arg(),
             all,
             large,
-            has_planes(client),
+            Warp::of(client),
         );
         let pairs = Pairs { keys: Buffer::new(client, n), values: Buffer::new(client, n) };
         code_members::launch::<R>(
@@ -157,7 +157,7 @@ fn measure(
     extents: &mut Array<Atomic<u32>>,
     all: u32,
     n: u32,
-    #[comptime] planes: bool,
+    #[comptime] warp: Warp,
 ) {
     let i = ABSOLUTE_POS;
     let mut halo = 0u32.runtime();
@@ -174,7 +174,7 @@ fn measure(
         bits = u32::reinterpret(f32::cast_from(most));
         halo = owners[i];
     }
-    warp_atomic_max(extents, halo, bits, planes);
+    warp_atomic_max(extents, halo, bits, warp);
 }
 
 #[cube(launch)]

@@ -11,7 +11,7 @@
 use cubecl::prelude::*;
 
 use crate::gpu::halo::centers::blocks::{Vec4, center_of, products_of, radius_of, squares_of};
-use crate::gpu::primitives::warp::warp_atomic_max;
+use crate::gpu::primitives::warp::{Warp, warp_atomic_max, warp_ballot, warp_sum};
 
 /// Adds to a number of two words.
 #[cube]
@@ -73,9 +73,9 @@ pub(in crate::gpu) fn look_far(
     blocks: u32,
     most: u32,
     apart: f32,
-    #[comptime] planes: bool,
+    #[comptime] warp: Warp,
 ) {
-    let lanes = comptime!(if planes { 32u32 } else { 1u32 });
+    let lanes = comptime!(warp.lanes());
     let own = ABSOLUTE_POS as u32 / lanes;
     let lane = ABSOLUTE_POS as u32 % lanes;
     if own < blocks {
@@ -140,8 +140,8 @@ pub(in crate::gpu) fn look_far(
                     }
                 }
                 let mut place = count + 0;
-                if comptime!(planes) {
-                    let votes = plane_ballot(is_near)[0];
+                if comptime!(warp.is_some()) {
+                    let votes = warp_ballot(is_near, warp);
                     place += (votes & ((1u32 << lane) - 1)).count_ones();
                     count += votes.count_ones();
                 } else {
@@ -162,15 +162,15 @@ pub(in crate::gpu) fn look_far(
         for k in 1..10usize {
             part[k] = f32::cast_from(sums[k]);
         }
-        if comptime!(planes) {
-            sum = plane_sum(sum);
+        if comptime!(warp.is_some()) {
+            sum = warp_sum::<f64>(sum, warp);
             #[unroll]
             for k in 1..10usize {
-                part[k] = plane_sum(part[k]);
+                part[k] = warp_sum::<f32>(part[k], warp);
             }
-            error = plane_sum(error);
-            error_there = plane_sum(error_there);
-            sources = plane_sum(sources);
+            error = warp_sum::<f32>(error, warp);
+            error_there = warp_sum::<f32>(error_there, warp);
+            sources = warp_sum::<u32>(sources, warp);
         }
         if lane == 0 {
             far[own as usize] = sum;
@@ -215,9 +215,9 @@ pub(in crate::gpu) fn look_closer(
     all: u32,
     rough: f32,
     apart: f32,
-    #[comptime] planes: bool,
+    #[comptime] warp: Warp,
 ) {
-    let lanes = comptime!(if planes { 32u32 } else { 1u32 });
+    let lanes = comptime!(warp.lanes());
     let i = ABSOLUTE_POS / lanes as usize;
     let lane = ABSOLUTE_POS as u32 % lanes;
     let mut halo = 0u32.runtime();
@@ -262,9 +262,9 @@ pub(in crate::gpu) fn look_closer(
             }
             sum += f64::cast_from(part);
         }
-        if comptime!(planes) {
-            sum = plane_sum(sum);
-            error = plane_sum(error);
+        if comptime!(warp.is_some()) {
+            sum = warp_sum::<f64>(sum, warp);
+            error = warp_sum::<f32>(error, warp);
         }
         sum += near[own];
         let error = f64::cast_from(added(error, end - start)) + sum * f64::cast_from(rough);
@@ -274,7 +274,7 @@ pub(in crate::gpu) fn look_closer(
             add_wide(pairs, halo, end - start);
         }
     }
-    warp_atomic_max(certain, halo, bits, planes);
+    warp_atomic_max(certain, halo, bits, warp);
 }
 
 /// A lower bound as bits, which are ordered as the bounds are; 0 for none. Roundings to `f32` are within what errors allow for.

@@ -17,7 +17,6 @@ use cubecl::prelude::*;
 use crate::error::Result;
 use crate::geometry::Space;
 use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
-use crate::gpu::bvh::traverse::packet::WIDTH;
 use crate::gpu::bvh::{Coordinate, Points};
 use crate::gpu::halo::centers::blocks::Blocks;
 use crate::gpu::halo::centers::far::{look_closer, look_far};
@@ -26,7 +25,7 @@ use crate::gpu::halo::centers::near::look_near;
 use crate::gpu::halo::centers::pairwise_f32::look_at_all;
 use crate::gpu::halo::groups::Halos;
 use crate::gpu::primitives::scan::{exclusive, last};
-use crate::gpu::primitives::warp::has_planes;
+use crate::gpu::primitives::warp::Warp;
 use crate::halo::centers::power;
 
 /// The relative error of sums in single precision, at most.
@@ -76,19 +75,20 @@ pub(in crate::gpu) fn left<R: Runtime, S: Coordinate>(
     let (pairs, coincident) =
         (Buffer::<u32>::filled(client, 2 * large, 0), Buffer::<u32>::filled(client, 2 * large, 0));
 
-    let planes = has_planes(client);
-    let lanes = if planes { WIDTH as usize } else { 1 };
+    let warp = Warp::of(client).apart();
+    let lanes = warp.lanes() as usize;
     let far = Buffer::<f64>::new(client, blocks.len);
     let field = Buffer::<f32>::new(client, 12 * blocks.len);
     let near = Buffer::<u32>::new(client, NEAR * blocks.len);
     let counts = Buffer::<u32>::new(client, blocks.len);
+    let (warp_blocks, warp_dim) = warp.blocks(blocks.len * lanes, UNITS);
     // SAFETY: halos, blocks and members name each other by positions below the lengths of what is passed; loops are over
     // ranges of these.
     unsafe {
         look_far::launch_unchecked::<R>(
             client,
-            cubes(blocks.len * lanes),
-            dim,
+            warp_blocks,
+            warp_dim,
             blocks.moments.arg(),
             blocks.of_halos.arg(),
             blocks.first.arg(),
@@ -102,20 +102,21 @@ pub(in crate::gpu) fn left<R: Runtime, S: Coordinate>(
             blocks.len as u32,
             NEAR as u32,
             APART,
-            planes,
+            warp,
         )
     };
     let slots = halos.large[1];
     let (nears, upper) = (Buffer::<f64>::new(client, slots), Buffer::<f32>::new(client, slots));
     let certain = Buffer::<u32>::filled(client, large, 0);
     let most_upper = Buffer::<u32>::filled(client, large, 0);
+    let (warp_blocks, warp_dim) = warp.blocks(if warp.is_some() { blocks.len * lanes } else { slots }, UNITS);
     // SAFETY: halos, blocks and members name each other by positions below the lengths of what is passed; loops are over
     // ranges of these.
     unsafe {
         look_near::launch_unchecked::<R>(
             client,
-            cubes(if planes { blocks.len * lanes } else { slots }),
-            dim,
+            warp_blocks,
+            warp_dim,
             members.axes.arg(),
             members.masses.arg(),
             members.softening.arg(),
@@ -144,19 +145,20 @@ pub(in crate::gpu) fn left<R: Runtime, S: Coordinate>(
             APART,
             members.weighted,
             sources.split,
-            planes,
+            warp,
         )
     };
     let closer = |targets: &Buffer<u32>| {
         let n = targets.len();
         let upper = Buffer::<f32>::new(client, n);
+        let (warp_blocks, warp_dim) = warp.blocks(n * lanes, UNITS);
         // SAFETY: halos, blocks and members name each other by positions below the lengths of what is passed; loops are over
         // ranges of these.
         unsafe {
             look_closer::launch_unchecked::<R>(
                 client,
-                cubes(n * lanes),
-                dim,
+                warp_blocks,
+                warp_dim,
                 targets.arg(),
                 members.axes.arg(),
                 blocks.order.arg(),
@@ -173,7 +175,7 @@ pub(in crate::gpu) fn left<R: Runtime, S: Coordinate>(
                 members.len as u32,
                 ROUGH as f32,
                 APART,
-                planes,
+                warp,
             )
         };
         upper
@@ -206,7 +208,7 @@ pub(in crate::gpu) fn left<R: Runtime, S: Coordinate>(
                 ROUGH as f32,
                 group,
                 sources.split,
-                planes,
+                Warp::of(client),
             )
         };
         upper

@@ -11,7 +11,7 @@ use crate::gpu::halo::centers::blocks::{Vec4, center_of, radius_of};
 use crate::gpu::halo::centers::direct::distance2;
 use crate::gpu::halo::centers::far::{add_wide, certain_bits, is_far};
 use crate::gpu::halo::centers::members::mass;
-use crate::gpu::primitives::warp::warp_atomic_max;
+use crate::gpu::primitives::warp::{Warp, warp_atomic_max, warp_shuffle_down};
 
 /// The least square of a distance from a member that single precision tells. Nearer ones are told otherwise by coordinates about the
 /// first member of the halo, which are rounded to `f64`; and if they do not fit `f32`, by what two such numbers leave of them.
@@ -58,14 +58,14 @@ pub(in crate::gpu) fn look_near(
     apart: f32,
     #[comptime] weighted: bool,
     #[comptime] split: bool,
-    #[comptime] planes: bool,
+    #[comptime] warp: Warp,
 ) {
     let mut own = ABSOLUTE_POS as u32;
     let mut behind = n + 0;
     // Of blocks that fill no more than half of the units, each half looks at every other near block.
     let mut step = 1u32.runtime();
     let mut turn = 0u32.runtime();
-    if comptime!(planes) {
+    if comptime!(warp.is_some()) {
         let block = min(own / 32, blocks - 1);
         let digit_base = first[block as usize];
         behind = select(own / 32 < blocks, first[block as usize + 1], 0u32);
@@ -138,8 +138,9 @@ pub(in crate::gpu) fn look_near(
         }
         sum += f64::cast_from(part);
     }
-    if comptime!(planes) {
-        let (other_sum, other_close) = (plane_shuffle_down(sum, 16), plane_shuffle_down(close, 16));
+    if comptime!(warp.is_some()) {
+        let (other_sum, other_close) =
+            (warp_shuffle_down::<f64>(sum, 16, warp), warp_shuffle_down::<u32>(close, 16, warp));
         if step == 2 {
             sum += other_sum;
             close += other_close;
@@ -211,6 +212,6 @@ pub(in crate::gpu) fn look_near(
         upper_bits = u32::reinterpret(bound);
         bits = certain_bits(felt - error);
     }
-    warp_atomic_max(certain, halo, bits, planes);
-    warp_atomic_max(most_upper, halo, upper_bits, planes);
+    warp_atomic_max(certain, halo, bits, warp);
+    warp_atomic_max(most_upper, halo, upper_bits, warp);
 }

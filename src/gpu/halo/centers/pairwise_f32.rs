@@ -11,7 +11,7 @@ use crate::gpu::buffer::UNITS;
 use crate::gpu::halo::centers::blocks::Vec4;
 use crate::gpu::halo::centers::far::{TERMS, add_wide, certain_bits};
 use crate::gpu::halo::centers::near::least_told;
-use crate::gpu::primitives::warp::PLANES;
+use crate::gpu::primitives::warp::{WARPS, WIDTH, Warp, warp_sum};
 
 /// Bounds of what some members feel, in ascending order, so many of them for each cube. Those that have others nearer than `f32`
 /// can tell keep all chances.
@@ -35,7 +35,7 @@ pub(in crate::gpu) fn look_at_all(
     rough: f32,
     #[comptime] group: usize,
     #[comptime] split: bool,
-    #[comptime] planes: bool,
+    #[comptime] warp: Warp,
 ) {
     let base = CUBE_POS * group;
     if (base as u32) < n {
@@ -113,16 +113,16 @@ pub(in crate::gpu) fn look_at_all(
                 sums[g] += f64::cast_from(part[g]);
             }
         }
-        let rows = comptime!(if planes { PLANES as usize } else { UNITS as usize });
+        let rows = comptime!(if warp.is_some() { WARPS as usize } else { UNITS as usize });
         let mut shared = SharedMemory::<f64>::new(rows);
         let mut shared_close = SharedMemory::<u32>::new(rows);
         #[unroll]
         for g in 0..group {
-            if comptime!(planes) {
-                let (sum, close) = (plane_sum(sums[g]), plane_sum(close[g]));
-                if UNIT_POS % 32 == 0 {
-                    shared[(UNIT_POS / 32) as usize] = sum;
-                    shared_close[(UNIT_POS / 32) as usize] = close;
+            if comptime!(warp.is_some()) {
+                let (sum, close) = (warp_sum::<f64>(sums[g], warp), warp_sum::<u32>(close[g], warp));
+                if UNIT_POS % WIDTH == 0 {
+                    shared[(UNIT_POS / WIDTH) as usize] = sum;
+                    shared_close[(UNIT_POS / WIDTH) as usize] = close;
                 }
             } else {
                 shared[UNIT_POS as usize] = sums[g];
