@@ -12,7 +12,7 @@ use crate::gpu::cluster::connect::Forest;
 use crate::gpu::column::DeviceVec;
 use crate::gpu::device::{Device, on};
 use crate::gpu::primitives::scan::{exclusive, last};
-use crate::gpu::primitives::warp::{ReduceOp, block_aggregate, has_planes};
+use crate::gpu::primitives::warp::{ReduceOp, Warp, block_aggregate};
 
 /// No cluster; larger than all that are.
 pub(in crate::gpu) const NOBODY: u32 = u32::MAX;
@@ -103,7 +103,7 @@ pub(in crate::gpu) fn number<R: Runtime>(
         smallest.arg(),
         n as u32,
         rule,
-        has_planes(client),
+        Warp::of(client),
     );
     let ranks = Buffer::<u32>::filled(client, n + 1, 0);
     mark_leaders::launch::<R>(client, cubes(n), dim, smallest.arg(), ranks.arg(), n as u32);
@@ -160,7 +160,7 @@ fn find_smallest(
     smallest: &mut Array<Atomic<u32>>,
     n: u32,
     #[comptime] rule: u32,
-    #[comptime] planes: bool,
+    #[comptime] warp: Warp,
 ) {
     let i = ABSOLUTE_POS as u32;
     let mut root = 0u32.runtime();
@@ -190,7 +190,7 @@ fn find_smallest(
         }
     }
     // Neighbours often have one root.
-    let member = block_aggregate(root, member, ReduceOp::Least, planes);
+    let member = block_aggregate(root, member, ReduceOp::Min, warp);
     if member != NOBODY {
         smallest[root as usize].fetch_min(member);
     }

@@ -17,7 +17,7 @@ use crate::gpu::buffer::{Buffer, UNITS, cubes, wait};
 use crate::gpu::device::{Device, on};
 use crate::gpu::primitives::radix_sort::sort_words;
 use crate::gpu::primitives::scan::{exclusive, last};
-use crate::gpu::primitives::warp::{ReduceOp, block_aggregate, has_planes};
+use crate::gpu::primitives::warp::{ReduceOp, Warp, block_aggregate};
 
 /// The rank of a cluster that is no halo.
 const NONE: u32 = u32::MAX;
@@ -68,7 +68,7 @@ impl Halos {
         let least = u32::try_from(min_members.max(1)).unwrap_or(u32::MAX);
 
         let sizes = Buffer::<u32>::filled(client, n_clusters, 0);
-        count_sizes::launch::<R>(client, cubes(n), dim, labels.arg(), sizes.arg(), points, all, has_planes(client));
+        count_sizes::launch::<R>(client, cubes(n), dim, labels.arg(), sizes.arg(), points, all, Warp::of(client));
         let places = Buffer::<u32>::new(client, n_clusters + 1);
         choose_clusters::launch::<R>(client, cubes(n_clusters + 1), dim, sizes.arg(), places.arg(), all, least);
         exclusive(client, &places);
@@ -164,7 +164,7 @@ impl Halos {
 }
 
 #[cube(launch)]
-fn count_sizes(labels: &Array<i32>, sizes: &mut Array<Atomic<u32>>, n: u32, clusters: u32, #[comptime] planes: bool) {
+fn count_sizes(labels: &Array<i32>, sizes: &mut Array<Atomic<u32>>, n: u32, clusters: u32, #[comptime] warp: Warp) {
     let i = ABSOLUTE_POS;
     let mut label = clusters + 0;
     if (i as u32) < n {
@@ -172,7 +172,7 @@ fn count_sizes(labels: &Array<i32>, sizes: &mut Array<Atomic<u32>>, n: u32, clus
         label = u32::cast_from(labels[i]);
     }
     // One cluster may have nearly all points.
-    let members = block_aggregate(label, 1u32.runtime(), ReduceOp::Sum, planes);
+    let members = block_aggregate(label, 1u32.runtime(), ReduceOp::Sum, warp);
     if label < clusters && members > 0 {
         sizes[label as usize].fetch_add(members);
     }

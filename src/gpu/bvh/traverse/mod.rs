@@ -14,16 +14,16 @@ pub(in crate::gpu) mod window;
 use cubecl::prelude::*;
 
 use crate::geometry::FilteredRadius;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, UNITS};
 use crate::gpu::bvh::ropes::Nodes;
-use crate::gpu::bvh::traverse::packet::{Hits, Packet, WIDTH, Want, new_packet};
+use crate::gpu::bvh::traverse::packet::{Hits, Packet, Want, new_packet};
 use crate::gpu::bvh::traverse::spec::{
     EMPTY, LeafVisitor, MIXED, Queries, QueriesLaunch, TraversalMode, Tree, TreeLaunch, UNIFORM, WalkSpec,
 };
 use crate::gpu::bvh::traverse::window::{below, windows};
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::metric::{corners, distance2, exact_distance2, max_distance2, min_distance2};
-use crate::gpu::primitives::warp::{PLANES, has_planes};
+use crate::gpu::primitives::warp::{WIDTH, Warp, warp_any, warp_max};
 
 /// Walks the tree for each of `n` queries.
 #[cube(launch_unchecked)]
@@ -52,7 +52,7 @@ pub(in crate::gpu) fn walk<F: Float, V: LeafVisitor>(
         point[k] = queries.axes[k * n as usize + query as usize];
     }
     let state = V::start(input, output, query);
-    if comptime!(shape.planes) {
+    if comptime!(shape.warp.is_some()) {
         together::<F, V>(&state, input, output, tree, &point, &reach, unit, n, end, shape);
     } else if unit < n {
         alone::<F, V>(&state, input, output, tree, &point, &reach, query, end, shape);
@@ -150,11 +150,12 @@ fn together<F: Float, V: LeafVisitor>(
 ) {
     let d = comptime!(shape.d);
     let periodic = comptime!(shape.periodic);
-    let mut packet = new_packet::<F>(point, d, periodic, PLANES);
+    let warp = comptime!(shape.warp);
+    let mut packet = new_packet::<F>(point, d, periodic, comptime!(shape.warp.units(UNITS)), warp);
     // The largest radius of the plane.
     let mut widest = reach.maybe + F::new(0.0);
     if comptime!(shape.own_radii) {
-        widest = plane_max(widest);
+        widest = warp_max::<F>(widest, warp);
     }
     // A node that is within the radius has no longer diagonal than twice that.
     let mut small = F::new(-1.0);
@@ -170,7 +171,7 @@ fn together<F: Float, V: LeafVisitor>(
     if comptime!(shape.half) {
         at = tree.leaves[(min(unit, n - 1) / WIDTH) as usize];
     }
-    let windows = windows::<F>(end, small, comptime!(shape.alike || shape.whole));
+    let windows = windows::<F>(end, small, comptime!(shape.alike || shape.whole), warp);
     if comptime!(shape.around) {
         let first = unit / WIDTH * WIDTH;
         if first < n {
@@ -181,7 +182,7 @@ fn together<F: Float, V: LeafVisitor>(
             packet.leave_out(first, behind);
         }
     }
-    while at < end && plane_any(next < end && V::is_open(state, input)) {
+    while at < end && warp_any(next < end && V::is_open(state, input), warp) {
         if windows.are_bad() {
             let corners = corners::<F>(&tree.bounds, at, d);
             let kind = V::kind(input, at);
@@ -224,14 +225,14 @@ fn together<F: Float, V: LeafVisitor>(
                 if !wants {
                     next = max(next, rope);
                 }
-                if !plane_any(wants) {
+                if !warp_any(wants, warp) {
                     stops &= !below(bit, rope - at);
                     past = max(past, rope);
                 }
             } else {
                 wants = windows.takes(tree, &packet, node, point, reach.maybe, wants);
             }
-            if windows.is_leaf(bit) && plane_any(wants) {
+            if windows.is_leaf(bit) && warp_any(wants, warp) {
                 let want = Want {
                     any: wants,
                     one_will_do: asks,
@@ -372,10 +373,12 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         if n == 0 {
             return;
         }
+        let warp = Warp::of(client).apart();
+        let (blocks, dim) = warp.blocks(n, UNITS);
         let shape = WalkSpec {
             d: D,
             periodic: self.space.period().is_some(),
-            planes: has_planes(client),
+            warp,
             own_radii,
             half: matches!(manner, TraversalMode::Half | TraversalMode::HalfAlike),
             whole: matches!(manner, TraversalMode::Whole | TraversalMode::WholeAround),
@@ -388,8 +391,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         unsafe {
             walk::launch_unchecked::<S, V, R>(
                 client,
-                cubes(n),
-                CubeDim::new_1d(UNITS),
+                blocks,
+                dim,
                 self.tree(client, nodes),
                 queries,
                 input,

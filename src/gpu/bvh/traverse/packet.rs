@@ -11,9 +11,10 @@ use cubecl::prelude::*;
 
 use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::metric::gap;
+use crate::gpu::primitives::warp::{
+    WIDTH, Warp, sync_warp, warp_ballot, warp_max, warp_min, warp_shuffle, warp_shuffle_up,
+};
 
-/// Units of a plane, and points that are compared at once.
-pub(in crate::gpu) const WIDTH: u32 = 32;
 /// Places for each plane: what is compared, and what comes after it.
 const PLACES: u32 = 2 * WIDTH;
 
@@ -39,6 +40,8 @@ pub(in crate::gpu) struct Packet<F: Float> {
     pub d: usize,
     #[cube(comptime)]
     pub periodic: bool,
+    #[cube(comptime)]
+    pub warp: Warp,
 }
 
 /// What a query wants of a leaf.
@@ -68,7 +71,7 @@ pub(in crate::gpu) struct Hits {
     first: u32,
     positions: SharedMemory<u32>,
     #[cube(comptime)]
-    planes: bool,
+    waits: bool,
 }
 
 #[cube]
@@ -76,7 +79,7 @@ impl Hits {
     /// Those of a leaf that begins at `first`.
     pub fn of_leaf(bits: u32, first: u32, one_will_do: bool) -> Hits {
         let lone = select(one_will_do, 0xffff_ffffu32, 0u32);
-        Hits { bits, lone, starts: 0u32.runtime(), first, positions: SharedMemory::new(1usize), planes: false }
+        Hits { bits, lone, starts: 0u32.runtime(), first, positions: SharedMemory::new(1usize), waits: false }
     }
 
     /// The same, but these.
@@ -87,14 +90,14 @@ impl Hits {
             starts: self.starts,
             first: self.first,
             positions: self.positions,
-            planes: comptime!(self.planes),
+            waits: comptime!(self.waits),
         }
     }
 
     /// The position of one in the tree.
     pub fn position(&self, bit: u32) -> u32 {
         let mut position = self.first + bit;
-        if comptime!(self.planes) {
+        if comptime!(self.waits) {
             position = self.positions[position as usize];
         }
         position
@@ -119,9 +122,10 @@ pub(in crate::gpu) fn new_packet<F: Float>(
     point: &Array<F>,
     #[comptime] d: usize,
     #[comptime] periodic: bool,
-    #[comptime] planes: u32,
+    #[comptime] units: u32,
+    #[comptime] warp: Warp,
 ) -> Packet<F> {
-    let places = comptime!((planes * PLACES) as usize);
+    let places = comptime!((units / WIDTH * PLACES) as usize);
     let mut packet = Packet::<F> {
         lo: Array::<F>::new(comptime!(2 * d)),
         hi: Array::<F>::new(comptime!(2 * d)),
@@ -134,6 +138,7 @@ pub(in crate::gpu) fn new_packet<F: Float>(
         starts: Array::<u32>::new(2usize),
         d,
         periodic,
+        warp,
     };
     // The first of the part behind the largest step.
     let unit = UNIT_POS % WIDTH;
@@ -141,19 +146,19 @@ pub(in crate::gpu) fn new_packet<F: Float>(
     #[unroll]
     for k in 0..d {
         // The first has no one before it, and gets its own.
-        step = step.max((point[k] - plane_shuffle_up(point[k], 1)).abs());
+        step = step.max((point[k] - warp_shuffle_up::<F>(point[k], 1, warp)).abs());
     }
-    let cut = plane_ballot(step == plane_max(step))[0].find_first_set() - 1;
+    let cut = warp_ballot(step == warp_max::<F>(step, warp), warp).find_first_set() - 1;
     #[unroll]
     for k in 0..d {
         // Who is not in a part stands where its end does.
-        let (first, last) = (plane_shuffle(point[k], 0), plane_shuffle(point[k], WIDTH - 1));
+        let (first, last) = (warp_shuffle::<F>(point[k], 0, warp), warp_shuffle::<F>(point[k], WIDTH - 1, warp));
         let one = select(unit < cut, point[k], first);
         let other = select(unit < cut, last, point[k]);
-        packet.lo[k] = plane_min(one);
-        packet.hi[k] = plane_max(one);
-        packet.lo[d + k] = plane_min(other);
-        packet.hi[d + k] = plane_max(other);
+        packet.lo[k] = warp_min::<F>(one, warp);
+        packet.hi[k] = warp_max::<F>(one, warp);
+        packet.lo[d + k] = warp_min::<F>(other, warp);
+        packet.hi[d + k] = warp_max::<F>(other, warp);
     }
     #[unroll]
     for word in 0..2usize {
@@ -223,7 +228,7 @@ impl<F: Float> Packet<F> {
         let min_distance2 = self.min_distance2(&corners, &tree.sides);
         let comes =
             first + unit < behind && (other < self.left_out[0] || other >= self.left_out[1]) && min_distance2 <= limit;
-        let votes = plane_ballot(comes)[0];
+        let votes = warp_ballot(comes, comptime!(self.warp));
         if votes != 0 {
             let count = votes.count_ones();
             let waiting = self.waiting[0];
@@ -284,7 +289,7 @@ impl<F: Float> Packet<F> {
 
     /// Which of the first 32 are within two limits of the query, and wanted.
     pub fn compare(&self, point: &Array<F>, sure: F, maybe: F, sides: &Array<F>) -> (u32, u32) {
-        sync_plane();
+        sync_warp(comptime!(self.warp));
         let mut hits = 0u32.runtime();
         let mut doubts = 0u32.runtime();
         let digit_base = self.place(0) as usize;
@@ -325,13 +330,13 @@ impl<F: Float> Packet<F> {
             starts: self.starts[0],
             first: self.place(0),
             positions: self.positions,
-            planes: true,
+            waits: true,
         }
     }
 
     /// The first 32 are done with.
     pub fn turn(&mut self) {
-        sync_plane();
+        sync_warp(comptime!(self.warp));
         self.waiting[0] = max(self.waiting[0], WIDTH) - WIDTH;
         self.waiting[1] = WIDTH - self.waiting[1];
         self.wanted[0] = self.wanted[1];

@@ -4,6 +4,7 @@ use cubecl::prelude::*;
 
 use crate::gpu::bvh::traverse::packet::Hits;
 use crate::gpu::metric::Vec2;
+use crate::gpu::primitives::warp::Warp;
 
 /// A tree's buffers.
 #[derive(CubeType, CubeLaunch)]
@@ -55,8 +56,8 @@ pub(in crate::gpu) enum TraversalMode {
 pub(in crate::gpu) struct WalkSpec {
     pub d: usize,
     pub periodic: bool,
-    /// Whether the units of a plane walk together.
-    pub planes: bool,
+    /// Whether, and how, the units of a warp walk together.
+    pub warp: Warp,
     /// Whether each query has a radius of its own.
     pub own_radii: bool,
     /// Whether a query is a stored point that meets only those behind it in tree order.

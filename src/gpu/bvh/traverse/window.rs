@@ -6,10 +6,10 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::bvh::traverse::packet::{Packet, WIDTH};
+use crate::gpu::bvh::traverse::packet::Packet;
 use crate::gpu::bvh::traverse::spec::{EMPTY, Tree, UNIFORM};
 use crate::gpu::metric::{corners, min_distance2};
-use crate::gpu::primitives::warp::plane_or;
+use crate::gpu::primitives::warp::{WIDTH, Warp, warp_any, warp_ballot, warp_or, warp_shuffle};
 
 /// Leaves that are taken on trust, and those that may prove to be far from all queries after that.
 const PATIENCE: u32 = 64;
@@ -23,6 +23,8 @@ pub(in crate::gpu) struct Windows<F: Float> {
     small: F,
     #[cube(comptime)]
     asking: bool,
+    #[cube(comptime)]
+    warp: Warp,
     /// The leaves that the walk gets to, a bit each; and the nodes at which each query is asked.
     leaves: RuntimeCell<u32>,
     asks: RuntimeCell<u32>,
@@ -34,11 +36,17 @@ pub(in crate::gpu) struct Windows<F: Float> {
 }
 
 #[cube]
-pub(in crate::gpu) fn windows<F: Float>(end: u32, small: F, #[comptime] asking: bool) -> Windows<F> {
+pub(in crate::gpu) fn windows<F: Float>(
+    end: u32,
+    small: F,
+    #[comptime] asking: bool,
+    #[comptime] warp: Warp,
+) -> Windows<F> {
     Windows::<F> {
         end,
         small,
         asking,
+        warp,
         leaves: RuntimeCell::<u32>::new(0),
         asks: RuntimeCell::<u32>::new(0),
         next: RuntimeCell::<u32>::new(0),
@@ -51,6 +59,7 @@ pub(in crate::gpu) fn windows<F: Float>(end: u32, small: F, #[comptime] asking: 
 impl<F: Float> Windows<F> {
     /// Looks at the nodes from `base` on for those within `limit` of the packet's boxes; `kind` is that of the unit's own node.
     pub fn look(&self, tree: &Tree<F>, packet: &Packet<F>, base: u32, limit: F, kind: u32) {
+        let warp = comptime!(self.warp);
         let unit = UNIT_POS % WIDTH;
         let node = min(base + unit, self.end);
         let rope = tree.links[node as usize][0];
@@ -58,10 +67,10 @@ impl<F: Float> Windows<F> {
         let corners = corners::<F>(&tree.bounds, node, d);
         let near = base + unit < self.end && kind != EMPTY && packet.min_distance2(&corners, &tree.sides) <= limit;
         // What is below a node that is too far is cut off.
-        let cut = plane_or(select(near, 0u32, below(unit, rope - base)));
-        let far = plane_ballot(!near)[0] & !cut;
-        let entered = plane_ballot(near)[0] & !cut;
-        self.leaves.store(plane_ballot(rope == node + 1)[0] & entered);
+        let cut = warp_or(select(near, 0u32, below(unit, rope - base)), warp);
+        let far = warp_ballot(!near, warp) & !cut;
+        let entered = warp_ballot(near, warp) & !cut;
+        self.leaves.store(warp_ballot(rope == node + 1, warp) & entered);
         if comptime!(self.asking) {
             let mut diagonal2 = F::new(0.0);
             #[unroll]
@@ -69,17 +78,17 @@ impl<F: Float> Windows<F> {
                 let side = corners[d + k] - corners[k];
                 diagonal2 += side * side;
             }
-            self.asks.store(plane_ballot(kind == UNIFORM || diagonal2 <= self.small)[0] & entered);
+            self.asks.store(warp_ballot(kind == UNIFORM || diagonal2 <= self.small, warp) & entered);
         }
         // No rope leads farther than that of the last node that is too far.
-        let last = plane_shuffle(rope, 31 - min(far.leading_zeros(), 31u32));
+        let last = warp_shuffle::<u32>(rope, 31 - min(far.leading_zeros(), 31u32), warp);
         self.next.store(max(base + WIDTH, select(far != 0, last, 0u32)));
     }
 
     /// Looks at one node by asking the queries: for those that are so far from each other that boxes around them say little.
     pub fn look_at(&self, tree: &Tree<F>, node: u32, near: bool, asks: bool) {
         let rope = tree.links[node as usize][0];
-        let any = plane_any(near);
+        let any = warp_any(near, comptime!(self.warp));
         self.leaves.store(u32::cast_from(any && rope == node + 1));
         self.asks.store(u32::cast_from(any && asks));
         self.next.store(select(any, node + 1, rope));
@@ -127,7 +136,7 @@ impl<F: Float> Windows<F> {
             let (d, periodic) = comptime!((packet.d, packet.periodic));
             let corners = corners::<F>(&tree.bounds, leaf, d);
             is_far = min_distance2::<F>(&corners, point, &tree.sides, d, periodic) > limit;
-            if !plane_any(wants && !is_far) {
+            if !warp_any(wants && !is_far, comptime!(self.warp)) {
                 self.missed.store(self.missed.read() + 1);
             }
         }

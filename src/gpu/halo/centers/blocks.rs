@@ -15,10 +15,10 @@ use crate::gpu::halo::centers::members::{Members, MembersArg};
 use crate::gpu::halo::centers::multipole::{Moments, Vec4};
 use crate::gpu::primitives::radix_sort::{Pairs, sort_bits};
 use crate::gpu::primitives::scan::{exclusive, last};
-use crate::gpu::primitives::warp::{has_planes, warp_atomic_max};
+use crate::gpu::primitives::warp::{WIDTH, Warp, warp_atomic_max};
 
 /// Members of a block, at most: as many as a warp has units.
-pub(super) const BLOCK: u32 = 32;
+pub(super) const BLOCK: u32 = WIDTH;
 /// Bits of a cell along each axis.
 const CELL_BITS: u32 = 12;
 /// The last cell along an axis.
@@ -59,7 +59,7 @@ impl Blocks {
         let dim = CubeDim::new_1d(UNITS);
         let (halo_count, n) = (halos.large.halos, halos.large.members);
         let extents = Buffer::<u32>::filled(client, halo_count, 0);
-        find_extents::launch::<R>(client, cubes(n), dim, members.arg(), extents.arg(), n as u32, has_planes(client));
+        find_extents::launch::<R>(client, cubes(n), dim, members.arg(), extents.arg(), n as u32, Warp::of(client));
         let pairs = Pairs { keys: Buffer::new(client, n), values: Buffer::new(client, n) };
         code_members::launch::<R>(
             client,
@@ -118,7 +118,7 @@ pub(super) fn halo_of(blocks: &BlocksArg, position: u32) -> u32 {
 
 /// The largest coordinate of each halo, as bits.
 #[cube(launch)]
-fn find_extents(members: &MembersArg, extents: &mut Array<Atomic<u32>>, n: u32, #[comptime] planes: bool) {
+fn find_extents(members: &MembersArg, extents: &mut Array<Atomic<u32>>, n: u32, #[comptime] warp: Warp) {
     let i = ABSOLUTE_POS;
     let mut halo = 0u32.runtime();
     let mut bits = 0u32.runtime();
@@ -134,7 +134,7 @@ fn find_extents(members: &MembersArg, extents: &mut Array<Atomic<u32>>, n: u32, 
         bits = u32::reinterpret(f32::cast_from(most));
         halo = members.owners[i];
     }
-    warp_atomic_max(extents, halo, bits, planes);
+    warp_atomic_max(extents, halo, bits, warp);
 }
 
 /// A member's halo, then the Morton code of its cell in a cube about the halo's first member.

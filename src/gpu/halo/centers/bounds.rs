@@ -19,11 +19,6 @@ use crate::gpu::primitives::scan::{exclusive, last};
 /// The relative error of sums in single precision, at most.
 pub(super) const F32_ERROR: f32 = 1e-5;
 
-/// TEMPORARY
-pub(super) const fn lanes(planes: bool) -> u32 {
-    if planes { 32 } else { 1 }
-}
-
 /// What is known of each large halo.
 pub(super) struct Best {
     /// The largest lower bound and the largest upper bound of its members, as bits; 0 for none.

@@ -26,14 +26,13 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, UNITS};
 use crate::gpu::halo::centers::blocks::{Blocks, BlocksArg};
-use crate::gpu::halo::centers::bounds::lanes;
 use crate::gpu::halo::centers::bounds::{Best, F32_ERROR, TargetBounds, TargetBoundsArg, add_wide, lower_bits};
 use crate::gpu::halo::centers::members::{Members, MembersArg};
 use crate::gpu::halo::centers::multipole::{Vec4, center_of, products_of, radius_of, squares_of, term, trace};
 use crate::gpu::halo::centers::near_lists::{NearLists, NearListsArg};
-use crate::gpu::primitives::warp::{has_planes, warp_atomic_max};
+use crate::gpu::primitives::warp::{Warp, warp_atomic_max, warp_ballot, warp_sum};
 
 /// Blocks are well separated if their centres are so many times as far apart as the sum of their radii.
 const SEPARATION: f32 = 1.1;
@@ -68,7 +67,8 @@ impl Interactions {
         pairs: &Buffer<u32>,
     ) -> Option<Self> {
         let n = blocks.len;
-        let planes = has_planes(client);
+        let warp = Warp::of(client).apart();
+        let (warp_blocks, dim) = warp.blocks(n * warp.lanes() as usize, UNITS);
         let found = Self {
             sums: Buffer::new(client, n),
             expansions: Buffer::new(client, 12 * n),
@@ -79,14 +79,14 @@ impl Interactions {
         unsafe {
             expand_far::launch_unchecked::<R>(
                 client,
-                cubes(n * lanes(planes) as usize),
-                CubeDim::new_1d(UNITS),
+                warp_blocks,
+                dim,
                 blocks.arg(),
                 members.softening.arg(),
                 found.far(),
                 found.near.arg(),
                 pairs.arg(),
-                planes,
+                warp,
             )
         };
         Some(found)
@@ -108,22 +108,23 @@ pub(super) fn tighten<R: Runtime>(
     targets: &Buffer<u32>,
     best: &Best,
 ) -> Buffer<f32> {
-    let (n, planes) = (targets.len(), has_planes(client));
+    let (n, warp) = (targets.len(), Warp::of(client).apart());
+    let (warp_blocks, dim) = warp.blocks(n * warp.lanes() as usize, UNITS);
     let bounds = TargetBounds::new(client, n, best);
     // SAFETY: the launch contract of `centers`; `targets` are positions in the order of the blocks, and a warp or a unit goes with
     // each, which is compared with their number.
     unsafe {
         tighten_far::launch_unchecked::<R>(
             client,
-            cubes(n * lanes(planes) as usize),
-            CubeDim::new_1d(UNITS),
+            warp_blocks,
+            dim,
             targets.arg(),
             members.arg(),
             blocks.arg(),
             near_sums.arg(),
             bounds.arg(),
             n as u32,
-            planes,
+            warp,
         )
     };
     bounds.upper
@@ -155,9 +156,9 @@ fn expand_far(
     far: &mut FarArg,
     near: &mut NearListsArg,
     pairs: &mut Array<Atomic<u32>>,
-    #[comptime] planes: bool,
+    #[comptime] warp: Warp,
 ) {
-    let lanes = comptime!(lanes(planes));
+    let lanes = comptime!(warp.lanes());
     let own = ABSOLUTE_POS as u32 / lanes;
     let lane = ABSOLUTE_POS as u32 % lanes;
     if own < blocks.n {
@@ -220,8 +221,8 @@ fn expand_far(
                     }
                 }
                 let mut place = count + 0;
-                if comptime!(planes) {
-                    let votes = plane_ballot(is_near)[0];
+                if comptime!(warp.is_some()) {
+                    let votes = warp_ballot(is_near, warp);
                     place += (votes & ((1u32 << lane) - 1)).count_ones();
                     count += votes.count_ones();
                 } else {
@@ -242,15 +243,15 @@ fn expand_far(
         for k in 1..10usize {
             part[k] = f32::cast_from(sums[k]);
         }
-        if comptime!(planes) {
-            sum = plane_sum(sum);
+        if comptime!(warp.is_some()) {
+            sum = warp_sum::<f64>(sum, warp);
             #[unroll]
             for k in 1..10usize {
-                part[k] = plane_sum(part[k]);
+                part[k] = warp_sum::<f32>(part[k], warp);
             }
-            error = plane_sum(error);
-            error_of_y2 = plane_sum(error_of_y2);
-            sources = plane_sum(sources);
+            error = warp_sum::<f32>(error, warp);
+            error_of_y2 = warp_sum::<f32>(error_of_y2, warp);
+            sources = warp_sum::<u32>(sources, warp);
         }
         if lane == 0 {
             far.sums[own as usize] = sum;
@@ -307,9 +308,9 @@ fn tighten_far(
     near_sums: &Array<f64>,
     bounds: &mut TargetBoundsArg,
     n: u32,
-    #[comptime] planes: bool,
+    #[comptime] warp: Warp,
 ) {
-    let lanes = comptime!(lanes(planes));
+    let lanes = comptime!(warp.lanes());
     let i = ABSOLUTE_POS / lanes as usize;
     let lane = ABSOLUTE_POS as u32 % lanes;
     let mut halo = 0u32.runtime();
@@ -352,9 +353,9 @@ fn tighten_far(
             }
             sum += f64::cast_from(part);
         }
-        if comptime!(planes) {
-            sum = plane_sum(sum);
-            error = plane_sum(error);
+        if comptime!(warp.is_some()) {
+            sum = warp_sum::<f64>(sum, warp);
+            error = warp_sum::<f32>(error, warp);
         }
         sum += near_sums[own];
         let error = f64::cast_from(round_up_sum(error, end - start)) + sum * f64::cast_from(F32_ERROR);
@@ -364,5 +365,5 @@ fn tighten_far(
             add_wide(&mut bounds.pairs, halo, end - start);
         }
     }
-    warp_atomic_max(&mut bounds.best_lower, halo, bits, planes);
+    warp_atomic_max(&mut bounds.best_lower, halo, bits, warp);
 }

@@ -14,7 +14,7 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, UNITS};
 use crate::gpu::halo::centers::blocks::{BLOCK, Blocks, BlocksArg};
 use crate::gpu::halo::centers::bounds::{Best, F32_ERROR, add_wide, lower_bits};
 use crate::gpu::halo::centers::direct::{PairSum, distance2, neg_potential};
@@ -23,7 +23,7 @@ use crate::gpu::halo::centers::members::{Members, MembersArg, mass};
 use crate::gpu::halo::centers::multipole::{center_of, radius_of};
 use crate::gpu::halo::centers::near_lists::{NearList, NearListsArg, block_at, near_list};
 use crate::gpu::halo::centers::pairwise_f32::{Sources, SourcesArg, least_reliable2};
-use crate::gpu::primitives::warp::{has_planes, warp_atomic_max};
+use crate::gpu::primitives::warp::{Warp, warp_atomic_max, warp_shuffle_down};
 
 /// What is known of each member, in the order of the blocks.
 pub(super) struct NearBounds {
@@ -51,7 +51,9 @@ pub(super) fn bound_all<R: Runtime>(
     interactions: &Interactions,
     best: &Best,
 ) -> NearBounds {
-    let (n, planes) = (blocks.order.len(), has_planes(client));
+    let (n, warp) = (blocks.order.len(), Warp::of(client).apart());
+    let units = if warp.is_some() { blocks.len * BLOCK as usize } else { n };
+    let (warp_blocks, dim) = warp.blocks(units, UNITS);
     let bounds = NearBounds { sums: Buffer::new(client, n), upper: Buffer::new(client, n) };
     let (lower, upper) = (best.lower.arg(), best.upper.arg());
     // SAFETY: the launch contract of `centers`; a warp goes with each block, or a unit with each member, and positions are clamped
@@ -59,15 +61,15 @@ pub(super) fn bound_all<R: Runtime>(
     unsafe {
         bound_near::launch_unchecked::<R>(
             client,
-            cubes(if planes { blocks.len * BLOCK as usize } else { n }),
-            CubeDim::new_1d(UNITS),
+            warp_blocks,
+            dim,
             members.arg(),
             blocks.arg(),
             sources.arg(),
             interactions.far(),
             interactions.near.arg(),
             NearBoundsArgLaunch::new(bounds.sums.arg(), bounds.upper.arg(), lower, upper, best.coincident.arg()),
-            planes,
+            warp,
         )
     };
     bounds
@@ -104,22 +106,23 @@ fn bound_near(
     far: &FarArg,
     near: &NearListsArg,
     bounds: &mut NearBoundsArg,
-    #[comptime] planes: bool,
+    #[comptime] warp: Warp,
 ) {
+    let half = comptime!(BLOCK / 2);
     let mut own = ABSOLUTE_POS as u32;
     let mut behind = blocks.members + 0;
     // In blocks that fill no more than half of the units, each half of these takes every other near block.
     let mut step = 1u32.runtime();
     let mut turn = 0u32.runtime();
-    if comptime!(planes) {
+    if comptime!(warp.is_some()) {
         let block = min(own / BLOCK, blocks.n - 1);
         let start = blocks.first[block as usize];
         behind = select(own / BLOCK < blocks.n, blocks.first[block as usize + 1], 0u32);
         own = start + UNIT_POS % BLOCK;
-        if behind <= start + comptime!(BLOCK / 2) {
+        if behind <= start + half {
             step = 2u32.runtime();
-            turn = UNIT_POS % BLOCK / comptime!(BLOCK / 2);
-            own = start + UNIT_POS % comptime!(BLOCK / 2);
+            turn = UNIT_POS % BLOCK / half;
+            own = start + UNIT_POS % half;
         }
     }
     let is_member = own < behind;
@@ -167,9 +170,9 @@ fn bound_near(
         }
         sum += f64::cast_from(part);
     }
-    if comptime!(planes) {
+    if comptime!(warp.is_some()) {
         let (other_sum, other_close) =
-            (plane_shuffle_down(sum, comptime!(BLOCK / 2)), plane_shuffle_down(n_close, comptime!(BLOCK / 2)));
+            (warp_shuffle_down::<f64>(sum, half, warp), warp_shuffle_down::<u32>(n_close, half, warp));
         if step == 2 {
             sum += other_sum;
             n_close += other_close;
@@ -209,8 +212,8 @@ fn bound_near(
         upper_bits = u32::reinterpret(upper);
         bits = lower_bits(all - error);
     }
-    warp_atomic_max(&mut bounds.best_lower, halo, bits, planes);
-    warp_atomic_max(&mut bounds.best_upper, halo, upper_bits, planes);
+    warp_atomic_max(&mut bounds.best_lower, halo, bits, warp);
+    warp_atomic_max(&mut bounds.best_upper, halo, upper_bits, warp);
 }
 
 /// The sum over the members of near blocks in `f64`.

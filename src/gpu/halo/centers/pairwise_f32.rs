@@ -21,7 +21,7 @@ use crate::gpu::halo::centers::by_size::SortedHalos;
 use crate::gpu::halo::centers::far::TERMS;
 use crate::gpu::halo::centers::members::{Members, MembersArg, Units, mass};
 use crate::gpu::halo::centers::multipole::Vec4;
-use crate::gpu::primitives::warp::{PLANES, has_planes};
+use crate::gpu::primitives::warp::{WARPS, WIDTH, Warp, warp_sum};
 
 /// Coordinates and masses in single precision, in the order of the blocks.
 pub(super) struct Sources {
@@ -114,7 +114,7 @@ pub(super) fn bound_pairwise<R: Runtime>(
             bounds.arg(),
             n as u32,
             group,
-            has_planes(client),
+            Warp::of(client),
         )
     };
     bounds.upper
@@ -194,7 +194,7 @@ fn sum_pairs(
     bounds: &mut TargetBoundsArg,
     n: u32,
     #[comptime] group: usize,
-    #[comptime] planes: bool,
+    #[comptime] warp: Warp,
 ) {
     let base = CUBE_POS * group;
     if (base as u32) < n {
@@ -272,16 +272,16 @@ fn sum_pairs(
                 sums[g] += f64::cast_from(part[g]);
             }
         }
-        let rows = comptime!(if planes { PLANES as usize } else { UNITS as usize });
+        let rows = comptime!(if warp.is_some() { WARPS as usize } else { UNITS as usize });
         let mut shared_sums = SharedMemory::<f64>::new(rows);
         let mut shared_close = SharedMemory::<u32>::new(rows);
         #[unroll]
         for g in 0..group {
-            if comptime!(planes) {
-                let (sum, close) = (plane_sum(sums[g]), plane_sum(n_close[g]));
-                if UNIT_POS % 32 == 0 {
-                    shared_sums[(UNIT_POS / 32) as usize] = sum;
-                    shared_close[(UNIT_POS / 32) as usize] = close;
+            if comptime!(warp.is_some()) {
+                let (sum, close) = (warp_sum::<f64>(sums[g], warp), warp_sum::<u32>(n_close[g], warp));
+                if UNIT_POS % WIDTH == 0 {
+                    shared_sums[(UNIT_POS / WIDTH) as usize] = sum;
+                    shared_close[(UNIT_POS / WIDTH) as usize] = close;
                 }
             } else {
                 shared_sums[UNIT_POS as usize] = sums[g];

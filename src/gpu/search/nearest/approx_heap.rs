@@ -10,10 +10,11 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::bvh::traverse::packet::{Packet, WIDTH, Want, new_packet};
+use crate::gpu::bvh::traverse::packet::{Packet, Want, new_packet};
 use crate::gpu::bvh::traverse::spec::{MIXED, Tree};
 use crate::gpu::bvh::traverse::window::windows;
 use crate::gpu::metric::{corners, exact_distance2, min_distance2};
+use crate::gpu::primitives::warp::{WIDTH, warp_any, warp_max};
 use crate::gpu::search::nearest::KnnSpec;
 use crate::gpu::search::nearest::exact_heap::widened;
 
@@ -53,6 +54,7 @@ pub(in crate::gpu) fn find_quickly<F: Float>(
 ) {
     let d = comptime!(shape.d);
     let k = comptime!(shape.k);
+    let warp = comptime!(shape.warp);
     let unit = ABSOLUTE_POS as u32;
     // All units of a plane must come along to vote.
     let query = min(unit, n - 1);
@@ -79,7 +81,7 @@ pub(in crate::gpu) fn find_quickly<F: Float>(
 
     // The plane's own points come first, and the same number on both sides.
     let own_first = query / WIDTH * WIDTH;
-    let mut packet = new_packet::<F>(&point, d, comptime!(shape.periodic), comptime!(SMALL / WIDTH));
+    let mut packet = new_packet::<F>(&point, d, comptime!(shape.periodic), comptime!(shape.warp.units(SMALL)), warp);
     let digit_base = max(own_first, AROUND) - AROUND;
     let behind = min(own_first + WIDTH + AROUND, n);
     let mut first = digit_base + 0;
@@ -90,9 +92,9 @@ pub(in crate::gpu) fn find_quickly<F: Float>(
         first += WIDTH;
     }
     packet.leave_out(digit_base, behind);
-    let mut widest = plane_max(best.limit[0]);
+    let mut widest = warp_max::<F>(best.limit[0], warp);
     let mut at = 0u32.runtime();
-    let windows = windows::<F>(end, F::new(-1.0), false);
+    let windows = windows::<F>(end, F::new(-1.0), false, warp);
     while at < end {
         if windows.are_bad() {
             let corners = corners::<F>(&tree.bounds, at, d);
@@ -106,14 +108,14 @@ pub(in crate::gpu) fn find_quickly<F: Float>(
             let node = at + leaves.find_first_set() - 1;
             leaves &= leaves - 1;
             let any = windows.takes(tree, &packet, node, &point, best.limit[0], true.runtime());
-            if plane_any(any) {
+            if warp_any(any, warp) {
                 let want = Want { any, one_will_do: false.runtime(), own: query, half: false, alike: false };
                 let first = tree.links[node as usize][1];
                 packet.take(tree, first, tree.links[(node + 1) as usize][1], widest, want);
                 if packet.is_full() {
                     offer::<F>(&mut best, &packet, tree, order, &point, query, excluded, rough, shape);
                     packet.turn();
-                    widest = plane_max(best.limit[0]);
+                    widest = warp_max::<F>(best.limit[0], warp);
                 }
             }
         }

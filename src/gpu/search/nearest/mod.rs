@@ -15,10 +15,10 @@ use cubecl::prelude::*;
 
 use crate::error::{Kind, Result};
 use crate::geometry::FilteredRadius;
-use crate::gpu::buffer::{Buffer, UNITS, check_allocation, count, cubes, wait};
+use crate::gpu::buffer::{Buffer, UNITS, check_allocation, cubes, wait};
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::device::{Device, on};
-use crate::gpu::primitives::warp::has_planes;
+use crate::gpu::primitives::warp::Warp;
 use crate::search::nearest::{Excluded, Nearest, Neighbor};
 
 /// The largest `k`.
@@ -114,7 +114,9 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             let [relative, absolute] = FilteredRadius::<S, D>::errors(&self.space);
             let numbers = [radius2, 1.0 - relative, absolute, S::SQUARES.start, f64::INFINITY];
             let numbers = Buffer::from_slice(client, &numbers);
+            let warp = Warp::of(client).apart();
             let shape = KnnSpec {
+                warp,
                 d: D,
                 periodic: self.space.period().is_some(),
                 k,
@@ -122,7 +124,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 named: excluded != u32::MAX,
             };
             let (points, end, dim) = (n as u32, nodes.end() as u32, CubeDim::new_1d(UNITS));
-            let listed = has_planes(client);
+            let listed = warp.is_some();
             let mut doubted = self.order.clone();
             if listed {
                 // A rounded distance is so far from the exact one, and that again from another rounded one; with a little more.
@@ -130,13 +132,14 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 let root = radius2.max(0.0).sqrt() + absolute;
                 let limit = if radius2 < 0.0 { -1.0 } else { (root * root).max(S::SQUARES.start) * factor };
                 let rough = [limit, factor, 2.0 * absolute, S::SQUARES.start, f64::INFINITY].map(S::from_f64);
+                let (blocks, small) = warp.blocks(n, approx_heap::SMALL);
                 doubted = Buffer::filled(client, n + 1, 0);
                 // SAFETY: links are those of a tree, so they stay within its points; a rope leads forward, so the walk ends; each
                 // unit writes its own point's places, and there is room to doubt each.
                 unsafe { approx_heap::find_quickly::launch_unchecked::<S, _>(
                     client,
-                    count(n.div_ceil(approx_heap::SMALL as usize)),
-                    CubeDim::new_1d(approx_heap::SMALL),
+                    blocks,
+                    small,
                     self.tree(client, nodes),
                     self.order.arg(),
                     Buffer::from_slice(client, &rough).arg(),
@@ -176,6 +179,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
 /// What is known when a kernel is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct KnnSpec {
+    /// How the units of a warp search together, if they do.
+    warp: Warp,
     d: usize,
     periodic: bool,
     k: usize,
