@@ -134,7 +134,7 @@ impl<'a, R: Runtime, S: Scalar + Float + CubeElement> MortonKernel<'a, R, S> {
 
 /// Moves bit `i` to bit `i * d`, for two or three dimensions.
 #[cube]
-fn spread(cell: u64, #[comptime] d: usize) -> u64 {
+pub(in crate::gpu) fn spread(cell: u64, #[comptime] d: usize) -> u64 {
     let mut x = cell;
     if comptime!(d == 2) {
         x = (x | (x << 16u64)) & 0x0000_ffff_0000_ffffu64;

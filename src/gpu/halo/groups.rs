@@ -1,8 +1,8 @@
-//! Groups of points on a device: the twin of `halo`.
+//! Groups of points on a device: the twin of `halo::groups`.
 //!
 //! In: a label for each point. Out: [`Halos`], the members of each group (CSR), largest first.
-//! Sizes are counted, clusters sorted by them, and points sorted by the rank of their cluster, all of it stably. Nothing comes
-//! to the host but a few totals.
+//! Kernels count the sizes, sort the clusters by size, and sort the points by the rank of their cluster; both sorts are stable.
+//! Only a few totals come to the host.
 //! Cost: two passes over the labels, and the sorts: 8 bytes a point, 20 a member, and 32 a cluster, of which 4 a point, 4 a member
 //! and 8 a halo stay.
 
@@ -13,18 +13,18 @@ use cubecl::prelude::*;
 use crate::cluster::labels::Labels;
 use crate::error::Result;
 use crate::geometry::Boundary;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, UNITS, cubes, wait};
 use crate::gpu::device::{Device, on};
 use crate::gpu::primitives::radix_sort::sort_words;
 use crate::gpu::primitives::scan::{exclusive, last};
 use crate::gpu::primitives::warp::{ReduceOp, Warp, block_aggregate};
 
-/// Halos of more members are large: their centres are looked for block by block.
-pub(in crate::gpu) const SMALL: usize = 512;
-/// No halo.
+/// The rank of a cluster that is no halo.
 const NONE: u32 = u32::MAX;
 
-/// Groups of points on a device, largest first, ties by the smallest member: the twin of [`crate::Halos`].
+/// Groups of points on a device: the twin of [`crate::Halos`].
+///
+/// [`Fof`](crate::gpu::Fof) sorts them largest first, ties by the smallest member; [`Halos::upload`] keeps the order of the host's.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Device, Halos, Points};
@@ -40,19 +40,15 @@ const NONE: u32 = u32::MAX;
 pub struct Halos {
     pub(in crate::gpu) device: Device,
     /// The group of each point, in the caller's order.
-    labels: Buffer<i32>,
+    pub(in crate::gpu) labels: Buffer<i32>,
     n_clusters: u32,
     /// Which points are core, unless all with a label are.
     core: Option<Arc<[u64]>>,
     /// Halo `h` has the members `offsets[h]..offsets[h + 1]`.
     pub(in crate::gpu) offsets: Buffer<u32>,
     pub(in crate::gpu) members: Buffer<u32>,
+    /// The cluster that each halo is.
     clusters: Buffer<u32>,
-    /// The number that the caller knows each halo by, where that is not its rank by size.
-    pub(in crate::gpu) given: Option<Arc<[u32]>>,
-    /// How many halos are large, and how many members these have.
-    #[cfg_attr(not(feature = "halos"), allow(dead_code))]
-    pub(in crate::gpu) large: [usize; 2],
     pub(in crate::gpu) boundary: Boundary,
 }
 
@@ -113,37 +109,16 @@ impl Halos {
         take_points::launch::<R>(client, cubes(n), dim, labels.arg(), ranks.arg(), places.arg(), words.arg(), points);
         let members = sort_words(client, words, halos as u64);
 
-        let large = Buffer::<u32>::from_slice(client, &[0, 0]);
-        find_large::launch::<R>(client, cubes(halos), dim, offsets.arg(), large.arg(), halos as u32, SMALL as u32);
-        let large = large.read(client)?;
-        Ok(Self {
-            device,
-            labels: labels.clone(),
-            n_clusters: all,
-            core: None,
-            offsets,
-            members,
-            clusters,
-            given: None,
-            large: [large[0] as usize, large[1] as usize],
-            boundary,
-        })
+        // Halos are complete when they are returned, and what the device refuses is told here.
+        wait(client)?;
+        Ok(Self { device, labels: labels.clone(), n_clusters: all, core: None, offsets, members, clusters, boundary })
     }
 
-    /// Copies halos to a device.
+    /// Copies halos to a device, in their order.
     ///
     /// Errors: if the device fails.
     pub fn upload(halos: &crate::Halos, device: Device) -> Result<Self> {
-        let mut order: Vec<u32> = (0..halos.len() as u32).collect();
-        order.sort_by_key(|&halo| std::cmp::Reverse(halos.members(halo as usize).len()));
-        let (mut offsets, mut members) = (vec![0], Vec::with_capacity(halos.all_members().len()));
-        for &halo in &order {
-            members.extend_from_slice(halos.members(halo as usize));
-            offsets.push(members.len() as u32);
-        }
-        let clusters: Vec<u32> = order.iter().map(|&halo| halos.clusters()[halo as usize]).collect();
-        let large = order.iter().take_while(|&&halo| halos.members(halo as usize).len() > SMALL).count();
-        let large = [large, offsets[large] as usize];
+        let offsets: Vec<u32> = halos.offsets().iter().map(|&offset| offset as u32).collect();
         let labels = halos.labels();
         on!(device, client => Ok(Self {
             device,
@@ -151,10 +126,8 @@ impl Halos {
             n_clusters: labels.n_clusters() as u32,
             core: labels.core().map(Into::into),
             offsets: Buffer::from_slice(client, &offsets),
-            members: Buffer::from_slice(client, &members),
-            clusters: Buffer::from_slice(client, &clusters),
-            given: (!order.is_sorted()).then(|| order.into()),
-            large,
+            members: Buffer::from_slice(client, halos.all_members()),
+            clusters: Buffer::from_slice(client, halos.clusters()),
             boundary: halos.boundary().clone(),
         }))
     }
@@ -169,15 +142,9 @@ impl Halos {
         self.len() == 0
     }
 
-    /// The space they were found in: that of the points, or of the halos that were uploaded.
+    /// The space that the halos were found in: that of the points, or of the halos that were uploaded.
     pub fn boundary(&self) -> &Boundary {
         &self.boundary
-    }
-
-    /// How many points were grouped.
-    #[cfg(feature = "halos")]
-    pub(in crate::gpu) fn points(&self) -> usize {
-        self.labels.len()
     }
 
     /// Copies the halos from the device.
@@ -191,19 +158,8 @@ impl Halos {
             self.members.read(client)?,
         )))?;
         let labels = Labels::from_parts(labels, self.n_clusters, self.core.as_deref().map(<[u64]>::to_vec));
-        let offsets: Vec<usize> = offsets.into_iter().map(|offset| offset as usize).collect();
-        let Some(given) = &self.given else {
-            return Ok(crate::Halos::from_parts(labels, clusters, offsets, members, self.boundary.clone()));
-        };
-        let mut ranks: Vec<usize> = (0..given.len()).collect();
-        ranks.sort_unstable_by_key(|&rank| given[rank]);
-        let (mut own_offsets, mut own_members) = (vec![0], Vec::with_capacity(members.len()));
-        for &rank in &ranks {
-            own_members.extend_from_slice(&members[offsets[rank]..offsets[rank + 1]]);
-            own_offsets.push(own_members.len());
-        }
-        let clusters = ranks.iter().map(|&rank| clusters[rank]).collect();
-        Ok(crate::Halos::from_parts(labels, clusters, own_offsets, own_members, self.boundary.clone()))
+        let offsets = offsets.into_iter().map(|offset| offset as usize).collect();
+        Ok(crate::Halos::from_parts(labels, clusters, offsets, members, self.boundary.clone()))
     }
 }
 
@@ -311,25 +267,6 @@ fn take_points(labels: &Array<i32>, ranks: &Array<u32>, places: &Array<u32>, wor
     }
 }
 
-/// How many halos come before the first that is not large, and how many members.
-#[cube(launch)]
-fn find_large(offsets: &Array<u32>, large: &mut Array<u32>, halos: u32, small: u32) {
-    let i = ABSOLUTE_POS;
-    if (i as u32) < halos {
-        let end = offsets[i + 1];
-        if end - offsets[i] > small {
-            let mut is_last = (i as u32) + 1 == halos;
-            if !is_last {
-                is_last = offsets[i + 2] - end <= small;
-            }
-            if is_last {
-                large[0] = (i as u32) + 1;
-                large[1] = end;
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -358,7 +295,6 @@ mod tests {
                 assert_eq!(ours.len(), theirs.len());
                 assert!(ours.read().unwrap() == theirs, "{n} points, {clusters} clusters, least {least}");
                 let uploaded = Halos::upload(&theirs, ours.device).unwrap();
-                assert_eq!(uploaded.large, ours.large);
                 assert!(uploaded.read().unwrap() == theirs);
             }
         }

@@ -10,13 +10,14 @@ use rayon::prelude::*;
 use crate::bvh::morton::Grid;
 use crate::error::Result;
 use crate::geometry::{Aabb, FilteredRadius, Sphere};
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::Buffer;
 use crate::gpu::bvh::morton::MortonKernel;
 use crate::gpu::bvh::traverse::spec::{QueriesLaunch, TraversalMode};
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::column::DeviceVec;
 use crate::gpu::csr::Csr;
 use crate::gpu::device::on;
+use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::primitives::radix_sort::sort;
 use crate::gpu::search::neighbors::{Count, List, RowsLaunch};
 
@@ -52,8 +53,8 @@ impl<S: Coordinate> Balls<S> {
         let coded = MortonKernel::new(client, &centers, n, &Grid::over(&bounds));
         let order = sort(client, coded.pairs())?.values;
         let axes = coded.arrange(&order, true).axes;
-        let reach = rearrange(client, &Buffer::from_slice(client, reach.as_flattened()), &order, 2);
-        let radius2 = rearrange(client, &Buffer::from_slice(client, &radius2), &order, 1);
+        let reach = gather(client, &Buffer::from_slice(client, reach.as_flattened()), &order, 2, Layout::Rows);
+        let radius2 = gather(client, &Buffer::from_slice(client, &radius2), &order, 1, Layout::Rows);
         Ok(Self { order, axes, reach, radius2 })
     }
 
@@ -130,37 +131,5 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             }
             Ok(DeviceVec { device: self.device, values: counts })
         })
-    }
-}
-
-/// Rows of `width` numbers, in an order.
-pub(in crate::gpu) fn rearrange<R: Runtime, T: CubeElement + Numeric>(
-    client: &ComputeClient<R>,
-    rows: &Buffer<T>,
-    order: &Buffer<u32>,
-    width: usize,
-) -> Buffer<T> {
-    let n = order.len();
-    let rearranged = Buffer::new(client, n * width);
-    let dim = CubeDim::new_1d(UNITS);
-    rearrange_rows::launch::<T, R>(client, cubes(n), dim, rows.arg(), order.arg(), rearranged.arg(), n as u32, width);
-    rearranged
-}
-
-#[cube(launch)]
-fn rearrange_rows<T: Numeric>(
-    rows: &Array<T>,
-    order: &Array<u32>,
-    rearranged: &mut Array<T>,
-    n: u32,
-    #[comptime] width: usize,
-) {
-    let i = ABSOLUTE_POS;
-    if (i as u32) < n {
-        let from = order[i] as usize;
-        #[unroll]
-        for k in 0..width {
-            rearranged[i * width + k] = rows[from * width + k];
-        }
     }
 }

@@ -16,7 +16,8 @@ use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::column::DeviceVec;
 use crate::gpu::device::on;
 use crate::gpu::metric::distance2;
-use crate::gpu::search::range::{Balls, rearrange};
+use crate::gpu::primitives::gather::{Layout, gather};
+use crate::gpu::search::range::Balls;
 
 /// What to do with the points that queries find: code of your own, compiled into the walk.
 ///
@@ -152,7 +153,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         on!(self.device, client => {
             let outputs = Buffer::<V::Output>::new(client, self.len());
             if let Some(nodes) = &self.nodes {
-                let values = rearrange(client, &Buffer::from_slice(client, values), &self.order, 1);
+                let values = gather(client, &Buffer::from_slice(client, values), &self.order, 1, Layout::Rows);
                 let found = FoundLaunch::new(self.order.arg(), self.order.arg(), values.arg(), values.arg());
                 self.walk::<_, Calls<V>>(client, nodes, radius, manner, found, outputs.arg());
             }
@@ -228,8 +229,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                     leaves: Buffer::new(client, 0),
                 });
                 let balls = Balls::new(client, self, spheres)?;
-                let own = rearrange(client, &Buffer::from_slice(client, own), &balls.order, 1);
-                let values = rearrange(client, &Buffer::from_slice(client, values), &self.order, 1);
+                let own = gather(client, &Buffer::from_slice(client, own), &balls.order, 1, Layout::Rows);
+                let values = gather(client, &Buffer::from_slice(client, values), &self.order, 1, Layout::Rows);
                 let found = FoundLaunch::new(self.order.arg(), balls.order.arg(), values.arg(), own.arg());
                 let manner = (TraversalMode::Each, true);
                 self.walk_queries::<_, Calls<V>>(client, nodes, balls.arg(), balls.len(), manner, found, outputs.arg());
