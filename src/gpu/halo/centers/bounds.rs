@@ -14,7 +14,7 @@ use cubecl::prelude::*;
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::halo::centers::blocks::{Blocks, BlocksArg, halo_of};
-use crate::gpu::primitives::scan::{exclusive, last};
+use crate::gpu::primitives::compact::{Compact, Emit};
 
 /// The relative error of sums in single precision, at most.
 pub(super) const F32_ERROR: f32 = 1e-5;
@@ -135,71 +135,77 @@ pub(super) fn prune<R: Runtime>(
     upper: &Buffer<f32>,
     best: &Best,
 ) -> Result<Buffer<u32>> {
-    let (n, dim) = (upper.len(), CubeDim::new_1d(UNITS));
-    let (listed, some) = (some.is_some(), some.unwrap_or(&blocks.order));
-    let places = Buffer::<u32>::new(client, n + 1);
+    let n = upper.len();
+    let targets = || match some {
+        Some(some) => TargetsArgLaunch::new(some.arg(), true),
+        None => TargetsArgLaunch::new(blocks.order.arg(), false),
+    };
+    let flags = Buffer::<u32>::new(client, n + 1);
     flag_survivors::launch::<R>(
         client,
         cubes(n + 1),
-        dim,
-        some.arg(),
+        CubeDim::new_1d(UNITS),
+        targets(),
         upper.arg(),
         best.lower.arg(),
         blocks.arg(),
-        places.arg(),
+        flags.arg(),
         n as u32,
-        listed,
     );
-    exclusive(client, &places);
-    let survivors = Buffer::new(client, last(client, &places)?);
-    take_survivors::launch::<R>(client, cubes(n), dim, some.arg(), places.arg(), survivors.arg(), n as u32, listed);
+    let chosen = Compact::new(client, flags)?;
+    let survivors = Buffer::new(client, chosen.len);
+    chosen.emit::<R, TakeTarget>(client, targets(), survivors.arg());
     Ok(survivors)
 }
 
-#[cube(launch)]
-fn flag_survivors(
-    some: &Array<u32>,
-    upper: &Array<f32>,
-    best_lower: &Array<u32>,
-    blocks: &BlocksArg,
-    places: &mut Array<u32>,
-    n: u32,
-    #[comptime] listed: bool,
-) {
-    let i = ABSOLUTE_POS;
-    if (i as u32) < n {
-        let mut own = i as u32;
-        if comptime!(listed) {
-            own = some[i];
-        }
-        let halo = halo_of(blocks, own);
-        let mut survives = 0u32.runtime();
-        if upper[i] >= f32::reinterpret(best_lower[halo as usize]) {
-            survives = 1;
-        }
-        places[i] = survives;
-    } else if (i as u32) == n {
-        places[i] = 0;
+/// Positions in the order of the blocks: those listed, or all.
+#[derive(CubeType, CubeLaunch)]
+struct TargetsArg {
+    some: Array<u32>,
+    #[cube(comptime)]
+    listed: bool,
+}
+
+#[cube]
+fn target(targets: &TargetsArg, i: u32) -> u32 {
+    let mut own = i + 0;
+    if comptime!(targets.listed) {
+        own = targets.some[i as usize];
+    }
+    own
+}
+
+struct TakeTarget;
+
+#[cube]
+impl Emit for TakeTarget {
+    type Input = TargetsArg;
+    type Output = Array<u32>;
+
+    fn emit(targets: &TargetsArg, survivors: &mut Array<u32>, item: u32, rank: u32) {
+        survivors[rank as usize] = target(targets, item);
     }
 }
 
+/// Flags the targets that equation (7) leaves; a 0 follows.
 #[cube(launch)]
-fn take_survivors(
-    some: &Array<u32>,
-    places: &Array<u32>,
-    survivors: &mut Array<u32>,
+fn flag_survivors(
+    targets: &TargetsArg,
+    upper: &Array<f32>,
+    best_lower: &Array<u32>,
+    blocks: &BlocksArg,
+    flags: &mut Array<u32>,
     n: u32,
-    #[comptime] listed: bool,
 ) {
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
-        let to = places[i] as usize;
-        if places[i + 1] as usize > to {
-            let mut own = i as u32;
-            if comptime!(listed) {
-                own = some[i];
-            }
-            survivors[to] = own;
+        let halo = halo_of(blocks, target(targets, i as u32));
+        let mut flag = 0u32.runtime();
+        if upper[i] >= f32::reinterpret(best_lower[halo as usize]) {
+            flag = 1;
         }
+        flags[i] = flag;
+    } else if (i as u32) == n {
+        flags[i] = 0;
     }
 }

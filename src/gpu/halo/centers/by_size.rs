@@ -144,12 +144,11 @@ mod tests {
         let lists = crate::Halos::from_lists(9, &[0, 2, 3, 7, 9], &[4, 1, 0, 2, 3, 8, 7, 5, 6]).unwrap();
         let device = Device::first().unwrap();
         let halos = Halos::upload(&lists, device).unwrap();
-        let (offsets, members, rows) = on!(device, client => {
-            let sorted = SortedHalos::new(client, &halos)?;
-            let members = sorted.members.read(client)?;
-            Ok::<_, crate::Error>((sorted.on_host.clone(), members, sorted.in_given_order(vec!['a', 'b', 'c', 'd'])))
-        })
-        .unwrap();
+        let found = on!(device, client => SortedHalos::new(client, &halos).and_then(|sorted| {
+            let rows = sorted.in_given_order(vec!['a', 'b', 'c', 'd']);
+            Ok((sorted.members.read(client)?, sorted.on_host, rows))
+        }));
+        let (members, offsets, rows) = found.unwrap();
         assert_eq!(offsets, [0, 4, 6, 8, 9]);
         assert_eq!(members, [2, 3, 7, 8, 1, 4, 5, 6, 0]);
         assert_eq!(rows, ['b', 'd', 'a', 'c']);
