@@ -98,7 +98,7 @@ impl Halos {
         chosen.emit::<R, ByHalo>(client, RanksArgLaunch::new(labels.arg(), ranks.arg()), words.arg());
         let members = sort_words(client, words, halos as u64);
 
-        // Halos are complete when they are returned, and what the device refuses is told here.
+        // Halos are complete when they are returned, and errors of the device are returned here.
         wait(client)?;
         Ok(Self { device, labels: labels.clone(), n_clusters: all, core: None, offsets, members, clusters, boundary })
     }

@@ -17,7 +17,7 @@ use crate::gpu::halo::centers::blocks::{Blocks, BlocksArg, halo_of};
 use crate::gpu::primitives::compact::{Compact, Emit};
 
 /// The relative error of sums in single precision, at most.
-pub(super) const F32_ERROR: f32 = 1e-5;
+pub(super) const RELATIVE_ERROR: f32 = 1e-5;
 
 /// What is known of each large halo.
 pub(super) struct Best {

@@ -93,19 +93,19 @@ pub(super) fn distance2(members: &MembersArg, a: u32, b: u32) -> f64 {
     sum
 }
 
-/// A sum over members: the twin of the CPU's `Sum`.
+/// The sum (9) at a member, by whether a source has a distance from it: the twin of the CPU's `Sum`.
 #[derive(CubeType)]
-pub(super) struct PairSum {
-    /// Over members at a distance.
+pub(super) struct Sum {
+    /// The sum of m / sqrt(d² + ε²) over sources with d > 0.
     pub separate_sum: f64,
-    /// The mass of the others, the member itself among them.
+    /// The mass of the sources with d = 0, and their number; the member itself is one of them.
     pub coincident_mass: f64,
     pub n_coincident: u32,
 }
 
-/// -φ of a member by a sum in which it is contained.
+/// -φ of a member that is one of the sources. Coincident ones add their mass over ε; without softening they add nothing.
 #[cube]
-pub(super) fn neg_potential(members: &MembersArg, member: u32, pairs: &PairSum) -> f64 {
+pub(super) fn potential(members: &MembersArg, member: u32, pairs: &Sum) -> f64 {
     let mut sum = pairs.separate_sum;
     if pairs.n_coincident > 1 {
         if members.softening[0] > f64::new(0.0) {
@@ -150,8 +150,8 @@ fn sum_small(members: &MembersArg, halos: &HalosArg, sums: &mut Array<f64>, othe
         }
         let even = (lanes[0] + lanes[4]) + (lanes[2] + lanes[6]);
         let odd = (lanes[1] + lanes[5]) + (lanes[3] + lanes[7]);
-        let pairs = PairSum { separate_sum: even + odd, coincident_mass, n_coincident };
-        sums[ABSOLUTE_POS] = neg_potential(members, own, &pairs);
+        let pairs = Sum { separate_sum: even + odd, coincident_mass, n_coincident };
+        sums[ABSOLUTE_POS] = potential(members, own, &pairs);
         others[ABSOLUTE_POS] = n_coincident - 1;
     }
 }
@@ -223,8 +223,8 @@ fn sum_each(members: &MembersArg, halos: &HalosArg, targets: &Array<u32>, sums: 
                     }
                 }
             }
-            let pairs = PairSum { separate_sum, coincident_mass, n_coincident };
-            sums[target as usize] = neg_potential(members, own, &pairs);
+            let pairs = Sum { separate_sum, coincident_mass, n_coincident };
+            sums[target as usize] = potential(members, own, &pairs);
         }
     }
 }

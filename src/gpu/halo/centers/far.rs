@@ -28,7 +28,7 @@ use cubecl::prelude::*;
 
 use crate::gpu::buffer::{Buffer, UNITS};
 use crate::gpu::halo::centers::blocks::{Blocks, BlocksArg};
-use crate::gpu::halo::centers::bounds::{Best, F32_ERROR, TargetBounds, TargetBoundsArg, add_wide, lower_bits};
+use crate::gpu::halo::centers::bounds::{Best, RELATIVE_ERROR, TargetBounds, TargetBoundsArg, add_wide, lower_bits};
 use crate::gpu::halo::centers::members::{Members, MembersArg};
 use crate::gpu::halo::centers::multipole::{Vec4, center_of, products_of, radius_of, squares_of, term, trace};
 use crate::gpu::halo::centers::near_lists::{NearLists, NearListsArg};
@@ -141,7 +141,7 @@ pub(super) fn is_far(a: Vec4, radius_a: f32, b: Vec4, radius_b: f32) -> bool {
     d2 > (limit * limit).max(1e-24f32)
 }
 
-/// A sum of so many errors, with all that rounding may have taken off it.
+/// A sum of `terms` errors, with all that rounding may have taken off it.
 #[cube]
 fn round_up_sum(error: f32, terms: u32) -> f32 {
     error * (1.02f32 + f32::cast_from(terms) * 1.2e-7f32)
@@ -358,7 +358,7 @@ fn tighten_far(
             error = warp_sum::<f32>(error, warp);
         }
         sum += near_sums[own];
-        let error = f64::cast_from(round_up_sum(error, end - start)) + sum * f64::cast_from(F32_ERROR);
+        let error = f64::cast_from(round_up_sum(error, end - start)) + sum * f64::cast_from(RELATIVE_ERROR);
         if lane == 0 {
             bounds.upper[i] = f32::cast_from(sum + error);
             bits = lower_bits(sum - error);

@@ -48,9 +48,9 @@ impl Units {
         [scale, x, y, z]
     }
 
-    /// A sum of mass / distance as a potential in the caller's units.
-    pub fn potential(self, neg_potential: f64) -> f64 {
-        -(neg_potential * power(self.mass)) * power(-self.length)
+    /// The potential φ in the caller's units, from the sum -φ over scaled members.
+    pub fn potential(self, sum: f64) -> f64 {
+        -(sum * power(self.mass)) * power(-self.length)
     }
 }
 

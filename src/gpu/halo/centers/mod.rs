@@ -8,9 +8,9 @@
 //!                  -> most_connected                              counts of friends
 //!                  -> on_host                                     what the device leaves to the CPU
 //! ```
-//! φ is the potential at a member by all others (G is 1); kernels compute -φ, which is positive. Equations are numbered through the
-//! files: (1) and (2) in `multipole`, (3) to (5) in `far`, (6) and (7) in `bounds`, (8) in `near`, (9) in `direct`, (10) in
-//! `most_connected`.
+//! φ is the potential at a member by all others (G is 1). Kernels compute -φ, which is positive: every sum and every `potential` has
+//! this sign, and [`Units::potential`] changes it. Equations are numbered through the files: (1) and (2) in `multipole`, (3) to (5)
+//! in `far`, (6) and (7) in `bounds`, (8) in `near`, (9) in `direct`, (10) in `most_connected`.
 //! Cost: see [`CenterFinder::run`]. Source: Sewell et al. 2015 for the definitions.
 //!
 //! # Launch contract
@@ -171,7 +171,7 @@ impl<'a> CenterFinder<'a> {
                 Ok(rows
                     .map(|(halo, (center, row))| {
                         row.filter(|_| !is_wide(halo)).map(|row| HaloCenter {
-                            potential: Some(units.potential(row.neg_potential)),
+                            potential: Some(units.potential(row.potential)),
                             coincident: row.coincident,
                             pairs: row.pairs,
                             ..center

@@ -33,7 +33,7 @@ pub(super) fn rows<R: Runtime, S: Coordinate>(
     let (mut indices, mut spans) = (Vec::<u32>::new(), Vec::<Range<u32>>::with_capacity(some.len()));
     for &halo in some {
         let first = indices.len() as u32;
-        let own = halos.on_host[halo] as usize..halos.on_host[halo + 1] as usize;
+        let own = halos.host_offsets[halo] as usize..halos.host_offsets[halo + 1] as usize;
         indices.extend_from_slice(members.get(own).unwrap_or_default());
         spans.push(first..indices.len() as u32);
     }
