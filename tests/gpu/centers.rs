@@ -72,8 +72,8 @@ impl<S: Coordinate> Case<'_, S> {
         })
     }
 
-    /// The device computes the centre of every halo, and finds what the CPU finds; but for most bound particles of halos that may be
-    /// too wide.
+    /// The device computes the centre of every halo, and finds what the CPU finds; but for most bound particles of
+    /// halos that may be too wide.
     #[track_caller]
     fn agree(&self, name: &str, center: Center) {
         let is_bound = matches!(center, Center::MostBound { .. });
@@ -345,7 +345,8 @@ fn halos_know_their_space() {
     assert!(message.contains("open space") && message.contains("a periodic box of 10"), "{message}");
 }
 
-/// A large halo all over a periodic box cannot be unwrapped, and says so as on the CPU; one that may be too wide and is not can.
+/// A large halo all over a periodic box cannot be unwrapped, and says so as on the CPU; one that may be too wide and is
+/// not can.
 #[test]
 fn wide_and_large() {
     for (seed, width) in (0..40).map(|seed| (seed, 1.0)).chain([(40, 0.4), (41, 0.26)]) {

@@ -1,10 +1,10 @@
 //! Groups of points on a device: the twin of `halo::groups`.
 //!
 //! In: a label for each point. Out: [`Halos`], the members of each group (CSR), largest first.
-//! Kernels count the sizes, sort the clusters by size, and sort the points by the rank of their cluster; both sorts are stable.
-//! Only a few totals come to the host.
-//! Cost: two passes over the labels, and the sorts: 8 bytes a point, 20 a member, and 32 a cluster, of which 4 a point, 4 a member
-//! and 8 a halo stay.
+//! Kernels count the sizes, sort the clusters by size, and sort the points by the rank of their cluster; both sorts are
+//! stable. Only a few totals come to the host.
+//! Cost: two passes over the labels, and the sorts: 8 bytes a point, 20 a member, and 32 a cluster, of which 4 a point,
+//! 4 a member and 8 a halo stay.
 
 use std::sync::Arc;
 
@@ -25,7 +25,8 @@ const NONE: u32 = u32::MAX;
 
 /// Groups of points on a device: the twin of [`crate::Halos`].
 ///
-/// [`Fof`](crate::gpu::Fof) sorts them largest first, ties by the smallest member; [`Halos::upload`] keeps the order of the host's.
+/// [`Fof`](crate::gpu::Fof) sorts them largest first, ties by the smallest member; [`Halos::upload`] keeps the order of
+/// the host's.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Device, Halos, Points};

@@ -1,8 +1,9 @@
 //! Blocks of members, the leaves of the search in large halos.
 //!
-//! In: the members of large halos. Out: [`Blocks`], these members in Morton order, each halo by itself, and blocks of up to
-//! [`BLOCK`] of them with their moments.
-//! A block is a cell of the Morton grid, or half or a quarter of one: cells are compact, which runs of equal length are not.
+//! In: the members of large halos. Out: [`Blocks`], these members in Morton order, each halo by itself, and blocks of
+//! up to [`BLOCK`] of them with their moments.
+//! A block is a cell of the Morton grid, or half or a quarter of one: cells are compact, which runs of equal length are
+//! not.
 //! Cost: a sort of the members; 32 bytes a member, 56 a block.
 
 use cubecl::prelude::*;
@@ -183,8 +184,9 @@ fn count_equal(keys: &Array<u64>, at: u32, shift: u32, most: u32, #[comptime] ri
     equal
 }
 
-/// Flags the first member of each block. A member's block is the largest cell about it that has at most [`BLOCK`] members, where
-/// halves of a cell count as cells. If the smallest cell has more, every [`BLOCK`]th position starts a block, too.
+/// Flags the first member of each block. A member's block is the largest cell about it that has at most [`BLOCK`]
+/// members, where halves of a cell count as cells. If the smallest cell has more, every [`BLOCK`]th position starts a
+/// block, too.
 #[cube(launch)]
 fn flag_starts(keys: &Array<u64>, flags: &mut Array<u32>, n: u32) {
     let i = ABSOLUTE_POS as u32;
@@ -225,7 +227,8 @@ fn flag_starts(keys: &Array<u64>, flags: &mut Array<u32>, n: u32) {
     }
 }
 
-/// Writes the first member of each block, and each member's block: one less than the number of starts up to it, its own included.
+/// Writes the first member of each block, and each member's block: one less than the number of starts up to it, its own
+/// included.
 #[cube(launch)]
 fn take_starts(ranks: &Array<u32>, first: &mut Array<u32>, of_members: &mut Array<u32>, n: u32) {
     let i = ABSOLUTE_POS;

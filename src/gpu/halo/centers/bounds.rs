@@ -1,12 +1,13 @@
 //! Bounds of potentials, and what they leave.
 //!
-//! In: for members a sum S of -φ in single precision, and its error E. Out: bounds, and the members that may be most bound.
+//! In: for members a sum S of -φ in single precision, and its error E. Out: bounds, and the members that may be most
+//! bound.
 //! ```text
 //! (6)  lower = S - E,  upper = S + E,   with the relative error of sums in f32, 1e-5, as a part of E.
 //! (7)  A member whose upper bound is below the largest lower bound of its halo is not the most bound one.
 //! ```
-//! Bounds are rounded to `f32`, which the 1e-5 allows for, too. Numbers that are not negative are ordered as their bits are, so
-//! that the largest ones of a halo are found by atomic maxima of bits.
+//! Bounds are rounded to `f32`, which the 1e-5 allows for, too. Numbers that are not negative are ordered as their bits
+//! are, so that the largest ones of a halo are found by atomic maxima of bits.
 //! Cost: 4 bytes a member and 24 a halo, and one compaction for each pruning.
 
 use cubecl::prelude::*;
@@ -88,8 +89,9 @@ pub(super) fn wide(words: &[u32], at: usize) -> u64 {
 
 /// The first member of each halo, in the order of the blocks, that has the largest upper bound of `upper`.
 ///
-/// A halo without one has `u32::MAX`: a device that orders bits or NaN in a way of its own may leave none. Kernels clamp it to the
-/// last member, of which they then find true bounds, so that such a halo is searched no less exactly, only longer.
+/// A halo without one has `u32::MAX`: a device that orders bits or NaN in a way of its own may leave none. Kernels
+/// clamp it to the last member, of which they then find true bounds, so that such a halo is searched no less exactly,
+/// only longer.
 pub(super) fn argmax_upper<R: Runtime>(
     client: &ComputeClient<R>,
     blocks: &Blocks,
@@ -127,7 +129,8 @@ fn find_argmax(
     }
 }
 
-/// Equation (7): of some members, or of all in the order of the blocks, those whose upper bound reaches the largest lower bound.
+/// Equation (7): of some members, or of all in the order of the blocks, those whose upper bound reaches the largest
+/// lower bound.
 pub(super) fn prune<R: Runtime>(
     client: &ComputeClient<R>,
     blocks: &Blocks,

@@ -4,9 +4,9 @@
 //! ```text
 //! (9)  -φ_i = sum over j != i of m_j / sqrt(|x_j - x_i|² + ε²),   without the coincident j if ε = 0.
 //! ```
-//! The order of summation is that of the CPU: segments of 512 members, in each eight interleaved sums, which are folded as a tree.
-//! A product is rounded before it is added. Roots and quotients must be rounded as IEEE 754 says; [`rounds_well`] asks the device
-//! once.
+//! The order of summation is that of the CPU: segments of 512 members, in each eight interleaved sums, which are folded
+//! as a tree. A product is rounded before it is added. Roots and quotients must be rounded as IEEE 754 says;
+//! [`rounds_well`] asks the device once.
 //! Cost: n distances a sum in `f64`.
 
 #![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without checks of their own.
@@ -103,7 +103,8 @@ pub(super) struct Sum {
     pub n_coincident: u32,
 }
 
-/// -φ of a member that is one of the sources. Coincident ones add their mass over ε; without softening they add nothing.
+/// -φ of a member that is one of the sources. Coincident ones add their mass over ε; without softening they add
+/// nothing.
 #[cube]
 pub(super) fn potential(members: &MembersArg, member: u32, pairs: &Sum) -> f64 {
     let mut sum = pairs.separate_sum;
@@ -236,8 +237,8 @@ pub(in crate::gpu) fn rounds_well<R: Runtime>(client: &ComputeClient<R>, device:
     if let Some(&(_, well)) = known().iter().find(|(other, _)| *other == device) {
         return Ok(well);
     }
-    // Numbers of any magnitude that sums have; and the neighbours of squares, whose roots are nearest to the middle between two
-    // numbers.
+    // Numbers of any magnitude that sums have; and the neighbours of squares, whose roots are nearest to the middle
+    // between two numbers.
     let mut bits = 1u64;
     let numbers: Vec<f64> = (0..1 << 14)
         .flat_map(|i: u64| {

@@ -11,8 +11,9 @@
 //!         -> sum the survivors in f64
 //! ```
 //! All bounds are wider than any rounding, so no member is pruned that the sums in `f64` would choose.
-//! Cost: n² for small halos. For large ones a term each pair of blocks, a pair for each two members of near blocks, and n for
-//! each survivor; 370 bytes a block, 60 a member, 16 a halo. Source: Salmon and Warren 1994, section 3, for the bounds.
+//! Cost: n² for small halos. For large ones a term each pair of blocks, a pair for each two members of near blocks, and
+//! n for each survivor; 370 bytes a block, 60 a member, 16 a halo. Source: Salmon and Warren 1994, section 3, for the
+//! bounds.
 
 use cubecl::prelude::*;
 
@@ -50,8 +51,8 @@ struct Survivors {
     best: Best,
 }
 
-/// A row for each halo, in the order of `halos`; none for a halo of which bounds leave no member. None at all if there are too many
-/// blocks. Rows of halos that are too wide to be unwrapped in one way are void.
+/// A row for each halo, in the order of `halos`; none for a halo of which bounds leave no member. None at all if there
+/// are too many blocks. Rows of halos that are too wide to be unwrapped in one way are void.
 pub(super) fn most_bound<R: Runtime, S: Coordinate>(
     client: &ComputeClient<R>,
     points: &Points<S, 3>,

@@ -1,13 +1,13 @@
 //! First bounds of all members: near blocks pair by pair, and far ones by their local expansions.
 //!
-//! In: blocks, local expansions, lists of near blocks. Out: for each member the sum over near blocks, bounds of -φ, and how many
-//! members coincide with it.
+//! In: blocks, local expansions, lists of near blocks. Out: for each member the sum over near blocks, bounds of -φ, and
+//! how many members coincide with it.
 //! ```text
 //! (8)  -φ = S_near - φ_far(y) ± (E_far(y) + 1e-5 (S_near + S)),   with φ_far, its error E_far and S of equation (5).
 //! ```
-//! Sums are in single precision, a block at a time. Differences of coordinates have the relative precision of `f32`; a member with
-//! another one too near for that is summed again in `f64`. The relative error is below half of [`RELATIVE_ERROR`]: 32 additions, a root
-//! of a sum, a product.
+//! Sums are in single precision, a block at a time. Differences of coordinates have the relative precision of `f32`; a
+//! member with another one too near for that is summed again in `f64`. The relative error is below half of
+//! [`RELATIVE_ERROR`]: 32 additions, a root of a sum, a product.
 //! Cost: a pair for each two members of near blocks; 12 bytes a member. Source: as `far`.
 
 #![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without checks of their own.
@@ -55,8 +55,8 @@ pub(super) fn bound_all<R: Runtime>(
     let (count, dim) = warp.blocks(if warp.is_some() { blocks.len * BLOCK as usize } else { n }, UNITS);
     let bounds = NearBounds { sums: Buffer::new(client, n), upper: Buffer::new(client, n) };
     let (lower, upper) = (best.lower.arg(), best.upper.arg());
-    // SAFETY: the launch contract of `centers`; a warp goes with each block, or a unit with each member, and positions are clamped
-    // to the last of them.
+    // SAFETY: the launch contract of `centers`; a warp goes with each block, or a unit with each member, and positions
+    // are clamped to the last of them.
     unsafe {
         bound_near::launch_unchecked::<R>(
             client,

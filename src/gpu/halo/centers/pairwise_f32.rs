@@ -1,11 +1,11 @@
 //! Sums over pairs in single precision: the twin of `halo::centers::pairwise_f32`.
 //!
-//! In: members in the order of their blocks. Out: their coordinates in `f32`; for chosen members bounds of -φ, equation (6), by the
-//! sum over all pairs.
-//! A difference of two coordinates has the relative precision of `f32`. Either the coordinates are those of the points, which were
-//! `f32` already; or each is split into the sum of two `f32`.
-//! A block of units takes some targets at once, so that each source that is loaded serves all of these. Of the 32 terms that a unit
-//! adds in `f32` the relative error is below half of [`RELATIVE_ERROR`], as in `near`.
+//! In: members in the order of their blocks. Out: their coordinates in `f32`; for chosen members bounds of -φ, equation
+//! (6), by the sum over all pairs.
+//! A difference of two coordinates has the relative precision of `f32`. Either the coordinates are those of the points,
+//! which were `f32` already; or each is split into the sum of two `f32`.
+//! A block of units takes some targets at once, so that each source that is loaded serves all of these. Of the 32 terms
+//! that a unit adds in `f32` the relative error is below half of [`RELATIVE_ERROR`], as in `near`.
 //! Cost: n distances a target in `f32`; 16 bytes a member, 32 if coordinates are split.
 
 #![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without checks of their own.
@@ -101,7 +101,8 @@ pub(super) fn bound_pairwise<R: Runtime>(
 ) -> Buffer<f32> {
     let n = targets.len();
     let bounds = TargetBounds::new(client, n, best);
-    // SAFETY: the launch contract of `centers`; targets are clamped to the members of blocks, and their number is compared.
+    // SAFETY: the launch contract of `centers`; targets are clamped to the members of blocks, and their number is
+    // compared.
     unsafe {
         sum_pairs::launch_unchecked::<R>(
             client,
@@ -172,8 +173,8 @@ fn write_sources<F: Float>(
     }
 }
 
-/// Below this squared distance from a member differences in `f32` are unreliable: coordinates about the first member of the halo
-/// are rounded to `f64`, and split ones to two `f32`. Such pairs are summed in `f64`.
+/// Below this squared distance from a member differences in `f32` are unreliable: coordinates about the first member of
+/// the halo are rounded to `f64`, and split ones to two `f32`. Such pairs are summed in `f64`.
 #[cube]
 pub(super) fn min_reliable_distance2(members: &MembersArg, member: u32, #[comptime] split: bool) -> f32 {
     let mut size2 = f32::cast_from(0u32.runtime());
