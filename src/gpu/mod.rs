@@ -39,9 +39,10 @@
 mod buffer;
 mod bvh;
 mod cluster;
-mod column;
+
 mod csr;
 mod device;
+mod device_vec;
 mod halo;
 mod metric;
 mod primitives;
@@ -49,11 +50,11 @@ mod search;
 
 pub use bvh::{Bvh, Coordinate, Points};
 pub use cluster::{Dbscan, Fof, Labels, dbscan};
-pub use column::DeviceVec;
 pub use csr::Csr;
 /// What a [`Visitor`] is written in.
 pub use cubecl;
 pub use device::{Device, Memory, devices};
+pub use device_vec::DeviceVec;
 #[cfg(feature = "halos")]
 pub use halo::CenterFinder;
 pub use halo::Halos;
