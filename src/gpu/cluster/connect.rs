@@ -171,12 +171,14 @@ pub(in crate::gpu) struct Input {
 
 /// A forest. The parents are bound twice, for plain accesses and for atomic hooks.
 ///
-/// Plain reads may be stale and plain path halving may overwrite a hook; both are harmless. At every moment each parent is smaller than
-/// its child and in the same tree: a halving stores a former grandparent, which is both. So a walk up ends, and never leaves its tree.
-/// A hook is `fetch_min` on a root, whose result tells what it replaced: if that was not the root itself, both are united again. A
-/// halving stores only at points that are no roots, and a root is hooked only by atomics, so no hook of a root is lost.
-/// This needs a compiler that does not assume the two bindings apart: cubecl 0.10 declares neither `__restrict__` (C++) nor `Aliased`
-/// decorations (SPIR-V) for writable buffers, and `twins_of_a_buffer` below pins that.
+/// Plain reads may be stale, also if a compiler takes the two bindings for different memory; they are harmless all the same. Each value
+/// that a parent ever had is smaller than its child, or the child itself while that is a root, and in its tree. So:
+/// - A path up ends in its tree, whichever of the values it reads. A point that was read as no root never becomes one again.
+/// - A plain store, of path halving, goes to a point that is no root. It stores a former ancestor, so the point stays in its tree.
+/// - A root is hooked by `fetch_min` alone, which returns what it replaced. If that is the root itself, the hook stands: a later plain
+///   store there has read it. If not, the point was no root any more; then its tree and the target are united in the next round,
+///   whatever becomes of this store.
+/// - Of the two points of a round the larger is replaced by a smaller one, so the loop ends.
 #[derive(CubeType, CubeLaunch)]
 pub(in crate::gpu) struct ForestArg {
     parents: Array<u32>,
