@@ -59,6 +59,15 @@ impl Warp {
         }
     }
 
+    /// The name that `ROPEWALK_WARP` has for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Emulated { .. } => "emulated",
+            Self::None => "none",
+        }
+    }
+
     /// Whether units work together.
     pub fn is_some(self) -> bool {
         self != Self::None
