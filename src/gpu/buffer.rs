@@ -9,7 +9,7 @@ use cubecl::server::Handle;
 
 use crate::error::{Kind, Result};
 
-/// Units of a cube in kernels that work element by element.
+/// Units of a block in kernels that work element by element. cubecl calls a block a cube.
 pub(in crate::gpu) const UNITS: u32 = 256;
 
 /// Elements on a device. A clone shares them.
@@ -36,7 +36,7 @@ impl<T: CubeElement> Buffer<T> {
         Self { handle, len: values.len(), element: PhantomData }
     }
 
-    /// The same number throughout.
+    /// The same value throughout.
     pub fn filled<R: Runtime>(client: &ComputeClient<R>, len: usize, value: T) -> Self
     where
         T: Numeric,
@@ -59,24 +59,25 @@ impl<T: CubeElement> Buffer<T> {
 
     /// What a kernel takes for it.
     pub fn arg<R: Runtime>(&self) -> ArrayArg<R> {
-        // SAFETY: the handle has room for `len` elements, and for two at least.
+        // SAFETY: `new` and `from_slice`, which alone make buffers, allocate `len` elements and never fewer than two.
         unsafe { ArrayArg::from_raw_parts(self.handle.clone(), self.len.max(1)) }
     }
 
-    /// The same, two elements at a time.
-    pub fn twos<R: Runtime>(&self) -> ArrayArg<R> {
-        // SAFETY: as above, so also where there is less than one vector; buffers digit_base where vectors of all types may.
+    /// The same for a kernel that reads two elements at once.
+    pub fn pairs<R: Runtime>(&self) -> ArrayArg<R> {
+        // SAFETY: as of `arg`: of `len / 2` vectors of two elements all are there, and also the one that is claimed for fewer than two
+        // elements. Allocations are aligned for vectors of all types.
         unsafe { ArrayArg::from_raw_parts(self.handle.clone(), (self.len / 2).max(1)) }
     }
 
-    /// Waits for what was started, and copies the elements.
+    /// Waits for all kernels that were launched, and copies the elements.
     pub fn read<R: Runtime>(&self, client: &ComputeClient<R>) -> Result<Vec<T>> {
         let bytes = client.read_one(self.handle.clone()).map_err(|error| Kind::Device(error.to_string()))?;
         Ok(T::from_bytes(&bytes)[..self.len].to_vec())
     }
 }
 
-/// Whether the device has buffers of so many bytes; to be asked before what the caller's numbers make large.
+/// Checks that the device has buffers of so many bytes, before one is allocated whose size the caller decides.
 ///
 /// Errors: what was asked for, and the most there is.
 pub(in crate::gpu) fn check_allocation<R: Runtime>(client: &ComputeClient<R>, bytes: u128) -> Result<()> {
@@ -87,17 +88,17 @@ pub(in crate::gpu) fn check_allocation<R: Runtime>(client: &ComputeClient<R>, by
     Ok(())
 }
 
-/// Waits for what was started.
+/// Waits for all kernels that were launched.
 pub(in crate::gpu) fn wait<R: Runtime>(client: &ComputeClient<R>) -> Result<()> {
     cubecl::future::block_on(client.sync()).map_err(|error| Kind::Device(error.to_string()).into())
 }
 
-/// Enough cubes of [`UNITS`] for `n` elements.
+/// Enough blocks of [`UNITS`] for `n` elements.
 pub(in crate::gpu) fn cubes(n: usize) -> CubeCount {
     count(n.div_ceil(UNITS as usize))
 }
 
-/// So many cubes, or some more; kernels compare their position with the number they are given.
+/// So many blocks, or some more; kernels compare their position with the number they are given.
 pub(in crate::gpu) fn count(cubes: usize) -> CubeCount {
     const MOST: usize = 65_535;
     let cubes = cubes.max(1);

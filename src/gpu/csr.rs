@@ -1,4 +1,4 @@
-//! Many lists on a device: the twin of `lists`.
+//! Many lists on a device: the twin of `csr`.
 
 use cubecl::prelude::*;
 
@@ -50,8 +50,11 @@ impl Csr {
         })
     }
 
-    /// Turns lengths, behind which stands a 0, into offsets; and makes room for the values.
-    pub(in crate::gpu) fn room<R: Runtime>(client: &ComputeClient<R>, lengths: &Buffer<u32>) -> Result<Buffer<u32>> {
+    /// Turns lengths, behind which stands a 0, into offsets, and allocates the values.
+    pub(in crate::gpu) fn allocate_values<R: Runtime>(
+        client: &ComputeClient<R>,
+        lengths: &Buffer<u32>,
+    ) -> Result<Buffer<u32>> {
         let values = sum(client, lengths)?;
         if values > u64::from(u32::MAX) {
             return Err(Kind::DeviceLists { values }.into());

@@ -1,9 +1,10 @@
-//! Which devices there are.
+//! Which devices there are, and their memory.
 
 use cubecl::prelude::*;
 
 use crate::error::{Kind, Result};
 use crate::gpu::buffer::wait;
+use crate::gpu::primitives::warp::Warp;
 
 /// `on!(device, client => body)`: evaluates `body` with the device's client. Whatever it calls is generic over the runtime.
 macro_rules! on {
@@ -58,6 +59,12 @@ pub fn devices() -> Vec<Device> {
 }
 
 impl Device {
+    /// How the kernels of this process exchange values within a warp on the device, for tests: `native`, `emulated` or `none`.
+    #[doc(hidden)]
+    pub fn warp(&self) -> Result<&'static str> {
+        on!(*self, client => Ok(Warp::of(client).name()))
+    }
+
     /// The first of [`devices`]. Errors if there is none.
     pub fn first() -> Result<Self> {
         devices().first().copied().ok_or_else(|| Kind::NoDevice { what: "GPU", index: 0, found: 0 }.into())
@@ -89,15 +96,15 @@ impl Device {
 /// Memory on a device, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// What results that are alive take, and what is still computed with.
+    /// Bytes of buffers that are alive: results, and what kernels that still run work with.
     pub used: u64,
-    /// What the device has given, in large pages: what is used, and room for what comes next. It grows to what was needed at a time,
-    /// and is kept.
+    /// Bytes reserved by the allocator, in large pages: `used`, and free pages for what comes next. It grows to the peak of `used`, and
+    /// stays there until [`Device::release`].
     pub held: u64,
 }
 
 impl Device {
-    /// The memory that this thread's work takes, and that of other threads that share its stream. Waits for it.
+    /// The memory that this thread's work takes, and that of other threads that share its stream. Waits for all kernels.
     ///
     /// Errors: if the device fails.
     ///
@@ -117,7 +124,7 @@ impl Device {
         })
     }
 
-    /// Gives back the memory that is held and not used, for other programs on the device. What comes next asks for it again.
+    /// Returns the memory that is held and not used to the device, for other programs. What comes next asks for it again.
     ///
     /// Errors: if the device fails.
     pub fn release(&self) -> Result<()> {
@@ -157,12 +164,20 @@ pub(super) mod cuda {
 
 #[cfg(feature = "vulkan")]
 pub(super) mod vulkan {
+    use std::sync::OnceLock;
+
     use cubecl::device::Device;
     use cubecl::wgpu::{GraphicsApi, Vulkan, WgpuDevice, WgpuRuntime};
 
     use super::{ComputeClient, Runtime};
 
-    pub fn all() -> Vec<WgpuDevice> {
+    /// The adapters in the order of their first enumeration, which is done once: it asks the drivers, and takes milliseconds.
+    pub fn all() -> &'static [WgpuDevice] {
+        static ALL: OnceLock<Vec<WgpuDevice>> = OnceLock::new();
+        ALL.get_or_init(enumerate)
+    }
+
+    fn enumerate() -> Vec<WgpuDevice> {
         let found = WgpuRuntime::enumerate_all_devices(&Vulkan::backend());
         // Numbers are by type.
         let own = |i: usize| found[..i].iter().filter(|other| other.type_id == found[i].type_id).count();
@@ -173,7 +188,7 @@ pub(super) mod vulkan {
             .collect()
     }
 
-    /// None if the device has gone.
+    /// None if there is no device of that number.
     pub fn client(index: usize) -> Option<ComputeClient<WgpuRuntime>> {
         all().get(index).map(WgpuRuntime::client)
     }

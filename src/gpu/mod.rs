@@ -1,22 +1,9 @@
 //! The same on a GPU.
 //!
 //! ```text
-//! points -> codes -> sort -> topology -> nodes -> Bvh -> walk -> neighbors, nearest, query, visitor
-//!                                                             -> link -> labels -> dbscan, fof -> halos -> center
+//! points -> morton -> radix_sort -> hierarchy -> ropes -> Bvh -> traverse -> neighbors, range, nearest, visitor
+//!                                                                        -> connect -> labels -> dbscan, fof -> halos -> centers
 //! ```
-//!
-//! Points have two or three dimensions. What is found stays on the device until it is read.
-//!
-//! | on the CPU | here | kernels |
-//! |---|---|---|
-//! | [`Bvh`](crate::Bvh) | [`Bvh`], from [`Points`] | codes, digits and sort, topology, nodes |
-//! | `count_neighbors`, `neighbors`, `count_pairs` | the same; [`DeviceVec`], [`Csr`] | walk |
-//! | `nearest_neighbors` | the same, up to 64; [`Neighbors`] | nearest |
-//! | `query_all`, `count_all` | the same, of balls | walk |
-//! | `for_each_hit`, `for_each_pair` | `visit_all`, `visit_neighbors`, `visit_pairs` by a [`Visitor`] | walk |
-//! | [`dbscan`](crate::cluster::dbscan()), [`Dbscan`](crate::Dbscan), [`Labels`](crate::Labels) | [`dbscan()`], [`Dbscan`], [`Labels`] | walk, link, labels |
-//! | [`Fof`](crate::Fof), [`Halos`](crate::Halos) | [`Fof`], [`Halos`] | the same, and sort |
-//! | [`CenterFinder`](crate::CenterFinder) | [`CenterFinder`], for most bound and most connected particles | center |
 //!
 //! ```no_run
 //! use ropewalk::gpu::{Bvh, Device};
@@ -27,10 +14,31 @@
 //! # Ok::<(), ropewalk::Error>(())
 //! ```
 //!
-//! Results are those of the CPU's modules of the same names. Kernels are compiled when they are first needed, for the device that
-//! is there. Features: `cuda` for NVIDIA's, `vulkan` for others.
+//! Results are those of the CPU, entry for entry. They stay on the device until `read` copies them, so one step feeds the next without a
+//! transfer: [`Points`] are uploaded once, a [`Bvh`] is built of them, and [`Dbscan`] and [`Fof`] run on it. Calls return once their kernels
+//! are launched; `wait` and `read` wait for them.
 //!
-//! Code of your own runs inside the walk, keeps a state for each query, and ends it when it has seen enough: see [`Visitor`].
+//! Features: `cuda` for NVIDIA's GPUs, `vulkan` for others, and for the processor with a software driver. Kernels are compiled when they are
+//! first needed, for the device that is there, which takes 0.2 to 5 s the first time.
+//!
+//! | on the CPU | here | what is missing here |
+//! |---|---|---|
+//! | [`Bvh`](crate::Bvh) | [`Bvh`] | boxes and other primitives than points; other dimensions than 2 and 3; `nearest` and `nearest_all` of other points; `for_each_pair` without a [`Visitor`] |
+//! | `query_all`, `count_all` | the same, of [`Sphere`](crate::Sphere)s; [`Csr`], [`DeviceVec`] | boxes and queries of your own; a single `query` |
+//! | `neighbors`, `count_neighbors`, `count_pairs` | the same | |
+//! | `nearest_neighbors` | the same; [`Neighbors`] | `k` above 64 |
+//! | `for_each_hit`, `for_each_pair` | `visit_all`, `visit_neighbors`, `visit_pairs` | closures: a [`Visitor`] is a type with a value for each point |
+//! | [`dbscan`](crate::cluster::dbscan()), [`Dbscan`](crate::Dbscan) | [`dbscan()`], [`Dbscan`] | `weights`, `predict` |
+//! | [`Labels`](crate::Labels) | [`Labels`] | `get`, `is_core` and the like, which [`Labels::read`] gives |
+//! | [`Fof`](crate::Fof) | [`Fof`] | `algorithm`: there is one |
+//! | [`Halos`](crate::Halos) | [`Halos`] | `labels`, `members` and the like, which [`Halos::read`] gives |
+//! | [`CenterFinder`](crate::CenterFinder) | [`CenterFinder`] | all centres but the most bound and the most connected particle |
+//!
+//! **What is not stable.** [`Visitor`], [`Coordinate`] and the re-exported [`cubecl`] follow the versions of cubecl: a new one may change
+//! them in a release of ropewalk that changes nothing else.
+//!
+//! **Words.** Papers say warp and block; cubecl says plane and cube. Comments here say warp for 32 units that run in step, and block for the
+//! units that share memory and barriers.
 
 // In kernels `&&` evaluates both sides, not all methods of numbers exist, and `let mut a = b` makes `a` another name of `b`, where
 // `b + 0` is a copy.
@@ -39,21 +47,23 @@
 mod buffer;
 mod bvh;
 mod cluster;
-mod column;
 mod csr;
 mod device;
+mod device_vec;
 mod halo;
 mod metric;
 mod primitives;
 mod search;
 
+#[doc(hidden)]
+pub use bvh::Origin;
 pub use bvh::{Bvh, Coordinate, Points};
 pub use cluster::{Dbscan, Fof, Labels, dbscan};
-pub use column::DeviceVec;
 pub use csr::Csr;
 /// What a [`Visitor`] is written in.
 pub use cubecl;
 pub use device::{Device, Memory, devices};
+pub use device_vec::DeviceVec;
 #[cfg(feature = "halos")]
 pub use halo::CenterFinder;
 pub use halo::Halos;

@@ -1,40 +1,62 @@
-//! Which leaves there are, and how they join: the twin of `tree::topology`.
+//! The leaves and the hierarchy above them: the twin of `bvh::hierarchy`.
 //!
-//! In: sorted codes. Out: the leaves; for each gap between them the leaves below its node, and the gap above it.
-//! The levels of gaps and the starts of leaves come from the codes beside each; how far the node of a gap reaches, from a search
-//! in the codes to both sides; the node above, from the gaps at its ends. So no unit waits for another.
-//! Cost: 32 bytes a leaf, 8 a point. Source: Karras 2012, section 4, for the search; Apetrei 2014, section 3, for what is above.
+//! In: sorted codes. Out: the leaves; for each split between two leaves the range of leaves below its node, and the split of its parent.
+//! Split `i` stands before leaf `i`, and its delta is the number of the highest bit in which the codes beside it differ (Apetrei's δ).
+//! The deltas and the starts of leaves come from the codes beside each split; the range of a node, from a search in the codes to both
+//! sides; its parent, from the deltas at its ends. So no unit waits for another.
+//! Cost: 32 bytes a leaf, 8 a point. Source: Karras 2012, section 4, for the search; Apetrei 2014, section 3, for the parents.
 
-#![allow(unsafe_code)] // Kernels that test their bounds themselves.
+#![allow(unsafe_code)] // Kernels that test their bounds themselves: see `bvh`.
 
 use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
 use crate::gpu::bvh::morton::Flag;
+use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::scan::exclusive;
 
-/// Positions of a unit, and of a cube, and words of as many bits.
+/// Positions of a unit and of a block, and words with a bit for each of these.
 const ITEMS: u32 = 4;
 const TILE: u32 = ITEMS * UNITS;
 const WORDS: u32 = TILE / 32;
 const LEAF: u32 = crate::bvh::LEAF as u32;
-/// The level of the gaps at the ends.
+/// The delta of the splits at the ends, and of windows that are not there. Other deltas begin at 32.
 const OUTSIDE: u32 = 255;
+/// The parent of the root.
+pub(in crate::gpu) const NO_SPLIT: u32 = u32::MAX;
 
 pub(in crate::gpu) struct Topology {
     /// The first point of each leaf, and the number of points.
     pub starts: Buffer<u32>,
     pub leaves: usize,
-    /// First and last leaf of the node of each gap; gap `g` stands before leaf `g`.
+    /// First and last leaf of the node of each split.
     pub first: Buffer<u32>,
     pub last: Buffer<u32>,
-    /// The gap above the node of a gap, and above a leaf.
-    pub above: Buffer<u32>,
-    pub above_leaf: Buffer<u32>,
+    /// The split of the parent of each split's node, and of each leaf; [`NO_SPLIT`] of the root.
+    pub parent: Buffer<u32>,
+    pub parent_of_leaf: Buffer<u32>,
 }
 
-/// The leaves, and what the host has to know of them before it asks for more memory.
+/// [`Topology`] in kernels.
+#[derive(CubeType, CubeLaunch)]
+pub(in crate::gpu) struct TopologyArg {
+    pub starts: Array<u32>,
+    pub first: Array<u32>,
+    pub last: Array<u32>,
+    pub parent: Array<u32>,
+    pub parent_of_leaf: Array<u32>,
+}
+
+impl Topology {
+    /// What a kernel takes for it.
+    pub fn arg<R: Runtime>(&self) -> TopologyArgLaunch<R> {
+        let Self { starts, first, last, parent, parent_of_leaf, .. } = self;
+        TopologyArgLaunch::new(starts.arg(), first.arg(), last.arg(), parent.arg(), parent_of_leaf.arg())
+    }
+}
+
+/// The leaves, and what the host must know of them before it allocates more.
 pub(in crate::gpu) struct Leaves {
     /// A bit for each position: whether a leaf starts there.
     bits: Buffer<u32>,
@@ -42,12 +64,12 @@ pub(in crate::gpu) struct Leaves {
     before: Buffer<u32>,
     len: usize,
     /// Whether more points than a leaf holds have one code.
-    pub is_crowded: bool,
-    /// Whether too many have the same leading bits, and all this is wrong.
-    pub is_close: bool,
+    pub has_duplicate_codes: bool,
+    /// Whether more points tie in their leading bits than are put in order by counting. Then the order is wrong, and so are the leaves.
+    pub has_prefix_ties: bool,
 }
 
-/// Looks for leaves. What is found goes to the host, and with it what `flags` say.
+/// Finds the leaves, and copies their number and the `flags` to the host.
 pub(in crate::gpu) fn find_leaves<R: Runtime>(
     client: &ComputeClient<R>,
     codes: &Buffer<u64>,
@@ -57,7 +79,7 @@ pub(in crate::gpu) fn find_leaves<R: Runtime>(
     let tiles = n.div_ceil(TILE as usize);
     let (bits, before) = (Buffer::new(client, tiles * WORDS as usize), Buffer::new(client, tiles + 1));
     let found = Buffer::<u32>::new(client, 1 + Flag::ALL);
-    // SAFETY: positions are compared with the number of codes, of tiles or of words; buffers have room for these.
+    // SAFETY: the launch contract of `bvh`, with the number of codes, which are padded to whole tiles in `bits` and `before`.
     unsafe {
         find_starts::launch_unchecked::<R>(
             client,
@@ -77,8 +99,8 @@ pub(in crate::gpu) fn find_leaves<R: Runtime>(
         bits,
         before,
         len: found[0] as usize,
-        is_crowded: found[1 + Flag::CROWDED] != 0,
-        is_close: found[1 + Flag::CLOSE] != 0,
+        has_duplicate_codes: found[1 + Flag::DUPLICATE_CODES] != 0,
+        has_prefix_ties: found[1 + Flag::PREFIX_TIES] != 0,
     })
 }
 
@@ -87,10 +109,11 @@ pub(in crate::gpu) fn topology<R: Runtime>(client: &ComputeClient<R>, codes: &Bu
     let tiles = n.div_ceil(TILE as usize);
     let starts = Buffer::<u32>::new(client, leaves + 1);
     let first_codes = Buffer::<u64>::new(client, leaves);
-    let gaps = Buffer::<u32>::new(client, leaves + 1);
+    let deltas = Buffer::<u32>::new(client, leaves + 1);
     let new = || Buffer::<u32>::new(client, leaves);
-    let (first, last, above, above_leaf) = (new(), new(), new(), new());
-    // SAFETY: positions are compared with the number of words, of codes or of leaves; there are as many leaves as bits set.
+    let (first, last, parent, parent_of_leaf) = (new(), new(), new(), new());
+    let topology = Topology { starts, leaves, first, last, parent, parent_of_leaf };
+    // SAFETY: the launch contract of `bvh`, with the number of words or of leaves, of which there are as many as bits set.
     unsafe {
         take_starts::launch_unchecked::<R>(
             client,
@@ -99,9 +122,9 @@ pub(in crate::gpu) fn topology<R: Runtime>(client: &ComputeClient<R>, codes: &Bu
             codes.arg(),
             found.bits.arg(),
             found.before.arg(),
-            starts.arg(),
+            topology.starts.arg(),
             first_codes.arg(),
-            gaps.arg(),
+            deltas.arg(),
             n as u32,
             tiles as u32,
         );
@@ -110,18 +133,15 @@ pub(in crate::gpu) fn topology<R: Runtime>(client: &ComputeClient<R>, codes: &Bu
             cubes(leaves),
             dim,
             first_codes.arg(),
-            gaps.arg(),
-            first.arg(),
-            last.arg(),
-            above.arg(),
-            above_leaf.arg(),
+            deltas.arg(),
+            topology.arg(),
             leaves as u32,
         );
     }
-    Topology { starts, leaves, first, last, above, above_leaf }
+    topology
 }
 
-/// The highest bit of a number that is not zero.
+/// The number of the highest bit of a number that is not zero.
 #[cube]
 fn highest(x: u64) -> u32 {
     let high = u32::cast_from(x >> 32u64);
@@ -133,25 +153,27 @@ fn highest(x: u64) -> u32 {
     bit
 }
 
-/// Finds the positions where a leaf starts: where the subtree of the gap before has more points than a leaf holds.
+/// Finds the positions where a leaf starts: where the subtree of the split before has more points than a leaf holds.
 ///
-/// Such a subtree holds a row of one point more than a leaf, across the gap, and the ends of any row across a gap differ at least
-/// where the points beside it do. So it is to find the row whose ends differ least.
+/// A subtree has more than `LEAF` points if and only if some window of `LEAF + 1` consecutive codes across the split lies in it. The ends
+/// of any window across the split differ at least in the split's own delta. So with `d(i, j)` the delta of codes `i` and `j`, a leaf starts
+/// at `i` if `d(i - 1, i) = min d(j - LEAF, j)` over the windows `i <= j < i + LEAF`.
 #[cube(launch_unchecked)]
 fn find_starts(codes: &Array<u64>, bits: &mut Array<u32>, before: &mut Array<u32>, flags: &mut Array<u32>, n: u32) {
     let tile = CUBE_POS as u32;
     if tile <= (n - 1) / TILE {
-        // By the last point of each row, and then the least of as many rows as have the same gap in them.
-        let mut rows = SharedMemory::<u32>::new(comptime!((TILE + LEAF) as usize));
+        // The delta of each window, by its last point; then the least of the windows across each split.
+        let mut windows = SharedMemory::<u32>::new(comptime!((TILE + LEAF) as usize));
         let mut least = SharedMemory::<u32>::new(comptime!((TILE + LEAF) as usize));
         let words = SharedMemory::<Atomic<u32>>::new(comptime!(WORDS as usize + 1));
         let first = tile * TILE;
         let len = n - first;
-        // Those before and a leaf's length before; for what is not there, any others. All are on their way before one is looked at.
+        // Each code, the one before, and the one a leaf's length before; any others where these are not there. All loads are issued
+        // before one is used.
         let mut own = Array::<u64>::new(comptime!(ITEMS as usize));
         let mut other = Array::<u64>::new(comptime!(ITEMS as usize));
         let mut behind = Array::<u64>::new(comptime!(ITEMS as usize));
-        let mut own_levels = Array::<u32>::new(comptime!(ITEMS as usize));
+        let mut own_deltas = Array::<u32>::new(comptime!(ITEMS as usize));
         #[unroll]
         for k in 0..ITEMS {
             let at = (k * UNITS + UNIT_POS).min(len - 1) + first;
@@ -164,47 +186,47 @@ fn find_starts(codes: &Array<u64>, bits: &mut Array<u32>, before: &mut Array<u32
             let at = k * UNITS + UNIT_POS;
             let differing = own[k as usize] ^ other[k as usize];
             let across = own[k as usize] ^ behind[k as usize];
-            // The subtree of a gap between equal codes has no others, and so is no larger than a leaf.
-            own_levels[k as usize] = 0u32.runtime();
+            // The subtree of a split between equal codes has no others, and so is no larger than a leaf.
+            own_deltas[k as usize] = 0u32.runtime();
             if differing != 0 {
-                own_levels[k as usize] = 32 + highest(differing);
+                own_deltas[k as usize] = 32 + highest(differing);
             }
-            let mut row = OUTSIDE.runtime();
+            let mut window = OUTSIDE.runtime();
             if at < len && first + at >= LEAF {
                 if across == 0 {
-                    flags[Flag::CROWDED] = 1;
+                    flags[Flag::DUPLICATE_CODES] = 1;
                 } else {
-                    row = 32 + highest(across);
+                    window = 32 + highest(across);
                 }
             }
-            rows[at as usize] = row;
+            windows[at as usize] = window;
         }
         if UNIT_POS < LEAF {
             let at = TILE + UNIT_POS;
-            let mut row = OUTSIDE.runtime();
+            let mut window = OUTSIDE.runtime();
             if at < len {
                 let across = codes[(first + at) as usize] ^ codes[(first + at - LEAF) as usize];
                 if across != 0 {
-                    row = 32 + highest(across);
+                    window = 32 + highest(across);
                 }
             }
-            rows[at as usize] = row;
+            windows[at as usize] = window;
         }
-        // The last counts leaves.
+        // The last word counts leaves.
         if UNIT_POS <= WORDS {
             words[UNIT_POS as usize].store(0);
         }
         sync_cube();
-        // One row, two, four, and so on.
-        least_of_two(&rows, &mut least, 1u32);
-        least_of_two(&least, &mut rows, 2u32);
-        least_of_two(&rows, &mut least, 4u32);
-        least_of_two(&least, &mut rows, 8u32);
-        least_of_two(&rows, &mut least, 16u32);
+        // The least of one window, of two, four, and so on.
+        least_of_two(&windows, &mut least, 1u32);
+        least_of_two(&least, &mut windows, 2u32);
+        least_of_two(&windows, &mut least, 4u32);
+        least_of_two(&least, &mut windows, 8u32);
+        least_of_two(&windows, &mut least, 16u32);
         #[unroll]
         for k in 0..ITEMS {
             let at = k * UNITS + UNIT_POS;
-            let is_start = own_levels[k as usize] == least[at as usize] || first + at == 0;
+            let is_start = own_deltas[k as usize] == least[at as usize] || first + at == 0;
             if at < len && is_start {
                 words[(at / 32) as usize].fetch_or(1 << (at % 32));
             }
@@ -222,7 +244,7 @@ fn find_starts(codes: &Array<u64>, bits: &mut Array<u32>, before: &mut Array<u32
     }
 }
 
-/// The lesser of each number and that so many places on.
+/// The lesser of each number and the one `step` places behind.
 #[cube]
 fn least_of_two(from: &SharedMemory<u32>, to: &mut SharedMemory<u32>, #[comptime] step: u32) {
     #[unroll]
@@ -237,7 +259,7 @@ fn least_of_two(from: &SharedMemory<u32>, to: &mut SharedMemory<u32>, #[comptime
     sync_cube();
 }
 
-/// What the host has to know.
+/// Writes what the host must know.
 #[cube(launch_unchecked)]
 fn report(before: &Array<u32>, flags: &Array<u32>, found: &mut Array<u32>, tiles: u32) {
     if ABSOLUTE_POS == 0 {
@@ -249,7 +271,7 @@ fn report(before: &Array<u32>, flags: &Array<u32>, found: &mut Array<u32>, tiles
     }
 }
 
-/// The leaves that start in the positions of a word.
+/// Writes the leaves that start in the positions of a word.
 #[cube(launch_unchecked)]
 fn take_starts(
     codes: &Array<u64>,
@@ -257,7 +279,7 @@ fn take_starts(
     before: &Array<u32>,
     starts: &mut Array<u32>,
     first_codes: &mut Array<u64>,
-    gaps: &mut Array<u32>,
+    deltas: &mut Array<u32>,
     n: u32,
     tiles: u32,
 ) {
@@ -274,62 +296,52 @@ fn take_starts(
         for k in UNIT_POS / WORDS * WORDS..UNIT_POS {
             leaf += counts[k as usize];
         }
-        while own != 0 {
-            // The lowest bit.
-            let bit = 31 - (own & (0 - own)).leading_zeros();
-            let at = word * 32 + bit;
+        let mut left = Bits::new(own);
+        while left.any() {
+            let at = word * 32 + left.pop();
             starts[leaf as usize] = at;
             let code = codes[at as usize];
-            let mut level = OUTSIDE.runtime();
+            let mut delta = OUTSIDE.runtime();
             if at > 0 {
-                level = 32 + highest(code ^ codes[(at - 1) as usize]);
+                delta = 32 + highest(code ^ codes[(at - 1) as usize]);
             }
             first_codes[leaf as usize] = code;
-            gaps[leaf as usize] = level;
+            deltas[leaf as usize] = delta;
             leaf += 1;
-            own &= own - 1;
         }
         if word == tiles * WORDS - 1 {
             starts[leaf as usize] = n;
-            gaps[leaf as usize] = OUTSIDE;
+            deltas[leaf as usize] = OUTSIDE;
         }
     }
 }
 
-/// The lower of the gaps beside a range of leaves; none if these are all.
+/// The split of the parent of a range of leaves: of the two at its ends the one with the lower delta.
 #[cube]
-fn parent(gaps: &Array<u32>, first: u32, last: u32, leaves: u32) -> u32 {
+fn parent(deltas: &Array<u32>, first: u32, last: u32, leaves: u32) -> u32 {
     let mut parent = last + 1;
-    if gaps[first as usize] < gaps[(last + 1) as usize] {
+    if deltas[first as usize] < deltas[(last + 1) as usize] {
         parent = first;
     }
     if first == 0 && last == leaves - 1 {
-        parent = 0xffff_ffffu32.runtime();
+        parent = NO_SPLIT.runtime();
     }
     parent
 }
 
-/// The leaves below each gap, by the codes of their first points: by steps of twice the length, and then of half.
+/// Finds the leaves below each split by the codes of their first points: by steps of twice the length, and then of half.
 #[cube(launch_unchecked)]
-fn find_nodes(
-    codes: &Array<u64>,
-    gaps: &Array<u32>,
-    first_of: &mut Array<u32>,
-    last_of: &mut Array<u32>,
-    above: &mut Array<u32>,
-    above_leaf: &mut Array<u32>,
-    leaves: u32,
-) {
-    let gap = ABSOLUTE_POS as u32;
-    if gap < leaves {
-        above_leaf[gap as usize] = parent(gaps, gap, gap, leaves);
-        if gap > 0 {
-            // All codes to either side agree with those beside the gap from this bit on.
-            let bit = u64::cast_from(gaps[gap as usize] - 32);
-            let left = codes[(gap - 1) as usize] >> bit;
-            let right = codes[gap as usize] >> bit;
+fn find_nodes(codes: &Array<u64>, deltas: &Array<u32>, topology: &mut TopologyArg, leaves: u32) {
+    let split = ABSOLUTE_POS as u32;
+    if split < leaves {
+        topology.parent_of_leaf[split as usize] = parent(deltas, split, split, leaves);
+        if split > 0 {
+            // All codes of the node agree with those beside the split from this bit on.
+            let bit = u64::cast_from(deltas[split as usize] - 32);
+            let left = codes[(split - 1) as usize] >> bit;
+            let right = codes[split as usize] >> bit;
 
-            let mut first = gap - 1;
+            let mut first = split - 1;
             let mut step = 1u32.runtime();
             while step > 0 {
                 let mut is_below = false.runtime();
@@ -343,7 +355,7 @@ fn find_nodes(
                     step /= 2;
                 }
             }
-            let mut last = gap;
+            let mut last = split;
             let mut ahead = 1u32.runtime();
             while ahead > 0 {
                 let mut is_below = false.runtime();
@@ -357,9 +369,9 @@ fn find_nodes(
                     ahead /= 2;
                 }
             }
-            first_of[gap as usize] = first;
-            last_of[gap as usize] = last;
-            above[gap as usize] = parent(gaps, first, last, leaves);
+            topology.first[split as usize] = first;
+            topology.last[split as usize] = last;
+            topology.parent[split as usize] = parent(deltas, first, last, leaves);
         }
     }
 }

@@ -1,4 +1,11 @@
 //! The tree on a device.
+//!
+//! In: points. Out: a tree whose nodes are those of the CPU's, bit by bit: codes and order (`morton`, `radix_sort`), leaves and hierarchy
+//! (`hierarchy`), boxes and ropes (`ropes`). It is walked by `traverse`.
+//!
+//! **Launch contract.** The kernels of `morton`, `hierarchy` and `ropes` have no bounds checks. They rely on this: each unit or block
+//! compares its position with the number that the kernel takes, of points, words, leaves or nodes, and every buffer it indexes by that
+//! has as many elements; indices that are read from a buffer were written by an earlier kernel of the same build, below that number.
 
 pub(super) mod hierarchy;
 pub(super) mod morton;
@@ -19,10 +26,16 @@ use crate::gpu::bvh::ropes::{LEAF_INDEX_STRIDE, Nodes, nodes};
 use crate::gpu::device::{Device, on};
 use crate::gpu::primitives::radix_sort::{fits, order, sort};
 
-/// A coordinate that devices can store: `f32` or `f64`.
-pub trait Coordinate: Scalar + Float + CubeElement {}
+/// A coordinate that devices can store: `f32` or `f64`, and no other type.
+pub trait Coordinate: Scalar + Float + CubeElement + sealed::Sealed {}
 impl Coordinate for f32 {}
 impl Coordinate for f64 {}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
+}
 
 /// A bounding volume hierarchy over points of two or three dimensions, on a device: the twin of [`crate::Bvh`], whose nodes it has.
 ///
@@ -45,6 +58,24 @@ pub struct Bvh<S, const D: usize> {
     /// The points in tree order, axis by axis.
     pub(in crate::gpu) axes: Buffer<S>,
     pub(in crate::gpu) order: Buffer<u32>,
+    pub(in crate::gpu) bounds: Aabb<S, D>,
+    origin: Origin,
+}
+
+/// Where a tree comes from, for tests.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Built on the device from the leading bits of codes.
+    LeadingBits,
+    /// Built on the device from all bits of codes, because leading bits tie or there are more points than they fit.
+    AllBits,
+    /// Built on the CPU, because more points than a leaf holds have one code.
+    Host,
+    /// Uploaded.
+    Upload,
+    /// Without points.
+    Empty,
 }
 
 /// Points on a device, fit to be built a tree of.
@@ -114,37 +145,45 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
 
     /// The tree of points that are on a device. It keeps a copy.
     ///
+    /// More points in one cell of the Morton grid than a leaf holds (33 copies of a point, say) are left to the CPU: the points are copied
+    /// there, and the tree back.
+    ///
     /// Errors: if the device fails.
     pub fn of(points: &Points<S, D>) -> Result<Self> {
-        let &Points { device, space, len, .. } = points;
+        let &Points { device, space, bounds, len, .. } = points;
         on!(device, client => {
             if len == 0 {
                 let (axes, order) = (Buffer::new(client, 0), Buffer::new(client, 0));
-                return Ok(Self { device, space, nodes: None, axes, order });
+                return Ok(Self { device, space, nodes: None, axes, order, bounds, origin: Origin::Empty });
             }
-            let coded = MortonKernel::new(client, &points.values, len, &Grid::over(&points.bounds));
+            let morton = MortonKernel::new(client, &points.values, len, &Grid::over(&points.bounds));
             let arrange = |order: &Buffer<u32>, is_sorted| {
-                let arranged = coded.arrange(order, is_sorted);
-                let leaves = find_leaves(client, &arranged.codes, &coded.flags)?;
+                let arranged = morton.arrange(order, is_sorted);
+                let leaves = find_leaves(client, &arranged.codes, &morton.flags)?;
                 Result::Ok((arranged, leaves))
             };
             let mut found = None;
             if fits(len) {
-                found = Some(arrange(&order(client, coded.codes()), false)?).filter(|(_, leaves)| !leaves.is_close);
+                found = Some(arrange(&order(client, morton.codes()), false)?).filter(|(_, leaves)| !leaves.has_prefix_ties);
+            }
+            let mut origin = Origin::LeadingBits;
+            if found.is_none() {
+                origin = Origin::AllBits;
             }
             let (arranged, leaves) = match found {
                 Some(found) => found,
-                None => arrange(&sort(client, coded.pairs())?.values, true)?,
+                None => arrange(&sort(client, morton.pairs())?.values, true)?,
             };
-            if leaves.is_crowded {
-                // Many points in one cell need grids of their own, which is rare and left to the CPU.
+            if leaves.has_duplicate_codes {
+                // Points with equal codes are sorted again by finer grids, which is rare and left to the CPU.
                 let points = points.values.read(client)?;
                 let bvh = crate::Bvh::build_in(points.as_chunks::<D>().0, space)?;
-                return Ok(Self::upload_to(client, &bvh, device));
+                return Ok(Self::upload_to(client, &bvh, device, Origin::Host));
             }
             let topology = topology(client, &arranged.codes, &leaves);
             let nodes = nodes::<_, S, D>(client, &topology, &arranged.axes, len);
-            Ok(Self { device, space, nodes: Some(nodes), axes: arranged.axes, order: arranged.order })
+            let nodes = Some(nodes);
+            Ok(Self { device, space, nodes, axes: arranged.axes, order: arranged.order, bounds, origin })
         })
     }
 
@@ -165,29 +204,34 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         if !bvh.holds_points() {
             return Err(Kind::DevicePoints.into());
         }
-        on!(device, client => Ok(Self::upload_to(client, bvh, device)))
+        on!(device, client => Ok(Self::upload_to(client, bvh, device, Origin::Upload)))
     }
 
-    fn upload_to<R: Runtime>(client: &ComputeClient<R>, bvh: &crate::Bvh<S, D>, device: Device) -> Self {
+    fn upload_to<R: Runtime>(
+        client: &ComputeClient<R>,
+        bvh: &crate::Bvh<S, D>,
+        device: Device,
+        origin: Origin,
+    ) -> Self {
         let n = bvh.len();
         let axes: Vec<S> = bvh.lo().iter().flat_map(|axis| axis[..n].iter().copied()).collect();
         let all = (0..=bvh.end()).map(|at| bvh.node(at));
         let bounds: Vec<S> = all.clone().flat_map(|node| node.bounds.lo.into_iter().chain(node.bounds.hi)).collect();
         let links: Vec<u32> = all.flat_map(|node| [node.rope, node.first]).collect();
-        let mut leaves = vec![0; n.div_ceil(LEAF_INDEX_STRIDE as usize)];
+        let mut leaf_of_point = vec![0; n.div_ceil(LEAF_INDEX_STRIDE as usize)];
         for at in (0..bvh.end()).filter(|&at| bvh.node(at).rope as usize == at + 1) {
             let (first, behind) = (bvh.node(at).first, bvh.node(at + 1).first);
             if let Some(mark) = (first..behind).find(|point| point % LEAF_INDEX_STRIDE == 0) {
-                leaves[(mark / LEAF_INDEX_STRIDE) as usize] = at as u32;
+                leaf_of_point[(mark / LEAF_INDEX_STRIDE) as usize] = at as u32;
             }
         }
         let nodes = (n > 0).then(|| Nodes {
             bounds: Buffer::from_slice(client, &bounds),
             links: Buffer::from_slice(client, &links),
-            leaves: Buffer::from_slice(client, &leaves),
+            leaf_of_point: Buffer::from_slice(client, &leaf_of_point),
         });
         let (axes, order) = (Buffer::from_slice(client, &axes), Buffer::from_slice(client, bvh.order()));
-        Self { device, space: *bvh.space(), nodes, axes, order }
+        Self { device, space: *bvh.space(), nodes, axes, order, bounds: bvh.bounds(), origin }
     }
 
     /// How many points are stored.
@@ -198,6 +242,22 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// Whether nothing is stored.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The space that the points are in: open, or a periodic box.
+    pub fn space(&self) -> &Space<D> {
+        &self.space
+    }
+
+    /// The box around all points; [`Aabb::EMPTY`] without points.
+    pub fn bounds(&self) -> Aabb<S, D> {
+        self.bounds
+    }
+
+    /// Where the tree was built.
+    #[doc(hidden)]
+    pub fn origin(&self) -> Origin {
+        self.origin
     }
 
     /// Copies the tree from the device, and checks it: [`crate::Bvh::validate`].
@@ -218,7 +278,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 axis
             });
             let tree = crate::Bvh::from_parts(nodes.collect(), lo, self.order.read(client)?, self.space);
-            // What is written without a look relies on each primitive being there once.
+            // Code on the host writes one row a point without a check, so each point must be there once.
             tree.validate().map_err(|error| Kind::Device(error.to_string()))?;
             Ok(tree)
         })

@@ -1,11 +1,11 @@
-//! Morton codes of points, and the points in their order: the twin of `morton`.
+//! Morton codes of points, and the points in their order: the twin of `bvh::morton`.
 //!
 //! In: points, and the grid over them. Out: codes; later indices, codes and coordinates in tree order, one array per axis.
-//! The sort looks at the leading bits of codes only. Points that these do not tell apart are few and close together, so each finds
-//! its place among them by counting.
+//! The sort looks at the leading bits of codes only. Points whose leading bits tie are few and next to each other, so each finds its
+//! place among them by counting.
 //! Cost: one pass each.
 
-#![allow(unsafe_code)] // Kernels that test their bounds themselves.
+#![allow(unsafe_code)] // Kernels that test their bounds themselves: see `bvh`.
 
 use cubecl::prelude::*;
 
@@ -15,32 +15,33 @@ use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
 use crate::gpu::primitives::radix_sort::Pairs;
 use crate::gpu::primitives::radix_sort::pass::{CODE, LEADING};
 
-/// Points of a unit, and of a cube.
+/// Points of a unit, and of a block.
 const ITEMS: u32 = 4;
 const TILE: u32 = ITEMS * UNITS;
-/// How far to either side points with the same leading bits may be.
+/// Points whose leading bits tie are at most so many positions apart.
 const REACH: u32 = 32;
-const TOLD_APART: u64 = (CODE - LEADING) as u64;
+const TRAILING: u64 = (CODE - LEADING) as u64;
 
-/// Points, and the numbers of the grid over them.
+/// Points, and the grid over them.
 pub(in crate::gpu) struct MortonKernel<'a, R: Runtime, S> {
     client: &'a ComputeClient<R>,
     points: &'a Buffer<S>,
-    numbers: Buffer<S>,
-    /// Whether points are found to be in a way that asks for another: see [`Flag`]. Codes clear them.
+    /// Origin, scale and shrink factor of the grid, as [`Grid::numbers`] has them.
+    grid_params: Buffer<S>,
+    /// See [`Flag`]. [`MortonKernel::codes`] clears them.
     pub flags: Buffer<u32>,
     n: usize,
     dim: usize,
 }
 
-/// What may be found on the way.
+/// What kernels find of points that must be built otherwise.
 pub(in crate::gpu) struct Flag;
 
 impl Flag {
-    /// Too many points have the same leading bits to be arranged by them.
-    pub const CLOSE: usize = 0;
+    /// More points tie in their leading bits than are put in order by counting.
+    pub const PREFIX_TIES: usize = 0;
     /// More points than a leaf holds have one code.
-    pub const CROWDED: usize = 1;
+    pub const DUPLICATE_CODES: usize = 1;
     pub const ALL: usize = 2;
 }
 
@@ -60,22 +61,22 @@ impl<'a, R: Runtime, S: Scalar + Float + CubeElement> MortonKernel<'a, R, S> {
         grid: &Grid<S, D>,
     ) -> Self {
         let (shrink, origin, scale) = grid.numbers();
-        let numbers: Vec<S> = origin.into_iter().chain([scale, shrink]).collect();
+        let grid_params: Vec<S> = origin.into_iter().chain([scale, shrink]).collect();
         let flags = Buffer::new(client, Flag::ALL);
-        Self { client, points, numbers: Buffer::from_slice(client, &numbers), flags, n, dim: D }
+        Self { client, points, grid_params: Buffer::from_slice(client, &grid_params), flags, n, dim: D }
     }
 
     /// The code of each point.
     pub fn codes(&self) -> Buffer<u64> {
         let codes = Buffer::new(self.client, self.n);
-        // SAFETY: positions are compared with the number of points, for which all buffers have room.
+        // SAFETY: the launch contract of `bvh`, with the number of points.
         unsafe {
             code_points::launch_unchecked::<S, R>(
                 self.client,
                 cubes(self.n),
                 CubeDim::new_1d(UNITS),
                 self.points.arg(),
-                self.numbers.arg(),
+                self.grid_params.arg(),
                 codes.arg(),
                 self.flags.arg(),
                 self.n as u32,
@@ -88,9 +89,9 @@ impl<'a, R: Runtime, S: Scalar + Float + CubeElement> MortonKernel<'a, R, S> {
     /// The code of each point, and its index.
     pub fn pairs(&self) -> Pairs {
         let values = Buffer::new(self.client, self.n);
-        // SAFETY: positions are compared with the number of values.
+        // SAFETY: the launch contract of `bvh`, with the number of points.
         unsafe {
-            number::launch_unchecked::<R>(
+            iota::launch_unchecked::<R>(
                 self.client,
                 cubes(self.n),
                 CubeDim::new_1d(UNITS),
@@ -101,7 +102,7 @@ impl<'a, R: Runtime, S: Scalar + Float + CubeElement> MortonKernel<'a, R, S> {
         Pairs { keys: self.codes(), values }
     }
 
-    /// The points in order, from an order by all bits or else by the leading ones.
+    /// The points in tree order, from an order by all bits of the codes, or else by the leading ones.
     pub fn arrange(&self, order: &Buffer<u32>, is_sorted: bool) -> Arranged<S> {
         let (client, n) = (self.client, self.n);
         let arranged = Arranged {
@@ -109,15 +110,15 @@ impl<'a, R: Runtime, S: Scalar + Float + CubeElement> MortonKernel<'a, R, S> {
             order: if is_sorted { order.clone() } else { Buffer::new(client, n) },
             axes: Buffer::new(client, n * self.dim),
         };
-        // SAFETY: positions are compared with the number of points, for which all buffers have room; `order` holds the numbers
-        // below that, and a point moves by fewer positions than there are points on that side.
+        // SAFETY: the launch contract of `bvh`, with the number of points. `order` is a permutation, and a point moves by fewer
+        // positions than there are points on that side.
         unsafe {
             arrange_points::launch_unchecked::<S, R>(
                 client,
                 count(n.div_ceil(TILE as usize)),
                 CubeDim::new_1d(UNITS),
                 self.points.arg(),
-                self.numbers.arg(),
+                self.grid_params.arg(),
                 order.arg(),
                 arranged.codes.arg(),
                 arranged.order.arg(),
@@ -134,7 +135,7 @@ impl<'a, R: Runtime, S: Scalar + Float + CubeElement> MortonKernel<'a, R, S> {
 
 /// Moves bit `i` to bit `i * d`, for two or three dimensions.
 #[cube]
-fn spread(cell: u64, #[comptime] d: usize) -> u64 {
+pub(in crate::gpu) fn spread(cell: u64, #[comptime] d: usize) -> u64 {
     let mut x = cell;
     if comptime!(d == 2) {
         x = (x | (x << 16u64)) & 0x0000_ffff_0000_ffffu64;
@@ -153,14 +154,14 @@ fn spread(cell: u64, #[comptime] d: usize) -> u64 {
 }
 
 #[cube]
-fn code<F: Float>(point: &Array<F>, numbers: &Array<F>, #[comptime] d: usize) -> u64 {
-    let (scale, shrink) = (numbers[d], numbers[d + 1]);
+fn code<F: Float>(point: &Array<F>, grid_params: &Array<F>, #[comptime] d: usize) -> u64 {
+    let (scale, shrink) = (grid_params[d], grid_params[d + 1]);
     let last = comptime!((1u32 << (63 / d)) - 1);
     let mut code = 0u64.runtime();
     #[unroll]
     for k in 0..d {
         // Multiplying by one or a half rounds nothing, so a fused multiplication gives the same.
-        let cell = (point[k] * shrink - numbers[k]) * scale;
+        let cell = (point[k] * shrink - grid_params[k]) * scale;
         let mut whole = last.runtime();
         if cell < F::cast_from(last) {
             whole = u32::cast_from(cell);
@@ -173,7 +174,7 @@ fn code<F: Float>(point: &Array<F>, numbers: &Array<F>, #[comptime] d: usize) ->
 #[cube(launch_unchecked)]
 fn code_points<F: Float>(
     points: &Array<F>,
-    numbers: &Array<F>,
+    grid_params: &Array<F>,
     codes: &mut Array<u64>,
     flags: &mut Array<u32>,
     n: u32,
@@ -189,12 +190,12 @@ fn code_points<F: Float>(
         for k in 0..d {
             point[k] = points[i * d + k];
         }
-        codes[i] = code::<F>(&point, numbers, d);
+        codes[i] = code::<F>(&point, grid_params, d);
     }
 }
 
 #[cube(launch_unchecked)]
-fn number(values: &mut Array<u32>, n: u32) {
+fn iota(values: &mut Array<u32>, n: u32) {
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
         values[i] = i as u32;
@@ -204,7 +205,7 @@ fn number(values: &mut Array<u32>, n: u32) {
 #[cube(launch_unchecked)]
 fn arrange_points<F: Float>(
     points: &Array<F>,
-    numbers: &Array<F>,
+    grid_params: &Array<F>,
     order: &Array<u32>,
     codes: &mut Array<u64>,
     indices: &mut Array<u32>,
@@ -216,7 +217,7 @@ fn arrange_points<F: Float>(
 ) {
     let tile = CUBE_POS as u32;
     if tile <= (n - 1) / TILE {
-        // Those of the tile, with some before and some behind.
+        // The codes of the tile, with some before and some behind.
         let mut tile_codes = SharedMemory::<u64>::new(comptime!((TILE + 2 * REACH) as usize));
         let first = tile * TILE;
         let len = n - first;
@@ -248,7 +249,7 @@ fn arrange_points<F: Float>(
             for axis in 0..d {
                 point[axis] = own_points[comptime!(k as usize * d + axis)];
             }
-            own_codes[k as usize] = code::<F>(&point, numbers, d);
+            own_codes[k as usize] = code::<F>(&point, grid_params, d);
         }
         if comptime!(!is_sorted) {
             #[unroll]
@@ -269,7 +270,7 @@ fn arrange_points<F: Float>(
                     for axis in 0..d {
                         point[axis] = points[index * d + axis];
                     }
-                    tile_codes[at as usize] = code::<F>(&point, numbers, d);
+                    tile_codes[at as usize] = code::<F>(&point, grid_params, d);
                 }
             }
             sync_cube();
@@ -287,13 +288,13 @@ fn arrange_points<F: Float>(
                     while goes_on {
                         back += 1;
                         let other = tile_codes[(here - back) as usize];
-                        goes_on = (other ^ own) >> TOLD_APART == 0;
+                        goes_on = (other ^ own) >> TRAILING == 0;
                         if goes_on {
                             if other > own {
                                 to -= 1;
                             }
                             if back == REACH {
-                                flags[Flag::CLOSE] = 1;
+                                flags[Flag::PREFIX_TIES] = 1;
                             }
                             goes_on = back < REACH && first + at > back;
                         }
@@ -303,13 +304,13 @@ fn arrange_points<F: Float>(
                     while goes_on {
                         ahead += 1;
                         let other = tile_codes[(here + ahead) as usize];
-                        goes_on = (other ^ own) >> TOLD_APART == 0;
+                        goes_on = (other ^ own) >> TRAILING == 0;
                         if goes_on {
                             if other < own {
                                 to += 1;
                             }
                             if ahead == REACH {
-                                flags[Flag::CLOSE] = 1;
+                                flags[Flag::PREFIX_TIES] = 1;
                             }
                             goes_on = ahead < REACH && at + 1 + ahead < len;
                         }

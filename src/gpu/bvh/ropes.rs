@@ -5,17 +5,22 @@
 //! first, and each node puts its own together from at most thirty of a size. So no node waits for its children.
 //! Cost: 2 D + 2 numbers a node and one for 32 points, and again a box for each leaf.
 
-#![allow(unsafe_code)] // Kernels that test their bounds themselves.
+#![allow(unsafe_code)] // Kernels that test their bounds themselves: see `bvh`.
 
 use cubecl::prelude::*;
 
 use crate::geometry::Scalar;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
-use crate::gpu::bvh::hierarchy::Topology;
+use crate::gpu::bvh::hierarchy::{NO_SPLIT, Topology, TopologyArg};
 
-/// Walks from a point to those behind it digit_base at leaves that are known for every so many points: units of a plane, and the most that
-/// a leaf has.
+/// A walk from a point to those behind it begins at the leaf of its warp's first point, which is stored: one for as many points as a warp
+/// has units. A leaf has no more points than that, so at most one of these.
 pub(in crate::gpu) const LEAF_INDEX_STRIDE: u32 = 32;
+
+/// Boxes that are put into one of the next size.
+const GROUP: u32 = 16;
+/// A node has fewer ancestors than codes have bits and leaves' indices; the bound ends the loop whatever the input.
+const MOST_STEPS: u32 = 96;
 
 /// Nodes on a device; the last is a sentinel.
 #[derive(Clone, Debug)]
@@ -25,7 +30,7 @@ pub(in crate::gpu) struct Nodes<S> {
     /// The rope, and the first point below, of each.
     pub links: Buffer<u32>,
     /// The leaf of every [`LEAF_INDEX_STRIDE`]th point.
-    pub leaves: Buffer<u32>,
+    pub leaf_of_point: Buffer<u32>,
 }
 
 impl<S> Nodes<S> {
@@ -42,10 +47,10 @@ pub(in crate::gpu) fn nodes<R: Runtime, S: Scalar + Float + CubeElement, const D
     n: usize,
 ) -> Nodes<S> {
     let (leaves, dim) = (topology.leaves, CubeDim::new_1d(UNITS));
-    // Where the boxes of each size digit_base, in boxes.
+    // The first box of each size.
     let mut sizes = vec![leaves];
-    while let Some(&most) = sizes.last().filter(|&&most| most >= 16) {
-        sizes.push(most.div_ceil(16));
+    while let Some(&most) = sizes.last().filter(|&&most| most >= GROUP as usize) {
+        sizes.push(most.div_ceil(GROUP as usize));
     }
     let offsets: Vec<u32> = sizes
         .iter()
@@ -56,7 +61,7 @@ pub(in crate::gpu) fn nodes<R: Runtime, S: Scalar + Float + CubeElement, const D
         })
         .collect();
     let boxes = Buffer::<S>::new(client, sizes.iter().sum::<usize>() * 2 * D);
-    // SAFETY: positions are compared with the number of leaves; `starts` has the end of the last.
+    // SAFETY: the launch contract of `bvh`, with the number of leaves; `starts` has the end of the last.
     unsafe {
         box_leaves::launch_unchecked::<S, R>(
             client,
@@ -71,7 +76,7 @@ pub(in crate::gpu) fn nodes<R: Runtime, S: Scalar + Float + CubeElement, const D
         );
     }
     for size in 1..sizes.len() {
-        // SAFETY: positions are compared with the number of boxes of that size.
+        // SAFETY: the launch contract of `bvh`, with the number of boxes of that size.
         unsafe {
             box_sixteen::launch_unchecked::<S, R>(
                 client,
@@ -89,28 +94,20 @@ pub(in crate::gpu) fn nodes<R: Runtime, S: Scalar + Float + CubeElement, const D
     let found = Nodes {
         bounds: Buffer::new(client, (count + 1) * 2 * D),
         links: Buffer::new(client, (count + 1) * 2),
-        leaves: Buffer::new(client, n.div_ceil(LEAF_INDEX_STRIDE as usize)),
+        leaf_of_point: Buffer::new(client, n.div_ceil(LEAF_INDEX_STRIDE as usize)),
     };
     let offsets = Buffer::from_slice(client, &offsets);
     // No literals: CUDA's compiler knows no word for infinity.
     let empty = Buffer::from_slice(client, &[<S as Scalar>::INFINITY, <S as Scalar>::NEG_INFINITY]);
-    // SAFETY: as above.
+    // SAFETY: the launch contract of `bvh`, with the number of nodes.
     unsafe {
         write_nodes::launch_unchecked::<S, R>(
             client,
             cubes(2 * leaves),
             dim,
-            boxes.arg(),
-            offsets.arg(),
-            empty.arg(),
-            topology.starts.arg(),
-            topology.first.arg(),
-            topology.last.arg(),
-            topology.above.arg(),
-            topology.above_leaf.arg(),
-            found.bounds.arg(),
-            found.links.arg(),
-            found.leaves.arg(),
+            BoxesLaunch::new(boxes.arg(), offsets.arg(), empty.arg()),
+            topology.arg(),
+            NodesArgLaunch::new(found.bounds.arg(), found.links.arg(), found.leaf_of_point.arg()),
             leaves as u32,
             D,
         );
@@ -145,12 +142,13 @@ fn box_leaves<F: Float>(
     }
 }
 
-/// Boxes around sixteen of the next smaller size each, which digit_base at `from` and are `size`.
+/// Boxes around sixteen boxes of the next smaller size each, of which there are `size` from `from` on.
 #[cube(launch_unchecked)]
 fn box_sixteen<F: Float>(boxes: &mut Array<F>, from: u32, size: u32, to: u32, #[comptime] d: usize) {
+    let group = comptime!(GROUP as usize);
     let first = CUBE_POS as u32 * UNITS;
     if first < size {
-        // Through the cube's memory, so that neighbours read neighbours.
+        // Through shared memory, so that neighbouring units read neighbouring numbers.
         let mut below = SharedMemory::<F>::new(comptime!(UNITS as usize * 2 * d));
         let last = (size - first) as usize * 2 * d - 1;
         #[unroll]
@@ -163,18 +161,18 @@ fn box_sixteen<F: Float>(boxes: &mut Array<F>, from: u32, size: u32, to: u32, #[
         sync_cube();
         let own = UNIT_POS as usize / (2 * d);
         let corner = UNIT_POS as usize % (2 * d);
-        if own < UNITS as usize / 16 && first as usize + own * 16 < size as usize {
-            let mut bound = below[own * 16 * 2 * d + corner];
+        if own < UNITS as usize / group && first as usize + own * group < size as usize {
+            let mut bound = below[own * group * 2 * d + corner];
             #[unroll]
-            for i in 1..16usize {
-                let other = below[(own * 16 + i) * 2 * d + corner];
+            for i in 1..group {
+                let other = below[(own * group + i) * 2 * d + corner];
                 if corner < d {
                     bound = bound.min(other);
                 } else {
                     bound = bound.max(other);
                 }
             }
-            boxes[((to + first / 16) as usize + own) * 2 * d + corner] = bound;
+            boxes[((to + first / GROUP) as usize + own) * 2 * d + corner] = bound;
         }
     }
 }
@@ -191,59 +189,66 @@ fn take_in<F: Float>(boxes: &Array<F>, at: u32, lo: &mut Array<F>, hi: &mut Arra
     }
 }
 
-/// The nodes of the leaves, then those of the gaps between them.
+/// Boxes of leaves, of sixteen of them, and so on, with the first of each size; and the corners of a box around nothing.
+#[derive(CubeType, CubeLaunch)]
+struct Boxes<F: Float> {
+    corners: Array<F>,
+    offsets: Array<u32>,
+    empty: Array<F>,
+}
+
+/// The nodes to write: see [`Nodes`].
+#[derive(CubeType, CubeLaunch)]
+struct NodesArg<F: Float> {
+    bounds: Array<F>,
+    links: Array<u32>,
+    leaf_of_point: Array<u32>,
+}
+
+/// Writes the nodes of the leaves, then those of the splits between them.
 #[cube(launch_unchecked)]
 fn write_nodes<F: Float>(
-    boxes: &Array<F>,
-    offsets: &Array<u32>,
-    empty: &Array<F>,
-    starts: &Array<u32>,
-    first_of: &Array<u32>,
-    last_of: &Array<u32>,
-    above: &Array<u32>,
-    above_leaf: &Array<u32>,
-    bounds: &mut Array<F>,
-    links: &mut Array<u32>,
-    leaf_of: &mut Array<u32>,
+    boxes: &Boxes<F>,
+    topology: &TopologyArg,
+    nodes: &mut NodesArg<F>,
     leaves: u32,
     #[comptime] d: usize,
 ) {
     let i = ABSOLUTE_POS as u32;
     if i == leaves {
-        // No node belongs to the gap before all leaves, and so it is the sentinel's turn.
+        // No node belongs to the split before all leaves, so this unit writes the sentinel.
         let end = (2 * leaves - 1) as usize;
-        links[2 * end] = 2 * leaves - 1;
-        links[2 * end + 1] = starts[leaves as usize];
+        nodes.links[2 * end] = 2 * leaves - 1;
+        nodes.links[2 * end + 1] = topology.starts[leaves as usize];
         #[unroll]
         for k in 0..d {
-            bounds[end * 2 * d + k] = empty[0];
-            bounds[end * 2 * d + d + k] = empty[1];
+            nodes.bounds[end * 2 * d + k] = boxes.empty[0];
+            nodes.bounds[end * 2 * d + d + k] = boxes.empty[1];
         }
     } else if i < 2 * leaves {
         let mut first = i;
         let mut last = i;
-        let mut gap = above_leaf[(i % leaves) as usize];
+        let mut split = topology.parent_of_leaf[(i % leaves) as usize];
         if i >= leaves {
-            first = first_of[(i - leaves) as usize];
-            last = last_of[(i - leaves) as usize];
-            gap = above[(i - leaves) as usize];
+            first = topology.first[(i - leaves) as usize];
+            last = topology.last[(i - leaves) as usize];
+            split = topology.parent[(i - leaves) as usize];
         }
         let mut at = 2 * first;
         let mut steps = 0u32.runtime();
-        while gap != 0xffff_ffffu32 && steps < 96 {
-            if last < gap {
+        while split != NO_SPLIT && steps < MOST_STEPS {
+            if last < split {
                 at += 1;
             }
-            gap = above[gap as usize];
+            split = topology.parent[split as usize];
             steps += 1;
         }
-        links[2 * at as usize] = at + 2 * (last - first) + 1;
-        links[2 * at as usize + 1] = starts[first as usize];
+        nodes.links[2 * at as usize] = at + 2 * (last - first) + 1;
+        nodes.links[2 * at as usize + 1] = topology.starts[first as usize];
         if i < leaves {
-            // A leaf has no more points than that, so one of these at most.
-            let mark = (starts[i as usize] + comptime!(LEAF_INDEX_STRIDE - 1)) / LEAF_INDEX_STRIDE;
-            if mark * LEAF_INDEX_STRIDE < starts[(i + 1) as usize] {
-                leaf_of[mark as usize] = at;
+            let mark = (topology.starts[i as usize] + comptime!(LEAF_INDEX_STRIDE - 1)) / LEAF_INDEX_STRIDE;
+            if mark * LEAF_INDEX_STRIDE < topology.starts[(i + 1) as usize] {
+                nodes.leaf_of_point[mark as usize] = at;
             }
         }
 
@@ -251,30 +256,30 @@ fn write_nodes<F: Float>(
         let mut hi = Array::<F>::new(d);
         #[unroll]
         for k in 0..d {
-            lo[k] = boxes[first as usize * 2 * d + k];
-            hi[k] = boxes[first as usize * 2 * d + d + k];
+            lo[k] = boxes.corners[first as usize * 2 * d + k];
+            hi[k] = boxes.corners[first as usize * 2 * d + d + k];
         }
         let mut from = first;
         let mut to = last + 1;
         let mut size = 0u32.runtime();
         while from < to {
-            let offset = offsets[size as usize];
-            while from < to && from % 16 != 0 {
-                take_in::<F>(boxes, offset + from, &mut lo, &mut hi, d);
+            let offset = boxes.offsets[size as usize];
+            while from < to && from % GROUP != 0 {
+                take_in::<F>(&boxes.corners, offset + from, &mut lo, &mut hi, d);
                 from += 1;
             }
-            while from < to && to % 16 != 0 {
+            while from < to && to % GROUP != 0 {
                 to -= 1;
-                take_in::<F>(boxes, offset + to, &mut lo, &mut hi, d);
+                take_in::<F>(&boxes.corners, offset + to, &mut lo, &mut hi, d);
             }
-            from /= 16;
-            to /= 16;
+            from /= GROUP;
+            to /= GROUP;
             size += 1;
         }
         #[unroll]
         for k in 0..d {
-            bounds[at as usize * 2 * d + k] = lo[k];
-            bounds[at as usize * 2 * d + d + k] = hi[k];
+            nodes.bounds[at as usize * 2 * d + k] = lo[k];
+            nodes.bounds[at as usize * 2 * d + d + k] = hi[k];
         }
     }
 }

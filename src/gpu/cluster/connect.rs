@@ -1,13 +1,12 @@
-//! Joining what is within a radius: the twin of `link`.
+//! Unites all pairs within a radius: the twin of `cluster::connect`.
 //!
 //! In: a tree, a radius, and which points take part. Out: a union-find forest over tree order.
-//! Each unit takes a point and walks to those behind it, so each pair is met once. A node with a diagonal of at most the radius
-//! whose points all take part is *joined*: they are united before the walk, and in it one friend among them is as good as all; a
-//! point that is already united with them skips them.
-//! Parents are smaller than their children and in the same tree, also when they are stale: they are read from plain memory.
-//! Roots are hooked by an atomic minimum; not so on Vulkan, where a loop with atomics in it runs twice and no more by one of the
-//! drivers (Mesa 22.3, on the processor). There roots are hooked by plain stores. One of two that are hooked at once may get lost,
-//! so this is repeated until all friends are found together: each time there are fewer roots.
+//! Each unit takes a point and walks to those behind it, so each pair is met once. A node is *uniform* if its diagonal is at most the
+//! radius and all of its points take part: they are united before the walk, so that one hit among them is as good as all, and a point
+//! that is already united with them skips the node.
+//! Roots are hooked by an atomic minimum; not so on Vulkan, because one of its drivers (Mesa 22.3, on the processor) runs a loop with
+//! atomics in it exactly twice. There roots are hooked by plain stores. Of two stores at once one may get lost, so the walk is repeated
+//! until nothing changes; each time there are fewer roots.
 //! Cost: 4 bytes a point and 4 a node. Source: Prokopenko et al. 2023 (FDBSCAN: tree and union-find); Dijkstra 1976 (Rem's
 //! algorithm); Jaiganesh and Burtscher 2018 (halving the way).
 
@@ -17,21 +16,23 @@ use crate::error::Result;
 use crate::geometry::FilteredRadius;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::bvh::ropes::Nodes;
-use crate::gpu::bvh::traverse::packet::Hits;
-use crate::gpu::bvh::traverse::spec::{EMPTY, LeafVisitor, MIXED, TraversalMode, Tree, UNIFORM, WalkSpec};
+use crate::gpu::bvh::traverse::hits::Hits;
+use crate::gpu::bvh::traverse::spec::{EMPTY, MIXED, TraversalMode, Tree, UNIFORM, WalkSpec};
+use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::device::is_cuda;
+use crate::gpu::primitives::bits::Bits;
 
-/// Whether two points are in one tree.
+/// Whether two points are in one tree: not known yet, no, yes.
 const OPEN: u32 = 0;
 const APART: u32 = 1;
 const TOGETHER: u32 = 2;
 
 /// The points that take part.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::gpu) enum Members<'a> {
+pub(in crate::gpu) enum Participants<'a> {
     All,
-    /// 1 for those that do, in tree order; and how many come before each, with the number of all behind.
+    /// 1 for each that does, in tree order; and how many participants come before each, with the number of all behind.
     Marked(&'a Buffer<u32>, &'a Buffer<u32>),
 }
 
@@ -39,37 +40,37 @@ pub(in crate::gpu) enum Members<'a> {
 pub(in crate::gpu) struct Forest {
     /// Roots are the smallest position of their tree.
     pub parents: Buffer<u32>,
-    /// What of each node takes part: [`EMPTY`]; something, [`MIXED`]; or all of it, and that is joined, so [`UNIFORM`].
-    pub kinds: Buffer<u32>,
+    /// The state of each node: [`EMPTY`] without participants, [`UNIFORM`] if its points are united, else [`MIXED`].
+    pub node_states: Buffer<u32>,
 }
 
-/// Joins all pairs of members within `radius`; without looking for joined nodes unless `dense`.
-pub(in crate::gpu) fn link<R: Runtime, S: Coordinate, const D: usize>(
+/// Unites all pairs of participants within `radius`; only if `dense` looks for uniform nodes.
+pub(in crate::gpu) fn connect<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     bvh: &Bvh<S, D>,
     nodes: &Nodes<S>,
     radius: f64,
-    members: Members<'_>,
+    participants: Participants<'_>,
     dense: bool,
 ) -> Result<Forest> {
     let (n, end) = (bvh.len(), nodes.end());
-    let reach = FilteredRadius::<S, D>::new(radius, &bvh.space);
-    let (parents, kinds) = (Buffer::<u32>::new(client, n), Buffer::<u32>::new(client, end));
-    // Where all take part, nobody looks who does.
-    let (marks, before, marked) = match members {
-        Members::All => (&bvh.order, &bvh.order, false),
-        Members::Marked(marks, before) => (marks, before, true),
+    let filter = FilteredRadius::<S, D>::new(radius, &bvh.space);
+    let (parents, node_states) = (Buffer::<u32>::new(client, n), Buffer::<u32>::new(client, end));
+    // Where all take part, the marks are not read.
+    let (marks, before, marked) = match participants {
+        Participants::All => (&bvh.order, &bvh.order, false),
+        Participants::Marked(marks, before) => (marks, before, true),
     };
-    join_nodes::launch::<S, R>(
+    unite_nodes::launch::<S, R>(
         client,
         cubes(end),
         CubeDim::new_1d(UNITS),
         nodes.bounds.arg(),
         nodes.links.arg(),
         before.arg(),
-        Buffer::from_slice(client, &[if dense { reach.sure } else { S::from_f64(-1.0) }]).arg(),
+        Buffer::from_slice(client, &[if dense { filter.sure } else { S::from_f64(-1.0) }]).arg(),
         parents.arg(),
-        kinds.arg(),
+        node_states.arg(),
         end as u32,
         D,
         marked,
@@ -77,14 +78,14 @@ pub(in crate::gpu) fn link<R: Runtime, S: Coordinate, const D: usize>(
     let atomic = is_cuda(client);
     loop {
         let changed = Buffer::<u32>::from_slice(client, &[0]);
-        let input = PartLaunch::new(marks.arg(), kinds.arg(), marked);
-        let output = TreesLaunch::new(parents.arg(), parents.arg(), changed.arg(), atomic);
-        bvh.walk::<R, Unite>(client, nodes, radius, TraversalMode::HalfAlike, input, output);
+        let input = InputLaunch::new(marks.arg(), node_states.arg(), marked);
+        let output = ForestArgLaunch::new(parents.arg(), parents.arg(), changed.arg(), atomic);
+        bvh.walk::<R, Unite>(client, nodes, radius, TraversalMode::HalfUniform, input, output);
         if atomic || changed.read(client)?[0] == 0 {
             break;
         }
     }
-    Ok(Forest { parents, kinds })
+    Ok(Forest { parents, node_states })
 }
 
 /// Whether all points of a node are surely within the radius of each other; copies of one point always are.
@@ -102,16 +103,16 @@ pub(in crate::gpu) fn is_clique<F: Float>(bounds: &Array<F>, node: u32, sure: F,
     is_point || diagonal2 <= sure
 }
 
-/// What kind each node is, and the parents that follow from it: each gap between points belongs to one inner node or is inside
-/// of a leaf, so every point is written once.
+/// Writes the state of each node, and the parents that follow from it: each split between two points belongs to one inner node or lies
+/// in a leaf, so every point is written once.
 #[cube(launch)]
-fn join_nodes<F: Float>(
+fn unite_nodes<F: Float>(
     bounds: &Array<F>,
     links: &Array<u32>,
     before: &Array<u32>,
     sure: &Array<F>,
     parents: &mut Array<u32>,
-    kinds: &mut Array<u32>,
+    node_states: &mut Array<u32>,
     end: u32,
     #[comptime] d: usize,
     #[comptime] marked: bool,
@@ -125,21 +126,21 @@ fn join_nodes<F: Float>(
         if comptime!(marked) {
             all = before[behind as usize] - before[first as usize];
         }
-        let mut kind = MIXED.runtime();
+        let mut state = MIXED.runtime();
         if all == 0 {
-            kind = EMPTY.runtime();
+            state = EMPTY.runtime();
         }
         if is_clique::<F>(bounds, at, sure[0], d) {
             if all == behind - first {
-                kind = UNIFORM.runtime();
+                state = UNIFORM.runtime();
             }
         }
-        kinds[at as usize] = kind;
+        node_states[at as usize] = state;
 
         if rope == at + 1 {
             for point in first + 1..behind {
                 let mut parent = point + 0;
-                if kind == UNIFORM {
+                if state == UNIFORM {
                     parent = first;
                 }
                 parents[point as usize] = parent;
@@ -147,7 +148,7 @@ fn join_nodes<F: Float>(
         } else {
             let right = links[2 * links[2 * (at + 1) as usize] as usize + 1];
             let mut parent = right + 0;
-            if kind == UNIFORM {
+            if state == UNIFORM {
                 parent = first;
             }
             parents[right as usize] = parent;
@@ -158,33 +159,42 @@ fn join_nodes<F: Float>(
     }
 }
 
-/// Who takes part.
+/// Which points take part.
 #[derive(CubeType, CubeLaunch)]
-pub(in crate::gpu) struct Part {
+pub(in crate::gpu) struct Input {
     marks: Array<u32>,
-    kinds: Array<u32>,
-    /// Whether `marks` are to be looked at.
+    node_states: Array<u32>,
+    /// Whether `marks` are read.
     #[cube(comptime)]
     marked: bool,
 }
 
-/// The same parents twice: for plain reads, and for hooking where that is atomic.
+/// A forest. The parents are bound twice, for plain accesses and for atomic hooks.
+///
+/// Plain reads may be stale, also if a compiler takes the two bindings for different memory; they are harmless all the same. Each value
+/// that a parent ever had is smaller than its child, or the child itself while that is a root, and in its tree. So:
+/// - A path up ends in its tree, whichever of the values it reads. A point that was read as no root never becomes one again.
+/// - A plain store, of path halving, goes to a point that is no root. It stores a former ancestor, so the point stays in its tree.
+/// - A root is hooked by `fetch_min` alone, which returns what it replaced. If that is the root itself, the hook stands: a later plain
+///   store there has read it. If not, the point was no root any more; then its tree and the target are united in the next round,
+///   whatever becomes of this store.
+/// - Of the two points of a round the larger is replaced by a smaller one, so the loop ends.
 #[derive(CubeType, CubeLaunch)]
-pub(in crate::gpu) struct Trees {
+pub(in crate::gpu) struct ForestArg {
     parents: Array<u32>,
     hooks: Array<Atomic<u32>>,
-    /// Not 0 if anything was hooked without atomics.
+    /// 1 if anything was hooked by a plain store.
     changed: Array<u32>,
     #[cube(comptime)]
     atomic: bool,
 }
 
-/// Whether two points are in one tree, as 0 or 1; or makes it so, and returns what is above both. Of the two the one with the
-/// larger parent climbs, so that a root is hung below a smaller position of the other tree, be that its root or not (Rem's
-/// algorithm).
+/// Rem's algorithm. Tells whether two points are in one tree, as 0 or 1; or unites them, and returns an ancestor of both. The point
+/// with the larger parent goes up one step at a time, so that a root is hooked below a smaller position of the other tree, be that its
+/// root or not.
 #[cube]
-fn climb(trees: &mut Trees, a: u32, b: u32, #[comptime] unite: bool) -> u32 {
-    // Where both are; in arrays, because an optimiser of cubecl's fails on such loops of variables.
+fn rem_union(forest: &mut ForestArg, a: u32, b: u32, #[comptime] unite: bool) -> u32 {
+    // Where both are. In arrays, because an optimiser of cubecl's fails on such loops of variables.
     let mut way = Array::<u32>::new(2usize);
     way[0] = a;
     way[1] = b;
@@ -192,7 +202,7 @@ fn climb(trees: &mut Trees, a: u32, b: u32, #[comptime] unite: bool) -> u32 {
     answer[0] = OPEN;
     while answer[0] == OPEN {
         let (one, other) = (way[0], way[1]);
-        let (above_one, above_other) = (trees.parents[one as usize], trees.parents[other as usize]);
+        let (above_one, above_other) = (forest.parents[one as usize], forest.parents[other as usize]);
         let swap = above_one < above_other;
         let low = select(swap, other, one);
         let parent = max(above_one, above_other);
@@ -202,26 +212,26 @@ fn climb(trees: &mut Trees, a: u32, b: u32, #[comptime] unite: bool) -> u32 {
         if parent == target {
             answer[0] = TOGETHER;
         } else if parent != low {
-            // Up, and the way is halved.
-            let next = trees.parents[parent as usize];
+            // Up, halving the path.
+            let next = forest.parents[parent as usize];
             if next != parent {
-                trees.parents[low as usize] = next;
+                forest.parents[low as usize] = next;
             }
             way[0] = parent;
         } else {
             answer[0] = APART;
             if comptime!(unite) {
-                if comptime!(trees.atomic) {
-                    let found = trees.hooks[low as usize].fetch_min(target);
+                if comptime!(forest.atomic) {
+                    let found = forest.hooks[low as usize].fetch_min(target);
                     if found != low {
-                        // Someone else has hung it up, and it stays with the smaller one.
+                        // Another unit has hooked it before; the smaller parent stays, and both have to be united.
                         answer[0] = OPEN;
                         way[0] = found;
                         way[1] = target;
                     }
                 } else {
-                    trees.parents[low as usize] = target;
-                    trees.changed[0] = 1;
+                    forest.parents[low as usize] = target;
+                    forest.changed[0] = 1;
                 }
             }
         }
@@ -233,69 +243,63 @@ fn climb(trees: &mut Trees, a: u32, b: u32, #[comptime] unite: bool) -> u32 {
     result
 }
 
-/// Unites a point with those that it meets.
+/// Unites each participant with those within the radius.
 struct Unite;
 
-/// A point, and who is above it.
+/// A point, and an ancestor of it.
 #[derive(CubeType)]
 struct Uniting {
-    above: RuntimeCell<u32>,
-    is_member: bool,
+    ancestor: RuntimeCell<u32>,
+    takes_part: bool,
 }
 
 #[cube]
 impl LeafVisitor for Unite {
-    type Input = Part;
-    type Output = Trees;
+    type Input = Input;
+    type Output = ForestArg;
     type State = Uniting;
 
-    fn start(part: &Self::Input, _trees: &mut Self::Output, query: u32) -> Self::State {
-        let mut is_member = true.runtime();
-        if comptime!(part.marked) {
-            is_member = part.marks[query as usize] != 0;
+    fn start(input: &Self::Input, _forest: &mut Self::Output, query: u32) -> Self::State {
+        let mut takes_part = true.runtime();
+        if comptime!(input.marked) {
+            takes_part = input.marks[query as usize] != 0;
         }
-        Uniting { above: RuntimeCell::<u32>::new(query), is_member }
+        Uniting { ancestor: RuntimeCell::<u32>::new(query), takes_part }
     }
 
-    fn is_open(state: &Self::State, _part: &Self::Input) -> bool {
-        state.is_member
+    fn is_open(state: &Self::State, _input: &Self::Input) -> bool {
+        state.takes_part
     }
 
-    fn kind(part: &Self::Input, node: u32) -> u32 {
-        part.kinds[node as usize]
+    fn node_state(input: &Self::Input, node: u32) -> u32 {
+        input.node_states[node as usize]
     }
 
-    fn should_enter(state: &Self::State, _part: &Self::Input, trees: &mut Self::Output, first: u32) -> bool {
-        climb(trees, state.above.read(), first, false) == 0
+    fn should_enter(state: &Self::State, _input: &Self::Input, forest: &mut Self::Output, first: u32) -> bool {
+        rem_union(forest, state.ancestor.read(), first, false) == 0
     }
 
-    fn meet<F: Float>(
+    fn on_hits<F: Float>(
         state: &Self::State,
-        part: &Self::Input,
-        trees: &mut Self::Output,
+        input: &Self::Input,
+        forest: &mut Self::Output,
         _tree: &Tree<F>,
         _point: &Array<F>,
         hits: &Hits,
-        #[comptime] _shape: WalkSpec,
+        #[comptime] _spec: WalkSpec,
     ) {
-        let mut left = Array::<u32>::new(1usize);
-        left[0] = hits.bits;
-        while left[0] != 0 {
-            let bit = left[0].find_first_set() - 1;
+        let mut left = Bits::new(hits.bits);
+        while left.any() {
+            let bit = left.pop();
             let position = hits.position(bit);
-            left[0] = left[0] & (left[0] - 1);
-            let mut is_member = true.runtime();
-            if comptime!(part.marked) {
-                is_member = part.marks[position as usize] != 0;
+            let mut takes_part = true.runtime();
+            if comptime!(input.marked) {
+                takes_part = input.marks[position as usize] != 0;
             }
-            if is_member {
-                state.above.store(climb(trees, state.above.read(), position, true));
-                left[0] = hits.after(left[0], bit);
+            if takes_part {
+                state.ancestor.store(rem_union(forest, state.ancestor.read(), position, true));
+                left.set(hits.after(left.left(), bit));
             }
         }
     }
-
-    fn on_subtree(_state: &Self::State, _points: u32) {}
-
-    fn finish(_state: &Self::State, _part: &Self::Input, _trees: &mut Self::Output, _query: u32) {}
 }

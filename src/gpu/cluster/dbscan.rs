@@ -1,10 +1,12 @@
-//! DBSCAN: the twin of `dbscan`.
+//! DBSCAN: the twin of `cluster::dbscan`.
 //!
 //! In: points, a radius `eps` and a least number `min_pts`. Out: [`Labels`], equal to the CPU's and scikit-learn's.
-//! Three steps: which points are core, which core points are linked (`link`), and which cluster each border point joins. No
+//! Three steps: find the core points, unite those within `eps` of each other (`connect`), and give each border point its cluster. No
 //! neighbour is ever stored.
 //! Cost: as [`DbscanAlgorithm`]'s; beside the tree 32 bytes a point, and 16 for one of three `f32` that may be on a border.
 //! Source: Ester et al. 1996 (the definition); Prokopenko et al. 2023.
+
+use std::marker::PhantomData;
 
 use cubecl::prelude::*;
 
@@ -13,13 +15,16 @@ use crate::error::{Kind, Result};
 use crate::geometry::FilteredRadius;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::bvh::ropes::Nodes;
-use crate::gpu::bvh::traverse::packet::Hits;
-use crate::gpu::bvh::traverse::spec::{LeafVisitor, MIXED, TraversalMode, Tree, WalkSpec};
+use crate::gpu::bvh::traverse::hits::Hits;
+use crate::gpu::bvh::traverse::spec::{TraversalMode, Tree, WalkSpec};
+use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::{Bvh, Coordinate, Points};
-use crate::gpu::cluster::connect::{Members, is_clique, link};
-use crate::gpu::cluster::labels::{Belongs, Labels, NOBODY, label, number};
+use crate::gpu::cluster::connect::{Participants, connect, is_clique};
+use crate::gpu::cluster::labels::{Labels, Membership, NO_CLUSTER, label, relabel};
 use crate::gpu::device::on;
-use crate::gpu::primitives::scan::{exclusive, last};
+use crate::gpu::primitives::bits::Bits;
+use crate::gpu::primitives::compact::{Compact, Emit};
+use crate::gpu::primitives::scan::exclusive;
 
 /// The mark of a point without neighbours; that of a core point is 1.
 const ALONE: u32 = 2;
@@ -106,20 +111,21 @@ impl Dbscan {
                 let labels = Buffer::new(client, 0);
                 return Ok(Labels { device: bvh.device, labels, n_clusters: 0, tells_border: self.min_pts > 2 });
             };
-            // A point and a friend are two: nothing to count.
+            // With `min_pts` 2 a point with a neighbour is core: nothing to count.
             if self.min_pts <= 2 {
-                let forest = link(client, bvh, nodes, self.eps, Members::All, dense)?;
-                let belongs = if self.min_pts == 1 { Belongs::All } else { Belongs::Together };
-                let (numbers, n_clusters) = number(client, &forest, &bvh.order, belongs)?;
+                let forest = connect(client, bvh, nodes, self.eps, Participants::All, dense)?;
+                let membership = if self.min_pts == 1 { Membership::All } else { Membership::Together };
+                let (numbers, n_clusters) = relabel(client, &forest, &bvh.order, membership)?;
                 let labels = label(client, &numbers, &bvh.order, None);
                 return Ok(Labels { device: bvh.device, labels, n_clusters, tells_border: false });
             }
             let core = find_core(client, bvh, nodes, self.eps, self.min_pts, dense);
-            let (before, open) = split_core_marks(client, &core);
-            let forest = link(client, bvh, nodes, self.eps, Members::Marked(&core, &before), dense)?;
-            let (numbers, n_clusters) = number(client, &forest, &bvh.order, Belongs::Marked(&core))?;
+            let (before, candidates) = split_core_marks(client, &core);
+            let forest = connect(client, bvh, nodes, self.eps, Participants::Marked(&core, &before), dense)?;
+            let (numbers, n_clusters) = relabel(client, &forest, &bvh.order, Membership::Marked(&core))?;
             if !self.star {
-                join_border(client, bvh, nodes, self.eps, &core, &open, &forest.kinds, &numbers)?;
+                let input = BorderInput { candidates, core: &core, node_states: &forest.node_states };
+                label_border(client, bvh, nodes, self.eps, input, &numbers)?;
             }
             let labels = label(client, &numbers, &bvh.order, Some(&core));
             Ok(Labels { device: bvh.device, labels, n_clusters, tells_border: true })
@@ -127,7 +133,7 @@ impl Dbscan {
     }
 }
 
-/// Of each point in tree order, whether it is core, or even [`ALONE`].
+/// Of each point in tree order: 1 if it is core, [`ALONE`] without neighbours, else 0.
 fn find_core<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     bvh: &Bvh<S, D>,
@@ -137,9 +143,9 @@ fn find_core<R: Runtime, S: Coordinate, const D: usize>(
     dense: bool,
 ) -> Buffer<u32> {
     let (n, end) = (bvh.len(), nodes.end());
-    // More than there are is never reached.
+    // One more than all points is never reached.
     let enough = min_pts.min(n + 1) as u32;
-    let reach = FilteredRadius::<S, D>::new(eps, &bvh.space);
+    let filter = FilteredRadius::<S, D>::new(eps, &bvh.space);
     let core = Buffer::<u32>::filled(client, n, 0);
     mark_dense::launch::<S, R>(
         client,
@@ -147,98 +153,102 @@ fn find_core<R: Runtime, S: Coordinate, const D: usize>(
         CubeDim::new_1d(UNITS),
         nodes.bounds.arg(),
         nodes.links.arg(),
-        Buffer::from_slice(client, &[if dense { reach.sure } else { S::from_f64(-1.0) }]).arg(),
+        Buffer::from_slice(client, &[if dense { filter.sure } else { S::from_f64(-1.0) }]).arg(),
         core.arg(),
         end as u32,
         enough,
         D,
     );
-    bvh.walk::<R, Enough>(client, nodes, eps, TraversalMode::WholeAround, LeastLaunch::new(enough), core.arg());
+    bvh.walk::<R, Enough>(client, nodes, eps, TraversalMode::WholeWarpFirst, LeastLaunch::new(enough), core.arg());
     core
 }
 
-/// Gives points that are not core the lowest number among their core neighbours. Those that are not alone, which are marked, are
-/// taken by themselves, for few of the units of a plane would have one otherwise. The marks are used up.
-#[allow(clippy::too_many_arguments)]
-fn join_border<R: Runtime, S: Coordinate, const D: usize>(
+/// What [`label_border`] reads.
+struct BorderInput<'a> {
+    /// A flag for each point that may be on a border, with a 0 behind.
+    candidates: Buffer<u32>,
+    core: &'a Buffer<u32>,
+    node_states: &'a Buffer<u32>,
+}
+
+/// Gives each border point the lowest number among its core neighbours. The candidates are compacted first, so that warps are full.
+fn label_border<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     bvh: &Bvh<S, D>,
     nodes: &Nodes<S>,
     eps: f64,
-    core: &Buffer<u32>,
-    open: &Buffer<u32>,
-    kinds: &Buffer<u32>,
+    input: BorderInput<'_>,
     numbers: &Buffer<u32>,
 ) -> Result<()> {
-    exclusive(client, open);
-    let (n, others) = (bvh.len(), last(client, open)?);
-    let positions = Buffer::<u32>::new(client, others);
-    let axes = Buffer::<S>::new(client, others * D);
-    compact_border::launch::<S, R>(
-        client,
-        cubes(n),
-        CubeDim::new_1d(UNITS),
-        open.arg(),
-        bvh.axes.arg(),
-        positions.arg(),
-        axes.arg(),
-        n as u32,
-        others as u32,
-        D,
-    );
-    let queries = bvh.queries(client, &axes, eps);
-    let input = CoreLaunch::new(positions.arg(), core.arg(), kinds.arg());
-    let manner = (TraversalMode::EachAlike, false);
-    bvh.walk_queries::<R, Border>(client, nodes, queries, others, manner, input, numbers.arg());
+    let BorderInput { candidates, core, node_states } = input;
+    let candidates = Compact::new(client, candidates)?;
+    let n = candidates.len;
+    let (positions, axes) = (Buffer::<u32>::new(client, n), Buffer::<S>::new(client, n * D));
+    let from = AxesLaunch::new(bvh.axes.arg(), bvh.len() as u32, n as u32, D);
+    let to = CandidatesLaunch::new(positions.arg(), axes.arg());
+    candidates.emit::<R, EmitCandidate<S>>(client, from, to);
+    let asked = bvh.balls_about(client, &axes, n, eps);
+    let input = CoreLaunch::new(positions.arg(), core.arg(), node_states.arg());
+    bvh.walk_queries::<R, Border>(client, nodes, asked, TraversalMode::EachUniform, input, numbers.arg());
     Ok(())
 }
 
-/// How many core points come before each point, with the number of all behind; and 1 for each that may be on a border. Of the marks
-/// those of core points are left.
-fn split_core_marks<R: Runtime>(client: &ComputeClient<R>, core: &Buffer<u32>) -> (Buffer<u32>, Buffer<u32>) {
-    let n = core.len();
-    let (before, open) = (Buffer::<u32>::new(client, n + 1), Buffer::<u32>::new(client, n + 1));
-    let dim = CubeDim::new_1d(UNITS);
-    copy_marks::launch::<R>(client, cubes(n + 1), dim, core.arg(), before.arg(), open.arg(), n as u32);
-    exclusive(client, &before);
-    (before, open)
+/// Coordinates of `n` points, axis by axis, of which `kept` are emitted.
+#[derive(CubeType, CubeLaunch)]
+struct Axes<F: Float> {
+    axes: Array<F>,
+    n: u32,
+    kept: u32,
+    #[cube(comptime)]
+    d: usize,
 }
 
-/// The positions and coordinates of points that may be on a border.
-#[cube(launch)]
-fn compact_border<F: Float>(
-    open: &Array<u32>,
-    axes: &Array<F>,
-    positions: &mut Array<u32>,
-    others: &mut Array<F>,
-    n: u32,
-    count: u32,
-    #[comptime] d: usize,
-) {
-    let i = ABSOLUTE_POS;
-    if (i as u32) < n {
-        let to = open[i] as usize;
-        if open[i + 1] as usize > to {
-            positions[to] = i as u32;
-            #[unroll]
-            for k in 0..d {
-                others[k * count as usize + to] = axes[k * n as usize + i];
-            }
+/// The positions and coordinates of the points that may be on a border.
+#[derive(CubeType, CubeLaunch)]
+struct Candidates<F: Float> {
+    positions: Array<u32>,
+    axes: Array<F>,
+}
+
+/// Keeps a point's position and its coordinates.
+struct EmitCandidate<F>(PhantomData<F>);
+
+#[cube]
+impl<F: Float> Emit for EmitCandidate<F> {
+    type Input = Axes<F>;
+    type Output = Candidates<F>;
+
+    fn emit(from: &Self::Input, to: &mut Self::Output, item: u32, rank: u32) {
+        to.positions[rank as usize] = item;
+        #[unroll]
+        for k in 0..from.d {
+            to.axes[k * from.kept as usize + rank as usize] = from.axes[k * from.n as usize + item as usize];
         }
     }
 }
 
+/// Counts the core points before each point, with the number of all behind; and flags each point that may be on a border. Of the marks
+/// those of core points are left.
+fn split_core_marks<R: Runtime>(client: &ComputeClient<R>, core: &Buffer<u32>) -> (Buffer<u32>, Buffer<u32>) {
+    let n = core.len();
+    let (before, candidates) = (Buffer::<u32>::new(client, n + 1), Buffer::<u32>::new(client, n + 1));
+    let dim = CubeDim::new_1d(UNITS);
+    copy_marks::launch::<R>(client, cubes(n + 1), dim, core.arg(), before.arg(), candidates.arg(), n as u32);
+    exclusive(client, &before);
+    (before, candidates)
+}
+
 #[cube(launch)]
-fn copy_marks(core: &mut Array<u32>, before: &mut Array<u32>, open: &mut Array<u32>, n: u32) {
+fn copy_marks(core: &mut Array<u32>, before: &mut Array<u32>, candidates: &mut Array<u32>, n: u32) {
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
         let own = core[i];
         before[i] = own % ALONE;
-        open[i] = u32::cast_from(own == 0);
+        candidates[i] = u32::cast_from(own == 0);
         core[i] = own % ALONE;
     } else if (i as u32) == n {
         before[i] = 0;
-        open[i] = 0;
+        candidates[i] = 0;
     }
 }
 
@@ -276,13 +286,13 @@ fn mark_dense<F: Float>(
     }
 }
 
-/// From how many points on they make a core point.
+/// How many neighbours make a core point.
 #[derive(CubeType, CubeLaunch)]
 struct Least {
     enough: u32,
 }
 
-/// Counts until there are enough.
+/// Counts neighbours until there are enough.
 struct Enough;
 
 #[cube]
@@ -292,7 +302,7 @@ impl LeafVisitor for Enough {
     type State = RuntimeCell<u32>;
 
     fn start(least: &Self::Input, core: &mut Self::Output, query: u32) -> Self::State {
-        // Those that are marked have enough.
+        // Points that are marked have enough.
         RuntimeCell::<u32>::new(core[query as usize] * least.enough)
     }
 
@@ -300,22 +310,14 @@ impl LeafVisitor for Enough {
         state.read() < least.enough
     }
 
-    fn kind(_least: &Self::Input, _node: u32) -> u32 {
-        MIXED.runtime()
-    }
-
-    fn should_enter(_state: &Self::State, _least: &Self::Input, _core: &mut Self::Output, _first: u32) -> bool {
-        true.runtime()
-    }
-
-    fn meet<F: Float>(
+    fn on_hits<F: Float>(
         state: &Self::State,
         _least: &Self::Input,
         _core: &mut Self::Output,
         _tree: &Tree<F>,
         _point: &Array<F>,
         hits: &Hits,
-        #[comptime] _shape: WalkSpec,
+        #[comptime] _spec: WalkSpec,
     ) {
         state.store(state.read() + hits.bits.count_ones());
     }
@@ -326,18 +328,18 @@ impl LeafVisitor for Enough {
 
     fn finish(state: &Self::State, least: &Self::Input, core: &mut Self::Output, query: u32) {
         let found = state.read();
-        // All have been counted where there are not enough.
+        // Where there are not enough, all have been counted.
         core[query as usize] = select(found >= least.enough, 1u32, select(found == 1, ALONE, 0u32));
     }
 }
 
-/// The core points, and what each node has of them.
+/// The core points, and the state of each node by them.
 #[derive(CubeType, CubeLaunch)]
 struct Core {
-    /// The points that may be on a border.
-    others: Array<u32>,
+    /// The positions of the points that may be on a border, which are the queries.
+    candidates: Array<u32>,
     marks: Array<u32>,
-    kinds: Array<u32>,
+    node_states: Array<u32>,
 }
 
 /// Finds the lowest number among the core neighbours of a point that is not core.
@@ -350,47 +352,39 @@ impl LeafVisitor for Border {
     type State = RuntimeCell<u32>;
 
     fn start(_core: &Self::Input, _numbers: &mut Self::Output, _query: u32) -> Self::State {
-        RuntimeCell::<u32>::new(NOBODY)
+        RuntimeCell::<u32>::new(NO_CLUSTER)
     }
 
-    fn is_open(_state: &Self::State, _core: &Self::Input) -> bool {
-        true.runtime()
-    }
-
-    fn kind(core: &Self::Input, node: u32) -> u32 {
-        core.kinds[node as usize]
+    fn node_state(core: &Self::Input, node: u32) -> u32 {
+        core.node_states[node as usize]
     }
 
     fn should_enter(state: &Self::State, _core: &Self::Input, numbers: &mut Self::Output, first: u32) -> bool {
         numbers[first as usize] < state.read()
     }
 
-    fn meet<F: Float>(
+    fn on_hits<F: Float>(
         state: &Self::State,
         core: &Self::Input,
         numbers: &mut Self::Output,
         _tree: &Tree<F>,
         _point: &Array<F>,
         hits: &Hits,
-        #[comptime] _shape: WalkSpec,
+        #[comptime] _spec: WalkSpec,
     ) {
-        let mut left = Array::<u32>::new(1usize);
-        left[0] = hits.bits;
-        while left[0] != 0 {
-            let bit = left[0].find_first_set() - 1;
+        let mut left = Bits::new(hits.bits);
+        while left.any() {
+            let bit = left.pop();
             let position = hits.position(bit) as usize;
-            left[0] = left[0] & (left[0] - 1);
             if core.marks[position] != 0 {
                 state.store(min(state.read(), numbers[position]));
-                left[0] = hits.after(left[0], bit);
+                left.set(hits.after(left.left(), bit));
             }
         }
     }
 
-    fn on_subtree(_state: &Self::State, _points: u32) {}
-
     fn finish(state: &Self::State, core: &Self::Input, numbers: &mut Self::Output, query: u32) {
-        let position = core.others[query as usize] as usize;
+        let position = core.candidates[query as usize] as usize;
         numbers[position] = state.read();
     }
 }

@@ -1,6 +1,7 @@
-//! Clusters from a forest: the twin of `labels`.
+//! Cluster numbers from a forest: the twin of `cluster::relabel` and `cluster::labels`.
 //!
-//! In: a forest over tree order, and who makes a tree a cluster. Out: a number per point, numbered by the smallest member.
+//! In: a forest over tree order, and which points belong to clusters. Out: a number for each point; clusters are numbered by their
+//! smallest member, which is their leader.
 //! Cost: 16 bytes a point, in a few passes.
 
 use cubecl::prelude::*;
@@ -9,26 +10,36 @@ use crate::cluster::labels::check_clusters;
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, cubes, wait};
 use crate::gpu::cluster::connect::Forest;
-use crate::gpu::column::DeviceVec;
 use crate::gpu::device::{Device, on};
-use crate::gpu::primitives::scan::{exclusive, last};
-use crate::gpu::primitives::warp::{ReduceOp, block_aggregate, has_planes};
+use crate::gpu::device_vec::DeviceVec;
+use crate::gpu::primitives::compact::Compact;
+use crate::gpu::primitives::warp::{ReduceOp, Warp, block_aggregate};
 
-/// No cluster; larger than all that are.
-pub(in crate::gpu) const NOBODY: u32 = u32::MAX;
+/// The number of points without a cluster: larger than all others.
+pub(in crate::gpu) const NO_CLUSTER: u32 = u32::MAX;
 
 /// A cluster number for each point, or none: the twin of [`crate::Labels`], on a device.
 #[derive(Clone, Debug)]
 pub struct Labels {
     pub(in crate::gpu) device: Device,
-    /// The number, or -1 for none; -2 less the number for a border point, where these are told apart.
+    /// The number, or -1 for none; of a border point -2 minus the number, if `tells_border`.
     pub(in crate::gpu) labels: Buffer<i32>,
     pub(in crate::gpu) n_clusters: u32,
-    /// Whether they are; otherwise all points that have a label are core.
+    /// Whether border points are told apart; otherwise all points with a number are core.
     pub(in crate::gpu) tells_border: bool,
 }
 
 impl Labels {
+    /// How many points there are.
+    pub fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// How many clusters there are; their numbers are `0..n_clusters()`.
     pub fn n_clusters(&self) -> usize {
         self.n_clusters as usize
@@ -41,7 +52,7 @@ impl Labels {
         if !self.tells_border {
             return Ok(DeviceVec { device: self.device, values: self.labels.clone() });
         }
-        on!(self.device, client => Ok(DeviceVec { device: self.device, values: clusters(client, &self.labels) }))
+        on!(self.device, client => Ok(DeviceVec { device: self.device, values: without_border(client, &self.labels) }))
     }
 
     /// Waits until the labels are there.
@@ -68,29 +79,37 @@ impl Labels {
     }
 }
 
-/// Who makes a tree a cluster, and has its number.
+/// Which points of a tree have its number. A tree with such points is a cluster.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::gpu) enum Belongs<'a> {
+pub(in crate::gpu) enum Membership<'a> {
     All,
     /// All points of trees of two and more.
     Together,
-    /// Those that are marked, in tree order.
+    /// The points that are marked, in tree order.
     Marked(&'a Buffer<u32>),
 }
 
-/// The number of each point's cluster in tree order, [`NOBODY`] for those that do not belong to one; and how many there are.
-pub(in crate::gpu) fn number<R: Runtime>(
+/// [`Membership`] as a kernel is compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Rule {
+    All,
+    Together,
+    Marked,
+}
+
+/// The number of each point's cluster in tree order, or [`NO_CLUSTER`]; and the number of clusters. Forests are flattened.
+pub(in crate::gpu) fn relabel<R: Runtime>(
     client: &ComputeClient<R>,
     forest: &Forest,
     order: &Buffer<u32>,
-    belongs: Belongs<'_>,
+    membership: Membership<'_>,
 ) -> Result<(Buffer<u32>, u32)> {
     let (n, dim) = (order.len(), CubeDim::new_1d(UNITS));
-    let smallest = Buffer::<u32>::filled(client, n, NOBODY);
-    let (marks, rule) = match belongs {
-        Belongs::All => (order, 0),
-        Belongs::Together => (order, 1),
-        Belongs::Marked(marks) => (marks, 2),
+    let smallest = Buffer::<u32>::filled(client, n, NO_CLUSTER);
+    let (marks, rule) = match membership {
+        Membership::All => (order, Rule::All),
+        Membership::Together => (order, Rule::Together),
+        Membership::Marked(marks) => (marks, Rule::Marked),
     };
     let parents = &forest.parents;
     find_smallest::launch::<R>(
@@ -103,11 +122,11 @@ pub(in crate::gpu) fn number<R: Runtime>(
         smallest.arg(),
         n as u32,
         rule,
-        has_planes(client),
+        Warp::of(client),
     );
     let ranks = Buffer::<u32>::filled(client, n + 1, 0);
     mark_leaders::launch::<R>(client, cubes(n), dim, smallest.arg(), ranks.arg(), n as u32);
-    exclusive(client, &ranks);
+    let leaders = Compact::new(client, ranks)?;
     let numbers = Buffer::<u32>::new(client, n);
     number_points::launch::<R>(
         client,
@@ -116,18 +135,17 @@ pub(in crate::gpu) fn number<R: Runtime>(
         parents.arg(),
         marks.arg(),
         smallest.arg(),
-        ranks.arg(),
+        leaders.ranks.arg(),
         numbers.arg(),
         n as u32,
         rule,
     );
-    let n_clusters = last(client, &ranks)?;
     // Numbers become labels, which are `i32`.
-    check_clusters(n_clusters)?;
-    Ok((numbers, n_clusters as u32))
+    check_clusters(leaders.len)?;
+    Ok((numbers, leaders.len as u32))
 }
 
-/// Numbers in tree order as labels in the caller's, which tell apart those that are not marked as core, if any are.
+/// Numbers in tree order as labels in the caller's order; with `core`, labels of other points tell that these are border points.
 pub(in crate::gpu) fn label<R: Runtime>(
     client: &ComputeClient<R>,
     numbers: &Buffer<u32>,
@@ -150,8 +168,8 @@ pub(in crate::gpu) fn label<R: Runtime>(
     labels
 }
 
-/// The smallest member of each tree, at its root. Parents become roots: each unit writes its own, so that none is overwritten by
-/// what was above it before.
+/// Finds the smallest member of each tree, at its root. Parents become roots: each unit writes its own only, so none is overwritten by a
+/// former ancestor.
 #[cube(launch)]
 fn find_smallest(
     parents: &mut Array<u32>,
@@ -159,12 +177,12 @@ fn find_smallest(
     marks: &Array<u32>,
     smallest: &mut Array<Atomic<u32>>,
     n: u32,
-    #[comptime] rule: u32,
-    #[comptime] planes: bool,
+    #[comptime] rule: Rule,
+    #[comptime] warp: Warp,
 ) {
     let i = ABSOLUTE_POS as u32;
     let mut root = 0u32.runtime();
-    let mut member = NOBODY.runtime();
+    let mut member = NO_CLUSTER.runtime();
     if i < n {
         // In an array, because an optimiser of cubecl's fails on such loops of variables.
         let mut way = Array::<u32>::new(2usize);
@@ -178,20 +196,20 @@ fn find_smallest(
         parents[i as usize] = root;
         let mut belongs = true.runtime();
         let mut own = order[i as usize];
-        if comptime!(rule == 1) {
+        if comptime!(rule == Rule::Together) {
             belongs = root != i;
             own = min(own, order[root as usize]);
         }
-        if comptime!(rule == 2) {
+        if comptime!(rule == Rule::Marked) {
             belongs = marks[i as usize] != 0;
         }
         if belongs {
             member = own;
         }
     }
-    // Neighbours often have one root.
-    let member = block_aggregate(root, member, ReduceOp::Least, planes);
-    if member != NOBODY {
+    // Neighbouring points often have one root.
+    let member = block_aggregate(root, member, ReduceOp::Min, warp);
+    if member != NO_CLUSTER {
         smallest[root as usize].fetch_min(member);
     }
 }
@@ -201,7 +219,7 @@ fn mark_leaders(smallest: &Array<u32>, ranks: &mut Array<u32>, n: u32) {
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
         let leader = smallest[i];
-        if leader != NOBODY {
+        if leader != NO_CLUSTER {
             ranks[leader as usize] = 1;
         }
     }
@@ -215,14 +233,14 @@ fn number_points(
     ranks: &Array<u32>,
     numbers: &mut Array<u32>,
     n: u32,
-    #[comptime] rule: u32,
+    #[comptime] rule: Rule,
 ) {
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
         let leader = smallest[roots[i] as usize];
-        let mut number = NOBODY.runtime();
-        let mut belongs = leader != NOBODY;
-        if comptime!(rule == 2) {
+        let mut number = NO_CLUSTER.runtime();
+        let mut belongs = leader != NO_CLUSTER;
+        if comptime!(rule == Rule::Marked) {
             belongs = belongs && marks[i] != 0;
         }
         if belongs {
@@ -232,12 +250,12 @@ fn number_points(
     }
 }
 
-/// Labels that do not tell apart border points.
-fn clusters<R: Runtime>(client: &ComputeClient<R>, labels: &Buffer<i32>) -> Buffer<i32> {
+/// Labels that do not tell border points apart.
+fn without_border<R: Runtime>(client: &ComputeClient<R>, labels: &Buffer<i32>) -> Buffer<i32> {
     let n = labels.len();
     let clusters = Buffer::<i32>::new(client, n);
     if n > 0 {
-        tell_clusters::launch::<R>(client, cubes(n), CubeDim::new_1d(UNITS), labels.arg(), clusters.arg(), n as u32);
+        drop_border::launch::<R>(client, cubes(n), CubeDim::new_1d(UNITS), labels.arg(), clusters.arg(), n as u32);
     }
     clusters
 }
@@ -254,7 +272,7 @@ fn put_labels(
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
         let index = order[i] as usize;
-        // Nobody's number is -1 as a label.
+        // `NO_CLUSTER` is -1 as a label.
         let mut label = i32::reinterpret(numbers[i]);
         if comptime!(tell_border) {
             if core[i] == 0 && label >= 0 {
@@ -266,7 +284,7 @@ fn put_labels(
 }
 
 #[cube(launch)]
-fn tell_clusters(labels: &Array<i32>, clusters: &mut Array<i32>, n: u32) {
+fn drop_border(labels: &Array<i32>, clusters: &mut Array<i32>, n: u32) {
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
         let label = labels[i];

@@ -1,10 +1,10 @@
-//! Groups of points on a device: the twin of `halo`.
+//! Groups of points on a device: the twin of `halo::groups`.
 //!
 //! In: a label for each point. Out: [`Halos`], the members of each group (CSR), largest first.
-//! Sizes are counted, clusters sorted by them, and points sorted by the rank of their cluster, all of it stably. Nothing comes
-//! to the host but a few totals.
-//! Cost: two passes over the labels, and the sorts: 8 bytes a point, 20 a member, and 32 a cluster, of which 4 a point, 4 a member
-//! and 8 a halo stay.
+//! Kernels count the sizes, sort the clusters by size, and sort the points by the rank of their cluster; both sorts are
+//! stable. Only a few totals come to the host.
+//! Cost: two passes over the labels, and the sorts: 8 bytes a point, 20 a member, and 32 a cluster, of which 4 a point,
+//! 4 a member and 8 a halo stay.
 
 use std::sync::Arc;
 
@@ -13,18 +13,20 @@ use cubecl::prelude::*;
 use crate::cluster::labels::Labels;
 use crate::error::Result;
 use crate::geometry::Boundary;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, UNITS, cubes, wait};
 use crate::gpu::device::{Device, on};
+use crate::gpu::primitives::compact::{Compact, Emit};
 use crate::gpu::primitives::radix_sort::sort_words;
-use crate::gpu::primitives::scan::{exclusive, last};
-use crate::gpu::primitives::warp::{ReduceOp, block_aggregate, has_planes};
+use crate::gpu::primitives::scan::exclusive;
+use crate::gpu::primitives::warp::{ReduceOp, Warp, block_aggregate};
 
-/// Halos of more members are large: their centres are looked for block by block.
-pub(in crate::gpu) const SMALL: usize = 512;
-/// No halo.
+/// The rank of a cluster that is no halo.
 const NONE: u32 = u32::MAX;
 
-/// Groups of points on a device, largest first, ties by the smallest member: the twin of [`crate::Halos`].
+/// Groups of points on a device: the twin of [`crate::Halos`].
+///
+/// [`Fof`](crate::gpu::Fof) sorts them largest first, ties by the smallest member; [`Halos::upload`] keeps the order of
+/// the host's.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Device, Halos, Points};
@@ -40,19 +42,15 @@ const NONE: u32 = u32::MAX;
 pub struct Halos {
     pub(in crate::gpu) device: Device,
     /// The group of each point, in the caller's order.
-    labels: Buffer<i32>,
+    pub(in crate::gpu) labels: Buffer<i32>,
     n_clusters: u32,
     /// Which points are core, unless all with a label are.
     core: Option<Arc<[u64]>>,
     /// Halo `h` has the members `offsets[h]..offsets[h + 1]`.
     pub(in crate::gpu) offsets: Buffer<u32>,
     pub(in crate::gpu) members: Buffer<u32>,
+    /// The cluster that each halo is.
     clusters: Buffer<u32>,
-    /// The number that the caller knows each halo by, where that is not its rank by size.
-    pub(in crate::gpu) given: Option<Arc<[u32]>>,
-    /// How many halos are large, and how many members these have.
-    #[cfg_attr(not(feature = "halos"), allow(dead_code))]
-    pub(in crate::gpu) large: [usize; 2],
     pub(in crate::gpu) boundary: Boundary,
 }
 
@@ -72,23 +70,12 @@ impl Halos {
         let least = u32::try_from(min_members.max(1)).unwrap_or(u32::MAX);
 
         let sizes = Buffer::<u32>::filled(client, n_clusters, 0);
-        count_sizes::launch::<R>(client, cubes(n), dim, labels.arg(), sizes.arg(), points, all, has_planes(client));
-        let places = Buffer::<u32>::new(client, n_clusters + 1);
-        choose_clusters::launch::<R>(client, cubes(n_clusters + 1), dim, sizes.arg(), places.arg(), all, least);
-        exclusive(client, &places);
-        let halos = last(client, &places)?;
-        let words = Buffer::<u64>::new(client, halos);
-        take_clusters::launch::<R>(
-            client,
-            cubes(n_clusters),
-            dim,
-            sizes.arg(),
-            places.arg(),
-            words.arg(),
-            all,
-            points,
-            least,
-        );
+        count_sizes::launch::<R>(client, cubes(n), dim, labels.arg(), sizes.arg(), points, all, Warp::of(client));
+        let flags = Buffer::<u32>::new(client, n_clusters + 1);
+        flag_clusters::launch::<R>(client, cubes(n_clusters + 1), dim, sizes.arg(), flags.arg(), all, least);
+        let chosen = Compact::new(client, flags)?;
+        let (halos, words) = (chosen.len, Buffer::<u64>::new(client, chosen.len));
+        chosen.emit::<R, ByDescendingSize>(client, SizesArgLaunch::new(sizes.arg(), points), words.arg());
         let clusters = sort_words(client, words, n as u64 + 1);
 
         let offsets = Buffer::<u32>::new(client, halos + 1);
@@ -105,45 +92,23 @@ impl Halos {
         );
         exclusive(client, &offsets);
 
-        let places = Buffer::<u32>::new(client, n + 1);
-        choose_points::launch::<R>(client, cubes(n + 1), dim, labels.arg(), ranks.arg(), places.arg(), points, all);
-        exclusive(client, &places);
-        let count = last(client, &places)?;
-        let words = Buffer::<u64>::new(client, count);
-        take_points::launch::<R>(client, cubes(n), dim, labels.arg(), ranks.arg(), places.arg(), words.arg(), points);
+        let flags = Buffer::<u32>::new(client, n + 1);
+        flag_members::launch::<R>(client, cubes(n + 1), dim, labels.arg(), ranks.arg(), flags.arg(), points, all);
+        let chosen = Compact::new(client, flags)?;
+        let words = Buffer::<u64>::new(client, chosen.len);
+        chosen.emit::<R, ByHalo>(client, RanksArgLaunch::new(labels.arg(), ranks.arg()), words.arg());
         let members = sort_words(client, words, halos as u64);
 
-        let large = Buffer::<u32>::from_slice(client, &[0, 0]);
-        find_large::launch::<R>(client, cubes(halos), dim, offsets.arg(), large.arg(), halos as u32, SMALL as u32);
-        let large = large.read(client)?;
-        Ok(Self {
-            device,
-            labels: labels.clone(),
-            n_clusters: all,
-            core: None,
-            offsets,
-            members,
-            clusters,
-            given: None,
-            large: [large[0] as usize, large[1] as usize],
-            boundary,
-        })
+        // Halos are complete when they are returned, and errors of the device are returned here.
+        wait(client)?;
+        Ok(Self { device, labels: labels.clone(), n_clusters: all, core: None, offsets, members, clusters, boundary })
     }
 
-    /// Copies halos to a device.
+    /// Copies halos to a device, in their order.
     ///
     /// Errors: if the device fails.
     pub fn upload(halos: &crate::Halos, device: Device) -> Result<Self> {
-        let mut order: Vec<u32> = (0..halos.len() as u32).collect();
-        order.sort_by_key(|&halo| std::cmp::Reverse(halos.members(halo as usize).len()));
-        let (mut offsets, mut members) = (vec![0], Vec::with_capacity(halos.all_members().len()));
-        for &halo in &order {
-            members.extend_from_slice(halos.members(halo as usize));
-            offsets.push(members.len() as u32);
-        }
-        let clusters: Vec<u32> = order.iter().map(|&halo| halos.clusters()[halo as usize]).collect();
-        let large = order.iter().take_while(|&&halo| halos.members(halo as usize).len() > SMALL).count();
-        let large = [large, offsets[large] as usize];
+        let offsets: Vec<u32> = halos.offsets().iter().map(|&offset| offset as u32).collect();
         let labels = halos.labels();
         on!(device, client => Ok(Self {
             device,
@@ -151,10 +116,8 @@ impl Halos {
             n_clusters: labels.n_clusters() as u32,
             core: labels.core().map(Into::into),
             offsets: Buffer::from_slice(client, &offsets),
-            members: Buffer::from_slice(client, &members),
-            clusters: Buffer::from_slice(client, &clusters),
-            given: (!order.is_sorted()).then(|| order.into()),
-            large,
+            members: Buffer::from_slice(client, halos.all_members()),
+            clusters: Buffer::from_slice(client, halos.clusters()),
             boundary: halos.boundary().clone(),
         }))
     }
@@ -169,15 +132,9 @@ impl Halos {
         self.len() == 0
     }
 
-    /// The space they were found in: that of the points, or of the halos that were uploaded.
+    /// The space that the halos were found in: that of the points, or of the halos that were uploaded.
     pub fn boundary(&self) -> &Boundary {
         &self.boundary
-    }
-
-    /// How many points were grouped.
-    #[cfg(feature = "halos")]
-    pub(in crate::gpu) fn points(&self) -> usize {
-        self.labels.len()
     }
 
     /// Copies the halos from the device.
@@ -191,24 +148,13 @@ impl Halos {
             self.members.read(client)?,
         )))?;
         let labels = Labels::from_parts(labels, self.n_clusters, self.core.as_deref().map(<[u64]>::to_vec));
-        let offsets: Vec<usize> = offsets.into_iter().map(|offset| offset as usize).collect();
-        let Some(given) = &self.given else {
-            return Ok(crate::Halos::from_parts(labels, clusters, offsets, members, self.boundary.clone()));
-        };
-        let mut ranks: Vec<usize> = (0..given.len()).collect();
-        ranks.sort_unstable_by_key(|&rank| given[rank]);
-        let (mut own_offsets, mut own_members) = (vec![0], Vec::with_capacity(members.len()));
-        for &rank in &ranks {
-            own_members.extend_from_slice(&members[offsets[rank]..offsets[rank + 1]]);
-            own_offsets.push(own_members.len());
-        }
-        let clusters = ranks.iter().map(|&rank| clusters[rank]).collect();
-        Ok(crate::Halos::from_parts(labels, clusters, own_offsets, own_members, self.boundary.clone()))
+        let offsets = offsets.into_iter().map(|offset| offset as usize).collect();
+        Ok(crate::Halos::from_parts(labels, clusters, offsets, members, self.boundary.clone()))
     }
 }
 
 #[cube(launch)]
-fn count_sizes(labels: &Array<i32>, sizes: &mut Array<Atomic<u32>>, n: u32, clusters: u32, #[comptime] planes: bool) {
+fn count_sizes(labels: &Array<i32>, sizes: &mut Array<Atomic<u32>>, n: u32, clusters: u32, #[comptime] warp: Warp) {
     let i = ABSOLUTE_POS;
     let mut label = clusters + 0;
     if (i as u32) < n {
@@ -216,46 +162,49 @@ fn count_sizes(labels: &Array<i32>, sizes: &mut Array<Atomic<u32>>, n: u32, clus
         label = u32::cast_from(labels[i]);
     }
     // One cluster may have nearly all points.
-    let members = block_aggregate(label, 1u32.runtime(), ReduceOp::Sum, planes);
+    let members = block_aggregate(label, 1u32.runtime(), ReduceOp::Sum, warp);
     if label < clusters && members > 0 {
         sizes[label as usize].fetch_add(members);
     }
 }
 
+/// Flags the clusters that have at least `least` members; a 0 follows.
 #[cube(launch)]
-fn choose_clusters(sizes: &Array<u32>, places: &mut Array<u32>, clusters: u32, least: u32) {
+fn flag_clusters(sizes: &Array<u32>, flags: &mut Array<u32>, clusters: u32, least: u32) {
     let i = ABSOLUTE_POS;
     if (i as u32) < clusters {
-        let mut chosen = 0u32.runtime();
+        let mut flag = 0u32.runtime();
         if sizes[i] >= least {
-            chosen = 1;
+            flag = 1;
         }
-        places[i] = chosen;
+        flags[i] = flag;
     } else if (i as u32) == clusters {
-        places[i] = 0;
+        flags[i] = 0;
     }
 }
 
-/// Large clusters come first.
-#[cube(launch)]
-fn take_clusters(
-    sizes: &Array<u32>,
-    places: &Array<u32>,
-    words: &mut Array<u64>,
-    clusters: u32,
+/// The size of each cluster, and how many points there are.
+#[derive(CubeType, CubeLaunch)]
+struct SizesArg {
+    sizes: Array<u32>,
     points: u32,
-    least: u32,
-) {
-    let i = ABSOLUTE_POS;
-    if (i as u32) < clusters {
-        let size = sizes[i];
-        if size >= least {
-            let to = places[i] as usize;
-            words[to] = (u64::cast_from(points - size) << 32u64) | u64::cast_from(i as u32);
-        }
+}
+
+/// Words that sort clusters by descending size, ties by number.
+struct ByDescendingSize;
+
+#[cube]
+impl Emit for ByDescendingSize {
+    type Input = SizesArg;
+    type Output = Array<u64>;
+
+    fn emit(input: &SizesArg, words: &mut Array<u64>, cluster: u32, rank: u32) {
+        let others = input.points - input.sizes[cluster as usize];
+        words[rank as usize] = (u64::cast_from(others) << 32u64) | u64::cast_from(cluster);
     }
 }
 
+/// Writes the size of each halo, and the rank of its cluster; a 0 follows the sizes.
 #[cube(launch)]
 fn rank_clusters(
     counted: &Array<u32>,
@@ -274,59 +223,43 @@ fn rank_clusters(
     }
 }
 
-/// The rank of a label's cluster; none without one.
-#[cube]
-fn rank(labels: &Array<i32>, ranks: &Array<u32>, i: usize, clusters: u32) -> u32 {
-    let label = u32::cast_from(labels[i]);
-    let mut rank = 0xffff_ffffu32.runtime();
-    if label < clusters {
-        rank = ranks[label as usize];
-    }
-    rank
-}
-
+/// Flags the points whose cluster is a halo; a 0 follows.
 #[cube(launch)]
-fn choose_points(labels: &Array<i32>, ranks: &Array<u32>, places: &mut Array<u32>, n: u32, clusters: u32) {
+fn flag_members(labels: &Array<i32>, ranks: &Array<u32>, flags: &mut Array<u32>, n: u32, clusters: u32) {
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
-        let mut chosen = 0u32.runtime();
-        if rank(labels, ranks, i, clusters) != 0xffff_ffffu32 {
-            chosen = 1;
+        let label = u32::cast_from(labels[i]);
+        let mut flag = 0u32.runtime();
+        if label < clusters {
+            if ranks[label as usize] != NONE {
+                flag = 1;
+            }
         }
-        places[i] = chosen;
+        flags[i] = flag;
     } else if (i as u32) == n {
-        places[i] = 0;
+        flags[i] = 0;
     }
 }
 
-#[cube(launch)]
-fn take_points(labels: &Array<i32>, ranks: &Array<u32>, places: &Array<u32>, words: &mut Array<u64>, n: u32) {
-    let i = ABSOLUTE_POS;
-    if (i as u32) < n {
-        let to = places[i];
-        if places[i + 1] > to {
-            let label = u32::cast_from(labels[i]);
-            words[to as usize] = (u64::cast_from(ranks[label as usize]) << 32u64) | u64::cast_from(i as u32);
-        }
-    }
+/// The label of each point, and the rank of each cluster.
+#[derive(CubeType, CubeLaunch)]
+struct RanksArg {
+    labels: Array<i32>,
+    ranks: Array<u32>,
 }
 
-/// How many halos come before the first that is not large, and how many members.
-#[cube(launch)]
-fn find_large(offsets: &Array<u32>, large: &mut Array<u32>, halos: u32, small: u32) {
-    let i = ABSOLUTE_POS;
-    if (i as u32) < halos {
-        let end = offsets[i + 1];
-        if end - offsets[i] > small {
-            let mut is_last = (i as u32) + 1 == halos;
-            if !is_last {
-                is_last = offsets[i + 2] - end <= small;
-            }
-            if is_last {
-                large[0] = (i as u32) + 1;
-                large[1] = end;
-            }
-        }
+/// Words that sort points by the rank of their halo, then by index.
+struct ByHalo;
+
+#[cube]
+impl Emit for ByHalo {
+    type Input = RanksArg;
+    type Output = Array<u64>;
+
+    fn emit(input: &RanksArg, words: &mut Array<u64>, point: u32, rank: u32) {
+        let label = u32::cast_from(input.labels[point as usize]);
+        let halo = input.ranks[label as usize];
+        words[rank as usize] = (u64::cast_from(halo) << 32u64) | u64::cast_from(point);
     }
 }
 
@@ -358,7 +291,6 @@ mod tests {
                 assert_eq!(ours.len(), theirs.len());
                 assert!(ours.read().unwrap() == theirs, "{n} points, {clusters} clusters, least {least}");
                 let uploaded = Halos::upload(&theirs, ours.device).unwrap();
-                assert_eq!(uploaded.large, ours.large);
                 assert!(uploaded.read().unwrap() == theirs);
             }
         }

@@ -1,6 +1,7 @@
-//! What the stages are made of: scans, sums, gathering, sorting, and what a warp does together.
+//! What the stages are made of: scans, sums, compaction, gathering, sorting, and what a warp does together.
 
-#[cfg(feature = "halos")]
+pub(super) mod bits;
+pub(super) mod compact;
 pub(super) mod gather;
 pub(super) mod radix_sort;
 pub(super) mod reduce;

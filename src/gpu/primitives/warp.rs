@@ -1,169 +1,399 @@
-//! What 32 neighbouring units of a cube tell each other.
+//! Warps: 32 neighbouring units of a block that run in step. cubecl calls a warp a plane, and a block a cube.
 //!
-//! Where the device runs them in step, as a plane, by its instructions for that; elsewhere through the cube's memory. Functions are
-//! to be called by all units of a cube of [`UNITS`], but for those that say otherwise.
+//! In: a value of each unit. Out: what the 32 values of the warp make together.
+//! CUDA has instructions for these. Elsewhere a kernel has an arm without warps ([`Warp::None`]); or warps are emulated
+//! ([`Warp::Emulated`]): each unit writes its value to shared memory, waits for the block, and reads those of its warp. That is slow,
+//! but it runs the code of the warps on devices whose own are narrower, software Vulkan among them, where tests need no GPU.
+//! The environment variable `ROPEWALK_WARP` forces a choice: `native`, where there are such instructions, `emulated` or `none`.
+//! Cost: one instruction, five for [`warp_or`]; emulated, two barriers and up to 32 reads.
+
+use std::sync::OnceLock;
 
 use cubecl::ir::features::Plane;
 use cubecl::prelude::*;
 
-use crate::gpu::buffer::UNITS;
+use crate::gpu::buffer::{UNITS, count};
 use crate::gpu::device::is_cuda;
 use crate::gpu::primitives::scan::scan_units;
 
-/// Planes of a cube.
-pub(in crate::gpu) const PLANES: u32 = UNITS / 32;
+/// Units of a warp.
+pub(in crate::gpu) const WIDTH: u32 = 32;
+/// Warps of a block.
+pub(in crate::gpu) const WARPS: u32 = UNITS / WIDTH;
 
-/// Whether units run in planes of 32. That these are 32 neighbours only CUDA promises.
-pub(in crate::gpu) fn has_planes<R: Runtime>(client: &ComputeClient<R>) -> bool {
-    let properties = client.properties();
-    let features = &properties.features.plane;
-    let hardware = &properties.hardware;
-    is_cuda(client)
-        && features.contains(Plane::Ops)
-        && features.contains(Plane::Sync)
-        && (hardware.plane_size_min, hardware.plane_size_max) == (32, 32)
+/// How the units of a warp exchange values. A kernel takes it at compile time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::gpu) enum Warp {
+    /// By the device's instructions.
+    Native,
+    /// Through shared memory, in blocks of so many units. Barriers hold up the whole block, so all of its units must come to each
+    /// operation: where warps of a block go different ways, a block is one warp ([`Warp::apart`]).
+    Emulated { units: u32 },
+    /// Not at all: each unit works alone.
+    None,
 }
 
-/// All bits that any unit of a plane of 32 has. To be called by all of these.
-#[cube]
-pub(in crate::gpu) fn plane_or(bits: u32) -> u32 {
-    let mut all = bits + 0;
-    #[unroll]
-    for step in 0..5u32 {
-        all |= plane_shuffle_xor(all, comptime!(1u32 << step));
+impl Warp {
+    /// How warps work on a device. That the units of a plane are 32 neighbours is certain for CUDA only.
+    pub fn of<R: Runtime>(client: &ComputeClient<R>) -> Self {
+        static FORCED: OnceLock<Option<String>> = OnceLock::new();
+        let properties = client.properties();
+        let (features, hardware) = (&properties.features.plane, &properties.hardware);
+        let is_native = is_cuda(client)
+            && features.contains(Plane::Ops)
+            && features.contains(Plane::Sync)
+            && (hardware.plane_size_min, hardware.plane_size_max) == (WIDTH, WIDTH);
+        match FORCED.get_or_init(|| std::env::var("ROPEWALK_WARP").ok()).as_deref() {
+            Some("emulated") => Self::Emulated { units: UNITS },
+            Some("none") => Self::None,
+            _ if is_native => Self::Native,
+            _ => Self::None,
+        }
     }
-    all
+
+    /// The same for a kernel whose warps go different ways.
+    pub fn apart(self) -> Self {
+        match self {
+            Self::Emulated { .. } => Self::Emulated { units: WIDTH },
+            other => other,
+        }
+    }
+
+    /// The name that `ROPEWALK_WARP` has for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Emulated { .. } => "emulated",
+            Self::None => "none",
+        }
+    }
+
+    /// Whether units work together.
+    pub fn is_some(self) -> bool {
+        self != Self::None
+    }
+
+    /// Units that share one item of work: those of a warp, or one.
+    pub fn lanes(self) -> u32 {
+        if self.is_some() { WIDTH } else { 1 }
+    }
+
+    /// Units of a block, if it has `native` where warps are not emulated.
+    pub fn units(self, native: u32) -> u32 {
+        if let Self::Emulated { units } = self { units } else { native }
+    }
+
+    /// Blocks of [`Warp::units`] for `n` units, and their shape.
+    pub fn blocks(self, n: usize, native: u32) -> (CubeCount, CubeDim) {
+        let units = self.units(native);
+        (count(n.div_ceil(units as usize)), CubeDim::new_1d(units))
+    }
 }
 
-/// How numbers are made one.
+/// Shows a value to the other units of the block. Its memory must not be written again before the next barrier.
+#[cube]
+fn show<T: CubePrimitive>(value: T, #[comptime] warp: Warp) -> SharedMemory<T> {
+    let mut shown = SharedMemory::<T>::new(comptime!(warp.units(UNITS) as usize));
+    shown[UNIT_POS as usize] = value;
+    sync_cube();
+    shown
+}
+
+/// The place of the warp's first unit in its block.
+#[cube]
+fn first_unit() -> u32 {
+    UNIT_POS / WIDTH * WIDTH
+}
+
+/// A bit for each unit of the warp: whether it votes for.
+#[cube]
+pub(in crate::gpu) fn warp_ballot(vote: bool, #[comptime] warp: Warp) -> u32 {
+    if comptime!(warp == Warp::Native) {
+        plane_ballot(vote)[0]
+    } else {
+        let mut shown = SharedMemory::<u32>::new(comptime!(warp.units(UNITS) as usize));
+        ballot_through(vote, &mut shown)
+    }
+}
+
+/// [`warp_ballot`] through `shown`, which has room for the block.
+#[cube]
+fn ballot_through(vote: bool, shown: &mut SharedMemory<u32>) -> u32 {
+    shown[UNIT_POS as usize] = u32::cast_from(vote);
+    sync_cube();
+    let mut votes = 0u32.runtime();
+    for lane in 0..WIDTH {
+        votes |= shown[(first_unit() + lane) as usize] << lane;
+    }
+    sync_cube();
+    votes
+}
+
+/// Whether any unit of the warp votes for.
+#[cube]
+pub(in crate::gpu) fn warp_any(vote: bool, #[comptime] warp: Warp) -> bool {
+    if comptime!(warp == Warp::Native) { plane_any(vote) } else { warp_ballot(vote, warp) != 0 }
+}
+
+/// The value of one unit of the warp.
+#[cube]
+pub(in crate::gpu) fn warp_shuffle<T: CubePrimitive>(value: T, lane: u32, #[comptime] warp: Warp) -> T {
+    if comptime!(warp == Warp::Native) {
+        plane_shuffle(value, lane)
+    } else {
+        let shown = show::<T>(value, warp);
+        let found = shown[(first_unit() + lane) as usize];
+        sync_cube();
+        found
+    }
+}
+
+/// The value of the unit `steps` before; the first ones get their own.
+#[cube]
+pub(in crate::gpu) fn warp_shuffle_up<T: CubePrimitive>(value: T, steps: u32, #[comptime] warp: Warp) -> T {
+    if comptime!(warp == Warp::Native) {
+        plane_shuffle_up(value, steps)
+    } else {
+        let lane = UNIT_POS % WIDTH;
+        warp_shuffle::<T>(value, select(lane < steps, lane, lane - steps), warp)
+    }
+}
+
+/// The value of the unit `steps` behind; the last ones get their own.
+#[cube]
+#[cfg(feature = "halos")]
+pub(in crate::gpu) fn warp_shuffle_down<T: CubePrimitive>(value: T, steps: u32, #[comptime] warp: Warp) -> T {
+    if comptime!(warp == Warp::Native) {
+        plane_shuffle_down(value, steps)
+    } else {
+        let lane = UNIT_POS % WIDTH;
+        warp_shuffle::<T>(value, select(lane + steps < WIDTH, lane + steps, lane), warp)
+    }
+}
+
+/// The least value of the warp.
+#[cube]
+pub(in crate::gpu) fn warp_min<N: Numeric>(value: N, #[comptime] warp: Warp) -> N {
+    if comptime!(warp == Warp::Native) {
+        plane_min(value)
+    } else {
+        let shown = show::<N>(value, warp);
+        let mut least = shown[first_unit() as usize];
+        for lane in 1..WIDTH {
+            least = min(least, shown[(first_unit() + lane) as usize]);
+        }
+        sync_cube();
+        least
+    }
+}
+
+/// The largest value of the warp.
+#[cube]
+pub(in crate::gpu) fn warp_max<N: Numeric>(value: N, #[comptime] warp: Warp) -> N {
+    if comptime!(warp == Warp::Native) {
+        plane_max(value)
+    } else {
+        let shown = show::<N>(value, warp);
+        let mut most = shown[first_unit() as usize];
+        for lane in 1..WIDTH {
+            most = max(most, shown[(first_unit() + lane) as usize]);
+        }
+        sync_cube();
+        most
+    }
+}
+
+/// The sum over the warp.
+#[cube]
+pub(in crate::gpu) fn warp_sum<N: Numeric>(value: N, #[comptime] warp: Warp) -> N {
+    if comptime!(warp == Warp::Native) {
+        plane_sum(value)
+    } else {
+        let shown = show::<N>(value, warp);
+        let mut sum = shown[first_unit() as usize];
+        for lane in 1..WIDTH {
+            sum += shown[(first_unit() + lane) as usize];
+        }
+        sync_cube();
+        sum
+    }
+}
+
+/// The sum over the units of the warp up to this one.
+#[cube]
+fn warp_inclusive_sum(value: u32, #[comptime] warp: Warp) -> u32 {
+    if comptime!(warp == Warp::Native) {
+        plane_inclusive_sum(value)
+    } else {
+        let shown = show::<u32>(value, warp);
+        let mut sum = 0u32.runtime();
+        for unit in first_unit()..UNIT_POS + 1 {
+            sum += shown[unit as usize];
+        }
+        sync_cube();
+        sum
+    }
+}
+
+/// The bits that any unit of the warp has.
+#[cube]
+pub(in crate::gpu) fn warp_or(bits: u32, #[comptime] warp: Warp) -> u32 {
+    if comptime!(warp == Warp::Native) {
+        let mut all = bits + 0;
+        #[unroll]
+        for step in 0..5u32 {
+            all |= plane_shuffle_xor(all, comptime!(1u32 << step));
+        }
+        all
+    } else {
+        let shown = show::<u32>(bits, warp);
+        let mut all = 0u32.runtime();
+        for lane in 0..WIDTH {
+            all |= shown[(first_unit() + lane) as usize];
+        }
+        sync_cube();
+        all
+    }
+}
+
+/// Orders the accesses of the warp to shared memory; those of the block where there are no native warps.
+#[cube]
+pub(in crate::gpu) fn sync_warp(#[comptime] warp: Warp) {
+    if comptime!(warp == Warp::Native) {
+        sync_plane();
+    } else {
+        sync_cube();
+    }
+}
+
+/// How values are made one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::gpu) enum ReduceOp {
-    Least,
+    Min,
     Sum,
-    /// All bits that any has.
-    Bits,
+    Or,
 }
 
 impl ReduceOp {
     /// What changes nothing.
-    pub(in crate::gpu) fn nothing(self) -> u32 {
+    pub(in crate::gpu) fn identity(self) -> u32 {
         match self {
-            Self::Least => u32::MAX,
-            Self::Sum | Self::Bits => 0,
+            Self::Min => u32::MAX,
+            Self::Sum | Self::Or => 0,
         }
     }
 }
 
 #[cube]
-fn join(a: u32, b: u32, #[comptime] joint: ReduceOp) -> u32 {
-    if comptime!(joint == ReduceOp::Least) {
+fn reduce(a: u32, b: u32, #[comptime] op: ReduceOp) -> u32 {
+    if comptime!(op == ReduceOp::Min) {
         min(a, b)
-    } else if comptime!(joint == ReduceOp::Sum) {
+    } else if comptime!(op == ReduceOp::Sum) {
         a + b
     } else {
         a | b
     }
 }
 
-/// What a unit is to bring to the number at `at` by an atomic; [`ReduceOp::nothing`] is to be left. Where a whole cube means the same
-/// number its units would wait for each other, so one goes for all that mean what the first one does; and so in each plane.
 #[cube]
-pub(in crate::gpu) fn block_aggregate(
-    at: u32,
-    value: u32,
-    #[comptime] joint: ReduceOp,
-    #[comptime] planes: bool,
-) -> u32 {
+fn warp_reduce(value: u32, #[comptime] op: ReduceOp, #[comptime] warp: Warp) -> u32 {
+    if comptime!(op == ReduceOp::Min) {
+        warp_min::<u32>(value, warp)
+    } else if comptime!(op == ReduceOp::Sum) {
+        warp_sum::<u32>(value, warp)
+    } else {
+        warp_or(value, warp)
+    }
+}
+
+/// Combines, per warp and per block, the contributions that go to the same address as the first unit's. Returns what this unit must
+/// still add atomically; the identity if nothing. All units of a block of [`UNITS`] call it.
+#[cube]
+pub(in crate::gpu) fn block_aggregate(at: u32, value: u32, #[comptime] op: ReduceOp, #[comptime] warp: Warp) -> u32 {
     let mut own = value + 0;
-    if comptime!(planes) {
-        let nothing = comptime!(joint.nothing());
-        let alike = at == plane_shuffle(at, 0);
-        let part = select(alike, value, nothing);
-        let mut all = if comptime!(joint == ReduceOp::Least) {
-            plane_min(part)
-        } else if comptime!(joint == ReduceOp::Sum) {
-            plane_sum(part)
-        } else {
-            plane_or(part)
-        };
-        own = select(alike, nothing, value);
-        let mut places = SharedMemory::<u32>::new(PLANES as usize);
-        let mut parts = SharedMemory::<u32>::new(PLANES as usize);
-        if UNIT_POS % 32 == 0 {
-            places[(UNIT_POS / 32) as usize] = at;
-            parts[(UNIT_POS / 32) as usize] = all;
+    if comptime!(warp.is_some()) {
+        let identity = comptime!(op.identity());
+        let is_common = at == warp_shuffle::<u32>(at, 0, warp);
+        let mut all = warp_reduce(select(is_common, value, identity), op, warp);
+        own = select(is_common, identity, value);
+        let mut addresses = SharedMemory::<u32>::new(WARPS as usize);
+        let mut parts = SharedMemory::<u32>::new(WARPS as usize);
+        if UNIT_POS % WIDTH == 0 {
+            addresses[(UNIT_POS / WIDTH) as usize] = at;
+            parts[(UNIT_POS / WIDTH) as usize] = all;
         }
         sync_cube();
         if UNIT_POS == 0 {
             #[unroll]
-            for plane in 1..PLANES as usize {
-                all = join(all, select(places[plane] == at, parts[plane], nothing), joint);
+            for other in 1..WARPS as usize {
+                all = reduce(all, select(addresses[other] == at, parts[other], identity), op);
             }
             own = all;
-        } else if UNIT_POS % 32 == 0 && at != places[0] {
+        } else if UNIT_POS % WIDTH == 0 && at != addresses[0] {
             own = all;
         }
     }
     own
 }
 
-/// Raises a number to `bits`, unless these are 0. Where neighbours warp_atomic_max the same number they would wait for each other, so one goes
-/// for those of its plane that warp_atomic_max the first one's. To be called by all units of a plane.
+/// Raises the number at `at` to `bits`, unless these are 0. The first unit of a warp does it for all with the same address, which
+/// would wait for each other. All units of the block call it.
 #[cube]
-pub(in crate::gpu) fn warp_atomic_max(numbers: &mut Array<Atomic<u32>>, at: u32, bits: u32, #[comptime] planes: bool) {
+#[cfg(feature = "halos")]
+pub(in crate::gpu) fn warp_atomic_max(numbers: &mut Array<Atomic<u32>>, at: u32, bits: u32, #[comptime] warp: Warp) {
     let mut own = bits + 0;
-    if comptime!(planes) {
-        let common = plane_shuffle(at, 0);
-        let most = plane_max(select(at == common, bits, 0u32));
+    if comptime!(warp.is_some()) {
+        let common = warp_shuffle::<u32>(at, 0, warp);
+        let most = warp_max::<u32>(select(at == common, bits, 0u32), warp);
         if at == common {
             own = 0u32.runtime();
         }
-        if UNIT_POS % 32 == 0 {
+        if UNIT_POS % WIDTH == 0 {
             own = most;
         }
         if own != 0 {
             numbers[at as usize].fetch_max(own);
         }
     } else if own != 0 {
-        // Few have increments.
+        // Most are satisfied by a look.
         if numbers[at as usize].load() < own {
             numbers[at as usize].fetch_max(own);
         }
     }
 }
 
-/// Of the 32, those with the same low bits of a number of `bits` bits, one bit each; and then those with the highest bit set.
+/// A bit for each unit of the warp with the same low bits of a number as this one; and for each with the highest bit.
 #[derive(CubeType)]
 pub(in crate::gpu) struct Peers {
     pub same: u32,
     pub high: u32,
 }
 
+/// The peers of a number of `bits` bits. `shared` has a number for each unit of the block, which all call it.
 #[cube]
 pub(in crate::gpu) fn match_any(
     number: u32,
     shared: &mut SharedMemory<u32>,
     #[comptime] bits: u32,
-    #[comptime] planes: bool,
+    #[comptime] warp: Warp,
 ) -> Peers {
-    if comptime!(planes) {
+    if comptime!(warp.is_some()) {
         let mut same = 0xffff_ffffu32.runtime();
         #[unroll]
         for bit in 0..bits - 1 {
             let is_one = number & comptime!(1 << bit) != 0;
-            let votes = plane_ballot(is_one)[0];
+            let votes = ballot_in(is_one, shared, warp);
             same &= select(is_one, votes, !votes);
         }
-        let high = plane_ballot(number >> comptime!(bits - 1) != 0)[0];
+        let high = ballot_in(number >> comptime!(bits - 1) != 0, shared, warp);
         Peers { same, high }
     } else {
         let mut same = 0u32.runtime();
         let mut high = 0u32.runtime();
         shared[UNIT_POS as usize] = number;
         sync_cube();
-        let first = UNIT_POS / 32 * 32;
-        for unit in 0..32u32 {
-            let other = shared[(first + unit) as usize];
+        for unit in 0..WIDTH {
+            let other = shared[(first_unit() + unit) as usize];
             if (other ^ number) & comptime!((1 << (bits - 1)) - 1) == 0 {
                 same |= 1 << unit;
             }
@@ -174,17 +404,13 @@ pub(in crate::gpu) fn match_any(
     }
 }
 
-/// What was written to the cube's memory by any of the 32 is there for all of them.
+/// [`warp_ballot`] with memory that is there already.
 #[cube]
-pub(in crate::gpu) fn sync_warp_or_block(#[comptime] planes: bool) {
-    if comptime!(planes) {
-        sync_plane();
-    } else {
-        sync_cube();
-    }
+fn ballot_in(vote: bool, shared: &mut SharedMemory<u32>, #[comptime] warp: Warp) -> u32 {
+    if comptime!(warp == Warp::Native) { plane_ballot(vote)[0] } else { ballot_through(vote, shared) }
 }
 
-/// Sums over the units of a cube.
+/// Sums over the units of a block.
 #[derive(CubeType)]
 pub(in crate::gpu) struct Sums {
     /// Of the units before this one.
@@ -192,21 +418,21 @@ pub(in crate::gpu) struct Sums {
     pub all: u32,
 }
 
-/// Sums of `value`. `shared` has a number for each unit.
+/// Sums of `value`. `shared` has a number for each of the [`UNITS`] of the block, which all call it.
 #[cube]
-pub(in crate::gpu) fn sums(value: u32, shared: &mut SharedMemory<u32>, #[comptime] planes: bool) -> Sums {
-    if comptime!(planes) {
-        let own = plane_inclusive_sum(value);
-        if UNIT_POS % 32 == 31 {
-            shared[(UNIT_POS / 32) as usize] = own;
+pub(in crate::gpu) fn block_sums(value: u32, shared: &mut SharedMemory<u32>, #[comptime] warp: Warp) -> Sums {
+    if comptime!(warp.is_some()) {
+        let own = warp_inclusive_sum(value, warp);
+        if UNIT_POS % WIDTH == WIDTH - 1 {
+            shared[(UNIT_POS / WIDTH) as usize] = own;
         }
         sync_cube();
         let mut before = own - value;
         let mut all = 0u32.runtime();
         #[unroll]
-        for plane in 0..PLANES {
-            let sum = shared[plane as usize];
-            if UNIT_POS >= (plane + 1) * 32 {
+        for other in 0..WARPS {
+            let sum = shared[other as usize];
+            if UNIT_POS >= (other + 1) * WIDTH {
                 before += sum;
             }
             all += sum;

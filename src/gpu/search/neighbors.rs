@@ -1,4 +1,4 @@
-//! Each stored point with its neighbours: the twin of `neighbors`.
+//! Each stored point with its neighbours: the twin of `search::neighbors`.
 //!
 //! In: a radius. Out: counts, lists, the number of pairs; in the caller's order.
 
@@ -6,12 +6,14 @@ use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::gpu::buffer::Buffer;
-use crate::gpu::bvh::traverse::packet::Hits;
-use crate::gpu::bvh::traverse::spec::{LeafVisitor, MIXED, TraversalMode, Tree, WalkSpec};
+use crate::gpu::bvh::traverse::hits::Hits;
+use crate::gpu::bvh::traverse::spec::{TraversalMode, Tree, WalkSpec};
+use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::{Bvh, Coordinate};
-use crate::gpu::column::DeviceVec;
 use crate::gpu::csr::Csr;
 use crate::gpu::device::on;
+use crate::gpu::device_vec::DeviceVec;
+use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::reduce::sum;
 
 impl<S: Coordinate, const D: usize> Bvh<S, D> {
@@ -58,7 +60,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 return Ok(Csr { device: self.device, offsets, values: Buffer::new(client, 0) });
             };
             self.walk::<_, Count>(client, nodes, radius, TraversalMode::Whole, self.order.arg(), offsets.arg());
-            let values = Csr::room(client, &offsets)?;
+            let values = Csr::allocate_values(client, &offsets)?;
             let rows = RowsLaunch::new(self.order.arg(), self.order.arg(), offsets.arg());
             self.walk::<_, List>(client, nodes, radius, TraversalMode::Each, rows, values.arg());
             Ok(Csr { device: self.device, offsets, values })
@@ -86,7 +88,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     }
 }
 
-/// Counts what is found, for the query's index.
+/// Counts the points within the radius, for the query's index.
 pub(in crate::gpu) struct Count;
 
 #[cube]
@@ -99,26 +101,14 @@ impl LeafVisitor for Count {
         RuntimeCell::<u32>::new(0)
     }
 
-    fn is_open(_state: &Self::State, _order: &Self::Input) -> bool {
-        true.runtime()
-    }
-
-    fn kind(_order: &Self::Input, _node: u32) -> u32 {
-        MIXED.runtime()
-    }
-
-    fn should_enter(_state: &Self::State, _order: &Self::Input, _counts: &mut Self::Output, _first: u32) -> bool {
-        true.runtime()
-    }
-
-    fn meet<F: Float>(
+    fn on_hits<F: Float>(
         state: &Self::State,
         _order: &Self::Input,
         _counts: &mut Self::Output,
         _tree: &Tree<F>,
         _point: &Array<F>,
         hits: &Hits,
-        #[comptime] _shape: WalkSpec,
+        #[comptime] _spec: WalkSpec,
     ) {
         state.store(state.read() + hits.bits.count_ones());
     }
@@ -142,7 +132,7 @@ pub(in crate::gpu) struct Rows {
     pub offsets: Array<u32>,
 }
 
-/// Writes down what is found.
+/// Writes the indices of the points within the radius.
 pub(in crate::gpu) struct List;
 
 #[cube]
@@ -155,39 +145,21 @@ impl LeafVisitor for List {
         RuntimeCell::<u32>::new(rows.offsets[rows.queries[query as usize] as usize])
     }
 
-    fn is_open(_state: &Self::State, _rows: &Self::Input) -> bool {
-        true.runtime()
-    }
-
-    fn kind(_rows: &Self::Input, _node: u32) -> u32 {
-        MIXED.runtime()
-    }
-
-    fn should_enter(_state: &Self::State, _rows: &Self::Input, _lists: &mut Self::Output, _first: u32) -> bool {
-        true.runtime()
-    }
-
-    fn meet<F: Float>(
+    fn on_hits<F: Float>(
         state: &Self::State,
         rows: &Self::Input,
         lists: &mut Self::Output,
         _tree: &Tree<F>,
         _point: &Array<F>,
         hits: &Hits,
-        #[comptime] _shape: WalkSpec,
+        #[comptime] _spec: WalkSpec,
     ) {
-        let mut left = Array::<u32>::new(1usize);
-        left[0] = hits.bits;
-        while left[0] != 0 {
-            let position = hits.position(left[0].find_first_set() - 1);
-            left[0] = left[0] & (left[0] - 1);
+        let mut left = Bits::new(hits.bits);
+        while left.any() {
+            let position = hits.position(left.pop());
             let at = state.read();
             lists[at as usize] = rows.order[position as usize];
             state.store(at + 1);
         }
     }
-
-    fn on_subtree(_state: &Self::State, _points: u32) {}
-
-    fn finish(_state: &Self::State, _rows: &Self::Input, _lists: &mut Self::Output, _query: u32) {}
 }

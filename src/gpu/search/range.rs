@@ -1,8 +1,8 @@
-//! Range queries on a device: the twin of `query`.
+//! Range queries on a device: the twin of `search::range`.
 //!
 //! In: balls. Out: counts, or lists, in the order of the balls.
-//! Balls are put in order along the curve first, so that units of a plane ask for places near each other; then the tree is walked
-//! for each. Cost: that of sorting the balls, and of the walk.
+//! Balls are sorted along the Morton curve first, so that the queries of a warp are near each other. Then the tree is walked for
+//! each. Cost: that of sorting the balls, and of the walk.
 
 use cubecl::prelude::*;
 use rayon::prelude::*;
@@ -10,13 +10,15 @@ use rayon::prelude::*;
 use crate::bvh::morton::Grid;
 use crate::error::Result;
 use crate::geometry::{Aabb, FilteredRadius, Sphere};
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::Buffer;
 use crate::gpu::bvh::morton::MortonKernel;
+use crate::gpu::bvh::traverse::launch::Asked;
 use crate::gpu::bvh::traverse::spec::{QueriesLaunch, TraversalMode};
 use crate::gpu::bvh::{Bvh, Coordinate};
-use crate::gpu::column::DeviceVec;
 use crate::gpu::csr::Csr;
 use crate::gpu::device::on;
+use crate::gpu::device_vec::DeviceVec;
+use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::primitives::radix_sort::sort;
 use crate::gpu::search::neighbors::{Count, List, RowsLaunch};
 
@@ -25,7 +27,7 @@ pub(in crate::gpu) struct Balls<S> {
     /// The index of each in the caller's slice.
     pub order: Buffer<u32>,
     axes: Buffer<S>,
-    reach: Buffer<S>,
+    filters: Buffer<S>,
     radius2: Buffer<f64>,
 }
 
@@ -36,35 +38,31 @@ impl<S: Coordinate> Balls<S> {
         spheres: &[Sphere<S, D>],
     ) -> Result<Self> {
         let (n, space) = (spheres.len(), &bvh.space);
-        // A ball that is nowhere finds nothing, wherever it is put.
+        // A ball whose centre is not finite finds nothing, wherever it is put.
         let place = |sphere: &Sphere<S, D>| Some(space.wrap(sphere.center)).filter(|&at| Aabb::point(at).is_finite());
         let placed: Vec<Option<[S; D]>> = spheres.par_iter().map(place).collect();
         let corners = placed.par_iter().filter_map(|center| center.map(Aabb::point));
         let bounds = corners.reduce(|| Aabb::EMPTY, |a, b| a.union(&b));
         let centers: Vec<[S; D]> = placed.par_iter().map(|center| center.unwrap_or(bounds.lo)).collect();
-        let reaches = spheres.par_iter().zip(&placed).map(|(sphere, center)| {
-            let reach = FilteredRadius::<S, D>::new(if center.is_some() { sphere.radius } else { -1.0 }, space);
-            ([reach.sure, reach.maybe], reach.radius2)
+        let radii = spheres.par_iter().zip(&placed).map(|(sphere, center)| {
+            let filter = FilteredRadius::<S, D>::new(if center.is_some() { sphere.radius } else { -1.0 }, space);
+            ([filter.sure, filter.maybe], filter.radius2)
         });
-        let (reach, radius2): (Vec<[S; 2]>, Vec<f64>) = reaches.unzip();
+        let (filters, radius2): (Vec<[S; 2]>, Vec<f64>) = radii.unzip();
 
         let centers = Buffer::from_slice(client, centers.as_flattened());
-        let coded = MortonKernel::new(client, &centers, n, &Grid::over(&bounds));
-        let order = sort(client, coded.pairs())?.values;
-        let axes = coded.arrange(&order, true).axes;
-        let reach = rearrange(client, &Buffer::from_slice(client, reach.as_flattened()), &order, 2);
-        let radius2 = rearrange(client, &Buffer::from_slice(client, &radius2), &order, 1);
-        Ok(Self { order, axes, reach, radius2 })
-    }
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.order.len()
+        let morton = MortonKernel::new(client, &centers, n, &Grid::over(&bounds));
+        let order = sort(client, morton.pairs())?.values;
+        let axes = morton.arrange(&order, true).axes;
+        let filters = gather(client, &Buffer::from_slice(client, filters.as_flattened()), &order, 2, Layout::Rows);
+        let radius2 = gather(client, &Buffer::from_slice(client, &radius2), &order, 1, Layout::Rows);
+        Ok(Self { order, axes, filters, radius2 })
     }
 
     /// What the walk takes for them.
-    pub fn arg<R: Runtime>(&self) -> QueriesLaunch<S, R> {
-        QueriesLaunch::new(self.axes.arg(), self.reach.arg(), self.radius2.arg())
+    pub fn asked<R: Runtime>(&self) -> Asked<S, R> {
+        let queries = QueriesLaunch::new(self.axes.arg(), self.filters.arg(), self.radius2.arg());
+        Asked { queries, n: self.order.len(), own_radii: true }
     }
 }
 
@@ -96,11 +94,11 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 return Ok(Csr { device: self.device, offsets, values: Buffer::new(client, 0) });
             };
             let balls = Balls::new(client, self, spheres)?;
-            let (n, order) = (balls.len(), balls.order.arg());
-            self.walk_queries::<_, Count>(client, nodes, balls.arg(), n, (TraversalMode::Whole, true), order, offsets.arg());
-            let values = Csr::room(client, &offsets)?;
+            let order = balls.order.arg();
+            self.walk_queries::<_, Count>(client, nodes, balls.asked(), TraversalMode::Whole, order, offsets.arg());
+            let values = Csr::allocate_values(client, &offsets)?;
             let rows = RowsLaunch::new(self.order.arg(), balls.order.arg(), offsets.arg());
-            self.walk_queries::<_, List>(client, nodes, balls.arg(), n, (TraversalMode::Each, true), rows, values.arg());
+            self.walk_queries::<_, List>(client, nodes, balls.asked(), TraversalMode::Each, rows, values.arg());
             Ok(Csr { device: self.device, offsets, values })
         })
     }
@@ -125,42 +123,10 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             let counts = Buffer::<u32>::filled(client, spheres.len(), 0);
             if let Some(nodes) = self.nodes.as_ref().filter(|_| !spheres.is_empty()) {
                 let balls = Balls::new(client, self, spheres)?;
-                let (n, order, manner) = (balls.len(), balls.order.arg(), (TraversalMode::Whole, true));
-                self.walk_queries::<_, Count>(client, nodes, balls.arg(), n, manner, order, counts.arg());
+                let (order, mode) = (balls.order.arg(), TraversalMode::Whole);
+                self.walk_queries::<_, Count>(client, nodes, balls.asked(), mode, order, counts.arg());
             }
             Ok(DeviceVec { device: self.device, values: counts })
         })
-    }
-}
-
-/// Rows of `width` numbers, in an order.
-pub(in crate::gpu) fn rearrange<R: Runtime, T: CubeElement + Numeric>(
-    client: &ComputeClient<R>,
-    rows: &Buffer<T>,
-    order: &Buffer<u32>,
-    width: usize,
-) -> Buffer<T> {
-    let n = order.len();
-    let rearranged = Buffer::new(client, n * width);
-    let dim = CubeDim::new_1d(UNITS);
-    rearrange_rows::launch::<T, R>(client, cubes(n), dim, rows.arg(), order.arg(), rearranged.arg(), n as u32, width);
-    rearranged
-}
-
-#[cube(launch)]
-fn rearrange_rows<T: Numeric>(
-    rows: &Array<T>,
-    order: &Array<u32>,
-    rearranged: &mut Array<T>,
-    n: u32,
-    #[comptime] width: usize,
-) {
-    let i = ABSOLUTE_POS;
-    if (i as u32) < n {
-        let from = order[i] as usize;
-        #[unroll]
-        for k in 0..width {
-            rearranged[i * width + k] = rows[from * width + k];
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! Callbacks on a device: code of the caller's that runs inside the walk; the twin of `for_each_hit`.
+//! Callbacks on a device: code of the caller that runs inside the walk. The twin of `for_each_hit` and `for_each_pair`.
 //!
 //! In: a [`Visitor`], and a number for each stored point. Out: a number for each query. Nothing else is stored.
 
@@ -10,17 +10,20 @@ use crate::error::{Kind, Result};
 use crate::geometry::Sphere;
 use crate::gpu::buffer::Buffer;
 use crate::gpu::bvh::ropes::Nodes;
-use crate::gpu::bvh::traverse::packet::Hits;
-use crate::gpu::bvh::traverse::spec::{LeafVisitor, MIXED, TraversalMode, Tree, WalkSpec};
+use crate::gpu::bvh::traverse::hits::Hits;
+use crate::gpu::bvh::traverse::spec::{TraversalMode, Tree, WalkSpec};
+use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::{Bvh, Coordinate};
-use crate::gpu::column::DeviceVec;
 use crate::gpu::device::on;
+use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::metric::distance2;
-use crate::gpu::search::range::{Balls, rearrange};
+use crate::gpu::primitives::bits::Bits;
+use crate::gpu::primitives::gather::{Layout, gather};
+use crate::gpu::search::range::Balls;
 
 /// What to do with the points that queries find: code of your own, compiled into the walk.
 ///
-/// Each query starts with a state, meets its points one after the other, in the order of the tree, until there are no more or
+/// Each query starts with a state, visits its points one after the other, in the order of the tree, until there are no more or
 /// [`Visitor::visit`] returns false, and makes a number of the state. What changes in a state is kept in `RuntimeCell`s.
 ///
 /// The methods are written in cubecl's part of Rust: `#[cube]` on the implementation makes kernels of them. The crate `cubecl` has to
@@ -146,15 +149,15 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         &self,
         radius: f64,
         values: &[V::Value],
-        manner: TraversalMode,
+        mode: TraversalMode,
     ) -> Result<DeviceVec<V::Output>> {
         one_each("points", self.len(), values)?;
         on!(self.device, client => {
             let outputs = Buffer::<V::Output>::new(client, self.len());
             if let Some(nodes) = &self.nodes {
-                let values = rearrange(client, &Buffer::from_slice(client, values), &self.order, 1);
+                let values = gather(client, &Buffer::from_slice(client, values), &self.order, 1, Layout::Rows);
                 let found = FoundLaunch::new(self.order.arg(), self.order.arg(), values.arg(), values.arg());
-                self.walk::<_, Calls<V>>(client, nodes, radius, manner, found, outputs.arg());
+                self.walk::<_, Calls<V>>(client, nodes, radius, mode, found, outputs.arg());
             }
             Ok(DeviceVec { device: self.device, values: outputs })
         })
@@ -221,18 +224,18 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         on!(self.device, client => {
             let outputs = Buffer::<V::Output>::new(client, spheres.len());
             if !spheres.is_empty() {
-                // A tree of nothing still ends, and then visitors finish.
+                // A tree without nodes ends at once, and visitors finish.
                 let nodes = &self.nodes.clone().unwrap_or_else(|| Nodes {
                     bounds: Buffer::new(client, 0),
                     links: Buffer::from_slice(client, &[0, 0]),
-                    leaves: Buffer::new(client, 0),
+                    leaf_of_point: Buffer::new(client, 0),
                 });
                 let balls = Balls::new(client, self, spheres)?;
-                let own = rearrange(client, &Buffer::from_slice(client, own), &balls.order, 1);
-                let values = rearrange(client, &Buffer::from_slice(client, values), &self.order, 1);
+                let own = gather(client, &Buffer::from_slice(client, own), &balls.order, 1, Layout::Rows);
+                let values = gather(client, &Buffer::from_slice(client, values), &self.order, 1, Layout::Rows);
                 let found = FoundLaunch::new(self.order.arg(), balls.order.arg(), values.arg(), own.arg());
-                let manner = (TraversalMode::Each, true);
-                self.walk_queries::<_, Calls<V>>(client, nodes, balls.arg(), balls.len(), manner, found, outputs.arg());
+                let mode = TraversalMode::Each;
+                self.walk_queries::<_, Calls<V>>(client, nodes, balls.asked(), mode, found, outputs.arg());
             }
             Ok(DeviceVec { device: self.device, values: outputs })
         })
@@ -279,46 +282,34 @@ impl<V: Visitor> LeafVisitor for Calls<V> {
         state.goes_on.read()
     }
 
-    fn kind(_found: &Self::Input, _node: u32) -> u32 {
-        MIXED.runtime()
-    }
-
-    fn should_enter(_state: &Self::State, _found: &Self::Input, _outputs: &mut Self::Output, _first: u32) -> bool {
-        true.runtime()
-    }
-
-    fn meet<F: Float>(
+    fn on_hits<F: Float>(
         state: &Self::State,
         found: &Self::Input,
         _outputs: &mut Self::Output,
         tree: &Tree<F>,
         point: &Array<F>,
         hits: &Hits,
-        #[comptime] shape: WalkSpec,
+        #[comptime] spec: WalkSpec,
     ) {
-        let mut left = Array::<u32>::new(1usize);
-        left[0] = hits.bits;
-        while left[0] != 0 {
-            let at = hits.position(left[0].find_first_set() - 1);
-            left[0] = left[0] & (left[0] - 1);
+        let mut left = Bits::new(hits.bits);
+        while left.any() {
+            let at = hits.position(left.pop());
             let d2 = distance2::<F>(
                 &tree.axes,
                 at,
                 tree.stored,
                 point,
                 &tree.sides,
-                comptime!(shape.d),
-                comptime!(shape.periodic),
+                comptime!(spec.d),
+                comptime!(spec.periodic),
             );
             let goes_on = V::visit::<F>(&state.state, found.order[at as usize], d2, found.values[at as usize]);
             state.goes_on.store(goes_on);
             if !goes_on {
-                left[0] = 0;
+                left.set(0u32.runtime());
             }
         }
     }
-
-    fn on_subtree(_state: &Self::State, _points: u32) {}
 
     fn finish(state: &Self::State, found: &Self::Input, outputs: &mut Self::Output, query: u32) {
         let index = found.queries[query as usize] as usize;

@@ -1,186 +1,134 @@
-//! What the units of a plane look at together.
+//! What the units of a warp look at together.
 //!
-//! Queries that are next to each other want much the same points. Each of the 32 units of a plane takes a point of a leaf, and
-//! those that are near a box around the queries wait in the cube's memory; whenever there are 32, each unit compares its own
-//! query with all of them. So what is far from all is looked at once and not 32 times, and all units are busy.
-//! There are two boxes, for the curve that the queries follow leaps now and then.
-//! For devices with planes of 32 (see `planes`).
-//! Source: Wald et al. 2001 (packets); their box as a first test is that of Boulos, Wald and Shirley 2006.
+//! Queries that are next to each other want much the same points. Each of the 32 units of a warp takes a point of a leaf, and the points
+//! that are near a box around the queries are queued in shared memory; whenever there are 32, each unit compares its own query with all
+//! of them. So a point that is far from all queries is tested once and not 32 times, and all units are busy.
+//! There are two boxes, because the curve that the queries follow leaps now and then.
+//! Source: Wald et al. 2001 (packets); Boulos, Wald and Shirley 2006 (their box as a first test).
 
 use cubecl::prelude::*;
 
+use crate::gpu::bvh::traverse::hits::Hits;
 use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::metric::gap;
+use crate::gpu::primitives::warp::{
+    WIDTH, Warp, sync_warp, warp_ballot, warp_max, warp_min, warp_shuffle, warp_shuffle_up,
+};
 
-/// Units of a plane, and points that are compared at once.
-pub(in crate::gpu) const WIDTH: u32 = 32;
-/// Places for each plane: what is compared, and what comes after it.
-const PLACES: u32 = 2 * WIDTH;
+/// Slots of a warp: for the points that are compared next, and for those after them.
+const SLOTS: u32 = 2 * WIDTH;
 
-/// The queries of a plane, and the points that wait for them.
+/// The queries of a warp, and the points that are queued for them.
 #[derive(CubeType)]
 pub(in crate::gpu) struct Packet<F: Float> {
-    /// The boxes around the queries before the largest step between two, and around those behind it.
+    /// Corners of the boxes around the queries before the largest step between two, and around those behind it.
     lo: Array<F>,
     hi: Array<F>,
-    /// Where points wait, and their positions in the tree.
+    /// The slots of points, and their positions in the tree.
     points: SharedMemory<Vector<F, Const<4>>>,
     positions: SharedMemory<u32>,
-    /// Points from the first of these positions up to the second never wait.
+    /// Points from the first of these positions up to the second are never queued.
     left_out: Array<u32>,
-    /// How many wait, and which of the two halves of the places they digit_base in.
-    waiting: Array<u32>,
-    /// A bit for each of them, in two words: whether this query wants it; whether one of its leaf is as good as all; whether a leaf
-    /// begins with it.
+    /// How many points are queued, and the slot of the first.
+    queue: Array<u32>,
+    /// Bitmasks over the 64 queued points, in two words each. `wanted`: by this query. `uniform_bits`: of a uniform leaf.
+    /// `leaf_start_bits`: the first of its leaf.
     wanted: Array<u32>,
-    lone: Array<u32>,
-    starts: Array<u32>,
+    uniform_bits: Array<u32>,
+    leaf_start_bits: Array<u32>,
     #[cube(comptime)]
     pub d: usize,
     #[cube(comptime)]
     pub periodic: bool,
+    #[cube(comptime)]
+    pub warp: Warp,
 }
 
-/// What a query wants of a leaf.
+/// Whether and how a query wants the points of a leaf.
 #[derive(CubeType)]
 pub(in crate::gpu) struct Want {
     pub any: bool,
-    /// Whether one is as good as all.
-    pub one_will_do: bool,
-    /// The query's position; of pairs, it wants what is behind.
+    /// Whether the leaf is uniform.
+    pub is_uniform: bool,
+    /// The query's position. Half of all pairs are those with what is behind it.
     pub own: u32,
     #[cube(comptime)]
     pub half: bool,
-    /// Whether leaves of which one will do are to be expected.
+    /// Whether leaves may be uniform.
     #[cube(comptime)]
-    pub alike: bool,
+    pub uniform: bool,
 }
 
-/// What a query found among the points of a leaf, or of a packet.
-#[derive(CubeType)]
-pub(in crate::gpu) struct Hits {
-    /// A bit for each.
-    pub bits: u32,
-    /// Where it is said that one of a leaf is as good as all; and which are the first of theirs.
-    lone: u32,
-    starts: u32,
-    /// The position of the first in the tree, or its place in the cube's memory.
-    first: u32,
-    positions: SharedMemory<u32>,
-    #[cube(comptime)]
-    planes: bool,
-}
-
-#[cube]
-impl Hits {
-    /// Those of a leaf that begins at `first`.
-    pub fn of_leaf(bits: u32, first: u32, one_will_do: bool) -> Hits {
-        let lone = select(one_will_do, 0xffff_ffffu32, 0u32);
-        Hits { bits, lone, starts: 0u32.runtime(), first, positions: SharedMemory::new(1usize), planes: false }
-    }
-
-    /// The same, but these.
-    pub fn with(&self, bits: u32) -> Hits {
-        Hits {
-            bits,
-            lone: self.lone,
-            starts: self.starts,
-            first: self.first,
-            positions: self.positions,
-            planes: comptime!(self.planes),
-        }
-    }
-
-    /// The position of one in the tree.
-    pub fn position(&self, bit: u32) -> u32 {
-        let mut position = self.first + bit;
-        if comptime!(self.planes) {
-            position = self.positions[position as usize];
-        }
-        position
-    }
-
-    /// What is left of those after one: nothing of its leaf, if it is as good as all of that.
-    pub fn after(&self, left: u32, bit: u32) -> u32 {
-        let next = self.starts & (!1u32 << bit);
-        // Below the next start, where there is one.
-        let same_leaf = (next & (!next + 1)) - 1;
-        let mut rest = left + 0;
-        if (self.lone >> bit) & 1 != 0 {
-            rest &= !same_leaf;
-        }
-        rest
-    }
-}
-
-/// A packet of the queries of this plane, one of so many in a cube, without points.
+/// A packet of the warp's queries, without points, in a block of so many units.
 #[cube]
 pub(in crate::gpu) fn new_packet<F: Float>(
     point: &Array<F>,
     #[comptime] d: usize,
     #[comptime] periodic: bool,
-    #[comptime] planes: u32,
+    #[comptime] units: u32,
+    #[comptime] warp: Warp,
 ) -> Packet<F> {
-    let places = comptime!((planes * PLACES) as usize);
+    let slots = comptime!((units / WIDTH * SLOTS) as usize);
     let mut packet = Packet::<F> {
         lo: Array::<F>::new(comptime!(2 * d)),
         hi: Array::<F>::new(comptime!(2 * d)),
-        points: SharedMemory::<Vector<F, Const<4>>>::new(places),
-        positions: SharedMemory::<u32>::new(places),
+        points: SharedMemory::<Vector<F, Const<4>>>::new(slots),
+        positions: SharedMemory::<u32>::new(slots),
         left_out: Array::<u32>::new(2usize),
-        waiting: Array::<u32>::new(2usize),
+        queue: Array::<u32>::new(2usize),
         wanted: Array::<u32>::new(2usize),
-        lone: Array::<u32>::new(2usize),
-        starts: Array::<u32>::new(2usize),
+        uniform_bits: Array::<u32>::new(2usize),
+        leaf_start_bits: Array::<u32>::new(2usize),
         d,
         periodic,
+        warp,
     };
     // The first of the part behind the largest step.
     let unit = UNIT_POS % WIDTH;
     let mut step = F::new(0.0);
     #[unroll]
     for k in 0..d {
-        // The first has no one before it, and gets its own.
-        step = step.max((point[k] - plane_shuffle_up(point[k], 1)).abs());
+        // The first unit has none before it, and gets its own.
+        step = step.max((point[k] - warp_shuffle_up::<F>(point[k], 1, warp)).abs());
     }
-    let cut = plane_ballot(step == plane_max(step))[0].find_first_set() - 1;
+    let cut = warp_ballot(step == warp_max::<F>(step, warp), warp).find_first_set() - 1;
     #[unroll]
     for k in 0..d {
-        // Who is not in a part stands where its end does.
-        let (first, last) = (plane_shuffle(point[k], 0), plane_shuffle(point[k], WIDTH - 1));
+        // A query of the other part counts as the end of this one.
+        let (first, last) = (warp_shuffle::<F>(point[k], 0, warp), warp_shuffle::<F>(point[k], WIDTH - 1, warp));
         let one = select(unit < cut, point[k], first);
         let other = select(unit < cut, last, point[k]);
-        packet.lo[k] = plane_min(one);
-        packet.hi[k] = plane_max(one);
-        packet.lo[d + k] = plane_min(other);
-        packet.hi[d + k] = plane_max(other);
+        packet.lo[k] = warp_min::<F>(one, warp);
+        packet.hi[k] = warp_max::<F>(one, warp);
+        packet.lo[d + k] = warp_min::<F>(other, warp);
+        packet.hi[d + k] = warp_max::<F>(other, warp);
     }
     #[unroll]
     for word in 0..2usize {
         packet.left_out[word] = 0;
-        packet.waiting[word] = 0;
+        packet.queue[word] = 0;
         packet.wanted[word] = 0;
-        packet.lone[word] = 0;
-        packet.starts[word] = 0;
+        packet.uniform_bits[word] = 0;
+        packet.leaf_start_bits[word] = 0;
     }
     packet
 }
 
 #[cube]
 impl<F: Float> Packet<F> {
-    /// Points in `from..to` are not taken.
+    /// Leaves out the points of `from..to` from now on.
     pub fn leave_out(&mut self, from: u32, to: u32) {
         self.left_out[0] = from;
         self.left_out[1] = to;
     }
 
-    /// How many points there are from one position up to another that are not left out.
+    /// How many points of `first..behind` are not left out.
     pub fn count(&self, first: u32, behind: u32) -> u32 {
-        let digit_base = max(first, self.left_out[0]);
-        behind - first - (max(digit_base, min(behind, self.left_out[1])) - digit_base)
+        let begin = max(first, self.left_out[0]);
+        behind - first - (max(begin, min(behind, self.left_out[1])) - begin)
     }
 
-    /// How far a box is from the nearer of those around the queries, squared.
+    /// The squared distance of a box from the nearer of the two around the queries.
     pub fn min_distance2(&self, corners: &Array<F>, sides: &Array<F>) -> F {
         let d = comptime!(self.d);
         let mut nearer = F::new(0.0);
@@ -206,7 +154,7 @@ impl<F: Float> Packet<F> {
         nearer
     }
 
-    /// Lets those of the points from `first` on wait that are within `limit` of the box and not left out.
+    /// Queues those of the points `first..behind` of a leaf that are within `limit` of the boxes and not left out.
     pub fn take(&mut self, tree: &Tree<F>, first: u32, behind: u32, limit: F, want: Want) {
         let unit = UNIT_POS % WIDTH;
         let other = min(first + unit, behind - 1);
@@ -223,20 +171,20 @@ impl<F: Float> Packet<F> {
         let min_distance2 = self.min_distance2(&corners, &tree.sides);
         let comes =
             first + unit < behind && (other < self.left_out[0] || other >= self.left_out[1]) && min_distance2 <= limit;
-        let votes = plane_ballot(comes)[0];
+        let votes = warp_ballot(comes, comptime!(self.warp));
         if votes != 0 {
             let count = votes.count_ones();
-            let waiting = self.waiting[0];
+            let queued = self.queue[0];
             if comes {
                 let rank = (votes & ((1u32 << unit) - 1)).count_ones();
-                let place = self.place(waiting + rank) as usize;
-                self.points[place] = point;
-                self.positions[place] = other;
+                let slot = self.slot(queued + rank) as usize;
+                self.points[slot] = point;
+                self.positions[slot] = other;
             }
             let all = !0u32 >> (WIDTH - count);
             let mut own = all + 0;
             if comptime!(want.half) {
-                // The units' points in the leaf that are up to its own; a shift by 32 is none.
+                // The points of the leaf up to the query's own; a shift by 32 is none.
                 let up_to = select(want.own < first, 0u32, !((!0u32 << min(want.own - first, 31u32)) << 1));
                 own = all & (all << (votes & up_to).count_ones());
                 // All of them would be a shift by 32.
@@ -244,29 +192,29 @@ impl<F: Float> Packet<F> {
             }
             own = select(want.any, own, 0u32);
             // What does not fit the first word; a shift by 32 is none.
-            self.wanted[0] |= own << waiting;
-            self.wanted[1] |= (own >> 1) >> (31 - waiting);
-            if comptime!(want.alike) {
-                let lone = select(want.one_will_do, own, 0u32);
-                self.lone[0] |= lone << waiting;
-                self.lone[1] |= (lone >> 1) >> (31 - waiting);
-                self.starts[0] |= 1u32 << waiting;
+            self.wanted[0] |= own << queued;
+            self.wanted[1] |= (own >> 1) >> (31 - queued);
+            if comptime!(want.uniform) {
+                let uniform_bits = select(want.is_uniform, own, 0u32);
+                self.uniform_bits[0] |= uniform_bits << queued;
+                self.uniform_bits[1] |= (uniform_bits >> 1) >> (31 - queued);
+                self.leaf_start_bits[0] |= 1u32 << queued;
             }
-            self.waiting[0] = waiting + count;
+            self.queue[0] = queued + count;
         }
     }
 
-    /// Where the one that waits at `turn` is.
-    fn place(&self, turn: u32) -> u32 {
-        UNIT_POS / WIDTH * PLACES + (self.waiting[1] + turn) % PLACES
+    /// The slot of a queued point.
+    fn slot(&self, place: u32) -> u32 {
+        UNIT_POS / WIDTH * SLOTS + (self.queue[1] + place) % SLOTS
     }
 
-    /// Whether there is enough to compare at once.
+    /// Whether there are enough points to compare.
     pub fn is_full(&self) -> bool {
-        self.waiting[0] >= WIDTH
+        self.queue[0] >= WIDTH
     }
 
-    /// Lets all of the points from `first` on wait, where none do: `count` of them, at most 32.
+    /// Queues the `count` points from `first` on, at most 32, where none are queued.
     pub fn take_all(&mut self, tree: &Tree<F>, first: u32, count: u32) {
         let unit = UNIT_POS % WIDTH;
         let other = first + min(unit, count - 1);
@@ -275,39 +223,40 @@ impl<F: Float> Packet<F> {
         for k in 0..comptime!(self.d) {
             point[k] = tree.axes[k * tree.stored as usize + other as usize];
         }
-        let place = self.place(unit) as usize;
-        self.points[place] = point;
-        self.positions[place] = other;
-        self.waiting[0] = WIDTH;
+        let slot = self.slot(unit) as usize;
+        self.points[slot] = point;
+        self.positions[slot] = other;
+        self.queue[0] = WIDTH;
         self.wanted[0] = !0u32 >> (WIDTH - count);
     }
 
-    /// Which of the first 32 are within two limits of the query, and wanted.
+    /// Which of the first 32 points are within two limits of the query, and wanted.
     pub fn compare(&self, point: &Array<F>, sure: F, maybe: F, sides: &Array<F>) -> (u32, u32) {
-        sync_plane();
-        let mut hits = 0u32.runtime();
-        let mut doubts = 0u32.runtime();
-        let digit_base = self.place(0) as usize;
+        sync_warp(comptime!(self.warp));
+        let mut sure_bits = 0u32.runtime();
+        let mut maybe_bits = 0u32.runtime();
+        let begin = self.slot(0) as usize;
         #[unroll]
         for i in 0..WIDTH {
-            let d2 = self.distance2_at(digit_base + i as usize, point, sides);
-            hits |= select(d2 <= sure, comptime!(1u32 << i), 0u32);
-            doubts |= select(d2 <= maybe, comptime!(1u32 << i), 0u32);
+            let d2 = self.distance2_at(begin + i as usize, point, sides);
+            sure_bits |= select(d2 <= sure, comptime!(1u32 << i), 0u32);
+            maybe_bits |= select(d2 <= maybe, comptime!(1u32 << i), 0u32);
         }
-        (hits & self.wanted[0], doubts & self.wanted[0])
+        (sure_bits & self.wanted[0], maybe_bits & self.wanted[0])
     }
 
-    /// The position in the tree, and the squared distance, of one of the first 32.
+    /// The position in the tree of one of the first 32 points.
     pub fn position(&self, bit: u32) -> u32 {
-        self.positions[self.place(bit) as usize]
+        self.positions[self.slot(bit) as usize]
     }
 
+    /// The squared distance of one of the first 32 points.
     pub fn distance2(&self, bit: u32, point: &Array<F>, sides: &Array<F>) -> F {
-        self.distance2_at(self.place(bit) as usize, point, sides)
+        self.distance2_at(self.slot(bit) as usize, point, sides)
     }
 
-    fn distance2_at(&self, place: usize, point: &Array<F>, sides: &Array<F>) -> F {
-        let other = self.points[place];
+    fn distance2_at(&self, slot: usize, point: &Array<F>, sides: &Array<F>) -> F {
+        let other = self.points[slot];
         let mut sum = F::new(0.0);
         #[unroll]
         for k in 0..comptime!(self.d) {
@@ -317,28 +266,21 @@ impl<F: Float> Packet<F> {
         sum
     }
 
-    /// What was found among the first 32.
+    /// Hits among the first 32 points.
     pub fn hits(&self, bits: u32) -> Hits {
-        Hits {
-            bits,
-            lone: self.lone[0],
-            starts: self.starts[0],
-            first: self.place(0),
-            positions: self.positions,
-            planes: true,
-        }
+        Hits::of_packet(bits, self.uniform_bits[0], self.leaf_start_bits[0], self.slot(0), self.positions)
     }
 
-    /// The first 32 are done with.
-    pub fn turn(&mut self) {
-        sync_plane();
-        self.waiting[0] = max(self.waiting[0], WIDTH) - WIDTH;
-        self.waiting[1] = WIDTH - self.waiting[1];
+    /// Drops the first 32 points, which are done with.
+    pub fn advance(&mut self) {
+        sync_warp(comptime!(self.warp));
+        self.queue[0] = max(self.queue[0], WIDTH) - WIDTH;
+        self.queue[1] = WIDTH - self.queue[1];
         self.wanted[0] = self.wanted[1];
-        self.lone[0] = self.lone[1];
-        self.starts[0] = self.starts[1];
+        self.uniform_bits[0] = self.uniform_bits[1];
+        self.leaf_start_bits[0] = self.leaf_start_bits[1];
         self.wanted[1] = 0;
-        self.lone[1] = 0;
-        self.starts[1] = 0;
+        self.uniform_bits[1] = 0;
+        self.leaf_start_bits[1] = 0;
     }
 }

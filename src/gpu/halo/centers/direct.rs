@@ -1,9 +1,12 @@
-//! Potentials by direct sums, bit by bit those of `center::direct`.
+//! Potentials by direct sums, bit by bit those of `halo::centers::direct`.
 //!
-//! In: members. Out: for all members of small halos, and for some of large ones, the sum of m / distance over the others.
-//! The order of summation is that of the CPU: blocks of 512 members, in each eight interleaved sums, which are folded as a tree.
-//! Products are rounded before they are added; roots and quotients must be rounded as IEEE 754 says, which a device is asked
-//! for once ([`rounds_well`]).
+//! In: members. Out: for all members of small halos, and for chosen ones of large halos, with the softening length ε,
+//! ```text
+//! (9)  -φ_i = sum over j != i of m_j / sqrt(|x_j - x_i|² + ε²),   without the coincident j if ε = 0.
+//! ```
+//! The order of summation is that of the CPU: segments of 512 members, in each eight interleaved sums, which are folded
+//! as a tree. A product is rounded before it is added. Roots and quotients must be rounded as IEEE 754 says;
+//! [`rounds_well`] asks the device once.
 //! Cost: n distances a sum in `f64`.
 
 #![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without checks of their own.
@@ -15,297 +18,214 @@ use cubecl::prelude::*;
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
 use crate::gpu::device::Device;
-use crate::gpu::halo::centers::members::{Members, mass};
+use crate::gpu::halo::centers::argmax::{Argmax, Count, argmax_small};
+use crate::gpu::halo::centers::by_size::{HalosArg, SortedHalos};
+use crate::gpu::halo::centers::members::{Members, MembersArg, mass};
 
-/// The most bound particles of small halos.
-pub(in crate::gpu) struct Best {
-    /// The point, by its index.
-    pub points: Buffer<u32>,
-    /// What it feels.
-    pub felt: Buffer<f64>,
-    /// Pairs of members at no distance.
-    pub coincident: Buffer<u32>,
-}
+/// Members that the CPU sums before the next: eight interleaved sums each.
+const SEGMENT: u32 = 512;
+const LANES: u32 = 8;
+/// Segments that a block of units sums at once.
+const SEGMENTS: u32 = UNITS / LANES;
 
-/// Of the halos from `large` on, whose members digit_base at `first`.
-pub(in crate::gpu) fn most_bound<R: Runtime>(
-    client: &ComputeClient<R>,
-    members: &Members,
-    offsets: &Buffer<u32>,
-    points: &Buffer<u32>,
-    [large, first]: [usize; 2],
-) -> Best {
-    let (halos, dim) = (offsets.len() - 1, CubeDim::new_1d(UNITS));
-    let (left, few) = (halos - large, members.len - first);
-    let best = Best {
-        points: Buffer::new(client, left),
-        felt: Buffer::new(client, left),
-        coincident: Buffer::new(client, left),
-    };
-    if left == 0 {
-        return best;
+/// The most bound particles of small halos. The counts are pairs of members at no distance.
+pub(super) fn most_bound<R: Runtime>(client: &ComputeClient<R>, members: &Members, halos: &SortedHalos) -> Argmax<f64> {
+    let first = halos.large.members;
+    let n = members.len - first;
+    let (sums, others) = (Buffer::<f64>::new(client, n), Buffer::<u32>::new(client, n));
+    if n > 0 {
+        // SAFETY: the launch contract of `centers`; positions are compared with the number of members.
+        unsafe {
+            sum_small::launch_unchecked::<R>(
+                client,
+                cubes(n),
+                CubeDim::new_1d(UNITS),
+                members.arg(),
+                halos.arg(),
+                sums.arg(),
+                others.arg(),
+                first as u32,
+            )
+        };
     }
-    let (felt, others) = (Buffer::<f64>::new(client, few), Buffer::<u32>::new(client, few));
-    // SAFETY: halos, blocks and members name each other by positions below the lengths of what is passed; loops are over
-    // ranges of these.
-    unsafe {
-        sum_small::launch_unchecked::<R>(
-            client,
-            cubes(few),
-            dim,
-            members.axes.arg(),
-            members.masses.arg(),
-            members.owners.arg(),
-            offsets.arg(),
-            members.softening.arg(),
-            felt.arg(),
-            others.arg(),
-            first as u32,
-            members.len as u32,
-            members.weighted,
-        )
-    };
-    choose_small::launch::<R>(
-        client,
-        cubes(left),
-        dim,
-        felt.arg(),
-        others.arg(),
-        offsets.arg(),
-        points.arg(),
-        best.points.arg(),
-        best.felt.arg(),
-        best.coincident.arg(),
-        large as u32,
-        first as u32,
-        halos as u32,
-    );
-    best
+    argmax_small(client, halos, &sums, Count::Sum(&others))
 }
 
-/// What these members feel.
-pub(in crate::gpu) fn sums<R: Runtime>(
+/// Equation (9) for some members.
+pub(super) fn sums<R: Runtime>(
     client: &ComputeClient<R>,
     members: &Members,
-    offsets: &Buffer<u32>,
+    halos: &SortedHalos,
     targets: &Buffer<u32>,
 ) -> Buffer<f64> {
     let n = targets.len();
-    let felt = Buffer::<f64>::new(client, n);
+    let sums = Buffer::<f64>::new(client, n);
     if n > 0 {
-        // SAFETY: halos, blocks and members name each other by positions below the lengths of what is passed; loops are over
-        // ranges of these.
+        // SAFETY: the launch contract of `centers`; targets are members, and their number is compared.
         unsafe {
             sum_each::launch_unchecked::<R>(
                 client,
                 count(n),
                 CubeDim::new_1d(UNITS),
-                members.axes.arg(),
-                members.masses.arg(),
-                members.owners.arg(),
-                offsets.arg(),
-                members.softening.arg(),
+                members.arg(),
+                halos.arg(),
                 targets.arg(),
-                felt.arg(),
+                sums.arg(),
                 n as u32,
-                members.len as u32,
-                members.weighted,
             )
         };
     }
-    felt
+    sums
 }
 
 /// The square of the distance of two members, as the CPU rounds it.
 #[cube]
-pub(in crate::gpu) fn distance2(axes: &Array<f64>, n: u32, a: u32, b: u32) -> f64 {
+pub(super) fn distance2(members: &MembersArg, a: u32, b: u32) -> f64 {
     let zero = f64::new(0.0);
     let mut sum = zero;
     #[unroll]
     for k in 0..3usize {
-        let gap = axes[k * n as usize + b as usize] - axes[k * n as usize + a as usize];
+        let axis = k * members.n as usize;
+        let gap = members.axes[axis + b as usize] - members.axes[axis + a as usize];
         // Fused already, so that it is not fused with the sum.
         sum += fma(gap, gap, zero);
     }
     sum
 }
 
-/// The eight sums of a block as one.
-#[cube]
-fn fold(s: &Array<f64>) -> f64 {
-    ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
+/// The sum (9) at a member, by whether a source has a distance from it: the twin of the CPU's `Sum`.
+#[derive(CubeType)]
+pub(super) struct Sum {
+    /// The sum of m / sqrt(d² + ε²) over sources with d > 0.
+    pub separate_sum: f64,
+    /// The mass of the sources with d = 0, and their number; the member itself is one of them.
+    pub coincident_mass: f64,
+    pub n_coincident: u32,
 }
 
-/// A unit for each member of a halo that is one block.
+/// -φ of a member that is one of the sources. Coincident ones add their mass over ε; without softening they add
+/// nothing.
+#[cube]
+pub(super) fn potential(members: &MembersArg, member: u32, pairs: &Sum) -> f64 {
+    let mut sum = pairs.separate_sum;
+    if pairs.n_coincident > 1 {
+        if members.softening[0] > f64::new(0.0) {
+            sum += (pairs.coincident_mass - mass(members, member)) / members.softening[1];
+        }
+    }
+    sum
+}
+
+/// A unit for each member of a halo that is one segment.
 #[cube(launch_unchecked)]
-fn sum_small(
-    axes: &Array<f64>,
-    masses: &Array<f64>,
-    owners: &Array<u32>,
-    offsets: &Array<u32>,
-    softening: &Array<f64>,
-    felt: &mut Array<f64>,
-    others: &mut Array<u32>,
-    first: u32,
-    n: u32,
-    #[comptime] weighted: bool,
-) {
+fn sum_small(members: &MembersArg, halos: &HalosArg, sums: &mut Array<f64>, others: &mut Array<u32>, first: u32) {
     let own = first + ABSOLUTE_POS as u32;
-    if own < n {
-        let halo = owners[own as usize] as usize;
-        let (start, end) = (offsets[halo], offsets[halo + 1]);
+    if own < members.n {
+        let halo = members.owners[own as usize] as usize;
+        let (start, end) = (halos.offsets[halo], halos.offsets[halo + 1]);
         let zero = f64::new(0.0);
-        let mut lanes = Array::<f64>::new(8usize);
+        let mut lanes = Array::<f64>::new(LANES as usize);
         #[unroll]
-        for l in 0..8usize {
+        for l in 0..LANES as usize {
             lanes[l] = zero;
         }
-        let mut here = f64::cast_from(0u32.runtime());
-        let mut count = 0u32.runtime();
+        let mut coincident_mass = f64::cast_from(0u32.runtime());
+        let mut n_coincident = 0u32.runtime();
         let mut from = start + 0;
         while from < end {
             #[unroll]
-            for l in 0..8usize {
+            for l in 0..LANES as usize {
                 let other = from + l as u32;
                 if other < end {
-                    let d2 = distance2(axes, n, own, other);
-                    let m = mass(masses, other, weighted);
+                    let d2 = distance2(members, own, other);
+                    let m = mass(members, other);
                     if d2 > zero {
-                        lanes[l] += m / (d2 + softening[0]).sqrt();
+                        lanes[l] += m / (d2 + members.softening[0]).sqrt();
                     } else {
-                        here += m;
-                        count += 1;
+                        coincident_mass += m;
+                        n_coincident += 1;
                     }
                 }
             }
-            from += 8;
+            from += LANES;
         }
-        let mut sum = fold(&lanes);
-        if count > 1 {
-            if softening[0] > zero {
-                sum += (here - mass(masses, own, weighted)) / softening[1];
-            }
-        }
-        felt[ABSOLUTE_POS] = sum;
-        others[ABSOLUTE_POS] = count - 1;
+        let even = (lanes[0] + lanes[4]) + (lanes[2] + lanes[6]);
+        let odd = (lanes[1] + lanes[5]) + (lanes[3] + lanes[7]);
+        let pairs = Sum { separate_sum: even + odd, coincident_mass, n_coincident };
+        sums[ABSOLUTE_POS] = potential(members, own, &pairs);
+        others[ABSOLUTE_POS] = n_coincident - 1;
     }
 }
 
-/// A unit for each small halo.
-#[cube(launch)]
-fn choose_small(
-    felt: &Array<f64>,
-    others: &Array<u32>,
-    offsets: &Array<u32>,
-    members: &Array<u32>,
-    best_points: &mut Array<u32>,
-    best_felt: &mut Array<f64>,
-    coincident: &mut Array<u32>,
-    large: u32,
-    first: u32,
-    halos: u32,
-) {
-    let i = ABSOLUTE_POS;
-    let halo = large as usize + i;
-    if (halo as u32) < halos {
-        let (start, end) = (offsets[halo], offsets[halo + 1]);
-        let mut best = start + 0;
-        let mut most = felt[(start - first) as usize];
-        let mut pairs = others[(start - first) as usize];
-        for other in start + 1..end {
-            let sum = felt[(other - first) as usize];
-            pairs += others[(other - first) as usize];
-            if sum > most {
-                most = sum;
-                best = other;
-            }
-        }
-        best_points[i] = members[best as usize];
-        best_felt[i] = most;
-        coincident[i] = pairs / 2;
-    }
-}
-
-/// A cube for each target: 32 blocks at a time, eight units for each.
+/// A block of units for each target: as many segments at a time as fit, a lane for each unit.
 #[cube(launch_unchecked)]
-fn sum_each(
-    axes: &Array<f64>,
-    masses: &Array<f64>,
-    owners: &Array<u32>,
-    offsets: &Array<u32>,
-    softening: &Array<f64>,
-    targets: &Array<u32>,
-    felt: &mut Array<f64>,
-    count: u32,
-    n: u32,
-    #[comptime] weighted: bool,
-) {
+fn sum_each(members: &MembersArg, halos: &HalosArg, targets: &Array<u32>, sums: &mut Array<f64>, n: u32) {
     let target = CUBE_POS as u32;
-    if target < count {
-        let mut lanes = SharedMemory::<f64>::new(256usize);
-        let mut blocks = SharedMemory::<f64>::new(32usize);
-        let mut counts = SharedMemory::<u32>::new(256usize);
+    if target < n {
+        let mut lanes = SharedMemory::<f64>::new(UNITS as usize);
+        let mut segments = SharedMemory::<f64>::new(SEGMENTS as usize);
+        let mut counts = SharedMemory::<u32>::new(UNITS as usize);
         let own = targets[target as usize];
-        let halo = owners[own as usize] as usize;
-        let (start, end) = (offsets[halo], offsets[halo + 1]);
+        let halo = members.owners[own as usize] as usize;
+        let (start, end) = (halos.offsets[halo], halos.offsets[halo + 1]);
         let zero = f64::new(0.0);
-        let mut sum = f64::cast_from(0u32.runtime());
-        let mut same = 0u32.runtime();
+        let mut separate_sum = f64::cast_from(0u32.runtime());
+        let mut own_coincident = 0u32.runtime();
         let mut from = start + 0;
         while from < end {
-            let block = from + UNIT_POS / 8 * 512;
-            let mut block_end = block + 512;
-            if block_end > end {
-                block_end = end;
+            let segment = from + UNIT_POS / LANES * SEGMENT;
+            let mut segment_end = segment + SEGMENT;
+            if segment_end > end {
+                segment_end = end;
             }
             let mut lane = f64::cast_from(0u32.runtime());
-            let mut other = block + UNIT_POS % 8;
-            while other < block_end {
-                let d2 = distance2(axes, n, own, other);
+            let mut other = segment + UNIT_POS % LANES;
+            while other < segment_end {
+                let d2 = distance2(members, own, other);
                 if d2 > zero {
-                    lane += mass(masses, other, weighted) / (d2 + softening[0]).sqrt();
+                    lane += mass(members, other) / (d2 + members.softening[0]).sqrt();
                 } else {
-                    same += 1;
+                    own_coincident += 1;
                 }
-                other += 8;
+                other += LANES;
             }
             lanes[UNIT_POS as usize] = lane;
             sync_cube();
-            if UNIT_POS < 32 {
-                let s = UNIT_POS as usize * 8;
+            if UNIT_POS < SEGMENTS {
+                let s = UNIT_POS as usize * LANES as usize;
                 let even = (lanes[s] + lanes[s + 4]) + (lanes[s + 2] + lanes[s + 6]);
                 let odd = (lanes[s + 1] + lanes[s + 5]) + (lanes[s + 3] + lanes[s + 7]);
-                blocks[UNIT_POS as usize] = even + odd;
+                segments[UNIT_POS as usize] = even + odd;
             }
             sync_cube();
-            // Blocks beyond the end add nothing. Others wait no longer: what they write next is not read here.
+            // Segments beyond the end add nothing. The other units do not wait: what they write next is not read here.
             if UNIT_POS == 0 {
-                for block in 0..32usize {
-                    sum += blocks[block];
+                for segment in 0..SEGMENTS as usize {
+                    separate_sum += segments[segment];
                 }
             }
-            from += 32 * 512;
+            from += SEGMENTS * SEGMENT;
         }
-        counts[UNIT_POS as usize] = same;
+        counts[UNIT_POS as usize] = own_coincident;
         sync_cube();
         if UNIT_POS == 0 {
-            let mut all = 0u32.runtime();
-            for unit in 0..256usize {
-                all += counts[unit];
+            let mut n_coincident = 0u32.runtime();
+            for unit in 0..UNITS as usize {
+                n_coincident += counts[unit];
             }
-            if all > 1 {
-                if softening[0] > zero {
-                    let mut here = f64::cast_from(0u32.runtime());
+            let mut coincident_mass = f64::cast_from(0u32.runtime());
+            if n_coincident > 1 {
+                if members.softening[0] > zero {
                     for other in start..end {
-                        let d2 = distance2(axes, n, own, other);
+                        let d2 = distance2(members, own, other);
                         if d2 == zero {
-                            here += mass(masses, other, weighted);
+                            coincident_mass += mass(members, other);
                         }
                     }
-                    sum += (here - mass(masses, own, weighted)) / softening[1];
                 }
             }
-            felt[target as usize] = sum;
+            let pairs = Sum { separate_sum, coincident_mass, n_coincident };
+            sums[target as usize] = potential(members, own, &pairs);
         }
     }
 }
@@ -317,7 +237,8 @@ pub(in crate::gpu) fn rounds_well<R: Runtime>(client: &ComputeClient<R>, device:
     if let Some(&(_, well)) = known().iter().find(|(other, _)| *other == device) {
         return Ok(well);
     }
-    // Of any magnitude that sums have, and squares' neighbours, whose roots are nearest to the middle between two numbers.
+    // Numbers of any magnitude that sums have; and the neighbours of squares, whose roots are nearest to the middle
+    // between two numbers.
     let mut bits = 1u64;
     let numbers: Vec<f64> = (0..1 << 14)
         .flat_map(|i: u64| {

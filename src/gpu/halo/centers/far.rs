@@ -1,90 +1,174 @@
-//! What members feel of blocks that are far away.
+//! The potential of blocks that are far away: the twin of `halo::centers::local_expansion`.
 //!
-//! In: blocks. Out: for each the field of what is far from it, and which blocks are near; for some members the sum over what is
-//! far from their block. Both are to second order.
-//! With rho² = R² + softening², a member at x from the centre of a block far away adds to what is felt at y from another centre
-//! m sum over l of |z|^l / rho^(l + 1) P_l, where z = y - x; see `center::field`. What follows l = 2 is at most
-//! m |z|³ / (rho³ (rho - |z|)). In sums over a block m z² is M y² + B, where B = sum m |x|², but for the moment of what is rounded
-//! in the block's centre, which errors allow for: at most six times its share of rho / (rho - |z|).
+//! In: blocks. Out: for each block a local expansion of -φ about its centre, which stands for all well separated
+//! blocks, and the list of the others, which are near; for chosen members the sum over the well separated blocks alone.
+//! Two blocks of radii r_a and r_b whose centres are R apart are well separated if
+//! ```text
+//! (3)  |R| > 1.1 (r_a + r_b).
+//! ```
+//! Let z = y - x, where a target is at y from the centre of its block and a source of mass m at x from the centre of
+//! its own. With ρ² = R² + ε² and R̂ = R/ρ, the source adds to -φ at the target
+//! ```text
+//! (4)  m sum_l |z|^l / ρ^(l+1) P_l(R̂·z/|z|),  of which l > 2 is at most  m |z|³ / (ρ³ (ρ - |z|)).
+//! ```
+//! Summed over the block, M <z zᵀ> is M (y yᵀ + Q): l = 0 and the terms in Q are equation (1), and the terms in y are
+//! the slopes M/ρ² R̂ and the curvatures M/ρ³ (3 R̂R̂ᵀ - 1). Both are kept in units of the radius r_a, so that |y| is
+//! at most 1:
+//! ```text
+//! (5)  -φ_far(y) = S + s·y + 1/2 yᵀCy,   error <= E + E' |y|²,
+//!      E = sum M/ρ · (b tr Q / ρ² + 6 d) / (ρ - b),   E' = sum M/ρ · b / (ρ - b) · (r_a/ρ)²,   b = r_a + r_b,
+//! ```
+//! where d is the distance of the centre of mass from the centre, which (4) leaves out.
+//! Sums are in `f32` over [`TERMS`] terms and in `f64` over these.
+//! Cost: a term for each pair of blocks of a halo; 64 bytes a block, and 4 for each near block that fits its list.
 //! Source: Salmon and Warren 1994, section 3.
+
+#![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without checks of their own.
 
 use cubecl::prelude::*;
 
-use crate::gpu::halo::centers::blocks::{Vec4, center_of, products_of, radius_of, squares_of};
-use crate::gpu::primitives::warp::warp_atomic_max;
+use crate::gpu::buffer::{Buffer, UNITS};
+use crate::gpu::halo::centers::blocks::{Blocks, BlocksArg};
+use crate::gpu::halo::centers::bounds::{Best, RELATIVE_ERROR, TargetBounds, TargetBoundsArg, add_wide, lower_bits};
+use crate::gpu::halo::centers::members::{Members, MembersArg};
+use crate::gpu::halo::centers::multipole::{Vec4, center_of, products_of, radius_of, squares_of, term, trace};
+use crate::gpu::halo::centers::near_lists::{NearLists, NearListsArg};
+use crate::gpu::primitives::warp::{Warp, warp_atomic_max, warp_ballot, warp_sum};
 
-/// Adds to a number of two words.
-#[cube]
-pub(in crate::gpu) fn add_wide(words: &mut Array<Atomic<u32>>, at: u32, value: u32) {
-    let old = words[2 * at as usize].fetch_add(value);
-    if old > 0xffff_ffffu32 - value {
-        words[2 * at as usize + 1].fetch_add(1);
+/// Blocks are well separated if their centres are so many times as far apart as the sum of their radii.
+const SEPARATION: f32 = 1.1;
+/// Terms that a unit adds in `f32` before their sum goes to one in `f64`.
+pub(super) const TERMS: u32 = 32;
+/// Near blocks that a block lists; a block with more tests all blocks of the halo again.
+const NEAR: usize = 64;
+
+/// What acts on the members of each block.
+pub(super) struct Interactions {
+    /// S of equation (5).
+    sums: Buffer<f64>,
+    /// Twelve numbers a block: s; C as xx, yy, zz, xy, xz, yz; 0, E and E'.
+    expansions: Buffer<f32>,
+    pub near: NearLists,
+}
+
+/// What kernels take of the local expansions.
+#[derive(CubeType, CubeLaunch)]
+pub(super) struct FarArg {
+    pub sums: Array<f64>,
+    pub expansions: Array<Vec4>,
+}
+
+impl Interactions {
+    /// Counts the pairs of members and blocks that all of this takes, near ones included, in `pairs`. None if there are
+    /// too many blocks.
+    pub fn new<R: Runtime>(
+        client: &ComputeClient<R>,
+        members: &Members,
+        blocks: &Blocks,
+        pairs: &Buffer<u32>,
+    ) -> Option<Self> {
+        let n = blocks.len;
+        let warp = Warp::of(client).apart();
+        let (count, dim) = warp.blocks(n * warp.lanes() as usize, UNITS);
+        let found = Self {
+            sums: Buffer::new(client, n),
+            expansions: Buffer::new(client, 12 * n),
+            near: NearLists::new(client, n, NEAR)?,
+        };
+        // SAFETY: the launch contract of `centers`; a warp or a unit goes with each block, which is compared with their
+        // number, and writes to its own places only.
+        unsafe {
+            expand_far::launch_unchecked::<R>(
+                client,
+                count,
+                dim,
+                blocks.arg(),
+                members.softening.arg(),
+                found.far(),
+                found.near.arg(),
+                pairs.arg(),
+                warp,
+            )
+        };
+        Some(found)
+    }
+
+    /// What a kernel takes for the local expansions.
+    pub fn far<R: Runtime>(&self) -> FarArgLaunch<R> {
+        FarArgLaunch::new(self.sums.arg(), self.expansions.arg())
     }
 }
 
-/// So many terms are added in single precision, before they go to a sum in double precision.
-pub(in crate::gpu) const TERMS: u32 = 32;
+/// Bounds of -φ of some members, by sums over well separated blocks that are closer than the expansions, and by the
+/// sums over near ones, `near_sums`.
+pub(super) fn tighten<R: Runtime>(
+    client: &ComputeClient<R>,
+    members: &Members,
+    blocks: &Blocks,
+    near_sums: &Buffer<f64>,
+    targets: &Buffer<u32>,
+    best: &Best,
+) -> Buffer<f32> {
+    let (n, warp) = (targets.len(), Warp::of(client).apart());
+    let (count, dim) = warp.blocks(n * warp.lanes() as usize, UNITS);
+    let bounds = TargetBounds::new(client, n, best);
+    // SAFETY: the launch contract of `centers`; `targets` are positions in the order of the blocks, and a warp or a
+    // unit goes with each, which is compared with their number.
+    unsafe {
+        tighten_far::launch_unchecked::<R>(
+            client,
+            count,
+            dim,
+            targets.arg(),
+            members.arg(),
+            blocks.arg(),
+            near_sums.arg(),
+            bounds.arg(),
+            n as u32,
+            warp,
+        )
+    };
+    bounds.upper
+}
 
-/// Whether two blocks, of which the centres and extents are given, are far from each other; the same in all kernels, for it is
-/// rounded step by step.
+/// Equation (3), the same in all kernels, for it is rounded step by step.
 #[cube]
-pub(in crate::gpu) fn is_far(a: Vec4, reach: f32, b: Vec4, radius: f32, apart: f32) -> bool {
+pub(super) fn is_far(a: Vec4, radius_a: f32, b: Vec4, radius_b: f32) -> bool {
     let zero = 0.0f32;
     let (dx, dy, dz) = (b[0] - a[0], b[1] - a[1], b[2] - a[2]);
     let d2 = fma(dx, dx, zero) + fma(dy, dy, zero) + fma(dz, dz, zero);
-    let limit = apart * (reach + radius);
+    let limit = SEPARATION * (radius_a + radius_b);
     // Squares much smaller have no place in `f32`.
     d2 > (limit * limit).max(1e-24f32)
 }
 
-/// A sum of so many errors, all that rounding may have taken off included.
+/// A sum of `terms` errors, with all that rounding may have taken off it.
 #[cube]
-fn added(error: f32, terms: u32) -> f32 {
+fn round_up_sum(error: f32, terms: u32) -> f32 {
     error * (1.02f32 + f32::cast_from(terms) * 1.2e-7f32)
 }
 
-/// What the second moments of a block add along a way, in units of its share and of the distance squared.
-#[cube]
-fn bent(squares: Vec4, products: Vec4, x: f32, y: f32, z: f32) -> f32 {
-    let along = squares[0] * x * x + squares[1] * y * y + squares[2] * z * z;
-    let across = products[0] * x * y + products[1] * x * z + products[2] * y * z;
-    1.5f32 * (along + across) - 0.5f32 * trace(squares)
-}
-
-/// The mean square of the distance from a block's centre.
-#[cube]
-fn trace(squares: Vec4) -> f32 {
-    squares[0] + squares[1] + squares[2]
-}
-
-/// What is far from each block, and which blocks are not. A plane has a block, or a unit has where there are no planes.
+/// Writes the local expansion of each block, and lists the blocks that are near to it. A warp has a block; a unit has
+/// one where there are no warps.
 #[cube(launch_unchecked)]
-pub(in crate::gpu) fn look_far(
-    moments: &Array<Vec4>,
-    of_halos: &Array<u32>,
-    first: &Array<u32>,
-    owners: &Array<u32>,
+fn expand_far(
+    blocks: &BlocksArg,
     softening: &Array<f64>,
-    far: &mut Array<f64>,
-    field: &mut Array<Vec4>,
-    near: &mut Array<u32>,
-    counts: &mut Array<u32>,
+    far: &mut FarArg,
+    near: &mut NearListsArg,
     pairs: &mut Array<Atomic<u32>>,
-    blocks: u32,
-    most: u32,
-    apart: f32,
-    #[comptime] planes: bool,
+    #[comptime] warp: Warp,
 ) {
-    let lanes = comptime!(if planes { 32u32 } else { 1u32 });
+    let lanes = comptime!(warp.lanes());
     let own = ABSOLUTE_POS as u32 / lanes;
     let lane = ABSOLUTE_POS as u32 % lanes;
-    if own < blocks {
-        let center = center_of(moments, own);
-        let reach = radius_of(moments, own);
-        let halo = owners[own as usize];
-        let (start, end) = (of_halos[halo as usize], of_halos[halo as usize + 1]);
+    if own < blocks.n {
+        let center = center_of(&blocks.moments, own);
+        let radius = radius_of(&blocks.moments, own);
+        let halo = blocks.owners[own as usize];
+        let (start, end) = (blocks.of_halos[halo as usize], blocks.of_halos[halo as usize + 1]);
         let softening2 = f32::cast_from(softening[0]);
-        // The sum, its slopes, and its curvatures: xx, yy, zz, xy, xz, yz.
+        // The sum, the slopes, and the curvatures xx, yy, zz, xy, xz, yz.
         let mut sums = Array::<f64>::new(10usize);
         let mut part = Array::<f32>::new(10usize);
         #[unroll]
@@ -92,7 +176,7 @@ pub(in crate::gpu) fn look_far(
             sums[k] = f64::new(0.0);
         }
         let mut error = f32::cast_from(0u32.runtime());
-        let mut error_there = f32::cast_from(0u32.runtime());
+        let mut error_of_y2 = f32::cast_from(0u32.runtime());
         let mut count = 0u32.runtime();
         let mut sources = 0u32.runtime();
         let turns = (end - start).div_ceil(lanes);
@@ -105,19 +189,16 @@ pub(in crate::gpu) fn look_far(
                 let other = start + turn * lanes + lane;
                 let mut is_near = false.runtime();
                 if other < end {
-                    let source = center_of(moments, other);
-                    let squares = squares_of(moments, other);
-                    if is_far(center, reach, source, squares[3], apart) {
+                    let source = center_of(&blocks.moments, other);
+                    let squares = squares_of(&blocks.moments, other);
+                    if is_far(center, radius, source, squares[3]) {
                         let (dx, dy, dz) = (source[0] - center[0], source[1] - center[1], source[2] - center[2]);
-                        let rho2 = dx * dx + dy * dy + dz * dz + softening2;
-                        let inverse = rho2.inverse_sqrt();
-                        let share = source[3] * inverse;
-                        let q = reach * inverse;
-                        let (slope, bend) = (share * q, share * q * q);
-                        let (x, y, z) = (dx * inverse, dy * inverse, dz * inverse);
-                        let products = products_of(moments, other);
-                        let second = bent(squares, products, x, y, z);
-                        part[0] += share + share * second * inverse * inverse;
+                        let products = products_of(&blocks.moments, other);
+                        let term = term(source, squares, products, dx, dy, dz, softening2);
+                        let (x, y, z) = (term.x, term.y, term.z);
+                        let q = radius * term.inverse;
+                        let (slope, bend) = (term.monopole * q, term.monopole * q * q);
+                        part[0] += term.sum;
                         part[1] += slope * x;
                         part[2] += slope * y;
                         part[3] += slope * z;
@@ -127,28 +208,29 @@ pub(in crate::gpu) fn look_far(
                         part[7] += 3.0f32 * bend * x * y;
                         part[8] += 3.0f32 * bend * x * z;
                         part[9] += 3.0f32 * bend * y * z;
-                        // What follows the second order.
-                        let both = reach + squares[3];
-                        let root = (rho2 * inverse - both).inverse_sqrt();
+                        // Both errors of equation (5).
+                        let both = radius + squares[3];
+                        let root = (term.rho2 * term.inverse - both).inverse_sqrt();
                         let nearest = root * root;
-                        let rest = share * both * nearest;
-                        error += rest * (trace(squares) * inverse * inverse) + 6.0f32 * share * products[3] * nearest;
-                        error_there += rest * q * q;
+                        let rest = term.monopole * both * nearest;
+                        error += rest * (trace(squares) * term.inverse * term.inverse)
+                            + 6.0f32 * term.monopole * products[3] * nearest;
+                        error_of_y2 += rest * q * q;
                     } else {
                         is_near = true;
-                        sources += first[other as usize + 1] - first[other as usize];
+                        sources += blocks.first[other as usize + 1] - blocks.first[other as usize];
                     }
                 }
                 let mut place = count + 0;
-                if comptime!(planes) {
-                    let votes = plane_ballot(is_near)[0];
+                if comptime!(warp.is_some()) {
+                    let votes = warp_ballot(is_near, warp);
                     place += (votes & ((1u32 << lane) - 1)).count_ones();
                     count += votes.count_ones();
                 } else {
                     count += u32::cast_from(is_near);
                 }
-                if is_near && place < most {
-                    near[(own * most + place) as usize] = other;
+                if is_near && place < near.capacity {
+                    near.blocks[(own * near.capacity + place) as usize] = other;
                 }
             }
             #[unroll]
@@ -162,18 +244,18 @@ pub(in crate::gpu) fn look_far(
         for k in 1..10usize {
             part[k] = f32::cast_from(sums[k]);
         }
-        if comptime!(planes) {
-            sum = plane_sum(sum);
+        if comptime!(warp.is_some()) {
+            sum = warp_sum::<f64>(sum, warp);
             #[unroll]
             for k in 1..10usize {
-                part[k] = plane_sum(part[k]);
+                part[k] = warp_sum::<f32>(part[k], warp);
             }
-            error = plane_sum(error);
-            error_there = plane_sum(error_there);
-            sources = plane_sum(sources);
+            error = warp_sum::<f32>(error, warp);
+            error_of_y2 = warp_sum::<f32>(error_of_y2, warp);
+            sources = warp_sum::<u32>(sources, warp);
         }
         if lane == 0 {
-            far[own as usize] = sum;
+            far.sums[own as usize] = sum;
             #[unroll]
             for row in 0..3usize {
                 let mut four = Vec4::new(0.0f32);
@@ -184,105 +266,105 @@ pub(in crate::gpu) fn look_far(
                     }
                 }
                 if comptime!(row == 2) {
-                    four[1] = added(error, end - start);
-                    four[2] = added(error_there, end - start);
+                    four[1] = round_up_sum(error, end - start);
+                    four[2] = round_up_sum(error_of_y2, end - start);
                 }
-                field[own as usize * 3 + row] = four;
+                far.expansions[own as usize * 3 + row] = four;
             }
-            counts[own as usize] = count;
-            let targets = first[own as usize + 1] - first[own as usize];
+            near.counts[own as usize] = count;
+            let targets = blocks.first[own as usize + 1] - blocks.first[own as usize];
             add_wide(pairs, halo, targets * (sources - 1) + (end - start));
         }
     }
 }
 
-/// Bounds of what some members feel, closer than those of all. A plane has a member, or a unit has where there are no planes.
+/// -φ_far of a member of a block by its local expansion, and the error: equation (5). The member is at (x, y, z) from
+/// the centre, in units of the radius.
+#[derive(CubeType)]
+pub(super) struct Expanded {
+    /// S, and the terms in y.
+    pub sum: f64,
+    pub terms: f32,
+    pub error: f32,
+}
+
+#[cube]
+pub(super) fn expanded(far: &FarArg, block: u32, x: f32, y: f32, z: f32) -> Expanded {
+    let row = block as usize * 3;
+    let (one, two, three) = (far.expansions[row], far.expansions[row + 1], far.expansions[row + 2]);
+    let slope = one[0] * x + one[1] * y + one[2] * z;
+    let along = one[3] * x * x + two[0] * y * y + two[1] * z * z;
+    let across = two[2] * x * y + two[3] * x * z + three[0] * y * z;
+    let error = three[1] + three[2] * (x * x + y * y + z * z);
+    Expanded { sum: far.sums[block as usize], terms: slope + 0.5f32 * along + across, error }
+}
+
+/// Sums equation (1) over the blocks well separated from the block of each target, about their centres only, with the
+/// error of equation (2). A warp has a target; a unit has one where there are no warps.
 #[cube(launch_unchecked)]
-pub(in crate::gpu) fn look_closer(
+fn tighten_far(
     targets: &Array<u32>,
-    axes: &Array<f64>,
-    order: &Array<u32>,
-    moments: &Array<Vec4>,
-    of_halos: &Array<u32>,
-    of_members: &Array<u32>,
-    owners: &Array<u32>,
-    softening: &Array<f64>,
-    near: &Array<f64>,
-    upper: &mut Array<f32>,
-    certain: &mut Array<Atomic<u32>>,
-    pairs: &mut Array<Atomic<u32>>,
+    members: &MembersArg,
+    blocks: &BlocksArg,
+    near_sums: &Array<f64>,
+    bounds: &mut TargetBoundsArg,
     n: u32,
-    all: u32,
-    rough: f32,
-    apart: f32,
-    #[comptime] planes: bool,
+    #[comptime] warp: Warp,
 ) {
-    let lanes = comptime!(if planes { 32u32 } else { 1u32 });
+    let lanes = comptime!(warp.lanes());
     let i = ABSOLUTE_POS / lanes as usize;
     let lane = ABSOLUTE_POS as u32 % lanes;
     let mut halo = 0u32.runtime();
     let mut bits = 0u32.runtime();
     if (i as u32) < n {
         let own = targets[i] as usize;
-        let member = order[own] as usize;
-        let block = of_members[own];
-        halo = owners[block as usize];
+        let member = blocks.order[own] as usize;
+        let block = blocks.of_members[own];
+        halo = blocks.owners[block as usize];
         // From the centre of the block, for which `f32` is precise enough.
-        let center = center_of(moments, block);
-        let reach = radius_of(moments, block);
-        let x = f32::cast_from(axes[member] - f64::cast_from(center[0]));
-        let y = f32::cast_from(axes[all as usize + member] - f64::cast_from(center[1]));
-        let z = f32::cast_from(axes[2 * all as usize + member] - f64::cast_from(center[2]));
-        let softening2 = f32::cast_from(softening[0]);
+        let center = center_of(&blocks.moments, block);
+        let radius = radius_of(&blocks.moments, block);
+        let all = members.n as usize;
+        let x = f32::cast_from(members.axes[member] - f64::cast_from(center[0]));
+        let y = f32::cast_from(members.axes[all + member] - f64::cast_from(center[1]));
+        let z = f32::cast_from(members.axes[2 * all + member] - f64::cast_from(center[2]));
+        let softening2 = f32::cast_from(members.softening[0]);
         let mut sum = f64::cast_from(0u32.runtime());
         let mut error = f32::cast_from(0u32.runtime());
-        let (start, end) = (of_halos[halo as usize], of_halos[halo as usize + 1]);
+        let (start, end) = (blocks.of_halos[halo as usize], blocks.of_halos[halo as usize + 1]);
         let turns = (end - start - min(lane, end - start)).div_ceil(lanes);
         for section in 0..turns.div_ceil(TERMS) {
             let mut part = f32::cast_from(0u32.runtime());
             for turn in section * TERMS..min(section * TERMS + TERMS, turns) {
                 let other = start + turn * lanes + lane;
-                let source = center_of(moments, other);
-                let squares = squares_of(moments, other);
-                if is_far(center, reach, source, squares[3], apart) {
+                let source = center_of(&blocks.moments, other);
+                let squares = squares_of(&blocks.moments, other);
+                if is_far(center, radius, source, squares[3]) {
                     let dx = (source[0] - center[0]) - x;
                     let dy = (source[1] - center[1]) - y;
                     let dz = (source[2] - center[2]) - z;
-                    let rho2 = dx * dx + dy * dy + dz * dz + softening2;
-                    let inverse = rho2.inverse_sqrt();
-                    let share = source[3] * inverse;
-                    let products = products_of(moments, other);
-                    let second = bent(squares, products, dx * inverse, dy * inverse, dz * inverse);
-                    part += share + share * second * inverse * inverse;
+                    let products = products_of(&blocks.moments, other);
+                    let term = term(source, squares, products, dx, dy, dz, softening2);
+                    part += term.sum;
                     // Instead of a quotient, which takes longer.
-                    let root = (rho2 * inverse - squares[3]).inverse_sqrt();
-                    let rest = trace(squares) * inverse * inverse * squares[3] * root * root;
-                    error += share * (rest + products[3] * inverse);
+                    let root = (term.rho2 * term.inverse - squares[3]).inverse_sqrt();
+                    let rest = trace(squares) * term.inverse * term.inverse * squares[3] * root * root;
+                    error += term.monopole * (rest + products[3] * term.inverse);
                 }
             }
             sum += f64::cast_from(part);
         }
-        if comptime!(planes) {
-            sum = plane_sum(sum);
-            error = plane_sum(error);
+        if comptime!(warp.is_some()) {
+            sum = warp_sum::<f64>(sum, warp);
+            error = warp_sum::<f32>(error, warp);
         }
-        sum += near[own];
-        let error = f64::cast_from(added(error, end - start)) + sum * f64::cast_from(rough);
+        sum += near_sums[own];
+        let error = f64::cast_from(round_up_sum(error, end - start)) + sum * f64::cast_from(RELATIVE_ERROR);
         if lane == 0 {
-            upper[i] = f32::cast_from(sum + error);
-            bits = certain_bits(sum - error);
-            add_wide(pairs, halo, end - start);
+            bounds.upper[i] = f32::cast_from(sum + error);
+            bits = lower_bits(sum - error);
+            add_wide(&mut bounds.pairs, halo, end - start);
         }
     }
-    warp_atomic_max(certain, halo, bits, planes);
-}
-
-/// A lower bound as bits, which are ordered as the bounds are; 0 for none. Roundings to `f32` are within what errors allow for.
-#[cube]
-pub(in crate::gpu) fn certain_bits(lower: f64) -> u32 {
-    let mut bits = 0u32.runtime();
-    if lower > f64::new(0.0) {
-        bits = u32::reinterpret(f32::cast_from(lower.min(f64::new(1e38))));
-    }
-    bits
+    warp_atomic_max(&mut bounds.best_lower, halo, bits, warp);
 }

@@ -1,7 +1,7 @@
-//! The members of all halos, as sums over pairs want them: the twin of `center::members`.
+//! The members of all halos, as sums over pairs read them: the twin of `halo::centers::members`.
 //!
-//! In: points and halos. Out: each member's place relative to the first one of its halo, in `f64`, unwrapped and scaled by a power
-//! of two, which is one for all halos.
+//! In: points and halos. Out: each member's position relative to the first member of its halo, in `f64`, unwrapped and
+//! scaled by a power of two, which is the same for all halos.
 //! Cost: 28 bytes a member, and 8 for its mass.
 
 use cubecl::prelude::*;
@@ -10,18 +10,18 @@ use crate::error::Result;
 use crate::geometry::Space;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::bvh::{Coordinate, Points};
-use crate::gpu::halo::groups::Halos;
+use crate::gpu::halo::centers::by_size::{HalosArg, SortedHalos};
 use crate::halo::centers::{exponent, power};
 
-/// Binary logarithms of the units of length and mass: in these, coordinates and masses are at most 1.
+/// Binary logarithms of the units of length and mass: in these units coordinates and masses are at most 1.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::gpu) struct Units {
+pub(super) struct Units {
     pub length: i32,
-    pub weight: i32,
+    pub mass: i32,
 }
 
 impl Units {
-    /// None if lengths or masses are so far apart that `f32` could not tell them in any units.
+    /// None if lengths or masses have a range that no units fit into `f32`.
     pub fn of<S: Coordinate>(points: &Points<S, 3>, masses: Option<&[f64]>, softening: f64) -> Option<Self> {
         let sides = points.space.period().into_iter().flatten().copied();
         let corners = points.bounds.lo.into_iter().chain(points.bounds.hi).map(|x| Into::<f64>::into(x).abs());
@@ -30,81 +30,95 @@ impl Units {
         let (lightest, heaviest) = masses.map_or((1.0, 1.0), |masses| {
             masses.iter().fold((f64::INFINITY, 0.0), |(least, most), &mass| (mass.min(least), mass.max(most)))
         });
-        let weight = if masses.is_some() { exponent(heaviest) } else { 0 };
+        let mass = if masses.is_some() { exponent(heaviest) } else { 0 };
         let within = |x: f64, most: f64| x == 0.0 || (1.0 / most..most).contains(&x);
         let fits = within(extent, 1e100)
             && within(heaviest, 1e100)
             && lightest >= 1e-15 * heaviest
             && within(softening * power(-length), 1e15)
             && points.finest >= 1e-30 * extent;
-        fits.then_some(Self { length, weight })
+        fits.then_some(Self { length, mass })
+    }
+
+    /// The factor that brings the caller's lengths to these units; then the sides of the periodic box in these units, 0
+    /// in open space.
+    pub fn scale_and_sides<S: Coordinate>(self, points: &Points<S, 3>) -> [f64; 4] {
+        let scale = power(-self.length);
+        let [x, y, z] = points.space.period().copied().unwrap_or([0.0; 3]).map(|side| side * scale);
+        [scale, x, y, z]
+    }
+
+    /// The potential φ in the caller's units, from the sum -φ over scaled members.
+    pub fn potential(self, sum: f64) -> f64 {
+        -(sum * power(self.mass)) * power(-self.length)
     }
 }
 
 /// The members of all halos on a device, in the order of the halos.
-pub(in crate::gpu) struct Members {
+pub(super) struct Members {
     /// Coordinates, axis by axis.
     pub axes: Buffer<f64>,
-    /// The halo of each member, by its rank.
+    /// The halo of each member.
     pub owners: Buffer<u32>,
     /// Empty if all are 1.
     pub masses: Buffer<f64>,
-    /// Of each halo: a bit for each axis along which it crosses the border of the box, and [`WIDE`].
+    /// For each halo: a bit for each axis along which it crosses the border of the box, and [`WIDE`].
     pub flags: Buffer<u32>,
-    /// The square of the softening length, and that itself.
+    /// Whether any halo is [`WIDE`].
+    pub any_wide: bool,
+    /// The square of the softening length, and its root.
     pub softening: Buffer<f64>,
-    pub weighted: bool,
     pub len: usize,
 }
 
-/// A halo may be half as wide as the periodic box.
-pub(in crate::gpu) const WIDE: u32 = 8;
+/// What kernels take of [`Members`].
+#[derive(CubeType, CubeLaunch)]
+pub(super) struct MembersArg {
+    pub axes: Array<f64>,
+    pub masses: Array<f64>,
+    pub owners: Array<u32>,
+    pub softening: Array<f64>,
+    /// How many members there are.
+    pub n: u32,
+    #[cube(comptime)]
+    pub weighted: bool,
+}
+
+/// The bit of a halo that may be half as wide as the periodic box: a member is a quarter of the box from the first one,
+/// or farther.
+pub(super) const WIDE: u32 = 8;
 
 impl Members {
-    /// The members, and whether any halo may be too wide.
     pub fn new<R: Runtime, S: Coordinate>(
         client: &ComputeClient<R>,
         points: &Points<S, 3>,
-        halos: &Halos,
+        halos: &SortedHalos,
         masses: Option<&[f64]>,
         softening: f64,
         units: Units,
-    ) -> Result<(Self, bool)> {
+    ) -> Result<Self> {
         let (n, dim) = (halos.members.len(), CubeDim::new_1d(UNITS));
-        let scale = power(-units.length);
-        let sides = points.space.period().copied().unwrap_or([0.0; 3]).map(|side| side * scale);
-        let numbers: Vec<f64> = [scale].into_iter().chain(sides).collect();
-        let softening = softening * scale;
+        let numbers = units.scale_and_sides(points);
+        let softening = softening * numbers[0];
         // As on the CPU, the root is that of the square.
         let softening = [softening * softening, (softening * softening).sqrt()];
-        let members = Self {
-            axes: Buffer::new(client, 3 * n),
-            owners: Buffer::new(client, n),
-            masses: Buffer::new(client, if masses.is_some() { n } else { 0 }),
-            flags: Buffer::<u32>::filled(client, halos.len(), 0),
-            softening: Buffer::from_slice(client, &softening),
-            weighted: masses.is_some(),
-            len: n,
-        };
-        let any = Buffer::<u32>::filled(client, 1, 0);
+        let own_masses = Buffer::new(client, masses.map_or(0, |_| n));
+        let (axes, owners) = (Buffer::new(client, 3 * n), Buffer::new(client, n));
+        let flags = Buffer::<u32>::filled(client, halos.len(), 0);
+        let any_wide = Buffer::<u32>::filled(client, 1, 0);
         place_members::launch::<S, R>(
             client,
             cubes(n),
             dim,
             points.values.arg(),
-            halos.offsets.arg(),
-            halos.members.arg(),
+            halos.arg(),
             Buffer::from_slice(client, &numbers).arg(),
-            members.axes.arg(),
-            members.owners.arg(),
-            members.flags.arg(),
-            any.arg(),
+            PlacedArgLaunch::new(axes.arg(), owners.arg(), flags.arg(), any_wide.arg()),
             n as u32,
-            halos.len() as u32,
             points.space != Space::OPEN,
         );
         if let Some(masses) = masses {
-            let masses: Vec<f64> = masses.iter().map(|mass| mass * power(-units.weight)).collect();
+            let masses: Vec<f64> = masses.iter().map(|mass| mass * power(-units.mass)).collect();
             let masses = Buffer::from_slice(client, &masses);
             take_masses::launch::<R>(
                 client,
@@ -112,18 +126,32 @@ impl Members {
                 dim,
                 masses.arg(),
                 halos.members.arg(),
-                members.masses.arg(),
+                own_masses.arg(),
                 n as u32,
             );
         }
-        let any = any.read(client)?[0] != 0;
-        Ok((members, any))
+        let any_wide = any_wide.read(client)?[0] != 0;
+        let softening = Buffer::from_slice(client, &softening);
+        Ok(Self { axes, owners, masses: own_masses, flags, any_wide, softening, len: n })
+    }
+
+    /// What a kernel takes for it.
+    pub fn arg<R: Runtime>(&self) -> MembersArgLaunch<R> {
+        let weighted = self.masses.len() > 0;
+        MembersArgLaunch::new(
+            self.axes.arg(),
+            self.masses.arg(),
+            self.owners.arg(),
+            self.softening.arg(),
+            self.len as u32,
+            weighted,
+        )
     }
 }
 
-/// The halo, of so many, that a member belongs to: the last that does not digit_base after it.
+/// The halo, of `halos`, that a member belongs to: the last one with `offsets[halo] <= member`.
 #[cube]
-pub(in crate::gpu) fn owner(offsets: &Array<u32>, member: u32, halos: u32) -> u32 {
+pub(super) fn owner(offsets: &Array<u32>, member: u32, halos: u32) -> u32 {
     let mut lo = 0u32.runtime();
     let mut hi = halos + 0;
     while lo + 1 < hi {
@@ -139,33 +167,39 @@ pub(in crate::gpu) fn owner(offsets: &Array<u32>, member: u32, halos: u32) -> u3
 
 /// A member's mass.
 #[cube]
-pub(in crate::gpu) fn mass(masses: &Array<f64>, member: u32, #[comptime] weighted: bool) -> f64 {
+pub(super) fn mass(members: &MembersArg, member: u32) -> f64 {
     let mut mass = f64::new(1.0);
-    if comptime!(weighted) {
-        mass = masses[member as usize];
+    if comptime!(members.weighted) {
+        mass = members.masses[member as usize];
     }
     mass
 }
 
+/// What [`place_members`] writes.
+#[derive(CubeType, CubeLaunch)]
+struct PlacedArg {
+    axes: Array<f64>,
+    owners: Array<u32>,
+    flags: Array<Atomic<u32>>,
+    any_wide: Array<Atomic<u32>>,
+}
+
+/// Writes each member's nearest image relative to the first member of its halo, `numbers` being the scale and the sides
+/// of the box.
 #[cube(launch)]
 fn place_members<F: Float>(
     points: &Array<F>,
-    offsets: &Array<u32>,
-    members: &Array<u32>,
+    halos: &HalosArg,
     numbers: &Array<f64>,
-    axes: &mut Array<f64>,
-    owners: &mut Array<u32>,
-    flags: &mut Array<Atomic<u32>>,
-    any: &mut Array<Atomic<u32>>,
+    placed: &mut PlacedArg,
     n: u32,
-    halos: u32,
     #[comptime] periodic: bool,
 ) {
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
-        let halo = owner(offsets, i as u32, halos);
-        let first = members[offsets[halo as usize] as usize] as usize;
-        let own = members[i] as usize;
+        let halo = owner(&halos.offsets, i as u32, halos.n);
+        let first = halos.members[halos.offsets[halo as usize] as usize] as usize;
+        let own = halos.members[i] as usize;
         let mut flag = 0u32.runtime();
         #[unroll]
         for k in 0..3usize {
@@ -182,16 +216,16 @@ fn place_members<F: Float>(
                     flag |= comptime!(1u32 << k);
                 }
                 if d.abs() >= side * f64::new(0.25) {
-                    flag |= 8u32;
+                    flag |= WIDE;
                 }
             }
-            axes[k * n as usize + i] = d;
+            placed.axes[k * n as usize + i] = d;
         }
-        owners[i] = halo;
+        placed.owners[i] = halo;
         if flag != 0 {
-            flags[halo as usize].fetch_or(flag);
-            if flag >= 8 {
-                any[0].fetch_or(1);
+            placed.flags[halo as usize].fetch_or(flag);
+            if flag >= WIDE {
+                placed.any_wide[0].fetch_or(1);
             }
         }
     }

@@ -1,216 +1,248 @@
-//! What members feel of blocks that are near, pair by pair.
+//! First bounds of all members: near blocks pair by pair, and far ones by their local expansions.
 //!
-//! In: blocks, and which of them are near to each. Out: bounds of what each member feels, and how many pairs have no distance.
-//! Sums are in single precision, a block at a time: differences of coordinates have the relative precision of `f32`, which is
-//! either that of the points or, by a second `f32`, of what the first leaves; what is too near for that is summed in `f64`.
-//! The relative error is below half of the `ROUGH` that is allowed for: 32 additions, a root of a sum, a product.
+//! In: blocks, local expansions, lists of near blocks. Out: for each member the sum over near blocks, bounds of -φ, and
+//! how many members coincide with it.
+//! ```text
+//! (8)  -φ = S_near - φ_far(y) ± (E_far(y) + 1e-5 (S_near + S)),   with φ_far, its error E_far and S of equation (5).
+//! ```
+//! Sums are in single precision, a block at a time. Differences of coordinates have the relative precision of `f32`; a
+//! member with another one too near for that is summed again in `f64`. The relative error is below half of
+//! [`RELATIVE_ERROR`]: 32 additions, a root of a sum, a product.
+//! Cost: a pair for each two members of near blocks; 12 bytes a member. Source: as `far`.
+
+#![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without checks of their own.
 
 use cubecl::prelude::*;
 
-use crate::gpu::halo::centers::blocks::{Vec4, center_of, radius_of};
-use crate::gpu::halo::centers::direct::distance2;
-use crate::gpu::halo::centers::far::{add_wide, certain_bits, is_far};
-use crate::gpu::halo::centers::members::mass;
-use crate::gpu::primitives::warp::warp_atomic_max;
+use crate::gpu::buffer::{Buffer, UNITS};
+use crate::gpu::halo::centers::blocks::{BLOCK, Blocks, BlocksArg};
+use crate::gpu::halo::centers::bounds::{Best, RELATIVE_ERROR, add_wide, lower_bits};
+use crate::gpu::halo::centers::direct::{Sum, distance2, potential};
+use crate::gpu::halo::centers::far::{FarArg, Interactions, expanded, is_far};
+use crate::gpu::halo::centers::members::{Members, MembersArg, mass};
+use crate::gpu::halo::centers::multipole::{center_of, radius_of};
+use crate::gpu::halo::centers::near_lists::{NearList, NearListsArg, block_at, near_list};
+use crate::gpu::halo::centers::pairwise_f32::{Sources, SourcesArg, min_reliable_distance2};
+use crate::gpu::primitives::warp::{Warp, warp_atomic_max, warp_shuffle_down};
 
-/// The least square of a distance from a member that single precision tells. Nearer ones are told otherwise by coordinates about the
-/// first member of the halo, which are rounded to `f64`; and if they do not fit `f32`, by what two such numbers leave of them.
-#[cube]
-pub(in crate::gpu) fn least_told(axes: &Array<f64>, all: u32, member: u32, #[comptime] split: bool) -> f32 {
-    let mut size2 = f32::cast_from(0u32.runtime());
-    #[unroll]
-    for k in 0..3usize {
-        let x = f32::cast_from(axes[k * all as usize + member as usize]);
-        size2 += x * x;
-    }
-    (size2 * comptime!(if split { 1e-15f32 } else { 1e-19f32 })).max(1e-30f32)
+/// What is known of each member, in the order of the blocks.
+pub(super) struct NearBounds {
+    /// S_near.
+    pub sums: Buffer<f64>,
+    pub upper: Buffer<f32>,
 }
 
-/// Bounds of what each member feels. A plane has a block, so that its units look at one source at a time; or a unit has a member where
-/// there are no planes.
+/// What the kernel writes.
+#[derive(CubeType, CubeLaunch)]
+struct NearBoundsArg {
+    sums: Array<f64>,
+    upper: Array<f32>,
+    best_lower: Array<Atomic<u32>>,
+    best_upper: Array<Atomic<u32>>,
+    coincident: Array<Atomic<u32>>,
+}
+
+/// Equation (8) for all members of large halos.
+pub(super) fn bound_all<R: Runtime>(
+    client: &ComputeClient<R>,
+    members: &Members,
+    blocks: &Blocks,
+    sources: &Sources,
+    interactions: &Interactions,
+    best: &Best,
+) -> NearBounds {
+    let (n, warp) = (blocks.order.len(), Warp::of(client).apart());
+    let (count, dim) = warp.blocks(if warp.is_some() { blocks.len * BLOCK as usize } else { n }, UNITS);
+    let bounds = NearBounds { sums: Buffer::new(client, n), upper: Buffer::new(client, n) };
+    let (lower, upper) = (best.lower.arg(), best.upper.arg());
+    // SAFETY: the launch contract of `centers`; a warp goes with each block, or a unit with each member, and positions
+    // are clamped to the last of them.
+    unsafe {
+        bound_near::launch_unchecked::<R>(
+            client,
+            count,
+            dim,
+            members.arg(),
+            blocks.arg(),
+            sources.arg(),
+            interactions.far(),
+            interactions.near.arg(),
+            NearBoundsArgLaunch::new(bounds.sums.arg(), bounds.upper.arg(), lower, upper, best.coincident.arg()),
+            warp,
+        )
+    };
+    bounds
+}
+
+/// Members that stand next to each other in the order of the blocks.
+#[derive(CubeType)]
+struct Span {
+    start: u32,
+    end: u32,
+}
+
+/// The members of the block number `i` that `block` goes through; none if that is not near.
+#[cube]
+fn near_members(near: &NearListsArg, blocks: &BlocksArg, list: &NearList, block: u32, i: u32) -> Span {
+    let other = block_at(near, list, i);
+    let start = blocks.first[other as usize];
+    let mut end = blocks.first[other as usize + 1];
+    if !list.listed {
+        let (center, radius) = (center_of(&blocks.moments, block), radius_of(&blocks.moments, block));
+        if is_far(center, radius, center_of(&blocks.moments, other), radius_of(&blocks.moments, other)) {
+            end = blocks.first[other as usize];
+        }
+    }
+    Span { start, end }
+}
+
+/// A warp has a block, so that its units read one source at a time; a unit has a member where there are no warps.
 #[cube(launch_unchecked)]
-pub(in crate::gpu) fn look_near(
-    axes: &Array<f64>,
-    masses: &Array<f64>,
-    softening: &Array<f64>,
-    order: &Array<u32>,
-    of_halos: &Array<u32>,
-    of_members: &Array<u32>,
-    first: &Array<u32>,
-    owners: &Array<u32>,
-    moments: &Array<Vec4>,
-    values: &Array<Vec4>,
-    rest: &Array<Vec4>,
-    far: &Array<f64>,
-    field: &Array<Vec4>,
-    near: &Array<u32>,
-    counts: &Array<u32>,
-    nears: &mut Array<f64>,
-    upper: &mut Array<f32>,
-    certain: &mut Array<Atomic<u32>>,
-    most_upper: &mut Array<Atomic<u32>>,
-    coincident: &mut Array<Atomic<u32>>,
-    n: u32,
-    blocks: u32,
-    all: u32,
-    rough: f32,
-    most: u32,
-    apart: f32,
-    #[comptime] weighted: bool,
-    #[comptime] split: bool,
-    #[comptime] planes: bool,
+fn bound_near(
+    members: &MembersArg,
+    blocks: &BlocksArg,
+    sources: &SourcesArg,
+    far: &FarArg,
+    near: &NearListsArg,
+    bounds: &mut NearBoundsArg,
+    #[comptime] warp: Warp,
 ) {
     let mut own = ABSOLUTE_POS as u32;
-    let mut behind = n + 0;
-    // Of blocks that fill no more than half of the units, each half looks at every other near block.
+    let mut behind = blocks.members + 0;
+    // In blocks that fill no more than half of the units, each half of these takes every other near block.
     let mut step = 1u32.runtime();
     let mut turn = 0u32.runtime();
-    if comptime!(planes) {
-        let block = min(own / 32, blocks - 1);
-        let digit_base = first[block as usize];
-        behind = select(own / 32 < blocks, first[block as usize + 1], 0u32);
-        own = digit_base + UNIT_POS % 32;
-        if behind <= digit_base + 16 {
+    if comptime!(warp.is_some()) {
+        let block = min(own / BLOCK, blocks.n - 1);
+        let start = blocks.first[block as usize];
+        behind = select(own / BLOCK < blocks.n, blocks.first[block as usize + 1], 0u32);
+        own = start + UNIT_POS % BLOCK;
+        if behind <= start + comptime!(BLOCK / 2) {
             step = 2u32.runtime();
-            turn = UNIT_POS % 32 / 16;
-            own = digit_base + UNIT_POS % 16;
+            turn = UNIT_POS % BLOCK / comptime!(BLOCK / 2);
+            own = start + UNIT_POS % comptime!(BLOCK / 2);
         }
     }
     let is_member = own < behind;
     let has_bounds = is_member && turn == 0;
-    let own = min(own, n - 1);
-    let block = of_members[own as usize];
-    let halo = owners[block as usize];
-    let mut digit_base = of_halos[halo as usize];
-    let mut number = of_halos[halo as usize + 1] - digit_base;
-    let listed = counts[block as usize] <= most;
-    if listed {
-        digit_base = block * most;
-        number = counts[block as usize];
-    }
-    let center = center_of(moments, block);
-    let reach = radius_of(moments, block);
-    let place = values[own as usize];
+    let own = min(own, blocks.members - 1);
+    let block = blocks.of_members[own as usize];
+    let halo = blocks.owners[block as usize];
+    let list = near_list(near, blocks, block);
+    let place = sources.values[own as usize];
     let (x, y, z) = (place[0], place[1], place[2]);
-    let least = least_told(axes, all, order[own as usize], split);
+    let min_distance2 = min_reliable_distance2(members, blocks.order[own as usize], comptime!(sources.split));
     let mut rest_x = f32::cast_from(0u32.runtime());
     let mut rest_y = f32::cast_from(0u32.runtime());
     let mut rest_z = f32::cast_from(0u32.runtime());
-    if comptime!(split) {
-        let place = rest[own as usize];
+    if comptime!(sources.split) {
+        let place = sources.rest[own as usize];
         rest_x = place[0];
         rest_y = place[1];
         rest_z = place[2];
     }
-    let softening2 = f32::cast_from(softening[0]);
+    let softening2 = f32::cast_from(members.softening[0]);
     let mut sum = f64::cast_from(0u32.runtime());
-    let mut close = 0u32.runtime();
-    let turns = select(is_member && turn < number, (number + step - 1 - turn) / step, 0u32);
+    let mut n_close = 0u32.runtime();
+    let turns = select(is_member && turn < list.len, (list.len + step - 1 - turn) / step, 0u32);
     for i in 0..turns {
-        let mut other = digit_base + i * step + turn;
-        if listed {
-            other = near[other as usize];
-        }
+        let span = near_members(near, blocks, &list, block, i * step + turn);
         let mut part = f32::cast_from(0u32.runtime());
-        let mut end = first[other as usize + 1];
-        if !listed {
-            if is_far(center, reach, center_of(moments, other), radius_of(moments, other), apart) {
-                end = first[other as usize];
-            }
-        }
-        for source in first[other as usize]..end {
-            let place = values[source as usize];
+        for source in span.start..span.end {
+            let place = sources.values[source as usize];
             let mut dx = place[0] - x;
             let mut dy = place[1] - y;
             let mut dz = place[2] - z;
-            if comptime!(split) {
-                let place = rest[source as usize];
+            if comptime!(sources.split) {
+                let place = sources.rest[source as usize];
                 dx += place[0] - rest_x;
                 dy += place[1] - rest_y;
                 dz += place[2] - rest_z;
             }
             let d2 = dx * dx + dy * dy + dz * dz;
-            if d2 >= least {
+            if d2 >= min_distance2 {
                 part += place[3] * (d2 + softening2).inverse_sqrt();
             } else {
-                close += 1;
+                n_close += 1;
             }
         }
         sum += f64::cast_from(part);
     }
-    if comptime!(planes) {
-        let (other_sum, other_close) = (plane_shuffle_down(sum, 16), plane_shuffle_down(close, 16));
+    if comptime!(warp.is_some()) {
+        let (other_sum, other_close) = (
+            warp_shuffle_down::<f64>(sum, comptime!(BLOCK / 2), warp),
+            warp_shuffle_down::<u32>(n_close, comptime!(BLOCK / 2), warp),
+        );
         if step == 2 {
             sum += other_sum;
-            close += other_close;
+            n_close += other_close;
         }
     }
     let mut bits = 0u32.runtime();
     let mut upper_bits = 0u32.runtime();
     if has_bounds {
-        let member = order[own as usize];
+        let member = blocks.order[own as usize];
         // Only the member itself is at no distance, or all is done again with care.
-        if close != 1 {
-            let zero = f64::new(0.0);
-            let mut here = f64::cast_from(0u32.runtime());
-            let mut same = 0u32.runtime();
-            sum = f64::cast_from(0u32.runtime());
-            for i in 0..number {
-                let mut other = digit_base + i;
-                if listed {
-                    other = near[(digit_base + i) as usize];
-                }
-                let mut end = first[other as usize + 1];
-                if !listed {
-                    if is_far(center, reach, center_of(moments, other), radius_of(moments, other), apart) {
-                        end = first[other as usize];
-                    }
-                }
-                for source in first[other as usize]..end {
-                    let of = order[source as usize];
-                    let d2 = distance2(axes, all, member, of);
-                    let m = mass(masses, of, weighted);
-                    if d2 > zero {
-                        sum += m / (d2 + softening[0]).sqrt();
-                    } else {
-                        here += m;
-                        same += 1;
-                    }
-                }
-            }
-            if same > 1 {
-                add_wide(coincident, halo, same - 1);
-                if softening[0] > zero {
-                    sum += (here - mass(masses, member, weighted)) / softening[1];
-                }
+        if n_close != 1 {
+            let exact = sum_near_exactly(members, blocks, near, &list, block, member);
+            sum = potential(members, member, &exact);
+            if exact.n_coincident > 1 {
+                add_wide(&mut bounds.coincident, halo, exact.n_coincident - 1);
             }
         }
-        // Where it is in its block, in units of that.
+        // Where the member is in its block, in units of the radius.
+        let center = center_of(&blocks.moments, block);
+        let radius = radius_of(&blocks.moments, block);
         let mut at = Array::<f32>::new(3usize);
         #[unroll]
         for k in 0..3usize {
             at[k] = 0.0f32;
-            if reach > 1e-30f32 {
+            if radius > 1e-30f32 {
                 let from = f64::cast_from(center[k]);
-                at[k] = f32::cast_from(axes[k * all as usize + member as usize] - from) / reach;
+                at[k] = f32::cast_from(members.axes[k * members.n as usize + member as usize] - from) / radius;
             }
         }
-        let (x, y, z) = (at[0], at[1], at[2]);
-        let row = block as usize * 3;
-        let (one, two, three) = (field[row], field[row + 1], field[row + 2]);
-        let slope = one[0] * x + one[1] * y + one[2] * z;
-        let along = one[3] * x * x + two[0] * y * y + two[1] * z * z;
-        let across = two[2] * x * y + two[3] * x * z + three[0] * y * z;
-        let total = far[block as usize] + sum;
-        let left_out = three[1] + three[2] * (x * x + y * y + z * z);
-        let error = f64::cast_from(left_out) + total * f64::cast_from(rough);
-        nears[own as usize] = sum;
-        let felt = total + f64::cast_from(slope + 0.5f32 * along + across);
-        let bound = f32::cast_from(felt + error);
-        upper[own as usize] = bound;
-        upper_bits = u32::reinterpret(bound);
-        bits = certain_bits(felt - error);
+        let far = expanded(far, block, at[0], at[1], at[2]);
+        let total = far.sum + sum;
+        let error = f64::cast_from(far.error) + total * f64::cast_from(RELATIVE_ERROR);
+        bounds.sums[own as usize] = sum;
+        let all = total + f64::cast_from(far.terms);
+        let upper = f32::cast_from(all + error);
+        bounds.upper[own as usize] = upper;
+        upper_bits = u32::reinterpret(upper);
+        bits = lower_bits(all - error);
     }
-    warp_atomic_max(certain, halo, bits, planes);
-    warp_atomic_max(most_upper, halo, upper_bits, planes);
+    warp_atomic_max(&mut bounds.best_lower, halo, bits, warp);
+    warp_atomic_max(&mut bounds.best_upper, halo, upper_bits, warp);
+}
+
+/// The sum over the members of near blocks in `f64`.
+#[cube]
+fn sum_near_exactly(
+    members: &MembersArg,
+    blocks: &BlocksArg,
+    near: &NearListsArg,
+    list: &NearList,
+    block: u32,
+    member: u32,
+) -> Sum {
+    let zero = f64::new(0.0);
+    let mut separate_sum = f64::cast_from(0u32.runtime());
+    let mut coincident_mass = f64::cast_from(0u32.runtime());
+    let mut n_coincident = 0u32.runtime();
+    for i in 0..list.len {
+        let span = near_members(near, blocks, list, block, i);
+        for source in span.start..span.end {
+            let other = blocks.order[source as usize];
+            let d2 = distance2(members, member, other);
+            let m = mass(members, other);
+            if d2 > zero {
+                separate_sum += m / (d2 + members.softening[0]).sqrt();
+            } else {
+                coincident_mass += m;
+                n_coincident += 1;
+            }
+        }
+    }
+    Sum { separate_sum, coincident_mass, n_coincident }
 }

@@ -1,41 +1,201 @@
-//! What some members feel, pair by pair in single precision: the twin of `center::rough`.
+//! Sums over pairs in single precision: the twin of `halo::centers::pairwise_f32`.
 //!
-//! In: members in the order of their blocks, and which of them. Out: bounds of what these feel.
-//! A cube takes some members at once, so that each source that is loaded serves all of these. Of the 32 terms that a unit adds in
-//! `f32` the relative error is below half of the `ROUGH` that is allowed for, as in `near`.
-//! Cost: n distances a member in `f32`.
+//! In: members in the order of their blocks. Out: their coordinates in `f32`; for chosen members bounds of -φ, equation
+//! (6), by the sum over all pairs.
+//! A difference of two coordinates has the relative precision of `f32`. Either the coordinates are those of the points,
+//! which were `f32` already; or each is split into the sum of two `f32`.
+//! A block of units takes some targets at once, so that each source that is loaded serves all of these. Of the 32 terms
+//! that a unit adds in `f32` the relative error is below half of [`RELATIVE_ERROR`], as in `near`.
+//! Cost: n distances a target in `f32`; 16 bytes a member, 32 if coordinates are split.
+
+#![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without checks of their own.
 
 use cubecl::prelude::*;
 
-use crate::gpu::buffer::UNITS;
-use crate::gpu::halo::centers::blocks::Vec4;
-use crate::gpu::halo::centers::far::{TERMS, add_wide, certain_bits};
-use crate::gpu::halo::centers::near::least_told;
-use crate::gpu::primitives::warp::PLANES;
+use crate::geometry::Space;
+use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
+use crate::gpu::bvh::{Coordinate, Points};
+use crate::gpu::halo::centers::blocks::{Blocks, BlocksArg, halo_of};
+use crate::gpu::halo::centers::bounds::{Best, RELATIVE_ERROR, TargetBounds, TargetBoundsArg, add_wide, lower_bits};
+use crate::gpu::halo::centers::by_size::SortedHalos;
+use crate::gpu::halo::centers::far::TERMS;
+use crate::gpu::halo::centers::members::{Members, MembersArg, Units, mass};
+use crate::gpu::halo::centers::multipole::Vec4;
+use crate::gpu::primitives::warp::{WARPS, WIDTH, Warp, warp_sum};
 
-/// Bounds of what some members feel, in ascending order, so many of them for each cube. Those that have others nearer than `f32`
-/// can tell keep all chances.
-#[cube(launch_unchecked)]
-pub(in crate::gpu) fn look_at_all(
-    targets: &Array<u32>,
-    axes: &Array<f64>,
+/// Coordinates and masses in single precision, in the order of the blocks.
+pub(super) struct Sources {
+    /// Four numbers each: coordinates and mass.
+    values: Buffer<f32>,
+    /// The second parts of coordinates, if these are split.
+    rest: Buffer<f32>,
+    split: bool,
+}
+
+/// What kernels take of [`Sources`].
+#[derive(CubeType, CubeLaunch)]
+pub(super) struct SourcesArg {
+    pub values: Array<Vec4>,
+    pub rest: Array<Vec4>,
+    #[cube(comptime)]
+    pub split: bool,
+}
+
+impl Sources {
+    pub fn new<R: Runtime, S: Coordinate>(
+        client: &ComputeClient<R>,
+        points: &Points<S, 3>,
+        halos: &SortedHalos,
+        members: &Members,
+        blocks: &Blocks,
+        units: Units,
+    ) -> Self {
+        let numbers = units.scale_and_sides(points);
+        let split = size_of::<S>() > 4 || numbers[1..].iter().any(|&side| f64::from(side as f32) != side);
+        let n = blocks.order.len();
+        let sources = Self {
+            values: Buffer::new(client, 4 * n),
+            rest: Buffer::new(client, if split { 4 * n } else { 4 }),
+            split,
+        };
+        let original = OriginalArgLaunch::new(
+            points.values.arg(),
+            halos.members.arg(),
+            members.flags.arg(),
+            Buffer::from_slice(client, &numbers).arg(),
+            points.space != Space::OPEN,
+        );
+        write_sources::launch::<S, R>(
+            client,
+            cubes(n),
+            CubeDim::new_1d(UNITS),
+            original,
+            members.arg(),
+            blocks.order.arg(),
+            sources.values.arg(),
+            sources.rest.arg(),
+            n as u32,
+            split,
+        );
+        sources
+    }
+
+    /// What a kernel takes for it.
+    pub fn arg<R: Runtime>(&self) -> SourcesArgLaunch<R> {
+        SourcesArgLaunch::new(self.values.arg(), self.rest.arg(), self.split)
+    }
+}
+
+/// Bounds of -φ of some members, `group` targets for each block of units; the upper ones are returned.
+///
+/// `targets` are in the order of the blocks. A target with others nearer than `f32` can tell gets the upper bound 3e38
+/// and no lower one.
+pub(super) fn bound_pairwise<R: Runtime>(
+    client: &ComputeClient<R>,
+    members: &Members,
+    blocks: &Blocks,
+    sources: &Sources,
+    targets: &Buffer<u32>,
+    group: usize,
+    best: &Best,
+) -> Buffer<f32> {
+    let n = targets.len();
+    let bounds = TargetBounds::new(client, n, best);
+    // SAFETY: the launch contract of `centers`; targets are clamped to the members of blocks, and their number is
+    // compared.
+    unsafe {
+        sum_pairs::launch_unchecked::<R>(
+            client,
+            count(n.div_ceil(group)),
+            CubeDim::new_1d(UNITS),
+            targets.arg(),
+            members.arg(),
+            blocks.arg(),
+            sources.arg(),
+            bounds.arg(),
+            n as u32,
+            group,
+            Warp::of(client),
+        )
+    };
+    bounds.upper
+}
+
+/// The points that members are.
+#[derive(CubeType, CubeLaunch)]
+struct OriginalArg<F: Float> {
+    points: Array<F>,
+    /// The point of each member.
+    indices: Array<u32>,
+    /// Of each halo, the axes along which it crosses the border of the box.
+    flags: Array<u32>,
+    /// The scale, and the sides of the box.
+    numbers: Array<f64>,
+    #[cube(comptime)]
+    periodic: bool,
+}
+
+#[cube(launch)]
+fn write_sources<F: Float>(
+    original: &OriginalArg<F>,
+    members: &MembersArg,
     order: &Array<u32>,
-    of_halos: &Array<u32>,
-    of_members: &Array<u32>,
-    first: &Array<u32>,
-    owners: &Array<u32>,
-    values: &Array<Vec4>,
-    rest: &Array<Vec4>,
-    softening: &Array<f64>,
-    upper: &mut Array<f32>,
-    certain: &mut Array<Atomic<u32>>,
-    pairs: &mut Array<Atomic<u32>>,
+    values: &mut Array<f32>,
+    rest: &mut Array<f32>,
     n: u32,
-    all: u32,
-    rough: f32,
-    #[comptime] group: usize,
     #[comptime] split: bool,
-    #[comptime] planes: bool,
+) {
+    let i = ABSOLUTE_POS;
+    if (i as u32) < n {
+        let member = order[i] as usize;
+        #[unroll]
+        for k in 0..3usize {
+            if comptime!(split) {
+                let x = members.axes[k * members.n as usize + member];
+                let high = f32::cast_from(x);
+                values[i * 4 + k] = high;
+                rest[i * 4 + k] = f32::cast_from(x - f64::cast_from(high));
+            } else {
+                let point = original.indices[member] as usize;
+                let mut x = f64::cast_from(original.points[point * 3 + k]) * original.numbers[0];
+                if comptime!(original.periodic) {
+                    // In a halo across the border the upper half goes below it, which rounds nothing in `f32` either.
+                    if (original.flags[members.owners[member] as usize] >> comptime!(k as u32)) & 1 == 1 {
+                        if x >= original.numbers[1 + k] * f64::new(0.5) {
+                            x -= original.numbers[1 + k];
+                        }
+                    }
+                }
+                values[i * 4 + k] = f32::cast_from(x);
+            }
+        }
+        values[i * 4 + 3] = f32::cast_from(mass(members, member as u32));
+    }
+}
+
+/// Below this squared distance from a member differences in `f32` are unreliable: coordinates about the first member of
+/// the halo are rounded to `f64`, and split ones to two `f32`. Such pairs are summed in `f64`.
+#[cube]
+pub(super) fn min_reliable_distance2(members: &MembersArg, member: u32, #[comptime] split: bool) -> f32 {
+    let mut size2 = f32::cast_from(0u32.runtime());
+    #[unroll]
+    for k in 0..3usize {
+        let x = f32::cast_from(members.axes[k * members.n as usize + member as usize]);
+        size2 += x * x;
+    }
+    (size2 * comptime!(if split { 1e-15f32 } else { 1e-19f32 })).max(1e-30f32)
+}
+
+#[cube(launch_unchecked)]
+fn sum_pairs(
+    targets: &Array<u32>,
+    members: &MembersArg,
+    blocks: &BlocksArg,
+    sources: &SourcesArg,
+    bounds: &mut TargetBoundsArg,
+    n: u32,
+    #[comptime] group: usize,
+    #[comptime] warp: Warp,
 ) {
     let base = CUBE_POS * group;
     if (base as u32) < n {
@@ -44,50 +204,50 @@ pub(in crate::gpu) fn look_at_all(
         let mut to = Array::<u32>::new(group);
         let mut at = Array::<f32>::new(comptime!(3 * group));
         let mut rest_at = Array::<f32>::new(comptime!(3 * group));
-        let mut least = Array::<f32>::new(group);
+        let mut min_distance2 = Array::<f32>::new(group);
         let mut sums = Array::<f64>::new(group);
         let mut part = Array::<f32>::new(group);
-        let mut close = Array::<u32>::new(group);
+        let mut n_close = Array::<u32>::new(group);
         #[unroll]
         for g in 0..group {
-            // A target is a member; what a device that minds NaN otherwise may leave unset becomes the last one.
-            let own = min(targets[min(base + g, n as usize - 1)], all - 1);
-            let halo = owners[of_members[own as usize] as usize];
+            // The largest number stands for no target: see `argmax_upper`.
+            let own = min(targets[min(base + g, n as usize - 1)], blocks.members - 1);
+            let halo = halo_of(blocks, own);
             halos[g] = halo;
-            from[g] = first[of_halos[halo as usize] as usize];
-            to[g] = first[of_halos[halo as usize + 1] as usize];
-            let place = values[own as usize];
-            least[g] = least_told(axes, all, order[own as usize], split);
+            from[g] = blocks.first[blocks.of_halos[halo as usize] as usize];
+            to[g] = blocks.first[blocks.of_halos[halo as usize + 1] as usize];
+            let place = sources.values[own as usize];
+            min_distance2[g] = min_reliable_distance2(members, blocks.order[own as usize], comptime!(sources.split));
             #[unroll]
             for k in 0..3usize {
                 at[g * 3 + k] = place[k];
             }
-            if comptime!(split) {
-                let left = rest[own as usize];
+            if comptime!(sources.split) {
+                let rest = sources.rest[own as usize];
                 #[unroll]
                 for k in 0..3usize {
-                    rest_at[g * 3 + k] = left[k];
+                    rest_at[g * 3 + k] = rest[k];
                 }
             }
             sums[g] = f64::new(0.0);
-            close[g] = 0;
+            n_close[g] = 0;
         }
-        let softening2 = f32::cast_from(softening[0]);
+        let softening2 = f32::cast_from(members.softening[0]);
         // Halos of targets that follow each other follow each other, too.
-        let (digit_base, end) = (from[0], to[comptime!(group - 1)]);
-        let turns = (end - digit_base).div_ceil(UNITS);
+        let (start, end) = (from[0], to[comptime!(group - 1)]);
+        let turns = (end - start).div_ceil(UNITS);
         for section in 0..turns.div_ceil(TERMS) {
             #[unroll]
             for g in 0..group {
                 part[g] = 0.0f32;
             }
             for turn in section * TERMS..min(section * TERMS + TERMS, turns) {
-                let other = digit_base + turn * UNITS + UNIT_POS;
+                let other = start + turn * UNITS + UNIT_POS;
                 if other < end {
-                    let place = values[other as usize];
-                    let mut left = Vec4::new(0.0f32);
-                    if comptime!(split) {
-                        left = rest[other as usize];
+                    let place = sources.values[other as usize];
+                    let mut rest = Vec4::new(0.0f32);
+                    if comptime!(sources.split) {
+                        rest = sources.rest[other as usize];
                     }
                     #[unroll]
                     for g in 0..group {
@@ -95,16 +255,16 @@ pub(in crate::gpu) fn look_at_all(
                         #[unroll]
                         for k in 0..3usize {
                             let mut gap = place[k] - at[g * 3 + k];
-                            if comptime!(split) {
-                                gap += left[k] - rest_at[g * 3 + k];
+                            if comptime!(sources.split) {
+                                gap += rest[k] - rest_at[g * 3 + k];
                             }
                             d2 += gap * gap;
                         }
-                        let inside = other >= from[g] && other < to[g];
-                        let apart = d2 >= least[g];
-                        let share = place[3] * (d2 + softening2).inverse_sqrt();
-                        part[g] += select(inside && apart, share, 0.0f32);
-                        close[g] += u32::cast_from(inside && !apart);
+                        let is_inside = other >= from[g] && other < to[g];
+                        let is_separate = d2 >= min_distance2[g];
+                        let term = place[3] * (d2 + softening2).inverse_sqrt();
+                        part[g] += select(is_inside && is_separate, term, 0.0f32);
+                        n_close[g] += u32::cast_from(is_inside && !is_separate);
                     }
                 }
             }
@@ -113,38 +273,38 @@ pub(in crate::gpu) fn look_at_all(
                 sums[g] += f64::cast_from(part[g]);
             }
         }
-        let rows = comptime!(if planes { PLANES as usize } else { UNITS as usize });
-        let mut shared = SharedMemory::<f64>::new(rows);
+        let rows = comptime!(if warp.is_some() { WARPS as usize } else { UNITS as usize });
+        let mut shared_sums = SharedMemory::<f64>::new(rows);
         let mut shared_close = SharedMemory::<u32>::new(rows);
         #[unroll]
         for g in 0..group {
-            if comptime!(planes) {
-                let (sum, close) = (plane_sum(sums[g]), plane_sum(close[g]));
-                if UNIT_POS % 32 == 0 {
-                    shared[(UNIT_POS / 32) as usize] = sum;
-                    shared_close[(UNIT_POS / 32) as usize] = close;
+            if comptime!(warp.is_some()) {
+                let (sum, close) = (warp_sum::<f64>(sums[g], warp), warp_sum::<u32>(n_close[g], warp));
+                if UNIT_POS % WIDTH == 0 {
+                    shared_sums[(UNIT_POS / WIDTH) as usize] = sum;
+                    shared_close[(UNIT_POS / WIDTH) as usize] = close;
                 }
             } else {
-                shared[UNIT_POS as usize] = sums[g];
-                shared_close[UNIT_POS as usize] = close[g];
+                shared_sums[UNIT_POS as usize] = sums[g];
+                shared_close[UNIT_POS as usize] = n_close[g];
             }
             sync_cube();
             if UNIT_POS == 0 && base + g < n as usize {
                 let mut sum = f64::cast_from(0u32.runtime());
-                let mut near = 0u32.runtime();
+                let mut close = 0u32.runtime();
                 for row in 0..rows {
-                    sum += shared[row];
-                    near += shared_close[row];
+                    sum += shared_sums[row];
+                    close += shared_close[row];
                 }
-                let error = sum * f64::cast_from(rough);
-                let mut most = 3e38f32.runtime();
+                let error = sum * f64::cast_from(RELATIVE_ERROR);
+                let mut upper = 3e38f32.runtime();
                 // Only the member itself is at no distance.
-                if near == 1 {
-                    most = f32::cast_from(sum + error);
-                    certain[halos[g] as usize].fetch_max(certain_bits(sum - error));
+                if close == 1 {
+                    upper = f32::cast_from(sum + error);
+                    bounds.best_lower[halos[g] as usize].fetch_max(lower_bits(sum - error));
                 }
-                upper[base + g] = most;
-                add_wide(pairs, halos[g], to[g] - from[g]);
+                bounds.upper[base + g] = upper;
+                add_wide(&mut bounds.pairs, halos[g], to[g] - from[g]);
             }
             sync_cube();
         }

@@ -17,7 +17,7 @@ use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
 use crate::gpu::primitives::radix_sort::pass::{
     BITS, CODE, DIGITS, INDEX, LEADING, SortSpec, Step, count_digits, scatter_pairs, scatter_words, sum_digits, sum_few,
 };
-use crate::gpu::primitives::warp::{ReduceOp, block_aggregate, has_planes};
+use crate::gpu::primitives::warp::{ReduceOp, Warp, block_aggregate};
 
 /// Parts that cubes take. More mean more counts; fewer leave units idle, and write in more places at a time.
 const PARTS: usize = 2112;
@@ -36,8 +36,8 @@ pub(in crate::gpu) fn sort<R: Runtime>(client: &ComputeClient<R>, pairs: Pairs) 
         return Ok(pairs);
     }
     let words = Buffer::<u32>::from_slice(client, &[0, 0]);
-    let (dim, planes) = (CubeDim::new_1d(UNITS), has_planes(client));
-    differing::launch::<R>(client, cubes(n), dim, pairs.keys.arg(), words.arg(), n as u32, planes);
+    let (dim, warp) = (CubeDim::new_1d(UNITS), Warp::of(client));
+    differing::launch::<R>(client, cubes(n), dim, pairs.keys.arg(), words.arg(), n as u32, warp);
     let words = words.read(client)?;
     Ok(sort_bits(client, pairs, u64::from(words[0]) | u64::from(words[1]) << 32))
 }
@@ -138,7 +138,7 @@ impl<'a, R: Runtime> Passes<'a, R> {
                 sum_few::launch_unchecked::<R>(client, digits, dim, counts, totals.arg(), parts);
             } else {
                 let digits = count(DIGITS as usize);
-                sum_digits::launch_unchecked::<R>(client, digits, dim, counts, totals.arg(), parts, shape.has_planes);
+                sum_digits::launch_unchecked::<R>(client, digits, dim, counts, totals.arg(), parts, shape.warp);
             }
         }
     }
@@ -191,7 +191,7 @@ impl<'a, R: Runtime> Passes<'a, R> {
 
 /// The bits in which keys differ, as two words.
 #[cube(launch)]
-fn differing(keys: &Array<u64>, words: &mut Array<Atomic<u32>>, n: u32, #[comptime] planes: bool) {
+fn differing(keys: &Array<u64>, words: &mut Array<Atomic<u32>>, n: u32, #[comptime] warp: Warp) {
     let i = ABSOLUTE_POS as u32;
     let mut low = 0u32.runtime();
     let mut high = 0u32.runtime();
@@ -200,10 +200,10 @@ fn differing(keys: &Array<u64>, words: &mut Array<Atomic<u32>>, n: u32, #[compti
         low = u32::cast_from(bits & 0xffff_ffffu64);
         high = u32::cast_from(bits >> 32u64);
     }
-    let low = block_aggregate(0u32.runtime(), low, ReduceOp::Bits, planes);
-    let high = block_aggregate(1u32.runtime(), high, ReduceOp::Bits, planes);
+    let low = block_aggregate(0u32.runtime(), low, ReduceOp::Or, warp);
+    let high = block_aggregate(1u32.runtime(), high, ReduceOp::Or, warp);
     if low | high != 0 {
-        if comptime!(planes) {
+        if comptime!(warp.is_some()) {
             words[0].fetch_or(low);
             words[1].fetch_or(high);
         } else {

@@ -8,7 +8,7 @@
 use cubecl::prelude::*;
 
 use crate::gpu::buffer::UNITS;
-use crate::gpu::primitives::warp::{PLANES, has_planes, match_any, sums, sync_warp_or_block};
+use crate::gpu::primitives::warp::{WARPS, WIDTH, Warp, block_sums, match_any, sync_warp};
 
 pub(in crate::gpu) const BITS: u32 = 9;
 pub(in crate::gpu) const DIGITS: u32 = 1 << BITS;
@@ -28,15 +28,18 @@ const PLACE: u32 = 13;
 pub(in crate::gpu) struct SortSpec {
     /// Keys of a unit in a tile.
     pub items: u32,
-    pub has_planes: bool,
+    pub warp: Warp,
 }
 
 impl SortSpec {
     pub fn of<R: Runtime>(client: &ComputeClient<R>) -> Self {
-        let rest = (HALF * PLANES + DIGITS + UNITS) * 4;
+        let rest = (HALF * WARPS + DIGITS + UNITS) * 4;
         let room = client.properties().hardware.max_shared_memory_size as u32 - rest;
         // Larger tiles are written in longer rows, but fewer of them run at a time: 8 to 24 were measured.
-        Self { items: (room / (8 * UNITS)).min(14), has_planes: has_planes(client) }
+        let warp = Warp::of(client);
+        // Emulated warps make long kernels, which few items keep short.
+        let most = if let Warp::Emulated { .. } = warp { 2 } else { 14 };
+        Self { items: (room / (8 * UNITS)).min(most), warp }
     }
 
     pub fn tile(self) -> u32 {
@@ -135,12 +138,7 @@ pub(in crate::gpu) fn sum_few(counts: &mut Array<u32>, totals: &mut Array<u32>, 
 
 /// The same by a cube for each digit.
 #[cube(launch_unchecked)]
-pub(in crate::gpu) fn sum_digits(
-    counts: &mut Array<u32>,
-    totals: &mut Array<u32>,
-    parts: u32,
-    #[comptime] planes: bool,
-) {
+pub(in crate::gpu) fn sum_digits(counts: &mut Array<u32>, totals: &mut Array<u32>, parts: u32, #[comptime] warp: Warp) {
     let digit = CUBE_POS as u32;
     if digit < comptime!(DIGITS) {
         let mut shared = SharedMemory::<u32>::new(comptime!(UNITS as usize));
@@ -157,7 +155,7 @@ pub(in crate::gpu) fn sum_digits(
                 }
                 sum += own[k as usize];
             }
-            let found = sums(sum, &mut shared, planes);
+            let found = block_sums(sum, &mut shared, warp);
             let mut before = so_far + found.before;
             #[unroll]
             for k in 0..4u32 {
@@ -189,7 +187,7 @@ struct SharedState {
 fn room(#[comptime] shape: SortSpec) -> SharedState {
     SharedState {
         keys: SharedMemory::<u64>::new(comptime!(shape.tile() as usize)),
-        counts: SharedMemory::<u32>::new(comptime!((HALF * PLANES) as usize)),
+        counts: SharedMemory::<u32>::new(comptime!((HALF * WARPS) as usize)),
         bases: SharedMemory::<u32>::new(comptime!(DIGITS as usize)),
         shared: SharedMemory::<u32>::new(comptime!(UNITS as usize)),
     }
@@ -198,7 +196,7 @@ fn room(#[comptime] shape: SortSpec) -> SharedState {
 /// Where a unit's item is in the tile: planes follow each other, so that they count one after the other.
 #[cube]
 fn place(#[comptime] item: u32, #[comptime] shape: SortSpec) -> u32 {
-    UNIT_POS / 32 * comptime!(shape.items * 32) + comptime!(item * 32) + UNIT_POS % 32
+    UNIT_POS / WIDTH * comptime!(shape.items * WIDTH) + comptime!(item * WIDTH) + UNIT_POS % WIDTH
 }
 
 /// Where the unit's two digits of a part digit_base.
@@ -212,8 +210,8 @@ fn digit_base(
     parts: u32,
     #[comptime] shape: SortSpec,
 ) {
-    let low = sums(totals[UNIT_POS as usize], &mut room.shared, shape.has_planes);
-    let high = sums(totals[(UNIT_POS + HALF) as usize], &mut room.shared, shape.has_planes);
+    let low = block_sums(totals[UNIT_POS as usize], &mut room.shared, shape.warp);
+    let high = block_sums(totals[(UNIT_POS + HALF) as usize], &mut room.shared, shape.warp);
     next[0] = low.before + offsets[(UNIT_POS * parts + part) as usize];
     next[1] = low.all + high.before + offsets[((UNIT_POS + HALF) * parts + part) as usize];
 }
@@ -242,10 +240,10 @@ fn rank(
     #[comptime] shape: SortSpec,
 ) {
     let unit = UNIT_POS;
-    let own_counts = unit / 32 * HALF;
-    let lower = (1 << (unit % 32)) - 1;
+    let own_counts = unit / WIDTH * HALF;
+    let lower = (1 << (unit % WIDTH)) - 1;
     #[unroll]
-    for k in 0..PLANES {
+    for k in 0..WARPS {
         room.counts[(k * HALF + unit) as usize] = 0;
     }
     // Who is who needs no memory, and so all keys can be on their way at once. In one word each, for want of registers: the match_any
@@ -253,7 +251,7 @@ fn rank(
     #[unroll]
     for k in 0..shape.items {
         let found = digit(own[k as usize], shift);
-        let all = match_any(found, &mut room.shared, BITS, shape.has_planes);
+        let all = match_any(found, &mut room.shared, BITS, shape.warp);
         let highs = all.same & all.high;
         let lows = all.same ^ highs;
         let same = select(found >= HALF, highs, lows);
@@ -270,28 +268,28 @@ fn rank(
         let found = word >> 17;
         let slot = own_counts + found % HALF;
         let before = room.counts[slot as usize];
-        sync_warp_or_block(shape.has_planes);
+        sync_warp(shape.warp);
         if (word >> 5) & 0xfff != 0 {
             room.counts[slot as usize] = before + ((word >> 5) & 63) + (((word >> 11) & 63) << 16);
         }
-        sync_warp_or_block(shape.has_planes);
+        sync_warp(shape.warp);
         places[k as usize] = (found << 16) | ((word & 31) + ((before >> (found / HALF * 16)) & 0xffff));
     }
     sync_cube();
 
     // Before a plane's keys of a digit are those of the planes before, and all of lower digits.
-    let mut before = Array::<u32>::new(comptime!(PLANES as usize));
+    let mut before = Array::<u32>::new(comptime!(WARPS as usize));
     let mut both = 0u32.runtime();
     #[unroll]
-    for k in 0..PLANES {
+    for k in 0..WARPS {
         let here = room.counts[(k * HALF + unit) as usize];
         before[k as usize] = both;
         both += here;
     }
-    let found = sums(both, &mut room.shared, shape.has_planes);
+    let found = block_sums(both, &mut room.shared, shape.warp);
     let start = found.before + (found.all << 16);
     #[unroll]
-    for k in 0..PLANES {
+    for k in 0..WARPS {
         room.counts[(k * HALF + unit) as usize] = before[k as usize] + start;
     }
     room.bases[unit as usize] = next[0] - (start & 0xffff);

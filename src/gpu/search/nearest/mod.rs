@@ -1,12 +1,15 @@
-//! The k nearest neighbours of each stored point: the twin of `nearest`.
+//! The k nearest neighbours of each stored point: the twin of `search::nearest`.
 //!
 //! In: `k`. Out: for each point its neighbours, nearest first, ties by index.
-//! Where there are planes they find them by rounded distances (`quick`) and say which points they cannot answer for; these, and all
-//! points elsewhere, are looked for by distances in `f64` (`exact`), which decide on the CPU, too.
-//! Cost: O(k + depth) leaves for a compact cloud; more where many distances are equal, as in lattices, for these points are looked for
-//! twice; n for each of n copies of a point. Source: as the CPU's; Karras 2012 for the order.
+//! Warps find them by rounded distances (`approx_heap`), and list the points that they cannot answer for. These, and all points of devices
+//! without warps, are searched by distances in `f64` (`exact_heap`), which decide on the CPU, too.
+//! Cost: O(k + depth) leaves for a compact cloud; twice that where many distances are equal, as in lattices; n for each of n copies of a
+//! point. Source: as the CPU's; Karras 2012 for the order.
+//!
+//! **Launch contract.** The kernels of this folder have no bounds checks. They rely on that of `bvh::traverse`, on rows of `k` neighbours
+//! for each point, on a list of doubts with room for each point behind its count, and on an order that is a permutation.
 
-#![allow(unsafe_code)] // Kernels without checks of their own.
+#![allow(unsafe_code)] // Kernels without bounds checks.
 
 mod approx_heap;
 mod exact_heap;
@@ -15,15 +18,17 @@ use cubecl::prelude::*;
 
 use crate::error::{Kind, Result};
 use crate::geometry::FilteredRadius;
-use crate::gpu::buffer::{Buffer, UNITS, check_allocation, count, cubes, wait};
+use crate::gpu::buffer::{Buffer, UNITS, check_allocation, cubes, wait};
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::device::{Device, on};
-use crate::gpu::primitives::warp::has_planes;
+use crate::gpu::primitives::warp::Warp;
+use crate::gpu::search::nearest::approx_heap::find_approximately;
+use crate::gpu::search::nearest::exact_heap::find_exactly;
 use crate::search::nearest::{Excluded, Nearest, Neighbor};
 
 /// The largest `k`.
 pub(in crate::gpu) const MOST: usize = 64;
-/// Units that look for the nearest of points in doubt, of which there are few in most cases.
+/// Units that search for points in doubt, of which there are few in most cases.
 const LISTED: usize = 1 << 18;
 
 /// The nearest neighbours of each point, on a device. They may still be computed.
@@ -38,7 +43,7 @@ pub struct Neighbors {
 }
 
 impl Neighbors {
-    /// How many points have a list.
+    /// How many points have a list, which is all.
     pub fn len(&self) -> usize {
         self.n
     }
@@ -112,62 +117,47 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             let Some(nodes) = self.nodes.as_ref().filter(|_| k > 0) else { return Ok(found) };
             // An approximate distance is at least this part of the exact one, but for what periodic boxes and underflow add.
             let [relative, absolute] = FilteredRadius::<S, D>::errors(&self.space);
-            let numbers = [radius2, 1.0 - relative, absolute, S::SQUARES.start, f64::INFINITY];
-            let numbers = Buffer::from_slice(client, &numbers);
-            let shape = KnnSpec {
+            let limits = [radius2, 1.0 - relative, absolute, S::SQUARES.start, f64::INFINITY];
+            let limits = Buffer::from_slice(client, &limits);
+            let search =
+                || SearchLaunch::new(self.order.arg(), LimitsLaunch::new(limits.arg()), nodes.end() as u32, excluded);
+            let rows = || RowsLaunch::new(found.indices.arg(), found.distances2.arg());
+            let warp = Warp::of(client).apart();
+            let spec = KnnSpec {
+                warp,
                 d: D,
                 periodic: self.space.period().is_some(),
                 k,
-                own: wanted.excluded == Excluded::Own,
-                named: excluded != u32::MAX,
+                excludes_self: wanted.excluded == Excluded::Own,
+                excludes_index: excluded != u32::MAX,
             };
-            let (points, end, dim) = (n as u32, nodes.end() as u32, CubeDim::new_1d(UNITS));
-            let listed = has_planes(client);
+            let listed = warp.is_some();
             let mut doubted = self.order.clone();
             if listed {
                 // A rounded distance is so far from the exact one, and that again from another rounded one; with a little more.
                 let factor = (1.0 - relative).powi(-6);
                 let root = radius2.max(0.0).sqrt() + absolute;
                 let limit = if radius2 < 0.0 { -1.0 } else { (root * root).max(S::SQUARES.start) * factor };
-                let rough = [limit, factor, 2.0 * absolute, S::SQUARES.start, f64::INFINITY].map(S::from_f64);
+                let approx = [limit, factor, 2.0 * absolute, S::SQUARES.start, f64::INFINITY].map(S::from_f64);
+                let approx = ApproxLimitsLaunch::new(Buffer::from_slice(client, &approx).arg());
                 doubted = Buffer::filled(client, n + 1, 0);
-                // SAFETY: links are those of a tree, so they stay within its points; a rope leads forward, so the walk ends; each
-                // unit writes its own point's places, and there is room to doubt each.
-                unsafe { approx_heap::find_quickly::launch_unchecked::<S, _>(
-                    client,
-                    count(n.div_ceil(approx_heap::SMALL as usize)),
-                    CubeDim::new_1d(approx_heap::SMALL),
-                    self.tree(client, nodes),
-                    self.order.arg(),
-                    Buffer::from_slice(client, &rough).arg(),
-                    numbers.arg(),
-                    found.indices.arg(),
-                    found.distances2.arg(),
-                    doubted.arg(),
-                    points,
-                    end,
-                    excluded,
-                    shape,
-                ) };
+                let (blocks, dim) = warp.blocks(n, approx_heap::SMALL);
+                let (tree, search, rows) = (self.tree(client, nodes), search(), rows());
+                // SAFETY: the launch contract of this module.
+                unsafe {
+                    find_approximately::launch_unchecked::<S, _>(
+                        client, blocks, dim, tree, search, approx, rows, doubted.arg(), spec,
+                    );
+                }
             }
-            let own_cubes = if listed { cubes(n.min(LISTED)) } else { cubes(n) };
-            // SAFETY: as above.
-            unsafe { exact_heap::find_exactly::launch_unchecked::<S, _>(
-                client,
-                own_cubes,
-                dim,
-                self.tree(client, nodes),
-                self.order.arg(),
-                numbers.arg(),
-                doubted.arg(),
-                found.indices.arg(),
-                found.distances2.arg(),
-                points,
-                end,
-                excluded,
-                listed,
-                shape,
-            ) };
+            let (blocks, dim) = (cubes(if listed { n.min(LISTED) } else { n }), CubeDim::new_1d(UNITS));
+            let (tree, search, rows) = (self.tree(client, nodes), search(), rows());
+            // SAFETY: the launch contract of this module; a list of doubts holds positions of points.
+            unsafe {
+                find_exactly::launch_unchecked::<S, _>(
+                    client, blocks, dim, tree, search, doubted.arg(), rows, listed, spec,
+                );
+            }
             Ok(found)
         })
     }
@@ -176,11 +166,98 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
 /// What is known when a kernel is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct KnnSpec {
+    /// How the units of a warp search together, if they do.
+    warp: Warp,
     d: usize,
     periodic: bool,
     k: usize,
     /// Whether a point is not its own neighbour.
-    own: bool,
-    /// Whether one index is nobody's neighbour.
-    named: bool,
+    excludes_self: bool,
+    /// Whether the point of one index is no neighbour of any.
+    excludes_index: bool,
+}
+
+/// What to search, and how far.
+#[derive(CubeType, CubeLaunch)]
+struct Search {
+    /// The index of each point.
+    order: Array<u32>,
+    limits: Limits,
+    /// How many nodes there are.
+    end: u32,
+    /// The index that is left out.
+    excluded: u32,
+}
+
+/// The rows of the result.
+#[derive(CubeType, CubeLaunch)]
+struct Rows {
+    indices: Array<u32>,
+    distances2: Array<f64>,
+}
+
+/// Limits of exact squared distances.
+#[derive(CubeType, CubeLaunch)]
+struct Limits {
+    values: Array<f64>,
+}
+
+#[cube]
+impl Limits {
+    fn radius2(&self) -> f64 {
+        self.values[0]
+    }
+
+    /// An approximate distance is at least this part of the exact one.
+    fn relative(&self) -> f64 {
+        self.values[1]
+    }
+
+    /// What periodic boxes add to the error of a distance.
+    fn absolute(&self) -> f64 {
+        self.values[2]
+    }
+
+    /// The least square that underflow does not blur.
+    fn least_square(&self) -> f64 {
+        self.values[3]
+    }
+
+    /// No literal: CUDA's compiler knows no word for it.
+    fn infinity(&self) -> f64 {
+        self.values[4]
+    }
+}
+
+/// Limits of rounded squared distances.
+#[derive(CubeType, CubeLaunch)]
+struct ApproxLimits<F: Float> {
+    values: Array<F>,
+}
+
+#[cube]
+impl<F: Float> ApproxLimits<F> {
+    /// The limit before anything is found.
+    fn radius2(&self) -> F {
+        self.values[0]
+    }
+
+    /// Widens one rounded squared distance to an upper limit of others.
+    fn factor(&self) -> F {
+        self.values[1]
+    }
+
+    /// What periodic boxes add to the errors of two distances.
+    fn absolute(&self) -> F {
+        self.values[2]
+    }
+
+    /// The least square that underflow does not blur.
+    fn least_square(&self) -> F {
+        self.values[3]
+    }
+
+    fn infinity(&self) -> F {
+        self.values[4]
+    }
 }

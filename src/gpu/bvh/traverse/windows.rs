@@ -1,17 +1,16 @@
-//! Nodes that the units of a plane look at together: 32 in a row, in depth-first order.
+//! Nodes that the units of a warp test together: 32 in a row, in depth-first order.
 //!
-//! Each unit tests one against the boxes around the plane's queries. What is below a node that is too far is left out, and the next
+//! Each unit tests one node against the boxes around the warp's queries. Nodes below one that is too far are left out, and the next
 //! window begins behind the last of those, so a window does for many steps of a walk. Leaves come in the order of the tree.
-//! For devices with planes of 32 (see `planes`).
 
 use cubecl::prelude::*;
 
-use crate::gpu::bvh::traverse::packet::{Packet, WIDTH};
+use crate::gpu::bvh::traverse::packet::Packet;
 use crate::gpu::bvh::traverse::spec::{EMPTY, Tree, UNIFORM};
 use crate::gpu::metric::{corners, min_distance2};
-use crate::gpu::primitives::warp::plane_or;
+use crate::gpu::primitives::warp::{WIDTH, Warp, warp_any, warp_ballot, warp_or, warp_shuffle};
 
-/// Leaves that are taken on trust, and those that may prove to be far from all queries after that.
+/// Leaves that are accepted untested at first, and then the misses that are tolerated before each query is asked at each node.
 const PATIENCE: u32 = 64;
 
 /// A window, and how good it was to look through windows so far.
@@ -19,26 +18,34 @@ const PATIENCE: u32 = 64;
 pub(in crate::gpu) struct Windows<F: Float> {
     /// How many nodes there are.
     end: u32,
-    /// Queries are asked at nodes that are alike or have a diagonal of at most so much, squared; if `asking`.
+    /// If `asking`, queries are asked at nodes that are uniform or have at most this diagonal, squared.
     small: F,
     #[cube(comptime)]
     asking: bool,
-    /// The leaves that the walk gets to, a bit each; and the nodes at which each query is asked.
+    #[cube(comptime)]
+    warp: Warp,
+    /// Bits of the leaves that the walk gets to, and of the nodes at which each query is asked.
     leaves: RuntimeCell<u32>,
     asks: RuntimeCell<u32>,
     /// Where the next window begins.
     next: RuntimeCell<u32>,
-    /// Leaves that were taken, and those that were near the boxes and no query.
+    /// Leaves that were accepted, and those of them that were near the boxes but no query.
     taken: RuntimeCell<u32>,
     missed: RuntimeCell<u32>,
 }
 
 #[cube]
-pub(in crate::gpu) fn windows<F: Float>(end: u32, small: F, #[comptime] asking: bool) -> Windows<F> {
+pub(in crate::gpu) fn windows<F: Float>(
+    end: u32,
+    small: F,
+    #[comptime] asking: bool,
+    #[comptime] warp: Warp,
+) -> Windows<F> {
     Windows::<F> {
         end,
         small,
         asking,
+        warp,
         leaves: RuntimeCell::<u32>::new(0),
         asks: RuntimeCell::<u32>::new(0),
         next: RuntimeCell::<u32>::new(0),
@@ -49,19 +56,21 @@ pub(in crate::gpu) fn windows<F: Float>(end: u32, small: F, #[comptime] asking: 
 
 #[cube]
 impl<F: Float> Windows<F> {
-    /// Looks at the nodes from `base` on for those within `limit` of the packet's boxes; `kind` is that of the unit's own node.
-    pub fn look(&self, tree: &Tree<F>, packet: &Packet<F>, base: u32, limit: F, kind: u32) {
+    /// Tests the nodes from `base` on for those within `limit` of the packet's boxes; `node_state` is that of the unit's own node.
+    pub fn look(&self, tree: &Tree<F>, packet: &Packet<F>, base: u32, limit: F, node_state: u32) {
+        let warp = comptime!(self.warp);
         let unit = UNIT_POS % WIDTH;
         let node = min(base + unit, self.end);
         let rope = tree.links[node as usize][0];
         let d = comptime!(packet.d);
         let corners = corners::<F>(&tree.bounds, node, d);
-        let near = base + unit < self.end && kind != EMPTY && packet.min_distance2(&corners, &tree.sides) <= limit;
-        // What is below a node that is too far is cut off.
-        let cut = plane_or(select(near, 0u32, below(unit, rope - base)));
-        let far = plane_ballot(!near)[0] & !cut;
-        let entered = plane_ballot(near)[0] & !cut;
-        self.leaves.store(plane_ballot(rope == node + 1)[0] & entered);
+        let near =
+            base + unit < self.end && node_state != EMPTY && packet.min_distance2(&corners, &tree.sides) <= limit;
+        // Nodes below one that is too far are cut off.
+        let cut = warp_or(select(near, 0u32, below(unit, rope - base)), warp);
+        let far = warp_ballot(!near, warp) & !cut;
+        let entered = warp_ballot(near, warp) & !cut;
+        self.leaves.store(warp_ballot(rope == node + 1, warp) & entered);
         if comptime!(self.asking) {
             let mut diagonal2 = F::new(0.0);
             #[unroll]
@@ -69,17 +78,17 @@ impl<F: Float> Windows<F> {
                 let side = corners[d + k] - corners[k];
                 diagonal2 += side * side;
             }
-            self.asks.store(plane_ballot(kind == UNIFORM || diagonal2 <= self.small)[0] & entered);
+            self.asks.store(warp_ballot(node_state == UNIFORM || diagonal2 <= self.small, warp) & entered);
         }
-        // No rope leads farther than that of the last node that is too far.
-        let last = plane_shuffle(rope, 31 - min(far.leading_zeros(), 31u32));
+        // Of the nodes that are too far, the last has the rope that leads farthest.
+        let last = warp_shuffle::<u32>(rope, 31 - min(far.leading_zeros(), 31u32), warp);
         self.next.store(max(base + WIDTH, select(far != 0, last, 0u32)));
     }
 
-    /// Looks at one node by asking the queries: for those that are so far from each other that boxes around them say little.
+    /// Tests one node by asking the queries, where these are so far from each other that boxes around them say little.
     pub fn look_at(&self, tree: &Tree<F>, node: u32, near: bool, asks: bool) {
         let rope = tree.links[node as usize][0];
-        let any = plane_any(near);
+        let any = warp_any(near, comptime!(self.warp));
         self.leaves.store(u32::cast_from(any && rope == node + 1));
         self.asks.store(u32::cast_from(any && asks));
         self.next.store(select(any, node + 1, rope));
@@ -111,7 +120,7 @@ impl<F: Float> Windows<F> {
         self.next.read()
     }
 
-    /// Whether a leaf is to be taken for a query that `wants` it, which is not looked into before many were.
+    /// Whether to take a leaf for a query that `wants` it. It is tested only after many were accepted.
     pub fn takes(
         &self,
         tree: &Tree<F>,
@@ -127,7 +136,7 @@ impl<F: Float> Windows<F> {
             let (d, periodic) = comptime!((packet.d, packet.periodic));
             let corners = corners::<F>(&tree.bounds, leaf, d);
             is_far = min_distance2::<F>(&corners, point, &tree.sides, d, periodic) > limit;
-            if !plane_any(wants && !is_far) {
+            if !warp_any(wants && !is_far, comptime!(self.warp)) {
                 self.missed.store(self.missed.read() + 1);
             }
         }

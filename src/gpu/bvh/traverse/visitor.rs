@@ -1,0 +1,96 @@
+//! What a walk does with what it finds: count, list, unite or label.
+
+use cubecl::prelude::*;
+
+use crate::gpu::bvh::traverse::hits::Hits;
+use crate::gpu::bvh::traverse::spec::{MIXED, Tree, WalkSpec};
+
+type Expand<T> = <T as CubeType>::ExpandType;
+
+/// What a walk does with the points it finds. The methods share the state, so what changes in it is in cells.
+///
+/// Implementations are written with `#[cube]`. The trait is not, for `#[cube]` gives traits no default methods: each `__expand_` method
+/// is what cubecl calls in place of the one of that name while it builds a kernel.
+#[allow(clippy::too_many_arguments)] // `on_hits`, and the scope in front of it.
+pub(in crate::gpu) trait LeafVisitor: Send + Sync + 'static {
+    /// What it reads, and what it writes.
+    type Input: LaunchArg;
+    type Output: LaunchArg;
+    /// What it keeps for a query.
+    type State: CubeType;
+
+    fn start(input: &Self::Input, output: &mut Self::Output, query: u32) -> Self::State;
+    fn __expand_start(
+        scope: &mut Scope,
+        input: Expand<Self::Input>,
+        output: Expand<Self::Output>,
+        query: NativeExpand<u32>,
+    ) -> Expand<Self::State>;
+
+    /// Takes points within the radius, in the order of the tree.
+    fn on_hits<F: Float>(
+        state: &Self::State,
+        input: &Self::Input,
+        output: &mut Self::Output,
+        tree: &Tree<F>,
+        point: &Array<F>,
+        hits: &Hits,
+        spec: WalkSpec,
+    );
+    fn __expand_on_hits<F: Float>(
+        scope: &mut Scope,
+        state: Expand<Self::State>,
+        input: Expand<Self::Input>,
+        output: Expand<Self::Output>,
+        tree: Expand<Tree<F>>,
+        point: Expand<Array<F>>,
+        hits: Expand<Hits>,
+        spec: WalkSpec,
+    );
+
+    /// Whether the query wants more.
+    fn is_open(_state: &Self::State, _input: &Self::Input) -> bool {
+        true
+    }
+    fn __expand_is_open(_: &mut Scope, _: Expand<Self::State>, _: Expand<Self::Input>) -> NativeExpand<bool> {
+        true.into()
+    }
+
+    /// The state of a node: [`EMPTY`](super::spec::EMPTY), [`MIXED`] or [`UNIFORM`](super::spec::UNIFORM); all nodes below a uniform
+    /// one are uniform.
+    fn node_state(_input: &Self::Input, _node: u32) -> u32 {
+        MIXED
+    }
+    fn __expand_node_state(_: &mut Scope, _: Expand<Self::Input>, _: NativeExpand<u32>) -> NativeExpand<u32> {
+        MIXED.into()
+    }
+
+    /// Whether the query wants any point of a uniform node within its radius; `first` is the first of its points.
+    fn should_enter(_state: &Self::State, _input: &Self::Input, _output: &mut Self::Output, _first: u32) -> bool {
+        true
+    }
+    fn __expand_should_enter(
+        _: &mut Scope,
+        _: Expand<Self::State>,
+        _: Expand<Self::Input>,
+        _: Expand<Self::Output>,
+        _: NativeExpand<u32>,
+    ) -> NativeExpand<bool> {
+        true.into()
+    }
+
+    /// Takes the points of a node that is within the radius as a whole: so many.
+    fn on_subtree(_state: &Self::State, _points: u32) {}
+    fn __expand_on_subtree(_: &mut Scope, _: Expand<Self::State>, _: NativeExpand<u32>) {}
+
+    /// Ends a query.
+    fn finish(_state: &Self::State, _input: &Self::Input, _output: &mut Self::Output, _query: u32) {}
+    fn __expand_finish(
+        _: &mut Scope,
+        _: Expand<Self::State>,
+        _: Expand<Self::Input>,
+        _: Expand<Self::Output>,
+        _: NativeExpand<u32>,
+    ) {
+    }
+}

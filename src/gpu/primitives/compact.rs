@@ -1,0 +1,60 @@
+//! Stream compaction: those items of many that are flagged, in their order.
+//!
+//! In: a flag for each item. Out: how many are flagged, and for each what an [`Emit`] makes of it at its rank.
+//! Cost: an exclusive sum over the flags, a wait for the count, and a pass over the ranks.
+
+use cubecl::prelude::*;
+
+use crate::error::Result;
+use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::primitives::scan::{exclusive, last};
+
+/// The ranks of flagged items.
+pub(in crate::gpu) struct Compact {
+    /// For each item the number of flagged ones before it; behind them, that of all.
+    pub ranks: Buffer<u32>,
+    /// How many items are flagged.
+    pub len: usize,
+}
+
+/// What to write for a flagged item.
+#[cube]
+pub(in crate::gpu) trait Emit: Send + Sync + 'static {
+    type Input: LaunchArg;
+    type Output: LaunchArg;
+
+    /// Writes what is kept of `item` to the place `rank` of the output.
+    fn emit(input: &Self::Input, output: &mut Self::Output, item: u32, rank: u32);
+}
+
+impl Compact {
+    /// Ranks the items of which the flag is 1, not 0; `flags` has a 0 behind the last, and is used up. Waits for the count.
+    pub fn new<R: Runtime>(client: &ComputeClient<R>, flags: Buffer<u32>) -> Result<Self> {
+        exclusive(client, &flags);
+        let len = last(client, &flags)?;
+        Ok(Self { ranks: flags, len })
+    }
+
+    /// Emits each flagged item; the output has room for [`Compact::len`].
+    pub fn emit<R: Runtime, E: Emit>(
+        &self,
+        client: &ComputeClient<R>,
+        input: <E::Input as LaunchArg>::RuntimeArg<R>,
+        output: <E::Output as LaunchArg>::RuntimeArg<R>,
+    ) {
+        let n = self.ranks.len() - 1;
+        let dim = CubeDim::new_1d(UNITS);
+        emit_flagged::launch::<E, R>(client, cubes(n), dim, self.ranks.arg(), input, output, n as u32);
+    }
+}
+
+#[cube(launch)]
+fn emit_flagged<E: Emit>(ranks: &Array<u32>, input: &E::Input, output: &mut E::Output, n: u32) {
+    let item = ABSOLUTE_POS;
+    if (item as u32) < n {
+        let rank = ranks[item];
+        if ranks[item + 1] > rank {
+            E::emit(input, output, item as u32, rank);
+        }
+    }
+}
