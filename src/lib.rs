@@ -1,16 +1,18 @@
-//! Geometric search and density clustering on large point sets.
+//! Geometric search and density clustering on large point sets, on the CPU and on GPUs.
 //!
-//! A linear bounding volume hierarchy is built from 64-bit Morton codes and walked along *ropes*, without a stack; on it
-//! stand range and nearest-neighbour queries, pair traversal, and friends-of-friends halos.
+//! A linear bounding volume hierarchy (LBVH) is built from 64-bit Morton codes, and walked along *ropes*, without a stack. On it
+//! stand range and nearest-neighbour queries, pairs, DBSCAN, friends-of-friends (FOF) halos and their centres.
 //!
 //! ```text
-//! points -> morton -> sort -> tree -> traverse -> query, neighbors, nearest -> halo -> catalog
+//! geometry -> bvh (morton, radix sort, hierarchy, ropes) -> search (range, neighbors, pairs, nearest)
+//!          -> cluster (union-find, DBSCAN, FOF) -> halo (centers, catalog, overdensity, profile) -> table, io, plot
+//! gpu: the same rooms, on a device
 //! ```
 //!
-//! # Five minutes
+//! # Search
 //!
-//! Build a tree over anything with a bounding box: arrays, glam vectors, boxes, spheres, [your own types](Bounded).
-//! It keeps a copy of the coordinates; all results are `u32` indices into your slice.
+//! A tree stores anything with a bounding box: arrays, `glam` vectors, boxes, spheres, [your own types](Bounded). It keeps a copy of
+//! the coordinates; all results are `u32` indices into your slice. A table of its methods is at [`Bvh`].
 //!
 //! ```
 //! use ropewalk::{Bvh, Sphere};
@@ -23,14 +25,19 @@
 //! assert_eq!(bvh.query(ball).count(), 3);
 //! assert!(bvh.query(ball).nth(2).is_some());
 //!
-//! // The k nearest, nearest first.
-//! let near = bvh.nearest([0.9f32, 0.0, 0.0], 2);
-//! assert_eq!((near[0].index, near[1].index), (1, 0));
+//! // The k nearest, nearest first, with exact squared distances.
+//! let near = bvh.nearest([0.75f32, 0.0, 0.0], 2);
+//! assert_eq!((near[0].index, near[0].distance2), (1, 0.0625));
+//!
+//! // Many queries at once run in parallel; their answers are lists in one allocation.
+//! let lists = bvh.query_all(&[ball, Sphere::new(points[3], 1.0)]);
+//! assert_eq!((lists[0].len(), &lists[1]), (3, &[3][..]));
 //! # Ok::<(), ropewalk::Error>(())
 //! ```
 //!
-//! Many queries at once run in parallel, and their answers come as [`Csr`] (CSR). Where the queries are the stored primitives
-//! themselves, the methods without a query argument are faster: they are in tree order already, and one walk serves a leaf.
+//! # Neighbours and pairs of the stored points
+//!
+//! Where the queries are the stored points themselves, the methods without a query argument are faster: one walk serves a leaf.
 //!
 //! ```
 //! use ropewalk::{Bvh, Nearest};
@@ -44,7 +51,21 @@
 //! # Ok::<(), ropewalk::Error>(())
 //! ```
 //!
-//! Friends-of-friends halos of an N-body snapshot, in a periodic box:
+//! # DBSCAN
+//!
+//! The labels are scikit-learn's, number for number; [`Dbscan`] has weights, periodic boxes, DBSCAN* and prediction.
+//!
+//! ```
+//! let points = [[0.0f32, 0.0], [0.1, 0.0], [0.0, 0.1], [5.0, 5.0]];
+//! let labels = ropewalk::dbscan(&points, 0.2, 3)?;
+//! assert_eq!(labels.as_slice(), [0, 0, 0, -1]);
+//! assert_eq!((labels.n_clusters(), labels.n_noise()), (1, 1));
+//! # Ok::<(), ropewalk::Error>(())
+//! ```
+//!
+//! # Friends-of-friends halos
+//!
+//! Halos are the connected components of points within a linking length of each other, here in a periodic box:
 //!
 //! ```
 //! use ropewalk::Fof;
@@ -56,57 +77,114 @@
 //! # Ok::<(), ropewalk::Error>(())
 //! ```
 //!
-//! Their centres, most bound particles say, are a line more: [`Halos::centers`]. A [`Catalog`] measures them, [`overdensities`],
-//! [`measure_structure`] and [`profiles`] what is about their centres.
+//! # Centres and what is about them
+//!
+//! With the feature `halos`: most bound and most connected particles, catalogues, spherical overdensities, profiles. Halos know the
+//! box that they were found in, so what is measured on them is measured there.
+//!
+#![cfg_attr(
+    feature = "halos",
+    doc = "
+```
+use ropewalk::{Center, Fof};
+
+let points = [[9.5f32, 5.0, 5.0], [0.25, 5.0, 5.0], [0.5, 5.0, 5.0]];
+let halos = Fof::new(1.0).periodic(10.0).run(&points)?;
+let centers = halos.centers(&points, Center::MostBound { softening: 0.0 })?;
+assert_eq!(centers.as_slice()[0].member, Some(1));
+# Ok::<(), ropewalk::Error>(())
+```
+"
+)]
+//!
+//! # GPUs
+//!
+//! With the features `cuda` or `vulkan` the module `gpu` has the same names, and the CPU's answers. Data carries its device, and
+//! results stay there until they are read.
+//!
+#![cfg_attr(
+    any(feature = "cuda", feature = "vulkan"),
+    doc = "
+```no_run
+use ropewalk::gpu::{Device, Fof, Points};
+
+let points = [[0.0f32, 0.0, 0.0], [0.1, 0.0, 0.0], [5.0, 0.0, 0.0]];
+let halos = Fof::new(0.2).run(&Points::new(&points, Device::first()?)?)?;
+assert_eq!(halos.read()?.members(0), [0, 1]);
+# Ok::<(), ropewalk::Error>(())
+```
+"
+)]
+//!
+//! # Points whose type is known at run time
+//!
+//! The module `table` (feature `io`) takes points of any dimension and precision as files hold them, and compiles nothing in your
+//! program: see there.
 //!
 //! # Contract
 //!
 //! - **Exact.** Radii are inclusive. Whether two points are within a radius is decided as `f64` arithmetic on their
 //!   coordinates decides it ([`Space::distance2`]), whatever the storage type: `f32` tests with an error bound settle nearly
 //!   all pairs, and the few inside of the bound are redone in `f64`.
-//! - **Deterministic.** Results do not depend on the number of threads or on timing.
-//! - **No silent wrong answer.** NaN, infinite coordinates, a linking length that is negative, a periodic box that is too
-//!   small: an [`Error`] that names the value and the index. Empty input, one point, a million copies of one point, `k = 0`,
-//!   `k > n`: right answers.
+//! - **Deterministic.** Results do not depend on the number of threads, the device, or timing.
+//! - **No silent wrong answer.** NaN, infinite coordinates, a negative linking length, a periodic box that is too
+//!   small: an [`Error`] with a [kind](ErrorKind) that names the value and the index. Empty input, one point, a million copies of
+//!   one point, `k = 0`, `k > n`: right answers.
 //! - **Threads** are rayon's: run inside `ThreadPool::install` to choose their number.
 //!
 //! # Features
 //!
-//! `io`, `plot` and `sample` are modules of these names; `cli` is the program, with all three, and on by default. `cuda` and `vulkan`
-//! add a module `gpu`, whose trees are built on a device.
+//! | feature | |
+//! |---|---|
+//! | `glam` (default) | its vectors as points |
+//! | `halos` | centres, catalogues, overdensities, profiles: [`halo`] |
+//! | `io` | snapshots and tables from files, and back; `table` |
+//! | `plot` | pictures of halos and clusters |
+//! | `sample` | clustered point sets to try and to measure on |
+//! | `reference` | other algorithms, to compare with |
+//! | `serde` | options and results can be stored |
+//! | `cuda`, `vulkan` | the module `gpu` |
+//!
+//! Searches and clusterings of `f32` and `f64` points in two and three dimensions are compiled with the library. A debug build of
+//! yours is as fast if your `Cargo.toml` asks for it:
+//!
+//! ```toml
+//! [profile.dev.package.ropewalk]
+//! opt-level = 3
+//! ```
 //!
 //! # When to use something else
 //!
 //! - Points that move a little between queries: there is no update, only [`Bvh::build`], at some 40 ns a point and thread.
-//! - A few dozen points: [`BruteForce`] has the same methods and nothing to build.
+//! - A few dozen points: plain loops.
 //! - More than ten dimensions, or other metrics than the Euclidean: not here.
 
-mod bvh;
-mod cluster;
-mod csr;
 mod error;
-mod geometry;
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
-pub mod gpu;
-pub mod halo;
-#[cfg(feature = "io")]
-pub mod io;
 mod parallel;
-mod phases;
-#[cfg(feature = "plot")]
-pub mod plot;
 mod precompiled;
-#[cfg(feature = "reference")]
-mod reference;
-#[cfg(feature = "sample")]
-pub mod sample;
-mod search;
 mod simd;
+mod csr;
+mod phases;
+mod work;
+mod geometry;
+mod bvh;
+pub mod search;
+pub mod cluster;
+pub mod halo;
+#[cfg(any(feature = "halos", feature = "io"))]
+pub mod units;
+#[cfg(feature = "reference")]
+pub mod reference;
 #[cfg(feature = "io")]
 pub mod table;
-#[cfg(any(feature = "halos", feature = "io"))]
-mod units;
-mod work;
+#[cfg(feature = "io")]
+pub mod io;
+#[cfg(feature = "plot")]
+pub mod plot;
+#[cfg(feature = "sample")]
+pub mod sample;
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+pub mod gpu;
 
 pub use bvh::Bvh;
 pub use cluster::{Dbscan, DbscanAlgorithm, Fof, FofAlgorithm, Labels, dbscan};
