@@ -91,15 +91,19 @@ pub mod gpu;
 mod halo;
 #[cfg(feature = "io")]
 pub mod io;
+mod parallel;
 mod phases;
 #[cfg(feature = "plot")]
 pub mod plot;
+mod precompiled;
 #[cfg(feature = "reference")]
 mod reference;
 #[cfg(feature = "sample")]
 pub mod sample;
 mod search;
 mod simd;
+#[cfg(feature = "io")]
+pub mod table;
 #[cfg(any(feature = "halos", feature = "io"))]
 mod units;
 

@@ -14,6 +14,9 @@ pub(crate) type Lanes<S> = [S; LANES];
 
 /// An instruction set that this processor is known to have.
 pub(crate) trait Isa: Copy + Send + Sync {
+    /// Whether the tests of a leaf are compiled once, and called: for the instruction set that few processors run with.
+    const OUTLINED: bool;
+
     /// Bit `l` is set where `values[l] <= limit`; never where either is NaN.
     fn at_most_f32(self, values: &Lanes<f32>, limit: f32) -> u32;
     /// The same for `f64`.
@@ -35,6 +38,8 @@ macro_rules! at_most {
 }
 
 impl Isa for Baseline {
+    const OUTLINED: bool = cfg!(target_arch = "x86_64");
+
     #[cfg(not(target_arch = "x86_64"))]
     #[inline(always)]
     fn at_most_f32(self, values: &Lanes<f32>, limit: f32) -> u32 {
@@ -90,6 +95,8 @@ impl Avx2 {
 
 #[cfg(target_arch = "x86_64")]
 impl Isa for Avx2 {
+    const OUTLINED: bool = false;
+
     #[inline(always)]
     fn at_most_f32(self, values: &Lanes<f32>, limit: f32) -> u32 {
         use std::arch::x86_64::{_CMP_LE_OQ, _mm256_cmp_ps, _mm256_movemask_ps, _mm256_set1_ps};

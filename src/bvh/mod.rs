@@ -13,6 +13,7 @@ mod hierarchy;
 mod layout;
 pub(crate) mod morton;
 pub(crate) mod radix_sort;
+mod ropes;
 pub(crate) mod traverse;
 mod validate;
 

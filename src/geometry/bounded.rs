@@ -27,8 +27,17 @@ pub trait Bounded<S, const D: usize>: Sync {
     /// Whether every value of this type is a point: `bounds().lo == bounds().hi`. The tree then stores one corner only.
     const IS_POINT: bool = false;
 
-    /// The smallest box around the value: the same each time, or building a tree is an error.
+    /// The smallest box around the value.
     fn bounds(&self) -> Aabb<S, D>;
+
+    /// The same points as arrays, where that costs nothing.
+    #[doc(hidden)]
+    fn as_points(_primitives: &[Self]) -> Option<&[[S; D]]>
+    where
+        Self: Sized,
+    {
+        None
+    }
 }
 
 impl<S: Scalar, const D: usize> Bounded<S, D> for [S; D] {
@@ -37,6 +46,10 @@ impl<S: Scalar, const D: usize> Bounded<S, D> for [S; D] {
     #[inline(always)]
     fn bounds(&self) -> Aabb<S, D> {
         Aabb::point(*self)
+    }
+
+    fn as_points(primitives: &[Self]) -> Option<&[[S; D]]> {
+        Some(primitives)
     }
 }
 

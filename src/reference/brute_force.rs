@@ -134,14 +134,14 @@ impl<S: Scalar, const D: usize> BruteForce<S, D> {
 
     fn search(&self, of: &Aabb<S, D>, wanted: &Nearest, excluded: Option<u32>) -> Vec<Neighbor> {
         let mut best = ExactHeap::new();
-        best.start(wanted);
+        best.reset(wanted);
         let of = self.space.wrap_box(*of);
         if of.is_finite() {
             for (primitive, index) in self.primitives.iter().zip(0..).filter(|&(_, index)| Some(index) != excluded) {
-                best.offer(self.space.min_distance2(&of, primitive), index);
+                best.push(self.space.min_distance2(&of, primitive), index);
             }
         }
-        best.finish();
+        best.into_sorted();
         best.neighbors().collect()
     }
 }

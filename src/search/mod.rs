@@ -1,7 +1,9 @@
 //! What is near: range queries, neighbours of all stored points, pairs, nearest neighbours.
 
+pub(crate) mod ball_predicate;
 pub(crate) mod nearest;
 mod neighbors;
+pub(crate) mod pairs;
 mod range;
 
 pub use nearest::{Nearest, Neighbor};

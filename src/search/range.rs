@@ -7,13 +7,13 @@
 use std::iter::FusedIterator;
 use std::ops::{ControlFlow, Range};
 
-use rayon::prelude::*;
-
 use crate::bvh::Bvh;
 use crate::bvh::morton::{Grid, curve_order};
-use crate::bvh::traverse::BallPredicate;
+use crate::bvh::traverse::{Step, low_bits};
 use crate::csr::{Csr, CsrChunk};
 use crate::geometry::{Aabb, Scalar, Space, Sphere};
+use crate::parallel::{for_tasks, map_tasks};
+use crate::search::ball_predicate::BallPredicate;
 use crate::simd::{Baseline, dispatch};
 
 /// A shape to ask a tree with: [`Sphere`], [`Aabb`], or your own.
@@ -167,31 +167,33 @@ impl<S: Scalar, const D: usize, Q: Query<S, D>> Hits<'_, S, D, Q> {
     /// Walks to the next hits; false at the end.
     #[inline]
     fn advance(&mut self) -> bool {
-        let space = self.tree.space();
-        while self.at < self.tree.end() {
-            let at = self.at;
-            let node = self.tree.node(at);
-            if !self.query.meets(&node.bounds, space) {
-                self.at = node.rope as usize;
-            } else if self.query.covers(&node.bounds, space) {
-                self.at = node.rope as usize;
-                self.run = self.tree.span(at);
-                return true;
-            } else {
-                self.at = at + 1;
-                if self.tree.is_leaf(at) {
-                    let span = self.tree.span(at);
-                    self.first = span.start;
-                    // A shape of the user's may set bits behind the last.
-                    let own = u32::MAX >> (u32::BITS - span.len() as u32).min(u32::BITS - 1);
-                    self.mask = self.query.scan(&Leaf { tree: self.tree, span }) & own;
-                    if self.mask != 0 {
-                        return true;
+        let Self { tree, query, .. } = self;
+        let space = tree.space();
+        let (mut next, mut run, mut first, mut mask) = (tree.end(), 0..0, 0, 0);
+        tree.walk(
+            self.at..tree.end(),
+            #[inline(always)]
+            |at, node| {
+                if !query.meets(&node.bounds, space) {
+                    return Step::Skip;
+                }
+                if query.covers(&node.bounds, space) {
+                    (next, run) = (node.rope as usize, tree.span(at));
+                    return Step::Stop;
+                }
+                if tree.is_leaf(at) {
+                    let span = tree.span(at);
+                    mask = query.scan(&Leaf { tree, span: span.clone() }) & low_bits(span.len());
+                    if mask != 0 {
+                        (next, first) = (at + 1, span.start);
+                        return Step::Stop;
                     }
                 }
-            }
-        }
-        false
+                Step::Enter
+            },
+        );
+        (self.at, self.run, self.first, self.mask) = (next, run, first, mask);
+        self.pending() > 0
     }
 
     #[inline]
@@ -284,19 +286,16 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// The hits of every query as lists, in parallel. See [`Csr`].
     pub fn query_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Csr<u32> {
         let order = self.walk_order(queries);
-        let blocks: Vec<_> = order
-            .par_chunks(TASK)
-            .map(|queries_of_task| {
-                let mut block = CsrChunk::default();
-                dispatch!(_level => for &query in queries_of_task {
-                    let before = block.values.len();
-                    block.values.extend(self.query(&queries[query as usize]));
-                    block.lengths.push((block.values.len() - before) as u32);
-                });
-                block
-            })
-            .collect();
-        Csr::gather(&order, &blocks)
+        let chunks = map_tasks(order.len(), TASK, &|range| {
+            let mut chunk = CsrChunk::default();
+            dispatch!(_isa => for &query in &order[range] {
+                let before = chunk.values.len();
+                chunk.values.extend(self.query(&queries[query as usize]));
+                chunk.lengths.push((chunk.values.len() - before) as u32);
+            });
+            chunk
+        });
+        Csr::gather(&order, &chunks)
     }
 
     /// The number of hits of every query, in parallel.
@@ -310,13 +309,10 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// ```
     pub fn count_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Vec<u32> {
         let order = self.walk_order(queries);
-        let counts: Vec<Vec<u32>> = order
-            .par_chunks(TASK)
-            .map(|queries_of_task| {
-                let count = |&query: &u32| self.query(&queries[query as usize]).count() as u32;
-                dispatch!(_level => queries_of_task.iter().map(count).collect())
-            })
-            .collect();
+        let counts: Vec<Vec<u32>> = map_tasks(order.len(), TASK, &|range| {
+            let count = |&query: &u32| self.query(&queries[query as usize]).count() as u32;
+            dispatch!(_isa => order[range].iter().map(count).collect())
+        });
         let mut all = vec![0; queries.len()];
         for (&query, count) in order.iter().zip(counts.into_iter().flatten()) {
             all[query as usize] = count;
@@ -342,8 +338,9 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn for_each_hit<Q: Query<S, D>>(&self, queries: &[Q], visit: impl Fn(usize, u32) -> ControlFlow<()> + Sync) {
-        self.walk_order(queries).par_chunks(TASK).for_each(|queries_of_task| {
-            dispatch!(_level => for &query in queries_of_task {
+        let order = self.walk_order(queries);
+        for_tasks(order.len(), TASK, &|range| {
+            dispatch!(_isa => for &query in &order[range] {
                 // The iterator may end early: that is what Break is for.
                 let _ = self.query(&queries[query as usize]).try_for_each(|hit| visit(query as usize, hit));
             });

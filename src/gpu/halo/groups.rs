@@ -1,10 +1,10 @@
 //! Groups of points on a device: the twin of `halo::groups`.
 //!
 //! In: a label for each point. Out: [`Halos`], the members of each group (CSR), largest first.
-//! Kernels count the sizes, sort the clusters by size, and sort the points by the rank of their cluster; both sorts are stable.
-//! Only a few totals come to the host.
-//! Cost: two passes over the labels, and the sorts: 8 bytes a point, 20 a member, and 32 a cluster, of which 4 a point, 4 a member
-//! and 8 a halo stay.
+//! Kernels count the sizes, sort the clusters by size, and sort the points by the rank of their cluster; both sorts are
+//! stable. Only a few totals come to the host.
+//! Cost: two passes over the labels, and the sorts: 8 bytes a point, 20 a member, and 32 a cluster, of which 4 a point,
+//! 4 a member and 8 a halo stay.
 
 use std::sync::Arc;
 
@@ -15,8 +15,9 @@ use crate::error::Result;
 use crate::geometry::Boundary;
 use crate::gpu::buffer::{Buffer, UNITS, cubes, wait};
 use crate::gpu::device::{Device, on};
+use crate::gpu::primitives::compact::{Compact, Emit};
 use crate::gpu::primitives::radix_sort::sort_words;
-use crate::gpu::primitives::scan::{exclusive, last};
+use crate::gpu::primitives::scan::exclusive;
 use crate::gpu::primitives::warp::{ReduceOp, Warp, block_aggregate};
 
 /// The rank of a cluster that is no halo.
@@ -24,7 +25,8 @@ const NONE: u32 = u32::MAX;
 
 /// Groups of points on a device: the twin of [`crate::Halos`].
 ///
-/// [`Fof`](crate::gpu::Fof) sorts them largest first, ties by the smallest member; [`Halos::upload`] keeps the order of the host's.
+/// [`Fof`](crate::gpu::Fof) sorts them largest first, ties by the smallest member; [`Halos::upload`] keeps the order of
+/// the host's.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Device, Halos, Points};
@@ -69,22 +71,11 @@ impl Halos {
 
         let sizes = Buffer::<u32>::filled(client, n_clusters, 0);
         count_sizes::launch::<R>(client, cubes(n), dim, labels.arg(), sizes.arg(), points, all, Warp::of(client));
-        let places = Buffer::<u32>::new(client, n_clusters + 1);
-        choose_clusters::launch::<R>(client, cubes(n_clusters + 1), dim, sizes.arg(), places.arg(), all, least);
-        exclusive(client, &places);
-        let halos = last(client, &places)?;
-        let words = Buffer::<u64>::new(client, halos);
-        take_clusters::launch::<R>(
-            client,
-            cubes(n_clusters),
-            dim,
-            sizes.arg(),
-            places.arg(),
-            words.arg(),
-            all,
-            points,
-            least,
-        );
+        let flags = Buffer::<u32>::new(client, n_clusters + 1);
+        flag_clusters::launch::<R>(client, cubes(n_clusters + 1), dim, sizes.arg(), flags.arg(), all, least);
+        let chosen = Compact::new(client, flags)?;
+        let (halos, words) = (chosen.len, Buffer::<u64>::new(client, chosen.len));
+        chosen.emit::<R, ByDescendingSize>(client, SizesArgLaunch::new(sizes.arg(), points), words.arg());
         let clusters = sort_words(client, words, n as u64 + 1);
 
         let offsets = Buffer::<u32>::new(client, halos + 1);
@@ -101,15 +92,14 @@ impl Halos {
         );
         exclusive(client, &offsets);
 
-        let places = Buffer::<u32>::new(client, n + 1);
-        choose_points::launch::<R>(client, cubes(n + 1), dim, labels.arg(), ranks.arg(), places.arg(), points, all);
-        exclusive(client, &places);
-        let count = last(client, &places)?;
-        let words = Buffer::<u64>::new(client, count);
-        take_points::launch::<R>(client, cubes(n), dim, labels.arg(), ranks.arg(), places.arg(), words.arg(), points);
+        let flags = Buffer::<u32>::new(client, n + 1);
+        flag_members::launch::<R>(client, cubes(n + 1), dim, labels.arg(), ranks.arg(), flags.arg(), points, all);
+        let chosen = Compact::new(client, flags)?;
+        let words = Buffer::<u64>::new(client, chosen.len);
+        chosen.emit::<R, ByHalo>(client, RanksArgLaunch::new(labels.arg(), ranks.arg()), words.arg());
         let members = sort_words(client, words, halos as u64);
 
-        // Halos are complete when they are returned, and what the device refuses is told here.
+        // Halos are complete when they are returned, and errors of the device are returned here.
         wait(client)?;
         Ok(Self { device, labels: labels.clone(), n_clusters: all, core: None, offsets, members, clusters, boundary })
     }
@@ -178,40 +168,43 @@ fn count_sizes(labels: &Array<i32>, sizes: &mut Array<Atomic<u32>>, n: u32, clus
     }
 }
 
+/// Flags the clusters that have at least `least` members; a 0 follows.
 #[cube(launch)]
-fn choose_clusters(sizes: &Array<u32>, places: &mut Array<u32>, clusters: u32, least: u32) {
+fn flag_clusters(sizes: &Array<u32>, flags: &mut Array<u32>, clusters: u32, least: u32) {
     let i = ABSOLUTE_POS;
     if (i as u32) < clusters {
-        let mut chosen = 0u32.runtime();
+        let mut flag = 0u32.runtime();
         if sizes[i] >= least {
-            chosen = 1;
+            flag = 1;
         }
-        places[i] = chosen;
+        flags[i] = flag;
     } else if (i as u32) == clusters {
-        places[i] = 0;
+        flags[i] = 0;
     }
 }
 
-/// Large clusters come first.
-#[cube(launch)]
-fn take_clusters(
-    sizes: &Array<u32>,
-    places: &Array<u32>,
-    words: &mut Array<u64>,
-    clusters: u32,
+/// The size of each cluster, and how many points there are.
+#[derive(CubeType, CubeLaunch)]
+struct SizesArg {
+    sizes: Array<u32>,
     points: u32,
-    least: u32,
-) {
-    let i = ABSOLUTE_POS;
-    if (i as u32) < clusters {
-        let size = sizes[i];
-        if size >= least {
-            let to = places[i] as usize;
-            words[to] = (u64::cast_from(points - size) << 32u64) | u64::cast_from(i as u32);
-        }
+}
+
+/// Words that sort clusters by descending size, ties by number.
+struct ByDescendingSize;
+
+#[cube]
+impl Emit for ByDescendingSize {
+    type Input = SizesArg;
+    type Output = Array<u64>;
+
+    fn emit(input: &SizesArg, words: &mut Array<u64>, cluster: u32, rank: u32) {
+        let others = input.points - input.sizes[cluster as usize];
+        words[rank as usize] = (u64::cast_from(others) << 32u64) | u64::cast_from(cluster);
     }
 }
 
+/// Writes the size of each halo, and the rank of its cluster; a 0 follows the sizes.
 #[cube(launch)]
 fn rank_clusters(
     counted: &Array<u32>,
@@ -230,40 +223,43 @@ fn rank_clusters(
     }
 }
 
-/// The rank of a label's cluster; none without one.
-#[cube]
-fn rank(labels: &Array<i32>, ranks: &Array<u32>, i: usize, clusters: u32) -> u32 {
-    let label = u32::cast_from(labels[i]);
-    let mut rank = 0xffff_ffffu32.runtime();
-    if label < clusters {
-        rank = ranks[label as usize];
-    }
-    rank
-}
-
+/// Flags the points whose cluster is a halo; a 0 follows.
 #[cube(launch)]
-fn choose_points(labels: &Array<i32>, ranks: &Array<u32>, places: &mut Array<u32>, n: u32, clusters: u32) {
+fn flag_members(labels: &Array<i32>, ranks: &Array<u32>, flags: &mut Array<u32>, n: u32, clusters: u32) {
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
-        let mut chosen = 0u32.runtime();
-        if rank(labels, ranks, i, clusters) != 0xffff_ffffu32 {
-            chosen = 1;
+        let label = u32::cast_from(labels[i]);
+        let mut flag = 0u32.runtime();
+        if label < clusters {
+            if ranks[label as usize] != NONE {
+                flag = 1;
+            }
         }
-        places[i] = chosen;
+        flags[i] = flag;
     } else if (i as u32) == n {
-        places[i] = 0;
+        flags[i] = 0;
     }
 }
 
-#[cube(launch)]
-fn take_points(labels: &Array<i32>, ranks: &Array<u32>, places: &Array<u32>, words: &mut Array<u64>, n: u32) {
-    let i = ABSOLUTE_POS;
-    if (i as u32) < n {
-        let to = places[i];
-        if places[i + 1] > to {
-            let label = u32::cast_from(labels[i]);
-            words[to as usize] = (u64::cast_from(ranks[label as usize]) << 32u64) | u64::cast_from(i as u32);
-        }
+/// The label of each point, and the rank of each cluster.
+#[derive(CubeType, CubeLaunch)]
+struct RanksArg {
+    labels: Array<i32>,
+    ranks: Array<u32>,
+}
+
+/// Words that sort points by the rank of their halo, then by index.
+struct ByHalo;
+
+#[cube]
+impl Emit for ByHalo {
+    type Input = RanksArg;
+    type Output = Array<u64>;
+
+    fn emit(input: &RanksArg, words: &mut Array<u64>, point: u32, rank: u32) {
+        let label = u32::cast_from(input.labels[point as usize]);
+        let halo = input.ranks[label as usize];
+        words[rank as usize] = (u64::cast_from(halo) << 32u64) | u64::cast_from(point);
     }
 }
 

@@ -1,8 +1,9 @@
 //! The first member with the largest value in each halo.
 //!
-//! In: a value for each member, a potential or a number of friends. Out: for each halo the point with the largest one, the first of
-//! equals, that value, and a count.
-//! Cost: a pass over the values; a unit for each small halo, a block of units for each large one. 4 to 8 bytes and 8 bytes a halo.
+//! In: a value for each member, a potential or a number of friends. Out: for each halo the point with the largest one,
+//! the first of equals, that value, and a count.
+//! Cost: a pass over the values; a unit for each small halo, a block of units for each large one. 4 to 8 bytes and 8
+//! bytes a halo.
 
 use cubecl::prelude::*;
 

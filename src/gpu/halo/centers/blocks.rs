@@ -1,8 +1,9 @@
 //! Blocks of members, the leaves of the search in large halos.
 //!
-//! In: the members of large halos. Out: [`Blocks`], these members in Morton order, each halo by itself, and blocks of up to
-//! [`BLOCK`] of them with their moments.
-//! A block is a cell of the Morton grid, or half or a quarter of one: cells are compact, which runs of equal length are not.
+//! In: the members of large halos. Out: [`Blocks`], these members in Morton order, each halo by itself, and blocks of
+//! up to [`BLOCK`] of them with their moments.
+//! A block is a cell of the Morton grid, or half or a quarter of one: cells are compact, which runs of equal length are
+//! not.
 //! Cost: a sort of the members; 32 bytes a member, 56 a block.
 
 use cubecl::prelude::*;
@@ -13,12 +14,12 @@ use crate::gpu::bvh::morton::spread;
 use crate::gpu::halo::centers::by_size::SortedHalos;
 use crate::gpu::halo::centers::members::{Members, MembersArg};
 use crate::gpu::halo::centers::multipole::{Moments, Vec4};
+use crate::gpu::primitives::compact::Compact;
 use crate::gpu::primitives::radix_sort::{Pairs, sort_bits};
-use crate::gpu::primitives::scan::{exclusive, last};
-use crate::gpu::primitives::warp::{Warp, warp_atomic_max};
+use crate::gpu::primitives::warp::{WIDTH, Warp, warp_atomic_max};
 
 /// Members of a block, at most: as many as a warp has units.
-pub(super) const BLOCK: u32 = 32;
+pub(super) const BLOCK: u32 = WIDTH;
 /// Bits of a cell along each axis.
 const CELL_BITS: u32 = 12;
 /// The last cell along an axis.
@@ -74,25 +75,24 @@ impl Blocks {
         let bits = ((halo_count as u64) << (3 * CELL_BITS)).next_power_of_two() - 1;
         let Pairs { keys, values: order } = sort_bits(client, pairs, bits);
 
-        let places = Buffer::<u32>::new(client, n + 1);
-        flag_starts::launch::<R>(client, cubes(n + 1), dim, keys.arg(), places.arg(), n as u32);
-        exclusive(client, &places);
-        let len = last(client, &places)?;
-        let first = Buffer::new(client, len + 1);
-        let of_members = Buffer::new(client, n);
-        take_starts::launch::<R>(client, cubes(n + 1), dim, places.arg(), first.arg(), of_members.arg(), n as u32);
+        let flags = Buffer::<u32>::new(client, n + 1);
+        flag_starts::launch::<R>(client, cubes(n + 1), dim, keys.arg(), flags.arg(), n as u32);
+        let starts = Compact::new(client, flags)?;
+        let (first, of_members) = (Buffer::new(client, starts.len + 1), Buffer::new(client, n));
+        let ranks = &starts.ranks;
+        take_starts::launch::<R>(client, cubes(n + 1), dim, ranks.arg(), first.arg(), of_members.arg(), n as u32);
         let of_halos = Buffer::new(client, halo_count + 1);
         find_halos::launch::<R>(
             client,
             cubes(halo_count + 1),
             dim,
-            places.arg(),
+            ranks.arg(),
             halos.offsets.arg(),
             of_halos.arg(),
             halo_count as u32,
         );
         let moments = Moments::new(client, members, &order, &first);
-        Ok(Self { order, of_halos, first, of_members, moments, len })
+        Ok(Self { order, of_halos, first, of_members, moments, len: starts.len })
     }
 
     /// What a kernel takes for it.
@@ -184,13 +184,14 @@ fn count_equal(keys: &Array<u64>, at: u32, shift: u32, most: u32, #[comptime] ri
     equal
 }
 
-/// Flags the first member of each block. A member's block is the largest cell about it that has at most [`BLOCK`] members, where
-/// halves of a cell count as cells. If the smallest cell has more, every [`BLOCK`]th position starts a block, too.
+/// Flags the first member of each block. A member's block is the largest cell about it that has at most [`BLOCK`]
+/// members, where halves of a cell count as cells. If the smallest cell has more, every [`BLOCK`]th position starts a
+/// block, too.
 #[cube(launch)]
-fn flag_starts(keys: &Array<u64>, places: &mut Array<u32>, n: u32) {
+fn flag_starts(keys: &Array<u64>, flags: &mut Array<u32>, n: u32) {
     let i = ABSOLUTE_POS as u32;
     if i == n {
-        places[i as usize] = 0;
+        flags[i as usize] = 0;
     } else if i < n {
         let mut before = BLOCK.runtime();
         if before > i {
@@ -222,21 +223,22 @@ fn flag_starts(keys: &Array<u64>, places: &mut Array<u32>, n: u32) {
         if start {
             flag = 1;
         }
-        places[i as usize] = flag;
+        flags[i as usize] = flag;
     }
 }
 
-/// Writes the first member of each block, and each member's block: one less than the starts up to it.
+/// Writes the first member of each block, and each member's block: one less than the number of starts up to it, its own
+/// included.
 #[cube(launch)]
-fn take_starts(places: &Array<u32>, first: &mut Array<u32>, of_members: &mut Array<u32>, n: u32) {
+fn take_starts(ranks: &Array<u32>, first: &mut Array<u32>, of_members: &mut Array<u32>, n: u32) {
     let i = ABSOLUTE_POS;
     if (i as u32) == n {
-        let end = places[i] as usize;
+        let end = ranks[i] as usize;
         first[end] = n;
     } else if (i as u32) < n {
-        let block = places[i + 1] - 1;
+        let block = ranks[i + 1] - 1;
         of_members[i] = block;
-        if places[i] == block {
+        if ranks[i] == block {
             first[block as usize] = i as u32;
         }
     }
@@ -244,9 +246,9 @@ fn take_starts(places: &Array<u32>, first: &mut Array<u32>, of_members: &mut Arr
 
 /// Writes how many blocks start before each halo.
 #[cube(launch)]
-fn find_halos(places: &Array<u32>, offsets: &Array<u32>, of_halos: &mut Array<u32>, halos: u32) {
+fn find_halos(ranks: &Array<u32>, offsets: &Array<u32>, of_halos: &mut Array<u32>, halos: u32) {
     let i = ABSOLUTE_POS;
     if (i as u32) <= halos {
-        of_halos[i] = places[offsets[i] as usize];
+        of_halos[i] = ranks[offsets[i] as usize];
     }
 }

@@ -1,12 +1,13 @@
 //! Bounds of potentials, and what they leave.
 //!
-//! In: for members a sum S of -φ in single precision, and its error E. Out: bounds, and the members that may be most bound.
+//! In: for members a sum S of -φ in single precision, and its error E. Out: bounds, and the members that may be most
+//! bound.
 //! ```text
 //! (6)  lower = S - E,  upper = S + E,   with the relative error of sums in f32, 1e-5, as a part of E.
 //! (7)  A member whose upper bound is below the largest lower bound of its halo is not the most bound one.
 //! ```
-//! Bounds are rounded to `f32`, which the 1e-5 allows for, too. Numbers that are not negative are ordered as their bits are, so
-//! that the largest ones of a halo are found by atomic maxima of bits.
+//! Bounds are rounded to `f32`, which the 1e-5 allows for, too. Numbers that are not negative are ordered as their bits
+//! are, so that the largest ones of a halo are found by atomic maxima of bits.
 //! Cost: 4 bytes a member and 24 a halo, and one compaction for each pruning.
 
 use cubecl::prelude::*;
@@ -14,10 +15,10 @@ use cubecl::prelude::*;
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::halo::centers::blocks::{Blocks, BlocksArg, halo_of};
-use crate::gpu::primitives::scan::{exclusive, last};
+use crate::gpu::primitives::compact::{Compact, Emit};
 
 /// The relative error of sums in single precision, at most.
-pub(super) const F32_ERROR: f32 = 1e-5;
+pub(super) const RELATIVE_ERROR: f32 = 1e-5;
 
 /// What is known of each large halo.
 pub(super) struct Best {
@@ -88,8 +89,9 @@ pub(super) fn wide(words: &[u32], at: usize) -> u64 {
 
 /// The first member of each halo, in the order of the blocks, that has the largest upper bound of `upper`.
 ///
-/// A halo without one has `u32::MAX`: a device that orders bits or NaN in a way of its own may leave none. Kernels clamp it to the
-/// last member, of which they then find true bounds, so that such a halo is searched no less exactly, only longer.
+/// A halo without one has `u32::MAX`: a device that orders bits or NaN in a way of its own may leave none. Kernels
+/// clamp it to the last member, of which they then find true bounds, so that such a halo is searched no less exactly,
+/// only longer.
 pub(super) fn argmax_upper<R: Runtime>(
     client: &ComputeClient<R>,
     blocks: &Blocks,
@@ -127,7 +129,8 @@ fn find_argmax(
     }
 }
 
-/// Equation (7): of some members, or of all in the order of the blocks, those whose upper bound reaches the largest lower bound.
+/// Equation (7): of some members, or of all in the order of the blocks, those whose upper bound reaches the largest
+/// lower bound.
 pub(super) fn prune<R: Runtime>(
     client: &ComputeClient<R>,
     blocks: &Blocks,
@@ -135,71 +138,77 @@ pub(super) fn prune<R: Runtime>(
     upper: &Buffer<f32>,
     best: &Best,
 ) -> Result<Buffer<u32>> {
-    let (n, dim) = (upper.len(), CubeDim::new_1d(UNITS));
-    let (listed, some) = (some.is_some(), some.unwrap_or(&blocks.order));
-    let places = Buffer::<u32>::new(client, n + 1);
+    let n = upper.len();
+    let targets = || match some {
+        Some(some) => TargetsArgLaunch::new(some.arg(), true),
+        None => TargetsArgLaunch::new(blocks.order.arg(), false),
+    };
+    let flags = Buffer::<u32>::new(client, n + 1);
     flag_survivors::launch::<R>(
         client,
         cubes(n + 1),
-        dim,
-        some.arg(),
+        CubeDim::new_1d(UNITS),
+        targets(),
         upper.arg(),
         best.lower.arg(),
         blocks.arg(),
-        places.arg(),
+        flags.arg(),
         n as u32,
-        listed,
     );
-    exclusive(client, &places);
-    let survivors = Buffer::new(client, last(client, &places)?);
-    take_survivors::launch::<R>(client, cubes(n), dim, some.arg(), places.arg(), survivors.arg(), n as u32, listed);
+    let chosen = Compact::new(client, flags)?;
+    let survivors = Buffer::new(client, chosen.len);
+    chosen.emit::<R, TakeTarget>(client, targets(), survivors.arg());
     Ok(survivors)
 }
 
-#[cube(launch)]
-fn flag_survivors(
-    some: &Array<u32>,
-    upper: &Array<f32>,
-    best_lower: &Array<u32>,
-    blocks: &BlocksArg,
-    places: &mut Array<u32>,
-    n: u32,
-    #[comptime] listed: bool,
-) {
-    let i = ABSOLUTE_POS;
-    if (i as u32) < n {
-        let mut own = i as u32;
-        if comptime!(listed) {
-            own = some[i];
-        }
-        let halo = halo_of(blocks, own);
-        let mut survives = 0u32.runtime();
-        if upper[i] >= f32::reinterpret(best_lower[halo as usize]) {
-            survives = 1;
-        }
-        places[i] = survives;
-    } else if (i as u32) == n {
-        places[i] = 0;
+/// Positions in the order of the blocks: those listed, or all.
+#[derive(CubeType, CubeLaunch)]
+struct TargetsArg {
+    some: Array<u32>,
+    #[cube(comptime)]
+    listed: bool,
+}
+
+#[cube]
+fn target(targets: &TargetsArg, i: u32) -> u32 {
+    let mut own = i + 0;
+    if comptime!(targets.listed) {
+        own = targets.some[i as usize];
+    }
+    own
+}
+
+struct TakeTarget;
+
+#[cube]
+impl Emit for TakeTarget {
+    type Input = TargetsArg;
+    type Output = Array<u32>;
+
+    fn emit(targets: &TargetsArg, survivors: &mut Array<u32>, item: u32, rank: u32) {
+        survivors[rank as usize] = target(targets, item);
     }
 }
 
+/// Flags the targets that equation (7) leaves; a 0 follows.
 #[cube(launch)]
-fn take_survivors(
-    some: &Array<u32>,
-    places: &Array<u32>,
-    survivors: &mut Array<u32>,
+fn flag_survivors(
+    targets: &TargetsArg,
+    upper: &Array<f32>,
+    best_lower: &Array<u32>,
+    blocks: &BlocksArg,
+    flags: &mut Array<u32>,
     n: u32,
-    #[comptime] listed: bool,
 ) {
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
-        let to = places[i] as usize;
-        if places[i + 1] as usize > to {
-            let mut own = i as u32;
-            if comptime!(listed) {
-                own = some[i];
-            }
-            survivors[to] = own;
+        let halo = halo_of(blocks, target(targets, i as u32));
+        let mut flag = 0u32.runtime();
+        if upper[i] >= f32::reinterpret(best_lower[halo as usize]) {
+            flag = 1;
         }
+        flags[i] = flag;
+    } else if (i as u32) == n {
+        flags[i] = 0;
     }
 }

@@ -20,7 +20,7 @@ const SMALL: u32 = 512;
 pub(super) struct SortedHalos {
     /// Halo `h` has the members `offsets[h]..offsets[h + 1]`: on the device, and on the host.
     pub offsets: Buffer<u32>,
-    pub on_host: Vec<u32>,
+    pub host_offsets: Vec<u32>,
     /// The points that are the members.
     pub members: Buffer<u32>,
     pub large: Large,
@@ -64,19 +64,19 @@ impl SortedHalos {
             return Ok(Self {
                 offsets: halos.offsets.clone(),
                 large: Large::of(&given),
-                on_host: given,
+                host_offsets: given,
                 members: halos.members.clone(),
                 order: None,
             });
         }
         let mut order: Vec<u32> = (0..sizes.len() as u32).collect();
         order.sort_by_key(|&halo| Reverse(sizes[halo as usize]));
-        let mut on_host = vec![0];
-        on_host.extend(order.iter().scan(0, |end, &halo| {
+        let mut host_offsets = vec![0];
+        host_offsets.extend(order.iter().scan(0, |end, &halo| {
             *end += sizes[halo as usize];
             Some(*end)
         }));
-        let (offsets, n) = (Buffer::from_slice(client, &on_host), halos.members.len());
+        let (offsets, n) = (Buffer::from_slice(client, &host_offsets), halos.members.len());
         let members = Buffer::<u32>::new(client, n);
         reorder_members::launch::<R>(
             client,
@@ -88,11 +88,11 @@ impl SortedHalos {
             members.arg(),
             n as u32,
         );
-        Ok(Self { offsets, large: Large::of(&on_host), on_host, members, order: Some(order) })
+        Ok(Self { offsets, large: Large::of(&host_offsets), host_offsets, members, order: Some(order) })
     }
 
     pub fn len(&self) -> usize {
-        self.on_host.len().saturating_sub(1)
+        self.host_offsets.len().saturating_sub(1)
     }
 
     /// What a kernel takes for it.
@@ -102,7 +102,7 @@ impl SortedHalos {
 
     /// The number of members of a halo.
     pub fn size(&self, halo: usize) -> u32 {
-        self.on_host.get(halo..).and_then(|offsets| offsets.get(..2)).map_or(0, size)
+        self.host_offsets.get(halo..).and_then(|offsets| offsets.get(..2)).map_or(0, size)
     }
 
     /// A row for each halo in the caller's order, from those in this order.
@@ -144,12 +144,11 @@ mod tests {
         let lists = crate::Halos::from_lists(9, &[0, 2, 3, 7, 9], &[4, 1, 0, 2, 3, 8, 7, 5, 6]).unwrap();
         let device = Device::first().unwrap();
         let halos = Halos::upload(&lists, device).unwrap();
-        let (offsets, members, rows) = on!(device, client => {
-            let sorted = SortedHalos::new(client, &halos)?;
-            let members = sorted.members.read(client)?;
-            Ok::<_, crate::Error>((sorted.on_host.clone(), members, sorted.in_given_order(vec!['a', 'b', 'c', 'd'])))
-        })
-        .unwrap();
+        let found = on!(device, client => SortedHalos::new(client, &halos).and_then(|sorted| {
+            let rows = sorted.in_given_order(vec!['a', 'b', 'c', 'd']);
+            Ok((sorted.members.read(client)?, sorted.host_offsets, rows))
+        }));
+        let (members, offsets, rows) = found.unwrap();
         assert_eq!(offsets, [0, 4, 6, 8, 9]);
         assert_eq!(members, [2, 3, 7, 8, 1, 4, 5, 6, 0]);
         assert_eq!(rows, ['b', 'd', 'a', 'c']);

@@ -4,9 +4,9 @@
 //! ```text
 //! (9)  -φ_i = sum over j != i of m_j / sqrt(|x_j - x_i|² + ε²),   without the coincident j if ε = 0.
 //! ```
-//! The order of summation is that of the CPU: segments of 512 members, in each eight interleaved sums, which are folded as a tree.
-//! A product is rounded before it is added. Roots and quotients must be rounded as IEEE 754 says; [`rounds_well`] asks the device
-//! once.
+//! The order of summation is that of the CPU: segments of 512 members, in each eight interleaved sums, which are folded
+//! as a tree. A product is rounded before it is added. Roots and quotients must be rounded as IEEE 754 says;
+//! [`rounds_well`] asks the device once.
 //! Cost: n distances a sum in `f64`.
 
 #![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without checks of their own.
@@ -93,19 +93,20 @@ pub(super) fn distance2(members: &MembersArg, a: u32, b: u32) -> f64 {
     sum
 }
 
-/// A sum over members: the twin of the CPU's `Sum`.
+/// The sum (9) at a member, by whether a source has a distance from it: the twin of the CPU's `Sum`.
 #[derive(CubeType)]
-pub(super) struct PairSum {
-    /// Over members at a distance.
+pub(super) struct Sum {
+    /// The sum of m / sqrt(d² + ε²) over sources with d > 0.
     pub separate_sum: f64,
-    /// The mass of the others, the member itself among them.
+    /// The mass of the sources with d = 0, and their number; the member itself is one of them.
     pub coincident_mass: f64,
     pub n_coincident: u32,
 }
 
-/// -φ of a member by a sum in which it is contained.
+/// -φ of a member that is one of the sources. Coincident ones add their mass over ε; without softening they add
+/// nothing.
 #[cube]
-pub(super) fn neg_potential(members: &MembersArg, member: u32, pairs: &PairSum) -> f64 {
+pub(super) fn potential(members: &MembersArg, member: u32, pairs: &Sum) -> f64 {
     let mut sum = pairs.separate_sum;
     if pairs.n_coincident > 1 {
         if members.softening[0] > f64::new(0.0) {
@@ -150,8 +151,8 @@ fn sum_small(members: &MembersArg, halos: &HalosArg, sums: &mut Array<f64>, othe
         }
         let even = (lanes[0] + lanes[4]) + (lanes[2] + lanes[6]);
         let odd = (lanes[1] + lanes[5]) + (lanes[3] + lanes[7]);
-        let pairs = PairSum { separate_sum: even + odd, coincident_mass, n_coincident };
-        sums[ABSOLUTE_POS] = neg_potential(members, own, &pairs);
+        let pairs = Sum { separate_sum: even + odd, coincident_mass, n_coincident };
+        sums[ABSOLUTE_POS] = potential(members, own, &pairs);
         others[ABSOLUTE_POS] = n_coincident - 1;
     }
 }
@@ -223,8 +224,8 @@ fn sum_each(members: &MembersArg, halos: &HalosArg, targets: &Array<u32>, sums: 
                     }
                 }
             }
-            let pairs = PairSum { separate_sum, coincident_mass, n_coincident };
-            sums[target as usize] = neg_potential(members, own, &pairs);
+            let pairs = Sum { separate_sum, coincident_mass, n_coincident };
+            sums[target as usize] = potential(members, own, &pairs);
         }
     }
 }
@@ -236,8 +237,8 @@ pub(in crate::gpu) fn rounds_well<R: Runtime>(client: &ComputeClient<R>, device:
     if let Some(&(_, well)) = known().iter().find(|(other, _)| *other == device) {
         return Ok(well);
     }
-    // Numbers of any magnitude that sums have; and the neighbours of squares, whose roots are nearest to the middle between two
-    // numbers.
+    // Numbers of any magnitude that sums have; and the neighbours of squares, whose roots are nearest to the middle
+    // between two numbers.
     let mut bits = 1u64;
     let numbers: Vec<f64> = (0..1 << 14)
         .flat_map(|i: u64| {

@@ -1,18 +1,19 @@
 //! The potential of blocks that are far away: the twin of `halo::centers::local_expansion`.
 //!
-//! In: blocks. Out: for each block a local expansion of -φ about its centre, which stands for all well separated blocks, and the
-//! list of the others, which are near; for chosen members the sum over the well separated blocks alone.
+//! In: blocks. Out: for each block a local expansion of -φ about its centre, which stands for all well separated
+//! blocks, and the list of the others, which are near; for chosen members the sum over the well separated blocks alone.
 //! Two blocks of radii r_a and r_b whose centres are R apart are well separated if
 //! ```text
 //! (3)  |R| > 1.1 (r_a + r_b).
 //! ```
-//! Let z = y - x, where a target is at y from the centre of its block and a source of mass m at x from the centre of its own. With
-//! ρ² = R² + ε² and R̂ = R/ρ, the source adds to -φ at the target
+//! Let z = y - x, where a target is at y from the centre of its block and a source of mass m at x from the centre of
+//! its own. With ρ² = R² + ε² and R̂ = R/ρ, the source adds to -φ at the target
 //! ```text
 //! (4)  m sum_l |z|^l / ρ^(l+1) P_l(R̂·z/|z|),  of which l > 2 is at most  m |z|³ / (ρ³ (ρ - |z|)).
 //! ```
-//! Summed over the block, M <z zᵀ> is M (y yᵀ + Q): l = 0 and the terms in Q are equation (1), and the terms in y are the slopes
-//! M/ρ² R̂ and the curvatures M/ρ³ (3 R̂R̂ᵀ - 1). Both are kept in units of the radius r_a, so that |y| is at most 1:
+//! Summed over the block, M <z zᵀ> is M (y yᵀ + Q): l = 0 and the terms in Q are equation (1), and the terms in y are
+//! the slopes M/ρ² R̂ and the curvatures M/ρ³ (3 R̂R̂ᵀ - 1). Both are kept in units of the radius r_a, so that |y| is
+//! at most 1:
 //! ```text
 //! (5)  -φ_far(y) = S + s·y + 1/2 yᵀCy,   error <= E + E' |y|²,
 //!      E = sum M/ρ · (b tr Q / ρ² + 6 d) / (ρ - b),   E' = sum M/ρ · b / (ρ - b) · (r_a/ρ)²,   b = r_a + r_b,
@@ -28,7 +29,7 @@ use cubecl::prelude::*;
 
 use crate::gpu::buffer::{Buffer, UNITS};
 use crate::gpu::halo::centers::blocks::{Blocks, BlocksArg};
-use crate::gpu::halo::centers::bounds::{Best, F32_ERROR, TargetBounds, TargetBoundsArg, add_wide, lower_bits};
+use crate::gpu::halo::centers::bounds::{Best, RELATIVE_ERROR, TargetBounds, TargetBoundsArg, add_wide, lower_bits};
 use crate::gpu::halo::centers::members::{Members, MembersArg};
 use crate::gpu::halo::centers::multipole::{Vec4, center_of, products_of, radius_of, squares_of, term, trace};
 use crate::gpu::halo::centers::near_lists::{NearLists, NearListsArg};
@@ -58,8 +59,8 @@ pub(super) struct FarArg {
 }
 
 impl Interactions {
-    /// Counts the pairs of members and blocks that all of this takes, near ones included, in `pairs`. None if there are too many
-    /// blocks.
+    /// Counts the pairs of members and blocks that all of this takes, near ones included, in `pairs`. None if there are
+    /// too many blocks.
     pub fn new<R: Runtime>(
         client: &ComputeClient<R>,
         members: &Members,
@@ -74,8 +75,8 @@ impl Interactions {
             expansions: Buffer::new(client, 12 * n),
             near: NearLists::new(client, n, NEAR)?,
         };
-        // SAFETY: the launch contract of `centers`; a warp or a unit goes with each block, which is compared with their number, and
-        // writes to its own places only.
+        // SAFETY: the launch contract of `centers`; a warp or a unit goes with each block, which is compared with their
+        // number, and writes to its own places only.
         unsafe {
             expand_far::launch_unchecked::<R>(
                 client,
@@ -98,8 +99,8 @@ impl Interactions {
     }
 }
 
-/// Bounds of -φ of some members, by sums over well separated blocks that are closer than the expansions, and by the sums over near
-/// ones, `near_sums`.
+/// Bounds of -φ of some members, by sums over well separated blocks that are closer than the expansions, and by the
+/// sums over near ones, `near_sums`.
 pub(super) fn tighten<R: Runtime>(
     client: &ComputeClient<R>,
     members: &Members,
@@ -111,8 +112,8 @@ pub(super) fn tighten<R: Runtime>(
     let (n, warp) = (targets.len(), Warp::of(client).apart());
     let (count, dim) = warp.blocks(n * warp.lanes() as usize, UNITS);
     let bounds = TargetBounds::new(client, n, best);
-    // SAFETY: the launch contract of `centers`; `targets` are positions in the order of the blocks, and a warp or a unit goes with
-    // each, which is compared with their number.
+    // SAFETY: the launch contract of `centers`; `targets` are positions in the order of the blocks, and a warp or a
+    // unit goes with each, which is compared with their number.
     unsafe {
         tighten_far::launch_unchecked::<R>(
             client,
@@ -141,14 +142,14 @@ pub(super) fn is_far(a: Vec4, radius_a: f32, b: Vec4, radius_b: f32) -> bool {
     d2 > (limit * limit).max(1e-24f32)
 }
 
-/// A sum of so many errors, with all that rounding may have taken off it.
+/// A sum of `terms` errors, with all that rounding may have taken off it.
 #[cube]
 fn round_up_sum(error: f32, terms: u32) -> f32 {
     error * (1.02f32 + f32::cast_from(terms) * 1.2e-7f32)
 }
 
-/// Writes the local expansion of each block, and lists the blocks that are near to it. A warp has a block; a unit has one where
-/// there are no warps.
+/// Writes the local expansion of each block, and lists the blocks that are near to it. A warp has a block; a unit has
+/// one where there are no warps.
 #[cube(launch_unchecked)]
 fn expand_far(
     blocks: &BlocksArg,
@@ -277,8 +278,8 @@ fn expand_far(
     }
 }
 
-/// -φ_far of a member of a block by its local expansion, and the error: equation (5). The member is at (x, y, z) from the centre, in
-/// units of the radius.
+/// -φ_far of a member of a block by its local expansion, and the error: equation (5). The member is at (x, y, z) from
+/// the centre, in units of the radius.
 #[derive(CubeType)]
 pub(super) struct Expanded {
     /// S, and the terms in y.
@@ -298,8 +299,8 @@ pub(super) fn expanded(far: &FarArg, block: u32, x: f32, y: f32, z: f32) -> Expa
     Expanded { sum: far.sums[block as usize], terms: slope + 0.5f32 * along + across, error }
 }
 
-/// Sums equation (1) over the blocks well separated from the block of each target, about their centres only, with the error of
-/// equation (2). A warp has a target; a unit has one where there are no warps.
+/// Sums equation (1) over the blocks well separated from the block of each target, about their centres only, with the
+/// error of equation (2). A warp has a target; a unit has one where there are no warps.
 #[cube(launch_unchecked)]
 fn tighten_far(
     targets: &Array<u32>,
@@ -358,7 +359,7 @@ fn tighten_far(
             error = warp_sum::<f32>(error, warp);
         }
         sum += near_sums[own];
-        let error = f64::cast_from(round_up_sum(error, end - start)) + sum * f64::cast_from(F32_ERROR);
+        let error = f64::cast_from(round_up_sum(error, end - start)) + sum * f64::cast_from(RELATIVE_ERROR);
         if lane == 0 {
             bounds.upper[i] = f32::cast_from(sum + error);
             bits = lower_bits(sum - error);

@@ -1,7 +1,7 @@
 //! The members of all halos, as sums over pairs read them: the twin of `halo::centers::members`.
 //!
-//! In: points and halos. Out: each member's position relative to the first member of its halo, in `f64`, unwrapped and scaled by a
-//! power of two, which is the same for all halos.
+//! In: points and halos. Out: each member's position relative to the first member of its halo, in `f64`, unwrapped and
+//! scaled by a power of two, which is the same for all halos.
 //! Cost: 28 bytes a member, and 8 for its mass.
 
 use cubecl::prelude::*;
@@ -40,17 +40,17 @@ impl Units {
         fits.then_some(Self { length, mass })
     }
 
-    /// The factor that brings the caller's lengths to these units; then the sides of the periodic box in these units, 0 in open
-    /// space.
+    /// The factor that brings the caller's lengths to these units; then the sides of the periodic box in these units, 0
+    /// in open space.
     pub fn scale_and_sides<S: Coordinate>(self, points: &Points<S, 3>) -> [f64; 4] {
         let scale = power(-self.length);
         let [x, y, z] = points.space.period().copied().unwrap_or([0.0; 3]).map(|side| side * scale);
         [scale, x, y, z]
     }
 
-    /// A sum of mass / distance as a potential in the caller's units.
-    pub fn potential(self, neg_potential: f64) -> f64 {
-        -(neg_potential * power(self.mass)) * power(-self.length)
+    /// The potential φ in the caller's units, from the sum -φ over scaled members.
+    pub fn potential(self, sum: f64) -> f64 {
+        -(sum * power(self.mass)) * power(-self.length)
     }
 }
 
@@ -84,7 +84,8 @@ pub(super) struct MembersArg {
     pub weighted: bool,
 }
 
-/// The bit of a halo that may be half as wide as the periodic box: a member is a quarter of the box from the first one, or farther.
+/// The bit of a halo that may be half as wide as the periodic box: a member is a quarter of the box from the first one,
+/// or farther.
 pub(super) const WIDE: u32 = 8;
 
 impl Members {
@@ -183,7 +184,8 @@ struct PlacedArg {
     any_wide: Array<Atomic<u32>>,
 }
 
-/// Writes each member's nearest image relative to the first member of its halo, `numbers` being the scale and the sides of the box.
+/// Writes each member's nearest image relative to the first member of its halo, `numbers` being the scale and the sides
+/// of the box.
 #[cube(launch)]
 fn place_members<F: Float>(
     points: &Array<F>,

@@ -8,22 +8,23 @@
 //!                  -> most_connected                              counts of friends
 //!                  -> on_host                                     what the device leaves to the CPU
 //! ```
-//! φ is the potential at a member by all others (G is 1); kernels compute -φ, which is positive. Equations are numbered through the
-//! files: (1) and (2) in `multipole`, (3) to (5) in `far`, (6) and (7) in `bounds`, (8) in `near`, (9) in `direct`, (10) in
+//! φ is the potential at a member by all others (G is 1). Kernels compute -φ, which is positive: every sum and every
+//! `potential` has this sign, and [`Units::potential`] changes it. Equations are numbered through the files: (1) and
+//! (2) in `multipole`, (3) to (5) in `far`, (6) and (7) in `bounds`, (8) in `near`, (9) in `direct`, (10) in
 //! `most_connected`.
 //! Cost: see [`CenterFinder::run`]. Source: Sewell et al. 2015 for the definitions.
 //!
 //! # Launch contract
 //! Some kernels are launched without bounds checks. Their arguments are what the constructors here make, so that
-//! - every halo in `owners` is below the number of halos (of large ones, for blocks), and `offsets` and `of_halos` ascend and have
-//!   one number more than there are halos; their last number is that of the members, and of the blocks;
-//! - `order`, the numbers in `first` and those in `of_members` are below the numbers of members, of members, and of blocks; `first`
-//!   ascends and ends with the number of members in blocks;
-//! - arrays have as many elements as what they are about: three axes a member, twelve numbers a block, `capacity` places a list; a
-//!   count above `capacity` marks a list that is not read.
+//! - every halo in `owners` is below the number of halos (of large ones, for blocks), and `offsets` and `of_halos`
+//!   ascend and have one number more than there are halos; their last number is that of the members, and of the blocks;
+//! - `order`, the numbers in `first` and those in `of_members` are below the numbers of members, of members, and of
+//!   blocks; `first` ascends and ends with the number of members in blocks;
+//! - arrays have as many elements as what they are about: three axes a member, twelve numbers a block, `capacity`
+//!   places a list; a count above `capacity` marks a list that is not read.
 //!
-//! A kernel compares its own position with the number of its items, or clamps it, and reaches everything else through these. Its
-//! loops are over ranges of these numbers. Where a kernel takes more than that, the launch says so.
+//! A kernel compares its own position with the number of its items, or clamps it, and reaches everything else through
+//! these. Its loops are over ranges of these numbers. Where a kernel takes more than that, the launch says so.
 
 mod argmax;
 mod blocks;
@@ -96,24 +97,26 @@ impl<'a> CenterFinder<'a> {
         self
     }
 
-    /// Finds the centre of each halo of `points`, in the order of the halos: [`Center::MostBound`] or [`Center::MostConnected`].
+    /// Finds the centre of each halo of `points`, in the order of the halos: [`Center::MostBound`] or
+    /// [`Center::MostConnected`].
     ///
-    /// Members, potentials, friends and pairs at no distance are those of the CPU, bit by bit, with points within a periodic box.
-    /// The number of pairs looked at is the device's own, and with softening pairs at no distance are counted as by
-    /// [`Center::MostBoundBrute`].
+    /// Members, potentials, friends and pairs at no distance are those of the CPU, bit by bit, with points within a
+    /// periodic box. The number of pairs looked at is the device's own, and with softening pairs at no distance are
+    /// counted as by [`Center::MostBoundBrute`].
     ///
-    /// Cost of most bound particles: n² for halos of up to 512 members; for larger ones some hundreds of pairs a member, a node for
-    /// each pair of blocks of some 20 members, and n for each member whose potential is nearly the lowest, some dozens a halo. Of
-    /// most connected ones: n² up to 512, and beyond pairs of members not much farther apart than the linking length. Memory: some
-    /// 50 bytes a member, and 80 more for those of large halos.
+    /// Cost of most bound particles: n² for halos of up to 512 members; for larger ones some hundreds of pairs a
+    /// member, a node for each pair of blocks of some 20 members, and n for each member whose potential is nearly the
+    /// lowest, some dozens a halo. Of most connected ones: n² up to 512, and beyond pairs of members not much farther
+    /// apart than the linking length. Memory: some 50 bytes a member, and 80 more for those of large halos.
     ///
-    /// The CPU computes most bound particles of halos that may be half as wide as a periodic box; those of all halos on a device
-    /// that does not round as IEEE 754 says, and where masses differ by a factor of 1e15; and all centres where coordinates that are
-    /// not 0 differ by 1e30, and where large halos have more than 2^26 blocks (2^25 for most connected particles). For that the
-    /// positions of the members of these halos, and the indices of all members, are copied from the device.
+    /// The CPU computes most bound particles of halos that may be half as wide as a periodic box; those of all halos on
+    /// a device that does not round as IEEE 754 says, and where masses, or softening and extent, differ by a factor of
+    /// 1e15; and all centres where coordinates that are not 0 differ by 1e30, and where large halos have more than 2^26
+    /// blocks (2^25 for most connected particles). For that the positions of the members of these halos, and the indices
+    /// of all members, are copied from the device.
     ///
-    /// Errors as [`crate::CenterFinder::run`]; halos found in another space than the points'; another definition of the centre;
-    /// points and halos on two devices; if a device fails.
+    /// Errors as [`crate::CenterFinder::run`]; halos found in another space than the points'; another definition of the
+    /// centre; points and halos on two devices; if a device fails.
     pub fn run<S: Coordinate>(&self, points: &Points<S, 3>, halos: &Halos) -> Result<Centers> {
         Ok(self.run_traced(points, halos)?.centers)
     }
@@ -136,7 +139,8 @@ impl<'a> CenterFinder<'a> {
             let found = if halos.len() > 0 { self.rows(client, points, &halos)? } else { vec![] };
             let on_device = halos.in_given_order(found.iter().map(Option::is_some).collect());
             let rows = halos.in_given_order(self.complete(client, points, &halos, found)?);
-            Ok(Traced { centers: Centers::of(rows, (0..halos.len()).map(|halo| halos.size(halo) as usize), boundary), on_device })
+            let sizes = (0..halos.len()).map(|halo| halos.size(halo) as usize);
+            Ok(Traced { centers: Centers::of(rows, sizes, boundary), on_device })
         })
     }
 
@@ -171,7 +175,7 @@ impl<'a> CenterFinder<'a> {
                 Ok(rows
                     .map(|(halo, (center, row))| {
                         row.filter(|_| !is_wide(halo)).map(|row| HaloCenter {
-                            potential: Some(units.potential(row.neg_potential)),
+                            potential: Some(units.potential(row.potential)),
                             coincident: row.coincident,
                             pairs: row.pairs,
                             ..center
@@ -228,8 +232,8 @@ fn at_points<R: Runtime, S: Coordinate>(
 }
 
 impl Halos {
-    /// The centre of each halo, all points having the same mass of 1: as [`crate::Halos::centers`], in open or periodic space as
-    /// the points are. For masses see [`CenterFinder`].
+    /// The centre of each halo, all points having the same mass of 1: as [`crate::Halos::centers`], in open or periodic
+    /// space as the points are. For masses see [`CenterFinder`].
     ///
     /// Errors as [`CenterFinder::run`].
     pub fn centers<S: Coordinate>(&self, points: &Points<S, 3>, center: Center) -> Result<Centers> {

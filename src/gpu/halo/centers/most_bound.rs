@@ -11,8 +11,9 @@
 //!         -> sum the survivors in f64
 //! ```
 //! All bounds are wider than any rounding, so no member is pruned that the sums in `f64` would choose.
-//! Cost: n² for small halos. For large ones a term each pair of blocks, a pair for each two members of near blocks, and n for
-//! each survivor; 370 bytes a block, 60 a member, 16 a halo. Source: Salmon and Warren 1994, section 3, for the bounds.
+//! Cost: n² for small halos. For large ones a term each pair of blocks, a pair for each two members of near blocks, and
+//! n for each survivor; 370 bytes a block, 60 a member, 16 a halo. Source: Salmon and Warren 1994, section 3, for the
+//! bounds.
 
 use cubecl::prelude::*;
 
@@ -34,7 +35,8 @@ const GROUP: usize = 8;
 /// The most bound particle of a halo.
 pub(super) struct MostBound {
     pub point: u32,
-    pub neg_potential: f64,
+    /// Equation (9), -φ.
+    pub potential: f64,
     /// Pairs of members at no distance.
     pub coincident: u64,
     /// Ordered pairs looked at.
@@ -49,8 +51,8 @@ struct Survivors {
     best: Best,
 }
 
-/// A row for each halo, in the order of `halos`; none for a halo of which bounds leave no member. None at all if there are too many
-/// blocks. Rows of halos that are too wide to be unwrapped in one way are void.
+/// A row for each halo, in the order of `halos`; none for a halo of which bounds leave no member. None at all if there
+/// are too many blocks. Rows of halos that are too wide to be unwrapped in one way are void.
 pub(super) fn most_bound<R: Runtime, S: Coordinate>(
     client: &ComputeClient<R>,
     points: &Points<S, 3>,
@@ -68,7 +70,7 @@ pub(super) fn most_bound<R: Runtime, S: Coordinate>(
         let n = u64::from(halos.size(halos.large.halos + i));
         rows.push(Some(MostBound {
             point: best.point,
-            neg_potential: best.value,
+            potential: best.value,
             coincident: u64::from(best.count),
             pairs: n * n.saturating_sub(1),
         }));
@@ -127,12 +129,12 @@ fn sum_survivors<R: Runtime>(
     let mut next = 0;
     let row = |halo: usize| {
         let first = next;
-        next += positions[first..].partition_point(|&position| position < halos.on_host[halo + 1]);
+        next += positions[first..].partition_point(|&position| position < halos.host_offsets[halo + 1]);
         let by_potential = |&a: &usize, &b: &usize| sums[a].total_cmp(&sums[b]).then(positions[b].cmp(&positions[a]));
         let others = u64::from(halos.size(halo).saturating_sub(1));
         (first..next).max_by(by_potential).map(|best| MostBound {
             point: points[best],
-            neg_potential: sums[best],
+            potential: sums[best],
             coincident: wide(&coincident, halo) / 2,
             pairs: wide(&pairs, halo) + (next - first) as u64 * others,
         })

@@ -1,14 +1,16 @@
 //! The most connected particle of each halo: the twin of `halo::centers::most_connected`.
 //!
-//! In: points, halos, a linking length. Out: for each halo the member with most others within that length, and how many have as
-//! many.
-//! Members of small halos are compared with all others; those of large ones with the blocks near to theirs, which count as a whole
-//! if they are within the length on all sides. With the distance R of the centres and the radii r_a, r_b, a block
+//! In: points, halos, a linking length. Out: for each halo the member with most others within that length, and how many
+//! have as many.
+//! Members of small halos are compared with all others; those of large ones with the blocks near to theirs, which count
+//! as a whole if they are within the length on all sides. With the distance R of the centres and the radii r_a, r_b, a
+//! block
 //! ```text
 //! (10)  may have friends if |R| <= r_a + r_b + length,  and has only friends if |R| + r_a + r_b <= length,
 //! ```
 //! each with a margin beyond all rounding. Distances of points are decided as on the CPU.
-//! Cost: n² for halos of up to 512 members; 560 bytes a block and 12 to 24 a member of others. Source: Sewell et al. 2015.
+//! Cost: n² for halos of up to 512 members; 560 bytes a block and 12 to 24 a member of others. Source: Sewell et al.
+//! 2015.
 
 use cubecl::prelude::*;
 
@@ -77,8 +79,8 @@ impl<S: Coordinate> Friends<S> {
     }
 }
 
-/// A row for each halo, in the order of `halos`: the point, how many are within the length of it, itself counted, and how many
-/// members have as many. None if there are too many blocks.
+/// A row for each halo, in the order of `halos`: the point, how many are within the length of it, itself counted, and
+/// how many members have as many. None if there are too many blocks.
 pub(super) fn most_connected<R: Runtime, S: Coordinate>(
     client: &ComputeClient<R>,
     points: &Points<S, 3>,
@@ -135,8 +137,8 @@ pub(super) fn most_connected<R: Runtime, S: Coordinate>(
     Ok(Some(rows))
 }
 
-/// The distance of the centres of two blocks, by the nearest image. `scaled` has the linking length and the sides of the box in the
-/// units of the blocks.
+/// The distance of the centres of two blocks, by the nearest image. `scaled` has the linking length and the sides of
+/// the box in the units of the blocks.
 #[cube]
 fn center_distance(blocks: &BlocksArg, a: u32, b: u32, scaled: &Array<f32>, #[comptime] periodic: bool) -> f32 {
     let (a, b) = (center_of(&blocks.moments, a), center_of(&blocks.moments, b));

@@ -1,10 +1,10 @@
 //! Moments of blocks, and the potential far away that they make: the twin of `halo::centers::multipole`.
 //!
-//! In: members in blocks. Out: for each block its mass M, its centre c, its radius r, and the means by mass of x_j x_k, where x is
-//! a member's position about c.
-//! The centre is rounded to `f32`; the moments are about the rounded centre, and the distance d of the centre of mass from it is
-//! kept. At R from a member, with ρ² = R² + ε² and ε the softening length, m / ρ is what the member adds to -φ. To second order
-//! a block at R from its centre adds
+//! In: members in blocks. Out: for each block its mass M, its centre c, its radius r, and the means by mass of x_j x_k,
+//! where x is a member's position about c.
+//! The centre is rounded to `f32`; the moments are about the rounded centre, and the distance d of the centre of mass
+//! from it is kept. At R from a member, with ρ² = R² + ε² and ε the softening length, m / ρ is what the member adds to
+//! -φ. To second order a block at R from its centre adds
 //! ```text
 //! (1)  M/ρ + M/ρ · (3/2 R̂ᵀQR̂ - 1/2 tr Q) / ρ²,   R̂ = R/ρ,   Q = <x xᵀ>,
 //! ```
@@ -22,8 +22,8 @@ use crate::gpu::halo::centers::members::{Members, MembersArg, mass};
 /// Four numbers that are loaded at once.
 pub(super) type Vec4 = Vector<f32, Const<4>>;
 
-/// The moments of blocks, twelve numbers each: centre and mass; the means of xx, yy, zz, and the radius; twice the means of xy, xz,
-/// yz, and the distance d. Lengths are rounded up. And the halo of each block.
+/// The moments of blocks, twelve numbers each: centre and mass; the means of xx, yy, zz, and the radius; twice the
+/// means of xy, xz, yz, and the distance d. Lengths are rounded up. And the halo of each block.
 pub(super) struct Moments {
     pub moments: Buffer<f32>,
     pub owners: Buffer<u32>,

@@ -1,13 +1,13 @@
 //! First bounds of all members: near blocks pair by pair, and far ones by their local expansions.
 //!
-//! In: blocks, local expansions, lists of near blocks. Out: for each member the sum over near blocks, bounds of -φ, and how many
-//! members coincide with it.
+//! In: blocks, local expansions, lists of near blocks. Out: for each member the sum over near blocks, bounds of -φ, and
+//! how many members coincide with it.
 //! ```text
 //! (8)  -φ = S_near - φ_far(y) ± (E_far(y) + 1e-5 (S_near + S)),   with φ_far, its error E_far and S of equation (5).
 //! ```
-//! Sums are in single precision, a block at a time. Differences of coordinates have the relative precision of `f32`; a member with
-//! another one too near for that is summed again in `f64`. The relative error is below half of [`F32_ERROR`]: 32 additions, a root
-//! of a sum, a product.
+//! Sums are in single precision, a block at a time. Differences of coordinates have the relative precision of `f32`; a
+//! member with another one too near for that is summed again in `f64`. The relative error is below half of
+//! [`RELATIVE_ERROR`]: 32 additions, a root of a sum, a product.
 //! Cost: a pair for each two members of near blocks; 12 bytes a member. Source: as `far`.
 
 #![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without checks of their own.
@@ -16,13 +16,13 @@ use cubecl::prelude::*;
 
 use crate::gpu::buffer::{Buffer, UNITS};
 use crate::gpu::halo::centers::blocks::{BLOCK, Blocks, BlocksArg};
-use crate::gpu::halo::centers::bounds::{Best, F32_ERROR, add_wide, lower_bits};
-use crate::gpu::halo::centers::direct::{PairSum, distance2, neg_potential};
+use crate::gpu::halo::centers::bounds::{Best, RELATIVE_ERROR, add_wide, lower_bits};
+use crate::gpu::halo::centers::direct::{Sum, distance2, potential};
 use crate::gpu::halo::centers::far::{FarArg, Interactions, expanded, is_far};
 use crate::gpu::halo::centers::members::{Members, MembersArg, mass};
 use crate::gpu::halo::centers::multipole::{center_of, radius_of};
 use crate::gpu::halo::centers::near_lists::{NearList, NearListsArg, block_at, near_list};
-use crate::gpu::halo::centers::pairwise_f32::{Sources, SourcesArg, least_reliable2};
+use crate::gpu::halo::centers::pairwise_f32::{Sources, SourcesArg, min_reliable_distance2};
 use crate::gpu::primitives::warp::{Warp, warp_atomic_max, warp_shuffle_down};
 
 /// What is known of each member, in the order of the blocks.
@@ -55,8 +55,8 @@ pub(super) fn bound_all<R: Runtime>(
     let (count, dim) = warp.blocks(if warp.is_some() { blocks.len * BLOCK as usize } else { n }, UNITS);
     let bounds = NearBounds { sums: Buffer::new(client, n), upper: Buffer::new(client, n) };
     let (lower, upper) = (best.lower.arg(), best.upper.arg());
-    // SAFETY: the launch contract of `centers`; a warp goes with each block, or a unit with each member, and positions are clamped
-    // to the last of them.
+    // SAFETY: the launch contract of `centers`; a warp goes with each block, or a unit with each member, and positions
+    // are clamped to the last of them.
     unsafe {
         bound_near::launch_unchecked::<R>(
             client,
@@ -131,7 +131,7 @@ fn bound_near(
     let list = near_list(near, blocks, block);
     let place = sources.values[own as usize];
     let (x, y, z) = (place[0], place[1], place[2]);
-    let least2 = least_reliable2(members, blocks.order[own as usize], comptime!(sources.split));
+    let min_distance2 = min_reliable_distance2(members, blocks.order[own as usize], comptime!(sources.split));
     let mut rest_x = f32::cast_from(0u32.runtime());
     let mut rest_y = f32::cast_from(0u32.runtime());
     let mut rest_z = f32::cast_from(0u32.runtime());
@@ -160,7 +160,7 @@ fn bound_near(
                 dz += place[2] - rest_z;
             }
             let d2 = dx * dx + dy * dy + dz * dz;
-            if d2 >= least2 {
+            if d2 >= min_distance2 {
                 part += place[3] * (d2 + softening2).inverse_sqrt();
             } else {
                 n_close += 1;
@@ -185,7 +185,7 @@ fn bound_near(
         // Only the member itself is at no distance, or all is done again with care.
         if n_close != 1 {
             let exact = sum_near_exactly(members, blocks, near, &list, block, member);
-            sum = neg_potential(members, member, &exact);
+            sum = potential(members, member, &exact);
             if exact.n_coincident > 1 {
                 add_wide(&mut bounds.coincident, halo, exact.n_coincident - 1);
             }
@@ -204,7 +204,7 @@ fn bound_near(
         }
         let far = expanded(far, block, at[0], at[1], at[2]);
         let total = far.sum + sum;
-        let error = f64::cast_from(far.error) + total * f64::cast_from(F32_ERROR);
+        let error = f64::cast_from(far.error) + total * f64::cast_from(RELATIVE_ERROR);
         bounds.sums[own as usize] = sum;
         let all = total + f64::cast_from(far.terms);
         let upper = f32::cast_from(all + error);
@@ -225,7 +225,7 @@ fn sum_near_exactly(
     list: &NearList,
     block: u32,
     member: u32,
-) -> PairSum {
+) -> Sum {
     let zero = f64::new(0.0);
     let mut separate_sum = f64::cast_from(0u32.runtime());
     let mut coincident_mass = f64::cast_from(0u32.runtime());
@@ -244,5 +244,5 @@ fn sum_near_exactly(
             }
         }
     }
-    PairSum { separate_sum, coincident_mass, n_coincident }
+    Sum { separate_sum, coincident_mass, n_coincident }
 }

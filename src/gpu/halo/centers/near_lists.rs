@@ -1,7 +1,7 @@
 //! Lists of the blocks near to each block.
 //!
-//! In: blocks, and what is near. Out: for each block the first `capacity` blocks near to it, and how many there are; a block with
-//! more goes through all blocks of its halo and tests them again.
+//! In: blocks, and what is near. Out: for each block the first `capacity` blocks near to it, and how many there are; a
+//! block with more goes through all blocks of its halo and tests them again.
 //! Cost: 4 bytes for each place of a list, and 4 a block.
 
 use cubecl::prelude::*;

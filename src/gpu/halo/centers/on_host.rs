@@ -1,8 +1,8 @@
 //! Centres that the device leaves to the CPU.
 //!
 //! In: halos on a device. Out: their centres by [`crate::CenterFinder`].
-//! Cost: that of the CPU. The indices of all members come from the device, 4 bytes each, and the positions of the members of these
-//! halos, 12 or 24 bytes each.
+//! Cost: that of the CPU. The indices of all members come from the device, 4 bytes each, and the positions of the
+//! members of these halos, 12 or 24 bytes each.
 
 use std::ops::Range;
 
@@ -33,7 +33,7 @@ pub(super) fn rows<R: Runtime, S: Coordinate>(
     let (mut indices, mut spans) = (Vec::<u32>::new(), Vec::<Range<u32>>::with_capacity(some.len()));
     for &halo in some {
         let first = indices.len() as u32;
-        let own = halos.on_host[halo] as usize..halos.on_host[halo + 1] as usize;
+        let own = halos.host_offsets[halo] as usize..halos.host_offsets[halo + 1] as usize;
         indices.extend_from_slice(members.get(own).unwrap_or_default());
         spans.push(first..indices.len() as u32);
     }

@@ -1,11 +1,11 @@
 //! Sums over pairs in single precision: the twin of `halo::centers::pairwise_f32`.
 //!
-//! In: members in the order of their blocks. Out: their coordinates in `f32`; for chosen members bounds of -φ, equation (6), by the
-//! sum over all pairs.
-//! A difference of two coordinates has the relative precision of `f32`. Either the coordinates are those of the points, which were
-//! `f32` already; or each is split into the sum of two `f32`.
-//! A block of units takes some targets at once, so that each source that is loaded serves all of these. Of the 32 terms that a unit
-//! adds in `f32` the relative error is below half of [`F32_ERROR`], as in `near`.
+//! In: members in the order of their blocks. Out: their coordinates in `f32`; for chosen members bounds of -φ, equation
+//! (6), by the sum over all pairs.
+//! A difference of two coordinates has the relative precision of `f32`. Either the coordinates are those of the points,
+//! which were `f32` already; or each is split into the sum of two `f32`.
+//! A block of units takes some targets at once, so that each source that is loaded serves all of these. Of the 32 terms
+//! that a unit adds in `f32` the relative error is below half of [`RELATIVE_ERROR`], as in `near`.
 //! Cost: n distances a target in `f32`; 16 bytes a member, 32 if coordinates are split.
 
 #![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without checks of their own.
@@ -16,7 +16,7 @@ use crate::geometry::Space;
 use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
 use crate::gpu::bvh::{Coordinate, Points};
 use crate::gpu::halo::centers::blocks::{Blocks, BlocksArg, halo_of};
-use crate::gpu::halo::centers::bounds::{Best, F32_ERROR, TargetBounds, TargetBoundsArg, add_wide, lower_bits};
+use crate::gpu::halo::centers::bounds::{Best, RELATIVE_ERROR, TargetBounds, TargetBoundsArg, add_wide, lower_bits};
 use crate::gpu::halo::centers::by_size::SortedHalos;
 use crate::gpu::halo::centers::far::TERMS;
 use crate::gpu::halo::centers::members::{Members, MembersArg, Units, mass};
@@ -101,7 +101,8 @@ pub(super) fn bound_pairwise<R: Runtime>(
 ) -> Buffer<f32> {
     let n = targets.len();
     let bounds = TargetBounds::new(client, n, best);
-    // SAFETY: the launch contract of `centers`; targets are clamped to the members of blocks, and their number is compared.
+    // SAFETY: the launch contract of `centers`; targets are clamped to the members of blocks, and their number is
+    // compared.
     unsafe {
         sum_pairs::launch_unchecked::<R>(
             client,
@@ -172,10 +173,10 @@ fn write_sources<F: Float>(
     }
 }
 
-/// Below this squared distance from a member differences in `f32` are unreliable: coordinates about the first member of the halo
-/// are rounded to `f64`, and split ones to two `f32`. Such pairs are told apart in `f64`.
+/// Below this squared distance from a member differences in `f32` are unreliable: coordinates about the first member of
+/// the halo are rounded to `f64`, and split ones to two `f32`. Such pairs are summed in `f64`.
 #[cube]
-pub(super) fn least_reliable2(members: &MembersArg, member: u32, #[comptime] split: bool) -> f32 {
+pub(super) fn min_reliable_distance2(members: &MembersArg, member: u32, #[comptime] split: bool) -> f32 {
     let mut size2 = f32::cast_from(0u32.runtime());
     #[unroll]
     for k in 0..3usize {
@@ -203,7 +204,7 @@ fn sum_pairs(
         let mut to = Array::<u32>::new(group);
         let mut at = Array::<f32>::new(comptime!(3 * group));
         let mut rest_at = Array::<f32>::new(comptime!(3 * group));
-        let mut least2 = Array::<f32>::new(group);
+        let mut min_distance2 = Array::<f32>::new(group);
         let mut sums = Array::<f64>::new(group);
         let mut part = Array::<f32>::new(group);
         let mut n_close = Array::<u32>::new(group);
@@ -216,7 +217,7 @@ fn sum_pairs(
             from[g] = blocks.first[blocks.of_halos[halo as usize] as usize];
             to[g] = blocks.first[blocks.of_halos[halo as usize + 1] as usize];
             let place = sources.values[own as usize];
-            least2[g] = least_reliable2(members, blocks.order[own as usize], comptime!(sources.split));
+            min_distance2[g] = min_reliable_distance2(members, blocks.order[own as usize], comptime!(sources.split));
             #[unroll]
             for k in 0..3usize {
                 at[g * 3 + k] = place[k];
@@ -260,7 +261,7 @@ fn sum_pairs(
                             d2 += gap * gap;
                         }
                         let is_inside = other >= from[g] && other < to[g];
-                        let is_separate = d2 >= least2[g];
+                        let is_separate = d2 >= min_distance2[g];
                         let term = place[3] * (d2 + softening2).inverse_sqrt();
                         part[g] += select(is_inside && is_separate, term, 0.0f32);
                         n_close[g] += u32::cast_from(is_inside && !is_separate);
@@ -295,7 +296,7 @@ fn sum_pairs(
                     sum += shared_sums[row];
                     close += shared_close[row];
                 }
-                let error = sum * f64::cast_from(F32_ERROR);
+                let error = sum * f64::cast_from(RELATIVE_ERROR);
                 let mut upper = 3e38f32.runtime();
                 // Only the member itself is at no distance.
                 if close == 1 {
