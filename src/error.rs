@@ -49,6 +49,8 @@ pub enum ErrorKind {
     Input,
     /// An option is out of its range, by itself or for these data.
     Parameter,
+    /// Something that is needed is neither told nor in the file: masses, units, a density of matter. [`Error::parameter`] says what.
+    Missing,
     /// The data are sound, but more than this crate, this algorithm or this device can take.
     Unsupported,
     /// There is not enough memory, here or on a device.
@@ -67,6 +69,11 @@ impl Error {
     /// What sort of error it is.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind()
+    }
+
+    /// The parameter it is about, by its name in this crate. `None` if it is about no one parameter.
+    pub fn parameter(&self) -> Option<&'static str> {
+        self.0.parameter()
     }
 
     /// The item it is about: a point or particle as the caller counts them, or a halo, from 0. `None` if it is about no one
@@ -176,6 +183,27 @@ pub(crate) enum Kind {
     NoMass { index: usize, mass: f64 },
     #[error("{what} {of}, but {other_what} {other_of}: both must be the same space")]
     Spaces { what: &'static str, of: String, other_what: &'static str, other_of: String },
+    #[error("{text:?} is not an overdensity: 200c is 200 times the critical density, 200m the mean one; or vir")]
+    UnknownOverdensity { text: String },
+    #[error("{name}: {value} is named twice")]
+    Twice { name: &'static str, value: String },
+    #[error("{message}")]
+    Missing { name: &'static str, message: String },
+    #[error("the volume of the particles is {volume}, which gives no mean separation", volume = Short(*volume))]
+    NoSeparation { volume: f64 },
+    #[error("{what} have {dim} coordinates; halos need 3")]
+    HaloDimension { what: &'static str, dim: usize },
+    #[error(
+        "the periodic box is {side}, but along axis {axis} the points run from {lo} to {hi}, which is {width} wide; {outside} of \
+         {points} points lie outside of the box. Give the box that they come from",
+        side = Short(*side), lo = Short(*lo), hi = Short(*hi), width = Short(*hi - *lo), outside = Grouped(*outside),
+        points = Grouped(*points)
+    )]
+    BoxTooNarrow { side: f64, axis: usize, lo: f64, hi: f64, outside: u64, points: u64 },
+    #[error("column {name} has {len} values, but the first column has {first}")]
+    UnequalColumns { name: String, len: usize, first: usize },
+    #[error("{source}")]
+    Write { source: std::io::Error },
     #[cfg(feature = "plot")]
     #[error("the picture could not be made: {0}")]
     Picture(String),
@@ -217,6 +245,8 @@ impl Kind {
             | Kind::ColumnLength { .. }
             | Kind::ColumnTaken { .. }
             | Kind::ColumnUnknown { .. }
+            | Kind::UnequalColumns { .. }
+            | Kind::HaloDimension { .. }
             | Kind::Label { .. }
             | Kind::NoOffsets { .. }
             | Kind::Offsets { .. }
@@ -232,6 +262,9 @@ impl Kind {
             | Kind::BoxTooSmall { .. }
             | Kind::Spaces { .. }
             | Kind::UnknownUnit { .. }
+            | Kind::UnknownOverdensity { .. }
+            | Kind::Twice { .. }
+            | Kind::BoxTooNarrow { .. }
             | Kind::UnitNeedsH { .. }
             | Kind::AmbiguousUnits { .. }
             | Kind::NoUnits { .. } => ErrorKind::Parameter,
@@ -240,7 +273,9 @@ impl Kind {
             | Kind::Dimension { .. }
             | Kind::BinsDimension { .. }
             | Kind::BinsExtent => ErrorKind::Unsupported,
+            Kind::Missing { .. } | Kind::NoSeparation { .. } => ErrorKind::Missing,
             Kind::Memory { .. } => ErrorKind::Memory,
+            Kind::Write { .. } => ErrorKind::Io,
             Kind::Invariant(_) => ErrorKind::Internal,
             #[cfg(feature = "plot")]
             Kind::Picture(_) => ErrorKind::Internal,
@@ -265,6 +300,17 @@ impl Kind {
             Kind::DeviceValues { .. } | Kind::Devices { .. } => ErrorKind::Input,
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
             Kind::NoDevice { .. } | Kind::Device(_) => ErrorKind::Device,
+        }
+    }
+
+    fn parameter(&self) -> Option<&'static str> {
+        match *self {
+            Kind::Parameter { name, .. }
+            | Kind::BoxTooSmall { name, .. }
+            | Kind::Twice { name, .. }
+            | Kind::Missing { name, .. } => Some(name),
+            Kind::NoSeparation { .. } => Some("linking_length"),
+            _ => None,
         }
     }
 
@@ -295,6 +341,42 @@ impl std::fmt::Display for Number {
         } else {
             write!(f, "{x:e}")
         }
+    }
+}
+
+#[cfg(feature = "halos")]
+impl Error {
+    /// What a writer refuses. It keeps the writer's error.
+    pub(crate) fn write(source: std::io::Error) -> Self {
+        Kind::Write { source }.into()
+    }
+}
+
+/// Six significant digits, no trailing zeros.
+struct Short(f64);
+
+impl std::fmt::Display for Short {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let rounded: f64 = format!("{:.5e}", self.0).parse().unwrap_or(self.0);
+        if rounded == 0.0 || (1e-4..1e9).contains(&rounded.abs()) {
+            write!(f, "{rounded}")
+        } else {
+            write!(f, "{rounded:e}")
+        }
+    }
+}
+
+/// A number with a comma before every three digits.
+struct Grouped(u64);
+
+impl std::fmt::Display for Grouped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let digits = self.0.to_string();
+        for (i, digit) in digits.chars().enumerate() {
+            let comma = if i > 0 && (digits.len() - i).is_multiple_of(3) { "," } else { "" };
+            write!(f, "{comma}{digit}")?;
+        }
+        Ok(())
     }
 }
 

@@ -88,7 +88,7 @@ mod error;
 mod geometry;
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
 pub mod gpu;
-mod halo;
+pub mod halo;
 #[cfg(feature = "io")]
 pub mod io;
 mod parallel;
@@ -106,22 +106,35 @@ mod simd;
 pub mod table;
 #[cfg(any(feature = "halos", feature = "io"))]
 mod units;
+mod work;
 
-pub use bvh::{Bvh, LEAF, Node};
+pub use bvh::Bvh;
 pub use cluster::{Dbscan, DbscanAlgorithm, Fof, FofAlgorithm, Labels, dbscan};
 pub use csr::Csr;
 pub use error::{Error, ErrorKind, Result};
-pub use geometry::{Aabb, Boundary, Bounded, BoxSize, Scalar, Space, Sphere};
-pub use halo::Halos;
+pub use geometry::{Aabb, Boundary, Bounded, BoxSize, Query, Scalar, Space, Sphere};
 #[cfg(feature = "halos")]
 pub use halo::{
-    Background, Catalog, Center, CenterFinder, Centers, Column, Cosmology, Halo, HaloCenter, MassFunction, Meta,
-    Motion, NfwFit, NoCenter, NoSphere, Overdensity, Particles, Places, Profile, Shell, SphericalOverdensity,
-    Structure, Values, measure_structure, overdensities, profiles, write_ecsv,
+    Catalog, Center, CenterFinder, Centers, Column, Cosmology, Halo, HaloCenter, MassFunction, Meta, Motion, NfwFit,
+    NoCenter, NoSphere, Overdensity, Particles, Places, Profile, Shell, SphericalOverdensity, Structure, Values,
+    measure_structure, overdensities, profiles, write_ecsv,
 };
+pub use halo::{HaloMembers, Halos};
 pub use phases::phases;
 #[cfg(feature = "reference")]
 pub use reference::BruteForce;
-pub use search::{Hits, Leaf, Nearest, Neighbor, Query};
+pub use search::{Hits, Nearest, Neighbor};
 #[cfg(any(feature = "halos", feature = "io"))]
 pub use units::{Conversion, Frame, KnownUnits, LengthUnit, MassUnit, Quantity, Units, VelocityUnit};
+
+/// What tests look at; no part of the interface.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::bvh::{LEAF, Node};
+    pub use crate::simd::instruction_set;
+}
+
+/// The README's programs, compiled and run as documentation. One of them needs a device's features.
+#[cfg(all(doctest, feature = "halos", any(feature = "cuda", feature = "vulkan")))]
+#[doc = include_str!("../README.md")]
+struct Readme;

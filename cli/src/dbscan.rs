@@ -27,7 +27,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     }
 
     let mut phases = Phases::default();
-    let options = ReadOptions { columns: args.columns.clone(), ..ReadOptions::default() };
+    let options = ReadOptions::default().columns(&args.columns);
     let snapshot = phases.run("read", || ropewalk::io::read(&args.file, &options))?;
     let points = &snapshot.points;
     let outside = periodic::wrapped(points, args.periodic, snapshot.box_size)?;
@@ -47,7 +47,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     if let (Some(path), Some(column)) = (&args.out, column) {
         phases.run("labels", || {
             outputs.write(path, |out| match column {
-                Column::Npy => ropewalk::io::write_npy_i32_to(out, labels.as_slice()),
+                Column::Npy => ropewalk::io::write_npy_i32_to(out, labels.as_slice()).map_err(Failure::from),
                 Column::Csv => write_csv(out, &["label"], labels.as_slice()),
             })
         })?;

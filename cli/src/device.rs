@@ -9,8 +9,7 @@ pub use ropewalk::Scalar as Coordinate;
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
 pub use ropewalk::gpu::Coordinate;
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
-use ropewalk::{BoxSize, Halos, gpu};
-use ropewalk::{Center, Centers};
+use ropewalk::{BoxSize, gpu};
 
 use super::Failure;
 
@@ -29,9 +28,6 @@ pub enum Device {
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
     Gpu(gpu::Device),
 }
-
-/// Finds a centre of each halo on a device.
-pub type OnDevice<'a> = Box<dyn Fn(Center) -> ropewalk::Result<Centers> + 'a>;
 
 impl Name {
     /// Looks for the device.
@@ -93,23 +89,6 @@ pub fn upload<S: Coordinate, const D: usize>(
         Some(size) => gpu::Points::new_periodic(points, size, device),
         None => gpu::Points::new(points, device),
     }
-}
-
-/// Finds the halos of points on a device; and what finds the centres of these there.
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
-pub fn find_halos<'a, S: Coordinate>(
-    fof: &gpu::Fof,
-    points: gpu::Points<S, 3>,
-    masses: Option<&'a [f64]>,
-) -> ropewalk::Result<(Halos, OnDevice<'a>)> {
-    let halos = fof.run(&points)?;
-    let read = halos.read()?;
-    let centers = move |center| {
-        let centering = gpu::CenterFinder::new(center);
-        let centering = if let Some(masses) = masses { centering.masses(masses) } else { centering };
-        centering.run(&points, &halos)
-    };
-    Ok((read, Box::new(centers)))
 }
 
 #[cfg(test)]

@@ -3,11 +3,12 @@
 use std::fmt::Write;
 
 use ropewalk::Scalar;
+use ropewalk::halo::pipeline::{Universe, UniverseOptions};
 use ropewalk::io::{Masses, Points, ReadOptions, Table};
 
 use super::args::Info as Args;
 use super::phases::Phases;
-use super::universe::{Overrides, Universe};
+use super::universe::describe_matter;
 use super::{Failure, grouped, short};
 
 /// Gadget's names of the particle types.
@@ -44,7 +45,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
                 let (lo, hi) = range(masses.iter().copied());
                 format!("{} to {}", short(lo), short(hi))
             }
-            Masses::Unknown => "unknown".into(),
+            _ => "unknown".into(),
         },
     );
     if let Some(header) = &snapshot.header {
@@ -59,9 +60,9 @@ pub fn run(args: &Args) -> Result<String, Failure> {
             ),
         );
     }
-    let universe = Universe::new(&Overrides::default(), &snapshot, snapshot.box_size);
+    let universe = Universe::new(&UniverseOptions::default(), &snapshot, snapshot.box_size);
     line("units", universe.describe_units());
-    if let Some(matter) = universe.describe_matter() {
+    if let Some(matter) = describe_matter(&universe) {
         line("matter", matter);
     }
     if let Some(side) = snapshot.box_size.filter(|_| !snapshot.points.is_empty()) {

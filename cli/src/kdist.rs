@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 use ropewalk::io::ReadOptions;
-use ropewalk::plot;
+use ropewalk::plot::{self, PictureFormat};
 
 use super::args::Kdist as Args;
 use super::outputs::{Column, Outputs, ending, write_csv};
@@ -31,7 +31,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let format = args.plot.as_ref().map(|plot| ending("--plot", plot, &["png", "svg"])).transpose()?;
 
     let mut phases = Phases::default();
-    let options = ReadOptions { columns: args.columns.clone(), ..ReadOptions::default() };
+    let options = ReadOptions::default().columns(&args.columns);
     let snapshot = phases.run("read", || ropewalk::io::read(&args.file, &options))?;
     let (points, n) = (&snapshot.points, snapshot.points.len());
     let outside = periodic::wrapped(points, args.periodic, snapshot.box_size)?;
@@ -51,7 +51,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     if let (Some(path), Some(column)) = (&args.out, column) {
         phases.run("distances", || {
             outputs.write(path, |out| match column {
-                Column::Npy => ropewalk::io::write_npy_f64_to(out, &sorted),
+                Column::Npy => ropewalk::io::write_npy_f64_to(out, &sorted).map_err(Failure::from),
                 Column::Csv => write_csv(out, &["distance"], &sorted),
             })
         })?;
@@ -62,8 +62,9 @@ pub fn run(args: &Args) -> Result<String, Failure> {
                 Some((_, core)) => format!("; at the knee, {core} are core with min_pts = {min_pts}"),
                 None => "; no clear knee".into(),
             };
-            let chart = plot::k_distances(&sorted, args.k, knee, &format!("{} points{found}", grouped(n as u64)));
-            let picture = if format == "svg" { chart.svg().into_bytes() } else { chart.png()? };
+            let title = format!("{} points{found}", grouped(n as u64));
+            let format = if format == "svg" { PictureFormat::Svg } else { PictureFormat::Png };
+            let picture = plot::k_distances(&sorted, args.k, knee, &title, format)?;
             outputs.write(path, |out| out.write_all(&picture))
         })?;
     }

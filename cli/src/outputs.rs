@@ -141,7 +141,7 @@ impl Committed {
     /// What is left to print: where standard output took a result, the report goes to standard error.
     pub fn report(&self, report: String) -> String {
         if self.to_stdout {
-            // There is nobody to tell that it could not be printed.
+            // A report that cannot be printed has no other place to go.
             _ = io::stderr().write_all(report.as_bytes());
             return String::new();
         }
@@ -204,7 +204,7 @@ pub fn ending(option: &str, path: &Path, known: &[&'static str]) -> Result<&'sta
 }
 
 /// A text table: names, and rows of as many values. Numbers read back are the same numbers.
-pub fn write_csv<T: std::fmt::Debug>(mut out: impl Write, names: &[&str], values: &[T]) -> io::Result<()> {
+pub fn write_csv<T: std::fmt::Debug>(mut out: impl Write, names: &[&str], values: &[T]) -> Result<(), Failure> {
     writeln!(out, "{}", names.join(","))?;
     for row in values.chunks_exact(names.len().max(1)) {
         for (k, value) in row.iter().enumerate() {

@@ -34,7 +34,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
                 ids: Some(&ids),
                 masses: &masses,
             };
-            let options = GadgetOptions { box_size: Some(sample.side()), ..GadgetOptions::default() };
+            let options = GadgetOptions::default().box_size(sample.side());
             write_gadget(&args.out, &[species], &options)?;
         }
     }

@@ -25,6 +25,7 @@ use crate::geometry::BoxSize;
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Boundary {
     /// Not known, as for halos from elsewhere: any space will do, and open space if none is told.
     #[default]

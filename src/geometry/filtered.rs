@@ -7,6 +7,7 @@
 
 use crate::geometry::{Aabb, Scalar, Space};
 use crate::simd::{LANES, Lanes};
+use crate::work;
 
 /// A radius, ready for tests in `S`.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +89,7 @@ impl<S: Scalar, const D: usize, const GENERAL: bool> Metric<S, D, GENERAL> {
     /// Squared distance between two boxes: a lower bound on that of their points.
     #[inline(always)]
     pub fn min_distance2(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> S {
+        work::count(1);
         let mut sum = S::ZERO;
         for k in 0..D {
             let mut gap = (b.lo[k] - a.hi[k]).max(a.lo[k] - b.hi[k]).max(S::ZERO);
@@ -116,6 +118,7 @@ impl<S: Scalar, const D: usize, const GENERAL: bool> Metric<S, D, GENERAL> {
     /// Squared distances from a point to eight stored points.
     #[inline(always)]
     pub fn lanes(&self, a: &[S; D], points: &[Vec<S>; D], at: usize) -> Lanes<S> {
+        work::count(LANES);
         let mut sum = [S::ZERO; LANES];
         for k in 0..D {
             let Some(x) = points[k].get(at..at + LANES) else { return [S::INFINITY; LANES] };
@@ -135,6 +138,7 @@ impl<S: Scalar, const D: usize, const GENERAL: bool> Metric<S, D, GENERAL> {
     /// Squared distances from a box to eight stored boxes; stored points are boxes with `lo` for `hi`.
     #[inline(always)]
     pub fn box_lanes(&self, a: &Aabb<S, D>, lo: &[Vec<S>; D], hi: &[Vec<S>; D], at: usize) -> Lanes<S> {
+        work::count(LANES);
         let mut sum = [S::ZERO; LANES];
         for k in 0..D {
             let (Some(lo), Some(hi)) = (lo[k].get(at..at + LANES), hi[k].get(at..at + LANES)) else {

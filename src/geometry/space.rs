@@ -1,7 +1,8 @@
 //! What distance means: open space or a periodic box, and when `f32` may answer for `f64`.
 
 use crate::error::{Kind, Result};
-use crate::geometry::{Aabb, Scalar};
+use crate::geometry::{Aabb, Lane, Scalar};
+use crate::work;
 
 /// Side lengths of a periodic box: one for a cube, one per axis, or none for open space.
 ///
@@ -76,8 +77,8 @@ impl BoxSize {
                 sides.as_slice().try_into().map_err(|_| Kind::BoxDimension { sides: sides.len(), dim: D })?
             }
         };
-        match sides.iter().position(|&side| !(side > 0.0 && side <= f64::LIMIT)) {
-            Some(axis) => Err(Kind::BoxSize { axis, size: sides[axis], limit: f64::LIMIT }.into()),
+        match sides.iter().position(|&side| !(side > 0.0 && side <= <f64 as Lane>::LIMIT)) {
+            Some(axis) => Err(Kind::BoxSize { axis, size: sides[axis], limit: <f64 as Lane>::LIMIT }.into()),
             None => Ok(Some(sides)),
         }
     }
@@ -123,6 +124,7 @@ impl<const D: usize> Space<D> {
     /// see [`Space::wrap`]. This value decides every test of the crate.
     #[inline(always)]
     pub fn distance2<S: Scalar>(&self, a: &[S; D], b: &[S; D]) -> f64 {
+        work::count(1);
         let mut sum = 0.0;
         for k in 0..D {
             let mut d = (Into::<f64>::into(a[k]) - Into::<f64>::into(b[k])).abs();
@@ -134,9 +136,26 @@ impl<const D: usize> Space<D> {
         sum
     }
 
+    /// The vector from one point to the image of another that is nearest along each axis, in `f64`: `to - from` in open space.
+    ///
+    /// In a periodic box it is rounded otherwise than [`Space::distance2`], which decides.
+    ///
+    /// ```
+    /// let space = ropewalk::Space::<2>::periodic(10.0)?;
+    /// assert_eq!(space.offset([9.5, 1.0], [0.5, 3.0]), [1.0, 2.0]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn offset(&self, from: [f64; D], to: [f64; D]) -> [f64; D] {
+        std::array::from_fn(|k| {
+            let d = to[k] - from[k];
+            self.period.map_or(d, |period| d - period[k] * (d / period[k]).round())
+        })
+    }
+
     /// The squared distance between two boxes in `f64`: zero where they touch. For two points it equals [`Space::distance2`].
     #[inline]
     pub fn min_distance2<S: Scalar>(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> f64 {
+        work::count(1);
         let mut sum = 0.0;
         for k in 0..D {
             let gap = self.min_along(k, [a.lo[k].into(), a.hi[k].into()], [b.lo[k].into(), b.hi[k].into()]);
@@ -214,6 +233,13 @@ impl<const D: usize> Space<D> {
         });
         Aabb { lo, hi }
     }
+}
+
+/// The squared length of a vector, summed in the order of the axes.
+#[cfg(feature = "halos")]
+#[inline(always)]
+pub(crate) fn length2([x, y, z]: [f64; 3]) -> f64 {
+    x * x + y * y + z * z
 }
 
 /// Whether an interval is at least as long as a side, though its length be rounded.

@@ -1,11 +1,11 @@
 //! Distances in kernels.
 //!
-//! Those in the points' own precision settle nearly all pairs; what is within the bound of their error is decided in `f64`, as on
-//! the CPU, where a square is rounded before it is added.
+//! In: coordinates. Out: squared distances, in the points' own precision, which decide nearly all pairs; and in `f64`, as on the CPU, for
+//! pairs within the error bound of the first.
 
 use cubecl::prelude::*;
 
-/// Numbers two by two, as devices read them at once.
+/// Numbers two by two, which devices load at once.
 pub(in crate::gpu) type Vec2<T> = Array<Vector<T, Const<2>>>;
 
 /// The lower corner of a node's box, then the upper one.
@@ -21,7 +21,7 @@ pub(in crate::gpu) fn corners<F: Float>(bounds: &Vec2<F>, node: u32, #[comptime]
     corners
 }
 
-/// A point's distance from a box along an axis, squared and summed up.
+/// The squared distance of a point from the nearest point of a box: Σ max(lo - x, x - hi, 0)².
 #[cube]
 pub(in crate::gpu) fn min_distance2<F: Float>(
     corners: &Array<F>,
@@ -44,7 +44,7 @@ pub(in crate::gpu) fn min_distance2<F: Float>(
     sum
 }
 
-/// The squared distance of a point from the farthest corner of a box; in a periodic box without images, which is no less.
+/// The squared distance of a point from the farthest corner of a box, not through the faces of a periodic box, which is no less.
 #[cube]
 pub(in crate::gpu) fn max_distance2<F: Float>(corners: &Array<F>, point: &Array<F>, #[comptime] d: usize) -> F {
     let mut sum = F::new(0.0);
@@ -57,7 +57,7 @@ pub(in crate::gpu) fn max_distance2<F: Float>(corners: &Array<F>, point: &Array<
     sum
 }
 
-/// How far two points are apart along an axis.
+/// The distance of two coordinates: |a - b|, or the rest of the side if that is less.
 #[cube]
 pub(in crate::gpu) fn gap<F: Float>(a: F, b: F, side: F, #[comptime] periodic: bool) -> F {
     let mut gap = (a - b).abs();

@@ -18,14 +18,17 @@ const WAVES: (f64, f64, usize) = (-11.5, 9.2, 2000);
 const NONE: f64 = 38.0;
 const STEP: f64 = 0.05;
 
-/// A universe of matter, a cosmological constant, and curvature for the rest.
+/// A universe of matter, a cosmological constant, and curvature for the rest. Start from [`Cosmology::flat`] or
+/// [`Cosmology::default`] and set fields.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+#[non_exhaustive]
 pub struct Cosmology {
     /// The density of matter today, over the critical one.
     pub omega_m: f64,
-    /// The same of the cosmological constant.
+    /// The density of the cosmological constant, over the critical one.
     pub omega_lambda: f64,
-    /// The same of baryons, which are a part of matter.
+    /// The density of baryons, which are a part of matter, over the critical one.
     pub omega_b: f64,
     /// The Hubble constant in 100 km/s/Mpc.
     pub h: f64,
@@ -47,6 +50,8 @@ impl Default for Cosmology {
 
 /// A fit to the mass functions of simulations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum MassFunction {
     /// Friends-of-friends halos with a linking length of 0.2 mean separations: Warren et al. 2006.
     Warren2006,
@@ -71,10 +76,28 @@ impl MassFunction {
 }
 
 impl Cosmology {
+    /// Flat, with this density of matter; the rest as in [`Cosmology::default`], with fewer baryons if there is less matter.
+    pub fn flat(omega_m: f64) -> Self {
+        let usual = Self::default();
+        Self { omega_m, omega_lambda: 1.0 - omega_m, omega_b: usual.omega_b.min(omega_m), ..usual }
+    }
+
+    /// The same universe at another redshift.
+    #[must_use]
+    pub fn at(self, redshift: f64) -> Self {
+        Self { redshift, ..self }
+    }
+
+    /// The square of the expansion rate, in units of today's, when lengths were `growth` times shorter: at `1 + z`.
+    pub(crate) fn expansion2(&self, growth: f64) -> f64 {
+        let curvature = 1.0 - self.omega_m - self.omega_lambda;
+        self.omega_m * growth.powi(3) + curvature * growth * growth + self.omega_lambda
+    }
+
     /// The number of halos of at least each of `masses`, which must ascend, per (Mpc/h)^3.
     ///
-    /// Errors: masses that do not ascend from above 0; a parameter that is not positive (densities of zero but for matter, and redshifts of 0 are fine) or not finite;
-    /// more baryons than matter.
+    /// Errors: masses that do not ascend from above 0; an `omega_m`, `h`, `sigma_8` or `1 + redshift` that is not positive and
+    /// finite; another parameter that is not finite; an `omega_b` that is not from 0 to `omega_m`.
     ///
     /// ```
     /// use ropewalk::{Cosmology, MassFunction};
@@ -96,7 +119,7 @@ impl Cosmology {
             before = mass;
         }
         let Some(&last) = masses.last() else { return Ok(vec![]) };
-        // From masses of which there are none down, in trapezoids over the logarithm of 1 / sigma: no derivative is needed.
+        // Downwards from a mass that no halo reaches, in trapezoids over the logarithm of 1 / sigma: no derivative is needed.
         let each = |ln_mass: f64| {
             let mass = ln_mass.exp();
             let sigma = spectrum.sigma(mass);
@@ -105,7 +128,7 @@ impl Cosmology {
         let mut ln_mass = last.ln().max(NONE);
         let mut upper = each(ln_mass);
         let mut above = 0.0;
-        let mut found = Vec::with_capacity(masses.len());
+        let mut numbers = Vec::with_capacity(masses.len());
         for &mass in masses.iter().rev() {
             while ln_mass > mass.ln() {
                 ln_mass = (ln_mass - STEP).max(mass.ln());
@@ -113,10 +136,10 @@ impl Cosmology {
                 above += 0.5 * (upper.1 + lower.1) * (lower.0 - upper.0);
                 upper = lower;
             }
-            found.push(above);
+            numbers.push(above);
         }
-        found.reverse();
-        Ok(found)
+        numbers.reverse();
+        Ok(numbers)
     }
 
     /// The standard deviation of the linear density in spheres that hold `mass` on average.
@@ -135,7 +158,7 @@ impl Cosmology {
         Ok(Spectrum::new(self).sigma(mass))
     }
 
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         let positive = [
             ("omega_m", self.omega_m),
             ("h", self.h),
@@ -161,10 +184,7 @@ impl Cosmology {
     /// The linear growth up to the redshift, over that up to today.
     fn growth(&self) -> f64 {
         let to = |a_end: f64| {
-            let expansion = |a: f64| {
-                let curvature = 1.0 - self.omega_m - self.omega_lambda;
-                (self.omega_m / a.powi(3) + curvature / (a * a) + self.omega_lambda).sqrt()
-            };
+            let expansion = |a: f64| self.expansion2(1.0 / a).sqrt();
             // The integrand goes as a^(3/2) at first.
             let integral = simpson(0.0, a_end, 2000, |a| if a > 0.0 { (a * expansion(a)).powi(-3) } else { 0.0 });
             expansion(a_end) * integral

@@ -1,33 +1,34 @@
-//! Groups of points: what a halo finder finds.
+//! Groups of points: the result of a halo finder.
 //!
 //! In: labels, or offsets and members (CSR) of another finder. Out: [`Halos`], the groups with their members, largest first.
 //! Cost: O(points); the members of foreign lists are sorted within each halo.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::cluster::labels::{Labels, check_clusters};
+use crate::csr::Csr;
 use crate::error::{Kind, Result};
 use crate::geometry::Boundary;
 
-/// Groups of points, largest first, ties by the smallest member.
+/// Groups of points, largest first, ties by the smallest member (those of [`Halos::from_lists`] in the order given); a
+/// [`Catalog`](crate::Catalog) breaks ties by the smallest particle id instead, and [`Catalog::order`](crate::Catalog::order) leads
+/// from its rows to these groups.
 ///
-/// They know the space they were found in ([`Halos::boundary`]), if a finder made them. Two are equal if they group the points
-/// alike, whatever is known of their space.
+/// A finder's halos know the space they were found in ([`Halos::boundary`]). Two are equal if they group the points alike, whatever
+/// is known of their space.
 #[derive(Clone, Debug)]
 pub struct Halos {
     labels: Labels,
     clusters: Vec<u32>,
-    offsets: Vec<usize>,
-    members: Vec<u32>,
+    members: Csr<u32>,
     boundary: Boundary,
 }
 
 impl PartialEq for Halos {
     fn eq(&self, other: &Self) -> bool {
-        self.labels == other.labels
-            && self.clusters == other.clusters
-            && self.offsets == other.offsets
-            && self.members == other.members
+        self.labels == other.labels && self.clusters == other.clusters && self.members == other.members
     }
 }
 
@@ -36,8 +37,8 @@ impl Eq for Halos {}
 impl Halos {
     /// The clusters of `labels` that have at least `min_members` members.
     ///
-    /// Labels do not know the space they were found in, so these halos do not, either: what is measured on them is measured in
-    /// open space, unless it is told a periodic box.
+    /// Labels do not know their space, and neither do these halos: measurements take them to be in open space, unless they are told a
+    /// periodic box.
     pub fn new(labels: Labels, min_members: usize) -> Self {
         let sizes = labels.sizes();
         let mut clusters: Vec<u32> =
@@ -63,10 +64,10 @@ impl Halos {
                 *slot += 1;
             }
         }
-        Self { labels, clusters, offsets, members, boundary: Boundary::Unknown }
+        Self { labels, clusters, members: Csr::from_parts(offsets, members), boundary: Boundary::Unknown }
     }
 
-    /// The same, in the space they were found in.
+    /// The same, in a known space.
     pub(crate) fn found_in(boundary: Boundary, labels: Labels, min_members: usize) -> Self {
         Self { boundary, ..Self::new(labels, min_members) }
     }
@@ -80,7 +81,7 @@ impl Halos {
         members: Vec<u32>,
         boundary: Boundary,
     ) -> Self {
-        Self { labels, clusters, offsets, members, boundary }
+        Self { labels, clusters, members: Csr::from_parts(offsets, members), boundary }
     }
 
     /// How many halos there are.
@@ -95,25 +96,22 @@ impl Halos {
 
     /// The members of halo `halo`, ascending; none if there is no such halo.
     pub fn members(&self, halo: usize) -> &[u32] {
-        match self.offsets.get(halo..).and_then(|offsets| offsets.get(..2)) {
-            Some(&[start, end]) => &self.members[start..end],
-            _ => &[],
-        }
+        self.members.of(halo)
     }
 
     /// The members of each halo in turn.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u32]> {
-        (0..self.len()).map(|halo| self.members(halo))
+    pub fn iter(&self) -> HaloMembers<'_> {
+        HaloMembers { halos: self, left: 0..self.len() }
     }
 
     /// CSR offsets: halo `h` has the members `offsets[h]..offsets[h + 1]` of [`Halos::all_members`].
     pub fn offsets(&self) -> &[usize] {
-        &self.offsets
+        self.members.offsets()
     }
 
     /// The members of all halos, one halo after the other.
     pub fn all_members(&self) -> &[u32] {
-        &self.members
+        self.members.values()
     }
 
     /// Each halo's number in [`Halos::labels`].
@@ -121,7 +119,7 @@ impl Halos {
         &self.clusters
     }
 
-    /// The space they were found in: that of the finder or of the tree it ran on. Not known for halos from labels and lists.
+    /// The space the halos were found in: that of the finder or of the tree it ran on. Unknown for halos from labels and lists.
     ///
     /// ```
     /// use ropewalk::{Boundary, Fof, Halos};
@@ -141,10 +139,40 @@ impl Halos {
     }
 }
 
+/// The members of each halo in turn: see [`Halos::iter`].
+#[derive(Clone, Debug)]
+pub struct HaloMembers<'a> {
+    halos: &'a Halos,
+    left: Range<usize>,
+}
+
+impl<'a> Iterator for HaloMembers<'a> {
+    type Item = &'a [u32];
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left.next().map(|halo| self.halos.members(halo))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.left.size_hint()
+    }
+}
+
+impl ExactSizeIterator for HaloMembers<'_> {}
+
+impl<'a> IntoIterator for &'a Halos {
+    type Item = &'a [u32];
+    type IntoIter = HaloMembers<'a>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
 impl Halos {
-    /// Halos that another finder has found, in the order given: halo `h` has the members `offsets[h]..offsets[h + 1]`, which
-    /// are indices of `points` points in any order. Labels are the halos' numbers. The space they were found in is not known:
-    /// what is measured on them is measured in open space, unless it is told a periodic box.
+    /// Halos of another finder, in the order given: halo `h` has the members `offsets[h]..offsets[h + 1]`, which are indices of
+    /// `points` points in any order. Labels are the halos' numbers. The space is unknown: measurements take the halos to be in open
+    /// space, unless they are told a periodic box.
     ///
     /// From labels, use [`Labels::from_slice`] and [`Halos::new`].
     ///
@@ -192,6 +220,7 @@ impl Halos {
         }
         lists.into_par_iter().for_each(<[u32]>::sort_unstable);
         let clusters = (0..offsets.len() as u32 - 1).collect();
-        Ok(Self { labels, clusters, offsets: offsets.to_vec(), members, boundary: Boundary::Unknown })
+        let members = Csr::from_parts(offsets.to_vec(), members);
+        Ok(Self { labels, clusters, members, boundary: Boundary::Unknown })
     }
 }

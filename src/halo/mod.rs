@@ -11,6 +11,8 @@ mod groups;
 mod overdensity;
 #[cfg(feature = "halos")]
 mod particles;
+#[cfg(feature = "io")]
+pub mod pipeline;
 #[cfg(feature = "halos")]
 mod profile;
 #[cfg(feature = "halos")]
@@ -24,9 +26,9 @@ pub use catalog::{Catalog, Column, Halo, Meta, Motion, Values, write_ecsv};
 pub use centers::{Center, CenterFinder, Centers, HaloCenter, NoCenter, Places};
 #[cfg(feature = "halos")]
 pub use cosmology::{Cosmology, MassFunction};
-pub use groups::Halos;
+pub use groups::{HaloMembers, Halos};
 #[cfg(feature = "halos")]
-pub use overdensity::{Background, NoSphere, Overdensity, SphericalOverdensity, overdensities};
+pub use overdensity::{NoSphere, Overdensity, SphericalOverdensity, overdensities};
 #[cfg(feature = "halos")]
 pub use particles::Particles;
 #[cfg(feature = "halos")]

@@ -10,66 +10,47 @@ use std::str::FromStr;
 
 use rayon::prelude::*;
 
-use crate::error::{Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::geometry::Scalar;
-use crate::halo::Particles;
 use crate::halo::centers::Places;
+use crate::halo::cosmology::Cosmology;
+use crate::halo::particles::Particles;
 use crate::halo::sphere_search::{ParticleInSphere, ParticleTree};
 
-/// The densities of a universe, in comoving units.
+/// The mean density at which a halo ends. Its text is `200c`, `500c`, `200m` or `vir`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Background {
-    /// The density of matter today, over the critical one.
-    pub omega_m: f64,
-    /// The same of the cosmological constant; what is missing to 1 is curvature.
-    pub omega_lambda: f64,
-    /// The redshift of the particles.
-    pub redshift: f64,
-    /// The critical density today: [`Background::GADGET`] in the usual units.
-    pub critical: f64,
-}
-
-impl Background {
-    /// The critical density today for lengths in Mpc/h and masses in 1e10 Msun/h.
-    pub const GADGET: f64 = crate::units::CRITICAL_DENSITY / 1e10;
-
-    /// The square of the expansion rate in units of today's.
-    fn expansion2(&self) -> f64 {
-        let a = 1.0 + self.redshift;
-        self.omega_m * a.powi(3) + (1.0 - self.omega_m - self.omega_lambda) * a * a + self.omega_lambda
-    }
-}
-
-/// A mean density, as halos are cut at.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Overdensity {
-    /// So many times the critical density, as in 200c.
+    /// This multiple of the critical density, as in 200c.
     Critical(f64),
-    /// So many times the mean density of matter, as in 200m.
+    /// This multiple of the mean density of matter, as in 200m.
     Mean(f64),
-    /// That of a sphere that has just collapsed: Bryan and Norman 1998, equation 6 (for a flat universe).
+    /// The density of a sphere that has just collapsed: Bryan and Norman 1998, equation 6 (for a flat universe).
     Virial,
 }
 
 impl Overdensity {
-    /// The comoving density, in the unit of the critical one.
+    /// The comoving density at the cosmology's redshift, in the unit of `critical_density`, which is the critical density *today*:
+    /// [`Conversion::critical_density`](crate::Conversion::critical_density) in the units of a snapshot.
     ///
     /// ```
-    /// use ropewalk::{Background, Overdensity};
+    /// use ropewalk::{Cosmology, Overdensity};
     ///
-    /// let universe = Background { omega_m: 0.25, omega_lambda: 0.75, redshift: 0.0, critical: 8.0 };
-    /// assert_eq!(Overdensity::Critical(200.0).threshold(&universe), 1600.0);
-    /// assert_eq!(Overdensity::Mean(200.0).threshold(&universe), 400.0);
-    /// assert!((Overdensity::Virial.threshold(&universe) / 8.0 - 94.2).abs() < 0.1);
+    /// let flat = Cosmology::flat(0.25);
+    /// assert_eq!(Overdensity::Critical(200.0).threshold(&flat, 8.0), 1600.0);
+    /// assert_eq!(Overdensity::Mean(200.0).threshold(&flat, 8.0), 400.0);
+    /// assert!((Overdensity::Virial.threshold(&flat, 8.0) / 8.0 - 94.2).abs() < 0.1);
     /// ```
-    pub fn threshold(self, background: &Background) -> f64 {
-        let volume = (1.0 + background.redshift).powi(3);
-        let critical = background.critical * background.expansion2() / volume;
+    pub fn threshold(self, cosmology: &Cosmology, critical_density: f64) -> f64 {
+        let volume = (1.0 + cosmology.redshift).powi(3);
+        let expansion2 = cosmology.expansion2(1.0 + cosmology.redshift);
+        let critical = critical_density * expansion2 / volume;
         match self {
             Self::Critical(times) => times * critical,
-            Self::Mean(times) => times * background.omega_m * background.critical,
+            Self::Mean(times) => times * cosmology.omega_m * critical_density,
             Self::Virial => {
-                let x = background.omega_m * volume / background.expansion2() - 1.0;
+                let x = cosmology.omega_m * volume / expansion2 - 1.0;
                 (18.0 * PI * PI + 82.0 * x - 39.0 * x * x) * critical
             }
         }
@@ -77,12 +58,11 @@ impl Overdensity {
 }
 
 impl FromStr for Overdensity {
-    type Err = String;
+    type Err = Error;
 
-    /// Reads `200c`, `500c`, `200m`, or `vir`.
-    fn from_str(name: &str) -> std::result::Result<Self, String> {
-        let unknown =
-            || "not an overdensity: 200c is 200 times the critical density, 200m the mean one; or vir".to_owned();
+    /// Reads a whole number before `c` or `m`, as in `200c`, `500c` and `200m`, or `vir`.
+    fn from_str(name: &str) -> Result<Self> {
+        let unknown = || Error::from(Kind::UnknownOverdensity { text: name.into() });
         let times =
             |digits: &str| digits.parse().ok().filter(|&times: &u32| times > 0).map(f64::from).ok_or_else(unknown);
         match (name, name.strip_suffix('c'), name.strip_suffix('m')) {
@@ -106,6 +86,7 @@ impl std::fmt::Display for Overdensity {
 
 /// The sphere about a centre within which the mean density is a threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SphericalOverdensity {
     /// The mass within, in the particles' unit.
     pub mass: f64,
@@ -117,10 +98,11 @@ pub struct SphericalOverdensity {
 
 /// Why there is no overdense sphere about a centre. As text it is a part of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum NoSphere {
-    /// The mean density is below the threshold already at the particle nearest to the centre; or there is none that has a mass,
-    /// or none within half of a periodic box.
+    /// The mean density is below the threshold already at the particle nearest to the centre; or no particle has a mass, or none
+    /// lies within half of a periodic box.
     NotDense,
     /// The mean density does not fall to the threshold within half of the shortest side of a periodic box, where the sphere would
     /// meet its own image.

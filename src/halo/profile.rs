@@ -10,8 +10,8 @@ use rayon::prelude::*;
 
 use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
-use crate::halo::Particles;
 use crate::halo::centers::Places;
+use crate::halo::particles::Particles;
 use crate::halo::sphere_search::{ParticleInSphere, ParticleTree};
 
 /// Where profiles begin, in units of where they end.
@@ -21,6 +21,8 @@ const SCALES: (f64, f64) = (1e-3, 10.0);
 
 /// A spherical shell: `inner < r <= outer`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Shell {
     /// The radius it begins at, itself not included.
     pub inner: f64,
@@ -38,6 +40,8 @@ pub struct Shell {
 
 /// `rho(r) = density / ((r / radius) (1 + r / radius)^2)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct NfwFit {
     /// The scale radius.
     pub radius: f64,
@@ -49,6 +53,8 @@ pub struct NfwFit {
 
 /// The profile of one halo.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Profile {
     /// From the inside out.
     pub shells: Vec<Shell>,

@@ -6,8 +6,8 @@
 use crate::bvh::Bvh;
 use crate::error::{Kind, Result};
 use crate::geometry::{Boundary, Scalar, Space, Sphere};
-use crate::halo::Particles;
 use crate::halo::centers::Places;
+use crate::halo::particles::Particles;
 
 /// Particles in a tree.
 pub(crate) struct ParticleTree<'a, S> {

@@ -6,18 +6,19 @@
 use rayon::prelude::*;
 
 use crate::error::{Kind, Result};
-use crate::geometry::{Boundary, Scalar, Space};
-use crate::halo::Halos;
-use crate::halo::Particles;
-use crate::halo::catalog::{nearest_image, square};
+use crate::geometry::{Boundary, Scalar, Space, length2};
 use crate::halo::centers::Places;
+use crate::halo::groups::Halos;
 use crate::halo::overdensity::SphericalOverdensity;
+use crate::halo::particles::Particles;
 
 /// Members within whose distance a circular velocity is noise.
 const INNERMOST: usize = 8;
 
 /// How the members of a halo are arranged about its centre; zero where it cannot be told, and NaN where there is no centre.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Structure {
     /// The largest circular velocity `sqrt(G M(<r) / r)` at any member but the innermost seven.
     pub v_max: f64,
@@ -132,10 +133,8 @@ fn measure<S: Scalar>(
     let mut about: Vec<Member> = members
         .iter()
         .map(|&index| {
-            let at = particles.position(index as usize);
-            let offset =
-                std::array::from_fn(|k| nearest_image(at[k] - center[k], space.period().map(|period| period[k])));
-            let distance = square(offset, [0.0; 3]).sqrt();
+            let offset = space.offset(center, particles.position(index as usize));
+            let distance = length2(offset).sqrt();
             Member { offset, distance, mass: particles.mass_of(index as usize), index }
         })
         .collect();
@@ -171,7 +170,7 @@ fn measure<S: Scalar>(
         (structure.axis_ratio_b, structure.axis_ratio_c) = (axes[1] / axes[0], axes[2] / axes[0]);
     }
     if sphere.radius > 0.0 {
-        structure.center_offset = square(drift.map(|x| x / total), [0.0; 3]).sqrt() / sphere.radius;
+        structure.center_offset = length2(drift.map(|x| x / total)).sqrt() / sphere.radius;
     }
 
     if particles.has_velocities() {
@@ -192,7 +191,7 @@ fn measure<S: Scalar>(
         }
         // M V R with V^2 = G M / R.
         let scale = (2.0 * gravity * sphere.mass * sphere.radius).sqrt() * sphere.mass;
-        structure.spin = Some(if scale > 0.0 { square(spin, [0.0; 3]).sqrt() / scale } else { 0.0 });
+        structure.spin = Some(if scale > 0.0 { length2(spin).sqrt() / scale } else { 0.0 });
     }
     structure
 }

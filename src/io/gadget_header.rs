@@ -6,6 +6,7 @@ use std::path::Path;
 
 /// What a Gadget snapshot says about itself.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Header {
     /// Particles of each type, in all files together.

@@ -11,6 +11,8 @@ use crate::io::{Error, Masses, Points, Result, gadget};
 
 /// How to write a snapshot; the default is one little-endian file of `SnapFormat` 1 at a = 1, without a box.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+#[non_exhaustive]
 pub struct GadgetOptions {
     /// A label before each block (`SnapFormat` 2).
     pub labels: bool,
@@ -32,6 +34,78 @@ pub struct GadgetOptions {
     pub omega_lambda: f64,
     /// Hubble constant in 100 km/s/Mpc.
     pub hubble: f64,
+}
+
+impl GadgetOptions {
+    /// Sets [`GadgetOptions::labels`].
+    #[must_use]
+    pub fn labels(mut self, labels: bool) -> Self {
+        self.labels = labels;
+        self
+    }
+
+    /// Sets [`GadgetOptions::big_endian`].
+    #[must_use]
+    pub fn big_endian(mut self, big_endian: bool) -> Self {
+        self.big_endian = big_endian;
+        self
+    }
+
+    /// Sets [`GadgetOptions::wide_ids`].
+    #[must_use]
+    pub fn wide_ids(mut self, wide_ids: bool) -> Self {
+        self.wide_ids = wide_ids;
+        self
+    }
+
+    /// Sets [`GadgetOptions::files`].
+    #[must_use]
+    pub fn files(mut self, files: u32) -> Self {
+        self.files = files;
+        self
+    }
+
+    /// Sets [`GadgetOptions::time`].
+    #[must_use]
+    pub fn time(mut self, time: f64) -> Self {
+        self.time = time;
+        self
+    }
+
+    /// Sets [`GadgetOptions::redshift`].
+    #[must_use]
+    pub fn redshift(mut self, redshift: f64) -> Self {
+        self.redshift = redshift;
+        self
+    }
+
+    /// Sets [`GadgetOptions::box_size`].
+    #[must_use]
+    pub fn box_size(mut self, box_size: f64) -> Self {
+        self.box_size = Some(box_size);
+        self
+    }
+
+    /// Sets [`GadgetOptions::omega_m`].
+    #[must_use]
+    pub fn omega_m(mut self, omega_m: f64) -> Self {
+        self.omega_m = omega_m;
+        self
+    }
+
+    /// Sets [`GadgetOptions::omega_lambda`].
+    #[must_use]
+    pub fn omega_lambda(mut self, omega_lambda: f64) -> Self {
+        self.omega_lambda = omega_lambda;
+        self
+    }
+
+    /// Sets [`GadgetOptions::hubble`].
+    #[must_use]
+    pub fn hubble(mut self, hubble: f64) -> Self {
+        self.hubble = hubble;
+        self
+    }
 }
 
 impl Default for GadgetOptions {

@@ -11,6 +11,7 @@ mod atomic;
 mod csv;
 mod csv_columns;
 mod ecsv;
+mod extent;
 mod gadget;
 mod gadget_header;
 mod gadget_write;
@@ -33,8 +34,10 @@ use crate::units::{KnownUnits, Units, VelocityUnit};
 use crate::{Error, Result};
 use source::Source;
 
-/// What the particles weigh, in the file's unit (Gadget: usually 1e10 Msun/h).
+/// The masses of the particles, in the file's unit (Gadget: usually 1e10 Msun/h).
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Masses {
     /// All the same.
     Equal(f64),
@@ -46,6 +49,8 @@ pub enum Masses {
 
 /// A file format that [`read`] knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Format {
     /// Gadget-2 binary with `SnapFormat` 1: blocks in a fixed order.
     Gadget1,
@@ -55,6 +60,8 @@ pub enum Format {
     Npy,
     /// Numbers as text, separated by commas, semicolons, tabs or spaces.
     Csv,
+    /// None: the points come from memory.
+    Memory,
 }
 
 impl fmt::Display for Format {
@@ -64,12 +71,20 @@ impl fmt::Display for Format {
             Self::Gadget2 => "Gadget-2 binary, format 2",
             Self::Npy => "NumPy array",
             Self::Csv => "text table",
+            Self::Memory => "memory",
         })
     }
 }
 
-/// What to read of a file.
-#[derive(Debug, Clone, Default)]
+/// What to read of a file. Start from [`ReadOptions::default`].
+///
+/// ```
+/// let options = ropewalk::io::ReadOptions::default().particle_type(1).redshift(0.5);
+/// assert_eq!((options.particle_type, options.redshift), (Some(1), Some(0.5)));
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+#[non_exhaustive]
 pub struct ReadOptions {
     /// Gadget: the particle type to read, 0 to 5; `None` reads all. Other formats have no types and ignore this.
     pub particle_type: Option<u8>,
@@ -84,7 +99,54 @@ pub struct ReadOptions {
     pub redshift: Option<f64>,
 }
 
+impl Snapshot {
+    /// Points alone, which are not from a file: nothing else is known of them. Set the fields that are.
+    pub fn new(points: Points) -> Self {
+        Self {
+            points,
+            velocities: None,
+            ids: None,
+            masses: Masses::Unknown,
+            matter: None,
+            units: KnownUnits::default(),
+            redshift: None,
+            box_size: None,
+            header: None,
+            format: Format::Memory,
+            columns: vec![],
+        }
+    }
+}
+
 impl ReadOptions {
+    /// Sets [`ReadOptions::particle_type`].
+    #[must_use]
+    pub fn particle_type(mut self, particle_type: u8) -> Self {
+        self.particle_type = Some(particle_type);
+        self
+    }
+
+    /// Sets [`ReadOptions::columns`].
+    #[must_use]
+    pub fn columns<T: Into<String>>(mut self, columns: impl IntoIterator<Item = T>) -> Self {
+        self.columns = columns.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets [`ReadOptions::velocity_unit`].
+    #[must_use]
+    pub fn velocity_unit(mut self, unit: VelocityUnit) -> Self {
+        self.velocity_unit = Some(unit);
+        self
+    }
+
+    /// Sets [`ReadOptions::redshift`].
+    #[must_use]
+    pub fn redshift(mut self, redshift: f64) -> Self {
+        self.redshift = Some(redshift);
+        self
+    }
+
     /// What to multiply the file's velocities with to be peculiar, if they are in `unit`.
     fn velocity_factor(&self, unit: VelocityUnit, header: Option<&Header>) -> Result<f64> {
         if !unit.is_internal {
@@ -103,6 +165,7 @@ impl ReadOptions {
 
 /// The contents of a file. All per-point parts have the length and the order of `points`.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Snapshot {
     /// The points, as read, in the file's unit. With several Gadget files: file by file, in each type by type.
     pub points: Points,

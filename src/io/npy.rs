@@ -13,6 +13,7 @@ use std::path::Path;
 
 use npyz::{AutoSerialize, Endianness, TypeChar, TypeStr, WriterBuilder};
 
+use crate::error::Error;
 use crate::io::atomic::replace;
 use crate::io::csv_columns::choose;
 use crate::io::source::{Source, Word, room};
@@ -248,7 +249,7 @@ fn chosen<T: Word, S: bytemuck::Pod>(
 /// # Errors
 /// If the file cannot be written; one that was there is then unchanged.
 pub fn write_npy_i32(path: impl AsRef<Path>, values: &[i32]) -> Result<()> {
-    replace(path.as_ref(), |out| write_npy_i32_to(out, values))
+    replace(path.as_ref(), |out| write(out, &[values.len() as u64], values))
 }
 
 /// The same into a writer.
@@ -257,13 +258,13 @@ pub fn write_npy_i32(path: impl AsRef<Path>, values: &[i32]) -> Result<()> {
 /// let mut bytes = Vec::new();
 /// ropewalk::io::write_npy_i32_to(&mut bytes, &[3, -1])?;
 /// assert!(bytes.starts_with(b"\x93NUMPY"));
-/// # Ok::<(), std::io::Error>(())
+/// # Ok::<(), ropewalk::Error>(())
 /// ```
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn write_npy_i32_to(mut out: impl Write, values: &[i32]) -> io::Result<()> {
-    write(&mut out, &[values.len() as u64], values)
+pub fn write_npy_i32_to(mut out: impl Write, values: &[i32]) -> Result<()> {
+    write(&mut out, &[values.len() as u64], values).map_err(Error::write)
 }
 
 /// Writes numbers as a one-dimensional array of `float64`.
@@ -271,7 +272,7 @@ pub fn write_npy_i32_to(mut out: impl Write, values: &[i32]) -> io::Result<()> {
 /// # Errors
 /// If the file cannot be written; one that was there is then unchanged.
 pub fn write_npy_f64(path: impl AsRef<Path>, values: &[f64]) -> Result<()> {
-    replace(path.as_ref(), |out| write_npy_f64_to(out, values))
+    replace(path.as_ref(), |out| write(out, &[values.len() as u64], values))
 }
 
 /// The same into a writer.
@@ -280,13 +281,13 @@ pub fn write_npy_f64(path: impl AsRef<Path>, values: &[f64]) -> Result<()> {
 /// let mut bytes = Vec::new();
 /// ropewalk::io::write_npy_f64_to(&mut bytes, &[0.5])?;
 /// assert!(bytes.starts_with(b"\x93NUMPY"));
-/// # Ok::<(), std::io::Error>(())
+/// # Ok::<(), ropewalk::Error>(())
 /// ```
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn write_npy_f64_to(mut out: impl Write, values: &[f64]) -> io::Result<()> {
-    write(&mut out, &[values.len() as u64], values)
+pub fn write_npy_f64_to(mut out: impl Write, values: &[f64]) -> Result<()> {
+    write(&mut out, &[values.len() as u64], values).map_err(Error::write)
 }
 
 /// Writes points as an array of N rows, in their own precision.

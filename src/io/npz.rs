@@ -6,7 +6,7 @@ use std::path::Path;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::halo::Values;
 use crate::io::atomic::replace;
 use crate::io::npy;
@@ -26,7 +26,7 @@ use crate::io::npy;
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 pub fn write_npz(path: impl AsRef<Path>, arrays: &[(&str, Values)]) -> Result<()> {
-    replace(path.as_ref(), |out| write_npz_to(out, arrays))
+    replace(path.as_ref(), |out| write(out, arrays))
 }
 
 /// The same into a writer. The archive is put together in memory first.
@@ -38,12 +38,16 @@ pub fn write_npz(path: impl AsRef<Path>, arrays: &[(&str, Values)]) -> Result<()
 /// let mut bytes = Vec::new();
 /// write_npz_to(&mut bytes, &[("ids", Values::Integers(vec![3, 1]))])?;
 /// assert!(bytes.starts_with(b"PK"));
-/// # Ok::<(), std::io::Error>(())
+/// # Ok::<(), ropewalk::Error>(())
 /// ```
 ///
 /// # Errors
 /// If it cannot be written, or if two arrays have one name.
-pub fn write_npz_to(mut out: impl Write, arrays: &[(&str, Values)]) -> io::Result<()> {
+pub fn write_npz_to(mut out: impl Write, arrays: &[(&str, Values)]) -> Result<()> {
+    write(&mut out, arrays).map_err(Error::write)
+}
+
+fn write(out: &mut impl Write, arrays: &[(&str, Values)]) -> io::Result<()> {
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, values) in arrays {

@@ -9,9 +9,19 @@ use crate::plot::colors::Rgb;
 /// Pixels of the PNG for one unit of the drawing: enough for a projector.
 const SCALE: f64 = 1.6;
 
+/// The file format of a picture that can have either.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PictureFormat {
+    /// Pixels.
+    Png,
+    /// Lines and text.
+    Svg,
+}
+
 /// A picture that is not yet a file.
 #[derive(Clone, Debug)]
-pub struct Chart {
+pub(super) struct Chart {
     width: f64,
     height: f64,
     marks: Vec<Mark>,
@@ -57,6 +67,14 @@ impl Chart {
     /// The same, centred and read from below.
     pub(super) fn text_upwards(&mut self, text: impl Into<String>, at: [f64; 2], size: f64, color: Rgb) {
         self.marks.push(Mark::Text { text: text.into(), at, size, align: Align::Center, upwards: true, color });
+    }
+
+    /// The picture as a file.
+    pub fn encoded(&self, format: PictureFormat) -> Result<Vec<u8>> {
+        match format {
+            PictureFormat::Png => self.png(),
+            PictureFormat::Svg => Ok(self.svg().into_bytes()),
+        }
     }
 
     /// The picture as an SVG file.

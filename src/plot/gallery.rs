@@ -33,7 +33,7 @@ pub struct GalleryPanel {
     pub radius: Option<f64>,
 }
 
-/// A PNG file with a panel for each portrait, in rows of four: the members as dots, a ring of the given radius about the first
+/// A PNG file with a panel for each halo, in rows of four: the members as dots, a ring of the given radius about the first
 /// centre, and a mark for each centre. `names` say in a legend what the marks are, at most five; `sphere` what the ring is.
 ///
 /// Errors: a picture that cannot be encoded.
@@ -51,15 +51,15 @@ pub struct GalleryPanel {
 /// assert!(png.starts_with(b"\x89PNG"));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-pub fn gallery(portraits: &[GalleryPanel], names: &[&str], sphere: &str, title: &str) -> Result<Vec<u8>> {
-    let columns = portraits.len().clamp(2, 4) as i64;
-    let rows = (portraits.len() as i64 + columns - 1) / columns;
+pub fn gallery(panels: &[GalleryPanel], names: &[&str], sphere: &str, title: &str) -> Result<Vec<u8>> {
+    let columns = panels.len().clamp(2, 4) as i64;
+    let rows = (panels.len() as i64 + columns - 1) / columns;
     let (width, height) = (GAP + columns * (SIDE + GAP), TOP + rows.max(1) * (SIDE + CAPTION + GAP) + LEGEND);
     let mut canvas = Canvas::new(width as usize, height as usize, PAPER)?;
     canvas.text(title, [0.5 * width as f64, 42.0], 25.0, Align::Center, INK);
-    for (i, portrait) in portraits.iter().enumerate() {
+    for (i, halo) in panels.iter().enumerate() {
         let (row, column) = (i as i64 / columns, i as i64 % columns);
-        panel(&mut canvas, portrait, [GAP + column * (SIDE + GAP), TOP + row * (SIDE + CAPTION + GAP) + CAPTION]);
+        panel(&mut canvas, halo, [GAP + column * (SIDE + GAP), TOP + row * (SIDE + CAPTION + GAP) + CAPTION]);
     }
 
     let line = height as f64 - 28.0;
@@ -78,27 +78,27 @@ pub fn gallery(portraits: &[GalleryPanel], names: &[&str], sphere: &str, title: 
     canvas.png()
 }
 
-fn panel(canvas: &mut Canvas, portrait: &GalleryPanel, corner: [i64; 2]) {
+fn panel(canvas: &mut Canvas, halo: &GalleryPanel, corner: [i64; 2]) {
     let [left, top] = corner.map(|x| x as f64);
-    canvas.text(&portrait.caption[0], [left, top - 26.0], 19.0, Align::Left, INK);
-    canvas.text(&portrait.caption[1], [left, top - 6.0], 16.0, Align::Left, FAINT);
+    canvas.text(&halo.caption[0], [left, top - 26.0], 19.0, Align::Left, INK);
+    canvas.text(&halo.caption[1], [left, top - 6.0], 16.0, Align::Left, FAINT);
     // All members, and the sphere if that is not much larger.
-    let farthest = portrait.members.iter().flatten().fold(0.0f64, |most, x| most.max(x.abs()));
-    let first = portrait.centers.first().copied().unwrap_or_default();
-    let outside = portrait.radius.map_or(0.0, |radius| radius + first[0].abs().max(first[1].abs()));
+    let farthest = halo.members.iter().flatten().fold(0.0f64, |most, x| most.max(x.abs()));
+    let first = halo.centers.first().copied().unwrap_or_default();
+    let outside = halo.radius.map_or(0.0, |radius| radius + first[0].abs().max(first[1].abs()));
     let reach = 1.06 * farthest.max(outside.min(2.0 * farthest)).max(f64::MIN_POSITIVE);
     let half = 0.5 * SIDE as f64;
     let pixel = |at: [f64; 2]| [left + half * (1.0 + at[0] / reach), top + half * (1.0 - at[1] / reach)];
 
-    let many = (portrait.members.len() as f64 / 100.0).max(1.0);
+    let many = (halo.members.len() as f64 / 100.0).max(1.0);
     let (dot, cover) = ((4.0 * many.powf(-0.25)).max(0.6), (0.9 - 0.12 * many.ln()).max(0.25));
-    for &member in &portrait.members {
+    for &member in &halo.members {
         canvas.disc(pixel(member), dot, MEMBER, cover, [corner, [SIDE, SIDE]]);
     }
-    if let Some(radius) = portrait.radius {
+    if let Some(radius) = halo.radius {
         canvas.ring(pixel(first), radius / reach * half, 2.0, SPHERE, corner, SIDE);
     }
-    for (i, &center) in portrait.centers.iter().enumerate().rev() {
+    for (i, &center) in halo.centers.iter().enumerate().rev() {
         let at = pixel(center);
         if at[0] >= left && at[1] >= top && at[0] < left + 2.0 * half && at[1] < top + 2.0 * half {
             mark(canvas, i, at);

@@ -1,7 +1,8 @@
 //! The k-distance curve: how far each point's k-th nearest neighbour is, sorted.
 
+use crate::error::Result;
 use crate::plot::canvas::Align;
-use crate::plot::chart::Chart;
+use crate::plot::chart::{Chart, PictureFormat};
 use crate::plot::colors::Rgb;
 use crate::plot::ticks::logarithmic_values;
 
@@ -24,12 +25,27 @@ const KNEE: Rgb = [227, 89, 51];
 /// with at most that distance. `knee` are two places in `sorted`: where the chord to the last point begins, and which point below
 /// it is the knee; both are marked. Distances of zero (copies of a point) are left of the curve. `title` is the line above.
 ///
+/// Errors: a picture that cannot be encoded.
+///
 /// ```
+/// use ropewalk::plot::{PictureFormat, k_distances};
+///
 /// let sorted = [0.1, 0.11, 0.12, 0.13, 0.5, 0.9];
-/// let chart = ropewalk::plot::k_distances(&sorted, 4, Some([0, 3]), "six points");
-/// assert!(chart.svg().contains("six points"));
+/// let svg = k_distances(&sorted, 4, Some([0, 3]), "six points", PictureFormat::Svg)?;
+/// assert!(String::from_utf8_lossy(&svg).contains("six points"));
+/// # Ok::<(), ropewalk::Error>(())
 /// ```
-pub fn k_distances(sorted: &[f64], k: usize, knee: Option<[usize; 2]>, title: &str) -> Chart {
+pub fn k_distances(
+    sorted: &[f64],
+    k: usize,
+    knee: Option<[usize; 2]>,
+    title: &str,
+    format: PictureFormat,
+) -> Result<Vec<u8>> {
+    chart(sorted, k, knee, title).encoded(format)
+}
+
+fn chart(sorted: &[f64], k: usize, knee: Option<[usize; 2]>, title: &str) -> Chart {
     let mut chart = Chart::new(WIDTH, HEIGHT);
     let middle = 0.5 * (LEFT + RIGHT);
     let name = format!("Distance to neighbour {k} of each point");
@@ -136,7 +152,7 @@ mod tests {
         ];
         for sorted in sets {
             for knee in [None, Some([0, 0]), Some([0, 1]), Some([1, 9])] {
-                let chart = k_distances(sorted, usize::MAX, knee, "<&>");
+                let chart = chart(sorted, usize::MAX, knee, "<&>");
                 assert!(chart.png().unwrap().starts_with(b"\x89PNG"));
                 assert!(chart.svg().contains("&lt;&amp;&gt;") && !chart.svg().contains("NaN"));
             }

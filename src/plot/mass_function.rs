@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::error::Result;
 use crate::halo::Catalog;
 use crate::plot::chart::escaped;
 use crate::plot::ticks::{between_decades, decades};
@@ -33,7 +34,15 @@ const LINES: [(&str, &str); 3] = [("#1f4e9c", "none"), ("#1b7f6b", "10 6"), ("#7
 /// written on the axis.
 ///
 /// Halos without mass are not shown. Infinite or zero volumes count as 1.
-pub fn mass_function(catalog: &Catalog, volume: f64, expected: &[Expected], title: &str, mass_unit: &str) -> String {
+///
+/// Errors: none so far; other pictures cannot always be encoded.
+pub fn mass_function(
+    catalog: &Catalog,
+    volume: f64,
+    expected: &[Expected],
+    title: &str,
+    mass_unit: &str,
+) -> Result<Vec<u8>> {
     let volume = if volume > 0.0 && volume < f64::INFINITY { volume } else { 1.0 };
     let mut masses: Vec<f64> = catalog.halos().iter().map(|halo| halo.mass).filter(|&mass| mass > 0.0).collect();
     masses.sort_by(|a, b| b.total_cmp(a));
@@ -55,7 +64,7 @@ pub fn mass_function(catalog: &Catalog, volume: f64, expected: &[Expected], titl
         }
     }
     svg.push_str("</svg>\n");
-    svg
+    Ok(svg.into_bytes())
 }
 
 /// At least a decade and a half, so that a tick or two can be labelled.

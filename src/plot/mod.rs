@@ -2,7 +2,7 @@
 //! one, as PNG; clusters in the plane as PNG, the k-distance curve as either.
 //!
 //! In: [`Particles`](crate::Particles) and a [`Catalog`](crate::Catalog); points and [`Labels`](crate::Labels); sorted
-//! distances. Out: the bytes of a file.
+//! distances. Out: the bytes of a file, from each function.
 //! Text in the PNG is set in DejaVu Sans, a part of which is compiled in; the SVG names it first and lets the viewer choose.
 
 mod canvas;
@@ -16,7 +16,7 @@ mod mass_function;
 mod projection;
 mod ticks;
 
-pub use chart::Chart;
+pub use chart::PictureFormat;
 pub use clusters::clusters;
 pub use gallery::{GalleryPanel, gallery};
 pub use k_distances::k_distances;

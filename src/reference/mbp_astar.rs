@@ -1,11 +1,16 @@
 //! The most bound particle by a best-first search.
 //!
 //! In: the members of a halo. Out: the member that brute force would find.
-//! Members are sorted into the cells of a grid. Each member's sum is bounded from above: its own cell exactly, any other as if
-//! all of it were at the nearest point of the box around its members. Whoever promises most is looked at more closely: cells
-//! within a distance that doubles with every look are summed exactly. When the best one is known exactly, it is the answer:
-//! bounds only ever fall.
-//! Cost: n times the number of cells, which is about n / 16, for the first bounds; then as many looks as bounds are wrong.
+//! Members are sorted into the cells of a grid. The sum -phi of a member is at most
+//!
+//! ```text
+//! upper = sum over near cells of their terms + sum over far cells of M / sqrt(min_distance2 + softening²)      (1)
+//! ```
+//!
+//! with the distance to the box around the cell's members. The member's own cell is near, and others within a reach that doubles
+//! from level to level; the last level sums all cells exactly. A priority queue refines the members with the largest bounds by a
+//! level, a batch at a time. Bounds only fall, so a member with an exact sum at the head of the queue is the answer.
+//! Cost: n times the number of cells, which is about n / 16, for the first bounds; then the refinements, fewer with better bounds.
 //! Source: Habib et al. 2016 and Sewell et al. 2015, section 3 (A* in HACC).
 
 use std::cmp::Ordering;
@@ -14,92 +19,93 @@ use std::collections::BinaryHeap;
 use rayon::prelude::*;
 
 use crate::geometry::Aabb;
-use crate::halo::centers::direct::{Deepest, Found, NO_SHARES, Shares, Sum, add, rounding, sums};
-use crate::halo::centers::members::{Members, NOWHERE};
+use crate::halo::centers::direct::{Best, MostBound, NO_TERMS, Sum, Terms, add, rounding, sums};
+use crate::halo::centers::members::{Members, PADDING};
 use crate::simd::{LANES, dispatch};
 
 /// Members per cell, if they were spread evenly.
 const PER_CELL: f64 = 16.0;
 /// Cells along an axis, at most.
-const MOST_CELLS: usize = 32;
-/// Members that are looked at more closely at once, in parallel; fixed, so that the work does not depend on threads.
-const TOGETHER: usize = 16;
-/// Looks after which everything is summed exactly.
-const LOOKS: u8 = 6;
+const MAX_CELLS: usize = 32;
+/// Members that are refined at once, in parallel; fixed, so that the work does not depend on threads.
+const BATCH: usize = 16;
+/// The level at which everything is summed exactly.
+const LAST_LEVEL: u8 = 6;
 
-/// A member, the most that its sum may be, and how often it was looked at.
+/// A member, the bound (1) of its sum, and the level of the bound.
 #[derive(Clone, Copy, Debug)]
-struct Promise {
-    most: f64,
+struct Candidate {
+    upper: f64,
     member: u32,
-    looks: u8,
+    level: u8,
 }
 
-impl Ord for Promise {
-    /// The largest first; of equals the one that is not exact, then the first.
+impl Ord for Candidate {
+    /// The largest bound is the greatest; among equal bounds the lowest level, then the smallest index.
     fn cmp(&self, other: &Self) -> Ordering {
-        let by_sum = self.most.total_cmp(&other.most);
-        by_sum.then(other.looks.cmp(&self.looks)).then(other.member.cmp(&self.member))
+        let by_bound = self.upper.total_cmp(&other.upper);
+        by_bound.then(other.level.cmp(&self.level)).then(other.member.cmp(&self.member))
     }
 }
 
-impl PartialOrd for Promise {
+impl PartialOrd for Candidate {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Promise {
+impl PartialEq for Candidate {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Promise {}
+impl Eq for Candidate {}
 
-pub(crate) fn most_bound(members: &Members) -> Option<Found> {
+pub(crate) fn most_bound(members: &Members) -> Option<MostBound> {
     let grid = Grid::new(members);
     let margin = 1.0 + 4.0 * rounding(members.len());
     let n = members.len() as u64;
-    let first = |shares: &mut Box<Shares>, member: usize| {
-        let (most, pairs, coincident) = grid.at_most(member, 0.0, shares);
-        (Promise { most: most * margin, member: member as u32, looks: 0 }, pairs, coincident)
+    let first = |terms: &mut Box<Terms>, member: usize| {
+        let (upper, pairs, coincident) = grid.upper_bound(member, 0.0, terms);
+        (Candidate { upper: upper * margin, member: member as u32, level: 0 }, pairs, coincident)
     };
-    let firsts: Vec<(Promise, u64, u64)> =
-        (0..members.len()).into_par_iter().with_min_len(32).map_init(|| Box::new(NO_SHARES), first).collect();
+    let firsts: Vec<(Candidate, u64, u64)> =
+        (0..members.len()).into_par_iter().with_min_len(32).map_init(|| Box::new(NO_TERMS), first).collect();
     let mut pairs: u64 = firsts.iter().map(|first| first.1).sum();
     let coincident = firsts.iter().map(|first| first.2).sum::<u64>() / 2;
-    let mut heap: BinaryHeap<Promise> = firsts.into_iter().map(|first| first.0).collect();
+    let mut heap: BinaryHeap<Candidate> = firsts.into_iter().map(|first| first.0).collect();
 
     loop {
-        let mut asked: Vec<Promise> = vec![];
-        while asked.len() < TOGETHER
+        let mut batch: Vec<Candidate> = vec![];
+        while batch.len() < BATCH
             && let Some(best) = heap.peek()
-            && best.looks < LOOKS
+            && best.level < LAST_LEVEL
         {
-            asked.extend(heap.pop());
+            batch.extend(heap.pop());
         }
-        if asked.is_empty() {
-            let Promise { most, member, .. } = heap.pop()?;
-            return Some(Found { deepest: Deepest { member, felt: most }, pairs, coincident });
+        if batch.is_empty() {
+            let Candidate { upper: potential, member, .. } = heap.pop()?;
+            return Some(MostBound { best: Best { member, potential }, pairs, coincident });
         }
-        let (last, sooner): (Vec<Promise>, Vec<Promise>) = asked.into_iter().partition(|one| one.looks + 1 == LOOKS);
-        let targets: Vec<u32> = last.iter().map(|one| one.member).collect();
+        let (last, others): (Vec<Candidate>, Vec<Candidate>) =
+            batch.into_iter().partition(|candidate| candidate.level + 1 == LAST_LEVEL);
+        let targets: Vec<u32> = last.iter().map(|candidate| candidate.member).collect();
         pairs += targets.len() as u64 * (n - 1);
         for (sum, &member) in sums(members, &targets).iter().zip(&targets) {
-            let most = sum.felt(members.masses[member as usize], members.softening);
-            heap.push(Promise { most, member, looks: LOOKS });
+            let upper = sum.potential(members.masses[member as usize], members.softening);
+            heap.push(Candidate { upper, member, level: LAST_LEVEL });
         }
-        let look = |one: &Promise| {
-            let looks = one.looks + 1;
-            let (most, pairs, _) =
-                grid.at_most(one.member as usize, grid.width * f64::from(1 << looks), &mut Box::new(NO_SHARES));
-            (Promise { most: most * margin, looks, ..*one }, pairs)
+        let refine = |candidate: &Candidate| {
+            let level = candidate.level + 1;
+            let reach = grid.width * f64::from(1 << level);
+            let (upper, pairs, _) = grid.upper_bound(candidate.member as usize, reach, &mut Box::new(NO_TERMS));
+            (Candidate { upper: upper * margin, level, ..*candidate }, pairs)
         };
-        let closer: Vec<(Promise, u64)> = sooner.par_iter().map(look).collect();
-        for (promise, more) in closer {
+        let refined: Vec<(Candidate, u64)> = others.par_iter().map(refine).collect();
+        for (candidate, more) in refined {
             pairs += more;
-            heap.push(promise);
+            heap.push(candidate);
         }
     }
 }
@@ -125,7 +131,7 @@ impl<'a> Grid<'a> {
         let n = members.len();
         let corners = (0..n).map(|member| Aabb::point(members.position(member)));
         let bounds = corners.fold(Aabb::EMPTY, |all, point| all.union(&point));
-        let cells = ((n as f64 / PER_CELL).cbrt().ceil() as usize).clamp(1, MOST_CELLS);
+        let cells = ((n as f64 / PER_CELL).cbrt().ceil() as usize).clamp(1, MAX_CELLS);
         let extent = (0..3).map(|k| bounds.hi[k] - bounds.lo[k]).fold(0.0, f64::max);
         let width = if extent > 0.0 { extent / cells as f64 } else { 1.0 };
         let key = |member: usize| {
@@ -158,7 +164,7 @@ impl<'a> Grid<'a> {
                     column.push(value);
                 }
             }
-            for (column, filler) in grid.columns.iter_mut().zip([NOWHERE, NOWHERE, NOWHERE, 0.0]) {
+            for (column, filler) in grid.columns.iter_mut().zip([PADDING, PADDING, PADDING, 0.0]) {
                 column.resize(column.len().next_multiple_of(LANES), filler);
             }
             grid.boxes.push(around);
@@ -169,9 +175,9 @@ impl<'a> Grid<'a> {
         grid
     }
 
-    /// The most that a member's sum may be, with all cells nearer than `reach` summed exactly; the pairs that took; and the
-    /// ordered pairs at no distance that were seen.
-    fn at_most(&self, member: usize, reach: f64, shares: &mut Shares) -> (f64, u64, u64) {
+    /// The bound (1) of a member's sum, with cells up to `reach` away as near cells; the number of pairs evaluated; and the number of
+    /// ordered coincident pairs among these.
+    fn upper_bound(&self, member: usize, reach: f64, terms: &mut Terms) -> (f64, u64, u64) {
         let target = self.members.position(member);
         let softening2 = self.members.softening2;
         let own = self.cell_of[member] as usize;
@@ -186,13 +192,14 @@ impl<'a> Grid<'a> {
             if cell == own || d2 <= reach * reach {
                 let span = self.starts[cell] as usize..self.starts[cell + 1] as usize;
                 let sources = self.columns.each_ref().map(|column| &column[span.clone()]);
-                add(&mut near, sources, target, softening2, shares);
+                add(&mut near, sources, target, softening2, terms);
                 pairs += u64::from(self.counts[cell]) - u64::from(cell == own);
             } else {
                 far += self.masses[cell] / (d2 + softening2).sqrt();
                 pairs += 1;
             }
         });
-        (near.felt(self.members.masses[member], self.members.softening) + far, pairs, u64::from(near.count - 1))
+        let near_sum = near.potential(self.members.masses[member], self.members.softening);
+        (near_sum + far, pairs, u64::from(near.n_coincident - 1))
     }
 }

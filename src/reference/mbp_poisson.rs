@@ -1,6 +1,6 @@
 //! The most bound particle, approximately, by Poisson's equation on a grid.
 //!
-//! In: the members of a halo. Out: the member with the largest exact sum among those about the lowest place of the grid.
+//! In: the members of a halo. Out: the member with the lowest exact potential among the members about the lowest point of a grid.
 //! The density (cloud in cell) stands on a lattice inside of the box around the halo, at whose faces the potential is 0. There
 //! sines are the solutions, so three sine transforms forwards and three back solve the equation of second differences.
 //! A sine transform of n values is a Fourier transform of 2 (n + 1), odd about 0; two real lines make a complex one.
@@ -14,16 +14,16 @@ use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftPlanner};
 
 use crate::geometry::Aabb;
-use crate::halo::centers::direct::{Deepest, Found, sums};
+use crate::halo::centers::direct::{Best, MostBound, sums};
 use crate::halo::centers::members::Members;
 
 /// Cells along an axis, at most: a grid of 265 MB.
-pub(crate) const MOST_CELLS: usize = 255;
+pub(crate) const MAX_CELLS: usize = 255;
 
-pub(crate) fn most_bound(members: &Members, cells: usize, search: usize) -> Option<Found> {
+pub(crate) fn most_bound(members: &Members, cells: usize, search: usize) -> Option<MostBound> {
     let lattice = Lattice::new(members, cells);
     let lowest = lattice.lowest(members);
-    // A place without members, as between two halos, is searched farther and farther.
+    // The cube reaches the nearest member at least: between two clumps the lowest point may have none about it.
     let place = |member: u32| {
         let at = lattice.place(members.position(member as usize));
         (0..3).map(|k| (at[k] - lowest[k]).abs()).fold(0.0, f64::max)
@@ -35,8 +35,8 @@ pub(crate) fn most_bound(members: &Members, cells: usize, search: usize) -> Opti
         (0..).zip(&places).filter(|&(_, &place)| place <= reach).map(|(member, _)| member).collect();
     let sums = sums(members, &targets);
     let pairs = targets.len() as u64 * (members.len() as u64 - 1);
-    let coincident = sums.iter().map(|sum| u64::from(sum.count - 1)).sum::<u64>() / 2;
-    Deepest::of(members, &targets, &sums).map(|deepest| Found { deepest, pairs, coincident })
+    let coincident = sums.iter().map(|sum| u64::from(sum.n_coincident - 1)).sum::<u64>() / 2;
+    Best::of(members, &targets, &sums).map(|best| MostBound { best, pairs, coincident })
 }
 
 /// Points 1 to `n` along each axis; 0 and `n` + 1 are the faces of the box.
@@ -91,7 +91,7 @@ impl Lattice {
         [best.0 % n, best.0 / n % n, best.0 / (n * n)].map(|i| (i + 1) as f64)
     }
 
-    /// Masses on the points, the first axis fastest; each member is shared among the eight points around it.
+    /// Masses on the points, the first axis fastest; each member's mass is divided among the eight points around it.
     fn density(&self, members: &Members) -> Vec<f64> {
         let n = self.n;
         let mut grid = vec![0.0; n * n * n];
@@ -99,17 +99,17 @@ impl Lattice {
             let at = self.place(members.position(member));
             let below = at.map(|x| (x.max(0.0) as usize).min(n));
             for corner in 0..8usize {
-                let mut share = members.masses[member];
+                let mut mass = members.masses[member];
                 let mut point = [0; 3];
                 for k in 0..3 {
                     let up = corner >> k & 1;
                     let part = at[k] - below[k] as f64;
-                    share *= if up == 1 { part } else { 1.0 - part };
+                    mass *= if up == 1 { part } else { 1.0 - part };
                     point[k] = below[k] + up;
                 }
-                // What belongs to a face stays there.
+                // The faces keep their part: the potential there is fixed.
                 if point.iter().all(|&i| (1..=n).contains(&i)) {
-                    grid[((point[2] - 1) * n + point[1] - 1) * n + point[0] - 1] += share;
+                    grid[((point[2] - 1) * n + point[1] - 1) * n + point[0] - 1] += mass;
                 }
             }
         }

@@ -30,6 +30,7 @@ use crate::error::{Kind, Result};
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Sample {
     /// Independent points.
     Uniform(Uniform),

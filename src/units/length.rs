@@ -13,6 +13,7 @@ const NAMES: [(&str, f64); 7] =
 
 /// Whether lengths grow with the universe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Frame {
     /// Lengths are divided by the scale factor: a galaxy at rest keeps its coordinates.
     #[default]
@@ -36,6 +37,7 @@ pub enum Frame {
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LengthUnit {
     /// How long it is in Mpc, or in Mpc/h.
     pub mpc: f64,

@@ -21,6 +21,7 @@ const NAMES: [(&str, f64); 6] =
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MassUnit {
     /// How many solar masses, or solar masses over h.
     pub msun: f64,

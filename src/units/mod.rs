@@ -55,6 +55,7 @@ pub const CRITICAL_DENSITY: f64 = 3.0 * 1e4 / (8.0 * std::f64::consts::PI * GRAV
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Units {
     /// Of positions, radii and the box.
     pub length: LengthUnit,
@@ -66,6 +67,7 @@ pub struct Units {
 
 /// What is known of a snapshot's units.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct KnownUnits {
     /// Of positions, radii and the box.
     pub length: Option<LengthUnit>,
@@ -138,6 +140,8 @@ fn scale_factor(redshift: f64) -> Result<f64> {
 
 /// What a number measures, and with it which unit it has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Quantity {
     /// A count, an id, a ratio: no unit.
     #[default]
@@ -205,6 +209,8 @@ impl Units {
 
 /// What to multiply a snapshot's numbers with, and its constants of nature.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Conversion {
     /// From lengths to comoving Mpc/h.
     pub length: f64,

@@ -2,6 +2,8 @@
 #![allow(dead_code)] // Each suite uses a part of it.
 
 pub mod clouds;
+pub mod data;
 pub mod engine;
+pub mod images;
 pub mod oracle;
 pub mod random;

@@ -8,4 +8,5 @@ mod shapes;
 
 mod centers;
 mod conformance;
+mod devices;
 mod visit;

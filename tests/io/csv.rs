@@ -78,7 +78,7 @@ fn chosen_columns() {
     let folder = Folder::new("csv-chosen");
     let path = folder.with("a", "id,lon,LAT,x,y,mass,name\n7,1,2,3,4,5,a\n8,6,7,8,9,10,b\n");
     let choose = |path: &std::path::Path, columns: &[&str]| {
-        read(path, &ReadOptions { columns: columns.iter().map(|c| c.to_string()).collect(), ..ReadOptions::default() })
+        read(path, &ReadOptions::default().columns(columns.iter().map(|c| c.to_string())))
     };
     let snapshot = choose(&path, &["lat", "lon"]).unwrap();
     assert_eq!((snapshot.points, snapshot.columns), (f64s(2, [2.0, 1.0, 7.0, 6.0]), vec!["LAT".into(), "lon".into()]));

@@ -3,8 +3,14 @@
 mod atomic;
 mod csv;
 mod damage;
+mod fuzz;
 mod gadget;
 mod npy;
+#[allow(dead_code)]
+#[path = "../common/random.rs"]
+mod random;
+#[path = "../../fuzz/readers.rs"]
+mod readers;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -89,7 +89,7 @@ fn chosen_columns() {
     let folder = Folder::new("npy-chosen");
     let data: Vec<u8> = (0..24).flat_map(|i| f64::from(i).to_le_bytes()).collect();
     let choose = |path: &std::path::Path, columns: &[&str]| {
-        read(path, &ReadOptions { columns: columns.iter().map(|c| c.to_string()).collect(), ..ReadOptions::default() })
+        read(path, &ReadOptions::default().columns(columns.iter().map(|c| c.to_string())))
     };
     let wide = folder.with("wide", file("'<f8'", false, "(2, 12)", &data));
     let tall = folder.with("tall", file("'<f8'", true, "(2, 12)", &data));

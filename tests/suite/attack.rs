@@ -3,7 +3,7 @@
 //! Some hundred seeds in each run. To try many, and other ones each time, name a range of them:
 //!
 //! ```sh
-//! ROPEWALK_SEEDS=1000..20000 cargo test --release --test attack --no-default-features
+//! ROPEWALK_SEEDS=1000..20000 cargo test --release --test suite attack
 //! ```
 //!
 //! A failure names its seed and its type; `ROPEWALK_SEEDS=1234..1235` asks that one alone.

@@ -1,6 +1,5 @@
-//! Units do not matter: what is multiplied by a power of two has the same neighbours, labels and nearest, in about the same time.
-
-use std::time::{Duration, Instant};
+//! Units do not matter: what is multiplied by a power of two has the same neighbours, labels and nearest. `src/work.rs` counts that
+//! it costs the same.
 
 use crate::common::random::Random;
 use ropewalk::{Bvh, Dbscan, DbscanAlgorithm, Fof, FofAlgorithm, Nearest, Scalar, Sphere};
@@ -88,56 +87,6 @@ fn answers_have_no_unit() {
     same_answers::<f64, 3>(&exponents);
 }
 
-/// The shorter of two runs.
-fn time(task: impl Fn()) -> Duration {
-    let run = || {
-        let start = Instant::now();
-        task();
-        start.elapsed()
-    };
-    run().min(run())
-}
-
-/// Where squares leave the range of a type, all was left to `f64`, which took time that is quadratic in the points: hundreds of
-/// times as long for these.
-fn same_time<S: Scalar>(exponents: &[i32]) {
-    let mut random = Random::new(12);
-    let points: Vec<[S; 3]> = (0..20_000).map(|_| std::array::from_fn(|_| S::from_f64(random.unit()))).collect();
-    for side in [None, Some(1.0)] {
-        let times = |unit: f64| {
-            let points = scaled(&points, unit);
-            let bvh = tree(&points, side.map(|side| side * unit));
-            let some = &points[..2000];
-            vec![
-                ("count_neighbors", time(|| assert!(!bvh.count_neighbors(0.04 * unit).is_empty()))),
-                ("count_pairs", time(|| assert!(bvh.count_pairs(0.04 * unit) > 0))),
-                ("copies", time(|| assert_eq!(bvh.count_pairs(0.0), 0))),
-                ("halos", time(|| assert!(!Fof::new(0.02 * unit).run_on(&bvh).unwrap().is_empty()))),
-                ("dbscan", time(|| assert!(Dbscan::new(0.04 * unit, 5).run_on(&bvh).is_ok()))),
-                ("nearest", time(|| assert_eq!(bvh.nearest_neighbors(4).len(), points.len()))),
-                ("nearest of some", time(|| assert_eq!(bvh.nearest_all(some, 4).len(), some.len()))),
-                ("many nearest", time(|| assert_eq!(bvh.nearest_all(some, 50).len(), some.len()))),
-            ]
-        };
-        let expected = times(1.0);
-        for &exponent in exponents {
-            for ((what, found), (_, expected)) in times(2f64.powi(exponent)).into_iter().zip(&expected) {
-                let most = 15 * *expected + Duration::from_millis(20);
-                assert!(
-                    found < most,
-                    "{what}, side {side:?}, in units of 2^{exponent}: {found:?} instead of {expected:?}"
-                );
-            }
-        }
-    }
-}
-
-#[test]
-fn units_cost_no_time() {
-    same_time::<f32>(&[-100, -65, -50, 50, 65, 100, 124]);
-    same_time::<f64>(&[-400, -100, 64, 100, 400]);
-}
-
 /// A cloud that has places at many scales: each leaf has a unit of its own.
 #[test]
 fn scales_within_scales() {
@@ -155,8 +104,5 @@ fn scales_within_scales() {
     for k in [1, 8] {
         let wanted = Nearest::new(k).excluding_self();
         assert!(narrow.nearest_neighbors(wanted) == wide.nearest_neighbors(wanted), "{k} nearest");
-        let [found, expected] =
-            [time(|| _ = narrow.nearest_neighbors(wanted)), time(|| _ = wide.nearest_neighbors(wanted))];
-        assert!(found < 15 * expected, "{k} nearest in {found:?} instead of {expected:?}");
     }
 }

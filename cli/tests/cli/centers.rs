@@ -7,8 +7,9 @@ use std::path::Path;
 use npyz::NpyFile;
 use zip::ZipArchive;
 
+use crate::data::large;
 use crate::program::{self, Scratch, halos, root, sample};
-use crate::reference::{shared, table};
+use crate::reference::table;
 
 /// Each column of the catalogue, the reference's name for it, and the reference's unit.
 const COLUMNS: [(&str, &str, f64); 9] = [
@@ -56,11 +57,9 @@ fn of_p3m_64() {
 }
 
 #[test]
+#[ignore = "needs ROPEWALK_DATA"]
 fn of_p3m_128() {
-    let files = (shared("p3m_128.gadget2"), shared("p3m_128_fof_b0.2_periodic_halos.csv"));
-    if let (Some(snapshot), Some(reference)) = files {
-        assert_centers(&snapshot, &reference, "mbp", 4716);
-    }
+    assert_centers(&large("p3m_128.gadget2"), &large("p3m_128_fof_b0.2_periodic_halos.csv"), "mbp", 4716);
 }
 
 #[test]

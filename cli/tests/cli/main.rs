@@ -4,6 +4,8 @@ mod bad_input;
 mod boxes;
 mod centers;
 mod clusters;
+#[path = "../../../tests/common/data.rs"]
+mod data;
 mod device;
 mod good_input;
 mod kdist;

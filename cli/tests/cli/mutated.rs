@@ -39,8 +39,7 @@ fn originals(scratch: &Scratch) -> Vec<Vec<u8>> {
     let one =
         Species { particle_type: 1, positions: &narrow, velocities: Some(&narrow), ids: Some(&ids), masses: &masses };
     for (labels, big_endian) in [(false, false), (true, false), (true, true)] {
-        let box_size = Some(10.0);
-        let options = GadgetOptions { labels, big_endian, box_size, omega_m: 0.3, ..GadgetOptions::default() };
+        let options = GadgetOptions::default().labels(labels).big_endian(big_endian).box_size(10.0).omega_m(0.3);
         write_gadget(&path, &[one], &options).unwrap();
         all.push(fs::read(&path).unwrap());
     }

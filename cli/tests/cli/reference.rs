@@ -2,11 +2,12 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use npyz::NpyFile;
 use zip::ZipArchive;
 
+use crate::data::large;
 use crate::program::{Scratch, halos, root, run};
 
 fn labels(file: impl Read) -> Vec<i32> {
@@ -40,24 +41,14 @@ fn labels_of_p3m_64() {
     }
 }
 
-/// A file of the larger data set, which is not part of the repository.
-pub fn shared(name: &str) -> Option<PathBuf> {
-    let path = root().join("../shared/data").join(name);
-    if !path.exists() {
-        eprintln!("skipped: {} is not here", path.display());
-        return None;
-    }
-    Some(path)
-}
-
 #[test]
+#[ignore = "needs ROPEWALK_DATA"]
 fn labels_of_p3m_128() {
-    let Some(snapshot) = shared("p3m_128.gadget2") else { return };
     for (name, options) in CASES {
-        let Some(path) = shared(&format!("p3m_128_fof_{name}.npz")) else { return };
+        let path = large(&format!("p3m_128_fof_{name}.npz"));
         let mut archive = ZipArchive::new(File::open(path).unwrap()).unwrap();
         let expected = labels(archive.by_name("labels.npy").unwrap());
-        assert_labels(&snapshot, options, &expected);
+        assert_labels(&large("p3m_128.gadget2"), options, &expected);
     }
 }
 
@@ -131,10 +122,7 @@ fn catalog_of_p3m_64() {
 }
 
 #[test]
+#[ignore = "needs ROPEWALK_DATA"]
 fn catalog_of_p3m_128() {
-    if let (Some(snapshot), Some(reference)) =
-        (shared("p3m_128.gadget2"), shared("p3m_128_fof_b0.2_periodic_halos.csv"))
-    {
-        assert_catalog(&snapshot, &reference, 4716);
-    }
+    assert_catalog(&large("p3m_128.gadget2"), &large("p3m_128_fof_b0.2_periodic_halos.csv"), 4716);
 }

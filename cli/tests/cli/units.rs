@@ -52,15 +52,13 @@ impl Case {
         // E^2 = omega_m a^-3 + (1 - omega_m - omega_lambda) a^-2 + omega_lambda = 1.
         let omega_lambda =
             if a == 1.0 { 0.69 } else { (1.0 - 0.31 - (1.0 - omega_m) / (a * a)) / (1.0 - 1.0 / (a * a)) };
-        GadgetOptions {
-            time: a,
-            redshift: 1.0 / a - 1.0,
-            box_size: Some(32.0 * self.length),
-            omega_m,
-            omega_lambda,
-            hubble: H,
-            ..GadgetOptions::default()
-        }
+        GadgetOptions::default()
+            .time(a)
+            .redshift(1.0 / a - 1.0)
+            .box_size(32.0 * self.length)
+            .omega_m(omega_m)
+            .omega_lambda(omega_lambda)
+            .hubble(H)
     }
 }
 
@@ -223,12 +221,12 @@ fn odd_universes() {
     let snapshot = io::read(sample(), &io::ReadOptions::default()).unwrap();
     let Masses::Equal(mass) = snapshot.masses else { panic!("masses are equal") };
     let odd = [
-        GadgetOptions { omega_m: 0.03, omega_lambda: 0.97, ..GadgetOptions::default() },
-        GadgetOptions { redshift: -1.0, omega_m: 0.31, ..GadgetOptions::default() },
-        GadgetOptions { omega_m: 0.31, omega_lambda: f64::NAN, ..GadgetOptions::default() },
+        GadgetOptions::default().omega_m(0.03).omega_lambda(0.97),
+        GadgetOptions::default().redshift(-1.0).omega_m(0.31),
+        GadgetOptions::default().omega_m(0.31).omega_lambda(f64::NAN),
     ];
     for (i, options) in odd.into_iter().enumerate() {
-        let options = GadgetOptions { box_size: Some(32.0), hubble: H, ..options };
+        let options = options.box_size(32.0).hubble(H);
         let masses = Masses::Equal(mass * options.omega_m / 0.31);
         let species =
             Species { particle_type: 1, positions: &snapshot.points, velocities: None, ids: None, masses: &masses };

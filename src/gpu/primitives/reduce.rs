@@ -1,6 +1,6 @@
 //! The sum of many numbers.
 //!
-//! In: counts. Out: their sum. Each cube sums up every so many of them; the few sums of cubes are added by the host.
+//! In: counts. Out: their sum. Each unit sums up every 262,144th count; the 1024 sums of blocks are added by the host.
 //! Cost: the counts are read once.
 
 use cubecl::prelude::*;
@@ -8,30 +8,30 @@ use cubecl::prelude::*;
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS};
 
-/// Enough cubes to keep a device busy.
-const CUBES: u32 = 1024;
+/// Enough blocks to keep a device busy.
+const BLOCKS: u32 = 1024;
 
 /// Waits for what was started.
 pub(in crate::gpu) fn sum<R: Runtime>(client: &ComputeClient<R>, values: &Buffer<u32>) -> Result<u64> {
-    let sums = Buffer::<u64>::new(client, CUBES as usize);
-    let (count, dim) = (CubeCount::Static(CUBES, 1, 1), CubeDim::new_1d(UNITS));
+    let sums = Buffer::<u64>::new(client, BLOCKS as usize);
+    let (count, dim) = (CubeCount::Static(BLOCKS, 1, 1), CubeDim::new_1d(UNITS));
     sum_strides::launch::<R>(client, count, dim, values.arg(), sums.arg(), values.len() as u32);
     Ok(sums.read(client)?.into_iter().sum())
 }
 
 #[cube(launch)]
 fn sum_strides(values: &Array<u32>, sums: &mut Array<u64>, n: u32) {
-    let mut shared = SharedMemory::<u64>::new(256usize);
+    let mut shared = SharedMemory::<u64>::new(comptime!(UNITS as usize));
     let mut sum = 0u64.runtime();
     // Positions as u64, which do not wrap around.
     let mut at = u64::cast_from(ABSOLUTE_POS);
     while at < u64::cast_from(n) {
         sum += u64::cast_from(values[at as usize]);
-        at += 262_144u64;
+        at += comptime!((BLOCKS * UNITS) as u64);
     }
     shared[UNIT_POS as usize] = sum;
     sync_cube();
-    let mut half = 128u32.runtime();
+    let mut half = comptime!(UNITS / 2).runtime();
     while half > 0 {
         if UNIT_POS < half {
             let other = shared[(UNIT_POS + half) as usize];

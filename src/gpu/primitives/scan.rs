@@ -1,7 +1,7 @@
 //! Exclusive sums.
 //!
 //! In: counts. Out: for each the sum of those before it, and the sum of all. Three kernels: sums of tiles, their sums in the same
-//! way, and the tiles again. Nothing waits for another cube, which not every device promises to run.
+//! way, and the tiles again. No block waits for another, which not every device promises to run.
 //! Cost: the counts are read twice and written once.
 
 use cubecl::prelude::*;
@@ -9,14 +9,14 @@ use cubecl::prelude::*;
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
 
-/// Elements of a unit, and of a cube.
-const ITEMS: usize = 4;
-const TILE: usize = ITEMS * UNITS as usize;
+/// Elements of a unit, and of a block.
+const ITEMS: u32 = 4;
+const TILE: u32 = ITEMS * UNITS;
 
 /// Replaces `values` by the sums before each; the sum of all is the last of the `n + 1`, where `n` are counts.
 pub(in crate::gpu) fn exclusive<R: Runtime>(client: &ComputeClient<R>, values: &Buffer<u32>) {
     let n = values.len();
-    let tiles = n.div_ceil(TILE);
+    let tiles = n.div_ceil(TILE as usize);
     let sums = Buffer::<u32>::new(client, tiles);
     let (tile_count, dim) = (count(tiles), CubeDim::new_1d(UNITS));
     if tiles > 1 {
@@ -43,17 +43,17 @@ fn take_last(values: &Array<u32>, found: &mut Array<u32>, n: u32) {
 #[cube(launch)]
 fn sum_tiles(values: &Array<u32>, sums: &mut Array<u32>, n: u32) {
     let tile = CUBE_POS as u32;
-    if tile * 1024 < n {
-        let mut shared = SharedMemory::<u32>::new(256usize);
-        let first = tile * 1024 + UNIT_POS * 4;
+    if tile * TILE < n {
+        let mut shared = SharedMemory::<u32>::new(comptime!(UNITS as usize));
+        let first = tile * TILE + UNIT_POS * ITEMS;
         let mut sum = 0u32.runtime();
-        for k in 0..4u32 {
+        for k in 0..ITEMS {
             if first + k < n {
                 sum += values[(first + k) as usize];
             }
         }
         let total = scan_units(&mut shared, sum) + sum;
-        if UNIT_POS == 255 {
+        if UNIT_POS == UNITS - 1 {
             sums[tile as usize] = total;
         }
     }
@@ -62,21 +62,21 @@ fn sum_tiles(values: &Array<u32>, sums: &mut Array<u32>, n: u32) {
 #[cube(launch)]
 fn scan_tiles(values: &mut Array<u32>, sums: &Array<u32>, n: u32) {
     let tile = CUBE_POS as u32;
-    if tile * 1024 < n {
-        let mut shared = SharedMemory::<u32>::new(256usize);
-        let first = tile * 1024 + UNIT_POS * 4;
+    if tile * TILE < n {
+        let mut shared = SharedMemory::<u32>::new(comptime!(UNITS as usize));
+        let first = tile * TILE + UNIT_POS * ITEMS;
         let mut sum = 0u32.runtime();
-        for k in 0..4u32 {
+        for k in 0..ITEMS {
             if first + k < n {
                 sum += values[(first + k) as usize];
             }
         }
         let mut before = scan_units(&mut shared, sum);
-        // The first has nothing before it, and need not be told.
+        // The sums are not made for a single tile, and the first tile needs none.
         if tile > 0 {
             before += sums[tile as usize];
         }
-        for k in 0..4u32 {
+        for k in 0..ITEMS {
             if first + k < n {
                 let own = values[(first + k) as usize];
                 values[(first + k) as usize] = before;
@@ -86,14 +86,14 @@ fn scan_tiles(values: &mut Array<u32>, sums: &Array<u32>, n: u32) {
     }
 }
 
-/// The sum of `value` over the units of the cube before this one, of which there are 256.
+/// The sum of `value` over the units of the block before this one. All [`UNITS`] call it.
 #[cube]
 pub(in crate::gpu) fn scan_units(shared: &mut SharedMemory<u32>, value: u32) -> u32 {
     let unit = UNIT_POS;
     shared[unit as usize] = value;
     sync_cube();
     let mut step = 1u32.runtime();
-    while step < 256 {
+    while step < UNITS {
         let mut sum = shared[unit as usize];
         if unit >= step {
             sum += shared[(unit - step) as usize];

@@ -6,10 +6,12 @@ use crate::units::Quantity;
 
 /// The values of a column.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Values {
     /// Whole numbers: ids, counts, offsets.
     Integers(Vec<u64>),
-    /// Everything that is measured.
+    /// Measurements.
     Numbers(Vec<f64>),
 }
 
@@ -52,6 +54,7 @@ impl Values {
 /// assert_eq!((radius.name(), radius.values().len()), ("radius", 1));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Column {
     pub(super) name: String,
     pub(super) values: Values,
@@ -65,14 +68,14 @@ impl Column {
         Self { name: name.into(), values, quantity: Quantity::Pure, description: String::new() }
     }
 
-    /// What the values measure, which decides on their unit.
+    /// What the values measure; it determines their unit.
     #[must_use]
     pub fn quantity(mut self, quantity: Quantity) -> Self {
         self.quantity = quantity;
         self
     }
 
-    /// What a reader must know of the values, frame and definition.
+    /// A sentence for the reader: definition and frame of the values.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = description.into();

@@ -1,22 +1,25 @@
 //! Tables as enhanced CSV: a header in YAML that says what each column is, then plain CSV.
 //!
-//! In: columns of one length, their units, and what is to be known of the whole. Out: text that `astropy.table.Table.read` and
+//! In: columns of one length, their units, and entries for the header. Out: text that `astropy.table.Table.read` and
 //! `pandas.read_csv(.., comment="#")` read as it is.
 //! Source: Aldcroft, "The Enhanced Character Separated Values table format", APE 6.
 
 use std::io::{self, Write};
 
+use crate::error::{Error, Kind, Result};
 use crate::halo::catalog::columns::{Column, Values};
 use crate::units::Units;
 
-/// What is known of a whole table, by a name.
+/// An entry of a table's header.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Meta {
-    /// Words.
+    /// Text.
     Text(String),
     /// A number.
     Number(f64),
-    /// Words on one primitive after the other.
+    /// A list of texts.
     Lines(Vec<String>),
 }
 
@@ -44,23 +47,23 @@ pub enum Meta {
 /// NaN
 /// ";
 /// assert_eq!(String::from_utf8_lossy(&text), expected);
-/// # Ok::<(), std::io::Error>(())
+/// # Ok::<(), ropewalk::Error>(())
 /// ```
-pub fn write_ecsv(
-    mut out: impl Write,
+pub fn write_ecsv(mut out: impl Write, columns: &[Column], units: Option<&Units>, meta: &[(&str, Meta)]) -> Result<()> {
+    let rows = columns.first().map_or(0, |column| column.values.len());
+    if let Some(Column { name, values, .. }) = columns.iter().find(|column| column.values.len() != rows) {
+        return Err(Kind::UnequalColumns { name: name.clone(), len: values.len(), first: rows }.into());
+    }
+    write(&mut out, columns, rows, units, meta).map_err(Error::write)
+}
+
+fn write(
+    out: &mut dyn Write,
     columns: &[Column],
+    rows: usize,
     units: Option<&Units>,
     meta: &[(&str, Meta)],
 ) -> io::Result<()> {
-    write(&mut out, columns, units, meta)
-}
-
-fn write(out: &mut dyn Write, columns: &[Column], units: Option<&Units>, meta: &[(&str, Meta)]) -> io::Result<()> {
-    let rows = columns.first().map_or(0, |column| column.values.len());
-    if let Some(column) = columns.iter().find(|column| column.values.len() != rows) {
-        let (name, len) = (&column.name, column.values.len());
-        return Err(io::Error::other(format!("column {name} has {len} values, but the first column has {rows}")));
-    }
     writeln!(out, "# %ECSV 1.0\n# ---\n# delimiter: ','\n# datatype:")?;
     for column in columns {
         write!(out, "# - {{name: {}", plain(&column.name))?;

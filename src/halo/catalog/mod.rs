@@ -1,4 +1,4 @@
-//! The halo catalogue: what the members of each halo add up to.
+//! The halo catalogue: mass, mean position and motion of each halo's members.
 //!
 //! In: [`Halos`] and the [`Particles`] they were found in. Out: a [`Catalog`] with a row per halo, largest first, which can be
 //! written as enhanced CSV. Column names are those of HACC's catalogues.
@@ -11,17 +11,20 @@ mod ecsv;
 pub use columns::{Column, Values};
 pub use ecsv::{Meta, write_ecsv};
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use rayon::prelude::*;
 
 use crate::error::{Kind, Result};
-use crate::geometry::{Boundary, Scalar, Space};
-use crate::halo::{Halos, Particles};
+use crate::geometry::{Boundary, Scalar, Space, length2};
+use crate::halo::groups::Halos;
+use crate::halo::particles::Particles;
 use crate::units::{KnownUnits, Quantity, Units, VelocityUnit};
 
 /// One halo of a [`Catalog`]; units are those of the particles.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Halo {
     /// The smallest id among the members; the smallest index where particles have no ids.
     pub tag: u64,
@@ -31,8 +34,8 @@ pub struct Halo {
     pub mass: f64,
     /// The centre of mass, within `[0, L)` of a periodic box.
     ///
-    /// Every member counts at its image nearest to the first member. A halo wider than half the box can be torn apart by
-    /// that; it has no centre of mass that all would agree on.
+    /// Every member counts at its image nearest to the first member. A halo wider than half the box can be torn by that: its
+    /// centre of mass depends on which member is the first.
     pub center: [f64; 3],
     /// The mass-weighted mean velocity, and the one-dimensional dispersion about it: `sqrt(sum m |v - mean|^2 / (3 sum m))`.
     pub motion: Option<Motion>,
@@ -40,8 +43,10 @@ pub struct Halo {
     pub max_radius: f64,
 }
 
-/// How the members of a halo move.
+/// The motion of a halo's members.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Motion {
     /// The mass-weighted mean velocity.
     pub mean: [f64; 3],
@@ -49,7 +54,8 @@ pub struct Motion {
     pub dispersion: f64,
 }
 
-/// A row per halo: largest first, ties by tag.
+/// A row for each halo: largest first, ties by tag, the smallest particle id. [`Halos`] break ties by the smallest index instead;
+/// [`Catalog::order`] leads from a row to its halo there.
 ///
 /// ```
 /// use ropewalk::{Catalog, Fof, Particles};
@@ -63,9 +69,10 @@ pub struct Motion {
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Catalog {
     halos: Vec<Halo>,
-    /// The number in [`Halos`] of each.
+    /// The index in [`Halos`] of each row.
     order: Vec<u32>,
     columns: Vec<Column>,
     units: Option<Units>,
@@ -104,13 +111,14 @@ impl Catalog {
         &self.halos
     }
 
-    /// The number of each in the [`Halos`] it was made from.
+    /// The index of each row in the [`Halos`] that the catalogue was made from.
     pub fn order(&self) -> &[u32] {
         &self.order
     }
 
-    /// Says which units the particles' numbers are in; the catalogue's are the same. Without lengths and masses columns have no
-    /// unit; without velocities those that come from the particles' velocities have none, and what is added later is in km/s.
+    /// Names the units of the particles' numbers, which are those of the catalogue. Unless lengths and masses are known, columns have
+    /// no unit. Unless velocities are known, the columns of the particles' velocities have no unit, and velocities that are added
+    /// later are in km/s.
     #[must_use]
     pub fn units(mut self, units: impl Into<KnownUnits>) -> Self {
         let KnownUnits { length, mass, velocity } = units.into();
@@ -146,7 +154,7 @@ impl Catalog {
         &self.columns
     }
 
-    /// Leaves only the columns with these names, in this order.
+    /// Keeps only the columns with these names, in this order.
     ///
     /// Errors: a name that no column has.
     ///
@@ -174,17 +182,17 @@ impl Catalog {
         Ok(())
     }
 
-    /// Writes the catalogue as enhanced CSV, with what is known of the whole: see [`write_ecsv`].
+    /// Writes the catalogue as enhanced CSV, with entries for its header: see [`write_ecsv`].
     ///
-    /// Velocity columns are left out where velocities are not known.
+    /// Without velocities there are no velocity columns.
     ///
     /// Errors: what `out` refuses.
-    pub fn write_ecsv(&self, out: impl Write, meta: &[(&str, Meta)]) -> io::Result<()> {
+    pub fn write_ecsv(&self, out: impl Write, meta: &[(&str, Meta)]) -> Result<()> {
         write_ecsv(out, &self.columns, self.units.as_ref(), meta)
     }
 }
 
-/// What is known of every halo; `labels` are their numbers in [`Halos::labels`].
+/// The columns of every catalogue; `labels` are the halos' numbers in [`Halos::labels`].
 fn columns_of(halos: &[Halo], labels: Vec<u64>, has_motion: bool) -> Vec<Column> {
     let mut columns = vec![];
     let mut add = |name: &str, quantity, values, description: &str| {
@@ -224,7 +232,7 @@ fn measure<S: Scalar>(members: &[u32], particles: &Particles<S>, space: &Space<3
     let at = |i: u32| particles.position(i as usize);
     let mass_of = |i: u32| particles.mass_of(i as usize);
     let mass: f64 = members.iter().map(|&i| mass_of(i)).sum();
-    // Members without any mass count alike.
+    // Where all members are without mass, they count alike.
     let weight_of = |i: u32| if mass > 0.0 { mass_of(i) } else { 1.0 };
     let total = if mass > 0.0 { mass } else { members.len() as f64 };
     let mean = |value: &dyn Fn(u32) -> [f64; 3]| {
@@ -239,17 +247,14 @@ fn measure<S: Scalar>(members: &[u32], particles: &Particles<S>, space: &Space<3
     };
 
     let first = members.first().map_or([0.0; 3], |&i| at(i));
-    let offset = |i: u32| {
-        let at = at(i);
-        std::array::from_fn(|k| nearest_image(at[k] - first[k], space.period().map(|period| period[k])))
-    };
+    let offset = |i: u32| space.offset(first, at(i));
     let drift = mean(&offset);
-    let max_radius2 = members.iter().map(|&i| square(offset(i), drift)).fold(0.0, f64::max);
+    let max_radius2 = members.iter().map(|&i| distance2(offset(i), drift)).fold(0.0, f64::max);
 
     let motion = particles.has_velocities().then(|| {
         let velocity = |i: u32| particles.velocity(i as usize);
         let mean = mean(&velocity);
-        let sum: f64 = members.iter().map(|&i| weight_of(i) * square(velocity(i), mean)).sum();
+        let sum: f64 = members.iter().map(|&i| weight_of(i) * distance2(velocity(i), mean)).sum();
         Motion { mean, dispersion: (sum / (3.0 * total)).sqrt() }
     });
     let tag = members.iter().map(|&i| particles.id(i as usize)).min();
@@ -257,27 +262,21 @@ fn measure<S: Scalar>(members: &[u32], particles: &Particles<S>, space: &Space<3
         tag: tag.unwrap_or(0),
         count: members.len(),
         mass,
-        center: std::array::from_fn(|k| into_box(first[k] + drift[k], space.period().map(|period| period[k]))),
+        center: into_box(std::array::from_fn(|k| first[k] + drift[k]), space),
         motion,
         max_radius: max_radius2.sqrt(),
     }
 }
 
-pub(crate) fn square(a: [f64; 3], b: [f64; 3]) -> f64 {
-    (0..3).map(|k| (a[k] - b[k]) * (a[k] - b[k])).sum()
+fn distance2(a: [f64; 3], b: [f64; 3]) -> f64 {
+    length2(std::array::from_fn(|k| a[k] - b[k]))
 }
 
-/// The shortest way that leads to the same place of a periodic box.
-pub(crate) fn nearest_image(d: f64, period: Option<f64>) -> f64 {
-    period.map_or(d, |period| d - period * (d / period).round())
-}
-
-/// The same place within `[0, L)`.
-fn into_box(x: f64, period: Option<f64>) -> f64 {
-    let Some(period) = period else { return x };
-    let inside = x.rem_euclid(period);
-    // A tiny negative number's remainder rounds to the period itself.
-    if inside < period { inside } else { 0.0 }
+/// The same place within `[0, L)`, without the upper faces that [`Space::wrap`] keeps.
+fn into_box(place: [f64; 3], space: &Space<3>) -> [f64; 3] {
+    let inside = space.wrap(place);
+    let Some(period) = space.period() else { return inside };
+    std::array::from_fn(|k| if inside[k] < period[k] { inside[k] } else { 0.0 })
 }
 
 #[cfg(test)]
@@ -348,8 +347,7 @@ mod tests {
 
     #[test]
     fn centers_stay_below_the_side() {
-        assert_eq!(into_box(-1e-20, Some(4.0)), 0.0);
-        assert_eq!(into_box(5.0, Some(4.0)), 1.0);
-        assert_eq!(nearest_image(3.0, Some(4.0)), -1.0);
+        let space = Space::periodic([4.0, 4.0, 2.0]).unwrap();
+        assert_eq!(into_box([-1e-20, 5.0, 2.0], &space), [0.0, 1.0, 0.0]);
     }
 }

@@ -1,4 +1,4 @@
-//! One halo's members, as the sums over pairs want them.
+//! One halo's members, scaled for the sums over pairs.
 //!
 //! In: the positions of the members, unwrapped. Out: coordinates about the first member and masses, one array each, scaled by
 //! powers of two so that lengths and masses are at most 1 and no square leaves the range of `f64`; that rounds nothing.
@@ -8,11 +8,11 @@ use crate::geometry::Space;
 use crate::halo::centers::result::NoCenter;
 use crate::simd::LANES;
 
-/// Where padding lies: beyond all members, whose coordinates are less than 1.
-pub(crate) const NOWHERE: f64 = 4.0;
-/// Coordinates below this, in units of the halo's extent or of the softening, are 0, so that distinct ones have a difference
-/// whose square is not.
-const FLUSH: f64 = f64::from_bits((1023 - 480) << 52);
+/// The coordinate of padding: beyond all members, whose coordinates are less than 1.
+pub(crate) const PADDING: f64 = 4.0;
+/// Smaller coordinates, in units of the halo's extent or of the softening, are flushed to zero, so that the square of a nonzero
+/// difference does not underflow.
+const MIN_COORDINATE: f64 = f64::from_bits((1023 - 480) << 52);
 
 /// Coordinates and masses of one halo in ascending order of the members.
 pub(crate) struct Members {
@@ -31,17 +31,16 @@ pub(crate) struct Members {
     units: (i32, i32),
 }
 
-/// Turns positions into those relative to the first member, each at its nearest image. An error if the halo is half as wide
-/// as the box or wider.
+/// Replaces positions by their offsets from the first member, each at its nearest image.
 ///
-/// A halo that is not is unwrapped by any of its members alike; one that is, has pairs that are nearer around the boundary.
+/// An error if the halo is half as wide as the box or wider: some pairs are nearer around the boundary then, and the offsets from
+/// another member would tell another shape.
 pub(crate) fn unwrap(positions: &mut [[f64; 3]], space: &Space<3>) -> Result<(), NoCenter> {
     let Some(&first) = positions.first() else { return Err(NoCenter::NoMembers) };
     let (mut lo, mut hi) = ([0.0f64; 3], [0.0f64; 3]);
     for at in positions {
+        *at = space.offset(first, *at);
         for k in 0..3 {
-            let d = at[k] - first[k];
-            at[k] = space.period().map_or(d, |period| d - period[k] * (d / period[k]).round());
             (lo[k], hi[k]) = (lo[k].min(at[k]), hi[k].max(at[k]));
         }
     }
@@ -67,18 +66,18 @@ impl Members {
             let mut axis = Vec::with_capacity(padded);
             axis.extend(offsets.iter().map(|offset| {
                 let x = offset[k] * scale;
-                if x.abs() < FLUSH { 0.0 } else { x }
+                if x.abs() < MIN_COORDINATE { 0.0 } else { x }
             }));
-            axis.resize(padded, NOWHERE);
+            axis.resize(padded, PADDING);
             axis
         });
         let mut masses = Vec::with_capacity(padded);
-        // A lighter one would have no share at all.
+        // The terms of a lighter one would underflow.
         masses.extend((0..len).map(|i| (mass(i) * power(-weight)).max(power(-500))));
         masses.resize(padded, 0.0);
-        // A softening that is lost by scaling would be none. What is divided by this one stays finite.
+        // A softening that scaling rounds to 0 would be no softening. What is divided by this one stays finite.
         let softening = if softening > 0.0 { (softening * scale).max(power(-970)) } else { 0.0 };
-        let extent = axes.iter().flat_map(|axis: &Vec<f64>| &axis[..len]).fold(0.0, |most, x| x.abs().max(most));
+        let extent = axes.iter().flat_map(|axis: &Vec<f64>| &axis[..len]).fold(0.0, |max, x| x.abs().max(max));
         Self { axes, masses, softening, softening2: softening * softening, extent, len, units: (length, weight) }
     }
 
@@ -91,13 +90,13 @@ impl Members {
         std::array::from_fn(|k| self.axes[k][member])
     }
 
-    /// A potential in the caller's units.
+    /// The potential phi in the caller's units, from the sum -phi over scaled members.
     pub fn potential(&self, sum: f64) -> f64 {
         -(sum * power(self.units.1)) * power(-self.units.0)
     }
 }
 
-/// The least power of two above `x`, within reason.
+/// The exponent of the least power of two above `x`, from -1000 to 1000.
 pub(crate) fn exponent(x: f64) -> i32 {
     let biased = (x.to_bits() >> 52) as i32;
     (biased - 1022).clamp(-1000, 1000)

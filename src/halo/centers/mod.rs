@@ -1,7 +1,7 @@
 //! Halo centres.
 //!
 //! In: points and their grouping into halos. Out: [`Centers`], one for each halo, by one of the definitions of [`Center`].
-//! Cost: by definition, see there. Halos are done in parallel, and large ones in parallel inside.
+//! Cost: see each definition. Parallel over halos, and within large ones.
 //! Source: Sewell et al. 2015 for most bound and most connected particles; others with their definition.
 
 mod definition;
@@ -25,7 +25,7 @@ use std::cmp::Reverse;
 
 use rayon::prelude::*;
 
-use self::direct::Found;
+use self::direct::MostBound;
 use self::members::{Members, unwrap};
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
 pub(crate) use self::members::{exponent, power};
@@ -42,12 +42,12 @@ use crate::reference::{mbp_astar, mbp_poisson};
 ///
 /// let points = [[9.5f32, 5.0, 5.0], [0.25, 5.0, 5.0], [0.5, 5.0, 5.0]];
 /// let halos = Fof::new(1.0).periodic(10.0).run(&points)?;
-/// let centering = CenterFinder::new(Center::MostBound { softening: 0.0 });
-/// let center = centering.run(&points, &halos)?.as_slice()[0];
+/// let finder = CenterFinder::new(Center::MostBound { softening: 0.0 });
+/// let center = finder.run(&points, &halos)?.as_slice()[0];
 /// assert_eq!((center.member, center.potential), (Some(1), Some(-1.0 / 0.75 - 1.0 / 0.25)));
 ///
 /// // A heavy particle deepens the potential of the others.
-/// let centers = centering.masses(&[9.0, 1.0, 1.0]).run(&points, &halos)?;
+/// let centers = finder.masses(&[9.0, 1.0, 1.0]).run(&points, &halos)?;
 /// assert_eq!(centers.as_slice()[0].position, [0.25, 5.0, 5.0]);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
@@ -68,9 +68,9 @@ impl<'a> CenterFinder<'a> {
     /// A periodic box: one side, or one per axis. Halos that a finder has made know theirs, and another one is an error; those
     /// from [`Halos::new`] and [`Halos::from_lists`] do not.
     ///
-    /// Members count at their images nearest to each other. In a halo half as wide as the box, or wider, these contradict
-    /// each other: it has no centre, and its row says why (not for [`Center::MostConnected`], which looks no farther than the
-    /// linking length).
+    /// Each member counts at its image nearest to the first. A halo half as wide as the box, or wider, has no such shape: it has
+    /// no centre, and its row says why (except by [`Center::MostConnected`], which needs distances up to the linking length
+    /// alone).
     #[must_use]
     pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
         self.size = Some(size.into());
@@ -84,7 +84,7 @@ impl<'a> CenterFinder<'a> {
         self
     }
 
-    /// Whether [`Center::MostBoundPoisson`] is held against the exact answer: see [`HaloCenter::agrees`]. Costs as much as
+    /// Whether to compare [`Center::MostBoundPoisson`] with the exact answer: see [`HaloCenter::agrees`]. Costs as much as
     /// [`Center::MostBound`].
     #[must_use]
     pub fn check(mut self, check: bool) -> Self {
@@ -94,10 +94,10 @@ impl<'a> CenterFinder<'a> {
 
     /// Finds the centre of each halo of `points`, in the order of the halos.
     ///
-    /// Points may be anything with a bounding box in three dimensions, where masses attract as 1 / r; what has an extent
-    /// counts at its middle. The result does not depend on the number of threads.
+    /// Points may be anything with a bounding box in three dimensions; boxes count at their middle. The result does not depend on
+    /// the number of threads.
     ///
-    /// A halo that has no centre does not take those of the others along: see [`HaloCenter::missing`].
+    /// A halo without a centre has a row that says why ([`HaloCenter::missing`]) and leaves the others alone.
     ///
     /// Errors: halos found among another number of points, or in another space; coordinates that are not finite; masses that are
     /// not one for each point, or not positive and finite; a parameter out of its range; a periodic box that is not positive, or
@@ -121,7 +121,7 @@ impl<'a> CenterFinder<'a> {
         Ok(Centers::new(rows.into_iter().map(|(_, center)| center).collect(), halos, boundary))
     }
 
-    /// The centre of one halo. Nothing is checked but what only the members tell.
+    /// The centre of one halo. Points and options are checked before; this checks only what the members tell.
     pub(crate) fn run_on<T: Bounded<S, 3>, S: Scalar>(
         &self,
         points: &[T],
@@ -153,29 +153,29 @@ impl<'a> CenterFinder<'a> {
             HaloCenter::at(space.wrap(place))
         };
         let members = |softening| Members::new(&offsets, mass, softening);
-        let (members, found, exact) = match self.center {
+        let (members, most_bound, exact) = match self.center {
             Center::MostBound { softening } => {
                 let members = members(softening);
-                let found = most_bound::most_bound(&members)?;
-                (members, found, None)
+                let most_bound = most_bound::most_bound(&members)?;
+                (members, most_bound, None)
             }
             Center::MostBoundBrute { softening } => {
                 let members = members(softening);
-                let found = direct::most_bound(&members);
-                (members, found, None)
+                let most_bound = direct::most_bound(&members);
+                (members, most_bound, None)
             }
             #[cfg(feature = "reference")]
             Center::MostBoundAStar { softening } => {
                 let members = members(softening);
-                let found = mbp_astar::most_bound(&members);
-                (members, found, None)
+                let most_bound = mbp_astar::most_bound(&members);
+                (members, most_bound, None)
             }
             #[cfg(feature = "reference")]
             Center::MostBoundPoisson { softening, cells, search } => {
                 let members = members(softening);
-                let found = mbp_poisson::most_bound(&members, cells, search);
+                let most_bound = mbp_poisson::most_bound(&members, cells, search);
                 let exact = if self.check { most_bound::most_bound(&members)? } else { None };
-                (members, found, exact)
+                (members, most_bound, exact)
             }
             Center::CenterOfMass => return Ok(at(mean::center_of_mass(&offsets, mass))),
             Center::ShrinkingSphere { shrink, least } => {
@@ -183,17 +183,17 @@ impl<'a> CenterFinder<'a> {
             }
             Center::MostConnected { .. } => return Ok(HaloCenter::at(first)),
         };
-        // Every way finds a member where there is one, and sums over all pairs do by definition.
-        let Some(Found { deepest, pairs, coincident }) = found.or_else(|| direct::most_bound(&members)) else {
+        // Every way finds a member where there is one; direct sums do by definition.
+        let Some(MostBound { best, pairs, coincident }) = most_bound.or_else(|| direct::most_bound(&members)) else {
             return Ok(HaloCenter::none(NoCenter::NoMembers));
         };
-        let member = deepest.member as usize;
+        let member = best.member as usize;
         Ok(HaloCenter {
             member: Some(indices[member]),
-            potential: Some(members.potential(deepest.felt)),
+            potential: Some(members.potential(best.potential)),
             coincident,
             pairs,
-            agrees: exact.map(|exact: Found| exact.deepest.member == deepest.member),
+            agrees: exact.map(|exact: MostBound| exact.best.member == best.member),
             ..HaloCenter::at(space.wrap(position(member)))
         })
     }
@@ -203,7 +203,7 @@ impl<'a> CenterFinder<'a> {
         self.check_lengths(points.len(), halos.labels().as_slice().len())
     }
 
-    /// What does not need the points themselves.
+    /// The checks that do not need the points themselves.
     pub(crate) fn check_lengths(&self, points: usize, labels: usize) -> Result<()> {
         for (what, len) in [("labels", Some(labels)), ("masses", self.masses.map(<[f64]>::len))] {
             if let Some(len) = len.filter(|&len| len != points) {
@@ -218,8 +218,7 @@ impl<'a> CenterFinder<'a> {
     }
 }
 
-/// The halos from large to small, balanced_order out to as many stretches as there are threads: nobody is left with a large one at the
-/// end.
+/// The halos from large to small, dealt to as many stretches as there are threads: no thread meets a large halo at the end.
 fn balanced_order(halos: &Halos) -> Vec<usize> {
     let mut order: Vec<usize> = (0..halos.len()).collect();
     order.sort_unstable_by_key(|&halo| (Reverse(halos.members(halo).len()), halo));

@@ -1,80 +1,91 @@
 //! The most bound particle by branch and bound.
 //!
-//! In: the members of a halo. Out: the member that [`sums`] over all pairs would find, and how many pairs were looked at.
-//! Round by round, with an ever smaller error: what acts on each leaf's members is split into an expansion of what is far and
-//! a list of near leaves; who cannot have the largest sum is dropped. What is certain to be reached is known at first from
-//! the members of one leaf that seems to lie deep, later from all who are left. ParticleInSphere leaves are looked into in single precision,
-//! first those that may matter most, and only as far as it takes to drop a member; the boxes of others are a bound.
+//! In: the members of a halo. Out: the member that [`sums`] over all pairs would find, and the number of pairs evaluated.
+//! Each round bounds the sum s_i = -phi_i of every remaining member by a far-field expansion and a list of near leaves:
 //!
-//! When few are left, or another round would cost as much, direct sums decide.
-//! All bounds are of the exact sums and wider than any rounding, so nobody is dropped whom the direct sums would choose.
-//! The work done does not depend on threads. Cost: O(n log n) where potentials differ, O(n²) where all are the same.
+//! ```text
+//! lower_i = (far_i + near_i - error) / margin <= s_i <= (far_i + near_i + error) margin = upper_i              (1)
+//! ```
+//!
+//! and prunes members with `upper_i < max over j of lower_j`, the lower bound of the answer. The next round has a smaller tolerance
+//! and so a smaller error. The first lower bound comes from the leaf that looks deepest. Near leaves are summed in single
+//! precision, the largest contributions first, and only as far as it takes to prune a member; the contribution of the others is
+//! bounded by
+//!
+//! ```text
+//! mass of the leaf / sqrt(min_distance2 of the boxes + softening²)                                             (2)
+//! ```
+//!
+//! Direct sums decide when few members remain, or when another round would cost as much.
+//! The bounds hold for the exact sums, and the margin exceeds all rounding, so the member that direct sums choose is never pruned.
+//! The work does not depend on threads. Cost: O(n log n) where potentials differ, O(n²) where all are equal.
 
 use rayon::prelude::*;
 
 use crate::error::Result;
-use crate::geometry::Aabb;
-use crate::halo::centers::direct::{self, Deepest, Found, NO_SHARES, Shares, Sum, rounding, sums};
-use crate::halo::centers::local_expansion::{Surroundings, surroundings};
+use crate::geometry::{Aabb, Space, length2};
+use crate::halo::centers::direct::{self, Best, MostBound, NO_TERMS, Sum, Terms, rounding, sums};
+use crate::halo::centers::local_expansion::{LeafInteractions, leaf_interactions};
 use crate::halo::centers::members::Members;
-use crate::halo::centers::multipole::Field;
-use crate::halo::centers::pairwise_f32::{self, ROUGH, Targets};
+use crate::halo::centers::multipole::Multipoles;
+use crate::halo::centers::pairwise_f32::{self, RELATIVE_ERROR, Targets};
 use crate::halo::centers::small_halo;
 use crate::simd::{LANES, dispatch};
 
-/// In halos of so few members all pairs are looked at.
+/// In halos of at most this many members all pairs are evaluated.
 const SMALL: usize = 1500;
-/// So few of them are summed directly in the end.
-const FEW: usize = 8;
-/// The error for each node in the first round, in units of the potential at the halo's root mean square radius.
-const FIRST: f64 = 1e-3;
-/// By how much it falls from round to round.
-const FALL: f64 = 0.1;
-/// And for the members of the leaf that is looked at before.
-const AHEAD: f64 = 0.01;
-/// ParticleInSphere leaves are looked into at once if they may amount to more than so many times their share of what is missing.
-const FAIR: f64 = 3.0;
-/// And after that so many at a time.
-const STEP: usize = 8;
+/// So many remaining members are summed directly.
+const DIRECT: usize = 8;
+/// The tolerance for a node in the first round, in units of the potential at the halo's root mean square radius.
+const FIRST_TOLERANCE: f64 = 1e-3;
+/// The factor of the tolerance from round to round.
+const TOLERANCE_FACTOR: f64 = 0.1;
+/// The factor of the first tolerance for the members of the deepest leaf.
+const DEEPEST_FACTOR: f64 = 0.01;
+/// The first pass over near leaves takes those that (2) bounds by more than so many times the mean contribution that a target lacks
+/// to the lower bound.
+const FIRST_PASS: f64 = 3.0;
+/// Every later pass takes so many.
+const PASS: usize = 8;
 /// Leaves per parallel task, at least.
 const TASK: usize = 8;
 
-/// A member whose sum may be the largest: its position in tree order, and bounds of the sum.
+/// A member that is not pruned: its position in tree order, and the bounds (1) of its sum.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     at: u32,
-    least: f64,
-    most: f64,
+    lower: f64,
+    upper: f64,
 }
 
-/// The member that feels most; none if there are no members.
-pub(super) fn most_bound(members: &Members) -> Result<Option<Found>> {
+/// The member with the largest sum; none if there are no members.
+pub(super) fn most_bound(members: &Members) -> Result<Option<MostBound>> {
     if members.extent == 0.0 {
         return Ok(direct::most_bound_in_one_place(members));
     }
-    // Softening far beyond the extent leaves differences that no bound can tell.
+    // Where the softening is far beyond the extent, sums differ by less than bounds can tell.
     if members.len() <= LANES || members.softening2 > 1e10 * members.extent * members.extent {
         return Ok(direct::most_bound(members));
     }
     if members.len() <= SMALL {
         return Ok(small_halo::most_bound(members));
     }
-    let field = Field::new(members)?;
-    let margin = 1.0 + 4.0 * ROUGH + 4.0 * rounding(members.len());
-    Ok(Search { members, field: &field, margin }.run())
+    let multipoles = Multipoles::new(members)?;
+    let margin = 1.0 + 4.0 * RELATIVE_ERROR + 4.0 * rounding(members.len());
+    Ok(Search { members, multipoles: &multipoles, margin }.run())
 }
 
 struct Search<'a> {
     members: &'a Members,
-    field: &'a Field,
-    /// Upper bounds are raised by this factor.
+    multipoles: &'a Multipoles,
+    /// The factor of the bounds (1).
     margin: f64,
 }
 
-/// What a round over some members came to.
+/// The candidates that a round leaves, and its work.
 #[derive(Default)]
 struct Round {
-    left: Vec<Candidate>,
+    candidates: Vec<Candidate>,
     pairs: u64,
     coincident: u64,
 }
@@ -83,187 +94,186 @@ impl Round {
     fn join(rounds: Vec<Self>) -> Self {
         let mut all = Self::default();
         for mut round in rounds {
-            all.left.append(&mut round.left);
+            all.candidates.append(&mut round.candidates);
             all.pairs += round.pairs;
             all.coincident += round.coincident;
         }
         all
     }
 
-    /// Keeps a member, unless it is certain to have less.
+    /// Adds a member, unless its upper bound is below the lower bound.
     #[inline(always)]
-    fn keep(&mut self, at: u32, sum: f64, error: f64, margin: f64, certain: f64) {
-        let most = (sum + error) * margin;
-        if most >= certain {
-            self.left.push(Candidate { at, least: (sum - error) / margin, most });
+    fn push(&mut self, at: u32, sum: f64, error: f64, margin: f64, lower_bound: f64) {
+        let upper = (sum + error) * margin;
+        if upper >= lower_bound {
+            self.candidates.push(Candidate { at, lower: (sum - error) / margin, upper });
         }
     }
 
-    /// Drops who cannot reach what is certain, and returns that.
-    fn settle(&mut self, before: f64) -> f64 {
-        let certain = self.left.iter().map(|candidate| candidate.least).fold(before, f64::max);
-        self.left.retain(|candidate| candidate.most >= certain);
-        certain
+    /// Raises the lower bound to that of the best candidate, and prunes. Returns the new lower bound.
+    fn prune(&mut self, lower_bound: f64) -> f64 {
+        let lower_bound = self.candidates.iter().map(|candidate| candidate.lower).fold(lower_bound, f64::max);
+        self.candidates.retain(|candidate| candidate.upper >= lower_bound);
+        lower_bound
     }
 }
 
 impl Search<'_> {
-    fn run(&self) -> Option<Found> {
-        let (field, n) = (self.field, self.members.len());
-        let root = field.nodes.first()?;
-        let mut tolerance = FIRST * root.mass / (root.trace / root.mass + field.softening2).sqrt();
+    fn run(&self) -> Option<MostBound> {
+        let (multipoles, n) = (self.multipoles, self.members.len());
+        let root = multipoles.nodes.first()?;
+        let mut tolerance = FIRST_TOLERANCE * root.mass / (root.trace / root.mass + multipoles.softening2).sqrt();
         let mut targets: Vec<u32> = (0..n as u32).collect();
-        let mut around = surroundings(field, &targets, tolerance);
-        let mut ahead = self.look_ahead(&around, tolerance * AHEAD);
-        let mut certain = ahead.settle(0.0);
-        let mut pairs = ahead.pairs;
+        let mut leaves = leaf_interactions(multipoles, &targets, tolerance);
+        let mut deepest = self.deepest_leaf(&leaves, tolerance * DEEPEST_FACTOR);
+        let mut lower_bound = deepest.prune(0.0);
+        let mut pairs = deepest.pairs;
         let mut coincident = None;
         loop {
-            let mut round = self.round(&around, &targets, certain);
-            certain = round.settle(certain);
+            let mut round = self.round(&leaves, &targets, lower_bound);
+            lower_bound = round.prune(lower_bound);
             pairs += round.pairs;
             coincident = coincident.or(Some(round.coincident));
-            if round.left.len() <= FEW || round.pairs * 4 > (targets.len() * n) as u64 {
-                let (deepest, more) = self.decide(round.left, certain)?;
-                return Some(Found { deepest, pairs: pairs + more, coincident: coincident? / 2 });
+            if round.candidates.len() <= DIRECT || round.pairs * 4 > (targets.len() * n) as u64 {
+                let (best, more) = self.decide(round.candidates, lower_bound)?;
+                return Some(MostBound { best, pairs: pairs + more, coincident: coincident? / 2 });
             }
-            tolerance *= FALL;
-            targets = round.left.iter().map(|candidate| candidate.at).collect();
-            around = surroundings(field, &targets, tolerance);
+            tolerance *= TOLERANCE_FACTOR;
+            targets = round.candidates.iter().map(|candidate| candidate.at).collect();
+            leaves = leaf_interactions(multipoles, &targets, tolerance);
         }
     }
 
-    /// Bounds for the members of the leaf whose centre of mass seems to lie deepest.
-    fn look_ahead(&self, around: &[Surroundings], tolerance: f64) -> Round {
-        let field = self.field;
-        let depth = |around: &Surroundings| {
-            let own = &field.nodes[around.leaf as usize];
-            let mut sum = around.far(own.center);
-            for &leaf in &around.near {
-                let other = &field.nodes[leaf as usize];
-                let d2: f64 = (0..3).map(|k| (own.center[k] - other.center[k]).powi(2)).sum();
-                // What is near is taken to be spread over its extent; who is alone in a leaf does not feel it.
-                if leaf != around.leaf || field.tree.span(leaf as usize).len() > 1 {
-                    sum += other.mass / (d2 + field.softening2 + other.radius * other.radius).sqrt();
+    /// Bounds for the members of the leaf with the largest sum at its centre of mass, as its interactions estimate it.
+    fn deepest_leaf(&self, leaves: &[LeafInteractions], tolerance: f64) -> Round {
+        let multipoles = self.multipoles;
+        let estimate = |interactions: &LeafInteractions| {
+            let own = &multipoles.nodes[interactions.leaf as usize];
+            let mut sum = interactions.far(own.center);
+            for &leaf in &interactions.near {
+                let other = &multipoles.nodes[leaf as usize];
+                let d2 = length2(std::array::from_fn(|k| own.center[k] - other.center[k]));
+                // A near leaf's mass counts as spread over its radius; the only member of a leaf does not act on itself.
+                if leaf != interactions.leaf || multipoles.tree.span(leaf as usize).len() > 1 {
+                    sum += other.mass / (d2 + multipoles.softening2 + other.radius * other.radius).sqrt();
                 }
             }
-            (around.leaf, sum)
+            (interactions.leaf, sum)
         };
-        let depths: Vec<(u32, f64)> = around.par_iter().with_min_len(TASK).map(depth).collect();
-        let Some((leaf, _)) = depths.into_iter().reduce(|a, b| if b.1 > a.1 { b } else { a }) else {
+        let estimates: Vec<(u32, f64)> = leaves.par_iter().with_min_len(TASK).map(estimate).collect();
+        let Some((leaf, _)) = estimates.into_iter().reduce(|a, b| if b.1 > a.1 { b } else { a }) else {
             return Round::default();
         };
-        let targets: Vec<u32> = field.tree.span(leaf as usize).map(|at| at as u32).collect();
-        self.round(&surroundings(field, &targets, tolerance), &targets, 0.0)
+        let targets: Vec<u32> = multipoles.tree.span(leaf as usize).map(|at| at as u32).collect();
+        self.round(&leaf_interactions(multipoles, &targets, tolerance), &targets, 0.0)
     }
 
-    /// Who is left of the targets.
-    fn round(&self, around: &[Surroundings], targets: &[u32], certain: f64) -> Round {
-        let leaf = |scratch: &mut Scratch, around: &Surroundings| {
-            self.leaf(around, &targets[around.targets.clone()], certain, scratch)
+    /// The targets whose upper bound is not below the lower bound.
+    fn round(&self, leaves: &[LeafInteractions], targets: &[u32], lower_bound: f64) -> Round {
+        let leaf = |scratch: &mut Scratch, leaf: &LeafInteractions| {
+            self.leaf(leaf, &targets[leaf.targets.clone()], lower_bound, scratch)
         };
-        Round::join(around.par_iter().with_min_len(TASK).map_init(Scratch::default, leaf).collect())
+        Round::join(leaves.par_iter().with_min_len(TASK).map_init(Scratch::default, leaf).collect())
     }
 
-    /// Who is left of some members of a leaf.
-    fn leaf(&self, around: &Surroundings, targets: &[u32], certain: f64, scratch: &mut Scratch) -> Round {
-        let (field, leaf) = (self.field, around.leaf as usize);
-        let mut round = Round { pairs: around.nodes() + around.near.len() as u64, ..Round::default() };
+    /// The same for the targets of one leaf.
+    fn leaf(&self, interactions: &LeafInteractions, targets: &[u32], lower_bound: f64, scratch: &mut Scratch) -> Round {
+        let (multipoles, leaf) = (self.multipoles, interactions.leaf as usize);
+        let pairs = interactions.nodes() + interactions.near.len() as u64;
+        let mut round = Round { pairs, ..Round::default() };
         scratch.targets.clear();
         scratch.targets.extend(targets.iter().map(|&at| {
-            let (place, mass) = field.member(at as usize);
-            Target { at, place, mass, far: around.far(place), sum: 0.0 }
+            let (place, mass) = multipoles.member(at as usize);
+            Target { at, place, mass, far: interactions.far(place), near: 0.0 }
         }));
         let far = scratch.targets.iter().map(|target| target.far).fold(0.0, f64::max);
-        let missing = (certain / self.margin - (far + around.error())).max(0.0);
-        // What matters most goes first, and as far as it takes. What touches may matter without end.
-        let own = &field.tree.node(leaf).bounds;
-        let mut near: Vec<(f64, u32)> = around.near.iter().map(|&other| (self.at_most(own, other), other)).collect();
-        let limit = FAIR * missing / near.len() as f64;
-        let mut seen = 0;
+        let missing = (lower_bound / self.margin - (far + interactions.error())).max(0.0);
+        // The largest bounds (2) go first; that of a leaf whose box touches may be infinite.
+        let own = &multipoles.tree.node(leaf).bounds;
+        let bound = |&other: &u32| (self.upper_bound(own, other), other);
+        let mut near: Vec<(f64, u32)> = interactions.near.iter().map(bound).collect();
+        let limit = FIRST_PASS * missing / near.len() as f64;
+        let mut summed = 0;
         for i in 0..near.len() {
             if near[i].0 > limit {
-                near.swap(i, seen);
-                seen += 1;
+                near.swap(i, summed);
+                summed += 1;
             }
         }
         let mut from = 0;
         while from < near.len() && !scratch.targets.is_empty() {
-            self.look_into(leaf, &near[from..seen], scratch, &mut round);
-            let rest: f64 = near[seen..].iter().map(|&(most, _)| most).sum();
-            let reach = |target: &Target| (target.far + target.sum + rest + around.error()) * self.margin;
-            scratch.targets.retain(|target| reach(target) >= certain);
+            self.add_near(leaf, &near[from..summed], scratch, &mut round);
+            let rest: f64 = near[summed..].iter().map(|&(upper, _)| upper).sum();
+            let upper = |target: &Target| (target.far + target.near + rest + interactions.error()) * self.margin;
+            scratch.targets.retain(|target| upper(target) >= lower_bound);
             if from == 0 && !scratch.targets.is_empty() {
-                near[seen..].sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+                near[summed..].sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
             }
-            (from, seen) = (seen, (seen + STEP).min(near.len()));
+            (from, summed) = (summed, (summed + PASS).min(near.len()));
         }
         for target in &scratch.targets {
-            round.keep(target.at, target.far + target.sum, around.error(), self.margin, certain);
+            round.push(target.at, target.far + target.near, interactions.error(), self.margin, lower_bound);
         }
         round
     }
 
-    /// What a leaf's members may amount to within a box.
-    fn at_most(&self, bounds: &Aabb<f64, 3>, leaf: u32) -> f64 {
-        let min_distance2 = min_distance2(bounds, &self.field.tree.node(leaf as usize).bounds);
-        self.field.nodes[leaf as usize].mass / (min_distance2 + self.field.softening2).sqrt()
+    /// The bound (2) of a leaf's contribution to any place of a box.
+    fn upper_bound(&self, bounds: &Aabb<f64, 3>, leaf: u32) -> f64 {
+        let min_distance2 = Space::OPEN.min_distance2(bounds, &self.multipoles.tree.node(leaf as usize).bounds);
+        self.multipoles.nodes[leaf as usize].mass / (min_distance2 + self.multipoles.softening2).sqrt()
     }
 
-    /// Adds what some leaves amount to.
-    fn look_into(&self, leaf: usize, leaves: &[(f64, u32)], scratch: &mut Scratch, round: &mut Round) {
-        let (field, softening2) = (self.field, self.field.softening2);
-        let Scratch { targets, lanes, shares } = scratch;
+    /// Adds the contribution of some near leaves to each target.
+    fn add_near(&self, leaf: usize, leaves: &[(f64, u32)], scratch: &mut Scratch, round: &mut Round) {
+        let (multipoles, softening2) = (self.multipoles, self.multipoles.softening2);
+        let Scratch { targets, lanes, terms } = scratch;
         if targets.is_empty() || leaves.is_empty() {
             return;
         }
         lanes.clear();
         lanes.extend(targets.chunks(LANES).map(|targets| Targets::new(targets.iter().map(|target| target.place))));
         dispatch!(_level => for &(_, other) in leaves {
-            pairwise_f32::add(lanes, field.sources(other as usize), softening2 as f32);
+            pairwise_f32::add(lanes, multipoles.sources(other as usize), softening2 as f32);
         });
-        let sources: usize = leaves.iter().map(|&(_, other)| field.tree.span(other as usize).len()).sum();
+        let sources: usize = leaves.iter().map(|&(_, other)| multipoles.tree.span(other as usize).len()).sum();
         round.pairs += (sources * targets.len()) as u64;
-        // The leaf itself is looked into once, and only then is a target one of the sources.
+        // The leaf itself is among the near leaves of one pass, in which each target is a close source of itself.
         let with_own = leaves.iter().any(|&(_, other)| other as usize == leaf);
-        let alone = if with_own { 1.0 } else { 0.0 };
+        let only_itself = if with_own { 1.0 } else { 0.0 };
         for (i, target) in targets.iter_mut().enumerate() {
             let (lanes, l) = (&lanes[i / LANES], i % LANES);
-            if lanes.close[l] == alone {
-                target.sum += lanes.sums[l];
+            if lanes.n_close[l] == only_itself {
+                target.near += lanes.sums[l];
                 continue;
             }
             let mut sum = Sum::default();
             dispatch!(_level => for &(_, other) in leaves {
-                direct::add(&mut sum, field.bodies(other as usize), target.place, softening2, shares);
+                direct::add(&mut sum, multipoles.columns(other as usize), target.place, softening2, terms);
             });
             let softening = self.members.softening;
-            target.sum += if with_own { sum.felt(target.mass, softening) } else { sum.felt_of_others(softening) };
-            round.coincident += u64::from(sum.count).saturating_sub(u64::from(with_own));
+            target.near +=
+                if with_own { sum.potential(target.mass, softening) } else { sum.potential_of_others(softening) };
+            round.coincident += u64::from(sum.n_coincident).saturating_sub(u64::from(with_own));
         }
     }
 
-    /// Direct sums: of those that promise most, then of the others that may still have more.
-    fn decide(&self, mut left: Vec<Candidate>, certain: f64) -> Option<(Deepest, u64)> {
-        left.sort_unstable_by(|a, b| b.most.total_cmp(&a.most).then(a.at.cmp(&b.at)));
-        let first = left.len().min(FEW);
-        let (mut best, mut pairs): (Option<Deepest>, u64) = (None, 0);
-        for part in [&left[..first], &left[first..]] {
+    /// Direct sums of the candidates with the largest upper bounds, then of the others that these do not exclude.
+    fn decide(&self, mut candidates: Vec<Candidate>, lower_bound: f64) -> Option<(Best, u64)> {
+        candidates.sort_unstable_by(|a, b| b.upper.total_cmp(&a.upper).then(a.at.cmp(&b.at)));
+        let first = candidates.len().min(DIRECT);
+        let (mut best, mut pairs): (Option<Best>, u64) = (None, 0);
+        for part in [&candidates[..first], &candidates[first..]] {
             // The margin is in the upper bounds.
-            let certain = best.map_or(certain, |best| best.felt);
-            let wanted = part.iter().filter(|candidate| candidate.most >= certain);
-            let targets: Vec<u32> = wanted.map(|candidate| self.field.tree.order()[candidate.at as usize]).collect();
+            let lower_bound = best.map_or(lower_bound, |best| best.potential);
+            let wanted = part.iter().filter(|candidate| candidate.upper >= lower_bound);
+            let order = self.multipoles.tree.order();
+            let targets: Vec<u32> = wanted.map(|candidate| order[candidate.at as usize]).collect();
             let sums = sums(self.members, &targets);
             pairs += (targets.len() * (self.members.len() - 1)) as u64;
-            best = best.into_iter().chain(Deepest::of(self.members, &targets, &sums)).reduce(Deepest::deeper);
+            best = best.into_iter().chain(Best::of(self.members, &targets, &sums)).reduce(Best::better);
         }
         best.map(|best| (best, pairs))
     }
-}
-
-/// The square of the distance of two boxes.
-fn min_distance2(a: &Aabb<f64, 3>, b: &Aabb<f64, 3>) -> f64 {
-    (0..3).map(|k| (a.lo[k] - b.hi[k]).max(b.lo[k] - a.hi[k]).max(0.0).powi(2)).sum()
 }
 
 /// A member whose sum is wanted.
@@ -271,20 +281,21 @@ struct Target {
     at: u32,
     place: [f64; 3],
     mass: f64,
+    /// The sum over far members.
     far: f64,
-    /// Of what is near.
-    sum: f64,
+    /// The sum over the members of near leaves.
+    near: f64,
 }
 
 /// Buffers of one task.
 struct Scratch {
     targets: Vec<Target>,
     lanes: Vec<Targets>,
-    shares: Shares,
+    terms: Terms,
 }
 
 impl Default for Scratch {
     fn default() -> Self {
-        Self { targets: vec![], lanes: vec![], shares: NO_SHARES }
+        Self { targets: vec![], lanes: vec![], terms: NO_TERMS }
     }
 }

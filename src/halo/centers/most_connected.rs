@@ -1,17 +1,17 @@
 //! The most connected particle.
 //!
-//! In: points, the members of a halo, a linking length. Out: the member with most others within that length, and how many
-//! have as many.
+//! In: points, the members of a halo, a linking length. Out: the member with most others within that length, and the number of
+//! members with equal counts.
 //! Cost: a tree over the members, and a count of neighbours for each. Distances are those of [`Space::distance2`], so friends
 //! are exactly those of a friends-of-friends finder. Source: Sewell et al. 2015.
 
 use crate::bvh::Bvh;
 use crate::error::Result;
-use crate::geometry::{Aabb, Bounded, BoxSize, Scalar, Space};
+use crate::geometry::{Aabb, Bounded, Scalar, Space};
 use crate::halo::centers::result::{HaloCenter, NoCenter};
 
-/// So few are compared each with each.
-const FEW: usize = 48;
+/// Up to so many members are compared pair by pair.
+const ALL_PAIRS: usize = 48;
 
 pub(super) fn most_connected<T: Bounded<S, 3>, S: Scalar>(
     points: &[T],
@@ -21,11 +21,10 @@ pub(super) fn most_connected<T: Bounded<S, 3>, S: Scalar>(
 ) -> Result<HaloCenter> {
     space.check_length("linking_length", linking_length)?;
     let own: Vec<[S; 3]> = members.iter().map(|&i| space.wrap(points[i as usize].bounds().center())).collect();
-    let size = space.period().map(|period| BoxSize::from(*period));
-    let counts = match (own.len() <= FEW, size) {
-        (true, _) => count_all(&own, linking_length, space),
-        (false, None) => Bvh::build(&own)?.count_neighbors(linking_length),
-        (false, Some(size)) => Bvh::build_periodic(&own, size)?.count_neighbors(linking_length),
+    let counts = if own.len() <= ALL_PAIRS {
+        count_all(&own, linking_length, space)
+    } else {
+        Bvh::build_in(&own, *space)?.count_neighbors(linking_length)
     };
     let most = counts.iter().copied().max().unwrap_or(0);
     let first = counts.iter().position(|&count| count == most).unwrap_or(0);
@@ -39,7 +38,7 @@ pub(super) fn most_connected<T: Bounded<S, 3>, S: Scalar>(
     })
 }
 
-/// How many points are within `radius` of each, by the definition.
+/// The number of points within `radius` of each, by the definition.
 fn count_all<S: Scalar>(points: &[[S; 3]], radius: f64, space: &Space<3>) -> Vec<u32> {
     let is_near = |a, b| space.distance2(a, b) <= radius * radius;
     points.iter().map(|a| points.iter().filter(|b| is_near(a, b)).count() as u32).collect()

@@ -1,38 +1,49 @@
-//! The field of a halo's members from far away: multipoles on the tree, with error bounds.
+//! Multipoles of a halo's members on a tree, with error bounds.
 //!
 //! In: members. Out: a tree over them; for each node its mass, centre of mass, second moments and extent; coordinates and masses in
 //! tree order, in double and in single precision.
-//! About the centre of mass the dipole vanishes. With R the way from there to the target and rho² = R² + softening², a member
-//! at y adds m sum over l of |y|^l / rho^(l + 1) P_l, |P_l| <= 1 (the generating function of Legendre polynomials, for vectors
-//! of four dimensions the last of which is the softening). What follows after l = 1 is at most B / (rho² (rho - b)), after
-//! l = 2 at most b B / (rho³ (rho - b)), where B = sum m |y|² and b is the radius of the node.
+//! With R from the centre of mass to a target and rho² = R² + softening², a member of mass m at y adds
+//!
+//! ```text
+//! m sum over l of |y|^l / rho^(l + 1) P_l,  |P_l| <= 1                                                         (1)
+//! ```
+//!
+//! (the generating function of Legendre polynomials, for vectors of four dimensions the last of which is the softening). About the
+//! centre of mass the dipole, l = 1, vanishes. With B = sum m |y|² and b the radius of the node, the terms that follow are at most
+//!
+//! ```text
+//! after l = 1:  B / (rho² (rho - b))                                                                           (2)
+//! after l = 2:  b B / (rho³ (rho - b))                                                                         (3)
+//! ```
+//!
 //! Cost: the build of the tree; 150 bytes a node. Source: Salmon and Warren 1994, section 3.
 
 use rayon::prelude::*;
 
 use crate::bvh::Bvh;
 use crate::error::Result;
-use crate::geometry::Aabb;
+use crate::geometry::{Aabb, length2};
 use crate::halo::centers::members::Members;
 use crate::halo::centers::pairwise_f32::Source;
 
-/// What the rounding of coordinates, which are less than 1, and of centres of mass amounts to, at most.
+/// Bounds the rounding of coordinates, which are less than 1, and of centres of mass.
 pub(super) const ROUNDING: f64 = 1e-13;
 
-/// What a node is from far away.
+/// A node seen from far away.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Moments {
+    /// The centre of mass.
     pub center: [f64; 3],
     pub mass: f64,
-    /// The largest distance of a member from the centre.
+    /// b: no member is farther from the centre of mass.
     pub radius: f64,
     /// B, the trace of the matrix of second moments.
     pub trace: f64,
     /// The sums of m y y: xx, yy, zz, xy, xz, yz.
     pub second: [f64; 6],
-    /// A place that is near to all members, and the largest distance of one from there.
-    pub middle: [f64; 3],
-    pub reach: f64,
+    /// Where the node's local expansion is centred, and a bound of the distance of its members from there.
+    pub target_center: [f64; 3],
+    pub target_radius: f64,
     /// The node's rope.
     pub rope: u32,
 }
@@ -50,28 +61,28 @@ impl Moments {
         }
         moments.center = sum.map(|sum| sum / moments.mass);
         let middle = bounds.center();
-        let (mut radius2, mut reach2) = (0.0f64, 0.0f64);
+        let (mut radius2, mut middle_radius2) = (0.0f64, 0.0f64);
         for (m, at) in members() {
             let from = |place: &[f64; 3]| -> [f64; 3] { std::array::from_fn(|k| at[k] - place[k]) };
             moments.add(m, from(&moments.center));
-            radius2 = radius2.max(square(from(&moments.center)));
-            reach2 = reach2.max(square(from(&middle)));
+            radius2 = radius2.max(length2(from(&moments.center)));
+            middle_radius2 = middle_radius2.max(length2(from(&middle)));
         }
-        moments.radius = grown(radius2.sqrt());
-        moments.settle_middle(middle, grown(reach2.sqrt()));
+        moments.radius = rounded_up(radius2.sqrt());
+        moments.choose_center(middle, rounded_up(middle_radius2.sqrt()));
         moments
     }
 
-    fn of_two(parts: [&Self; 2], bounds: &Aabb<f64, 3>) -> Self {
+    fn merged(parts: [&Self; 2], bounds: &Aabb<f64, 3>) -> Self {
         let mut moments = Self { mass: parts[0].mass + parts[1].mass, ..Self::default() };
         moments.center = std::array::from_fn(|k| {
             (parts[0].mass * parts[0].center[k] + parts[1].mass * parts[1].center[k]) / moments.mass
         });
         let corner = |place: &[f64; 3]| {
-            square(std::array::from_fn(|k| (bounds.hi[k] - place[k]).max(place[k] - bounds.lo[k]))).sqrt()
+            length2(std::array::from_fn(|k| (bounds.hi[k] - place[k]).max(place[k] - bounds.lo[k]))).sqrt()
         };
         let middle = bounds.center();
-        let (mut radius, mut reach) = (0.0f64, 0.0f64);
+        let (mut radius, mut middle_radius) = (0.0f64, 0.0f64);
         for part in parts {
             let from = |place: &[f64; 3]| -> [f64; 3] { std::array::from_fn(|k| part.center[k] - place[k]) };
             moments.add(part.mass, from(&moments.center));
@@ -79,16 +90,18 @@ impl Moments {
             for (own, second) in moments.second.iter_mut().zip(part.second) {
                 *own += second;
             }
-            radius = radius.max(part.radius + square(from(&moments.center)).sqrt());
-            reach = reach.max(part.radius + square(from(&middle)).sqrt());
+            radius = radius.max(part.radius + length2(from(&moments.center)).sqrt());
+            middle_radius = middle_radius.max(part.radius + length2(from(&middle)).sqrt());
         }
-        moments.radius = grown(radius.min(corner(&moments.center)));
-        moments.settle_middle(middle, grown(reach.min(corner(&middle))));
+        moments.radius = rounded_up(radius.min(corner(&moments.center)));
+        moments.choose_center(middle, rounded_up(middle_radius.min(corner(&middle))));
         moments
     }
 
-    fn settle_middle(&mut self, middle: [f64; 3], reach: f64) {
-        (self.middle, self.reach) = if reach < self.radius { (middle, reach) } else { (self.center, self.radius) };
+    /// Centres the local expansion in the middle of the box or in the centre of mass, whichever has the smaller radius.
+    fn choose_center(&mut self, middle: [f64; 3], radius: f64) {
+        (self.target_center, self.target_radius) =
+            if radius < self.radius { (middle, radius) } else { (self.center, self.radius) };
     }
 
     fn add(&mut self, m: f64, [x, y, z]: [f64; 3]) {
@@ -99,19 +112,16 @@ impl Moments {
     }
 }
 
-fn square([x, y, z]: [f64; 3]) -> f64 {
-    x * x + y * y + z * z
-}
-
-fn grown(radius: f64) -> f64 {
+/// A radius with room for its own rounding.
+fn rounded_up(radius: f64) -> f64 {
     radius * (1.0 + 1e-12) + ROUNDING
 }
 
 /// Members in tree order with the moments of all nodes.
-pub(super) struct Field {
+pub(super) struct Multipoles {
     pub tree: Bvh<f64, 3>,
     pub nodes: Vec<Moments>,
-    /// The leaves' nodes.
+    /// The nodes that are leaves.
     pub leaves: Vec<u32>,
     pub softening2: f64,
     /// In tree order.
@@ -120,7 +130,7 @@ pub(super) struct Field {
     sources: Vec<Source>,
 }
 
-impl Field {
+impl Multipoles {
     pub fn new(members: &Members) -> Result<Self> {
         let points: Vec<[f64; 3]> = (0..members.len()).map(|member| members.position(member)).collect();
         let tree = Bvh::build(&points)?;
@@ -130,29 +140,30 @@ impl Field {
         let [x, y, z] = tree.lo();
         let source = |(i, &mass): (usize, &f64)| Source::new([x[i], y[i], z[i]], mass);
         let sources = masses.par_iter().enumerate().with_min_len(1 << 12).map(source).collect();
-        let mut field = Self { nodes: vec![], leaves, softening2: members.softening2, masses, sources, tree };
+        let mut multipoles = Self { nodes: vec![], leaves, softening2: members.softening2, masses, sources, tree };
         let of_leaf = |&leaf: &u32| {
             let leaf = leaf as usize;
-            Moments::of(field.bodies(leaf), &field.tree.node(leaf).bounds)
+            Moments::of(multipoles.columns(leaf), &multipoles.tree.node(leaf).bounds)
         };
-        let of_leaves: Vec<Moments> = field.leaves.par_iter().with_min_len(64).map(of_leaf).collect();
-        field.nodes = vec![Moments::default(); field.tree.end()];
+        let of_leaves: Vec<Moments> = multipoles.leaves.par_iter().with_min_len(64).map(of_leaf).collect();
+        multipoles.nodes = vec![Moments::default(); multipoles.tree.end()];
         let mut of_leaves = of_leaves.into_iter().rev();
-        for at in (0..field.tree.end()).rev() {
-            field.nodes[at] = if field.tree.is_leaf(at) {
+        for at in (0..multipoles.tree.end()).rev() {
+            multipoles.nodes[at] = if multipoles.tree.is_leaf(at) {
                 of_leaves.next().unwrap_or_default()
             } else {
-                let right = field.tree.node(at + 1).rope as usize;
-                Moments::of_two([&field.nodes[at + 1], &field.nodes[right]], &field.tree.node(at).bounds)
+                let right = multipoles.tree.node(at + 1).rope as usize;
+                let parts = [&multipoles.nodes[at + 1], &multipoles.nodes[right]];
+                Moments::merged(parts, &multipoles.tree.node(at).bounds)
             };
-            field.nodes[at].rope = field.tree.node(at).rope;
+            multipoles.nodes[at].rope = multipoles.tree.node(at).rope;
         }
-        Ok(field)
+        Ok(multipoles)
     }
 
     /// A leaf's coordinates and masses.
     #[inline(always)]
-    pub fn bodies(&self, leaf: usize) -> [&[f64]; 4] {
+    pub fn columns(&self, leaf: usize) -> [&[f64]; 4] {
         let span = self.tree.span(leaf);
         let [x, y, z] = self.tree.lo();
         [&x[span.clone()], &y[span.clone()], &z[span.clone()], &self.masses[span]]
@@ -164,7 +175,7 @@ impl Field {
         &self.sources[self.tree.span(leaf)]
     }
 
-    /// A member by its position in tree order.
+    /// The place and mass of a member by its position in tree order.
     #[inline(always)]
     pub fn member(&self, at: usize) -> ([f64; 3], f64) {
         let [x, y, z] = self.tree.lo();

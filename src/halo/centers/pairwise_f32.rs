@@ -1,19 +1,20 @@
-//! Sums in single precision, three times as fast: for bounds.
+//! Sums over pairs in single precision, three times as fast: for bounds.
 //!
-//! In: coordinates and masses of at most about 1. Out: for targets the sums of m / sqrt(d² + softening²) over sources, with a
-//! relative error of at most [`ROUGH`], and how many sources are too near for that, the target itself among them.
-//! A coordinate is held as the sum of two `f32`, so that differences have the relative precision of `f32`, too.
+//! In: coordinates and masses of at most about 1. Out: for each target the sum of m / sqrt(d² + softening²) over sources, with a
+//! relative error of at most [`RELATIVE_ERROR`], and the number of sources that are too close for that, the target itself
+//! included.
+//! A coordinate is held as the sum of two `f32`, which gives differences the relative precision of `f32`.
 //! Cost: 28 bytes a member.
 
-use crate::halo::centers::members::NOWHERE;
+use crate::halo::centers::members::PADDING;
 use crate::simd::LANES;
 
-/// The relative error, at most.
-pub(super) const ROUGH: f64 = 5e-6;
-/// So many sources are added at once, at most, or rounding would add up to more.
-pub(super) const MOST: usize = 32;
-/// The square of the distance from which on differences of coordinates are good enough.
-const LEAST: f32 = 1e-12;
+/// Bounds the relative error of a sum.
+pub(super) const RELATIVE_ERROR: f64 = 5e-6;
+/// The largest number of sources of one call of [`add`]: rounding of longer sums exceeds the bound.
+pub(super) const MAX_SOURCES: usize = 32;
+/// Sources at a smaller squared distance are close: the difference of coordinates is not precise enough.
+const MIN_DISTANCE2: f32 = 1e-12;
 
 /// A source: the parts of its coordinates, and its mass.
 #[derive(Clone, Copy, Debug)]
@@ -34,28 +35,28 @@ fn split(x: f64) -> [f32; 2] {
     [high, (x - f64::from(high)) as f32]
 }
 
-/// Eight targets, and what was found for them.
+/// Eight targets and their sums.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Targets {
     /// For each axis the parts of the coordinates.
     at: [[[f32; LANES]; 2]; 3],
-    /// The sums over sources at a distance.
+    /// The sums over sources that are not close.
     pub sums: [f64; LANES],
-    /// The same while they are being added.
-    apart: [f32; LANES],
-    /// How many sources are not.
-    pub close: [f32; LANES],
+    /// The part of them that the current call of [`add`] has summed.
+    separate_sum: [f32; LANES],
+    /// The number of close sources.
+    pub n_close: [f32; LANES],
 }
 
 impl Targets {
-    /// At most eight; what is missing is far away.
+    /// Takes at most eight places; the lanes that are left lie at [`PADDING`].
     #[inline(always)]
     pub fn new(places: impl Iterator<Item = [f64; 3]>) -> Self {
         let mut targets = Self {
-            at: [[[NOWHERE as f32; LANES], [0.0; LANES]]; 3],
+            at: [[[PADDING as f32; LANES], [0.0; LANES]]; 3],
             sums: [0.0; LANES],
-            apart: [0.0; LANES],
-            close: [0.0; LANES],
+            separate_sum: [0.0; LANES],
+            n_close: [0.0; LANES],
         };
         for (l, place) in places.take(LANES).enumerate() {
             for ([high, low], x) in targets.at.iter_mut().zip(place) {
@@ -66,13 +67,13 @@ impl Targets {
     }
 }
 
-/// Adds what sources amount to, at most [`MOST`] at once.
+/// Adds at most [`MAX_SOURCES`] sources to the sums of all targets.
 #[inline(always)]
 pub(super) fn add(targets: &mut [Targets], sources: &[Source], softening2: f32) {
-    for Targets { at: [[x, x1], [y, y1], [z, z1]], apart, close, .. } in &mut *targets {
+    for Targets { at: [[x, x1], [y, y1], [z, z1]], separate_sum, n_close, .. } in &mut *targets {
         for Source { at, mass } in sources {
-            // Step by step, and with `f64` left for later, or the compiler does not see eight at once.
-            let (mut d2, mut share) = ([0.0; LANES], [0.0; LANES]);
+            // Step by step, and with `f64` left for later: otherwise the compiler does not use whole vectors.
+            let (mut d2, mut term) = ([0.0; LANES], [0.0; LANES]);
             for l in 0..LANES {
                 let dx = (x[l] - at[0][0]) + (x1[l] - at[0][1]);
                 let dy = (y[l] - at[1][0]) + (y1[l] - at[1][1]);
@@ -80,20 +81,20 @@ pub(super) fn add(targets: &mut [Targets], sources: &[Source], softening2: f32) 
                 d2[l] = dx * dx + dy * dy + dz * dz;
             }
             for l in 0..LANES {
-                share[l] = mass / (d2[l] + softening2).sqrt();
+                term[l] = mass / (d2[l] + softening2).sqrt();
             }
             for l in 0..LANES {
-                apart[l] += if d2[l] >= LEAST { share[l] } else { 0.0 };
+                separate_sum[l] += if d2[l] >= MIN_DISTANCE2 { term[l] } else { 0.0 };
             }
             for l in 0..LANES {
-                close[l] += if d2[l] >= LEAST { 0.0 } else { 1.0 };
+                n_close[l] += if d2[l] >= MIN_DISTANCE2 { 0.0 } else { 1.0 };
             }
         }
     }
     for targets in targets {
         for l in 0..LANES {
-            targets.sums[l] += f64::from(targets.apart[l]);
+            targets.sums[l] += f64::from(targets.separate_sum[l]);
         }
-        targets.apart = [0.0; LANES];
+        targets.separate_sum = [0.0; LANES];
     }
 }

@@ -1,14 +1,14 @@
-//! Where something is measured about: centres that were found here, or places of one's own.
+//! Places to measure about: centres that were found here, or coordinates of one's own.
 
 use std::borrow::Cow;
 
 use crate::error::{Kind, Result};
-use crate::geometry::{Boundary, Scalar};
+use crate::geometry::{Boundary, Lane};
 use crate::halo::centers::result::Centers;
 
 /// Places to measure about, for [`overdensities`](crate::overdensities), [`profiles`](crate::profiles) and
-/// [`measure_structure`](crate::measure_structure): `&Centers`, which know the space they were found in and which of them there are, or a slice,
-/// an array or a `Vec` of coordinates, which fit any space and must all be finite.
+/// [`measure_structure`](crate::measure_structure): `&Centers`, which know their space and which halos have no centre; or a slice, an
+/// array or a `Vec` of coordinates, which fit any space and must all be finite.
 ///
 /// ```
 /// use ropewalk::{Center, Fof, Particles, overdensities};
@@ -26,7 +26,7 @@ use crate::halo::centers::result::Centers;
 #[derive(Clone, Debug)]
 pub struct Places<'a> {
     positions: Cow<'a, [[f64; 3]]>,
-    /// Those of halos, of which some may have none.
+    /// Set for the centres of halos, some of which may have none.
     centers: Option<&'a Centers>,
 }
 
@@ -66,7 +66,7 @@ impl Places<'_> {
         (!is_missing).then(|| self.positions[index])
     }
 
-    /// The space they were found in, as far as that is known.
+    /// The space the places were found in, if it is known.
     pub(crate) fn boundary(&self) -> &Boundary {
         self.centers.map_or(&Boundary::Unknown, Centers::boundary)
     }
@@ -78,8 +78,8 @@ impl Places<'_> {
                 if !value.is_finite() {
                     return Err(Kind::NotFinite { index, axis, value }.into());
                 }
-                if value.abs() > f64::LIMIT {
-                    return Err(Kind::TooFar { index, axis, value, limit: f64::LIMIT }.into());
+                if value.abs() > <f64 as Lane>::LIMIT {
+                    return Err(Kind::TooFar { index, axis, value, limit: <f64 as Lane>::LIMIT }.into());
                 }
             }
         }

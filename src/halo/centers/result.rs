@@ -1,6 +1,6 @@
-//! The centres that were found.
+//! Centres as a table: a row for each halo.
 //!
-//! In: what was found of each halo. Out: rows, and what they add up to.
+//! In: the rows. Out: [`Centers`], with the space they were found in and the fraction of pairs that was evaluated.
 
 use std::fmt;
 
@@ -9,14 +9,15 @@ use crate::halo::Halos;
 
 /// Why a halo has no centre. As text it is a part of a sentence: "the halo is 6 wide along axis 0, ..".
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum NoCenter {
-    /// It is half as wide as the periodic box or wider. Members are nearest to each other around the boundary then, so that the
-    /// halo has no shape.
+    /// It is half as wide as the periodic box or wider. Members are nearest to each other around the boundary then, which leaves
+    /// the halo without a shape.
     TooWide {
-        /// Along this axis, the first of them.
+        /// The first axis along which it is.
         axis: usize,
-        /// So wide, each member being taken at its image nearest to the first member.
+        /// The width, with each member at its image nearest to the first member.
         width: f64,
         /// The side of the box.
         size: f64,
@@ -40,11 +41,13 @@ impl fmt::Display for NoCenter {
 
 /// The centre of a halo. What a definition does not have is `None`, or 0.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct HaloCenter {
-    /// Where it is, in the units of the points; within the box if that is periodic. Where a particle is the centre, this is its
-    /// position. NaN if the halo has no centre: see [`HaloCenter::missing`].
+    /// Where it is, in the units of the points; within the box if that is periodic. The position of [`HaloCenter::member`], if a
+    /// particle is the centre. NaN if the halo has no centre: see [`HaloCenter::missing`].
     pub position: [f64; 3],
-    /// Why there is none; `None` if there is one.
+    /// Why there is no centre; `None` if there is one.
     pub missing: Option<NoCenter>,
     /// The index of the point that is the centre: for most bound and most connected particles.
     pub member: Option<u32>,
@@ -52,22 +55,22 @@ pub struct HaloCenter {
     pub potential: Option<f64>,
     /// How many members are within the linking length, itself not counted: for most connected particles.
     pub friends: Option<u32>,
-    /// How many members have as many friends, itself counted.
+    /// How many members have as many friends, this one included.
     pub ties: Option<u32>,
-    /// How many pairs of members, out of all pairs of the halo that were looked at, have no distance: without softening they
-    /// were left out. By [`MostBoundBrute`](crate::halo::centers::Center::MostBoundBrute), and without softening by
-    /// [`MostBound`](crate::halo::centers::Center::MostBound), all are found.
+    /// The number of coincident pairs that were evaluated; their terms 1 / r are omitted when the softening is 0. Complete by
+    /// [`MostBoundBrute`](crate::Center::MostBoundBrute), and by [`MostBound`](crate::Center::MostBound) with zero softening; otherwise
+    /// a lower bound.
     pub coincident: u64,
-    /// How many ordered pairs of members were looked at to find the most bound particle; a node of a tree or a cell of a grid
-    /// counts as a member. Brute force takes n (n - 1).
+    /// The number of ordered pairs of members that were evaluated to find the most bound particle; a node of a tree or a cell of a
+    /// grid counts as a member. Brute force takes n (n - 1).
     pub pairs: u64,
-    /// Whether the exact answer is the same: for [`Center::MostBoundPoisson`](crate::halo::centers::Center::MostBoundPoisson), if
-    /// [asked](crate::halo::centers::CenterFinder::check).
+    /// Whether the exact answer is the same: for [`Center::MostBoundPoisson`](crate::Center::MostBoundPoisson), if
+    /// [`CenterFinder::check`](crate::CenterFinder::check) asks.
     pub agrees: Option<bool>,
 }
 
 impl HaloCenter {
-    /// A place that is no particle's.
+    /// A place; the caller sets the rest.
     pub(crate) fn at(position: [f64; 3]) -> Self {
         Self {
             position,
@@ -82,7 +85,7 @@ impl HaloCenter {
         }
     }
 
-    /// None, for a reason.
+    /// No centre, for a reason.
     pub(crate) fn none(reason: NoCenter) -> Self {
         Self { missing: Some(reason), ..Self::at([f64::NAN; 3]) }
     }
@@ -98,11 +101,12 @@ impl PartialEq for HaloCenter {
     }
 }
 
-/// A centre for each halo, in the order of the halos.
+/// A centre for each halo, in the order of [`Halos`].
 ///
-/// They know the space they were found in, if the halos or [`CenterFinder`](crate::halo::centers::CenterFinder) did. Two are equal if their rows are,
-/// whatever is known of their space.
+/// It knows the space of the halos, or the one that [`CenterFinder`](crate::CenterFinder) was told. Two are equal if their rows are,
+/// whatever is known of the space.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Centers {
     rows: Vec<HaloCenter>,
     /// Ordered pairs of members of the same halo.
@@ -113,6 +117,15 @@ pub struct Centers {
 impl PartialEq for Centers {
     fn eq(&self, other: &Self) -> bool {
         self.rows == other.rows && self.all_pairs == other.all_pairs
+    }
+}
+
+impl<'a> IntoIterator for &'a Centers {
+    type Item = &'a HaloCenter;
+    type IntoIter = std::slice::Iter<'a, HaloCenter>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.rows.iter()
     }
 }
 
@@ -127,7 +140,7 @@ impl Centers {
         Self { rows, all_pairs, boundary }
     }
 
-    /// The space they were found in; not known where neither the halos nor anyone else told it.
+    /// The space the centres were found in, if it is known.
     pub fn boundary(&self) -> &Boundary {
         &self.boundary
     }
@@ -135,6 +148,11 @@ impl Centers {
     /// The centres.
     pub fn as_slice(&self) -> &[HaloCenter] {
         &self.rows
+    }
+
+    /// Each centre in turn.
+    pub fn iter(&self) -> std::slice::Iter<'_, HaloCenter> {
+        self.rows.iter()
     }
 
     /// How many there are: as many as halos.
@@ -147,7 +165,7 @@ impl Centers {
         self.rows.is_empty()
     }
 
-    /// Ordered pairs that were looked at, as a part of those that brute force looks at; 0 where no pairs are.
+    /// The fraction of ordered pairs that were evaluated, out of those that brute force evaluates; 0 where no pairs are.
     pub fn evaluated_fraction(&self) -> f64 {
         let pairs: u64 = self.rows.iter().map(|row| row.pairs).sum();
         if self.all_pairs > 0 { pairs as f64 / self.all_pairs as f64 } else { 0.0 }

@@ -1,8 +1,8 @@
 //! The most bound particle of random halos against an oracle: copies of a few places, coarse grids, far from the origin, in any
 //! unit, with and without softening and masses, `f32` and `f64`, open and periodic.
 //!
-//! A test run takes some; `ROPEWALK_CASES=6000 cargo test --release --test centers many -- --ignored` takes as many as it says, from
-//! the seed `ROPEWALK_SEED` on (0 unless said otherwise). A failure names its seed.
+//! A test run takes some. `ROPEWALK_CASES=6000 cargo test --release --test suite centers::many -- --ignored` takes 6000, from
+//! the seed `ROPEWALK_SEED` on (0 unless it is set). A failure names its seed.
 
 use ropewalk::{Center, CenterFinder, Scalar};
 

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use ropewalk::io::{Points, ReadOptions};
 use ropewalk::{Center, CenterFinder, Centers, Fof, Halos};
 
+use crate::common::data::large;
+
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
@@ -102,15 +104,10 @@ fn centers_of_p3m_64() {
     p3m_64().assert_all(694);
 }
 
-/// The larger data set is not part of the repository.
 #[test]
+#[ignore = "needs ROPEWALK_DATA"]
 fn centers_of_p3m_128() {
-    let shared = root().join("../shared/data");
-    let (snapshot, reference) = (shared.join("p3m_128.gadget2"), shared.join("p3m_128_fof_b0.2_periodic_halos.csv"));
-    if !snapshot.exists() || !reference.exists() {
-        eprintln!("skipped: {} is not here", snapshot.display());
-        return;
-    }
+    let (snapshot, reference) = (large("p3m_128.gadget2"), large("p3m_128_fof_b0.2_periodic_halos.csv"));
     Snapshot::read(&snapshot, &reference, 64.0).assert_all(4716);
 }
 

@@ -2,13 +2,14 @@
 
 use std::fs::{self, File};
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ropewalk::{Bvh, Dbscan};
 use zip::ZipArchive;
 
 use super::oracle::Clusters;
 use super::{ALGORITHMS, POOLS, assert_same};
+use crate::common::data::large;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -64,19 +65,12 @@ fn p3m_64() {
     }
 }
 
-/// Two million particles, where they are: their files are too large for the repository.
+/// Two million particles.
 #[test]
+#[ignore = "needs ROPEWALK_DATA"]
 fn p3m_128() {
-    let file = |name: &str| -> Option<PathBuf> {
-        let path = root().join("../shared/data").join(name);
-        path.exists().then_some(path).or_else(|| {
-            eprintln!("skipped: no {name} beside the repository");
-            None
-        })
-    };
-    let Some((snapshot, labels)) = file("p3m_128.gadget2").zip(file("p3m_128_dbscan_eps0.1_min10.npz")) else { return };
     let mut bytes = vec![];
-    let mut archive = ZipArchive::new(File::open(labels).unwrap()).unwrap();
+    let mut archive = ZipArchive::new(File::open(large("p3m_128_dbscan_eps0.1_min10.npz")).unwrap()).unwrap();
     archive.by_name("labels.npy").unwrap().read_to_end(&mut bytes).unwrap();
-    assert_stored(&positions(&snapshot), npy(&bytes), (0.1, 10), [8409, 628_139]);
+    assert_stored(&positions(&large("p3m_128.gadget2")), npy(&bytes), (0.1, 10), [8409, 628_139]);
 }

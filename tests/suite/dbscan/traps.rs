@@ -1,6 +1,4 @@
-//! Where other implementations go wrong or go slow.
-
-use std::time::{Duration, Instant};
+//! Where other implementations go wrong or go slow; `src/work.rs` counts the distances that such clouds cost.
 
 use ropewalk::{Dbscan, Scalar};
 
@@ -86,13 +84,10 @@ fn tiny_radii_and_far_origins() {
 /// All points neighbours of all: one cluster if there are `min_pts` of them, noise if not.
 fn one_cluster_or_none<S: Scalar, const D: usize>(points: &[[S; D]], eps: f64) {
     let n = points.len();
-    let start = Instant::now();
     for (min_pts, is_cluster) in [(1, true), (2, true), (5, true), (n, true), (n + 1, false)] {
         let expected = Clusters { labels: vec![if is_cluster { 0 } else { -1 }; n], core: vec![is_cluster; n] };
         assert_clusters(&Dbscan::new(eps, min_pts), points, &expected, &|| format!("{n} points, eps {eps}"));
     }
-    // 45 runs; anything quadratic takes hours.
-    assert!(start.elapsed() < Duration::from_secs(120), "quadratic: {:?}", start.elapsed());
 }
 
 #[test]
@@ -120,12 +115,10 @@ fn copies_with_weights() {
     let n = 100_000;
     let points: Vec<[f32; 2]> = (0..n).map(|i| [if i % 2 == 0 { 0.0 } else { 10.0 }, 0.0]).collect();
     let weights: Vec<f64> = (0..n).map(|i| if i == 77_777 { 9.0 } else { 0.0 }).collect();
-    let start = Instant::now();
     let labels = (0..n).map(|i| if i % 2 == 0 { -1 } else { 0 }).collect();
     let core = (0..n).map(|i| i % 2 == 1).collect();
     let expected = Clusters { labels, core };
     assert_clusters(&Dbscan::new(0.5, 9).weights(weights), &points, &expected, &|| "heavy copy".into());
-    assert!(start.elapsed() < Duration::from_secs(120), "quadratic: {:?}", start.elapsed());
 }
 
 /// Three heaps of copies among single points: core, border and noise by far neighbours, not by their own number.
@@ -145,14 +138,12 @@ fn heaps_of_copies() {
         labels: labels.clone(),
         core: order.iter().map(|&heap| is_core[heap]).collect(),
     };
-    let start = Instant::now();
     let core = expected([true, true, true, false, false]);
     assert_clusters(&Dbscan::new(1.0, 50_001), &points, &core, &|| "heaps".into());
     // The first heap is border when it weighs half.
     let weights: Vec<f64> = order.iter().map(|&heap| if heap == 0 || heap == 4 { 0.5 } else { 1.0 }).collect();
     let core = expected([false, true, true, false, false]);
     assert_clusters(&Dbscan::new(1.0, 40_001).weights(weights), &points, &core, &|| "weighted heaps".into());
-    assert!(start.elapsed() < Duration::from_secs(120), "quadratic: {:?}", start.elapsed());
 }
 
 /// A million copies of one point, clustered or not.

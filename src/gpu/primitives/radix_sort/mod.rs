@@ -5,8 +5,12 @@
 //! tile, to where its digits go.
 //! Cost: 32 bytes a pair and digit. A code and its index go as one word, of which the digits done with are left off: 24 bytes a
 //! digit. Source: Satish, Harris and Garland 2009, sections 3 and 4.
+//!
+//! **Launch contract.** The kernels of `pass` have no bounds checks. They rely on this: positions are compared with the number of keys, blocks
+//! with that of parts or digits; keys and values have as many elements; digits are below `DIGITS`; and the offsets of a pass are sums of
+//! the counts of these keys.
 
-#![allow(unsafe_code)] // Kernels that test their bounds themselves.
+#![allow(unsafe_code)] // Kernels that test their bounds themselves: see the launch contract.
 
 pub(in crate::gpu) mod pass;
 
@@ -15,11 +19,12 @@ use cubecl::prelude::*;
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
 use crate::gpu::primitives::radix_sort::pass::{
-    BITS, CODE, DIGITS, INDEX, LEADING, SortSpec, Step, count_digits, scatter_pairs, scatter_words, sum_digits, sum_few,
+    BITS, CODE, DIGITS, INDEX, LEADING, PassLaunch, SortSpec, Step, count_digits, scatter_pairs, scatter_words,
+    sum_digits, sum_few,
 };
 use crate::gpu::primitives::warp::{ReduceOp, Warp, block_aggregate};
 
-/// Parts that cubes take. More mean more counts; fewer leave units idle, and write in more places at a time.
+/// Parts that blocks take. More mean more counts; fewer leave units idle, and write in more places at a time.
 const PARTS: usize = 2112;
 /// So few parts that a unit sums up their counts of a digit.
 const FEW: u32 = 16;
@@ -104,13 +109,13 @@ struct Passes<'a, R: Runtime> {
     tiles_of_part: u32,
     offsets: Buffer<u32>,
     totals: Buffer<u32>,
-    shape: SortSpec,
+    spec: SortSpec,
 }
 
 impl<'a, R: Runtime> Passes<'a, R> {
     fn new(client: &'a ComputeClient<R>, n: usize, most_parts: usize) -> Self {
-        let shape = SortSpec::of(client);
-        let tiles = n.div_ceil(shape.tile() as usize);
+        let spec = SortSpec::of(client);
+        let tiles = n.div_ceil(spec.tile() as usize);
         let tiles_of_part = tiles.div_ceil(most_parts) as u32;
         let parts = (tiles as u32).div_ceil(tiles_of_part);
         Self {
@@ -120,32 +125,38 @@ impl<'a, R: Runtime> Passes<'a, R> {
             tiles_of_part,
             offsets: Buffer::new(client, (parts * DIGITS) as usize),
             totals: Buffer::new(client, DIGITS as usize),
-            shape,
+            spec,
         }
     }
 
     /// Finds where each part's digits go.
     fn count(&self, keys: &Buffer<u64>, shift: u32) {
-        let &Self { client, n, parts, tiles_of_part, ref offsets, ref totals, shape } = self;
+        let &Self { client, n, parts, tiles_of_part, ref offsets, ref totals, spec } = self;
         let (dim, own) = (CubeDim::new_1d(UNITS), count(parts as usize));
-        // SAFETY: positions are compared with the number of keys, cubes with that of parts or digits, and digits are below DIGITS.
+        // SAFETY: the launch contract of this module.
         unsafe {
             let (keys, counts) = (keys.arg(), offsets.arg());
-            count_digits::launch_unchecked::<R>(client, own, dim, keys, counts, n, parts, tiles_of_part, shift, shape);
+            count_digits::launch_unchecked::<R>(client, own, dim, keys, counts, n, parts, tiles_of_part, shift, spec);
             let counts = offsets.arg();
             if parts <= FEW {
                 let digits = cubes(DIGITS as usize);
                 sum_few::launch_unchecked::<R>(client, digits, dim, counts, totals.arg(), parts);
             } else {
                 let digits = count(DIGITS as usize);
-                sum_digits::launch_unchecked::<R>(client, digits, dim, counts, totals.arg(), parts, shape.warp);
+                sum_digits::launch_unchecked::<R>(client, digits, dim, counts, totals.arg(), parts, spec.warp);
             }
         }
     }
 
+    /// What a kernel takes for the pass of a digit.
+    fn pass(&self, shift: u32) -> PassLaunch<R> {
+        let &Self { n, parts, tiles_of_part, ref offsets, ref totals, .. } = self;
+        PassLaunch::new(offsets.arg(), totals.arg(), n, parts, tiles_of_part, shift)
+    }
+
     fn pairs(&self, shift: u32, from: &Pairs, to: &Pairs) {
         self.count(&from.keys, shift);
-        // SAFETY: positions are compared with the number of keys, of which the offsets are sums.
+        // SAFETY: the launch contract of this module; `count` has made the offsets of these keys.
         unsafe {
             scatter_pairs::launch_unchecked::<R>(
                 self.client,
@@ -155,20 +166,15 @@ impl<'a, R: Runtime> Passes<'a, R> {
                 from.values.arg(),
                 to.keys.arg(),
                 to.values.arg(),
-                self.offsets.arg(),
-                self.totals.arg(),
-                self.n,
-                self.parts,
-                self.tiles_of_part,
-                shift,
-                self.shape,
+                self.pass(shift),
+                self.spec,
             );
         }
     }
 
     fn words<N: Int + CubeElement>(&self, step: Step, shift: u32, from: &Buffer<u64>, to: &Buffer<N>) {
         self.count(from, shift);
-        // SAFETY: as above.
+        // SAFETY: the launch contract of this module; `count` has made the offsets of these words.
         unsafe {
             scatter_words::launch_unchecked::<N, R>(
                 self.client,
@@ -176,14 +182,9 @@ impl<'a, R: Runtime> Passes<'a, R> {
                 CubeDim::new_1d(UNITS),
                 from.arg(),
                 to.arg(),
-                self.offsets.arg(),
-                self.totals.arg(),
-                self.n,
-                self.parts,
-                self.tiles_of_part,
-                shift,
+                self.pass(shift),
                 step,
-                self.shape,
+                self.spec,
             );
         }
     }
@@ -207,7 +208,7 @@ fn differing(keys: &Array<u64>, words: &mut Array<Atomic<u32>>, n: u32, #[compti
             words[0].fetch_or(low);
             words[1].fetch_or(high);
         } else {
-            // Few keys still have increments: most are satisfied by a look.
+            // Most find their bits set already.
             if (words[0].load() | low) != words[0].load() {
                 words[0].fetch_or(low);
             }

@@ -1,8 +1,8 @@
-//! A pass of the radix sort: what cubes count, and where they write.
+//! A pass of the radix sort: what blocks count, and where they write.
 //!
 //! In: keys, and which of their digits. Out: how often each digit is in each part of the keys; then the keys in the order of the
-//! digit. In a tile's own memory they are put in order first, so that neighbours are written together.
-//! What is before a key in its tile is counted by 32 units at once, which find out who has the same digit.
+//! digit. Each tile is sorted in shared memory first, so that neighbours are written together. Keys of the same digit are ranked 32 at a
+//! time, by a mask of the units of the warp that have it.
 //! Source: Satish, Harris and Garland 2009, sections 3 and 4; Ashkiani et al. 2016, section 5, for the ranks.
 
 use cubecl::prelude::*;
@@ -12,18 +12,17 @@ use crate::gpu::primitives::warp::{WARPS, WIDTH, Warp, block_sums, match_any, sy
 
 pub(in crate::gpu) const BITS: u32 = 9;
 pub(in crate::gpu) const DIGITS: u32 = 1 << BITS;
-/// A unit looks after a digit and the one with the highest bit set as well; their counts share a word, of which each plane has one.
+/// A unit has two digits, which differ in the highest bit. Their counts share a word, one for each warp.
 const HALF: u32 = DIGITS / 2;
-/// Codes are sorted by so many leading bits,
+// Codes are sorted by 45 of their 63 bits. After the first digit of 9 bits a word of 64 has 36 bits of the code and 28 bits for the index of
+// the point, so there are at most 2^28 points.
 pub(in crate::gpu) const LEADING: u32 = 45;
-/// of so many,
 pub(in crate::gpu) const CODE: u32 = 63;
-/// if there are no more than two to the power of this, for which the rest of a word has room when the first digit is done.
 pub(in crate::gpu) const INDEX: u32 = 64 + BITS - LEADING;
-/// Bits for a place in a tile.
-const PLACE: u32 = 13;
+/// Bits of a slot in a tile.
+const SLOT: u32 = 13;
 
-/// How a device is used best.
+/// The tiles of a sort, as its kernels are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::gpu) struct SortSpec {
     /// Keys of a unit in a tile.
@@ -72,7 +71,20 @@ fn digit(key: u64, shift: u32) -> u32 {
     u32::cast_from(key >> u64::cast_from(shift)) & comptime!(DIGITS - 1)
 }
 
-/// How often each digit is in each part: digit by digit, and part by part for each.
+/// What a pass knows of its keys. A part is a run of tiles, which one block takes.
+#[derive(CubeType, CubeLaunch)]
+pub(in crate::gpu) struct Pass {
+    /// For each digit, and each part in it, the count of earlier parts; and of each digit the count of all.
+    pub offsets: Array<u32>,
+    pub totals: Array<u32>,
+    pub n: u32,
+    pub parts: u32,
+    pub tiles_of_part: u32,
+    /// The lowest bit of the digit.
+    pub shift: u32,
+}
+
+/// Counts each digit in each part: digit by digit, and part by part in each.
 #[cube(launch_unchecked)]
 pub(in crate::gpu) fn count_digits(
     keys: &Array<u64>,
@@ -81,7 +93,7 @@ pub(in crate::gpu) fn count_digits(
     parts: u32,
     tiles_of_part: u32,
     shift: u32,
-    #[comptime] shape: SortSpec,
+    #[comptime] spec: SortSpec,
 ) {
     let part = CUBE_POS as u32;
     if part < parts {
@@ -92,19 +104,19 @@ pub(in crate::gpu) fn count_digits(
         sync_cube();
         for tile in 0..tiles_of_part {
             let own_tile = part * tiles_of_part + tile;
-            if own_tile <= (n - 1) / comptime!(shape.tile()) {
-                let first = own_tile * comptime!(shape.tile());
+            if own_tile <= (n - 1) / comptime!(spec.tile()) {
+                let first = own_tile * comptime!(spec.tile());
                 let len = n - first;
-                let mut own = Array::<u64>::new(comptime!(shape.items as usize));
+                let mut own = Array::<u64>::new(comptime!(spec.items as usize));
                 #[unroll]
-                for k in 0..shape.items {
+                for k in 0..spec.items {
                     let at = k * UNITS + UNIT_POS;
                     if at < len {
                         own[k as usize] = keys[(first + at) as usize];
                     }
                 }
                 #[unroll]
-                for k in 0..shape.items {
+                for k in 0..spec.items {
                     let at = k * UNITS + UNIT_POS;
                     if at < len {
                         found[digit(own[k as usize], shift) as usize].fetch_add(1);
@@ -120,7 +132,7 @@ pub(in crate::gpu) fn count_digits(
     }
 }
 
-/// For each digit and part the sum of those parts before, and the sum of all.
+/// Sums up the counts of each digit before each part, and of all, by a unit for each digit.
 #[cube(launch_unchecked)]
 pub(in crate::gpu) fn sum_few(counts: &mut Array<u32>, totals: &mut Array<u32>, parts: u32) {
     let digit = ABSOLUTE_POS as u32;
@@ -136,7 +148,7 @@ pub(in crate::gpu) fn sum_few(counts: &mut Array<u32>, totals: &mut Array<u32>, 
     }
 }
 
-/// The same by a cube for each digit.
+/// The same by a block for each digit.
 #[cube(launch_unchecked)]
 pub(in crate::gpu) fn sum_digits(counts: &mut Array<u32>, totals: &mut Array<u32>, parts: u32, #[comptime] warp: Warp) {
     let digit = CUBE_POS as u32;
@@ -172,56 +184,48 @@ pub(in crate::gpu) fn sum_digits(counts: &mut Array<u32>, totals: &mut Array<u32
     }
 }
 
-/// What the units of a cube share while they sort tiles.
+/// What the units of a block share while they sort tiles.
 #[derive(CubeType)]
 struct SharedState {
     keys: SharedMemory<u64>,
-    /// How often each plane has each digit, and then where in the tile that digit of that plane begins.
+    /// The count of each digit in each warp, and then the slot where that digit of that warp begins.
     counts: SharedMemory<u32>,
-    /// What to add to a position in the tile to get that among all keys, by the digit.
+    /// For each digit, what to add to a slot of the tile for the position among all keys.
     bases: SharedMemory<u32>,
     shared: SharedMemory<u32>,
 }
 
 #[cube]
-fn room(#[comptime] shape: SortSpec) -> SharedState {
+fn shared_state(#[comptime] spec: SortSpec) -> SharedState {
     SharedState {
-        keys: SharedMemory::<u64>::new(comptime!(shape.tile() as usize)),
+        keys: SharedMemory::<u64>::new(comptime!(spec.tile() as usize)),
         counts: SharedMemory::<u32>::new(comptime!((HALF * WARPS) as usize)),
         bases: SharedMemory::<u32>::new(comptime!(DIGITS as usize)),
         shared: SharedMemory::<u32>::new(comptime!(UNITS as usize)),
     }
 }
 
-/// Where a unit's item is in the tile: planes follow each other, so that they count one after the other.
+/// The slot of a unit's item in the tile it reads. Warps follow each other, so that they count one after the other.
 #[cube]
-fn place(#[comptime] item: u32, #[comptime] shape: SortSpec) -> u32 {
-    UNIT_POS / WIDTH * comptime!(shape.items * WIDTH) + comptime!(item * WIDTH) + UNIT_POS % WIDTH
+fn tile_slot(#[comptime] item: u32, #[comptime] spec: SortSpec) -> u32 {
+    UNIT_POS / WIDTH * comptime!(spec.items * WIDTH) + comptime!(item * WIDTH) + UNIT_POS % WIDTH
 }
 
-/// Where the unit's two digits of a part digit_base.
+/// Finds where the unit's two digits of a part begin among all keys.
 #[cube]
-fn digit_base(
-    room: &mut SharedState,
-    next: &mut Array<u32>,
-    offsets: &Array<u32>,
-    totals: &Array<u32>,
-    part: u32,
-    parts: u32,
-    #[comptime] shape: SortSpec,
-) {
-    let low = block_sums(totals[UNIT_POS as usize], &mut room.shared, shape.warp);
-    let high = block_sums(totals[(UNIT_POS + HALF) as usize], &mut room.shared, shape.warp);
-    next[0] = low.before + offsets[(UNIT_POS * parts + part) as usize];
-    next[1] = low.all + high.before + offsets[((UNIT_POS + HALF) * parts + part) as usize];
+fn digit_base(state: &mut SharedState, next: &mut Array<u32>, pass: &Pass, part: u32, #[comptime] spec: SortSpec) {
+    let low = block_sums(pass.totals[UNIT_POS as usize], &mut state.shared, spec.warp);
+    let high = block_sums(pass.totals[(UNIT_POS + HALF) as usize], &mut state.shared, spec.warp);
+    next[0] = low.before + pass.offsets[(UNIT_POS * pass.parts + part) as usize];
+    next[1] = low.all + high.before + pass.offsets[((UNIT_POS + HALF) * pass.parts + part) as usize];
 }
 
-/// Reads a tile's keys; those beyond the end have the last digit, and so stay behind all others.
+/// Reads a tile's keys. Keys beyond the end get the last digit, so that they stay behind all others.
 #[cube]
-fn read_tile(keys: &Array<u64>, own: &mut Array<u64>, first: u32, len: u32, #[comptime] shape: SortSpec) {
+fn read_tile(keys: &Array<u64>, own: &mut Array<u64>, first: u32, len: u32, #[comptime] spec: SortSpec) {
     #[unroll]
-    for k in 0..shape.items {
-        let at = place(k, shape);
+    for k in 0..spec.items {
+        let at = tile_slot(k, spec);
         own[k as usize] = 0xffff_ffff_ffff_ffffu64.runtime();
         if at < len {
             own[k as usize] = keys[(first + at) as usize];
@@ -229,29 +233,29 @@ fn read_tile(keys: &Array<u64>, own: &mut Array<u64>, first: u32, len: u32, #[co
     }
 }
 
-/// Finds the place of each key in its tile, and where the tile's digits go.
+/// Finds the slot of each key in its sorted tile, and where the tile's digits go.
 #[cube]
 fn rank(
-    room: &mut SharedState,
+    state: &mut SharedState,
     own: &Array<u64>,
     places: &mut Array<u32>,
     next: &mut Array<u32>,
     shift: u32,
-    #[comptime] shape: SortSpec,
+    #[comptime] spec: SortSpec,
 ) {
     let unit = UNIT_POS;
     let own_counts = unit / WIDTH * HALF;
     let lower = (1 << (unit % WIDTH)) - 1;
     #[unroll]
     for k in 0..WARPS {
-        room.counts[(k * HALF + unit) as usize] = 0;
+        state.counts[(k * HALF + unit) as usize] = 0;
     }
-    // Who is who needs no memory, and so all keys can be on their way at once. In one word each, for want of registers: the match_any
-    // before a key; for the first of those with the same low bits, how many there are without and with the highest bit; the digit.
+    // Ballots need no loads, so all keys can be on their way at once. One word for each key, for want of registers: how many of its peers
+    // come before it; if it is the first of its low bits in the warp, how many peers lack and have the highest bit; the digit.
     #[unroll]
-    for k in 0..shape.items {
+    for k in 0..spec.items {
         let found = digit(own[k as usize], shift);
-        let all = match_any(found, &mut room.shared, BITS, shape.warp);
+        let all = match_any(found, &mut state.shared, BITS, spec.warp);
         let highs = all.same & all.high;
         let lows = all.same ^ highs;
         let same = select(found >= HALF, highs, lows);
@@ -263,89 +267,85 @@ fn rank(
     }
     sync_cube();
     #[unroll]
-    for k in 0..shape.items {
+    for k in 0..spec.items {
         let word = places[k as usize];
         let found = word >> 17;
         let slot = own_counts + found % HALF;
-        let before = room.counts[slot as usize];
-        sync_warp(shape.warp);
+        let before = state.counts[slot as usize];
+        sync_warp(spec.warp);
         if (word >> 5) & 0xfff != 0 {
-            room.counts[slot as usize] = before + ((word >> 5) & 63) + (((word >> 11) & 63) << 16);
+            state.counts[slot as usize] = before + ((word >> 5) & 63) + (((word >> 11) & 63) << 16);
         }
-        sync_warp(shape.warp);
+        sync_warp(spec.warp);
         places[k as usize] = (found << 16) | ((word & 31) + ((before >> (found / HALF * 16)) & 0xffff));
     }
     sync_cube();
 
-    // Before a plane's keys of a digit are those of the planes before, and all of lower digits.
+    // Before a warp's keys of a digit come those of the warps before it, and all keys of lower digits.
     let mut before = Array::<u32>::new(comptime!(WARPS as usize));
     let mut both = 0u32.runtime();
     #[unroll]
     for k in 0..WARPS {
-        let here = room.counts[(k * HALF + unit) as usize];
+        let here = state.counts[(k * HALF + unit) as usize];
         before[k as usize] = both;
         both += here;
     }
-    let found = block_sums(both, &mut room.shared, shape.warp);
+    let found = block_sums(both, &mut state.shared, spec.warp);
     let start = found.before + (found.all << 16);
     #[unroll]
     for k in 0..WARPS {
-        room.counts[(k * HALF + unit) as usize] = before[k as usize] + start;
+        state.counts[(k * HALF + unit) as usize] = before[k as usize] + start;
     }
-    room.bases[unit as usize] = next[0] - (start & 0xffff);
-    room.bases[(unit + HALF) as usize] = next[1] - (start >> 16);
+    state.bases[unit as usize] = next[0] - (start & 0xffff);
+    state.bases[(unit + HALF) as usize] = next[1] - (start >> 16);
     next[0] += both & 0xffff;
     next[1] += both >> 16;
     sync_cube();
     #[unroll]
-    for k in 0..shape.items {
+    for k in 0..spec.items {
         let found = places[k as usize] >> 16;
-        let counts = room.counts[(own_counts + found % HALF) as usize];
+        let counts = state.counts[(own_counts + found % HALF) as usize];
         places[k as usize] = (places[k as usize] & 0xffff) + ((counts >> (found / HALF * 16)) & 0xffff);
     }
 }
 
-/// Writes keys and values to where `offsets` and `totals` say.
+/// Writes keys and values to their positions by this digit.
 #[cube(launch_unchecked)]
 pub(in crate::gpu) fn scatter_pairs(
     keys: &Array<u64>,
     values: &Array<u32>,
     sorted_keys: &mut Array<u64>,
     sorted_values: &mut Array<u32>,
-    offsets: &Array<u32>,
-    totals: &Array<u32>,
-    n: u32,
-    parts: u32,
-    tiles_of_part: u32,
-    shift: u32,
-    #[comptime] shape: SortSpec,
+    pass: &Pass,
+    #[comptime] spec: SortSpec,
 ) {
     let part = CUBE_POS as u32;
-    if part < parts {
-        let mut room = room(shape);
+    let (n, shift) = (pass.n, pass.shift);
+    if part < pass.parts {
+        let mut state = shared_state(spec);
         let mut next = Array::<u32>::new(2usize);
-        digit_base(&mut room, &mut next, offsets, totals, part, parts, shape);
-        for tile in 0..tiles_of_part {
-            let own_tile = part * tiles_of_part + tile;
-            if own_tile <= (n - 1) / comptime!(shape.tile()) {
-                let first = own_tile * comptime!(shape.tile());
+        digit_base(&mut state, &mut next, pass, part, spec);
+        for tile in 0..pass.tiles_of_part {
+            let own_tile = part * pass.tiles_of_part + tile;
+            if own_tile <= (n - 1) / comptime!(spec.tile()) {
+                let first = own_tile * comptime!(spec.tile());
                 let len = n - first;
-                let mut own = Array::<u64>::new(comptime!(shape.items as usize));
-                let mut places = Array::<u32>::new(comptime!(shape.items as usize));
-                let mut goals = Array::<u32>::new(comptime!(shape.items as usize));
-                read_tile(keys, &mut own, first, len, shape);
-                rank(&mut room, &own, &mut places, &mut next, shift, shape);
+                let mut own = Array::<u64>::new(comptime!(spec.items as usize));
+                let mut places = Array::<u32>::new(comptime!(spec.items as usize));
+                let mut goals = Array::<u32>::new(comptime!(spec.items as usize));
+                read_tile(keys, &mut own, first, len, spec);
+                rank(&mut state, &own, &mut places, &mut next, shift, spec);
                 #[unroll]
-                for k in 0..shape.items {
-                    room.keys[places[k as usize] as usize] = own[k as usize];
+                for k in 0..spec.items {
+                    state.keys[places[k as usize] as usize] = own[k as usize];
                 }
                 sync_cube();
                 #[unroll]
-                for k in 0..shape.items {
+                for k in 0..spec.items {
                     let at = k * UNITS + UNIT_POS;
                     if at < len {
-                        let key = room.keys[at as usize];
-                        let to = room.bases[digit(key, shift) as usize] + at;
+                        let key = state.keys[at as usize];
+                        let to = state.bases[digit(key, shift) as usize] + at;
                         sorted_keys[to as usize] = key;
                         goals[k as usize] = to;
                     }
@@ -353,19 +353,19 @@ pub(in crate::gpu) fn scatter_pairs(
                 sync_cube();
                 // Values go the same way.
                 #[unroll]
-                for k in 0..shape.items {
-                    let at = place(k, shape);
+                for k in 0..spec.items {
+                    let at = tile_slot(k, spec);
                     if at < len {
-                        room.keys[places[k as usize] as usize] = u64::cast_from(values[(first + at) as usize]);
+                        state.keys[places[k as usize] as usize] = u64::cast_from(values[(first + at) as usize]);
                     }
                 }
                 sync_cube();
                 #[unroll]
-                for k in 0..shape.items {
+                for k in 0..spec.items {
                     let at = k * UNITS + UNIT_POS;
                     if at < len {
                         let to = goals[k as usize];
-                        sorted_values[to as usize] = u32::cast_from(room.keys[at as usize]);
+                        sorted_values[to as usize] = u32::cast_from(state.keys[at as usize]);
                     }
                 }
                 sync_cube();
@@ -374,57 +374,53 @@ pub(in crate::gpu) fn scatter_pairs(
     }
 }
 
-/// The same with words, of which `N` takes what a step writes.
+/// The same with words. `N` has room for what a step writes.
 #[cube(launch_unchecked)]
 pub(in crate::gpu) fn scatter_words<N: Int>(
     words: &Array<u64>,
     sorted: &mut Array<N>,
-    offsets: &Array<u32>,
-    totals: &Array<u32>,
-    n: u32,
-    parts: u32,
-    tiles_of_part: u32,
-    shift: u32,
+    pass: &Pass,
     #[comptime] step: Step,
-    #[comptime] shape: SortSpec,
+    #[comptime] spec: SortSpec,
 ) {
     let part = CUBE_POS as u32;
-    if part < parts {
-        let mut room = room(shape);
+    let (n, shift) = (pass.n, pass.shift);
+    if part < pass.parts {
+        let mut state = shared_state(spec);
         let mut next = Array::<u32>::new(2usize);
-        digit_base(&mut room, &mut next, offsets, totals, part, parts, shape);
-        for tile in 0..tiles_of_part {
-            let own_tile = part * tiles_of_part + tile;
-            if own_tile <= (n - 1) / comptime!(shape.tile()) {
-                let first = own_tile * comptime!(shape.tile());
+        digit_base(&mut state, &mut next, pass, part, spec);
+        for tile in 0..pass.tiles_of_part {
+            let own_tile = part * pass.tiles_of_part + tile;
+            if own_tile <= (n - 1) / comptime!(spec.tile()) {
+                let first = own_tile * comptime!(spec.tile());
                 let len = n - first;
-                let mut own = Array::<u64>::new(comptime!(shape.items as usize));
-                let mut places = Array::<u32>::new(comptime!(shape.items as usize));
-                read_tile(words, &mut own, first, len, shape);
-                rank(&mut room, &own, &mut places, &mut next, shift, shape);
+                let mut own = Array::<u64>::new(comptime!(spec.items as usize));
+                let mut places = Array::<u32>::new(comptime!(spec.items as usize));
+                read_tile(words, &mut own, first, len, spec);
+                rank(&mut state, &own, &mut places, &mut next, shift, spec);
                 #[unroll]
-                for k in 0..shape.items {
+                for k in 0..spec.items {
                     let mut key = own[k as usize];
                     if comptime!(step == Step::First) {
-                        // The bits below the digit are done with, and make room for where the code was in the tile.
+                        // The bits below the digit are not sorted by, and make room for the slot that the code had.
                         let code = key >> comptime!((CODE - LEADING) as u64);
-                        key = (code << comptime!(PLACE as u64)) | u64::cast_from(place(k, shape));
+                        key = (code << comptime!(SLOT as u64)) | u64::cast_from(tile_slot(k, spec));
                     }
-                    room.keys[places[k as usize] as usize] = key;
+                    state.keys[places[k as usize] as usize] = key;
                 }
                 sync_cube();
                 #[unroll]
-                for k in 0..shape.items {
+                for k in 0..spec.items {
                     let at = k * UNITS + UNIT_POS;
                     if at < len {
-                        let key = room.keys[at as usize];
+                        let key = state.keys[at as usize];
                         if comptime!(step == Step::First) {
-                            let to = room.bases[digit(key, PLACE) as usize] + at;
-                            let index = u64::cast_from(first) + (key & comptime!((1u64 << PLACE) - 1));
-                            let rest = key >> comptime!((PLACE + BITS) as u64);
+                            let to = state.bases[digit(key, SLOT) as usize] + at;
+                            let index = u64::cast_from(first) + (key & comptime!((1u64 << SLOT) - 1));
+                            let rest = key >> comptime!((SLOT + BITS) as u64);
                             sorted[to as usize] = N::cast_from((rest << comptime!(INDEX as u64)) | index);
                         } else {
-                            let to = room.bases[digit(key, shift) as usize] + at;
+                            let to = state.bases[digit(key, shift) as usize] + at;
                             sorted[to as usize] = N::cast_from(key & comptime!(step.mask()));
                         }
                     }

@@ -1,0 +1,127 @@
+//! What every reader does with any bytes: it returns points with all their parts, or an error. It never panics, and it never
+//! reserves memory for more than the file holds.
+//!
+//! In: bytes. Out: nothing, or a panic that says what is wrong. Fuzz targets and a test with mutated files share this.
+#![allow(dead_code)] // A target is one of the readers, and has no use for seeds.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ropewalk::io::{Masses, ReadOptions, Snapshot, read, read_header};
+
+/// A reader, which the first bytes of a file choose.
+#[derive(Clone, Copy, Debug)]
+pub enum Reader {
+    Csv,
+    Ecsv,
+    Npy,
+    Gadget,
+}
+
+/// A file for one process.
+pub fn scratch() -> PathBuf {
+    let folder = Path::new("/dev/shm");
+    let folder = if folder.is_dir() { folder.to_path_buf() } else { std::env::temp_dir() };
+    folder.join(format!("ropewalk-fuzz-{}", std::process::id()))
+}
+
+impl Reader {
+    pub const ALL: [Self; 4] = [Self::Csv, Self::Ecsv, Self::Npy, Self::Gadget];
+
+    /// Reads `data` as a file at `path`, in several ways.
+    pub fn run(self, data: &[u8], path: &Path) {
+        let bytes = self.file(data);
+        fs::write(path, &bytes).expect("a scratch file");
+        let columns = |names: [&str; 2]| ReadOptions::default().columns(names);
+        let one_type = ReadOptions::default().particle_type(1);
+        for options in [ReadOptions::default(), one_type, columns(["2", "1"]), columns(["x", "y"])] {
+            if let Ok(snapshot) = read(path, &options) {
+                assert_whole(&snapshot, bytes.len());
+            }
+        }
+        _ = read_header(path);
+    }
+
+    /// `data` with the first bytes that choose this reader.
+    fn file(self, data: &[u8]) -> Vec<u8> {
+        let with = |magic: &[u8]| [magic, data].concat();
+        match self {
+            // Text: a NUL, or the first bytes of another format, chooses another reader.
+            Self::Csv => data.iter().copied().filter(|&byte| byte != 0).collect(),
+            Self::Ecsv => with(b"# %ECSV 1.0\n# ---\n"),
+            Self::Npy => with(b"\x93NUMPY"),
+            // Both formats and byte orders.
+            Self::Gadget => match data.split_first() {
+                Some((first, rest)) => {
+                    let markers: [&[u8]; 4] = [&[0, 1, 0, 0], &[0, 0, 1, 0], b"\x08\0\0\0HEAD", b"\0\0\0\x08HEAD"];
+                    [markers[usize::from(first % 4)], rest].concat()
+                }
+                None => vec![0, 1, 0, 0],
+            },
+        }
+    }
+
+    /// Good files, less the bytes that [`Reader::run`] puts before them.
+    pub fn seeds(self) -> Vec<Vec<u8>> {
+        let texts = |texts: &[&str]| texts.iter().map(|text| text.as_bytes().to_vec()).collect();
+        match self {
+            Self::Csv => texts(&[
+                "# a table\n1.5,2,3\n4,5,6e3\n7,8,9\n",
+                "id x y vx vy mass\n1 2 3 4 5 6\n2 3 4 5 6 7\n",
+                "\"x\";\"y, or z\"\r\n-1e-300;nan\r\n+.5;inf\r\n",
+                "x\ty\n\n1\t2\n",
+            ]),
+            Self::Ecsv => texts(&[
+                "# datatype:\n# - {name: x, unit: Mpc, datatype: float64}\n# - {name: y, unit: Mpc, datatype: float64}\n\
+                 # - {name: vx, unit: km / s, datatype: float64}\n# meta: !!omap\n# - {redshift: 0.5}\nx y vx\n1 2 3\n4 5 6\n",
+                "# delimiter: ','\n# datatype:\n# - {name: x, unit: kpc / littleh, datatype: float32, description: physical}\n\
+                 # - {name: y, unit: kpc / littleh, datatype: float32}\n# schema: astropy-2.0\nx,y\n1,2\n",
+            ]),
+            Self::Npy => [("<f8", "(4, 3)", 96), (">f4", "(8, 3)", 96), ("<f4", "(5,)", 20), ("<i8", "(2, 2)", 32)]
+                .map(|(kind, shape, bytes)| {
+                    let text = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}\n");
+                    let length = (text.len() as u16).to_le_bytes();
+                    [b"\x01\x00", &length[..], text.as_bytes(), &vec![7; bytes]].concat()
+                })
+                .into(),
+            Self::Gadget => (0..4).map(|layout| gadget(layout & 1 == 1, layout & 2 == 2)).collect(),
+        }
+    }
+}
+
+/// A snapshot of three particles of type 1: header, positions, velocities, ids. The first byte stands for the marker or label
+/// that chooses its layout.
+fn gadget(big_endian: bool, labels: bool) -> Vec<u8> {
+    let word = |x: u32| if big_endian { x.to_be_bytes() } else { x.to_le_bytes() };
+    let wide = |x: f64| if big_endian { x.to_be_bytes() } else { x.to_le_bytes() };
+    let mut header = vec![0; 256];
+    header[4..8].copy_from_slice(&word(3));
+    header[32..40].copy_from_slice(&wide(0.5));
+    header[64..72].copy_from_slice(&wide(1.0));
+    header[100..104].copy_from_slice(&word(3));
+    header[124..128].copy_from_slice(&word(1));
+    header[128..136].copy_from_slice(&wide(10.0));
+    let vectors: Vec<u8> = (0..9).flat_map(|i| word((i as f32 / 2.0).to_bits())).collect();
+    let ids: Vec<u8> = (1..4).flat_map(word).collect();
+    let mut bytes = vec![];
+    for (label, block) in [(b"HEAD", &header), (b"POS ", &vectors), (b"VEL ", &vectors), (b"ID  ", &ids)] {
+        let length = word(block.len() as u32);
+        if labels {
+            let next = word(block.len() as u32 + 8);
+            bytes.extend([&word(8)[..], label, &next, &word(8)].concat());
+        }
+        bytes.extend([&length[..], block, &length].concat());
+    }
+    let chosen = if labels { 8 } else { 4 };
+    [&[u8::from(big_endian) + 2 * u8::from(labels)], &bytes[chosen..]].concat()
+}
+
+/// All parts are as long as the points, which are no more than the file has bytes.
+fn assert_whole(snapshot: &Snapshot, bytes: usize) {
+    let n = snapshot.points.len();
+    assert!(n <= bytes, "{n} points of {bytes} bytes");
+    assert!((1..=10).contains(&snapshot.points.dim()));
+    assert!(snapshot.velocities.as_ref().is_none_or(|all| all.len() == n));
+    assert!(snapshot.ids.as_ref().is_none_or(|all| all.len() == n));
+    assert!(!matches!(&snapshot.masses, Masses::Each(all) if all.len() != n));
+}

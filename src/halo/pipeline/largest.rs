@@ -1,0 +1,114 @@
+//! The largest halos: their most bound particles, R200c, and density profiles.
+
+use crate::error::Result;
+use crate::halo::pipeline::options::CenterKind;
+use crate::halo::pipeline::{Pipeline, with_particles};
+use crate::halo::{Catalog, Centers, Column, Halos, NfwFit, Profile, Shell, Values, overdensities};
+use crate::io::Points;
+use crate::units::Quantity;
+
+/// The largest halos of a catalogue, in its order.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Largest {
+    /// Their members.
+    pub halos: Halos,
+    /// Their tags.
+    pub tags: Vec<u64>,
+    /// Their most bound particles.
+    pub centers: Centers,
+    /// The radius within which the mean density is 200 times the critical one; `None` where density, centre, units or cosmology do
+    /// not give one, or where few particles are inside.
+    pub r200c: Vec<Option<f64>>,
+}
+
+impl Largest {
+    pub(super) fn new(pipeline: &Pipeline<'_>, halos: &Halos, catalog: &Catalog, count: usize) -> Result<Self> {
+        let order = &catalog.order()[..count.min(catalog.order().len())];
+        let (mut offsets, mut members) = (vec![0], vec![]);
+        for &halo in order {
+            members.extend_from_slice(halos.members(halo as usize));
+            offsets.push(members.len());
+        }
+        let halos = Halos::from_lists(pipeline.points.len(), &offsets, &members)?;
+        let centers = pipeline.centers_of(&halos, CenterKind::MostBound)?;
+        let least = pipeline.options.min_sphere_particles.max(1);
+        let r200c = match pipeline.r200c {
+            Some(threshold) => {
+                let thresholds = [threshold];
+                let spheres = with_particles!(pipeline, |_positions, particles| overdensities(
+                    &particles,
+                    &centers,
+                    &thresholds
+                ))?;
+                let radius =
+                    |sphere: crate::halo::SphericalOverdensity| (sphere.count >= least).then_some(sphere.radius);
+                spheres.into_iter().map(|row| row.first().and_then(|sphere| sphere.ok()).and_then(radius)).collect()
+            }
+            None => vec![None; halos.len()],
+        };
+        let tags = catalog.halos().iter().take(halos.len()).map(|halo| halo.tag).collect();
+        Ok(Self { halos, tags, centers, r200c })
+    }
+}
+
+/// Profiles as a table with a row for each shell of each profile; `tags` name the halos.
+pub fn profile_columns(tags: &[u64], profiles: &[Profile]) -> Vec<Column> {
+    let shells = || {
+        tags.iter()
+            .zip(profiles)
+            .flat_map(|(tag, profile)| profile.shells.iter().map(move |shell| (*tag, profile, shell)))
+    };
+    let integers = |value: &dyn Fn((u64, &Profile, &Shell)) -> u64| Values::Integers(shells().map(value).collect());
+    let numbers = |value: &dyn Fn(&Profile, &Shell) -> f64| {
+        Values::Numbers(shells().map(|(_, profile, shell)| value(profile, shell)).collect())
+    };
+    let of_fit = |profile: &Profile, value: fn(&NfwFit) -> f64| profile.fit.as_ref().map_or(f64::NAN, value);
+    // At the middle of the shell on a logarithmic scale.
+    let model = |profile: &Profile, shell: &Shell| {
+        let x = |radius: f64| (shell.inner * shell.outer).sqrt() / radius;
+        profile.fit.map_or(f64::NAN, |fit| fit.density / (x(fit.radius) * (1.0 + x(fit.radius)).powi(2)))
+    };
+    let column = |name: &str, quantity, values, description: &str| {
+        Column::new(name, values).quantity(quantity).description(description)
+    };
+    let scale_radius = numbers(&|profile, _| of_fit(profile, |fit| fit.radius));
+    let concentration = numbers(&|profile, _| of_fit(profile, |fit| fit.concentration));
+    vec![
+        column("fof_halo_tag", Quantity::Pure, integers(&|(tag, ..)| tag), "the halo, as in the catalogue"),
+        column(
+            "shell_inner",
+            Quantity::Length,
+            numbers(&|_, shell| shell.inner),
+            "inner radius, not included, about the most bound particle",
+        ),
+        column(
+            "shell_outer",
+            Quantity::Length,
+            numbers(&|_, shell| shell.outer),
+            "outer radius, included; the last is R200c",
+        ),
+        column(
+            "shell_count",
+            Quantity::Pure,
+            integers(&|(.., shell)| shell.count as u64),
+            "particles in the shell, of all that were read",
+        ),
+        column("shell_mass", Quantity::Mass, numbers(&|_, shell| shell.mass), "their mass"),
+        column(
+            "shell_density",
+            Quantity::Density,
+            numbers(&|_, shell| shell.density),
+            "mass over the volume of the shell",
+        ),
+        column("enclosed_mass", Quantity::Mass, numbers(&|_, shell| shell.enclosed), "mass within the outer radius"),
+        column(
+            "nfw_density",
+            Quantity::Density,
+            numbers(&model),
+            "density of the most likely NFW profile in the middle of the shell",
+        ),
+        column("nfw_scale_radius", Quantity::Length, scale_radius, "scale radius of that profile"),
+        column("nfw_concentration", Quantity::Pure, concentration, "R200c over the scale radius"),
+    ]
+}

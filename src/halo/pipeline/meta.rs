@@ -1,0 +1,73 @@
+//! What a reader of the catalogue must know.
+
+use crate::halo::pipeline::{Note, Pipeline};
+use crate::halo::{Catalog, Centers, Meta};
+use crate::io::Masses;
+
+/// A note on halos that have no centre, if there are any.
+pub(super) fn without_centers(centers: &Centers, catalog: &Catalog) -> Option<Note> {
+    let missing = |&halo: &u32| centers.as_slice()[halo as usize].missing;
+    let count = catalog.order().iter().filter_map(missing).count();
+    let mut rows = catalog.halos().iter().zip(catalog.order());
+    let (halo, reason) = rows.find_map(|(halo, i)| Some((halo, missing(i)?)))?;
+    Some(Note::NoCenter { tag: halo.tag, reason, others: count - 1 })
+}
+
+/// Entries for the header.
+pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
+    let Pipeline { snapshot, options, scales, universe, .. } = pipeline;
+    let text = |text: &str| Meta::Text(text.into());
+    let mut meta = vec![
+        ("finder", text("friends of friends")),
+        ("program", text(concat!("ropewalk ", env!("CARGO_PKG_VERSION")))),
+        ("linking_length", Meta::Number(scales.linking_length)),
+        ("min_members", Meta::Number(options.min_members as f64)),
+        ("particles", Meta::Number(snapshot.points.len() as f64)),
+        ("boundaries", text(if pipeline.period.is_some() { "periodic" } else { "open" })),
+    ];
+    if let Some(separations) = scales.separations {
+        meta.push(("linking_length_in_mean_separations", Meta::Number(separations)));
+    }
+    if let Some(side) = options.box_size.or(snapshot.box_size) {
+        meta.push(("box_size", Meta::Number(side)));
+    }
+    if let Masses::Equal(mass) = snapshot.masses {
+        meta.push(("particle_mass", Meta::Number(mass)));
+    }
+    let numbers = [
+        ("omega_m", universe.omega_m),
+        ("omega_lambda", universe.omega_lambda),
+        ("h", universe.h),
+        ("redshift", universe.redshift),
+        ("scale_factor", universe.redshift.map(|redshift| 1.0 / (1.0 + redshift))),
+    ];
+    meta.extend(numbers.into_iter().filter_map(|(name, number)| Some((name, Meta::Number(number?)))));
+    meta.push(("units", Meta::Text(universe.describe_units())));
+    if let Some(ratio) = universe.matter {
+        meta.push(("matter_over_mean_density", Meta::Number(ratio)));
+    }
+    if let Some(kind) = options.center_kind() {
+        meta.push(("center", Meta::Text(kind.to_string())));
+        meta.push(("softening", Meta::Number(options.softening)));
+    }
+    let mut notes = vec![];
+    if snapshot.masses == Masses::Unknown {
+        notes.push("the snapshot has no masses; masses are particle counts".into());
+    }
+    if snapshot.ids.is_none() {
+        notes.push("the snapshot has no particle ids; tags are indices from 0".into());
+    }
+    if !options.overdensities.is_empty() {
+        meta.push(("min_so_particles", Meta::Number(options.min_sphere_particles as f64)));
+        notes.push(
+            "sod_halo_*: within the sphere about the centre whose mean density has fallen to so many times the critical (c) or \
+             mean (m) one, over all particles read; NaN where the sphere is not dense enough, meets its own image in the box, or \
+             holds fewer than min_so_particles"
+                .into(),
+        );
+    }
+    if !notes.is_empty() {
+        meta.push(("notes", Meta::Lines(notes)));
+    }
+    meta
+}

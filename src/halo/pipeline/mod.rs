@@ -1,0 +1,466 @@
+//! From a snapshot to a catalogue of its halos.
+//!
+//! - in: a [`Snapshot`], as [`io::read`](crate::io::read) returns it or made of points ([`Snapshot::new`]), and [`Options`]
+//! - out: an [`Output`] with halos, catalogue, centres, profiles and notes; files, pictures and printing are the caller's
+//! - cost: that of its parts, [`Fof`], [`CenterFinder`], [`overdensities`](crate::overdensities) and
+//!   [`profiles`](crate::profiles); the snapshot is not copied, unless its velocities have another precision than its points
+//!
+//! [`run`] takes all steps; a [`Pipeline`] takes them one by one, for callers that time them or need the centres of a device.
+//!
+//! ```
+//! use ropewalk::halo::pipeline::{self, LinkingLength, Options};
+//! use ropewalk::io::{Points, Snapshot, Table};
+//!
+//! let points = vec![0.5f32, 5.0, 5.0, 9.75, 5.0, 5.0, 3.0, 3.0, 3.0];
+//! let mut snapshot = Snapshot::new(Points::F32(Table::new(3, points)?));
+//! snapshot.box_size = Some(10.0);
+//! let mut options = Options::default();
+//! options.linking_length = LinkingLength::Length(1.0);
+//! options.min_members = 2;
+//! let output = pipeline::run(&snapshot, &options)?;
+//! assert_eq!(output.halos.members(0), [0, 1]);
+//! assert_eq!(output.catalog.halos()[0].center, [0.125, 5.0, 5.0]);
+//! # Ok::<(), ropewalk::Error>(())
+//! ```
+
+mod columns;
+mod largest;
+mod meta;
+mod options;
+mod scales;
+mod universe;
+
+use std::borrow::Cow;
+use std::fmt;
+
+pub use largest::{Largest, profile_columns};
+pub use options::{CenterKind, LinkingLength, Options, UniverseOptions};
+pub use scales::Scales;
+pub use universe::Universe;
+
+use crate::cluster::Fof;
+use crate::error::{Kind, Result};
+use crate::geometry::Scalar;
+use crate::halo::{
+    Catalog, Center, CenterFinder, Centers, Halos, Meta, NoCenter, Overdensity, Particles, Profile, Values, profiles,
+};
+use crate::io::{Masses, Points, Snapshot, Table};
+
+/// Shells of a profile.
+const SHELLS: usize = 20;
+const R200C: Overdensity = Overdensity::Critical(200.0);
+
+/// Everything that [`run`] finds.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Output {
+    /// The halos, with the labels of all particles.
+    pub halos: Halos,
+    /// A row for each halo.
+    pub catalog: Catalog,
+    /// The centre of each halo, in the order of `halos`, if the options ask for centres.
+    pub centers: Option<Centers>,
+    /// The largest halos, if the options ask for profiles.
+    pub largest: Option<Largest>,
+    /// The profile of each of the largest halos.
+    pub profiles: Vec<Profile>,
+    /// Entries for the header of the catalogue.
+    pub meta: Vec<(&'static str, Meta)>,
+    /// What the user should know beside the results.
+    pub notes: Vec<Note>,
+    /// The cosmology and the units.
+    pub universe: Universe,
+}
+
+/// What a user should know beside the results. As text it is a sentence.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum Note {
+    /// Some halos have no centre, and NaN in the catalogue.
+    NoCenter {
+        /// The tag of the largest of them.
+        tag: u64,
+        /// Why it has none.
+        reason: NoCenter,
+        /// The number of the others.
+        others: usize,
+    },
+    /// Nobody tells the redshift, which is taken to be 0.
+    NoRedshift,
+    /// Nobody tells the unit of velocities, so that there are no spins.
+    NoVelocityUnit,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::NoCenter { tag, reason, others } => {
+                write!(f, "the halo with the tag {tag} has no centre (NaN in the catalogue)")?;
+                if *others > 0 {
+                    write!(f, ", and so have {others} others")?;
+                }
+                write!(f, ": {reason}")
+            }
+            Self::NoRedshift => f.write_str("the redshift is not known, and taken to be 0"),
+            Self::NoVelocityUnit => f.write_str("no spins: the unit of velocities is not known"),
+        }
+    }
+}
+
+/// Finds the halos of a snapshot and measures them, on the CPU.
+///
+/// Errors: what [`Options::check`] and [`Pipeline::new`] refuse; what [`Fof::run`], [`CenterFinder::run`] and
+/// [`overdensities`](crate::overdensities) refuse; a column that the catalogue does not have.
+pub fn run(snapshot: &Snapshot, options: &Options) -> Result<Output> {
+    let pipeline = Pipeline::new(snapshot, options)?;
+    let found = pipeline.find()?;
+    let Measured { catalog, centers, notes } = pipeline.measure(&found)?;
+    let largest = match options.profiles {
+        0 => None,
+        count => Some(pipeline.largest(&found, &catalog, count)?),
+    };
+    let profiles = largest.as_ref().map_or(Ok(vec![]), |largest| pipeline.profiles(largest))?;
+    let (meta, universe) = (pipeline.meta(), pipeline.universe);
+    Ok(Output { halos: found.halos, catalog, centers, largest, profiles, meta, notes, universe })
+}
+
+/// A snapshot and options that fit each other. Its methods are the steps, in their order.
+#[derive(Clone, Debug)]
+pub struct Pipeline<'a> {
+    snapshot: &'a Snapshot,
+    options: &'a Options,
+    /// In one precision, so that one type stands for both.
+    points: Cow<'a, Points>,
+    velocities: Option<Cow<'a, Points>>,
+    scales: Scales,
+    period: Option<f64>,
+    outside: u64,
+    universe: Universe,
+    thresholds: Vec<f64>,
+    /// The density that R200c stands for, if it can be told.
+    r200c: Option<f64>,
+}
+
+/// Halos, and what finds their centres.
+pub struct Found<'a> {
+    /// The halos.
+    pub halos: Halos,
+    on_device: Option<OnDevice<'a>>,
+}
+
+/// Finds the centres of all halos on a device.
+type OnDevice<'a> = Box<dyn Fn(Center) -> Result<Centers> + 'a>;
+
+impl fmt::Debug for Found<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("Found").field("halos", &self.halos).field("on_device", &self.on_device.is_some()).finish()
+    }
+}
+
+/// What [`Pipeline::measure`] finds.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Measured {
+    /// A row for each halo.
+    pub catalog: Catalog,
+    /// The centre of each halo, in the order of the halos, if the options ask for centres.
+    pub centers: Option<Centers>,
+    /// What the user should know.
+    pub notes: Vec<Note>,
+}
+
+/// Runs `$work` with the positions and the [`Particles`] of a pipeline, in their precision.
+macro_rules! with_particles {
+    ($pipeline:expr, |$positions:ident, $particles:ident| $work:expr) => {{
+        let (points, velocities) = (&*$pipeline.points, $pipeline.velocities.as_deref());
+        match (points, velocities) {
+            (Points::F32(points), Some(Points::F32(velocities))) => {
+                let ($positions, $particles) = $pipeline.particles(points, Some(velocities))?;
+                $work
+            }
+            (Points::F64(points), Some(Points::F64(velocities))) => {
+                let ($positions, $particles) = $pipeline.particles(points, Some(velocities))?;
+                $work
+            }
+            (Points::F32(points), _) => {
+                let ($positions, $particles) = $pipeline.particles(points, None)?;
+                $work
+            }
+            (Points::F64(points), _) => {
+                let ($positions, $particles) = $pipeline.particles(points, None)?;
+                $work
+            }
+        }
+    }};
+}
+use with_particles;
+
+impl<'a> Pipeline<'a> {
+    /// Checks the options and the snapshot against each other, before the work.
+    ///
+    /// Errors: what [`Options::check`] refuses; points or velocities that have not three coordinates; points that span more than
+    /// the box; no mean separation, if the linking length is in that; overdensities or profiles without masses, units or a density
+    /// of matter ([`ErrorKind::Missing`](crate::ErrorKind::Missing)).
+    pub fn new(snapshot: &'a Snapshot, options: &'a Options) -> Result<Self> {
+        options.check()?;
+        for (what, points) in [("points", Some(&snapshot.points)), ("velocities", snapshot.velocities.as_ref())] {
+            if let Some(dim) = points.map(Points::dim).filter(|&dim| dim != 3) {
+                return Err(Kind::HaloDimension { what, dim }.into());
+            }
+        }
+        // Widening is exact.
+        let (points, velocities) = match (&snapshot.points, &snapshot.velocities) {
+            (Points::F32(points), Some(velocities @ Points::F64(_))) => {
+                (Cow::Owned(widened(points)?), Some(Cow::Borrowed(velocities)))
+            }
+            (points @ Points::F64(_), Some(Points::F32(velocities))) => {
+                (Cow::Borrowed(points), Some(Cow::Owned(widened(velocities)?)))
+            }
+            (points, velocities) => (Cow::Borrowed(points), velocities.as_ref().map(Cow::Borrowed)),
+        };
+        let side = options.box_size.or(snapshot.box_size);
+        let scales = Scales::new(options.linking_length, &snapshot.points, side)?;
+        let period = side.filter(|_| !options.open);
+        let outside = match period {
+            Some(side) => snapshot.points.check_box(side, snapshot.box_size == Some(side))?,
+            None => 0,
+        };
+        let universe = Universe::new(&options.universe, snapshot, side);
+        let thresholds = |overdensities: &[Overdensity], what: &str| {
+            if universe.omega_m.is_some() && snapshot.masses == Masses::Unknown {
+                let message = format!("{what} need masses, and the snapshot has none");
+                return Err(Kind::Missing { name: "masses", message }.into());
+            }
+            universe.thresholds(overdensities, what)
+        };
+        let spheres = match &options.overdensities[..] {
+            [] => vec![],
+            overdensities => thresholds(overdensities, "overdensities")?,
+        };
+        let r200c = match options.profiles {
+            0 => thresholds(&[R200C], "profiles").ok(),
+            _ => Some(thresholds(&[R200C], "profiles")?),
+        };
+        let r200c = r200c.and_then(|thresholds| thresholds.first().copied());
+        Ok(Self {
+            snapshot,
+            options,
+            points,
+            velocities,
+            scales,
+            period,
+            outside,
+            universe,
+            thresholds: spheres,
+            r200c,
+        })
+    }
+
+    /// The linking length and the volume.
+    pub fn scales(&self) -> &Scales {
+        &self.scales
+    }
+
+    /// The side of the periodic box that halos are found in.
+    pub fn period(&self) -> Option<f64> {
+        self.period
+    }
+
+    /// The number of points outside of the periodic box `[0, side]`, which are wrapped into it.
+    pub fn outside(&self) -> u64 {
+        self.outside
+    }
+
+    /// The cosmology and the units.
+    pub fn universe(&self) -> &Universe {
+        &self.universe
+    }
+
+    /// The position of a particle, as the snapshot has it; `None` if there is no such particle.
+    pub fn position(&self, index: u32) -> Option<[f64; 3]> {
+        match &*self.points {
+            Points::F32(table) => table.rows::<3>()?.get(index as usize).map(|row| row.map(Into::into)),
+            Points::F64(table) => table.rows::<3>()?.get(index as usize).copied(),
+        }
+    }
+
+    /// Finds the halos on the CPU, which finds their centres, too.
+    ///
+    /// Errors as [`Fof::run`].
+    pub fn find(&self) -> Result<Found<'a>> {
+        let mut fof = Fof::new(self.scales.linking_length).min_members(self.options.min_members);
+        if let Some(side) = self.period {
+            fof = fof.periodic(side);
+        }
+        let halos = with_particles!(self, |positions, _particles| fof.run(positions))?;
+        Ok(Found { halos, on_device: None })
+    }
+
+    /// Finds the halos on a device, which finds their centres, too: [`CenterKind::MostBound`] and [`CenterKind::MostConnected`].
+    ///
+    /// Errors: what [`Pipeline::find`] refuses; a device that fails or has too little memory.
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    pub fn find_on(&self, device: crate::gpu::Device) -> Result<Found<'a>> {
+        with_particles!(self, |positions, _particles| self.find_rows_on(positions, device))
+    }
+
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    fn find_rows_on<S: crate::gpu::Coordinate>(
+        &self,
+        positions: &[[S; 3]],
+        device: crate::gpu::Device,
+    ) -> Result<Found<'a>> {
+        use crate::gpu;
+        let points = match self.period {
+            Some(side) => gpu::Points::new_periodic(positions, side, device)?,
+            None => gpu::Points::new(positions, device)?,
+        };
+        let fof = gpu::Fof::new(self.scales.linking_length).min_members(self.options.min_members);
+        let on_device = fof.run(&points)?;
+        let halos = on_device.read()?;
+        let masses = self.masses();
+        let centers = move |center| {
+            let mut finder = gpu::CenterFinder::new(center);
+            if let Some(masses) = masses {
+                finder = finder.masses(masses);
+            }
+            finder.run(&points, &on_device)
+        };
+        Ok(Found { halos, on_device: Some(Box::new(centers)) })
+    }
+
+    /// Measures the halos: catalogue, centres, and spheres with the structure inside.
+    ///
+    /// Errors: as [`Catalog::new`], [`CenterFinder::run`] and [`overdensities`](crate::overdensities); a column that is asked for and
+    /// not there.
+    pub fn measure(&self, found: &Found<'_>) -> Result<Measured> {
+        let (halos, options) = (&found.halos, self.options);
+        let mut catalog = with_particles!(self, |_positions, particles| Catalog::new(halos, &particles))?;
+        catalog = catalog.units(self.universe.known_units());
+        let mut notes = vec![];
+        let mut centers = None;
+        if let Some(kind) = options.center_kind() {
+            let found = self.centers(found, kind)?;
+            columns::add_centers(&mut catalog, kind, &found, self.snapshot.ids.as_deref())?;
+            notes.extend(meta::without_centers(&found, &catalog));
+            centers = Some(found);
+        }
+        if options.most_connected {
+            let found = self.centers(found, CenterKind::MostConnected)?;
+            columns::add_most_connected(&mut catalog, &found, self.snapshot.ids.as_deref())?;
+        }
+        if let Some(centers) = centers.as_ref().filter(|_| !options.overdensities.is_empty()) {
+            let gravity = self.universe.conversion("overdensities")?.gravity();
+            let with_spin = self.universe.has_velocity_unit && self.velocities.is_some();
+            if self.universe.redshift.is_none() {
+                notes.push(Note::NoRedshift);
+            }
+            if self.velocities.is_some() && !with_spin {
+                notes.push(Note::NoVelocityUnit);
+            }
+            let spheres = columns::Spheres {
+                overdensities: &options.overdensities,
+                thresholds: &self.thresholds,
+                min_particles: options.min_sphere_particles.max(1),
+                gravity,
+                with_spin,
+            };
+            with_particles!(self, |_positions, particles| spheres.add(&mut catalog, halos, &particles, centers))?;
+        }
+        if !options.columns.is_empty() {
+            catalog.keep(&options.columns)?;
+        }
+        Ok(Measured { catalog, centers, notes })
+    }
+
+    /// The centres of all halos, on the device that found them.
+    fn centers(&self, found: &Found<'_>, kind: CenterKind) -> Result<Centers> {
+        match &found.on_device {
+            Some(find) => find(kind.center(self.options.softening, self.scales.linking_length)),
+            None => self.centers_of(&found.halos, kind),
+        }
+    }
+
+    /// The centres of some halos of the snapshot, by the CPU.
+    ///
+    /// Errors as [`CenterFinder::run`].
+    pub fn centers_of(&self, halos: &Halos, kind: CenterKind) -> Result<Centers> {
+        let mut finder = CenterFinder::new(kind.center(self.options.softening, self.scales.linking_length));
+        if let Some(side) = self.period {
+            finder = finder.periodic(side);
+        }
+        if let Some(masses) = self.masses() {
+            finder = finder.masses(masses);
+        }
+        with_particles!(self, |positions, _particles| finder.run(positions, halos))
+    }
+
+    /// The first `count` halos of a catalogue with their most bound particles and R200c.
+    ///
+    /// Errors as [`CenterFinder::run`] and [`overdensities`](crate::overdensities).
+    pub fn largest(&self, found: &Found<'_>, catalog: &Catalog, count: usize) -> Result<Largest> {
+        Largest::new(self, &found.halos, catalog, count)
+    }
+
+    /// The density profiles of the largest halos, in 20 shells out to R200c.
+    ///
+    /// Errors as [`profiles`](crate::profiles).
+    pub fn profiles(&self, largest: &Largest) -> Result<Vec<Profile>> {
+        let radii: Vec<f64> = largest.r200c.iter().map(|radius| radius.unwrap_or(0.0)).collect();
+        with_particles!(self, |_positions, particles| profiles(&particles, &largest.centers, &radii, SHELLS))
+    }
+
+    /// The members of all halos in the order of the catalogue: `offsets`, and the `ids` one halo after the other.
+    pub fn members(&self, found: &Found<'_>, catalog: &Catalog) -> [(&'static str, Values); 2] {
+        columns::members(catalog, &found.halos, self.snapshot.ids.as_deref())
+    }
+
+    /// Entries for the header of the catalogue: how the halos were found, units, cosmology, notes.
+    pub fn meta(&self) -> Vec<(&'static str, Meta)> {
+        meta::entries(self)
+    }
+
+    /// A mass for each particle, unless all are equal.
+    fn masses(&self) -> Option<&'a [f64]> {
+        if let Masses::Each(masses) = &self.snapshot.masses { Some(masses) } else { None }
+    }
+
+    /// Positions and all that is known of the particles.
+    fn particles<'p, S: Scalar>(
+        &'p self,
+        points: &'p Table<S>,
+        velocities: Option<&'p Table<S>>,
+    ) -> Result<(&'p [[S; 3]], Particles<'p, S>)> {
+        let rows =
+            |what, table: &'p Table<S>| table.rows::<3>().ok_or_else(|| Kind::HaloDimension { what, dim: table.dim() });
+        let positions = rows("points", points)?;
+        let mut particles = Particles::of_snapshot(positions, self.snapshot, self.period);
+        if let Some(velocities) = velocities {
+            particles = particles.velocities(rows("velocities", velocities)?);
+        }
+        Ok((positions, particles))
+    }
+}
+
+impl<'a, S: Scalar> Particles<'a, S> {
+    /// Positions with the masses and ids of their snapshot, in a periodic box if `period` is its side.
+    pub fn of_snapshot(positions: &'a [[S; 3]], snapshot: &'a Snapshot, period: Option<f64>) -> Self {
+        let mut particles = Self::new(positions);
+        if let Some(ids) = &snapshot.ids {
+            particles = particles.ids(ids);
+        }
+        if let Some(side) = period {
+            particles = particles.periodic(side);
+        }
+        match &snapshot.masses {
+            Masses::Equal(mass) => particles.mass(*mass),
+            Masses::Each(masses) => particles.masses(masses),
+            Masses::Unknown => particles,
+        }
+    }
+}
+
+fn widened(table: &Table<f32>) -> Result<Points> {
+    Ok(Points::F64(Table::new(table.dim(), table.as_slice().iter().map(|&x| x.into()).collect())?))
+}

@@ -1,0 +1,214 @@
+//! What a user may choose: plain data with defaults.
+
+use std::fmt;
+
+use crate::error::{Kind, Result};
+use crate::halo::{Center, Cosmology, Overdensity};
+use crate::units::KnownUnits;
+
+/// The linking length of friends of friends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum LinkingLength {
+    /// In mean separations, `(volume / particles)^(1/3)`. The volume is that of the box if one is known, otherwise that of the
+    /// smallest box around the particles.
+    Separations(f64),
+    /// In the snapshot's unit of length.
+    Length(f64),
+}
+
+/// A definition of [`Center`] without its lengths, which are those of the pipeline's [`Options`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum CenterKind {
+    /// [`Center::MostBound`].
+    MostBound,
+    /// [`Center::MostBoundBrute`].
+    MostBoundBrute,
+    /// [`Center::MostBoundAStar`].
+    #[cfg(feature = "reference")]
+    MostBoundAStar,
+    /// [`Center::poisson`].
+    #[cfg(feature = "reference")]
+    MostBoundPoisson,
+    /// [`Center::MostConnected`] with the linking length of the halos.
+    MostConnected,
+    /// [`Center::CenterOfMass`].
+    CenterOfMass,
+    /// [`Center::shrinking_sphere`].
+    ShrinkingSphere,
+}
+
+impl CenterKind {
+    /// The definition with its lengths.
+    pub(super) fn center(self, softening: f64, linking_length: f64) -> Center {
+        match self {
+            Self::MostBound => Center::MostBound { softening },
+            Self::MostBoundBrute => Center::MostBoundBrute { softening },
+            #[cfg(feature = "reference")]
+            Self::MostBoundAStar => Center::MostBoundAStar { softening },
+            #[cfg(feature = "reference")]
+            Self::MostBoundPoisson => Center::poisson(softening),
+            Self::MostConnected => Center::MostConnected { linking_length },
+            Self::CenterOfMass => Center::CenterOfMass,
+            Self::ShrinkingSphere => Center::shrinking_sphere(),
+        }
+    }
+
+    /// Whether the centre is a particle.
+    pub(super) fn is_particle(self) -> bool {
+        !matches!(self, Self::CenterOfMass | Self::ShrinkingSphere)
+    }
+}
+
+/// The name for a reader: "most bound particle".
+impl fmt::Display for CenterKind {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Self::MostBound | Self::MostBoundBrute => "most bound particle",
+            #[cfg(feature = "reference")]
+            Self::MostBoundAStar => "most bound particle",
+            #[cfg(feature = "reference")]
+            Self::MostBoundPoisson => "most bound particle near the lowest cell of a grid's potential",
+            Self::MostConnected => "most connected particle",
+            Self::CenterOfMass => "centre of mass",
+            Self::ShrinkingSphere => "centre of mass within a shrinking sphere",
+        })
+    }
+}
+
+/// What the user knows of units and cosmology. The snapshot tells what is `None`, if it can.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+#[non_exhaustive]
+pub struct UniverseOptions {
+    /// Units of lengths, masses and velocities.
+    pub units: KnownUnits,
+    /// The redshift.
+    pub redshift: Option<f64>,
+    /// The density of matter today, over the critical one.
+    pub omega_m: Option<f64>,
+    /// The density of the cosmological constant, over the critical one.
+    pub omega_lambda: Option<f64>,
+    /// The density of baryons, over the critical one; for mass functions, as are the next two.
+    pub omega_b: Option<f64>,
+    /// The standard deviation of the linear density today in spheres of 8 Mpc/h.
+    pub sigma_8: Option<f64>,
+    /// The slope of the primordial power spectrum.
+    pub n_s: Option<f64>,
+    /// The Hubble constant in 100 km/s/Mpc.
+    pub h: Option<f64>,
+}
+
+impl UniverseOptions {
+    /// Errors where an option by itself is no property of a universe.
+    fn check(&self) -> Result<()> {
+        let usual = Cosmology::default();
+        let cosmology = Cosmology {
+            omega_m: self.omega_m.unwrap_or(usual.omega_m),
+            omega_lambda: self.omega_lambda.unwrap_or(usual.omega_lambda),
+            omega_b: self.omega_b.unwrap_or(0.0),
+            h: self.h.unwrap_or(usual.h),
+            sigma_8: self.sigma_8.unwrap_or(usual.sigma_8),
+            n_s: self.n_s.unwrap_or(usual.n_s),
+            redshift: self.redshift.unwrap_or(0.0),
+        };
+        cosmology.check()
+    }
+}
+
+/// What to find in a snapshot, and what to measure. Start from [`Options::default`] and set fields.
+///
+/// ```
+/// use ropewalk::halo::pipeline::{LinkingLength, Options};
+///
+/// let mut options = Options::default();
+/// options.linking_length = LinkingLength::Separations(0.168);
+/// options.overdensities = vec!["200c".parse()?, "vir".parse()?];
+/// options.check()?;
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+#[non_exhaustive]
+pub struct Options {
+    /// The linking length; 0.2 mean separations by default.
+    pub linking_length: LinkingLength,
+    /// The least number of particles of a halo; 20 by default.
+    pub min_members: usize,
+    /// The side of the periodic box; `None` takes the snapshot's, if it has one.
+    pub box_size: Option<f64>,
+    /// Open boundaries, even if a box is known.
+    pub open: bool,
+    /// The centre of each halo: columns `fof_halo_center_*`. `None` leaves them out, unless spheres need centres: then
+    /// [`CenterKind::MostBound`].
+    pub center: Option<CenterKind>,
+    /// Also the most connected particle of each halo: columns `fof_halo_mcp_*`.
+    pub most_connected: bool,
+    /// The Plummer softening of the potential, in the snapshot's unit of length; 0 by default.
+    pub softening: f64,
+    /// Spherical overdensities about the centre, over all particles read: columns `sod_halo_*`, and the structure of each halo.
+    pub overdensities: Vec<Overdensity>,
+    /// Spheres of fewer particles have NaN for mass and radius, and their count; 20 by default.
+    pub min_sphere_particles: usize,
+    /// Units and cosmology.
+    pub universe: UniverseOptions,
+    /// Only these columns of the catalogue, in this order; empty keeps all.
+    pub columns: Vec<String>,
+    /// The number of largest halos that get a density profile out to R200c.
+    pub profiles: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            linking_length: LinkingLength::Separations(0.2),
+            min_members: 20,
+            box_size: None,
+            open: false,
+            center: None,
+            most_connected: false,
+            softening: 0.0,
+            overdensities: vec![],
+            min_sphere_particles: 20,
+            universe: UniverseOptions::default(),
+            columns: vec![],
+            profiles: 0,
+        }
+    }
+}
+
+impl Options {
+    /// Checks what can be checked without a snapshot.
+    ///
+    /// Errors: a linking length that is negative or not finite; a box that is not positive and finite; an overdensity or a column
+    /// that is named twice; a cosmology out of range. [`Error::parameter`](crate::Error::parameter) is the field's name.
+    pub fn check(&self) -> Result<()> {
+        self.universe.check()?;
+        if let Some(value) = first_twice(&self.overdensities) {
+            return Err(Kind::Twice { name: "overdensities", value: value.to_string() }.into());
+        }
+        if let Some(value) = first_twice(&self.columns) {
+            return Err(Kind::Twice { name: "columns", value: value.clone() }.into());
+        }
+        let (LinkingLength::Separations(value) | LinkingLength::Length(value)) = self.linking_length;
+        if !(0.0..f64::INFINITY).contains(&value) {
+            return Err(Kind::Parameter { name: "linking_length", value, must: "finite and not negative" }.into());
+        }
+        if let Some(value) = self.box_size.filter(|&side| !(side > 0.0 && side < f64::INFINITY)) {
+            return Err(Kind::Parameter { name: "box_size", value, must: "positive and finite" }.into());
+        }
+        Ok(())
+    }
+
+    /// The centre that is asked for, or that spheres need.
+    pub(super) fn center_kind(&self) -> Option<CenterKind> {
+        self.center.or((!self.overdensities.is_empty()).then_some(CenterKind::MostBound))
+    }
+}
+
+fn first_twice<T: PartialEq>(items: &[T]) -> Option<&T> {
+    (0..items.len()).find(|&i| items[..i].contains(&items[i])).map(|i| &items[i])
+}

@@ -1,0 +1,162 @@
+//! The cosmology and the units of a snapshot.
+//!
+//! In: what the user says, what the file says, and the mean density of matter. Out: a [`Universe`], in which what nobody tells is
+//! `None`.
+
+use crate::error::{Kind, Result};
+use crate::halo::pipeline::options::UniverseOptions;
+use crate::halo::{Cosmology, MassFunction, Overdensity};
+use crate::io::Snapshot;
+use crate::units::{Conversion, KnownUnits, Units, VelocityUnit};
+
+/// The universe of a snapshot.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Universe {
+    /// The redshift.
+    pub redshift: Option<f64>,
+    /// The density of matter today, over the critical one.
+    pub omega_m: Option<f64>,
+    /// The density of the cosmological constant, over the critical one.
+    pub omega_lambda: Option<f64>,
+    /// The Hubble constant in 100 km/s/Mpc.
+    pub h: Option<f64>,
+    /// Whether the user or the file names the unit of velocities.
+    pub has_velocity_unit: bool,
+    /// The mean density of all matter over `omega_m` times the critical one; needs a box and units.
+    pub matter: Option<f64>,
+    /// The units and their conversion, or why they are not known.
+    units: std::result::Result<(Units, Conversion), String>,
+    /// How the units are known.
+    source: &'static str,
+    options: UniverseOptions,
+}
+
+impl Universe {
+    /// Options come first, then the snapshot. Units that neither names are those in which all matter over the volume of the box is
+    /// the mean density: see [`Units::matching`]. `side` is that of the periodic box, whether or not halos are found in it.
+    pub fn new(options: &UniverseOptions, snapshot: &Snapshot, side: Option<f64>) -> Self {
+        let header = snapshot.header.as_ref();
+        let redshift = options.redshift.or(snapshot.redshift);
+        let omega_m = options.omega_m.or(header.map(|header| header.omega_m).filter(|&omega| omega != 0.0));
+        // A header without matter has no cosmology.
+        let header_lambda = header.filter(|header| header.omega_m != 0.0).map(|header| header.omega_lambda);
+        let omega_lambda = options.omega_lambda.or(header_lambda);
+        let h = options.h.or(header.map(|header| header.hubble).filter(|&h| h != 0.0));
+        let known = options.units.or(snapshot.units);
+        let density = snapshot.matter.zip(side).map(|(mass, side)| mass / side.powi(3));
+        let z = redshift.unwrap_or(0.0);
+        let (found, source) = match (known.length, known.mass, density.zip(omega_m)) {
+            (Some(length), Some(mass), _) => {
+                let velocity = known.velocity.unwrap_or(VelocityUnit::KM_S);
+                (Ok(Units { length, mass, velocity }), "as told")
+            }
+            (.., Some((density, omega_m))) => {
+                let found = Units::matching(density, omega_m, z, h, known).map_err(|error| error.to_string());
+                (found, "by the mean density of matter")
+            }
+            (.., None) => {
+                let lacks = [
+                    (snapshot.matter.is_none(), "the masses of all particles"),
+                    (omega_m.is_none(), "omega_m"),
+                    (side.is_none(), "a periodic box"),
+                ];
+                let lacks: Vec<&str> = lacks.into_iter().filter(|(lacks, _)| *lacks).map(|(_, what)| what).collect();
+                let lacks = lacks.join(", ");
+                let why =
+                    format!("the file does not say them, and to tell them from the density of matter it lacks {lacks}");
+                (Err(why), "")
+            }
+        };
+        let units = found.and_then(|units| {
+            // Reading has made velocities peculiar.
+            let velocity = VelocityUnit { is_internal: false, ..units.velocity };
+            let units = Units { velocity, ..units };
+            Ok((units, units.conversion(z, h).map_err(|error| error.to_string())?))
+        });
+        let matter = units.as_ref().ok().zip(density.zip(omega_m));
+        let matter =
+            matter.map(|((_, conversion), (density, omega_m))| density / (omega_m * conversion.critical_density()));
+        let has_velocity_unit = known.velocity.is_some();
+        Self { redshift, omega_m, omega_lambda, h, has_velocity_unit, matter, units, source, options: *options }
+    }
+
+    /// The units, if they are known. The unit of velocities is km/s unless [`Universe::has_velocity_unit`].
+    pub fn units(&self) -> Option<&Units> {
+        self.units.as_ref().ok().map(|(units, _)| units)
+    }
+
+    /// The units of the catalogue: without one of velocities unless it is named.
+    pub fn known_units(&self) -> KnownUnits {
+        let Ok((units, _)) = self.units else { return KnownUnits::default() };
+        KnownUnits { velocity: self.has_velocity_unit.then_some(units.velocity), ..units.into() }
+    }
+
+    /// The units in words and how they are known, or why they are not known.
+    pub fn describe_units(&self) -> String {
+        match &self.units {
+            Ok((units, _)) if self.has_velocity_unit => format!("{units}, {}", self.source),
+            Ok((units, _)) => {
+                let text = units.to_string();
+                let known = text.split_once(", velocities").map_or(text.as_str(), |(known, _)| known);
+                format!("{known}, {}", self.source)
+            }
+            Err(why) => format!("not known: {why}"),
+        }
+    }
+
+    /// The factors of the units. `what` needs them.
+    pub(super) fn conversion(&self, what: &str) -> Result<Conversion> {
+        match &self.units {
+            Ok((_, conversion)) => Ok(*conversion),
+            Err(why) => {
+                let message = format!("{what} need units, which are not known: {why}");
+                Err(Kind::Missing { name: "units", message }.into())
+            }
+        }
+    }
+
+    /// The comoving densities that overdensities stand for, in the snapshot's units. `what` needs them.
+    pub(super) fn thresholds(&self, overdensities: &[Overdensity], what: &str) -> Result<Vec<f64>> {
+        let Some(omega_m) = self.omega_m else {
+            let message = format!("{what} need the density of matter, which the snapshot does not tell");
+            return Err(Kind::Missing { name: "omega_m", message }.into());
+        };
+        let critical_density = self.conversion(what)?.critical_density();
+        let cosmology = self.cosmology(omega_m);
+        cosmology.check()?;
+        Ok(overdensities.iter().map(|overdensity| overdensity.threshold(&cosmology, critical_density)).collect())
+    }
+
+    fn cosmology(&self, omega_m: f64) -> Cosmology {
+        let usual = Cosmology::default();
+        Cosmology {
+            omega_m,
+            omega_lambda: self.omega_lambda.unwrap_or(1.0 - omega_m),
+            omega_b: self.options.omega_b.unwrap_or(usual.omega_b.min(omega_m)),
+            h: self.h.unwrap_or(usual.h),
+            sigma_8: self.options.sigma_8.unwrap_or(usual.sigma_8),
+            n_s: self.options.n_s.unwrap_or(usual.n_s),
+            redshift: self.redshift.unwrap_or(0.0),
+        }
+    }
+
+    /// The number of halos of at least each of `masses` that a mass function expects per volume, all in the snapshot's units.
+    ///
+    /// Errors: an unknown density of matter, unknown units; where [`Cosmology::halos_above`] does.
+    pub fn halos_above(&self, masses: &[f64], function: MassFunction) -> Result<Vec<f64>> {
+        let Some(omega_m) = self.omega_m else {
+            return Err(Kind::Missing { name: "omega_m", message: "omega_m is not known".into() }.into());
+        };
+        let conversion = match &self.units {
+            Ok((_, conversion)) => conversion,
+            Err(why) => {
+                let message = format!("units are not known: {why}");
+                return Err(Kind::Missing { name: "units", message }.into());
+            }
+        };
+        let masses: Vec<f64> = masses.iter().map(|mass| 1e10 * conversion.mass * mass).collect();
+        let numbers = self.cosmology(omega_m).halos_above(&masses, function)?;
+        Ok(numbers.into_iter().map(|number| number * conversion.length.powi(3)).collect())
+    }
+}

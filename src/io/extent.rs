@@ -1,0 +1,77 @@
+//! Whether points are those of the periodic box that they are said to lie in.
+//!
+//! In: points and the side of a box. Out: the number of points outside of it, or an error if they span more than the box.
+//! Cost: one pass in parallel.
+
+use rayon::prelude::*;
+
+use crate::Scalar;
+use crate::error::{Kind, Result};
+use crate::io::{Points, Table};
+
+/// Points per parallel task.
+const TASK: usize = 1 << 14;
+/// The part of a side by which points may exceed it: rounding, as of `f32`.
+const ROUNDING: f64 = 1e-6;
+
+impl Points {
+    /// The number of points that lie outside of the periodic box `[0, side]` and are wrapped into it.
+    ///
+    /// Points of a box may have any origin, as -L/2, but they span no more than its side: wider ones are not of this box, and
+    /// wrapping would lay unrelated points upon each other. Where the file itself names this side (`is_of_file`), a simulation may
+    /// have let particles drift out since it wrapped them last, so that these may span up to twice the side. Sides and coordinates
+    /// that are not finite are left to the algorithms, which refuse them.
+    ///
+    /// Errors: points that span more.
+    pub fn check_box(&self, side: f64, is_of_file: bool) -> Result<u64> {
+        if !(side > 0.0 && side < f64::INFINITY) {
+            return Ok(0);
+        }
+        let max_width = if is_of_file { 2.0 * side } else { side * (1.0 + ROUNDING) };
+        let Extent { axes, outside } = match self {
+            Self::F32(table) => Extent::of(table, side),
+            Self::F64(table) => Extent::of(table, side),
+        };
+        for (axis, (lo, hi)) in axes.into_iter().enumerate() {
+            let width = hi - lo;
+            if width > max_width && width < f64::INFINITY {
+                return Err(Kind::BoxTooNarrow { side, axis, lo, hi, outside, points: self.len() as u64 }.into());
+            }
+        }
+        Ok(outside)
+    }
+}
+
+/// The range of the points along each axis, and the number of points with a coordinate outside of the box.
+struct Extent {
+    axes: Vec<(f64, f64)>,
+    outside: u64,
+}
+
+impl Extent {
+    fn of<S: Scalar>(table: &Table<S>, side: f64) -> Self {
+        let dim = table.dim();
+        let none = || Self { axes: vec![(f64::INFINITY, f64::NEG_INFINITY); dim], outside: 0 };
+        let chunks = table.as_slice().par_chunks(TASK * dim);
+        let extents = chunks.map(|chunk| {
+            let mut extent = none();
+            for row in chunk.chunks_exact(dim) {
+                let mut inside = true;
+                for (axis, &x) in extent.axes.iter_mut().zip(row) {
+                    let x: f64 = x.into();
+                    *axis = (axis.0.min(x), axis.1.max(x));
+                    inside &= (0.0..=side).contains(&x);
+                }
+                extent.outside += u64::from(!inside);
+            }
+            extent
+        });
+        extents.reduce(none, |mut a, b| {
+            for (a, b) in a.axes.iter_mut().zip(b.axes) {
+                *a = (a.0.min(b.0), a.1.max(b.1));
+            }
+            a.outside += b.outside;
+            a
+        })
+    }
+}

@@ -1,0 +1,16 @@
+//! Files that are too large for the repository.
+//!
+//! A test that needs them is `#[ignore]`d, with their name in its own: `cargo test -- --ignored p3m_128` asks for it.
+
+use std::path::{Path, PathBuf};
+
+/// A file in the folder that `ROPEWALK_DATA` names; tests/README.md lists what belongs there.
+///
+/// Panics if the variable is not set or the file is not there: a test that was asked for does not pass unless it ran.
+pub fn large(name: &str) -> PathBuf {
+    let folder = std::env::var_os("ROPEWALK_DATA")
+        .unwrap_or_else(|| panic!("ROPEWALK_DATA is not set: it names the folder of {name} (tests/README.md)"));
+    let path = Path::new(&folder).join(name);
+    assert!(path.is_file(), "ROPEWALK_DATA: {} is not there (tests/README.md)", path.display());
+    path
+}

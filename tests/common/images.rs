@@ -1,0 +1,92 @@
+//! Periodic space by its definition: a point is all its images, and a distance is the least one to any of them.
+//!
+//! Coordinates are whole numbers of steps of 1/64, so that every sum and square is exact, here and in the crate. Nothing of the
+//! crate's arithmetic is used: neither `min(|a - b|, L - |a - b|)` nor its way to bring a point or a query box into the box.
+
+use super::clouds::Cloud;
+use super::random::Random;
+use ropewalk::Scalar;
+
+/// Steps per unit of length.
+pub const STEPS: i64 = 64;
+
+/// Sides of the periodic box, in steps.
+pub type Sides<const D: usize> = [i64; D];
+
+/// A length in steps as a coordinate.
+pub fn length(steps: i64) -> f64 {
+    steps as f64 / STEPS as f64
+}
+
+pub fn point<S: Scalar, const D: usize>(steps: &[i64; D]) -> [S; D] {
+    steps.map(|x| S::from_f64(length(x)))
+}
+
+/// Points on the lattice as a cloud in a cubic box, for suites that take clouds.
+pub fn cloud<S: Scalar, const D: usize>(name: &'static str, points: &[[i64; D]], side: i64) -> Cloud<S, D> {
+    Cloud { name, points: points.iter().map(point).collect(), radii: vec![], side: length(side) }
+}
+
+/// The shifts by -1, 0 and 1 periods along each axis: 3^D of them.
+fn shifts<const D: usize>(sides: &Sides<D>) -> Vec<[i64; D]> {
+    let periods = |i: usize, k: usize| (i / 3usize.pow(k as u32) % 3) as i64 - 1;
+    (0..3usize.pow(D as u32)).map(|i| std::array::from_fn(|k| periods(i, k) * sides[k])).collect()
+}
+
+/// The squared distance in steps of two points anywhere. Between the images that lie in the box, the nearest pair is at most one
+/// period away.
+pub fn distance2<const D: usize>(a: &[i64; D], b: &[i64; D], sides: &Sides<D>) -> i64 {
+    let inside = |point: &[i64; D]| -> [i64; D] { std::array::from_fn(|k| point[k].rem_euclid(sides[k])) };
+    let (a, b) = (inside(a), inside(b));
+    let squared = |shift: &[i64; D]| (0..D).map(|k| (a[k] + shift[k] - b[k]).pow(2)).sum::<i64>();
+    shifts(sides).iter().map(squared).min().unwrap()
+}
+
+/// The points with an image within `radius` of `center`, ascending.
+pub fn in_ball<const D: usize>(points: &[[i64; D]], center: &[i64; D], radius: i64, sides: &Sides<D>) -> Vec<u32> {
+    (0..).zip(points).filter(|(_, point)| distance2(center, point, sides) <= radius * radius).map(|(i, _)| i).collect()
+}
+
+/// The points with an image in the box from `lo` to `hi`, ascending.
+pub fn in_box<const D: usize>(points: &[[i64; D]], [lo, hi]: [&[i64; D]; 2], sides: &Sides<D>) -> Vec<u32> {
+    // As many periods as lie between any two coordinates of the tests.
+    let has_image = |x: i64, k: usize| (-20..=20).any(|i| (lo[k]..=hi[k]).contains(&(x + i * sides[k])));
+    (0..).zip(points).filter(|(_, point)| (0..D).all(|k| has_image(point[k], k))).map(|(i, _)| i).collect()
+}
+
+/// The `k` nearest within `radius`, nearest first, ties by index, with their squared distances in units of length.
+pub fn nearest<const D: usize>(
+    points: &[[i64; D]],
+    of: &[i64; D],
+    (k, radius, excluded): (usize, Option<i64>, Option<u32>),
+    sides: &Sides<D>,
+) -> Vec<(u32, f64)> {
+    let mut near: Vec<(i64, u32)> = (0..)
+        .zip(points)
+        .filter(|&(i, _)| Some(i) != excluded)
+        .map(|(i, point)| (distance2(of, point, sides), i))
+        .filter(|&(distance2, _)| radius.is_none_or(|radius| distance2 <= radius * radius))
+        .collect();
+    near.sort_unstable();
+    near.truncate(k);
+    near.into_iter().map(|(distance2, i)| (i, distance2 as f64 / (STEPS * STEPS) as f64)).collect()
+}
+
+/// Points in and about a box: on a coarse lattice, so that distances tie and faces are met exactly; on the faces themselves; and
+/// a dense clump around the corner at the origin.
+pub fn points<const D: usize>(n: usize, sides: &Sides<D>) -> Vec<[i64; D]> {
+    let mut random = Random::new(n as u64);
+    (0..n)
+        .map(|i| {
+            std::array::from_fn(|k| {
+                let coarse = 16 * (random.below(2 * sides[k] as usize / 16) as i64) - sides[k] / 2;
+                match i % 5 {
+                    0 => random.below(40) as i64 - 20,
+                    1 if random.below(2) == 0 => [0, sides[k], -sides[k]][random.below(3)],
+                    2 => random.below(sides[k] as usize + 1) as i64,
+                    _ => coarse,
+                }
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,68 @@
+//! Union-find under loom: every order in which two or three threads may load, store and exchange parents is tried, with what
+//! relaxed atomics allow them to see.
+#![cfg(test)]
+
+#[allow(dead_code)]
+mod union_find {
+    include!(concat!(env!("OUT_DIR"), "/union_find.rs"));
+}
+
+use loom::sync::Arc;
+use loom::sync::atomic::AtomicU32;
+use union_find::UnionFind;
+
+/// Runs the unions of each thread in every order, the first thread's on the main one, and asserts the roots at the end.
+fn all_orders(n: u32, threads: &'static [&'static [(u32, u32)]], roots: &'static [u32]) {
+    loom::model(move || {
+        let forest = Arc::new(UnionFind::of((0..n).map(AtomicU32::new).collect()));
+        let unite = |forest: &UnionFind, pairs: &[(u32, u32)]| {
+            for &(a, b) in pairs {
+                let root = forest.union(a, b);
+                // A tree may have grown since, but a root is never above its members.
+                assert!(root <= a && root <= b);
+            }
+        };
+        let others: Vec<_> = threads[1..]
+            .iter()
+            .map(|pairs| {
+                let forest = Arc::clone(&forest);
+                loom::thread::spawn(move || unite(&forest, pairs))
+            })
+            .collect();
+        unite(&forest, threads[0]);
+        others.into_iter().for_each(|thread| thread.join().unwrap());
+        let found: Vec<u32> = (0..n).map(|at| forest.find(at)).collect();
+        assert_eq!(found, roots);
+    });
+}
+
+#[test]
+fn two_threads_hook_the_same_root() {
+    all_orders(3, &[&[(0, 2)], &[(1, 2)]], &[0, 0, 0]);
+}
+
+#[test]
+fn two_threads_unite_the_same_pair() {
+    all_orders(2, &[&[(0, 1)], &[(1, 0)]], &[0, 0]);
+}
+
+#[test]
+fn chains_meet() {
+    all_orders(4, &[&[(2, 3), (1, 2)], &[(0, 1)]], &[0, 0, 0, 0]);
+}
+
+/// Paths are halved by one thread while another hooks their root.
+#[test]
+fn a_path_is_halved_while_its_root_moves() {
+    all_orders(5, &[&[(3, 4), (2, 3), (4, 2)], &[(0, 2)]], &[0, 1, 0, 0, 0]);
+}
+
+#[test]
+fn two_components_stay_apart() {
+    all_orders(4, &[&[(0, 2)], &[(1, 3)]], &[0, 1, 0, 1]);
+}
+
+#[test]
+fn three_threads() {
+    all_orders(4, &[&[(0, 3)], &[(1, 3)], &[(2, 3)]], &[0, 0, 0, 0]);
+}

@@ -1,0 +1,47 @@
+//! What holds for all of the library: its types cross threads, and `f32` answers as `f64` does.
+
+use crate::common::clouds;
+use ropewalk::{
+    Aabb, Boundary, BruteForce, Bvh, Catalog, CenterFinder, Centers, Csr, Dbscan, Error, Fof, Halos, Hits, Labels,
+    Nearest, Neighbor, Particles, Space, Sphere,
+};
+
+/// Compiled, and thereby shown.
+#[test]
+fn types_cross_threads() {
+    fn send_sync<T: Send + Sync>() {}
+    fn owned<T: Send + Sync + Unpin + 'static>() {}
+    owned::<Bvh<f32, 3>>();
+    owned::<BruteForce<f64, 2>>();
+    owned::<(Aabb<f32, 3>, Sphere<f64, 2>, Space<3>, Boundary)>();
+    owned::<(Csr<u32>, Csr<Neighbor>, Labels, Halos, Centers, Catalog)>();
+    owned::<(Fof, Dbscan, CenterFinder, Nearest)>();
+    owned::<Error>();
+    owned::<(ropewalk::io::Snapshot, ropewalk::io::ReadOptions)>();
+    send_sync::<Hits<'static, f32, 3, Sphere<f32, 3>>>();
+    send_sync::<Particles<'static, [f64; 3]>>();
+    // An error goes into a box as any other does.
+    let error: Box<dyn std::error::Error + Send + Sync> = Bvh::build(&[[f32::NAN]]).unwrap_err().into();
+    assert!(error.to_string().contains("NaN"));
+}
+
+/// Points of `f32` have the neighbours, distances and labels of the same points in `f64`, bit for bit.
+#[test]
+fn narrow_points_answer_as_wide_ones() {
+    for cloud in clouds::all::<f32, 3>() {
+        let wide: Vec<[f64; 3]> = cloud.points.iter().map(|point| point.map(f64::from)).collect();
+        let (ours, theirs) = (Bvh::build(&cloud.points).unwrap(), Bvh::build(&wide).unwrap());
+        for &radius in &cloud.radii {
+            let what = format!("{}, radius {radius}", cloud.name);
+            assert_eq!(ours.count_neighbors(radius), theirs.count_neighbors(radius), "{what}");
+            assert_eq!(ours.count_pairs(radius), theirs.count_pairs(radius), "{what}");
+            let [narrow, wide] = [Fof::new(radius).run_on(&ours), Fof::new(radius).run_on(&theirs)].map(Result::unwrap);
+            assert_eq!(narrow, wide, "{what}");
+            let dbscan = Dbscan::new(radius, 5);
+            assert_eq!(dbscan.run_on(&ours).unwrap(), dbscan.run_on(&theirs).unwrap(), "{what}");
+        }
+        for k in [1, 7, 70] {
+            assert!(ours.nearest_neighbors(k) == theirs.nearest_neighbors(k), "{}, {k} nearest", cloud.name);
+        }
+    }
+}
