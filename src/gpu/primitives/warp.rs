@@ -74,6 +74,7 @@ impl Warp {
     }
 
     /// Units that share one item of work: those of a warp, or one.
+    #[cfg(feature = "halos")]
     pub fn lanes(self) -> u32 {
         if self.is_some() { WIDTH } else { 1 }
     }

@@ -18,9 +18,9 @@
 //! (5)  -φ_far(y) = S + s·y + 1/2 yᵀCy,   error <= E + E' |y|²,
 //!      E = sum M/ρ · (b tr Q / ρ² + 6 d) / (ρ - b),   E' = sum M/ρ · b / (ρ - b) · (r_a/ρ)²,   b = r_a + r_b,
 //! ```
-//! where d is the distance of the centre of mass from the centre, which (4) leaves out.
+//! where E allows for the first moment M d about the rounded centre, too.
 //! Sums are in `f32` over [`TERMS`] terms and in `f64` over these.
-//! Cost: a term for each pair of blocks of a halo; 64 bytes a block, and 4 for each near block that fits its list.
+//! Cost: a term for each pair of blocks of a halo; 316 bytes a block, 256 of them for its list.
 //! Source: Salmon and Warren 1994, section 3.
 
 #![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without checks of their own.
