@@ -102,6 +102,8 @@ mod reference;
 pub mod sample;
 mod search;
 mod simd;
+#[cfg(feature = "io")]
+pub mod table;
 #[cfg(any(feature = "halos", feature = "io"))]
 mod units;
 

@@ -67,7 +67,7 @@ pub enum FofAlgorithm {
 pub struct Fof {
     linking_length: f64,
     min_members: usize,
-    size: Option<BoxSize>,
+    size: BoxSize,
     algorithm: FofAlgorithm,
 }
 
@@ -75,7 +75,12 @@ impl Fof {
     /// Friends are at most `linking_length` apart, in the units of the points. In cosmology it is often 0.2 (or 0.168)
     /// mean separations, `(volume / n).cbrt()`.
     pub fn new(linking_length: impl Into<f64>) -> Self {
-        Self { linking_length: linking_length.into(), min_members: 2, size: None, algorithm: FofAlgorithm::Auto }
+        Self {
+            linking_length: linking_length.into(),
+            min_members: 2,
+            size: BoxSize::default(),
+            algorithm: FofAlgorithm::Auto,
+        }
     }
 
     /// Halos have at least this many members; 2 unless said otherwise, which is also the least. Labels do not depend on it.
@@ -85,10 +90,10 @@ impl Fof {
         self
     }
 
-    /// A periodic box: one side, or one per axis.
+    /// A periodic box: one side, or one per axis; `None` for open space.
     #[must_use]
     pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
-        self.size = Some(size.into());
+        self.size = size.into();
         self
     }
 
@@ -118,7 +123,7 @@ impl Fof {
     /// linking lengths; points that [`Bvh::build`] refuses; what [`FofAlgorithm::Bins`] refuses; more than 2^31 - 1 groups, for
     /// labels are 32-bit numbers.
     pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<Halos> {
-        let space = Space::<D>::of(self.size.as_ref())?;
+        let space = Space::<D>::periodic(self.size.clone())?;
         space.check_length("linking_length", self.linking_length)?;
         #[cfg(feature = "reference")]
         if !matches!(self.algorithm, FofAlgorithm::Auto | FofAlgorithm::Tree) {

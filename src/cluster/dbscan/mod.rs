@@ -84,14 +84,21 @@ pub struct Dbscan {
     min_pts: usize,
     algorithm: DbscanAlgorithm,
     star: bool,
-    size: Option<BoxSize>,
+    size: BoxSize,
     weights: Option<Vec<f64>>,
 }
 
 impl Dbscan {
     /// Neighbours are at most `eps` apart; a core point has at least `min_pts` of them, itself included.
     pub fn new(eps: impl Into<f64>, min_pts: usize) -> Self {
-        Self { eps: eps.into(), min_pts, algorithm: DbscanAlgorithm::Auto, star: false, size: None, weights: None }
+        Self {
+            eps: eps.into(),
+            min_pts,
+            algorithm: DbscanAlgorithm::Auto,
+            star: false,
+            size: BoxSize::default(),
+            weights: None,
+        }
     }
 
     /// How to find the clusters.
@@ -108,10 +115,10 @@ impl Dbscan {
         self
     }
 
-    /// A periodic box: one side, or one per axis.
+    /// A periodic box: one side, or one per axis; `None` for open space.
     #[must_use]
     pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
-        self.size = Some(size.into());
+        self.size = size.into();
         self
     }
 
@@ -132,7 +139,7 @@ impl Dbscan {
     /// weights that are not one per point, finite and not negative; points that [`Bvh::build`] refuses; more than 2^31 - 1
     /// clusters, for labels are 32-bit numbers.
     pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<Labels> {
-        let space = Space::<D>::of(self.size.as_ref())?;
+        let space = Space::<D>::periodic(self.size.clone())?;
         self.check(&space, points.len())?;
         self.clusters(&Bvh::build_in(points, space)?)
     }
@@ -143,6 +150,11 @@ impl Dbscan {
     pub fn run_on<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<Labels> {
         self.check(tree.space(), tree.len())?;
         self.clusters(tree)
+    }
+
+    #[cfg(feature = "io")]
+    pub(crate) fn box_size(&self) -> &BoxSize {
+        &self.size
     }
 
     fn check_options<const D: usize>(&self, space: &Space<D>) -> Result<()> {

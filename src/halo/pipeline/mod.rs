@@ -289,10 +289,7 @@ impl<'a> Pipeline<'a> {
     ///
     /// Errors as [`Fof::run`].
     pub fn find(&self) -> Result<Found<'a>> {
-        let mut fof = Fof::new(self.scales.linking_length).min_members(self.options.min_members);
-        if let Some(side) = self.period {
-            fof = fof.periodic(side);
-        }
+        let fof = Fof::new(self.scales.linking_length).min_members(self.options.min_members).periodic(self.period);
         let halos = with_particles!(self, |positions, _particles| fof.run(positions))?;
         Ok(Found { halos, on_device: None })
     }
@@ -386,10 +383,8 @@ impl<'a> Pipeline<'a> {
     ///
     /// Errors as [`CenterFinder::run`].
     pub fn centers_of(&self, halos: &Halos, kind: CenterKind) -> Result<Centers> {
-        let mut finder = CenterFinder::new(kind.center(self.options.softening, self.scales.linking_length));
-        if let Some(side) = self.period {
-            finder = finder.periodic(side);
-        }
+        let center = kind.center(self.options.softening, self.scales.linking_length);
+        let mut finder = CenterFinder::new(center).periodic(self.period);
         if let Some(masses) = self.masses() {
             finder = finder.masses(masses);
         }
@@ -446,12 +441,9 @@ impl<'a> Pipeline<'a> {
 impl<'a, S: Scalar> Particles<'a, S> {
     /// Positions with the masses and ids of their snapshot, in a periodic box if `period` is its side.
     pub fn of_snapshot(positions: &'a [[S; 3]], snapshot: &'a Snapshot, period: Option<f64>) -> Self {
-        let mut particles = Self::new(positions);
+        let mut particles = Self::new(positions).periodic(period);
         if let Some(ids) = &snapshot.ids {
             particles = particles.ids(ids);
-        }
-        if let Some(side) = period {
-            particles = particles.periodic(side);
         }
         match &snapshot.masses {
             Masses::Equal(mass) => particles.mass(*mass),
