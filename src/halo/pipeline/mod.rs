@@ -34,6 +34,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 pub use largest::{Largest, profile_columns};
+pub use meta::Note;
 pub use options::{CenterKind, LinkingLength, Options, UniverseOptions};
 pub use scales::Scales;
 pub use universe::Universe;
@@ -42,7 +43,7 @@ use crate::cluster::Fof;
 use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
 use crate::halo::{
-    Catalog, Center, CenterFinder, Centers, Halos, Meta, NoCenter, Overdensity, Particles, Profile, Values, profiles,
+    Catalog, Center, CenterFinder, Centers, Halos, Meta, Overdensity, Particles, Profile, Values, profiles,
 };
 use crate::io::{Masses, Points, Snapshot, Table};
 
@@ -70,42 +71,6 @@ pub struct Output {
     pub notes: Vec<Note>,
     /// The cosmology and the units.
     pub universe: Universe,
-}
-
-/// What a user should know beside the results. As text it is a sentence.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum Note {
-    /// Some halos have no centre, and NaN in the catalogue.
-    NoCenter {
-        /// The tag of the largest of them.
-        tag: u64,
-        /// Why it has none.
-        reason: NoCenter,
-        /// The number of the others.
-        others: usize,
-    },
-    /// Nobody tells the redshift, which is taken to be 0.
-    NoRedshift,
-    /// Nobody tells the unit of velocities, so that there are no spins.
-    NoVelocityUnit,
-}
-
-impl fmt::Display for Note {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Self::NoCenter { tag, reason, others } => {
-                write!(f, "the halo with the tag {tag} has no centre (NaN in the catalogue)")?;
-                if *others > 0 {
-                    write!(f, ", and so have {others} others")?;
-                }
-                write!(f, ": {reason}")
-            }
-            Self::NoRedshift => f.write_str("the redshift is not known, and taken to be 0"),
-            Self::NoVelocityUnit => f.write_str("no spins: the unit of velocities is not known"),
-        }
-    }
 }
 
 /// Finds the halos of a snapshot and measures them, on the CPU.
@@ -138,7 +103,7 @@ pub struct Pipeline<'a> {
     outside: u64,
     universe: Universe,
     thresholds: Vec<f64>,
-    /// The density that R200c stands for, if it can be told.
+    /// The density of R200c, if units and cosmology give one.
     r200c: Option<f64>,
 }
 
