@@ -50,8 +50,8 @@ impl<T> Csr<T> {
     }
 
     /// Each list in turn.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[T]> {
-        (0..self.len()).map(|i| self.of(i))
+    pub fn iter(&self) -> Iter<'_, T> {
+        self.into_iter()
     }
 
     /// Where the lists begin: list `i` is `values[offsets[i]..offsets[i + 1]]`.
@@ -64,6 +64,60 @@ impl<T> Csr<T> {
         &self.values
     }
 }
+
+impl<T> Default for Csr<T> {
+    fn default() -> Self {
+        Self { offsets: vec![0], values: vec![] }
+    }
+}
+
+impl<T> std::ops::Index<usize> for Csr<T> {
+    type Output = [T];
+
+    /// List `i`.
+    ///
+    /// # Panics
+    /// If there is no such list; [`Csr::of`] gives an empty one then.
+    fn index(&self, i: usize) -> &[T] {
+        &self.values[self.offsets[i]..self.offsets[i + 1]]
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Csr<T> {
+    type Item = &'a [T];
+    type IntoIter = Iter<'a, T>;
+
+    fn into_iter(self) -> Iter<'a, T> {
+        Iter { lists: self, next: 0 }
+    }
+}
+
+/// The lists of a [`Csr`] in turn.
+#[derive(Clone, Debug)]
+pub struct Iter<'a, T> {
+    lists: &'a Csr<T>,
+    next: usize,
+}
+
+impl<'a, T> Iterator for Iter<'a, T> {
+    type Item = &'a [T];
+
+    fn next(&mut self) -> Option<&'a [T]> {
+        let own = self.next;
+        (own < self.lists.len()).then(|| {
+            self.next += 1;
+            self.lists.of(own)
+        })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.lists.len() - self.next;
+        (left, Some(left))
+    }
+}
+
+impl<T> ExactSizeIterator for Iter<'_, T> {}
+impl<T> std::iter::FusedIterator for Iter<'_, T> {}
 
 /// Some lists as one task made them.
 pub(crate) struct CsrChunk<T> {

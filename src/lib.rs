@@ -107,11 +107,11 @@ pub mod table;
 #[cfg(any(feature = "halos", feature = "io"))]
 mod units;
 
-pub use bvh::{Bvh, LEAF, Node};
+pub use bvh::Bvh;
 pub use cluster::{Dbscan, DbscanAlgorithm, Fof, FofAlgorithm, Labels, dbscan};
 pub use csr::Csr;
 pub use error::{Error, ErrorKind, Result};
-pub use geometry::{Aabb, Boundary, Bounded, BoxSize, Scalar, Space, Sphere};
+pub use geometry::{Aabb, Boundary, Bounded, BoxSize, Query, Scalar, Space, Sphere};
 #[cfg(feature = "halos")]
 pub use halo::{
     Catalog, Center, CenterFinder, Centers, Column, Cosmology, Halo, HaloCenter, MassFunction, Meta, Motion, NfwFit,
@@ -122,6 +122,13 @@ pub use halo::{HaloMembers, Halos};
 pub use phases::phases;
 #[cfg(feature = "reference")]
 pub use reference::BruteForce;
-pub use search::{Hits, Leaf, Nearest, Neighbor, Query};
+pub use search::{Hits, Nearest, Neighbor};
 #[cfg(any(feature = "halos", feature = "io"))]
 pub use units::{Conversion, Frame, KnownUnits, LengthUnit, MassUnit, Quantity, Units, VelocityUnit};
+
+/// What tests look at; no part of the interface.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::bvh::{LEAF, Node};
+    pub use crate::simd::instruction_set;
+}

@@ -59,7 +59,7 @@ pub(crate) use precompiled;
 macro_rules! precompiled_for {
     ($scalar:ty, $dim:literal, $generic:ident($($arg:ident: $convert:ident $type:ty),*) -> $result:ty) => {
         // The other branch is not even compiled.
-        if const { S::NARROW == <$scalar as $crate::geometry::Scalar>::NARROW && D == $dim } {
+        if const { S::NARROW == <$scalar as $crate::geometry::Lane>::NARROW && D == $dim } {
             let result = {
                 type S = $scalar;
                 const D: usize = $dim;

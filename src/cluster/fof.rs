@@ -21,6 +21,7 @@ use crate::reference::{fof_all_pairs, fof_bins, points::PointsSoA};
 /// be compared with: on 262,144 particles of a cosmological simulation bins take 5 times as long, brute force 300 times
 /// (benches/README.md).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum FofAlgorithm {
     /// The fastest one: [`FofAlgorithm::Tree`].
     #[default]
@@ -63,7 +64,7 @@ pub enum FofAlgorithm {
 /// assert_eq!(halos.members(1), [2, 3]);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Fof {
     linking_length: f64,
     min_members: usize,

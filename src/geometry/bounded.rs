@@ -23,6 +23,13 @@ use crate::geometry::{Aabb, Scalar, Sphere};
 /// assert_eq!(bvh.query(Sphere::new([5.0, 7.0], 0.5)).collect::<Vec<_>>(), [1]);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "a tree of `{S}` in {D} dimensions cannot store `{Self}`",
+    label = "not a point or box of this tree",
+    note = "arrays such as `[f32; 3]`, `Aabb`, `Sphere` and, with the feature `glam`, the vectors of the glam that ropewalk is built \
+            with can be stored; rows of unknown length (`Vec<Vec<f64>>`) go through `ropewalk::table`; implement `Bounded` for \
+            types of your own"
+)]
 pub trait Bounded<S, const D: usize>: Sync {
     /// Whether every value of this type is a point: `bounds().lo == bounds().hi`. The tree then stores one corner only.
     const IS_POINT: bool = false;

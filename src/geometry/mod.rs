@@ -4,6 +4,7 @@ mod aabb;
 mod boundary;
 mod bounded;
 mod filtered;
+mod predicate;
 mod scalar;
 pub(crate) mod scale;
 mod space;
@@ -12,6 +13,8 @@ pub use aabb::{Aabb, Sphere};
 pub use boundary::Boundary;
 pub use bounded::Bounded;
 pub(crate) use filtered::{FilteredRadius, Metric};
+pub use predicate::Query;
+pub(crate) use scalar::Lane;
 pub use scalar::Scalar;
 #[cfg(feature = "halos")]
 pub(crate) use space::length2;

@@ -1,7 +1,7 @@
 //! What distance means: open space or a periodic box, and when `f32` may answer for `f64`.
 
 use crate::error::{Kind, Result};
-use crate::geometry::{Aabb, Scalar};
+use crate::geometry::{Aabb, Lane, Scalar};
 
 /// Side lengths of a periodic box: one for a cube, one per axis, or none for open space.
 ///
@@ -76,8 +76,8 @@ impl BoxSize {
                 sides.as_slice().try_into().map_err(|_| Kind::BoxDimension { sides: sides.len(), dim: D })?
             }
         };
-        match sides.iter().position(|&side| !(side > 0.0 && side <= f64::LIMIT)) {
-            Some(axis) => Err(Kind::BoxSize { axis, size: sides[axis], limit: f64::LIMIT }.into()),
+        match sides.iter().position(|&side| !(side > 0.0 && side <= <f64 as Lane>::LIMIT)) {
+            Some(axis) => Err(Kind::BoxSize { axis, size: sides[axis], limit: <f64 as Lane>::LIMIT }.into()),
             None => Ok(Some(sides)),
         }
     }

@@ -10,8 +10,8 @@ use rayon::prelude::*;
 use crate::bvh::check;
 use crate::csr::{Csr, CsrChunk};
 use crate::error::Result;
+use crate::geometry::Query;
 use crate::geometry::{Aabb, Bounded, BoxSize, Scalar, Space};
-use crate::search::Query;
 use crate::search::nearest::{ExactHeap, Nearest, Neighbor};
 
 /// All primitives in a row, with the methods of [`Bvh`](crate::Bvh).

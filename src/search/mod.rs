@@ -7,4 +7,4 @@ pub(crate) mod pairs;
 mod range;
 
 pub use nearest::{Nearest, Neighbor};
-pub use range::{Hits, Leaf, Query};
+pub use range::Hits;

@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use crate::common::random::Random;
-use ropewalk::{BruteForce, Bvh, Fof, LEAF, Nearest, Scalar, Sphere};
+use ropewalk::internals::LEAF;
+use ropewalk::{BruteForce, Bvh, Fof, Nearest, Scalar, Sphere};
 
 /// Runs a task that takes hours if it is quadratic.
 #[track_caller]

@@ -22,6 +22,7 @@ use crate::search::ball_predicate::BallPredicate;
 
 /// How to find the clusters. All give the same labels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum DbscanAlgorithm {
     /// The faster one: [`DbscanAlgorithm::DenseBox`], which was never measured slower (benches/README.md).
     #[default]
@@ -78,7 +79,7 @@ pub fn dbscan<T: Bounded<S, D>, S: Scalar, const D: usize>(
 /// assert!(labels.is_core(0) && !labels.is_core(2));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Dbscan {
     eps: f64,
     min_pts: usize,

@@ -9,7 +9,7 @@ use crate::precompiled::precompiled;
 use crate::search::ball_predicate::BallPredicate;
 use crate::search::nearest::approx_heap::ApproxHeap;
 use crate::search::nearest::{ExactHeap, Nearest};
-use crate::simd::{Baseline, Isa, dispatch};
+use crate::simd::{FALLBACK, Isa, dispatch};
 
 /// A leaf that is smaller than this, in the unit of the cloud, has one of its own.
 const SMALL: f64 = 1.0 / (1u64 << -scale::LEAST) as f64;
@@ -158,7 +158,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         let span = span.start..span.end.min(span.start + ApproxHeap::MOST + 1);
         for i in 0..of.own.len() {
             for first in span.clone().step_by(LEAF) {
-                self.scan_leaf(Baseline, ball, first..span.end.min(first + LEAF), of, i);
+                self.scan_leaf(FALLBACK, ball, first..span.end.min(first + LEAF), of, i);
             }
         }
     }
