@@ -187,7 +187,7 @@ fn by_option(args: &Args, error: &Error) -> Failure {
     error.to_string().replacen(error.parameter().unwrap_or_default(), option, 1).into()
 }
 
-/// An error of the snapshot with its name; of what is missing with the option that asks for it, and those that tell it.
+/// An error about the snapshot with its path; an error about what is missing with the options that ask for it and give it.
 fn refused(args: &Args, error: &Error) -> Failure {
     let by = if args.so.is_empty() { "--profiles" } else { "--so" };
     match (error.kind(), error.parameter()) {

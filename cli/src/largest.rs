@@ -18,10 +18,7 @@ const KINDS: [(CenterKind, &str); 4] = [
 pub fn gallery(pipeline: &Pipeline<'_>, largest: &Largest) -> Result<Vec<u8>, Failure> {
     let others = KINDS.iter().map(|&(kind, _)| pipeline.centers_of(&largest.halos, kind));
     let others = others.collect::<ropewalk::Result<Vec<Centers>>>()?;
-    let space: Space<3> = match pipeline.period() {
-        Some(side) => Space::periodic(side)?,
-        None => Space::OPEN,
-    };
+    let space: Space<3> = Space::periodic(pipeline.period())?;
     let position = |&i: &u32| pipeline.position(i).unwrap_or([f64::NAN; 3]);
     let panel = |halo: usize| {
         let members = largest.halos.members(halo);

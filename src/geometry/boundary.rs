@@ -44,12 +44,9 @@ impl Boundary {
 
 #[cfg(feature = "halos")]
 impl Boundary {
-    /// What a user has said about three-dimensional space; nothing is not known.
-    pub(crate) fn said(size: Option<&BoxSize>) -> Result<Self> {
-        match size.filter(|size| !size.is_open()) {
-            None => Ok(Self::Unknown),
-            Some(size) => Ok(Self::of(&Space::<3>::periodic(size.clone())?)),
-        }
+    /// The three-dimensional space that a user names; unknown if there are no sides.
+    pub(crate) fn said(size: &BoxSize) -> Result<Self> {
+        if size.is_open() { Ok(Self::Unknown) } else { Ok(Self::of(&Space::<3>::periodic(size.clone())?)) }
     }
 
     /// What is known by several, each of which comes with the beginning of a sentence such as "the halos were found in". An error

@@ -96,7 +96,8 @@ impl<const D: usize> Space<D> {
     /// Space without boundaries.
     pub const OPEN: Self = Self { period: None };
 
-    /// A periodic box; open space if there are no sides. Errors unless every side is positive and at most 1e150, beyond which squares overflow.
+    /// A periodic box; open space if there are no sides. Errors unless every side is positive and at most 1e150, beyond which
+    /// squares overflow.
     pub fn periodic(size: impl Into<BoxSize>) -> Result<Self> {
         Ok(Self { period: size.into().sides()? })
     }

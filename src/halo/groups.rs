@@ -114,7 +114,7 @@ impl Halos {
         self.members.values()
     }
 
-    /// Each halo's number in [`Halos::labels`].
+    /// The label of each halo in [`Halos::labels`].
     pub fn clusters(&self) -> &[u32] {
         &self.clusters
     }
@@ -133,7 +133,7 @@ impl Halos {
         &self.boundary
     }
 
-    /// The group of each point: all groups of two or more, whatever the least number of members of a halo.
+    /// The group of each point: all groups of two or more, also those with fewer members than a halo has at least.
     pub fn labels(&self) -> &Labels {
         &self.labels
     }

@@ -1,7 +1,7 @@
-//! Spherical overdensity: how far a halo reaches, and what it weighs, by the mean density within a sphere.
+//! Spherical overdensity: the radius and the mass of a halo by the mean density within a sphere.
 //!
-//! In: all particles, centres, and densities. Out: for each centre and density the sphere in which the mean density falls to
-//! it. Particles count whether or not they are members of anything.
+//! In: all particles, centres, and densities. Out: for each centre and density the sphere within which the mean density falls to
+//! it, `3 M(<R) / (4 pi R^3) = threshold`. All particles count, members of halos or not.
 //! Cost: one tree, and for each centre a few range queries that grow to its largest sphere; the distances there are sorted.
 //! Source: Lacey and Cole 1994; Tinker et al. 2008, section 2.2.
 
@@ -125,14 +125,14 @@ impl std::error::Error for NoSphere {}
 
 /// The overdense spheres about each of `centers`: a row for each, with one sphere for each of `thresholds`, or why there is none.
 ///
-/// Thresholds are densities in the particles' units: 200 times the critical density, say. Going outwards from the particle
-/// nearest to the centre, the radius is the first at which the mean density within falls to the threshold. Particles without
-/// mass do not matter for that.
+/// Thresholds are densities in the particles' units: 200 times the critical density, say ([`Overdensity::threshold`]). Outwards from
+/// the particle nearest to the centre, the radius is the first at which the mean density within falls to the threshold. Particles
+/// without mass do not affect it.
 ///
 /// Centres are `&`[`Centers`](crate::Centers), or places of one's own. Particles and centres are in the space that any of them
 /// knows; in open space, if none does.
 ///
-/// Deterministic: masses are added up by distance, ties by index.
+/// Deterministic: masses are summed in the order of the distance, ties by index.
 ///
 /// Errors: a threshold or a centre that is not positive or not finite; centres of another space than the particles'; masses whose
 /// sum is not finite; particles that [`Bvh::build`](crate::Bvh::build) or [`Catalog::new`](crate::Catalog::new) refuses.
@@ -180,11 +180,11 @@ fn overdensities_about<S: Scalar>(
     Ok((0..centers.len()).into_par_iter().map(about).collect())
 }
 
-/// Spheres that are looked into have at least this radius, so that its square is far above the least of `f64`.
-const LEAST_RADIUS: f64 = 1e-150;
-/// And no more than this one, for coordinates are at most 1e150, and no distance is larger.
-const MOST_RADIUS: f64 = 1e151;
-/// The factor from each to the next.
+/// The smallest sphere that is searched: its squared radius does not underflow.
+const MIN_RADIUS: f64 = 1e-150;
+/// The largest: coordinates are at most 1e150, and no distance is larger.
+const MAX_RADIUS: f64 = 1e151;
+/// The factor from one sphere to the next.
 const GROWTH: f64 = 1.6;
 
 struct Search<'a, S> {
@@ -194,27 +194,27 @@ struct Search<'a, S> {
 }
 
 impl<S: Scalar> Search<'_, S> {
-    /// Looks into larger and larger spheres, until all that is asked for is found or all particles are known that may matter:
-    /// ln(`MOST_RADIUS` / `LEAST_RADIUS`) / ln(`GROWTH`) of them at most, which is 1475.
+    /// Searches larger and larger spheres until every threshold has its answer, or until no farther particle can change one:
+    /// ln(`MAX_RADIUS` / `MIN_RADIUS`) / ln(`GROWTH`) of them at most, which is 1475.
     fn about(&self, center: &[f64; 3]) -> Vec<Outcome> {
         let mut found: Vec<Option<Outcome>> = vec![None; self.thresholds.len()];
         let n = self.particles.positions().len();
         let lowest = self.thresholds.iter().copied().fold(f64::INFINITY, f64::min);
-        // Where spheres would meet their own images.
+        // A larger sphere meets its own image.
         let sides = self.around.space.period();
         let reach = sides.map_or(f64::INFINITY, |sides| sides.iter().fold(f64::INFINITY, |a, &b| a.min(0.5 * b)));
-        let most = reach.min(MOST_RADIUS);
-        // Some particles' worth of the lowest density, to begin with.
+        let most = reach.min(MAX_RADIUS);
+        // The first sphere holds the mass of some particles at the lowest density.
         let mass = (0..n.min(64)).map(|i| self.particles.mass_of(i)).sum::<f64>();
-        let mut radius = radius_of(mass, lowest).max(LEAST_RADIUS).min(most);
+        let mut radius = radius_of(mass, lowest).max(MIN_RADIUS).min(most);
         while found.iter().any(Option::is_none) {
             let near = self.around.within(center, radius);
             let all_known = near.len() == n || radius >= most;
-            // Beyond the last radius nothing is looked at, and within open space nothing is beyond it.
+            // In open space no particle is beyond the largest radius.
             let known = if all_known { reach } else { radius };
             for (found, &threshold) in found.iter_mut().zip(self.thresholds) {
                 if found.is_none() {
-                    *found = falls(&near, threshold, known, all_known);
+                    *found = first_crossing(&near, threshold, known, all_known);
                 }
             }
             if all_known {
@@ -226,14 +226,14 @@ impl<S: Scalar> Search<'_, S> {
     }
 }
 
-/// Where the mean density falls to `threshold`, if that can be told from the particles within `known`. If `all_known`, no other
-/// particles matter.
-fn falls(near: &[ParticleInSphere], threshold: f64, known: f64, all_known: bool) -> Option<Outcome> {
+/// The sphere at whose radius the mean density falls to `threshold`; `None` if that depends on particles beyond the radius `known`.
+/// `all_known` says that no particles beyond it count.
+fn first_crossing(near: &[ParticleInSphere], threshold: f64, known: f64, all_known: bool) -> Option<Outcome> {
     let (mut mass, mut is_first) = (0.0, true);
     for (i, &ParticleInSphere { distance2, mass: own, .. }) in near.iter().enumerate() {
         mass += own;
         let next = near.get(i + 1).map(|next| next.distance2);
-        // What has no mass has no density.
+        // The density is defined after all particles of one distance, and from the first mass on.
         if next == Some(distance2) || mass == 0.0 {
             continue;
         }
@@ -252,6 +252,6 @@ fn falls(near: &[ParticleInSphere], threshold: f64, known: f64, all_known: bool)
 /// The radius of a sphere of a mass and a density.
 fn radius_of(mass: f64, density: f64) -> f64 {
     let cube = 3.0 * mass / (4.0 * PI * density);
-    // Where the quotient has no place in `f64`, its root has.
+    // Where the quotient is out of the range of `f64`, its root is not.
     if cube.is_normal() { cube.cbrt() } else { (0.75 / PI).cbrt() * (mass.cbrt() / density.cbrt()) }
 }

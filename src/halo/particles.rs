@@ -1,18 +1,18 @@
-//! What is known of particles.
+//! Particles: positions, velocities, masses and ids.
 
 use rayon::prelude::*;
 
 use crate::error::{Kind, Result};
 use crate::geometry::{Boundary, BoxSize, Scalar};
 
-/// Three-dimensional particles: positions, and whatever else is known of them.
+/// Three-dimensional particles: positions, and as far as they are known velocities, masses, ids and the periodic box.
 #[derive(Clone, Debug)]
 pub struct Particles<'a, S> {
     positions: &'a [[S; 3]],
     velocities: Option<&'a [[S; 3]]>,
     ids: Option<&'a [u64]>,
     masses: Masses<'a>,
-    size: Option<BoxSize>,
+    size: BoxSize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ impl<'a, S: Scalar> Particles<'a, S> {
     /// Particles of mass 1, named by their index and without velocities; in the space of the halos or centres that they come
     /// with, which is open if these do not know it.
     pub fn new(positions: &'a [[S; 3]]) -> Self {
-        Self { positions, velocities: None, ids: None, masses: Masses::Equal(1.0), size: None }
+        Self { positions, velocities: None, ids: None, masses: Masses::Equal(1.0), size: BoxSize::default() }
     }
 
     /// A velocity each.
@@ -56,10 +56,11 @@ impl<'a, S: Scalar> Particles<'a, S> {
         self
     }
 
-    /// A periodic box: one side, or one per axis. Halos and centres that know another space are refused.
+    /// A periodic box: one side, or one per axis; none leaves it to the halos or centres. A function that gets halos or centres of
+    /// another space refuses.
     #[must_use]
     pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
-        self.size = Some(size.into());
+        self.size = size.into();
         self
     }
 
@@ -121,9 +122,9 @@ impl<'a, S: Scalar> Particles<'a, S> {
         self.ids.map_or(i as u64, |ids| ids[i])
     }
 
-    /// The space they are said to be in.
+    /// The space that the user names.
     pub(crate) fn boundary(&self) -> Result<Boundary> {
-        Boundary::said(self.size.as_ref())
+        Boundary::said(&self.size)
     }
 
     pub(crate) fn check(&self, labelled: usize) -> Result<()> {

@@ -1,6 +1,6 @@
-//! How dense halos are at each distance from their centres, and which NFW profile fits.
+//! Density profiles of halos about their centres, with NFW fits.
 //!
-//! In: all particles, centres, and how far to go. Out: a [`Profile`] for each centre.
+//! In: all particles, centres, and the radius of each halo. Out: a [`Profile`] for each centre.
 //! Cost: one tree; a range query for each centre, and a search in one dimension for the fit. In parallel over centres.
 //! Source: Navarro, Frenk and White 1997.
 
@@ -14,9 +14,9 @@ use crate::halo::centers::Places;
 use crate::halo::particles::Particles;
 use crate::halo::sphere_search::{ParticleInSphere, ParticleTree};
 
-/// Where profiles begin, in units of where they end.
+/// The innermost radius of a profile, in units of the outermost.
 const INNER: f64 = 0.02;
-/// Scale radii that are tried, in the same units.
+/// The range of scale radii of the fit, in the same units.
 const SCALES: (f64, f64) = (1e-3, 10.0);
 
 /// A spherical shell: `inner < r <= outer`.
@@ -24,17 +24,17 @@ const SCALES: (f64, f64) = (1e-3, 10.0);
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Shell {
-    /// The radius it begins at, itself not included.
+    /// The inner radius, exclusive.
     pub inner: f64,
-    /// The radius it ends at, included.
+    /// The outer radius, inclusive.
     pub outer: f64,
-    /// How many particles are in it; the density's relative Poisson error is one over the root of that.
+    /// The number of particles inside; the density's relative Poisson error is `1 / sqrt(count)`.
     pub count: usize,
     /// Their mass.
     pub mass: f64,
     /// The mass over the volume.
     pub density: f64,
-    /// The mass within the outer radius, all the way from the centre.
+    /// The mass within the outer radius, from the centre on.
     pub enclosed: f64,
 }
 
@@ -47,7 +47,7 @@ pub struct NfwFit {
     pub radius: f64,
     /// The characteristic density.
     pub density: f64,
-    /// Where the profile ends, over the scale radius.
+    /// The outermost radius over the scale radius.
     pub concentration: f64,
 }
 
@@ -58,20 +58,21 @@ pub struct NfwFit {
 pub struct Profile {
     /// From the inside out.
     pub shells: Vec<Shell>,
-    /// The most likely NFW profile; none if there are fewer than three shells with particles, or if it would have its scale
-    /// radius far inside or outside of the shells.
+    /// The most likely NFW profile; `None` with fewer than three shells that have mass, or if its scale radius is not from 0.001 to 10
+    /// times the outermost radius.
     pub fit: Option<NfwFit>,
 }
 
 /// Profiles about each of `centers`, in `shells` shells of equal logarithmic width from 0.02 times the halo's radius to it.
 ///
 /// Centres are `&`[`Centers`](crate::Centers), or places of one's own; particles and centres are in the space that any of them knows.
-/// A radius of 0, as of a halo without an overdense sphere, and a halo without a centre give a profile without shells. The fit is by maximum likelihood:
-/// the shells' masses are taken for a multinomial sample of the model's, so empty shells count and no error is estimated
+/// A radius of 0, as of a halo without an overdense sphere, and a halo without a centre give a profile without shells. The fit is by
+/// maximum likelihood, with the shells' masses as a multinomial sample of the model's: empty shells count, and no error is estimated
 /// from few particles.
 ///
 /// Errors: not one radius for each centre; a radius that is negative or not finite, or more than half of a periodic box; a
-/// centre that is not finite; centres of another space than the particles'; masses whose sum is not finite; particles that [`Catalog::new`](crate::Catalog::new) or [`Bvh::build`](crate::Bvh::build) refuses.
+/// centre that is not finite; centres of another space than the particles'; masses whose sum is not finite; particles that
+/// [`Catalog::new`](crate::Catalog::new) or [`Bvh::build`](crate::Bvh::build) refuses.
 ///
 /// ```
 /// use ropewalk::{Particles, profiles};
@@ -154,7 +155,7 @@ fn fit(shells: &[Shell], radius: f64) -> Option<NfwFit> {
         let part = |shell: &Shell| (within(shell.outer / scale) - within(shell.inner / scale)) / all;
         shells.iter().filter(|shell| shell.mass > 0.0).map(|shell| shell.mass * part(shell).ln()).sum::<f64>()
     };
-    // The best of a grid, and then by golden section between its neighbours.
+    // The best value of a grid, then a golden-section search between its neighbours.
     let (from, to) = ((SCALES.0 * radius).ln(), (SCALES.1 * radius).ln());
     let steps = 60;
     let at = |i: usize| from + (to - from) * i as f64 / steps as f64;

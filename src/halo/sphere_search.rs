@@ -1,6 +1,6 @@
-//! The particles about a place, from near to far.
+//! The particles within a radius of a place, by distance.
 //!
-//! In: particles and places. Out: for a place and a radius, the particles within it, and how far away each is.
+//! In: particles and places. Out: for a place and a radius, the particles inside, each with its squared distance.
 //! Cost: one tree; a range query for each place, and a sort of what it finds.
 
 use crate::bvh::Bvh;
@@ -16,7 +16,7 @@ pub(crate) struct ParticleTree<'a, S> {
     pub space: Space<3>,
 }
 
-/// A particle, seen from a place.
+/// A particle and its squared distance from the place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ParticleInSphere {
     pub distance2: f64,
@@ -25,8 +25,8 @@ pub(crate) struct ParticleInSphere {
 }
 
 impl<'a, S: Scalar> ParticleTree<'a, S> {
-    /// In the space that the particles or the places know. Errors where [`Particles`] or [`Bvh::build`] do; if one of the places
-    /// is not finite, or known to be in another space than the particles; if masses add up to more than `f64` holds.
+    /// In the space that the particles or the places know. Errors: what [`Particles`] or [`Bvh::build`] refuse; a place that is not
+    /// finite, or of another space than the particles; masses whose sum is infinite.
     pub fn new(particles: &'a Particles<'a, S>, places: &Places<'_>) -> Result<Self> {
         particles.check(particles.positions().len())?;
         places.check()?;
@@ -40,13 +40,13 @@ impl<'a, S: Scalar> ParticleTree<'a, S> {
         Ok(Self { particles, tree: Bvh::build_in(particles.positions(), space)?, space })
     }
 
-    /// All within a radius, inclusive; ties by index.
+    /// The particles within a radius, inclusive, by distance; ties by index.
     pub fn within(&self, center: &[f64; 3], radius: f64) -> Vec<ParticleInSphere> {
         let space = &self.space;
         let center = space.wrap(*center);
-        // A place beyond all numbers of a type is looked at from its last one.
+        // A place beyond the range of the type is clamped to it.
         let rounded = center.map(|x| S::from_f64(x.clamp(-S::MAX.into(), S::MAX.into())));
-        // Rounding the centre must not lose anything; the true distance decides.
+        // A wider ball makes up for the rounded centre; the exact distance decides.
         let moved: f64 = (0..3).map(|k| (center[k] - rounded[k].into()).abs()).sum();
         let near = |index: u32| {
             let position = space.wrap(self.particles.positions()[index as usize]).map(Into::into);

@@ -1,6 +1,6 @@
-//! The inner structure of halos: what depends on where their centres are.
+//! The inner structure of halos about their centres: circular velocity, spin, shape.
 //!
-//! In: [`Halos`], their [`Particles`], a centre each and the sphere about it. Out: a [`Structure`] each.
+//! In: [`Halos`], their [`Particles`], a centre for each halo and the sphere about it. Out: a [`Structure`] for each.
 //! Cost: the members of each halo are sorted by their distance; in parallel over halos, sums in `f64` and in a fixed order.
 
 use rayon::prelude::*;
@@ -12,10 +12,11 @@ use crate::halo::groups::Halos;
 use crate::halo::overdensity::SphericalOverdensity;
 use crate::halo::particles::Particles;
 
-/// Members within whose distance a circular velocity is noise.
+/// The circular velocity counts from this member on: that of fewer is noise.
 const INNERMOST: usize = 8;
 
-/// How the members of a halo are arranged about its centre; zero where it cannot be told, and NaN where there is no centre.
+/// The arrangement of a halo's members about its centre. A number is zero where the members do not define it, and NaN where the halo
+/// has no centre.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -24,7 +25,7 @@ pub struct Structure {
     pub v_max: f64,
     /// The distance of that member.
     pub v_max_radius: f64,
-    /// The distance of the member with which half of the halo's mass is reached.
+    /// The smallest distance within which members have half of the halo's mass.
     pub half_mass_radius: f64,
     /// Bullock et al. 2001, equation 5: `J / (sqrt(2) M V R)` for the members within the sphere, `M` and `R` its mass and
     /// radius, `V^2 = G M / R`; velocities relative to their mean. Only where velocities are known.
@@ -38,7 +39,7 @@ pub struct Structure {
 }
 
 impl Structure {
-    /// That of a halo without a centre.
+    /// The structure of a halo without a centre.
     fn missing(has_velocities: bool) -> Self {
         Self {
             v_max: f64::NAN,
@@ -52,9 +53,9 @@ impl Structure {
     }
 }
 
-/// Measures each halo about its centre. `spheres` has the halo's overdense sphere, usually for 200 times the critical density.
+/// Measures each halo about its centre. `spheres` has the overdense sphere of each halo, usually for 200 times the critical density.
 ///
-/// `gravity` is what gives `sqrt(G M / r)` from the particles' masses and radii: [`Conversion::gravity`](crate::Conversion::gravity).
+/// `gravity` is the G of `sqrt(G M / r)` for the particles' masses, radii and velocities: [`Conversion::gravity`](crate::Conversion::gravity).
 /// For comoving radii that is Newton's constant over the scale factor: at redshift `z`, for comoving Mpc/h, km/s and 1e10 Msun/h,
 /// `43.0091727 (1 + z)`. Velocities are peculiar, in the frame-independent unit of `gravity`. Circular velocities go as
 /// `a^(-1/2)` at fixed comoving radii, spins as `a^(1/2)` at fixed peculiar velocities, all else does not depend on `a`.
@@ -149,7 +150,7 @@ fn measure<S: Scalar>(
     let mut tensor = [[0.0; 3]; 3];
     let mut drift = [0.0; 3];
     for (i, member) in about.iter().enumerate() {
-        // A sum that is half of the total but for its rounding is half.
+        // Half of the total up to rounding counts as half.
         if within < (0.5 - 1e-12) * total {
             structure.half_mass_radius = member.distance;
         }

@@ -1,7 +1,7 @@
 //! Snapshots and tables of points from files, and back.
 //!
 //! - in: a path to a Gadget-2 binary snapshot, a NumPy `.npy` array, or a text table; the content decides, not the name
-//! - out: a [`Snapshot`]: points as the file holds them, and whatever else it says about them
+//! - out: a [`Snapshot`]: points as the file holds them, with velocities, ids, masses, units and header as far as it has them
 //! - cost: one pass over the file; memory is that of the data plus a quarter of a megabyte
 //!
 //! Nothing is converted but velocities (see [`Snapshot::velocities`]); coordinates that are not finite are passed on,
@@ -92,10 +92,10 @@ pub struct ReadOptions {
     /// leaves it to the table: all columns if it has no names; else those named x, y (and z, if there is one) if it has both, and
     /// otherwise all but id, mass, vx, vy and vz. A Gadget snapshot has no columns, and refuses to have them chosen.
     pub columns: Vec<String>,
-    /// What the file's velocities are in, if it is known better than the file tells. Gadget: `None` stands for km/s, as
+    /// The unit of the file's velocities, if the user knows better than the file. Gadget: `None` stands for km/s, as
     /// [`Snapshot::velocities`] says.
     pub velocity_unit: Option<VelocityUnit>,
-    /// The redshift, if it is known better than the header tells.
+    /// The redshift, if the user knows better than the header.
     pub redshift: Option<f64>,
 }
 

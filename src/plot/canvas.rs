@@ -16,7 +16,7 @@ pub enum Align {
     Right,
 }
 
-/// An RGB picture with a font. Whatever lies beyond its edges is not drawn.
+/// An RGB picture with a font. Drawing is clipped at its edges.
 pub struct Canvas {
     width: usize,
     height: usize,

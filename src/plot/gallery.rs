@@ -16,7 +16,7 @@ const FAINT: Rgb = [90, 90, 100];
 const PAPER: Rgb = [255, 255, 255];
 const MEMBER: Rgb = [70, 78, 100];
 const SPHERE: Rgb = [150, 150, 165];
-/// The sizes of the marks, in pixels from the middle: such that they can be told apart in one place.
+/// The sizes of the marks, in pixels from the middle; they differ, so that marks in one place remain visible.
 const MARKS: [f64; 5] = [6.0, 8.0, 9.0, 11.0, 17.0];
 const COLORS: [Rgb; 5] = [[215, 40, 40], [20, 110, 200], [30, 140, 60], [230, 120, 0], [140, 60, 180]];
 

@@ -35,7 +35,7 @@ const LINES: [(&str, &str); 3] = [("#1f4e9c", "none"), ("#1b7f6b", "10 6"), ("#7
 ///
 /// Halos without mass are not shown. Infinite or zero volumes count as 1.
 ///
-/// Errors: none so far; other pictures cannot always be encoded.
+/// Errors: none today; the type is that of the other pictures.
 pub fn mass_function(
     catalog: &Catalog,
     volume: f64,

@@ -63,7 +63,7 @@ impl Lattice {
         std::array::from_fn(|k| (at[k] - self.lo[k]) / self.step[k])
     }
 
-    /// The point with the lowest potential, the first of equals.
+    /// The point with the lowest potential, ties by index.
     fn lowest(&self, members: &Members) -> [f64; 3] {
         let n = self.n;
         let mut grid = self.density(members);

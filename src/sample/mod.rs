@@ -19,7 +19,7 @@ pub use halos::{MockHalo, MockHalos};
 
 use crate::error::{Kind, Result};
 
-/// A point set, told by its parameters.
+/// A point set by its parameters.
 ///
 /// ```
 /// use ropewalk::sample::Sample;

@@ -15,6 +15,7 @@ mod fof_algorithms;
 mod halos;
 mod hits;
 mod overdensity;
+mod pipeline;
 mod primitives;
 mod profiles;
 mod properties;

@@ -7,7 +7,7 @@
 use crate::geometry::length2;
 use crate::halo::centers::members::{exponent, power};
 
-/// A sphere may shrink to one member in so many.
+/// A sphere may shrink to this fraction of the members: one in a hundred.
 const MIN_PART: usize = 100;
 /// The largest factor: one nearer to 1 takes too many steps.
 pub(super) const MAX_SHRINK: f64 = 0.9999;

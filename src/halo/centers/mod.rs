@@ -54,7 +54,7 @@ use crate::reference::{mbp_astar, mbp_poisson};
 #[derive(Clone, Debug)]
 pub struct CenterFinder<'a> {
     center: Center,
-    size: Option<BoxSize>,
+    size: BoxSize,
     masses: Option<&'a [f64]>,
     check: bool,
 }
@@ -62,10 +62,10 @@ pub struct CenterFinder<'a> {
 impl<'a> CenterFinder<'a> {
     /// Equal masses of 1, in the space that the halos were found in; in open space if they do not know it.
     pub fn new(center: Center) -> Self {
-        Self { center, size: None, masses: None, check: false }
+        Self { center, size: BoxSize::default(), masses: None, check: false }
     }
 
-    /// A periodic box: one side, or one per axis. Halos that a finder has made know theirs, and another one is an error; those
+    /// A periodic box: one side, or one per axis; none leaves it to the halos. Halos that a finder has made know theirs, and another one is an error; those
     /// from [`Halos::new`] and [`Halos::from_lists`] do not.
     ///
     /// Each member counts at its image nearest to the first. A halo half as wide as the box, or wider, has no such shape: it has
@@ -73,7 +73,7 @@ impl<'a> CenterFinder<'a> {
     /// alone).
     #[must_use]
     pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
-        self.size = Some(size.into());
+        self.size = size.into();
         self
     }
 
@@ -104,7 +104,7 @@ impl<'a> CenterFinder<'a> {
     /// that is smaller than twice the linking length.
     pub fn run<T: Bounded<S, 3>, S: Scalar>(&self, points: &[T], halos: &Halos) -> Result<Centers> {
         self.center.check()?;
-        let said = Boundary::said(self.size.as_ref())?;
+        let said = Boundary::said(&self.size)?;
         let boundary = Boundary::agree(&[
             ("the halos were found in", halos.boundary()),
             ("their centres are looked for in", &said),

@@ -34,7 +34,7 @@ use crate::simd::{LANES, dispatch};
 
 /// In halos of at most this many members all pairs are evaluated.
 const SMALL: usize = 1500;
-/// So many remaining members are summed directly.
+/// Up to this number, remaining members are summed directly.
 const DIRECT: usize = 8;
 /// The tolerance for a node in the first round, in units of the potential at the halo's root mean square radius.
 const FIRST_TOLERANCE: f64 = 1e-3;
@@ -42,10 +42,10 @@ const FIRST_TOLERANCE: f64 = 1e-3;
 const TOLERANCE_FACTOR: f64 = 0.1;
 /// The factor of the first tolerance for the members of the deepest leaf.
 const DEEPEST_FACTOR: f64 = 0.01;
-/// The first pass over near leaves takes those that (2) bounds by more than so many times the mean contribution that a target lacks
-/// to the lower bound.
+/// The first pass over near leaves takes those whose bound (2) exceeds this multiple of the mean contribution that a target needs to
+/// reach the lower bound.
 const FIRST_PASS: f64 = 3.0;
-/// Every later pass takes so many.
+/// The number of near leaves in each later pass.
 const PASS: usize = 8;
 /// Leaves per parallel task, at least.
 const TASK: usize = 8;

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::geometry::{Aabb, Bounded, Scalar, Space};
 use crate::halo::centers::result::{HaloCenter, NoCenter};
 
-/// Up to so many members are compared pair by pair.
+/// Up to this number, members are compared pair by pair.
 const ALL_PAIRS: usize = 48;
 
 pub(super) fn most_connected<T: Bounded<S, 3>, S: Scalar>(

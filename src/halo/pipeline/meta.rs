@@ -1,8 +1,46 @@
-//! What a reader of the catalogue must know.
+//! What a reader of the catalogue must know: entries of its header, and notes for the user.
 
-use crate::halo::pipeline::{Note, Pipeline};
-use crate::halo::{Catalog, Centers, Meta};
+use std::fmt;
+
+use crate::halo::pipeline::Pipeline;
+use crate::halo::{Catalog, Centers, Meta, NoCenter};
 use crate::io::Masses;
+
+/// What a user should know beside the results. As text it is a sentence.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum Note {
+    /// Some halos have no centre, and NaN in the catalogue.
+    NoCenter {
+        /// The tag of the largest of them.
+        tag: u64,
+        /// Why it has none.
+        reason: NoCenter,
+        /// The number of the others.
+        others: usize,
+    },
+    /// The redshift is unknown, and taken to be 0.
+    NoRedshift,
+    /// The unit of velocities is unknown, so that there are no spins.
+    NoVelocityUnit,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::NoCenter { tag, reason, others } => {
+                write!(f, "the halo with the tag {tag} has no centre (NaN in the catalogue)")?;
+                if *others > 0 {
+                    write!(f, ", and so have {others} others")?;
+                }
+                write!(f, ": {reason}")
+            }
+            Self::NoRedshift => f.write_str("the redshift is not known, and taken to be 0"),
+            Self::NoVelocityUnit => f.write_str("no spins: the unit of velocities is not known"),
+        }
+    }
+}
 
 /// A note on halos that have no centre, if there are any.
 pub(super) fn without_centers(centers: &Centers, catalog: &Catalog) -> Option<Note> {

@@ -34,6 +34,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 pub use largest::{Largest, profile_columns};
+pub use meta::Note;
 pub use options::{CenterKind, LinkingLength, Options, UniverseOptions};
 pub use scales::Scales;
 pub use universe::Universe;
@@ -42,7 +43,7 @@ use crate::cluster::Fof;
 use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
 use crate::halo::{
-    Catalog, Center, CenterFinder, Centers, Halos, Meta, NoCenter, Overdensity, Particles, Profile, Values, profiles,
+    Catalog, Center, CenterFinder, Centers, Halos, Meta, Overdensity, Particles, Profile, Values, profiles,
 };
 use crate::io::{Masses, Points, Snapshot, Table};
 
@@ -70,42 +71,6 @@ pub struct Output {
     pub notes: Vec<Note>,
     /// The cosmology and the units.
     pub universe: Universe,
-}
-
-/// What a user should know beside the results. As text it is a sentence.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[non_exhaustive]
-pub enum Note {
-    /// Some halos have no centre, and NaN in the catalogue.
-    NoCenter {
-        /// The tag of the largest of them.
-        tag: u64,
-        /// Why it has none.
-        reason: NoCenter,
-        /// The number of the others.
-        others: usize,
-    },
-    /// Nobody tells the redshift, which is taken to be 0.
-    NoRedshift,
-    /// Nobody tells the unit of velocities, so that there are no spins.
-    NoVelocityUnit,
-}
-
-impl fmt::Display for Note {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Self::NoCenter { tag, reason, others } => {
-                write!(f, "the halo with the tag {tag} has no centre (NaN in the catalogue)")?;
-                if *others > 0 {
-                    write!(f, ", and so have {others} others")?;
-                }
-                write!(f, ": {reason}")
-            }
-            Self::NoRedshift => f.write_str("the redshift is not known, and taken to be 0"),
-            Self::NoVelocityUnit => f.write_str("no spins: the unit of velocities is not known"),
-        }
-    }
 }
 
 /// Finds the halos of a snapshot and measures them, on the CPU.
@@ -138,7 +103,7 @@ pub struct Pipeline<'a> {
     outside: u64,
     universe: Universe,
     thresholds: Vec<f64>,
-    /// The density that R200c stands for, if it can be told.
+    /// The density of R200c, if units and cosmology give one.
     r200c: Option<f64>,
 }
 
@@ -289,10 +254,7 @@ impl<'a> Pipeline<'a> {
     ///
     /// Errors as [`Fof::run`].
     pub fn find(&self) -> Result<Found<'a>> {
-        let mut fof = Fof::new(self.scales.linking_length).min_members(self.options.min_members);
-        if let Some(side) = self.period {
-            fof = fof.periodic(side);
-        }
+        let fof = Fof::new(self.scales.linking_length).min_members(self.options.min_members).periodic(self.period);
         let halos = with_particles!(self, |positions, _particles| fof.run(positions))?;
         Ok(Found { halos, on_device: None })
     }
@@ -386,10 +348,8 @@ impl<'a> Pipeline<'a> {
     ///
     /// Errors as [`CenterFinder::run`].
     pub fn centers_of(&self, halos: &Halos, kind: CenterKind) -> Result<Centers> {
-        let mut finder = CenterFinder::new(kind.center(self.options.softening, self.scales.linking_length));
-        if let Some(side) = self.period {
-            finder = finder.periodic(side);
-        }
+        let center = kind.center(self.options.softening, self.scales.linking_length);
+        let mut finder = CenterFinder::new(center).periodic(self.period);
         if let Some(masses) = self.masses() {
             finder = finder.masses(masses);
         }
@@ -446,12 +406,9 @@ impl<'a> Pipeline<'a> {
 impl<'a, S: Scalar> Particles<'a, S> {
     /// Positions with the masses and ids of their snapshot, in a periodic box if `period` is its side.
     pub fn of_snapshot(positions: &'a [[S; 3]], snapshot: &'a Snapshot, period: Option<f64>) -> Self {
-        let mut particles = Self::new(positions);
+        let mut particles = Self::new(positions).periodic(period);
         if let Some(ids) = &snapshot.ids {
             particles = particles.ids(ids);
-        }
-        if let Some(side) = period {
-            particles = particles.periodic(side);
         }
         match &snapshot.masses {
             Masses::Equal(mass) => particles.mass(*mass),

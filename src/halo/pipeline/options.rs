@@ -79,7 +79,7 @@ impl fmt::Display for CenterKind {
     }
 }
 
-/// What the user knows of units and cosmology. The snapshot tells what is `None`, if it can.
+/// Units and cosmology from the user. `None` takes the snapshot's, if it has any.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]

@@ -1,7 +1,7 @@
 //! The cosmology and the units of a snapshot.
 //!
-//! In: what the user says, what the file says, and the mean density of matter. Out: a [`Universe`], in which what nobody tells is
-//! `None`.
+//! In: the user's options, the snapshot, and the mean density of matter. Out: a [`Universe`], which has `None` for what these leave
+//! open.
 
 use crate::error::{Kind, Result};
 use crate::halo::pipeline::options::UniverseOptions;
