@@ -9,7 +9,7 @@ fn main() -> ropewalk::Result<()> {
     let points: Vec<[f32; 3]> =
         (0..1_000_000).map(|i| [i % 100, i / 100 % 100, i / 10_000].map(|x| x as f32)).collect();
     let bvh = Bvh::build(&points)?;
-    println!("{} points, {} nodes", bvh.len(), bvh.nodes().len());
+    println!("{} points, {} nodes", bvh.len(), bvh.n_nodes());
 
     // A ball of radius 1 around a point: itself and six neighbours, exactly on the surface. Radii are inclusive.
     let mut near: Vec<u32> = bvh.query(Sphere::new([50.0, 50.0, 50.0], 1.0)).collect();

@@ -2,10 +2,10 @@
 #![allow(unsafe_code)] // Measured in benches/README.md: nearest neighbours are an eighth faster when written in place.
 
 use std::marker::PhantomData;
-
-use rayon::prelude::*;
+use std::ops::Range;
 
 use crate::error::{Kind, Result};
+use crate::parallel::for_each;
 use crate::simd::prefetch;
 
 /// One list per query in the order of the queries, stored one after the other (CSR).
@@ -26,7 +26,7 @@ pub struct Csr<T> {
 }
 
 impl<T> Csr<T> {
-    /// Csr that were made elsewhere. Offsets ascend from 0 to the number of values.
+    /// Lists that were made elsewhere. Offsets ascend from 0 to the number of values.
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
     pub(crate) fn from_parts(offsets: Vec<usize>, values: Vec<T>) -> Self {
         Self { offsets, values }
@@ -51,8 +51,8 @@ impl<T> Csr<T> {
     }
 
     /// Each list in turn.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[T]> {
-        (0..self.len()).map(|i| self.of(i))
+    pub fn iter(&self) -> Iter<'_, T> {
+        self.into_iter()
     }
 
     /// Where the lists begin: list `i` is `values[offsets[i]..offsets[i + 1]]`.
@@ -65,6 +65,60 @@ impl<T> Csr<T> {
         &self.values
     }
 }
+
+impl<T> Default for Csr<T> {
+    fn default() -> Self {
+        Self { offsets: vec![0], values: vec![] }
+    }
+}
+
+impl<T> std::ops::Index<usize> for Csr<T> {
+    type Output = [T];
+
+    /// List `i`.
+    ///
+    /// # Panics
+    /// If there is no such list; [`Csr::of`] gives an empty one then.
+    fn index(&self, i: usize) -> &[T] {
+        &self.values[self.offsets[i]..self.offsets[i + 1]]
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Csr<T> {
+    type Item = &'a [T];
+    type IntoIter = Iter<'a, T>;
+
+    fn into_iter(self) -> Iter<'a, T> {
+        Iter { lists: self, next: 0 }
+    }
+}
+
+/// The lists of a [`Csr`] in turn.
+#[derive(Clone, Debug)]
+pub struct Iter<'a, T> {
+    lists: &'a Csr<T>,
+    next: usize,
+}
+
+impl<'a, T> Iterator for Iter<'a, T> {
+    type Item = &'a [T];
+
+    fn next(&mut self) -> Option<&'a [T]> {
+        let own = self.next;
+        (own < self.lists.len()).then(|| {
+            self.next += 1;
+            self.lists.of(own)
+        })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.lists.len() - self.next;
+        (left, Some(left))
+    }
+}
+
+impl<T> ExactSizeIterator for Iter<'_, T> {}
+impl<T> std::iter::FusedIterator for Iter<'_, T> {}
 
 /// Some lists as one task made them.
 pub(crate) struct CsrChunk<T> {
@@ -79,7 +133,7 @@ impl<T> Default for CsrChunk<T> {
     }
 }
 
-/// Csr of one length, to be written in any order by many threads.
+/// Lists of one length, to be written in any order by many threads.
 pub(crate) struct RowWriter<'a, T> {
     start: *mut T,
     rows: usize,
@@ -118,7 +172,7 @@ impl<T> RowWriter<'_, T> {
     }
 }
 
-/// Csr per parallel task.
+/// Lists per parallel task.
 const TASK: usize = 1 << 12;
 
 impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
@@ -134,17 +188,17 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
         Ok(Self { offsets: (0..=n).map(|row| row * length).collect(), values })
     }
 
-    /// Puts the lists of all blocks in order: the `i`-th of them belongs to `order[i]`.
-    pub(crate) fn gather(order: &[u32], blocks: &[CsrChunk<T>]) -> Self {
+    /// Puts the lists of all chunks in order: the `i`-th of them belongs to `order[i]`.
+    pub(crate) fn gather(order: &[u32], chunks: &[CsrChunk<T>]) -> Self {
         let n = order.len();
         let mut offsets = vec![0; n + 1];
-        // A block's number, and where in it: blocks are fewer than 2^24, for each has some hundred lists.
+        // The number of a chunk, and where in it: chunks are fewer than 2^24, for each has some hundred lists.
         const START_BITS: u32 = 40;
         let mut source = vec![0u64; n];
         let mut order = order.iter();
-        for (number, block) in blocks.iter().enumerate() {
+        for (number, chunk) in chunks.iter().enumerate() {
             let mut start = 0;
-            for (&length, &to) in block.lengths.iter().zip(order.by_ref()) {
+            for (&length, &to) in chunk.lengths.iter().zip(order.by_ref()) {
                 offsets[to as usize + 1] = length as usize;
                 source[to as usize] = (number as u64) << START_BITS | start;
                 start += u64::from(length);
@@ -164,12 +218,12 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
             tasks.push((first..last, own));
             rest = others;
         }
-        tasks.into_par_iter().for_each(|(lists, mut own)| {
+        for_each(tasks, &|_, (lists, mut own): (Range<usize>, &mut [T])| {
             for list in lists {
-                let (block, start) = (source[list] >> START_BITS, source[list] & ((1 << START_BITS) - 1));
-                let (block, start) = (block as usize, start as usize);
+                let (chunk, start) = (source[list] >> START_BITS, source[list] & ((1 << START_BITS) - 1));
+                let (chunk, start) = (chunk as usize, start as usize);
                 let (to, others) = own.split_at_mut(offsets[list + 1] - offsets[list]);
-                to.copy_from_slice(&blocks[block].values[start..start + to.len()]);
+                to.copy_from_slice(&chunks[chunk].values[start..start + to.len()]);
                 own = others;
             }
         });

@@ -94,10 +94,6 @@ pub(crate) enum Kind {
         lo = Number(*lo), hi = Number(*hi)
     )]
     Inverted { index: usize, axis: usize, lo: f64, hi: f64 },
-    #[error(
-        "the box of an item changed, or became no box, while the tree was built; `Bounded::bounds` must give the same each time"
-    )]
-    Unsteady,
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
     #[error("there is no {what} device {index}: {found} were found")]
     NoDevice { what: &'static str, index: usize, found: usize },
@@ -216,7 +212,6 @@ impl Kind {
             Kind::NotFinite { .. } => ErrorKind::NotFinite,
             Kind::TooFar { .. }
             | Kind::Inverted { .. }
-            | Kind::Unsteady
             | Kind::Length { .. }
             | Kind::Mass { .. }
             | Kind::ColumnLength { .. }

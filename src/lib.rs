@@ -91,24 +91,28 @@ pub mod gpu;
 mod halo;
 #[cfg(feature = "io")]
 pub mod io;
+mod parallel;
 mod phases;
 #[cfg(feature = "plot")]
 pub mod plot;
+mod precompiled;
 #[cfg(feature = "reference")]
 mod reference;
 #[cfg(feature = "sample")]
 pub mod sample;
 mod search;
 mod simd;
+#[cfg(feature = "io")]
+pub mod table;
 #[cfg(any(feature = "halos", feature = "io"))]
 mod units;
 mod work;
 
-pub use bvh::{Bvh, LEAF, Node};
+pub use bvh::Bvh;
 pub use cluster::{Dbscan, DbscanAlgorithm, Fof, FofAlgorithm, Labels, dbscan};
 pub use csr::Csr;
 pub use error::{Error, ErrorKind, Result};
-pub use geometry::{Aabb, Boundary, Bounded, BoxSize, Scalar, Space, Sphere};
+pub use geometry::{Aabb, Boundary, Bounded, BoxSize, Query, Scalar, Space, Sphere};
 pub use halo::Halos;
 #[cfg(feature = "halos")]
 pub use halo::{
@@ -119,9 +123,16 @@ pub use halo::{
 pub use phases::phases;
 #[cfg(feature = "reference")]
 pub use reference::BruteForce;
-pub use search::{Hits, Leaf, Nearest, Neighbor, Query};
+pub use search::{Hits, Nearest, Neighbor};
 #[cfg(any(feature = "halos", feature = "io"))]
 pub use units::{Conversion, Frame, KnownUnits, LengthUnit, MassUnit, Quantity, Units, VelocityUnit};
+
+/// What tests look at; no part of the interface.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::bvh::{LEAF, Node};
+    pub use crate::simd::instruction_set;
+}
 
 /// The README's programs, compiled and run as documentation. One of them needs a device's features.
 #[cfg(all(doctest, feature = "halos", any(feature = "cuda", feature = "vulkan")))]

@@ -6,6 +6,9 @@
 //! Hot code is generic over a [`Isa`], marked `#[inline(always)]` down to the loops, and entered through [`dispatch!`].
 #![allow(unsafe_code)] // Measured in benches/README.md: AVX2 is twice as fast as SSE2 on a range count.
 
+#[cfg(target_arch = "x86_64")]
+use std::sync::LazyLock;
+
 /// Points tested at once. Coordinate arrays are padded by this many values, so that a block may be read past its end.
 pub(crate) const LANES: usize = 8;
 
@@ -14,15 +17,21 @@ pub(crate) type Lanes<S> = [S; LANES];
 
 /// An instruction set that this processor is known to have.
 pub(crate) trait Isa: Copy + Send + Sync {
+    /// Whether the tests of a leaf are compiled once, and called: for the instruction set that few processors run with.
+    const OUTLINED: bool;
+
     /// Bit `l` is set where `values[l] <= limit`; never where either is NaN.
     fn at_most_f32(self, values: &Lanes<f32>, limit: f32) -> u32;
     /// The same for `f64`.
     fn at_most_f64(self, values: &Lanes<f64>, limit: f64) -> u32;
 }
 
-/// What the target is compiled for: SSE2 on x86-64, NEON on AArch64.
+/// What the target is compiled for: SSE2 on x86-64, NEON on AArch64; or more, where it is inlined into what is compiled for more.
 #[derive(Clone, Copy)]
-pub(crate) struct Baseline;
+pub(crate) struct Baseline<const OUTLINED: bool>;
+
+/// The fallback, which few x86-64 processors run with.
+pub(crate) const FALLBACK: Baseline<{ cfg!(target_arch = "x86_64") }> = Baseline;
 
 macro_rules! at_most {
     ($values:expr, $limit:expr) => {{
@@ -34,7 +43,9 @@ macro_rules! at_most {
     }};
 }
 
-impl Isa for Baseline {
+impl<const OUTLINED: bool> Isa for Baseline<OUTLINED> {
+    const OUTLINED: bool = OUTLINED;
+
     #[cfg(not(target_arch = "x86_64"))]
     #[inline(always)]
     fn at_most_f32(self, values: &Lanes<f32>, limit: f32) -> u32 {
@@ -68,7 +79,8 @@ pub(crate) struct Avx2(());
 impl Avx2 {
     #[inline]
     pub(crate) fn detect() -> Option<Self> {
-        let found = is_x86_feature_detected!("avx2")
+        let found = !is_fallback_forced()
+            && is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("bmi1")
             && is_x86_feature_detected!("bmi2")
             && is_x86_feature_detected!("popcnt")
@@ -76,7 +88,7 @@ impl Avx2 {
         found.then_some(Self(()))
     }
 
-    /// Runs `task` compiled for this level: what is inlined into it uses its instructions.
+    /// Runs `task` compiled for it: what is inlined into it uses its instructions.
     #[inline(always)]
     pub(crate) fn run<R>(self, task: impl FnOnce() -> R) -> R {
         #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
@@ -90,6 +102,8 @@ impl Avx2 {
 
 #[cfg(target_arch = "x86_64")]
 impl Isa for Avx2 {
+    const OUTLINED: bool = false;
+
     #[inline(always)]
     fn at_most_f32(self, values: &Lanes<f32>, limit: f32) -> u32 {
         use std::arch::x86_64::{_CMP_LE_OQ, _mm256_cmp_ps, _mm256_movemask_ps, _mm256_set1_ps};
@@ -112,6 +126,24 @@ impl Isa for Avx2 {
     }
 }
 
+/// Whether the environment asks for the fallback (`ROPEWALK_ISA=baseline`), so that tests reach it on any processor.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn is_fallback_forced() -> bool {
+    static FORCED: LazyLock<bool> =
+        LazyLock::new(|| std::env::var_os("ROPEWALK_ISA").is_some_and(|isa| isa == "baseline"));
+    *FORCED
+}
+
+/// The name of the instruction set that searches run with.
+pub fn instruction_set() -> &'static str {
+    #[cfg(target_arch = "x86_64")]
+    if Avx2::detect().is_some() {
+        return "avx2";
+    }
+    "baseline"
+}
+
 /// Asks for a value to be brought into the cache, where the processor can be asked.
 #[inline(always)]
 pub(crate) fn prefetch<T>(value: *const T) {
@@ -125,26 +157,26 @@ pub(crate) fn prefetch<T>(value: *const T) {
     let _ = value;
 }
 
-/// `dispatch!(level => body)`: evaluates `body` with the best [`Isa`] bound to `level`, compiled for it. Loops in the body
-/// are `for` loops: a closure of its own would be compiled apart, without the level's instructions.
+/// `dispatch!(isa => body)`: evaluates `body` with the best [`Isa`] bound to `isa`, compiled for it. Loops in the body
+/// are `for` loops: a closure of its own would be compiled apart, without its instructions.
 macro_rules! dispatch {
-    ($level:ident => $body:expr) => {{
+    ($isa:ident => $body:expr) => {{
         #[cfg(target_arch = "x86_64")]
         {
             match $crate::simd::Avx2::detect() {
-                Some($level) => $level.run(
+                Some($isa) => $isa.run(
                     #[inline(always)]
                     || $body,
                 ),
                 None => {
-                    let $level = $crate::simd::Baseline;
+                    let $isa = $crate::simd::FALLBACK;
                     $body
                 }
             }
         }
         #[cfg(not(target_arch = "x86_64"))]
         {
-            let $level = $crate::simd::Baseline;
+            let $isa = $crate::simd::FALLBACK;
             $body
         }
     }};

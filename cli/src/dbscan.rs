@@ -10,7 +10,7 @@ use ropewalk::{Dbscan, Labels, plot};
 
 use super::args::Dbscan as Args;
 use super::device::{Device, Name};
-use super::dimensions::{compiled, with_compiled_rows, with_rows};
+use super::dimensions::with_rows;
 use super::outputs::{Column, Outputs, ending, write_csv};
 use super::phases::Phases;
 use super::{Failure, describe, grouped, periodic, short, start_threads};
@@ -36,11 +36,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         return Err(format!("{file}: points have {} dimensions; --plot draws those of 2", points.dim()).into());
     }
     let labels = match device {
-        Device::Cpu => phases.run("find clusters", || {
-            let points = compiled(points, args.periodic)?;
-            with_compiled_rows!(&*points, rows => on_host(args).run(rows).map_err(Failure::from))
-                .unwrap_or_else(|| Err(format!("points have {} dimensions; there may be 1 to 10", points.dim()).into()))
-        })?,
+        Device::Cpu => phases.run("find clusters", || ropewalk::table::dbscan(points, &on_host(args)))?,
         #[cfg(any(feature = "cuda", feature = "vulkan"))]
         Device::Gpu(device) => {
             with_rows!(points, f32 [2, 3], f64 [2, 3], rows => run_on(device, args, rows, &mut phases))
@@ -97,8 +93,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
 }
 
 fn on_host(args: &Args) -> Dbscan {
-    let dbscan = Dbscan::new(args.eps, args.min_pts).algorithm(args.algorithm.into()).star(args.star);
-    if let Some(side) = args.periodic { dbscan.periodic(side) } else { dbscan }
+    Dbscan::new(args.eps, args.min_pts).algorithm(args.algorithm.into()).star(args.star).periodic(args.periodic)
 }
 
 #[cfg(any(feature = "cuda", feature = "vulkan"))]

@@ -6,10 +6,9 @@ use std::path::Path;
 
 use rayon::prelude::*;
 use ropewalk::io::ReadOptions;
-use ropewalk::{Bvh, Nearest, Scalar, Space, plot};
+use ropewalk::plot;
 
 use super::args::Kdist as Args;
-use super::dimensions::{compiled, with_compiled_rows, with_rows};
 use super::outputs::{Column, Outputs, ending, write_csv};
 use super::phases::Phases;
 use super::{Failure, describe, grouped, periodic, rounded_up, short, start_threads};
@@ -21,9 +20,6 @@ const CHORD: usize = 5;
 /// How far below the chord a knee is at least, in parts of the chord's height. Moons in noise are 0.58 below, blobs 0.41;
 /// galaxies, whose density knows no gap, 0.14: what the formula finds there is the emptiest voids.
 const LEAST_DEPTH: f64 = 0.2;
-/// Up to this many neighbours, lists of all points are found faster than one after the other.
-const MOST_LISTED: usize = 32;
-
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.threads)?;
     if args.k == 0 {
@@ -43,11 +39,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         let (file, k, others) = (args.file.display(), args.k, n.saturating_sub(1));
         return Err(format!("{file}: --k is {k}, but of {n} points each has only {others} others").into());
     }
-    let sorted = phases.run("neighbours", || {
-        let points = compiled(points, args.periodic)?;
-        with_compiled_rows!(&*points, rows => distances(rows, args.k, args.periodic).map_err(Failure::from))
-            .unwrap_or_else(|| Err(format!("points have {} dimensions; there may be 1 to 10", points.dim()).into()))
-    })?;
+    let sorted = phases.run("neighbours", || ropewalk::table::k_distances(points, args.k, args.periodic))?;
     let knee = knee(&sorted);
     let advice = knee.and_then(|[_, knee]| sorted.get(knee)).map(|&eps| {
         // Upwards, so that the knee itself is core with what is printed; some above it may be, too.
@@ -103,50 +95,6 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     Ok(committed.report(report))
 }
 
-/// The least `eps` for each point with which its k-th neighbour is within `eps`, ascending.
-fn distances<S: Scalar, const D: usize>(
-    points: &[[S; D]],
-    k: usize,
-    periodic: Option<f64>,
-) -> ropewalk::Result<Vec<f64>> {
-    let (tree, space) = match periodic {
-        Some(side) => (Bvh::build_periodic(points, side)?, Space::periodic(side)?),
-        None => (Bvh::build(points)?, Space::OPEN),
-    };
-    // Anew from the coordinates as clustering has them, for it decides with these.
-    let distance =
-        |i: usize, j: u32| least_eps(space.distance2(&space.wrap(points[i]), &space.wrap(points[j as usize])));
-    let wanted = Nearest::new(k).excluding_self();
-    // Where there is no memory for lists, there is another way.
-    let lists = (k <= MOST_LISTED).then(|| tree.try_nearest_neighbors(wanted).ok()).flatten();
-    let mut sorted: Vec<f64> = match lists {
-        Some(lists) => {
-            (0..points.len()).into_par_iter().filter_map(|i| Some(distance(i, lists.of(i).last()?.index))).collect()
-        }
-        // One after the other, so that only the last of each list is kept; in the tree's order, in which one search finds in the
-        // caches what the last one left.
-        None => {
-            let farthest = |&i: &u32| {
-                let near = tree.nearest(space.wrap(points[i as usize]), Nearest::new(k).excluding(i));
-                Some(distance(i as usize, near.last()?.index))
-            };
-            tree.order().par_iter().filter_map(farthest).collect()
-        }
-    };
-    sorted.par_sort_unstable_by(f64::total_cmp);
-    Ok(sorted)
-}
-
-/// The least `eps` with `eps * eps >= distance2`, as clustering compares them.
-///
-/// The root is rounded to the nearest number. If that is below the root, its square may round to less than `distance2`; the next
-/// number is not below the root, so its square is not less. If it is above, the number before is at least half a step below the
-/// root, and its square too far below `distance2` to round to it.
-fn least_eps(distance2: f64) -> f64 {
-    let root = distance2.sqrt();
-    if root * root < distance2 { root.next_up() } else { root }
-}
-
 /// Where the chord of the ascending distances begins and which is the farthest below it, on a logarithmic axis; none if the
 /// curve hardly bends.
 fn knee(sorted: &[f64]) -> Option<[usize; 2]> {
@@ -177,14 +125,5 @@ mod tests {
         }
         let hollow: Vec<f64> = (1..50).map(|i| f64::from(i).sqrt()).collect();
         assert_eq!(knee(&hollow), None);
-    }
-
-    #[test]
-    fn distances_around_the_boundary() {
-        let points = [[0.25f32, 0.0], [9.75, 0.0], [20.5, 0.0], [5.0, 5.0]];
-        assert_eq!(distances(&points, 1, Some(10.0)).unwrap()[..3], [0.25, 0.25, 0.5]);
-        let far = distances(&[[-1e30f32], [1e30], [1e-30]], 1, None).unwrap();
-        assert!(far.iter().all(|&x| (x / 1e30 - 1.0).abs() < 1e-6), "{far:?}");
-        assert!(distances(&[[0.0f64], [f64::NAN]], 1, None).is_err());
     }
 }

@@ -1,62 +1,78 @@
-//! From primitives to a tree: check, arrange, link.
+//! From primitives to a tree: check, sort, find the hierarchy, fill the nodes.
 
-use std::marker::PhantomData;
-
-use rayon::prelude::*;
-
-use crate::bvh::hierarchy::Topology;
+use crate::bvh::hierarchy::Hierarchy;
 use crate::bvh::layout::{Primitive, SortedPrimitives};
 use crate::bvh::morton::Grid;
 use crate::bvh::radix_sort::Source;
-use crate::bvh::{Bvh, Node, duplicates};
+use crate::bvh::{Bvh, Node, duplicates, ropes};
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Bounded, Scalar, Space};
+use crate::parallel::{fill, map_tasks};
 use crate::phases::mark;
+use crate::precompiled::precompiled;
 use crate::simd::{dispatch, prefetch};
 
 /// Primitives per parallel task.
 const TASK: usize = 1 << 14;
-/// Subtrees of fewer leaves than this are finished by one thread.
-const SEQUENTIAL: usize = 256;
 
+/// What the primitives of a type are stored as, copied from them unless they are that already.
 pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(
     primitives: &[T],
     space: Space<D>,
 ) -> Result<Bvh<S, D>> {
+    if let Some(points) = T::as_points(primitives) {
+        return of_points(points, space);
+    }
+    check_count::<D>(primitives.len())?;
+    if T::IS_POINT {
+        of_points(&copied(primitives, |primitive| primitive.bounds().lo), space)
+    } else {
+        build_from(&copied(primitives, Bounded::bounds), space)
+    }
+}
+
+/// What `of` makes of each primitive.
+fn copied<T: Sync, U: bytemuck::Zeroable + Send>(primitives: &[T], of: impl Fn(&T) -> U + Sync) -> Vec<U> {
+    let mut all: Vec<U> = bytemuck::zeroed_vec(primitives.len());
+    fill(&mut all, TASK, &|range, own| {
+        own.iter_mut().zip(&primitives[range]).for_each(|(copy, primitive)| *copy = of(primitive));
+    });
+    all
+}
+
+precompiled! {
+    fn of_points = build_from(points: same_points &[[S; D]], space: same Space<D>) -> Result<Bvh<S, D>>
+}
+fn build_from<P: Primitive<S, D>, S: Scalar, const D: usize>(primitives: &[P], space: Space<D>) -> Result<Bvh<S, D>> {
     let bounds = check(primitives, &space)?;
     mark("bounds");
     let grid = Grid::over(&bounds);
-    let mut arranged = if T::IS_POINT {
-        SortedPrimitives::new(&Primitives::<_, [S; D], _, D> { primitives, grid, space, stored: PhantomData })?
-    } else {
-        SortedPrimitives::new(&Primitives::<_, Aabb<S, D>, _, D> { primitives, grid, space, stored: PhantomData })?
-    };
+    let mut sorted = SortedPrimitives::new(&Primitives { primitives, grid, space });
     mark("codes, sort");
-    duplicates::refine(&mut arranged);
-    let SortedPrimitives { lo, hi, index, levels } = arranged;
-    let topology = Topology::of(&levels);
-    drop(levels);
+    duplicates::refine(&mut sorted);
+    let SortedPrimitives { lo, hi, index, deltas } = sorted;
+    let hierarchy = Hierarchy::of(&deltas);
+    drop(deltas);
 
-    let end = Node { bounds: Aabb::EMPTY, rope: topology.nodes() as u32, first: primitives.len() as u32 };
-    let mut bvh = Bvh { nodes: vec![end; topology.nodes() + 1], lo, hi, index, space };
-    if topology.leaves() > 0 {
+    let end = Node { bounds: Aabb::EMPTY, rope: hierarchy.nodes() as u32, first: primitives.len() as u32 };
+    let mut bvh = Bvh { nodes: vec![end; hierarchy.nodes() + 1], lo, hi, index, space };
+    if hierarchy.leaves() > 0 {
         let mut nodes = std::mem::take(&mut bvh.nodes);
-        link(&bvh, &topology, &mut nodes[..topology.nodes()], 0, topology.root());
+        ropes::fill(&bvh, &hierarchy, &mut nodes[..hierarchy.nodes()], 0, hierarchy.root());
         bvh.nodes = nodes;
     }
     mark("build");
     Ok(bvh)
 }
 
-/// Primitives that are sorted, and stored as `P`.
-struct Primitives<'a, T, P, S, const D: usize> {
-    primitives: &'a [T],
+/// Primitives that are sorted.
+struct Primitives<'a, P, S, const D: usize> {
+    primitives: &'a [P],
     grid: Grid<S, D>,
     space: Space<D>,
-    stored: PhantomData<fn() -> P>,
 }
 
-impl<T: Bounded<S, D>, P: Primitive<S, D>, S: Scalar, const D: usize> Source for Primitives<'_, T, P, S, D> {
+impl<P: Primitive<S, D>, S: Scalar, const D: usize> Source for Primitives<'_, P, S, D> {
     type Item = P;
 
     fn len(&self) -> usize {
@@ -74,7 +90,7 @@ impl<T: Bounded<S, D>, P: Primitive<S, D>, S: Scalar, const D: usize> Source for
         prefetch(&self.primitives[index]);
     }
     fn codes(&self, items: &[P], codes: &mut [u64]) {
-        dispatch!(_level => self.grid.codes(items.iter().map(#[inline(always)] |item| item.center()), codes));
+        dispatch!(_isa => self.grid.codes(items.iter().map(#[inline(always)] |item| item.center()), codes));
     }
 }
 
@@ -89,27 +105,18 @@ pub(crate) fn check<S: Scalar, T: Bounded<S, D>, const D: usize>(
     primitives: &[T],
     space: &Space<D>,
 ) -> Result<Aabb<S, D>> {
-    if !(1..=10).contains(&D) {
-        return Err(Kind::Dimension { dim: D }.into());
-    }
-    // The largest index means none, and one more is the sentinel's.
-    let max = u32::MAX as usize - 1;
-    if primitives.len() > max {
-        return Err(Kind::TooMany { n: primitives.len(), max }.into());
-    }
+    check_count::<D>(primitives.len())?;
     let fits = |x: S| Into::<f64>::into(x.abs()) <= S::LIMIT;
     let fault = |primitive: &T| {
         let Aabb { lo, hi } = primitive.bounds();
         (0..D).find(|&k| !(fits(lo[k]) && fits(hi[k]) && lo[k] <= hi[k]))
     };
-    let (bounds, sound) = primitives
-        .par_chunks(TASK)
-        .map(|chunk| {
-            chunk.iter().fold((Aabb::EMPTY, true), |(bounds, sound), primitive| {
-                (bounds.union(&place(primitive, space)), sound & fault(primitive).is_none())
-            })
+    let parts = map_tasks(primitives.len(), TASK, &|range| {
+        primitives[range].iter().fold((Aabb::EMPTY, true), |(bounds, sound), primitive| {
+            (bounds.union(&place(primitive, space)), sound & fault(primitive).is_none())
         })
-        .reduce(|| (Aabb::EMPTY, true), |a, b| (a.0.union(&b.0), a.1 & b.1));
+    });
+    let (bounds, sound) = parts.into_iter().fold((Aabb::EMPTY, true), |a, b| (a.0.union(&b.0), a.1 & b.1));
     if sound {
         return Ok(bounds);
     }
@@ -134,30 +141,14 @@ pub(crate) fn check<S: Scalar, T: Bounded<S, D>, const D: usize>(
     }
 }
 
-/// Fills the nodes of a subtree, whose first node is `base`: ropes on the way down, boxes on the way up.
-fn link<S: Scalar, const D: usize>(
-    bvh: &Bvh<S, D>,
-    topology: &Topology,
-    nodes: &mut [Node<S, D>],
-    base: usize,
-    subtree: crate::bvh::hierarchy::Subtree,
-) -> Aabb<S, D> {
-    let rope = (base + nodes.len()) as u32;
-    let span = topology.span(&subtree);
-    let first = span.start as u32;
-    let bounds = match topology.children(&subtree) {
-        None => span.fold(Aabb::EMPTY, |bounds, position| bounds.union(&bvh.item(position))),
-        Some([left, right]) => {
-            let (below_left, below_right) = nodes[1..].split_at_mut(left.nodes());
-            let split = base + 1 + left.nodes();
-            let sequential = subtree.leaves() < SEQUENTIAL;
-            let mut link_left = || link(bvh, topology, below_left, base + 1, left);
-            let mut link_right = || link(bvh, topology, below_right, split, right);
-            let (left, right) =
-                if sequential { (link_left(), link_right()) } else { rayon::join(link_left, link_right) };
-            left.union(&right)
-        }
-    };
-    nodes[0] = Node { bounds, rope, first };
-    bounds
+fn check_count<const D: usize>(n: usize) -> Result<()> {
+    if !(1..=10).contains(&D) {
+        return Err(Kind::Dimension { dim: D }.into());
+    }
+    // The largest index means none, and one more is the sentinel's.
+    let max = u32::MAX as usize - 1;
+    if n > max {
+        return Err(Kind::TooMany { n, max }.into());
+    }
+    Ok(())
 }

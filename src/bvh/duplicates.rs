@@ -1,11 +1,11 @@
-//! Cells of the grid that hold more than a leaf: their primitives are put in order by a finer grid.
+//! Duplicate codes: cells of the grid that hold more than a leaf are put in order by a finer grid.
 //!
 //! In and out: primitives in the order of their codes. Within each run of equal codes that is longer than a leaf they come out in
 //! the order of a Z curve through the run's own box, and so on down to leaves or to copies of one point, which stay in the
-//! order of their indices. The gaps between them get the levels of the finer codes, so that the nodes below are cells, too, and
-//! hardly overlap: a search that begins at the root finds the leaf that it is in. There are levels for two grids within
+//! order of their indices. The splits between them get the deltas of the finer codes, so that the nodes below are cells, too, and
+//! hardly overlap: a search that begins at the root finds the leaf that it is in. There are deltas for two grids within
 //! grids; deeper ones give the order, and nodes follow from the positions.
-//! Cost: a look at each level; for what is crowded, a sort for each factor of 2^21 (in three dimensions) in scale.
+//! Cost: a look at each level; for what is equal, a sort for each factor of 2^21 (in three dimensions) in scale.
 
 use std::ops::Range;
 
@@ -16,25 +16,26 @@ use crate::bvh::hierarchy::{EQUAL, FINER};
 use crate::bvh::layout::SortedPrimitives;
 use crate::bvh::morton::Grid;
 use crate::geometry::{Aabb, Scalar};
+use crate::parallel::{fill, for_each, map_tasks};
 
-/// Every run longer than a leaf holds so many gaps in a row, from a multiple on.
+/// Every run longer than a leaf holds so many splits in a row, from a multiple on.
 const STRIDE: usize = LEAF / 2;
 /// Primitives per parallel task.
 const TASK: usize = 1 << 12;
 
-/// Orders the crowded runs.
+/// Orders the runs of duplicate codes.
 pub(super) fn refine<S: Scalar, const D: usize>(primitives: &mut SortedPrimitives<S, D>) {
-    let is_equal = |&level: &u8| level < EQUAL;
-    let levels = &primitives.levels;
+    let is_equal = |&delta: &u8| delta < EQUAL;
+    let deltas = &primitives.deltas;
     let mut runs = Vec::new();
     let mut at = 0;
-    while at + STRIDE < levels.len() {
-        if !levels[at + 1..=at + STRIDE].iter().all(is_equal) {
+    while at + STRIDE < deltas.len() {
+        if !deltas[at + 1..=at + STRIDE].iter().all(is_equal) {
             at += STRIDE;
             continue;
         }
-        let start = at - levels[..=at].iter().rev().take_while(|&level| is_equal(level)).count();
-        let end = at + 1 + levels[at + 1..].iter().take_while(|&level| is_equal(level)).count();
+        let start = at - deltas[..=at].iter().rev().take_while(|&delta| is_equal(delta)).count();
+        let end = at + 1 + deltas[at + 1..].iter().take_while(|&delta| is_equal(delta)).count();
         if end - start > LEAF {
             runs.push(start..end);
         }
@@ -42,13 +43,13 @@ pub(super) fn refine<S: Scalar, const D: usize>(primitives: &mut SortedPrimitive
     }
     let order = |run: Range<usize>| {
         let mut order: Vec<u32> = run.clone().map(|position| position as u32).collect();
-        let mut levels = levels[run.clone()].to_vec();
-        refine_run(primitives, &mut order, &mut levels, 0);
-        (run, order, levels)
+        let mut deltas = deltas[run.clone()].to_vec();
+        refine_run(primitives, &mut order, &mut deltas, 0);
+        (run, order, deltas)
     };
-    let orders: Vec<_> = runs.into_par_iter().map(order).collect();
-    for (run, order, levels) in orders {
-        primitives.levels[run.clone()].copy_from_slice(&levels);
+    let orders = map_tasks(runs.len(), 1, &|at| order(runs[at.start].clone()));
+    for (run, order, deltas) in orders {
+        primitives.deltas[run.clone()].copy_from_slice(&deltas);
         reorder(&mut primitives.index, &run, &order);
         for axis in primitives.lo.iter_mut().chain(primitives.hi.iter_mut().flatten()) {
             reorder(axis, &run, &order);
@@ -62,31 +63,32 @@ fn reorder<T: Copy>(values: &mut [T], run: &Range<usize>, order: &[u32]) {
     values[run.clone()].copy_from_slice(&ordered);
 }
 
-/// Puts the positions of a run, which are in the order of the primitives' indices, in order, and gives the gaps between them the
-/// levels of that grid within grids, if it has any. The gap before the first is not within the run.
+/// Puts the positions of a run, which are in the order of the primitives' indices, in order, and gives the splits between them the
+/// deltas of that grid within grids, if it has any. The split before the first is not within the run.
 fn refine_run<S: Scalar, const D: usize>(
     primitives: &SortedPrimitives<S, D>,
     run: &mut [u32],
-    levels: &mut [u8],
+    deltas: &mut [u8],
     grids: usize,
 ) {
     let center = |position: u32| primitives.center(position as usize);
-    let bounds = run
-        .par_iter()
-        .with_min_len(TASK)
-        .map(|&position| Aabb::point(center(position)))
-        .reduce(|| Aabb::EMPTY, |a, b| a.union(&b));
+    let parts = map_tasks(run.len(), TASK, &|range| {
+        run[range].iter().fold(Aabb::EMPTY, |bounds, &position| bounds.union(&Aabb::point(center(position))))
+    });
+    let bounds = parts.iter().fold(Aabb::EMPTY, |bounds, part| bounds.union(part));
     if bounds.lo == bounds.hi {
         return;
     }
     let grid = Grid::over(&bounds);
-    let finer = |&position: &u32| {
-        let mut code = [0];
-        grid.codes([center(position)].into_iter(), &mut code);
-        (code[0], position)
-    };
-    let mut sorted: Vec<(u64, u32)> = run.par_iter().with_min_len(TASK).map(finer).collect();
-    sorted.par_sort_unstable();
+    let mut sorted = vec![(0u64, 0u32); run.len()];
+    fill(&mut sorted, TASK, &|range, sorted| {
+        for (sorted, &position) in sorted.iter_mut().zip(&run[range]) {
+            let mut code = [0];
+            grid.codes([center(position)].into_iter(), &mut code);
+            *sorted = (code[0], position);
+        }
+    });
+    sort_codes(&mut sorted);
     for (position, &(_, from)) in run.iter_mut().zip(&sorted) {
         *position = from;
     }
@@ -95,21 +97,26 @@ fn refine_run<S: Scalar, const D: usize>(
         return;
     }
     if let Some(first) = FINER.get(grids) {
-        for (level, pair) in levels[1..].iter_mut().zip(sorted.windows(2)) {
+        for (delta, pair) in deltas[1..].iter_mut().zip(sorted.windows(2)) {
             let differing = pair[0].0 ^ pair[1].0;
             if differing != 0 {
-                *level = first + differing.ilog2() as u8;
+                *delta = first + differing.ilog2() as u8;
             }
         }
     }
-    let (mut rest, mut rest_of_levels) = (run, levels);
+    let (mut rest, mut rest_of_deltas) = (run, deltas);
     let mut runs = Vec::new();
     for alike in sorted.chunk_by(|a, b| a.0 == b.0) {
         let own = rest.split_off_mut(..alike.len()).unwrap_or_default();
-        let own_levels = rest_of_levels.split_off_mut(..alike.len()).unwrap_or_default();
+        let own_deltas = rest_of_deltas.split_off_mut(..alike.len()).unwrap_or_default();
         if own.len() > LEAF {
-            runs.push((own, own_levels));
+            runs.push((own, own_deltas));
         }
     }
-    runs.into_par_iter().for_each(|(run, levels)| refine_run(primitives, run, levels, grids + 1));
+    for_each(runs, &|_, (run, deltas): (&mut [u32], &mut [u8])| refine_run(primitives, run, deltas, grids + 1));
+}
+
+/// Not generic, so that the sort is compiled once.
+fn sort_codes(codes: &mut [(u64, u32)]) {
+    codes.par_sort_unstable();
 }

@@ -1,10 +1,10 @@
 //! Which leaves there are, and how they join: from the sorted codes alone.
 //!
-//! Between neighbours along the curve stands a *gap*, whose level is the highest bit in which their codes differ (for equal
-//! codes, in which the codes of finer grids differ (`crowded`), and in the end their positions). The tree is the one whose
-//! inner nodes are the gaps, higher levels above lower ones. Subtrees of up to [`LEAF`] primitives become leaves.
-//! Source: Apetrei 2014, section 3: each subtree finds its parent as the lower of the two gaps beside it, and the second
-//! child to arrive there goes on.
+//! Between neighbours along the curve is a *split*. Its `delta` is the highest bit in which their codes differ (for equal
+//! codes, in which the codes of finer grids differ (`duplicates`), and in the end their positions). The inner nodes of the
+//! tree are the splits, larger deltas above smaller ones. Subtrees of up to [`LEAF`] primitives become leaves.
+//! Source: Apetrei 2014, section 3: each subtree finds its parent as that of the two splits beside it whose delta is smaller, and
+//! the second child to arrive there goes on.
 
 use std::sync::atomic::{AtomicU32, Ordering::AcqRel, Ordering::Relaxed};
 
@@ -14,36 +14,36 @@ use crate::bvh::LEAF;
 
 /// No node yet.
 const NONE: u32 = u32::MAX;
-/// The level beyond either end.
+/// Delta beyond either end.
 pub(super) const OUTSIDE: u8 = u8::MAX;
-/// Gaps between codes that are equal in all grids have the levels below this, one for each bit of a position.
+/// Splits between codes that are equal in all grids have the deltas below this, one for each bit of a position.
 const POSITIONS: u8 = 32;
-/// The first level of gaps within a crowded cell, by the bits of its own grid; then within a crowded cell of that. What is
-/// crowded even there is split by positions.
+/// The first delta of splits among duplicate codes, by the bits of their own grid; then among duplicates in that. What is
+/// equal even there is split by positions.
 pub(super) const FINER: [u8; 2] = [POSITIONS + CODE, POSITIONS];
-/// Gaps between equal codes have levels below this.
+/// Splits between equal codes have deltas below this.
 pub(super) const EQUAL: u8 = POSITIONS + 2 * CODE;
 /// Bits of a code.
 const CODE: u8 = 63;
-/// No tree is deeper: each step down lowers the level.
+/// No tree is deeper: each step down lowers delta.
 pub(crate) const DEPTH: usize = (EQUAL + CODE) as usize + 1;
 /// Primitives per parallel task.
 const TASK: usize = 1 << 15;
 
-pub(super) struct Topology {
+pub(super) struct Hierarchy {
     /// The first primitive of each leaf, and the number of primitives.
     starts: Vec<u32>,
-    /// The gaps of the two children of each gap between leaves (gap `g` stands before leaf `g`).
+    /// The splits of the two children of each split between leaves (split `s` is before leaf `s`).
     children: Vec<[AtomicU32; 2]>,
     root: u32,
 }
 
-/// A subtree: a range of leaves, and the gap at its top (of no meaning for a single leaf).
+/// A subtree: a range of leaves, and the split at its top (of no meaning for a single leaf).
 #[derive(Clone, Copy)]
 pub(super) struct Subtree {
     first: u32,
     last: u32,
-    gap: u32,
+    split: u32,
 }
 
 impl Subtree {
@@ -56,34 +56,34 @@ impl Subtree {
     }
 }
 
-impl Topology {
-    pub fn of(levels: &[u8]) -> Self {
-        let starts = leaf_starts(levels);
-        let levels: Vec<u8> =
-            starts.par_iter().with_min_len(TASK).map(|&start| level_at(levels, start as usize)).collect();
+impl Hierarchy {
+    pub fn of(deltas: &[u8]) -> Self {
+        let starts = leaf_starts(deltas);
+        let deltas: Vec<u8> =
+            starts.par_iter().with_min_len(TASK).map(|&start| delta_at(deltas, start as usize)).collect();
         let leaves = starts.len() - 1;
         let pair = || [AtomicU32::new(NONE), AtomicU32::new(NONE)];
         let children: Vec<_> = (0..leaves).into_par_iter().with_min_len(TASK).map(|_| pair()).collect();
         let root = AtomicU32::new(NONE);
 
-        // The far end of whichever child of a gap came first. The other child learns it by the same exchange.
+        // The far end of the child of a split that came first. The other child learns it by the same exchange.
         let far: Vec<_> = (0..leaves).into_par_iter().with_min_len(TASK).map(|_| AtomicU32::new(NONE)).collect();
         (0..leaves).into_par_iter().with_min_len(TASK / LEAF).for_each(|leaf| {
-            let (mut first, mut last, mut gap) = (leaf, leaf, NONE);
+            let (mut first, mut last, mut split) = (leaf, leaf, NONE);
             while (first, last) != (0, leaves - 1) {
-                let is_right = levels[first] < levels[last + 1];
+                let is_right = deltas[first] < deltas[last + 1];
                 let parent = if is_right { first } else { last + 1 };
-                // Only whoever comes second reads these, after an exchange that orders it behind this store.
-                children[parent][usize::from(is_right)].store(gap, Relaxed);
+                // Only the second child to come reads these, after an exchange that orders it behind this store.
+                children[parent][usize::from(is_right)].store(split, Relaxed);
                 let own = if is_right { last } else { first };
                 match far[parent].swap(own as u32, AcqRel) {
                     NONE => return,
                     end if is_right => first = end as usize,
                     end => last = end as usize,
                 }
-                gap = parent as u32;
+                split = parent as u32;
             }
-            root.store(gap, Relaxed);
+            root.store(split, Relaxed);
         });
         Self { starts, children, root: root.into_inner() }
     }
@@ -98,17 +98,17 @@ impl Topology {
 
     /// The whole tree, which must have leaves.
     pub fn root(&self) -> Subtree {
-        Subtree { first: 0, last: self.leaves() as u32 - 1, gap: self.root }
+        Subtree { first: 0, last: self.leaves() as u32 - 1, split: self.root }
     }
 
     pub fn children(&self, of: &Subtree) -> Option<[Subtree; 2]> {
         if of.first == of.last {
             return None;
         }
-        let [left, right] = &self.children[of.gap as usize];
+        let [left, right] = &self.children[of.split as usize];
         Some([
-            Subtree { first: of.first, last: of.gap - 1, gap: left.load(Relaxed) },
-            Subtree { first: of.gap, last: of.last, gap: right.load(Relaxed) },
+            Subtree { first: of.first, last: of.split - 1, split: left.load(Relaxed) },
+            Subtree { first: of.split, last: of.last, split: right.load(Relaxed) },
         ])
     }
 
@@ -118,24 +118,24 @@ impl Topology {
     }
 }
 
-/// The level of the gap before a position, between primitives of these codes.
+/// Delta of the split before a position, between primitives of these codes.
 #[inline(always)]
-pub(super) fn level(before: u64, code: u64, position: usize) -> u8 {
+pub(super) fn delta(before: u64, code: u64, position: usize) -> u8 {
     let differing = before ^ code;
     if differing != 0 { EQUAL + differing.ilog2() as u8 } else { ((position - 1) ^ position).ilog2() as u8 }
 }
 
-/// The level of the gap before a position, or behind the last.
+/// Delta of the split before a position, or behind the last.
 #[inline(always)]
-fn level_at(levels: &[u8], position: usize) -> u8 {
-    levels.get(position).copied().unwrap_or(OUTSIDE)
+fn delta_at(deltas: &[u8], position: usize) -> u8 {
+    deltas.get(position).copied().unwrap_or(OUTSIDE)
 }
 
 /// The first primitive of each leaf, and the number of primitives at the end.
-fn leaf_starts(levels: &[u8]) -> Vec<u32> {
-    let n = levels.len();
+fn leaf_starts(deltas: &[u8]) -> Vec<u32> {
+    let n = deltas.len();
     let tasks = n.div_ceil(TASK);
-    let bounds: Vec<usize> = (0..=tasks).into_par_iter().map(|task| next_start(levels, (task * TASK).min(n))).collect();
+    let bounds: Vec<usize> = (0..=tasks).into_par_iter().map(|task| next_start(deltas, (task * TASK).min(n))).collect();
     let mut starts: Vec<u32> = (0..tasks)
         .into_par_iter()
         .flat_map_iter(|task| {
@@ -143,7 +143,7 @@ fn leaf_starts(levels: &[u8]) -> Vec<u32> {
             std::iter::from_fn(move || {
                 let own = start;
                 (own < end).then(|| {
-                    start = leaf_end(levels, own);
+                    start = leaf_end(deltas, own);
                     own as u32
                 })
             })
@@ -154,15 +154,15 @@ fn leaf_starts(levels: &[u8]) -> Vec<u32> {
 }
 
 /// Where the leaf ends that starts at `start`: the largest subtree of at most `LEAF` primitives with its first primitive there.
-fn leaf_end(levels: &[u8], start: usize) -> usize {
-    let before = level_at(levels, start);
+fn leaf_end(deltas: &[u8], start: usize) -> usize {
+    let before = delta_at(deltas, start);
     let (mut end, mut inside) = (start + 1, 0);
-    for gap in start + 1..=(start + LEAF).min(levels.len()) {
-        // A range is a subtree if the gaps at both of its ends are above all gaps inside.
-        let level = level_at(levels, gap);
-        if level > inside {
-            end = gap;
-            inside = level;
+    for split in start + 1..=(start + LEAF).min(deltas.len()) {
+        // A range is a subtree if the splits at both of its ends are above all splits inside.
+        let delta = delta_at(deltas, split);
+        if delta > inside {
+            end = split;
+            inside = delta;
         }
         if inside > before {
             break;
@@ -171,13 +171,13 @@ fn leaf_end(levels: &[u8], start: usize) -> usize {
     end
 }
 
-/// The first start of a leaf at or behind `from`: where the subtree of the gap before it has more than `LEAF` primitives.
-fn next_start(levels: &[u8], from: usize) -> usize {
-    let n = levels.len();
+/// The first start of a leaf at or behind `from`: where the subtree of the split before it has more than `LEAF` primitives.
+fn next_start(deltas: &[u8], from: usize) -> usize {
+    let n = deltas.len();
     let starts_leaf = |at: usize| {
-        let own = level_at(levels, at);
-        let left = (1..=LEAF).take_while(|&back| level_at(levels, at - back) < own).count();
-        let right = (1..=LEAF).take_while(|&ahead| level_at(levels, at + ahead) < own).count();
+        let own = delta_at(deltas, at);
+        let left = (1..=LEAF).take_while(|&back| delta_at(deltas, at - back) < own).count();
+        let right = (1..=LEAF).take_while(|&ahead| delta_at(deltas, at + ahead) < own).count();
         left + right + 2 > LEAF
     };
     (from..n).find(|&at| at == 0 || starts_leaf(at)).unwrap_or(n)

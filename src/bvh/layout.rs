@@ -1,28 +1,22 @@
 //! Primitives in tree order: sorted by the codes of their centres, their corners one array per axis.
 //!
-//! Out: beside the corners and the indices the level of each gap, which is all that the topology needs of the codes.
-
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+//! Out: beside the corners and the indices the delta of each split, which is all that the hierarchy needs of the codes.
 
 use bytemuck::Zeroable;
 
-use crate::bvh::hierarchy::{OUTSIDE, level};
+use crate::bvh::hierarchy::{OUTSIDE, delta};
 use crate::bvh::radix_sort::{Buckets, Source, cut};
-use crate::error::{Kind, Result};
-use crate::geometry::{Aabb, Scalar};
+use crate::geometry::{Aabb, Bounded, Scalar};
 use crate::simd::LANES;
 
 /// What is stored of a primitive.
-pub(super) trait Primitive<S, const D: usize>: Copy + Zeroable + Send + Sync {
-    const IS_POINT: bool;
+pub(super) trait Primitive<S, const D: usize>: Bounded<S, D> + Copy + Zeroable + Send {
     fn of(bounds: Aabb<S, D>) -> Self;
     fn center(&self) -> [S; D];
     fn corner(&self, which: usize) -> [S; D];
 }
 
 impl<S: Scalar, const D: usize> Primitive<S, D> for [S; D] {
-    const IS_POINT: bool = true;
-
     #[inline(always)]
     fn of(bounds: Aabb<S, D>) -> Self {
         bounds.lo
@@ -38,8 +32,6 @@ impl<S: Scalar, const D: usize> Primitive<S, D> for [S; D] {
 }
 
 impl<S: Scalar, const D: usize> Primitive<S, D> for Aabb<S, D> {
-    const IS_POINT: bool = false;
-
     #[inline(always)]
     fn of(bounds: Aabb<S, D>) -> Self {
         bounds
@@ -61,61 +53,52 @@ pub(super) struct SortedPrimitives<S, const D: usize> {
     pub hi: Option<[Vec<S>; D]>,
     /// Indices in the caller's slice.
     pub index: Vec<u32>,
-    /// The level of the gap before each primitive.
-    pub levels: Vec<u8>,
+    /// Delta of the split before each primitive.
+    pub deltas: Vec<u8>,
 }
 
 impl<S: Scalar, const D: usize> SortedPrimitives<S, D> {
     /// The primitives of a source in Morton order.
-    ///
-    /// Errors: if a primitive has another code, or no finite corners, when it is read again to be stored. Without it codes would be
-    /// in no order, and the tree of any depth.
-    pub fn new<P: Primitive<S, D>>(source: &impl Source<Item = P>) -> Result<Self> {
+    pub fn new<P: Primitive<S, D>>(source: &impl Source<Item = P>) -> Self {
         let n = source.len();
         let buckets = Buckets::split(source);
         let axes = || std::array::from_fn(|_| bytemuck::zeroed_vec(n + LANES));
         let (mut lo, mut hi): ([Vec<S>; D], _) = (axes(), (!P::IS_POINT).then(axes));
-        let mut levels = bytemuck::zeroed_vec(n);
+        let mut deltas = bytemuck::zeroed_vec(n);
 
         let (shift, sizes) = (buckets.shift, buckets.sizes());
         let corners = [Some(&mut lo), hi.as_mut()].into_iter().flatten();
         let mut rest: Vec<_> = corners.map(|axes| axes.each_mut().map(Vec::as_mut_slice)).collect();
         let mut outputs = Vec::with_capacity(sizes.len());
         let (mut first, mut before) = (0, None);
-        for (bucket, levels) in cut(&mut levels, sizes).into_iter().enumerate() {
-            let len = levels.len();
+        for (bucket, deltas) in cut(&mut deltas, sizes).into_iter().enumerate() {
+            let len = deltas.len();
             let corners: Vec<[&mut [S]; D]> = rest
                 .iter_mut()
                 .map(|axes| axes.each_mut().map(|axis| axis.split_off_mut(..len).unwrap_or_default()))
                 .collect();
             // Between buckets the codes differ where the numbers of the buckets do.
             let code = (bucket as u64) << shift;
-            let edge = before.map_or(OUTSIDE, |before| level(before, code, first));
-            outputs.push((code, first, edge, levels, corners));
+            let edge = before.map_or(OUTSIDE, |before| delta(before, code, first));
+            outputs.push((first, edge, deltas, corners));
             if len > 0 {
                 before = Some(code);
             }
             first += len;
         }
-        let is_steady = AtomicBool::new(true);
-        let index = buckets.sort(outputs, |(bucket, first, edge, levels, mut corners), sorted| {
-            let (mut before, mut steady) = (0, true);
+        let index = buckets.sort(outputs, |(first, edge, deltas, mut corners), sorted| {
+            let mut before = 0;
             for (at, (code, place)) in sorted.iter().enumerate() {
-                levels[at] = if at == 0 { edge } else { level(before, code, first + at) };
+                deltas[at] = if at == 0 { edge } else { delta(before, code, first + at) };
                 before = code;
-                steady &= (code ^ bucket) >> shift == 0;
                 for (which, axes) in corners.iter_mut().enumerate() {
                     for (axis, x) in axes.iter_mut().zip(place.corner(which)) {
                         axis[at] = x;
-                        steady &= x.abs() <= S::MAX;
                     }
                 }
             }
-            if !steady {
-                is_steady.store(false, Relaxed);
-            }
         });
-        if is_steady.into_inner() { Ok(Self { lo, hi, index, levels }) } else { Err(Kind::Unsteady.into()) }
+        Self { lo, hi, index, deltas }
     }
 
     /// Where the primitive at a position is along the curve.

@@ -13,6 +13,7 @@ mod hierarchy;
 mod layout;
 pub(crate) mod morton;
 pub(crate) mod radix_sort;
+mod ropes;
 pub(crate) mod traverse;
 mod validate;
 
@@ -41,7 +42,18 @@ pub struct Node<S, const D: usize> {
 
 /// A bounding volume hierarchy over points or boxes of `D` dimensions.
 ///
-/// It keeps a copy of the coordinates and no borrow; all results are indices into the slice it was built from.
+/// It keeps a copy of the coordinates and no borrow; all results are indices into the slice it was built from. Two are equal if all
+/// nodes and primitives are.
+///
+/// | question | one | many, in parallel | all stored primitives, in parallel |
+/// |---|---|---|---|
+/// | what is within a radius, in a box, in a shape of mine? | [`query`](Bvh::query) | [`query_all`](Bvh::query_all) | [`neighbors`](Bvh::neighbors) |
+/// | how many? | `query(..).count()` | [`count_all`](Bvh::count_all) | [`count_neighbors`](Bvh::count_neighbors) |
+/// | which are the k nearest? | [`nearest`](Bvh::nearest) | [`nearest_all`](Bvh::nearest_all) | [`nearest_neighbors`](Bvh::nearest_neighbors) |
+/// | call me for each | it is an iterator | [`for_each_hit`](Bvh::for_each_hit) | [`for_each_pair`](Bvh::for_each_pair), each pair once |
+/// | how many pairs? | | | [`count_pairs`](Bvh::count_pairs) |
+///
+/// Many answers come as lists in one allocation ([`Csr`](crate::Csr)), in the order of the questions or of the caller's slice.
 ///
 /// ```
 /// use ropewalk::{Bvh, Sphere};
@@ -53,7 +65,7 @@ pub struct Node<S, const D: usize> {
 /// assert_eq!(near, [0, 1]); // the radius is inclusive
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Bvh<S, const D: usize> {
     /// In depth-first order; the last one is a sentinel that holds nothing.
     nodes: Vec<Node<S, D>>,
@@ -122,7 +134,13 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         &self.space
     }
 
+    /// How many nodes there are, inner ones and leaves.
+    pub fn n_nodes(&self) -> usize {
+        self.end()
+    }
+
     /// All nodes in depth-first order, the sentinel left out. Equal input gives equal nodes on every device.
+    #[doc(hidden)]
     pub fn nodes(&self) -> &[Node<S, D>] {
         &self.nodes[..self.end()]
     }

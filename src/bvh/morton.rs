@@ -6,6 +6,7 @@
 
 use crate::bvh::radix_sort::{Buckets, Source};
 use crate::geometry::{Aabb, Scalar};
+use crate::parallel::fill;
 
 /// How points become codes: the corner and the size of the cell grid.
 #[derive(Clone, Copy, Debug)]
@@ -74,31 +75,37 @@ pub(crate) fn curve_order<S: Scalar, const D: usize>(
     grid: &Grid<S, D>,
     point: impl Fn(usize) -> [S; D] + Sync,
 ) -> Vec<u32> {
-    Buckets::split(&Along { n, grid, point }).into_order()
+    let mut codes = vec![0; n];
+    fill(&mut codes, 1 << 12, &|range, codes| grid.codes(range.map(&point), codes));
+    order_of_codes(&codes, Grid::<S, D>::BITS)
 }
 
-/// Points that are sorted along the curve.
-struct Along<'a, F, S, const D: usize> {
-    n: usize,
-    grid: &'a Grid<S, D>,
-    point: F,
+/// The places of codes in ascending order.
+fn order_of_codes(codes: &[u64], bits: u32) -> Vec<u32> {
+    Buckets::split(&Codes { codes, bits }).into_order()
 }
 
-impl<F: Fn(usize) -> [S; D] + Sync, S: Scalar, const D: usize> Source for Along<'_, F, S, D> {
-    type Item = [S; D];
+/// Codes that are sorted.
+struct Codes<'a> {
+    codes: &'a [u64],
+    bits: u32,
+}
+
+impl Source for Codes<'_> {
+    type Item = u64;
 
     fn len(&self) -> usize {
-        self.n
+        self.codes.len()
     }
     fn bits(&self) -> u32 {
-        Grid::<S, D>::BITS
+        self.bits
     }
-    fn item(&self, index: usize) -> [S; D] {
-        (self.point)(index)
+    fn item(&self, index: usize) -> u64 {
+        self.codes[index]
     }
     fn prefetch(&self, _index: usize) {}
-    fn codes(&self, items: &[[S; D]], codes: &mut [u64]) {
-        self.grid.codes(items.iter().copied(), codes);
+    fn codes(&self, items: &[u64], codes: &mut [u64]) {
+        codes.copy_from_slice(items);
     }
 }
 

@@ -6,12 +6,14 @@
 //! Fresh memory costs more than arithmetic: 6 bytes a point are all that is written beside the result.
 //! Cost: O(n); each point is read twice.
 
+use std::sync::OnceLock;
+
+use crate::parallel::{Scratch, fill, for_each};
 use bytemuck::Zeroable;
-use rayon::prelude::*;
 
 /// Bits of the first split: as many buckets as there are entries in a first-level address cache.
 pub(crate) const FIRST_BITS: u32 = 11;
-/// Bits beyond the logarithm of a bucket's size that it is sorted by at first.
+/// Extra key bits (beyond log2 of the bucket's size) in the first pass, so that few keys tie.
 const SPARE_BITS: u32 = 6;
 /// Points per parallel task of the first split.
 const TASK: usize = 1 << 16;
@@ -23,7 +25,7 @@ const AHEAD: usize = 24;
 /// What is sorted, by index.
 pub(crate) trait Source: Sync {
     /// What belongs to an index.
-    type Item: Copy + Zeroable;
+    type Item: Copy + Zeroable + Send;
 
     fn len(&self) -> usize;
     /// Bits of a code.
@@ -55,25 +57,24 @@ impl<'a, T: Source> Buckets<'a, T> {
 
         // Fresh zeros come from the system without being written.
         let mut bucket_of: Vec<u16> = bytemuck::zeroed_vec(n);
-        let counts: Vec<Vec<u32>> = bucket_of
-            .par_chunks_mut(size)
-            .enumerate()
-            .map(|(task, bucket_of)| {
-                let mut counts = vec![0; buckets];
-                let (mut items, mut codes) = ([T::Item::zeroed(); BATCH], [0; BATCH]);
-                for (batch, first) in bucket_of.chunks_mut(BATCH).zip((task * size..).step_by(BATCH)) {
-                    for (item, index) in items[..batch.len()].iter_mut().zip(first..) {
-                        *item = source.item(index);
-                    }
-                    source.codes(&items[..batch.len()], &mut codes[..batch.len()]);
-                    for (bucket, code) in batch.iter_mut().zip(codes) {
-                        *bucket = (code >> shift) as u16;
-                        counts[usize::from(*bucket)] += 1;
-                    }
+        let counts: Vec<OnceLock<Vec<u32>>> = (0..n.div_ceil(size)).map(|_| OnceLock::new()).collect();
+        fill(&mut bucket_of, size, &|range, bucket_of| {
+            let task = range.start / size;
+            let mut counts_of_task = vec![0; buckets];
+            let (mut items, mut codes) = ([T::Item::zeroed(); BATCH], [0; BATCH]);
+            for (batch, first) in bucket_of.chunks_mut(BATCH).zip(range.step_by(BATCH)) {
+                for (item, index) in items[..batch.len()].iter_mut().zip(first..) {
+                    *item = source.item(index);
                 }
-                counts
-            })
-            .collect();
+                source.codes(&items[..batch.len()], &mut codes[..batch.len()]);
+                for (bucket, code) in batch.iter_mut().zip(codes) {
+                    *bucket = (code >> shift) as u16;
+                    counts_of_task[usize::from(*bucket)] += 1;
+                }
+            }
+            _ = counts[task].set(counts_of_task);
+        });
+        let counts: Vec<Vec<u32>> = counts.into_iter().filter_map(OnceLock::into_inner).collect();
 
         // Each task owns a slice of each bucket, in the order of the tasks: that makes the sort stable, and safe.
         let mut index: Vec<u32> = bytemuck::zeroed_vec(n);
@@ -86,8 +87,9 @@ impl<'a, T: Source> Buckets<'a, T> {
                 rest = others;
             }
         }
-        slots.into_par_iter().zip(bucket_of.par_chunks(size)).enumerate().for_each(|(task, (mut slots, bucket_of))| {
-            for (&bucket, index) in bucket_of.iter().zip((task * size) as u32..) {
+        for_each(slots, &|task, mut slots| {
+            let first = task * size;
+            for (&bucket, index) in bucket_of[first..(first + size).min(n)].iter().zip(first as u32..) {
                 if let Some(slot) = slots[usize::from(bucket)].next() {
                     *slot = index;
                 }
@@ -105,17 +107,17 @@ impl<'a, T: Source> Buckets<'a, T> {
     /// Sorts each bucket, calls `emit` with the bucket's output, of which there is one for each, and with what is in the
     /// bucket; and returns all indices in order.
     pub fn sort<O: Send>(mut self, outputs: Vec<O>, emit: impl Fn(O, Sorted<'_, T::Item>) + Sync) -> Vec<u32> {
-        let tasks: Vec<_> = cut(&mut self.index, &self.sizes).into_iter().zip(outputs).collect();
-        tasks.into_par_iter().filter(|(index, _)| !index.is_empty()).for_each_init(
-            Scratch::new,
-            |scratch, (index, output)| {
-                scratch.sort(self.source, self.shift, index);
-                emit(output, Sorted { scratch });
-                for (index, key) in index.iter_mut().zip(&scratch.keys) {
-                    *index = scratch.index[*key as u32 as usize];
+        let tasks = cut(&mut self.index, &self.sizes).into_iter().zip(outputs);
+        let scratch = Scratch::new(Bucket::new);
+        for_each(tasks.filter(|(index, _)| !index.is_empty()).collect(), &|_, (index, output)| {
+            scratch.with(|bucket| {
+                bucket.sort(self.source, self.shift, index);
+                emit(output, Sorted { bucket });
+                for (index, key) in index.iter_mut().zip(&bucket.keys) {
+                    *index = bucket.index[*key as u32 as usize];
                 }
-            },
-        );
+            });
+        });
         self.index
     }
 
@@ -127,7 +129,7 @@ impl<'a, T: Source> Buckets<'a, T> {
 }
 
 /// What one bucket is sorted in.
-struct Scratch<P> {
+struct Bucket<P> {
     index: Vec<u32>,
     items: Vec<P>,
     codes: Vec<u64>,
@@ -135,7 +137,7 @@ struct Scratch<P> {
     keys: Vec<u64>,
 }
 
-impl<P: Copy + Zeroable> Scratch<P> {
+impl<P: Copy + Zeroable> Bucket<P> {
     fn new() -> Self {
         Self { index: vec![], items: vec![], codes: vec![], keys: vec![] }
     }
@@ -160,25 +162,31 @@ impl<P: Copy + Zeroable> Scratch<P> {
         let mask = u64::MAX >> (64 - bits);
         self.keys.clear();
         self.keys.extend(self.codes.iter().zip(0u64..).map(|(code, at)| (code >> shift & mask) << 32 | at));
-        radsort::sort_by_key(&mut self.keys, |key| (key >> 32) as u32);
-        if shift > 0 {
-            for alike in self.keys.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|alike| alike.len() > 1) {
-                alike.sort_unstable_by_key(|&key| (self.codes[key as u32 as usize], key as u32));
-            }
+        sort_keys(&mut self.keys, &self.codes, shift > 0);
+    }
+}
+
+/// Sorts keys by their high halves, and those that tie by the codes that their low halves lead to, then by these, unless they tie
+/// in all bits.
+fn sort_keys(keys: &mut [u64], codes: &[u64], has_rest: bool) {
+    radsort::sort_by_key(keys, |key| (key >> 32) as u32);
+    if has_rest {
+        for alike in keys.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|alike| alike.len() > 1) {
+            alike.sort_unstable_by_key(|&key| (codes[key as u32 as usize], key as u32));
         }
     }
 }
 
 /// What is in a bucket, in order.
 pub(crate) struct Sorted<'a, P> {
-    scratch: &'a Scratch<P>,
+    bucket: &'a Bucket<P>,
 }
 
 impl<P: Copy> Sorted<'_, P> {
     /// Codes and items.
     #[inline(always)]
     pub fn iter(&self) -> impl Iterator<Item = (u64, P)> {
-        let Scratch { keys, codes, items, .. } = self.scratch;
+        let Bucket { keys, codes, items, .. } = self.bucket;
         keys.iter().map(|&key| (codes[key as u32 as usize], items[key as u32 as usize]))
     }
 }

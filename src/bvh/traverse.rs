@@ -1,253 +1,52 @@
-//! Walks along the ropes, and the tests in a leaf.
+//! The walk along the ropes.
 //!
-//! In: a tree and a radius. Out: for each leaf reached, a bit mask of the primitives within.
-//! A walk opens a node or follows its rope; it needs no stack. The half traversal is the same walk begun at a leaf's own
-//! rope, so that every pair of leaves meets once.
-//! Cost: O(depth) nodes for each place a ball is looked for. Source: Prokopenko and Lebrun-Grandié 2024, sections 3 and 4.
+//! In: a range of nodes, and a visitor that says of each whether to enter it. A walk opens a node or follows its rope: its whole
+//! state is one index, and it needs no stack. The *half traversal* is the same walk begun at a leaf's own rope, so that
+//! every pair of leaves meets once. A *bottom-up* search walks the subtrees beside the path to a leaf, the nearest first.
+//! Cost: O(depth) nodes for each place that is looked for. Source: Prokopenko and Lebrun-Grandié 2024, sections 3 and 4.
 
-use crate::bvh::{Bvh, DEPTH, LEAF};
-use crate::geometry::{Aabb, FilteredRadius, Metric, Scalar, Space, scale};
-use crate::simd::{Isa, LANES, Lanes};
+use std::ops::Range;
 
-// A leaf's primitives are one bit each.
-const _: () = assert!(LEAF <= u32::BITS as usize && LEAF.is_multiple_of(LANES));
+use crate::bvh::{Bvh, DEPTH, Node};
+use crate::geometry::Scalar;
 
-/// A radius about primitives of a tree, in open space or in general, around the boundary and in a unit of its own: the choice is
-/// made at compile time, because most of a periodic box is far from its boundary, and most clouds are at ease with their
-/// unit. All squared distances and limits in `S` are in the probe's unit.
-pub(crate) struct BallPredicate<'a, S, const D: usize, const GENERAL: bool> {
-    tree: &'a Bvh<S, D>,
-    metric: Metric<S, D, GENERAL>,
-    space: Space<D>,
-    scale: f64,
-    pub reach: FilteredRadius<S, D>,
+/// Where a walk goes on.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Step {
+    /// With the next node, which is the first below if there is any below.
+    Enter,
+    /// With what follows everything below.
+    Skip,
+    /// Nowhere.
+    Stop,
 }
 
-impl<'a, S: Scalar, const D: usize> BallPredicate<'a, S, D, true> {
-    /// The probe for where the open one will not do (see [`BallPredicate::is_for`]), if there may be such a place.
-    pub fn general(tree: &'a Bvh<S, D>, radius: f64) -> Option<Self> {
-        let scale = if S::NARROW && scale::has_differences(&tree.bounds()) {
-            match (radius * radius).sqrt() {
-                // Copies only, which are to be told from what is near.
-                0.0 => scale::scale_of::<S>(scale::extent(&tree.bounds()), scale::LEAST_EXTENT),
-                radius => scale::scale_of::<S>(radius, scale::LEAST),
-            }
-        } else {
-            1.0
-        };
-        (scale != 1.0 || tree.space().period().is_some()).then(|| Self::scaled(tree, radius, scale))
+impl<S: Scalar, const D: usize> Bvh<S, D> {
+    /// Calls `visit` with the nodes of a range, in depth-first order, but for those below nodes that it skips.
+    #[inline(always)]
+    pub(crate) fn walk(&self, nodes: Range<usize>, mut visit: impl FnMut(usize, &Node<S, D>) -> Step) {
+        let mut at = nodes.start;
+        while at < nodes.end {
+            let node = self.node(at);
+            at = match visit(at, node) {
+                Step::Enter => at + 1,
+                Step::Skip => node.rope as usize,
+                Step::Stop => return,
+            };
+        }
     }
 
-    /// Whether the open probe will not do from `bounds`: where the unit is not that of the coordinates, everywhere; else where
-    /// the reach touches a face of the periodic box, so that pairs may meet around it.
+    /// The nodes behind a leaf, where its half traversal leads.
     #[inline(always)]
-    pub fn is_for(&self, bounds: &Aabb<S, D>) -> bool {
-        // Squares below this are blurred by underflow: points may be within a radius though they are farther apart.
-        const BLURRED: f64 = 1e-300;
-        let radius = self.reach.radius2.max(BLURRED).sqrt();
-        self.scale != 1.0
-            || self.space.period().is_some_and(|period| {
-                // A box may reach over the boundary from anywhere.
-                !self.tree.holds_points()
-                    || (0..D).any(|k| {
-                        // Wide enough for the rounding of all that follows.
-                        let margin = radius + 1e-6 * (radius + period[k]);
-                        Into::<f64>::into(bounds.lo[k]) <= margin
-                            || Into::<f64>::into(bounds.hi[k]) >= period[k] - margin
-                    })
-            })
+    pub(crate) fn behind(&self, leaf: usize) -> Range<usize> {
+        self.node(leaf).rope as usize..self.end()
     }
 }
 
-impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D, GENERAL> {
-    /// A probe in the unit of the coordinates.
-    pub fn new(tree: &'a Bvh<S, D>, radius: f64) -> Self {
-        Self::scaled(tree, radius, 1.0)
-    }
-
-    /// A probe that multiplies distances by `scale`, which is 1 unless it is general and the type narrow.
-    #[inline(always)]
-    pub fn scaled(tree: &'a Bvh<S, D>, radius: f64, scale: f64) -> Self {
-        let space = if GENERAL { *tree.space() } else { Space::OPEN };
-        let radius2 = if radius >= 0.0 { radius * radius } else { -1.0 };
-        let reach = FilteredRadius::squared(radius2, &space, scale);
-        Self { tree, metric: Metric::scaled(&space, scale), space, scale, reach }
-    }
-
-    /// What a squared distance as `S` computes it can be at most, where the exact one is at most `radius2`.
-    #[inline(always)]
-    pub fn limit(&self, radius2: f64) -> S {
-        let scale = if GENERAL && S::NARROW { self.scale } else { 1.0 };
-        FilteredRadius::squared(radius2, &self.space, scale).maybe
-    }
-
-    /// The squared distance of two boxes as `S` computes it.
-    #[inline(always)]
-    pub fn min_distance2(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> S {
-        self.metric.min_distance2(a, b)
-    }
-
-    /// Whether anything in `bounds` may be within reach of anything in `of`.
-    #[inline(always)]
-    pub fn meets(&self, of: &Aabb<S, D>, bounds: &Aabb<S, D>) -> bool {
-        self.metric.min_distance2(of, bounds) <= self.reach.maybe
-    }
-
-    /// Whether everything in `bounds` is surely within reach of everything in `of`.
-    #[inline(always)]
-    pub fn covers(&self, of: &Aabb<S, D>, bounds: &Aabb<S, D>) -> bool {
-        let max_distance2 = self.metric.max_distance2(of, bounds);
-        max_distance2 <= self.reach.sure || (max_distance2 <= self.reach.maybe && self.covers_exactly(of, bounds))
-    }
-
-    /// The same in `f64`, where `S` is not sure: at a radius of 0 above all, or at ties between copies of two points, or they
-    /// would be compared each with each.
-    #[cold]
-    #[inline(never)]
-    fn covers_exactly(&self, of: &Aabb<S, D>, bounds: &Aabb<S, D>) -> bool {
-        let span = |k: usize| {
-            let [from, to]: [f64; 2] = [of.lo[k].into(), of.hi[k].into()];
-            (Into::<f64>::into(bounds.hi[k]) - from).max(to - Into::<f64>::into(bounds.lo[k]))
-        };
-        (0..D).map(span).fold(0.0, |sum, span| sum + span * span) <= self.reach.radius2
-    }
-
-    /// The squared distance, which decides.
-    #[inline(always)]
-    pub fn distance2(&self, of: &Aabb<S, D>, position: usize) -> f64 {
-        let item = self.tree.item(position);
-        if self.tree.holds_points() {
-            self.space.distance2(&of.lo, &item.lo)
-        } else {
-            self.space.min_distance2(of, &item)
-        }
-    }
-
-    /// The primitives of a span of at most [`LEAF`] that are within reach of `of`: a bit each.
-    #[inline(always)]
-    pub fn hits<L: Isa>(&self, level: L, of: &Aabb<S, D>, span: std::ops::Range<usize>) -> u32 {
-        let points = self.tree.holds_points();
-        let (mut sure, mut maybe) = (0, 0);
-        for at in span.clone().step_by(LANES) {
-            let lanes = self.lanes(of, at, points);
-            sure |= S::at_most(level, &lanes, self.reach.sure) << (at - span.start);
-            maybe |= S::at_most(level, &lanes, self.reach.maybe) << (at - span.start);
-        }
-        // What follows the leaf was tested along with it.
-        let own = u32::MAX >> (u32::BITS - span.len() as u32).min(u32::BITS - 1);
-        let (sure, maybe) = (sure & own, maybe & own);
-        if sure == maybe { sure } else { self.decide(of, span.start, sure, maybe) }
-    }
-
-    /// The primitives of a span that may be within reach of `of`: all that are, and few that are not.
-    #[inline(always)]
-    pub fn candidates<L: Isa>(&self, level: L, of: &Aabb<S, D>, span: std::ops::Range<usize>) -> u32 {
-        self.mask(
-            &span,
-            #[inline(always)]
-            |at| S::at_most(level, &self.lanes(of, at, false), self.reach.maybe),
-        )
-    }
-
-    /// The primitives of a span whose squared distance from `of`, as `S` computes it, is at most `limit`; `of` is a point unless
-    /// boxes are stored.
-    #[inline(always)]
-    pub fn closer<L: Isa>(&self, level: L, of: &Aabb<S, D>, span: std::ops::Range<usize>, limit: S) -> u32 {
-        let points = self.tree.holds_points();
-        self.mask(
-            &span,
-            #[inline(always)]
-            |at| S::at_most(level, &self.lanes(of, at, points), limit),
-        )
-    }
-
-    /// Calls `visit` with the position and the squared distance, as `S` computes it, of each primitive of a span that is at most
-    /// `limit` away from the point `of`. Only for stored points.
-    #[inline(always)]
-    pub fn each_closer<L: Isa>(
-        &self,
-        level: L,
-        of: &Aabb<S, D>,
-        span: std::ops::Range<usize>,
-        limit: S,
-        mut visit: impl FnMut(usize, S),
-    ) {
-        for at in span.clone().step_by(LANES) {
-            let lanes = self.metric.lanes(&of.lo, self.tree.lo(), at);
-            let own = u32::MAX >> (u32::BITS - (span.end - at).min(LANES) as u32);
-            for bit in bits(S::at_most(level, &lanes, limit) & own) {
-                visit(at + bit, lanes[bit]);
-            }
-        }
-    }
-
-    /// The primitives of a span that are at most as far from `of` as their own limit says.
-    #[inline(always)]
-    pub fn closer_each<L: Isa>(
-        &self,
-        level: L,
-        of: &Aabb<S, D>,
-        span: std::ops::Range<usize>,
-        limits: &[S; LEAF],
-    ) -> u32 {
-        self.mask(
-            &span,
-            #[inline(always)]
-            |at| {
-                let mut beyond = self.lanes(of, at, false);
-                for (beyond, &limit) in beyond.iter_mut().zip(&limits[at - span.start..]) {
-                    // Two infinities would have no difference.
-                    *beyond = beyond.min(S::MAX) - limit;
-                }
-                S::at_most(level, &beyond, S::ZERO)
-            },
-        )
-    }
-
-    #[inline(always)]
-    fn lanes(&self, of: &Aabb<S, D>, at: usize, points: bool) -> Lanes<S> {
-        if points {
-            self.metric.lanes(&of.lo, self.tree.lo(), at)
-        } else {
-            self.metric.box_lanes(of, self.tree.lo(), self.tree.hi(), at)
-        }
-    }
-
-    /// One bit for each primitive of a span of at most [`LEAF`], from the masks of eight at a time.
-    #[inline(always)]
-    fn mask(&self, span: &std::ops::Range<usize>, lanes: impl Fn(usize) -> u32) -> u32 {
-        let mut mask = 0;
-        for at in span.clone().step_by(LANES) {
-            mask |= lanes(at) << (at - span.start);
-        }
-        // What follows the leaf was tested along with it.
-        mask & (u32::MAX >> (u32::BITS - span.len() as u32).min(u32::BITS - 1))
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn decide(&self, of: &Aabb<S, D>, start: usize, sure: u32, maybe: u32) -> u32 {
-        bits(maybe & !sure)
-            .filter(|&bit| self.distance2(of, start + bit) <= self.reach.radius2)
-            .fold(sure, |hits, bit| hits | 1 << bit)
-    }
-
-    /// Walks `from..to` and calls `visit` with each leaf within reach of `of`, until it says stop.
-    #[inline(always)]
-    pub fn walk(&self, of: &Aabb<S, D>, from: usize, to: usize, mut visit: impl FnMut(usize) -> bool) {
-        let mut at = from;
-        while at < to {
-            let node = self.tree.node(at);
-            if self.meets(of, &node.bounds) {
-                if node.rope as usize == at + 1 && !visit(at) {
-                    return;
-                }
-                at += 1;
-            } else {
-                at = node.rope as usize;
-            }
-        }
-    }
+/// A mask of the lowest `len` bits, 1 to 32.
+#[inline(always)]
+pub(crate) fn low_bits(len: usize) -> u32 {
+    u32::MAX >> (u32::BITS - len as u32).min(u32::BITS - 1)
 }
 
 /// The positions of the bits that are set, ascending.
@@ -262,21 +61,21 @@ pub(crate) fn bits(mut mask: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The subtrees passed by on the way down, one per level.
+/// The subtrees beside the path down to a leaf, one per level.
 pub(crate) struct DeferredSiblings {
-    passed: [u32; DEPTH],
+    deferred: [u32; DEPTH],
     depth: usize,
 }
 
 impl DeferredSiblings {
     pub fn new() -> Self {
-        Self { passed: [0; DEPTH], depth: 0 }
+        Self { deferred: [0; DEPTH], depth: 0 }
     }
 
     /// Remembers the one and returns the other.
     #[inline(always)]
-    pub fn pass(&mut self, passed: usize, next: usize) -> usize {
-        self.passed[self.depth] = passed as u32;
+    pub fn defer(&mut self, deferred: usize, next: usize) -> usize {
+        self.deferred[self.depth] = deferred as u32;
         self.depth += 1;
         next
     }
@@ -287,12 +86,16 @@ impl DeferredSiblings {
         let mut at = 0;
         while !tree.is_leaf(at) {
             let (left, right) = (at + 1, tree.node(at + 1).rope as usize);
-            at = if leaf < right { self.pass(right, left) } else { self.pass(left, right) };
+            at = if leaf < right { self.defer(right, left) } else { self.defer(left, right) };
         }
     }
 
-    /// From the last one passed to the first.
-    pub fn upwards(&self) -> impl Iterator<Item = usize> {
-        self.passed[..self.depth].iter().rev().map(|&sibling| sibling as usize)
+    /// The nodes of each subtree, from the deepest up.
+    #[inline(always)]
+    pub fn upwards<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> impl Iterator<Item = Range<usize>> {
+        self.deferred[..self.depth]
+            .iter()
+            .rev()
+            .map(|&sibling| sibling as usize..tree.node(sibling as usize).rope as usize)
     }
 }

@@ -1,21 +1,22 @@
-//! Joining what is within a radius: the heart of FOF and of DBSCAN.
+//! Uniting what is within a radius: the main phase of FOF and of DBSCAN.
 //!
-//! In: a tree, a radius, and which primitives take part. Out: a union-find forest over tree order.
-//! Every pair of leaves within reach meets once, in the half traversal; no distance is computed where union-find already
+//! In: a tree, a radius, and which points take part. Out: a union-find forest over tree order.
+//! Each pair of leaves within reach meets once, in the half traversal; no distance is computed where union-find already
 //! knows the answer.
 //! Cost: O(n) walks in all; 4 bytes a point and 4 a node. Source: Prokopenko et al. 2023 (FDBSCAN: tree and union-find);
-//! cliques of the tree take the place of their grid of dense boxes.
+//! cliques of the tree take the place of their grid of dense boxes (`dense_box`).
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use rayon::prelude::*;
-
-use crate::bvh::traverse::{BallPredicate, bits};
+use crate::bvh::traverse::{Step, bits, low_bits};
 use crate::bvh::{Bvh, LEAF};
 use crate::cluster::union_find::UnionFind;
 use crate::geometry::Scalar;
+use crate::parallel::{atomics, for_tasks, for_tasks_reversed};
 use crate::phases::mark;
+use crate::search::ball_predicate::{BallPredicate, BallPredicates, with_predicate};
+use crate::search::pairs::each_leaf_pair;
 use crate::simd::{Isa, dispatch};
 
 /// Nodes per parallel task.
@@ -23,7 +24,7 @@ const TASK: usize = 1 << 10;
 /// A node that is not known to be uniform.
 const NONE: u32 = u32::MAX;
 
-/// The primitives that take part: all, or those in a mask for each leaf; then an inner node's mask is not 0 if any below is not.
+/// The points that take part: all, or those in a mask for each leaf; then an inner node's mask is not 0 if any below is not.
 #[derive(Clone, Copy)]
 pub(crate) enum Participants<'a> {
     All,
@@ -33,132 +34,87 @@ pub(crate) enum Participants<'a> {
 impl Participants<'_> {
     /// Those of a leaf, a bit each.
     #[inline(always)]
-    fn of<S: Scalar, const D: usize>(self, tree: &Bvh<S, D>, leaf: usize) -> u32 {
+    pub fn of<S: Scalar, const D: usize>(self, tree: &Bvh<S, D>, leaf: usize) -> u32 {
         match self {
-            Participants::All => u32::MAX >> (u32::BITS - tree.span(leaf).len() as u32),
+            Participants::All => low_bits(tree.span(leaf).len()),
             Participants::Masks(masks) => masks[leaf],
         }
     }
 }
 
-/// Joins all pairs of members within `radius`.
+/// Unites all pairs of participants within `radius`.
 ///
-/// A node is *uniform* once all members below it are known to be in one component: from the start where its diagonal is at
-/// most `radius`, later when its children are uniform and in the same component. Leaves are taken from last to first, so
-/// that what lies behind a leaf, where its half traversal leads, is mostly uniform already and can be skipped as a whole.
+/// A node is *uniform* once all participants below it are known to be in one component: from the start where its diagonal is
+/// at most `radius`, later when its children are uniform and in the same component. Leaves are taken from last to first, so
+/// that what lies behind a leaf, where its half traversal leads, is mostly uniform already and is skipped as a whole.
 /// The marks only save work: a late one costs time, and the components are the same in any order.
 pub(crate) fn connect<S: Scalar, const D: usize>(
     tree: &Bvh<S, D>,
     radius: f64,
-    members: Participants<'_>,
+    participants: Participants<'_>,
 ) -> UnionFind {
     let forest = UnionFind::new(tree.len());
-    let uniform: Vec<AtomicU32> = (0..tree.end()).map(|_| AtomicU32::new(NONE)).collect();
-    let linker = ClusterMerger {
-        tree,
-        open: BallPredicate::new(tree, radius),
-        general: BallPredicate::general(tree, radius),
-        members,
-        forest: &forest,
-        uniform: &uniform,
-    };
-    let tasks = tree.end().div_ceil(TASK);
-    let nodes = |task: usize| task * TASK..((task + 1) * TASK).min(tree.end());
-    (0..tasks).into_par_iter().for_each(|task| linker.unite_cliques(nodes(task)));
-    (0..tasks).into_par_iter().rev().for_each(|task| {
-        dispatch!(level => for at in nodes(task).rev() {
-            linker.merge(level, at);
+    let uniform = atomics(tree.end(), NONE);
+    let predicates = BallPredicates::new(tree, radius);
+    let merger = ClusterMerger { tree, predicates, participants, forest: &forest, uniform: &uniform };
+    for_tasks(tree.end(), TASK, &|nodes| merger.unite_cliques(nodes));
+    for_tasks_reversed(tree.end(), TASK, &|nodes| {
+        dispatch!(isa => for at in nodes.rev() {
+            merger.merge(isa, at);
         });
     });
     mark("walk, union");
     forest
 }
 
-/// The same, pair by pair: every pair of members within `radius` is tested and uniform, but for copies of the point before
-/// them, which are members as it is.
+/// The same, pair by pair (FDBSCAN): tests and unites every pair of participants within `radius`. Leaves of exact duplicates are
+/// united with their predecessor without tests.
 pub(crate) fn connect_pairs<S: Scalar, const D: usize>(
     tree: &Bvh<S, D>,
     radius: f64,
-    members: Participants<'_>,
+    participants: Participants<'_>,
 ) -> UnionFind {
     let forest = UnionFind::new(tree.len());
-    (0..tree.end())
-        .into_par_iter()
-        .with_min_len(TASK)
-        .filter(|&at| tree.is_leaf(at) && tree.duplicates_predecessor(at))
-        .for_each(|leaf| {
-            if members.of(tree, leaf) != 0 {
-                tree.span(leaf).for_each(|primitive| _ = forest.union(primitive as u32 - 1, primitive as u32));
+    for_tasks(tree.end(), TASK, &|nodes| {
+        for leaf in nodes.filter(|&at| tree.is_leaf(at) && tree.duplicates_predecessor(at)) {
+            if participants.of(tree, leaf) != 0 {
+                tree.span(leaf).for_each(|position| _ = forest.union(position as u32 - 1, position as u32));
             }
-        });
-    tree.each_pair_of_leaves::<true>(radius, |leaf, primitive, other, hits| {
-        let first = tree.span(leaf).start;
-        let hits = match members {
-            Participants::All => hits,
-            Participants::Masks(masks) if masks[leaf] >> (primitive - first) & 1 == 1 => hits & masks[other],
-            Participants::Masks(_) => 0,
+        }
+    });
+    each_leaf_pair(tree, radius, true, &|pairs| {
+        let (rows, others) = match participants {
+            Participants::All => (pairs.rows, u32::MAX),
+            Participants::Masks(masks) => (pairs.rows & masks[pairs.leaf], masks[pairs.other]),
         };
-        for hit in bits(hits) {
-            forest.union(primitive as u32, (tree.span(other).start + hit) as u32);
+        for row in bits(rows) {
+            for hit in bits(pairs.hits[row] & others) {
+                forest.union((pairs.first + row) as u32, (pairs.other_first + hit) as u32);
+            }
         }
     });
     mark("walk, union");
     forest
 }
 
-impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// Whether all primitives are surely within `radius` of each other.
-    pub(crate) fn is_clique(&self, radius: f64) -> bool {
-        let bounds = self.bounds();
-        BallPredicate::<S, D, false>::new(self, radius).covers(&bounds, &bounds)
-    }
-}
-
-struct ClusterMerger<'a, S, const D: usize> {
-    tree: &'a Bvh<S, D>,
-    open: BallPredicate<'a, S, D, false>,
-    general: Option<BallPredicate<'a, S, D, true>>,
-    members: Participants<'a>,
-    forest: &'a UnionFind,
-    /// One member below each uniform node, else `NONE`.
-    uniform: &'a [AtomicU32],
+pub(super) struct ClusterMerger<'a, S, const D: usize> {
+    pub tree: &'a Bvh<S, D>,
+    pub predicates: BallPredicates<'a, S, D>,
+    pub participants: Participants<'a>,
+    pub forest: &'a UnionFind,
+    /// One participant below each uniform node, else `NONE`.
+    pub uniform: &'a [AtomicU32],
 }
 
 impl<S: Scalar, const D: usize> ClusterMerger<'_, S, D> {
-    /// Joins what is below nodes with a diagonal of at most the radius.
-    fn unite_cliques(&self, nodes: Range<usize>) {
-        let mut at = nodes.start;
-        while at < nodes.end {
-            let node = self.tree.node(at);
-            if !self.open.covers(&node.bounds, &node.bounds) {
-                at += 1;
-                continue;
-            }
-            let below = at..node.rope as usize;
-            let leaves = below.clone().filter(|&at| self.tree.is_leaf(at));
-            let mut primitives = leaves.flat_map(|leaf| {
-                let first = self.tree.node(leaf).first;
-                bits(self.members.of(self.tree, leaf)).map(move |bit| first + bit as u32)
-            });
-            if let Some(first) = primitives.next() {
-                primitives.for_each(|primitive| _ = self.forest.union(first, primitive));
-                below.clone().for_each(|at| self.uniform[at].store(first, Relaxed));
-            }
-            at = below.end;
-        }
-    }
-
-    /// Finds the neighbours of a leaf's members, in it and behind it; or marks an inner node, whose leaves are settled.
+    /// Finds the neighbours of a leaf's participants, in it and behind it; or marks an inner node, whose leaves are merged.
     #[inline(always)]
-    fn merge<L: Isa>(&self, level: L, at: usize) {
+    fn merge<I: Isa>(&self, isa: I, at: usize) {
         if !self.any_participants(at) {
             return;
         }
         if self.tree.is_leaf(at) {
-            match &self.general {
-                Some(probe) if probe.is_for(&self.tree.node(at).bounds) => self.merge_leaf(level, probe, at),
-                _ => self.merge_leaf(level, &self.open, at),
-            }
+            with_predicate!(I, self.predicates, self.tree.node(at), |ball| self.merge_leaf(isa, ball, at));
         } else if self.uniform_root(at).is_none() {
             let (left, right) = (at + 1, self.tree.node(at + 1).rope as usize);
             let root = match (self.any_participants(left), self.any_participants(right)) {
@@ -171,44 +127,45 @@ impl<S: Scalar, const D: usize> ClusterMerger<'_, S, D> {
     }
 
     #[inline(always)]
-    fn merge_leaf<L: Isa, const P: bool>(&self, level: L, probe: &BallPredicate<S, D, P>, leaf: usize) {
+    fn merge_leaf<I: Isa, const P: bool>(&self, isa: I, ball: &BallPredicate<S, D, P>, leaf: usize) {
         let own = self.tree.span(leaf);
-        let members = self.members.of(self.tree, leaf);
+        let participants = self.participants.of(self.tree, leaf);
         let mut root = self.uniform_root(leaf);
         if root.is_none() {
             let mut neighbors = [0; LEAF];
-            for bit in bits(members) {
-                neighbors[bit] = probe.hits(level, &self.tree.item(own.start + bit), own.clone()) & members;
+            for bit in bits(participants) {
+                neighbors[bit] = ball.hits(isa, &self.tree.item(own.start + bit), own.clone()) & participants;
             }
-            root = self.unite_components(own.start, members, &neighbors);
+            root = self.unite_components(own.start, participants, &neighbors);
             self.uniform[leaf].store(root.unwrap_or(NONE), Relaxed);
         }
 
         let bounds = &self.tree.node(leaf).bounds;
-        let mut at = self.tree.node(leaf).rope as usize;
-        while at < self.tree.end() {
-            let node = self.tree.node(at);
-            if !probe.meets(bounds, &node.bounds) || !self.any_participants(at) {
-                at = node.rope as usize;
-                continue;
-            }
-            let other_root = self.uniform_root(at);
-            if root.is_some() && root == other_root {
-                at = node.rope as usize;
-                continue;
-            }
-            if self.tree.is_leaf(at) {
-                self.merge_pair(level, probe, own.clone(), members, root.is_some(), at, other_root.is_some());
-                root = root.map(|root| self.forest.find(root));
-            }
-            at += 1;
-        }
+        self.tree.walk(
+            self.tree.behind(leaf),
+            #[inline(always)]
+            |at, node| {
+                if !ball.meets(bounds, &node.bounds) || !self.any_participants(at) {
+                    return Step::Skip;
+                }
+                let other_root = self.uniform_root(at);
+                if root.is_some() && root == other_root {
+                    return Step::Skip;
+                }
+                if self.tree.is_leaf(at) {
+                    let uniform = [root.is_some(), other_root.is_some()];
+                    self.merge_pair(isa, ball, &own, participants, at, uniform);
+                    root = root.map(|root| self.forest.find(root));
+                }
+                Step::Enter
+            },
+        );
     }
 
-    /// Joins the components of a leaf's members, found on the masks of neighbours alone. The root, if there is but one.
-    #[inline(always)]
-    fn unite_components(&self, start: usize, members: u32, neighbors: &[u32; LEAF]) -> Option<u32> {
-        let mut left = members;
+    /// Unites the components of a leaf's participants, found on the masks of neighbours alone. The root, if there is but one.
+    #[inline(never)]
+    fn unite_components(&self, start: usize, participants: u32, neighbors: &[u32; LEAF]) -> Option<u32> {
+        let mut left = participants;
         let mut root = None;
         while left != 0 {
             let first = left.trailing_zeros() as usize;
@@ -222,39 +179,37 @@ impl<S: Scalar, const D: usize> ClusterMerger<'_, S, D> {
                 self.forest.union((start + first) as u32, (start + member) as u32);
             }
             left &= !component;
-            root = (component == members).then_some((start + first) as u32);
+            root = (component == participants).then_some((start + first) as u32);
         }
         root.map(|root| self.forest.find(root))
     }
 
-    /// Joins the pairs between a leaf's members and those of another leaf; one pair will do where both are uniform.
-    #[allow(clippy::too_many_arguments)]
+    /// Unites the pairs between a leaf's participants and those of another leaf; one pair will do where both are uniform.
     #[inline(always)]
-    fn merge_pair<L: Isa, const P: bool>(
+    fn merge_pair<I: Isa, const P: bool>(
         &self,
-        level: L,
-        probe: &BallPredicate<S, D, P>,
-        own: Range<usize>,
-        members: u32,
-        own_joined: bool,
+        isa: I,
+        ball: &BallPredicate<S, D, P>,
+        own: &Range<usize>,
+        participants: u32,
         other: usize,
-        other_joined: bool,
+        [own_uniform, other_uniform]: [bool; 2],
     ) {
-        let primitives = self.tree.span(other);
-        let others = self.members.of(self.tree, other);
-        for bit in bits(probe.candidates(level, &self.tree.node(other).bounds, own.clone()) & members) {
-            let primitive = (own.start + bit) as u32;
-            if other_joined && !own_joined && Some(self.forest.find(primitive)) == self.uniform_root(other) {
+        let span = self.tree.span(other);
+        let others = self.participants.of(self.tree, other);
+        for bit in bits(ball.candidates(isa, &self.tree.node(other).bounds, own.clone()) & participants) {
+            let position = (own.start + bit) as u32;
+            if other_uniform && !own_uniform && Some(self.forest.find(position)) == self.uniform_root(other) {
                 continue;
             }
-            let hits = probe.hits(level, &self.tree.item(own.start + bit), primitives.clone()) & others;
+            let hits = ball.hits(isa, &self.tree.item(own.start + bit), span.clone()) & others;
             for hit in bits(hits) {
-                self.forest.union(primitive, (primitives.start + hit) as u32);
-                if other_joined {
+                self.forest.union(position, (span.start + hit) as u32);
+                if other_uniform {
                     break;
                 }
             }
-            if hits != 0 && own_joined && other_joined {
+            if hits != 0 && own_uniform && other_uniform {
                 return;
             }
         }
@@ -262,13 +217,13 @@ impl<S: Scalar, const D: usize> ClusterMerger<'_, S, D> {
 
     #[inline(always)]
     fn any_participants(&self, at: usize) -> bool {
-        match self.members {
+        match self.participants {
             Participants::All => true,
             Participants::Masks(masks) => masks[at] != 0,
         }
     }
 
-    /// The root of the component that all members below a node are known to be in.
+    /// The root of the component that all participants below a node are known to be in.
     #[inline(always)]
     fn uniform_root(&self, at: usize) -> Option<u32> {
         match self.uniform[at].load(Relaxed) {

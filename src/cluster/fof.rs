@@ -7,11 +7,13 @@
 
 use crate::bvh::Bvh;
 use crate::cluster::connect::{Participants, connect};
+use crate::cluster::relabel::IsCore;
 use crate::cluster::union_find::UnionFind;
 use crate::error::Result;
 use crate::geometry::{Boundary, Bounded, BoxSize, Scalar, Space};
 use crate::halo::Halos;
 use crate::phases::mark;
+use crate::precompiled::precompiled;
 #[cfg(feature = "reference")]
 use crate::reference::{fof_all_pairs, fof_bins, points::PointsSoA};
 
@@ -19,6 +21,7 @@ use crate::reference::{fof_all_pairs, fof_bins, points::PointsSoA};
 /// be compared with: on 262,144 particles of a cosmological simulation bins take 5 times as long, brute force 300 times
 /// (benches/README.md).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum FofAlgorithm {
     /// The fastest one: [`FofAlgorithm::Tree`].
     #[default]
@@ -61,11 +64,11 @@ pub enum FofAlgorithm {
 /// assert_eq!(halos.members(1), [2, 3]);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Fof {
     linking_length: f64,
     min_members: usize,
-    size: Option<BoxSize>,
+    size: BoxSize,
     algorithm: FofAlgorithm,
 }
 
@@ -73,7 +76,12 @@ impl Fof {
     /// Friends are at most `linking_length` apart, in the units of the points. In cosmology it is often 0.2 (or 0.168)
     /// mean separations, `(volume / n).cbrt()`.
     pub fn new(linking_length: impl Into<f64>) -> Self {
-        Self { linking_length: linking_length.into(), min_members: 2, size: None, algorithm: FofAlgorithm::Auto }
+        Self {
+            linking_length: linking_length.into(),
+            min_members: 2,
+            size: BoxSize::default(),
+            algorithm: FofAlgorithm::Auto,
+        }
     }
 
     /// Halos have at least this many members; 2 unless said otherwise, which is also the least. Labels do not depend on it.
@@ -83,10 +91,10 @@ impl Fof {
         self
     }
 
-    /// A periodic box: one side, or one per axis.
+    /// A periodic box: one side, or one per axis; `None` for open space.
     #[must_use]
     pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
-        self.size = Some(size.into());
+        self.size = size.into();
         self
     }
 
@@ -116,7 +124,7 @@ impl Fof {
     /// linking lengths; points that [`Bvh::build`] refuses; what [`FofAlgorithm::Bins`] refuses; more than 2^31 - 1 groups, for
     /// labels are 32-bit numbers.
     pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<Halos> {
-        let space = self.size.clone().map_or(Ok(Space::OPEN), Space::<D>::periodic)?;
+        let space = Space::<D>::periodic(self.size.clone())?;
         space.check_length("linking_length", self.linking_length)?;
         #[cfg(feature = "reference")]
         if !matches!(self.algorithm, FofAlgorithm::Auto | FofAlgorithm::Tree) {
@@ -135,7 +143,7 @@ impl Fof {
         if !matches!(self.algorithm, FofAlgorithm::Auto | FofAlgorithm::Tree) {
             return self.run_on_row(&PointsSoA::stored(tree));
         }
-        self.halos(connect(tree, self.linking_length, Participants::All), tree.order(), tree.space())
+        self.halos(components(tree, self.linking_length), tree.order(), tree.space())
     }
 
     #[cfg(feature = "reference")]
@@ -149,10 +157,16 @@ impl Fof {
 
     /// The components of a forest over positions as halos; `order` gives each position's index.
     fn halos<const D: usize>(&self, forest: UnionFind, order: &[u32], space: &Space<D>) -> Result<Halos> {
-        let labels = forest.relabel(order, |at, root| at != root)?.into_labels(order);
+        let labels = forest.relabel(order, IsCore::InPairs)?.into_labels(order);
         mark("labels");
         let halos = Halos::found_in(Boundary::of(space), labels, self.min_members);
         mark("members");
         Ok(halos)
     }
+}
+
+precompiled! { fn components = friends(tree: same_ref &Bvh<S, D>, linking_length: keep f64) -> UnionFind }
+
+fn friends<S: Scalar, const D: usize>(tree: &Bvh<S, D>, linking_length: f64) -> UnionFind {
+    connect(tree, linking_length, Participants::All)
 }

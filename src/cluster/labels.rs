@@ -26,7 +26,7 @@ pub(crate) fn check_clusters(clusters: usize) -> Result<()> {
 /// assert_eq!((labels.get(1), labels.get(2)), (None, Some(0)));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Labels {
     labels: Vec<i32>,
     n_clusters: u32,

@@ -2,6 +2,7 @@
 
 mod connect;
 pub(crate) mod dbscan;
+mod dense_box;
 mod fof;
 pub(crate) mod labels;
 mod relabel;

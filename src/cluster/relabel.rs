@@ -5,39 +5,54 @@
 
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use rayon::prelude::*;
-
+use super::dbscan::core::Flags;
 use super::labels::{Labels, check_clusters};
 use super::union_find::UnionFind;
 use crate::error::Result;
+use crate::parallel::{atomics, for_tasks};
 
 /// No point; no cluster.
 const NONE: u32 = u32::MAX;
 /// Points per parallel task.
 const TASK: usize = 1 << 15;
 
+/// Which positions make their tree a cluster; trees without any such position are none.
+#[derive(Clone, Copy)]
+pub(crate) enum IsCore<'a> {
+    /// Each.
+    Each,
+    /// Each that is not alone.
+    InPairs,
+    /// Those that are flagged.
+    Flagged(&'a Flags),
+}
+
 impl UnionFind {
-    /// Numbers the trees by their smallest member. `is_core(position, root)` says whether a position makes its tree a
-    /// cluster; trees without any such position are none. `order` gives each position's index.
+    /// Numbers the trees by their smallest core member. `order` gives each position's index.
     ///
     /// Errors: more clusters than labels can tell apart.
-    pub fn relabel(self, order: &[u32], is_core: impl Fn(u32, u32) -> bool + Sync) -> Result<CompactLabels> {
+    pub fn relabel(self, order: &[u32], is_core: IsCore<'_>) -> Result<CompactLabels> {
         let n = order.len();
-        let smallest: Vec<AtomicU32> =
-            (0..n).into_par_iter().with_min_len(TASK).map(|_| AtomicU32::new(NONE)).collect();
-        (0..n as u32).into_par_iter().with_min_len(TASK).for_each(|at| {
-            let root = self.find(at);
-            if is_core(at, root) {
-                let member = order[at as usize].min(order[root as usize]);
-                // Most members are not the smallest: look before writing.
-                let slot = &smallest[root as usize];
-                if member < slot.load(Relaxed) {
-                    slot.fetch_min(member, Relaxed);
+        let smallest = atomics(n, NONE);
+        for_tasks(n, TASK, &|positions| {
+            for at in positions.start as u32..positions.end as u32 {
+                let root = self.find(at);
+                let counts = match is_core {
+                    IsCore::Each => true,
+                    IsCore::InPairs => at != root,
+                    IsCore::Flagged(flags) => flags.at(at),
+                };
+                if counts {
+                    let member = order[at as usize].min(order[root as usize]);
+                    // Most members are not the smallest: look before writing.
+                    let slot = &smallest[root as usize];
+                    if member < slot.load(Relaxed) {
+                        slot.fetch_min(member, Relaxed);
+                    }
                 }
             }
         });
-        let representatives =
-            RankBitmap::of(n, smallest.par_iter().with_min_len(TASK).map(|smallest| smallest.load(Relaxed)));
+        let representatives = RankBitmap::of(&smallest);
         check_clusters(representatives.count as usize)?;
         Ok(CompactLabels { forest: self, smallest, representatives })
     }
@@ -65,11 +80,12 @@ impl CompactLabels {
 
     /// Labels in the caller's order, each position labelled as its tree is.
     pub fn into_labels(self, order: &[u32]) -> Labels {
-        let labels: Vec<AtomicI32> =
-            (0..order.len()).into_par_iter().with_min_len(TASK).map(|_| AtomicI32::new(-1)).collect();
-        (0..order.len()).into_par_iter().with_min_len(TASK).for_each(|at| {
-            if let Some(number) = self.of(at as u32) {
-                labels[order[at] as usize].store(number as i32, Relaxed);
+        let labels: Vec<AtomicI32> = (0..order.len()).map(|_| AtomicI32::new(-1)).collect();
+        for_tasks(order.len(), TASK, &|positions| {
+            for at in positions {
+                if let Some(number) = self.of(at as u32) {
+                    labels[order[at] as usize].store(number as i32, Relaxed);
+                }
             }
         });
         let labels = labels.into_iter().map(AtomicI32::into_inner).collect();
@@ -86,12 +102,14 @@ struct RankBitmap {
 }
 
 impl RankBitmap {
-    /// The set of the indices below `n` among `indices`.
-    fn of(n: usize, indices: impl ParallelIterator<Item = u32>) -> Self {
-        let words: Vec<AtomicU64> = (0..n.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-        indices.for_each(|index| {
-            if let Some(word) = words.get(index as usize / 64) {
-                word.fetch_or(1 << (index % 64), Relaxed);
+    /// The set of those indices that are below their number.
+    fn of(indices: &[AtomicU32]) -> Self {
+        let words: Vec<AtomicU64> = (0..indices.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        for_tasks(indices.len(), TASK, &|places| {
+            for index in indices[places].iter().map(|index| index.load(Relaxed)) {
+                if let Some(word) = words.get(index as usize / 64) {
+                    word.fetch_or(1 << (index % 64), Relaxed);
+                }
             }
         });
         let mut count = 0;
@@ -117,6 +135,8 @@ impl RankBitmap {
 
 #[cfg(test)]
 mod tests {
+    use rayon::prelude::*;
+
     use super::*;
 
     #[test]
@@ -126,7 +146,7 @@ mod tests {
         forest.union(5, 4);
         forest.union(4, 2);
         let order = [5, 4, 1, 3, 2, 0];
-        let labels = forest.relabel(&order, |at, root| at != root).unwrap().into_labels(&order);
+        let labels = forest.relabel(&order, IsCore::InPairs).unwrap().into_labels(&order);
         // Positions 2, 4, 5 are points 1, 2, 0; positions 0, 3 are points 5, 3.
         assert_eq!(labels.as_slice(), [0, 0, 0, 1, -1, 1]);
         assert_eq!((labels.n_clusters(), labels.n_noise(), labels.sizes()), (2, 1, vec![3, 2]));
@@ -141,7 +161,7 @@ mod tests {
         let run = |pairs: &[(u32, u32)]| {
             let forest = UnionFind::new(n as usize);
             pairs.par_iter().for_each(|&(a, b)| _ = forest.union(a, b));
-            forest.relabel(&order, |at, root| at != root).unwrap().into_labels(&order)
+            forest.relabel(&order, IsCore::InPairs).unwrap().into_labels(&order)
         };
         let expected = run(&pairs);
         let reversed: Vec<_> = pairs.iter().rev().map(|&(a, b)| (b, a)).collect();

@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use rayon::prelude::*;
+use crate::parallel::{atomics, fill};
 
 /// Points per parallel task.
 const TASK: usize = 1 << 15;
@@ -18,7 +18,11 @@ pub(crate) struct UnionFind {
 
 impl UnionFind {
     pub fn new(n: usize) -> Self {
-        Self { parent: (0..n as u32).into_par_iter().with_min_len(TASK).map(AtomicU32::new).collect() }
+        let mut parent = atomics(n, 0);
+        fill(&mut parent, TASK, &|range, own| {
+            own.iter_mut().zip(range).for_each(|(parent, at)| *parent.get_mut() = at as u32);
+        });
+        Self { parent }
     }
 
     /// The forest of these parents, each at most the position itself.

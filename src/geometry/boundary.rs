@@ -45,7 +45,10 @@ impl Boundary {
 impl Boundary {
     /// What a user has said about three-dimensional space; nothing is not known.
     pub(crate) fn said(size: Option<&BoxSize>) -> Result<Self> {
-        size.cloned().map_or(Ok(Self::Unknown), |size| Ok(Self::of(&Space::<3>::periodic(size)?)))
+        match size.filter(|size| !size.is_open()) {
+            None => Ok(Self::Unknown),
+            Some(size) => Ok(Self::of(&Space::<3>::periodic(size.clone())?)),
+        }
     }
 
     /// What is known by several, each of which comes with the beginning of a sentence such as "the halos were found in". An error

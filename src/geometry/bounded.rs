@@ -23,12 +23,28 @@ use crate::geometry::{Aabb, Scalar, Sphere};
 /// assert_eq!(bvh.query(Sphere::new([5.0, 7.0], 0.5)).collect::<Vec<_>>(), [1]);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "a tree of `{S}` in {D} dimensions cannot store `{Self}`",
+    label = "not a point or box of this tree",
+    note = "arrays such as `[f32; 3]`, `Aabb`, `Sphere` and, with the feature `glam`, the vectors of the glam that ropewalk is built \
+            with can be stored; rows of unknown length (`Vec<Vec<f64>>`) go through `ropewalk::table`; implement `Bounded` for \
+            types of your own"
+)]
 pub trait Bounded<S, const D: usize>: Sync {
     /// Whether every value of this type is a point: `bounds().lo == bounds().hi`. The tree then stores one corner only.
     const IS_POINT: bool = false;
 
-    /// The smallest box around the value: the same each time, or building a tree is an error.
+    /// The smallest box around the value.
     fn bounds(&self) -> Aabb<S, D>;
+
+    /// The same points as arrays, where that costs nothing.
+    #[doc(hidden)]
+    fn as_points(_primitives: &[Self]) -> Option<&[[S; D]]>
+    where
+        Self: Sized,
+    {
+        None
+    }
 }
 
 impl<S: Scalar, const D: usize> Bounded<S, D> for [S; D] {
@@ -37,6 +53,10 @@ impl<S: Scalar, const D: usize> Bounded<S, D> for [S; D] {
     #[inline(always)]
     fn bounds(&self) -> Aabb<S, D> {
         Aabb::point(*self)
+    }
+
+    fn as_points(primitives: &[Self]) -> Option<&[[S; D]]> {
+        Some(primitives)
     }
 }
 

@@ -5,17 +5,39 @@
 use crate::simd::{Isa, Lanes};
 
 use std::fmt::{Debug, Display};
+
 use std::ops::{Add, AddAssign, Mul, Sub};
 
 mod sealed {
-    pub trait Sealed {}
-    impl Sealed for f32 {}
-    impl Sealed for f64 {}
+    use crate::simd::{Isa, Lanes};
+
+    /// What the crate asks of a coordinate beside [`Scalar`](super::Scalar).
+    pub trait Lane: Sized {
+        /// Half the distance from one to the next number: the relative error of one rounding.
+        const ROUNDING: f64;
+        /// Coordinates beyond this are refused: the square of a distance between them could overflow in `f64`.
+        const LIMIT: f64;
+        /// Squared radii outside of this range are left to `f64` alone, so that no underflow or overflow decides.
+        const SQUARES: std::ops::Range<f64>;
+        /// Whether there are numbers of this type whose squares only `f64` holds.
+        const NARROW: bool;
+
+        /// The whole part as an unsigned number; 0 for what is negative or NaN, the largest for what is too large.
+        fn truncate(self) -> u64;
+        /// The whole part in 31 bits, as one vector instruction gives it; 0 for what is negative or NaN, the largest below 2^31
+        /// for what is too large.
+        fn truncate_31(self) -> u32;
+        /// Bit `l` is set where `values[l] <= limit`.
+        #[allow(private_interfaces, private_bounds)]
+        fn at_most<L: Isa>(level: L, values: &Lanes<Self>, limit: Self) -> u32;
+    }
 }
+
+pub(crate) use sealed::Lane;
 
 /// A coordinate: `f32` or `f64`. Sealed; whatever the storage, distances are decided as `f64` decides them.
 pub trait Scalar:
-    sealed::Sealed
+    Lane
     + Copy
     + Default
     + Debug
@@ -39,16 +61,6 @@ pub trait Scalar:
     const NEG_INFINITY: Self;
     /// The largest finite value.
     const MAX: Self;
-    /// Half the distance from one to the next number: the relative error of one rounding.
-    const ROUNDING: f64;
-    /// Coordinates beyond this are refused: the square of a distance between them could overflow in `f64`.
-    const LIMIT: f64;
-    /// Squared radii outside of this range are left to `f64` alone, so that no underflow or overflow decides.
-    const SQUARES: std::ops::Range<f64>;
-    /// Whether there are numbers of this type whose squares only `f64` holds.
-    #[doc(hidden)]
-    const NARROW: bool;
-
     /// The nearest value of this type.
     fn from_f64(value: f64) -> Self;
     /// The smaller of two numbers, neither of them NaN.
@@ -57,15 +69,6 @@ pub trait Scalar:
     fn max(self, other: Self) -> Self;
     /// The magnitude.
     fn abs(self) -> Self;
-    /// The whole part as an unsigned number; 0 for what is negative or NaN, the largest for what is too large.
-    fn truncate(self) -> u64;
-    /// The whole part in 31 bits, as one vector instruction gives it; 0 for what is negative or NaN, the largest below 2^31
-    /// for what is too large.
-    fn truncate_31(self) -> u32;
-    /// Bit `l` is set where `values[l] <= limit`.
-    #[doc(hidden)]
-    #[allow(private_interfaces, private_bounds)]
-    fn at_most<L: Isa>(level: L, values: &Lanes<Self>, limit: Self) -> u32;
 }
 
 macro_rules! scalar {
@@ -75,10 +78,6 @@ macro_rules! scalar {
             const INFINITY: Self = <$float>::INFINITY;
             const NEG_INFINITY: Self = <$float>::NEG_INFINITY;
             const MAX: Self = <$float>::MAX;
-            const ROUNDING: f64 = <$float>::EPSILON as f64 / 2.0;
-            const LIMIT: f64 = $limit;
-            const SQUARES: std::ops::Range<f64> = $squares;
-            const NARROW: bool = $narrow;
 
             #[inline(always)]
             fn from_f64(value: f64) -> Self {
@@ -97,6 +96,14 @@ macro_rules! scalar {
             fn abs(self) -> Self {
                 <$float>::abs(self)
             }
+        }
+
+        impl Lane for $float {
+            const ROUNDING: f64 = <$float>::EPSILON as f64 / 2.0;
+            const LIMIT: f64 = $limit;
+            const SQUARES: std::ops::Range<f64> = $squares;
+            const NARROW: bool = $narrow;
+
             #[inline(always)]
             fn truncate(self) -> u64 {
                 self as u64

@@ -1,22 +1,28 @@
 //! What distance means: open space or a periodic box, and when `f32` may answer for `f64`.
 
 use crate::error::{Kind, Result};
-use crate::geometry::{Aabb, Scalar};
+use crate::geometry::{Aabb, Lane, Scalar};
 use crate::work;
 
-/// Side lengths of a periodic box: one for a cube, or one per axis.
+/// Side lengths of a periodic box: one for a cube, one per axis, or none for open space.
 ///
 /// ```
-/// use ropewalk::BoxSize;
+/// use ropewalk::{BoxSize, Fof};
+///
 /// let cube = BoxSize::from(32.0);
-/// let slab = BoxSize::from([32.0, 32.0, 4.0]);
-/// assert_ne!(cube, slab);
+/// assert_ne!(cube, BoxSize::from([32.0, 32.0, 4.0]));
+/// // What may be there or not needs no branch.
+/// let side: Option<f64> = None;
+/// assert!(Fof::new(20.0).periodic(side).run(&[[0.0f32]]).is_ok());
+/// # Ok::<(), ropewalk::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct BoxSize(Sides);
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 enum Sides {
+    #[default]
+    None,
     Cube(f64),
     Each(Vec<f64>),
 }
@@ -33,18 +39,47 @@ impl<S: Scalar, const D: usize> From<[S; D]> for BoxSize {
     }
 }
 
+impl<T: Into<BoxSize>> From<Option<T>> for BoxSize {
+    fn from(size: Option<T>) -> Self {
+        size.map_or_else(Self::default, Into::into)
+    }
+}
+
 impl BoxSize {
+    /// Whether there are no sides: open space.
+    pub fn is_open(&self) -> bool {
+        self.0 == Sides::None
+    }
+
+    /// These sides.
+    #[cfg(feature = "io")]
+    pub(crate) fn each(sides: Vec<f64>) -> Self {
+        Self(Sides::Each(sides))
+    }
+
+    /// One side for each of so many axes.
+    #[cfg(feature = "io")]
+    pub(crate) fn sides_of(&self, dim: usize) -> Result<Option<Vec<f64>>> {
+        match &self.0 {
+            Sides::None => Ok(None),
+            Sides::Cube(side) => Ok(Some(vec![*side; dim])),
+            Sides::Each(sides) if sides.len() == dim => Ok(Some(sides.clone())),
+            Sides::Each(sides) => Err(Kind::BoxDimension { sides: sides.len(), dim }.into()),
+        }
+    }
+
     /// One side per axis, all positive and at most as long as squares can be.
-    fn sides<const D: usize>(&self) -> Result<[f64; D]> {
+    fn sides<const D: usize>(&self) -> Result<Option<[f64; D]>> {
         let sides = match &self.0 {
+            Sides::None => return Ok(None),
             Sides::Cube(side) => [*side; D],
             Sides::Each(sides) => {
                 sides.as_slice().try_into().map_err(|_| Kind::BoxDimension { sides: sides.len(), dim: D })?
             }
         };
-        match sides.iter().position(|&side| !(side > 0.0 && side <= f64::LIMIT)) {
-            Some(axis) => Err(Kind::BoxSize { axis, size: sides[axis], limit: f64::LIMIT }.into()),
-            None => Ok(sides),
+        match sides.iter().position(|&side| !(side > 0.0 && side <= <f64 as Lane>::LIMIT)) {
+            Some(axis) => Err(Kind::BoxSize { axis, size: sides[axis], limit: <f64 as Lane>::LIMIT }.into()),
+            None => Ok(Some(sides)),
         }
     }
 }
@@ -61,9 +96,9 @@ impl<const D: usize> Space<D> {
     /// Space without boundaries.
     pub const OPEN: Self = Self { period: None };
 
-    /// A periodic box. Errors unless every side is positive and at most 1e150, beyond which squares overflow.
+    /// A periodic box; open space if there are no sides. Errors unless every side is positive and at most 1e150, beyond which squares overflow.
     pub fn periodic(size: impl Into<BoxSize>) -> Result<Self> {
-        Ok(Self { period: Some(size.into().sides()?) })
+        Ok(Self { period: size.into().sides()? })
     }
 
     /// The side lengths, if the space is periodic.

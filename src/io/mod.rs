@@ -27,91 +27,11 @@ pub use gadget_write::{GadgetOptions, Species, write_gadget};
 pub use npy::{write_npy, write_npy_f64, write_npy_f64_to, write_npy_i32, write_npy_i32_to};
 pub use npz::{write_npz, write_npz_to};
 
-use crate::error::Kind;
+pub use crate::table::{Points, Table};
+
 use crate::units::{KnownUnits, Units, VelocityUnit};
 use crate::{Error, Result};
 use source::Source;
-
-/// N rows of 1 to 10 values, row-major, in file order.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Table<S> {
-    dim: usize,
-    data: Vec<S>,
-}
-
-impl<S> Table<S> {
-    /// A table of rows of `dim` values.
-    ///
-    /// # Errors
-    /// If `dim` is not 1 to 10, or does not divide the number of values.
-    pub fn new(dim: usize, data: Vec<S>) -> Result<Self> {
-        if !(1..=10).contains(&dim) {
-            return Err(Kind::Dimension { dim }.into());
-        }
-        if !data.len().is_multiple_of(dim) {
-            let value = data.len() as f64;
-            return Err(Kind::Parameter { name: "data.len()", value, must: "a multiple of the dimension" }.into());
-        }
-        Ok(Self { dim, data })
-    }
-
-    /// Values in a row.
-    pub fn dim(&self) -> usize {
-        self.dim
-    }
-
-    /// Number of rows.
-    pub fn len(&self) -> usize {
-        self.data.len() / self.dim
-    }
-
-    /// True if there are no rows.
-    pub fn is_empty(&self) -> bool {
-        self.data.is_empty()
-    }
-
-    /// The rows, or `None` if they have other than `D` values.
-    pub fn rows<const D: usize>(&self) -> Option<&[[S; D]]> {
-        (self.dim == D).then(|| self.data.as_chunks().0)
-    }
-
-    /// All values, row by row.
-    pub fn as_slice(&self) -> &[S] {
-        &self.data
-    }
-}
-
-/// Points, or vectors that belong to them, in the precision of the file.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Points {
-    /// 32-bit floats.
-    F32(Table<f32>),
-    /// 64-bit floats.
-    F64(Table<f64>),
-}
-
-impl Points {
-    /// Coordinates per point.
-    pub fn dim(&self) -> usize {
-        match self {
-            Self::F32(table) => table.dim(),
-            Self::F64(table) => table.dim(),
-        }
-    }
-
-    /// Number of points.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::F32(table) => table.len(),
-            Self::F64(table) => table.len(),
-        }
-    }
-
-    /// True if there are no points.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
 
 /// What the particles weigh, in the file's unit (Gadget: usually 1e10 Msun/h).
 #[derive(Debug, Clone, PartialEq)]

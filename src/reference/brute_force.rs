@@ -10,8 +10,8 @@ use rayon::prelude::*;
 use crate::bvh::check;
 use crate::csr::{Csr, CsrChunk};
 use crate::error::Result;
+use crate::geometry::Query;
 use crate::geometry::{Aabb, Bounded, BoxSize, Scalar, Space};
-use crate::search::Query;
 use crate::search::nearest::{ExactHeap, Nearest, Neighbor};
 
 /// All primitives in a row, with the methods of [`Bvh`](crate::Bvh).
@@ -134,14 +134,14 @@ impl<S: Scalar, const D: usize> BruteForce<S, D> {
 
     fn search(&self, of: &Aabb<S, D>, wanted: &Nearest, excluded: Option<u32>) -> Vec<Neighbor> {
         let mut best = ExactHeap::new();
-        best.start(wanted);
+        best.reset(wanted);
         let of = self.space.wrap_box(*of);
         if of.is_finite() {
             for (primitive, index) in self.primitives.iter().zip(0..).filter(|&(_, index)| Some(index) != excluded) {
-                best.offer(self.space.min_distance2(&of, primitive), index);
+                best.push(self.space.min_distance2(&of, primitive), index);
             }
         }
-        best.finish();
+        best.into_sorted();
         best.neighbors().collect()
     }
 }

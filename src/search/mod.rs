@@ -1,8 +1,10 @@
 //! What is near: range queries, neighbours of all stored points, pairs, nearest neighbours.
 
+pub(crate) mod ball_predicate;
 pub(crate) mod nearest;
 mod neighbors;
+pub(crate) mod pairs;
 mod range;
 
 pub use nearest::{Nearest, Neighbor};
-pub use range::{Hits, Leaf, Query};
+pub use range::Hits;

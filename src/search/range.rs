@@ -7,147 +7,14 @@
 use std::iter::FusedIterator;
 use std::ops::{ControlFlow, Range};
 
-use rayon::prelude::*;
-
 use crate::bvh::Bvh;
 use crate::bvh::morton::{Grid, curve_order};
-use crate::bvh::traverse::BallPredicate;
+use crate::bvh::traverse::Step;
 use crate::csr::{Csr, CsrChunk};
-use crate::geometry::{Aabb, Scalar, Space, Sphere};
+use crate::geometry::{Aabb, Query, Scalar};
+use crate::parallel::{for_tasks, map_tasks};
+use crate::search::ball_predicate::BallPredicate;
 use crate::simd::{Baseline, dispatch};
-
-/// A shape to ask a tree with: [`Sphere`], [`Aabb`], or your own.
-///
-/// ```
-/// use ropewalk::{Aabb, Bvh, Query, Space};
-///
-/// /// Everything with `x + y <= limit`.
-/// struct HalfPlane { limit: f32 }
-///
-/// impl Query<f32, 2> for HalfPlane {
-///     fn meets(&self, bounds: &Aabb<f32, 2>, _: &Space<2>) -> bool {
-///         bounds.lo[0] + bounds.lo[1] <= self.limit
-///     }
-/// }
-///
-/// let bvh = Bvh::build(&[[0.0f32, 0.0], [1.0, 1.0], [0.5, 0.0]])?;
-/// assert_eq!(bvh.query(HalfPlane { limit: 0.5 }).count(), 2);
-/// # Ok::<(), ropewalk::Error>(())
-/// ```
-pub trait Query<S: Scalar, const D: usize>: Sync {
-    /// Whether the shape meets a box. For a stored primitive's box this decides whether it is a hit; for a node's box it must
-    /// be true if it is for any box inside.
-    fn meets(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool;
-
-    /// Whether every box inside `bounds` is surely met; `false` is always allowed.
-    fn covers(&self, _bounds: &Aabb<S, D>, _space: &Space<D>) -> bool {
-        false
-    }
-
-    /// A point of the shape, by which many queries are put in order; without it they are taken as they come.
-    fn center(&self) -> Option<[S; D]> {
-        None
-    }
-
-    /// The primitives of a leaf that are hit, a bit each, the first in the lowest; bits behind the last are not looked at.
-    fn scan(&self, leaf: &Leaf<'_, S, D>) -> u32 {
-        (0..leaf.len()).filter(|&i| self.meets(&leaf.item(i), leaf.tree.space())).fold(0, |hits, i| hits | 1 << i)
-    }
-}
-
-/// The primitives of one leaf: what [`Query::scan`] looks at.
-pub struct Leaf<'a, S, const D: usize> {
-    tree: &'a Bvh<S, D>,
-    span: Range<usize>,
-}
-
-#[allow(clippy::len_without_is_empty)] // A leaf is never empty.
-impl<S: Scalar, const D: usize> Leaf<'_, S, D> {
-    /// How many primitives the leaf has: 1 to [`LEAF`](crate::LEAF).
-    pub fn len(&self) -> usize {
-        self.span.len()
-    }
-
-    /// The box of the `i`-th, which must be below `len()`.
-    pub fn item(&self, i: usize) -> Aabb<S, D> {
-        self.tree.item(self.span.start + i)
-    }
-}
-
-impl<S: Scalar, const D: usize> Query<S, D> for Sphere<S, D> {
-    // All steps of these round monotonically, so what holds for a box holds for the boxes inside.
-    #[inline]
-    fn meets(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool {
-        let center = Aabb::point(space.wrap(self.center));
-        // A NaN would be near to everything.
-        self.radius >= 0.0 && center.is_finite() && space.min_distance2(&center, bounds) <= self.radius * self.radius
-    }
-
-    #[inline]
-    fn covers(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool {
-        let mut sum = 0.0;
-        for (k, at) in space.wrap(self.center).into_iter().enumerate() {
-            let [at, lo, hi]: [f64; 3] = [at.into(), bounds.lo[k].into(), bounds.hi[k].into()];
-            let span = (hi - at).max(at - lo);
-            sum += span * span;
-        }
-        self.radius >= 0.0 && sum <= self.radius * self.radius
-    }
-
-    fn center(&self) -> Option<[S; D]> {
-        Some(self.center)
-    }
-
-    #[inline]
-    fn scan(&self, leaf: &Leaf<'_, S, D>) -> u32 {
-        let space = leaf.tree.space();
-        let at = Aabb::point(space.wrap(self.center));
-        let span = leaf.span.clone();
-        if space.period().is_some() {
-            BallPredicate::<S, D, true>::new(leaf.tree, self.radius).hits(Baseline, &at, span)
-        } else {
-            BallPredicate::<S, D, false>::new(leaf.tree, self.radius).hits(Baseline, &at, span)
-        }
-    }
-}
-
-impl<S: Scalar, const D: usize> Query<S, D> for Aabb<S, D> {
-    /// Boxes meet where they overlap or touch.
-    #[inline]
-    fn meets(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool {
-        (0..D).all(|k| {
-            self.lo[k] <= self.hi[k]
-                && space.meets_along(k, [self.lo[k], self.hi[k]], [bounds.lo[k].into(), bounds.hi[k].into()])
-        })
-    }
-
-    #[inline]
-    fn covers(&self, bounds: &Aabb<S, D>, _: &Space<D>) -> bool {
-        (0..D).all(|k| self.lo[k] <= bounds.lo[k] && bounds.hi[k] <= self.hi[k])
-    }
-
-    fn center(&self) -> Option<[S; D]> {
-        Some(Aabb::center(self))
-    }
-}
-
-impl<S: Scalar, const D: usize, Q: Query<S, D>> Query<S, D> for &Q {
-    fn meets(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool {
-        (**self).meets(bounds, space)
-    }
-
-    fn covers(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool {
-        (**self).covers(bounds, space)
-    }
-
-    fn center(&self) -> Option<[S; D]> {
-        (**self).center()
-    }
-
-    fn scan(&self, leaf: &Leaf<'_, S, D>) -> u32 {
-        (**self).scan(leaf)
-    }
-}
 
 /// The hits of one query, as an iterator of indices into the slice the tree was built from, in no promised order (it is the
 /// same every time). `nth` and `count` skip without looking at each hit.
@@ -167,31 +34,33 @@ impl<S: Scalar, const D: usize, Q: Query<S, D>> Hits<'_, S, D, Q> {
     /// Walks to the next hits; false at the end.
     #[inline]
     fn advance(&mut self) -> bool {
-        let space = self.tree.space();
-        while self.at < self.tree.end() {
-            let at = self.at;
-            let node = self.tree.node(at);
-            if !self.query.meets(&node.bounds, space) {
-                self.at = node.rope as usize;
-            } else if self.query.covers(&node.bounds, space) {
-                self.at = node.rope as usize;
-                self.run = self.tree.span(at);
-                return true;
-            } else {
-                self.at = at + 1;
-                if self.tree.is_leaf(at) {
-                    let span = self.tree.span(at);
-                    self.first = span.start;
-                    // A shape of the user's may set bits behind the last.
-                    let own = u32::MAX >> (u32::BITS - span.len() as u32).min(u32::BITS - 1);
-                    self.mask = self.query.scan(&Leaf { tree: self.tree, span }) & own;
-                    if self.mask != 0 {
-                        return true;
+        let Self { tree, query, .. } = self;
+        let space = tree.space();
+        let (mut next, mut run, mut first, mut mask) = (tree.end(), 0..0, 0, 0);
+        tree.walk(
+            self.at..tree.end(),
+            #[inline(always)]
+            |at, node| {
+                if !query.meets(&node.bounds, space) {
+                    return Step::Skip;
+                }
+                if query.covers(&node.bounds, space) {
+                    (next, run) = (node.rope as usize, tree.span(at));
+                    return Step::Stop;
+                }
+                if tree.is_leaf(at) {
+                    let span = tree.span(at);
+                    mask = hits_in_leaf(tree, query, span.clone());
+                    if mask != 0 {
+                        (next, first) = (at + 1, span.start);
+                        return Step::Stop;
                     }
                 }
-            }
-        }
-        false
+                Step::Enter
+            },
+        );
+        (self.at, self.run, self.first, self.mask) = (next, run, first, mask);
+        self.pending() > 0
     }
 
     #[inline]
@@ -205,7 +74,9 @@ impl<S: Scalar, const D: usize, Q: Query<S, D>> Hits<'_, S, D, Q> {
         };
         Some(self.tree.order()[position])
     }
+}
 
+impl<S, const D: usize, Q> Hits<'_, S, D, Q> {
     fn pending(&self) -> usize {
         self.run.len() + self.mask.count_ones() as usize
     }
@@ -256,6 +127,27 @@ impl<S: Scalar, const D: usize, Q: Query<S, D>> Iterator for Hits<'_, S, D, Q> {
     }
 }
 
+impl<S: Scalar, const D: usize, Q> std::fmt::Debug for Hits<'_, S, D, Q> {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.debug_struct("Hits").field("node", &self.at).field("pending", &self.pending()).finish_non_exhaustive()
+    }
+}
+
+/// The primitives of a leaf that a shape meets, a bit each.
+#[inline]
+fn hits_in_leaf<S: Scalar, const D: usize>(tree: &Bvh<S, D>, query: &impl Query<S, D>, span: Range<usize>) -> u32 {
+    let Some(ball) = query.as_ball() else {
+        let meets = |position: usize| query.meets(&tree.item(position), tree.space());
+        return span.clone().filter(|&position| meets(position)).fold(0, |hits, at| hits | 1 << (at - span.start));
+    };
+    let center = Aabb::point(tree.space().wrap(ball.center));
+    if tree.space().period().is_some() {
+        BallPredicate::<S, D, true>::new(tree, ball.radius).hits(Baseline::<false>, &center, span)
+    } else {
+        BallPredicate::<S, D, false>::new(tree, ball.radius).hits(Baseline::<false>, &center, span)
+    }
+}
+
 impl<S: Scalar, const D: usize, Q: Query<S, D>> FusedIterator for Hits<'_, S, D, Q> {}
 
 /// Queries per parallel task.
@@ -284,19 +176,16 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// The hits of every query as lists, in parallel. See [`Csr`].
     pub fn query_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Csr<u32> {
         let order = self.walk_order(queries);
-        let blocks: Vec<_> = order
-            .par_chunks(TASK)
-            .map(|queries_of_task| {
-                let mut block = CsrChunk::default();
-                dispatch!(_level => for &query in queries_of_task {
-                    let before = block.values.len();
-                    block.values.extend(self.query(&queries[query as usize]));
-                    block.lengths.push((block.values.len() - before) as u32);
-                });
-                block
-            })
-            .collect();
-        Csr::gather(&order, &blocks)
+        let chunks = map_tasks(order.len(), TASK, &|range| {
+            let mut chunk = CsrChunk::default();
+            dispatch!(_isa => for &query in &order[range] {
+                let before = chunk.values.len();
+                chunk.values.extend(self.query(&queries[query as usize]));
+                chunk.lengths.push((chunk.values.len() - before) as u32);
+            });
+            chunk
+        });
+        Csr::gather(&order, &chunks)
     }
 
     /// The number of hits of every query, in parallel.
@@ -310,13 +199,10 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// ```
     pub fn count_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Vec<u32> {
         let order = self.walk_order(queries);
-        let counts: Vec<Vec<u32>> = order
-            .par_chunks(TASK)
-            .map(|queries_of_task| {
-                let count = |&query: &u32| self.query(&queries[query as usize]).count() as u32;
-                dispatch!(_level => queries_of_task.iter().map(count).collect())
-            })
-            .collect();
+        let counts: Vec<Vec<u32>> = map_tasks(order.len(), TASK, &|range| {
+            let count = |&query: &u32| self.query(&queries[query as usize]).count() as u32;
+            dispatch!(_isa => order[range].iter().map(count).collect())
+        });
         let mut all = vec![0; queries.len()];
         for (&query, count) in order.iter().zip(counts.into_iter().flatten()) {
             all[query as usize] = count;
@@ -342,8 +228,9 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn for_each_hit<Q: Query<S, D>>(&self, queries: &[Q], visit: impl Fn(usize, u32) -> ControlFlow<()> + Sync) {
-        self.walk_order(queries).par_chunks(TASK).for_each(|queries_of_task| {
-            dispatch!(_level => for &query in queries_of_task {
+        let order = self.walk_order(queries);
+        for_tasks(order.len(), TASK, &|range| {
+            dispatch!(_isa => for &query in &order[range] {
                 // The iterator may end early: that is what Break is for.
                 let _ = self.query(&queries[query as usize]).try_for_each(|hit| visit(query as usize, hit));
             });

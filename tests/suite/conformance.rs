@@ -13,7 +13,7 @@ use crate::common::clouds::{self, Cloud};
 use crate::common::engine::Engine;
 use crate::common::oracle::{self, Side};
 use crate::common::random::Random;
-use ropewalk::{Aabb, Csr, Leaf, Nearest, Neighbor, Query, Scalar, Space, Sphere};
+use ropewalk::{Aabb, Csr, Nearest, Neighbor, Query, Scalar, Space, Sphere};
 
 /// What to look for: how many, within what radius, without which one.
 type Wanted = (usize, f64, Option<u32>);
@@ -44,10 +44,10 @@ impl<S: Scalar, const D: usize> Query<S, D> for Shape<S, D> {
             Shape::Box(query) => Query::center(query),
         }
     }
-    fn scan(&self, leaf: &Leaf<'_, S, D>) -> u32 {
+    fn as_ball(&self) -> Option<&Sphere<S, D>> {
         match self {
-            Shape::Ball(ball) => ball.scan(leaf),
-            Shape::Box(query) => query.scan(leaf),
+            Shape::Ball(ball) => Some(ball),
+            Shape::Box(_) => None,
         }
     }
 }

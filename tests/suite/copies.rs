@@ -2,7 +2,8 @@
 //! `src/work.rs` counts the distances that they cost.
 
 use crate::common::random::Random;
-use ropewalk::{BruteForce, Bvh, Fof, LEAF, Nearest, Scalar, Sphere};
+use ropewalk::internals::LEAF;
+use ropewalk::{BruteForce, Bvh, Fof, Nearest, Scalar, Sphere};
 
 /// `n` points in `heaps` places in turn.
 fn heaps<S: Scalar, const D: usize>(n: usize, heaps: usize) -> Vec<[S; D]> {

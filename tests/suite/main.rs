@@ -23,3 +23,11 @@ mod sample;
 mod structure;
 mod tree;
 mod units;
+
+/// `ROPEWALK_ISA=baseline` is for running this program without AVX2: then it must not use it.
+#[test]
+fn the_instruction_set_that_was_asked_for() {
+    if std::env::var("ROPEWALK_ISA").is_ok_and(|isa| isa == "baseline") {
+        assert_eq!(ropewalk::internals::instruction_set(), "baseline");
+    }
+}

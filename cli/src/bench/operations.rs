@@ -173,7 +173,7 @@ impl<S: Scalar, const D: usize> Outcome<S, D> {
     /// A value that any library should arrive at.
     pub fn check(&self) -> String {
         match self {
-            Self::Tree(tree) => format!("{} nodes", tree.nodes().len()),
+            Self::Tree(tree) => format!("{} nodes", tree.n_nodes()),
             Self::Counts(counts) => format!("{} neighbours", counts.iter().map(|&count| u64::from(count)).sum::<u64>()),
             Self::Csr(lists) => format!("{} neighbours", lists.values().len()),
             Self::Pairs(pairs, _) => format!("{pairs} pairs"),

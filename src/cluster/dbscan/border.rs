@@ -2,14 +2,14 @@
 
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
-use rayon::prelude::*;
-
-use crate::bvh::traverse::{BallPredicate, bits};
+use crate::bvh::traverse::{Step, bits, low_bits};
 use crate::bvh::{Bvh, LEAF};
 use crate::cluster::dbscan::core::Flags;
 use crate::cluster::labels::Labels;
 use crate::cluster::relabel::CompactLabels;
 use crate::geometry::Scalar;
+use crate::parallel::for_tasks;
+use crate::search::ball_predicate::{BallPredicate, BallPredicates, with_predicate};
 use crate::simd::{Isa, dispatch};
 
 /// Nodes per parallel task.
@@ -17,35 +17,30 @@ const TASK: usize = 1 << 8;
 /// No cluster; larger than all that are.
 const NONE: u32 = u32::MAX;
 
+/// What is known once core points are connected.
+pub(super) struct Cores<'a> {
+    /// For each leaf a mask of its core points, for each inner node whether there are any below.
+    pub masks: &'a [u32],
+    pub flags: &'a Flags,
+    pub clusters: CompactLabels,
+}
+
 /// Labels core points as their trees are, and border points with the lowest number among their core neighbours' unless they
 /// are noise by definition (`star`).
-pub(super) fn label<S: Scalar, const D: usize>(
-    tree: &Bvh<S, D>,
-    eps: f64,
-    core: &[u32],
-    numbered: CompactLabels,
-    is_core: &Flags,
-    star: bool,
-) -> Labels {
-    let open: BallPredicate<S, D, false> = BallPredicate::new(tree, eps);
-    let general = BallPredicate::general(tree, eps);
+pub(super) fn label<S: Scalar, const D: usize>(tree: &Bvh<S, D>, eps: f64, cores: Cores<'_>, star: bool) -> Labels {
+    let predicates = BallPredicates::new(tree, eps);
     let labels: Vec<AtomicI32> = (0..tree.len()).map(|_| AtomicI32::new(-1)).collect();
-    (0..tree.end().div_ceil(TASK)).into_par_iter().for_each(|task| {
-        dispatch!(level => for leaf in task * TASK..((task + 1) * TASK).min(tree.end()) {
+    for_tasks(tree.end(), TASK, &|nodes| {
+        dispatch!(isa => for leaf in nodes {
             if tree.is_leaf(leaf) {
                 let mut numbers = [NONE; LEAF];
                 for (at, number) in tree.span(leaf).zip(&mut numbers) {
-                    if is_core.at(at as u32) {
-                        *number = numbered.of(at as u32).unwrap_or(NONE);
+                    if cores.flags.at(at as u32) {
+                        *number = cores.clusters.of(at as u32).unwrap_or(NONE);
                     }
                 }
                 if !star && !tree.duplicates_predecessor(leaf) {
-                    match &general {
-                        Some(probe) if probe.is_for(&tree.node(leaf).bounds) => {
-                            join(level, probe, tree, leaf, core, &numbered, &mut numbers);
-                        }
-                        _ => join(level, &open, tree, leaf, core, &numbered, &mut numbers),
-                    }
+                    join(isa, &predicates, tree, leaf, &cores, &mut numbers);
                 }
                 for (at, number) in tree.span(leaf).zip(numbers) {
                     if number != NONE {
@@ -65,45 +60,58 @@ pub(super) fn label<S: Scalar, const D: usize>(
     }
     let mut core_of = vec![0u64; tree.len().div_ceil(64)];
     for (at, &index) in tree.order().iter().enumerate() {
-        core_of[index as usize / 64] |= u64::from(is_core.at(at as u32)) << (index % 64);
+        core_of[index as usize / 64] |= u64::from(cores.flags.at(at as u32)) << (index % 64);
     }
-    Labels::from_parts(labels.into_iter().map(AtomicI32::into_inner).collect(), numbered.n_clusters(), Some(core_of))
+    let labels = labels.into_iter().map(AtomicI32::into_inner).collect();
+    Labels::from_parts(labels, cores.clusters.n_clusters(), Some(core_of))
 }
 
 /// Lowers the numbers of a leaf's points that are not core to those of their core neighbours.
 #[inline(always)]
-fn join<S: Scalar, L: Isa, const D: usize, const P: bool>(
-    level: L,
-    probe: &BallPredicate<S, D, P>,
+fn join<S: Scalar, I: Isa, const D: usize>(
+    isa: I,
+    predicates: &BallPredicates<S, D>,
     tree: &Bvh<S, D>,
     leaf: usize,
-    core: &[u32],
-    numbered: &CompactLabels,
+    cores: &Cores<'_>,
+    numbers: &mut [u32; LEAF],
+) {
+    let others = low_bits(tree.span(leaf).len()) & !cores.masks[leaf];
+    if others != 0 {
+        with_predicate!(I, predicates, tree.node(leaf), |ball| join_by(isa, ball, tree, leaf, others, cores, numbers));
+    }
+}
+
+#[inline(always)]
+fn join_by<S: Scalar, I: Isa, const D: usize, const P: bool>(
+    isa: I,
+    ball: &BallPredicate<S, D, P>,
+    tree: &Bvh<S, D>,
+    leaf: usize,
+    others: u32,
+    cores: &Cores<'_>,
     numbers: &mut [u32; LEAF],
 ) {
     let own = tree.span(leaf);
-    let others = u32::MAX >> (u32::BITS - own.len() as u32) & !core[leaf];
-    if others == 0 {
-        return;
-    }
     let bounds = &tree.node(leaf).bounds;
-    let mut at = 0;
-    while at < tree.end() {
-        let node = tree.node(at);
-        if core[at] == 0 || !probe.meets(bounds, &node.bounds) || tree.duplicates_predecessor(at) {
-            at = node.rope as usize;
-            continue;
-        }
-        if tree.is_leaf(at) {
-            let span = tree.span(at);
-            for primitive in bits(probe.candidates(level, &node.bounds, own.clone()) & others) {
-                let hits = probe.hits(level, &tree.item(own.start + primitive), span.clone()) & core[at];
-                for hit in bits(hits) {
-                    let number = numbered.of((span.start + hit) as u32).unwrap_or(NONE);
-                    numbers[primitive] = numbers[primitive].min(number);
+    tree.walk(
+        0..tree.end(),
+        #[inline(always)]
+        |at, node| {
+            if cores.masks[at] == 0 || !ball.meets(bounds, &node.bounds) || tree.duplicates_predecessor(at) {
+                return Step::Skip;
+            }
+            if tree.is_leaf(at) {
+                let span = tree.span(at);
+                for primitive in bits(ball.candidates(isa, &node.bounds, own.clone()) & others) {
+                    let hits = ball.hits(isa, &tree.item(own.start + primitive), span.clone()) & cores.masks[at];
+                    for hit in bits(hits) {
+                        let number = cores.clusters.of((span.start + hit) as u32).unwrap_or(NONE);
+                        numbers[primitive] = numbers[primitive].min(number);
+                    }
                 }
             }
-        }
-        at += 1;
-    }
+            Step::Enter
+        },
+    );
 }

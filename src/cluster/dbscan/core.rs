@@ -4,18 +4,18 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use rayon::prelude::*;
-
-use crate::bvh::traverse::{BallPredicate, bits};
+use crate::bvh::traverse::{Step, bits, low_bits};
 use crate::bvh::{Bvh, DEPTH, LEAF};
 use crate::geometry::Scalar;
+use crate::parallel::{atomics, for_tasks};
+use crate::search::ball_predicate::{BallPredicate, BallPredicates, with_predicate};
 use crate::simd::{Isa, dispatch};
 
 /// Nodes per parallel task.
 const TASK: usize = 1 << 8;
 
 /// A bit per position in tree order.
-pub(super) struct Flags {
+pub(crate) struct Flags {
     words: Vec<AtomicU64>,
 }
 
@@ -23,12 +23,14 @@ impl Flags {
     /// Spreads the masks of the leaves.
     pub fn of<S: Scalar, const D: usize>(tree: &Bvh<S, D>, masks: &[u32]) -> Self {
         let flags = Self { words: (0..tree.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect() };
-        (0..tree.end()).into_par_iter().with_min_len(TASK).filter(|&at| tree.is_leaf(at)).for_each(|leaf| {
-            let first = tree.span(leaf).start;
-            let mask = u128::from(masks[leaf]) << (first % 64);
-            for (word, part) in [(first / 64, mask as u64), (first / 64 + 1, (mask >> 64) as u64)] {
-                if part != 0 {
-                    flags.words[word].fetch_or(part, Relaxed);
+        for_tasks(tree.end(), TASK, &|nodes| {
+            for leaf in nodes.filter(|&at| tree.is_leaf(at)) {
+                let first = tree.span(leaf).start;
+                let mask = u128::from(masks[leaf]) << (first % 64);
+                for (word, part) in [(first / 64, mask as u64), (first / 64 + 1, (mask >> 64) as u64)] {
+                    if part != 0 {
+                        flags.words[word].fetch_or(part, Relaxed);
+                    }
                 }
             }
         });
@@ -70,7 +72,7 @@ impl<'a> Weights<'a> {
     }
 }
 
-/// The masks of core points. `dense` allows nodes to be settled whose primitives are neighbours of each other.
+/// The masks of core points. `dense` takes whole nodes whose primitives are neighbours of each other.
 pub(super) fn find<S: Scalar, const D: usize>(
     tree: &Bvh<S, D>,
     eps: f64,
@@ -80,26 +82,24 @@ pub(super) fn find<S: Scalar, const D: usize>(
 ) -> Vec<u32> {
     let counter = Counter {
         tree,
-        open: BallPredicate::new(tree, eps),
-        general: BallPredicate::general(tree, eps),
+        predicates: BallPredicates::new(tree, eps),
         weights: weights.map_or(Weights::Ones, |weights| Weights::given(weights, tree)),
         enough: min_pts as f64,
     };
-    let masks: Vec<AtomicU32> = (0..tree.end()).map(|_| AtomicU32::new(0)).collect();
-    (0..tree.end().div_ceil(TASK)).into_par_iter().for_each(|task| {
-        let nodes = task * TASK..((task + 1) * TASK).min(tree.end());
+    let masks = atomics(tree.end(), 0);
+    for_tasks(tree.end(), TASK, &|nodes| {
         // The leaves up to here are in a clique that is heavy enough.
-        let mut settled = nodes.start;
-        dispatch!(level => for at in nodes.clone() {
-            if dense && at >= settled && counter.is_dense(at) {
-                settled = tree.node(at).rope as usize;
+        let mut all_core = nodes.start;
+        dispatch!(isa => for at in nodes {
+            if dense && at >= all_core && counter.is_dense(at) {
+                all_core = tree.node(at).rope as usize;
             }
             if tree.is_leaf(at) {
-                let all = u32::MAX >> (u32::BITS - tree.span(at).len() as u32);
-                if at < settled {
+                let all = low_bits(tree.span(at).len());
+                if at < all_core {
                     masks[at].store(all, Relaxed);
                 } else if !tree.duplicates_predecessor(at) {
-                    masks[at].store(counter.count(level, at, all), Relaxed);
+                    masks[at].store(counter.count(isa, at, all), Relaxed);
                 }
             }
         });
@@ -108,11 +108,11 @@ pub(super) fn find<S: Scalar, const D: usize>(
     // Copies are core if the point before them is.
     let mut before = false;
     for leaf in (0..tree.end()).filter(|&at| tree.is_leaf(at)) {
-        let last = tree.span(leaf).len() - 1;
+        let len = tree.span(leaf).len();
         if before && tree.duplicates_predecessor(leaf) {
-            masks[leaf] = u32::MAX >> (u32::BITS - 1 - last as u32);
+            masks[leaf] = low_bits(len);
         }
-        before = masks[leaf] >> last & 1 == 1;
+        before = masks[leaf] >> (len - 1) & 1 == 1;
     }
     // Children come after their parents.
     for at in (0..tree.end()).rev() {
@@ -140,8 +140,7 @@ impl Tally {
 
 struct Counter<'a, S, const D: usize> {
     tree: &'a Bvh<S, D>,
-    open: BallPredicate<'a, S, D, false>,
-    general: Option<BallPredicate<'a, S, D, true>>,
+    predicates: BallPredicates<'a, S, D>,
     weights: Weights<'a>,
     enough: f64,
 }
@@ -150,8 +149,7 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
     /// Whether a node's primitives are all neighbours of each other, and enough.
     #[inline(always)]
     fn is_dense(&self, at: usize) -> bool {
-        let bounds = &self.tree.node(at).bounds;
-        self.open.covers(bounds, bounds) && self.is_enough(self.weight_of(at))
+        self.predicates.open.is_clique(self.tree, at) && self.is_enough(self.weight_of(at))
     }
 
     /// Whether sums do not depend on their order, so that a node's weight may be added as a whole.
@@ -190,70 +188,68 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
 
     /// The core points of a leaf.
     #[inline(always)]
-    fn count<L: Isa>(&self, level: L, leaf: usize, all: u32) -> u32 {
-        match &self.general {
-            Some(probe) if probe.is_for(&self.tree.node(leaf).bounds) => self.count_by(level, probe, leaf, all),
-            _ => self.count_by(level, &self.open, leaf, all),
-        }
+    fn count<I: Isa>(&self, isa: I, leaf: usize, all: u32) -> u32 {
+        with_predicate!(I, self.predicates, self.tree.node(leaf), |ball| self.count_by(isa, ball, leaf, all))
     }
 
     #[inline(always)]
-    fn count_by<L: Isa, const P: bool>(&self, level: L, probe: &BallPredicate<S, D, P>, leaf: usize, all: u32) -> u32 {
+    fn count_by<I: Isa, const P: bool>(&self, isa: I, ball: &BallPredicate<S, D, P>, leaf: usize, all: u32) -> u32 {
         let own = self.tree.span(leaf);
         let bounds = &self.tree.node(leaf).bounds;
         let mut tally = Tally { weights: [0.0; LEAF], undecided: all };
         let adds_up = self.adds_up();
-        // In dense places the own leaf is enough.
-        for primitive in bits(all) {
-            self.see(level, probe, own.start, primitive, leaf, &mut tally);
-        }
-        let mut at = 0;
-        while tally.undecided != 0 && at < self.tree.end() {
-            let node = self.tree.node(at);
-            if !probe.meets(bounds, &node.bounds) || at == leaf {
-                at = node.rope as usize;
-                continue;
+        // The own leaf first: in dense places it is enough.
+        for (is_first, nodes) in [(true, leaf..leaf + 1), (false, 0..self.tree.end())] {
+            if tally.undecided == 0 {
+                break;
             }
-            if self.tree.is_leaf(at) {
-                let near = probe.candidates(level, &node.bounds, own.clone());
-                for primitive in bits(near & tally.undecided) {
-                    self.see(level, probe, own.start, primitive, at, &mut tally);
-                }
-            } else if probe.covers(bounds, &node.bounds) {
-                // All of them, without a look.
-                let bulk = self.weight_of(at);
-                if adds_up {
-                    let seen = if at < leaf && leaf < node.rope as usize { self.weight_of(leaf) } else { 0.0 };
-                    for primitive in bits(all) {
-                        tally.add(primitive, bulk - seen, self.enough);
+            self.tree.walk(
+                nodes,
+                #[inline(always)]
+                |at, node| {
+                    if !ball.meets(bounds, &node.bounds) || (at == leaf && !is_first) {
+                        return Step::Skip;
                     }
-                    at = node.rope as usize;
-                    continue;
-                }
-                if self.is_enough(bulk) {
-                    return all;
-                }
-            }
-            at += 1;
+                    if self.tree.is_leaf(at) {
+                        let near = ball.candidates(isa, &node.bounds, own.clone());
+                        self.see(isa, ball, own.start, near & tally.undecided, at, &mut tally);
+                    } else if ball.covers(bounds, &node.bounds) {
+                        // All of them, without a look.
+                        let bulk = self.weight_of(at);
+                        if adds_up {
+                            let seen = if at < leaf && leaf < node.rope as usize { self.weight_of(leaf) } else { 0.0 };
+                            for primitive in bits(all) {
+                                tally.add(primitive, bulk - seen, self.enough);
+                            }
+                            return if tally.undecided == 0 { Step::Stop } else { Step::Skip };
+                        }
+                        if self.is_enough(bulk) {
+                            tally.undecided = 0;
+                        }
+                    }
+                    if tally.undecided == 0 { Step::Stop } else { Step::Enter }
+                },
+            );
         }
         all & !tally.undecided
     }
 
-    /// Adds what a leaf holds within reach of a primitive.
-    #[allow(clippy::too_many_arguments)]
+    /// Adds what another leaf holds within reach of some primitives.
     #[inline(always)]
-    fn see<L: Isa, const P: bool>(
+    fn see<I: Isa, const P: bool>(
         &self,
-        level: L,
-        probe: &BallPredicate<S, D, P>,
+        isa: I,
+        ball: &BallPredicate<S, D, P>,
         start: usize,
-        primitive: usize,
+        primitives: u32,
         other: usize,
         tally: &mut Tally,
     ) {
         let span = self.tree.span(other);
-        let hits = probe.hits(level, &self.tree.item(start + primitive), span.clone());
-        tally.add(primitive, self.weight_of_hits(span.start, hits), self.enough);
+        for primitive in bits(primitives) {
+            let hits = ball.hits(isa, &self.tree.item(start + primitive), span.clone());
+            tally.add(primitive, self.weight_of_hits(span.start, hits), self.enough);
+        }
     }
 }
 

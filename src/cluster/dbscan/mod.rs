@@ -7,18 +7,22 @@
 //! Source: Ester et al. 1996 (the definition); Prokopenko et al. 2023 (FDBSCAN and DenseBox on a BVH).
 
 mod border;
-mod core;
+pub(super) mod core;
 mod predict;
 
 use crate::bvh::Bvh;
 use crate::cluster::connect::{Participants, connect, connect_pairs};
 use crate::cluster::labels::Labels;
+use crate::cluster::relabel::IsCore;
 use crate::error::{Kind, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar, Space};
 use crate::phases::mark;
+use crate::precompiled::precompiled;
+use crate::search::ball_predicate::BallPredicate;
 
 /// How to find the clusters. All give the same labels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum DbscanAlgorithm {
     /// The faster one: [`DbscanAlgorithm::DenseBox`], which was never measured slower (benches/README.md).
     #[default]
@@ -75,20 +79,27 @@ pub fn dbscan<T: Bounded<S, D>, S: Scalar, const D: usize>(
 /// assert!(labels.is_core(0) && !labels.is_core(2));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Dbscan {
     eps: f64,
     min_pts: usize,
     algorithm: DbscanAlgorithm,
     star: bool,
-    size: Option<BoxSize>,
+    size: BoxSize,
     weights: Option<Vec<f64>>,
 }
 
 impl Dbscan {
     /// Neighbours are at most `eps` apart; a core point has at least `min_pts` of them, itself included.
     pub fn new(eps: impl Into<f64>, min_pts: usize) -> Self {
-        Self { eps: eps.into(), min_pts, algorithm: DbscanAlgorithm::Auto, star: false, size: None, weights: None }
+        Self {
+            eps: eps.into(),
+            min_pts,
+            algorithm: DbscanAlgorithm::Auto,
+            star: false,
+            size: BoxSize::default(),
+            weights: None,
+        }
     }
 
     /// How to find the clusters.
@@ -105,10 +116,10 @@ impl Dbscan {
         self
     }
 
-    /// A periodic box: one side, or one per axis.
+    /// A periodic box: one side, or one per axis; `None` for open space.
     #[must_use]
     pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
-        self.size = Some(size.into());
+        self.size = size.into();
         self
     }
 
@@ -129,7 +140,7 @@ impl Dbscan {
     /// weights that are not one per point, finite and not negative; points that [`Bvh::build`] refuses; more than 2^31 - 1
     /// clusters, for labels are 32-bit numbers.
     pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<Labels> {
-        let space = self.size.clone().map_or(Ok(Space::OPEN), Space::<D>::periodic)?;
+        let space = Space::<D>::periodic(self.size.clone())?;
         self.check(&space, points.len())?;
         self.clusters(&Bvh::build_in(points, space)?)
     }
@@ -140,6 +151,11 @@ impl Dbscan {
     pub fn run_on<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<Labels> {
         self.check(tree.space(), tree.len())?;
         self.clusters(tree)
+    }
+
+    #[cfg(feature = "io")]
+    pub(crate) fn box_size(&self) -> &BoxSize {
+        &self.size
     }
 
     fn check_options<const D: usize>(&self, space: &Space<D>) -> Result<()> {
@@ -164,29 +180,34 @@ impl Dbscan {
     }
 
     fn clusters<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<Labels> {
-        // Where all points are neighbours of all, there is nothing to walk.
-        let dense = self.algorithm != DbscanAlgorithm::Fdbscan || tree.is_clique(self.eps);
-        let order = tree.order();
-        // A point and a friend are two: nothing to count.
-        if self.min_pts <= 2 && self.weights.is_none() {
-            let forest = if dense {
-                connect(tree, self.eps, Participants::All)
-            } else {
-                connect_pairs(tree, self.eps, Participants::All)
-            };
-            let alone_is_core = self.min_pts == 1;
-            let labels = forest.relabel(order, |at, root| alone_is_core || at != root)?.into_labels(order);
-            mark("labels");
-            return Ok(labels);
-        }
-        let core = core::find(tree, self.eps, self.min_pts, self.weights.as_deref(), dense);
-        mark("core");
-        let members = Participants::Masks(&core);
-        let forest = if dense { connect(tree, self.eps, members) } else { connect_pairs(tree, self.eps, members) };
-        let is_core = core::Flags::of(tree, &core);
-        let numbered = forest.relabel(order, |at, _| is_core.at(at))?;
-        let labels = border::label(tree, self.eps, &core, numbered, &is_core, self.star);
-        mark("borders, labels");
-        Ok(labels)
+        clusters(tree, self)
     }
+}
+
+precompiled! { fn clusters = find_clusters(tree: same_ref &Bvh<S, D>, options: keep &Dbscan) -> Result<Labels> }
+
+fn find_clusters<S: Scalar, const D: usize>(tree: &Bvh<S, D>, options: &Dbscan) -> Result<Labels> {
+    let Dbscan { eps, min_pts, star, .. } = *options;
+    // Where all points are neighbours of all, there is nothing to walk.
+    let is_clique = || BallPredicate::new(tree, eps).is_clique(tree, 0);
+    let dense = options.algorithm != DbscanAlgorithm::Fdbscan || is_clique();
+    let connect = |participants| {
+        if dense { connect(tree, eps, participants) } else { connect_pairs(tree, eps, participants) }
+    };
+    let order = tree.order();
+    // A point and a friend are two: nothing to count.
+    if min_pts <= 2 && options.weights.is_none() {
+        let is_core = if min_pts == 1 { IsCore::Each } else { IsCore::InPairs };
+        let labels = connect(Participants::All).relabel(order, is_core)?.into_labels(order);
+        mark("labels");
+        return Ok(labels);
+    }
+    let masks = core::find(tree, eps, min_pts, options.weights.as_deref(), dense);
+    mark("core");
+    let forest = connect(Participants::Masks(&masks));
+    let flags = core::Flags::of(tree, &masks);
+    let clusters = forest.relabel(order, IsCore::Flagged(&flags))?;
+    let labels = border::label(tree, eps, border::Cores { masks: &masks, flags: &flags, clusters }, star);
+    mark("borders, labels");
+    Ok(labels)
 }

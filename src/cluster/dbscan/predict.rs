@@ -36,7 +36,7 @@ impl Dbscan {
         labels: &Labels,
         new: &[U],
     ) -> Result<Vec<i32>> {
-        let space = self.size.clone().map_or(Ok(Space::OPEN), Space::<D>::periodic)?;
+        let space = Space::<D>::periodic(self.size.clone())?;
         self.check_options(&space)?;
         let len = labels.as_slice().len();
         if len != points.len() {

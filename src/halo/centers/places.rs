@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::{Kind, Result};
-use crate::geometry::{Boundary, Scalar};
+use crate::geometry::{Boundary, Lane};
 use crate::halo::centers::result::Centers;
 
 /// Places to measure about, for [`overdensities`](crate::overdensities), [`profiles`](crate::profiles) and
@@ -78,8 +78,8 @@ impl Places<'_> {
                 if !value.is_finite() {
                     return Err(Kind::NotFinite { index, axis, value }.into());
                 }
-                if value.abs() > f64::LIMIT {
-                    return Err(Kind::TooFar { index, axis, value, limit: f64::LIMIT }.into());
+                if value.abs() > <f64 as Lane>::LIMIT {
+                    return Err(Kind::TooFar { index, axis, value, limit: <f64 as Lane>::LIMIT }.into());
                 }
             }
         }

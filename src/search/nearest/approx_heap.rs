@@ -1,4 +1,4 @@
-//! The few closest of all that is offered, by distances that are rounded to `f32`: fast, and checked afterwards.
+//! The few closest of all that is pushed, by distances that are rounded to `f32`: fast, and checked afterwards.
 //! Squares in `f64` are multiplied by a power of two first, or many would be infinite, or 0 (see `geometry::scale`).
 //!
 //! A candidate is one number: its squared distance in the high half, its position in the low half. Such numbers are ordered
@@ -35,7 +35,7 @@ impl ApproxHeap {
 
     /// Begins anew, for `k` primitives whose squared distance is at most `limit`; `unit` is a power of two, 1 for `f32`.
     #[inline(always)]
-    pub fn start(&mut self, k: usize, limit: f64, unit: f64) {
+    pub fn reset(&mut self, k: usize, limit: f64, unit: f64) {
         self.slots = (k + 2).next_multiple_of(STEP);
         self.unit = unit;
         // Rounded up: what is within a limit of more digits is not beyond it.
@@ -53,7 +53,7 @@ impl ApproxHeap {
     }
 
     #[inline(always)]
-    pub fn offer<S: Scalar>(&mut self, distance2: S, position: usize) {
+    pub fn push<S: Scalar>(&mut self, distance2: S, position: usize) {
         let new = key(self.round(distance2), position);
         // From the end, so that each step reads what no step has written.
         for at in (0..self.slots).step_by(STEP).rev() {

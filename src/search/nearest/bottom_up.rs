@@ -2,23 +2,25 @@
 
 use std::ops::Range;
 
-use crate::bvh::traverse::{BallPredicate, DeferredSiblings, bits};
+use crate::bvh::traverse::{DeferredSiblings, Step, bits};
 use crate::bvh::{Bvh, LEAF};
 use crate::geometry::{Aabb, Scalar, scale};
+use crate::precompiled::precompiled;
+use crate::search::ball_predicate::BallPredicate;
 use crate::search::nearest::approx_heap::ApproxHeap;
 use crate::search::nearest::{ExactHeap, Nearest};
-use crate::simd::{Baseline, Isa};
+use crate::simd::{FALLBACK, Isa, dispatch};
 
 /// A leaf that is smaller than this, in the unit of the cloud, has one of its own.
 const SMALL: f64 = 1.0 / (1u64 << -scale::LEAST) as f64;
 
 /// What a search for a leaf works on, made once for many.
-pub(super) struct Scratch {
+pub(super) struct LeafScratch {
     close: [ApproxHeap; LEAF],
     best: ExactHeap,
 }
 
-impl Scratch {
+impl LeafScratch {
     pub fn new() -> Self {
         Self { close: [const { ApproxHeap::new() }; LEAF], best: ExactHeap::new() }
     }
@@ -27,25 +29,27 @@ impl Scratch {
 impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// Calls `found` with each primitive of a leaf and its nearest.
     #[inline(always)]
-    pub(super) fn nearest_of_leaf<L: Isa>(
+    pub(super) fn nearest_of_leaf<I: Isa>(
         &self,
-        level: L,
+        isa: I,
         leaf: usize,
         wanted: &Nearest,
-        scratch: &mut Scratch,
-        mut found: impl FnMut(usize, &ExactHeap),
+        scratch: &mut LeafScratch,
+        found: &mut dyn FnMut(usize, &ExactHeap),
     ) {
-        let Scratch { close, best } = scratch;
+        let LeafScratch { close, best } = scratch;
         let approximate = self.holds_points() && ApproxHeap::holds(wanted.k);
         let (scale, unit) = if approximate { self.units(leaf) } else { (1.0, 1.0) };
         // Its bounds of errors hold in open space, too.
         let general = BallPredicate::<S, D, true>::scaled(self, wanted.radius, scale);
         if approximate {
-            if scale != 1.0 || self.space().period().is_some() {
-                self.climb_for_leaf(level, &general, leaf, wanted, unit, close);
+            if const { I::OUTLINED } {
+                self.approximate_leaf(isa, &general, leaf, wanted, unit, close);
+            } else if scale != 1.0 || self.space().period().is_some() {
+                self.approximate_leaf(isa, &general, leaf, wanted, unit, close);
             } else {
-                self.climb_for_leaf(
-                    level,
+                self.approximate_leaf(
+                    isa,
                     &BallPredicate::<S, D, false>::new(self, wanted.radius),
                     leaf,
                     wanted,
@@ -55,12 +59,12 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
             }
         }
         for (primitive, close) in self.span(leaf).zip(close) {
-            best.start(wanted);
-            if !(approximate && self.settle(&general, close, primitive, best)) {
-                best.start(wanted);
-                self.search(level, &self.item(primitive), wanted.excluded_for(self.order()[primitive]), best);
+            best.reset(wanted);
+            if !(approximate && self.verify(&general, close, primitive, best)) {
+                best.reset(wanted);
+                search_in(self, &self.item(primitive), wanted.excluded_for(self.order()[primitive]), best);
             }
-            best.finish();
+            best.into_sorted();
             found(primitive, best);
         }
     }
@@ -84,7 +88,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
 
     /// Puts what is close to a primitive in exact order; false if something that was left out could have been as near.
     #[inline(always)]
-    fn settle(
+    fn verify(
         &self,
         general: &BallPredicate<S, D, true>,
         close: &ApproxHeap,
@@ -93,142 +97,185 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     ) -> bool {
         let item = self.item(primitive);
         for position in close.positions() {
-            best.offer(self.space().distance2(&item.lo, &self.item(position).lo), self.order()[position]);
+            best.push(self.space().distance2(&item.lo, &self.item(position).lo), self.order()[position]);
         }
         close.holds_all_within(general.limit(best.limit()))
     }
 
-    /// Fills `close` for each primitive of a leaf with one walk, from the leaf upwards.
-    #[allow(clippy::too_many_arguments)]
+    /// Fills `close` for each primitive of a leaf with one bottom-up walk.
     #[inline(always)]
-    fn climb_for_leaf<L: Isa, const P: bool>(
+    fn approximate_leaf<I: Isa, const P: bool>(
         &self,
-        level: L,
-        probe: &BallPredicate<S, D, P>,
+        isa: I,
+        ball: &BallPredicate<S, D, P>,
         leaf: usize,
         wanted: &Nearest,
         unit: f64,
         close: &mut [ApproxHeap; LEAF],
     ) {
-        let own = self.span(leaf);
         let bounds = &self.node(leaf).bounds;
-        let mut limits = [S::NEG_INFINITY; LEAF];
-        for (i, primitive) in own.clone().enumerate() {
-            close[i].start(wanted.k, probe.reach.maybe.into(), unit);
-            limits[i] = probe.reach.maybe;
-            self.scan_leaf_approx(level, probe, primitive, own.clone(), wanted, &mut close[i], &mut limits[i]);
+        let mut of = LeafSearch { own: self.span(leaf), wanted, close, limits: [S::NEG_INFINITY; LEAF] };
+        for i in 0..of.own.len() {
+            of.close[i].reset(wanted.k, ball.reach.maybe.into(), unit);
+            of.limits[i] = ball.reach.maybe;
         }
-        let mut farthest = limits.iter().fold(S::NEG_INFINITY, |farthest, &limit| farthest.max(limit));
-
+        let mut farthest = of.farthest();
         let mut siblings = DeferredSiblings::new();
         siblings.descend(self, leaf);
-        for sibling in siblings.upwards() {
-            let (mut at, end) = (sibling, self.node(sibling).rope as usize);
-            while at < end {
-                let node = self.node(at);
-                if probe.min_distance2(bounds, &node.bounds) > farthest {
-                    at = node.rope as usize;
-                    continue;
-                }
-                if self.is_leaf(at) {
-                    for i in bits(probe.closer_each(level, &node.bounds, own.clone(), &limits)) {
-                        let primitive = own.start + i;
-                        self.scan_leaf_approx(
-                            level,
-                            probe,
-                            primitive,
-                            self.span(at),
-                            wanted,
-                            &mut close[i],
-                            &mut limits[i],
-                        );
+        for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.upwards(self)) {
+            self.walk(
+                nodes,
+                #[inline(always)]
+                |at, node| {
+                    if ball.min_distance2(bounds, &node.bounds) > farthest {
+                        return Step::Skip;
                     }
-                    farthest = limits.iter().fold(S::NEG_INFINITY, |farthest, &limit| farthest.max(limit));
-                    at += 1;
-                } else if self.is_degenerate(at) {
-                    self.take_copies(probe, own.clone(), at, wanted, close, &mut limits);
-                    farthest = limits.iter().fold(S::NEG_INFINITY, |farthest, &limit| farthest.max(limit));
-                    at = node.rope as usize;
-                } else {
-                    at += 1;
-                }
-            }
+                    if self.is_leaf(at) {
+                        for i in bits(ball.closer_each(isa, &node.bounds, of.own.clone(), &of.limits)) {
+                            self.scan_leaf(isa, ball, self.span(at), &mut of, i);
+                        }
+                    } else if self.is_degenerate(at) {
+                        self.scan_copies(ball, at, &mut of);
+                        farthest = of.farthest();
+                        return Step::Skip;
+                    } else {
+                        return Step::Enter;
+                    }
+                    farthest = of.farthest();
+                    Step::Enter
+                },
+            );
         }
     }
 
-    /// Offers the primitives of a node that holds copies of one point, but no more than there are slots: what is left out is no
+    /// Pushes the primitives of a node that holds copies of one point, but no more than there are slots: what is left out is no
     /// nearer than what fills them.
     #[cold]
     #[inline(never)]
-    fn take_copies<const P: bool>(
-        &self,
-        probe: &BallPredicate<S, D, P>,
-        own: Range<usize>,
-        at: usize,
-        wanted: &Nearest,
-        close: &mut [ApproxHeap; LEAF],
-        limits: &mut [S; LEAF],
-    ) {
+    fn scan_copies<const P: bool>(&self, ball: &BallPredicate<S, D, P>, at: usize, of: &mut LeafSearch<'_, S>) {
         let span = self.span(at);
         // One may be excluded.
         let span = span.start..span.end.min(span.start + ApproxHeap::MOST + 1);
-        for (i, primitive) in own.enumerate() {
+        for i in 0..of.own.len() {
             for first in span.clone().step_by(LEAF) {
-                let part = first..span.end.min(first + LEAF);
-                self.scan_leaf_approx(Baseline, probe, primitive, part, wanted, &mut close[i], &mut limits[i]);
+                self.scan_leaf(FALLBACK, ball, first..span.end.min(first + LEAF), of, i);
             }
         }
     }
 
-    /// Offers a leaf's primitives to what is close to `primitive`, and lowers its limit.
-    #[allow(clippy::too_many_arguments)]
+    /// Pushes a leaf's primitives to what is close to the `i`-th, and lowers its limit.
     #[inline(always)]
-    fn scan_leaf_approx<L: Isa, const P: bool>(
+    fn scan_leaf<I: Isa, const P: bool>(
         &self,
-        level: L,
-        probe: &BallPredicate<S, D, P>,
-        primitive: usize,
+        isa: I,
+        ball: &BallPredicate<S, D, P>,
         span: Range<usize>,
-        wanted: &Nearest,
-        close: &mut ApproxHeap,
-        limit: &mut S,
+        of: &mut LeafSearch<'_, S>,
+        i: usize,
     ) {
-        let excluded = wanted.excluded_for(self.order()[primitive]);
-        let offer = |position: usize, distance2: S| {
+        if const { I::OUTLINED } {
+            self.scan_leaf_called(isa, ball, span, of, i);
+        } else {
+            self.scan_leaf_inlined(isa, ball, span, of, i);
+        }
+    }
+
+    #[inline(never)]
+    fn scan_leaf_called<I: Isa, const P: bool>(
+        &self,
+        isa: I,
+        ball: &BallPredicate<S, D, P>,
+        span: Range<usize>,
+        of: &mut LeafSearch<'_, S>,
+        i: usize,
+    ) {
+        self.scan_leaf_inlined(isa, ball, span, of, i);
+    }
+
+    #[inline(always)]
+    fn scan_leaf_inlined<I: Isa, const P: bool>(
+        &self,
+        isa: I,
+        ball: &BallPredicate<S, D, P>,
+        span: Range<usize>,
+        of: &mut LeafSearch<'_, S>,
+        i: usize,
+    ) {
+        let primitive = of.own.start + i;
+        let excluded = of.wanted.excluded_for(self.order()[primitive]);
+        let (close, limit) = (&mut of.close[i], &mut of.limits[i]);
+        let push = |position: usize, distance2: S| {
             if Some(self.order()[position]) != excluded {
-                close.offer(distance2, position);
+                close.push(distance2, position);
             }
         };
-        probe.each_closer(level, &self.item(primitive), span, *limit, offer);
+        ball.each_closer(isa, &self.item(primitive), span, *limit, push);
         *limit = close.limit::<S>().min(*limit);
     }
+}
 
-    /// Fills `best` for a point that need not be stored.
+/// A leaf's primitives, what is close to each, and how far away it may be.
+struct LeafSearch<'a, S> {
+    own: Range<usize>,
+    wanted: &'a Nearest,
+    close: &'a mut [ApproxHeap; LEAF],
+    limits: [S; LEAF],
+}
+
+impl<S: Scalar> LeafSearch<'_, S> {
     #[inline(always)]
-    pub(super) fn search<L: Isa>(&self, level: L, of: &Aabb<S, D>, excluded: Option<u32>, best: &mut ExactHeap) {
-        // A NaN would compare false to everything, and so be near to everything.
-        if self.is_empty() || !of.is_finite() {
-            return;
-        }
+    fn farthest(&self) -> S {
+        self.limits.iter().fold(S::NEG_INFINITY, |farthest, &limit| farthest.max(limit))
+    }
+}
+
+precompiled! {
+    /// Fills `best` for a point or box that need not be stored.
+    pub(super) fn search = search_in(
+        tree: same_ref &Bvh<S, D>, of: same_ref &Aabb<S, D>, excluded: keep Option<u32>, best: keep &mut ExactHeap
+    ) -> ()
+}
+
+pub(super) fn search_in<S: Scalar, const D: usize>(
+    tree: &Bvh<S, D>,
+    of: &Aabb<S, D>,
+    excluded: Option<u32>,
+    best: &mut ExactHeap,
+) {
+    // A NaN would compare false to everything, and so be near to everything.
+    if tree.is_empty() || !of.is_finite() {
+        return;
+    }
+    dispatch!(isa => tree.search_by(isa, of, excluded, best));
+}
+
+impl<S: Scalar, const D: usize> Bvh<S, D> {
+    #[inline(always)]
+    fn search_by<I: Isa>(&self, isa: I, of: &Aabb<S, D>, excluded: Option<u32>, best: &mut ExactHeap) {
         let whole = self.bounds();
         let scale = if S::NARROW && scale::has_differences(&whole.union(of)) {
             scale::scale_of::<S>(scale::extent(&whole), scale::LEAST_EXTENT)
         } else {
             1.0
         };
-        if scale != 1.0 || self.space().period().is_some() {
-            let of = self.space().wrap_box(*of);
-            self.bottom_up_search(level, &BallPredicate::<S, D, true>::scaled(self, 0.0, scale), &of, excluded, best);
-        } else {
-            self.bottom_up_search(level, &BallPredicate::<S, D, false>::new(self, 0.0), of, excluded, best);
+        let is_open = scale == 1.0 && self.space().period().is_none();
+        if const { !I::OUTLINED } {
+            if is_open {
+                let ball = BallPredicate::<S, D, false>::new(self, 0.0);
+                return self.bottom_up_search(isa, &ball, of, excluded, best);
+            }
         }
+        let of = self.space().wrap_box(*of);
+        let ball = BallPredicate::<S, D, true>::scaled(self, 0.0, scale);
+        self.bottom_up_search(isa, &ball, &of, excluded, best);
     }
 
+    /// Walks from the leaf nearest to `of` upwards, with the distance of the k-th best so far as radius.
     #[inline(always)]
-    fn bottom_up_search<L: Isa, const P: bool>(
+    fn bottom_up_search<I: Isa, const P: bool>(
         &self,
-        level: L,
-        probe: &BallPredicate<S, D, P>,
+        isa: I,
+        ball: &BallPredicate<S, D, P>,
         of: &Aabb<S, D>,
         excluded: Option<u32>,
         best: &mut ExactHeap,
@@ -238,62 +285,43 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         while !self.is_leaf(at) {
             let (left, right) = (at + 1, self.node(at + 1).rope as usize);
             let left_is_near =
-                probe.min_distance2(of, &self.node(left).bounds) <= probe.min_distance2(of, &self.node(right).bounds);
-            at = if left_is_near { siblings.pass(right, left) } else { siblings.pass(left, right) };
+                ball.min_distance2(of, &self.node(left).bounds) <= ball.min_distance2(of, &self.node(right).bounds);
+            at = if left_is_near { siblings.defer(right, left) } else { siblings.defer(left, right) };
         }
-        let mut limit = probe.limit(best.limit());
-        self.take(level, probe, of, at, excluded, best, &mut limit);
-        for sibling in siblings.upwards() {
-            let (mut at, end) = (sibling, self.node(sibling).rope as usize);
-            while at < end {
-                let node = self.node(at);
-                if probe.min_distance2(of, &node.bounds) > limit {
-                    at = node.rope as usize;
-                    continue;
-                }
-                if self.is_leaf(at) {
-                    self.take(level, probe, of, at, excluded, best, &mut limit);
-                    at += 1;
-                } else if self.is_degenerate(at) {
-                    // In the order of their indices: once one is refused, all are.
-                    let wanted = |&position: &usize| {
+        let mut limit = ball.limit(best.limit());
+        // The leaf is walked first, as the smallest subtree.
+        for nodes in std::iter::once(at..at + 1).chain(siblings.upwards(self)) {
+            self.walk(
+                nodes,
+                #[inline(always)]
+                |at, node| {
+                    if ball.min_distance2(of, &node.bounds) > limit {
+                        return Step::Skip;
+                    }
+                    let span = self.span(at);
+                    let mut changed = false;
+                    let mut push = |position: usize| {
                         let index = self.order()[position];
-                        Some(index) == excluded || best.offer(probe.distance2(of, position), index)
+                        let taken = Some(index) == excluded || best.push(ball.distance2(of, position), index);
+                        changed |= taken;
+                        taken
                     };
-                    self.span(at).take_while(wanted).for_each(drop);
-                    limit = probe.limit(best.limit());
-                    at = node.rope as usize;
-                } else {
-                    at += 1;
-                }
-            }
-        }
-    }
-
-    /// Offers a leaf's primitives, and lowers the limit.
-    #[allow(clippy::too_many_arguments)]
-    #[inline(always)]
-    fn take<L: Isa, const P: bool>(
-        &self,
-        level: L,
-        probe: &BallPredicate<S, D, P>,
-        of: &Aabb<S, D>,
-        leaf: usize,
-        excluded: Option<u32>,
-        best: &mut ExactHeap,
-        limit: &mut S,
-    ) {
-        let span = self.span(leaf);
-        let mut changed = false;
-        for bit in bits(probe.closer(level, of, span.clone(), *limit)) {
-            let position = span.start + bit;
-            let index = self.order()[position];
-            if Some(index) != excluded {
-                changed |= best.offer(probe.distance2(of, position), index);
-            }
-        }
-        if changed {
-            *limit = probe.limit(best.limit());
+                    if self.is_leaf(at) {
+                        for bit in bits(ball.closer(isa, of, span.clone(), limit)) {
+                            push(span.start + bit);
+                        }
+                    } else if self.is_degenerate(at) {
+                        // In the order of their indices: once one is refused, all are.
+                        span.take_while(|&position| push(position)).for_each(drop);
+                        limit = ball.limit(best.limit());
+                        return Step::Skip;
+                    }
+                    if changed {
+                        limit = ball.limit(best.limit());
+                    }
+                    Step::Enter
+                },
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The k best of all that is offered, by their exact distances.
+//! The k best of all that is pushed, by their exact distances.
 
 use crate::search::nearest::{Nearest, Neighbor};
 
@@ -21,7 +21,7 @@ impl ExactHeap {
     }
 
     /// Begins anew. Nothing is ever accepted if `k` is 0 or the radius negative or NaN.
-    pub fn start(&mut self, wanted: &Nearest) {
+    pub fn reset(&mut self, wanted: &Nearest) {
         self.k = wanted.k;
         self.radius2 = if wanted.k > 0 && wanted.radius >= 0.0 { wanted.radius * wanted.radius } else { -1.0 };
         self.found.clear();
@@ -37,7 +37,7 @@ impl ExactHeap {
 
     /// Takes a neighbour in, if it may be among the best.
     #[inline(always)]
-    pub fn offer(&mut self, distance2: f64, index: u32) -> bool {
+    pub fn push(&mut self, distance2: f64, index: u32) -> bool {
         let new = key(distance2, index);
         if new >= self.bound {
             return false;
@@ -73,9 +73,9 @@ impl ExactHeap {
         self.bound = kth;
     }
 
-    /// Puts what was found in order, nearest first, ties by index: when nothing more is offered.
+    /// Puts what was found in order, nearest first, ties by index: when nothing more is pushed.
     #[inline(always)]
-    pub fn finish(&mut self) {
+    pub fn into_sorted(&mut self) {
         if self.k > ORDERED {
             self.found.sort_unstable();
             self.found.truncate(self.k);

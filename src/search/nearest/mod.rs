@@ -11,9 +11,9 @@ mod approx_heap;
 mod bottom_up;
 mod exact_heap;
 
-use rayon::prelude::*;
+use std::ops::Range;
 
-use bottom_up::Scratch;
+use bottom_up::{LeafScratch, search, search_in};
 pub(crate) use exact_heap::ExactHeap;
 
 use crate::bvh::Bvh;
@@ -21,7 +21,9 @@ use crate::bvh::morton::{Grid, curve_order};
 use crate::csr::{Csr, CsrChunk};
 use crate::error::Result;
 use crate::geometry::{Aabb, Bounded, Scalar};
-use crate::simd::{Baseline, dispatch};
+use crate::parallel::{Scratch, for_tasks, map_tasks};
+use crate::precompiled::precompiled;
+use crate::simd::dispatch;
 
 /// Queries per parallel task.
 const TASK: usize = 1 << 9;
@@ -124,9 +126,9 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         let mut best = ExactHeap::new();
         let wanted = wanted.into();
         let excluded = if let Excluded::Index(index) = wanted.excluded { Some(index) } else { None };
-        best.start(&wanted);
-        self.search(Baseline, &Aabb::point(point.into()), excluded, &mut best);
-        best.finish();
+        best.reset(&wanted);
+        search(self, &Aabb::point(point.into()), excluded, &mut best);
+        best.into_sorted();
         best.neighbors().collect()
     }
 
@@ -141,24 +143,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn nearest_all<T: Bounded<S, D>>(&self, points: &[T], wanted: impl Into<Nearest>) -> Csr<Neighbor> {
-        let wanted = wanted.into();
-        let grid = Grid::over(&self.bounds());
-        let order = curve_order(points.len(), &grid, |query| points[query].bounds().lo);
-        let blocks: Vec<_> = order
-            .par_chunks(TASK)
-            .map_init(ExactHeap::new, |best, queries| {
-                let mut block = CsrChunk::default();
-                dispatch!(level => for &query in queries {
-                    best.start(&wanted);
-                    self.search(level, &points[query as usize].bounds(), wanted.excluded_for(query), best);
-                    best.finish();
-                    block.values.extend(best.neighbors());
-                    block.lengths.push(best.len() as u32);
-                });
-                block
-            })
-            .collect();
-        Csr::gather(&order, &blocks)
+        let queries = points.iter().map(Bounded::bounds).collect();
+        lists_of_queries(self, &queries, &wanted.into())
     }
 
     /// The nearest to each stored primitive, as lists in the caller's order, in parallel: what
@@ -190,42 +176,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn try_nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Result<Csr<Neighbor>> {
-        let wanted = wanted.into();
-        let tasks = (0..self.end().div_ceil(TASK)).into_par_iter();
-        let nodes = |task: usize| task * TASK..((task + 1) * TASK).min(self.end());
-        if self.has(&wanted) {
-            return Csr::from_rows(self.len(), wanted.k, |rows| {
-                tasks.for_each_init(Scratch::new, |scratch, task| {
-                    dispatch!(level => for leaf in nodes(task) {
-                        if self.is_leaf(leaf) {
-                            // They are all over memory; by the time they are known, their places are at hand.
-                            for primitive in self.span(leaf) {
-                                rows.prefetch(self.order()[primitive] as usize);
-                            }
-                            self.nearest_of_leaf(level, leaf, &wanted, scratch, #[inline(always)] |primitive, best| {
-                                // SAFETY: each primitive is in one leaf, and has an index of its own.
-                                unsafe { rows.write(self.order()[primitive] as usize, best.neighbors()) }
-                            });
-                        }
-                    });
-                });
-            });
-        }
-        let blocks: Vec<_> = tasks
-            .map_init(Scratch::new, |scratch, task| {
-                let mut block = CsrChunk::default();
-                dispatch!(level => for leaf in nodes(task) {
-                    if self.is_leaf(leaf) {
-                        self.nearest_of_leaf(level, leaf, &wanted, scratch, #[inline(always)] |_, best| {
-                            block.values.extend(best.neighbors());
-                            block.lengths.push(best.len() as u32);
-                        });
-                    }
-                });
-                block
-            })
-            .collect();
-        Ok(Csr::gather(self.order(), &blocks))
+        lists_of_stored(self, &wanted.into())
     }
 
     /// Whether each stored primitive has as many neighbours as are wanted.
@@ -233,4 +184,80 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         let others = self.len().saturating_sub(usize::from(wanted.excluded != Excluded::Nothing));
         wanted.radius == f64::INFINITY && wanted.k <= others
     }
+}
+
+precompiled! {
+    fn lists_of_stored = stored(tree: same_ref &Bvh<S, D>, wanted: keep &Nearest) -> Result<Csr<Neighbor>>
+}
+precompiled! {
+    fn lists_of_queries = queries(
+        tree: same_ref &Bvh<S, D>, of: same_ref &Vec<Aabb<S, D>>, wanted: keep &Nearest
+    ) -> Csr<Neighbor>
+}
+
+fn stored<S: Scalar, const D: usize>(tree: &Bvh<S, D>, wanted: &Nearest) -> Result<Csr<Neighbor>> {
+    let scratch = Scratch::new(LeafScratch::new);
+    let order = tree.order();
+    if tree.has(wanted) {
+        return Csr::from_rows(tree.len(), wanted.k, |rows| {
+            for_tasks(tree.end(), TASK, &|nodes| {
+                scratch.with(|scratch| {
+                    // Rows are all over memory; by the time they are known, their places are at hand.
+                    let ahead = |leaf| tree.span(leaf).for_each(|position| rows.prefetch(order[position] as usize));
+                    nearest_of_leaves(tree, nodes, wanted, scratch, &ahead, &mut |position, best| {
+                        // SAFETY: each primitive is in one leaf, and has an index of its own.
+                        unsafe { rows.write(order[position] as usize, best.neighbors()) }
+                    });
+                });
+            });
+        });
+    }
+    let chunks = map_tasks(tree.end(), TASK, &|nodes| {
+        let mut chunk = CsrChunk::default();
+        scratch.with(|scratch| {
+            nearest_of_leaves(tree, nodes, wanted, scratch, &|_| (), &mut |_, best| {
+                chunk.values.extend(best.neighbors());
+                chunk.lengths.push(best.len() as u32);
+            });
+        });
+        chunk
+    });
+    Ok(Csr::gather(order, &chunks))
+}
+
+/// Calls `ahead` with each leaf before it is searched for, and `found` with each of its primitives and its nearest.
+fn nearest_of_leaves<S: Scalar, const D: usize>(
+    tree: &Bvh<S, D>,
+    nodes: Range<usize>,
+    wanted: &Nearest,
+    scratch: &mut LeafScratch,
+    ahead: &dyn Fn(usize),
+    found: &mut dyn FnMut(usize, &ExactHeap),
+) {
+    dispatch!(isa => for leaf in nodes {
+        if tree.is_leaf(leaf) {
+            ahead(leaf);
+            tree.nearest_of_leaf(isa, leaf, wanted, scratch, found);
+        }
+    });
+}
+
+fn queries<S: Scalar, const D: usize>(tree: &Bvh<S, D>, of: &Vec<Aabb<S, D>>, wanted: &Nearest) -> Csr<Neighbor> {
+    let grid = Grid::over(&tree.bounds());
+    let order = curve_order(of.len(), &grid, |query| of[query].lo);
+    let scratch = Scratch::new(ExactHeap::new);
+    let chunks = map_tasks(order.len(), TASK, &|range| {
+        let mut chunk = CsrChunk::default();
+        scratch.with(|best| {
+            for &query in &order[range] {
+                best.reset(wanted);
+                search_in(tree, &of[query as usize], wanted.excluded_for(query), best);
+                best.into_sorted();
+                chunk.values.extend(best.neighbors());
+                chunk.lengths.push(best.len() as u32);
+            }
+        });
+        chunk
+    });
+    Csr::gather(&order, &chunks)
 }

@@ -1,0 +1,107 @@
+//! The parallel loops, each compiled once.
+//!
+//! rayon's adaptors are instantiated for each closure that they are given, some hundred functions a time. Here closures are
+//! called through a pointer, once a task: nothing against the thousands of operations that a task has.
+
+use std::ops::Range;
+use std::sync::atomic::AtomicU32;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use rayon::prelude::*;
+
+/// Calls `task` with ranges of `size` indices, the last one shorter, that make up `0..n`.
+pub(crate) fn for_tasks(n: usize, size: usize, task: &(dyn Fn(Range<usize>) + Sync)) {
+    (0..n.div_ceil(size)).into_par_iter().for_each(|at| task(at * size..((at + 1) * size).min(n)));
+}
+
+/// The same, begun at the last.
+pub(crate) fn for_tasks_reversed(n: usize, size: usize, task: &(dyn Fn(Range<usize>) + Sync)) {
+    let tasks = n.div_ceil(size);
+    for_tasks(tasks, 1, &|turn| {
+        let at = tasks - 1 - turn.start;
+        task(at * size..((at + 1) * size).min(n));
+    });
+}
+
+/// What `task` makes of each range, in order.
+pub(crate) fn map_tasks<T: Send + Sync>(n: usize, size: usize, task: &(dyn Fn(Range<usize>) -> T + Sync)) -> Vec<T> {
+    let results: Vec<OnceLock<T>> = (0..n.div_ceil(size)).map(|_| OnceLock::new()).collect();
+    for_tasks(n, size, &|range| _ = results[range.start / size].set(task(range)));
+    results.into_iter().filter_map(OnceLock::into_inner).collect()
+}
+
+/// Calls `task` with each item and its place.
+pub(crate) fn for_each<T: Send>(items: Vec<T>, task: &(dyn Fn(usize, T) + Sync)) {
+    let slots: Vec<Mutex<Option<T>>> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
+    for_tasks(slots.len(), 1, &|at| {
+        // Each is taken once: nothing can have poisoned it.
+        let item = slots[at.start].lock().unwrap_or_else(PoisonError::into_inner).take();
+        item.into_iter().for_each(|item| task(at.start, item));
+    });
+}
+
+/// Fills each value with what `value` makes of its place.
+pub(crate) fn fill<T: Send>(values: &mut [T], size: usize, value: &(dyn Fn(Range<usize>, &mut [T]) + Sync)) {
+    let n = values.len();
+    for_each(values.chunks_mut(size).collect(), &|at, own| value(at * size..((at + 1) * size).min(n), own));
+}
+
+/// So many equal numbers that threads may change.
+pub(crate) fn atomics(n: usize, value: u32) -> Vec<AtomicU32> {
+    // Fresh zeros come from the system without being written.
+    let mut all: Vec<AtomicU32> = bytemuck::zeroed_vec(n);
+    if value != 0 {
+        fill(&mut all, 1 << 15, &|_, own| own.iter_mut().for_each(|slot| *slot.get_mut() = value));
+    }
+    all
+}
+
+/// Does both, at once if there is a thread for it.
+pub(crate) fn join(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
+    rayon::join(a, b);
+}
+
+/// What tasks work on, made when there is none to be had, and used again.
+pub(crate) struct Scratch<T> {
+    unused: Mutex<Vec<T>>,
+    make: fn() -> T,
+}
+
+impl<T: Send> Scratch<T> {
+    pub fn new(make: fn() -> T) -> Self {
+        Self { unused: Mutex::new(vec![]), make }
+    }
+
+    pub fn with(&self, task: impl FnOnce(&mut T)) {
+        let unused = || self.unused.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = unused().pop();
+        let mut scratch = taken.unwrap_or_else(self.make);
+        task(&mut scratch);
+        unused().push(scratch);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    #[test]
+    fn every_index_once() {
+        for n in [0, 1, 9, 10, 11, 1000] {
+            let seen: Vec<AtomicUsize> = (0..n).map(|_| AtomicUsize::new(0)).collect();
+            let see = |range: Range<usize>| range.for_each(|at| _ = seen[at].fetch_add(1, Relaxed));
+            for_tasks(n, 10, &see);
+            for_tasks_reversed(n, 10, &see);
+            assert!(map_tasks(n, 10, &|range| range).into_iter().flatten().eq(0..n));
+            for_each((0..n).collect(), &|at, item| {
+                assert_eq!(at, item);
+                see(at..at + 1);
+            });
+            assert!(seen.into_iter().all(|seen| seen.into_inner() == 3));
+            let mut values = vec![0; n];
+            fill(&mut values, 7, &|range, own| own.iter_mut().zip(range).for_each(|(value, at)| *value = at));
+            assert!(values.into_iter().eq(0..n));
+        }
+    }
+}

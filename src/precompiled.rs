@@ -1,0 +1,75 @@
+//! Heavy functions, compiled once in this library for the usual points: `f32` and `f64`, in two and three dimensions.
+//!
+//! What is generic is compiled where it is used: in each program, again after each edit, and without optimization where the
+//! program has none. A precompiled function is a door in front of a generic one. For the usual points it leads to a copy
+//! that stands in the library; for others the generic one is compiled in the user's crate as ever.
+
+use std::any::Any;
+
+/// The same value, whose two types are one where the constants that lead here are what they are.
+#[inline(always)]
+pub(crate) fn same<A: 'static, B: 'static>(a: A) -> B {
+    let mut a = Some(a);
+    match (&mut a as &mut dyn Any).downcast_mut::<Option<B>>().and_then(Option::take) {
+        Some(b) => b,
+        None => unreachable!("the types are equal"),
+    }
+}
+
+/// The same for a reference.
+#[inline(always)]
+pub(crate) fn same_ref<A: Any, B: Any>(a: &A) -> &B {
+    match (a as &dyn Any).downcast_ref() {
+        Some(b) => b,
+        None => unreachable!("the types are equal"),
+    }
+}
+
+/// The same for points.
+#[inline(always)]
+pub(crate) fn same_points<A: bytemuck::Pod, B: bytemuck::Pod>(a: &[A]) -> &[B] {
+    bytemuck::cast_slice(a)
+}
+
+/// What does not depend on the type of the points.
+#[inline(always)]
+pub(crate) fn keep<T>(value: T) -> T {
+    value
+}
+
+/// `precompiled! { fn name = generic(tree: same_ref &Bvh<S, D>, radius: keep f64) -> R }` makes a function `name<S, D>` that
+/// does what `generic` does. Before its type each argument has the function that turns it into one for the usual points.
+macro_rules! precompiled {
+    ($(#[$doc:meta])* $vis:vis fn $name:ident = $generic:ident($($arg:ident: $convert:ident $type:ty),* $(,)?) -> $result:ty) => {
+        $(#[$doc])*
+        #[inline]
+        $vis fn $name<S: $crate::geometry::Scalar, const D: usize>($($arg: $type),*) -> $result {
+            use $crate::precompiled::precompiled_for;
+            precompiled_for!(f32, 2, $generic($($arg: $convert $type),*) -> $result);
+            precompiled_for!(f32, 3, $generic($($arg: $convert $type),*) -> $result);
+            precompiled_for!(f64, 2, $generic($($arg: $convert $type),*) -> $result);
+            precompiled_for!(f64, 3, $generic($($arg: $convert $type),*) -> $result);
+            $generic($($arg),*)
+        }
+    };
+}
+pub(crate) use precompiled;
+
+/// Returns what the copy for one type and dimension gives, if the points are of that.
+macro_rules! precompiled_for {
+    ($scalar:ty, $dim:literal, $generic:ident($($arg:ident: $convert:ident $type:ty),*) -> $result:ty) => {
+        // The other branch is not even compiled.
+        if const { S::NARROW == <$scalar as $crate::geometry::Lane>::NARROW && D == $dim } {
+            let result = {
+                type S = $scalar;
+                const D: usize = $dim;
+                fn copy($($arg: $type),*) -> $result {
+                    $generic($($arg),*)
+                }
+                copy($($crate::precompiled::$convert($arg)),*)
+            };
+            return $crate::precompiled::same(result);
+        }
+    };
+}
+pub(crate) use precompiled_for;

@@ -1,0 +1,295 @@
+//! Whether stored primitives are within a radius: the tests of a leaf, eight at a time.
+//!
+//! In: a tree, a radius, and a box to look from. Out: for a node whether it meets or is covered; for a leaf a bit mask of the
+//! primitives within. `S` decides nearly all with an error bound ([`FilteredRadius`]), `f64` the rest.
+//! Source of the filter: Shewchuk 1997.
+
+use crate::bvh::traverse::{bits, low_bits};
+use crate::bvh::{Bvh, LEAF};
+use crate::geometry::{Aabb, FilteredRadius, Metric, Scalar, Space, scale};
+use crate::simd::{Isa, LANES, Lanes};
+
+// A leaf's primitives are one bit each.
+const _: () = assert!(LEAF <= u32::BITS as usize && LEAF.is_multiple_of(LANES));
+
+/// A radius about primitives of a tree, in open space or in general, around the boundary and in a unit of its own: the choice is
+/// made at compile time, because most of a periodic box is far from its boundary, and most clouds are at ease with their
+/// unit. All squared distances and limits in `S` are in the predicate's unit.
+pub(crate) struct BallPredicate<'a, S, const D: usize, const GENERAL: bool> {
+    tree: &'a Bvh<S, D>,
+    metric: Metric<S, D, GENERAL>,
+    space: Space<D>,
+    scale: f64,
+    pub reach: FilteredRadius<S, D>,
+}
+
+impl<'a, S: Scalar, const D: usize> BallPredicate<'a, S, D, true> {
+    /// The predicate for where the open one will not do: see [`BallPredicate::is_for`].
+    pub fn general(tree: &'a Bvh<S, D>, radius: f64) -> Self {
+        let scale = if S::NARROW && scale::has_differences(&tree.bounds()) {
+            match (radius * radius).sqrt() {
+                // Copies only, which are to be told from what is near.
+                0.0 => scale::scale_of::<S>(scale::extent(&tree.bounds()), scale::LEAST_EXTENT),
+                radius => scale::scale_of::<S>(radius, scale::LEAST),
+            }
+        } else {
+            1.0
+        };
+        Self::scaled(tree, radius, scale)
+    }
+
+    /// Whether the open predicate will not do from `bounds`: where the unit is not that of the coordinates, everywhere; else where
+    /// the reach touches a face of the periodic box, so that pairs may meet around it.
+    #[inline(always)]
+    pub fn is_for(&self, bounds: &Aabb<S, D>) -> bool {
+        // Squares below this are blurred by underflow: points may be within a radius though they are farther apart.
+        const BLURRED: f64 = 1e-300;
+        let radius = self.reach.radius2.max(BLURRED).sqrt();
+        self.scale != 1.0
+            || self.space.period().is_some_and(|period| {
+                // A box may reach over the boundary from anywhere.
+                !self.tree.holds_points()
+                    || (0..D).any(|k| {
+                        // Wide enough for the rounding of all that follows.
+                        let margin = radius + 1e-6 * (radius + period[k]);
+                        Into::<f64>::into(bounds.lo[k]) <= margin
+                            || Into::<f64>::into(bounds.hi[k]) >= period[k] - margin
+                    })
+            })
+    }
+}
+
+impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D, GENERAL> {
+    /// A predicate in the unit of the coordinates.
+    pub fn new(tree: &'a Bvh<S, D>, radius: f64) -> Self {
+        Self::scaled(tree, radius, 1.0)
+    }
+
+    /// A predicate that multiplies distances by `scale`, which is 1 unless it is general and the type narrow.
+    #[inline(always)]
+    pub fn scaled(tree: &'a Bvh<S, D>, radius: f64, scale: f64) -> Self {
+        let space = if GENERAL { *tree.space() } else { Space::OPEN };
+        let radius2 = if radius >= 0.0 { radius * radius } else { -1.0 };
+        let reach = FilteredRadius::squared(radius2, &space, scale);
+        Self { tree, metric: Metric::scaled(&space, scale), space, scale, reach }
+    }
+
+    /// What a squared distance as `S` computes it can be at most, where the exact one is at most `radius2`.
+    #[inline(always)]
+    pub fn limit(&self, radius2: f64) -> S {
+        let scale = if GENERAL && S::NARROW { self.scale } else { 1.0 };
+        FilteredRadius::squared(radius2, &self.space, scale).maybe
+    }
+
+    /// The squared distance of two boxes as `S` computes it.
+    #[inline(always)]
+    pub fn min_distance2(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> S {
+        self.metric.min_distance2(a, b)
+    }
+
+    /// Whether anything in `bounds` may be within reach of anything in `of`.
+    #[inline(always)]
+    pub fn meets(&self, of: &Aabb<S, D>, bounds: &Aabb<S, D>) -> bool {
+        self.metric.min_distance2(of, bounds) <= self.reach.maybe
+    }
+
+    /// Whether everything in `bounds` is surely within reach of everything in `of`.
+    #[inline(always)]
+    pub fn covers(&self, of: &Aabb<S, D>, bounds: &Aabb<S, D>) -> bool {
+        let max_distance2 = self.metric.max_distance2(of, bounds);
+        max_distance2 <= self.reach.sure || (max_distance2 <= self.reach.maybe && self.covers_exactly(of, bounds))
+    }
+
+    /// The same in `f64`, where `S` is not sure: at a radius of 0 above all, or at ties between copies of two points, or they
+    /// would be compared each with each.
+    #[cold]
+    #[inline(never)]
+    fn covers_exactly(&self, of: &Aabb<S, D>, bounds: &Aabb<S, D>) -> bool {
+        let span = |k: usize| {
+            let [from, to]: [f64; 2] = [of.lo[k].into(), of.hi[k].into()];
+            (Into::<f64>::into(bounds.hi[k]) - from).max(to - Into::<f64>::into(bounds.lo[k]))
+        };
+        (0..D).map(span).fold(0.0, |sum, span| sum + span * span) <= self.reach.radius2
+    }
+
+    /// The squared distance, which decides.
+    #[inline(always)]
+    pub fn distance2(&self, of: &Aabb<S, D>, position: usize) -> f64 {
+        let item = self.tree.item(position);
+        if self.tree.holds_points() {
+            self.space.distance2(&of.lo, &item.lo)
+        } else {
+            self.space.min_distance2(of, &item)
+        }
+    }
+
+    /// The primitives of a span of at most [`LEAF`] that are within reach of `of`: a bit each.
+    #[inline(always)]
+    pub fn hits<I: Isa>(&self, isa: I, of: &Aabb<S, D>, span: std::ops::Range<usize>) -> u32 {
+        if const { I::OUTLINED } { self.hits_called(isa, of, span) } else { self.hits_inlined(isa, of, span) }
+    }
+
+    #[inline(never)]
+    fn hits_called<I: Isa>(&self, isa: I, of: &Aabb<S, D>, span: std::ops::Range<usize>) -> u32 {
+        self.hits_inlined(isa, of, span)
+    }
+
+    #[inline(always)]
+    fn hits_inlined<I: Isa>(&self, isa: I, of: &Aabb<S, D>, span: std::ops::Range<usize>) -> u32 {
+        let points = self.tree.holds_points();
+        let (mut sure, mut maybe) = (0, 0);
+        for at in span.clone().step_by(LANES) {
+            let lanes = self.lanes(of, at, points);
+            sure |= S::at_most(isa, &lanes, self.reach.sure) << (at - span.start);
+            maybe |= S::at_most(isa, &lanes, self.reach.maybe) << (at - span.start);
+        }
+        // What follows the leaf was tested along with it.
+        let own = low_bits(span.len());
+        let (sure, maybe) = (sure & own, maybe & own);
+        if sure == maybe { sure } else { self.decide(of, span.start, sure, maybe) }
+    }
+
+    /// The primitives of a span that may be within reach of `of`: all that are, and few that are not.
+    #[inline(always)]
+    pub fn candidates<I: Isa>(&self, isa: I, of: &Aabb<S, D>, span: std::ops::Range<usize>) -> u32 {
+        self.mask(
+            &span,
+            #[inline(always)]
+            |at| S::at_most(isa, &self.lanes_by::<I>(of, at, false), self.reach.maybe),
+        )
+    }
+
+    /// The primitives of a span whose squared distance from `of`, as `S` computes it, is at most `limit`; `of` is a point unless
+    /// boxes are stored.
+    #[inline(always)]
+    pub fn closer<I: Isa>(&self, isa: I, of: &Aabb<S, D>, span: std::ops::Range<usize>, limit: S) -> u32 {
+        let points = self.tree.holds_points();
+        self.mask(
+            &span,
+            #[inline(always)]
+            |at| S::at_most(isa, &self.lanes_by::<I>(of, at, points), limit),
+        )
+    }
+
+    /// Calls `visit` with the position and the squared distance, as `S` computes it, of each primitive of a span that is at most
+    /// `limit` away from the point `of`. Only for stored points.
+    #[inline(always)]
+    pub fn each_closer<I: Isa>(
+        &self,
+        isa: I,
+        of: &Aabb<S, D>,
+        span: std::ops::Range<usize>,
+        limit: S,
+        mut visit: impl FnMut(usize, S),
+    ) {
+        for at in span.clone().step_by(LANES) {
+            let lanes = self.lanes_by::<I>(of, at, true);
+            let own = low_bits((span.end - at).min(LANES));
+            for bit in bits(S::at_most(isa, &lanes, limit) & own) {
+                visit(at + bit, lanes[bit]);
+            }
+        }
+    }
+
+    /// The primitives of a span that are at most as far from `of` as their own limit says.
+    #[inline(always)]
+    pub fn closer_each<I: Isa>(
+        &self,
+        isa: I,
+        of: &Aabb<S, D>,
+        span: std::ops::Range<usize>,
+        limits: &[S; LEAF],
+    ) -> u32 {
+        self.mask(
+            &span,
+            #[inline(always)]
+            |at| {
+                let mut beyond = self.lanes_by::<I>(of, at, false);
+                for (beyond, &limit) in beyond.iter_mut().zip(&limits[at - span.start..]) {
+                    // Two infinities would have no difference.
+                    *beyond = beyond.min(S::MAX) - limit;
+                }
+                S::at_most(isa, &beyond, S::ZERO)
+            },
+        )
+    }
+
+    #[inline(always)]
+    fn lanes_by<I: Isa>(&self, of: &Aabb<S, D>, at: usize, points: bool) -> Lanes<S> {
+        if const { I::OUTLINED } { self.lanes_called(of, at, points) } else { self.lanes(of, at, points) }
+    }
+
+    #[inline(never)]
+    fn lanes_called(&self, of: &Aabb<S, D>, at: usize, points: bool) -> Lanes<S> {
+        self.lanes(of, at, points)
+    }
+
+    #[inline(always)]
+    fn lanes(&self, of: &Aabb<S, D>, at: usize, points: bool) -> Lanes<S> {
+        if points {
+            self.metric.lanes(&of.lo, self.tree.lo(), at)
+        } else {
+            self.metric.box_lanes(of, self.tree.lo(), self.tree.hi(), at)
+        }
+    }
+
+    /// One bit for each primitive of a span of at most [`LEAF`], from the masks of eight at a time.
+    #[inline(always)]
+    fn mask(&self, span: &std::ops::Range<usize>, lanes: impl Fn(usize) -> u32) -> u32 {
+        let mut mask = 0;
+        for at in span.clone().step_by(LANES) {
+            mask |= lanes(at) << (at - span.start);
+        }
+        // What follows the leaf was tested along with it.
+        mask & low_bits(span.len())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn decide(&self, of: &Aabb<S, D>, start: usize, sure: u32, maybe: u32) -> u32 {
+        bits(maybe & !sure)
+            .filter(|&bit| self.distance2(of, start + bit) <= self.reach.radius2)
+            .fold(sure, |hits, bit| hits | 1 << bit)
+    }
+}
+
+/// A radius both ways: most leaves are far from a periodic boundary, most radii near 1.
+pub(crate) struct BallPredicates<'a, S, const D: usize> {
+    pub open: BallPredicate<'a, S, D, false>,
+    pub general: BallPredicate<'a, S, D, true>,
+    /// Whether the open one will not do somewhere.
+    is_general: bool,
+}
+
+impl<'a, S: Scalar, const D: usize> BallPredicates<'a, S, D> {
+    pub fn new(tree: &'a Bvh<S, D>, radius: f64) -> Self {
+        let general = BallPredicate::general(tree, radius);
+        let is_general = general.scale != 1.0 || tree.space().period().is_some();
+        Self { open: BallPredicate::new(tree, radius), general, is_general }
+    }
+
+    /// Whether the general predicate must be used from `bounds`; it always may be.
+    #[inline(always)]
+    pub fn is_general(&self, bounds: &Aabb<S, D>) -> bool {
+        self.is_general && self.general.is_for(bounds)
+    }
+}
+
+/// `with_predicate!(I, predicates, node, |predicate| body)`: the body for the open predicate, or for the general one where `node`
+/// needs it, and always for an instruction set that is outlined, where size counts more than speed.
+macro_rules! with_predicate {
+    ($isa:ident, $predicates:expr, $node:expr, |$predicate:ident| $body:expr) => {{
+        let predicates = &$predicates;
+        if const { $isa::OUTLINED } {
+            let $predicate = &predicates.general;
+            $body
+        } else if predicates.is_general(&$node.bounds) {
+            let $predicate = &predicates.general;
+            $body
+        } else {
+            let $predicate = &predicates.open;
+            $body
+        }
+    }};
+}
+pub(crate) use with_predicate;

@@ -1,0 +1,203 @@
+//! Every pair within a radius once: the half traversal.
+//!
+//! In: a radius. Out: a callback for each pair, or their number.
+//! The walk from a leaf begins at the leaf itself and goes on with those behind it, so that each two leaves meet once.
+//! Cost: half that of the neighbours. Source: Prokopenko and Lebrun-Grandié 2024, section 4 (pair traversal).
+
+use std::ops::Range;
+
+use crate::bvh::traverse::{Step, bits};
+use crate::bvh::{Bvh, LEAF};
+use crate::geometry::Scalar;
+use crate::parallel::{for_tasks, map_tasks};
+use crate::precompiled::precompiled;
+use crate::search::ball_predicate::{BallPredicate, BallPredicates, with_predicate};
+use crate::simd::{Isa, dispatch};
+
+/// Nodes per parallel task.
+const TASK: usize = 1 << 8;
+
+/// The pairs between two leaves, or within one.
+pub(crate) struct LeafPairs<'a> {
+    pub leaf: usize,
+    /// The other leaf, which is behind it; or itself.
+    pub other: usize,
+    /// Where the two leaves begin in tree order.
+    pub first: usize,
+    pub other_first: usize,
+    /// The primitives of the leaf that may have hits.
+    pub rows: u32,
+    /// For each primitive of the leaf that is in `rows`, a bit for each of the other leaf's that makes a pair with it.
+    pub hits: &'a [u32; LEAF],
+}
+
+/// What is called with the pairs of leaves, in parallel.
+pub(crate) type Found<'a> = &'a (dyn Fn(&LeafPairs) + Sync);
+
+impl<S: Scalar, const D: usize> Bvh<S, D> {
+    /// Calls `visit` once for every pair of stored primitives within `radius` of each other, in parallel. Each pair comes as
+    /// `(i, j)` with `i < j`; the pairs in no particular order.
+    ///
+    /// ```
+    /// use std::sync::Mutex;
+    ///
+    /// let bvh = ropewalk::Bvh::build(&[[0.0f32], [5.0], [1.0]])?;
+    /// let pairs = Mutex::new(vec![]);
+    /// bvh.for_each_pair(1.0, |i, j| pairs.lock().unwrap().push((i, j)));
+    /// assert_eq!(pairs.into_inner().unwrap(), [(0, 2)]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn for_each_pair(&self, radius: impl Into<f64>, visit: impl Fn(u32, u32) + Sync) {
+        let order = self.order();
+        each_leaf_pair(self, radius.into(), false, &|pairs| {
+            for row in bits(pairs.rows) {
+                for bit in bits(pairs.hits[row]) {
+                    let (i, j) = (order[pairs.first + row], order[pairs.other_first + bit]);
+                    visit(i.min(j), i.max(j));
+                }
+            }
+        });
+    }
+
+    /// The number of pairs within `radius`, each counted once.
+    ///
+    /// ```
+    /// let bvh = ropewalk::Bvh::build(&[[0.0f32], [5.0], [1.0]])?;
+    /// assert_eq!(bvh.count_pairs(1.0), 1);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn count_pairs(&self, radius: impl Into<f64>) -> u64 {
+        count(self, radius.into())
+    }
+}
+
+precompiled! { fn count = count_all(tree: same_ref &Bvh<S, D>, radius: keep f64) -> u64 }
+precompiled! {
+    /// Calls `found` with the pairs of each two leaves that may have any. `once` leaves out nodes that
+    /// [duplicate](Bvh::duplicates_predecessor) the point before them.
+    pub(crate) fn each_leaf_pair = each_leaf_pair_of(
+        tree: same_ref &Bvh<S, D>, radius: keep f64, once: keep bool, found: keep Found<'_>
+    ) -> ()
+}
+
+fn count_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64) -> u64 {
+    let predicates = BallPredicates::new(tree, radius);
+    let counts = map_tasks(tree.end(), TASK, &|nodes: Range<usize>| {
+        let mut count = 0;
+        dispatch!(isa => for leaf in nodes {
+            if tree.is_leaf(leaf) {
+                count += count_of_leaf(tree, isa, &predicates, leaf);
+            }
+        });
+        count
+    });
+    counts.into_iter().sum()
+}
+
+fn each_leaf_pair_of<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, once: bool, found: Found<'_>) {
+    let predicates = BallPredicates::new(tree, radius);
+    for_tasks(tree.end(), TASK, &|nodes: Range<usize>| {
+        dispatch!(isa => for leaf in nodes {
+            if tree.is_leaf(leaf) && !(once && tree.duplicates_predecessor(leaf)) {
+                pairs_of_leaf(tree, isa, &predicates, leaf, once, found);
+            }
+        });
+    });
+}
+
+/// The number of pairs between the primitives of a leaf, and between them and those behind.
+#[inline(always)]
+fn count_of_leaf<S: Scalar, I: Isa, const D: usize>(
+    tree: &Bvh<S, D>,
+    isa: I,
+    predicates: &BallPredicates<S, D>,
+    leaf: usize,
+) -> u64 {
+    with_predicate!(I, predicates, tree.node(leaf), |ball| count_by(tree, isa, ball, leaf))
+}
+
+#[inline(always)]
+fn count_by<S: Scalar, I: Isa, const D: usize, const P: bool>(
+    tree: &Bvh<S, D>,
+    isa: I,
+    ball: &BallPredicate<S, D, P>,
+    leaf: usize,
+) -> u64 {
+    let mut count = 0;
+    let own = tree.span(leaf);
+    let bounds = &tree.node(leaf).bounds;
+    tree.walk(
+        leaf..tree.end(),
+        #[inline(always)]
+        |at, node| {
+            if !ball.meets(bounds, &node.bounds) {
+                return Step::Skip;
+            }
+            if at != leaf && ball.covers(bounds, &node.bounds) {
+                // All of them, without a look.
+                count += own.len() as u64 * tree.span(at).len() as u64;
+                return Step::Skip;
+            }
+            if tree.is_leaf(at) {
+                for bit in bits(ball.candidates(isa, &node.bounds, own.clone())) {
+                    let hits = ball.hits(isa, &tree.item(own.start + bit), tree.span(at));
+                    count += u64::from((hits & behind(at == leaf, bit)).count_ones());
+                }
+            }
+            Step::Enter
+        },
+    );
+    count
+}
+
+/// A mask of those that make a pair with the primitive `bit` of a leaf: in its own leaf those behind it, else all.
+#[inline(always)]
+fn behind(is_own: bool, bit: usize) -> u32 {
+    if is_own { !1 << bit } else { u32::MAX }
+}
+
+/// Calls `found` with a leaf's own pairs and those between it and the leaves behind it.
+#[inline(always)]
+fn pairs_of_leaf<S: Scalar, I: Isa, const D: usize>(
+    tree: &Bvh<S, D>,
+    isa: I,
+    predicates: &BallPredicates<S, D>,
+    leaf: usize,
+    once: bool,
+    found: Found<'_>,
+) {
+    with_predicate!(I, predicates, tree.node(leaf), |ball| pairs_by(tree, isa, ball, leaf, once, found));
+}
+
+#[inline(always)]
+fn pairs_by<S: Scalar, I: Isa, const D: usize, const P: bool>(
+    tree: &Bvh<S, D>,
+    isa: I,
+    ball: &BallPredicate<S, D, P>,
+    leaf: usize,
+    once: bool,
+    found: Found<'_>,
+) {
+    let own = tree.span(leaf);
+    let mut hits = [0; LEAF];
+    let bounds = &tree.node(leaf).bounds;
+    let first = own.start;
+    tree.walk(
+        leaf..tree.end(),
+        #[inline(always)]
+        |at, node| {
+            if !ball.meets(bounds, &node.bounds) || (once && tree.duplicates_predecessor(at)) {
+                return Step::Skip;
+            }
+            if tree.is_leaf(at) {
+                let span = tree.span(at);
+                let rows = ball.candidates(isa, &node.bounds, own.clone());
+                for bit in bits(rows) {
+                    hits[bit] = ball.hits(isa, &tree.item(first + bit), span.clone()) & behind(at == leaf, bit);
+                }
+                found(&LeafPairs { leaf, other: at, first, other_first: span.start, rows, hits: &hits });
+            }
+            Step::Enter
+        },
+    );
+}

@@ -1,0 +1,94 @@
+//! The distance of each point's k-th neighbour: from which `eps` of DBSCAN is chosen.
+
+use rayon::prelude::*;
+
+use super::Points;
+use super::rows::{compiled, with_rows};
+use crate::bvh::Bvh;
+use crate::error::Result;
+use crate::geometry::{BoxSize, Scalar, Space};
+use crate::search::Nearest;
+
+/// Up to this many neighbours, lists of all points are found faster than one after the other.
+const MOST_LISTED: usize = 32;
+
+/// The least `eps` for each point with which its `k`-th neighbour, itself not counted, is within `eps` as clustering compares them;
+/// ascending. Points with fewer neighbours have none.
+///
+/// Sorted distances of the `min_pts - 1`-th neighbours bend where clusters turn into noise (Ester et al. 1996, section 4.2).
+///
+/// Errors: points that [`Bvh::build`] refuses; a periodic box that is not positive, or not of the points' dimension.
+///
+/// ```
+/// use ropewalk::BoxSize;
+/// use ropewalk::table::{Points, Table, k_distances};
+///
+/// let points = Points::F64(Table::new(1, vec![0.0, 1.0, 3.0, 9.5])?);
+/// assert_eq!(k_distances(&points, 1, BoxSize::default())?, [1.0, 1.0, 2.0, 6.5]);
+/// assert_eq!(k_distances(&points, 1, 10.0)?, [0.5, 0.5, 1.0, 2.0]);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+pub fn k_distances(points: &Points, k: usize, box_size: impl Into<BoxSize>) -> Result<Vec<f64>> {
+    let (points, size) = compiled(points, &box_size.into())?;
+    with_rows!(&*points, rows => distances(rows, k, size))
+}
+
+/// The least `eps` for each point with which its k-th neighbour is within `eps`, ascending.
+fn distances<S: Scalar, const D: usize>(points: &[[S; D]], k: usize, size: BoxSize) -> Result<Vec<f64>> {
+    let space = Space::periodic(size)?;
+    let tree = Bvh::build_in(points, space)?;
+    // Anew from the coordinates as clustering has them, for it decides with these.
+    let distance =
+        |i: usize, j: u32| least_eps(space.distance2(&space.wrap(points[i]), &space.wrap(points[j as usize])));
+    let wanted = Nearest::new(k).excluding_self();
+    // Where there is no memory for lists, there is another way.
+    let lists = (k <= MOST_LISTED).then(|| tree.try_nearest_neighbors(wanted).ok()).flatten();
+    let mut sorted: Vec<f64> = match lists {
+        Some(lists) => collect(points.len(), &|i| Some(distance(i, lists.of(i).last()?.index))),
+        // One after the other, so that only the last of each list is kept; in the tree's order, in which one search finds in the
+        // caches what the last one left.
+        None => {
+            let order = tree.order();
+            collect(points.len(), &|at| {
+                let i = order[at];
+                let near = tree.nearest(space.wrap(points[i as usize]), Nearest::new(k).excluding(i));
+                Some(distance(i as usize, near.last()?.index))
+            })
+        }
+    };
+    sort(&mut sorted);
+    Ok(sorted)
+}
+
+/// The least `eps` with `eps * eps >= distance2`, as clustering compares them.
+///
+/// The root is rounded to the nearest number. If that is below the root, its square may round to less than `distance2`; the next
+/// number is not below the root, so its square is not less. If it is above, the number before is at least half a step below the
+/// root, and its square too far below `distance2` to round to it.
+fn least_eps(distance2: f64) -> f64 {
+    let root = distance2.sqrt();
+    if root * root < distance2 { root.next_up() } else { root }
+}
+
+/// Not generic, so that it is compiled once; as is the next.
+fn collect(n: usize, of: &(dyn Fn(usize) -> Option<f64> + Sync)) -> Vec<f64> {
+    (0..n).into_par_iter().filter_map(of).collect()
+}
+
+fn sort(distances: &mut [f64]) {
+    distances.par_sort_unstable_by(f64::total_cmp);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_around_the_boundary() {
+        let points = [[0.25f32, 0.0], [9.75, 0.0], [20.5, 0.0], [5.0, 5.0]];
+        assert_eq!(distances(&points, 1, 10.0.into()).unwrap()[..3], [0.25, 0.25, 0.5]);
+        let far = distances(&[[-1e30f32], [1e30], [1e-30]], 1, BoxSize::default()).unwrap();
+        assert!(far.iter().all(|&x| (x / 1e30 - 1.0).abs() < 1e-6), "{far:?}");
+        assert!(distances(&[[0.0f64], [f64::NAN]], 1, BoxSize::default()).is_err());
+    }
+}

@@ -1,0 +1,87 @@
+//! From a table whose width is known at run time to arrays whose length is known when compiling.
+
+use std::borrow::Cow;
+
+use super::{Points, Table};
+use crate::error::Result;
+use crate::geometry::{BoxSize, Scalar, Space};
+
+/// Runs `$work` with `$rows` as a slice of arrays; it is compiled for each kind of points that [`compiled`] returns.
+macro_rules! with_rows {
+    ($points:expr, $rows:ident => $work:expr) => {{
+        let dim = $points.dim();
+        let narrow = match $points {
+            $crate::table::Points::F32(table) => Ok(table),
+            $crate::table::Points::F64(table) => Err(table),
+        };
+        match (narrow, dim) {
+            (Ok(table), 2) => table.rows::<2>().map(|$rows| $work),
+            (Ok(table), 3) => table.rows::<3>().map(|$rows| $work),
+            (Err(table), 2) => table.rows::<2>().map(|$rows| $work),
+            (Err(table), 3) => table.rows::<3>().map(|$rows| $work),
+            (Err(table), 6) => table.rows::<6>().map(|$rows| $work),
+            (Err(table), 10) => table.rows::<10>().map(|$rows| $work),
+            _ => None,
+        }
+        .unwrap_or_else(|| Err($crate::error::Kind::Dimension { dim }.into()))
+    }};
+}
+pub(super) use with_rows;
+
+/// The points as rows that algorithms are compiled for, and the box with a side for each of their axes. Points lie in the
+/// periodic box as [`Space::wrap`] brings them there.
+///
+/// Errors: a box that has not a side for each axis of the points.
+pub(super) fn compiled<'a>(points: &'a Points, size: &BoxSize) -> Result<(Cow<'a, Points>, BoxSize)> {
+    match (points, points.dim()) {
+        (_, 2 | 3) | (Points::F64(_), 6 | 10) => Ok((Cow::Borrowed(points), size.clone())),
+        (Points::F32(table), _) => widen(table, size),
+        (Points::F64(table), _) => widen(table, size),
+    }
+}
+
+fn widen<S: Scalar>(table: &Table<S>, size: &BoxSize) -> Result<(Cow<'static, Points>, BoxSize)> {
+    let dim = table.dim();
+    let wide = [2, 3, 6, 10].into_iter().find(|&wide| wide >= dim).unwrap_or(dim);
+    let sides = size.sides_of(dim)?;
+    let spaces: Vec<Space<1>> = match &sides {
+        Some(sides) => sides.iter().map(|&side| Space::periodic(side)).collect::<Result<_>>()?,
+        None => vec![Space::OPEN; dim],
+    };
+    let mut data = Vec::with_capacity(table.len() * wide);
+    for row in table.as_slice().chunks_exact(dim) {
+        // What is not finite is for the algorithm to refuse.
+        let wrapped =
+            row.iter().zip(&spaces).map(|(&x, space)| if x.into().is_finite() { space.wrap([x])[0] } else { x });
+        data.extend(wrapped.map(Into::<f64>::into));
+        data.extend(std::iter::repeat_n(0.0, wide - dim));
+    }
+    // The added sides are as long as the longest, so that they say nothing.
+    let size = sides.map(|mut sides| {
+        sides.resize(wide, sides.iter().copied().fold(0.0, f64::max));
+        BoxSize::each(sides)
+    });
+    Ok((Cow::Owned(Points::F64(Table::new(wide, data)?)), size.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_become_wider() {
+        let row = |data: Vec<f32>| Points::F32(Table::new(data.len(), data).unwrap());
+        let wide = |data: &[f64]| Points::F64(Table::new(data.len(), data.to_vec()).unwrap());
+        let compiled = |points: &Points, size: BoxSize| {
+            let (points, size) = compiled(points, &size).unwrap();
+            (points.into_owned(), size)
+        };
+        let (points, size) = compiled(&row(vec![7.5]), 5.0.into());
+        assert_eq!((points, size), (wide(&[2.5, 0.0]), [5.0, 5.0].into()));
+        let (points, size) = compiled(&row(vec![7.5, 1.0, 1.0, 9.0]), [5.0, 3.0, 4.0, 8.0].into());
+        let sides = [5.0, 3.0, 4.0, 8.0, 8.0, 8.0];
+        assert_eq!((points, size), (wide(&[2.5, 1.0, 1.0, 1.0, 0.0, 0.0]), sides.into()));
+        assert_eq!(compiled(&row(vec![1.0, 2.0]), BoxSize::default()).0, row(vec![1.0, 2.0]));
+        assert_eq!(compiled(&row(vec![1.0; 9]), BoxSize::default()).0.dim(), 10);
+    }
+}
