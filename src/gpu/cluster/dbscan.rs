@@ -221,7 +221,7 @@ impl<F: Float> Emit for EmitCandidate<F> {
     fn emit(from: &Self::Input, to: &mut Self::Output, item: u32, rank: u32) {
         to.positions[rank as usize] = item;
         #[unroll]
-        for k in 0..from.d {
+        for k in 0..comptime!(from.d) {
             to.axes[k * from.kept as usize + rank as usize] = from.axes[k * from.n as usize + item as usize];
         }
     }
