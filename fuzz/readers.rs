@@ -73,7 +73,8 @@ impl Reader {
             ]),
             Self::Ecsv => texts(&[
                 "# datatype:\n# - {name: x, unit: Mpc, datatype: float64}\n# - {name: y, unit: Mpc, datatype: float64}\n\
-                 # - {name: vx, unit: km / s, datatype: float64}\n# meta: !!omap\n# - {redshift: 0.5}\nx y vx\n1 2 3\n4 5 6\n",
+                 # - {name: vx, unit: km / s, datatype: float64}\n# - {name: vy, unit: km / s, datatype: float64}\n\
+                 # meta: !!omap\n# - {redshift: 0.5}\nx y vx vy\n1 2 3 4\n5 6 7 8\n",
                 "# delimiter: ','\n# datatype:\n# - {name: x, unit: kpc / littleh, datatype: float32, description: physical}\n\
                  # - {name: y, unit: kpc / littleh, datatype: float32}\n# schema: astropy-2.0\nx,y\n1,2\n",
             ]),

@@ -20,7 +20,7 @@ impl UnionFind {
     pub fn new(n: usize) -> Self {
         let mut parent = atomics(n, 0);
         fill(&mut parent, TASK, &|range, own| {
-            own.iter_mut().zip(range).for_each(|(parent, at)| *parent.get_mut() = at as u32);
+            own.iter_mut().zip(range).for_each(|(parent, at)| *parent = AtomicU32::new(at as u32));
         });
         Self { parent }
     }

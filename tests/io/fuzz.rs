@@ -7,6 +7,8 @@ use ropewalk::io::{ReadOptions, read};
 
 /// Files for each reader, unless told.
 const FEW: u64 = 4000;
+/// What tables and headers are made of.
+const TEXT: &[u8] = b"09.,;-+eE \t\r\n\"'#:[]{}!&*";
 
 /// Some bytes changed, put in, taken out, repeated or joined with another seed's: lengths and exponents are made of small numbers,
 /// of runs of equal bytes, and of what stands elsewhere in the file.
@@ -26,7 +28,7 @@ fn mutate(mut bytes: Vec<u8>, other: &[u8], random: &mut Random) -> Vec<u8> {
             5 => bytes[at] ^= 1 << (byte % 8),
             6 => bytes.extend_from_within(at..end),
             7 => bytes.splice(at..end, other[random.below(other.len())..].iter().take(16).copied()).for_each(drop),
-            8 => bytes[at] = b"09.,;-+eE \t\r\n\"'#:[]{}!&*"[random.below(25)],
+            8 => bytes[at] = TEXT[random.below(TEXT.len())],
             _ => bytes[at] = [0, 1, 3, 8, 0x7f, 0x80, 0xfe, 0xff][random.below(8)],
         }
     }

@@ -7,14 +7,28 @@ mod union_find {
     include!(concat!(env!("OUT_DIR"), "/union_find.rs"));
 }
 
+/// The part of `ropewalk`'s module that makes a forest, on one thread.
+mod parallel {
+    use std::ops::Range;
+
+    use loom::sync::atomic::AtomicU32;
+
+    pub fn atomics(n: usize, value: u32) -> Vec<AtomicU32> {
+        (0..n).map(|_| AtomicU32::new(value)).collect()
+    }
+
+    pub fn fill<T>(values: &mut [T], _: usize, value: &dyn Fn(Range<usize>, &mut [T])) {
+        value(0..values.len(), values);
+    }
+}
+
 use loom::sync::Arc;
-use loom::sync::atomic::AtomicU32;
 use union_find::UnionFind;
 
 /// Runs the unions of each thread in every order, the first thread's on the main one, and asserts the roots at the end.
 fn all_orders(n: u32, threads: &'static [&'static [(u32, u32)]], roots: &'static [u32]) {
     loom::model(move || {
-        let forest = Arc::new(UnionFind::of((0..n).map(AtomicU32::new).collect()));
+        let forest = Arc::new(UnionFind::new(n as usize));
         let unite = |forest: &UnionFind, pairs: &[(u32, u32)]| {
             for &(a, b) in pairs {
                 let root = forest.union(a, b);
