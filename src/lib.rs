@@ -191,19 +191,11 @@ pub use cluster::{Dbscan, DbscanAlgorithm, Fof, FofAlgorithm, Labels, dbscan};
 pub use csr::Csr;
 pub use error::{Error, ErrorKind, Result};
 pub use geometry::{Aabb, Boundary, Bounded, BoxSize, Query, Scalar, Space, Sphere};
+pub use halo::Halos;
 #[cfg(feature = "halos")]
-pub use halo::{
-    Catalog, Center, CenterFinder, Centers, Column, Cosmology, Halo, HaloCenter, MassFunction, Meta, Motion, NfwFit,
-    NoCenter, NoSphere, Overdensity, Particles, Places, Profile, Shell, SphericalOverdensity, Structure, Values,
-    measure_structure, overdensities, profiles, write_ecsv,
-};
-pub use halo::{HaloMembers, Halos};
+pub use halo::{Catalog, Center, CenterFinder, Centers, Cosmology, Particles};
 pub use phases::phases;
-#[cfg(feature = "reference")]
-pub use reference::BruteForce;
-pub use search::{Hits, Nearest, Neighbor};
-#[cfg(any(feature = "halos", feature = "io"))]
-pub use units::{Conversion, Frame, KnownUnits, LengthUnit, MassUnit, Quantity, Units, VelocityUnit};
+pub use search::{Nearest, Neighbor};
 
 /// What tests look at; no part of the interface.
 #[doc(hidden)]

@@ -64,7 +64,7 @@ pub struct Halos {
     /// Spherical overdensities about the centre (mbp unless --center says otherwise), over all particles read: some of 200c,
     /// 500c, 200m, vir. Adds columns sod_halo_*, and the structure of each halo
     #[arg(long, value_name = "DENSITIES", value_delimiter = ',')]
-    pub so: Vec<ropewalk::Overdensity>,
+    pub so: Vec<ropewalk::halo::Overdensity>,
     /// Spheres of fewer particles have no mass and no radius (NaN), but their count: they are noise
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub min_so_particles: usize,

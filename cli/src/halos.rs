@@ -4,8 +4,9 @@ use std::fmt::Write;
 use std::io::Write as _;
 
 use ropewalk::halo::pipeline::{CenterKind, LinkingLength, Note, Options, Pipeline, Universe, profile_columns};
+use ropewalk::halo::{MassFunction, Meta, write_ecsv};
 use ropewalk::io::{Masses, Points, ReadOptions, Snapshot, Table};
-use ropewalk::{Catalog, Error, ErrorKind, MassFunction, Meta, Particles, Scalar, plot, write_ecsv};
+use ropewalk::{Catalog, Error, ErrorKind, Particles, Scalar, plot};
 
 use super::args::Halos as Args;
 use super::centers::Kind;

@@ -1,7 +1,7 @@
 //! Options on units and cosmology, which the library completes from the file.
 
 use ropewalk::halo::pipeline::{Universe, UniverseOptions};
-use ropewalk::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
+use ropewalk::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
 
 use super::short;
 

@@ -100,7 +100,8 @@ impl Cosmology {
     /// finite; another parameter that is not finite; an `omega_b` that is not from 0 to `omega_m`.
     ///
     /// ```
-    /// use ropewalk::{Cosmology, MassFunction};
+    /// use ropewalk::halo::MassFunction;
+    /// use ropewalk::Cosmology;
     ///
     /// let clusters = Cosmology::default().halos_above(&[1e14, 1e15], MassFunction::Tinker2008)?;
     /// assert!((2e-5..5e-5).contains(&clusters[0]) && clusters[1] < 1e-6);

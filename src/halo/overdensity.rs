@@ -32,10 +32,11 @@ pub enum Overdensity {
 
 impl Overdensity {
     /// The comoving density at the cosmology's redshift, in the unit of `critical_density`, which is the critical density *today*:
-    /// [`Conversion::critical_density`](crate::Conversion::critical_density) in the units of a snapshot.
+    /// [`Conversion::critical_density`](crate::units::Conversion::critical_density) in the units of a snapshot.
     ///
     /// ```
-    /// use ropewalk::{Cosmology, Overdensity};
+    /// use ropewalk::halo::Overdensity;
+    /// use ropewalk::Cosmology;
     ///
     /// let flat = Cosmology::flat(0.25);
     /// assert_eq!(Overdensity::Critical(200.0).threshold(&flat, 8.0), 1600.0);
@@ -107,7 +108,7 @@ pub enum NoSphere {
     /// The mean density does not fall to the threshold within half of the shortest side of a periodic box, where the sphere would
     /// meet its own image.
     BeyondHalfBox,
-    /// The halo has no centre: see [`HaloCenter::missing`](crate::HaloCenter::missing).
+    /// The halo has no centre: see [`HaloCenter::missing`](crate::halo::HaloCenter::missing).
     NoCenter,
 }
 
@@ -138,7 +139,8 @@ impl std::error::Error for NoSphere {}
 /// sum is not finite; particles that [`Bvh::build`](crate::Bvh::build) or [`Catalog::new`](crate::Catalog::new) refuses.
 ///
 /// ```
-/// use ropewalk::{NoSphere, Particles, overdensities};
+/// use ropewalk::halo::{NoSphere, overdensities};
+/// use ropewalk::Particles;
 ///
 /// // Eight particles of mass 1 at a distance of 1, and one in their middle.
 /// let corner = |i: usize| [0, 1, 2].map(|k| if i >> k & 1 == 1 { 1.0 } else { -1.0 } / 3f64.sqrt());

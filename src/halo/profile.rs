@@ -75,7 +75,8 @@ pub struct Profile {
 /// [`Catalog::new`](crate::Catalog::new) or [`Bvh::build`](crate::Bvh::build) refuses.
 ///
 /// ```
-/// use ropewalk::{Particles, profiles};
+/// use ropewalk::halo::profiles;
+/// use ropewalk::Particles;
 ///
 /// let positions: Vec<[f64; 3]> = (1..=100).map(|i| [0.01 * f64::from(i), 0.0, 0.0]).collect();
 /// let profile = &profiles(&Particles::new(&positions), &[[0.0; 3]], &[1.0], 5)?[0];

@@ -55,7 +55,7 @@ impl Structure {
 
 /// Measures each halo about its centre. `spheres` has the overdense sphere of each halo, usually for 200 times the critical density.
 ///
-/// `gravity` is the G of `sqrt(G M / r)` for the particles' masses, radii and velocities: [`Conversion::gravity`](crate::Conversion::gravity).
+/// `gravity` is the G of `sqrt(G M / r)` for the particles' masses, radii and velocities: [`Conversion::gravity`](crate::units::Conversion::gravity).
 /// For comoving radii that is Newton's constant over the scale factor: at redshift `z`, for comoving Mpc/h, km/s and 1e10 Msun/h,
 /// `43.0091727 (1 + z)`. Velocities are peculiar, in the frame-independent unit of `gravity`. Circular velocities go as
 /// `a^(-1/2)` at fixed comoving radii, spins as `a^(1/2)` at fixed peculiar velocities, all else does not depend on `a`.
@@ -67,7 +67,8 @@ impl Structure {
 /// that [`Catalog::new`](crate::halo::catalog::Catalog::new) refuses.
 ///
 /// ```
-/// use ropewalk::{Fof, SphericalOverdensity, Particles, measure_structure};
+/// use ropewalk::halo::{SphericalOverdensity, measure_structure};
+/// use ropewalk::{Fof, Particles};
 ///
 /// let positions = [[0.0f32, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0], [-2.0, 0.0, 0.0]];
 /// let halos = Fof::new(2.0).run(&positions)?;

@@ -16,7 +16,7 @@ use crate::io::npy;
 /// Errors: if the file cannot be written; one that was there is then unchanged. Two arrays of one name.
 ///
 /// ```
-/// use ropewalk::Values;
+/// use ropewalk::halo::Values;
 /// use ropewalk::io::write_npz;
 ///
 /// let path = std::env::temp_dir().join("ropewalk_write_npz.npz");
@@ -32,7 +32,7 @@ pub fn write_npz(path: impl AsRef<Path>, arrays: &[(&str, Values)]) -> Result<()
 /// The same into a writer. The archive is put together in memory first.
 ///
 /// ```
-/// use ropewalk::Values;
+/// use ropewalk::halo::Values;
 /// use ropewalk::io::write_npz_to;
 ///
 /// let mut bytes = Vec::new();

@@ -17,7 +17,8 @@ use crate::search::nearest::{ExactHeap, Nearest, Neighbor};
 /// All primitives in a row, with the methods of [`Bvh`](crate::Bvh).
 ///
 /// ```
-/// use ropewalk::{BruteForce, Sphere};
+/// use ropewalk::reference::BruteForce;
+/// use ropewalk::Sphere;
 ///
 /// let all = BruteForce::build(&[[0.0f32], [1.0], [5.0]])?;
 /// assert_eq!(all.query(Sphere::new([0.0f32], 1.0)).collect::<Vec<_>>(), [0, 1]);

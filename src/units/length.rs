@@ -28,7 +28,7 @@ pub enum Frame {
 /// units of 1/h, and a `p` before the name for physical lengths; a `c` for comoving ones may be left out.
 ///
 /// ```
-/// use ropewalk::{Frame, LengthUnit};
+/// use ropewalk::units::{Frame, LengthUnit};
 ///
 /// let unit: LengthUnit = "kpc/h".parse()?;
 /// assert_eq!((unit.mpc, unit.per_h, unit.frame), (1e-3, true, Frame::Comoving));

@@ -16,7 +16,7 @@ const NAMES: [(&str, f64); 6] =
 /// Its text is `Msun`, `g` or `kg`, a number before it if need be, and `/h` after it where masses are in units of 1/h.
 ///
 /// ```
-/// let unit: ropewalk::MassUnit = "1e10 Msun/h".parse()?;
+/// let unit: ropewalk::units::MassUnit = "1e10 Msun/h".parse()?;
 /// assert_eq!((unit.msun, unit.per_h), (1e10, true));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```

@@ -22,7 +22,7 @@ impl Units {
     /// Errors: no such pair of units, or several that are not the same; an `omega_m` that is not positive.
     ///
     /// ```
-    /// use ropewalk::{KnownUnits, LengthUnit, Units};
+    /// use ropewalk::units::{KnownUnits, LengthUnit, Units};
     ///
     /// // All matter, in 1e10 Msun/h and comoving kpc/h.
     /// let density = 0.31 * 27.7536627e-9;

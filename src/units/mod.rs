@@ -43,7 +43,7 @@ pub const CRITICAL_DENSITY: f64 = 3.0 * 1e4 / (8.0 * std::f64::consts::PI * GRAV
 /// The units of a snapshot's numbers.
 ///
 /// ```
-/// use ropewalk::{LengthUnit, MassUnit, Units, VelocityUnit};
+/// use ropewalk::units::{LengthUnit, MassUnit, Units, VelocityUnit};
 ///
 /// let units = Units { length: "kpc/h".parse()?, ..Units::GADGET };
 /// assert_eq!(units.to_string(), "lengths in comoving kpc/h, masses in 1e10 Msun/h, velocities in km/s");
@@ -161,7 +161,7 @@ impl Units {
     /// hour (`astropy.units.add_enabled_units(astropy.cosmology.units)` makes it known). None for what has no unit.
     ///
     /// ```
-    /// use ropewalk::{Quantity, Units};
+    /// use ropewalk::units::{Quantity, Units};
     ///
     /// let name = |quantity| Units::GADGET.astropy_name(quantity);
     /// assert_eq!(name(Quantity::Length).as_deref(), Some("Mpc / littleh"));

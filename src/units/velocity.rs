@@ -14,7 +14,7 @@ const NAMES: [(&str, f64); 3] = [("km/s", 1.0), ("m/s", 1e-3), ("cm/s", 1e-5)];
 /// are Gadget's internal ones, `u = v / sqrt(a)`. `gadget` is short for `km/s sqrt(a)`.
 ///
 /// ```
-/// let unit: ropewalk::VelocityUnit = "km/s sqrt(a)".parse()?;
+/// let unit: ropewalk::units::VelocityUnit = "km/s sqrt(a)".parse()?;
 /// assert_eq!((unit.km_s, unit.is_internal), (1.0, true));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```

@@ -2,7 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use ropewalk::{Bounded, BruteForce, Bvh, Csr, Fof, Halos, Nearest, Neighbor, Query, Result, Scalar};
+use ropewalk::reference::BruteForce;
+use ropewalk::{Bounded, Bvh, Csr, Fof, Halos, Nearest, Neighbor, Query, Result, Scalar};
 
 use super::oracle::Side;
 

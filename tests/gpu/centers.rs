@@ -15,7 +15,7 @@ fn device() -> Device {
 
 /// What must be the same.
 fn rows(centers: &Centers) -> Vec<impl PartialEq + std::fmt::Debug> {
-    let row = |row: &ropewalk::HaloCenter| {
+    let row = |row: &ropewalk::halo::HaloCenter| {
         let position = row.position.map(f64::to_bits);
         (position, row.missing, row.member, row.potential, row.coincident, row.friends, row.ties, row.agrees)
     };

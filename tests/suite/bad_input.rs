@@ -2,9 +2,11 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use ropewalk::halo::profiles;
+use ropewalk::reference::BruteForce;
 use ropewalk::{
-    Aabb, Bounded, BoxSize, BruteForce, Bvh, Center, CenterFinder, Dbscan, Error, ErrorKind, Fof, Labels, Nearest,
-    Particles, Result, Sphere, profiles,
+    Aabb, Bounded, BoxSize, Bvh, Center, CenterFinder, Dbscan, Error, ErrorKind, Fof, Labels, Nearest, Particles,
+    Result, Sphere,
 };
 
 const NAN: f64 = f64::NAN;

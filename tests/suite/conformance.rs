@@ -289,7 +289,8 @@ macro_rules! stamp {
     ($space:ident: $periodic:literal, $scalar:ty, $dim:literal) => {
         mod $space {
             use super::super::{Case, cases, clouds, conforms};
-            use ropewalk::{BruteForce, Bvh};
+            use ropewalk::reference::BruteForce;
+            use ropewalk::Bvh;
             use std::sync::LazyLock;
 
             static CASES: LazyLock<Vec<Case<$scalar, $dim>>> = LazyLock::new(|| cases(clouds::all(), $periodic));

@@ -1,9 +1,11 @@
 //! What holds for all of the library: its types cross threads, and `f32` answers as `f64` does.
 
 use crate::common::clouds;
+use ropewalk::reference::BruteForce;
+use ropewalk::search::Hits;
 use ropewalk::{
-    Aabb, Boundary, BruteForce, Bvh, Catalog, CenterFinder, Centers, Csr, Dbscan, Error, Fof, Halos, Hits, Labels,
-    Nearest, Neighbor, Particles, Space, Sphere,
+    Aabb, Boundary, Bvh, Catalog, CenterFinder, Centers, Csr, Dbscan, Error, Fof, Halos, Labels, Nearest, Neighbor,
+    Particles, Space, Sphere,
 };
 
 /// Compiled, and thereby shown.

@@ -3,7 +3,8 @@
 
 use crate::common::random::Random;
 use ropewalk::internals::LEAF;
-use ropewalk::{BruteForce, Bvh, Fof, Nearest, Scalar, Sphere};
+use ropewalk::reference::BruteForce;
+use ropewalk::{Bvh, Fof, Nearest, Scalar, Sphere};
 
 /// `n` points in `heaps` places in turn.
 fn heaps<S: Scalar, const D: usize>(n: usize, heaps: usize) -> Vec<[S; D]> {

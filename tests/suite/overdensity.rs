@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use crate::common::data::large;
 use crate::common::random::Random;
+use ropewalk::Particles;
+use ropewalk::halo::{NoSphere, SphericalOverdensity, overdensities};
 use ropewalk::io::{Points, ReadOptions, read};
-use ropewalk::{NoSphere, Particles, SphericalOverdensity, overdensities};
 
 /// Masses in 1e10 Msun/h, lengths in Mpc/h.
 const CRITICAL: f64 = 27.7536627;

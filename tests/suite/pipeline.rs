@@ -84,7 +84,7 @@ fn what_is_missing_has_a_name() {
     assert_eq!(missing(&snapshot, &options), Some("masses"));
     snapshot.masses = Masses::Equal(1.0);
     assert_eq!(missing(&snapshot, &options), Some("units"));
-    options.universe.units = ropewalk::Units::GADGET.into();
+    options.universe.units = ropewalk::units::Units::GADGET.into();
     let output = pipeline::run(&snapshot, &options).unwrap();
     assert_eq!(output.notes, [Note::NoRedshift]);
 
@@ -121,7 +121,7 @@ fn one_value_for_each_point() {
 fn options_and_results_are_data() {
     let mut options = Options::default();
     options.overdensities = vec!["200c".parse().unwrap(), "vir".parse().unwrap()];
-    options.universe.units = ropewalk::Units::GADGET.into();
+    options.universe.units = ropewalk::units::Units::GADGET.into();
     let text = serde_json::to_string(&options).unwrap();
     assert_eq!(serde_json::from_str::<Options>(&text).unwrap(), options);
     // What is left out has its default.

@@ -6,7 +6,8 @@ use crate::common::engine::Engine;
 use crate::common::oracle::Side;
 use crate::common::random::Random;
 use glam::{DVec2, DVec3, DVec4, Vec2, Vec3, Vec3A, Vec4};
-use ropewalk::{Aabb, Bounded, BruteForce, Bvh, Fof, Nearest, Scalar, Sphere};
+use ropewalk::reference::BruteForce;
+use ropewalk::{Aabb, Bounded, Bvh, Fof, Nearest, Scalar, Sphere};
 
 /// The gap between two intervals, by all images. Corners are multiples of 1/64, so all of this is exact.
 fn gap(a: [f64; 2], b: [f64; 2], side: Side) -> f64 {

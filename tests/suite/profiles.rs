@@ -1,7 +1,8 @@
 //! Density profiles and NFW fits.
 
 use crate::common::random::Random;
-use ropewalk::{Particles, Profile, profiles};
+use ropewalk::Particles;
+use ropewalk::halo::{Profile, profiles};
 
 /// Points of an NFW halo of a concentration, out to a radius of 1: by bisection of the enclosed mass.
 fn nfw(n: usize, concentration: f64, seed: u64) -> Vec<[f64; 3]> {

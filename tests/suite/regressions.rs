@@ -1,6 +1,7 @@
 //! Bugs there were, one test each.
 
-use ropewalk::{Aabb, BruteForce, Bvh, Fof, Nearest, Query, Space, Sphere};
+use ropewalk::reference::BruteForce;
+use ropewalk::{Aabb, Bvh, Fof, Nearest, Query, Space, Sphere};
 
 /// `count` counted the hits of a half-read leaf again for every whole node behind it.
 #[test]

@@ -1,7 +1,8 @@
 //! The structure of halos against closed forms.
 
 use crate::common::random::Random;
-use ropewalk::{Fof, Halos, Labels, Particles, SphericalOverdensity, Structure, measure_structure};
+use ropewalk::halo::{SphericalOverdensity, Structure, measure_structure};
+use ropewalk::{Fof, Halos, Labels, Particles};
 
 const N: usize = 200_000;
 

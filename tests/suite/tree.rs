@@ -3,7 +3,8 @@
 use crate::common::clouds::{self, Cloud};
 use crate::common::random::Random;
 use ropewalk::internals::LEAF;
-use ropewalk::{BruteForce, Bvh, Nearest, Scalar, Sphere};
+use ropewalk::reference::BruteForce;
+use ropewalk::{Bvh, Nearest, Scalar, Sphere};
 
 fn with_threads<R: Send>(threads: usize, task: impl FnOnce() -> R + Send) -> R {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(task)

@@ -5,7 +5,8 @@
 use std::time::Instant;
 
 use ropewalk::gpu::{self, Bvh, CenterFinder, Coordinate, Csr, Dbscan, Device, DeviceVec, Fof, Neighbors, Points};
-use ropewalk::{Center, Centers, FofAlgorithm, HaloCenter};
+use ropewalk::halo::HaloCenter;
+use ropewalk::{Center, Centers, FofAlgorithm};
 
 use super::operations::{Case, LEAST_MEMBERS, MOST_BOUND, Operation, Outcome, Prepared};
 use super::{Failure, Row, verify};

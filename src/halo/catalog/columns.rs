@@ -48,7 +48,8 @@ impl Values {
 /// A column of a table: a name, a value for each row, what the values measure, and a sentence about them.
 ///
 /// ```
-/// use ropewalk::{Column, Quantity, Values};
+/// use ropewalk::halo::{Column, Values};
+/// use ropewalk::units::Quantity;
 ///
 /// let radius = Column::new("radius", Values::Numbers(vec![0.5])).quantity(Quantity::Length).description("of the sphere");
 /// assert_eq!((radius.name(), radius.values().len()), ("radius", 1));

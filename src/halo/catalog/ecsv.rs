@@ -29,7 +29,8 @@ pub enum Meta {
 /// Errors: what `out` refuses; columns of unequal length.
 ///
 /// ```
-/// use ropewalk::{Column, Meta, Quantity, Units, Values, write_ecsv};
+/// use ropewalk::halo::{Column, Meta, Values, write_ecsv};
+/// use ropewalk::units::{Quantity, Units};
 ///
 /// let radius = Column::new("radius", Values::Numbers(vec![0.5, f64::NAN])).quantity(Quantity::Length);
 /// let mut text = vec![];

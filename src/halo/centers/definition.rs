@@ -67,7 +67,7 @@ pub enum Center {
         search: usize,
     },
     /// The most connected particle: the member with most others within the linking length (inclusive, itself not counted). Among
-    /// equal counts the smallest index wins; [`HaloCenter::ties`](crate::HaloCenter::ties) counts the equals. Source: Sewell et al.
+    /// equal counts the smallest index wins; [`HaloCenter::ties`](crate::halo::HaloCenter::ties) counts the equals. Source: Sewell et al.
     /// 2015.
     ///
     /// Cost: that of counting all pairs of friends, which grows with the density of the halo; in a dense clump it is many times the

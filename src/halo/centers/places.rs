@@ -6,12 +6,13 @@ use crate::error::{Kind, Result};
 use crate::geometry::{Boundary, Lane};
 use crate::halo::centers::result::Centers;
 
-/// Places to measure about, for [`overdensities`](crate::overdensities), [`profiles`](crate::profiles) and
-/// [`measure_structure`](crate::measure_structure): `&Centers`, which know their space and which halos have no centre; or a slice, an
+/// Places to measure about, for [`overdensities`](crate::halo::overdensities), [`profiles`](crate::halo::profiles) and
+/// [`measure_structure`](crate::halo::measure_structure): `&Centers`, which know their space and which halos have no centre; or a slice, an
 /// array or a `Vec` of coordinates, which fit any space and must all be finite.
 ///
 /// ```
-/// use ropewalk::{Center, Fof, Particles, overdensities};
+/// use ropewalk::halo::overdensities;
+/// use ropewalk::{Center, Fof, Particles};
 ///
 /// // A halo across a face of the box, which is told once.
 /// let points = [[9.5f64, 5.0, 5.0], [0.25, 5.0, 5.0], [0.5, 5.0, 5.0]];

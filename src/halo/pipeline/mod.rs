@@ -2,8 +2,8 @@
 //!
 //! - in: a [`Snapshot`], as [`io::read`](crate::io::read) returns it or made of points ([`Snapshot::new`]), and [`Options`]
 //! - out: an [`Output`] with halos, catalogue, centres, profiles and notes; files, pictures and printing are the caller's
-//! - cost: that of its parts, [`Fof`], [`CenterFinder`], [`overdensities`](crate::overdensities) and
-//!   [`profiles`](crate::profiles); the snapshot is not copied, unless its velocities have another precision than its points
+//! - cost: that of its parts, [`Fof`], [`CenterFinder`], [`overdensities`](crate::halo::overdensities) and
+//!   [`profiles`](crate::halo::profiles); the snapshot is not copied, unless its velocities have another precision than its points
 //!
 //! [`run`] takes all steps; a [`Pipeline`] takes them one by one, for callers that time them or need the centres of a device.
 //!
@@ -76,7 +76,7 @@ pub struct Output {
 /// Finds the halos of a snapshot and measures them, on the CPU.
 ///
 /// Errors: what [`Options::check`] and [`Pipeline::new`] refuse; what [`Fof::run`], [`CenterFinder::run`] and
-/// [`overdensities`](crate::overdensities) refuse; a column that the catalogue does not have.
+/// [`overdensities`](crate::halo::overdensities) refuse; a column that the catalogue does not have.
 pub fn run(snapshot: &Snapshot, options: &Options) -> Result<Output> {
     let pipeline = Pipeline::new(snapshot, options)?;
     let found = pipeline.find()?;
@@ -294,7 +294,7 @@ impl<'a> Pipeline<'a> {
 
     /// Measures the halos: catalogue, centres, and spheres with the structure inside.
     ///
-    /// Errors: as [`Catalog::new`], [`CenterFinder::run`] and [`overdensities`](crate::overdensities); a column that is asked for and
+    /// Errors: as [`Catalog::new`], [`CenterFinder::run`] and [`overdensities`](crate::halo::overdensities); a column that is asked for and
     /// not there.
     pub fn measure(&self, found: &Found<'_>) -> Result<Measured> {
         let (halos, options) = (&found.halos, self.options);
@@ -358,14 +358,14 @@ impl<'a> Pipeline<'a> {
 
     /// The first `count` halos of a catalogue with their most bound particles and R200c.
     ///
-    /// Errors as [`CenterFinder::run`] and [`overdensities`](crate::overdensities).
+    /// Errors as [`CenterFinder::run`] and [`overdensities`](crate::halo::overdensities).
     pub fn largest(&self, found: &Found<'_>, catalog: &Catalog, count: usize) -> Result<Largest> {
         Largest::new(self, &found.halos, catalog, count)
     }
 
     /// The density profiles of the largest halos, in 20 shells out to R200c.
     ///
-    /// Errors as [`profiles`](crate::profiles).
+    /// Errors as [`profiles`](crate::halo::profiles).
     pub fn profiles(&self, largest: &Largest) -> Result<Vec<Profile>> {
         let radii: Vec<f64> = largest.r200c.iter().map(|radius| radius.unwrap_or(0.0)).collect();
         with_particles!(self, |_positions, particles| profiles(&particles, &largest.centers, &radii, SHELLS))

@@ -1,6 +1,7 @@
 //! Each definition on halos of every shape.
 
-use ropewalk::{Center, CenterFinder, HaloCenter, Halos, Labels};
+use ropewalk::halo::HaloCenter;
+use ropewalk::{Center, CenterFinder, Halos, Labels};
 
 use super::{oracle, shapes};
 use crate::common::random::Random;

@@ -43,7 +43,7 @@ impl Snapshot {
     }
 
     /// Halos of one size are in the order of their smallest member here, of their smallest id there: they go by that.
-    fn by_tag(&self, centers: &Centers) -> Vec<ropewalk::HaloCenter> {
+    fn by_tag(&self, centers: &Centers) -> Vec<ropewalk::halo::HaloCenter> {
         let tags: Vec<u64> = self.column("fof_halo_tag");
         let ours: std::collections::HashMap<u64, usize> = self
             .halos

@@ -1,9 +1,7 @@
 //! Centres, and what is measured about them, are of the space that the halos were found in.
 
-use ropewalk::{
-    Boundary, Bvh, Catalog, Center, CenterFinder, Fof, FofAlgorithm, Halos, Labels, NoCenter, NoSphere, Particles,
-    Result, measure_structure, overdensities, profiles,
-};
+use ropewalk::halo::{NoCenter, NoSphere, measure_structure, overdensities, profiles};
+use ropewalk::{Boundary, Bvh, Catalog, Center, CenterFinder, Fof, FofAlgorithm, Halos, Labels, Particles, Result};
 
 use super::{oracle, shapes};
 use crate::common::random::Random;

@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 use super::{Case, Shape, conforms};
 use crate::common::images::{self, Sides};
 use crate::common::random::Random;
-use ropewalk::{Aabb, BruteForce, Bvh, Fof, Nearest, Scalar, Sphere};
+use ropewalk::reference::BruteForce;
+use ropewalk::{Aabb, Bvh, Fof, Nearest, Scalar, Sphere};
 
 /// Balls and boxes about places in the periodic box, on its faces and several periods away.
 struct Questions<const D: usize> {
