@@ -51,7 +51,7 @@ fn format(args: &Args) -> Result<SampleFormat, Failure> {
         (None, Ok(named)) => Ok(named),
         (None, Err(error)) => Err(format!("{error}, or --format must say what it is").into()),
         (Some(format), Ok(named)) if format != named && args.out.extension().is_some() => {
-            Err(format!("--out {}: its ending and --format say different primitives", args.out.display()).into())
+            Err(format!("--out {}: its ending and --format say different formats", args.out.display()).into())
         }
         (Some(format), _) => Ok(format),
     }

@@ -29,7 +29,7 @@ mod sealed {
         fn truncate_31(self) -> u32;
         /// Bit `l` is set where `values[l] <= limit`.
         #[allow(private_interfaces, private_bounds)]
-        fn at_most<L: Isa>(level: L, values: &Lanes<Self>, limit: Self) -> u32;
+        fn at_most<I: Isa>(isa: I, values: &Lanes<Self>, limit: Self) -> u32;
     }
 }
 
@@ -116,8 +116,8 @@ macro_rules! scalar {
             }
             #[inline(always)]
             #[allow(private_interfaces, private_bounds)]
-            fn at_most<L: Isa>(level: L, values: &Lanes<Self>, limit: Self) -> u32 {
-                level.$at_most(values, limit)
+            fn at_most<I: Isa>(isa: I, values: &Lanes<Self>, limit: Self) -> u32 {
+                isa.$at_most(values, limit)
             }
         }
     };

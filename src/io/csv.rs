@@ -11,7 +11,7 @@ use std::path::Path;
 
 use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 
-use crate::io::csv_columns::{Columns, RowWriter, is_name};
+use crate::io::csv_columns::{Columns, Rows, is_name};
 use crate::io::{Error, Points, ReadOptions, Result, Snapshot, ecsv};
 use crate::units::{KnownUnits, VelocityUnit};
 
@@ -50,7 +50,7 @@ fn read_rows(path: &Path, chosen: &[String]) -> Result<Snapshot> {
             None => {
                 let names = fields.iter().all(is_name);
                 let columns = if names { Columns::named(fields, chosen) } else { Columns::plain(fields.len(), chosen) };
-                let empty = rows.insert(RowWriter::new(columns.map_err(refuse)?));
+                let empty = rows.insert(Rows::new(columns.map_err(refuse)?));
                 if names {
                     continue;
                 }
@@ -59,7 +59,7 @@ fn read_rows(path: &Path, chosen: &[String]) -> Result<Snapshot> {
         };
         rows.push(fields).map_err(|message| refuse(format!("line {}: {message}", lines.number())))?;
     }
-    rows.and_then(RowWriter::finish).ok_or_else(|| refuse("has no rows of numbers".to_string()))
+    rows.and_then(Rows::finish).ok_or_else(|| refuse("has no rows of numbers".to_string()))
 }
 
 /// The lines that hold something, one at a time.

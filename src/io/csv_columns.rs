@@ -119,7 +119,7 @@ pub(super) fn choose(chosen: &[String], names: &[String], width: usize) -> std::
 
 /// What has been read so far.
 #[derive(Default)]
-pub(super) struct RowWriter {
+pub(super) struct Rows {
     columns: Columns,
     coordinates: Vec<f64>,
     velocities: Vec<f64>,
@@ -127,7 +127,7 @@ pub(super) struct RowWriter {
     masses: Vec<f64>,
 }
 
-impl RowWriter {
+impl Rows {
     pub(super) fn new(columns: Columns) -> Self {
         Self { columns, ..Self::default() }
     }

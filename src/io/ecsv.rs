@@ -82,12 +82,12 @@ fn text(path: &Path) -> Option<String> {
 /// All scalars of the YAML with the keys and the places in lists that lead to them; none if it is no YAML, has aliases or is too
 /// deep.
 fn values(yaml: &str) -> Option<Vec<(Vec<String>, String)>> {
-    enum Isa {
+    enum Nesting {
         Map { key: Option<String> },
         List { at: usize },
     }
     let mut parser = Parser::new_from_str(yaml);
-    let mut levels: Vec<Isa> = vec![];
+    let mut nestings: Vec<Nesting> = vec![];
     let mut found = vec![];
     // Each event takes a byte of the text at least, or ends one that did.
     loop {
@@ -95,28 +95,28 @@ fn values(yaml: &str) -> Option<Vec<(Vec<String>, String)>> {
         let is_complete = match event {
             Event::StreamEnd => return Some(found),
             Event::Alias(_) => return None,
-            Event::MappingStart(..) | Event::SequenceStart(..) if levels.len() == DEEPEST => return None,
+            Event::MappingStart(..) | Event::SequenceStart(..) if nestings.len() == DEEPEST => return None,
             Event::MappingStart(..) => {
-                levels.push(Isa::Map { key: None });
+                nestings.push(Nesting::Map { key: None });
                 false
             }
             Event::SequenceStart(..) => {
-                levels.push(Isa::List { at: 0 });
+                nestings.push(Nesting::List { at: 0 });
                 false
             }
             Event::MappingEnd | Event::SequenceEnd => {
-                levels.pop();
+                nestings.pop();
                 true
             }
-            Event::Scalar(text, ..) => match levels.last_mut() {
-                Some(Isa::Map { key: key @ None }) => {
+            Event::Scalar(text, ..) => match nestings.last_mut() {
+                Some(Nesting::Map { key: key @ None }) => {
                     *key = Some(text);
                     false
                 }
                 _ => {
-                    let steps = levels.iter().map(|level| match level {
-                        Isa::Map { key } => key.clone().unwrap_or_default(),
-                        Isa::List { at } => at.to_string(),
+                    let steps = nestings.iter().map(|level| match level {
+                        Nesting::Map { key } => key.clone().unwrap_or_default(),
+                        Nesting::List { at } => at.to_string(),
                     });
                     found.push((steps.collect(), text));
                     true
@@ -125,9 +125,9 @@ fn values(yaml: &str) -> Option<Vec<(Vec<String>, String)>> {
             _ => false,
         };
         if is_complete {
-            match levels.last_mut() {
-                Some(Isa::Map { key }) => *key = None,
-                Some(Isa::List { at }) => *at += 1,
+            match nestings.last_mut() {
+                Some(Nesting::Map { key }) => *key = None,
+                Some(Nesting::List { at }) => *at += 1,
                 None => {}
             }
         }

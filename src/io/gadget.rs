@@ -45,7 +45,7 @@ impl Field {
 
 /// A block's data within its file.
 #[derive(Debug, Clone, Copy)]
-struct CsrChunk {
+struct Block {
     at: u64,
     /// Bytes per value: 4 or 8.
     bytes: u64,
@@ -59,11 +59,11 @@ struct Part {
     /// Particles of each type in this file.
     here: [u64; 6],
     /// By `Field`.
-    blocks: [Option<CsrChunk>; 4],
+    blocks: [Option<Block>; 4],
 }
 
 impl Part {
-    fn block(&self, field: Field) -> Option<CsrChunk> {
+    fn block(&self, field: Field) -> Option<Block> {
         self.blocks[field as usize]
     }
 
@@ -77,7 +77,7 @@ impl Part {
     }
 
     /// The file, at the first value of `field` for the types `types`.
-    fn open(&self, block: CsrChunk, field: Field, types: &Range<usize>) -> Result<Source> {
+    fn open(&self, block: Block, field: Field, types: &Range<usize>) -> Result<Source> {
         let mut source = Source::open(&self.path)?;
         source.seek(block.at + self.values(field, 0..types.start) * block.bytes)?;
         Ok(source)
@@ -364,7 +364,7 @@ fn place(part: &mut Part, source: &Source, field: Field, (at, bytes): (u64, u64)
             )));
         }
     };
-    part.blocks[field as usize] = Some(CsrChunk { at, bytes: wide });
+    part.blocks[field as usize] = Some(Block { at, bytes: wide });
     Ok(())
 }
 

@@ -114,7 +114,7 @@ enum Number {
 }
 
 impl Header {
-    /// Reads `{'descr': '<f8', 'fortran_order': False, 'shape': (10, 3), }`. RowWriter that columns are chosen of may be of any width.
+    /// Reads `{'descr': '<f8', 'fortran_order': False, 'shape': (10, 3), }`. Rows that columns are chosen of may be of any width.
     fn parse(text: &str, is_chosen: bool) -> std::result::Result<Self, String> {
         let wanted = "an array of 32- or 64-bit floats or of integers is wanted";
         let descr = value(text, "descr")?;

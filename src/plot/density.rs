@@ -22,7 +22,7 @@ const NEIGHBOURS: f32 = 5.0;
 const NARROW: f32 = 1.0;
 /// Half the side of the widest.
 const WIDE: f32 = 64.0;
-/// RowWriter of a parallel task.
+/// Rows of a parallel task.
 const BAND: usize = 60;
 
 /// A particle's place in pixels, how far it is spread, and its weight.

@@ -24,8 +24,8 @@ pub(crate) fn connect<S: Scalar, const D: usize>(row: &PointsSoA<'_, S, D>, radi
         (Metric::<S, D, false>::scaled(&row.space, 1.0), Metric::<S, D, true>::scaled(&row.space, 1.0));
     (0..row.len().div_ceil(TASK)).into_par_iter().for_each(|task| {
         let own = task * TASK..((task + 1) * TASK).min(row.len());
-        dispatch!(level => for i in own {
-            if row.space.period().is_none() { pairs.join(level, &open, i) } else { pairs.join(level, &around, i) }
+        dispatch!(isa => for i in own {
+            if row.space.period().is_none() { pairs.join(isa, &open, i) } else { pairs.join(isa, &around, i) }
         });
     });
     mark("pairs, union");
@@ -41,13 +41,13 @@ struct Pairs<'a, S: Scalar, const D: usize> {
 impl<S: Scalar, const D: usize> Pairs<'_, S, D> {
     /// Joins a primitive with those behind it in the row.
     #[inline(always)]
-    fn join<L: Isa, const P: bool>(&self, level: L, metric: &Metric<S, D, P>, i: usize) {
+    fn join<I: Isa, const P: bool>(&self, isa: I, metric: &Metric<S, D, P>, i: usize) {
         let (n, lo, hi) = (self.row.len(), &*self.row.lo, self.row.hi());
         let points = self.row.hi.is_none();
         let of = self.item(i);
         for at in (i + 1..n).step_by(LANES) {
             let lanes = if points { metric.lanes(&of.lo, lo, at) } else { metric.box_lanes(&of, lo, hi, at) };
-            for bit in bits(S::at_most(level, &lanes, self.reach.maybe)) {
+            for bit in bits(S::at_most(isa, &lanes, self.reach.maybe)) {
                 // The last lanes may lie behind the end.
                 let j = at + bit;
                 if j < n && self.row.space.min_distance2(&of, &self.item(j)) <= self.reach.radius2 {

@@ -54,7 +54,7 @@ fn the_ending_decides() {
         assert!(line.contains("must end in .npy or .csv, or --format"), "{line}");
     }
     let line = run(["sample", "uniform:n=10", "--out", &of("b.csv"), "--format", "gadget"]).error();
-    assert!(line.contains("different primitives"), "{line}");
+    assert!(line.contains("different formats"), "{line}");
     assert_eq!(scratch.names(""), before);
 }
 

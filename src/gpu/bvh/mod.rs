@@ -157,22 +157,22 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 return Ok(Self { device, space, nodes: None, axes, order, bounds, origin: Origin::Empty });
             }
             let morton = MortonKernel::new(client, &points.values, len, &Grid::over(&points.bounds));
-            let arrange = |order: &Buffer<u32>, is_sorted| {
-                let arranged = morton.arrange(order, is_sorted);
-                let leaves = find_leaves(client, &arranged.codes, &morton.flags)?;
-                Result::Ok((arranged, leaves))
+            let layout = |order: &Buffer<u32>, is_sorted| {
+                let sorted = morton.layout(order, is_sorted);
+                let leaves = find_leaves(client, &sorted.codes, &morton.flags)?;
+                Result::Ok((sorted, leaves))
             };
             let mut found = None;
             if fits(len) {
-                found = Some(arrange(&order(client, morton.codes()), false)?).filter(|(_, leaves)| !leaves.has_prefix_ties);
+                found = Some(layout(&order(client, morton.codes()), false)?).filter(|(_, leaves)| !leaves.has_prefix_ties);
             }
             let mut origin = Origin::LeadingBits;
             if found.is_none() {
                 origin = Origin::AllBits;
             }
-            let (arranged, leaves) = match found {
+            let (sorted, leaves) = match found {
                 Some(found) => found,
-                None => arrange(&sort(client, morton.pairs())?.values, true)?,
+                None => layout(&sort(client, morton.pairs())?.values, true)?,
             };
             if leaves.has_duplicate_codes {
                 // Points with equal codes are sorted again by finer grids, which is rare and left to the CPU.
@@ -180,10 +180,10 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 let bvh = crate::Bvh::build_in(points.as_chunks::<D>().0, space)?;
                 return Ok(Self::upload_to(client, &bvh, device, Origin::Host));
             }
-            let topology = topology(client, &arranged.codes, &leaves);
-            let nodes = nodes::<_, S, D>(client, &topology, &arranged.axes, len);
+            let topology = topology(client, &sorted.codes, &leaves);
+            let nodes = nodes::<_, S, D>(client, &topology, &sorted.axes, len);
             let nodes = Some(nodes);
-            Ok(Self { device, space, nodes, axes: arranged.axes, order: arranged.order, bounds, origin })
+            Ok(Self { device, space, nodes, axes: sorted.axes, order: sorted.order, bounds, origin })
         })
     }
 

@@ -46,7 +46,7 @@ impl Flag {
 }
 
 /// Points in tree order.
-pub(in crate::gpu) struct Arranged<S> {
+pub(in crate::gpu) struct SortedPoints<S> {
     pub codes: Buffer<u64>,
     pub order: Buffer<u32>,
     /// Axis by axis.
@@ -103,9 +103,9 @@ impl<'a, R: Runtime, S: Scalar + Float + CubeElement> MortonKernel<'a, R, S> {
     }
 
     /// The points in tree order, from an order by all bits of the codes, or else by the leading ones.
-    pub fn arrange(&self, order: &Buffer<u32>, is_sorted: bool) -> Arranged<S> {
+    pub fn layout(&self, order: &Buffer<u32>, is_sorted: bool) -> SortedPoints<S> {
         let (client, n) = (self.client, self.n);
-        let arranged = Arranged {
+        let sorted = SortedPoints {
             codes: Buffer::new(client, n),
             order: if is_sorted { order.clone() } else { Buffer::new(client, n) },
             axes: Buffer::new(client, n * self.dim),
@@ -120,16 +120,16 @@ impl<'a, R: Runtime, S: Scalar + Float + CubeElement> MortonKernel<'a, R, S> {
                 self.points.arg(),
                 self.grid_params.arg(),
                 order.arg(),
-                arranged.codes.arg(),
-                arranged.order.arg(),
-                arranged.axes.arg(),
+                sorted.codes.arg(),
+                sorted.order.arg(),
+                sorted.axes.arg(),
                 self.flags.arg(),
                 n as u32,
                 self.dim,
                 is_sorted,
             );
         }
-        arranged
+        sorted
     }
 }
 

@@ -1,7 +1,7 @@
 //! Cluster numbers from a forest: the twin of `cluster::relabel` and `cluster::labels`.
 //!
 //! In: a forest over tree order, and which points belong to clusters. Out: a number for each point; clusters are numbered by their
-//! smallest member, which is their leader.
+//! smallest member, which is their representative.
 //! Cost: 16 bytes a point, in a few passes.
 
 use cubecl::prelude::*;
@@ -125,8 +125,8 @@ pub(in crate::gpu) fn relabel<R: Runtime>(
         Warp::of(client),
     );
     let ranks = Buffer::<u32>::filled(client, n + 1, 0);
-    mark_leaders::launch::<R>(client, cubes(n), dim, smallest.arg(), ranks.arg(), n as u32);
-    let leaders = Compact::new(client, ranks)?;
+    mark_representatives::launch::<R>(client, cubes(n), dim, smallest.arg(), ranks.arg(), n as u32);
+    let representatives = Compact::new(client, ranks)?;
     let numbers = Buffer::<u32>::new(client, n);
     number_points::launch::<R>(
         client,
@@ -135,14 +135,14 @@ pub(in crate::gpu) fn relabel<R: Runtime>(
         parents.arg(),
         marks.arg(),
         smallest.arg(),
-        leaders.ranks.arg(),
+        representatives.ranks.arg(),
         numbers.arg(),
         n as u32,
         rule,
     );
     // Numbers become labels, which are `i32`.
-    check_clusters(leaders.len)?;
-    Ok((numbers, leaders.len as u32))
+    check_clusters(representatives.len)?;
+    Ok((numbers, representatives.len as u32))
 }
 
 /// Numbers in tree order as labels in the caller's order; with `core`, labels of other points tell that these are border points.
@@ -194,16 +194,16 @@ fn find_smallest(
         }
         root = way[0];
         parents[i as usize] = root;
-        let mut belongs = true.runtime();
+        let mut is_core = true.runtime();
         let mut own = order[i as usize];
         if comptime!(rule == Rule::Together) {
-            belongs = root != i;
+            is_core = root != i;
             own = min(own, order[root as usize]);
         }
         if comptime!(rule == Rule::Marked) {
-            belongs = marks[i as usize] != 0;
+            is_core = marks[i as usize] != 0;
         }
-        if belongs {
+        if is_core {
             member = own;
         }
     }
@@ -215,12 +215,12 @@ fn find_smallest(
 }
 
 #[cube(launch)]
-fn mark_leaders(smallest: &Array<u32>, ranks: &mut Array<u32>, n: u32) {
+fn mark_representatives(smallest: &Array<u32>, ranks: &mut Array<u32>, n: u32) {
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
-        let leader = smallest[i];
-        if leader != NO_CLUSTER {
-            ranks[leader as usize] = 1;
+        let representative = smallest[i];
+        if representative != NO_CLUSTER {
+            ranks[representative as usize] = 1;
         }
     }
 }
@@ -237,14 +237,14 @@ fn number_points(
 ) {
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
-        let leader = smallest[roots[i] as usize];
+        let representative = smallest[roots[i] as usize];
         let mut number = NO_CLUSTER.runtime();
-        let mut belongs = leader != NO_CLUSTER;
+        let mut is_core = representative != NO_CLUSTER;
         if comptime!(rule == Rule::Marked) {
-            belongs = belongs && marks[i] != 0;
+            is_core = is_core && marks[i] != 0;
         }
-        if belongs {
-            number = ranks[leader as usize];
+        if is_core {
+            number = ranks[representative as usize];
         }
         numbers[i] = number;
     }

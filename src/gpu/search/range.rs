@@ -53,7 +53,7 @@ impl<S: Coordinate> Balls<S> {
         let centers = Buffer::from_slice(client, centers.as_flattened());
         let morton = MortonKernel::new(client, &centers, n, &Grid::over(&bounds));
         let order = sort(client, morton.pairs())?.values;
-        let axes = morton.arrange(&order, true).axes;
+        let axes = morton.layout(&order, true).axes;
         let filters = gather(client, &Buffer::from_slice(client, filters.as_flattened()), &order, 2, Layout::Rows);
         let radius2 = gather(client, &Buffer::from_slice(client, &radius2), &order, 1, Layout::Rows);
         Ok(Self { order, axes, filters, radius2 })

@@ -153,10 +153,10 @@ fn push<F: Float>(
             comptime!(spec.d),
             comptime!(spec.periodic),
         );
-        let mut belongs = index != left_out;
+        let mut is_nearer = index != left_out;
         let (last, last_of) = (heap.distances2[comptime!(k - 1)], heap.indices[comptime!(k - 1)]);
-        belongs = belongs && (d2 < last || (d2 == last && index < last_of));
-        if belongs {
+        is_nearer = is_nearer && (d2 < last || (d2 == last && index < last_of));
+        if is_nearer {
             // What is farther than the new one moves up a place.
             let mut value = d2 + f64::new(0.0);
             let mut value_of = index + 0;
