@@ -78,7 +78,7 @@ impl Reader {
                 "# delimiter: ','\n# datatype:\n# - {name: x, unit: kpc / littleh, datatype: float32, description: physical}\n\
                  # - {name: y, unit: kpc / littleh, datatype: float32}\n# schema: astropy-2.0\nx,y\n1,2\n",
             ]),
-            Self::Npy => [("<f8", "(4, 3)", 96), (">f4", "(8, 3)", 96), ("<f4", "(5,)", 20), ("<i8", "(2, 2)", 32)]
+            Self::Npy => [("<f8", "(4, 3)", 96), (">f4", "(8, 3)", 96), ("<f4", "(5,)", 20), ("<i4", "(2, 2)", 16)]
                 .map(|(kind, shape, bytes)| {
                     let text = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}\n");
                     let length = (text.len() as u16).to_le_bytes();
