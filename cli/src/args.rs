@@ -10,7 +10,7 @@ use super::universe::Overrides;
 
 /// Friends-of-friends halos of N-body snapshots, and density clusters of points in 1 to 10 dimensions.
 #[derive(Debug, Parser)]
-#[command(version, arg_required_else_help = true)]
+#[command(name = "ropewalk", version, arg_required_else_help = true)]
 pub struct Args {
     #[command(subcommand)]
     pub command: Command,
