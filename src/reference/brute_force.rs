@@ -142,7 +142,7 @@ impl<S: Scalar, const D: usize> BruteForce<S, D> {
                 best.push(self.space.min_distance2(&of, primitive), index);
             }
         }
-        best.into_sorted();
+        best.sort();
         best.neighbors().collect()
     }
 }

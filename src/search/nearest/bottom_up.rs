@@ -43,6 +43,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         // Its bounds of errors hold in open space, too.
         let general = BallPredicate::<S, D, true>::scaled(self, wanted.radius, scale);
         if approximate {
+            #[allow(clippy::if_same_then_else, reason = "what the first leaves out is not compiled")]
             if const { I::OUTLINED } {
                 self.approximate_leaf(isa, &general, leaf, wanted, unit, close);
             } else if scale != 1.0 || self.space().period().is_some() {
@@ -64,7 +65,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                 best.reset(wanted);
                 search_in(self, &self.item(primitive), wanted.excluded_for(self.order()[primitive]), best);
             }
-            best.into_sorted();
+            best.sort();
             found(primitive, best);
         }
     }
@@ -259,6 +260,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
             1.0
         };
         let is_open = scale == 1.0 && self.space().period().is_none();
+        #[allow(clippy::collapsible_if, reason = "what the first leaves out is not compiled")]
         if const { !I::OUTLINED } {
             if is_open {
                 let ball = BallPredicate::<S, D, false>::new(self, 0.0);

@@ -75,7 +75,7 @@ impl ExactHeap {
 
     /// Puts what was found in order, nearest first, ties by index: when nothing more is pushed.
     #[inline(always)]
-    pub fn into_sorted(&mut self) {
+    pub fn sort(&mut self) {
         if self.k > ORDERED {
             self.found.sort_unstable();
             self.found.truncate(self.k);

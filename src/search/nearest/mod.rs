@@ -128,7 +128,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         let excluded = if let Excluded::Index(index) = wanted.excluded { Some(index) } else { None };
         best.reset(&wanted);
         search(self, &Aabb::point(point.into()), excluded, &mut best);
-        best.into_sorted();
+        best.sort();
         best.neighbors().collect()
     }
 
@@ -242,6 +242,7 @@ fn nearest_of_leaves<S: Scalar, const D: usize>(
     });
 }
 
+#[allow(clippy::ptr_arg, reason = "a door takes no slices of boxes")]
 fn queries<S: Scalar, const D: usize>(tree: &Bvh<S, D>, of: &Vec<Aabb<S, D>>, wanted: &Nearest) -> Csr<Neighbor> {
     let grid = Grid::over(&tree.bounds());
     let order = curve_order(of.len(), &grid, |query| of[query].lo);
@@ -252,7 +253,7 @@ fn queries<S: Scalar, const D: usize>(tree: &Bvh<S, D>, of: &Vec<Aabb<S, D>>, wa
             for &query in &order[range] {
                 best.reset(wanted);
                 search_in(tree, &of[query as usize], wanted.excluded_for(query), best);
-                best.into_sorted();
+                best.sort();
                 chunk.values.extend(best.neighbors());
                 chunk.lengths.push(best.len() as u32);
             }
