@@ -27,9 +27,9 @@ fn devices_agree() {
 #[test]
 fn a_device_serves_several_threads() {
     let device = Device::first().unwrap();
-    let expected = labels(device.clone());
+    let expected = labels(device);
     std::thread::scope(|scope| {
-        for run in [0; 3].map(|_| scope.spawn(|| labels(device.clone()))) {
+        for run in [0; 3].map(|_| scope.spawn(|| labels(device))) {
             assert_eq!(run.join().unwrap(), expected);
         }
     });

@@ -56,7 +56,7 @@ pub enum Center {
     /// faces; then exact sums for the members in a cube about the lowest cell. For comparisons; see [`Center::poisson`].
     ///
     /// It may be another member than the exact one, most often in small halos and beside an attached heavy neighbour:
-    /// [`CenterFinder::check`] tells. Source: Sewell et al. 2015, section 3.
+    /// [`CenterFinder::check`](crate::CenterFinder::check) tells. Source: Sewell et al. 2015, section 3.
     #[cfg(feature = "reference")]
     MostBoundPoisson {
         /// As for [`Center::MostBound`].

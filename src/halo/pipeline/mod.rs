@@ -3,7 +3,7 @@
 //! - in: a [`Snapshot`], as [`io::read`](crate::io::read) returns it or made of points ([`Snapshot::new`]), and [`Options`]
 //! - out: an [`Output`] with halos, catalogue, centres, profiles and notes; files, pictures and printing are the caller's
 //! - cost: that of its parts, [`Fof`], [`CenterFinder`], [`overdensities`](crate::halo::overdensities) and
-//!   [`profiles`](crate::halo::profiles); the snapshot is not copied, unless its velocities have another precision than its points
+//!   [`profiles`]; the snapshot is not copied, unless its velocities have another precision than its points
 //!
 //! [`run`] takes all steps; a [`Pipeline`] takes them one by one, for callers that time them or need the centres of a device.
 //!
@@ -365,7 +365,7 @@ impl<'a> Pipeline<'a> {
 
     /// The density profiles of the largest halos, in 20 shells out to R200c.
     ///
-    /// Errors as [`profiles`](crate::halo::profiles).
+    /// Errors as [`profiles`].
     pub fn profiles(&self, largest: &Largest) -> Result<Vec<Profile>> {
         let radii: Vec<f64> = largest.r200c.iter().map(|radius| radius.unwrap_or(0.0)).collect();
         with_particles!(self, |_positions, particles| profiles(&particles, &largest.centers, &radii, SHELLS))
