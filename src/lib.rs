@@ -145,8 +145,8 @@ assert_eq!(halos.read()?.members(0), [0, 1]);
 //! | `serde` | options and results can be stored |
 //! | `cuda`, `vulkan` | the module `gpu` |
 //!
-//! Searches and clusterings of `f32` and `f64` points in two and three dimensions are compiled with the library. A debug build of
-//! yours is as fast if your `Cargo.toml` asks for it:
+//! Searches and clusterings of `f32` and `f64` points in two and three dimensions are compiled with the library. They are
+//! optimized in a debug build, too, if your `Cargo.toml` asks for it:
 //!
 //! ```toml
 //! [profile.dev.package.ropewalk]

@@ -1,7 +1,7 @@
 //! The parallel loops, each compiled once.
 //!
-//! rayon's adaptors are instantiated for each closure that they are given, some hundred functions a time. Here closures are
-//! called through a pointer, once a task: nothing against the thousands of operations that a task has.
+//! rayon's adaptors are instantiated for each closure that they are given. Here closures are called through a pointer, once a
+//! task: nothing against the thousands of operations that a task has.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU32;

@@ -50,7 +50,7 @@ mod tests {
     }
 
     fn tree<S: Scalar, const D: usize>(points: &[[S; D]], side: Option<f64>) -> Bvh<S, D> {
-        side.map_or_else(|| Bvh::build(points), |side| Bvh::build_periodic(points, side)).unwrap()
+        Bvh::build_periodic(points, side).unwrap()
     }
 
     /// What each operation costs, about a radius and for some of the points.

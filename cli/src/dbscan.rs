@@ -103,7 +103,7 @@ fn run_on<S: super::device::Coordinate, const D: usize>(
     points: &[[S; D]],
     phases: &mut Phases,
 ) -> ropewalk::Result<Labels> {
-    let points = phases.run("upload", || super::device::upload(points, args.periodic.map(Into::into), device))?;
+    let points = phases.run("upload", || ropewalk::gpu::Points::new_periodic(points, args.periodic, device))?;
     let dbscan = ropewalk::gpu::Dbscan::new(args.eps, args.min_pts).algorithm(args.algorithm.into()).star(args.star);
     phases.run("find clusters", || dbscan.run(&points)?.read())
 }

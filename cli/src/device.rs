@@ -7,9 +7,9 @@ use std::str::FromStr;
 #[cfg(not(any(feature = "cuda", feature = "vulkan")))]
 pub use ropewalk::Scalar as Coordinate;
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
-pub use ropewalk::gpu::Coordinate;
+use ropewalk::gpu;
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
-use ropewalk::{BoxSize, gpu};
+pub use ropewalk::gpu::Coordinate;
 
 use super::Failure;
 
@@ -75,19 +75,6 @@ impl fmt::Display for Name {
             Self::Cuda(index) => write!(f, "cuda:{index}"),
             Self::Vulkan(index) => write!(f, "vulkan:{index}"),
         }
-    }
-}
-
-/// Copies points to a device.
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
-pub fn upload<S: Coordinate, const D: usize>(
-    points: &[[S; D]],
-    size: Option<BoxSize>,
-    device: gpu::Device,
-) -> ropewalk::Result<gpu::Points<S, D>> {
-    match size {
-        Some(size) => gpu::Points::new_periodic(points, size, device),
-        None => gpu::Points::new(points, device),
     }
 }
 

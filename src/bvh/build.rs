@@ -32,7 +32,7 @@ pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(
 }
 
 /// What `of` makes of each primitive.
-fn copied<T: Sync, U: bytemuck::Zeroable + Send>(primitives: &[T], of: impl Fn(&T) -> U + Sync) -> Vec<U> {
+pub(crate) fn copied<T: Sync, U: bytemuck::Zeroable + Send>(primitives: &[T], of: impl Fn(&T) -> U + Sync) -> Vec<U> {
     let mut all: Vec<U> = bytemuck::zeroed_vec(primitives.len());
     fill(&mut all, TASK, &|range, own| {
         own.iter_mut().zip(&primitives[range]).for_each(|(copy, primitive)| *copy = of(primitive));
@@ -43,6 +43,7 @@ fn copied<T: Sync, U: bytemuck::Zeroable + Send>(primitives: &[T], of: impl Fn(&
 precompiled! {
     fn of_points = build_from(points: same_points &[[S; D]], space: same Space<D>) -> Result<Bvh<S, D>>
 }
+
 fn build_from<P: Primitive<S, D>, S: Scalar, const D: usize>(primitives: &[P], space: Space<D>) -> Result<Bvh<S, D>> {
     let bounds = check(primitives, &space)?;
     mark("bounds");

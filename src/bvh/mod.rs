@@ -17,9 +17,9 @@ mod ropes;
 pub(crate) mod traverse;
 mod validate;
 
-pub(crate) use build::check;
 #[cfg(feature = "reference")]
 pub(crate) use build::place;
+pub(crate) use build::{check, copied};
 pub(crate) use hierarchy::DEPTH;
 
 use crate::error::Result;

@@ -9,18 +9,15 @@ use crate::geometry::{BoxSize, Scalar, Space};
 /// Runs `$work` with `$rows` as a slice of arrays; it is compiled for each kind of points that [`compiled`] returns.
 macro_rules! with_rows {
     ($points:expr, $rows:ident => $work:expr) => {{
-        let dim = $points.dim();
-        let narrow = match $points {
-            $crate::table::Points::F32(table) => Ok(table),
-            $crate::table::Points::F64(table) => Err(table),
-        };
-        match (narrow, dim) {
-            (Ok(table), 2) => table.rows::<2>().map(|$rows| $work),
-            (Ok(table), 3) => table.rows::<3>().map(|$rows| $work),
-            (Err(table), 2) => table.rows::<2>().map(|$rows| $work),
-            (Err(table), 3) => table.rows::<3>().map(|$rows| $work),
-            (Err(table), 6) => table.rows::<6>().map(|$rows| $work),
-            (Err(table), 10) => table.rows::<10>().map(|$rows| $work),
+        use $crate::table::Points;
+        let (points, dim) = ($points, $points.dim());
+        match (points, dim) {
+            (Points::F32(table), 2) => table.rows::<2>().map(|$rows| $work),
+            (Points::F32(table), 3) => table.rows::<3>().map(|$rows| $work),
+            (Points::F64(table), 2) => table.rows::<2>().map(|$rows| $work),
+            (Points::F64(table), 3) => table.rows::<3>().map(|$rows| $work),
+            (Points::F64(table), 6) => table.rows::<6>().map(|$rows| $work),
+            (Points::F64(table), 10) => table.rows::<10>().map(|$rows| $work),
             _ => None,
         }
         .unwrap_or_else(|| Err($crate::error::Kind::Dimension { dim }.into()))

@@ -10,7 +10,6 @@ use ropewalk::{Center, Centers, FofAlgorithm};
 
 use super::operations::{Case, LEAST_MEMBERS, MOST_BOUND, Operation, Outcome, Prepared};
 use super::{Failure, Row, verify};
-use crate::device::upload;
 
 /// Longer lists are compared by their lengths, for a second copy might not fit; what is in them, at some of the points.
 const MOST_COMPARED: usize = 200_000_000;
@@ -89,9 +88,10 @@ fn prepare<S: Coordinate, const D: usize>(
     case: &Case<'_, S, D>,
     device: Device,
 ) -> Result<Ready<S, D>, Failure> {
-    let points_3 =
-        || -> Result<Points<S, 3>, Failure> { Ok(upload(&case.points_3(operation)?, case.size.clone(), device)?) };
-    let points = || upload(case.points, case.size.clone(), device);
+    let points_3 = || -> Result<Points<S, 3>, Failure> {
+        Ok(Points::new_periodic(&case.points_3(operation)?, case.size.clone(), device)?)
+    };
+    let points = || Points::new_periodic(case.points, case.size.clone(), device);
     let ready = match operation {
         Operation::Build
         | Operation::BuildKnn

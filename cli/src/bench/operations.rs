@@ -19,14 +19,11 @@ pub struct Case<'a, S, const D: usize> {
 
 impl<S: Scalar, const D: usize> Case<'_, S, D> {
     fn fof(&self, algorithm: FofAlgorithm) -> Fof {
-        let fof = Fof::new(self.eps).algorithm(algorithm);
-        if let Some(size) = &self.size { fof.periodic(size.clone()) } else { fof }
+        Fof::new(self.eps).algorithm(algorithm).periodic(self.size.clone())
     }
 
     fn centers(&self, center: Center, points: &[[S; 3]], halos: &Halos) -> ropewalk::Result<Centers> {
-        let centering = CenterFinder::new(center);
-        let centering = if let Some(size) = &self.size { centering.periodic(size.clone()) } else { centering };
-        centering.run(points, halos)
+        CenterFinder::new(center).periodic(self.size.clone()).run(points, halos)
     }
 
     /// The points where they must be of three dimensions. Errors if they are not.
@@ -38,10 +35,7 @@ impl<S: Scalar, const D: usize> Case<'_, S, D> {
     }
 
     pub fn build(&self) -> ropewalk::Result<Bvh<S, D>> {
-        match &self.size {
-            Some(size) => Bvh::build_periodic(self.points, size.clone()),
-            None => Bvh::build(self.points),
-        }
+        Bvh::build_periodic(self.points, self.size.clone())
     }
 }
 
@@ -152,8 +146,7 @@ impl Operation {
             (Self::BuildKnn, _) => Outcome::Nearest(case.build()?.nearest_neighbors(case.k)),
             (Self::Fof(algorithm), _) => Outcome::Halos(case.fof(*algorithm).run(case.points)?),
             (Self::Dbscan(algorithm), _) => {
-                let dbscan = Dbscan::new(case.eps, case.min_pts).algorithm(*algorithm);
-                let dbscan = if let Some(size) = &case.size { dbscan.periodic(size.clone()) } else { dbscan };
+                let dbscan = Dbscan::new(case.eps, case.min_pts).algorithm(*algorithm).periodic(case.size.clone());
                 Outcome::Labels(dbscan.run(case.points)?, case.min_pts)
             }
             (Self::Centers(center), Prepared::Halos(halos, points)) => {

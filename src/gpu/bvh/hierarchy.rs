@@ -26,7 +26,7 @@ const OUTSIDE: u32 = 255;
 /// The parent of the root.
 pub(in crate::gpu) const NO_SPLIT: u32 = u32::MAX;
 
-pub(in crate::gpu) struct Topology {
+pub(in crate::gpu) struct Hierarchy {
     /// The first point of each leaf, and the number of points.
     pub starts: Buffer<u32>,
     pub leaves: usize,
@@ -38,9 +38,9 @@ pub(in crate::gpu) struct Topology {
     pub parent_of_leaf: Buffer<u32>,
 }
 
-/// [`Topology`] in kernels.
+/// [`Hierarchy`] in kernels.
 #[derive(CubeType, CubeLaunch)]
-pub(in crate::gpu) struct TopologyArg {
+pub(in crate::gpu) struct HierarchyArg {
     pub starts: Array<u32>,
     pub first: Array<u32>,
     pub last: Array<u32>,
@@ -48,11 +48,11 @@ pub(in crate::gpu) struct TopologyArg {
     pub parent_of_leaf: Array<u32>,
 }
 
-impl Topology {
+impl Hierarchy {
     /// What a kernel takes for it.
-    pub fn arg<R: Runtime>(&self) -> TopologyArgLaunch<R> {
+    pub fn arg<R: Runtime>(&self) -> HierarchyArgLaunch<R> {
         let Self { starts, first, last, parent, parent_of_leaf, .. } = self;
-        TopologyArgLaunch::new(starts.arg(), first.arg(), last.arg(), parent.arg(), parent_of_leaf.arg())
+        HierarchyArgLaunch::new(starts.arg(), first.arg(), last.arg(), parent.arg(), parent_of_leaf.arg())
     }
 }
 
@@ -104,7 +104,11 @@ pub(in crate::gpu) fn find_leaves<R: Runtime>(
     })
 }
 
-pub(in crate::gpu) fn topology<R: Runtime>(client: &ComputeClient<R>, codes: &Buffer<u64>, found: &Leaves) -> Topology {
+pub(in crate::gpu) fn hierarchy<R: Runtime>(
+    client: &ComputeClient<R>,
+    codes: &Buffer<u64>,
+    found: &Leaves,
+) -> Hierarchy {
     let (n, leaves, dim) = (codes.len(), found.len, CubeDim::new_1d(UNITS));
     let tiles = n.div_ceil(TILE as usize);
     let starts = Buffer::<u32>::new(client, leaves + 1);
@@ -112,7 +116,7 @@ pub(in crate::gpu) fn topology<R: Runtime>(client: &ComputeClient<R>, codes: &Bu
     let deltas = Buffer::<u32>::new(client, leaves + 1);
     let new = || Buffer::<u32>::new(client, leaves);
     let (first, last, parent, parent_of_leaf) = (new(), new(), new(), new());
-    let topology = Topology { starts, leaves, first, last, parent, parent_of_leaf };
+    let hierarchy = Hierarchy { starts, leaves, first, last, parent, parent_of_leaf };
     // SAFETY: the launch contract of `bvh`, with the number of words or of leaves, of which there are as many as bits set.
     unsafe {
         take_starts::launch_unchecked::<R>(
@@ -122,7 +126,7 @@ pub(in crate::gpu) fn topology<R: Runtime>(client: &ComputeClient<R>, codes: &Bu
             codes.arg(),
             found.bits.arg(),
             found.before.arg(),
-            topology.starts.arg(),
+            hierarchy.starts.arg(),
             first_codes.arg(),
             deltas.arg(),
             n as u32,
@@ -134,11 +138,11 @@ pub(in crate::gpu) fn topology<R: Runtime>(client: &ComputeClient<R>, codes: &Bu
             dim,
             first_codes.arg(),
             deltas.arg(),
-            topology.arg(),
+            hierarchy.arg(),
             leaves as u32,
         );
     }
-    topology
+    hierarchy
 }
 
 /// The number of the highest bit of a number that is not zero.
@@ -331,10 +335,10 @@ fn parent(deltas: &Array<u32>, first: u32, last: u32, leaves: u32) -> u32 {
 
 /// Finds the leaves below each split by the codes of their first points: by steps of twice the length, and then of half.
 #[cube(launch_unchecked)]
-fn find_nodes(codes: &Array<u64>, deltas: &Array<u32>, topology: &mut TopologyArg, leaves: u32) {
+fn find_nodes(codes: &Array<u64>, deltas: &Array<u32>, hierarchy: &mut HierarchyArg, leaves: u32) {
     let split = ABSOLUTE_POS as u32;
     if split < leaves {
-        topology.parent_of_leaf[split as usize] = parent(deltas, split, split, leaves);
+        hierarchy.parent_of_leaf[split as usize] = parent(deltas, split, split, leaves);
         if split > 0 {
             // All codes of the node agree with those beside the split from this bit on.
             let bit = u64::cast_from(deltas[split as usize] - 32);
@@ -369,9 +373,9 @@ fn find_nodes(codes: &Array<u64>, deltas: &Array<u32>, topology: &mut TopologyAr
                     ahead /= 2;
                 }
             }
-            topology.first[split as usize] = first;
-            topology.last[split as usize] = last;
-            topology.parent[split as usize] = parent(deltas, first, last, leaves);
+            hierarchy.first[split as usize] = first;
+            hierarchy.last[split as usize] = last;
+            hierarchy.parent[split as usize] = parent(deltas, first, last, leaves);
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::bvh::{Node, check};
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, BoxSize, Scalar, Space};
 use crate::gpu::buffer::{Buffer, check_allocation, wait};
-use crate::gpu::bvh::hierarchy::{find_leaves, topology};
+use crate::gpu::bvh::hierarchy::{find_leaves, hierarchy};
 use crate::gpu::bvh::morton::MortonKernel;
 use crate::gpu::bvh::ropes::{LEAF_INDEX_STRIDE, Nodes, nodes};
 use crate::gpu::device::{Device, on};
@@ -166,13 +166,9 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             if fits(len) {
                 found = Some(layout(&order(client, morton.codes()), false)?).filter(|(_, leaves)| !leaves.has_prefix_ties);
             }
-            let mut origin = Origin::LeadingBits;
-            if found.is_none() {
-                origin = Origin::AllBits;
-            }
-            let (sorted, leaves) = match found {
-                Some(found) => found,
-                None => layout(&sort(client, morton.pairs())?.values, true)?,
+            let (origin, (sorted, leaves)) = match found {
+                Some(found) => (Origin::LeadingBits, found),
+                None => (Origin::AllBits, layout(&sort(client, morton.pairs())?.values, true)?),
             };
             if leaves.has_duplicate_codes {
                 // Points with equal codes are sorted again by finer grids, which is rare and left to the CPU.
@@ -180,9 +176,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 let bvh = crate::Bvh::build_in(points.as_chunks::<D>().0, space)?;
                 return Ok(Self::upload_to(client, &bvh, device, Origin::Host));
             }
-            let topology = topology(client, &sorted.codes, &leaves);
-            let nodes = nodes::<_, S, D>(client, &topology, &sorted.axes, len);
-            let nodes = Some(nodes);
+            let hierarchy = hierarchy(client, &sorted.codes, &leaves);
+            let nodes = Some(nodes::<_, S, D>(client, &hierarchy, &sorted.axes, len));
             Ok(Self { device, space, nodes, axes: sorted.axes, order: sorted.order, bounds, origin })
         })
     }

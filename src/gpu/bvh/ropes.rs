@@ -1,6 +1,6 @@
 //! The nodes in depth-first order, with boxes and ropes.
 //!
-//! In: a topology and the points in tree order. Out: nodes as the tree of the CPU has them, bit by bit.
+//! In: a hierarchy and the points in tree order. Out: nodes as the tree of the CPU has them, bit by bit.
 //! A node's box is that of the leaves below, which are a range: boxes of sixteen leaves, of sixteen of those, and so on, are made
 //! first, and each node puts its own together from at most thirty of a size. So no node waits for its children.
 //! Cost: 2 D + 2 numbers a node and one for 32 points, and again a box for each leaf.
@@ -11,7 +11,7 @@ use cubecl::prelude::*;
 
 use crate::geometry::Scalar;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
-use crate::gpu::bvh::hierarchy::{NO_SPLIT, Topology, TopologyArg};
+use crate::gpu::bvh::hierarchy::{Hierarchy, HierarchyArg, NO_SPLIT};
 
 /// A walk from a point to those behind it begins at the leaf of its warp's first point, which is stored: one for as many points as a warp
 /// has units. A leaf has no more points than that, so at most one of these.
@@ -42,11 +42,11 @@ impl<S> Nodes<S> {
 
 pub(in crate::gpu) fn nodes<R: Runtime, S: Scalar + Float + CubeElement, const D: usize>(
     client: &ComputeClient<R>,
-    topology: &Topology,
+    hierarchy: &Hierarchy,
     axes: &Buffer<S>,
     n: usize,
 ) -> Nodes<S> {
-    let (leaves, dim) = (topology.leaves, CubeDim::new_1d(UNITS));
+    let (leaves, dim) = (hierarchy.leaves, CubeDim::new_1d(UNITS));
     // The first box of each size.
     let mut sizes = vec![leaves];
     while let Some(&most) = sizes.last().filter(|&&most| most >= GROUP as usize) {
@@ -68,7 +68,7 @@ pub(in crate::gpu) fn nodes<R: Runtime, S: Scalar + Float + CubeElement, const D
             cubes(leaves),
             dim,
             axes.arg(),
-            topology.starts.arg(),
+            hierarchy.starts.arg(),
             boxes.arg(),
             n as u32,
             leaves as u32,
@@ -106,7 +106,7 @@ pub(in crate::gpu) fn nodes<R: Runtime, S: Scalar + Float + CubeElement, const D
             cubes(2 * leaves),
             dim,
             BoxesLaunch::new(boxes.arg(), offsets.arg(), empty.arg()),
-            topology.arg(),
+            hierarchy.arg(),
             NodesArgLaunch::new(found.bounds.arg(), found.links.arg(), found.leaf_of_point.arg()),
             leaves as u32,
             D,
@@ -209,7 +209,7 @@ struct NodesArg<F: Float> {
 #[cube(launch_unchecked)]
 fn write_nodes<F: Float>(
     boxes: &Boxes<F>,
-    topology: &TopologyArg,
+    hierarchy: &HierarchyArg,
     nodes: &mut NodesArg<F>,
     leaves: u32,
     #[comptime] d: usize,
@@ -219,7 +219,7 @@ fn write_nodes<F: Float>(
         // No node belongs to the split before all leaves, so this unit writes the sentinel.
         let end = (2 * leaves - 1) as usize;
         nodes.links[2 * end] = 2 * leaves - 1;
-        nodes.links[2 * end + 1] = topology.starts[leaves as usize];
+        nodes.links[2 * end + 1] = hierarchy.starts[leaves as usize];
         #[unroll]
         for k in 0..d {
             nodes.bounds[end * 2 * d + k] = boxes.empty[0];
@@ -228,11 +228,11 @@ fn write_nodes<F: Float>(
     } else if i < 2 * leaves {
         let mut first = i;
         let mut last = i;
-        let mut split = topology.parent_of_leaf[(i % leaves) as usize];
+        let mut split = hierarchy.parent_of_leaf[(i % leaves) as usize];
         if i >= leaves {
-            first = topology.first[(i - leaves) as usize];
-            last = topology.last[(i - leaves) as usize];
-            split = topology.parent[(i - leaves) as usize];
+            first = hierarchy.first[(i - leaves) as usize];
+            last = hierarchy.last[(i - leaves) as usize];
+            split = hierarchy.parent[(i - leaves) as usize];
         }
         let mut at = 2 * first;
         let mut steps = 0u32.runtime();
@@ -240,14 +240,14 @@ fn write_nodes<F: Float>(
             if last < split {
                 at += 1;
             }
-            split = topology.parent[split as usize];
+            split = hierarchy.parent[split as usize];
             steps += 1;
         }
         nodes.links[2 * at as usize] = at + 2 * (last - first) + 1;
-        nodes.links[2 * at as usize + 1] = topology.starts[first as usize];
+        nodes.links[2 * at as usize + 1] = hierarchy.starts[first as usize];
         if i < leaves {
-            let mark = (topology.starts[i as usize] + comptime!(LEAF_INDEX_STRIDE - 1)) / LEAF_INDEX_STRIDE;
-            if mark * LEAF_INDEX_STRIDE < topology.starts[(i + 1) as usize] {
+            let mark = (hierarchy.starts[i as usize] + comptime!(LEAF_INDEX_STRIDE - 1)) / LEAF_INDEX_STRIDE;
+            if mark * LEAF_INDEX_STRIDE < hierarchy.starts[(i + 1) as usize] {
                 nodes.leaf_of_point[mark as usize] = at;
             }
         }

@@ -274,10 +274,7 @@ impl<'a> Pipeline<'a> {
         device: crate::gpu::Device,
     ) -> Result<Found<'a>> {
         use crate::gpu;
-        let points = match self.period {
-            Some(side) => gpu::Points::new_periodic(positions, side, device)?,
-            None => gpu::Points::new(positions, device)?,
-        };
+        let points = gpu::Points::new_periodic(positions, self.period, device)?;
         let fof = gpu::Fof::new(self.scales.linking_length).min_members(self.options.min_members);
         let on_device = fof.run(&points)?;
         let halos = on_device.read()?;

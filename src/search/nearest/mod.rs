@@ -16,8 +16,8 @@ use std::ops::Range;
 use bottom_up::{LeafScratch, search, search_in};
 pub(crate) use exact_heap::ExactHeap;
 
-use crate::bvh::Bvh;
 use crate::bvh::morton::{Grid, curve_order};
+use crate::bvh::{Bvh, copied};
 use crate::csr::{Csr, CsrChunk};
 use crate::error::Result;
 use crate::geometry::{Aabb, Bounded, Scalar};
@@ -143,7 +143,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn nearest_all<T: Bounded<S, D>>(&self, points: &[T], wanted: impl Into<Nearest>) -> Csr<Neighbor> {
-        let queries = points.iter().map(Bounded::bounds).collect();
+        let queries = copied(points, Bounded::bounds);
         lists_of_queries(self, &queries, &wanted.into())
     }
 
