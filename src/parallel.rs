@@ -30,6 +30,28 @@ pub(crate) fn map_tasks<T: Send + Sync>(n: usize, size: usize, task: &(dyn Fn(Ra
     results.into_iter().filter_map(OnceLock::into_inner).collect()
 }
 
+/// What tasks list, one list after the other.
+pub(crate) fn list_tasks<T: Send + Sync>(
+    n: usize,
+    size: usize,
+    task: &(dyn Fn(Range<usize>) -> Vec<T> + Sync),
+) -> Vec<T> {
+    let lists = map_tasks(n, size, task);
+    let mut all = Vec::with_capacity(lists.iter().map(Vec::len).sum());
+    lists.into_iter().for_each(|list| all.extend(list));
+    all
+}
+
+/// What `value` makes of each index, in order; tasks are of `size` indices.
+pub(crate) fn map<T: Send + Sync>(n: usize, size: usize, value: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
+    list_tasks(n, size, &|range| range.map(value).collect())
+}
+
+/// Sorts; equal values are alike.
+pub(crate) fn sort<T: Ord + Send>(values: &mut [T]) {
+    values.par_sort_unstable();
+}
+
 /// Calls `task` with each item and its place.
 pub(crate) fn for_each<T: Send>(items: Vec<T>, task: &(dyn Fn(usize, T) + Sync)) {
     let slots: Vec<Mutex<Option<T>>> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
@@ -72,12 +94,13 @@ impl<T: Send> Scratch<T> {
         Self { unused: Mutex::new(vec![]), make }
     }
 
-    pub fn with(&self, task: impl FnOnce(&mut T)) {
+    pub fn with<R>(&self, task: impl FnOnce(&mut T) -> R) -> R {
         let unused = || self.unused.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = unused().pop();
         let mut scratch = taken.unwrap_or_else(self.make);
-        task(&mut scratch);
+        let result = task(&mut scratch);
         unused().push(scratch);
+        result
     }
 }
 
@@ -94,6 +117,9 @@ mod tests {
             for_tasks(n, 10, &see);
             for_tasks_reversed(n, 10, &see);
             assert!(map_tasks(n, 10, &|range| range).into_iter().flatten().eq(0..n));
+            assert!(map(n, 10, &|at| 3 * at).into_iter().eq((0..n).map(|at| 3 * at)));
+            let odd = list_tasks(n, 10, &|range| range.filter(|at| at % 2 == 1).collect());
+            assert!(odd.into_iter().eq((0..n).filter(|at| at % 2 == 1)));
             for_each((0..n).collect(), &|at, item| {
                 assert_eq!(at, item);
                 see(at..at + 1);

@@ -9,14 +9,12 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use crate::bvh::LEAF;
 use crate::bvh::hierarchy::{EQUAL, FINER};
 use crate::bvh::layout::SortedPrimitives;
 use crate::bvh::morton::Grid;
 use crate::geometry::{Aabb, Scalar};
-use crate::parallel::{fill, for_each, map_tasks};
+use crate::parallel::{fill, for_each, map_tasks, sort};
 
 /// Every run longer than a leaf holds so many splits in a row, from a multiple on.
 const STRIDE: usize = LEAF / 2;
@@ -118,5 +116,5 @@ fn refine_run<S: Scalar, const D: usize>(
 
 /// Not generic, so that the sort is compiled once.
 fn sort_codes(codes: &mut [(u64, u32)]) {
-    codes.par_sort_unstable();
+    sort(codes);
 }

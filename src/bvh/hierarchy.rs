@@ -8,9 +8,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::AcqRel, Ordering::Relaxed};
 
-use rayon::prelude::*;
-
 use crate::bvh::LEAF;
+use crate::parallel::{atomics, for_tasks, list_tasks, map};
 
 /// No node yet.
 const NONE: u32 = u32::MAX;
@@ -33,8 +32,8 @@ const TASK: usize = 1 << 15;
 pub(super) struct Hierarchy {
     /// The first primitive of each leaf, and the number of primitives.
     starts: Vec<u32>,
-    /// The splits of the two children of each split between leaves (split `s` is before leaf `s`).
-    children: Vec<[AtomicU32; 2]>,
+    /// The splits of the two children of each split between leaves, side by side (split `s` is before leaf `s`).
+    children: Vec<AtomicU32>,
     root: u32,
 }
 
@@ -59,22 +58,20 @@ impl Subtree {
 impl Hierarchy {
     pub fn of(deltas: &[u8]) -> Self {
         let starts = leaf_starts(deltas);
-        let deltas: Vec<u8> =
-            starts.par_iter().with_min_len(TASK).map(|&start| delta_at(deltas, start as usize)).collect();
         let leaves = starts.len() - 1;
-        let pair = || [AtomicU32::new(NONE), AtomicU32::new(NONE)];
-        let children: Vec<_> = (0..leaves).into_par_iter().with_min_len(TASK).map(|_| pair()).collect();
+        let deltas = map(starts.len(), TASK, &|leaf| delta_at(deltas, starts[leaf] as usize));
+        let children = atomics(2 * leaves, NONE);
         let root = AtomicU32::new(NONE);
 
         // The far end of the child of a split that came first. The other child learns it by the same exchange.
-        let far: Vec<_> = (0..leaves).into_par_iter().with_min_len(TASK).map(|_| AtomicU32::new(NONE)).collect();
-        (0..leaves).into_par_iter().with_min_len(TASK / LEAF).for_each(|leaf| {
+        let far = atomics(leaves, NONE);
+        let ascend = |leaf: usize| {
             let (mut first, mut last, mut split) = (leaf, leaf, NONE);
             while (first, last) != (0, leaves - 1) {
                 let is_right = deltas[first] < deltas[last + 1];
                 let parent = if is_right { first } else { last + 1 };
                 // Only the second child to come reads these, after an exchange that orders it behind this store.
-                children[parent][usize::from(is_right)].store(split, Relaxed);
+                children[2 * parent + usize::from(is_right)].store(split, Relaxed);
                 let own = if is_right { last } else { first };
                 match far[parent].swap(own as u32, AcqRel) {
                     NONE => return,
@@ -84,7 +81,8 @@ impl Hierarchy {
                 split = parent as u32;
             }
             root.store(split, Relaxed);
-        });
+        };
+        for_tasks(leaves, TASK / LEAF, &|range| range.for_each(ascend));
         Self { starts, children, root: root.into_inner() }
     }
 
@@ -105,7 +103,8 @@ impl Hierarchy {
         if of.first == of.last {
             return None;
         }
-        let [left, right] = &self.children[of.split as usize];
+        let left = 2 * of.split as usize;
+        let (left, right) = (&self.children[left], &self.children[left + 1]);
         Some([
             Subtree { first: of.first, last: of.split - 1, split: left.load(Relaxed) },
             Subtree { first: of.split, last: of.last, split: right.load(Relaxed) },
@@ -135,20 +134,16 @@ fn delta_at(deltas: &[u8], position: usize) -> u8 {
 fn leaf_starts(deltas: &[u8]) -> Vec<u32> {
     let n = deltas.len();
     let tasks = n.div_ceil(TASK);
-    let bounds: Vec<usize> = (0..=tasks).into_par_iter().map(|task| next_start(deltas, (task * TASK).min(n))).collect();
-    let mut starts: Vec<u32> = (0..tasks)
-        .into_par_iter()
-        .flat_map_iter(|task| {
-            let (mut start, end) = (bounds[task], bounds[task + 1]);
-            std::iter::from_fn(move || {
-                let own = start;
-                (own < end).then(|| {
-                    start = leaf_end(deltas, own);
-                    own as u32
-                })
-            })
-        })
-        .collect();
+    let bounds = map(tasks + 1, 16, &|task| next_start(deltas, (task * TASK).min(n)));
+    let mut starts = list_tasks(tasks, 1, &|task| {
+        let (mut start, end) = (bounds[task.start], bounds[task.end]);
+        let mut starts = vec![];
+        while start < end {
+            starts.push(start as u32);
+            start = leaf_end(deltas, start);
+        }
+        starts
+    });
     starts.push(n as u32);
     starts
 }

@@ -1,8 +1,9 @@
 //! Which points belong together.
 
-use rayon::prelude::*;
-
 use crate::error::{Kind, Result};
+use std::ops::Range;
+
+use crate::parallel::map_tasks;
 
 /// Labels are `i32`, and negative for no cluster.
 const MOST_CLUSTERS: usize = i32::MAX as usize;
@@ -102,7 +103,8 @@ impl Labels {
 
     /// How many points have no cluster.
     pub fn n_noise(&self) -> usize {
-        self.labels.par_iter().filter(|&&label| label < 0).count()
+        let noise = |range: Range<usize>| self.labels[range].iter().filter(|&&label| label < 0).count();
+        map_tasks(self.labels.len(), 1 << 16, &noise).into_iter().sum()
     }
 
     /// How many points each cluster has.

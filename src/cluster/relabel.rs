@@ -135,7 +135,6 @@ impl RankBitmap {
 
 #[cfg(test)]
 mod tests {
-    use rayon::prelude::*;
 
     use super::*;
 
@@ -160,7 +159,7 @@ mod tests {
         let order: Vec<u32> = (0..n).rev().collect();
         let run = |pairs: &[(u32, u32)]| {
             let forest = UnionFind::new(n as usize);
-            pairs.par_iter().for_each(|&(a, b)| _ = forest.union(a, b));
+            for_tasks(pairs.len(), 16, &|range| pairs[range].iter().for_each(|&(a, b)| _ = forest.union(a, b)));
             forest.relabel(&order, IsCore::InPairs).unwrap().into_labels(&order)
         };
         let expected = run(&pairs);

@@ -5,12 +5,11 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use crate::cluster::labels::{Labels, check_clusters};
 use crate::csr::Csr;
 use crate::error::{Kind, Result};
 use crate::geometry::Boundary;
+use crate::parallel::for_each;
 
 /// Groups of points, largest first, ties by the smallest member (those of [`Halos::from_lists`] in the order given); a
 /// [`Catalog`](crate::Catalog) breaks ties by the smallest particle id instead, and [`Catalog::order`](crate::Catalog::order) leads
@@ -218,7 +217,7 @@ impl Halos {
             lists.push(list);
             rest = others;
         }
-        lists.into_par_iter().for_each(<[u32]>::sort_unstable);
+        for_each(lists, &|_, list: &mut [u32]| list.sort_unstable());
         let clusters = (0..offsets.len() as u32 - 1).collect();
         let members = Csr::from_parts(offsets.to_vec(), members);
         Ok(Self { labels, clusters, members, boundary: Boundary::Unknown })

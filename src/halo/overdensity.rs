@@ -8,14 +8,13 @@
 use std::f64::consts::PI;
 use std::str::FromStr;
 
-use rayon::prelude::*;
-
 use crate::error::{Error, Kind, Result};
 use crate::geometry::Scalar;
 use crate::halo::centers::Places;
 use crate::halo::cosmology::Cosmology;
 use crate::halo::particles::Particles;
 use crate::halo::sphere_search::{ParticleInSphere, ParticleTree};
+use crate::parallel::map;
 
 /// The mean density at which a halo ends. Its text is `200c`, `500c`, `200m` or `vir`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -179,7 +178,7 @@ fn overdensities_about<S: Scalar>(
         Some(center) => search.about(&center),
         None => vec![Err(NoSphere::NoCenter); thresholds.len()],
     };
-    Ok((0..centers.len()).into_par_iter().map(about).collect())
+    Ok(map(centers.len(), 1, &about))
 }
 
 /// The smallest sphere that is searched: its squared radius does not underflow.

@@ -1,9 +1,8 @@
 //! Particles: positions, velocities, masses and ids.
 
-use rayon::prelude::*;
-
 use crate::error::{Kind, Result};
 use crate::geometry::{Boundary, BoxSize, Scalar};
+use crate::parallel::map_tasks;
 
 /// Three-dimensional particles: positions, and as far as they are known velocities, masses, ids and the periodic box.
 #[derive(Clone, Debug)]
@@ -88,8 +87,10 @@ impl<'a, S: Scalar> Particles<'a, S> {
         let join = |a: ([f64; 3], [f64; 3]), b: ([f64; 3], [f64; 3])| {
             (std::array::from_fn(|k| a.0[k].min(b.0[k])), std::array::from_fn(|k| a.1[k].max(b.1[k])))
         };
-        let of = |i: usize| (self.position(i), self.position(i));
-        let all = (0..self.positions.len()).into_par_iter().with_min_len(1 << 16).map(of).reduce(|| empty, join);
+        let parts = map_tasks(self.positions.len(), 1 << 16, &|range| {
+            range.map(|i| (self.position(i), self.position(i))).fold(empty, join)
+        });
+        let all = parts.into_iter().fold(empty, join);
         if self.positions.is_empty() { ([0.0; 3], [0.0; 3]) } else { all }
     }
 

@@ -6,13 +6,12 @@
 
 use std::f64::consts::PI;
 
-use rayon::prelude::*;
-
 use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
 use crate::halo::centers::Places;
 use crate::halo::particles::Particles;
 use crate::halo::sphere_search::{ParticleInSphere, ParticleTree};
+use crate::parallel::map;
 
 /// The innermost radius of a profile, in units of the outermost.
 const INNER: f64 = 0.02;
@@ -106,15 +105,15 @@ fn profiles_about<S: Scalar>(
     for &value in radii {
         around.space.check_length("a radius", value)?;
     }
-    let measure = |(index, &radius): (usize, &f64)| match centers.at(index) {
-        Some(center) if radius > 0.0 => {
-            let shells = measure(&around, &center, radius, shells);
-            let fit = fit(&shells, radius);
+    let measure = |index: usize| match centers.at(index) {
+        Some(center) if radii[index] > 0.0 => {
+            let shells = measure(&around, &center, radii[index], shells);
+            let fit = fit(&shells, radii[index]);
             Profile { shells, fit }
         }
         _ => Profile::default(),
     };
-    Ok(radii.par_iter().enumerate().map(measure).collect())
+    Ok(map(radii.len(), 1, &measure))
 }
 
 fn measure<S: Scalar>(around: &ParticleTree<S>, center: &[f64; 3], radius: f64, n: usize) -> Vec<Shell> {

@@ -3,14 +3,13 @@
 //! In: [`Halos`], their [`Particles`], a centre for each halo and the sphere about it. Out: a [`Structure`] for each.
 //! Cost: the members of each halo are sorted by their distance; in parallel over halos, sums in `f64` and in a fixed order.
 
-use rayon::prelude::*;
-
 use crate::error::{Kind, Result};
 use crate::geometry::{Boundary, Scalar, Space, length2};
 use crate::halo::centers::Places;
 use crate::halo::groups::Halos;
 use crate::halo::overdensity::SphericalOverdensity;
 use crate::halo::particles::Particles;
+use crate::parallel::map;
 
 /// The circular velocity counts from this member on: that of fewer is noise.
 const INNERMOST: usize = 8;
@@ -115,7 +114,7 @@ fn structures_about<S: Scalar>(
         Some(center) => measure(halos.members(halo), particles, &space, center, &spheres[halo], gravity),
         None => Structure::missing(particles.has_velocities()),
     };
-    Ok((0..halos.len()).into_par_iter().map(measure).collect())
+    Ok(map(halos.len(), 4, &measure))
 }
 
 fn measure<S: Scalar>(

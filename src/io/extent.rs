@@ -3,11 +3,10 @@
 //! In: points and the side of a box. Out: the number of points outside of it, or an error if they span more than the box.
 //! Cost: one pass in parallel.
 
-use rayon::prelude::*;
-
 use crate::Scalar;
 use crate::error::{Kind, Result};
 use crate::io::{Points, Table};
+use crate::parallel::map_tasks;
 
 /// Points per parallel task.
 const TASK: usize = 1 << 14;
@@ -52,10 +51,9 @@ impl Extent {
     fn of<S: Scalar>(table: &Table<S>, side: f64) -> Self {
         let dim = table.dim();
         let none = || Self { axes: vec![(f64::INFINITY, f64::NEG_INFINITY); dim], outside: 0 };
-        let chunks = table.as_slice().par_chunks(TASK * dim);
-        let extents = chunks.map(|chunk| {
+        let extents = map_tasks(table.len(), TASK, &|rows| {
             let mut extent = none();
-            for row in chunk.chunks_exact(dim) {
+            for row in table.as_slice()[rows.start * dim..rows.end * dim].chunks_exact(dim) {
                 let mut inside = true;
                 for (axis, &x) in extent.axes.iter_mut().zip(row) {
                     let x: f64 = x.into();
@@ -66,7 +64,7 @@ impl Extent {
             }
             extent
         });
-        extents.reduce(none, |mut a, b| {
+        extents.into_iter().fold(none(), |mut a, b| {
             for (a, b) in a.axes.iter_mut().zip(b.axes) {
                 *a = (a.0.min(b.0), a.1.max(b.1));
             }

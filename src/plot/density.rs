@@ -5,10 +5,9 @@
 //! Cost: 24 bytes a particle and 10 MB; some n^(1/3) pixels a particle. The picture is the same for any number of threads,
 //! as each pixel has its sum in one order of the particles.
 
-use rayon::prelude::*;
-
 use crate::geometry::Scalar;
 use crate::halo::Particles;
+use crate::parallel::{fill, map, sort};
 use crate::plot::projection::Window;
 
 /// Pixels along a side.
@@ -33,6 +32,12 @@ struct Spread {
     weight: f32,
 }
 
+/// Numbers with the order of these.
+fn ascending(x: f32) -> u32 {
+    let bits = x.to_bits();
+    if bits >> 31 == 0 { bits | 1 << 31 } else { !bits }
+}
+
 /// Surface density in units of its mean, row by row from the top (the largest y).
 pub fn density<S: Scalar>(particles: &Particles<S>, window: &Window) -> Vec<f32> {
     let grids = Grids::new(particles, window);
@@ -41,19 +46,19 @@ pub fn density<S: Scalar>(particles: &Particles<S>, window: &Window) -> Vec<f32>
     let weight_of = |i: usize| if mean > 0.0 { (particles.mass_of(i) / mean) as f32 } else { 1.0 };
     // By height, which is how the grids are laid out: neighbours in the list then share a part of them that fits a cache.
     let height = |i: usize| window.pixel(particles.position(i))[1] as f32;
-    let mut order: Vec<(f32, u32)> = (0..n).into_par_iter().map(|i| (height(i), i as u32)).collect();
-    order.par_sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let spread = |&(_, i): &(f32, u32)| {
-        let at = particles.position(i as usize);
-        Spread { at: window.pixel(at).map(|x| x as f32), width: grids.width(at), weight: weight_of(i as usize) }
-    };
-    let spreads: Vec<Spread> = order.par_iter().with_min_len(1 << 10).map(spread).collect();
+    let mut order: Vec<u64> = map(n, 1 << 12, &|i| u64::from(ascending(height(i))) << 32 | i as u64);
+    sort(&mut order);
+    let spreads: Vec<Spread> = map(n, 1 << 12, &|place| {
+        let i = order[place] as u32 as usize;
+        let at = particles.position(i);
+        Spread { at: window.pixel(at).map(|x| x as f32), width: grids.width(at), weight: weight_of(i) }
+    });
     drop(order);
 
     let mut image = vec![0.0f32; SIDE * SIDE];
     let scale = (SIDE * SIDE) as f32 / n.max(1) as f32;
-    image.par_chunks_mut(BAND * SIDE).enumerate().for_each(|(band, rows)| {
-        let top = (band * BAND) as f32;
+    fill(&mut image, BAND * SIDE, &|range, rows| {
+        let top = (range.start / SIDE) as f32;
         let bottom = top + BAND as f32;
         // A particle of the opposite edge reaches a band around the boundary.
         let around = if window.wraps() { SIDE as f32 } else { 0.0 };

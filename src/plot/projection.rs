@@ -1,7 +1,5 @@
 //! All particles seen along the z axis, with the largest halos circled.
 
-use rayon::slice::ParallelSliceMut;
-
 use crate::error::Result;
 use crate::geometry::{Boundary, Scalar, Space};
 use crate::halo::{Catalog, Halo, Particles};
@@ -130,9 +128,10 @@ impl Scale {
     /// From the one in two hundred pixels that is darkest to the one in ten thousand that is brightest.
     fn new(image: &[f32]) -> Self {
         let mut values: Vec<f32> = image.iter().copied().filter(|&value| value > 0.0).collect();
-        values.par_sort_unstable_by(f32::total_cmp);
-        let at = |part: f64| {
-            let value = values.get((part * values.len() as f64) as usize).or(values.last()).copied().unwrap_or(1.0);
+        let n = values.len();
+        let mut at = |part: f64| {
+            let place = ((part * n as f64) as usize).min(n.saturating_sub(1));
+            let value = if n > 0 { *values.select_nth_unstable_by(place, f32::total_cmp).1 } else { 1.0 };
             f64::from(value).log10()
         };
         let (lo, hi) = (at(0.005), at(0.9999));

@@ -5,14 +5,16 @@
 
 use std::ops::ControlFlow;
 
-use rayon::prelude::*;
-
 use crate::bvh::check;
 use crate::csr::{Csr, CsrChunk};
 use crate::error::Result;
 use crate::geometry::Query;
 use crate::geometry::{Aabb, Bounded, BoxSize, Scalar, Space};
+use crate::parallel::{for_tasks, map};
 use crate::search::nearest::{ExactHeap, Nearest, Neighbor};
+
+/// Queries of a parallel task.
+const TASK: usize = 8;
 
 /// All primitives in a row, with the methods of [`Bvh`](crate::Bvh).
 ///
@@ -72,14 +74,16 @@ impl<S: Scalar, const D: usize> BruteForce<S, D> {
 
     /// As [`Bvh::count_all`](crate::Bvh::count_all).
     pub fn count_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Vec<u32> {
-        queries.par_iter().map(|query| self.query(query).count() as u32).collect()
+        map(queries.len(), TASK, &|i| self.query(&queries[i]).count() as u32)
     }
 
     /// As [`Bvh::for_each_hit`](crate::Bvh::for_each_hit).
     pub fn for_each_hit<Q: Query<S, D>>(&self, queries: &[Q], visit: impl Fn(usize, u32) -> ControlFlow<()> + Sync) {
-        queries.par_iter().enumerate().for_each(|(i, query)| {
-            // The iterator may end early: that is what Break is for.
-            let _ = self.query(query).try_for_each(|hit| visit(i, hit));
+        for_tasks(queries.len(), TASK, &|range| {
+            for i in range {
+                // The iterator may end early: that is what Break is for.
+                let _ = self.query(&queries[i]).try_for_each(|hit| visit(i, hit));
+            }
         });
     }
 
@@ -103,7 +107,7 @@ impl<S: Scalar, const D: usize> BruteForce<S, D> {
     /// As [`Bvh::count_neighbors`](crate::Bvh::count_neighbors).
     pub fn count_neighbors(&self, radius: impl Into<f64>) -> Vec<u32> {
         let radius = radius.into();
-        (0..self.len()).into_par_iter().map(|i| self.within(i, radius).count() as u32).collect()
+        map(self.len(), TASK, &|i| self.within(i, radius).count() as u32)
     }
 
     /// As [`Bvh::neighbors`](crate::Bvh::neighbors).
@@ -115,15 +119,18 @@ impl<S: Scalar, const D: usize> BruteForce<S, D> {
     /// As [`Bvh::for_each_pair`](crate::Bvh::for_each_pair).
     pub fn for_each_pair(&self, radius: impl Into<f64>, visit: impl Fn(u32, u32) + Sync) {
         let radius = radius.into();
-        (0..self.len()).into_par_iter().for_each(|i| {
-            self.within(i, radius).filter(|&j| (i as u32) < j).for_each(|j| visit(i as u32, j));
+        for_tasks(self.len(), TASK, &|range| {
+            for i in range.start as u32..range.end as u32 {
+                self.within(i as usize, radius).filter(|&j| i < j).for_each(|j| visit(i, j));
+            }
         });
     }
 
     /// As [`Bvh::count_pairs`](crate::Bvh::count_pairs).
     pub fn count_pairs(&self, radius: impl Into<f64>) -> u64 {
         let radius = radius.into();
-        (0..self.len()).into_par_iter().map(|i| self.within(i, radius).filter(|&j| (i as u32) < j).count() as u64).sum()
+        let pairs = |i: usize| self.within(i, radius).filter(|&j| (i as u32) < j).count() as u64;
+        map(self.len(), TASK, &pairs).into_iter().sum()
     }
 
     fn within(&self, i: usize, radius: f64) -> impl Iterator<Item = u32> {
@@ -149,12 +156,9 @@ impl<S: Scalar, const D: usize> BruteForce<S, D> {
 
 /// Csr made one by one, in parallel.
 fn lists<T: Copy + bytemuck::Zeroable + Send + Sync>(n: usize, list: impl Fn(usize) -> Vec<T> + Sync) -> Csr<T> {
-    let blocks: Vec<CsrChunk<T>> = (0..n)
-        .into_par_iter()
-        .map(|i| {
-            let values = list(i);
-            CsrChunk { lengths: vec![values.len() as u32], values }
-        })
-        .collect();
+    let blocks = map(n, TASK, &|i| {
+        let values = list(i);
+        CsrChunk { lengths: vec![values.len() as u32], values }
+    });
     Csr::gather(&(0..n as u32).collect::<Vec<_>>(), &blocks)
 }

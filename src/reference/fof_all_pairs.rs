@@ -4,11 +4,10 @@
 //! Cost: n (n - 1) / 2 distances, eight at a time in the storage type; those that may be within the linking length are
 //! decided in `f64`. 4 bytes a point. Source: Davis et al. 1985; the baseline of halo finders on GPUs.
 
-use rayon::prelude::*;
-
 use crate::bvh::traverse::bits;
 use crate::cluster::union_find::UnionFind;
 use crate::geometry::{Aabb, FilteredRadius, Metric, Scalar};
+use crate::parallel::for_tasks;
 use crate::phases::mark;
 use crate::reference::points::PointsSoA;
 use crate::simd::{Isa, LANES, dispatch};
@@ -22,9 +21,8 @@ pub(crate) fn connect<S: Scalar, const D: usize>(row: &PointsSoA<'_, S, D>, radi
     let pairs = Pairs { row, reach: FilteredRadius::new(radius, &row.space), forest: &forest };
     let (open, around) =
         (Metric::<S, D, false>::scaled(&row.space, 1.0), Metric::<S, D, true>::scaled(&row.space, 1.0));
-    (0..row.len().div_ceil(TASK)).into_par_iter().for_each(|task| {
-        let own = task * TASK..((task + 1) * TASK).min(row.len());
-        dispatch!(isa => for i in own {
+    for_tasks(row.len(), TASK, &|own| {
+        dispatch!(isa => for i in own.clone() {
             if row.space.period().is_none() { pairs.join(isa, &open, i) } else { pairs.join(isa, &around, i) }
         });
     });

@@ -12,13 +12,12 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use rayon::prelude::*;
-
 use crate::bvh::radix_sort::{Buckets, Source};
 use crate::cluster::union_find::UnionFind;
 use crate::csr::{Csr, CsrChunk};
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Scalar, Space};
+use crate::parallel::{atomics, list_tasks, map, map_tasks};
 use crate::phases::mark;
 use crate::reference::points::PointsSoA;
 
@@ -44,8 +43,8 @@ pub(crate) fn connect<S: Scalar, const D: usize>(
         return Err(Kind::BinsExtent.into());
     }
     let bins = Bins::new(row, radius);
-    let parent: Vec<AtomicU32> = (0..row.len() as u32).into_par_iter().with_min_len(TASK).map(AtomicU32::new).collect();
-    let active: Vec<AtomicU32> = (0..row.len()).into_par_iter().with_min_len(TASK).map(|_| AtomicU32::new(0)).collect();
+    let parent: Vec<AtomicU32> = map(row.len(), TASK, &|at| AtomicU32::new(at as u32));
+    let active = atomics(row.len(), 0);
     bins.any_point(|at, ranges| {
         active[at].store(bins.active(at, ranges), Relaxed);
         false
@@ -62,7 +61,7 @@ pub(crate) fn connect<S: Scalar, const D: usize>(
 
 /// Makes every point's parent its grandparent. Whether any was not so already.
 fn jump(parent: &[AtomicU32]) -> bool {
-    let jump = |of: &AtomicU32| {
+    let jump = |of: &AtomicU32| -> bool {
         let now = of.load(Relaxed);
         let next = parent[now as usize].load(Relaxed);
         if next != now {
@@ -71,7 +70,8 @@ fn jump(parent: &[AtomicU32]) -> bool {
         next != now
     };
     // Every point, also where one is found at once.
-    parent.par_iter().with_min_len(TASK).map(jump).reduce(|| false, |a, b| a | b)
+    let any = map_tasks(parent.len(), TASK, &|range| parent[range].iter().fold(false, |any, of| any | jump(of)));
+    any.contains(&true)
 }
 
 /// Points in the order of their bins, and where the neighbours of each bin are.
@@ -128,38 +128,31 @@ impl<S: Scalar, const D: usize> Bins<S, D> {
         let n = row.len();
         let grid = Grid::new(&row.bounds, radius, &row.space);
         let sorted = Buckets::split(&Keyed { row, grid: &grid }).into_order();
-        let points: Vec<[S; D]> = sorted.par_iter().with_min_len(TASK).map(|&at| row.point(at as usize)).collect();
+        let points = map(n, TASK, &|at| row.point(sorted[at] as usize));
         let key = |at: usize| grid.key(&points[at]);
-        let mut starts: Vec<u32> = (0..n)
-            .into_par_iter()
-            .with_min_len(TASK)
-            .filter(|&at| at == 0 || key(at - 1) != key(at))
-            .map(|at| at as u32)
-            .collect();
-        let keys: Vec<u64> = starts.par_iter().with_min_len(TASK).map(|&at| key(at as usize)).collect();
+        let begins = |at: &usize| *at == 0 || key(*at - 1) != key(*at);
+        let mut starts = list_tasks(n, TASK, &|range| range.filter(begins).map(|at| at as u32).collect());
+        let keys = map(starts.len(), TASK, &|bin| key(starts[bin] as usize));
         starts.push(n as u32);
         mark("bins, sort");
 
         let occupied: Vec<u32> = (0..keys.len() as u32).collect();
-        let blocks: Vec<CsrChunk<Span>> = keys
-            .par_chunks(TASK)
-            .map(|chunk| {
-                let mut block = CsrChunk::default();
-                for &key in chunk {
-                    let before = block.values.len();
-                    grid.each_range(key, |wanted| {
-                        let first = keys.partition_point(|&key| key < wanted.start);
-                        // No more than three can follow.
-                        let after = first + keys[first..].iter().take_while(|&&key| key < wanted.end).count();
-                        if first < after {
-                            block.values.push(Span(starts[first], starts[after]));
-                        }
-                    });
-                    block.lengths.push((block.values.len() - before) as u32);
-                }
-                block
-            })
-            .collect();
+        let blocks = map_tasks(keys.len(), TASK, &|bins| {
+            let mut block = CsrChunk::default();
+            for &key in &keys[bins] {
+                let before = block.values.len();
+                grid.each_range(key, |wanted| {
+                    let first = keys.partition_point(|&key| key < wanted.start);
+                    // No more than three can follow.
+                    let after = first + keys[first..].iter().take_while(|&&key| key < wanted.end).count();
+                    if first < after {
+                        block.values.push(Span(starts[first], starts[after]));
+                    }
+                });
+                block.lengths.push((block.values.len() - before) as u32);
+            }
+            block
+        });
         let ranges = Csr::gather(&occupied, &blocks);
         mark("ranges");
         Self { points, sorted, starts, ranges, space: row.space, radius2: radius * radius }
@@ -167,9 +160,7 @@ impl<S: Scalar, const D: usize> Bins<S, D> {
 
     /// Whether `visit` is true of any point. It is called with every point, and the ranges around its bin.
     fn any_point(&self, visit: impl Fn(usize, &[Span]) -> bool + Sync) -> bool {
-        let n = self.points.len();
-        let task = |task: usize| {
-            let own = task * TASK..((task + 1) * TASK).min(n);
+        let any = map_tasks(self.points.len(), TASK, &|own| {
             // Tasks are of points, not of bins: all points may share one.
             let mut bin = self.starts.partition_point(|&start| start as usize <= own.start).saturating_sub(1);
             let mut any = false;
@@ -178,8 +169,8 @@ impl<S: Scalar, const D: usize> Bins<S, D> {
                 any |= visit(at, self.ranges.of(bin));
             }
             any
-        };
-        (0..n.div_ceil(TASK)).into_par_iter().map(task).reduce(|| false, |a, b| a | b)
+        });
+        any.contains(&true)
     }
 
     #[inline(always)]

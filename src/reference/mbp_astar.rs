@@ -16,11 +16,10 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use rayon::prelude::*;
-
 use crate::geometry::Aabb;
 use crate::halo::centers::direct::{Best, MostBound, NO_TERMS, Sum, Terms, add, rounding, sums};
 use crate::halo::centers::members::{Members, PADDING};
+use crate::parallel::{Scratch, map};
 use crate::simd::{LANES, dispatch};
 
 /// Members per cell, if they were spread evenly.
@@ -66,12 +65,12 @@ pub(crate) fn most_bound(members: &Members) -> Option<MostBound> {
     let grid = Grid::new(members);
     let margin = 1.0 + 4.0 * rounding(members.len());
     let n = members.len() as u64;
-    let first = |terms: &mut Box<Terms>, member: usize| {
-        let (upper, pairs, coincident) = grid.upper_bound(member, 0.0, terms);
+    let scratches = Scratch::new(|| Box::new(NO_TERMS));
+    let first = |member: usize| {
+        let (upper, pairs, coincident) = scratches.with(|terms| grid.upper_bound(member, 0.0, terms));
         (Candidate { upper: upper * margin, member: member as u32, level: 0 }, pairs, coincident)
     };
-    let firsts: Vec<(Candidate, u64, u64)> =
-        (0..members.len()).into_par_iter().with_min_len(32).map_init(|| Box::new(NO_TERMS), first).collect();
+    let firsts: Vec<(Candidate, u64, u64)> = map(members.len(), 32, &first);
     let mut pairs: u64 = firsts.iter().map(|first| first.1).sum();
     let coincident = firsts.iter().map(|first| first.2).sum::<u64>() / 2;
     let mut heap: BinaryHeap<Candidate> = firsts.into_iter().map(|first| first.0).collect();
@@ -96,13 +95,14 @@ pub(crate) fn most_bound(members: &Members) -> Option<MostBound> {
             let upper = sum.potential(members.masses[member as usize], members.softening);
             heap.push(Candidate { upper, member, level: LAST_LEVEL });
         }
-        let refine = |candidate: &Candidate| {
+        let refine = |at: usize| {
+            let candidate = &others[at];
             let level = candidate.level + 1;
             let reach = grid.width * f64::from(1 << level);
             let (upper, pairs, _) = grid.upper_bound(candidate.member as usize, reach, &mut Box::new(NO_TERMS));
             (Candidate { upper: upper * margin, level, ..*candidate }, pairs)
         };
-        let refined: Vec<(Candidate, u64)> = others.par_iter().map(refine).collect();
+        let refined: Vec<(Candidate, u64)> = map(others.len(), 1, &refine);
         for (candidate, more) in refined {
             pairs += more;
             heap.push(candidate);

@@ -9,19 +9,21 @@
 
 use std::f64::consts::PI;
 
-use rayon::prelude::*;
+use rustfft::algorithm::Radix4;
 use rustfft::num_complex::Complex;
-use rustfft::{Fft, FftPlanner};
+use rustfft::{Fft, FftDirection};
 
 use crate::geometry::Aabb;
 use crate::halo::centers::direct::{Best, MostBound, sums};
 use crate::halo::centers::members::Members;
+use crate::parallel::{Scratch, fill};
 
-/// Cells along an axis, at most: a grid of 265 MB.
+/// Cells along an axis, at most: a grid of 265 MB. One less than a power of two, as all numbers of cells.
 pub(crate) const MAX_CELLS: usize = 255;
 
 pub(crate) fn most_bound(members: &Members, cells: usize, search: usize) -> Option<MostBound> {
-    let lattice = Lattice::new(members, cells);
+    // A transform of a power of two takes one algorithm; of any length, all that there are.
+    let lattice = Lattice::new(members, (cells + 1).next_power_of_two() - 1);
     let lowest = lattice.lowest(members);
     // The cube reaches the nearest member at least: between two clumps the lowest point may have none about it.
     let place = |member: u32| {
@@ -67,20 +69,21 @@ impl Lattice {
     fn lowest(&self, members: &Members) -> [f64; 3] {
         let n = self.n;
         let mut grid = self.density(members);
-        let fft = FftPlanner::new().plan_fft_forward(2 * (n + 1));
-        sines(&mut grid, n, &*fft);
+        let fft = Radix4::new(2 * (n + 1), FftDirection::Forward);
+        sines(&mut grid, n, &fft);
         // Second differences multiply each sine by a number.
         let difference = |k: usize, wave: usize| {
             (2.0 - 2.0 * (PI * (wave + 1) as f64 / (n + 1) as f64).cos()) / (self.step[k] * self.step[k])
         };
         let factors: [Vec<f64>; 3] = std::array::from_fn(|k| (0..n).map(|wave| difference(k, wave)).collect());
-        grid.par_chunks_mut(n).enumerate().for_each(|(line, values)| {
+        fill(&mut grid, n, &|range, values| {
+            let line = range.start / n;
             let others = factors[1][line % n] + factors[2][line / n];
             for (value, own) in values.iter_mut().zip(&factors[0]) {
                 *value /= own + others;
             }
         });
-        sines(&mut grid, n, &*fft);
+        sines(&mut grid, n, &fft);
         // Up to a positive factor the potential is what the grid holds now, times -1.
         let mut best = (0, f64::NEG_INFINITY);
         for (i, &depth) in grid.iter().enumerate() {
@@ -118,14 +121,17 @@ impl Lattice {
 }
 
 /// The sine transform along all axes.
-fn sines(grid: &mut Vec<f64>, n: usize, fft: &dyn Fft<f64>) {
+fn sines(grid: &mut Vec<f64>, n: usize, fft: &Radix4<f64>) {
+    type Buffers = (Vec<Complex<f64>>, Vec<Complex<f64>>);
+    let scratches = Scratch::<Buffers>::new(Default::default);
     for _ in 0..3 {
         // Along the first axis, two lines at a time; then the axes change places, and after three times are back.
-        grid.par_chunks_mut(2 * n).for_each_init(
-            || (vec![Complex::default(); 2 * (n + 1)], vec![Complex::default(); fft.get_inplace_scratch_len()]),
-            |(line, scratch), lines| {
+        fill(grid, 2 * n, &|_, lines| {
+            scratches.with(|(line, scratch)| {
                 let (a, b) = lines.split_at_mut(n);
-                line.fill(Complex::default());
+                line.clear();
+                line.resize(2 * (n + 1), Complex::default());
+                scratch.resize(fft.get_inplace_scratch_len(), Complex::default());
                 for j in 0..n {
                     let value = Complex::new(a[j], b.get(j).copied().unwrap_or(0.0));
                     line[j + 1] = value;
@@ -138,10 +144,11 @@ fn sines(grid: &mut Vec<f64>, n: usize, fft: &dyn Fft<f64>) {
                 for (j, b) in b.iter_mut().enumerate() {
                     *b = 0.5 * line[j + 1].re;
                 }
-            },
-        );
+            });
+        });
         let mut turned = vec![0.0; grid.len()];
-        turned.par_chunks_mut(n * n).enumerate().for_each(|(x, plane)| {
+        fill(&mut turned, n * n, &|range, plane| {
+            let x = range.start / (n * n);
             for (line, value) in plane.iter_mut().enumerate() {
                 *value = grid[line * n + x];
             }
@@ -163,7 +170,7 @@ mod tests {
 
     #[test]
     fn transforms_are_sums_of_sines() {
-        for n in [1, 2, 3, 5] {
+        for n in [1, 3, 7] {
             let at = |i: usize| ((i * 7919 + 13) % 101) as f64 / 101.0 - 0.3;
             let mut grid: Vec<f64> = (0..n * n * n).map(at).collect();
             let mut expected = grid.clone();
@@ -175,7 +182,7 @@ mod tests {
                     }
                 }
             }
-            sines(&mut grid, n, &*FftPlanner::new().plan_fft_forward(2 * (n + 1)));
+            sines(&mut grid, n, &Radix4::new(2 * (n + 1), FftDirection::Forward));
             for (i, (ours, theirs)) in grid.iter().zip(&expected).enumerate() {
                 assert!((ours - theirs).abs() < 1e-12 * (n * n * n) as f64, "{n}: {i}: {ours}, should be {theirs}");
             }

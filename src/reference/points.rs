@@ -5,11 +5,10 @@
 
 use std::borrow::Cow;
 
-use rayon::prelude::*;
-
 use crate::bvh::{Bvh, check, place};
 use crate::error::Result;
 use crate::geometry::{Aabb, Bounded, Scalar, Space};
+use crate::parallel::fill;
 use crate::phases::mark;
 use crate::simd::LANES;
 
@@ -34,9 +33,12 @@ impl<S: Scalar, const D: usize> PointsSoA<'static, S, D> {
         let bounds = check(primitives, space)?;
         let axes = |corner: fn(&Aabb<S, D>) -> &[S; D]| {
             std::array::from_fn(|k| {
-                let mut axis = Vec::with_capacity(primitives.len() + LANES);
-                axis.par_extend(primitives.par_iter().map(|primitive| corner(&place(primitive, space))[k]));
-                axis.resize(primitives.len() + LANES, S::ZERO);
+                let mut axis = vec![S::ZERO; primitives.len() + LANES];
+                fill(&mut axis[..primitives.len()], 1 << 14, &|range, own| {
+                    for (value, primitive) in own.iter_mut().zip(&primitives[range]) {
+                        *value = corner(&place(primitive, space))[k];
+                    }
+                });
                 axis
             })
         };

@@ -12,9 +12,8 @@
 //!
 //! Point `i` belongs to the halo that a pseudo-random permutation of the indices says, hence to no one place in the file.
 
-use rayon::prelude::*;
-
 use crate::error::{Kind, Result};
+use crate::parallel::{self, map};
 use crate::sample::even::check_count;
 use crate::sample::nfw::{self, Radii};
 use crate::sample::random::{Permutation, Purpose, Stream, fill};
@@ -123,7 +122,7 @@ impl MockHalos {
     pub fn points(&self) -> Result<Vec<[f32; 3]>> {
         let halos = self.catalog()?;
         let roll = Roll::new(self, &halos);
-        let shapes: Vec<Shape> = halos.par_iter().map(Shape::new).collect();
+        let shapes: Vec<Shape> = map(halos.len(), 64, &|halo| Shape::new(&halos[halo]));
         let radii = Radii::up_to(halos.iter().map(|halo| halo.concentration).fold(1.0, f64::max));
         fill(self.n, self.side, self.seed, |index, stream| match roll.halo_of(index) {
             Some(halo) => shapes[halo as usize].point(self.side, &radii, stream),
@@ -137,17 +136,16 @@ impl MockHalos {
     pub fn catalog(&self) -> Result<Vec<MockHalo>> {
         self.check()?;
         let heaviest = f64::from(self.heaviest());
-        let mut halos: Vec<MockHalo> = self
-            .draw_masses()
-            .into_par_iter()
-            .map(|mass| {
-                let share = f64::from(mass) / self.n as f64;
-                let radius = self.side * libm::cbrt(3.0 * share / (4.0 * std::f64::consts::PI * OVERDENSITY));
-                let concentration = 6.0 * libm::pow(f64::from(mass) / heaviest, -0.081);
-                MockHalo { center: [0.0; 3], mass, radius, concentration }
-            })
-            .collect();
-        halos.par_chunks_mut(FLIGHT).enumerate().for_each(|(flight, halos)| {
+        let masses = self.draw_masses();
+        let mut halos = map(masses.len(), FLIGHT, &|halo| {
+            let mass = masses[halo];
+            let share = f64::from(mass) / self.n as f64;
+            let radius = self.side * libm::cbrt(3.0 * share / (4.0 * std::f64::consts::PI * OVERDENSITY));
+            let concentration = 6.0 * libm::pow(f64::from(mass) / heaviest, -0.081);
+            MockHalo { center: [0.0; 3], mass, radius, concentration }
+        });
+        parallel::fill(&mut halos, FLIGHT, &|range, halos| {
+            let flight = range.start / FLIGHT;
             self.fly(&mut Stream::new(self.seed, Purpose::Centers, flight as u64), halos);
         });
         Ok(halos)
@@ -168,7 +166,7 @@ impl MockHalos {
     /// ```
     pub fn membership(&self) -> Result<Vec<Option<u32>>> {
         let roll = Roll::new(self, &self.catalog()?);
-        Ok((0..self.n as u32).into_par_iter().map(|index| roll.halo_of(index)).collect())
+        Ok(map(self.n, 1 << 14, &|index| roll.halo_of(index as u32)))
     }
 
     /// Masses until the points that are not background are used up.

@@ -6,9 +6,9 @@
 
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
-use rayon::prelude::*;
 
 use crate::error::{Kind, Result};
+use crate::parallel;
 
 /// What a stream is for; streams of different purposes share no numbers.
 #[derive(Clone, Copy, Debug)]
@@ -130,10 +130,9 @@ pub fn fill(
         bytes: n as u128 * size_of::<[f32; 3]>() as u128,
     })?;
     let top = below(side);
-    points.par_chunks_mut(BLOCK).enumerate().for_each(|(block, points)| {
-        let mut stream = Stream::new(seed, Purpose::Points, block as u64);
-        let first = (block * BLOCK) as u32;
-        for (index, out) in (first..).zip(points) {
+    parallel::fill(&mut points, BLOCK, &|range, points| {
+        let mut stream = Stream::new(seed, Purpose::Points, (range.start / BLOCK) as u64);
+        for (index, out) in (range.start as u32..).zip(points) {
             *out = point(index, &mut stream).map(|x| (x as f32).clamp(0.0, top));
         }
     });

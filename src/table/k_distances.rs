@@ -1,12 +1,11 @@
 //! The distance of each point's k-th neighbour: from which `eps` of DBSCAN is chosen.
 
-use rayon::prelude::*;
-
 use super::Points;
 use super::rows::{compiled, with_rows};
 use crate::bvh::Bvh;
 use crate::error::Result;
 use crate::geometry::{BoxSize, Scalar, Space};
+use crate::parallel::{list_tasks, sort};
 use crate::search::Nearest;
 
 /// Up to this many neighbours, lists of all points are found faster than one after the other.
@@ -29,7 +28,11 @@ const MOST_LISTED: usize = 32;
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 pub fn k_distances(points: &Points, k: usize, box_size: impl Into<BoxSize>) -> Result<Vec<f64>> {
-    let (points, size) = compiled(points, &box_size.into())?;
+    distances_of(points, k, &box_size.into())
+}
+
+fn distances_of(points: &Points, k: usize, size: &BoxSize) -> Result<Vec<f64>> {
+    let (points, size) = compiled(points, size)?;
     with_rows!(&*points, rows => distances(rows, k, size))
 }
 
@@ -56,7 +59,8 @@ fn distances<S: Scalar, const D: usize>(points: &[[S; D]], k: usize, size: BoxSi
             })
         }
     };
-    sort(&mut sorted);
+    // Numbers that are not negative have the order of their bits.
+    sort::<u64>(bytemuck::cast_slice_mut(&mut sorted));
     Ok(sorted)
 }
 
@@ -70,13 +74,9 @@ fn least_eps(distance2: f64) -> f64 {
     if root * root < distance2 { root.next_up() } else { root }
 }
 
-/// Not generic, so that it is compiled once; as is the next.
+/// Not generic, so that it is compiled once.
 fn collect(n: usize, of: &(dyn Fn(usize) -> Option<f64> + Sync)) -> Vec<f64> {
-    (0..n).into_par_iter().filter_map(of).collect()
-}
-
-fn sort(distances: &mut [f64]) {
-    distances.par_sort_unstable_by(f64::total_cmp);
+    list_tasks(n, 1 << 10, &|range| range.filter_map(of).collect())
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
 //! Which cluster a new point falls into.
 
-use rayon::prelude::*;
-
 use crate::bvh::{Bvh, check};
 use crate::cluster::dbscan::Dbscan;
 use crate::cluster::labels::Labels;
 use crate::error::{Kind, Result};
 use crate::geometry::{Bounded, Scalar, Space};
+use crate::parallel::list_tasks;
 use crate::search::{Nearest, Neighbor};
 
 impl Dbscan {
@@ -43,7 +42,8 @@ impl Dbscan {
             return Err(Kind::Length { what: "labels", len, points: points.len() }.into());
         }
         check(new, &space)?;
-        let core: Vec<u32> = (0..len).into_par_iter().filter(|&i| labels.is_core(i)).map(|i| i as u32).collect();
+        let is_core = |&i: &usize| labels.is_core(i);
+        let core = list_tasks(len, 1 << 14, &|range| range.filter(is_core).map(|i| i as u32).collect());
         let tree = if T::IS_POINT {
             let places: Vec<[S; D]> = core.iter().map(|&i| points[i as usize].bounds().lo).collect();
             Bvh::build_in(&places, space)?

@@ -13,7 +13,6 @@ pub(super) mod ropes;
 pub(super) mod traverse;
 
 use cubecl::prelude::*;
-use rayon::prelude::*;
 
 use crate::bvh::morton::Grid;
 use crate::bvh::{Node, check};
@@ -25,6 +24,10 @@ use crate::gpu::bvh::morton::MortonKernel;
 use crate::gpu::bvh::ropes::{LEAF_INDEX_STRIDE, Nodes, nodes};
 use crate::gpu::device::{Device, on};
 use crate::gpu::primitives::radix_sort::{fits, order, sort};
+use crate::parallel::{map, map_tasks};
+
+/// Points of a parallel task.
+const TASK: usize = 1 << 14;
 
 /// A coordinate that devices can store: `f32` or `f64`, and no other type.
 pub trait Coordinate: Scalar + Float + CubeElement + sealed::Sealed {}
@@ -114,13 +117,16 @@ impl<S: Coordinate, const D: usize> Points<S, D> {
         let bounds = check(points, &space)?;
         let wrapped: Vec<[S; D]>;
         let placed = if space.period().is_some() {
-            wrapped = points.par_iter().map(|&point| space.wrap(point)).collect();
+            wrapped = map(points.len(), TASK, &|i| space.wrap(points[i]));
             &wrapped
         } else {
             points
         };
-        let sizes = placed.as_flattened().par_iter().map(|&x| Into::<f64>::into(x).abs()).filter(|&x| x > 0.0);
-        let finest = sizes.reduce(|| f64::INFINITY, f64::min);
+        let finest = map_tasks(points.len(), TASK, &|range| {
+            let sizes = placed[range].as_flattened().iter().map(|&x| Into::<f64>::into(x).abs());
+            sizes.filter(|&x| x > 0.0).fold(f64::INFINITY, f64::min)
+        });
+        let finest = finest.into_iter().fold(f64::INFINITY, f64::min);
         on!(device, client => {
             // The largest buffers of a build are the points and, two of them, words for the sort.
             check_allocation(client, points.len() as u128 * (D * size_of::<S>()).max(8) as u128)?;

@@ -5,7 +5,6 @@
 //! each. Cost: that of sorting the balls, and of the walk.
 
 use cubecl::prelude::*;
-use rayon::prelude::*;
 
 use crate::bvh::morton::Grid;
 use crate::error::Result;
@@ -21,6 +20,10 @@ use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::primitives::radix_sort::sort;
 use crate::gpu::search::neighbors::{Count, List, RowsLaunch};
+use crate::parallel::map;
+
+/// Points of a parallel task.
+const TASK: usize = 1 << 14;
 
 /// Balls on a device, along the curve.
 pub(in crate::gpu) struct Balls<S> {
@@ -39,16 +42,17 @@ impl<S: Coordinate> Balls<S> {
     ) -> Result<Self> {
         let (n, space) = (spheres.len(), &bvh.space);
         // A ball whose centre is not finite finds nothing, wherever it is put.
-        let place = |sphere: &Sphere<S, D>| Some(space.wrap(sphere.center)).filter(|&at| Aabb::point(at).is_finite());
-        let placed: Vec<Option<[S; D]>> = spheres.par_iter().map(place).collect();
-        let corners = placed.par_iter().filter_map(|center| center.map(Aabb::point));
-        let bounds = corners.reduce(|| Aabb::EMPTY, |a, b| a.union(&b));
-        let centers: Vec<[S; D]> = placed.par_iter().map(|center| center.unwrap_or(bounds.lo)).collect();
-        let radii = spheres.par_iter().zip(&placed).map(|(sphere, center)| {
-            let filter = FilteredRadius::<S, D>::new(if center.is_some() { sphere.radius } else { -1.0 }, space);
+        let place = |at: usize| Some(space.wrap(spheres[at].center)).filter(|&at| Aabb::point(at).is_finite());
+        let placed: Vec<Option<[S; D]>> = map(n, TASK, &place);
+        let corners = placed.iter().filter_map(|center| center.map(Aabb::point));
+        let bounds = corners.fold(Aabb::EMPTY, |a, b| a.union(&b));
+        let centers = map(n, TASK, &|at| placed[at].unwrap_or(bounds.lo));
+        let radii = map(n, TASK, &|at| {
+            let radius = if placed[at].is_some() { spheres[at].radius } else { -1.0 };
+            let filter = FilteredRadius::<S, D>::new(radius, space);
             ([filter.sure, filter.maybe], filter.radius2)
         });
-        let (filters, radius2): (Vec<[S; 2]>, Vec<f64>) = radii.unzip();
+        let (filters, radius2): (Vec<[S; 2]>, Vec<f64>) = radii.into_iter().unzip();
 
         let centers = Buffer::from_slice(client, centers.as_flattened());
         let morton = MortonKernel::new(client, &centers, n, &Grid::over(&bounds));

@@ -13,12 +13,11 @@ pub use ecsv::{Meta, write_ecsv};
 
 use std::io::Write;
 
-use rayon::prelude::*;
-
 use crate::error::{Kind, Result};
 use crate::geometry::{Boundary, Scalar, Space, length2};
 use crate::halo::groups::Halos;
 use crate::halo::particles::Particles;
+use crate::parallel::map;
 use crate::units::{KnownUnits, Quantity, Units, VelocityUnit};
 
 /// One halo of a [`Catalog`]; units are those of the particles.
@@ -92,7 +91,7 @@ impl Catalog {
         let space = boundary.space()?;
         let clusters = halos.clusters();
         let row = |halo: u32| (measure(halos.members(halo as usize), particles, &space), halo);
-        let mut rows: Vec<(Halo, u32)> = (0..halos.len() as u32).into_par_iter().map(row).collect();
+        let mut rows: Vec<(Halo, u32)> = map(halos.len(), 16, &|halo| row(halo as u32));
         rows.sort_by_key(|(halo, _)| (std::cmp::Reverse(halo.count), halo.tag));
         let (halos, order): (Vec<Halo>, Vec<u32>) = rows.into_iter().unzip();
         let labels = order.iter().map(|&halo| u64::from(clusters[halo as usize])).collect();

@@ -61,7 +61,7 @@ pub enum Center {
     MostBoundPoisson {
         /// As for [`Center::MostBound`].
         softening: f64,
-        /// Cells along each axis, 1 to 255. Best one less than a power of two.
+        /// Cells along each axis, 1 to 255; the next number that is one less than a power of two is taken.
         cells: usize,
         /// How many cells around the lowest one are searched, along each axis both ways.
         search: usize,

@@ -13,9 +13,8 @@
 //! as those of coincident members, are equal bit by bit. [`rounding`] bounds the relative error.
 //! Cost: n distances a sum, with a square root and a division each; O(n²) for all.
 
-use rayon::prelude::*;
-
 use crate::halo::centers::members::Members;
+use crate::parallel::fill;
 use crate::simd::{LANES, dispatch};
 
 /// Sources that are summed before the next: they stay in the first cache while all targets of a task pass by.
@@ -114,7 +113,8 @@ pub(crate) fn sums(members: &Members, targets: &[u32]) -> Vec<Sum> {
     // A small number of targets is spread over all threads.
     let task = targets.len().div_ceil(4 * rayon::current_num_threads()).clamp(1, TASK);
     let [x, y, z] = &members.axes;
-    targets.par_chunks(task).zip(sums.par_chunks_mut(task)).for_each(|(targets, sums)| {
+    fill(&mut sums, task, &|own, sums| {
+        let targets = &targets[own];
         let mut terms = NO_TERMS;
         for start in (0..x.len()).step_by(BLOCK) {
             let block = start..(start + BLOCK).min(x.len());

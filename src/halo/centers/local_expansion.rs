@@ -25,6 +25,7 @@ use std::ops::Range;
 
 use crate::geometry::length2;
 use crate::halo::centers::multipole::{Moments, Multipoles, ROUNDING};
+use crate::parallel::join;
 
 /// Groups of fewer targets are walked by one thread.
 const SEQUENTIAL: usize = 1024;
@@ -158,7 +159,9 @@ impl DualWalk<'_> {
             below(right, middle..asked.end, leaves);
         } else {
             let mut others = vec![];
-            rayon::join(|| below(at + 1, asked.start..middle, leaves), || below(right, middle..asked.end, &mut others));
+            join(&mut || below(at + 1, asked.start..middle, leaves), &mut || {
+                below(right, middle..asked.end, &mut others)
+            });
             leaves.append(&mut others);
         }
     }

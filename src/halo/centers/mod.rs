@@ -23,8 +23,6 @@ pub use result::{Centers, HaloCenter, NoCenter};
 
 use std::cmp::Reverse;
 
-use rayon::prelude::*;
-
 use self::direct::MostBound;
 use self::members::{Members, unwrap};
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
@@ -32,6 +30,7 @@ pub(crate) use self::members::{exponent, power};
 use crate::error::{Kind, Result};
 use crate::geometry::{Boundary, Bounded, BoxSize, Scalar, Space};
 use crate::halo::Halos;
+use crate::parallel::map;
 #[cfg(feature = "reference")]
 use crate::reference::{mbp_astar, mbp_poisson};
 
@@ -111,12 +110,12 @@ impl<'a> CenterFinder<'a> {
         ])?;
         let space = boundary.space()?;
         self.check_points(points, halos)?;
-        let halo = |halo: usize| self.run_on(points, halos.members(halo), &space);
-        let rows = balanced_order(halos)
-            .into_par_iter()
-            .with_max_len(1)
-            .map(|index| halo(index).map(|center| (index, center)));
-        let mut rows = rows.collect::<Result<Vec<(usize, HaloCenter)>>>()?;
+        let order = balanced_order(halos);
+        let rows = map(order.len(), 1, &|at| {
+            let halo = order[at];
+            Ok((halo, self.run_on(points, halos.members(halo), &space)?))
+        });
+        let mut rows = rows.into_iter().collect::<Result<Vec<(usize, HaloCenter)>>>()?;
         rows.sort_unstable_by_key(|&(index, _)| index);
         Ok(Centers::new(rows.into_iter().map(|(_, center)| center).collect(), halos, boundary))
     }

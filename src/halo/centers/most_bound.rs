@@ -20,8 +20,6 @@
 //! The bounds hold for the exact sums, and the margin exceeds all rounding, so the member that direct sums choose is never pruned.
 //! The work does not depend on threads. Cost: O(n log n) where potentials differ, O(n²) where all are equal.
 
-use rayon::prelude::*;
-
 use crate::error::Result;
 use crate::geometry::{Aabb, Space, length2};
 use crate::halo::centers::direct::{self, Best, MostBound, NO_TERMS, Sum, Terms, rounding, sums};
@@ -30,6 +28,7 @@ use crate::halo::centers::members::Members;
 use crate::halo::centers::multipole::Multipoles;
 use crate::halo::centers::pairwise_f32::{self, RELATIVE_ERROR, Targets};
 use crate::halo::centers::small_halo;
+use crate::parallel::{self, list_tasks, map};
 use crate::simd::{LANES, dispatch};
 
 /// In halos of at most this many members all pairs are evaluated.
@@ -160,7 +159,7 @@ impl Search<'_> {
             }
             (interactions.leaf, sum)
         };
-        let estimates: Vec<(u32, f64)> = leaves.par_iter().with_min_len(TASK).map(estimate).collect();
+        let estimates: Vec<(u32, f64)> = map(leaves.len(), TASK, &|leaf| estimate(&leaves[leaf]));
         let Some((leaf, _)) = estimates.into_iter().reduce(|a, b| if b.1 > a.1 { b } else { a }) else {
             return Round::default();
         };
@@ -170,10 +169,13 @@ impl Search<'_> {
 
     /// The targets whose upper bound is not below the lower bound.
     fn round(&self, leaves: &[LeafInteractions], targets: &[u32], lower_bound: f64) -> Round {
-        let leaf = |scratch: &mut Scratch, leaf: &LeafInteractions| {
-            self.leaf(leaf, &targets[leaf.targets.clone()], lower_bound, scratch)
-        };
-        Round::join(leaves.par_iter().with_min_len(TASK).map_init(Scratch::default, leaf).collect())
+        let scratches = parallel::Scratch::new(Scratch::default);
+        Round::join(list_tasks(leaves.len(), TASK, &|range| {
+            let leaf = |leaf: &LeafInteractions, scratch: &mut Scratch| {
+                self.leaf(leaf, &targets[leaf.targets.clone()], lower_bound, scratch)
+            };
+            scratches.with(|scratch| leaves[range].iter().map(|own| leaf(own, scratch)).collect())
+        }))
     }
 
     /// The same for the targets of one leaf.

@@ -18,13 +18,12 @@
 //!
 //! Cost: the build of the tree; 150 bytes a node. Source: Salmon and Warren 1994, section 3.
 
-use rayon::prelude::*;
-
 use crate::bvh::Bvh;
 use crate::error::Result;
 use crate::geometry::{Aabb, length2};
 use crate::halo::centers::members::Members;
 use crate::halo::centers::pairwise_f32::Source;
+use crate::parallel::map;
 
 /// Bounds the rounding of coordinates, which are less than 1, and of centres of mass.
 pub(super) const ROUNDING: f64 = 1e-13;
@@ -138,14 +137,12 @@ impl Multipoles {
         let leaves: Vec<u32> = (0..tree.end()).filter(|&at| tree.is_leaf(at)).map(|at| at as u32).collect();
         let masses: Vec<f64> = tree.order().iter().map(|&member| members.masses[member as usize]).collect();
         let [x, y, z] = tree.lo();
-        let source = |(i, &mass): (usize, &f64)| Source::new([x[i], y[i], z[i]], mass);
-        let sources = masses.par_iter().enumerate().with_min_len(1 << 12).map(source).collect();
+        let sources = map(masses.len(), 1 << 12, &|i| Source::new([x[i], y[i], z[i]], masses[i]));
         let mut multipoles = Self { nodes: vec![], leaves, softening2: members.softening2, masses, sources, tree };
-        let of_leaf = |&leaf: &u32| {
-            let leaf = leaf as usize;
+        let of_leaves = map(multipoles.leaves.len(), 64, &|at| {
+            let leaf = multipoles.leaves[at] as usize;
             Moments::of(multipoles.columns(leaf), &multipoles.tree.node(leaf).bounds)
-        };
-        let of_leaves: Vec<Moments> = multipoles.leaves.par_iter().with_min_len(64).map(of_leaf).collect();
+        });
         multipoles.nodes = vec![Moments::default(); multipoles.tree.end()];
         let mut of_leaves = of_leaves.into_iter().rev();
         for at in (0..multipoles.tree.end()).rev() {

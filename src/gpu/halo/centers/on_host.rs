@@ -7,7 +7,6 @@
 use std::ops::Range;
 
 use cubecl::prelude::*;
-use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::gpu::buffer::Buffer;
@@ -16,6 +15,7 @@ use crate::gpu::halo::centers::CenterFinder;
 use crate::gpu::halo::centers::by_size::SortedHalos;
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::halo::centers::HaloCenter;
+use crate::parallel::map;
 
 /// The centres of some halos.
 pub(super) fn rows<R: Runtime, S: Coordinate>(
@@ -44,10 +44,10 @@ pub(super) fn rows<R: Runtime, S: Coordinate>(
     let masses: Option<Vec<f64>> =
         finder.masses.map(|masses| indices.iter().map(|&index| masses[index as usize]).collect());
     let finder = CenterFinder { center: finder.center, masses: masses.as_deref() }.on_host();
-    let row = |span: Range<u32>| {
-        let own: Vec<u32> = span.collect();
+    let row = |halo: usize| {
+        let own: Vec<u32> = spans[halo].clone().collect();
         let row = finder.run_on(&positions, &own, &points.space)?;
         Ok(HaloCenter { member: row.member.map(|member| indices[member as usize]), ..row })
     };
-    spans.into_par_iter().with_max_len(1).map(row).collect()
+    map(spans.len(), 1, &row).into_iter().collect()
 }
