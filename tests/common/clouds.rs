@@ -175,7 +175,7 @@ pub fn snapshot<S: Scalar, const D: usize>() -> Option<Cloud<S, D>> {
     if D > 3 {
         return None;
     }
-    let file = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/data/p3m_64.gadget2")).expect("the sample snapshot");
+    let file = std::fs::read(super::data::root().join("data/p3m_64.gadget2")).expect("the sample snapshot");
     // The header and its two markers, the marker of the block of positions, then three f32 a particle.
     let positions = &file[4 + 256 + 4 + 4..][..12 * 64 * 64 * 64];
     let number = |bytes: &[u8]| f64::from(f32::from_le_bytes(bytes.try_into().unwrap()));

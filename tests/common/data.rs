@@ -4,6 +4,11 @@
 
 use std::path::{Path, PathBuf};
 
+/// The repository.
+pub fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+}
+
 /// A file in the folder that `ROPEWALK_DATA` names; tests/README.md lists what belongs there.
 ///
 /// Panics if the variable is not set or the file is not there: a test that was asked for does not pass unless it ran.

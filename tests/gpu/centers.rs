@@ -2,7 +2,7 @@
 //!
 //! Each case says where its centres are computed, so that no test of the device passes on the CPU.
 
-use crate::common::random::Random;
+use common::random::Random;
 use ropewalk::gpu::{CenterFinder, Coordinate, Device, Halos, Points};
 use ropewalk::sample::Sample;
 use ropewalk::{Center, Centers, Fof, Labels};

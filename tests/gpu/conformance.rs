@@ -1,6 +1,6 @@
 //! Trees and queries on a device against those of the CPU, which have oracles of their own.
 
-use crate::common::clouds::{Cloud, all};
+use common::clouds::{Cloud, all};
 use ropewalk::gpu::{self, Bvh, Coordinate, Device, Origin};
 use ropewalk::sample::Sample;
 use ropewalk::{DbscanAlgorithm, Nearest};

@@ -2,7 +2,7 @@
 
 use ropewalk::gpu::{Device, Fof, Points, devices};
 
-use crate::common::clouds;
+use common::clouds;
 
 fn labels(device: Device) -> Vec<i32> {
     let cloud = clouds::clustered::<f32, 3>();

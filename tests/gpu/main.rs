@@ -1,8 +1,6 @@
 //! Every operation on the first device, against the same on the CPU.
 #![cfg(any(feature = "cuda", feature = "vulkan"))]
 
-#[path = "../common/mod.rs"]
-mod common;
 #[path = "../suite/centers/shapes.rs"]
 mod shapes;
 

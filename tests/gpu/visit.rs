@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use crate::common::clouds::{Cloud, small, snapshot};
+use common::clouds::{Cloud, small, snapshot};
 use cubecl::prelude::*;
 use ropewalk::Sphere;
 use ropewalk::gpu::{self, Coordinate, Device, Visitor, cubecl};

@@ -1,8 +1,8 @@
 //! The fuzz targets on mutated files: `ROPEWALK_FUZZ` is how many for each reader; without it a few thousand are.
 
-use super::random::Random;
 use super::readers::Reader;
 use super::{Folder, assert_modest_memory};
+use common::random::Random;
 use ropewalk::io::{ReadOptions, read};
 
 /// Files for each reader, unless told.

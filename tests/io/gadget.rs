@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use common::data::root;
 use ropewalk::io::{
     Format, GadgetOptions, Masses, Points, ReadOptions, Snapshot, Species, Table, read, read_header, write_gadget,
 };
@@ -149,7 +150,7 @@ fn itertools3<A: Copy, B: Copy, C: Copy, const I: usize, const J: usize, const K
 
 #[test]
 fn sample() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/p3m_64.gadget2");
+    let path = &root().join("data/p3m_64.gadget2");
     let snapshot = all(path).unwrap();
     assert!(snapshot == read(path, &ReadOptions::default().particle_type(1)).unwrap());
     let header = snapshot.header.unwrap();

@@ -6,9 +6,6 @@ mod damage;
 mod fuzz;
 mod gadget;
 mod npy;
-#[allow(dead_code)]
-#[path = "../common/random.rs"]
-mod random;
 #[path = "../../fuzz/readers.rs"]
 mod readers;
 

@@ -11,7 +11,7 @@
 use std::ops::Range;
 use std::sync::{LazyLock, Mutex};
 
-use crate::common::random::Random;
+use common::random::Random;
 use rayon::ThreadPool;
 use ropewalk::{Aabb, Bvh, Csr, Dbscan, DbscanAlgorithm, Fof, FofAlgorithm, Labels, Nearest, Neighbor, Scalar, Sphere};
 

@@ -9,10 +9,10 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use crate::common::clouds::{self, Cloud};
-use crate::common::engine::Engine;
-use crate::common::oracle::{self, Side};
-use crate::common::random::Random;
+use common::clouds::{self, Cloud};
+use common::engine::Engine;
+use common::oracle::{self, Side};
+use common::random::Random;
 use ropewalk::{Aabb, Csr, Nearest, Neighbor, Query, Scalar, Space, Sphere};
 
 /// What to look for: how many, within what radius, without which one.

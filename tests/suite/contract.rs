@@ -1,6 +1,6 @@
 //! What holds for all of the library: its types cross threads, and `f32` answers as `f64` does.
 
-use crate::common::clouds;
+use common::clouds;
 use ropewalk::reference::BruteForce;
 use ropewalk::search::Hits;
 use ropewalk::{

@@ -1,7 +1,7 @@
 //! Many copies of one point, and many points in one cell of the Morton grid, which some trees are quadratic in: the answers.
 //! `src/work.rs` counts the distances that they cost.
 
-use crate::common::random::Random;
+use common::random::Random;
 use ropewalk::internals::LEAF;
 use ropewalk::reference::BruteForce;
 use ropewalk::{Bvh, Fof, Nearest, Scalar, Sphere};

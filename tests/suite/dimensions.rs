@@ -1,6 +1,6 @@
 //! All dimensions there are, and the longest inner loops: the tree against the definitions, briefly.
 
-use crate::common::{clouds, oracle};
+use common::{clouds, oracle};
 use ropewalk::{Bvh, Fof, Nearest, Scalar};
 
 fn agrees<S: Scalar, const D: usize>() {

@@ -1,8 +1,9 @@
 //! Every algorithm finds the halos that the definition does.
 
-use crate::common::clouds::{self, Cloud};
-use crate::common::oracle;
-use crate::common::random::Random;
+use common::clouds::{self, Cloud};
+use common::data::root;
+use common::oracle;
+use common::random::Random;
 use ropewalk::{Aabb, Bvh, Fof, FofAlgorithm, Halos, Scalar, Sphere};
 
 const OTHERS: [FofAlgorithm; 2] = [FofAlgorithm::Bins, FofAlgorithm::BruteForce];
@@ -108,7 +109,7 @@ fn chains_cross_bins() {
 
 /// Numbers of a stored array.
 fn stored_labels(name: &str) -> Vec<i32> {
-    let file = std::fs::read(format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let file = std::fs::read(root().join("tests/data").join(name)).unwrap();
     let header = 10 + u16::from_le_bytes([file[8], file[9]]) as usize;
     assert!(String::from_utf8_lossy(&file[..header]).contains("'<i4'"));
     file[header..].chunks(4).map(|bytes| i32::from_le_bytes(bytes.try_into().unwrap())).collect()
@@ -116,7 +117,7 @@ fn stored_labels(name: &str) -> Vec<i32> {
 
 #[test]
 fn bins_find_the_stored_labels_of_p3m_64() {
-    let file = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/data/p3m_64.gadget2")).unwrap();
+    let file = std::fs::read(root().join("data/p3m_64.gadget2")).unwrap();
     let side = f64::from_le_bytes(file[132..140].try_into().unwrap());
     let number = |bytes: &[u8]| f32::from_le_bytes(bytes.try_into().unwrap());
     let points: Vec<[f32; 3]> = file[4 + 256 + 4 + 4..][..12 * 64 * 64 * 64]

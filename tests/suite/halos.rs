@@ -1,6 +1,6 @@
 //! `Halos` is what its labels say, in another shape.
 
-use crate::common::clouds;
+use common::clouds;
 use ropewalk::{Fof, Halos, Scalar};
 
 fn rows_agree_with_labels(halos: &Halos, least: usize) {

@@ -1,6 +1,6 @@
 //! `Hits` is an iterator, and its shortcuts end where plain steps would.
 
-use crate::common::clouds;
+use common::clouds;
 use ropewalk::{Aabb, Bvh, Query, Sphere};
 
 fn shortcuts_agree<Q: Query<f32, 3> + Copy>(bvh: &Bvh<f32, 3>, query: Q) {

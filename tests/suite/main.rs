@@ -1,8 +1,5 @@
 //! The library on the CPU, stage by stage, against definitions, stored answers of other programs, and bad input.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod attack;
 mod bad_input;
 mod centers;

@@ -1,9 +1,9 @@
 //! Spherical overdensities: against stored ones, and against the definition.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::common::data::large;
-use crate::common::random::Random;
+use common::data::{large, root};
+use common::random::Random;
 use ropewalk::Particles;
 use ropewalk::halo::{NoSphere, SphericalOverdensity, overdensities};
 use ropewalk::io::{Points, ReadOptions, read};
@@ -11,10 +11,6 @@ use ropewalk::io::{Points, ReadOptions, read};
 /// Masses in 1e10 Msun/h, lengths in Mpc/h.
 const CRITICAL: f64 = 27.7536627;
 const OMEGA_M: f64 = 0.31;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).into()
-}
 
 /// M and R for 200 times the critical and the mean density equal the stored ones, about the stored centres.
 fn assert_reference(snapshot: &Path, halos: &Path, side: f64) {

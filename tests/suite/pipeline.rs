@@ -1,13 +1,12 @@
 //! From a snapshot to its catalogue: the same as the steps by hand, and what is missing by its name.
 
-use std::path::Path;
-
+use common::data::root;
 use ropewalk::halo::pipeline::{self, CenterKind, LinkingLength, Note, Options, Pipeline};
 use ropewalk::io::{Masses, Points, ReadOptions, Snapshot, Table, read};
 use ropewalk::{Catalog, Center, CenterFinder, ErrorKind, Fof, Particles};
 
 fn sample() -> Snapshot {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/p3m_64.gadget2");
+    let path = root().join("data/p3m_64.gadget2");
     read(path, &ReadOptions::default().particle_type(1)).unwrap()
 }
 
@@ -114,21 +113,4 @@ fn one_value_for_each_point() {
     let none = Snapshot::new(Points::F64(Table::new(3, vec![]).unwrap()));
     let output = pipeline::run(&none, &options).unwrap();
     assert!(output.halos.is_empty() && output.catalog.halos().is_empty());
-}
-
-#[cfg(feature = "serde")]
-#[test]
-fn options_and_results_are_data() {
-    let mut options = Options::default();
-    options.overdensities = vec!["200c".parse().unwrap(), "vir".parse().unwrap()];
-    options.universe.units = ropewalk::units::Units::GADGET.into();
-    let text = serde_json::to_string(&options).unwrap();
-    assert_eq!(serde_json::from_str::<Options>(&text).unwrap(), options);
-    // What is left out has its default.
-    let few: Options = serde_json::from_str(r#"{"linking_length": {"Length": 0.1}, "min_members": 10}"#).unwrap();
-    assert_eq!((few.linking_length, few.min_members, few.profiles), (LinkingLength::Length(0.1), 10, 0));
-
-    let output = pipeline::run(&clumps(), &few).unwrap();
-    let text = serde_json::to_string(&output.catalog).unwrap();
-    assert_eq!(serde_json::from_str::<Catalog>(&text).unwrap(), output.catalog);
 }

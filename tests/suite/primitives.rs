@@ -2,9 +2,9 @@
 
 use std::sync::Mutex;
 
-use crate::common::engine::Engine;
-use crate::common::oracle::Side;
-use crate::common::random::Random;
+use common::engine::Engine;
+use common::oracle::Side;
+use common::random::Random;
 use glam::{DVec2, DVec3, DVec4, Vec2, Vec3, Vec3A, Vec4};
 use ropewalk::reference::BruteForce;
 use ropewalk::{Aabb, Bounded, Bvh, Fof, Nearest, Scalar, Sphere};
@@ -84,7 +84,7 @@ fn stores_boxes<S: Scalar, const D: usize, E: Engine<S, D>>(side: Side) {
         assert_eq!(pairs, expected, "radius {radius}, side {side:?}");
         assert_eq!(engine.count_pairs(radius), expected.len() as u64, "radius {radius}, side {side:?}");
         if let Some(halos) = engine.halos(radius) {
-            let expected = crate::common::oracle::components(&lists);
+            let expected = common::oracle::components(&lists);
             assert_eq!(halos.labels().as_slice(), expected, "radius {radius}, side {side:?}");
         }
     }
@@ -180,7 +180,7 @@ impl Bounded<f64, 3> for Shy {
 
 #[test]
 fn a_type_of_ones_own_is_as_good_as_an_array() {
-    let cloud = crate::common::clouds::clustered::<f64, 3>();
+    let cloud = common::clouds::clustered::<f64, 3>();
     let stars: Vec<Star> = cloud.points.iter().map(|&position| Star { position, _magnitude: 4.5 }).collect();
     let shy: Vec<Shy> = cloud.points.iter().copied().map(Shy).collect();
     let arrays = Bvh::build_periodic(&cloud.points, cloud.side).unwrap();

@@ -1,6 +1,6 @@
 //! Density profiles and NFW fits.
 
-use crate::common::random::Random;
+use common::random::Random;
 use ropewalk::Particles;
 use ropewalk::halo::{Profile, profiles};
 

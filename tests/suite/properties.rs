@@ -1,7 +1,7 @@
 //! The tree against the definitions on whatever proptest comes up with. Half of the clouds lie on a coarse grid, so that
 //! distances tie, points coincide, and radii are met exactly.
 
-use crate::common::oracle::{self, Side};
+use common::oracle::{self, Side};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use ropewalk::{Aabb, Bvh, Fof, Nearest, Scalar, Sphere};

@@ -1,6 +1,6 @@
 //! The structure of halos against closed forms.
 
-use crate::common::random::Random;
+use common::random::Random;
 use ropewalk::halo::{SphericalOverdensity, Structure, measure_structure};
 use ropewalk::{Fof, Halos, Labels, Particles};
 

@@ -1,7 +1,7 @@
 //! The tree itself: sound for any input, the same for any number of threads, and as deep as it may be.
 
-use crate::common::clouds::{self, Cloud};
-use crate::common::random::Random;
+use common::clouds::{self, Cloud};
+use common::random::Random;
 use ropewalk::internals::LEAF;
 use ropewalk::reference::BruteForce;
 use ropewalk::{Bvh, Nearest, Scalar, Sphere};

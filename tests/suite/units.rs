@@ -1,7 +1,7 @@
 //! Units do not matter: what is multiplied by a power of two has the same neighbours, labels and nearest. `src/work.rs` counts that
 //! it costs the same.
 
-use crate::common::random::Random;
+use common::random::Random;
 use ropewalk::{Bvh, Dbscan, DbscanAlgorithm, Fof, FofAlgorithm, Nearest, Scalar, Sphere};
 
 /// Points whose coordinates are multiples of 2^-16, so that they are exact in any unit, and some are tied.

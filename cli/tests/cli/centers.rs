@@ -7,8 +7,8 @@ use std::path::Path;
 use npyz::NpyFile;
 use zip::ZipArchive;
 
-use crate::data::large;
-use crate::program::{self, Scratch, halos, root, sample};
+use crate::data::{large, root};
+use crate::program::{self, Scratch, halos, sample};
 use crate::reference::table;
 
 /// Each column of the catalogue, the reference's name for it, and the reference's unit.

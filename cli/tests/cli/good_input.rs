@@ -4,7 +4,8 @@ use std::fs;
 use std::io::Read;
 use std::process::{Command, Stdio};
 
-use crate::program::{Scratch, halos, root, run, sample};
+use crate::data::root;
+use crate::program::{Scratch, halos, run, sample};
 
 const ALL: [&str; 4] = ["halos.ecsv", "labels.npy", "mass_function.svg", "projection.png"];
 

@@ -6,10 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The repository.
-pub fn root() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
-}
+use crate::data::root;
 
 pub fn sample() -> PathBuf {
     root().join("data/p3m_64.gadget2")

@@ -7,8 +7,8 @@ use std::path::Path;
 use npyz::NpyFile;
 use zip::ZipArchive;
 
-use crate::data::large;
-use crate::program::{Scratch, halos, root, run};
+use crate::data::{large, root};
+use crate::program::{Scratch, halos, run};
 
 fn labels(file: impl Read) -> Vec<i32> {
     NpyFile::new(BufReader::new(file)).unwrap().into_vec().unwrap()

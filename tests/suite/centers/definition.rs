@@ -4,7 +4,7 @@ use ropewalk::halo::HaloCenter;
 use ropewalk::{Center, CenterFinder, Halos, Labels};
 
 use super::{oracle, shapes};
-use crate::common::random::Random;
+use common::random::Random;
 
 /// All points as one halo.
 pub fn whole(n: usize) -> Halos {

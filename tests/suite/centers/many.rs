@@ -8,7 +8,7 @@ use ropewalk::{Center, CenterFinder, Scalar};
 
 use super::definition::whole;
 use super::{oracle, shapes};
-use crate::common::random::Random;
+use common::random::Random;
 
 struct Case {
     name: String,

@@ -6,7 +6,7 @@ use ropewalk::{Center, Fof};
 
 use super::definition::{center, most_bound_is_right};
 use super::shapes;
-use crate::common::random::Random;
+use common::random::Random;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]

@@ -1,15 +1,11 @@
 //! The centres of simulated halos against stored ones that were computed without this crate.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ropewalk::io::{Points, ReadOptions};
 use ropewalk::{Center, CenterFinder, Centers, Fof, Halos};
 
-use crate::common::data::large;
-
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-}
+use common::data::{large, root};
 
 struct Snapshot {
     points: Vec<[f32; 3]>,

@@ -1,6 +1,6 @@
 //! Halos of many shapes.
 
-use crate::common::random::Random;
+use common::random::Random;
 
 fn direction(random: &mut Random) -> [f64; 3] {
     let way: [f64; 3] = std::array::from_fn(|_| random.normal());

@@ -4,7 +4,7 @@ use ropewalk::halo::{NoCenter, NoSphere, measure_structure, overdensities, profi
 use ropewalk::{Boundary, Bvh, Catalog, Center, CenterFinder, Fof, FofAlgorithm, Halos, Labels, Particles, Result};
 
 use super::{oracle, shapes};
-use crate::common::random::Random;
+use common::random::Random;
 
 const MBP: Center = Center::MostBound { softening: 0.0 };
 const SIDE: f64 = 8.0;

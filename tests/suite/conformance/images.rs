@@ -4,8 +4,8 @@
 use std::sync::LazyLock;
 
 use super::{Case, Shape, conforms};
-use crate::common::images::{self, Sides};
-use crate::common::random::Random;
+use common::images::{self, Sides};
+use common::random::Random;
 use ropewalk::reference::BruteForce;
 use ropewalk::{Aabb, Bvh, Fof, Nearest, Scalar, Sphere};
 
@@ -114,6 +114,6 @@ fn slabs() {
     for radius in [16, 24, 80] {
         let lists: Vec<_> = points.iter().map(|point| images::in_ball(&points, point, radius, &sides)).collect();
         let halos = Fof::new(images::length(radius)).run_on(&tree).unwrap();
-        assert_eq!(halos.labels().as_slice(), crate::common::oracle::components(&lists), "radius {radius}");
+        assert_eq!(halos.labels().as_slice(), common::oracle::components(&lists), "radius {radius}");
     }
 }

@@ -5,9 +5,9 @@ use ropewalk::{Dbscan, Scalar};
 
 use super::assert_clusters;
 use super::oracle::{Clusters, clusters};
-use crate::common::clouds::{self, Cloud};
-use crate::common::oracle::{neighbors, wrap_point};
-use crate::common::random::Random;
+use common::clouds::{self, Cloud};
+use common::oracle::{neighbors, wrap_point};
+use common::random::Random;
 
 /// Every cloud at each of its radii: open and periodic, border points or none, with and without weights.
 fn assert_cloud<S: Scalar, const D: usize>(cloud: &Cloud<S, D>) {
@@ -58,10 +58,18 @@ fn clouds_in_f64() {
 }
 
 #[test]
-fn one_seven_and_ten_dimensions() {
+fn one_dimension() {
     clouds::all::<f32, 1>().iter().for_each(assert_cloud);
     clouds::small::<f64, 1>().iter().for_each(assert_cloud);
+}
+
+#[test]
+fn seven_dimensions() {
     clouds::small::<f32, 7>().iter().for_each(assert_cloud);
+}
+
+#[test]
+fn ten_dimensions() {
     clouds::small::<f64, 10>().iter().for_each(assert_cloud);
 }
 

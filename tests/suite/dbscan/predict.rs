@@ -2,7 +2,7 @@
 
 use ropewalk::{Dbscan, DbscanAlgorithm, Result, Scalar, Space, Sphere};
 
-use crate::common::random::Random;
+use common::random::Random;
 
 const SIDE: f64 = 8.0;
 

@@ -7,7 +7,7 @@ use ropewalk::{Dbscan, Scalar};
 
 use super::oracle::clusters;
 use super::{ALGORITHMS, POOLS, difference};
-use crate::common::oracle::{Side, neighbors, wrap_point};
+use common::oracle::{Side, neighbors, wrap_point};
 
 #[derive(Debug)]
 struct Question<const D: usize> {

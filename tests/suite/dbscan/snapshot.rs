@@ -9,11 +9,7 @@ use zip::ZipArchive;
 
 use super::oracle::Clusters;
 use super::{ALGORITHMS, POOLS, assert_same};
-use crate::common::data::large;
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
+use common::data::{large, root};
 
 /// Positions of a Gadget-2 snapshot whose particles are all of one type: the header and its two markers, then the block of
 /// positions with a marker that holds its length.

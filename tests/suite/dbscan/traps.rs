@@ -4,8 +4,8 @@ use ropewalk::{Dbscan, Scalar};
 
 use super::assert_clusters;
 use super::oracle::{Clusters, clusters};
-use crate::common::oracle::neighbors;
-use crate::common::random::Random;
+use common::oracle::neighbors;
+use common::random::Random;
 
 /// Every algorithm and number of threads against the definition, for several `min_pts`.
 fn assert_definition<S: Scalar, const D: usize>(points: &[[S; D]], eps: f64, what: &str) {

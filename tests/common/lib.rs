@@ -1,0 +1,8 @@
+//! What the test programs share: point clouds with names, and the definitions as plain loops.
+
+pub mod clouds;
+pub mod data;
+pub mod engine;
+pub mod images;
+pub mod oracle;
+pub mod random;
