@@ -20,7 +20,7 @@ fn clouds() -> [(&'static str, Vec<[f32; 3]>, f64); 2] {
     ]
 }
 
-/// The steps of a build: bounds, codes and sort, gather, build.
+/// The steps of a build: bounds, codes and sort, build.
 fn build(criterion: &mut Criterion) {
     for (cloud, points, _) in clouds() {
         let (tree, steps) = phases(|| Bvh::build(&points));

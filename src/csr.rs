@@ -151,7 +151,7 @@ impl<T: Copy> RowWriter<'_, T> {
     #[inline(always)]
     pub unsafe fn write(&self, row: usize, values: impl Iterator<Item = T>) {
         assert!(row < self.rows, "row {row} is behind the last");
-        // No overflow: rows are those of a vector of so many values.
+        // No overflow: all rows lie within the values.
         let first = row * self.length;
         for (at, value) in (first..first + self.length).zip(values) {
             // SAFETY: within the values, for the row is one of them, as was just asserted; and ours alone, as the caller
@@ -239,7 +239,7 @@ mod tests {
     fn lists_too_large_for_memory() {
         // Numbers that overflow; and more than addresses reach.
         for (n, length) in [(usize::MAX, 3), (usize::MAX / 2 + 1, 2), (1 << 40, 1 << 16)] {
-            // An allocation that nobody looks at is left out by the compiler, and succeeds.
+            // An allocation that is not used is left out by the compiler, and succeeds.
             let fill = |rows: &RowWriter<'_, u64>| panic!("there is no memory to fill at {:p}", rows.start);
             let error = Csr::<u64>::from_rows(n, length, fill).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Memory);

@@ -5,8 +5,9 @@
 //!
 //! ```text
 //! geometry -> bvh (morton, radix sort, hierarchy, ropes) -> search (range, neighbors, pairs, nearest)
-//!          -> cluster (union-find, DBSCAN, FOF) -> halo (centers, catalog, overdensity, profile) -> table, io, plot
-//! gpu: the same rooms, on a device
+//!          -> cluster (union-find, DBSCAN, FOF) -> halo (centers, catalog, overdensity, profile, pipeline) -> plot
+//! io, table, sample: where points come from
+//! gpu: the same modules, on a device
 //! ```
 //!
 //! # Search
@@ -124,7 +125,7 @@ assert_eq!(halos.read()?.members(0), [0, 1]);
 //! # Contract
 //!
 //! - **Exact.** Radii are inclusive. Whether two points are within a radius is decided as `f64` arithmetic on their
-//!   coordinates decides it ([`Space::distance2`]), whatever the storage type: `f32` tests with an error bound settle nearly
+//!   coordinates decides it ([`Space::distance2`]), whatever the storage type: `f32` tests with an error bound decide nearly
 //!   all pairs, and the few inside of the bound are redone in `f64`.
 //! - **Deterministic.** Results do not depend on the number of threads, the device, or timing.
 //! - **No silent wrong answer.** NaN, infinite coordinates, a negative linking length, a periodic box that is too
@@ -142,7 +143,7 @@ assert_eq!(halos.read()?.members(0), [0, 1]);
 //! | `plot` | pictures of halos and clusters |
 //! | `sample` | clustered point sets to try and to measure on |
 //! | `reference` | other algorithms, to compare with |
-//! | `serde` | options and results can be stored |
+//! | `serde` | options of the pipeline, catalogues, centres, profiles and units can be stored |
 //! | `cuda`, `vulkan` | the module `gpu` |
 //!
 //! Searches and clusterings of `f32` and `f64` points in two and three dimensions are compiled with the library. They are

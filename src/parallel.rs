@@ -47,7 +47,7 @@ pub(crate) fn map<T: Send + Sync>(n: usize, size: usize, value: &(dyn Fn(usize) 
     list_tasks(n, size, &|range| range.map(value).collect())
 }
 
-/// Sorts; equal values are alike.
+/// Sorts in ascending order; equal values may change places.
 pub(crate) fn sort<T: Ord + Send>(values: &mut [T]) {
     values.par_sort_unstable();
 }
@@ -68,7 +68,7 @@ pub(crate) fn fill<T: Send>(values: &mut [T], size: usize, value: &(dyn Fn(Range
     for_each(values.chunks_mut(size).collect(), &|at, own| value(at * size..((at + 1) * size).min(n), own));
 }
 
-/// So many equal numbers that threads may change.
+/// `n` atomic numbers, each equal to `value`.
 pub(crate) fn atomics(n: usize, value: u32) -> Vec<AtomicU32> {
     // Fresh zeros come from the system without being written.
     let mut all: Vec<AtomicU32> = bytemuck::zeroed_vec(n);
@@ -83,7 +83,7 @@ pub(crate) fn join(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
     rayon::join(a, b);
 }
 
-/// What tasks work on, made when there is none to be had, and used again.
+/// A pool of scratch values. A task takes a free one or makes one, and returns it.
 pub(crate) struct Scratch<T> {
     unused: Mutex<Vec<T>>,
     make: fn() -> T,

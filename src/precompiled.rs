@@ -1,12 +1,12 @@
 //! Heavy functions, compiled once in this library for the usual points: `f32` and `f64`, in two and three dimensions.
 //!
 //! What is generic is compiled where it is used: in each program, again after each edit, and without optimization where the
-//! program has none. A precompiled function is a door in front of a generic one. For the usual points it leads to a copy
-//! that stands in the library; for others the generic one is compiled in the user's crate as ever.
+//! program has none. A precompiled function calls a copy that is compiled in the library for the usual points, and the
+//! generic function for others.
 
 use std::any::Any;
 
-/// The same value, whose two types are one where the constants that lead here are what they are.
+/// Returns `a` as a `B`. Both are one type wherever this is called.
 #[inline(always)]
 pub(crate) fn same<A: 'static, B: 'static>(a: A) -> B {
     let mut a = Some(a);

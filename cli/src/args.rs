@@ -150,9 +150,9 @@ pub struct Dbscan {
 pub enum Algorithm {
     /// The faster one
     Auto,
-    /// Counts and links pairs of points
+    /// Counts and unites pairs of points
     Fdbscan,
-    /// Settles dense regions without their distances
+    /// Unites dense regions without their distances
     Densebox,
 }
 

@@ -39,7 +39,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
         Err(help) => {
-            // There is nobody to tell that help could not be printed.
+            // Where help cannot be printed, neither can an error.
             _ = help.print();
             return ExitCode::SUCCESS;
         }

@@ -16,7 +16,7 @@ use crate::bvh::morton::Grid;
 use crate::geometry::{Aabb, Scalar};
 use crate::parallel::{fill, for_each, map_tasks, sort};
 
-/// Every run longer than a leaf holds so many splits in a row, from a multiple on.
+/// Every run longer than a leaf holds this many splits in a row, from a multiple on.
 const STRIDE: usize = LEAF / 2;
 /// Primitives per parallel task.
 const TASK: usize = 1 << 12;

@@ -15,6 +15,7 @@ pub(crate) mod morton;
 pub(crate) mod radix_sort;
 mod ropes;
 pub(crate) mod traverse;
+mod reduce;
 mod validate;
 
 #[cfg(feature = "reference")]
@@ -25,7 +26,7 @@ pub(crate) use hierarchy::DEPTH;
 use crate::error::Result;
 use crate::geometry::{Aabb, Bounded, BoxSize, Scalar, Space};
 
-/// The largest number of primitives in a leaf. 8, 16 and 32 were measured (benches/README.md).
+/// The largest number of primitives in a leaf. 16, 24 and 32 were measured (benches/README.md).
 pub const LEAF: usize = 32;
 
 /// A node: its box, its rope, and the first of its primitives in tree order.
@@ -34,9 +35,10 @@ pub const LEAF: usize = 32;
 pub struct Node<S, const D: usize> {
     /// The smallest box around everything below.
     pub bounds: Aabb<S, D>,
-    /// The next node of a depth-first walk that does not open this one. The node is a leaf if that is the one after it.
+    /// The first node behind the subtree of this one. That of a leaf is the next node.
     pub rope: u32,
-    /// The first primitive below, as a position in tree order; the last comes before the first of the rope's node.
+    /// The first primitive below, as a position in tree order. The last is the one before `first` of the node that the rope
+    /// leads to.
     pub first: u32,
 }
 

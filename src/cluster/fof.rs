@@ -3,7 +3,7 @@
 //! In: points and a linking length. Out: [`Halos`], the groups with their members, largest first.
 //! Two points within the linking length are friends; halos are the connected components.
 //! Cost: about that of the tree; memory as in [`Fof::run`]. Source: Davis et al. 1985 (the definition); Prokopenko et
-//! al. 2023, FDBSCAN (tree and union-find). Two other algorithms stand beside it for comparison: `bins`, `all_pairs`.
+//! al. 2023, FDBSCAN (tree and union-find). Two other algorithms stand beside it for comparison: `reference::fof_bins`, `reference::fof_all_pairs`.
 
 use crate::bvh::Bvh;
 use crate::cluster::connect::{Participants, connect};

@@ -57,7 +57,7 @@ impl UnionFind {
             }
             match self.parent[b as usize].compare_exchange(b, a, Relaxed, Relaxed) {
                 Ok(_) => return a,
-                // Someone else hooked `b` meanwhile.
+                // Another thread hooked `b` meanwhile.
                 Err(_) => b = self.find(b),
             }
             a = self.find(a);

@@ -21,13 +21,13 @@ pub(crate) struct FilteredRadius<S, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> FilteredRadius<S, D> {
-    /// The reach of an inclusive `radius`.
+    /// The thresholds of an inclusive `radius`.
     #[cfg(any(feature = "reference", feature = "cuda", feature = "vulkan"))]
     pub fn new(radius: f64, space: &Space<D>) -> Self {
         Self::squared(if radius >= 0.0 { radius * radius } else { -1.0 }, space, 1.0)
     }
 
-    /// The reach of an inclusive squared radius, for distances that are multiplied by `scale`; nothing is within a negative
+    /// The thresholds of an inclusive squared radius, for distances that are multiplied by `scale`; nothing is within a negative
     /// radius.
     #[inline(always)]
     pub fn squared(radius2: f64, space: &Space<D>, scale: f64) -> Self {

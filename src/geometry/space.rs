@@ -1,4 +1,4 @@
-//! What distance means: open space or a periodic box, and when `f32` may answer for `f64`.
+//! What distance means: open space, or a periodic box with the minimum image.
 
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Lane, Scalar};
@@ -57,7 +57,7 @@ impl BoxSize {
         Self(Sides::Each(sides))
     }
 
-    /// One side for each of so many axes.
+    /// One side for each of `dim` axes.
     #[cfg(feature = "io")]
     pub(crate) fn sides_of(&self, dim: usize) -> Result<Option<Vec<f64>>> {
         match &self.0 {
@@ -86,7 +86,7 @@ impl BoxSize {
 
 /// Open or periodic space: the meaning of distance.
 ///
-/// In a periodic box a distance is the one to the nearest image, axis by axis: `min(|a - b|, L - |a - b|)`.
+/// In a periodic box a distance is the one to the nearest image (the minimum image), axis by axis: `min(|a - b|, L - |a - b|)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Space<const D: usize> {
     period: Option<[f64; D]>,

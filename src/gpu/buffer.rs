@@ -77,7 +77,7 @@ impl<T: CubeElement> Buffer<T> {
     }
 }
 
-/// Checks that the device has buffers of so many bytes, before one is allocated whose size the caller decides.
+/// Checks that the device has buffers of `bytes` bytes, before one is allocated whose size the caller decides.
 ///
 /// Errors: what was asked for, and the most there is.
 pub(in crate::gpu) fn check_allocation<R: Runtime>(client: &ComputeClient<R>, bytes: u128) -> Result<()> {

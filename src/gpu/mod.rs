@@ -37,8 +37,8 @@
 //! **What is not stable.** [`Visitor`], [`Coordinate`] and the re-exported [`cubecl`] follow the versions of cubecl: a new one may change
 //! them in a release of ropewalk that changes nothing else.
 //!
-//! **Words.** Papers say warp and block; cubecl says plane and cube. Comments here say warp for 32 units that run in step, and block for the
-//! units that share memory and barriers.
+//! **Words.** Papers say warp and block; cubecl says plane and cube. A unit is a thread of CUDA, a warp 32 units that run in
+//! step, a block the units that share memory and barriers.
 
 // In kernels `&&` evaluates both sides, not all methods of numbers exist, and `let mut a = b` makes `a` another name of `b`, where
 // `b + 0` is a copy.

@@ -1,4 +1,5 @@
-//! Halos: groups of points, their centres, and what is measured on them.
+//! Halos: groups of points, their centres, catalogues, overdensities and profiles, and the pipeline from a snapshot to a catalogue.
+//! [`Fof`](crate::Fof) finds them.
 
 #[cfg(feature = "halos")]
 mod catalog;

@@ -1,7 +1,7 @@
 //! Every pair within a radius once: the half traversal.
 //!
 //! In: a radius. Out: a callback for each pair, or their number.
-//! The walk from a leaf begins at the leaf itself and goes on with those behind it, so that each two leaves meet once.
+//! The walk from a leaf goes over the nodes behind it, so that each two leaves meet once; pairs within the leaf come first.
 //! Cost: half that of the neighbours. Source: Prokopenko and Lebrun-Grandié 2024, section 4 (pair traversal).
 
 use std::ops::Range;

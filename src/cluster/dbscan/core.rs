@@ -54,15 +54,8 @@ enum Weights<'a> {
 
 impl<'a> Weights<'a> {
     fn given<S: Scalar, const D: usize>(weights: &'a [f64], tree: &Bvh<S, D>) -> Self {
-        let mut nodes = vec![0.0; tree.end()];
-        // Children come after their parents.
-        for at in (0..tree.end()).rev() {
-            nodes[at] = if tree.is_leaf(at) {
-                tree.order()[tree.span(at)].iter().map(|&index| weights[index as usize]).sum()
-            } else {
-                nodes[at + 1] + nodes[tree.node(at + 1).rope as usize]
-            };
-        }
+        let of_leaf = |leaf| tree.order()[tree.span(leaf)].iter().map(|&index| weights[index as usize]).sum();
+        let nodes: Vec<f64> = tree.reduce(of_leaf, |_, [left, right]| left + right);
         // Whole numbers add up without rounding, in any order.
         let total = nodes.first().copied().unwrap_or(0.0);
         let is_rounded = total > 2f64.powi(52) || weights.iter().any(|weight| weight.fract() != 0.0);
@@ -114,14 +107,7 @@ pub(super) fn find<S: Scalar, const D: usize>(
         }
         before = masks[leaf] >> (len - 1) & 1 == 1;
     }
-    // Children come after their parents.
-    for at in (0..tree.end()).rev() {
-        if !tree.is_leaf(at) {
-            let right = tree.node(at + 1).rope as usize;
-            masks[at] = u32::from(masks[at + 1] | masks[right] != 0);
-        }
-    }
-    masks
+    tree.reduce(|leaf| masks[leaf], |_, [left, right]| u32::from(left | right != 0))
 }
 
 /// The weights seen near the primitives of a leaf, and which of them have not enough yet.

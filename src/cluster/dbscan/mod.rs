@@ -1,7 +1,7 @@
 //! DBSCAN: clusters of dense points, and noise.
 //!
 //! In: points, a radius `eps` and a least weight `min_pts`. Out: [`Labels`], equal to scikit-learn's.
-//! Three steps: which points are core (`core`), which core points are linked ([`link`]), and which cluster each border
+//! Three steps: which points are core (`core`), which core points are united (`connect`), and which cluster each border
 //! point joins (`border`). No neighbour is ever stored.
 //! Cost: as documented at [`DbscanAlgorithm`]; memory O(n), beside the tree about 20 bytes a point.
 //! Source: Ester et al. 1996 (the definition); Prokopenko et al. 2023 (FDBSCAN and DenseBox on a BVH).
@@ -24,13 +24,13 @@ use crate::search::ball_predicate::BallPredicate;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DbscanAlgorithm {
-    /// The faster one: [`DbscanAlgorithm::DenseBox`], which was never measured slower (benches/README.md).
+    /// The faster one: [`DbscanAlgorithm::DenseBox`], measured at 0.98 to 10 times the speed of the other (benches/README.md).
     #[default]
     Auto,
-    /// Counts the neighbours of each point until there are enough, then links every pair of core points within `eps`.
+    /// Counts the neighbours of each point until there are enough, then unites every pair of core points within `eps`.
     /// Cost: about one distance for each pair within `eps`.
     Fdbscan,
-    /// Settles dense regions without their distances: a node of the tree whose diagonal is at most `eps` is a clique, all of
+    /// Unites dense regions without their distances: a node of the tree whose diagonal is at most `eps` is a clique, all of
     /// its points are core if it holds `min_pts`, and what is known to be in one cluster is not compared again.
     /// Cost: grows with the surface of dense regions, hardly with their density.
     DenseBox,

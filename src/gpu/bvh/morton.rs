@@ -18,7 +18,7 @@ use crate::gpu::primitives::radix_sort::pass::{CODE, LEADING};
 /// Points of a unit, and of a block.
 const ITEMS: u32 = 4;
 const TILE: u32 = ITEMS * UNITS;
-/// Points whose leading bits tie are at most so many positions apart.
+/// Points whose leading bits tie are at most this many positions apart.
 const REACH: u32 = 32;
 const TRAILING: u64 = (CODE - LEADING) as u64;
 

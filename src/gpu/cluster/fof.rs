@@ -1,4 +1,4 @@
-//! Friends-of-friends halos: the twin of `halo`.
+//! Friends-of-friends halos: the twin of `cluster::fof`.
 //!
 //! In: points and a linking length. Out: [`Halos`], largest first.
 //! Cost: about that of the tree; beside it 20 bytes a point, and while members are put in order what `halos` says.

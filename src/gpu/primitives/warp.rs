@@ -26,7 +26,7 @@ pub(in crate::gpu) const WARPS: u32 = UNITS / WIDTH;
 pub(in crate::gpu) enum Warp {
     /// By the device's instructions.
     Native,
-    /// Through shared memory, in blocks of so many units. Barriers hold up the whole block, so all of its units must come to each
+    /// Through shared memory, in blocks of this many units. Barriers hold up the whole block, so all of its units must come to each
     /// operation: where warps of a block go different ways, a block is one warp ([`Warp::apart`]).
     Emulated { units: u32 },
     /// Not at all: each unit works alone.

@@ -143,18 +143,12 @@ impl Multipoles {
             let leaf = multipoles.leaves[at] as usize;
             Moments::of(multipoles.columns(leaf), &multipoles.tree.node(leaf).bounds)
         });
-        multipoles.nodes = vec![Moments::default(); multipoles.tree.end()];
         let mut of_leaves = of_leaves.into_iter().rev();
-        for at in (0..multipoles.tree.end()).rev() {
-            multipoles.nodes[at] = if multipoles.tree.is_leaf(at) {
-                of_leaves.next().unwrap_or_default()
-            } else {
-                let right = multipoles.tree.node(at + 1).rope as usize;
-                let parts = [&multipoles.nodes[at + 1], &multipoles.nodes[right]];
-                Moments::merged(parts, &multipoles.tree.node(at).bounds)
-            };
-            multipoles.nodes[at].rope = multipoles.tree.node(at).rope;
-        }
+        let tree = &multipoles.tree;
+        multipoles.nodes = tree.reduce(
+            |leaf| Moments { rope: tree.node(leaf).rope, ..of_leaves.next().unwrap_or_default() },
+            |at, parts| Moments { rope: tree.node(at).rope, ..Moments::merged(parts, &tree.node(at).bounds) },
+        );
         Ok(multipoles)
     }
 

@@ -98,7 +98,7 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
     if !options.overdensities.is_empty() {
         meta.push(("min_so_particles", Meta::Number(options.min_sphere_particles as f64)));
         notes.push(
-            "sod_halo_*: within the sphere about the centre whose mean density has fallen to so many times the critical (c) or \
+            "sod_halo_*: within the sphere about the centre whose mean density has fallen to this many times the critical (c) or \
              mean (m) one, over all particles read; NaN where the sphere is not dense enough, meets its own image in the box, or \
              holds fewer than min_so_particles"
                 .into(),

@@ -19,9 +19,9 @@ const POINTS: [[f64; 3]; 3] = [[0.5, 1.0, 1.0], [1.0, 1.0, 1.0], [2.0, 1.0, 1.0]
 fn masses() {
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         for center in [MBP, Center::CenterOfMass, Center::MostConnected { linking_length: 1.0 }] {
-            let centering = CenterFinder::new(center);
+            let finder = CenterFinder::new(center);
             let word = format!("mass is {bad};");
-            refused(centering.masses(&[1.0, bad, 1.0]).run(&POINTS, &whole(3)), &["particle 1", &word, "positive"]);
+            refused(finder.masses(&[1.0, bad, 1.0]).run(&POINTS, &whole(3)), &["particle 1", &word, "positive"]);
         }
     }
     refused(CenterFinder::new(MBP).masses(&[1.0]).run(&POINTS, &whole(3)), &["1 masses", "3 particles"]);

@@ -12,9 +12,9 @@ pub fn whole(n: usize) -> Halos {
 }
 
 pub fn center(points: &[[f64; 3]], center: Center, masses: Option<&[f64]>) -> HaloCenter {
-    let centering = CenterFinder::new(center);
-    let centering = if let Some(masses) = masses { centering.masses(masses) } else { centering };
-    centering.run(points, &whole(points.len())).unwrap().as_slice()[0]
+    let finder = CenterFinder::new(center);
+    let finder = if let Some(masses) = masses { finder.masses(masses) } else { finder };
+    finder.run(points, &whole(points.len())).unwrap().as_slice()[0]
 }
 
 /// Whether all exact ways find the same member, and one that the definition has no better one than.
@@ -121,8 +121,8 @@ fn halos_across_the_boundary() {
         Center::shrinking_sphere(),
     ] {
         let inside = center(&middle, way, None);
-        let centering = CenterFinder::new(way).periodic(side);
-        let across = centering.run(&around, &whole(around.len())).unwrap().as_slice()[0];
+        let finder = CenterFinder::new(way).periodic(side);
+        let across = finder.run(&around, &whole(around.len())).unwrap().as_slice()[0];
         assert_eq!((across.member, across.friends), (inside.member, inside.friends), "{way:?}");
         for k in 0..3 {
             let expected = (inside.position[k] + 3.875).rem_euclid(side);

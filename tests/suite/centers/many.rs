@@ -103,14 +103,14 @@ impl Case {
     fn check_of<S: Scalar>(&self, points: &[[S; 3]]) {
         let halos = whole(points.len());
         let find = |center| {
-            let mut centering = CenterFinder::new(center);
+            let mut finder = CenterFinder::new(center);
             if let Some(side) = self.side {
-                centering = centering.periodic(side);
+                finder = finder.periodic(side);
             }
             if let Some(masses) = &self.masses {
-                centering = centering.masses(masses);
+                finder = finder.masses(masses);
             }
-            centering.run(points, &halos).unwrap_or_else(|error| panic!("{}: {error}", self.name)).as_slice()[0]
+            finder.run(points, &halos).unwrap_or_else(|error| panic!("{}: {error}", self.name)).as_slice()[0]
         };
         let softening = self.softening;
         let (ours, brute) = (find(Center::MostBound { softening }), find(Center::MostBoundBrute { softening }));

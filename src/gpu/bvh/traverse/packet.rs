@@ -59,7 +59,7 @@ pub(in crate::gpu) struct Want {
     pub uniform: bool,
 }
 
-/// A packet of the warp's queries, without points, in a block of so many units.
+/// A packet of the warp's queries, without points, in a block of `units` units.
 #[cube]
 pub(in crate::gpu) fn new_packet<F: Float>(
     point: &Array<F>,

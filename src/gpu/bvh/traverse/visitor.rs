@@ -79,7 +79,7 @@ pub(in crate::gpu) trait LeafVisitor: Send + Sync + 'static {
         true.into()
     }
 
-    /// Takes the points of a node that is within the radius as a whole: so many.
+    /// Takes the points of a node that is within the radius as a whole: `points` of them.
     fn on_subtree(_state: &Self::State, _points: u32) {}
     fn __expand_on_subtree(_: &mut Scope, _: Expand<Self::State>, _: NativeExpand<u32>) {}
 

@@ -10,7 +10,7 @@
 //! ```
 //! φ is the potential at a member by all others (G is 1). Kernels compute -φ, which is positive: every sum and every
 //! `potential` has this sign, and [`Units::potential`] changes it. Equations are numbered through the files: (1) and
-//! (2) in `multipole`, (3) to (5) in `far`, (6) and (7) in `bounds`, (8) in `near`, (9) in `direct`, (10) in
+//! (2) in `multipole`, (3) to (5) in `local_expansion`, (6) and (7) in `bounds`, (8) in `near`, (9) in `direct`, (10) in
 //! `most_connected`.
 //! Cost: see [`CenterFinder::run`]. Source: Sewell et al. 2015 for the definitions.
 //!
@@ -31,7 +31,7 @@ mod blocks;
 mod bounds;
 mod by_size;
 mod direct;
-mod far;
+mod local_expansion;
 mod members;
 mod most_bound;
 mod most_connected;

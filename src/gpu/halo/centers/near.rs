@@ -8,7 +8,7 @@
 //! Sums are in single precision, a block at a time. Differences of coordinates have the relative precision of `f32`; a
 //! member with another one too near for that is summed again in `f64`. The relative error is below half of
 //! [`RELATIVE_ERROR`]: 32 additions, a root of a sum, a product.
-//! Cost: a pair for each two members of near blocks; 12 bytes a member. Source: as `far`.
+//! Cost: a pair for each two members of near blocks; 12 bytes a member. Source: as `local_expansion`.
 
 #![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without checks of their own.
 
@@ -18,7 +18,7 @@ use crate::gpu::buffer::{Buffer, UNITS};
 use crate::gpu::halo::centers::blocks::{BLOCK, Blocks, BlocksArg};
 use crate::gpu::halo::centers::bounds::{Best, RELATIVE_ERROR, add_wide, lower_bits};
 use crate::gpu::halo::centers::direct::{Sum, distance2, potential};
-use crate::gpu::halo::centers::far::{FarArg, Interactions, expanded, is_far};
+use crate::gpu::halo::centers::local_expansion::{FarArg, Interactions, expanded, is_far};
 use crate::gpu::halo::centers::members::{Members, MembersArg, mass};
 use crate::gpu::halo::centers::multipole::{center_of, radius_of};
 use crate::gpu::halo::centers::near_lists::{NearList, NearListsArg, block_at, near_list};

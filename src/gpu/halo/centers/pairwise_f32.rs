@@ -18,7 +18,7 @@ use crate::gpu::bvh::{Coordinate, Points};
 use crate::gpu::halo::centers::blocks::{Blocks, BlocksArg, halo_of};
 use crate::gpu::halo::centers::bounds::{Best, RELATIVE_ERROR, TargetBounds, TargetBoundsArg, add_wide, lower_bits};
 use crate::gpu::halo::centers::by_size::SortedHalos;
-use crate::gpu::halo::centers::far::TERMS;
+use crate::gpu::halo::centers::local_expansion::TERMS;
 use crate::gpu::halo::centers::members::{Members, MembersArg, Units, mass};
 use crate::gpu::halo::centers::multipole::Vec4;
 use crate::gpu::primitives::warp::{WARPS, WIDTH, Warp, warp_sum};

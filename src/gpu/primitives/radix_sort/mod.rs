@@ -81,7 +81,7 @@ pub(in crate::gpu) fn sort_words<R: Runtime>(client: &ComputeClient<R>, words: B
     sorted
 }
 
-/// Whether [`order`] can sort so many codes.
+/// Whether [`order`] can sort `n` codes.
 pub(in crate::gpu) fn fits(n: usize) -> bool {
     n <= 1 << INDEX
 }
@@ -101,7 +101,7 @@ pub(in crate::gpu) fn order<R: Runtime>(client: &ComputeClient<R>, codes: Buffer
     order
 }
 
-/// The passes over so many keys.
+/// The passes over `n` keys.
 struct Passes<'a, R: Runtime> {
     client: &'a ComputeClient<R>,
     n: u32,

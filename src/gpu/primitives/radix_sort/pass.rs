@@ -52,7 +52,7 @@ pub(in crate::gpu) enum Step {
     /// Reads codes; writes what is above the digit, and the index below.
     First,
     Between,
-    /// Writes indices alone, which are so many of the lowest bits.
+    /// Writes indices alone, which are this many of the lowest bits.
     Last(u32),
 }
 

@@ -1,8 +1,8 @@
 //! The k nearest neighbours of each stored point: the twin of `search::nearest`.
 //!
 //! In: `k`. Out: for each point its neighbours, nearest first, ties by index.
-//! Warps find them by rounded distances (`approx_heap`), and list the points that they cannot answer for. These, and all points of devices
-//! without warps, are searched by distances in `f64` (`exact_heap`), which decide on the CPU, too.
+//! Warps find them by rounded distances (`approx_search`), and list the points that they cannot answer for. These, and all points of devices
+//! without warps, are searched by distances in `f64` (`exact_search`), which decide on the CPU, too.
 //! Cost: O(k + depth) leaves for a compact cloud; twice that where many distances are equal, as in lattices; n for each of n copies of a
 //! point. Source: as the CPU's; Karras 2012 for the order.
 //!
@@ -11,8 +11,8 @@
 
 #![allow(unsafe_code)] // Kernels without bounds checks.
 
-mod approx_heap;
-mod exact_heap;
+mod approx_search;
+mod exact_search;
 
 use cubecl::prelude::*;
 
@@ -22,8 +22,8 @@ use crate::gpu::buffer::{Buffer, UNITS, check_allocation, cubes, wait};
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::device::{Device, on};
 use crate::gpu::primitives::warp::Warp;
-use crate::gpu::search::nearest::approx_heap::find_approximately;
-use crate::gpu::search::nearest::exact_heap::find_exactly;
+use crate::gpu::search::nearest::approx_search::find_approximately;
+use crate::gpu::search::nearest::exact_search::find_exactly;
 use crate::search::nearest::{Excluded, Nearest, Neighbor};
 
 /// The largest `k`.
@@ -141,7 +141,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 let approx = [limit, factor, 2.0 * absolute, S::SQUARES.start, f64::INFINITY].map(S::from_f64);
                 let approx = ApproxLimitsLaunch::new(Buffer::from_slice(client, &approx).arg());
                 doubted = Buffer::filled(client, n + 1, 0);
-                let (blocks, dim) = warp.blocks(n, approx_heap::SMALL);
+                let (blocks, dim) = warp.blocks(n, approx_search::SMALL);
                 let (tree, search, rows) = (self.tree(client, nodes), search(), rows());
                 // SAFETY: the launch contract of this module.
                 unsafe {

@@ -4,7 +4,7 @@
 //! Each unit keeps the `k` best so far of one point, by rounded distances, and the best of what it dropped. The points around the warp
 //! come first, which makes the radius small; then the warp walks the tree together, and points near the box around its queries are
 //! compared at once (`packet`). In the end the distances of the `k` are computed in `f64` and sorted. If the best point dropped is surely
-//! farther than the last one, they are the answer; else (mostly for ties) the point is listed as in doubt, for `exact_heap`.
+//! farther than the last one, they are the answer; else (mostly for ties) the point is listed as in doubt, for `exact_search`.
 
 #![allow(unsafe_code)] // A kernel without bounds checks; the launch contract is that of `nearest`.
 
@@ -16,7 +16,7 @@ use crate::gpu::bvh::traverse::windows::windows;
 use crate::gpu::metric::{corners, exact_distance2, min_distance2};
 use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::warp::{WIDTH, warp_any, warp_max};
-use crate::gpu::search::nearest::exact_heap::widened;
+use crate::gpu::search::nearest::exact_search::widened;
 use crate::gpu::search::nearest::{ApproxLimits, KnnSpec, Rows, Search};
 
 /// Units of a block: few, because the heaps take so many registers that only few units fit.

@@ -1,6 +1,6 @@
 //! The k nearest of a point by one unit, by distances in `f64` throughout: the twin of `search::nearest::exact_heap`.
 //!
-//! In: points. Out: rows of neighbours. For devices without warps, and for the few points that `approx_heap` cannot answer for.
+//! In: points. Out: rows of neighbours. For devices without warps, and for the few points that `approx_search` cannot answer for.
 //! The points next to the query in tree order come first, which makes the radius small; then the tree is walked with that radius. A point
 //! that may be among the nearest by its distance in the points' own precision is decided in `f64`, as on the CPU.
 
@@ -15,7 +15,7 @@ use crate::gpu::metric::{corners, distance2, exact_distance2, min_distance2};
 use crate::gpu::primitives::bits::Bits;
 use crate::gpu::search::nearest::{KnnSpec, Limits, Rows, Search};
 
-/// Points in tree order that come first: the block of so many that holds the query.
+/// Points in tree order that come first: the block of this many that holds the query.
 const BLOCK: u32 = 32;
 
 /// The best so far, nearest first; free places hold the squared radius, so that any point within it is better.

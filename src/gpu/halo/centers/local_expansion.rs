@@ -35,7 +35,7 @@ use crate::gpu::halo::centers::multipole::{Vec4, center_of, products_of, radius_
 use crate::gpu::halo::centers::near_lists::{NearLists, NearListsArg};
 use crate::gpu::primitives::warp::{Warp, warp_atomic_max, warp_ballot, warp_sum};
 
-/// Blocks are well separated if their centres are so many times as far apart as the sum of their radii.
+/// Blocks are well separated if their centres are this many times as far apart as the sum of their radii.
 const SEPARATION: f32 = 1.1;
 /// Terms that a unit adds in `f32` before their sum goes to one in `f64`.
 pub(super) const TERMS: u32 = 32;
