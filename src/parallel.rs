@@ -42,9 +42,9 @@ pub(crate) fn list_tasks<T: Send + Sync>(
     all
 }
 
-/// What `value` makes of each index, in order; tasks are of `size` indices.
-pub(crate) fn map<T: Send + Sync>(n: usize, size: usize, value: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
-    list_tasks(n, size, &|range| range.map(value).collect())
+/// What `value` makes of each index, in order, written in place; tasks are of `size` indices.
+pub(crate) fn map<T: Send>(n: usize, size: usize, value: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
+    (0..n).into_par_iter().with_min_len(size).with_max_len(size).map(value).collect()
 }
 
 /// Sorts in ascending order; equal values may change places.

@@ -20,7 +20,7 @@ use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::primitives::radix_sort::sort;
 use crate::gpu::search::neighbors::{Count, List, RowsLaunch};
-use crate::parallel::map;
+use crate::parallel::{map, map_tasks};
 
 /// Points of a parallel task.
 const TASK: usize = 1 << 14;
@@ -44,8 +44,11 @@ impl<S: Coordinate> Balls<S> {
         // A ball whose centre is not finite finds nothing, wherever it is put.
         let place = |at: usize| Some(space.wrap(spheres[at].center)).filter(|&at| Aabb::point(at).is_finite());
         let placed: Vec<Option<[S; D]>> = map(n, TASK, &place);
-        let corners = placed.iter().filter_map(|center| center.map(Aabb::point));
-        let bounds = corners.fold(Aabb::EMPTY, |a, b| a.union(&b));
+        let join = |a: Aabb<S, D>, b: Aabb<S, D>| a.union(&b);
+        let parts = map_tasks(n, TASK, &|range| {
+            placed[range].iter().flatten().map(|&center| Aabb::point(center)).fold(Aabb::EMPTY, join)
+        });
+        let bounds = parts.into_iter().fold(Aabb::EMPTY, join);
         let centers = map(n, TASK, &|at| placed[at].unwrap_or(bounds.lo));
         let radii = map(n, TASK, &|at| {
             let radius = if placed[at].is_some() { spheres[at].radius } else { -1.0 };
