@@ -76,8 +76,8 @@ fn main() -> ropewalk::Result<()> {
 
     let bvh = Bvh::build(&points, Device::first()?)?;
     // Both are started before either is waited for.
-    let heaviest = bvh.visit_neighbors::<Heaviest>(0.05, &masses)?;
-    let is_crowded = bvh.visit_neighbors::<IsCrowded>(0.05, &masses)?;
+    let heaviest = bvh.for_each_neighbor::<Heaviest>(0.05, &masses)?;
+    let is_crowded = bvh.for_each_neighbor::<IsCrowded>(0.05, &masses)?;
     let (heaviest, is_crowded) = (heaviest.read()?, is_crowded.read()?);
     for i in [0, 250, 500, 750, 999] {
         let (j, place) = (heaviest[i] as usize, if is_crowded[i] == 1 { "crowded" } else { "lonely" });

@@ -143,7 +143,7 @@ assert_eq!(halos.read()?.members(0), [0, 1]);
 //! | `plot` | pictures of halos and clusters |
 //! | `sample` | clustered point sets to try and to measure on |
 //! | `reference` | other algorithms, to compare with |
-//! | `serde` | options of the pipeline, catalogues, centres, profiles and units can be stored |
+//! | `serde` | options, labels, catalogues, centres, profiles and units can be stored |
 //! | `cuda`, `vulkan` | the module `gpu` |
 //!
 //! Searches and clusterings of `f32` and `f64` points in two and three dimensions are compiled with the library. They are

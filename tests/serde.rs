@@ -1,9 +1,9 @@
 //! Options and results are stored as text, and are the same when they come back.
 #![cfg(feature = "serde")]
 
-use ropewalk::Catalog;
 use ropewalk::halo::pipeline::{self, LinkingLength, Options};
 use ropewalk::io::{Points, Snapshot, Table};
+use ropewalk::{Catalog, Dbscan, Fof, Labels};
 
 #[test]
 fn options_and_results_are_data() {
@@ -19,6 +19,27 @@ fn options_and_results_are_data() {
     let output = pipeline::run(&clump(), &few).unwrap();
     let text = serde_json::to_string(&output.catalog).unwrap();
     assert_eq!(serde_json::from_str::<Catalog>(&text).unwrap(), output.catalog);
+}
+
+#[test]
+fn labels_are_data() {
+    let points = [[0.0], [1.0], [2.0], [9.5], [5.0], [5.1]];
+    let dbscan: Dbscan = through_text(&Dbscan::new(1.0, 3).periodic(10.0));
+    let labels = dbscan.run(&points).unwrap();
+    assert_eq!(labels.as_slice(), [0, 0, 0, 0, -1, -1]);
+    assert_eq!(through_text(&labels), labels);
+    let fof: Fof = through_text(&Fof::new(0.5).min_members(2));
+    let labels = fof.run(&points).unwrap().labels().clone();
+    assert_eq!(labels.as_slice(), [-1, -1, -1, -1, 0, 0]);
+    assert_eq!(through_text(&labels), labels);
+    // What a file says is checked.
+    let error = |text: &str| serde_json::from_str::<Labels>(text).unwrap_err().to_string();
+    assert!(error(r#"{"labels": [0, 2], "core": null}"#).contains("point 1"));
+    assert!(error(r#"{"labels": [0, 0], "core": [true]}"#).contains("1 core flags for 2"));
+}
+
+fn through_text<T: serde::Serialize + serde::de::DeserializeOwned>(value: &T) -> T {
+    serde_json::from_str(&serde_json::to_string(value).unwrap()).unwrap()
 }
 
 /// 30 particles near each other.

@@ -24,7 +24,7 @@ pub(crate) use build::{check, copied};
 pub(crate) use hierarchy::DEPTH;
 
 use crate::error::Result;
-use crate::geometry::{Aabb, Bounded, BoxSize, Scalar, Space};
+use crate::geometry::{Aabb, Blocks, Bounded, BoxSize, Scalar, Space};
 
 /// The largest number of primitives in a leaf. 16, 24 and 32 were measured (benches/README.md).
 pub const LEAF: usize = 32;
@@ -213,7 +213,14 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// The stored box at a position in tree order.
     #[inline(always)]
     pub(crate) fn item(&self, position: usize) -> Aabb<S, D> {
-        let hi = self.hi();
-        Aabb { lo: std::array::from_fn(|k| self.lo[k][position]), hi: std::array::from_fn(|k| hi[k][position]) }
+        let lo = std::array::from_fn(|k| self.lo[k][position]);
+        let hi = self.hi.as_ref().map_or(lo, |hi| std::array::from_fn(|k| hi[k][position]));
+        Aabb { lo, hi }
+    }
+
+    /// The corners of a span of at most [`LEAF`] primitives.
+    #[inline(always)]
+    pub(crate) fn blocks(&self, span: &std::ops::Range<usize>) -> Blocks<'_, S, D> {
+        Blocks::new(&self.lo, self.hi.as_ref(), span)
     }
 }

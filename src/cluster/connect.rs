@@ -6,13 +6,12 @@
 //! Cost: O(n) walks in all; 4 bytes a point and 4 a node. Source: Prokopenko et al. 2023 (FDBSCAN: tree and union-find);
 //! cliques of the tree take the place of their grid of dense boxes (`dense_box`).
 
-use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::bvh::traverse::{Step, bits, low_bits};
 use crate::bvh::{Bvh, LEAF};
 use crate::cluster::union_find::UnionFind;
-use crate::geometry::Scalar;
+use crate::geometry::{Blocks, Scalar};
 use crate::parallel::{atomics, for_tasks, for_tasks_reversed};
 use crate::phases::mark;
 use crate::search::ball_predicate::{BallPredicate, BallPredicates, with_predicate};
@@ -128,15 +127,15 @@ impl<S: Scalar, const D: usize> ClusterMerger<'_, S, D> {
 
     #[inline(always)]
     fn merge_leaf<I: Isa, const P: bool>(&self, isa: I, ball: &BallPredicate<S, D, P>, leaf: usize) {
-        let own = self.tree.span(leaf);
+        let here = self.tree.blocks(&self.tree.span(leaf));
         let participants = self.participants.of(self.tree, leaf);
         let mut root = self.uniform_root(leaf);
         if root.is_none() {
             let mut neighbors = [0; LEAF];
             for bit in bits(participants) {
-                neighbors[bit] = ball.hits(isa, &self.tree.item(own.start + bit), own.clone()) & participants;
+                neighbors[bit] = ball.hits(isa, &self.tree.item(here.first + bit), &here) & participants;
             }
-            root = self.unite_components(own.start, participants, &neighbors);
+            root = self.unite_components(here.first, participants, &neighbors);
             self.uniform[leaf].store(root.unwrap_or(NONE), Relaxed);
         }
 
@@ -154,7 +153,7 @@ impl<S: Scalar, const D: usize> ClusterMerger<'_, S, D> {
                 }
                 if self.tree.is_leaf(at) {
                     let uniform = [root.is_some(), other_root.is_some()];
-                    self.merge_pair(isa, ball, &own, participants, at, uniform);
+                    self.merge_pair(isa, ball, &here, participants, at, uniform);
                     root = root.map(|root| self.forest.find(root));
                 }
                 Step::Enter
@@ -190,21 +189,21 @@ impl<S: Scalar, const D: usize> ClusterMerger<'_, S, D> {
         &self,
         isa: I,
         ball: &BallPredicate<S, D, P>,
-        own: &Range<usize>,
+        here: &Blocks<'_, S, D>,
         participants: u32,
         other: usize,
         [own_uniform, other_uniform]: [bool; 2],
     ) {
-        let span = self.tree.span(other);
+        let there = self.tree.blocks(&self.tree.span(other));
         let others = self.participants.of(self.tree, other);
-        for bit in bits(ball.candidates(isa, &self.tree.node(other).bounds, own.clone()) & participants) {
-            let position = (own.start + bit) as u32;
+        for bit in bits(ball.candidates(isa, &self.tree.node(other).bounds, here) & participants) {
+            let position = (here.first + bit) as u32;
             if other_uniform && !own_uniform && Some(self.forest.find(position)) == self.uniform_root(other) {
                 continue;
             }
-            let hits = ball.hits(isa, &self.tree.item(own.start + bit), span.clone()) & others;
+            let hits = ball.hits(isa, &self.tree.item(here.first + bit), &there) & others;
             for hit in bits(hits) {
-                self.forest.union(position, (span.start + hit) as u32);
+                self.forest.union(position, (there.first + hit) as u32);
                 if other_uniform {
                     break;
                 }

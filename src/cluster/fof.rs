@@ -21,6 +21,7 @@ use crate::reference::{fof_all_pairs, fof_bins, points::PointsSoA};
 /// be compared with: on 262,144 particles of a cosmological simulation bins take 5 times as long, brute force 300 times
 /// (benches/README.md).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum FofAlgorithm {
     /// The fastest one: [`FofAlgorithm::Tree`].
@@ -65,6 +66,7 @@ pub enum FofAlgorithm {
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Fof {
     linking_length: f64,
     min_members: usize,

@@ -28,6 +28,11 @@ pub(crate) fn check_clusters(clusters: usize) -> Result<()> {
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(into = "Stored", try_from = "Stored")
+)]
 pub struct Labels {
     labels: Vec<i32>,
     n_clusters: u32,
@@ -114,6 +119,41 @@ impl Labels {
             sizes[*label as usize] += 1;
         }
         sizes
+    }
+}
+
+/// [`Labels`] as they are stored.
+#[cfg(feature = "serde")]
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Stored {
+    labels: Vec<i32>,
+    /// Whether each point is core, unless every point with a label is.
+    core: Option<Vec<bool>>,
+}
+
+#[cfg(feature = "serde")]
+impl From<Labels> for Stored {
+    fn from(labels: Labels) -> Self {
+        let core = labels.core.is_some().then(|| (0..labels.labels.len()).map(|i| labels.is_core(i)).collect());
+        Self { labels: labels.labels, core }
+    }
+}
+
+#[cfg(feature = "serde")]
+impl TryFrom<Stored> for Labels {
+    type Error = crate::Error;
+
+    fn try_from(stored: Stored) -> Result<Self> {
+        let mut labels = Self::from_slice(&stored.labels)?;
+        let points = stored.labels.len();
+        if let Some(core) = stored.core {
+            if core.len() != points {
+                return Err(Kind::Length { what: "core flags", len: core.len(), points }.into());
+            }
+            let word = |flags: &[bool]| flags.iter().rev().fold(0, |word, &flag| word << 1 | u64::from(flag));
+            labels.core = Some(core.chunks(64).map(word).collect());
+        }
+        Ok(labels)
     }
 }
 

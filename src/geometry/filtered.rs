@@ -5,6 +5,8 @@
 //! cancels. Widening the radius by these bounds on either side leaves a thin shell; what falls into it is decided by
 //! [`Space::distance2`], so that nothing depends on the storage type or the instruction set.
 
+use std::ops::Range;
+
 use crate::geometry::{Aabb, Scalar, Space};
 use crate::simd::{LANES, Lanes};
 use crate::work;
@@ -59,6 +61,35 @@ impl<S: Scalar, const D: usize> FilteredRadius<S, D> {
         let least = if S::NARROW { f32::MIN_POSITIVE.into() } else { 0.0 };
         let longest = space.period().map_or(0.0, |period| period.iter().fold(least, |a, &b| f64::max(a, b)));
         [(D as f64 + 8.0) * S::ROUNDING, 8.0 * S::ROUNDING * (D as f64).sqrt() * longest]
+    }
+}
+
+/// The corners of a span of primitives, eight at a time; the last eight may go beyond the span, into the padding of the arrays.
+#[derive(Clone, Copy)]
+pub(crate) struct Blocks<'a, S, const D: usize> {
+    lo: [&'a [Lanes<S>]; D],
+    /// The lower corners again, for points.
+    hi: [&'a [Lanes<S>]; D],
+    /// The first primitive, and how many there are.
+    pub first: usize,
+    pub len: usize,
+}
+
+impl<'a, S: Scalar, const D: usize> Blocks<'a, S, D> {
+    /// The corners are one array per axis, padded by [`LANES`]; points have no upper ones.
+    #[inline(always)]
+    pub fn new(lo: &'a [Vec<S>; D], hi: Option<&'a [Vec<S>; D]>, span: &Range<usize>) -> Self {
+        let (first, len) = (span.start, span.len());
+        // Each slice has one length, so that an index below it needs no test of its own.
+        let blocks = |axis: &'a Vec<S>| &axis[first..].as_chunks().0[..len.div_ceil(LANES)];
+        let lo = lo.each_ref().map(blocks);
+        Self { lo, hi: hi.map_or(lo, |hi| hi.each_ref().map(blocks)), first, len }
+    }
+
+    /// How many times eight.
+    #[inline(always)]
+    pub fn count(&self) -> usize {
+        self.len.div_ceil(LANES)
     }
 }
 
@@ -117,11 +148,11 @@ impl<S: Scalar, const D: usize, const GENERAL: bool> Metric<S, D, GENERAL> {
 
     /// Squared distances from a point to eight stored points.
     #[inline(always)]
-    pub fn lanes(&self, a: &[S; D], points: &[Vec<S>; D], at: usize) -> Lanes<S> {
+    pub fn lanes(&self, a: &[S; D], points: &Blocks<'_, S, D>, block: usize) -> Lanes<S> {
         work::count(LANES);
         let mut sum = [S::ZERO; LANES];
         for k in 0..D {
-            let Some(x) = points[k].get(at..at + LANES) else { return [S::INFINITY; LANES] };
+            let x = &points.lo[k][block];
             for l in 0..LANES {
                 let mut d = a[k] - x[l];
                 if GENERAL {
@@ -137,13 +168,11 @@ impl<S: Scalar, const D: usize, const GENERAL: bool> Metric<S, D, GENERAL> {
 
     /// Squared distances from a box to eight stored boxes; stored points are boxes with `lo` for `hi`.
     #[inline(always)]
-    pub fn box_lanes(&self, a: &Aabb<S, D>, lo: &[Vec<S>; D], hi: &[Vec<S>; D], at: usize) -> Lanes<S> {
+    pub fn box_lanes(&self, a: &Aabb<S, D>, boxes: &Blocks<'_, S, D>, block: usize) -> Lanes<S> {
         work::count(LANES);
         let mut sum = [S::ZERO; LANES];
         for k in 0..D {
-            let (Some(lo), Some(hi)) = (lo[k].get(at..at + LANES), hi[k].get(at..at + LANES)) else {
-                return [S::INFINITY; LANES];
-            };
+            let (lo, hi) = (&boxes.lo[k][block], &boxes.hi[k][block]);
             for l in 0..LANES {
                 let mut gap = (lo[l] - a.hi[k]).max(a.lo[k] - hi[l]).max(S::ZERO);
                 if GENERAL {

@@ -12,7 +12,7 @@ mod space;
 pub use aabb::{Aabb, Sphere};
 pub use boundary::Boundary;
 pub use bounded::Bounded;
-pub(crate) use filtered::{FilteredRadius, Metric};
+pub(crate) use filtered::{Blocks, FilteredRadius, Metric};
 pub use predicate::Query;
 pub(crate) use scalar::Lane;
 pub use scalar::Scalar;

@@ -27,7 +27,7 @@
 //! | `query_all`, `count_all` | the same, of [`Sphere`](crate::Sphere)s; [`Csr`], [`DeviceVec`] | boxes and queries of your own; a single `query` |
 //! | `neighbors`, `count_neighbors`, `count_pairs` | the same | |
 //! | `nearest_neighbors` | the same; [`Neighbors`] | `k` above 64 |
-//! | `for_each_hit`, `for_each_pair` | `visit_all`, `visit_neighbors`, `visit_pairs` | closures: a [`Visitor`] is a type with a value for each point |
+//! | `for_each_hit`, `for_each_pair` | the same, and `for_each_neighbor` of all stored points | closures: a [`Visitor`] is a type with a value for each point |
 //! | [`dbscan`](crate::cluster::dbscan()), [`Dbscan`](crate::Dbscan) | [`dbscan()`], [`Dbscan`] | `weights`, `predict` |
 //! | [`Labels`](crate::Labels) | [`Labels`] | `get`, `is_core` and the like, which [`Labels::read`] gives |
 //! | [`Fof`](crate::Fof) | [`Fof`] | `algorithm`: there is one |

@@ -6,7 +6,7 @@
 
 use crate::bvh::traverse::bits;
 use crate::cluster::union_find::UnionFind;
-use crate::geometry::{Aabb, FilteredRadius, Metric, Scalar};
+use crate::geometry::{Aabb, Blocks, FilteredRadius, Metric, Scalar};
 use crate::parallel::for_tasks;
 use crate::phases::mark;
 use crate::reference::points::PointsSoA;
@@ -40,14 +40,16 @@ impl<S: Scalar, const D: usize> Pairs<'_, S, D> {
     /// Joins a primitive with those behind it in the row.
     #[inline(always)]
     fn join<I: Isa, const P: bool>(&self, isa: I, metric: &Metric<S, D, P>, i: usize) {
-        let (n, lo, hi) = (self.row.len(), &*self.row.lo, self.row.hi());
+        let n = self.row.len();
         let points = self.row.hi.is_none();
         let of = self.item(i);
-        for at in (i + 1..n).step_by(LANES) {
-            let lanes = if points { metric.lanes(&of.lo, lo, at) } else { metric.box_lanes(&of, lo, hi, at) };
+        let blocks = Blocks::new(&self.row.lo, self.row.hi.as_deref(), &(i + 1..n));
+        for block in 0..blocks.count() {
+            let lanes =
+                if points { metric.lanes(&of.lo, &blocks, block) } else { metric.box_lanes(&of, &blocks, block) };
             for bit in bits(S::at_most(isa, &lanes, self.reach.maybe)) {
                 // The last lanes may lie behind the end.
-                let j = at + bit;
+                let j = i + 1 + block * LANES + bit;
                 if j < n && self.row.space.min_distance2(&of, &self.item(j)) <= self.reach.radius2 {
                     self.forest.union(i as u32, j as u32);
                 }

@@ -6,7 +6,7 @@
 
 use crate::bvh::traverse::{bits, low_bits};
 use crate::bvh::{Bvh, LEAF};
-use crate::geometry::{Aabb, FilteredRadius, Metric, Scalar, Space, scale};
+use crate::geometry::{Aabb, Blocks, FilteredRadius, Metric, Scalar, Space, scale};
 use crate::simd::{Isa, LANES, Lanes};
 
 // A leaf's primitives are one bit each.
@@ -123,89 +123,83 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
         }
     }
 
-    /// The primitives of a span of at most [`LEAF`] that are within reach of `of`: a bit each.
+    /// The primitives of a leaf that are within reach of `of`: a bit each.
     #[inline(always)]
-    pub fn hits<I: Isa>(&self, isa: I, of: &Aabb<S, D>, span: std::ops::Range<usize>) -> u32 {
-        if const { I::OUTLINED } { self.hits_called(isa, of, span) } else { self.hits_inlined(isa, of, span) }
+    pub fn hits<I: Isa>(&self, isa: I, of: &Aabb<S, D>, leaf: &Blocks<'_, S, D>) -> u32 {
+        if const { I::OUTLINED } { self.hits_called(isa, of, leaf) } else { self.hits_inlined(isa, of, leaf) }
     }
 
     #[inline(never)]
-    fn hits_called<I: Isa>(&self, isa: I, of: &Aabb<S, D>, span: std::ops::Range<usize>) -> u32 {
-        self.hits_inlined(isa, of, span)
+    fn hits_called<I: Isa>(&self, isa: I, of: &Aabb<S, D>, leaf: &Blocks<'_, S, D>) -> u32 {
+        self.hits_inlined(isa, of, leaf)
     }
 
     #[inline(always)]
-    fn hits_inlined<I: Isa>(&self, isa: I, of: &Aabb<S, D>, span: std::ops::Range<usize>) -> u32 {
+    fn hits_inlined<I: Isa>(&self, isa: I, of: &Aabb<S, D>, leaf: &Blocks<'_, S, D>) -> u32 {
         let points = self.tree.holds_points();
         let (mut sure, mut maybe) = (0, 0);
-        for at in span.clone().step_by(LANES) {
-            let lanes = self.lanes(of, at, points);
-            sure |= S::at_most(isa, &lanes, self.reach.sure) << (at - span.start);
-            maybe |= S::at_most(isa, &lanes, self.reach.maybe) << (at - span.start);
+        for block in 0..leaf.count() {
+            let lanes = self.lanes(of, leaf, block, points);
+            sure |= S::at_most(isa, &lanes, self.reach.sure) << (block * LANES);
+            maybe |= S::at_most(isa, &lanes, self.reach.maybe) << (block * LANES);
         }
         // What follows the leaf was tested along with it.
-        let own = low_bits(span.len());
+        let own = low_bits(leaf.len);
         let (sure, maybe) = (sure & own, maybe & own);
-        if sure == maybe { sure } else { self.decide(of, span.start, sure, maybe) }
+        if sure == maybe { sure } else { self.decide(of, leaf.first, sure, maybe) }
     }
 
-    /// The primitives of a span that may be within reach of `of`: all that are, and few that are not.
+    /// The primitives of a leaf that may be within reach of `of`: all that are, and few that are not.
     #[inline(always)]
-    pub fn candidates<I: Isa>(&self, isa: I, of: &Aabb<S, D>, span: std::ops::Range<usize>) -> u32 {
+    pub fn candidates<I: Isa>(&self, isa: I, of: &Aabb<S, D>, leaf: &Blocks<'_, S, D>) -> u32 {
         self.mask(
-            &span,
+            leaf,
             #[inline(always)]
-            |at| S::at_most(isa, &self.lanes_by::<I>(of, at, false), self.reach.maybe),
+            |block| S::at_most(isa, &self.lanes_by::<I>(of, leaf, block, false), self.reach.maybe),
         )
     }
 
-    /// The primitives of a span whose squared distance from `of`, as `S` computes it, is at most `limit`; `of` is a point unless
+    /// The primitives of a leaf whose squared distance from `of`, as `S` computes it, is at most `limit`; `of` is a point unless
     /// boxes are stored.
     #[inline(always)]
-    pub fn closer<I: Isa>(&self, isa: I, of: &Aabb<S, D>, span: std::ops::Range<usize>, limit: S) -> u32 {
+    pub fn closer<I: Isa>(&self, isa: I, of: &Aabb<S, D>, leaf: &Blocks<'_, S, D>, limit: S) -> u32 {
         let points = self.tree.holds_points();
         self.mask(
-            &span,
+            leaf,
             #[inline(always)]
-            |at| S::at_most(isa, &self.lanes_by::<I>(of, at, points), limit),
+            |block| S::at_most(isa, &self.lanes_by::<I>(of, leaf, block, points), limit),
         )
     }
 
-    /// Calls `visit` with the position and the squared distance, as `S` computes it, of each primitive of a span that is at most
+    /// Calls `visit` with the position and the squared distance, as `S` computes it, of each primitive of a leaf that is at most
     /// `limit` away from the point `of`. Only for stored points.
     #[inline(always)]
     pub fn each_closer<I: Isa>(
         &self,
         isa: I,
         of: &Aabb<S, D>,
-        span: std::ops::Range<usize>,
+        leaf: &Blocks<'_, S, D>,
         limit: S,
         mut visit: impl FnMut(usize, S),
     ) {
-        for at in span.clone().step_by(LANES) {
-            let lanes = self.lanes_by::<I>(of, at, true);
-            let own = low_bits((span.end - at).min(LANES));
+        for block in 0..leaf.count() {
+            let lanes = self.lanes_by::<I>(of, leaf, block, true);
+            let own = low_bits((leaf.len - block * LANES).min(LANES));
             for bit in bits(S::at_most(isa, &lanes, limit) & own) {
-                visit(at + bit, lanes[bit]);
+                visit(leaf.first + block * LANES + bit, lanes[bit]);
             }
         }
     }
 
-    /// The primitives of a span that are at most as far from `of` as their own limit says.
+    /// The primitives of a leaf that are at most as far from `of` as their own limit says.
     #[inline(always)]
-    pub fn closer_each<I: Isa>(
-        &self,
-        isa: I,
-        of: &Aabb<S, D>,
-        span: std::ops::Range<usize>,
-        limits: &[S; LEAF],
-    ) -> u32 {
+    pub fn closer_each<I: Isa>(&self, isa: I, of: &Aabb<S, D>, leaf: &Blocks<'_, S, D>, limits: &[S; LEAF]) -> u32 {
         self.mask(
-            &span,
+            leaf,
             #[inline(always)]
-            |at| {
-                let mut beyond = self.lanes_by::<I>(of, at, false);
-                for (beyond, &limit) in beyond.iter_mut().zip(&limits[at - span.start..]) {
+            |block| {
+                let mut beyond = self.lanes_by::<I>(of, leaf, block, false);
+                for (beyond, &limit) in beyond.iter_mut().zip(&limits[block * LANES..]) {
                     // Two infinities would have no difference.
                     *beyond = beyond.min(S::MAX) - limit;
                 }
@@ -215,33 +209,33 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
     }
 
     #[inline(always)]
-    fn lanes_by<I: Isa>(&self, of: &Aabb<S, D>, at: usize, points: bool) -> Lanes<S> {
-        if const { I::OUTLINED } { self.lanes_called(of, at, points) } else { self.lanes(of, at, points) }
+    fn lanes_by<I: Isa>(&self, of: &Aabb<S, D>, leaf: &Blocks<'_, S, D>, block: usize, points: bool) -> Lanes<S> {
+        if const { I::OUTLINED } {
+            self.lanes_called(of, leaf, block, points)
+        } else {
+            self.lanes(of, leaf, block, points)
+        }
     }
 
     #[inline(never)]
-    fn lanes_called(&self, of: &Aabb<S, D>, at: usize, points: bool) -> Lanes<S> {
-        self.lanes(of, at, points)
+    fn lanes_called(&self, of: &Aabb<S, D>, leaf: &Blocks<'_, S, D>, block: usize, points: bool) -> Lanes<S> {
+        self.lanes(of, leaf, block, points)
     }
 
     #[inline(always)]
-    fn lanes(&self, of: &Aabb<S, D>, at: usize, points: bool) -> Lanes<S> {
-        if points {
-            self.metric.lanes(&of.lo, self.tree.lo(), at)
-        } else {
-            self.metric.box_lanes(of, self.tree.lo(), self.tree.hi(), at)
-        }
+    fn lanes(&self, of: &Aabb<S, D>, leaf: &Blocks<'_, S, D>, block: usize, points: bool) -> Lanes<S> {
+        if points { self.metric.lanes(&of.lo, leaf, block) } else { self.metric.box_lanes(of, leaf, block) }
     }
 
-    /// One bit for each primitive of a span of at most [`LEAF`], from the masks of eight at a time.
+    /// One bit for each primitive of a leaf, from the masks of eight at a time.
     #[inline(always)]
-    fn mask(&self, span: &std::ops::Range<usize>, lanes: impl Fn(usize) -> u32) -> u32 {
+    fn mask(&self, leaf: &Blocks<'_, S, D>, lanes: impl Fn(usize) -> u32) -> u32 {
         let mut mask = 0;
-        for at in span.clone().step_by(LANES) {
-            mask |= lanes(at) << (at - span.start);
+        for block in 0..leaf.count() {
+            mask |= lanes(block) << (block * LANES);
         }
         // What follows the leaf was tested along with it.
-        mask & low_bits(span.len())
+        mask & low_bits(leaf.len)
     }
 
     #[cold]

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use crate::bvh::traverse::{Step, bits};
 use crate::bvh::{Bvh, LEAF};
 use crate::csr::{Csr, CsrChunk};
-use crate::geometry::Scalar;
+use crate::geometry::{Blocks, Scalar};
 use crate::parallel::{atomics, for_tasks, map_tasks};
 use crate::precompiled::precompiled;
 use crate::search::ball_predicate::{BallPredicate, BallPredicates, with_predicate};
@@ -98,7 +98,7 @@ fn count_leaf_by<S: Scalar, I: Isa, const D: usize, const P: bool>(
     leaf: usize,
 ) -> [u32; LEAF] {
     let mut counts = [0; LEAF];
-    let own = tree.span(leaf);
+    let here = tree.blocks(&tree.span(leaf));
     let bounds = &tree.node(leaf).bounds;
     tree.walk(
         0..tree.end(),
@@ -114,8 +114,9 @@ fn count_leaf_by<S: Scalar, I: Isa, const D: usize, const P: bool>(
                 return Step::Skip;
             }
             if tree.is_leaf(at) {
-                for bit in bits(ball.candidates(isa, &node.bounds, own.clone())) {
-                    counts[bit] += ball.hits(isa, &tree.item(own.start + bit), tree.span(at)).count_ones();
+                let there = tree.blocks(&tree.span(at));
+                for bit in bits(ball.candidates(isa, &node.bounds, &here)) {
+                    counts[bit] += ball.hits(isa, &tree.item(here.first + bit), &there).count_ones();
                 }
             }
             Step::Enter
@@ -126,12 +127,12 @@ fn count_leaf_by<S: Scalar, I: Isa, const D: usize, const P: bool>(
 
 /// Appends the neighbours of each primitive in a leaf.
 #[inline(always)]
-fn list_leaf<S: Scalar, I: Isa, const D: usize>(
-    tree: &Bvh<S, D>,
+fn list_leaf<'t, S: Scalar, I: Isa, const D: usize>(
+    tree: &'t Bvh<S, D>,
     isa: I,
     predicates: &BallPredicates<S, D>,
     leaf: usize,
-    near: &mut Vec<(u32, u32)>,
+    near: &mut Vec<(Blocks<'t, S, D>, u32)>,
     chunk: &mut CsrChunk<u32>,
 ) {
     let own = tree.span(leaf);
@@ -144,14 +145,14 @@ fn list_leaf<S: Scalar, I: Isa, const D: usize>(
 
 /// The leaves that a leaf meets, each with a mask of the primitives that may reach into it.
 #[inline(always)]
-fn list_leaves<S: Scalar, I: Isa, const D: usize, const P: bool>(
-    tree: &Bvh<S, D>,
+fn list_leaves<'t, S: Scalar, I: Isa, const D: usize, const P: bool>(
+    tree: &'t Bvh<S, D>,
     isa: I,
     ball: &BallPredicate<S, D, P>,
     leaf: usize,
-    near: &mut Vec<(u32, u32)>,
+    near: &mut Vec<(Blocks<'t, S, D>, u32)>,
 ) {
-    let own = tree.span(leaf);
+    let here = tree.blocks(&tree.span(leaf));
     let bounds = &tree.node(leaf).bounds;
     tree.walk(
         0..tree.end(),
@@ -161,7 +162,7 @@ fn list_leaves<S: Scalar, I: Isa, const D: usize, const P: bool>(
                 return Step::Skip;
             }
             if tree.is_leaf(at) {
-                near.push((at as u32, ball.candidates(isa, &node.bounds, own.clone())));
+                near.push((tree.blocks(&tree.span(at)), ball.candidates(isa, &node.bounds, &here)));
             }
             Step::Enter
         },
@@ -174,17 +175,16 @@ fn list_hits<S: Scalar, I: Isa, const D: usize, const P: bool>(
     isa: I,
     ball: &BallPredicate<S, D, P>,
     own: Range<usize>,
-    near: &[(u32, u32)],
+    near: &[(Blocks<'_, S, D>, u32)],
     chunk: &mut CsrChunk<u32>,
 ) {
     for (i, position) in own.enumerate() {
         let before = chunk.values.len();
         let item = tree.item(position);
-        for &(at, candidates) in near.iter() {
+        for (there, candidates) in near {
             if candidates >> i & 1 == 1 {
-                let span = tree.span(at as usize);
-                let order = &tree.order()[span.clone()];
-                chunk.values.extend(bits(ball.hits(isa, &item, span)).map(|bit| order[bit]));
+                let order = &tree.order()[there.first..][..there.len];
+                chunk.values.extend(bits(ball.hits(isa, &item, there)).map(|bit| order[bit]));
             }
         }
         chunk.lengths.push((chunk.values.len() - before) as u32);

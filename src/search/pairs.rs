@@ -123,25 +123,30 @@ fn count_by<S: Scalar, I: Isa, const D: usize, const P: bool>(
     ball: &BallPredicate<S, D, P>,
     leaf: usize,
 ) -> u64 {
-    let mut count = 0;
     let own = tree.span(leaf);
+    let mut count = 0;
+    let here = tree.blocks(&own);
+    for position in own.clone() {
+        let hits = ball.hits(isa, &tree.item(position), &here);
+        count += u64::from((hits & behind(true, position - own.start)).count_ones());
+    }
     let bounds = &tree.node(leaf).bounds;
     tree.walk(
-        leaf..tree.end(),
+        tree.behind(leaf),
         #[inline(always)]
         |at, node| {
             if !ball.meets(bounds, &node.bounds) {
                 return Step::Skip;
             }
-            if at != leaf && ball.covers(bounds, &node.bounds) {
+            if ball.covers(bounds, &node.bounds) {
                 // All of them, without a look.
                 count += own.len() as u64 * tree.span(at).len() as u64;
                 return Step::Skip;
             }
             if tree.is_leaf(at) {
-                for bit in bits(ball.candidates(isa, &node.bounds, own.clone())) {
-                    let hits = ball.hits(isa, &tree.item(own.start + bit), tree.span(at));
-                    count += u64::from((hits & behind(at == leaf, bit)).count_ones());
+                let there = tree.blocks(&tree.span(at));
+                for bit in bits(ball.candidates(isa, &node.bounds, &here)) {
+                    count += u64::from(ball.hits(isa, &tree.item(own.start + bit), &there).count_ones());
                 }
             }
             Step::Enter
@@ -178,10 +183,10 @@ fn pairs_by<S: Scalar, I: Isa, const D: usize, const P: bool>(
     once: bool,
     found: Found<'_>,
 ) {
-    let own = tree.span(leaf);
+    let here = tree.blocks(&tree.span(leaf));
+    let first = here.first;
     let mut hits = [0; LEAF];
     let bounds = &tree.node(leaf).bounds;
-    let first = own.start;
     tree.walk(
         leaf..tree.end(),
         #[inline(always)]
@@ -190,12 +195,12 @@ fn pairs_by<S: Scalar, I: Isa, const D: usize, const P: bool>(
                 return Step::Skip;
             }
             if tree.is_leaf(at) {
-                let span = tree.span(at);
-                let rows = ball.candidates(isa, &node.bounds, own.clone());
+                let there = tree.blocks(&tree.span(at));
+                let rows = ball.candidates(isa, &node.bounds, &here);
                 for bit in bits(rows) {
-                    hits[bit] = ball.hits(isa, &tree.item(first + bit), span.clone()) & behind(at == leaf, bit);
+                    hits[bit] = ball.hits(isa, &tree.item(first + bit), &there) & behind(at == leaf, bit);
                 }
-                found(&LeafPairs { leaf, other: at, first, other_first: span.start, rows, hits: &hits });
+                found(&LeafPairs { leaf, other: at, first, other_first: there.first, rows, hits: &hits });
             }
             Step::Enter
         },

@@ -142,9 +142,9 @@ fn hits_in_leaf<S: Scalar, const D: usize>(tree: &Bvh<S, D>, query: &impl Query<
     };
     let center = Aabb::point(tree.space().wrap(ball.center));
     if tree.space().period().is_some() {
-        BallPredicate::<S, D, true>::new(tree, ball.radius).hits(Baseline::<false>, &center, span)
+        BallPredicate::<S, D, true>::new(tree, ball.radius).hits(Baseline::<false>, &center, &tree.blocks(&span))
     } else {
-        BallPredicate::<S, D, false>::new(tree, ball.radius).hits(Baseline::<false>, &center, span)
+        BallPredicate::<S, D, false>::new(tree, ball.radius).hits(Baseline::<false>, &center, &tree.blocks(&span))
     }
 }
 

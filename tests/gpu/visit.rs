@@ -203,7 +203,7 @@ fn compare_queries<S: Coordinate, const D: usize>(
     // All in order, and with a state from the beginning to the end.
     let values: Vec<u64> = (0..theirs.len() as u64).map(|i| (i << 40) ^ (i * 7)).collect();
     let own: Vec<u64> = (0..balls.len() as u64).map(|i| i << 33 | 1).collect();
-    let traces = ours.visit_all::<Trace>(balls, &own, &values).unwrap().read().unwrap();
+    let traces = ours.for_each_hit::<Trace>(balls, &own, &values).unwrap().read().unwrap();
     for (i, trace) in traces.into_iter().enumerate() {
         let step = |state: u64, &index: &u32| {
             let state = state.wrapping_mul(31).wrapping_add(values[index as usize]);
@@ -221,7 +221,7 @@ fn compare_queries<S: Coordinate, const D: usize>(
     });
     let calls: Vec<u32> = calls.into_iter().map(AtomicU32::into_inner).collect();
     let zeros = vec![0; theirs.len()];
-    assert_eq!(ours.visit_all::<FirstFew>(balls, &most, &zeros).unwrap().read().unwrap(), calls, "{name}: calls");
+    assert_eq!(ours.for_each_hit::<FirstFew>(balls, &most, &zeros).unwrap().read().unwrap(), calls, "{name}: calls");
 }
 
 fn compare_neighbors<S: Coordinate, const D: usize>(
@@ -240,15 +240,15 @@ fn compare_neighbors<S: Coordinate, const D: usize>(
         })
         .map(|found| found.unwrap_or(u32::MAX))
         .collect();
-    let found = ours.visit_neighbors::<Heaviest>(radius, &masses).unwrap().read().unwrap();
+    let found = ours.for_each_neighbor::<Heaviest>(radius, &masses).unwrap().read().unwrap();
     assert_eq!(found, heaviest, "{name}: heaviest");
 
     let most: Vec<u32> = (0..n).map(|i| [1, 3, 31][i % 3]).collect();
     let calls: Vec<u32> = (0..n).map(|i| most[i].min(neighbors.of(i).len() as u32)).collect();
-    let found = ours.visit_neighbors::<FirstFew>(radius, &most).unwrap().read().unwrap();
+    let found = ours.for_each_neighbor::<FirstFew>(radius, &most).unwrap().read().unwrap();
     assert_eq!(found, calls, "{name}: calls");
 
-    let met = ours.visit_pairs::<Met>(radius, &vec![1; n]).unwrap().read().unwrap();
+    let met = ours.for_each_pair::<Met>(radius, &vec![1; n]).unwrap().read().unwrap();
     assert_eq!(met.into_iter().map(u64::from).sum::<u64>(), theirs.count_pairs(radius), "{name}: pairs");
 }
 
@@ -278,10 +278,10 @@ fn distances() {
     // Small whole numbers, whose squares are exact in either type.
     let expected: Vec<f64> = (0..points.len()).map(farthest).collect();
     let ours = gpu::Bvh::upload(&theirs, device()).unwrap();
-    assert_eq!(ours.visit_neighbors::<Farthest>(radius, &[0; 1000]).unwrap().read().unwrap(), expected);
+    assert_eq!(ours.for_each_neighbor::<Farthest>(radius, &[0; 1000]).unwrap().read().unwrap(), expected);
     let narrow: Vec<[f32; 2]> = points.iter().map(|point| point.map(|x| x as f32)).collect();
     let ours = gpu::Bvh::build_periodic(&narrow, 100.0, device()).unwrap();
-    assert_eq!(ours.visit_neighbors::<Farthest>(radius, &[0; 1000]).unwrap().read().unwrap(), expected);
+    assert_eq!(ours.for_each_neighbor::<Farthest>(radius, &[0; 1000]).unwrap().read().unwrap(), expected);
 }
 
 #[test]
@@ -293,14 +293,14 @@ fn nothing() {
     assert_eq!(empty.count_all(&[ball; 3]).unwrap().read().unwrap(), [0; 3]);
     assert_eq!(some.query_all(&[]).unwrap().read().unwrap().len(), 0);
     assert!(some.count_all(&[]).unwrap().read().unwrap().is_empty());
-    assert!(some.visit_all::<Trace>(&[], &[], &[1; 5]).unwrap().read().unwrap().is_empty());
-    assert!(empty.visit_neighbors::<Trace>(1.0, &[]).unwrap().read().unwrap().is_empty());
-    assert!(empty.visit_pairs::<Trace>(1.0, &[]).unwrap().read().unwrap().is_empty());
+    assert!(some.for_each_hit::<Trace>(&[], &[], &[1; 5]).unwrap().read().unwrap().is_empty());
+    assert!(empty.for_each_neighbor::<Trace>(1.0, &[]).unwrap().read().unwrap().is_empty());
+    assert!(empty.for_each_pair::<Trace>(1.0, &[]).unwrap().read().unwrap().is_empty());
     let nowhere = Sphere::new([f32::NAN; 3], 1.0);
     assert_eq!(some.count_all(&[nowhere; 300]).unwrap().read().unwrap(), [0; 300]);
     // Those that find nothing finish too.
-    assert_eq!(empty.visit_all::<Trace>(&[ball; 2], &[7, 8], &[]).unwrap().read().unwrap(), [7, 8]);
-    assert_eq!(some.visit_neighbors::<FirstFew>(f64::NAN, &[1; 5]).unwrap().read().unwrap(), [0; 5]);
+    assert_eq!(empty.for_each_hit::<Trace>(&[ball; 2], &[7, 8], &[]).unwrap().read().unwrap(), [7, 8]);
+    assert_eq!(some.for_each_neighbor::<FirstFew>(f64::NAN, &[1; 5]).unwrap().read().unwrap(), [0; 5]);
 }
 
 #[test]
@@ -308,8 +308,8 @@ fn bad_input() {
     let says = |error: ropewalk::Error, words: &str| assert!(error.to_string().contains(words), "{error}");
     let bvh = gpu::Bvh::build(&[[0.0f32; 3]; 5], device()).unwrap();
     let ball = Sphere::new([0.0f32; 3], 1.0);
-    says(bvh.visit_neighbors::<Met>(1.0, &[1; 4]).unwrap_err(), "4 values for 5 points");
-    says(bvh.visit_pairs::<Met>(1.0, &[1; 6]).unwrap_err(), "6 values for 5 points");
-    says(bvh.visit_all::<Met>(&[ball], &[1], &[1; 4]).unwrap_err(), "4 values for 5 points");
-    says(bvh.visit_all::<Met>(&[ball], &[], &[1; 5]).unwrap_err(), "0 values for 1 spheres");
+    says(bvh.for_each_neighbor::<Met>(1.0, &[1; 4]).unwrap_err(), "4 values for 5 points");
+    says(bvh.for_each_pair::<Met>(1.0, &[1; 6]).unwrap_err(), "6 values for 5 points");
+    says(bvh.for_each_hit::<Met>(&[ball], &[1], &[1; 4]).unwrap_err(), "4 values for 5 points");
+    says(bvh.for_each_hit::<Met>(&[ball], &[], &[1; 5]).unwrap_err(), "0 values for 1 spheres");
 }

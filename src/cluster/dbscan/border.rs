@@ -92,7 +92,7 @@ fn join_by<S: Scalar, I: Isa, const D: usize, const P: bool>(
     cores: &Cores<'_>,
     numbers: &mut [u32; LEAF],
 ) {
-    let own = tree.span(leaf);
+    let here = tree.blocks(&tree.span(leaf));
     let bounds = &tree.node(leaf).bounds;
     tree.walk(
         0..tree.end(),
@@ -102,11 +102,11 @@ fn join_by<S: Scalar, I: Isa, const D: usize, const P: bool>(
                 return Step::Skip;
             }
             if tree.is_leaf(at) {
-                let span = tree.span(at);
-                for primitive in bits(ball.candidates(isa, &node.bounds, own.clone()) & others) {
-                    let hits = ball.hits(isa, &tree.item(own.start + primitive), span.clone()) & cores.masks[at];
+                let there = tree.blocks(&tree.span(at));
+                for primitive in bits(ball.candidates(isa, &node.bounds, &here) & others) {
+                    let hits = ball.hits(isa, &tree.item(here.first + primitive), &there) & cores.masks[at];
                     for hit in bits(hits) {
-                        let number = cores.clusters.of((span.start + hit) as u32).unwrap_or(NONE);
+                        let number = cores.clusters.of((there.first + hit) as u32).unwrap_or(NONE);
                         numbers[primitive] = numbers[primitive].min(number);
                     }
                 }

@@ -180,7 +180,7 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
 
     #[inline(always)]
     fn count_by<I: Isa, const P: bool>(&self, isa: I, ball: &BallPredicate<S, D, P>, leaf: usize, all: u32) -> u32 {
-        let own = self.tree.span(leaf);
+        let here = self.tree.blocks(&self.tree.span(leaf));
         let bounds = &self.tree.node(leaf).bounds;
         let mut tally = Tally { weights: [0.0; LEAF], undecided: all };
         let adds_up = self.adds_up();
@@ -197,8 +197,8 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
                         return Step::Skip;
                     }
                     if self.tree.is_leaf(at) {
-                        let near = ball.candidates(isa, &node.bounds, own.clone());
-                        self.see(isa, ball, own.start, near & tally.undecided, at, &mut tally);
+                        let near = ball.candidates(isa, &node.bounds, &here);
+                        self.see(isa, ball, here.first, near & tally.undecided, at, &mut tally);
                     } else if ball.covers(bounds, &node.bounds) {
                         // All of them, without a look.
                         let bulk = self.weight_of(at);
@@ -231,10 +231,10 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
         other: usize,
         tally: &mut Tally,
     ) {
-        let span = self.tree.span(other);
+        let there = self.tree.blocks(&self.tree.span(other));
         for primitive in bits(primitives) {
-            let hits = ball.hits(isa, &self.tree.item(start + primitive), span.clone());
-            tally.add(primitive, self.weight_of_hits(span.start, hits), self.enough);
+            let hits = ball.hits(isa, &self.tree.item(start + primitive), &there);
+            tally.add(primitive, self.weight_of_hits(there.first, hits), self.enough);
         }
     }
 }

@@ -22,6 +22,7 @@ use crate::search::ball_predicate::BallPredicate;
 
 /// How to find the clusters. All give the same labels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum DbscanAlgorithm {
     /// The faster one: [`DbscanAlgorithm::DenseBox`], measured at 0.98 to 10 times the speed of the other (benches/README.md).
@@ -80,6 +81,7 @@ pub fn dbscan<T: Bounded<S, D>, S: Scalar, const D: usize>(
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Dbscan {
     eps: f64,
     min_pts: usize,

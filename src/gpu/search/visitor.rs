@@ -59,7 +59,7 @@ use crate::gpu::search::range::Balls;
 /// }
 ///
 /// let bvh = Bvh::build(&[[0.0f32, 0.0], [5.0, 0.0], [1.0, 0.0]], Device::first()?)?;
-/// assert_eq!(bvh.visit_neighbors::<Largest>(1.0, &[1.0, 7.0, 3.0])?.read()?, [3.0, 7.0, 3.0]);
+/// assert_eq!(bvh.for_each_neighbor::<Largest>(1.0, &[1.0, 7.0, 3.0])?.read()?, [3.0, 7.0, 3.0]);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 #[cube]
@@ -92,7 +92,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// Errors: not as many values as points; if the device fails.
     ///
     /// See [`Visitor`] for an example.
-    pub fn visit_neighbors<V: Visitor>(
+    pub fn for_each_neighbor<V: Visitor>(
         &self,
         radius: impl Into<f64>,
         values: &[V::Value],
@@ -137,11 +137,15 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// }
     ///
     /// let bvh = Bvh::build(&[[0.0f32, 0.0], [5.0, 0.0], [1.0, 0.0]], Device::first()?)?;
-    /// let products = bvh.visit_pairs::<Products>(1.0, &[2, 3, 5])?.read()?;
+    /// let products = bvh.for_each_pair::<Products>(1.0, &[2, 3, 5])?.read()?;
     /// assert_eq!(products.iter().sum::<u64>(), 10);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
-    pub fn visit_pairs<V: Visitor>(&self, radius: impl Into<f64>, values: &[V::Value]) -> Result<DeviceVec<V::Output>> {
+    pub fn for_each_pair<V: Visitor>(
+        &self,
+        radius: impl Into<f64>,
+        values: &[V::Value],
+    ) -> Result<DeviceVec<V::Output>> {
         self.visit_stored::<V>(radius.into(), values, TraversalMode::Half)
     }
 
@@ -210,10 +214,10 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     ///
     /// let bvh = Bvh::build(&[[0.0f32, 0.0], [5.0, 0.0], [1.0, 0.0]], Device::first()?)?;
     /// let balls = [Sphere::new([0.5f32, 0.0], 1.0), Sphere::new([5.0f32, 0.0], 1.0)];
-    /// assert_eq!(bvh.visit_all::<Reaches>(&balls, &[2.0, 2.0], &[1.0, 1.5, 3.0])?.read()?, [1, 0]);
+    /// assert_eq!(bvh.for_each_hit::<Reaches>(&balls, &[2.0, 2.0], &[1.0, 1.5, 3.0])?.read()?, [1, 0]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
-    pub fn visit_all<V: Visitor>(
+    pub fn for_each_hit<V: Visitor>(
         &self,
         spheres: &[Sphere<S, D>],
         own: &[V::Value],

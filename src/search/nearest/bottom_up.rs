@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::bvh::traverse::{DeferredSiblings, Step, bits};
 use crate::bvh::{Bvh, LEAF};
-use crate::geometry::{Aabb, Scalar, scale};
+use crate::geometry::{Aabb, Blocks, Scalar, scale};
 use crate::precompiled::precompiled;
 use crate::search::ball_predicate::BallPredicate;
 use crate::search::nearest::approx_heap::ApproxHeap;
@@ -115,6 +115,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         close: &mut [ApproxHeap; LEAF],
     ) {
         let bounds = &self.node(leaf).bounds;
+        let here = self.blocks(&self.span(leaf));
         let mut of = LeafSearch { own: self.span(leaf), wanted, close, limits: [S::NEG_INFINITY; LEAF] };
         for i in 0..of.own.len() {
             of.close[i].reset(wanted.k, ball.reach.maybe.into(), unit);
@@ -132,8 +133,9 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                         return Step::Skip;
                     }
                     if self.is_leaf(at) {
-                        for i in bits(ball.closer_each(isa, &node.bounds, of.own.clone(), &of.limits)) {
-                            self.scan_leaf(isa, ball, self.span(at), &mut of, i);
+                        let there = self.blocks(&self.span(at));
+                        for i in bits(ball.closer_each(isa, &node.bounds, &here, &of.limits)) {
+                            self.scan_leaf(isa, ball, &there, &mut of, i);
                         }
                     } else if self.is_degenerate(at) {
                         self.scan_copies(ball, at, &mut of);
@@ -157,9 +159,10 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         let span = self.span(at);
         // One may be excluded.
         let span = span.start..span.end.min(span.start + ApproxHeap::MOST + 1);
-        for i in 0..of.own.len() {
-            for first in span.clone().step_by(LEAF) {
-                self.scan_leaf(FALLBACK, ball, first..span.end.min(first + LEAF), of, i);
+        for first in span.clone().step_by(LEAF) {
+            let copies = self.blocks(&(first..span.end.min(first + LEAF)));
+            for i in 0..of.own.len() {
+                self.scan_leaf(FALLBACK, ball, &copies, of, i);
             }
         }
     }
@@ -170,14 +173,14 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         &self,
         isa: I,
         ball: &BallPredicate<S, D, P>,
-        span: Range<usize>,
+        there: &Blocks<'_, S, D>,
         of: &mut LeafSearch<'_, S>,
         i: usize,
     ) {
         if const { I::OUTLINED } {
-            self.scan_leaf_called(isa, ball, span, of, i);
+            self.scan_leaf_called(isa, ball, there, of, i);
         } else {
-            self.scan_leaf_inlined(isa, ball, span, of, i);
+            self.scan_leaf_inlined(isa, ball, there, of, i);
         }
     }
 
@@ -186,11 +189,11 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         &self,
         isa: I,
         ball: &BallPredicate<S, D, P>,
-        span: Range<usize>,
+        there: &Blocks<'_, S, D>,
         of: &mut LeafSearch<'_, S>,
         i: usize,
     ) {
-        self.scan_leaf_inlined(isa, ball, span, of, i);
+        self.scan_leaf_inlined(isa, ball, there, of, i);
     }
 
     #[inline(always)]
@@ -198,7 +201,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         &self,
         isa: I,
         ball: &BallPredicate<S, D, P>,
-        span: Range<usize>,
+        there: &Blocks<'_, S, D>,
         of: &mut LeafSearch<'_, S>,
         i: usize,
     ) {
@@ -210,7 +213,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                 close.push(distance2, position);
             }
         };
-        ball.each_closer(isa, &self.item(primitive), span, *limit, push);
+        ball.each_closer(isa, &self.item(primitive), there, *limit, push);
         *limit = close.limit::<S>().min(*limit);
     }
 }
@@ -309,7 +312,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                         taken
                     };
                     if self.is_leaf(at) {
-                        for bit in bits(ball.closer(isa, of, span.clone(), limit)) {
+                        for bit in bits(ball.closer(isa, of, &self.blocks(&span), limit)) {
                             push(span.start + bit);
                         }
                     } else if self.is_degenerate(at) {
