@@ -193,15 +193,10 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         }
     }
 
+    /// The lower corners in tree order, one array per axis, and the upper ones unless points are stored.
     #[inline(always)]
-    pub(crate) fn lo(&self) -> &[Vec<S>; D] {
-        &self.lo
-    }
-
-    /// The upper corners; the lower ones for points.
-    #[inline(always)]
-    pub(crate) fn hi(&self) -> &[Vec<S>; D] {
-        self.hi.as_ref().unwrap_or(&self.lo)
+    pub(crate) fn corners(&self) -> (&[Vec<S>; D], Option<&[Vec<S>; D]>) {
+        (&self.lo, self.hi.as_ref())
     }
 
     /// Whether only points are stored.
@@ -221,6 +216,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// The corners of a span of at most [`LEAF`] primitives.
     #[inline(always)]
     pub(crate) fn blocks(&self, span: &std::ops::Range<usize>) -> Blocks<'_, S, D> {
-        Blocks::new(&self.lo, self.hi.as_ref(), span)
+        let (lo, hi) = self.corners();
+        Blocks::new(lo, hi, span)
     }
 }

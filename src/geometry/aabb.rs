@@ -3,13 +3,17 @@
 use crate::geometry::Scalar;
 
 /// An axis-aligned box, both corners included. A point is a box whose corners coincide.
-#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Zeroable)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aabb<S, const D: usize> {
     /// The lower corner.
     pub lo: [S; D],
     /// The upper corner.
     pub hi: [S; D],
 }
+
+// SAFETY: zeros are a value of each field. The derived implementation would cost each program that uses this crate a parser of Rust.
+#[allow(unsafe_code)]
+unsafe impl<S: bytemuck::Zeroable, const D: usize> bytemuck::Zeroable for Aabb<S, D> {}
 
 impl<S: Scalar, const D: usize> Aabb<S, D> {
     /// The box that contains nothing: what a union starts from.

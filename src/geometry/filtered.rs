@@ -151,10 +151,10 @@ impl<S: Scalar, const D: usize, const GENERAL: bool> Metric<S, D, GENERAL> {
     pub fn lanes(&self, a: &[S; D], points: &Blocks<'_, S, D>, block: usize) -> Lanes<S> {
         work::count(LANES);
         let mut sum = [S::ZERO; LANES];
-        for k in 0..D {
-            let x = &points.lo[k][block];
+        for (k, (&a, x)) in a.iter().zip(&points.lo).enumerate() {
+            let x = &x[block];
             for l in 0..LANES {
-                let mut d = a[k] - x[l];
+                let mut d = a - x[l];
                 if GENERAL {
                     d = d.abs();
                     d = d.min((self.period[k] - d).max(S::ZERO));

@@ -88,13 +88,10 @@ struct Bins<S, const D: usize> {
 }
 
 /// Positions from the first to before the second.
-#[derive(Clone, Copy, bytemuck::Zeroable)]
-struct Span(u32, u32);
+type Span = [u32; 2];
 
-impl Span {
-    fn positions(self) -> Range<usize> {
-        self.0 as usize..self.1 as usize
-    }
+fn positions([start, end]: Span) -> Range<usize> {
+    start as usize..end as usize
 }
 
 /// A row that is sorted by the keys of its points.
@@ -146,7 +143,7 @@ impl<S: Scalar, const D: usize> Bins<S, D> {
                     // No more than three can follow.
                     let after = first + keys[first..].iter().take_while(|&&key| key < wanted.end).count();
                     if first < after {
-                        block.values.push(Span(starts[first], starts[after]));
+                        block.values.push([starts[first], starts[after]]);
                     }
                 });
                 block.lengths.push((block.values.len() - before) as u32);
@@ -181,7 +178,7 @@ impl<S: Scalar, const D: usize> Bins<S, D> {
     /// The ranges that hold a friend other than the point itself, a bit each: at most nine, or 18 around a boundary.
     fn active(&self, at: usize, ranges: &[Span]) -> u32 {
         ranges.iter().zip(0..).fold(0, |mask, (range, bit)| {
-            let found = range.positions().any(|other| other != at && self.are_friends(at, other));
+            let found = positions(*range).any(|other| other != at && self.are_friends(at, other));
             mask | u32::from(found) << bit
         })
     }
@@ -194,7 +191,7 @@ impl<S: Scalar, const D: usize> Bins<S, D> {
         let mut own = parent[at].load(Relaxed);
         let mut hooked = false;
         let active = ranges.iter().zip(0..).filter(|&(_, bit)| active >> bit & 1 == 1);
-        for other in active.flat_map(|(range, _)| range.positions()) {
+        for other in active.flat_map(|(range, _)| positions(*range)) {
             // Only a root may be hooked: another thread has been here, and pointers must be jumped first.
             if parent[own as usize].load(Relaxed) != own {
                 return true;

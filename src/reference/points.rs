@@ -53,10 +53,11 @@ impl<S: Scalar, const D: usize> PointsSoA<'static, S, D> {
 impl<'a, S: Scalar, const D: usize> PointsSoA<'a, S, D> {
     /// A tree's primitives in its order.
     pub fn stored(tree: &'a Bvh<S, D>) -> Self {
+        let (lo, hi) = tree.corners();
         Self {
             bounds: tree.bounds(),
-            lo: Cow::Borrowed(tree.lo()),
-            hi: (!tree.holds_points()).then(|| Cow::Borrowed(tree.hi())),
+            lo: Cow::Borrowed(lo),
+            hi: hi.map(Cow::Borrowed),
             order: Cow::Borrowed(tree.order()),
             space: *tree.space(),
         }

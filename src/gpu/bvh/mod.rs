@@ -215,7 +215,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         origin: Origin,
     ) -> Self {
         let n = bvh.len();
-        let axes: Vec<S> = bvh.lo().iter().flat_map(|axis| axis[..n].iter().copied()).collect();
+        let axes: Vec<S> = bvh.corners().0.iter().flat_map(|axis| axis[..n].iter().copied()).collect();
         let all = (0..=bvh.end()).map(|at| bvh.node(at));
         let bounds: Vec<S> = all.clone().flat_map(|node| node.bounds.lo.into_iter().chain(node.bounds.hi)).collect();
         let links: Vec<u32> = all.flat_map(|node| [node.rope, node.first]).collect();

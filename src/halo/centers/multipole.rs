@@ -136,7 +136,7 @@ impl Multipoles {
         drop(points);
         let leaves: Vec<u32> = (0..tree.end()).filter(|&at| tree.is_leaf(at)).map(|at| at as u32).collect();
         let masses: Vec<f64> = tree.order().iter().map(|&member| members.masses[member as usize]).collect();
-        let [x, y, z] = tree.lo();
+        let ([x, y, z], _) = tree.corners();
         let sources = map(masses.len(), 1 << 12, &|i| Source::new([x[i], y[i], z[i]], masses[i]));
         let mut multipoles = Self { nodes: vec![], leaves, softening2: members.softening2, masses, sources, tree };
         let of_leaves = map(multipoles.leaves.len(), 64, &|at| {
@@ -156,7 +156,7 @@ impl Multipoles {
     #[inline(always)]
     pub fn columns(&self, leaf: usize) -> [&[f64]; 4] {
         let span = self.tree.span(leaf);
-        let [x, y, z] = self.tree.lo();
+        let ([x, y, z], _) = self.tree.corners();
         [&x[span.clone()], &y[span.clone()], &z[span.clone()], &self.masses[span]]
     }
 
@@ -169,7 +169,7 @@ impl Multipoles {
     /// The place and mass of a member by its position in tree order.
     #[inline(always)]
     pub fn member(&self, at: usize) -> ([f64; 3], f64) {
-        let [x, y, z] = self.tree.lo();
+        let ([x, y, z], _) = self.tree.corners();
         ([x[at], y[at], z[at]], self.masses[at])
     }
 }

@@ -5,7 +5,7 @@
 //! ropes with the distance of the k-th best so far as radius, so the first leaves make it small.
 //! Cost: O(k + depth) leaves for a compact cloud. The stack holds one sibling per level and cannot overflow: a tree is at
 //! most 222 levels deep.
-#![allow(unsafe_code)] // Only to write lists in place; see `RowWriter`.
+#![allow(unsafe_code)] // To write lists in place (see `RowWriter`), which begin as zeros.
 
 mod approx_heap;
 mod bottom_up;
@@ -36,13 +36,16 @@ const TASK: usize = 1 << 9;
 /// assert_eq!((near[0].index, near[0].distance2), (0, 0.1f32 as f64 * 0.1f32 as f64));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Zeroable)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Neighbor {
     /// Its index in the slice the tree was built from.
     pub index: u32,
     /// The squared distance as [`Space::distance2`](crate::Space::distance2) computes it from the coordinates that are stored.
     pub distance2: f64,
 }
+
+// SAFETY: zeros are a value of each field. The derived implementation would cost each program that uses this crate a parser of Rust.
+unsafe impl bytemuck::Zeroable for Neighbor {}
 
 /// What to look for: `k`, or more exactly.
 ///

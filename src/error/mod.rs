@@ -1,0 +1,458 @@
+//! The one error type: a sentence a user can act on, with the numbers in it.
+
+mod message;
+
+#[cfg(feature = "io")]
+use std::path::PathBuf;
+
+/// What went wrong: a sentence for people, which is what it prints, and for programs an [`ErrorKind`] and often an index.
+///
+/// Where the operating system refused a file, its own error is the [`source`](std::error::Error::source).
+///
+/// ```
+/// use ropewalk::{Bvh, ErrorKind};
+///
+/// // A program can leave out what cannot be stored, and try again.
+/// let mut points = vec![[0.0f32, 1.0], [f32::NAN, 2.0], [3.0, 4.0]];
+/// let bvh = loop {
+///     match Bvh::build(&points) {
+///         Ok(bvh) => break bvh,
+///         Err(error) if error.kind() == ErrorKind::NotFinite => {
+///             let Some(index) = error.index() else { return Err(error) };
+///             assert_eq!(error.to_string(), "point 1: coordinate 0 is NaN; coordinates must be finite");
+///             points.remove(index);
+///         }
+///         Err(error) => return Err(error),
+///     }
+/// };
+/// assert_eq!(bvh.len(), 2);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Error(Box<Kind>);
+
+/// What sort of error an [`Error`] is, for a program to choose by. More may be added.
+///
+/// ```
+/// use ropewalk::{Bvh, ErrorKind, Fof};
+///
+/// let points = [[0.0f32, 1.0]];
+/// assert_eq!(Fof::new(-1.0).run(&points).unwrap_err().kind(), ErrorKind::Parameter);
+/// assert_eq!(Bvh::build(&[[0.0f32; 11]]).unwrap_err().kind(), ErrorKind::Unsupported);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A coordinate is NaN or infinite; [`Error::index`] says which point's.
+    NotFinite,
+    /// Other data are refused: a box upside down, a negative mass, labels that are not one per point. [`Error::index`] says
+    /// which item, if it is one.
+    Input,
+    /// An option is out of its range, by itself or for these data.
+    Parameter,
+    /// Something that is needed is neither told nor in the file: masses, units, a density of matter. [`Error::parameter`] says what.
+    Missing,
+    /// The data are sound, but more than this crate, this algorithm or this device can take.
+    Unsupported,
+    /// There is not enough memory, here or on a device.
+    Memory,
+    /// The operating system refuses a file; its error is the source.
+    Io,
+    /// A file does not hold what it should.
+    Format,
+    /// A device is missing, or fails.
+    Device,
+    /// A bug, of this crate or of what it is built on.
+    Internal,
+}
+
+impl Error {
+    /// What sort of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind()
+    }
+
+    /// The parameter it is about, by its name in this crate. `None` if it is about no one parameter.
+    pub fn parameter(&self) -> Option<&'static str> {
+        self.0.parameter()
+    }
+
+    /// The item it is about: a point or particle as the caller counts them, or a halo, from 0. `None` if it is about no one
+    /// item.
+    pub fn index(&self) -> Option<usize> {
+        self.0.index()
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &*self.0 {
+            Kind::Write { source } => Some(source),
+            #[cfg(feature = "io")]
+            Kind::File { source, .. } => source.as_ref().map(|error| error as _),
+            _ => None,
+        }
+    }
+}
+
+/// The crate's results.
+pub type Result<T> = std::result::Result<T, Error>;
+
+#[derive(Debug)]
+#[allow(dead_code, reason = "what only some features refuse")]
+pub(crate) enum Kind {
+    NotFinite {
+        index: usize,
+        axis: usize,
+        value: f64,
+    },
+    TooFar {
+        index: usize,
+        axis: usize,
+        value: f64,
+        limit: f64,
+    },
+    Inverted {
+        index: usize,
+        axis: usize,
+        lo: f64,
+        hi: f64,
+    },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    NoDevice {
+        what: &'static str,
+        index: usize,
+        found: usize,
+    },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    DeviceDimension {
+        dim: usize,
+    },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    DevicePoints,
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    DeviceLists {
+        values: u64,
+    },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    DeviceMemory {
+        bytes: u128,
+        most: u64,
+    },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    DeviceNearest {
+        k: usize,
+        most: usize,
+    },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    DeviceCenter {
+        center: String,
+    },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    Devices {
+        points: String,
+        halos: String,
+    },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    DeviceValues {
+        len: usize,
+        n: usize,
+        what: &'static str,
+    },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    Device(String),
+    TooManyClusters {
+        clusters: usize,
+        max: usize,
+    },
+    TooMany {
+        n: usize,
+        max: usize,
+    },
+    Dimension {
+        dim: usize,
+    },
+    BinsDimension {
+        dim: usize,
+    },
+    BinsExtent,
+    Parameter {
+        name: &'static str,
+        value: f64,
+        must: &'static str,
+    },
+    BoxDimension {
+        sides: usize,
+        dim: usize,
+    },
+    BoxSize {
+        axis: usize,
+        size: f64,
+        limit: f64,
+    },
+    BoxTooSmall {
+        axis: usize,
+        size: f64,
+        name: &'static str,
+        length: f64,
+    },
+    Length {
+        what: &'static str,
+        len: usize,
+        points: usize,
+    },
+    Mass {
+        index: usize,
+        mass: f64,
+    },
+    ColumnLength {
+        name: String,
+        len: usize,
+        halos: usize,
+    },
+    ColumnTaken {
+        name: String,
+    },
+    ColumnUnknown {
+        name: String,
+        known: String,
+    },
+    Label {
+        point: usize,
+        label: i32,
+        points: usize,
+    },
+    NoOffsets {
+        count: usize,
+    },
+    Offsets {
+        halo: usize,
+        start: usize,
+        end: usize,
+    },
+    LastOffset {
+        end: usize,
+        members: usize,
+    },
+    Member {
+        halo: usize,
+        point: u32,
+        points: usize,
+    },
+    MemberTwice {
+        point: u32,
+        first: usize,
+        halo: usize,
+    },
+    NoMass {
+        index: usize,
+        mass: f64,
+    },
+    Spaces {
+        what: &'static str,
+        of: String,
+        other_what: &'static str,
+        other_of: String,
+    },
+    UnknownOverdensity {
+        text: String,
+    },
+    Twice {
+        name: &'static str,
+        value: String,
+    },
+    Missing {
+        name: &'static str,
+        message: String,
+    },
+    NoSeparation {
+        volume: f64,
+    },
+    HaloDimension {
+        what: &'static str,
+        dim: usize,
+    },
+    BoxTooNarrow {
+        side: f64,
+        axis: usize,
+        lo: f64,
+        hi: f64,
+        outside: u64,
+        points: u64,
+    },
+    UnequalColumns {
+        name: String,
+        len: usize,
+        first: usize,
+    },
+    Write {
+        source: std::io::Error,
+    },
+    #[cfg(feature = "plot")]
+    Picture(String),
+    WeightCount {
+        weights: usize,
+        n: usize,
+    },
+    Weight {
+        index: usize,
+        value: f64,
+    },
+    UnknownUnit {
+        what: &'static str,
+        text: String,
+        known: &'static str,
+    },
+    UnitNeedsH {
+        unit: String,
+    },
+    AmbiguousUnits {
+        first: String,
+        second: String,
+    },
+    NoUnits {
+        density: f64,
+        omega_m: f64,
+        expected: f64,
+    },
+    Invariant(String),
+    #[cfg(feature = "sample")]
+    Spec {
+        spec: String,
+        message: String,
+    },
+    Memory {
+        n: usize,
+        what: &'static str,
+        bytes: u128,
+    },
+    #[cfg(feature = "io")]
+    File {
+        path: PathBuf,
+        message: String,
+        source: Option<std::io::Error>,
+    },
+}
+
+impl Kind {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Kind::NotFinite { .. } => ErrorKind::NotFinite,
+            Kind::TooFar { .. }
+            | Kind::Inverted { .. }
+            | Kind::Length { .. }
+            | Kind::Mass { .. }
+            | Kind::ColumnLength { .. }
+            | Kind::ColumnTaken { .. }
+            | Kind::ColumnUnknown { .. }
+            | Kind::UnequalColumns { .. }
+            | Kind::HaloDimension { .. }
+            | Kind::Label { .. }
+            | Kind::NoOffsets { .. }
+            | Kind::Offsets { .. }
+            | Kind::LastOffset { .. }
+            | Kind::Member { .. }
+            | Kind::MemberTwice { .. }
+            | Kind::NoMass { .. }
+            | Kind::WeightCount { .. }
+            | Kind::Weight { .. } => ErrorKind::Input,
+            Kind::Parameter { .. }
+            | Kind::BoxDimension { .. }
+            | Kind::BoxSize { .. }
+            | Kind::BoxTooSmall { .. }
+            | Kind::Spaces { .. }
+            | Kind::UnknownUnit { .. }
+            | Kind::UnknownOverdensity { .. }
+            | Kind::Twice { .. }
+            | Kind::BoxTooNarrow { .. }
+            | Kind::UnitNeedsH { .. }
+            | Kind::AmbiguousUnits { .. }
+            | Kind::NoUnits { .. } => ErrorKind::Parameter,
+            Kind::TooMany { .. }
+            | Kind::TooManyClusters { .. }
+            | Kind::Dimension { .. }
+            | Kind::BinsDimension { .. }
+            | Kind::BinsExtent => ErrorKind::Unsupported,
+            Kind::Missing { .. } | Kind::NoSeparation { .. } => ErrorKind::Missing,
+            Kind::Memory { .. } => ErrorKind::Memory,
+            Kind::Write { .. } => ErrorKind::Io,
+            Kind::Invariant(_) => ErrorKind::Internal,
+            #[cfg(feature = "plot")]
+            Kind::Picture(_) => ErrorKind::Internal,
+            #[cfg(feature = "sample")]
+            Kind::Spec { .. } => ErrorKind::Parameter,
+            #[cfg(feature = "io")]
+            Kind::File { source: Some(error), .. } => match error.kind() {
+                std::io::ErrorKind::OutOfMemory => ErrorKind::Memory,
+                _ => ErrorKind::Io,
+            },
+            #[cfg(feature = "io")]
+            Kind::File { source: None, .. } => ErrorKind::Format,
+            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            Kind::DeviceDimension { .. }
+            | Kind::DevicePoints
+            | Kind::DeviceLists { .. }
+            | Kind::DeviceNearest { .. }
+            | Kind::DeviceCenter { .. } => ErrorKind::Unsupported,
+            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            Kind::DeviceMemory { .. } => ErrorKind::Memory,
+            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            Kind::DeviceValues { .. } | Kind::Devices { .. } => ErrorKind::Input,
+            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            Kind::NoDevice { .. } | Kind::Device(_) => ErrorKind::Device,
+        }
+    }
+
+    fn parameter(&self) -> Option<&'static str> {
+        match *self {
+            Kind::Parameter { name, .. }
+            | Kind::BoxTooSmall { name, .. }
+            | Kind::Twice { name, .. }
+            | Kind::Missing { name, .. } => Some(name),
+            Kind::NoSeparation { .. } => Some("linking_length"),
+            _ => None,
+        }
+    }
+
+    fn index(&self) -> Option<usize> {
+        match *self {
+            Kind::NotFinite { index, .. }
+            | Kind::TooFar { index, .. }
+            | Kind::Inverted { index, .. }
+            | Kind::Mass { index, .. }
+            | Kind::NoMass { index, .. }
+            | Kind::Weight { index, .. } => Some(index),
+            Kind::Label { point, .. } => Some(point),
+            Kind::MemberTwice { point, .. } => Some(point as usize),
+            Kind::Offsets { halo, .. } | Kind::Member { halo, .. } => Some(halo),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(feature = "halos")]
+impl Error {
+    /// What a writer refuses. It keeps the writer's error.
+    pub(crate) fn write(source: std::io::Error) -> Self {
+        Kind::Write { source }.into()
+    }
+}
+
+impl From<Kind> for Error {
+    fn from(kind: Kind) -> Self {
+        Self(Box::new(kind))
+    }
+}
+
+#[cfg(feature = "io")]
+impl Error {
+    /// An error about what is in a file: `path: message`.
+    pub(crate) fn file(path: impl Into<PathBuf>, message: impl std::fmt::Display) -> Self {
+        Kind::File { path: path.into(), message: message.to_string(), source: None }.into()
+    }
+
+    /// A file that the operating system refuses: `path: what failed: why`. It keeps the system's error.
+    pub(crate) fn io(path: impl Into<PathBuf>, failed: impl std::fmt::Display, error: std::io::Error) -> Self {
+        Kind::File { path: path.into(), message: format!("{failed}: {error}"), source: Some(error) }.into()
+    }
+}
