@@ -1,0 +1,134 @@
+//! What sort of error each is, and what it is about: for programs.
+
+use crate::error::Kind;
+
+/// What sort of error an [`Error`](crate::Error) is, for a program to choose by. More may be added.
+///
+/// ```
+/// use ropewalk::{Bvh, ErrorKind, Fof};
+///
+/// let points = [[0.0f32, 1.0]];
+/// assert_eq!(Fof::new(-1.0).run(&points).unwrap_err().kind(), ErrorKind::Parameter);
+/// assert_eq!(Bvh::build(&[[0.0f32; 11]]).unwrap_err().kind(), ErrorKind::Unsupported);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A coordinate is NaN or infinite; [`Error::index`](crate::Error::index) says which point's.
+    NotFinite,
+    /// Other data are refused: a box upside down, a negative mass, labels that are not one per point. [`Error::index`](crate::Error::index) says
+    /// which item, if it is one.
+    Input,
+    /// An option is out of its range, by itself or for these data.
+    Parameter,
+    /// Something that is needed is neither told nor in the file: masses, units, a density of matter. [`Error::parameter`](crate::Error::parameter) says what.
+    Missing,
+    /// The data are sound, but more than this crate, this algorithm or this device can take.
+    Unsupported,
+    /// There is not enough memory, here or on a device.
+    Memory,
+    /// The operating system refuses a file; its error is the source.
+    Io,
+    /// A file does not hold what it should.
+    Format,
+    /// A device is missing, or fails.
+    Device,
+    /// A bug, of this crate or of what it is built on.
+    Internal,
+}
+
+impl Kind {
+    pub(super) fn kind(&self) -> ErrorKind {
+        match self {
+            Kind::NotFinite { .. } => ErrorKind::NotFinite,
+            Kind::TooFar { .. }
+            | Kind::Inverted { .. }
+            | Kind::Length { .. }
+            | Kind::Mass { .. }
+            | Kind::ColumnLength { .. }
+            | Kind::ColumnTaken { .. }
+            | Kind::ColumnUnknown { .. }
+            | Kind::UnequalColumns { .. }
+            | Kind::HaloDimension { .. }
+            | Kind::Label { .. }
+            | Kind::NoOffsets { .. }
+            | Kind::Offsets { .. }
+            | Kind::LastOffset { .. }
+            | Kind::Member { .. }
+            | Kind::MemberTwice { .. }
+            | Kind::NoMass { .. }
+            | Kind::WeightCount { .. }
+            | Kind::Weight { .. } => ErrorKind::Input,
+            Kind::Parameter { .. }
+            | Kind::BoxDimension { .. }
+            | Kind::BoxSize { .. }
+            | Kind::BoxTooSmall { .. }
+            | Kind::Spaces { .. }
+            | Kind::UnknownUnit { .. }
+            | Kind::UnknownOverdensity { .. }
+            | Kind::Twice { .. }
+            | Kind::BoxTooNarrow { .. }
+            | Kind::UnitNeedsH { .. }
+            | Kind::AmbiguousUnits { .. }
+            | Kind::NoUnits { .. } => ErrorKind::Parameter,
+            Kind::TooMany { .. }
+            | Kind::TooManyClusters { .. }
+            | Kind::Dimension { .. }
+            | Kind::BinsDimension { .. }
+            | Kind::BinsExtent => ErrorKind::Unsupported,
+            Kind::Missing { .. } | Kind::NoSeparation { .. } => ErrorKind::Missing,
+            Kind::Memory { .. } => ErrorKind::Memory,
+            Kind::Write { .. } => ErrorKind::Io,
+            Kind::Invariant(_) => ErrorKind::Internal,
+            #[cfg(feature = "plot")]
+            Kind::Picture(_) => ErrorKind::Internal,
+            #[cfg(feature = "sample")]
+            Kind::Spec { .. } => ErrorKind::Parameter,
+            #[cfg(feature = "io")]
+            Kind::File { source: Some(error), .. } => match error.kind() {
+                std::io::ErrorKind::OutOfMemory => ErrorKind::Memory,
+                _ => ErrorKind::Io,
+            },
+            #[cfg(feature = "io")]
+            Kind::File { source: None, .. } => ErrorKind::Format,
+            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            Kind::DeviceDimension { .. }
+            | Kind::DevicePoints
+            | Kind::DeviceLists { .. }
+            | Kind::DeviceNearest { .. }
+            | Kind::DeviceCenter { .. } => ErrorKind::Unsupported,
+            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            Kind::DeviceMemory { .. } => ErrorKind::Memory,
+            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            Kind::DeviceValues { .. } | Kind::Devices { .. } => ErrorKind::Input,
+            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            Kind::NoDevice { .. } | Kind::Device(_) => ErrorKind::Device,
+        }
+    }
+
+    pub(super) fn parameter(&self) -> Option<&'static str> {
+        match *self {
+            Kind::Parameter { name, .. }
+            | Kind::BoxTooSmall { name, .. }
+            | Kind::Twice { name, .. }
+            | Kind::Missing { name, .. } => Some(name),
+            Kind::NoSeparation { .. } => Some("linking_length"),
+            _ => None,
+        }
+    }
+
+    pub(super) fn index(&self) -> Option<usize> {
+        match *self {
+            Kind::NotFinite { index, .. }
+            | Kind::TooFar { index, .. }
+            | Kind::Inverted { index, .. }
+            | Kind::Mass { index, .. }
+            | Kind::NoMass { index, .. }
+            | Kind::Weight { index, .. } => Some(index),
+            Kind::Label { point, .. } => Some(point),
+            Kind::MemberTwice { point, .. } => Some(point as usize),
+            Kind::Offsets { halo, .. } | Kind::Member { halo, .. } => Some(halo),
+            _ => None,
+        }
+    }
+}
