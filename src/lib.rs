@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! geometry -> bvh (morton, radix sort, hierarchy, ropes) -> search (range, neighbors, pairs, nearest)
-//!          -> cluster (union-find, DBSCAN, FOF) -> halo (centers, catalog, overdensity, profile, pipeline) -> plot
+//!          -> cluster (union-find, DBSCAN, FOF, spanning trees) -> halo (centers, catalog, overdensity, profile, pipeline) -> plot
 //! io, table, sample: where points come from
 //! gpu: the same modules, on a device
 //! ```
@@ -61,6 +61,19 @@
 //! let labels = ropewalk::dbscan(&points, 0.2, 3)?;
 //! assert_eq!(labels.as_slice(), [0, 0, 0, -1]);
 //! assert_eq!((labels.n_clusters(), labels.n_noise()), (1, 1));
+//! # Ok::<(), ropewalk::Error>(())
+//! ```
+//!
+//! # Spanning trees
+//!
+//! The minimum spanning tree of lengths, or of mutual reachability ([`MinimumSpanningTree`]), holds the friends-of-friends groups of all
+//! linking lengths at once:
+//!
+//! ```
+//! let tree = ropewalk::minimum_spanning_tree(&[[0.0f32, 0.0], [1.0, 0.0], [9.0, 0.0], [3.0, 0.0]])?;
+//! assert_eq!(tree.edges()[0].weight(), 1.0);
+//! assert_eq!(tree.cut(1.0)?.as_slice(), [0, 0, -1, -1]);
+//! assert_eq!(tree.cut(2.0)?.as_slice(), [0, 0, -1, 0]);
 //! # Ok::<(), ropewalk::Error>(())
 //! ```
 //!
@@ -188,7 +201,10 @@ pub mod sample;
 pub mod gpu;
 
 pub use bvh::Bvh;
-pub use cluster::{Dbscan, DbscanAlgorithm, Fof, FofAlgorithm, Labels, dbscan};
+pub use cluster::{
+    Dbscan, DbscanAlgorithm, Dendrogram, Edge, Fof, FofAlgorithm, Labels, MinimumSpanningTree, SpanningTree,
+};
+pub use cluster::{dbscan, minimum_spanning_tree};
 pub use csr::Csr;
 pub use error::{Error, ErrorKind, Result};
 pub use geometry::{Aabb, Boundary, Bounded, BoxSize, Query, Scalar, Space, Sphere};

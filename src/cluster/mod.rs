@@ -2,12 +2,16 @@
 
 mod connect;
 pub(crate) mod dbscan;
+mod dendrogram;
 mod dense_box;
 mod fof;
 pub(crate) mod labels;
+mod mst;
 mod relabel;
 pub(crate) mod union_find;
 
 pub use dbscan::{Dbscan, DbscanAlgorithm, dbscan};
+pub use dendrogram::{Dendrogram, Merge};
 pub use fof::{Fof, FofAlgorithm};
 pub use labels::Labels;
+pub use mst::{Edge, MinimumSpanningTree, SpanningTree, minimum_spanning_tree};

@@ -262,6 +262,12 @@ impl<'a, S: Scalar, const D: usize> BallPredicates<'a, S, D> {
         Self { open: BallPredicate::new(tree, radius), general, is_general }
     }
 
+    /// Whether the general predicate must be used somewhere.
+    #[inline(always)]
+    pub fn has_general(&self) -> bool {
+        self.is_general
+    }
+
     /// Whether the general predicate must be used from `bounds`; it always may be.
     #[inline(always)]
     pub fn is_general(&self, bounds: &Aabb<S, D>) -> bool {

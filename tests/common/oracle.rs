@@ -111,3 +111,42 @@ pub fn components(neighbors: &[Vec<u32>]) -> Vec<i32> {
     }
     labels
 }
+
+/// The squared distance to the `min_samples`-th nearest of each point, itself counted.
+pub fn core_distances2<S: Scalar, const D: usize>(points: &[[S; D]], min_samples: usize, side: Side) -> Vec<f64> {
+    let of = |point: &[S; D]| {
+        let mut all: Vec<f64> = points.iter().map(|other| distance2(point, other, side)).collect();
+        all.sort_by(f64::total_cmp);
+        all[min_samples - 1]
+    };
+    points.iter().map(of).collect()
+}
+
+/// The minimum spanning tree by mutual reachability, by Prim's algorithm: edges (squared weight, lower, higher index), of which each
+/// comparison takes the whole, in order.
+pub fn spanning_tree<S: Scalar, const D: usize>(
+    points: &[[S; D]],
+    min_samples: usize,
+    side: Side,
+) -> Vec<(f64, u32, u32)> {
+    let core2 = core_distances2(points, min_samples, side);
+    let edge = |a: usize, b: usize| {
+        let weight2 = distance2(&points[a], &points[b], side).max(core2[a]).max(core2[b]);
+        (weight2, a.min(b) as u32, a.max(b) as u32)
+    };
+    // The least edge from what is spanned to each point that is not.
+    let mut least: Vec<_> = (1..points.len()).map(|other| (other, edge(0, other))).collect();
+    let mut tree = vec![];
+    while let Some(next) = (0..least.len()).min_by(|&a, &b| least[a].1.partial_cmp(&least[b].1).unwrap()) {
+        let (point, taken) = least.swap_remove(next);
+        tree.push(taken);
+        for (other, least) in &mut least {
+            let new = edge(point, *other);
+            if new < *least {
+                *least = new;
+            }
+        }
+    }
+    tree.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    tree
+}

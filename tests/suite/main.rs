@@ -18,6 +18,7 @@ mod profiles;
 mod properties;
 mod regressions;
 mod sample;
+mod spanning_tree;
 mod structure;
 mod tree;
 mod units;

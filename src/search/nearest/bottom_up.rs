@@ -233,6 +233,41 @@ impl<S: Scalar> LeafSearch<'_, S> {
     }
 }
 
+/// What a bottom-up search looks for.
+pub(crate) trait NearestVisitor {
+    /// The squared distance beyond which nothing is wanted; negative if nothing is.
+    fn limit(&self) -> f64;
+    /// Whether nothing below a node is wanted.
+    fn skips(&self, node: usize) -> bool;
+    /// Sees a position and its squared distance. False if neither it is wanted nor a copy of it with a higher index.
+    fn push(&mut self, position: usize, distance2: f64) -> bool;
+}
+
+/// Looks for the k nearest.
+struct KNearest<'a> {
+    order: &'a [u32],
+    excluded: Option<u32>,
+    best: &'a mut ExactHeap,
+}
+
+impl NearestVisitor for KNearest<'_> {
+    #[inline(always)]
+    fn limit(&self) -> f64 {
+        self.best.limit()
+    }
+
+    #[inline(always)]
+    fn skips(&self, _node: usize) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn push(&mut self, position: usize, distance2: f64) -> bool {
+        let index = self.order[position];
+        Some(index) == self.excluded || self.best.push(distance2, index)
+    }
+}
+
 precompiled! {
     /// Fills `best` for a point or box that need not be stored.
     pub(super) fn search = search_in(
@@ -250,12 +285,13 @@ pub(super) fn search_in<S: Scalar, const D: usize>(
     if tree.is_empty() || !of.is_finite() {
         return;
     }
-    dispatch!(isa => tree.search_by(isa, of, excluded, best));
+    let mut visitor = KNearest { order: tree.order(), excluded, best };
+    dispatch!(isa => tree.search_by(isa, of, &mut visitor));
 }
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
     #[inline(always)]
-    fn search_by<I: Isa>(&self, isa: I, of: &Aabb<S, D>, excluded: Option<u32>, best: &mut ExactHeap) {
+    fn search_by<I: Isa>(&self, isa: I, of: &Aabb<S, D>, visitor: &mut impl NearestVisitor) {
         let whole = self.bounds();
         let scale = if S::NARROW && scale::has_differences(&whole.union(of)) {
             scale::scale_of::<S>(scale::extent(&whole), scale::LEAST_EXTENT)
@@ -267,12 +303,12 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         if const { !I::OUTLINED } {
             if is_open {
                 let ball = BallPredicate::<S, D, false>::new(self, 0.0);
-                return self.bottom_up_search(isa, &ball, of, excluded, best);
+                return self.bottom_up_search(isa, &ball, of, visitor);
             }
         }
         let of = self.space().wrap_box(*of);
         let ball = BallPredicate::<S, D, true>::scaled(self, 0.0, scale);
-        self.bottom_up_search(isa, &ball, &of, excluded, best);
+        self.bottom_up_search(isa, &ball, &of, visitor);
     }
 
     /// Walks from the leaf nearest to `of` upwards, with the distance of the k-th best so far as radius.
@@ -282,8 +318,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         isa: I,
         ball: &BallPredicate<S, D, P>,
         of: &Aabb<S, D>,
-        excluded: Option<u32>,
-        best: &mut ExactHeap,
+        visitor: &mut impl NearestVisitor,
     ) {
         let mut siblings = DeferredSiblings::new();
         let mut at = 0;
@@ -293,21 +328,34 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                 ball.min_distance2(of, &self.node(left).bounds) <= ball.min_distance2(of, &self.node(right).bounds);
             at = if left_is_near { siblings.defer(right, left) } else { siblings.defer(left, right) };
         }
-        let mut limit = ball.limit(best.limit());
+        self.search_upwards(isa, ball, of, at, &siblings, visitor);
+    }
+
+    /// Walks a leaf and the subtrees beside the path to it, within the distance that the visitor wants.
+    #[inline(always)]
+    pub(crate) fn search_upwards<I: Isa, const P: bool>(
+        &self,
+        isa: I,
+        ball: &BallPredicate<S, D, P>,
+        of: &Aabb<S, D>,
+        leaf: usize,
+        siblings: &DeferredSiblings,
+        visitor: &mut impl NearestVisitor,
+    ) {
+        let mut limit = ball.limit(visitor.limit());
         // The leaf is walked first, as the smallest subtree.
-        for nodes in std::iter::once(at..at + 1).chain(siblings.upwards(self)) {
+        for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.upwards(self)) {
             self.walk(
                 nodes,
                 #[inline(always)]
                 |at, node| {
-                    if ball.min_distance2(of, &node.bounds) > limit {
+                    if ball.min_distance2(of, &node.bounds) > limit || visitor.skips(at) {
                         return Step::Skip;
                     }
                     let span = self.span(at);
                     let mut changed = false;
                     let mut push = |position: usize| {
-                        let index = self.order()[position];
-                        let taken = Some(index) == excluded || best.push(ball.distance2(of, position), index);
+                        let taken = visitor.push(position, ball.distance2(of, position));
                         changed |= taken;
                         taken
                     };
@@ -318,11 +366,11 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                     } else if self.is_degenerate(at) {
                         // In the order of their indices: once one is refused, all are.
                         span.take_while(|&position| push(position)).for_each(drop);
-                        limit = ball.limit(best.limit());
+                        limit = ball.limit(visitor.limit());
                         return Step::Skip;
                     }
                     if changed {
-                        limit = ball.limit(best.limit());
+                        limit = ball.limit(visitor.limit());
                     }
                     Step::Enter
                 },

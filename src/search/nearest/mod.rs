@@ -13,6 +13,7 @@ mod exact_heap;
 
 use std::ops::Range;
 
+pub(crate) use bottom_up::NearestVisitor;
 use bottom_up::{LeafScratch, search, search_in};
 pub(crate) use exact_heap::ExactHeap;
 
@@ -226,6 +227,20 @@ fn stored<S: Scalar, const D: usize>(tree: &Bvh<S, D>, wanted: &Nearest) -> Resu
         chunk
     });
     Ok(Csr::gather(order, &chunks))
+}
+
+/// Calls `found` with the position of each stored primitive and its nearest, in parallel.
+pub(crate) fn for_each_stored<S: Scalar, const D: usize>(
+    tree: &Bvh<S, D>,
+    wanted: &Nearest,
+    found: &(dyn Fn(usize, &ExactHeap) + Sync),
+) {
+    let scratch = Scratch::new(LeafScratch::new);
+    for_tasks(tree.end(), TASK, &|nodes| {
+        scratch.with(|scratch| {
+            nearest_of_leaves(tree, nodes, wanted, scratch, &|_| (), &mut |position, best| found(position, best));
+        });
+    });
 }
 
 /// Calls `ahead` with each leaf before it is searched for, and `found` with each of its primitives and its nearest.

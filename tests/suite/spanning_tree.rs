@@ -1,0 +1,139 @@
+//! Minimum spanning trees against Prim's algorithm with the total order, edge by edge.
+
+use common::clouds::{self, Cloud};
+use common::oracle;
+use common::random::Random;
+use ropewalk::{Dendrogram, ErrorKind, Fof, MinimumSpanningTree, Scalar, SpanningTree, minimum_spanning_tree};
+
+fn edges(tree: &SpanningTree) -> Vec<(f64, u32, u32)> {
+    tree.edges().iter().map(|edge| (edge.weight2, edge.low, edge.high)).collect()
+}
+
+fn compare<S: Scalar, const D: usize>(cloud: &Cloud<S, D>) {
+    let Cloud { name, points, side, .. } = cloud;
+    for min_samples in [1, 2, 5, 40] {
+        if min_samples > points.len() {
+            continue;
+        }
+        for side in [None, Some(*side)] {
+            let wrapped: Vec<_> = points.iter().map(|point| oracle::wrap_point(point, side)).collect();
+            let expected = oracle::spanning_tree(&wrapped, min_samples, side);
+            let tree = MinimumSpanningTree::new().min_samples(min_samples).periodic(side).run(points).unwrap();
+            assert_eq!(edges(&tree), expected, "{name}, {min_samples} samples, {side:?}");
+        }
+    }
+}
+
+#[test]
+fn clouds_in_f32() {
+    clouds::small::<f32, 2>().iter().for_each(compare);
+    clouds::small::<f32, 3>().iter().for_each(compare);
+}
+
+#[test]
+fn clouds_in_f64() {
+    clouds::small::<f64, 1>().iter().for_each(compare);
+    clouds::small::<f64, 3>().iter().for_each(compare);
+    clouds::small::<f64, 5>().iter().for_each(compare);
+}
+
+/// Few distances, many edges of one weight.
+#[test]
+fn lattices_and_copies() {
+    let mut random = Random::new(3);
+    for (n, cells) in [(300, 3), (1500, 6), (3000, 12)] {
+        let mut point = || std::array::from_fn(|_| random.below(cells) as f32);
+        let points: Vec<[f32; 3]> = (0..n).map(|_| point()).collect();
+        compare(&Cloud { name: "lattice with copies", points, radii: vec![], side: cells as f64 });
+    }
+}
+
+/// Two million copies of one point: the star about point 0.
+#[test]
+fn copies_of_one_point() {
+    let n = 2_000_000;
+    let tree = minimum_spanning_tree(&vec![[0.5f32, 0.25, 0.125]; n]).unwrap();
+    assert!(tree.edges().iter().zip(1..).all(|(edge, other)| (edge.low, edge.high, edge.weight2) == (0, other, 0.0)));
+    assert_eq!(tree.edges().len(), n - 1);
+}
+
+/// One tree for any number of threads, on any run.
+#[test]
+fn threads() {
+    let cloud = clouds::uniform::<f32, 3>("uniform", 20_000, 0.0, 1.0, &[], 1.0);
+    let run = |min_samples| MinimumSpanningTree::new().min_samples(min_samples).run(&cloud.points).unwrap();
+    let expected = [run(1), run(6)];
+    for threads in [1, 2, 5] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        for _ in 0..4 {
+            assert!(pool.install(|| [run(1), run(6)]) == expected, "{threads} threads");
+        }
+    }
+}
+
+#[test]
+fn bad_input() {
+    let points = [[0.0f32], [1.0]];
+    for min_samples in [0, 3] {
+        let error = MinimumSpanningTree::new().min_samples(min_samples).run(&points).unwrap_err();
+        assert_eq!((error.kind(), error.parameter()), (ErrorKind::Parameter, Some("min_samples")), "{error}");
+    }
+    assert_eq!(minimum_spanning_tree(&[[f64::NAN]]).unwrap_err().kind(), ErrorKind::NotFinite);
+    assert!(minimum_spanning_tree::<[f32; 2], f32, 2>(&[]).unwrap().edges().is_empty());
+    assert!(minimum_spanning_tree(&[[1.0f32]]).unwrap().edges().is_empty());
+}
+
+/// One tree gives the halos of all linking lengths; lengths that are distances of the lattice are ties.
+#[test]
+fn cuts_are_friends_of_friends() {
+    let mut lattice = clouds::whole_lattice::<f32, 3>();
+    lattice.radii = vec![0.0, 0.99, 1.0, 1.5, 2.0];
+    for cloud in [clouds::clustered(), clouds::plummer(), lattice] {
+        for side in [None, Some(cloud.side)] {
+            let tree = MinimumSpanningTree::new().periodic(side).run(&cloud.points).unwrap();
+            for &radius in &cloud.radii {
+                if side.is_some_and(|side| 2.0 * radius > side) {
+                    continue;
+                }
+                let halos = Fof::new(radius).periodic(side).run(&cloud.points).unwrap();
+                assert_eq!(tree.cut(radius).unwrap(), *halos.labels(), "{} at {radius}", cloud.name);
+            }
+        }
+    }
+}
+
+/// Merges against sets of points that are joined one edge after the other.
+#[test]
+fn merges_are_unions() {
+    for cloud in clouds::small::<f64, 2>() {
+        let n = cloud.points.len();
+        let tree = minimum_spanning_tree(&cloud.points).unwrap();
+        let dendrogram = Dendrogram::new(&tree);
+        let mut clusters: Vec<Option<Vec<usize>>> = (0..n).map(|i| Some(vec![i])).collect();
+        let mut cophenetic = vec![vec![0.0; n]; n];
+        for (merge, edge) in dendrogram.merges().iter().zip(tree.edges()) {
+            let [a, b] =
+                merge.clusters.map(|cluster| clusters[cluster as usize].take().expect("a cluster merges once"));
+            assert!(merge.clusters[0] < merge.clusters[1]);
+            for (&i, &j) in a.iter().flat_map(|i| b.iter().map(move |j| (i, j))) {
+                (cophenetic[i][j], cophenetic[j][i]) = (merge.height, merge.height);
+            }
+            let both = [a, b].concat();
+            assert!(both.contains(&(edge.low as usize)) && both.contains(&(edge.high as usize)));
+            assert_eq!((merge.size as usize, merge.height), (both.len(), edge.weight2.sqrt()));
+            clusters.push(Some(both));
+        }
+        for (i, row) in cophenetic.iter().enumerate() {
+            for (j, &height) in row.iter().enumerate() {
+                assert_eq!(dendrogram.cophenetic_distance(i, j), height, "{} {i} {j}", cloud.name);
+            }
+        }
+        for count in [1, 2, 7, n] {
+            if (1..=n).contains(&count) {
+                let labels = tree.cut_into(count).unwrap();
+                assert_eq!((labels.n_clusters(), labels.n_noise()), (count, 0), "{}", cloud.name);
+            }
+        }
+        assert!(tree.cut_into(0).is_err() && tree.cut_into(n + 1).is_err() && tree.cut(-1.0).is_err());
+    }
+}
