@@ -225,7 +225,12 @@ mod unix {
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         scratch.write("labels.npy", "old");
         let before = scratch.names("");
-        for (name, signal) in [("-HUP", 1), ("-INT", 2), ("-TERM", 15)] {
+        // What this process was started to ignore, as under `nohup`, its children ignore, too.
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let ignored = ignored.map_or(0, |mask| u64::from_str_radix(mask.trim(), 16).unwrap());
+        let signals = [("-HUP", 1), ("-INT", 2), ("-TERM", 15)];
+        for (name, signal) in signals.into_iter().filter(|(_, signal)| ignored >> (signal - 1) & 1 == 0) {
             let mut child = Command::new(env!("CARGO_BIN_EXE_ropewalk"))
                 .arg("dbscan")
                 .arg(&file)
