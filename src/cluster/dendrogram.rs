@@ -1,8 +1,8 @@
 //! Single linkage: which clusters merge at which height, from a spanning tree.
 //!
 //! In: the edges of a tree in ascending order. Out: a merge for each edge, cuts into clusters, and the height at which two points
-//! come together. Cost: one pass over the edges with a union-find whose trees have depth O(log n); 32 bytes a point, and 8 while it runs. Source: Gower and
-//! Ross 1969 (single linkage from the minimum spanning tree).
+//! come together. Cost: one pass over the edges with a union-find whose trees have depth O(log n); 32 bytes a point, and 8 while it
+//! runs. Source: Gower and Ross 1969 (single linkage from the minimum spanning tree).
 
 use crate::cluster::labels::Labels;
 use crate::cluster::mst::SpanningTree;
