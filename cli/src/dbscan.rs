@@ -21,7 +21,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let targets: Vec<&Path> = [&args.out, &args.plot].into_iter().flatten().map(AsRef::as_ref).collect();
     // First, so that hours of work do not end at a full disk's closed door.
     let mut outputs = Outputs::files(&targets, &args.file)?;
-    let column = args.out.as_ref().map(|out| Column::of(out)).transpose()?;
+    let column = args.out.as_ref().map(|out| Column::of("--out", out)).transpose()?;
     if let Some(plot) = &args.plot {
         ending("--plot", plot, &["png"])?;
     }

@@ -9,9 +9,11 @@
 mod dbscan;
 mod k_distances;
 mod rows;
+mod spanning_tree;
 
 pub use dbscan::dbscan;
 pub use k_distances::k_distances;
+pub use spanning_tree::minimum_spanning_tree;
 
 use crate::error::{Kind, Result};
 

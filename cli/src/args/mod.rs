@@ -4,6 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+mod trees;
+
+pub use trees::{Emst, Linkage, Spanned};
+
 use super::centers::Kind;
 use super::device::Name;
 use super::universe::Overrides;
@@ -21,6 +25,8 @@ pub enum Command {
     Halos(Box<Halos>),
     Dbscan(Dbscan),
     Kdist(Kdist),
+    Emst(Emst),
+    Linkage(Linkage),
     Info(Info),
     Sample(Sample),
     Bench(Bench),
@@ -45,6 +51,16 @@ pub struct Halos {
     /// Linking length in the snapshot's length unit instead
     #[arg(long, value_name = "LENGTH", conflicts_with = "linking_length", allow_negative_numbers = true)]
     pub eps: Option<f64>,
+    /// Several linking lengths in mean separations, all from one spanning tree. Each has a folder of its own in DIR, as b0.15, with
+    /// what a run with that one writes. For a few lengths runs of their own are faster
+    #[arg(
+        long,
+        value_name = "B,..",
+        value_delimiter = ',',
+        conflicts_with_all = ["linking_length", "eps"],
+        allow_negative_numbers = true
+    )]
+    pub linking_lengths: Vec<f64>,
     /// The least number of particles of a halo
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(2..))]
     pub min_members: u32,
