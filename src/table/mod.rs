@@ -7,10 +7,12 @@
 //! an `f64`. So answers stay what they are. Cost: that of the copy, 8 bytes a coordinate.
 
 mod dbscan;
+mod hdbscan;
 mod k_distances;
 mod rows;
 
 pub use dbscan::dbscan;
+pub use hdbscan::hdbscan;
 pub use k_distances::k_distances;
 
 use crate::error::{Kind, Result};
