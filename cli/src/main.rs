@@ -1,4 +1,4 @@
-//! The command line: `ropewalk halos`, `dbscan`, `kdist`, `emst`, `linkage`, `info`, `sample` and `bench`.
+//! The command line: `ropewalk halos`, `dbscan`, `hdbscan`, `kdist`, `emst`, `linkage`, `info`, `sample` and `bench`.
 
 mod args;
 mod bench;
@@ -7,6 +7,7 @@ mod dbscan;
 mod device;
 mod dimensions;
 mod halos;
+mod hdbscan;
 mod info;
 mod kdist;
 mod largest;
@@ -73,6 +74,7 @@ fn run(args: &Args) -> Result<String, Failure> {
     match &args.command {
         args::Command::Halos(args) => halos::run(args),
         args::Command::Dbscan(args) => dbscan::run(args),
+        args::Command::Hdbscan(args) => hdbscan::run(args),
         args::Command::Kdist(args) => kdist::run(args),
         args::Command::Emst(args) => trees::emst(args),
         args::Command::Linkage(args) => trees::linkage(args),

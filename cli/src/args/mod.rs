@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+mod hdbscan;
 mod trees;
 
+pub use hdbscan::{Hdbscan, Method};
 pub use trees::{Emst, Linkage, Spanned};
 
 use super::centers::Kind;
@@ -24,6 +26,7 @@ pub struct Args {
 pub enum Command {
     Halos(Box<Halos>),
     Dbscan(Dbscan),
+    Hdbscan(Box<Hdbscan>),
     Kdist(Kdist),
     Emst(Emst),
     Linkage(Linkage),

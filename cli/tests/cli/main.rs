@@ -8,6 +8,7 @@ mod clusters;
 mod data;
 mod device;
 mod good_input;
+mod hdbscan;
 mod kdist;
 mod linking_lengths;
 mod missing;
