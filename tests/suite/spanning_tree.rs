@@ -1,8 +1,12 @@
-//! Minimum spanning trees against Prim's algorithm with the total order, edge by edge.
+//! Minimum spanning trees against Prim's algorithm with the total order, edge by edge. Against scipy and quitefastmst, with up to
+//! 200,000 points: `tests/oracle/spanning_tree.py`.
 
 use common::clouds::{self, Cloud};
+use common::data::root;
 use common::oracle;
 use common::random::Random;
+use ropewalk::io::{ReadOptions, read};
+use ropewalk::table::{self, Points};
 use ropewalk::{Dendrogram, ErrorKind, Fof, MinimumSpanningTree, Scalar, SpanningTree, minimum_spanning_tree};
 
 fn edges(tree: &SpanningTree) -> Vec<(f64, u32, u32)> {
@@ -98,6 +102,28 @@ fn cuts_are_friends_of_friends() {
                 let halos = Fof::new(radius).periodic(side).run(&cloud.points).unwrap();
                 assert_eq!(tree.cut(radius).unwrap(), *halos.labels(), "{} at {radius}", cloud.name);
             }
+        }
+    }
+}
+
+/// The same of a simulation, from lengths with hardly a group to one with a single large one.
+#[test]
+fn cuts_of_the_sample() {
+    let options = ReadOptions::default();
+    let points = read(root().join("data/p3m_64.gadget2"), &options).unwrap().points;
+    let Points::F32(table) = &points else { panic!("the sample is in f32") };
+    let positions = table.rows::<3>().unwrap();
+    for side in [None, Some(32.0)] {
+        let options = MinimumSpanningTree::new().periodic(side);
+        let tree = table::minimum_spanning_tree(&points, &options).unwrap();
+        assert_eq!(tree, options.run(positions).unwrap());
+        // In mean separations from 0.002 to 2.
+        for step in 0..20 {
+            let length = 0.001 * 10f64.powf(3.0 * f64::from(step) / 19.0);
+            let halos = Fof::new(length).periodic(side).run(positions).unwrap();
+            assert_eq!(tree.cut(length).unwrap(), *halos.labels(), "{length}, {side:?}");
+            let groups = halos.labels().n_clusters();
+            assert!(groups > 0 && (step < 19 || halos.members(0).len() > positions.len() / 2), "{length}: {groups}");
         }
     }
 }

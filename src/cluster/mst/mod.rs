@@ -94,6 +94,11 @@ impl MinimumSpanningTree {
         self
     }
 
+    #[cfg(feature = "io")]
+    pub(crate) fn box_size(&self) -> &BoxSize {
+        &self.size
+    }
+
     /// Spans the points.
     ///
     /// Exact, and the same for any number of threads. Beside the tree and the result it takes some 90 bytes a point, up to 50 more by
