@@ -111,7 +111,7 @@ impl Condenser {
     fn join_sequentially(&mut self, edges: &[Edge]) {
         let above = above(self.nodes.len(), edges);
         for (at, edge) in edges.iter().enumerate() {
-            if at % AHEAD == 0 {
+            if at.is_multiple_of(AHEAD) {
                 self.look_ahead(edges, at);
             }
             let (a, b) = (self.find(edge.low), self.find(edge.high));

@@ -32,7 +32,7 @@ fn coarse(n: usize) -> Vec<[f32; 2]> {
     let mut point = |i: usize| {
         let center = i % 9;
         let (width, at) =
-            if i % 5 == 0 { (0.0, [0, 0]) } else { (0.2 + 0.1 * center as f64, [center % 3, center / 3]) };
+            if i.is_multiple_of(5) { (0.0, [0, 0]) } else { (0.2 + 0.1 * center as f64, [center % 3, center / 3]) };
         at.map(|k| {
             let x = if width == 0.0 { 30.0 * random.unit() } else { 10.0 * k as f64 + 5.0 + width * random.normal() };
             ((16.0 * x).round() / 16.0) as f32
