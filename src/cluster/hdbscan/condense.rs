@@ -299,7 +299,7 @@ impl Condenser {
         CondensedTree { clusters, cluster, weight2, min_cluster_size: self.min_cluster_size }
     }
 
-    /// The stability of each cluster, summed by ascending lambda. Equal lambdas are one term, so that no order of points tells in the
+    /// The stability of each cluster, summed by ascending lambda. Points of one lambda are one term, so that no order of points tells in the
     /// last bit; or for [`Ties::Sequential`] a term a row, as in scikit-learn.
     fn stabilities(&self) -> Vec<f64> {
         let mut stabilities = vec![0.0; self.clusters.len()];
