@@ -13,13 +13,19 @@ use crate::phases::mark;
 /// No point, and no cluster.
 const NONE: u32 = u32::MAX;
 
-/// What the root of a component knows.
+/// So many edges are looked at ahead of their turn.
+const AHEAD: usize = 64;
+
+/// A point; all that a merge asks of it is in one place of the memory.
 #[derive(Clone, Copy)]
-struct Component {
+struct Node {
+    /// Towards the root of its component; the root's is itself.
+    parent: u32,
+    /// The next of the circle of points that are in no cluster yet; once it has left, its departure.
+    next: u32,
+    /// Of a root: how many points its component has, and any cluster of the circle of those that merge. Without one the root is in no
+    /// cluster itself.
     size: u32,
-    /// Any point of the circle of those that are in no cluster yet.
-    loose: u32,
-    /// Any cluster of the circle of those that merge.
     cluster: u32,
 }
 
@@ -31,8 +37,9 @@ struct Growing {
     size: u32,
     /// How many merges it goes on through.
     merges: u32,
-    /// The next of the circle of those that merge.
+    /// The next of the circle of those that merge, and any point of their component that is in no cluster yet.
     next: u32,
+    loose: u32,
     /// Siblings are ordered by this.
     rank: u32,
 }
@@ -47,10 +54,7 @@ struct Departure {
 struct Condenser {
     min_cluster_size: usize,
     ties: Ties,
-    parent: Vec<u32>,
-    components: Vec<Component>,
-    /// The next of the circle of loose points; once they have left, their departure.
-    next: Vec<u32>,
+    nodes: Vec<Node>,
     clusters: Vec<Growing>,
     /// Those of one cluster by descending lambda.
     departures: Vec<Departure>,
@@ -62,20 +66,17 @@ pub(super) fn condense(tree: &SpanningTree, min_cluster_size: usize, ties: Ties)
     if n == 0 {
         return CondensedTree::default();
     }
-    let component = |point| Component { size: 1, loose: point, cluster: NONE };
-    let points = || 0..n as u32;
+    let node = |point| Node { parent: point, next: point, size: 1, cluster: NONE };
     let mut condenser = Condenser {
         min_cluster_size,
         ties,
-        parent: points().collect(),
-        components: points().map(component).collect(),
-        next: points().collect(),
+        nodes: (0..n as u32).map(node).collect(),
         clusters: vec![],
         departures: vec![],
     };
     match ties {
         Ties::Together => condenser.join_together(edges),
-        Ties::Sequential => condenser.join_sequentially(n, edges),
+        Ties::Sequential => condenser.join_sequentially(edges),
     }
     // Fewer points than a cluster must have are the root nevertheless; a point alone is left at an infinite distance.
     if condenser.clusters.is_empty() {
@@ -90,7 +91,13 @@ pub(super) fn condense(tree: &SpanningTree, min_cluster_size: usize, ties: Ties)
 
 impl Condenser {
     fn join_together(&mut self, edges: &[Edge]) {
+        let mut at = 0;
+        let mut seen = 0;
         for equal in edges.chunk_by(|a, b| a.weight2 == b.weight2) {
+            if at >= seen {
+                seen = self.look_ahead(edges, at);
+            }
+            at += equal.len();
             for edge in equal {
                 let (a, b) = (self.find(edge.low), self.find(edge.high));
                 self.join(a, b);
@@ -101,69 +108,91 @@ impl Condenser {
         }
     }
 
-    fn join_sequentially(&mut self, n: usize, edges: &[Edge]) {
-        let above = above(n, edges);
-        for edge in edges {
+    fn join_sequentially(&mut self, edges: &[Edge]) {
+        let above = above(self.nodes.len(), edges);
+        for (at, edge) in edges.iter().enumerate() {
+            if at.is_multiple_of(AHEAD) {
+                self.look_ahead(edges, at);
+            }
             let (a, b) = (self.find(edge.low), self.find(edge.high));
             // The first of two clusters is that with the end nearer to point 0.
-            let low_is_near = above[edge.high as usize] == edge.low;
-            for (root, rank) in [(a, !low_is_near), (b, low_is_near)] {
-                if let Some(cluster) = self.clusters.get_mut(self.components[root as usize].cluster as usize) {
-                    cluster.rank = u32::from(rank);
-                }
+            let [low, high] = [a, b].map(|root| self.nodes[root as usize].cluster);
+            if low != NONE && high != NONE {
+                let low_is_near = above[edge.high as usize] == edge.low;
+                self.clusters[low as usize].rank = u32::from(!low_is_near);
+                self.clusters[high as usize].rank = u32::from(low_is_near);
             }
             self.join(a, b);
             self.settle(edge.low, edge.weight2);
         }
     }
 
-    /// The root of a point's component. Each point on the way is made to point to its grandparent.
+    /// Reads the nodes that the next edges ask for, so that the memory brings many at once. Returns how far it has read.
+    fn look_ahead(&self, edges: &[Edge], from: usize) -> usize {
+        let to = edges.len().min(from + AHEAD);
+        let parent = |point: u32| self.nodes[self.nodes[point as usize].parent as usize].parent;
+        let read = edges[from..to].iter().fold(0, |read, edge| read ^ parent(edge.low) ^ parent(edge.high));
+        std::hint::black_box(read);
+        to
+    }
+
+    /// The root of a point's component. Each second point on the way is made to point to its grandparent.
     fn find(&mut self, mut at: u32) -> u32 {
         loop {
-            let parent = self.parent[at as usize];
+            let parent = self.nodes[at as usize].parent;
             if parent == at {
                 return at;
             }
-            let grandparent = self.parent[parent as usize];
-            self.parent[at as usize] = grandparent;
+            let grandparent = self.nodes[parent as usize].parent;
+            if grandparent != parent {
+                self.nodes[at as usize].parent = grandparent;
+            }
             at = grandparent;
         }
     }
 
+    /// Any point of a root's component that is in no cluster yet.
+    fn loose(&self, root: u32) -> u32 {
+        self.clusters.get(self.nodes[root as usize].cluster as usize).map_or(root, |cluster| cluster.loose)
+    }
+
     /// Makes two components one; their circles, too.
     fn join(&mut self, a: u32, b: u32) {
-        let sizes = [a, b].map(|root| self.components[root as usize].size);
+        let sizes = [a, b].map(|root| self.nodes[root as usize].size);
         let (large, small) = if sizes[0] >= sizes[1] { (a, b) } else { (b, a) };
-        self.parent[small as usize] = large;
-        let other = self.components[small as usize];
-        let own = &mut self.components[large as usize];
-        own.size += other.size;
+        let loose = [large, small].map(|root| self.loose(root));
+        let [own, other] = [large, small].map(|root| self.nodes[root as usize].cluster);
+        self.nodes[small as usize].parent = large;
+        self.nodes[large as usize].size = sizes[0] + sizes[1];
         // Two circles that swap what comes next are one circle.
-        if own.loose == NONE {
-            own.loose = other.loose;
-        } else if other.loose != NONE {
-            self.next.swap(own.loose as usize, other.loose as usize);
+        if loose.iter().all(|&point| point != NONE) {
+            let [a, b] = loose.map(|point| point as usize);
+            (self.nodes[a].next, self.nodes[b].next) = (self.nodes[b].next, self.nodes[a].next);
         }
-        if own.cluster == NONE {
-            own.cluster = other.cluster;
-        } else if other.cluster != NONE {
-            let (a, b) = (own.cluster as usize, other.cluster as usize);
-            let next = self.clusters[a].next;
-            self.clusters[a].next = std::mem::replace(&mut self.clusters[b].next, next);
+        if own != NONE && other != NONE {
+            let [a, b] = [own as usize, other as usize];
+            (self.clusters[a].next, self.clusters[b].next) = (self.clusters[b].next, self.clusters[a].next);
+        }
+        // No number is larger than that of none.
+        let cluster = if own == NONE { other } else { own };
+        self.nodes[large as usize].cluster = cluster;
+        if let Some(cluster) = self.clusters.get_mut(cluster as usize) {
+            cluster.loose = loose[0].min(loose[1]);
         }
     }
 
     /// Makes one cluster of what has come together in a point's component, if it is large enough and that is not done.
     fn settle(&mut self, point: u32, weight2: f64) {
         let root = self.find(point);
-        if self.components[root as usize].size as usize >= self.min_cluster_size {
+        if self.nodes[root as usize].size as usize >= self.min_cluster_size {
             self.gather(root, weight2);
         }
     }
 
     /// Makes one cluster of what has come together in a component.
     fn gather(&mut self, root: u32, weight2: f64) {
-        let Component { size, loose, cluster } = self.components[root as usize];
+        let Node { size, cluster, .. } = self.nodes[root as usize];
+        let loose = self.loose(root);
         let is_one = cluster != NONE && self.clusters[cluster as usize].next == cluster;
         if is_one && loose == NONE {
             return;
@@ -176,13 +205,16 @@ impl Condenser {
                 self.give_birth(cluster, owner, weight2);
             }
             let (birth2, death2) = (f64::INFINITY, weight2);
-            self.clusters.push(Growing { parent: NONE, birth2, death2, size, merges: 0, next: owner, rank: NONE });
+            let circle =
+                Growing { parent: NONE, birth2, death2, size, merges: 0, next: owner, loose: NONE, rank: NONE };
+            self.clusters.push(circle);
         }
-        self.clusters[owner as usize].size = size;
+        let own = &mut self.clusters[owner as usize];
+        (own.size, own.loose) = (size, NONE);
+        self.nodes[root as usize].cluster = owner;
         if loose != NONE {
             self.leave(loose, owner, weight2);
         }
-        self.components[root as usize] = Component { size, loose: NONE, cluster: owner };
     }
 
     /// Makes the clusters of a circle the children of a new one.
@@ -215,7 +247,7 @@ impl Condenser {
     fn leave(&mut self, first: u32, cluster: u32, weight2: f64) {
         let (mut at, mut size) = (first, 0);
         loop {
-            let next = std::mem::replace(&mut self.next[at as usize], self.departures.len() as u32);
+            let next = std::mem::replace(&mut self.nodes[at as usize].next, self.departures.len() as u32);
             size += 1;
             if self.ties == Ties::Sequential {
                 self.departures.push(Departure { cluster, size: 1, weight2 });
@@ -231,9 +263,8 @@ impl Condenser {
     }
 
     fn finish(mut self) -> CondensedTree {
-        let departures = &self.departures;
-        let weight2 = self.next.iter().map(|&at| departures[at as usize].weight2).collect();
-        let mut cluster: Vec<u32> = self.next.iter().map(|&at| departures[at as usize].cluster).collect();
+        let departures = self.nodes.iter().map(|node| &self.departures[node.next as usize]);
+        let (mut cluster, weight2): (Vec<u32>, Vec<f64>) = departures.map(|own| (own.cluster, own.weight2)).unzip();
         if self.ties == Ties::Together {
             rank_by_smallest_member(&mut self.clusters, &cluster);
         }
@@ -268,7 +299,7 @@ impl Condenser {
         CondensedTree { clusters, cluster, weight2, min_cluster_size: self.min_cluster_size }
     }
 
-    /// The stability of each cluster, summed by ascending lambda. Equal lambdas are one term, so that no order of points tells in the
+    /// The stability of each cluster, summed by ascending lambda. Points of one lambda are one term, so that no order of points tells in the
     /// last bit; or for [`Ties::Sequential`] a term a row, as in scikit-learn.
     fn stabilities(&self) -> Vec<f64> {
         let mut stabilities = vec![0.0; self.clusters.len()];
@@ -286,25 +317,28 @@ impl Condenser {
 
 /// For each point the next on its way along the tree to point 0.
 fn above(n: usize, edges: &[Edge]) -> Vec<u32> {
-    // A point with one neighbour left has it as the exclusive or of its neighbours.
-    let (mut degree, mut neighbors) = (vec![0u32; n], vec![0; n]);
+    // How many neighbours a point has left, and their exclusive or: of one that is itself.
+    let mut left = vec![(0u32, 0); n];
     for &Edge { low, high, .. } in edges {
         for (end, other) in [(low, high), (high, low)] {
-            degree[end as usize] += 1;
-            neighbors[end as usize] ^= other;
+            let (count, neighbors) = &mut left[end as usize];
+            *count += 1;
+            *neighbors ^= other;
         }
     }
     for point in 1..n {
         let mut at = point;
-        while at != 0 && degree[at] == 1 {
-            let up = neighbors[at] as usize;
-            degree[at] = 0;
-            degree[up] -= 1;
-            neighbors[up] ^= at as u32;
-            at = up;
+        while let (1, up) = left[at]
+            && at != 0
+        {
+            left[at].0 = 0;
+            let (count, neighbors) = &mut left[up as usize];
+            *count -= 1;
+            *neighbors ^= at as u32;
+            at = up as usize;
         }
     }
-    neighbors
+    left.into_iter().map(|(_, up)| up).collect()
 }
 
 /// Ranks clusters by the lowest of their points.
@@ -323,28 +357,30 @@ fn rank_by_smallest_member(clusters: &mut [Growing], cluster: &[u32]) {
 
 /// The clusters in the order in which a breadth-first walk through the dendrogram comes to where they split off, siblings by rank.
 fn breadth_first(clusters: &[Growing]) -> Vec<u32> {
-    // Children by parent; the root, which is created last, has none.
-    let mut children: Vec<u32> = (0..clusters.len() as u32 - 1).collect();
-    children.sort_unstable_by_key(|&child| {
-        let Growing { parent, rank, .. } = clusters[child as usize];
-        (parent, rank)
-    });
-    let of = |parent: u32| {
-        let from = children.partition_point(|&child| clusters[child as usize].parent < parent);
-        let to = children.partition_point(|&child| clusters[child as usize].parent <= parent);
-        &children[from..to]
-    };
+    // The children of each, one list after the other: where they begin, and the lists.
+    let root = clusters.len() - 1;
+    let mut begin = vec![0; clusters.len() + 1];
+    clusters[..root].iter().for_each(|child| begin[child.parent as usize + 1] += 1);
+    (0..clusters.len()).for_each(|at| begin[at + 1] += begin[at]);
+    let (mut filled, mut children) = (begin.clone(), vec![0; root]);
+    for (at, child) in clusters[..root].iter().enumerate() {
+        let place = &mut filled[child.parent as usize];
+        children[*place] = at as u32;
+        *place += 1;
+    }
+    for own in begin.windows(2) {
+        children[own[0]..own[1]].sort_unstable_by_key(|&child| clusters[child as usize].rank);
+    }
+    let of = |parent: u32| &children[begin[parent as usize]..begin[parent as usize + 1]];
     // Depth first, with the depth of each split: splits at one depth are met from the first to the last.
-    let root = clusters.len() as u32 - 1;
-    let (mut open, mut splits) = (vec![(root, 0)], vec![]);
+    let (mut open, mut splits) = (vec![(root as u32, 0)], vec![]);
     while let Some((cluster, depth)) = open.pop() {
         let depth = depth + clusters[cluster as usize].merges;
-        let children = of(cluster);
-        if !children.is_empty() {
+        if !of(cluster).is_empty() {
             splits.push((depth, cluster));
-            open.extend(children.iter().rev().map(|&child| (child, depth + 1)));
+            open.extend(of(cluster).iter().rev().map(|&child| (child, depth + 1)));
         }
     }
     splits.sort_by_key(|&(depth, _)| depth);
-    std::iter::once(root).chain(splits.iter().flat_map(|&(_, parent)| of(parent)).copied()).collect()
+    std::iter::once(root as u32).chain(splits.iter().flat_map(|&(_, parent)| of(parent)).copied()).collect()
 }

@@ -36,7 +36,7 @@ impl Hdbscan {
     /// let points = [[0.0f32], [1.0], [2.0], [30.0], [31.0], [32.0]];
     /// let hdbscan = Hdbscan::new(3).min_samples(2);
     /// let clusters = hdbscan.run(&points)?;
-    /// let new = hdbscan.predict(&points, &clusters, &[[1.5f32], [34.0], [16.0]])?;
+    /// let new = hdbscan.predict(&points, &clusters, &[[1.5f32], [34.0], [70.0]])?;
     /// assert_eq!(new.labels, [0, 1, -1]);
     /// assert_eq!(new.probabilities, [1.0, 0.5, 0.0]);
     /// # Ok::<(), ropewalk::Error>(())
