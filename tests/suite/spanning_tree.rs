@@ -21,7 +21,7 @@ fn compare<S: Scalar, const D: usize>(cloud: &Cloud<S, D>) {
         }
         for side in [None, Some(*side)] {
             let wrapped: Vec<_> = points.iter().map(|point| oracle::wrap_point(point, side)).collect();
-            let expected = oracle::spanning_tree(&wrapped, min_samples, side);
+            let expected = oracle::spanning_tree(&wrapped, min_samples, 1.0, side);
             let tree = MinimumSpanningTree::new().min_samples(min_samples).periodic(side).run(points).unwrap();
             assert_eq!(edges(&tree), expected, "{name}, {min_samples} samples, {side:?}");
         }
@@ -49,6 +49,21 @@ fn lattices_and_copies() {
         let mut point = || std::array::from_fn(|_| random.below(cells) as f32);
         let points: Vec<[f32; 3]> = (0..n).map(|_| point()).collect();
         compare(&Cloud { name: "lattice with copies", points, radii: vec![], side: cells as f64 });
+    }
+}
+
+/// Powers of two, whose squares divide without rounding.
+#[test]
+fn alpha() {
+    for cloud in clouds::small::<f64, 2>() {
+        let points = &cloud.points;
+        for (alpha, min_samples) in [(0.5, 1), (0.25, 5), (2.0, 5), (8.0, 3)] {
+            if min_samples <= points.len() {
+                let expected = oracle::spanning_tree(points, min_samples, alpha, None);
+                let tree = MinimumSpanningTree::new().min_samples(min_samples).alpha(alpha).run(points).unwrap();
+                assert_eq!(edges(&tree), expected, "{}, {min_samples} samples, alpha {alpha}", cloud.name);
+            }
+        }
     }
 }
 

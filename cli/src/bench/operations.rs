@@ -1,8 +1,8 @@
 //! What can be timed, and what comes out of it.
 
 use ropewalk::{
-    BoxSize, Bvh, Center, CenterFinder, Centers, Csr, Dbscan, DbscanAlgorithm, Edge, Fof, FofAlgorithm, Halos, Labels,
-    MinimumSpanningTree, Neighbor, Scalar, Space, SpanningTree,
+    BoxSize, Bvh, Center, CenterFinder, Centers, Csr, Dbscan, DbscanAlgorithm, Edge, Fof, FofAlgorithm, Halos, Hdbscan,
+    HdbscanClusters, Labels, MinimumSpanningTree, Neighbor, Scalar, Space, SpanningTree,
 };
 
 use super::Failure;
@@ -59,6 +59,8 @@ pub enum Operation {
     Emst,
     /// That of mutual reachability, with `min_pts` samples.
     MutualReachability,
+    /// Clusters of that tree, of `min_pts` points at least.
+    Hdbscan,
     Centers(Center),
     /// Halos and their most bound particles.
     FofMbp,
@@ -68,7 +70,7 @@ pub enum Operation {
 pub const LEAST_MEMBERS: usize = 20;
 
 /// The names on the command line.
-const NAMES: [(&str, Operation); 18] = [
+const NAMES: [(&str, Operation); 19] = [
     ("build", Operation::Build),
     ("range_count", Operation::RangeCount),
     ("range_crs", Operation::RangeCrs),
@@ -82,6 +84,7 @@ const NAMES: [(&str, Operation); 18] = [
     ("dbscan_densebox", Operation::Dbscan(DbscanAlgorithm::DenseBox)),
     ("emst", Operation::Emst),
     ("mutual_reachability", Operation::MutualReachability),
+    ("hdbscan", Operation::Hdbscan),
     ("mbp", Operation::Centers(Center::MostBound { softening: 0.0 })),
     ("mbp_brute", Operation::Centers(Center::MostBoundBrute { softening: 0.0 })),
     ("mbp_astar", Operation::Centers(Center::MostBoundAStar { softening: 0.0 })),
@@ -102,6 +105,7 @@ pub enum Outcome<S, const D: usize> {
     Labels(Labels, usize),
     /// A spanning tree, and its samples.
     SpanningTree(SpanningTree, usize),
+    Hdbscan(HdbscanClusters),
     Halos(Halos),
     Centers(Centers),
     /// Centres, and the halos they are of.
@@ -133,9 +137,13 @@ impl Operation {
     /// What the operation finds there.
     pub fn prepare<S: Scalar, const D: usize>(&self, case: &Case<'_, S, D>) -> Result<Prepared<S, D>, Failure> {
         Ok(match self {
-            Self::Build | Self::BuildKnn | Self::Fof(_) | Self::Dbscan(_) | Self::Emst | Self::MutualReachability => {
-                Prepared::Nothing
-            }
+            Self::Build
+            | Self::BuildKnn
+            | Self::Fof(_)
+            | Self::Dbscan(_)
+            | Self::Emst
+            | Self::MutualReachability
+            | Self::Hdbscan => Prepared::Nothing,
             Self::FofMbp => Prepared::Points(case.points_3(self)?),
             Self::Centers(_) => {
                 let points = case.points_3(self)?;
@@ -165,6 +173,10 @@ impl Operation {
             }
             (Self::Emst, _) => Outcome::SpanningTree(case.spanning_tree(1)?, 1),
             (Self::MutualReachability, _) => Outcome::SpanningTree(case.spanning_tree(case.min_pts)?, case.min_pts),
+            (Self::Hdbscan, _) => {
+                let hdbscan = Hdbscan::new(case.min_pts).periodic(case.size.clone());
+                Outcome::Hdbscan(hdbscan.run(case.points)?)
+            }
             (Self::Centers(center), Prepared::Halos(halos, points)) => {
                 Outcome::Centers(case.centers(*center, points, halos)?)
             }
@@ -196,6 +208,10 @@ impl<S: Scalar, const D: usize> Outcome<S, D> {
                 format!("{} centers, potentials {potentials:.8e}, {fraction:.3e} of all pairs", centers.len())
             }
             Self::Labels(labels, _) => describe(labels),
+            Self::Hdbscan(clusters) => {
+                let sum: f64 = clusters.probabilities().iter().sum();
+                format!("{}, probabilities {sum:.8e}", describe(clusters.labels()))
+            }
             Self::SpanningTree(tree, _) => {
                 format!("weights {:.10e}", tree.edges().iter().map(Edge::weight).sum::<f64>())
             }

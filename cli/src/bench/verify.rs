@@ -46,6 +46,8 @@ pub fn check<S: Scalar, const D: usize>(
             }
         }
         Outcome::SpanningTree(tree, min_samples) => check_edge(case, tree, *min_samples, i),
+        // Chosen from all points at once: nothing of it can be seen at some. Its spanning tree has an operation of its own.
+        Outcome::Hdbscan(_) => Ok(()),
         Outcome::Labels(labels, min_pts) => check_label(case, labels, *min_pts, i),
         Outcome::Centers(centers) => match prepared {
             Prepared::Halos(halos, _) => check_center(case, halos, centers, i),

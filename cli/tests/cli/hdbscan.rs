@@ -121,6 +121,7 @@ fn every_option() {
     let expected = |hdbscan: Hdbscan| hdbscan.run(&rows).unwrap().labels().as_slice().to_vec();
     let without = expected(plain());
     for (options, hdbscan) in [
+        (&["--alpha", "0.25"][..], plain().alpha(0.25)),
         (&["--min-samples", "9"][..], Hdbscan::new(8).min_samples(9)),
         (&["--method", "leaf"], plain().cluster_selection(ClusterSelection::Leaf)),
         (&["--epsilon", "0.9"], plain().cluster_selection_epsilon(0.9)),

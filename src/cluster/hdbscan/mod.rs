@@ -187,11 +187,7 @@ impl Hdbscan {
     /// Errors: as [`Hdbscan::run`], for the options.
     pub fn run_on<S: Scalar, const D: usize>(&self, bvh: &Bvh<S, D>) -> Result<HdbscanClusters> {
         self.check()?;
-        if self.alpha != 1.0 {
-            let (name, value) = ("alpha", self.alpha);
-            return Err(Kind::Parameter { name, value, must: "1, for spanning trees know no other yet" }.into());
-        }
-        let tree = MinimumSpanningTree::new().min_samples(self.samples(bvh.len()));
+        let tree = MinimumSpanningTree::new().min_samples(self.samples(bvh.len())).alpha(self.alpha);
         self.run_on_tree(&tree.run_on(bvh)?)
     }
 

@@ -120,7 +120,7 @@ impl MinimumSpanningTree {
         if n > bvh.len() && n > 1 {
             return Err(Kind::Parameter { name, value: n as f64, must: "at most the number of points" }.into());
         }
-        if !(self.alpha > 0.0 && self.alpha.is_finite()) {
+        if !(self.alpha > 0.0 && (self.alpha * self.alpha).is_normal()) {
             return Err(Kind::Parameter { name: "alpha", value: self.alpha, must: "a positive number" }.into());
         }
         Ok(SpanningTree { n_points: bvh.len(), edges: edges(bvh, self.min_samples, self.alpha)? })
