@@ -1,11 +1,11 @@
 //! Single linkage: which clusters merge at which height, from a spanning tree.
 //!
 //! In: the edges of a tree in ascending order. Out: a merge for each edge, cuts into clusters, and the height at which two points
-//! come together. Cost: one pass over the edges with a union-find whose trees have depth O(log n); 32 bytes a point, and 8 while it
+//! come together. Cost: one pass over the edges with a union-find whose trees have depth O(log n); 32 bytes a point, and 16 while it
 //! runs. Source: Gower and Ross 1969 (single linkage from the minimum spanning tree).
 
 use crate::cluster::labels::Labels;
-use crate::cluster::mst::SpanningTree;
+use crate::cluster::mst::{Edge, SpanningTree};
 use crate::cluster::relabel::IsCore;
 use crate::cluster::union_find::UnionFind;
 use crate::error::{Kind, Result};
@@ -15,6 +15,34 @@ use crate::parallel::for_tasks;
 const TASK: usize = 1 << 12;
 /// No edge.
 const NONE: u32 = u32::MAX;
+
+/// So many edges are looked at ahead of their turn.
+const AHEAD: usize = 64;
+
+/// A point while clusters merge; all that a merge asks of it is in one place of the memory.
+#[derive(Clone, Copy)]
+struct Node {
+    /// Towards the root; the root's is itself. And the edge that put it there.
+    parent: u32,
+    joined: u32,
+    /// Of a root: the cluster that it stands for, and how many points that has.
+    cluster: u32,
+    size: u32,
+}
+
+/// Larger trees are above smaller ones, and paths are not shortened: they are O(log n) long, and asked for afterwards.
+fn root(nodes: &[Node], mut at: u32) -> usize {
+    while nodes[at as usize].parent != at {
+        at = nodes[at as usize].parent;
+    }
+    at as usize
+}
+
+/// Reads the nodes that the next edges ask for, so that the memory brings many at once.
+fn look_ahead(nodes: &[Node], edges: &[Edge]) {
+    let parent = |point: u32| nodes[nodes[point as usize].parent as usize].parent;
+    std::hint::black_box(edges.iter().fold(0, |read, edge| read ^ parent(edge.low) ^ parent(edge.high)));
+}
 
 /// Two clusters that become one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -52,30 +80,25 @@ pub struct Dendrogram {
 impl Dendrogram {
     /// The merges along the edges of a spanning tree, in its order.
     pub fn new(tree: &SpanningTree) -> Self {
-        let n = tree.n_points();
-        let mut parent: Vec<u32> = (0..n as u32).collect();
-        let mut joined = vec![NONE; n];
-        // The cluster that a root stands for, and its size.
-        let mut cluster: Vec<u32> = (0..n as u32).collect();
-        let mut sizes = vec![1; n];
-        let root = |parent: &[u32], mut at: u32| {
-            while parent[at as usize] != at {
-                at = parent[at as usize];
+        let (n, edges) = (tree.n_points(), tree.edges());
+        let mut nodes: Vec<Node> =
+            (0..n as u32).map(|at| Node { parent: at, joined: NONE, cluster: at, size: 1 }).collect();
+        let mut merges = Vec::with_capacity(edges.len());
+        for (at, edge) in edges.iter().enumerate() {
+            if at.is_multiple_of(AHEAD) {
+                look_ahead(&nodes, &edges[at..edges.len().min(at + AHEAD)]);
             }
-            at as usize
-        };
-        let merge = |(at, edge): (usize, &crate::cluster::Edge)| {
-            let (a, b) = (root(&parent, edge.low), root(&parent, edge.high));
-            let (large, small) = if sizes[a] >= sizes[b] { (a, b) } else { (b, a) };
-            let clusters = [cluster[a].min(cluster[b]), cluster[a].max(cluster[b])];
-            parent[small] = large as u32;
-            joined[small] = at as u32;
-            sizes[large] += sizes[small];
-            cluster[large] = (n + at) as u32;
-            Merge { clusters, height: edge.weight(), size: sizes[large] }
-        };
-        let merges = tree.edges().iter().enumerate().map(merge).collect();
-        Self { merges, parent, joined }
+            let [a, b] = [edge.low, edge.high].map(|point| root(&nodes, point));
+            let [first, second] = [nodes[a], nodes[b]];
+            let (large, small) = if first.size >= second.size { (a, b) } else { (b, a) };
+            let size = first.size + second.size;
+            let clusters = [first.cluster.min(second.cluster), first.cluster.max(second.cluster)];
+            merges.push(Merge { clusters, height: edge.weight(), size });
+            (nodes[small].parent, nodes[small].joined) = (large as u32, at as u32);
+            (nodes[large].size, nodes[large].cluster) = (size, (n + at) as u32);
+        }
+        let parent = nodes.iter().map(|node| node.parent).collect();
+        Self { merges, parent, joined: nodes.iter().map(|node| node.joined).collect() }
     }
 
     /// The merges, lowest first: one less than there are points.
