@@ -58,7 +58,7 @@ mod search;
 #[doc(hidden)]
 pub use bvh::Origin;
 pub use bvh::{Bvh, Coordinate, Points};
-pub use cluster::{Dbscan, Fof, Labels, dbscan};
+pub use cluster::{Dbscan, Fof, Labels, MinimumSpanningTree, SpanningTree, dbscan, minimum_spanning_tree};
 pub use csr::Csr;
 /// What a [`Visitor`] is written in.
 pub use cubecl;
