@@ -1,8 +1,10 @@
 //! Boruvka's rounds on a device: the twin of `cluster::mst::boruvka`.
 //!
 //! In: a tree. Out: the edges, in order. A round numbers the components, takes what points know (`recall`), searches for the least edges of
-//! the points that may have their component's (`search`), and joins (`join`). The host reads two counts a round: of the points that
-//! search, and of the components that are left.
+//! the points that may have their component's (`search`), and joins (`join`). The host reads three counts a round: of the points that
+//! search, of those that may have the least edge of their component, and of the components that are left.
+//! Large components leave the search to the others, where it matters: an edge that is the least of one of two components is one of the tree
+//! whether the other one knows it or not. Which components are left without an edge may differ from run to run, the tree may not.
 //! Cost: some 90 bytes a point, 12 more for each listed neighbour at first. Source: Prokopenko, Sao and Lebrun-Grandié 2022 (single-tree
 //! Boruvka).
 
@@ -16,11 +18,10 @@ use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::cluster::mst::join::{BestEdges, Edges};
 use crate::gpu::cluster::mst::least::{LeastLaunch, MstSpec, SamplesLaunch};
-use crate::gpu::cluster::mst::recall::{flag_active, invert, list, recall};
+use crate::gpu::cluster::mst::recall::{ActiveInputLaunch, invert, list, list_active, recall};
 use crate::gpu::cluster::mst::search::{ComponentsLaunch, search};
 use crate::gpu::cluster::mst::sort::sort_edges;
 use crate::gpu::cluster::mst::uniform::uniform_nodes;
-use crate::gpu::primitives::compact::{Compact, Emit};
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::search::nearest::{LimitsLaunch, RowOrder};
 use crate::search::nearest::Nearest;
@@ -28,6 +29,9 @@ use crate::search::nearest::Nearest;
 /// Nearest neighbours that are listed for each point: what the first rounds need. By mutual reachability more help, up to a number.
 const LISTED: usize = 4;
 const MOST_LISTED: usize = 16;
+
+/// Components of more than so many times the average number of points do not search in a round: others find them.
+const LARGE: usize = 4;
 
 /// The edges of the minimum spanning tree, in order. `min_samples` is at most the number of points, and what `nearest_neighbors` finds.
 ///
@@ -46,14 +50,15 @@ pub(super) fn edges<R: Runtime, S: Coordinate, const D: usize>(
     let Some(nodes) = bvh.nodes.as_ref().filter(|_| n > 1) else { return Ok(new(0)) };
     let rounds = Rounds::new(client, bvh, nodes, min_samples)?;
     let found = new(n - 1);
-    let mut components = n;
-    while components > 1 {
-        let best = BestEdges::new(client, components);
+    // The size of each component.
+    let mut components = Buffer::<u32>::filled(client, n, 1);
+    while components.len() > 1 {
+        let best = BestEdges::new(client, components.len());
         rounds.recall(&best);
-        rounds.search(&best)?;
-        best.find(client, || rounds.samples(), || rounds.least(), &rounds.component, rounds.spec);
-        let left = best.join(client, &rounds.position, &rounds.component, components, &found)?;
-        if left >= components {
+        rounds.search(&best, &components)?;
+        best.find(client, || rounds.samples(), || rounds.least(), &rounds.component, rounds.spec.warp)?;
+        let left = best.join(client, &rounds.position, &rounds.component, &components, &found)?;
+        if left.len() >= components.len() {
             return Err(Kind::Invariant("a component has no edge to another".into()).into());
         }
         components = left;
@@ -78,12 +83,7 @@ struct Rounds<'a, R: Runtime, S: Coordinate, const D: usize> {
 }
 
 impl<'a, R: Runtime, S: Coordinate, const D: usize> Rounds<'a, R, S, D> {
-    fn new(
-        client: &'a ComputeClient<R>,
-        bvh: &'a Bvh<S, D>,
-        nodes: &'a Nodes<S>,
-        min_samples: usize,
-    ) -> Result<Self> {
+    fn new(client: &'a ComputeClient<R>, bvh: &'a Bvh<S, D>, nodes: &'a Nodes<S>, min_samples: usize) -> Result<Self> {
         let (n, dim) = (bvh.len(), CubeDim::new_1d(UNITS));
         let mutual = min_samples > 1;
         let samples = if mutual { min_samples - 1 } else { 0 };
@@ -154,22 +154,23 @@ impl<'a, R: Runtime, S: Coordinate, const D: usize> Rounds<'a, R, S, D> {
         );
     }
 
-    /// Searches for the least edges of the points that may have their component's least.
-    fn search(&self, best: &BestEdges) -> Result<()> {
+    /// Searches for the least edges of the points that may have their component's least; `components` are the sizes of these.
+    fn search(&self, best: &BestEdges, components: &Buffer<u32>) -> Result<()> {
         let (client, n, dim) = (self.client, self.bvh.len(), CubeDim::new_1d(UNITS));
-        let flags = Buffer::<u32>::new(client, n + 1);
-        let (component, bounds) = (self.component.arg(), best.upper.arg());
-        flag_active::launch::<R>(client, cubes(n + 1), dim, component, self.least(), bounds, flags.arg(), n as u32);
-        let found = Compact::new(client, flags)?;
-        if found.len == 0 {
+        let (active, count) = (Buffer::<u32>::new(client, n), Buffer::<u32>::from_slice(client, &[0]));
+        // Some component has no more points than the average, so at least one searches.
+        let most = (n / components.len()).saturating_mul(LARGE).min(u32::MAX as usize) as u32;
+        let input = ActiveInputLaunch::new(self.component.arg(), best.upper.arg(), components.arg(), most, n as u32);
+        let (skipped, to, counted) = (best.skipped.arg(), active.arg(), count.arg());
+        list_active::launch::<R>(client, cubes(n), dim, input, self.least(), skipped, to, counted, self.spec.warp);
+        let count = count.read(client)?[0];
+        if count == 0 {
             return Ok(());
         }
-        let active = Buffer::<u32>::new(client, found.len);
-        found.emit::<R, Item>(client, active.arg(), active.arg());
         let uniform = uniform_nodes(client, self.nodes, &self.component);
         let components = ComponentsLaunch::new(
             active.arg(),
-            found.len as u32,
+            count,
             self.component.arg(),
             uniform.arg(),
             self.bvh.order.arg(),
@@ -178,28 +179,22 @@ impl<'a, R: Runtime, S: Coordinate, const D: usize> Rounds<'a, R, S, D> {
             self.nodes.end() as u32,
         );
         let spec = MstSpec { warp: self.spec.warp.apart(), ..self.spec };
-        let (blocks, dim) = spec.warp.blocks(found.len, UNITS);
+        let (blocks, dim) = spec.warp.blocks(count as usize, UNITS);
         let tree = self.bvh.tree(client, self.nodes);
         // SAFETY: the launch contract of `mst`: positions are those of points, components and nodes are numbered from 0 on, and the
         // kernel compares units with the number of positions.
         unsafe {
             search::launch_unchecked::<S, R>(
-                client, blocks, dim, tree, components, self.least(), best.upper.arg(), spec,
+                client,
+                blocks,
+                dim,
+                tree,
+                components,
+                self.least(),
+                best.upper.arg(),
+                spec,
             );
         }
         Ok(())
-    }
-}
-
-/// Emits the number of an item.
-struct Item;
-
-#[cube]
-impl Emit for Item {
-    type Input = Array<u32>;
-    type Output = Array<u32>;
-
-    fn emit(_input: &Self::Input, output: &mut Self::Output, item: u32, rank: u32) {
-        output[rank as usize] = item;
     }
 }

@@ -75,8 +75,11 @@ fn unite<R: Runtime>(client: &ComputeClient<R>, tree: &SpanningTree, edges: usiz
     let forest = Forest { parents: Buffer::iota(client, tree.n_points), node_states: Buffer::new(client, 0) };
     let (limit, dim) = (Buffer::from_slice(client, &[limit2]), CubeDim::new_1d(UNITS));
     let (parents, atomic) = (&forest.parents, is_cuda(client));
+    if edges == 0 {
+        return Ok(forest);
+    }
     // As in `connect`: without atomics a union may get lost.
-    while edges > 0 {
+    loop {
         let changed = Buffer::<u32>::from_slice(client, &[0]);
         let forest = ForestArgLaunch::new(parents.arg(), parents.arg(), changed.arg(), atomic);
         unite_edges::launch::<R>(

@@ -4,7 +4,7 @@
 //! The total order of edges leaves no cycle but that of two components with one edge: the lower of them becomes the root, and the others
 //! point to their neighbour across their edge. Chains of these are cut short 64 steps at a time, by as many kernels as the longest
 //! possible one needs.
-//! Cost: three passes over the points, and five numbers a component. Source: Prokopenko, Sao and Lebrun-Grandié 2022.
+//! Cost: a pass over the points, three over those that may have the least edge of their component, and eight numbers a component. Source: Prokopenko, Sao and Lebrun-Grandié 2022.
 
 #![allow(clippy::too_many_arguments)] // The scope in front of what a kernel takes.
 
@@ -12,8 +12,11 @@ use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
-use crate::gpu::cluster::mst::least::{LeastLaunch, MstSpec, NONE, Least, Samples, SamplesLaunch, lower, lower_to, upper, weight2_of};
-use crate::gpu::primitives::compact::Compact;
+use crate::gpu::cluster::mst::least::{
+    Least, LeastLaunch, NONE, Samples, SamplesLaunch, lower, lower_to, upper, weight2_of,
+};
+use crate::gpu::primitives::compact::{Compact, append};
+use crate::gpu::primitives::warp::{ReduceOp, Warp, block_aggregate};
 
 /// Steps along a chain that a kernel takes.
 const STEPS: u32 = 64;
@@ -24,6 +27,8 @@ pub(super) struct BestEdges {
     lower: Buffer<u32>,
     low: Buffer<u32>,
     high: Buffer<u32>,
+    /// 1 for each that has not searched for it.
+    pub skipped: Buffer<u32>,
 }
 
 /// [`BestEdges`] in kernels.
@@ -38,7 +43,6 @@ struct BestEdgesArg {
 /// The parts of a least edge that are known.
 #[derive(CubeType, CubeLaunch)]
 struct KnownParts {
-    upper: Array<u32>,
     lower: Array<u32>,
     low: Array<u32>,
 }
@@ -70,7 +74,8 @@ impl BestEdges {
     /// No edges.
     pub fn new<R: Runtime>(client: &ComputeClient<R>, components: usize) -> Self {
         let none = || Buffer::filled(client, components, NONE);
-        Self { upper: none(), lower: none(), low: none(), high: none() }
+        let skipped = Buffer::filled(client, components, 0);
+        Self { upper: none(), lower: none(), low: none(), high: none(), skipped }
     }
 
     fn arg<R: Runtime>(&self) -> BestEdgesArgLaunch<R> {
@@ -84,43 +89,48 @@ impl BestEdges {
         samples: impl Fn() -> SamplesLaunch<R>,
         least: impl Fn() -> LeastLaunch<R>,
         component: &Buffer<u32>,
-        spec: MstSpec,
-    ) {
-        let n = component.len();
-        let Self { upper, lower, low, high } = self;
+        warp: Warp,
+    ) -> Result<()> {
+        let (n, dim) = (component.len(), CubeDim::new_1d(UNITS));
+        let (candidates, count) = (Buffer::<u32>::new(client, n), Buffer::<u32>::from_slice(client, &[0]));
+        let known = CandidatesLaunch::new(component.arg(), self.upper.arg(), self.skipped.arg(), n as u32);
+        list_candidates::launch::<R>(client, cubes(n), dim, known, least(), candidates.arg(), count.arg(), warp);
+        let count = count.read(client)?[0];
+        let Self { upper, lower, low, high, .. } = self;
         // What is not read yet is bound as what is: nothing is bound as numbers and as atomics at once.
-        for (part, known, target) in [
-            (Part::Lower, [upper, upper, upper], lower),
-            (Part::Low, [upper, lower, upper], low),
-            (Part::High, [upper, lower, low], high),
-        ] {
-            let [upper, lower, low] = known.map(|known| known.arg());
+        for (part, known, target) in
+            [(Part::Lower, [upper, upper], lower), (Part::Low, [lower, upper], low), (Part::High, [lower, low], high)]
+        {
+            let [lower, low] = known.map(|known| known.arg());
             lower_part::launch::<R>(
                 client,
-                cubes(n),
-                CubeDim::new_1d(UNITS),
+                cubes(count as usize),
+                dim,
+                candidates.arg(),
                 samples(),
                 least(),
                 component.arg(),
-                KnownPartsLaunch::new(upper, lower, low),
+                KnownPartsLaunch::new(lower, low),
                 target.arg(),
-                n as u32,
+                count,
                 part,
-                spec,
+                warp,
             );
         }
+        Ok(())
     }
 
-    /// Joins `components` along their least edges, which are appended to those found so far; returns how many there are afterwards.
+    /// Joins components along their least edges, which are appended to those found so far. Takes and returns the sizes of components.
     pub fn join<R: Runtime>(
         &self,
         client: &ComputeClient<R>,
         position: &Buffer<u32>,
         component: &Buffer<u32>,
-        components: usize,
+        sizes: &Buffer<u32>,
         found: &Edges,
-    ) -> Result<usize> {
-        let (n, count, dim) = (component.len(), components as u32, CubeDim::new_1d(UNITS));
+    ) -> Result<Buffer<u32>> {
+        let (n, components, dim) = (component.len(), sizes.len(), CubeDim::new_1d(UNITS));
+        let count = components as u32;
         let next = Buffer::<u32>::new(client, components);
         follow::launch::<R>(
             client,
@@ -138,7 +148,7 @@ impl BestEdges {
         let roots = Compact::new(client, flags)?;
         let edges = EdgesArgLaunch::new(found.weight2.arg(), found.low.arg(), found.high.arg());
         let first = (n - components) as u32;
-        append::launch::<R>(client, cubes(components), dim, self.arg(), roots.ranks.arg(), edges, count, first);
+        append_edges::launch::<R>(client, cubes(components), dim, self.arg(), roots.ranks.arg(), edges, count, first);
         let mut reach = 1;
         while reach < components {
             let ancestor = Buffer::<u32>::new(client, components);
@@ -146,15 +156,60 @@ impl BestEdges {
             parent = ancestor;
             reach = reach.saturating_mul(STEPS as usize);
         }
-        let ranks = roots.ranks.arg();
-        renumber::launch::<R>(client, cubes(n), dim, parent.arg(), ranks, component.arg(), n as u32);
-        Ok(roots.len)
+        let sums = Buffer::<u32>::filled(client, roots.len, 0);
+        let ranks = || roots.ranks.arg();
+        add_sizes::launch::<R>(
+            client,
+            cubes(components),
+            dim,
+            parent.arg(),
+            ranks(),
+            sizes.arg(),
+            sums.arg(),
+            count,
+            Warp::of(client),
+        );
+        renumber::launch::<R>(client, cubes(n), dim, parent.arg(), ranks(), component.arg(), n as u32);
+        Ok(sums)
     }
 }
 
-/// Lowers a part of the least edge of each component: `target`.
+/// What tells which positions may have the least edge of their component.
+#[derive(CubeType, CubeLaunch)]
+struct Candidates {
+    component: Array<u32>,
+    /// The upper bits of the least weight of each component; and whether it has not searched.
+    upper: Array<u32>,
+    skipped: Array<u32>,
+    n: u32,
+}
+
+/// Lists these positions, by the upper bits of their weights.
+#[cube(launch)]
+fn list_candidates(
+    known: &Candidates,
+    least: &Least,
+    candidates: &mut Array<u32>,
+    count: &mut Array<Atomic<u32>>,
+    #[comptime] warp: Warp,
+) {
+    let at = ABSOLUTE_POS;
+    let mut is_candidate = false.runtime();
+    if (at as u32) < known.n {
+        if least.end[at] != NONE {
+            let own = known.component[at] as usize;
+            if upper(least.weight2[at]) == known.upper[own] {
+                is_candidate = known.skipped[own] == 0;
+            }
+        }
+    }
+    append(is_candidate, at as u32, candidates, count, warp);
+}
+
+/// Lowers a part of the least edge of each component, `target`, to those of the `n` candidates that have the parts before it.
 #[cube(launch)]
 fn lower_part(
+    candidates: &Array<u32>,
     samples: &Samples,
     least: &Least,
     component: &Array<u32>,
@@ -162,32 +217,26 @@ fn lower_part(
     target: &mut Array<Atomic<u32>>,
     n: u32,
     #[comptime] part: Part,
-    #[comptime] spec: MstSpec,
+    #[comptime] warp: Warp,
 ) {
-    let at = ABSOLUTE_POS;
     let mut own = 0u32.runtime();
     let mut value = NONE.runtime();
-    if (at as u32) < n {
+    if (ABSOLUTE_POS as u32) < n {
+        let at = candidates[ABSOLUTE_POS] as usize;
         own = component[at];
-        let end = least.end[at];
-        if end != NONE {
-            let weight2 = least.weight2[at];
-            if upper(weight2) == known.upper[own as usize] {
-                let lower = lower(weight2);
-                if comptime!(part == Part::Lower) {
-                    value = lower;
-                } else if lower == known.lower[own as usize] {
-                    let (a, b) = (samples.order[at], samples.order[end as usize]);
-                    if comptime!(part == Part::Low) {
-                        value = min(a, b);
-                    } else if min(a, b) == known.low[own as usize] {
-                        value = max(a, b);
-                    }
-                }
+        let lower = lower(least.weight2[at]);
+        if comptime!(part == Part::Lower) {
+            value = lower;
+        } else if lower == known.lower[own as usize] {
+            let (a, b) = (samples.order[at], samples.order[least.end[at] as usize]);
+            if comptime!(part == Part::Low) {
+                value = min(a, b);
+            } else if min(a, b) == known.low[own as usize] {
+                value = max(a, b);
             }
         }
     }
-    lower_to(target, own, value, comptime!(spec.warp));
+    lower_to(target, own, value, warp);
 }
 
 /// The component across the least edge of each; its own without one.
@@ -221,7 +270,7 @@ fn flag_roots(next: &Array<u32>, flags: &mut Array<u32>, parent: &mut Array<u32>
 
 /// Appends the least edge of each component but the roots. That of a root is told by the other one that has it.
 #[cube(launch)]
-fn append(best: &BestEdgesArg, ranks: &Array<u32>, edges: &mut EdgesArg, components: u32, first: u32) {
+fn append_edges(best: &BestEdgesArg, ranks: &Array<u32>, edges: &mut EdgesArg, components: u32, first: u32) {
     let own = ABSOLUTE_POS;
     if (own as u32) < components {
         let before = ranks[own];
@@ -250,6 +299,29 @@ fn climb(parent: &Array<u32>, ancestor: &mut Array<u32>, components: u32) {
             way[2] = way[2] + 1;
         }
         ancestor[own] = way[1];
+    }
+}
+
+/// Adds up the sizes of the components of each root.
+#[cube(launch)]
+fn add_sizes(
+    root: &Array<u32>,
+    ranks: &Array<u32>,
+    sizes: &Array<u32>,
+    sums: &mut Array<Atomic<u32>>,
+    components: u32,
+    #[comptime] warp: Warp,
+) {
+    let own = ABSOLUTE_POS;
+    let mut to = 0u32.runtime();
+    let mut size = 0u32.runtime();
+    if (own as u32) < components {
+        to = ranks[root[own] as usize];
+        size = sizes[own];
+    }
+    let size = block_aggregate(to, size, ReduceOp::Sum, warp);
+    if size != 0 {
+        sums[to as usize].fetch_add(size);
     }
 }
 

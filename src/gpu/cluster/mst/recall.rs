@@ -6,6 +6,8 @@ use cubecl::prelude::*;
 
 use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::cluster::mst::least::{Least, MstSpec, NONE, Samples, lower_to, point_at, upper, weight2};
+use crate::gpu::primitives::compact::append;
+use crate::gpu::primitives::warp::Warp;
 
 /// The position of each index.
 #[cube(launch)]
@@ -172,23 +174,41 @@ fn look_up<F: Float>(
     Found { weight2, end: select(is_least, end, NONE), bound }
 }
 
-/// Flags the positions that may have the least edge of their component and do not know it, with a 0 behind.
+/// What tells which points search.
+#[derive(CubeType, CubeLaunch)]
+pub(super) struct ActiveInput {
+    pub component: Array<u32>,
+    /// Of each component the upper bits of what its least edge weighs at most, and how many points it has.
+    pub bounds: Array<u32>,
+    pub sizes: Array<u32>,
+    /// Components of more points do not search.
+    pub most: u32,
+    pub n: u32,
+}
+
+/// Lists the positions that may have the least edge of their component and do not know it. In large components these do not search, so that
+/// the component stays without an edge in this round: it is `skipped`.
 #[cube(launch)]
-pub(super) fn flag_active(
-    component: &Array<u32>,
+pub(super) fn list_active(
+    input: &ActiveInput,
     least: &Least,
-    bounds: &Array<u32>,
-    flags: &mut Array<u32>,
-    n: u32,
+    skipped: &mut Array<u32>,
+    active: &mut Array<u32>,
+    count: &mut Array<Atomic<u32>>,
+    #[comptime] warp: Warp,
 ) {
     let at = ABSOLUTE_POS;
-    if (at as u32) < n {
-        let mut flag = 0u32.runtime();
+    let mut is_active = false.runtime();
+    if (at as u32) < input.n {
         if least.end[at] == NONE {
-            flag = u32::cast_from(upper(least.weight2[at]) <= bounds[component[at] as usize]);
+            let own = input.component[at] as usize;
+            if upper(least.weight2[at]) <= input.bounds[own] {
+                is_active = input.sizes[own] <= input.most;
+                if !is_active {
+                    skipped[own] = 1;
+                }
+            }
         }
-        flags[at] = flag;
-    } else if at as u32 == n {
-        flags[at] = 0;
     }
+    append(is_active, at as u32, active, count, warp);
 }

@@ -13,7 +13,7 @@ use crate::gpu::bvh::traverse::packet::{Packet, Want, new_packet};
 use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
 use crate::gpu::bvh::traverse::spec::{EMPTY, MIXED, Tree};
 use crate::gpu::bvh::traverse::windows::windows;
-use crate::gpu::cluster::mst::least::{Least, MstSpec, NONE, point_at, upper, weight2};
+use crate::gpu::cluster::mst::least::{Least, MstSpec, NONE, point_at, upper, weight2, weight2_of};
 use crate::gpu::metric::{corners, distance2, min_distance2};
 use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::warp::{WIDTH, warp_any, warp_max, warp_min};
@@ -68,10 +68,10 @@ pub(super) fn search<F: Float>(
         limit: Array::<F>::new(1usize),
         own,
     };
-    // The largest weight with these upper bits, or infinity.
-    let largest = ((u64::cast_from(bound) + 1u64) << 32u64) - 1u64;
-    let infinity = u64::reinterpret(components.limits.infinity());
-    let within = f64::reinterpret(min(largest, infinity));
+    // The largest weight with these upper bits.
+    let infinity = components.limits.infinity();
+    let is_bounded = bound < upper(infinity);
+    let within = select(is_bounded, weight2_of(bound, u32::MAX), infinity);
     best.weight2[0] = within;
     best.index[0] = NONE;
     best.end[0] = NONE;
@@ -91,7 +91,7 @@ pub(super) fn search<F: Float>(
         least.end[at as usize] = end;
         if end == NONE {
             // There is no edge within the bound: the least one weighs as much as the next number, or more.
-            least.weight2[at as usize] = f64::reinterpret(min(u64::reinterpret(within) + 1u64, infinity));
+            least.weight2[at as usize] = select(is_bounded, weight2_of(bound + 1, 0u32), infinity);
         } else {
             least.weight2[at as usize] = found2;
             let found = upper(found2);
@@ -180,11 +180,8 @@ fn search_together<F: Float>(
     let warp = comptime!(spec.warp);
     let mut packet = new_packet::<F>(point, d, periodic, comptime!(warp.units(UNITS)), warp);
     // Subtrees of the component that all points of the warp are of are left out.
-    let common = select(
-        warp_min::<u32>(best.own, warp) == warp_max::<u32>(best.own, warp),
-        best.own,
-        comptime!(NONE - 1),
-    );
+    let common =
+        select(warp_min::<u32>(best.own, warp) == warp_max::<u32>(best.own, warp), best.own, comptime!(NONE - 1));
     let mut widest = warp_max::<F>(best.limit[0], warp);
     let mut node = 0u32.runtime();
     let windows = windows::<F>(components.end, F::new(-1.0), false, warp);

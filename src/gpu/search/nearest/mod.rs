@@ -23,8 +23,8 @@ use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::device::{Device, on};
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::search::nearest::approx_search::find_approximately;
-pub(in crate::gpu) use crate::gpu::search::nearest::exact_search::widened;
 use crate::gpu::search::nearest::exact_search::find_exactly;
+pub(in crate::gpu) use crate::gpu::search::nearest::exact_search::widened;
 use crate::search::nearest::{Excluded, Nearest, Neighbor};
 
 /// The largest `k`.
@@ -155,7 +155,15 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             // SAFETY: the launch contract of this module.
             unsafe {
                 find_approximately::launch_unchecked::<S, _>(
-                    client, blocks, dim, tree, search, approx, rows, doubted.arg(), spec,
+                    client,
+                    blocks,
+                    dim,
+                    tree,
+                    search,
+                    approx,
+                    rows,
+                    doubted.arg(),
+                    spec,
                 );
             }
         }
@@ -164,7 +172,15 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         // SAFETY: the launch contract of this module; a list of doubts holds positions of points.
         unsafe {
             find_exactly::launch_unchecked::<S, _>(
-                client, blocks, dim, tree, search, doubted.arg(), rows, listed, spec,
+                client,
+                blocks,
+                dim,
+                tree,
+                search,
+                doubted.arg(),
+                rows,
+                listed,
+                spec,
             );
         }
         Ok(found)
