@@ -1,11 +1,12 @@
 //! Geometric search and density clustering on large point sets, on the CPU and on GPUs.
 //!
 //! A linear bounding volume hierarchy (LBVH) is built from 64-bit Morton codes, and walked along *ropes*, without a stack. On it
-//! stand range and nearest-neighbour queries, pairs, DBSCAN, friends-of-friends (FOF) halos and their centres.
+//! stand range and nearest-neighbour queries, pairs, DBSCAN, HDBSCAN*, friends-of-friends (FOF) halos and their centres.
 //!
 //! ```text
 //! geometry -> bvh (morton, radix sort, hierarchy, ropes) -> search (range, neighbors, pairs, nearest)
-//!          -> cluster (union-find, DBSCAN, FOF, spanning trees) -> halo (centers, catalog, overdensity, profile, pipeline) -> plot
+//!          -> cluster (union-find, DBSCAN, FOF, spanning trees, HDBSCAN*)
+//!          -> halo (centers, catalog, overdensity, profile, pipeline) -> plot
 //! io, table, sample: where points come from
 //! gpu: the same modules, on a device
 //! ```
@@ -74,6 +75,20 @@
 //! assert_eq!(tree.edges()[0].weight(), 1.0);
 //! assert_eq!(tree.cut(1.0)?.as_slice(), [0, 0, -1, -1]);
 //! assert_eq!(tree.cut(2.0)?.as_slice(), [0, 0, -1, 0]);
+//! # Ok::<(), ropewalk::Error>(())
+//! ```
+//!
+//! # HDBSCAN*
+//!
+//! Clusters of varying density, without a radius: [`Hdbscan`] chooses the most stable ones of all radii, with probabilities, outlier
+//! scores and the condensed tree.
+//!
+//! ```
+//! use ropewalk::Hdbscan;
+//!
+//! let points = [[0.0f32], [1.0], [2.0], [30.0], [30.1], [30.2], [90.0]];
+//! let clusters = Hdbscan::new(3).min_samples(2).run(&points)?;
+//! assert_eq!(clusters.labels().as_slice(), [0, 0, 0, 1, 1, 1, -1]);
 //! # Ok::<(), ropewalk::Error>(())
 //! ```
 //!
@@ -202,7 +217,8 @@ pub mod gpu;
 
 pub use bvh::Bvh;
 pub use cluster::{
-    Dbscan, DbscanAlgorithm, Dendrogram, Edge, Fof, FofAlgorithm, Labels, MinimumSpanningTree, SpanningTree,
+    ClusterSelection, CondensedCluster, CondensedRow, CondensedTree, Dbscan, DbscanAlgorithm, Dendrogram, Edge, Fof,
+    FofAlgorithm, Hdbscan, HdbscanClusters, HdbscanPrediction, Labels, MinimumSpanningTree, SpanningTree, Ties,
 };
 pub use cluster::{dbscan, minimum_spanning_tree};
 pub use csr::Csr;

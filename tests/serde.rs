@@ -3,7 +3,7 @@
 
 use ropewalk::halo::pipeline::{self, LinkingLength, Options};
 use ropewalk::io::{Points, Snapshot, Table};
-use ropewalk::{Catalog, Dbscan, Fof, Labels};
+use ropewalk::{Catalog, ClusterSelection, Dbscan, Fof, Hdbscan, Labels, Ties};
 
 #[test]
 fn options_and_results_are_data() {
@@ -28,6 +28,8 @@ fn labels_are_data() {
     let labels = dbscan.run(&points).unwrap();
     assert_eq!(labels.as_slice(), [0, 0, 0, 0, -1, -1]);
     assert_eq!(through_text(&labels), labels);
+    let hdbscan = Hdbscan::new(2).cluster_selection(ClusterSelection::Leaf).ties(Ties::Sequential).periodic(10.0);
+    assert_eq!(through_text(&hdbscan), hdbscan);
     let fof: Fof = through_text(&Fof::new(0.5).min_members(2));
     let labels = fof.run(&points).unwrap().labels().clone();
     assert_eq!(labels.as_slice(), [-1, -1, -1, -1, 0, 0]);

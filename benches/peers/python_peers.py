@@ -16,8 +16,9 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-OPS = ["build", "range_count", "knn", "fof", "dbscan"]
+OPS = ["build", "range_count", "knn", "fof", "dbscan", "emst", "mutual_reachability", "hdbscan"]
 THREADS = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PARLAY_NUM_THREADS", "RAYON_NUM_THREADS"]
+THREADS += ["NUMBA_NUM_THREADS"]
 COLUMNS = ["op", "library", "threads", "median s", "min s", "ratio", "beyond input MB", "agrees"]
 
 
@@ -61,6 +62,10 @@ def neighbors(counts):
 
 def distances(result):
     return {"distances": float(result[0].sum(dtype="f8"))}
+
+
+def weights(tree):
+    return {"weights": float(tree.sum(dtype="f8"))}
 
 
 def scipy_(op, points, to):
@@ -151,6 +156,43 @@ def pyfof_(op, points, to):
         return lambda: pyfof.friends_of_friends(points, to.eps), check
 
 
+def quitefastmst_(op, points, to):
+    import quitefastmst
+
+    quitefastmst.omp_set_num_threads(to.threads)
+    points = points.astype("f8")
+    # It does not count the point itself; 0 is the plain length.
+    samples = to.min_pts - 1 if op == "mutual_reachability" else 0
+    return lambda: quitefastmst.mst_euclid(points, samples)[0], weights
+
+
+def hdbscan_(op, points, to):
+    from hdbscan import HDBSCAN
+
+    points = points.astype("f8")
+    # It does not count the point itself, and is not exact unless told.
+    found = HDBSCAN(
+        min_cluster_size=to.min_cluster_size,
+        min_samples=to.min_pts - 1,
+        algorithm="boruvka_kdtree",
+        approx_min_span_tree=False,
+        core_dist_n_jobs=to.threads,
+    )
+    return lambda: found.fit(points).labels_, groups
+
+
+def fast_hdbscan_(op, points, to):
+    from fast_hdbscan import HDBSCAN
+    import numba
+
+    numba.set_num_threads(to.threads)
+    # Nor does this one.
+    found = HDBSCAN(min_cluster_size=to.min_cluster_size, min_samples=to.min_pts - 1)
+    # Its functions are compiled when they are first called.
+    found.fit(points[:1000])
+    return lambda: found.fit(points).labels_, groups
+
+
 # Name: function, package, operations, and those of them that take one thread whatever they are given.
 LIBRARIES = {
     "scipy": (scipy_, "scipy", "build range_count knn fof", "build fof"),
@@ -159,6 +201,9 @@ LIBRARIES = {
     "dbscan": (wang, "dbscan", "fof dbscan", ""),
     "kdcount": (kdcount_, "kdcount", "build fof", "build fof"),
     "pyfof": (pyfof_, "pyfof", "fof", "fof"),
+    "quitefastmst": (quitefastmst_, "quitefastmst", "emst mutual_reachability", ""),
+    "hdbscan": (hdbscan_, "hdbscan", "hdbscan", ""),
+    "fast_hdbscan": (fast_hdbscan_, "fast_hdbscan", "hdbscan", ""),
 }
 
 
@@ -240,8 +285,8 @@ def agreement(op, expected, got):
         return "yes"
     if expected.keys() != got.keys():
         return f"NO: {got}"
-    if "distances" in got:
-        relative = got["distances"] / expected["distances"] - 1
+    for sum in got.keys() & {"distances", "weights"}:
+        relative = got[sum] / expected[sum] - 1
         return "yes" if abs(relative) <= 1e-5 else f"NO: {relative:+.1e} of the sum"
     apart = {name: got[name] - expected[name] for name in got}
     text = ", ".join(f"{difference:+} {name}" for name, difference in apart.items())
@@ -256,7 +301,8 @@ def agreement(op, expected, got):
 def race(op, libraries, to, rust):
     """Rows of one operation."""
     command = ["--ops", op, "--eps", to.eps, "--radius", to.radius, "--min-pts", to.min_pts, "--k", to.k]
-    command = [str(word) for word in [to.file, *command, "--threads", to.threads]]
+    command += ["--min-cluster-size", to.min_cluster_size, "--threads", to.threads]
+    command = [str(word) for word in [to.file, *command]]
     workers = []
     for name in to.rust:
         workers.append(Worker(name, op, to, [rust, *command, "--peers", name, "--serve"], to.threads))
@@ -327,7 +373,8 @@ def options():
     parser.add_argument("--rust", default="ropewalk", help="libraries of the Rust program, the first to compare with")
     parser.add_argument("--radius", type=float, help="of range_count; eps unless said")
     parser.add_argument("--eps", type=float, help="of fof and dbscan; 0.2 mean separations unless said")
-    parser.add_argument("--min-pts", type=int, default=10)
+    parser.add_argument("--min-pts", type=int, default=10, help="of dbscan; min_samples of the last two, itself included")
+    parser.add_argument("--min-cluster-size", type=int, default=10, help="of hdbscan")
     parser.add_argument("--k", type=int, default=10)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--reps", type=int, default=5, help="repetitions, after one to warm up")
@@ -354,7 +401,8 @@ def main():
     to.radius = to.eps if to.radius is None else to.radius
     del points
     rows = [row for op in to.ops for row in race(op, to.peers.split(","), to, rust)]
-    settings = f"radius {to.radius}, eps {to.eps}, min_pts {to.min_pts}, k {to.k}, threads {to.threads}"
+    settings = f"radius {to.radius}, eps {to.eps}, min_pts {to.min_pts}, min_cluster_size {to.min_cluster_size}"
+    settings += f", k {to.k}, threads {to.threads}"
     print(f"{os.path.basename(to.file)}: {n} points, {settings}\n\n{markdown(rows)}")
     if to.json:
         with open(to.json, "w") as file:

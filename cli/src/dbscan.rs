@@ -13,6 +13,7 @@ use super::device::{Device, Name};
 use super::dimensions::with_rows;
 use super::outputs::{Column, Outputs, ending, write_csv};
 use super::phases::Phases;
+use super::text::share;
 use super::{Failure, describe, grouped, periodic, short, start_threads};
 
 pub fn run(args: &Args) -> Result<String, Failure> {
@@ -21,7 +22,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let targets: Vec<&Path> = [&args.out, &args.plot].into_iter().flatten().map(AsRef::as_ref).collect();
     // First, so that hours of work do not end at a full disk's closed door.
     let mut outputs = Outputs::files(&targets, &args.file)?;
-    let column = args.out.as_ref().map(|out| Column::of(out)).transpose()?;
+    let column = args.out.as_ref().map(|out| Column::of("--out", out)).transpose()?;
     if let Some(plot) = &args.plot {
         ending("--plot", plot, &["png"])?;
     }
@@ -80,9 +81,12 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     line("eps", short(args.eps));
     line("min_pts", args.min_pts.to_string());
     line("clusters", grouped(counts.clusters));
-    line("core", counts.share(counts.core));
-    line("border", if args.star { "0; with --star they are noise".into() } else { counts.share(counts.border) });
-    line("noise", counts.share(counts.noise));
+    line("core", share(counts.core, counts.points));
+    line(
+        "border",
+        if args.star { "0; with --star they are noise".into() } else { share(counts.border, counts.points) },
+    );
+    line("noise", share(counts.noise, counts.points));
     line("largest", format!("{} points", grouped(counts.largest)));
     _ = write!(report, "\n{}", phases.table());
     if !targets.is_empty() {
@@ -131,14 +135,6 @@ impl Counts {
             noise: noise as u64,
             largest: labels.sizes().into_iter().max().unwrap_or(0) as u64,
         }
-    }
-
-    /// A number of points and which part of all that is.
-    fn share(&self, count: u64) -> String {
-        if self.points == 0 {
-            return "0".into();
-        }
-        format!("{} ({:.1}%)", grouped(count), 100.0 * count as f64 / self.points as f64)
     }
 
     /// The lines above the picture.

@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 use std::io::Write as _;
+use std::path::{Path, PathBuf};
 
-use ropewalk::halo::pipeline::{CenterKind, LinkingLength, Note, Options, Pipeline, Universe, profile_columns};
+use ropewalk::halo::pipeline::{CenterKind, Found, LinkingLength, Note, Options, Pipeline, Universe, profile_columns};
 use ropewalk::halo::{MassFunction, Meta, write_ecsv};
 use ropewalk::io::{Masses, Points, ReadOptions, Snapshot, Table};
 use ropewalk::{Catalog, Error, ErrorKind, Particles, Scalar, plot};
@@ -28,7 +29,7 @@ const ALL: [&str; 7] = [CATALOG, LABELS, MASS_FUNCTION, PROJECTION, MEMBERS, PRO
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.threads)?;
     let device = args.device.find()?;
-    let options = options(args)?;
+    let runs = runs(args)?;
     // First, so that hours of work do not end at a full disk's closed door.
     let mut files = vec![CATALOG, LABELS];
     let wanted = [
@@ -39,7 +40,8 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         (args.gallery > 0, GALLERY),
     ];
     files.extend(wanted.into_iter().filter(|(is_wanted, _)| *is_wanted).map(|(_, name)| name));
-    let mut outputs = Outputs::create(&args.out, &files, &ALL, &args.snapshot)?;
+    let folders: Vec<PathBuf> = runs.iter().map(|run| run.folder.clone()).collect();
+    let mut outputs = Outputs::create(&folders, &files, &ALL, &args.snapshot)?;
 
     let mut phases = Phases::default();
     let mut read = ReadOptions::default();
@@ -48,73 +50,114 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     read.velocity_unit = args.universe.velocity_unit;
     read.redshift = args.universe.redshift;
     let snapshot = phases.run("read", || ropewalk::io::read(&args.snapshot, &read))?;
-    let pipeline = Pipeline::new(&snapshot, &options).map_err(|error| refused(args, &error))?;
-    let found = phases.run("find halos", || match device {
-        Device::Cpu => pipeline.find(),
-        #[cfg(any(feature = "cuda", feature = "vulkan"))]
-        Device::Gpu(device) => pipeline.find_on(device),
-    })?;
+    let mut tree = None;
+    let mut report = String::new();
+    for run in &runs {
+        let pipeline = Pipeline::new(&snapshot, &run.options).map_err(|error| refused(args, &error))?;
+        if tree.is_none() && !args.linking_lengths.is_empty() {
+            tree = Some(phases.run("spanning tree", || pipeline.spanning_tree())?);
+        }
+        let found = phases.run("find halos", || match (&tree, device) {
+            (Some(tree), _) => pipeline.find_in(tree),
+            (None, Device::Cpu) => pipeline.find(),
+            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            (None, Device::Gpu(device)) => pipeline.find_on(device),
+        })?;
+        if report.is_empty() {
+            report = about(&snapshot, &pipeline);
+        }
+        if tree.is_some() {
+            report.push('\n');
+        }
+        report += &write(args, &run.folder, &snapshot, &pipeline, &found, &mut outputs, &mut phases)?;
+    }
+    let committed = outputs.commit()?;
+
+    // Writing to a string does not fail.
+    _ = write!(report, "\n{}\n", phases.table());
+    let [most @ .., last] = &files[..] else { return Err("there are no outputs".into()) };
+    let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    _ = writeln!(report, "{} and {last} are in {}", most.join(", "), folders.join(", "));
+    if !committed.removed.is_empty() {
+        _ = writeln!(report, "removed: {}, of an earlier run", committed.removed.join(", "));
+    }
+    Ok(committed.report(report))
+}
+
+/// Writes all files of one linking length into its folder; returns the lines of the report about its halos.
+fn write(
+    args: &Args,
+    folder: &Path,
+    snapshot: &Snapshot,
+    pipeline: &Pipeline<'_>,
+    found: &Found<'_>,
+    outputs: &mut Outputs,
+    phases: &mut Phases,
+) -> Result<String, Failure> {
     let mut meta = vec![("snapshot", Meta::Text(args.snapshot.display().to_string()))];
     meta.extend(pipeline.meta());
     let (catalog, mut remarks) = phases.run("catalogue", || -> Result<_, Failure> {
-        let measured = pipeline.measure(&found)?;
+        let measured = pipeline.measure(found)?;
         let catalog = measured.catalog;
         if args.members {
-            let members = pipeline.members(&found, &catalog);
-            outputs.write(MEMBERS, |out| ropewalk::io::write_npz_to(out, &members))?;
+            let members = pipeline.members(found, &catalog);
+            outputs.write(folder.join(MEMBERS), |out| ropewalk::io::write_npz_to(out, &members))?;
         }
-        outputs.write(CATALOG, |out| catalog.write_ecsv(out, &meta))?;
-        outputs.write(LABELS, |out| ropewalk::io::write_npy_i32_to(out, found.halos.labels().as_slice()))?;
+        outputs.write(folder.join(CATALOG), |out| catalog.write_ecsv(out, &meta))?;
+        let labels = found.halos.labels();
+        outputs.write(folder.join(LABELS), |out| ropewalk::io::write_npy_i32_to(out, labels.as_slice()))?;
         Ok((catalog, measured.notes.iter().map(remark).collect::<Vec<String>>()))
     })?;
-    let linking_length = linking_length(&pipeline);
     if !args.no_pictures {
         phases.run("pictures", || -> Result<(), Failure> {
-            let n = grouped(snapshot.points.len() as u64);
-            let halos = match catalog.halos().len() {
-                1 => "1 halo".into(),
-                many => format!("{} halos", grouped(many as u64)),
-            };
-            let place = pipeline.period().map_or("open boundaries".into(), |side| format!("box {}", short(side)));
-            let picture = projection(&pipeline, &snapshot, &catalog, &format!("{n} particles, {place}, {halos}"))?;
-            outputs.write(PROJECTION, |out| out.write_all(&picture))?;
-            let title = format!("{halos} of {} or more particles, linking length {linking_length}", args.min_members);
-            let unit = match (&snapshot.masses, pipeline.universe().units()) {
-                (Masses::Unknown, _) => "particles".into(),
-                (_, Some(units)) => units.mass.to_string(),
-                (_, None) => "snapshot mass unit".into(),
-            };
-            // A picture's curve is no reason to lose a catalogue.
-            let curves = expected(&snapshot, pipeline.universe(), &catalog).unwrap_or_else(|why| {
-                remarks.push(format!("no expected mass functions: {why}"));
-                vec![]
-            });
-            let picture = plot::mass_function(&catalog, pipeline.scales().volume, &curves, &title, &unit)?;
-            outputs.write(MASS_FUNCTION, |out| out.write_all(&picture))
+            let [projection, mass_function] = pictures(args, snapshot, pipeline, &catalog, &mut remarks)?;
+            outputs.write(folder.join(PROJECTION), |out| out.write_all(&projection))?;
+            outputs.write(folder.join(MASS_FUNCTION), |out| out.write_all(&mass_function))
         })?;
     }
     if args.profiles > 0 {
         phases.run("profiles", || -> Result<(), Failure> {
-            let largest = pipeline.largest(&found, &catalog, args.profiles)?;
+            let largest = pipeline.largest(found, &catalog, args.profiles)?;
             let columns = profile_columns(&largest.tags, &pipeline.profiles(&largest)?);
-            outputs.write(PROFILES, |out| write_ecsv(out, &columns, pipeline.universe().units(), &meta))
+            outputs.write(folder.join(PROFILES), |out| write_ecsv(out, &columns, pipeline.universe().units(), &meta))
         })?;
     }
     if args.gallery > 0 {
         phases.run("gallery", || -> Result<(), Failure> {
-            let largest = pipeline.largest(&found, &catalog, args.gallery.into())?;
-            let picture = largest::gallery(&pipeline, &largest)?;
-            outputs.write(GALLERY, |out| out.write_all(&picture))
+            let largest = pipeline.largest(found, &catalog, args.gallery.into())?;
+            let picture = largest::gallery(pipeline, &largest)?;
+            outputs.write(folder.join(GALLERY), |out| out.write_all(&picture))
         })?;
     }
-    let written = outputs.names();
-    let committed = outputs.commit()?;
 
     let mut report = String::new();
-    let mut line = |name: &str, value: String| {
-        // Writing to a string does not fail.
-        _ = writeln!(report, "{name:<16}{value}");
-    };
+    let mut line = line_of(&mut report);
+    line("linking length", linking_length(pipeline));
+    if args.device != Name::Cpu {
+        line("device", args.device.to_string());
+    }
+    line("groups", format!("{} of two or more", grouped(found.halos.labels().n_clusters() as u64)));
+    line("halos", format!("{} of {} or more", grouped(catalog.halos().len() as u64), args.min_members));
+    if let Some(halo) = catalog.halos().first() {
+        line("largest", format!("{} particles, mass {}", grouped(halo.count as u64), short(halo.mass)));
+    }
+    for remark in remarks {
+        line("note", remark);
+    }
+    drop(line);
+    Ok(report)
+}
+
+/// Adds lines to a report: a name, and what it is.
+fn line_of(report: &mut String) -> impl FnMut(&str, String) + '_ {
+    // Writing to a string does not fail.
+    |name, value| _ = writeln!(report, "{name:<16}{value}")
+}
+
+/// The lines of the report about the snapshot.
+fn about(snapshot: &Snapshot, pipeline: &Pipeline<'_>) -> String {
+    let mut report = String::new();
+    let mut line = line_of(&mut report);
     line("particles", grouped(snapshot.points.len() as u64));
     line("box", pipeline.period().map_or("open".into(), |side| format!("{}, periodic", short(side))));
     if let Some(side) = pipeline.period().filter(|_| pipeline.outside() > 0) {
@@ -127,30 +170,41 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     if let Some(matter) = describe_matter(pipeline.universe()) {
         line("matter", matter);
     }
-    line("linking length", linking_length);
+    drop(line);
+    report
+}
+
+/// One linking length: where its files go, and the options of the library.
+struct Run {
+    folder: PathBuf,
+    options: Options,
+}
+
+/// What to do, or why the arguments are none.
+fn runs(args: &Args) -> Result<Vec<Run>, Failure> {
+    let lengths = &args.linking_lengths;
+    if lengths.is_empty() {
+        let length = args.eps.map_or(LinkingLength::Separations(args.linking_length), LinkingLength::Length);
+        return Ok(vec![Run { folder: args.out.clone(), options: options(args, length)? }]);
+    }
     if args.device != Name::Cpu {
-        line("device", args.device.to_string());
+        return Err(format!("--linking-lengths: their spanning tree is made on the cpu, not on {}", args.device).into());
     }
-    line("groups", format!("{} of two or more", grouped(found.halos.labels().n_clusters() as u64)));
-    line("halos", format!("{} of {} or more", grouped(catalog.halos().len() as u64), args.min_members));
-    if let Some(halo) = catalog.halos().first() {
-        line("largest", format!("{} particles, mass {}", grouped(halo.count as u64), short(halo.mass)));
+    let mut runs: Vec<Run> = vec![];
+    for (i, length) in lengths.iter().enumerate() {
+        if lengths[..i].contains(length) {
+            return Err(format!("--linking-lengths: {length} is named twice").into());
+        }
+        let options = options(args, LinkingLength::Separations(*length))?;
+        runs.push(Run { folder: args.out.join(format!("b{length}")), options });
     }
-    for remark in remarks {
-        line("note", remark);
-    }
-    _ = write!(report, "\n{}\n", phases.table());
-    _ = writeln!(report, "{written} are in {}", args.out.display());
-    if !committed.removed.is_empty() {
-        _ = writeln!(report, "removed: {}, of an earlier run", committed.removed.join(", "));
-    }
-    Ok(committed.report(report))
+    Ok(runs)
 }
 
 /// The options of the library, or why the arguments are none.
-fn options(args: &Args) -> Result<Options, Failure> {
+fn options(args: &Args, linking_length: LinkingLength) -> Result<Options, Failure> {
     let mut options = Options::default();
-    options.linking_length = args.eps.map_or(LinkingLength::Separations(args.linking_length), LinkingLength::Length);
+    options.linking_length = linking_length;
     options.min_members = args.min_members as usize;
     options.box_size = args.box_size;
     options.open = args.open;
@@ -179,6 +233,7 @@ fn options(args: &Args) -> Result<Options, Failure> {
 fn by_option(args: &Args, error: &Error) -> Failure {
     let option = match error.parameter() {
         Some("linking_length") if args.eps.is_some() => "--eps",
+        Some("linking_length") if !args.linking_lengths.is_empty() => "--linking-lengths",
         Some("linking_length") => "--linking-length",
         Some("box_size") => "--box",
         Some("overdensities") => "--so",
@@ -223,6 +278,36 @@ fn linking_length(pipeline: &Pipeline<'_>) -> String {
         Some(separations) => format!("{length} ({} mean separations)", short(separations)),
         None => length,
     }
+}
+
+/// The projection of all particles, and the mass function.
+fn pictures(
+    args: &Args,
+    snapshot: &Snapshot,
+    pipeline: &Pipeline<'_>,
+    catalog: &Catalog,
+    remarks: &mut Vec<String>,
+) -> Result<[Vec<u8>; 2], Failure> {
+    let n = grouped(snapshot.points.len() as u64);
+    let halos = match catalog.halos().len() {
+        1 => "1 halo".into(),
+        many => format!("{} halos", grouped(many as u64)),
+    };
+    let place = pipeline.period().map_or("open boundaries".into(), |side| format!("box {}", short(side)));
+    let projection = projection(pipeline, snapshot, catalog, &format!("{n} particles, {place}, {halos}"))?;
+    let (least, length) = (args.min_members, linking_length(pipeline));
+    let title = format!("{halos} of {least} or more particles, linking length {length}");
+    let unit = match (&snapshot.masses, pipeline.universe().units()) {
+        (Masses::Unknown, _) => "particles".into(),
+        (_, Some(units)) => units.mass.to_string(),
+        (_, None) => "snapshot mass unit".into(),
+    };
+    // A picture's curve is no reason to lose a catalogue.
+    let curves = expected(snapshot, pipeline.universe(), catalog).unwrap_or_else(|why| {
+        remarks.push(format!("no expected mass functions: {why}"));
+        vec![]
+    });
+    Ok([projection, plot::mass_function(catalog, pipeline.scales().volume, &curves, &title, &unit)?])
 }
 
 /// The picture of all particles, in the precision of the snapshot.

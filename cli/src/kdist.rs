@@ -27,7 +27,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     }
     let targets: Vec<&Path> = [&args.out, &args.plot].into_iter().flatten().map(AsRef::as_ref).collect();
     let mut outputs = Outputs::files(&targets, &args.file)?;
-    let column = args.out.as_ref().map(|out| Column::of(out)).transpose()?;
+    let column = args.out.as_ref().map(|out| Column::of("--out", out)).transpose()?;
     let format = args.plot.as_ref().map(|plot| ending("--plot", plot, &["png", "svg"])).transpose()?;
 
     let mut phases = Phases::default();

@@ -1,4 +1,4 @@
-//! The command line: `ropewalk halos`, `dbscan`, `kdist`, `info`, `sample` and `bench`.
+//! The command line: `ropewalk halos`, `dbscan`, `hdbscan`, `kdist`, `emst`, `linkage`, `info`, `sample` and `bench`.
 
 mod args;
 mod bench;
@@ -7,6 +7,7 @@ mod dbscan;
 mod device;
 mod dimensions;
 mod halos;
+mod hdbscan;
 mod info;
 mod kdist;
 mod largest;
@@ -16,6 +17,7 @@ mod phases;
 mod sample;
 mod signals;
 mod text;
+mod trees;
 mod universe;
 
 use std::io::{self, Write};
@@ -72,7 +74,10 @@ fn run(args: &Args) -> Result<String, Failure> {
     match &args.command {
         args::Command::Halos(args) => halos::run(args),
         args::Command::Dbscan(args) => dbscan::run(args),
+        args::Command::Hdbscan(args) => hdbscan::run(args),
         args::Command::Kdist(args) => kdist::run(args),
+        args::Command::Emst(args) => trees::emst(args),
+        args::Command::Linkage(args) => trees::linkage(args),
         args::Command::Info(args) => info::run(args),
         args::Command::Sample(args) => sample::run(args),
         args::Command::Bench(args) => bench::run(args),

@@ -12,8 +12,8 @@ use super::{Failure, signals};
 
 /// Files under temporary names, until [`Outputs::commit`] gives them their own. Dropped before that, they are removed, and so are
 /// the directories that were made for them.
+#[derive(Default)]
 pub struct Outputs {
-    directory: PathBuf,
     made: Vec<PathBuf>,
     files: Vec<AtomicFile>,
     /// What an earlier run wrote and this one does not.
@@ -21,18 +21,34 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Makes the directory if need be, and an empty file for each of `names`: what cannot be written shows now. Where an earlier
-    /// run left the first of them, [`Outputs::commit`] removes those of `all_names` that this one does not write. None may be a
-    /// file of `input`, which would be gone.
-    pub fn create(directory: &Path, names: &[&str], all_names: &[&str], input: &Path) -> Result<Self, Failure> {
-        let mut outputs = Self { directory: directory.into(), made: Vec::new(), files: Vec::new(), stale: Vec::new() };
+    /// Makes the directories if need be, and in each an empty file for each of `names`: what cannot be written shows now. Where an
+    /// earlier run left the first of them, [`Outputs::commit`] removes those of `all_names` that this one does not write. None may be
+    /// a file of `input`, which would be gone.
+    pub fn create(directories: &[PathBuf], names: &[&str], all_names: &[&str], input: &Path) -> Result<Self, Failure> {
+        let mut outputs = Self::default();
+        let inputs = Inputs::of(input);
+        for directory in directories {
+            outputs.make(directory)?;
+            for name in names {
+                outputs.add(&directory.join(name), &inputs)?;
+            }
+            if names.first().is_some_and(|first| is_file(&directory.join(first))) {
+                let others = all_names.iter().filter(|name| !names.contains(name)).map(|name| directory.join(name));
+                outputs.stale.extend(others.filter(|path| is_file(path) && !inputs.contain(path)));
+            }
+        }
+        Ok(outputs)
+    }
+
+    /// Makes a directory and those that it is in.
+    fn make(&mut self, directory: &Path) -> Result<(), Failure> {
         let missing: Vec<&Path> =
             directory.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists()).collect();
         for path in missing.into_iter().rev() {
             signals::with_made(|made| {
                 fs::create_dir(path)?;
                 made.push(path.to_path_buf());
-                outputs.made.push(path.to_path_buf());
+                self.made.push(path.to_path_buf());
                 Ok(())
             })
             .map_err(|error: io::Error| format!("{}: the output directory cannot be made: {error}", path.display()))?;
@@ -40,20 +56,12 @@ impl Outputs {
         if !directory.is_dir() {
             return Err(format!("{}: is a file, not an output directory", directory.display()).into());
         }
-        let inputs = Inputs::of(input);
-        for name in names {
-            outputs.add(&directory.join(name), &inputs)?;
-        }
-        if names.first().is_some_and(|first| is_file(&directory.join(first))) {
-            let others = all_names.iter().filter(|name| !names.contains(name)).map(|name| directory.join(name));
-            outputs.stale = others.filter(|path| is_file(path) && !inputs.contain(path)).collect();
-        }
-        Ok(outputs)
+        Ok(())
     }
 
     /// The same for files in directories that are there. No two may be one file, and none may be a file of `input`.
     pub fn files(targets: &[&Path], input: &Path) -> Result<Self, Failure> {
-        let mut outputs = Self { directory: PathBuf::new(), made: Vec::new(), files: Vec::new(), stale: Vec::new() };
+        let mut outputs = Self::default();
         let inputs = Inputs::of(input);
         let mut known = Vec::new();
         for &target in targets {
@@ -78,23 +86,13 @@ impl Outputs {
         Ok(())
     }
 
-    /// The names of the files, for a sentence.
-    pub fn names(&self) -> String {
-        let names: Vec<_> = self.files.iter().filter_map(|file| file.path().file_name()?.to_str()).collect();
-        match &names[..] {
-            [] => String::new(),
-            [one] => (*one).into(),
-            [most @ .., last] => format!("{} and {last}", most.join(", ")),
-        }
-    }
-
-    /// Writes the contents of the file `name`, one of those given.
+    /// Writes the contents of a file, one of those given.
     pub fn write<E: Display>(
         &mut self,
-        name: impl AsRef<Path>,
+        target: impl AsRef<Path>,
         write: impl FnOnce(&mut AtomicFile) -> Result<(), E>,
     ) -> Result<(), Failure> {
-        let target = self.directory.join(name);
+        let target = target.as_ref();
         let file = self.files.iter_mut().find(|file| file.path() == target);
         let file = file.ok_or_else(|| format!("{}: is not one of the outputs", target.display()))?;
         write(file).map_err(|error| format!("{}: cannot be written: {error}", target.display()).into())
@@ -182,13 +180,13 @@ pub enum Column {
 impl Column {
     /// As the name's ending says; for a link without one, as /dev/stdout, that of what it leads to. A pipe or a device without an
     /// ending takes an array.
-    pub fn of(path: &Path) -> Result<Self, Failure> {
+    pub fn of(option: &str, path: &Path) -> Result<Self, Failure> {
         let bare = path.extension().is_none();
         if bare && fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
             return Ok(Self::Npy);
         }
         let real = path.canonicalize().ok().filter(|_| bare);
-        let found = ending("--out", real.as_deref().unwrap_or(path), &["npy", "csv"])?;
+        let found = ending(option, real.as_deref().unwrap_or(path), &["npy", "csv"])?;
         Ok(if found == "csv" { Self::Csv } else { Self::Npy })
     }
 }

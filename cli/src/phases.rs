@@ -14,14 +14,18 @@ pub struct Phases {
 }
 
 impl Phases {
-    /// Does some work; on a terminal it says what and for how long on standard error.
+    /// Does some work; on a terminal it says what and for how long on standard error. What has a name again is added to what had it.
     pub fn run<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
         let spinner = ProgressBar::new_spinner().with_message(name);
         spinner.enable_steady_tick(Duration::from_millis(100));
         MEMORY.reset_peak_usage();
         let start = Instant::now();
         let result = work();
-        self.rows.push((name, start.elapsed(), MEMORY.peak_usage()));
+        let (time, bytes) = (start.elapsed(), MEMORY.peak_usage());
+        match self.rows.iter_mut().find(|row| row.0 == name) {
+            Some(row) => *row = (name, row.1 + time, row.2.max(bytes)),
+            None => self.rows.push((name, time, bytes)),
+        }
         spinner.finish_and_clear();
         result
     }

@@ -43,7 +43,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
 
 /// What `--format` or the name says; they must not contradict each other.
 fn format(args: &Args) -> Result<SampleFormat, Failure> {
-    let named = Column::of(&args.out).map(|column| match column {
+    let named = Column::of("--out", &args.out).map(|column| match column {
         Column::Npy => SampleFormat::Npy,
         Column::Csv => SampleFormat::Csv,
     });

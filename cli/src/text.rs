@@ -41,6 +41,14 @@ pub fn grouped(n: u64) -> String {
     text
 }
 
+/// A number of points and which part of all that is.
+pub fn share(count: u64, points: u64) -> String {
+    if points == 0 {
+        return "0".into();
+    }
+    format!("{} ({:.1}%)", grouped(count), 100.0 * count as f64 / points as f64)
+}
+
 /// Six significant digits, no trailing zeros.
 pub fn short(x: f64) -> String {
     let rounded: f64 = format!("{x:.5e}").parse().unwrap_or(x);

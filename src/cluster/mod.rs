@@ -1,10 +1,11 @@
-//! Which points belong together: union-find, labels, DBSCAN, friends of friends.
+//! Which points belong together: union-find, labels, DBSCAN, HDBSCAN*, friends of friends, spanning trees.
 
 mod connect;
 pub(crate) mod dbscan;
 mod dendrogram;
 mod dense_box;
 mod fof;
+mod hdbscan;
 pub(crate) mod labels;
 mod mst;
 mod relabel;
@@ -13,5 +14,8 @@ pub(crate) mod union_find;
 pub use dbscan::{Dbscan, DbscanAlgorithm, dbscan};
 pub use dendrogram::{Dendrogram, Merge};
 pub use fof::{Fof, FofAlgorithm};
+pub use hdbscan::{
+    ClusterSelection, CondensedCluster, CondensedRow, CondensedTree, Hdbscan, HdbscanClusters, HdbscanPrediction, Ties,
+};
 pub use labels::Labels;
 pub use mst::{Edge, MinimumSpanningTree, SpanningTree, minimum_spanning_tree};

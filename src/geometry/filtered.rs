@@ -54,6 +54,26 @@ impl<S: Scalar, const D: usize> FilteredRadius<S, D> {
         Self { radius2, sure, maybe }
     }
 
+    /// What an exact squared distance can be at most, where `S` computes `distance2` for distances that are multiplied by `scale`.
+    #[inline(always)]
+    pub fn at_most(distance2: S, space: &Space<D>, scale: f64) -> f64 {
+        let [relative, absolute] = Self::errors(space);
+        let distance2: f64 = distance2.into();
+        // Smaller squares may have lost all of their digits.
+        let outer = distance2.max(S::SQUARES.start) * (1.0 + relative) / (scale * scale);
+        if absolute > 0.0 { (outer.sqrt() + absolute).powi(2) } else { outer }
+    }
+
+    /// What an exact squared distance is at least, likewise.
+    #[inline(always)]
+    pub fn at_least(distance2: S, space: &Space<D>, scale: f64) -> f64 {
+        let [relative, absolute] = Self::errors(space);
+        // Larger squares may have overflowed, smaller ones have lost all of their digits.
+        let distance2 = Into::<f64>::into(distance2).min(S::SQUARES.end);
+        let inner = if distance2 < S::SQUARES.start { 0.0 } else { distance2 * (1.0 - relative) / (scale * scale) };
+        if absolute > 0.0 { (inner.sqrt() - absolute).max(0.0).powi(2) } else { inner }
+    }
+
     /// How far a squared distance in `S` may be from the exact one: a part of it, and what a periodic box adds to its root.
     #[inline(always)]
     pub fn errors(space: &Space<D>) -> [f64; 2] {

@@ -25,7 +25,9 @@ use std::path::{Path, PathBuf};
 pub use atomic::AtomicFile;
 pub use gadget_header::Header;
 pub use gadget_write::{GadgetOptions, Species, write_gadget};
-pub use npy::{write_npy, write_npy_f64, write_npy_f64_to, write_npy_i32, write_npy_i32_to};
+pub use npy::{
+    write_npy, write_npy_f64, write_npy_f64_to, write_npy_i32, write_npy_i32_to, write_npy_to, write_npy_u32_to,
+};
 pub use npz::{write_npz, write_npz_to};
 
 pub use crate::table::{Points, Table};

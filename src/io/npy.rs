@@ -295,11 +295,49 @@ pub fn write_npy_f64_to(mut out: impl Write, values: &[f64]) -> Result<()> {
 /// # Errors
 /// If the file cannot be written; one that was there is then unchanged.
 pub fn write_npy(path: impl AsRef<Path>, points: &Points) -> Result<()> {
+    replace(path.as_ref(), |out| write_points(out, points))
+}
+
+/// The same into a writer.
+///
+/// ```
+/// use ropewalk::io::{Points, Table};
+///
+/// let mut bytes = Vec::new();
+/// ropewalk::io::write_npy_to(&mut bytes, &Points::F64(Table::new(2, vec![0.5, 1.0])?))?;
+/// assert!(String::from_utf8_lossy(&bytes).contains("'shape': (1, 2"));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write_npy_to(mut out: impl Write, points: &Points) -> Result<()> {
+    write_points(&mut out, points).map_err(Error::write)
+}
+
+/// Writes rows of indices, as edges are, as an array of `uint32` into a writer.
+///
+/// ```
+/// use ropewalk::io::Table;
+///
+/// let mut bytes = Vec::new();
+/// ropewalk::io::write_npy_u32_to(&mut bytes, &Table::new(2, vec![0, 3, 1, 2])?)?;
+/// assert!(String::from_utf8_lossy(&bytes).contains("'shape': (2, 2"));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write_npy_u32_to(mut out: impl Write, rows: &Table<u32>) -> Result<()> {
+    write(&mut out, &[rows.len() as u64, rows.dim() as u64], rows.as_slice()).map_err(Error::write)
+}
+
+fn write_points(out: &mut impl Write, points: &Points) -> io::Result<()> {
     let shape = [points.len() as u64, points.dim() as u64];
-    replace(path.as_ref(), |out| match points {
+    match points {
         Points::F32(table) => write(out, &shape, table.as_slice()),
         Points::F64(table) => write(out, &shape, table.as_slice()),
-    })
+    }
 }
 
 pub(super) fn write<T: AutoSerialize + bytemuck::Pod>(

@@ -97,6 +97,39 @@ impl Canvas {
         }
     }
 
+    /// Fills a polygon; what is inside an even number of times is outside.
+    pub fn polygon(&mut self, corners: &[[f64; 2]], color: Rgb) {
+        /// Lines of a row of pixels, each of which is covered from crossing to crossing.
+        const LINES: u32 = 4;
+        let (mut lo, mut hi) = (f64::INFINITY, f64::NEG_INFINITY);
+        for [_, y] in corners {
+            (lo, hi) = (lo.min(*y), hi.max(*y));
+        }
+        for row in lo.max(0.0).floor() as usize..self.height.min(hi.max(0.0).ceil() as usize) {
+            let mut cover = vec![0.0; self.width];
+            for line in 0..LINES {
+                let y = row as f64 + (f64::from(line) + 0.5) / f64::from(LINES);
+                let edges = corners.iter().zip(corners.iter().cycle().skip(1));
+                let mut crossings: Vec<f64> = edges
+                    .filter(|([_, from], [_, to])| (*from <= y) != (*to <= y))
+                    .map(|(from, to)| from[0] + (to[0] - from[0]) * (y - from[1]) / (to[1] - from[1]))
+                    .map(|x| x.clamp(0.0, self.width as f64))
+                    .collect();
+                crossings.sort_by(f64::total_cmp);
+                for span in crossings.as_chunks::<2>().0 {
+                    for (x, cover) in cover.iter_mut().enumerate().take(span[1].ceil() as usize).skip(span[0] as usize)
+                    {
+                        let inside = span[1].min(x as f64 + 1.0) - span[0].max(x as f64);
+                        *cover += inside.max(0.0) / f64::from(LINES);
+                    }
+                }
+            }
+            for (x, &cover) in cover.iter().enumerate().filter(|(_, cover)| **cover > 0.0) {
+                self.blend(x as i64, row as i64, color, cover);
+            }
+        }
+    }
+
     /// A line through `points` with round ends and corners.
     pub fn line(&mut self, points: &[[f64; 2]], width: f64, color: Rgb) {
         // Pieces overlap at the corners, which would be darker if each were laid over the others.

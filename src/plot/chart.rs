@@ -1,4 +1,4 @@
-//! A drawing of lines, discs and text that can become either file format.
+//! A drawing of lines, areas, discs and text that can become either file format.
 
 use std::fmt::Write;
 
@@ -30,6 +30,7 @@ pub(super) struct Chart {
 #[derive(Clone, Debug)]
 enum Mark {
     Line { points: Vec<[f64; 2]>, width: f64, color: Rgb },
+    Area { corners: Vec<[f64; 2]>, color: Rgb },
     Disc { at: [f64; 2], radius: f64, color: Rgb },
     Text { text: String, at: [f64; 2], size: f64, align: Align, upwards: bool, color: Rgb },
 }
@@ -53,6 +54,11 @@ impl Chart {
             let start = i as f64 * step;
             self.line(vec![at(start / length), at((start + dash).min(length) / length)], width, color);
         }
+    }
+
+    /// A filled polygon.
+    pub(super) fn area(&mut self, corners: Vec<[f64; 2]>, color: Rgb) {
+        self.marks.push(Mark::Area { corners, color });
     }
 
     pub(super) fn disc(&mut self, at: [f64; 2], radius: f64, color: Rgb) {
@@ -89,13 +95,13 @@ impl Chart {
             // Writing to a string does not fail.
             _ = match mark {
                 Mark::Line { points, width, color } => {
-                    let mut path = String::new();
-                    for (i, [x, y]) in points.iter().enumerate() {
-                        _ = write!(path, "{}{x:.2} {y:.2}", if i == 0 { 'M' } else { 'L' });
-                    }
+                    let path = path(points);
                     let stroke = hex(*color);
                     let ends = r#"stroke-linecap="round" stroke-linejoin="round""#;
                     writeln!(svg, r#"<path d="{path}" fill="none" stroke="{stroke}" stroke-width="{width}" {ends}/>"#)
+                }
+                Mark::Area { corners, color } => {
+                    writeln!(svg, r#"<path d="{}Z" fill="{}"/>"#, path(corners), hex(*color))
                 }
                 Mark::Disc { at: [x, y], radius, color } => {
                     writeln!(svg, r#"<circle cx="{x:.2}" cy="{y:.2}" r="{radius}" fill="{}"/>"#, hex(*color))
@@ -132,6 +138,10 @@ impl Chart {
                     let points: Vec<_> = points.iter().map(|&at| scaled(at)).collect();
                     canvas.line(&points, SCALE * width, *color);
                 }
+                Mark::Area { corners, color } => {
+                    let corners: Vec<_> = corners.iter().map(|&at| scaled(at)).collect();
+                    canvas.polygon(&corners, *color);
+                }
                 Mark::Disc { at, radius, color } => canvas.disc(scaled(*at), SCALE * radius, *color, 1.0, whole),
                 Mark::Text { text, at, size, upwards: true, align, color } => {
                     canvas.text_upwards(text, scaled(*at), SCALE * size, *align, *color);
@@ -143,6 +153,16 @@ impl Chart {
         }
         canvas.png()
     }
+}
+
+/// Straight lines from point to point, as SVG has them.
+fn path(points: &[[f64; 2]]) -> String {
+    let mut path = String::new();
+    for (i, [x, y]) in points.iter().enumerate() {
+        // Writing to a string does not fail.
+        _ = write!(path, "{}{x:.2} {y:.2}", if i == 0 { 'M' } else { 'L' });
+    }
+    path
 }
 
 fn hex([r, g, b]: Rgb) -> String {

@@ -25,7 +25,7 @@ const NAMED: usize = 12;
 
 /// A PNG file of points in the plane with equal scales, coloured by their cluster: the largest clusters have the most different
 /// colours and stand in a legend, noise is grey and small. Dots shrink as points grow in number; from a hundred to some
-/// millions of points can be told apart. A bar shows the length `eps`; `period` is the side of a periodic box. `title` are the
+/// millions of points can be told apart. A bar shows the length `eps`, if that is not 0; `period` is the side of a periodic box. `title` are the
 /// two lines above.
 ///
 /// ```
@@ -174,14 +174,14 @@ fn extent<S: Scalar>(points: &[[S; 2]]) -> ([f64; 2], [f64; 2]) {
 }
 
 /// The clusters by size, each with its colour.
-struct Legend {
+pub(super) struct Legend {
     /// Number and size, largest first.
     ranked: Vec<(u32, usize)>,
     rank: Vec<u32>,
 }
 
 impl Legend {
-    fn new(labels: &Labels) -> Self {
+    pub fn new(labels: &Labels) -> Self {
         let mut ranked: Vec<(u32, usize)> = (0..).zip(labels.sizes()).collect();
         ranked.sort_unstable_by_key(|&(number, size)| (Reverse(size), number));
         let mut rank = vec![0; ranked.len()];
@@ -191,7 +191,7 @@ impl Legend {
         Self { ranked, rank }
     }
 
-    fn color(&self, cluster: u32) -> Rgb {
+    pub fn color(&self, cluster: u32) -> Rgb {
         kind(self.rank.get(cluster as usize).map_or(0, |&rank| rank as usize))
     }
 

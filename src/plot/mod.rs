@@ -1,14 +1,15 @@
 //! Pictures: the cumulative mass function of a catalogue as SVG, the projected density with its halos, and halos one by
-//! one, as PNG; clusters in the plane as PNG, the k-distance curve as either.
+//! one, as PNG; clusters in the plane as PNG, the k-distance curve and the condensed tree as either.
 //!
 //! In: [`Particles`](crate::Particles) and a [`Catalog`](crate::Catalog); points and [`Labels`](crate::Labels); sorted
-//! distances. Out: the bytes of a file, from each function.
+//! distances; [`HdbscanClusters`](crate::cluster::HdbscanClusters). Out: the bytes of a file, from each function.
 //! Text in the PNG is set in DejaVu Sans, a part of which is compiled in; the SVG names it first and lets the viewer choose.
 
 mod canvas;
 mod chart;
 mod clusters;
 mod colors;
+mod condensed_tree;
 mod density;
 mod gallery;
 mod k_distances;
@@ -18,6 +19,7 @@ mod ticks;
 
 pub use chart::PictureFormat;
 pub use clusters::clusters;
+pub use condensed_tree::condensed_tree;
 pub use gallery::{GalleryPanel, gallery};
 pub use k_distances::k_distances;
 pub use mass_function::{Expected, mass_function};

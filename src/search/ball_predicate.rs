@@ -81,6 +81,27 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
         FilteredRadius::squared(radius2, &self.space, scale).maybe
     }
 
+    /// A squared distance in the predicate's unit, rounded.
+    #[inline(always)]
+    pub fn in_unit(&self, distance2: f64) -> S {
+        let scale = if GENERAL && S::NARROW { self.scale } else { 1.0 };
+        S::from_f64(distance2 * scale * scale)
+    }
+
+    /// What the exact squared distance can be at most, where `S` computes this one.
+    #[inline(always)]
+    pub fn at_most(&self, distance2: S) -> f64 {
+        let scale = if GENERAL && S::NARROW { self.scale } else { 1.0 };
+        FilteredRadius::at_most(distance2, &self.space, scale)
+    }
+
+    /// What the exact squared distance is at least, where `S` computes this one.
+    #[inline(always)]
+    pub fn at_least(&self, distance2: S) -> f64 {
+        let scale = if GENERAL && S::NARROW { self.scale } else { 1.0 };
+        FilteredRadius::at_least(distance2, &self.space, scale)
+    }
+
     /// The squared distance of two boxes as `S` computes it.
     #[inline(always)]
     pub fn min_distance2(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> S {
@@ -208,8 +229,9 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
         )
     }
 
+    /// The squared distances from `of` to eight of a leaf, of points or of boxes.
     #[inline(always)]
-    fn lanes_by<I: Isa>(&self, of: &Aabb<S, D>, leaf: &Blocks<'_, S, D>, block: usize, points: bool) -> Lanes<S> {
+    pub fn lanes_by<I: Isa>(&self, of: &Aabb<S, D>, leaf: &Blocks<'_, S, D>, block: usize, points: bool) -> Lanes<S> {
         if const { I::OUTLINED } {
             self.lanes_called(of, leaf, block, points)
         } else {

@@ -7,11 +7,15 @@
 //! an `f64`. So answers stay what they are. Cost: that of the copy, 8 bytes a coordinate.
 
 mod dbscan;
+mod hdbscan;
 mod k_distances;
 mod rows;
+mod spanning_tree;
 
 pub use dbscan::dbscan;
+pub use hdbscan::hdbscan;
 pub use k_distances::k_distances;
+pub use spanning_tree::minimum_spanning_tree;
 
 use crate::error::{Kind, Result};
 

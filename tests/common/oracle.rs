@@ -122,16 +122,18 @@ pub fn core_distances2<S: Scalar, const D: usize>(points: &[[S; D]], min_samples
     points.iter().map(of).collect()
 }
 
-/// The minimum spanning tree by mutual reachability, by Prim's algorithm: edges (squared weight, lower, higher index), of which each
+/// The minimum spanning tree by mutual reachability with distances of pairs over alpha, by Prim's algorithm: edges (squared weight, lower, higher index), of which each
 /// comparison takes the whole, in order.
 pub fn spanning_tree<S: Scalar, const D: usize>(
     points: &[[S; D]],
     min_samples: usize,
+    alpha: f64,
     side: Side,
 ) -> Vec<(f64, u32, u32)> {
     let core2 = core_distances2(points, min_samples, side);
     let edge = |a: usize, b: usize| {
-        let weight2 = distance2(&points[a], &points[b], side).max(core2[a]).max(core2[b]);
+        let distance2 = distance2(&points[a], &points[b], side) / (alpha * alpha);
+        let weight2 = distance2.max(core2[a]).max(core2[b]);
         (weight2, a.min(b) as u32, a.max(b) as u32)
     };
     // The least edge from what is spanned to each point that is not.

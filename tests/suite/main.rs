@@ -10,6 +10,7 @@ mod dbscan;
 mod dimensions;
 mod fof_algorithms;
 mod halos;
+mod hdbscan;
 mod hits;
 mod overdensity;
 mod pipeline;

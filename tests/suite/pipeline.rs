@@ -51,6 +51,32 @@ fn the_steps_by_hand() {
     assert_eq!((output.notes, output.universe.omega_m), (vec![], Some(0.31)));
 }
 
+/// One spanning tree gives the halos of all linking lengths, and refuses those that friends of friends refuse.
+#[test]
+fn one_tree_for_all_linking_lengths() {
+    let sample = sample();
+    let mut mixed = clumps();
+    let n = mixed.points.len();
+    mixed.velocities = Some(Points::F64(Table::new(3, vec![0.5; 3 * n]).unwrap()));
+    for (snapshot, open) in [(&sample, false), (&sample, true), (&mixed, false)] {
+        let mut options = Options::default();
+        options.open = open;
+        let tree = Pipeline::new(snapshot, &options).unwrap().spanning_tree().unwrap();
+        for length in [0.0, 0.05, 0.168, 0.2, 0.3] {
+            options.linking_length = LinkingLength::Separations(length);
+            let pipeline = Pipeline::new(snapshot, &options).unwrap();
+            let (found, expected) = (pipeline.find_in(&tree).unwrap().halos, pipeline.find().unwrap().halos);
+            assert_eq!((&found, found.boundary()), (&expected, expected.boundary()), "{length}");
+        }
+        options.linking_length = LinkingLength::Length(17.0);
+        let pipeline = Pipeline::new(snapshot, &options).unwrap();
+        let by = |error: Option<ropewalk::Error>| error.map(|error| error.to_string());
+        assert_eq!(by(pipeline.find_in(&tree).err()), by(pipeline.find().err()));
+        let other = ropewalk::minimum_spanning_tree(&[[0.0f32; 3]]).unwrap();
+        assert_eq!(pipeline.find_in(&other).unwrap_err().kind(), ErrorKind::Input);
+    }
+}
+
 /// Points of one precision and velocities of another find what points of the wider one find.
 #[test]
 fn mixed_precision() {

@@ -1,8 +1,12 @@
-//! Minimum spanning trees against Prim's algorithm with the total order, edge by edge.
+//! Minimum spanning trees against Prim's algorithm with the total order, edge by edge. Against scipy and quitefastmst, with up to
+//! 200,000 points: `tests/oracle/spanning_tree.py`.
 
 use common::clouds::{self, Cloud};
+use common::data::root;
 use common::oracle;
 use common::random::Random;
+use ropewalk::io::{ReadOptions, read};
+use ropewalk::table::{self, Points};
 use ropewalk::{Dendrogram, ErrorKind, Fof, MinimumSpanningTree, Scalar, SpanningTree, minimum_spanning_tree};
 
 fn edges(tree: &SpanningTree) -> Vec<(f64, u32, u32)> {
@@ -17,7 +21,7 @@ fn compare<S: Scalar, const D: usize>(cloud: &Cloud<S, D>) {
         }
         for side in [None, Some(*side)] {
             let wrapped: Vec<_> = points.iter().map(|point| oracle::wrap_point(point, side)).collect();
-            let expected = oracle::spanning_tree(&wrapped, min_samples, side);
+            let expected = oracle::spanning_tree(&wrapped, min_samples, 1.0, side);
             let tree = MinimumSpanningTree::new().min_samples(min_samples).periodic(side).run(points).unwrap();
             assert_eq!(edges(&tree), expected, "{name}, {min_samples} samples, {side:?}");
         }
@@ -45,6 +49,21 @@ fn lattices_and_copies() {
         let mut point = || std::array::from_fn(|_| random.below(cells) as f32);
         let points: Vec<[f32; 3]> = (0..n).map(|_| point()).collect();
         compare(&Cloud { name: "lattice with copies", points, radii: vec![], side: cells as f64 });
+    }
+}
+
+/// Powers of two, whose squares divide without rounding.
+#[test]
+fn alpha() {
+    for cloud in clouds::small::<f64, 2>() {
+        let points = &cloud.points;
+        for (alpha, min_samples) in [(0.5, 1), (0.25, 5), (2.0, 5), (8.0, 3)] {
+            if min_samples <= points.len() {
+                let expected = oracle::spanning_tree(points, min_samples, alpha, None);
+                let tree = MinimumSpanningTree::new().min_samples(min_samples).alpha(alpha).run(points).unwrap();
+                assert_eq!(edges(&tree), expected, "{}, {min_samples} samples, alpha {alpha}", cloud.name);
+            }
+        }
     }
 }
 
@@ -98,6 +117,28 @@ fn cuts_are_friends_of_friends() {
                 let halos = Fof::new(radius).periodic(side).run(&cloud.points).unwrap();
                 assert_eq!(tree.cut(radius).unwrap(), *halos.labels(), "{} at {radius}", cloud.name);
             }
+        }
+    }
+}
+
+/// The same of a simulation, from lengths with hardly a group to one with a single large one.
+#[test]
+fn cuts_of_the_sample() {
+    let options = ReadOptions::default();
+    let points = read(root().join("data/p3m_64.gadget2"), &options).unwrap().points;
+    let Points::F32(table) = &points else { panic!("the sample is in f32") };
+    let positions = table.rows::<3>().unwrap();
+    for side in [None, Some(32.0)] {
+        let options = MinimumSpanningTree::new().periodic(side);
+        let tree = table::minimum_spanning_tree(&points, &options).unwrap();
+        assert_eq!(tree, options.run(positions).unwrap());
+        // In mean separations from 0.002 to 2.
+        for step in 0..20 {
+            let length = 0.001 * 10f64.powf(3.0 * f64::from(step) / 19.0);
+            let halos = Fof::new(length).periodic(side).run(positions).unwrap();
+            assert_eq!(tree.cut(length).unwrap(), *halos.labels(), "{length}, {side:?}");
+            let groups = halos.labels().n_clusters();
+            assert!(groups > 0 && (step < 19 || halos.members(0).len() > positions.len() / 2), "{length}: {groups}");
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::race::Op;
 
 /// The part of pairs that may fall on the other side of the radius where a library computes in f32.
 const ROUNDING: f64 = 2e-6;
-/// How far sums of f32 distances may be apart.
+/// How far sums of distances may be apart, which may be those of f32.
 const SUMS: f64 = 1e-5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -20,6 +20,8 @@ pub enum Answer {
     Neighbors { neighbors: u64 },
     /// The sum of the distances to the k nearest of all points, each itself included.
     Distances { distances: f64 },
+    /// The sum of the weights of a spanning tree's edges.
+    Weights { weights: f64 },
     /// Groups of two or more (FOF), or clusters; the points in none; the members of the largest.
     Groups { groups: u64, noise: u64, largest: u64 },
 }
@@ -62,6 +64,7 @@ impl fmt::Display for Answer {
             Self::Built { points } => write!(f, "{points} points"),
             Self::Neighbors { neighbors } => write!(f, "{neighbors} neighbours"),
             Self::Distances { distances } => write!(f, "{distances:.4}"),
+            Self::Weights { weights } => write!(f, "{weights:.4}"),
             Self::Groups { groups, noise, largest } => write!(f, "{groups} groups, {noise} noise, largest {largest}"),
         }
     }
@@ -75,7 +78,8 @@ pub fn agreement(op: Op, expected: &Answer, got: &Answer) -> String {
             let difference = got as f64 - expected as f64;
             mark(difference.abs() <= 2.0 + ROUNDING * expected as f64, format!("{difference:+} neighbours"), "rounding")
         }
-        (Answer::Distances { distances: expected }, Answer::Distances { distances: got }) => {
+        (Answer::Distances { distances: expected }, Answer::Distances { distances: got })
+        | (Answer::Weights { weights: expected }, Answer::Weights { weights: got }) => {
             let relative = (got - expected) / expected;
             // Two f32 sums are never the same: below the bound there is nothing to report.
             if relative.abs() <= SUMS { "yes".into() } else { format!("NO: {relative:+.1e} of the sum") }
@@ -119,6 +123,11 @@ mod tests {
         assert_eq!(agreement(Op::Knn, &sum(1.0), &sum(1.000_001)), "yes");
         assert!(agreement(Op::Knn, &sum(1.0), &sum(f64::NAN)).starts_with("NO"));
         assert!(agreement(Op::Knn, &sum(1.0), &sum(1.0001)).starts_with("NO"));
+
+        let tree = |weights| Answer::Weights { weights };
+        assert_eq!(agreement(Op::Emst, &tree(1.0), &tree(1.000_001)), "yes");
+        assert!(agreement(Op::Emst, &tree(1.0), &tree(1.0001)).starts_with("NO"));
+        assert!(agreement(Op::Emst, &tree(1.0), &sum(1.0)).starts_with("NO"));
     }
 
     #[test]

@@ -21,7 +21,11 @@ struct Options {
     /// Points: .npy of shape (N, 3) in f32, or Gadget-2
     file: PathBuf,
     /// Operations
-    #[arg(long, value_delimiter = ',', default_value = "build,range_count,knn,fof,dbscan")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "build,range_count,knn,fof,dbscan,emst,mutual_reachability,hdbscan"
+    )]
     ops: Vec<Op>,
     /// Libraries; all unless said. The first that can do an operation is the one the others are compared with
     #[arg(long, value_delimiter = ',')]
@@ -32,8 +36,12 @@ struct Options {
     /// Linking length of fof, radius of dbscan; 0.2 mean separations unless said
     #[arg(long)]
     eps: Option<f64>,
+    /// Points that make a core point of dbscan, and the samples of mutual_reachability and hdbscan; each counts itself
     #[arg(long, default_value_t = 10)]
     min_pts: usize,
+    /// The least size of a cluster of hdbscan
+    #[arg(long, default_value_t = 10)]
+    min_cluster_size: usize,
     #[arg(long, default_value_t = 10)]
     k: usize,
     /// Threads, the same for all
@@ -74,6 +82,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         radius: options.radius.unwrap_or(eps),
         eps,
         min_pts: options.min_pts,
+        min_cluster_size: options.min_cluster_size,
         k: options.k.min(points.len()),
         threads: options.threads,
     };
@@ -92,10 +101,11 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let limits = Limits { reps: options.reps, cap: options.cap };
     let rows: Vec<_> = options.ops.iter().flat_map(|&op| race::race(op, &peers, &work, &limits)).collect();
-    let Parameters { radius, eps, min_pts, k, threads } = parameters;
+    let Parameters { radius, eps, min_pts, min_cluster_size, k, threads } = parameters;
     let file = options.file.file_name().unwrap_or_default().to_string_lossy();
     println!(
-        "{file}: {} points, radius {radius}, eps {eps}, min_pts {min_pts}, k {k}, threads {threads}\n",
+        "{file}: {} points, radius {radius}, eps {eps}, min_pts {min_pts}, min_cluster_size {min_cluster_size}, k {k}, \
+         threads {threads}\n",
         work.points.len()
     );
     print!("{}", report::markdown(&rows));

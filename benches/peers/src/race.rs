@@ -24,6 +24,12 @@ pub enum Op {
     Fof,
     /// DBSCAN: a label for each point, tree included
     Dbscan,
+    /// The Euclidean minimum spanning tree: edges and their lengths, search tree included
+    Emst,
+    /// The same by mutual reachability with min_pts samples
+    MutualReachability,
+    /// HDBSCAN* with min_pts samples: a label for each point, tree included
+    Hdbscan,
 }
 
 impl Op {

@@ -11,6 +11,7 @@ pub struct Parameters {
     pub radius: f64,
     pub eps: f64,
     pub min_pts: usize,
+    pub min_cluster_size: usize,
     pub k: usize,
     pub threads: usize,
 }

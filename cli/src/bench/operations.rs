@@ -1,8 +1,8 @@
 //! What can be timed, and what comes out of it.
 
 use ropewalk::{
-    BoxSize, Bvh, Center, CenterFinder, Centers, Csr, Dbscan, DbscanAlgorithm, Fof, FofAlgorithm, Halos, Labels,
-    Neighbor, Scalar, Space,
+    BoxSize, Bvh, Center, CenterFinder, Centers, Csr, Dbscan, DbscanAlgorithm, Edge, Fof, FofAlgorithm, Halos, Hdbscan,
+    HdbscanClusters, Labels, MinimumSpanningTree, Neighbor, Scalar, Space, SpanningTree,
 };
 
 use super::Failure;
@@ -34,6 +34,10 @@ impl<S: Scalar, const D: usize> Case<'_, S, D> {
         Ok(self.points.iter().map(|point| std::array::from_fn(|k| point[k])).collect())
     }
 
+    fn spanning_tree(&self, min_samples: usize) -> ropewalk::Result<SpanningTree> {
+        MinimumSpanningTree::new().min_samples(min_samples).periodic(self.size.clone()).run(self.points)
+    }
+
     pub fn build(&self) -> ropewalk::Result<Bvh<S, D>> {
         Bvh::build_periodic(self.points, self.size.clone())
     }
@@ -51,6 +55,12 @@ pub enum Operation {
     BuildKnn,
     Fof(FofAlgorithm),
     Dbscan(DbscanAlgorithm),
+    /// The minimum spanning tree of lengths.
+    Emst,
+    /// That of mutual reachability, with `min_pts` samples.
+    MutualReachability,
+    /// Clusters of that tree, of `min_pts` points at least.
+    Hdbscan,
     Centers(Center),
     /// Halos and their most bound particles.
     FofMbp,
@@ -60,7 +70,7 @@ pub enum Operation {
 pub const LEAST_MEMBERS: usize = 20;
 
 /// The names on the command line.
-const NAMES: [(&str, Operation); 16] = [
+const NAMES: [(&str, Operation); 19] = [
     ("build", Operation::Build),
     ("range_count", Operation::RangeCount),
     ("range_crs", Operation::RangeCrs),
@@ -72,6 +82,9 @@ const NAMES: [(&str, Operation); 16] = [
     ("fof_brute", Operation::Fof(FofAlgorithm::BruteForce)),
     ("dbscan_fdbscan", Operation::Dbscan(DbscanAlgorithm::Fdbscan)),
     ("dbscan_densebox", Operation::Dbscan(DbscanAlgorithm::DenseBox)),
+    ("emst", Operation::Emst),
+    ("mutual_reachability", Operation::MutualReachability),
+    ("hdbscan", Operation::Hdbscan),
     ("mbp", Operation::Centers(Center::MostBound { softening: 0.0 })),
     ("mbp_brute", Operation::Centers(Center::MostBoundBrute { softening: 0.0 })),
     ("mbp_astar", Operation::Centers(Center::MostBoundAStar { softening: 0.0 })),
@@ -90,6 +103,9 @@ pub enum Outcome<S, const D: usize> {
     Nearest(Csr<Neighbor>),
     /// Labels, and from how many points on they make a core point.
     Labels(Labels, usize),
+    /// A spanning tree, and its samples.
+    SpanningTree(SpanningTree, usize),
+    Hdbscan(HdbscanClusters),
     Halos(Halos),
     Centers(Centers),
     /// Centres, and the halos they are of.
@@ -121,7 +137,13 @@ impl Operation {
     /// What the operation finds there.
     pub fn prepare<S: Scalar, const D: usize>(&self, case: &Case<'_, S, D>) -> Result<Prepared<S, D>, Failure> {
         Ok(match self {
-            Self::Build | Self::BuildKnn | Self::Fof(_) | Self::Dbscan(_) => Prepared::Nothing,
+            Self::Build
+            | Self::BuildKnn
+            | Self::Fof(_)
+            | Self::Dbscan(_)
+            | Self::Emst
+            | Self::MutualReachability
+            | Self::Hdbscan => Prepared::Nothing,
             Self::FofMbp => Prepared::Points(case.points_3(self)?),
             Self::Centers(_) => {
                 let points = case.points_3(self)?;
@@ -148,6 +170,12 @@ impl Operation {
             (Self::Dbscan(algorithm), _) => {
                 let dbscan = Dbscan::new(case.eps, case.min_pts).algorithm(*algorithm).periodic(case.size.clone());
                 Outcome::Labels(dbscan.run(case.points)?, case.min_pts)
+            }
+            (Self::Emst, _) => Outcome::SpanningTree(case.spanning_tree(1)?, 1),
+            (Self::MutualReachability, _) => Outcome::SpanningTree(case.spanning_tree(case.min_pts)?, case.min_pts),
+            (Self::Hdbscan, _) => {
+                let hdbscan = Hdbscan::new(case.min_pts).periodic(case.size.clone());
+                Outcome::Hdbscan(hdbscan.run(case.points)?)
             }
             (Self::Centers(center), Prepared::Halos(halos, points)) => {
                 Outcome::Centers(case.centers(*center, points, halos)?)
@@ -180,6 +208,13 @@ impl<S: Scalar, const D: usize> Outcome<S, D> {
                 format!("{} centers, potentials {potentials:.8e}, {fraction:.3e} of all pairs", centers.len())
             }
             Self::Labels(labels, _) => describe(labels),
+            Self::Hdbscan(clusters) => {
+                let sum: f64 = clusters.probabilities().iter().sum();
+                format!("{}, probabilities {sum:.8e}", describe(clusters.labels()))
+            }
+            Self::SpanningTree(tree, _) => {
+                format!("weights {:.10e}", tree.edges().iter().map(Edge::weight).sum::<f64>())
+            }
             Self::Halos(halos) => describe(halos.labels()),
         }
     }

@@ -1,7 +1,7 @@
 //! Results held against the definition, at some of the points, by comparing each of these with all others in `f64`.
 
 use rayon::prelude::*;
-use ropewalk::{Centers, Halos, Labels, Scalar};
+use ropewalk::{Centers, Halos, Labels, Scalar, SpanningTree};
 
 use super::operations::{Case, Outcome, Prepared};
 
@@ -45,6 +45,9 @@ pub fn check<S: Scalar, const D: usize>(
                 Err(format!("others are nearest to point {i}"))
             }
         }
+        Outcome::SpanningTree(tree, min_samples) => check_edge(case, tree, *min_samples, i),
+        // Chosen from all points at once: nothing of it can be seen at some. Its spanning tree has an operation of its own.
+        Outcome::Hdbscan(_) => Ok(()),
         Outcome::Labels(labels, min_pts) => check_label(case, labels, *min_pts, i),
         Outcome::Centers(centers) => match prepared {
             Prepared::Halos(halos, _) => check_center(case, halos, centers, i),
@@ -75,6 +78,40 @@ fn check_label<S: Scalar, const D: usize>(
         return Err(format!("point {i} has the label {:?} instead of {lowest:?}", labels.get(i)));
     }
     Ok(())
+}
+
+/// The least edge of a point is one of the tree's.
+fn check_edge<S: Scalar, const D: usize>(
+    case: &Case<'_, S, D>,
+    tree: &SpanningTree,
+    min_samples: usize,
+    i: usize,
+) -> Result<(), String> {
+    let core2 = |i: usize| -> f64 {
+        let mut all: Vec<f64> = distances(case, i).collect();
+        *all.select_nth_unstable_by(min_samples - 1, f64::total_cmp).1
+    };
+    let mut all: Vec<(f64, u32)> = distances(case, i).zip(0..).filter(|&(_, j)| j as usize != i).collect();
+    all.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let (own2, mut least) = (core2(i), (f64::INFINITY, 0, 0));
+    for (distance2, j) in all {
+        if distance2 > least.0 {
+            break;
+        }
+        // An edge weighs its end's core distance at least, so others are asked for theirs only as far as that decides.
+        let weight2 = if min_samples > 1 { distance2.max(own2).max(core2(j as usize)) } else { distance2 };
+        let edge = (weight2, j.min(i as u32), j.max(i as u32));
+        if edge < least {
+            least = edge;
+        }
+    }
+    let (weight2, low, high) = least;
+    let found = tree.edges().iter().any(|edge| (edge.weight2, edge.low, edge.high) == (weight2, low, high));
+    if found || case.points.len() < 2 {
+        Ok(())
+    } else {
+        Err(format!("the least edge of point {i}, {low} to {high}, is missing"))
+    }
 }
 
 /// No member of a halo lies deeper than its centre, whose potential is as told.

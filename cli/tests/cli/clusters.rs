@@ -28,7 +28,7 @@ fn has_line(text: &str, line: &str) {
 }
 
 /// Two half circles of 200 points each, one hooked into the other, and four far points.
-fn moons(scratch: &Scratch) -> std::path::PathBuf {
+pub fn moons(scratch: &Scratch) -> std::path::PathBuf {
     let mut text = String::from("x,y\n");
     for moon in [0.0, 1.0] {
         for i in 0..200 {

@@ -4,6 +4,9 @@
 //! index), the weight as `f64` arithmetic on the coordinates gives it, which makes the tree unique.
 
 mod boruvka;
+mod leaf_search;
+mod lists;
+mod search;
 
 use crate::bvh::Bvh;
 use crate::error::{Kind, Result};
@@ -53,12 +56,13 @@ impl Edge {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MinimumSpanningTree {
     min_samples: usize,
+    alpha: f64,
     size: BoxSize,
 }
 
 impl Default for MinimumSpanningTree {
     fn default() -> Self {
-        Self { min_samples: 1, size: BoxSize::default() }
+        Self { min_samples: 1, alpha: 1.0, size: BoxSize::default() }
     }
 }
 
@@ -75,6 +79,14 @@ impl MinimumSpanningTree {
         self
     }
 
+    /// Distances of pairs are divided by this, but core distances are not: w(i, j) = max(core(i), core(j), d(i, j) / alpha). Source:
+    /// Chaudhuri and Dasgupta 2010, robust single linkage.
+    #[must_use]
+    pub fn alpha(mut self, alpha: impl Into<f64>) -> Self {
+        self.alpha = alpha.into();
+        self
+    }
+
     /// A periodic box: one side, or one per axis; `None` for open space.
     #[must_use]
     pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
@@ -82,12 +94,17 @@ impl MinimumSpanningTree {
         self
     }
 
+    #[cfg(feature = "io")]
+    pub(crate) fn box_size(&self) -> &BoxSize {
+        &self.size
+    }
+
     /// Spans the points.
     ///
     /// Exact, and the same for any number of threads. Beside the tree and the result it takes some 90 bytes a point, up to 50 more by
     /// mutual reachability.
     ///
-    /// Errors: `min_samples` of 0 or of more than there are points; a box or points that [`Bvh::build`] refuses.
+    /// Errors: `min_samples` of 0 or of more than there are points; an `alpha` that is not a positive number; a box or points that [`Bvh::build`] refuses.
     pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<SpanningTree> {
         self.run_on(&Bvh::build_in(points, Space::periodic(self.size.clone())?)?)
     }
@@ -103,7 +120,10 @@ impl MinimumSpanningTree {
         if n > bvh.len() && n > 1 {
             return Err(Kind::Parameter { name, value: n as f64, must: "at most the number of points" }.into());
         }
-        Ok(SpanningTree { n_points: bvh.len(), edges: edges(bvh, self.min_samples)? })
+        if !(self.alpha > 0.0 && (self.alpha * self.alpha).is_normal()) {
+            return Err(Kind::Parameter { name: "alpha", value: self.alpha, must: "a positive number" }.into());
+        }
+        Ok(SpanningTree { n_points: bvh.len(), edges: edges(bvh, self.min_samples, self.alpha)? })
     }
 }
 
@@ -146,8 +166,10 @@ impl SpanningTree {
     }
 }
 
-precompiled! { fn edges = boruvka_edges(tree: same_ref &Bvh<S, D>, min_samples: keep usize) -> Result<Vec<Edge>> }
+precompiled! {
+    fn edges = boruvka_edges(tree: same_ref &Bvh<S, D>, min_samples: keep usize, alpha: keep f64) -> Result<Vec<Edge>>
+}
 
-fn boruvka_edges<S: Scalar, const D: usize>(tree: &Bvh<S, D>, min_samples: usize) -> Result<Vec<Edge>> {
-    boruvka::edges(tree, min_samples)
+fn boruvka_edges<S: Scalar, const D: usize>(tree: &Bvh<S, D>, min_samples: usize, alpha: f64) -> Result<Vec<Edge>> {
+    boruvka::edges(tree, min_samples, alpha)
 }

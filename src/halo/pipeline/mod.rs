@@ -28,6 +28,7 @@ mod largest;
 mod meta;
 mod options;
 mod scales;
+mod spanning_tree;
 mod universe;
 
 use std::borrow::Cow;

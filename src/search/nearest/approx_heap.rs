@@ -13,8 +13,8 @@ const SLOTS: usize = 36;
 const STEP: usize = 4;
 
 pub(super) struct ApproxHeap {
-    /// A zero, then the candidates in ascending order; where there is none, the highest.
-    keys: [f64; SLOTS + 1],
+    /// The candidates in ascending order; where there is none, the highest.
+    keys: [[f64; STEP]; SLOTS / STEP],
     slots: usize,
     /// What squared distances are multiplied by before they are rounded; 1 where they are `f32` already.
     unit: f64,
@@ -25,7 +25,7 @@ impl ApproxHeap {
     pub const MOST: usize = SLOTS;
 
     pub const fn new() -> Self {
-        Self { keys: [0.0; SLOTS + 1], slots: 0, unit: 1.0 }
+        Self { keys: [[0.0; STEP]; SLOTS / STEP], slots: 0, unit: 1.0 }
     }
 
     /// Whether `k` fit, and two more.
@@ -42,34 +42,39 @@ impl ApproxHeap {
         let limit = limit * unit;
         let rounded = limit as f32;
         let limit = if f64::from(rounded) < limit { rounded.next_up() } else { rounded };
-        self.keys[1..=self.slots].fill(key(limit, u32::MAX as usize));
+        self.keys[..self.slots / STEP].fill([key(limit, u32::MAX as usize); STEP]);
     }
 
     /// The squared distance beyond which nothing is taken in.
     #[inline(always)]
     pub fn limit<S: Scalar>(&self) -> S {
-        let rounded: f64 = distance2(self.keys[self.slots]).into();
+        let rounded: f64 = distance2(self.last()).into();
         S::from_f64(if S::NARROW { rounded } else { rounded / self.unit })
     }
 
     #[inline(always)]
     pub fn push<S: Scalar>(&mut self, distance2: S, position: usize) {
         let new = key(self.round(distance2), position);
-        // From the end, so that each step reads what no step has written.
-        for at in (0..self.slots).step_by(STEP).rev() {
-            let mut moved = [0.0; STEP];
-            for (l, moved) in moved.iter_mut().enumerate() {
-                let (before, own) = (self.keys[at + l], self.keys[at + l + 1]);
-                let smaller = if own < new { own } else { new };
-                *moved = if before > smaller { before } else { smaller };
+        // From the end, so that each step reads what no step has written; and all that it reads was written at once.
+        for at in (0..self.slots / STEP).rev() {
+            let own = self.keys[at];
+            let before = at.checked_sub(1).map_or(0.0, |before| self.keys[before][STEP - 1]);
+            let before = [before, own[0], own[1], own[2]];
+            for l in 0..STEP {
+                let smaller = if own[l] < new { own[l] } else { new };
+                self.keys[at][l] = if before[l] > smaller { before[l] } else { smaller };
             }
-            self.keys[at + 1..=at + STEP].copy_from_slice(&moved);
         }
+    }
+
+    #[inline(always)]
+    fn last(&self) -> f64 {
+        self.keys[self.slots / STEP - 1][STEP - 1]
     }
 
     /// The positions of the candidates, nearest first.
     pub fn positions(&self) -> impl Iterator<Item = usize> {
-        self.keys[1..=self.slots]
+        self.keys.as_flattened()[..self.slots]
             .iter()
             .map(|key| key.to_bits() as u32)
             .take_while(|&low| low != u32::MAX)
@@ -79,7 +84,7 @@ impl ApproxHeap {
     /// Whether all that may be within a squared distance is kept: candidates that were dropped, if any, were no nearer than
     /// the last one, and rounding keeps the order.
     pub fn holds_all_within<S: Scalar>(&self, limit: S) -> bool {
-        let last = self.keys[self.slots];
+        let last = self.last();
         last.to_bits() as u32 == u32::MAX || self.round(limit) < distance2(last)
     }
 

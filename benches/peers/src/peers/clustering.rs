@@ -1,4 +1,5 @@
-//! Libraries that cluster: linfa-clustering and petal-clustering. Friends-of-friends is DBSCAN with two points.
+//! Libraries that cluster: linfa-clustering and petal-clustering, where friends-of-friends is DBSCAN with two points, and
+//! hdbscan-rs.
 
 use linfa::traits::Transformer;
 use ndarray_linfa::Array2 as LinfaArray;
@@ -70,6 +71,38 @@ impl Peer for Petal {
                     largest: clusters.values().map(Vec::len).max().unwrap_or(0) as u64,
                 }
             })
+        }))
+    }
+}
+
+/// Runs on one thread. Counts the point itself among its samples, as ropewalk does.
+pub struct HdbscanRs;
+
+impl Peer for HdbscanRs {
+    fn name(&self) -> &'static str {
+        "hdbscan-rs"
+    }
+
+    fn is_serial(&self, _op: Op) -> bool {
+        true
+    }
+
+    fn enter<'a>(&self, op: Op, work: &'a Work) -> Option<Run<'a>> {
+        if op != Op::Hdbscan {
+            return None;
+        }
+        let n = work.points.len();
+        let wide = work.points.as_flattened().iter().map(|&x| f64::from(x)).collect();
+        let points = LinfaArray::from_shape_vec((n, 3), wide).expect("three coordinates a point");
+        let wanted = hdbscan_rs::HdbscanParams {
+            min_cluster_size: work.parameters.min_cluster_size,
+            min_samples: Some(work.parameters.min_pts),
+            ..Default::default()
+        };
+        Some(Box::new(move || {
+            let found = hdbscan_rs::Hdbscan::new(wanted.clone()).fit_predict(&points.view());
+            let labels = found.expect("there are as many points");
+            Box::new(move || Answer::labels(n, labels.iter().map(|&label| u32::try_from(label).ok()), false))
         }))
     }
 }

@@ -31,6 +31,7 @@ pub const PEERS: &[&dyn Peer] = &[
     &diy::Diy,
     &clustering::Linfa,
     &clustering::Petal,
+    &clustering::HdbscanRs,
 ];
 
 /// A count for each query.

@@ -1,9 +1,10 @@
 //! The library itself.
 
-use ropewalk::{Bvh, Fof, dbscan};
+use ropewalk::{Bvh, Fof, Hdbscan, Labels, MinimumSpanningTree, dbscan};
 
 use super::counted;
 use crate::answer::Answer;
+use crate::data::Point;
 use crate::race::{Op, Peer, Run};
 use crate::work::Work;
 
@@ -44,14 +45,27 @@ impl Peer for Ropewalk {
             }),
             Op::Dbscan => Box::new(move || {
                 let labels = dbscan(points, wanted.eps, wanted.min_pts).expect("eps is positive");
-                Box::new(move || {
-                    Answer::labels(
-                        points.len(),
-                        labels.as_slice().iter().map(|&label| u32::try_from(label).ok()),
-                        false,
-                    )
-                })
+                Box::new(move || labelled(&labels))
+            }),
+            Op::Emst => spanning(points, 1),
+            Op::MutualReachability => spanning(points, wanted.min_pts),
+            Op::Hdbscan => Box::new(move || {
+                let hdbscan = Hdbscan::new(wanted.min_cluster_size).min_samples(wanted.min_pts);
+                let found = hdbscan.run(points).expect("there are as many points");
+                Box::new(move || labelled(found.labels()))
             }),
         })
     }
+}
+
+fn spanning(points: &[Point], samples: usize) -> Run<'_> {
+    Box::new(move || {
+        let tree = MinimumSpanningTree::new().min_samples(samples).run(points).expect("there are as many points");
+        Box::new(move || Answer::Weights { weights: tree.edges().iter().map(|edge| edge.weight()).sum() })
+    })
+}
+
+fn labelled(labels: &Labels) -> Answer {
+    let labels = labels.as_slice();
+    Answer::labels(labels.len(), labels.iter().map(|&label| u32::try_from(label).ok()), false)
 }

@@ -4,6 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+mod hdbscan;
+mod trees;
+
+pub use hdbscan::{Hdbscan, Method};
+pub use trees::{Emst, Linkage, Spanned};
+
 use super::centers::Kind;
 use super::device::Name;
 use super::universe::Overrides;
@@ -20,7 +26,10 @@ pub struct Args {
 pub enum Command {
     Halos(Box<Halos>),
     Dbscan(Dbscan),
+    Hdbscan(Box<Hdbscan>),
     Kdist(Kdist),
+    Emst(Emst),
+    Linkage(Linkage),
     Info(Info),
     Sample(Sample),
     Bench(Bench),
@@ -45,6 +54,16 @@ pub struct Halos {
     /// Linking length in the snapshot's length unit instead
     #[arg(long, value_name = "LENGTH", conflicts_with = "linking_length", allow_negative_numbers = true)]
     pub eps: Option<f64>,
+    /// Several linking lengths in mean separations, all from one spanning tree. Each has a folder of its own in DIR, as b0.15, with
+    /// what a run with that one writes. For a few lengths runs of their own are faster
+    #[arg(
+        long,
+        value_name = "B,..",
+        value_delimiter = ',',
+        conflicts_with_all = ["linking_length", "eps"],
+        allow_negative_numbers = true
+    )]
+    pub linking_lengths: Vec<f64>,
     /// The least number of particles of a halo
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(2..))]
     pub min_members: u32,

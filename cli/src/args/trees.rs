@@ -1,0 +1,55 @@
+//! The arguments of what is made of a spanning tree.
+
+use std::path::PathBuf;
+
+/// Points, and how they are spanned.
+#[derive(Debug, clap::Args)]
+pub struct Spanned {
+    /// The file with the points: a NumPy array, a text table or a Gadget-2 snapshot, with 1 to 10 coordinates per point
+    pub file: PathBuf,
+    /// Which columns of a table are coordinates: names or numbers from 1, as lon,lat or 2,3. Otherwise those named x, y (and z), or
+    /// without an x and a y all but id, mass, vx, vy, vz
+    #[arg(long, value_name = "A,B", value_delimiter = ',', visible_alias = "coordinates")]
+    pub columns: Vec<String>,
+    /// More than 1: edges weigh by mutual reachability, the largest of their length and the distances of their ends to the S-th
+    /// nearest point, itself counted
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub min_samples: usize,
+    /// Side of the periodic box; otherwise boundaries are open, also where the file names a box
+    #[arg(long, value_name = "L", allow_negative_numbers = true)]
+    pub periodic: Option<f64>,
+    /// Number of threads; otherwise one per processor
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+}
+
+/// Write the minimum spanning tree of points: n - 1 edges of least length in all, the shortest first.
+///
+/// The tree is exact. Edges are ordered by their squared weight in 64 bits, then by the lower and by the higher index, which makes it
+/// unique: the same for any number of threads.
+#[derive(Debug, clap::Args)]
+pub struct Emst {
+    #[command(flatten)]
+    pub spanned: Spanned,
+    /// Write the edges in order, the lower index first, by the name's ending: .npy is a NumPy array (n - 1) x 2 of u32, .csv a text
+    /// table with the columns low and high
+    #[arg(long, value_name = "EDGES.npy|csv")]
+    pub out: PathBuf,
+    /// Write the weight of each edge: .npy is a NumPy array of f64, .csv a text table with the column weight
+    #[arg(long, value_name = "WEIGHTS.npy|csv")]
+    pub weights: Option<PathBuf>,
+}
+
+/// Write the dendrogram of single linkage, as scipy.cluster.hierarchy.linkage(points, "single") does.
+///
+/// Row i merges two clusters, the lower number first, into cluster n + i: their numbers, the height, the number of points. Clusters
+/// 0 to n - 1 are the points. Memory grows with the number of points, not of pairs.
+#[derive(Debug, clap::Args)]
+pub struct Linkage {
+    #[command(flatten)]
+    pub spanned: Spanned,
+    /// Write the rows by the name's ending: .npy is a NumPy array (n - 1) x 4 of f64, .csv a text table with the columns a, b, height
+    /// and size
+    #[arg(long, value_name = "Z.npy|csv")]
+    pub out: PathBuf,
+}

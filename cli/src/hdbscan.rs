@@ -1,0 +1,182 @@
+//! `ropewalk hdbscan`.
+
+use std::fmt::Write;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use ropewalk::io::{AtomicFile, ReadOptions};
+use ropewalk::plot::{self, PictureFormat};
+use ropewalk::{Error, Hdbscan, HdbscanClusters};
+
+use super::args::{Hdbscan as Args, Method};
+use super::dimensions::with_rows;
+use super::outputs::{Column, Outputs, ending, write_csv};
+use super::phases::Phases;
+use super::text::share;
+use super::{Failure, describe, grouped, periodic, short, start_threads};
+
+pub fn run(args: &Args) -> Result<String, Failure> {
+    start_threads(args.threads)?;
+    let named = [&args.out, &args.probabilities, &args.outliers, &args.plot, &args.tree];
+    let targets: Vec<&Path> = named.into_iter().flatten().map(AsRef::as_ref).collect();
+    // First, so that hours of work do not end at a full disk's closed door.
+    let mut outputs = Outputs::files(&targets, &args.file)?;
+    let labels_to = To::new("--out", &args.out)?;
+    let probabilities_to = To::new("--probabilities", &args.probabilities)?;
+    let outliers_to = To::new("--outliers", &args.outliers)?;
+    if let Some(plot) = &args.plot {
+        ending("--plot", plot, &["png"])?;
+    }
+    let format = args.tree.as_ref().map(|tree| ending("--tree", tree, &["svg", "png"])).transpose()?;
+
+    let mut phases = Phases::default();
+    let options = ReadOptions::default().columns(&args.columns);
+    let snapshot = phases.run("read", || ropewalk::io::read(&args.file, &options))?;
+    let points = &snapshot.points;
+    let outside = periodic::wrapped(points, args.periodic, snapshot.box_size)?;
+    if args.plot.is_some() && points.dim() != 2 {
+        let file = args.file.display();
+        return Err(format!("{file}: points have {} dimensions; --plot draws those of 2", points.dim()).into());
+    }
+    let clusters = phases.run("find clusters", || ropewalk::table::hdbscan(points, &hdbscan(args)));
+    let clusters = clusters.map_err(|error| by_option(&error))?;
+    let labels = clusters.labels();
+    phases.run("labels", || -> Result<(), Failure> {
+        labels_to.write(
+            &mut outputs,
+            "label",
+            || labels.as_slice().to_vec(),
+            |out, values| ropewalk::io::write_npy_i32_to(out, values),
+        )?;
+        let floats = |out: &mut AtomicFile, values: &[f64]| ropewalk::io::write_npy_f64_to(out, values);
+        probabilities_to.write(&mut outputs, "probability", || clusters.probabilities().to_vec(), floats)?;
+        outliers_to.write(&mut outputs, "outlier", || clusters.outlier_scores(), floats)
+    })?;
+    let title = Title::new(args, &clusters);
+    if let Some(path) = &args.plot {
+        phases.run("picture", || -> Result<(), Failure> {
+            let lines = [title.points.as_str(), title.options.as_str()];
+            let picture =
+                with_rows!(points, f32 [2], f64 [2], rows => plot::clusters(rows, labels, 0.0, args.periodic, lines));
+            picture.map_or(Ok(()), |picture| {
+                let picture = picture?;
+                outputs.write(path, |out| out.write_all(&picture))
+            })
+        })?;
+    }
+    if let (Some(path), Some(format)) = (&args.tree, format) {
+        phases.run("tree", || -> Result<(), Failure> {
+            let format = if format == "svg" { PictureFormat::Svg } else { PictureFormat::Png };
+            let picture = plot::condensed_tree(&clusters, &title.points, format)?;
+            outputs.write(path, |out| out.write_all(&picture))
+        })?;
+    }
+    let committed = outputs.commit()?;
+
+    let n = points.len() as u64;
+    let (noise, largest) = (labels.n_noise() as u64, labels.sizes().into_iter().max().unwrap_or(0));
+    let mut lines = describe(&snapshot, args.periodic, outside);
+    lines.extend([
+        ("cluster size", format!("at least {}", grouped(args.min_cluster_size as u64))),
+        ("min_samples", grouped(samples(args, points.len()) as u64)),
+        ("clusters", grouped(labels.n_clusters() as u64)),
+        ("noise", share(noise, n)),
+        ("largest", format!("{} points", grouped(largest as u64))),
+    ]);
+    let mut report = String::new();
+    for (name, value) in lines {
+        // Writing to a string does not fail.
+        _ = writeln!(report, "{name:<16}{value}");
+    }
+    _ = write!(report, "\n{}", phases.table());
+    if !targets.is_empty() {
+        let names: Vec<String> = targets.iter().map(|target| target.display().to_string()).collect();
+        _ = writeln!(report, "\nwritten: {}", names.join(", "));
+    }
+    Ok(committed.report(report))
+}
+
+fn hdbscan(args: &Args) -> Hdbscan {
+    let mut hdbscan = Hdbscan::new(args.min_cluster_size)
+        .cluster_selection(args.method.into())
+        .cluster_selection_epsilon(args.epsilon)
+        .allow_single_cluster(args.allow_single)
+        .alpha(args.alpha)
+        .ties(args.ties.into())
+        .periodic(args.periodic);
+    if let Some(samples) = args.min_samples {
+        hdbscan = hdbscan.min_samples(samples);
+    }
+    if let Some(size) = args.max_cluster_size {
+        hdbscan = hdbscan.max_cluster_size(size);
+    }
+    hdbscan
+}
+
+/// As many as the library takes where nothing is said.
+fn samples(args: &Args, points: usize) -> usize {
+    args.min_samples.unwrap_or(args.min_cluster_size.min(points.max(1)))
+}
+
+/// An error with the command line's name for the parameter.
+fn by_option(error: &Error) -> Failure {
+    match error.parameter() {
+        Some(name @ "cluster_selection_epsilon") => error.to_string().replacen(name, "--epsilon", 1).into(),
+        _ => error.to_string().into(),
+    }
+}
+
+/// Where a column goes, if anywhere.
+struct To<'a>(Option<(&'a PathBuf, Column)>);
+
+impl<'a> To<'a> {
+    fn new(option: &str, path: &'a Option<PathBuf>) -> Result<Self, Failure> {
+        Ok(Self(path.as_ref().map(|path| Column::of(option, path).map(|column| (path, column))).transpose()?))
+    }
+
+    /// Writes the values, which are only asked for where they are wanted.
+    fn write<T: std::fmt::Debug>(
+        &self,
+        outputs: &mut Outputs,
+        name: &str,
+        values: impl FnOnce() -> Vec<T>,
+        npy: impl FnOnce(&mut AtomicFile, &[T]) -> ropewalk::Result<()>,
+    ) -> Result<(), Failure> {
+        let Some((path, column)) = self.0 else { return Ok(()) };
+        let values = values();
+        outputs.write(path, |out| match column {
+            Column::Npy => npy(out, &values).map_err(Failure::from),
+            Column::Csv => write_csv(out, &[name], &values),
+        })
+    }
+}
+
+/// The lines above the pictures.
+struct Title {
+    points: String,
+    options: String,
+}
+
+impl Title {
+    fn new(args: &Args, clusters: &HdbscanClusters) -> Self {
+        let labels = clusters.labels();
+        let found = match labels.n_clusters() {
+            1 => "1 cluster".into(),
+            many => format!("{} clusters", grouped(many as u64)),
+        };
+        let n = grouped(labels.as_slice().len() as u64);
+        let samples = samples(args, labels.as_slice().len());
+        let mut options = format!("min_cluster_size {}, min_samples {samples}", args.min_cluster_size);
+        if args.method == Method::Leaf {
+            options += ", leaves";
+        }
+        if args.epsilon > 0.0 {
+            _ = write!(options, ", epsilon {}", short(args.epsilon));
+        }
+        if let Some(side) = args.periodic {
+            _ = write!(options, ", periodic box of {}", short(side));
+        }
+        _ = write!(options, "; {} noise", grouped(labels.n_noise() as u64));
+        Self { points: format!("HDBSCAN*: {n} points, {found}"), options }
+    }
+}

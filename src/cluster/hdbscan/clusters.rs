@@ -1,0 +1,172 @@
+//! The result: labels, probabilities, persistence, and the clusters of DBSCAN* at any distance.
+
+use super::tree::CondensedTree;
+use super::{Hdbscan, Ties};
+use crate::cluster::labels::Labels;
+use crate::error::{Kind, Result};
+use crate::phases::mark;
+
+/// No cluster.
+const NONE: u32 = u32::MAX;
+
+/// The clusters that [`Hdbscan::run`] finds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HdbscanClusters {
+    labels: Labels,
+    probabilities: Vec<f64>,
+    persistence: Vec<f64>,
+    tree: CondensedTree,
+    pub(super) members: Members,
+}
+
+/// Which chosen cluster each cluster of the tree belongs to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Members {
+    /// For each cluster the chosen one that it is, or is below; or [`NONE`].
+    chosen: Vec<u32>,
+    /// The least lambda of a member, for the root as the one cluster; else 0.
+    least_lambda: f64,
+}
+
+impl Members {
+    fn new(tree: &CondensedTree, selected: &[bool], options: &Hdbscan) -> Self {
+        let mut chosen = vec![NONE; selected.len()];
+        for (at, cluster) in tree.clusters.iter().enumerate() {
+            chosen[at] = match cluster.parent {
+                _ if selected[at] => at as u32,
+                Some(parent) => chosen[parent as usize],
+                None => NONE,
+            };
+        }
+        let mut least_lambda = 0.0;
+        if selected.first() == Some(&true) {
+            least_lambda = match options.epsilon {
+                0.0 => tree.clusters[0].death,
+                epsilon => 1.0 / epsilon,
+            };
+            // Beside others the root has no members of its own.
+            if selected[1..].contains(&true) {
+                chosen.iter_mut().filter(|chosen| **chosen == 0).for_each(|chosen| *chosen = NONE);
+            }
+        }
+        Self { chosen, least_lambda }
+    }
+
+    /// The chosen cluster of what leaves a cluster of the tree at `lambda`.
+    pub fn of(&self, cluster: u32, lambda: f64) -> Option<usize> {
+        let chosen = self.chosen[cluster as usize];
+        (chosen != NONE && (chosen > 0 || lambda >= self.least_lambda)).then_some(chosen as usize)
+    }
+}
+
+/// How strongly what leaves at `lambda` belongs to a cluster that ends at `death`.
+pub(super) fn probability(lambda: f64, death: f64) -> f64 {
+    if lambda.is_infinite() { 1.0 } else { lambda.min(death) / death }
+}
+
+impl HdbscanClusters {
+    pub(super) fn new(mut tree: CondensedTree, selected: &[bool], options: &Hdbscan) -> Self {
+        let members = Members::new(&tree, selected, options);
+        let n = tree.n_points();
+        let mut sizes = vec![0u32; selected.len()];
+        let mut first_seen = vec![];
+        let mut labels = vec![-1; n];
+        let mut probabilities = vec![0.0; n];
+        for point in 0..n {
+            let lambda = tree.lambda(point);
+            if let Some(chosen) = members.of(tree.cluster[point], lambda) {
+                if sizes[chosen] == 0 {
+                    first_seen.push(chosen);
+                }
+                sizes[chosen] += 1;
+                labels[point] = chosen as i32;
+                probabilities[point] = probability(lambda, tree.clusters[chosen].death);
+            }
+        }
+        if options.ties == Ties::Sequential {
+            first_seen.sort_unstable();
+        }
+        let most = tree.clusters.iter().map(|cluster| cluster.death).fold(0.0, f64::max);
+        let mut persistence = Vec::with_capacity(first_seen.len());
+        for (label, &chosen) in first_seen.iter().enumerate() {
+            let cluster = &mut tree.clusters[chosen];
+            cluster.label = Some(label as u32);
+            // As the package has it where copies of a point make lambda infinite.
+            let share = cluster.stability / (f64::from(sizes[chosen]) * most);
+            persistence.push(if most.is_infinite() { 1.0 } else { share });
+        }
+        for label in labels.iter_mut().filter(|label| **label >= 0) {
+            *label = tree.clusters[*label as usize].label.map_or(-1, |label| label as i32);
+        }
+        let labels = Labels::from_parts(labels, first_seen.len() as u32, None);
+        mark("labels");
+        Self { labels, probabilities, persistence, tree, members }
+    }
+
+    /// A cluster for each point, -1 for noise, numbered by their smallest member, or for [`Ties::Sequential`] as in scikit-learn.
+    pub fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
+    /// How strongly each point belongs to its cluster: its lambda over the largest of the cluster, from 0 to 1; 0 for noise, 1 where
+    /// both are infinite.
+    pub fn probabilities(&self) -> &[f64] {
+        &self.probabilities
+    }
+
+    /// For each cluster its stability over its number of members times the largest lambda of all: 0 for one that is hardly there, at
+    /// most 1 but for the root, which not all of its points are members of. All are 1 if that lambda is infinite. Source: the Python
+    /// package `hdbscan`.
+    pub fn persistence(&self) -> &[f64] {
+        &self.persistence
+    }
+
+    /// The clusters that these are chosen from.
+    pub fn condensed_tree(&self) -> &CondensedTree {
+        &self.tree
+    }
+
+    /// The clusters of DBSCAN* with this eps, inclusive, and the same `min_samples`: core points that are linked by steps of at most eps.
+    /// Clusters of fewer than `min_cluster_size` points are noise, as is what is not core. Numbered by their smallest member. Cost: one
+    /// pass over the points.
+    ///
+    /// Errors: an eps that is NaN or negative.
+    ///
+    /// ```
+    /// use ropewalk::Hdbscan;
+    ///
+    /// let clusters = Hdbscan::new(2).run(&[[0.0f32], [1.0], [9.0], [3.0]])?;
+    /// assert_eq!(clusters.dbscan_labels(1.0)?.as_slice(), [0, 0, -1, -1]);
+    /// assert_eq!(clusters.dbscan_labels(2.0)?.as_slice(), [0, 0, -1, 0]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn dbscan_labels(&self, eps: impl Into<f64>) -> Result<Labels> {
+        let eps = eps.into();
+        if eps.is_nan() || eps < 0.0 {
+            return Err(Kind::Parameter { name: "eps", value: eps, must: "a number, not negative" }.into());
+        }
+        let (clusters, eps2) = (&self.tree.clusters, eps * eps);
+        // The cluster that each is part of when pieces within eps have come together.
+        let mut whole: Vec<usize> = (0..clusters.len()).collect();
+        for (at, cluster) in clusters.iter().enumerate() {
+            if let Some(parent) = cluster.parent.filter(|_| cluster.birth2 <= eps2) {
+                whole[at] = whole[parent as usize];
+            }
+        }
+        let (mut numbers, mut next) = (vec![-1; clusters.len()], 0);
+        let label = |(&cluster, &weight2): (&u32, &f64)| {
+            // It joins others of a cluster at this weight, not before.
+            if weight2 > eps2 || self.tree.is_too_small() {
+                return -1;
+            }
+            let number: &mut i32 = &mut numbers[whole[cluster as usize]];
+            if *number < 0 {
+                *number = next;
+                next += 1;
+            }
+            *number
+        };
+        let labels = self.tree.cluster.iter().zip(&self.tree.weight2).map(label).collect();
+        Ok(Labels::from_parts(labels, next as u32, None))
+    }
+}

@@ -1,0 +1,104 @@
+//! Which cluster a new point falls into.
+
+use super::clusters::probability;
+use super::tree::lambda;
+use super::{Hdbscan, HdbscanClusters};
+use crate::bvh::{Bvh, check};
+use crate::error::{Kind, Result};
+use crate::geometry::{Bounded, Scalar, Space};
+use crate::search::Neighbor;
+
+/// Where new points fall, one entry each.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HdbscanPrediction {
+    /// The cluster, -1 for noise.
+    pub labels: Vec<i32>,
+    /// How strongly each belongs to it, from 0 to 1.
+    pub probabilities: Vec<f64>,
+}
+
+impl Hdbscan {
+    /// The cluster that each new point would fall into if it were alone with the old points, and these kept theirs.
+    ///
+    /// `points` and their `clusters` are those of an earlier [`Hdbscan::run`] with the same options. A new point p joins
+    /// the tree at the neighbour x of the least w(p, x) = max(core(p), core(x), d(p, x) / alpha) among its 2 `min_samples` nearest (ties: the
+    /// nearest, then the one with the lowest index), p itself counted in core(p); it leaves the tree at lambda = 1/w, or with x if x leaves
+    /// before. Clustering all of them together could give other clusters. Source: the Python package `hdbscan`, `approximate_predict`,
+    /// which counts `min_samples` otherwise.
+    ///
+    /// Cost: a tree over the points, and two nearest-neighbour queries for each new point, in parallel.
+    ///
+    /// Errors: as [`Hdbscan::run`], for the options and for both sets of points; clusters of another number of points.
+    ///
+    /// ```
+    /// use ropewalk::Hdbscan;
+    ///
+    /// let points = [[0.0f32], [1.0], [2.0], [30.0], [31.0], [32.0]];
+    /// let hdbscan = Hdbscan::new(3).min_samples(2);
+    /// let clusters = hdbscan.run(&points)?;
+    /// let new = hdbscan.predict(&points, &clusters, &[[1.5f32], [34.0], [70.0]])?;
+    /// assert_eq!(new.labels, [0, 1, -1]);
+    /// assert_eq!(new.probabilities, [1.0, 0.5, 0.0]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn predict<T: Bounded<S, D>, U: Bounded<S, D>, S: Scalar, const D: usize>(
+        &self,
+        points: &[T],
+        clusters: &HdbscanClusters,
+        new: &[U],
+    ) -> Result<HdbscanPrediction> {
+        self.check()?;
+        let space = Space::<D>::periodic(self.size.clone())?;
+        check(new, &space)?;
+        let len = clusters.probabilities().len();
+        if len != points.len() {
+            return Err(Kind::Length { what: "labels", len, points: points.len() }.into());
+        }
+        let samples = self.samples(len);
+        if samples > len.max(1) {
+            let (name, value) = ("min_samples", samples as f64);
+            return Err(Kind::Parameter { name, value, must: "at most the number of points" }.into());
+        }
+        let bvh = Bvh::build_in(points, space)?;
+        let near = bvh.nearest_all(new, 2 * samples);
+        // Core distances are asked of those that are near.
+        let mut asked: Vec<u32> = near.values().iter().map(|near| near.index).collect();
+        asked.sort_unstable();
+        asked.dedup();
+        let places: Vec<_> = asked.iter().map(|&i| points[i as usize].bounds()).collect();
+        let mut core2 = vec![0.0; len];
+        for (&i, nearest) in asked.iter().zip(bvh.nearest_all(&places, samples).iter()) {
+            core2[i as usize] = nearest.last().map_or(0.0, |last| last.distance2);
+        }
+        let place = |near: &[Neighbor]| self.place(clusters, near, samples, &core2);
+        let (labels, probabilities) = near.iter().map(place).unzip();
+        Ok(HdbscanPrediction { labels, probabilities })
+    }
+
+    /// The label and the probability of a point with these neighbours.
+    fn place(&self, clusters: &HdbscanClusters, near: &[Neighbor], samples: usize, core2: &[f64]) -> (i32, f64) {
+        let tree = clusters.condensed_tree();
+        let own2 = if samples > 1 { near.get(samples - 2).map_or(0.0, |last| last.distance2) } else { 0.0 };
+        let weight2 =
+            |near: &Neighbor| (near.distance2 / (self.alpha * self.alpha)).max(own2).max(core2[near.index as usize]);
+        let least = near.iter().map(|near| (weight2(near), near.index)).min_by(|a, b| a.0.total_cmp(&b.0));
+        let Some((weight2, neighbor)) = least else { return (-1, 0.0) };
+        let mut cluster = tree.cluster(neighbor as usize);
+        if tree.weight2[neighbor as usize] < weight2 {
+            while let Some(parent) = tree.clusters[cluster as usize].parent
+                && tree.clusters[cluster as usize].birth2 <= weight2
+            {
+                cluster = parent;
+            }
+        }
+        let lambda = lambda(weight2);
+        let chosen = clusters
+            .members
+            .of(cluster, lambda.min(tree.lambda(neighbor as usize)))
+            .map(|chosen| &tree.clusters[chosen]);
+        match chosen.and_then(|chosen| Some((chosen.label?, chosen.death))) {
+            Some((label, death)) => (label as i32, probability(lambda, death)),
+            None => (-1, 0.0),
+        }
+    }
+}

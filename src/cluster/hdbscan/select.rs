@@ -1,0 +1,81 @@
+//! Which clusters of the condensed tree are chosen.
+//!
+//! In: the condensed tree and the options. Out: a flag per cluster. Cost: a few passes over the clusters; parents have lower numbers than
+//! their children, so a pass from either end meets them in order. Source: Campello, Moulavi and Sander 2013, algorithm 3 (excess of
+//! mass); Malzer and Baum 2020 (a least distance); ties and limits as in scikit-learn 1.9.
+
+use super::tree::{CondensedCluster, CondensedTree};
+use super::{ClusterSelection, Hdbscan};
+
+/// Whether each cluster is chosen.
+pub(super) fn select(tree: &CondensedTree, options: &Hdbscan) -> Vec<bool> {
+    let clusters = &tree.clusters;
+    let mut chosen = match options.selection {
+        ClusterSelection::ExcessOfMass => {
+            excess_of_mass(clusters, options, options.allow_single_cluster && !tree.is_too_small())
+        }
+        // A root that never falls apart is no leaf.
+        ClusterSelection::Leaf => clusters.iter().map(|own| own.parent.is_some() && own.children.is_empty()).collect(),
+    };
+    if options.epsilon > 0.0 {
+        chosen = climb(clusters, &chosen, options);
+    }
+    chosen
+}
+
+/// Chooses a cluster unless those below it are more stable together, or it is too large, or one above it is chosen.
+fn excess_of_mass(clusters: &[CondensedCluster], options: &Hdbscan, may_be_root: bool) -> Vec<bool> {
+    let most = options.max_cluster_size.unwrap_or(usize::MAX);
+    let mut best: Vec<f64> = clusters.iter().map(|cluster| cluster.stability).collect();
+    let mut chosen = vec![false; clusters.len()];
+    let mut terms = vec![];
+    for (at, cluster) in clusters.iter().enumerate().rev() {
+        let children = cluster.children.start as usize..cluster.children.end as usize;
+        // By size, so that the last bit of the sum does not depend on how the children are numbered.
+        terms.clear();
+        terms.extend_from_slice(&best[children.clone()]);
+        terms.sort_unstable_by(f64::total_cmp);
+        let below: f64 = terms.iter().sum();
+        let size = match cluster.parent {
+            Some(_) => cluster.size as usize,
+            None => clusters[children].iter().map(|child| child.size as usize).sum(),
+        };
+        chosen[at] = below <= best[at] && size <= most;
+        if !chosen[at] {
+            best[at] = below;
+        }
+    }
+    chosen.iter_mut().take(1).for_each(|root| *root &= may_be_root);
+    uncovered(clusters, &chosen)
+}
+
+/// Leaves out what lies in a chosen cluster.
+fn uncovered(clusters: &[CondensedCluster], chosen: &[bool]) -> Vec<bool> {
+    let mut covered = vec![false; clusters.len()];
+    for (at, cluster) in clusters.iter().enumerate() {
+        covered[at] = cluster.parent.is_some_and(|parent| covered[parent as usize] || chosen[parent as usize]);
+    }
+    chosen.iter().zip(covered).map(|(&chosen, covered)| chosen && !covered).collect()
+}
+
+/// Replaces chosen clusters that split off at less than epsilon by the first above that splits off at more.
+fn climb(clusters: &[CondensedCluster], chosen: &[bool], options: &Hdbscan) -> Vec<bool> {
+    let epsilon2 = options.epsilon * options.epsilon;
+    // Where the way up from each cluster ends.
+    let mut end: Vec<usize> = (0..clusters.len()).collect();
+    let mut replaced = vec![false; clusters.len()];
+    for (at, cluster) in clusters.iter().enumerate() {
+        if let Some(parent) = cluster.parent.map(|parent| parent as usize) {
+            end[at] = match parent {
+                0 if options.allow_single_cluster => 0,
+                0 => at,
+                _ if clusters[parent].birth2 > epsilon2 => parent,
+                _ => end[parent],
+            };
+        }
+        if chosen[at] {
+            replaced[if cluster.birth2 < epsilon2 { end[at] } else { at }] = true;
+        }
+    }
+    replaced
+}

@@ -1,0 +1,179 @@
+//! The least edges of a leaf's points to other components, by one walk for all of them.
+//!
+//! In: the points of a leaf that search, and how far. Out: for each the least edge, as `S` computes it, if it is surely the least.
+//! One walk from the leaf upwards tests a node against the whole leaf first. In a leaf that it meets, eight lanes each keep the
+//! least weight that they have seen and the next one: where the next one of all is surely larger the least is the least,
+//! and ties are left to the exact search.
+
+use crate::bvh::traverse::{DeferredSiblings, Step, bits, low_bits};
+use crate::bvh::{Bvh, LEAF};
+use crate::geometry::{Aabb, Blocks, Scalar};
+use crate::search::ball_predicate::BallPredicate;
+use crate::simd::{Isa, LANES, Lanes};
+
+/// What components are made of, by position; arrays are padded by [`LANES`].
+pub(super) struct Components<'a, S> {
+    pub component: &'a [u32],
+    /// The component of each node, or one that no position has if it holds several.
+    pub uniform: &'a [u32],
+    /// Squared core distances in the predicate's unit, of positions and the least below each node, unless all are 0.
+    pub core2: &'a [S],
+    pub least_core2: &'a [S],
+    /// Whether components have more than one point.
+    pub shares: bool,
+}
+
+/// How many a search can keep.
+pub(super) const KEPT: usize = 6;
+
+/// What the walk of a leaf has found for each of its points.
+pub(super) struct LeafSearch<S> {
+    /// The points that search.
+    pub active: u32,
+    /// How far; what is not active searches nowhere.
+    pub limits: [S; LEAF],
+    pub found: [Found<S>; LEAF],
+    /// The points that met copies of one point, which the walk does not look through.
+    pub met_copies: u32,
+}
+
+/// The least that a point found, in ascending order: weights of infinity if there is no more.
+#[derive(Clone, Copy)]
+pub(super) struct Found<S> {
+    pub weight2: [S; KEPT],
+    pub position: [u32; KEPT],
+    /// What all others weigh at least.
+    pub next: S,
+}
+
+impl<S: Scalar> Found<S> {
+    /// Takes in a position, if it is one of the `K` least. Without a branch, which would be guessed wrong as often as not.
+    #[inline(always)]
+    fn push<const K: usize>(&mut self, position: usize, weight2: S) {
+        let (mut position, mut weight2) = (position as u32, weight2);
+        for at in 0..K {
+            let (other, other2) = (self.position[at], self.weight2[at]);
+            let is_less = weight2 < other2;
+            self.position[at] = if is_less { position } else { other };
+            position = if is_less { other } else { position };
+            self.weight2[at] = other2.min(weight2);
+            weight2 = other2.max(weight2);
+        }
+        self.next = self.next.min(weight2);
+    }
+}
+
+impl<S: Scalar> LeafSearch<S> {
+    pub fn new() -> Self {
+        let found = Found { weight2: [S::INFINITY; KEPT], position: [u32::MAX; KEPT], next: S::INFINITY };
+        Self { active: 0, limits: [S::NEG_INFINITY; LEAF], found: [found; LEAF], met_copies: 0 }
+    }
+
+    /// Begins anew.
+    pub fn reset(&mut self) {
+        *self = Self::new();
+    }
+
+    #[inline(always)]
+    fn farthest(&self) -> S {
+        self.limits.iter().fold(S::NEG_INFINITY, |farthest, &limit| farthest.max(limit))
+    }
+}
+
+impl<S: Scalar> Components<'_, S> {
+    /// Walks from a leaf upwards, for the `K` least of each point.
+    #[inline(always)]
+    pub fn search<I: Isa, const D: usize, const P: bool, const K: usize>(
+        &self,
+        isa: I,
+        tree: &Bvh<S, D>,
+        ball: &BallPredicate<'_, S, D, P>,
+        leaf: usize,
+        siblings: &DeferredSiblings,
+        of: &mut LeafSearch<S>,
+    ) {
+        let (own, bounds) = (tree.span(leaf), &tree.node(leaf).bounds);
+        let here = tree.blocks(&own);
+        let first = self.component[own.start + of.active.trailing_zeros() as usize];
+        let shared = bits(of.active).all(|i| self.component[own.start + i] == first).then_some(first);
+        let mut farthest = of.farthest();
+        for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.upwards(tree)) {
+            tree.walk(
+                nodes,
+                #[inline(always)]
+                |at, node| {
+                    if ball.min_distance2(bounds, &node.bounds) > farthest
+                        || Some(self.uniform[at]) == shared
+                        || self.least_core2.get(at).is_some_and(|&least| least > farthest)
+                    {
+                        return Step::Skip;
+                    }
+                    if !tree.is_leaf(at) && !tree.is_degenerate(at) {
+                        return Step::Enter;
+                    }
+                    let near = of.active & ball.closer_each(isa, &node.bounds, &here, &of.limits);
+                    if !tree.is_leaf(at) {
+                        of.met_copies |= near;
+                        return Step::Skip;
+                    }
+                    let there = tree.blocks(&tree.span(at));
+                    for i in bits(near) {
+                        if self.component[own.start + i] != self.uniform[at] {
+                            self.scan::<I, D, P, K>(isa, ball, &tree.item(own.start + i), own.start, &there, of, i);
+                        }
+                    }
+                    farthest = of.farthest();
+                    Step::Enter
+                },
+            );
+        }
+    }
+
+    /// Looks through a leaf for the `i`-th point, and lowers the limits of all points of its component.
+    #[inline(always)]
+    fn scan<I: Isa, const D: usize, const P: bool, const K: usize>(
+        &self,
+        isa: I,
+        ball: &BallPredicate<'_, S, D, P>,
+        point: &Aabb<S, D>,
+        first: usize,
+        there: &Blocks<'_, S, D>,
+        of: &mut LeafSearch<S>,
+        i: usize,
+    ) {
+        let own = self.component[first + i];
+        let own_core2 = self.core2.get(first + i).copied().unwrap_or(S::ZERO);
+        let (found, mut limit) = (&mut of.found[i], of.limits[i]);
+        let before = found.weight2[K - 1];
+        for at in 0..there.count() {
+            let start = there.first + at * LANES;
+            let component: &Lanes<u32> = &self.component[start..].as_chunks().0[0];
+            let mut weight2 = ball.lanes_by::<I>(point, there, at, true);
+            if !self.core2.is_empty() {
+                let core2: &Lanes<S> = &self.core2[start..].as_chunks().0[0];
+                for l in 0..LANES {
+                    weight2[l] = weight2[l].max(core2[l]).max(own_core2);
+                }
+            }
+            for l in 0..LANES {
+                weight2[l] = if component[l] == own { S::INFINITY } else { weight2[l] };
+            }
+            // What follows the leaf was tested along with it.
+            let here = low_bits((there.len - at * LANES).min(LANES));
+            for l in bits(S::at_most(isa, &weight2, limit) & here) {
+                found.push::<K>(start + l, weight2[l]);
+            }
+        }
+        let last = found.weight2[K - 1];
+        if last < before {
+            limit = limit.min(ball.limit(ball.at_most(last)));
+            of.limits[i] = limit;
+            if self.shares {
+                for (l, other) in of.limits.iter_mut().enumerate() {
+                    let is_own = self.component.get(first + l).is_some_and(|&component| component == own);
+                    *other = if is_own { other.min(limit) } else { *other };
+                }
+            }
+        }
+    }
+}

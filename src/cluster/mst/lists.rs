@@ -1,0 +1,168 @@
+//! The nearest of each point, which tell most of the edges of the first rounds.
+//!
+//! In: a tree, before the first round. Out: for each position a few positions, the nearest first, and how far all others are at least;
+//! core distances on the way. A list tells a point's least edge as long as one of it is in another component.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::boruvka::{Least, NODES, NONE, Rounds};
+use super::leaf_search::{KEPT, LeafSearch};
+use super::search::with_either;
+use crate::bvh::traverse::{DeferredSiblings, bits, low_bits};
+use crate::geometry::Scalar;
+use crate::parallel::{Scratch, atomics, for_tasks};
+use crate::search::ball_predicate::BallPredicate;
+use crate::search::nearest::{Nearest, for_each_stored};
+use crate::simd::{Isa, LANES, dispatch};
+
+/// Nearest neighbours that are listed for each point, at most, by mutual reachability: where they are known, and nearly all that
+/// the first rounds need.
+const MOST_LISTED: usize = 16;
+
+impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
+    /// A few of the nearest of each point.
+    pub(super) fn list_nearest(&mut self) {
+        let n = self.tree.len();
+        self.listed_each = KEPT;
+        self.listed = atomics(n * KEPT, NONE);
+        self.last2 = bytemuck::zeroed_vec(n);
+        let scratch = Scratch::new(LeafSearch::new);
+        for_tasks(self.tree.end(), NODES, &|nodes| {
+            scratch.with(|of| {
+                dispatch!(isa => for leaf in nodes {
+                    if self.tree.is_leaf(leaf) {
+                        self.list_of_leaf(isa, leaf, of);
+                    }
+                });
+            });
+        });
+    }
+
+    #[inline(always)]
+    fn list_of_leaf<I: Isa>(&self, isa: I, leaf: usize, of: &mut LeafSearch<S>) {
+        let (tree, components) = (self.tree, self.components());
+        let span = tree.span(leaf);
+        of.reset();
+        of.active = low_bits(span.len());
+        let mut siblings = DeferredSiblings::new();
+        siblings.descend(tree, leaf);
+        with_either!(I, self.balls, |ball| {
+            for at in span.clone() {
+                of.limits[at - span.start] = ball.limit(ball.at_most(self.farthest_beside::<I, _>(ball, at)));
+            }
+            components.search::<_, D, _, KEPT>(isa, tree, ball, leaf, &siblings, of);
+        });
+        for i in bits(of.active & !of.met_copies) {
+            let (at, found) = (span.start + i, &of.found[i]);
+            self.list(at, &found.position);
+            // What was too far to be looked at is no nearer than the limit.
+            let next = found.next.min(of.limits[i]);
+            self.last2[at].store(self.balls.general.at_least(next).to_bits(), Relaxed);
+        }
+    }
+
+    /// The largest distance to as many others beside a position as are listed: its list goes no farther.
+    #[inline(always)]
+    fn farthest_beside<I: Isa, const P: bool>(&self, ball: &BallPredicate<'_, S, D, P>, at: usize) -> S {
+        let n = self.tree.len();
+        if n <= KEPT {
+            return S::INFINITY;
+        }
+        let first = at.saturating_sub(KEPT / 2).min(n - KEPT - 1);
+        let beside = self.tree.blocks(&(first..first + KEPT + 1));
+        let lanes = ball.lanes_by::<I>(&self.tree.item(at), &beside, 0, true);
+        lanes[..KEPT + 1].iter().fold(S::ZERO, |farthest, &distance2| farthest.max(distance2))
+    }
+
+    /// Lists positions, the nearest first.
+    fn list(&self, at: usize, positions: &[u32; KEPT]) {
+        let item = self.tree.item(at);
+        let mut nearest = [(f64::INFINITY, NONE, NONE); KEPT];
+        for (slot, &other) in nearest.iter_mut().zip(positions).filter(|&(_, &other)| other != NONE) {
+            *slot = (self.distance2(&item, other as usize), self.tree.order()[other as usize], other);
+        }
+        // Nearly in order already.
+        for last in 1..KEPT {
+            for at in (1..=last).rev() {
+                let [before, own] = [nearest[at - 1], nearest[at]];
+                if before.0 < own.0 || (before.0 == own.0 && before.1 < own.1) {
+                    break;
+                }
+                nearest.swap(at - 1, at);
+            }
+        }
+        for (slot, nearest) in self.listed[at * KEPT..].iter().zip(nearest) {
+            slot.store(nearest.2, Relaxed);
+        }
+    }
+
+    /// Core distances, and the nearest of each point on the way: those that count, and one more, to tell ties.
+    pub(super) fn list_samples(&mut self, min_samples: usize) {
+        let n = self.tree.len();
+        let wanted = min_samples.min(n - 1);
+        self.listed_each = wanted.min(MOST_LISTED);
+        self.listed = atomics(n * self.listed_each, NONE);
+        self.last2 = bytemuck::zeroed_vec(n);
+        let core2: Vec<AtomicU64> = bytemuck::zeroed_vec(n);
+        for_each_stored(self.tree, &Nearest::new(wanted).excluding_self(), &|at, best| {
+            for (rank, neighbor) in best.neighbors().enumerate() {
+                // The point itself is the first of the samples.
+                if rank + 2 == min_samples {
+                    core2[at].store(neighbor.distance2.to_bits(), Relaxed);
+                }
+                if rank < self.listed_each {
+                    let position = self.position[neighbor.index as usize];
+                    self.listed[at * self.listed_each + rank].store(position, Relaxed);
+                }
+                if rank + 1 == self.listed_each {
+                    self.last2[at].store(neighbor.distance2.to_bits(), Relaxed);
+                }
+            }
+        });
+        self.core2 = core2.into_iter().map(|bits| self.alpha2 * f64::from_bits(bits.into_inner())).collect();
+        let core2 = self.core2.iter().map(|&core2| self.balls.general.in_unit(core2));
+        self.core2_in_unit = core2.chain(std::iter::repeat_n(S::ZERO, LANES)).collect();
+        let least = |leaf| self.core2_in_unit[self.tree.span(leaf)].iter().fold(S::INFINITY, |a, &b| a.min(b));
+        self.least_core2 = self.tree.reduce(least, |_, [left, right]| left.min(*right));
+    }
+
+    /// The least edge by the list of the nearest, or a bound if it does not tell.
+    pub(super) fn look_up(&self, at: usize, own: u32, known: Least) -> Least {
+        let last2 = f64::from_bits(self.last2[at].load(Relaxed));
+        if known.weight2 > last2 {
+            return known;
+        }
+        let mut least = (f64::INFINITY, NONE, NONE);
+        let item = self.tree.item(at);
+        for other in &self.listed[at * self.listed_each..][..self.listed_each] {
+            let other = other.load(Relaxed);
+            if other == NONE || self.component[other as usize] == own {
+                continue;
+            }
+            let distance2 = self.distance2(&item, other as usize);
+            if self.core2.is_empty() {
+                // The nearest come first.
+                least = (distance2, 0, other);
+                break;
+            }
+            if distance2 > least.0 {
+                break;
+            }
+            let weight2 = distance2.max(self.core2[at]).max(self.core2[other as usize]);
+            let index = self.tree.order()[other as usize];
+            if (weight2, index) < (least.0, least.1) {
+                least = (weight2, index, other);
+            }
+        }
+        let (weight2, _, end) = least;
+        // What is not listed is no nearer than the last; where all are listed there is nothing else.
+        let others2 = last2.max(self.core2(at));
+        if end != NONE {
+            self.lower(own, weight2);
+            if weight2 < others2 || self.listed_each >= self.tree.len() - 1 {
+                return Least { weight2, end };
+            }
+        }
+        Least { weight2: known.weight2.max(others2.min(weight2)), end: NONE }
+    }
+}
