@@ -77,6 +77,15 @@ impl<T: CubeElement> Buffer<T> {
     }
 }
 
+impl Buffer<u32> {
+    /// 0, 1, 2, and so on.
+    pub fn iota<R: Runtime>(client: &ComputeClient<R>, len: usize) -> Self {
+        let buffer = Self::new(client, len);
+        count_up::launch::<R>(client, cubes(len), CubeDim::new_1d(UNITS), buffer.arg(), len as u32);
+        buffer
+    }
+}
+
 /// Checks that the device has buffers of `bytes` bytes, before one is allocated whose size the caller decides.
 ///
 /// Errors: what was asked for, and the most there is.
@@ -110,5 +119,12 @@ pub(in crate::gpu) fn count(cubes: usize) -> CubeCount {
 fn fill<T: Numeric>(values: &mut Array<T>, value: &Array<T>, n: u32) {
     if (ABSOLUTE_POS as u32) < n {
         values[ABSOLUTE_POS] = value[0];
+    }
+}
+
+#[cube(launch)]
+fn count_up(values: &mut Array<u32>, n: u32) {
+    if (ABSOLUTE_POS as u32) < n {
+        values[ABSOLUTE_POS] = ABSOLUTE_POS as u32;
     }
 }

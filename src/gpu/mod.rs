@@ -3,6 +3,7 @@
 //! ```text
 //! points -> morton -> radix_sort -> hierarchy -> ropes -> Bvh -> traverse -> neighbors, range, nearest, visitor
 //!                                                                        -> connect -> labels -> dbscan, fof -> halos -> centers
+//!                                                                        -> mst -> cut
 //! ```
 //!
 //! ```no_run
@@ -15,8 +16,8 @@
 //! ```
 //!
 //! Results are those of the CPU, entry for entry. They stay on the device until `read` copies them, so one step feeds the next without a
-//! transfer: [`Points`] are uploaded once, a [`Bvh`] is built of them, and [`Dbscan`] and [`Fof`] run on it. Calls return once their kernels
-//! are launched; `wait` and `read` wait for them.
+//! transfer: [`Points`] are uploaded once, a [`Bvh`] is built of them, and [`Dbscan`], [`Fof`] and [`MinimumSpanningTree`] run on it. Calls
+//! return once their kernels are launched; `wait` and `read` wait for them.
 //!
 //! Features: `cuda` for NVIDIA's GPUs, `vulkan` for others, and for the processor with a software driver. Kernels are compiled when they are
 //! first needed, for the device that is there, which takes 0.2 to 5 s the first time.
@@ -31,6 +32,8 @@
 //! | [`dbscan`](crate::cluster::dbscan()), [`Dbscan`](crate::Dbscan) | [`dbscan()`], [`Dbscan`] | `weights`, `predict` |
 //! | [`Labels`](crate::Labels) | [`Labels`] | `get`, `is_core` and the like, which [`Labels::read`] gives |
 //! | [`Fof`](crate::Fof) | [`Fof`] | `algorithm`: there is one |
+//! | [`minimum_spanning_tree`](crate::minimum_spanning_tree()), [`MinimumSpanningTree`](crate::MinimumSpanningTree) | [`minimum_spanning_tree()`], [`MinimumSpanningTree`] | `alpha`; `min_samples` above 65 |
+//! | [`SpanningTree`](crate::SpanningTree) | [`SpanningTree`] | `edges`, which [`SpanningTree::read`] gives; [`Dendrogram`](crate::Dendrogram) |
 //! | [`Halos`](crate::Halos) | [`Halos`] | `labels`, `members` and the like, which [`Halos::read`] gives |
 //! | [`CenterFinder`](crate::CenterFinder) | [`CenterFinder`] | all centres but the most bound and the most connected particle |
 //!
@@ -58,7 +61,7 @@ mod search;
 #[doc(hidden)]
 pub use bvh::Origin;
 pub use bvh::{Bvh, Coordinate, Points};
-pub use cluster::{Dbscan, Fof, Labels, dbscan};
+pub use cluster::{Dbscan, Fof, Labels, MinimumSpanningTree, SpanningTree, dbscan, minimum_spanning_tree};
 pub use csr::Csr;
 /// What a [`Visitor`] is written in.
 pub use cubecl;

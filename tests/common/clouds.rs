@@ -53,7 +53,7 @@ pub fn small<S: Scalar, const D: usize>() -> Vec<Cloud<S, D>> {
     ]
 }
 
-fn two<S: Scalar, const D: usize>() -> Cloud<S, D> {
+pub fn two<S: Scalar, const D: usize>() -> Cloud<S, D> {
     let mut far = [0.25; D];
     far[0] = 1.25;
     cloud("two", [[0.25; D], far], &[1.0, 0.99], 2.0)

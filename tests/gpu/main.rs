@@ -7,4 +7,5 @@ mod shapes;
 mod centers;
 mod conformance;
 mod devices;
+mod spanning_tree;
 mod visit;

@@ -4,7 +4,9 @@
 
 use std::time::Instant;
 
-use ropewalk::gpu::{self, Bvh, CenterFinder, Coordinate, Csr, Dbscan, Device, DeviceVec, Fof, Neighbors, Points};
+use ropewalk::gpu::{
+    self, Bvh, CenterFinder, Coordinate, Csr, Dbscan, Device, DeviceVec, Fof, MinimumSpanningTree, Neighbors, Points,
+};
 use ropewalk::halo::HaloCenter;
 use ropewalk::{Center, Centers, FofAlgorithm};
 
@@ -32,6 +34,8 @@ enum Found<S, const D: usize> {
     Pairs(u64),
     Nearest(Neighbors),
     Labels(gpu::Labels),
+    /// A spanning tree, and its samples.
+    SpanningTree(gpu::SpanningTree, usize),
     Halos(gpu::Halos),
     Centers(Centers),
     HaloCenters(gpu::Halos, Centers),
@@ -96,7 +100,9 @@ fn prepare<S: Coordinate, const D: usize>(
         Operation::Build
         | Operation::BuildKnn
         | Operation::Fof(FofAlgorithm::Auto | FofAlgorithm::Tree)
-        | Operation::Dbscan(_) => Ready::Points(points()?),
+        | Operation::Dbscan(_)
+        | Operation::Emst
+        | Operation::MutualReachability => Ready::Points(points()?),
         Operation::RangeCount | Operation::RangeCrs | Operation::HalfCount | Operation::Knn => {
             let tree = Bvh::of(&points()?)?;
             tree.wait()?;
@@ -108,7 +114,7 @@ fn prepare<S: Coordinate, const D: usize>(
             let halos = Fof::new(case.eps).min_members(LEAST_MEMBERS).run(&points)?;
             Ready::Halos(halos, points)
         }
-        Operation::Fof(_) | Operation::Centers(_) => {
+        Operation::Fof(_) | Operation::Centers(_) | Operation::Hdbscan => {
             return Err(format!("{}: is not there on a device; time it with --device cpu", operation.name()).into());
         }
     };
@@ -125,6 +131,11 @@ fn run<S: Coordinate, const D: usize>(
         (Operation::Fof(_), Ready::Points(points)) => Found::Halos(Fof::new(case.eps).run(points)?),
         (Operation::Dbscan(algorithm), Ready::Points(points)) => {
             Found::Labels(Dbscan::new(case.eps, case.min_pts).algorithm(*algorithm).run(points)?)
+        }
+        (Operation::Emst, Ready::Points(points)) => Found::SpanningTree(MinimumSpanningTree::new().run(points)?, 1),
+        (Operation::MutualReachability, Ready::Points(points)) => {
+            let samples = case.min_pts;
+            Found::SpanningTree(MinimumSpanningTree::new().min_samples(samples).run(points)?, samples)
         }
         (_, Ready::Points(points)) => Found::Tree(Bvh::of(points)?),
         (Operation::RangeCount, Ready::Tree(tree)) => Found::Counts(tree.count_neighbors(case.eps)?),
@@ -148,6 +159,7 @@ impl<S: Coordinate, const D: usize> Found<S, D> {
             Self::Csr(lists) => lists.wait(),
             Self::Nearest(lists) => lists.wait(),
             Self::Labels(labels) => labels.wait(),
+            Self::SpanningTree(tree, _) => tree.wait(),
             // These are complete when they are returned.
             Self::Pairs(_) | Self::Halos(_) | Self::Centers(_) | Self::HaloCenters(..) => Ok(()),
         }
@@ -162,6 +174,7 @@ impl<S: Coordinate, const D: usize> Found<S, D> {
             Self::Pairs(pairs) => *pairs,
             Self::Nearest(lists) => lists.len() as u64,
             Self::Labels(labels) => labels.n_clusters() as u64,
+            Self::SpanningTree(tree, _) => tree.n_points() as u64,
             Self::Halos(halos) | Self::HaloCenters(halos, _) => halos.len() as u64,
             Self::Centers(centers) => centers.len() as u64,
         }
@@ -176,6 +189,7 @@ impl<S: Coordinate, const D: usize> Found<S, D> {
             Self::Pairs(pairs) => Outcome::Pairs(*pairs, case.points.len() as u64),
             Self::Nearest(lists) => Outcome::Nearest(lists.read()?),
             Self::Labels(labels) => Outcome::Labels(labels.read()?, case.min_pts),
+            Self::SpanningTree(tree, samples) => Outcome::SpanningTree(tree.read()?, *samples),
             Self::Halos(halos) => Outcome::Halos(halos.read()?),
             Self::Centers(centers) => Outcome::Centers(centers.clone()),
             Self::HaloCenters(halos, centers) => Outcome::HaloCenters(halos.read()?, centers.clone()),
@@ -208,6 +222,7 @@ fn compare<S: Coordinate, const D: usize>(
         (Outcome::Pairs(ours, _), Outcome::Pairs(theirs, _)) => *ours == theirs,
         (Outcome::Nearest(ours), Outcome::Nearest(theirs)) => *ours == theirs,
         (Outcome::Labels(ours, _), Outcome::Labels(theirs, _)) => *ours == theirs,
+        (Outcome::SpanningTree(ours, _), Outcome::SpanningTree(theirs, _)) => *ours == theirs,
         (Outcome::Halos(ours), Outcome::Halos(theirs)) => *ours == theirs,
         (Outcome::Centers(ours), Outcome::Centers(theirs)) => are_equal(ours, &theirs),
         (Outcome::HaloCenters(halos, ours), Outcome::HaloCenters(their_halos, theirs)) => {

@@ -149,6 +149,12 @@ pub struct SpanningTree {
 }
 
 impl SpanningTree {
+    /// From the fields.
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    pub(crate) fn from_parts(n_points: usize, edges: Vec<Edge>) -> Self {
+        Self { n_points, edges }
+    }
+
     /// How many points it spans.
     pub fn n_points(&self) -> usize {
         self.n_points

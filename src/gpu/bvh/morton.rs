@@ -88,18 +88,7 @@ impl<'a, R: Runtime, S: Scalar + Float + CubeElement> MortonKernel<'a, R, S> {
 
     /// The code of each point, and its index.
     pub fn pairs(&self) -> Pairs {
-        let values = Buffer::new(self.client, self.n);
-        // SAFETY: the launch contract of `bvh`, with the number of points.
-        unsafe {
-            iota::launch_unchecked::<R>(
-                self.client,
-                cubes(self.n),
-                CubeDim::new_1d(UNITS),
-                values.arg(),
-                self.n as u32,
-            );
-        }
-        Pairs { keys: self.codes(), values }
+        Pairs { keys: self.codes(), values: Buffer::iota(self.client, self.n) }
     }
 
     /// The points in tree order, from an order by all bits of the codes, or else by the leading ones.
@@ -191,14 +180,6 @@ fn code_points<F: Float>(
             point[k] = points[i * d + k];
         }
         codes[i] = code::<F>(&point, grid_params, d);
-    }
-}
-
-#[cube(launch_unchecked)]
-fn iota(values: &mut Array<u32>, n: u32) {
-    let i = ABSOLUTE_POS;
-    if (i as u32) < n {
-        values[i] = i as u32;
     }
 }
 

@@ -193,7 +193,7 @@ pub(in crate::gpu) struct ForestArg {
 /// with the larger parent goes up one step at a time, so that a root is hooked below a smaller position of the other tree, be that its
 /// root or not.
 #[cube]
-fn rem_union(forest: &mut ForestArg, a: u32, b: u32, #[comptime] unite: bool) -> u32 {
+pub(in crate::gpu) fn rem_union(forest: &mut ForestArg, a: u32, b: u32, #[comptime] unite: bool) -> u32 {
     // Where both are. In arrays, because an optimiser of cubecl's fails on such loops of variables.
     let mut way = Array::<u32>::new(2usize);
     way[0] = a;

@@ -4,7 +4,9 @@ pub(super) mod connect;
 pub(super) mod dbscan;
 pub(super) mod fof;
 pub(super) mod labels;
+pub(super) mod mst;
 
 pub use dbscan::{Dbscan, dbscan};
 pub use fof::Fof;
 pub use labels::Labels;
+pub use mst::{MinimumSpanningTree, SpanningTree, minimum_spanning_tree};

@@ -1,13 +1,15 @@
 //! Stream compaction: those items of many that are flagged, in their order.
 //!
 //! In: a flag for each item. Out: how many are flagged, and for each what an [`Emit`] makes of it at its rank.
-//! Cost: an exclusive sum over the flags, a wait for the count, and a pass over the ranks.
+//! Cost: an exclusive sum over the flags, a wait for the count, and a pass over the ranks. Where the order does not matter, [`append`] does
+//! without sums and ranks.
 
 use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::primitives::scan::{exclusive, last};
+use crate::gpu::primitives::warp::{Warp, block_sums};
 
 /// The ranks of flagged items.
 pub(in crate::gpu) struct Compact {
@@ -56,5 +58,28 @@ fn emit_flagged<E: Emit>(ranks: &Array<u32>, input: &E::Input, output: &mut E::O
         if ranks[item + 1] > rank {
             E::emit(input, output, item as u32, rank);
         }
+    }
+}
+
+/// Appends `value` to a list of `count` numbers if it is flagged: in the order of units within a block, of blocks in no order. All units of
+/// a block of [`UNITS`] call it, once in a kernel.
+#[cube]
+pub(in crate::gpu) fn append(
+    flag: bool,
+    value: u32,
+    list: &mut Array<u32>,
+    count: &mut Array<Atomic<u32>>,
+    #[comptime] warp: Warp,
+) {
+    let mut shared = SharedMemory::<u32>::new(comptime!(UNITS as usize));
+    let sums = block_sums(u32::cast_from(flag), &mut shared, warp);
+    if UNIT_POS == 0 {
+        if sums.all > 0 {
+            shared[0] = count[0].fetch_add(sums.all);
+        }
+    }
+    sync_cube();
+    if flag {
+        list[(shared[0] + sums.before) as usize] = value;
     }
 }

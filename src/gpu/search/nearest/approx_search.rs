@@ -17,7 +17,7 @@ use crate::gpu::metric::{corners, exact_distance2, min_distance2};
 use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::warp::{WIDTH, warp_any, warp_max};
 use crate::gpu::search::nearest::exact_search::widened;
-use crate::gpu::search::nearest::{ApproxLimits, KnnSpec, Rows, Search};
+use crate::gpu::search::nearest::{ApproxLimits, KnnSpec, Rows, Search, row};
 
 /// Units of a block: few, because the heaps take so many registers that only few units fit.
 pub(in crate::gpu) const SMALL: u32 = 64;
@@ -190,7 +190,7 @@ fn finish<F: Float>(
 ) {
     let k = comptime!(spec.k);
     let limits = &search.limits;
-    let row = search.order[query as usize] as usize * k;
+    let row = row(&search.order, query, comptime!(spec.row_order)) * k;
     let mut farthest = f64::new(0.0);
     // What came last; rounded distances mostly are in the order of exact ones.
     let mut last = f64::new(-1.0);

@@ -13,7 +13,7 @@ use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
 use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::metric::{corners, distance2, exact_distance2, min_distance2};
 use crate::gpu::primitives::bits::Bits;
-use crate::gpu::search::nearest::{KnnSpec, Limits, Rows, Search};
+use crate::gpu::search::nearest::{KnnSpec, Limits, Rows, Search, row};
 
 /// Points in tree order that come first: the block of this many that holds the query.
 const BLOCK: u32 = 32;
@@ -107,9 +107,10 @@ fn find<F: Float>(tree: &Tree<F>, search: &Search, rows: &mut Rows, query: u32, 
         }
         walk.step(&node, near);
     }
+    let row = row(&search.order, query, comptime!(spec.row_order));
     #[unroll]
     for place in 0..k {
-        let to = index as usize * k + place;
+        let to = row * k + place;
         rows.indices[to] = heap.indices[place];
         rows.distances2[to] = heap.distances2[place];
     }

@@ -24,6 +24,7 @@ use crate::gpu::device::{Device, on};
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::search::nearest::approx_search::find_approximately;
 use crate::gpu::search::nearest::exact_search::find_exactly;
+pub(in crate::gpu) use crate::gpu::search::nearest::exact_search::widened;
 use crate::search::nearest::{Excluded, Nearest, Neighbor};
 
 /// The largest `k`.
@@ -36,10 +37,10 @@ const LISTED: usize = 1 << 18;
 pub struct Neighbors {
     device: Device,
     n: usize,
-    k: usize,
+    pub(in crate::gpu) k: usize,
     /// `k` a point in the caller's order; behind the last neighbour [`u32::MAX`].
-    indices: Buffer<u32>,
-    distances2: Buffer<f64>,
+    pub(in crate::gpu) indices: Buffer<u32>,
+    pub(in crate::gpu) distances2: Buffer<f64>,
 }
 
 impl Neighbors {
@@ -98,7 +99,17 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Result<Neighbors> {
-        let (wanted, n) = (wanted.into(), self.len());
+        on!(self.device, client => self.nearest_rows(client, wanted.into(), RowOrder::Caller))
+    }
+
+    /// The same, with rows in an order.
+    pub(in crate::gpu) fn nearest_rows<R: Runtime>(
+        &self,
+        client: &ComputeClient<R>,
+        wanted: Nearest,
+        row_order: RowOrder,
+    ) -> Result<Neighbors> {
+        let n = self.len();
         // More than there are is the same as all.
         let k = wanted.k.min(n);
         if k > MOST {
@@ -110,57 +121,84 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         let radius2 = if wanted.radius >= 0.0 { wanted.radius * wanted.radius } else { -1.0 };
         // The index that is left out, if it is the same for all.
         let excluded = if let Excluded::Index(index) = wanted.excluded { index } else { u32::MAX };
-        on!(self.device, client => {
-            check_allocation(client, 8 * n as u128 * k as u128)?;
-            let (indices, distances2) = (Buffer::new(client, n * k), Buffer::new(client, n * k));
-            let found = Neighbors { device: self.device, n, k, indices, distances2 };
-            let Some(nodes) = self.nodes.as_ref().filter(|_| k > 0) else { return Ok(found) };
-            // An approximate distance is at least this part of the exact one, but for what periodic boxes and underflow add.
-            let [relative, absolute] = FilteredRadius::<S, D>::errors(&self.space);
-            let limits = [radius2, 1.0 - relative, absolute, S::SQUARES.start, f64::INFINITY];
-            let limits = Buffer::from_slice(client, &limits);
-            let search =
-                || SearchLaunch::new(self.order.arg(), LimitsLaunch::new(limits.arg()), nodes.end() as u32, excluded);
-            let rows = || RowsLaunch::new(found.indices.arg(), found.distances2.arg());
-            let warp = Warp::of(client).apart();
-            let spec = KnnSpec {
-                warp,
-                d: D,
-                periodic: self.space.period().is_some(),
-                k,
-                excludes_self: wanted.excluded == Excluded::Own,
-                excludes_index: excluded != u32::MAX,
-            };
-            let listed = warp.is_some();
-            let mut doubted = self.order.clone();
-            if listed {
-                // A rounded distance is so far from the exact one, and that again from another rounded one; with a little more.
-                let factor = (1.0 - relative).powi(-6);
-                let root = radius2.max(0.0).sqrt() + absolute;
-                let limit = if radius2 < 0.0 { -1.0 } else { (root * root).max(S::SQUARES.start) * factor };
-                let approx = [limit, factor, 2.0 * absolute, S::SQUARES.start, f64::INFINITY].map(S::from_f64);
-                let approx = ApproxLimitsLaunch::new(Buffer::from_slice(client, &approx).arg());
-                doubted = Buffer::filled(client, n + 1, 0);
-                let (blocks, dim) = warp.blocks(n, approx_search::SMALL);
-                let (tree, search, rows) = (self.tree(client, nodes), search(), rows());
-                // SAFETY: the launch contract of this module.
-                unsafe {
-                    find_approximately::launch_unchecked::<S, _>(
-                        client, blocks, dim, tree, search, approx, rows, doubted.arg(), spec,
-                    );
-                }
-            }
-            let (blocks, dim) = (cubes(if listed { n.min(LISTED) } else { n }), CubeDim::new_1d(UNITS));
+        check_allocation(client, 8 * n as u128 * k as u128)?;
+        let (indices, distances2) = (Buffer::new(client, n * k), Buffer::new(client, n * k));
+        let found = Neighbors { device: self.device, n, k, indices, distances2 };
+        let Some(nodes) = self.nodes.as_ref().filter(|_| k > 0) else { return Ok(found) };
+        let [relative, absolute] = FilteredRadius::<S, D>::errors(&self.space);
+        let limits = self.limits(client, radius2);
+        let search =
+            || SearchLaunch::new(self.order.arg(), LimitsLaunch::new(limits.arg()), nodes.end() as u32, excluded);
+        let rows = || RowsLaunch::new(found.indices.arg(), found.distances2.arg());
+        let warp = Warp::of(client).apart();
+        let spec = KnnSpec {
+            warp,
+            d: D,
+            periodic: self.space.period().is_some(),
+            k,
+            excludes_self: wanted.excluded == Excluded::Own,
+            excludes_index: excluded != u32::MAX,
+            row_order,
+        };
+        let listed = warp.is_some();
+        let mut doubted = self.order.clone();
+        if listed {
+            // A rounded distance is so far from the exact one, and that again from another rounded one; with a little more.
+            let factor = (1.0 - relative).powi(-6);
+            let root = radius2.max(0.0).sqrt() + absolute;
+            let limit = if radius2 < 0.0 { -1.0 } else { (root * root).max(S::SQUARES.start) * factor };
+            let approx = [limit, factor, 2.0 * absolute, S::SQUARES.start, f64::INFINITY].map(S::from_f64);
+            let approx = ApproxLimitsLaunch::new(Buffer::from_slice(client, &approx).arg());
+            doubted = Buffer::filled(client, n + 1, 0);
+            let (blocks, dim) = warp.blocks(n, approx_search::SMALL);
             let (tree, search, rows) = (self.tree(client, nodes), search(), rows());
-            // SAFETY: the launch contract of this module; a list of doubts holds positions of points.
+            // SAFETY: the launch contract of this module.
             unsafe {
-                find_exactly::launch_unchecked::<S, _>(
-                    client, blocks, dim, tree, search, doubted.arg(), rows, listed, spec,
+                find_approximately::launch_unchecked::<S, _>(
+                    client,
+                    blocks,
+                    dim,
+                    tree,
+                    search,
+                    approx,
+                    rows,
+                    doubted.arg(),
+                    spec,
                 );
             }
-            Ok(found)
-        })
+        }
+        let (blocks, dim) = (cubes(if listed { n.min(LISTED) } else { n }), CubeDim::new_1d(UNITS));
+        let (tree, search, rows) = (self.tree(client, nodes), search(), rows());
+        // SAFETY: the launch contract of this module; a list of doubts holds positions of points.
+        unsafe {
+            find_exactly::launch_unchecked::<S, _>(
+                client,
+                blocks,
+                dim,
+                tree,
+                search,
+                doubted.arg(),
+                rows,
+                listed,
+                spec,
+            );
+        }
+        Ok(found)
     }
+
+    /// What [`Limits`] holds, for a squared radius.
+    pub(in crate::gpu) fn limits<R: Runtime>(&self, client: &ComputeClient<R>, radius2: f64) -> Buffer<f64> {
+        // An approximate distance is at least this part of the exact one, but for what periodic boxes and underflow add.
+        let [relative, absolute] = FilteredRadius::<S, D>::errors(&self.space);
+        Buffer::from_slice(client, &[radius2, 1.0 - relative, absolute, S::SQUARES.start, f64::INFINITY])
+    }
+}
+
+/// The order of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::gpu) enum RowOrder {
+    Caller,
+    Tree,
 }
 
 /// What is known when a kernel is compiled.
@@ -175,6 +213,7 @@ struct KnnSpec {
     excludes_self: bool,
     /// Whether the point of one index is no neighbour of any.
     excludes_index: bool,
+    row_order: RowOrder,
 }
 
 /// What to search, and how far.
@@ -196,9 +235,19 @@ struct Rows {
     distances2: Array<f64>,
 }
 
+/// The row of a query.
+#[cube]
+fn row(order: &Array<u32>, query: u32, #[comptime] row_order: RowOrder) -> usize {
+    let mut row = query as usize;
+    if comptime!(row_order == RowOrder::Caller) {
+        row = order[query as usize] as usize;
+    }
+    row
+}
+
 /// Limits of exact squared distances.
 #[derive(CubeType, CubeLaunch)]
-struct Limits {
+pub(in crate::gpu) struct Limits {
     values: Array<f64>,
 }
 
@@ -224,7 +273,7 @@ impl Limits {
     }
 
     /// No literal: CUDA's compiler knows no word for it.
-    fn infinity(&self) -> f64 {
+    pub(in crate::gpu) fn infinity(&self) -> f64 {
         self.values[4]
     }
 }

@@ -1,0 +1,335 @@
+//! Components join along their least edges.
+//!
+//! In: what points know. Out: the least edge of each component, and new components.
+//! The total order of edges leaves no cycle but that of two components with one edge: the lower of them becomes the root, and the others
+//! point to their neighbour across their edge. Chains of these are cut short 64 steps at a time, by as many kernels as the longest
+//! possible one needs.
+//! Cost: a pass over the points, three over those that may have the least edge of their component, and eight numbers a component. Source: Prokopenko, Sao and Lebrun-Grandié 2022.
+
+#![allow(clippy::too_many_arguments)] // The scope in front of what a kernel takes.
+
+use cubecl::prelude::*;
+
+use crate::error::Result;
+use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::cluster::mst::least::{
+    Least, LeastLaunch, NONE, Samples, SamplesLaunch, lower, lower_to, upper, weight2_of,
+};
+use crate::gpu::primitives::compact::{Compact, append};
+use crate::gpu::primitives::warp::{ReduceOp, Warp, block_aggregate};
+
+/// Steps along a chain that a kernel takes.
+const STEPS: u32 = 64;
+
+/// The least edge of each component: the halves of its weight, and its indices.
+pub(super) struct BestEdges {
+    pub upper: Buffer<u32>,
+    lower: Buffer<u32>,
+    low: Buffer<u32>,
+    high: Buffer<u32>,
+    /// 1 for each that has not searched for it.
+    pub skipped: Buffer<u32>,
+}
+
+/// [`BestEdges`] in kernels.
+#[derive(CubeType, CubeLaunch)]
+struct BestEdgesArg {
+    upper: Array<u32>,
+    lower: Array<u32>,
+    low: Array<u32>,
+    high: Array<u32>,
+}
+
+/// The parts of a least edge that are known.
+#[derive(CubeType, CubeLaunch)]
+struct KnownParts {
+    lower: Array<u32>,
+    low: Array<u32>,
+}
+
+/// The edges found so far, in no order.
+pub(super) struct Edges {
+    pub weight2: Buffer<f64>,
+    pub low: Buffer<u32>,
+    pub high: Buffer<u32>,
+}
+
+/// [`Edges`] in kernels.
+#[derive(CubeType, CubeLaunch)]
+struct EdgesArg {
+    weight2: Array<f64>,
+    low: Array<u32>,
+    high: Array<u32>,
+}
+
+/// What is lowered among the edges that are the least by what comes before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Part {
+    Lower,
+    Low,
+    High,
+}
+
+impl BestEdges {
+    /// No edges.
+    pub fn new<R: Runtime>(client: &ComputeClient<R>, components: usize) -> Self {
+        let none = || Buffer::filled(client, components, NONE);
+        let skipped = Buffer::filled(client, components, 0);
+        Self { upper: none(), lower: none(), low: none(), high: none(), skipped }
+    }
+
+    fn arg<R: Runtime>(&self) -> BestEdgesArgLaunch<R> {
+        BestEdgesArgLaunch::new(self.upper.arg(), self.lower.arg(), self.low.arg(), self.high.arg())
+    }
+
+    /// Finds the least edge of each component, of which `upper` is known.
+    pub fn find<R: Runtime>(
+        &self,
+        client: &ComputeClient<R>,
+        samples: impl Fn() -> SamplesLaunch<R>,
+        least: impl Fn() -> LeastLaunch<R>,
+        component: &Buffer<u32>,
+        warp: Warp,
+    ) -> Result<()> {
+        let (n, dim) = (component.len(), CubeDim::new_1d(UNITS));
+        let (candidates, count) = (Buffer::<u32>::new(client, n), Buffer::<u32>::from_slice(client, &[0]));
+        let known = CandidatesLaunch::new(component.arg(), self.upper.arg(), self.skipped.arg(), n as u32);
+        list_candidates::launch::<R>(client, cubes(n), dim, known, least(), candidates.arg(), count.arg(), warp);
+        let count = count.read(client)?[0];
+        let Self { upper, lower, low, high, .. } = self;
+        // What is not read yet is bound as what is: nothing is bound as numbers and as atomics at once.
+        for (part, known, target) in
+            [(Part::Lower, [upper, upper], lower), (Part::Low, [lower, upper], low), (Part::High, [lower, low], high)]
+        {
+            let [lower, low] = known.map(|known| known.arg());
+            lower_part::launch::<R>(
+                client,
+                cubes(count as usize),
+                dim,
+                candidates.arg(),
+                samples(),
+                least(),
+                component.arg(),
+                KnownPartsLaunch::new(lower, low),
+                target.arg(),
+                count,
+                part,
+                warp,
+            );
+        }
+        Ok(())
+    }
+
+    /// Joins components along their least edges, which are appended to those found so far. Takes and returns the sizes of components.
+    pub fn join<R: Runtime>(
+        &self,
+        client: &ComputeClient<R>,
+        position: &Buffer<u32>,
+        component: &Buffer<u32>,
+        sizes: &Buffer<u32>,
+        found: &Edges,
+    ) -> Result<Buffer<u32>> {
+        let (n, components, dim) = (component.len(), sizes.len(), CubeDim::new_1d(UNITS));
+        let count = components as u32;
+        let next = Buffer::<u32>::new(client, components);
+        follow::launch::<R>(
+            client,
+            cubes(components),
+            dim,
+            self.arg(),
+            position.arg(),
+            component.arg(),
+            next.arg(),
+            count,
+        );
+        let flags = Buffer::<u32>::new(client, components + 1);
+        let mut parent = Buffer::<u32>::new(client, components);
+        flag_roots::launch::<R>(client, cubes(components + 1), dim, next.arg(), flags.arg(), parent.arg(), count);
+        let roots = Compact::new(client, flags)?;
+        let edges = EdgesArgLaunch::new(found.weight2.arg(), found.low.arg(), found.high.arg());
+        let first = (n - components) as u32;
+        append_edges::launch::<R>(client, cubes(components), dim, self.arg(), roots.ranks.arg(), edges, count, first);
+        let mut reach = 1;
+        while reach < components {
+            let ancestor = Buffer::<u32>::new(client, components);
+            climb::launch::<R>(client, cubes(components), dim, parent.arg(), ancestor.arg(), count);
+            parent = ancestor;
+            reach = reach.saturating_mul(STEPS as usize);
+        }
+        let sums = Buffer::<u32>::filled(client, roots.len, 0);
+        let ranks = || roots.ranks.arg();
+        add_sizes::launch::<R>(
+            client,
+            cubes(components),
+            dim,
+            parent.arg(),
+            ranks(),
+            sizes.arg(),
+            sums.arg(),
+            count,
+            Warp::of(client),
+        );
+        renumber::launch::<R>(client, cubes(n), dim, parent.arg(), ranks(), component.arg(), n as u32);
+        Ok(sums)
+    }
+}
+
+/// What tells which positions may have the least edge of their component.
+#[derive(CubeType, CubeLaunch)]
+struct Candidates {
+    component: Array<u32>,
+    /// The upper bits of the least weight of each component; and whether it has not searched.
+    upper: Array<u32>,
+    skipped: Array<u32>,
+    n: u32,
+}
+
+/// Lists these positions, by the upper bits of their weights.
+#[cube(launch)]
+fn list_candidates(
+    known: &Candidates,
+    least: &Least,
+    candidates: &mut Array<u32>,
+    count: &mut Array<Atomic<u32>>,
+    #[comptime] warp: Warp,
+) {
+    let at = ABSOLUTE_POS;
+    let mut is_candidate = false.runtime();
+    if (at as u32) < known.n {
+        if least.end[at] != NONE {
+            let own = known.component[at] as usize;
+            if upper(least.weight2[at]) == known.upper[own] {
+                is_candidate = known.skipped[own] == 0;
+            }
+        }
+    }
+    append(is_candidate, at as u32, candidates, count, warp);
+}
+
+/// Lowers a part of the least edge of each component, `target`, to those of the `n` candidates that have the parts before it.
+#[cube(launch)]
+fn lower_part(
+    candidates: &Array<u32>,
+    samples: &Samples,
+    least: &Least,
+    component: &Array<u32>,
+    known: &KnownParts,
+    target: &mut Array<Atomic<u32>>,
+    n: u32,
+    #[comptime] part: Part,
+    #[comptime] warp: Warp,
+) {
+    let mut own = 0u32.runtime();
+    let mut value = NONE.runtime();
+    if (ABSOLUTE_POS as u32) < n {
+        let at = candidates[ABSOLUTE_POS] as usize;
+        own = component[at];
+        let lower = lower(least.weight2[at]);
+        if comptime!(part == Part::Lower) {
+            value = lower;
+        } else if lower == known.lower[own as usize] {
+            let (a, b) = (samples.order[at], samples.order[least.end[at] as usize]);
+            if comptime!(part == Part::Low) {
+                value = min(a, b);
+            } else if min(a, b) == known.low[own as usize] {
+                value = max(a, b);
+            }
+        }
+    }
+    lower_to(target, own, value, warp);
+}
+
+/// The component across the least edge of each; its own without one.
+#[cube(launch)]
+fn follow(best: &BestEdgesArg, position: &Array<u32>, component: &Array<u32>, next: &mut Array<u32>, components: u32) {
+    let own = ABSOLUTE_POS;
+    if (own as u32) < components {
+        let mut across = own as u32 + 0;
+        if best.high[own] != NONE {
+            let a = component[position[best.low[own] as usize] as usize];
+            let b = component[position[best.high[own] as usize] as usize];
+            across = select(a == own as u32, b, a);
+        }
+        next[own] = across;
+    }
+}
+
+/// Flags the components that others join, with a 0 behind; their parent is their own.
+#[cube(launch)]
+fn flag_roots(next: &Array<u32>, flags: &mut Array<u32>, parent: &mut Array<u32>, components: u32) {
+    let own = ABSOLUTE_POS;
+    if (own as u32) < components {
+        let across = next[own];
+        let is_root = next[across as usize] == own as u32 && own as u32 <= across;
+        flags[own] = u32::cast_from(is_root);
+        parent[own] = select(is_root, own as u32, across);
+    } else if own as u32 == components {
+        flags[own] = 0;
+    }
+}
+
+/// Appends the least edge of each component but the roots. That of a root is told by the other one that has it.
+#[cube(launch)]
+fn append_edges(best: &BestEdgesArg, ranks: &Array<u32>, edges: &mut EdgesArg, components: u32, first: u32) {
+    let own = ABSOLUTE_POS;
+    if (own as u32) < components {
+        let before = ranks[own];
+        if ranks[own + 1] == before {
+            let to = (first + own as u32 - before) as usize;
+            edges.weight2[to] = weight2_of(best.upper[own], best.lower[own]);
+            edges.low[to] = best.low[own];
+            edges.high[to] = best.high[own];
+        }
+    }
+}
+
+/// Goes up from each component.
+#[cube(launch)]
+fn climb(parent: &Array<u32>, ancestor: &mut Array<u32>, components: u32) {
+    let own = ABSOLUTE_POS;
+    if (own as u32) < components {
+        // In an array, because an optimiser of cubecl's fails on such loops of variables.
+        let mut way = Array::<u32>::new(3usize);
+        way[0] = own as u32;
+        way[1] = parent[own];
+        way[2] = 1;
+        while way[0] != way[1] && way[2] < STEPS {
+            way[0] = way[1];
+            way[1] = parent[way[0] as usize];
+            way[2] = way[2] + 1;
+        }
+        ancestor[own] = way[1];
+    }
+}
+
+/// Adds up the sizes of the components of each root.
+#[cube(launch)]
+fn add_sizes(
+    root: &Array<u32>,
+    ranks: &Array<u32>,
+    sizes: &Array<u32>,
+    sums: &mut Array<Atomic<u32>>,
+    components: u32,
+    #[comptime] warp: Warp,
+) {
+    let own = ABSOLUTE_POS;
+    let mut to = 0u32.runtime();
+    let mut size = 0u32.runtime();
+    if (own as u32) < components {
+        to = ranks[root[own] as usize];
+        size = sizes[own];
+    }
+    let size = block_aggregate(to, size, ReduceOp::Sum, warp);
+    if size != 0 {
+        sums[to as usize].fetch_add(size);
+    }
+}
+
+/// Gives each position the number of its new component.
+#[cube(launch)]
+fn renumber(root: &Array<u32>, ranks: &Array<u32>, component: &mut Array<u32>, n: u32) {
+    let at = ABSOLUTE_POS;
+    if (at as u32) < n {
+        component[at] = ranks[root[component[at] as usize] as usize];
+    }
+}

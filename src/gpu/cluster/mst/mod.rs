@@ -1,0 +1,167 @@
+//! Minimum spanning trees: the twin of `cluster::mst`.
+//!
+//! In: points. Out: n - 1 edges in ascending order of (squared weight, lower index, higher index), the weight as `f64` arithmetic on the
+//! coordinates gives it: the CPU's edges.
+//!
+//! **Launch contract.** The kernel of `search` has no bounds checks. It relies on that of `bvh::traverse`; on components that are numbered
+//! from 0 on, with a bound for each; on a component for each position and each node, the sentinel included; and on a list of
+//! positions of points that is not empty.
+
+mod boruvka;
+mod cut;
+mod join;
+mod least;
+mod recall;
+mod search;
+mod sort;
+mod uniform;
+
+use crate::cluster::Edge;
+use crate::error::{Kind, Result};
+use crate::gpu::buffer::{Buffer, wait};
+use crate::gpu::bvh::{Bvh, Coordinate, Points};
+use crate::gpu::cluster::mst::boruvka::edges;
+use crate::gpu::device::{Device, on};
+use crate::gpu::device_vec::DeviceVec;
+use crate::gpu::search::nearest::MOST;
+
+/// How to span points: the twin of [`crate::MinimumSpanningTree`]. Points are in a periodic box if they were uploaded so.
+///
+/// ```no_run
+/// use ropewalk::gpu::{Device, MinimumSpanningTree, Points};
+///
+/// let points = Points::new_periodic(&[[0.0f32, 0.0], [1.0, 0.0], [3.0, 0.0], [9.5, 0.0]], 10.0, Device::first()?)?;
+/// let tree = MinimumSpanningTree::new().min_samples(2).run(&points)?.read()?;
+/// assert_eq!(tree.edges().iter().map(|edge| edge.weight()).collect::<Vec<_>>(), [0.5, 1.0, 2.0]);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct MinimumSpanningTree {
+    min_samples: usize,
+}
+
+impl Default for MinimumSpanningTree {
+    fn default() -> Self {
+        Self { min_samples: 1 }
+    }
+}
+
+impl MinimumSpanningTree {
+    /// Edges weigh their length.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Edges weigh by mutual reachability with this many samples, the point itself counted; 1 is the length.
+    #[must_use]
+    pub fn min_samples(mut self, min_samples: usize) -> Self {
+        self.min_samples = min_samples;
+        self
+    }
+
+    /// Spans the points.
+    ///
+    /// Exact, and the same in every run. Beside the tree and the result it takes some 110 bytes a point; by mutual reachability 8 more,
+    /// and while it begins 12 for each sample.
+    ///
+    /// Errors: `min_samples` of 0, of more than there are points, or of more than 65; more than 2^32 - 1 neighbours that are listed in
+    /// all; if the device fails.
+    pub fn run<S: Coordinate, const D: usize>(&self, points: &Points<S, D>) -> Result<SpanningTree> {
+        self.run_on(&Bvh::of(points)?)
+    }
+
+    /// Spans the points of a tree that is already built.
+    ///
+    /// Errors: as [`MinimumSpanningTree::run`].
+    pub fn run_on<S: Coordinate, const D: usize>(&self, bvh: &Bvh<S, D>) -> Result<SpanningTree> {
+        let (name, n) = ("min_samples", self.min_samples);
+        let refuse = |must| Err(Kind::Parameter { name, value: n as f64, must }.into());
+        if n == 0 {
+            return refuse("at least 1");
+        }
+        if n > bvh.len() && n > 1 {
+            return refuse("at most the number of points");
+        }
+        if n > MOST + 1 {
+            return refuse("at most 65 on a device");
+        }
+        on!(bvh.device, client => {
+            let edges = edges(client, bvh, n)?;
+            Ok(SpanningTree {
+                device: bvh.device,
+                n_points: bvh.len(),
+                weight2: edges.weight2,
+                low: edges.low,
+                high: edges.high,
+            })
+        })
+    }
+}
+
+/// The Euclidean minimum spanning tree of points on a device: [`crate::minimum_spanning_tree`], edge for edge.
+///
+/// ```no_run
+/// use ropewalk::gpu::{Device, Points, minimum_spanning_tree};
+///
+/// let points = Points::new(&[[0.0f64, 0.0], [3.0, 4.0], [0.0, 1.0]], Device::first()?)?;
+/// let tree = minimum_spanning_tree(&points)?.read()?;
+/// assert_eq!((tree.edges()[0].low, tree.edges()[0].high), (0, 2));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+///
+/// Errors: as [`MinimumSpanningTree::run`].
+pub fn minimum_spanning_tree<S: Coordinate, const D: usize>(points: &Points<S, D>) -> Result<SpanningTree> {
+    MinimumSpanningTree::new().run(points)
+}
+
+/// A minimum spanning tree on a device: the twin of [`crate::SpanningTree`], n - 1 edges in ascending order of (squared weight, lower
+/// index, higher index).
+#[derive(Clone, Debug)]
+pub struct SpanningTree {
+    device: Device,
+    n_points: usize,
+    weight2: Buffer<f64>,
+    low: Buffer<u32>,
+    high: Buffer<u32>,
+}
+
+impl SpanningTree {
+    /// How many points it spans.
+    pub fn n_points(&self) -> usize {
+        self.n_points
+    }
+
+    /// The squared weights of the edges, in order.
+    pub fn weights2(&self) -> DeviceVec<f64> {
+        DeviceVec { device: self.device, values: self.weight2.clone() }
+    }
+
+    /// The lower of the indices of the ends of each edge.
+    pub fn low(&self) -> DeviceVec<u32> {
+        DeviceVec { device: self.device, values: self.low.clone() }
+    }
+
+    /// The higher of these indices.
+    pub fn high(&self) -> DeviceVec<u32> {
+        DeviceVec { device: self.device, values: self.high.clone() }
+    }
+
+    /// Waits until the edges are there.
+    ///
+    /// Errors: if the device fails.
+    pub fn wait(&self) -> Result<()> {
+        on!(self.device, client => wait(client))
+    }
+
+    /// Copies the edges from the device.
+    ///
+    /// Errors: if the device fails.
+    pub fn read(&self) -> Result<crate::SpanningTree> {
+        on!(self.device, client => {
+            let (low, high) = (self.low.read(client)?, self.high.read(client)?);
+            let ends = low.into_iter().zip(high);
+            let edges = ends.zip(self.weight2.read(client)?).map(|((low, high), weight2)| Edge { low, high, weight2 });
+            Ok(crate::SpanningTree::from_parts(self.n_points, edges.collect()))
+        })
+    }
+}

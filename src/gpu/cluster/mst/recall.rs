@@ -1,0 +1,214 @@
+//! What points know of their least edges before they search: from earlier rounds, and from the lists of their nearest.
+
+#![allow(clippy::too_many_arguments)] // The scope in front of what a kernel takes.
+
+use cubecl::prelude::*;
+
+use crate::gpu::bvh::traverse::spec::Tree;
+use crate::gpu::cluster::mst::least::{Least, MstSpec, NONE, Samples, lower_to, point_at, upper, weight2};
+use crate::gpu::primitives::compact::append;
+use crate::gpu::primitives::warp::Warp;
+
+/// The position of each index.
+#[cube(launch)]
+pub(super) fn invert(order: &Array<u32>, position: &mut Array<u32>, n: u32) {
+    let at = ABSOLUTE_POS;
+    if (at as u32) < n {
+        let index = order[at] as usize;
+        position[index] = at as u32;
+    }
+}
+
+/// Lists the first of the `k` nearest of each position, of which that of rank `core` gives the core distance. Each position is a
+/// component, and knows nothing yet.
+#[cube(launch)]
+pub(super) fn list(
+    indices: &Array<u32>,
+    distances2: &Array<f64>,
+    samples: &mut Samples,
+    least: &mut Least,
+    component: &mut Array<u32>,
+    n: u32,
+    k: u32,
+    core: u32,
+    #[comptime] spec: MstSpec,
+) {
+    let at = ABSOLUTE_POS;
+    if (at as u32) < n {
+        let row = at * k as usize;
+        let listed = comptime!(spec.listed);
+        #[unroll]
+        for rank in 0..listed {
+            samples.listed[at * listed + rank] = samples.position[indices[row + rank] as usize];
+        }
+        samples.last2[at] = distances2[row + comptime!(listed - 1)];
+        if comptime!(spec.mutual) {
+            samples.core2[at] = distances2[row + core as usize];
+        }
+        least.weight2[at] = f64::new(0.0);
+        least.end[at] = NONE;
+        component[at] = at as u32;
+    }
+}
+
+/// Takes what points know, and lowers what the least edge of their component weighs at most, by its upper bits.
+#[cube(launch)]
+pub(super) fn recall<F: Float>(
+    tree: &Tree<F>,
+    samples: &Samples,
+    component: &Array<u32>,
+    least: &mut Least,
+    bounds: &mut Array<Atomic<u32>>,
+    #[comptime] spec: MstSpec,
+) {
+    let at = ABSOLUTE_POS as u32;
+    let n = tree.stored;
+    let mut own = 0u32.runtime();
+    let mut bound = NONE.runtime();
+    if at < n {
+        own = component[at as usize];
+        let known = least.weight2[at as usize];
+        let end = least.end[at as usize];
+        let mut is_kept = false.runtime();
+        if end != NONE {
+            is_kept = component[end as usize] != own;
+        }
+        if is_kept {
+            bound = upper(known);
+        } else {
+            let point = point_at::<F>(tree, at, comptime!(spec.d));
+            let mut least2 = known + f64::new(0.0);
+            let mut least_end = NONE.runtime();
+            if known <= samples.last2[at as usize] {
+                let found = look_up::<F>(tree, samples, component, at, &point, own, known, spec);
+                least2 = found.weight2;
+                least_end = found.end;
+                bound = found.bound;
+            }
+            least.weight2[at as usize] = least2;
+            least.end[at as usize] = least_end;
+            if least_end == NONE {
+                // The edges to the neighbours in tree order are bounds.
+                if at > 0 {
+                    if component[(at - 1) as usize] != own {
+                        bound = min(bound, upper(weight2::<F>(tree, &samples.core2, at, &point, at - 1, spec)));
+                    }
+                }
+                if at + 1 < n {
+                    if component[(at + 1) as usize] != own {
+                        bound = min(bound, upper(weight2::<F>(tree, &samples.core2, at, &point, at + 1, spec)));
+                    }
+                }
+            }
+        }
+    }
+    lower_to(bounds, own, bound, comptime!(spec.warp));
+}
+
+/// What a list tells.
+#[derive(CubeType)]
+struct Found {
+    weight2: f64,
+    end: u32,
+    /// The upper bits of a weight that the component's least edge does not exceed.
+    bound: u32,
+}
+
+/// The least edge by the list of the nearest, or what it is not less than if the list does not tell.
+#[cube]
+fn look_up<F: Float>(
+    tree: &Tree<F>,
+    samples: &Samples,
+    component: &Array<u32>,
+    at: u32,
+    point: &Array<F>,
+    own: u32,
+    known: f64,
+    #[comptime] spec: MstSpec,
+) -> Found {
+    let listed = comptime!(spec.listed);
+    let mut end = NONE.runtime();
+    let mut end_index = NONE.runtime();
+    let mut end2 = f64::new(0.0);
+    #[unroll]
+    for rank in 0..listed {
+        // By length the first of another component is the nearest.
+        let mut looks = end == NONE;
+        if comptime!(spec.mutual) {
+            looks = true.runtime();
+        }
+        if looks {
+            let other = samples.listed[at as usize * listed + rank];
+            if component[other as usize] != own {
+                if comptime!(spec.mutual) {
+                    let index = samples.order[other as usize];
+                    let other2 = weight2::<F>(tree, &samples.core2, at, point, other, spec);
+                    if end == NONE || other2 < end2 || (other2 == end2 && index < end_index) {
+                        end = other;
+                        end_index = index;
+                        end2 = other2;
+                    }
+                } else {
+                    end = other;
+                }
+            }
+        }
+    }
+    // What is not listed is no nearer than the last.
+    let mut others2 = samples.last2[at as usize];
+    let mut is_least = end != NONE;
+    let mut bound = NONE.runtime();
+    if end != NONE {
+        if comptime!(spec.mutual) {
+            others2 = others2.max(samples.core2[at as usize]);
+            is_least = end2 < others2 || comptime!(spec.all_listed);
+        } else {
+            end2 = weight2::<F>(tree, &samples.core2, at, point, end, spec);
+        }
+        bound = upper(end2);
+        others2 = others2.min(end2);
+    } else if comptime!(spec.mutual) {
+        others2 = others2.max(samples.core2[at as usize]);
+    }
+    let weight2 = select(is_least, end2, known.max(others2));
+    Found { weight2, end: select(is_least, end, NONE), bound }
+}
+
+/// What tells which points search.
+#[derive(CubeType, CubeLaunch)]
+pub(super) struct ActiveInput {
+    pub component: Array<u32>,
+    /// Of each component the upper bits of what its least edge weighs at most, and how many points it has.
+    pub bounds: Array<u32>,
+    pub sizes: Array<u32>,
+    /// Components of more points do not search.
+    pub most: u32,
+    pub n: u32,
+}
+
+/// Lists the positions that may have the least edge of their component and do not know it. In large components these do not search, so that
+/// the component stays without an edge in this round: it is `skipped`.
+#[cube(launch)]
+pub(super) fn list_active(
+    input: &ActiveInput,
+    least: &Least,
+    skipped: &mut Array<u32>,
+    active: &mut Array<u32>,
+    count: &mut Array<Atomic<u32>>,
+    #[comptime] warp: Warp,
+) {
+    let at = ABSOLUTE_POS;
+    let mut is_active = false.runtime();
+    if (at as u32) < input.n {
+        if least.end[at] == NONE {
+            let own = input.component[at] as usize;
+            if upper(least.weight2[at]) <= input.bounds[own] {
+                is_active = input.sizes[own] <= input.most;
+                if !is_active {
+                    skipped[own] = 1;
+                }
+            }
+        }
+    }
+    append(is_active, at as u32, active, count, warp);
+}

@@ -1,0 +1,51 @@
+//! The component of each node, if all of its points have one.
+//!
+//! A node's points are a run in tree order, so they are of one component if it does not change within the run: two sums of changes tell.
+
+use cubecl::prelude::*;
+
+use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::bvh::ropes::Nodes;
+use crate::gpu::cluster::mst::least::NONE;
+use crate::gpu::primitives::scan::exclusive;
+
+/// The component of each node, or [`NONE`]; that of the sentinel is none.
+pub(super) fn uniform_nodes<R: Runtime, S>(
+    client: &ComputeClient<R>,
+    nodes: &Nodes<S>,
+    component: &Buffer<u32>,
+) -> Buffer<u32> {
+    let (n, end, dim) = (component.len(), nodes.end(), CubeDim::new_1d(UNITS));
+    let (changes, uniform) = (Buffer::<u32>::new(client, n + 1), Buffer::<u32>::new(client, end + 1));
+    flag_changes::launch::<R>(client, cubes(n + 1), dim, component.arg(), changes.arg(), n as u32);
+    exclusive(client, &changes);
+    let (links, before) = (nodes.links.arg(), changes.arg());
+    find_uniform::launch::<R>(client, cubes(end + 1), dim, links, before, component.arg(), uniform.arg(), end as u32);
+    uniform
+}
+
+/// Flags the positions whose component is not that of the position before.
+#[cube(launch)]
+fn flag_changes(component: &Array<u32>, changes: &mut Array<u32>, n: u32) {
+    let at = ABSOLUTE_POS;
+    if (at as u32) <= n {
+        let mut change = 0u32.runtime();
+        if at > 0 && (at as u32) < n {
+            change = u32::cast_from(component[at] != component[at - 1]);
+        }
+        changes[at] = change;
+    }
+}
+
+#[cube(launch)]
+fn find_uniform(links: &Array<u32>, before: &Array<u32>, component: &Array<u32>, uniform: &mut Array<u32>, end: u32) {
+    let at = ABSOLUTE_POS;
+    if (at as u32) < end {
+        let first = links[2 * at + 1] as usize;
+        let behind = links[2 * links[2 * at] as usize + 1] as usize;
+        let is_uniform = before[behind] == before[first + 1];
+        uniform[at] = select(is_uniform, component[first], NONE);
+    } else if at as u32 == end {
+        uniform[at] = NONE;
+    }
+}

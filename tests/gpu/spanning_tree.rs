@@ -1,0 +1,162 @@
+//! Minimum spanning trees on a device against those of the CPU, edge by edge.
+
+use common::clouds::{self, Cloud};
+use common::random::Random;
+use ropewalk::ErrorKind;
+use ropewalk::gpu::{self, Coordinate, Device, Points};
+use ropewalk::sample::Sample;
+
+fn device() -> Device {
+    Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
+}
+
+fn upload<S: Coordinate, const D: usize>(points: &[[S; D]], side: Option<f64>) -> gpu::Bvh<S, D> {
+    gpu::Bvh::of(&Points::new_periodic(points, side, device()).unwrap()).unwrap()
+}
+
+/// Both trees, or None where there are too few points for the samples.
+fn trees<S: Coordinate, const D: usize>(
+    ours: &gpu::Bvh<S, D>,
+    theirs: &ropewalk::Bvh<S, D>,
+    min_samples: usize,
+) -> Option<(gpu::SpanningTree, ropewalk::SpanningTree)> {
+    let ours = gpu::MinimumSpanningTree::new().min_samples(min_samples).run_on(ours);
+    let theirs = ropewalk::MinimumSpanningTree::new().min_samples(min_samples).run_on(theirs);
+    match (ours, theirs) {
+        (Ok(ours), Ok(theirs)) => Some((ours, theirs)),
+        (ours, theirs) => {
+            let message = |error: Option<ropewalk::Error>| error.map(|error| error.to_string());
+            assert_eq!(message(ours.err()), message(theirs.err()));
+            None
+        }
+    }
+}
+
+fn compare_in<S: Coordinate, const D: usize>(name: &str, points: &[[S; D]], samples: &[usize], side: Option<f64>) {
+    let ours = upload(points, side);
+    let theirs = ropewalk::Bvh::build_periodic(points, side).unwrap();
+    for &min_samples in samples {
+        let Some((tree, expected)) = trees(&ours, &theirs, min_samples) else { continue };
+        let tree = tree.read().unwrap();
+        assert_eq!((tree.n_points(), tree.edges().len()), (points.len(), expected.edges().len()), "{name}");
+        let pair = tree.edges().iter().zip(expected.edges()).find(|(ours, theirs)| ours != theirs);
+        assert_eq!(pair, None, "{name}, {min_samples} samples, {side:?}");
+    }
+}
+
+/// Open by length, periodic by mutual reachability. Each other combination takes the software driver seconds to compile.
+fn compare<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>) {
+    compare_in(cloud.name, &cloud.points, &[1], None);
+    compare_in(cloud.name, &cloud.points, &[5], Some(cloud.side));
+}
+
+#[test]
+fn clouds_in_f32() {
+    clouds::small::<f32, 2>().iter().for_each(compare);
+    clouds::small::<f32, 3>().iter().for_each(compare);
+    for cloud in clouds::small::<f32, 3>() {
+        compare_in(cloud.name, &cloud.points, &[1], Some(cloud.side));
+        compare_in(cloud.name, &cloud.points, &[2, 5], None);
+    }
+    let cloud = clouds::clustered::<f32, 3>();
+    compare_in(cloud.name, &cloud.points, &[10, 65], None);
+}
+
+#[test]
+fn clouds_in_f64() {
+    for cloud in clouds::small::<f64, 2>() {
+        compare_in(cloud.name, &cloud.points, &[1], Some(cloud.side));
+    }
+    for cloud in clouds::small::<f64, 3>() {
+        compare_in(cloud.name, &cloud.points, &[5], None);
+    }
+}
+
+/// Few distances, many edges of one weight.
+#[test]
+fn lattices_and_copies() {
+    let mut random = Random::new(3);
+    for (n, cells) in [(300, 3), (1500, 12)] {
+        let mut point = || std::array::from_fn(|_| random.below(cells) as f32);
+        let points: Vec<[f32; 3]> = (0..n).map(|_| point()).collect();
+        compare(&Cloud { name: "lattice with copies", points, radii: vec![], side: cells as f64 });
+    }
+}
+
+/// Fewer points than are listed, and around the sizes of leaves and blocks.
+#[test]
+fn few_points() {
+    for n in [0, 1, 2, 3, 32, 33, 256, 257, 1025] {
+        let points = Sample::parse(&format!("halos:n={n},seed=5")).unwrap().points().unwrap();
+        compare_in(&n.to_string(), &points, if n < 5 { &[1, 2, 3] } else { &[1, 5] }, None);
+    }
+}
+
+/// A chain: each point but two is nearest to the one before, so that all components of a round hang on one root.
+#[test]
+fn chain() {
+    let points: Vec<[f32; 2]> = (0..1000u16).map(|i| [f32::from(i) * (4000.0 - f32::from(i)), 0.0]).rev().collect();
+    compare_in("chain", &points, &[1], None);
+}
+
+/// Halos with voids between, where the last rounds search far; twenty times the same, whatever units of the device come first.
+#[test]
+fn runs_are_one() {
+    let points = Sample::parse("halos:n=20000,seed=3").unwrap().points().unwrap();
+    let (ours, theirs) = (upload(&points, None), ropewalk::Bvh::build(&points).unwrap());
+    let (tree, expected) = trees(&ours, &theirs, 1).unwrap();
+    assert!(tree.read().unwrap() == expected);
+    let columns = (tree.low().read().unwrap(), tree.high().read().unwrap(), tree.weights2().read().unwrap());
+    for (edge, ((low, high), weight2)) in
+        expected.edges().iter().zip(columns.0.into_iter().zip(columns.1).zip(columns.2))
+    {
+        assert_eq!((edge.low, edge.high, edge.weight2), (low, high, weight2));
+    }
+    let points = &points[..4000];
+    let run = |min_samples| {
+        let tree = gpu::MinimumSpanningTree::new().min_samples(min_samples).run_on(&upload(points, None)).unwrap();
+        tree.read().unwrap()
+    };
+    let first = [run(1), run(5)];
+    for _ in 1..20 {
+        assert!([run(1), run(5)] == first);
+    }
+}
+
+#[test]
+fn cuts() {
+    let mut lattice = clouds::whole_lattice::<f32, 3>();
+    lattice.radii = vec![0.0, 0.99, 1.0, 1.5];
+    for cloud in [clouds::two(), clouds::clustered(), clouds::plummer(), lattice] {
+        let points = Points::new(&cloud.points, device()).unwrap();
+        let ours = gpu::minimum_spanning_tree(&points).unwrap();
+        let theirs = ropewalk::minimum_spanning_tree(&cloud.points).unwrap();
+        for &length in &cloud.radii {
+            assert_eq!(ours.cut(length).unwrap().read().unwrap(), theirs.cut(length).unwrap(), "{}", cloud.name);
+        }
+        for clusters in [1, 2, cloud.points.len() / 2, cloud.points.len()] {
+            let labels = ours.cut_into(clusters).unwrap();
+            assert_eq!(labels.read().unwrap(), theirs.cut_into(clusters).unwrap(), "{}", cloud.name);
+        }
+    }
+}
+
+#[test]
+fn bad_input() {
+    let span = |n: usize, min_samples| {
+        let points = Points::new(&vec![[0.5f32, 0.5]; n], device()).unwrap();
+        gpu::MinimumSpanningTree::new().min_samples(min_samples).run(&points)
+    };
+    for (n, min_samples) in [(5, 0), (2, 3), (0, 2), (70, 66)] {
+        let error = span(n, min_samples).unwrap_err();
+        assert_eq!((error.kind(), error.parameter()), (ErrorKind::Parameter, Some("min_samples")), "{error}");
+    }
+    let empty = span(0, 1).unwrap();
+    assert!(empty.read().unwrap().edges().is_empty() && empty.cut(1.0).unwrap().is_empty());
+    let one = span(1, 1).unwrap();
+    assert_eq!(one.cut(1.0).unwrap().read().unwrap().as_slice(), [-1]);
+    assert_eq!(one.cut_into(1).unwrap().read().unwrap().as_slice(), [0]);
+    assert!(
+        one.cut(-1.0).is_err() && one.cut(f64::NAN).is_err() && one.cut_into(0).is_err() && one.cut_into(2).is_err()
+    );
+}
