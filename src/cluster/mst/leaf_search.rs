@@ -1,9 +1,9 @@
 //! The least edges of a leaf's points to other components, by one walk for all of them.
 //!
 //! In: the points of a leaf that search, and how far. Out: for each the least edge, as `S` computes it, if it is surely the least.
-//! One walk from the leaf upwards tests a node against the whole leaf first. In a leaf that it meets, eight lanes each keep the
-//! least weight that they have seen and the next one: where the next one of all is surely larger the least is the least,
-//! and ties are left to the exact search.
+//! One walk from the leaf upwards tests a node against the whole leaf first, a leaf that it meets against each point that searches, and
+//! the points of that leaf eight at a time. A point keeps the least weights and the next one: where the next one is surely larger than
+//! the least, the least is found; ties are left to the exact search.
 
 use crate::bvh::traverse::{DeferredSiblings, Step, bits, low_bits};
 use crate::bvh::{Bvh, LEAF};
@@ -11,7 +11,7 @@ use crate::geometry::{Aabb, Blocks, Scalar};
 use crate::search::ball_predicate::BallPredicate;
 use crate::simd::{Isa, LANES, Lanes};
 
-/// What components are made of, by position; arrays are padded by [`LANES`].
+/// Which component each position and node is of; arrays by position are padded by [`LANES`].
 pub(super) struct Components<'a, S> {
     pub component: &'a [u32],
     /// The component of each node, or one that no position has if it holds several.
@@ -23,7 +23,7 @@ pub(super) struct Components<'a, S> {
     pub shares: bool,
 }
 
-/// How many a search can keep.
+/// How many edges a search keeps at most: as many nearest are listed before the first round.
 pub(super) const KEPT: usize = 6;
 
 /// What the walk of a leaf has found for each of its points.
