@@ -11,7 +11,7 @@ use ropewalk::{Dbscan, Labels, plot};
 use super::args::Dbscan as Args;
 use super::device::{Device, Name};
 use super::dimensions::with_rows;
-use super::outputs::{Column, Outputs, ending, write_csv};
+use super::outputs::{Column, Outputs, ending, write_csv, written};
 use super::phases::Phases;
 use super::text::share;
 use super::{Failure, describe, grouped, periodic, short, start_threads};
@@ -88,11 +88,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     );
     line("noise", share(counts.noise, counts.points));
     line("largest", format!("{} points", grouped(counts.largest)));
-    _ = write!(report, "\n{}", phases.table());
-    if !targets.is_empty() {
-        let names: Vec<String> = targets.iter().map(|target| target.display().to_string()).collect();
-        _ = writeln!(report, "\nwritten: {}", names.join(", "));
-    }
+    _ = write!(report, "\n{}{}", phases.table(), written(&targets));
     Ok(committed.report(report))
 }
 

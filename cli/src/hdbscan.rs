@@ -10,7 +10,7 @@ use ropewalk::{Error, Hdbscan, HdbscanClusters};
 
 use super::args::{Hdbscan as Args, Method};
 use super::dimensions::with_rows;
-use super::outputs::{Column, Outputs, ending, write_csv};
+use super::outputs::{Column, Outputs, ending, write_csv, written};
 use super::phases::Phases;
 use super::text::share;
 use super::{Failure, describe, grouped, periodic, short, start_threads};
@@ -88,11 +88,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         // Writing to a string does not fail.
         _ = writeln!(report, "{name:<16}{value}");
     }
-    _ = write!(report, "\n{}", phases.table());
-    if !targets.is_empty() {
-        let names: Vec<String> = targets.iter().map(|target| target.display().to_string()).collect();
-        _ = writeln!(report, "\nwritten: {}", names.join(", "));
-    }
+    _ = write!(report, "\n{}{}", phases.table(), written(&targets));
     Ok(committed.report(report))
 }
 

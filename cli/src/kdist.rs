@@ -9,7 +9,7 @@ use ropewalk::io::ReadOptions;
 use ropewalk::plot::{self, PictureFormat};
 
 use super::args::Kdist as Args;
-use super::outputs::{Column, Outputs, ending, write_csv};
+use super::outputs::{Column, Outputs, ending, write_csv, written};
 use super::phases::Phases;
 use super::{Failure, describe, grouped, periodic, rounded_up, short, start_threads};
 
@@ -88,11 +88,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         let distance = sorted.get((n * percent).div_ceil(100) - 1).copied().unwrap_or(0.0);
         _ = writeln!(report, "{:<16}{}", format!("{percent:>3}%"), short(rounded_up(distance)));
     }
-    _ = write!(report, "\n{}", phases.table());
-    if !targets.is_empty() {
-        let names: Vec<String> = targets.iter().map(|target| target.display().to_string()).collect();
-        _ = writeln!(report, "\nwritten: {}", names.join(", "));
-    }
+    _ = write!(report, "\n{}{}", phases.table(), written(&targets));
     Ok(committed.report(report))
 }
 

@@ -147,6 +147,15 @@ impl Committed {
     }
 }
 
+/// What a report says of the files that were written, if there are any.
+pub fn written(targets: &[impl AsRef<Path>]) -> String {
+    if targets.is_empty() {
+        return String::new();
+    }
+    let names: Vec<String> = targets.iter().map(|target| target.as_ref().display().to_string()).collect();
+    format!("\nwritten: {}\n", names.join(", "))
+}
+
 /// The files that are read.
 struct Inputs(Vec<PathBuf>);
 

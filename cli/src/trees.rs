@@ -7,7 +7,7 @@ use ropewalk::io::{Points, ReadOptions, Snapshot, Table};
 use ropewalk::{Dendrogram, MinimumSpanningTree, SpanningTree};
 
 use super::args::{Emst, Linkage, Spanned};
-use super::outputs::{Column, Outputs, write_csv};
+use super::outputs::{Column, Outputs, write_csv, written};
 use super::phases::Phases;
 use super::{Failure, describe, grouped, periodic, short, start_threads};
 
@@ -110,7 +110,6 @@ fn finish(
         // Writing to a string does not fail.
         _ = writeln!(report, "{name:<16}{value}");
     }
-    let names: Vec<String> = targets.iter().map(|target| target.display().to_string()).collect();
-    _ = writeln!(report, "\n{}\nwritten: {}", phases.table(), names.join(", "));
+    _ = write!(report, "\n{}{}", phases.table(), written(targets));
     Ok(committed.report(report))
 }

@@ -5,7 +5,7 @@
 //! runs. Source: Gower and Ross 1969 (single linkage from the minimum spanning tree).
 
 use crate::cluster::labels::Labels;
-use crate::cluster::mst::{Edge, SpanningTree};
+use crate::cluster::mst::{AHEAD, SpanningTree, look_ahead};
 use crate::cluster::relabel::IsCore;
 use crate::cluster::union_find::UnionFind;
 use crate::error::{Kind, Result};
@@ -15,9 +15,6 @@ use crate::parallel::for_tasks;
 const TASK: usize = 1 << 12;
 /// No edge.
 const NONE: u32 = u32::MAX;
-
-/// So many edges are looked at ahead of their turn.
-const AHEAD: usize = 64;
 
 /// A point while clusters merge; all that a merge asks of it is in one place of the memory.
 #[derive(Clone, Copy)]
@@ -36,12 +33,6 @@ fn root(nodes: &[Node], mut at: u32) -> usize {
         at = nodes[at as usize].parent;
     }
     at as usize
-}
-
-/// Reads the nodes that the next edges ask for, so that the memory brings many at once.
-fn look_ahead(nodes: &[Node], edges: &[Edge]) {
-    let parent = |point: u32| nodes[nodes[point as usize].parent as usize].parent;
-    std::hint::black_box(edges.iter().fold(0, |read, edge| read ^ parent(edge.low) ^ parent(edge.high)));
 }
 
 /// Two clusters that become one.
@@ -86,7 +77,7 @@ impl Dendrogram {
         let mut merges = Vec::with_capacity(edges.len());
         for (at, edge) in edges.iter().enumerate() {
             if at.is_multiple_of(AHEAD) {
-                look_ahead(&nodes, &edges[at..edges.len().min(at + AHEAD)]);
+                look_ahead(&edges[at..edges.len().min(at + AHEAD)], |point| nodes[point as usize].parent);
             }
             let [a, b] = [edge.low, edge.high].map(|point| root(&nodes, point));
             let [first, second] = [nodes[a], nodes[b]];

@@ -1,7 +1,7 @@
 //! Results held against the definition, at some of the points, by comparing each of these with all others in `f64`.
 
 use rayon::prelude::*;
-use ropewalk::{Centers, Halos, Labels, Scalar, SpanningTree};
+use ropewalk::{Centers, Halos, HdbscanClusters, Labels, Scalar, SpanningTree};
 
 use super::operations::{Case, Outcome, Prepared};
 
@@ -46,8 +46,7 @@ pub fn check<S: Scalar, const D: usize>(
             }
         }
         Outcome::SpanningTree(tree, min_samples) => check_edge(case, tree, *min_samples, i),
-        // Chosen from all points at once: nothing of it can be seen at some. Its spanning tree has an operation of its own.
-        Outcome::Hdbscan(_) => Ok(()),
+        Outcome::Hdbscan(clusters) => check_cluster(case, clusters, i),
         Outcome::Labels(labels, min_pts) => check_label(case, labels, *min_pts, i),
         Outcome::Centers(centers) => match prepared {
             Prepared::Halos(halos, _) => check_center(case, halos, centers, i),
@@ -59,6 +58,25 @@ pub fn check<S: Scalar, const D: usize>(
             check_center(case, halos, centers, i)
         }
     })
+}
+
+/// A cluster is large enough, and noise has no probability. More is not to be seen at some of the points: its spanning tree is an operation
+/// of its own.
+fn check_cluster<S: Scalar, const D: usize>(
+    case: &Case<'_, S, D>,
+    clusters: &HdbscanClusters,
+    i: usize,
+) -> Result<(), String> {
+    let (labels, probability) = (clusters.labels(), clusters.probabilities()[i]);
+    let is_right = match labels.get(i) {
+        Some(label) => labels.sizes()[label as usize] >= case.min_pts && (0.0..=1.0).contains(&probability),
+        None => probability == 0.0,
+    };
+    if is_right {
+        Ok(())
+    } else {
+        Err(format!("point {i} is in a cluster that is too small, or its probability is wrong"))
+    }
 }
 
 /// A core point has enough neighbours and shares its label with those that are core; another point has a core neighbour's

@@ -7,14 +7,11 @@
 
 use super::Ties;
 use super::tree::{CondensedCluster, CondensedTree, lambda};
-use crate::cluster::mst::{Edge, SpanningTree};
+use crate::cluster::mst::{AHEAD, Edge, SpanningTree, look_ahead};
 use crate::phases::mark;
 
 /// No point, and no cluster.
 const NONE: u32 = u32::MAX;
-
-/// So many edges are looked at ahead of their turn.
-const AHEAD: usize = 64;
 
 /// A point; all that a merge asks of it is in one place of the memory.
 #[derive(Clone, Copy)]
@@ -127,12 +124,10 @@ impl Condenser {
         }
     }
 
-    /// Reads the nodes that the next edges ask for, so that the memory brings many at once. Returns how far it has read.
+    /// Asks for what the next edges need. Returns how far it has looked.
     fn look_ahead(&self, edges: &[Edge], from: usize) -> usize {
         let to = edges.len().min(from + AHEAD);
-        let parent = |point: u32| self.nodes[self.nodes[point as usize].parent as usize].parent;
-        let read = edges[from..to].iter().fold(0, |read, edge| read ^ parent(edge.low) ^ parent(edge.high));
-        std::hint::black_box(read);
+        look_ahead(&edges[from..to], |point| self.nodes[point as usize].parent);
         to
     }
 

@@ -178,21 +178,19 @@ impl<'a, R: Runtime, S: Coordinate, const D: usize> Rounds<'a, R, S, D> {
             LimitsLaunch::new(self.bvh.limits(client, f64::INFINITY).arg()),
             self.nodes.end() as u32,
         );
-        let spec = MstSpec { warp: self.spec.warp.apart(), ..self.spec };
-        let (blocks, dim) = spec.warp.blocks(count as usize, UNITS);
         let tree = self.bvh.tree(client, self.nodes);
         // SAFETY: the launch contract of `mst`: positions are those of points, components and nodes are numbered from 0 on, and the
         // kernel compares units with the number of positions.
         unsafe {
             search::launch_unchecked::<S, R>(
                 client,
-                blocks,
+                cubes(count as usize),
                 dim,
                 tree,
                 components,
                 self.least(),
                 best.upper.arg(),
-                spec,
+                self.spec,
             );
         }
         Ok(())

@@ -1,22 +1,19 @@
 //! The least edges of points that do not know them, by a walk past subtrees of their own component: the twin of the CPU's bottom-up search.
 //!
 //! In: positions, in tree order. Out: for each its least edge, or that it has none within the bound of its component.
-//! The bound is known before, so a walk from the root is short. The units of a warp walk together (`packet`, `windows`); without warps each
-//! walks alone. A point that may be near enough by its distance in the points' own precision is decided in `f64`, as on the CPU.
+//! The bound is known before, so a walk from the root is short. Each unit walks alone: neighbours in tree order that search are often of
+//! one component and far from all others, and then stop at once. A point that may be near enough by its distance in the points' own
+//! precision is decided in `f64`, as on the CPU.
 
 #![allow(unsafe_code)] // A kernel without bounds checks; the launch contract is that of `mst`.
 
 use cubecl::prelude::*;
 
-use crate::gpu::buffer::UNITS;
-use crate::gpu::bvh::traverse::packet::{Packet, Want, new_packet};
 use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
-use crate::gpu::bvh::traverse::spec::{EMPTY, MIXED, Tree};
-use crate::gpu::bvh::traverse::windows::windows;
+use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::cluster::mst::least::{Least, MstSpec, NONE, point_at, upper, weight2, weight2_of};
 use crate::gpu::metric::{corners, distance2, min_distance2};
 use crate::gpu::primitives::bits::Bits;
-use crate::gpu::primitives::warp::{WIDTH, warp_any, warp_max, warp_min};
 use crate::gpu::search::nearest::{Limits, widened};
 
 /// What is searched.
@@ -56,36 +53,27 @@ pub(super) fn search<F: Float>(
     bounds: &mut Array<Atomic<u32>>,
     #[comptime] spec: MstSpec,
 ) {
-    let unit = ABSOLUTE_POS as u32;
-    // All units of a warp must come along to vote.
-    let at = components.active[min(unit, components.n - 1) as usize];
-    let own = components.component[at as usize];
-    let bound = bounds[own as usize].load();
-    let mut best = Best::<F> {
-        weight2: Array::<f64>::new(1usize),
-        index: Array::<u32>::new(1usize),
-        end: Array::<u32>::new(1usize),
-        limit: Array::<F>::new(1usize),
-        own,
-    };
-    // The largest weight with these upper bits.
-    let infinity = components.limits.infinity();
-    let is_bounded = bound < upper(infinity);
-    let within = select(is_bounded, weight2_of(bound, u32::MAX), infinity);
-    best.weight2[0] = within;
-    best.index[0] = NONE;
-    best.end[0] = NONE;
-    best.limit[0] = widened::<F>(within, &components.limits);
-    let point = point_at::<F>(tree, at, comptime!(spec.d));
-    if comptime!(spec.warp.is_some()) {
-        if unit >= components.n {
-            best.limit[0] = F::new(-1.0);
-        }
-        search_together::<F>(&mut best, tree, components, at, &point, spec);
-    } else if unit < components.n {
-        search_alone::<F>(&mut best, tree, components, at, &point, spec);
-    }
-    if unit < components.n {
+    if (ABSOLUTE_POS as u32) < components.n {
+        let at = components.active[ABSOLUTE_POS];
+        let own = components.component[at as usize];
+        let bound = bounds[own as usize].load();
+        let mut best = Best::<F> {
+            weight2: Array::<f64>::new(1usize),
+            index: Array::<u32>::new(1usize),
+            end: Array::<u32>::new(1usize),
+            limit: Array::<F>::new(1usize),
+            own,
+        };
+        // The largest weight with these upper bits.
+        let infinity = components.limits.infinity();
+        let is_bounded = bound < upper(infinity);
+        let within = select(is_bounded, weight2_of(bound, u32::MAX), infinity);
+        best.weight2[0] = within;
+        best.index[0] = NONE;
+        best.end[0] = NONE;
+        best.limit[0] = widened::<F>(within, &components.limits);
+        let point = point_at::<F>(tree, at, comptime!(spec.d));
+        walk::<F>(&mut best, tree, components, at, &point, spec);
         let end = best.end[0];
         let found2 = best.weight2[0];
         least.end[at as usize] = end;
@@ -126,9 +114,9 @@ fn push<F: Float>(
     }
 }
 
-/// Searches for one point.
+/// Walks from the root.
 #[cube]
-fn search_alone<F: Float>(
+fn walk<F: Float>(
     best: &mut Best<F>,
     tree: &Tree<F>,
     components: &Components,
@@ -162,76 +150,5 @@ fn search_alone<F: Float>(
             }
         }
         walk.step(&node, near);
-    }
-}
-
-/// Searches for the points of a warp at once. All units of the warp take part.
-#[cube]
-fn search_together<F: Float>(
-    best: &mut Best<F>,
-    tree: &Tree<F>,
-    components: &Components,
-    at: u32,
-    point: &Array<F>,
-    #[comptime] spec: MstSpec,
-) {
-    let d = comptime!(spec.d);
-    let periodic = comptime!(spec.periodic);
-    let warp = comptime!(spec.warp);
-    let mut packet = new_packet::<F>(point, d, periodic, comptime!(warp.units(UNITS)), warp);
-    // Subtrees of the component that all points of the warp are of are left out.
-    let common =
-        select(warp_min::<u32>(best.own, warp) == warp_max::<u32>(best.own, warp), best.own, comptime!(NONE - 1));
-    let mut widest = warp_max::<F>(best.limit[0], warp);
-    let mut node = 0u32.runtime();
-    let windows = windows::<F>(components.end, F::new(-1.0), false, warp);
-    while node < components.end {
-        if windows.are_bad() {
-            let corners = corners::<F>(&tree.bounds, node, d);
-            let is_near = min_distance2::<F>(&corners, point, &tree.sides, d, periodic) <= best.limit[0];
-            let wants = is_near && components.uniform[node as usize] != best.own;
-            windows.look_at(tree, node, wants, false);
-        } else {
-            let uniform = components.uniform[min(node + UNIT_POS % WIDTH, components.end) as usize];
-            let node_state = select(uniform == common, EMPTY, MIXED);
-            windows.look(tree, &packet, node, widest, node_state);
-        }
-        let mut leaves = Bits::new(windows.stops());
-        while leaves.any() {
-            let leaf = node + leaves.pop();
-            let wants = components.uniform[leaf as usize] != best.own;
-            let any = windows.takes(tree, &packet, leaf, point, best.limit[0], wants);
-            if warp_any(any, warp) {
-                let want = Want { any, is_uniform: false.runtime(), own: at, half: false, uniform: false };
-                let first = tree.links[leaf as usize][1];
-                packet.take(tree, first, tree.links[(leaf + 1) as usize][1], widest, want);
-                if packet.is_full() {
-                    push_packet::<F>(best, &packet, tree, components, at, point, spec);
-                    packet.advance();
-                    widest = warp_max::<F>(best.limit[0], warp);
-                }
-            }
-        }
-        node = windows.next();
-    }
-    push_packet::<F>(best, &packet, tree, components, at, point, spec);
-}
-
-/// Takes the packet's points.
-#[cube]
-fn push_packet<F: Float>(
-    best: &mut Best<F>,
-    packet: &Packet<F>,
-    tree: &Tree<F>,
-    components: &Components,
-    at: u32,
-    point: &Array<F>,
-    #[comptime] spec: MstSpec,
-) {
-    let limit = best.limit[0];
-    let (near, _) = packet.compare(point, limit, limit, &tree.sides);
-    let mut left = Bits::new(near);
-    while left.any() {
-        push::<F>(best, tree, components, at, point, packet.position(left.pop()), spec);
     }
 }
