@@ -44,6 +44,28 @@ pub(in crate::gpu) fn min_distance2<F: Float>(
     sum
 }
 
+/// The squared distance of the nearest points of two boxes.
+#[cube]
+pub(in crate::gpu) fn boxes_distance2<F: Float>(
+    a: &Array<F>,
+    b: &Array<F>,
+    sides: &Array<F>,
+    #[comptime] d: usize,
+    #[comptime] periodic: bool,
+) -> F {
+    let mut sum = F::new(0.0);
+    #[unroll]
+    for k in 0..d {
+        let mut gap = (a[k] - b[d + k]).max(b[k] - a[d + k]).max(F::new(0.0));
+        if comptime!(periodic) {
+            let around = sides[k] - (a[d + k] - b[k]).max(b[d + k] - a[k]);
+            gap = gap.min(around.max(F::new(0.0)));
+        }
+        sum += gap * gap;
+    }
+    sum
+}
+
 /// The squared distance of a point from the farthest corner of a box, not through the faces of a periodic box, which is no less.
 #[cube]
 pub(in crate::gpu) fn max_distance2<F: Float>(corners: &Array<F>, point: &Array<F>, #[comptime] d: usize) -> F {

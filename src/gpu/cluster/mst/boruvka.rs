@@ -1,7 +1,7 @@
 //! Boruvka's rounds on a device: the twin of `cluster::mst::boruvka`.
 //!
-//! In: a tree. Out: the edges, in order. A round numbers the components, takes what points know (`recall`), searches for the least edges of
-//! the points that may have their component's (`search`), and joins (`join`). The host reads three counts a round: of the points that
+//! In: a tree. Out: the edges, in order. A round numbers the components, takes what points know (`recall`), rules out blocks of points far
+//! inside their component (`blocks`), searches for the least edges of the points that may have their component's (`search`), and joins (`join`). The host reads three counts a round: of the points that
 //! search, of those that may have the least edge of their component, and of the components that are left.
 //! Large components leave the search to the others, where it matters: an edge that is the least of one of two components is one of the tree
 //! whether the other one knows it or not. Which components are left without an edge may differ from run to run, the tree may not.
@@ -16,12 +16,13 @@ use crate::error::{Kind, Result};
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::{Bvh, Coordinate};
+use crate::gpu::cluster::mst::blocks::{UniformArgLaunch, blocks, boxes, rule_out};
 use crate::gpu::cluster::mst::join::{BestEdges, Edges};
 use crate::gpu::cluster::mst::least::{LeastLaunch, MstSpec, SamplesLaunch};
 use crate::gpu::cluster::mst::recall::{ActiveInputLaunch, invert, list, list_active, recall};
 use crate::gpu::cluster::mst::search::{ComponentsLaunch, search};
 use crate::gpu::cluster::mst::sort::sort_edges;
-use crate::gpu::cluster::mst::uniform::uniform_nodes;
+use crate::gpu::cluster::mst::uniform::uniform;
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::search::nearest::{LimitsLaunch, RowOrder};
 use crate::search::nearest::Nearest;
@@ -42,14 +43,9 @@ pub(super) fn edges<R: Runtime, S: Coordinate, const D: usize>(
     min_samples: usize,
 ) -> Result<Edges> {
     let n = bvh.len();
-    let new = |len| Edges {
-        weight2: Buffer::new(client, len),
-        low: Buffer::new(client, len),
-        high: Buffer::new(client, len),
-    };
-    let Some(nodes) = bvh.nodes.as_ref().filter(|_| n > 1) else { return Ok(new(0)) };
+    let Some(nodes) = bvh.nodes.as_ref().filter(|_| n > 1) else { return Ok(Edges::new(client, 0)) };
     let rounds = Rounds::new(client, bvh, nodes, min_samples)?;
-    let found = new(n - 1);
+    let found = Edges::new(client, n - 1);
     // The size of each component.
     let mut components = Buffer::<u32>::filled(client, n, 1);
     while components.len() > 1 {
@@ -79,6 +75,8 @@ struct Rounds<'a, R: Runtime, S: Coordinate, const D: usize> {
     end: Buffer<u32>,
     /// The component of each position. They are numbered from 0 on.
     component: Buffer<u32>,
+    /// The box of each block of positions.
+    boxes: Buffer<S>,
     spec: MstSpec,
 }
 
@@ -101,6 +99,7 @@ impl<'a, R: Runtime, S: Coordinate, const D: usize> Rounds<'a, R, S, D> {
             weight2: Buffer::new(client, n),
             end: Buffer::new(client, n),
             component: Buffer::new(client, n),
+            boxes: boxes(client, bvh),
             spec: MstSpec {
                 d: D,
                 periodic: bvh.space.period().is_some(),
@@ -157,28 +156,49 @@ impl<'a, R: Runtime, S: Coordinate, const D: usize> Rounds<'a, R, S, D> {
     /// Searches for the least edges of the points that may have their component's least; `components` are the sizes of these.
     fn search(&self, best: &BestEdges, components: &Buffer<u32>) -> Result<()> {
         let (client, n, dim) = (self.client, self.bvh.len(), CubeDim::new_1d(UNITS));
-        let (active, count) = (Buffer::<u32>::new(client, n), Buffer::<u32>::from_slice(client, &[0]));
+        let limits = self.bvh.limits(client, f64::INFINITY);
+        let tree = || self.bvh.tree(client, self.nodes);
+        let uniform = uniform(client, self.nodes, &self.component);
         // Some component has no more points than the average, so at least one searches.
         let most = (n / components.len()).saturating_mul(LARGE).min(u32::MAX as usize) as u32;
-        let input = ActiveInputLaunch::new(self.component.arg(), best.upper.arg(), components.arg(), most, n as u32);
+        let input = || ActiveInputLaunch::new(self.component.arg(), best.upper.arg(), components.arg(), most, n as u32);
+        let runs = UniformArgLaunch::new(
+            uniform.nodes.arg(),
+            uniform.changes.arg(),
+            LimitsLaunch::new(limits.arg()),
+            self.nodes.end() as u32,
+        );
+        // SAFETY: the launch contract of `mst`: there is a box for each block, and the kernel compares blocks with their number.
+        unsafe {
+            rule_out::launch_unchecked::<S, R>(
+                client,
+                cubes(blocks(n)),
+                dim,
+                tree(),
+                self.boxes.arg(),
+                input(),
+                runs,
+                self.least(),
+                self.spec,
+            );
+        }
+        let (active, count) = (Buffer::<u32>::new(client, n), Buffer::<u32>::from_slice(client, &[0]));
         let (skipped, to, counted) = (best.skipped.arg(), active.arg(), count.arg());
-        list_active::launch::<R>(client, cubes(n), dim, input, self.least(), skipped, to, counted, self.spec.warp);
+        list_active::launch::<R>(client, cubes(n), dim, input(), self.least(), skipped, to, counted, self.spec.warp);
         let count = count.read(client)?[0];
         if count == 0 {
             return Ok(());
         }
-        let uniform = uniform_nodes(client, self.nodes, &self.component);
         let components = ComponentsLaunch::new(
             active.arg(),
             count,
             self.component.arg(),
-            uniform.arg(),
+            uniform.nodes.arg(),
             self.bvh.order.arg(),
             self.core2.arg(),
-            LimitsLaunch::new(self.bvh.limits(client, f64::INFINITY).arg()),
+            LimitsLaunch::new(limits.arg()),
             self.nodes.end() as u32,
         );
-        let tree = self.bvh.tree(client, self.nodes);
         // SAFETY: the launch contract of `mst`: positions are those of points, components and nodes are numbered from 0 on, and the
         // kernel compares units with the number of positions.
         unsafe {
@@ -186,7 +206,7 @@ impl<'a, R: Runtime, S: Coordinate, const D: usize> Rounds<'a, R, S, D> {
                 client,
                 cubes(count as usize),
                 dim,
-                tree,
+                tree(),
                 components,
                 self.least(),
                 best.upper.arg(),

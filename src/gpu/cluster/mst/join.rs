@@ -56,10 +56,21 @@ pub(super) struct Edges {
 
 /// [`Edges`] in kernels.
 #[derive(CubeType, CubeLaunch)]
-struct EdgesArg {
-    weight2: Array<f64>,
-    low: Array<u32>,
-    high: Array<u32>,
+pub(super) struct EdgesArg {
+    pub weight2: Array<f64>,
+    pub low: Array<u32>,
+    pub high: Array<u32>,
+}
+
+impl Edges {
+    /// So many, not yet found.
+    pub fn new<R: Runtime>(client: &ComputeClient<R>, len: usize) -> Self {
+        Self { weight2: Buffer::new(client, len), low: Buffer::new(client, len), high: Buffer::new(client, len) }
+    }
+
+    pub fn arg<R: Runtime>(&self) -> EdgesArgLaunch<R> {
+        EdgesArgLaunch::new(self.weight2.arg(), self.low.arg(), self.high.arg())
+    }
 }
 
 /// What is lowered among the edges that are the least by what comes before it.
@@ -146,9 +157,8 @@ impl BestEdges {
         let mut parent = Buffer::<u32>::new(client, components);
         flag_roots::launch::<R>(client, cubes(components + 1), dim, next.arg(), flags.arg(), parent.arg(), count);
         let roots = Compact::new(client, flags)?;
-        let edges = EdgesArgLaunch::new(found.weight2.arg(), found.low.arg(), found.high.arg());
         let first = (n - components) as u32;
-        append_edges::launch::<R>(client, cubes(components), dim, self.arg(), roots.ranks.arg(), edges, count, first);
+        append_edges::launch::<R>(client, cubes(components), dim, self.arg(), roots.ranks.arg(), found.arg(), count, first);
         let mut reach = 1;
         while reach < components {
             let ancestor = Buffer::<u32>::new(client, components);

@@ -3,10 +3,11 @@
 //! In: points. Out: n - 1 edges in ascending order of (squared weight, lower index, higher index), the weight as `f64` arithmetic on the
 //! coordinates gives it: the CPU's edges.
 //!
-//! **Launch contract.** The kernel of `search` has no bounds checks. It relies on that of `bvh::traverse`; on components that are numbered
-//! from 0 on, with a bound for each; on a component for each position and each node, the sentinel included; and on a list of
-//! positions of points that is not empty.
+//! **Launch contract.** The kernels of `search` and `blocks` have no bounds checks. They rely on that of `bvh::traverse`; on components that
+//! are numbered from 0 on, with a bound and a size for each; on a component for each position and each node, the sentinel included; on a
+//! box for each block of positions; and on a list of positions of points that is not empty.
 
+mod blocks;
 mod boruvka;
 mod cut;
 mod join;

@@ -1,27 +1,60 @@
 //! Edges in order: by squared weight, then the lower index, then the higher one.
 //!
-//! Cost: two radix sorts, of which the second keeps the order of the first among equal weights.
+//! The leading bits of the weights are sorted, and each edge then finds its place among those that have the same ones, as codes do in
+//! `bvh::morton`. Where too many do, as in a lattice, all bits are sorted: those of the ends, then those of the weights, which keeps the order
+//! of the ends among equal weights.
 
 use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
-use crate::gpu::cluster::mst::join::Edges;
+use crate::gpu::cluster::mst::join::{Edges, EdgesArg};
 use crate::gpu::primitives::gather::{Layout, gather};
-use crate::gpu::primitives::radix_sort::{Pairs, sort};
+use crate::gpu::primitives::radix_sort::pass::{CODE, LEADING};
+use crate::gpu::primitives::radix_sort::{Pairs, fits, order, sort};
+
+/// Edges with the same leading bits that are looked at on either side.
+const REACH: u32 = 32;
 
 pub(super) fn sort_edges<R: Runtime>(client: &ComputeClient<R>, edges: &Edges) -> Result<Edges> {
+    let n = edges.low.len();
+    if fits(n) && n > 1 {
+        let (bits, dim) = (Buffer::<u64>::new(client, n), CubeDim::new_1d(UNITS));
+        take_bits::launch::<R>(client, cubes(n), dim, edges.weight2.arg(), bits.arg(), n as u32);
+        let sorted = edges_in(client, edges, &order(client, bits));
+        let (placed, far) = (Edges::new(client, n), Buffer::<u32>::from_slice(client, &[0]));
+        place::launch::<R>(client, cubes(n), dim, sorted.arg(), placed.arg(), far.arg(), n as u32);
+        if far.read(client)?[0] == 0 {
+            return Ok(placed);
+        }
+    }
+    sort_all_bits(client, edges)
+}
+
+/// Edges in an order.
+fn edges_in<R: Runtime>(client: &ComputeClient<R>, edges: &Edges, order: &Buffer<u32>) -> Edges {
+    let ends = |of| gather(client, of, order, 1, Layout::Rows);
+    Edges { weight2: gather(client, &edges.weight2, order, 1, Layout::Rows), low: ends(&edges.low), high: ends(&edges.high) }
+}
+
+fn sort_all_bits<R: Runtime>(client: &ComputeClient<R>, edges: &Edges) -> Result<Edges> {
     let (n, dim) = (edges.low.len(), CubeDim::new_1d(UNITS));
     let keys = Buffer::<u64>::new(client, n);
     pack_ends::launch::<R>(client, cubes(n), dim, edges.low.arg(), edges.high.arg(), keys.arg(), n as u32);
     let by_ends = sort(client, Pairs { keys, values: Buffer::iota(client, n) })?.values;
     let keys = Buffer::<u64>::new(client, n);
-    take_bits::launch::<R>(client, cubes(n), dim, edges.weight2.arg(), by_ends.arg(), keys.arg(), n as u32);
-    let sorted = sort(client, Pairs { keys, values: by_ends })?;
-    let weight2 = Buffer::<f64>::new(client, n);
-    take_weights::launch::<R>(client, cubes(n), dim, sorted.keys.arg(), weight2.arg(), n as u32);
-    let ends = |of| gather(client, of, &sorted.values, 1, Layout::Rows);
-    Ok(Edges { weight2, low: ends(&edges.low), high: ends(&edges.high) })
+    let weight2 = gather(client, &edges.weight2, &by_ends, 1, Layout::Rows);
+    take_bits::launch::<R>(client, cubes(n), dim, weight2.arg(), keys.arg(), n as u32);
+    Ok(edges_in(client, edges, &sort(client, Pairs { keys, values: by_ends })?.values))
+}
+
+/// The bits of the weights. Weights are not negative, so their bits ascend with them.
+#[cube(launch)]
+fn take_bits(weight2: &Array<f64>, bits: &mut Array<u64>, n: u32) {
+    let i = ABSOLUTE_POS;
+    if (i as u32) < n {
+        bits[i] = u64::reinterpret(weight2[i]);
+    }
 }
 
 /// The ends of each edge as one number.
@@ -33,19 +66,65 @@ fn pack_ends(low: &Array<u32>, high: &Array<u32>, keys: &mut Array<u64>, n: u32)
     }
 }
 
-/// The bits of the weights, in an order. Weights are not negative, so their bits ascend with them.
+/// Puts edges in order that are in that of the leading bits of their weights; or says that they may be too far from their places.
 #[cube(launch)]
-fn take_bits(weight2: &Array<f64>, order: &Array<u32>, bits: &mut Array<u64>, n: u32) {
+fn place(sorted: &EdgesArg, placed: &mut EdgesArg, far: &mut Array<u32>, n: u32) {
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
-        bits[i] = u64::reinterpret(weight2[order[i] as usize]);
+        let own = u64::reinterpret(sorted.weight2[i]);
+        // Where it goes; how many of those before it and behind it were looked at; whether the next one has the same leading bits.
+        let mut state = Array::<u32>::new(4usize);
+        state[0] = i as u32;
+        state[1] = 0;
+        state[2] = 0;
+        state[3] = u32::cast_from(i > 0);
+        while state[3] == 1 {
+            state[1] = state[1] + 1;
+            let other = i - state[1] as usize;
+            state[3] = u32::cast_from(leading(sorted, other) == leading(sorted, i));
+            if state[3] == 1 {
+                if comes_before(sorted, i, other) {
+                    state[0] = state[0] - 1;
+                }
+                if state[1] == REACH {
+                    far[0] = 1;
+                }
+                state[3] = u32::cast_from(state[1] < REACH && i as u32 > state[1]);
+            }
+        }
+        state[3] = u32::cast_from((i as u32) + 1 < n);
+        while state[3] == 1 {
+            state[2] = state[2] + 1;
+            let other = i + state[2] as usize;
+            state[3] = u32::cast_from(leading(sorted, other) == leading(sorted, i));
+            if state[3] == 1 {
+                if comes_before(sorted, other, i) {
+                    state[0] = state[0] + 1;
+                }
+                if state[2] == REACH {
+                    far[0] = 1;
+                }
+                state[3] = u32::cast_from(state[2] < REACH && i as u32 + state[2] + 1 < n);
+            }
+        }
+        let to = state[0] as usize;
+        placed.weight2[to] = f64::reinterpret(own);
+        placed.low[to] = sorted.low[i];
+        placed.high[to] = sorted.high[i];
     }
 }
 
-#[cube(launch)]
-fn take_weights(bits: &Array<u64>, weight2: &mut Array<f64>, n: u32) {
-    let i = ABSOLUTE_POS;
-    if (i as u32) < n {
-        weight2[i] = f64::reinterpret(bits[i]);
-    }
+/// The bits of a weight that are sorted.
+#[cube]
+fn leading(edges: &EdgesArg, at: usize) -> u64 {
+    u64::reinterpret(edges.weight2[at]) >> comptime!(u64::from(CODE - LEADING))
+}
+
+/// Whether an edge comes before another.
+#[cube]
+fn comes_before(edges: &EdgesArg, one: usize, other: usize) -> bool {
+    let (a, b) = (edges.weight2[one], edges.weight2[other]);
+    let (low_a, low_b) = (edges.low[one], edges.low[other]);
+    let ends = low_a < low_b || (low_a == low_b && edges.high[one] < edges.high[other]);
+    a < b || (a == b && ends)
 }

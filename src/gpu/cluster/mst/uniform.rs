@@ -9,19 +9,22 @@ use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::cluster::mst::least::NONE;
 use crate::gpu::primitives::scan::exclusive;
 
-/// The component of each node, or [`NONE`]; that of the sentinel is none.
-pub(super) fn uniform_nodes<R: Runtime, S>(
-    client: &ComputeClient<R>,
-    nodes: &Nodes<S>,
-    component: &Buffer<u32>,
-) -> Buffer<u32> {
+/// Which runs of positions are of one component.
+pub(super) struct Uniform {
+    /// The component of each node, or [`NONE`]; that of the sentinel is none.
+    pub nodes: Buffer<u32>,
+    /// How many of the positions before each have another component than the one before them.
+    pub changes: Buffer<u32>,
+}
+
+pub(super) fn uniform<R: Runtime, S>(client: &ComputeClient<R>, nodes: &Nodes<S>, component: &Buffer<u32>) -> Uniform {
     let (n, end, dim) = (component.len(), nodes.end(), CubeDim::new_1d(UNITS));
-    let (changes, uniform) = (Buffer::<u32>::new(client, n + 1), Buffer::<u32>::new(client, end + 1));
+    let (changes, of_nodes) = (Buffer::<u32>::new(client, n + 1), Buffer::<u32>::new(client, end + 1));
     flag_changes::launch::<R>(client, cubes(n + 1), dim, component.arg(), changes.arg(), n as u32);
     exclusive(client, &changes);
     let (links, before) = (nodes.links.arg(), changes.arg());
-    find_uniform::launch::<R>(client, cubes(end + 1), dim, links, before, component.arg(), uniform.arg(), end as u32);
-    uniform
+    find_uniform::launch::<R>(client, cubes(end + 1), dim, links, before, component.arg(), of_nodes.arg(), end as u32);
+    Uniform { nodes: of_nodes, changes }
 }
 
 /// Flags the positions whose component is not that of the position before.
@@ -43,9 +46,14 @@ fn find_uniform(links: &Array<u32>, before: &Array<u32>, component: &Array<u32>,
     if (at as u32) < end {
         let first = links[2 * at + 1] as usize;
         let behind = links[2 * links[2 * at] as usize + 1] as usize;
-        let is_uniform = before[behind] == before[first + 1];
-        uniform[at] = select(is_uniform, component[first], NONE);
+        uniform[at] = select(is_uniform(before, first, behind), component[first], NONE);
     } else if at as u32 == end {
         uniform[at] = NONE;
     }
+}
+
+/// Whether the positions from `first` up to `behind` are of one component.
+#[cube]
+pub(super) fn is_uniform(changes: &Array<u32>, first: usize, behind: usize) -> bool {
+    changes[behind] == changes[first + 1]
 }
