@@ -78,6 +78,11 @@ pub(crate) fn atomics(n: usize, value: u32) -> Vec<AtomicU32> {
     all
 }
 
+/// The numbers, once no other thread writes them.
+pub(crate) fn plain(values: Vec<AtomicU32>) -> Vec<u32> {
+    values.into_iter().map(AtomicU32::into_inner).collect()
+}
+
 /// Does both, at once if there is a thread for it.
 pub(crate) fn join(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
     rayon::join(a, b);

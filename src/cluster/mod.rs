@@ -8,6 +8,7 @@ mod fof;
 mod hdbscan;
 pub(crate) mod labels;
 mod mst;
+mod rank_bitmap;
 mod relabel;
 pub(crate) mod union_find;
 

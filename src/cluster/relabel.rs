@@ -3,10 +3,11 @@
 //! In: a union-find forest over tree order. Out: a cluster number per point.
 //! Cost: 8 bytes a point while it runs, and a bit.
 
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering::Relaxed};
 
 use super::dbscan::core::Flags;
 use super::labels::{Labels, check_clusters};
+use super::rank_bitmap::RankBitmap;
 use super::union_find::UnionFind;
 use crate::error::Result;
 use crate::parallel::{atomics, for_tasks};
@@ -53,7 +54,7 @@ impl UnionFind {
             }
         });
         let representatives = RankBitmap::of(&smallest);
-        check_clusters(representatives.count as usize)?;
+        check_clusters(representatives.count() as usize)?;
         Ok(CompactLabels { forest: self, smallest, representatives })
     }
 }
@@ -75,7 +76,7 @@ impl CompactLabels {
     }
 
     pub fn n_clusters(&self) -> u32 {
-        self.representatives.count
+        self.representatives.count()
     }
 
     /// Labels in the caller's order, each position labelled as its tree is.
@@ -90,46 +91,6 @@ impl CompactLabels {
         });
         let labels = labels.into_iter().map(AtomicI32::into_inner).collect();
         Labels::from_parts(labels, self.n_clusters(), None)
-    }
-}
-
-/// A set of indices that knows how many come before each: a bit per point, so that it fits a cache.
-struct RankBitmap {
-    words: Vec<AtomicU64>,
-    /// How many come before each word.
-    before: Vec<u32>,
-    count: u32,
-}
-
-impl RankBitmap {
-    /// The set of those indices that are below their number.
-    fn of(indices: &[AtomicU32]) -> Self {
-        let words: Vec<AtomicU64> = (0..indices.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-        for_tasks(indices.len(), TASK, &|places| {
-            for index in indices[places].iter().map(|index| index.load(Relaxed)) {
-                if let Some(word) = words.get(index as usize / 64) {
-                    word.fetch_or(1 << (index % 64), Relaxed);
-                }
-            }
-        });
-        let mut count = 0;
-        let before = words
-            .iter()
-            .map(|word| {
-                let before = count;
-                count += word.load(Relaxed).count_ones();
-                before
-            })
-            .collect();
-        Self { words, before, count }
-    }
-
-    /// How many indices of the set are smaller.
-    #[inline]
-    fn rank(&self, index: u32) -> u32 {
-        let word = index as usize / 64;
-        let below = (1u64 << (index % 64)) - 1;
-        self.before[word] + (self.words[word].load(Relaxed) & below).count_ones()
     }
 }
 

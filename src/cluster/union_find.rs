@@ -11,7 +11,7 @@ use crate::parallel::{atomics, fill};
 /// Points per parallel task.
 const TASK: usize = 1 << 15;
 
-/// A forest over positions. Roots are the smallest position of their tree, whatever the order of the unions.
+/// A forest over positions. Roots of unions are the smallest position of their tree, whatever the order of the unions.
 pub(crate) struct UnionFind {
     parent: Vec<AtomicU32>,
 }
@@ -25,15 +25,18 @@ impl UnionFind {
         Self { parent }
     }
 
-    /// The forest of these parents, each at most the position itself.
-    #[cfg(feature = "reference")]
+    /// The forest of these parents; roots are their own. For [`UnionFind::union`] each must be at most the position itself.
     pub fn of(parent: Vec<AtomicU32>) -> Self {
         Self { parent }
     }
 
+    pub fn len(&self) -> usize {
+        self.parent.len()
+    }
+
     /// The root, with every node on the way made to point to its grandparent.
     ///
-    /// Relaxed suffices throughout: a parent is always smaller and in the same tree, also when it is stale.
+    /// Relaxed suffices throughout: a parent is always above in the same tree, also when it is stale.
     #[inline]
     pub fn find(&self, mut at: u32) -> u32 {
         let mut parent = self.parent[at as usize].load(Relaxed);

@@ -5,13 +5,13 @@
 //! Cost: about |leaf|^2 distances for each pair of leaves that meet, eight at a time.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 use crate::bvh::traverse::{Step, bits};
 use crate::bvh::{Bvh, LEAF};
 use crate::csr::{Csr, CsrChunk};
 use crate::geometry::{Blocks, Scalar};
-use crate::parallel::{atomics, for_tasks, map_tasks};
+use crate::parallel::{atomics, for_tasks, map_tasks, plain};
 use crate::precompiled::precompiled;
 use crate::search::ball_predicate::{BallPredicate, BallPredicates, with_predicate};
 use crate::simd::{Isa, dispatch};
@@ -61,7 +61,7 @@ fn count_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64) -> Vec<u3
             }
         });
     });
-    counts.into_iter().map(AtomicU32::into_inner).collect()
+    plain(counts)
 }
 
 fn list_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64) -> Csr<u32> {

@@ -7,6 +7,7 @@ mod conformance;
 mod contract;
 mod copies;
 mod dbscan;
+mod dendrogram;
 mod dimensions;
 mod fof_algorithms;
 mod halos;

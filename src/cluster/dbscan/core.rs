@@ -2,12 +2,12 @@
 //!
 //! Out: for each leaf a mask of its core points, for each inner node whether there are any below.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::bvh::traverse::{Step, bits, low_bits};
 use crate::bvh::{Bvh, DEPTH, LEAF};
 use crate::geometry::Scalar;
-use crate::parallel::{atomics, for_tasks};
+use crate::parallel::{atomics, for_tasks, plain};
 use crate::search::ball_predicate::{BallPredicate, BallPredicates, with_predicate};
 use crate::simd::{Isa, dispatch};
 
@@ -97,7 +97,7 @@ pub(super) fn find<S: Scalar, const D: usize>(
             }
         });
     });
-    let mut masks: Vec<u32> = masks.into_iter().map(AtomicU32::into_inner).collect();
+    let mut masks = plain(masks);
     // Copies are core if the point before them is.
     let mut before = false;
     for leaf in (0..tree.end()).filter(|&at| tree.is_leaf(at)) {

@@ -1,11 +1,17 @@
 //! The result: labels, probabilities, persistence, and the clusters of DBSCAN* at any distance.
 
+use std::ops::Range;
+use std::sync::atomic::Ordering::Relaxed;
+
 use super::tree::CondensedTree;
 use super::{Hdbscan, Ties};
 use crate::cluster::labels::Labels;
 use crate::error::{Kind, Result};
+use crate::parallel::{atomics, fill, map, map_tasks, plain};
 use crate::phases::mark;
 
+/// Points per parallel task.
+const TASK: usize = 1 << 12;
 /// No cluster.
 const NONE: u32 = u32::MAX;
 
@@ -52,6 +58,24 @@ impl Members {
         Self { chosen, least_lambda }
     }
 
+    /// How many members each chosen cluster has, of which `chosen` holds one a point.
+    fn sizes(&self, tree: &CondensedTree, chosen: &[i32]) -> Vec<u32> {
+        let mut sizes = vec![0; self.chosen.len()];
+        for (cluster, &chosen) in tree.clusters.iter().zip(&self.chosen) {
+            let children = &tree.clusters[cluster.children.start as usize..cluster.children.end as usize];
+            let below: u32 = children.iter().map(|child| child.size).sum();
+            if let Some(size) = sizes.get_mut(chosen as usize) {
+                *size += cluster.size - below;
+            }
+        }
+        // Not all points of the root stay long enough.
+        if self.chosen.first() == Some(&0) {
+            let count = |range: Range<usize>| chosen[range].iter().filter(|&&chosen| chosen == 0).count() as u32;
+            sizes[0] = map_tasks(chosen.len(), TASK, &count).into_iter().sum();
+        }
+        sizes
+    }
+
     /// The chosen cluster of what leaves a cluster of the tree at `lambda`.
     pub fn of(&self, cluster: u32, lambda: f64) -> Option<usize> {
         let chosen = self.chosen[cluster as usize];
@@ -68,37 +92,43 @@ impl HdbscanClusters {
     pub(super) fn new(mut tree: CondensedTree, selected: &[bool], options: &Hdbscan) -> Self {
         let members = Members::new(&tree, selected, options);
         let n = tree.n_points();
-        let mut sizes = vec![0u32; selected.len()];
-        let mut first_seen = vec![];
-        let mut labels = vec![-1; n];
-        let mut probabilities = vec![0.0; n];
-        for point in 0..n {
+        let of = |point: usize| {
             let lambda = tree.lambda(point);
-            if let Some(chosen) = members.of(tree.cluster[point], lambda) {
-                if sizes[chosen] == 0 {
-                    first_seen.push(chosen);
-                }
-                sizes[chosen] += 1;
-                labels[point] = chosen as i32;
-                probabilities[point] = probability(lambda, tree.clusters[chosen].death);
+            members.of(tree.cluster[point], lambda).map(|chosen| (chosen, lambda))
+        };
+        let smallest = atomics(selected.len(), NONE);
+        let mut labels = map(n, TASK, &|point| {
+            let Some((chosen, _)) = of(point) else { return -1 };
+            // Most members are not the smallest: look before writing.
+            if (point as u32) < smallest[chosen].load(Relaxed) {
+                smallest[chosen].fetch_min(point as u32, Relaxed);
             }
+            chosen as i32
+        });
+        let probabilities = map(n, TASK, &|point| {
+            of(point).map_or(0.0, |(chosen, lambda)| probability(lambda, tree.clusters[chosen].death))
+        });
+        let smallest = plain(smallest);
+        let mut with_members: Vec<usize> = (0..smallest.len()).filter(|&at| smallest[at] != NONE).collect();
+        if options.ties == Ties::Together {
+            with_members.sort_unstable_by_key(|&at| smallest[at]);
         }
-        if options.ties == Ties::Sequential {
-            first_seen.sort_unstable();
-        }
+        let sizes = members.sizes(&tree, &labels);
         let most = tree.clusters.iter().map(|cluster| cluster.death).fold(0.0, f64::max);
-        let mut persistence = Vec::with_capacity(first_seen.len());
-        for (label, &chosen) in first_seen.iter().enumerate() {
+        let mut persistence = Vec::with_capacity(with_members.len());
+        for (label, &chosen) in with_members.iter().enumerate() {
             let cluster = &mut tree.clusters[chosen];
             cluster.label = Some(label as u32);
             // As the package has it where copies of a point make lambda infinite.
             let share = cluster.stability / (f64::from(sizes[chosen]) * most);
             persistence.push(if most.is_infinite() { 1.0 } else { share });
         }
-        for label in labels.iter_mut().filter(|label| **label >= 0) {
-            *label = tree.clusters[*label as usize].label.map_or(-1, |label| label as i32);
-        }
-        let labels = Labels::from_parts(labels, first_seen.len() as u32, None);
+        fill(&mut labels, TASK, &|_, own| {
+            for label in own.iter_mut().filter(|label| **label >= 0) {
+                *label = tree.clusters[*label as usize].label.map_or(-1, |label| label as i32);
+            }
+        });
+        let labels = Labels::from_parts(labels, with_members.len() as u32, None);
         mark("labels");
         Self { labels, probabilities, persistence, tree, members }
     }

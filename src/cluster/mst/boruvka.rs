@@ -16,7 +16,7 @@ use crate::cluster::mst::Edge;
 use crate::cluster::union_find::UnionFind;
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Scalar, scale};
-use crate::parallel::{atomics, fill, for_tasks, list_tasks, map, sort};
+use crate::parallel::{atomics, fill, for_tasks, list_tasks, map, plain, sort};
 use crate::phases::mark;
 use crate::search::ball_predicate::BallPredicates;
 use crate::simd::LANES;
@@ -123,7 +123,7 @@ impl<'a, S: Scalar, const D: usize> Rounds<'a, S, D> {
             tree,
             balls: BallPredicates::new(tree, 0.0),
             forest: UnionFind::new(n),
-            position: position.into_iter().map(AtomicU32::into_inner).collect(),
+            position: plain(position),
             listed: vec![],
             listed_each: 0,
             last2: vec![],

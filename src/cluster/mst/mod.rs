@@ -166,15 +166,6 @@ impl SpanningTree {
     }
 }
 
-/// So many edges are looked at ahead of their turn.
-pub(crate) const AHEAD: usize = 64;
-
-/// Asks a union-find for two steps from each end of edges whose turn comes soon, so that the memory brings many at once.
-pub(crate) fn look_ahead(edges: &[Edge], parent: impl Fn(u32) -> u32) {
-    let above = |point| parent(parent(point));
-    std::hint::black_box(edges.iter().fold(0, |read, edge| read ^ above(edge.low) ^ above(edge.high)));
-}
-
 precompiled! {
     fn edges = boruvka_edges(tree: same_ref &Bvh<S, D>, min_samples: keep usize, alpha: keep f64) -> Result<Vec<Edge>>
 }

@@ -1,0 +1,73 @@
+//! The order of clusters.
+//!
+//! In: clusters with their parents. Out: which of siblings comes first, and the order of a breadth-first walk through the dendrogram, which the
+//! numbers follow. Cost: a few passes over the clusters; for [`Ties::Sequential`](super::Ties) one over the points, on one thread.
+
+use super::condense::Growing;
+use crate::cluster::mst::Edge;
+
+/// For each point the next on its way along the tree to point 0.
+pub(super) fn above(n: usize, edges: &[Edge]) -> Vec<u32> {
+    // How many neighbours a point has left, and their exclusive or: of one that is itself.
+    let mut left = vec![(0u32, 0); n];
+    for &Edge { low, high, .. } in edges {
+        for (end, other) in [(low, high), (high, low)] {
+            let (count, neighbors) = &mut left[end as usize];
+            *count += 1;
+            *neighbors ^= other;
+        }
+    }
+    for point in 1..n {
+        let mut at = point;
+        while let (1, up) = left[at]
+            && at != 0
+        {
+            left[at].0 = 0;
+            let (count, neighbors) = &mut left[up as usize];
+            *count -= 1;
+            *neighbors ^= at as u32;
+            at = up as usize;
+        }
+    }
+    left.into_iter().map(|(_, up)| up).collect()
+}
+
+/// Ranks clusters by the lowest of their points, from the lowest of those whose last cluster each is.
+pub(super) fn rank_by_smallest_member(clusters: &mut [Growing]) {
+    for at in 0..clusters.len() {
+        let Growing { parent, rank, .. } = clusters[at];
+        if let Some(parent) = clusters.get_mut(parent as usize) {
+            parent.rank = parent.rank.min(rank);
+        }
+    }
+}
+
+/// The clusters in the order in which a breadth-first walk through the dendrogram comes to where they split off, siblings by rank.
+pub(super) fn breadth_first(clusters: &[Growing]) -> Vec<u32> {
+    // The children of each, one list after the other: where they begin, and the lists.
+    let root = clusters.len() - 1;
+    let mut begin = vec![0; clusters.len() + 1];
+    clusters[..root].iter().for_each(|child| begin[child.parent as usize + 1] += 1);
+    (0..clusters.len()).for_each(|at| begin[at + 1] += begin[at]);
+    let (mut filled, mut children) = (begin.clone(), vec![0; root]);
+    for (at, child) in clusters[..root].iter().enumerate() {
+        let place = &mut filled[child.parent as usize];
+        children[*place] = at as u32;
+        *place += 1;
+    }
+    for own in begin.windows(2) {
+        children[own[0]..own[1]].sort_unstable_by_key(|&child| clusters[child as usize].rank);
+    }
+    let of = |parent: u32| &children[begin[parent as usize]..begin[parent as usize + 1]];
+    // Depth first, with the depth of each split: splits at one depth are met from the first to the last.
+    let (mut open, mut splits) = (vec![(root as u32, 0)], vec![]);
+    while let Some((cluster, depth)) = open.pop() {
+        let depth = depth + clusters[cluster as usize].merges;
+        if !of(cluster).is_empty() {
+            splits.push((depth, cluster));
+            open.extend(of(cluster).iter().rev().map(|&child| (child, depth + 1)));
+        }
+    }
+    splits.sort_by_key(|&(depth, _)| depth);
+    std::iter::once(root as u32).chain(splits.iter().flat_map(|&(_, parent)| of(parent)).copied()).collect()
+}
