@@ -9,6 +9,8 @@ use ropewalk::io::ReadOptions;
 use ropewalk::{Dbscan, Labels, plot};
 
 use super::args::Dbscan as Args;
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+use super::device::on_device;
 use super::device::{Device, Name};
 use super::dimensions::with_rows;
 use super::outputs::{Column, Outputs, ending, write_csv, written};
@@ -41,7 +43,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         #[cfg(any(feature = "cuda", feature = "vulkan"))]
         Device::Gpu(device) => {
             with_rows!(points, f32 [2, 3], f64 [2, 3], rows => run_on(device, args, rows, &mut phases))
-                .ok_or_else(|| format!("points have {} dimensions; on a device there may be 2 or 3", points.dim()))??
+                .ok_or_else(|| on_device(points.dim()))??
         }
     };
     let counts = Counts::of(&labels);

@@ -29,6 +29,12 @@ pub enum Device {
     Gpu(gpu::Device),
 }
 
+/// What to say of points that no device takes.
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+pub fn on_device(dim: usize) -> String {
+    format!("points have {dim} dimensions; on a device there may be 2 or 3")
+}
+
 impl Name {
     /// Looks for the device.
     pub fn find(self) -> Result<Device, Failure> {

@@ -9,6 +9,9 @@ use ropewalk::plot::{self, PictureFormat};
 use ropewalk::{Error, Hdbscan, HdbscanClusters};
 
 use super::args::{Hdbscan as Args, Method};
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+use super::device::on_device;
+use super::device::{Device, Name};
 use super::dimensions::with_rows;
 use super::outputs::{Column, Outputs, ending, write_csv, written};
 use super::phases::Phases;
@@ -17,6 +20,7 @@ use super::{Failure, describe, grouped, periodic, short, start_threads};
 
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.threads)?;
+    let device = args.device.find()?;
     let named = [&args.out, &args.probabilities, &args.outliers, &args.plot, &args.tree];
     let targets: Vec<&Path> = named.into_iter().flatten().map(AsRef::as_ref).collect();
     // First, so that hours of work do not end at a full disk's closed door.
@@ -38,7 +42,14 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         let file = args.file.display();
         return Err(format!("{file}: points have {} dimensions; --plot draws those of 2", points.dim()).into());
     }
-    let clusters = phases.run("find clusters", || ropewalk::table::hdbscan(points, &hdbscan(args)));
+    let clusters = match device {
+        Device::Cpu => phases.run("find clusters", || ropewalk::table::hdbscan(points, &hdbscan(args))),
+        #[cfg(any(feature = "cuda", feature = "vulkan"))]
+        Device::Gpu(device) => {
+            with_rows!(points, f32 [2, 3], f64 [2, 3], rows => run_on(device, args, rows, &mut phases))
+                .ok_or_else(|| on_device(points.dim()))?
+        }
+    };
     let clusters = clusters.map_err(|error| by_option(&error))?;
     let labels = clusters.labels();
     phases.run("labels", || -> Result<(), Failure> {
@@ -76,6 +87,9 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let n = points.len() as u64;
     let (noise, largest) = (labels.n_noise() as u64, labels.sizes().into_iter().max().unwrap_or(0));
     let mut lines = describe(&snapshot, args.periodic, outside);
+    if args.device != Name::Cpu {
+        lines.push(("device", args.device.to_string()));
+    }
     lines.extend([
         ("cluster size", format!("at least {}", grouped(args.min_cluster_size as u64))),
         ("min_samples", grouped(samples(args, points.len()) as u64)),
@@ -109,6 +123,17 @@ fn hdbscan(args: &Args) -> Hdbscan {
     hdbscan
 }
 
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+fn run_on<S: super::device::Coordinate, const D: usize>(
+    device: ropewalk::gpu::Device,
+    args: &Args,
+    points: &[[S; D]],
+    phases: &mut Phases,
+) -> ropewalk::Result<HdbscanClusters> {
+    let points = phases.run("upload", || ropewalk::gpu::Points::new_periodic(points, args.periodic, device))?;
+    phases.run("find clusters", || ropewalk::gpu::Hdbscan::from(hdbscan(args)).run(&points)?.read())
+}
+
 /// As many as the library takes where nothing is said.
 fn samples(args: &Args, points: usize) -> usize {
     args.min_samples.unwrap_or(args.min_cluster_size.min(points.max(1)))
@@ -118,7 +143,7 @@ fn samples(args: &Args, points: usize) -> usize {
 fn by_option(error: &Error) -> Failure {
     match error.parameter() {
         Some(name @ "cluster_selection_epsilon") => error.to_string().replacen(name, "--epsilon", 1).into(),
-        _ => error.to_string().into(),
+        _ => error.to_string().replace("Ties::Together", "--ties together").into(),
     }
 }
 

@@ -7,12 +7,18 @@ use ropewalk::io::{Points, ReadOptions, Snapshot, Table};
 use ropewalk::{Dendrogram, MinimumSpanningTree, SpanningTree};
 
 use super::args::{Emst, Linkage, Spanned};
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+use super::device::on_device;
+use super::device::{Device, Name};
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+use super::dimensions::with_rows;
 use super::outputs::{Column, Outputs, write_csv, written};
 use super::phases::Phases;
 use super::{Failure, describe, grouped, periodic, short, start_threads};
 
 pub fn emst(args: &Emst) -> Result<String, Failure> {
     start_threads(args.spanned.threads)?;
+    let device = args.device.find()?;
     let targets: Vec<&Path> =
         [Some(&args.out), args.weights.as_ref()].into_iter().flatten().map(AsRef::as_ref).collect();
     // First, so that hours of work do not end at a full disk's closed door.
@@ -21,7 +27,7 @@ pub fn emst(args: &Emst) -> Result<String, Failure> {
     let weights = args.weights.as_ref().map(|path| Column::of("--weights", path)).transpose()?;
 
     let mut phases = Phases::default();
-    let read = Read::new(&args.spanned, &mut phases)?;
+    let read = Read::new(&args.spanned, device, &mut phases)?;
     phases.run("edges", || -> Result<(), Failure> {
         let ends = read.tree.edges().iter().flat_map(|edge| [edge.low, edge.high]).collect();
         outputs.write(&args.out, |out| match edges {
@@ -39,7 +45,11 @@ pub fn emst(args: &Emst) -> Result<String, Failure> {
     })?;
     // Not `sum`, which is -0 of nothing.
     let sum = read.tree.edges().iter().fold(0.0, |sum, edge| sum + edge.weight());
-    finish(&args.spanned, &read, &[("sum of weights", short(sum))], &phases, outputs, &targets)
+    let mut more = vec![("sum of weights", short(sum))];
+    if args.device != Name::Cpu {
+        more.push(("device", args.device.to_string()));
+    }
+    finish(&args.spanned, &read, &more, &phases, outputs, &targets)
 }
 
 pub fn linkage(args: &Linkage) -> Result<String, Failure> {
@@ -49,7 +59,7 @@ pub fn linkage(args: &Linkage) -> Result<String, Failure> {
     let column = Column::of("--out", &args.out)?;
 
     let mut phases = Phases::default();
-    let read = Read::new(&args.spanned, &mut phases)?;
+    let read = Read::new(&args.spanned, Device::Cpu, &mut phases)?;
     phases.run("merges", || {
         let dendrogram = Dendrogram::new(&read.tree);
         let row = |merge: &ropewalk::cluster::Merge| {
@@ -74,15 +84,36 @@ struct Read {
 }
 
 impl Read {
-    fn new(args: &Spanned, phases: &mut Phases) -> Result<Self, Failure> {
+    fn new(args: &Spanned, device: Device, phases: &mut Phases) -> Result<Self, Failure> {
         let options = ReadOptions::default().columns(&args.columns);
         let snapshot = phases.run("read", || ropewalk::io::read(&args.file, &options))?;
         let outside = periodic::wrapped(&snapshot.points, args.periodic, snapshot.box_size)?;
-        let options = MinimumSpanningTree::new().min_samples(args.min_samples).periodic(args.periodic);
-        let tree =
-            phases.run("spanning tree", || ropewalk::table::minimum_spanning_tree(&snapshot.points, &options))?;
+        let points = &snapshot.points;
+        let tree = match device {
+            Device::Cpu => {
+                let options = MinimumSpanningTree::new().min_samples(args.min_samples).periodic(args.periodic);
+                phases.run("spanning tree", || ropewalk::table::minimum_spanning_tree(points, &options))?
+            }
+            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            Device::Gpu(device) => {
+                with_rows!(points, f32 [2, 3], f64 [2, 3], rows => span_on(device, args, rows, phases))
+                    .ok_or_else(|| on_device(points.dim()))??
+            }
+        };
         Ok(Self { snapshot, outside, tree })
     }
+}
+
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+fn span_on<S: super::device::Coordinate, const D: usize>(
+    device: ropewalk::gpu::Device,
+    args: &Spanned,
+    points: &[[S; D]],
+    phases: &mut Phases,
+) -> ropewalk::Result<SpanningTree> {
+    let points = phases.run("upload", || ropewalk::gpu::Points::new_periodic(points, args.periodic, device))?;
+    let options = ropewalk::gpu::MinimumSpanningTree::new().min_samples(args.min_samples);
+    phases.run("spanning tree", || options.run(&points)?.read())
 }
 
 /// Gives the outputs their names, and reports.

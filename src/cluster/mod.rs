@@ -5,7 +5,7 @@ pub(crate) mod dbscan;
 mod dendrogram;
 mod dense_box;
 mod fof;
-mod hdbscan;
+pub(crate) mod hdbscan;
 pub(crate) mod labels;
 mod mst;
 mod rank_bitmap;

@@ -96,7 +96,8 @@ impl Kind {
             | Kind::DevicePoints
             | Kind::DeviceLists { .. }
             | Kind::DeviceNearest { .. }
-            | Kind::DeviceCenter { .. } => ErrorKind::Unsupported,
+            | Kind::DeviceCenter { .. }
+            | Kind::DeviceTies => ErrorKind::Unsupported,
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
             Kind::DeviceMemory { .. } => ErrorKind::Memory,
             #[cfg(any(feature = "cuda", feature = "vulkan"))]

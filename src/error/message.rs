@@ -44,6 +44,10 @@ impl Display for Error {
                 write!(f, "the {k} nearest are asked for; a device finds at most {most}")
             }
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            Kind::DeviceTies => f.write_str(
+                "on a device, edges of equal weight are removed together (Ties::Together), not one after the other",
+            ),
+            #[cfg(any(feature = "cuda", feature = "vulkan"))]
             Kind::DeviceCenter { center } => write!(
                 f,
                 "on a device, centres are most bound or most connected particles (MostBound, MostConnected), not {center}"

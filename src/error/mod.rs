@@ -117,6 +117,8 @@ pub(crate) enum Kind {
         center: String,
     },
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    DeviceTies,
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
     Devices {
         points: String,
         halos: String,

@@ -3,7 +3,7 @@
 //! ```text
 //! points -> morton -> radix_sort -> hierarchy -> ropes -> Bvh -> traverse -> neighbors, range, nearest, visitor
 //!                                                                        -> connect -> labels -> dbscan, fof -> halos -> centers
-//!                                                                        -> mst -> cut
+//!                                                                        -> mst -> cut, dendrogram -> hdbscan
 //! ```
 //!
 //! ```no_run
@@ -16,7 +16,7 @@
 //! ```
 //!
 //! Results are those of the CPU, entry for entry. They stay on the device until `read` copies them, so one step feeds the next without a
-//! transfer: [`Points`] are uploaded once, a [`Bvh`] is built of them, and [`Dbscan`], [`Fof`] and [`MinimumSpanningTree`] run on it. Calls
+//! transfer: [`Points`] are uploaded once, a [`Bvh`] is built of them, and [`Dbscan`], [`Fof`], [`Hdbscan`] and [`MinimumSpanningTree`] run on it. Calls
 //! return once their kernels are launched; `wait` and `read` wait for them.
 //!
 //! Features: `cuda` for NVIDIA's GPUs, `vulkan` for others, and for the processor with a software driver. Kernels are compiled when they are
@@ -33,7 +33,9 @@
 //! | [`Labels`](crate::Labels) | [`Labels`] | `get`, `is_core` and the like, which [`Labels::read`] gives |
 //! | [`Fof`](crate::Fof) | [`Fof`] | `algorithm`: there is one |
 //! | [`minimum_spanning_tree`](crate::minimum_spanning_tree()), [`MinimumSpanningTree`](crate::MinimumSpanningTree) | [`minimum_spanning_tree()`], [`MinimumSpanningTree`] | `alpha`; `min_samples` above 65 |
-//! | [`SpanningTree`](crate::SpanningTree) | [`SpanningTree`] | `edges`, which [`SpanningTree::read`] gives; [`Dendrogram`](crate::Dendrogram) |
+//! | [`SpanningTree`](crate::SpanningTree) | [`SpanningTree`] | `edges`, which [`SpanningTree::read`] gives |
+//! | [`Dendrogram`](crate::Dendrogram) | [`Dendrogram`] | `merges`, which [`Dendrogram::read`] gives; `cophenetic_distance` |
+//! | [`Hdbscan`](crate::Hdbscan), [`HdbscanClusters`](crate::HdbscanClusters) | [`Hdbscan`], [`HdbscanClusters`] | `alpha`, [`Ties::Sequential`](crate::Ties); `min_samples` above 65; `predict`; outlier scores, rows of the condensed tree and `dbscan_labels`, which [`HdbscanClusters::read`] gives |
 //! | [`Halos`](crate::Halos) | [`Halos`] | `labels`, `members` and the like, which [`Halos::read`] gives |
 //! | [`CenterFinder`](crate::CenterFinder) | [`CenterFinder`] | all centres but the most bound and the most connected particle |
 //!
@@ -61,7 +63,10 @@ mod search;
 #[doc(hidden)]
 pub use bvh::Origin;
 pub use bvh::{Bvh, Coordinate, Points};
-pub use cluster::{Dbscan, Fof, Labels, MinimumSpanningTree, SpanningTree, dbscan, minimum_spanning_tree};
+pub use cluster::{
+    Dbscan, Dendrogram, Fof, Hdbscan, HdbscanClusters, Labels, MinimumSpanningTree, SpanningTree, dbscan,
+    minimum_spanning_tree,
+};
 pub use csr::Csr;
 /// What a [`Visitor`] is written in.
 pub use cubecl;

@@ -6,6 +6,8 @@ mod shapes;
 
 mod centers;
 mod conformance;
+mod dendrogram;
 mod devices;
+mod hdbscan;
 mod spanning_tree;
 mod visit;

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::super::device::Name;
+
 /// Find clusters of any density and noise, without a radius, as scikit-learn's HDBSCAN does.
 ///
 /// The S-th nearest point, itself counted, says how dense it is around a point. As the distance that links points shrinks, clusters
@@ -42,6 +44,10 @@ pub struct Hdbscan {
     /// Side of the periodic box; otherwise boundaries are open, also where the file names a box
     #[arg(long, value_name = "L", allow_negative_numbers = true)]
     pub periodic: Option<f64>,
+    /// What finds clusters: cpu, cuda or vulkan, or one of several by its number, as cuda:1. Points on a device have 2 or 3
+    /// dimensions; samples are at most 65, alpha is 1, and ties are removed together
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub device: Name,
     /// Number of threads; otherwise one per processor
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,

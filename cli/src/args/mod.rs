@@ -271,6 +271,9 @@ pub struct Bench {
     /// Neighbours that make a core point, itself included
     #[arg(long, value_name = "M", default_value_t = 10)]
     pub min_pts: usize,
+    /// The least size of a cluster of hdbscan; otherwise as min_pts
+    #[arg(long, value_name = "C")]
+    pub min_cluster_size: Option<usize>,
     /// Nearest neighbours
     #[arg(long, value_name = "K", default_value_t = 10)]
     pub k: usize,

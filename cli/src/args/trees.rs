@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::super::device::Name;
+
 /// Points, and how they are spanned.
 #[derive(Debug, clap::Args)]
 pub struct Spanned {
@@ -38,6 +40,10 @@ pub struct Emst {
     /// Write the weight of each edge: .npy is a NumPy array of f64, .csv a text table with the column weight
     #[arg(long, value_name = "WEIGHTS.npy|csv")]
     pub weights: Option<PathBuf>,
+    /// What spans the points: cpu, cuda or vulkan, or one of several by its number, as cuda:1. Points on a device have 2 or 3
+    /// dimensions, and samples are at most 65
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub device: Name,
 }
 
 /// Write the dendrogram of single linkage, as scipy.cluster.hierarchy.linkage(points, "single") does.

@@ -5,7 +5,8 @@
 use std::time::Instant;
 
 use ropewalk::gpu::{
-    self, Bvh, CenterFinder, Coordinate, Csr, Dbscan, Device, DeviceVec, Fof, MinimumSpanningTree, Neighbors, Points,
+    self, Bvh, CenterFinder, Coordinate, Csr, Dbscan, Device, DeviceVec, Fof, Hdbscan, MinimumSpanningTree, Neighbors,
+    Points,
 };
 use ropewalk::halo::HaloCenter;
 use ropewalk::{Center, Centers, FofAlgorithm};
@@ -36,6 +37,7 @@ enum Found<S, const D: usize> {
     Labels(gpu::Labels),
     /// A spanning tree, and its samples.
     SpanningTree(gpu::SpanningTree, usize),
+    Hdbscan(gpu::HdbscanClusters),
     Halos(gpu::Halos),
     Centers(Centers),
     HaloCenters(gpu::Halos, Centers),
@@ -102,7 +104,8 @@ fn prepare<S: Coordinate, const D: usize>(
         | Operation::Fof(FofAlgorithm::Auto | FofAlgorithm::Tree)
         | Operation::Dbscan(_)
         | Operation::Emst
-        | Operation::MutualReachability => Ready::Points(points()?),
+        | Operation::MutualReachability
+        | Operation::Hdbscan => Ready::Points(points()?),
         Operation::RangeCount | Operation::RangeCrs | Operation::HalfCount | Operation::Knn => {
             let tree = Bvh::of(&points()?)?;
             tree.wait()?;
@@ -114,7 +117,7 @@ fn prepare<S: Coordinate, const D: usize>(
             let halos = Fof::new(case.eps).min_members(LEAST_MEMBERS).run(&points)?;
             Ready::Halos(halos, points)
         }
-        Operation::Fof(_) | Operation::Centers(_) | Operation::Hdbscan => {
+        Operation::Fof(_) | Operation::Centers(_) => {
             return Err(format!("{}: is not there on a device; time it with --device cpu", operation.name()).into());
         }
     };
@@ -137,6 +140,7 @@ fn run<S: Coordinate, const D: usize>(
             let samples = case.min_pts;
             Found::SpanningTree(MinimumSpanningTree::new().min_samples(samples).run(points)?, samples)
         }
+        (Operation::Hdbscan, Ready::Points(points)) => Found::Hdbscan(Hdbscan::from(case.hdbscan()).run(points)?),
         (_, Ready::Points(points)) => Found::Tree(Bvh::of(points)?),
         (Operation::RangeCount, Ready::Tree(tree)) => Found::Counts(tree.count_neighbors(case.eps)?),
         (Operation::RangeCrs, Ready::Tree(tree)) => Found::Csr(tree.neighbors(case.eps)?),
@@ -160,6 +164,7 @@ impl<S: Coordinate, const D: usize> Found<S, D> {
             Self::Nearest(lists) => lists.wait(),
             Self::Labels(labels) => labels.wait(),
             Self::SpanningTree(tree, _) => tree.wait(),
+            Self::Hdbscan(clusters) => clusters.wait(),
             // These are complete when they are returned.
             Self::Pairs(_) | Self::Halos(_) | Self::Centers(_) | Self::HaloCenters(..) => Ok(()),
         }
@@ -175,6 +180,7 @@ impl<S: Coordinate, const D: usize> Found<S, D> {
             Self::Nearest(lists) => lists.len() as u64,
             Self::Labels(labels) => labels.n_clusters() as u64,
             Self::SpanningTree(tree, _) => tree.n_points() as u64,
+            Self::Hdbscan(clusters) => clusters.labels().n_clusters() as u64,
             Self::Halos(halos) | Self::HaloCenters(halos, _) => halos.len() as u64,
             Self::Centers(centers) => centers.len() as u64,
         }
@@ -190,6 +196,7 @@ impl<S: Coordinate, const D: usize> Found<S, D> {
             Self::Nearest(lists) => Outcome::Nearest(lists.read()?),
             Self::Labels(labels) => Outcome::Labels(labels.read()?, case.min_pts),
             Self::SpanningTree(tree, samples) => Outcome::SpanningTree(tree.read()?, *samples),
+            Self::Hdbscan(clusters) => Outcome::Hdbscan(clusters.read()?),
             Self::Halos(halos) => Outcome::Halos(halos.read()?),
             Self::Centers(centers) => Outcome::Centers(centers.clone()),
             Self::HaloCenters(halos, centers) => Outcome::HaloCenters(halos.read()?, centers.clone()),
@@ -223,6 +230,9 @@ fn compare<S: Coordinate, const D: usize>(
         (Outcome::Nearest(ours), Outcome::Nearest(theirs)) => *ours == theirs,
         (Outcome::Labels(ours, _), Outcome::Labels(theirs, _)) => *ours == theirs,
         (Outcome::SpanningTree(ours, _), Outcome::SpanningTree(theirs, _)) => *ours == theirs,
+        (Outcome::Hdbscan(ours), Outcome::Hdbscan(theirs)) => {
+            ours.labels() == theirs.labels() && ours.probabilities() == theirs.probabilities()
+        }
         (Outcome::Halos(ours), Outcome::Halos(theirs)) => *ours == theirs,
         (Outcome::Centers(ours), Outcome::Centers(theirs)) => are_equal(ours, &theirs),
         (Outcome::HaloCenters(halos, ours), Outcome::HaloCenters(their_halos, theirs)) => {

@@ -74,7 +74,15 @@ fn measure<S: Coordinate, const D: usize>(
         None => Space::OPEN,
     };
     let eps = args.eps.unwrap_or_else(|| 0.2 * mean_separation(points));
-    let case = Case { points, space, size: args.periodic.map(BoxSize::from), eps, min_pts: args.min_pts, k: args.k };
+    let case = Case {
+        points,
+        space,
+        size: args.periodic.map(BoxSize::from),
+        eps,
+        min_pts: args.min_pts,
+        min_cluster_size: args.min_cluster_size.unwrap_or(args.min_pts),
+        k: args.k,
+    };
     let operations = args.ops.iter().map(|name| Operation::named(name)).collect::<Result<Vec<_>, _>>()?;
     let threads = rayon::current_num_threads();
     let mut report = format!(

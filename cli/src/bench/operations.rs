@@ -14,6 +14,8 @@ pub struct Case<'a, S, const D: usize> {
     pub size: Option<BoxSize>,
     pub eps: f64,
     pub min_pts: usize,
+    /// The least size of a cluster of HDBSCAN*.
+    pub min_cluster_size: usize,
     pub k: usize,
 }
 
@@ -38,6 +40,11 @@ impl<S: Scalar, const D: usize> Case<'_, S, D> {
         MinimumSpanningTree::new().min_samples(min_samples).periodic(self.size.clone()).run(self.points)
     }
 
+    /// As many samples as make a core point.
+    pub fn hdbscan(&self) -> Hdbscan {
+        Hdbscan::new(self.min_cluster_size).min_samples(self.min_pts).periodic(self.size.clone())
+    }
+
     pub fn build(&self) -> ropewalk::Result<Bvh<S, D>> {
         Bvh::build_periodic(self.points, self.size.clone())
     }
@@ -59,7 +66,7 @@ pub enum Operation {
     Emst,
     /// That of mutual reachability, with `min_pts` samples.
     MutualReachability,
-    /// Clusters of that tree, of `min_pts` points at least.
+    /// Clusters of that tree.
     Hdbscan,
     Centers(Center),
     /// Halos and their most bound particles.
@@ -173,10 +180,7 @@ impl Operation {
             }
             (Self::Emst, _) => Outcome::SpanningTree(case.spanning_tree(1)?, 1),
             (Self::MutualReachability, _) => Outcome::SpanningTree(case.spanning_tree(case.min_pts)?, case.min_pts),
-            (Self::Hdbscan, _) => {
-                let hdbscan = Hdbscan::new(case.min_pts).periodic(case.size.clone());
-                Outcome::Hdbscan(hdbscan.run(case.points)?)
-            }
+            (Self::Hdbscan, _) => Outcome::Hdbscan(case.hdbscan().run(case.points)?),
             (Self::Centers(center), Prepared::Halos(halos, points)) => {
                 Outcome::Centers(case.centers(*center, points, halos)?)
             }

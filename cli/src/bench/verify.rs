@@ -69,7 +69,7 @@ fn check_cluster<S: Scalar, const D: usize>(
 ) -> Result<(), String> {
     let (labels, probability) = (clusters.labels(), clusters.probabilities()[i]);
     let is_right = match labels.get(i) {
-        Some(label) => labels.sizes()[label as usize] >= case.min_pts && (0.0..=1.0).contains(&probability),
+        Some(label) => labels.sizes()[label as usize] >= case.min_cluster_size && (0.0..=1.0).contains(&probability),
         None => probability == 0.0,
     };
     if is_right {

@@ -3,12 +3,15 @@
 use crate::program::{Scratch, halos, run, sample};
 
 /// The commands that take a device, without it.
-fn commands(scratch: &Scratch) -> [Vec<String>; 3] {
+fn commands(scratch: &Scratch) -> [Vec<String>; 5] {
     let (file, out) = (sample().display().to_string(), scratch.path("out").display().to_string());
+    let edges = scratch.path("edges.npy").display().to_string();
     [
         vec!["bench".into(), "--sample".into(), "uniform:n=100".into()],
         vec!["halos".into(), file.clone(), "--out".into(), out],
-        vec!["dbscan".into(), file, "--eps".into(), "0.1".into(), "--min-pts".into(), "5".into()],
+        vec!["dbscan".into(), file.clone(), "--eps".into(), "0.1".into(), "--min-pts".into(), "5".into()],
+        vec!["hdbscan".into(), file.clone(), "--min-cluster-size".into(), "5".into()],
+        vec!["emst".into(), file, "--out".into(), edges],
     ]
 }
 
@@ -103,17 +106,60 @@ mod on_vulkan {
         assert!(refused.contains("points have 1 dimensions; on a device there may be 2 or 3"), "{refused}");
     }
 
+    /// Labels, probabilities and outlier scores; edges and weights.
+    #[test]
+    fn trees_are_those_of_the_cpu() {
+        let scratch = Scratch::new();
+        let path = snapshot(&scratch);
+        let plane = scratch.write("plane.csv", "x,y\n0,0\n0.1,0\n0,0.1\n9.95,0\n5,5\n5,5.5\n");
+        let plane = plane.to_str().unwrap();
+        let names = ["one.npy", "other.npy", "third.npy"].map(|name| scratch.path(name).display().to_string());
+        let [one, other, third] = names.each_ref().map(String::as_str);
+        for arguments in [
+            &["hdbscan", &path, "--min-cluster-size", "20", "--min-samples", "5", "--periodic", "20"][..],
+            &["hdbscan", &path, "--min-cluster-size", "10", "--method", "leaf", "--epsilon", "0.1"],
+            &["hdbscan", plane, "--min-cluster-size", "2", "--allow-single", "--periodic", "10"],
+            &["emst", &path, "--min-samples", "5", "--periodic", "20"],
+            &["emst", plane],
+        ] {
+            let outputs = match arguments[0] {
+                "emst" => vec!["--out", one, "--weights", other],
+                _ => vec!["--out", one, "--probabilities", other, "--outliers", third],
+            };
+            let [theirs, ours] = ["cpu", "vulkan"].map(|device| {
+                let printed = program(&[arguments, &outputs, &["--device", device]].concat());
+                assert_eq!(printed.contains("device          vulkan:0"), device == "vulkan", "{printed}");
+                outputs.chunks(2).map(|output| fs::read(output[1]).unwrap()).collect::<Vec<_>>()
+            });
+            assert!(ours == theirs, "{arguments:?}");
+        }
+        let line = scratch.write("line.csv", "0\n1\n").display().to_string();
+        for command in [&["hdbscan", &line, "--min-cluster-size", "2"][..], &["emst", &line, "--out", one]] {
+            let refused = run([command, &["--device", "vulkan"]].concat()).error();
+            assert!(refused.contains("points have 1 dimensions; on a device there may be 2 or 3"), "{refused}");
+        }
+        for (option, value, says) in [
+            ("--ties", "sequential", "removed together (--ties together)"),
+            ("--alpha", "0.5", "alpha is 0.5; it must be 1 on a device"),
+            ("--min-samples", "66", "min_samples is 66; it must be at most 65 on a device"),
+        ] {
+            let refused =
+                run(["hdbscan", &path, "--min-cluster-size", "5", option, value, "--device", "vulkan"]).error();
+            assert!(refused.contains(says), "{refused}");
+        }
+    }
+
     #[test]
     fn all_operations_are_timed() {
         let scratch = Scratch::new();
         let figures = scratch.path("figures.json").display().to_string();
-        let ops = "build,range_count,range_crs,half_count,knn,build_knn,fof,dbscan_fdbscan,dbscan_densebox,mbp,fof_mbp";
+        let ops = "build,range_count,range_crs,half_count,knn,build_knn,fof,dbscan_fdbscan,dbscan_densebox,hdbscan,mbp,fof_mbp";
         let sample = ["bench", "--sample", "halos:n=3e3,box=20", "--periodic", "20"];
         let options = ["--ops", ops, "--reps", "1", "--json", &figures, "--device", "vulkan"];
         let printed = program(&[&sample[..], &options].concat());
         assert!(printed.contains(", vulkan:0\n"), "{printed}");
         let text = fs::read_to_string(&figures).unwrap();
-        assert_eq!(text.matches("\"device\": \"vulkan:0\"").count(), 11, "{text}");
+        assert_eq!(text.matches("\"device\": \"vulkan:0\"").count(), 12, "{text}");
     }
 
     #[test]

@@ -27,15 +27,15 @@ pub struct HdbscanClusters {
 
 /// Which chosen cluster each cluster of the tree belongs to.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Members {
+pub(crate) struct Members {
     /// For each cluster the chosen one that it is, or is below; or [`NONE`].
-    chosen: Vec<u32>,
+    pub chosen: Vec<u32>,
     /// The least lambda of a member, for the root as the one cluster; else 0.
-    least_lambda: f64,
+    pub least_lambda: f64,
 }
 
 impl Members {
-    fn new(tree: &CondensedTree, selected: &[bool], options: &Hdbscan) -> Self {
+    pub fn new(tree: &CondensedTree, selected: &[bool], options: &Hdbscan) -> Self {
         let mut chosen = vec![NONE; selected.len()];
         for (at, cluster) in tree.clusters.iter().enumerate() {
             chosen[at] = match cluster.parent {
@@ -88,7 +88,39 @@ pub(super) fn probability(lambda: f64, death: f64) -> f64 {
     if lambda.is_infinite() { 1.0 } else { lambda.min(death) / death }
 }
 
+/// Labels the chosen clusters, which are told in order, with so many members each. Returns the persistence of each.
+pub(crate) fn name(tree: &mut CondensedTree, chosen: &[usize], sizes: &[u32]) -> Vec<f64> {
+    let most = tree.clusters.iter().map(|cluster| cluster.death).fold(0.0, f64::max);
+    let mut persistence = Vec::with_capacity(chosen.len());
+    for (label, &chosen) in chosen.iter().enumerate() {
+        let cluster = &mut tree.clusters[chosen];
+        cluster.label = Some(label as u32);
+        // As the package has it where copies of a point make lambda infinite.
+        let share = cluster.stability / (f64::from(sizes[chosen]) * most);
+        persistence.push(if most.is_infinite() { 1.0 } else { share });
+    }
+    persistence
+}
+
 impl HdbscanClusters {
+    /// From the fields.
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    pub(crate) fn from_parts(
+        labels: Labels,
+        probabilities: Vec<f64>,
+        persistence: Vec<f64>,
+        tree: CondensedTree,
+        members: Members,
+    ) -> Self {
+        Self { labels, probabilities, persistence, tree, members }
+    }
+
+    /// The fields.
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    pub(crate) fn into_parts(self) -> (Labels, Vec<f64>, Vec<f64>, CondensedTree, Members) {
+        (self.labels, self.probabilities, self.persistence, self.tree, self.members)
+    }
+
     pub(super) fn new(mut tree: CondensedTree, selected: &[bool], options: &Hdbscan) -> Self {
         let members = Members::new(&tree, selected, options);
         let n = tree.n_points();
@@ -114,15 +146,7 @@ impl HdbscanClusters {
             with_members.sort_unstable_by_key(|&at| smallest[at]);
         }
         let sizes = members.sizes(&tree, &labels);
-        let most = tree.clusters.iter().map(|cluster| cluster.death).fold(0.0, f64::max);
-        let mut persistence = Vec::with_capacity(with_members.len());
-        for (label, &chosen) in with_members.iter().enumerate() {
-            let cluster = &mut tree.clusters[chosen];
-            cluster.label = Some(label as u32);
-            // As the package has it where copies of a point make lambda infinite.
-            let share = cluster.stability / (f64::from(sizes[chosen]) * most);
-            persistence.push(if most.is_infinite() { 1.0 } else { share });
-        }
+        let persistence = name(&mut tree, &with_members, &sizes);
         fill(&mut labels, TASK, &|_, own| {
             for label in own.iter_mut().filter(|label| **label >= 0) {
                 *label = tree.clusters[*label as usize].label.map_or(-1, |label| label as i32);

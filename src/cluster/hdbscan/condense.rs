@@ -20,7 +20,7 @@ const TASK: usize = 1 << 12;
 const CLUSTERS: usize = 1 << 4;
 
 /// A cluster before it is numbered; children come before their parent.
-pub(super) struct Growing {
+pub(crate) struct Growing {
     /// None is no number of a cluster.
     pub parent: u32,
     pub birth2: f64,
@@ -144,17 +144,20 @@ impl Siblings<'_> {
 
 /// Numbers clusters; `cluster` and `weight2` say for each point the last that it is in, and where it leaves it.
 fn number(clusters: &[Growing], mut cluster: Vec<u32>, weight2: Vec<f64>, min_cluster_size: usize) -> CondensedTree {
+    let (clusters, number) = numbered(clusters);
+    fill(&mut cluster, TASK, &|_, own| own.iter_mut().for_each(|cluster| *cluster = number[*cluster as usize]));
+    CondensedTree { clusters, cluster, weight2, min_cluster_size }
+}
+
+/// Clusters in breadth-first order, and the place of each there.
+pub(crate) fn numbered(clusters: &[Growing]) -> (Vec<CondensedCluster>, Vec<u32>) {
     let order = breadth_first(clusters);
     let mut number = vec![0; order.len()];
-    for (at, &before) in order.iter().enumerate() {
-        number[before as usize] = at as u32;
-    }
-    fill(&mut cluster, TASK, &|_, own| own.iter_mut().for_each(|cluster| *cluster = number[*cluster as usize]));
     let mut numbered: Vec<CondensedCluster> = Vec::with_capacity(order.len());
-    for &before in &order {
+    for (at, &before) in (0..).zip(&order) {
+        number[before as usize] = at;
         let &Growing { parent, birth2, death2, size, stability, .. } = &clusters[before as usize];
         let parent = number.get(parent as usize).copied();
-        let at = numbered.len() as u32;
         if let Some(parent) = parent {
             let children = &mut numbered[parent as usize].children;
             *children = if children.end == 0 { at..at + 1 } else { children.start..at + 1 };
@@ -171,5 +174,5 @@ fn number(clusters: &[Growing], mut cluster: Vec<u32>, weight2: Vec<f64>, min_cl
             death2,
         });
     }
-    CondensedTree { clusters: numbered, cluster, weight2, min_cluster_size }
+    (numbered, number)
 }

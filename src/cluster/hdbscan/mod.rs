@@ -7,15 +7,15 @@
 //! Source: Campello, Moulavi and Sander 2013 (the hierarchy and the choice by stability); Campello, Moulavi, Zimek and Sander 2015
 //! (outliers); Malzer and Baum 2020 (the choice with a least distance).
 
-mod clusters;
-mod condense;
+pub(crate) mod clusters;
+pub(crate) mod condense;
 mod nodes;
-mod order;
+pub(crate) mod order;
 mod outliers;
 mod predict;
-mod select;
+pub(crate) mod select;
 mod stability;
-mod tree;
+pub(crate) mod tree;
 
 pub use clusters::HdbscanClusters;
 pub use predict::HdbscanPrediction;
@@ -86,14 +86,14 @@ pub enum Ties {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Hdbscan {
-    min_cluster_size: usize,
+    pub(crate) min_cluster_size: usize,
     min_samples: Option<usize>,
     selection: ClusterSelection,
     epsilon: f64,
     max_cluster_size: Option<usize>,
     allow_single_cluster: bool,
-    alpha: f64,
-    ties: Ties,
+    pub(crate) alpha: f64,
+    pub(crate) ties: Ties,
     size: BoxSize,
 }
 
@@ -226,11 +226,11 @@ impl Hdbscan {
     }
 
     /// The samples that are asked of so many points.
-    fn samples(&self, points: usize) -> usize {
+    pub(crate) fn samples(&self, points: usize) -> usize {
         self.min_samples.unwrap_or(self.min_cluster_size.min(points.max(1)))
     }
 
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         let refuse = |name, value, must| Err(Kind::Parameter { name, value, must }.into());
         if self.min_cluster_size < 2 {
             return refuse("min_cluster_size", self.min_cluster_size as f64, "at least 2");

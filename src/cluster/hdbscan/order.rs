@@ -33,7 +33,7 @@ pub(super) fn above(n: usize, edges: &[Edge]) -> Vec<u32> {
 }
 
 /// Ranks clusters by the lowest of their points, from the lowest of those whose last cluster each is.
-pub(super) fn rank_by_smallest_member(clusters: &mut [Growing]) {
+pub(crate) fn rank_by_smallest_member(clusters: &mut [Growing]) {
     for at in 0..clusters.len() {
         let Growing { parent, rank, .. } = clusters[at];
         if let Some(parent) = clusters.get_mut(parent as usize) {

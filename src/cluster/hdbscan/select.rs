@@ -8,7 +8,7 @@ use super::tree::{CondensedCluster, CondensedTree};
 use super::{ClusterSelection, Hdbscan};
 
 /// Whether each cluster is chosen.
-pub(super) fn select(tree: &CondensedTree, options: &Hdbscan) -> Vec<bool> {
+pub(crate) fn select(tree: &CondensedTree, options: &Hdbscan) -> Vec<bool> {
     let clusters = &tree.clusters;
     let mut chosen = match options.selection {
         ClusterSelection::ExcessOfMass => {

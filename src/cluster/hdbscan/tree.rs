@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// 1 / weight, from the squared weight.
-pub(super) fn lambda(weight2: f64) -> f64 {
+pub(crate) fn lambda(weight2: f64) -> f64 {
     1.0 / weight2.sqrt()
 }
 
@@ -26,8 +26,8 @@ pub struct CondensedCluster {
     /// Its label, if it is chosen and has members.
     pub label: Option<u32>,
     /// The squared weights of birth and death.
-    pub(super) birth2: f64,
-    pub(super) death2: f64,
+    pub(crate) birth2: f64,
+    pub(crate) death2: f64,
 }
 
 /// A row of a [`CondensedTree`], as the papers and Python packages have them.
@@ -61,11 +61,11 @@ pub struct CondensedRow {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CondensedTree {
     /// Parents come before their children.
-    pub(super) clusters: Vec<CondensedCluster>,
+    pub(crate) clusters: Vec<CondensedCluster>,
     /// For each point the last cluster that it is in, and the squared weight at which it leaves it.
-    pub(super) cluster: Vec<u32>,
-    pub(super) weight2: Vec<f64>,
-    pub(super) min_cluster_size: usize,
+    pub(crate) cluster: Vec<u32>,
+    pub(crate) weight2: Vec<f64>,
+    pub(crate) min_cluster_size: usize,
 }
 
 impl CondensedTree {
@@ -115,7 +115,7 @@ impl CondensedTree {
 
     /// Whether all points are fewer than a cluster must have.
     pub(super) fn is_too_small(&self) -> bool {
-        self.n_points() < self.min_cluster_size
+        self.clusters.first().is_some_and(|root| (root.size as usize) < self.min_cluster_size)
     }
 
     /// The largest lambda of each cluster and all those below it.

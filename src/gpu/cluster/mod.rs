@@ -2,11 +2,15 @@
 
 pub(super) mod connect;
 pub(super) mod dbscan;
+pub(super) mod dendrogram;
 pub(super) mod fof;
+pub(super) mod hdbscan;
 pub(super) mod labels;
 pub(super) mod mst;
 
 pub use dbscan::{Dbscan, dbscan};
+pub use dendrogram::Dendrogram;
 pub use fof::Fof;
+pub use hdbscan::{Hdbscan, HdbscanClusters};
 pub use labels::Labels;
 pub use mst::{MinimumSpanningTree, SpanningTree, minimum_spanning_tree};

@@ -37,6 +37,12 @@ impl Compact {
         Ok(Self { ranks: flags, len })
     }
 
+    /// The same where it is known that `len` are flagged: does not wait.
+    pub fn of_len<R: Runtime>(client: &ComputeClient<R>, flags: Buffer<u32>, len: usize) -> Self {
+        exclusive(client, &flags);
+        Self { ranks: flags, len }
+    }
+
     /// Emits each flagged item; the output has room for [`Compact::len`].
     pub fn emit<R: Runtime, E: Emit>(
         &self,

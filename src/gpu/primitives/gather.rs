@@ -1,4 +1,4 @@
-//! Some of many rows, in an order.
+//! Some of many rows, in an order; and the inverse of an order.
 //!
 //! In: rows of equal width, and which of them. Out: these, row by row or column by column.
 //! Cost: one pass, with a random read for each row.
@@ -30,6 +30,23 @@ pub(in crate::gpu) fn gather<R: Runtime, T: CubeElement + Numeric>(
     let (count, dim) = (cubes(n), CubeDim::new_1d(UNITS));
     gather_rows::launch::<T, R>(client, count, dim, rows.arg(), order.arg(), gathered.arg(), n as u32, width, layout);
     gathered
+}
+
+/// The place of each index in an order of all of them.
+pub(in crate::gpu) fn invert<R: Runtime>(client: &ComputeClient<R>, order: &Buffer<u32>) -> Buffer<u32> {
+    let n = order.len();
+    let places = Buffer::new(client, n);
+    scatter_places::launch::<R>(client, cubes(n), CubeDim::new_1d(UNITS), order.arg(), places.arg(), n as u32);
+    places
+}
+
+#[cube(launch)]
+fn scatter_places(order: &Array<u32>, places: &mut Array<u32>, n: u32) {
+    let at = ABSOLUTE_POS;
+    if (at as u32) < n {
+        let index = order[at] as usize;
+        places[index] = at as u32;
+    }
 }
 
 #[cube(launch)]

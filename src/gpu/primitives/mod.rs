@@ -1,9 +1,12 @@
-//! What the stages are made of: scans, sums, compaction, gathering, sorting, and what a warp does together.
+//! What the stages are made of: scans, sums, compaction, gathering, forests, sorting, rounding, and what a warp does together.
 
 pub(super) mod bits;
 pub(super) mod compact;
+pub(super) mod forest;
 pub(super) mod gather;
+pub(super) mod lower;
 pub(super) mod radix_sort;
 pub(super) mod reduce;
+pub(super) mod rounding;
 pub(super) mod scan;
 pub(super) mod warp;

@@ -19,10 +19,11 @@ use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::cluster::mst::blocks::{UniformArgLaunch, blocks, boxes, rule_out};
 use crate::gpu::cluster::mst::join::{BestEdges, Edges};
 use crate::gpu::cluster::mst::least::{LeastLaunch, MstSpec, SamplesLaunch};
-use crate::gpu::cluster::mst::recall::{ActiveInputLaunch, invert, list, list_active, recall};
+use crate::gpu::cluster::mst::recall::{ActiveInputLaunch, list, list_active, recall};
 use crate::gpu::cluster::mst::search::{ComponentsLaunch, search};
 use crate::gpu::cluster::mst::sort::sort_edges;
 use crate::gpu::cluster::mst::uniform::uniform;
+use crate::gpu::primitives::gather::invert;
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::search::nearest::{LimitsLaunch, RowOrder};
 use crate::search::nearest::Nearest;
@@ -92,7 +93,7 @@ impl<'a, R: Runtime, S: Coordinate, const D: usize> Rounds<'a, R, S, D> {
             client,
             bvh,
             nodes,
-            position: Buffer::new(client, n),
+            position: invert(client, &bvh.order),
             listed: Buffer::new(client, n * listed),
             last2: Buffer::new(client, n),
             core2: Buffer::new(client, if mutual { n } else { 0 }),
@@ -109,7 +110,6 @@ impl<'a, R: Runtime, S: Coordinate, const D: usize> Rounds<'a, R, S, D> {
                 warp: Warp::of(client),
             },
         };
-        invert::launch::<R>(client, cubes(n), dim, bvh.order.arg(), rounds.position.arg(), n as u32);
         let nearest = bvh.nearest_rows(client, Nearest::new(k).excluding_self(), RowOrder::Tree)?;
         list::launch::<R>(
             client,

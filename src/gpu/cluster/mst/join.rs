@@ -1,9 +1,7 @@
 //! Components join along their least edges.
 //!
 //! In: what points know. Out: the least edge of each component, and new components.
-//! The total order of edges leaves no cycle but that of two components with one edge: the lower of them becomes the root, and the others
-//! point to their neighbour across their edge. Chains of these are cut short 64 steps at a time, by as many kernels as the longest
-//! possible one needs.
+//! Each points to its neighbour across its edge, which makes a forest (`primitives::forest`).
 //! Cost: a pass over the points, three over those that may have the least edge of their component, and eight numbers a component. Source: Prokopenko, Sao and Lebrun-Grandié 2022.
 
 #![allow(clippy::too_many_arguments)] // The scope in front of what a kernel takes.
@@ -12,14 +10,11 @@ use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
-use crate::gpu::cluster::mst::least::{
-    Least, LeastLaunch, NONE, Samples, SamplesLaunch, lower, lower_to, upper, weight2_of,
-};
-use crate::gpu::primitives::compact::{Compact, append};
+use crate::gpu::cluster::mst::least::{Least, LeastLaunch, NONE, Samples, SamplesLaunch, lower, upper, weight2_of};
+use crate::gpu::primitives::compact::append;
+use crate::gpu::primitives::forest::{Joined, join_least};
+use crate::gpu::primitives::lower::lower_to;
 use crate::gpu::primitives::warp::{ReduceOp, Warp, block_aggregate};
-
-/// Steps along a chain that a kernel takes.
-const STEPS: u32 = 64;
 
 /// The least edge of each component: the halves of its weight, and its indices.
 pub(super) struct BestEdges {
@@ -153,33 +148,32 @@ impl BestEdges {
             next.arg(),
             count,
         );
-        let flags = Buffer::<u32>::new(client, components + 1);
-        let mut parent = Buffer::<u32>::new(client, components);
-        flag_roots::launch::<R>(client, cubes(components + 1), dim, next.arg(), flags.arg(), parent.arg(), count);
-        let roots = Compact::new(client, flags)?;
+        let Joined { roots, root } = join_least(client, &next)?;
         let first = (n - components) as u32;
-        append_edges::launch::<R>(client, cubes(components), dim, self.arg(), roots.ranks.arg(), found.arg(), count, first);
-        let mut reach = 1;
-        while reach < components {
-            let ancestor = Buffer::<u32>::new(client, components);
-            climb::launch::<R>(client, cubes(components), dim, parent.arg(), ancestor.arg(), count);
-            parent = ancestor;
-            reach = reach.saturating_mul(STEPS as usize);
-        }
+        append_edges::launch::<R>(
+            client,
+            cubes(components),
+            dim,
+            self.arg(),
+            roots.ranks.arg(),
+            found.arg(),
+            count,
+            first,
+        );
         let sums = Buffer::<u32>::filled(client, roots.len, 0);
         let ranks = || roots.ranks.arg();
         add_sizes::launch::<R>(
             client,
             cubes(components),
             dim,
-            parent.arg(),
+            root.arg(),
             ranks(),
             sizes.arg(),
             sums.arg(),
             count,
             Warp::of(client),
         );
-        renumber::launch::<R>(client, cubes(n), dim, parent.arg(), ranks(), component.arg(), n as u32);
+        renumber::launch::<R>(client, cubes(n), dim, root.arg(), ranks(), component.arg(), n as u32);
         Ok(sums)
     }
 }
@@ -264,20 +258,6 @@ fn follow(best: &BestEdgesArg, position: &Array<u32>, component: &Array<u32>, ne
     }
 }
 
-/// Flags the components that others join, with a 0 behind; their parent is their own.
-#[cube(launch)]
-fn flag_roots(next: &Array<u32>, flags: &mut Array<u32>, parent: &mut Array<u32>, components: u32) {
-    let own = ABSOLUTE_POS;
-    if (own as u32) < components {
-        let across = next[own];
-        let is_root = next[across as usize] == own as u32 && own as u32 <= across;
-        flags[own] = u32::cast_from(is_root);
-        parent[own] = select(is_root, own as u32, across);
-    } else if own as u32 == components {
-        flags[own] = 0;
-    }
-}
-
 /// Appends the least edge of each component but the roots. That of a root is told by the other one that has it.
 #[cube(launch)]
 fn append_edges(best: &BestEdgesArg, ranks: &Array<u32>, edges: &mut EdgesArg, components: u32, first: u32) {
@@ -290,25 +270,6 @@ fn append_edges(best: &BestEdgesArg, ranks: &Array<u32>, edges: &mut EdgesArg, c
             edges.low[to] = best.low[own];
             edges.high[to] = best.high[own];
         }
-    }
-}
-
-/// Goes up from each component.
-#[cube(launch)]
-fn climb(parent: &Array<u32>, ancestor: &mut Array<u32>, components: u32) {
-    let own = ABSOLUTE_POS;
-    if (own as u32) < components {
-        // In an array, because an optimiser of cubecl's fails on such loops of variables.
-        let mut way = Array::<u32>::new(3usize);
-        way[0] = own as u32;
-        way[1] = parent[own];
-        way[2] = 1;
-        while way[0] != way[1] && way[2] < STEPS {
-            way[0] = way[1];
-            way[1] = parent[way[0] as usize];
-            way[2] = way[2] + 1;
-        }
-        ancestor[own] = way[1];
     }
 }
 

@@ -8,7 +8,7 @@ use cubecl::prelude::*;
 
 use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::metric::exact_distance2;
-use crate::gpu::primitives::warp::{ReduceOp, Warp, block_aggregate};
+use crate::gpu::primitives::warp::Warp;
 
 /// No position, no component, no bound.
 pub(super) const NONE: u32 = u32::MAX;
@@ -101,17 +101,4 @@ pub(super) fn point_at<F: Float>(tree: &Tree<F>, at: u32, #[comptime] d: usize) 
         point[k] = tree.axes[k * tree.stored as usize + at as usize];
     }
     point
-}
-
-/// Lowers the number at `at` to `value`; [`NONE`] changes nothing. All units of a block of [`UNITS`](crate::gpu::buffer::UNITS) call it.
-#[cube]
-pub(super) fn lower_to(numbers: &mut Array<Atomic<u32>>, at: u32, value: u32, #[comptime] warp: Warp) {
-    // Neighbouring points often are of one component.
-    let own = block_aggregate(at, value, ReduceOp::Min, warp);
-    if own != NONE {
-        // Most are satisfied by a look.
-        if numbers[at as usize].load() > own {
-            numbers[at as usize].fetch_min(own);
-        }
-    }
 }

@@ -119,11 +119,11 @@ pub fn minimum_spanning_tree<S: Coordinate, const D: usize>(points: &Points<S, D
 /// index, higher index).
 #[derive(Clone, Debug)]
 pub struct SpanningTree {
-    device: Device,
-    n_points: usize,
-    weight2: Buffer<f64>,
-    low: Buffer<u32>,
-    high: Buffer<u32>,
+    pub(super) device: Device,
+    pub(super) n_points: usize,
+    pub(super) weight2: Buffer<f64>,
+    pub(super) low: Buffer<u32>,
+    pub(super) high: Buffer<u32>,
 }
 
 impl SpanningTree {

@@ -5,19 +5,10 @@
 use cubecl::prelude::*;
 
 use crate::gpu::bvh::traverse::spec::Tree;
-use crate::gpu::cluster::mst::least::{Least, MstSpec, NONE, Samples, lower_to, point_at, upper, weight2};
+use crate::gpu::cluster::mst::least::{Least, MstSpec, NONE, Samples, point_at, upper, weight2};
 use crate::gpu::primitives::compact::append;
+use crate::gpu::primitives::lower::lower_to;
 use crate::gpu::primitives::warp::Warp;
-
-/// The position of each index.
-#[cube(launch)]
-pub(super) fn invert(order: &Array<u32>, position: &mut Array<u32>, n: u32) {
-    let at = ABSOLUTE_POS;
-    if (at as u32) < n {
-        let index = order[at] as usize;
-        position[index] = at as u32;
-    }
-}
 
 /// Lists the first of the `k` nearest of each position, of which that of rank `core` gives the core distance. Each position is a
 /// component, and knows nothing yet.

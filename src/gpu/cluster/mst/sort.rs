@@ -34,7 +34,11 @@ pub(super) fn sort_edges<R: Runtime>(client: &ComputeClient<R>, edges: &Edges) -
 /// Edges in an order.
 fn edges_in<R: Runtime>(client: &ComputeClient<R>, edges: &Edges, order: &Buffer<u32>) -> Edges {
     let ends = |of| gather(client, of, order, 1, Layout::Rows);
-    Edges { weight2: gather(client, &edges.weight2, order, 1, Layout::Rows), low: ends(&edges.low), high: ends(&edges.high) }
+    Edges {
+        weight2: gather(client, &edges.weight2, order, 1, Layout::Rows),
+        low: ends(&edges.low),
+        high: ends(&edges.high),
+    }
 }
 
 fn sort_all_bits<R: Runtime>(client: &ComputeClient<R>, edges: &Edges) -> Result<Edges> {

@@ -6,18 +6,14 @@
 //! ```
 //! The order of summation is that of the CPU: segments of 512 members, in each eight interleaved sums, which are folded
 //! as a tree. A product is rounded before it is added. Roots and quotients must be rounded as IEEE 754 says;
-//! [`rounds_well`] asks the device once.
+//! `primitives::rounding` asks the device once.
 //! Cost: n distances a sum in `f64`.
 
 #![allow(unsafe_code)] // Measured in benches/README.md: hot kernels without checks of their own.
 
-use std::sync::Mutex;
-
 use cubecl::prelude::*;
 
-use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
-use crate::gpu::device::Device;
 use crate::gpu::halo::centers::argmax::{Argmax, Count, argmax_small};
 use crate::gpu::halo::centers::by_size::{HalosArg, SortedHalos};
 use crate::gpu::halo::centers::members::{Members, MembersArg, mass};
@@ -227,42 +223,5 @@ fn sum_each(members: &MembersArg, halos: &HalosArg, targets: &Array<u32>, sums: 
             let pairs = Sum { separate_sum, coincident_mass, n_coincident };
             sums[target as usize] = potential(members, own, &pairs);
         }
-    }
-}
-
-/// Whether a device rounds quotients and roots in `f64` to the nearest number. CUDA promises that, Vulkan does not.
-pub(in crate::gpu) fn rounds_well<R: Runtime>(client: &ComputeClient<R>, device: Device) -> Result<bool> {
-    static KNOWN: Mutex<Vec<(Device, bool)>> = Mutex::new(vec![]);
-    let known = || KNOWN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if let Some(&(_, well)) = known().iter().find(|(other, _)| *other == device) {
-        return Ok(well);
-    }
-    // Numbers of any magnitude that sums have; and the neighbours of squares, whose roots are nearest to the middle
-    // between two numbers.
-    let mut bits = 1u64;
-    let numbers: Vec<f64> = (0..1 << 14)
-        .flat_map(|i: u64| {
-            bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let number = f64::from_bits((bits >> 12) | (1023 - 100 + i % 200) << 52);
-            let root = f64::from_bits((bits >> 12 | 1) | 1023 << 52);
-            [number, (root * root).next_up(), (root * root).next_down()]
-        })
-        .collect();
-    let (n, from) = (numbers.len(), Buffer::from_slice(client, &numbers));
-    let (quotients, roots) = (Buffer::<f64>::new(client, n), Buffer::<f64>::new(client, n));
-    let dim = CubeDim::new_1d(UNITS);
-    divide_and_root::launch::<R>(client, cubes(n), dim, from.arg(), quotients.arg(), roots.arg(), n as u32);
-    let (quotients, roots) = (quotients.read(client)?, roots.read(client)?);
-    let well = (0..n).all(|i| quotients[i] == numbers[n - 1 - i] / numbers[i] && roots[i] == numbers[i].sqrt());
-    known().push((device, well));
-    Ok(well)
-}
-
-#[cube(launch)]
-fn divide_and_root(numbers: &Array<f64>, quotients: &mut Array<f64>, roots: &mut Array<f64>, n: u32) {
-    let i = ABSOLUTE_POS;
-    if (i as u32) < n {
-        quotients[i] = numbers[n as usize - 1 - i] / numbers[i];
-        roots[i] = numbers[i].sqrt();
     }
 }

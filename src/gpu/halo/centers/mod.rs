@@ -52,6 +52,7 @@ use crate::gpu::bvh::{Coordinate, Points};
 use crate::gpu::device::on;
 use crate::gpu::halo::groups::Halos;
 use crate::gpu::primitives::gather::{Layout, gather};
+use crate::gpu::primitives::rounding::rounds_well;
 use crate::halo::centers::{Center, Centers, HaloCenter, NoCenter};
 
 /// How to find centres on a device: options, then [`CenterFinder::run`]. The twin of [`crate::CenterFinder`].
@@ -159,8 +160,8 @@ impl<'a> CenterFinder<'a> {
         let left_to_host = || vec![None; halos.len()];
         match self.center {
             Center::MostBound { softening } => {
-                let rounds_well = direct::rounds_well(client, points.device)?;
-                let Some(units) = Units::of(points, self.masses, softening).filter(|_| rounds_well) else {
+                let is_exact = rounds_well(client, points.device)?;
+                let Some(units) = Units::of(points, self.masses, softening).filter(|_| is_exact) else {
                     return Ok(left_to_host());
                 };
                 let members = Members::new(client, points, halos, self.masses, softening, units)?;

@@ -1,0 +1,192 @@
+//! A spanning tree contracted along least edges, level by level, until one vertex is left.
+//!
+//! In: the ends of edges, which are named by their rank. Out: for each vertex its least edge and its vertex of the next level.
+//! Vertices of level 0 are the points. On each level a vertex joins the one across its least edge; what has come together is a vertex of the
+//! next level, at most half as many. Vertices have numbers of their own throughout: the points first, then those of level 1, and so on;
+//! fewer than 2 n.
+//! Cost: a pass over the edges and the vertices that are left for each level, and a wait for the number of the next vertices; 24 bytes a point,
+//! and while it runs up to 24 more. Source: Sao, Prokopenko and Lebrun-Grandié 2024 (PANDORA).
+
+use cubecl::prelude::*;
+
+use crate::error::{Kind, Result};
+use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::primitives::compact::{Compact, Emit};
+use crate::gpu::primitives::forest::{Joined, join_least};
+use crate::gpu::primitives::lower::lower;
+
+/// No edge, and no vertex.
+pub(in crate::gpu) const NONE: u32 = u32::MAX;
+
+pub(super) struct Contraction {
+    /// The first vertex of each level, and behind the last level the number of all.
+    pub bases: Vec<usize>,
+    /// For each vertex that of the next level; garbage for the last.
+    pub up: Buffer<u32>,
+    /// The least edge of each vertex; none of the last.
+    pub lightest: Buffer<u32>,
+    /// For each edge, two by two, the vertices whose least edge it is, or [`NONE`]: one or two on one level.
+    pub below: Buffer<u32>,
+}
+
+impl Contraction {
+    /// Contracts a tree of at least two points.
+    ///
+    /// Errors: 2^31 points or more; edges that are no tree; if the device fails.
+    pub fn new<R: Runtime>(
+        client: &ComputeClient<R>,
+        n_points: usize,
+        low: &Buffer<u32>,
+        high: &Buffer<u32>,
+    ) -> Result<Self> {
+        let (max, m, dim) = (i32::MAX as usize, low.len(), CubeDim::new_1d(UNITS));
+        if n_points > max {
+            return Err(Kind::TooMany { n: n_points, max }.into());
+        }
+        let (up, ends) = (Buffer::<u32>::new(client, 2 * n_points), Buffer::<u32>::new(client, 2 * m));
+        let lightest = Buffer::<u32>::filled(client, 2 * n_points, NONE);
+        pair_ends::launch::<R>(client, cubes(m), dim, low.arg(), high.arg(), ends.arg(), m as u32);
+        let mut contraction = Self { bases: vec![0, n_points], up, lightest, below: ends };
+        let (mut edges, mut count) = (Buffer::iota(client, m), n_points);
+        while count > 1 {
+            let left = contraction.contract(client, &mut edges)?;
+            if left == 0 || left >= count {
+                return Err(Kind::Invariant("a vertex of a spanning tree has no edge".into()).into());
+            }
+            count = left;
+        }
+        Ok(contraction)
+    }
+
+    /// Contracts the last level along `edges`, and leaves those of the next. Returns the number of its vertices.
+    fn contract<R: Runtime>(&mut self, client: &ComputeClient<R>, edges: &mut Buffer<u32>) -> Result<usize> {
+        // The vertices that are left, until one of both has this edge as its least.
+        let Self { bases, up, lightest, below: ends } = self;
+        let (&[base, behind], m, dim) = (bases.last_chunk().unwrap_or(&[0, 0]), edges.len(), CubeDim::new_1d(UNITS));
+        let count = behind - base;
+        let [first, len] = [base, count].map(|number| number as u32);
+        find_lightest::launch::<R>(client, cubes(m), dim, edges.arg(), ends.arg(), lightest.arg(), m as u32);
+        let next = Buffer::<u32>::new(client, count);
+        follow::launch::<R>(client, cubes(count), dim, lightest.arg(), ends.arg(), next.arg(), first, len);
+        let Joined { roots, root } = join_least(client, &next)?;
+        let ranks = roots.ranks.arg();
+        lift::launch::<R>(client, cubes(count), dim, root.arg(), ranks, up.arg(), first, len, behind as u32);
+        bases.push(behind + roots.len);
+        // Each vertex that is no root has brought an edge of its own.
+        let left = m.saturating_sub(count - roots.len);
+        let flags = Buffer::<u32>::new(client, m + 1);
+        flag_left::launch::<R>(
+            client,
+            cubes(m + 1),
+            dim,
+            edges.arg(),
+            ends.arg(),
+            lightest.arg(),
+            flags.arg(),
+            m as u32,
+        );
+        let kept = Compact::of_len(client, flags, left);
+        let to = Buffer::<u32>::new(client, left);
+        let input = LeftLaunch::new(edges.arg(), up.arg());
+        kept.emit::<R, GoOn>(client, input, NextLaunch::new(to.arg(), ends.arg()));
+        *edges = to;
+        Ok(roots.len)
+    }
+}
+
+#[cube(launch)]
+fn pair_ends(low: &Array<u32>, high: &Array<u32>, ends: &mut Array<u32>, m: u32) {
+    let edge = ABSOLUTE_POS;
+    if (edge as u32) < m {
+        ends[2 * edge] = low[edge];
+        ends[2 * edge + 1] = high[edge];
+    }
+}
+
+/// Lowers the least edge of both ends of each edge that is left.
+#[cube(launch)]
+fn find_lightest(edges: &Array<u32>, ends: &Array<u32>, lightest: &mut Array<Atomic<u32>>, m: u32) {
+    let i = ABSOLUTE_POS;
+    if (i as u32) < m {
+        let edge = edges[i];
+        lower(lightest, ends[2 * edge as usize], edge);
+        lower(lightest, ends[2 * edge as usize + 1], edge);
+    }
+}
+
+/// The vertex across the least edge of each of a level, both counted from its first.
+#[cube(launch)]
+fn follow(lightest: &Array<u32>, ends: &Array<u32>, next: &mut Array<u32>, first: u32, count: u32) {
+    let own = ABSOLUTE_POS;
+    if (own as u32) < count {
+        let vertex = own as u32 + first;
+        let edge = lightest[vertex as usize];
+        let mut across = own as u32 + 0;
+        if edge != NONE {
+            let (a, b) = (ends[2 * edge as usize], ends[2 * edge as usize + 1]);
+            across = select(a == vertex, b, a) - first;
+        }
+        next[own] = across;
+    }
+}
+
+/// The vertex of the next level of each, `behind` the last of this one.
+#[cube(launch)]
+fn lift(root: &Array<u32>, ranks: &Array<u32>, up: &mut Array<u32>, first: u32, count: u32, behind: u32) {
+    let own = ABSOLUTE_POS;
+    if (own as u32) < count {
+        up[own + first as usize] = behind + ranks[root[own] as usize];
+    }
+}
+
+/// Flags the edges that are least for no end, with a 0 behind. Of the others those ends are left for which they are least.
+#[cube(launch)]
+fn flag_left(edges: &Array<u32>, ends: &mut Array<u32>, lightest: &Array<u32>, flags: &mut Array<u32>, m: u32) {
+    let i = ABSOLUTE_POS;
+    if (i as u32) < m {
+        let edge = edges[i];
+        let first = 2 * edge as usize;
+        let is_least_of_a = lightest[ends[first] as usize] == edge;
+        let is_least_of_b = lightest[ends[first + 1] as usize] == edge;
+        if is_least_of_a && !is_least_of_b {
+            ends[first + 1] = NONE;
+        }
+        if is_least_of_b && !is_least_of_a {
+            ends[first] = NONE;
+        }
+        flags[i] = u32::cast_from(!is_least_of_a && !is_least_of_b);
+    } else if i as u32 == m {
+        flags[i] = 0;
+    }
+}
+
+/// Edges and vertices of a level.
+#[derive(CubeType, CubeLaunch)]
+struct Left {
+    edges: Array<u32>,
+    up: Array<u32>,
+}
+
+/// The edges of the next level, and the ends of all.
+#[derive(CubeType, CubeLaunch)]
+struct Next {
+    edges: Array<u32>,
+    ends: Array<u32>,
+}
+
+/// Lists an edge for the next level, between the vertices there.
+struct GoOn;
+
+#[cube]
+impl Emit for GoOn {
+    type Input = Left;
+    type Output = Next;
+
+    fn emit(input: &Self::Input, output: &mut Self::Output, item: u32, rank: u32) {
+        let edge = input.edges[item as usize];
+        output.edges[rank as usize] = edge;
+        let (a, b) = (output.ends[2 * edge as usize], output.ends[2 * edge as usize + 1]);
+        output.ends[2 * edge as usize] = input.up[a as usize];
+        output.ends[2 * edge as usize + 1] = input.up[b as usize];
+    }
+}

@@ -1,0 +1,198 @@
+//! Stabilities of clusters.
+//!
+//! In: large nodes, and the births of clusters. Out: for each cluster the sum over its nodes of
+//! ```text
+//! (lambda - lambda_birth) * (points that leave at the node),
+//! ```
+//! in ascending order of lambda. So that no device sums in an order of its own, the sum is defined by blocks: each 256 terms that follow each
+//! other are summed from first to last, then these sums in the same way, until one is left.
+//! Cost: a sort of the large nodes, a wait for their number, and one for the sums; 32 bytes a large node.
+
+use cubecl::prelude::*;
+
+use crate::error::Result;
+use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::cluster::dendrogram::chains::{ChainsArg, begins};
+use crate::gpu::cluster::hdbscan::nodes::{BelowArg, Nodes, NodesArg, OwnersArg};
+use crate::gpu::primitives::compact::{Compact, Emit};
+use crate::gpu::primitives::radix_sort::sort_words;
+use crate::gpu::primitives::rounding::inverse_root;
+use crate::gpu::primitives::scan::exclusive;
+
+/// Terms that are summed one after the other.
+const BLOCK: u32 = 256;
+
+/// The stability of each cluster, and how many nodes it goes on through.
+pub(super) fn stabilities<R: Runtime>(
+    client: &ComputeClient<R>,
+    nodes: &Nodes,
+    birth2: &Buffer<f64>,
+) -> Result<(Vec<f64>, Vec<u32>)> {
+    let (chains, m, dim) = (nodes.chains, nodes.weight2.len(), CubeDim::new_1d(UNITS));
+    let flags = Buffer::<u32>::new(client, m + 1);
+    flag_large::launch::<R>(client, cubes(m + 1), dim, chains.arg(), nodes.arg(), flags.arg());
+    let large = Compact::new(client, flags)?;
+    let words = Buffer::<u64>::new(client, large.len);
+    large.emit::<R, ByCluster>(client, PlacesLaunch::new(chains.arg(), nodes.arg(), nodes.owners()), words.arg());
+    let tops = sort_words(client, words, nodes.n_clusters as u64);
+    let n = tops.len();
+    let (cluster, terms) = (Buffer::<u32>::new(client, n), Buffer::<f64>::new(client, n));
+    write_terms::launch::<R>(
+        client,
+        cubes(n),
+        dim,
+        chains.arg(),
+        nodes.arg(),
+        nodes.below(),
+        nodes.owners(),
+        nodes.weight2.arg(),
+        TermsInputLaunch::new(tops.arg(), birth2.arg(), n as u32),
+        TermsLaunch::new(cluster.arg(), terms.arg()),
+    );
+    let begin = begins(client, &cluster, nodes.n_clusters);
+    let sums = sum_blocks(client, terms, &begin);
+    let begin = begin.read(client)?;
+    // The last node of a cluster ends it.
+    let merges = begin.windows(2).map(|ends| ends[1].saturating_sub(ends[0] + 1)).collect();
+    Ok((sums.read(client)?, merges))
+}
+
+/// The sums of lists of terms, block by block. `begin` says where each list begins, and ends with the number of terms.
+fn sum_blocks<R: Runtime>(client: &ComputeClient<R>, terms: Buffer<f64>, begin: &Buffer<u32>) -> Buffer<f64> {
+    let (lists, dim) = (begin.len() - 1, CubeDim::new_1d(UNITS));
+    let longest = terms.len();
+    let (mut sums, mut begin, mut reach) = (terms, begin.clone(), 1);
+    loop {
+        let blocks = Buffer::<u32>::new(client, lists + 1);
+        count_blocks::launch::<R>(client, cubes(lists + 1), dim, begin.arg(), blocks.arg(), lists as u32);
+        exclusive(client, &blocks);
+        // At most: each list may have one block that is not full.
+        let most = sums.len().min(sums.len() / BLOCK as usize + lists);
+        let next = Buffer::<f64>::new(client, most);
+        let (from, to) = ((sums.arg(), begin.arg()), (blocks.arg(), next.arg()));
+        add_blocks::launch::<R>(client, cubes(most), dim, from.0, from.1, to.0, to.1, lists as u32);
+        (sums, begin) = (next, blocks);
+        reach *= BLOCK as usize;
+        if reach >= longest {
+            return sums;
+        }
+    }
+}
+
+/// Flags the last edges of large nodes, the heaviest first, with a 0 behind.
+#[cube(launch)]
+fn flag_large(chains: &ChainsArg, nodes: &NodesArg, flags: &mut Array<u32>) {
+    let i = ABSOLUTE_POS as u32;
+    if i < chains.n_edges {
+        let place = chains.place[(chains.n_edges - 1 - i) as usize];
+        flags[i as usize] = u32::cast_from(nodes.is_large_at(place));
+    } else if i == chains.n_edges {
+        flags[i as usize] = 0;
+    }
+}
+
+/// What tells the cluster of an edge.
+#[derive(CubeType, CubeLaunch)]
+struct Places {
+    chains: ChainsArg,
+    nodes: NodesArg,
+    owners: OwnersArg,
+}
+
+/// Writes the cluster of a large node above its top.
+struct ByCluster;
+
+#[cube]
+impl Emit for ByCluster {
+    type Input = Places;
+    type Output = Array<u64>;
+
+    fn emit(input: &Self::Input, words: &mut Self::Output, item: u32, rank: u32) {
+        let top = input.nodes.at(input.chains.place[(input.chains.n_edges - 1 - item) as usize]);
+        words[rank as usize] = (u64::cast_from(input.owners.of(top)) << 32u64) | u64::cast_from(top);
+    }
+}
+
+/// Large nodes, and the births of clusters.
+#[derive(CubeType, CubeLaunch)]
+struct TermsInput {
+    tops: Array<u32>,
+    birth2: Array<f64>,
+    n: u32,
+}
+
+/// Terms, and their clusters.
+#[derive(CubeType, CubeLaunch)]
+struct Terms {
+    cluster: Array<u32>,
+    terms: Array<f64>,
+}
+
+#[cube(launch)]
+fn write_terms(
+    chains: &ChainsArg,
+    nodes: &NodesArg,
+    below: &BelowArg,
+    owners: &OwnersArg,
+    weight2: &Array<f64>,
+    input: &TermsInput,
+    output: &mut Terms,
+) {
+    let i = ABSOLUTE_POS;
+    if (i as u32) < input.n {
+        let top = input.tops[i];
+        let cluster = owners.of(top);
+        let mut leaving = nodes.size(top);
+        if below.children[top as usize] == 1 {
+            leaving -= nodes.size(below.child[top as usize]);
+        }
+        let own2 = weight2[chains.order[nodes.place(top) as usize] as usize];
+        let birth2 = input.birth2[cluster as usize];
+        let mut term = f64::new(0.0);
+        // Equal ones differ by 0, infinite ones as well.
+        if own2 < birth2 {
+            term = (inverse_root(own2) - inverse_root(birth2)) * f64::cast_from(leaving);
+        }
+        output.cluster[i] = cluster;
+        output.terms[i] = term;
+    }
+}
+
+/// How many blocks each list has, with a 0 behind.
+#[cube(launch)]
+fn count_blocks(begin: &Array<u32>, blocks: &mut Array<u32>, lists: u32) {
+    let list = ABSOLUTE_POS;
+    if (list as u32) < lists {
+        blocks[list] = (begin[list + 1] - begin[list]).div_ceil(BLOCK);
+    } else if list as u32 == lists {
+        blocks[list] = 0;
+    }
+}
+
+/// Adds up the terms of each block; `first` says which is the first block of each list, and how many there are.
+#[cube(launch)]
+fn add_blocks(terms: &Array<f64>, begin: &Array<u32>, first: &Array<u32>, sums: &mut Array<f64>, lists: u32) {
+    let block = ABSOLUTE_POS as u32;
+    if block < first[lists as usize] {
+        // The list of the block is between these. In an array, because an optimiser of cubecl's fails on such loops of variables.
+        let mut between = Array::<u32>::new(2usize);
+        between[0] = 0;
+        between[1] = lists;
+        while between[1] - between[0] > 1 {
+            let middle = between[0] + (between[1] - between[0]) / 2;
+            if first[middle as usize] <= block {
+                between[0] = middle;
+            } else {
+                between[1] = middle;
+            }
+        }
+        let list = between[0] as usize;
+        let start = begin[list] + (block - first[list]) * BLOCK;
+        let end = min(start + BLOCK, begin[list + 1]);
+        let mut sum = f64::cast_from(0u32.runtime());
+        for at in start..end {
+            sum += terms[at as usize];
+        }
+        sums[block as usize] = sum;
+    }
+}

@@ -1,0 +1,123 @@
+//! Forests: each vertex points to another one, roots to themselves.
+//!
+//! In: where each vertex points to. Out: the root of each. Ways are cut short 64 steps at a time, by as many kernels as the longest
+//! possible one needs.
+//! Cost: 4 bytes a vertex; for the ways that short ones are, one pass over the vertices.
+
+use cubecl::prelude::*;
+
+use crate::error::Result;
+use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::primitives::compact::Compact;
+
+/// Steps along a way that a kernel takes.
+const STEPS: u32 = 64;
+
+/// Vertices that are joined.
+pub(in crate::gpu) struct Joined {
+    /// The rank of each root among the roots.
+    pub roots: Compact,
+    /// The root of each vertex.
+    pub root: Buffer<u32>,
+}
+
+/// Joins each vertex with the one at the other end of its least edge; one without an edge points to itself. Edges are in a total order, so
+/// there is no cycle but that of two vertices with one edge, of which the lower becomes the root. Waits for the number of roots.
+pub(in crate::gpu) fn join_least<R: Runtime>(client: &ComputeClient<R>, next: &Buffer<u32>) -> Result<Joined> {
+    let (n, dim) = (next.len(), CubeDim::new_1d(UNITS));
+    let (flags, parent) = (Buffer::<u32>::new(client, n + 1), Buffer::<u32>::new(client, n));
+    flag_roots::launch::<R>(client, cubes(n + 1), dim, next.arg(), flags.arg(), parent.arg(), n as u32);
+    let roots = Compact::new(client, flags)?;
+    Ok(Joined { roots, root: find_roots(client, parent, n) })
+}
+
+/// The root of each vertex, which is less than `longest` steps away.
+pub(in crate::gpu) fn find_roots<R: Runtime>(
+    client: &ComputeClient<R>,
+    parent: Buffer<u32>,
+    longest: usize,
+) -> Buffer<u32> {
+    let (n, dim) = (parent.len(), CubeDim::new_1d(UNITS));
+    let (mut root, mut reach) = (parent, 1);
+    while reach < longest {
+        let ancestor = Buffer::<u32>::new(client, n);
+        climb::launch::<R>(client, cubes(n), dim, root.arg(), ancestor.arg(), n as u32);
+        root = ancestor;
+        reach = reach.saturating_mul(STEPS as usize);
+    }
+    root
+}
+
+/// Flags the roots, with a 0 behind; their parent is their own.
+#[cube(launch)]
+fn flag_roots(next: &Array<u32>, flags: &mut Array<u32>, parent: &mut Array<u32>, n: u32) {
+    let own = ABSOLUTE_POS;
+    if (own as u32) < n {
+        let across = next[own];
+        let is_root = next[across as usize] == own as u32 && own as u32 <= across;
+        flags[own] = u32::cast_from(is_root);
+        parent[own] = select(is_root, own as u32, across);
+    } else if own as u32 == n {
+        flags[own] = 0;
+    }
+}
+
+/// Goes up from each vertex.
+#[cube(launch)]
+fn climb(parent: &Array<u32>, ancestor: &mut Array<u32>, n: u32) {
+    let own = ABSOLUTE_POS;
+    if (own as u32) < n {
+        // In an array, because an optimiser of cubecl's fails on such loops of variables.
+        let mut way = Array::<u32>::new(3usize);
+        way[0] = own as u32;
+        way[1] = parent[own];
+        way[2] = 1;
+        while way[0] != way[1] && way[2] < STEPS {
+            way[0] = way[1];
+            way[1] = parent[way[0] as usize];
+            way[2] = way[2] + 1;
+        }
+        ancestor[own] = way[1];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::Device;
+    use crate::gpu::device::on;
+
+    /// Ways of one step, and as long as there are vertices, around the steps of a kernel.
+    #[test]
+    fn ways_end_at_roots() -> Result<()> {
+        on!(Device::first()?, client => {
+            for n in [1, 2, 63, 64, 65, 66, 4097, 10_000] {
+                let down: Vec<u32> = (0..n).map(|v: u32| v.saturating_sub(1)).collect();
+                let found = find_roots(client, Buffer::from_slice(client, &down), n as usize).read(client)?;
+                assert!(found.iter().all(|&root| root == 0), "{n}");
+                let halves: Vec<u32> = (0..n).map(|v| v / 2).collect();
+                let found = find_roots(client, Buffer::from_slice(client, &halves), 64).read(client)?;
+                assert!(found.iter().all(|&root| root == 0), "{n}");
+            }
+            Ok(())
+        })
+    }
+
+    /// A chain in which the last two share their least edge, and pairs.
+    #[test]
+    fn least_edges_join() -> Result<()> {
+        on!(Device::first()?, client => {
+            for n in [2, 300, 5000] {
+                let chain: Vec<u32> = (0..n).map(|v| if v + 1 < n { v + 1 } else { n - 2 }).collect();
+                let joined = join_least(client, &Buffer::from_slice(client, &chain))?;
+                assert_eq!(joined.roots.len, 1);
+                assert!(joined.root.read(client)?.iter().all(|&root| root == n - 2), "{n}");
+                let pairs: Vec<u32> = (0..n).map(|v| v ^ 1).collect();
+                let joined = join_least(client, &Buffer::from_slice(client, &pairs))?;
+                assert_eq!(joined.roots.len, n as usize / 2);
+                assert!(joined.root.read(client)?.iter().enumerate().all(|(v, &root)| root as usize == v & !1), "{n}");
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,208 @@
+//! HDBSCAN* on a device against that of the CPU: labels, probabilities and the tree of clusters.
+
+use common::clouds::{self, Cloud};
+use common::random::Random;
+use ropewalk::gpu::{self, Coordinate, Device, Points};
+use ropewalk::sample::Sample;
+use ropewalk::{ClusterSelection, ErrorKind, Hdbscan, HdbscanClusters, MinimumSpanningTree, Ties};
+
+fn device() -> Device {
+    Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
+}
+
+fn close(a: f64, b: f64) -> bool {
+    a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= 1e-12 * a.abs().max(b.abs())
+}
+
+fn bits(values: &[f64]) -> Vec<u64> {
+    values.iter().map(|value| value.to_bits()).collect()
+}
+
+/// All but stabilities to the last bit.
+fn assert_same(name: &str, ours: &HdbscanClusters, theirs: &HdbscanClusters) {
+    assert!(ours.labels() == theirs.labels(), "{name}: labels differ");
+    assert!(bits(ours.probabilities()) == bits(theirs.probabilities()), "{name}: probabilities differ");
+    assert!(bits(&ours.outlier_scores()) == bits(&theirs.outlier_scores()), "{name}: outlier scores differ");
+    let (one, other) = (ours.condensed_tree(), theirs.condensed_tree());
+    assert!(one.rows().eq(other.rows()), "{name}: condensed trees differ");
+    assert_eq!(one.clusters().len(), other.clusters().len(), "{name}");
+    for (one, other) in one.clusters().iter().zip(other.clusters()) {
+        let key = |cluster: &ropewalk::cluster::CondensedCluster| {
+            let (birth, death) = (cluster.birth.to_bits(), cluster.death.to_bits());
+            (cluster.parent, cluster.children.clone(), birth, death, cluster.size, cluster.label)
+        };
+        assert_eq!(key(one), key(other), "{name}");
+        assert!(close(one.stability, other.stability), "{name}: {one:?} {other:?}");
+    }
+    assert_eq!(ours.persistence().len(), theirs.persistence().len(), "{name}");
+    let mut pairs = ours.persistence().iter().zip(theirs.persistence());
+    assert!(pairs.all(|(&ours, &theirs)| close(ours, theirs)), "{name}: persistence differs");
+}
+
+/// What a device finds in a tree, of which the edges are the same on both.
+struct Case<'a> {
+    name: &'a str,
+    ours: gpu::SpanningTree,
+    theirs: ropewalk::SpanningTree,
+}
+
+impl<'a> Case<'a> {
+    fn new<S: Coordinate, const D: usize>(
+        name: &'a str,
+        points: &[[S; D]],
+        side: Option<f64>,
+        min_samples: usize,
+    ) -> Self {
+        let samples = min_samples.min(points.len().max(1));
+        let there = Points::new_periodic(points, side, device()).unwrap();
+        let ours = gpu::MinimumSpanningTree::new().min_samples(samples).run(&there).unwrap();
+        let theirs = MinimumSpanningTree::new().min_samples(samples).periodic(side).run(points).unwrap();
+        assert!(ours.read().unwrap() == theirs, "{name}: the spanning trees differ");
+        Self { name, ours, theirs }
+    }
+
+    fn compare(&self, options: &Hdbscan) -> HdbscanClusters {
+        let ours = gpu::Hdbscan::from(options.clone()).run_on_tree(&self.ours).unwrap();
+        let theirs = options.run_on_tree(&self.theirs).unwrap();
+        let read = ours.read().unwrap();
+        // No cluster here must have as many points.
+        assert!(theirs.labels().as_slice().len() <= 100 || !ours.are_of_host(), "{}: found by the host", self.name);
+        assert_same(&format!("{}, {options:?}", self.name), &read, &theirs);
+        assert_eq!(ours.clusters().len(), theirs.condensed_tree().clusters().len());
+        assert!(bits(&ours.probabilities().read().unwrap()) == bits(theirs.probabilities()));
+        theirs
+    }
+}
+
+/// Each way to choose.
+fn options(min_cluster_size: usize, scale: f64) -> Vec<Hdbscan> {
+    let new = || Hdbscan::new(min_cluster_size);
+    vec![
+        new(),
+        new().cluster_selection(ClusterSelection::Leaf),
+        new().cluster_selection_epsilon(scale),
+        new().cluster_selection(ClusterSelection::Leaf).cluster_selection_epsilon(scale).allow_single_cluster(true),
+        new().max_cluster_size(4 * min_cluster_size),
+        new().allow_single_cluster(true),
+        new().allow_single_cluster(true).cluster_selection_epsilon(scale),
+    ]
+}
+
+fn compare<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>) {
+    let scale = cloud.radii.last().copied().unwrap_or(0.1);
+    for (min_samples, side) in [(1, None), (5, None), (5, Some(cloud.side))] {
+        let case = Case::new(cloud.name, &cloud.points, side, min_samples);
+        for min_cluster_size in [2, 5, 20] {
+            for options in options(min_cluster_size, scale) {
+                case.compare(&options);
+            }
+        }
+    }
+}
+
+#[test]
+fn clouds_in_f32() {
+    clouds::small::<f32, 2>().iter().for_each(compare);
+    clouds::small::<f32, 3>().iter().for_each(compare);
+}
+
+#[test]
+fn clouds_in_f64() {
+    clouds::small::<f64, 2>().iter().for_each(compare);
+    clouds::small::<f64, 3>().iter().for_each(compare);
+}
+
+/// Many edges of one weight, and copies of points.
+#[test]
+fn lattices_and_copies() {
+    let mut random = Random::new(3);
+    for (n, cells) in [(300, 3), (300, 9), (1500, 12)] {
+        let mut point = || std::array::from_fn(|_| random.below(cells) as f32);
+        let points: Vec<[f32; 3]> = (0..n).map(|_| point()).collect();
+        for min_samples in [1, 4] {
+            let case = Case::new("lattice with copies", &points, None, min_samples);
+            for min_cluster_size in [2, 3, 10, 50] {
+                options(min_cluster_size, 1.5).iter().for_each(|options| _ = case.compare(options));
+            }
+        }
+    }
+}
+
+/// Points on a line with ascending gaps, which leave one by one, and with gaps as on a ruler, which make clusters of clusters.
+#[test]
+fn lines() {
+    let line = |gap: &dyn Fn(u32) -> u32| -> Vec<[f64; 2]> {
+        let mut x = 0.0;
+        (0..20_000u32)
+            .map(|i| {
+                x += f64::from(gap(i));
+                [x, 0.0]
+            })
+            .collect()
+    };
+    for (name, points) in [
+        ("ascending", line(&|i| i + 1)),
+        ("in steps", line(&|i| i / 7 + 1)),
+        ("as a ruler", line(&|i| 1 << (i + 1).trailing_zeros())),
+        ("as a ruler, ascending", line(&|i| (1 << (i + 1).trailing_zeros()) * 1000 + i)),
+    ] {
+        let case = Case::new(name, &points, None, 1);
+        for options in [Hdbscan::new(2), Hdbscan::new(3), Hdbscan::new(100), Hdbscan::new(5000)] {
+            case.compare(&options.allow_single_cluster(true));
+        }
+    }
+}
+
+/// From points to clusters, with blocks of more terms than are summed at once; twice the same.
+#[test]
+fn halos() {
+    let points = Sample::parse("halos:n=20000,seed=3").unwrap().points().unwrap();
+    let there = Points::new(&points, device()).unwrap();
+    for options in [Hdbscan::new(10), Hdbscan::new(50).min_samples(4)] {
+        let theirs = options.run(&points).unwrap();
+        assert!(theirs.labels().n_clusters() > 5);
+        let run = || gpu::Hdbscan::from(options.clone()).run(&there).unwrap().read().unwrap();
+        let ours = run();
+        assert_same("halos", &ours, &theirs);
+        assert!(run() == ours);
+    }
+    let periodic = Points::new_periodic(&points, 1.0, device()).unwrap();
+    let ours = gpu::Hdbscan::new(10).run_on(&gpu::Bvh::of(&periodic).unwrap()).unwrap();
+    assert_same("periodic", &ours.read().unwrap(), &Hdbscan::new(10).periodic(1.0).run(&points).unwrap());
+}
+
+/// Points that are fewer than a cluster must have, none, and one.
+#[test]
+fn few_points() {
+    for n in [0, 1, 2, 3, 9, 10, 11] {
+        let points = Sample::parse(&format!("halos:n={n},seed=5")).unwrap().points().unwrap();
+        let there = Points::new(&points, device()).unwrap();
+        for least in [10, 2, 3] {
+            let options = Hdbscan::new(least).allow_single_cluster(least == 3);
+            let ours = gpu::Hdbscan::from(options.clone()).run(&there).unwrap();
+            let theirs = options.run(&points).unwrap();
+            assert_eq!((ours.labels().len(), ours.are_of_host()), (n, n < least));
+            assert_same(&n.to_string(), &ours.read().unwrap(), &theirs);
+        }
+    }
+}
+
+#[test]
+fn bad_input() {
+    let points = Points::new(&[[0.0f32, 0.0], [1.0, 0.0], [2.0, 0.0]], device()).unwrap();
+    let run = |options: Hdbscan| gpu::Hdbscan::from(options).run(&points).unwrap_err();
+    for (options, name) in [
+        (Hdbscan::new(1), "min_cluster_size"),
+        (Hdbscan::new(2).min_samples(0), "min_samples"),
+        (Hdbscan::new(2).min_samples(4), "min_samples"),
+        (Hdbscan::new(2).cluster_selection_epsilon(f64::NAN), "cluster_selection_epsilon"),
+        (Hdbscan::new(2).max_cluster_size(0), "max_cluster_size"),
+        (Hdbscan::new(2).alpha(0.5), "alpha"),
+    ] {
+        let error = run(options);
+        assert_eq!((error.kind(), error.parameter()), (ErrorKind::Parameter, Some(name)), "{error}");
+    }
+    let error = run(Hdbscan::new(2).ties(Ties::Sequential));
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.to_string().contains("Ties::Together"), "{error}");
+}
