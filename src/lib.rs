@@ -1,11 +1,11 @@
 //! Geometric search and density clustering on large point sets, on the CPU and on GPUs.
 //!
 //! A linear bounding volume hierarchy (LBVH) is built from 64-bit Morton codes, and walked along *ropes*, without a stack. On it
-//! stand range and nearest-neighbour queries, pairs, DBSCAN, HDBSCAN*, friends-of-friends (FOF) halos and their centres.
+//! stand range and nearest-neighbour queries, pairs, DBSCAN, HDBSCAN*, friends-of-friends (FOF) and HOP halos and their centres.
 //!
 //! ```text
 //! geometry -> bvh (morton, radix sort, hierarchy, ropes) -> search (range, neighbors, pairs, nearest)
-//!          -> cluster (union-find, DBSCAN, FOF, spanning trees, HDBSCAN*)
+//!          -> cluster (union-find, DBSCAN, FOF, spanning trees, HDBSCAN*, HOP)
 //!          -> halo (centers, catalog, overdensity, profile, pipeline) -> plot
 //! io, table, sample: where points come from
 //! gpu: the same modules, on a device
@@ -89,6 +89,21 @@
 //! let points = [[0.0f32], [1.0], [2.0], [30.0], [30.1], [30.2], [90.0]];
 //! let clusters = Hdbscan::new(3).min_samples(2).run(&points)?;
 //! assert_eq!(clusters.labels().as_slice(), [0, 0, 0, 1, 1, 1, -1]);
+//! # Ok::<(), ropewalk::Error>(())
+//! ```
+//!
+//! # HOP
+//!
+//! Halos about peaks of density, by thresholds of density in place of a length ([`Hop`]): chains of particles that climb to a peak each, and
+//! what joins them.
+//!
+//! ```
+//! use ropewalk::Hop;
+//!
+//! // Two clumps of twenty.
+//! let points: Vec<[f64; 2]> = (0..40).map(|i| [i % 5, i / 5 % 4].map(|x| f64::from(x + i / 20 * 50))).collect();
+//! let halos = Hop::new(5.0).n_density(6).n_hop(6).run(&points)?;
+//! assert_eq!((halos.len(), halos.members(1)[0]), (2, 20));
 //! # Ok::<(), ropewalk::Error>(())
 //! ```
 //!
@@ -217,8 +232,9 @@ pub mod gpu;
 
 pub use bvh::Bvh;
 pub use cluster::{
-    ClusterSelection, CondensedCluster, CondensedRow, CondensedTree, Dbscan, DbscanAlgorithm, Dendrogram, Edge, Fof,
-    FofAlgorithm, Hdbscan, HdbscanClusters, HdbscanPrediction, Labels, MinimumSpanningTree, SpanningTree, Ties,
+    ChainBoundary, ClusterSelection, CondensedCluster, CondensedRow, CondensedTree, Dbscan, DbscanAlgorithm,
+    Dendrogram, DensityKernel, DensityUnit, Edge, Fof, FofAlgorithm, Hdbscan, HdbscanClusters, HdbscanPrediction, Hop,
+    HopChains, KernelDensity, Labels, MinimumSpanningTree, Peak, SpanningTree, Ties,
 };
 pub use cluster::{dbscan, minimum_spanning_tree};
 pub use csr::Csr;

@@ -4,12 +4,14 @@ use std::fmt::Write;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use ropewalk::halo::pipeline::{CenterKind, Found, LinkingLength, Note, Options, Pipeline, Universe, profile_columns};
+use ropewalk::halo::pipeline::{
+    CenterKind, Finder, Found, LinkingLength, Note, Options, Pipeline, Universe, profile_columns,
+};
 use ropewalk::halo::{MassFunction, Meta, write_ecsv};
 use ropewalk::io::{Masses, Points, ReadOptions, Snapshot, Table};
 use ropewalk::{Catalog, Error, ErrorKind, Particles, Scalar, plot};
 
-use super::args::Halos as Args;
+use super::args::{self, Halos as Args};
 use super::centers::Kind;
 use super::device::{Device, Name};
 use super::outputs::Outputs;
@@ -24,7 +26,8 @@ const PROJECTION: &str = "projection.png";
 const MEMBERS: &str = "members.npz";
 const PROFILES: &str = "profiles.ecsv";
 const GALLERY: &str = "gallery.png";
-const ALL: [&str; 7] = [CATALOG, LABELS, MASS_FUNCTION, PROJECTION, MEMBERS, PROFILES, GALLERY];
+const DENSITY: &str = "density.npy";
+const ALL: [&str; 8] = [CATALOG, LABELS, MASS_FUNCTION, PROJECTION, MEMBERS, PROFILES, GALLERY, DENSITY];
 
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.threads)?;
@@ -38,6 +41,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         (args.members, MEMBERS),
         (args.profiles > 0, PROFILES),
         (args.gallery > 0, GALLERY),
+        (args.density, DENSITY),
     ];
     files.extend(wanted.into_iter().filter(|(is_wanted, _)| *is_wanted).map(|(_, name)| name));
     let folders: Vec<PathBuf> = runs.iter().map(|run| run.folder.clone()).collect();
@@ -106,6 +110,9 @@ fn write(
         outputs.write(folder.join(CATALOG), |out| catalog.write_ecsv(out, &meta))?;
         let labels = found.halos.labels();
         outputs.write(folder.join(LABELS), |out| ropewalk::io::write_npy_i32_to(out, labels.as_slice()))?;
+        if let Some(density) = found.density.as_ref().filter(|_| args.density) {
+            outputs.write(folder.join(DENSITY), |out| ropewalk::io::write_npy_f64_to(out, density))?;
+        }
         Ok((catalog, measured.notes.iter().map(remark).collect::<Vec<String>>()))
     })?;
     if !args.no_pictures {
@@ -132,11 +139,15 @@ fn write(
 
     let mut report = String::new();
     let mut line = line_of(&mut report);
-    line("linking length", linking_length(pipeline));
+    match found.density {
+        Some(_) => line("finder", "HOP".into()),
+        None => line("linking length", linking_length(pipeline)),
+    }
     if args.device != Name::Cpu {
         line("device", args.device.to_string());
     }
-    line("groups", format!("{} of two or more", grouped(found.halos.labels().n_clusters() as u64)));
+    let least = if found.density.is_some() { "one" } else { "two" };
+    line("groups", format!("{} of {least} or more", grouped(found.halos.labels().n_clusters() as u64)));
     line("halos", format!("{} of {} or more", grouped(catalog.halos().len() as u64), args.min_members));
     if let Some(halo) = catalog.halos().first() {
         line("largest", format!("{} particles, mass {}", grouped(halo.count as u64), short(halo.mass)));
@@ -182,6 +193,16 @@ struct Run {
 
 /// What to do, or why the arguments are none.
 fn runs(args: &Args) -> Result<Vec<Run>, Failure> {
+    let is_hop = args.finder == args::Finder::Hop;
+    if let Some(option) = args.hop.given().or(args.density.then_some("--density")).filter(|_| !is_hop) {
+        return Err(format!("{option} is for --finder hop").into());
+    }
+    if is_hop && args.device != Name::Cpu {
+        return Err(format!("--finder hop runs on the cpu, not on {}", args.device).into());
+    }
+    if is_hop && !args.linking_lengths.is_empty() {
+        return Err("--linking-lengths are for --finder fof".into());
+    }
     let lengths = &args.linking_lengths;
     if lengths.is_empty() {
         let length = args.eps.map_or(LinkingLength::Separations(args.linking_length), LinkingLength::Length);
@@ -204,6 +225,9 @@ fn runs(args: &Args) -> Result<Vec<Run>, Failure> {
 /// The options of the library, or why the arguments are none.
 fn options(args: &Args, linking_length: LinkingLength) -> Result<Options, Failure> {
     let mut options = Options::default();
+    if args.finder == args::Finder::Hop {
+        options.finder = Finder::Hop(args.hop.finder());
+    }
     options.linking_length = linking_length;
     options.min_members = args.min_members as usize;
     options.box_size = args.box_size;
@@ -236,6 +260,9 @@ fn by_option(args: &Args, error: &Error) -> Failure {
         Some("linking_length") if !args.linking_lengths.is_empty() => "--linking-lengths",
         Some("linking_length") => "--linking-length",
         Some("box_size") => "--box",
+        Some("delta_outer") => "--delta-outer",
+        Some("delta_saddle") => "--delta-saddle",
+        Some("delta_peak") => "--delta-peak",
         Some("overdensities") => "--so",
         Some("columns") => "--columns",
         _ => return error.to_string().into(),
@@ -295,8 +322,11 @@ fn pictures(
     };
     let place = pipeline.period().map_or("open boundaries".into(), |side| format!("box {}", short(side)));
     let projection = projection(pipeline, snapshot, catalog, &format!("{n} particles, {place}, {halos}"))?;
-    let (least, length) = (args.min_members, linking_length(pipeline));
-    let title = format!("{halos} of {least} or more particles, linking length {length}");
+    let how = match args.finder {
+        args::Finder::Fof => format!("linking length {}", linking_length(pipeline)),
+        args::Finder::Hop => "HOP".into(),
+    };
+    let title = format!("{halos} of {} or more particles, {how}", args.min_members);
     let unit = match (&snapshot.masses, pipeline.universe().units()) {
         (Masses::Unknown, _) => "particles".into(),
         (_, Some(units)) => units.mass.to_string(),

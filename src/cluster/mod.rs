@@ -1,4 +1,4 @@
-//! Which points belong together: union-find, labels, DBSCAN, HDBSCAN*, friends of friends, spanning trees.
+//! Which points belong together: union-find, labels, DBSCAN, HDBSCAN*, friends of friends, HOP, spanning trees.
 
 mod connect;
 pub(crate) mod dbscan;
@@ -6,6 +6,7 @@ mod dendrogram;
 mod dense_box;
 mod fof;
 pub(crate) mod hdbscan;
+mod hop;
 pub(crate) mod labels;
 mod mst;
 mod rank_bitmap;
@@ -18,5 +19,6 @@ pub use fof::{Fof, FofAlgorithm};
 pub use hdbscan::{
     ClusterSelection, CondensedCluster, CondensedRow, CondensedTree, Hdbscan, HdbscanClusters, HdbscanPrediction, Ties,
 };
+pub use hop::{ChainBoundary, DensityKernel, DensityUnit, Hop, HopChains, KernelDensity, Peak};
 pub use labels::Labels;
 pub use mst::{Edge, MinimumSpanningTree, SpanningTree, minimum_spanning_tree};

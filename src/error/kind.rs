@@ -58,6 +58,7 @@ impl Kind {
             | Kind::MemberTwice { .. }
             | Kind::NoMass { .. }
             | Kind::WeightCount { .. }
+            | Kind::FieldValue { .. }
             | Kind::Weight { .. } => ErrorKind::Input,
             Kind::Parameter { .. }
             | Kind::BoxDimension { .. }
@@ -75,7 +76,9 @@ impl Kind {
             | Kind::TooManyClusters { .. }
             | Kind::Dimension { .. }
             | Kind::BinsDimension { .. }
-            | Kind::BinsExtent => ErrorKind::Unsupported,
+            | Kind::BinsExtent
+            | Kind::HopDimension { .. }
+            | Kind::HopExtent => ErrorKind::Unsupported,
             Kind::Missing { .. } | Kind::NoSeparation { .. } => ErrorKind::Missing,
             Kind::Memory { .. } => ErrorKind::Memory,
             Kind::Write { .. } => ErrorKind::Io,
@@ -125,6 +128,7 @@ impl Kind {
             | Kind::Inverted { index, .. }
             | Kind::Mass { index, .. }
             | Kind::NoMass { index, .. }
+            | Kind::FieldValue { index }
             | Kind::Weight { index, .. } => Some(index),
             Kind::Label { point, .. } => Some(point),
             Kind::MemberTwice { point, .. } => Some(point as usize),

@@ -78,6 +78,13 @@ impl Display for Error {
                 f,
                 "bins are for points, and these primitives have an extent; the tree takes them (FofAlgorithm::Tree)"
             ),
+            Kind::HopDimension { dim } => {
+                write!(f, "{dim} dimensions: densities and HOP are for points of 2 or 3")
+            }
+            Kind::FieldValue { index } => {
+                write!(f, "the field is NaN at point {index}; it must be a number everywhere")
+            }
+            Kind::HopExtent => write!(f, "densities and HOP are for points, and these primitives have an extent"),
             Kind::Parameter { name, value, must } => {
                 write!(f, "{name} is {value}; it must be {must}", value = Number(*value))
             }

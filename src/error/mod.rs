@@ -146,6 +146,13 @@ pub(crate) enum Kind {
         dim: usize,
     },
     BinsExtent,
+    HopDimension {
+        dim: usize,
+    },
+    HopExtent,
+    FieldValue {
+        index: usize,
+    },
     Parameter {
         name: &'static str,
         value: f64,

@@ -59,6 +59,18 @@ impl<'a, S: Scalar, const D: usize> BallPredicate<'a, S, D, true> {
     }
 }
 
+impl<S: Scalar, const D: usize> BallPredicate<'_, S, D, true> {
+    /// Whether the open predicate will do between two boxes, with the limits of this one: in the unit of the coordinates, where all
+    /// points are nearer to each other than to any image.
+    #[inline(always)]
+    pub fn is_open_between(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> bool {
+        self.scale == 1.0
+            && self.space.period().is_none_or(|period| {
+                (0..D).all(|k| Into::<f64>::into((b.hi[k] - a.lo[k]).max(a.hi[k] - b.lo[k])) <= 0.499 * period[k])
+            })
+    }
+}
+
 impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D, GENERAL> {
     /// A predicate in the unit of the coordinates.
     pub fn new(tree: &'a Bvh<S, D>, radius: f64) -> Self {
@@ -79,6 +91,13 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
     pub fn limit(&self, radius2: f64) -> S {
         let scale = if GENERAL && S::NARROW { self.scale } else { 1.0 };
         FilteredRadius::squared(radius2, &self.space, scale).maybe
+    }
+
+    /// What a squared distance as `S` computes it may be, where the exact one is surely at most `radius2`; negative if nothing says so.
+    #[inline(always)]
+    pub fn sure_limit(&self, radius2: f64) -> S {
+        let scale = if GENERAL && S::NARROW { self.scale } else { 1.0 };
+        FilteredRadius::squared(radius2, &self.space, scale).sure
     }
 
     /// A squared distance in the predicate's unit, rounded.
@@ -142,6 +161,14 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
         } else {
             self.space.min_distance2(of, &item)
         }
+    }
+
+    /// The squared distance to a stored point, where only points are stored.
+    #[inline(always)]
+    pub fn point_distance2(&self, of: &[S; D], position: usize) -> f64 {
+        let (lo, _) = self.tree.corners();
+        let point = std::array::from_fn(|k| lo[k][position]);
+        if GENERAL { self.space.distance2(of, &point) } else { Space::OPEN.distance2(of, &point) }
     }
 
     /// The primitives of a leaf that are within reach of `of`: a bit each.

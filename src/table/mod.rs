@@ -8,12 +8,14 @@
 
 mod dbscan;
 mod hdbscan;
+mod hop;
 mod k_distances;
 mod rows;
 mod spanning_tree;
 
 pub use dbscan::dbscan;
 pub use hdbscan::hdbscan;
+pub use hop::{density, hop};
 pub use k_distances::k_distances;
 pub use spanning_tree::minimum_spanning_tree;
 

@@ -13,6 +13,7 @@ mod fof_algorithms;
 mod halos;
 mod hdbscan;
 mod hits;
+mod hop;
 mod overdensity;
 mod pipeline;
 mod primitives;

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 mod hdbscan;
+mod hop;
 mod trees;
 
 pub use hdbscan::{Hdbscan, Method};
+pub use hop::{Finder, Hop};
 pub use trees::{Emst, Linkage, Spanned};
 
 use super::centers::Kind;
@@ -47,6 +49,11 @@ pub struct Halos {
     /// Where to write; made if need be
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
+    /// What a halo is
+    #[arg(long, value_enum, default_value_t = Finder::Fof)]
+    pub finder: Finder,
+    #[command(flatten)]
+    pub hop: Hop,
     /// Linking length in mean separations, (volume / particles)^(1/3); the volume is that of the box if one is known,
     /// otherwise that of the smallest box around the particles
     #[arg(long, value_name = "B", default_value_t = 0.2, allow_negative_numbers = true)]
@@ -95,6 +102,9 @@ pub struct Halos {
     /// Only these columns of the catalogue, in this order
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub columns: Vec<String>,
+    /// Also write density.npy: the density of each particle in file order, in units of the mean density; with --finder hop
+    #[arg(long)]
+    pub density: bool,
     /// Also write members.npz: the ids of each halo's members, in the order of the catalogue
     #[arg(long)]
     pub members: bool,

@@ -2,7 +2,7 @@
 
 use ropewalk::{
     BoxSize, Bvh, Center, CenterFinder, Centers, Csr, Dbscan, DbscanAlgorithm, Edge, Fof, FofAlgorithm, Halos, Hdbscan,
-    HdbscanClusters, Labels, MinimumSpanningTree, Neighbor, Scalar, Space, SpanningTree,
+    HdbscanClusters, Hop, HopChains, KernelDensity, Labels, MinimumSpanningTree, Neighbor, Scalar, Space, SpanningTree,
 };
 
 use super::Failure;
@@ -71,13 +71,17 @@ pub enum Operation {
     Centers(Center),
     /// Halos and their most bound particles.
     FofMbp,
+    /// Densities of HOP, in a tree that is there.
+    HopDensity,
+    /// Halos of HOP, at 80 times the mean density.
+    Hop,
 }
 
 /// Members of a halo that has a centre, at least.
 pub const LEAST_MEMBERS: usize = 20;
 
 /// The names on the command line.
-const NAMES: [(&str, Operation); 19] = [
+const NAMES: [(&str, Operation); 21] = [
     ("build", Operation::Build),
     ("range_count", Operation::RangeCount),
     ("range_crs", Operation::RangeCrs),
@@ -97,6 +101,8 @@ const NAMES: [(&str, Operation); 19] = [
     ("mbp_astar", Operation::Centers(Center::MostBoundAStar { softening: 0.0 })),
     ("mbp_poisson", Operation::Centers(Center::MostBoundPoisson { softening: 0.0, cells: 63, search: 2 })),
     ("fof_mbp", Operation::FofMbp),
+    ("hop_density", Operation::HopDensity),
+    ("hop", Operation::Hop),
 ];
 
 pub const MOST_BOUND: Center = Center::MostBound { softening: 0.0 };
@@ -117,6 +123,9 @@ pub enum Outcome<S, const D: usize> {
     Centers(Centers),
     /// Centres, and the halos they are of.
     HaloCenters(Halos, Centers),
+    Densities(Vec<f64>),
+    /// Chains, and their halos.
+    Hop(HopChains, Halos),
 }
 
 /// What is there before the clock starts.
@@ -150,7 +159,8 @@ impl Operation {
             | Self::Dbscan(_)
             | Self::Emst
             | Self::MutualReachability
-            | Self::Hdbscan => Prepared::Nothing,
+            | Self::Hdbscan
+            | Self::Hop => Prepared::Nothing,
             Self::FofMbp => Prepared::Points(case.points_3(self)?),
             Self::Centers(_) => {
                 let points = case.points_3(self)?;
@@ -181,6 +191,13 @@ impl Operation {
             (Self::Emst, _) => Outcome::SpanningTree(case.spanning_tree(1)?, 1),
             (Self::MutualReachability, _) => Outcome::SpanningTree(case.spanning_tree(case.min_pts)?, case.min_pts),
             (Self::Hdbscan, _) => Outcome::Hdbscan(case.hdbscan().run(case.points)?),
+            (Self::HopDensity, Prepared::Tree(tree)) => Outcome::Densities(KernelDensity::new().run_on(tree)?),
+            (Self::Hop, _) => {
+                let hop = Hop::new(80.0).periodic(case.size.clone());
+                let chains = hop.chains(case.points)?;
+                let halos = hop.run_on_chains(&chains)?;
+                Outcome::Hop(chains, halos)
+            }
             (Self::Centers(center), Prepared::Halos(halos, points)) => {
                 Outcome::Centers(case.centers(*center, points, halos)?)
             }
@@ -220,6 +237,8 @@ impl<S: Scalar, const D: usize> Outcome<S, D> {
                 format!("weights {:.10e}", tree.edges().iter().map(Edge::weight).sum::<f64>())
             }
             Self::Halos(halos) => describe(halos.labels()),
+            Self::Densities(densities) => format!("densities {:.8e}", densities.iter().sum::<f64>()),
+            Self::Hop(chains, halos) => format!("{} chains, {}", chains.peaks().len(), describe(halos.labels())),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Results held against the definition, at some of the points, by comparing each of these with all others in `f64`.
 
 use rayon::prelude::*;
-use ropewalk::{Centers, Halos, HdbscanClusters, Labels, Scalar, SpanningTree};
+use ropewalk::{Centers, Halos, HdbscanClusters, HopChains, Labels, Scalar, SpanningTree};
 
 use super::operations::{Case, Outcome, Prepared};
 
@@ -53,6 +53,8 @@ pub fn check<S: Scalar, const D: usize>(
             _ => Ok(()),
         },
         Outcome::Halos(halos) => check_label(case, halos.labels(), 2, i),
+        Outcome::Densities(densities) => check_density(densities, i),
+        Outcome::Hop(chains, _) => check_hop(case, chains, i),
         Outcome::HaloCenters(halos, centers) => {
             check_label(case, halos.labels(), 2, i)?;
             check_center(case, halos, centers, i)
@@ -154,6 +156,22 @@ fn check_center<S: Scalar, const D: usize>(
         return Err(format!("point {i} lies deeper than point {member}, the centre of its halo"));
     }
     Ok(())
+}
+
+/// A density is a positive number. More needs the widths of all other kernels: the next is held against the definition.
+fn check_density(densities: &[f64], i: usize) -> Result<(), String> {
+    if densities[i] > 0.0 { Ok(()) } else { Err(format!("the density of point {i} is {}", densities[i])) }
+}
+
+/// The densest of the 64 nearest has the same chain.
+fn check_hop<S: Scalar, const D: usize>(case: &Case<'_, S, D>, chains: &HopChains, i: usize) -> Result<(), String> {
+    let mut all: Vec<(f64, u32)> = distances(case, i).zip(0..).filter(|&(_, j)| j as usize != i).collect();
+    all.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let order = |j: usize| (chains.density()[j], std::cmp::Reverse(j));
+    let near = all.iter().take(63).map(|&(_, j)| j as usize);
+    let densest = near.fold(i, |best, j| if order(j) > order(best) { j } else { best });
+    let [own, other] = [i, densest].map(|j| chains.chain()[j]);
+    if own == other { Ok(()) } else { Err(format!("point {i} is of chain {own}, and hops to one of chain {other}")) }
 }
 
 fn distances<S: Scalar, const D: usize>(case: &Case<'_, S, D>, i: usize) -> impl Iterator<Item = f64> {

@@ -9,6 +9,7 @@ mod data;
 mod device;
 mod good_input;
 mod hdbscan;
+mod hop;
 mod kdist;
 mod linking_lengths;
 mod missing;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::halo::pipeline::Pipeline;
+use crate::halo::pipeline::{Finder, Pipeline};
 use crate::halo::{Catalog, Centers, Meta, NoCenter};
 use crate::io::Masses;
 
@@ -56,15 +56,19 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
     let Pipeline { snapshot, options, scales, universe, .. } = pipeline;
     let text = |text: &str| Meta::Text(text.into());
     let mut meta = vec![
-        ("finder", text("friends of friends")),
+        ("finder", text(if let Finder::Hop(_) = options.finder { "HOP" } else { "friends of friends" })),
         ("program", text(concat!("ropewalk ", env!("CARGO_PKG_VERSION")))),
-        ("linking_length", Meta::Number(scales.linking_length)),
         ("min_members", Meta::Number(options.min_members as f64)),
         ("particles", Meta::Number(snapshot.points.len() as f64)),
         ("boundaries", text(if pipeline.period.is_some() { "periodic" } else { "open" })),
     ];
-    if let Some(separations) = scales.separations {
-        meta.push(("linking_length_in_mean_separations", Meta::Number(separations)));
+    if let Finder::Hop(hop) = &options.finder {
+        meta.extend(hop.parameters().map(|(name, value)| (name, Meta::Number(value))));
+    }
+    // HOP has no such length, but for the most connected particle.
+    if options.finder == Finder::FriendsOfFriends || options.has_most_connected() {
+        meta.push(("linking_length", Meta::Number(scales.linking_length)));
+        meta.extend(scales.separations.map(|value| ("linking_length_in_mean_separations", Meta::Number(value))));
     }
     if let Some(side) = options.box_size.or(snapshot.box_size) {
         meta.push(("box_size", Meta::Number(side)));

@@ -24,6 +24,7 @@
 //! ```
 
 mod columns;
+mod hop;
 mod largest;
 mod meta;
 mod options;
@@ -36,7 +37,7 @@ use std::fmt;
 
 pub use largest::{Largest, profile_columns};
 pub use meta::Note;
-pub use options::{CenterKind, LinkingLength, Options, UniverseOptions};
+pub use options::{CenterKind, Finder, LinkingLength, Options, UniverseOptions};
 pub use scales::Scales;
 pub use universe::Universe;
 
@@ -112,6 +113,8 @@ pub struct Pipeline<'a> {
 pub struct Found<'a> {
     /// The halos.
     pub halos: Halos,
+    /// The density of each particle in units of the mean density, if HOP found the halos.
+    pub density: Option<Vec<f64>>,
     on_device: Option<OnDevice<'a>>,
 }
 
@@ -253,14 +256,17 @@ impl<'a> Pipeline<'a> {
 
     /// Finds the halos on the CPU, which finds their centres, too.
     ///
-    /// Errors as [`Fof::run`].
+    /// Errors as [`Fof::run`], or [`Hop::run`](crate::Hop::run).
     pub fn find(&self) -> Result<Found<'a>> {
+        if let Finder::Hop(hop) = &self.options.finder {
+            return self.find_by_hop(hop);
+        }
         let fof = Fof::new(self.scales.linking_length).min_members(self.options.min_members).periodic(self.period);
         let halos = with_particles!(self, |positions, _particles| fof.run(positions))?;
-        Ok(Found { halos, on_device: None })
+        Ok(Found { halos, density: None, on_device: None })
     }
 
-    /// Finds the halos on a device, which finds their centres, too: [`CenterKind::MostBound`] and [`CenterKind::MostConnected`].
+    /// Finds friends of friends on a device, which finds their centres, too: [`CenterKind::MostBound`] and [`CenterKind::MostConnected`].
     ///
     /// Errors: what [`Pipeline::find`] refuses; a device that fails or has too little memory.
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
@@ -287,7 +293,7 @@ impl<'a> Pipeline<'a> {
             }
             finder.run(&points, &on_device)
         };
-        Ok(Found { halos, on_device: Some(Box::new(centers)) })
+        Ok(Found { halos, density: None, on_device: Some(Box::new(centers)) })
     }
 
     /// Measures the halos: catalogue, centres, and spheres with the structure inside.

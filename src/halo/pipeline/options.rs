@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::cluster::Hop;
 use crate::error::{Kind, Result};
 use crate::halo::{Center, Cosmology, Overdensity};
 use crate::units::KnownUnits;
@@ -16,6 +17,18 @@ pub enum LinkingLength {
     Separations(f64),
     /// In the snapshot's unit of length.
     Length(f64),
+}
+
+/// What a halo is.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum Finder {
+    /// A group of friends of friends, with [`Options::linking_length`].
+    #[default]
+    FriendsOfFriends,
+    /// A group about a peak of density. Box, masses, the volume of the mean density, and the least number of members are the pipeline's.
+    Hop(Hop),
 }
 
 /// A definition of [`Center`] without its lengths, which are those of the pipeline's [`Options`].
@@ -134,7 +147,9 @@ impl UniverseOptions {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct Options {
-    /// The linking length; 0.2 mean separations by default.
+    /// How halos are found; friends of friends by default.
+    pub finder: Finder,
+    /// The linking length, also of most connected particles; 0.2 mean separations by default.
     pub linking_length: LinkingLength,
     /// The least number of particles of a halo; 20 by default.
     pub min_members: usize,
@@ -164,6 +179,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
+            finder: Finder::FriendsOfFriends,
             linking_length: LinkingLength::Separations(0.2),
             min_members: 20,
             box_size: None,
@@ -183,10 +199,13 @@ impl Default for Options {
 impl Options {
     /// Checks what can be checked without a snapshot.
     ///
-    /// Errors: a linking length that is negative or not finite; a box that is not positive and finite; an overdensity or a column
+    /// Errors: a linking length that is negative or not finite; thresholds that [`Hop::run`] refuses; a box that is not positive and finite; an overdensity or a column
     /// that is named twice; a cosmology out of range. [`Error::parameter`](crate::Error::parameter) is the field's name.
     pub fn check(&self) -> Result<()> {
         self.universe.check()?;
+        if let Finder::Hop(hop) = &self.finder {
+            hop.thresholds()?;
+        }
         if let Some(value) = first_twice(&self.overdensities) {
             return Err(Kind::Twice { name: "overdensities", value: value.to_string() }.into());
         }
@@ -201,6 +220,11 @@ impl Options {
             return Err(Kind::Parameter { name: "box_size", value, must: "positive and finite" }.into());
         }
         Ok(())
+    }
+
+    /// Whether most connected particles are asked for.
+    pub(super) fn has_most_connected(&self) -> bool {
+        self.most_connected || self.center == Some(CenterKind::MostConnected)
     }
 
     /// The centre that is asked for, or that spheres need.

@@ -16,7 +16,7 @@ impl<'a> Pipeline<'a> {
         with_particles!(self, |positions, _particles| spanning.run(positions))
     }
 
-    /// The halos that [`Pipeline::find`] finds, by one pass over the spanning tree of a pipeline of the same snapshot and box; its
+    /// The halos that [`Pipeline::find`] finds of friends of friends, by one pass over the spanning tree of a pipeline of the same snapshot and box; its
     /// linking length may be another.
     ///
     /// Errors: a tree of another number of points; a linking length that [`Fof::run`](crate::Fof::run) refuses.
@@ -28,6 +28,6 @@ impl<'a> Pipeline<'a> {
         let (space, length) = (Space::<3>::periodic(self.period)?, self.scales.linking_length);
         space.check_length("linking_length", length)?;
         let halos = Halos::found_in(Boundary::of(&space), tree.cut(length)?, self.options.min_members.max(2));
-        Ok(Found { halos, on_device: None })
+        Ok(Found { halos, density: None, on_device: None })
     }
 }

@@ -73,7 +73,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// What distances from a leaf are multiplied by in `S`, and squared distances in `f64` before they are rounded to `f32`: one
     /// of them is 1.
     #[inline(always)]
-    fn units(&self, leaf: usize) -> (f64, f64) {
+    pub(crate) fn units(&self, leaf: usize) -> (f64, f64) {
         let whole = self.bounds();
         if S::NARROW && !scale::has_differences(&whole) {
             return (1.0, 1.0);

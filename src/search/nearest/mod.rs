@@ -10,12 +10,14 @@
 mod approx_heap;
 mod bottom_up;
 mod exact_heap;
+mod kth_distance;
 
 use std::ops::Range;
 
 pub(crate) use bottom_up::NearestVisitor;
 use bottom_up::{LeafScratch, search, search_in};
 pub(crate) use exact_heap::ExactHeap;
+pub(crate) use kth_distance::kth_distances2;
 
 use crate::bvh::morton::{Grid, curve_order};
 use crate::bvh::{Bvh, copied};
@@ -241,6 +243,24 @@ pub(crate) fn for_each_stored<S: Scalar, const D: usize>(
             nearest_of_leaves(tree, nodes, wanted, scratch, &|_| (), &mut |position, best| found(position, best));
         });
     });
+}
+
+/// What `add` makes of the position of each stored primitive and its nearest, in parallel: a value a task.
+pub(crate) fn fold_stored<S: Scalar, const D: usize, T: Default + Send + Sync>(
+    tree: &Bvh<S, D>,
+    wanted: &Nearest,
+    add: &(dyn Fn(&mut T, usize, &ExactHeap) + Sync),
+) -> Vec<T> {
+    let scratch = Scratch::new(LeafScratch::new);
+    map_tasks(tree.end(), TASK, &|nodes| {
+        let mut value = T::default();
+        scratch.with(|scratch| {
+            nearest_of_leaves(tree, nodes, wanted, scratch, &|_| (), &mut |position, best| {
+                add(&mut value, position, best)
+            });
+        });
+        value
+    })
 }
 
 /// Calls `ahead` with each leaf before it is searched for, and `found` with each of its primitives and its nearest.

@@ -1,0 +1,190 @@
+//! Chains: from each particle to the densest near it, and on to a peak.
+//!
+//! In: densities in tree order, and how far the `n_hop` nearest are. Out: the peak that each particle comes to.
+//! One walk from a leaf upwards serves its points. It leaves out what is less dense than what all of them have found, so little of a ball
+//! is looked at. Source: Eisenstein and Hut 1998, section 2.2.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use super::smoothing::by_position;
+use crate::bvh::traverse::{DeferredSiblings, Step, bits};
+use crate::bvh::{Bvh, LEAF};
+use crate::geometry::{Aabb, Blocks, Scalar};
+use crate::parallel::{for_tasks, list_tasks};
+use crate::precompiled::precompiled;
+use crate::search::Nearest;
+use crate::search::ball_predicate::BallPredicate;
+use crate::simd::{Isa, dispatch};
+
+/// Nodes, and points, per parallel task.
+const TASK: usize = 1 << 8;
+const POINTS: usize = 1 << 14;
+
+/// What chains are made of, in tree order.
+#[derive(Clone, Copy)]
+pub(super) struct Landscape<'a> {
+    pub density: &'a [f64],
+    /// The squared distance to the nearest one behind the `n_hop` nearest, itself counted; negative if one of these is as far.
+    pub radius2: &'a [f64],
+    pub n_hop: usize,
+}
+
+precompiled! {
+    /// The position of the peak of each position.
+    pub(super) fn peaks = find(tree: same_ref &Bvh<S, D>, landscape: keep &Landscape<'_>) -> Vec<u32>
+}
+
+fn find<S: Scalar, const D: usize>(tree: &Bvh<S, D>, landscape: &Landscape<'_>) -> Vec<u32> {
+    let Landscape { density, .. } = *landscape;
+    let of_leaf = |leaf| density[tree.span(leaf)].iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let highest = tree.reduce(of_leaf, |_, [left, right]| left.max(*right));
+    let hops = Hops { tree, landscape, highest, position: OnceLock::new() };
+    let next = list_tasks(tree.end(), TASK, &|nodes: Range<usize>| {
+        let mut found = Vec::with_capacity(nodes.len() * LEAF / 2);
+        dispatch!(isa => for leaf in nodes {
+            if tree.is_leaf(leaf) {
+                hops.leaf(isa, leaf, &mut found);
+            }
+        });
+        found
+    });
+    follow(next)
+}
+
+/// Where each position comes to that goes on and on.
+fn follow(next: Vec<u32>) -> Vec<u32> {
+    let next: Vec<AtomicU32> = next.into_iter().map(AtomicU32::new).collect();
+    for_tasks(next.len(), POINTS, &|range| {
+        for start in range {
+            // What others write meanwhile is farther along the same way.
+            let mut at = start as u32;
+            loop {
+                let then = next[at as usize].load(Relaxed);
+                if then == at {
+                    break;
+                }
+                at = then;
+            }
+            next[start].store(at, Relaxed);
+        }
+    });
+    next.into_iter().map(AtomicU32::into_inner).collect()
+}
+
+struct Hops<'a, S, const D: usize> {
+    tree: &'a Bvh<S, D>,
+    landscape: &'a Landscape<'a>,
+    /// The largest density below each node.
+    highest: Vec<f64>,
+    /// The position of each index, once it is asked for.
+    position: OnceLock<Vec<u32>>,
+}
+
+/// The densest near each point of a leaf so far, as positions.
+struct Best {
+    density: [f64; LEAF],
+    position: [u32; LEAF],
+}
+
+impl<S: Scalar, const D: usize> Hops<'_, S, D> {
+    /// Appends where a leaf's points hop.
+    #[inline(always)]
+    fn leaf<I: Isa>(&self, isa: I, leaf: usize, found: &mut Vec<u32>) {
+        let (tree, Landscape { density, radius2, .. }) = (self.tree, *self.landscape);
+        let (own, bounds) = (tree.span(leaf), &tree.node(leaf).bounds);
+        let here = tree.blocks(&own);
+        let (scale, _) = tree.units(leaf);
+        let open = BallPredicate::<S, D, false>::new(tree, 0.0);
+        let general = BallPredicate::<S, D, true>::scaled(tree, 0.0, scale);
+        let mut limits = [S::NEG_INFINITY; LEAF];
+        let mut best = Best { density: [f64::INFINITY; LEAF], position: [0; LEAF] };
+        let mut farthest = S::NEG_INFINITY;
+        for (i, at) in own.clone().enumerate() {
+            best.position[i] = at as u32;
+            if radius2[at].is_sign_negative() {
+                best.position[i] = self.densest_of_listed(at);
+                continue;
+            }
+            best.density[i] = density[at];
+            limits[i] = general.limit(radius2[at]);
+            farthest = farthest.max(limits[i]);
+        }
+        let mut least = best.density.iter().copied().fold(f64::INFINITY, f64::min);
+        let mut siblings = DeferredSiblings::new();
+        siblings.descend(tree, leaf);
+        for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.upwards(tree)) {
+            tree.walk(
+                nodes,
+                #[inline(always)]
+                |at, node| {
+                    if self.highest[at] < least || general.min_distance2(bounds, &node.bounds) > farthest {
+                        return Step::Skip;
+                    }
+                    if tree.is_leaf(at) {
+                        let there = tree.blocks(&tree.span(at));
+                        let is_open = const { !I::OUTLINED } && general.is_open_between(bounds, &node.bounds);
+                        let near = match is_open {
+                            true => open.closer_each(isa, &node.bounds, &here, &limits),
+                            false => general.closer_each(isa, &node.bounds, &here, &limits),
+                        };
+                        for i in bits(near) {
+                            if self.highest[at] < best.density[i] {
+                                continue;
+                            }
+                            let of = tree.item(own.start + i);
+                            let within = (limits[i], radius2[own.start + i]);
+                            match is_open {
+                                true => self.scan(isa, &open, &of, &there, within, i, &mut best),
+                                false => self.scan(isa, &general, &of, &there, within, i, &mut best),
+                            }
+                        }
+                        least = best.density.iter().copied().fold(f64::INFINITY, Scalar::min);
+                    }
+                    Step::Enter
+                },
+            );
+        }
+        found.extend(&best.position[..own.len()]);
+    }
+
+    /// Looks through a leaf for what is denser than the best of the `i`-th point and nearer than the square root of `radius2`.
+    #[inline(always)]
+    fn scan<I: Isa, const P: bool>(
+        &self,
+        isa: I,
+        ball: &BallPredicate<'_, S, D, P>,
+        of: &Aabb<S, D>,
+        there: &Blocks<'_, S, D>,
+        (limit, radius2): (S, f64),
+        i: usize,
+        best: &mut Best,
+    ) {
+        for bit in bits(ball.closer(isa, of, there, limit)) {
+            let at = there.first + bit;
+            if self.is_denser(at, best.position[i] as usize) && ball.distance2(of, at) < radius2 {
+                best.position[i] = at as u32;
+                best.density[i] = self.landscape.density[at];
+            }
+        }
+    }
+
+    /// Whether one position is denser than another: of equal ones, that of the lower index.
+    #[inline(always)]
+    fn is_denser(&self, at: usize, than: usize) -> bool {
+        let [own, other] = [at, than].map(|at| self.landscape.density[at]);
+        own > other || (own == other && self.tree.order()[at] < self.tree.order()[than])
+    }
+
+    /// The densest of the nearest where ties decide which these are.
+    #[cold]
+    fn densest_of_listed(&self, at: usize) -> u32 {
+        let tree = self.tree;
+        let position = self.position.get_or_init(|| by_position(tree));
+        let wanted = Nearest::new(self.landscape.n_hop - 1).excluding(tree.order()[at]);
+        let listed = tree.nearest(tree.item(at).lo, wanted);
+        let denser = |best: usize, other: usize| if self.is_denser(other, best) { other } else { best };
+        listed.iter().map(|near| position[near.index as usize] as usize).fold(at, denser) as u32
+    }
+}

@@ -1,0 +1,105 @@
+//! The graph of chains: what HOP finds before any threshold.
+
+use super::Hop;
+use super::boundaries::{ChainBoundary, boundaries, falling};
+use super::chains::{Landscape, peaks};
+use super::density::by_index;
+use crate::bvh::Bvh;
+use crate::geometry::{Boundary, Scalar};
+use crate::parallel::sort;
+use crate::phases::mark;
+
+/// The peak of a chain.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Peak {
+    /// The index of the particle.
+    pub index: u32,
+    /// Its density.
+    pub density: f64,
+}
+
+/// Chains of particles that climb to one peak each, and the boundaries between them. Chains are numbered by the density of their peaks, the
+/// densest first, ties by index. Found by [`Hop::chains`].
+///
+/// ```
+/// use ropewalk::Hop;
+///
+/// let points: Vec<[f64; 2]> = (0..40).map(|i| [f64::from(i % 2) * 50.0, f64::from(i * i)]).collect();
+/// let chains = Hop::new(1.0).n_density(6).n_hop(6).chains(&points)?;
+/// let first = chains.peaks()[0];
+/// assert_eq!(first.density, chains.density()[first.index as usize]);
+/// assert_eq!(chains.chain()[first.index as usize], 0);
+/// assert!(chains.boundaries().iter().all(|boundary| boundary.density <= first.density));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct HopChains {
+    density: Vec<f64>,
+    chain: Vec<u32>,
+    peaks: Vec<Peak>,
+    boundaries: Vec<ChainBoundary>,
+    space: Boundary,
+}
+
+impl HopChains {
+    /// From densities in tree order.
+    pub(super) fn new<S: Scalar, const D: usize>(
+        tree: &Bvh<S, D>,
+        density: Vec<f64>,
+        radius2: &[f64],
+        hop: &Hop,
+    ) -> Self {
+        let order = tree.order();
+        let peak = peaks(tree, &Landscape { density: &density, radius2, n_hop: hop.n_hop });
+        let mut ranks: Vec<(u64, u32, u32)> = (0..peak.len())
+            .filter(|&at| peak[at] as usize == at)
+            .map(|at| (falling(density[at]), order[at], at as u32))
+            .collect();
+        sort(&mut ranks);
+        let mut number = vec![0; peak.len()];
+        for (rank, &(_, _, at)) in ranks.iter().enumerate() {
+            number[at as usize] = rank as u32;
+        }
+        let peaks = ranks.iter().map(|&(_, index, at)| Peak { index, density: density[at as usize] }).collect();
+        let mut chain = vec![0; peak.len()];
+        for (&index, &peak) in order.iter().zip(&peak) {
+            chain[index as usize] = number[peak as usize];
+        }
+        drop((peak, number));
+        let density = by_index(order, &density);
+        mark("chains");
+        let boundaries = boundaries(tree, hop.n_merge, &chain, &density);
+        mark("boundaries");
+        Self { density, chain, peaks, boundaries, space: Boundary::of(tree.space()) }
+    }
+
+    /// The density of each particle, or the value of the caller's field.
+    pub fn density(&self) -> &[f64] {
+        &self.density
+    }
+
+    /// The densities alone.
+    pub fn into_density(self) -> Vec<f64> {
+        self.density
+    }
+
+    /// The chain of each particle.
+    pub fn chain(&self) -> &[u32] {
+        &self.chain
+    }
+
+    /// The peak of each chain, the densest first.
+    pub fn peaks(&self) -> &[Peak] {
+        &self.peaks
+    }
+
+    /// The boundaries between chains that touch, in falling order of their densities, ties by the chains.
+    pub fn boundaries(&self) -> &[ChainBoundary] {
+        &self.boundaries
+    }
+
+    pub(super) fn boundary(&self) -> &Boundary {
+        &self.space
+    }
+}

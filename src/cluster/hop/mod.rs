@@ -1,0 +1,318 @@
+//! HOP: groups of particles about peaks of their density.
+//!
+//! In: points. Out: chains, each of the particles that climb to one peak, with the boundaries between them; from these the groups of any
+//! thresholds. Source: Eisenstein and Hut 1998.
+//!
+//! Flow: `density` (with `smoothing`), `chains`, `boundaries`, `regroup`.
+
+mod density;
+mod smoothing;
+mod chains;
+mod boundaries;
+mod graph;
+mod regroup;
+
+pub use boundaries::ChainBoundary;
+pub use density::{DensityKernel, DensityUnit, KernelDensity};
+pub use graph::{HopChains, Peak};
+
+use crate::bvh::Bvh;
+use crate::cluster::labels::{Labels, check_clusters};
+use crate::error::{Kind, Result};
+use crate::geometry::{Bounded, BoxSize, Scalar, Space};
+use crate::halo::Halos;
+use crate::phases::mark;
+use crate::search::nearest::kth_distances2;
+use density::check_points;
+use regroup::{Thresholds, regroup};
+
+/// A halo finder by density: options, then [`Hop::run`].
+///
+/// 1. Each particle has a density ([`KernelDensity`]).
+/// 2. It hops to the densest of its `n_hop` nearest, itself counted; of equal densities that of the lowest index is the densest. So all
+///    particles of a *chain* come to its peak.
+/// 3. Where a particle is one of the `n_merge` nearest others of one of another chain, the mean of their densities is a boundary of the
+///    two; the largest counts.
+/// 4. Chains with a peak of at least `delta_peak` are the halos; two of them with a boundary of at least `delta_saddle` are one. Any
+///    other chain belongs to the halo that it reaches over the densest of boundaries, if these are at least `delta_outer`.
+/// 5. Particles of less than `delta_outer` have no halo.
+///
+/// Halos depend neither on the order of the points nor on the number of threads, but for ties: of particles by their densities, and of
+/// boundaries by the densest of their peaks. Source: Eisenstein and Hut 1998. Differences to their program as yt ships it: of equal
+/// densities it hops to the nearest, its positions have 32 bits, and its lists of equal distance are in no stated order.
+///
+/// ```
+/// use ropewalk::Hop;
+///
+/// // Two clumps of 27 on lattices, and a point between.
+/// let corner = |i: u32| if i < 27 { 0.0 } else { 10.0 };
+/// let clumps = (0..54).map(|i| [i / 9 % 3, i / 3 % 3, i % 3].map(|x| f64::from(x) + corner(i)));
+/// let points: Vec<[f64; 3]> = clumps.chain([[6.0; 3]]).collect();
+/// let halos = Hop::new(4.0).n_density(12).n_hop(12).run(&points)?;
+/// assert_eq!(halos.len(), 2);
+/// assert_eq!((halos.members(0).len(), halos.labels().get(54)), (27, None));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Hop {
+    density: KernelDensity,
+    n_hop: usize,
+    n_merge: usize,
+    delta_outer: f64,
+    delta_saddle: Option<f64>,
+    delta_peak: Option<f64>,
+    min_members: usize,
+}
+
+impl Hop {
+    /// Halos reach out to this density; saddles have 2.5 times as much, peaks 3 times, as the authors advise. In units of the mean
+    /// density, 80 and 160 are usual.
+    pub fn new(delta_outer: impl Into<f64>) -> Self {
+        Self {
+            density: KernelDensity::new(),
+            n_hop: 64,
+            n_merge: 4,
+            delta_outer: delta_outer.into(),
+            delta_saddle: None,
+            delta_peak: None,
+            min_members: 10,
+        }
+    }
+
+    /// How densities are found, and in what space; thresholds have their unit.
+    #[must_use]
+    pub fn density(mut self, density: KernelDensity) -> Self {
+        self.density = density;
+        self
+    }
+
+    /// As [`KernelDensity::n_density`]; 64 by default.
+    #[must_use]
+    pub fn n_density(mut self, n_density: usize) -> Self {
+        self.density = self.density.n_density(n_density);
+        self
+    }
+
+    /// As [`KernelDensity::masses`].
+    #[must_use]
+    pub fn masses(mut self, masses: impl Into<Vec<f64>>) -> Self {
+        self.density = self.density.masses(masses);
+        self
+    }
+
+    /// As [`KernelDensity::volume`].
+    #[must_use]
+    pub fn volume(mut self, volume: impl Into<f64>) -> Self {
+        self.density = self.density.volume(volume);
+        self
+    }
+
+    /// As [`KernelDensity::periodic`].
+    #[must_use]
+    pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
+        self.density = self.density.periodic(size);
+        self
+    }
+
+    /// A particle hops to the densest of so many nearest, itself counted; 64 by default. The authors' advice is 16.
+    #[must_use]
+    pub fn n_hop(mut self, n_hop: usize) -> Self {
+        self.n_hop = n_hop;
+        self
+    }
+
+    /// Boundaries are looked for among so many nearest others; 4 by default.
+    #[must_use]
+    pub fn n_merge(mut self, n_merge: usize) -> Self {
+        self.n_merge = n_merge;
+        self
+    }
+
+    /// The least density of a boundary over which two halos are one; 2.5 times `delta_outer` by default.
+    #[must_use]
+    pub fn delta_saddle(mut self, delta_saddle: impl Into<f64>) -> Self {
+        self.delta_saddle = Some(delta_saddle.into());
+        self
+    }
+
+    /// The least density of a halo's peak; 3 times `delta_outer` by default.
+    #[must_use]
+    pub fn delta_peak(mut self, delta_peak: impl Into<f64>) -> Self {
+        self.delta_peak = Some(delta_peak.into());
+        self
+    }
+
+    /// Halos have at least this many members; 10 by default. Labels do not depend on it.
+    #[must_use]
+    pub fn min_members(mut self, members: usize) -> Self {
+        self.min_members = members;
+        self
+    }
+
+    /// Finds the halos of `points`.
+    ///
+    /// Cost: some 100 times that of the tree. At its peak it takes some 70 bytes a point, tree and result included, for
+    /// three-dimensional `f32`.
+    ///
+    /// Errors: what [`KernelDensity::run`] refuses; an `n_hop` of 0 or of more than there are points; an `n_merge` of as many as there are
+    /// points; thresholds that are NaN or negative, or do not ascend from `delta_outer` over `delta_saddle` to `delta_peak`; more than
+    /// 2^31 - 1 groups, for labels are 32-bit numbers.
+    pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<Halos> {
+        self.run_on(&Bvh::build_in(points, Space::periodic(self.density.size.clone())?)?)
+    }
+
+    /// Finds the halos in a tree that is already built, open or periodic as the tree is.
+    ///
+    /// Errors: as [`Hop::run`].
+    pub fn run_on<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<Halos> {
+        self.thresholds()?;
+        self.run_on_chains(&self.chains_on(tree)?)
+    }
+
+    /// The chains of `points` and their boundaries, from which [`Hop::run_on_chains`] finds the halos of any thresholds.
+    ///
+    /// Errors: as [`Hop::run`], but for the thresholds.
+    pub fn chains<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<HopChains> {
+        self.chains_on(&Bvh::build_in(points, Space::periodic(self.density.size.clone())?)?)
+    }
+
+    /// The same in a tree that is already built, open or periodic as the tree is.
+    ///
+    /// Errors: as [`Hop::chains`].
+    pub fn chains_on<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<HopChains> {
+        self.check_counts(tree)?;
+        let found = self.density.found_in(tree)?;
+        let radius2 = if Some(found.k) == self.n_hop.checked_add(1) { found.radius2 } else { self.reach2(tree) };
+        Ok(HopChains::new(tree, found.density, &radius2, self))
+    }
+
+    /// The chains of a field of the caller's, a value for each point of a tree, in place of the density. Thresholds are then in its unit.
+    ///
+    /// Errors: as [`Hop::chains`]; values that are NaN or not one per point.
+    ///
+    /// ```
+    /// use ropewalk::{Bvh, Hop};
+    ///
+    /// let bvh = Bvh::build(&[[0.0f32, 0.0], [1.0, 0.0], [2.5, 0.0], [4.0, 0.0], [5.0, 0.0]])?;
+    /// let hop = Hop::new(1.0).n_hop(2).n_merge(1).min_members(1);
+    /// let chains = hop.chains_of(&bvh, &[9.0, 5.0, 2.0, 4.0, 7.0])?;
+    /// assert_eq!(chains.chain(), [0, 0, 0, 1, 1]);
+    /// assert_eq!(hop.run_on_chains(&chains)?.len(), 2);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn chains_of<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>, field: &[f64]) -> Result<HopChains> {
+        check_points(tree)?;
+        self.check_counts(tree)?;
+        if field.len() != tree.len() {
+            return Err(Kind::Length { what: "values of the field", len: field.len(), points: tree.len() }.into());
+        }
+        if let Some(index) = field.iter().position(|value| value.is_nan()) {
+            return Err(Kind::FieldValue { index }.into());
+        }
+        // Of two zeros none is larger.
+        let density = tree.order().iter().map(|&index| field[index as usize] + 0.0).collect();
+        Ok(HopChains::new(tree, density, &self.reach2(tree), self))
+    }
+
+    /// The halos of these thresholds among chains that are already found; counts of neighbours are not asked again.
+    ///
+    /// Errors: as [`Hop::run`], for the thresholds.
+    ///
+    /// ```
+    /// use ropewalk::Hop;
+    ///
+    /// // Two clumps of twenty.
+    /// let points: Vec<[f64; 2]> = (0..40).map(|i| [i % 5, i / 5 % 4].map(|x| f64::from(x + i / 20 * 50))).collect();
+    /// let chains = Hop::new(1.0).n_density(6).n_hop(6).chains(&points)?;
+    /// let counts = [1.0, 5.0, 50.0].map(|outer| Hop::new(outer).run_on_chains(&chains).map(|halos| halos.len()));
+    /// assert_eq!(counts.into_iter().collect::<Result<Vec<_>, _>>()?, [2, 2, 0]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn run_on_chains(&self, chains: &HopChains) -> Result<Halos> {
+        let thresholds = self.thresholds()?;
+        let peaks: Vec<f64> = chains.peaks().iter().map(|peak| peak.density).collect();
+        let groups = regroup(&peaks, chains.boundaries(), thresholds);
+        // Numbered by the smallest member, which comes first.
+        let mut numbers = vec![-1; peaks.len()];
+        let mut count = 0;
+        let number = |(&chain, &density): (&u32, &f64)| match groups[chain as usize] {
+            Some(group) if density >= thresholds.outer => {
+                let number = &mut numbers[group as usize];
+                if *number < 0 {
+                    *number = count as i32;
+                    count += 1;
+                }
+                *number
+            }
+            _ => -1,
+        };
+        let labels = chains.chain().iter().zip(chains.density()).map(number).collect();
+        check_clusters(count)?;
+        let halos = Halos::found_in(
+            chains.boundary().clone(),
+            Labels::from_parts(labels, count as u32, None),
+            self.min_members,
+        );
+        mark("groups");
+        Ok(halos)
+    }
+
+    /// The squared distance to the nearest behind the `n_hop` nearest: infinite where there is none.
+    fn reach2<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Vec<f64> {
+        match self.n_hop < tree.len() {
+            true => kth_distances2(tree, self.n_hop + 1),
+            false => vec![f64::INFINITY; tree.len()],
+        }
+    }
+
+    fn check_counts<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<()> {
+        let refuse = |name, value: usize, must| Err(Kind::Parameter { name, value: value as f64, must }.into());
+        if self.n_hop == 0 {
+            return refuse("n_hop", 0, "at least 1");
+        }
+        if tree.is_empty() {
+            return Ok(());
+        }
+        if self.n_hop > tree.len() {
+            return refuse("n_hop", self.n_hop, "at most the number of points");
+        }
+        if self.n_merge >= tree.len() {
+            return refuse("n_merge", self.n_merge, "less than the number of points");
+        }
+        Ok(())
+    }
+
+    /// Names and values for the header of a catalogue.
+    #[cfg(feature = "io")]
+    pub(crate) fn parameters(&self) -> [(&'static str, f64); 6] {
+        let (saddle, peak) = self.saddle_and_peak();
+        [
+            ("n_density", self.density.n_density as f64),
+            ("n_hop", self.n_hop as f64),
+            ("n_merge", self.n_merge as f64),
+            ("delta_outer", self.delta_outer),
+            ("delta_saddle", saddle),
+            ("delta_peak", peak),
+        ]
+    }
+
+    fn saddle_and_peak(&self) -> (f64, f64) {
+        let outer = self.delta_outer;
+        (self.delta_saddle.unwrap_or(2.5 * outer), self.delta_peak.unwrap_or(3.0 * outer))
+    }
+
+    pub(crate) fn thresholds(&self) -> Result<Thresholds> {
+        let outer = self.delta_outer;
+        let (saddle, peak) = self.saddle_and_peak();
+        let checks = [
+            ("delta_outer", outer, outer >= 0.0, "a number, not negative"),
+            ("delta_saddle", saddle, saddle >= outer, "a number, at least delta_outer"),
+            ("delta_peak", peak, peak >= saddle, "a number, at least delta_saddle"),
+        ];
+        match checks.into_iter().find(|&(_, _, holds, _)| !holds) {
+            Some((name, value, _, must)) => Err(Kind::Parameter { name, value, must }.into()),
+            None => Ok(Thresholds { outer, saddle, peak }),
+        }
+    }
+}

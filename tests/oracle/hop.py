@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Holds `ropewalk halos --finder hop` against yt's HOP, the original code of Eisenstein and Hut.
+
+    python3 tests/oracle/hop.py target/release/ropewalk SNAPSHOT [THRESHOLD ..]
+
+SNAPSHOT is a Gadget-2 snapshot whose particles are all of one type, in a box that is a power of two wide, so that its positions are exact
+in yt's unit box. For each threshold (80 and 160) groups must be the same, one to one, particle by particle. Distances in yt have
+32 bits, so densities may differ by one part in 10,000; and particles whose density is as near to the threshold as that may be of a
+group in one of them only. Both times are printed. Needs numpy, yt and yt_astro_analysis.
+"""
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from yt_astro_analysis.halo_analysis.halo_finding.hop.EnzoHop import RunHOP
+
+CLOSE = 1e-4
+
+
+def positions(path):
+    """Positions in the unit box."""
+    data = path.read_bytes()
+    side = np.frombuffer(data, "<f8", 1, 4 + 128)[0]
+    assert np.log2(side) % 1 == 0
+    size = np.frombuffer(data, "<u4", 1, 264)[0]
+    return np.frombuffer(data, "<f4", size // 4, 268).reshape(-1, 3) / side
+
+
+def main():
+    program, snapshot = sys.argv[1], Path(sys.argv[2])
+    axes = [np.ascontiguousarray(axis, "f8") for axis in positions(snapshot).T]
+    for threshold in map(float, sys.argv[3:] or ["80", "160"]):
+        with tempfile.TemporaryDirectory() as folder:
+            command = [program, "halos", snapshot, "--out", folder, "--finder", "hop", "--delta-outer", str(threshold)]
+            start = time.perf_counter()
+            subprocess.run(command + ["--min-members", "10", "--density", "--no-pictures"], check=True, capture_output=True)
+            ours_took = time.perf_counter() - start
+            density = np.load(Path(folder, "density.npy"))
+            labels = np.load(Path(folder, "labels.npy"))
+        start = time.perf_counter()
+        theirs, tags = RunHOP(*axes, np.ones(len(axes[0])), threshold)
+        theirs_took = time.perf_counter() - start
+        apart = np.max(np.abs(theirs / density - 1.0))
+        assert apart < CLOSE, apart
+        # Groups of fewer than 10 have labels here, and none there.
+        sizes = np.bincount(labels[labels >= 0])
+        labels = np.where((labels >= 0) & (sizes[labels] >= 10), labels, -1)
+        sure = np.abs(density / threshold - 1.0) > CLOSE
+        pairs = np.unique(np.stack([labels, tags], axis=1)[sure], axis=0)
+        for column in pairs[np.all(pairs >= 0, axis=1)].T:
+            assert len(np.unique(column)) == len(column)
+        assert np.all((pairs[:, 0] < 0) == (pairs[:, 1] < 0)), pairs
+        print(
+            f"\n{snapshot.name}, threshold {threshold}: {tags.max() + 1} groups, densities within {apart:.2e}, "
+            f"{np.sum(~sure)} particles not compared, {ours_took:.2f} s, yt {theirs_took:.2f} s",
+            file=sys.stderr,
+        )
+
+
+main()

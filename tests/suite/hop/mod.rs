@@ -1,0 +1,8 @@
+//! Densities and HOP against their definition, against yt, and against themselves.
+
+mod bad_input;
+mod definition;
+mod density;
+mod groups;
+mod properties;
+mod stored;
