@@ -240,7 +240,7 @@ pub use cluster::{dbscan, minimum_spanning_tree};
 pub use csr::Csr;
 pub use error::{Error, ErrorKind, Result};
 pub use geometry::{Aabb, Boundary, Bounded, BoxSize, Query, Scalar, Space, Sphere};
-pub use halo::Halos;
+pub use halo::{AdaptaHop, AdaptaHopAlgorithm, Halos, Subhalo, SubhaloSelection, Subhalos};
 #[cfg(feature = "halos")]
 pub use halo::{Catalog, Center, CenterFinder, Centers, Cosmology, Particles};
 pub use phases::phases;

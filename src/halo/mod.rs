@@ -1,5 +1,5 @@
 //! Halos: groups of points, their centres, catalogues, overdensities and profiles, and the pipeline from a snapshot to a catalogue.
-//! [`Fof`](crate::Fof) finds them.
+//! [`Fof`](crate::Fof), [`Hop`](crate::Hop) and [`AdaptaHop`] find them.
 
 #[cfg(feature = "halos")]
 mod catalog;
@@ -20,6 +20,7 @@ mod profile;
 mod sphere_search;
 #[cfg(feature = "halos")]
 mod structure;
+mod subhalos;
 
 #[cfg(feature = "halos")]
 pub use catalog::{Catalog, Column, Halo, Meta, Motion, Values, write_ecsv};
@@ -36,3 +37,4 @@ pub use particles::Particles;
 pub use profile::{NfwFit, Profile, Shell, profiles};
 #[cfg(feature = "halos")]
 pub use structure::{Structure, measure_structure};
+pub use subhalos::{AdaptaHop, AdaptaHopAlgorithm, Subhalo, SubhaloSelection, Subhalos};

@@ -23,6 +23,7 @@ mod regressions;
 mod sample;
 mod spanning_tree;
 mod structure;
+mod subhalos;
 mod tree;
 mod units;
 

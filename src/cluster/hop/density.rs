@@ -67,7 +67,7 @@ pub struct KernelDensity {
     unit: DensityUnit,
     volume: Option<f64>,
     masses: Option<Vec<f64>>,
-    pub(super) size: BoxSize,
+    pub(crate) size: BoxSize,
 }
 
 impl Default for KernelDensity {
@@ -181,17 +181,27 @@ impl KernelDensity {
         Ok(densities(tree, self, k, in_unit))
     }
 
-    /// The density that is the unit.
-    fn unit_density<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<f64> {
-        if self.unit == DensityUnit::Absolute {
-            return Ok(1.0);
-        }
+    /// The mass of a point.
+    pub(crate) fn mass_of(&self, index: usize) -> f64 {
+        self.masses.as_ref().map_or(1.0, |masses| masses[index])
+    }
+
+    /// The volume whose mean density is the unit.
+    pub(crate) fn volume_of<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> f64 {
         let bounds = tree.bounds();
         let side = |k: usize| match tree.space().period() {
             Some(period) => period[k],
             None => bounds.hi[k].into() - bounds.lo[k].into(),
         };
-        let volume = self.volume.unwrap_or_else(|| (0..D).map(side).product());
+        self.volume.unwrap_or_else(|| (0..D).map(side).product())
+    }
+
+    /// The density that is the unit.
+    fn unit_density<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<f64> {
+        if self.unit == DensityUnit::Absolute {
+            return Ok(1.0);
+        }
+        let volume = self.volume_of(tree);
         if !(volume > 0.0 && volume < f64::INFINITY) {
             let must = "positive and finite, for densities in units of the mean";
             return Err(Kind::Parameter { name: "volume", value: volume, must }.into());

@@ -1,7 +1,7 @@
 //! Densities and HOP against their definition, against yt, and against themselves.
 
 mod bad_input;
-mod definition;
+pub(crate) mod definition;
 mod density;
 mod groups;
 mod properties;

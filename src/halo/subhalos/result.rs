@@ -1,0 +1,173 @@
+//! The result: halos, and the subhalos in them.
+//!
+//! In: structures and the particles above the threshold. Out: [`Subhalos`], with what each structure is in.
+
+use super::significance::Kept;
+use super::tree::{NONE, Structures};
+use crate::cluster::Labels;
+use crate::cluster::labels::check_clusters;
+use crate::error::Result;
+use crate::geometry::Boundary;
+use crate::halo::Halos;
+
+/// A halo or a subhalo.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct Subhalo {
+    /// The structure that it is directly in; `None` for a halo.
+    pub parent: Option<u32>,
+    /// The halo that it is in; its own number for a halo.
+    pub host: u32,
+    /// 1 for a halo, 2 for what is directly in one, and so on.
+    pub level: u32,
+    /// How many are directly in it.
+    pub n_children: u32,
+    /// The index of its densest particle.
+    pub peak: u32,
+    /// The density there.
+    pub peak_density: f64,
+    /// All its particles are denser than this: the density of the saddle to what it is in, or for a halo the threshold.
+    pub saddle: f64,
+    /// The mass of its particles with those of all subhalos in it.
+    pub mass: f64,
+}
+
+/// Halos and the subhalos in them, found by [`AdaptaHop`](super::AdaptaHop). A *structure* is either; structures are numbered by how many particles of
+/// their own they have, the largest first, ties by the smallest member.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Subhalos {
+    structures: Halos,
+    rows: Vec<Subhalo>,
+    density: Vec<f64>,
+}
+
+impl Subhalos {
+    /// `peaks` has the index and the density of each chain's peak.
+    pub(super) fn new(
+        found: &Structures,
+        particles: &[Kept],
+        peaks: &[(u32, f64)],
+        density: Vec<f64>,
+        boundary: Boundary,
+    ) -> Result<Self> {
+        check_clusters(found.all.len())?;
+        let n = found.all.len();
+        let of: Vec<Option<u32>> =
+            particles.iter().map(|particle| found.of(particle.chain, particle.density)).collect();
+        let (mut sizes, mut smallest) = (vec![0usize; n], vec![NONE; n]);
+        for (structure, particle) in of.iter().zip(particles) {
+            if let Some(structure) = *structure {
+                sizes[structure as usize] += 1;
+                smallest[structure as usize] = smallest[structure as usize].min(particle.index);
+            }
+        }
+        let mut order: Vec<u32> = (0..n as u32).collect();
+        order.sort_unstable_by_key(|&at| (std::cmp::Reverse(sizes[at as usize]), smallest[at as usize]));
+        let mut number = vec![0; n];
+        order.iter().enumerate().for_each(|(to, &from)| number[from as usize] = to as u32);
+
+        let mut rows = vec![
+            Subhalo {
+                parent: None,
+                host: 0,
+                level: 1,
+                n_children: 0,
+                peak: 0,
+                peak_density: 0.0,
+                saddle: 0.0,
+                mass: 0.0
+            };
+            n
+        ];
+        // Parents come first.
+        for (structure, &own) in found.all.iter().zip(&number) {
+            let (peak, peak_density) = peaks[structure.peak as usize];
+            let parent = number.get(structure.parent as usize).copied();
+            let (host, level) = parent.map_or((own, 1), |parent| {
+                let row = &mut rows[parent as usize];
+                row.n_children += 1;
+                (row.host, row.level + 1)
+            });
+            let (saddle, mass) = (structure.saddle, structure.mass);
+            rows[own as usize] = Subhalo { parent, host, level, n_children: 0, peak, peak_density, saddle, mass };
+        }
+        let mut labels = vec![-1; density.len()];
+        for (structure, particle) in of.iter().zip(particles) {
+            if let Some(structure) = *structure {
+                labels[particle.index as usize] = number[structure as usize] as i32;
+            }
+        }
+        let structures = Halos::found_in(boundary, Labels::from_parts(labels, n as u32, None), 1);
+        Ok(Self { structures, rows, density })
+    }
+
+    /// How many structures there are, halos and subhalos.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Each structure's place in the tree.
+    pub fn rows(&self) -> &[Subhalo] {
+        &self.rows
+    }
+
+    /// The structures, each with the particles of its own: those that are in it, and in no structure within it. A particle's label is the number of its
+    /// structure.
+    pub fn structures(&self) -> &Halos {
+        &self.structures
+    }
+
+    /// The halos with all that is in them: those of level 1.
+    pub fn halos(&self) -> Halos {
+        self.at_level(1)
+    }
+
+    /// The structures of one level with all that is in them, the largest first. [`Halos::clusters`] has their numbers. Particles that are in no
+    /// structure of this level have none.
+    pub fn at_level(&self, level: u32) -> Halos {
+        let ancestor = |mut at: usize| {
+            while self.rows[at].level > level {
+                at = self.rows[at].parent? as usize;
+            }
+            (self.rows[at].level == level).then_some(at as i32)
+        };
+        let ancestors: Vec<i32> = (0..self.len()).map(|at| ancestor(at).unwrap_or(-1)).collect();
+        let own = self.structures.labels().as_slice().iter();
+        let labels = own.map(|&label| usize::try_from(label).map_or(-1, |label| ancestors[label])).collect();
+        let labels = Labels::from_parts(labels, self.len() as u32, None);
+        Halos::found_in(self.structures.boundary().clone(), labels, 1)
+    }
+
+    /// All members of a structure, with those of the structures in it, ascending; none if there is no such structure.
+    pub fn members(&self, structure: usize) -> Vec<u32> {
+        let is_in = |mut at: usize| {
+            while at != structure {
+                match self.rows[at].parent {
+                    Some(parent) => at = parent as usize,
+                    None => return false,
+                }
+            }
+            true
+        };
+        let lists = (0..self.len()).filter(|&at| is_in(at)).map(|at| self.structures.members(at));
+        let mut members: Vec<u32> = lists.flatten().copied().collect();
+        members.sort_unstable();
+        members
+    }
+
+    /// The density of each particle.
+    pub fn density(&self) -> &[f64] {
+        &self.density
+    }
+
+    /// The structures and the densities alone.
+    pub fn into_parts(self) -> (Halos, Vec<Subhalo>, Vec<f64>) {
+        (self.structures, self.rows, self.density)
+    }
+}

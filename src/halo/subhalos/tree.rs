@@ -1,0 +1,151 @@
+//! The tree of nodes that is found in the field of densities, and the structures that are made of it.
+//!
+//! In: nodes, each the particles of a component above a density. Out: structures, each a node with one child of each on the way down.
+//! Source: Tweed et al. 2009, sections 2.1 and 2.2.
+
+/// No node, no chain, no structure.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// A component above a density.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Node {
+    /// The node of a lower density that it is a part of; [`NONE`] for a host.
+    pub parent: u32,
+    /// Its particles are denser than this.
+    pub saddle: f64,
+    /// Their mass.
+    pub mass: f64,
+    /// The chain with its densest peak.
+    pub peak: u32,
+}
+
+/// Nodes, and the deepest node of each chain.
+#[derive(Clone, Debug)]
+pub(super) struct Tree {
+    pub nodes: Vec<Node>,
+    pub of_chain: Vec<u32>,
+}
+
+/// Which child has the identity of its parent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum SubhaloSelection {
+    /// The child with the densest peak: the *density profile method*, DPM, of Tweed et al. 2009.
+    Density,
+    /// The child with most mass above its saddle, ties by the densest peak: the *most massive substructure method*, MSM.
+    #[default]
+    Mass,
+}
+
+/// A halo or subhalo: a node that is no other's main child, with the main children below it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Structure {
+    /// The structure that it is in; [`NONE`] for a host.
+    pub parent: u32,
+    /// The highest of its nodes: particles of lower density belong to the parent.
+    pub saddle: f64,
+    /// The mass above the saddle.
+    pub mass: f64,
+    /// The chain of its own peak.
+    pub peak: u32,
+}
+
+/// The structures, parents first, and the deepest structure of each chain.
+pub(super) struct Structures {
+    pub all: Vec<Structure>,
+    pub of_chain: Vec<u32>,
+}
+
+impl Tree {
+    pub fn structures(&self, selection: SubhaloSelection) -> Structures {
+        let nodes = &self.nodes;
+        let is_before = |a: u32, b: u32| {
+            let (a, b) = (nodes[a as usize], nodes[b as usize]);
+            match selection {
+                SubhaloSelection::Density => a.peak < b.peak,
+                SubhaloSelection::Mass => a.mass > b.mass || (a.mass == b.mass && a.peak < b.peak),
+            }
+        };
+        let mut main = vec![NONE; nodes.len()];
+        for at in 0..nodes.len() as u32 {
+            if let Some(best) = main.get_mut(nodes[at as usize].parent as usize)
+                && (*best == NONE || is_before(at, *best))
+            {
+                *best = at;
+            }
+        }
+        // From the hosts down.
+        let mut children: Vec<(u32, u32)> = (0..nodes.len()).map(|at| (nodes[at].parent, at as u32)).collect();
+        children.sort_unstable();
+        let of_parent = |parent: u32| {
+            let start = children.partition_point(|&(of, _)| of < parent);
+            children[start..].iter().take_while(move |&&(of, _)| of == parent).map(|&(_, at)| at)
+        };
+        let mut all = vec![];
+        let mut of_node = vec![NONE; nodes.len()];
+        let mut open: Vec<u32> = of_parent(NONE).collect();
+        while let Some(at) = open.pop() {
+            let Node { parent, saddle, mass, peak } = nodes[at as usize];
+            if main.get(parent as usize) == Some(&at) {
+                let structure = of_node[parent as usize];
+                of_node[at as usize] = structure;
+                // In the end that of the last on the way down.
+                all[structure as usize] = Structure { peak, ..all[structure as usize] };
+            } else {
+                of_node[at as usize] = all.len() as u32;
+                let parent = of_node.get(parent as usize).copied().unwrap_or(NONE);
+                all.push(Structure { parent, saddle, mass, peak });
+            }
+            open.extend(of_parent(at));
+        }
+        let structure = |node: &u32| of_node.get(*node as usize).copied().unwrap_or(NONE);
+        Structures { of_chain: self.of_chain.iter().map(structure).collect(), all }
+    }
+}
+
+impl Structures {
+    /// The structure of a particle, if it has one.
+    pub fn of(&self, chain: u32, density: f64) -> Option<u32> {
+        let mut at = *self.of_chain.get(chain as usize)?;
+        while let Some(structure) = self.all.get(at as usize) {
+            if density > structure.saddle {
+                return Some(at);
+            }
+            at = structure.parent;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A host of two, of which the lighter is denser and has two itself.
+    #[test]
+    fn a_main_child_has_the_identity_of_its_parent() {
+        let node = |parent, saddle, mass, peak| Node { parent, saddle, mass, peak };
+        let nodes = vec![
+            node(4, 5.0, 2.0, 0),
+            node(4, 5.0, 1.0, 2),
+            node(3, 2.0, 9.0, 1),
+            node(NONE, 1.0, 20.0, 0),
+            node(3, 2.0, 4.0, 0),
+        ];
+        let tree = Tree { nodes, of_chain: vec![0, 2, 1, 3, NONE] };
+        let by_mass = tree.structures(SubhaloSelection::Mass);
+        let parents = |found: &Structures| -> Vec<u32> { found.all.iter().map(|structure| structure.parent).collect() };
+        let peaks = |found: &Structures| -> Vec<u32> { found.all.iter().map(|structure| structure.peak).collect() };
+        assert_eq!((parents(&by_mass), peaks(&by_mass)), (vec![NONE, 0, 1], vec![1, 0, 2]));
+        assert_eq!(by_mass.of_chain, [1, 0, 2, 0, NONE]);
+        let of = |chain, density| by_mass.of(chain, density);
+        assert_eq!(
+            [of(2, 5.5), of(2, 5.0), of(2, 2.0), of(2, 1.0), of(4, 9.0)],
+            [Some(2), Some(1), Some(0), None, None]
+        );
+        let by_density = tree.structures(SubhaloSelection::Density);
+        assert_eq!((parents(&by_density), peaks(&by_density)[0]), (vec![NONE, 0, 0], 0));
+        assert_eq!(by_density.of_chain[0], 0);
+    }
+}
