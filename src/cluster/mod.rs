@@ -6,7 +6,7 @@ mod dendrogram;
 mod dense_box;
 mod fof;
 pub(crate) mod hdbscan;
-mod hop;
+pub(crate) mod hop;
 pub(crate) mod labels;
 mod mst;
 mod rank_bitmap;

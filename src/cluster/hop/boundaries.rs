@@ -24,16 +24,16 @@ pub struct ChainBoundary {
 }
 
 /// A pair of chains, and the order of a density that comes before smaller ones.
-type Touch = (u64, u64);
+pub(crate) type Touch = (u64, u64);
 
 /// Numbers that are ordered against the order of densities, which are not NaN.
-pub(super) fn falling(density: f64) -> u64 {
+pub(crate) fn falling(density: f64) -> u64 {
     let bits = density.to_bits();
     if density.is_sign_negative() { bits } else { !(bits | 1 << 63) }
 }
 
 /// The density of such a number.
-fn density_of(falling: u64) -> f64 {
+pub(crate) fn density_of(falling: u64) -> f64 {
     f64::from_bits(if falling >> 63 == 1 { falling } else { !falling & !(1 << 63) })
 }
 
@@ -44,7 +44,19 @@ pub(super) fn boundaries<S: Scalar, const D: usize>(
     chain: &[u32],
     density: &[f64],
 ) -> Vec<ChainBoundary> {
-    let lists = touches(tree, n_merge, chain, density);
+    let mut all = densest(&touches(tree, n_merge, chain, density));
+    all.iter_mut().for_each(|(pair, falling)| std::mem::swap(pair, falling));
+    sort(&mut all);
+    let boundary = |(falling, pair): Touch| ChainBoundary {
+        denser: (pair >> 32) as u32,
+        other: pair as u32,
+        density: density_of(falling),
+    };
+    all.into_iter().map(boundary).collect()
+}
+
+/// The densest touch of each pair, in the order of the pairs.
+pub(crate) fn densest(lists: &[Vec<Touch>]) -> Vec<Touch> {
     // Shorter lists first, for most are of few pairs.
     let mut all = list_tasks(lists.len(), 1, &|range| {
         let mut list: Vec<Touch> = lists[range].concat();
@@ -54,14 +66,7 @@ pub(super) fn boundaries<S: Scalar, const D: usize>(
     });
     sort(&mut all);
     all.dedup_by_key(|&mut (pair, _)| pair);
-    all.iter_mut().for_each(|(pair, falling)| std::mem::swap(pair, falling));
-    sort(&mut all);
-    let boundary = |(falling, pair): Touch| ChainBoundary {
-        denser: (pair >> 32) as u32,
-        other: pair as u32,
-        density: density_of(falling),
-    };
-    all.into_iter().map(boundary).collect()
+    all
 }
 
 precompiled! {

@@ -8,7 +8,7 @@
 mod density;
 mod smoothing;
 mod chains;
-mod boundaries;
+pub(crate) mod boundaries;
 mod graph;
 mod regroup;
 

@@ -16,13 +16,14 @@ pub use result::{Subhalo, Subhalos};
 pub use tree::SubhaloSelection;
 
 use crate::bvh::Bvh;
+use crate::cluster::hop::boundaries::falling;
 use crate::cluster::{DensityKernel, Hop, HopChains, KernelDensity};
 use crate::error::{Kind, Result};
 use crate::geometry::{Boundary, Bounded, BoxSize, Scalar, Space};
 use crate::parallel::{map, sort};
 use crate::phases::mark;
 use exact::{Field, join_tree};
-use saddles::{Chained, falling, saddles};
+use saddles::{Chained, saddles};
 use significance::{Kept, Tests};
 use stepped::stepped_tree;
 
@@ -220,7 +221,7 @@ impl AdaptaHop {
 
     /// Finds the halos and subhalos of `points`.
     ///
-    /// Beside tree, densities and result it takes 48 bytes a particle above the threshold, with steps 64 more, and 16 for each chain that each particle
+    /// By the sizes of its arrays, beside tree, densities and result it takes 48 bytes a particle above the threshold, with steps 64 more, and 16 for each chain that each particle
     /// sees.
     ///
     /// Errors: what [`KernelDensity::run`] refuses; an `n_hop` of 0 or not less than the number of points; a threshold that is NaN or negative; a fudge, fudge epsilon

@@ -4,8 +4,9 @@
 //! Source: Aubert, Pichon and Colombi 2004, appendix B.
 
 use crate::bvh::Bvh;
+use crate::cluster::hop::boundaries::{Touch, densest, density_of, falling};
 use crate::geometry::Scalar;
-use crate::parallel::{list_tasks, sort};
+use crate::parallel::sort;
 use crate::precompiled::precompiled;
 use crate::search::Nearest;
 use crate::search::nearest::fold_stored;
@@ -31,28 +32,12 @@ pub(super) struct Chained<'a> {
     pub n_hop: usize,
 }
 
-/// A chain and another that one of its particles sees, and the order of a density that comes before smaller ones.
-type Sight = (u64, u64);
-
-/// Numbers against the order of densities that are not negative.
-pub(super) fn falling(density: f64) -> u64 {
-    !density.to_bits()
-}
-
 /// The saddles in falling order of their densities, ties by the chains.
 pub(super) fn saddles<S: Scalar, const D: usize>(tree: &Bvh<S, D>, chained: &Chained<'_>) -> Vec<Saddle> {
-    let lists = sights(tree, chained);
-    // Shorter lists first, for most are of few pairs.
-    let mut all = list_tasks(lists.len(), 1, &|range| {
-        let mut list: Vec<Sight> = lists[range].concat();
-        list.sort_unstable();
-        list.dedup_by_key(|&mut (pair, _)| pair);
-        list
-    });
-    sort(&mut all);
-    all.dedup_by_key(|&mut (pair, _)| pair);
+    // A pair is a chain and another that one of its particles sees.
+    let all = densest(&sights(tree, chained));
     // Both have seen the other, and the smaller density counts.
-    let back = |(pair, order): &Sight| {
+    let back = |(pair, order): &Touch| {
         let (own, other) = (pair >> 32, pair & u64::from(u32::MAX));
         let found = all.binary_search_by_key(&(other << 32 | own), |&(pair, _)| pair);
         found.ok().filter(|_| own < other).map(|at| ((*order).max(all[at].1), *pair))
@@ -60,7 +45,7 @@ pub(super) fn saddles<S: Scalar, const D: usize>(tree: &Bvh<S, D>, chained: &Cha
     let mut saddles: Vec<(u64, u64)> = all.iter().filter_map(back).collect();
     sort(&mut saddles);
     let saddle = |(order, pair): (u64, u64)| Saddle {
-        density: f64::from_bits(!order),
+        density: density_of(order),
         denser: (pair >> 32) as u32,
         other: pair as u32,
     };
@@ -68,13 +53,13 @@ pub(super) fn saddles<S: Scalar, const D: usize>(tree: &Bvh<S, D>, chained: &Cha
 }
 
 precompiled! {
-    fn sights = find(tree: same_ref &Bvh<S, D>, chained: keep &Chained<'_>) -> Vec<Vec<Sight>>
+    fn sights = find(tree: same_ref &Bvh<S, D>, chained: keep &Chained<'_>) -> Vec<Vec<Touch>>
 }
 
-fn find<S: Scalar, const D: usize>(tree: &Bvh<S, D>, chained: &Chained<'_>) -> Vec<Vec<Sight>> {
+fn find<S: Scalar, const D: usize>(tree: &Bvh<S, D>, chained: &Chained<'_>) -> Vec<Vec<Touch>> {
     let Chained { chain, density, threshold, n_hop } = *chained;
     let order = tree.order();
-    fold_stored(tree, &Nearest::new(n_hop).excluding_self(), &|sights: &mut Vec<Sight>, at, best| {
+    fold_stored(tree, &Nearest::new(n_hop).excluding_self(), &|sights: &mut Vec<Touch>, at, best| {
         let index = order[at] as usize;
         if density[index] <= threshold {
             return;
