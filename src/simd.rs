@@ -24,6 +24,46 @@ pub(crate) trait Isa: Copy + Send + Sync {
     fn at_most_f32(self, values: &Lanes<f32>, limit: f32) -> u32;
     /// The same for `f64`.
     fn at_most_f64(self, values: &Lanes<f64>, limit: f64) -> u32;
+    /// The values whose bits are set in `mask`, which has eight, in their order; what follows them is any of the values.
+    fn compress_u32(self, values: &Lanes<u32>, mask: u32) -> Lanes<u32>;
+
+    /// The same for `f32`.
+    #[inline(always)]
+    fn compress_f32(self, values: &Lanes<f32>, mask: u32) -> Lanes<f32> {
+        bytemuck::cast(self.compress_u32(&bytemuck::cast(*values), mask))
+    }
+
+    /// The same for `f64`.
+    #[inline(always)]
+    fn compress_f64(self, values: &Lanes<f64>, mask: u32) -> Lanes<f64> {
+        compress(values, mask)
+    }
+}
+
+/// Eight numbers from `first` on.
+#[inline(always)]
+pub(crate) fn numbers(first: u32) -> Lanes<u32> {
+    std::array::from_fn(|l| first + l as u32)
+}
+
+/// Adds eight to each: what a loop carries along costs one addition, where [`numbers`] takes sixteen instructions.
+#[inline(always)]
+pub(crate) fn advance(numbers: &mut Lanes<u32>) {
+    for number in numbers {
+        *number = number.wrapping_add(LANES as u32);
+    }
+}
+
+#[inline(always)]
+fn compress<T: Copy>(values: &Lanes<T>, mask: u32) -> Lanes<T> {
+    let mut packed = *values;
+    let mut len = 0;
+    // Without branches: what is not asked for is written over.
+    for (l, &value) in values.iter().enumerate() {
+        packed[len % LANES] = value;
+        len += (mask >> l & 1) as usize;
+    }
+    packed
 }
 
 /// What the target is compiled for: SSE2 on x86-64, NEON on AArch64; or more, where it is inlined into what is compiled for more.
@@ -67,6 +107,11 @@ impl<const OUTLINED: bool> Isa for Baseline<OUTLINED> {
     #[inline(always)]
     fn at_most_f64(self, values: &Lanes<f64>, limit: f64) -> u32 {
         at_most!(values, limit)
+    }
+
+    #[inline(always)]
+    fn compress_u32(self, values: &Lanes<u32>, mask: u32) -> Lanes<u32> {
+        compress(values, mask)
     }
 }
 
@@ -123,6 +168,31 @@ impl Isa for Avx2 {
             (_mm256_movemask_pd(_mm256_cmp_pd::<_CMP_LE_OQ>(low, limit))
                 | _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_LE_OQ>(high, limit)) << 4) as u32
         }
+    }
+
+    #[inline(always)]
+    fn compress_u32(self, values: &Lanes<u32>, mask: u32) -> Lanes<u32> {
+        use std::arch::x86_64::_mm256_permutevar8x32_epi32;
+        /// For each mask the lanes whose bits are set, then lane 7.
+        static SET: [Lanes<u32>; 1 << LANES] = {
+            let mut set = [[LANES as u32 - 1; LANES]; 1 << LANES];
+            let mut mask = 0;
+            while mask < 1 << LANES {
+                let (mut lane, mut len) = (0, 0);
+                while lane < LANES {
+                    if mask >> lane & 1 == 1 {
+                        set[mask][len] = lane as u32;
+                        len += 1;
+                    }
+                    lane += 1;
+                }
+                mask += 1;
+            }
+            set
+        };
+        let lanes = SET[(mask & 0xff) as usize];
+        // SAFETY: `self` exists only where AVX2 was found.
+        unsafe { bytemuck::cast(_mm256_permutevar8x32_epi32(bytemuck::cast(*values), bytemuck::cast(lanes))) }
     }
 }
 

@@ -102,8 +102,31 @@ impl<'a, S: Scalar, const D: usize> Blocks<'a, S, D> {
         let (first, len) = (span.start, span.len());
         // Each slice has one length, so that an index below it needs no test of its own.
         let blocks = |axis: &'a Vec<S>| &axis[first..].as_chunks().0[..len.div_ceil(LANES)];
-        let lo = lo.each_ref().map(blocks);
-        Self { lo, hi: hi.map_or(lo, |hi| hi.each_ref().map(blocks)), first, len }
+        // A loop, for the compiler calls a function for `array::map`.
+        let mut below: [&[Lanes<S>]; D] = [&[]; D];
+        for k in 0..D {
+            below[k] = blocks(&lo[k]);
+        }
+        let mut above = below;
+        if let Some(hi) = hi {
+            for k in 0..D {
+                above[k] = blocks(&hi[k]);
+            }
+        }
+        Self { lo: below, hi: above, first, len }
+    }
+
+    /// Eight lower corners along an axis.
+    #[inline(always)]
+    pub fn axis(&self, axis: usize, block: usize) -> &'a Lanes<S> {
+        &self.lo[axis][block]
+    }
+
+    /// What a mask of the last eight has beyond the span.
+    #[inline(always)]
+    pub fn beyond(&self, mask: u32) -> u32 {
+        let own = (self.len + LANES - 1) % LANES + 1;
+        mask >> own << own
     }
 
     /// How many times eight.
@@ -146,7 +169,7 @@ impl<S: Scalar, const D: usize, const GENERAL: bool> Metric<S, D, GENERAL> {
             let mut gap = (b.lo[k] - a.hi[k]).max(a.lo[k] - b.hi[k]).max(S::ZERO);
             if GENERAL {
                 let around = self.period[k] - (a.hi[k] - b.lo[k]).max(b.hi[k] - a.lo[k]);
-                gap = gap.min(around.max(S::ZERO));
+                gap = around.min(gap).max(S::ZERO);
             }
             let gap = self.in_unit(gap);
             sum += gap * gap;
@@ -177,7 +200,8 @@ impl<S: Scalar, const D: usize, const GENERAL: bool> Metric<S, D, GENERAL> {
                 let mut d = a - x[l];
                 if GENERAL {
                     d = d.abs();
-                    d = d.min((self.period[k] - d).max(S::ZERO));
+                    // The second, if the first is no number: where both are infinite.
+                    d = (self.period[k] - d).min(d).max(S::ZERO);
                 }
                 let d = self.in_unit(d);
                 sum[l] += d * d;
@@ -197,7 +221,7 @@ impl<S: Scalar, const D: usize, const GENERAL: bool> Metric<S, D, GENERAL> {
                 let mut gap = (lo[l] - a.hi[k]).max(a.lo[k] - hi[l]).max(S::ZERO);
                 if GENERAL {
                     let around = self.period[k] - (a.hi[k] - lo[l]).max(hi[l] - a.lo[k]);
-                    gap = gap.min(around.max(S::ZERO));
+                    gap = around.min(gap).max(S::ZERO);
                 }
                 let gap = self.in_unit(gap);
                 sum[l] += gap * gap;

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)] // Measured in benches/README.md: a conversion that minds what is out of range is no vector instruction.
 
-use crate::simd::{Isa, Lanes};
+use crate::simd::{Isa, LANES, Lanes};
 
 use std::fmt::{Debug, Display};
 
@@ -30,6 +30,11 @@ mod sealed {
         /// Bit `l` is set where `values[l] <= limit`.
         #[allow(private_interfaces, private_bounds)]
         fn at_most<I: Isa>(isa: I, values: &Lanes<Self>, limit: Self) -> u32;
+        /// The values, rounded to `f32`; if the type is not, times `unit`.
+        fn rounded(values: Lanes<Self>, unit: f64) -> Lanes<f32>;
+        /// The values whose bits are set in `mask`, in their order; what follows them is any of the values.
+        #[allow(private_interfaces, private_bounds)]
+        fn compress<I: Isa>(isa: I, values: &Lanes<Self>, mask: u32) -> Lanes<Self>;
     }
 }
 
@@ -71,8 +76,17 @@ pub trait Scalar:
     fn abs(self) -> Self;
 }
 
+#[inline(always)]
+fn rounded_f64(values: Lanes<f64>, unit: f64) -> Lanes<f32> {
+    let mut rounded = [0.0; LANES];
+    for l in 0..LANES {
+        rounded[l] = (values[l] * unit) as f32;
+    }
+    rounded
+}
+
 macro_rules! scalar {
-    ($float:ty, $at_most:ident, $limit:expr, $squares:expr, $narrow:expr, $below_2_31:expr) => {
+    ($float:ty, $at_most:ident, $compress:ident, $rounded:expr, $limit:expr, $squares:expr, $narrow:expr, $below_2_31:expr) => {
         impl Scalar for $float {
             const ZERO: Self = 0.0;
             const INFINITY: Self = <$float>::INFINITY;
@@ -119,9 +133,18 @@ macro_rules! scalar {
             fn at_most<I: Isa>(isa: I, values: &Lanes<Self>, limit: Self) -> u32 {
                 isa.$at_most(values, limit)
             }
+            #[inline(always)]
+            fn rounded(values: Lanes<Self>, unit: f64) -> Lanes<f32> {
+                $rounded(values, unit)
+            }
+            #[inline(always)]
+            #[allow(private_interfaces, private_bounds)]
+            fn compress<I: Isa>(isa: I, values: &Lanes<Self>, mask: u32) -> Lanes<Self> {
+                isa.$compress(values, mask)
+            }
         }
     };
 }
 
-scalar!(f32, at_most_f32, f32::MAX as f64, 1e-30..1e30, true, 2_147_483_520.0);
-scalar!(f64, at_most_f64, 1e150, 1e-300..1e305, false, 2_147_483_647.0);
+scalar!(f32, at_most_f32, compress_f32, |values, _| values, f32::MAX as f64, 1e-30..1e30, true, 2_147_483_520.0);
+scalar!(f64, at_most_f64, compress_f64, rounded_f64, 1e150, 1e-300..1e305, false, 2_147_483_647.0);

@@ -163,12 +163,22 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
         }
     }
 
-    /// The squared distance to a stored point, where only points are stored.
+    /// The squared distances, which decide, from a point to eight others.
     #[inline(always)]
-    pub fn point_distance2(&self, of: &[S; D], position: usize) -> f64 {
-        let (lo, _) = self.tree.corners();
-        let point = std::array::from_fn(|k| lo[k][position]);
-        if GENERAL { self.space.distance2(of, &point) } else { Space::OPEN.distance2(of, &point) }
+    pub fn distances2(&self, of: &[S; D], points: &[Lanes<S>; D]) -> Lanes<f64> {
+        let mut sum = [0.0; LANES];
+        for (k, x) in points.iter().enumerate() {
+            let from: f64 = of[k].into();
+            for l in 0..LANES {
+                // As `Space::distance2`, but for the order of comparisons, which vector instructions have.
+                let mut d = (from - Into::<f64>::into(x[l])).abs();
+                if GENERAL && let Some(period) = self.space.period() {
+                    d = Scalar::min(d, Scalar::max(period[k] - d, 0.0));
+                }
+                sum[l] += d * d;
+            }
+        }
+        sum
     }
 
     /// The primitives of a leaf that are within reach of `of`: a bit each.

@@ -1,6 +1,7 @@
 //! What is near: range queries, neighbours of all stored points, pairs, nearest neighbours.
 
 pub(crate) mod ball_predicate;
+pub(crate) mod nearby;
 pub(crate) mod nearest;
 mod neighbors;
 pub(crate) mod pairs;

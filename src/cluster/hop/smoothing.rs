@@ -1,20 +1,22 @@
 //! The sums of kernels that are densities.
 //!
 //! In: the distance up to which each point's kernel reaches. Out: a sum each, in tree order.
-//! One walk serves a leaf: a node is entered if the leaf's kernels reach it, or those below it reach the leaf. Each point then gathers
-//! what it gets, eight at a time, with every term rounded to multiples of two powers of two that are chosen for the point: such sums
+//! One walk serves a few points: a node is entered if their kernels reach it, or those below it reach them; what is there is copied into
+//! one block. Each point then gathers what it gets from it, eight at a time, with every term rounded to multiples of two powers of two that are chosen for the point: such sums
 //! are exact, in any order. Source of these sums: Demmel and Nguyen 2013 (pre-rounding).
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::bvh::traverse::{Step, bits, low_bits};
+use crate::bvh::traverse::{Step, low_bits};
 use crate::bvh::{Bvh, LEAF};
-use crate::geometry::{Aabb, Blocks, FilteredRadius, Scalar};
+use crate::geometry::{Aabb, FilteredRadius, Scalar};
 use crate::parallel::{Scratch, list_tasks, map};
 use crate::search::Nearest;
 use crate::search::ball_predicate::BallPredicate;
+use crate::search::nearby::{Nearby, groups};
 use crate::search::nearest::for_each_stored;
-use crate::simd::{Isa, LANES, Lanes, dispatch};
+use crate::simd::{Isa, LANES, Lanes, advance, dispatch, numbers};
 
 /// Nodes, and points, per parallel task.
 const TASK: usize = 1 << 8;
@@ -24,16 +26,6 @@ const POINTS: usize = 1 << 12;
 pub(super) enum Masses {
     Ones,
     Each { masses: Vec<f64>, largest: f64 },
-}
-
-impl Masses {
-    #[inline(always)]
-    fn of(&self, position: usize) -> f64 {
-        match self {
-            Self::Ones => 1.0,
-            Self::Each { masses, .. } => masses[position],
-        }
-    }
 }
 
 /// The masses of the nearest `n` over the volume of a ball, times `per`.
@@ -100,13 +92,15 @@ pub(super) fn gather<S: Scalar, const D: usize>(
     let of_leaf = |leaf| reach[tree.span(leaf)].iter().copied().fold(S::ZERO, S::max);
     let node_reach = tree.reduce(of_leaf, |_, [left, right]| left.max(*right));
     let sums = Sums { tree, radius2, inverse_h, reach, node_reach, masses, is_symmetric, most, terms: n_density };
-    let scratch = Scratch::new(Vec::new);
+    let scratch = Scratch::new(Block::new);
     let mut density = list_tasks(tree.end(), TASK, &|nodes| {
         let mut found = Vec::with_capacity(nodes.len() * LEAF / 2);
-        scratch.with(|near: &mut Vec<Near>| {
+        scratch.with(|block| {
             dispatch!(isa => for leaf in nodes {
                 if tree.is_leaf(leaf) {
-                    sums.leaf(isa, leaf, near, &mut found);
+                    for own in groups(tree.span(leaf)) {
+                        sums.group(isa, leaf, own, block, &mut found);
+                    }
                 }
             });
         });
@@ -131,107 +125,155 @@ struct Sums<'a, S, const D: usize> {
     terms: usize,
 }
 
+/// What some points get terms from.
+struct Block<S, const D: usize> {
+    nearby: Nearby<S, D>,
+    /// The squares of how far their kernels reach, in the unit of the points.
+    reach2: Vec<Lanes<S>>,
+    inverse_h: Vec<f64>,
+    mass: Vec<f64>,
+    /// Which of them one point gets terms from.
+    terms: Vec<u32>,
+}
+
+impl<S: Scalar, const D: usize> Block<S, D> {
+    fn new() -> Self {
+        Self { nearby: Nearby::new(), reach2: vec![], inverse_h: vec![], mass: vec![], terms: vec![] }
+    }
+}
+
 impl<S: Scalar, const D: usize> Sums<'_, S, D> {
-    /// Appends the sums of a leaf's points.
+    /// Appends the sums of some points of a leaf.
     #[inline(always)]
-    fn leaf<I: Isa>(&self, isa: I, leaf: usize, near: &mut Vec<Near>, found: &mut Vec<f64>) {
+    fn group<I: Isa>(&self, isa: I, leaf: usize, own: Range<usize>, block: &mut Block<S, D>, found: &mut Vec<f64>) {
         let tree = self.tree;
-        let (own, bounds) = (tree.span(leaf), &tree.node(leaf).bounds);
         let (scale, _) = tree.units(leaf);
-        let unit = S::from_f64(scale);
         let open = BallPredicate::<S, D, false>::new(tree, 0.0);
         let general = BallPredicate::<S, D, true>::scaled(tree, 0.0, scale);
-        let mut limits = [S::NEG_INFINITY; LEAF];
-        let mut farthest = S::ZERO;
-        for (limit, at) in limits.iter_mut().zip(own.clone()) {
-            *limit = general.limit(self.radius2[at].abs());
-            farthest = farthest.max(*limit);
-        }
-        let here = tree.blocks(&own);
-        near.clear();
-        tree.walk(
-            0..tree.end(),
-            #[inline(always)]
-            |at, node| {
-                let reach = self.node_reach[at] * unit;
-                if general.min_distance2(bounds, &node.bounds) > farthest.max(reach * reach) {
-                    return Step::Skip;
-                }
-                if tree.is_leaf(at) {
-                    let mut limits = limits;
-                    limits.iter_mut().for_each(|limit| *limit = limit.max(reach * reach));
-                    // The choice is made for each, for kernels that reach around the boundary are of any size.
-                    let is_open = const { !I::OUTLINED } && general.is_open_between(bounds, &node.bounds);
-                    let rows = match is_open {
-                        true => open.closer_each(isa, &node.bounds, &here, &limits),
-                        false => general.closer_each(isa, &node.bounds, &here, &limits),
-                    };
-                    near.push(Near { leaf: at as u32, rows, is_open });
-                }
-                Step::Enter
-            },
-        );
-        for (i, (limit, at)) in limits.into_iter().zip(own.clone()).enumerate() {
-            let of = tree.item(at);
+        let bounds = own.clone().map(|at| tree.item(at)).reduce(|a, b| a.union(&b));
+        let bounds = bounds.unwrap_or(tree.node(leaf).bounds);
+        let farthest2 = own.clone().map(|at| self.radius2[at].abs()).fold(0.0, f64::max);
+        self.collect(isa, &general, &bounds, (general.limit(farthest2), S::from_f64(scale)), block);
+        for at in own {
             let inverse_h = self.inverse_h[at];
             if inverse_h == 0.0 {
                 found.push(f64::INFINITY);
                 continue;
             }
-            let mut sum = Sum::<D>::new(inverse_h, self.most, self.terms);
-            for near in near.iter().filter(|near| near.rows >> i & 1 == 1) {
-                let there = tree.blocks(&tree.span(near.leaf as usize));
-                if const { !I::OUTLINED } && near.is_open {
-                    self.add(isa, &open, &of, &there, limit, unit, &mut sum);
-                } else {
-                    self.add(isa, &general, &of, &there, limit, unit, &mut sum);
-                }
-            }
-            found.push(sum.total());
+            let of = tree.item(at);
+            let limit = general.limit(self.radius2[at].abs());
+            let sum = Sum::<D>::new(inverse_h, self.most, self.terms);
+            found.push(if const { !I::OUTLINED } && block.nearby.is_open {
+                sum_of(isa, &open, &of, limit, block, sum)
+            } else {
+                sum_of(isa, &general, &of, limit, block, sum)
+            });
         }
     }
 
-    /// Adds what a point gets from those of a leaf.
+    /// Copies the points that are at most `limit` from the box, or whose kernels reach it.
     #[inline(always)]
-    fn add<I: Isa, const P: bool>(
+    fn collect<I: Isa>(
         &self,
         isa: I,
-        ball: &BallPredicate<'_, S, D, P>,
-        of: &Aabb<S, D>,
-        there: &Blocks<'_, S, D>,
-        limit: S,
-        unit: S,
-        sum: &mut Sum<D>,
+        general: &BallPredicate<'_, S, D, true>,
+        bounds: &Aabb<S, D>,
+        (limit, unit): (S, S),
+        block: &mut Block<S, D>,
     ) {
-        for block in 0..there.count() {
-            let first = there.first + block * LANES;
-            let mut beyond = ball.lanes_by::<I>(of, there, block, true);
-            let reach: &Lanes<S> = &self.reach[first..].as_chunks().0[0];
-            for l in 0..LANES {
-                let reach = reach[l] * unit;
-                // Two infinities would have no difference.
-                beyond[l] = beyond[l].min(S::MAX) - limit.max(reach * reach);
-            }
-            let own = low_bits((there.len - block * LANES).min(LANES));
-            for l in bits(S::at_most(isa, &beyond, S::ZERO) & own) {
-                let at = first + l;
-                let inverse_h = if self.is_symmetric { self.inverse_h[at] } else { 0.0 };
-                sum.push(ball.point_distance2(&of.lo, at), inverse_h, self.masses.of(at));
-            }
+        let tree = self.tree;
+        let Block { nearby, reach2, inverse_h, mass, terms } = block;
+        nearby.clear();
+        let mut len = 0;
+        tree.walk(
+            0..tree.end(),
+            #[inline(always)]
+            |at, node| {
+                let reach = self.node_reach[at] * unit;
+                if general.min_distance2(bounds, &node.bounds) > limit.max(reach * reach) {
+                    return Step::Skip;
+                }
+                if tree.is_leaf(at) {
+                    // The choice is made for each, for kernels that reach around the boundary are of any size.
+                    nearby.is_open &= general.is_open_between(bounds, &node.bounds);
+                    let leaf = tree.blocks(&tree.span(at));
+                    if reach2.len() < (len + LEAF) / LANES + 2 {
+                        reach2.resize(2 * (len + LEAF) / LANES + 2, [S::ZERO; LANES]);
+                    }
+                    let packed = reach2.as_flattened_mut();
+                    for i in 0..leaf.count() {
+                        let mut beyond = general.lanes_by::<I>(bounds, &leaf, i, false);
+                        let mut reach: Lanes<S> = self.reach[leaf.first + i * LANES..].as_chunks().0[0];
+                        for l in 0..LANES {
+                            let reach2 = reach[l] * unit;
+                            reach[l] = reach2 * reach2;
+                            // Two infinities would have no difference.
+                            beyond[l] = beyond[l].min(S::MAX) - limit.max(reach[l]);
+                        }
+                        let own = low_bits((leaf.len - i * LANES).min(LANES));
+                        let near = S::at_most(isa, &beyond, S::ZERO) & own;
+                        packed[len..len + LANES].copy_from_slice(&S::compress(isa, &reach, near));
+                        nearby.add(isa, &leaf, i, near);
+                        len += near.count_ones() as usize;
+                    }
+                }
+                Step::Enter
+            },
+        );
+        inverse_h.clear();
+        match self.is_symmetric {
+            true => inverse_h.extend(nearby.positions().iter().map(|&at| self.inverse_h[at as usize])),
+            false => inverse_h.resize(len, 0.0),
+        }
+        mass.clear();
+        match self.masses {
+            Masses::Ones => mass.resize(len, 1.0),
+            Masses::Each { masses, .. } => mass.extend(nearby.positions().iter().map(|&at| masses[at as usize])),
+        }
+        if terms.len() < len + LANES {
+            terms.resize(2 * len + LANES, 0);
         }
     }
 }
 
-/// So many times eight terms at a time.
-const TERMS: usize = 8;
-
-/// A leaf that some points of another may get terms from.
-struct Near {
-    leaf: u32,
-    /// These points.
-    rows: u32,
-    /// Whether distances are those of open space.
-    is_open: bool,
+/// What a point gets from a block.
+#[inline(always)]
+fn sum_of<S: Scalar, I: Isa, const D: usize, const P: bool>(
+    isa: I,
+    ball: &BallPredicate<'_, S, D, P>,
+    of: &Aabb<S, D>,
+    limit: S,
+    block: &mut Block<S, D>,
+    mut sum: Sum<D>,
+) -> f64 {
+    let there = block.nearby.blocks();
+    let (mut len, mut near, mut index) = (0, 0, numbers(0));
+    for (i, reach2) in block.reach2[..there.count()].iter().enumerate() {
+        let mut beyond = ball.lanes_by::<I>(of, &there, i, true);
+        for l in 0..LANES {
+            beyond[l] = beyond[l].min(S::MAX) - limit.max(reach2[l]);
+        }
+        near = S::at_most(isa, &beyond, S::ZERO);
+        block.terms[len..len + LANES].copy_from_slice(&isa.compress_u32(&index, near));
+        len += near.count_ones() as usize;
+        advance(&mut index);
+    }
+    len -= there.beyond(near).count_ones() as usize;
+    let (axes, inverse_h, mass) = (block.nearby.axes(), &block.inverse_h[..there.len], &block.mass[..there.len]);
+    for terms in block.terms[..len].chunks(LANES) {
+        let mut points = [[S::ZERO; LANES]; D];
+        let [mut other_inverse_h, mut weight] = [[0.0; LANES]; 2];
+        for (l, &term) in terms.iter().enumerate() {
+            let term = term as usize;
+            for (points, axis) in points.iter_mut().zip(&axes) {
+                points[l] = axis[term];
+            }
+            other_inverse_h[l] = inverse_h[term];
+            weight[l] = mass[term];
+        }
+        sum.add(&ball.distances2(&of.lo, &points), &other_inverse_h, &weight);
+    }
+    sum.total()
 }
 
 /// The sum of a point's terms.
@@ -239,11 +281,7 @@ struct Sum<const D: usize> {
     inverse_h: f64,
     /// Numbers to which others are added and subtracted again to round them.
     round: [f64; 2],
-    sums: [[f64; LANES]; 2],
-    distance2: [Lanes<f64>; TERMS],
-    other_inverse_h: [Lanes<f64>; TERMS],
-    mass: [Lanes<f64>; TERMS],
-    len: usize,
+    sums: [Lanes<f64>; 2],
 }
 
 impl<const D: usize> Sum<D> {
@@ -253,60 +291,26 @@ impl<const D: usize> Sum<D> {
         // is at most half of that, and is rounded likewise.
         let power = above(inverse_h.powi(D as i32) * most);
         let rest = power * (0.5f64.powi(52) * above(33.0 * (terms as f64 + 1.0)));
-        Self {
-            inverse_h,
-            round: [3.0 * power, 3.0 * rest],
-            sums: [[0.0; LANES]; 2],
-            distance2: [[0.0; LANES]; TERMS],
-            other_inverse_h: [[0.0; LANES]; TERMS],
-            mass: [[0.0; LANES]; TERMS],
-            len: 0,
-        }
+        Self { inverse_h, round: [3.0 * power, 3.0 * rest], sums: [[0.0; LANES]; 2] }
     }
 
+    /// Adds eight terms; those without mass are 0.
     #[inline(always)]
-    fn push(&mut self, distance2: f64, inverse_h: f64, mass: f64) {
-        let (at, l) = (self.len / LANES % TERMS, self.len % LANES);
-        self.distance2[at][l] = distance2;
-        self.other_inverse_h[at][l] = inverse_h;
-        self.mass[at][l] = mass;
-        self.len += 1;
-        if self.len == TERMS * LANES {
-            self.add();
-        }
-    }
-
-    /// Adds what was pushed.
-    #[inline(always)]
-    fn add(&mut self) {
+    fn add(&mut self, distance2: &Lanes<f64>, other: &Lanes<f64>, mass: &Lanes<f64>) {
         let own = self.inverse_h.powi(D as i32);
-        let blocks = self.distance2.iter().zip(&self.other_inverse_h).zip(&self.mass);
-        for ((distance2, other), mass) in blocks.take(self.len.div_ceil(LANES)) {
-            let [mut distance, mut term] = [[0.0; LANES]; 2];
-            for l in 0..LANES {
-                distance[l] = distance2[l].sqrt();
-            }
-            for l in 0..LANES {
-                let power = if D == 2 { other[l] * other[l] } else { other[l] * other[l] * other[l] };
-                term[l] =
-                    mass[l] * (own * spline(distance[l] * self.inverse_h) + power * spline(distance[l] * other[l]));
-            }
-            let [high, low] = self.round;
-            for (l, &term) in term.iter().enumerate() {
-                let rounded = (term + high) - high;
-                self.sums[0][l] += rounded;
-                self.sums[1][l] += (term - rounded + low) - low;
-            }
+        let [high, low] = self.round;
+        for l in 0..LANES {
+            let distance = distance2[l].sqrt();
+            let power = if D == 2 { other[l] * other[l] } else { other[l] * other[l] * other[l] };
+            let term = mass[l] * (own * spline(distance * self.inverse_h) + power * spline(distance * other[l]));
+            let rounded = (term + high) - high;
+            self.sums[0][l] += rounded;
+            self.sums[1][l] += (term - rounded + low) - low;
         }
-        self.len = 0;
     }
 
     #[inline(always)]
-    fn total(mut self) -> f64 {
-        // What is added beyond the last weighs nothing.
-        let end = self.len.next_multiple_of(LANES);
-        self.mass.as_flattened_mut()[self.len..end].fill(0.0);
-        self.add();
+    fn total(self) -> f64 {
         let [high, low] = self.sums.map(|sums| sums.into_iter().sum::<f64>());
         high + low
     }

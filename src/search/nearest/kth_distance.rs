@@ -1,22 +1,29 @@
 //! The distance from each stored point to its k-th nearest, for `k` of any size: where the neighbours themselves are not asked for.
 //!
 //! In: a tree of points, `k`. Out: squared distances in tree order.
-//! One walk from a leaf upwards serves its points. Each collects the squared distances below its limit as `S` computes them; when it has
-//! enough of them, the k-th becomes the limit. Those that rounding cannot tell from the k-th are computed again in `f64`, which decides.
-//! Cost: some 2k distances a point are kept, 8 bytes each, for one leaf at a time.
+//! What is near a few points of a leaf is copied into one block, as far as the points before had to look. Each of them computes its
+//! distances from the block in `S`, keeps those that may be among the k least, and counts them up to some values until few are left among
+//! which the k-th is. These are computed again in `f64`, which decides. Cost: some 10k distances a point.
 
 use std::ops::Range;
 
-use crate::bvh::traverse::{DeferredSiblings, Step, bits};
+use crate::bvh::traverse::{Step, bits, low_bits};
 use crate::bvh::{Bvh, LEAF};
-use crate::geometry::{Aabb, Blocks, Scalar};
+use crate::geometry::{Aabb, Lane, Scalar};
 use crate::parallel::{Scratch, list_tasks};
 use crate::precompiled::precompiled;
 use crate::search::ball_predicate::BallPredicate;
-use crate::simd::{Isa, dispatch};
+use crate::search::nearby::{Nearby, groups};
+use crate::simd::{Isa, LANES, Lanes, advance, dispatch, numbers};
 
 /// Nodes per parallel task.
 const TASK: usize = 1 << 8;
+
+/// Points that copy so many times k points, and some more, have looked too far.
+const TOO_MANY: usize = 64;
+
+/// So few candidates are decided in `f64`.
+const FEW: usize = 8;
 
 precompiled! {
     /// The squared distance from each stored point to its `k`-th nearest, itself counted, in tree order. It is negative (-0 for 0) where
@@ -27,15 +34,14 @@ precompiled! {
 }
 
 fn kth_of_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, k: usize) -> Vec<f64> {
-    let scratch = Scratch::new(Candidates::new);
+    let scratch = Scratch::new(Block::new);
     list_tasks(tree.end(), TASK, &|nodes: Range<usize>| {
         let mut found = Vec::with_capacity(nodes.len() * LEAF / 2);
-        scratch.with(|candidates| {
+        scratch.with(|block| {
             dispatch!(isa => for leaf in nodes {
                 if tree.is_leaf(leaf) {
-                    let guess2 = candidates.guess2;
-                    if !LeafSearch::new(tree, leaf, k, guess2, candidates).run(isa, &mut found) {
-                        LeafSearch::new(tree, leaf, k, f64::INFINITY, candidates).run(isa, &mut found);
+                    for own in groups(tree.span(leaf)) {
+                        Search::new(tree, leaf, own, k).run(isa, block, &mut found);
                     }
                 }
             });
@@ -44,178 +50,266 @@ fn kth_of_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, k: usize) -> Vec<f64>
     })
 }
 
-/// For each point of a leaf what may be among its k nearest: squared distances as `f32` in the high half, positions in the low half.
-struct Candidates {
-    keys: [Vec<u64>; LEAF],
-    /// With so many the limit is lowered.
-    enough: [usize; LEAF],
+/// What is near some points.
+struct Block<S, const D: usize> {
+    nearby: Nearby<S, D>,
+    /// Of one point the squared distances that may be among the k least, rounded to `f32`; NaN behind the last.
+    row: Vec<Lanes<f32>>,
+    /// Which of `nearby` they are of.
+    of: Vec<Lanes<u32>>,
     /// Exact squared distances.
     close: Vec<f64>,
-    /// Where the next leaf's points may look first: nearly all have their k-th within, for the leaf before had.
+    /// Where the next points may look first: most have their k-th within, for those before had.
     guess2: f64,
+    /// About the k-th, as far as is known.
+    start: f32,
 }
 
-impl Candidates {
+impl<S: Scalar, const D: usize> Block<S, D> {
     fn new() -> Self {
-        Self { keys: [const { Vec::new() }; LEAF], enough: [0; LEAF], close: Vec::new(), guess2: f64::INFINITY }
+        Self { nearby: Nearby::new(), row: vec![], of: vec![], close: vec![], guess2: 0.0, start: 1.0 }
     }
 }
 
-/// The search of a leaf's points.
-struct LeafSearch<'a, S, const D: usize> {
+/// The search of some points of a leaf.
+struct Search<'a, S, const D: usize> {
     tree: &'a Bvh<S, D>,
-    leaf: usize,
     own: Range<usize>,
+    bounds: Aabb<S, D>,
     k: usize,
-    candidates: &'a mut Candidates,
-    limits: [S; LEAF],
-    /// In open space and in general; limits are those of the general one.
+    /// In open space and in general.
     open: BallPredicate<'a, S, D, false>,
     general: BallPredicate<'a, S, D, true>,
+    scale: f64,
     /// What squared distances are multiplied by before they are rounded to `f32`.
     unit: f64,
 }
 
-impl<'a, S: Scalar, const D: usize> LeafSearch<'a, S, D> {
+/// Values of a row between which the k-th is: more than `above`, at most `most`.
+struct Bracket {
+    above: f32,
+    most: f32,
+}
+
+impl<'a, S: Scalar, const D: usize> Search<'a, S, D> {
     #[inline(always)]
-    fn new(tree: &'a Bvh<S, D>, leaf: usize, k: usize, within2: f64, candidates: &'a mut Candidates) -> Self {
+    fn new(tree: &'a Bvh<S, D>, leaf: usize, own: Range<usize>, k: usize) -> Self {
         let (scale, unit) = tree.units(leaf);
-        let own = tree.span(leaf);
         let open = BallPredicate::new(tree, f64::INFINITY);
         let general = BallPredicate::scaled(tree, f64::INFINITY, scale);
-        let mut limits = [S::NEG_INFINITY; LEAF];
-        for (i, limit) in limits[..own.len()].iter_mut().enumerate() {
-            *limit = general.limit(within2);
-            candidates.keys[i].clear();
-            candidates.enough[i] = 2 * k;
-        }
-        Self { tree, leaf, own, k, candidates, limits, open, general, unit }
+        let bounds = own.clone().map(|at| tree.item(at)).reduce(|a, b| a.union(&b));
+        Self { tree, own, bounds: bounds.unwrap_or(tree.node(leaf).bounds), k, open, general, scale, unit }
     }
 
-    /// Appends the distances of a leaf's points; false, and nothing, if one has too few points within its first limit.
+    /// Appends the distances of the points.
     #[inline(always)]
-    fn run<I: Isa>(mut self, isa: I, found: &mut Vec<f64>) -> bool {
+    fn run<I: Isa>(&self, isa: I, block: &mut Block<S, D>, found: &mut Vec<f64>) {
+        let from = found.len();
+        let most = TOO_MANY * self.k + 1024;
+        let mut within2 = block.guess2;
+        let mut largest2 = None;
+        for _ in 0..3 {
+            found.truncate(from);
+            if !(within2 > 0.0 && self.collect(isa, block, within2, most)) {
+                break;
+            }
+            match self.rows(isa, block, within2, found) {
+                Ok(found2) => {
+                    largest2 = Some(found2);
+                    break;
+                }
+                // In a cloud of even density that many times as far; and a little more.
+                Err(counted) => {
+                    within2 *= (1.3 * (self.k as f64 / counted as f64).powf(0.67)).clamp(1.5, 10.0);
+                }
+            }
+        }
+        let largest2 = match largest2 {
+            Some(largest2) => largest2,
+            None => {
+                // How far these points find k along the curve: so far at most they have to look.
+                let window = self.own.start.saturating_sub(self.k)..self.tree.len().min(self.own.end + self.k);
+                block.nearby.clear();
+                block.nearby.is_open = false;
+                block.nearby.add_span(self.tree, window);
+                found.truncate(from);
+                let within2 = self.rows(isa, block, f64::INFINITY, found).unwrap_or(f64::INFINITY);
+                self.collect(isa, block, within2, usize::MAX);
+                found.truncate(from);
+                self.rows(isa, block, f64::INFINITY, found).unwrap_or(f64::INFINITY)
+            }
+        };
+        block.guess2 = 1.25 * largest2;
+    }
+
+    /// Copies all points within a distance of the box; false if they are more than `most`.
+    #[inline(always)]
+    fn collect<I: Isa>(&self, isa: I, block: &mut Block<S, D>, within2: f64, most: usize) -> bool {
         let tree = self.tree;
-        let bounds = &tree.node(self.leaf).bounds;
-        let mut farthest = self.limits[0];
-        let mut siblings = DeferredSiblings::new();
-        siblings.descend(tree, self.leaf);
-        for nodes in std::iter::once(self.leaf..self.leaf + 1).chain(siblings.upwards(tree)) {
-            tree.walk(
-                nodes,
-                #[inline(always)]
-                |at, node| {
-                    if self.general.min_distance2(bounds, &node.bounds) > farthest {
-                        return Step::Skip;
+        // Rounded up, for it is squared again.
+        let ball = BallPredicate::<S, D, true>::scaled(tree, within2.sqrt().next_up(), self.scale);
+        let nearby = &mut block.nearby;
+        nearby.clear();
+        tree.walk(
+            0..tree.end(),
+            #[inline(always)]
+            |at, node| {
+                if !ball.meets(&self.bounds, &node.bounds) {
+                    return Step::Skip;
+                }
+                if tree.is_leaf(at) {
+                    nearby.is_open &= self.general.is_open_between(&self.bounds, &node.bounds);
+                    let leaf = tree.blocks(&tree.span(at));
+                    for block in 0..leaf.count() {
+                        let own = low_bits((leaf.len - block * LANES).min(LANES));
+                        let lanes = ball.lanes_by::<I>(&self.bounds, &leaf, block, false);
+                        nearby.add(isa, &leaf, block, S::at_most(isa, &lanes, ball.reach.maybe) & own);
                     }
+                } else if tree.is_degenerate(at) {
+                    // Copies of one point: as many as may be wanted.
                     let span = tree.span(at);
-                    if tree.is_leaf(at) {
-                        self.scan(isa, &node.bounds, &tree.blocks(&span));
-                    } else if tree.is_degenerate(at) {
-                        self.scan_copies(&node.bounds, span);
-                    } else {
-                        return Step::Enter;
-                    }
-                    farthest = self.limits.iter().fold(S::NEG_INFINITY, |farthest, &limit| farthest.max(limit));
-                    Step::Skip
-                },
-            );
-        }
-        if (0..self.own.len()).any(|i| self.candidates.keys[i].len() < self.k) {
-            return false;
-        }
+                    nearby.is_open &= self.general.is_open_between(&self.bounds, &node.bounds);
+                    nearby.add_span(tree, span.start..span.end.min(span.start + self.k));
+                    return Step::Skip;
+                }
+                if nearby.len() > most { Step::Stop } else { Step::Enter }
+            },
+        );
+        block.nearby.len() <= most
+    }
+
+    /// Appends the distances of the points, and returns the largest; or how many a point has found where its k-th is beyond `within2`.
+    #[inline(always)]
+    fn rows<I: Isa>(&self, isa: I, block: &mut Block<S, D>, within2: f64, found: &mut Vec<f64>) -> Result<f64, usize> {
         let mut largest2 = 0f64;
-        for i in 0..self.own.len() {
-            let kth = self.kth(i);
+        for at in self.own.clone() {
+            let of = self.tree.item(at);
+            // Few points have a k-th that is much farther than that of the one before.
+            let mut most = 1.4 * block.start;
+            let kth = loop {
+                let len = self.row(isa, block, &of, most);
+                if len >= self.k
+                    && let Some(kth) = self.kth(isa, block, &of, len, most)
+                {
+                    break kth;
+                }
+                if most == f32::INFINITY {
+                    return Err(len.max(1));
+                }
+                most = f32::INFINITY;
+            };
+            if kth.abs() > within2 {
+                let most = round(self.general.limit(within2), self.unit);
+                return Err(self.row(isa, block, &of, most).clamp(1, self.k));
+            }
             largest2 = largest2.max(kth.abs());
             found.push(kth);
         }
-        // A little more: a second search costs as much as looking at half as much again.
-        self.candidates.guess2 = 1.25 * largest2;
-        true
+        Ok(largest2)
     }
 
-    /// Looks through some of the copies of one point: as many as may be wanted.
-    #[cold]
-    #[inline(never)]
-    fn scan_copies(&mut self, bounds: &Aabb<S, D>, span: Range<usize>) {
-        let end = span.end.min(span.start + self.k);
-        for first in (span.start..end).step_by(LEAF) {
-            let copies = self.tree.blocks(&(first..end.min(first + LEAF)));
-            self.scan(crate::simd::FALLBACK, bounds, &copies);
-        }
-    }
-
-    /// Looks through points within `bounds` for those of the leaf that they may be near to.
+    /// Makes the row of a point of what is at most `most` away; returns how many these are.
     #[inline(always)]
-    fn scan<I: Isa>(&mut self, isa: I, bounds: &Aabb<S, D>, there: &Blocks<'_, S, D>) {
-        let tree = self.tree;
-        let here = tree.blocks(&self.own);
-        let is_open = !I::OUTLINED && self.general.is_open_between(&tree.node(self.leaf).bounds, bounds);
-        let near = match is_open {
-            true => self.open.closer_each(isa, bounds, &here, &self.limits),
-            false => self.general.closer_each(isa, bounds, &here, &self.limits),
-        };
-        for i in bits(near) {
-            let of = tree.item(self.own.start + i);
-            let keys = &mut self.candidates.keys[i];
-            let unit = self.unit;
-            let push = |position: usize, distance2: S| keys.push(key(round(distance2, unit), position));
-            match is_open {
-                true => self.open.each_closer(isa, &of, there, self.limits[i], push),
-                false => self.general.each_closer(isa, &of, there, self.limits[i], push),
-            }
-            if self.candidates.keys[i].len() >= self.candidates.enough[i] {
-                self.lower(i);
-            }
+    fn row<I: Isa>(&self, isa: I, block: &mut Block<S, D>, of: &Aabb<S, D>, most: f32) -> usize {
+        let there = block.nearby.blocks();
+        let count = there.count();
+        // What is packed is written eight at a time.
+        if block.row.len() < count + 1 {
+            block.row.resize(count + 1, [0.0; LANES]);
+            block.of.resize(count + 1, [0; LANES]);
         }
+        let row = block.row.as_flattened_mut();
+        let indices = block.of.as_flattened_mut();
+        let (mut len, mut near, mut index) = (0, 0, numbers(0));
+        let is_open = const { !I::OUTLINED } && block.nearby.is_open;
+        for i in 0..count {
+            let lanes = match is_open {
+                true => self.open.lanes_by::<I>(of, &there, i, true),
+                false => self.general.lanes_by::<I>(of, &there, i, true),
+            };
+            let lanes = S::rounded(lanes, self.unit);
+            near = f32::at_most(isa, &lanes, most);
+            row[len..len + LANES].copy_from_slice(&isa.compress_f32(&lanes, near));
+            indices[len..len + LANES].copy_from_slice(&isa.compress_u32(&index, near));
+            len += near.count_ones() as usize;
+            advance(&mut index);
+        }
+        len -= there.beyond(near).count_ones() as usize;
+        row[len..len.next_multiple_of(LANES)].fill(f32::NAN);
+        len
     }
 
-    /// Makes the k-th so far the limit of the `i`-th point, and drops what is surely beyond.
-    #[inline(never)]
-    fn lower(&mut self, i: usize) {
-        let (k, keys) = (self.k, &mut self.candidates.keys[i]);
-        let (_, &mut kth, _) = keys.select_nth_unstable(k - 1);
-        let limit = self.general.limit(exact_most(&self.general, kth, self.unit)).min(self.limits[i]);
-        let last = key(round(limit, self.unit), u32::MAX as usize);
-        let mut len = k;
-        for at in k..keys.len() {
-            if keys[at] <= last {
-                keys[len] = keys[at];
-                len += 1;
-            }
+    /// The exact k-th squared distance of a row of at least `k`, negative if another is as far. None if it may be beyond the row, which
+    /// has all that is at most `most` away.
+    #[inline(always)]
+    fn kth<I: Isa>(&self, isa: I, block: &mut Block<S, D>, of: &Aabb<S, D>, len: usize, most: f32) -> Option<f64> {
+        let row = &block.row[..len.div_ceil(LANES)];
+        let bracket = bracket(isa, row, self.k, block.start);
+        let limit = self.general.limit(exact_most(&self.general, bracket.most, self.unit));
+        let limit = round(limit, self.unit);
+        if limit > most {
+            return None;
         }
-        keys.truncate(len);
-        self.limits[i] = limit;
-        self.candidates.enough[i] = len + k.max(len / 2);
-    }
-
-    /// The exact k-th of what the `i`-th point has collected, negative if another is as far.
-    #[inline(never)]
-    fn kth(&mut self, i: usize) -> f64 {
-        let Candidates { keys, close, .. } = &mut *self.candidates;
-        let (_, &mut kth, _) = keys[i].select_nth_unstable(self.k - 1);
-        let limit = self.general.limit(exact_most(&self.general, kth, self.unit));
-        let last = key(round(limit, self.unit), u32::MAX as usize);
+        if bracket.most < f32::INFINITY {
+            block.start = bracket.most;
+        }
         // What is surely nearer is below the k-th, not as far.
         const BELOW: f64 = 1.0 - 1e-9;
-        let nearer = self.general.sure_limit(exact_least(&self.general, kth, self.unit) * BELOW);
-        let nearer = round(nearer, self.unit);
-        let of = self.tree.item(self.own.start + i);
-        close.clear();
+        let nearer = self.general.sure_limit(exact_least(&self.general, bracket.above, self.unit) * BELOW);
+        let nearer = round(nearer, self.unit).next_down();
+        let positions = block.nearby.positions();
+        block.close.clear();
         let mut below = 0;
-        for &key in &keys[i] {
-            if distance2(key) < nearer {
-                below += 1;
-            } else if key <= last {
-                close.push(self.general.distance2(&of, key as u32 as usize));
+        for (lanes, indices) in row.iter().zip(&block.of) {
+            let is_below = f32::at_most(isa, lanes, nearer);
+            below += is_below.count_ones() as usize;
+            for l in bits(f32::at_most(isa, lanes, limit) & !is_below) {
+                block.close.push(self.general.distance2(of, positions[indices[l] as usize] as usize));
             }
         }
-        close.sort_unstable_by(f64::total_cmp);
-        let kth = close[self.k - 1 - below];
-        let below = below + close.partition_point(|&distance2| distance2 < kth);
-        if below + 1 < self.k { -kth } else { kth }
+        let (_, &mut kth, _) = block.close.select_nth_unstable_by(self.k - 1 - below, f64::total_cmp);
+        let nearer = block.close.iter().filter(|&&distance2| distance2 < kth).count();
+        Some(if below + nearer + 1 < self.k { -kth } else { kth })
     }
+}
+
+/// Values between which the k-th of a row is, with few others; `k` is at most the number of values that are not NaN.
+/// In a cloud of even density the count grows with the third power of the distance.
+#[inline(always)]
+fn bracket<I: Isa>(isa: I, row: &[Lanes<f32>], k: usize, start: f32) -> Bracket {
+    let count = |most: f32| {
+        let mut count = 0;
+        for lanes in row {
+            count += f32::at_most(isa, lanes, most).count_ones();
+        }
+        count as usize
+    };
+    let (mut above, mut below) = (-1.0, 0);
+    let (mut most, mut up_to) = (f32::INFINITY, row.len() * LANES);
+    let mut probe = start;
+    for turn in 0.. {
+        let counted = count(probe);
+        if counted < k {
+            (above, below) = (probe, counted);
+        } else {
+            (most, up_to) = (probe, counted);
+        }
+        if up_to - below <= FEW {
+            break;
+        }
+        // A little beyond the k-th from where too few were counted, and a little before it from where too many were.
+        let wanted = if counted < k { k as f32 + 2.0 } else { k as f32 - 3.0 };
+        let counted = counted as f32 + 0.5;
+        probe *= 1.0 + 0.67 * (wanted - counted) / counted;
+        if turn > 5 || !(above < probe && probe < most) {
+            let [low, high] = [above.max(0.0), most].map(f32::to_bits);
+            probe = f32::from_bits(low + (high - low) / 2);
+            if !(above < probe && probe < most) {
+                break;
+            }
+        }
+    }
+    Bracket { above, most }
 }
 
 #[inline(always)]
@@ -225,27 +319,17 @@ fn round<S: Scalar>(distance2: S, unit: f64) -> f32 {
     (if S::NARROW { distance2 } else { distance2 * unit }) as f32
 }
 
-/// Squared distances are not negative, so their bits are ordered as they are.
-#[inline(always)]
-fn key(distance2: f32, position: usize) -> u64 {
-    u64::from(distance2.to_bits()) << 32 | position as u64
-}
-
-#[inline(always)]
-fn distance2(key: u64) -> f32 {
-    f32::from_bits((key >> 32) as u32)
-}
-
 /// What the exact squared distance is at most.
-fn exact_most<S: Scalar, const D: usize>(ball: &BallPredicate<'_, S, D, true>, key: u64, unit: f64) -> f64 {
-    let rounded = distance2(key);
+#[inline(always)]
+fn exact_most<S: Scalar, const D: usize>(ball: &BallPredicate<'_, S, D, true>, rounded: f32, unit: f64) -> f64 {
     let most = if S::NARROW { rounded.into() } else { f64::from(rounded.next_up()) / unit };
     ball.at_most(S::from_f64(most))
 }
 
 /// What the exact squared distance is at least.
-fn exact_least<S: Scalar, const D: usize>(ball: &BallPredicate<'_, S, D, true>, key: u64, unit: f64) -> f64 {
-    let rounded = distance2(key);
+#[inline(always)]
+fn exact_least<S: Scalar, const D: usize>(ball: &BallPredicate<'_, S, D, true>, rounded: f32, unit: f64) -> f64 {
+    let rounded = rounded.max(0.0);
     let least = if S::NARROW { rounded.into() } else { f64::from(rounded.next_down().max(0.0)) / unit };
     ball.at_least(S::from_f64(least))
 }
