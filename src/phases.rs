@@ -48,6 +48,12 @@ impl Drop for Outer {
     }
 }
 
+/// Whether anybody listens.
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+pub(crate) fn is_heard() -> bool {
+    LISTENER.with_borrow(Option::is_some)
+}
+
 /// Ends a step.
 pub(crate) fn mark(step: &'static str) {
     LISTENER.with_borrow_mut(|listener| {

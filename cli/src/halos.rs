@@ -197,9 +197,6 @@ fn runs(args: &Args) -> Result<Vec<Run>, Failure> {
     if let Some(option) = args.hop.given().or(args.density.then_some("--density")).filter(|_| !is_hop) {
         return Err(format!("{option} is for --finder hop").into());
     }
-    if is_hop && args.device != Name::Cpu {
-        return Err(format!("--finder hop runs on the cpu, not on {}", args.device).into());
-    }
     if is_hop && !args.linking_lengths.is_empty() {
         return Err("--linking-lengths are for --finder fof".into());
     }

@@ -8,6 +8,7 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 
 use crate::error::{Kind, Result};
+use crate::phases;
 
 /// Units of a block in kernels that work element by element. cubecl calls a block a cube.
 pub(in crate::gpu) const UNITS: u32 = 256;
@@ -100,6 +101,15 @@ pub(in crate::gpu) fn check_allocation<R: Runtime>(client: &ComputeClient<R>, by
 /// Waits for all kernels that were launched.
 pub(in crate::gpu) fn wait<R: Runtime>(client: &ComputeClient<R>) -> Result<()> {
     cubecl::future::block_on(client.sync()).map_err(|error| Kind::Device(error.to_string()).into())
+}
+
+/// Ends a step, for whoever wants to know how long it takes: only then it is waited for.
+pub(in crate::gpu) fn mark<R: Runtime>(client: &ComputeClient<R>, step: &'static str) -> Result<()> {
+    if phases::is_heard() {
+        wait(client)?;
+        phases::mark(step);
+    }
+    Ok(())
 }
 
 /// Enough blocks of [`UNITS`] for `n` elements.

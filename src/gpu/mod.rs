@@ -3,6 +3,7 @@
 //! ```text
 //! points -> morton -> radix_sort -> hierarchy -> ropes -> Bvh -> traverse -> neighbors, range, nearest, visitor
 //!                                                                        -> connect -> labels -> dbscan, fof -> halos -> centers
+//!                                                                        -> hop -> halos
 //!                                                                        -> mst -> cut, dendrogram -> hdbscan
 //! ```
 //!
@@ -16,7 +17,7 @@
 //! ```
 //!
 //! Results are those of the CPU, entry for entry. They stay on the device until `read` copies them, so one step feeds the next without a
-//! transfer: [`Points`] are uploaded once, a [`Bvh`] is built of them, and [`Dbscan`], [`Fof`], [`Hdbscan`] and [`MinimumSpanningTree`] run on it. Calls
+//! transfer: [`Points`] are uploaded once, a [`Bvh`] is built of them, and [`Dbscan`], [`Fof`], [`Hop`], [`Hdbscan`] and [`MinimumSpanningTree`] run on it. Calls
 //! return once their kernels are launched; `wait` and `read` wait for them.
 //!
 //! Features: `cuda` for NVIDIA's GPUs, `vulkan` for others, and for the processor with a software driver. Kernels are compiled when they are
@@ -36,6 +37,8 @@
 //! | [`SpanningTree`](crate::SpanningTree) | [`SpanningTree`] | `edges`, which [`SpanningTree::read`] gives |
 //! | [`Dendrogram`](crate::Dendrogram) | [`Dendrogram`] | `merges`, which [`Dendrogram::read`] gives; `cophenetic_distance` |
 //! | [`Hdbscan`](crate::Hdbscan), [`HdbscanClusters`](crate::HdbscanClusters) | [`Hdbscan`], [`HdbscanClusters`] | `alpha`, [`Ties::Sequential`](crate::Ties); `min_samples` above 65; `predict`; outlier scores, rows of the condensed tree and `dbscan_labels`, which [`HdbscanClusters::read`] gives |
+//! | [`KernelDensity`](crate::KernelDensity) | [`KernelDensity`] | `n_density` above 128, or above 64 for a top hat of masses |
+//! | [`Hop`](crate::Hop), [`HopChains`](crate::HopChains) | [`Hop`], [`HopChains`] | `n_hop` above 128, `n_merge` above 64; `peaks` and `boundaries`, which [`HopChains::read`] gives |
 //! | [`Halos`](crate::Halos) | [`Halos`] | `labels`, `members` and the like, which [`Halos::read`] gives |
 //! | [`CenterFinder`](crate::CenterFinder) | [`CenterFinder`] | all centres but the most bound and the most connected particle |
 //!
@@ -64,8 +67,8 @@ mod search;
 pub use bvh::Origin;
 pub use bvh::{Bvh, Coordinate, Points};
 pub use cluster::{
-    Dbscan, Dendrogram, Fof, Hdbscan, HdbscanClusters, Labels, MinimumSpanningTree, SpanningTree, dbscan,
-    minimum_spanning_tree,
+    Dbscan, Dendrogram, Fof, Hdbscan, HdbscanClusters, Hop, HopChains, KernelDensity, Labels, MinimumSpanningTree,
+    SpanningTree, dbscan, minimum_spanning_tree,
 };
 pub use csr::Csr;
 /// What a [`Visitor`] is written in.

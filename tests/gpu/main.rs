@@ -9,5 +9,6 @@ mod conformance;
 mod dendrogram;
 mod devices;
 mod hdbscan;
+mod hop;
 mod spanning_tree;
 mod visit;

@@ -5,8 +5,8 @@
 use std::time::Instant;
 
 use ropewalk::gpu::{
-    self, Bvh, CenterFinder, Coordinate, Csr, Dbscan, Device, DeviceVec, Fof, Hdbscan, MinimumSpanningTree, Neighbors,
-    Points,
+    self, Bvh, CenterFinder, Coordinate, Csr, Dbscan, Device, DeviceVec, Fof, Hdbscan, Hop, HopChains, KernelDensity,
+    MinimumSpanningTree, Neighbors, Points,
 };
 use ropewalk::halo::HaloCenter;
 use ropewalk::{Center, Centers, FofAlgorithm};
@@ -41,6 +41,8 @@ enum Found<S, const D: usize> {
     Halos(gpu::Halos),
     Centers(Centers),
     HaloCenters(gpu::Halos, Centers),
+    Densities(DeviceVec<f64>),
+    Hop(Box<HopChains>, gpu::Halos),
 }
 
 /// Runs an operation once, holds the result against the CPU's and the definition, and times it.
@@ -49,6 +51,7 @@ pub fn time<S: Coordinate, const D: usize>(
     case: &Case<'_, S, D>,
     device: Device,
     reps: usize,
+    phases: bool,
 ) -> Result<Row, Failure> {
     device.release()?;
     let ready = prepare(operation, case, device)?;
@@ -77,6 +80,13 @@ pub fn time<S: Coordinate, const D: usize>(
         }
     }
     seconds.sort_by(f64::total_cmp);
+    // In a run of their own, for each phase is waited for.
+    let mut steps = vec![];
+    if phases {
+        let (found, heard) = ropewalk::phases(|| run(operation, case, &ready));
+        found?.wait()?;
+        steps = heard.into_iter().map(|(step, time)| (step, time.as_secs_f64())).collect();
+    }
     Ok(Row {
         op: operation.name(),
         n: case.points.len(),
@@ -85,7 +95,7 @@ pub fn time<S: Coordinate, const D: usize>(
         first: Some(first),
         peak_bytes: usize::try_from(held).unwrap_or(usize::MAX),
         check,
-        phases: Vec::new(),
+        phases: steps,
     })
 }
 
@@ -105,8 +115,9 @@ fn prepare<S: Coordinate, const D: usize>(
         | Operation::Dbscan(_)
         | Operation::Emst
         | Operation::MutualReachability
-        | Operation::Hdbscan => Ready::Points(points()?),
-        Operation::RangeCount | Operation::RangeCrs | Operation::HalfCount | Operation::Knn => {
+        | Operation::Hdbscan
+        | Operation::Hop => Ready::Points(points()?),
+        Operation::RangeCount | Operation::RangeCrs | Operation::HalfCount | Operation::Knn | Operation::HopDensity => {
             let tree = Bvh::of(&points()?)?;
             tree.wait()?;
             Ready::Tree(tree)
@@ -117,7 +128,7 @@ fn prepare<S: Coordinate, const D: usize>(
             let halos = Fof::new(case.eps).min_members(LEAST_MEMBERS).run(&points)?;
             Ready::Halos(halos, points)
         }
-        Operation::Fof(_) | Operation::Centers(_) | Operation::HopDensity | Operation::Hop => {
+        Operation::Fof(_) | Operation::Centers(_) => {
             return Err(format!("{}: is not there on a device; time it with --device cpu", operation.name()).into());
         }
     };
@@ -141,10 +152,17 @@ fn run<S: Coordinate, const D: usize>(
             Found::SpanningTree(MinimumSpanningTree::new().min_samples(samples).run(points)?, samples)
         }
         (Operation::Hdbscan, Ready::Points(points)) => Found::Hdbscan(Hdbscan::from(case.hdbscan()).run(points)?),
+        (Operation::Hop, Ready::Points(points)) => {
+            let hop = Hop::from(case.hop());
+            let chains = hop.chains(points)?;
+            let halos = hop.run_on_chains(&chains)?;
+            Found::Hop(Box::new(chains), halos)
+        }
         (_, Ready::Points(points)) => Found::Tree(Bvh::of(points)?),
         (Operation::RangeCount, Ready::Tree(tree)) => Found::Counts(tree.count_neighbors(case.eps)?),
         (Operation::RangeCrs, Ready::Tree(tree)) => Found::Csr(tree.neighbors(case.eps)?),
         (Operation::HalfCount, Ready::Tree(tree)) => Found::Pairs(tree.count_pairs(case.eps)?),
+        (Operation::HopDensity, Ready::Tree(tree)) => Found::Densities(KernelDensity::new().run_on(tree)?),
         (_, Ready::Tree(tree)) => Found::Nearest(tree.nearest_neighbors(case.k)?),
         (_, Ready::Points3(points)) => {
             let halos = Fof::new(case.eps).min_members(LEAST_MEMBERS).run(points)?;
@@ -165,8 +183,9 @@ impl<S: Coordinate, const D: usize> Found<S, D> {
             Self::Labels(labels) => labels.wait(),
             Self::SpanningTree(tree, _) => tree.wait(),
             Self::Hdbscan(clusters) => clusters.wait(),
+            Self::Densities(densities) => densities.wait(),
             // These are complete when they are returned.
-            Self::Pairs(_) | Self::Halos(_) | Self::Centers(_) | Self::HaloCenters(..) => Ok(()),
+            Self::Pairs(_) | Self::Halos(_) | Self::Centers(_) | Self::HaloCenters(..) | Self::Hop(..) => Ok(()),
         }
     }
 
@@ -181,7 +200,8 @@ impl<S: Coordinate, const D: usize> Found<S, D> {
             Self::Labels(labels) => labels.n_clusters() as u64,
             Self::SpanningTree(tree, _) => tree.n_points() as u64,
             Self::Hdbscan(clusters) => clusters.labels().n_clusters() as u64,
-            Self::Halos(halos) | Self::HaloCenters(halos, _) => halos.len() as u64,
+            Self::Halos(halos) | Self::HaloCenters(halos, _) | Self::Hop(_, halos) => halos.len() as u64,
+            Self::Densities(densities) => densities.len() as u64,
             Self::Centers(centers) => centers.len() as u64,
         }
     }
@@ -200,6 +220,8 @@ impl<S: Coordinate, const D: usize> Found<S, D> {
             Self::Halos(halos) => Outcome::Halos(halos.read()?),
             Self::Centers(centers) => Outcome::Centers(centers.clone()),
             Self::HaloCenters(halos, centers) => Outcome::HaloCenters(halos.read()?, centers.clone()),
+            Self::Densities(densities) => Outcome::Densities(densities.read()?),
+            Self::Hop(chains, halos) => Outcome::Hop(chains.read()?, halos.read()?),
         })
     }
 }
@@ -235,6 +257,10 @@ fn compare<S: Coordinate, const D: usize>(
         }
         (Outcome::Halos(ours), Outcome::Halos(theirs)) => *ours == theirs,
         (Outcome::Centers(ours), Outcome::Centers(theirs)) => are_equal(ours, &theirs),
+        (Outcome::Densities(ours), Outcome::Densities(theirs)) => *ours == theirs,
+        (Outcome::Hop(chains, halos), Outcome::Hop(their_chains, theirs)) => {
+            *chains == their_chains && *halos == theirs
+        }
         (Outcome::HaloCenters(halos, ours), Outcome::HaloCenters(their_halos, theirs)) => {
             *halos == their_halos && are_equal(ours, &theirs)
         }

@@ -114,7 +114,7 @@ fn measure<S: Coordinate, const D: usize>(
         let row = match device {
             Device::Cpu => time(&operation, &case, args.reps)?,
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
-            Device::Gpu(device) => device::time(&operation, &case, device, args.reps)?,
+            Device::Gpu(device) => device::time(&operation, &case, device, args.reps, args.phases)?,
         };
         let first = row.first.map(|first| format!("{first:>10.4} s"));
         // Writing to a string does not fail.

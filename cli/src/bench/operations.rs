@@ -45,6 +45,10 @@ impl<S: Scalar, const D: usize> Case<'_, S, D> {
         Hdbscan::new(self.min_cluster_size).min_samples(self.min_pts).periodic(self.size.clone())
     }
 
+    pub fn hop(&self) -> Hop {
+        Hop::new(80.0).periodic(self.size.clone())
+    }
+
     pub fn build(&self) -> ropewalk::Result<Bvh<S, D>> {
         Bvh::build_periodic(self.points, self.size.clone())
     }
@@ -193,7 +197,7 @@ impl Operation {
             (Self::Hdbscan, _) => Outcome::Hdbscan(case.hdbscan().run(case.points)?),
             (Self::HopDensity, Prepared::Tree(tree)) => Outcome::Densities(KernelDensity::new().run_on(tree)?),
             (Self::Hop, _) => {
-                let hop = Hop::new(80.0).periodic(case.size.clone());
+                let hop = case.hop();
                 let chains = hop.chains(case.points)?;
                 let halos = hop.run_on_chains(&chains)?;
                 Outcome::Hop(chains, halos)

@@ -69,7 +69,11 @@ mod on_vulkan {
     fn halos_are_those_of_the_cpu() {
         let scratch = Scratch::new();
         let path = snapshot(&scratch);
-        for options in [&["--center", "mbp", "--members", "--gallery", "2"][..], &["--center", "mcp", "--open"]] {
+        for options in [
+            &["--center", "mbp", "--members", "--gallery", "2"][..],
+            &["--center", "mcp", "--open"],
+            &["--finder", "hop", "--density"],
+        ] {
             for device in ["cpu", "vulkan"] {
                 let options = [options, &["--device", device]].concat();
                 halos(path.as_ref(), &scratch.path(device), &options).success();

@@ -10,7 +10,7 @@ use std::f64::consts::PI;
 use super::smoothing::{Masses, TopHat, gather, top_hat};
 use crate::bvh::Bvh;
 use crate::error::{Kind, Result};
-use crate::geometry::{Bounded, BoxSize, Scalar, Space};
+use crate::geometry::{Aabb, Bounded, BoxSize, Scalar, Space};
 use crate::parallel::fill;
 use crate::phases::mark;
 use crate::precompiled::precompiled;
@@ -62,11 +62,11 @@ pub enum DensityUnit {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct KernelDensity {
-    pub(super) n_density: usize,
-    kernel: DensityKernel,
+    pub(crate) n_density: usize,
+    pub(crate) kernel: DensityKernel,
     unit: DensityUnit,
     volume: Option<f64>,
-    masses: Option<Vec<f64>>,
+    pub(crate) masses: Option<Vec<f64>>,
     pub(crate) size: BoxSize,
 }
 
@@ -155,8 +155,16 @@ impl KernelDensity {
 
     pub(super) fn found_in<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<Densities> {
         check_points(tree)?;
-        let n = tree.len();
-        // Neighbours whose distance is asked for.
+        let k = self.check(tree.len())?;
+        if tree.is_empty() {
+            return Ok(Densities { density: vec![], radius2: vec![], k });
+        }
+        let in_unit = 1.0 / self.unit_density(tree.len(), self.volume_of(tree))?;
+        Ok(densities(tree, self, k, in_unit))
+    }
+
+    /// The neighbours whose distance is asked for, where there are `n` points.
+    pub(crate) fn check(&self, n: usize) -> Result<usize> {
         let k = if self.kernel == DensityKernel::TopHat { self.n_density } else { self.n_density.saturating_add(1) };
         if self.n_density == 0 {
             return Err(Kind::Parameter { name: "n_density", value: 0.0, must: "at least 1" }.into());
@@ -169,16 +177,12 @@ impl KernelDensity {
                 return Err(Kind::Mass { index, mass: masses[index] }.into());
             }
         }
-        if n == 0 {
-            return Ok(Densities { density: vec![], radius2: vec![], k });
-        }
-        if k > n {
+        if k > n && n > 0 {
             let must =
                 if k == self.n_density { "at most the number of points" } else { "less than the number of points" };
             return Err(Kind::Parameter { name: "n_density", value: self.n_density as f64, must }.into());
         }
-        let in_unit = 1.0 / self.unit_density(tree)?;
-        Ok(densities(tree, self, k, in_unit))
+        Ok(k)
     }
 
     /// The mass of a point.
@@ -188,25 +192,39 @@ impl KernelDensity {
 
     /// The volume whose mean density is the unit.
     pub(crate) fn volume_of<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> f64 {
-        let bounds = tree.bounds();
-        let side = |k: usize| match tree.space().period() {
+        self.volume_in(&tree.bounds(), tree.space())
+    }
+
+    /// The same for points within `bounds`.
+    pub(crate) fn volume_in<S: Scalar, const D: usize>(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> f64 {
+        let side = |k: usize| match space.period() {
             Some(period) => period[k],
             None => bounds.hi[k].into() - bounds.lo[k].into(),
         };
         self.volume.unwrap_or_else(|| (0..D).map(side).product())
     }
 
-    /// The density that is the unit.
-    fn unit_density<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<f64> {
+    /// What sums are multiplied by.
+    pub(crate) fn factor<const D: usize>(&self, in_unit: f64) -> f64 {
+        let ball = if D == 2 { PI } else { 4.0 / 3.0 * PI };
+        let spline = if D == 2 { 10.0 / (7.0 * PI) } else { 1.0 / PI };
+        match self.kernel {
+            DensityKernel::TopHat => in_unit / ball,
+            DensityKernel::Symmetric => spline / 2.0 * in_unit,
+            DensityKernel::Gather => spline * in_unit,
+        }
+    }
+
+    /// The density that is the unit, of `n` points in a volume.
+    pub(crate) fn unit_density(&self, n: usize, volume: f64) -> Result<f64> {
         if self.unit == DensityUnit::Absolute {
             return Ok(1.0);
         }
-        let volume = self.volume_of(tree);
         if !(volume > 0.0 && volume < f64::INFINITY) {
             let must = "positive and finite, for densities in units of the mean";
             return Err(Kind::Parameter { name: "volume", value: volume, must }.into());
         }
-        let mass = self.masses.as_ref().map_or(tree.len() as f64, |masses| exact_sum(masses));
+        let mass = self.masses.as_ref().map_or(n as f64, |masses| exact_sum(masses));
         let mean = mass / volume;
         if !mean.is_normal() {
             let must = "positive in all, for densities in units of the mean";
@@ -270,14 +288,11 @@ fn find<S: Scalar, const D: usize>(tree: &Bvh<S, D>, options: &KernelDensity, k:
     };
     let density = match options.kernel {
         DensityKernel::TopHat => {
-            let ball = if D == 2 { PI } else { 4.0 / 3.0 * PI };
-            top_hat(tree, &radius2, &masses, &TopHat { n: options.n_density, per: in_unit / ball })
+            top_hat(tree, &radius2, &masses, &TopHat { n: options.n_density, per: options.factor::<D>(in_unit) })
         }
         kernel => {
-            let spline = if D == 2 { 10.0 / (7.0 * PI) } else { 1.0 / PI };
             let is_symmetric = kernel == DensityKernel::Symmetric;
-            let per = if is_symmetric { spline / 2.0 } else { spline } * in_unit;
-            gather(tree, &radius2, &masses, options.n_density, is_symmetric, per)
+            gather(tree, &radius2, &masses, options.n_density, is_symmetric, options.factor::<D>(in_unit))
         }
     };
     mark("densities");

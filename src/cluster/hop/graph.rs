@@ -74,6 +74,18 @@ impl HopChains {
         Self { density, chain, peaks, boundaries, space: Boundary::of(tree.space()) }
     }
 
+    /// What a device has found.
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    pub(crate) fn from_parts(
+        density: Vec<f64>,
+        chain: Vec<u32>,
+        peaks: Vec<Peak>,
+        boundaries: Vec<ChainBoundary>,
+        space: Boundary,
+    ) -> Self {
+        Self { density, chain, peaks, boundaries, space }
+    }
+
     /// The density of each particle, or the value of the caller's field.
     pub fn density(&self) -> &[f64] {
         &self.density
@@ -99,7 +111,7 @@ impl HopChains {
         &self.boundaries
     }
 
-    pub(super) fn boundary(&self) -> &Boundary {
+    pub(crate) fn boundary(&self) -> &Boundary {
         &self.space
     }
 }

@@ -6,11 +6,11 @@
 //! Flow: `density` (with `smoothing`), `chains`, `boundaries`, `regroup`.
 
 mod density;
-mod smoothing;
+pub(crate) mod smoothing;
 mod chains;
 pub(crate) mod boundaries;
 mod graph;
-mod regroup;
+pub(crate) mod regroup;
 
 pub use boundaries::ChainBoundary;
 pub use density::{DensityKernel, DensityUnit, KernelDensity};
@@ -56,13 +56,13 @@ use regroup::{Thresholds, regroup};
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Hop {
-    density: KernelDensity,
-    n_hop: usize,
-    n_merge: usize,
+    pub(crate) density: KernelDensity,
+    pub(crate) n_hop: usize,
+    pub(crate) n_merge: usize,
     delta_outer: f64,
     delta_saddle: Option<f64>,
     delta_peak: Option<f64>,
-    min_members: usize,
+    pub(crate) min_members: usize,
 }
 
 impl Hop {
@@ -181,7 +181,7 @@ impl Hop {
     ///
     /// Errors: as [`Hop::chains`].
     pub fn chains_on<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<HopChains> {
-        self.check_counts(tree)?;
+        self.check_counts(tree.len())?;
         let found = self.density.found_in(tree)?;
         let radius2 = if Some(found.k) == self.n_hop.checked_add(1) { found.radius2 } else { self.reach2(tree) };
         Ok(HopChains::new(tree, found.density, &radius2, self))
@@ -203,13 +203,8 @@ impl Hop {
     /// ```
     pub fn chains_of<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>, field: &[f64]) -> Result<HopChains> {
         check_points(tree)?;
-        self.check_counts(tree)?;
-        if field.len() != tree.len() {
-            return Err(Kind::Length { what: "values of the field", len: field.len(), points: tree.len() }.into());
-        }
-        if let Some(index) = field.iter().position(|value| value.is_nan()) {
-            return Err(Kind::FieldValue { index }.into());
-        }
+        self.check_counts(tree.len())?;
+        check_field(field, tree.len())?;
         // Of two zeros none is larger.
         let density = tree.order().iter().map(|&index| field[index as usize] + 0.0).collect();
         Ok(HopChains::new(tree, density, &self.reach2(tree), self))
@@ -266,18 +261,19 @@ impl Hop {
         }
     }
 
-    fn check_counts<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<()> {
+    /// Refuses counts of neighbours that `n` points do not have.
+    pub(crate) fn check_counts(&self, n: usize) -> Result<()> {
         let refuse = |name, value: usize, must| Err(Kind::Parameter { name, value: value as f64, must }.into());
         if self.n_hop == 0 {
             return refuse("n_hop", 0, "at least 1");
         }
-        if tree.is_empty() {
+        if n == 0 {
             return Ok(());
         }
-        if self.n_hop > tree.len() {
+        if self.n_hop > n {
             return refuse("n_hop", self.n_hop, "at most the number of points");
         }
-        if self.n_merge >= tree.len() {
+        if self.n_merge >= n {
             return refuse("n_merge", self.n_merge, "less than the number of points");
         }
         Ok(())
@@ -314,5 +310,16 @@ impl Hop {
             Some((name, value, _, must)) => Err(Kind::Parameter { name, value, must }.into()),
             None => Ok(Thresholds { outer, saddle, peak }),
         }
+    }
+}
+
+/// Refuses a field that has not a value for each of `n` points.
+pub(crate) fn check_field(field: &[f64], n: usize) -> Result<()> {
+    if field.len() != n {
+        return Err(Kind::Length { what: "values of the field", len: field.len(), points: n }.into());
+    }
+    match field.iter().position(|value| value.is_nan()) {
+        Some(index) => Err(Kind::FieldValue { index }.into()),
+        None => Ok(()),
     }
 }

@@ -19,7 +19,7 @@ pub(crate) struct Thresholds {
 }
 
 /// The group of each chain: its densest chain.
-pub(super) fn regroup(peaks: &[f64], boundaries: &[ChainBoundary], thresholds: Thresholds) -> Vec<Option<u32>> {
+pub(crate) fn regroup(peaks: &[f64], boundaries: &[ChainBoundary], thresholds: Thresholds) -> Vec<Option<u32>> {
     let Thresholds { outer, saddle, peak } = thresholds;
     // The first chains are the densest. A tree of the forest has its first chain for root, which is a marker if any is.
     let markers = peaks.partition_point(|&density| density >= peak) as u32;

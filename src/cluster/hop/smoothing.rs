@@ -325,7 +325,7 @@ fn spline(q: f64) -> f64 {
 
 /// The power of two above a number that is not negative.
 #[inline(always)]
-fn above(number: f64) -> f64 {
+pub(crate) fn above(number: f64) -> f64 {
     let exponent = (number.to_bits() >> 52) + 1;
     f64::from_bits(exponent.min(2046) << 52)
 }

@@ -9,6 +9,7 @@
 
 pub(super) mod hierarchy;
 pub(super) mod morton;
+pub(super) mod reduce;
 pub(super) mod ropes;
 pub(super) mod traverse;
 

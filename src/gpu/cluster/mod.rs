@@ -5,6 +5,7 @@ pub(super) mod dbscan;
 pub(super) mod dendrogram;
 pub(super) mod fof;
 pub(super) mod hdbscan;
+pub(super) mod hop;
 pub(super) mod labels;
 pub(super) mod mst;
 
@@ -12,5 +13,6 @@ pub use dbscan::{Dbscan, dbscan};
 pub use dendrogram::Dendrogram;
 pub use fof::Fof;
 pub use hdbscan::{Hdbscan, HdbscanClusters};
+pub use hop::{Hop, HopChains, KernelDensity};
 pub use labels::Labels;
 pub use mst::{MinimumSpanningTree, SpanningTree, minimum_spanning_tree};

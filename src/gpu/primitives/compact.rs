@@ -43,6 +43,13 @@ impl Compact {
         Self { ranks: flags, len }
     }
 
+    /// The flagged items, in their order.
+    pub fn items<R: Runtime>(&self, client: &ComputeClient<R>) -> Buffer<u32> {
+        let items = Buffer::new(client, self.len);
+        self.emit::<R, Item>(client, self.ranks.arg(), items.arg());
+        items
+    }
+
     /// Emits each flagged item; the output has room for [`Compact::len`].
     pub fn emit<R: Runtime, E: Emit>(
         &self,
@@ -53,6 +60,19 @@ impl Compact {
         let n = self.ranks.len() - 1;
         let dim = CubeDim::new_1d(UNITS);
         emit_flagged::launch::<E, R>(client, cubes(n), dim, self.ranks.arg(), input, output, n as u32);
+    }
+}
+
+/// Lists the flagged items.
+struct Item;
+
+#[cube]
+impl Emit for Item {
+    type Input = Array<u32>;
+    type Output = Array<u32>;
+
+    fn emit(_ranks: &Self::Input, list: &mut Self::Output, item: u32, rank: u32) {
+        list[rank as usize] = item;
     }
 }
 

@@ -266,7 +266,7 @@ impl<'a> Pipeline<'a> {
         Ok(Found { halos, density: None, on_device: None })
     }
 
-    /// Finds friends of friends on a device, which finds their centres, too: [`CenterKind::MostBound`] and [`CenterKind::MostConnected`].
+    /// Finds the halos on a device, which finds their centres, too: [`CenterKind::MostBound`] and [`CenterKind::MostConnected`].
     ///
     /// Errors: what [`Pipeline::find`] refuses; a device that fails or has too little memory.
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
@@ -282,8 +282,17 @@ impl<'a> Pipeline<'a> {
     ) -> Result<Found<'a>> {
         use crate::gpu;
         let points = gpu::Points::new_periodic(positions, self.period, device)?;
-        let fof = gpu::Fof::new(self.scales.linking_length).min_members(self.options.min_members);
-        let on_device = fof.run(&points)?;
+        let (on_device, density) = match &self.options.finder {
+            Finder::Hop(hop) => {
+                let hop = gpu::Hop::from(self.with_particles_of(hop));
+                let chains = hop.chains(&points)?;
+                (hop.run_on_chains(&chains)?, Some(chains.density()?.read()?))
+            }
+            _ => {
+                let fof = gpu::Fof::new(self.scales.linking_length).min_members(self.options.min_members);
+                (fof.run(&points)?, None)
+            }
+        };
         let halos = on_device.read()?;
         let masses = self.masses();
         let centers = move |center| {
@@ -293,7 +302,7 @@ impl<'a> Pipeline<'a> {
             }
             finder.run(&points, &on_device)
         };
-        Ok(Found { halos, density: None, on_device: Some(Box::new(centers)) })
+        Ok(Found { halos, density, on_device: Some(Box::new(centers)) })
     }
 
     /// Measures the halos: catalogue, centres, and spheres with the structure inside.

@@ -245,6 +245,21 @@ impl<F: Float> Packet<F> {
         (sure_bits & self.wanted[0], maybe_bits & self.wanted[0])
     }
 
+    /// Which of the first 32 points are wanted, and within a limit of the query or a limit of their own.
+    pub fn compare_reaching(&self, point: &Array<F>, limit: F, own_limits: &Array<F>, sides: &Array<F>) -> u32 {
+        sync_warp(comptime!(self.warp));
+        let mut bits = 0u32.runtime();
+        let begin = self.slot(0) as usize;
+        #[unroll]
+        for i in 0..WIDTH {
+            let d2 = self.distance2_at(begin + i as usize, point, sides);
+            // Slots behind the last point hold garbage.
+            let at = select(i < self.queue[0], self.positions[begin + i as usize], 0u32);
+            bits |= select(d2 <= limit.max(own_limits[at as usize]), comptime!(1u32 << i), 0u32);
+        }
+        bits & self.wanted[0]
+    }
+
     /// The position in the tree of one of the first 32 points.
     pub fn position(&self, bit: u32) -> u32 {
         self.positions[self.slot(bit) as usize]

@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::cluster::dendrogram::chains::{Chains, ChainsArg};
 use crate::gpu::cluster::dendrogram::contract::NONE;
-use crate::gpu::primitives::compact::{Compact, Emit};
+use crate::gpu::primitives::compact::Compact;
 use crate::gpu::primitives::forest::find_roots;
 use crate::gpu::primitives::gather::{Layout, gather};
 
@@ -117,8 +117,7 @@ impl<'a> Nodes<'a> {
         let runs = Compact::new(client, flags)?;
         let n = runs.len;
         let new = || Buffer::<u32>::new(client, n);
-        let (end, up) = (new(), new());
-        runs.emit::<R, Item>(client, runs.ranks.arg(), end.arg());
+        let (end, up) = (runs.items(client), new());
         let (run, count) = (runs.ranks, cubes(n));
         let to = (run.arg(), end.arg(), up.arg());
         link_tops::launch::<R>(client, count.clone(), dim, chains.arg(), weight2.arg(), to.0, to.1, to.2, n as u32);
@@ -139,8 +138,7 @@ impl<'a> Nodes<'a> {
         let flags = Buffer::<u32>::new(client, n + 1);
         flag_stops::launch::<R>(client, cubes(n + 1), dim, self.arg(), self.below(), flags.arg(), n as u32);
         let stops = Compact::new(client, flags)?;
-        let (runs, parent) = (Buffer::<u32>::new(client, stops.len), Buffer::<u32>::new(client, stops.len));
-        stops.emit::<R, Item>(client, stops.ranks.arg(), runs.arg());
+        let (runs, parent) = (stops.items(client), Buffer::<u32>::new(client, stops.len));
         let flags = Buffer::<u32>::new(client, stops.len + 1);
         let (count, from) = (cubes(stops.len + 1), (runs.arg(), stops.ranks.arg()));
         let (to, len) = ((parent.arg(), flags.arg()), stops.len as u32);
@@ -170,19 +168,6 @@ impl<'a> Nodes<'a> {
 
     pub fn owners<R: Runtime>(&self) -> OwnersArgLaunch<R> {
         OwnersArgLaunch::new(self.stops.arg(), self.cluster.arg())
-    }
-}
-
-/// Lists the flagged items.
-struct Item;
-
-#[cube]
-impl Emit for Item {
-    type Input = Array<u32>;
-    type Output = Array<u32>;
-
-    fn emit(_ranks: &Self::Input, list: &mut Self::Output, item: u32, rank: u32) {
-        list[rank as usize] = item;
     }
 }
 

@@ -12,7 +12,10 @@
 #![allow(unsafe_code)] // Kernels without bounds checks.
 
 mod approx_search;
+mod bracket;
 mod exact_search;
+mod exact_walk;
+mod kth_distance;
 
 use cubecl::prelude::*;
 
@@ -25,12 +28,14 @@ use crate::gpu::primitives::warp::Warp;
 use crate::gpu::search::nearest::approx_search::find_approximately;
 use crate::gpu::search::nearest::exact_search::find_exactly;
 pub(in crate::gpu) use crate::gpu::search::nearest::exact_search::widened;
+pub(in crate::gpu) use crate::gpu::search::nearest::exact_walk::{Tally, point_of, walk_exactly};
+pub(in crate::gpu) use crate::gpu::search::nearest::kth_distance::{MOST_KTH, kth_distances2};
 use crate::search::nearest::{Excluded, Nearest, Neighbor};
 
 /// The largest `k`.
 pub(in crate::gpu) const MOST: usize = 64;
 /// Units that search for points in doubt, of which there are few in most cases.
-const LISTED: usize = 1 << 18;
+pub(in crate::gpu) const LISTED: usize = 1 << 18;
 
 /// The nearest neighbours of each point, on a device. They may still be computed.
 #[derive(Clone, Debug)]
@@ -190,7 +195,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     pub(in crate::gpu) fn limits<R: Runtime>(&self, client: &ComputeClient<R>, radius2: f64) -> Buffer<f64> {
         // An approximate distance is at least this part of the exact one, but for what periodic boxes and underflow add.
         let [relative, absolute] = FilteredRadius::<S, D>::errors(&self.space);
-        Buffer::from_slice(client, &[radius2, 1.0 - relative, absolute, S::SQUARES.start, f64::INFINITY])
+        let squares = S::SQUARES;
+        Buffer::from_slice(client, &[radius2, 1.0 - relative, absolute, squares.start, f64::INFINITY, squares.end])
     }
 }
 
@@ -275,6 +281,42 @@ impl Limits {
     /// No literal: CUDA's compiler knows no word for it.
     pub(in crate::gpu) fn infinity(&self) -> f64 {
         self.values[4]
+    }
+
+    /// A rounded squared distance up to which the exact one is at most `radius2`; negative if nothing says so.
+    pub(in crate::gpu) fn sure<F: Float>(&self, radius2: f64, #[comptime] periodic: bool) -> F {
+        let mut inner = radius2 * (self.relative() * self.relative());
+        if comptime!(periodic) {
+            let root = (inner.sqrt() - self.absolute()).max(f64::new(0.0));
+            inner = root * root;
+        }
+        // Outside of the range of squares underflow or overflow may have a say.
+        let is_square = inner >= self.least_square() && inner < self.values[5];
+        F::cast_from(select(is_square, inner, f64::new(-1.0)))
+    }
+
+    /// What an exact squared distance is at most, where the rounded one is `distance2`.
+    fn at_most(&self, distance2: f64, #[comptime] periodic: bool) -> f64 {
+        let mut outer = distance2.max(self.least_square()) / (self.relative() * self.relative());
+        if comptime!(periodic) {
+            let root = outer.sqrt() + self.absolute();
+            outer = root * root;
+        }
+        outer
+    }
+
+    /// What it is at least, likewise.
+    fn at_least(&self, distance2: f64, #[comptime] periodic: bool) -> f64 {
+        // Larger squares may have overflowed, smaller ones have lost all of their digits.
+        let mut inner = distance2.min(self.values[5]) * (self.relative() * self.relative());
+        if distance2 < self.least_square() {
+            inner = f64::new(0.0);
+        }
+        if comptime!(periodic) {
+            let root = (inner.sqrt() - self.absolute()).max(f64::new(0.0));
+            inner = root * root;
+        }
+        inner
     }
 }
 

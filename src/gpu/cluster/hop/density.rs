@@ -1,0 +1,202 @@
+//! Densities of particles: the twin of `cluster::hop::density`.
+//!
+//! In: points, and masses if they differ. Out: a density each. The widths of kernels come first (`search::nearest`), then their sums
+//! (`smoothing`), or the masses of the nearest over the volume of a ball.
+
+use cubecl::prelude::*;
+
+use crate::cluster::{DensityKernel, DensityUnit};
+use crate::error::{Kind, Result};
+use crate::gpu::buffer::{Buffer, UNITS, cubes, mark};
+use crate::gpu::bvh::ropes::Nodes;
+use crate::gpu::bvh::{Bvh, Coordinate, Points};
+use crate::gpu::cluster::hop::smoothing::{Smoothing, smooth};
+use crate::gpu::device::on;
+use crate::gpu::device_vec::DeviceVec;
+use crate::gpu::primitives::gather::{Layout, gather, invert};
+use crate::gpu::primitives::rounding::rounds_well;
+use crate::gpu::search::nearest::{MOST, MOST_KTH, RowOrder, kth_distances2};
+use crate::search::nearest::Nearest;
+
+/// Densities of particles from their nearest neighbours: the twin of [`crate::KernelDensity`], whose options mean the same. Points are in a
+/// periodic box if they were uploaded so.
+///
+/// ```no_run
+/// use ropewalk::gpu::{Device, KernelDensity, Points};
+///
+/// let points: Vec<[f32; 3]> = (0..512).map(|i| [i / 64, i / 8 % 8, i % 8].map(|x| x as f32)).collect();
+/// let points = Points::new_periodic(&points, 8.0, Device::first()?)?;
+/// let densities = KernelDensity::new().run(&points)?.read()?;
+/// assert!(densities.iter().all(|&density| (density - 1.0).abs() < 0.02));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KernelDensity {
+    options: crate::KernelDensity,
+}
+
+impl From<crate::KernelDensity> for KernelDensity {
+    /// The options of the CPU's; what a device cannot do is refused when it runs. The box is that of the points there.
+    fn from(options: crate::KernelDensity) -> Self {
+        Self { options }
+    }
+}
+
+impl KernelDensity {
+    /// As [`crate::KernelDensity::new`].
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// As [`crate::KernelDensity::n_density`]; at most 128, and for a top hat of masses 64.
+    #[must_use]
+    pub fn n_density(self, n_density: usize) -> Self {
+        Self { options: self.options.n_density(n_density) }
+    }
+
+    /// As [`crate::KernelDensity::kernel`].
+    #[must_use]
+    pub fn kernel(self, kernel: DensityKernel) -> Self {
+        Self { options: self.options.kernel(kernel) }
+    }
+
+    /// As [`crate::KernelDensity::unit`].
+    #[must_use]
+    pub fn unit(self, unit: DensityUnit) -> Self {
+        Self { options: self.options.unit(unit) }
+    }
+
+    /// As [`crate::KernelDensity::volume`].
+    #[must_use]
+    pub fn volume(self, volume: impl Into<f64>) -> Self {
+        Self { options: self.options.volume(volume) }
+    }
+
+    /// As [`crate::KernelDensity::masses`].
+    #[must_use]
+    pub fn masses(self, masses: impl Into<Vec<f64>>) -> Self {
+        Self { options: self.options.masses(masses) }
+    }
+
+    /// The density of each point, bit for bit that of the CPU. Beside the tree it takes some 90 bytes a point at its peak.
+    ///
+    /// Errors: as [`crate::KernelDensity::run`]; more neighbours than a device looks for; if the device fails.
+    pub fn run<S: Coordinate, const D: usize>(&self, points: &Points<S, D>) -> Result<DeviceVec<f64>> {
+        self.run_on(&Bvh::of(points)?)
+    }
+
+    /// The same in a tree that is already built.
+    ///
+    /// Errors: as [`KernelDensity::run`].
+    pub fn run_on<S: Coordinate, const D: usize>(&self, bvh: &Bvh<S, D>) -> Result<DeviceVec<f64>> {
+        check(&self.options, bvh.len())?;
+        let device = bvh.device;
+        on!(device, client => {
+            let Some(nodes) = &bvh.nodes else { return Ok(DeviceVec { device, values: Buffer::new(client, 0) }) };
+            if !rounds_well(client, device)? {
+                let densities = self.options.run_on(&bvh.read()?)?;
+                return Ok(DeviceVec { device, values: Buffer::from_slice(client, &densities) });
+            }
+            let found = found_in(client, bvh, nodes, &self.options)?;
+            let values = gather(client, &found.density, &invert(client, &bvh.order), 1, Layout::Rows);
+            Ok(DeviceVec { device, values })
+        })
+    }
+}
+
+/// Refuses what the CPU refuses, and what a device cannot do.
+pub(super) fn check(options: &crate::KernelDensity, n: usize) -> Result<()> {
+    options.check(n)?;
+    let refuse = |must| Err(Kind::Parameter { name: "n_density", value: options.n_density as f64, must }.into());
+    if options.n_density >= MOST_KTH {
+        return refuse("at most 128 on a device");
+    }
+    if options.kernel == DensityKernel::TopHat && options.masses.is_some() && options.n_density > MOST {
+        return refuse("at most 64 on a device, for a top hat of masses");
+    }
+    Ok(())
+}
+
+/// What was found, in tree order.
+pub(super) struct Densities {
+    pub density: Buffer<f64>,
+    /// The squared distance of the `k`-th nearest, as `kth_distances2` gives it.
+    pub radius2: Buffer<f64>,
+    pub k: usize,
+}
+
+/// Densities of points, for options that are checked.
+pub(super) fn found_in<R: Runtime, S: Coordinate, const D: usize>(
+    client: &ComputeClient<R>,
+    bvh: &Bvh<S, D>,
+    nodes: &Nodes<S>,
+    options: &crate::KernelDensity,
+) -> Result<Densities> {
+    let (n, k) = (bvh.len(), options.check(bvh.len())?);
+    let in_unit = 1.0 / options.unit_density(n, options.volume_in(&bvh.bounds, &bvh.space))?;
+    let per = options.factor::<D>(in_unit);
+    let radius2 = kth_distances2(client, bvh, nodes, k);
+    mark(client, "widths")?;
+    let masses = options.masses.as_ref().map(|masses| Buffer::from_slice(client, masses));
+    let density = if options.kernel == DensityKernel::TopHat {
+        let sums = match &masses {
+            Some(masses) => {
+                let nearest = bvh.nearest_rows(client, Nearest::new(k), RowOrder::Tree)?;
+                let sums = Buffer::<f64>::new(client, n);
+                let (count, dim) = (cubes(n), CubeDim::new_1d(UNITS));
+                let (rows, len) = (nearest.indices.arg(), n as u32);
+                sum_rows::launch::<R>(client, count, dim, rows, masses.arg(), sums.arg(), len, k as u32);
+                sums
+            }
+            None => Buffer::filled(client, n, k as f64),
+        };
+        let numbers = Buffer::from_slice(client, &[per, f64::INFINITY, 1.0]);
+        let (count, dim) = (cubes(n), CubeDim::new_1d(UNITS));
+        divide_by_balls::launch::<R>(client, count, dim, radius2.arg(), numbers.arg(), sums.arg(), n as u32, D);
+        sums
+    } else {
+        let own = masses.as_ref().map(|masses| gather(client, masses, &bvh.order, 1, Layout::Rows));
+        let largest = options.masses.as_ref().map_or(1.0, |masses| masses.iter().copied().fold(0.0, f64::max));
+        let smoothing = Smoothing {
+            radius2: &radius2,
+            masses: own.as_ref(),
+            largest,
+            n_density: options.n_density,
+            is_symmetric: options.kernel == DensityKernel::Symmetric,
+            per,
+        };
+        smooth(client, bvh, nodes, &smoothing)
+    };
+    mark(client, "densities")?;
+    Ok(Densities { density, radius2, k })
+}
+
+/// The masses of each row of points, summed in its order.
+#[cube(launch)]
+fn sum_rows(rows: &Array<u32>, masses: &Array<f64>, sums: &mut Array<f64>, n: u32, k: u32) {
+    let row = ABSOLUTE_POS;
+    if (row as u32) < n {
+        let mut sum = Array::<f64>::new(1usize);
+        sum[0] = f64::new(0.0);
+        for place in 0..k {
+            sum[0] = sum[0] + masses[rows[row * k as usize + place as usize] as usize];
+        }
+        sums[row] = sum[0];
+    }
+}
+
+/// Makes densities of sums.
+#[cube(launch)]
+fn divide_by_balls(radius2: &Array<f64>, numbers: &Array<f64>, sums: &mut Array<f64>, n: u32, #[comptime] d: usize) {
+    let at = ABSOLUTE_POS;
+    if (at as u32) < n {
+        let radius = radius2[at].abs().sqrt();
+        // A factor of 1 that no compiler knows: those of Vulkan may make a number of the square of its root.
+        let mut power = radius * (radius * numbers[2]);
+        if comptime!(d == 3) {
+            power *= radius;
+        }
+        let density = sums[at] / power * numbers[0];
+        sums[at] = select(power == f64::new(0.0), numbers[1], density);
+    }
+}

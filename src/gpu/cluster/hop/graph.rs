@@ -1,0 +1,131 @@
+//! The graph of chains on a device: the twin of `cluster::hop::graph`.
+
+use cubecl::prelude::*;
+
+use crate::cluster::hop::boundaries::{density_of, falling as falling_of};
+use crate::cluster::{ChainBoundary, Peak};
+use crate::error::Result;
+use crate::geometry::Boundary;
+use crate::gpu::buffer::{Buffer, wait};
+use crate::gpu::cluster::hop::boundaries::Boundaries;
+use crate::gpu::device::{Device, on};
+use crate::gpu::device_vec::DeviceVec;
+use crate::gpu::primitives::gather::{Layout, gather, invert};
+
+/// Chains of particles, and the boundaries between them, on a device: the twin of [`crate::HopChains`]. Found by
+/// [`Hop::chains`](crate::gpu::Hop::chains).
+#[derive(Clone, Debug)]
+pub struct HopChains {
+    pub(super) device: Device,
+    /// The index of each position.
+    pub(super) order: Buffer<u32>,
+    /// The density and the chain of each position, and the positions of peaks in the order of the chains.
+    pub(super) density: Buffer<f64>,
+    pub(super) chain: Buffer<u32>,
+    pub(super) peaks: Buffer<u32>,
+    pub(super) boundaries: Boundaries,
+    pub(super) space: Boundary,
+}
+
+impl HopChains {
+    /// How many particles there are.
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many chains there are.
+    pub fn n_chains(&self) -> usize {
+        self.peaks.len()
+    }
+
+    /// How many boundaries there are between chains.
+    pub fn n_boundaries(&self) -> usize {
+        self.boundaries.falling.len()
+    }
+
+    /// The density of each particle, or the value of the caller's field.
+    ///
+    /// Errors: if the device fails.
+    pub fn density(&self) -> Result<DeviceVec<f64>> {
+        self.by_index(&self.density)
+    }
+
+    /// The chain of each particle.
+    ///
+    /// Errors: if the device fails.
+    pub fn chain(&self) -> Result<DeviceVec<u32>> {
+        self.by_index(&self.chain)
+    }
+
+    fn by_index<T: CubeElement + Numeric>(&self, values: &Buffer<T>) -> Result<DeviceVec<T>> {
+        let device = self.device;
+        on!(device, client => {
+            let values = gather(client, values, &invert(client, &self.order), 1, Layout::Rows);
+            Ok(DeviceVec { device, values })
+        })
+    }
+
+    /// Waits until the chains are there.
+    ///
+    /// Errors: if the device fails.
+    pub fn wait(&self) -> Result<()> {
+        on!(self.device, client => wait(client))
+    }
+
+    /// Copies chains and boundaries from the device.
+    ///
+    /// Errors: if the device fails.
+    pub fn read(&self) -> Result<crate::HopChains> {
+        let (density, chain) = (self.density()?.read()?, self.chain()?.read()?);
+        on!(self.device, client => {
+            let indices = gather(client, &self.order, &self.peaks, 1, Layout::Rows).read(client)?;
+            let peak = |index: u32| Peak { index, density: density[index as usize] };
+            let peaks = indices.into_iter().map(peak).collect();
+            let boundaries = self.boundaries.read(client)?;
+            Ok(crate::HopChains::from_parts(density, chain, peaks, boundaries, self.space.clone()))
+        })
+    }
+
+    /// Copies chains to a device.
+    pub(super) fn upload<R: Runtime>(client: &ComputeClient<R>, device: Device, chains: &crate::HopChains) -> Self {
+        let peaks: Vec<u32> = chains.peaks().iter().map(|peak| peak.index).collect();
+        let pair = |boundary: &ChainBoundary| u64::from(boundary.denser) << 32 | u64::from(boundary.other);
+        let pairs: Vec<u64> = chains.boundaries().iter().map(pair).collect();
+        let falling: Vec<u64> = chains.boundaries().iter().map(|boundary| falling_of(boundary.density)).collect();
+        Self {
+            device,
+            order: Buffer::iota(client, chains.chain().len()),
+            density: Buffer::from_slice(client, chains.density()),
+            chain: Buffer::from_slice(client, chains.chain()),
+            peaks: Buffer::from_slice(client, &peaks),
+            boundaries: Boundaries {
+                pairs: Buffer::from_slice(client, &pairs),
+                falling: Buffer::from_slice(client, &falling),
+            },
+            space: chains.boundary().clone(),
+        }
+    }
+}
+
+/// Boundaries of pairs of chains.
+pub(super) fn boundaries_of(pairs: &[u64], falling: &[u64]) -> Vec<ChainBoundary> {
+    let boundary = |(&pair, &falling): (&u64, &u64)| ChainBoundary {
+        denser: (pair >> 32) as u32,
+        other: pair as u32,
+        density: density_of(falling),
+    };
+    pairs.iter().zip(falling).map(boundary).collect()
+}
+
+/// Numbers that are ordered against the order of densities, as `cluster::hop::boundaries::falling`.
+#[cube]
+pub(super) fn falling(density: f64) -> u64 {
+    let bits = u64::reinterpret(density);
+    let sign = u64::cast_from(1u32.runtime()) << 63u64;
+    select((bits & sign) != u64::cast_from(0u32.runtime()), bits, !(bits | sign))
+}

@@ -1,0 +1,389 @@
+//! Between what bounds the k-th nearest of each point is.
+//!
+//! In: points. Out: for each two squared distances, of which the k-th nearest has the lower one at least and the upper one at most.
+//! Each unit counts the rounded squared distances of its point in a histogram of 64 bins, eight for each factor of two. The last bin that
+//! matters is the one that the k-th falls into so far; what is beyond its upper edge is not looked for. The points around the warp come
+//! first: a coarse histogram of theirs places the bins. Then the tree is walked as by `approx_search`.
+
+#![allow(unsafe_code)] // A kernel without bounds checks; the launch contract is that of `nearest`.
+
+use cubecl::prelude::*;
+
+use crate::gpu::bvh::traverse::packet::{Packet, Want, new_packet};
+use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
+use crate::gpu::bvh::traverse::spec::{MIXED, Tree};
+use crate::gpu::bvh::traverse::windows::windows;
+use crate::gpu::metric::{corners, distance2, exact_distance2, min_distance2};
+use crate::gpu::primitives::bits::Bits;
+use crate::gpu::primitives::warp::{WIDTH, Warp, warp_any, warp_max};
+use crate::gpu::search::nearest::exact_search::widened;
+use crate::gpu::search::nearest::{ApproxLimits, Limits};
+
+/// Units of a block: few, because of the shared memory that each one takes.
+pub(super) const SMALL: u32 = 64;
+/// Points in tree order that come first, and how many of these are before the warp's own.
+pub(super) const AROUND: u32 = 160;
+const BEFORE: u32 = 64;
+/// Bins of a histogram. Four counts are in a word.
+const BINS: u32 = 64;
+const WORDS: u32 = BINS / 4;
+/// The lowest bit of an `f32` that tells bins apart: of the coarse histogram, whose 64 bins hold all positive numbers, and of the fine one.
+const COARSE: u32 = 25;
+const FINE: u32 = 20;
+/// The bin of infinity in the fine one.
+const INFINITE: u32 = 0x7f80_0000 >> FINE;
+
+/// What kernels are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct BracketSpec {
+    pub d: usize,
+    pub periodic: bool,
+    pub warp: Warp,
+}
+
+/// The bounds of each position. A lower bound of less than 0 says that `k` points are copies of one.
+#[derive(CubeType, CubeLaunch)]
+pub(super) struct Brackets<F: Float> {
+    pub low2: Array<f64>,
+    pub high2: Array<f64>,
+    /// Twice what the rounded squared distances of points are at most that may be within the upper bound.
+    pub filters: Array<F>,
+}
+
+/// Counts of rounded squared distances.
+#[derive(CubeType)]
+struct Histogram {
+    counts: SharedMemory<u32>,
+    /// The first bin, the last one that matters from there, and the sum of the counts up to this one.
+    state: Array<u32>,
+    #[cube(comptime)]
+    units: u32,
+}
+
+#[cube]
+impl Histogram {
+    pub fn new(#[comptime] units: u32) -> Histogram {
+        let counts = SharedMemory::<u32>::new(comptime!((units * WORDS) as usize));
+        Histogram { counts, state: Array::<u32>::new(3usize), units }
+    }
+
+    /// No counts, in bins from `first` on.
+    pub fn begin(&mut self, first: u32) {
+        for word in 0..WORDS {
+            self.counts[(word * self.units + UNIT_POS) as usize] = 0;
+        }
+        self.state[0] = first;
+        self.state[1] = BINS - 1;
+        self.state[2] = 0;
+    }
+
+    fn count(&self, bin: u32) -> u32 {
+        let word = self.counts[(bin / 4 * self.units + UNIT_POS) as usize];
+        (word >> (bin % 4 * 8)) & 255
+    }
+
+    /// Counts what falls into a bin; what is below the first one counts as in it.
+    pub fn add(&mut self, number: u32, k: u32) {
+        let bin = max(number, self.state[0]) - self.state[0];
+        if bin <= self.state[1] {
+            // So many are more than `k`: of these no more are counted.
+            if self.count(bin) < 255 {
+                let place = (bin / 4 * self.units + UNIT_POS) as usize;
+                self.counts[place] = self.counts[place] + (1u32 << (bin % 4 * 8));
+                self.state[2] = self.state[2] + 1;
+                while self.state[2] - self.count(self.state[1]) >= k {
+                    self.state[2] = self.state[2] - self.count(self.state[1]);
+                    self.state[1] = self.state[1] - 1;
+                }
+            }
+        }
+    }
+
+    /// The last bin that matters.
+    pub fn last(&self) -> u32 {
+        self.state[0] + self.state[1]
+    }
+
+    /// Whether it is the first of all bins.
+    pub fn is_first(&self) -> bool {
+        self.state[1] == 0
+    }
+}
+
+/// The search of a point.
+#[derive(CubeType)]
+struct BracketSearch<F: Float> {
+    histogram: Histogram,
+    /// Rounded squared distances beyond this do not matter.
+    limit: Array<F>,
+    /// How many copies of the point were seen, itself counted.
+    copies: Array<u32>,
+    query: u32,
+    k: u32,
+    #[cube(comptime)]
+    spec: BracketSpec,
+}
+
+/// The bits of a squared distance as `f32`, which ascend with it.
+#[cube]
+fn bits_of<F: Float>(d2: F) -> u32 {
+    u32::reinterpret(f32::cast_from(d2))
+}
+
+/// The upper edge of a bin of the fine histogram.
+#[cube]
+fn edge(bin: u32) -> f32 {
+    f32::reinterpret(min(bin + 1, INFINITE) << FINE)
+}
+
+#[cube]
+impl<F: Float> BracketSearch<F> {
+    /// Counts a point for the place of the bins.
+    fn take_coarsely(&mut self, d2: F) {
+        self.histogram.add(bits_of::<F>(d2) >> COARSE, self.k);
+    }
+
+    /// Begins with bins that end where the coarse ones say.
+    fn place_bins(&mut self) {
+        let top = (self.histogram.last() + 1) << comptime!(COARSE - FINE);
+        self.histogram.begin(max(top, BINS) - BINS);
+    }
+
+    /// Counts a point.
+    fn take(&mut self, d2: F, limits: &ApproxLimits<F>) {
+        let last = self.histogram.last();
+        self.histogram.add(bits_of::<F>(d2) >> FINE, self.k);
+        if self.histogram.last() != last {
+            self.lower(limits);
+        }
+    }
+
+    /// Makes the last bin that matters the limit.
+    fn lower(&mut self, limits: &ApproxLimits<F>) {
+        let mut last = F::cast_from(edge(self.histogram.last()));
+        if comptime!(self.spec.periodic) {
+            let root = last.sqrt() + limits.absolute();
+            last = root * root;
+        }
+        self.limit[0] = last.max(limits.least_square()) * limits.factor();
+    }
+
+    /// Counts a point of those that come first, which may be a copy.
+    fn take_first(&mut self, d2: F, limits: &ApproxLimits<F>, tree: &Tree<F>, point: &Array<F>, at: u32) {
+        if d2 == F::new(0.0) {
+            let (d, periodic) = comptime!((self.spec.d, self.spec.periodic));
+            let exact = exact_distance2::<F>(&tree.axes, at, tree.stored, point, &tree.exact_sides, d, periodic);
+            self.copies[0] = self.copies[0] + u32::cast_from(exact == f64::new(0.0));
+        }
+        self.take(d2, limits);
+    }
+
+    /// Ends the search where copies are enough.
+    fn end_at_copies(&mut self) {
+        if self.copies[0] >= self.k {
+            self.limit[0] = F::new(-1.0);
+        }
+    }
+
+    /// Counts the packet's points.
+    fn take_packet(&mut self, packet: &Packet<F>, point: &Array<F>, tree: &Tree<F>, limits: &ApproxLimits<F>) {
+        let limit = self.limit[0];
+        let (near, _) = packet.compare(point, limit, limit, &tree.sides);
+        let mut left = Bits::new(near);
+        while left.any() {
+            self.take(packet.distance2(left.pop(), point, &tree.sides), limits);
+        }
+    }
+
+    /// Counts the points around a warp, coarsely or not.
+    fn take_around(
+        &mut self,
+        packet: &mut Packet<F>,
+        point: &Array<F>,
+        tree: &Tree<F>,
+        limits: &ApproxLimits<F>,
+        around: (u32, u32),
+        #[comptime] coarse: bool,
+    ) {
+        let (begin, behind) = around;
+        let mut first = begin + 0;
+        while first < behind {
+            packet.take_all(tree, first, min(behind - first, WIDTH));
+            let (all, _) = packet.compare(point, limits.infinity(), limits.infinity(), &tree.sides);
+            let mut left = Bits::new(all);
+            while left.any() {
+                let bit = left.pop();
+                let d2 = packet.distance2(bit, point, &tree.sides);
+                if comptime!(coarse) {
+                    self.take_coarsely(d2);
+                } else {
+                    self.take_first(d2, limits, tree, point, packet.position(bit));
+                }
+            }
+            packet.advance();
+            first += WIDTH;
+        }
+    }
+}
+
+/// Finds the bounds of each point.
+#[cube(launch_unchecked)]
+pub(super) fn bracket<F: Float>(
+    tree: &Tree<F>,
+    limits: &Limits,
+    approx: &ApproxLimits<F>,
+    found: &mut Brackets<F>,
+    end: u32,
+    k: u32,
+    #[comptime] spec: BracketSpec,
+) {
+    let d = comptime!(spec.d);
+    let n = tree.stored;
+    let unit = ABSOLUTE_POS as u32;
+    // All units of a warp must come along to vote.
+    let query = min(unit, n - 1);
+    let mut point = Array::<F>::new(d);
+    #[unroll]
+    for axis in 0..d {
+        point[axis] = tree.axes[axis * n as usize + query as usize];
+    }
+    let mut search = BracketSearch::<F> {
+        histogram: Histogram::new(comptime!(spec.warp.units(SMALL))),
+        limit: Array::<F>::new(1usize),
+        copies: Array::<u32>::new(1usize),
+        query,
+        k,
+        spec,
+    };
+    search.limit[0] = approx.infinity();
+    search.copies[0] = 0;
+    search.histogram.begin(0u32.runtime());
+    let begin = min(max(query / WIDTH * WIDTH, BEFORE) - BEFORE, max(n, AROUND) - AROUND);
+    let behind = min(begin + AROUND, n);
+    if comptime!(spec.warp.is_some()) {
+        together::<F>(&mut search, tree, approx, &point, begin, behind, end);
+    } else if unit < n {
+        alone::<F>(&mut search, tree, approx, &point, begin, behind, end);
+    }
+    if unit < n {
+        write::<F>(&search, limits, found);
+    }
+}
+
+/// Searches for the points of a warp at once.
+#[cube]
+fn together<F: Float>(
+    search: &mut BracketSearch<F>,
+    tree: &Tree<F>,
+    approx: &ApproxLimits<F>,
+    point: &Array<F>,
+    begin: u32,
+    behind: u32,
+    end: u32,
+) {
+    let (d, periodic, warp) = comptime!((search.spec.d, search.spec.periodic, search.spec.warp));
+    let mut packet = new_packet::<F>(point, d, periodic, comptime!(warp.units(SMALL)), warp);
+    search.take_around(&mut packet, point, tree, approx, (begin, behind), true);
+    search.place_bins();
+    search.take_around(&mut packet, point, tree, approx, (begin, behind), false);
+    search.lower(approx);
+    search.end_at_copies();
+    packet.leave_out(begin, behind);
+    let mut widest = warp_max::<F>(search.limit[0], warp);
+    let mut at = 0u32.runtime();
+    let windows = windows::<F>(end, F::new(-1.0), false, warp);
+    while at < end {
+        if windows.are_bad() {
+            let corners = corners::<F>(&tree.bounds, at, d);
+            let near = min_distance2::<F>(&corners, point, &tree.sides, d, periodic) <= search.limit[0];
+            windows.look_at(tree, at, near, false);
+        } else {
+            windows.look(tree, &packet, at, widest, MIXED.runtime());
+        }
+        let mut leaves = Bits::new(windows.stops());
+        while leaves.any() {
+            let node = at + leaves.pop();
+            let any = windows.takes(tree, &packet, node, point, search.limit[0], true.runtime());
+            if warp_any(any, warp) {
+                let want = Want { any, is_uniform: false.runtime(), own: search.query, half: false, uniform: false };
+                let first = tree.links[node as usize][1];
+                packet.take(tree, first, tree.links[(node + 1) as usize][1], widest, want);
+                if packet.is_full() {
+                    search.take_packet(&packet, point, tree, approx);
+                    packet.advance();
+                    widest = warp_max::<F>(search.limit[0], warp);
+                }
+            }
+        }
+        at = windows.next();
+    }
+    search.take_packet(&packet, point, tree, approx);
+}
+
+/// Searches for one point.
+#[cube]
+fn alone<F: Float>(
+    search: &mut BracketSearch<F>,
+    tree: &Tree<F>,
+    approx: &ApproxLimits<F>,
+    point: &Array<F>,
+    begin: u32,
+    behind: u32,
+    end: u32,
+) {
+    let (d, periodic) = comptime!((search.spec.d, search.spec.periodic));
+    let n = tree.stored;
+    for other in begin..behind {
+        search.take_coarsely(distance2::<F>(&tree.axes, other, n, point, &tree.sides, d, periodic));
+    }
+    search.place_bins();
+    for other in begin..behind {
+        let d2 = distance2::<F>(&tree.axes, other, n, point, &tree.sides, d, periodic);
+        search.take_first(d2, approx, tree, point, other);
+    }
+    search.lower(approx);
+    search.end_at_copies();
+    let mut walk = RopeWalk::new(0u32.runtime(), end);
+    while walk.goes_on() {
+        let node = walk.node::<F>(tree);
+        let corners = corners::<F>(&tree.bounds, node.at, d);
+        let near = min_distance2::<F>(&corners, point, &tree.sides, d, periodic) <= search.limit[0];
+        if near && node.is_leaf {
+            for other in node.first..tree.links[node.rope as usize][1] {
+                if other < begin || other >= behind {
+                    let d2 = distance2::<F>(&tree.axes, other, n, point, &tree.sides, d, periodic);
+                    if d2 <= search.limit[0] {
+                        search.take(d2, approx);
+                    }
+                }
+            }
+        }
+        walk.step(&node, near);
+    }
+}
+
+/// Writes the bounds of a point.
+#[cube]
+fn write<F: Float>(search: &BracketSearch<F>, limits: &Limits, found: &mut Brackets<F>) {
+    let at = search.query as usize;
+    if search.limit[0] < F::new(0.0) {
+        let none = f64::new(-1.0);
+        found.low2[at] = none;
+        found.high2[at] = none;
+        found.filters[2 * at] = F::new(-1.0);
+        found.filters[2 * at + 1] = F::new(-1.0);
+    } else {
+        let last = search.histogram.last();
+        let mut low2 = f64::cast_from(f32::reinterpret(min(last, INFINITE) << FINE));
+        if search.histogram.is_first() {
+            low2 = f64::new(0.0);
+        }
+        let low2 = limits.at_least(low2, comptime!(search.spec.periodic));
+        let high2 = limits.at_most(f64::cast_from(edge(last)), comptime!(search.spec.periodic));
+        let filter = widened::<F>(high2, limits);
+        found.low2[at] = low2;
+        found.high2[at] = high2;
+        found.filters[2 * at] = filter;
+        found.filters[2 * at + 1] = filter;
+    }
+}

@@ -1,0 +1,69 @@
+//! The walk of one unit that decides all distances in `f64`: for the few points that rounded distances cannot answer for.
+//!
+//! In: a point, and a limit. Out: calls of a [`Tally`]. Copies of one point are taken together.
+
+use cubecl::prelude::*;
+
+use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
+use crate::gpu::bvh::traverse::spec::Tree;
+use crate::gpu::metric::{corners, distance2, exact_distance2, min_distance2};
+
+/// What is done with points.
+#[cube]
+pub(in crate::gpu) trait Tally: Send + Sync + 'static {
+    type Input: LaunchArg;
+    type State: CubeType;
+
+    /// Takes `count` points from `first` on, which are copies in the order of their indices, by their squared distance.
+    fn take(state: &Self::State, input: &Self::Input, distance2: f64, first: u32, count: u32);
+}
+
+/// The point at a position.
+#[cube]
+pub(in crate::gpu) fn point_of<F: Float>(tree: &Tree<F>, at: u32, #[comptime] d: usize) -> Array<F> {
+    let mut point = Array::<F>::new(d);
+    #[unroll]
+    for k in 0..d {
+        point[k] = tree.axes[k * tree.stored as usize + at as usize];
+    }
+    point
+}
+
+/// Takes all points whose rounded squared distance is at most `limit`.
+#[cube]
+pub(in crate::gpu) fn walk_exactly<F: Float, T: Tally>(
+    state: &T::State,
+    input: &T::Input,
+    tree: &Tree<F>,
+    point: &Array<F>,
+    limit: F,
+    end: u32,
+    #[comptime] d: usize,
+    #[comptime] periodic: bool,
+) {
+    let n = tree.stored;
+    let mut walk = RopeWalk::new(0u32.runtime(), end);
+    while walk.goes_on() {
+        let node = walk.node::<F>(tree);
+        let corners = corners::<F>(&tree.bounds, node.at, d);
+        let near = min_distance2::<F>(&corners, point, &tree.sides, d, periodic) <= limit;
+        let mut are_copies = near;
+        #[unroll]
+        for k in 0..d {
+            are_copies = are_copies && corners[k] == corners[d + k];
+        }
+        let behind = tree.links[node.rope as usize][1];
+        if are_copies {
+            let exact = exact_distance2::<F>(&tree.axes, node.first, n, point, &tree.exact_sides, d, periodic);
+            T::take(state, input, exact, node.first, behind - node.first);
+        } else if near && node.is_leaf {
+            for other in node.first..behind {
+                if distance2::<F>(&tree.axes, other, n, point, &tree.sides, d, periodic) <= limit {
+                    let exact = exact_distance2::<F>(&tree.axes, other, n, point, &tree.exact_sides, d, periodic);
+                    T::take(state, input, exact, other, 1u32.runtime());
+                }
+            }
+        }
+        walk.step(&node, near && !are_copies);
+    }
+}
