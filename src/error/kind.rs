@@ -14,7 +14,7 @@ use crate::error::Kind;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A coordinate is NaN or infinite; [`Error::index`](crate::Error::index) says which point's.
+    /// A coordinate or a velocity is NaN or infinite; [`Error::index`](crate::Error::index) says which point's.
     NotFinite,
     /// Other data are refused: a box upside down, a negative mass, labels that are not one per point. [`Error::index`](crate::Error::index) says
     /// which item, if it is one.
@@ -40,7 +40,7 @@ pub enum ErrorKind {
 impl Kind {
     pub(super) fn kind(&self) -> ErrorKind {
         match self {
-            Kind::NotFinite { .. } => ErrorKind::NotFinite,
+            Kind::NotFinite { .. } | Kind::Velocity { .. } => ErrorKind::NotFinite,
             Kind::TooFar { .. }
             | Kind::Inverted { .. }
             | Kind::Length { .. }
@@ -128,6 +128,7 @@ impl Kind {
             | Kind::Inverted { index, .. }
             | Kind::Mass { index, .. }
             | Kind::NoMass { index, .. }
+            | Kind::Velocity { index, .. }
             | Kind::FieldValue { index }
             | Kind::Weight { index, .. } => Some(index),
             Kind::Label { point, .. } => Some(point),

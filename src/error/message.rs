@@ -137,8 +137,13 @@ impl Display for Error {
             ),
             Kind::NoMass { index, mass } => write!(
                 f,
-                "particle {index}: its mass is {mass}; the centre of a halo takes masses that are finite and positive",
+                "particle {index}: its mass is {mass}; centres and unbinding take masses that are finite and positive",
                 mass = Number(*mass)
+            ),
+            Kind::Velocity { index, axis, value } => write!(
+                f,
+                "particle {index}: velocity {axis} is {value}; velocities must be finite",
+                value = Number(*value)
             ),
             Kind::Spaces { what, of, other_what, other_of } => {
                 write!(f, "{what} {of}, but {other_what} {other_of}: both must be the same space")

@@ -225,6 +225,11 @@ pub(crate) enum Kind {
         index: usize,
         mass: f64,
     },
+    Velocity {
+        index: usize,
+        axis: usize,
+        value: f64,
+    },
     Spaces {
         what: &'static str,
         of: String,

@@ -38,3 +38,5 @@ pub use profile::{NfwFit, Profile, Shell, profiles};
 #[cfg(feature = "halos")]
 pub use structure::{Structure, measure_structure};
 pub use subhalos::{AdaptaHop, AdaptaHopAlgorithm, Subhalo, SubhaloSelection, Subhalos};
+#[cfg(feature = "halos")]
+pub use subhalos::{Bound, BoundStructure, Unbinding};

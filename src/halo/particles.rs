@@ -1,7 +1,7 @@
 //! Particles: positions, velocities, masses and ids.
 
 use crate::error::{Kind, Result};
-use crate::geometry::{Boundary, BoxSize, Scalar};
+use crate::geometry::{Boundary, BoxSize, Scalar, Space};
 use crate::parallel::map_tasks;
 
 /// Three-dimensional particles: positions, and as far as they are known velocities, masses, ids and the periodic box.
@@ -126,6 +126,31 @@ impl<'a, S: Scalar> Particles<'a, S> {
     /// The space that the user names.
     pub(crate) fn boundary(&self) -> Result<Boundary> {
         Boundary::said(&self.size)
+    }
+
+    /// What energies need: finite positions and velocities, and positive masses with a finite sum.
+    pub(crate) fn check_for_energies(&self, labelled: usize) -> Result<()> {
+        self.check(labelled)?;
+        crate::bvh::check(self.positions, &Space::OPEN)?;
+        let Some(velocities) = self.velocities else {
+            let message = "energies need the velocities of the particles".into();
+            return Err(Kind::Missing { name: "velocities", message }.into());
+        };
+        for (index, velocity) in velocities.iter().enumerate() {
+            let velocity: [f64; 3] = velocity.map(Into::into);
+            if let Some(axis) = velocity.iter().position(|v| !v.is_finite()) {
+                return Err(Kind::Velocity { index, axis, value: velocity[axis] }.into());
+            }
+        }
+        let masses = || (0..self.positions.len()).map(|i| self.mass_of(i));
+        if let Some((index, mass)) = masses().enumerate().find(|&(_, mass)| mass == 0.0) {
+            return Err(Kind::NoMass { index, mass }.into());
+        }
+        let total: f64 = masses().sum();
+        if total == f64::INFINITY {
+            return Err(Kind::Parameter { name: "the sum of all masses", value: total, must: "finite" }.into());
+        }
+        Ok(())
     }
 
     pub(crate) fn check(&self, labelled: usize) -> Result<()> {

@@ -117,7 +117,8 @@ fn structures_about<S: Scalar>(
     Ok(map(halos.len(), 4, &measure))
 }
 
-fn measure<S: Scalar>(
+/// The structure of one halo's members about a centre; spin and offset are those for the sphere.
+pub(super) fn measure<S: Scalar>(
     members: &[u32],
     particles: &Particles<S>,
     space: &Space<3>,

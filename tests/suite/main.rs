@@ -25,6 +25,7 @@ mod spanning_tree;
 mod structure;
 mod subhalos;
 mod tree;
+mod unbinding;
 mod units;
 
 /// `ROPEWALK_ISA=baseline` is for running this program without AVX2: then it must not use it.

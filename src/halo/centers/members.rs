@@ -94,6 +94,11 @@ impl Members {
     pub fn potential(&self, sum: f64) -> f64 {
         -(sum * power(self.units.1)) * power(-self.units.0)
     }
+
+    /// The sum -phi over scaled members, from a value of -phi in the caller's units.
+    pub fn scaled(&self, sum: f64) -> f64 {
+        sum * power(self.units.0) * power(-self.units.1)
+    }
 }
 
 /// The exponent of the least power of two above `x`, from -1000 to 1000.

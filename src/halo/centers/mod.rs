@@ -14,6 +14,7 @@ mod most_connected;
 mod multipole;
 mod pairwise_f32;
 mod places;
+pub(crate) mod reach;
 mod result;
 mod small_halo;
 
@@ -135,7 +136,8 @@ impl<'a> CenterFinder<'a> {
         self.find(indices, &position, &mass, space)
     }
 
-    fn find(
+    /// The centre of a halo whose positions and masses are functions of a member's number.
+    pub(crate) fn find(
         &self,
         indices: &[u32],
         position: &dyn Fn(usize) -> [f64; 3],

@@ -32,13 +32,13 @@ use crate::parallel::{self, list_tasks, map};
 use crate::simd::{LANES, dispatch};
 
 /// In halos of at most this many members all pairs are evaluated.
-const SMALL: usize = 1500;
+pub(super) const SMALL: usize = 1500;
 /// Up to this number, remaining members are summed directly.
 const DIRECT: usize = 8;
 /// The tolerance for a node in the first round, in units of the potential at the halo's root mean square radius.
 const FIRST_TOLERANCE: f64 = 1e-3;
 /// The factor of the tolerance from round to round.
-const TOLERANCE_FACTOR: f64 = 0.1;
+pub(super) const TOLERANCE_FACTOR: f64 = 0.1;
 /// The factor of the first tolerance for the members of the deepest leaf.
 const DEEPEST_FACTOR: f64 = 0.01;
 /// The first pass over near leaves takes those whose bound (2) exceeds this multiple of the mean contribution that a target needs to
@@ -51,10 +51,10 @@ const TASK: usize = 8;
 
 /// A member that is not pruned: its position in tree order, and the bounds (1) of its sum.
 #[derive(Clone, Copy, Debug)]
-struct Candidate {
-    at: u32,
-    lower: f64,
-    upper: f64,
+pub(super) struct Candidate {
+    pub at: u32,
+    pub lower: f64,
+    pub upper: f64,
 }
 
 /// The member with the largest sum; none if there are no members.
@@ -62,19 +62,26 @@ pub(super) fn most_bound(members: &Members) -> Result<Option<MostBound>> {
     if members.extent == 0.0 {
         return Ok(direct::most_bound_in_one_place(members));
     }
-    // Where the softening is far beyond the extent, sums differ by less than bounds can tell.
-    if members.len() <= LANES || members.softening2 > 1e10 * members.extent * members.extent {
+    if takes_direct_sums(members) {
         return Ok(direct::most_bound(members));
     }
     if members.len() <= SMALL {
         return Ok(small_halo::most_bound(members));
     }
-    let multipoles = Multipoles::new(members)?;
-    let margin = 1.0 + 4.0 * RELATIVE_ERROR + 4.0 * rounding(members.len());
-    Ok(Search { members, multipoles: &multipoles, margin }.run())
+    Ok(Search::new(members, &Multipoles::new(members)?).run())
 }
 
-struct Search<'a> {
+/// Whether bounds gain nothing: few members, or a softening so far beyond the extent that sums differ by less than bounds can tell.
+pub(super) fn takes_direct_sums(members: &Members) -> bool {
+    members.len() <= LANES || members.softening2 > 1e10 * members.extent * members.extent
+}
+
+/// The factor between a sum and its bounds that covers single precision and rounding.
+pub(super) fn margin(members: &Members) -> f64 {
+    1.0 + 4.0 * RELATIVE_ERROR + 4.0 * rounding(members.len())
+}
+
+pub(super) struct Search<'a> {
     members: &'a Members,
     multipoles: &'a Multipoles,
     /// The factor of the bounds (1).
@@ -83,9 +90,9 @@ struct Search<'a> {
 
 /// The candidates that a round leaves, and its work.
 #[derive(Default)]
-struct Round {
-    candidates: Vec<Candidate>,
-    pairs: u64,
+pub(super) struct Round {
+    pub candidates: Vec<Candidate>,
+    pub pairs: u64,
     coincident: u64,
 }
 
@@ -117,11 +124,21 @@ impl Round {
     }
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    pub fn new(members: &'a Members, multipoles: &'a Multipoles) -> Self {
+        Self { members, multipoles, margin: margin(members) }
+    }
+
+    /// The tolerance for a node in the first round.
+    pub fn first_tolerance(&self) -> f64 {
+        let multipoles = self.multipoles;
+        let root = multipoles.nodes.first().copied().unwrap_or_default();
+        FIRST_TOLERANCE * root.mass / (root.trace / root.mass + multipoles.softening2).sqrt()
+    }
+
     fn run(&self) -> Option<MostBound> {
         let (multipoles, n) = (self.multipoles, self.members.len());
-        let root = multipoles.nodes.first()?;
-        let mut tolerance = FIRST_TOLERANCE * root.mass / (root.trace / root.mass + multipoles.softening2).sqrt();
+        let mut tolerance = self.first_tolerance();
         let mut targets: Vec<u32> = (0..n as u32).collect();
         let mut leaves = leaf_interactions(multipoles, &targets, tolerance);
         let mut deepest = self.deepest_leaf(&leaves, tolerance * DEEPEST_FACTOR);
@@ -167,8 +184,8 @@ impl Search<'_> {
         self.round(&leaf_interactions(multipoles, &targets, tolerance), &targets, 0.0)
     }
 
-    /// The targets whose upper bound is not below the lower bound.
-    fn round(&self, leaves: &[LeafInteractions], targets: &[u32], lower_bound: f64) -> Round {
+    /// The targets whose upper bound is not below the lower bound, in the order given.
+    pub fn round(&self, leaves: &[LeafInteractions], targets: &[u32], lower_bound: f64) -> Round {
         let scratches = parallel::Scratch::new(Scratch::default);
         Round::join(list_tasks(leaves.len(), TASK, &|range| {
             let leaf = |leaf: &LeafInteractions, scratch: &mut Scratch| {

@@ -11,6 +11,17 @@ use crate::simd::{LANES, dispatch};
 
 pub(super) fn most_bound(members: &Members) -> Option<MostBound> {
     let n = members.len();
+    let (approximate, coincident) = approximate_sums(members);
+    let margin = 1.0 - 2.0 * RELATIVE_ERROR - 4.0 * rounding(n);
+    let lower_bound = approximate.iter().copied().fold(0.0, f64::max) * margin;
+    let candidates: Vec<u32> = (0..n as u32).filter(|&i| approximate[i as usize] >= lower_bound).collect();
+    let best = Best::of(members, &candidates, &sums(members, &candidates))?;
+    Some(MostBound { best, pairs: (n * (n - 1)) as u64, coincident: coincident / 2 })
+}
+
+/// The sums at all members with a relative error of at most [`RELATIVE_ERROR`] and rounding, and the number of ordered pairs without a distance.
+pub(super) fn approximate_sums(members: &Members) -> (Vec<f64>, u64) {
+    let n = members.len();
     let softening2 = members.softening2;
     let sources: Vec<Source> = (0..n).map(|i| Source::new(members.position(i), members.masses[i])).collect();
     let all: Vec<u32> = (0..n as u32).collect();
@@ -36,10 +47,6 @@ pub(super) fn most_bound(members: &Members) -> Option<MostBound> {
         coincident += u64::from(sum.n_coincident.saturating_sub(1));
         sum.potential(members.masses[i as usize], members.softening)
     };
-    let approximate: Vec<f64> = all.iter().map(|&i| approximate(i)).collect();
-    let margin = 1.0 - 2.0 * RELATIVE_ERROR - 4.0 * rounding(n);
-    let lower_bound = approximate.iter().copied().fold(0.0, f64::max) * margin;
-    let candidates: Vec<u32> = all.iter().copied().filter(|&i| approximate[i as usize] >= lower_bound).collect();
-    let best = Best::of(members, &candidates, &sums(members, &candidates))?;
-    Some(MostBound { best, pairs: (n * (n - 1)) as u64, coincident: coincident / 2 })
+    let approximate = all.iter().map(|&i| approximate(i)).collect();
+    (approximate, coincident)
 }

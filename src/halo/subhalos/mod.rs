@@ -3,17 +3,23 @@
 //! In: points. Out: structures with what each is in. Source: Aubert, Pichon and Colombi 2004, appendix B; Tweed et al. 2009.
 //!
 //! Flow: densities and chains of [`Hop`], `saddles`, then `exact` or `stepped` (with `significance`) for the tree of nodes, `tree` for the structures,
-//! `result`.
+//! `result`. Then `unbind`, with `binding` for each.
 
+#[cfg(feature = "halos")]
+mod binding;
 mod exact;
 mod result;
 mod saddles;
 mod significance;
 mod stepped;
 mod tree;
+#[cfg(feature = "halos")]
+mod unbind;
 
 pub use result::{Subhalo, Subhalos};
 pub use tree::SubhaloSelection;
+#[cfg(feature = "halos")]
+pub use unbind::{Bound, BoundStructure, Unbinding};
 
 use crate::bvh::Bvh;
 use crate::cluster::hop::boundaries::falling;
@@ -61,7 +67,7 @@ pub enum AdaptaHopAlgorithm {
 /// 6. A particle belongs to the smallest of the structures of its chain that reaches down to its density.
 ///
 /// Results depend neither on the order of the points nor on the number of threads, but for ties: of particles by their densities, of saddles by
-/// the densest of their peaks. Particles are not unbound: of a subhalo's, those belong to it that are denser than its saddle.
+/// the densest of their peaks. Of a subhalo's particles those belong to it that are denser than its saddle, bound or not: `Subhalos::unbind` removes the others.
 ///
 /// Words of others, which ours stand for:
 ///
@@ -74,7 +80,7 @@ pub enum AdaptaHopAlgorithm {
 /// | [`Subhalo::n_children`] | | `numSubStruct` counts all levels | children by `nextsub` |
 /// | [`Subhalo::peak_density`] | | | `rho_max` |
 /// | [`Subhalo::saddle`] | | the isodensity level that splits grids | `rho_saddle` |
-/// | [`Subhalo::mass`] | `Mvir`, of bound particles | `Mhalo`, of bound particles with subhalos | mass of the node |
+/// | [`Subhalo::mass`] | `Mvir`, of bound particles | `Mhalo`, of bound particles with subhalos | `m` is without subhalos: that of [`Subhalos::structures`] |
 ///
 /// ```
 /// use ropewalk::AdaptaHop;
@@ -184,7 +190,10 @@ impl AdaptaHop {
         self
     }
 
-    /// The least radius of a component, in mean separations `(volume / particles)^(1/3)`, in the plane the square root (`fudgepsilon`).
+    /// The least root mean square radius of a component, in mean separations `(volume / particles)^(1/3)`, in the plane the square root (`fudgepsilon`).
+    ///
+    /// A component that is narrower above its saddle is no subhalo, however much it stands out; a density of r^-2 out to R has a radius of R / sqrt(3). The default of 0.05 is about the
+    /// softening of a simulation; where grids are refined, 0.001 and less is usual.
     #[must_use]
     pub fn fudge_epsilon(mut self, fudge_epsilon: impl Into<f64>) -> Self {
         self.fudge_epsilon = fudge_epsilon.into();

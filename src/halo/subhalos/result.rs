@@ -3,7 +3,7 @@
 //! In: structures and the particles above the threshold. Out: [`Subhalos`], with what each structure is in.
 
 use super::significance::Kept;
-use super::tree::{NONE, Structures};
+use super::tree::{NONE, Structure, Structures};
 use crate::cluster::Labels;
 use crate::cluster::labels::check_clusters;
 use crate::error::Result;
@@ -42,6 +42,29 @@ pub struct Subhalos {
     density: Vec<f64>,
 }
 
+/// Numbers for `n` groups of `labels`: the largest first, ties by the smallest member.
+pub(super) fn numbers(labels: &[i32], n: usize) -> Vec<u32> {
+    let (mut sizes, mut smallest) = (vec![0usize; n], vec![NONE; n]);
+    for (&label, index) in labels.iter().zip(0..) {
+        if let Ok(group) = usize::try_from(label) {
+            sizes[group] += 1;
+            smallest[group] = smallest[group].min(index);
+        }
+    }
+    let mut order: Vec<u32> = (0..n as u32).collect();
+    order.sort_unstable_by_key(|&at| (std::cmp::Reverse(sizes[at as usize]), smallest[at as usize]));
+    let mut numbers = vec![0; n];
+    (0..).zip(&order).for_each(|(to, &from)| numbers[from as usize] = to);
+    numbers
+}
+
+/// The same groups by their numbers.
+pub(super) fn renumbered(labels: Vec<i32>, numbers: &[u32], boundary: Boundary) -> Halos {
+    let number = |label: i32| usize::try_from(label).map_or(-1, |label| numbers[label] as i32);
+    let labels = Labels::from_parts(labels.into_iter().map(number).collect(), numbers.len() as u32, None);
+    Halos::found_in(boundary, labels, 1)
+}
+
 impl Subhalos {
     /// `peaks` has the index and the density of each chain's peak.
     pub(super) fn new(
@@ -52,54 +75,41 @@ impl Subhalos {
         boundary: Boundary,
     ) -> Result<Self> {
         check_clusters(found.all.len())?;
-        let n = found.all.len();
-        let of: Vec<Option<u32>> =
-            particles.iter().map(|particle| found.of(particle.chain, particle.density)).collect();
-        let (mut sizes, mut smallest) = (vec![0usize; n], vec![NONE; n]);
-        for (structure, particle) in of.iter().zip(particles) {
-            if let Some(structure) = *structure {
-                sizes[structure as usize] += 1;
-                smallest[structure as usize] = smallest[structure as usize].min(particle.index);
+        let mut labels = vec![-1; density.len()];
+        for particle in particles {
+            if let Some(structure) = found.of(particle.chain, particle.density) {
+                labels[particle.index as usize] = structure as i32;
             }
         }
-        let mut order: Vec<u32> = (0..n as u32).collect();
-        order.sort_unstable_by_key(|&at| (std::cmp::Reverse(sizes[at as usize]), smallest[at as usize]));
-        let mut number = vec![0; n];
-        order.iter().enumerate().for_each(|(to, &from)| number[from as usize] = to as u32);
-
-        let mut rows = vec![
-            Subhalo {
-                parent: None,
-                host: 0,
-                level: 1,
-                n_children: 0,
-                peak: 0,
-                peak_density: 0.0,
-                saddle: 0.0,
-                mass: 0.0
-            };
-            n
-        ];
-        // Parents come first.
-        for (structure, &own) in found.all.iter().zip(&number) {
+        let row = |structure: &Structure| {
             let (peak, peak_density) = peaks[structure.peak as usize];
-            let parent = number.get(structure.parent as usize).copied();
+            let parent = Some(structure.parent).filter(|&parent| parent != NONE);
+            let &Structure { saddle, mass, .. } = structure;
+            Subhalo { parent, host: 0, level: 1, n_children: 0, peak, peak_density, saddle, mass }
+        };
+        let numbers = numbers(&labels, found.all.len());
+        Ok(Self::numbered(labels, found.all.iter().map(row).collect(), &numbers, density, boundary))
+    }
+
+    /// Structures by their numbers. `labels` and the parents of `found`, which come first, have others; hosts, levels and children are found here.
+    pub(super) fn numbered(
+        labels: Vec<i32>,
+        found: Vec<Subhalo>,
+        numbers: &[u32],
+        density: Vec<f64>,
+        boundary: Boundary,
+    ) -> Self {
+        let mut rows = found.clone();
+        for (row, &own) in found.into_iter().zip(numbers) {
+            let parent = row.parent.map(|parent| numbers[parent as usize]);
             let (host, level) = parent.map_or((own, 1), |parent| {
                 let row = &mut rows[parent as usize];
                 row.n_children += 1;
                 (row.host, row.level + 1)
             });
-            let (saddle, mass) = (structure.saddle, structure.mass);
-            rows[own as usize] = Subhalo { parent, host, level, n_children: 0, peak, peak_density, saddle, mass };
+            rows[own as usize] = Subhalo { parent, host, level, n_children: 0, ..row };
         }
-        let mut labels = vec![-1; density.len()];
-        for (structure, particle) in of.iter().zip(particles) {
-            if let Some(structure) = *structure {
-                labels[particle.index as usize] = number[structure as usize] as i32;
-            }
-        }
-        let structures = Halos::found_in(boundary, Labels::from_parts(labels, n as u32, None), 1);
-        Ok(Self { structures, rows, density })
+        Self { structures: renumbered(labels, numbers, boundary), rows, density }
     }
 
     /// How many structures there are, halos and subhalos.

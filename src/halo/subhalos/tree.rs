@@ -33,7 +33,8 @@ pub(super) struct Tree {
 pub enum SubhaloSelection {
     /// The child with the densest peak: the *density profile method*, DPM, of Tweed et al. 2009.
     Density,
-    /// The child with most mass above its saddle, ties by the densest peak: the *most massive substructure method*, MSM.
+    /// The child of most mass above its saddle, without what is a subhalo in it; ties by the densest peak. Children are chosen from the inside out. So a subhalo is never
+    /// heavier than what it is in, both without their subhalos: the *most massive substructure method*, MSM.
     #[default]
     Mass,
 }
@@ -60,32 +61,40 @@ pub(super) struct Structures {
 impl Tree {
     pub fn structures(&self, selection: SubhaloSelection) -> Structures {
         let nodes = &self.nodes;
-        let is_before = |a: u32, b: u32| {
-            let (a, b) = (nodes[a as usize], nodes[b as usize]);
-            match selection {
-                SubhaloSelection::Density => a.peak < b.peak,
-                SubhaloSelection::Mass => a.mass > b.mass || (a.mass == b.mass && a.peak < b.peak),
-            }
-        };
-        let mut main = vec![NONE; nodes.len()];
-        for at in 0..nodes.len() as u32 {
-            if let Some(best) = main.get_mut(nodes[at as usize].parent as usize)
-                && (*best == NONE || is_before(at, *best))
-            {
-                *best = at;
-            }
-        }
-        // From the hosts down.
         let mut children: Vec<(u32, u32)> = (0..nodes.len()).map(|at| (nodes[at].parent, at as u32)).collect();
         children.sort_unstable();
         let of_parent = |parent: u32| {
             let start = children.partition_point(|&(of, _)| of < parent);
             children[start..].iter().take_while(move |&&(of, _)| of == parent).map(|&(_, at)| at)
         };
+        // From the hosts down.
+        let mut order: Vec<u32> = of_parent(NONE).collect();
+        let mut at = 0;
+        while let Some(&node) = order.get(at) {
+            order.extend(of_parent(node));
+            at += 1;
+        }
+        // The mass of a node with its main child, and without the others.
+        let mut own: Vec<f64> = nodes.iter().map(|node| node.mass).collect();
+        let mut main = vec![NONE; nodes.len()];
+        for &at in order.iter().rev() {
+            let is_before = |&a: &u32, &b: &u32| {
+                let by_peak = nodes[a as usize].peak.cmp(&nodes[b as usize].peak);
+                match selection {
+                    SubhaloSelection::Density => by_peak,
+                    SubhaloSelection::Mass => own[b as usize].total_cmp(&own[a as usize]).then(by_peak),
+                }
+            };
+            if let Some(best) = of_parent(at).min_by(is_before) {
+                main[at as usize] = best;
+                let others: f64 =
+                    of_parent(at).filter(|&child| child != best).map(|child| nodes[child as usize].mass).sum();
+                own[at as usize] -= others + (nodes[best as usize].mass - own[best as usize]);
+            }
+        }
         let mut all = vec![];
         let mut of_node = vec![NONE; nodes.len()];
-        let mut open: Vec<u32> = of_parent(NONE).collect();
-        while let Some(at) = open.pop() {
+        for at in order {
             let Node { parent, saddle, mass, peak } = nodes[at as usize];
             if main.get(parent as usize) == Some(&at) {
                 let structure = of_node[parent as usize];
@@ -97,7 +106,6 @@ impl Tree {
                 let parent = of_node.get(parent as usize).copied().unwrap_or(NONE);
                 all.push(Structure { parent, saddle, mass, peak });
             }
-            open.extend(of_parent(at));
         }
         let structure = |node: &u32| of_node.get(*node as usize).copied().unwrap_or(NONE);
         Structures { of_chain: self.of_chain.iter().map(structure).collect(), all }
@@ -147,5 +155,18 @@ mod tests {
         let by_density = tree.structures(SubhaloSelection::Density);
         assert_eq!((parents(&by_density), peaks(&by_density)[0]), (vec![NONE, 0, 0], 0));
         assert_eq!(by_density.of_chain[0], 0);
+    }
+
+    /// Of two, the heavier falls apart into three: without two of these it is the lighter, and a subhalo.
+    #[test]
+    fn subhalos_do_not_count_for_what_they_are_in() {
+        let node = |parent, saddle, mass, peak| Node { parent, saddle, mass, peak };
+        let mut nodes = vec![node(NONE, 1.0, 20.0, 0), node(0, 2.0, 10.0, 0), node(0, 2.0, 9.0, 3)];
+        nodes.extend([0, 1, 2].map(|peak| node(1, 3.0, 3.0, peak)));
+        let tree = Tree { nodes, of_chain: vec![3, 4, 5, 2] };
+        let by_mass = tree.structures(SubhaloSelection::Mass);
+        let rows: Vec<(u32, f64, u32)> = by_mass.all.iter().map(|row| (row.parent, row.mass, row.peak)).collect();
+        assert_eq!(rows, [(NONE, 20.0, 3), (0, 10.0, 0), (1, 3.0, 1), (1, 3.0, 2)]);
+        assert_eq!(by_mass.of_chain, [1, 2, 3, 0]);
     }
 }

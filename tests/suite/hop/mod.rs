@@ -5,4 +5,4 @@ pub(crate) mod definition;
 mod density;
 mod groups;
 mod properties;
-mod stored;
+pub(crate) mod stored;

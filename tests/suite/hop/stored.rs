@@ -7,10 +7,10 @@ use common::data::root;
 use ropewalk::{Bvh, Hop, KernelDensity};
 use zip::ZipArchive;
 
-const SIDE: f64 = 32.0;
+pub(crate) const SIDE: f64 = 32.0;
 
 /// Positions of the snapshot: the header and its two markers, the marker of the block, three f32 a particle.
-fn positions() -> Vec<[f32; 3]> {
+pub(crate) fn positions() -> Vec<[f32; 3]> {
     let file = fs::read(root().join("data/p3m_64.gadget2")).unwrap();
     assert_eq!(f64::from_le_bytes(file[132..140].try_into().unwrap()), SIDE);
     let number = |bytes: &[u8]| f32::from_le_bytes(bytes.try_into().unwrap());
@@ -18,9 +18,13 @@ fn positions() -> Vec<[f32; 3]> {
     file[268..268 + 12 * 64 * 64 * 64].chunks_exact(12).map(particle).collect()
 }
 
-/// The words of an array in an archive of numpy's.
 fn words<const N: usize>(name: &str) -> Vec<[u8; N]> {
-    let mut archive = ZipArchive::new(File::open(root().join("tests/data/p3m_64_hop.npz")).unwrap()).unwrap();
+    words_in("p3m_64_hop.npz", name)
+}
+
+/// The words of an array in an archive of numpy's.
+pub(crate) fn words_in<const N: usize>(archive: &str, name: &str) -> Vec<[u8; N]> {
+    let mut archive = ZipArchive::new(File::open(root().join("tests/data").join(archive)).unwrap()).unwrap();
     let mut file = vec![];
     archive.by_name(&format!("{name}.npy")).unwrap().read_to_end(&mut file).unwrap();
     assert_eq!(&file[..8], b"\x93NUMPY\x01\x00");

@@ -188,6 +188,13 @@ impl Sky<'_> {
         }
     }
 
+    /// Without the structures in it, if the child of most such mass is none of them.
+    fn own_mass(&self, node: &Node) -> f64 {
+        let all = |node: &Node| self.mass(&node.chains, node.saddle);
+        let below: f64 = node.children.iter().map(all).sum();
+        all(node) - below + node.children.iter().map(|child| self.own_mass(child)).fold(0.0, f64::max)
+    }
+
     /// Lists the structure that begins with a node, then those in it.
     fn list(&self, node: &Node, parent: Option<usize>, rows: &mut Vec<Row>) {
         let own = rows.len();
@@ -199,7 +206,7 @@ impl Sky<'_> {
         let peak = loop {
             let is_main = |child: &Node| match self.rules.selection {
                 SubhaloSelection::Density => -(child.chains[0] as f64),
-                _ => self.mass(&child.chains, child.saddle),
+                _ => self.own_mass(child),
             };
             let main = at.children.iter().max_by(|a, b| is_main(a).total_cmp(&is_main(b)));
             for child in at.children.iter().filter(|child| !std::ptr::eq(*child, main.unwrap())) {

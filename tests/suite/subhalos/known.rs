@@ -16,15 +16,15 @@ fn clump(random: &mut Random, n: usize, (edge, power): (f64, f64), center: [f64;
 /// Where each begins: host, three subhalos, the one within the first of these, the other halo. The host crosses a face of the box.
 const STARTS: [usize; 7] = [0, 20_000, 26_000, 28_000, 30_000, 31_200, 33_200];
 
-fn sky() -> Vec<[f64; 3]> {
+fn sky(power: f64) -> Vec<[f64; 3]> {
     let mut random = Random::new(7);
     let mut points = vec![];
     clump(&mut random, 20_000, (0.15, 1.0), [0.05, 0.5, 0.5], &mut points);
-    clump(&mut random, 6000, (0.018, 0.5), [0.93, 0.5, 0.5], &mut points);
-    clump(&mut random, 2000, (0.014, 0.5), [0.05, 0.59, 0.52], &mut points);
-    clump(&mut random, 2000, (0.012, 0.5), [0.12, 0.45, 0.42], &mut points);
-    clump(&mut random, 1200, (0.0025, 0.5), [0.941, 0.511, 0.5], &mut points);
-    clump(&mut random, 2000, (0.05, 0.5), [0.5, 0.1, 0.2], &mut points);
+    clump(&mut random, 6000, (0.018, power), [0.93, 0.5, 0.5], &mut points);
+    clump(&mut random, 2000, (0.014, power), [0.05, 0.59, 0.52], &mut points);
+    clump(&mut random, 2000, (0.012, power), [0.12, 0.45, 0.42], &mut points);
+    clump(&mut random, 1200, (0.0025, power), [0.941, 0.511, 0.5], &mut points);
+    clump(&mut random, 2000, (0.05, power), [0.5, 0.1, 0.2], &mut points);
     clump(&mut random, 1000, (1.0, 0.5), [0.5; 3], &mut points);
     points
 }
@@ -44,7 +44,7 @@ fn assert_near(mass: f64, expected: usize, within: f64) {
 
 #[test]
 fn subhalos_are_found() {
-    let points = sky();
+    let points = sky(0.5);
     for algorithm in [AdaptaHopAlgorithm::Exact, AdaptaHopAlgorithm::Stepped] {
         for selection in [SubhaloSelection::Mass, SubhaloSelection::Density] {
             let finder = AdaptaHop::new()
@@ -89,7 +89,7 @@ fn subhalos_are_found() {
 /// Centres and catalogues are made of structures as of any halos.
 #[test]
 fn subhalos_have_centers() {
-    let points = sky();
+    let points = sky(0.5);
     let found = AdaptaHop::new()
         .density_threshold(10.0)
         .fudge_epsilon(0.01)
@@ -104,4 +104,23 @@ fn subhalos_have_centers() {
     assert!(distance < 0.002, "{center:?}");
     let catalog = ropewalk::Catalog::new(found.structures(), &ropewalk::Particles::new(&points).periodic(1.0)).unwrap();
     assert_eq!(catalog.halos().len(), 6);
+}
+
+/// A density of r^-2 within a radius has a root mean square radius of the radius / sqrt(3): that of the innermost subhalo is less than 0.05 mean separations, however much it
+/// stands out.
+#[test]
+fn a_subhalo_that_is_too_narrow() {
+    let points = sky(1.0);
+    let inner = |fudge_epsilon: f64, algorithm| {
+        let finder = AdaptaHop::new().density_threshold(10.0).min_members(100).fudge_epsilon(fudge_epsilon);
+        let found = finder.algorithm(algorithm).periodic(1.0).run(&points).unwrap();
+        let (first, inner) = (structure_of(&found, 1), structure_of(&found, 4));
+        (found.len(), (first != inner).then(|| found.rows()[inner].mass))
+    };
+    for algorithm in [AdaptaHopAlgorithm::Exact, AdaptaHopAlgorithm::Stepped] {
+        assert_eq!(inner(0.05, algorithm), (5, None));
+        let (n, mass) = inner(0.01, algorithm);
+        assert_eq!(n, 6);
+        assert_near(mass.unwrap(), 1200, 0.05);
+    }
 }

@@ -4,3 +4,4 @@ mod bad_input;
 mod definition;
 mod known;
 mod properties;
+mod stored;

@@ -1,0 +1,149 @@
+//! The bound particles of one structure.
+//!
+//! In: particles of its own, and the bound ones of the structures in it. Out: which of its own stay. Each round takes the mean velocity of those that
+//! are left, finds the unbound among them (`centers::reach` compares potentials with kinetic energies), and removes some. Sums are in the order of
+//! positions, then velocities, then masses, so not even their rounding depends on the order of the particles. Cost: O(n log n) a round; of rounds
+//! that follow one with few to remove, O(n) for each of these. Source: Springel et al. 2001 (SUBFIND), whose program limits what one round removes,
+//! too.
+
+use std::cmp::Ordering;
+
+use super::unbind::Unbinding;
+use crate::error::Result;
+use crate::geometry::{Scalar, Space, length2};
+use crate::halo::centers::NoCenter;
+use crate::halo::centers::members::{Members, unwrap};
+use crate::halo::centers::reach::{Known, reach};
+use crate::halo::particles::Particles;
+
+/// What becomes of a structure.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Settled {
+    /// Particles of its own that stay; none if it is dissolved.
+    pub bound: Vec<u32>,
+    /// Particles that leave it.
+    pub left: Vec<u32>,
+    /// Of the bound particles and those of the structures in it.
+    pub mass: f64,
+    /// The mean velocity of the bound particles.
+    pub velocity: [f64; 3],
+    pub rounds: u32,
+    /// Why no particle has been looked at.
+    pub missing: Option<NoCenter>,
+}
+
+/// A particle that is left.
+#[derive(Clone, Copy)]
+struct Body {
+    index: u32,
+    /// Whether it can leave: those of the structures within cannot.
+    is_own: bool,
+    /// From the first in order.
+    offset: [f64; 3],
+}
+
+/// Removes particles until none of those that are left is unbound.
+pub(super) fn settle<S: Scalar>(
+    own: &[u32],
+    within: &[u32],
+    particles: &Particles<S>,
+    space: &Space<3>,
+    options: &Unbinding,
+) -> Result<Settled> {
+    let mut bodies: Vec<Body> = [(own, true), (within, false)]
+        .into_iter()
+        .flat_map(|(list, is_own)| list.iter().map(move |&index| Body { index, is_own, offset: [0.0; 3] }))
+        .collect();
+    bodies.sort_unstable_by(|a, b| order(a.index as usize, b.index as usize, particles));
+    let mut offsets: Vec<[f64; 3]> = bodies.iter().map(|body| particles.position(body.index as usize)).collect();
+    let mut settled = Settled { missing: unwrap(&mut offsets, space).err(), ..Settled::default() };
+    bodies.iter_mut().zip(offsets).for_each(|(body, offset)| body.offset = offset);
+    let mut known = Known::default();
+    let (mut n_own, least) = (own.len(), options.min_members.max(1));
+    while n_own >= least {
+        settled.velocity = mean(&bodies, particles, |body| particles.velocity(body.index as usize));
+        if settled.missing.is_some() {
+            break;
+        }
+        settled.rounds += 1;
+        let leaving = leaving(&bodies, settled.velocity, particles, options, &mut known)?;
+        if leaving.is_empty() {
+            break;
+        }
+        n_own -= leaving.len();
+        settled.left.extend(leaving.iter().map(|&at| bodies[at as usize].index));
+        let (mut at, mut leaving) = (0..bodies.len() as u32, leaving.into_iter().peekable());
+        bodies.retain(|_| {
+            let at = at.next();
+            leaving.next_if(|&leaving| Some(leaving) == at).is_none()
+        });
+    }
+    let left_own = bodies.iter().filter(|body| body.is_own).map(|body| body.index);
+    if n_own >= least {
+        settled.bound = left_own.collect();
+        settled.bound.sort_unstable();
+        settled.mass = bodies.iter().map(|body| particles.mass_of(body.index as usize)).sum();
+    } else {
+        settled.left.extend(left_own);
+    }
+    Ok(settled)
+}
+
+/// By position, velocity and mass; what is equal in all is the same to every sum.
+fn order<S: Scalar>(a: usize, b: usize, particles: &Particles<S>) -> Ordering {
+    let key = |i: usize| {
+        let ([x, y, z], [u, v, w]) = (particles.position(i), particles.velocity(i));
+        [x, y, z, u, v, w, particles.mass_of(i)]
+    };
+    let pairs = key(a).into_iter().zip(key(b));
+    pairs.fold(Ordering::Equal, |order, (a, b)| order.then(a.total_cmp(&b)))
+}
+
+/// The mean of a vector over the structure's own particles, weighted by their masses.
+fn mean<S: Scalar>(bodies: &[Body], particles: &Particles<S>, of: impl Fn(&Body) -> [f64; 3]) -> [f64; 3] {
+    let own = || bodies.iter().filter(|body| body.is_own);
+    let mass_of = |body: &Body| particles.mass_of(body.index as usize);
+    let mass: f64 = own().map(mass_of).sum();
+    own().fold([0.0; 3], |mut mean, body| {
+        let weight = mass_of(body) / mass;
+        mean.iter_mut().zip(of(body)).for_each(|(mean, x)| *mean += weight * x);
+        mean
+    })
+}
+
+/// The unbound particles of one round, ascending: all of them, or the fastest if they are too many. `known` has bounds of the potentials of all that
+/// can leave, and then of those that are left.
+fn leaving<S: Scalar>(
+    bodies: &[Body],
+    velocity: [f64; 3],
+    particles: &Particles<S>,
+    options: &Unbinding,
+    known: &mut Known,
+) -> Result<Vec<u32>> {
+    let offsets: Vec<[f64; 3]> = bodies.iter().map(|body| body.offset).collect();
+    let mass = |at: usize| particles.mass_of(bodies[at].index as usize);
+    let members = Members::new(&offsets, mass, options.softening);
+    let own: Vec<u32> = (0..bodies.len() as u32).filter(|&at| bodies[at as usize].is_own).collect();
+    let (center, flow) = (mean(bodies, particles, |body| body.offset), options.hubble_flow);
+    let kinetic = |&at: &u32| {
+        let Body { index, offset, .. } = bodies[at as usize];
+        let v = particles.velocity(index as usize);
+        0.5 * length2(std::array::from_fn(|k| v[k] - velocity[k] + flow * (offset[k] - center[k])))
+    };
+    let kinetic: Vec<f64> = own.iter().map(kinetic).collect();
+    let least: Vec<f64> = kinetic.iter().map(|kinetic| members.scaled(kinetic / options.gravity)).collect();
+    let is_bound = reach(&members, &own, &least, known)?;
+    let mut unbound: Vec<(f64, u32)> =
+        (0..own.len()).filter(|&at| !is_bound[at]).map(|at| (kinetic[at], at as u32)).collect();
+    let most = ((options.max_removed * own.len() as f64) as usize).max(1);
+    if unbound.len() > most {
+        unbound.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+        let slowest = unbound[most - 1].0;
+        // Those that are as fast leave with it.
+        unbound.retain(|&(kinetic, _)| kinetic >= slowest);
+    }
+    let mut leaving: Vec<u32> = unbound.into_iter().map(|(_, at)| at).collect();
+    leaving.sort_unstable();
+    *known = std::mem::take(known).without(&members, &own, &leaving);
+    Ok(leaving.into_iter().map(|at| own[at as usize]).collect())
+}

@@ -1,0 +1,344 @@
+//! Unbinding: structures without the particles that only pass through.
+//!
+//! In: [`Subhalos`] or [`Halos`], and [`Particles`] with velocities. Out: the same with bound particles alone, and what is known of each.
+//! Flow: the deepest structures come first, those of one level at once; `binding` finds what stays in each, and what leaves goes to its parent.
+
+use super::binding::{Settled, settle};
+use super::result::{Subhalo, Subhalos, numbers, renumbered};
+use crate::error::{Kind, Result};
+use crate::geometry::{Boundary, Scalar, Space};
+use crate::halo::centers::{Center, CenterFinder, NoCenter};
+use crate::halo::groups::Halos;
+use crate::halo::overdensity::SphericalOverdensity;
+use crate::halo::particles::Particles;
+use crate::halo::structure::measure;
+use crate::parallel::map;
+
+/// How to remove particles that are not bound: options for [`Subhalos::unbind`] and [`Halos::unbind`].
+///
+/// 1. Structures are looked at from the inside out: when one's turn comes, those in it are done.
+/// 2. The energy of a particle i of the structure's own, for its mass, is that of the potential of all j that are bound so far, its own particles as
+///    well as those of structures in it:
+///
+///    ```text
+///    E(i) = |v(i) - V + hubble_flow (x(i) - X)|² / 2 - gravity * sum over j != i of m(j) / sqrt(|x(i) - x(j)|² + softening²)
+///    ```
+///
+///    V and X are the mean velocity and place, weighted by mass, of its own particles alone: what moves in it does not move it.
+/// 3. Particles of E > 0 are unbound, and each round removes them; those of E = 0 stay. If they are more than `max_removed` of its own particles, the
+///    round removes only so many with the largest speed in E (at least one; those that are equally fast together), for V is not to be trusted yet.
+///    The last round removes none.
+/// 4. What leaves a structure goes to the one that it is in, and counts there as one of its own; what leaves a halo is in none.
+/// 5. A structure with fewer than `min_members` particles of its own is dissolved. All of them leave it, and the structures in it are those of its
+///    parent; without a parent they are halos.
+///
+/// Every comparison is as sums over all pairs in `f64` have it (without softening the terms of coincident pairs are left out), though few sums are
+/// made. The result depends neither on the number of threads nor on the order of the particles.
+///
+/// Others differ. SUBFIND takes the potential of a structure's own particles alone, and of the unbound ones those of the largest energies. AHF takes the potential of spherical shells, and particles faster than 1.5 times the escape velocity leave.
+/// Rockstar takes the potential of all particles, bound or not, once. All of them add the Hubble flow; here there is none unless it is told.
+///
+/// Positions, masses and velocities have the units that `gravity` has, as for [`measure_structure`](crate::halo::measure_structure). Comoving
+/// positions and peculiar velocities take Newton's constant over the scale factor, which is what
+/// [`Conversion::gravity`](crate::units::Conversion::gravity) returns; the softening is then comoving, too.
+///
+/// ```
+/// use ropewalk::halo::Unbinding;
+/// use ropewalk::{Fof, Particles};
+///
+/// // A square, and a particle that passes by at the speed of 5.
+/// let points = [[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.5, 0.5, 0.5]];
+/// let velocities = [[0.0f32; 3], [0.0; 3], [0.0; 3], [0.0; 3], [5.0, 0.0, 0.0]];
+/// let particles = Particles::new(&points).velocities(&velocities);
+/// let bound = Fof::new(1.0).run(&points)?.unbind(&particles, &Unbinding::new(1.0).min_members(2))?;
+/// assert_eq!(bound.structures.labels().as_slice(), [0, 0, 0, 0, -1]);
+/// assert_eq!((bound.rows[0].mass, bound.rows[0].velocity, bound.rows[0].rounds), (4.0, [0.0; 3], 2));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Unbinding {
+    pub(super) gravity: f64,
+    pub(super) softening: f64,
+    pub(super) hubble_flow: f64,
+    pub(super) max_removed: f64,
+    pub(super) min_members: usize,
+}
+
+impl Unbinding {
+    /// With this constant of gravity, without softening or Hubble flow; a round removes a quarter of the particles at most, and 20 make a structure.
+    pub fn new(gravity: f64) -> Self {
+        Self { gravity, softening: 0.0, hubble_flow: 0.0, max_removed: 0.25, min_members: 20 }
+    }
+
+    /// The Plummer softening length, as for [`Center::MostBound`].
+    #[must_use]
+    pub fn softening(mut self, softening: f64) -> Self {
+        self.softening = softening;
+        self
+    }
+
+    /// The velocity by which space expands per length: the Hubble rate for physical positions, and times the scale factor for comoving ones (100 km/s
+    /// for each Mpc/h today). For peculiar velocities; it counts little but in the outskirts.
+    #[must_use]
+    pub fn hubble_flow(mut self, rate: f64) -> Self {
+        self.hubble_flow = rate;
+        self
+    }
+
+    /// The largest part of a structure's own particles that one round removes; 1 for all that are unbound.
+    #[must_use]
+    pub fn max_removed(mut self, part: f64) -> Self {
+        self.max_removed = part;
+        self
+    }
+
+    /// The least number of particles of a structure's own.
+    #[must_use]
+    pub fn min_members(mut self, members: usize) -> Self {
+        self.min_members = members;
+        self
+    }
+
+    fn check(&self) -> Result<()> {
+        let is_positive = |value: f64| value > 0.0 && value < f64::INFINITY;
+        let checks = [
+            ("gravity", self.gravity, is_positive(self.gravity), "positive and finite"),
+            ("softening", self.softening, (0.0..f64::INFINITY).contains(&self.softening), "finite and not negative"),
+            (
+                "hubble_flow",
+                self.hubble_flow,
+                (0.0..f64::INFINITY).contains(&self.hubble_flow),
+                "finite and not negative",
+            ),
+            (
+                "max_removed",
+                self.max_removed,
+                self.max_removed > 0.0 && self.max_removed <= 1.0,
+                "more than 0, at most 1",
+            ),
+        ];
+        match checks.into_iter().find(|&(_, _, holds, _)| !holds) {
+            Some((name, value, _, must)) => Err(Kind::Parameter { name, value, must }.into()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Structures of bound particles.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Bound<T> {
+    /// [`Subhalos`] or [`Halos`], numbered anew: the largest first.
+    pub structures: T,
+    /// What is known of each.
+    pub rows: Vec<BoundStructure>,
+}
+
+/// What unbinding finds of a structure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct BoundStructure {
+    /// Its number before.
+    pub from: u32,
+    /// The mass of its bound particles with those of all structures in it.
+    pub mass: f64,
+    /// The mean velocity of its own bound particles, weighted by mass.
+    pub velocity: [f64; 3],
+    /// The particle of its own with the lowest potential of these, as [`Center::MostBound`] has it.
+    pub most_bound: Option<u32>,
+    /// The largest circular velocity of its bound particles, with those of the structures in it, about this particle; as
+    /// [`Structure::v_max`](crate::halo::Structure::v_max).
+    pub v_max: f64,
+    /// The distance where it is.
+    pub v_max_radius: f64,
+    /// How often energies were found.
+    pub rounds: u32,
+    /// Why not: it is as wide as half of the periodic box. Then all its particles stay, no particle is the most bound one, and `v_max` and its radius
+    /// are NaN.
+    pub missing: Option<NoCenter>,
+}
+
+impl Subhalos {
+    /// Removes the particles that are not bound to the structure that they are in: see [`Unbinding`].
+    ///
+    /// The result is a tree as before. Masses are those of the bound particles; a structure's peak is the densest particle of its own, ties by index;
+    /// saddles stay as they are, and a subhalo's particles that were unbound are denser than those of its parent otherwise are.
+    ///
+    /// It takes some 150 bytes for each particle of the structures that are looked at at once, and the memory of [`Center::MostBound`]. Cost: for
+    /// each structure O(n log n) for its particles with all that is in it in each of the first rounds, if few energies are almost 0, and O(n²)
+    /// otherwise; O(n) for each particle that leaves it in the last rounds.
+    ///
+    /// Errors: particles without velocities, or with one that is not finite; what [`CenterFinder::run`] refuses of positions and masses; a gravity
+    /// that is not positive and finite; a softening or Hubble flow that is negative or not finite; a `max_removed` that is not more than 0 or is more
+    /// than 1; particles of another number or space than the structures.
+    ///
+    /// ```
+    /// use ropewalk::halo::Unbinding;
+    /// use ropewalk::{AdaptaHop, Particles};
+    ///
+    /// // A wide clump with a narrow one in it; every fifth particle is too fast.
+    /// let clump = |i: u32, width: f64, x: f64| {
+    ///     let (r, turn, z) = (width * f64::from(i).powf(0.5), 2.4 * f64::from(i), (0.7 * f64::from(i)).sin());
+    ///     [x + r * turn.cos(), r * turn.sin(), r * z]
+    /// };
+    /// let points: Vec<[f64; 3]> = (0..2000).map(|i| clump(i, 0.1, 0.0)).chain((0..200).map(|i| clump(i, 0.01, 3.0))).collect();
+    /// let velocities: Vec<[f64; 3]> = (0..2200).map(|i| [if i % 5 == 0 { 99.0 } else { 0.0 }, 0.0, 0.0]).collect();
+    /// let found = AdaptaHop::new().density_threshold(0.1).run(&points)?;
+    /// assert_eq!((found.len(), found.halos().len()), (2, 1));
+    /// let bound = found.unbind(&Particles::new(&points).velocities(&velocities), &Unbinding::new(1.0).softening(0.01))?;
+    /// assert_eq!((bound.structures.len(), bound.structures.rows()[1].parent), (2, Some(0)));
+    /// assert!((0..2200).all(|i| (bound.structures.structures().labels().get(i).is_none()) == (i % 5 == 0)));
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn unbind<S: Scalar>(&self, particles: &Particles<S>, options: &Unbinding) -> Result<Bound<Self>> {
+        let parents: Vec<Option<u32>> = self.rows().iter().map(|row| row.parent).collect();
+        let levels: Vec<u32> = self.rows().iter().map(|row| row.level).collect();
+        let mut found = Outcome::of(self.structures(), &parents, &levels, particles, options)?;
+        let density = self.density();
+        let row = |&(from, parent): &(u32, Option<u32>)| {
+            let settled = &found.settled[from as usize];
+            let denser = |a: u32, b: u32| if density[b as usize] > density[a as usize] { b } else { a };
+            let peak = settled.bound.iter().copied().reduce(denser).unwrap_or_default();
+            let (peak_density, old) = (density[peak as usize], self.rows()[from as usize]);
+            Subhalo { parent, peak, peak_density, mass: settled.mass, ..old }
+        };
+        let rows = found.kept.iter().map(row).collect();
+        let (labels, boundary) = (std::mem::take(&mut found.labels), found.boundary.clone());
+        let structures = Self::numbered(labels, rows, &found.numbers, density.to_vec(), boundary);
+        let members = |at: usize| structures.members(at);
+        let rows = found.rows(structures.structures(), &members, particles, options)?;
+        Ok(Bound { structures, rows })
+    }
+}
+
+impl Halos {
+    /// Removes the particles that are not bound to their halo: see [`Unbinding`]. There is an example.
+    ///
+    /// Cost and errors: as [`Subhalos::unbind`].
+    pub fn unbind<S: Scalar>(&self, particles: &Particles<S>, options: &Unbinding) -> Result<Bound<Self>> {
+        let mut found = Outcome::of(self, &vec![None; self.len()], &vec![1; self.len()], particles, options)?;
+        let structures = renumbered(std::mem::take(&mut found.labels), &found.numbers, found.boundary.clone());
+        let rows = found.rows(&structures, &|at| structures.members(at).to_vec(), particles, options)?;
+        Ok(Bound { structures, rows })
+    }
+}
+
+/// What becomes of all structures.
+struct Outcome {
+    boundary: Boundary,
+    space: Space<3>,
+    settled: Vec<Settled>,
+    /// The structures that are not dissolved, parents first: the number of each before, and its parent among these.
+    kept: Vec<(u32, Option<u32>)>,
+    /// Of the particles, by `kept`.
+    labels: Vec<i32>,
+    /// Of those of `kept`, largest first.
+    numbers: Vec<u32>,
+}
+
+impl Outcome {
+    fn of<S: Scalar>(
+        halos: &Halos,
+        parents: &[Option<u32>],
+        levels: &[u32],
+        particles: &Particles<S>,
+        options: &Unbinding,
+    ) -> Result<Self> {
+        options.check()?;
+        particles.check_for_energies(halos.labels().as_slice().len())?;
+        let said = particles.boundary()?;
+        let boundary =
+            Boundary::agree(&[("the structures were found in", halos.boundary()), ("the particles are in", &said)])?;
+        let space = boundary.space()?;
+        let n = halos.len();
+        let mut own: Vec<Vec<u32>> = halos.iter().map(<[u32]>::to_vec).collect();
+        let mut within: Vec<Vec<u32>> = vec![vec![]; n];
+        let mut settled = vec![Settled::default(); n];
+        let mut order: Vec<u32> = (0..n as u32).collect();
+        order.sort_by_key(|&at| levels[at as usize]);
+        for level in order.chunk_by(|&a, &b| levels[a as usize] == levels[b as usize]).rev() {
+            let one = |at: usize| {
+                let at = level[at] as usize;
+                settle(&own[at], &within[at], particles, &space, options)
+            };
+            for (&at, one) in level.iter().zip(map(level.len(), 1, &one)) {
+                let (at, one) = (at as usize, one?);
+                own[at] = vec![];
+                let below = std::mem::take(&mut within[at]);
+                if let Some(parent) = parents[at] {
+                    own[parent as usize].extend(&one.left);
+                    within[parent as usize].extend(one.bound.iter().copied().chain(below));
+                }
+                settled[at] = one;
+            }
+        }
+        let mut found = Self {
+            boundary,
+            space,
+            settled,
+            kept: vec![],
+            labels: vec![-1; particles.positions().len()],
+            numbers: vec![],
+        };
+        found.keep(&order, parents);
+        Ok(found)
+    }
+
+    /// Keeps structures that are not dissolved, of all in the order of their levels.
+    fn keep(&mut self, order: &[u32], parents: &[Option<u32>]) {
+        // Of each, itself or the least around it that is kept.
+        let mut place = vec![None; order.len()];
+        for &at in order {
+            let parent = parents[at as usize].and_then(|parent| place[parent as usize]);
+            let bound = &self.settled[at as usize].bound;
+            if bound.is_empty() {
+                place[at as usize] = parent;
+                continue;
+            }
+            let own = self.kept.len();
+            bound.iter().for_each(|&member| self.labels[member as usize] = own as i32);
+            place[at as usize] = Some(own as u32);
+            self.kept.push((at, parent));
+        }
+        self.numbers = numbers(&self.labels, self.kept.len());
+    }
+
+    /// A row for each of `halos`; `members` lists those of one with all in it.
+    fn rows<S: Scalar>(
+        &self,
+        halos: &Halos,
+        members: &(dyn Fn(usize) -> Vec<u32> + Sync),
+        particles: &Particles<S>,
+        options: &Unbinding,
+    ) -> Result<Vec<BoundStructure>> {
+        let mut from = vec![0; self.kept.len()];
+        self.numbers.iter().zip(&self.kept).for_each(|(&number, &(old, _))| from[number as usize] = old);
+        let finder = CenterFinder::new(Center::MostBound { softening: options.softening });
+        let row = |at: usize| {
+            let Settled { mass, velocity, rounds, missing, .. } = self.settled[from[at] as usize];
+            let mut row = BoundStructure {
+                from: from[at],
+                mass,
+                velocity,
+                most_bound: None,
+                v_max: f64::NAN,
+                v_max_radius: f64::NAN,
+                rounds,
+                missing,
+            };
+            if missing.is_none() {
+                let own = halos.members(at);
+                let position = |member: usize| particles.position(own[member] as usize);
+                let mass = |member: usize| particles.mass_of(own[member] as usize);
+                let center = finder.find(own, &position, &mass, &self.space)?;
+                let sphere = SphericalOverdensity::default();
+                let about = measure(&members(at), particles, &self.space, center.position, &sphere, options.gravity);
+                (row.most_bound, row.v_max, row.v_max_radius) = (center.member, about.v_max, about.v_max_radius);
+            }
+            Ok(row)
+        };
+        map(from.len(), 1, &row).into_iter().collect()
+    }
+}
