@@ -4,30 +4,27 @@ use std::fmt::Write;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use ropewalk::halo::pipeline::{
-    CenterKind, Finder, Found, LinkingLength, Note, Options, Pipeline, Universe, profile_columns,
-};
-use ropewalk::halo::{MassFunction, Meta, write_ecsv};
-use ropewalk::io::{Masses, Points, ReadOptions, Snapshot, Table};
-use ropewalk::{Catalog, Error, ErrorKind, Particles, Scalar, plot};
+use ropewalk::halo::pipeline::{CenterKind, Finder, Found, LinkingLength, Note, Options, Pipeline, profile_columns};
+use ropewalk::halo::{Meta, write_ecsv};
+use ropewalk::io::{ReadOptions, Snapshot};
+use ropewalk::{Error, ErrorKind};
 
 use super::args::{self, Halos as Args};
 use super::centers::Kind;
 use super::device::{Device, Name};
 use super::outputs::Outputs;
 use super::phases::Phases;
+use super::pictures::{DENDROGRAM, MASS_FUNCTION, PROJECTION, linking_length, pictures};
 use super::universe::describe_matter;
 use super::{Failure, grouped, largest, periodic, short, start_threads};
 
 const CATALOG: &str = "halos.ecsv";
 const LABELS: &str = "labels.npy";
-const MASS_FUNCTION: &str = "mass_function.svg";
-const PROJECTION: &str = "projection.png";
 const MEMBERS: &str = "members.npz";
 const PROFILES: &str = "profiles.ecsv";
 const GALLERY: &str = "gallery.png";
 const DENSITY: &str = "density.npy";
-const ALL: [&str; 8] = [CATALOG, LABELS, MASS_FUNCTION, PROJECTION, MEMBERS, PROFILES, GALLERY, DENSITY];
+const ALL: [&str; 9] = [CATALOG, LABELS, MASS_FUNCTION, PROJECTION, MEMBERS, PROFILES, GALLERY, DENSITY, DENDROGRAM];
 
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.threads)?;
@@ -42,6 +39,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         (args.profiles > 0, PROFILES),
         (args.gallery > 0, GALLERY),
         (args.density, DENSITY),
+        (!args.no_pictures && args.finder == args::Finder::AdaptaHop, DENDROGRAM),
     ];
     files.extend(wanted.into_iter().filter(|(is_wanted, _)| *is_wanted).map(|(_, name)| name));
     let folders: Vec<PathBuf> = runs.iter().map(|run| run.folder.clone()).collect();
@@ -110,22 +108,24 @@ fn write(
         outputs.write(folder.join(CATALOG), |out| catalog.write_ecsv(out, &meta))?;
         let labels = found.halos.labels();
         outputs.write(folder.join(LABELS), |out| ropewalk::io::write_npy_i32_to(out, labels.as_slice()))?;
-        if let Some(density) = found.density.as_ref().filter(|_| args.density) {
+        if let Some(density) = found.density().filter(|_| args.density) {
             outputs.write(folder.join(DENSITY), |out| ropewalk::io::write_npy_f64_to(out, density))?;
         }
         Ok((catalog, measured.notes.iter().map(remark).collect::<Vec<String>>()))
     })?;
     if !args.no_pictures {
         phases.run("pictures", || -> Result<(), Failure> {
-            let [projection, mass_function] = pictures(args, snapshot, pipeline, &catalog, &mut remarks)?;
-            outputs.write(folder.join(PROJECTION), |out| out.write_all(&projection))?;
-            outputs.write(folder.join(MASS_FUNCTION), |out| out.write_all(&mass_function))
+            for (name, picture) in pictures(args, snapshot, pipeline, &catalog, &mut remarks)? {
+                outputs.write(folder.join(name), |out| out.write_all(&picture))?;
+            }
+            Ok(())
         })?;
     }
     if args.profiles > 0 {
         phases.run("profiles", || -> Result<(), Failure> {
             let largest = pipeline.largest(found, &catalog, args.profiles)?;
-            let columns = profile_columns(&largest.tags, &pipeline.profiles(&largest)?);
+            let prefix = pipeline.finder().column_prefix();
+            let columns = profile_columns(prefix, &largest.tags, &pipeline.profiles(&largest)?);
             outputs.write(folder.join(PROFILES), |out| write_ecsv(out, &columns, pipeline.universe().units(), &meta))
         })?;
     }
@@ -139,16 +139,32 @@ fn write(
 
     let mut report = String::new();
     let mut line = line_of(&mut report);
-    match found.density {
-        Some(_) => line("finder", "HOP".into()),
-        None => line("linking length", linking_length(pipeline)),
+    match pipeline.finder() {
+        Finder::FriendsOfFriends => line("linking length", linking_length(pipeline)),
+        other => line("finder", other.to_string()),
     }
     if args.device != Name::Cpu {
         line("device", args.device.to_string());
     }
-    let least = if found.density.is_some() { "one" } else { "two" };
-    line("groups", format!("{} of {least} or more", grouped(found.halos.labels().n_clusters() as u64)));
-    line("halos", format!("{} of {} or more", grouped(catalog.halos().len() as u64), args.min_members));
+    let (rows, least) = (catalog.halos().len(), args.min_members);
+    if found.subhalos.is_some() {
+        let hosts = (0..rows).filter(|&row| catalog.is_host(row)).count();
+        let deepest = catalog.subhalos().iter().map(|subhalo| subhalo.level).max().unwrap_or(1);
+        let levels = if deepest > 1 { format!(", down to level {deepest}") } else { String::new() };
+        line("halos", format!("{} of {least} or more", grouped(hosts as u64)));
+        line("subhalos", format!("{}{levels}", grouped((rows - hosts) as u64)));
+        if let Some(unbound) = &found.unbound {
+            let [particles, dissolved] = [unbound.n_particles, unbound.n_dissolved].map(|n| grouped(n as u64));
+            line(
+                "unbound",
+                format!("{particles} particles of halos; {dissolved} halos and subhalos have too few bound"),
+            );
+        }
+    } else {
+        let smallest = if args.finder == args::Finder::Fof { "two" } else { "one" };
+        line("groups", format!("{} of {smallest} or more", grouped(found.halos.labels().n_clusters() as u64)));
+        line("halos", format!("{} of {least} or more", grouped(rows as u64)));
+    }
     if let Some(halo) = catalog.halos().first() {
         line("largest", format!("{} particles, mass {}", grouped(halo.count as u64), short(halo.mass)));
     }
@@ -193,13 +209,7 @@ struct Run {
 
 /// What to do, or why the arguments are none.
 fn runs(args: &Args) -> Result<Vec<Run>, Failure> {
-    let is_hop = args.finder == args::Finder::Hop;
-    if let Some(option) = args.hop.given().or(args.density.then_some("--density")).filter(|_| !is_hop) {
-        return Err(format!("{option} is for --finder hop").into());
-    }
-    if is_hop && !args.linking_lengths.is_empty() {
-        return Err("--linking-lengths are for --finder fof".into());
-    }
+    check_finder(args)?;
     let lengths = &args.linking_lengths;
     if lengths.is_empty() {
         let length = args.eps.map_or(LinkingLength::Separations(args.linking_length), LinkingLength::Length);
@@ -219,12 +229,37 @@ fn runs(args: &Args) -> Result<Vec<Run>, Failure> {
     Ok(runs)
 }
 
+/// Refuses options of one finder with another.
+fn check_finder(args: &Args) -> Result<(), Failure> {
+    let (is_hop, is_adaptahop) = (args.finder == args::Finder::Hop, args.finder == args::Finder::AdaptaHop);
+    let of_both = args.hop.given_for_both().or(args.density.then_some("--density"));
+    let others = [
+        (args.hop.given().filter(|_| !is_hop), "hop"),
+        (args.adaptahop.given().filter(|_| !is_adaptahop), "adaptahop"),
+        (of_both.filter(|_| !is_hop && !is_adaptahop), "hop or adaptahop"),
+    ];
+    if let Some((Some(option), finder)) = others.into_iter().find(|(option, _)| option.is_some()) {
+        return Err(format!("{option} is for --finder {finder}").into());
+    }
+    if is_adaptahop && args.device != Name::Cpu {
+        return Err(format!("--finder adaptahop runs on the cpu, not on {}", args.device).into());
+    }
+    if (is_hop || is_adaptahop) && !args.linking_lengths.is_empty() {
+        return Err("--linking-lengths are for --finder fof".into());
+    }
+    Ok(())
+}
+
 /// The options of the library, or why the arguments are none.
 fn options(args: &Args, linking_length: LinkingLength) -> Result<Options, Failure> {
     let mut options = Options::default();
-    if args.finder == args::Finder::Hop {
-        options.finder = Finder::Hop(args.hop.finder());
-    }
+    options.finder = match args.finder {
+        args::Finder::Fof => Finder::FriendsOfFriends,
+        args::Finder::Hop => Finder::Hop(args.hop.finder()),
+        args::Finder::AdaptaHop => {
+            Finder::AdaptaHop { finder: args.adaptahop.finder(&args.hop), unbind: args.adaptahop.unbind }
+        }
+    };
     options.linking_length = linking_length;
     options.min_members = args.min_members as usize;
     options.box_size = args.box_size;
@@ -260,6 +295,10 @@ fn by_option(args: &Args, error: &Error) -> Failure {
         Some("delta_outer") => "--delta-outer",
         Some("delta_saddle") => "--delta-saddle",
         Some("delta_peak") => "--delta-peak",
+        Some("density_threshold") => "--density-threshold",
+        Some("fudge") => "--fudge",
+        Some("fudge_epsilon") => "--fudge-epsilon",
+        Some("alpha") => "--alpha",
         Some("overdensities") => "--so",
         Some("columns") => "--columns",
         _ => return error.to_string().into(),
@@ -269,11 +308,17 @@ fn by_option(args: &Args, error: &Error) -> Failure {
 
 /// An error about the snapshot with its path; an error about what is missing with the options that ask for it and give it.
 fn refused(args: &Args, error: &Error) -> Failure {
-    let by = if args.so.is_empty() { "--profiles" } else { "--so" };
+    let by = match error.parameter() {
+        Some("velocities" | "velocity_unit") => "--unbind",
+        _ if !args.so.is_empty() => "--so",
+        _ if args.profiles > 0 => "--profiles",
+        _ => "--unbind",
+    };
     match (error.kind(), error.parameter()) {
         (ErrorKind::Missing, Some("linking_length")) => format!("{error}; give --eps").into(),
         (ErrorKind::Missing, Some("omega_m")) => format!("{by}: {error}; give --omega-m").into(),
         (ErrorKind::Missing, Some("units")) => format!("{by}: {error}; give --length-unit and --mass-unit").into(),
+        (ErrorKind::Missing, Some("velocity_unit")) => format!("{by}: {error}; give --velocity-unit").into(),
         (ErrorKind::Missing, _) => format!("{by}: {error}").into(),
         (ErrorKind::Input, _) => format!("{}: {error}", args.snapshot.display()).into(),
         _ => error.to_string().into(),
@@ -292,94 +337,4 @@ fn remark(note: &Note) -> String {
         Note::NoVelocityUnit => format!("{note} (--velocity-unit)"),
         _ => note.to_string(),
     }
-}
-
-/// The linking length and its meaning for the user.
-fn linking_length(pipeline: &Pipeline<'_>) -> String {
-    let scales = pipeline.scales();
-    let length = short(scales.linking_length);
-    match scales.separations {
-        Some(separations) => format!("{length} ({} mean separations)", short(separations)),
-        None => length,
-    }
-}
-
-/// The projection of all particles, and the mass function.
-fn pictures(
-    args: &Args,
-    snapshot: &Snapshot,
-    pipeline: &Pipeline<'_>,
-    catalog: &Catalog,
-    remarks: &mut Vec<String>,
-) -> Result<[Vec<u8>; 2], Failure> {
-    let n = grouped(snapshot.points.len() as u64);
-    let halos = match catalog.halos().len() {
-        1 => "1 halo".into(),
-        many => format!("{} halos", grouped(many as u64)),
-    };
-    let place = pipeline.period().map_or("open boundaries".into(), |side| format!("box {}", short(side)));
-    let projection = projection(pipeline, snapshot, catalog, &format!("{n} particles, {place}, {halos}"))?;
-    let how = match args.finder {
-        args::Finder::Fof => format!("linking length {}", linking_length(pipeline)),
-        args::Finder::Hop => "HOP".into(),
-    };
-    let title = format!("{halos} of {} or more particles, {how}", args.min_members);
-    let unit = match (&snapshot.masses, pipeline.universe().units()) {
-        (Masses::Unknown, _) => "particles".into(),
-        (_, Some(units)) => units.mass.to_string(),
-        (_, None) => "snapshot mass unit".into(),
-    };
-    // A picture's curve is no reason to lose a catalogue.
-    let curves = expected(snapshot, pipeline.universe(), catalog).unwrap_or_else(|why| {
-        remarks.push(format!("no expected mass functions: {why}"));
-        vec![]
-    });
-    Ok([projection, plot::mass_function(catalog, pipeline.scales().volume, &curves, &title, &unit)?])
-}
-
-/// The picture of all particles, in the precision of the snapshot.
-fn projection(
-    pipeline: &Pipeline<'_>,
-    snapshot: &Snapshot,
-    catalog: &Catalog,
-    title: &str,
-) -> Result<Vec<u8>, Failure> {
-    fn of<S: Scalar>(
-        table: &Table<S>,
-        snapshot: &Snapshot,
-        period: Option<f64>,
-        catalog: &Catalog,
-        title: &str,
-    ) -> Result<Vec<u8>, Failure> {
-        let positions = table.rows().ok_or("points have not three coordinates")?;
-        Ok(plot::projection(&Particles::of_snapshot(positions, snapshot, period), catalog, title)?)
-    }
-    match &snapshot.points {
-        Points::F32(table) => of(table, snapshot, pipeline.period(), catalog, title),
-        Points::F64(table) => of(table, snapshot, pipeline.period(), catalog, title),
-    }
-}
-
-/// The mass functions that are expected, in the snapshot's units, or why there are none.
-fn expected(snapshot: &Snapshot, universe: &Universe, catalog: &Catalog) -> Result<Vec<plot::Expected>, String> {
-    let masses = catalog.halos().iter().map(|halo| halo.mass).filter(|&mass| mass > 0.0);
-    let (lightest, heaviest) = masses.fold((f64::INFINITY, 0.0), |(lo, hi), mass| (mass.min(lo), mass.max(hi)));
-    if snapshot.masses == Masses::Unknown {
-        return Err("the snapshot has no masses".into());
-    }
-    if heaviest <= 0.0 {
-        return Ok(vec![]);
-    }
-    // A little beyond both ends.
-    let (from, to) = (0.7 * lightest, 2.0 * heaviest);
-    let masses: Vec<f64> = (0..=100).map(|i| from * (to / from).powf(f64::from(i) / 100.0)).collect();
-    let curve = |name: &str, function| -> Result<plot::Expected, String> {
-        let numbers = universe.halos_above(&masses, function).map_err(|error| error.to_string())?;
-        let points = masses.iter().zip(numbers).map(|(&mass, number)| [mass, number]).collect();
-        Ok(plot::Expected { name: name.into(), points })
-    };
-    Ok(vec![
-        curve("Warren et al. 2006", MassFunction::Warren2006)?,
-        curve("Tinker et al. 2008, 200m", MassFunction::Tinker2008)?,
-    ])
 }

@@ -14,6 +14,7 @@ mod largest;
 mod outputs;
 mod periodic;
 mod phases;
+mod pictures;
 mod sample;
 mod signals;
 mod text;

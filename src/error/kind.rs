@@ -101,6 +101,8 @@ impl Kind {
             | Kind::DeviceNearest { .. }
             | Kind::DeviceCenter { .. }
             | Kind::DeviceTies => ErrorKind::Unsupported,
+            #[cfg(all(feature = "io", any(feature = "cuda", feature = "vulkan")))]
+            Kind::DeviceAdaptaHop => ErrorKind::Unsupported,
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
             Kind::DeviceMemory { .. } => ErrorKind::Memory,
             #[cfg(any(feature = "cuda", feature = "vulkan"))]

@@ -47,6 +47,8 @@ impl Display for Error {
             Kind::DeviceTies => f.write_str(
                 "on a device, edges of equal weight are removed together (Ties::Together), not one after the other",
             ),
+            #[cfg(all(feature = "io", any(feature = "cuda", feature = "vulkan")))]
+            Kind::DeviceAdaptaHop => f.write_str("AdaptaHOP runs on the CPU, not on a device"),
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
             Kind::DeviceCenter { center } => write!(
                 f,

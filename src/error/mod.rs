@@ -118,6 +118,8 @@ pub(crate) enum Kind {
     },
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
     DeviceTies,
+    #[cfg(all(feature = "io", any(feature = "cuda", feature = "vulkan")))]
+    DeviceAdaptaHop,
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
     Devices {
         points: String,

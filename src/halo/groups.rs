@@ -71,8 +71,7 @@ impl Halos {
         Self { boundary, ..Self::new(labels, min_members) }
     }
 
-    /// Halos as a device has found them.
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    /// Halos as a device has found them, or with all that is in them.
     pub(crate) fn from_parts(
         labels: Labels,
         clusters: Vec<u32>,

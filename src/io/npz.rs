@@ -54,6 +54,7 @@ fn write(out: &mut impl Write, arrays: &[(&str, Values)]) -> io::Result<()> {
         archive.start_file(format!("{name}.npy"), options)?;
         match values {
             Values::Integers(values) => npy::write(&mut archive, &[values.len() as u64], values)?,
+            Values::Signed(values) => npy::write(&mut archive, &[values.len() as u64], values)?,
             Values::Numbers(values) => npy::write(&mut archive, &[values.len() as u64], values)?,
         }
     }

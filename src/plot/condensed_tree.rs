@@ -2,30 +2,18 @@
 
 use crate::cluster::{CondensedTree, HdbscanClusters};
 use crate::error::Result;
+use crate::plot::axis::{Axis, BOTTOM, LEFT, MIDDLE, PAPER, RIGHT, TOP, frame, nothing, page};
 use crate::plot::canvas::Align;
 use crate::plot::chart::{Chart, PictureFormat};
 use crate::plot::clusters::Legend;
 use crate::plot::colors::{Rgb, mix};
-use crate::plot::ticks::{logarithmic_values, round_values, thousands};
+use crate::plot::ticks::thousands;
 
-const WIDTH: f64 = 960.0;
-const HEIGHT: f64 = 680.0;
-/// The plot's sides: left, right, top, bottom.
-const LEFT: f64 = 130.0;
-const RIGHT: f64 = 920.0;
-const TOP: f64 = 90.0;
-const BOTTOM: f64 = 600.0;
-/// Room below the finite values, if some are not.
-const BEYOND: f64 = 40.0;
 /// Steps of a width closer together than this many units are drawn as one.
 const STEP: f64 = 0.5;
 /// Clusters are drawn this wide at least, and narrower ones than the second are left out.
 const LEAST: f64 = 0.6;
 const UNSEEN: f64 = 0.1;
-const INK: Rgb = [25, 25, 30];
-const FAINT: Rgb = [90, 90, 100];
-const GRID: Rgb = [217, 217, 224];
-const PAPER: Rgb = [255, 255, 255];
 /// Clusters that are not chosen.
 const PASSED: Rgb = [188, 188, 196];
 
@@ -54,22 +42,17 @@ pub fn condensed_tree(clusters: &HdbscanClusters, title: &str, format: PictureFo
 
 fn chart(clusters: &HdbscanClusters, title: &str) -> Chart {
     let tree = clusters.condensed_tree();
-    let mut chart = Chart::new(WIDTH, HEIGHT);
-    let middle = 0.5 * (LEFT + RIGHT);
-    chart.text("Condensed tree", [middle, 38.0], 26.0, Align::Center, INK);
-    chart.text(title, [middle, 70.0], 19.0, Align::Center, FAINT);
+    let mut chart = page("Condensed tree", title);
     if tree.n_points() == 0 {
-        chart.text("no points", [middle, 0.5 * (TOP + BOTTOM)], 26.0, Align::Center, INK);
+        nothing(&mut chart, "no points");
     } else {
         let exits = Exits::new(tree);
-        let axis = Axis::new(&exits);
+        let axis = exits.axis();
         axis.grid(&mut chart);
         bars(&mut chart, clusters, &exits, &axis);
     }
-    chart.line(vec![[LEFT, TOP], [RIGHT, TOP], [RIGHT, BOTTOM], [LEFT, BOTTOM], [LEFT, TOP]], 2.0, INK);
     let label = format!("width: number of points, {} in all", thousands(tree.n_points()));
-    chart.text(label, [middle, HEIGHT - 36.0], 20.0, Align::Center, INK);
-    chart.text_upwards("lambda = 1 / distance", [38.0, 0.5 * (TOP + BOTTOM)], 23.0, INK);
+    frame(&mut chart, label, "lambda = 1 / distance");
     chart
 }
 
@@ -91,54 +74,20 @@ impl Exits {
     fn of(&self, cluster: usize) -> &[f64] {
         &self.lambdas[self.starts[cluster]..self.starts[cluster + 1]]
     }
-}
 
-/// Where a lambda is.
-struct Axis {
-    /// The least and the largest, or their logarithms.
-    ends: [f64; 2],
-    logarithmic: bool,
-    /// Whether there are infinite ones, and where the finite ones end.
-    infinite: bool,
-    bottom: f64,
-}
-
-impl Axis {
-    fn new(exits: &Exits) -> Self {
-        let mut finite: Vec<f64> = exits.lambdas.iter().copied().filter(|&x| x > 0.0 && x < f64::INFINITY).collect();
+    /// Downwards; logarithmic if half of the points leave in the first eighth of a linear one.
+    fn axis(&self) -> Axis {
+        let mut finite: Vec<f64> = self.lambdas.iter().copied().filter(|&x| x > 0.0 && x < f64::INFINITY).collect();
         finite.sort_unstable_by(f64::total_cmp);
-        let infinite = exits.lambdas.contains(&f64::INFINITY);
-        let bottom = if infinite { BOTTOM - BEYOND } else { BOTTOM };
+        let infinite = self.lambdas.contains(&f64::INFINITY);
         let [least, .., most] = finite[..] else {
-            return Self { ends: [0.0, finite.first().copied().unwrap_or(1.0)], logarithmic: false, infinite, bottom };
+            let most = finite.first().copied().unwrap_or(1.0);
+            return Axis::new([0.0, most], false, infinite, [TOP, BOTTOM]);
         };
         let logarithmic = finite[finite.len() / 2] < 0.125 * most;
-        let ends =
-            if logarithmic { [least.log10() - 0.04 * (most / least).log10(), most.log10()] } else { [0.0, most] };
-        Self { ends, logarithmic, infinite, bottom }
-    }
-
-    fn down(&self, lambda: f64) -> f64 {
-        if lambda.is_infinite() {
-            return BOTTOM;
-        }
-        let at = if self.logarithmic { lambda.log10() } else { lambda };
-        let part = (at - self.ends[0]) / (self.ends[1] - self.ends[0]);
-        TOP + (self.bottom - TOP) * part.clamp(0.0, 1.0)
-    }
-
-    fn grid(&self, chart: &mut Chart) {
-        let [lo, hi] = self.ends;
-        let mut ticks =
-            if self.logarithmic { logarithmic_values(10f64.powf(lo), 10f64.powf(hi)) } else { round_values(lo, hi) };
-        if self.infinite {
-            ticks.push((f64::INFINITY, "infinite".into()));
-        }
-        for (value, label) in ticks {
-            let y = self.down(value);
-            chart.line(vec![[LEFT, y], [RIGHT, y]], 1.0, GRID);
-            chart.text(label, [LEFT - 12.0, y + 7.0], 20.0, Align::Right, INK);
-        }
+        let below = 10f64.powf(1.04 * least.log10() - 0.04 * most.log10()).max(f64::MIN_POSITIVE);
+        let least = if logarithmic { below } else { 0.0 };
+        Axis::new([least, most], logarithmic, infinite, [TOP, BOTTOM])
     }
 }
 
@@ -146,7 +95,7 @@ fn bars(chart: &mut Chart, found: &HdbscanClusters, exits: &Exits, axis: &Axis) 
     let clusters = found.condensed_tree().clusters();
     let legend = Legend::new(found.labels());
     let scale = (RIGHT - LEFT) / found.condensed_tree().n_points() as f64;
-    let mut middles = vec![0.5 * (LEFT + RIGHT); clusters.len()];
+    let mut middles = vec![MIDDLE; clusters.len()];
     let mut chosen = vec![None; clusters.len()];
     // Parents come before their children.
     for (at, cluster) in clusters.iter().enumerate() {
@@ -168,11 +117,11 @@ fn bars(chart: &mut Chart, found: &HdbscanClusters, exits: &Exits, axis: &Axis) 
             (None, Some(label)) => mix(legend.color(label), PAPER, 0.35),
             (None, None) => PASSED,
         };
-        let (top, bottom) = (axis.down(cluster.birth), axis.down(cluster.death));
+        let (top, bottom) = (axis.at(cluster.birth), axis.at(cluster.death));
         // The places from which on a width holds.
         let mut steps = vec![(top, full)];
         let leaving = exits.of(at).iter().take_while(|lambda| **lambda < cluster.death);
-        for (left, y) in (1..).zip(leaving.map(|&lambda| axis.down(lambda))) {
+        for (left, y) in (1..).zip(leaving.map(|&lambda| axis.at(lambda))) {
             let width = full - f64::from(left) * scale;
             match steps.last_mut() {
                 Some(last) if y - last.0 < STEP => last.1 = width,

@@ -33,7 +33,7 @@ const LINES: [(&str, &str); 3] = [("#1f4e9c", "none"), ("#1b7f6b", "10 6"), ("#7
 /// (the square root of the number) to each side; and what was `expected`, as lines. `title` is the line above, `mass_unit` is
 /// written on the axis.
 ///
-/// Halos without mass are not shown. Infinite or zero volumes count as 1.
+/// Subhalos and halos without mass are not shown. Infinite or zero volumes count as 1.
 ///
 /// Errors: none today; the type is that of the other pictures.
 pub fn mass_function(
@@ -44,7 +44,8 @@ pub fn mass_function(
     mass_unit: &str,
 ) -> Result<Vec<u8>> {
     let volume = if volume > 0.0 && volume < f64::INFINITY { volume } else { 1.0 };
-    let mut masses: Vec<f64> = catalog.halos().iter().map(|halo| halo.mass).filter(|&mass| mass > 0.0).collect();
+    let hosts = catalog.halos().iter().enumerate().filter(|&(row, _)| catalog.is_host(row));
+    let mut masses: Vec<f64> = hosts.map(|(_, halo)| halo.mass).filter(|&mass| mass > 0.0).collect();
     masses.sort_by(|a, b| b.total_cmp(a));
     let mut svg = head(title);
     match (masses.last(), masses.first()) {

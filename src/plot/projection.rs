@@ -1,4 +1,4 @@
-//! All particles seen along the z axis, with the largest halos circled.
+//! All particles seen along the z axis, with the largest halos and subhalos circled.
 
 use crate::error::Result;
 use crate::geometry::{Boundary, Scalar, Space};
@@ -14,19 +14,27 @@ const HEIGHT: usize = 1130;
 const CORNER: [i64; 2] = [120, 80];
 const INK: Rgb = [25, 25, 30];
 const PAPER: Rgb = [255, 255, 255];
-/// How many halos have circles and numbers.
+/// How many halos have circles and numbers, and how many subhalos circles.
 const CIRCLED: usize = 25;
 const NUMBERED: usize = 10;
+const SUBHALOS: usize = 100;
+/// The colour of a subhalo's circle, which the scale of densities does not have.
+const CYAN: Rgb = [80, 235, 255];
+/// What notes are written in, and what stands behind the circles among them.
+const FAINT: Rgb = [90, 90, 100];
+const NIGHT: Rgb = [33, 12, 74];
 
 /// A PNG file, 1240 by 1130 pixels: the density projected along z in units of its mean, on a logarithmic colour scale, of the
 /// periodic box or of the smallest square around the particles; the 25 largest halos circled at the radius of their farthest
-/// member, and the 10 largest numbered. `title` is the line above.
+/// member, and the 10 largest numbered. Of a catalogue with subhalos ([`Catalog::add_subhalos`]) it circles the 25 largest halos and, in another
+/// colour, the 100 largest subhalos in these, both at the root mean square distance of their members. `title` is the line above.
 ///
 /// Errors: a periodic box that is not positive, or another one than the catalogue's; a picture that cannot be encoded.
 pub fn projection<S: Scalar>(particles: &Particles<S>, catalog: &Catalog, title: &str) -> Result<Vec<u8>> {
     let said = particles.boundary()?;
     let known = [("the halos were measured in", catalog.boundary()), ("the particles are in", &said)];
     let window = Window::new(particles, &Boundary::agree(&known)?.space()?);
+    let circles = Circles::new(catalog);
     let mut canvas = Canvas::new(WIDTH, HEIGHT, PAPER)?;
     let side = SIDE as i64;
 
@@ -43,22 +51,86 @@ pub fn projection<S: Scalar>(particles: &Particles<S>, catalog: &Catalog, title:
             }
         }
         scale.draw(&mut canvas);
-        for (rank, halo) in catalog.halos().iter().enumerate().take(CIRCLED).rev() {
-            circle(&mut canvas, &window, halo, (rank < NUMBERED).then_some(rank + 1));
-        }
+        circles.draw(&mut canvas, &window);
     }
     axes(&mut canvas, &window);
 
     let middle = CORNER[0] as f64 + 0.5 * SIDE as f64;
     canvas.text(title, [middle, 36.0], 25.0, Align::Center, INK);
-    let circled = catalog.halos().len().min(CIRCLED);
-    let note = match circled {
-        0 => "no halos".into(),
-        1 => "circle: the halo, out to its farthest member".into(),
-        _ => format!("circles: the {circled} largest halos, out to their farthest members"),
-    };
-    canvas.text(&note, [middle, 66.0], 19.0, Align::Center, [90, 90, 100]);
+    circles.legend(&mut canvas, middle);
     canvas.png()
+}
+
+/// The halos and subhalos that are circled, the largest first.
+struct Circles<'a> {
+    halos: Vec<&'a Halo>,
+    subhalos: Vec<&'a Halo>,
+    /// Whether the catalogue knows of subhalos. Its halos reach far out, so that circles do not go out to the farthest member.
+    nested: bool,
+}
+
+impl<'a> Circles<'a> {
+    fn new(catalog: &'a Catalog) -> Self {
+        let all = catalog.halos();
+        let hosts: Vec<usize> = (0..all.len()).filter(|&row| catalog.is_host(row)).take(CIRCLED).collect();
+        let in_circled = |&row: &usize| {
+            let host = catalog.subhalos()[row].host as usize;
+            host != row && hosts.binary_search(&host).is_ok()
+        };
+        let subhalos = (0..catalog.subhalos().len()).filter(in_circled).take(SUBHALOS);
+        Self {
+            subhalos: subhalos.map(|row| &all[row]).collect(),
+            halos: hosts.iter().map(|&row| &all[row]).collect(),
+            nested: !catalog.subhalos().is_empty(),
+        }
+    }
+
+    fn draw(&self, canvas: &mut Canvas, window: &Window) {
+        for halo in self.subhalos.iter().rev() {
+            circle(canvas, window, halo.center, (halo.rms_radius, 4.0), CYAN, None);
+        }
+        for (rank, halo) in self.halos.iter().enumerate().rev() {
+            let radius = if self.nested { halo.rms_radius } else { halo.max_radius };
+            let number = (rank < NUMBERED).then_some(rank + 1);
+            circle(canvas, window, halo.center, (radius, 7.0), PAPER, number);
+        }
+    }
+
+    /// The line below the title.
+    fn legend(&self, canvas: &mut Canvas, middle: f64) {
+        let circled = self.halos.len();
+        let note = match (circled, self.nested) {
+            (0, _) => "no halos".into(),
+            (1, false) => "circle: the halo, out to its farthest member".into(),
+            (_, false) => format!("circles: the {circled} largest halos, out to their farthest members"),
+            (_, true) => return self.nested_legend(canvas, middle),
+        };
+        canvas.text(&note, [middle, 66.0], 19.0, Align::Center, FAINT);
+    }
+
+    fn nested_legend(&self, canvas: &mut Canvas, middle: f64) {
+        let name = |count: usize, what: &str| match count {
+            0 => format!("no {what}s"),
+            1 => format!("the largest {what}"),
+            _ => format!("the {count} largest {what}s"),
+        };
+        let entries = [
+            (Some(PAPER), name(self.halos.len(), "halo")),
+            (Some(CYAN), format!("{} in them", name(self.subhalos.len(), "subhalo"))),
+            (None, "out to their root mean square radius".into()),
+        ];
+        let width = |color: Option<Rgb>, text: &str| color.map_or(30.0, |_| 62.0) + 9.7 * text.chars().count() as f64;
+        let mut x = middle + 15.0 - 0.5 * entries.iter().map(|(color, text)| width(*color, text)).sum::<f64>();
+        for (color, text) in entries {
+            let step = width(color, &text);
+            if let Some(color) = color {
+                canvas.fill([x as i64 - 2, 49], [24, 24], NIGHT);
+                canvas.ring([x as i64 as f64 + 10.0, 61.0], 7.0, 1.2, color, [0, 0], WIDTH as i64);
+            }
+            canvas.text(&text, [x + step - 30.0 - 9.7 * text.chars().count() as f64, 67.0], 19.0, Align::Left, FAINT);
+            x += step;
+        }
+    }
 }
 
 /// What is shown: a square of the x-y plane, and the cube around all particles.
@@ -166,12 +238,18 @@ impl Scale {
     }
 }
 
-/// A halo's circle, at all images of it that the picture shows, and its number beside the first.
-fn circle(canvas: &mut Canvas, window: &Window, halo: &Halo, number: Option<usize>) {
+/// A circle of a radius, but of so many pixels at least, as a smaller one would hide what is in it, at all images of it that the picture shows, and a number beside the first.
+fn circle(
+    canvas: &mut Canvas,
+    window: &Window,
+    center: [f64; 3],
+    (radius, least): (f64, f64),
+    color: Rgb,
+    number: Option<usize>,
+) {
     let scale = SIDE as f64 / window.side;
-    let at = window.pixel(halo.center);
-    // Smaller circles would hide what is in them.
-    let radius = (halo.max_radius * scale).clamp(7.0, SIDE as f64);
+    let at = window.pixel(center);
+    let radius = (radius * scale).clamp(least, SIDE as f64);
     let shifts = |k: usize| match window.period {
         Some(period) => vec![0.0, -period[k] * scale, period[k] * scale],
         None => vec![0.0],
@@ -179,7 +257,7 @@ fn circle(canvas: &mut Canvas, window: &Window, halo: &Halo, number: Option<usiz
     for dy in shifts(1) {
         for dx in shifts(0) {
             let center = [CORNER[0] as f64 + at[0] + dx, CORNER[1] as f64 + at[1] + dy];
-            canvas.ring(center, radius, 1.2, PAPER, CORNER, SIDE as i64);
+            canvas.ring(center, radius, 1.2, color, CORNER, SIDE as i64);
         }
     }
     if let Some(number) = number {

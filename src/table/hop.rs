@@ -1,10 +1,23 @@
-//! HOP and its densities of a table.
+//! HOP, AdaptaHOP and their densities of a table.
 
-use super::{Points, Table};
+use super::Points;
 use crate::cluster::{Hop, KernelDensity};
 use crate::error::{Kind, Result};
-use crate::geometry::Scalar;
-use crate::halo::Halos;
+use crate::halo::{AdaptaHop, Halos, Subhalos};
+
+/// Runs `$work` with `$rows` as a slice of arrays, for the dimensions that kernels have.
+macro_rules! with_positions {
+    ($points:expr, $rows:ident => $work:expr) => {{
+        let (points, dim) = ($points, $points.dim());
+        match (points, dim) {
+            (Points::F32(table), 2) => table.rows::<2>().map(|$rows| $work),
+            (Points::F32(table), _) => table.rows::<3>().map(|$rows| $work),
+            (Points::F64(table), 2) => table.rows::<2>().map(|$rows| $work),
+            (Points::F64(table), _) => table.rows::<3>().map(|$rows| $work),
+        }
+        .unwrap_or_else(|| Err(Kind::HopDimension { dim }.into()))
+    }};
+}
 
 /// The halos of points, as [`Hop::run`] finds them.
 ///
@@ -21,17 +34,26 @@ use crate::halo::Halos;
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 pub fn hop(points: &Points, options: &Hop) -> Result<Halos> {
-    fn run<S: Scalar>(table: &Table<S>, options: &Hop) -> Result<Halos> {
-        match (table.rows::<2>(), table.rows::<3>()) {
-            (Some(rows), _) => options.run(rows),
-            (_, Some(rows)) => options.run(rows),
-            _ => Err(Kind::HopDimension { dim: table.dim() }.into()),
-        }
-    }
-    match points {
-        Points::F32(table) => run(table, options),
-        Points::F64(table) => run(table, options),
-    }
+    with_positions!(points, rows => options.run(rows))
+}
+
+/// The halos and subhalos of points, as [`AdaptaHop::run`] finds them.
+///
+/// Errors: as [`AdaptaHop::run`]. Other dimensions than 2 and 3 are refused, for a kernel depends on the dimension.
+///
+/// ```
+/// use ropewalk::AdaptaHop;
+/// use ropewalk::table::{self, Points, Table};
+///
+/// // Points in the plane, the denser the nearer to the middle.
+/// let axis = |i: i32| f64::from((i - 10) * (i - 10).abs());
+/// let points = Points::F64(Table::new(2, (0..400).flat_map(|i| [axis(i / 20), axis(i % 20)]).collect())?);
+/// let found = table::adaptahop(&points, &AdaptaHop::new().density_threshold(1.0))?;
+/// assert_eq!((found.len(), found.rows()[0].level), (1, 1));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+pub fn adaptahop(points: &Points, options: &AdaptaHop) -> Result<Subhalos> {
+    with_positions!(points, rows => options.run(rows))
 }
 
 /// The densities of points, as [`KernelDensity::run`] finds them.
@@ -48,15 +70,5 @@ pub fn hop(points: &Points, options: &Hop) -> Result<Halos> {
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 pub fn density(points: &Points, options: &KernelDensity) -> Result<Vec<f64>> {
-    fn run<S: Scalar>(table: &Table<S>, options: &KernelDensity) -> Result<Vec<f64>> {
-        match (table.rows::<2>(), table.rows::<3>()) {
-            (Some(rows), _) => options.run(rows),
-            (_, Some(rows)) => options.run(rows),
-            _ => Err(Kind::HopDimension { dim: table.dim() }.into()),
-        }
-    }
-    match points {
-        Points::F32(table) => run(table, options),
-        Points::F64(table) => run(table, options),
-    }
+    with_positions!(points, rows => options.run(rows))
 }

@@ -15,7 +15,7 @@ mod spanning_tree;
 
 pub use dbscan::dbscan;
 pub use hdbscan::hdbscan;
-pub use hop::{density, hop};
+pub use hop::{adaptahop, density, hop};
 pub use k_distances::k_distances;
 pub use spanning_tree::minimum_spanning_tree;
 

@@ -64,19 +64,14 @@ fn compare<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>) {
         let context = format!("{}, {D} dimensions, {side:?}", cloud.name);
         let new =
             |n_density: usize| KernelDensity::new().n_density(n_density.min(n.saturating_sub(1)).max(1)).volume(1.0);
-        // The CPU rounds how far a kernel reaches to `f32`, and so leaves out terms where that is denormal.
-        let symmetric = match cloud.name == "denormals" && size_of::<S>() == 4 {
-            true => DensityKernel::Gather,
-            false => DensityKernel::Symmetric,
-        };
         if n != 1 {
-            for kernel in [symmetric, DensityKernel::Gather, DensityKernel::TopHat] {
+            for kernel in [DensityKernel::Symmetric, DensityKernel::Gather, DensityKernel::TopHat] {
                 compare_densities(&context, &ours, &theirs, new(12).kernel(kernel));
                 compare_densities(&context, &ours, &theirs, new(30).kernel(kernel).masses(masses(n)));
             }
             for (n_density, n_hop, n_merge) in [(64, 64, 4), (12, 5, 1), (128, 16, 7)] {
                 let [n_hop, n_merge] = [n_hop.min(n).max(1), n_merge.min(n.saturating_sub(1))];
-                let density = new(n_density).kernel(symmetric);
+                let density = new(n_density);
                 let options = Hop::new(1.0).density(density).n_hop(n_hop).n_merge(n_merge);
                 let chains = gpu::Hop::from(options.clone()).chains_on(&ours).unwrap();
                 let context = format!("{context}, {n_density}, {n_hop}, {n_merge}");

@@ -6,7 +6,8 @@
 The snapshot is read here by itself, and written again with other redshifts in its header (so that its comoving coordinates and
 stored velocities mean another state). For 50 halos each, masses, radii, circular velocities, spins and profiles are computed with
 units by astropy, and must equal the program's to one part in a million. The catalogue is read as users
-would read it, by astropy and by pandas, which must see the same numbers. Needs numpy, astropy and pandas.
+would read it, by astropy and by pandas, which must see the same numbers. Then the same for `--finder adaptahop`: what the columns say of
+parents, hosts, members and sizes must follow from labels.npy and the positions. Needs numpy, astropy and pandas.
 """
 
 import struct
@@ -64,6 +65,56 @@ def main():
             options = ["--so", "200c,200m", "--profiles", str(HALOS), "--no-pictures"]
             subprocess.run([program, "halos", snapshot, "--out", out, *options], check=True, stdout=subprocess.DEVNULL)
             compare(snapshot, out, z)
+        out = Path(folder) / "subhalos"
+        subprocess.run(
+            [program, "halos", source, "--out", out, "--finder", "adaptahop", "--no-pictures"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        compare_subhalos(source, out)
+
+
+def read_twice(path):
+    """A catalogue by astropy, which pandas reads alike."""
+    catalog = Table.read(path)
+    plain = pandas.read_csv(path, comment="#")
+    for name in catalog.colnames:
+        assert np.array_equal(plain[name], catalog[name], equal_nan=catalog[name].dtype.kind == "f"), name
+    return catalog
+
+
+def compare_subhalos(source, out):
+    numbers, x, _ = read(source)
+    side = numbers["box"]
+    catalog, labels = read_twice(out / "halos.ecsv"), np.load(out / "labels.npy")
+    assert (catalog.meta["finder"], catalog["halo_parent"].dtype, catalog["halo_label"].min()) == ("AdaptaHOP", "int64", 0)
+    parent = {int(row["halo_label"]): int(row["halo_parent"]) for row in catalog}
+
+    def upwards(label):
+        while label >= 0:
+            yield label
+            label = parent[label]
+
+    above = {label: list(upwards(label)) for label in parent}
+    for row in catalog:
+        label = int(row["halo_label"])
+        assert (row["halo_level"], row["halo_host"]) == (len(above[label]), above[label][-1])
+        assert row["halo_n_children"] == sum(other == label for other in parent.values())
+        assert row["halo_own_count"] == np.sum(labels == label)
+        inside = np.isin(labels, [other for other, chain in above.items() if label in chain])
+        assert row["halo_count"] == inside.sum()
+        check("mass", row["halo_mass"], inside.sum() * numbers["mass"], label)
+        first = x[inside][0]
+        offsets = (x[inside] - first + side / 2) % side - side / 2
+        drift = offsets.mean(axis=0)
+        rms = np.sqrt(np.sum((offsets - drift) ** 2, axis=1).mean())
+        check("rms_radius", row["halo_rms_radius"], rms, label)
+        mean = np.array([row[f"halo_mean_{axis}"] for axis in "xyz"])
+        apart = (mean - first - drift + side / 2) % side - side / 2
+        assert np.max(np.abs(apart)) < 1e-6, (label, apart)
+    deep = np.sum(catalog["halo_level"] > 1)
+    assert deep > 50
+    print(f"AdaptaHOP: {len(catalog) - deep} halos, {deep} subhalos: equal")
 
 
 def compare(snapshot, out, z):
@@ -73,11 +124,8 @@ def compare(snapshot, out, z):
     velocities = stored * np.sqrt(a) * u.km / u.s
     mass = numbers["mass"] * 1e10 / h * u.Msun
     little_h = cu.with_H0(universe.H0)
-    catalog, profiles = Table.read(out / "halos.ecsv"), Table.read(out / "profiles.ecsv")
+    catalog, profiles = read_twice(out / "halos.ecsv"), Table.read(out / "profiles.ecsv")
     assert (catalog.meta["redshift"], catalog["sod_halo_r200c"].unit) == (z, u.Mpc / cu.littleh)
-    plain = pandas.read_csv(out / "halos.ecsv", comment="#")
-    for name in catalog.colnames:
-        assert np.array_equal(plain[name], catalog[name], equal_nan=catalog[name].dtype.kind == "f"), name
     labels = np.load(out / "labels.npy")
     measured = 0
 

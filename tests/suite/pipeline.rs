@@ -1,9 +1,10 @@
 //! From a snapshot to its catalogue: the same as the steps by hand, and what is missing by its name.
 
 use common::data::root;
-use ropewalk::halo::pipeline::{self, CenterKind, LinkingLength, Note, Options, Pipeline};
+use ropewalk::halo::pipeline::{self, CenterKind, Finder, LinkingLength, Note, Options, Pipeline};
+use ropewalk::halo::{Unbinding, Values};
 use ropewalk::io::{Masses, Points, ReadOptions, Snapshot, Table, read};
-use ropewalk::{Catalog, Center, CenterFinder, ErrorKind, Fof, Particles};
+use ropewalk::{AdaptaHop, Catalog, Center, CenterFinder, ErrorKind, Fof, Hop, Particles};
 
 fn sample() -> Snapshot {
     let path = root().join("data/p3m_64.gadget2");
@@ -49,6 +50,89 @@ fn the_steps_by_hand() {
     assert_eq!((output.profiles.len(), largest.halos.len()), (2, 2));
     assert_eq!(output.profiles[0].shells.last().map(|shell| shell.outer), largest.r200c[0]);
     assert_eq!((output.notes, output.universe.omega_m), (vec![], Some(0.31)));
+}
+
+/// Halos and subhalos, before and after unbinding: the steps by hand, and halos alone where the largest are asked for.
+#[test]
+fn subhalos_by_hand() {
+    let snapshot = sample();
+    let Points::F32(table) = &snapshot.points else { panic!("the sample is in f32") };
+    let positions = table.rows::<3>().unwrap();
+    let particles = Particles::of_snapshot(positions, &snapshot, Some(32.0));
+    let Some(Points::F32(velocities)) = &snapshot.velocities else { panic!("the sample has velocities in f32") };
+    let particles = particles.velocities(velocities.rows::<3>().unwrap());
+    let found = AdaptaHop::new().min_members(40).periodic(32.0).run(positions).unwrap();
+    // Newton's constant for Mpc/h, km/s and 1e10 Msun/h.
+    let gravity = pipeline::run(&snapshot, &Options::default()).unwrap();
+    let gravity = gravity.universe.units().unwrap().conversion(0.0, gravity.universe.h).unwrap().gravity();
+    assert!((gravity - 43.0091727).abs() < 1e-3);
+    let unbinding = Unbinding::new(gravity).softening(0.01).min_members(40);
+    let bound = found.unbind(&particles, &unbinding).unwrap();
+    assert!(bound.structures.len() < found.len(), "{} of {}", bound.structures.len(), found.len());
+
+    for unbind in [false, true] {
+        let mut options = Options::default();
+        options.finder = Finder::AdaptaHop { finder: AdaptaHop::new(), unbind };
+        options.min_members = 40;
+        options.softening = 0.01;
+        options.profiles = 2;
+        let output = pipeline::run(&snapshot, &options).unwrap();
+        let subhalos = if unbind { &bound.structures } else { &found };
+        assert_eq!(output.subhalos.as_ref(), Some(subhalos));
+        assert_eq!(output.halos, subhalos.nested());
+        let mut catalog = Catalog::new(&output.halos, &particles).unwrap().prefix("halo");
+        catalog.add_subhalos(subhalos).unwrap();
+        assert_eq!((output.catalog.halos(), output.catalog.subhalos()), (catalog.halos(), catalog.subhalos()));
+        let names: Vec<&str> = output.catalog.columns().iter().map(|column| column.name()).collect();
+        let by_hand: Vec<&str> = catalog.columns().iter().map(|column| column.name()).collect();
+        assert_eq!(names[..by_hand.len()], by_hand);
+        let more = ["halo_found_mass", "halo_bound_vmax", "halo_bound_rvmax"];
+        assert_eq!(names[by_hand.len()..], more[..if unbind { 3 } else { 0 }]);
+        if unbind {
+            let column = output.catalog.columns().iter().find(|column| column.name() == "halo_found_mass").unwrap();
+            let Values::Numbers(before) = column.values() else { panic!("masses are numbers") };
+            let less = before.iter().zip(output.catalog.halos()).filter(|(before, halo)| halo.mass < **before * 0.9999);
+            assert!(less.count() > 10);
+        }
+        // The largest halos, though some subhalos are larger than the second.
+        let hosts = catalog.halos().iter().zip(catalog.subhalos()).filter(|(_, row)| row.level == 1);
+        let tags: Vec<u64> = hosts.map(|(halo, _)| halo.tag).take(2).collect();
+        assert_eq!(output.largest.unwrap().tags, tags);
+        let finder = output.meta.iter().find(|(name, _)| *name == "finder").map(|(_, meta)| meta.clone());
+        assert_eq!(finder, Some(ropewalk::halo::Meta::Text("AdaptaHOP".into())));
+    }
+    assert!(
+        [Finder::default(), Finder::Hop(Hop::new(80.0))].map(|finder| finder.column_prefix()) == ["fof_halo", "halo"]
+    );
+}
+
+/// Unbinding says what it lacks, before the halos are found.
+#[test]
+fn unbinding_needs_velocities_and_units() {
+    let mut snapshot = clumps();
+    let n = snapshot.points.len();
+    let mut options = Options::default();
+    options.finder = Finder::AdaptaHop { finder: AdaptaHop::new(), unbind: true };
+    let missing = |snapshot: &Snapshot, options: &Options| {
+        let error = Pipeline::new(snapshot, options).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Missing, "{error}");
+        error.parameter()
+    };
+    assert_eq!(missing(&snapshot, &options), Some("masses"));
+    snapshot.masses = Masses::Equal(1.0);
+    assert_eq!(missing(&snapshot, &options), Some("velocities"));
+    snapshot.velocities = Some(Points::F32(Table::new(3, vec![0.5; 3 * n]).unwrap()));
+    assert_eq!(missing(&snapshot, &options), Some("units"));
+    let gadget = ropewalk::units::Units::GADGET;
+    options.universe.units.length = Some(gadget.length);
+    options.universe.units.mass = Some(gadget.mass);
+    assert_eq!(missing(&snapshot, &options), Some("velocity_unit"));
+    options.universe.units.velocity = Some(gadget.velocity);
+    assert_eq!(pipeline::run(&snapshot, &options).unwrap().notes, [Note::NoRedshift]);
+    options.softening = -1.0;
+    assert_eq!(pipeline::run(&snapshot, &options).unwrap_err().parameter(), Some("softening"));
+    options.finder = Finder::AdaptaHop { finder: AdaptaHop::new().alpha(-1.0), unbind: false };
+    assert_eq!(options.check().unwrap_err().parameter(), Some("alpha"));
 }
 
 /// One spanning tree gives the halos of all linking lengths, and refuses those that friends of friends refuse.

@@ -54,11 +54,11 @@ fn a_table_open_and_in_a_box() {
     let printed = halos(&points, &scratch.path("out"), &options).success();
     assert!(printed.contains("box             open"), "{printed}");
     let names = "fof_halo_tag,fof_halo_label,fof_halo_count,fof_halo_mass,fof_halo_mean_x,fof_halo_mean_y,fof_halo_mean_z,\
-                 fof_halo_max_radius";
-    assert_eq!(catalog(&scratch), [names, "2,0,3,3,5,5,5.5,0.5"]);
+                 fof_halo_rms_radius,fof_halo_max_radius";
+    assert_eq!(catalog(&scratch), [names, "2,0,3,3,5,5,5.5,0.40824829,0.5"]);
 
     halos(&points, &scratch.path("out"), &[&options[..], &["--box", "10"]].concat()).success();
-    assert_eq!(catalog(&scratch), [names, "2,1,3,3,5,5,5.5,0.5", "0,0,2,2,0,1,1,0.25"]);
+    assert_eq!(catalog(&scratch), [names, "2,1,3,3,5,5,5.5,0.40824829,0.5", "0,0,2,2,0,1,1,0.25,0.25"]);
 }
 
 #[test]

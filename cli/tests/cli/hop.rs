@@ -48,6 +48,12 @@ fn labels_densities_and_header() {
         assert!(catalog.contains(entry), "{entry} is not in {}", &catalog[..3000]);
     }
 
+    assert!(
+        catalog.contains("\nhalo_tag,halo_label,halo_count,") && !catalog.contains("fof_halo"),
+        "{}",
+        &catalog[..3000]
+    );
+
     // What an earlier run left and this one does not write goes; without mcp there is no linking length.
     let printed = halos(&sample(), &scratch.path("out"), &["--finder", "hop", "--no-pictures"]).success();
     assert!(printed.contains("removed: density.npy"), "{printed}");

@@ -1,5 +1,6 @@
 //! The built program, driven as a user would.
 
+mod adaptahop;
 mod bad_input;
 mod boxes;
 mod centers;

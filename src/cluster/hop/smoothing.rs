@@ -85,8 +85,10 @@ pub(super) fn gather<S: Scalar, const D: usize>(
         if (inverse.powi(D as i32) * most * 8.0).is_finite() { inverse } else { 0.0 }
     });
     let [relative, absolute] = FilteredRadius::<S, D>::errors(tree.space());
+    // Denormal numbers are rounded by as much as the least of them.
+    let least = if S::NARROW { f32::from_bits(1).into() } else { 0.0 };
     let mut reach = map(if is_symmetric { tree.len() } else { 0 }, POINTS, &|at| {
-        S::from_f64((radius2[at].abs().sqrt() + absolute) * (1.0 + relative))
+        S::from_f64((radius2[at].abs().sqrt() + absolute) * (1.0 + relative) + least)
     });
     reach.resize(tree.len() + LANES, S::ZERO);
     let of_leaf = |leaf| reach[tree.span(leaf)].iter().copied().fold(S::ZERO, S::max);

@@ -11,6 +11,8 @@ use crate::units::Quantity;
 pub enum Values {
     /// Whole numbers: ids, counts, offsets.
     Integers(Vec<u64>),
+    /// Whole numbers of which some are negative: labels, -1 for none.
+    Signed(Vec<i64>),
     /// Measurements.
     Numbers(Vec<f64>),
 }
@@ -20,6 +22,7 @@ impl Values {
     pub fn len(&self) -> usize {
         match self {
             Self::Integers(values) => values.len(),
+            Self::Signed(values) => values.len(),
             Self::Numbers(values) => values.len(),
         }
     }
@@ -33,6 +36,7 @@ impl Values {
     pub(super) fn at(&self, order: &[u32]) -> Self {
         match self {
             Self::Integers(values) => Self::Integers(order.iter().map(|&i| values[i as usize]).collect()),
+            Self::Signed(values) => Self::Signed(order.iter().map(|&i| values[i as usize]).collect()),
             Self::Numbers(values) => Self::Numbers(order.iter().map(|&i| values[i as usize]).collect()),
         }
     }
@@ -40,6 +44,7 @@ impl Values {
     pub(super) fn write(&self, row: usize, out: &mut dyn Write) -> io::Result<()> {
         match self {
             Self::Integers(values) => write!(out, "{}", values[row]),
+            Self::Signed(values) => write!(out, "{}", values[row]),
             Self::Numbers(values) => write!(out, "{}", Digits(values[row])),
         }
     }

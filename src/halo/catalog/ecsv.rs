@@ -73,6 +73,7 @@ fn write(
         }
         let datatype = match column.values {
             Values::Integers(_) => "uint64",
+            Values::Signed(_) => "int64",
             Values::Numbers(_) => "float64",
         };
         write!(out, ", datatype: {datatype}")?;

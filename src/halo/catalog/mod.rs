@@ -1,12 +1,13 @@
 //! The halo catalogue: mass, mean position and motion of each halo's members.
 //!
 //! In: [`Halos`] and the [`Particles`] they were found in. Out: a [`Catalog`] with a row per halo, largest first, which can be
-//! written as enhanced CSV. Column names are those of HACC's catalogues.
+//! written as enhanced CSV. Column names are those of HACC's catalogues. `subhalos` adds what each row is in.
 //! Cost: two passes over the members, in parallel over halos; sums are in `f64` and in the order of the members, so the result
 //! does not depend on the number of threads.
 
 mod columns;
 mod ecsv;
+mod subhalos;
 
 pub use columns::{Column, Values};
 pub use ecsv::{Meta, write_ecsv};
@@ -17,15 +18,20 @@ use crate::error::{Kind, Result};
 use crate::geometry::{Boundary, Scalar, Space, length2};
 use crate::halo::groups::Halos;
 use crate::halo::particles::Particles;
+use crate::halo::subhalos::Subhalo;
 use crate::parallel::map;
 use crate::units::{KnownUnits, Quantity, Units, VelocityUnit};
+
+/// How column names begin unless [`Catalog::prefix`] says otherwise.
+const PREFIX: &str = "fof_halo";
 
 /// One halo of a [`Catalog`]; units are those of the particles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Halo {
-    /// The smallest id among the members; the smallest index where particles have no ids.
+    /// The smallest id among the members that have the halo's label, which are all but those of subhalos; the smallest index where
+    /// particles have no ids.
     pub tag: u64,
     /// How many members.
     pub count: usize,
@@ -38,6 +44,8 @@ pub struct Halo {
     pub center: [f64; 3],
     /// The mass-weighted mean velocity, and the one-dimensional dispersion about it: `sqrt(sum m |v - mean|^2 / (3 sum m))`.
     pub motion: Option<Motion>,
+    /// The root mean square distance of the members from the centre of mass, weighted by mass.
+    pub rms_radius: f64,
     /// The distance of the farthest member from the centre of mass.
     pub max_radius: f64,
 }
@@ -64,7 +72,7 @@ pub struct Motion {
 /// let catalog = Catalog::new(&halos, &Particles::new(&positions).ids(&[7, 4, 1]).mass(2.0))?;
 /// let halo = &catalog.halos()[0];
 /// assert_eq!((halo.tag, halo.count, halo.mass), (4, 2, 4.0));
-/// assert_eq!((halo.center, halo.max_radius), ([0.125, 5.0, 5.0], 0.375));
+/// assert_eq!((halo.center, halo.rms_radius, halo.max_radius), ([0.125, 5.0, 5.0], 0.375, 0.375));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -73,6 +81,11 @@ pub struct Catalog {
     halos: Vec<Halo>,
     /// The index in [`Halos`] of each row.
     order: Vec<u32>,
+    /// The label of each row.
+    labels: Vec<u32>,
+    /// What each row is in, by the numbers of rows; empty unless [`Catalog::add_subhalos`] was told.
+    subhalos: Vec<Subhalo>,
+    prefix: String,
     columns: Vec<Column>,
     units: Option<Units>,
     boundary: Boundary,
@@ -90,13 +103,18 @@ impl Catalog {
             Boundary::agree(&[("the halos were found in", halos.boundary()), ("the particles are in", &said)])?;
         let space = boundary.space()?;
         let clusters = halos.clusters();
-        let row = |halo: u32| (measure(halos.members(halo as usize), particles, &space), halo);
+        let labels = halos.labels().as_slice();
+        let row = |halo: u32| {
+            let members = halos.members(halo as usize);
+            let tag = tag_of(members, labels, clusters[halo as usize], particles);
+            (measure(tag, members, particles, &space), halo)
+        };
         let mut rows: Vec<(Halo, u32)> = map(halos.len(), 16, &|halo| row(halo as u32));
         rows.sort_by_key(|(halo, _)| (std::cmp::Reverse(halo.count), halo.tag));
         let (halos, order): (Vec<Halo>, Vec<u32>) = rows.into_iter().unzip();
-        let labels = order.iter().map(|&halo| u64::from(clusters[halo as usize])).collect();
-        let columns = columns_of(&halos, labels, particles.has_velocities());
-        Ok(Self { halos, order, columns, units: None, boundary })
+        let labels: Vec<u32> = order.iter().map(|&halo| clusters[halo as usize]).collect();
+        let columns = columns_of(&halos, &labels, particles.has_velocities());
+        Ok(Self { halos, order, labels, subhalos: vec![], prefix: PREFIX.into(), columns, units: None, boundary })
     }
 
     /// The space that the halos were measured in, as far as it is known.
@@ -115,6 +133,11 @@ impl Catalog {
         &self.order
     }
 
+    /// The label of each row in [`Halos::labels`].
+    pub fn labels(&self) -> &[u32] {
+        &self.labels
+    }
+
     /// Names the units of the particles' numbers, which are those of the catalogue. Unless lengths and masses are known, columns have
     /// no unit. Unless velocities are known, the columns of the particles' velocities have no unit, and velocities that are added
     /// later are in km/s.
@@ -130,6 +153,25 @@ impl Catalog {
         let velocity = velocity.unwrap_or(VelocityUnit::KM_S);
         self.units = length.zip(mass).map(|(length, mass)| Units { length, mass, velocity });
         self
+    }
+
+    /// Names the columns of halos `{prefix}_tag`, `{prefix}_mass` and so on: `fof_halo` by default, as HACC names halos of friends of
+    /// friends. For halos of other finders `halo` is usual (halotools).
+    #[must_use]
+    pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
+        let prefix = prefix.into();
+        for column in &mut self.columns {
+            if let Some(name) = column.name.strip_prefix(&self.prefix).filter(|name| name.starts_with('_')) {
+                column.name = format!("{prefix}{name}");
+            }
+        }
+        self.prefix = prefix;
+        self
+    }
+
+    /// The name of a column of halos.
+    pub(crate) fn name(&self, what: &str) -> String {
+        format!("{}_{what}", self.prefix)
     }
 
     /// Adds a column, whose values are in the order of [`Halos`].
@@ -192,42 +234,57 @@ impl Catalog {
 }
 
 /// The columns of every catalogue; `labels` are the halos' numbers in [`Halos::labels`].
-fn columns_of(halos: &[Halo], labels: Vec<u64>, has_motion: bool) -> Vec<Column> {
+fn columns_of(halos: &[Halo], labels: &[u32], has_motion: bool) -> Vec<Column> {
     let mut columns = vec![];
     let mut add = |name: &str, quantity, values, description: &str| {
-        columns.push(Column::new(name, values).quantity(quantity).description(description));
+        columns.push(Column::new(format!("{PREFIX}_{name}"), values).quantity(quantity).description(description));
     };
     let integers = |value: &dyn Fn(&Halo) -> u64| Values::Integers(halos.iter().map(value).collect());
     let numbers = |value: &dyn Fn(&Halo) -> f64| Values::Numbers(halos.iter().map(value).collect());
     add(
-        "fof_halo_tag",
+        "tag",
         Quantity::Pure,
         integers(&|halo| halo.tag),
         "smallest particle id of the members; index from 0 where there are no ids",
     );
-    add("fof_halo_label", Quantity::Pure, Values::Integers(labels), "what labels.npy has for the members");
-    add("fof_halo_count", Quantity::Pure, integers(&|halo| halo.count as u64), "number of members");
-    add("fof_halo_mass", Quantity::Mass, numbers(&|halo| halo.mass), "mass of the members");
+    add(
+        "label",
+        Quantity::Pure,
+        Values::Integers(labels.iter().map(|&label| label.into()).collect()),
+        "what labels.npy has for the members",
+    );
+    add("count", Quantity::Pure, integers(&|halo| halo.count as u64), "number of members");
+    add("mass", Quantity::Mass, numbers(&|halo| halo.mass), "mass of the members");
     for (k, axis) in ["x", "y", "z"].into_iter().enumerate() {
         let values = numbers(&|halo| halo.center[k]);
-        add(&format!("fof_halo_mean_{axis}"), Quantity::Length, values, "centre of mass");
+        add(&format!("mean_{axis}"), Quantity::Length, values, "centre of mass");
     }
     if has_motion {
         let motion = |halo: &Halo| halo.motion.unwrap_or(Motion { mean: [0.0; 3], dispersion: 0.0 });
         for (k, axis) in ["x", "y", "z"].into_iter().enumerate() {
             let values = numbers(&|halo| motion(halo).mean[k]);
-            add(&format!("fof_halo_mean_v{axis}"), Quantity::Velocity, values, "mean velocity, weighted by mass");
+            add(&format!("mean_v{axis}"), Quantity::Velocity, values, "mean velocity, weighted by mass");
         }
         let values = numbers(&|halo| motion(halo).dispersion);
-        add("fof_halo_vel_disp", Quantity::Velocity, values, "one-dimensional dispersion of velocities");
+        add("vel_disp", Quantity::Velocity, values, "one-dimensional dispersion of velocities");
     }
+    let values = numbers(&|halo| halo.rms_radius);
+    let description = "root mean square distance of the members from the centre of mass, weighted by mass";
+    add("rms_radius", Quantity::Length, values, description);
     let values = numbers(&|halo| halo.max_radius);
-    add("fof_halo_max_radius", Quantity::Length, values, "distance of the farthest member from the centre of mass");
+    add("max_radius", Quantity::Length, values, "distance of the farthest member from the centre of mass");
     columns
 }
 
+/// The smallest id of the members that have the halo's label; of all of them if none has.
+fn tag_of<S: Scalar>(members: &[u32], labels: &[i32], label: u32, particles: &Particles<S>) -> u64 {
+    let id = |&i: &u32| particles.id(i as usize);
+    let own = members.iter().filter(|&&i| labels[i as usize] == label as i32).map(id).min();
+    own.or_else(|| members.iter().map(id).min()).unwrap_or(0)
+}
+
 /// The row of one halo.
-fn measure<S: Scalar>(members: &[u32], particles: &Particles<S>, space: &Space<3>) -> Halo {
+fn measure<S: Scalar>(tag: u64, members: &[u32], particles: &Particles<S>, space: &Space<3>) -> Halo {
     let at = |i: u32| particles.position(i as usize);
     let mass_of = |i: u32| particles.mass_of(i as usize);
     let mass: f64 = members.iter().map(|&i| mass_of(i)).sum();
@@ -248,6 +305,8 @@ fn measure<S: Scalar>(members: &[u32], particles: &Particles<S>, space: &Space<3
     let first = members.first().map_or([0.0; 3], |&i| at(i));
     let offset = |i: u32| space.offset(first, at(i));
     let drift = mean(&offset);
+    let sum: f64 = members.iter().map(|&i| weight_of(i) * distance2(offset(i), drift)).sum();
+    let rms_radius = (sum / total).sqrt();
     let max_radius2 = members.iter().map(|&i| distance2(offset(i), drift)).fold(0.0, f64::max);
 
     let motion = particles.has_velocities().then(|| {
@@ -256,13 +315,13 @@ fn measure<S: Scalar>(members: &[u32], particles: &Particles<S>, space: &Space<3
         let sum: f64 = members.iter().map(|&i| weight_of(i) * distance2(velocity(i), mean)).sum();
         Motion { mean, dispersion: (sum / (3.0 * total)).sqrt() }
     });
-    let tag = members.iter().map(|&i| particles.id(i as usize)).min();
     Halo {
-        tag: tag.unwrap_or(0),
+        tag,
         count: members.len(),
         mass,
         center: into_box(std::array::from_fn(|k| first[k] + drift[k]), space),
         motion,
+        rms_radius,
         max_radius: max_radius2.sqrt(),
     }
 }
@@ -340,8 +399,8 @@ mod tests {
             )
         );
         let names = "fof_halo_tag,fof_halo_label,fof_halo_count,fof_halo_mass,fof_halo_mean_x,fof_halo_mean_y,\
-                     fof_halo_mean_z,fof_halo_max_radius";
-        assert!(text.ends_with(&format!("\n{names}\n0,0,3,3,0.5,1,2,0\n")), "{text}");
+                     fof_halo_mean_z,fof_halo_rms_radius,fof_halo_max_radius";
+        assert!(text.ends_with(&format!("\n{names}\n0,0,3,3,0.5,1,2,0,0\n")), "{text}");
     }
 
     #[test]

@@ -2,10 +2,11 @@
 
 use crate::error::Result;
 use crate::geometry::Scalar;
+use crate::halo::pipeline::Unbound;
 use crate::halo::pipeline::options::CenterKind;
 use crate::halo::{
-    Catalog, Centers, Column, HaloCenter, Halos, NoSphere, Overdensity, Particles, SphericalOverdensity, Structure,
-    Values, measure_structure, overdensities,
+    BoundStructure, Catalog, Centers, Column, HaloCenter, Halos, NoSphere, Overdensity, Particles,
+    SphericalOverdensity, Structure, Values, measure_structure, overdensities,
 };
 use crate::units::Quantity;
 
@@ -31,11 +32,11 @@ pub(super) fn add_centers(
     let rows = centers.as_slice();
     for (k, axis) in ["x", "y", "z"].into_iter().enumerate() {
         let values = Values::Numbers(rows.iter().map(|row| row.position[k]).collect());
-        let column = Column::new(format!("fof_halo_center_{axis}"), values).quantity(Quantity::Length);
+        let column = Column::new(catalog.name(&format!("center_{axis}")), values).quantity(Quantity::Length);
         catalog.add(column.description("the centre, as the header says"))?;
     }
     if kind.is_particle() {
-        let column = Column::new("fof_halo_center_id", ids_of(rows, ids));
+        let column = Column::new(catalog.name("center_id"), ids_of(rows, ids));
         catalog.add(column.description("id of the particle that is the centre; 2^64 - 1 where there is none"))?;
     }
     Ok(())
@@ -48,12 +49,41 @@ pub(super) fn add_most_connected(catalog: &mut Catalog, centers: &Centers, ids: 
         Values::Integers(rows.iter().map(|row| value(row).unwrap_or(0).into()).collect())
     };
     let columns = [
-        ("fof_halo_mcp_id", ids_of(rows, ids), "id of the member with most others within the linking length"),
-        ("fof_halo_mcp_friends", numbers(|row| row.friends), "how many these are"),
-        ("fof_halo_mcp_ties", numbers(|row| row.ties), "how many members have as many"),
+        ("mcp_id", ids_of(rows, ids), "id of the member with most others within the linking length"),
+        ("mcp_friends", numbers(|row| row.friends), "how many these are"),
+        ("mcp_ties", numbers(|row| row.ties), "how many members have as many"),
     ];
     for (name, values, description) in columns {
-        catalog.add(Column::new(name, values).description(description))?;
+        catalog.add(Column::new(catalog.name(name), values).description(description))?;
+    }
+    Ok(())
+}
+
+/// Adds what unbinding found.
+pub(super) fn add_unbound(catalog: &mut Catalog, unbound: &Unbound) -> Result<()> {
+    let numbers = |value: fn(&BoundStructure) -> f64| Values::Numbers(unbound.rows.iter().map(value).collect());
+    let columns = [
+        (
+            "found_mass",
+            Quantity::Mass,
+            Values::Numbers(unbound.found_masses.clone()),
+            "mass before unbound particles were removed, with that of all subhalos in it",
+        ),
+        (
+            "bound_vmax",
+            Quantity::Velocity,
+            numbers(|row| row.v_max),
+            "largest circular velocity of the members about the most bound of its own particles, sqrt(G M / r) with the physical r",
+        ),
+        (
+            "bound_rvmax",
+            Quantity::Length,
+            numbers(|row| row.v_max_radius),
+            "radius of the largest circular velocity about the most bound of its own particles",
+        ),
+    ];
+    for (name, quantity, values, description) in columns {
+        catalog.add(Column::new(catalog.name(name), values).quantity(quantity).description(description))?;
     }
     Ok(())
 }
@@ -116,19 +146,14 @@ impl Spheres<'_> {
         let of_halo = |value: fn(&Structure) -> f64| Values::Numbers(rows.iter().map(value).collect());
         let mut columns = vec![
             (
-                "fof_halo_vmax",
+                "vmax",
                 Quantity::Velocity,
                 of_halo(|row| row.v_max),
                 "largest circular velocity of the members, sqrt(G M / r) with the physical r",
             ),
+            ("rvmax", Quantity::Length, of_halo(|row| row.v_max_radius), "radius of the largest circular velocity"),
             (
-                "fof_halo_rvmax",
-                Quantity::Length,
-                of_halo(|row| row.v_max_radius),
-                "radius of the largest circular velocity",
-            ),
-            (
-                "fof_halo_half_mass_radius",
+                "half_mass_radius",
                 Quantity::Length,
                 of_halo(|row| row.half_mass_radius),
                 "radius about the centre with half of the members' mass",
@@ -136,7 +161,7 @@ impl Spheres<'_> {
         ];
         if self.with_spin {
             columns.push((
-                "fof_halo_spin",
+                "spin",
                 Quantity::Pure,
                 of_sphere(|row| row.spin.unwrap_or(f64::NAN)),
                 "spin of the members within the first sphere: Bullock et al. 2001, equation 5",
@@ -144,26 +169,26 @@ impl Spheres<'_> {
         }
         columns.extend([
             (
-                "fof_halo_axis_ratio_b",
+                "axis_ratio_b",
                 Quantity::Pure,
                 of_halo(|row| row.axis_ratio_b),
                 "middle axis over the longest, of the members",
             ),
             (
-                "fof_halo_axis_ratio_c",
+                "axis_ratio_c",
                 Quantity::Pure,
                 of_halo(|row| row.axis_ratio_c),
                 "shortest axis over the longest, of the members",
             ),
             (
-                "fof_halo_center_offset",
+                "center_offset",
                 Quantity::Pure,
                 of_sphere(|row| row.center_offset),
                 "distance of the centre of mass from the centre, in radii of the first sphere",
             ),
         ]);
         for (name, quantity, values, description) in columns {
-            catalog.add(Column::new(name, values).quantity(quantity).description(description))?;
+            catalog.add(Column::new(catalog.name(name), values).quantity(quantity).description(description))?;
         }
         Ok(())
     }

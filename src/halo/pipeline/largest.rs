@@ -7,7 +7,7 @@ use crate::halo::{Catalog, Centers, Column, Halos, NfwFit, Profile, Shell, Value
 use crate::io::Points;
 use crate::units::Quantity;
 
-/// The largest halos of a catalogue, in its order.
+/// The largest halos of a catalogue, in its order; of subhalos it has none.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Largest {
@@ -24,10 +24,10 @@ pub struct Largest {
 
 impl Largest {
     pub(super) fn new(pipeline: &Pipeline<'_>, halos: &Halos, catalog: &Catalog, count: usize) -> Result<Self> {
-        let order = &catalog.order()[..count.min(catalog.order().len())];
+        let rows: Vec<usize> = (0..catalog.order().len()).filter(|&row| catalog.is_host(row)).take(count).collect();
         let (mut offsets, mut members) = (vec![0], vec![]);
-        for &halo in order {
-            members.extend_from_slice(halos.members(halo as usize));
+        for &row in &rows {
+            members.extend_from_slice(halos.members(catalog.order()[row] as usize));
             offsets.push(members.len());
         }
         let halos = Halos::from_lists(pipeline.points.len(), &offsets, &members)?;
@@ -47,13 +47,14 @@ impl Largest {
             }
             None => vec![None; halos.len()],
         };
-        let tags = catalog.halos().iter().take(halos.len()).map(|halo| halo.tag).collect();
+        let tags = rows.into_iter().map(|row| catalog.halos()[row].tag).collect();
         Ok(Self { halos, tags, centers, r200c })
     }
 }
 
-/// Profiles as a table with a row for each shell of each profile; `tags` name the halos.
-pub fn profile_columns(tags: &[u64], profiles: &[Profile]) -> Vec<Column> {
+/// Profiles as a table with a row for each shell of each profile; `tags` name the halos in a column `{prefix}_tag`, as the catalogue
+/// does ([`Finder::column_prefix`](super::Finder::column_prefix)).
+pub fn profile_columns(prefix: &str, tags: &[u64], profiles: &[Profile]) -> Vec<Column> {
     let shells = || {
         tags.iter()
             .zip(profiles)
@@ -75,7 +76,7 @@ pub fn profile_columns(tags: &[u64], profiles: &[Profile]) -> Vec<Column> {
     let scale_radius = numbers(&|profile, _| of_fit(profile, |fit| fit.radius));
     let concentration = numbers(&|profile, _| of_fit(profile, |fit| fit.concentration));
     vec![
-        column("fof_halo_tag", Quantity::Pure, integers(&|(tag, ..)| tag), "the halo, as in the catalogue"),
+        column(&format!("{prefix}_tag"), Quantity::Pure, integers(&|(tag, ..)| tag), "the halo, as in the catalogue"),
         column(
             "shell_inner",
             Quantity::Length,

@@ -56,16 +56,18 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
     let Pipeline { snapshot, options, scales, universe, .. } = pipeline;
     let text = |text: &str| Meta::Text(text.into());
     let mut meta = vec![
-        ("finder", text(if let Finder::Hop(_) = options.finder { "HOP" } else { "friends of friends" })),
+        ("finder", Meta::Text(options.finder.to_string())),
         ("program", text(concat!("ropewalk ", env!("CARGO_PKG_VERSION")))),
         ("min_members", Meta::Number(options.min_members as f64)),
         ("particles", Meta::Number(snapshot.points.len() as f64)),
         ("boundaries", text(if pipeline.period.is_some() { "periodic" } else { "open" })),
     ];
-    if let Finder::Hop(hop) = &options.finder {
-        meta.extend(hop.parameters().map(|(name, value)| (name, Meta::Number(value))));
+    match &options.finder {
+        Finder::FriendsOfFriends => {}
+        Finder::Hop(hop) => meta.extend(hop.parameters().map(|(name, value)| (name, Meta::Number(value)))),
+        Finder::AdaptaHop { finder, .. } => meta.extend(finder.parameters()),
     }
-    // HOP has no such length, but for the most connected particle.
+    // The others have no such length, but for the most connected particle.
     if options.finder == Finder::FriendsOfFriends || options.has_most_connected() {
         meta.push(("linking_length", Meta::Number(scales.linking_length)));
         meta.extend(scales.separations.map(|value| ("linking_length_in_mean_separations", Meta::Number(value))));
@@ -90,6 +92,11 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
     }
     if let Some(kind) = options.center_kind() {
         meta.push(("center", Meta::Text(kind.to_string())));
+    }
+    if pipeline.unbinding.is_some() {
+        meta.push(("unbound_particles", text("removed")));
+    }
+    if options.center_kind().is_some() || pipeline.unbinding.is_some() {
         meta.push(("softening", Meta::Number(options.softening)));
     }
     let mut notes = vec![];
@@ -99,11 +106,26 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
     if snapshot.ids.is_none() {
         notes.push("the snapshot has no particle ids; tags are indices from 0".into());
     }
+    if let Finder::AdaptaHop { unbind, .. } = options.finder {
+        notes.push(
+            "a row is a halo or a subhalo; its members, which are counted, weighed and measured, are its own particles and those of all \
+             subhalos in it; halo_tag, halo_label and halo_own_count are of its own particles alone, and halo_parent and halo_host are \
+             labels"
+                .into(),
+        );
+        if unbind {
+            notes.push(
+                "particles of positive energy in a halo or subhalo belong to its parent, or to none: members, and with them halo_mass, are \
+                 bound; halo_found_mass is the mass before"
+                    .into(),
+            );
+        }
+    }
     if !options.overdensities.is_empty() {
         meta.push(("min_so_particles", Meta::Number(options.min_sphere_particles as f64)));
         notes.push(
             "sod_halo_*: within the sphere about the centre whose mean density has fallen to this many times the critical (c) or \
-             mean (m) one, over all particles read; NaN where the sphere is not dense enough, meets its own image in the box, or \
+             mean (m) one, over all particles read, also about a subhalo; NaN where the sphere is not dense enough, meets its own image in the box, or \
              holds fewer than min_so_particles"
                 .into(),
         );

@@ -24,6 +24,7 @@
 //! ```
 
 mod columns;
+mod found;
 mod hop;
 mod largest;
 mod meta;
@@ -33,8 +34,8 @@ mod spanning_tree;
 mod universe;
 
 use std::borrow::Cow;
-use std::fmt;
 
+pub use found::{Found, Measured, Output, Unbound};
 pub use largest::{Largest, profile_columns};
 pub use meta::Note;
 pub use options::{CenterKind, Finder, LinkingLength, Options, UniverseOptions};
@@ -45,35 +46,13 @@ use crate::cluster::Fof;
 use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
 use crate::halo::{
-    Catalog, Center, CenterFinder, Centers, Halos, Meta, Overdensity, Particles, Profile, Values, profiles,
+    Catalog, CenterFinder, Centers, Halos, Meta, Overdensity, Particles, Profile, Unbinding, Values, profiles,
 };
 use crate::io::{Masses, Points, Snapshot, Table};
 
 /// Shells of a profile.
 const SHELLS: usize = 20;
 const R200C: Overdensity = Overdensity::Critical(200.0);
-
-/// Everything that [`run`] finds.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Output {
-    /// The halos, with the labels of all particles.
-    pub halos: Halos,
-    /// A row for each halo.
-    pub catalog: Catalog,
-    /// The centre of each halo, in the order of `halos`, if the options ask for centres.
-    pub centers: Option<Centers>,
-    /// The largest halos, if the options ask for profiles.
-    pub largest: Option<Largest>,
-    /// The profile of each of the largest halos.
-    pub profiles: Vec<Profile>,
-    /// Entries for the header of the catalogue.
-    pub meta: Vec<(&'static str, Meta)>,
-    /// What the user should know beside the results.
-    pub notes: Vec<Note>,
-    /// The cosmology and the units.
-    pub universe: Universe,
-}
 
 /// Finds the halos of a snapshot and measures them, on the CPU.
 ///
@@ -89,7 +68,8 @@ pub fn run(snapshot: &Snapshot, options: &Options) -> Result<Output> {
     };
     let profiles = largest.as_ref().map_or(Ok(vec![]), |largest| pipeline.profiles(largest))?;
     let (meta, universe) = (pipeline.meta(), pipeline.universe);
-    Ok(Output { halos: found.halos, catalog, centers, largest, profiles, meta, notes, universe })
+    let Found { halos, subhalos, .. } = found;
+    Ok(Output { halos, subhalos, catalog, centers, largest, profiles, meta, notes, universe })
 }
 
 /// A snapshot and options that fit each other. Its methods are the steps, in their order.
@@ -107,36 +87,7 @@ pub struct Pipeline<'a> {
     thresholds: Vec<f64>,
     /// The density of R200c, if units and cosmology give one.
     r200c: Option<f64>,
-}
-
-/// Halos, and what finds their centres.
-pub struct Found<'a> {
-    /// The halos.
-    pub halos: Halos,
-    /// The density of each particle in units of the mean density, if HOP found the halos.
-    pub density: Option<Vec<f64>>,
-    on_device: Option<OnDevice<'a>>,
-}
-
-/// Finds the centres of all halos on a device.
-type OnDevice<'a> = Box<dyn Fn(Center) -> Result<Centers> + 'a>;
-
-impl fmt::Debug for Found<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_struct("Found").field("halos", &self.halos).field("on_device", &self.on_device.is_some()).finish()
-    }
-}
-
-/// What [`Pipeline::measure`] finds.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Measured {
-    /// A row for each halo.
-    pub catalog: Catalog,
-    /// The centre of each halo, in the order of the halos, if the options ask for centres.
-    pub centers: Option<Centers>,
-    /// What the user should know.
-    pub notes: Vec<Note>,
+    unbinding: Option<Unbinding>,
 }
 
 /// Runs `$work` with the positions and the [`Particles`] of a pipeline, in their precision.
@@ -169,7 +120,7 @@ impl<'a> Pipeline<'a> {
     /// Checks the options and the snapshot against each other, before the work.
     ///
     /// Errors: what [`Options::check`] refuses; points or velocities that have not three coordinates; points that span more than
-    /// the box; no mean separation, if the linking length is in that; overdensities or profiles without masses, units or a density
+    /// the box; no mean separation, if the linking length is in that; overdensities, profiles or unbinding without masses, units or a density
     /// of matter ([`ErrorKind::Missing`](crate::ErrorKind::Missing)).
     pub fn new(snapshot: &'a Snapshot, options: &'a Options) -> Result<Self> {
         options.check()?;
@@ -212,6 +163,7 @@ impl<'a> Pipeline<'a> {
             _ => Some(thresholds(&[R200C], "profiles")?),
         };
         let r200c = r200c.and_then(|thresholds| thresholds.first().copied());
+        let unbinding = hop::unbinding(options, snapshot, &universe)?;
         Ok(Self {
             snapshot,
             options,
@@ -223,7 +175,13 @@ impl<'a> Pipeline<'a> {
             universe,
             thresholds: spheres,
             r200c,
+            unbinding,
         })
+    }
+
+    /// What a halo is.
+    pub fn finder(&self) -> &Finder {
+        &self.options.finder
     }
 
     /// The linking length and the volume.
@@ -256,19 +214,21 @@ impl<'a> Pipeline<'a> {
 
     /// Finds the halos on the CPU, which finds their centres, too.
     ///
-    /// Errors as [`Fof::run`], or [`Hop::run`](crate::Hop::run).
+    /// Errors as [`Fof::run`], [`Hop::run`](crate::Hop::run), or [`AdaptaHop::run`](crate::AdaptaHop::run).
     pub fn find(&self) -> Result<Found<'a>> {
-        if let Finder::Hop(hop) = &self.options.finder {
-            return self.find_by_hop(hop);
+        match &self.options.finder {
+            Finder::FriendsOfFriends => {}
+            Finder::Hop(hop) => return self.find_by_hop(hop),
+            Finder::AdaptaHop { finder, .. } => return self.find_by_adaptahop(finder),
         }
         let fof = Fof::new(self.scales.linking_length).min_members(self.options.min_members).periodic(self.period);
         let halos = with_particles!(self, |positions, _particles| fof.run(positions))?;
-        Ok(Found { halos, density: None, on_device: None })
+        Ok(Found { halos, density: None, subhalos: None, unbound: None, on_device: None })
     }
 
     /// Finds the halos on a device, which finds their centres, too: [`CenterKind::MostBound`] and [`CenterKind::MostConnected`].
     ///
-    /// Errors: what [`Pipeline::find`] refuses; a device that fails or has too little memory.
+    /// Errors: what [`Pipeline::find`] refuses; [`Finder::AdaptaHop`], which runs on the CPU alone; a device that fails or has too little memory.
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
     pub fn find_on(&self, device: crate::gpu::Device) -> Result<Found<'a>> {
         with_particles!(self, |positions, _particles| self.find_rows_on(positions, device))
@@ -288,7 +248,8 @@ impl<'a> Pipeline<'a> {
                 let chains = hop.chains(&points)?;
                 (hop.run_on_chains(&chains)?, Some(chains.density()?.read()?))
             }
-            _ => {
+            Finder::AdaptaHop { .. } => return Err(Kind::DeviceAdaptaHop.into()),
+            Finder::FriendsOfFriends => {
                 let fof = gpu::Fof::new(self.scales.linking_length).min_members(self.options.min_members);
                 (fof.run(&points)?, None)
             }
@@ -302,7 +263,7 @@ impl<'a> Pipeline<'a> {
             }
             finder.run(&points, &on_device)
         };
-        Ok(Found { halos, density, on_device: Some(Box::new(centers)) })
+        Ok(Found { halos, density, subhalos: None, unbound: None, on_device: Some(Box::new(centers)) })
     }
 
     /// Measures the halos: catalogue, centres, and spheres with the structure inside.
@@ -312,8 +273,17 @@ impl<'a> Pipeline<'a> {
     pub fn measure(&self, found: &Found<'_>) -> Result<Measured> {
         let (halos, options) = (&found.halos, self.options);
         let mut catalog = with_particles!(self, |_positions, particles| Catalog::new(halos, &particles))?;
-        catalog = catalog.units(self.universe.known_units());
+        catalog = catalog.units(self.universe.known_units()).prefix(options.finder.column_prefix());
+        if let Some(subhalos) = &found.subhalos {
+            catalog.add_subhalos(subhalos)?;
+        }
+        if let Some(unbound) = &found.unbound {
+            columns::add_unbound(&mut catalog, unbound)?;
+        }
         let mut notes = vec![];
+        if self.universe.redshift.is_none() && (self.unbinding.is_some() || !options.overdensities.is_empty()) {
+            notes.push(Note::NoRedshift);
+        }
         let mut centers = None;
         if let Some(kind) = options.center_kind() {
             let found = self.centers(found, kind)?;
@@ -328,9 +298,6 @@ impl<'a> Pipeline<'a> {
         if let Some(centers) = centers.as_ref().filter(|_| !options.overdensities.is_empty()) {
             let gravity = self.universe.conversion("overdensities")?.gravity();
             let with_spin = self.universe.has_velocity_unit && self.velocities.is_some();
-            if self.universe.redshift.is_none() {
-                notes.push(Note::NoRedshift);
-            }
             if self.velocities.is_some() && !with_spin {
                 notes.push(Note::NoVelocityUnit);
             }
@@ -369,7 +336,7 @@ impl<'a> Pipeline<'a> {
         with_particles!(self, |positions, _particles| finder.run(positions, halos))
     }
 
-    /// The first `count` halos of a catalogue with their most bound particles and R200c.
+    /// The first `count` halos of a catalogue, subhalos not counted, with their most bound particles and R200c.
     ///
     /// Errors as [`CenterFinder::run`] and [`overdensities`](crate::halo::overdensities).
     pub fn largest(&self, found: &Found<'_>, catalog: &Catalog, count: usize) -> Result<Largest> {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::cluster::Hop;
 use crate::error::{Kind, Result};
-use crate::halo::{Center, Cosmology, Overdensity};
+use crate::halo::{AdaptaHop, Center, Cosmology, Overdensity};
 use crate::units::KnownUnits;
 
 /// The linking length of friends of friends.
@@ -29,6 +29,36 @@ pub enum Finder {
     FriendsOfFriends,
     /// A group about a peak of density. Box, masses, the volume of the mean density, and the least number of members are the pipeline's.
     Hop(Hop),
+    /// A halo about peaks of density, and the subhalos in it, each with a row of its own. Members of a row are its own particles and those of all subhalos
+    /// in it. Box, masses, volume and the least number of members are the pipeline's.
+    AdaptaHop {
+        /// How they are found.
+        finder: AdaptaHop,
+        /// Removes what is not bound ([`Unbinding`](crate::halo::Unbinding), with [`Options::softening`]): columns `halo_found_mass`, `halo_bound_vmax` and
+        /// `halo_bound_rvmax`, and members are the bound ones. Needs masses, velocities and their units.
+        unbind: bool,
+    },
+}
+
+impl Finder {
+    /// How the columns of halos begin: `fof_halo` for friends of friends, as in HACC's catalogues, otherwise `halo`, as halotools has it.
+    pub fn column_prefix(&self) -> &'static str {
+        match self {
+            Self::FriendsOfFriends => "fof_halo",
+            Self::Hop(_) | Self::AdaptaHop { .. } => "halo",
+        }
+    }
+}
+
+/// The name for a reader.
+impl fmt::Display for Finder {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Self::FriendsOfFriends => "friends of friends",
+            Self::Hop(_) => "HOP",
+            Self::AdaptaHop { .. } => "AdaptaHOP",
+        })
+    }
 }
 
 /// A definition of [`Center`] without its lengths, which are those of the pipeline's [`Options`].
@@ -157,12 +187,12 @@ pub struct Options {
     pub box_size: Option<f64>,
     /// Open boundaries, even if a box is known.
     pub open: bool,
-    /// The centre of each halo: columns `fof_halo_center_*`. `None` leaves them out, unless spheres need centres: then
+    /// The centre of each halo: columns `fof_halo_center_*` ([`Finder::column_prefix`]). `None` leaves them out, unless spheres need centres: then
     /// [`CenterKind::MostBound`].
     pub center: Option<CenterKind>,
     /// Also the most connected particle of each halo: columns `fof_halo_mcp_*`.
     pub most_connected: bool,
-    /// The Plummer softening of the potential, in the snapshot's unit of length; 0 by default.
+    /// The Plummer softening of the potential of most bound particles and of unbinding, in the snapshot's unit of length; 0 by default.
     pub softening: f64,
     /// Spherical overdensities about the centre, over all particles read: columns `sod_halo_*`, and the structure of each halo.
     pub overdensities: Vec<Overdensity>,
@@ -172,7 +202,7 @@ pub struct Options {
     pub universe: UniverseOptions,
     /// Only these columns of the catalogue, in this order; empty keeps all.
     pub columns: Vec<String>,
-    /// The number of largest halos that get a density profile out to R200c.
+    /// The number of largest halos, subhalos not counted, that get a density profile out to R200c.
     pub profiles: usize,
 }
 
@@ -199,12 +229,15 @@ impl Default for Options {
 impl Options {
     /// Checks what can be checked without a snapshot.
     ///
-    /// Errors: a linking length that is negative or not finite; thresholds that [`Hop::run`] refuses; a box that is not positive and finite; an overdensity or a column
+    /// Errors: a linking length that is negative or not finite; thresholds that [`Hop::run`] or
+    /// [`AdaptaHop::run`] refuses; a box that is not positive and finite; an overdensity or a column
     /// that is named twice; a cosmology out of range. [`Error::parameter`](crate::Error::parameter) is the field's name.
     pub fn check(&self) -> Result<()> {
         self.universe.check()?;
-        if let Finder::Hop(hop) = &self.finder {
-            hop.thresholds()?;
+        match &self.finder {
+            Finder::FriendsOfFriends => {}
+            Finder::Hop(hop) => _ = hop.thresholds()?,
+            Finder::AdaptaHop { finder, .. } => finder.check()?,
         }
         if let Some(value) = first_twice(&self.overdensities) {
             return Err(Kind::Twice { name: "overdensities", value: value.to_string() }.into());

@@ -138,9 +138,10 @@ fn leaving<S: Scalar>(
     let most = ((options.max_removed * own.len() as f64) as usize).max(1);
     if unbound.len() > most {
         unbound.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-        let slowest = unbound[most - 1].0;
-        // Those that are as fast leave with it.
-        unbound.retain(|&(kinetic, _)| kinetic >= slowest);
+        // Equally fast ones leave together. If that is too many, they wait for those that are faster.
+        let (fastest, slowest, next) = (unbound[0].0, unbound[most - 1].0, unbound[most].0);
+        let least = if next == slowest && slowest < fastest { slowest.next_up() } else { slowest };
+        unbound.retain(|&(kinetic, _)| kinetic >= least);
     }
     let mut leaving: Vec<u32> = unbound.into_iter().map(|(_, at)| at).collect();
     leaving.sort_unstable();

@@ -8,6 +8,9 @@
 #[cfg(feature = "halos")]
 mod binding;
 mod exact;
+mod nested;
+#[cfg(feature = "io")]
+mod parameters;
 mod result;
 mod saddles;
 mod significance;
@@ -71,16 +74,18 @@ pub enum AdaptaHopAlgorithm {
 ///
 /// Words of others, which ours stand for:
 ///
-/// | here | Rockstar | AHF | AdaptaHOP |
-/// |---|---|---|---|
-/// | halo, `level` 1 | `pid = -1` | `hostHalo = 0` | `level = 1` |
-/// | subhalo, `level` > 1 | `pid >= 0` | `hostHalo > 0` | `level > 1` |
-/// | [`Subhalo::parent`] | `pid` is the least halo of larger mass around it, `upid` the largest | `hostHalo` | `hosthalo` of the next level up |
-/// | [`Subhalo::host`] | `upid` | the last `hostHalo` on the way up | `hosthalo` |
-/// | [`Subhalo::n_children`] | | `numSubStruct` counts all levels | children by `nextsub` |
-/// | [`Subhalo::peak_density`] | | | `rho_max` |
-/// | [`Subhalo::saddle`] | | the isodensity level that splits grids | `rho_saddle` |
-/// | [`Subhalo::mass`] | `Mvir`, of bound particles | `Mhalo`, of bound particles with subhalos | `m` is without subhalos: that of [`Subhalos::structures`] |
+/// | here | column of a catalogue | Rockstar | AHF | AdaptaHOP |
+/// |---|---|---|---|---|
+/// | halo, `level` 1 | `halo_parent = -1` | `pid = -1` | `hostHalo = 0` | `level = 1` |
+/// | subhalo, `level` > 1 | `halo_parent >= 0` | `pid >= 0` | `hostHalo > 0` | `level > 1` |
+/// | [`Subhalo::parent`] | `halo_parent`, a label | `pid` is the least halo of larger mass around it, `upid` the largest | `hostHalo` | `hosthalo` of the next level up |
+/// | [`Subhalo::host`] | `halo_host`, a label | `upid` | the last `hostHalo` on the way up | `hosthalo` |
+/// | [`Subhalo::n_children`] | `halo_n_children` | | `numSubStruct` counts all levels | children by `nextsub` |
+/// | [`Subhalo::peak_density`] | `halo_peak_density` | | | `rho_max` |
+/// | [`Subhalo::saddle`] | `halo_saddle_density` | | the isodensity level that splits grids | `rho_saddle` |
+/// | [`Subhalo::mass`] | `halo_mass` | `Mvir`, of bound particles | `Mhalo`, of bound particles with subhalos | `m` is without subhalos: that of [`Subhalos::structures`] |
+/// | `BoundStructure::v_max` | `halo_bound_vmax` | `vmax` | `Vmax` | |
+/// | `BoundStructure::v_max_radius` | `halo_bound_rvmax` | `rvmax` | `Rmax` | |
 ///
 /// ```
 /// use ropewalk::AdaptaHop;

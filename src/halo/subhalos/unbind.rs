@@ -26,7 +26,8 @@ use crate::parallel::map;
 ///
 ///    V and X are the mean velocity and place, weighted by mass, of its own particles alone: what moves in it does not move it.
 /// 3. Particles of E > 0 are unbound, and each round removes them; those of E = 0 stay. If they are more than `max_removed` of its own particles, the
-///    round removes only so many with the largest speed in E (at least one; those that are equally fast together), for V is not to be trusted yet.
+///    round removes only so many with the largest speed in E, for V is not to be trusted yet: at least one; those that are equally fast together,
+///    which if that is too many wait for faster ones.
 ///    The last round removes none.
 /// 4. What leaves a structure goes to the one that it is in, and counts there as one of its own; what leaves a halo is in none.
 /// 5. A structure with fewer than `min_members` particles of its own is dissolved. All of them leave it, and the structures in it are those of its

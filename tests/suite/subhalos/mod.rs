@@ -3,5 +3,6 @@
 mod bad_input;
 mod definition;
 mod known;
+mod nested;
 mod properties;
 mod stored;

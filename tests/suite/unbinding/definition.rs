@@ -98,8 +98,15 @@ fn settle(own: &[usize], within: &[usize], rules: Rules) -> (Vec<usize>, [f64; 3
         }
         let most = ((rules.max_removed * bound.len() as f64).floor() as usize).max(1);
         unbound.sort_by(|&a, &b| speed2(b).total_cmp(&speed2(a)));
-        let slowest = unbound[most.min(unbound.len()) - 1];
-        unbound.retain(|&i| speed2(i) >= speed2(slowest));
+        // Groups of equally fast ones, while they are not too many; the first in any case.
+        let mut leaving = 0;
+        for group in unbound.chunk_by(|&a, &b| speed2(a) == speed2(b)) {
+            if leaving > 0 && leaving + group.len() > most {
+                break;
+            }
+            leaving += group.len();
+        }
+        unbound.truncate(leaving);
         bound.retain(|i| !unbound.contains(i));
     }
 }

@@ -54,6 +54,15 @@ fn an_energy_of_zero_is_bound() {
     assert_eq!(run(9.0, Unbinding::new(1.0).min_members(1).max_removed(0.1)), 0);
 }
 
+/// Some that pass give the mean a speed that all of those at rest share: these wait until it is theirs again.
+#[test]
+fn a_cloud_at_rest_stays_though_others_pass() {
+    let mut sky = one_clump(1000, 0.0);
+    sky.velocities[..10].fill([1e6, 0.0, 0.0]);
+    let bound = as_one(&sky, &Unbinding::new(1.0));
+    assert_eq!((bound.structures.members(0), bound.rows[0].rounds), (&(10..1000).collect::<Vec<u32>>()[..], 2));
+}
+
 /// Comoving or physical lengths: G / a with the one is G with the other.
 #[test]
 fn the_scale_factor_is_in_the_constant_of_gravity() {

@@ -1,0 +1,85 @@
+//! What the steps of the pipeline find.
+
+use std::fmt;
+
+use super::{Largest, Note, Universe};
+use crate::error::Result;
+use crate::halo::{BoundStructure, Catalog, Center, Centers, Halos, Meta, Profile, Subhalos};
+
+/// Everything that [`run`](super::run) finds.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Output {
+    /// The halos, with the labels of all particles; by AdaptaHOP as [`Found::halos`] has them.
+    pub halos: Halos,
+    /// What each halo and subhalo is in, if AdaptaHOP found them.
+    pub subhalos: Option<Subhalos>,
+    /// A row for each halo.
+    pub catalog: Catalog,
+    /// The centre of each halo, in the order of `halos`, if the options ask for centres.
+    pub centers: Option<Centers>,
+    /// The largest halos, if the options ask for profiles.
+    pub largest: Option<Largest>,
+    /// The profile of each of the largest halos.
+    pub profiles: Vec<Profile>,
+    /// Entries for the header of the catalogue.
+    pub meta: Vec<(&'static str, Meta)>,
+    /// What the user should know beside the results.
+    pub notes: Vec<Note>,
+    /// The cosmology and the units.
+    pub universe: Universe,
+}
+
+/// Halos, and what finds their centres.
+pub struct Found<'a> {
+    /// The halos; by AdaptaHOP all halos and subhalos, each with what is in it: [`Subhalos::nested`].
+    pub halos: Halos,
+    /// What each of them is in, if AdaptaHOP found them.
+    pub subhalos: Option<Subhalos>,
+    /// What unbinding found, if it was asked for.
+    pub unbound: Option<Unbound>,
+    pub(super) density: Option<Vec<f64>>,
+    pub(super) on_device: Option<OnDevice<'a>>,
+}
+
+/// What is known of halos and subhalos whose unbound particles are removed.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Unbound {
+    /// Of each of [`Found::halos`].
+    pub rows: Vec<BoundStructure>,
+    /// The mass of each before, with that of all subhalos in it.
+    pub found_masses: Vec<f64>,
+    /// How many halos and subhalos are no more.
+    pub n_dissolved: usize,
+    /// How many particles are in no halo any more.
+    pub n_particles: usize,
+}
+
+impl Found<'_> {
+    /// The density of each particle in units of the mean density, if HOP or AdaptaHOP found the halos.
+    pub fn density(&self) -> Option<&[f64]> {
+        self.subhalos.as_ref().map(Subhalos::density).or(self.density.as_deref())
+    }
+}
+
+/// Finds the centres of all halos on a device.
+type OnDevice<'a> = Box<dyn Fn(Center) -> Result<Centers> + 'a>;
+
+impl fmt::Debug for Found<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("Found").field("halos", &self.halos).field("on_device", &self.on_device.is_some()).finish()
+    }
+}
+
+/// What [`Pipeline::measure`](super::Pipeline::measure) finds.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Measured {
+    /// A row for each halo.
+    pub catalog: Catalog,
+    /// The centre of each halo, in the order of the halos, if the options ask for centres.
+    pub centers: Option<Centers>,
+    /// What the user should know.
+    pub notes: Vec<Note>,
+}

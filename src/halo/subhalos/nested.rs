@@ -1,0 +1,69 @@
+//! Structures with all that is in them, for measurements that take halos.
+
+use super::Subhalos;
+use crate::cluster::Labels;
+use crate::halo::Halos;
+
+impl Subhalos {
+    /// Each structure with all that is in it, in the order of [`Subhalos::rows`]: a particle of a subhalo is a member of each structure that
+    /// the subhalo is in, too. So lists of members overlap, and centres, catalogues and structure measured on them count substructure in.
+    ///
+    /// Labels are those of the structures' own particles, numbered by the smallest of these as [`Fof`](crate::Fof) numbers its groups;
+    /// [`Halos::clusters`] has the label of each structure. Takes 4 bytes for each particle and structure that it is in.
+    ///
+    /// ```
+    /// use ropewalk::AdaptaHop;
+    ///
+    /// // A wide clump of points in the plane, and a narrow one in it.
+    /// let ring = |i: u32, width: f64, x: f64| {
+    ///     let (r, turn) = (width * f64::from(i).powf(0.8), 2.4 * f64::from(i));
+    ///     [x + r * turn.cos(), r * turn.sin()]
+    /// };
+    /// let points: Vec<[f64; 2]> = (0..2000).map(|i| ring(i, 0.1, 0.0)).chain((0..100).map(|i| ring(i, 0.02, 12.0))).collect();
+    /// let found = AdaptaHop::new().density_threshold(0.1).run(&points)?;
+    /// let nested = found.nested();
+    /// assert_eq!(nested.members(0), found.members(0));
+    /// assert!(nested.members(1).iter().all(|member| nested.members(0).binary_search(member).is_ok()));
+    /// assert_eq!((nested.clusters(), nested.labels().get(2000)), (&[0, 1][..], Some(1)));
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn nested(&self) -> Halos {
+        let (own, n) = (self.structures().labels().as_slice(), self.len());
+        let mut clusters = vec![None; n];
+        let mut offsets = vec![0; n + 1];
+        let mut labels = vec![-1; own.len()];
+        let mut count = 0;
+        for (label, at) in labels.iter_mut().zip(own) {
+            let Ok(at) = usize::try_from(*at) else { continue };
+            *label = *clusters[at].get_or_insert_with(|| {
+                count += 1;
+                count - 1
+            });
+            self.upwards(at).for_each(|structure| offsets[structure + 1] += 1);
+        }
+        let mut number = || {
+            count += 1;
+            count - 1
+        };
+        // What has no particles of its own comes last.
+        let clusters: Vec<u32> = clusters.into_iter().map(|label| label.unwrap_or_else(&mut number) as u32).collect();
+        (0..n).for_each(|at| offsets[at + 1] += offsets[at]);
+        let mut next = offsets.clone();
+        let mut members = vec![0; offsets[n]];
+        for (particle, at) in own.iter().enumerate() {
+            let Ok(at) = usize::try_from(*at) else { continue };
+            for structure in self.upwards(at) {
+                members[next[structure]] = particle as u32;
+                next[structure] += 1;
+            }
+        }
+        let labels = Labels::from_parts(labels, n as u32, None);
+        Halos::from_parts(labels, clusters, offsets, members, self.structures().boundary().clone())
+    }
+
+    /// A structure, what it is in, and so on up to its halo.
+    fn upwards(&self, structure: usize) -> impl Iterator<Item = usize> {
+        let rows = self.rows();
+        std::iter::successors(Some(structure), |&at| rows[at].parent.map(|parent| parent as usize))
+    }
+}
