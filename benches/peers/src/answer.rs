@@ -22,6 +22,8 @@ pub enum Answer {
     Distances { distances: f64 },
     /// The sum of the weights of a spanning tree's edges.
     Weights { weights: f64 },
+    /// The sum of the logarithms of densities, over the number of points.
+    Densities { logarithm: f64 },
     /// Groups of two or more (FOF), or clusters; the points in none; the members of the largest.
     Groups { groups: u64, noise: u64, largest: u64 },
 }
@@ -38,6 +40,11 @@ impl Answer {
     /// From squared distances.
     pub fn distances(squares: impl Iterator<Item = f32>) -> Self {
         Self::Distances { distances: squares.map(|square| f64::from(square).sqrt()).sum() }
+    }
+
+    pub fn densities(densities: &[f64]) -> Self {
+        let sum: f64 = densities.iter().map(|density| density.ln()).sum();
+        Self::Densities { logarithm: sum / densities.len() as f64 }
     }
 
     /// From a label below `n` for each of `n` points; none is noise, and so is a label that only one point has if
@@ -64,6 +71,7 @@ impl fmt::Display for Answer {
             Self::Built { points } => write!(f, "{points} points"),
             Self::Neighbors { neighbors } => write!(f, "{neighbors} neighbours"),
             Self::Distances { distances } => write!(f, "{distances:.4}"),
+            Self::Densities { logarithm } => write!(f, "{logarithm:.6}"),
             Self::Weights { weights } => write!(f, "{weights:.4}"),
             Self::Groups { groups, noise, largest } => write!(f, "{groups} groups, {noise} noise, largest {largest}"),
         }
@@ -79,7 +87,8 @@ pub fn agreement(op: Op, expected: &Answer, got: &Answer) -> String {
             mark(difference.abs() <= 2.0 + ROUNDING * expected as f64, format!("{difference:+} neighbours"), "rounding")
         }
         (Answer::Distances { distances: expected }, Answer::Distances { distances: got })
-        | (Answer::Weights { weights: expected }, Answer::Weights { weights: got }) => {
+        | (Answer::Weights { weights: expected }, Answer::Weights { weights: got })
+        | (Answer::Densities { logarithm: expected }, Answer::Densities { logarithm: got }) => {
             let relative = (got - expected) / expected;
             // Two f32 sums are never the same: below the bound there is nothing to report.
             if relative.abs() <= SUMS { "yes".into() } else { format!("NO: {relative:+.1e} of the sum") }

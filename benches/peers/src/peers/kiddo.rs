@@ -1,10 +1,11 @@
 //! kiddo 6, the immutable tree; its queries in file order, or along a Morton curve (the sort is not timed).
 
+use std::f64::consts::PI;
 use std::num::NonZeroUsize;
 
 use kiddo::{ImmutableKdTree, SquaredEuclidean};
 
-use super::{counted, counts, fill, found, nearest};
+use super::{counted, counts, densities, fill, found, nearest};
 use crate::answer::Answer;
 use crate::data::Point;
 use crate::race::{Op, Peer, Run};
@@ -16,6 +17,11 @@ pub type Metric = SquaredEuclidean<f32>;
 /// Large enough trees are built on rayon's threads.
 pub fn tree(points: &[Point]) -> Tree {
     Tree::new_from_slice(points).expect("points are finite")
+}
+
+/// The spline M4.
+fn spline(q: f64) -> f64 {
+    if q < 1.0 { 1.0 - 1.5 * q * q + 0.75 * q * q * q } else { 0.25 * (2.0 - q).max(0.0).powi(3) }
 }
 
 pub struct Kiddo {
@@ -60,6 +66,19 @@ impl Peer for Kiddo {
                         let near = tree.query(query).nearest_n::<Metric>(k).execute();
                         fill(slots, near.iter().map(|near| (near.item, near.distance)));
                     }))
+                })
+            }
+            Op::Density => {
+                let tree = tree(points);
+                let k = NonZeroUsize::new(wanted.k)?;
+                Box::new(move || {
+                    let densities = densities(queries, |query| {
+                        let near = tree.query(query).nearest_n::<Metric>(k).execute();
+                        let h = 0.5 * near.iter().map(|near| f64::from(near.distance)).fold(0.0, f64::max).sqrt();
+                        let sum: f64 = near.iter().map(|near| spline(f64::from(near.distance).sqrt() / h)).sum();
+                        sum / (PI * h.powi(3))
+                    });
+                    Box::new(move || Answer::densities(&densities))
                 })
             }
             _ => return None,

@@ -39,6 +39,11 @@ fn counts<Q: Sync>(queries: &[Q], count: impl Fn(&Q) -> u32 + Sync + Send) -> Ve
     queries.par_iter().with_min_len(TASK).map(count).collect()
 }
 
+/// A density for each query.
+fn densities<Q: Sync>(queries: &[Q], density: impl Fn(&Q) -> f64 + Sync + Send) -> Vec<f64> {
+    queries.par_iter().with_min_len(TASK).map(density).collect()
+}
+
 /// `k` neighbours for each query, index and squared distance. `find` writes those of one, nearest first.
 fn nearest<Q: Sync>(queries: &[Q], k: usize, find: impl Fn(&Q, &mut [(u32, f32)]) + Sync) -> Vec<(u32, f32)> {
     let mut found = vec![(0, 0.0); queries.len() * k];

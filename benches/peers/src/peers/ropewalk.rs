@@ -1,6 +1,6 @@
 //! The library itself.
 
-use ropewalk::{Bvh, Fof, Hdbscan, Labels, MinimumSpanningTree, dbscan};
+use ropewalk::{Bvh, DensityKernel, DensityUnit, Fof, Hdbscan, KernelDensity, Labels, MinimumSpanningTree, dbscan};
 
 use super::counted;
 use crate::answer::Answer;
@@ -33,6 +33,17 @@ impl Peer for Ropewalk {
                 Box::new(move || {
                     let found = tree.nearest_neighbors(wanted.k);
                     Box::new(move || Answer::distances(found.values().iter().map(|near| near.distance2 as f32)))
+                })
+            }
+            Op::Density => {
+                let tree = tree();
+                let density = KernelDensity::new()
+                    .n_density(wanted.k - 1)
+                    .kernel(DensityKernel::Gather)
+                    .unit(DensityUnit::Absolute);
+                Box::new(move || {
+                    let densities = density.run_on(&tree).expect("k is at least 2");
+                    Box::new(move || Answer::densities(&densities))
                 })
             }
             Op::Fof => Box::new(move || {
