@@ -43,7 +43,7 @@ pub(crate) trait Isa: Copy + Send + Sync {
 /// Eight numbers from `first` on.
 #[inline(always)]
 pub(crate) fn numbers(first: u32) -> Lanes<u32> {
-    std::array::from_fn(|l| first + l as u32)
+    std::array::from_fn(|l| first.wrapping_add(l as u32))
 }
 
 /// Adds eight to each: what a loop carries along costs one addition, where [`numbers`] takes sixteen instructions.
@@ -252,3 +252,27 @@ macro_rules! dispatch {
     }};
 }
 pub(crate) use dispatch;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the processor has and the fallback pack the same.
+    #[test]
+    fn packed_lanes() {
+        let values = numbers(10);
+        for mask in 0..1 << LANES {
+            let expected: Vec<u32> = values.into_iter().filter(|value| mask >> (value - 10) & 1 == 1).collect();
+            let all = dispatch!(isa => [
+                isa.compress_u32(&values, mask),
+                isa.compress_f32(&values.map(|value| value as f32), mask).map(|value| value as u32),
+                isa.compress_f64(&values.map(f64::from), mask).map(|value| value as u32),
+                FALLBACK.compress_u32(&values, mask),
+            ]);
+            assert!(all.iter().all(|packed| packed[..expected.len()] == expected), "{mask:b}");
+        }
+        let mut later = values;
+        advance(&mut later);
+        assert_eq!(later, numbers(18));
+    }
+}

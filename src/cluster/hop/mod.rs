@@ -39,7 +39,8 @@ use regroup::{Thresholds, regroup};
 ///
 /// Halos depend neither on the order of the points nor on the number of threads, but for ties: of particles by their densities, and of
 /// boundaries by the densest of their peaks. Source: Eisenstein and Hut 1998. Differences to their program as yt ships it: of equal
-/// densities it hops to the nearest, its positions have 32 bits, and its lists of equal distance are in no stated order.
+/// densities it hops to the nearest, its positions have 32 bits, and its lists of equal distance are in no stated order; and where a
+/// chain reaches two halos over one boundary, the order in which it looks at boundaries decides.
 ///
 /// ```
 /// use ropewalk::Hop;
@@ -152,7 +153,7 @@ impl Hop {
 
     /// Finds the halos of `points`.
     ///
-    /// Cost: some 100 times that of the tree. At its peak it takes some 70 bytes a point, tree and result included, for
+    /// Cost: some 60 times that of the tree. At its peak it takes some 70 bytes a point, tree and result included, for
     /// three-dimensional `f32`.
     ///
     /// Errors: what [`KernelDensity::run`] refuses; an `n_hop` of 0 or of more than there are points; an `n_merge` of as many as there are

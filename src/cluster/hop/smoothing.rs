@@ -1,8 +1,8 @@
 //! The sums of kernels that are densities.
 //!
-//! In: the distance up to which each point's kernel reaches. Out: a sum each, in tree order.
-//! One walk serves a few points: a node is entered if their kernels reach it, or those below it reach them; what is there is copied into
-//! one block. Each point then gathers what it gets from it, eight at a time, with every term rounded to multiples of two powers of two that are chosen for the point: such sums
+//! In: the distance up to which each point's kernel reaches. Out: a sum each, in tree order. One walk serves a few points: a node is
+//! entered if their kernels reach it, or those below it reach them; what is there is copied into one block. Each point then gathers what
+//! it gets from it, eight at a time, with every term rounded to multiples of two powers of two that are chosen for the point: such sums
 //! are exact, in any order. Source of these sums: Demmel and Nguyen 2013 (pre-rounding).
 
 use std::ops::Range;
@@ -186,7 +186,6 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
         let tree = self.tree;
         let Block { nearby, reach2, inverse_h, mass, terms } = block;
         nearby.clear();
-        let mut len = 0;
         tree.walk(
             0..tree.end(),
             #[inline(always)]
@@ -199,8 +198,9 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
                     // The choice is made for each, for kernels that reach around the boundary are of any size.
                     nearby.is_open &= general.is_open_between(bounds, &node.bounds);
                     let leaf = tree.blocks(&tree.span(at));
-                    if reach2.len() < (len + LEAF) / LANES + 2 {
-                        reach2.resize(2 * (len + LEAF) / LANES + 2, [S::ZERO; LANES]);
+                    let enough = (nearby.len() + LEAF) / LANES + 2;
+                    if reach2.len() < enough {
+                        reach2.resize(2 * enough, [S::ZERO; LANES]);
                     }
                     let packed = reach2.as_flattened_mut();
                     for i in 0..leaf.count() {
@@ -214,14 +214,14 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
                         }
                         let own = low_bits((leaf.len - i * LANES).min(LANES));
                         let near = S::at_most(isa, &beyond, S::ZERO) & own;
-                        packed[len..len + LANES].copy_from_slice(&S::compress(isa, &reach, near));
+                        packed[nearby.len()..][..LANES].copy_from_slice(&S::compress(isa, &reach, near));
                         nearby.add(isa, &leaf, i, near);
-                        len += near.count_ones() as usize;
                     }
                 }
                 Step::Enter
             },
         );
+        let len = nearby.len();
         inverse_h.clear();
         match self.is_symmetric {
             true => inverse_h.extend(nearby.positions().iter().map(|&at| self.inverse_h[at as usize])),
