@@ -16,12 +16,13 @@ use crate::error::Kind;
 pub enum ErrorKind {
     /// A coordinate or a velocity is NaN or infinite; [`Error::index`](crate::Error::index) says which point's.
     NotFinite,
-    /// Other data are refused: a box upside down, a negative mass, labels that are not one per point. [`Error::index`](crate::Error::index) says
-    /// which item, if it is one.
+    /// Other data are refused: a box upside down, a negative mass, labels that are not one per point.
+    /// [`Error::index`](crate::Error::index) says which item, if it is one.
     Input,
     /// An option is out of its range, by itself or for these data.
     Parameter,
-    /// Something that is needed is neither told nor in the file: masses, units, a density of matter. [`Error::parameter`](crate::Error::parameter) says what.
+    /// Something that is needed is neither told nor in the file: masses, units, a density of matter.
+    /// [`Error::parameter`](crate::Error::parameter) says what.
     Missing,
     /// The data are sound, but more than this crate, this algorithm or this device can take.
     Unsupported,

@@ -17,8 +17,8 @@
 //! ```
 //!
 //! Results are those of the CPU, entry for entry. They stay on the device until `read` copies them, so one step feeds the next without a
-//! transfer: [`Points`] are uploaded once, a [`Bvh`] is built of them, and [`Dbscan`], [`Fof`], [`Hop`], [`Hdbscan`] and [`MinimumSpanningTree`] run on it. Calls
-//! return once their kernels are launched; `wait` and `read` wait for them.
+//! transfer: [`Points`] are uploaded once, a [`Bvh`] is built of them, and [`Dbscan`], [`Fof`], [`Hop`], [`Hdbscan`] and
+//! [`MinimumSpanningTree`] run on it. Calls return once their kernels are launched; `wait` and `read` wait for them.
 //!
 //! Features: `cuda` for NVIDIA's GPUs, `vulkan` for others, and for the processor with a software driver. Kernels are compiled when they are
 //! first needed, for the device that is there, which takes 0.2 to 5 s the first time.

@@ -54,10 +54,11 @@ impl Structure {
 
 /// Measures each halo about its centre. `spheres` has the overdense sphere of each halo, usually for 200 times the critical density.
 ///
-/// `gravity` is the G of `sqrt(G M / r)` for the particles' masses, radii and velocities: [`Conversion::gravity`](crate::units::Conversion::gravity).
-/// For comoving radii that is Newton's constant over the scale factor: at redshift `z`, for comoving Mpc/h, km/s and 1e10 Msun/h,
-/// `43.0091727 (1 + z)`. Velocities are peculiar, in the frame-independent unit of `gravity`. Circular velocities go as
-/// `a^(-1/2)` at fixed comoving radii, spins as `a^(1/2)` at fixed peculiar velocities, all else does not depend on `a`.
+/// `gravity` is the G of `sqrt(G M / r)` for the particles' masses, radii and velocities:
+/// [`Conversion::gravity`](crate::units::Conversion::gravity). For comoving radii that is Newton's constant over the scale factor: at
+/// redshift `z`, for comoving Mpc/h, km/s and 1e10 Msun/h, `43.0091727 (1 + z)`. Velocities are peculiar, in the frame-independent unit
+/// of `gravity`. Circular velocities go as `a^(-1/2)` at fixed comoving radii, spins as `a^(1/2)` at fixed peculiar velocities, all else
+/// does not depend on `a`.
 ///
 /// Centres are `&`[`Centers`](crate::Centers), or places of one's own. Halos, centres and particles are in the space that any of them
 /// knows. A halo without a centre has a structure of NaN.

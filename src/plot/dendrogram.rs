@@ -24,9 +24,10 @@ const CANDIDATES: usize = 400;
 /// Levels from this one on have one colour.
 const LEVELS: u32 = 6;
 
-/// The tree of a row of a catalogue with subhalos ([`Catalog::add_subhalos`]). The height is the density, on a logarithmic axis; each structure
-/// is a line from its saddle up to its peak, joined to its parent's at the saddle. Lines are as wide as the cube root of the mass, and have the
-/// colour of their level; labels stand at the peaks, those of the heaviest where there is not room for all. `title` is the line above.
+/// The tree of a row of a catalogue with subhalos ([`Catalog::add_subhalos`]). The height is the density, on a logarithmic axis; each
+/// structure is a line from its saddle up to its peak, joined to its parent's at the saddle. Lines are as wide as the cube root of the
+/// mass, and have the colour of their level; labels stand at the peaks, those of the heaviest where there is not room for all. `title` is
+/// the line above.
 ///
 /// Errors: a catalogue that has halos, but not their subhalos; a row that it does not have; a picture that cannot be encoded.
 ///
@@ -112,7 +113,8 @@ impl<'a> Tree<'a> {
         Ok(tree)
     }
 
-    /// Gives each branch a column of its own. Children stand to both sides of their parent, the higher they join the nearer, so that no lines cross.
+    /// Gives each branch a column of its own. Children stand to both sides of their parent, the higher they join the nearer, so that no
+    /// lines cross.
     fn place(&mut self) {
         let n = self.branches.len();
         let mut widths = vec![1usize; n];

@@ -24,10 +24,10 @@ const CYAN: Rgb = [80, 235, 255];
 const FAINT: Rgb = [90, 90, 100];
 const NIGHT: Rgb = [33, 12, 74];
 
-/// A PNG file, 1240 by 1130 pixels: the density projected along z in units of its mean, on a logarithmic colour scale, of the
-/// periodic box or of the smallest square around the particles; the 25 largest halos circled at the radius of their farthest
-/// member, and the 10 largest numbered. Of a catalogue with subhalos ([`Catalog::add_subhalos`]) it circles the 25 largest halos and, in another
-/// colour, the 100 largest subhalos in these, both at the root mean square distance of their members. `title` is the line above.
+/// A PNG file, 1240 by 1130 pixels: the density projected along z in units of its mean, on a logarithmic colour scale, of the periodic
+/// box or of the smallest square around the particles; the 25 largest halos circled at the radius of their farthest member, and the 10
+/// largest numbered. Of a catalogue with subhalos ([`Catalog::add_subhalos`]) it circles the 25 largest halos and, in another colour, the
+/// 100 largest subhalos in these, both at the root mean square distance of their members. `title` is the line above.
 ///
 /// Errors: a periodic box that is not positive, or another one than the catalogue's; a picture that cannot be encoded.
 pub fn projection<S: Scalar>(particles: &Particles<S>, catalog: &Catalog, title: &str) -> Result<Vec<u8>> {
@@ -238,7 +238,8 @@ impl Scale {
     }
 }
 
-/// A circle of a radius, but of so many pixels at least, as a smaller one would hide what is in it, at all images of it that the picture shows, and a number beside the first.
+/// A circle of a radius, but of so many pixels at least, as a smaller one would hide what is in it, at all images of it that the picture
+/// shows, and a number beside the first.
 fn circle(
     canvas: &mut Canvas,
     window: &Window,

@@ -39,12 +39,12 @@ pub enum Command {
 
 /// Find the halos of a snapshot, and with --finder adaptahop their subhalos; write a catalogue, labels and pictures.
 ///
-/// SNAPSHOT is a Gadget-2 binary snapshot, a NumPy array (N x 3) or a text table with three columns. Into DIR go
-/// halos.ecsv (a line per halo, largest first, as enhanced CSV), labels.npy (the group of each particle in file order, -1 for none),
-/// mass_function.svg and projection.png, with --finder adaptahop dendrogram.svg; all of them, or none if there is an error. Columns are called
-/// fof_halo_*, with other finders halo_*. With --finder adaptahop each subhalo has a line, too: it says in which parent (a label, -1 for none) and
-/// host and on which level it is. Members of a line are its own particles and those of all subhalos in it; labels.npy has the smallest structure of
-/// each particle.
+/// SNAPSHOT is a Gadget-2 binary snapshot, a NumPy array (N x 3) or a text table with three columns. Into DIR go halos.ecsv (a line per
+/// halo, largest first, as enhanced CSV), labels.npy (the group of each particle in file order, -1 for none), mass_function.svg and
+/// projection.png, with --finder adaptahop dendrogram.svg; all of them, or none if there is an error. Columns are called fof_halo_*, with
+/// other finders halo_*. With --finder adaptahop each subhalo has a line, too: it says in which parent (a label, -1 for none) and host
+/// and on which level it is. Members of a line are its own particles and those of all subhalos in it; labels.npy has the smallest
+/// structure of each particle.
 ///
 ///   ropewalk halos snapshot_000 --out halos --finder adaptahop
 ///

@@ -43,7 +43,8 @@ const OPTIONS: [&str; 10] = [
     "1",
 ];
 
-/// The sky as a table, the ids falling. Each tenth particle of the second subhalo is too fast; the particles of the cloud go this way and that.
+/// The sky as a table, the ids falling. Each tenth particle of the second subhalo is too fast; the particles of the cloud go this way and
+/// that.
 fn sky(scratch: &Scratch) -> PathBuf {
     let mut text = String::from("id,x,y,z,vx,vy,vz,mass\n");
     let mut id = 20_000;

@@ -65,8 +65,8 @@ impl<'a> CenterFinder<'a> {
         Self { center, size: BoxSize::default(), masses: None, check: false }
     }
 
-    /// A periodic box: one side, or one per axis; none leaves it to the halos. Halos that a finder has made know theirs, and another one is an error; those
-    /// from [`Halos::new`] and [`Halos::from_lists`] do not.
+    /// A periodic box: one side, or one per axis; none leaves it to the halos. Halos that a finder has made know theirs, and another one
+    /// is an error; those from [`Halos::new`] and [`Halos::from_lists`] do not.
     ///
     /// Each member counts at its image nearest to the first. A halo half as wide as the box, or wider, has no such shape: it has
     /// no centre, and its row says why (except by [`Center::MostConnected`], which needs distances up to the linking length

@@ -1,8 +1,8 @@
 //! Which members a potential holds: those whose sum reaches a value of their own.
 //!
 //! In: members, and for some of them the least sum -phi that will do. Out: whether the sum of each, as [`sums`] has it, is at least that.
-//! Bounds decide for nearly all members; direct sums decide for the others. Bounds become tighter until the direct sums that are left cost no more
-//! than the bounds did. Where a few members leave, their terms are subtracted from the bounds, which then serve once more.
+//! Bounds decide for nearly all members; direct sums decide for the others. Bounds become tighter until the direct sums that are left
+//! cost no more than the bounds did. Where a few members leave, their terms are subtracted from the bounds, which then serve once more.
 //! Cost: O(n log n) where few sums are near their least values, O(n²) where all are equal to them; O(n) for each member that leaves.
 
 use crate::error::Result;
@@ -63,8 +63,8 @@ impl Known {
     }
 }
 
-/// Whether the sum at each target, an ascending list of members, is at least its value of `least`, in the unit of the scaled members. `known` has
-/// bounds for all targets, or none; it gets others.
+/// Whether the sum at each target, an ascending list of members, is at least its value of `least`, in the unit of the scaled members.
+/// `known` has bounds for all targets, or none; it gets others.
 pub(crate) fn reach(members: &Members, targets: &[u32], least: &[f64], known: &mut Known) -> Result<Vec<bool>> {
     let n = targets.len();
     let mut decided =

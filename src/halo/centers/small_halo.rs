@@ -19,7 +19,8 @@ pub(super) fn most_bound(members: &Members) -> Option<MostBound> {
     Some(MostBound { best, pairs: (n * (n - 1)) as u64, coincident: coincident / 2 })
 }
 
-/// The sums at all members with a relative error of at most [`RELATIVE_ERROR`] and rounding, and the number of ordered pairs without a distance.
+/// The sums at all members with a relative error of at most [`RELATIVE_ERROR`] and rounding, and the number of ordered pairs without a
+/// distance.
 pub(super) fn approximate_sums(members: &Members) -> (Vec<f64>, u64) {
     let n = members.len();
     let softening2 = members.softening2;

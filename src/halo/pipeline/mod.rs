@@ -228,7 +228,8 @@ impl<'a> Pipeline<'a> {
 
     /// Finds the halos on a device, which finds their centres, too: [`CenterKind::MostBound`] and [`CenterKind::MostConnected`].
     ///
-    /// Errors: what [`Pipeline::find`] refuses; [`Finder::AdaptaHop`], which runs on the CPU alone; a device that fails or has too little memory.
+    /// Errors: what [`Pipeline::find`] refuses; [`Finder::AdaptaHop`], which runs on the CPU alone; a device that fails or has too little
+    /// memory.
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
     pub fn find_on(&self, device: crate::gpu::Device) -> Result<Found<'a>> {
         with_particles!(self, |positions, _particles| self.find_rows_on(positions, device))

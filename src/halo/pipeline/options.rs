@@ -29,13 +29,13 @@ pub enum Finder {
     FriendsOfFriends,
     /// A group about a peak of density. Box, masses, the volume of the mean density, and the least number of members are the pipeline's.
     Hop(Hop),
-    /// A halo about peaks of density, and the subhalos in it, each with a row of its own. Members of a row are its own particles and those of all subhalos
-    /// in it. Box, masses, volume and the least number of members are the pipeline's.
+    /// A halo about peaks of density, and the subhalos in it, each with a row of its own. Members of a row are its own particles and
+    /// those of all subhalos in it. Box, masses, volume and the least number of members are the pipeline's.
     AdaptaHop {
         /// How they are found.
         finder: AdaptaHop,
-        /// Removes what is not bound ([`Unbinding`](crate::halo::Unbinding), with [`Options::softening`]): columns `halo_found_mass`, `halo_bound_vmax` and
-        /// `halo_bound_rvmax`, and members are the bound ones. Needs masses, velocities and their units.
+        /// Removes what is not bound ([`Unbinding`](crate::halo::Unbinding), with [`Options::softening`]): columns `halo_found_mass`,
+        /// `halo_bound_vmax` and `halo_bound_rvmax`, and members are the bound ones. Needs masses, velocities and their units.
         unbind: bool,
     },
 }
@@ -187,8 +187,8 @@ pub struct Options {
     pub box_size: Option<f64>,
     /// Open boundaries, even if a box is known.
     pub open: bool,
-    /// The centre of each halo: columns `fof_halo_center_*` ([`Finder::column_prefix`]). `None` leaves them out, unless spheres need centres: then
-    /// [`CenterKind::MostBound`].
+    /// The centre of each halo: columns `fof_halo_center_*` ([`Finder::column_prefix`]). `None` leaves them out, unless spheres need
+    /// centres: then [`CenterKind::MostBound`].
     pub center: Option<CenterKind>,
     /// Also the most connected particle of each halo: columns `fof_halo_mcp_*`.
     pub most_connected: bool,

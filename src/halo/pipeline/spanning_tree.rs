@@ -16,8 +16,8 @@ impl<'a> Pipeline<'a> {
         with_particles!(self, |positions, _particles| spanning.run(positions))
     }
 
-    /// The halos that [`Pipeline::find`] finds of friends of friends, by one pass over the spanning tree of a pipeline of the same snapshot and box; its
-    /// linking length may be another.
+    /// The halos that [`Pipeline::find`] finds of friends of friends, by one pass over the spanning tree of a pipeline of the same
+    /// snapshot and box; its linking length may be another.
     ///
     /// Errors: a tree of another number of points; a linking length that [`Fof::run`](crate::Fof::run) refuses.
     pub fn find_in(&self, tree: &SpanningTree) -> Result<Found<'a>> {

@@ -1,10 +1,10 @@
 //! The bound particles of one structure.
 //!
-//! In: particles of its own, and the bound ones of the structures in it. Out: which of its own stay. Each round takes the mean velocity of those that
-//! are left, finds the unbound among them (`centers::reach` compares potentials with kinetic energies), and removes some. Sums are in the order of
-//! positions, then velocities, then masses, so not even their rounding depends on the order of the particles. Cost: O(n log n) a round; of rounds
-//! that follow one with few to remove, O(n) for each of these. Source: Springel et al. 2001 (SUBFIND), whose program limits what one round removes,
-//! too.
+//! In: particles of its own, and the bound ones of the structures in it. Out: which of its own stay. Each round takes the mean velocity
+//! of those that are left, finds the unbound among them (`centers::reach` compares potentials with kinetic energies), and removes some.
+//! Sums are in the order of positions, then velocities, then masses, so not even their rounding depends on the order of the particles.
+//! Cost: O(n log n) a round; of rounds that follow one with few to remove, O(n) for each of these. Source: Springel et al. 2001
+//! (SUBFIND), whose program limits what one round removes, too.
 
 use std::cmp::Ordering;
 
@@ -111,8 +111,8 @@ fn mean<S: Scalar>(bodies: &[Body], particles: &Particles<S>, of: impl Fn(&Body)
     })
 }
 
-/// The unbound particles of one round, ascending: all of them, or the fastest if they are too many. `known` has bounds of the potentials of all that
-/// can leave, and then of those that are left.
+/// The unbound particles of one round, ascending: all of them, or the fastest if they are too many. `known` has bounds of the potentials
+/// of all that can leave, and then of those that are left.
 fn leaving<S: Scalar>(
     bodies: &[Body],
     velocity: [f64; 3],

@@ -1,9 +1,9 @@
 //! The join tree: components grow as the density falls, and meet at saddles.
 //!
-//! In: particles and saddles in falling order of their densities. Out: nodes.
-//! A sweep adds particles to the sums of their component until it comes to a saddle; where components meet of which several count, each of these is a node.
-//! So there are no steps of the threshold. Cost: O(particles + saddles), on one thread, and chains once more where a component's own sums do not decide.
-//! Source: Kruskal 1956 and Carr, Snoeyink and Axen 2003 for join trees; the tests are those of Aubert, Pichon and Colombi 2004.
+//! In: particles and saddles in falling order of their densities. Out: nodes. A sweep adds particles to the sums of their component until
+//! it comes to a saddle; where components meet of which several count, each of these is a node. So there are no steps of the threshold.
+//! Cost: O(particles + saddles), on one thread, and chains once more where a component's own sums do not decide. Source: Kruskal 1956 and
+//! Carr, Snoeyink and Axen 2003 for join trees; the tests are those of Aubert, Pichon and Colombi 2004.
 
 use super::saddles::Saddle;
 use super::significance::{Kept, Sums, Tests};

@@ -2,8 +2,8 @@
 //!
 //! In: points. Out: structures with what each is in. Source: Aubert, Pichon and Colombi 2004, appendix B; Tweed et al. 2009.
 //!
-//! Flow: densities and chains of [`Hop`], `saddles`, then `exact` or `stepped` (with `significance`) for the tree of nodes, `tree` for the structures,
-//! `result`. Then `unbind`, with `binding` for each.
+//! Flow: densities and chains of [`Hop`], `saddles`, then `exact` or `stepped` (with `significance`) for the tree of nodes, `tree` for
+//! the structures, `result`. Then `unbind`, with `binding` for each.
 
 #[cfg(feature = "halos")]
 mod binding;
@@ -44,33 +44,38 @@ const TASK: usize = 1 << 14;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum AdaptaHopAlgorithm {
-    /// At each density of saddles, the largest first: where components meet of which several count above it, these are the children of a node. A
-    /// component with children counts from then on. Each component that counts above the threshold is a halo.
+    /// At each density of saddles, the largest first: where components meet of which several count above it, these are the children of a
+    /// node. A component with children counts from then on. Each component that counts above the threshold is a halo.
     #[default]
     Exact,
-    /// As published: a threshold rises from `density_threshold` by a factor of `1 + fudge / sqrt(N)` a step, N the particles of the largest chain. Where more than
-    /// one of a node's components count above it, they are its children, and their saddle is the threshold. So saddles are approximate, and a
-    /// halo alone in its box falls apart into its subhalos, for a first node is made of at least two.
+    /// As published: a threshold rises from `density_threshold` by a factor of `1 + fudge / sqrt(N)` a step, N the particles of the
+    /// largest chain. Where more than one of a node's components count above it, they are its children, and their saddle is the
+    /// threshold. So saddles are approximate, and a halo alone in its box falls apart into its subhalos, for a first node is made of at
+    /// least two.
     Stepped,
 }
 
 /// A finder of halos and subhalos by density: options, then [`AdaptaHop::run`].
 ///
-/// 1. Each particle has a density ([`KernelDensity`], the kernel [`DensityKernel::Gather`]). It is that of the published program, whose neighbours exclude the particle
-///    itself: h is half the distance to the `n_density`-th of the others, and the particle adds its own mass times W(0, h).
-/// 2. Particles denser than `density_threshold` hop to the densest of themselves and their `n_hop` nearest others; of equal densities that of the lowest index
-///    is the densest. Those that come to one peak are a chain.
-/// 3. The pass from one chain to another is the largest `min(density(p), density(q))` of a `p` in the one and a `q` in the other that is among the `n_hop`
-///    nearest others of `p`. Where there are passes in both directions, the smaller density is the saddle of the two.
-/// 4. Chains joined by saddles of more than a density are a component above it; its particles are those that are denser. It *counts* if it has N >= `min_members` particles; their
-///    mean density, or for one of its chains that of the N particles of this chain, is more than `1 + fudge / sqrt(N)` times the density; its largest density is
-///    at least `alpha` times its mean; and the root mean square distance from its centre of mass is at least `fudge_epsilon` mean separations.
-/// 5. Components that count make a tree ([`AdaptaHopAlgorithm`]). A node's main child ([`SubhaloSelection`]) is the node itself, seen at a higher density;
-///    its other children are subhalos in it.
+/// 1. Each particle has a density ([`KernelDensity`], the kernel [`DensityKernel::Gather`]). It is that of the published program,
+///    whose neighbours exclude the particle itself: h is half the distance to the `n_density`-th of the others, and the particle adds its
+///    own mass times W(0, h).
+/// 2. Particles denser than `density_threshold` hop to the densest of themselves and their `n_hop` nearest others; of equal densities
+///    that of the lowest index is the densest. Those that come to one peak are a chain.
+/// 3. The pass from one chain to another is the largest `min(density(p), density(q))` of a `p` in the one and a `q` in the other that
+///    is among the `n_hop` nearest others of `p`. Where there are passes in both directions, the smaller density is the saddle of the
+///    two.
+/// 4. Chains joined by saddles of more than a density are a component above it; its particles are those that are denser. It *counts*
+///    if it has N >= `min_members` particles; their mean density, or for one of its chains that of the N particles of this chain, is more
+///    than `1 + fudge / sqrt(N)` times the density; its largest density is at least `alpha` times its mean; and the root mean square
+///    distance from its centre of mass is at least `fudge_epsilon` mean separations.
+/// 5. Components that count make a tree ([`AdaptaHopAlgorithm`]). A node's main child ([`SubhaloSelection`]) is the node itself, seen
+///    at a higher density; its other children are subhalos in it.
 /// 6. A particle belongs to the smallest of the structures of its chain that reaches down to its density.
 ///
-/// Results depend neither on the order of the points nor on the number of threads, but for ties: of particles by their densities, of saddles by
-/// the densest of their peaks. Of a subhalo's particles those belong to it that are denser than its saddle, bound or not: `Subhalos::unbind` removes the others.
+/// Results depend neither on the order of the points nor on the number of threads, but for ties: of particles by their densities, of
+/// saddles by the densest of their peaks. Of a subhalo's particles those belong to it that are denser than its saddle, bound or not:
+/// `Subhalos::unbind` removes the others.
 ///
 /// Words of others, which ours stand for:
 ///
@@ -133,8 +138,8 @@ impl Default for AdaptaHop {
 }
 
 impl AdaptaHop {
-    /// 20 neighbours for densities and hops, halos out to 80 times the mean density, a fudge of 4, a fudge epsilon of 0.05, an alpha of 1, structures of at least
-    /// 20 particles; without steps, selected by mass, in open space.
+    /// 20 neighbours for densities and hops, halos out to 80 times the mean density, a fudge of 4, a fudge epsilon of 0.05, an alpha of
+    /// 1, structures of at least 20 particles; without steps, selected by mass, in open space.
     pub fn new() -> Self {
         Self::default()
     }
@@ -195,10 +200,11 @@ impl AdaptaHop {
         self
     }
 
-    /// The least root mean square radius of a component, in mean separations `(volume / particles)^(1/3)`, in the plane the square root (`fudgepsilon`).
+    /// The least root mean square radius of a component, in mean separations `(volume / particles)^(1/3)`, in the plane the square root
+    /// (`fudgepsilon`).
     ///
-    /// A component that is narrower above its saddle is no subhalo, however much it stands out; a density of r^-2 out to R has a radius of R / sqrt(3). The default of 0.05 is about the
-    /// softening of a simulation; where grids are refined, 0.001 and less is usual.
+    /// A component that is narrower above its saddle is no subhalo, however much it stands out; a density of r^-2 out to R has a radius
+    /// of R / sqrt(3). The default of 0.05 is about the softening of a simulation; where grids are refined, 0.001 and less is usual.
     #[must_use]
     pub fn fudge_epsilon(mut self, fudge_epsilon: impl Into<f64>) -> Self {
         self.fudge_epsilon = fudge_epsilon.into();
@@ -235,11 +241,12 @@ impl AdaptaHop {
 
     /// Finds the halos and subhalos of `points`.
     ///
-    /// By the sizes of its arrays, beside tree, densities and result it takes 48 bytes a particle above the threshold, with steps 64 more, and 16 for each chain that each particle
-    /// sees.
+    /// By the sizes of its arrays, beside tree, densities and result it takes 48 bytes a particle above the threshold, with steps 64
+    /// more, and 16 for each chain that each particle sees.
     ///
-    /// Errors: what [`KernelDensity::run`] refuses; an `n_hop` of 0 or not less than the number of points; a threshold that is NaN or negative; a fudge, fudge epsilon
-    /// or alpha that is negative or not finite; with steps a threshold of 0 or a fudge of less than 0.001, which would not end; more than 2^31 - 1 structures.
+    /// Errors: what [`KernelDensity::run`] refuses; an `n_hop` of 0 or not less than the number of points; a threshold that is NaN or
+    /// negative; a fudge, fudge epsilon or alpha that is negative or not finite; with steps a threshold of 0 or a fudge of less than
+    /// 0.001, which would not end; more than 2^31 - 1 structures.
     pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<Subhalos> {
         self.run_on(&Bvh::build_in(points, Space::periodic(self.density.size.clone())?)?)
     }

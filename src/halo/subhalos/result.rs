@@ -33,8 +33,8 @@ pub struct Subhalo {
     pub mass: f64,
 }
 
-/// Halos and the subhalos in them, found by [`AdaptaHop`](super::AdaptaHop). A *structure* is either; structures are numbered by how many particles of
-/// their own they have, the largest first, ties by the smallest member.
+/// Halos and the subhalos in them, found by [`AdaptaHop`](super::AdaptaHop). A *structure* is either; structures are numbered by how many
+/// particles of their own they have, the largest first, ties by the smallest member.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Subhalos {
     structures: Halos,
@@ -91,7 +91,8 @@ impl Subhalos {
         Ok(Self::numbered(labels, found.all.iter().map(row).collect(), &numbers, density, boundary))
     }
 
-    /// Structures by their numbers. `labels` and the parents of `found`, which come first, have others; hosts, levels and children are found here.
+    /// Structures by their numbers. `labels` and the parents of `found`, which come first, have others; hosts, levels and children are
+    /// found here.
     pub(super) fn numbered(
         labels: Vec<i32>,
         found: Vec<Subhalo>,
@@ -127,8 +128,8 @@ impl Subhalos {
         &self.rows
     }
 
-    /// The structures, each with the particles of its own: those that are in it, and in no structure within it. A particle's label is the number of its
-    /// structure.
+    /// The structures, each with the particles of its own: those that are in it, and in no structure within it. A particle's label is the
+    /// number of its structure.
     pub fn structures(&self) -> &Halos {
         &self.structures
     }
@@ -138,8 +139,8 @@ impl Subhalos {
         self.at_level(1)
     }
 
-    /// The structures of one level with all that is in them, the largest first. [`Halos::clusters`] has their numbers. Particles that are in no
-    /// structure of this level have none.
+    /// The structures of one level with all that is in them, the largest first. [`Halos::clusters`] has their numbers. Particles that are
+    /// in no structure of this level have none.
     pub fn at_level(&self, level: u32) -> Halos {
         let ancestor = |mut at: usize| {
             while self.rows[at].level > level {

@@ -1,9 +1,8 @@
 //! The tree of nodes as it is published: a threshold rises in steps, and what falls apart makes children.
 //!
-//! In: particles and saddles in falling order of their densities. Out: nodes.
-//! At each step the chains of a node fall into components that are joined by saddles above the threshold. If several count they are its children; if
-//! one does, the node goes on with all of them. Cost: O(chains and their saddles) a step.
-//! Source: Aubert, Pichon and Colombi 2004, appendix B.
+//! In: particles and saddles in falling order of their densities. Out: nodes. At each step the chains of a node fall into components that
+//! are joined by saddles above the threshold. If several count they are its children; if one does, the node goes on with all of them.
+//! Cost: O(chains and their saddles) a step. Source: Aubert, Pichon and Colombi 2004, appendix B.
 
 use super::exact::Field;
 use super::significance::Sums;

@@ -33,8 +33,9 @@ pub(super) struct Tree {
 pub enum SubhaloSelection {
     /// The child with the densest peak: the *density profile method*, DPM, of Tweed et al. 2009.
     Density,
-    /// The child of most mass above its saddle, without what is a subhalo in it; ties by the densest peak. Children are chosen from the inside out. So a subhalo is never
-    /// heavier than what it is in, both without their subhalos: the *most massive substructure method*, MSM.
+    /// The child of most mass above its saddle, without what is a subhalo in it; ties by the densest peak. Children are chosen from the
+    /// inside out. So a subhalo is never heavier than what it is in, both without their subhalos: the *most massive substructure method*,
+    /// MSM.
     #[default]
     Mass,
 }

@@ -1,7 +1,8 @@
 //! Unbinding: structures without the particles that only pass through.
 //!
 //! In: [`Subhalos`] or [`Halos`], and [`Particles`] with velocities. Out: the same with bound particles alone, and what is known of each.
-//! Flow: the deepest structures come first, those of one level at once; `binding` finds what stays in each, and what leaves goes to its parent.
+//! Flow: the deepest structures come first, those of one level at once; `binding` finds what stays in each, and what leaves goes to its
+//! parent.
 
 use super::binding::{Settled, settle};
 use super::result::{Subhalo, Subhalos, numbers, renumbered};
@@ -17,27 +18,27 @@ use crate::parallel::map;
 /// How to remove particles that are not bound: options for [`Subhalos::unbind`] and [`Halos::unbind`].
 ///
 /// 1. Structures are looked at from the inside out: when one's turn comes, those in it are done.
-/// 2. The energy of a particle i of the structure's own, for its mass, is that of the potential of all j that are bound so far, its own particles as
-///    well as those of structures in it:
+/// 2. The energy of a particle i of the structure's own, for its mass, is that of the potential of all j that are bound so far, its
+///    own particles as well as those of structures in it:
 ///
 ///    ```text
 ///    E(i) = |v(i) - V + hubble_flow (x(i) - X)|² / 2 - gravity * sum over j != i of m(j) / sqrt(|x(i) - x(j)|² + softening²)
 ///    ```
 ///
 ///    V and X are the mean velocity and place, weighted by mass, of its own particles alone: what moves in it does not move it.
-/// 3. Particles of E > 0 are unbound, and each round removes them; those of E = 0 stay. If they are more than `max_removed` of its own particles, the
-///    round removes only so many with the largest speed in E, for V is not to be trusted yet: at least one; those that are equally fast together,
-///    which if that is too many wait for faster ones.
-///    The last round removes none.
+/// 3. Particles of E > 0 are unbound, and each round removes them; those of E = 0 stay. If they are more than `max_removed` of its own
+///    particles, the round removes only so many with the largest speed in E, for V is not to be trusted yet: at least one; those that are
+///    equally fast together, which if that is too many wait for faster ones. The last round removes none.
 /// 4. What leaves a structure goes to the one that it is in, and counts there as one of its own; what leaves a halo is in none.
-/// 5. A structure with fewer than `min_members` particles of its own is dissolved. All of them leave it, and the structures in it are those of its
-///    parent; without a parent they are halos.
+/// 5. A structure with fewer than `min_members` particles of its own is dissolved. All of them leave it, and the structures in it are
+///    those of its parent; without a parent they are halos.
 ///
-/// Every comparison is as sums over all pairs in `f64` have it (without softening the terms of coincident pairs are left out), though few sums are
-/// made. The result depends neither on the number of threads nor on the order of the particles.
+/// Every comparison is as sums over all pairs in `f64` have it (without softening the terms of coincident pairs are left out), though few
+/// sums are made. The result depends neither on the number of threads nor on the order of the particles.
 ///
-/// Others differ. SUBFIND takes the potential of a structure's own particles alone, and of the unbound ones those of the largest energies. AHF takes the potential of spherical shells, and particles faster than 1.5 times the escape velocity leave.
-/// Rockstar takes the potential of all particles, bound or not, once. All of them add the Hubble flow; here there is none unless it is told.
+/// Others differ. SUBFIND takes the potential of a structure's own particles alone, and of the unbound ones those of the largest
+/// energies. AHF takes the potential of spherical shells, and particles faster than 1.5 times the escape velocity leave. Rockstar takes
+/// the potential of all particles, bound or not, once. All of them add the Hubble flow; here there is none unless it is told.
 ///
 /// Positions, masses and velocities have the units that `gravity` has, as for [`measure_structure`](crate::halo::measure_structure). Comoving
 /// positions and peculiar velocities take Newton's constant over the scale factor, which is what
@@ -67,7 +68,8 @@ pub struct Unbinding {
 }
 
 impl Unbinding {
-    /// With this constant of gravity, without softening or Hubble flow; a round removes a quarter of the particles at most, and 20 make a structure.
+    /// With this constant of gravity, without softening or Hubble flow; a round removes a quarter of the particles at most, and 20 make a
+    /// structure.
     pub fn new(gravity: f64) -> Self {
         Self { gravity, softening: 0.0, hubble_flow: 0.0, max_removed: 0.25, min_members: 20 }
     }
@@ -79,8 +81,8 @@ impl Unbinding {
         self
     }
 
-    /// The velocity by which space expands per length: the Hubble rate for physical positions, and times the scale factor for comoving ones (100 km/s
-    /// for each Mpc/h today). For peculiar velocities; it counts little but in the outskirts.
+    /// The velocity by which space expands per length: the Hubble rate for physical positions, and times the scale factor for comoving
+    /// ones (100 km/s for each Mpc/h today). For peculiar velocities; it counts little but in the outskirts.
     #[must_use]
     pub fn hubble_flow(mut self, rate: f64) -> Self {
         self.hubble_flow = rate;
@@ -156,24 +158,25 @@ pub struct BoundStructure {
     pub v_max_radius: f64,
     /// How often energies were found.
     pub rounds: u32,
-    /// Why not: it is as wide as half of the periodic box. Then all its particles stay, no particle is the most bound one, and `v_max` and its radius
-    /// are NaN.
+    /// Why not: it is as wide as half of the periodic box. Then all its particles stay, no particle is the most bound one, and `v_max`
+    /// and its radius are NaN.
     pub missing: Option<NoCenter>,
 }
 
 impl Subhalos {
     /// Removes the particles that are not bound to the structure that they are in: see [`Unbinding`].
     ///
-    /// The result is a tree as before. Masses are those of the bound particles; a structure's peak is the densest particle of its own, ties by index;
-    /// saddles stay as they are, and a subhalo's particles that were unbound are denser than those of its parent otherwise are.
+    /// The result is a tree as before. Masses are those of the bound particles; a structure's peak is the densest particle of its own,
+    /// ties by index; saddles stay as they are, and a subhalo's particles that were unbound are denser than those of its parent otherwise
+    /// are.
     ///
-    /// It takes some 150 bytes for each particle of the structures that are looked at at once, and the memory of [`Center::MostBound`]. Cost: for
-    /// each structure O(n log n) for its particles with all that is in it in each of the first rounds, if few energies are almost 0, and O(n²)
-    /// otherwise; O(n) for each particle that leaves it in the last rounds.
+    /// It takes some 150 bytes for each particle of the structures that are looked at at once, and the memory of [`Center::MostBound`].
+    /// Cost: for each structure O(n log n) for its particles with all that is in it in each of the first rounds, if few energies are
+    /// almost 0, and O(n²) otherwise; O(n) for each particle that leaves it in the last rounds.
     ///
-    /// Errors: particles without velocities, or with one that is not finite; what [`CenterFinder::run`] refuses of positions and masses; a gravity
-    /// that is not positive and finite; a softening or Hubble flow that is negative or not finite; a `max_removed` that is not more than 0 or is more
-    /// than 1; particles of another number or space than the structures.
+    /// Errors: particles without velocities, or with one that is not finite; what [`CenterFinder::run`] refuses of positions and masses;
+    /// a gravity that is not positive and finite; a softening or Hubble flow that is negative or not finite; a `max_removed` that is not
+    /// more than 0 or is more than 1; particles of another number or space than the structures.
     ///
     /// ```
     /// use ropewalk::halo::Unbinding;

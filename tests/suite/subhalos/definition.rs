@@ -1,5 +1,5 @@
-//! AdaptaHOP from its definition, as plain loops: no code is shared with the library. The tree without steps is found from the hosts down, by the
-//! densest saddle at which each component still holds together.
+//! AdaptaHOP from its definition, as plain loops: no code is shared with the library. The tree without steps is found from the hosts
+//! down, by the densest saddle at which each component still holds together.
 
 use crate::hop::definition::chains;
 use common::oracle::{Side, nearest};

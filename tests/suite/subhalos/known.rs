@@ -106,8 +106,8 @@ fn subhalos_have_centers() {
     assert_eq!(catalog.halos().len(), 6);
 }
 
-/// A density of r^-2 within a radius has a root mean square radius of the radius / sqrt(3): that of the innermost subhalo is less than 0.05 mean separations, however much it
-/// stands out.
+/// A density of r^-2 within a radius has a root mean square radius of the radius / sqrt(3): that of the innermost subhalo is less than
+/// 0.05 mean separations, however much it stands out.
 #[test]
 fn a_subhalo_that_is_too_narrow() {
     let points = sky(1.0);

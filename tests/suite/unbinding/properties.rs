@@ -8,7 +8,8 @@ use ropewalk::{AdaptaHop, Center, CenterFinder, Fof, Particles, Subhalos};
 use super::definition::{Rules, unbind, v_max};
 use super::sky::{Clump, Sky};
 
-/// A host with three clumps in it, one with a clump of its own, and another halo, of various masses; some particles are hot, and the second clump moves fast.
+/// A host with three clumps in it, one with a clump of its own, and another halo, of various masses; some particles are hot, and the
+/// second clump moves fast.
 fn sky(scale: usize, seed: u64) -> (Sky, Vec<f64>) {
     let mut random = Random::new(seed);
     let mut sky = Sky::default();

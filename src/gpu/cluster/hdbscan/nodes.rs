@@ -1,13 +1,12 @@
 //! Merges of equal weight as nodes, and which cluster each large node belongs to.
 //!
-//! In: chains and weights. Out: nodes, and for each large one its cluster.
-//! Edges of one weight that are neighbours in a chain are a *run*; runs of one weight of which one is the parent of the other are a *node*, told
-//! by its highest run, its top. A node is large if it has at least as many points as a cluster must have.
-//! A large node without a large node below, or with two and more, is the bottom of a cluster; one above a single large node belongs to
-//! the cluster of that. So clusters are the ends of ways down. Most of a way is along a chain, where nodes are neighbours: only nodes that do not
-//! belong to the cluster of the run before, *stops*, are followed, and no way leads through more of these than there are levels.
-//! Clusters are numbered from below: children before their parents.
-//! Cost: three sums, and waits for the numbers of runs, stops and clusters; 28 bytes a point.
+//! In: chains and weights. Out: nodes, and for each large one its cluster. Edges of one weight that are neighbours in a chain are a
+//! *run*; runs of one weight of which one is the parent of the other are a *node*, told by its highest run, its top. A node is large if
+//! it has at least as many points as a cluster must have. A large node without a large node below, or with two and more, is the bottom of
+//! a cluster; one above a single large node belongs to the cluster of that. So clusters are the ends of ways down. Most of a way is along
+//! a chain, where nodes are neighbours: only nodes that do not belong to the cluster of the run before, *stops*, are followed, and no way
+//! leads through more of these than there are levels. Clusters are numbered from below: children before their parents. Cost: three sums,
+//! and waits for the numbers of runs, stops and clusters; 28 bytes a point.
 
 use cubecl::prelude::*;
 

@@ -92,7 +92,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     ///
     /// Memory: 12 `k` bytes a point, and 4 more while it runs.
     ///
-    /// Errors: a `k` of more than 64; more than 2^32 - 1 neighbours in all, or more than a buffer of the device can hold; if the device fails.
+    /// Errors: a `k` of more than 64; more than 2^32 - 1 neighbours in all, or more than a buffer of the device can hold; if the device
+    /// fails.
     ///
     /// ```no_run
     /// use ropewalk::Nearest;
