@@ -33,7 +33,7 @@ impl Reader {
         let bytes = self.file(data);
         fs::write(path, &bytes).expect("a scratch file");
         let columns = |names: [&str; 2]| ReadOptions::default().columns(names);
-        let one_type = ReadOptions::default().particle_type(1);
+        let one_type = ReadOptions::default().types([1]);
         for options in [ReadOptions::default(), one_type, columns(["2", "1"]), columns(["x", "y"])] {
             if let Ok(snapshot) = read(path, &options) {
                 assert_whole(&snapshot, bytes.len());

@@ -47,7 +47,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
 
     let mut phases = Phases::default();
     let mut read = ReadOptions::default();
-    read.particle_type = Some(args.particle_type);
+    read.types = vec![args.particle_type];
     read.columns = args.coordinates.clone();
     read.velocity_unit = args.universe.velocity_unit;
     read.redshift = args.universe.redshift;

@@ -12,6 +12,7 @@ use std::path::Path;
 use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 
 use crate::io::csv_columns::{Columns, Rows, is_name};
+use crate::io::reading::Reading;
 use crate::io::{Error, Points, ReadOptions, Result, Snapshot, ecsv};
 use crate::units::{KnownUnits, VelocityUnit};
 
@@ -19,13 +20,16 @@ use crate::units::{KnownUnits, VelocityUnit};
 const LONGEST_LINE: usize = 1 << 16;
 
 /// Reads the text file `path`.
-pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Snapshot> {
+pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+    let options = reading.options;
+    // Reading it twice, by lines and for its header, must find the same file.
+    drop(reading.open(path)?);
     let mut snapshot = read_rows(path, &options.columns)?;
     let ecsv::Header { units, redshift } = ecsv::Header::read(path, &snapshot.columns)?;
     let options = ReadOptions { redshift: options.redshift.or(redshift), ..options.clone() };
     let velocity_unit = options.velocity_unit.or(units.velocity);
     if let (Some(unit), Some(Points::F64(table))) = (velocity_unit, &mut snapshot.velocities) {
-        let factor = options.velocity_factor(unit, None).map_err(|error| Error::file(path, error))?;
+        let factor = options.velocity_factor(unit, options.redshift, None).map_err(|error| Error::file(path, error))?;
         table.data.iter_mut().for_each(|value| *value *= factor);
     }
     snapshot.redshift = redshift;

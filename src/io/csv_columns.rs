@@ -9,7 +9,6 @@
 use csv::ByteRecord;
 
 use crate::io::{Format, Masses, Points, Snapshot, Table};
-use crate::units::KnownUnits;
 
 /// Names of columns that are known.
 const KNOWN: [&str; 8] = ["x", "y", "z", "vx", "vy", "vz", "id", "mass"];
@@ -171,17 +170,13 @@ impl Rows {
             Points::F64(Table { dim, data })
         };
         Some(Snapshot {
-            points: table(self.coordinates),
             velocities: (!self.columns.velocities.is_empty()).then(|| table(self.velocities)),
             ids: self.columns.id.map(|_| self.ids),
             masses: self.columns.mass.map_or(Masses::Unknown, |_| Masses::Each(self.masses)),
             matter,
-            units: KnownUnits::default(),
-            redshift: None,
-            box_size: None,
-            header: None,
             format: Format::Csv,
             columns: self.columns.called(),
+            ..Snapshot::new(table(self.coordinates))
         })
     }
 }

@@ -16,9 +16,9 @@ use npyz::{AutoSerialize, Endianness, TypeChar, TypeStr, WriterBuilder};
 use crate::error::Error;
 use crate::io::atomic::replace;
 use crate::io::csv_columns::choose;
+use crate::io::reading::Reading;
 use crate::io::source::{Source, Word, room};
-use crate::io::{Format, Masses, Points, Result, Snapshot, Table};
-use crate::units::KnownUnits;
+use crate::io::{Format, Points, Result, Snapshot, Table};
 
 /// How a `.npy` file begins.
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
@@ -30,7 +30,9 @@ const LONGEST_HEADER: u64 = 10_000;
 const MOST_COLUMNS: u64 = 1 << 16;
 
 /// The points in a `.npy` file, from the columns `chosen` if there are any.
-pub(super) fn read(mut source: Source, chosen: &[String]) -> Result<Snapshot> {
+pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+    let chosen = &reading.options.columns[..];
+    let mut source = reading.open(path)?;
     let text = header_text(&mut source)?;
     let header = Header::parse(&text, !chosen.is_empty()).map_err(|message| source.error(message))?;
     let axes = choose(chosen, &[], header.dim).map_err(|message| source.error(message))?;
@@ -62,19 +64,7 @@ pub(super) fn read(mut source: Source, chosen: &[String]) -> Result<Snapshot> {
     if let Some(x) = inexact.get() {
         return Err(source.error(format!("holds {x}; 64-bit floats, which points are, are exact up to 2^53 only")));
     }
-    Ok(Snapshot {
-        points,
-        velocities: None,
-        ids: None,
-        masses: Masses::Unknown,
-        matter: None,
-        units: KnownUnits::default(),
-        redshift: None,
-        box_size: None,
-        header: None,
-        format: Format::Npy,
-        columns: chosen.to_vec(),
-    })
+    Ok(Snapshot { format: Format::Npy, columns: chosen.to_vec(), ..Snapshot::new(points) })
 }
 
 /// The Python literal at the start of the file.

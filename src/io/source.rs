@@ -66,6 +66,11 @@ impl Source {
         self.len
     }
 
+    /// What the system says of the open file.
+    pub(super) fn metadata(&self) -> Result<fs::Metadata> {
+        self.file.metadata().map_err(|error| Error::io(&self.path, "cannot be looked at", error))
+    }
+
     pub(super) fn at(&self) -> u64 {
         self.at
     }
@@ -152,9 +157,12 @@ pub(super) fn room<T>(path: &Path, n: u64) -> Result<Vec<T>> {
     let reserved = usize::try_from(n).ok().and_then(|n| values.try_reserve_exact(n).ok());
     match reserved {
         Some(()) => Ok(values),
-        None => {
-            let failed = format!("{n} values of {} bytes", size_of::<T>());
-            Err(Error::io(path, failed, std::io::ErrorKind::OutOfMemory.into()))
-        }
+        None => Err(no_room::<T>(path, n)),
     }
+}
+
+/// There is no memory for `n` values of the file `path`.
+pub(super) fn no_room<T>(path: &Path, n: u64) -> Error {
+    let failed = format!("{n} values of {} bytes", size_of::<T>());
+    Error::io(path, failed, std::io::ErrorKind::OutOfMemory.into())
 }

@@ -109,7 +109,7 @@ fn headers() {
 
     let whole = folder.with("whole", &bytes);
     for (t, said) in [(2, "no particles of type 2; types present: 0 (4), 1 (3)"), (200, "no particles of type 200")] {
-        let message = read(&whole, &ReadOptions::default().particle_type(t)).unwrap_err().to_string();
+        let message = read(&whole, &ReadOptions::default().types([t])).unwrap_err().to_string();
         assert!(message.contains(said), "{message}");
     }
     assert!(read_header(folder.with("text", "1 2 3")).unwrap_err().to_string().contains("not a Gadget snapshot"));

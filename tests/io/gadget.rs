@@ -126,7 +126,7 @@ fn round_trips() {
             assert_eq!(header, read_header(&path).unwrap());
 
             for (s, one) in made.iter().enumerate() {
-                let options = ReadOptions::default().particle_type(one.particle_type);
+                let options = ReadOptions::default().types([one.particle_type]);
                 let order: Vec<_> = order.iter().copied().filter(|&(of, _)| of == s).collect();
                 check(&read(&path, &options).unwrap(), &made, &order);
             }
@@ -152,7 +152,7 @@ fn itertools3<A: Copy, B: Copy, C: Copy, const I: usize, const J: usize, const K
 fn sample() {
     let path = &root().join("data/p3m_64.gadget2");
     let snapshot = all(path).unwrap();
-    assert!(snapshot == read(path, &ReadOptions::default().particle_type(1)).unwrap());
+    assert!(snapshot == read(path, &ReadOptions::default().types([1])).unwrap());
     let header = snapshot.header.unwrap();
     assert_eq!(header.counts, [0, 262_144, 0, 0, 0, 0]);
     assert_eq!(header.total(), 262_144);
@@ -233,7 +233,7 @@ fn no_particles() {
     let snapshot = all(&path).unwrap();
     assert!(snapshot.points.is_empty());
     assert_eq!((snapshot.points.dim(), snapshot.velocities, snapshot.ids), (3, None, None));
-    let message = read(&path, &ReadOptions::default().particle_type(1)).unwrap_err().to_string();
+    let message = read(&path, &ReadOptions::default().types([1])).unwrap_err().to_string();
     assert!(message.ends_with("has no particles of type 1; types present: none"), "{message}");
 }
 

@@ -14,7 +14,7 @@ const OMEGA_M: f64 = 0.31;
 
 /// M and R for 200 times the critical and the mean density equal the stored ones, about the stored centres.
 fn assert_reference(snapshot: &Path, halos: &Path, side: f64) {
-    let snapshot = read(snapshot, &ReadOptions::default().particle_type(1)).unwrap();
+    let snapshot = read(snapshot, &ReadOptions::default().types([1])).unwrap();
     let Points::F32(points) = &snapshot.points else { panic!("f64 positions") };
     let ropewalk::io::Masses::Equal(mass) = snapshot.masses else { panic!("no mass") };
     let particles = Particles::new(points.rows::<3>().unwrap()).mass(mass).periodic(side);

@@ -8,7 +8,7 @@ use ropewalk::{AdaptaHop, Catalog, Center, CenterFinder, ErrorKind, Fof, Hop, Pa
 
 fn sample() -> Snapshot {
     let path = root().join("data/p3m_64.gadget2");
-    read(path, &ReadOptions::default().particle_type(1)).unwrap()
+    read(path, &ReadOptions::default().types([1])).unwrap()
 }
 
 /// Two clumps and a point far away, in a box of 10.

@@ -36,13 +36,11 @@ impl Universe {
     /// Options come first, then the snapshot. Units that neither names are those in which all matter over the volume of the box is
     /// the mean density: see [`Units::matching`]. `side` is that of the periodic box, whether or not halos are found in it.
     pub fn new(options: &UniverseOptions, snapshot: &Snapshot, side: Option<f64>) -> Self {
-        let header = snapshot.header.as_ref();
+        let background = snapshot.background;
         let redshift = options.redshift.or(snapshot.redshift);
-        let omega_m = options.omega_m.or(header.map(|header| header.omega_m).filter(|&omega| omega != 0.0));
-        // A header without matter has no cosmology.
-        let header_lambda = header.filter(|header| header.omega_m != 0.0).map(|header| header.omega_lambda);
-        let omega_lambda = options.omega_lambda.or(header_lambda);
-        let h = options.h.or(header.map(|header| header.hubble).filter(|&h| h != 0.0));
+        let omega_m = options.omega_m.or(background.omega_m);
+        let omega_lambda = options.omega_lambda.or(background.omega_lambda);
+        let h = options.h.or(background.h);
         let known = options.units.or(snapshot.units);
         let density = snapshot.matter.zip(side).map(|(mass, side)| mass / side.powi(3));
         let z = redshift.unwrap_or(0.0);

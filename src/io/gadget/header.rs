@@ -1,6 +1,6 @@
 //! The 256-byte header of a Gadget-2 snapshot, and the two ways to lay out the file around it.
 
-use crate::io::{Error, Format, Result};
+use crate::io::{Background, Error, Format, Result};
 use crate::units::VelocityUnit;
 use std::path::Path;
 
@@ -46,11 +46,14 @@ impl Header {
         VelocityUnit { km_s: 1.0, is_internal: self.is_comoving() }
     }
 
-    /// "particle types 0 (8), 1 (262144)", for messages.
-    pub(super) fn types_present(&self) -> String {
-        let present: Vec<_> =
-            (0..).zip(self.counts).filter(|&(_, n)| n > 0).map(|(t, n): (u32, u64)| format!("{t} ({n})")).collect();
-        if present.is_empty() { "none".to_string() } else { present.join(", ") }
+    /// The cosmology; a header without matter has none.
+    pub(super) fn background(&self) -> Background {
+        let has_matter = self.omega_m != 0.0;
+        Background {
+            omega_m: has_matter.then_some(self.omega_m),
+            omega_lambda: has_matter.then_some(self.omega_lambda),
+            h: (self.hubble != 0.0).then_some(self.hubble),
+        }
     }
 
     /// The fields that all files of a snapshot share, by name.
@@ -171,7 +174,7 @@ impl Raw {
 
 /// How the blocks of a file are framed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(in crate::io) struct Layout {
     pub(super) big_endian: bool,
     /// Each block comes after a record with its label (`SnapFormat` 2).
     pub(super) labels: bool,
@@ -179,7 +182,7 @@ pub(super) struct Layout {
 
 impl Layout {
     /// The layout of a file that begins with `prefix`: the marker of the header, or of the label before it.
-    pub(super) fn sniff(prefix: &[u8]) -> Option<Self> {
+    pub(in crate::io) fn sniff(prefix: &[u8]) -> Option<Self> {
         let (marker, rest) = prefix.split_first_chunk::<4>()?;
         let (big_endian, labels) = match marker {
             [0, 1, 0, 0] => (false, false),

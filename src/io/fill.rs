@@ -1,0 +1,201 @@
+//! Columns from files into one array: in parallel over pieces and bands of rows, without a second copy.
+//!
+//! In: the pieces of a column in their order, each a stretch of rows of a file. Out: one vector with the rows that are kept.
+//! Cost: the vector, and for each thread a band where rows are left out.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use bytemuck::Pod;
+
+use crate::io::reading::Reading;
+use crate::io::source::{Source, Word, foreign, no_room};
+use crate::io::{Error, Result};
+use crate::parallel::for_each;
+
+/// Bytes of a band where any rows may be read together.
+const BAND: usize = 1 << 20;
+
+/// A stretch of rows of a column.
+pub(super) trait Rows<T>: Sync {
+    /// How many; their bytes in the file have been checked.
+    fn len(&self) -> u64;
+
+    /// How many are best read at a time, from a multiple of as many on.
+    fn band(&self) -> u64;
+
+    /// Reads rows from `first` on, as many as `out` has room for.
+    fn read(&self, first: u64, out: &mut [T]) -> Result<()>;
+}
+
+/// Rows of words one after the other in a file.
+pub(super) struct Plain<'a, W, F> {
+    pub reading: &'a Reading<'a>,
+    pub path: &'a Path,
+    /// The byte where they begin.
+    pub at: u64,
+    pub rows: u64,
+    /// Words in a row.
+    pub width: usize,
+    /// Bytes from the beginning of a row to that of the next; at least those of its words.
+    pub stride: u64,
+    pub big_endian: bool,
+    pub convert: F,
+    pub word: std::marker::PhantomData<W>,
+}
+
+impl<W: Word, T, F: Fn(W) -> T + Sync> Rows<T> for Plain<'_, W, F>
+where
+    W: Sync,
+{
+    fn len(&self) -> u64 {
+        self.rows
+    }
+
+    fn band(&self) -> u64 {
+        (BAND as u64 / self.stride.max(1)).max(1)
+    }
+
+    fn read(&self, first: u64, out: &mut [T]) -> Result<()> {
+        let mut source = self.reading.open(self.path)?;
+        source.seek(self.at + first * self.stride)?;
+        if self.stride == (self.width * size_of::<W>()) as u64 {
+            let mut places = out.iter_mut();
+            let n = places.len() as u64;
+            return source.words(n, self.big_endian, |chunk: &[W]| {
+                // The chunk goes first: a zip asks its second half only while the first has more.
+                chunk.iter().zip(places.by_ref()).for_each(|(&word, place)| *place = (self.convert)(word));
+            });
+        }
+        self.read_strided(&mut source, out)
+    }
+}
+
+impl<W: Word, F> Plain<'_, W, F> {
+    fn read_strided<T>(&self, source: &mut Source, out: &mut [T]) -> Result<()>
+    where
+        F: Fn(W) -> T,
+    {
+        let own = self.width * size_of::<W>();
+        let rows = out.len() / self.width.max(1);
+        // The last row may end the file with its own words.
+        let mut bytes = vec![0; rows.saturating_sub(1) * self.stride as usize + own];
+        source.fill(&mut bytes)?;
+        for (row, places) in out.chunks_exact_mut(self.width).enumerate() {
+            let start = row * self.stride as usize;
+            for (k, place) in places.iter_mut().enumerate() {
+                let at = start + k * size_of::<W>();
+                let word: W = bytemuck::pod_read_unaligned(&bytes[at..at + size_of::<W>()]);
+                *place = (self.convert)(if foreign(self.big_endian) { word.swapped() } else { word });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Rows that all have one value.
+pub(super) struct Constant<T> {
+    pub rows: u64,
+    pub value: T,
+}
+
+impl<T: Copy + Sync> Rows<T> for Constant<T> {
+    fn len(&self) -> u64 {
+        self.rows
+    }
+
+    fn band(&self) -> u64 {
+        BAND as u64
+    }
+
+    fn read(&self, _: u64, out: &mut [T]) -> Result<()> {
+        out.fill(self.value);
+        Ok(())
+    }
+}
+
+/// Rows of a piece to be read at a time.
+struct Band<'a, T> {
+    piece: &'a dyn Rows<T>,
+    rows: Range<u64>,
+    /// The place of the first among the rows of all pieces.
+    place: u64,
+    out: &'a mut [T],
+}
+
+/// The rows of all pieces, one after the other, `width` values each; those that are kept. The error of the first band that fails.
+pub(super) fn fill<T: Pod + Send + Sync>(
+    reading: &Reading<'_>,
+    path: &Path,
+    width: usize,
+    pieces: &[Box<dyn Rows<T> + '_>],
+) -> Result<Vec<T>> {
+    let mut cuts = vec![];
+    let (mut place, mut kept) = (0u64, 0u64);
+    for piece in pieces {
+        let (n, step) = (piece.len(), piece.band().max(1));
+        for first in (0..n.div_ceil(step)).map(|band| band * step) {
+            let rows = first..(first + step).min(n);
+            let count = reading.keep.count(place..place + (rows.end - rows.start));
+            cuts.push((piece.as_ref(), rows.clone(), place, count));
+            place += rows.end - rows.start;
+            kept += count;
+        }
+    }
+    let values = kept.checked_mul(width as u64).ok_or_else(|| Error::file(path, "has more values than memory"))?;
+    reading.expect(values * size_of::<T>() as u64);
+    // Fresh zeros come from the system without being written.
+    let mut all: Vec<T> = usize::try_from(values)
+        .ok()
+        .and_then(|values| bytemuck::allocation::try_zeroed_vec(values).ok())
+        .ok_or_else(|| no_room::<T>(path, values))?;
+    let mut left = all.as_mut_slice();
+    let mut bands = Vec::with_capacity(cuts.len());
+    for (piece, rows, place, count) in cuts {
+        let (out, rest) = left.split_at_mut(count as usize * width);
+        left = rest;
+        if !out.is_empty() {
+            bands.push(Band { piece, rows, place, out });
+        }
+    }
+    let failed = AtomicBool::new(false);
+    let first_error: Mutex<Option<(usize, Error)>> = Mutex::new(None);
+    for_each(bands, &|at, band| {
+        // A band before the one that failed may still have the first error, but one error is enough.
+        if failed.load(Ordering::Relaxed) {
+            return;
+        }
+        let bytes = size_of_val(band.out) as u64;
+        match read_band(reading, band, width) {
+            Ok(()) => reading.advance(bytes),
+            Err(error) => {
+                failed.store(true, Ordering::Relaxed);
+                let mut slot = first_error.lock().unwrap_or_else(PoisonError::into_inner);
+                if slot.as_ref().is_none_or(|(other, _)| at < *other) {
+                    *slot = Some((at, error));
+                }
+            }
+        }
+    });
+    match first_error.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some((_, error)) => Err(error),
+        None => Ok(all),
+    }
+}
+
+fn read_band<T: Pod>(reading: &Reading<'_>, band: Band<'_, T>, width: usize) -> Result<()> {
+    let Band { piece, rows, place, out } = band;
+    let n = (rows.end - rows.start) as usize;
+    if out.len() == n * width {
+        return piece.read(rows.start, out);
+    }
+    let mut whole = vec![T::zeroed(); n * width];
+    piece.read(rows.start, &mut whole)?;
+    let kept = whole.chunks_exact(width).zip(place..).filter(|(_, place)| reading.keep.keeps(*place));
+    for ((row, _), slot) in kept.zip(out.chunks_exact_mut(width)) {
+        slot.copy_from_slice(row);
+    }
+    Ok(())
+}

@@ -1,0 +1,58 @@
+//! The formats, and how a file's first bytes tell them apart.
+
+use std::fmt;
+
+use crate::io::{gadget, npy};
+
+/// A file format that [`read`](crate::io::read) knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum Format {
+    /// Gadget-2 binary with `SnapFormat` 1: blocks in a fixed order.
+    Gadget1,
+    /// Gadget-2 binary with `SnapFormat` 2: a label before each block.
+    Gadget2,
+    /// An array written by `numpy.save`.
+    Npy,
+    /// Numbers as text, separated by commas, semicolons, tabs or spaces.
+    Csv,
+    /// None: the points come from memory.
+    Memory,
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Gadget1 => "Gadget-2 binary, format 1",
+            Self::Gadget2 => "Gadget-2 binary, format 2",
+            Self::Npy => "NumPy array",
+            Self::Csv => "text table",
+            Self::Memory => "memory",
+        })
+    }
+}
+
+pub(super) enum Found {
+    Gadget,
+    Npy,
+    Text,
+    Other(&'static str),
+}
+
+/// The kind of file that begins with `prefix`.
+pub(super) fn sniff(prefix: &[u8]) -> Found {
+    if gadget::header::Layout::sniff(prefix).is_some() {
+        Found::Gadget
+    } else if prefix.starts_with(npy::MAGIC) {
+        Found::Npy
+    } else if prefix.starts_with(b"\x89HDF") {
+        Found::Other("is an HDF5 file; convert it to Gadget binary, npy or text")
+    } else if prefix.starts_with(b"PK\x03\x04") {
+        Found::Other("is a zip archive (npz?); extract the array you want and pass the npy file")
+    } else if prefix.contains(&0) {
+        Found::Other("is binary, but neither a Gadget-2 snapshot nor a NumPy array")
+    } else {
+        Found::Text
+    }
+}

@@ -1,0 +1,238 @@
+//! Gadget-2 binary snapshots.
+//!
+//! - in: one file or the parts of a split snapshot; `SnapFormat` 1 or 2, either byte order, any widths
+//! - out: a [`Snapshot`] of all particles, or of some types
+//! - cost: every file is scanned first, headers and markers only, so that what is read is known to be there
+//! - layout: Springel, Users guide for GADGET-2, section 6
+
+pub(super) mod header;
+mod scan;
+mod write;
+
+use std::marker::PhantomData;
+use std::path::Path;
+
+pub use header::Header;
+pub use write::{GadgetOptions, Species, write_gadget};
+
+use crate::Error;
+use crate::io::contents::{Contents, Field as Stored, Role, TypeContents};
+use crate::io::fill::{Constant, Plain, Rows, fill};
+use crate::io::reading::Reading;
+use crate::io::snapshot::TypeRun;
+use crate::io::source::Word;
+use crate::io::{Masses, Points, Result, Snapshot, Table};
+use crate::units::{KnownUnits, VelocityUnit};
+use scan::{Block, Field, Part, bytes_per_value, scan_all};
+
+pub(super) use scan::part;
+
+/// The header of the snapshot that `path` is, or is part of.
+pub(super) fn read_header(path: &Path, reading: &Reading<'_>) -> Result<Header> {
+    Ok(scan_all(path, reading)?.0.header)
+}
+
+/// What the snapshot that `path` is, or is part of, says about itself.
+pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+    let (first, others) = scan_all(path, reading)?;
+    let (header, format) = (first.header.clone(), first.layout.format());
+    let parts: Vec<Part> = std::iter::once(first).chain(others).collect();
+    let mut types = vec![];
+    for (t, &count) in header.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+        let mut fields = vec![];
+        for (field, name, role) in [
+            (Field::Pos, "POS", Role::Position),
+            (Field::Vel, "VEL", Role::Velocity),
+            (Field::Id, "ID", Role::Id),
+            (Field::Mass, "MASS", Role::Mass),
+        ] {
+            let is_stored = parts.iter().any(|part| part.values(field, t) > 0);
+            if let Some(bytes) = bytes_per_value(&parts, field)?.filter(|_| is_stored) {
+                let letter = if matches!(field, Field::Id) { 'u' } else { 'f' };
+                fields.push(Stored::new(name, format!("{letter}{}", 8 * bytes), field.width(), role));
+            }
+        }
+        let mass = Some(header.mass_table[t]).filter(|&mass| mass != 0.0);
+        types.push(TypeContents { particle_type: Some(t as u8), name: TYPES[t].into(), count, mass, fields });
+    }
+    Ok(Contents {
+        format,
+        code: None,
+        files: parts.iter().map(|part| part.path.clone()).collect(),
+        types,
+        box_size: (header.box_size > 0.0).then_some(header.box_size),
+        redshift: Some(header.redshift),
+        background: header.background(),
+        units: KnownUnits { velocity: Some(header.velocity_unit()), ..KnownUnits::default() },
+    })
+}
+
+/// Gadget's names of the particle types.
+const TYPES: [&str; 6] = ["gas", "halo", "disk", "bulge", "stars", "boundary"];
+
+/// The particles of the snapshot that `path` is, or is part of.
+pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+    let (first, others) = scan_all(path, reading)?;
+    let (header, format, options) = (first.header.clone(), first.layout.format(), reading.options);
+    let counts: Vec<(u8, u64)> = (0..).zip(header.counts).collect();
+    let types = options.wanted_types(path, &counts)?;
+    let parts: Vec<Part> = std::iter::once(first).chain(others).collect();
+
+    let velocity_unit = options.velocity_unit.unwrap_or(header.velocity_unit());
+    let scale_factor = header.is_comoving().then_some(header.time);
+    let factor = options.velocity_factor(velocity_unit, Some(header.redshift), scale_factor);
+    let factor = factor.map_err(|error| Error::file(path, error))?;
+    let velocity = Some(VelocityUnit { is_internal: false, ..velocity_unit });
+    let columns = Columns { path, reading, parts: &parts, types: &types };
+    let none = Points::F32(Table { dim: 3, data: Vec::new() });
+    Ok(Snapshot {
+        points: columns.vectors(Field::Pos, 1.0)?.unwrap_or(none),
+        velocities: if options.velocities { columns.vectors(Field::Vel, factor)? } else { None },
+        ids: if options.ids { columns.ids()? } else { None },
+        masses: if options.masses { columns.masses(&header)? } else { Masses::Unknown },
+        // A block of masses that is broken is told where it is needed.
+        matter: columns.total_mass().ok().flatten(),
+        types: columns.runs(),
+        units: KnownUnits { velocity, ..KnownUnits::default() },
+        box_size: (header.box_size > 0.0).then_some(header.box_size),
+        redshift: Some(header.redshift),
+        background: header.background(),
+        header: Some(header),
+        format,
+        columns: Vec::new(),
+    })
+}
+
+/// What is wanted of the parts of a snapshot.
+struct Columns<'a> {
+    path: &'a Path,
+    reading: &'a Reading<'a>,
+    parts: &'a [Part],
+    types: &'a [u8],
+}
+
+impl<'a> Columns<'a> {
+    /// Parts and types, in the order of the particles.
+    fn pieces(&self) -> impl Iterator<Item = (&'a Part, usize)> {
+        let types = self.types;
+        self.parts.iter().flat_map(move |part| types.iter().map(move |&t| (part, usize::from(t))))
+    }
+
+    /// The values of a type in a part, each as `convert` makes it.
+    fn plain<W: Word + Sync, T, F: Fn(W) -> T + Sync + 'a>(
+        &self,
+        (part, t): (&'a Part, usize),
+        block: Block,
+        field: Field,
+        convert: F,
+    ) -> Plain<'a, W, F> {
+        let width = field.width();
+        let before: u64 = (0..t).map(|t| part.values(field, t)).sum();
+        Plain {
+            reading: self.reading,
+            path: &part.path,
+            at: block.at + before * block.bytes,
+            rows: part.values(field, t) / width,
+            width: width as usize,
+            stride: width * block.bytes,
+            big_endian: part.layout.big_endian,
+            convert,
+            word: PhantomData,
+        }
+    }
+
+    /// The values of `field`, each as `convert` makes it.
+    fn gather<W, T, F>(&self, field: Field, convert: F) -> Result<Vec<T>>
+    where
+        W: Word + Sync,
+        T: bytemuck::Pod + Send + Sync,
+        F: Fn(W) -> T + Sync + Copy + 'a,
+    {
+        let pieces = self.pieces().filter_map(|piece| Some((piece, piece.0.block(field)?)));
+        let rows: Vec<Box<dyn Rows<T> + '_>> = pieces
+            .map(|(piece, block)| Box::new(self.plain::<W, T, F>(piece, block, field, convert)) as Box<dyn Rows<T>>)
+            .collect();
+        fill(self.reading, self.path, field.width() as usize, &rows)
+    }
+
+    /// Positions or velocities, times `factor`; `None` if there is no such block.
+    fn vectors(&self, field: Field, factor: f64) -> Result<Option<Points>> {
+        Ok(match bytes_per_value(self.parts, field)? {
+            None => None,
+            Some(4) => {
+                let data = self.gather(field, move |x: f32| (f64::from(x) * factor) as f32)?;
+                Some(Points::F32(Table { dim: 3, data }))
+            }
+            Some(_) => {
+                let data = self.gather(field, move |x: f64| x * factor)?;
+                Some(Points::F64(Table { dim: 3, data }))
+            }
+        })
+    }
+
+    fn ids(&self) -> Result<Option<Vec<u64>>> {
+        Ok(match bytes_per_value(self.parts, Field::Id)? {
+            None => None,
+            Some(4) => Some(self.gather(Field::Id, |id: u32| u64::from(id))?),
+            Some(_) => Some(self.gather(Field::Id, |id: u64| id)?),
+        })
+    }
+
+    fn masses(&self, header: &Header) -> Result<Masses> {
+        let each = 1.0 / self.reading.keep.fraction;
+        let table = |t: u8| header.mass_table[usize::from(t)];
+        let present: Vec<f64> =
+            self.types.iter().filter(|&&t| header.counts[usize::from(t)] > 0).map(|&t| table(t)).collect();
+        let Some(&one) = present.first() else { return Ok(Masses::Unknown) };
+        if one != 0.0 && present.iter().all(|&mass| mass == one) {
+            return Ok(Masses::Equal(one * each));
+        }
+        let bytes = bytes_per_value(self.parts, Field::Mass)?;
+        if bytes.is_none() && present.contains(&0.0) {
+            return Ok(Masses::Unknown);
+        }
+        let pieces = self.pieces().map(|(part, t)| -> Box<dyn Rows<f64> + '_> {
+            let mass = header.mass_table[t];
+            match part.block(Field::Mass).filter(|_| mass == 0.0) {
+                Some(block) if bytes == Some(4) => {
+                    Box::new(self.plain((part, t), block, Field::Mass, move |m: f32| f64::from(m) * each))
+                }
+                Some(block) => Box::new(self.plain((part, t), block, Field::Mass, move |m: f64| m * each)),
+                // A type with a mass; or none of the particles, which have no block.
+                None => Box::new(Constant { rows: part.here[t], value: mass * each }),
+            }
+        });
+        Ok(Masses::Each(fill(self.reading, self.path, 1, &pieces.collect::<Vec<_>>())?))
+    }
+
+    /// The mass of all particles of all types, read in chunks; `None` where some have none.
+    fn total_mass(&self) -> Result<Option<f64>> {
+        let mut total = 0.0;
+        for part in self.parts {
+            for t in (0..6).filter(|&t| part.here[t] > 0) {
+                let (n, each) = (part.here[t], part.header.mass_table[t]);
+                if each != 0.0 {
+                    total += each * n as f64;
+                    continue;
+                }
+                let Some(block) = part.block(Field::Mass) else { return Ok(None) };
+                let mut source = self.reading.open(&part.path)?;
+                let before: u64 = (0..t).map(|t| part.values(Field::Mass, t)).sum();
+                source.seek(block.at + before * block.bytes)?;
+                let big_endian = part.layout.big_endian;
+                if block.bytes == 4 {
+                    let sum = |chunk: &[f32]| total += chunk.iter().map(|&m| f64::from(m)).sum::<f64>();
+                    source.words(n, big_endian, sum)?;
+                } else {
+                    source.words(n, big_endian, |chunk: &[f64]| total += chunk.iter().sum::<f64>())?;
+                }
+            }
+        }
+        Ok((total > 0.0).then_some(total))
+    }
+
+    /// The types of the particles that are kept.
+    fn runs(&self) -> Vec<TypeRun> {
+        self.reading.runs(self.pieces().map(|(part, t)| (t as u8, part.here[t])))
+    }
+}

@@ -1,0 +1,146 @@
+//! What a caller wants of a file.
+
+use std::path::Path;
+
+use crate::units::{Units, VelocityUnit};
+use crate::{Error, Result};
+
+/// What to read of a file. Start from [`ReadOptions::default`].
+///
+/// ```
+/// let options = ropewalk::io::ReadOptions::default().types([1]).redshift(0.5).ids(false);
+/// assert_eq!((options.types, options.redshift, options.ids), (vec![1], Some(0.5), false));
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+#[non_exhaustive]
+pub struct ReadOptions {
+    /// The particle types to read, numbered as Gadget does: 0 gas, 1 dark matter, 2 and 3 others (disk, bulge, or tracers), 4 stars,
+    /// 5 black holes or boundary, 6 neutrinos. Empty reads all. Formats without types ignore this.
+    pub types: Vec<u8>,
+    /// Whether to read velocities, if the file has them.
+    pub velocities: bool,
+    /// Whether to read ids, if the file has them.
+    pub ids: bool,
+    /// Whether to read masses, if the file has them.
+    pub masses: bool,
+    /// Reads about this part of the particles, above 0 and at most 1: each is kept or not by its place in the file, so that all runs
+    /// keep the same. Their masses are divided by it, so that sums stay what they are on average. `None` keeps all.
+    pub subsample: Option<f64>,
+    /// Tables: the columns that are coordinates, in this order, by name or by number from 1; NumPy arrays have numbers alone. Empty
+    /// leaves it to the table: all columns if it has no names; else those named x, y (and z, if there is one) if it has both, and
+    /// otherwise all but id, mass, vx, vy and vz. A Gadget snapshot has no columns, and refuses to have them chosen.
+    pub columns: Vec<String>,
+    /// The unit of the file's velocities, if the user knows better than the file. Gadget: `None` stands for km/s, as
+    /// [`Snapshot::velocities`] says.
+    pub velocity_unit: Option<VelocityUnit>,
+    /// The redshift, if the user knows better than the header.
+    pub redshift: Option<f64>,
+}
+
+impl Default for ReadOptions {
+    /// All particles of all types, and all that belongs to them.
+    fn default() -> Self {
+        Self {
+            types: vec![],
+            velocities: true,
+            ids: true,
+            masses: true,
+            subsample: None,
+            columns: vec![],
+            velocity_unit: None,
+            redshift: None,
+        }
+    }
+}
+
+impl ReadOptions {
+    /// Sets [`ReadOptions::types`].
+    #[must_use]
+    pub fn types(mut self, types: impl IntoIterator<Item = u8>) -> Self {
+        self.types = types.into_iter().collect();
+        self
+    }
+
+    /// Sets [`ReadOptions::velocities`].
+    #[must_use]
+    pub fn velocities(mut self, wanted: bool) -> Self {
+        self.velocities = wanted;
+        self
+    }
+
+    /// Sets [`ReadOptions::ids`].
+    #[must_use]
+    pub fn ids(mut self, wanted: bool) -> Self {
+        self.ids = wanted;
+        self
+    }
+
+    /// Sets [`ReadOptions::masses`].
+    #[must_use]
+    pub fn masses(mut self, wanted: bool) -> Self {
+        self.masses = wanted;
+        self
+    }
+
+    /// Sets [`ReadOptions::subsample`].
+    #[must_use]
+    pub fn subsample(mut self, fraction: f64) -> Self {
+        self.subsample = Some(fraction);
+        self
+    }
+
+    /// Sets [`ReadOptions::columns`].
+    #[must_use]
+    pub fn columns<T: Into<String>>(mut self, columns: impl IntoIterator<Item = T>) -> Self {
+        self.columns = columns.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets [`ReadOptions::velocity_unit`].
+    #[must_use]
+    pub fn velocity_unit(mut self, unit: VelocityUnit) -> Self {
+        self.velocity_unit = Some(unit);
+        self
+    }
+
+    /// Sets [`ReadOptions::redshift`].
+    #[must_use]
+    pub fn redshift(mut self, redshift: f64) -> Self {
+        self.redshift = Some(redshift);
+        self
+    }
+
+    /// What to multiply numbers in `unit` with to be peculiar velocities, in a file that says its redshift and, where it has more
+    /// digits, its scale factor.
+    pub(super) fn velocity_factor(
+        &self,
+        unit: VelocityUnit,
+        redshift: Option<f64>,
+        scale_factor: Option<f64>,
+    ) -> Result<f64> {
+        if !unit.is_internal {
+            return Ok(1.0);
+        }
+        match (self.redshift, scale_factor) {
+            (None, Some(scale_factor)) => Ok(scale_factor.sqrt()),
+            (own, _) => {
+                let redshift = own.or(redshift).unwrap_or(0.0);
+                Ok(Units::GADGET.conversion(redshift, None)?.scale_factor.sqrt())
+            }
+        }
+    }
+
+    /// The wanted ones of these types in their order, or an error that names those which are there. `counts` has particles of each type.
+    pub(super) fn wanted_types(&self, path: &Path, counts: &[(u8, u64)]) -> Result<Vec<u8>> {
+        let there = |t: u8| counts.iter().any(|&(other, n)| other == t && n > 0);
+        if let Some(&missing) = self.types.iter().find(|&&t| !there(t)) {
+            let present: Vec<String> =
+                counts.iter().filter(|(_, n)| *n > 0).map(|(t, n)| format!("{t} ({n})")).collect();
+            let present = if present.is_empty() { "none".into() } else { present.join(", ") };
+            return Err(Error::file(path, format!("has no particles of type {missing}; types present: {present}")));
+        }
+        let is_wanted = |t: u8| self.types.is_empty() || self.types.contains(&t);
+        Ok(counts.iter().map(|&(t, _)| t).filter(|&t| is_wanted(t)).collect())
+    }
+}

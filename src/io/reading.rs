@@ -1,0 +1,185 @@
+//! One reading of a file: what is wanted of it, how far it has come, and whether the file stays as it was.
+
+use std::collections::BTreeMap;
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use crate::io::source::Source;
+use crate::io::{ReadOptions, Result, TypeRun};
+use crate::{Error, error::Kind};
+
+/// How far a reading has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Bytes of arrays that are filled.
+    pub done: u64,
+    /// Bytes of arrays to be filled, of the columns met so far.
+    pub total: u64,
+}
+
+/// What a caller does with each [`Progress`]; threads call it at the same time.
+pub type OnProgress<'a> = &'a (dyn Fn(Progress) + Sync);
+
+/// A file when it was first opened.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Stamp {
+    len: u64,
+    modified: Option<SystemTime>,
+}
+
+impl Stamp {
+    fn of(meta: &Metadata) -> Self {
+        Self { len: meta.len(), modified: meta.modified().ok() }
+    }
+}
+
+/// The state of one call of [`read_with`](crate::io::read_with).
+pub(super) struct Reading<'a> {
+    pub options: &'a ReadOptions,
+    pub keep: Keep,
+    on_progress: Option<OnProgress<'a>>,
+    done: AtomicU64,
+    total: AtomicU64,
+    stamps: Mutex<BTreeMap<PathBuf, Stamp>>,
+}
+
+impl<'a> Reading<'a> {
+    pub(super) fn new(options: &'a ReadOptions, on_progress: Option<OnProgress<'a>>) -> Result<Self> {
+        Ok(Self {
+            options,
+            keep: Keep::new(options.subsample)?,
+            on_progress,
+            done: AtomicU64::new(0),
+            total: AtomicU64::new(0),
+            stamps: Mutex::default(),
+        })
+    }
+
+    /// Opens a file, which must be as it was when it was opened before.
+    pub(super) fn open(&self, path: &Path) -> Result<Source> {
+        let source = Source::open(path)?;
+        self.watch(path, source.metadata()?)?;
+        Ok(source)
+    }
+
+    /// Notes what a file is like; an error if it was otherwise before.
+    pub(super) fn watch(&self, path: &Path, meta: Metadata) -> Result<()> {
+        let mut stamps = self.stamps.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Stamp::of(&meta);
+        if *stamps.entry(path.to_path_buf()).or_insert(now) == now { Ok(()) } else { Err(changed(path)) }
+    }
+
+    /// An error if a file is not what it was when it was opened first.
+    pub(super) fn finish(self) -> Result<()> {
+        for (path, stamp) in self.stamps.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            let meta =
+                std::fs::metadata(&path).map_err(|error| Error::io(&path, "cannot be looked at again", error))?;
+            if Stamp::of(&meta) != stamp {
+                return Err(changed(&path));
+            }
+        }
+        Ok(())
+    }
+
+    /// The types of the particles that are kept, of stretches of particles of one type.
+    pub(super) fn runs(&self, stretches: impl Iterator<Item = (u8, u64)>) -> Vec<TypeRun> {
+        let mut place = 0;
+        let mut runs: Vec<TypeRun> = vec![];
+        for (particle_type, n) in stretches {
+            let count = self.keep.count(place..place + n) as usize;
+            place += n;
+            match runs.last_mut().filter(|last| last.particle_type == particle_type) {
+                Some(last) => last.count += count,
+                None if count > 0 => runs.push(TypeRun { particle_type, count }),
+                None => {}
+            }
+        }
+        runs
+    }
+
+    /// Announces bytes to come.
+    pub(super) fn expect(&self, bytes: u64) {
+        self.total.fetch_add(bytes, Ordering::Relaxed);
+        self.advance(0);
+    }
+
+    /// Announces bytes that are there.
+    pub(super) fn advance(&self, bytes: u64) {
+        let done = self.done.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        if let Some(tell) = self.on_progress {
+            tell(Progress { done, total: self.total.load(Ordering::Relaxed) });
+        }
+    }
+}
+
+fn changed(path: &Path) -> Error {
+    Error::file(path, "changed while it was read; read it again when nothing writes to it")
+}
+
+/// Which particles are kept: all, or a part that looks random and is the same in every run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Keep {
+    /// The hash of a particle that is kept is at most this.
+    most: u64,
+    /// Which part is kept.
+    pub fraction: f64,
+}
+
+impl Keep {
+    fn new(fraction: Option<f64>) -> Result<Self> {
+        match fraction {
+            None => Ok(Self { most: u64::MAX, fraction: 1.0 }),
+            Some(fraction) if fraction > 0.0 && fraction <= 1.0 => {
+                // Conversion saturates, so that 1 keeps all.
+                Ok(Self { most: (fraction * 2.0f64.powi(64)) as u64, fraction })
+            }
+            Some(value) => Err(Kind::Parameter { name: "subsample", value, must: "above 0 and at most 1" }.into()),
+        }
+    }
+
+    pub(super) fn is_all(&self) -> bool {
+        self.most == u64::MAX
+    }
+
+    /// Whether the particle with this place among all that are wanted is kept.
+    pub(super) fn keeps(&self, place: u64) -> bool {
+        hash(place) <= self.most
+    }
+
+    /// How many of these are kept.
+    pub(super) fn count(&self, places: std::ops::Range<u64>) -> u64 {
+        if self.is_all() {
+            return places.end.saturating_sub(places.start);
+        }
+        places.filter(|&place| self.keeps(place)).count() as u64
+    }
+}
+
+/// Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014): the finalizer of SplitMix64.
+fn hash(place: u64) -> u64 {
+    let mut x = place.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_kept() {
+        let keep = Keep::new(Some(0.25)).unwrap();
+        let kept = keep.count(0..100_000);
+        assert!((24_500..25_500).contains(&kept), "{kept}");
+        assert_eq!(Keep::new(None).unwrap().count(3..10), 7);
+        assert_eq!(Keep::new(Some(1.0)).unwrap().count(0..10), 10);
+        for bad in [0.0, -1.0, 1.5, f64::NAN] {
+            assert!(Keep::new(Some(bad)).is_err());
+        }
+    }
+}

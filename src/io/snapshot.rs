@@ -1,0 +1,135 @@
+//! What a file holds, in memory.
+
+use crate::io::reading::{Keep, Reading};
+use crate::io::{Format, Header, Points};
+use crate::units::KnownUnits;
+
+/// The masses of the particles, in the file's unit (Gadget: usually 1e10 Msun/h).
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum Masses {
+    /// All the same.
+    Equal(f64),
+    /// One per point, in the order of the points.
+    Each(Vec<f64>),
+    /// The file does not say.
+    Unknown,
+}
+
+/// Particles of one type, next to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct TypeRun {
+    /// The type, as in [`ReadOptions::types`](crate::io::ReadOptions::types).
+    pub particle_type: u8,
+    /// How many.
+    pub count: usize,
+}
+
+/// The cosmology that a file names, as far as it does.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+pub struct Background {
+    /// The density of matter today, over the critical one.
+    pub omega_m: Option<f64>,
+    /// The density of the cosmological constant, over the critical one.
+    pub omega_lambda: Option<f64>,
+    /// The Hubble constant in 100 km/s/Mpc.
+    pub h: Option<f64>,
+}
+
+/// The contents of a file. All per-point parts have the length and the order of `points`.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Snapshot {
+    /// The points, as read, in the file's unit. With several files: file by file, in each type by type.
+    pub points: Points,
+    /// The type of each point, as stretches of points of one type, in their order; empty if the format has no types.
+    pub types: Vec<TypeRun>,
+    /// Peculiar velocities, if the file has them, in the file's unit.
+    ///
+    /// Gadget stores u = v / sqrt(a) for a comoving run; these are peculiar velocities v = u sqrt(a), with
+    /// a = 1 / (1 + redshift). A run is taken for comoving if time (1 + redshift) is 1 to one part in 10^4, as its headers have
+    /// it; in others the file's numbers are velocities already. At a = 1 both are the same.
+    /// [`ReadOptions::velocity_unit`] overrules this.
+    pub velocities: Option<Points>,
+    /// Particle ids, if the file has them.
+    pub ids: Option<Vec<u64>>,
+    /// Particle masses.
+    pub masses: Masses,
+    /// The mass of all particles in the file, of all types, also of those that were not read; `None` where masses are unknown.
+    pub matter: Option<f64>,
+    /// The units that the file names, which Gadget's and arrays do not; those of Gadget's velocities are km/s by custom.
+    pub units: KnownUnits,
+    /// The redshift, if the file names one.
+    pub redshift: Option<f64>,
+    /// Side of the periodic box, if the file names one.
+    pub box_size: Option<f64>,
+    /// The cosmology that the file names.
+    pub background: Background,
+    /// The header of a Gadget binary.
+    pub header: Option<Header>,
+    /// The format found.
+    pub format: Format,
+    /// The columns of a table that coordinates were read from, as it names them or as they were chosen; empty if neither did.
+    pub columns: Vec<String>,
+}
+
+impl Snapshot {
+    /// Points alone, which are not from a file: nothing else is known of them. Set the fields that are.
+    pub fn new(points: Points) -> Self {
+        Self {
+            points,
+            types: vec![],
+            velocities: None,
+            ids: None,
+            masses: Masses::Unknown,
+            matter: None,
+            units: KnownUnits::default(),
+            redshift: None,
+            box_size: None,
+            background: Background::default(),
+            header: None,
+            format: Format::Memory,
+            columns: vec![],
+        }
+    }
+}
+
+impl Snapshot {
+    /// What is wanted of a table that was read whole.
+    pub(super) fn reduced(mut self, reading: &Reading<'_>) -> Self {
+        let (options, keep) = (reading.options, &reading.keep);
+        self.velocities = self.velocities.filter(|_| options.velocities);
+        self.ids = self.ids.filter(|_| options.ids);
+        if !options.masses {
+            self.masses = Masses::Unknown;
+        }
+        if keep.is_all() {
+            return self;
+        }
+        fn kept<T: Copy>(keep: &Keep, width: usize, values: &mut Vec<T>) {
+            let mut place = 0..;
+            values.retain(|_| place.next().is_some_and(|place: u64| keep.keeps(place / width as u64)));
+        }
+        for points in [Some(&mut self.points), self.velocities.as_mut()].into_iter().flatten() {
+            match points {
+                Points::F32(table) => kept(keep, table.dim, &mut table.data),
+                Points::F64(table) => kept(keep, table.dim, &mut table.data),
+            }
+        }
+        if let Some(ids) = &mut self.ids {
+            kept(keep, 1, ids);
+        }
+        match &mut self.masses {
+            Masses::Equal(mass) => *mass /= keep.fraction,
+            Masses::Each(masses) => {
+                kept(keep, 1, masses);
+                masses.iter_mut().for_each(|mass| *mass /= keep.fraction);
+            }
+            Masses::Unknown => {}
+        }
+        self
+    }
+}
