@@ -2,6 +2,8 @@
 //! [`Fof`](crate::Fof), [`Hop`](crate::Hop) and [`AdaptaHop`] find them.
 
 #[cfg(feature = "halos")]
+mod attach;
+#[cfg(feature = "halos")]
 mod catalog;
 #[cfg(feature = "halos")]
 pub(crate) mod centers;

@@ -1,5 +1,6 @@
 //! The library on the CPU, stage by stage, against definitions, stored answers of other programs, and bad input.
 
+mod attach;
 mod attack;
 mod bad_input;
 mod centers;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Largest, Note, Universe};
+use super::{Attached, Largest, Note, Universe};
 use crate::error::Result;
 use crate::halo::{BoundStructure, Catalog, Center, Centers, Halos, Meta, Profile, Subhalos};
 
@@ -38,6 +38,8 @@ pub struct Found<'a> {
     pub subhalos: Option<Subhalos>,
     /// What unbinding found, if it was asked for.
     pub unbound: Option<Unbound>,
+    /// Particles that joined them, if there are any: [`Pipeline::attach`](super::Pipeline::attach).
+    pub attached: Option<Attached>,
     pub(super) density: Option<Vec<f64>>,
     pub(super) on_device: Option<OnDevice<'a>>,
 }

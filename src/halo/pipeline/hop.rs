@@ -12,7 +12,14 @@ impl<'a> Pipeline<'a> {
         let hop = self.with_particles_of(hop);
         let chains = with_particles!(self, |positions, _particles| hop.chains(positions))?;
         let halos = hop.run_on_chains(&chains)?;
-        Ok(Found { halos, density: Some(chains.into_density()), subhalos: None, unbound: None, on_device: None })
+        Ok(Found {
+            halos,
+            density: Some(chains.into_density()),
+            subhalos: None,
+            unbound: None,
+            on_device: None,
+            attached: None,
+        })
     }
 
     /// The finder with box, volume, masses and least number of members of the pipeline.
@@ -40,6 +47,7 @@ impl<'a> Pipeline<'a> {
                 subhalos: Some(found),
                 unbound: None,
                 on_device: None,
+                attached: None,
             });
         };
         let bound = with_particles!(self, |_positions, particles| found.unbind(&particles, unbinding))?;
@@ -54,7 +62,14 @@ impl<'a> Pipeline<'a> {
             rows: bound.rows,
         };
         let halos = subhalos.nested();
-        Ok(Found { halos, density: None, subhalos: Some(subhalos), unbound: Some(unbound), on_device: None })
+        Ok(Found {
+            halos,
+            density: None,
+            subhalos: Some(subhalos),
+            unbound: Some(unbound),
+            on_device: None,
+            attached: None,
+        })
     }
 }
 

@@ -31,6 +31,7 @@ mod meta;
 mod options;
 mod scales;
 mod spanning_tree;
+mod types;
 mod universe;
 
 use std::borrow::Cow;
@@ -40,6 +41,7 @@ pub use largest::{Largest, profile_columns};
 pub use meta::Note;
 pub use options::{CenterKind, Finder, LinkingLength, Options, UniverseOptions};
 pub use scales::Scales;
+pub use types::Attached;
 pub use universe::Universe;
 
 use crate::cluster::Fof;
@@ -223,7 +225,7 @@ impl<'a> Pipeline<'a> {
         }
         let fof = Fof::new(self.scales.linking_length).min_members(self.options.min_members).periodic(self.period);
         let halos = with_particles!(self, |positions, _particles| fof.run(positions))?;
-        Ok(Found { halos, density: None, subhalos: None, unbound: None, on_device: None })
+        Ok(Found { halos, density: None, subhalos: None, unbound: None, on_device: None, attached: None })
     }
 
     /// Finds the halos on a device, which finds their centres, too: [`CenterKind::MostBound`] and [`CenterKind::MostConnected`].
@@ -264,7 +266,7 @@ impl<'a> Pipeline<'a> {
             }
             finder.run(&points, &on_device)
         };
-        Ok(Found { halos, density, subhalos: None, unbound: None, on_device: Some(Box::new(centers)) })
+        Ok(Found { halos, density, subhalos: None, unbound: None, on_device: Some(Box::new(centers)), attached: None })
     }
 
     /// Measures the halos: catalogue, centres, and spheres with the structure inside.
@@ -281,6 +283,7 @@ impl<'a> Pipeline<'a> {
         if let Some(unbound) = &found.unbound {
             columns::add_unbound(&mut catalog, unbound)?;
         }
+        self.add_types(&mut catalog, found)?;
         let mut notes = vec![];
         if self.universe.redshift.is_none() && (self.unbinding.is_some() || !options.overdensities.is_empty()) {
             notes.push(Note::NoRedshift);

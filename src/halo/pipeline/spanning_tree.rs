@@ -28,6 +28,6 @@ impl<'a> Pipeline<'a> {
         let (space, length) = (Space::<3>::periodic(self.period)?, self.scales.linking_length);
         space.check_length("linking_length", length)?;
         let halos = Halos::found_in(Boundary::of(&space), tree.cut(length)?, self.options.min_members.max(2));
-        Ok(Found { halos, density: None, subhalos: None, unbound: None, on_device: None })
+        Ok(Found { halos, density: None, subhalos: None, unbound: None, on_device: None, attached: None })
     }
 }

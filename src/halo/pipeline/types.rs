@@ -1,0 +1,152 @@
+//! Particle types in the catalogue: how many members of each, their mass, and the particles that were attached.
+
+use std::collections::BTreeMap;
+
+use super::{Found, Pipeline};
+use crate::error::{Kind, Result};
+use crate::geometry::Scalar;
+use crate::halo::{Catalog, Column, Halos, Values};
+use crate::io::{Masses, Points, Snapshot, Table};
+use crate::parallel::map;
+use crate::units::Quantity;
+
+/// Particles that joined halos after these were found.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Attached {
+    /// The label of each in the order of their snapshot, as those of the halos; -1 for none.
+    pub labels: Vec<i32>,
+    /// Of each type, the number in each of the halos and their mass.
+    sums: BTreeMap<u8, Sums>,
+    /// Of each halo, the places of its particles in their snapshot, ascending.
+    members: Vec<Vec<u32>>,
+}
+
+/// Of each halo, the number of particles of a type and their mass.
+#[derive(Clone, Debug, PartialEq)]
+struct Sums {
+    counts: Vec<u64>,
+    masses: Vec<f64>,
+}
+
+impl Attached {
+    /// The places in their snapshot of the particles that joined a halo, ascending; none if there is no such halo.
+    pub fn members(&self, halo: usize) -> &[u32] {
+        self.members.get(halo).map_or(&[], Vec::as_slice)
+    }
+}
+
+impl Pipeline<'_> {
+    /// Attaches the particles of `others`, which are in the units of the pipeline's snapshot, to the halos: each joins the halo of the
+    /// nearest linked particle within the linking length ([`Halos::attach`]). The catalogue then has counts and masses of each type.
+    ///
+    /// Errors: as [`Halos::attach`]; particles that have not three coordinates; halos with subhalos, whose particles have no linking
+    /// length.
+    pub fn attach(&self, found: &mut Found<'_>, others: &Snapshot) -> Result<()> {
+        if found.subhalos.is_some() {
+            let message = "particles are attached to halos of friends of friends or HOP, not to subhalos".into();
+            return Err(Kind::Missing { name: "attach", message }.into());
+        }
+        let length = self.scales.linking_length;
+        let labels = match (&*self.points, &others.points) {
+            (Points::F32(linked), Points::F32(others)) => attach(&found.halos, linked, others, length)?,
+            (Points::F64(linked), Points::F64(others)) => attach(&found.halos, linked, others, length)?,
+            // Widening is exact.
+            (Points::F32(linked), Points::F64(others)) => attach(&found.halos, &widen(linked)?, others, length)?,
+            (Points::F64(linked), Points::F32(others)) => attach(&found.halos, linked, &widen(others)?, length)?,
+        };
+        let halo_of = halo_of_labels(&found.halos);
+        let halo = |place: usize| usize::try_from(labels[place]).ok().and_then(|label| *halo_of.get(label)?);
+        let mut members = vec![vec![]; found.halos.len()];
+        for place in 0..labels.len() {
+            if let Some(halo) = halo(place) {
+                members[halo].push(place as u32);
+            }
+        }
+        let sums = sums_of(others, found.halos.len(), &|halo| &members[halo]);
+        found.attached = Some(Attached { labels, sums, members });
+        Ok(())
+    }
+
+    /// Adds counts and masses of each type, if there are several.
+    pub(super) fn add_types(&self, catalog: &mut Catalog, found: &Found<'_>) -> Result<()> {
+        let types = &self.snapshot.types;
+        let is_one = types.iter().all(|run| Some(run.particle_type) == types.first().map(|first| first.particle_type));
+        if is_one && found.attached.is_none() {
+            return Ok(());
+        }
+        let halos = &found.halos;
+        let linked = sums_of(self.snapshot, halos.len(), &|halo| halos.members(halo));
+        let attached = found.attached.as_ref().map(|attached| &attached.sums);
+        for (sums, how) in [(Some(&linked), "members"), (attached, "attached particles")] {
+            for (kind, sums) in sums.into_iter().flatten() {
+                let counts =
+                    Column::new(catalog.name(&format!("count_type{kind}")), Values::Integers(sums.counts.clone()));
+                catalog.add(counts.description(format!("{how} of type {kind}")))?;
+                let masses =
+                    Column::new(catalog.name(&format!("mass_type{kind}")), Values::Numbers(sums.masses.clone()));
+                let masses = masses.quantity(Quantity::Mass);
+                catalog.add(masses.description(format!("mass of the {how} of type {kind}")))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn attach<S: Scalar>(halos: &Halos, linked: &Table<S>, others: &Table<S>, length: f64) -> Result<Vec<i32>> {
+    let dim = |what, dim| crate::Error::from(Kind::HaloDimension { what, dim });
+    let linked = linked.rows::<3>().ok_or_else(|| dim("points", linked.dim()))?;
+    let others = others.rows::<3>().ok_or_else(|| dim("attached points", others.dim()))?;
+    halos.attach(linked, others, length)
+}
+
+fn widen(table: &Table<f32>) -> Result<Table<f64>> {
+    Table::new(table.dim(), table.as_slice().iter().map(|&x| x.into()).collect())
+}
+
+/// The halo with each label, if one has it.
+fn halo_of_labels(halos: &Halos) -> Vec<Option<usize>> {
+    let mut halo_of = vec![None; halos.labels().n_clusters()];
+    for (halo, &label) in halos.clusters().iter().enumerate() {
+        if let Some(slot) = halo_of.get_mut(label as usize) {
+            *slot = Some(halo);
+        }
+    }
+    halo_of
+}
+
+/// Counts and masses of each type in each halo; members are added in their order.
+fn sums_of<'a>(snapshot: &Snapshot, halos: usize, members: &(dyn Fn(usize) -> &'a [u32] + Sync)) -> BTreeMap<u8, Sums> {
+    let ends: Vec<usize> = snapshot
+        .types
+        .iter()
+        .scan(0, |end, run| {
+            *end += run.count;
+            Some(*end)
+        })
+        .collect();
+    let mut kinds: Vec<u8> = snapshot.types.iter().map(|run| run.particle_type).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let mass_of = |place: usize| match &snapshot.masses {
+        Masses::Equal(mass) => *mass,
+        Masses::Each(masses) => masses[place],
+        Masses::Unknown => 1.0,
+    };
+    let rows = map(halos, 16, &|halo| {
+        let mut sums = vec![(0u64, 0.0); kinds.len()];
+        for &member in members(halo) {
+            let run = ends.partition_point(|&end| end <= member as usize);
+            let kind = snapshot.types.get(run).and_then(|run| kinds.binary_search(&run.particle_type).ok());
+            if let Some(sum) = kind.and_then(|kind| sums.get_mut(kind)) {
+                *sum = (sum.0 + 1, sum.1 + mass_of(member as usize));
+            }
+        }
+        sums
+    });
+    let of = |at: usize| Sums {
+        counts: rows.iter().map(|row| row[at].0).collect(),
+        masses: rows.iter().map(|row| row[at].1).collect(),
+    };
+    kinds.iter().enumerate().map(|(at, &kind)| (kind, of(at))).collect()
+}
