@@ -27,7 +27,8 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 /// A file that appears under its name when it is complete, and then replaces what was there.
 ///
 /// A link is followed: the file that it leads to is replaced, and the link stays. What is there but is no file, as `/dev/null`,
-/// `/dev/stdout` or a named pipe, is written through as bytes come; so is a file that standard output goes to.
+/// `/dev/stdout` or a named pipe, is written through as bytes come; so is a file that standard output goes to. The name `-` is
+/// standard output itself.
 ///
 /// ```
 /// use std::io::Write;
@@ -51,14 +52,22 @@ pub struct AtomicFile {
     is_stdout: bool,
 }
 
+/// A file under a name of its own, which goes when this is dropped.
 #[derive(Debug)]
-struct Temporary {
+pub(super) struct Temporary {
     /// `None` once it is renamed. Dropped before that, it is removed.
     path: Option<TempPath>,
     /// Its name for [`UNFINISHED`].
     name: PathBuf,
     /// Where it goes: the name that was asked for, links followed.
     target: PathBuf,
+}
+
+impl Temporary {
+    /// The name that it has.
+    pub(super) fn name(&self) -> &PathBuf {
+        &self.name
+    }
 }
 
 impl Drop for Temporary {
@@ -78,6 +87,11 @@ impl AtomicFile {
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let refuse = |message: String| Error::file(path, message);
+        if path.as_os_str() == "-" {
+            let file = own_output().map_err(|error| refuse(format!("standard output cannot be written: {error}")))?;
+            let out = BufWriter::with_capacity(CHUNK, file);
+            return Ok(Self { name: path.to_path_buf(), out, temporary: None, is_stdout: true });
+        }
         let there = fs::metadata(path).ok();
         if there.as_ref().is_some_and(fs::Metadata::is_dir) {
             return Err(refuse("is a directory; the result cannot replace it".into()));
@@ -163,17 +177,35 @@ impl Write for AtomicFile {
     }
 }
 
+/// Standard output as a file.
+#[cfg(unix)]
+fn own_output() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?))
+}
+
+/// Standard output as a file.
+#[cfg(windows)]
+fn own_output() -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    Ok(File::from(io::stdout().as_handle().try_clone_to_owned()?))
+}
+
+#[cfg(not(any(unix, windows)))]
+fn own_output() -> io::Result<File> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// Standard output, if it goes to the file or pipe that `there` describes. Opened once more, a file would be overwritten from its
 /// start by whatever else is printed.
 #[cfg(unix)]
 fn standard_output(there: &fs::Metadata) -> Option<File> {
-    use std::os::fd::AsFd;
     use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
     if there.file_type().is_char_device() {
         return None;
     }
-    let own = File::from(io::stdout().as_fd().try_clone_to_owned().ok()?);
+    let own = own_output().ok()?;
     let place = |meta: &fs::Metadata| (meta.dev(), meta.ino());
     let is_same = own.metadata().is_ok_and(|own| place(&own) == place(there));
     is_same.then_some(own)
@@ -185,7 +217,7 @@ fn standard_output(_: &fs::Metadata) -> Option<File> {
 }
 
 /// A new file beside `target`, with the rights that it has, or that a new file has.
-fn temporary(target: PathBuf) -> Result<(File, Temporary)> {
+pub(super) fn temporary(target: PathBuf) -> Result<(File, Temporary)> {
     if target.file_name().is_none() {
         return Err(Error::file(target, "is not the name of a file"));
     }

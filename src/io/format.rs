@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::io::{gadget, npy};
+use crate::io::{gadget, npy, spool};
 
 /// A file format that [`read`](crate::io::read) knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,6 +37,7 @@ pub(super) enum Found {
     Gadget,
     Npy,
     Text,
+    Gzip,
     Other(&'static str),
 }
 
@@ -46,6 +47,8 @@ pub(super) fn sniff(prefix: &[u8]) -> Found {
         Found::Gadget
     } else if prefix.starts_with(npy::MAGIC) {
         Found::Npy
+    } else if prefix.starts_with(spool::GZIP) {
+        Found::Gzip
     } else if prefix.starts_with(b"\x89HDF") {
         Found::Other("is an HDF5 file; convert it to Gadget binary, npy or text")
     } else if prefix.starts_with(b"PK\x03\x04") {

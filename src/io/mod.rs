@@ -22,7 +22,9 @@ mod options;
 mod reading;
 mod snapshot;
 mod source;
+mod spool;
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 pub use atomic::AtomicFile;
@@ -42,6 +44,7 @@ pub use crate::table::{Points, Table};
 use crate::{Error, Result};
 use format::{Found, sniff};
 use reading::Reading;
+use spool::Spool;
 
 /// Reads a snapshot or table of points.
 ///
@@ -62,18 +65,32 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Snapshot> {
 pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions, progress: Option<OnProgress<'_>>) -> Result<Snapshot> {
     let path = existing(path.as_ref());
     let reading = Reading::new(options, progress)?;
-    let prefix = reading.open(&path)?.prefix(4096)?;
-    let snapshot = match sniff(&prefix) {
-        Found::Gadget if !options.columns.is_empty() => {
-            Err(Error::file(&path, "is a Gadget snapshot, and has no columns to choose"))
-        }
-        Found::Gadget => gadget::read(&path, &reading),
-        Found::Npy => npy::read(&path, &reading).map(|snapshot| snapshot.reduced(&reading)),
-        Found::Text => csv::read(&path, &reading).map(|snapshot| snapshot.reduced(&reading)),
-        Found::Other(what) => Err(Error::file(&path, what)),
-    }?;
+    let snapshot = uncompressed(&path, &reading, read_format)?;
     reading.finish()?;
     Ok(snapshot)
+}
+
+/// [`read`] of what is in no file, as standard input; errors call it `name`. It is copied into a temporary file first, for most formats
+/// are not read from their beginning to their end.
+///
+/// ```
+/// use ropewalk::io::{ReadOptions, read_from};
+///
+/// let snapshot = read_from(&b"x,y\n1,2\n3,4\n"[..], "standard input", &ReadOptions::default(), None)?;
+/// assert_eq!((snapshot.points.len(), snapshot.points.dim()), (2, 2));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`read`]; if the temporary folder is full.
+pub fn read_from(
+    reader: impl Read,
+    name: impl AsRef<Path>,
+    options: &ReadOptions,
+    progress: Option<OnProgress<'_>>,
+) -> Result<Snapshot> {
+    let spool = Spool::of(reader, name.as_ref())?;
+    read_with(spool.path(), options, progress).map_err(|error| error.renamed(spool.path(), name.as_ref()))
 }
 
 /// What a file says about itself: its types and fields, units, cosmology, and the files it is split over. Particles are read only where
@@ -84,12 +101,55 @@ pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions, progress: Option
 pub fn inspect(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Contents> {
     let path = existing(path.as_ref());
     let reading = Reading::new(options, None)?;
-    let prefix = reading.open(&path)?.prefix(4096)?;
-    match sniff(&prefix) {
-        Found::Gadget => gadget::inspect(&path, &reading),
-        Found::Npy => Ok(Contents::of_table(&path, &npy::read(&path, &reading)?)),
-        Found::Text => Ok(Contents::of_table(&path, &csv::read(&path, &reading)?)),
-        Found::Other(what) => Err(Error::file(&path, what)),
+    let mut contents = uncompressed(&path, &reading, inspect_format)?;
+    for file in &mut contents.files {
+        // The file that was compressed.
+        if !file.exists() {
+            file.clone_from(&path);
+        }
+    }
+    Ok(contents)
+}
+
+/// What `work` makes of a file, and of a compressed one when it is uncompressed.
+fn uncompressed<T>(
+    path: &Path,
+    reading: &Reading<'_>,
+    work: impl Fn(&Path, &Reading<'_>, Found) -> Result<T>,
+) -> Result<T> {
+    match sniff(&reading.open(path)?.prefix(4096)?) {
+        Found::Gzip => {
+            let spool = Spool::uncompressed(path)?;
+            let renamed = |error: Error| error.renamed(spool.path(), path);
+            let prefix = reading.open(spool.path())?.prefix(4096)?;
+            let snapshot = work(spool.path(), reading, sniff(&prefix)).map_err(renamed)?;
+            reading.forget(spool.path());
+            Ok(snapshot)
+        }
+        found => work(path, reading, found),
+    }
+}
+
+fn read_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Snapshot> {
+    match found {
+        Found::Gadget if !reading.options.columns.is_empty() => {
+            Err(Error::file(path, "is a Gadget snapshot, and has no columns to choose"))
+        }
+        Found::Gadget => gadget::read(path, reading),
+        Found::Npy => npy::read(path, reading).map(|snapshot| snapshot.reduced(reading)),
+        Found::Text => csv::read(path, reading).map(|snapshot| snapshot.reduced(reading)),
+        Found::Gzip => Err(Error::file(path, "is compressed twice; uncompress it once")),
+        Found::Other(what) => Err(Error::file(path, what)),
+    }
+}
+
+fn inspect_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Contents> {
+    match found {
+        Found::Gadget => gadget::inspect(path, reading),
+        Found::Npy => Ok(Contents::of_table(path, &npy::read(path, reading)?)),
+        Found::Text => Ok(Contents::of_table(path, &csv::read(path, reading)?)),
+        Found::Gzip => Err(Error::file(path, "is compressed twice; uncompress it once")),
+        Found::Other(what) => Err(Error::file(path, what)),
     }
 }
 

@@ -73,6 +73,11 @@ impl<'a> Reading<'a> {
         if *stamps.entry(path.to_path_buf()).or_insert(now) == now { Ok(()) } else { Err(changed(path)) }
     }
 
+    /// Ends watching a file that goes.
+    pub(super) fn forget(&self, path: &Path) {
+        self.stamps.lock().unwrap_or_else(PoisonError::into_inner).remove(path);
+    }
+
     /// An error if a file is not what it was when it was opened first.
     pub(super) fn finish(self) -> Result<()> {
         for (path, stamp) in self.stamps.into_inner().unwrap_or_else(PoisonError::into_inner) {

@@ -6,6 +6,7 @@ mod damage;
 mod fuzz;
 mod gadget;
 mod npy;
+mod reading;
 #[path = "../../fuzz/readers.rs"]
 mod readers;
 
