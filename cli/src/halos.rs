@@ -125,7 +125,7 @@ fn write(
         phases.run("profiles", || -> Result<(), Failure> {
             let largest = pipeline.largest(found, &catalog, args.profiles)?;
             let prefix = pipeline.finder().column_prefix();
-            let columns = profile_columns(prefix, &largest.tags, &pipeline.profiles(&largest)?);
+            let columns = profile_columns(prefix, &largest.tags, &pipeline.profiles(found, &largest)?);
             outputs.write(folder.join(PROFILES), |out| write_ecsv(out, &columns, pipeline.universe().units(), &meta))
         })?;
     }

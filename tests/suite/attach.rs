@@ -101,3 +101,60 @@ fn bad_questions() {
     assert!(halos.attach(&linked, &[[0.0; 3]], -1.0).unwrap_err().to_string().contains("linking_length"));
     assert!(halos.attach(&linked[..1], &[[0.0; 3]], 1.0).unwrap_err().to_string().contains("2 labels"));
 }
+
+/// Spheres are of all particles that were read: as if all had been linked, about the same centre.
+#[test]
+fn spheres_know_what_is_attached() {
+    let mut random = Random::new(5);
+    let mut cloud = |n: usize| -> Vec<[f64; 3]> {
+        (0..n).map(|_| std::array::from_fn(|_| 5.0 + (random.unit() - 0.5).powi(3))).collect()
+    };
+    let (dark, gas) = (cloud(300), cloud(200));
+    let masses = |n: usize, first: f64| Masses::Each((0..n).map(|i| first + i as f64 / 64.0).collect());
+    let of = |rows: &[[f64; 3]], kind, masses| {
+        let mut snapshot = snapshot(rows, &[(kind, rows.len())], masses);
+        (snapshot.box_size, snapshot.redshift) = (Some(10.0), Some(0.0));
+        snapshot.units = ropewalk::units::Units::GADGET.into();
+        snapshot.background.omega_m = Some(0.3);
+        snapshot.background.omega_lambda = Some(0.7);
+        snapshot
+    };
+    let (linked, others) = (of(&dark, 1, masses(300, 1.0)), of(&gas, 0, masses(200, 2.0)));
+    let mut options = Options::default();
+    options.linking_length = LinkingLength::Length(0.2);
+    options.overdensities = vec!["200c".parse().unwrap()];
+    options.profiles = 1;
+    let pipeline = Pipeline::new(&linked, &options).unwrap();
+    let mut found = pipeline.find().unwrap();
+    pipeline.attach(&mut found, &others).unwrap();
+    let measured = pipeline.measure(&found).unwrap();
+    let value = |name: &str| {
+        let column = measured.catalog.columns().iter().find(|column| column.name() == name).unwrap();
+        match column.values() {
+            ropewalk::halo::Values::Numbers(values) => values[0],
+            ropewalk::halo::Values::Integers(values) => values[0] as f64,
+            other => panic!("{other:?}"),
+        }
+    };
+    let [x, y, z] = measured.centers.as_ref().unwrap().as_slice()[measured.catalog.order()[0] as usize].position;
+    let (radius, mass) = (value("sod_halo_r200c"), value("sod_halo_m200c"));
+    let inside = |rows: &[[f64; 3]], first: f64| -> (f64, f64) {
+        rows.iter().enumerate().fold((0.0, 0.0), |(count, mass), (i, row)| {
+            let d2 = (row[0] - x).powi(2) + (row[1] - y).powi(2) + (row[2] - z).powi(2);
+            if d2 <= radius * radius * (1.0 - 1e-12) {
+                (count + 1.0, mass + first + i as f64 / 64.0)
+            } else {
+                (count, mass)
+            }
+        })
+    };
+    let (a, b) = (inside(&dark, 1.0), inside(&gas, 2.0));
+    assert!(b.0 > 50.0, "{b:?}");
+    assert_eq!(value("sod_halo_count_200c"), a.0 + b.0);
+    assert!((mass / (a.1 + b.1) - 1.0).abs() < 1e-12, "{mass} {}", a.1 + b.1);
+    let density = mass / (4.0 / 3.0 * std::f64::consts::PI * radius.powi(3));
+    assert!((density / (200.0 * 27.7536627) - 1.0).abs() < 1e-6, "{density}");
+    let largest = pipeline.largest(&found, &measured.catalog, 1).unwrap();
+    let counted: usize = pipeline.profiles(&found, &largest).unwrap()[0].shells.iter().map(|shell| shell.count).sum();
+    assert!(counted as f64 > 0.9 * (a.0 + b.0), "{counted}");
+}

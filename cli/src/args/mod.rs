@@ -4,17 +4,17 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+mod halos;
 mod hdbscan;
 mod hop;
 mod trees;
 
+pub use halos::{Halos, Particles};
 pub use hdbscan::{Hdbscan, Method};
 pub use hop::{AdaptaHop, Finder, Hop};
 pub use trees::{Emst, Linkage, Spanned};
 
-use super::centers::Kind;
 use super::device::Name;
-use super::universe::Overrides;
 
 /// Friends-of-friends halos of N-body snapshots, and density clusters of points in 1 to 10 dimensions.
 #[derive(Debug, Parser)]
@@ -35,111 +35,6 @@ pub enum Command {
     Info(Info),
     Sample(Sample),
     Bench(Bench),
-}
-
-/// Find the halos of a snapshot, and with --finder adaptahop their subhalos; write a catalogue, labels and pictures.
-///
-/// SNAPSHOT is a Gadget-2 binary snapshot, a NumPy array (N x 3) or a text table with three columns. Into DIR go halos.ecsv (a line per
-/// halo, largest first, as enhanced CSV), labels.npy (the group of each particle in file order, -1 for none), mass_function.svg and
-/// projection.png, with --finder adaptahop dendrogram.svg; all of them, or none if there is an error. Columns are called fof_halo_*, with
-/// other finders halo_*. With --finder adaptahop each subhalo has a line, too: it says in which parent (a label, -1 for none) and host
-/// and on which level it is. Members of a line are its own particles and those of all subhalos in it; labels.npy has the smallest
-/// structure of each particle.
-///
-///   ropewalk halos snapshot_000 --out halos --finder adaptahop
-///
-///   ropewalk halos snapshot_000 --out halos --finder adaptahop --n-density 32 --algorithm stepped --selection density
-///
-///   ropewalk halos snapshot_000 --out halos --finder adaptahop --unbind --so 200c --profiles 10 --dendrogram 7
-#[derive(Debug, clap::Args)]
-pub struct Halos {
-    /// The file with the particles
-    pub snapshot: PathBuf,
-    /// Where to write; made if need be
-    #[arg(long, value_name = "DIR")]
-    pub out: PathBuf,
-    /// What a halo is
-    #[arg(long, value_enum, default_value_t = Finder::Fof)]
-    pub finder: Finder,
-    #[command(flatten)]
-    pub hop: Hop,
-    #[command(flatten)]
-    pub adaptahop: AdaptaHop,
-    /// Linking length in mean separations, (volume / particles)^(1/3); the volume is that of the box if one is known,
-    /// otherwise that of the smallest box around the particles
-    #[arg(long, value_name = "B", default_value_t = 0.2, allow_negative_numbers = true)]
-    pub linking_length: f64,
-    /// Linking length in the snapshot's length unit instead
-    #[arg(long, value_name = "LENGTH", conflicts_with = "linking_length", allow_negative_numbers = true)]
-    pub eps: Option<f64>,
-    /// Several linking lengths in mean separations, all from one spanning tree. Each has a folder of its own in DIR, as b0.15, with
-    /// what a run with that one writes. For a few lengths runs of their own are faster
-    #[arg(
-        long,
-        value_name = "B,..",
-        value_delimiter = ',',
-        conflicts_with_all = ["linking_length", "eps"],
-        allow_negative_numbers = true
-    )]
-    pub linking_lengths: Vec<f64>,
-    /// The least number of particles of a halo
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(2..))]
-    pub min_members: u32,
-    /// No periodic boundaries, even if the snapshot has a box
-    #[arg(long)]
-    pub open: bool,
-    /// Side of the periodic box; otherwise the snapshot's, if it has one
-    #[arg(long = "box", value_name = "L", allow_negative_numbers = true)]
-    pub box_size: Option<f64>,
-    /// Where the centre of each halo is: columns fof_halo_center_* (halo_center_*). With mcp, alone or after another and a comma, the most
-    /// connected particle has columns of its own, fof_halo_mcp_*; it counts all friends, which takes its time in dense halos
-    #[arg(long, value_enum, value_name = "KIND[,mcp]", value_delimiter = ',')]
-    pub center: Vec<Kind>,
-    /// Plummer softening of the potential that most bound particles are found in, and of --unbind, in the snapshot's length unit
-    #[arg(long, value_name = "LENGTH", default_value_t = 0.0, allow_negative_numbers = true)]
-    pub softening: f64,
-    /// Spherical overdensities about the centre (mbp unless --center says otherwise), over all particles read: some of 200c,
-    /// 500c, 200m, vir. Adds columns sod_halo_*, and the structure of each halo
-    #[arg(long, value_name = "DENSITIES", value_delimiter = ',')]
-    pub so: Vec<ropewalk::halo::Overdensity>,
-    /// Spheres of fewer particles have no mass and no radius (NaN), but their count: they are noise
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    pub min_so_particles: usize,
-    #[command(flatten)]
-    pub universe: Overrides,
-    /// Which columns of a table are x, y and z: names or numbers from 1, as RA,DEC,z or 2,3,4; otherwise those named x, y, z
-    #[arg(long, value_name = "X,Y,Z", value_delimiter = ',')]
-    pub coordinates: Vec<String>,
-    /// Only these columns of the catalogue, in this order
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub columns: Vec<String>,
-    /// Also write density.npy: the density of each particle in file order, in units of the mean density; with --finder
-    /// hop or adaptahop
-    #[arg(long)]
-    pub density: bool,
-    /// Also write members.npz: the ids of each halo's members, in the order of the catalogue; with those of all subhalos in it
-    #[arg(long)]
-    pub members: bool,
-    /// Also write profiles.ecsv: the density about the most bound particle of the N largest halos, not subhalos, in shells out to
-    /// R200c, with an NFW fit
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
-    pub profiles: usize,
-    /// Also draw gallery.png: the N largest halos with their members, R200c, and centres of each kind
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, value_parser = clap::value_parser!(u16).range(..=100))]
-    pub gallery: u16,
-    /// No mass_function.svg, no projection.png and no dendrogram.svg
-    #[arg(long)]
-    pub no_pictures: bool,
-    /// Particle type to read from a Gadget snapshot
-    #[arg(long = "type", value_name = "TYPE", default_value_t = 1, value_parser = clap::value_parser!(u8).range(..6))]
-    pub particle_type: u8,
-    /// What finds halos and centres: cpu, cuda or vulkan, or one of several by its number, as cuda:1. The centres of a device are
-    /// mbp and mcp
-    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
-    pub device: Name,
-    /// Number of threads; otherwise one per processor
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub threads: Option<u16>,
 }
 
 /// Find clusters of dense points and noise, as scikit-learn's DBSCAN does.

@@ -4,9 +4,10 @@ use crate::error::Result;
 use crate::geometry::Scalar;
 use crate::halo::pipeline::Unbound;
 use crate::halo::pipeline::options::CenterKind;
+use crate::halo::pipeline::types::Spheres as Found;
 use crate::halo::{
     BoundStructure, Catalog, Centers, Column, HaloCenter, Halos, NoSphere, Overdensity, Particles,
-    SphericalOverdensity, Structure, Values, measure_structure, overdensities,
+    SphericalOverdensity, Structure, Values, measure_structure,
 };
 use crate::units::Quantity;
 
@@ -91,8 +92,6 @@ pub(super) fn add_unbound(catalog: &mut Catalog, unbound: &Unbound) -> Result<()
 /// Spheres about the centres, and the structure within the first of them.
 pub(super) struct Spheres<'a> {
     pub overdensities: &'a [Overdensity],
-    /// A density for each.
-    pub thresholds: &'a [f64],
     /// Spheres of fewer particles are noise.
     pub min_particles: usize,
     /// The constant of gravity in the snapshot's units.
@@ -110,8 +109,8 @@ impl Spheres<'_> {
         halos: &Halos,
         particles: &Particles<'_, S>,
         centers: &Centers,
+        found: &Found,
     ) -> Result<()> {
-        let found = overdensities(particles, centers, self.thresholds)?;
         let is_measured = |sphere: &SphericalOverdensity| sphere.count >= self.min_particles;
         let column = |which: usize, value: fn(SphericalOverdensity) -> f64| {
             let value = |row: &Vec<std::result::Result<SphericalOverdensity, NoSphere>>| {

@@ -39,7 +39,7 @@ pub struct Found<'a> {
     /// What unbinding found, if it was asked for.
     pub unbound: Option<Unbound>,
     /// Particles that joined them, if there are any: [`Pipeline::attach`](super::Pipeline::attach).
-    pub attached: Option<Attached>,
+    pub attached: Option<Attached<'a>>,
     pub(super) density: Option<Vec<f64>>,
     pub(super) on_device: Option<OnDevice<'a>>,
 }

@@ -2,9 +2,8 @@
 
 use crate::error::Result;
 use crate::halo::pipeline::options::CenterKind;
-use crate::halo::pipeline::{Pipeline, with_particles};
-use crate::halo::{Catalog, Centers, Column, Halos, NfwFit, Profile, Shell, Values, overdensities};
-use crate::io::Points;
+use crate::halo::pipeline::{Found, Pipeline};
+use crate::halo::{Catalog, Centers, Column, Halos, NfwFit, Profile, Shell, Values};
 use crate::units::Quantity;
 
 /// The largest halos of a catalogue, in its order; of subhalos it has none.
@@ -23,11 +22,11 @@ pub struct Largest {
 }
 
 impl Largest {
-    pub(super) fn new(pipeline: &Pipeline<'_>, halos: &Halos, catalog: &Catalog, count: usize) -> Result<Self> {
+    pub(super) fn new(pipeline: &Pipeline<'_>, found: &Found<'_>, catalog: &Catalog, count: usize) -> Result<Self> {
         let rows: Vec<usize> = (0..catalog.order().len()).filter(|&row| catalog.is_host(row)).take(count).collect();
         let (mut offsets, mut members) = (vec![0], vec![]);
         for &row in &rows {
-            members.extend_from_slice(halos.members(catalog.order()[row] as usize));
+            members.extend_from_slice(found.halos.members(catalog.order()[row] as usize));
             offsets.push(members.len());
         }
         let halos = Halos::from_lists(pipeline.points.len(), &offsets, &members)?;
@@ -35,12 +34,7 @@ impl Largest {
         let least = pipeline.options.min_sphere_particles.max(1);
         let r200c = match pipeline.r200c {
             Some(threshold) => {
-                let thresholds = [threshold];
-                let spheres = with_particles!(pipeline, |_positions, particles| overdensities(
-                    &particles,
-                    &centers,
-                    &thresholds
-                ))?;
+                let spheres = pipeline.spheres(found, &centers, &[threshold])?;
                 let radius =
                     |sphere: crate::halo::SphericalOverdensity| (sphere.count >= least).then_some(sphere.radius);
                 spheres.into_iter().map(|row| row.first().and_then(|sphere| sphere.ok()).and_then(radius)).collect()

@@ -3,7 +3,7 @@
 //! - in: a [`Snapshot`], as [`io::read`](crate::io::read) returns it or made of points ([`Snapshot::new`]), and [`Options`]
 //! - out: an [`Output`] with halos, catalogue, centres, profiles and notes; files, pictures and printing are the caller's
 //! - cost: that of its parts, [`Fof`], [`CenterFinder`], [`overdensities`](crate::halo::overdensities) and
-//!   [`profiles`]; the snapshot is not copied, unless its velocities have another precision than its points
+//!   [`profiles`](crate::halo::profiles); the snapshot is not copied, unless its velocities have another precision than its points
 //!
 //! [`run`] takes all steps; a [`Pipeline`] takes them one by one, for callers that time them or need the centres of a device.
 //!
@@ -47,9 +47,7 @@ pub use universe::Universe;
 use crate::cluster::Fof;
 use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
-use crate::halo::{
-    Catalog, CenterFinder, Centers, Halos, Meta, Overdensity, Particles, Profile, Unbinding, Values, profiles,
-};
+use crate::halo::{Catalog, CenterFinder, Centers, Halos, Meta, Overdensity, Particles, Profile, Unbinding, Values};
 use crate::io::{Masses, Points, Snapshot, Table};
 
 /// Shells of a profile.
@@ -68,7 +66,7 @@ pub fn run(snapshot: &Snapshot, options: &Options) -> Result<Output> {
         0 => None,
         count => Some(pipeline.largest(&found, &catalog, count)?),
     };
-    let profiles = largest.as_ref().map_or(Ok(vec![]), |largest| pipeline.profiles(largest))?;
+    let profiles = largest.as_ref().map_or(Ok(vec![]), |largest| pipeline.profiles(&found, largest))?;
     let (meta, universe) = (pipeline.meta(), pipeline.universe);
     let Found { halos, subhalos, .. } = found;
     Ok(Output { halos, subhalos, catalog, centers, largest, profiles, meta, notes, universe })
@@ -307,12 +305,12 @@ impl<'a> Pipeline<'a> {
             }
             let spheres = columns::Spheres {
                 overdensities: &options.overdensities,
-                thresholds: &self.thresholds,
                 min_particles: options.min_sphere_particles.max(1),
                 gravity,
                 with_spin,
             };
-            with_particles!(self, |_positions, particles| spheres.add(&mut catalog, halos, &particles, centers))?;
+            let all = self.spheres(found, centers, &self.thresholds)?;
+            with_particles!(self, |_positions, particles| spheres.add(&mut catalog, halos, &particles, centers, &all))?;
         }
         if !options.columns.is_empty() {
             catalog.keep(&options.columns)?;
@@ -344,15 +342,15 @@ impl<'a> Pipeline<'a> {
     ///
     /// Errors as [`CenterFinder::run`] and [`overdensities`](crate::halo::overdensities).
     pub fn largest(&self, found: &Found<'_>, catalog: &Catalog, count: usize) -> Result<Largest> {
-        Largest::new(self, &found.halos, catalog, count)
+        Largest::new(self, found, catalog, count)
     }
 
     /// The density profiles of the largest halos, in 20 shells out to R200c.
     ///
-    /// Errors as [`profiles`].
-    pub fn profiles(&self, largest: &Largest) -> Result<Vec<Profile>> {
+    /// Errors as [`profiles`](crate::halo::profiles).
+    pub fn profiles(&self, found: &Found<'_>, largest: &Largest) -> Result<Vec<Profile>> {
         let radii: Vec<f64> = largest.r200c.iter().map(|radius| radius.unwrap_or(0.0)).collect();
-        with_particles!(self, |_positions, particles| profiles(&particles, &largest.centers, &radii, SHELLS))
+        self.shells(found, &largest.centers, &radii, SHELLS)
     }
 
     /// The members of all halos in the order of the catalogue: `offsets`, and the `ids` one halo after the other.

@@ -1,25 +1,35 @@
 //! Particle types in the catalogue: how many members of each, their mass, and the particles that were attached.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
-use super::{Found, Pipeline};
+use super::{Found, Pipeline, with_particles};
 use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
-use crate::halo::{Catalog, Column, Halos, Values};
+use crate::halo::{
+    Catalog, Centers, Column, Halos, NoSphere, Particles, Profile, SphericalOverdensity, Values, overdensities,
+    profiles,
+};
 use crate::io::{Masses, Points, Snapshot, Table};
 use crate::parallel::map;
 use crate::units::Quantity;
 
+/// Of each centre, a sphere for each threshold.
+pub(super) type Spheres = Vec<Vec<std::result::Result<SphericalOverdensity, NoSphere>>>;
+
 /// Particles that joined halos after these were found.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Attached {
+pub struct Attached<'a> {
     /// The label of each in the order of their snapshot, as those of the halos; -1 for none.
     pub labels: Vec<i32>,
     /// Of each type, the number in each of the halos and their mass.
     sums: BTreeMap<u8, Sums>,
     /// Of each halo, the places of its particles in their snapshot, ascending.
     members: Vec<Vec<u32>>,
+    others: &'a Snapshot,
+    /// Linked and attached particles together, once they are asked for.
+    all: OnceLock<Snapshot>,
 }
 
 /// Of each halo, the number of particles of a type and their mass.
@@ -29,20 +39,21 @@ struct Sums {
     masses: Vec<f64>,
 }
 
-impl Attached {
+impl Attached<'_> {
     /// The places in their snapshot of the particles that joined a halo, ascending; none if there is no such halo.
     pub fn members(&self, halo: usize) -> &[u32] {
         self.members.get(halo).map_or(&[], Vec::as_slice)
     }
 }
 
-impl Pipeline<'_> {
+impl<'a> Pipeline<'a> {
     /// Attaches the particles of `others`, which are in the units of the pipeline's snapshot, to the halos: each joins the halo of the
-    /// nearest linked particle within the linking length ([`Halos::attach`]). The catalogue then has counts and masses of each type.
+    /// nearest linked particle within the linking length ([`Halos::attach`]). The catalogue then has counts and masses of each type, and
+    /// spheres and profiles are of all particles, linked or not, attached or not.
     ///
     /// Errors: as [`Halos::attach`]; particles that have not three coordinates; halos with subhalos, whose particles have no linking
     /// length.
-    pub fn attach(&self, found: &mut Found<'_>, others: &Snapshot) -> Result<()> {
+    pub fn attach(&self, found: &mut Found<'a>, others: &'a Snapshot) -> Result<()> {
         if found.subhalos.is_some() {
             let message = "particles are attached to halos of friends of friends or HOP, not to subhalos".into();
             return Err(Kind::Missing { name: "attach", message }.into());
@@ -64,8 +75,51 @@ impl Pipeline<'_> {
             }
         }
         let sums = sums_of(others, found.halos.len(), &|halo| &members[halo]);
-        found.attached = Some(Attached { labels, sums, members });
+        found.attached = Some(Attached { labels, sums, members, others, all: OnceLock::new() });
         Ok(())
+    }
+
+    /// All particles together, if some are attached: positions and masses.
+    fn all<'f>(&self, found: &'f Found<'_>) -> Option<&'f Snapshot> {
+        let Attached { others, all, .. } = found.attached.as_ref()?;
+        Some(all.get_or_init(|| {
+            let points = match (&*self.points, &others.points) {
+                (Points::F32(a), Points::F32(b)) => {
+                    Points::F32(Table { dim: a.dim, data: [&a.data[..], &b.data].concat() })
+                }
+                (a, b) => Points::F64(Table { dim: a.dim(), data: [a, b].into_iter().flat_map(wide).collect() }),
+            };
+            let each = |snapshot: &Snapshot| match &snapshot.masses {
+                Masses::Equal(mass) => vec![*mass; snapshot.points.len()],
+                Masses::Each(masses) => masses.clone(),
+                Masses::Unknown => vec![1.0; snapshot.points.len()],
+            };
+            let masses = Masses::Each([each(self.snapshot), each(others)].concat());
+            Snapshot { masses, ..Snapshot::new(points) }
+        }))
+    }
+
+    /// Spheres about centres, over all particles that were read.
+    pub(super) fn spheres(&self, found: &Found<'_>, centers: &Centers, thresholds: &[f64]) -> Result<Spheres> {
+        match self.all(found).map(|all| (&all.points, all)) {
+            None => with_particles!(self, |_positions, particles| overdensities(&particles, centers, thresholds)),
+            Some((Points::F32(table), all)) => overdensities(&self.of(table, all)?, centers, thresholds),
+            Some((Points::F64(table), all)) => overdensities(&self.of(table, all)?, centers, thresholds),
+        }
+    }
+
+    /// Profiles about centres, over all particles that were read.
+    pub(super) fn shells(&self, found: &Found<'_>, centers: &Centers, radii: &[f64], n: usize) -> Result<Vec<Profile>> {
+        match self.all(found).map(|all| (&all.points, all)) {
+            None => with_particles!(self, |_positions, particles| profiles(&particles, centers, radii, n)),
+            Some((Points::F32(table), all)) => profiles(&self.of(table, all)?, centers, radii, n),
+            Some((Points::F64(table), all)) => profiles(&self.of(table, all)?, centers, radii, n),
+        }
+    }
+
+    fn of<'s, S: Scalar>(&self, table: &'s Table<S>, all: &'s Snapshot) -> Result<Particles<'s, S>> {
+        let rows = table.rows::<3>().ok_or(Kind::HaloDimension { what: "points", dim: table.dim() })?;
+        Ok(Particles::of_snapshot(rows, all, self.period))
     }
 
     /// Adds counts and masses of each type, if there are several.
@@ -102,6 +156,14 @@ fn attach<S: Scalar>(halos: &Halos, linked: &Table<S>, others: &Table<S>, length
 
 fn widen(table: &Table<f32>) -> Result<Table<f64>> {
     Table::new(table.dim(), table.as_slice().iter().map(|&x| x.into()).collect())
+}
+
+/// All coordinates, in 64 bits.
+fn wide(points: &Points) -> Vec<f64> {
+    match points {
+        Points::F32(table) => table.data.iter().map(|&x| x.into()).collect(),
+        Points::F64(table) => table.data.clone(),
+    }
 }
 
 /// The halo with each label, if one has it.

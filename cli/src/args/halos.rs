@@ -1,0 +1,183 @@
+//! The arguments of `ropewalk halos`.
+
+use std::path::PathBuf;
+
+use super::super::centers::Kind;
+use super::super::device::Name;
+use super::super::universe::Overrides;
+use super::{AdaptaHop, Finder, Hop};
+
+/// Find the halos of snapshots, and with --finder adaptahop their subhalos; write a catalogue, labels and pictures.
+///
+/// SNAPSHOT is what a simulation wrote: `ropewalk info SNAPSHOT` tells what is in it. A snapshot in several files is named by one of
+/// them; several snapshots have a folder each in DIR, and those that are finished are skipped. Into DIR go halos.ecsv (a line per halo,
+/// largest first), labels.npy (the group of each particle in file order, -1 for none), mass_function.svg and projection.png, with --finder
+/// adaptahop dendrogram.svg; all of them, or none if there is an error. Columns are called fof_halo_*, with other finders halo_*. With
+/// --finder adaptahop each subhalo has a line, too: it says in which parent (a label, -1 for none) and host and on which level it is.
+/// Members of a line are its own particles and those of all subhalos in it; labels.npy has the smallest structure of each particle.
+///
+///   ropewalk halos snap_099.0.hdf5 --out halos --so 200c,500c --units physical
+///
+///   ropewalk halos snap_*.hdf5 --out run1 --attach 0,4,5 --catalog halos.hdf5,halos.ecsv --no-pictures
+///
+///   ropewalk halos snapshot_000 --out halos --finder adaptahop --unbind --profiles 10 --dendrogram 7
+#[derive(Debug, clap::Args)]
+pub struct Halos {
+    /// The files with the particles; - is standard input
+    #[arg(required = true, value_name = "SNAPSHOT")]
+    pub snapshots: Vec<PathBuf>,
+    #[command(flatten)]
+    pub particles: Particles,
+    #[command(flatten)]
+    pub universe: Overrides,
+    /// What a halo is
+    #[arg(long, value_enum, default_value_t = Finder::Fof, help_heading = "Halos")]
+    pub finder: Finder,
+    /// Linking length in mean separations, (volume / particles)^(1/3); the volume is that of the box if one is known,
+    /// otherwise that of the smallest box around the particles
+    #[arg(long, value_name = "B", default_value_t = 0.2, allow_negative_numbers = true, help_heading = "Halos")]
+    pub linking_length: f64,
+    /// Linking length in the snapshot's length unit instead
+    #[arg(
+        long,
+        value_name = "LENGTH",
+        conflicts_with = "linking_length",
+        allow_negative_numbers = true,
+        help_heading = "Halos"
+    )]
+    pub eps: Option<f64>,
+    /// Several linking lengths in mean separations, all from one spanning tree. Each has a folder of its own in DIR, as b0.15, with
+    /// what a run with that one writes. For a few lengths runs of their own are faster
+    #[arg(
+        long,
+        value_name = "B,..",
+        value_delimiter = ',',
+        conflicts_with_all = ["linking_length", "eps"],
+        allow_negative_numbers = true,
+        help_heading = "Halos"
+    )]
+    pub linking_lengths: Vec<f64>,
+    /// The least number of particles of a halo, of the types that are linked
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 20,
+        value_parser = clap::value_parser!(u32).range(2..),
+        help_heading = "Halos"
+    )]
+    pub min_members: u32,
+    /// No periodic boundaries, even if the snapshot has a box
+    #[arg(long, help_heading = "Halos")]
+    pub open: bool,
+    /// Side of the periodic box, in the snapshot's length unit; otherwise the snapshot's, if it has one
+    #[arg(long = "box", value_name = "L", allow_negative_numbers = true, help_heading = "Halos")]
+    pub box_size: Option<f64>,
+    #[command(flatten)]
+    pub hop: Hop,
+    #[command(flatten)]
+    pub adaptahop: AdaptaHop,
+    /// Where the centre of each halo is: columns fof_halo_center_* (halo_center_*). With mcp, alone or after another and a comma, the most
+    /// connected particle has columns of its own, fof_halo_mcp_*; it counts all friends, which takes its time in dense halos
+    #[arg(long, value_enum, value_name = "KIND[,mcp]", value_delimiter = ',', help_heading = "Measurements")]
+    pub center: Vec<Kind>,
+    /// Plummer softening of the potential that most bound particles are found in, and of --unbind, in the snapshot's length unit
+    #[arg(
+        long,
+        value_name = "LENGTH",
+        default_value_t = 0.0,
+        allow_negative_numbers = true,
+        help_heading = "Measurements"
+    )]
+    pub softening: f64,
+    /// Spherical overdensities about the centre (mbp unless --center says otherwise), over all particles that are linked or not, of the types
+    /// read: some of 200c, 500c, 200m, vir. Adds columns sod_halo_*, and the structure of each halo
+    #[arg(long, value_name = "DENSITIES", value_delimiter = ',', help_heading = "Measurements")]
+    pub so: Vec<ropewalk::halo::Overdensity>,
+    /// Spheres of fewer particles have no mass and no radius (NaN), but their count: they are noise
+    #[arg(long, value_name = "N", default_value_t = 20, help_heading = "Measurements")]
+    pub min_so_particles: usize,
+    /// Also write profiles.ecsv: the density about the most bound particle of the N largest halos, not subhalos, in shells out to
+    /// R200c, with an NFW fit
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, help_heading = "Measurements")]
+    pub profiles: usize,
+    /// Where to write; made if need be
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub out: PathBuf,
+    /// Only these columns of the catalogue, in this order
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Output")]
+    pub columns: Vec<String>,
+    /// Also write density.npy: the density of each particle in file order, in units of the mean density; with --finder
+    /// hop or adaptahop
+    #[arg(long, help_heading = "Output")]
+    pub density: bool,
+    /// Also write members.npz: the ids of each halo's members, in the order of the catalogue; with those of all subhalos in it. Ids of
+    /// attached particles are arrays of their own
+    #[arg(long, help_heading = "Output")]
+    pub members: bool,
+    /// Also write what the report says as JSON; - is standard output. Several snapshots have such a summary.json each in any case
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub json: Option<PathBuf>,
+    /// Finds the halos of snapshots again that are finished
+    #[arg(long, help_heading = "Output")]
+    pub again: bool,
+    /// Also draw gallery.png: the N largest halos with their members, R200c, and centres of each kind
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        hide_default_value = true,
+        value_parser = clap::value_parser!(u16).range(..=100),
+        help_heading = "Pictures"
+    )]
+    pub gallery: u16,
+    /// No mass_function.svg, no projection.png and no dendrogram.svg
+    #[arg(long, help_heading = "Pictures")]
+    pub no_pictures: bool,
+    /// What finds halos and centres: cpu, cuda or vulkan, or one of several by its number, as cuda:1. The centres of a device are
+    /// mbp and mcp
+    #[arg(long, value_name = "DEVICE", default_value = "cpu", help_heading = "Running")]
+    pub device: Name,
+    /// Number of threads; otherwise one per processor
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Running")]
+    pub threads: Option<u16>,
+}
+
+/// Which particles of a file, and what else belongs to them.
+#[derive(Debug, clap::Args)]
+pub struct Particles {
+    /// Particle types to link: 0 gas, 1 dark matter, 2 and 3 others, 4 stars, 5 black holes, 6 neutrinos. Formats without types ignore it
+    #[arg(
+        long = "type",
+        value_name = "TYPES",
+        value_delimiter = ',',
+        default_value = "1",
+        value_parser = clap::value_parser!(u8).range(..=6),
+        help_heading = "Particles"
+    )]
+    pub types: Vec<u8>,
+    /// Particle types that join the halo of their nearest linked particle, if that is within the linking length: the catalogue has
+    /// counts and masses of each type, and attached.npy the group of each of these particles
+    #[arg(
+        long,
+        value_name = "TYPES",
+        value_delimiter = ',',
+        value_parser = clap::value_parser!(u8).range(..=6),
+        help_heading = "Particles"
+    )]
+    pub attach: Vec<u8>,
+    /// About this part of the particles, above 0 and at most 1, the same in each run; their masses are divided by it
+    #[arg(long, value_name = "PART", allow_negative_numbers = true, help_heading = "Particles")]
+    pub subsample: Option<f64>,
+    /// Which columns of a table are x, y and z: names or numbers from 1, as RA,DEC,z or 2,3,4; otherwise those named x, y, z
+    #[arg(long, value_name = "X,Y,Z", value_delimiter = ',', help_heading = "Particles")]
+    pub coordinates: Vec<String>,
+    /// The velocities of the particles, N x 3, where SNAPSHOT is a bare array or table
+    #[arg(long, value_name = "FILE.npy", help_heading = "Particles")]
+    pub velocities: Option<PathBuf>,
+    /// The masses of the particles
+    #[arg(long = "mass", value_name = "FILE.npy", help_heading = "Particles")]
+    pub masses: Option<PathBuf>,
+    /// The ids of the particles
+    #[arg(long, value_name = "FILE.npy", help_heading = "Particles")]
+    pub ids: Option<PathBuf>,
+}
