@@ -1,6 +1,5 @@
 //! `ropewalk dbscan`.
 
-use std::fmt::Write;
 use std::io::Write as _;
 use std::path::Path;
 
@@ -13,29 +12,31 @@ use super::args::Dbscan as Args;
 use super::device::on_device;
 use super::device::{Device, Name};
 use super::dimensions::with_rows;
-use super::outputs::{Column, Outputs, ending, write_csv, written};
+use super::outputs::{Column, Outputs, ending, write_csv};
 use super::phases::Phases;
+use super::summary::Summary;
 use super::text::share;
-use super::{Failure, describe, grouped, periodic, short, start_threads};
+use super::{Failure, grouped, input, periodic, short, start_threads};
 
 pub fn run(args: &Args) -> Result<String, Failure> {
-    start_threads(args.threads)?;
+    start_threads(args.points.threads)?;
     let device = args.device.find()?;
-    let targets: Vec<&Path> = [&args.out, &args.plot].into_iter().flatten().map(AsRef::as_ref).collect();
+    let targets: Vec<&Path> =
+        [&args.out, &args.plot, &args.points.json].into_iter().flatten().map(AsRef::as_ref).collect();
     // First, so that hours of work do not end at a full disk's closed door.
-    let mut outputs = Outputs::files(&targets, &args.file)?;
+    let mut outputs = Outputs::files(&targets, &args.points.file)?;
     let column = args.out.as_ref().map(|out| Column::of("--out", out)).transpose()?;
     if let Some(plot) = &args.plot {
         ending("--plot", plot, &["png"])?;
     }
 
     let mut phases = Phases::default();
-    let options = ReadOptions::default().columns(&args.columns);
-    let snapshot = phases.run("read", || ropewalk::io::read(&args.file, &options))?;
+    let options = ReadOptions::default().columns(&args.points.columns);
+    let snapshot = input::read(&args.points.file, &options, &mut phases)?;
     let points = &snapshot.points;
-    let outside = periodic::wrapped(points, args.periodic, snapshot.box_size)?;
+    let outside = periodic::wrapped(points, args.points.periodic, snapshot.box_size)?;
     if args.plot.is_some() && points.dim() != 2 {
-        let file = args.file.display();
+        let file = args.points.file.display();
         return Err(format!("{file}: points have {} dimensions; --plot draws those of 2", points.dim()).into());
     }
     let labels = match device {
@@ -60,42 +61,32 @@ pub fn run(args: &Args) -> Result<String, Failure> {
             let title = counts.title(args);
             let title = [title[0].as_str(), title[1].as_str()];
             let picture =
-                with_rows!(points, f32 [2], f64 [2], rows => plot::clusters(rows, &labels, args.eps, args.periodic, title));
+                with_rows!(points, f32 [2], f64 [2], rows => plot::clusters(rows, &labels, args.eps, args.points.periodic, title));
             picture.map_or(Ok(()), |picture| {
                 let picture = picture?;
                 outputs.write(path, |out| out.write_all(&picture))
             })
         })?;
     }
-    let committed = outputs.commit()?;
-
-    let mut report = String::new();
-    let mut line = |name: &str, value: String| {
-        // Writing to a string does not fail.
-        _ = writeln!(report, "{name:<16}{value}");
-    };
-    for (name, value) in describe(&snapshot, args.periodic, outside) {
-        line(name, value);
-    }
+    let mut summary = Summary::default();
+    summary.describe(&snapshot, &args.points, outside);
     if args.device != Name::Cpu {
-        line("device", args.device.to_string());
+        summary.both("device", args.device.to_string(), args.device.to_string());
     }
-    line("eps", short(args.eps));
-    line("min_pts", args.min_pts.to_string());
-    line("clusters", grouped(counts.clusters));
-    line("core", share(counts.core, counts.points));
-    line(
-        "border",
-        if args.star { "0; with --star they are noise".into() } else { share(counts.border, counts.points) },
-    );
-    line("noise", share(counts.noise, counts.points));
-    line("largest", format!("{} points", grouped(counts.largest)));
-    _ = write!(report, "\n{}{}", phases.table(), written(&targets));
-    Ok(committed.report(report))
+    summary.both("eps", short(args.eps), args.eps);
+    summary.both("min_pts", args.min_pts.to_string(), args.min_pts);
+    summary.value("star", args.star);
+    summary.both("clusters", grouped(counts.clusters), counts.clusters);
+    summary.both("core", share(counts.core, counts.points), counts.core);
+    let border = if args.star { "0; with --star they are noise".into() } else { share(counts.border, counts.points) };
+    summary.both("border", border, if args.star { 0 } else { counts.border });
+    summary.both("noise", share(counts.noise, counts.points), counts.noise);
+    summary.both("largest", format!("{} points", grouped(counts.largest)), counts.largest);
+    summary.close(&phases, outputs, &targets, args.points.json.as_ref())
 }
 
 fn on_host(args: &Args) -> Dbscan {
-    Dbscan::new(args.eps, args.min_pts).algorithm(args.algorithm.into()).star(args.star).periodic(args.periodic)
+    Dbscan::new(args.eps, args.min_pts).algorithm(args.algorithm.into()).star(args.star).periodic(args.points.periodic)
 }
 
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
@@ -105,7 +96,7 @@ fn run_on<S: super::device::Coordinate, const D: usize>(
     points: &[[S; D]],
     phases: &mut Phases,
 ) -> ropewalk::Result<Labels> {
-    let points = phases.run("upload", || ropewalk::gpu::Points::new_periodic(points, args.periodic, device))?;
+    let points = phases.run("upload", || ropewalk::gpu::Points::new_periodic(points, args.points.periodic, device))?;
     let dbscan = ropewalk::gpu::Dbscan::new(args.eps, args.min_pts).algorithm(args.algorithm.into()).star(args.star);
     phases.run("find clusters", || dbscan.run(&points)?.read())
 }
@@ -140,7 +131,7 @@ impl Counts {
         let clusters =
             if self.clusters == 1 { "1 cluster".into() } else { format!("{} clusters", grouped(self.clusters)) };
         let name = if args.star { "DBSCAN*" } else { "DBSCAN" };
-        let place = args.periodic.map_or(String::new(), |side| format!(", periodic box of {}", short(side)));
+        let place = args.points.periodic.map_or(String::new(), |side| format!(", periodic box of {}", short(side)));
         [
             format!("{name}: {} points, {clusters}", grouped(self.points)),
             format!(

@@ -13,18 +13,19 @@ use super::args::{Hdbscan as Args, Method};
 use super::device::on_device;
 use super::device::{Device, Name};
 use super::dimensions::with_rows;
-use super::outputs::{Column, Outputs, ending, write_csv, written};
+use super::outputs::{Column, Outputs, ending, write_csv};
 use super::phases::Phases;
+use super::summary::Summary;
 use super::text::share;
-use super::{Failure, describe, grouped, periodic, short, start_threads};
+use super::{Failure, grouped, input, periodic, short, start_threads};
 
 pub fn run(args: &Args) -> Result<String, Failure> {
-    start_threads(args.threads)?;
+    start_threads(args.points.threads)?;
     let device = args.device.find()?;
-    let named = [&args.out, &args.probabilities, &args.outliers, &args.plot, &args.tree];
+    let named = [&args.out, &args.probabilities, &args.outliers, &args.plot, &args.tree, &args.points.json];
     let targets: Vec<&Path> = named.into_iter().flatten().map(AsRef::as_ref).collect();
     // First, so that hours of work do not end at a full disk's closed door.
-    let mut outputs = Outputs::files(&targets, &args.file)?;
+    let mut outputs = Outputs::files(&targets, &args.points.file)?;
     let labels_to = To::new("--out", &args.out)?;
     let probabilities_to = To::new("--probabilities", &args.probabilities)?;
     let outliers_to = To::new("--outliers", &args.outliers)?;
@@ -34,12 +35,12 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let format = args.tree.as_ref().map(|tree| ending("--tree", tree, &["svg", "png"])).transpose()?;
 
     let mut phases = Phases::default();
-    let options = ReadOptions::default().columns(&args.columns);
-    let snapshot = phases.run("read", || ropewalk::io::read(&args.file, &options))?;
+    let options = ReadOptions::default().columns(&args.points.columns);
+    let snapshot = input::read(&args.points.file, &options, &mut phases)?;
     let points = &snapshot.points;
-    let outside = periodic::wrapped(points, args.periodic, snapshot.box_size)?;
+    let outside = periodic::wrapped(points, args.points.periodic, snapshot.box_size)?;
     if args.plot.is_some() && points.dim() != 2 {
-        let file = args.file.display();
+        let file = args.points.file.display();
         return Err(format!("{file}: points have {} dimensions; --plot draws those of 2", points.dim()).into());
     }
     let clusters = match device {
@@ -68,7 +69,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         phases.run("picture", || -> Result<(), Failure> {
             let lines = [title.points.as_str(), title.options.as_str()];
             let picture =
-                with_rows!(points, f32 [2], f64 [2], rows => plot::clusters(rows, labels, 0.0, args.periodic, lines));
+                with_rows!(points, f32 [2], f64 [2], rows => plot::clusters(rows, labels, 0.0, args.points.periodic, lines));
             picture.map_or(Ok(()), |picture| {
                 let picture = picture?;
                 outputs.write(path, |out| out.write_all(&picture))
@@ -82,28 +83,21 @@ pub fn run(args: &Args) -> Result<String, Failure> {
             outputs.write(path, |out| out.write_all(&picture))
         })?;
     }
-    let committed = outputs.commit()?;
-
     let n = points.len() as u64;
     let (noise, largest) = (labels.n_noise() as u64, labels.sizes().into_iter().max().unwrap_or(0));
-    let mut lines = describe(&snapshot, args.periodic, outside);
+    let mut summary = Summary::default();
+    summary.describe(&snapshot, &args.points, outside);
     if args.device != Name::Cpu {
-        lines.push(("device", args.device.to_string()));
+        summary.both("device", args.device.to_string(), args.device.to_string());
     }
-    lines.extend([
-        ("cluster size", format!("at least {}", grouped(args.min_cluster_size as u64))),
-        ("min_samples", grouped(samples(args, points.len()) as u64)),
-        ("clusters", grouped(labels.n_clusters() as u64)),
-        ("noise", share(noise, n)),
-        ("largest", format!("{} points", grouped(largest as u64))),
-    ]);
-    let mut report = String::new();
-    for (name, value) in lines {
-        // Writing to a string does not fail.
-        _ = writeln!(report, "{name:<16}{value}");
-    }
-    _ = write!(report, "\n{}{}", phases.table(), written(&targets));
-    Ok(committed.report(report))
+    let (size, samples) = (args.min_cluster_size, samples(args, points.len()));
+    summary.line("cluster size", format!("at least {}", grouped(size as u64)));
+    summary.value("min_cluster_size", size);
+    summary.both("min_samples", grouped(samples as u64), samples);
+    summary.both("clusters", grouped(labels.n_clusters() as u64), labels.n_clusters());
+    summary.both("noise", share(noise, n), noise);
+    summary.both("largest", format!("{} points", grouped(largest as u64)), largest);
+    summary.close(&phases, outputs, &targets, args.points.json.as_ref())
 }
 
 fn hdbscan(args: &Args) -> Hdbscan {
@@ -113,7 +107,7 @@ fn hdbscan(args: &Args) -> Hdbscan {
         .allow_single_cluster(args.allow_single)
         .alpha(args.alpha)
         .ties(args.ties.into())
-        .periodic(args.periodic);
+        .periodic(args.points.periodic);
     if let Some(samples) = args.min_samples {
         hdbscan = hdbscan.min_samples(samples);
     }
@@ -130,7 +124,7 @@ fn run_on<S: super::device::Coordinate, const D: usize>(
     points: &[[S; D]],
     phases: &mut Phases,
 ) -> ropewalk::Result<HdbscanClusters> {
-    let points = phases.run("upload", || ropewalk::gpu::Points::new_periodic(points, args.periodic, device))?;
+    let points = phases.run("upload", || ropewalk::gpu::Points::new_periodic(points, args.points.periodic, device))?;
     phases.run("find clusters", || ropewalk::gpu::Hdbscan::from(hdbscan(args)).run(&points)?.read())
 }
 
@@ -194,7 +188,7 @@ impl Title {
         if args.epsilon > 0.0 {
             _ = write!(options, ", epsilon {}", short(args.epsilon));
         }
-        if let Some(side) = args.periodic {
+        if let Some(side) = args.points.periodic {
             _ = write!(options, ", periodic box of {}", short(side));
         }
         _ = write!(options, "; {} noise", grouped(labels.n_noise() as u64));

@@ -1,6 +1,5 @@
 //! `ropewalk kdist`.
 
-use std::fmt::Write;
 use std::io::Write as _;
 use std::path::Path;
 
@@ -9,9 +8,10 @@ use ropewalk::io::ReadOptions;
 use ropewalk::plot::{self, PictureFormat};
 
 use super::args::Kdist as Args;
-use super::outputs::{Column, Outputs, ending, write_csv, written};
+use super::outputs::{Column, Outputs, ending, write_csv};
 use super::phases::Phases;
-use super::{Failure, describe, grouped, periodic, rounded_up, short, start_threads};
+use super::summary::Summary;
+use super::{Failure, grouped, input, periodic, rounded_up, short, start_threads};
 
 /// Shares of the points, in percent, whose distance is told.
 const QUANTILES: [usize; 10] = [1, 5, 10, 25, 50, 75, 90, 95, 99, 100];
@@ -21,25 +21,26 @@ const CHORD: usize = 5;
 /// galaxies, whose density knows no gap, 0.14: what the formula finds there is the emptiest voids.
 const LEAST_DEPTH: f64 = 0.2;
 pub fn run(args: &Args) -> Result<String, Failure> {
-    start_threads(args.threads)?;
+    start_threads(args.points.threads)?;
     if args.k == 0 {
         return Err("--k is 0; it must be at least 1".into());
     }
-    let targets: Vec<&Path> = [&args.out, &args.plot].into_iter().flatten().map(AsRef::as_ref).collect();
-    let mut outputs = Outputs::files(&targets, &args.file)?;
+    let targets: Vec<&Path> =
+        [&args.out, &args.plot, &args.points.json].into_iter().flatten().map(AsRef::as_ref).collect();
+    let mut outputs = Outputs::files(&targets, &args.points.file)?;
     let column = args.out.as_ref().map(|out| Column::of("--out", out)).transpose()?;
     let format = args.plot.as_ref().map(|plot| ending("--plot", plot, &["png", "svg"])).transpose()?;
 
     let mut phases = Phases::default();
-    let options = ReadOptions::default().columns(&args.columns);
-    let snapshot = phases.run("read", || ropewalk::io::read(&args.file, &options))?;
+    let options = ReadOptions::default().columns(&args.points.columns);
+    let snapshot = input::read(&args.points.file, &options, &mut phases)?;
     let (points, n) = (&snapshot.points, snapshot.points.len());
-    let outside = periodic::wrapped(points, args.periodic, snapshot.box_size)?;
+    let outside = periodic::wrapped(points, args.points.periodic, snapshot.box_size)?;
     if n <= args.k {
-        let (file, k, others) = (args.file.display(), args.k, n.saturating_sub(1));
+        let (file, k, others) = (args.points.file.display(), args.k, n.saturating_sub(1));
         return Err(format!("{file}: --k is {k}, but of {n} points each has only {others} others").into());
     }
-    let sorted = phases.run("neighbours", || ropewalk::table::k_distances(points, args.k, args.periodic))?;
+    let sorted = phases.run("neighbours", || ropewalk::table::k_distances(points, args.k, args.points.periodic))?;
     let knee = knee(&sorted);
     let advice = knee.and_then(|[_, knee]| sorted.get(knee)).map(|&eps| {
         // Upwards, so that the knee itself is core with what is printed; some above it may be, too.
@@ -68,28 +69,26 @@ pub fn run(args: &Args) -> Result<String, Failure> {
             outputs.write(path, |out| out.write_all(&picture))
         })?;
     }
-    let committed = outputs.commit()?;
-
-    let mut report = String::new();
-    for (name, value) in describe(&snapshot, args.periodic, outside) {
-        // Writing to a string does not fail.
-        _ = writeln!(report, "{name:<16}{value}");
-    }
-    _ = writeln!(report, "{:<16}{}, for min_pts {min_pts}", "k", args.k);
+    let mut summary = Summary::default();
+    summary.describe(&snapshot, &args.points, outside);
+    summary.both("k", format!("{}, for min_pts {min_pts}", args.k), args.k);
+    summary.value("min_pts", min_pts);
     match &advice {
         Some((eps, core)) => {
-            _ = writeln!(report, "{:<16}{eps}, the knee: {core} of the points are core", "eps to try");
-            _ = writeln!(report, "{:<16}a starting point, not an answer; look at the curve (--plot)", "");
+            summary.line("eps to try", format!("{eps}, the knee: {core} of the points are core"));
+            summary.line("", "a starting point, not an answer; look at the curve (--plot)");
         }
-        None => _ = writeln!(report, "{:<16}none: the curve has no clear knee", "eps to try"),
+        None => summary.line("eps to try", "none: the curve has no clear knee"),
     }
-    _ = writeln!(report, "\n{:<16}with a distance of at most", "points");
+    summary.value("eps", advice.as_ref().and_then(|(eps, _)| eps.parse::<f64>().ok()));
+    summary.text.push('\n');
+    summary.line("points", "with a distance of at most");
     for percent in QUANTILES {
         let distance = sorted.get((n * percent).div_ceil(100) - 1).copied().unwrap_or(0.0);
-        _ = writeln!(report, "{:<16}{}", format!("{percent:>3}%"), short(rounded_up(distance)));
+        summary.line(&format!("{percent:>3}%"), short(rounded_up(distance)));
+        summary.value(&format!("distance_{percent}_percent"), distance);
     }
-    _ = write!(report, "\n{}{}", phases.table(), written(&targets));
-    Ok(committed.report(report))
+    summary.close(&phases, outputs, &targets, args.points.json.as_ref())
 }
 
 /// Where the chord of the ascending distances begins and which is the farthest below it, on a logarithmic axis; none if the

@@ -9,6 +9,7 @@ mod dimensions;
 mod halos;
 mod hdbscan;
 mod info;
+mod input;
 mod kdist;
 mod largest;
 mod outputs;
@@ -17,6 +18,7 @@ mod phases;
 mod pictures;
 mod sample;
 mod signals;
+mod summary;
 mod text;
 mod trees;
 mod universe;
@@ -28,7 +30,7 @@ use clap::Parser;
 use peak_alloc::PeakAlloc;
 
 use args::{Args, usage_error};
-use text::{describe, grouped, rounded_up, short};
+use text::{grouped, rounded_up, short};
 
 /// Counts the bytes in use, for the table of phases.
 #[global_allocator]

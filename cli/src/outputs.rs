@@ -78,6 +78,11 @@ impl Outputs {
         Ok(outputs)
     }
 
+    /// One more file, in a directory that is there.
+    pub fn also(&mut self, target: &Path, input: &Path) -> Result<(), Failure> {
+        self.add(target, &Inputs::of(input))
+    }
+
     fn add(&mut self, target: &Path, inputs: &Inputs) -> Result<(), Failure> {
         if inputs.contain(target) {
             return Err(format!("{}: is the input, which the output would replace", target.display()).into());
@@ -187,9 +192,12 @@ pub enum Column {
 }
 
 impl Column {
-    /// As the name's ending says; for a link without one, as /dev/stdout, that of what it leads to. A pipe or a device without an
+    /// As the name's ending says; text for `-`, standard output; for a link without one, as /dev/stdout, that of what it leads to. A pipe or a device without an
     /// ending takes an array.
     pub fn of(option: &str, path: &Path) -> Result<Self, Failure> {
+        if path.as_os_str() == "-" {
+            return Ok(Self::Csv);
+        }
         let bare = path.extension().is_none();
         if bare && fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
             return Ok(Self::Npy);

@@ -3,7 +3,9 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressStyle};
+use ropewalk::io::Progress;
+use serde_json::Value;
 
 use crate::MEMORY;
 
@@ -18,6 +20,28 @@ impl Phases {
     pub fn run<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
         let spinner = ProgressBar::new_spinner().with_message(name);
         spinner.enable_steady_tick(Duration::from_millis(100));
+        let result = self.time(name, work);
+        spinner.finish_and_clear();
+        result
+    }
+
+    /// The same for work that tells how far it has come.
+    pub fn run_with_bar<T>(&mut self, name: &'static str, work: impl FnOnce(&(dyn Fn(Progress) + Sync)) -> T) -> T {
+        let bar = ProgressBar::new(0).with_message(name);
+        if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {bytes} of {total_bytes}") {
+            bar.set_style(style);
+        }
+        let result = self.time(name, || {
+            work(&|Progress { done, total, .. }| {
+                bar.set_length(total);
+                bar.set_position(done);
+            })
+        });
+        bar.finish_and_clear();
+        result
+    }
+
+    fn time<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
         MEMORY.reset_peak_usage();
         let start = Instant::now();
         let result = work();
@@ -26,8 +50,12 @@ impl Phases {
             Some(row) => *row = (name, row.1 + time, row.2.max(bytes)),
             None => self.rows.push((name, time, bytes)),
         }
-        spinner.finish_and_clear();
         result
+    }
+
+    /// The seconds of each phase, by name.
+    pub fn seconds(&self) -> Value {
+        self.rows.iter().map(|(name, time, _)| ((*name).to_string(), Value::from(time.as_secs_f64()))).collect()
     }
 
     /// A line per phase, and their sum. Memory is the most that was in use at a time, what earlier phases left included.

@@ -1,33 +1,5 @@
 //! Numbers and sentences of summaries.
 
-use ropewalk::io::{Points, Snapshot};
-
-use crate::periodic;
-
-/// What the summaries of clustering begin with. `outside` points lay outside of the periodic box.
-pub fn describe(snapshot: &Snapshot, periodic: Option<f64>, outside: u64) -> Vec<(&'static str, String)> {
-    let points = &snapshot.points;
-    let bits = if let Points::F32(_) = points { 32 } else { 64 };
-    let boundaries = match (periodic, snapshot.box_size) {
-        (Some(side), _) => format!("{}, periodic", short(side)),
-        // Nothing is assumed, but a snapshot that has a box was hardly meant without it.
-        (None, Some(side)) => format!("open (the file names a box: --periodic {})", short(side)),
-        (None, None) => "open".into(),
-    };
-    let mut lines = vec![
-        ("points", grouped(points.len() as u64)),
-        ("dimensions", format!("{}, {bits}-bit floats", points.dim())),
-        ("box", boundaries),
-    ];
-    if !snapshot.columns.is_empty() {
-        lines.insert(2, ("columns", snapshot.columns.join(", ")));
-    }
-    if let Some(side) = periodic.filter(|_| outside > 0) {
-        lines.push(("wrapped", periodic::sentence(outside, side)));
-    }
-    lines
-}
-
 /// A number with a comma before every three digits.
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();

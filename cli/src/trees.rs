@@ -1,6 +1,5 @@
 //! `ropewalk emst` and `ropewalk linkage`.
 
-use std::fmt::Write;
 use std::path::Path;
 
 use ropewalk::io::{Points, ReadOptions, Snapshot, Table};
@@ -12,17 +11,21 @@ use super::device::on_device;
 use super::device::{Device, Name};
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
 use super::dimensions::with_rows;
-use super::outputs::{Column, Outputs, write_csv, written};
+use super::outputs::{Column, Outputs, write_csv};
 use super::phases::Phases;
-use super::{Failure, describe, grouped, periodic, short, start_threads};
+use super::summary::Summary;
+use super::{Failure, grouped, input, periodic, short, start_threads};
 
 pub fn emst(args: &Emst) -> Result<String, Failure> {
-    start_threads(args.spanned.threads)?;
+    start_threads(args.spanned.points.threads)?;
     let device = args.device.find()?;
-    let targets: Vec<&Path> =
-        [Some(&args.out), args.weights.as_ref()].into_iter().flatten().map(AsRef::as_ref).collect();
+    let targets: Vec<&Path> = [Some(&args.out), args.weights.as_ref(), args.spanned.points.json.as_ref()]
+        .into_iter()
+        .flatten()
+        .map(AsRef::as_ref)
+        .collect();
     // First, so that hours of work do not end at a full disk's closed door.
-    let mut outputs = Outputs::files(&targets, &args.spanned.file)?;
+    let mut outputs = Outputs::files(&targets, &args.spanned.points.file)?;
     let edges = Column::of("--out", &args.out)?;
     let weights = args.weights.as_ref().map(|path| Column::of("--weights", path)).transpose()?;
 
@@ -45,17 +48,19 @@ pub fn emst(args: &Emst) -> Result<String, Failure> {
     })?;
     // Not `sum`, which is -0 of nothing.
     let sum = read.tree.edges().iter().fold(0.0, |sum, edge| sum + edge.weight());
-    let mut more = vec![("sum of weights", short(sum))];
+    let mut summary = about(&args.spanned, &read);
+    summary.both("sum of weights", short(sum), sum);
     if args.device != Name::Cpu {
-        more.push(("device", args.device.to_string()));
+        summary.both("device", args.device.to_string(), args.device.to_string());
     }
-    finish(&args.spanned, &read, &more, &phases, outputs, &targets)
+    summary.close(&phases, outputs, &targets, args.spanned.points.json.as_ref())
 }
 
 pub fn linkage(args: &Linkage) -> Result<String, Failure> {
-    start_threads(args.spanned.threads)?;
-    let targets = [args.out.as_path()];
-    let mut outputs = Outputs::files(&targets, &args.spanned.file)?;
+    start_threads(args.spanned.points.threads)?;
+    let targets: Vec<&Path> =
+        [Some(&args.out), args.spanned.points.json.as_ref()].into_iter().flatten().map(AsRef::as_ref).collect();
+    let mut outputs = Outputs::files(&targets, &args.spanned.points.file)?;
     let column = Column::of("--out", &args.out)?;
 
     let mut phases = Phases::default();
@@ -72,7 +77,7 @@ pub fn linkage(args: &Linkage) -> Result<String, Failure> {
             Column::Csv => write_csv(out, &["a", "b", "height", "size"], &rows),
         })
     })?;
-    finish(&args.spanned, &read, &[], &phases, outputs, &targets)
+    about(&args.spanned, &read).close(&phases, outputs, &targets, args.spanned.points.json.as_ref())
 }
 
 /// A file and its spanning tree.
@@ -85,13 +90,13 @@ struct Read {
 
 impl Read {
     fn new(args: &Spanned, device: Device, phases: &mut Phases) -> Result<Self, Failure> {
-        let options = ReadOptions::default().columns(&args.columns);
-        let snapshot = phases.run("read", || ropewalk::io::read(&args.file, &options))?;
-        let outside = periodic::wrapped(&snapshot.points, args.periodic, snapshot.box_size)?;
+        let options = ReadOptions::default().columns(&args.points.columns);
+        let snapshot = input::read(&args.points.file, &options, phases)?;
+        let outside = periodic::wrapped(&snapshot.points, args.points.periodic, snapshot.box_size)?;
         let points = &snapshot.points;
         let tree = match device {
             Device::Cpu => {
-                let options = MinimumSpanningTree::new().min_samples(args.min_samples).periodic(args.periodic);
+                let options = MinimumSpanningTree::new().min_samples(args.min_samples).periodic(args.points.periodic);
                 phases.run("spanning tree", || ropewalk::table::minimum_spanning_tree(points, &options))?
             }
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
@@ -111,36 +116,26 @@ fn span_on<S: super::device::Coordinate, const D: usize>(
     points: &[[S; D]],
     phases: &mut Phases,
 ) -> ropewalk::Result<SpanningTree> {
-    let points = phases.run("upload", || ropewalk::gpu::Points::new_periodic(points, args.periodic, device))?;
+    let points = phases.run("upload", || ropewalk::gpu::Points::new_periodic(points, args.points.periodic, device))?;
     let options = ropewalk::gpu::MinimumSpanningTree::new().min_samples(args.min_samples);
     phases.run("spanning tree", || options.run(&points)?.read())
 }
 
-/// Gives the outputs their names, and reports.
-fn finish(
-    args: &Spanned,
-    read: &Read,
-    more: &[(&str, String)],
-    phases: &Phases,
-    outputs: Outputs,
-    targets: &[&Path],
-) -> Result<String, Failure> {
-    let committed = outputs.commit()?;
+/// What all these commands say.
+fn about(args: &Spanned, read: &Read) -> Summary {
+    let mut summary = Summary::default();
+    summary.describe(&read.snapshot, &args.points, read.outside);
     let weights = match args.min_samples {
         1 => "lengths".into(),
         samples => format!("mutual reachability, min_samples {samples}"),
     };
-    let mut lines = describe(&read.snapshot, args.periodic, read.outside);
-    lines.extend([("weights", weights), ("edges", grouped(read.tree.edges().len() as u64))]);
-    if let (Some(shortest), Some(longest)) = (read.tree.edges().first(), read.tree.edges().last()) {
-        lines.push(("from, to", format!("{}, {}", short(shortest.weight()), short(longest.weight()))));
+    summary.both("weights", weights.clone(), weights);
+    let edges = read.tree.edges();
+    summary.both("edges", grouped(edges.len() as u64), edges.len());
+    if let (Some(shortest), Some(longest)) = (edges.first(), edges.last()) {
+        summary.line("from, to", format!("{}, {}", short(shortest.weight()), short(longest.weight())));
+        summary.value("shortest", shortest.weight());
+        summary.value("longest", longest.weight());
     }
-    lines.extend_from_slice(more);
-    let mut report = String::new();
-    for (name, value) in lines {
-        // Writing to a string does not fail.
-        _ = writeln!(report, "{name:<16}{value}");
-    }
-    _ = write!(report, "\n{}{}", phases.table(), written(targets));
-    Ok(committed.report(report))
+    summary
 }

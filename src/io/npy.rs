@@ -67,6 +67,57 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     Ok(Snapshot { format: Format::Npy, columns: chosen.to_vec(), ..Snapshot::new(points) })
 }
 
+/// Whole numbers from 0, as ids are, of a one-dimensional `.npy` array: all of them exactly, up to 2^64 - 1.
+///
+/// ```
+/// use ropewalk::io::{read_npy_u64, write_npy_i32};
+///
+/// let path = std::env::temp_dir().join("ropewalk_read_npy_u64.npy");
+/// write_npy_i32(&path, &[3, 1])?;
+/// assert_eq!(read_npy_u64(&path)?, [3, 1]);
+/// # std::fs::remove_file(&path).unwrap();
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+///
+/// # Errors
+/// If it is no such array, or has a negative number.
+pub fn read_npy_u64(path: impl AsRef<Path>) -> Result<Vec<u64>> {
+    let mut source = Source::open(path.as_ref())?;
+    if source.prefix(MAGIC.len())? != MAGIC {
+        return Err(source.error("is not a NumPy array"));
+    }
+    let text = header_text(&mut source)?;
+    let header = Header::parse(&text, false).map_err(|message| source.error(message))?;
+    if header.dim != 1 {
+        return Err(source.error(format!("has rows of {} values; ids are one each", header.dim)));
+    }
+    let negative = Cell::new(None);
+    let values = {
+        let source = &mut source;
+        let whole = |x: i64| {
+            u64::try_from(x).unwrap_or_else(|_| {
+                negative.set(Some(x));
+                0
+            })
+        };
+        match (header.kind, header.bytes) {
+            (Number::Float, _) => return Err(source.error("holds floats; ids are integers")),
+            (Number::Signed, 1) => table(source, &header, &[], |x: i8| whole(x.into()))?,
+            (Number::Signed, 2) => table(source, &header, &[], |x: i16| whole(x.into()))?,
+            (Number::Signed, 4) => table(source, &header, &[], |x: i32| whole(x.into()))?,
+            (Number::Signed, _) => table(source, &header, &[], whole)?,
+            (Number::Unsigned, 1) => table(source, &header, &[], |x: u8| x.into())?,
+            (Number::Unsigned, 2) => table(source, &header, &[], |x: u16| x.into())?,
+            (Number::Unsigned, 4) => table(source, &header, &[], |x: u32| x.into())?,
+            (Number::Unsigned, _) => table(source, &header, &[], |x: u64| x)?,
+        }
+    };
+    match negative.get() {
+        Some(x) => Err(source.error(format!("holds {x}; ids are not negative"))),
+        None => Ok(values.data),
+    }
+}
+
 /// The Python literal at the start of the file.
 fn header_text(source: &mut Source) -> Result<String> {
     let [_, _, _, _, _, _, major, minor] = source.array()?;

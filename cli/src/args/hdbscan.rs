@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::super::device::Name;
+use super::Points;
 
 /// Find clusters of any density and noise, without a radius, as scikit-learn's HDBSCAN does.
 ///
@@ -11,12 +12,8 @@ use super::super::device::Name;
 /// text table or a Gadget-2 snapshot (all particle types), with 1 to 10 coordinates per point.
 #[derive(Debug, clap::Args)]
 pub struct Hdbscan {
-    /// The file with the points
-    pub file: PathBuf,
-    /// Which columns of a table are coordinates: names or numbers from 1, as lon,lat or 2,3. Otherwise those named x, y (and z), or
-    /// without an x and a y all but id, mass, vx, vy, vz
-    #[arg(long, value_name = "A,B", value_delimiter = ',', visible_alias = "coordinates")]
-    pub columns: Vec<String>,
+    #[command(flatten)]
+    pub points: Points,
     /// How many points a cluster has at least
     #[arg(long, value_name = "M")]
     pub min_cluster_size: usize,
@@ -41,16 +38,10 @@ pub struct Hdbscan {
     /// Distances between points are divided by this, those to the S-th nearest are not
     #[arg(long, value_name = "A", default_value_t = 1.0, allow_negative_numbers = true)]
     pub alpha: f64,
-    /// Side of the periodic box; otherwise boundaries are open, also where the file names a box
-    #[arg(long, value_name = "L", allow_negative_numbers = true)]
-    pub periodic: Option<f64>,
     /// What finds clusters: cpu, cuda or vulkan, or one of several by its number, as cuda:1. Points on a device have 2 or 3
     /// dimensions; samples are at most 65, alpha is 1, and ties are removed together
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     pub device: Name,
-    /// Number of threads; otherwise one per processor
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub threads: Option<u16>,
     /// Write the cluster of each point in file order, -1 for noise, by the name's ending: .npy is a NumPy array of i32, .csv a text
     /// table with the column label
     #[arg(long, value_name = "LABELS.npy|csv")]

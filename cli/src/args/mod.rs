@@ -7,11 +7,13 @@ use clap::{Parser, Subcommand};
 mod halos;
 mod hdbscan;
 mod hop;
+mod points;
 mod trees;
 
 pub use halos::{Halos, Particles};
 pub use hdbscan::{Hdbscan, Method};
 pub use hop::{AdaptaHop, Finder, Hop};
+pub use points::Points;
 pub use trees::{Emst, Linkage, Spanned};
 
 use super::device::Name;
@@ -45,12 +47,8 @@ pub enum Command {
 /// coordinates per point. `ropewalk kdist` helps to choose E.
 #[derive(Debug, clap::Args)]
 pub struct Dbscan {
-    /// The file with the points
-    pub file: PathBuf,
-    /// Which columns of a table are coordinates: names or numbers from 1, as lon,lat or 2,3. Otherwise those named x, y (and z), or
-    /// without an x and a y all but id, mass, vx, vy, vz
-    #[arg(long, value_name = "A,B", value_delimiter = ',', visible_alias = "coordinates")]
-    pub columns: Vec<String>,
+    #[command(flatten)]
+    pub points: Points,
     /// How far apart neighbours are at most, in the unit of the coordinates
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     pub eps: f64,
@@ -63,16 +61,10 @@ pub struct Dbscan {
     /// DBSCAN*: border points are noise
     #[arg(long)]
     pub star: bool,
-    /// Side of the periodic box; otherwise boundaries are open, also where the file names a box
-    #[arg(long, value_name = "L", allow_negative_numbers = true)]
-    pub periodic: Option<f64>,
     /// What finds clusters: cpu, cuda or vulkan, or one of several by its number, as cuda:1. Points on a device have 2 or 3
     /// dimensions
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     pub device: Name,
-    /// Number of threads; otherwise one per processor
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub threads: Option<u16>,
     /// Write the cluster of each point in file order, -1 for noise, by the name's ending: .npy is a NumPy array of i32, .csv a text
     /// table with the column label
     #[arg(long, value_name = "LABELS.npy|csv")]
@@ -114,21 +106,11 @@ impl From<Algorithm> for ropewalk::DbscanAlgorithm {
 /// Memory: up to 16 bytes for each point and neighbour up to the k-th, if K is at most 32; above, 8 bytes for each point.
 #[derive(Debug, clap::Args)]
 pub struct Kdist {
-    /// The file with the points: a NumPy array, a text table or a Gadget-2 snapshot, with 1 to 10 coordinates per point
-    pub file: PathBuf,
-    /// Which columns of a table are coordinates: names or numbers from 1, as lon,lat or 2,3. Otherwise those named x, y (and z), or
-    /// without an x and a y all but id, mass, vx, vy, vz
-    #[arg(long, value_name = "A,B", value_delimiter = ',', visible_alias = "coordinates")]
-    pub columns: Vec<String>,
+    #[command(flatten)]
+    pub points: Points,
     /// Which neighbour, the point itself not counted; twice the dimensions less one is a custom
     #[arg(long, value_name = "K", default_value_t = 4)]
     pub k: usize,
-    /// Side of the periodic box; otherwise boundaries are open, also where the file names a box
-    #[arg(long, value_name = "L", allow_negative_numbers = true)]
-    pub periodic: Option<f64>,
-    /// Number of threads; otherwise one per processor
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub threads: Option<u16>,
     /// Write the sorted distances, by the name's ending: .npy is a NumPy array of f64, .csv a text table with the column distance
     #[arg(long, value_name = "KDIST.npy|csv")]
     pub out: Option<PathBuf>,

@@ -3,26 +3,17 @@
 use std::path::PathBuf;
 
 use super::super::device::Name;
+use super::Points;
 
 /// Points, and how they are spanned.
 #[derive(Debug, clap::Args)]
 pub struct Spanned {
-    /// The file with the points: a NumPy array, a text table or a Gadget-2 snapshot, with 1 to 10 coordinates per point
-    pub file: PathBuf,
-    /// Which columns of a table are coordinates: names or numbers from 1, as lon,lat or 2,3. Otherwise those named x, y (and z), or
-    /// without an x and a y all but id, mass, vx, vy, vz
-    #[arg(long, value_name = "A,B", value_delimiter = ',', visible_alias = "coordinates")]
-    pub columns: Vec<String>,
+    #[command(flatten)]
+    pub points: Points,
     /// More than 1: edges weigh by mutual reachability, the largest of their length and the distances of their ends to the S-th
     /// nearest point, itself counted
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub min_samples: usize,
-    /// Side of the periodic box; otherwise boundaries are open, also where the file names a box
-    #[arg(long, value_name = "L", allow_negative_numbers = true)]
-    pub periodic: Option<f64>,
-    /// Number of threads; otherwise one per processor
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub threads: Option<u16>,
 }
 
 /// Write the minimum spanning tree of points: n - 1 edges of least length in all, the shortest first.

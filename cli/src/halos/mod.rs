@@ -1,0 +1,23 @@
+//! `ropewalk halos`: one snapshot, or a series of them.
+
+mod one;
+mod options;
+mod report;
+mod series;
+
+use super::args::Halos as Args;
+use super::{Failure, start_threads};
+
+pub fn run(args: &Args) -> Result<String, Failure> {
+    start_threads(args.threads)?;
+    let device = args.device.find()?;
+    // What cannot be is said before any file is looked for.
+    options::runs(args, &args.out)?;
+    match &series::snapshots(&args.snapshots)?[..] {
+        [snapshot] => {
+            let task = one::Task { snapshot, out: &args.out, json: args.json.clone() };
+            one::run(args, &task, device, serde_json::Value::Null)
+        }
+        all => series::run(args, all, device),
+    }
+}

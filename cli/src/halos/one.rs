@@ -1,0 +1,249 @@
+//! The halos of one snapshot: files, report and pictures around the library's pipeline.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use ropewalk::halo::pipeline::{Found, Pipeline, profile_columns};
+use ropewalk::halo::{Catalog, Meta, write_ecsv};
+use ropewalk::io::{Masses, ReadOptions, Snapshot};
+
+use super::options::{refused, runs};
+use super::report;
+use crate::args::{self, Halos as Args};
+use crate::device::Device;
+use crate::outputs::Outputs;
+use crate::phases::Phases;
+use crate::pictures::{DENDROGRAM, MASS_FUNCTION, PROJECTION, pictures};
+use crate::summary::Summary;
+use crate::{Failure, input, largest};
+
+const CATALOG: &str = "halos.ecsv";
+const LABELS: &str = "labels.npy";
+const ATTACHED: &str = "attached.npy";
+const MEMBERS: &str = "members.npz";
+const PROFILES: &str = "profiles.ecsv";
+const GALLERY: &str = "gallery.png";
+const DENSITY: &str = "density.npy";
+/// What a run in a series leaves, by which the next one knows that it is finished.
+pub const SUMMARY: &str = "summary.json";
+const ALL: [&str; 11] =
+    [CATALOG, LABELS, ATTACHED, MASS_FUNCTION, PROJECTION, MEMBERS, PROFILES, GALLERY, DENSITY, DENDROGRAM, SUMMARY];
+
+/// Which snapshot, where its files go, and the file of its summary if it has one.
+pub struct Task<'a> {
+    pub snapshot: &'a Path,
+    pub out: &'a Path,
+    pub json: Option<PathBuf>,
+}
+
+/// Finds and writes the halos of a snapshot. `note` goes into the summary.
+pub fn run(args: &Args, task: &Task<'_>, device: Device, note: serde_json::Value) -> Result<String, Failure> {
+    let runs = runs(args, task.out)?;
+    // First, so that hours of work do not end at a full disk's closed door.
+    let files = files(args);
+    let folders: Vec<PathBuf> = runs.iter().map(|run| run.folder.clone()).collect();
+    let mut outputs = Outputs::create(&folders, &files, &ALL, task.snapshot)?;
+    if let Some(json) = &task.json {
+        outputs.also(json, task.snapshot)?;
+    }
+
+    let mut phases = Phases::default();
+    let snapshot = read(args, task.snapshot, &mut phases)?;
+    let attached = read_attached(args, task.snapshot, &snapshot, &mut phases)?;
+    let mut tree = None;
+    let mut summary = Summary::default();
+    let mut all_runs = vec![];
+    for run in &runs {
+        let pipeline = Pipeline::new(&snapshot, &run.options).map_err(|error| refused(args, task.snapshot, &error))?;
+        if tree.is_none() && !args.linking_lengths.is_empty() {
+            tree = Some(phases.run("spanning tree", || pipeline.spanning_tree())?);
+        }
+        let mut found = phases.run("find halos", || match (&tree, device) {
+            (Some(tree), _) => pipeline.find_in(tree),
+            (None, Device::Cpu) => pipeline.find(),
+            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            (None, Device::Gpu(device)) => pipeline.find_on(device),
+        })?;
+        if let Some(others) = &attached {
+            phases.run("attach", || pipeline.attach(&mut found, others))?;
+        }
+        if summary.text.is_empty() {
+            report::about(&mut summary, &snapshot, &pipeline);
+        }
+        if tree.is_some() {
+            summary.text.push('\n');
+        }
+        let of_run = write(args, task, &run.folder, &snapshot, &pipeline, &found, &mut outputs, &mut phases)?;
+        summary.text += &of_run.text;
+        all_runs.push(serde_json::Value::Object(of_run.values));
+    }
+    summary.value("runs", all_runs);
+    summary.value("snapshot", task.snapshot.display().to_string());
+    summary.value("run", note);
+    let written: Vec<PathBuf> = folders.iter().flat_map(|folder| files.iter().map(|file| folder.join(file))).collect();
+    summary.finish(&phases, &written);
+    if let Some(json) = &task.json {
+        let bytes = summary.json()?;
+        outputs.write(json, |out| out.write_all(&bytes))?;
+    }
+    let committed = outputs.commit()?;
+    let [most @ .., last] = &files[..] else { return Err("there are no outputs".into()) };
+    let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    summary.text += &format!("\n{} and {last} are in {}\n", most.join(", "), folders.join(", "));
+    if !committed.removed.is_empty() {
+        summary.text += &format!("removed: {}, of an earlier run\n", committed.removed.join(", "));
+    }
+    Ok(committed.report(summary.text))
+}
+
+/// The files of a folder.
+fn files(args: &Args) -> Vec<&'static str> {
+    let wanted = [
+        (!args.particles.attach.is_empty(), ATTACHED),
+        (!args.no_pictures, MASS_FUNCTION),
+        (!args.no_pictures, PROJECTION),
+        (args.members, MEMBERS),
+        (args.profiles > 0, PROFILES),
+        (args.gallery > 0, GALLERY),
+        (args.density, DENSITY),
+        (!args.no_pictures && args.finder == args::Finder::AdaptaHop, DENDROGRAM),
+    ];
+    let more = wanted.into_iter().filter(|(is_wanted, _)| *is_wanted).map(|(_, name)| name);
+    [CATALOG, LABELS].into_iter().chain(more).collect()
+}
+
+/// The particles that are linked, with what files beside theirs say of them.
+fn read(args: &Args, path: &Path, phases: &mut Phases) -> Result<Snapshot, Failure> {
+    let particles = &args.particles;
+    let mut snapshot = input::read(path, &read_options(args, &particles.types), phases)?;
+    let n = snapshot.points.len();
+    let beside = [&particles.velocities, &particles.masses, &particles.ids];
+    if beside.into_iter().any(Option::is_some) && particles.subsample.is_some() {
+        return Err("--subsample: files of velocities, masses or ids are of all particles".into());
+    }
+    if let Some(file) = &particles.velocities {
+        let velocities = ropewalk::io::read(file, &ReadOptions::default())?.points;
+        if (velocities.len(), velocities.dim()) != (n, 3) {
+            let (file, len, dim) = (file.display(), velocities.len(), velocities.dim());
+            return Err(format!("--velocities {file}: has {len} rows of {dim}; it must have {n} of 3").into());
+        }
+        snapshot.velocities = Some(velocities);
+        snapshot.units.velocity = args.universe.velocity_unit.or(snapshot.units.velocity);
+    }
+    if let Some(file) = &particles.masses {
+        let masses = input::values("--mass", file, n)?;
+        snapshot.matter = Some(masses.iter().sum());
+        snapshot.masses = Masses::Each(masses);
+    }
+    if let Some(file) = &particles.ids {
+        let ids = ropewalk::io::read_npy_u64(file)?;
+        if ids.len() != n {
+            return Err(format!("--ids {}: has {} ids; it must have {n}", file.display(), ids.len()).into());
+        }
+        snapshot.ids = Some(ids);
+    }
+    Ok(snapshot)
+}
+
+/// The particles of other types that are to join the halos.
+fn read_attached(
+    args: &Args,
+    path: &Path,
+    snapshot: &Snapshot,
+    phases: &mut Phases,
+) -> Result<Option<Snapshot>, Failure> {
+    let types = &args.particles.attach;
+    if types.is_empty() {
+        return Ok(None);
+    }
+    if snapshot.types.is_empty() || path.as_os_str() == input::STANDARD_INPUT {
+        let why = if snapshot.types.is_empty() { "has no particle types" } else { "can be read only once" };
+        return Err(format!("--attach: {} {why}", path.display()).into());
+    }
+    Ok(Some(input::read(path, &read_options(args, types).velocities(false), phases)?))
+}
+
+fn read_options(args: &Args, types: &[u8]) -> ReadOptions {
+    let mut read = ReadOptions::default().types(types.iter().copied());
+    read.columns = args.particles.coordinates.clone();
+    read.velocity_unit = args.universe.velocity_unit;
+    read.redshift = args.universe.redshift;
+    read.subsample = args.particles.subsample;
+    read
+}
+
+/// Writes all files of one linking length into its folder; returns what is to be said about its halos.
+fn write(
+    args: &Args,
+    task: &Task<'_>,
+    folder: &Path,
+    snapshot: &Snapshot,
+    pipeline: &Pipeline<'_>,
+    found: &Found<'_>,
+    outputs: &mut Outputs,
+    phases: &mut Phases,
+) -> Result<Summary, Failure> {
+    let mut meta = vec![("snapshot", Meta::Text(task.snapshot.display().to_string()))];
+    meta.extend(pipeline.meta());
+    let (catalog, mut remarks) = phases.run("catalogue", || -> Result<_, Failure> {
+        let measured = pipeline.measure(found)?;
+        let catalog = measured.catalog;
+        if args.members {
+            let members = pipeline.members(found, &catalog);
+            outputs.write(folder.join(MEMBERS), |out| ropewalk::io::write_npz_to(out, &members))?;
+        }
+        outputs.write(folder.join(CATALOG), |out| catalog.write_ecsv(out, &meta))?;
+        write_labels(args, folder, found, outputs)?;
+        Ok((catalog, measured.notes.iter().map(report::remark).collect::<Vec<String>>()))
+    })?;
+    if !args.no_pictures {
+        phases.run("pictures", || -> Result<(), Failure> {
+            for (name, picture) in pictures(args, snapshot, pipeline, &catalog, &mut remarks)? {
+                outputs.write(folder.join(name), |out| out.write_all(&picture))?;
+            }
+            Ok(())
+        })?;
+    }
+    write_largest(args, folder, (pipeline, found, &catalog), &meta, outputs, phases)?;
+    Ok(report::halos(args, pipeline, found, &catalog, &remarks))
+}
+
+/// What each particle is in.
+fn write_labels(args: &Args, folder: &Path, found: &Found<'_>, outputs: &mut Outputs) -> Result<(), Failure> {
+    let labels = found.halos.labels();
+    outputs.write(folder.join(LABELS), |out| ropewalk::io::write_npy_i32_to(out, labels.as_slice()))?;
+    if let Some(attached) = &found.attached {
+        outputs.write(folder.join(ATTACHED), |out| ropewalk::io::write_npy_i32_to(out, &attached.labels))?;
+    }
+    if let Some(density) = found.density().filter(|_| args.density) {
+        outputs.write(folder.join(DENSITY), |out| ropewalk::io::write_npy_f64_to(out, density))?;
+    }
+    Ok(())
+}
+
+/// Profiles and gallery of the largest halos.
+fn write_largest(
+    args: &Args,
+    folder: &Path,
+    (pipeline, found, catalog): (&Pipeline<'_>, &Found<'_>, &Catalog),
+    meta: &[(&str, Meta)],
+    outputs: &mut Outputs,
+    phases: &mut Phases,
+) -> Result<(), Failure> {
+    if args.profiles > 0 {
+        phases.run("profiles", || -> Result<(), Failure> {
+            let largest = pipeline.largest(found, catalog, args.profiles)?;
+            let prefix = pipeline.finder().column_prefix();
+            let columns = profile_columns(prefix, &largest.tags, &pipeline.profiles(found, &largest)?);
+            outputs.write(folder.join(PROFILES), |out| write_ecsv(out, &columns, pipeline.universe().units(), meta))
+        })?;
+    }
+    if args.gallery > 0 {
+        phases.run("gallery", || -> Result<(), Failure> {
+            let largest = pipeline.largest(found, catalog, args.gallery.into())?;
+            let picture = largest::gallery(pipeline, &largest)?;
+            outputs.write(folder.join(GALLERY), |out| out.write_all(&picture))
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! What is said about a snapshot and its halos.
+
+use ropewalk::halo::Catalog;
+use ropewalk::halo::pipeline::{Finder, Found, Note, Pipeline};
+use ropewalk::io::Snapshot;
+
+use crate::args::{self, Halos as Args};
+use crate::device::Name;
+use crate::pictures::linking_length;
+use crate::summary::Summary;
+use crate::universe::describe_matter;
+use crate::{grouped, periodic, short};
+
+/// The snapshot.
+pub fn about(summary: &mut Summary, snapshot: &Snapshot, pipeline: &Pipeline<'_>) {
+    let n = snapshot.points.len();
+    summary.both("particles", grouped(n as u64), n);
+    let kinds: Vec<String> =
+        snapshot.types.iter().map(|run| format!("type {}: {}", run.particle_type, grouped(run.count as u64))).collect();
+    if kinds.len() > 1 {
+        summary.line("types", kinds.join(", "));
+    }
+    let side = pipeline.period();
+    summary.both("box", side.map_or("open".into(), |side| format!("{}, periodic", short(side))), side);
+    if let Some(side) = side.filter(|_| pipeline.outside() > 0) {
+        summary.both("wrapped", periodic::sentence(pipeline.outside(), side), pipeline.outside());
+    }
+    if !snapshot.columns.is_empty() {
+        summary.both("columns", snapshot.columns.join(", "), snapshot.columns.clone());
+    }
+    let units = pipeline.universe().describe_units();
+    summary.both("units", &units, units.clone());
+    if let Some(matter) = describe_matter(pipeline.universe()) {
+        summary.both("matter", matter, pipeline.universe().matter);
+    }
+    let universe = pipeline.universe();
+    summary.value("redshift", universe.redshift);
+    summary.value("omega_m", universe.omega_m);
+    summary.value("omega_lambda", universe.omega_lambda);
+    summary.value("h", universe.h);
+}
+
+/// The halos of one linking length.
+pub fn halos(
+    args: &Args,
+    pipeline: &Pipeline<'_>,
+    found: &Found<'_>,
+    catalog: &Catalog,
+    remarks: &[String],
+) -> Summary {
+    let mut summary = Summary::default();
+    match pipeline.finder() {
+        Finder::FriendsOfFriends => {
+            summary.both("linking length", linking_length(pipeline), pipeline.scales().linking_length);
+        }
+        other => summary.both("finder", other.to_string(), other.to_string()),
+    }
+    if args.device != Name::Cpu {
+        summary.both("device", args.device.to_string(), args.device.to_string());
+    }
+    let (rows, least) = (catalog.halos().len(), args.min_members);
+    if found.subhalos.is_some() {
+        let hosts = (0..rows).filter(|&row| catalog.is_host(row)).count();
+        let deepest = catalog.subhalos().iter().map(|subhalo| subhalo.level).max().unwrap_or(1);
+        let levels = if deepest > 1 { format!(", down to level {deepest}") } else { String::new() };
+        summary.both("halos", format!("{} of {least} or more", grouped(hosts as u64)), hosts);
+        summary.both("subhalos", format!("{}{levels}", grouped((rows - hosts) as u64)), rows - hosts);
+        if let Some(unbound) = &found.unbound {
+            let [particles, dissolved] = [unbound.n_particles, unbound.n_dissolved].map(|n| grouped(n as u64));
+            summary.both(
+                "unbound",
+                format!("{particles} particles of halos; {dissolved} halos and subhalos have too few bound"),
+                unbound.n_particles,
+            );
+        }
+    } else {
+        let smallest = if args.finder == args::Finder::Fof { "two" } else { "one" };
+        let groups = found.halos.labels().n_clusters();
+        summary.both("groups", format!("{} of {smallest} or more", grouped(groups as u64)), groups);
+        summary.both("halos", format!("{} of {least} or more", grouped(rows as u64)), rows);
+    }
+    summary.value("min_members", least);
+    if let Some(attached) = &found.attached {
+        let of_groups = attached.labels.iter().filter(|&&label| label >= 0).count();
+        let text = format!("{} of {} joined a group", grouped(of_groups as u64), grouped(attached.labels.len() as u64));
+        summary.both("attached", text, of_groups);
+    }
+    if let Some(halo) = catalog.halos().first() {
+        summary.line("largest", format!("{} particles, mass {}", grouped(halo.count as u64), short(halo.mass)));
+        summary.value("largest_count", halo.count);
+        summary.value("largest_mass", halo.mass);
+    }
+    for remark in remarks {
+        summary.line("note", remark);
+    }
+    summary.value("notes", remarks.to_vec());
+    summary
+}
+
+/// A note as a line of the report, with the option that would help.
+pub fn remark(note: &Note) -> String {
+    match note {
+        Note::NoCenter { tag, reason, others } => {
+            let others =
+                if *others > 0 { format!(", and so have {} others", grouped(*others as u64)) } else { String::new() };
+            format!("the halo with the tag {tag} has no centre (NaN in the catalogue){others}: {reason}")
+        }
+        Note::NoRedshift => format!("{note} (--redshift)"),
+        Note::NoVelocityUnit => format!("{note} (--velocity-unit)"),
+        _ => note.to_string(),
+    }
+}

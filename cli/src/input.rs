@@ -1,0 +1,39 @@
+//! What is read: a file, or standard input.
+
+use std::path::Path;
+
+use ropewalk::io::{Points, Progress, ReadOptions, Snapshot};
+
+use super::Failure;
+use super::phases::Phases;
+
+/// What standard input is called on the command line, and in messages.
+pub const STANDARD_INPUT: &str = "-";
+
+/// Reads a file, or standard input for `-`, with a bar meanwhile.
+pub fn read(path: &Path, options: &ReadOptions, phases: &mut Phases) -> Result<Snapshot, Failure> {
+    let snapshot = phases.run_with_bar("read", |tell: &(dyn Fn(Progress) + Sync)| {
+        if path.as_os_str() == STANDARD_INPUT {
+            ropewalk::io::read_from(std::io::stdin().lock(), "standard input", options, Some(tell))
+        } else {
+            ropewalk::io::read_with(path, options, Some(tell))
+        }
+    })?;
+    Ok(snapshot)
+}
+
+/// One value for each point of a file of one column; `option` names it.
+pub fn values(option: &str, path: &Path, points: usize) -> Result<Vec<f64>, Failure> {
+    let column = ropewalk::io::read(path, &ReadOptions::default())?.points;
+    if column.dim() != 1 || column.len() != points {
+        let (file, len, dim) = (path.display(), column.len(), column.dim());
+        return Err(format!(
+            "{option} {file}: has {len} rows of {dim}; for {points} points it must have {points} of 1"
+        )
+        .into());
+    }
+    Ok(match column {
+        Points::F32(table) => table.as_slice().iter().map(|&x| x.into()).collect(),
+        Points::F64(table) => table.as_slice().to_vec(),
+    })
+}
