@@ -1,4 +1,4 @@
-//! The command line: `ropewalk halos`, `dbscan`, `hdbscan`, `kdist`, `emst`, `linkage`, `info`, `sample` and `bench`.
+//! The command line: `ropewalk halos`, `dbscan`, `hdbscan`, `kdist`, `knn`, `pairs`, `emst`, `linkage`, `info`, `sample` and `bench`.
 
 mod args;
 mod bench;
@@ -12,6 +12,7 @@ mod info;
 mod input;
 mod kdist;
 mod largest;
+mod neighbors;
 mod outputs;
 mod periodic;
 mod phases;
@@ -79,6 +80,8 @@ fn run(args: &Args) -> Result<String, Failure> {
         args::Command::Dbscan(args) => dbscan::run(args),
         args::Command::Hdbscan(args) => hdbscan::run(args),
         args::Command::Kdist(args) => kdist::run(args),
+        args::Command::Knn(args) => neighbors::knn(args),
+        args::Command::Pairs(args) => neighbors::pairs(args),
         args::Command::Emst(args) => trees::emst(args),
         args::Command::Linkage(args) => trees::linkage(args),
         args::Command::Info(args) => info::run(args),

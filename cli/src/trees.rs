@@ -32,9 +32,9 @@ pub fn emst(args: &Emst) -> Result<String, Failure> {
     let mut phases = Phases::default();
     let read = Read::new(&args.spanned, device, &mut phases)?;
     phases.run("edges", || -> Result<(), Failure> {
-        let ends = read.tree.edges().iter().flat_map(|edge| [edge.low, edge.high]).collect();
+        let ends: Vec<u32> = read.tree.edges().iter().flat_map(|edge| [edge.low, edge.high]).collect();
         outputs.write(&args.out, |out| match edges {
-            Column::Npy => Ok::<_, Failure>(ropewalk::io::write_npy_u32_to(out, &Table::new(2, ends)?)?),
+            Column::Npy => Ok::<_, Failure>(ropewalk::io::write_npy_u32_to(out, &ends, 2)?),
             Column::Csv => write_csv(out, &["low", "high"], &ends),
         })?;
         if let (Some(path), Some(column)) = (&args.weights, weights) {

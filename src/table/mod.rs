@@ -10,6 +10,7 @@ mod dbscan;
 mod hdbscan;
 mod hop;
 mod k_distances;
+mod neighbors;
 mod rows;
 mod spanning_tree;
 
@@ -17,6 +18,7 @@ pub use dbscan::dbscan;
 pub use hdbscan::hdbscan;
 pub use hop::{adaptahop, density, hop};
 pub use k_distances::k_distances;
+pub use neighbors::{Pairs, nearest_neighbors, nearest_to, pairs};
 pub use spanning_tree::minimum_spanning_tree;
 
 use crate::error::{Kind, Result};
@@ -67,6 +69,13 @@ impl<S> Table<S> {
     /// All values, row by row.
     pub fn as_slice(&self) -> &[S] {
         &self.data
+    }
+}
+
+impl Table<f32> {
+    /// The same numbers in 64 bits.
+    pub(crate) fn widened(&self) -> Table<f64> {
+        Table { dim: self.dim, data: self.data.iter().map(|&x| x.into()).collect() }
     }
 }
 

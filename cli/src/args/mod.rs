@@ -7,12 +7,14 @@ use clap::{Parser, Subcommand};
 mod halos;
 mod hdbscan;
 mod hop;
+mod neighbors;
 mod points;
 mod trees;
 
 pub use halos::{Halos, Particles};
 pub use hdbscan::{Hdbscan, Method};
 pub use hop::{AdaptaHop, Finder, Hop};
+pub use neighbors::{Knn, Pairs};
 pub use points::Points;
 pub use trees::{Emst, Linkage, Spanned};
 
@@ -32,6 +34,8 @@ pub enum Command {
     Dbscan(Dbscan),
     Hdbscan(Box<Hdbscan>),
     Kdist(Kdist),
+    Knn(Knn),
+    Pairs(Pairs),
     Emst(Emst),
     Linkage(Linkage),
     Info(Info),

@@ -14,6 +14,7 @@ mod hop;
 mod kdist;
 mod linking_lengths;
 mod missing;
+mod neighbors;
 mod mutated;
 mod outputs;
 mod program;

@@ -132,10 +132,10 @@ impl<'a> Pipeline<'a> {
         // Widening is exact.
         let (points, velocities) = match (&snapshot.points, &snapshot.velocities) {
             (Points::F32(points), Some(velocities @ Points::F64(_))) => {
-                (Cow::Owned(widened(points)?), Some(Cow::Borrowed(velocities)))
+                (Cow::Owned(Points::F64(points.widened())), Some(Cow::Borrowed(velocities)))
             }
             (points @ Points::F64(_), Some(Points::F32(velocities))) => {
-                (Cow::Borrowed(points), Some(Cow::Owned(widened(velocities)?)))
+                (Cow::Borrowed(points), Some(Cow::Owned(Points::F64(velocities.widened()))))
             }
             (points, velocities) => (Cow::Borrowed(points), velocities.as_ref().map(Cow::Borrowed)),
         };
@@ -398,8 +398,4 @@ impl<'a, S: Scalar> Particles<'a, S> {
             Masses::Unknown => particles,
         }
     }
-}
-
-fn widened(table: &Table<f32>) -> Result<Points> {
-    Ok(Points::F64(Table::new(table.dim(), table.as_slice().iter().map(|&x| x.into()).collect())?))
 }

@@ -63,8 +63,8 @@ impl<'a> Pipeline<'a> {
             (Points::F32(linked), Points::F32(others)) => attach(&found.halos, linked, others, length)?,
             (Points::F64(linked), Points::F64(others)) => attach(&found.halos, linked, others, length)?,
             // Widening is exact.
-            (Points::F32(linked), Points::F64(others)) => attach(&found.halos, &widen(linked)?, others, length)?,
-            (Points::F64(linked), Points::F32(others)) => attach(&found.halos, linked, &widen(others)?, length)?,
+            (Points::F32(linked), Points::F64(others)) => attach(&found.halos, &linked.widened(), others, length)?,
+            (Points::F64(linked), Points::F32(others)) => attach(&found.halos, linked, &others.widened(), length)?,
         };
         let halo_of = halo_of_labels(&found.halos);
         let halo = |place: usize| usize::try_from(labels[place]).ok().and_then(|label| *halo_of.get(label)?);
@@ -154,14 +154,10 @@ fn attach<S: Scalar>(halos: &Halos, linked: &Table<S>, others: &Table<S>, length
     halos.attach(linked, others, length)
 }
 
-fn widen(table: &Table<f32>) -> Result<Table<f64>> {
-    Table::new(table.dim(), table.as_slice().iter().map(|&x| x.into()).collect())
-}
-
 /// All coordinates, in 64 bits.
 fn wide(points: &Points) -> Vec<f64> {
     match points {
-        Points::F32(table) => table.data.iter().map(|&x| x.into()).collect(),
+        Points::F32(table) => table.widened().data,
         Points::F64(table) => table.data.clone(),
     }
 }

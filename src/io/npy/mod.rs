@@ -7,18 +7,23 @@
 //! The header is read here, in the one form NumPy writes: a general reader of Python literals recurses and multiplies
 //! at the mercy of the file.
 
+mod write;
+
 use std::cell::Cell;
-use std::io::{self, Write};
 use std::path::Path;
 
-use npyz::{AutoSerialize, Endianness, TypeChar, TypeStr, WriterBuilder};
+use npyz::{Endianness, TypeChar, TypeStr};
 
-use crate::error::Error;
-use crate::io::atomic::replace;
 use crate::io::csv_columns::choose;
 use crate::io::reading::Reading;
 use crate::io::source::{Source, Word, room};
 use crate::io::{Format, Points, Result, Snapshot, Table};
+
+pub(super) use write::write;
+pub use write::{
+    write_npy, write_npy_f64, write_npy_f64_rows_to, write_npy_f64_to, write_npy_i32, write_npy_i32_to, write_npy_to,
+    write_npy_u32_to,
+};
 
 /// How a `.npy` file begins.
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
@@ -283,113 +288,6 @@ fn chosen<T: Word, S: bytemuck::Pod>(
         }
     })?;
     Ok(Table { dim: width, data })
-}
-
-/// Writes labels as a one-dimensional array of `int32`.
-///
-/// # Errors
-/// If the file cannot be written; one that was there is then unchanged.
-pub fn write_npy_i32(path: impl AsRef<Path>, values: &[i32]) -> Result<()> {
-    replace(path.as_ref(), |out| write(out, &[values.len() as u64], values))
-}
-
-/// The same into a writer.
-///
-/// ```
-/// let mut bytes = Vec::new();
-/// ropewalk::io::write_npy_i32_to(&mut bytes, &[3, -1])?;
-/// assert!(bytes.starts_with(b"\x93NUMPY"));
-/// # Ok::<(), ropewalk::Error>(())
-/// ```
-///
-/// # Errors
-/// If it cannot be written.
-pub fn write_npy_i32_to(mut out: impl Write, values: &[i32]) -> Result<()> {
-    write(&mut out, &[values.len() as u64], values).map_err(Error::write)
-}
-
-/// Writes numbers as a one-dimensional array of `float64`.
-///
-/// # Errors
-/// If the file cannot be written; one that was there is then unchanged.
-pub fn write_npy_f64(path: impl AsRef<Path>, values: &[f64]) -> Result<()> {
-    replace(path.as_ref(), |out| write(out, &[values.len() as u64], values))
-}
-
-/// The same into a writer.
-///
-/// ```
-/// let mut bytes = Vec::new();
-/// ropewalk::io::write_npy_f64_to(&mut bytes, &[0.5])?;
-/// assert!(bytes.starts_with(b"\x93NUMPY"));
-/// # Ok::<(), ropewalk::Error>(())
-/// ```
-///
-/// # Errors
-/// If it cannot be written.
-pub fn write_npy_f64_to(mut out: impl Write, values: &[f64]) -> Result<()> {
-    write(&mut out, &[values.len() as u64], values).map_err(Error::write)
-}
-
-/// Writes points as an array of N rows, in their own precision.
-///
-/// # Errors
-/// If the file cannot be written; one that was there is then unchanged.
-pub fn write_npy(path: impl AsRef<Path>, points: &Points) -> Result<()> {
-    replace(path.as_ref(), |out| write_points(out, points))
-}
-
-/// The same into a writer.
-///
-/// ```
-/// use ropewalk::io::{Points, Table};
-///
-/// let mut bytes = Vec::new();
-/// ropewalk::io::write_npy_to(&mut bytes, &Points::F64(Table::new(2, vec![0.5, 1.0])?))?;
-/// assert!(String::from_utf8_lossy(&bytes).contains("'shape': (1, 2"));
-/// # Ok::<(), ropewalk::Error>(())
-/// ```
-///
-/// # Errors
-/// If it cannot be written.
-pub fn write_npy_to(mut out: impl Write, points: &Points) -> Result<()> {
-    write_points(&mut out, points).map_err(Error::write)
-}
-
-/// Writes rows of indices, as edges are, as an array of `uint32` into a writer.
-///
-/// ```
-/// use ropewalk::io::Table;
-///
-/// let mut bytes = Vec::new();
-/// ropewalk::io::write_npy_u32_to(&mut bytes, &Table::new(2, vec![0, 3, 1, 2])?)?;
-/// assert!(String::from_utf8_lossy(&bytes).contains("'shape': (2, 2"));
-/// # Ok::<(), ropewalk::Error>(())
-/// ```
-///
-/// # Errors
-/// If it cannot be written.
-pub fn write_npy_u32_to(mut out: impl Write, rows: &Table<u32>) -> Result<()> {
-    write(&mut out, &[rows.len() as u64, rows.dim() as u64], rows.as_slice()).map_err(Error::write)
-}
-
-fn write_points(out: &mut impl Write, points: &Points) -> io::Result<()> {
-    let shape = [points.len() as u64, points.dim() as u64];
-    match points {
-        Points::F32(table) => write(out, &shape, table.as_slice()),
-        Points::F64(table) => write(out, &shape, table.as_slice()),
-    }
-}
-
-pub(super) fn write<T: AutoSerialize + bytemuck::Pod>(
-    out: &mut impl Write,
-    shape: &[u64],
-    values: &[T],
-) -> io::Result<()> {
-    let header = npyz::WriteOptions::<T>::new().default_dtype().shape(shape);
-    // The default type has this machine's byte order, so the values go out as they are.
-    header.writer(&mut *out).write_header_only()?;
-    out.write_all(bytemuck::cast_slice(values))
 }
 
 #[cfg(test)]

@@ -1,0 +1,128 @@
+//! `ropewalk knn` and `ropewalk pairs`.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use ropewalk::Nearest;
+use ropewalk::io::ReadOptions;
+
+use super::args::{Knn, Pairs};
+use super::outputs::{Column, Outputs, write_csv};
+use super::phases::Phases;
+use super::summary::Summary;
+use super::{Failure, grouped, input, periodic, short, start_threads};
+
+pub fn knn(args: &Knn) -> Result<String, Failure> {
+    start_threads(args.points.threads)?;
+    let targets = targets([Some(&args.out), args.distances.as_ref(), args.points.json.as_ref()]);
+    let mut outputs = Outputs::files(&targets, &args.points.file)?;
+    let out = Column::of("--out", &args.out)?;
+    let distances = args.distances.as_ref().map(|path| Column::of("--distances", path)).transpose()?;
+
+    let mut phases = Phases::default();
+    let options = ReadOptions::default().columns(&args.points.columns);
+    let snapshot = input::read(&args.points.file, &options, &mut phases)?;
+    let points = &snapshot.points;
+    let outside = periodic::wrapped(points, args.points.periodic, snapshot.box_size)?;
+    let queries = match &args.queries {
+        Some(file) => Some(input::read(file, &options, &mut phases)?.points),
+        None => None,
+    };
+    let (k, others) = (args.k as usize, points.len().saturating_sub(usize::from(queries.is_none())));
+    if others < k && !points.is_empty() {
+        let file = args.points.file.display();
+        return Err(
+            format!("{file}: --k is {k}, but of {} points there are only {others} to find", points.len()).into()
+        );
+    }
+    let lists = phases.run("neighbours", || match &queries {
+        Some(queries) => ropewalk::table::nearest_to(queries, points, k, args.points.periodic),
+        None => ropewalk::table::nearest_neighbors(points, Nearest::new(k).excluding_self(), args.points.periodic),
+    })?;
+    let all = lists.values();
+    phases.run("write", || -> Result<(), Failure> {
+        outputs.write(&args.out, |file| match out {
+            Column::Npy => {
+                let indices: Vec<u32> = all.iter().map(|near| near.index).collect();
+                Ok::<_, Failure>(ropewalk::io::write_npy_u32_to(file, &indices, k)?)
+            }
+            Column::Csv => {
+                writeln!(file, "point,neighbor,distance")?;
+                for (point, list) in lists.iter().enumerate() {
+                    for near in list {
+                        writeln!(file, "{point},{},{:?}", near.index, near.distance2.sqrt())?;
+                    }
+                }
+                Ok(())
+            }
+        })?;
+        let Some((path, column)) = args.distances.as_ref().zip(distances) else { return Ok(()) };
+        let distances: Vec<f64> = all.iter().map(|near| near.distance2.sqrt()).collect();
+        write_distances(&mut outputs, path, column, k, distances)
+    })?;
+    let mut summary = Summary::default();
+    summary.describe(&snapshot, &args.points, outside);
+    if let Some(queries) = &queries {
+        summary.both("queries", grouped(queries.len() as u64), queries.len());
+    }
+    summary.both("k", k.to_string(), k);
+    let farthest = all.iter().map(|near| near.distance2).fold(0.0, f64::max).sqrt();
+    summary.both("farthest", short(farthest), farthest);
+    summary.close(&phases, outputs, &targets, args.points.json.as_ref())
+}
+
+pub fn pairs(args: &Pairs) -> Result<String, Failure> {
+    start_threads(args.points.threads)?;
+    let targets = targets([Some(&args.out), args.distances.as_ref(), args.points.json.as_ref()]);
+    let mut outputs = Outputs::files(&targets, &args.points.file)?;
+    let out = Column::of("--out", &args.out)?;
+    let distances = args.distances.as_ref().map(|path| Column::of("--distances", path)).transpose()?;
+
+    let mut phases = Phases::default();
+    let options = ReadOptions::default().columns(&args.points.columns);
+    let snapshot = input::read(&args.points.file, &options, &mut phases)?;
+    let points = &snapshot.points;
+    let outside = periodic::wrapped(points, args.points.periodic, snapshot.box_size)?;
+    let found = phases.run("pairs", || ropewalk::table::pairs(points, args.radius, args.points.periodic))?;
+    let lengths: Vec<f64> = found.distances2.iter().map(|distance2| distance2.sqrt()).collect();
+    phases.run("write", || -> Result<(), Failure> {
+        outputs.write(&args.out, |file| match out {
+            Column::Npy => Ok::<_, Failure>(ropewalk::io::write_npy_u32_to(file, found.indices.as_slice(), 2)?),
+            Column::Csv => {
+                writeln!(file, "low,high,distance")?;
+                let rows = found.indices.rows::<2>().unwrap_or_default();
+                for ([low, high], length) in rows.iter().zip(&lengths) {
+                    writeln!(file, "{low},{high},{length:?}")?;
+                }
+                Ok(())
+            }
+        })?;
+        let Some((path, column)) = args.distances.as_ref().zip(distances) else { return Ok(()) };
+        write_distances(&mut outputs, path, column, 1, lengths)
+    })?;
+    let mut summary = Summary::default();
+    summary.describe(&snapshot, &args.points, outside);
+    summary.both("radius", short(args.radius), args.radius);
+    let pairs = found.indices.len();
+    summary.both("pairs", grouped(pairs as u64), pairs);
+    summary.close(&phases, outputs, &targets, args.points.json.as_ref())
+}
+
+fn targets<'a>(named: [Option<&'a PathBuf>; 3]) -> Vec<&'a Path> {
+    named.into_iter().flatten().map(AsRef::as_ref).collect()
+}
+
+/// Distances, `k` in a row.
+fn write_distances(
+    outputs: &mut Outputs,
+    path: &Path,
+    column: Column,
+    k: usize,
+    distances: Vec<f64>,
+) -> Result<(), Failure> {
+    outputs.write(path, |file| match column {
+        Column::Npy if k == 1 => Ok::<_, Failure>(ropewalk::io::write_npy_f64_to(file, &distances)?),
+        Column::Npy => Ok(ropewalk::io::write_npy_f64_rows_to(file, &distances, k)?),
+        Column::Csv => write_csv(file, &["distance"], &distances),
+    })
+}
