@@ -123,7 +123,7 @@ fn wrong_usage() {
         &["halos", "x", "--out", "y", "--eps", "one"],
         &["halos", "x", "--out", "y", "--min-members", "1"],
         &["halos", "x", "--out", "y", "--threads", "0"],
-        &["halos", "x", "--out", "y", "--type", "6"],
+        &["halos", "x", "--out", "y", "--type", "7"],
         &["halo", "x"],
     ] {
         let output = run(arguments);

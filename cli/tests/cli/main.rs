@@ -19,5 +19,7 @@ mod mutated;
 mod outputs;
 mod program;
 mod reference;
+mod series;
 mod trees;
+mod types;
 mod units;

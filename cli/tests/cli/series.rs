@@ -1,0 +1,145 @@
+//! Several snapshots in one call, what belongs to the particles of a bare array, and standard input.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use ropewalk::io::{Points, Table, write_npy, write_npy_f64};
+
+use crate::program::{Output, Scratch, halos, run, sample};
+
+/// A few points, two of them close, under a name.
+fn points(scratch: &Scratch, name: &str, shift: f64) -> String {
+    let path = scratch.write(name, format!("x,y,z\n{shift},0,0\n{shift},0,0.5\n9,9,9\n"));
+    path.display().to_string()
+}
+
+fn series(files: &[&str], out: &Path, options: &[&str]) -> Output {
+    let out = out.display().to_string();
+    let more = ["--out", &out, "--eps", "1", "--min-members", "2", "--no-pictures"];
+    run(["halos"].iter().chain(files).chain(&more).chain(options).map(|argument| (*argument).to_string()))
+}
+
+#[test]
+fn a_folder_each_and_no_work_twice() {
+    let scratch = Scratch::new();
+    let (a, b) = (points(&scratch, "snap_001.csv", 0.0), points(&scratch, "snap_002.csv", 1.0));
+    let out = scratch.path("out");
+    let printed = series(&[&a, &b], &out, &[]).success();
+    assert!(printed.contains("snap_001.csv: halos 1 of 2 or more, in "), "{printed}");
+    assert_eq!(scratch.names("out"), ["snap_001", "snap_002"]);
+    assert_eq!(scratch.names("out/snap_001"), ["halos.ecsv", "labels.npy", "summary.json"]);
+    let json = fs::read_to_string(out.join("snap_002/summary.json")).unwrap();
+    assert!(json.contains("\"halos\": 1") && json.contains("\"particles\": 3"), "{json}");
+
+    // Finished ones are skipped, also by a pattern that the program resolves; the number of threads changes nothing.
+    let pattern = scratch.path("snap_*.csv").display().to_string();
+    let again = series(&[&pattern], &out, &["--threads", "2"]).success();
+    assert_eq!(again.lines().filter(|line| line.contains("is finished")).count(), 2, "{again}");
+    // Unless a file or an option is another, or all are wanted again.
+    fs::write(&a, "x,y,z\n0,0,0\n5,5,5\n9,9,9\n").unwrap();
+    let changed = series(&[&a, &b], &out, &[]).success();
+    assert!(changed.contains("snap_001.csv: halos 0") && changed.contains("snap_002.csv: is finished"), "{changed}");
+    let other = series(&[&a, &b], &out, &["--members"]).success();
+    assert!(!other.contains("is finished"), "{other}");
+    let all = series(&[&a, &b], &out, &["--members", "--again"]).success();
+    assert!(!all.contains("is finished"), "{all}");
+
+    // One that fails does not keep the others from being done, and leaves nothing.
+    let bad = scratch.write("snap_000.csv", "x,y,z\n1,2\n").display().to_string();
+    let output = series(&[&bad, &a, &b], &scratch.path("other"), &[]);
+    assert_eq!(output.status, 1);
+    assert!(
+        output.stdout.lines().count() == 2 && output.stderr.contains("1 of 3 snapshots have no halos"),
+        "{}",
+        output.stderr
+    );
+    assert!(output.stderr.contains("snap_000.csv: line 2"), "{}", output.stderr);
+    assert_eq!(scratch.names("other"), ["snap_001", "snap_002"]);
+}
+
+#[test]
+fn names_that_cannot_be() {
+    let scratch = Scratch::new();
+    fs::create_dir(scratch.path("a")).unwrap();
+    let (one, two) = (points(&scratch, "a/snap.csv", 0.0), points(&scratch, "snap.csv", 0.0));
+    let line = series(&[&one, &two], &scratch.path("out"), &[]).error();
+    assert!(line.contains("would both be in") && line.contains("two calls"), "{line}");
+    let none = scratch.path("no_*.csv").display().to_string();
+    assert!(series(&[&none], &scratch.path("out"), &[]).error().contains("no file has such a name"));
+    let line = series(&[&one, &two], &scratch.path("out"), &["--json", "x"]).error();
+    assert!(line.contains("--json"), "{line}");
+    // The same file twice is one snapshot.
+    series(&[&one, &one], &scratch.path("out"), &[]).success();
+    assert_eq!(scratch.names("out"), ["halos.ecsv", "labels.npy"]);
+}
+
+#[test]
+fn files_beside_an_array() {
+    let scratch = Scratch::new();
+    let of = |name: &str| scratch.path(name).display().to_string();
+    let rows = |data: Vec<f64>| Points::F64(Table::new(3, data).unwrap());
+    write_npy(of("x.npy"), &rows(vec![0.0, 0.0, 0.0, 0.0, 0.0, 0.5, 9.0, 9.0, 9.0])).unwrap();
+    write_npy(of("v.npy"), &rows(vec![1.0, 0.0, 0.0, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0])).unwrap();
+    write_npy_f64(of("m.npy"), &[1.0, 3.0, 7.0]).unwrap();
+    let mut ids = vec![];
+    let header = "{'descr': '<u8', 'fortran_order': False, 'shape': (3,), }".to_string();
+    let header = format!("{header:117}\n");
+    ids.extend(b"\x93NUMPY\x01\x00");
+    ids.extend((header.len() as u16).to_le_bytes());
+    ids.extend(header.as_bytes());
+    [u64::MAX - 1, 1 << 60, 5].iter().for_each(|id: &u64| ids.extend(id.to_le_bytes()));
+    fs::write(of("i.npy"), ids).unwrap();
+    let options = ["--velocities", &of("v.npy"), "--mass", &of("m.npy"), "--ids", &of("i.npy"), "--members"];
+    series(&[&of("x.npy")], &scratch.path("out"), &options).success();
+    let text = fs::read_to_string(scratch.path("out/halos.ecsv")).unwrap();
+    let row = text.lines().last().unwrap();
+    // Tag, label, count, mass, centre, velocity.
+    assert!(row.starts_with("1152921504606846976,0,2,4,0,0,0.375,2.5,0,0,"), "{row}");
+    let error = |options: &[&str]| series(&[&of("x.npy")], &scratch.path("other"), options).error();
+    assert!(error(&["--mass", &of("v.npy")]).contains("has 3 rows of 3; for 3 points it must have 3 of 1"));
+    assert!(error(&["--velocities", &of("m.npy")]).contains("--velocities"));
+    assert!(error(&["--ids", &of("m.npy")]).contains("ids are integers"));
+    assert!(error(&["--ids", &of("i.npy"), "--subsample", "0.5"]).contains("--subsample"));
+    assert!(!scratch.path("other").exists());
+}
+
+/// A run that is given `bytes` on standard input.
+fn piped(arguments: &[&str], bytes: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ropewalk"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(bytes).unwrap();
+    let output = child.wait_with_output().unwrap();
+    Output {
+        status: output.status.code().unwrap(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+#[test]
+fn standard_input() {
+    let table = b"x,y\n0,0\n0,1\n5,5\n";
+    let output = piped(&["dbscan", "-", "--eps", "1", "--min-pts", "2", "--out", "-"], table);
+    assert_eq!((output.status, output.stdout.as_str()), (0, "label\n0\n0\n-1\n"), "{}", output.stderr);
+    let output = piped(&["dbscan", "-", "--eps", "1", "--min-pts", "2", "--json", "-"], table);
+    assert!(output.stdout.starts_with("{\n") && output.stdout.contains("\"clusters\": 1"), "{}", output.stdout);
+    let scratch = Scratch::new();
+    let out = scratch.path("out").display().to_string();
+    let bytes = fs::read(sample()).unwrap();
+    assert_eq!(piped(&["halos", "-", "--out", &out, "--no-pictures"], &bytes).status, 0);
+    halos(&sample(), &scratch.path("file"), &["--no-pictures"]).success();
+    let rows = |folder: &str| -> String {
+        let text = fs::read_to_string(scratch.path(folder).join("halos.ecsv")).unwrap();
+        text.lines().filter(|line| !line.contains("snapshot:")).map(|line| format!("{line}\n")).collect()
+    };
+    assert!(rows("out") == rows("file"));
+    let line = piped(&["kdist", "-"], b"words").error();
+    assert!(line.starts_with("error: standard input: "), "{line}");
+}

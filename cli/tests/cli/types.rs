@@ -1,0 +1,81 @@
+//! Particle types: several that are linked, others that are attached, and parts of the particles.
+
+use std::fs;
+
+use npyz::NpyFile;
+use ropewalk::io::{GadgetOptions, Masses, Points, Species, Table, write_gadget};
+
+use crate::program::{Scratch, halos};
+
+/// A pair and a single of dark matter, gas and a star near the pair.
+fn snapshot(scratch: &Scratch) -> std::path::PathBuf {
+    let rows = |rows: &[[f32; 3]]| Points::F32(Table::new(3, rows.concat()).unwrap());
+    let gas = rows(&[[1.0, 1.0, 0.5], [8.0, 8.0, 8.0]]);
+    let dark = rows(&[[1.0, 1.0, 1.0], [1.0, 1.0, 2.0], [5.0, 5.0, 5.0]]);
+    let star = rows(&[[1.0, 1.5, 2.0]]);
+    let ids: Vec<u64> = (1..=6).collect();
+    let of = |particle_type, positions, ids, masses| Species {
+        particle_type,
+        positions,
+        velocities: Some(positions),
+        ids: Some(ids),
+        masses,
+    };
+    let gas_masses = Masses::Each(vec![0.5, 0.25]);
+    let species = [
+        of(0, &gas, &ids[..2], &gas_masses),
+        of(1, &dark, &ids[2..5], &Masses::Equal(4.0)),
+        of(4, &star, &ids[5..], &Masses::Equal(0.125)),
+    ];
+    let mut options = GadgetOptions::default();
+    options.box_size = Some(10.0);
+    let path = scratch.path("snap");
+    write_gadget(&path, &species, &options).unwrap();
+    path
+}
+
+#[test]
+fn attached_types() {
+    let scratch = Scratch::new();
+    let path = snapshot(&scratch);
+    let options = ["--eps", "1", "--min-members", "2", "--attach", "0,4", "--no-pictures"];
+    let printed = halos(&path, &scratch.path("out"), &options).success();
+    assert!(printed.contains("\nattached        2 of 3 joined a group\n"), "{printed}");
+    let text = fs::read_to_string(scratch.path("out/halos.ecsv")).unwrap();
+    let mut lines = text.lines().filter(|line| !line.starts_with('#'));
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let row: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let value = |name: &str| row[names.iter().position(|other| *other == name).unwrap()];
+    let counts = ["fof_halo_count", "fof_halo_count_type0", "fof_halo_count_type1", "fof_halo_count_type4"];
+    assert_eq!(counts.map(value), ["2", "1", "2", "1"]);
+    assert_eq!(["fof_halo_mass_type0", "fof_halo_mass_type1", "fof_halo_mass_type4"].map(value), ["0.5", "8", "0.125"]);
+    let labels = NpyFile::new(fs::File::open(scratch.path("out/attached.npy")).unwrap()).unwrap();
+    assert_eq!(labels.into_vec::<i32>().unwrap(), [0, -1, 0]);
+
+    let linked = ["--eps", "1", "--min-members", "2", "--type", "1,4", "--no-pictures"];
+    let printed = halos(&path, &scratch.path("linked"), &linked).success();
+    assert!(printed.contains("\ntypes           type 1: 3, type 4: 1\n"), "{printed}");
+    assert!(printed.contains("largest         3 particles, mass 8.125"), "{printed}");
+
+    let error = |options: &[&str]| halos(&path, &scratch.path("no"), options).error();
+    assert!(error(&["--attach", "1"]).contains("type 1 is linked"));
+    assert!(error(&["--attach", "0,0"]).contains("type 0 is named twice"));
+    assert!(error(&["--attach", "5"]).contains("has no particles of type 5; types present: 0 (2), 1 (3), 4 (1)"));
+    assert!(error(&["--attach", "0", "--finder", "adaptahop"]).contains("--attach"));
+    let table = scratch.write("points.csv", "x,y,z\n1,2,3\n");
+    assert!(halos(&table, &scratch.path("no"), &["--attach", "0"]).error().contains("has no particle types"));
+}
+
+#[test]
+fn a_part_of_the_particles() {
+    let scratch = Scratch::new();
+    let sample = crate::program::sample();
+    let printed = halos(&sample, &scratch.path("out"), &["--subsample", "0.5", "--no-pictures"]).success();
+    let particles = printed.lines().next().unwrap().rsplit(' ').next().unwrap().replace(',', "");
+    let particles: f64 = particles.parse().unwrap();
+    assert!((particles / 131_072.0 - 1.0).abs() < 0.02, "{particles}");
+    // All matter is that of the file.
+    assert!(printed.contains("1 of omega_m times the critical density"), "{printed}");
+    let line = halos(&sample, &scratch.path("no"), &["--subsample", "2"]).error();
+    assert!(line.contains("subsample is 2"), "{line}");
+}
