@@ -16,6 +16,7 @@ pub enum Reader {
     Ecsv,
     Npy,
     Gadget,
+    Tipsy,
 }
 
 /// A file for one process.
@@ -26,7 +27,7 @@ pub fn scratch() -> PathBuf {
 }
 
 impl Reader {
-    pub const ALL: [Self; 4] = [Self::Csv, Self::Ecsv, Self::Npy, Self::Gadget];
+    pub const ALL: [Self; 5] = [Self::Csv, Self::Ecsv, Self::Npy, Self::Gadget, Self::Tipsy];
 
     /// Reads `data` as a file at `path`, in several ways.
     pub fn run(self, data: &[u8], path: &Path) {
@@ -58,6 +59,8 @@ impl Reader {
                 }
                 None => vec![0, 1, 0, 0],
             },
+            // Nothing marks it but numbers that agree.
+            Self::Tipsy => data.to_vec(),
         }
     }
 
@@ -86,6 +89,7 @@ impl Reader {
                 })
                 .into(),
             Self::Gadget => (0..4).map(|layout| gadget(layout & 1 == 1, layout & 2 == 2)).collect(),
+            Self::Tipsy => [(true, 0), (false, 0), (true, 12), (false, 24)].map(|(big, wide)| tipsy(big, wide)).into(),
         }
     }
 }
@@ -115,6 +119,18 @@ fn gadget(big_endian: bool, labels: bool) -> Vec<u8> {
     }
     let chosen = if labels { 8 } else { 4 };
     [&[u8::from(big_endian) + 2 * u8::from(labels)], &bytes[chosen..]].concat()
+}
+
+/// A gas, two dark and a star particle at a = 0.5, with `wide` bytes more than a particle of 32-bit numbers has.
+fn tipsy(big_endian: bool, wide: usize) -> Vec<u8> {
+    let word = |x: u32| if big_endian { x.to_be_bytes() } else { x.to_le_bytes() };
+    let time = 0.5f64;
+    let mut bytes = if big_endian { time.to_be_bytes() } else { time.to_le_bytes() }.to_vec();
+    bytes.extend([4, 3, 1, 2, 1, 0].into_iter().flat_map(word));
+    for words in [12, 9, 9, 11] {
+        bytes.extend((0..words + wide / 4).flat_map(|i| word((i as f32 / 2.0).to_bits())));
+    }
+    bytes
 }
 
 /// All parts are as long as the points, which are no more than the file has bytes.

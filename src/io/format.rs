@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::io::{gadget, npy, spool};
+use crate::io::{gadget, npy, spool, tipsy};
 
 /// A file format that [`read`](crate::io::read) knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -13,6 +13,8 @@ pub enum Format {
     Gadget1,
     /// Gadget-2 binary with `SnapFormat` 2: a label before each block.
     Gadget2,
+    /// Tipsy, of either byte order.
+    Tipsy,
     /// An array written by `numpy.save`.
     Npy,
     /// Numbers as text, separated by commas, semicolons, tabs or spaces.
@@ -26,6 +28,7 @@ impl fmt::Display for Format {
         f.write_str(match self {
             Self::Gadget1 => "Gadget-2 binary, format 1",
             Self::Gadget2 => "Gadget-2 binary, format 2",
+            Self::Tipsy => "Tipsy",
             Self::Npy => "NumPy array",
             Self::Csv => "text table",
             Self::Memory => "memory",
@@ -35,6 +38,7 @@ impl fmt::Display for Format {
 
 pub(super) enum Found {
     Gadget,
+    Tipsy,
     Npy,
     Text,
     Gzip,
@@ -53,6 +57,8 @@ pub(super) fn sniff(prefix: &[u8]) -> Found {
         Found::Other("is an HDF5 file; convert it to Gadget binary, npy or text")
     } else if prefix.starts_with(b"PK\x03\x04") {
         Found::Other("is a zip archive (npz?); extract the array you want and pass the npy file")
+    } else if tipsy::sniff(prefix) {
+        Found::Tipsy
     } else if prefix.contains(&0) {
         Found::Other("is binary, but neither a Gadget-2 snapshot nor a NumPy array")
     } else {

@@ -8,6 +8,7 @@
 //! and refused where they are used. Every promise a file makes is checked against its length before memory is reserved.
 
 mod atomic;
+mod columns;
 mod contents;
 mod csv;
 mod csv_columns;
@@ -23,6 +24,7 @@ mod reading;
 mod snapshot;
 mod source;
 mod spool;
+mod tipsy;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -39,6 +41,7 @@ pub use npz::{write_npz, write_npz_to};
 pub use options::ReadOptions;
 pub use reading::{OnProgress, Progress};
 pub use snapshot::{Background, Masses, Snapshot, TypeRun};
+pub use tipsy::{TipsyOptions, write_tipsy};
 
 pub use crate::table::{Points, Table};
 
@@ -133,10 +136,11 @@ fn uncompressed<T>(
 
 fn read_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Snapshot> {
     match found {
-        Found::Gadget if !reading.options.columns.is_empty() => {
-            Err(Error::file(path, "is a Gadget snapshot, and has no columns to choose"))
+        Found::Gadget | Found::Tipsy if !reading.options.columns.is_empty() => {
+            Err(Error::file(path, "is a snapshot of a simulation, and has no columns to choose"))
         }
         Found::Gadget => gadget::read(path, reading),
+        Found::Tipsy => tipsy::read(path, reading),
         Found::Npy => npy::read(path, reading).map(|snapshot| snapshot.reduced(reading)),
         Found::Text => csv::read(path, reading).map(|snapshot| snapshot.reduced(reading)),
         Found::Gzip => Err(Error::file(path, "is compressed twice; uncompress it once")),
@@ -147,6 +151,7 @@ fn read_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Snaps
 fn inspect_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Contents> {
     match found {
         Found::Gadget => gadget::inspect(path, reading),
+        Found::Tipsy => tipsy::inspect(path, reading),
         Found::Npy => Ok(Contents::of_table(path, &npy::read(path, reading)?)),
         Found::Text => Ok(Contents::of_table(path, &csv::read(path, reading)?)),
         Found::Gzip => Err(Error::file(path, "is compressed twice; uncompress it once")),

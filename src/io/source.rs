@@ -10,9 +10,18 @@ use crate::{Error, Result};
 const CHUNK: usize = 1 << 18;
 
 /// A number as it lies in a file.
-pub(super) trait Word: bytemuck::Pod {
+pub(super) trait Word: bytemuck::Pod + std::fmt::Display {
     fn swapped(self) -> Self;
+
+    /// As a float; `None` for a whole number that it cannot hold.
+    fn number(self) -> Option<f64>;
+
+    /// As an id; `None` for what is no whole number from 0, or a float beyond those that are exact.
+    fn id(self) -> Option<u64>;
 }
+
+/// Floats hold all whole numbers up to this one.
+const EXACT: u64 = 1 << 53;
 
 macro_rules! whole_words {
     ($($word:ty),*) => {
@@ -20,23 +29,40 @@ macro_rules! whole_words {
             fn swapped(self) -> Self {
                 self.swap_bytes()
             }
+
+            fn number(self) -> Option<f64> {
+                (i128::from(self).unsigned_abs() <= EXACT.into()).then_some(self as f64)
+            }
+
+            fn id(self) -> Option<u64> {
+                i128::from(self).try_into().ok()
+            }
         })*
     };
 }
 
 whole_words!(i8, i16, i32, i64, u8, u16, u32, u64);
 
-impl Word for f32 {
-    fn swapped(self) -> Self {
-        Self::from_bits(self.to_bits().swap_bytes())
-    }
+macro_rules! float_words {
+    ($($word:ty),*) => {
+        $(impl Word for $word {
+            fn swapped(self) -> Self {
+                Self::from_bits(self.to_bits().swap_bytes())
+            }
+
+            fn number(self) -> Option<f64> {
+                Some(self.into())
+            }
+
+            fn id(self) -> Option<u64> {
+                let id = f64::from(self);
+                ((0.0..=EXACT as f64).contains(&id) && id.fract() == 0.0).then_some(id as u64)
+            }
+        })*
+    };
 }
 
-impl Word for f64 {
-    fn swapped(self) -> Self {
-        Self::from_bits(self.to_bits().swap_bytes())
-    }
-}
+float_words!(f32, f64);
 
 /// True if words of this byte order must be swapped on this machine.
 pub(super) fn foreign(big_endian: bool) -> bool {

@@ -3,12 +3,14 @@
 mod atomic;
 mod csv;
 mod damage;
+mod expected;
 mod fuzz;
 mod gadget;
 mod npy;
 mod reading;
 #[path = "../../fuzz/readers.rs"]
 mod readers;
+mod tipsy;
 
 use std::fs;
 use std::path::{Path, PathBuf};

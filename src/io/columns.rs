@@ -1,0 +1,251 @@
+//! Columns of binary files whose number type is known when the file is open: next to each other, or spread over records.
+//!
+//! In: where the values of a column lie. Out: positions, velocities, ids or masses of the rows that are kept.
+//! Cost: that of [`fill`], and a quarter of a megabyte a thread.
+
+use std::path::Path;
+
+use bytemuck::Pod;
+
+use crate::io::fill::{Rows, fill};
+use crate::io::reading::Reading;
+use crate::io::source::{Word, foreign};
+use crate::io::{Error, Points, Result, Table};
+
+/// Bytes read at a time.
+const CHUNK: u64 = 1 << 18;
+/// Bytes of a band where any rows may be read together.
+const BAND: u64 = 1 << 20;
+
+/// What a value is in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Number {
+    F32,
+    F64,
+    I8,
+    I16,
+    I32,
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
+}
+
+impl Number {
+    pub(super) fn bytes(self) -> u64 {
+        match self {
+            Self::I8 | Self::U8 => 1,
+            Self::I16 | Self::U16 => 2,
+            Self::F32 | Self::I32 | Self::U32 => 4,
+            Self::F64 | Self::I64 | Self::U64 => 8,
+        }
+    }
+
+    /// As Rust calls it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+            Self::I8 => "i8",
+            Self::I16 => "i16",
+            Self::I32 => "i32",
+            Self::I64 => "i64",
+            Self::U8 => "u8",
+            Self::U16 => "u16",
+            Self::U32 => "u32",
+            Self::U64 => "u64",
+        }
+    }
+}
+
+/// A column of a file, whose length has been checked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Column<'a> {
+    pub path: &'a Path,
+    /// The byte where the first row begins.
+    pub at: u64,
+    pub rows: u64,
+    /// Values in a row, next to each other.
+    pub width: usize,
+    /// Bytes from the beginning of a row to that of the next; at least those of its values.
+    pub stride: u64,
+    pub number: Number,
+    pub big_endian: bool,
+}
+
+/// What values of a file become.
+pub(super) trait Target: Pod + Send + Sync {
+    /// What values must be.
+    const MUST: &'static str;
+
+    /// `None` for a value that cannot be held exactly.
+    fn of<W: Word>(word: W) -> Option<Self>;
+
+    fn times(self, factor: f64) -> Self;
+}
+
+impl Target for f32 {
+    const MUST: &'static str = "a number";
+
+    fn of<W: Word>(word: W) -> Option<Self> {
+        Some(word.number()? as Self)
+    }
+
+    fn times(self, factor: f64) -> Self {
+        (f64::from(self) * factor) as Self
+    }
+}
+
+impl Target for f64 {
+    const MUST: &'static str = "a whole number that 64-bit floats hold, up to 2^53";
+
+    fn of<W: Word>(word: W) -> Option<Self> {
+        word.number()
+    }
+
+    fn times(self, factor: f64) -> Self {
+        self * factor
+    }
+}
+
+impl Target for u64 {
+    const MUST: &'static str = "an id (a whole number from 0)";
+
+    fn of<W: Word>(word: W) -> Option<Self> {
+        word.id()
+    }
+
+    fn times(self, _: f64) -> Self {
+        self
+    }
+}
+
+/// Rows that are put together from columns of one length.
+pub(super) struct Joined<'a> {
+    reading: &'a Reading<'a>,
+    columns: Vec<Column<'a>>,
+    factor: f64,
+}
+
+impl Joined<'_> {
+    fn width(&self) -> usize {
+        self.columns.iter().map(|column| column.width).sum()
+    }
+
+    fn read_words<W: Word, T: Target>(
+        &self,
+        column: &Column<'_>,
+        first: u64,
+        place: usize,
+        out: &mut [T],
+    ) -> Result<()> {
+        let (width, own, bytes) = (self.width(), column.width, size_of::<W>());
+        let (stride, swap) = (column.stride as usize, foreign(column.big_endian));
+        let mut source = self.reading.open(column.path)?;
+        source.seek(column.at + first * column.stride)?;
+        let step = (CHUNK / column.stride.max(1)).max(1) as usize;
+        let mut row = first;
+        let mut buffer = vec![];
+        for (k, rows) in out.chunks_mut(step * width).enumerate() {
+            let n = rows.len() / width;
+            // The last row may end the file with its own words.
+            buffer.resize((n - 1) * stride + own * bytes, 0);
+            if k > 0 {
+                source.seek(column.at + row * column.stride)?;
+            }
+            source.fill(&mut buffer)?;
+            for (i, values) in rows.chunks_exact_mut(width).enumerate() {
+                for (k, slot) in values[place..place + own].iter_mut().enumerate() {
+                    let at = i * stride + k * bytes;
+                    let word: W = bytemuck::pod_read_unaligned(&buffer[at..at + bytes]);
+                    let word = if swap { word.swapped() } else { word };
+                    let Some(value) = T::of(word) else {
+                        let row = row + i as u64 + 1;
+                        let message = format!("row {row} of a column holds {word}; it must be {}", T::MUST);
+                        return Err(Error::file(column.path, message));
+                    };
+                    *slot = value.times(self.factor);
+                }
+            }
+            row += n as u64;
+        }
+        Ok(())
+    }
+}
+
+impl<T: Target> Rows<T> for Joined<'_> {
+    fn len(&self) -> u64 {
+        self.columns.first().map_or(0, |column| column.rows)
+    }
+
+    fn band(&self) -> u64 {
+        (BAND / self.columns.iter().map(|column| column.stride).max().unwrap_or(1).max(1)).max(1)
+    }
+
+    fn read(&self, first: u64, out: &mut [T]) -> Result<()> {
+        let mut place = 0;
+        for column in &self.columns {
+            match column.number {
+                Number::F32 => self.read_words::<f32, T>(column, first, place, out),
+                Number::F64 => self.read_words::<f64, T>(column, first, place, out),
+                Number::I8 => self.read_words::<i8, T>(column, first, place, out),
+                Number::I16 => self.read_words::<i16, T>(column, first, place, out),
+                Number::I32 => self.read_words::<i32, T>(column, first, place, out),
+                Number::I64 => self.read_words::<i64, T>(column, first, place, out),
+                Number::U8 => self.read_words::<u8, T>(column, first, place, out),
+                Number::U16 => self.read_words::<u16, T>(column, first, place, out),
+                Number::U32 => self.read_words::<u32, T>(column, first, place, out),
+                Number::U64 => self.read_words::<u64, T>(column, first, place, out),
+            }?;
+            place += column.width;
+        }
+        Ok(())
+    }
+}
+
+/// The rows of pieces one after the other, each piece put together from its columns, times `factor`.
+pub(super) fn gather<'a, T: Target>(
+    reading: &'a Reading<'a>,
+    path: &Path,
+    pieces: &[Vec<Column<'a>>],
+    factor: f64,
+) -> Result<Vec<T>> {
+    let joined = |columns: &Vec<Column<'a>>| Joined { reading, columns: columns.clone(), factor };
+    let width = pieces.first().map_or(1, |columns| joined(columns).width());
+    let rows: Vec<Box<dyn Rows<T> + '_>> =
+        pieces.iter().map(|columns| Box::new(joined(columns)) as Box<dyn Rows<T>>).collect();
+    fill(reading, path, width, &rows)
+}
+
+/// The same as points: of 32 bits if all columns are floats of 32 bits. Empty ones of three dimensions if there are no pieces.
+pub(super) fn points<'a>(
+    reading: &'a Reading<'a>,
+    path: &Path,
+    pieces: &[Vec<Column<'a>>],
+    factor: f64,
+) -> Result<Points> {
+    let dim = pieces.first().map_or(3, |columns| columns.iter().map(|column| column.width).sum());
+    Ok(if pieces.iter().flatten().all(|column| column.number == Number::F32) {
+        Points::F32(Table { dim, data: gather(reading, path, pieces, factor)? })
+    } else {
+        Points::F64(Table { dim, data: gather(reading, path, pieces, factor)? })
+    })
+}
+
+/// The sum of all values of columns, read in chunks.
+pub(super) fn sum(reading: &Reading<'_>, columns: &[Column<'_>]) -> Result<f64> {
+    let mut total = 0.0;
+    for column in columns {
+        let whole = Joined { reading, columns: vec![*column], factor: 1.0 };
+        let step = Rows::<f64>::band(&whole);
+        let mut values = vec![];
+        for first in (0..column.rows.div_ceil(step)).map(|band| band * step) {
+            let n = (column.rows - first).min(step) as usize;
+            values.resize(n * column.width, 0.0);
+            whole.read(first, &mut values)?;
+            total += values.iter().sum::<f64>();
+        }
+    }
+    Ok(total)
+}

@@ -1,0 +1,110 @@
+//! The parameter file of a run of PKDGRAV, Gasoline or ChaNGa: `key = value` lines beside its snapshots.
+//!
+//! In: the path of a snapshot. Out: units, cosmology and box, as far as a `.param` file in its folder or the one above says.
+//! Source: Gasoline and ChaNGa's parameters; as pynbody reads them, the constant of gravity is 1 in a run's units.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::io::Background;
+use crate::units::{Frame, GRAVITY, KnownUnits, LengthUnit, MassUnit, VelocityUnit};
+
+/// Bytes of a parameter file that are read; real ones have a few thousand.
+const LONGEST: u64 = 1 << 18;
+
+/// What a parameter file says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Param {
+    pub units: KnownUnits,
+    pub background: Background,
+    pub box_size: Option<f64>,
+    /// Whether coordinates are comoving and times are scale factors.
+    pub is_comoving: bool,
+    /// Whether velocities are stored in 64 bits, and positions not.
+    pub is_wide_velocity: bool,
+}
+
+impl Param {
+    /// That of the run which the snapshot `path` is of; nothing known if there is none.
+    pub(super) fn of(path: &Path) -> Self {
+        find(path).and_then(|param| text(&param)).map_or_else(Self::default, |text| Self::parse(&text))
+    }
+
+    fn parse(text: &str) -> Self {
+        let lines = text.lines().filter_map(|line| line.split('#').next()?.split_once('='));
+        let values: Vec<(&str, &str)> = lines.map(|(key, value)| (key.trim(), value.trim())).collect();
+        // The last one counts.
+        let find = |key: &str| values.iter().rev().find(|(own, _)| *own == key).map(|(_, value)| *value);
+        let number = |key: &str| find(key)?.parse::<f64>().ok().filter(|value| value.is_finite());
+        let positive = |key: &str| number(key).filter(|&value| value > 0.0);
+        let flag = |key: &str| number(key).map(|value| value != 0.0);
+
+        let is_comoving = flag("bComove").unwrap_or(false);
+        let (kpc, msun) = (positive("dKpcUnit"), positive("dMsolUnit"));
+        let frame = if is_comoving { Frame::Comoving } else { Frame::Physical };
+        // sqrt(G M / L) with the G of the run's units, which is 1.
+        let km_s = kpc.zip(msun).map(|(kpc, msun)| (GRAVITY * msun / (kpc * 1e-3)).sqrt());
+        let units = KnownUnits {
+            length: kpc.map(|kpc| LengthUnit { mpc: kpc * 1e-3, per_h: false, frame }),
+            mass: msun.map(|msun| MassUnit { msun, per_h: false }),
+            velocity: km_s.map(|km_s| VelocityUnit { km_s, is_internal: false }),
+        };
+        // The Hubble constant is in units of the run: velocities over lengths.
+        let hubble =
+            positive("dHubble0").zip(kpc.zip(km_s)).map(|(own, (kpc, km_s))| own * km_s / (kpc * 1e-3) / 100.0);
+        let background = Background {
+            omega_m: positive("dOmega0"),
+            omega_lambda: number("dLambda"),
+            h: hubble.filter(|_| is_comoving),
+        };
+        let is_periodic = flag("bPeriodic").unwrap_or(is_comoving);
+        let box_size = is_periodic.then(|| positive("dPeriod").or(positive("dxPeriod")).unwrap_or(1.0));
+        let is_wide_velocity = flag("bDoubleVel").unwrap_or(false) && !flag("bDoublePos").unwrap_or(false);
+        Self { units, background, box_size, is_comoving, is_wide_velocity }
+    }
+}
+
+/// The parameter file of a snapshot: in its folder or the one above, the one whose name, less `.param`, begins the snapshot's name, the
+/// longest of these; or the only one.
+fn find(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str()?;
+    let folder = fs::canonicalize(path).ok()?.parent()?.to_path_buf();
+    [Some(folder.as_path()), folder.parent()].into_iter().flatten().find_map(|folder| {
+        let all: Vec<PathBuf> = fs::read_dir(folder)
+            .ok()?
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.extension().is_some_and(|end| end == "param") && path.is_file())
+            .collect();
+        let stem = |path: &PathBuf| Some(path.file_stem()?.to_str()?.to_string());
+        let own =
+            all.iter().filter_map(|path| Some((path, stem(path)?))).filter(|(_, stem)| name.starts_with(stem.as_str()));
+        let longest = own.max_by_key(|(_, stem)| stem.len()).map(|(path, _)| path);
+        longest.or(if let [only] = all.as_slice() { Some(only) } else { None }).cloned()
+    })
+}
+
+fn text(path: &Path) -> Option<String> {
+    let mut bytes = vec![];
+    File::open(path).ok()?.take(LONGEST).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cosmological_run() {
+        let text = "# units\ndKpcUnit = 50000\ndMsolUnit=1.84793e16 # of the box\nbComove = 1\ndHubble0 = 2.894405\ndOmega0 = 0.24\n\
+                    dLambda = 0.76\nachInFile = a = b\nbPeriodic = 1\n";
+        let param = Param::parse(text);
+        let length = param.units.length.unwrap();
+        assert_eq!((length.mpc, length.frame, param.box_size), (50.0, Frame::Comoving, Some(1.0)));
+        assert_eq!(param.background.omega_lambda, Some(0.76));
+        // pynbody gives 0.730 and 1261 km/s.
+        assert!((param.background.h.unwrap() - 0.73).abs() < 1e-3, "{param:?}");
+        assert!((param.units.velocity.unwrap().km_s - 1260.8).abs() < 1.0, "{param:?}");
+        assert_eq!(Param::parse("dKpcUnit = -1\ndMsolUnit = inf\nbComove = x\n"), Param::default());
+    }
+}
