@@ -25,6 +25,8 @@ mod structure;
 mod subhalos;
 
 #[cfg(feature = "halos")]
+#[cfg(feature = "parquet")]
+pub(crate) use catalog::ecsv_header;
 pub use catalog::{Catalog, Column, Halo, Meta, Motion, Values, write_ecsv};
 #[cfg(feature = "halos")]
 pub use centers::{Center, CenterFinder, Centers, HaloCenter, NoCenter, Places};

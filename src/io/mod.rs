@@ -20,6 +20,8 @@ mod gadget;
 mod npy;
 mod npz;
 mod options;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod reading;
 mod snapshot;
 mod source;
@@ -39,6 +41,8 @@ pub use npy::{
 };
 pub use npz::{write_npz, write_npz_to};
 pub use options::ReadOptions;
+#[cfg(feature = "parquet")]
+pub use parquet::write_parquet;
 pub use reading::{OnProgress, Progress};
 pub use snapshot::{Background, Masses, Snapshot, TypeRun};
 pub use tipsy::{TipsyOptions, write_tipsy};

@@ -7,6 +7,7 @@ mod expected;
 mod fuzz;
 mod gadget;
 mod npy;
+mod parquet;
 mod reading;
 #[path = "../../fuzz/readers.rs"]
 mod readers;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::units::Quantity;
+use crate::units::{Quantity, Units};
 
 /// The values of a column.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,6 +96,17 @@ impl Column {
     /// A value for each row, in the order of the catalogue.
     pub fn values(&self) -> &Values {
         &self.values
+    }
+
+    /// What values are in, as astropy spells it, where `units` are known and there is one.
+    pub(crate) fn unit(&self, units: Option<&Units>) -> Option<String> {
+        units.and_then(|units| units.astropy_name(self.quantity))
+    }
+
+    /// The sentence about the values, and their frame where `units` are known.
+    pub(crate) fn describe(&self, units: Option<&Units>) -> String {
+        let texts = [&*self.description, units.map_or("", |units| units.frame_of(self.quantity))];
+        texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
     }
 }
 

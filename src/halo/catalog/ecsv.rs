@@ -65,41 +65,10 @@ fn write(
     units: Option<&Units>,
     meta: &[(&str, Meta)],
 ) -> io::Result<()> {
-    writeln!(out, "# %ECSV 1.0\n# ---\n# delimiter: ','\n# datatype:")?;
-    for column in columns {
-        write!(out, "# - {{name: {}", plain(&column.name))?;
-        if let Some(unit) = units.and_then(|units| units.astropy_name(column.quantity)) {
-            write!(out, ", unit: {unit}")?;
-        }
-        let datatype = match column.values {
-            Values::Integers(_) => "uint64",
-            Values::Signed(_) => "int64",
-            Values::Numbers(_) => "float64",
-        };
-        write!(out, ", datatype: {datatype}")?;
-        let description = [&*column.description, units.map_or("", |units| units.frame_of(column.quantity))];
-        let description = description.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ");
-        if !description.is_empty() {
-            write!(out, ", description: {}", quoted(&description))?;
-        }
-        writeln!(out, "}}")?;
+    writeln!(out, "# %ECSV 1.0\n# ---\n# delimiter: ','")?;
+    for line in header(columns, units, meta).lines() {
+        writeln!(out, "# {line}")?;
     }
-    if !meta.is_empty() {
-        writeln!(out, "# meta: !!omap")?;
-    }
-    for (name, value) in meta {
-        match value {
-            Meta::Text(text) => writeln!(out, "# - {{{}: {}}}", plain(name), quoted(text))?,
-            Meta::Number(number) => writeln!(out, "# - {{{}: {}}}", plain(name), yaml_number(*number))?,
-            Meta::Lines(lines) => {
-                writeln!(out, "# - {}:", plain(name))?;
-                for line in lines {
-                    writeln!(out, "#   - {}", quoted(line))?;
-                }
-            }
-        }
-    }
-    writeln!(out, "# schema: astropy-2.0")?;
     let names: Vec<String> = columns.iter().map(|column| field(&column.name)).collect();
     writeln!(out, "{}", names.join(","))?;
     for row in 0..rows {
@@ -112,6 +81,43 @@ fn write(
         writeln!(out)?;
     }
     out.flush()
+}
+
+/// What columns are, as YAML that astropy reads: also in Parquet files.
+pub(crate) fn header(columns: &[Column], units: Option<&Units>, meta: &[(&str, Meta)]) -> String {
+    let mut lines = vec!["datatype:".to_string()];
+    for column in columns {
+        let mut line = format!("- {{name: {}", plain(&column.name));
+        if let Some(unit) = column.unit(units) {
+            line += &format!(", unit: {unit}");
+        }
+        let datatype = match column.values {
+            Values::Integers(_) => "uint64",
+            Values::Signed(_) => "int64",
+            Values::Numbers(_) => "float64",
+        };
+        line += &format!(", datatype: {datatype}");
+        let description = column.describe(units);
+        if !description.is_empty() {
+            line += &format!(", description: {}", quoted(&description));
+        }
+        lines.push(line + "}");
+    }
+    if !meta.is_empty() {
+        lines.push("meta: !!omap".into());
+    }
+    for (name, value) in meta {
+        match value {
+            Meta::Text(text) => lines.push(format!("- {{{}: {}}}", plain(name), quoted(text))),
+            Meta::Number(number) => lines.push(format!("- {{{}: {}}}", plain(name), yaml_number(*number))),
+            Meta::Lines(all) => {
+                lines.push(format!("- {}:", plain(name)));
+                lines.extend(all.iter().map(|line| format!("  - {}", quoted(line))));
+            }
+        }
+    }
+    lines.push("schema: astropy-2.0\n".into());
+    lines.join("\n")
 }
 
 /// A name as YAML takes it: as it is if it is a plain word.

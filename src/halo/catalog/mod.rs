@@ -10,6 +10,8 @@ mod ecsv;
 mod subhalos;
 
 pub use columns::{Column, Values};
+#[cfg(feature = "parquet")]
+pub(crate) use ecsv::header as ecsv_header;
 pub use ecsv::{Meta, write_ecsv};
 
 use std::io::Write;

@@ -1,0 +1,6 @@
+//! Parquet tables.
+
+mod arrow;
+mod write;
+
+pub use write::write_parquet;
