@@ -17,6 +17,7 @@ pub enum Reader {
     Npy,
     Gadget,
     Tipsy,
+    GenericIo,
 }
 
 /// A file for one process.
@@ -27,7 +28,7 @@ pub fn scratch() -> PathBuf {
 }
 
 impl Reader {
-    pub const ALL: [Self; 5] = [Self::Csv, Self::Ecsv, Self::Npy, Self::Gadget, Self::Tipsy];
+    pub const ALL: [Self; 6] = [Self::Csv, Self::Ecsv, Self::Npy, Self::Gadget, Self::Tipsy, Self::GenericIo];
 
     /// Reads `data` as a file at `path`, in several ways.
     pub fn run(self, data: &[u8], path: &Path) {
@@ -61,6 +62,8 @@ impl Reader {
             },
             // Nothing marks it but numbers that agree.
             Self::Tipsy => data.to_vec(),
+            // Checksums are made right, else nothing else would be tried.
+            Self::GenericIo => generic_io(data),
         }
     }
 
@@ -89,6 +92,7 @@ impl Reader {
                 })
                 .into(),
             Self::Gadget => (0..4).map(|layout| gadget(layout & 1 == 1, layout & 2 == 2)).collect(),
+            Self::GenericIo => vec![generic_io_seed()],
             Self::Tipsy => [(true, 0), (false, 0), (true, 12), (false, 24)].map(|(big, wide)| tipsy(big, wide)).into(),
         }
     }
@@ -119,6 +123,47 @@ fn gadget(big_endian: bool, labels: bool) -> Vec<u8> {
     }
     let chosen = if labels { 8 } else { 4 };
     [&[u8::from(big_endian) + 2 * u8::from(labels)], &bytes[chosen..]].concat()
+}
+
+/// A file of one rank with right checksums, if its header has places for them.
+fn generic_io(data: &[u8]) -> Vec<u8> {
+    let crc = |bytes: &[u8]| {
+        bytes.iter().fold(u64::MAX, |crc, &byte| {
+            (0..8)
+                .fold(crc ^ u64::from(byte), |crc, _| (crc >> 1) ^ if crc & 1 == 1 { 0xc96c_5795_d787_0f42 } else { 0 })
+        })
+    };
+    let mut bytes = [b"HACC01L\0", data].concat();
+    let fix = |bytes: &mut Vec<u8>, start: usize, size: usize| {
+        let end = start.checked_add(size)?;
+        let check = crc(bytes.get(start..end)?);
+        bytes.get_mut(end..end.checked_add(8)?)?.copy_from_slice(&check.to_le_bytes());
+        end.checked_add(8)
+    };
+    let size = bytes.get(8..16).and_then(|size| size.first_chunk()).map_or(0, |size| u64::from_le_bytes(*size));
+    let mut at = fix(&mut bytes, 0, size as usize);
+    // Three rows, as the seed has them.
+    for size in [4, 4, 4, 8] {
+        at = at.and_then(|at| fix(&mut bytes, at, size * 3));
+    }
+    bytes
+}
+
+/// Three rows of x, y, z and id.
+fn generic_io_seed() -> Vec<u8> {
+    let names = [("x", 4), ("y", 4), ("z", 4), ("id", 8)];
+    let (ranks, size) = (168 + 280 * 4, 168 + 280 * 4 + 48);
+    let words = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    let mut bytes = words(&[size, 3, 1, 1, 1, 4, 280, 168, 1, 48, ranks, 168, 0, 0, 0]);
+    bytes.extend([8f64; 3].iter().flat_map(|side| side.to_le_bytes()));
+    bytes.extend(words(&[0, 0]));
+    for (name, bytes_each) in names {
+        bytes.extend(name.bytes().chain(std::iter::repeat(0)).take(256));
+        bytes.extend(words(&[if name == "id" { 2 } else { 3 }, bytes_each, bytes_each]));
+    }
+    bytes.extend(words(&[0, 0, 0, 3, size + 8, 0]));
+    bytes.extend(vec![0; 8 + 3 * (12 + 8) + 24 + 8]);
+    bytes
 }
 
 /// A gas, two dark and a star particle at a = 0.5, with `wide` bytes more than a particle of 32-bit numbers has.

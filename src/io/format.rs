@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::io::{gadget, npy, spool, tipsy};
+use crate::io::{gadget, genericio, npy, spool, tipsy};
 
 /// A file format that [`read`](crate::io::read) knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -15,6 +15,8 @@ pub enum Format {
     Gadget2,
     /// Tipsy, of either byte order.
     Tipsy,
+    /// GenericIO, of HACC.
+    GenericIo,
     /// An array written by `numpy.save`.
     Npy,
     /// Numbers as text, separated by commas, semicolons, tabs or spaces.
@@ -29,6 +31,7 @@ impl fmt::Display for Format {
             Self::Gadget1 => "Gadget-2 binary, format 1",
             Self::Gadget2 => "Gadget-2 binary, format 2",
             Self::Tipsy => "Tipsy",
+            Self::GenericIo => "GenericIO",
             Self::Npy => "NumPy array",
             Self::Csv => "text table",
             Self::Memory => "memory",
@@ -39,6 +42,7 @@ impl fmt::Display for Format {
 pub(super) enum Found {
     Gadget,
     Tipsy,
+    GenericIo,
     Npy,
     Text,
     Gzip,
@@ -57,6 +61,8 @@ pub(super) fn sniff(prefix: &[u8]) -> Found {
         Found::Other("is an HDF5 file; convert it to Gadget binary, npy or text")
     } else if prefix.starts_with(b"PK\x03\x04") {
         Found::Other("is a zip archive (npz?); extract the array you want and pass the npy file")
+    } else if genericio::sniff(prefix) {
+        Found::GenericIo
     } else if tipsy::sniff(prefix) {
         Found::Tipsy
     } else if prefix.contains(&0) {

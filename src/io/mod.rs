@@ -17,6 +17,7 @@ mod extent;
 mod fill;
 mod format;
 mod gadget;
+mod genericio;
 mod npy;
 mod npz;
 mod options;
@@ -145,6 +146,7 @@ fn read_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Snaps
         }
         Found::Gadget => gadget::read(path, reading),
         Found::Tipsy => tipsy::read(path, reading),
+        Found::GenericIo => genericio::read(path, reading),
         Found::Npy => npy::read(path, reading).map(|snapshot| snapshot.reduced(reading)),
         Found::Text => csv::read(path, reading).map(|snapshot| snapshot.reduced(reading)),
         Found::Gzip => Err(Error::file(path, "is compressed twice; uncompress it once")),
@@ -156,6 +158,7 @@ fn inspect_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Co
     match found {
         Found::Gadget => gadget::inspect(path, reading),
         Found::Tipsy => tipsy::inspect(path, reading),
+        Found::GenericIo => genericio::inspect(path, reading),
         Found::Npy => Ok(Contents::of_table(path, &npy::read(path, reading)?)),
         Found::Text => Ok(Contents::of_table(path, &csv::read(path, reading)?)),
         Found::Gzip => Err(Error::file(path, "is compressed twice; uncompress it once")),

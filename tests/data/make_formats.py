@@ -2,7 +2,7 @@
 """Small snapshots and tables in formats other than HDF5, written by others' programs, and what others read of them.
 
     pip install numpy==2.4.6 pynbody==2.8.0
-    python3 make_formats.py [tipsy]        # all, unless some are named
+    python3 make_formats.py [tipsy genericio]        # all, unless some are named
 
 For each, a folder or file in snapshots/, and beside it NAME.expected.npz with the arrays that a reader must find, in the order of the
 file.
@@ -10,6 +10,7 @@ file.
 
 import pathlib
 import shutil
+import struct
 import sys
 import warnings
 
@@ -87,7 +88,101 @@ def tipsy():
         expected(name, **arrays)
 
 
-MAKERS = {"tipsy": tipsy}
+def crc64(data):
+    """ECMA-182's polynomial, bits reversed, all ones before and after: bit by bit."""
+    crc = 0xFFFFFFFFFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0xC96C5795D7870F42 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFFFFFFFFFF
+
+
+def with_crc(data):
+    """GenericIO's check bytes: the complement, least significant byte first whatever the order of the rest."""
+    return data + struct.pack("<Q", crc64(data) ^ 0xFFFFFFFFFFFFFFFF)
+
+
+def genericio_file(path, ranks, *, big=False, origin=0.0, scale=0.0, blocks=False, flags=None, global_ranks=None):
+    """A file of columns, a dictionary of arrays for each rank.
+
+    From the structures in GenericIO.cxx (ANL-15-066, GenericIO 2015-2019): GlobalHeader {char Magic[8]; uint64 HeaderSize, NElems,
+    Dims[3], NVars, VarsSize, VarsStart, NRanks, RanksSize, RanksStart, GlobalHeaderSize; double PhysOrigin[3], PhysScale[3]; uint64
+    BlocksSize, BlocksStart}, VariableHeader {char Name[256]; uint64 Flags, Size, ElementSize}, RankHeader {uint64 Coords[3], NElems,
+    Start, GlobalRank}, BlockHeader {char Filters[4][8]; uint64 Start, Size}; then each rank's variables, each with its check bytes.
+    Flags: 1 float, 2 signed, 4, 8, 16 coordinates x, y, z.
+    """
+    order = ">" if big else "<"
+    first = ranks[0]
+    n_vars, n_ranks = len(first), len(ranks)
+    vars_start = 168
+    ranks_start = vars_start + 280 * n_vars
+    blocks_start = ranks_start + 48 * n_ranks
+    size = blocks_start + (48 * n_vars * n_ranks if blocks else 0)
+    variables = b""
+    for name, values in first.items():
+        kind = values.dtype.kind
+        flag = {"f": 1 | 2, "i": 2, "u": 0}[kind] | (flags or {}).get(name, 0)
+        variables += struct.pack(order + "256sQQQ", name.encode(), flag, values.dtype.itemsize, values.dtype.itemsize)
+    headers, block_headers, body, at = b"", b"", b"", size + 8
+    for k, rank in enumerate(ranks):
+        rows = len(next(iter(rank.values())))
+        number = global_ranks[k] if global_ranks else k
+        headers += struct.pack(order + "6Q", k, 0, 0, rows, at, number)
+        for values in rank.values():
+            data = values.astype(values.dtype.newbyteorder(order)).tobytes()
+            block_headers += struct.pack(order + "32sQQ", b"", at, len(data))
+            body += with_crc(data)
+            at += len(data) + 8
+    total = sum(len(next(iter(rank.values()))) for rank in ranks)
+    head = b"HACC01B\0" if big else b"HACC01L\0"
+    head += struct.pack(order + "12Q", size, total, n_ranks, 1, 1, n_vars, 280, vars_start, n_ranks, 48, ranks_start, 168)
+    head += struct.pack(order + "6d2Q", *[origin] * 3, *[scale] * 3, 48 if blocks else 0, blocks_start if blocks else 0)
+    path.write_bytes(with_crc(head + variables + headers + (block_headers if blocks else b"")) + body)
+
+
+def genericio():
+    """From the published description: both byte orders, with block headers and without, in one file and in two with a map."""
+    rng = np.random.default_rng(20)
+
+    def rank(n, wide=False):
+        columns = {axis: (rng.random(n) * 64).astype("f8" if wide else "f4") for axis in "xyz"}
+        columns |= {"v" + axis: rng.normal(0, 300, n).astype("f4") for axis in "xyz"}
+        columns["phi"] = rng.random(n).astype("f4")
+        columns["id"] = rng.integers(0, 1 << 60, n).astype("i8")
+        columns["mask"] = rng.integers(0, 1 << 16, n).astype("u2")
+        return columns
+
+    def write_expected(name, ranks):
+        joined = {key: np.concatenate([rank[key] for rank in ranks]) for key in ranks[0]}
+        vectors = {"pos": "xyz", "vel": ["vx", "vy", "vz"]}
+        arrays = {key: np.stack([joined[axis] for axis in axes], 1).astype("f8") for key, axes in vectors.items()}
+        if "mass" in joined:
+            arrays["mass"] = joined["mass"].astype("f8")
+        expected(name, id=joined["id"].astype("u8"), **arrays)
+
+    ranks = [rank(50), rank(0), rank(70)]
+    genericio_file(fresh("genericio") / "little", ranks, scale=64.0)
+    genericio_file(HERE / "genericio" / "blocks", ranks, scale=64.0, blocks=True)
+    write_expected("genericio", ranks)
+
+    # Coordinates under other names, masses, most significant byte first.
+    ranks = [rank(30, True), rank(20, True)]
+    for columns in ranks:
+        columns["mass"] = rng.random(len(columns["id"])).astype("f4")
+    write_expected("genericio_big", ranks)
+    renamed = [{f"center_{key}" if key in "xyz" else key: values for key, values in columns.items()} for columns in ranks]
+    genericio_file(fresh("genericio_big") / "big", renamed, big=True, scale=64.0, flags={"center_x": 4, "center_y": 8, "center_z": 16})
+
+    folder = fresh("genericio_split")
+    ranks = [rank(25), rank(15), rank(10)]
+    genericio_file(folder / "base#0", [ranks[0], ranks[2]], scale=64.0, global_ranks=[0, 2])
+    genericio_file(folder / "base#1", [ranks[1]], scale=64.0, global_ranks=[1])
+    genericio_file(folder / "base", [{"$rank": np.arange(3, dtype="i4"), "$partition": np.array([0, 1, 0], "i4")}])
+    write_expected("genericio_split", [ranks[0], ranks[2], ranks[1]])
+
+
+MAKERS = {"tipsy": tipsy, "genericio": genericio}
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")

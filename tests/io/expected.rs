@@ -38,10 +38,6 @@ impl Expected {
     pub fn u64s(&mut self, name: &str) -> Vec<u64> {
         self.array(name).into_vec().unwrap()
     }
-
-    pub fn u8s(&mut self, name: &str) -> Vec<u8> {
-        self.array(name).into_vec().unwrap()
-    }
 }
 
 /// The values of points, widened.

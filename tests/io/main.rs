@@ -6,6 +6,7 @@ mod damage;
 mod expected;
 mod fuzz;
 mod gadget;
+mod genericio;
 mod npy;
 mod parquet;
 mod reading;

@@ -1,0 +1,266 @@
+//! GenericIO files, as HACC writes them.
+//!
+//! - in: one file, of either byte order and by any number of ranks; or `base`, a map of the files `base#0`, `base#1`, and so on
+//! - out: a [`Snapshot`]: `x`, `y`, `z` or the variables marked as such, or chosen ones; `vx`, `vy`, `vz`, `id`, `mass`
+//! - cost: variables that are wanted are read twice, first for their checksums
+//! - layout: GenericIO (ANL-15-066)
+//!
+//! The file names no units; those of HACC are taken: comoving Mpc/h, peculiar km/s, Msun/h.
+
+mod crc64;
+mod header;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::io::columns::{Column, gather, points, sum};
+use crate::io::contents::{Contents, Field, Role, TypeContents};
+use crate::io::csv_columns::choose;
+use crate::io::reading::Reading;
+use crate::io::{Background, Error, Format, Masses, Result, Snapshot};
+use crate::parallel::map_tasks;
+use crate::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
+use crc64::Crc64;
+use header::{Header, byte_order, check};
+
+/// Whether a file that begins with `prefix` is one.
+pub(super) fn sniff(prefix: &[u8]) -> bool {
+    byte_order(prefix).is_some()
+}
+
+/// The map of the split file that `path` is a part of, by its name.
+fn map_of(path: &Path) -> Option<PathBuf> {
+    let (base, part) = path.to_str()?.rsplit_once('#')?;
+    (!part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit())).then(|| base.into())
+}
+
+/// The headers of all files that `path` stands for.
+fn parts(path: &Path, reading: &Reading<'_>) -> Result<Vec<Header>> {
+    let base = match map_of(path) {
+        Some(base) if base.is_file() => base,
+        Some(base) => {
+            let message = format!("is part of a split file, whose map {} is missing", base.display());
+            return Err(Error::file(path, message));
+        }
+        None => path.to_path_buf(),
+    };
+    let first = Header::read(base.clone(), reading)?;
+    let Some(partition) = first.find("$partition") else {
+        return if base == path { Ok(vec![first]) } else { Ok(vec![Header::read(path.to_path_buf(), reading)?]) };
+    };
+    let columns = blocks(&first, &[partition], reading)?;
+    let files: BTreeSet<u64> = gather::<u64>(reading, &base, &columns, 1.0)?.into_iter().collect();
+    let mut parts: Vec<Header> = vec![];
+    for file in files {
+        let mut name = base.as_os_str().to_os_string();
+        name.push(format!("#{file}"));
+        let name = PathBuf::from(name);
+        if !name.is_file() {
+            return Err(Error::file(name, format!("is missing: {} says that it is part of it", base.display())));
+        }
+        let part = Header::read(name, reading)?;
+        if let Some(first) = parts.first() {
+            let same = first.variables == part.variables && first.origin == part.origin && first.scale == part.scale;
+            if !same {
+                let message = format!("has other variables or another box than {}", first.path.display());
+                return Err(Error::file(part.path, message));
+            }
+        }
+        parts.push(part);
+    }
+    let (ranks, promised) = (parts.iter().map(|part| part.ranks.len() as u64).sum::<u64>(), first.rows());
+    if parts.is_empty() || ranks != promised {
+        let message = format!("maps {promised} ranks to files, but these have {ranks}");
+        return Err(Error::file(base, message));
+    }
+    Ok(parts)
+}
+
+/// Columns of variables of all ranks of a file, whose checksums are right.
+fn blocks<'a>(header: &'a Header, variables: &[usize], reading: &Reading<'_>) -> Result<Vec<Vec<Column<'a>>>> {
+    let mut pieces = vec![];
+    for (rank, of) in header.ranks.iter().enumerate() {
+        let mut columns = vec![];
+        for &variable in variables {
+            let own = &header.variables[variable];
+            let Some(number) = own.number.filter(|_| own.width > 0) else {
+                let message = format!("variable {} has values of {} bytes, which are no numbers", own.name, own.size);
+                return Err(Error::file(&header.path, message));
+            };
+            let at = header.block(rank, variable)?;
+            columns.push(Column {
+                path: &header.path,
+                at,
+                rows: of.rows,
+                width: own.width as usize,
+                stride: own.size,
+                number,
+                big_endian: header.big_endian,
+            });
+        }
+        pieces.push(columns);
+    }
+    // Ranks that lie upon each other would make more of a file than it has.
+    let bytes = pieces.iter().flatten().map(|column| column.rows * column.stride).fold(0, u64::saturating_add);
+    let source = reading.open(&header.path)?;
+    if bytes > source.len() {
+        return Err(
+            source.error(format!("has {} bytes, but its ranks promise {bytes} of some variables", source.len()))
+        );
+    }
+    verify(reading, &pieces.concat())?;
+    Ok(pieces)
+}
+
+/// An error unless all blocks have the checksums that follow them.
+fn verify(reading: &Reading<'_>, columns: &[Column<'_>]) -> Result<()> {
+    map_tasks(columns.len(), 1, &|at| verify_one(reading, &columns[at.start])).into_iter().collect()
+}
+
+fn verify_one(reading: &Reading<'_>, column: &Column<'_>) -> Result<()> {
+    let mut source = reading.open(column.path)?;
+    source.seek(column.at)?;
+    let mut crc = Crc64::new();
+    source.words(column.rows * column.stride, false, |bytes: &[u8]| crc.update(bytes))?;
+    let stored: [u8; 8] = source.array()?;
+    check(&source, &format!("the block at byte {}", column.at), crc.value(), &stored)
+}
+
+/// Which variables are what.
+struct Variables {
+    positions: Vec<usize>,
+    velocities: Vec<usize>,
+    id: Option<usize>,
+    mass: Option<usize>,
+    /// Whether the positions were chosen.
+    is_chosen: bool,
+}
+
+impl Variables {
+    fn new(header: &Header, chosen: &[String]) -> Result<Self> {
+        let names: Vec<String> = header.variables.iter().map(|variable| variable.name.clone()).collect();
+        let refuse = |message: String| Error::file(&header.path, message);
+        let by_name = |names: [&str; 3]| names.iter().map(|name| header.find(name)).collect::<Option<Vec<usize>>>();
+        let marked = |axis: usize| {
+            let mut all = (0..).zip(&header.variables).filter(|(_, variable)| variable.axis == Some(axis));
+            all.next().filter(|_| all.next().is_none()).map(|(place, _)| place)
+        };
+        let positions = if chosen.is_empty() {
+            by_name(["x", "y", "z"]).or_else(|| (0..3).map(marked).collect()).ok_or_else(|| {
+                let list = names.iter().take(20).map(|name| name.escape_debug().to_string()).collect::<Vec<_>>().join(", ");
+                refuse(format!(
+                    "has no variables x, y and z; it has {list}. Choose those that are coordinates (ReadOptions::columns, --columns A,B,C)"
+                ))
+            })?
+        } else {
+            choose(chosen, &names, names.len()).map_err(refuse)?
+        };
+        if positions.len() > 10 {
+            return Err(refuse(format!("{} variables are chosen; points have 1 to 10 coordinates", positions.len())));
+        }
+        let other = |name: &str| header.find(name).filter(|variable| !positions.contains(variable));
+        let (id, mass) = (other("id"), other("mass"));
+        let velocities = by_name(["vx", "vy", "vz"])
+            .filter(|all| positions.len() == 3 && all.iter().all(|v| !positions.contains(v)));
+        let velocities = velocities.unwrap_or_default();
+        let is_wide = |variable: &usize| header.variables[*variable].width > 1;
+        if let Some(wide) = positions.iter().chain(&velocities).chain(&id).chain(&mass).find(|v| is_wide(v)) {
+            let Some(variable) = header.variables.get(*wide) else { return Err(refuse("has no such variable".into())) };
+            let message =
+                format!("variable {} has {} values a particle; it must have one", variable.name, variable.width);
+            return Err(refuse(message));
+        }
+        Ok(Self { positions, velocities, id, mass, is_chosen: !chosen.is_empty() })
+    }
+
+    fn role(&self, variable: usize) -> Role {
+        if self.positions.contains(&variable) {
+            Role::Position
+        } else if self.velocities.contains(&variable) {
+            Role::Velocity
+        } else if self.id == Some(variable) {
+            Role::Id
+        } else if self.mass == Some(variable) {
+            Role::Mass
+        } else {
+            Role::Other
+        }
+    }
+
+    /// HACC's units; of chosen variables nothing is known.
+    fn units(&self) -> KnownUnits {
+        KnownUnits {
+            length: (!self.is_chosen).then_some(LengthUnit::MPC_H),
+            mass: self.mass.map(|_| MassUnit::MSUN_H),
+            velocity: (!self.velocities.is_empty()).then_some(VelocityUnit::KM_S),
+        }
+    }
+}
+
+/// The side of the box, if it is a cube.
+fn box_size(header: &Header) -> Option<f64> {
+    let [x, y, z] = header.scale;
+    (x > 0.0 && x < f64::INFINITY && x == y && x == z).then_some(x)
+}
+
+/// What the files say about themselves.
+pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+    let parts = parts(path, reading)?;
+    let Some(first) = parts.first() else { return Err(Error::file(path, "has no files")) };
+    let variables = Variables::new(first, &reading.options.columns)?;
+    let field = |(place, own): (usize, &header::Variable)| {
+        let number = own.number.map_or("bytes", |number| number.name());
+        Field::new(own.name.as_str(), number, own.width, variables.role(place))
+    };
+    let count = parts.iter().map(Header::rows).fold(0, u64::saturating_add);
+    let fields = first.variables.iter().enumerate().map(field).collect();
+    Ok(Contents {
+        format: Format::GenericIo,
+        code: None,
+        files: parts.iter().map(|part| part.path.clone()).collect(),
+        types: vec![TypeContents { particle_type: None, name: "particles".into(), count, mass: None, fields }],
+        box_size: box_size(first),
+        redshift: None,
+        background: Background::default(),
+        units: variables.units(),
+    })
+}
+
+/// The particles of the files.
+pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+    let parts = parts(path, reading)?;
+    let Some(first) = parts.first() else { return Err(Error::file(path, "has no files")) };
+    let options = reading.options;
+    let variables = Variables::new(first, &options.columns)?;
+    let columns = |of: &[usize]| -> Result<Vec<Vec<Column<'_>>>> {
+        let pieces = parts.iter().map(|part| blocks(part, of, reading)).collect::<Result<Vec<_>>>()?;
+        Ok(pieces.concat())
+    };
+    let units = variables.units();
+    let unit = options.velocity_unit.or(units.velocity).unwrap_or(VelocityUnit::KM_S);
+    let factor = options.velocity_factor(unit, None, None).map_err(|error| Error::file(path, error))?;
+    let positions = points(reading, path, &columns(&variables.positions)?, 1.0)?;
+    let has_velocities = options.velocities && !variables.velocities.is_empty();
+    let velocities =
+        has_velocities.then(|| points(reading, path, &columns(&variables.velocities)?, factor)).transpose()?;
+    let id = variables.id.filter(|_| options.ids);
+    let ids = id.map(|id| gather(reading, path, &columns(&[id])?, 1.0)).transpose()?;
+    let (mut masses, mut matter) = (Masses::Unknown, None);
+    if let Some(mass) = variables.mass.filter(|_| options.masses) {
+        let pieces = columns(&[mass])?;
+        masses = Masses::Each(gather(reading, path, &pieces, 1.0 / reading.keep.fraction)?);
+        matter = Some(sum(reading, &pieces.concat())?).filter(|&matter| matter > 0.0);
+    }
+    let velocity = velocities.as_ref().map(|_| VelocityUnit { is_internal: false, ..unit });
+    Ok(Snapshot {
+        velocities,
+        ids,
+        masses,
+        matter,
+        units: KnownUnits { velocity, ..units },
+        box_size: box_size(first),
+        format: Format::GenericIo,
+        columns: options.columns.clone(),
+        ..Snapshot::new(positions)
+    })
+}
