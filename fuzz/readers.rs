@@ -18,6 +18,7 @@ pub enum Reader {
     Gadget,
     Tipsy,
     GenericIo,
+    Npz,
 }
 
 /// A file for one process.
@@ -28,7 +29,8 @@ pub fn scratch() -> PathBuf {
 }
 
 impl Reader {
-    pub const ALL: [Self; 6] = [Self::Csv, Self::Ecsv, Self::Npy, Self::Gadget, Self::Tipsy, Self::GenericIo];
+    pub const ALL: [Self; 7] =
+        [Self::Csv, Self::Ecsv, Self::Npy, Self::Gadget, Self::Tipsy, Self::GenericIo, Self::Npz];
 
     /// Reads `data` as a file at `path`, in several ways.
     pub fn run(self, data: &[u8], path: &Path) {
@@ -62,6 +64,7 @@ impl Reader {
             },
             // Nothing marks it but numbers that agree.
             Self::Tipsy => data.to_vec(),
+            Self::Npz => with(b"PK\x03\x04"),
             // Checksums are made right, else nothing else would be tried.
             Self::GenericIo => generic_io(data),
         }
@@ -92,6 +95,7 @@ impl Reader {
                 })
                 .into(),
             Self::Gadget => (0..4).map(|layout| gadget(layout & 1 == 1, layout & 2 == 2)).collect(),
+            Self::Npz => vec![NPZ[4..].to_vec()],
             Self::GenericIo => vec![generic_io_seed()],
             Self::Tipsy => [(true, 0), (false, 0), (true, 12), (false, 24)].map(|(big, wide)| tipsy(big, wide)).into(),
         }
@@ -124,6 +128,9 @@ fn gadget(big_endian: bool, labels: bool) -> Vec<u8> {
     let chosen = if labels { 8 } else { 4 };
     [&[u8::from(big_endian) + 2 * u8::from(labels)], &bytes[chosen..]].concat()
 }
+
+/// x, y and id of two points, uncompressed, and their masses, deflated.
+const NPZ: &[u8] = include_bytes!("../tests/data/snapshots/npz/tiny.npz");
 
 /// A file of one rank with right checksums, if its header has places for them.
 fn generic_io(data: &[u8]) -> Vec<u8> {

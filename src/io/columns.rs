@@ -9,7 +9,7 @@ use bytemuck::Pod;
 
 use crate::io::fill::{Rows, fill};
 use crate::io::reading::Reading;
-use crate::io::source::{Word, foreign};
+use crate::io::source::{Word, foreign, room};
 use crate::io::{Error, Points, Result, Table};
 
 /// Bytes read at a time.
@@ -231,6 +231,17 @@ pub(super) fn points<'a>(
     } else {
         Points::F64(Table { dim, data: gather(reading, path, pieces, factor)? })
     })
+}
+
+/// All rows of columns put together, also those that are not kept.
+pub(super) fn whole<T: Target>(reading: &Reading<'_>, columns: &[Column<'_>]) -> Result<Vec<T>> {
+    let joined = Joined { reading, columns: columns.to_vec(), factor: 1.0 };
+    let Some(first) = columns.first() else { return Ok(vec![]) };
+    let n = first.rows.saturating_mul(joined.width() as u64);
+    let mut values = room(first.path, n)?;
+    values.resize(n as usize, T::zeroed());
+    joined.read(0, &mut values)?;
+    Ok(values)
 }
 
 /// The sum of all values of columns, read in chunks.

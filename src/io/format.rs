@@ -19,6 +19,8 @@ pub enum Format {
     GenericIo,
     /// An array written by `numpy.save`.
     Npy,
+    /// Arrays written by `numpy.savez`.
+    Npz,
     /// Numbers as text, separated by commas, semicolons, tabs or spaces.
     Csv,
     /// None: the points come from memory.
@@ -33,6 +35,7 @@ impl fmt::Display for Format {
             Self::Tipsy => "Tipsy",
             Self::GenericIo => "GenericIO",
             Self::Npy => "NumPy array",
+            Self::Npz => "NumPy archive",
             Self::Csv => "text table",
             Self::Memory => "memory",
         })
@@ -44,6 +47,7 @@ pub(super) enum Found {
     Tipsy,
     GenericIo,
     Npy,
+    Zip,
     Text,
     Gzip,
     Other(&'static str),
@@ -60,7 +64,7 @@ pub(super) fn sniff(prefix: &[u8]) -> Found {
     } else if prefix.starts_with(b"\x89HDF") {
         Found::Other("is an HDF5 file; convert it to Gadget binary, npy or text")
     } else if prefix.starts_with(b"PK\x03\x04") {
-        Found::Other("is a zip archive (npz?); extract the array you want and pass the npy file")
+        Found::Zip
     } else if genericio::sniff(prefix) {
         Found::GenericIo
     } else if tipsy::sniff(prefix) {

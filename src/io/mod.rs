@@ -20,6 +20,7 @@ mod gadget;
 mod genericio;
 mod npy;
 mod npz;
+mod npz_read;
 mod options;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -147,6 +148,7 @@ fn read_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Snaps
         Found::Gadget => gadget::read(path, reading),
         Found::Tipsy => tipsy::read(path, reading),
         Found::GenericIo => genericio::read(path, reading),
+        Found::Zip => npz_read::read(path, reading),
         Found::Npy => npy::read(path, reading).map(|snapshot| snapshot.reduced(reading)),
         Found::Text => csv::read(path, reading).map(|snapshot| snapshot.reduced(reading)),
         Found::Gzip => Err(Error::file(path, "is compressed twice; uncompress it once")),
@@ -159,6 +161,7 @@ fn inspect_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Co
         Found::Gadget => gadget::inspect(path, reading),
         Found::Tipsy => tipsy::inspect(path, reading),
         Found::GenericIo => genericio::inspect(path, reading),
+        Found::Zip => npz_read::inspect(path, reading),
         Found::Npy => Ok(Contents::of_table(path, &npy::read(path, reading)?)),
         Found::Text => Ok(Contents::of_table(path, &csv::read(path, reading)?)),
         Found::Gzip => Err(Error::file(path, "is compressed twice; uncompress it once")),

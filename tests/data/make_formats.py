@@ -2,7 +2,7 @@
 """Small snapshots and tables in formats other than HDF5, written by others' programs, and what others read of them.
 
     pip install numpy==2.4.6 pynbody==2.8.0
-    python3 make_formats.py [tipsy genericio]        # all, unless some are named
+    python3 make_formats.py [tipsy genericio npz]        # all, unless some are named
 
 For each, a folder or file in snapshots/, and beside it NAME.expected.npz with the arrays that a reader must find, in the order of the
 file.
@@ -13,6 +13,7 @@ import shutil
 import struct
 import sys
 import warnings
+import zipfile
 
 import numpy as np
 
@@ -182,7 +183,34 @@ def genericio():
     write_expected("genericio_split", [ranks[0], ranks[2], ranks[1]])
 
 
-MAKERS = {"tipsy": tipsy, "genericio": genericio}
+def npz():
+    """By numpy: stored, deflated, and columns apart."""
+    rng = np.random.default_rng(30)
+    folder = fresh("npz")
+    n = 200
+    arrays = {
+        "positions": rng.random((n, 3)).astype("f4"),
+        "velocities": rng.normal(size=(n, 3)),
+        "ids": rng.permutation(10 * n)[:n],
+        "masses": rng.random(n).astype("f4"),
+    }
+    wanted = {"pos": arrays["positions"].astype("f8"), "vel": arrays["velocities"], "id": arrays["ids"].astype("u8")}
+    expected("npz", mass=arrays["masses"].astype("f8"), **wanted)
+    more = {"box_size": 10.0, "redshift": np.array([0.5]), "name": np.array(["a", "b"]), "other": rng.random((2, 3, 4))}
+    np.savez(folder / "stored.npz", **arrays, **more)
+    fortran = {"Coordinates": np.asfortranarray(arrays["positions"]), "Velocity": arrays["velocities"].astype(">f8")}
+    np.savez_compressed(folder / "deflated.npz", **fortran, ID=arrays["ids"].astype("u4"), mass=arrays["masses"], BoxSize=np.full(3, 10.0), redshift=0.5)
+    axes = {axis: arrays["positions"][:, k] for k, axis in enumerate("xyz")}
+    axes |= {f"v{axis}": arrays["velocities"][:, k] for k, axis in enumerate("xyz")}
+    np.savez_compressed(folder / "columns.npz", **axes, id=arrays["ids"], m=arrays["masses"])
+    np.savez(folder / "only.npz", arrays["positions"])
+    # A seed of the fuzz targets.
+    np.savez(folder / "tiny.npz", x=np.array([1.5, 2.0], "f4"), y=np.array([3, 4], "i2"), id=np.array([7, 8]))
+    with zipfile.ZipFile(folder / "tiny.npz", "a", zipfile.ZIP_DEFLATED) as archive, archive.open("mass.npy", "w") as file:
+        np.save(file, np.array([0.5, 0.25]))
+
+
+MAKERS = {"tipsy": tipsy, "genericio": genericio, "npz": npz}
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")

@@ -47,6 +47,9 @@ fn most_significant_byte_first() {
     assert_eq!((some.points.dim(), some.velocities, some.ids), (2, None, None));
     assert_eq!((some.units.length, some.columns), (None, vec!["phi".to_string(), "center_x".into()]));
     assert!((10..40).contains(&(flat(&some.points).len() / 2)));
+    // The map is read whole.
+    let few = read(file("genericio_split/base"), &ReadOptions::default().subsample(0.1)).unwrap();
+    assert!((1..15).contains(&few.points.len()));
     let message = read(&path, &ReadOptions::default().columns(["absent"])).unwrap_err().to_string();
     assert!(message.contains("has no column absent"), "{message}");
 }

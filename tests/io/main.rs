@@ -8,6 +8,7 @@ mod fuzz;
 mod gadget;
 mod genericio;
 mod npy;
+mod npz;
 mod parquet;
 mod reading;
 #[path = "../../fuzz/readers.rs"]
@@ -104,6 +105,6 @@ fn not_a_table_at_all() {
     refused(folder.file("absent"), &["absent", "cannot be opened"]);
     refused(&folder.0, &["not a regular file"]);
     refused(folder.with("a", b"\x89HDF\r\n\x1a\n\0\0"), &["HDF5"]);
-    refused(folder.with("b", b"PK\x03\x04\0\0"), &["zip archive"]);
+    refused(folder.with("b", b"PK\x03\x04\0\0"), &["is a zip archive that cannot be read"]);
     refused(folder.with("c", b"\x7fELF\0\0"), &["neither a Gadget-2 snapshot nor a NumPy array"]);
 }

@@ -13,7 +13,7 @@ mod header;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::io::columns::{Column, gather, points, sum};
+use crate::io::columns::{Column, gather, points, sum, whole};
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::csv_columns::choose;
 use crate::io::reading::Reading;
@@ -48,8 +48,10 @@ fn parts(path: &Path, reading: &Reading<'_>) -> Result<Vec<Header>> {
     let Some(partition) = first.find("$partition") else {
         return if base == path { Ok(vec![first]) } else { Ok(vec![Header::read(path.to_path_buf(), reading)?]) };
     };
-    let columns = blocks(&first, &[partition], reading)?;
-    let files: BTreeSet<u64> = gather::<u64>(reading, &base, &columns, 1.0)?.into_iter().collect();
+    let mut files = BTreeSet::new();
+    for columns in blocks(&first, &[partition], reading)? {
+        files.extend(whole::<u64>(reading, &columns)?);
+    }
     let mut parts: Vec<Header> = vec![];
     for file in files {
         let mut name = base.as_os_str().to_os_string();

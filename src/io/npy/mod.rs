@@ -14,6 +14,7 @@ use std::path::Path;
 
 use npyz::{Endianness, TypeChar, TypeStr};
 
+use crate::io::columns;
 use crate::io::csv_columns::choose;
 use crate::io::reading::Reading;
 use crate::io::source::{Source, Word, room};
@@ -29,7 +30,7 @@ pub use write::{
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// The longest header NumPy itself reads without being told to.
-const LONGEST_HEADER: u64 = 10_000;
+pub(super) const LONGEST_HEADER: u64 = 10_000;
 
 /// The widest row that columns are chosen of.
 const MOST_COLUMNS: u64 = 1 << 16;
@@ -139,16 +140,30 @@ fn header_text(source: &mut Source) -> Result<String> {
     String::from_utf8(text).map_err(|error| source.error(format!("its header is not text: {error}")))
 }
 
+/// What an array that begins with `bytes` says, and where its values begin; one without dimensions has one row.
+pub(super) fn decode(bytes: &[u8]) -> std::result::Result<(Header, u64), String> {
+    let (length, start) = match bytes {
+        [b'\x93', b'N', b'U', b'M', b'P', b'Y', 1, _, a, b, ..] => (u32::from(u16::from_le_bytes([*a, *b])), 10),
+        [b'\x93', b'N', b'U', b'M', b'P', b'Y', 2 | 3, _, a, b, c, d, ..] => (u32::from_le_bytes([*a, *b, *c, *d]), 12),
+        _ => return Err("is no NumPy array of version 1 to 3".into()),
+    };
+    let end = start + length as usize;
+    let text =
+        bytes.get(start..end).ok_or_else(|| format!("has a header of {length} bytes, of which some are missing"))?;
+    let text = String::from_utf8_lossy(text).replace("()", "(1,)");
+    Ok((Header::parse(&text, false)?, end as u64))
+}
+
 /// What the header says, checked to be an array of points.
-#[derive(Debug, PartialEq)]
-struct Header {
-    big_endian: bool,
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Header {
+    pub big_endian: bool,
     kind: Number,
     /// Bytes per value: 4 or 8, of integers also 1 or 2.
-    bytes: u64,
-    fortran: bool,
-    points: u64,
-    dim: usize,
+    pub bytes: u64,
+    pub fortran: bool,
+    pub points: u64,
+    pub dim: usize,
 }
 
 /// What the values are.
@@ -160,6 +175,23 @@ enum Number {
 }
 
 impl Header {
+    /// What its values are.
+    pub(super) fn number(&self) -> columns::Number {
+        use columns::Number::{F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+        match (self.kind, self.bytes) {
+            (Number::Float, 4) => F32,
+            (Number::Float, _) => F64,
+            (Number::Signed, 1) => I8,
+            (Number::Signed, 2) => I16,
+            (Number::Signed, 4) => I32,
+            (Number::Signed, _) => I64,
+            (Number::Unsigned, 1) => U8,
+            (Number::Unsigned, 2) => U16,
+            (Number::Unsigned, 4) => U32,
+            (Number::Unsigned, _) => U64,
+        }
+    }
+
     /// Reads `{'descr': '<f8', 'fortran_order': False, 'shape': (10, 3), }`. Rows that columns are chosen of may be of any width.
     fn parse(text: &str, is_chosen: bool) -> std::result::Result<Self, String> {
         let wanted = "an array of 32- or 64-bit floats or of integers is wanted";

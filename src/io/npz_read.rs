@@ -1,0 +1,364 @@
+//! NumPy archives as tables: arrays by name.
+//!
+//! - in: an archive of `numpy.savez` or `savez_compressed`. Positions are `positions` (or `pos`, `coordinates`, `points`, ..), an array
+//!   of N rows, or `x`, `y` and `z`; beside them velocities, `id` and `mass` in the same ways, and the numbers `box_size` and `redshift`
+//! - out: a [`Snapshot`], in the precision of the arrays
+//! - cost: arrays that are wanted are read twice, first for their checksums, or uncompressed into a temporary file
+//! - layout: NumPy enhancement proposal 1; PKWARE's APPNOTE
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use zip::{CompressionMethod, ZipArchive};
+
+use crate::io::columns::{Column, gather, points, sum, whole};
+use crate::io::contents::{Contents, Field, Role, TypeContents};
+use crate::io::npy;
+use crate::io::reading::Reading;
+use crate::io::spool::Spool;
+use crate::io::{Background, Error, Format, Masses, Result, Snapshot};
+use crate::units::{KnownUnits, VelocityUnit};
+
+/// Names of arrays, in lower case; the first that is there counts.
+const POSITIONS: [&str; 8] = ["positions", "position", "pos", "coordinates", "coords", "points", "point", "xyz"];
+const VELOCITIES: [&str; 4] = ["velocities", "velocity", "vel", "v"];
+const IDS: [&str; 4] = ["ids", "id", "particle_ids", "pid"];
+const MASSES: [&str; 3] = ["masses", "mass", "m"];
+const BOX: [&str; 5] = ["box_size", "boxsize", "box", "lbox", "side"];
+const REDSHIFT: [&str; 2] = ["redshift", "redshifts"];
+
+/// An array of the archive.
+struct Array {
+    index: usize,
+    name: String,
+    /// What it is, and where its values begin in it; or why they cannot be read.
+    header: std::result::Result<(npy::Header, u64), String>,
+    /// Bytes of it, uncompressed.
+    size: u64,
+    /// Where it begins in the archive, if it is not compressed.
+    stored_at: Option<u64>,
+}
+
+struct Archive<'a> {
+    path: &'a Path,
+    zip: ZipArchive<BufReader<File>>,
+    arrays: Vec<Array>,
+}
+
+/// An array where it can be read.
+struct Placed {
+    path: PathBuf,
+    at: u64,
+    header: npy::Header,
+}
+
+impl<'a> Archive<'a> {
+    fn open(path: &'a Path, reading: &Reading<'_>) -> Result<Self> {
+        let len = reading.open(path)?.len();
+        let file = File::open(path).map_err(|error| Error::io(path, "cannot be opened", error))?;
+        let refuse =
+            |error: zip::result::ZipError| Error::file(path, format!("is a zip archive that cannot be read: {error}"));
+        let mut zip = ZipArchive::new(BufReader::new(file)).map_err(refuse)?;
+        let mut arrays = vec![];
+        for index in 0..zip.len() {
+            let mut file = zip.by_index(index).map_err(refuse)?;
+            let Some(name) = file.name().ok().and_then(|name| Some(name.strip_suffix(".npy")?.to_string())) else {
+                continue;
+            };
+            let mut start = vec![];
+            let most = npy::LONGEST_HEADER + 12;
+            let read = file.by_ref().take(most).read_to_end(&mut start);
+            let header = match read {
+                Ok(_) => npy::decode(&start),
+                Err(error) => Err(format!("cannot be read: {error}")),
+            };
+            let is_stored = file.compression() == CompressionMethod::Stored;
+            let stored_at = file
+                .data_start()
+                .filter(|&start| is_stored && start.checked_add(file.size()).is_some_and(|end| end <= len));
+            if is_stored && stored_at.is_none() {
+                let message = format!(
+                    "truncated: its array {} has {} bytes, more than the file",
+                    name.escape_debug(),
+                    file.size()
+                );
+                return Err(Error::file(path, message));
+            }
+            arrays.push(Array { index, name, header, size: file.size(), stored_at });
+        }
+        Ok(Self { path, zip, arrays })
+    }
+
+    fn error(&self, array: usize, message: impl std::fmt::Display) -> Error {
+        let name = self.arrays.get(array).map_or_else(String::new, |array| array.name.escape_debug().to_string());
+        Error::file(self.path, format!("array {name} {message}"))
+    }
+
+    fn header(&self, array: usize) -> Result<&npy::Header> {
+        match self.arrays.get(array).map(|array| &array.header) {
+            Some(Ok((header, _))) => Ok(header),
+            Some(Err(message)) => Err(self.error(array, message)),
+            None => Err(self.error(array, "is not there")),
+        }
+    }
+
+    /// The first array with one of these names.
+    fn find(&self, names: &[&str]) -> Option<usize> {
+        names.iter().find_map(|name| self.arrays.iter().position(|array| array.name.eq_ignore_ascii_case(name)))
+    }
+
+    /// An array with the checksum it should have, in this file or in a temporary one, which is added to `spools`.
+    fn place(&mut self, array: usize, reading: &Reading<'_>, spools: &mut Vec<Spool>) -> Result<Placed> {
+        let header = self.header(array)?.clone();
+        let Some(Array { index, size, stored_at, header: Ok((_, start)), .. }) = self.arrays.get(array) else {
+            return Err(self.error(array, "is not there"));
+        };
+        let (index, size, stored_at, start) = (*index, *size, *stored_at, *start);
+        let bytes = u128::from(header.points) * header.dim as u128 * u128::from(header.bytes);
+        if u128::from(start) + bytes > u128::from(size) {
+            let left = size.saturating_sub(start);
+            let (n, dim) = (header.points, header.dim);
+            return Err(self
+                .error(array, format!("is truncated: {n} rows of {dim} are {bytes} bytes, {left} follow the header")));
+        }
+        let failed = |error: &dyn std::fmt::Display| format!("cannot be read: {error}");
+        let opened = self.zip.by_index(index).map_err(|error| failed(&error));
+        let placed = opened.and_then(|mut file| {
+            if let Some(at) = stored_at {
+                // The archive's reader looks at the checksum.
+                return io::copy(&mut file, &mut io::sink())
+                    .map(|_| (self.path.to_path_buf(), at))
+                    .map_err(|error| failed(&error));
+            }
+            let spool = Spool::of(file.take(size), self.path).map_err(|error| failed(&error))?;
+            let path = spool.path().clone();
+            spools.push(spool);
+            Ok((path, 0))
+        });
+        let (path, at) = placed.map_err(|message| self.error(array, message))?;
+        let at = at + start;
+        let there = reading.open(&path)?.len();
+        if u128::from(at) + bytes > u128::from(there) {
+            return Err(self
+                .error(array, format!("is truncated: {bytes} bytes are due, {} are there", there.saturating_sub(at))));
+        }
+        Ok(Placed { path, at, header })
+    }
+}
+
+impl Placed {
+    /// Its rows: one column, or several if it has them one after the other.
+    fn columns(&self) -> Vec<Column<'_>> {
+        let npy::Header { big_endian, bytes, fortran, points: rows, dim, .. } = self.header;
+        let (parts, width) = if fortran { (dim as u64, 1) } else { (1, dim) };
+        let column = |part: u64| Column {
+            path: &self.path,
+            at: self.at + part * rows * bytes,
+            rows,
+            width,
+            stride: width as u64 * bytes,
+            number: self.header.number(),
+            big_endian,
+        };
+        (0..parts).map(column).collect()
+    }
+}
+
+/// Arrays side by side.
+fn columns(arrays: &[Placed]) -> Vec<Column<'_>> {
+    arrays.iter().flat_map(Placed::columns).collect()
+}
+
+/// Which arrays are what.
+struct Choice {
+    positions: Vec<usize>,
+    velocities: Vec<usize>,
+    ids: Option<usize>,
+    masses: Option<usize>,
+    box_size: Option<usize>,
+    redshift: Option<usize>,
+}
+
+impl Choice {
+    fn new(archive: &Archive<'_>, chosen: &[String]) -> Result<Self> {
+        let refuse = |message: String| Error::file(archive.path, message);
+        let names = || {
+            let names: Vec<String> =
+                archive.arrays.iter().take(20).map(|array| array.name.escape_debug().to_string()).collect();
+            if names.is_empty() { "none".to_string() } else { names.join(", ") }
+        };
+        let axes = |names: [&str; 3]| -> Option<Vec<usize>> {
+            let two = [archive.find(&names[..1])?, archive.find(&names[1..2])?];
+            Some(two.into_iter().chain(archive.find(&names[2..])).collect())
+        };
+        let only = || (archive.arrays.len() == 1).then(|| vec![0]);
+        let positions = if chosen.is_empty() {
+            let own = archive.find(&POSITIONS).map(|array| vec![array]);
+            own.or_else(|| axes(["x", "y", "z"])).or_else(only).ok_or_else(|| {
+                refuse(format!(
+                    "is a zip archive without an array named positions (pos, coordinates, points), or x and y; its arrays: {}. Choose those \
+                     that are coordinates (ReadOptions::columns, --columns A,B)",
+                    names()
+                ))
+            })?
+        } else {
+            let find = |name: &String| {
+                archive.arrays.iter().position(|array| array.name == *name).or(archive.find(&[name.as_str()]))
+            };
+            let missing = |name: &String| refuse(format!("has no array {}; it has {}", name.escape_debug(), names()));
+            chosen.iter().map(|name| find(name).ok_or_else(|| missing(name))).collect::<Result<_>>()?
+        };
+        let rest = |array: &usize| !positions.contains(array);
+        let velocities =
+            archive.find(&VELOCITIES).filter(rest).map(|array| vec![array]).or_else(|| axes(["vx", "vy", "vz"]));
+        let choice = Self {
+            velocities: velocities.filter(|all| all.iter().all(rest)).unwrap_or_default(),
+            ids: archive.find(&IDS).filter(rest),
+            masses: archive.find(&MASSES).filter(rest),
+            box_size: archive.find(&BOX).filter(rest),
+            redshift: archive.find(&REDSHIFT).filter(rest),
+            positions,
+        };
+        choice.check(archive, chosen)
+    }
+
+    /// All have one number of rows, and velocities as many components as positions.
+    fn check(mut self, archive: &Archive<'_>, chosen: &[String]) -> Result<Self> {
+        let Some(&first) = self.positions.first() else { return Err(Error::file(archive.path, "has no positions")) };
+        let rows = archive.header(first)?.points;
+        let width =
+            |arrays: &[usize]| arrays.iter().map(|&array| Ok(archive.header(array)?.dim)).sum::<Result<usize>>();
+        let dim = width(&self.positions)?;
+        if !(1..=10).contains(&dim) {
+            return Err(archive.error(first, format!("and others have {dim} coordinates; points have 1 to 10")));
+        }
+        let speeds = width(&self.velocities)?;
+        if speeds != dim && !chosen.is_empty() {
+            self.velocities.clear();
+        } else if speeds != dim && speeds != 0 {
+            return Err(Error::file(
+                archive.path,
+                format!("has {dim} coordinates a point, but {speeds} components of velocities"),
+            ));
+        }
+        for &array in self.positions.iter().chain(&self.velocities).chain(&self.ids).chain(&self.masses) {
+            let found = archive.header(array)?.points;
+            // A mass that all have.
+            if found != rows && !(self.masses == Some(array) && found == 1) {
+                let first =
+                    archive.arrays.get(first).map_or_else(String::new, |array| array.name.escape_debug().to_string());
+                return Err(archive.error(array, format!("has {found} rows, but array {first} has {rows}")));
+            }
+        }
+        for &array in self.ids.iter().chain(&self.masses) {
+            let dim = archive.header(array)?.dim;
+            if dim != 1 {
+                return Err(archive.error(array, format!("has rows of {dim} values; they must have one")));
+            }
+        }
+        Ok(self)
+    }
+
+    fn role(&self, array: usize) -> Role {
+        match array {
+            _ if self.positions.contains(&array) => Role::Position,
+            _ if self.velocities.contains(&array) => Role::Velocity,
+            _ if self.ids == Some(array) => Role::Id,
+            _ if self.masses == Some(array) => Role::Mass,
+            _ => Role::Other,
+        }
+    }
+}
+
+/// The one value of an array of numbers that are all the same, if it is one.
+fn number(archive: &mut Archive<'_>, array: Option<usize>, reading: &Reading<'_>) -> Result<Option<f64>> {
+    let Some(array) = array else { return Ok(None) };
+    if !matches!(archive.header(array), Ok(header) if header.dim == 1 && (1..=3).contains(&header.points)) {
+        return Ok(None);
+    }
+    let mut spools = vec![];
+    let placed = archive.place(array, reading, &mut spools)?;
+    let values: Vec<f64> = whole(reading, &placed.columns())?;
+    spools.iter().for_each(|spool| reading.forget(spool.path()));
+    let first = values.first().copied();
+    Ok(first.filter(|first| first.is_finite() && values.iter().all(|value| value == first)))
+}
+
+/// What the archive says about itself.
+pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+    let mut archive = Archive::open(path, reading)?;
+    let choice = Choice::new(&archive, &reading.options.columns)?;
+    let field = |(place, array): (usize, &Array)| match &array.header {
+        Ok((header, _)) => {
+            Field::new(array.name.as_str(), header.number().name(), header.dim as u64, choice.role(place))
+        }
+        Err(_) => Field::new(array.name.as_str(), "other", 1, Role::Other),
+    };
+    let fields = archive.arrays.iter().enumerate().map(field).collect();
+    let count = choice.positions.first().map_or(Ok(0), |&array| archive.header(array).map(|header| header.points))?;
+    Ok(Contents {
+        format: Format::Npz,
+        code: None,
+        files: vec![path.to_path_buf()],
+        types: vec![TypeContents { particle_type: None, name: "points".into(), count, mass: None, fields }],
+        box_size: number(&mut archive, choice.box_size, reading)?.filter(|&side| side > 0.0),
+        redshift: number(&mut archive, choice.redshift, reading)?,
+        background: Background::default(),
+        units: KnownUnits::default(),
+    })
+}
+
+/// The points of the archive.
+pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+    let mut archive = Archive::open(path, reading)?;
+    let options = reading.options;
+    let choice = Choice::new(&archive, &options.columns)?;
+    let mut spools = vec![];
+    let mut place = |archive: &mut Archive<'_>, arrays: &[usize]| -> Result<Vec<Placed>> {
+        arrays.iter().map(|&array| archive.place(array, reading, &mut spools)).collect()
+    };
+    let positions = place(&mut archive, &choice.positions)?;
+    let velocities = if options.velocities { place(&mut archive, &choice.velocities)? } else { vec![] };
+    let ids = place(&mut archive, choice.ids.filter(|_| options.ids).as_slice())?;
+    let masses = place(&mut archive, choice.masses.filter(|_| options.masses).as_slice())?;
+    let box_size = number(&mut archive, choice.box_size, reading)?.filter(|&side| side > 0.0);
+    let redshift = number(&mut archive, choice.redshift, reading)?;
+
+    let renamed = |error: Error| spools.iter().fold(error, |error, spool| error.renamed(spool.path(), path));
+    let velocity = options.velocity_unit.filter(|_| !velocities.is_empty());
+    let factor = velocity.map(|unit| options.velocity_factor(unit, redshift, None)).transpose();
+    let factor = factor.map_err(|error| Error::file(path, error))?.unwrap_or(1.0);
+    let read = || -> Result<Snapshot> {
+        let each = 1.0 / reading.keep.fraction;
+        let (mut all, mut matter) = (Masses::Unknown, None);
+        if let Some(array) = masses.first() {
+            let total = sum(reading, &array.columns())?;
+            let rows = positions.first().map_or(0, |array| array.header.points);
+            (all, matter) = if array.header.points == 1 && rows != 1 {
+                (Masses::Equal(total * each), Some(total * rows as f64))
+            } else {
+                (Masses::Each(gather(reading, path, &[array.columns()], each)?), Some(total))
+            };
+        }
+        let vectors = |arrays: &[Placed], factor| points(reading, path, &[columns(arrays)], factor);
+        Ok(Snapshot {
+            velocities: (!velocities.is_empty()).then(|| vectors(&velocities, factor)).transpose()?,
+            ids: ids.first().map(|array| gather(reading, path, &[array.columns()], 1.0)).transpose()?,
+            masses: all,
+            matter: matter.filter(|&matter| matter > 0.0),
+            units: KnownUnits {
+                velocity: velocity.map(|unit| VelocityUnit { is_internal: false, ..unit }),
+                ..KnownUnits::default()
+            },
+            box_size,
+            redshift,
+            format: Format::Npz,
+            columns: options.columns.clone(),
+            ..Snapshot::new(vectors(&positions, 1.0)?)
+        })
+    };
+    let snapshot = read().map_err(renamed)?;
+    spools.iter().for_each(|spool| reading.forget(spool.path()));
+    Ok(snapshot)
+}
