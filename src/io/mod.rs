@@ -18,6 +18,7 @@ mod fill;
 mod format;
 mod gadget;
 mod genericio;
+mod hdf5_write;
 mod npy;
 mod npz;
 mod npz_read;
