@@ -1,8 +1,9 @@
-//! The command line: `ropewalk halos`, `dbscan`, `hdbscan`, `kdist`, `knn`, `pairs`, `emst`, `linkage`, `info`, `sample` and `bench`.
+//! The command line: `ropewalk halos`, `dbscan`, `hdbscan`, `kdist`, `knn`, `pairs`, `emst`, `linkage`, `info`, `convert`, `sample` and `bench`.
 
 mod args;
 mod bench;
 mod centers;
+mod convert;
 mod dbscan;
 mod device;
 mod dimensions;
@@ -85,6 +86,7 @@ fn run(args: &Args) -> Result<String, Failure> {
         args::Command::Emst(args) => trees::emst(args),
         args::Command::Linkage(args) => trees::linkage(args),
         args::Command::Info(args) => info::run(args),
+        args::Command::Convert(args) => convert::run(args),
         args::Command::Sample(args) => sample::run(args),
         args::Command::Bench(args) => bench::run(args),
     }

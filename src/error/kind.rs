@@ -68,6 +68,7 @@ impl Kind {
             | Kind::Spaces { .. }
             | Kind::UnknownUnit { .. }
             | Kind::UnknownOverdensity { .. }
+            | Kind::UnknownFormat { .. }
             | Kind::Twice { .. }
             | Kind::BoxTooNarrow { .. }
             | Kind::UnitNeedsH { .. }

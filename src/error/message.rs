@@ -188,6 +188,7 @@ impl Display for Error {
                 value = Number(*value)
             ),
             Kind::UnknownUnit { what, text, known } => write!(f, "`{text}` is no unit of {what}; it may be {known}"),
+            Kind::UnknownFormat { text, known } => write!(f, "`{text}` is no format; it may be {known}"),
             Kind::UnitNeedsH { unit } => write!(f, "{unit} needs the Hubble constant h, which is not known"),
             Kind::AmbiguousUnits { first, second } => {
                 write!(f, "{first} fit the mean density of matter, and so do {second}: both are possible")

@@ -287,6 +287,10 @@ pub(crate) enum Kind {
         text: String,
         known: &'static str,
     },
+    UnknownFormat {
+        text: String,
+        known: String,
+    },
     UnitNeedsH {
         unit: String,
     },

@@ -24,10 +24,12 @@ mod sphere_search;
 mod structure;
 mod subhalos;
 
-#[cfg(feature = "halos")]
 #[cfg(feature = "parquet")]
 pub(crate) use catalog::ecsv_header;
-pub use catalog::{Catalog, Column, Halo, Meta, Motion, Values, write_ecsv};
+#[cfg(feature = "halos")]
+pub use catalog::{Catalog, Column, Halo, Meta, Motion, Values, meta_in_units, write_csv, write_ecsv};
+#[cfg(feature = "io")]
+pub(crate) use catalog::{Head, rows_of, write_header};
 #[cfg(feature = "halos")]
 pub use centers::{Center, CenterFinder, Centers, HaloCenter, NoCenter, Places};
 #[cfg(feature = "halos")]

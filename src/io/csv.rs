@@ -13,7 +13,7 @@ use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 
 use crate::io::csv_columns::{Columns, Rows, is_name};
 use crate::io::reading::Reading;
-use crate::io::{Error, Points, ReadOptions, Result, Snapshot, ecsv};
+use crate::io::{Error, Masses, Points, ReadOptions, Result, Snapshot, ecsv};
 use crate::units::{KnownUnits, VelocityUnit};
 
 /// Bytes in the longest line that is read; ten numbers need far fewer.
@@ -25,7 +25,8 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     // Reading it twice, by lines and for its header, must find the same file.
     drop(reading.open(path)?);
     let mut snapshot = read_rows(path, &options.columns)?;
-    let ecsv::Header { units, redshift } = ecsv::Header::read(path, &snapshot.columns)?;
+    let ecsv::Header { units, redshift, box_size, background, particle_mass } =
+        ecsv::Header::read(path, &snapshot.columns)?;
     let options = ReadOptions { redshift: options.redshift.or(redshift), ..options.clone() };
     let velocity_unit = options.velocity_unit.or(units.velocity);
     if let (Some(unit), Some(Points::F64(table))) = (velocity_unit, &mut snapshot.velocities) {
@@ -33,6 +34,13 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         table.data.iter_mut().for_each(|value| *value *= factor);
     }
     snapshot.redshift = redshift;
+    (snapshot.box_size, snapshot.background) = (box_size, background);
+    if let (Masses::Each(masses), Some(mass)) = (&snapshot.masses, particle_mass)
+        && masses.iter().all(|own| *own == mass)
+    {
+        snapshot.matter = Some(mass * masses.len() as f64);
+        snapshot.masses = Masses::Equal(mass);
+    }
     let velocity = velocity_unit.map(|unit| VelocityUnit { is_internal: false, ..unit });
     snapshot.units = KnownUnits { velocity, ..units };
     Ok(snapshot)

@@ -1,6 +1,7 @@
-//! The header of enhanced CSV: the units of its columns, and the redshift.
+//! The header of enhanced CSV: the units of its columns, the redshift, the box and the cosmology.
 //!
-//! In: the path of a text table. Out: the units of coordinates, masses and velocities, where the header names some we know.
+//! In: the path of a text table. Out: the units of coordinates, masses and velocities, where the header names some we know; the entries
+//! that catalogues of ours have, where it has them.
 //! Cost: the lines that start with `#`, 64 KiB at most. The header is read as events, without aliases and to a limited depth, so
 //! that no file takes more memory or stack than it is long.
 //! Source: Aldcroft, "The Enhanced Character Separated Values table format", APE 6.
@@ -13,7 +14,7 @@ use std::str::FromStr;
 use yaml_rust2::Event;
 use yaml_rust2::parser::Parser;
 
-use crate::io::{Error, Result};
+use crate::io::{Background, Error, Result};
 use crate::units::{Frame, KnownUnits, LengthUnit};
 
 /// Bytes of a header that are read.
@@ -26,6 +27,10 @@ const DEEPEST: usize = 8;
 pub(super) struct Header {
     pub units: KnownUnits,
     pub redshift: Option<f64>,
+    pub box_size: Option<f64>,
+    pub background: Background,
+    /// The mass of each particle, if all have one.
+    pub particle_mass: Option<f64>,
 }
 
 /// A column of the header.
@@ -58,11 +63,24 @@ impl Header {
             mass: common(path, &columns, &["mass"])?,
             velocity: common(path, &columns, &["vx", "vy", "vz"])?,
         };
-        let is_redshift = |(path, _): &&(Vec<String>, String)| {
-            path.first().is_some_and(|first| first == "meta") && path.last().is_some_and(|last| last == "redshift")
+        let entry = |name: &str| {
+            let is_entry = |(path, _): &&(Vec<String>, String)| {
+                path.first().is_some_and(|first| first == "meta") && path.last().is_some_and(|last| last == name)
+            };
+            values.iter().find(is_entry).and_then(|(_, value)| value.parse::<f64>().ok())
         };
-        let redshift = values.iter().find(is_redshift).and_then(|(_, value)| value.parse().ok());
-        Ok(Self { units, redshift })
+        let positive = |name: &str| entry(name).filter(|&value| value > 0.0 && value < f64::INFINITY);
+        Ok(Self {
+            units,
+            redshift: entry("redshift"),
+            box_size: positive("box_size"),
+            background: Background {
+                omega_m: positive("omega_m"),
+                omega_lambda: entry("omega_lambda").filter(|value| value.is_finite()),
+                h: positive("h"),
+            },
+            particle_mass: positive("particle_mass"),
+        })
     }
 }
 

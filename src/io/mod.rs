@@ -8,6 +8,7 @@
 //! and refused where they are used. Every promise a file makes is checked against its length before memory is reserved.
 
 mod atomic;
+pub(crate) mod cgs;
 mod columns;
 mod contents;
 mod csv;
@@ -17,8 +18,8 @@ mod extent;
 mod fill;
 mod format;
 mod gadget;
+pub(crate) mod hdf5_write;
 mod genericio;
-mod hdf5_write;
 mod npy;
 mod npz;
 mod npz_read;
@@ -27,8 +28,10 @@ mod options;
 mod parquet;
 mod reading;
 mod snapshot;
+mod snapshot_write;
 mod source;
 mod spool;
+mod tables;
 mod tipsy;
 
 use std::io::Read;
@@ -48,6 +51,8 @@ pub use options::ReadOptions;
 pub use parquet::write_parquet;
 pub use reading::{OnProgress, Progress};
 pub use snapshot::{Background, Masses, Snapshot, TypeRun};
+pub use snapshot_write::{SnapshotFormat, write_snapshot};
+pub use tables::{TableFormat, TableWriter};
 pub use tipsy::{TipsyOptions, write_tipsy};
 
 pub use crate::table::{Points, Table};

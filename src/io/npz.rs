@@ -1,6 +1,6 @@
 //! NumPy archives: named arrays in one file.
 
-use std::io::{self, Cursor, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use zip::write::SimpleFileOptions;
@@ -29,7 +29,7 @@ pub fn write_npz(path: impl AsRef<Path>, arrays: &[(&str, Values)]) -> Result<()
     replace(path.as_ref(), |out| write(out, arrays))
 }
 
-/// The same into a writer. The archive is put together in memory first.
+/// The same into a writer.
 ///
 /// ```
 /// use ropewalk::halo::Values;
@@ -48,15 +48,20 @@ pub fn write_npz_to(mut out: impl Write, arrays: &[(&str, Values)]) -> Result<()
 }
 
 fn write(out: &mut impl Write, arrays: &[(&str, Values)]) -> io::Result<()> {
-    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
-    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+    let mut archive = ZipWriter::new_stream(out);
     for (name, values) in arrays {
-        archive.start_file(format!("{name}.npy"), options)?;
+        archive.start_file(format!("{name}.npy"), stored())?;
         match values {
             Values::Integers(values) => npy::write(&mut archive, &[values.len() as u64], values)?,
             Values::Signed(values) => npy::write(&mut archive, &[values.len() as u64], values)?,
             Values::Numbers(values) => npy::write(&mut archive, &[values.len() as u64], values)?,
         }
     }
-    out.write_all(&archive.finish()?.into_inner())
+    archive.finish()?;
+    Ok(())
+}
+
+/// An array as it is, of any size.
+pub(super) fn stored() -> SimpleFileOptions {
+    SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true)
 }

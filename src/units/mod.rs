@@ -20,15 +20,17 @@
 //! Spins are of peculiar velocities: the Hubble flow `H a x` is parallel to `x` and has no angular momentum about the centre but
 //! for the distance between the centre and the centre of mass.
 
-mod length;
-mod mass;
+pub(crate) mod length;
+pub(crate) mod mass;
 mod matching;
+mod system;
 mod velocity;
 
 use std::fmt;
 
 pub use length::{Frame, LengthUnit};
 pub use mass::MassUnit;
+pub use system::{Factors, UnitSystem};
 pub use velocity::VelocityUnit;
 
 use crate::error::{Kind, Result};

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+mod convert;
 mod halos;
 mod hdbscan;
 mod hop;
@@ -11,6 +12,7 @@ mod neighbors;
 mod points;
 mod trees;
 
+pub use convert::Convert;
 pub use halos::{Halos, Particles};
 pub use hdbscan::{Hdbscan, Method};
 pub use hop::{AdaptaHop, Finder, Hop};
@@ -39,6 +41,7 @@ pub enum Command {
     Emst(Emst),
     Linkage(Linkage),
     Info(Info),
+    Convert(Convert),
     Sample(Sample),
     Bench(Bench),
 }

@@ -62,10 +62,10 @@ impl Values {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Column {
-    pub(super) name: String,
-    pub(super) values: Values,
-    pub(super) quantity: Quantity,
-    pub(super) description: String,
+    pub(crate) name: String,
+    pub(crate) values: Values,
+    pub(crate) quantity: Quantity,
+    pub(crate) description: String,
 }
 
 impl Column {

@@ -6,9 +6,10 @@
 
 use std::io::{self, Write};
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::halo::catalog::columns::{Column, Values};
-use crate::units::Units;
+use crate::halo::catalog::csv::{rows_of, write_rows};
+use crate::units::{Quantity, Units};
 
 /// An entry of a table's header.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,8 +18,10 @@ use crate::units::Units;
 pub enum Meta {
     /// Text.
     Text(String),
-    /// A number.
+    /// A pure number.
     Number(f64),
+    /// A number in the units of the columns, and what it measures.
+    Measured(f64, Quantity),
     /// A list of texts.
     Lines(Vec<String>),
 }
@@ -51,10 +54,7 @@ pub enum Meta {
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 pub fn write_ecsv(mut out: impl Write, columns: &[Column], units: Option<&Units>, meta: &[(&str, Meta)]) -> Result<()> {
-    let rows = columns.first().map_or(0, |column| column.values.len());
-    if let Some(Column { name, values, .. }) = columns.iter().find(|column| column.values.len() != rows) {
-        return Err(Kind::UnequalColumns { name: name.clone(), len: values.len(), first: rows }.into());
-    }
+    let rows = rows_of(columns)?;
     write(&mut out, columns, rows, units, meta).map_err(Error::write)
 }
 
@@ -65,41 +65,54 @@ fn write(
     units: Option<&Units>,
     meta: &[(&str, Meta)],
 ) -> io::Result<()> {
-    writeln!(out, "# %ECSV 1.0\n# ---\n# delimiter: ','")?;
-    for line in header(columns, units, meta).lines() {
-        writeln!(out, "# {line}")?;
-    }
-    let names: Vec<String> = columns.iter().map(|column| field(&column.name)).collect();
-    writeln!(out, "{}", names.join(","))?;
-    for row in 0..rows {
-        for (i, column) in columns.iter().enumerate() {
-            if i > 0 {
-                out.write_all(b",")?;
-            }
-            column.values.write(row, out)?;
-        }
-        writeln!(out)?;
-    }
-    out.flush()
+    write_header(out, &heads(columns, units), meta)?;
+    write_rows(out, columns, rows)
 }
 
-/// What columns are, as YAML that astropy reads: also in Parquet files.
-pub(crate) fn header(columns: &[Column], units: Option<&Units>, meta: &[(&str, Meta)]) -> String {
-    let mut lines = vec!["datatype:".to_string()];
-    for column in columns {
-        let mut line = format!("- {{name: {}", plain(&column.name));
-        if let Some(unit) = column.unit(units) {
-            line += &format!(", unit: {unit}");
-        }
-        let datatype = match column.values {
+/// What the header says of a column.
+pub(crate) struct Head<'a> {
+    pub name: &'a str,
+    pub unit: Option<String>,
+    pub datatype: &'static str,
+    pub description: String,
+}
+
+fn heads<'a>(columns: &'a [Column], units: Option<&Units>) -> Vec<Head<'a>> {
+    let head = |column: &'a Column| Head {
+        name: &column.name,
+        unit: column.unit(units),
+        datatype: match column.values {
             Values::Integers(_) => "uint64",
             Values::Signed(_) => "int64",
             Values::Numbers(_) => "float64",
-        };
+        },
+        description: column.describe(units),
+    };
+    columns.iter().map(head).collect()
+}
+
+/// What columns are, as YAML that astropy reads: also in Parquet files.
+#[cfg(feature = "parquet")]
+pub(crate) fn header(columns: &[Column], units: Option<&Units>, meta: &[(&str, Meta)]) -> String {
+    yaml(&heads(columns, units), meta)
+}
+
+/// The lines before the line of names.
+pub(crate) fn write_header(out: &mut dyn Write, columns: &[Head<'_>], meta: &[(&str, Meta)]) -> io::Result<()> {
+    writeln!(out, "# %ECSV 1.0\n# ---\n# delimiter: ','")?;
+    yaml(columns, meta).lines().try_for_each(|line| writeln!(out, "# {line}"))
+}
+
+fn yaml(columns: &[Head<'_>], meta: &[(&str, Meta)]) -> String {
+    let mut lines = vec!["datatype:".to_string()];
+    for Head { name, unit, datatype, description } in columns {
+        let mut line = format!("- {{name: {}", plain(name));
+        if let Some(unit) = unit {
+            line += &format!(", unit: {unit}");
+        }
         line += &format!(", datatype: {datatype}");
-        let description = column.describe(units);
         if !description.is_empty() {
-            line += &format!(", description: {}", quoted(&description));
+            line += &format!(", description: {}", quoted(description));
         }
         lines.push(line + "}");
     }
@@ -109,7 +122,9 @@ pub(crate) fn header(columns: &[Column], units: Option<&Units>, meta: &[(&str, M
     for (name, value) in meta {
         match value {
             Meta::Text(text) => lines.push(format!("- {{{}: {}}}", plain(name), quoted(text))),
-            Meta::Number(number) => lines.push(format!("- {{{}: {}}}", plain(name), yaml_number(*number))),
+            Meta::Number(number) | Meta::Measured(number, _) => {
+                lines.push(format!("- {{{}: {}}}", plain(name), yaml_number(*number)));
+            }
             Meta::Lines(all) => {
                 lines.push(format!("- {}:", plain(name)));
                 lines.extend(all.iter().map(|line| format!("  - {}", quoted(line))));
@@ -161,11 +176,6 @@ fn yaml_number(number: f64) -> String {
     let digits = if digits.contains('.') { digits.to_string() } else { format!("{digits}.0") };
     let sign = if exponent.starts_with('-') { "" } else { "+" };
     format!("{digits}e{sign}{exponent}")
-}
-
-/// A name as CSV takes it.
-fn field(name: &str) -> String {
-    if name.contains([',', '"', '\n', '\r', '#']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name.into() }
 }
 
 #[cfg(test)]

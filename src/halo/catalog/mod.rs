@@ -6,13 +6,21 @@
 //! does not depend on the number of threads.
 
 mod columns;
+mod csv;
 mod ecsv;
+mod in_units;
 mod subhalos;
 
 pub use columns::{Column, Values};
+#[cfg(feature = "io")]
+pub(crate) use csv::rows_of;
+pub use csv::write_csv;
 #[cfg(feature = "parquet")]
 pub(crate) use ecsv::header as ecsv_header;
+#[cfg(feature = "io")]
+pub(crate) use ecsv::{Head, write_header};
 pub use ecsv::{Meta, write_ecsv};
+pub use in_units::meta_in_units;
 
 use std::io::Write;
 
@@ -155,6 +163,11 @@ impl Catalog {
         let velocity = velocity.unwrap_or(VelocityUnit::KM_S);
         self.units = length.zip(mass).map(|(length, mass)| Units { length, mass, velocity });
         self
+    }
+
+    /// The units of the columns, as far as [`Catalog::units`] named them.
+    pub fn column_units(&self) -> Option<&Units> {
+        self.units.as_ref()
     }
 
     /// Names the columns of halos `{prefix}_tag`, `{prefix}_mass` and so on: `fof_halo` by default, as HACC names halos of friends of

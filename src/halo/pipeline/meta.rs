@@ -5,6 +5,7 @@ use std::fmt;
 use crate::halo::pipeline::{Finder, Pipeline};
 use crate::halo::{Catalog, Centers, Meta, NoCenter};
 use crate::io::Masses;
+use crate::units::Quantity;
 
 /// What a user should know beside the results. As text it is a sentence.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,14 +70,14 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
     }
     // The others have no such length, but for the most connected particle.
     if options.finder == Finder::FriendsOfFriends || options.has_most_connected() {
-        meta.push(("linking_length", Meta::Number(scales.linking_length)));
+        meta.push(("linking_length", Meta::Measured(scales.linking_length, Quantity::Length)));
         meta.extend(scales.separations.map(|value| ("linking_length_in_mean_separations", Meta::Number(value))));
     }
     if let Some(side) = options.box_size.or(snapshot.box_size) {
-        meta.push(("box_size", Meta::Number(side)));
+        meta.push(("box_size", Meta::Measured(side, Quantity::Length)));
     }
     if let Masses::Equal(mass) = snapshot.masses {
-        meta.push(("particle_mass", Meta::Number(mass)));
+        meta.push(("particle_mass", Meta::Measured(mass, Quantity::Mass)));
     }
     let numbers = [
         ("omega_m", universe.omega_m),
@@ -97,7 +98,7 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
         meta.push(("unbound_particles", text("removed")));
     }
     if options.center_kind().is_some() || pipeline.unbinding.is_some() {
-        meta.push(("softening", Meta::Number(options.softening)));
+        meta.push(("softening", Meta::Measured(options.softening, Quantity::Length)));
     }
     let mut notes = vec![];
     if snapshot.masses == Masses::Unknown {

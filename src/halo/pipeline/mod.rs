@@ -25,6 +25,7 @@
 
 mod columns;
 mod found;
+mod group_catalog;
 mod hop;
 mod largest;
 mod meta;

@@ -27,7 +27,7 @@ pub struct Attached<'a> {
     sums: BTreeMap<u8, Sums>,
     /// Of each halo, the places of its particles in their snapshot, ascending.
     members: Vec<Vec<u32>>,
-    others: &'a Snapshot,
+    pub(super) others: &'a Snapshot,
     /// Linked and attached particles together, once they are asked for.
     all: OnceLock<Snapshot>,
 }

@@ -7,7 +7,7 @@ use crate::error::{Kind, Result};
 use crate::halo::pipeline::options::UniverseOptions;
 use crate::halo::{Cosmology, MassFunction, Overdensity};
 use crate::io::Snapshot;
-use crate::units::{Conversion, KnownUnits, Units, VelocityUnit};
+use crate::units::{Conversion, Factors, KnownUnits, UnitSystem, Units, VelocityUnit};
 
 /// The universe of a snapshot.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,15 +103,28 @@ impl Universe {
         }
     }
 
+    /// The factors from the units of the snapshot to those of a system.
+    ///
+    /// Errors: unknown units; physical lengths of comoving ones without a redshift; an `h` that is needed and not known.
+    pub fn factors(&self, system: UnitSystem) -> Result<Factors> {
+        let (units, to) = (self.known("other units")?.0, system.units());
+        if units.length.frame != to.length.frame && self.redshift.is_none() {
+            let message = "between comoving and physical lengths is the redshift, which is not known".into();
+            return Err(Kind::Missing { name: "redshift", message }.into());
+        }
+        Factors::new(&units, &to, self.redshift.unwrap_or(0.0), self.h)
+    }
+
     /// The factors of the units. `what` needs them.
     pub(super) fn conversion(&self, what: &str) -> Result<Conversion> {
-        match &self.units {
-            Ok((_, conversion)) => Ok(*conversion),
-            Err(why) => {
-                let message = format!("{what} need units, which are not known: {why}");
-                Err(Kind::Missing { name: "units", message }.into())
-            }
-        }
+        Ok(self.known(what)?.1)
+    }
+
+    fn known(&self, what: &str) -> Result<(Units, Conversion)> {
+        self.units.clone().map_err(|why| {
+            let message = format!("{what} need units, which are not known: {why}");
+            Kind::Missing { name: "units", message }.into()
+        })
     }
 
     /// The comoving densities that overdensities stand for, in the snapshot's units. `what` needs them.

@@ -37,7 +37,7 @@ impl Header {
 
     /// Whether the header is that of a run in comoving coordinates, so that `time` is the scale factor: see
     /// `Snapshot::velocities`.
-    pub(super) fn is_comoving(&self) -> bool {
+    pub(in crate::io) fn is_comoving(&self) -> bool {
         self.time > 0.0 && (self.time * (1.0 + self.redshift) - 1.0).abs() < 1e-4
     }
 

@@ -11,7 +11,7 @@ const BAND: usize = 1 << 16;
 type WriteValues<'a> = Box<dyn Fn(&mut dyn Write) -> io::Result<()> + 'a>;
 
 /// Numbers in rows, one or `width` values each.
-pub(in crate::io) struct Dataset<'a> {
+pub(crate) struct Dataset<'a> {
     of: Type,
     shape: Vec<u64>,
     values: WriteValues<'a>,
@@ -20,15 +20,20 @@ pub(in crate::io) struct Dataset<'a> {
 
 impl<'a> Dataset<'a> {
     /// The values of all pieces, one after the other; in rows of `width` values, if there is one.
-    pub(in crate::io) fn pieces<T: Number>(pieces: Vec<&'a [T]>, width: Option<usize>) -> Self {
+    pub(crate) fn pieces<T: Number>(pieces: Vec<&'a [T]>, width: Option<usize>) -> Self {
         let values = pieces.iter().map(|piece| piece.len()).sum();
         Self::new(T::TYPE, values, width, move |out| {
             pieces.iter().try_for_each(|piece| out.write_all(bytemuck::cast_slice(piece)))
         })
     }
 
+    /// These values.
+    pub(crate) fn owned<T: Number>(values: Vec<T>, width: Option<usize>) -> Self {
+        Self::new(T::TYPE, values.len(), width, move |out| out.write_all(bytemuck::cast_slice(&values)))
+    }
+
     /// The values of all pieces as `convert` makes them.
-    pub(in crate::io) fn converted<S: Copy, T: Number>(
+    pub(crate) fn converted<S: Copy, T: Number>(
         pieces: Vec<&'a [S]>,
         width: Option<usize>,
         convert: impl Fn(S) -> T + 'a,
@@ -58,7 +63,7 @@ impl<'a> Dataset<'a> {
         Self { of, shape, values: Box::new(write), attributes: vec![] }
     }
 
-    pub(in crate::io) fn attribute(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+    pub(crate) fn attribute(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.attributes.push((name.into(), value.into()));
         self
     }

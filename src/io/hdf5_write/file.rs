@@ -11,7 +11,7 @@ const ALIGNMENT: u64 = 8;
 
 /// Attributes, groups and data sets, each with a name of its own.
 #[derive(Default)]
-pub(in crate::io) struct Group<'a> {
+pub(crate) struct Group<'a> {
     attributes: Vec<(String, Value)>,
     members: Vec<(String, Member<'a>)>,
 }
@@ -28,20 +28,20 @@ enum Object<'g, 'a> {
 }
 
 impl<'a> Group<'a> {
-    pub(in crate::io) fn attribute(&mut self, name: impl Into<String>, value: impl Into<Value>) {
+    pub(crate) fn attribute(&mut self, name: impl Into<String>, value: impl Into<Value>) {
         self.attributes.push((name.into(), value.into()));
     }
 
-    pub(in crate::io) fn group(&mut self, name: impl Into<String>, group: Group<'a>) {
+    pub(crate) fn group(&mut self, name: impl Into<String>, group: Group<'a>) {
         self.members.push((name.into(), Member::Group(group)));
     }
 
-    pub(in crate::io) fn dataset(&mut self, name: impl Into<String>, dataset: Dataset<'a>) {
+    pub(crate) fn dataset(&mut self, name: impl Into<String>, dataset: Dataset<'a>) {
         self.members.push((name.into(), Member::Dataset(dataset)));
     }
 
     /// Writes the file of which this is the root: superblock, all headers, then all values.
-    pub(in crate::io) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let objects = self.objects()?;
         // Addresses have a fixed size, so that headers are as long with any.
         let mut addresses = vec![0; objects.len()];
@@ -183,10 +183,6 @@ mod tests {
         root.attribute("BoxSize", 100.0);
         root.attribute("NumPart", &[0u32, 6][..]);
         root.attribute("names", Value::texts(&["a", "bcd \u{e4}", ""]));
-        if let Some(path) = std::env::var_os("WRITE_HDF5") {
-            let mut f = std::fs::File::create(path).unwrap();
-            root.write(&mut f).unwrap();
-        }
         let mut bytes = vec![];
         root.write(&mut bytes).unwrap();
 
@@ -211,5 +207,42 @@ mod tests {
         root.group("a", Group::default());
         let error = root.write(&mut vec![]).unwrap_err();
         assert_eq!(error.to_string(), "two members of a group have the name a");
+    }
+    /// Keeps the first bytes, and counts all.
+    struct Beginning(Vec<u8>, u64);
+
+    impl Write for Beginning {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let room = 4096 - self.0.len().min(4096);
+            self.0.extend(&bytes[..bytes.len().min(room)]);
+            self.1 += bytes.len() as u64;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn more_than_32_bits_count() {
+        let part = vec![0u64; 1 << 20];
+        let (large, small) = (Dataset::pieces(vec![&part; 640], None), Dataset::pieces(vec![&part[..1]], None));
+        let mut root = Group::default();
+        root.dataset("large", large);
+        root.dataset("small", small);
+        let mut file = Beginning(vec![], 0);
+        root.write(&mut file).unwrap();
+        let Beginning(bytes, len) = file;
+        let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+        assert!(len > 5 << 30);
+        assert_eq!(number(28), len);
+        // The last message of a header is its layout: address and size.
+        let ends: Vec<usize> = (0..1000).filter(|&at| bytes[at..].starts_with(b"OHDR")).collect();
+        let places = ends[1..].iter().map(|&at| at + 10 + number(at + 6) as u32 as usize);
+        let [large, small] = places.map(|end| (number(end - 16), number(end - 8))).collect::<Vec<_>>()[..] else {
+            panic!()
+        };
+        assert_eq!((large.1, small), (5 << 30, (large.0 + (5 << 30), 8)));
     }
 }

@@ -12,6 +12,6 @@ mod dataset;
 mod file;
 mod object;
 
-pub(super) use dataset::Dataset;
-pub(super) use file::Group;
-pub(super) use object::Value;
+pub(crate) use dataset::Dataset;
+pub(crate) use file::Group;
+pub(crate) use object::Value;

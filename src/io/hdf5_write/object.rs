@@ -18,7 +18,7 @@ const ATTRIBUTE: u8 = 12;
 
 /// What the values of a data set or an attribute are, in the byte order of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::io) enum Type {
+pub(crate) enum Type {
     F32,
     F64,
     I32,
@@ -67,7 +67,7 @@ impl Type {
 }
 
 /// A number that HDF5 has a type for.
-pub(in crate::io) trait Number: Pod + Send + Sync {
+pub(crate) trait Number: Pod + Send + Sync {
     const TYPE: Type;
 }
 
@@ -95,7 +95,7 @@ numbers! { f32, F32; f64, F64; i32, I32; i64, I64; u32, U32; u64, U64; }
 
 /// The value of an attribute: a number, a text, or a list of either.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::io) struct Value {
+pub(crate) struct Value {
     of: Type,
     /// `None` for a scalar.
     len: Option<u64>,
@@ -110,7 +110,7 @@ impl From<&str> for Value {
 
 impl Value {
     /// A list of texts.
-    pub(in crate::io) fn texts(texts: &[impl AsRef<str>]) -> Self {
+    pub(crate) fn texts(texts: &[impl AsRef<str>]) -> Self {
         // There are no types of no bytes.
         let longest = texts.iter().map(|text| text.as_ref().len()).max().unwrap_or(0).max(1);
         let mut bytes = Vec::with_capacity(longest * texts.len());

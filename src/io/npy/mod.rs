@@ -20,7 +20,7 @@ use crate::io::reading::Reading;
 use crate::io::source::{Source, Word, room};
 use crate::io::{Format, Points, Result, Snapshot, Table};
 
-pub(super) use write::write;
+pub(super) use write::{write, write_points};
 pub use write::{
     write_npy, write_npy_f64, write_npy_f64_rows_to, write_npy_f64_to, write_npy_i32, write_npy_i32_to, write_npy_to,
     write_npy_u32_to,

@@ -121,7 +121,7 @@ fn rows_of(values: usize, width: usize) -> Result<[u64; 2]> {
     }
 }
 
-fn write_points(out: &mut impl Write, points: &Points) -> io::Result<()> {
+pub(in crate::io) fn write_points(out: &mut impl Write, points: &Points) -> io::Result<()> {
     let shape = [points.len() as u64, points.dim() as u64];
     match points {
         Points::F32(table) => write(out, &shape, table.as_slice()),

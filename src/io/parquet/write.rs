@@ -119,7 +119,7 @@ fn primitive(column: &Column) -> std::result::Result<Arc<Type>, ParquetError> {
 fn entries(columns: &[Column], units: Option<&Units>, meta: &[(&str, Meta)]) -> Vec<KeyValue> {
     let text = |value: &Meta| match value {
         Meta::Text(text) => text.clone(),
-        Meta::Number(number) => number.to_string(),
+        Meta::Number(number) | Meta::Measured(number, _) => number.to_string(),
         Meta::Lines(lines) => lines.join("\n"),
     };
     let field = |column: &Column| {

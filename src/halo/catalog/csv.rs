@@ -1,0 +1,56 @@
+//! Tables as plain CSV: a line of names, and a line for each row.
+
+use std::io::{self, Write};
+
+use crate::error::{Error, Kind, Result};
+use crate::halo::catalog::columns::Column;
+
+/// Writes columns as plain CSV, with nine significant digits: the rows of [`write_ecsv`](crate::halo::write_ecsv), without what it
+/// says about them.
+///
+/// Errors: what `out` refuses; columns of unequal length.
+///
+/// ```
+/// use ropewalk::halo::{Column, Values, write_csv};
+///
+/// let mut text = vec![];
+/// write_csv(&mut text, &[Column::new("id", Values::Integers(vec![7])), Column::new("x", Values::Numbers(vec![0.1 + 0.2]))])?;
+/// assert_eq!(String::from_utf8_lossy(&text), "id,x\n7,0.3\n");
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+pub fn write_csv(mut out: impl Write, columns: &[Column]) -> Result<()> {
+    let rows = rows_of(columns)?;
+    write_rows(&mut out, columns, rows).map_err(Error::write)
+}
+
+/// How many rows columns have, if they have as many.
+pub(crate) fn rows_of(columns: &[Column]) -> Result<usize> {
+    let rows = columns.first().map_or(0, |column| column.values.len());
+    match columns.iter().find(|column| column.values.len() != rows) {
+        None => Ok(rows),
+        Some(Column { name, values, .. }) => {
+            Err(Kind::UnequalColumns { name: name.clone(), len: values.len(), first: rows }.into())
+        }
+    }
+}
+
+/// The line of names and all rows.
+pub(super) fn write_rows(out: &mut dyn Write, columns: &[Column], rows: usize) -> io::Result<()> {
+    let names: Vec<String> = columns.iter().map(|column| field(&column.name)).collect();
+    writeln!(out, "{}", names.join(","))?;
+    for row in 0..rows {
+        for (i, column) in columns.iter().enumerate() {
+            if i > 0 {
+                out.write_all(b",")?;
+            }
+            column.values.write(row, out)?;
+        }
+        writeln!(out)?;
+    }
+    out.flush()
+}
+
+/// A name as CSV takes it.
+fn field(name: &str) -> String {
+    if name.contains([',', '"', '\n', '\r', '#']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name.into() }
+}

@@ -1,0 +1,289 @@
+//! Halos as a group catalogue of GADGET-4, `fof_subhalo_tab`, which yt and pynbody open.
+//!
+//! - in: what was found and its catalogue
+//! - out: HDF5 with `Header`, `Parameters`, `Group`, `Subhalo` and `IDs`, in the units of the snapshot
+//! - cost: one pass over the members
+//!
+//! A group is a halo that is in no other, a subhalo of its is one of the structures in it; the first of them, of rank 0, is what is left
+//! without the others, so that each member is in one subhalo. Ids are group by group, in each subhalo by subhalo, and by type.
+//! Velocities are peculiar ones. What is not measured has no data set; spheres that are not there have mass and radius 0.
+//! Sources: the documentation of GADGET-4, "Groups and subhalos"; of IllustrisTNG, "Data specifications".
+
+mod members;
+mod structures;
+
+use std::io::Write;
+
+use super::{Found, Pipeline, with_particles};
+use crate::error::{Error, Result};
+use crate::halo::{Catalog, Column, Halo, Halos, Motion, Values};
+use crate::io::Points;
+use crate::io::cgs::Cgs;
+use crate::io::hdf5_write::{Dataset, Group as Hdf5};
+use crate::units::Quantity;
+use members::Members;
+use structures::{Structures, own};
+
+/// Types that every data set by type has.
+const TYPES: usize = 6;
+/// Overdensities as this crate names them and as GADGET-4 does.
+const SPHERES: [(&str, &str); 4] =
+    [("200c", "Crit200"), ("500c", "Crit500"), ("200m", "Mean200"), ("vir", "TopHat200")];
+
+impl Pipeline<'_> {
+    /// Writes the halos as a group catalogue of GADGET-4, in HDF5. yt wants such a file to be called `NAME.0.hdf5`, pynbody
+    /// `fof_subhalo_tab_NAME.0.hdf5`.
+    ///
+    /// Positions are those of the centres if the options ask for centres, else of the centres of mass; attached particles count. Columns
+    /// that [`Options::columns`](super::Options::columns) leaves out are missing.
+    ///
+    /// Errors: what `out` refuses.
+    ///
+    /// ```
+    /// use ropewalk::halo::pipeline::{LinkingLength, Options, Pipeline};
+    /// use ropewalk::io::{Points, Snapshot, Table};
+    ///
+    /// let snapshot = Snapshot::new(Points::F32(Table::new(3, vec![0.0, 5.0, 5.0, 0.5, 5.0, 5.0])?));
+    /// let mut options = Options::default();
+    /// (options.linking_length, options.min_members) = (LinkingLength::Length(1.0), 2);
+    /// let pipeline = Pipeline::new(&snapshot, &options)?;
+    /// let found = pipeline.find()?;
+    /// let catalog = pipeline.measure(&found)?.catalog;
+    /// let mut bytes = vec![];
+    /// pipeline.write_group_catalog(&mut bytes, &found, &catalog)?;
+    /// assert!(bytes.starts_with(b"\x89HDF"));
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn write_group_catalog(&self, mut out: impl Write, found: &Found<'_>, catalog: &Catalog) -> Result<()> {
+        let structures = Structures::of(catalog);
+        let tables = Tables { pipeline: self, found, catalog, structures, cgs: self.cgs() };
+        tables.root()?.write(&mut out).map_err(Error::write)
+    }
+
+    fn cgs(&self) -> Option<Cgs> {
+        self.universe.conversion("").ok().map(|conversion| Cgs::of(&conversion))
+    }
+}
+
+/// What the groups of the file are made from.
+struct Tables<'a> {
+    pipeline: &'a Pipeline<'a>,
+    found: &'a Found<'a>,
+    catalog: &'a Catalog,
+    structures: Structures,
+    cgs: Option<Cgs>,
+}
+
+impl Tables<'_> {
+    fn root<'d>(&self) -> Result<Hdf5<'d>> {
+        let width = self.types();
+        let (group, ids) = self.groups(width);
+        let mut root = Hdf5::default();
+        root.group("Header", self.header(ids.len()));
+        root.group("Parameters", self.parameters());
+        root.group("Group", group);
+        root.group("Subhalo", self.subhalos(width)?);
+        let mut members = Hdf5::default();
+        members.dataset("ID", Dataset::owned(ids, None));
+        root.group("IDs", members);
+        Ok(root)
+    }
+
+    /// How many types data sets have.
+    fn types(&self) -> usize {
+        let attached = self.found.attached.as_ref().map(|attached| attached.others);
+        let snapshots = [Some(self.pipeline.snapshot), attached];
+        let kinds = snapshots.into_iter().flatten().flat_map(|snapshot| &snapshot.types);
+        kinds.map(|run| usize::from(run.particle_type) + 1).max().unwrap_or(0).max(TYPES)
+    }
+
+    fn header<'d>(&self, ids: usize) -> Hdf5<'d> {
+        let (groups, subhalos) = (self.structures.groups.len() as u64, self.structures.subhalos.len() as u64);
+        let mut header = Hdf5::default();
+        // AREPO says subgroups.
+        for (what, count) in [("groups", groups), ("subhalos", subhalos), ("subgroups", subhalos), ("ids", ids as u64)]
+        {
+            header.attribute(format!("N{what}_ThisFile"), count);
+            header.attribute(format!("N{what}_Total"), count);
+        }
+        header.attribute("NumFiles", 1i32);
+        header.attribute("Generator", concat!("ropewalk ", env!("CARGO_PKG_VERSION")));
+        self.describe(&mut header);
+        header
+    }
+
+    fn parameters<'d>(&self) -> Hdf5<'d> {
+        let mut parameters = Hdf5::default();
+        self.describe(&mut parameters);
+        if let Some(cgs) = self.cgs {
+            cgs.describe(&mut parameters);
+        }
+        parameters
+    }
+
+    /// Box, epoch and cosmology.
+    fn describe(&self, group: &mut Hdf5<'_>) {
+        let universe = &self.pipeline.universe;
+        let redshift = universe.redshift.unwrap_or(0.0);
+        let side = self.pipeline.options.box_size.or(self.pipeline.snapshot.box_size);
+        group.attribute("Time", 1.0 / (1.0 + redshift));
+        group.attribute("Redshift", redshift);
+        group.attribute("BoxSize", side.unwrap_or(0.0));
+        group.attribute("Omega0", universe.omega_m.unwrap_or(0.0));
+        group.attribute("OmegaLambda", universe.omega_lambda.unwrap_or(0.0));
+        group.attribute("HubbleParam", universe.h.unwrap_or(0.0));
+    }
+
+    /// The data sets of groups, and the ids of all members.
+    fn groups<'d>(&self, width: usize) -> (Hdf5<'d>, Vec<u64>) {
+        let groups = &self.structures.groups;
+        let (mut counts, mut masses, mut ids) = (vec![], vec![], vec![]);
+        for group in groups {
+            let mut all = Members::new(width);
+            match &self.structures.subhalos[group.subhalos.clone()] {
+                [] => {
+                    let halo = self.catalog.order()[group.row] as usize;
+                    let linked = (self.pipeline.snapshot, self.found.halos.members(halo));
+                    let attached = self.found.attached.as_ref().map(|all| (all.others, all.members(halo)));
+                    all.add([linked].into_iter().chain(attached));
+                }
+                inner => {
+                    for inner in inner {
+                        let own = own(inner.row, self.catalog, &self.found.halos);
+                        all.add([(self.pipeline.snapshot, &own[..])]);
+                    }
+                }
+            }
+            counts.extend(all.counts);
+            masses.extend(all.masses);
+            ids.append(&mut all.ids);
+        }
+        let rows: Vec<usize> = groups.iter().map(|group| group.row).collect();
+        let halos: Vec<&Halo> = rows.iter().map(|&row| &self.catalog.halos()[row]).collect();
+        let lengths = counts.chunks_exact(width).map(|counts| counts.iter().sum::<u64>()).collect();
+        let totals = masses.chunks_exact(width).map(|masses| masses.iter().sum()).collect();
+        let redshift = self.pipeline.universe.redshift.unwrap_or(0.0);
+        let mut out = Hdf5::default();
+        out.dataset("GroupLen", Dataset::owned(lengths, None));
+        out.dataset("GroupLenType", Dataset::owned(counts, Some(width)));
+        out.dataset("GroupMass", self.scaled(totals, None, Quantity::Mass));
+        out.dataset("GroupMassType", self.scaled(masses, Some(width), Quantity::Mass));
+        out.dataset("GroupPos", self.positions(&rows, &halos));
+        let centers = halos.iter().flat_map(|halo| halo.center).collect();
+        out.dataset("GroupCM", self.scaled(centers, Some(3), Quantity::Length));
+        self.add_motions(&mut out, "Group", &halos.iter().map(|halo| halo.motion).collect::<Vec<_>>());
+        out.dataset("GroupAscale", Dataset::owned(vec![1.0 / (1.0 + redshift); rows.len()], None));
+        let first =
+            |group: &structures::Group| if group.subhalos.is_empty() { -1 } else { group.subhalos.start as i64 };
+        out.dataset("GroupFirstSub", Dataset::owned(groups.iter().map(first).collect(), None));
+        let n_subhalos = groups.iter().map(|group| group.subhalos.len() as i32).collect();
+        out.dataset("GroupNsubs", Dataset::owned(n_subhalos, None));
+        for (ours, theirs) in SPHERES {
+            for (kind, quantity) in [("M", Quantity::Mass), ("R", Quantity::Length)] {
+                let name = format!("sod_halo_{}{ours}", kind.to_lowercase());
+                if let Some(values) = self.column(&name) {
+                    let values = rows.iter().map(|&row| if values[row].is_nan() { 0.0 } else { values[row] }).collect();
+                    out.dataset(format!("Group_{kind}_{theirs}"), self.scaled(values, None, quantity));
+                }
+            }
+        }
+        (out, ids)
+    }
+
+    /// The data sets of subhalos, whose members are their own.
+    fn subhalos<'d>(&self, width: usize) -> Result<Hdf5<'d>> {
+        let subhalos = &self.structures.subhalos;
+        let mut out = Hdf5::default();
+        if subhalos.is_empty() {
+            return Ok(out);
+        }
+        let lists: Vec<Vec<u32>> =
+            subhalos.iter().map(|subhalo| own(subhalo.row, self.catalog, &self.found.halos)).collect();
+        let (mut counts, mut masses) = (vec![], vec![]);
+        for list in &lists {
+            let mut all = Members::new(width);
+            all.add([(self.pipeline.snapshot, &list[..])]);
+            counts.extend(all.counts);
+            masses.extend(all.masses);
+        }
+        let measured = self.measured(&lists)?;
+        let rows: Vec<usize> = subhalos.iter().map(|subhalo| subhalo.row).collect();
+        let first_of = |group: usize| self.structures.groups[group].subhalos.start;
+        let lengths = counts.chunks_exact(width).map(|counts| counts.iter().sum::<u64>()).collect();
+        let totals = masses.chunks_exact(width).map(|masses| masses.iter().sum()).collect();
+        out.dataset("SubhaloLen", Dataset::owned(lengths, None));
+        out.dataset("SubhaloLenType", Dataset::owned(counts, Some(width)));
+        out.dataset("SubhaloMass", self.scaled(totals, None, Quantity::Mass));
+        out.dataset("SubhaloMassType", self.scaled(masses, Some(width), Quantity::Mass));
+        let halos: Vec<&Halo> = measured.iter().collect();
+        out.dataset("SubhaloPos", self.positions(&rows, &halos));
+        let centers = halos.iter().flat_map(|halo| halo.center).collect();
+        out.dataset("SubhaloCM", self.scaled(centers, Some(3), Quantity::Length));
+        self.add_motions(&mut out, "Subhalo", &halos.iter().map(|halo| halo.motion).collect::<Vec<_>>());
+        let groups: Vec<i64> = subhalos.iter().map(|subhalo| subhalo.group as i64).collect();
+        // AREPO's name, and GADGET-4's.
+        out.dataset("SubhaloGrNr", Dataset::owned(groups.clone(), None));
+        out.dataset("SubhaloGroupNr", Dataset::owned(groups, None));
+        let ranks = subhalos.iter().zip(0..).map(|(subhalo, i): (_, usize)| (i - first_of(subhalo.group)) as i32);
+        out.dataset("SubhaloRankInGr", Dataset::owned(ranks.collect(), None));
+        let parents = subhalos.iter().map(|subhalo| subhalo.parent_rank as i32).collect();
+        out.dataset("SubhaloParentRank", Dataset::owned(parents, None));
+        Ok(out)
+    }
+
+    /// Lists of members measured as halos; one without members is where its row is.
+    fn measured(&self, lists: &[Vec<u32>]) -> Result<Vec<Halo>> {
+        let there: Vec<usize> = (0..lists.len()).filter(|&i| !lists[i].is_empty()).collect();
+        let (mut offsets, mut members) = (vec![0], vec![]);
+        for &i in &there {
+            members.extend_from_slice(&lists[i]);
+            offsets.push(members.len());
+        }
+        let halos = Halos::from_lists(self.pipeline.points.len(), &offsets, &members)?;
+        let own = with_particles!(self.pipeline, |_positions, particles| Catalog::new(&halos, &particles))?;
+        let still = Halo { count: 0, mass: 0.0, rms_radius: 0.0, max_radius: 0.0, ..self.catalog.halos()[0] };
+        let row_of = |i: usize| self.structures.subhalos[i].row;
+        let mut measured: Vec<Halo> = (0..lists.len())
+            .map(|i| Halo {
+                center: self.catalog.halos()[row_of(i)].center,
+                motion: self.catalog.halos()[row_of(i)].motion,
+                ..still
+            })
+            .collect();
+        for (halo, &i) in own.halos().iter().zip(own.order()) {
+            measured[there[i as usize]] = *halo;
+        }
+        Ok(measured)
+    }
+
+    /// The centres of rows; where the catalogue has none, or NaN, the centres of mass.
+    fn positions<'d>(&self, rows: &[usize], halos: &[&Halo]) -> Dataset<'d> {
+        let columns = ["x", "y", "z"].map(|axis| self.column(&self.catalog.name(&format!("center_{axis}"))));
+        let position = |(&row, halo): (&usize, &&Halo)| {
+            let center = columns.map(|column| column.map_or(f64::NAN, |values| values[row]));
+            if center.iter().any(|x| x.is_nan()) { halo.center } else { center }
+        };
+        let positions = rows.iter().zip(halos).flat_map(position).collect();
+        self.scaled(positions, Some(3), Quantity::Length)
+    }
+
+    fn add_motions(&self, out: &mut Hdf5<'_>, of: &str, motions: &[Option<Motion>]) {
+        let Some(motions) = motions.iter().copied().collect::<Option<Vec<Motion>>>() else { return };
+        let means = motions.iter().flat_map(|motion| motion.mean).collect();
+        out.dataset(format!("{of}Vel"), self.scaled(means, Some(3), Quantity::Velocity));
+        let dispersions = motions.iter().map(|motion| motion.dispersion).collect();
+        out.dataset(format!("{of}VelDisp"), self.scaled(dispersions, None, Quantity::Velocity));
+    }
+
+    /// The numbers of a column of the catalogue, if it is there.
+    fn column(&self, name: &str) -> Option<&[f64]> {
+        let column = self.catalog.columns().iter().find(|column| column.name() == name).map(Column::values);
+        if let Some(Values::Numbers(values)) = column { Some(values) } else { None }
+    }
+
+    fn scaled<'d>(&self, values: Vec<f64>, width: Option<usize>, quantity: Quantity) -> Dataset<'d> {
+        let values = Dataset::owned(values, width);
+        // Peculiar velocities have no power of the scale factor.
+        if let Some(cgs) = self.cgs { cgs.scale(values, quantity, 0.0) } else { values }
+    }
+}
