@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::io::{gadget, genericio, npy, spool, tipsy};
+use crate::io::{gadget, genericio, hdf5, npy, spool, tipsy};
 
 /// A file format that [`read`](crate::io::read) knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -17,6 +17,10 @@ pub enum Format {
     Tipsy,
     /// GenericIO, of HACC.
     GenericIo,
+    /// HDF5 of Gadget and its like: Gadget-2 to 4, AREPO and IllustrisTNG, GIZMO, EAGLE.
+    GadgetHdf5,
+    /// HDF5 of SWIFT.
+    SwiftHdf5,
     /// An array written by `numpy.save`.
     Npy,
     /// Arrays written by `numpy.savez`.
@@ -34,6 +38,8 @@ impl fmt::Display for Format {
             Self::Gadget2 => "Gadget-2 binary, format 2",
             Self::Tipsy => "Tipsy",
             Self::GenericIo => "GenericIO",
+            Self::GadgetHdf5 => "Gadget HDF5",
+            Self::SwiftHdf5 => "SWIFT HDF5",
             Self::Npy => "NumPy array",
             Self::Npz => "NumPy archive",
             Self::Csv => "text table",
@@ -46,6 +52,7 @@ pub(super) enum Found {
     Gadget,
     Tipsy,
     GenericIo,
+    Hdf5,
     Npy,
     Zip,
     Text,
@@ -61,8 +68,8 @@ pub(super) fn sniff(prefix: &[u8]) -> Found {
         Found::Npy
     } else if prefix.starts_with(spool::GZIP) {
         Found::Gzip
-    } else if prefix.starts_with(b"\x89HDF") {
-        Found::Other("is an HDF5 file; convert it to Gadget binary, npy or text")
+    } else if hdf5::is_hdf5(prefix) {
+        Found::Hdf5
     } else if prefix.starts_with(b"PK\x03\x04") {
         Found::Zip
     } else if genericio::sniff(prefix) {

@@ -1,6 +1,6 @@
 //! Snapshots and tables of points from files, and back.
 //!
-//! - in: a path to a Gadget-2 binary snapshot, a NumPy `.npy` array, or a text table; the content decides, not the name
+//! - in: a path to a snapshot in HDF5 or Gadget-2 binary, a NumPy `.npy` array, or a text table; the content decides, not the name
 //! - out: a [`Snapshot`]: points as the file holds them, with velocities, ids, masses, units and header as far as it has them
 //! - cost: one pass over the file; memory is that of the data plus a quarter of a megabyte
 //!
@@ -20,6 +20,7 @@ mod format;
 mod gadget;
 pub(crate) mod hdf5_write;
 mod genericio;
+mod hdf5;
 mod npy;
 mod npz;
 mod npz_read;
@@ -64,8 +65,9 @@ use spool::Spool;
 
 /// Reads a snapshot or table of points.
 ///
-/// The format is told by the content. A Gadget snapshot split over several files is named by any of them, or by
-/// what they have in common: `snap_005.0` and `snap_005` both read `snap_005.0`, `snap_005.1`, and so on.
+/// The format is told by the content. A snapshot split over several files is named by any of them, or by what they have in
+/// common: `snap_005.0` and `snap_005` both read `snap_005.0`, `snap_005.1`, and so on. In HDF5, where they are `snap_099.0.hdf5`,
+/// `snap_099.1.hdf5`, and so on, also by `snap_099.hdf5`, by `snap_099.*.hdf5`, and by the folder that holds them alone.
 ///
 /// # Errors
 /// If the file cannot be read, is truncated or contradicts itself, or lacks the wanted particle type. Blocks missing
@@ -155,6 +157,10 @@ fn read_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Snaps
         Found::Tipsy => tipsy::read(path, reading),
         Found::GenericIo => genericio::read(path, reading),
         Found::Zip => npz_read::read(path, reading),
+        Found::Hdf5 if !reading.options.columns.is_empty() => {
+            Err(Error::file(path, "is a snapshot in HDF5, and has no columns to choose"))
+        }
+        Found::Hdf5 => hdf5::read(path, reading),
         Found::Npy => npy::read(path, reading).map(|snapshot| snapshot.reduced(reading)),
         Found::Text => csv::read(path, reading).map(|snapshot| snapshot.reduced(reading)),
         Found::Gzip => Err(Error::file(path, "is compressed twice; uncompress it once")),
@@ -168,6 +174,7 @@ fn inspect_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Co
         Found::Tipsy => tipsy::inspect(path, reading),
         Found::GenericIo => genericio::inspect(path, reading),
         Found::Zip => npz_read::inspect(path, reading),
+        Found::Hdf5 => hdf5::inspect(path, reading),
         Found::Npy => Ok(Contents::of_table(path, &npy::read(path, reading)?)),
         Found::Text => Ok(Contents::of_table(path, &csv::read(path, reading)?)),
         Found::Gzip => Err(Error::file(path, "is compressed twice; uncompress it once")),
@@ -199,6 +206,7 @@ pub fn read_header(path: impl AsRef<Path>) -> Result<Header> {
 pub fn parts(path: impl AsRef<Path>) -> Vec<PathBuf> {
     let path = existing(path.as_ref());
     let mut parts = vec![path.clone()];
+    parts.extend(hdf5::named(&path).into_iter().filter(|part| *part != path));
     let number = path.extension().filter(|number| number.as_encoded_bytes().iter().all(u8::is_ascii_digit));
     if number.is_some() {
         // As many as there are: the first missing number ends it.
@@ -212,5 +220,9 @@ pub fn parts(path: impl AsRef<Path>) -> Vec<PathBuf> {
 /// `path` itself, or the first part of the split snapshot it names.
 fn existing(path: &Path) -> PathBuf {
     let first = gadget::part(path, 0);
-    if !path.exists() && first.is_file() { first } else { path.to_path_buf() }
+    if !path.exists() && first.is_file() {
+        return first;
+    }
+    let whole = path.to_path_buf();
+    if path.is_file() { whole } else { hdf5::first(path).unwrap_or(whole) }
 }

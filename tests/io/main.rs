@@ -7,6 +7,7 @@ mod expected;
 mod fuzz;
 mod gadget;
 mod genericio;
+mod hdf5;
 mod npy;
 mod npz;
 mod parquet;

@@ -1,0 +1,273 @@
+//! The columns of a snapshot's particles, of all files and types that are wanted.
+//!
+//! In: the parts of a snapshot. Out: coordinates, velocities, ids and masses, in the order of the files, and in each of the types.
+//! Cost: each column is read once, in parallel; masses of types that are not wanted are added up and forgotten.
+
+use std::path::Path;
+
+use crate::io::fill::{Constant, Rows, fill};
+use crate::io::hdf5::bands::Band;
+use crate::io::hdf5::dataset::Column;
+use crate::io::hdf5::file::Attributes;
+use crate::io::hdf5::header::Header;
+use crate::io::hdf5::parts::Part;
+use crate::io::hdf5::units::Scaling;
+use crate::io::reading::Reading;
+use crate::io::snapshot::TypeRun;
+use crate::io::{Error, Masses, Points, Result, Table};
+use crate::parallel::map_tasks;
+use crate::units::{KnownUnits, VelocityUnit};
+
+/// What codes call a field; EAGLE is the one that says `Velocity` and `Mass`.
+pub(super) const COORDINATES: &[&str] = &["Coordinates"];
+pub(super) const VELOCITIES: &[&str] = &["Velocities", "Velocity"];
+pub(super) const IDS: &[&str] = &["ParticleIDs"];
+pub(super) const MASSES: &[&str] = &["Masses", "Mass"];
+
+/// The group of a type.
+pub(super) fn group(particle_type: u8) -> String {
+    format!("PartType{particle_type}")
+}
+
+/// What is wanted of the parts of a snapshot.
+pub(super) struct Fields<'a> {
+    pub path: &'a Path,
+    pub reading: &'a Reading<'a>,
+    pub parts: &'a [Part],
+    pub types: &'a [u8],
+}
+
+/// Particles of one type in one file.
+#[derive(Clone, Copy)]
+struct Piece<'a> {
+    part: &'a Part,
+    particle_type: u8,
+    rows: u64,
+}
+
+/// Masses of a piece: each its own, or one for all.
+enum Mass {
+    Each(Column),
+    One(f64),
+}
+
+impl Piece<'_> {
+    /// The field, if it is there; it must have a row for each particle.
+    fn column(&self, names: &[&str], width: u64) -> Result<Option<Column>> {
+        for name in names {
+            let Some(column) = self.part.file.column(&group(self.particle_type), name)? else { continue };
+            let shape = &column.shape;
+            if (shape.rows, shape.width) != (self.rows, width) {
+                let (rows, own, wanted) = (shape.rows, shape.width, self.rows);
+                return Err(self.part.file.error(format!(
+                    "{} has {rows} rows of {own}; for the header's {wanted} particles it must have {wanted} rows of {width}",
+                    column.name
+                )));
+            }
+            return Ok(Some(column));
+        }
+        Ok(None)
+    }
+
+    fn missing(&self, names: &[&str]) -> Error {
+        let (group, rows) = (group(self.particle_type), self.rows);
+        let names = names.join(" or ");
+        self.part.file.error(format!("has no {group}/{names}, and its header promises {rows} particles of that type"))
+    }
+}
+
+impl Fields<'_> {
+    /// Parts and types that have particles, in the order of the particles.
+    fn pieces<'b>(&'b self, types: &'b [u8]) -> impl Iterator<Item = Piece<'b>> {
+        self.parts.iter().flat_map(move |part| {
+            types.iter().filter_map(move |&particle_type| {
+                let rows = *part.header.here.get(usize::from(particle_type))?;
+                (rows > 0).then_some(Piece { part, particle_type, rows })
+            })
+        })
+    }
+
+    /// A field that all particles must have.
+    pub(super) fn needed(&self, names: &[&str], width: u64) -> Result<Vec<Column>> {
+        self.pieces(self.types).map(|piece| piece.column(names, width)?.ok_or_else(|| piece.missing(names))).collect()
+    }
+
+    /// A field that all particles have or none.
+    pub(super) fn optional(&self, names: &[&str], width: u64) -> Result<Vec<Column>> {
+        let (mut found, mut missing) = (vec![], None);
+        for piece in self.pieces(self.types) {
+            match piece.column(names, width)? {
+                Some(column) => found.push(column),
+                None => missing = missing.or(Some(piece)),
+            }
+        }
+        match missing.filter(|_| !found.is_empty()) {
+            Some(piece) => Err(piece.missing(names)),
+            None => Ok(found),
+        }
+    }
+
+    /// Positions or velocities, those of column `k` times `factor(k)`; `None` without columns. Single precision stays so if all
+    /// columns have it.
+    pub(super) fn vectors(&self, columns: &[Column], factor: impl Fn(usize) -> f64) -> Result<Option<Points>> {
+        if columns.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(if columns.iter().all(|column| column.shape.number.is_single()) {
+            let data = self.gather(columns, |k| {
+                let factor = factor(k);
+                move |x| (x * factor) as f32
+            })?;
+            Points::F32(Table { dim: 3, data })
+        } else {
+            let data = self.gather(columns, |k| {
+                let factor = factor(k);
+                move |x| x * factor
+            })?;
+            Points::F64(Table { dim: 3, data })
+        }))
+    }
+
+    /// Vectors of floats, each number of column `k` as `convert(k)` makes it.
+    fn gather<T, F>(&self, columns: &[Column], convert: impl Fn(usize) -> F) -> Result<Vec<T>>
+    where
+        T: bytemuck::Pod + Send + Sync,
+        F: Fn(f64) -> T + Copy + Send + Sync + 'static,
+    {
+        let rows = columns.iter().enumerate().map(|(k, column)| self.floats(column, convert(k)));
+        fill(self.reading, self.path, 3, &rows.collect::<Result<Vec<_>>>()?)
+    }
+
+    fn floats<'b, T, F>(&'b self, column: &'b Column, convert: F) -> Result<Box<dyn Rows<T> + 'b>>
+    where
+        T: Send + Sync + 'static,
+        F: Fn(f64) -> T + Copy + Send + Sync + 'static,
+    {
+        match column.shape.number.floats(convert) {
+            Some(take) => Ok(Box::new(Band::new(self.reading, column, take))),
+            None => Err(column.error("must hold floats, and holds whole numbers")),
+        }
+    }
+
+    pub(super) fn ids(&self, columns: &[Column]) -> Result<Option<Vec<u64>>> {
+        if columns.is_empty() {
+            return Ok(None);
+        }
+        let rows = columns.iter().map(|column| -> Result<Box<dyn Rows<u64> + '_>> {
+            match column.shape.number.wholes() {
+                Some(take) => Ok(Box::new(Band::new(self.reading, column, take))),
+                None => Err(column.error("must hold whole numbers, and holds floats")),
+            }
+        });
+        fill(self.reading, self.path, 1, &rows.collect::<Result<Vec<_>>>()?).map(Some)
+    }
+
+    /// What the stored velocities are to be multiplied with to be peculiar ones.
+    pub(super) fn velocity_factor(&self, attributes: &Attributes, header: &Header) -> Result<f64> {
+        let options = self.reading.options;
+        let scaling = Scaling::velocity(attributes, header);
+        let power = match options.velocity_unit {
+            Some(unit) => {
+                if unit.is_internal {
+                    0.5
+                } else {
+                    0.0
+                }
+            }
+            None if header.scale_factor.is_none() => 0.0,
+            None => scaling.a,
+        };
+        let root = options.velocity_factor(VelocityUnit::GADGET, header.redshift, header.scale_factor);
+        let root = root.map_err(|error| Error::file(self.path, error))?;
+        Ok(match power {
+            0.0 => 1.0,
+            0.5 => root,
+            power => (root * root).powf(power),
+        })
+    }
+
+    /// The masses of a piece; `None` if the file does not say.
+    fn mass(&self, piece: Piece<'_>) -> Result<Option<Mass>> {
+        if let Some(column) = piece.column(MASSES, 1)? {
+            return Ok(Some(Mass::Each(column)));
+        }
+        let one = piece.part.header.masses.get(usize::from(piece.particle_type)).copied();
+        Ok(one.filter(|&mass| mass != 0.0).map(Mass::One))
+    }
+
+    /// Masses, and in `units` what their own attributes say.
+    pub(super) fn masses(&self, header: &Header, units: &mut KnownUnits) -> Result<Masses> {
+        let each = 1.0 / self.reading.keep.fraction;
+        let (mut pieces, mut all) = (vec![], vec![]);
+        for piece in self.pieces(self.types) {
+            let Some(mass) = self.mass(piece)? else { return Ok(Masses::Unknown) };
+            pieces.push(piece);
+            all.push(mass);
+        }
+        let Some(first) = all.first() else { return Ok(Masses::Unknown) };
+        if let Mass::One(first) = *first {
+            if all.iter().all(|mass| matches!(mass, Mass::One(mass) if *mass == first)) {
+                return Ok(Masses::Equal(first * each));
+            }
+        }
+        let own = all.iter().find_map(|mass| if let Mass::Each(column) = mass { Some(column) } else { None });
+        if let Some(column) = own {
+            units.mass = Scaling::mass(&column.attributes, header).mass_unit();
+        }
+        let rows = all.iter().zip(&pieces).map(|(mass, piece)| -> Result<Box<dyn Rows<f64> + '_>> {
+            match mass {
+                Mass::Each(column) => self.floats(column, move |mass| mass * each),
+                Mass::One(mass) => Ok(Box::new(Constant { rows: piece.rows, value: mass * each })),
+            }
+        });
+        Ok(Masses::Each(fill(self.reading, self.path, 1, &rows.collect::<Result<Vec<_>>>()?)?))
+    }
+
+    /// The mass of all particles of all `types`; `None` where some have none, and where masses are not wanted and would have to be
+    /// read. Masses that are broken are told where they are needed.
+    pub(super) fn matter(&self, types: &[u8], read: &Masses) -> Option<f64> {
+        let mut read = match read {
+            Masses::Each(all) if self.reading.keep.is_all() => all.as_slice(),
+            _ => &[],
+        };
+        let mut total = 0.0;
+        for piece in self.pieces(types) {
+            let is_read = !read.is_empty() && self.types.contains(&piece.particle_type);
+            if is_read {
+                let (own, rest) = read.split_at_checked(piece.rows as usize)?;
+                read = rest;
+                total += own.iter().sum::<f64>();
+                continue;
+            }
+            total += match self.mass(piece).ok()?? {
+                Mass::One(mass) => mass * piece.rows as f64,
+                Mass::Each(_) if !self.reading.options.masses => return None,
+                Mass::Each(column) => self.sum(&column).ok()?,
+            };
+        }
+        (total > 0.0).then_some(total)
+    }
+
+    /// The sum of a column, a band at a time.
+    fn sum(&self, column: &Column) -> Result<f64> {
+        let rows = self.floats(column, |mass: f64| mass)?;
+        let (n, step) = (rows.len(), rows.band().max(1));
+        let bands = usize::try_from(n.div_ceil(step)).unwrap_or(usize::MAX);
+        let sums = map_tasks(bands, 1, &|bands| {
+            bands
+                .map(|band| {
+                    let first = band as u64 * step;
+                    let mut masses = vec![0.0; step.min(n - first) as usize];
+                    rows.read(first, &mut masses)?;
+                    Ok(masses.iter().sum::<f64>())
+                })
+                .sum::<Result<f64>>()
+        });
+        sums.into_iter().sum()
+    }
+
+    /// The types of the particles that are kept.
+    pub(super) fn runs(&self) -> Vec<TypeRun> {
+        self.reading.runs(self.pieces(self.types).map(|piece| (piece.particle_type, piece.rows)))
+    }
+}

@@ -1,0 +1,269 @@
+//! Numbers of datasets: which bits of a stored word are which, and what the word is worth.
+//!
+//! In: the bytes of a datatype message. Out: [`Number`], and functions from stored words to values.
+//! Source: The HDF Group, HDF5 File Format Specification 3.0, section IV.A.2.d, "The Datatype Message". IEEE 754 for the rest.
+//!
+//! Codes that compress with losses (SWIFT: Borrow and Borrisov 2023, section on output) store floats of fewer bits, and whole
+//! numbers of fewer, in words of the usual size. They are worth what IEEE 754 has it for their widths.
+
+/// From stored words, one after the other, to values.
+pub(super) type Take<T> = Box<dyn Fn(&[u8], &mut [T]) + Send + Sync>;
+
+/// The number in a word of 1, 2, 4 or 8 bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Number {
+    pub size: usize,
+    big_endian: bool,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Whole { signed: bool, at: u8, bits: u8 },
+    Float(Float),
+}
+
+/// A float with an implied leading 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Float {
+    sign_at: u8,
+    exponent_at: u8,
+    mantissa_at: u8,
+    mantissa_bits: u8,
+    range: Range,
+}
+
+/// Bits and bias of an exponent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Range {
+    /// 5 bits, bias 15, and at most 10 of the mantissa.
+    Half,
+    /// 8 bits, bias 127, and at most 23 of the mantissa.
+    Single,
+    /// 11 bits, bias 1023, and at most 52 of the mantissa.
+    Double,
+}
+
+impl Number {
+    /// The number that a datatype message describes, or what it is instead.
+    pub(super) fn parse(message: &[u8]) -> Result<Self, String> {
+        let byte = |at: usize| message.get(at).copied().ok_or_else(|| "has a datatype that is cut off".to_string());
+        let pair = |at: usize| Ok::<_, String>(u16::from_le_bytes([byte(at)?, byte(at + 1)?]));
+        let wide =
+            |at: usize| Ok::<_, String>(u32::from_le_bytes([byte(at)?, byte(at + 1)?, byte(at + 2)?, byte(at + 3)?]));
+        let (class, flags, size) = (byte(0)? & 15, byte(1)?, wide(4)?);
+        let size = match (class, size) {
+            (0 | 1, 1 | 2 | 4 | 8) => size as usize,
+            (0 | 1, _) => return Err(format!("has numbers of {size} bytes; those of 1, 2, 4 and 8 are read")),
+            _ => return Err(format!("holds {}, not numbers", class_name(class))),
+        };
+        let bits = 8 * size as u32;
+        let (at, precision) = (u32::from(pair(8)?), u32::from(pair(10)?));
+        let fits = |at: u32, bits_wide: u32| at + bits_wide <= bits;
+        let big_endian = flags & 1 == 1;
+        if class == 0 {
+            if precision == 0 || !fits(at, precision) {
+                return Err(format!("has whole numbers of {precision} bits from bit {at} on in words of {bits}"));
+            }
+            let kind = Kind::Whole { signed: flags & 8 != 0, at: at as u8, bits: precision as u8 };
+            return Ok(Self { size, big_endian, kind });
+        }
+        let (exponent_at, exponent_bits, mantissa_at, mantissa_bits) = (byte(12)?, byte(13)?, byte(14)?, byte(15)?);
+        let (sign_at, bias) = (byte(2)?, wide(16)?);
+        let range = match (exponent_bits, bias, mantissa_bits) {
+            (5, 15, 1..=10) => Some(Range::Half),
+            (8, 127, 1..=23) => Some(Range::Single),
+            (11, 1023, 1..=52) => Some(Range::Double),
+            _ => None,
+        };
+        let is_implied = (flags >> 4) & 3 == 2;
+        let is_vax = flags & 0x40 != 0;
+        let inside = fits(u32::from(exponent_at), u32::from(exponent_bits))
+            && fits(u32::from(mantissa_at), u32::from(mantissa_bits))
+            && fits(u32::from(sign_at), 1);
+        let (Some(range), true, false, true) = (range, is_implied, is_vax, inside) else {
+            return Err(format!(
+                "has floats of {bits} bits with {exponent_bits} of exponent (bias {bias}) and {mantissa_bits} of mantissa; IEEE 754 \
+                 single and double precision are read, and those with fewer bits of mantissa"
+            ));
+        };
+        let kind = Kind::Float(Float { sign_at, exponent_at, mantissa_at, mantissa_bits, range });
+        Ok(Self { size, big_endian, kind })
+    }
+
+    /// As NumPy calls what it is read as: `f32`, `u64`.
+    pub(super) fn name(&self) -> String {
+        match self.kind {
+            Kind::Whole { signed, .. } => format!("{}{}", if signed { 'i' } else { 'u' }, 8 * self.size),
+            Kind::Float(Float { range: Range::Half, .. }) => "f16".into(),
+            Kind::Float(Float { range: Range::Single, .. }) => "f32".into(),
+            Kind::Float(Float { range: Range::Double, .. }) => "f64".into(),
+        }
+    }
+
+    /// Whether single precision holds all its values.
+    pub(super) fn is_single(&self) -> bool {
+        matches!(self.kind, Kind::Float(Float { range: Range::Half | Range::Single, .. }))
+    }
+
+    /// Takes floats, each as `convert` makes it; `None` if these are whole numbers.
+    pub(super) fn floats<T: 'static>(
+        &self,
+        convert: impl Fn(f64) -> T + Copy + Send + Sync + 'static,
+    ) -> Option<Take<T>> {
+        let Kind::Float(float) = self.kind else { return None };
+        Some(match (float.range, self.size) {
+            // The usual words are their own bits.
+            (Range::Single, 4) if float == Float::SINGLE => {
+                self.each(move |word| convert(f64::from(f32::from_bits(word as u32))))
+            }
+            (Range::Double, 8) if float == Float::DOUBLE => self.each(move |word| convert(f64::from_bits(word))),
+            _ => self.each(move |word| convert(float.value(word))),
+        })
+    }
+
+    /// Takes whole numbers, whose bits count: the sign of a signed one is its highest bit. `None` if these are floats.
+    pub(super) fn wholes(&self) -> Option<Take<u64>> {
+        let Kind::Whole { at, bits, .. } = self.kind else { return None };
+        let mask = u64::MAX >> (64 - bits);
+        Some(self.each(move |word| (word >> at) & mask))
+    }
+
+    fn each<T: 'static>(&self, value: impl Fn(u64) -> T + Copy + Send + Sync + 'static) -> Take<T> {
+        match self.size {
+            1 => words::<1, T>(self.big_endian, value),
+            2 => words::<2, T>(self.big_endian, value),
+            4 => words::<4, T>(self.big_endian, value),
+            _ => words::<8, T>(self.big_endian, value),
+        }
+    }
+}
+
+fn words<const N: usize, T: 'static>(
+    big_endian: bool,
+    value: impl Fn(u64) -> T + Copy + Send + Sync + 'static,
+) -> Take<T> {
+    let word = move |bytes: &[u8], place: &mut T| {
+        let mut wide = [0; 8];
+        wide[..N].copy_from_slice(bytes);
+        *place = value(u64::from_le_bytes(wide));
+    };
+    if !big_endian {
+        return Box::new(move |bytes, out| {
+            bytes.chunks_exact(N).zip(out).for_each(|(bytes, place)| word(bytes, place))
+        });
+    }
+    Box::new(move |bytes, out| {
+        for (bytes, place) in bytes.chunks_exact(N).zip(out) {
+            let mut swapped = [0; N];
+            swapped.copy_from_slice(bytes);
+            swapped.reverse();
+            word(&swapped, place);
+        }
+    })
+}
+
+impl Float {
+    const SINGLE: Self = Self { sign_at: 31, exponent_at: 23, mantissa_at: 0, mantissa_bits: 23, range: Range::Single };
+    const DOUBLE: Self = Self { sign_at: 63, exponent_at: 52, mantissa_at: 0, mantissa_bits: 52, range: Range::Double };
+
+    fn value(self, word: u64) -> f64 {
+        let bits = |at: u8, bits: u8| (word >> at) & (u64::MAX >> (64 - bits));
+        let (sign, mantissa) = (bits(self.sign_at, 1), bits(self.mantissa_at, self.mantissa_bits));
+        match self.range {
+            Range::Double => {
+                let exponent = bits(self.exponent_at, 11);
+                f64::from_bits(sign << 63 | exponent << 52 | mantissa << (52 - self.mantissa_bits))
+            }
+            Range::Single => {
+                let exponent = bits(self.exponent_at, 8);
+                let word = sign << 31 | exponent << 23 | mantissa << (23 - self.mantissa_bits);
+                f64::from(f32::from_bits(word as u32))
+            }
+            Range::Half => {
+                let exponent = bits(self.exponent_at, 5);
+                let mantissa = mantissa << (10 - self.mantissa_bits);
+                let size = match (exponent, mantissa) {
+                    (31, 0) => f64::INFINITY,
+                    (31, _) => f64::NAN,
+                    (0, _) => mantissa as f64 * 2f64.powi(-24),
+                    _ => (1024 + mantissa) as f64 * 2f64.powi(exponent as i32 - 25),
+                };
+                if sign == 1 { -size } else { size }
+            }
+        }
+    }
+}
+
+fn class_name(class: u8) -> &'static str {
+    match class {
+        3 => "strings",
+        4 => "bit fields",
+        6 => "compounds",
+        7 => "references",
+        8 => "enumerations",
+        9 => "values of variable length",
+        10 => "arrays",
+        _ => "opaque values",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A float's message by its properties: size, then places and widths of sign, exponent and mantissa, and the bias.
+    fn float(size: u8, sign: u8, exponent: (u8, u8), mantissa: (u8, u8), bias: u32) -> Number {
+        let mut message = vec![0x11, 0x20, sign, 0, size, 0, 0, 0, 0, 0, 8 * size, 0];
+        message.extend([exponent.0, exponent.1, mantissa.0, mantissa.1]);
+        message.extend(bias.to_le_bytes());
+        Number::parse(&message).unwrap()
+    }
+
+    fn value(number: Number, word: u64) -> f64 {
+        let mut out = [0.0];
+        number.floats(|x| x).unwrap()(&word.to_le_bytes()[..number.size], &mut out);
+        out[0]
+    }
+
+    #[test]
+    fn floats_of_all_widths() {
+        let single = float(4, 31, (23, 8), (0, 23), 127);
+        let double = float(8, 63, (52, 11), (0, 52), 1023);
+        let half = float(2, 15, (10, 5), (0, 10), 15);
+        // SWIFT's floats of 9 bits of mantissa, in the lowest 18 of a word.
+        let nine = float(4, 17, (9, 8), (0, 9), 127);
+        for x in [0.0f32, -1.5, 3.25e10, f32::MIN_POSITIVE / 4.0, f32::INFINITY] {
+            assert_eq!(value(single, u64::from(x.to_bits())), f64::from(x));
+            assert_eq!(value(double, f64::from(x).to_bits()), f64::from(x));
+            if x.to_bits().trailing_zeros() >= 14 {
+                assert_eq!(value(nine, u64::from(x.to_bits() >> 14)), f64::from(x));
+            }
+        }
+        assert_eq!(
+            [0x3c00, 0xc000, 0x7bff, 0x0001].map(|word| value(half, word)),
+            [1.0, -2.0, 65504.0, 2f64.powi(-24)]
+        );
+        assert!(value(half, 0x7e00).is_nan());
+        assert_eq!(value(half, 0xfc00), f64::NEG_INFINITY);
+        assert!(nine.is_single() && half.is_single() && !double.is_single());
+    }
+
+    #[test]
+    fn wholes_of_all_widths() {
+        let message = |flags: u8, size: u8, at: u8, bits: u8| [0x10, flags, 0, 0, size, 0, 0, 0, at, 0, bits, 0];
+        let take = |message: [u8; 12], bytes: &[u8]| {
+            let mut out = [0];
+            Number::parse(&message).unwrap().wholes().unwrap()(bytes, &mut out);
+            out[0]
+        };
+        assert_eq!(take(message(0, 4, 0, 32), &[1, 2, 0, 0x80]), 0x8000_0201);
+        assert_eq!(take(message(1, 4, 0, 32), &[1, 2, 0, 0x80]), 0x0102_0080);
+        assert_eq!(take(message(8, 8, 0, 40), &[1, 0, 0, 0, 2, 9, 9, 9]), 0x02_0000_0001);
+        assert_eq!(take(message(0, 2, 4, 8), &[0x34, 0x12]), 0x23);
+        for bad in [message(0, 3, 0, 24), message(0, 4, 8, 32), message(0, 4, 0, 0)] {
+            assert!(Number::parse(&bad).is_err());
+        }
+        assert_eq!(Number::parse(&[0x13, 0, 0, 0, 8, 0, 0, 0]).unwrap_err(), "holds strings, not numbers");
+    }
+}

@@ -1,0 +1,177 @@
+//! The files of a snapshot: which they are, and whether they agree.
+//!
+//! In: one of them, the folder they are in, or what they have in common. Out: all of them, in their order, with their headers.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use crate::io::hdf5::file::File;
+use crate::io::hdf5::header::Header;
+use crate::io::reading::Reading;
+use crate::io::{Error, Result};
+
+/// Ends of the names of HDF5 files.
+const ENDS: [&str; 3] = ["hdf5", "h5", "hdf"];
+
+/// One file of a snapshot.
+pub(super) struct Part {
+    pub file: File,
+    pub header: Header,
+}
+
+/// The name of a part: `snap_099.3.hdf5` is part 3 of what begins with `snap_099` and ends with `hdf5`.
+#[derive(Clone, Debug, PartialEq)]
+struct Name {
+    folder: PathBuf,
+    base: String,
+    number: Option<u32>,
+    end: Option<String>,
+}
+
+impl Name {
+    fn of(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?;
+        let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
+        let (stem, end) = match name.rsplit_once('.') {
+            Some((stem, end)) if ENDS.contains(&end) => (stem, Some(end.to_string())),
+            _ => (name, None),
+        };
+        let (base, number) = match stem.rsplit_once('.').map(|(base, number)| (base, number.parse().ok())) {
+            Some((base, Some(number))) => (base, Some(number)),
+            _ => (stem, None),
+        };
+        Some(Self { folder, base: base.to_string(), number, end })
+    }
+
+    fn part(&self, k: u32) -> PathBuf {
+        let end = self.end.as_ref().map_or(String::new(), |end| format!(".{end}"));
+        self.folder.join(format!("{}.{k}{end}", self.base))
+    }
+}
+
+/// The files that the names suggest `path` to be split over, if it is the name of one.
+pub(in crate::io) fn named(path: &Path) -> Vec<PathBuf> {
+    let name = Name::of(path).filter(|name| name.number.is_some() && name.end.is_some());
+    let Some(name) = name else { return vec![] };
+    (0..=u32::MAX).map(|k| name.part(k)).take_while(|part| part.is_file()).collect()
+}
+
+/// The first file of the snapshot that a path stands for without being a file: a folder with the parts of one snapshot, or a
+/// name less the number, with or without a `*` in its place.
+pub(in crate::io) fn first(path: &Path) -> Option<PathBuf> {
+    if path.is_dir() {
+        return first_in(path);
+    }
+    let text = path.to_str()?;
+    let star = text.contains('*').then(|| PathBuf::from(text.replacen('*', "0", 1)));
+    let ends = || ENDS.into_iter();
+    let bare = ends().map(|end| PathBuf::from(format!("{text}.0.{end}")));
+    let whole = ends().map(|end| PathBuf::from(format!("{text}.{end}")));
+    let less = Name::of(path).filter(|name| name.number.is_none() && name.end.is_some()).map(|name| name.part(0));
+    star.into_iter().chain(less).chain(bare).chain(whole).find(|file| file.is_file())
+}
+
+/// The first part of the one snapshot in a folder, or its only HDF5 file.
+fn first_in(folder: &Path) -> Option<PathBuf> {
+    let is_hdf5 = |path: &PathBuf| path.extension().and_then(OsStr::to_str).is_some_and(|end| ENDS.contains(&end));
+    let entries = std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    let files: Vec<PathBuf> = entries.filter(is_hdf5).collect();
+    if let [one] = files.as_slice() {
+        return Some(one.clone());
+    }
+    let names: Vec<Name> = files.iter().filter_map(|path| Name::of(path)).collect();
+    let first = names.iter().find(|name| name.number.is_some())?;
+    // The view of all parts that SWIFT makes has their name without a number.
+    let is_same = |name: &Name| name.base == first.base && name.end == first.end;
+    names.iter().all(is_same).then(|| first.part(0))
+}
+
+/// All files of the snapshot that `path` is, or is part of, which agree with each other.
+pub(super) fn open_all(path: &Path, reading: &Reading<'_>) -> Result<Vec<Part>> {
+    let file = File::open(path, reading)?;
+    let header = Header::read(&file)?;
+    if is_view(&file, &header)? {
+        return open_viewed(path, &header, reading);
+    }
+    if header.files == 1 {
+        let parts = vec![Part { file, header }];
+        check_counts(&parts)?;
+        return Ok(parts);
+    }
+    let files = header.files;
+    let name = Name::of(path).filter(|name| name.number.is_some_and(|k| k < files));
+    let Some(name) = name else {
+        let last = files - 1;
+        let message =
+            format!("is one of {files} files of a snapshot, but its name has none of .0 to .{last} before its end");
+        return Err(Error::file(path, message));
+    };
+    open_parts(&name, files, reading)
+}
+
+fn open_parts(name: &Name, files: u32, reading: &Reading<'_>) -> Result<Vec<Part>> {
+    let mut parts: Vec<Part> = vec![];
+    for k in 0..files {
+        let path = name.part(k);
+        if !path.exists() {
+            return Err(Error::file(path, format!("is missing: the snapshot is split over {files} files")));
+        }
+        let file = File::open(&path, reading)?;
+        let header = Header::read(&file)?;
+        if let Some(first) = parts.first() {
+            first.header.check_same(&header, &path)?;
+        }
+        parts.push(Part { file, header });
+    }
+    check_counts(&parts)?;
+    Ok(parts)
+}
+
+/// Whether a file only shows what others hold, as the one that SWIFT puts beside the parts.
+fn is_view(file: &File, header: &Header) -> Result<bool> {
+    for (t, _) in header.here.iter().enumerate().filter(|(_, n)| **n > 0) {
+        if file.is_virtual(&format!("PartType{t}"), "Coordinates")? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The parts that a view shows: of its name, beside it or in a folder of its name.
+fn open_viewed(path: &Path, view: &Header, reading: &Reading<'_>) -> Result<Vec<Part>> {
+    let Some(name) = Name::of(path) else { return Err(Error::file(path, "has a name that no parts can have")) };
+    let inside = Name { folder: name.folder.join(&name.base), ..name.clone() };
+    let Some(found) = [&name, &inside].into_iter().find(|name| name.part(0).is_file()) else {
+        let message = format!(
+            "has virtual datasets, whose numbers are in other files; neither {} nor {} is there",
+            name.part(0).display(),
+            inside.part(0).display()
+        );
+        return Err(Error::file(path, message));
+    };
+    let files = Header::read(&File::open(&found.part(0), reading)?)?.files;
+    let parts = open_parts(found, files, reading)?;
+    match parts.first() {
+        Some(first) if first.header.counts != view.here => {
+            let (here, parts) = (&view.here, &first.header.counts);
+            Err(Error::file(path, format!("shows {here:?} particles of each type, and its parts hold {parts:?}")))
+        }
+        _ => Ok(parts),
+    }
+}
+
+/// An error if the files do not hold the particles that their headers count in all.
+fn check_counts(parts: &[Part]) -> Result<()> {
+    let Some(first) = parts.first() else { return Ok(()) };
+    for (t, &promised) in first.header.counts.iter().enumerate() {
+        let here = parts.iter().map(|part| part.header.here.get(t).copied().unwrap_or(0));
+        let found = here.fold(0, u64::saturating_add);
+        if found != promised {
+            let n = parts.len();
+            return Err(first.file.error(format!(
+                "its header promises {promised} particles of type {t}, but the {n} files of the snapshot hold {found}"
+            )));
+        }
+    }
+    Ok(())
+}
