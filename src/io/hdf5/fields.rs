@@ -205,10 +205,9 @@ impl Fields<'_> {
             all.push(mass);
         }
         let Some(first) = all.first() else { return Ok(Masses::Unknown) };
-        if let Mass::One(first) = *first {
-            if all.iter().all(|mass| matches!(mass, Mass::One(mass) if *mass == first)) {
-                return Ok(Masses::Equal(first * each));
-            }
+        let is_first = |mass: &Mass| matches!((mass, first), (Mass::One(mass), Mass::One(first)) if mass == first);
+        if let (Mass::One(one), true) = (first, all.iter().all(is_first)) {
+            return Ok(Masses::Equal(one * each));
         }
         let own = all.iter().find_map(|mass| if let Mass::Each(column) = mass { Some(column) } else { None });
         if let Some(column) = own {
