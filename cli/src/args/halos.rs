@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use ropewalk::units::UnitSystem;
+
 use super::super::centers::Kind;
 use super::super::device::Name;
 use super::super::universe::Overrides;
@@ -89,8 +91,8 @@ pub struct Halos {
         help_heading = "Measurements"
     )]
     pub softening: f64,
-    /// Spherical overdensities about the centre (mbp unless --center says otherwise), over all particles that are linked or not, of the types
-    /// read: some of 200c, 500c, 200m, vir. Adds columns sod_halo_*, and the structure of each halo
+    /// Spherical overdensities about the centre (mbp unless --center says otherwise), over all particles that are linked or
+    /// attached: some of 200c, 500c, 200m, vir. Adds columns sod_halo_*, and the structure of each halo
     #[arg(long, value_name = "DENSITIES", value_delimiter = ',', help_heading = "Measurements")]
     pub so: Vec<ropewalk::halo::Overdensity>,
     /// Spheres of fewer particles have no mass and no radius (NaN), but their count: they are noise
@@ -103,6 +105,17 @@ pub struct Halos {
     /// Where to write; made if need be
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub out: PathBuf,
+    /// The catalogue, by the names' endings: .ecsv (enhanced CSV, with units), .csv, .hdf5 (with --members also these) or .parquet; - is
+    /// enhanced CSV on standard output
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',', default_value = "halos.ecsv", help_heading = "Output")]
+    pub catalog: Vec<PathBuf>,
+    /// What catalogue and profiles are in: h is comoving Mpc/h, Msun/h and km/s, physical is physical Mpc, Msun and km/s; otherwise the
+    /// snapshot's own units
+    #[arg(long, value_name = "h|physical", help_heading = "Output")]
+    pub units: Option<UnitSystem>,
+    /// Also write fof_subhalo_tab.hdf5: groups and subhalos in the layout of GADGET-4, which yt and pynbody open
+    #[arg(long, help_heading = "Output")]
+    pub group_catalog: bool,
     /// Only these columns of the catalogue, in this order
     #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Output")]
     pub columns: Vec<String>,

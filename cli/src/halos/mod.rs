@@ -1,5 +1,6 @@
 //! `ropewalk halos`: one snapshot, or a series of them.
 
+mod files;
 mod one;
 mod options;
 mod report;

@@ -5,29 +5,21 @@ use std::path::{Path, PathBuf};
 
 use ropewalk::halo::pipeline::{Found, Pipeline, profile_columns};
 use ropewalk::halo::{Catalog, Meta, write_ecsv};
-use ropewalk::io::{Masses, ReadOptions, Snapshot};
+use ropewalk::io::{Masses, ReadOptions, Snapshot, TableFormat, TableWriter};
 
+use super::files::{
+    ALL, ATTACHED, CATALOGS, Catalogs, DENSITY, GALLERY, GROUPS, LABELS, MEMBERS, PROFILES, STANDARD_OUTPUT, files,
+    in_units,
+};
 use super::options::{refused, runs};
 use super::report;
-use crate::args::{self, Halos as Args};
+use crate::args::Halos as Args;
 use crate::device::Device;
 use crate::outputs::Outputs;
 use crate::phases::Phases;
-use crate::pictures::{DENDROGRAM, MASS_FUNCTION, PROJECTION, pictures};
+use crate::pictures::pictures;
 use crate::summary::Summary;
 use crate::{Failure, input, largest};
-
-const CATALOG: &str = "halos.ecsv";
-const LABELS: &str = "labels.npy";
-const ATTACHED: &str = "attached.npy";
-const MEMBERS: &str = "members.npz";
-const PROFILES: &str = "profiles.ecsv";
-const GALLERY: &str = "gallery.png";
-const DENSITY: &str = "density.npy";
-/// What a run in a series leaves, by which the next one knows that it is finished.
-pub const SUMMARY: &str = "summary.json";
-const ALL: [&str; 11] =
-    [CATALOG, LABELS, ATTACHED, MASS_FUNCTION, PROJECTION, MEMBERS, PROFILES, GALLERY, DENSITY, DENDROGRAM, SUMMARY];
 
 /// Which snapshot, where its files go, and the file of its summary if it has one.
 pub struct Task<'a> {
@@ -40,11 +32,17 @@ pub struct Task<'a> {
 pub fn run(args: &Args, task: &Task<'_>, device: Device, note: serde_json::Value) -> Result<String, Failure> {
     let runs = runs(args, task.out)?;
     // First, so that hours of work do not end at a full disk's closed door.
-    let files = files(args);
+    let catalogs = Catalogs::new(args, &runs)?;
+    let files = files(args, &catalogs);
+    let names: Vec<&str> = files.iter().map(String::as_str).collect();
+    let all: Vec<&str> = ALL.into_iter().chain(CATALOGS).collect();
     let folders: Vec<PathBuf> = runs.iter().map(|run| run.folder.clone()).collect();
-    let mut outputs = Outputs::create(&folders, &files, &ALL, task.snapshot)?;
+    let mut outputs = Outputs::create(&folders, &names, &all, task.snapshot)?;
     if let Some(json) = &task.json {
         outputs.also(json, task.snapshot)?;
+    }
+    if catalogs.to_stdout {
+        outputs.also(Path::new(STANDARD_OUTPUT), task.snapshot)?;
     }
 
     let mut phases = Phases::default();
@@ -73,7 +71,8 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device, note: serde_json::Value
         if tree.is_some() {
             summary.text.push('\n');
         }
-        let of_run = write(args, task, &run.folder, &snapshot, &pipeline, &found, &mut outputs, &mut phases)?;
+        let of_run =
+            write(args, (task, &catalogs), &run.folder, &snapshot, &pipeline, &found, &mut outputs, &mut phases)?;
         summary.text += &of_run.text;
         all_runs.push(serde_json::Value::Object(of_run.values));
     }
@@ -87,29 +86,13 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device, note: serde_json::Value
         outputs.write(json, |out| out.write_all(&bytes))?;
     }
     let committed = outputs.commit()?;
-    let [most @ .., last] = &files[..] else { return Err("there are no outputs".into()) };
+    let [most @ .., last] = &names[..] else { return Err("there are no outputs".into()) };
     let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
     summary.text += &format!("\n{} and {last} are in {}\n", most.join(", "), folders.join(", "));
     if !committed.removed.is_empty() {
         summary.text += &format!("removed: {}, of an earlier run\n", committed.removed.join(", "));
     }
     Ok(committed.report(summary.text))
-}
-
-/// The files of a folder.
-fn files(args: &Args) -> Vec<&'static str> {
-    let wanted = [
-        (!args.particles.attach.is_empty(), ATTACHED),
-        (!args.no_pictures, MASS_FUNCTION),
-        (!args.no_pictures, PROJECTION),
-        (args.members, MEMBERS),
-        (args.profiles > 0, PROFILES),
-        (args.gallery > 0, GALLERY),
-        (args.density, DENSITY),
-        (!args.no_pictures && args.finder == args::Finder::AdaptaHop, DENDROGRAM),
-    ];
-    let more = wanted.into_iter().filter(|(is_wanted, _)| *is_wanted).map(|(_, name)| name);
-    [CATALOG, LABELS].into_iter().chain(more).collect()
 }
 
 /// The particles that are linked, with what files beside theirs say of them.
@@ -175,7 +158,7 @@ fn read_options(args: &Args, types: &[u8]) -> ReadOptions {
 /// Writes all files of one linking length into its folder; returns what is to be said about its halos.
 fn write(
     args: &Args,
-    task: &Task<'_>,
+    (task, catalogs): (&Task<'_>, &Catalogs),
     folder: &Path,
     snapshot: &Snapshot,
     pipeline: &Pipeline<'_>,
@@ -188,11 +171,25 @@ fn write(
     let (catalog, mut remarks) = phases.run("catalogue", || -> Result<_, Failure> {
         let measured = pipeline.measure(found)?;
         let catalog = measured.catalog;
+        let members = if args.members { pipeline.members(found, &catalog) } else { vec![] };
         if args.members {
-            let members = pipeline.members(found, &catalog);
             outputs.write(folder.join(MEMBERS), |out| ropewalk::io::write_npz_to(out, &members))?;
         }
-        outputs.write(folder.join(CATALOG), |out| catalog.write_ecsv(out, &meta))?;
+        let columns = in_units(args, pipeline, catalog.columns(), catalog.column_units(), &meta)?;
+        for (name, format) in &catalogs.names {
+            // Only HDF5 has a place for members.
+            let members = if *format == TableFormat::Hdf5 { &members[..] } else { &[] };
+            let table =
+                TableWriter::new(&columns.columns).units(columns.units.as_ref()).meta(&columns.meta).members(members);
+            outputs.write(folder.join(name), |out| table.write(out, *format))?;
+        }
+        if catalogs.to_stdout {
+            let table = TableWriter::new(&columns.columns).units(columns.units.as_ref()).meta(&columns.meta);
+            outputs.write(STANDARD_OUTPUT, |out| table.write(out, TableFormat::Ecsv))?;
+        }
+        if args.group_catalog {
+            outputs.write(folder.join(GROUPS), |out| pipeline.write_group_catalog(out, found, &catalog))?;
+        }
         write_labels(args, folder, found, outputs)?;
         Ok((catalog, measured.notes.iter().map(report::remark).collect::<Vec<String>>()))
     })?;
@@ -235,7 +232,9 @@ fn write_largest(
             let largest = pipeline.largest(found, catalog, args.profiles)?;
             let prefix = pipeline.finder().column_prefix();
             let columns = profile_columns(prefix, &largest.tags, &pipeline.profiles(found, &largest)?);
-            outputs.write(folder.join(PROFILES), |out| write_ecsv(out, &columns, pipeline.universe().units(), meta))
+            let table = in_units(args, pipeline, &columns, pipeline.universe().units(), meta)?;
+            outputs
+                .write(folder.join(PROFILES), |out| write_ecsv(out, &table.columns, table.units.as_ref(), &table.meta))
         })?;
     }
     if args.gallery > 0 {

@@ -9,7 +9,8 @@ use std::time::UNIX_EPOCH;
 
 use serde_json::{Value, json};
 
-use super::one::{self, SUMMARY, Task};
+use super::files::SUMMARY;
+use super::one::{self, Task};
 use crate::args::Halos as Args;
 use crate::device::Device;
 use crate::{Failure, one_line};

@@ -3,6 +3,7 @@
 mod adaptahop;
 mod bad_input;
 mod boxes;
+mod catalogs;
 mod centers;
 mod clusters;
 #[path = "../../../tests/common/data.rs"]

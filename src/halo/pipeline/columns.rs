@@ -193,12 +193,12 @@ impl Spheres<'_> {
     }
 }
 
-/// The members of all halos in the order of the catalogue.
-pub(super) fn members(catalog: &Catalog, halos: &Halos, ids: Option<&[u64]>) -> [(&'static str, Values); 2] {
+/// Lists of particles of all halos in the order of the catalogue: offsets, and ids or indices.
+pub(super) fn lists<'a>(catalog: &Catalog, members: &dyn Fn(usize) -> &'a [u32], ids: Option<&[u64]>) -> [Values; 2] {
     let (mut offsets, mut all) = (vec![0], vec![]);
     for &halo in catalog.order() {
-        all.extend(halos.members(halo as usize).iter().map(|&member| id(ids, member)));
+        all.extend(members(halo as usize).iter().map(|&member| id(ids, member)));
         offsets.push(all.len() as u64);
     }
-    [("offsets", Values::Integers(offsets)), ("ids", Values::Integers(all))]
+    [Values::Integers(offsets), Values::Integers(all)]
 }

@@ -354,9 +354,16 @@ impl<'a> Pipeline<'a> {
         self.shells(found, &largest.centers, &radii, SHELLS)
     }
 
-    /// The members of all halos in the order of the catalogue: `offsets`, and the `ids` one halo after the other.
-    pub fn members(&self, found: &Found<'_>, catalog: &Catalog) -> [(&'static str, Values); 2] {
-        columns::members(catalog, &found.halos, self.snapshot.ids.as_deref())
+    /// The members of all halos in the order of the catalogue: `offsets`, and the `ids` one halo after the other; where particles are
+    /// attached, `attached_offsets` and `attached_ids` likewise.
+    pub fn members(&self, found: &Found<'_>, catalog: &Catalog) -> Vec<(&'static str, Values)> {
+        let linked = columns::lists(catalog, &|halo| found.halos.members(halo), self.snapshot.ids.as_deref());
+        let mut members: Vec<_> = ["offsets", "ids"].into_iter().zip(linked).collect();
+        if let Some(attached) = &found.attached {
+            let lists = columns::lists(catalog, &|halo| attached.members(halo), attached.ids());
+            members.extend(["attached_offsets", "attached_ids"].into_iter().zip(lists));
+        }
+        members
     }
 
     /// Entries for the header of the catalogue: how the halos were found, units, cosmology, notes.

@@ -44,6 +44,11 @@ impl Attached<'_> {
     pub fn members(&self, halo: usize) -> &[u32] {
         self.members.get(halo).map_or(&[], Vec::as_slice)
     }
+
+    /// The ids of all of them, if they have any.
+    pub(super) fn ids(&self) -> Option<&[u64]> {
+        self.others.ids.as_deref()
+    }
 }
 
 impl<'a> Pipeline<'a> {

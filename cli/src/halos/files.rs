@@ -1,0 +1,102 @@
+//! What a run writes: names, formats and units.
+
+use std::borrow::Cow;
+
+use ropewalk::halo::pipeline::Pipeline;
+use ropewalk::halo::{Column, Meta, meta_in_units};
+use ropewalk::io::TableFormat;
+use ropewalk::units::Units;
+
+use super::options::Run;
+use crate::Failure;
+use crate::args::{self, Halos as Args};
+use crate::pictures::{DENDROGRAM, MASS_FUNCTION, PROJECTION};
+
+pub const CATALOGS: [&str; 5] = ["halos.ecsv", "halos.csv", "halos.hdf5", "halos.h5", "halos.parquet"];
+pub const GROUPS: &str = "fof_subhalo_tab.hdf5";
+pub const LABELS: &str = "labels.npy";
+pub const ATTACHED: &str = "attached.npy";
+pub const MEMBERS: &str = "members.npz";
+pub const PROFILES: &str = "profiles.ecsv";
+pub const GALLERY: &str = "gallery.png";
+pub const DENSITY: &str = "density.npy";
+pub const STANDARD_OUTPUT: &str = "-";
+/// What a run in a series leaves, by which the next one knows that it is finished.
+pub const SUMMARY: &str = "summary.json";
+pub const ALL: [&str; 11] =
+    [GROUPS, LABELS, ATTACHED, MASS_FUNCTION, PROJECTION, MEMBERS, PROFILES, GALLERY, DENSITY, DENDROGRAM, SUMMARY];
+
+/// What the catalogue is called.
+pub struct Catalogs {
+    /// Files in the folder.
+    pub names: Vec<(String, TableFormat)>,
+    pub to_stdout: bool,
+}
+
+impl Catalogs {
+    pub fn new(args: &Args, runs: &[Run]) -> Result<Self, Failure> {
+        let mut catalogs = Self { names: vec![], to_stdout: false };
+        for name in &args.catalog {
+            if name.as_os_str() == STANDARD_OUTPUT {
+                catalogs.to_stdout = true;
+                continue;
+            }
+            let format = TableFormat::of(name).map_err(|error| format!("--catalog {error}"))?;
+            let is_bare = name.file_name() == Some(name.as_os_str());
+            match name.to_str().filter(|_| is_bare) {
+                Some(bare) if catalogs.names.iter().any(|(other, _)| other == bare) || ALL.contains(&bare) => {
+                    return Err(format!("--catalog: {bare} is named for two files").into());
+                }
+                Some(bare) => catalogs.names.push((bare.into(), format)),
+                None => return Err(format!("--catalog {}: it is a name in DIR, not a path", name.display()).into()),
+            }
+        }
+        if catalogs.to_stdout && (runs.len() > 1 || args.snapshots.len() > 1) {
+            return Err("--catalog -: there are several catalogues, and one standard output".into());
+        }
+        Ok(catalogs)
+    }
+}
+
+/// The files of a folder.
+pub fn files(args: &Args, catalogs: &Catalogs) -> Vec<String> {
+    let wanted = [
+        (true, LABELS),
+        (!args.particles.attach.is_empty(), ATTACHED),
+        (!args.no_pictures, MASS_FUNCTION),
+        (!args.no_pictures, PROJECTION),
+        (args.members, MEMBERS),
+        (args.group_catalog, GROUPS),
+        (args.profiles > 0, PROFILES),
+        (args.gallery > 0, GALLERY),
+        (args.density, DENSITY),
+        (!args.no_pictures && args.finder == args::Finder::AdaptaHop, DENDROGRAM),
+    ];
+    let more = wanted.into_iter().filter(|(is_wanted, _)| *is_wanted).map(|(_, name)| name.into());
+    catalogs.names.iter().map(|(name, _)| name.clone()).chain(more).collect()
+}
+
+/// A table in the units that are asked for.
+pub struct InUnits<'a> {
+    pub columns: Cow<'a, [Column]>,
+    pub units: Option<Units>,
+    pub meta: Vec<(&'a str, Meta)>,
+}
+
+pub fn in_units<'a>(
+    args: &Args,
+    pipeline: &Pipeline<'_>,
+    columns: &'a [Column],
+    units: Option<&Units>,
+    meta: &[(&'a str, Meta)],
+) -> Result<InUnits<'a>, Failure> {
+    let Some(system) = args.units else {
+        return Ok(InUnits { columns: Cow::Borrowed(columns), units: units.copied(), meta: meta.to_vec() });
+    };
+    let factors = pipeline.universe().factors(system).map_err(|error| format!("--units: {error}"))?;
+    Ok(InUnits {
+        columns: columns.iter().map(|column| column.in_units(&factors)).collect(),
+        units: Some(*factors.units()),
+        meta: meta_in_units(meta, &factors),
+    })
+}

@@ -1,0 +1,80 @@
+//! Catalogues by their endings, and in other units.
+
+use std::fs;
+
+use crate::program::{Output, Scratch, halos, sample};
+
+/// The columns of an enhanced CSV, by name.
+fn column(text: &str, name: &str) -> Vec<f64> {
+    let mut lines = text.lines().filter(|line| !line.starts_with('#'));
+    let place = lines.next().unwrap().split(',').position(|other| other == name).unwrap();
+    lines.map(|line| line.split(',').nth(place).unwrap().parse().unwrap()).collect()
+}
+
+#[test]
+fn several_at_once() {
+    let scratch = Scratch::new();
+    let names = "halos.ecsv,plain.csv,halos.hdf5,halos.parquet";
+    let options = ["--catalog", names, "--members", "--group-catalog", "--no-pictures"];
+    halos(&sample(), &scratch.path("out"), &options).success();
+    let written =
+        ["fof_subhalo_tab.hdf5", "halos.ecsv", "halos.hdf5", "halos.parquet", "labels.npy", "members.npz", "plain.csv"];
+    assert_eq!(scratch.names("out"), written);
+    let read = |name: &str| fs::read(scratch.path("out").join(name)).unwrap();
+    let (ecsv, csv) = (read("halos.ecsv"), read("plain.csv"));
+    let ecsv = String::from_utf8(ecsv).unwrap();
+    let rows: String = ecsv.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect();
+    assert_eq!(rows.as_bytes(), csv);
+    assert!(read("halos.hdf5").starts_with(b"\x89HDF") && read("halos.parquet").starts_with(b"PAR1"));
+    // What an earlier run left under a name that this one does not write is gone.
+    halos(&sample(), &scratch.path("out"), &["--no-pictures"]).success();
+    assert_eq!(scratch.names("out"), ["halos.ecsv", "labels.npy", "plain.csv"]);
+
+    // On standard output the catalogue alone.
+    let output: Output = halos(&sample(), &scratch.path("o"), &["--catalog", "-", "--no-pictures"]);
+    assert_eq!((output.status, scratch.names("o")), (0, vec!["labels.npy".to_string()]));
+    assert!(output.stdout == ecsv && output.stderr.contains("\nhalos "), "{}", output.stderr);
+
+    let error = |options: &[&str]| halos(&sample(), &scratch.path("no"), options).error();
+    assert!(error(&["--catalog", "halos.txt"]).contains("--catalog halos.txt: its ending says no format"));
+    assert!(error(&["--catalog", "a/halos.csv"]).contains("it is a name in DIR"));
+    assert!(error(&["--catalog", "a.csv,a.csv"]).contains("named for two files"));
+    assert!(error(&["--catalog", "-", "--linking-lengths", "0.1,0.2"]).contains("one standard output"));
+}
+
+/// h = 0.7 at redshift 0 in p3m_64.
+#[test]
+fn other_units() {
+    let scratch = Scratch::new();
+    let catalog = |options: &[&str]| {
+        halos(&sample(), &scratch.path("out"), &[options, &["--no-pictures", "--so", "200c"]].concat()).success();
+        fs::read_to_string(scratch.path("out/halos.ecsv")).unwrap()
+    };
+    let (own, h, physical) = (catalog(&[]), catalog(&["--units", "h"]), catalog(&["--units", "physical"]));
+    assert!(h.contains("name: fof_halo_mass, unit: solMass / littleh,"), "{}", &h[..600]);
+    assert!(physical.contains("name: fof_halo_mass, unit: solMass,"), "{}", &physical[..600]);
+    let header = |text: &str, name: &str| -> f64 {
+        let line = text.lines().find(|line| line.starts_with(&format!("# - {{{name}:"))).unwrap();
+        line.rsplit(' ').next().unwrap().trim_end_matches('}').parse().unwrap()
+    };
+    let (little_h, a) = (header(&own, "h"), header(&own, "scale_factor"));
+    assert!((header(&physical, "box_size") / (header(&own, "box_size") * a / little_h) - 1.0).abs() < 1e-12);
+    for (name, to_h, to_physical) in [
+        ("fof_halo_mass", 1e10, 1e10 / little_h),
+        ("sod_halo_m200c", 1e10, 1e10 / little_h),
+        ("fof_halo_mean_x", 1.0, a / little_h),
+        ("sod_halo_r200c", 1.0, a / little_h),
+        ("fof_halo_mean_vx", 1.0, 1.0),
+        ("fof_halo_count", 1.0, 1.0),
+    ] {
+        let [own, h, physical] = [&own, &h, &physical].map(|text| column(text, name));
+        for row in 0..own.len() {
+            let is_near = |x: f64, factor: f64| (x - own[row] * factor).abs() <= 2e-8 * (own[row] * factor).abs();
+            assert!(is_near(h[row], to_h) || own[row].is_nan(), "{name}: {} {}", own[row], h[row]);
+            assert!(is_near(physical[row], to_physical) || own[row].is_nan(), "{name}: {} {}", own[row], physical[row]);
+        }
+    }
+    let table = scratch.write("points.csv", "x,y,z\n0,0,0\n1,1,1\n");
+    let line = halos(&table, &scratch.path("no"), &["--units", "h", "--min-members", "2", "--eps", "2"]).error();
+    assert!(line.contains("--units: ") && line.contains("units"), "{line}");
+}
