@@ -82,6 +82,8 @@ def gadget4():
             file.create_group("Parameters").attrs.update(
                 Omega0=0.31, OmegaLambda=0.69, HubbleParam=0.68, UnitLength_in_cm=1e3 * KPC, UnitMass_in_g=MSUN10,
                 UnitVelocity_in_cm_per_s=KM_S, ComovingIntegrationOn=np.int32(1), BoxSize=BOX)
+            # So many that they leave the group's own header.
+            file["Parameters"].attrs.update({f"Parameter{k}": float(k) for k in range(20)})
             file.create_group("Config").attrs["NTYPES"] = np.bytes_("2")
             for t in (0, 1):
                 group, own = file.create_group(f"PartType{t}"), i.next(n[t])
@@ -145,10 +147,13 @@ def eagle():
             group.create_dataset("ParticleIDs", data=ids(own).astype("i8"), chunks=(16,), **ALL)
             if t != 1:
                 group.create_dataset("Mass", data=masses(own).astype("f4"), chunks=(16,), **ALL)
-            for name, (a, h, cgs) in dict(Coordinates=(1, -1, 1e3 * KPC), Velocity=(0.5, 0, KM_S), Mass=(0, -1, MSUN10)).items():
+            for name, (a, h, cgs, text) in dict(
+                    Coordinates=(1, -1, 1e3 * KPC, "Co-moving coordinates. Physical: r = a x = Coordinates h^-1 a U_L [cm]"),
+                    Velocity=(0.5, 0, KM_S, "Co-moving velocities. Physical v_p = a dx/dt  = Velocities a^1/2 U_V [cm/s]"),
+                    Mass=(0, -1, MSUN10, "Particle mass. Physical m = Mass h^-1 U_M [g]")).items():
                 if name in group:
                     group[name].attrs.update({"aexp-scale-exponent": np.float32(a), "h-scale-exponent": np.float32(h),
-                                              "CGSConversionFactor": cgs, "VarDescription": np.bytes_("as in the paper")})
+                                              "CGSConversionFactor": cgs, "VarDescription": np.bytes_(text)})
 
 
 def gizmo():
@@ -217,13 +222,29 @@ def swift_file(file, n, totals, files, a=0.5):
     file.create_group("Code").attrs.update({"Code": np.bytes_("SWIFT"), "Code Version": np.bytes_("2025.10")})
     file.create_group("Cosmology").attrs.update({"Cosmological run": np.array([1], "i4"), "Omega_m": np.array([0.3046]), "Omega_lambda":
                                                  np.array([0.694]), "h": np.array([0.681]), "Redshift": np.array([1 / a - 1])})
+    # What others ask for, by the same rules.
+    for name, value in {"H0 [internal units]": 68.1, "Scale-factor": a, "Omega_b": 0.0486, "Omega_cdm": 0.256, "Omega_k": 0.0,
+                        "Omega_r": 7.8e-5, "Omega_nu": 0.0, "Omega_nu_0": 0.0, "N_ur": 3.046, "N_nu": 0.0, "N_eff": 3.046, "T_CMB_0 [K]": 2.7255, "w_0": -1.0,
+                        "w_a": 0.0, "w": -1.0}.items():
+        file["Cosmology"].attrs[name] = np.array([value])
+    for name in ("HydroScheme", "SubgridScheme"):
+        file.create_group(name)
     file.create_group("Units").attrs.update({"Unit length in cgs (U_L)": np.array([1e3 * KPC]), "Unit mass in cgs (U_M)":
-                                             np.array([MSUN10]), "Unit time in cgs (U_t)": np.array([1e3 * KPC / KM_S])})
+                                             np.array([MSUN10]), "Unit time in cgs (U_t)": np.array([1e3 * KPC / KM_S]),
+                                             "Unit current in cgs (U_I)": np.array([1.0]), "Unit temperature in cgs (U_T)": np.array([1.0])})
+    file.copy("Units", "InternalCodeUnits")
+    file.create_group("Policy").attrs.update({"cosmological integration": np.array([1], "i4"), "self gravity": np.array([1], "i4"),
+                                              "hydro": np.array([1], "i4")})
+    file.create_group("Parameters").attrs["MetaData:run_name"] = np.bytes_("test")
 
 
 def swift_scales(group):
-    for name, (a, cgs) in dict(Coordinates=(1, 1e3 * KPC), Velocities=(0, KM_S), Masses=(0, MSUN10)).items():
-        group[name].attrs.update({"a-scale exponent": np.array([float(a)]), "h-scale exponent": np.array([0.0]), SWIFT_CGS: np.array([cgs])})
+    """The attributes of SWIFT: powers of its units of length, mass and time, of a and h, and the size of it all."""
+    for name, (a, cgs, powers) in dict(Coordinates=(1, 1e3 * KPC, dict(L=1)), Velocities=(0, KM_S, dict(L=1, t=-1)),
+                                       Masses=(0, MSUN10, dict(M=1)), ParticleIDs=(0, 1.0, {})).items():
+        attributes = {f"U_{unit} exponent": np.array([float(powers.get(unit, 0))], "f4") for unit in "ILMTt"}
+        group[name].attrs.update(attributes | {"a-scale exponent": np.array([a], "f4"), "h-scale exponent": np.zeros(1, "f4"),
+                                               SWIFT_CGS: np.array([cgs])})
 
 
 def swift():
@@ -269,6 +290,7 @@ def swift_parts():
                     layout[start:start + n[t]] = source
                     start += n[t]
                 group.create_virtual_dataset(name, layout)
+            swift_scales(group)
 
 
 def swift_writer():

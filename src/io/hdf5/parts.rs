@@ -75,7 +75,9 @@ pub(in crate::io) fn first(path: &Path) -> Option<PathBuf> {
 fn first_in(folder: &Path) -> Option<PathBuf> {
     let is_hdf5 = |path: &PathBuf| path.extension().and_then(OsStr::to_str).is_some_and(|end| ENDS.contains(&end));
     let entries = std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
-    let files: Vec<PathBuf> = entries.filter(is_hdf5).collect();
+    // What yt leaves beside a snapshot is none.
+    let is_left = |path: &PathBuf| path.to_str().is_some_and(|name| name.ends_with(".hsml.hdf5"));
+    let files: Vec<PathBuf> = entries.filter(|path| is_hdf5(path) && !is_left(path)).collect();
     if let [one] = files.as_slice() {
         return Some(one.clone());
     }

@@ -86,6 +86,8 @@ impl Scaling {
     /// What the numbers are in; those of a run that is not comoving are velocities already. Gadget's are km/s by custom.
     pub(super) fn velocity_unit(self, header: &Header) -> Option<VelocityUnit> {
         let km_s = match (self.cgs, header.dialect) {
+            // Units of length and time, each rounded, may have made it.
+            (Some(cgs), _) if (cgs / 1e5 - 1.0).abs() < 1e-6 => 1.0,
             (Some(cgs), _) => cgs / 1e5,
             (None, Dialect::Gadget) => 1.0,
             (None, Dialect::Swift) => return None,
