@@ -1,6 +1,6 @@
 //! Halos of a snapshot as tables and group catalogues that other programs open.
 //!
-//!     cargo run --release --example catalogs --features parquet [FOLDER]
+//!     cargo run --release --example catalogs --features parquet [FOLDER [SNAPSHOT]]
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -12,9 +12,11 @@ use ropewalk::units::UnitSystem;
 use ropewalk::{AdaptaHop, Catalog};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let folder = std::env::args_os().nth(1).map_or(std::env::temp_dir().join("ropewalk_catalogs"), PathBuf::from);
+    let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
+    let folder = arguments.next().unwrap_or(std::env::temp_dir().join("ropewalk_catalogs"));
+    let source = arguments.next().unwrap_or(Path::new(env!("CARGO_MANIFEST_DIR")).join("data/p3m_64.gadget2"));
     std::fs::create_dir_all(&folder)?;
-    let snapshot = read(Path::new(env!("CARGO_MANIFEST_DIR")).join("data/p3m_64.gadget2"), &ReadOptions::default())?;
+    let snapshot = read(source, &ReadOptions::default())?;
 
     let mut options = Options::default();
     options.overdensities = vec![Overdensity::Critical(200.0)];

@@ -20,6 +20,9 @@ pub enum Reader {
     GenericIo,
     Npz,
     Hdf5,
+    Ramses,
+    Abacus,
+    Parquet,
 }
 
 /// What `tests/data/make_snapshots.py` wrote: old and new groups and indexes of chunks, all filters.
@@ -41,12 +44,24 @@ pub fn scratch() -> PathBuf {
 }
 
 impl Reader {
-    pub const ALL: [Self; 8] =
-        [Self::Csv, Self::Ecsv, Self::Npy, Self::Gadget, Self::Tipsy, Self::GenericIo, Self::Npz, Self::Hdf5];
+    pub const ALL: [Self; 11] = [
+        Self::Csv,
+        Self::Ecsv,
+        Self::Npy,
+        Self::Gadget,
+        Self::Tipsy,
+        Self::GenericIo,
+        Self::Npz,
+        Self::Hdf5,
+        Self::Ramses,
+        Self::Abacus,
+        Self::Parquet,
+    ];
 
     /// Reads `data` as a file at `path`, in several ways.
     pub fn run(self, data: &[u8], path: &Path) {
         let bytes = self.file(data);
+        let path = &self.place(path);
         fs::write(path, &bytes).expect("a scratch file");
         let columns = |names: [&str; 2]| ReadOptions::default().columns(names);
         let one_type = ReadOptions::default().types([1]);
@@ -57,6 +72,17 @@ impl Reader {
             }
         }
         _ = read_header(path);
+    }
+
+    /// Where the file goes, with what must be beside it.
+    pub fn place(self, path: &Path) -> PathBuf {
+        if !matches!(self, Self::Ramses) {
+            return path.to_path_buf();
+        }
+        let folder = path.with_extension("ramses");
+        fs::create_dir_all(&folder).expect("a scratch folder");
+        fs::write(folder.join("info_00001.txt"), RAMSES).expect("a scratch file");
+        folder.join("part_00001.out00001")
     }
 
     /// `data` with the first bytes that choose this reader.
@@ -76,8 +102,12 @@ impl Reader {
                 }
                 None => vec![0, 1, 0, 0],
             },
+            // The file beside it says what it is.
+            Self::Ramses => data.to_vec(),
             // Nothing marks it but numbers that agree.
             Self::Tipsy => data.to_vec(),
+            Self::Abacus => with(b"#ASDF"),
+            Self::Parquet => with(b"PAR1"),
             Self::Npz => with(b"PK\x03\x04"),
             // Checksums are made right, else nothing else would be tried.
             Self::GenericIo => generic_io(data),
@@ -110,6 +140,9 @@ impl Reader {
                 .into(),
             Self::Hdf5 => HDF5.iter().map(|file| file[8..].to_vec()).collect(),
             Self::Gadget => (0..4).map(|layout| gadget(layout & 1 == 1, layout & 2 == 2)).collect(),
+            Self::Abacus => vec![ABACUS[5..].to_vec()],
+            Self::Parquet => vec![PARQUET[4..].to_vec()],
+            Self::Ramses => vec![ramses()],
             Self::Npz => vec![NPZ[4..].to_vec()],
             Self::GenericIo => vec![generic_io_seed()],
             Self::Tipsy => [(true, 0), (false, 0), (true, 12), (false, 24)].map(|(big, wide)| tipsy(big, wide)).into(),
@@ -142,6 +175,30 @@ fn gadget(big_endian: bool, labels: bool) -> Vec<u8> {
     }
     let chosen = if labels { 8 } else { 4 };
     [&[u8::from(big_endian) + 2 * u8::from(labels)], &bytes[chosen..]].concat()
+}
+
+/// Forty particles in one container.
+const ABACUS: &[u8] = include_bytes!("../tests/data/snapshots/abacus/tiny.asdf");
+
+/// x, y and id of three points.
+const PARQUET: &[u8] = include_bytes!("../tests/data/snapshots/parquet/tiny.parquet");
+
+const RAMSES: &str = "ncpu = 1\nndim = 2\nboxlen = 1\ntime = -1\naexp = 0.5\nH0 = 70\nomega_m = 0.3\nomega_l = 0.7\nunit_l = 1e26\n\
+                      unit_d = 1e-29\nunit_t = 1e17\n";
+
+/// Two particles in two dimensions, dark matter and a star, in columns of all versions.
+fn ramses() -> Vec<u8> {
+    let record =
+        |data: Vec<u8>| [&(data.len() as u32).to_le_bytes()[..], &data, &(data.len() as u32).to_le_bytes()].concat();
+    let mut bytes: Vec<u8> =
+        [1u32, 2, 2, 0, 0, 0, 0, 0].iter().flat_map(|word| record(word.to_le_bytes().to_vec())).collect();
+    for column in 0..9u32 {
+        bytes.extend(record(match column {
+            5 | 6 => [column, 7].iter().flat_map(|word| word.to_le_bytes()).collect(),
+            _ => [0.0, 0.5].iter().flat_map(|value: &f64| value.to_le_bytes()).collect(),
+        }));
+    }
+    bytes
 }
 
 /// x, y and id of two points, uncompressed, and their masses, deflated.

@@ -121,6 +121,19 @@ impl Target for u64 {
     }
 }
 
+impl Target for i8 {
+    const MUST: &'static str = "a whole number from -128 to 127";
+
+    fn of<W: Word>(word: W) -> Option<Self> {
+        let value = word.number()?;
+        ((-128.0..=127.0).contains(&value) && value.fract() == 0.0).then_some(value as Self)
+    }
+
+    fn times(self, _: f64) -> Self {
+        self
+    }
+}
+
 /// Rows that are put together from columns of one length.
 pub(super) struct Joined<'a> {
     reading: &'a Reading<'a>,
@@ -128,8 +141,12 @@ pub(super) struct Joined<'a> {
     factor: f64,
 }
 
-impl Joined<'_> {
-    fn width(&self) -> usize {
+impl<'a> Joined<'a> {
+    pub(super) fn new(reading: &'a Reading<'a>, columns: Vec<Column<'a>>, factor: f64) -> Self {
+        Self { reading, columns, factor }
+    }
+
+    pub(super) fn width(&self) -> usize {
         self.columns.iter().map(|column| column.width).sum()
     }
 

@@ -13,7 +13,7 @@ use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 
 use crate::io::csv_columns::{Columns, Rows, is_name};
 use crate::io::reading::Reading;
-use crate::io::{Error, Masses, Points, ReadOptions, Result, Snapshot, ecsv};
+use crate::io::{Error, Points, ReadOptions, Result, Snapshot, ecsv};
 use crate::units::{KnownUnits, VelocityUnit};
 
 /// Bytes in the longest line that is read; ten numbers need far fewer.
@@ -35,15 +35,9 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     }
     snapshot.redshift = redshift;
     (snapshot.box_size, snapshot.background) = (box_size, background);
-    if let (Masses::Each(masses), Some(mass)) = (&snapshot.masses, particle_mass)
-        && masses.iter().all(|own| *own == mass)
-    {
-        snapshot.matter = Some(mass * masses.len() as f64);
-        snapshot.masses = Masses::Equal(mass);
-    }
     let velocity = velocity_unit.map(|unit| VelocityUnit { is_internal: false, ..unit });
     snapshot.units = KnownUnits { velocity, ..units };
-    Ok(snapshot)
+    Ok(snapshot.with_equal_masses(particle_mass, 1.0))
 }
 
 /// The rows; `chosen` columns are coordinates, if there are any.
@@ -61,7 +55,8 @@ fn read_rows(path: &Path, chosen: &[String]) -> Result<Snapshot> {
             Some(rows) => rows,
             None => {
                 let names = fields.iter().all(is_name);
-                let columns = if names { Columns::named(fields, chosen) } else { Columns::plain(fields.len(), chosen) };
+                let columns =
+                    if names { Columns::named(texts(fields), chosen) } else { Columns::plain(fields.len(), chosen) };
                 let empty = rows.insert(Rows::new(columns.map_err(refuse)?));
                 if names {
                     continue;
@@ -72,6 +67,10 @@ fn read_rows(path: &Path, chosen: &[String]) -> Result<Snapshot> {
         rows.push(fields).map_err(|message| refuse(format!("line {}: {message}", lines.number())))?;
     }
     rows.and_then(Rows::finish).ok_or_else(|| refuse("has no rows of numbers".to_string()))
+}
+
+fn texts(fields: &ByteRecord) -> Vec<String> {
+    fields.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
 }
 
 /// The lines that hold something, one at a time.

@@ -1,4 +1,4 @@
-//! What the columns of a text table hold, and the rows read so far.
+//! What the columns of a table hold by their names, and the rows of text read so far.
 //!
 //! - names: `vx`, `vy`, `vz` are velocities, `id` and `mass` what they say. If there are columns `x` and `y`, they are the
 //!   coordinates, with `z` if there is one, and others are ignored; else all other columns are coordinates, so that of RA, DEC and z
@@ -18,13 +18,13 @@ const KNOWN: [&str; 8] = ["x", "y", "z", "vx", "vy", "vz", "id", "mass"];
 pub(super) struct Columns {
     width: usize,
     /// What the first line calls them, or what they were chosen by; empty if nothing does.
-    names: Vec<String>,
+    pub names: Vec<String>,
     /// Whether coordinates are just what is left over.
     is_rest: bool,
-    coordinates: Vec<usize>,
-    velocities: Vec<usize>,
-    id: Option<usize>,
-    mass: Option<usize>,
+    pub coordinates: Vec<usize>,
+    pub velocities: Vec<usize>,
+    pub id: Option<usize>,
+    pub mass: Option<usize>,
 }
 
 impl Columns {
@@ -38,9 +38,8 @@ impl Columns {
         Self { width, names, coordinates, ..Self::default() }.checked()
     }
 
-    /// The columns of a table whose first line holds names.
-    pub(super) fn named(fields: &ByteRecord, chosen: &[String]) -> std::result::Result<Self, String> {
-        let names: Vec<String> = fields.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+    /// The columns of a table with names.
+    pub(super) fn named(names: Vec<String>, chosen: &[String]) -> std::result::Result<Self, String> {
         let lower: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
         if let Some(twice) = KNOWN.into_iter().find(|name| lower.iter().filter(|n| n == name).count() > 1) {
             return Err(format!("has two columns named {twice}"));
@@ -82,7 +81,7 @@ impl Columns {
     }
 
     /// What the columns of coordinates are called.
-    fn called(&self) -> Vec<String> {
+    pub(super) fn called(&self) -> Vec<String> {
         self.coordinates.iter().filter_map(|&column| self.names.get(column).cloned()).collect()
     }
 }

@@ -48,8 +48,13 @@ impl Header {
     /// Errors: coordinates, or velocities, of which some have a unit that we know and others have another one or none. Units of
     /// another kind alone, degrees say, are nothing that we know.
     pub(super) fn read(path: &Path, coordinates: &[String]) -> Result<Self> {
-        let Some(values) = text(path).and_then(|text| values(&text)) else { return Ok(Self::default()) };
-        let columns = columns(&values);
+        let values = text(path).and_then(|text| values(&text));
+        values.map_or_else(|| Ok(Self::default()), |values| Self::of(path, &values, coordinates))
+    }
+
+    /// The same of the scalars of its YAML, with the keys and places that lead to them.
+    pub(super) fn of(path: &Path, values: &[(Vec<String>, String)], coordinates: &[String]) -> Result<Self> {
+        let columns = columns(values);
         let named: Vec<String> = coordinates.iter().map(|name| name.to_lowercase()).collect();
         let coordinates: Vec<&str> =
             if named.is_empty() { vec!["x", "y", "z"] } else { named.iter().map(String::as_str).collect() };
@@ -99,7 +104,7 @@ fn text(path: &Path) -> Option<String> {
 
 /// All scalars of the YAML with the keys and the places in lists that lead to them; none if it is no YAML, has aliases or is too
 /// deep.
-fn values(yaml: &str) -> Option<Vec<(Vec<String>, String)>> {
+pub(super) fn values(yaml: &str) -> Option<Vec<(Vec<String>, String)>> {
     enum Nesting {
         Map { key: Option<String> },
         List { at: usize },

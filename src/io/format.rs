@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::io::{gadget, genericio, hdf5, npy, spool, tipsy};
+use crate::io::{abacus, gadget, genericio, hdf5, npy, spool, tipsy};
 
 /// A file format that [`read`](crate::io::read) knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,10 +21,16 @@ pub enum Format {
     GadgetHdf5,
     /// HDF5 of SWIFT.
     SwiftHdf5,
+    /// Particles of RAMSES, a folder.
+    Ramses,
+    /// Particles of Abacus, in ASDF.
+    Abacus,
     /// An array written by `numpy.save`.
     Npy,
     /// Arrays written by `numpy.savez`.
     Npz,
+    /// A Parquet table, by the feature `parquet`.
+    Parquet,
     /// Numbers as text, separated by commas, semicolons, tabs or spaces.
     Csv,
     /// None: the points come from memory.
@@ -40,8 +46,11 @@ impl fmt::Display for Format {
             Self::GenericIo => "GenericIO",
             Self::GadgetHdf5 => "Gadget HDF5",
             Self::SwiftHdf5 => "SWIFT HDF5",
+            Self::Ramses => "RAMSES",
+            Self::Abacus => "Abacus ASDF",
             Self::Npy => "NumPy array",
             Self::Npz => "NumPy archive",
+            Self::Parquet => "Parquet table",
             Self::Csv => "text table",
             Self::Memory => "memory",
         })
@@ -53,6 +62,10 @@ pub(super) enum Found {
     Tipsy,
     GenericIo,
     Hdf5,
+    Ramses,
+    Asdf,
+    #[cfg(feature = "parquet")]
+    Parquet,
     Npy,
     Zip,
     Text,
@@ -72,6 +85,13 @@ pub(super) fn sniff(prefix: &[u8]) -> Found {
         Found::Hdf5
     } else if prefix.starts_with(b"PK\x03\x04") {
         Found::Zip
+    } else if prefix.starts_with(b"PAR1") {
+        #[cfg(feature = "parquet")]
+        return Found::Parquet;
+        #[cfg(not(feature = "parquet"))]
+        Found::Other("is a Parquet table, which needs the feature `parquet`")
+    } else if abacus::sniff(prefix) {
+        Found::Asdf
     } else if genericio::sniff(prefix) {
         Found::GenericIo
     } else if tipsy::sniff(prefix) {

@@ -7,6 +7,7 @@
 //! Nothing is converted but velocities (see [`Snapshot::velocities`]); coordinates that are not finite are passed on,
 //! and refused where they are used. Every promise a file makes is checked against its length before memory is reserved.
 
+mod abacus;
 mod atomic;
 pub(crate) mod cgs;
 mod columns;
@@ -27,6 +28,7 @@ mod npz_read;
 mod options;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod ramses;
 mod reading;
 mod snapshot;
 mod snapshot_write;
@@ -135,6 +137,10 @@ fn uncompressed<T>(
     reading: &Reading<'_>,
     work: impl Fn(&Path, &Reading<'_>, Found) -> Result<T>,
 ) -> Result<T> {
+    // A folder, or a file whose name and neighbours tell more than its own content.
+    if ramses::is_output(path) {
+        return work(path, reading, Found::Ramses);
+    }
     match sniff(&reading.open(path)?.prefix(4096)?) {
         Found::Gzip => {
             let spool = Spool::uncompressed(path)?;
@@ -150,11 +156,15 @@ fn uncompressed<T>(
 
 fn read_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Snapshot> {
     match found {
-        Found::Gadget | Found::Tipsy if !reading.options.columns.is_empty() => {
+        Found::Gadget | Found::Tipsy | Found::Ramses | Found::Asdf if !reading.options.columns.is_empty() => {
             Err(Error::file(path, "is a snapshot of a simulation, and has no columns to choose"))
         }
         Found::Gadget => gadget::read(path, reading),
         Found::Tipsy => tipsy::read(path, reading),
+        Found::Ramses => ramses::read(path, reading),
+        #[cfg(feature = "parquet")]
+        Found::Parquet => parquet::read(path, reading),
+        Found::Asdf => abacus::read(path, reading),
         Found::GenericIo => genericio::read(path, reading),
         Found::Zip => npz_read::read(path, reading),
         Found::Hdf5 if !reading.options.columns.is_empty() => {
@@ -172,6 +182,10 @@ fn inspect_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Co
     match found {
         Found::Gadget => gadget::inspect(path, reading),
         Found::Tipsy => tipsy::inspect(path, reading),
+        Found::Ramses => ramses::inspect(path, reading),
+        #[cfg(feature = "parquet")]
+        Found::Parquet => parquet::inspect(path, reading),
+        Found::Asdf => abacus::inspect(path, reading),
         Found::GenericIo => genericio::inspect(path, reading),
         Found::Zip => npz_read::inspect(path, reading),
         Found::Hdf5 => hdf5::inspect(path, reading),

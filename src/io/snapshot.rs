@@ -98,6 +98,20 @@ impl Snapshot {
 }
 
 impl Snapshot {
+    /// One mass in place of a list, where the header of a table says that all particles have that one. Masses in the list are divided
+    /// by `fraction`.
+    pub(super) fn with_equal_masses(mut self, mass: Option<f64>, fraction: f64) -> Self {
+        if let (Masses::Each(masses), Some(mass)) = (&self.masses, mass)
+            && masses.iter().all(|own| *own == mass / fraction)
+        {
+            if fraction == 1.0 {
+                self.matter = Some(mass * masses.len() as f64);
+            }
+            self.masses = Masses::Equal(mass / fraction);
+        }
+        self
+    }
+
     /// What is wanted of a table that was read whole.
     pub(super) fn reduced(mut self, reading: &Reading<'_>) -> Self {
         let (options, keep) = (reading.options, &reading.keep);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Small snapshots and tables in formats other than HDF5, written by others' programs, and what others read of them.
 
-    pip install numpy==2.4.6 pynbody==2.8.0
-    python3 make_formats.py [tipsy genericio npz]        # all, unless some are named
+    pip install numpy==2.4.6 pynbody==2.8.0 asdf==6.0.0 abacusutils==2.1.2 pyarrow==26.0.1 pandas==3.1.1 astropy
+    python3 make_formats.py [tipsy genericio npz ramses abacus parquet]        # all, unless some are named
 
 For each, a folder or file in snapshots/, and beside it NAME.expected.npz with the arrays that a reader must find, in the order of the
 file.
@@ -210,7 +210,173 @@ def npz():
         np.save(file, np.array([0.5, 0.25]))
 
 
-MAKERS = {"tipsy": tipsy, "genericio": genericio, "npz": npz}
+def record(data):
+    """A record as Fortran writes it: its length before and after."""
+    return struct.pack("<i", len(data)) + data + struct.pack("<i", len(data))
+
+
+INFO = """ncpu        =          {cpus}
+ndim        =          3
+levelmin    =          7
+levelmax    =         12
+ngridmax    =       5000
+nstep_coarse=         10
+
+boxlen      =  0.{boxlen}00000000000000E+01
+time        = {time}
+aexp        =  0.400000000000000E+00
+H0          =  0.700000000000000E+02
+omega_m     =  0.300000000000000E+00
+omega_l     =  0.700000000000000E+00
+omega_k     =  0.000000000000000E+00
+omega_b     =  0.450000000000000E-01
+unit_l      =  0.440811083070190E+26
+unit_d      =  0.431225411000000E-28
+unit_t      =  0.705352000000000E+17
+
+ordering type=hilbert
+"""
+
+
+def ramses():
+    """Particle files from RAMSES's documentation and output_part.f90 (the order of records), which pynbody reads."""
+    import pynbody
+
+    def part(path, cpus, n, columns, stars):
+        header = [struct.pack("<i", k) for k in [cpus, 3, n]] + [struct.pack("<4i", 1, 2, 3, 4)]
+        header += [struct.pack("<i", stars), struct.pack("<d", 0.0), struct.pack("<d", 0.0), struct.pack("<i", 0)]
+        path.write_bytes(b"".join(map(record, header + [values.tobytes() for values in columns.values()])))
+
+    for name, explicit, wide in [("ramses_families", True, True), ("ramses_old", False, False)]:
+        rng = np.random.default_rng(40)
+        folder = fresh(name) / "output_00080"
+        folder.mkdir()
+        cpus, boxlen = 3, 2
+        (folder / "info_00080.txt").write_text(INFO.format(cpus=cpus, boxlen=boxlen, time="-0.100000000000000E+01"))
+        wanted = []
+        for cpu, n in enumerate([60, 0, 45], 1):
+            columns = {f"position_{axis}": rng.random(n) * 0.2 for axis in "xyz"}
+            columns |= {f"velocity_{axis}": rng.normal(size=n) for axis in "xyz"}
+            columns["mass"] = rng.random(n)
+            columns["identity"] = rng.permutation(1000)[:n].astype("i8" if wide else "i4")
+            columns["levelp"] = np.full(n, 9, "i4")
+            kind = rng.choice([1, 2, 3, 0] if explicit else [1, 2], n, p=[0.6, 0.2, 0.1, 0.1] if explicit else [0.7, 0.3])
+            if explicit:
+                columns["family"] = kind.astype("i1")
+                columns["tag"] = np.zeros(n, "i1")
+            columns["birth_time"] = np.where(kind == 2, -rng.random(n) - 0.1, 0.0)
+            columns["metallicity"] = rng.random(n)
+            part(folder / f"part_00080.out{cpu:05d}", cpus, n, columns, int((kind == 2).sum()))
+            # In each file type by type: dark matter, tracers, stars, clouds.
+            types = np.array([3, 1, 4, 5])[kind]
+            order = np.argsort(types, kind="stable")
+            wanted.append({key: values[order] for key, values in columns.items()} | {"type": types[order]})
+        letters = {"f8": "d", "i8": "q", "i4": "i", "i1": "b"}
+        if explicit:
+            lines = ["# version:  1", "# ivar, variable_name, variable_type"]
+            lines += [f"{k:3}, {key}, {letters[values.dtype.str[1:]]}" for k, (key, values) in enumerate(columns.items(), 1)]
+            (folder / "part_file_descriptor.txt").write_text("\n".join(lines) + "\n")
+        else:
+            (folder / "header_00080.txt").write_text(" Total number of particles\n 105\n Particle fields\n pos vel mass iord level tform metal\n")
+        joined = {key: np.concatenate([own[key] for own in wanted]) for key in wanted[0]}
+        found = pynbody.load(str(folder))
+        units = {"kpc": found["x"].units.in_units("kpc"), "km_s": found["vx"].units.in_units("km s^-1"), "msol": found["mass"].units.in_units("Msol")}
+        # What pynbody finds, in its own order.
+        for family, types in [(found.dm, [1]), (found.star, [4])]:
+            own = np.isin(joined["type"], types)
+            assert (np.sort(family["iord"]) == np.sort(joined["identity"][own])).all()
+            order, there = np.argsort(joined["identity"][own], kind="stable"), np.argsort(family["iord"], kind="stable")
+            for key, theirs in [("position_x", "x"), ("velocity_z", "vz"), ("mass", "mass")]:
+                assert (np.sort(joined[key][own]) == np.sort(np.asarray(family[theirs]))).all(), key
+        vectors = {key: np.stack([joined[f"{long}_{axis}"] for axis in "xyz"], 1) for key, long in [("pos", "position"), ("vel", "velocity")]}
+        rest = {"mass": joined["mass"], "id": joined["identity"].astype("u8"), "type": joined["type"].astype("u1")}
+        box = np.float64(found.properties["boxsize"].in_units("kpc"))
+        expected(name, **vectors, **rest, box_kpc=box, h=np.float64(found.properties["h"]), a=np.float64(found.properties["a"]), **units)
+
+
+def abacus():
+    """By asdf with the extension of abacusutils; what abacusutils makes of them."""
+    import asdf
+    from abacusnbody.data.read_abacus import read_asdf
+
+    rng = np.random.default_rng(50)
+    folder = fresh("abacus")
+    n = 800
+    # Coordinates and velocities that do not fill all bits, so that they compress.
+    position = np.cumsum(rng.integers(-3, 40, (n, 3)), 0).astype("i4") - 8000
+    rvint = (position << 12 | 16 * rng.integers(100, 150, (n, 3)).astype("i4")).astype("i4")
+    lattice = np.arange(n, dtype="u8")
+    pid = lattice % 10 | lattice // 10 % 10 << 16 | lattice // 100 << 32 | rng.integers(0, 2, n).astype("u8") << 48
+    header = {"BoxSize": 500.0, "Redshift": 0.5, "H0": 67.36, "Omega_M": 0.315192, "Omega_DE": 0.684808, "ParticleMassHMsun": 2.1e9}
+    header |= {"SimName": "Abacus_test", "ppd": 10.0, "SubsampleFraction": 0.03, "OutputType": "TimeSlice"}
+
+    def write(path, data, compression=None, **options):
+        path.parent.mkdir(exist_ok=True)
+        options |= {"all_array_compression": compression} if compression else {"all_array_compression": None}
+        asdf.AsdfFile({"data": data, "header": header}).write_to(path, **options)
+
+    def blosc(typesize, **options):
+        # Containers that end within a row, and several blocks in each.
+        return {"compression": "blsc", "compression_kwargs": dict(typesize=typesize, compression_block_size=7000, blosc_block_size=2048, **options)}
+
+    write(folder / "plain.asdf", {"rvint": rvint})
+    for name, options in {
+        "zstd": {},
+        "bits": {"shuffle": "bitshuffle"},
+        "lz4": {"cname": "lz4"},
+        "zlib": {"cname": "zlib", "shuffle": "bitshuffle"},
+        "unshuffled": {"shuffle": None, "cname": "lz4hc", "clevel": 9},
+        "blosclz": {"cname": "blosclz"},
+    }.items():
+        write(folder / f"{name}.asdf", {"rvint": rvint}, **blosc(4, **options))
+    write(folder / "halo_rv_A" / "halo_rv_A_000.asdf", {"rvint": rvint}, **blosc(12))
+    write(folder / "halo_pid_A" / "halo_pid_A_000.asdf", {"packedpid": pid}, **blosc(8))
+    write(folder / "tiny.asdf", {"rvint": rvint[:40]}, **blosc(4, cname="lz4"))
+
+    found = read_asdf(folder / "zstd.asdf", verbose=False)
+    ids = read_asdf(folder / "halo_pid_A" / "halo_pid_A_000.asdf", verbose=False)
+    expected("abacus", pos=found["pos"].astype("f8"), vel=found["vel"].astype("f8"), id=np.asarray(ids["pid"]).astype("u8"))
+
+
+def tables():
+    """Parquet by pyarrow, pandas and astropy."""
+    import astropy.units as u
+    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from astropy.table import Table
+
+    rng = np.random.default_rng(60)
+    folder = fresh("parquet")
+    n = 150
+    pos, vel = rng.random((n, 3)), rng.normal(size=(n, 3))
+    columns = {axis: pos[:, k] for k, axis in enumerate("xyz")} | {f"v{axis}": vel[:, k].astype("f4") for k, axis in enumerate("xyz")}
+    columns |= {"id": rng.integers(0, 1 << 63, n).astype("u8") * 2, "mass": rng.integers(1, 9, n).astype("i4")}
+    wanted = {"pos": pos, "vel": vel.astype("f4").astype("f8"), "id": columns["id"], "mass": columns["mass"].astype("f8")}
+    expected("parquet", **wanted)
+    units = {"x": "kpc", "y": "kpc", "z": "kpc", "vx": "km/s", "vy": "km/s", "vz": "km/s", "mass": "Msun"}
+    fields = [pa.field(key, pa.array(values).type, metadata={"unit": units[key]} if key in units else None) for key, values in columns.items()]
+    arrow = pa.table(list(columns.values()), schema=pa.schema(fields, metadata={"redshift": "0.5", "box_size": "1"}))
+    arrow = arrow.append_column("name", pa.array(["text"] * n))
+    for name, options in {
+        "snappy": {"compression": "snappy"},
+        "gzip": {"compression": "gzip", "data_page_version": "2.0", "use_dictionary": False},
+        "lz4": {"compression": "lz4", "use_byte_stream_split": ["x", "y", "vx"], "use_dictionary": ["mass"]},
+        "none": {"compression": "none", "row_group_size": 64},
+        "zstd": {"compression": "zstd"},
+    }.items():
+        pq.write_table(arrow, folder / f"{name}.parquet", **options)
+    frame = pd.DataFrame(columns, index=np.arange(n) * 3)
+    frame.to_parquet(folder / "pandas.parquet", compression="gzip")
+    table = Table({key: columns[key] for key in ["x", "y", "z", "mass"]}, units={"x": u.Mpc, "y": u.Mpc, "z": u.Mpc, "mass": u.Msun}, meta={"redshift": 2.0})
+    table.write(folder / "astropy.parquet")
+    frame.loc[6, "y"] = np.nan
+    hole = pa.Table.from_pandas(frame[["x", "y"]], preserve_index=False)
+    pq.write_table(hole, folder / "hole.parquet")
+    pq.write_table(arrow.select(["x", "y", "id"]).slice(0, 3), folder / "tiny.parquet", compression="snappy", store_schema=False)
+
+
+MAKERS = {"tipsy": tipsy, "genericio": genericio, "npz": npz, "ramses": ramses, "abacus": abacus, "parquet": tables}
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")

@@ -35,6 +35,10 @@ impl Expected {
         self.f64s(name)[0]
     }
 
+    pub fn u8s(&mut self, name: &str) -> Vec<u8> {
+        self.array(name).into_vec().unwrap()
+    }
+
     pub fn u64s(&mut self, name: &str) -> Vec<u64> {
         self.array(name).into_vec().unwrap()
     }

@@ -43,7 +43,7 @@ fn fuzz_seeds_are_good() {
     for reader in Reader::ALL {
         for seed in reader.seeds() {
             reader.run(&seed, &path);
-            let read = read(&path, &ReadOptions::default());
+            let read = read(reader.place(&path), &ReadOptions::default());
             assert!(read.is_ok(), "{reader:?}: {read:?}");
         }
     }

@@ -1,5 +1,6 @@
 //! Readers and writers: round trips, files made by hand, and files that are wrong in every way.
 
+mod abacus;
 mod atomic;
 mod csv;
 mod damage;
@@ -11,7 +12,9 @@ mod hdf5;
 mod npy;
 mod npz;
 mod parquet;
+mod ramses;
 mod reading;
+mod snapshot_write;
 #[path = "../../fuzz/readers.rs"]
 mod readers;
 mod tipsy;

@@ -135,7 +135,12 @@ pub fn write_tipsy(path: impl AsRef<Path>, species: &[Species<'_>], options: &Ti
         })?);
     }
     if let Some((mut text, _)) = run {
-        text += &format!("bDoublePos = {}\nbDoubleVel = {}\n", u8::from(is_wide_position), u8::from(is_wide_velocity));
+        // pynbody takes any value for yes.
+        for (name, is_wide) in [("bDoublePos", is_wide_position), ("bDoubleVel", is_wide_velocity)] {
+            if is_wide {
+                text += &format!("{name} = 1\n");
+            }
+        }
         files.push(filled(&beside(path, "param"), |out| out.write_all(text.as_bytes()))?);
     }
     files.push(filled(path, |out| {

@@ -287,3 +287,66 @@ impl Tables<'_> {
         if let Some(cgs) = self.cgs { cgs.scale(values, quantity, 0.0) } else { values }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use hdf5_reader::Hdf5File;
+
+    use crate::halo::pipeline::{LinkingLength, Options, Pipeline};
+    use crate::io::{Masses, Points, Snapshot, Table, TypeRun};
+
+    fn snapshot(x: &[f64], types: &[(u8, usize)], ids: &[u64], masses: Masses) -> Snapshot {
+        let points = x.iter().flat_map(|&x| [x, 5.0, 5.0]).collect();
+        Snapshot {
+            types: types.iter().map(|&(particle_type, count)| TypeRun { particle_type, count }).collect(),
+            ids: Some(ids.to_vec()),
+            masses,
+            ..Snapshot::new(Points::F64(Table::new(3, points).unwrap()))
+        }
+    }
+
+    #[test]
+    fn particles_of_all_types_count() {
+        let linked = snapshot(&[1.0, 7.0, 7.5, 1.5, 2.0], &[(1, 3), (2, 2)], &[50, 51, 52, 53, 54], Masses::Equal(2.0));
+        let others = snapshot(
+            &[1.1, 7.1, 4.0, 7.2],
+            &[(0, 1), (4, 3)],
+            &[60, 61, 62, 63],
+            Masses::Each(vec![1.0, 0.5, 9.0, 0.25]),
+        );
+        let mut options = Options::default();
+        (options.linking_length, options.min_members) = (LinkingLength::Length(0.6), 2);
+        let pipeline = Pipeline::new(&linked, &options).unwrap();
+        let mut found = pipeline.find().unwrap();
+        pipeline.attach(&mut found, &others).unwrap();
+        let catalog = pipeline.measure(&found).unwrap().catalog;
+        let mut bytes = vec![];
+        pipeline.write_group_catalog(&mut bytes, &found, &catalog).unwrap();
+
+        let file = Hdf5File::from_vec(bytes).unwrap();
+        let numbers = |name: &str| file.dataset(name).unwrap().read_array::<f64>().unwrap().into_raw_vec_and_offset().0;
+        let counts = |name: &str| file.dataset(name).unwrap().read_array::<u64>().unwrap().into_raw_vec_and_offset().0;
+        assert_eq!(counts("Group/GroupLen"), [4, 4]);
+        assert_eq!(counts("Group/GroupLenType"), [1, 1, 2, 0, 0, 0, 0, 2, 0, 0, 2, 0]);
+        assert_eq!(numbers("Group/GroupMassType"), [1.0, 2.0, 4.0, 0.0, 0.0, 0.0, 0.0, 4.0, 0.0, 0.0, 0.75, 0.0]);
+        assert_eq!(numbers("Group/GroupMass"), [7.0, 4.75]);
+        assert_eq!(numbers("Group/GroupPos"), [1.5, 5.0, 5.0, 7.25, 5.0, 5.0]);
+        assert_eq!(counts("IDs/ID"), [60, 50, 53, 54, 51, 52, 61, 63]);
+        assert!(file.dataset("Group/GroupVel").is_err());
+        assert!(file.dataset("Subhalo/SubhaloLen").is_err());
+    }
+
+    #[test]
+    fn no_groups() {
+        let lonely = snapshot(&[1.0, 7.0], &[], &[1, 2], Masses::Unknown);
+        let mut options = Options::default();
+        (options.linking_length, options.min_members) = (LinkingLength::Length(0.6), 2);
+        let pipeline = Pipeline::new(&lonely, &options).unwrap();
+        let found = pipeline.find().unwrap();
+        let catalog = pipeline.measure(&found).unwrap().catalog;
+        let mut bytes = vec![];
+        pipeline.write_group_catalog(&mut bytes, &found, &catalog).unwrap();
+        let file = Hdf5File::from_vec(bytes).unwrap();
+        assert_eq!(file.dataset("Group/GroupLenType").unwrap().shape(), [0, 6]);
+    }
+}

@@ -1,0 +1,78 @@
+//! `ropewalk convert`.
+
+use std::fs;
+
+use crate::program::{Scratch, halos, run, sample};
+
+/// Lines of a catalogue that do not depend on the file: all but its name, and how its units are known.
+fn lines(text: &str) -> Vec<&str> {
+    text.lines().filter(|line| !line.starts_with("# - {snapshot:") && !line.starts_with("# - {units:")).collect()
+}
+
+#[test]
+fn the_same_halos_in_each_format() {
+    let scratch = Scratch::new();
+    let catalog = |name: &str| fs::read_to_string(scratch.path(name).join("halos.ecsv")).unwrap();
+    let options = ["--no-pictures", "--so", "200c"];
+    halos(&sample(), &scratch.path("original"), &options).success();
+    let original = catalog("original");
+    for ending in ["gadget1", "gadget2", "hdf5", "ecsv"] {
+        let path = scratch.path(&format!("snapshot.{ending}"));
+        let report = run([&"convert".into(), &sample(), &path]).success();
+        assert!(report.starts_with("262,144 particles of ") && report.contains(ending), "{report}");
+        halos(&path, &scratch.path(ending), &options).success();
+        assert_eq!(lines(&catalog(ending)), lines(&original), "{ending}");
+    }
+    // Format 1 is the original's own.
+    assert!(fs::read(scratch.path("snapshot.gadget1")).unwrap() == fs::read(sample()).unwrap());
+}
+
+#[test]
+fn what_a_format_has_no_place_for() {
+    let scratch = Scratch::new();
+    let report = |name: &str, more: &[&str]| {
+        let (input, out) = (sample(), scratch.path(name));
+        let arguments = ["convert".as_ref(), input.as_os_str(), out.as_os_str()];
+        run(arguments.into_iter().chain(more.iter().map(AsRef::as_ref))).success()
+    };
+    let text = report("points.npy", &["--subsample", "0.01"]);
+    assert!(
+        text.contains("NumPy array has no place for velocities, ids and masses, the box, the redshift\n"),
+        "{text}"
+    );
+    let points = fs::metadata(scratch.path("points.npy")).unwrap().len() / 12;
+    assert!((2300..2900).contains(&points), "{points}");
+    assert!(report("points.csv", &["--type", "1"]).contains("CSV has no place for the box, the redshift\n"));
+    let hdf5 = report("points.hdf5", &[]);
+    assert!(hdf5.ends_with("points.hdf5 (HDF5 in Gadget's layout)\n"), "{hdf5}");
+    assert_eq!(fs::read(scratch.path("points.hdf5")).unwrap()[..4], *b"\x89HDF");
+}
+
+#[test]
+fn to_standard_output() {
+    let scratch = Scratch::new();
+    let points = scratch.write("points.csv", "x,y\n0.5,1\n2,3\n");
+    let output = run(["convert", points.to_str().unwrap(), "-", "--format", "csv"]);
+    assert_eq!((output.status, output.stdout.as_str()), (0, "x,y\n0.5,1\n2,3\n"));
+    assert!(output.stderr.starts_with("2 particles of "), "{}", output.stderr);
+}
+
+#[test]
+fn what_is_refused() {
+    let scratch = Scratch::new();
+    let points = scratch.write("points.csv", "x,y\n0.5,1\n2,3\n");
+    let error = |out: &str, more: &[&str]| {
+        let out = scratch.path(out);
+        let arguments = ["convert", points.to_str().unwrap(), out.to_str().unwrap()];
+        run(arguments.into_iter().chain(more.iter().copied())).error()
+    };
+    assert!(error("points.csv", &[]).contains("is the input, which the output would replace"));
+    assert!(error("out.txt", &[]).contains("out.txt: its ending says no format of snapshots; it may be hdf5, h5,"));
+    assert!(error("out.npz", &["--format", "csv"]).contains("its ending and --format say different formats"));
+    assert!(error("out.hdf5", &[]).contains("points have 2 components, Gadget's have 3"));
+    assert!(error("out.csv", &["--subsample", "2"]).contains("subsample is 2"));
+    assert!(error("absent/out.csv", &[]).contains("absent"));
+    let line = run(["convert", points.to_str().unwrap(), "-"]).line();
+    assert!(line.contains("no format"), "{line}");
+    assert_eq!(scratch.names(""), ["points.csv"]);
+}
