@@ -126,11 +126,16 @@ pub struct Kdist {
     pub plot: Option<PathBuf>,
 }
 
-/// Print what a snapshot holds.
+/// Print what a file holds: format, files, particle types with their fields and units, cosmology, and the memory a run takes.
+///
+/// Particles are not read, but for tables of text, which tell nothing without.
 #[derive(Debug, clap::Args)]
 pub struct Info {
     /// The file with the particles
     pub snapshot: PathBuf,
+    /// Read the particles, and print what they span
+    #[arg(long)]
+    pub ranges: bool,
 }
 
 /// Write a clustered set of points, the same for a seed on every machine.

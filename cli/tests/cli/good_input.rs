@@ -78,7 +78,18 @@ fn little_or_nothing() {
 #[test]
 fn info() {
     let printed = run(["info".as_ref(), sample().as_os_str()]).success();
-    for part in ["Gadget-2", "262,144", "Omega_m 0.31", "ids             1 to 262144", "32-bit floats", "all 1.07545"] {
+    for part in [
+        "Gadget-2",
+        "  type 1        262,144 (halo), mass 1.07545",
+        "POS: 3 x f32, read as positions",
+        "Omega_m 0.31",
+        "units           lengths in comoving Mpc/h",
+        "memory          8.4 MB for all particles, 16.8 MB to find the halos of type 1",
+    ] {
+        assert!(printed.contains(part), "{part:?} is not in {printed}");
+    }
+    let printed = run(["info".as_ref(), sample().as_os_str(), "--ranges".as_ref()]).success();
+    for part in ["ids             1 to 262144", "32-bit floats", "all 1.07545"] {
         assert!(printed.contains(part), "{part:?} is not in {printed}");
     }
     let labels = root().join("tests/data/README.md");
