@@ -37,6 +37,7 @@ def converted(program, path, folder):
     for name in ("positions", "velocities"):
         if name in ours:
             ours[name] = ours[name].reshape(-1, 3)
+    ours["masses"] = np.broadcast_to(ours["masses"], len(ours["positions"]))
     # Whether they are stored as one number or as an array of one.
     return ours | {name: float(np.ravel(ours[name])[0]) for name in ("box_size", "redshift") if name in ours}
 
