@@ -11,6 +11,10 @@ pub(crate) mod centers;
 mod cosmology;
 mod groups;
 #[cfg(feature = "halos")]
+mod mass_counts;
+#[cfg(feature = "halos")]
+mod nfw;
+#[cfg(feature = "halos")]
 mod overdensity;
 #[cfg(feature = "halos")]
 mod particles;
@@ -36,11 +40,15 @@ pub use centers::{Center, CenterFinder, Centers, HaloCenter, NoCenter, Places};
 pub use cosmology::{Cosmology, MassFunction};
 pub use groups::{HaloMembers, Halos};
 #[cfg(feature = "halos")]
+pub use mass_counts::{Expected, MassCounts};
+#[cfg(feature = "halos")]
+pub use nfw::NfwFit;
+#[cfg(feature = "halos")]
 pub use overdensity::{NoSphere, Overdensity, SphericalOverdensity, overdensities};
 #[cfg(feature = "halos")]
 pub use particles::Particles;
 #[cfg(feature = "halos")]
-pub use profile::{NfwFit, Profile, Shell, profiles};
+pub use profile::{Profile, Profiles, Resolution, Shell, profiles};
 #[cfg(feature = "halos")]
 pub use structure::{Structure, measure_structure};
 pub use subhalos::{AdaptaHop, AdaptaHopAlgorithm, Subhalo, SubhaloSelection, Subhalos};

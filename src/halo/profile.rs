@@ -2,21 +2,24 @@
 //!
 //! In: all particles, centres, and the radius of each halo. Out: a [`Profile`] for each centre.
 //! Cost: one tree; a range query for each centre, and a search in one dimension for the fit. In parallel over centres.
-//! Source: Navarro, Frenk and White 1997.
+//! Source: Navarro, Frenk and White 1997; Power et al. 2003, MNRAS 338, 14, equation 20.
 
 use std::f64::consts::PI;
 
 use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
 use crate::halo::centers::Places;
+use crate::halo::nfw::{NfwFit, fit};
 use crate::halo::particles::Particles;
 use crate::halo::sphere_search::{ParticleInSphere, ParticleTree};
 use crate::parallel::map;
 
 /// The innermost radius of a profile, in units of the outermost.
 const INNER: f64 = 0.02;
-/// The range of scale radii of the fit, in the same units.
-const SCALES: (f64, f64) = (1e-3, 10.0);
+/// Softenings within which forces are not those of points.
+const SOFTENINGS: f64 = 3.0;
+/// The least relaxation time of what is resolved, in circular periods at R200c.
+const RELAXED: f64 = 0.6;
 
 /// A spherical shell: `inner < r <= outer`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -37,17 +40,45 @@ pub struct Shell {
     pub enclosed: f64,
 }
 
-/// `rho(r) = density / ((r / radius) (1 + r / radius)^2)`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// From which radius on a halo is as its particles' forces and their number let it be: fits leave out what is further in.
+///
+/// ```
+/// use ropewalk::halo::{Profiles, Resolution};
+/// use ropewalk::Particles;
+///
+/// let positions: Vec<[f64; 3]> = (1..=1000).map(|i| [0.001 * f64::from(i), 0.0, 0.0]).collect();
+/// let profiles = Profiles::new(20).resolution(Resolution::Softening(0.1));
+/// let profile = &profiles.run(&Particles::new(&positions), &[[0.0; 3]], &[1.0])?[0];
+/// assert!((profile.resolved - 0.3).abs() < 1e-12);
+/// assert_eq!(profile.fitted().len(), 6);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
-pub struct NfwFit {
-    /// The scale radius.
-    pub radius: f64,
-    /// The characteristic density.
-    pub density: f64,
-    /// The outermost radius over the scale radius.
-    pub concentration: f64,
+pub enum Resolution {
+    /// From the centre on.
+    #[default]
+    Everywhere,
+    /// From three softening lengths on.
+    Softening(f64),
+    /// From the largest radius `r` on within which particles meet often: the relaxation time, `sqrt(200) / 8 N / ln N
+    /// (rho / rho_crit)^(-1/2)` of the `N` particles within `r` and their mean density, is less than 0.6 circular periods at R200c. Power et
+    /// al. 2003. The value is the critical density, in the frame and the units of the particles.
+    Power2003(f64),
+}
+
+impl Resolution {
+    /// Whether `count` particles, with the mass `enclosed`, within a radius relax too soon.
+    fn is_relaxed(self, count: usize, enclosed: f64, radius: f64) -> bool {
+        let Self::Power2003(critical) = self else { return false };
+        // Of one particle the logarithm is 0, and the ratio has no value.
+        if count < 2 || radius <= 0.0 {
+            return true;
+        }
+        let (n, density) = (count as f64, enclosed / (4.0 / 3.0 * PI * radius.powi(3)));
+        200f64.sqrt() / 8.0 * n / n.ln() * (critical / density).sqrt() < RELAXED
+    }
 }
 
 /// The profile of one halo.
@@ -57,9 +88,28 @@ pub struct NfwFit {
 pub struct Profile {
     /// From the inside out.
     pub shells: Vec<Shell>,
-    /// The most likely NFW profile; `None` with fewer than three shells that have mass, or if its scale radius is not from 0.001 to 10
-    /// times the outermost radius.
+    /// From which radius on the halo is resolved: [`Resolution`].
+    pub resolved: f64,
+    /// The most likely NFW profile of the shells that lie outside of that radius; `None` with fewer than three of them that have mass, or if
+    /// its scale radius is not from 0.001 to 10 times the outermost radius.
     pub fit: Option<NfwFit>,
+}
+
+impl Profile {
+    /// The shells of the fit.
+    pub fn fitted(&self) -> &[Shell] {
+        // Edges are computed, and so is the radius.
+        let first = self.shells.partition_point(|shell| shell.inner < self.resolved * (1.0 - 1e-12));
+        &self.shells[first..]
+    }
+}
+
+/// How profiles are measured: a builder for [`profiles`] with a [`Resolution`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Profiles {
+    shells: usize,
+    resolution: Resolution,
 }
 
 /// Profiles about each of `centers`, in `shells` shells of equal logarithmic width from 0.02 times the halo's radius to it.
@@ -89,88 +139,95 @@ pub fn profiles<'c, S: Scalar>(
     radii: &[f64],
     shells: usize,
 ) -> Result<Vec<Profile>> {
-    profiles_about(particles, &centers.into(), radii, shells)
+    Profiles::new(shells).run(particles, centers, radii)
 }
 
-fn profiles_about<S: Scalar>(
-    particles: &Particles<S>,
-    centers: &Places<'_>,
-    radii: &[f64],
-    shells: usize,
-) -> Result<Vec<Profile>> {
-    let around = ParticleTree::new(particles, centers)?;
-    if radii.len() != centers.len() {
-        return Err(Kind::ColumnLength { name: "radii".into(), len: radii.len(), halos: centers.len() }.into());
+impl Profiles {
+    /// So many shells of equal logarithmic width from 0.02 times the halo's radius to it, all of them fitted.
+    pub fn new(shells: usize) -> Self {
+        Self { shells, resolution: Resolution::Everywhere }
     }
-    for &value in radii {
-        around.space.check_length("a radius", value)?;
+
+    /// Leaves the shells out of the fit that are not resolved.
+    #[must_use]
+    pub fn resolution(mut self, resolution: Resolution) -> Self {
+        self.resolution = resolution;
+        self
     }
-    let measure = |index: usize| match centers.at(index) {
-        Some(center) if radii[index] > 0.0 => {
-            let shells = measure(&around, &center, radii[index], shells);
-            let fit = fit(&shells, radii[index]);
-            Profile { shells, fit }
+
+    /// Profiles about each of `centers`.
+    ///
+    /// Errors: as [`profiles`]; a softening or a density that is negative or not finite.
+    pub fn run<'c, S: Scalar>(
+        &self,
+        particles: &Particles<S>,
+        centers: impl Into<Places<'c>>,
+        radii: &[f64],
+    ) -> Result<Vec<Profile>> {
+        self.about(particles, &centers.into(), radii)
+    }
+
+    fn about<S: Scalar>(&self, particles: &Particles<S>, centers: &Places<'_>, radii: &[f64]) -> Result<Vec<Profile>> {
+        let around = ParticleTree::new(particles, centers)?;
+        if radii.len() != centers.len() {
+            return Err(Kind::ColumnLength { name: "radii".into(), len: radii.len(), halos: centers.len() }.into());
         }
-        _ => Profile::default(),
-    };
-    Ok(map(radii.len(), 1, &measure))
-}
-
-fn measure<S: Scalar>(around: &ParticleTree<S>, center: &[f64; 3], radius: f64, n: usize) -> Vec<Shell> {
-    let edge = |i: usize| radius * INNER.powf(1.0 - i as f64 / n as f64);
-    let mut shells: Vec<Shell> = (0..n)
-        .map(|i| Shell { inner: edge(i), outer: if i + 1 == n { radius } else { edge(i + 1) }, ..Shell::default() })
-        .collect();
-    let mut near = around.within(center, radius).into_iter().peekable();
-    let mut enclosed = 0.0;
-    let inner = shells.first().map_or(0.0, |shell| shell.inner);
-    while let Some(ParticleInSphere { mass, .. }) = near.next_if(|near| near.distance2.sqrt() <= inner) {
-        enclosed += mass;
-    }
-    for shell in &mut shells {
-        while let Some(ParticleInSphere { mass, .. }) = near.next_if(|near| near.distance2.sqrt() <= shell.outer) {
-            shell.count += 1;
-            shell.mass += mass;
+        for &value in radii {
+            around.space.check_length("a radius", value)?;
         }
-        enclosed += shell.mass;
-        shell.enclosed = enclosed;
-        shell.density = shell.mass / (4.0 / 3.0 * PI * (shell.outer.powi(3) - shell.inner.powi(3)));
+        let known = match self.resolution {
+            Resolution::Everywhere => None,
+            Resolution::Softening(softening) => Some(("softening", softening)),
+            Resolution::Power2003(critical) => Some(("critical density", critical)),
+        };
+        if let Some((name, value)) = known.filter(|(_, value)| !(*value >= 0.0 && *value < f64::INFINITY)) {
+            return Err(Kind::Parameter { name, value, must: "at least 0 and finite" }.into());
+        }
+        let measure = |index: usize| match centers.at(index) {
+            Some(center) if radii[index] > 0.0 => {
+                let mut profile = self.measure(&around, &center, radii[index]);
+                profile.fit = fit(profile.fitted(), radii[index]);
+                profile
+            }
+            _ => Profile::default(),
+        };
+        Ok(map(radii.len(), 1, &measure))
     }
-    shells
-}
 
-/// The mass within `x` scale radii, in units of `4 pi density radius^3`.
-fn within(x: f64) -> f64 {
-    if x < 1e-3 { x * x * (0.5 - x * (2.0 / 3.0 - 0.75 * x)) } else { x.ln_1p() - x / (1.0 + x) }
-}
-
-fn fit(shells: &[Shell], radius: f64) -> Option<NfwFit> {
-    if shells.iter().filter(|shell| shell.mass > 0.0).count() < 3 {
-        return None;
+    fn measure<S: Scalar>(&self, around: &ParticleTree<S>, center: &[f64; 3], radius: f64) -> Profile {
+        let n = self.shells;
+        let edge = |i: usize| radius * INNER.powf(1.0 - i as f64 / n as f64);
+        let mut shells: Vec<Shell> = (0..n)
+            .map(|i| Shell { inner: edge(i), outer: if i + 1 == n { radius } else { edge(i + 1) }, ..Shell::default() })
+            .collect();
+        let mut resolved =
+            if let Resolution::Softening(softening) = self.resolution { SOFTENINGS * softening } else { 0.0 };
+        let mut shell = 0;
+        let (mut enclosed, mut inner, mut count) = (0.0, 0.0, 0);
+        for ParticleInSphere { mass, distance2, .. } in around.within(center, radius) {
+            let distance = distance2.sqrt();
+            enclosed += mass;
+            count += 1;
+            if self.resolution.is_relaxed(count, enclosed, distance) {
+                resolved = distance;
+            }
+            while shells.get(shell).is_some_and(|shell| distance > shell.outer) {
+                shell += 1;
+            }
+            match shells.get_mut(shell) {
+                Some(shell) if distance > shell.inner => {
+                    shell.count += 1;
+                    shell.mass += mass;
+                }
+                _ => inner += mass,
+            }
+        }
+        let mut enclosed = inner;
+        for shell in &mut shells {
+            enclosed += shell.mass;
+            shell.enclosed = enclosed;
+            shell.density = shell.mass / (4.0 / 3.0 * PI * (shell.outer.powi(3) - shell.inner.powi(3)));
+        }
+        Profile { shells, resolved, fit: None }
     }
-    let (first, last) = (shells.first()?, shells.last()?);
-    let likelihood = |ln_scale: f64| {
-        let scale = ln_scale.exp();
-        let all = within(last.outer / scale) - within(first.inner / scale);
-        let part = |shell: &Shell| (within(shell.outer / scale) - within(shell.inner / scale)) / all;
-        shells.iter().filter(|shell| shell.mass > 0.0).map(|shell| shell.mass * part(shell).ln()).sum::<f64>()
-    };
-    // The best value of a grid, then a golden-section search between its neighbours.
-    let (from, to) = ((SCALES.0 * radius).ln(), (SCALES.1 * radius).ln());
-    let steps = 60;
-    let at = |i: usize| from + (to - from) * i as f64 / steps as f64;
-    let best = (0..=steps).max_by(|&a, &b| likelihood(at(a)).total_cmp(&likelihood(at(b))))?;
-    if best == 0 || best == steps {
-        return None;
-    }
-    let (mut lo, mut hi) = (at(best - 1), at(best + 1));
-    let golden = 0.5 * (5f64.sqrt() - 1.0);
-    for _ in 0..50 {
-        let (a, b) = (hi - golden * (hi - lo), lo + golden * (hi - lo));
-        if likelihood(a) < likelihood(b) { lo = a } else { hi = b }
-    }
-    let scale = (0.5 * (lo + hi)).exp();
-    let mass: f64 = shells.iter().map(|shell| shell.mass).sum();
-    let model = 4.0 * PI * scale.powi(3) * (within(last.outer / scale) - within(first.inner / scale));
-    Some(NfwFit { radius: scale, density: mass / model, concentration: radius / scale })
 }

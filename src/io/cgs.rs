@@ -40,6 +40,7 @@ impl Cgs {
             Quantity::Mass => [0.0, 1.0, 0.0, 0.0, -1.0, self.mass],
             Quantity::Velocity => [0.0, 0.0, 1.0, velocity_a, 0.0, self.velocity],
             Quantity::Density => [-3.0, 1.0, 0.0, -3.0, 2.0, self.mass / self.length.powi(3)],
+            Quantity::NumberDensity => [-3.0, 0.0, 0.0, -3.0, 3.0, self.length.powi(-3)],
             // Zero stands for no unit.
             Quantity::Pure => [0.0; 6],
         };

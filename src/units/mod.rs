@@ -156,6 +156,8 @@ pub enum Quantity {
     Velocity,
     /// A mass over the cube of a length.
     Density,
+    /// A number over the cube of a length.
+    NumberDensity,
 }
 
 impl Units {
@@ -168,6 +170,7 @@ impl Units {
     /// let name = |quantity| Units::GADGET.astropy_name(quantity);
     /// assert_eq!(name(Quantity::Length).as_deref(), Some("Mpc / littleh"));
     /// assert_eq!(name(Quantity::Density).as_deref(), Some("1e10 solMass littleh2 / Mpc3"));
+    /// assert_eq!(name(Quantity::NumberDensity).as_deref(), Some("littleh3 / Mpc3"));
     /// assert_eq!(name(Quantity::Pure), None);
     /// ```
     pub fn astropy_name(&self, quantity: Quantity) -> Option<String> {
@@ -193,6 +196,16 @@ impl Units {
                 }
                 Some(format!("{}{h} / {name}3", mass.astropy_name()))
             }
+            Quantity::NumberDensity => {
+                let name = LengthUnit { per_h: false, ..self.length }.astropy_name();
+                // A length that is a number of Mpc gives the inverse of its cube.
+                if name.contains(' ') {
+                    let h = if self.length.per_h { " littleh3" } else { "" };
+                    return Some(format!("{:e}{h} / Mpc3", self.length.mpc.powi(-3)));
+                }
+                let h = if self.length.per_h { "littleh3" } else { "1" };
+                Some(format!("{h} / {name}3"))
+            }
         }
     }
 }
@@ -203,8 +216,8 @@ impl Units {
         match (quantity, self.length.frame) {
             (Quantity::Pure | Quantity::Mass, _) => "",
             (Quantity::Velocity, _) => "peculiar",
-            (Quantity::Length | Quantity::Density, Frame::Comoving) => "comoving",
-            (Quantity::Length | Quantity::Density, Frame::Physical) => "physical",
+            (Quantity::Length | Quantity::Density | Quantity::NumberDensity, Frame::Comoving) => "comoving",
+            (Quantity::Length | Quantity::Density | Quantity::NumberDensity, Frame::Physical) => "physical",
         }
     }
 }

@@ -95,6 +95,7 @@ impl Factors {
             Quantity::Mass => self.mass,
             Quantity::Velocity => self.velocity,
             Quantity::Density => self.mass / self.length.powi(3),
+            Quantity::NumberDensity => self.length.powi(-3),
         }
     }
 

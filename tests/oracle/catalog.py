@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Holds the catalogue of `ropewalk halos` against numpy and astropy: units, redshift, spheres, structure, profiles.
+"""Holds the catalogue of `ropewalk halos` against numpy, scipy and astropy: units, redshift, spheres, structure, profiles, fits.
 
     python3 tests/oracle/catalog.py target/release/ropewalk data/p3m_64.gadget2
 
 The snapshot is read here by itself, and written again with other redshifts in its header (so that its comoving coordinates and
 stored velocities mean another state). For 50 halos each, masses, radii, circular velocities, spins and profiles are computed with
-units by astropy, and must equal the program's to one part in a million. The catalogue is read as users
+units by astropy, and must equal the program's to one part in a million; NFW profiles are fitted to the same shells by
+scipy.optimize.curve_fit, outside of the radius of Power et al. 2003 or of three softenings. The catalogue is read as users
 would read it, by astropy and by pandas, which must see the same numbers. Then the same for `--finder adaptahop`: what the columns say of
-parents, hosts, members and sizes must follow from labels.npy and the positions. Needs numpy, astropy and pandas.
+parents, hosts, members and sizes must follow from labels.npy and the positions. Needs numpy, scipy, astropy and pandas.
 """
 
 import struct
@@ -23,10 +24,12 @@ import pandas
 from astropy.constants import G
 from astropy.cosmology import LambdaCDM
 from astropy.table import Table
+from scipy.optimize import curve_fit
 
 u.add_enabled_units(cu)
 HALOS = 50
 LEAST = 20
+SOFTENING = 0.02
 
 
 def read(path):
@@ -62,9 +65,10 @@ def main():
         for z in [0, 1, 9]:
             snapshot, out = Path(folder) / "snapshot", Path(folder) / "out"
             at_redshift(source, snapshot, z)
-            options = ["--so", "200c,200m", "--profiles", str(HALOS), "--no-pictures"]
+            softening = SOFTENING if z == 1 else 0
+            options = ["--so", "200c,200m", "--profiles", str(HALOS), "--no-pictures", "--softening", str(softening)]
             subprocess.run([program, "halos", snapshot, "--out", out, *options], check=True, stdout=subprocess.DEVNULL)
-            compare(snapshot, out, z)
+            compare(snapshot, out, z, softening)
         out = Path(folder) / "subhalos"
         subprocess.run(
             [program, "halos", source, "--out", out, "--finder", "adaptahop", "--no-pictures"],
@@ -117,7 +121,7 @@ def compare_subhalos(source, out):
     print(f"AdaptaHOP: {len(catalog) - deep} halos, {deep} subhalos: equal")
 
 
-def compare(snapshot, out, z):
+def compare(snapshot, out, z, softening):
     numbers, x, stored = read(snapshot)
     a, side, h = 1 / (1 + z), numbers["box"], numbers["h"]
     universe = LambdaCDM(H0=100 * h, Om0=numbers["omega_m"], Ode0=numbers["omega_l"], Tcmb0=0)
@@ -127,7 +131,7 @@ def compare(snapshot, out, z):
     catalog, profiles = read_twice(out / "halos.ecsv"), Table.read(out / "profiles.ecsv")
     assert (catalog.meta["redshift"], catalog["sod_halo_r200c"].unit) == (z, u.Mpc / cu.littleh)
     labels = np.load(out / "labels.npy")
-    measured = 0
+    measured = fitted = 0
 
     for row, halo in enumerate(catalog[:HALOS]):
         center = np.array([halo[f"fof_halo_center_{axis}"] for axis in "xyz"])
@@ -183,7 +187,68 @@ def compare(snapshot, out, z):
                 u.Msun / u.Mpc**3, equivalencies=little_h
             )
             check("shell_density", ours.value, density * a**3, row)
-    print(f"redshift {z}: {HALOS} halos, {measured} spheres of {LEAST} particles or more: equal")
+        if len(shells):
+            critical = (universe.critical_density(z) * a**3 / h**2).to(u.Msun / u.Mpc**3).value / 1e10
+            distances = np.sort(np.linalg.norm(offsets, axis=1))
+            fitted += check_fit(shells, distances, numbers["mass"], critical, softening, row)
+    assert fitted > 10
+    print(f"redshift {z}: {HALOS} halos, {measured} spheres of {LEAST} particles or more, {fitted} fits: equal")
+
+
+def check_fit(shells, distances, mass, critical, softening, row):
+    """The most likely NFW profile by least squares that take their variances from the profile that the last ones found."""
+    lo, hi, count = (np.asarray(shells[name], float) for name in ["shell_inner", "shell_outer", "shell_count"])
+    if softening:
+        resolved = 3 * softening
+    else:
+        # Power et al. 2003, equation 20, at each particle within R200c.
+        inside = distances[distances <= hi[-1] * (1 + 1e-9)]
+        n = np.arange(1, len(inside) + 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            density = mass * n / (4 / 3 * np.pi * inside**3)
+            relaxed = ~(np.sqrt(200) / 8 * n / np.log(n) / np.sqrt(density / critical) >= 0.6)
+        relaxed[0] = True
+        resolved = inside[np.flatnonzero(relaxed)[-1]]
+    check("resolved_radius", shells["resolved_radius"][0], resolved, row)
+    use = lo >= resolved * (1 - 1e-8)
+    if shells["nfw_shells"][0] == 0:
+        assert np.isnan(shells["nfw_chi2"][0]) and not shells["shell_fitted"].any()
+        return False
+    assert np.array_equal(shells["shell_fitted"], use) and shells["nfw_shells"][0] == use.sum()
+    lo, hi, count, end = lo[use], hi[use], count[use], hi[-1]
+
+    def within(x):
+        return np.log1p(x) - x / (1 + x)
+
+    def model(_, scale, density):
+        scale, density = np.exp(scale), np.exp(density)
+        return 4 * np.pi * density * scale**3 * (within(hi / scale) - within(lo / scale)) / mass
+
+    best = np.log([end / 5, mass * count.sum() / (end / 5) ** 3 / 10])
+    sigma = np.sqrt(count + 1)
+    for _ in range(100):
+        before = best
+        best, covariance = curve_fit(
+            model, lo, count, best, sigma, absolute_sigma=True, xtol=1e-14, ftol=1e-14, gtol=1e-14
+        )
+        sigma = np.sqrt(model(lo, *best))
+        if np.max(np.abs(best - before)) < 1e-12:
+            break
+    (scale, density), errors = np.exp(best), np.sqrt(np.diag(covariance))
+    expected = {
+        "nfw_scale_radius": scale,
+        "nfw_scale_radius_error": scale * errors[0],
+        "nfw_characteristic_density": density,
+        "nfw_characteristic_density_error": density * errors[1],
+        "nfw_concentration": end / scale,
+        "nfw_concentration_error": end / scale * errors[0],
+        "nfw_chi2": np.sum(((count - model(lo, *best)) / sigma) ** 2),
+    }
+    for name, value in expected.items():
+        # Where a parameter is hardly known at all, its error is not to the digits of derivatives by differences.
+        if abs(shells[name][0] / value - 1) > (1e-4 if name.endswith("error") else 1e-5):
+            sys.exit(f"halo {row}: {name} is {shells[name][0]}, should be {value}")
+    return True
 
 
 main()

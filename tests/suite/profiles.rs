@@ -2,7 +2,7 @@
 
 use common::random::Random;
 use ropewalk::Particles;
-use ropewalk::halo::{Profile, profiles};
+use ropewalk::halo::{Profile, Profiles, Resolution, profiles};
 
 /// Points of an NFW halo of a concentration, out to a radius of 1: by bisection of the enclosed mass.
 fn nfw(n: usize, concentration: f64, seed: u64) -> Vec<[f64; 3]> {
@@ -43,6 +43,69 @@ fn a_mock_returns_its_concentration() {
             let x = (shell.inner * shell.outer).sqrt() / fit.radius;
             let model = fit.density / (x * (1.0 + x) * (1.0 + x));
             assert!((shell.density / model - 1.0).abs() < 0.12, "{shell:?}: {model}");
+        }
+    }
+}
+
+/// Errors are the scatter of fits to many mocks, and chi2 has its degrees of freedom.
+#[test]
+fn errors_are_the_scatter() {
+    let fits: Vec<_> = (10..70).map(|seed| profile(&nfw(4000, 6.0, seed), 20).fit.unwrap()).collect();
+    let mean = |of: &dyn Fn(usize) -> f64| (0..fits.len()).map(of).sum::<f64>() / fits.len() as f64;
+    for (value, error, truth) in [
+        (fits.iter().map(|fit| fit.concentration).collect::<Vec<_>>(), fits[0].concentration_error, 6.0),
+        (fits.iter().map(|fit| fit.radius).collect(), fits[0].radius_error, 1.0 / 6.0),
+        (fits.iter().map(|fit| fit.density.ln()).collect(), fits[0].density_error / fits[0].density, f64::NAN),
+    ] {
+        let middle = mean(&|i| value[i]);
+        let scatter = mean(&|i| (value[i] - middle).powi(2)).sqrt();
+        assert!((0.7..1.4).contains(&(scatter / error)), "{scatter} {error}");
+        // The mean of sixty.
+        assert!(truth.is_nan() || (middle - truth).abs() < 0.5 * error, "{middle} {truth} {error}");
+    }
+    let chi2 = mean(&|i| fits[i].chi2);
+    assert!(fits.iter().all(|fit| fit.shells == 20) && (16.0..20.0).contains(&chi2), "{chi2}");
+    let fit = fits[0];
+    assert!((fit.concentration * fit.radius - 1.0).abs() < 1e-12);
+    assert!((fit.concentration_error / fit.concentration - fit.radius_error / fit.radius).abs() < 1e-12);
+    assert!((fit.density_at(fit.radius) / fit.density - 0.25).abs() < 1e-12);
+}
+
+/// A core within is no matter to a fit that begins outside of it.
+#[test]
+fn what_is_not_resolved_is_left_out() {
+    let mut points = nfw(50_000, 8.0, 5);
+    points.retain(|p| p.iter().map(|x| x * x).sum::<f64>() > 0.1f64.powi(2));
+    let particles = Particles::new(&points);
+    let run =
+        |resolution| Profiles::new(20).resolution(resolution).run(&particles, &[[0.0; 3]], &[1.0]).unwrap().remove(0);
+    let [all, outer] = [run(Resolution::Everywhere), run(Resolution::Softening(0.04))];
+    assert_eq!((all.resolved, all.fitted().len(), &all.shells), (0.0, 20, &outer.shells));
+    assert!((outer.resolved - 0.12).abs() < 1e-12);
+    assert!(outer.fitted().iter().all(|shell| shell.inner >= 0.12) && outer.fitted().len() == 10);
+    let [all, outer] = [all, outer].map(|profile| profile.fit.unwrap());
+    assert!((outer.concentration - 8.0).abs() < 3.0 * outer.concentration_error, "{outer:?}");
+    assert!(
+        (all.concentration - 8.0).abs() > 10.0 * all.concentration_error && all.chi2 > 50.0 * outer.chi2,
+        "{all:?}"
+    );
+    assert_eq!(outer.shells, 10);
+    // Nothing is left to fit.
+    assert_eq!(run(Resolution::Softening(0.3)).fit, None);
+
+    // Power et al. 2003: particles of equal masses on a line, so that N(r) = 1000 r, at 200 times the critical density within 1.
+    let line: Vec<[f64; 3]> = (1..=1000).map(|i| [0.001 * f64::from(i), 0.0, 0.0]).collect();
+    let critical = 1000.0 / (4.0 / 3.0 * std::f64::consts::PI) / 200.0;
+    let profiles = Profiles::new(20).resolution(Resolution::Power2003(critical));
+    let found = profiles.run(&Particles::new(&line), &[[0.0; 3]], &[1.0]).unwrap().remove(0);
+    // sqrt(200) / 8 N / ln N sqrt(critical / density) = N / (8 ln N) (N / 1000) for density = 200 critical (N / 1000)^-2.
+    let ratio = |n: f64| n / (8.0 * n.ln()) * (n / 1000.0);
+    let last = (2..=1000).filter(|&n| ratio(n.into()) < 0.6).max().unwrap();
+    assert!((found.resolved - 0.001 * f64::from(last)).abs() < 1e-9, "{} {last}", found.resolved);
+    for bad in [-1.0, f64::NAN, f64::INFINITY] {
+        for resolution in [Resolution::Softening(bad), Resolution::Power2003(bad)] {
+            let error = Profiles::new(5).resolution(resolution).run(&particles, &[[0.0; 3]], &[1.0]).unwrap_err();
+            assert!(error.to_string().contains("at least 0"), "{error}");
         }
     }
 }

@@ -58,17 +58,17 @@ pub fn profile_columns(prefix: &str, tags: &[u64], profiles: &[Profile]) -> Vec<
     let numbers = |value: &dyn Fn(&Profile, &Shell) -> f64| {
         Values::Numbers(shells().map(|(_, profile, shell)| value(profile, shell)).collect())
     };
-    let of_fit = |profile: &Profile, value: fn(&NfwFit) -> f64| profile.fit.as_ref().map_or(f64::NAN, value);
+    let of_fit = |value: fn(&NfwFit) -> f64| numbers(&|profile, _| profile.fit.as_ref().map_or(f64::NAN, value));
     // At the middle of the shell on a logarithmic scale.
-    let model = |profile: &Profile, shell: &Shell| {
-        let x = |radius: f64| (shell.inner * shell.outer).sqrt() / radius;
-        profile.fit.map_or(f64::NAN, |fit| fit.density / (x(fit.radius) * (1.0 + x(fit.radius)).powi(2)))
-    };
+    let model = numbers(&|profile, shell| {
+        profile.fit.map_or(f64::NAN, |fit| fit.density_at((shell.inner * shell.outer).sqrt()))
+    });
+    let is_fitted = integers(&|(_, profile, shell)| {
+        u64::from(profile.fit.is_some() && profile.fitted().first().is_some_and(|first| shell.inner >= first.inner))
+    });
     let column = |name: &str, quantity, values, description: &str| {
         Column::new(name, values).quantity(quantity).description(description)
     };
-    let scale_radius = numbers(&|profile, _| of_fit(profile, |fit| fit.radius));
-    let concentration = numbers(&|profile, _| of_fit(profile, |fit| fit.concentration));
     vec![
         column(&format!("{prefix}_tag"), Quantity::Pure, integers(&|(tag, ..)| tag), "the halo, as in the catalogue"),
         column(
@@ -98,12 +98,55 @@ pub fn profile_columns(prefix: &str, tags: &[u64], profiles: &[Profile]) -> Vec<
         ),
         column("enclosed_mass", Quantity::Mass, numbers(&|_, shell| shell.enclosed), "mass within the outer radius"),
         column(
+            "shell_fitted",
+            Quantity::Pure,
+            is_fitted,
+            "1 where the shell is one of those that the NFW profile is fitted to",
+        ),
+        column(
+            "resolved_radius",
+            Quantity::Length,
+            numbers(&|profile, _| profile.resolved),
+            "fits begin with the first shell outside: three softenings, or without one the radius of Power et al. 2003, equation 20",
+        ),
+        column(
             "nfw_density",
             Quantity::Density,
-            numbers(&model),
+            model,
             "density of the most likely NFW profile in the middle of the shell",
         ),
-        column("nfw_scale_radius", Quantity::Length, scale_radius, "scale radius of that profile"),
-        column("nfw_concentration", Quantity::Pure, concentration, "R200c over the scale radius"),
+        column("nfw_scale_radius", Quantity::Length, of_fit(|fit| fit.radius), "scale radius of that profile"),
+        column("nfw_scale_radius_error", Quantity::Length, of_fit(|fit| fit.radius_error), "its standard deviation"),
+        column(
+            "nfw_characteristic_density",
+            Quantity::Density,
+            of_fit(|fit| fit.density),
+            "four times the density of that profile at the scale radius",
+        ),
+        column(
+            "nfw_characteristic_density_error",
+            Quantity::Density,
+            of_fit(|fit| fit.density_error),
+            "its standard deviation",
+        ),
+        column("nfw_concentration", Quantity::Pure, of_fit(|fit| fit.concentration), "R200c over the scale radius"),
+        column(
+            "nfw_concentration_error",
+            Quantity::Pure,
+            of_fit(|fit| fit.concentration_error),
+            "its standard deviation, with R200c as it is",
+        ),
+        column(
+            "nfw_chi2",
+            Quantity::Pure,
+            of_fit(|fit| fit.chi2),
+            "squared deviations of the shells' masses over their variances",
+        ),
+        column(
+            "nfw_shells",
+            Quantity::Pure,
+            integers(&|(_, profile, _)| profile.fit.map_or(0, |fit| fit.shells as u64)),
+            "shells that were fitted: nfw_chi2 has two degrees of freedom less",
+        ),
     ]
 }

@@ -48,7 +48,10 @@ pub use universe::Universe;
 use crate::cluster::Fof;
 use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
-use crate::halo::{Catalog, CenterFinder, Centers, Halos, Meta, Overdensity, Particles, Profile, Unbinding, Values};
+use crate::halo::{
+    Catalog, CenterFinder, Centers, Halos, Meta, Overdensity, Particles, Profile, Profiles, Resolution, Unbinding,
+    Values,
+};
 use crate::io::{Masses, Points, Snapshot, Table};
 
 /// Shells of a profile.
@@ -346,12 +349,18 @@ impl<'a> Pipeline<'a> {
         Largest::new(self, found, catalog, count)
     }
 
-    /// The density profiles of the largest halos, in 20 shells out to R200c.
+    /// The density profiles of the largest halos, in 20 shells out to R200c, fitted outside of three softenings
+    /// ([`Options::softening`]), or without one outside of the radius of Power et al. 2003 ([`Resolution`]).
     ///
     /// Errors as [`profiles`](crate::halo::profiles).
     pub fn profiles(&self, found: &Found<'_>, largest: &Largest) -> Result<Vec<Profile>> {
         let radii: Vec<f64> = largest.r200c.iter().map(|radius| radius.unwrap_or(0.0)).collect();
-        self.shells(found, &largest.centers, &radii, SHELLS)
+        let resolution = match (self.options.softening, self.r200c) {
+            (softening, _) if softening > 0.0 => Resolution::Softening(softening),
+            (_, Some(threshold)) => Resolution::Power2003(threshold / 200.0),
+            _ => Resolution::Everywhere,
+        };
+        self.shells(found, &largest.centers, &radii, &Profiles::new(SHELLS).resolution(resolution))
     }
 
     /// The members of all halos in the order of the catalogue: `offsets`, and the `ids` one halo after the other; where particles are

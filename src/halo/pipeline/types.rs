@@ -7,8 +7,8 @@ use super::{Found, Pipeline, with_particles};
 use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
 use crate::halo::{
-    Catalog, Centers, Column, Halos, NoSphere, Particles, Profile, SphericalOverdensity, Values, overdensities,
-    profiles,
+    Catalog, Centers, Column, Halos, NoSphere, Particles, Profile, Profiles, SphericalOverdensity, Values,
+    overdensities,
 };
 use crate::io::{Masses, Points, Snapshot, Table};
 use crate::parallel::map;
@@ -114,11 +114,17 @@ impl<'a> Pipeline<'a> {
     }
 
     /// Profiles about centres, over all particles that were read.
-    pub(super) fn shells(&self, found: &Found<'_>, centers: &Centers, radii: &[f64], n: usize) -> Result<Vec<Profile>> {
+    pub(super) fn shells(
+        &self,
+        found: &Found<'_>,
+        centers: &Centers,
+        radii: &[f64],
+        how: &Profiles,
+    ) -> Result<Vec<Profile>> {
         match self.all(found).map(|all| (&all.points, all)) {
-            None => with_particles!(self, |_positions, particles| profiles(&particles, centers, radii, n)),
-            Some((Points::F32(table), all)) => profiles(&self.of(table, all)?, centers, radii, n),
-            Some((Points::F64(table), all)) => profiles(&self.of(table, all)?, centers, radii, n),
+            None => with_particles!(self, |_positions, particles| how.run(&particles, centers, radii)),
+            Some((Points::F32(table), all)) => how.run(&self.of(table, all)?, centers, radii),
+            Some((Points::F64(table), all)) => how.run(&self.of(table, all)?, centers, radii),
         }
     }
 

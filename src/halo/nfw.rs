@@ -1,0 +1,153 @@
+//! The NFW profile, and the one that fits the shells of a halo.
+//!
+//! In: shells with masses and counts. Out: an [`NfwFit`] with errors. Cost: a search in one dimension.
+//! Source: Navarro, Frenk and White 1997.
+//!
+//! # The fit
+//!
+//! A shell of the mass `M_i` has the mean `mu_i = 4 pi rho_s r_s^3 (m(r_i+1 / r_s) - m(r_i / r_s))` with `m(x) = ln(1 + x) - x / (1 + x)`,
+//! and the variance `mu_i m_p` for particles of the mass `m_p`. The likelihood of Poisson counts is the largest where
+//! `sum (M_i - mu_i) / mu_i dmu_i/dp = 0` for both parameters `p`, which is where `chi2 = sum (M_i - mu_i)^2 / (mu_i m_p)` is least with
+//! its variances held fixed. Its curvature there, `F_pq = sum dmu_i/dp dmu_i/dq / (mu_i m_p)`, is the inverse of the covariance.
+
+use std::f64::consts::PI;
+
+use crate::halo::profile::Shell;
+
+/// The range of scale radii of the fit, in units of the outermost radius.
+const SCALES: (f64, f64) = (1e-3, 10.0);
+/// Steps at most from the best value of the search to where the likelihood has no slope.
+const POLISHINGS: usize = 20;
+/// Shells with mass that a fit needs.
+const LEAST: usize = 3;
+
+/// `rho(r) = density / ((r / radius) (1 + r / radius)^2)`. Errors are standard deviations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct NfwFit {
+    /// The scale radius.
+    pub radius: f64,
+    /// Its error.
+    pub radius_error: f64,
+    /// The characteristic density.
+    pub density: f64,
+    /// Its error.
+    pub density_error: f64,
+    /// The outermost radius over the scale radius.
+    pub concentration: f64,
+    /// Its error, with the outermost radius as it is.
+    pub concentration_error: f64,
+    /// The squared deviations of the shells' masses over their expected variances; it has `shells - 2` degrees of freedom.
+    pub chi2: f64,
+    /// How many shells were fitted, empty ones among them.
+    pub shells: usize,
+}
+
+impl NfwFit {
+    /// The density at a radius.
+    pub fn density_at(&self, radius: f64) -> f64 {
+        let x = radius / self.radius;
+        self.density / (x * (1.0 + x) * (1.0 + x))
+    }
+}
+
+/// The mass within `x` scale radii, in units of `4 pi density radius^3`.
+fn within(x: f64) -> f64 {
+    if x < 1e-3 { x * x * (0.5 - x * (2.0 / 3.0 - 0.75 * x)) } else { x.ln_1p() - x / (1.0 + x) }
+}
+
+/// `x d within / dx`.
+fn slope(x: f64) -> f64 {
+    (x / (1.0 + x)).powi(2)
+}
+
+/// The most likely profile of neighbouring shells; `None` with fewer than three that have mass, or if its scale radius is out of range. The
+/// halo ends at `radius`.
+pub(super) fn fit(shells: &[Shell], radius: f64) -> Option<NfwFit> {
+    if shells.iter().filter(|shell| shell.mass > 0.0).count() < LEAST {
+        return None;
+    }
+    let (first, last) = (shells.first()?, shells.last()?);
+    let part = |shell: &Shell, scale: f64| within(shell.outer / scale) - within(shell.inner / scale);
+    let all = |scale: f64| within(last.outer / scale) - within(first.inner / scale);
+    let likelihood = |ln_scale: f64| {
+        let scale = ln_scale.exp();
+        let all = all(scale);
+        let with_mass = shells.iter().filter(|shell| shell.mass > 0.0);
+        with_mass.map(|shell| shell.mass * (part(shell, scale) / all).ln()).sum::<f64>()
+    };
+    // The best value of a grid, then a golden-section search between its neighbours.
+    let (from, to) = ((SCALES.0 * radius).ln(), (SCALES.1 * radius).ln());
+    let steps = 60;
+    let at = |i: usize| from + (to - from) * i as f64 / steps as f64;
+    let best = (0..=steps).max_by(|&a, &b| likelihood(at(a)).total_cmp(&likelihood(at(b))))?;
+    if best == 0 || best == steps {
+        return None;
+    }
+    let (mut lo, mut hi) = (at(best - 1), at(best + 1));
+    let golden = 0.5 * (5f64.sqrt() - 1.0);
+    for _ in 0..50 {
+        let (a, b) = (hi - golden * (hi - lo), lo + golden * (hi - lo));
+        if likelihood(a) < likelihood(b) { lo = a } else { hi = b }
+    }
+    let mut scale = (0.5 * (lo + hi)).exp();
+    let mut there = There::new(shells, scale);
+    // The likelihood is so flat at its top that its values alone leave half of the digits open; its slope does not.
+    for _ in 0..POLISHINGS {
+        let next = scale * there.step.exp();
+        let better = There::new(shells, next);
+        if !(better.step.abs() < there.step.abs()) {
+            break;
+        }
+        (scale, there) = (next, better);
+    }
+    let There { density, errors: [scale_error, density_error], chi2, .. } = there;
+    let concentration = radius / scale;
+    Some(NfwFit {
+        radius: scale,
+        radius_error: scale_error * scale,
+        density,
+        density_error: density_error * density,
+        concentration,
+        concentration_error: scale_error * concentration,
+        chi2,
+        shells: shells.len(),
+    })
+}
+
+/// What the shells say of a scale radius, with the density that gives their mass.
+struct There {
+    density: f64,
+    /// To a better logarithm of the scale radius, by Fisher's scoring.
+    step: f64,
+    /// Of the logarithms of the scale radius and of the density.
+    errors: [f64; 2],
+    chi2: f64,
+}
+
+impl There {
+    fn new(shells: &[Shell], scale: f64) -> Self {
+        let part = |shell: &Shell| within(shell.outer / scale) - within(shell.inner / scale);
+        let mass: f64 = shells.iter().map(|shell| shell.mass).sum();
+        let count: usize = shells.iter().map(|shell| shell.count).sum();
+        let particle = mass / count as f64;
+        let density = mass / (4.0 * PI * scale.powi(3) * shells.iter().map(part).sum::<f64>());
+        let (mut by_scales, mut by_both, mut by_densities) = (0.0, 0.0, 0.0);
+        let (mut score, mut chi2) = (0.0, 0.0);
+        for shell in shells {
+            let part = part(shell);
+            let mean = 4.0 * PI * density * scale.powi(3) * part;
+            let by_scale = 3.0 - (slope(shell.outer / scale) - slope(shell.inner / scale)) / part;
+            let weight = mean / particle;
+            by_scales += weight * by_scale * by_scale;
+            by_both += weight * by_scale;
+            by_densities += weight;
+            score += (shell.mass - mean) / particle * by_scale;
+            chi2 += (shell.mass - mean).powi(2) / (mean * particle);
+        }
+        let determinant = by_scales * by_densities - by_both * by_both;
+        let errors = [by_densities, by_scales].map(|x| (x / determinant).sqrt());
+        Self { density, step: score * by_densities / determinant, errors, chi2 }
+    }
+}
