@@ -12,7 +12,7 @@ use super::args::Dbscan as Args;
 use super::device::on_device;
 use super::device::{Device, Name};
 use super::dimensions::with_rows;
-use super::outputs::{Column, Outputs, ending, write_csv};
+use super::outputs::{Column, Outputs, picture_format, write_csv};
 use super::phases::Phases;
 use super::summary::Summary;
 use super::text::share;
@@ -26,9 +26,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     // First, so that hours of work do not end at a full disk's closed door.
     let mut outputs = Outputs::files(&targets, &args.points.file)?;
     let column = args.out.as_ref().map(|out| Column::of("--out", out)).transpose()?;
-    if let Some(plot) = &args.plot {
-        ending("--plot", plot, &["png"])?;
-    }
+    let format = args.plot.as_ref().map(|plot| picture_format("--plot", plot)).transpose()?;
 
     let mut phases = Phases::default();
     let options = ReadOptions::default().columns(&args.points.columns);
@@ -56,12 +54,12 @@ pub fn run(args: &Args) -> Result<String, Failure> {
             })
         })?;
     }
-    if let Some(path) = &args.plot {
+    if let (Some(path), Some(format)) = (&args.plot, format) {
         phases.run("picture", || -> Result<(), Failure> {
             let title = counts.title(args);
             let title = [title[0].as_str(), title[1].as_str()];
             let picture =
-                with_rows!(points, f32 [2], f64 [2], rows => plot::clusters(rows, &labels, args.eps, args.points.periodic, title));
+                with_rows!(points, f32 [2], f64 [2], rows => plot::clusters(rows, &labels, args.eps, args.points.periodic, title, format));
             picture.map_or(Ok(()), |picture| {
                 let picture = picture?;
                 outputs.write(path, |out| out.write_all(&picture))

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use ropewalk::io::{AtomicFile, ReadOptions};
-use ropewalk::plot::{self, PictureFormat};
+use ropewalk::plot;
 use ropewalk::{Error, Hdbscan, HdbscanClusters};
 
 use super::args::{Hdbscan as Args, Method};
@@ -13,7 +13,7 @@ use super::args::{Hdbscan as Args, Method};
 use super::device::on_device;
 use super::device::{Device, Name};
 use super::dimensions::with_rows;
-use super::outputs::{Column, Outputs, ending, write_csv};
+use super::outputs::{Column, Outputs, picture_format, write_csv};
 use super::phases::Phases;
 use super::summary::Summary;
 use super::text::share;
@@ -29,10 +29,8 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let labels_to = To::new("--out", &args.out)?;
     let probabilities_to = To::new("--probabilities", &args.probabilities)?;
     let outliers_to = To::new("--outliers", &args.outliers)?;
-    if let Some(plot) = &args.plot {
-        ending("--plot", plot, &["png"])?;
-    }
-    let format = args.tree.as_ref().map(|tree| ending("--tree", tree, &["svg", "png"])).transpose()?;
+    let plot_format = args.plot.as_ref().map(|plot| picture_format("--plot", plot)).transpose()?;
+    let format = args.tree.as_ref().map(|tree| picture_format("--tree", tree)).transpose()?;
 
     let mut phases = Phases::default();
     let options = ReadOptions::default().columns(&args.points.columns);
@@ -65,11 +63,11 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         outliers_to.write(&mut outputs, "outlier", || clusters.outlier_scores(), floats)
     })?;
     let title = Title::new(args, &clusters);
-    if let Some(path) = &args.plot {
+    if let (Some(path), Some(format)) = (&args.plot, plot_format) {
         phases.run("picture", || -> Result<(), Failure> {
             let lines = [title.points.as_str(), title.options.as_str()];
             let picture =
-                with_rows!(points, f32 [2], f64 [2], rows => plot::clusters(rows, labels, 0.0, args.points.periodic, lines));
+                with_rows!(points, f32 [2], f64 [2], rows => plot::clusters(rows, labels, 0.0, args.points.periodic, lines, format));
             picture.map_or(Ok(()), |picture| {
                 let picture = picture?;
                 outputs.write(path, |out| out.write_all(&picture))
@@ -78,7 +76,6 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     }
     if let (Some(path), Some(format)) = (&args.tree, format) {
         phases.run("tree", || -> Result<(), Failure> {
-            let format = if format == "svg" { PictureFormat::Svg } else { PictureFormat::Png };
             let picture = plot::condensed_tree(&clusters, &title.points, format)?;
             outputs.write(path, |out| out.write_all(&picture))
         })?;

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use rayon::prelude::*;
 use ropewalk::io::ReadOptions;
-use ropewalk::plot::{self, PictureFormat};
+use ropewalk::plot;
 
 use super::args::Kdist as Args;
-use super::outputs::{Column, Outputs, ending, write_csv};
+use super::outputs::{Column, Outputs, picture_format, write_csv};
 use super::phases::Phases;
 use super::summary::Summary;
 use super::{Failure, grouped, input, periodic, rounded_up, short, start_threads};
@@ -29,7 +29,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         [&args.out, &args.plot, &args.points.json].into_iter().flatten().map(AsRef::as_ref).collect();
     let mut outputs = Outputs::files(&targets, &args.points.file)?;
     let column = args.out.as_ref().map(|out| Column::of("--out", out)).transpose()?;
-    let format = args.plot.as_ref().map(|plot| ending("--plot", plot, &["png", "svg"])).transpose()?;
+    let format = args.plot.as_ref().map(|plot| picture_format("--plot", plot)).transpose()?;
 
     let mut phases = Phases::default();
     let options = ReadOptions::default().columns(&args.points.columns);
@@ -64,7 +64,6 @@ pub fn run(args: &Args) -> Result<String, Failure> {
                 None => "; no clear knee".into(),
             };
             let title = format!("{} points{found}", grouped(n as u64));
-            let format = if format == "svg" { PictureFormat::Svg } else { PictureFormat::Png };
             let picture = plot::k_distances(&sorted, args.k, knee, &title, format)?;
             outputs.write(path, |out| out.write_all(&picture))
         })?;

@@ -1,9 +1,12 @@
-//! `ropewalk halos --gallery`: the largest halos with all kinds of centres.
+//! Pictures of the largest halos: `ropewalk halos --gallery`, with all kinds of centres, and `--profiles`.
 
+use ropewalk::halo::Profile;
 use ropewalk::halo::pipeline::{CenterKind, Largest, Pipeline};
-use ropewalk::plot::{self, GalleryPanel};
+use ropewalk::plot::{self, GalleryPanel, ProfilePanel};
 use ropewalk::{Centers, Space};
 
+use super::args::Halos as Args;
+use super::pictures::{Picture, units};
 use super::{Failure, grouped, short};
 
 /// What the gallery marks beside the most bound particle, which comes first.
@@ -14,12 +17,16 @@ const KINDS: [(CenterKind, &str); 4] = [
     (CenterKind::ShrinkingSphere, "shrinking sphere"),
 ];
 
-/// A PNG file.
-pub fn gallery(pipeline: &Pipeline<'_>, largest: &Largest) -> Result<Vec<u8>, Failure> {
+/// Panels of halos that a picture of profiles has at most.
+const PANELS: usize = 100;
+
+/// Members and centres.
+pub fn gallery(args: &Args, pipeline: &Pipeline<'_>, largest: &Largest) -> Result<Vec<u8>, Failure> {
     let others = KINDS.iter().map(|&(kind, _)| pipeline.centers_of(&largest.halos, kind));
     let others = others.collect::<ropewalk::Result<Vec<Centers>>>()?;
     let space: Space<3> = Space::periodic(pipeline.period())?;
     let position = |&i: &u32| pipeline.position(i).unwrap_or([f64::NAN; 3]);
+    let units = units(pipeline);
     let panel = |halo: usize| {
         let members = largest.halos.members(halo);
         // About the middle of the members, seen from the first of them.
@@ -37,7 +44,7 @@ pub fn gallery(pipeline: &Pipeline<'_>, largest: &Largest) -> Result<Vec<u8>, Fa
         let about = |at: [f64; 2]| [at[0] - middle[0], at[1] - middle[1]];
         members.iter_mut().for_each(|at| *at = about(*at));
         let radius = largest.r200c[halo];
-        let shown = radius.map_or(String::new(), |radius| format!(", R200c {}", short(radius)));
+        let shown = radius.map_or(String::new(), |radius| format!(", R200c {} {}", short(radius), units.length()));
         let centers = [&largest.centers].into_iter().chain(&others);
         GalleryPanel {
             caption: [
@@ -53,11 +60,31 @@ pub fn gallery(pipeline: &Pipeline<'_>, largest: &Largest) -> Result<Vec<u8>, Fa
     let panels: Vec<GalleryPanel> = (0..largest.halos.len()).map(panel).collect();
     let title = match panels.len() {
         0 => "no halos".into(),
-        1 => "The largest halo along the z axis".into(),
-        many => format!("The {many} largest halos along the z axis"),
+        1 => format!("The largest halo along the z axis{}", units.when()),
+        many => format!("The {many} largest halos along the z axis{}", units.when()),
     };
     let names: Vec<&str> =
         ["most bound particle (MBP)"].into_iter().chain(KINDS.iter().map(|&(_, name)| name)).collect();
     let sphere = if largest.r200c.iter().any(Option::is_some) { "R200c" } else { "" };
-    Ok(plot::gallery(&panels, &names, sphere, &title)?)
+    Ok(plot::gallery(&panels, &names, [&title, sphere], &units, Picture::Gallery.style(args))?)
+}
+
+/// Densities with their fits.
+pub fn profiles(
+    args: &Args,
+    pipeline: &Pipeline<'_>,
+    largest: &Largest,
+    profiles: &[Profile],
+) -> Result<Vec<u8>, Failure> {
+    let halos = largest.tags.iter().zip(profiles).zip(&largest.r200c).enumerate().take(PANELS);
+    let panels: Vec<ProfilePanel> = halos
+        .map(|(rank, ((tag, profile), radius))| ProfilePanel {
+            caption: format!("{}: halo {tag}", rank + 1),
+            profile: profile.clone(),
+            radius: *radius,
+        })
+        .collect();
+    let units = units(pipeline);
+    let title = format!("Density profiles of the largest halos{}", units.when());
+    Ok(plot::profiles(&panels, [&title, "R200c"], &units, Picture::Profiles.style(args))?)
 }

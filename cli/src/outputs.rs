@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use ropewalk::io::AtomicFile;
+use ropewalk::plot::PictureFormat;
 
 use super::{Failure, signals};
 
@@ -216,6 +217,12 @@ pub fn ending(option: &str, path: &Path, known: &[&'static str]) -> Result<&'sta
         let endings: Vec<String> = known.iter().map(|known| format!(".{known}")).collect();
         format!("{option} {}: the name must end in {}", path.display(), endings.join(" or ")).into()
     })
+}
+
+/// The format of a picture, as the name's ending says.
+pub fn picture_format(option: &str, path: &Path) -> Result<PictureFormat, Failure> {
+    let found = ending(option, path, &PictureFormat::ALL.map(PictureFormat::ending))?;
+    Ok(PictureFormat::ALL.into_iter().find(|format| format.ending() == found).unwrap_or_default())
 }
 
 /// A text table: names, and rows of as many values. Numbers read back are the same numbers.

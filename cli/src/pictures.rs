@@ -1,17 +1,87 @@
 //! The pictures of `ropewalk halos`, and the words on them.
 
-use ropewalk::halo::MassFunction;
 use ropewalk::halo::pipeline::{Pipeline, Universe};
+use ropewalk::halo::{Expected, MassCounts, MassFunction, Meta, write_ecsv};
 use ropewalk::io::{Masses, Points, Snapshot, Table};
-use ropewalk::plot::{self, PictureFormat};
+use ropewalk::plot::{self, AxisUnits, PictureFormat, Projection, Style};
 use ropewalk::{Catalog, Particles, Scalar};
 
 use super::args::{self, Halos as Args};
 use super::{Failure, grouped, short};
 
-pub const MASS_FUNCTION: &str = "mass_function.svg";
-pub const PROJECTION: &str = "projection.png";
-pub const DENDROGRAM: &str = "dendrogram.svg";
+/// The numbers of the mass function.
+const MASS_TABLE: &str = "mass_function.ecsv";
+
+/// The pictures, each with its files in the order of [`PictureFormat::ALL`].
+#[derive(Clone, Copy, Debug)]
+pub enum Picture {
+    MassFunction,
+    Projection,
+    Dendrogram,
+    Profiles,
+    Gallery,
+}
+
+impl Picture {
+    const ALL: [Self; 5] = [Self::MassFunction, Self::Projection, Self::Dendrogram, Self::Profiles, Self::Gallery];
+
+    fn files(self) -> [&'static str; 3] {
+        match self {
+            Self::MassFunction => ["mass_function.png", "mass_function.svg", "mass_function.pdf"],
+            Self::Projection => ["projection.png", "projection.svg", "projection.pdf"],
+            Self::Dendrogram => ["dendrogram.png", "dendrogram.svg", "dendrogram.pdf"],
+            Self::Profiles => ["profiles.png", "profiles.svg", "profiles.pdf"],
+            Self::Gallery => ["gallery.png", "gallery.svg", "gallery.pdf"],
+        }
+    }
+
+    /// The format that is asked for, or the usual one.
+    pub fn style(self, args: &Args) -> Style {
+        args.pictures.style(match self {
+            Self::Projection | Self::Gallery => PictureFormat::Png,
+            _ => PictureFormat::Svg,
+        })
+    }
+
+    /// The name of the file in that format.
+    pub fn file(self, args: &Args) -> &'static str {
+        let format = self.style(args).format();
+        let [png, svg, pdf] = self.files();
+        match format {
+            PictureFormat::Svg => svg,
+            PictureFormat::Pdf => pdf,
+            _ => png,
+        }
+    }
+
+    fn is_wanted(self, args: &Args) -> bool {
+        match self {
+            Self::MassFunction | Self::Projection => !args.no_pictures,
+            Self::Dendrogram => !args.no_pictures && args.finder == args::Finder::AdaptaHop,
+            Self::Profiles => !args.no_pictures && args.profiles > 0,
+            Self::Gallery => args.gallery > 0,
+        }
+    }
+}
+
+/// The files of the pictures that are asked for.
+pub fn files(args: &Args) -> impl Iterator<Item = &'static str> + '_ {
+    let table = (!args.no_pictures).then_some(MASS_TABLE);
+    table
+        .into_iter()
+        .chain(Picture::ALL.into_iter().filter(|picture| picture.is_wanted(args)).map(|picture| picture.file(args)))
+}
+
+/// The files of all pictures in all formats.
+pub fn all_files() -> Vec<&'static str> {
+    [MASS_TABLE].into_iter().chain(Picture::ALL.into_iter().flat_map(Picture::files)).collect()
+}
+
+/// What the numbers of pictures are in, and when.
+pub fn units(pipeline: &Pipeline<'_>) -> AxisUnits {
+    let universe = pipeline.universe();
+    AxisUnits::new(universe.units(), universe.redshift)
+}
 
 /// The linking length and its meaning for the user.
 pub fn linking_length(pipeline: &Pipeline<'_>) -> String {
@@ -23,38 +93,54 @@ pub fn linking_length(pipeline: &Pipeline<'_>) -> String {
     }
 }
 
-/// The projection of all particles, the mass function, and the dendrogram of a halo if there are subhalos: names and contents.
+/// The projection of all particles, the mass function and its table, and the dendrogram of a halo if there are subhalos: names and contents.
 pub fn pictures(
     args: &Args,
     snapshot: &Snapshot,
     pipeline: &Pipeline<'_>,
     catalog: &Catalog,
-    remarks: &mut Vec<String>,
+    (meta, remarks): (&[(&str, Meta)], &mut Vec<String>),
 ) -> Result<Vec<(&'static str, Vec<u8>)>, Failure> {
     let n = grouped(snapshot.points.len() as u64);
     let [halos, subhalos] = counts(catalog);
-    let place = pipeline.period().map_or("open boundaries".into(), |side| format!("box {}", short(side)));
-    let projection = projection(pipeline, snapshot, catalog, &format!("{n} particles, {place}, {halos}{subhalos}"))?;
+    let mut units = units(pipeline);
+    if snapshot.masses == Masses::Unknown {
+        units = units.counting_particles();
+    }
+    let place = match pipeline.period() {
+        None => "open boundaries".into(),
+        Some(side) if pipeline.universe().units().is_some() => format!("box {} {}", short(side), units.length()),
+        Some(side) => format!("box {}", short(side)),
+    };
+    let when = units.when();
+    let shown = Projection {
+        title: format!("{n} particles, {place}{when}, {halos}{subhalos}"),
+        units: units.clone(),
+        slab: args.pictures.slab,
+    };
+    let projection = projection(args, pipeline, snapshot, catalog, &shown)?;
     let how = match args.finder {
         args::Finder::Fof => format!("linking length {}", linking_length(pipeline)),
         args::Finder::Hop => "HOP".into(),
         args::Finder::AdaptaHop => "AdaptaHOP".into(),
     };
-    let title = format!("{halos} of {} or more particles, {how}", args.min_members);
-    let unit = match (&snapshot.masses, pipeline.universe().units()) {
-        (Masses::Unknown, _) => "particles".into(),
-        (_, Some(units)) => units.mass.to_string(),
-        (_, None) => "snapshot mass unit".into(),
-    };
+    let title = format!("{halos} of {} or more particles, {how}{when}", args.min_members);
+    let measured = MassCounts::new(catalog, pipeline.scales().volume);
     // A picture's curve is no reason to lose a catalogue.
-    let curves = expected(snapshot, pipeline.universe(), catalog).unwrap_or_else(|why| {
+    let curves = expected(snapshot, pipeline.universe(), &measured).unwrap_or_else(|why| {
         remarks.push(format!("no expected mass functions: {why}"));
         vec![]
     });
-    let mass_function = plot::mass_function(catalog, pipeline.scales().volume, &curves, &title, &unit)?;
-    let mut pictures = vec![(PROJECTION, projection), (MASS_FUNCTION, mass_function)];
+    let mass_function = plot::mass_function(&measured, &curves, &title, &units, Picture::MassFunction.style(args))?;
+    let mut table = vec![];
+    write_ecsv(&mut table, &measured.columns(&curves), pipeline.universe().units(), meta)?;
+    let mut pictures = vec![
+        (Picture::Projection.file(args), projection),
+        (Picture::MassFunction.file(args), mass_function),
+        (MASS_TABLE, table),
+    ];
     if args.finder == args::Finder::AdaptaHop {
-        pictures.push((DENDROGRAM, dendrogram(args, catalog, &unit)?));
+        pictures.push((Picture::Dendrogram.file(args), dendrogram(args, catalog, &units)?));
     }
     Ok(pictures)
 }
@@ -74,7 +160,7 @@ fn counts(catalog: &Catalog) -> [String; 2] {
 }
 
 /// The tree of the halo that is asked for, or of the largest.
-fn dendrogram(args: &Args, catalog: &Catalog, unit: &str) -> Result<Vec<u8>, Failure> {
+fn dendrogram(args: &Args, catalog: &Catalog, units: &AxisUnits) -> Result<Vec<u8>, Failure> {
     let row = match args.adaptahop.dendrogram {
         None => 0,
         Some(label) => catalog
@@ -86,53 +172,57 @@ fn dendrogram(args: &Args, catalog: &Catalog, unit: &str) -> Result<Vec<u8>, Fai
     let title = match (catalog.halos().get(row), catalog.labels().get(row)) {
         (Some(halo), Some(label)) => {
             let count = grouped(halo.count as u64);
-            format!("label {label}: {count} particles, mass {} [{unit}]", short(halo.mass))
+            let (mass, unit) = (short(halo.mass), units.mass());
+            format!("label {label}: {count} particles, mass {mass} [{unit}]{}", units.when())
         }
         _ => String::new(),
     };
-    Ok(plot::dendrogram(catalog, row, &title, PictureFormat::Svg)?)
+    Ok(plot::dendrogram(catalog, row, &title, Picture::Dendrogram.style(args))?)
 }
 
 /// The picture of all particles, in the precision of the snapshot.
 fn projection(
+    args: &Args,
     pipeline: &Pipeline<'_>,
     snapshot: &Snapshot,
     catalog: &Catalog,
-    title: &str,
+    shown: &Projection,
 ) -> Result<Vec<u8>, Failure> {
     fn of<S: Scalar>(
         table: &Table<S>,
         snapshot: &Snapshot,
         period: Option<f64>,
         catalog: &Catalog,
-        title: &str,
+        (shown, style): (&Projection, Style),
     ) -> Result<Vec<u8>, Failure> {
         let positions = table.rows().ok_or("points have not three coordinates")?;
-        Ok(plot::projection(&Particles::of_snapshot(positions, snapshot, period), catalog, title)?)
+        Ok(plot::projection(&Particles::of_snapshot(positions, snapshot, period), catalog, shown, style)?)
     }
+    let how = (shown, Picture::Projection.style(args));
     match &snapshot.points {
-        Points::F32(table) => of(table, snapshot, pipeline.period(), catalog, title),
-        Points::F64(table) => of(table, snapshot, pipeline.period(), catalog, title),
+        Points::F32(table) => of(table, snapshot, pipeline.period(), catalog, how),
+        Points::F64(table) => of(table, snapshot, pipeline.period(), catalog, how),
     }
 }
 
 /// The mass functions that are expected, in the snapshot's units, or why there are none.
-fn expected(snapshot: &Snapshot, universe: &Universe, catalog: &Catalog) -> Result<Vec<plot::Expected>, String> {
-    let masses = catalog.halos().iter().map(|halo| halo.mass).filter(|&mass| mass > 0.0);
-    let (lightest, heaviest) = masses.fold((f64::INFINITY, 0.0), |(lo, hi), mass| (mass.min(lo), mass.max(hi)));
+fn expected(snapshot: &Snapshot, universe: &Universe, measured: &MassCounts) -> Result<Vec<Expected>, String> {
     if snapshot.masses == Masses::Unknown {
         return Err("the snapshot has no masses".into());
     }
-    if heaviest <= 0.0 {
+    let (Some(&lightest), Some(&heaviest)) = (measured.masses().last(), measured.masses().first()) else {
         return Ok(vec![]);
-    }
-    // A little beyond both ends.
+    };
+    // A little beyond both ends, and at the edges of the table's bins.
     let (from, to) = (0.7 * lightest, 2.0 * heaviest);
-    let masses: Vec<f64> = (0..=100).map(|i| from * (to / from).powf(f64::from(i) / 100.0)).collect();
-    let curve = |name: &str, function| -> Result<plot::Expected, String> {
+    let mut masses: Vec<f64> = (0..=100).map(|i| from * (to / from).powf(f64::from(i) / 100.0)).collect();
+    masses.extend(measured.edges());
+    masses.sort_by(f64::total_cmp);
+    masses.dedup();
+    let curve = |name: &str, function| -> Result<Expected, String> {
         let numbers = universe.halos_above(&masses, function).map_err(|error| error.to_string())?;
         let points = masses.iter().zip(numbers).map(|(&mass, number)| [mass, number]).collect();
-        Ok(plot::Expected { name: name.into(), points })
+        Ok(Expected { name: name.into(), points })
     };
     Ok(vec![
         curve("Warren et al. 2006", MassFunction::Warren2006)?,

@@ -74,6 +74,8 @@ impl Kind {
             | Kind::UnitNeedsH { .. }
             | Kind::AmbiguousUnits { .. }
             | Kind::NoUnits { .. } => ErrorKind::Parameter,
+            #[cfg(feature = "plot")]
+            Kind::UnknownSlab { .. } => ErrorKind::Parameter,
             Kind::TooMany { .. }
             | Kind::TooManyClusters { .. }
             | Kind::Dimension { .. }

@@ -154,6 +154,10 @@ impl Display for Error {
                 f,
                 "{text:?} is not an overdensity: 200c is 200 times the critical density, 200m the mean one; or vir"
             ),
+            #[cfg(feature = "plot")]
+            Kind::UnknownSlab { text } => {
+                write!(f, "{text:?} is not a slab: an axis and where it begins and ends along it, as z:10..20")
+            }
             Kind::Twice { name, value } => write!(f, "{name}: {value} is named twice"),
             Kind::Missing { message, .. } => write!(f, "{message}"),
             Kind::NoSeparation { volume } => write!(

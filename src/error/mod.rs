@@ -241,6 +241,10 @@ pub(crate) enum Kind {
     UnknownOverdensity {
         text: String,
     },
+    #[cfg(feature = "plot")]
+    UnknownSlab {
+        text: String,
+    },
     Twice {
         name: &'static str,
         value: String,

@@ -3,7 +3,7 @@
 use crate::plot::canvas::Align;
 use crate::plot::chart::Chart;
 use crate::plot::colors::Rgb;
-use crate::plot::ticks::{logarithmic_values, round_values};
+use crate::plot::ticks::{Room, Side, linear, logarithmic};
 
 pub const WIDTH: f64 = 960.0;
 pub const HEIGHT: f64 = 680.0;
@@ -17,14 +17,14 @@ pub const MIDDLE: f64 = 0.5 * (LEFT + RIGHT);
 const BEYOND: f64 = 40.0;
 pub const INK: Rgb = [25, 25, 30];
 pub const FAINT: Rgb = [90, 90, 100];
-const GRID: Rgb = [217, 217, 224];
+pub const GRID: Rgb = [217, 217, 224];
 pub const PAPER: Rgb = [255, 255, 255];
 
 /// A page with its two lines above.
 pub fn page(name: &str, title: &str) -> Chart {
-    let mut chart = Chart::new(WIDTH, HEIGHT);
-    chart.text(name, [MIDDLE, 38.0], 26.0, Align::Center, INK);
-    chart.text(title, [MIDDLE, 70.0], 19.0, Align::Center, FAINT);
+    let mut chart = Chart::new(WIDTH, HEIGHT, &format!("{name}: {title}"));
+    chart.heading(name, [MIDDLE, 38.0], 26.0, INK);
+    chart.heading(title, [MIDDLE, 70.0], 19.0, FAINT);
     chart
 }
 
@@ -35,9 +35,9 @@ pub fn nothing(chart: &mut Chart, what: &str) {
 
 /// The frame, the line below it, and the name of the axis.
 pub fn frame(chart: &mut Chart, below: String, axis: &str) {
-    chart.line(vec![[LEFT, TOP], [RIGHT, TOP], [RIGHT, BOTTOM], [LEFT, BOTTOM], [LEFT, TOP]], 2.0, INK);
+    chart.outline([[LEFT, TOP], [RIGHT, BOTTOM]], 2.0, INK);
     chart.text(below, [MIDDLE, HEIGHT - 30.0], 20.0, Align::Center, INK);
-    chart.text_upwards(axis, [38.0, 0.5 * (TOP + BOTTOM)], 23.0, INK);
+    chart.text_upwards(axis, [38.0, 0.5 * (TOP + BOTTOM)], 23.0, BOTTOM - TOP, INK);
 }
 
 /// Where a value is along the height of the plot.
@@ -70,17 +70,23 @@ impl Axis {
         self.from + (self.to - self.from) * part.clamp(0.0, 1.0)
     }
 
-    pub fn grid(&self, chart: &mut Chart) {
-        let [lo, hi] = self.ends;
-        let mut ticks =
-            if self.logarithmic { logarithmic_values(10f64.powf(lo), 10f64.powf(hi)) } else { round_values(lo, hi) };
+    /// Lines and labels at round values. Returns the name of the axis with what makes the labels these values.
+    pub fn grid(&self, chart: &mut Chart, name: &str) -> String {
+        let (room, at) = (Room::new(Side::Left, 20.0), |value: f64| self.at(value));
+        let mut ticks = if self.logarithmic {
+            logarithmic(self.ends.map(|end| 10f64.powf(end)), &at, room)
+        } else {
+            linear(self.ends, &at, room)
+        };
         if self.infinite {
-            ticks.push((f64::INFINITY, "infinite".into()));
+            ticks.marks.push((f64::INFINITY, "infinite".into()));
         }
-        for (value, label) in ticks {
+        let name = ticks.named(name);
+        for (value, label) in ticks.marks {
             let y = self.at(value);
             chart.line(vec![[LEFT, y], [RIGHT, y]], 1.0, GRID);
             chart.text(label, [LEFT - 12.0, y + 7.0], 20.0, Align::Right, INK);
         }
+        name
     }
 }

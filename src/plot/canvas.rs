@@ -1,12 +1,13 @@
 //! A page of pixels: boxes, rings, text, and the PNG they become.
 
-use ab_glyph::{Font, FontRef, Glyph, PxScale, ScaleFont, point};
+use ab_glyph::{Font, FontRef, point};
 
 use crate::error::{Error, Kind, Result};
 use crate::plot::colors::{Rgb, mix};
+use crate::plot::font::{font, glyphs, scale};
 
-/// Latin, Greek and some symbols; DejaVuSans.LICENSE tells the terms.
-const FONT: &[u8] = include_bytes!("DejaVuSans.ttf");
+/// Pixels of the largest picture: some 2.4 GB while it is made.
+const MOST: f64 = 4e8;
 
 /// Where a text's position is along its line.
 #[derive(Clone, Copy, Debug)]
@@ -16,12 +17,22 @@ pub enum Align {
     Right,
 }
 
-/// An RGB picture with a font. Drawing is clipped at its edges.
+/// An RGB picture with a font. Drawing is clipped at its edges, and at those of [`Canvas::clip`].
 pub struct Canvas {
     width: usize,
     height: usize,
     pixels: Vec<Rgb>,
     font: FontRef<'static>,
+    /// The first column and row that can be drawn on, and the first that cannot.
+    clip: [[i64; 2]; 2],
+}
+
+/// Pixels, row by row.
+#[derive(Clone, Debug)]
+pub struct Image {
+    pub width: usize,
+    pub height: usize,
+    pub pixels: Vec<Rgb>,
 }
 
 fn error(cause: impl std::fmt::Display) -> Error {
@@ -30,46 +41,54 @@ fn error(cause: impl std::fmt::Display) -> Error {
 
 impl Canvas {
     pub fn new(width: usize, height: usize, background: Rgb) -> Result<Self> {
-        let font = FontRef::try_from_slice(FONT).map_err(error)?;
-        Ok(Self { width, height, pixels: vec![background; width * height], font })
+        if width as f64 * height as f64 > MOST {
+            return Err(error(format!("{width} by {height} pixels are too many; a lower resolution has fewer")));
+        }
+        let clip = [[0, 0], [width as i64, height as i64]];
+        Ok(Self { width, height, pixels: vec![background; width * height], font: font()?, clip })
+    }
+
+    /// What is drawn from now on stays from the first corner up to, and without, the second.
+    pub fn clip(&mut self, to: Option<[[i64; 2]; 2]>) {
+        let (whole, size) = ([[0, 0], [i64::MAX; 2]], [self.width as i64, self.height as i64]);
+        self.clip = to.unwrap_or(whole).map(|corner| [0, 1].map(|k| corner[k].clamp(0, size[k])));
+    }
+
+    /// The columns (0) or rows (1) that can be drawn on from `lo` to `hi`.
+    fn span(&self, k: usize, lo: f64, hi: f64) -> std::ops::Range<i64> {
+        (lo.floor() as i64).max(self.clip[0][k])..(hi.ceil() as i64).min(self.clip[1][k])
     }
 
     /// Lays a colour over a pixel; `cover` is 1 for all of it.
     pub fn blend(&mut self, x: i64, y: i64, color: Rgb, cover: f64) {
-        let inside = |at: i64, end: usize| usize::try_from(at).ok().filter(|&at| at < end);
-        if let (Some(x), Some(y)) = (inside(x, self.width), inside(y, self.height)) {
-            let pixel = &mut self.pixels[y * self.width + x];
+        let [lo, hi] = self.clip;
+        if (lo[0]..hi[0]).contains(&x) && (lo[1]..hi[1]).contains(&y) {
+            let pixel = &mut self.pixels[y as usize * self.width + x as usize];
             *pixel = mix(*pixel, color, cover.clamp(0.0, 1.0));
         }
     }
 
-    /// Fills `w` by `h` pixels from the corner `x`, `y`.
-    pub fn fill(&mut self, [x, y]: [i64; 2], [w, h]: [i64; 2], color: Rgb) {
-        for row in y..y + h {
-            for column in x..x + w {
-                self.blend(column, row, color, 1.0);
+    /// Copies a picture onto `size` pixels from a corner on; where it has not as many, the nearest of its own.
+    pub fn image(&mut self, image: &Image, corner: [f64; 2], size: [f64; 2]) {
+        let ([left, top], [width, height]) = (corner.map(f64::round), size.map(f64::round));
+        let nearest = |at: i64, from: f64, size: f64, own: usize| {
+            (((at as f64 + 0.5 - from) / size * own as f64) as usize).min(own.saturating_sub(1))
+        };
+        for y in self.span(1, top, top + height) {
+            let row = nearest(y, top, height, image.height) * image.width;
+            for x in self.span(0, left, left + width) {
+                if let Some(&color) = image.pixels.get(row + nearest(x, left, width, image.width)) {
+                    self.pixels[y as usize * self.width + x as usize] = color;
+                }
             }
         }
     }
 
-    /// The outline of `w` by `h` pixels, two pixels wide and outside of them.
-    pub fn frame(&mut self, [x, y]: [i64; 2], [w, h]: [i64; 2], color: Rgb) {
-        self.fill([x - 2, y - 2], [w + 4, 2], color);
-        self.fill([x - 2, y + h], [w + 4, 2], color);
-        self.fill([x - 2, y], [2, h], color);
-        self.fill([x + w, y], [2, h], color);
-    }
-
-    /// A ring of the given line width, only where it lies within the square of `side` pixels at `corner`.
-    pub fn ring(&mut self, center: [f64; 2], radius: f64, line: f64, color: Rgb, corner: [i64; 2], side: i64) {
+    /// A ring of the given line width.
+    pub fn ring(&mut self, center: [f64; 2], radius: f64, line: f64, color: Rgb) {
         let reach = radius + line;
-        let span = |k: usize| {
-            let lo = (center[k] - reach).floor().max(corner[k] as f64) as i64;
-            let hi = (center[k] + reach).ceil().min((corner[k] + side - 1) as f64) as i64;
-            lo..=hi
-        };
-        for y in span(1) {
-            for x in span(0) {
+        for y in self.span(1, center[1] - reach, center[1] + reach + 1.0) {
+            for x in self.span(0, center[0] - reach, center[0] + reach + 1.0) {
                 let distance = (x as f64 + 0.5 - center[0]).hypot(y as f64 + 0.5 - center[1]);
                 let cover = 0.5 + 0.5 * line - (distance - radius).abs();
                 if cover > 0.0 {
@@ -79,15 +98,10 @@ impl Canvas {
         }
     }
 
-    /// A disc, only where it lies within `size` pixels from `corner`. One smaller than a pixel is pale instead.
-    pub fn disc(&mut self, center: [f64; 2], radius: f64, color: Rgb, cover: f64, [corner, size]: [[i64; 2]; 2]) {
-        let span = |k: usize| {
-            let lo = (center[k] - radius - 0.5).floor().max(corner[k] as f64) as i64;
-            let hi = (center[k] + radius + 0.5).ceil().min((corner[k] + size[k]) as f64) as i64;
-            lo..hi
-        };
-        for y in span(1) {
-            for x in span(0) {
+    /// A disc. One smaller than a pixel is pale instead.
+    pub fn disc(&mut self, center: [f64; 2], radius: f64, color: Rgb, cover: f64) {
+        for y in self.span(1, center[1] - radius - 0.5, center[1] + radius + 0.5) {
+            for x in self.span(0, center[0] - radius - 0.5, center[0] + radius + 0.5) {
                 let distance = (x as f64 + 0.5 - center[0]).hypot(y as f64 + 0.5 - center[1]);
                 let inside = (radius + 0.5 - distance).min(1.0);
                 if inside > 0.0 {
@@ -98,7 +112,7 @@ impl Canvas {
     }
 
     /// Fills a polygon; what is inside an even number of times is outside.
-    pub fn polygon(&mut self, corners: &[[f64; 2]], color: Rgb) {
+    pub fn polygon(&mut self, corners: &[[f64; 2]], color: Rgb, opacity: f64) {
         /// Lines of a row of pixels, each of which is covered from crossing to crossing.
         const LINES: u32 = 4;
         let (mut lo, mut hi) = (f64::INFINITY, f64::NEG_INFINITY);
@@ -125,36 +139,45 @@ impl Canvas {
                 }
             }
             for (x, &cover) in cover.iter().enumerate().filter(|(_, cover)| **cover > 0.0) {
-                self.blend(x as i64, row as i64, color, cover);
+                self.blend(x as i64, row as i64, color, opacity * cover);
             }
         }
     }
 
     /// A line through `points` with round ends and corners.
     pub fn line(&mut self, points: &[[f64; 2]], width: f64, color: Rgb) {
-        // Pieces overlap at the corners, which would be darker if each were laid over the others.
-        let mut covers = vec![0.0f32; self.pixels.len()];
         let reach = 0.5 * width + 0.5;
+        let extent = |k: usize| {
+            let ends =
+                points.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), at| (at[k].min(lo), at[k].max(hi)));
+            self.span(k, ends.0 - reach, ends.1 + reach)
+        };
+        let (columns, rows) = (extent(0), extent(1));
+        if columns.is_empty() || rows.is_empty() {
+            return;
+        }
+        // Pieces overlap at the corners, which would be darker if each were laid over the others.
+        let across = (columns.end - columns.start) as usize;
+        let mut covers = vec![0.0f32; across * (rows.end - rows.start) as usize];
         for pair in points.windows(2) {
             let ([from, to], d) = ([pair[0], pair[1]], [pair[1][0] - pair[0][0], pair[1][1] - pair[0][1]]);
             let length2 = d[0] * d[0] + d[1] * d[1];
-            let span = |k: usize, end: usize| {
-                let lo = (from[k].min(to[k]) - reach).floor().max(0.0) as usize;
-                lo..(from[k].max(to[k]) + reach).ceil().min(end as f64).max(0.0) as usize
-            };
-            for y in span(1, self.height) {
-                for x in span(0, self.width) {
+            let own = |k: usize| self.span(k, from[k].min(to[k]) - reach, from[k].max(to[k]) + reach);
+            for y in own(1) {
+                for x in own(0) {
                     let at = [x as f64 + 0.5 - from[0], y as f64 + 0.5 - from[1]];
                     let along = if length2 > 0.0 { (at[0] * d[0] + at[1] * d[1]) / length2 } else { 0.0 };
                     let along = along.clamp(0.0, 1.0);
                     let distance = (at[0] - along * d[0]).hypot(at[1] - along * d[1]);
-                    let cover = &mut covers[y * self.width + x];
+                    let cover = &mut covers[(y - rows.start) as usize * across + (x - columns.start) as usize];
                     *cover = cover.max((reach - distance).clamp(0.0, 1.0) as f32);
                 }
             }
         }
-        for (pixel, &cover) in self.pixels.iter_mut().zip(&covers).filter(|(_, cover)| **cover > 0.0) {
-            *pixel = mix(*pixel, color, cover.into());
+        for (y, row) in rows.zip(covers.chunks(across)) {
+            for (x, &cover) in columns.clone().zip(row).filter(|(_, cover)| **cover > 0.0) {
+                self.blend(x, y, color, cover.into());
+            }
         }
     }
 
@@ -172,37 +195,18 @@ impl Canvas {
         });
     }
 
-    /// Text with a dark seam, legible on any background.
-    pub fn text_outlined(&mut self, text: &str, at: [f64; 2], size: f64, color: Rgb) {
-        for (dx, dy) in
-            [(-1.5, 0.0), (1.5, 0.0), (0.0, -1.5), (0.0, 1.5), (-1.0, -1.0), (1.0, 1.0), (-1.0, 1.0), (1.0, -1.0)]
-        {
-            self.text(text, [at[0] + dx, at[1] + dy], size, Align::Left, [0, 0, 0]);
-        }
-        self.text(text, at, size, Align::Left, color);
-    }
-
     /// Hands each pixel's cover to `put`, relative to the text's position.
     fn glyphs(&mut self, text: &str, size: f64, align: Align, put: impl Fn(&mut Self, f64, f64, f64)) {
         let font = self.font.clone();
-        // ab_glyph's scale is the line height; `size` is that of an em, as everywhere else.
-        let em = font.height_unscaled() / font.units_per_em().unwrap_or(1.0);
-        let scale = PxScale::from(size as f32 * em);
-        let scaled = font.as_scaled(scale);
-        let mut glyphs: Vec<Glyph> = Vec::new();
-        let mut width = 0.0f32;
-        for letter in text.chars() {
-            let id = scaled.glyph_id(letter);
-            width += glyphs.last().map_or(0.0, |last| scaled.kern(last.id, id));
-            glyphs.push(id.with_scale_and_position(scale, point(width, 0.0)));
-            width += scaled.h_advance(id);
-        }
+        let scale = scale(&font, size);
+        let (line, width) = glyphs(&font, text, size);
         let start = match align {
             Align::Left => 0.0,
             Align::Center => -0.5 * f64::from(width),
             Align::Right => -f64::from(width),
         };
-        for outline in glyphs.into_iter().filter_map(|glyph| font.outline_glyph(glyph)) {
+        let placed = line.into_iter().map(|(id, _, x)| id.with_scale_and_position(scale, point(x, 0.0)));
+        for outline in placed.filter_map(|glyph| font.outline_glyph(glyph)) {
             let corner = outline.px_bounds().min;
             outline.draw(|x, y, cover| {
                 let (x, y) = (f64::from(corner.x) + f64::from(x), f64::from(corner.y) + f64::from(y));
@@ -211,13 +215,22 @@ impl Canvas {
         }
     }
 
-    /// The picture as a PNG file.
-    pub fn png(&self) -> Result<Vec<u8>> {
+    /// The picture itself.
+    pub fn into_image(self) -> Image {
+        Image { width: self.width, height: self.height, pixels: self.pixels }
+    }
+}
+
+impl Image {
+    /// As a PNG file, which says how many pixels make an inch.
+    pub fn png(&self, dpi: f64) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let mut encoder = png::Encoder::new(&mut bytes, self.width as u32, self.height as u32);
         encoder.set_color(png::ColorType::Rgb);
         encoder.set_depth(png::BitDepth::Eight);
         encoder.set_compression(png::Compression::Fast);
+        let per_meter = (dpi / 0.0254).round() as u32;
+        encoder.set_pixel_dims(Some(png::PixelDimensions { xppu: per_meter, yppu: per_meter, unit: png::Unit::Meter }));
         let mut writer = encoder.write_header().map_err(error)?;
         writer.write_image_data(self.pixels.as_flattened()).map_err(error)?;
         writer.finish().map_err(error)?;

@@ -5,35 +5,37 @@ use std::cmp::Reverse;
 use crate::cluster::Labels;
 use crate::error::{Kind, Result};
 use crate::geometry::{Scalar, Space};
+use crate::plot::axis::{FAINT, INK, PAPER};
 use crate::plot::canvas::{Align, Canvas};
+use crate::plot::chart::Chart;
 use crate::plot::colors::{Rgb, kind};
-use crate::plot::ticks::{round_values, thousands};
+use crate::plot::panel::{Panel, Scale};
+use crate::plot::style::Style;
+use crate::plot::ticks::thousands;
 
 /// The longer side of the plot, and the least of the shorter one.
 const SIDE: f64 = 960.0;
 const LEAST: f64 = 480.0;
-const LEFT: i64 = 130;
-const TOP: i64 = 96;
+const LEFT: f64 = 130.0;
+const TOP: f64 = 96.0;
 /// What is left for the legend, and for the axis below.
-const RIGHT: i64 = 290;
-const BOTTOM: i64 = 96;
-const INK: Rgb = [25, 25, 30];
-const FAINT: Rgb = [90, 90, 100];
+const RIGHT: f64 = 290.0;
+const BOTTOM: f64 = 96.0;
 const NOISE: Rgb = [155, 155, 165];
 /// How many clusters the legend names.
 const NAMED: usize = 12;
 
-/// A PNG file of points in the plane with equal scales, coloured by their cluster: the largest clusters have the most different
+/// Points in the plane with equal scales, coloured by their cluster: the largest clusters have the most different
 /// colours and stand in a legend, noise is grey and small. Dots shrink as points grow in number; from a hundred to some
 /// millions of points can be told apart. A bar shows the length `eps`, if that is not 0; `period` is the side of a periodic box. `title` are the
-/// two lines above.
+/// two lines above. Dots are pixels in all formats: there may be millions.
 ///
 /// ```
 /// use ropewalk::{dbscan, plot};
 ///
 /// let points = [[0.0f32, 0.0], [0.1, 0.0], [0.0, 0.1], [5.0, 5.0]];
 /// let labels = dbscan(&points, 0.2, 3)?;
-/// let png = plot::clusters(&points, &labels, 0.2, None, ["one cluster", "and a point of noise"])?;
+/// let png = plot::clusters(&points, &labels, 0.2, None, ["one cluster", "and a point of noise"], plot::PictureFormat::Png)?;
 /// assert!(png.starts_with(b"\x89PNG"));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
@@ -46,41 +48,46 @@ pub fn clusters<S: Scalar>(
     eps: f64,
     period: Option<f64>,
     title: [&str; 2],
+    style: impl Into<Style>,
 ) -> Result<Vec<u8>> {
+    let style = style.into();
     let labelled = labels.as_slice().len();
     if labelled != points.len() {
         return Err(Kind::Length { what: "labels", len: labelled, points: points.len() }.into());
     }
     let frame = Frame::new(points, period)?;
     let [width, height] = frame.size;
-    let mut canvas = Canvas::new((LEFT + width + RIGHT) as usize, (TOP + height + BOTTOM) as usize, [255, 255, 255])?;
+    let mut chart = Chart::in_pixels(LEFT + width + RIGHT, TOP + height + BOTTOM, title[0]);
+    let scale = chart.scale(style)?;
+    let pixels = frame.size.map(|x| (scale * x).round().max(1.0) as usize);
+    let mut canvas = Canvas::new(pixels[0], pixels[1], PAPER)?;
 
     let legend = Legend::new(labels);
     let dots = Dots::for_count(points.len());
-    let clip = [[LEFT, TOP], frame.size];
     // Noise first, so that it hides nothing.
     for noise in [true, false] {
         for (i, point) in points.iter().enumerate() {
             let cluster = labels.get(i);
-            let at = frame.pixel(point.map(Into::into));
+            let at = frame.place(point.map(Into::into)).map(|x| scale * x);
             if cluster.is_none() != noise || !at.iter().all(|x| x.is_finite()) {
                 continue;
             }
             match cluster {
-                Some(cluster) => canvas.disc(at, dots.radius, legend.color(cluster), dots.cover, clip),
-                None => canvas.disc(at, 0.55 * dots.radius, NOISE, dots.cover, clip),
+                Some(cluster) => canvas.disc(at, scale * dots.radius, legend.color(cluster), dots.cover),
+                None => canvas.disc(at, 0.55 * scale * dots.radius, NOISE, dots.cover),
             }
         }
     }
+    chart.image([LEFT, TOP], frame.size, canvas.into_image());
     if points.is_empty() {
-        canvas.text("no points", frame.middle(), 32.0, Align::Center, INK);
+        chart.text("no points", frame.middle(), 32.0, Align::Center, INK);
     }
-    frame.axes(&mut canvas);
-    legend.draw(&mut canvas, &frame, labels.n_noise(), eps);
+    frame.axes(&mut chart);
+    legend.draw(&mut chart, &frame, labels.n_noise(), eps);
     let middle = frame.middle()[0];
-    canvas.text(title[0], [middle, 40.0], 27.0, Align::Center, INK);
-    canvas.text(title[1], [middle, 74.0], 20.0, Align::Center, FAINT);
-    canvas.png()
+    chart.heading(title[0], [middle, 40.0], 27.0, INK);
+    chart.heading(title[1], [middle, 74.0], 20.0, FAINT);
+    chart.encoded(style)
 }
 
 /// How points are drawn.
@@ -101,9 +108,9 @@ impl Dots {
 /// The part of the plane that is shown, and where.
 struct Frame {
     lo: [f64; 2],
-    /// Pixels per unit of length.
+    /// Units of the picture per unit of length.
     scale: f64,
-    size: [i64; 2],
+    size: [f64; 2],
     period: Option<[f64; 2]>,
 }
 
@@ -129,36 +136,25 @@ impl Frame {
         let size = [fit(span[0] / span[1]), fit(span[1] / span[0])];
         let scale = (size[0] / span[0]).min(size[1] / span[1]);
         let lo = [0, 1].map(|k| 0.5 * lo[k] + 0.5 * hi[k] - 0.5 * size[k] / scale);
-        Ok(Self { lo, scale, size: size.map(|x| x as i64), period })
+        Ok(Self { lo, scale, size, period })
     }
 
-    /// A place of the plane, in pixels of the picture.
-    fn pixel(&self, at: [f64; 2]) -> [f64; 2] {
+    /// A place of the plane, from the upper left corner of the plot.
+    fn place(&self, at: [f64; 2]) -> [f64; 2] {
         let inside = |k: usize| self.period.map_or(at[k], |period| at[k].rem_euclid(period[k])) - self.lo[k];
-        [LEFT as f64 + inside(0) * self.scale, (TOP + self.size[1]) as f64 - inside(1) * self.scale]
+        [inside(0) * self.scale, self.size[1] - inside(1) * self.scale]
     }
 
     fn middle(&self) -> [f64; 2] {
-        [(LEFT + self.size[0] / 2) as f64, (TOP + self.size[1] / 2) as f64]
+        [LEFT + 0.5 * self.size[0], TOP + 0.5 * self.size[1]]
     }
 
-    fn axes(&self, canvas: &mut Canvas) {
+    fn axes(&self, chart: &mut Chart) {
         let [width, height] = self.size;
-        let bottom = TOP + height;
-        canvas.frame([LEFT, TOP], self.size, INK);
-        for (value, label) in round_values(self.lo[0], self.lo[0] + width as f64 / self.scale) {
-            let x = LEFT as f64 + (value - self.lo[0]) * self.scale;
-            canvas.fill([x.round() as i64 - 1, bottom + 2], [2, 7], INK);
-            canvas.text(&label, [x, bottom as f64 + 31.0], 20.0, Align::Center, INK);
-        }
-        for (value, label) in round_values(self.lo[1], self.lo[1] + height as f64 / self.scale) {
-            let y = bottom as f64 - (value - self.lo[1]) * self.scale;
-            canvas.fill([LEFT - 9, y.round() as i64 - 1], [7, 2], INK);
-            canvas.text(&label, [LEFT as f64 - 14.0, y + 7.0], 20.0, Align::Right, INK);
-        }
-        let [across, down] = self.middle();
-        canvas.text("x", [across, bottom as f64 + 68.0], 23.0, Align::Center, INK);
-        canvas.text_upwards("y", [36.0, down], 23.0, Align::Center, INK);
+        let ends = |k: usize| [self.lo[k], self.lo[k] + self.size[k] / self.scale];
+        let scales = [Scale::linear(ends(0), [LEFT, LEFT + width]), Scale::linear(ends(1), [TOP + height, TOP])];
+        let panel = Panel { is_gridded: false, is_outside: true, ..Panel::new(scales[0], scales[1]) };
+        panel.draw(chart, [Some("x"), Some("y")], |_| {});
     }
 }
 
@@ -195,16 +191,15 @@ impl Legend {
         kind(self.rank.get(cluster as usize).map_or(0, |&rank| rank as usize))
     }
 
-    fn draw(&self, canvas: &mut Canvas, frame: &Frame, noise: usize, eps: f64) {
-        let left = (LEFT + frame.size[0] + 30) as f64;
-        let whole = [[0, 0], [LEFT + frame.size[0] + RIGHT, TOP + frame.size[1] + BOTTOM]];
-        let mut y = TOP as f64 + 18.0;
+    fn draw(&self, chart: &mut Chart, frame: &Frame, noise: usize, eps: f64) {
+        let left = LEFT + frame.size[0] + 30.0;
+        let mut y = TOP + 18.0;
         let mut line = |dot: Option<(f64, Rgb)>, text: &str, color: Rgb| {
             if let Some((radius, color)) = dot {
-                canvas.disc([left + 8.0, y - 7.0], radius, color, 1.0, whole);
+                chart.disc([left + 8.0, y - 7.0], radius, color);
             }
             let indent = if dot.is_some() { 28.0 } else { 0.0 };
-            canvas.text(text, [left + indent, y], 20.0, Align::Left, color);
+            chart.text(text, [left + indent, y], 20.0, Align::Left, color);
             y += 30.0;
         };
         let known = self.ranked.len();
@@ -221,14 +216,13 @@ impl Legend {
 
         // The bar, as far up as the frame's lower edge.
         let length = eps * frame.scale;
-        if (2.0..=(RIGHT - 60) as f64).contains(&length) {
-            let (from, y) = (left.round() as i64, TOP + frame.size[1] - 12);
-            let length = length.round() as i64;
-            canvas.fill([from, y], [length, 3], INK);
-            for end in [from, from + length - 2] {
-                canvas.fill([end, y - 5], [2, 13], INK);
+        if (2.0..=RIGHT - 60.0).contains(&length) {
+            let y = TOP + frame.size[1] - 11.0;
+            chart.line(vec![[left, y], [left + length, y]], 3.0, INK);
+            for end in [left, left + length] {
+                chart.line(vec![[end, y - 6.0], [end, y + 6.0]], 2.0, INK);
             }
-            canvas.text("eps", [left, y as f64 - 14.0], 20.0, Align::Left, INK);
+            chart.text("eps", [left, y - 15.0], 20.0, Align::Left, INK);
         }
     }
 }
@@ -237,6 +231,7 @@ impl Legend {
 mod tests {
     use super::*;
     use crate::cluster::dbscan;
+    use crate::plot::PictureFormat;
 
     #[test]
     fn anything_can_be_drawn() {
@@ -251,15 +246,17 @@ mod tests {
         for points in sets {
             for eps in [0.0, 1.0, 1e140] {
                 let labels = dbscan(points, eps, 1).unwrap();
-                assert!(clusters(points, &labels, eps, None, ["", ""]).unwrap().starts_with(b"\x89PNG"));
+                assert!(
+                    clusters(points, &labels, eps, None, ["", ""], PictureFormat::Png).unwrap().starts_with(b"\x89PNG")
+                );
             }
             let labels = dbscan(points, 0.0, 1).unwrap();
-            assert!(clusters(points, &labels, 0.0, Some(2.0), ["", ""]).is_ok());
-            assert!(clusters(points, &labels, 0.0, Some(-2.0), ["", ""]).is_err());
+            assert!(clusters(points, &labels, 0.0, Some(2.0), ["", ""], PictureFormat::Png).is_ok());
+            assert!(clusters(points, &labels, 0.0, Some(-2.0), ["", ""], PictureFormat::Png).is_err());
         }
         let labels = dbscan(&[[0.0f32, 0.0]], 1.0, 1).unwrap();
-        assert!(clusters::<f32>(&[], &labels, 1.0, None, ["", ""]).is_err());
-        assert!(clusters(&[[f32::NAN, 0.0]], &labels, f64::NAN, None, ["", ""]).is_ok());
+        assert!(clusters::<f32>(&[], &labels, 1.0, None, ["", ""], PictureFormat::Png).is_err());
+        assert!(clusters(&[[f32::NAN, 0.0]], &labels, f64::NAN, None, ["", ""], PictureFormat::Png).is_ok());
     }
 
     #[test]

@@ -4,9 +4,10 @@ use crate::cluster::{CondensedTree, HdbscanClusters};
 use crate::error::Result;
 use crate::plot::axis::{Axis, BOTTOM, LEFT, MIDDLE, PAPER, RIGHT, TOP, frame, nothing, page};
 use crate::plot::canvas::Align;
-use crate::plot::chart::{Chart, PictureFormat};
+use crate::plot::chart::Chart;
 use crate::plot::clusters::Legend;
 use crate::plot::colors::{Rgb, mix};
+use crate::plot::style::Style;
 use crate::plot::ticks::thousands;
 
 /// Steps of a width closer together than this many units are drawn as one.
@@ -36,23 +37,24 @@ const PASSED: Rgb = [188, 188, 196];
 /// assert_eq!(String::from_utf8_lossy(&svg).matches("Z\"").count(), 3);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-pub fn condensed_tree(clusters: &HdbscanClusters, title: &str, format: PictureFormat) -> Result<Vec<u8>> {
-    chart(clusters, title).encoded(format)
+pub fn condensed_tree(clusters: &HdbscanClusters, title: &str, style: impl Into<Style>) -> Result<Vec<u8>> {
+    chart(clusters, title).encoded(style)
 }
 
 fn chart(clusters: &HdbscanClusters, title: &str) -> Chart {
     let tree = clusters.condensed_tree();
     let mut chart = page("Condensed tree", title);
+    let mut name = "lambda = 1 / distance".to_string();
     if tree.n_points() == 0 {
         nothing(&mut chart, "no points");
     } else {
         let exits = Exits::new(tree);
         let axis = exits.axis();
-        axis.grid(&mut chart);
+        name = axis.grid(&mut chart, &name);
         bars(&mut chart, clusters, &exits, &axis);
     }
     let label = format!("width: number of points, {} in all", thousands(tree.n_points()));
-    frame(&mut chart, label, "lambda = 1 / distance");
+    frame(&mut chart, label, &name);
     chart
 }
 
@@ -161,9 +163,9 @@ mod tests {
             for selection in [ClusterSelection::ExcessOfMass, ClusterSelection::Leaf] {
                 let hdbscan = Hdbscan::new(2).min_samples(1).allow_single_cluster(true).cluster_selection(selection);
                 let chart = chart(&hdbscan.run(points).unwrap(), "<&>");
-                let svg = chart.svg();
+                let svg = chart.svg().unwrap();
                 assert!(svg.contains("&lt;&amp;&gt;") && !svg.contains("NaN") && !svg.contains("inf "), "{svg}");
-                assert!(chart.png().unwrap().starts_with(b"\x89PNG"));
+                assert!(chart.png(96.0).unwrap().starts_with(b"\x89PNG"));
             }
         }
     }
@@ -173,7 +175,7 @@ mod tests {
     fn widths_are_numbers_of_points() {
         // Ten points; those at 30 and 60 leave before the others fall into halves of four.
         let points: Vec<[f64; 1]> = [0.0, 1.0, 2.0, 3.0, 10.0, 11.0, 12.0, 13.0, 30.0, 60.0].map(|x| [x]).to_vec();
-        let svg = chart(&Hdbscan::new(4).min_samples(1).run(&points).unwrap(), "").svg();
+        let svg = chart(&Hdbscan::new(4).min_samples(1).run(&points).unwrap(), "").svg().unwrap();
         let areas: Vec<Vec<[f64; 2]>> = svg
             .lines()
             .filter_map(|line| line.strip_prefix("<path d=\"M")?.split_once('Z'))

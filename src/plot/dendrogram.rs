@@ -4,8 +4,10 @@ use crate::error::{Kind, Result};
 use crate::halo::{Catalog, Subhalo};
 use crate::plot::axis::{Axis, BOTTOM, FAINT, INK, LEFT, MIDDLE, RIGHT, TOP, frame, nothing, page};
 use crate::plot::canvas::Align;
-use crate::plot::chart::{Chart, PictureFormat};
+use crate::plot::chart::Chart;
 use crate::plot::colors::kind;
+use crate::plot::font::width as width_of;
+use crate::plot::style::Style;
 use crate::plot::ticks::thousands;
 
 /// Room at both sides of the lines.
@@ -48,22 +50,23 @@ const LEVELS: u32 = 6;
 /// assert!(String::from_utf8_lossy(&svg).contains("level 2"));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-pub fn dendrogram(catalog: &Catalog, row: usize, title: &str, format: PictureFormat) -> Result<Vec<u8>> {
-    chart(catalog, row, title)?.encoded(format)
+pub fn dendrogram(catalog: &Catalog, row: usize, title: &str, style: impl Into<Style>) -> Result<Vec<u8>> {
+    chart(catalog, row, title)?.encoded(style)
 }
 
 fn chart(catalog: &Catalog, row: usize, title: &str) -> Result<Chart> {
     let mut chart = page("Halo and subhalos by density", title);
+    let mut name = "density / mean".to_string();
     if catalog.halos().is_empty() {
         nothing(&mut chart, "no halos");
     } else {
         let tree = Tree::new(catalog.subhalos(), row)?;
         let axis = tree.axis();
-        axis.grid(&mut chart);
+        name = axis.grid(&mut chart, &name);
         tree.draw(&mut chart, catalog, &axis);
         tree.legend(&mut chart);
     }
-    frame(&mut chart, "line width: cube root of the mass; numbers: labels".into(), "density / mean");
+    frame(&mut chart, "line width: cube root of the mass; numbers: labels".into(), &name);
     Ok(chart)
 }
 
@@ -184,7 +187,7 @@ impl<'a> Tree<'a> {
         let mut taken: Vec<[f64; 3]> = vec![];
         for branch in heaviest.into_iter().take(CANDIDATES) {
             let label = catalog.labels()[branch.row].to_string();
-            let half = 0.5 * (0.64 * LABEL * label.len() as f64 + GAP);
+            let half = 0.5 * (width_of(&label, LABEL) + GAP);
             let y = axis.at(rows[branch.row].peak_density) - 8.0;
             let meets = |&[x, line, other]: &[f64; 3]| (x - branch.x).abs() < half + other && (line - y).abs() < LABEL;
             // A label must stand neither on another nor on a line.
@@ -294,11 +297,11 @@ mod tests {
             assert_eq!(found.is_empty(), points.is_empty());
             for at in 0..found.len().max(1) {
                 let chart = chart(&catalog, at, "<&>").unwrap();
-                let svg = chart.svg();
+                let svg = chart.svg().unwrap();
                 assert!(svg.contains("&lt;&amp;&gt;") && !svg.contains("NaN") && !svg.contains("inf "), "{svg}");
                 assert_eq!(svg.contains("no halos"), points.is_empty());
                 assert_eq!(svg.contains(">infinite<"), found.rows().iter().any(|row| row.peak_density.is_infinite()));
-                assert!(chart.png().unwrap().starts_with(b"\x89PNG"));
+                assert!(chart.png(96.0).unwrap().starts_with(b"\x89PNG"));
             }
             if !points.is_empty() {
                 let error = chart(&catalog, found.len(), "").unwrap_err().to_string();

@@ -8,9 +8,10 @@
 use crate::geometry::Scalar;
 use crate::halo::Particles;
 use crate::parallel::{fill, map, sort};
-use crate::plot::projection::Window;
+use crate::plot::slab::Slab;
+use crate::plot::window::Window;
 
-/// Pixels along a side.
+/// Units along a side, and pixels at the usual resolution.
 pub const SIDE: usize = 960;
 /// Cells along a side of the finest grid, and how often they are merged by twos.
 const CELLS: usize = 128;
@@ -19,7 +20,7 @@ const LEVELS: usize = 4;
 const NEIGHBOURS: f32 = 5.0;
 /// Half the side of the smallest spread, in pixels; no less than a cloud in a cell.
 const NARROW: f32 = 1.0;
-/// Half the side of the widest.
+/// Half the side of the widest, in units.
 const WIDE: f32 = 64.0;
 /// Rows of a parallel task.
 const BAND: usize = 60;
@@ -38,67 +39,89 @@ fn ascending(x: f32) -> u32 {
     if bits >> 31 == 0 { bits | 1 << 31 } else { !bits }
 }
 
-/// Surface density in units of its mean, row by row from the top (the largest y).
-pub fn density<S: Scalar>(particles: &Particles<S>, window: &Window) -> Vec<f32> {
+/// Surface density in units of its mean, row by row from the top (the largest y), on a square of `side` pixels, and the number of particles:
+/// all, or those of a slab.
+pub fn density<S: Scalar>(
+    particles: &Particles<S>,
+    window: &Window,
+    side: usize,
+    slab: Option<&Slab>,
+) -> (Vec<f32>, usize) {
+    let fine = side as f64 / SIDE as f64;
     let grids = Grids::new(particles, window);
-    let n = particles.len();
-    let mean = particles.total_mass() / n as f64;
-    let weight_of = |i: usize| if mean > 0.0 { (particles.mass_of(i) / mean) as f32 } else { 1.0 };
     // By height, which is how the grids are laid out: neighbours in the list then share a part of them that fits a cache.
-    let height = |i: usize| window.pixel(particles.position(i))[1] as f32;
-    let mut order: Vec<u64> = map(n, 1 << 12, &|i| u64::from(ascending(height(i))) << 32 | i as u64);
+    let height = |i: usize| (fine * window.pixel(particles.position(i))[1]) as f32;
+    let mut order: Vec<u64> = map(particles.len(), 1 << 12, &|i| u64::from(ascending(height(i))) << 32 | i as u64);
+    let mut total = particles.total_mass();
+    if let Some(slab) = slab {
+        order.retain(|&key| window.is_in(slab, particles.position(key as u32 as usize)));
+        total = order.iter().map(|&key| particles.mass_of(key as u32 as usize)).sum();
+    }
+    let n = order.len();
+    let mean = total / n as f64;
+    let weight_of = |i: usize| if mean > 0.0 { (particles.mass_of(i) / mean) as f32 } else { 1.0 };
     sort(&mut order);
+    let wide = fine as f32 * WIDE;
     let spreads: Vec<Spread> = map(n, 1 << 12, &|place| {
         let i = order[place] as u32 as usize;
         let at = particles.position(i);
-        Spread { at: window.pixel(at).map(|x| x as f32), width: grids.width(at), weight: weight_of(i) }
+        let width = (fine as f32 * grids.width(at)).clamp(NARROW, wide.max(NARROW));
+        Spread { at: window.pixel(at).map(|x| (fine * x) as f32), width, weight: weight_of(i) }
     });
     drop(order);
 
-    let mut image = vec![0.0f32; SIDE * SIDE];
-    let scale = (SIDE * SIDE) as f32 / n.max(1) as f32;
-    fill(&mut image, BAND * SIDE, &|range, rows| {
-        let top = (range.start / SIDE) as f32;
+    let mut image = vec![0.0f32; side * side];
+    let scale = (side * side) as f32 / n.max(1) as f32;
+    fill(&mut image, BAND * side, &|range, rows| {
+        let top = (range.start / side) as f32;
         let bottom = top + BAND as f32;
+        let mut weights = [vec![], vec![]];
         // A particle of the opposite edge reaches a band around the boundary.
-        let around = if window.wraps() { SIDE as f32 } else { 0.0 };
+        let around = if window.wraps() { side as f32 } else { 0.0 };
         let mut shifts = vec![0.0];
         if around > 0.0 {
             shifts.extend([-around, around]);
         }
         for shift in shifts {
-            let first = spreads.partition_point(|spread| spread.at[1] + shift < top - WIDE);
-            let last = spreads.partition_point(|spread| spread.at[1] + shift < bottom + WIDE);
+            let first = spreads.partition_point(|spread| spread.at[1] + shift < top - wide);
+            let last = spreads.partition_point(|spread| spread.at[1] + shift < bottom + wide);
             for spread in &spreads[first..last] {
                 let y = spread.at[1] + shift - top;
                 if y + spread.width > 0.0 && y - spread.width < BAND as f32 {
-                    spread.add_to(rows, y, scale, window.wraps());
+                    spread.add_to(Band { rows, side, wraps: window.wraps() }, y, scale, &mut weights);
                 }
             }
         }
     });
-    image
+    (image, n)
+}
+
+/// Some rows of the picture.
+struct Band<'a> {
+    rows: &'a mut [f32],
+    side: usize,
+    wraps: bool,
 }
 
 impl Spread {
     /// Adds the particle to the rows of a band, its own row being `y`.
-    fn add_to(&self, rows: &mut [f32], y: f32, scale: f32, wraps: bool) {
-        let (columns, across) = kernel(self.at[0], self.width);
-        let (lines, down) = kernel(y, self.width);
-        let (across, down) = (across.as_slice(), down.as_slice());
+    fn add_to(&self, band: Band<'_>, y: f32, scale: f32, [across, down]: &mut [Vec<f32>; 2]) {
+        let Band { rows, side, wraps } = band;
+        let columns = kernel(self.at[0], self.width, across);
+        let lines = kernel(y, self.width, down);
         for (line, weight) in (lines..).zip(down) {
-            let Some(row) = usize::try_from(line).ok().and_then(|line| rows.get_mut(line * SIDE..(line + 1) * SIDE))
+            let Some(row) = usize::try_from(line).ok().and_then(|line| rows.get_mut(line * side..(line + 1) * side))
             else {
                 continue;
             };
-            let weight = self.weight * scale * weight;
-            if columns >= 0 && columns as usize + across.len() <= SIDE {
-                for (pixel, across) in row[columns as usize..].iter_mut().zip(across) {
+            let weight = self.weight * scale * *weight;
+            if columns >= 0 && columns as usize + across.len() <= side {
+                for (pixel, across) in row[columns as usize..].iter_mut().zip(across.iter()) {
                     *pixel += weight * across;
                 }
             } else {
-                for (column, across) in (columns..).zip(across) {
-                    let column = if wraps { column.rem_euclid(SIDE as i64) } else { column };
+                for (column, across) in (columns..).zip(across.iter()) {
+                    let column = if wraps { column.rem_euclid(side as i64) } else { column };
                     if let Some(pixel) = usize::try_from(column).ok().and_then(|column| row.get_mut(column)) {
                         *pixel += weight * across;
                     }
@@ -108,31 +131,20 @@ impl Spread {
     }
 }
 
-/// Weights that add up to one, on the stack.
-struct Weights([f32; 2 * WIDE as usize + 2], usize);
-
-impl Weights {
-    fn as_slice(&self) -> &[f32] {
-        &self.0[..self.1]
-    }
-}
-
-/// A biweight bump of half width `width` about `at`: the first pixel and the weights from there on.
-fn kernel(at: f32, width: f32) -> (i64, Weights) {
+/// A biweight bump of half width `width` about `at`: the weights, which add up to one, and the pixel of the first.
+fn kernel(at: f32, width: f32, weights: &mut Vec<f32>) -> i64 {
     // Pixel i has its middle at i + 0.5.
     let first = (at - width - 0.5).ceil();
-    let mut weights = Weights([0.0; 2 * WIDE as usize + 2], 0);
-    let mut sum = 0.0;
+    weights.clear();
     let mut x = first + 0.5 - at;
-    while x <= width && weights.1 < weights.0.len() {
+    while x <= width {
         let inside = 1.0 - (x / width) * (x / width);
-        weights.0[weights.1] = inside * inside;
-        sum += inside * inside;
-        weights.1 += 1;
+        weights.push(inside * inside);
         x += 1.0;
     }
-    weights.0[..weights.1].iter_mut().for_each(|weight| *weight /= sum);
-    (first as i64, weights)
+    let sum: f32 = weights.iter().sum();
+    weights.iter_mut().for_each(|weight| *weight /= sum);
+    first as i64
 }
 
 /// Particle counts in cubes of 1, 2, 4, .. cells; x runs fastest, then z, then y.
@@ -162,7 +174,7 @@ impl<'a> Grids<'a> {
         Self { window, counts }
     }
 
-    /// Half the side of the square over which a particle at `at` is spread, in pixels: the side of the cube that holds
+    /// Half the side of the square over which a particle at `at` is spread, in units: the side of the cube that holds
     /// [`NEIGHBOURS`] particles at the density around.
     fn width(&self, at: [f64; 3]) -> f32 {
         let place = self.window.cell(at, CELLS).map(|x| x as f32);
@@ -170,8 +182,7 @@ impl<'a> Grids<'a> {
         for level in 0..=LEVELS {
             let count = self.interpolate(level, place);
             if count >= NEIGHBOURS || level == LEVELS {
-                let width = cell * (1u32 << level) as f32 * (NEIGHBOURS / count).cbrt();
-                return width.clamp(NARROW, WIDE);
+                return cell * (1u32 << level) as f32 * (NEIGHBOURS / count).cbrt();
             }
         }
         WIDE
@@ -207,8 +218,9 @@ mod tests {
     fn weights_add_up() {
         for width in [1.0f32, 1.3, 7.7, WIDE] {
             for at in [0.0f32, 0.5, 0.99, 300.25] {
-                let (first, weights) = kernel(at, width);
-                assert!((weights.as_slice().iter().sum::<f32>() - 1.0).abs() < 1e-5);
+                let mut weights = vec![];
+                let first = kernel(at, width, &mut weights);
+                assert!((weights.iter().sum::<f32>() - 1.0).abs() < 1e-5);
                 assert!((first as f32 + 0.5 - at).abs() <= width);
             }
         }
@@ -220,8 +232,16 @@ mod tests {
             .map(|i| [i, i.wrapping_mul(2_654_435_761), i.wrapping_mul(40_503)].map(|x| (x % 1000) as f32 / 100.0))
             .collect();
         let particles = Particles::new(&positions).periodic(10.0);
-        let image = density(&particles, &Window::new(&particles, &Space::periodic(10.0).unwrap()));
-        let mean = image.iter().map(|&x| f64::from(x)).sum::<f64>() / image.len() as f64;
-        assert!((mean - 1.0).abs() < 1e-4, "{mean}");
+        let window = Window::new(&particles, &Space::periodic(10.0).unwrap(), 2);
+        let slab: Slab = "z:8..11".parse().unwrap();
+        let inside = positions.iter().filter(|p| p[2] >= 8.0 || p[2] <= 1.0).count();
+        for (side, slab, count) in
+            [(SIDE, None, 4000), (300, None, 4000), (1500, None, 4000), (SIDE, Some(&slab), inside)]
+        {
+            let (image, n) = density(&particles, &window, side, slab);
+            let mean = image.iter().map(|&x| f64::from(x)).sum::<f64>() / image.len() as f64;
+            assert!((mean - 1.0).abs() < 1e-4, "{mean}");
+            assert_eq!((image.len(), n), (side * side, count));
+        }
     }
 }

@@ -1,22 +1,26 @@
 //! Halos side by side, each with its members and what is known of its centre.
 
 use crate::error::Result;
+use crate::plot::axis::{FAINT, INK, PAPER};
+use crate::plot::axis_units::AxisUnits;
 use crate::plot::canvas::{Align, Canvas};
+use crate::plot::chart::Chart;
 use crate::plot::colors::{Rgb, mix};
-use crate::plot::ticks::round_values;
+use crate::plot::font::{fitting, width};
+use crate::plot::style::Style;
+use crate::plot::ticks::round_length;
 
 /// The side of a panel's window, and the room above and around it.
-const SIDE: i64 = 400;
-const CAPTION: i64 = 44;
-const GAP: i64 = 24;
-const TOP: i64 = 72;
-const LEGEND: i64 = 64;
-const INK: Rgb = [25, 25, 30];
-const FAINT: Rgb = [90, 90, 100];
-const PAPER: Rgb = [255, 255, 255];
+const SIDE: f64 = 400.0;
+const CAPTION: f64 = 44.0;
+const GAP: f64 = 24.0;
+const TOP: f64 = 72.0;
+/// The lines of the legend, and its letters.
+const LINE: f64 = 40.0;
+const LETTERS: f64 = 18.0;
 const MEMBER: Rgb = [70, 78, 100];
 const SPHERE: Rgb = [150, 150, 165];
-/// The sizes of the marks, in pixels from the middle; they differ, so that marks in one place remain visible.
+/// The sizes of the marks, in units from the middle; they differ, so that marks in one place remain visible.
 const MARKS: [f64; 5] = [6.0, 8.0, 9.0, 11.0, 17.0];
 const COLORS: [Rgb; 5] = [[215, 40, 40], [20, 110, 200], [30, 140, 60], [230, 120, 0], [140, 60, 180]];
 
@@ -33,13 +37,14 @@ pub struct GalleryPanel {
     pub radius: Option<f64>,
 }
 
-/// A PNG file with a panel for each halo, in rows of four: the members as dots, a ring of the given radius about the first
-/// centre, and a mark for each centre. `names` say in a legend what the marks are, at most five; `sphere` what the ring is.
+/// A picture with a panel for each halo, in rows of four: the members as dots, a ring of the given radius about the first
+/// centre, and a mark for each centre. `names` say in a legend what the marks are, at most five; `sphere` what the ring is. A panel is 2.6
+/// inches wide. Dots are pixels in all formats: there may be millions.
 ///
 /// Errors: a picture that cannot be encoded.
 ///
 /// ```
-/// use ropewalk::plot::{GalleryPanel, gallery};
+/// use ropewalk::plot::{AxisUnits, GalleryPanel, PictureFormat, gallery};
 ///
 /// let halo = GalleryPanel {
 ///     caption: ["1".into(), "3 members".into()],
@@ -47,101 +52,128 @@ pub struct GalleryPanel {
 ///     centers: vec![[0.0, 0.0]],
 ///     radius: Some(0.7),
 /// };
-/// let png = gallery(&[halo], &["centre"], "R200c", "One halo")?;
+/// let units = AxisUnits::default();
+/// let png = gallery(&[halo], &["centre"], ["One halo", "R200c"], &units, PictureFormat::Png)?;
 /// assert!(png.starts_with(b"\x89PNG"));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-pub fn gallery(panels: &[GalleryPanel], names: &[&str], sphere: &str, title: &str) -> Result<Vec<u8>> {
-    let columns = panels.len().clamp(2, 4) as i64;
-    let rows = (panels.len() as i64 + columns - 1) / columns;
-    let (width, height) = (GAP + columns * (SIDE + GAP), TOP + rows.max(1) * (SIDE + CAPTION + GAP) + LEGEND);
-    let mut canvas = Canvas::new(width as usize, height as usize, PAPER)?;
-    canvas.text(title, [0.5 * width as f64, 42.0], 25.0, Align::Center, INK);
+pub fn gallery(
+    panels: &[GalleryPanel],
+    names: &[&str],
+    [title, sphere]: [&str; 2],
+    units: &AxisUnits,
+    style: impl Into<Style>,
+) -> Result<Vec<u8>> {
+    let style = style.into();
+    let columns = panels.len().clamp(2, 4);
+    let rows = panels.len().div_ceil(columns).max(1) as f64;
+    let wide = GAP + columns as f64 * (SIDE + GAP);
+    let sphere = Some(sphere).filter(|sphere| !sphere.is_empty());
+    let entries = in_lines(names.iter().copied().chain(sphere), wide - 2.0 * GAP);
+    let end = TOP + rows * (SIDE + CAPTION + GAP);
+    let high = end + 24.0 + LINE * entries.last().map_or(0, |entry| entry.1 + 1) as f64;
+    let mut chart = Chart::in_pixels(wide, high, title);
+    let scale = chart.scale(style)?;
+    chart.heading(title, [0.5 * wide, 42.0], 25.0, INK);
     for (i, halo) in panels.iter().enumerate() {
-        let (row, column) = (i as i64 / columns, i as i64 % columns);
-        panel(&mut canvas, halo, [GAP + column * (SIDE + GAP), TOP + row * (SIDE + CAPTION + GAP) + CAPTION]);
+        let (row, column) = ((i / columns) as f64, (i % columns) as f64);
+        let corner = [GAP + column * (SIDE + GAP), TOP + row * (SIDE + CAPTION + GAP) + CAPTION];
+        panel(&mut chart, halo, corner, scale, units)?;
     }
 
-    let line = height as f64 - 28.0;
-    let sphere = Some(sphere).filter(|sphere| !sphere.is_empty());
-    let letters: usize = names.iter().copied().chain(sphere).map(|name| name.chars().count() + 6).sum();
-    let mut x = GAP as f64 + 14.0;
-    for (i, name) in names.iter().copied().chain(sphere).enumerate() {
+    for (i, (name, line, x)) in entries.into_iter().enumerate() {
+        let (x, y) = (GAP + 14.0 + x, end + 36.0 + LINE * line as f64);
         if i < names.len() {
-            mark(&mut canvas, i, [x, line - 7.0]);
+            mark(&mut chart, i, [x, y - 6.0]);
         } else {
-            canvas.ring([x, line - 7.0], 10.0, 2.0, SPHERE, [0, 0], width.max(height));
+            chart.ring([x, y - 6.0], 10.0, 2.0, SPHERE);
         }
-        canvas.text(name, [x + 22.0, line], 18.0, Align::Left, INK);
-        x += (name.chars().count() + 6) as f64 / letters as f64 * (width - GAP) as f64;
+        chart.text(name, [x + 22.0, y], LETTERS, Align::Left, INK);
     }
-    canvas.png()
+    chart.encoded(style)
 }
 
-fn panel(canvas: &mut Canvas, halo: &GalleryPanel, corner: [i64; 2]) {
-    let [left, top] = corner.map(|x| x as f64);
-    canvas.text(&halo.caption[0], [left, top - 26.0], 19.0, Align::Left, INK);
-    canvas.text(&halo.caption[1], [left, top - 6.0], 16.0, Align::Left, FAINT);
+/// Names of a legend in as many lines as they need: each with its line and its place there.
+fn in_lines<'n>(names: impl Iterator<Item = &'n str>, room: f64) -> Vec<(&'n str, usize, f64)> {
+    let (mut line, mut x) = (0, 0.0);
+    names
+        .map(|name| {
+            let wide = width(name, LETTERS) + 36.0;
+            if x > 0.0 && x + wide > room {
+                (line, x) = (line + 1, 0.0);
+            }
+            let place = (name, line, x);
+            x += wide + 34.0;
+            place
+        })
+        .collect()
+}
+
+fn panel(chart: &mut Chart, halo: &GalleryPanel, [left, top]: [f64; 2], scale: f64, units: &AxisUnits) -> Result<()> {
+    for (text, size, y, color) in
+        [(&halo.caption[0], 19.0, top - 26.0, INK), (&halo.caption[1], 16.0, top - 6.0, FAINT)]
+    {
+        chart.text(text, [left, y], fitting(text, size, SIDE), Align::Left, color);
+    }
     // All members, and the sphere if that is not much larger.
     let farthest = halo.members.iter().flatten().fold(0.0f64, |most, x| most.max(x.abs()));
     let first = halo.centers.first().copied().unwrap_or_default();
     let outside = halo.radius.map_or(0.0, |radius| radius + first[0].abs().max(first[1].abs()));
     let reach = 1.06 * farthest.max(outside.min(2.0 * farthest)).max(f64::MIN_POSITIVE);
-    let half = 0.5 * SIDE as f64;
-    let pixel = |at: [f64; 2]| [left + half * (1.0 + at[0] / reach), top + half * (1.0 - at[1] / reach)];
+    let half = 0.5 * SIDE;
+    let inside = |at: [f64; 2]| [half * (1.0 + at[0] / reach), half * (1.0 - at[1] / reach)];
 
     let many = (halo.members.len() as f64 / 100.0).max(1.0);
     let (dot, cover) = ((4.0 * many.powf(-0.25)).max(0.6), (0.9 - 0.12 * many.ln()).max(0.25));
+    let side = (scale * SIDE).round().max(1.0);
+    let mut canvas = Canvas::new(side as usize, side as usize, PAPER)?;
     for &member in &halo.members {
-        canvas.disc(pixel(member), dot, MEMBER, cover, [corner, [SIDE, SIDE]]);
+        canvas.disc(inside(member).map(|x| x * side / SIDE), dot * side / SIDE, MEMBER, cover);
     }
+    chart.image([left, top], [SIDE; 2], canvas.into_image());
+    let window = [[left, top], [left + SIDE, top + SIDE]];
+    chart.clip(Some(window));
+    let place = |at: [f64; 2]| [left + inside(at)[0], top + inside(at)[1]];
     if let Some(radius) = halo.radius {
-        canvas.ring(pixel(first), radius / reach * half, 2.0, SPHERE, corner, SIDE);
+        chart.ring(place(first), radius / reach * half, 2.0, SPHERE);
     }
     for (i, &center) in halo.centers.iter().enumerate().rev() {
-        let at = pixel(center);
-        if at[0] >= left && at[1] >= top && at[0] < left + 2.0 * half && at[1] < top + 2.0 * half {
-            mark(canvas, i, at);
+        // A missing one is nowhere.
+        if inside(center).iter().all(|x| (0.0..SIDE).contains(x)) {
+            mark(chart, i, place(center));
         }
     }
+    chart.clip(None);
     // A bar of a round length.
-    let lengths = round_values(0.0, 2.0 * reach);
-    if let Some((length, label)) = lengths.get(1) {
-        let y = top + 2.0 * half - 14.0;
+    if let Some((length, label)) = round_length(2.0 * reach) {
+        let y = top + SIDE - 14.0;
         let bar = length / reach * half;
-        canvas.line(&[[left + 12.0, y], [left + 12.0 + bar, y]], 3.0, INK);
-        canvas.text(label, [left + 12.0 + 0.5 * bar, y - 8.0], 16.0, Align::Center, INK);
+        chart.line(vec![[left + 12.0, y], [left + 12.0 + bar, y]], 3.0, INK);
+        chart.text(format!("{label} {}", units.length()), [left + 12.0, y - 9.0], 16.0, Align::Left, INK);
     }
-    canvas.frame(corner, [SIDE, SIDE], INK);
+    chart.outline(window, 2.0, INK);
+    Ok(())
 }
 
 /// A mark with a light seam: plus, cross, ring, square, diamond.
-fn mark(canvas: &mut Canvas, kind: usize, at: [f64; 2]) {
+fn mark(chart: &mut Chart, kind: usize, [x, y]: [f64; 2]) {
     let size = MARKS[kind % MARKS.len()];
-    // How far a place is from the mark's lines.
-    let distance = |x: f64, y: f64| -> f64 {
-        let (a, b) = (x.abs(), y.abs());
-        let arm = |along: f64, across: f64| across.hypot((along - size).max(0.0));
-        match kind {
-            0 => arm(a, b).min(arm(b, a)),
-            1 => {
-                let (u, v) = ((x + y).abs() * 0.5f64.sqrt(), (x - y).abs() * 0.5f64.sqrt());
-                arm(u, v).min(arm(v, u))
-            }
-            2 => (x.hypot(y) - size).abs(),
-            3 => (a.max(b) - size).abs(),
-            _ => (a + b - size).abs() * 0.5f64.sqrt(),
-        }
-    };
     let color = COLORS[kind % COLORS.len()];
-    let [column, row] = at.map(|x| x.floor() as i64);
-    let span = -(size as i64) - 4..=size as i64 + 4;
-    for dy in span.clone() {
-        for dx in span.clone() {
-            let (x, y) = (column + dx, row + dy);
-            let distance = distance(x as f64 + 0.5 - at[0], y as f64 + 0.5 - at[1]);
-            canvas.blend(x, y, mix(color, PAPER, 0.9), 2.6 - distance);
-            canvas.blend(x, y, color, 1.6 - distance);
+    let tilted = size * 0.5f64.sqrt();
+    let lines = |places: &[[f64; 2]]| places.iter().map(|[dx, dy]| [x + dx, y + dy]).collect::<Vec<_>>();
+    let strokes = match kind {
+        0 => vec![lines(&[[-size, 0.0], [size, 0.0]]), lines(&[[0.0, -size], [0.0, size]])],
+        1 => vec![lines(&[[-tilted, -tilted], [tilted, tilted]]), lines(&[[-tilted, tilted], [tilted, -tilted]])],
+        2 => vec![],
+        3 => vec![lines(&[[-size, -size], [size, -size], [size, size], [-size, size], [-size, -size]])],
+        _ => vec![lines(&[[-size, 0.0], [0.0, -size], [size, 0.0], [0.0, size], [-size, 0.0]])],
+    };
+    for (width, color) in [(4.6, mix(color, PAPER, 0.9)), (2.4, color)] {
+        for stroke in &strokes {
+            chart.line(stroke.clone(), width, color);
+        }
+        if kind == 2 {
+            chart.ring([x, y], size, width, color);
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::error::Result;
 use crate::plot::canvas::Align;
-use crate::plot::chart::{Chart, PictureFormat};
+use crate::plot::chart::Chart;
 use crate::plot::colors::Rgb;
-use crate::plot::ticks::logarithmic_values;
+use crate::plot::style::Style;
+use crate::plot::ticks::{Room, Side, logarithmic};
 
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 680.0;
@@ -40,32 +41,33 @@ pub fn k_distances(
     k: usize,
     knee: Option<[usize; 2]>,
     title: &str,
-    format: PictureFormat,
+    style: impl Into<Style>,
 ) -> Result<Vec<u8>> {
-    chart(sorted, k, knee, title).encoded(format)
+    chart(sorted, k, knee, title).encoded(style)
 }
 
 fn chart(sorted: &[f64], k: usize, knee: Option<[usize; 2]>, title: &str) -> Chart {
-    let mut chart = Chart::new(WIDTH, HEIGHT);
-    let middle = 0.5 * (LEFT + RIGHT);
     let name = format!("Distance to neighbour {k} of each point");
-    chart.text(name, [middle, 38.0], 26.0, Align::Center, INK);
-    chart.text(title, [middle, 70.0], 19.0, Align::Center, FAINT);
+    let mut chart = Chart::new(WIDTH, HEIGHT, &format!("{name}: {title}"));
+    let middle = 0.5 * (LEFT + RIGHT);
+    chart.heading(&name, [middle, 38.0], 26.0, INK);
+    chart.heading(title, [middle, 70.0], 19.0, FAINT);
+    let mut axis = "distance".to_string();
 
     let first = sorted.partition_point(|&distance| distance <= 0.0 || distance.is_nan());
     match (sorted.get(first), sorted.last()) {
         (Some(&least), Some(&most)) if most.is_finite() => {
             let air = 0.04 * (most / least).log10().max(0.1);
             let plot = Plot { n: sorted.len(), log: [least.log10() - air, most.log10() + 1.5 * air] };
-            plot.grid(&mut chart);
+            axis = plot.grid(&mut chart, &axis);
             plot.curve(&mut chart, sorted, first, knee);
         }
         _ => chart.text("no distances but zero", [middle, 0.5 * (TOP + BOTTOM)], 26.0, Align::Center, INK),
     }
-    chart.line(vec![[LEFT, TOP], [RIGHT, TOP], [RIGHT, BOTTOM], [LEFT, BOTTOM], [LEFT, TOP]], 2.0, INK);
+    chart.outline([[LEFT, TOP], [RIGHT, BOTTOM]], 2.0, INK);
     let label = format!("share of points with at most this distance  [%]  (core if min_pts = {})", k.saturating_add(1));
     chart.text(label, [middle, HEIGHT - 28.0], 20.0, Align::Center, INK);
-    chart.text_upwards("distance", [38.0, 0.5 * (TOP + BOTTOM)], 23.0, INK);
+    chart.text_upwards(axis, [38.0, 0.5 * (TOP + BOTTOM)], 23.0, BOTTOM - TOP, INK);
     chart
 }
 
@@ -84,17 +86,22 @@ impl Plot {
         BOTTOM - (BOTTOM - TOP) * (distance.log10() - self.log[0]) / (self.log[1] - self.log[0])
     }
 
-    fn grid(&self, chart: &mut Chart) {
+    /// Returns the name of the axis with what makes the labels its values.
+    fn grid(&self, chart: &mut Chart, name: &str) -> String {
         for percent in (0..=100).step_by(10) {
             let x = LEFT + (RIGHT - LEFT) * f64::from(percent) / 100.0;
             chart.line(vec![[x, TOP], [x, BOTTOM]], 1.0, GRID);
             chart.text(percent.to_string(), [x, BOTTOM + 30.0], 20.0, Align::Center, INK);
         }
-        for (value, label) in logarithmic_values(10f64.powf(self.log[0]), 10f64.powf(self.log[1])) {
+        let ends = self.log.map(|end| 10f64.powf(end));
+        let ticks = logarithmic(ends, &|value| self.up(value), Room::new(Side::Left, 20.0));
+        let name = ticks.named(name);
+        for (value, label) in ticks.marks {
             let y = self.up(value);
             chart.line(vec![[LEFT, y], [RIGHT, y]], 1.0, GRID);
             chart.text(label, [LEFT - 12.0, y + 7.0], 20.0, Align::Right, INK);
         }
+        name
     }
 
     fn curve(&self, chart: &mut Chart, sorted: &[f64], first: usize, knee: Option<[usize; 2]>) {
@@ -153,8 +160,9 @@ mod tests {
         for sorted in sets {
             for knee in [None, Some([0, 0]), Some([0, 1]), Some([1, 9])] {
                 let chart = chart(sorted, usize::MAX, knee, "<&>");
-                assert!(chart.png().unwrap().starts_with(b"\x89PNG"));
-                assert!(chart.svg().contains("&lt;&amp;&gt;") && !chart.svg().contains("NaN"));
+                assert!(chart.png(96.0).unwrap().starts_with(b"\x89PNG"));
+                let svg = chart.svg().unwrap();
+                assert!(svg.contains("&lt;&amp;&gt;") && !svg.contains("NaN"));
             }
         }
     }

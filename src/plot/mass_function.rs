@@ -1,228 +1,215 @@
-//! How many halos there are above each mass.
-
-use std::fmt::Write;
+//! How many halos there are above each mass, beside what is expected, and the ratio of the two.
 
 use crate::error::Result;
-use crate::halo::Catalog;
-use crate::plot::chart::escaped;
-use crate::plot::ticks::{between_decades, decades};
+use crate::halo::{Expected, MassCounts};
+use crate::plot::axis::{FAINT, INK};
+use crate::plot::axis_units::AxisUnits;
+use crate::plot::canvas::Align;
+use crate::plot::chart::Chart;
+use crate::plot::colors::Rgb;
+use crate::plot::panel::{Panel, Scale};
+use crate::plot::style::Style;
 
 const WIDTH: f64 = 960.0;
-const HEIGHT: f64 = 680.0;
-/// The plot's sides: left, right, top, bottom.
+/// The page without and with residuals.
+const HEIGHTS: [f64; 2] = [680.0, 850.0];
+/// The plot's sides: left, right, top, bottom; and those of the residuals below it.
 const LEFT: f64 = 130.0;
 const RIGHT: f64 = 920.0;
 const TOP: f64 = 90.0;
 const BOTTOM: f64 = 580.0;
-/// Steps closer together than this many pixels are drawn as one.
+const RESIDUALS: [f64; 2] = [592.0, 750.0];
+const MIDDLE: f64 = 0.5 * (LEFT + RIGHT);
+/// Steps closer together than this many units are drawn as one.
 const STEP: f64 = 0.25;
+/// The largest residual that is shown.
+const FARTHEST: f64 = 1.0;
 
-/// What is expected: a name for the legend, and numbers of halos per volume at or above masses, in the catalogue's units.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Expected {
-    /// The name.
-    pub name: String,
-    /// Mass, and number per volume.
-    pub points: Vec<[f64; 2]>,
-}
-
+const STAIRS: Rgb = [156, 46, 97];
+const ERROR: Rgb = [188, 55, 84];
 /// Colours and dashes of what is expected.
-const LINES: [(&str, &str); 3] = [("#1f4e9c", "none"), ("#1b7f6b", "10 6"), ("#7a6a1d", "3 5")];
+const LINES: [(Rgb, Option<[f64; 2]>); 3] =
+    [([31, 78, 156], None), ([27, 127, 107], Some([10.0, 6.0])), ([122, 106, 29], Some([3.0, 5.0]))];
 
-/// An SVG file: the number of halos at or above each mass, per volume, on logarithmic axes, with a band of one Poisson error
-/// (the square root of the number) to each side; and what was `expected`, as lines. `title` is the line above, `mass_unit` is
-/// written on the axis.
+/// The number of halos at or above each mass, per volume, on logarithmic axes, with a band of one Poisson error (the square root of the
+/// number) to each side; and what was `expected`, as lines. Below them, if something was, the ratio of the two less one at the edges of the
+/// bins of `counts`, with Poisson errors; what is more than 1 off is an arrow at the edge. `title` is the line above. Ten inches wide.
 ///
-/// Subhalos and halos without mass are not shown. Infinite or zero volumes count as 1.
+/// Errors: a picture that cannot be encoded.
 ///
-/// Errors: none today; the type is that of the other pictures.
+/// ```
+/// use ropewalk::halo::{Catalog, MassCounts};
+/// use ropewalk::plot::{AxisUnits, PictureFormat, mass_function};
+/// use ropewalk::{Fof, Particles};
+///
+/// let positions = [[0.0f32; 3]; 5];
+/// let catalog = Catalog::new(&Fof::new(0.1).run(&positions)?, &Particles::new(&positions))?;
+/// let counts = MassCounts::new(&catalog, 8.0);
+/// let svg = mass_function(&counts, &[], "one halo", &AxisUnits::default(), PictureFormat::Svg)?;
+/// assert!(String::from_utf8_lossy(&svg).contains("halo mass M  [snapshot mass unit]"));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
 pub fn mass_function(
-    catalog: &Catalog,
-    volume: f64,
+    counts: &MassCounts,
     expected: &[Expected],
     title: &str,
-    mass_unit: &str,
+    units: &AxisUnits,
+    style: impl Into<Style>,
 ) -> Result<Vec<u8>> {
-    let volume = if volume > 0.0 && volume < f64::INFINITY { volume } else { 1.0 };
-    let hosts = catalog.halos().iter().enumerate().filter(|&(row, _)| catalog.is_host(row));
-    let mut masses: Vec<f64> = hosts.map(|(_, halo)| halo.mass).filter(|&mass| mass > 0.0).collect();
-    masses.sort_by(|a, b| b.total_cmp(a));
-    let mut svg = head(title);
-    match (masses.last(), masses.first()) {
-        (Some(&lightest), Some(&heaviest)) => {
-            let plot = Plot {
-                x: widened(lightest.log10() - 0.08, heaviest.log10() + 0.12),
-                y: widened((0.6 / volume).log10(), (masses.len() as f64 / volume).log10() + 0.2),
-            };
-            plot.grid(&mut svg);
-            plot.curve(&mut svg, &masses, volume);
-            plot.expected(&mut svg, expected);
-            plot.axes(&mut svg, mass_unit);
+    chart(counts, expected, title, units).encoded(style)
+}
+
+fn chart(counts: &MassCounts, expected: &[Expected], title: &str, units: &AxisUnits) -> Chart {
+    let name = "Cumulative halo mass function";
+    let has_residuals = !expected.is_empty() && !counts.masses().is_empty();
+    let mut chart = Chart::new(WIDTH, HEIGHTS[usize::from(has_residuals)], &format!("{name}: {title}"));
+    chart.heading(name, [MIDDLE, 38.0], 26.0, INK);
+    chart.heading(title, [MIDDLE, 70.0], 19.0, FAINT);
+    let (Some(&lightest), Some(&heaviest)) = (counts.masses().last(), counts.masses().first()) else {
+        chart.outline([[LEFT, TOP], [RIGHT, BOTTOM]], 2.0, INK);
+        chart.text("no halos", [MIDDLE, 0.5 * (TOP + BOTTOM)], 26.0, Align::Center, INK);
+        return chart;
+    };
+    let volume = counts.volume();
+    let x = Scale::logarithmic(widened(lightest.log10() - 0.08, heaviest.log10() + 0.12), [LEFT, RIGHT]);
+    let most = (counts.masses().len() as f64).log10() - volume.log10() + 0.2;
+    let y = Scale::logarithmic(widened(0.6f64.log10() - volume.log10(), most), [BOTTOM, TOP]);
+    let panel = Panel::new(x, y);
+    let masses = format!("halo mass M  [{}]", units.mass());
+    let numbers = format!("n(≥ M)  [{}]", units.number_density());
+    panel.draw(&mut chart, [Some(&*masses).filter(|_| !has_residuals), Some(&numbers)], |chart| {
+        stairs(chart, &panel, counts);
+        for (curve, (color, dashes)) in expected.iter().zip(LINES.into_iter().cycle()) {
+            let points = curve.points.iter().filter(|point| point.iter().all(|&x| x > 0.0 && x < f64::INFINITY));
+            stroke(chart, points.map(|&point| panel.at(point)).collect(), dashes, color);
         }
-        _ => {
-            frame(&mut svg);
-            text(&mut svg, [0.5 * (LEFT + RIGHT), 0.5 * (TOP + BOTTOM)], 26, "middle", "no halos");
-        }
+    });
+    legend(&mut chart, expected);
+    if has_residuals {
+        residuals(&mut chart, x, counts, expected, &masses);
     }
-    svg.push_str("</svg>\n");
-    Ok(svg.into_bytes())
+    chart
 }
 
 /// At least a decade and a half, so that a tick or two can be labelled.
 fn widened(lo: f64, hi: f64) -> [f64; 2] {
     let lack = (1.5 - (hi - lo)).max(0.0);
-    [lo - 0.5 * lack, hi + 0.5 * lack]
+    [lo - 0.5 * lack, hi + 0.5 * lack].map(|log| 10f64.powf(log).clamp(f64::MIN_POSITIVE, f64::MAX))
 }
 
-/// Logarithmic axes.
-struct Plot {
-    x: [f64; 2],
-    y: [f64; 2],
+fn stroke(chart: &mut Chart, points: Vec<[f64; 2]>, dashes: Option<[f64; 2]>, color: Rgb) {
+    match dashes {
+        Some(dashes) => chart.dashed(&points, dashes, 2.0, color),
+        None => chart.line(points, 2.0, color),
+    }
 }
 
-impl Plot {
-    fn across(&self, log: f64) -> f64 {
-        LEFT + (RIGHT - LEFT) * (log - self.x[0]) / (self.x[1] - self.x[0])
-    }
-
-    fn up(&self, log: f64) -> f64 {
-        BOTTOM - (BOTTOM - TOP) * (log - self.y[0]) / (self.y[1] - self.y[0])
-    }
-
-    fn grid(&self, svg: &mut String) {
-        let mut path = String::new();
-        for x in decades(self.x[0], self.x[1]).into_iter().map(|power| self.across(power.into())) {
-            _ = write!(path, "M{x:.1} {TOP}V{BOTTOM}");
+/// The staircase and the band around it.
+fn stairs(chart: &mut Chart, panel: &Panel, counts: &MassCounts) {
+    // Corners from the heaviest halo on: where a step is, and how many halos there are from there on.
+    let mut steps: Vec<(f64, usize)> = Vec::new();
+    for (i, &mass) in counts.masses().iter().enumerate() {
+        let x = panel.x.at(mass);
+        match steps.last_mut() {
+            Some((at, count)) if *at - x < STEP => *count = i + 1,
+            _ => steps.push((x, i + 1)),
         }
-        for y in decades(self.y[0], self.y[1]).into_iter().map(|power| self.up(power.into())) {
-            _ = write!(path, "M{LEFT} {y:.1}H{RIGHT}");
-        }
-        _ = writeln!(svg, r##"<path d="{path}" stroke="#d9d9e0" fill="none"/>"##);
     }
-
-    /// The staircase and the band around it.
-    fn curve(&self, svg: &mut String, masses: &[f64], volume: f64) {
-        // Corners from the heaviest halo on: where a step is, and how many halos there are from there on.
-        let mut steps: Vec<(f64, usize)> = Vec::new();
-        for (i, mass) in masses.iter().enumerate() {
-            let x = self.across(mass.log10());
-            match steps.last_mut() {
-                Some((at, count)) if *at - x < STEP => *count = i + 1,
-                _ => steps.push((x, i + 1)),
-            }
-        }
-        let height = |number: f64| {
-            let y = self.up((number.max(0.0) / volume).log10());
-            // One halo less its error is none: below the plot.
-            y.min(BOTTOM + 20.0)
+    // One halo less its error is none: below the plot.
+    let height = |number: f64| panel.y.at(number / counts.volume()).min(BOTTOM + 20.0);
+    let along = |number: &dyn Fn(f64) -> f64| -> Vec<[f64; 2]> {
+        let mut before = BOTTOM + 20.0;
+        let corner = |&(x, count): &(f64, usize)| {
+            let y = height(number(count as f64));
+            [[x, std::mem::replace(&mut before, y)], [x, y]]
         };
-        let (mut number, mut upper, mut lower) = (String::new(), String::new(), String::new());
-        for (i, &(x, count)) in steps.iter().enumerate() {
-            let n = count as f64;
-            let to = if i == 0 { format!("M{x:.2} {:.2}", BOTTOM + 20.0) } else { format!("H{x:.2}") };
-            _ = write!(number, "{to}V{:.2}", height(n));
-            _ = write!(upper, "{to}V{:.2}", height(n + n.sqrt()));
-        }
-        // Back along the lower edge, from the lightest halo to the heaviest.
-        for &(x, count) in steps.iter().rev().skip(1) {
-            let n = count as f64;
-            _ = write!(lower, "V{:.2}H{x:.2}", height(n - n.sqrt()));
-        }
-        _ = writeln!(
-            svg,
-            r##"<clipPath id="plot"><path d="M{LEFT} {TOP}H{RIGHT}V{BOTTOM}H{LEFT}Z"/></clipPath>
-<g clip-path="url(#plot)">
-<path d="{upper}{lower}Z" fill="#bc3754" fill-opacity="0.22"/>
-<path d="{number}" fill="none" stroke="#9c2e61" stroke-width="3" stroke-linejoin="round"/>
-</g>"##
-        );
-        let (x, y) = (RIGHT - 324.0, TOP + 34.0);
-        _ = writeln!(
-            svg,
-            r##"<path d="M{x} {}h46v22h-46Z" fill="#bc3754" fill-opacity="0.22"/>
-<path d="M{x} {y}h46" stroke="#9c2e61" stroke-width="3"/>"##,
-            y - 11.0
-        );
-        text(svg, [x + 58.0, y + 7.0], 20, "start", "n(≥ M) ± Poisson");
-    }
+        steps.iter().flat_map(corner).collect()
+    };
+    let (upper, lower) = (along(&|n| n + n.sqrt()), along(&|n| n - n.sqrt()));
+    chart.tint(upper.into_iter().chain(lower.into_iter().rev()).collect(), ERROR, 0.22);
+    chart.line(along(&|n| n), 3.0, STAIRS);
+}
 
-    /// Lines, and their names below that of the staircase.
-    fn expected(&self, svg: &mut String, expected: &[Expected]) {
-        for (i, (line, (color, dashes))) in expected.iter().zip(LINES.into_iter().cycle()).enumerate() {
-            let mut path = String::new();
-            for [mass, number] in line.points.iter().filter(|point| point.iter().all(|&x| x > 0.0 && x < f64::INFINITY))
-            {
-                let to = if path.is_empty() { 'M' } else { 'L' };
-                _ = write!(path, "{to}{:.2} {:.2}", self.across(mass.log10()), self.up(number.log10()));
+fn legend(chart: &mut Chart, expected: &[Expected]) {
+    let (x, y) = (RIGHT - 324.0, TOP + 34.0);
+    chart.tint(vec![[x, y - 11.0], [x + 46.0, y - 11.0], [x + 46.0, y + 11.0], [x, y + 11.0]], ERROR, 0.22);
+    chart.line(vec![[x, y], [x + 46.0, y]], 3.0, STAIRS);
+    chart.text("n(≥ M) ± Poisson", [x + 58.0, y + 7.0], 20.0, Align::Left, INK);
+    for (i, (curve, (color, dashes))) in expected.iter().zip(LINES.into_iter().cycle()).enumerate() {
+        let y = TOP + 64.0 + 30.0 * i as f64;
+        stroke(chart, vec![[x, y], [x + 46.0, y]], dashes, color);
+        chart.text(&curve.name, [x + 58.0, y + 7.0], 20.0, Align::Left, INK);
+    }
+}
+
+/// Measured over expected less one, at the edges of the bins; of several curves side by side.
+fn residuals(chart: &mut Chart, x: Scale, counts: &MassCounts, expected: &[Expected], masses: &str) {
+    let edges = counts.edges().iter().take(counts.counts().len());
+    let points: Vec<(usize, f64, f64, f64)> = edges
+        .flat_map(|&mass| expected.iter().enumerate().map(move |(i, curve)| (i, mass, curve)))
+        .filter_map(|(i, mass, curve)| {
+            let n = counts.above(mass) as f64;
+            let expected = counts.volume() * curve.at(mass)?;
+            let (ratio, error) = (n / expected - 1.0, n.sqrt() / expected);
+            (expected > 0.0 && ratio.is_finite()).then_some((i, mass, ratio, error))
+        })
+        .collect();
+    // As far as the points that are well known reach.
+    let known = points.iter().filter(|point| point.3 < 0.3 * FARTHEST).map(|point| point.2.abs() + point.3);
+    let reach = (1.15 * known.fold(0.2, f64::max)).min(FARTHEST);
+    let panel = Panel::new(x, Scale::linear([-reach, reach], [RESIDUALS[1], RESIDUALS[0]]));
+    let [top, bottom] = RESIDUALS;
+    panel.draw(chart, [Some(masses), Some("n / expected − 1")], |chart| {
+        let zero = panel.y.at(0.0);
+        chart.line(vec![[LEFT, zero], [RIGHT, zero]], 1.5, INK);
+        let apart = 5.0;
+        let middle = 0.5 * (expected.len() as f64 - 1.0);
+        for (i, mass, ratio, error) in points {
+            let color = LINES[i % LINES.len()].0;
+            let x = panel.x.at(mass) + apart * (i as f64 - middle);
+            let [low, high] = [ratio - error, ratio + error].map(|value| panel.y.at(value).clamp(top, bottom));
+            chart.line(vec![[x, low], [x, high]], 1.5, color);
+            if ratio.abs() <= reach {
+                chart.disc([x, panel.y.at(ratio)], 3.5, color);
+            } else {
+                let (tip, back) = if ratio > 0.0 { (top + 3.0, top + 11.0) } else { (bottom - 3.0, bottom - 11.0) };
+                chart.area(vec![[x, tip], [x - 4.0, back], [x + 4.0, back]], color);
             }
-            let stroke = format!(r#"fill="none" stroke="{color}" stroke-width="2" stroke-dasharray="{dashes}""#);
-            _ = writeln!(svg, r#"<path d="{path}" clip-path="url(#plot)" {stroke}/>"#);
-            let (x, y) = (RIGHT - 324.0, TOP + 64.0 + 30.0 * i as f64);
-            _ = writeln!(svg, r#"<path d="M{x} {y}h46" {stroke}/>"#);
-            text(svg, [x + 58.0, y + 7.0], 20, "start", &escaped(&line.name));
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::halo::{Catalog, Particles};
+
+    #[test]
+    fn anything_can_be_drawn() {
+        for mass in [1e-150, 1.0, 1e12] {
+            for n in [0usize, 2, 3, 40] {
+                let positions: Vec<[f64; 3]> =
+                    (0..n * n).map(|i| [10.0 * (i as f64).sqrt().floor(), 0.0, 0.0]).collect();
+                let particles = Particles::new(&positions).mass(mass);
+                let catalog = Catalog::new(&crate::Fof::new(0.1).run(&positions).unwrap(), &particles).unwrap();
+                for volume in [0.0, 1e-30, 1.0, 1e30, f64::INFINITY] {
+                    let counts = MassCounts::new(&catalog, volume);
+                    assert_eq!(counts.counts().iter().sum::<usize>(), counts.masses().len());
+                    let curve = |number: f64| Expected {
+                        name: "<&>".into(),
+                        points: (-170..20).map(|i| [10f64.powi(i), number]).collect(),
+                    };
+                    for expected in
+                        [vec![], vec![curve(1.0)], vec![curve(0.0), curve(f64::NAN), curve(1e300), curve(1e-300)]]
+                    {
+                        let chart = chart(&counts, &expected, "<&>", &AxisUnits::default());
+                        let svg = chart.svg().unwrap();
+                        assert!(svg.contains("&lt;&amp;&gt;") && !svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+                        assert_eq!(svg.contains("no halos"), n < 2);
+                        assert_eq!(counts.columns(&expected).len(), 8 + expected.len());
+                    }
+                }
+            }
         }
     }
-
-    fn axes(&self, svg: &mut String, mass_unit: &str) {
-        frame(svg);
-        let mut marks = String::new();
-        for power in decades(self.x[0], self.x[1]) {
-            let x = self.across(power.into());
-            _ = write!(marks, "M{x:.1} {BOTTOM}v-11M{x:.1} {TOP}v11");
-            raised(svg, [x, BOTTOM + 32.0], false, power);
-        }
-        for power in decades(self.y[0], self.y[1]) {
-            let y = self.up(power.into());
-            _ = write!(marks, "M{LEFT} {y:.1}h11M{RIGHT} {y:.1}h-11");
-            raised(svg, [LEFT - 12.0, y + 8.0], true, power);
-        }
-        for x in between_decades(self.x[0], self.x[1]).into_iter().map(|log| self.across(log)) {
-            _ = write!(marks, "M{x:.1} {BOTTOM}v-6M{x:.1} {TOP}v6");
-        }
-        for y in between_decades(self.y[0], self.y[1]).into_iter().map(|log| self.up(log)) {
-            _ = write!(marks, "M{LEFT} {y:.1}h6M{RIGHT} {y:.1}h-6");
-        }
-        _ = writeln!(svg, r##"<path d="{marks}" stroke="#19191e" stroke-width="1.5"/>"##);
-        let label = format!("halo mass M  [{}]", escaped(mass_unit));
-        text(svg, [0.5 * (LEFT + RIGHT), HEIGHT - 28.0], 23, "middle", &label);
-        _ = writeln!(
-            svg,
-            r#"<text transform="translate(42 {}) rotate(-90)" font-size="23" text-anchor="middle">n(≥ M)  [per snapshot length unit³]</text>"#,
-            0.5 * (TOP + BOTTOM)
-        );
-    }
-}
-
-fn head(title: &str) -> String {
-    let mut svg = format!(
-        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" font-family="DejaVu Sans, Verdana, Helvetica, Arial, sans-serif" fill="#19191e">
-<rect width="100%" height="100%" fill="#ffffff"/>
-"##
-    );
-    let middle = 0.5 * (LEFT + RIGHT);
-    text(&mut svg, [middle, 38.0], 26, "middle", "Cumulative halo mass function");
-    text(&mut svg, [middle, 70.0], 19, "middle", &escaped(title));
-    svg
-}
-
-fn frame(svg: &mut String) {
-    _ = writeln!(
-        svg,
-        r##"<path d="M{LEFT} {TOP}H{RIGHT}V{BOTTOM}H{LEFT}Z" fill="none" stroke="#19191e" stroke-width="2"/>"##
-    );
-}
-
-/// A line of text that is already escaped.
-fn text(svg: &mut String, [x, y]: [f64; 2], size: u32, anchor: &str, text: &str) {
-    _ = writeln!(svg, r#"<text x="{x:.1}" y="{y:.1}" font-size="{size}" text-anchor="{anchor}">{text}</text>"#);
-}
-
-/// A power of ten, centred at or ending at a place. The exponent is a text of its own: not all viewers raise a part of one.
-fn raised(svg: &mut String, [x, y]: [f64; 2], ends: bool, power: i32) {
-    let power = power.to_string().replace('-', "\u{2212}");
-    // Widths in DejaVu Sans; other fonts are narrower.
-    let (base, exponent) = (27.0, 10.0 * power.chars().count() as f64);
-    let joint = if ends { x - exponent } else { x + 0.5 * (base - exponent) };
-    text(svg, [joint, y], 21, "end", "10");
-    text(svg, [joint + 1.0, y - 9.0], 15, "start", &power);
 }

@@ -1,12 +1,14 @@
-//! Pictures: the cumulative mass function of a catalogue as SVG, the projected density with its halos, and halos one by
-//! one, as PNG; clusters in the plane as PNG, the k-distance curve, the condensed tree and the dendrogram of a halo's subhalos as
-//! either.
+//! Pictures as PNG, SVG or PDF: the cumulative mass function of a catalogue beside what is expected, the projected density with its halos,
+//! halos and their profiles one by one, clusters in the plane, the k-distance curve, the condensed tree, and the dendrogram of a halo's
+//! subhalos.
 //!
 //! In: [`Particles`](crate::Particles) and a [`Catalog`](crate::Catalog); points and [`Labels`](crate::Labels); sorted
-//! distances; [`HdbscanClusters`](crate::cluster::HdbscanClusters). Out: the bytes of a file, from each function.
-//! Text in the PNG is set in DejaVu Sans, a part of which is compiled in; the SVG names it first and lets the viewer choose.
+//! distances; [`HdbscanClusters`](crate::cluster::HdbscanClusters). Out: the bytes of a file, from each function, in the format and the
+//! resolution of a [`Style`]. Text in PNG and PDF is set in DejaVu Sans, a part of which is compiled in; a PDF has it with it, an SVG
+//! names it first and lets the viewer choose. Each picture says its size in inches, of which SVG and PDF keep lines and text as such.
 
 mod axis;
+mod axis_units;
 mod canvas;
 mod chart;
 mod clusters;
@@ -14,17 +16,30 @@ mod colors;
 mod condensed_tree;
 mod dendrogram;
 mod density;
+mod font;
 mod gallery;
 mod k_distances;
 mod mass_function;
+mod panel;
+mod pdf;
+mod profiles;
 mod projection;
+mod slab;
+mod style;
+mod svg;
 mod ticks;
+mod window;
 
-pub use chart::PictureFormat;
+pub use axis_units::AxisUnits;
 pub use clusters::clusters;
 pub use condensed_tree::condensed_tree;
 pub use dendrogram::dendrogram;
 pub use gallery::{GalleryPanel, gallery};
 pub use k_distances::k_distances;
-pub use mass_function::{Expected, mass_function};
-pub use projection::projection;
+pub use mass_function::mass_function;
+pub use profiles::{ProfilePanel, profiles};
+pub use projection::{Projection, projection};
+pub use slab::Slab;
+pub use style::{PictureFormat, Style};
+
+pub use crate::halo::Expected;

@@ -7,14 +7,14 @@ use ropewalk::units::UnitSystem;
 use super::super::centers::Kind;
 use super::super::device::Name;
 use super::super::universe::Overrides;
-use super::{AdaptaHop, Finder, Hop};
+use super::{AdaptaHop, Finder, Hop, Pictures};
 
 /// Find the halos of snapshots, and with --finder adaptahop their subhalos; write a catalogue, labels and pictures.
 ///
 /// SNAPSHOT is what a simulation wrote: `ropewalk info SNAPSHOT` tells what is in it. A snapshot in several files is named by one of
 /// them; several snapshots have a folder each in DIR, and those that are finished are skipped. Into DIR go halos.ecsv (a line per halo,
-/// largest first), labels.npy (the group of each particle in file order, -1 for none), mass_function.svg and projection.png, with --finder
-/// adaptahop dendrogram.svg; all of them, or none if there is an error. Columns are called fof_halo_*, with other finders halo_*. With
+/// largest first), labels.npy (the group of each particle in file order, -1 for none), mass_function.svg and .ecsv and projection.png, with
+/// --finder adaptahop dendrogram.svg; all of them, or none if there is an error. Columns are called fof_halo_*, with other finders halo_*. With
 /// --finder adaptahop each subhalo has a line, too: it says in which parent (a label, -1 for none) and host and on which level it is.
 /// Members of a line are its own particles and those of all subhalos in it; labels.npy has the smallest structure of each particle.
 ///
@@ -98,8 +98,9 @@ pub struct Halos {
     /// Spheres of fewer particles have no mass and no radius (NaN), but their count: they are noise
     #[arg(long, value_name = "N", default_value_t = 20, help_heading = "Measurements")]
     pub min_so_particles: usize,
-    /// Also write profiles.ecsv: the density about the most bound particle of the N largest halos, not subhalos, in shells out to
-    /// R200c, with an NFW fit
+    /// Also write profiles.ecsv and draw profiles.svg: the density about the most bound particle of the N largest halos, not subhalos, in
+    /// shells out to R200c, with an NFW fit outside of three softenings, or without --softening outside of the radius of Power et al. 2003.
+    /// The picture has the first 100
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, help_heading = "Measurements")]
     pub profiles: usize,
     /// Where to write; made if need be
@@ -143,9 +144,11 @@ pub struct Halos {
         help_heading = "Pictures"
     )]
     pub gallery: u16,
-    /// No mass_function.svg, no projection.png and no dendrogram.svg
+    /// No mass function, no projection, no dendrogram, and no picture of profiles
     #[arg(long, help_heading = "Pictures")]
     pub no_pictures: bool,
+    #[command(flatten)]
+    pub pictures: Pictures,
     /// What finds halos and centres: cpu, cuda or vulkan, or one of several by its number, as cuda:1. The centres of a device are
     /// mbp and mcp
     #[arg(long, value_name = "DEVICE", default_value = "cpu", help_heading = "Running")]

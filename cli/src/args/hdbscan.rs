@@ -54,10 +54,10 @@ pub struct Hdbscan {
     #[arg(long, value_name = "OUTLIERS.npy|csv")]
     pub outliers: Option<PathBuf>,
     /// Draw the points, coloured by cluster; for two dimensions
-    #[arg(long, value_name = "CLUSTERS.png")]
+    #[arg(long, value_name = "CLUSTERS.png|svg|pdf")]
     pub plot: Option<PathBuf>,
-    /// Draw the tree that clusters are chosen from, as SVG or PNG by the name's ending
-    #[arg(long, value_name = "TREE.svg|png")]
+    /// Draw the tree that clusters are chosen from, as SVG, PNG or PDF by the name's ending
+    #[arg(long, value_name = "TREE.svg|png|pdf")]
     pub tree: Option<PathBuf>,
 }
 

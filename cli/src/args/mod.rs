@@ -9,6 +9,7 @@ mod halos;
 mod hdbscan;
 mod hop;
 mod neighbors;
+mod pictures;
 mod points;
 mod trees;
 
@@ -17,6 +18,7 @@ pub use halos::{Halos, Particles};
 pub use hdbscan::{Hdbscan, Method};
 pub use hop::{AdaptaHop, Finder, Hop};
 pub use neighbors::{Knn, Pairs};
+pub use pictures::Pictures;
 pub use points::Points;
 pub use trees::{Emst, Linkage, Spanned};
 
@@ -77,7 +79,7 @@ pub struct Dbscan {
     #[arg(long, value_name = "LABELS.npy|csv")]
     pub out: Option<PathBuf>,
     /// Draw the points, coloured by cluster; for two dimensions
-    #[arg(long, value_name = "CLUSTERS.png")]
+    #[arg(long, value_name = "CLUSTERS.png|svg|pdf")]
     pub plot: Option<PathBuf>,
 }
 
@@ -121,8 +123,8 @@ pub struct Kdist {
     /// Write the sorted distances, by the name's ending: .npy is a NumPy array of f64, .csv a text table with the column distance
     #[arg(long, value_name = "KDIST.npy|csv")]
     pub out: Option<PathBuf>,
-    /// Draw the curve, as PNG or SVG by the name's ending
-    #[arg(long, value_name = "KDIST.png")]
+    /// Draw the curve, as PNG, SVG or PDF by the name's ending
+    #[arg(long, value_name = "KDIST.png|svg|pdf")]
     pub plot: Option<PathBuf>,
 }
 

@@ -9,8 +9,8 @@ use ropewalk::units::Units;
 
 use super::options::Run;
 use crate::Failure;
-use crate::args::{self, Halos as Args};
-use crate::pictures::{DENDROGRAM, MASS_FUNCTION, PROJECTION};
+use crate::args::Halos as Args;
+use crate::pictures;
 
 pub const CATALOGS: [&str; 5] = ["halos.ecsv", "halos.csv", "halos.hdf5", "halos.h5", "halos.parquet"];
 pub const GROUPS: &str = "fof_subhalo_tab.hdf5";
@@ -18,13 +18,11 @@ pub const LABELS: &str = "labels.npy";
 pub const ATTACHED: &str = "attached.npy";
 pub const MEMBERS: &str = "members.npz";
 pub const PROFILES: &str = "profiles.ecsv";
-pub const GALLERY: &str = "gallery.png";
 pub const DENSITY: &str = "density.npy";
 pub const STANDARD_OUTPUT: &str = "-";
 /// What a run in a series leaves, by which the next one knows that it is finished.
 pub const SUMMARY: &str = "summary.json";
-pub const ALL: [&str; 11] =
-    [GROUPS, LABELS, ATTACHED, MASS_FUNCTION, PROJECTION, MEMBERS, PROFILES, GALLERY, DENSITY, DENDROGRAM, SUMMARY];
+pub const ALL: [&str; 7] = [GROUPS, LABELS, ATTACHED, MEMBERS, PROFILES, DENSITY, SUMMARY];
 
 /// What the catalogue is called.
 pub struct Catalogs {
@@ -63,16 +61,13 @@ pub fn files(args: &Args, catalogs: &Catalogs) -> Vec<String> {
     let wanted = [
         (true, LABELS),
         (!args.particles.attach.is_empty(), ATTACHED),
-        (!args.no_pictures, MASS_FUNCTION),
-        (!args.no_pictures, PROJECTION),
         (args.members, MEMBERS),
         (args.group_catalog, GROUPS),
         (args.profiles > 0, PROFILES),
-        (args.gallery > 0, GALLERY),
         (args.density, DENSITY),
-        (!args.no_pictures && args.finder == args::Finder::AdaptaHop, DENDROGRAM),
     ];
-    let more = wanted.into_iter().filter(|(is_wanted, _)| *is_wanted).map(|(_, name)| name.into());
+    let more = wanted.into_iter().filter(|(is_wanted, _)| *is_wanted).map(|(_, name)| name);
+    let more = more.chain(pictures::files(args)).map(String::from);
     catalogs.names.iter().map(|(name, _)| name.clone()).chain(more).collect()
 }
 

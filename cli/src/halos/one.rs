@@ -8,8 +8,7 @@ use ropewalk::halo::{Catalog, Meta, write_ecsv};
 use ropewalk::io::{Masses, ReadOptions, Snapshot, TableFormat, TableWriter};
 
 use super::files::{
-    ALL, ATTACHED, CATALOGS, Catalogs, DENSITY, GALLERY, GROUPS, LABELS, MEMBERS, PROFILES, STANDARD_OUTPUT, files,
-    in_units,
+    ALL, ATTACHED, CATALOGS, Catalogs, DENSITY, GROUPS, LABELS, MEMBERS, PROFILES, STANDARD_OUTPUT, files, in_units,
 };
 use super::options::{refused, runs};
 use super::report;
@@ -17,7 +16,7 @@ use crate::args::Halos as Args;
 use crate::device::Device;
 use crate::outputs::Outputs;
 use crate::phases::Phases;
-use crate::pictures::pictures;
+use crate::pictures::{self, Picture, pictures};
 use crate::summary::Summary;
 use crate::{Failure, input, largest};
 
@@ -35,7 +34,7 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device, note: serde_json::Value
     let catalogs = Catalogs::new(args, &runs)?;
     let files = files(args, &catalogs);
     let names: Vec<&str> = files.iter().map(String::as_str).collect();
-    let all: Vec<&str> = ALL.into_iter().chain(CATALOGS).collect();
+    let all: Vec<&str> = ALL.into_iter().chain(CATALOGS).chain(pictures::all_files()).collect();
     let folders: Vec<PathBuf> = runs.iter().map(|run| run.folder.clone()).collect();
     let mut outputs = Outputs::create(&folders, &names, &all, task.snapshot)?;
     if let Some(json) = &task.json {
@@ -195,7 +194,7 @@ fn write(
     })?;
     if !args.no_pictures {
         phases.run("pictures", || -> Result<(), Failure> {
-            for (name, picture) in pictures(args, snapshot, pipeline, &catalog, &mut remarks)? {
+            for (name, picture) in pictures(args, snapshot, pipeline, &catalog, (&meta, &mut remarks))? {
                 outputs.write(folder.join(name), |out| out.write_all(&picture))?;
             }
             Ok(())
@@ -231,17 +230,24 @@ fn write_largest(
         phases.run("profiles", || -> Result<(), Failure> {
             let largest = pipeline.largest(found, catalog, args.profiles)?;
             let prefix = pipeline.finder().column_prefix();
-            let columns = profile_columns(prefix, &largest.tags, &pipeline.profiles(found, &largest)?);
+            let profiles = pipeline.profiles(found, &largest)?;
+            let columns = profile_columns(prefix, &largest.tags, &profiles);
             let table = in_units(args, pipeline, &columns, pipeline.universe().units(), meta)?;
-            outputs
-                .write(folder.join(PROFILES), |out| write_ecsv(out, &table.columns, table.units.as_ref(), &table.meta))
+            outputs.write(folder.join(PROFILES), |out| {
+                write_ecsv(out, &table.columns, table.units.as_ref(), &table.meta)
+            })?;
+            if !args.no_pictures {
+                let picture = largest::profiles(args, pipeline, &largest, &profiles)?;
+                outputs.write(folder.join(Picture::Profiles.file(args)), |out| out.write_all(&picture))?;
+            }
+            Ok(())
         })?;
     }
     if args.gallery > 0 {
         phases.run("gallery", || -> Result<(), Failure> {
             let largest = pipeline.largest(found, catalog, args.gallery.into())?;
-            let picture = largest::gallery(pipeline, &largest)?;
-            outputs.write(folder.join(GALLERY), |out| out.write_all(&picture))
+            let picture = largest::gallery(args, pipeline, &largest)?;
+            outputs.write(folder.join(Picture::Gallery.file(args)), |out| out.write_all(&picture))
         })?;
     }
     Ok(())

@@ -178,6 +178,7 @@ fn known_subhalos() {
             "density.npy",
             "halos.ecsv",
             "labels.npy",
+            "mass_function.ecsv",
             "mass_function.svg",
             "members.npz",
             "projection.png",

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use crate::data::root;
 use crate::program::{Scratch, halos, run, sample};
 
-const ALL: [&str; 4] = ["halos.ecsv", "labels.npy", "mass_function.svg", "projection.png"];
+const ALL: [&str; 5] = ["halos.ecsv", "labels.npy", "mass_function.ecsv", "mass_function.svg", "projection.png"];
 
 /// The catalogue without its comments.
 fn catalog(scratch: &Scratch) -> Vec<String> {

@@ -7,8 +7,17 @@ use crate::program::{Scratch, halos, sample};
 /// All files, so that all of them are compared.
 const OPTIONS: [&str; 10] =
     ["--center", "mbp,mcp", "--so", "200c", "--members", "--profiles", "2", "--gallery", "2", "--min-members=50"];
-const FILES: [&str; 7] =
-    ["gallery.png", "halos.ecsv", "labels.npy", "mass_function.svg", "members.npz", "profiles.ecsv", "projection.png"];
+const FILES: [&str; 9] = [
+    "gallery.png",
+    "halos.ecsv",
+    "labels.npy",
+    "mass_function.ecsv",
+    "mass_function.svg",
+    "members.npz",
+    "profiles.ecsv",
+    "profiles.svg",
+    "projection.png",
+];
 
 #[test]
 fn the_same_files_as_of_single_runs() {
@@ -35,7 +44,7 @@ fn the_same_files_as_of_single_runs() {
     // What an earlier run left in one of them and this one does not write goes.
     let few = ["--linking-lengths", "0.2", "--no-pictures"];
     let printed = halos(&sample(), &scratch.path("many"), &few).success();
-    let gone = "removed: mass_function.svg, projection.png, members.npz, profiles.ecsv, gallery.png, of an earlier run";
+    let gone = "removed: members.npz, profiles.ecsv, mass_function.ecsv, mass_function.svg, projection.png, profiles.svg, gallery.png, of an earlier run";
     assert!(printed.contains(gone), "{printed}");
     assert_eq!(scratch.names("many/b0.2"), ["halos.ecsv", "labels.npy"]);
     assert_eq!(scratch.names("many/b0.1"), FILES);

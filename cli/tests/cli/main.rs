@@ -19,6 +19,7 @@ mod missing;
 mod neighbors;
 mod mutated;
 mod outputs;
+mod pictures;
 mod program;
 mod reference;
 mod series;

@@ -119,7 +119,15 @@ fn files_of_an_earlier_run_go() {
     assert!(scratch.names("out").contains(&"gallery.png".into()));
     let printed = halos(&file, &out, &options).success();
     assert!(printed.contains("removed: gallery.png, of an earlier run"), "{printed}");
-    let left = ["halos.ecsv", "labels.npy", "mass_function.svg", "own.txt", "profiles.ecsv", "projection.png"];
+    let left = [
+        "halos.ecsv",
+        "labels.npy",
+        "mass_function.ecsv",
+        "mass_function.svg",
+        "own.txt",
+        "profiles.ecsv",
+        "projection.png",
+    ];
     assert_eq!(scratch.names("out"), left);
     assert!(!halos(&file, &out, &options).success().contains("removed"));
 

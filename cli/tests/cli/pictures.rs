@@ -1,0 +1,193 @@
+//! Formats, resolutions and slabs of the pictures of `ropewalk halos` and of clusters.
+
+use std::fs;
+
+use crate::program::{Scratch, halos, run, sample};
+
+/// The objects of a PDF and its page are there, and the table of references points to them.
+fn assert_is_pdf(bytes: &[u8], size: [f64; 2], what: &str) {
+    assert!(bytes.starts_with(b"%PDF-1.") && bytes.ends_with(b"%%EOF"), "{what}");
+    let text = String::from_utf8_lossy(bytes);
+    for part in ["/Type /Catalog", "/Count 1", "/FontFile2", "/ToUnicode", "/Producer (ropewalk"] {
+        assert!(text.contains(part), "{what}: {part}");
+    }
+    let (_, page) = text.split_once("/MediaBox [0 0 ").unwrap();
+    let shown: Vec<f64> = page.split(']').next().unwrap().split(' ').map(|x| x.parse().unwrap()).collect();
+    assert!((0..2).all(|k| (shown[k] - 72.0 * size[k]).abs() < 0.6), "{what}: {shown:?}");
+    let start = bytes.windows(9).rposition(|part| part == b"startxref").unwrap();
+    let tail = String::from_utf8_lossy(&bytes[start + 9..]).into_owned();
+    let xref: usize = tail.split_whitespace().next().unwrap().parse().unwrap();
+    let table = String::from_utf8_lossy(&bytes[xref..start]).into_owned();
+    let mut lines = table.lines();
+    assert_eq!(lines.next(), Some("xref"));
+    let entries: Vec<&str> = lines.filter(|line| line.trim_end().ends_with(" n")).collect();
+    assert!(entries.len() >= 10, "{what}");
+    for (number, entry) in entries.iter().enumerate() {
+        let at: usize = entry[..10].parse().unwrap();
+        let head = format!("{} 0 obj", number + 1);
+        assert!(bytes[at..].starts_with(head.as_bytes()), "{what}: {entry}");
+    }
+}
+
+/// Width, height and pixels per metre of a PNG.
+fn png_size(bytes: &[u8]) -> [u32; 3] {
+    assert!(bytes.starts_with(b"\x89PNG"));
+    let number = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
+    let density = bytes.windows(4).position(|part| part == b"pHYs").unwrap();
+    [number(16), number(20), number(density + 4)]
+}
+
+#[test]
+fn formats_and_resolutions() {
+    let scratch = Scratch::new();
+    let options = ["--profiles", "2", "--gallery", "2", "--finder", "adaptahop", "--members"];
+    let sizes = [
+        ("mass_function", [10.0, 850.0 / 96.0]),
+        ("projection", [1240.0 / 153.6, 1130.0 / 153.6]),
+        ("dendrogram", [10.0, 680.0 / 96.0]),
+        ("profiles", [10.0, 0.0]),
+        ("gallery", [872.0 / 153.6, 644.0 / 153.6]),
+    ];
+    let mut height = 0.0;
+    for format in ["pdf", "svg", "png"] {
+        let more = [&options[..], &["--format", format, "--dpi", "50"]].concat();
+        let printed = halos(&sample(), &scratch.path("out"), &more).success();
+        // Those of another format are of an earlier run.
+        assert_eq!(printed.contains("removed: "), format != "pdf", "{printed}");
+        let names = scratch.names("out");
+        assert_eq!(names.iter().filter(|name| name.ends_with(format)).count(), sizes.len(), "{names:?}");
+        assert_eq!(names.len(), sizes.len() + 5, "{names:?}");
+        for (name, mut size) in sizes {
+            let bytes = fs::read(scratch.path(&format!("out/{name}.{format}"))).unwrap();
+            match format {
+                "pdf" => {
+                    if name == "profiles" {
+                        let text = String::from_utf8_lossy(&bytes);
+                        let (_, page) = text.split_once("/MediaBox [0 0 720 ").unwrap();
+                        height = page.split(']').next().unwrap().parse::<f64>().unwrap() / 72.0;
+                    }
+                    size[1] = if size[1] > 0.0 { size[1] } else { height };
+                    assert_is_pdf(&bytes, size, name);
+                }
+                "svg" => {
+                    let svg = String::from_utf8(bytes).unwrap();
+                    assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n") && !svg.contains("NaN"), "{name}");
+                    let images = svg.matches("data:image/png;base64,").count();
+                    assert_eq!(images, [0, 2, 0, 0, 2][sizes.iter().position(|own| own.0 == name).unwrap()], "{name}");
+                }
+                _ => {
+                    size[1] = if size[1] > 0.0 { size[1] } else { height };
+                    assert_eq!(
+                        png_size(&bytes),
+                        [(50.0 * size[0]).round() as u32, (50.0 * size[1]).round() as u32, 1969]
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn units_and_redshift_are_on_them() {
+    let scratch = Scratch::new();
+    let options =
+        ["--format", "svg", "--profiles", "1", "--gallery", "1", "--redshift", "0.5", "--length-unit", "kpc/h"];
+    let more = ["--mass-unit", "10 Msun/h"];
+    halos(&sample(), &scratch.path("out"), &[&options[..], &more].concat()).success();
+    let read = |name: &str| fs::read_to_string(scratch.path("out").join(name)).unwrap();
+    for name in ["projection.svg", "mass_function.svg", "profiles.svg", "gallery.svg"] {
+        assert!(read(name).contains("redshift 0.5"), "{name}");
+        assert!(!read(name).contains("snapshot"), "{name}");
+    }
+    assert!(
+        read("projection.svg").contains(">x  [comoving kpc/h]<")
+            && read("projection.svg").contains("box 32 comoving kpc/h")
+    );
+    assert!(read("mass_function.svg").contains(">halo mass M  [10 Msun/h]<"));
+    assert!(read("mass_function.svg").contains("n(≥ M)  [(comoving kpc/h)⁻³]"));
+    assert!(read("profiles.svg").contains(">r  [comoving kpc/h]"));
+    assert!(read("gallery.svg").contains(" comoving kpc/h<"));
+
+    // Where they are not known nothing is claimed.
+    let points = scratch.write("points.csv", "0 0 0\n1 1 1\n1.01 1 1\n");
+    halos(&points, &scratch.path("few"), &["--min-members", "2", "--format", "svg"]).success();
+    let projection = fs::read_to_string(scratch.path("few/projection.svg")).unwrap();
+    assert!(projection.contains(">x  [snapshot length unit]") && !projection.contains("redshift"));
+    let mass_function = fs::read_to_string(scratch.path("few/mass_function.svg")).unwrap();
+    assert!(mass_function.contains(">halo mass M  [particles]") && !mass_function.contains("expected"));
+    assert!(mass_function.contains("[per snapshot length unit³]"));
+}
+
+#[test]
+fn slabs() {
+    let scratch = Scratch::new();
+    // Two pairs below, one above; a slab around the boundary of the box has the first and the last.
+    let points = scratch.write("points.csv", "1,1,0.5\n1,1,0.6\n5,2,4\n5,2,4.1\n7,7,9.5\n7,7,9.6\n");
+    let options = ["--eps", "0.2", "--min-members", "2", "--box", "10", "--format", "svg"];
+    let draw = |slab: &str| {
+        halos(&points, &scratch.path("out"), &[&options[..], &["--slab", slab]].concat()).success();
+        fs::read_to_string(scratch.path("out/projection.svg")).unwrap()
+    };
+    let rings = |svg: &str| svg.matches("r=\"7.00\"").count();
+    let svg = draw("z:0..5");
+    assert!(svg.contains("only 0 ≤ z ≤ 5 snapshot length unit: 4 particles") && svg.contains("the 2 largest halos"));
+    assert_eq!(rings(&svg), 2);
+    assert!(svg.contains("6 particles, box 10, 3 halos"));
+    let svg = draw("z:-1..1");
+    assert!(svg.contains("only \u{2212}1 ≤ z ≤ 1 snapshot length unit: 4 particles") && rings(&svg) == 2);
+    // Along x the picture shows y and z.
+    let svg = draw("x:6.5..7.5");
+    assert!(svg.contains(": 2 particles") && svg.contains(">y  [") && svg.contains(">z  [") && !svg.contains(">x  ["));
+    assert!(svg.contains("circle: the halo"));
+    let svg = draw("y:8..9");
+    assert!(svg.contains("no particles in the slab") && svg.contains("no halos") && rings(&svg) == 0);
+    // The catalogue is of all.
+    let table = fs::read_to_string(scratch.path("out/halos.ecsv")).unwrap();
+    assert_eq!(table.lines().filter(|line| !line.starts_with('#')).count(), 1 + 3);
+}
+
+#[test]
+fn refusals() {
+    let scratch = Scratch::new();
+    let points = scratch.write("points.csv", "0 0 0\n1 1 1\n");
+    for (option, value, part) in [
+        ("--slab", "z:2..1", "z:10..20"),
+        ("--slab", "10..20", "z:10..20"),
+        ("--dpi", "9", "from 10 to 1200"),
+        ("--dpi", "NaN", "from 10 to 1200"),
+        ("--dpi", "fine", "not a number"),
+        ("--format", "gif", "pdf"),
+    ] {
+        let output = halos(&points, &scratch.path("out"), &["--eps", "1", option, value]);
+        assert_eq!(output.status, 2, "{option} {value}");
+        assert!(output.stderr.contains(part), "{option} {value}: {}", output.stderr);
+    }
+    assert!(!scratch.path("out").exists());
+}
+
+#[test]
+fn clusters_and_distances_in_all_formats() {
+    let scratch = Scratch::new();
+    let points = scratch.write("points.csv", "x,y\n0,0\n0,0.1\n0.1,0\n0.1,0.1\n5,5\n5,5.1\n5.1,5\n9,9\n");
+    let file = points.display().to_string();
+    let name = |name: &str, format: &str| scratch.path(&format!("{name}.{format}")).display().to_string();
+    for format in ["png", "svg", "pdf"] {
+        let [plot, tree, curve, found] = ["plot", "tree", "curve", "found"].map(|own| name(own, format));
+        run(["hdbscan", &file, "--min-cluster-size", "3", "--plot", &plot, "--tree", &tree]).success();
+        run(["kdist", &file, "--k", "2", "--plot", &curve]).success();
+        run(["dbscan", &file, "--eps", "0.2", "--min-pts", "3", "--plot", &found]).success();
+        for path in [plot, tree, curve, found] {
+            let bytes = fs::read(&path).unwrap();
+            let start: &[u8] = if format == "png" {
+                b"\x89PNG"
+            } else if format == "svg" {
+                b"<svg"
+            } else {
+                b"%PDF"
+            };
+            assert!(bytes.starts_with(start), "{path}");
+        }
+    }
+    let line = run(["dbscan", &file, "--eps", "0.2", "--min-pts", "3", "--plot", &name("plot", "gif")]).error();
+    assert!(line.contains("must end in .png or .svg or .pdf"), "{line}");
+}
