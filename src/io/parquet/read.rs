@@ -34,7 +34,6 @@ struct Scan<'a> {
     /// Of all columns of the file; none for what is no number.
     numbers: Vec<Option<Number>>,
     header: ecsv::Header,
-    box_size: Option<f64>,
 }
 
 fn refuse(path: &Path) -> impl Fn(ParquetError) -> Error {
@@ -85,16 +84,17 @@ impl<'a> Scan<'a> {
             let entries = metadata.file_metadata().key_value_metadata()?;
             entries.iter().find(|entry| entry.key == key)?.value.as_deref()
         };
-        // What astropy leaves, or Arrow.
+        // What astropy leaves, or Arrow; and entries of the file's own.
         let known =
             value("table_meta_yaml").and_then(ecsv::values).or_else(|| arrow_schema::decode(value(arrow::KEY)?));
-        let mut header = match known {
-            Some(values) => ecsv::Header::of(path, &values, &columns.called())?,
-            None => ecsv::Header::default(),
-        };
-        let parsed = |key: &str| value(key)?.parse::<f64>().ok().filter(|value| value.is_finite());
-        header.redshift = header.redshift.or_else(|| parsed("redshift"));
-        let box_size = parsed("box_size").filter(|&side| side > 0.0);
+        let mut known = known.unwrap_or_default();
+        for entry in metadata.file_metadata().key_value_metadata().into_iter().flatten() {
+            // Long ones are no numbers.
+            if let Some(value) = entry.value.as_ref().filter(|value| value.len() < 64) {
+                known.push((vec!["meta".into(), entry.key.clone()], value.clone()));
+            }
+        }
+        let header = ecsv::Header::of(path, &known, &columns.called())?;
         let rows = metadata
             .row_groups()
             .iter()
@@ -102,7 +102,7 @@ impl<'a> Scan<'a> {
         if rows.is_none_or(|rows| rows > len.saturating_mul(MOST_ROWS)) {
             return Err(Error::file(path, format!("promises more rows than its {len} bytes can hold")));
         }
-        Ok(Self { path, columns, numbers, header, box_size, file })
+        Ok(Self { path, columns, numbers, header, file })
     }
 
     fn metadata(&self) -> &ParquetMetaData {
@@ -325,7 +325,7 @@ pub(in crate::io) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Conte
             mass: None,
             fields,
         }],
-        box_size: scan.box_size.or(scan.header.box_size),
+        box_size: scan.header.box_size,
         redshift: scan.header.redshift,
         background: scan.header.background,
         units: scan.header.units,
@@ -357,7 +357,7 @@ pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot
         matter,
         units: KnownUnits { velocity: unit.map(|unit| VelocityUnit { is_internal: false, ..unit }), ..units },
         redshift,
-        box_size: scan.box_size.or(box_size),
+        box_size,
         background,
         format: Format::Parquet,
         columns: columns.called(),
