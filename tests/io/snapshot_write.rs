@@ -61,6 +61,7 @@ fn types_that_take_turns() {
         ("hdf5", &BY_TYPE),
         ("npz", &in_file_order),
         ("ecsv", &in_file_order),
+        ("parquet", &in_file_order),
         ("tipsy", &BY_TYPE),
     ] {
         let path = folder.file(&format!("snap.{ending}"));
@@ -84,7 +85,7 @@ fn types_that_take_turns() {
             assert_eq!(runs, [(0, 3), (1, 4), (4, 1)]);
             assert_eq!(back.background, snapshot.background);
         }
-        if ending == "ecsv" || ending == "hdf5" {
+        if ["ecsv", "parquet", "hdf5"].contains(&ending) {
             assert_eq!((back.units, back.background), (snapshot.units, snapshot.background));
         }
     }
@@ -102,7 +103,7 @@ fn numbers_are_the_same_again() {
     let values = [0.1, 1.0 / 3.0, 1e-300, -5e22, f64::MAX, 4.9e-324];
     let mut snapshot = Snapshot::new(f64s(3, values));
     snapshot.masses = Masses::Equal(1.075454429625);
-    for ending in ["csv", "ecsv", "npz", "npy"] {
+    for ending in ["csv", "ecsv", "npz", "npy", "parquet"] {
         let path = folder.file(&format!("points.{ending}"));
         write_snapshot(&path, &snapshot, SnapshotFormat::of(&path).unwrap()).unwrap();
         let back = all(&path).unwrap();
@@ -120,7 +121,7 @@ fn points_of_any_dimension() {
     let folder = Folder::new("dimensions");
     for dim in [1, 2, 3, 4, 10] {
         let snapshot = Snapshot::new(f64s(dim, (0..2 * dim).map(|i| i as f64).collect::<Vec<f64>>()));
-        for ending in ["csv", "ecsv", "npz", "npy"] {
+        for ending in ["csv", "ecsv", "npz", "npy", "parquet"] {
             let path = folder.file(&format!("{dim}.{ending}"));
             write_snapshot(&path, &snapshot, SnapshotFormat::of(&path).unwrap()).unwrap();
             assert_eq!(all(&path).unwrap().points, snapshot.points, "{dim} {ending}");

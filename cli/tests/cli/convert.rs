@@ -16,7 +16,7 @@ fn the_same_halos_in_each_format() {
     let options = ["--no-pictures", "--so", "200c"];
     halos(&sample(), &scratch.path("original"), &options).success();
     let original = catalog("original");
-    for ending in ["gadget1", "gadget2", "hdf5", "ecsv"] {
+    for ending in ["gadget1", "gadget2", "hdf5", "ecsv", "parquet"] {
         let path = scratch.path(&format!("snapshot.{ending}"));
         let report = run([&"convert".into(), &sample(), &path]).success();
         assert!(report.starts_with("262,144 particles of ") && report.contains(ending), "{report}");

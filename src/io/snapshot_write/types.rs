@@ -34,7 +34,7 @@ impl Types {
             start += run.count;
         }
         if types.is_empty() {
-            types.insert(DARK, [0..n].to_vec());
+            types.entry(DARK).or_default().push(0..n);
         }
         Ok(Self(types))
     }
