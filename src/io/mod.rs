@@ -1,11 +1,26 @@
 //! Snapshots and tables of points from files, and back.
 //!
-//! - in: a path to a snapshot in HDF5 or Gadget-2 binary, a NumPy `.npy` array, or a text table; the content decides, not the name
-//! - out: a [`Snapshot`]: points as the file holds them, with velocities, ids, masses, units and header as far as it has them
-//! - cost: one pass over the file; memory is that of the data plus a quarter of a megabyte
+//! - in: a path to what a simulation or a program wrote; the content decides, not the name. A snapshot in several files is named by one of
+//!   them, by what their names have in common, or by its folder; files may be compressed by gzip
+//! - out: a [`Snapshot`]: points as the file holds them, with velocities, ids, masses, types, units and cosmology as far as it has them;
+//!   [`inspect`] tells what is in a file without reading it
+//! - cost: one pass over the columns that are wanted, in parallel over files and parts of them; memory is that of the arrays, and a few
+//!   megabytes for each thread
 //!
-//! Nothing is converted but velocities (see [`Snapshot::velocities`]); coordinates that are not finite are passed on,
-//! and refused where they are used. Every promise a file makes is checked against its length before memory is reserved.
+//! | code | format | what is read | what is converted |
+//! |---|---|---|---|
+//! | Gadget-2 and its like | binary, `SnapFormat` 1 and 2 | `POS`, `VEL`, `ID`, `MASS`, the header | velocities: `v = u sqrt(a)` in comoving runs |
+//! | Gadget-2 to 4, AREPO and IllustrisTNG, GIZMO, EAGLE | HDF5 | `PartTypeN/{Coordinates, Velocities, ParticleIDs, Masses}`, `MassTable`, units of attributes and of the header | velocities, by the power of `a` that the file names |
+//! | SWIFT | HDF5 | the same, cosmology and units of its groups; a view of several files by its parts | velocities, by the power of `a` that the file names |
+//! | PKDGRAV, Gasoline, ChaNGa | Tipsy | positions, velocities, masses; ids of `.iord`, units of `.param` | velocities: `v = u a` |
+//! | HACC | GenericIO | `x`, `y`, `z`, `vx`, `vy`, `vz`, `id`, `mass`; checksums | |
+//! | RAMSES | `output_N` | particles with their families, the info file | coordinates to its unit, comoving |
+//! | Abacus | ASDF | `rvint`, ids of the file beside it | from bits to Mpc/h and km/s |
+//! | tables | CSV, enhanced CSV, `.npy`, `.npz`, Parquet (feature `parquet`) | columns by name, or chosen ones; units, redshift and box as far as they say them | |
+//!
+//! Nothing else is converted: coordinates and masses stay in the file's unit, which [`Snapshot::units`] names, and velocities are peculiar
+//! (see [`Snapshot::velocities`]). Coordinates that are not finite are passed on, and refused where they are used. Every promise a file makes
+//! is checked against its length before memory is reserved.
 
 mod abacus;
 mod atomic;
