@@ -97,7 +97,8 @@ pub(super) fn fit(shells: &[Shell], radius: f64) -> Option<NfwFit> {
     for _ in 0..POLISHINGS {
         let next = scale * there.step.exp();
         let better = There::new(shells, next);
-        if !(better.step.abs() < there.step.abs()) {
+        // Also where it is no number.
+        if !better.step.abs().lt(&there.step.abs()) {
             break;
         }
         (scale, there) = (next, better);

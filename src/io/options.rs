@@ -32,7 +32,7 @@ pub struct ReadOptions {
     /// otherwise all but id, mass, vx, vy and vz. A Gadget snapshot has no columns, and refuses to have them chosen.
     pub columns: Vec<String>,
     /// The unit of the file's velocities, if the user knows better than the file. Gadget: `None` stands for km/s, as
-    /// [`Snapshot::velocities`] says.
+    /// [`Snapshot::velocities`](crate::io::Snapshot::velocities) says.
     pub velocity_unit: Option<VelocityUnit>,
     /// The redshift, if the user knows better than the header.
     pub redshift: Option<f64>,

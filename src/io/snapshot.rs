@@ -52,7 +52,7 @@ pub struct Snapshot {
     /// Gadget stores u = v / sqrt(a) for a comoving run; these are peculiar velocities v = u sqrt(a), with
     /// a = 1 / (1 + redshift). A run is taken for comoving if time (1 + redshift) is 1 to one part in 10^4, as its headers have
     /// it; in others the file's numbers are velocities already. At a = 1 both are the same.
-    /// [`ReadOptions::velocity_unit`] overrules this.
+    /// [`ReadOptions::velocity_unit`](crate::io::ReadOptions::velocity_unit) overrules this.
     pub velocities: Option<Points>,
     /// Particle ids, if the file has them.
     pub ids: Option<Vec<u64>>,

@@ -102,7 +102,7 @@ fn more_particles_than_are_read_at_a_time() {
         |bytes: &[u8]| [&(bytes.len() as u32).to_le_bytes()[..], bytes, &(bytes.len() as u32).to_le_bytes()].concat();
     let n = 150_001u32;
     let doubles = |of: &dyn Fn(u32) -> f64| record(&(0..n).flat_map(|i| of(i).to_le_bytes()).collect::<Vec<u8>>());
-    let is_star = |i: u32| (40_000..90_000).contains(&i) && i % 3 == 0 || i == n - 1;
+    let is_star = |i: u32| (40_000..90_000).contains(&i) && i.is_multiple_of(3) || i == n - 1;
     let mut bytes = [3, 3, n, 0, 0, 0, 0, 0].iter().flat_map(|k: &u32| record(&k.to_le_bytes())).collect::<Vec<u8>>();
     (0..7).for_each(|column| bytes.extend(doubles(&|i| f64::from(i) + f64::from(column) / 8.0)));
     bytes.extend(record(&(0..n).flat_map(|i| i.to_le_bytes()).collect::<Vec<u8>>()));

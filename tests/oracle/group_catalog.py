@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds our group catalogues in the layout of GADGET-4 against numpy, yt and pynbody.
 
-    python3 tests/oracle/group_catalog.py target/release/examples/catalogs target/release/ropewalk data/p3m_64.gadget2
+    python3 tests/oracle/group_catalog.py target/release/ropewalk data/p3m_64.gadget2
 
 The example writes catalogues of friends of friends and of AdaptaHOP. What they say of groups and subhalos must follow from the ids of
 their members and the snapshot, which is read here by itself; yt and pynbody must open them and see the same numbers in the same
@@ -149,17 +149,18 @@ def by_pynbody(path, snapshot, groups, subhalos):
 
 
 def main():
-    example, program, source = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+    program, source = sys.argv[1], Path(sys.argv[2])
     head, x, v, ids = read(source)
     place = np.zeros(int(ids.max()) + 1, int)
     place[ids] = np.arange(len(ids))
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        subprocess.run([example, folder], check=True, stdout=subprocess.DEVNULL)
         snapshot = folder / "snapshot.hdf5"
         subprocess.run([program, "convert", source, snapshot], check=True, stdout=subprocess.DEVNULL)
-        for number in ["000", "001"]:
-            path = folder / f"fof_subhalo_tab_{number}.0.hdf5"
+        for finder in ["fof", "adaptahop"]:
+            options = ["--finder", finder, "--so", "200c", "--group-catalog", "--no-pictures"]
+            subprocess.run([program, "halos", source, "--out", folder / finder, *options], check=True, stdout=subprocess.DEVNULL)
+            path = folder / finder / "fof_subhalo_tab_000.0.hdf5"
             groups, subhalos, members = check(path, head, x, v, place)
             by_yt(path, groups, subhalos, members)
             by_pynbody(path, snapshot, groups, subhalos)

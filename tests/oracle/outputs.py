@@ -5,7 +5,7 @@
 
 The snapshot data/p3m_64.gadget2 is read here by itself, and at redshift 1 once more. `ropewalk convert` writes it in each format: h5py, numpy, pandas,
 astropy, pyarrow, yt and pynbody must see the same numbers in the same units, and `ropewalk halos` of each must give the catalogue of
-the original, byte for byte but for the lines named below. The example `catalogs`, beside the program, writes catalogues in each format and in other units;
+the original, byte for byte but for the lines named below. Catalogues are written in each format and in other units;
 these must agree with each other, and with the conversions of astropy. FOLDER is for the files. Needs numpy, h5py, pandas, astropy, pyarrow, yt and pynbody.
 """
 
@@ -204,7 +204,7 @@ def alike(path, original):
 
 
 def tables(folder, z):
-    """The catalogues of the example."""
+    """The catalogues in each format, and in other units."""
     first = Table.read(folder / "halos.ecsv")
     plain = pandas.read_csv(folder / "halos.csv")
     rows = pandas.read_parquet(folder / "halos.parquet")
@@ -276,8 +276,12 @@ def main():
             if z == 0 and ending != "npy":
                 same_catalog(program, path, folder, original)
         print(f"redshift {z}: {', '.join(CHECKS)}: equal")
-        run(program.parent / "examples" / "catalogs", folder / f"catalogs{z}", source)
-        tables(folder / f"catalogs{z}", z)
+        catalogs = folder / f"catalogs{z}"
+        halos = ["halos", source, "--out", catalogs, "--so", "200c", "--no-pictures"]
+        run(program, *halos, "--members", "--catalog", "halos.ecsv,halos.csv,halos.hdf5,halos.parquet")
+        for system in ["h", "physical"]:
+            run(program, *halos, "--units", system, "--catalog", f"{system}.ecsv")
+        tables(catalogs, z)
 
 
 main()

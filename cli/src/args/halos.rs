@@ -114,7 +114,7 @@ pub struct Halos {
     /// snapshot's own units
     #[arg(long, value_name = "h|physical", help_heading = "Output")]
     pub units: Option<UnitSystem>,
-    /// Also write fof_subhalo_tab.hdf5: groups and subhalos in the layout of GADGET-4, which yt and pynbody open
+    /// Also write fof_subhalo_tab_000.0.hdf5: groups and subhalos in the layout of GADGET-4, which yt and pynbody open
     #[arg(long, help_heading = "Output")]
     pub group_catalog: bool,
     /// Only these columns of the catalogue, in this order

@@ -13,7 +13,7 @@ use crate::args::Halos as Args;
 use crate::pictures;
 
 pub const CATALOGS: [&str; 5] = ["halos.ecsv", "halos.csv", "halos.hdf5", "halos.h5", "halos.parquet"];
-pub const GROUPS: &str = "fof_subhalo_tab.hdf5";
+pub const GROUPS: &str = "fof_subhalo_tab_000.0.hdf5";
 pub const LABELS: &str = "labels.npy";
 pub const ATTACHED: &str = "attached.npy";
 pub const MEMBERS: &str = "members.npz";

@@ -17,8 +17,15 @@ fn several_at_once() {
     let names = "halos.ecsv,plain.csv,halos.hdf5,halos.parquet";
     let options = ["--catalog", names, "--members", "--group-catalog", "--no-pictures"];
     halos(&sample(), &scratch.path("out"), &options).success();
-    let written =
-        ["fof_subhalo_tab.hdf5", "halos.ecsv", "halos.hdf5", "halos.parquet", "labels.npy", "members.npz", "plain.csv"];
+    let written = [
+        "fof_subhalo_tab_000.0.hdf5",
+        "halos.ecsv",
+        "halos.hdf5",
+        "halos.parquet",
+        "labels.npy",
+        "members.npz",
+        "plain.csv",
+    ];
     assert_eq!(scratch.names("out"), written);
     let read = |name: &str| fs::read(scratch.path("out").join(name)).unwrap();
     let (ecsv, csv) = (read("halos.ecsv"), read("plain.csv"));

@@ -184,7 +184,7 @@ fn bytes_in_order(shuffled: &[u8], word: usize) -> Vec<u8> {
 /// All first bits of words, eight to a byte, and so on, back to words; as they are if words are no multiple of eight.
 fn bits_in_order(shuffled: Vec<u8>, word: usize) -> Vec<u8> {
     let words = shuffled.len() / word;
-    if words % 8 != 0 {
+    if !words.is_multiple_of(8) {
         return shuffled;
     }
     let mut out = vec![0; shuffled.len()];
