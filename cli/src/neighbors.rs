@@ -108,7 +108,7 @@ pub fn pairs(args: &Pairs) -> Result<String, Failure> {
     summary.close(&phases, outputs, &targets, args.points.json.as_ref())
 }
 
-fn targets<'a>(named: [Option<&'a PathBuf>; 3]) -> Vec<&'a Path> {
+fn targets(named: [Option<&PathBuf>; 3]) -> Vec<&Path> {
     named.into_iter().flatten().map(AsRef::as_ref).collect()
 }
 
