@@ -245,8 +245,10 @@ def check_fit(shells, distances, mass, critical, softening, row):
         "nfw_chi2": np.sum(((count - model(lo, *best)) / sigma) ** 2),
     }
     for name, value in expected.items():
-        # Where a parameter is hardly known at all, its error is not to the digits of derivatives by differences.
-        if abs(shells[name][0] / value - 1) > (1e-4 if name.endswith("error") else 1e-5):
+        # Digits far below the error of a parameter that is hardly known are not looked for.
+        error = expected.get(f"{name}_error", 0)
+        limit = 1e-3 * value if name.endswith("error") else 1e-5 * value + 1e-4 * error
+        if not abs(shells[name][0] - value) <= limit:
             sys.exit(f"halo {row}: {name} is {shells[name][0]}, should be {value}")
     return True
 
