@@ -7,6 +7,7 @@ use ropewalk::plot::{self, AxisUnits, PictureFormat, Projection, Style};
 use ropewalk::{Catalog, Particles, Scalar};
 
 use super::args::{self, Halos as Args};
+use super::halos::files::in_units;
 use super::{Failure, grouped, short};
 
 /// The numbers of the mass function.
@@ -133,7 +134,9 @@ pub fn pictures(
     });
     let mass_function = plot::mass_function(&measured, &curves, &title, &units, Picture::MassFunction.style(args))?;
     let mut table = vec![];
-    write_ecsv(&mut table, &measured.columns(&curves), pipeline.universe().units(), meta)?;
+    let columns = measured.columns(&curves);
+    let columns = in_units(args, pipeline, &columns, pipeline.universe().units(), meta)?;
+    write_ecsv(&mut table, &columns.columns, columns.units.as_ref(), &columns.meta)?;
     let mut pictures = vec![
         (Picture::Projection.file(args), projection),
         (Picture::MassFunction.file(args), mass_function),

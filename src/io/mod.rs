@@ -14,7 +14,7 @@
 //! | SWIFT | HDF5 | the same, cosmology and units of its groups; a view of several files by its parts | velocities, by the power of `a` that the file names |
 //! | PKDGRAV, Gasoline, ChaNGa | Tipsy | positions, velocities, masses; ids of `.iord`, units of `.param` | velocities: `v = u a` |
 //! | HACC | GenericIO | `x`, `y`, `z`, `vx`, `vy`, `vz`, `id`, `mass`; checksums | |
-//! | RAMSES | `output_N` | particles with their families, the info file | coordinates to its unit, comoving |
+//! | RAMSES | `output_N` | particles with their families, the info file | |
 //! | Abacus | ASDF | `rvint`, ids of the file beside it | from bits to Mpc/h and km/s |
 //! | tables | CSV, enhanced CSV, `.npy`, `.npz`, Parquet (feature `parquet`) | columns by name, or chosen ones; units, redshift and box as far as they say them | |
 //!

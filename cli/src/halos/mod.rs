@@ -1,6 +1,6 @@
 //! `ropewalk halos`: one snapshot, or a series of them.
 
-mod files;
+pub mod files;
 mod one;
 mod options;
 mod report;
