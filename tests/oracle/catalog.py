@@ -134,7 +134,8 @@ def compare(snapshot, out, z, softening):
     measured = fitted = 0
 
     for row, halo in enumerate(catalog[:HALOS]):
-        center = np.array([halo[f"fof_halo_center_{axis}"] for axis in "xyz"])
+        # Nine digits are enough to tell which single-precision numbers the particle has.
+        center = np.array([halo[f"fof_halo_center_{axis}"] for axis in "xyz"]).astype("f4").astype(float)
         offsets = (x - center + side / 2) % side - side / 2
         # Physical, without h.
         radius = np.linalg.norm(offsets, axis=1) * a / h * u.Mpc
