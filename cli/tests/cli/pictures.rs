@@ -71,7 +71,10 @@ fn formats_and_resolutions() {
                 }
                 "svg" => {
                     let svg = String::from_utf8(bytes).unwrap();
-                    assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n") && !svg.contains("NaN"), "{name}");
+                    assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"), "{name}");
+                    // An image's text may have these letters.
+                    let mut drawn = svg.lines().filter(|line| !line.starts_with("<image"));
+                    assert!(drawn.all(|line| !line.contains("NaN")), "{name}");
                     let images = svg.matches("data:image/png;base64,").count();
                     assert_eq!(images, [0, 2, 0, 0, 2][sizes.iter().position(|own| own.0 == name).unwrap()], "{name}");
                 }
