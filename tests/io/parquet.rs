@@ -84,6 +84,10 @@ fn as_pyarrow_writes_them() {
 fn parts_of_a_table() {
     let path = file("none");
     let whole = all(&path).unwrap();
+    // Threads read it at once, each at its own place.
+    for _ in 0..50 {
+        assert!(all(&path).unwrap() == whole);
+    }
     let chosen = read(&path, &ReadOptions::default().columns(["z", "x"]).ids(false).masses(false)).unwrap();
     let (pos, vel) = (flat(&whole.points), flat(whole.velocities.as_ref().unwrap()));
     let wanted: Vec<f64> = (0..150).flat_map(|i| [pos[3 * i + 2], pos[3 * i]]).collect();

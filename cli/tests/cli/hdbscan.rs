@@ -197,7 +197,7 @@ fn bad_input() {
         ("--out", "x.txt", "must end in .npy or .csv"),
         ("--probabilities", "x.txt", "must end in .npy or .csv"),
         ("--outliers", "x.txt", "must end in .npy or .csv"),
-        ("--plot", "x.svg", "must end in .png"),
+        ("--plot", "x.gif", "must end in .png"),
         ("--tree", "x.gif", "must end in .svg or .png"),
         ("--out", "moons.csv", "is the input"),
         ("--out", "no/x.npy", "cannot write into this directory"),

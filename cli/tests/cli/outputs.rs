@@ -208,7 +208,7 @@ mod unix {
         assert!(scratch.names("").contains(&long));
         let odd = scratch.path("").join(OsStr::from_bytes(b"o\xff\n d"));
         halos(&file, &odd, &["--eps", "0.5"]).success();
-        assert_eq!(fs::read_dir(odd).unwrap().count(), 4);
+        assert_eq!(fs::read_dir(odd).unwrap().count(), 5);
     }
 
     fn kill(signal: &str, id: u32) {

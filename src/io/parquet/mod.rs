@@ -8,6 +8,7 @@
 
 mod arrow;
 mod arrow_schema;
+mod opened;
 mod pages;
 mod read;
 mod write;

@@ -1,6 +1,5 @@
 //! Reads Parquet tables: columns by name, as of text.
 
-use std::fs::File;
 use std::path::Path;
 
 use parquet::basic::{Compression, ConvertedType, LogicalType, Type as Physical};
@@ -15,6 +14,7 @@ use crate::io::columns::{Number, Target};
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::csv_columns::Columns;
 use crate::io::fill::{Rows, fill};
+use crate::io::parquet::opened::Opened;
 use crate::io::parquet::{arrow, arrow_schema, pages};
 use crate::io::reading::Reading;
 use crate::io::source::Word;
@@ -29,7 +29,7 @@ const MOST_ROWS: u64 = 256;
 /// A table whose metadata has been read.
 struct Scan<'a> {
     path: &'a Path,
-    file: SerializedFileReader<File>,
+    file: SerializedFileReader<Opened>,
     columns: Columns,
     /// Of all columns of the file; none for what is no number.
     numbers: Vec<Option<Number>>,
@@ -72,8 +72,7 @@ fn number(column: &ColumnDescriptor) -> Option<Number> {
 impl<'a> Scan<'a> {
     fn new(path: &'a Path, reading: &Reading<'_>) -> Result<Self> {
         let len = reading.open(path)?.len();
-        let file = File::open(path).map_err(|error| Error::io(path, "cannot be opened", error))?;
-        let file = SerializedFileReader::new(file).map_err(refuse(path))?;
+        let file = SerializedFileReader::new(Opened { path: path.to_path_buf(), len }).map_err(refuse(path))?;
         let metadata = file.metadata();
         let schema = metadata.file_metadata().schema_descr();
         let names: Vec<String> = schema.columns().iter().map(|column| column.path().string()).collect();
