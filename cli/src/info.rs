@@ -100,13 +100,16 @@ fn universe(contents: &Contents) -> Result<Universe, Failure> {
 
 /// What reading takes, and finding halos.
 fn memory(summary: &mut Summary, contents: &Contents) {
-    let gigabytes =
-        |bytes: f64| if bytes < 1e8 { format!("{:.1} MB", bytes / 1e6) } else { format!("{:.1} GB", bytes / 1e9) };
+    let size = |bytes: f64| match bytes {
+        bytes if bytes < 1e5 => format!("{:.1} kB", bytes / 1e3),
+        bytes if bytes < 1e8 => format!("{:.1} MB", bytes / 1e6),
+        bytes => format!("{:.1} GB", bytes / 1e9),
+    };
     let all = contents.bytes(&ReadOptions::default()) as f64;
     // Type 1 is what halos are found among unless --type says otherwise.
     let is_linked = |number: Option<u8>| number.is_none_or(|number| number == 1);
     let Some(linked) = contents.types.iter().find(|kind| is_linked(kind.particle_type) && kind.count > 0) else {
-        summary.line("memory", format!("{} for all particles", gigabytes(all)));
+        summary.line("memory", format!("{} for all particles", size(all)));
         return;
     };
     let options = ReadOptions::default().types(linked.particle_type);
@@ -115,7 +118,7 @@ fn memory(summary: &mut Summary, contents: &Contents) {
     let of = linked.particle_type.map_or(String::new(), |number| format!(" of type {number}"));
     summary.line(
         "memory",
-        format!("{} for all particles, {} to find the halos{of} by friends of friends", gigabytes(all), gigabytes(run)),
+        format!("{} for all particles, {} to find the halos{of} by friends of friends", size(all), size(run)),
     );
 }
 

@@ -284,4 +284,5 @@ def main():
         tables(catalogs, z)
 
 
-main()
+if __name__ == "__main__":
+    main()
