@@ -338,6 +338,25 @@ def abacus():
     expected("abacus", pos=found["pos"].astype("f8"), vel=found["vel"].astype("f8"), id=np.asarray(ids["pid"]).astype("u8"))
 
 
+    # Cells of a header and particles, six numbers of 12 bits in nine bytes each.
+    def pack(rows):
+        rows = (rows + 2048).reshape(-1, 3, 2)
+        low, high = rows[..., 0], rows[..., 1]
+        return np.stack([low >> 4, low & 15 | high >> 4 & 240, high & 255], -1).reshape(-1, 9).astype("u1")
+
+    cells, rows = 20, []
+    for cell in range(15):
+        rows.append(np.array([2047, cells - 2000, 900 - 2000, *(rng.integers(0, cells, 3) - 2000)]))
+        rows.extend(rng.integers(-1000, 1001, (rng.integers(0, 120), 6)))
+    packed = pack(np.array(rows))
+    header["VelZSpace_to_kms"] = 61234.5
+    write(folder / "pack9.asdf", {"pack9": packed})
+    write(folder / "pack9_blosc.asdf", {"pack9": packed}, **blosc(9))
+    write(folder / "pack9_headless.asdf", {"pack9": packed[1:]})
+    found = read_asdf(folder / "pack9.asdf", dtype=np.float64, verbose=False)
+    expected("abacus_pack9", pos=found["pos"].astype("f8"), vel=found["vel"].astype("f8"))
+
+
 def tables():
     """Parquet by pyarrow, pandas and astropy."""
     import astropy.units as u

@@ -1,7 +1,7 @@
 //! Particles of Abacus, in ASDF.
 //!
-//! - in: a file with `rvint` (20 bits of position and 12 of velocity a coordinate), its blocks plain or compressed by Blosc; ids of the
-//!   file beside it, `halo_pid_A_000.asdf` for `halo_rv_A_000.asdf`, if it is there
+//! - in: a file with `rvint` (20 bits of position and 12 of velocity a coordinate) or `pack9` (12 bits each, relative to cells), its blocks
+//!   plain or compressed by Blosc; ids of the file beside it, `halo_pid_A_000.asdf` for `halo_rv_A_000.asdf`, if it is there
 //! - out: a [`Snapshot`], in comoving Mpc/h and peculiar km/s, with the mass that the header gives a particle
 //! - cost: bytes are unpacked once for positions and once for velocities
 //! - layout: the ASDF standard; abacusutils for what bits mean
@@ -10,6 +10,7 @@
 
 mod asdf;
 mod blosc;
+mod pack9;
 mod unpack;
 
 use std::path::{Path, PathBuf};
@@ -31,10 +32,19 @@ pub(super) fn sniff(prefix: &[u8]) -> bool {
     prefix.starts_with(asdf::MAGIC)
 }
 
+/// How positions and velocities are packed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Packing {
+    Rvint,
+    /// With what velocities in units of the box are in km/s.
+    Pack9(f64),
+}
+
 /// A file of positions and velocities.
 struct Scan {
     asdf: Asdf,
     array: Array,
+    packing: Packing,
     box_size: f64,
     redshift: Option<f64>,
     background: Background,
@@ -44,19 +54,21 @@ struct Scan {
 impl Scan {
     fn new(path: &Path, reading: &Reading<'_>) -> Result<Self> {
         let asdf = Asdf::read(path.to_path_buf(), reading)?;
-        let Some(array) = asdf.array("rvint") else {
+        let found = ["rvint", "pack9"].into_iter().find_map(|name| Some((name, asdf.array(name)?)));
+        let Some((name, array)) = found else {
             let names: Vec<String> =
                 asdf.names("data").iter().take(20).map(|name| name.escape_debug().to_string()).collect();
             let names = if names.is_empty() { "none".to_string() } else { names.join(", ") };
-            return Err(Error::file(
-                path,
-                format!("is an ASDF file without an array rvint, the particles of Abacus; its data: {names}"),
-            ));
+            let message =
+                format!("is an ASDF file without an array rvint or pack9, the particles of Abacus; its data: {names}");
+            return Err(Error::file(path, message));
         };
-        if array.datatype != "int32" || array.shape.len() != 2 || array.shape.get(1) != Some(&3) || array.big_endian {
-            let (datatype, shape) = (array.datatype.escape_debug(), &array.shape);
+        let (datatype, width) = if name == "rvint" { ("int32", 3) } else { ("uint8", 9) };
+        let is_big = array.big_endian && name == "rvint";
+        if array.datatype != datatype || array.shape.len() != 2 || array.shape.get(1) != Some(&width) || is_big {
+            let (found, shape) = (array.datatype.escape_debug(), &array.shape);
             let message = format!(
-                "has rvint of type {datatype} and shape {shape:?}; it must be little-endian int32 of shape [N, 3]"
+                "has {name} of type {found} and shape {shape:?}; it must be little-endian {datatype} of shape [N, {width}]"
             );
             return Err(Error::file(path, message));
         }
@@ -70,11 +82,26 @@ impl Scan {
             omega_lambda: header("Omega_DE"),
             h: header("H0").filter(|&h| h > 0.0).map(|h| h / 100.0),
         };
-        Ok(Self { asdf, array, box_size, redshift, background, mass })
+        let packing = match (name, header("VelZSpace_to_kms")) {
+            ("rvint", _) => Packing::Rvint,
+            (_, Some(velocity)) => Packing::Pack9(velocity),
+            (_, None) => return Err(Error::file(path, "has no VelZSpace_to_kms in its header, which pack9 needs")),
+        };
+        Ok(Self { asdf, array, packing, box_size, redshift, background, mass })
     }
 
     fn rows(&self) -> u64 {
         self.array.shape.first().copied().unwrap_or(0)
+    }
+
+    /// The block of packed cells, if there is one, and the scale of its numbers.
+    fn pack9(&self, path: &Path, reading: &Reading<'_>) -> Result<Option<(Block, pack9::Scale)>> {
+        let Packing::Pack9(velocity) = self.packing else { return Ok(None) };
+        let block = self.asdf.block("pack9", &self.array, pack9::ROW, reading)?;
+        if !(velocity > 0.0) {
+            return Err(Error::file(path, format!("has VelZSpace_to_kms {velocity}; it must be above 0")));
+        }
+        Ok(Some((block, pack9::Scale { box_size: self.box_size, velocity })))
     }
 
     fn units(&self) -> KnownUnits {
@@ -98,15 +125,23 @@ fn ids_beside(path: &Path) -> Option<PathBuf> {
 /// What the file says about itself.
 pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let scan = Scan::new(path, reading)?;
+    let name = if scan.packing == Packing::Rvint { "rvint" } else { "pack9" };
     let mut fields = vec![
-        Field::new("rvint: position", "f32", 3, Role::Position),
-        Field::new("rvint: velocity", "f32", 3, Role::Velocity),
+        Field::new(format!("{name}: position"), "f32", 3, Role::Position),
+        Field::new(format!("{name}: velocity"), "f32", 3, Role::Velocity),
     ];
     let ids = ids_beside(path);
     if ids.is_some() {
         fields.push(Field::new("packedpid", "u64", 1, Role::Id));
     }
-    let (name, count, mass) = ("particles".into(), scan.rows(), scan.mass);
+    let count = match scan.pack9(path, reading)? {
+        None => scan.rows(),
+        Some((block, scale)) => {
+            let rows = pack9::File { reading, path, block: &block, rows: scan.rows(), scale };
+            rows.bands(pack9::Wanted::Positions)?.iter().map(Rows::len).sum()
+        }
+    };
+    let (name, mass) = ("particles".into(), scan.mass);
     Ok(Contents {
         format: Format::Abacus,
         code: Some("Abacus".into()),
@@ -123,21 +158,38 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
 pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let scan = Scan::new(path, reading)?;
     let (options, rows) = (reading.options, scan.rows());
-    let block = scan.asdf.block("rvint", &scan.array, ROW, reading)?;
     let unit = options.velocity_unit.unwrap_or(VelocityUnit::KM_S);
     let factor = options.velocity_factor(unit, scan.redshift, None).map_err(|error| Error::file(path, error))?;
-    fn vectors<F: Fn(&[u8], &mut [f32]) + Sync>(
-        reading: &Reading<'_>,
-        (path, block, rows): (&Path, &Block, u64),
-        convert: F,
-    ) -> Result<Points> {
-        let piece: Box<dyn Rows<f32> + '_> =
-            Box::new(Unpacked { reading, path, block, rows, row: ROW, width: 3, convert });
-        Ok(Points::F32(Table { dim: 3, data: fill(reading, path, 3, &[piece])? }))
-    }
-    let of = (path, &block, rows);
-    let positions = vectors(reading, of, rvint_position(scan.box_size))?;
-    let velocities = options.velocities.then(|| vectors(reading, of, rvint_velocity(factor))).transpose()?;
+    let vectors = |pieces: Vec<Box<dyn Rows<f32> + '_>>| -> Result<Points> {
+        Ok(Points::F32(Table { dim: 3, data: fill(reading, path, 3, &pieces)? }))
+    };
+    let (positions, velocities, rows) = match scan.pack9(path, reading)? {
+        None => {
+            let block = &scan.asdf.block("rvint", &scan.array, ROW, reading)?;
+            fn piece<'a, F: Fn(&[u8], &mut [f32]) + Sync + 'a>(
+                (reading, path, block, rows): (&'a Reading<'a>, &'a Path, &'a Block, u64),
+                convert: F,
+            ) -> Vec<Box<dyn Rows<f32> + 'a>> {
+                vec![Box::new(Unpacked { reading, path, block, rows, row: ROW, width: 3, convert })]
+            }
+            let of = (reading, path, block, rows);
+            let velocities = options.velocities.then(|| vectors(piece(of, rvint_velocity(factor)))).transpose()?;
+            (vectors(piece(of, rvint_position(scan.box_size)))?, velocities, rows)
+        }
+        Some((block, scale)) => {
+            let file = pack9::File { reading, path, block: &block, rows, scale };
+            fn boxed<'a>(bands: Vec<pack9::Band<'a>>) -> Vec<Box<dyn Rows<f32> + 'a>> {
+                bands.into_iter().map(|band| Box::new(band) as Box<dyn Rows<f32>>).collect()
+            }
+            let bands = file.bands(pack9::Wanted::Positions)?;
+            let particles = bands.iter().map(Rows::len).sum();
+            let velocities = match options.velocities {
+                true => Some(vectors(boxed(file.bands(pack9::Wanted::Velocities(factor))?))?),
+                false => None,
+            };
+            (vectors(boxed(bands))?, velocities, particles)
+        }
+    };
     let beside = ids_beside(path).filter(|_| options.ids);
     let mass = scan.mass.filter(|_| options.masses);
     Ok(Snapshot {

@@ -78,10 +78,11 @@ impl Header {
         let high = high.to_le_bytes().map(|byte| u64::from(byte) << 32);
         let large = [counts[0] | high[1], counts[1] | high[2], counts[2] | high[3]];
         let agrees = |counts: &[u64; 3], total: u64| counts.iter().sum::<u64>() == total;
-        let counts = if agrees(&counts, total.into()) && total > 0 {
-            counts
-        } else if agrees(&large, u64::from(total) | high[0]) {
+        let counts = if agrees(&large, u64::from(total) | high[0]) {
             large
+        // The last word may hold anything in files of programs that do not know of these bits.
+        } else if agrees(&counts, total.into()) && total > 0 {
+            counts
         } else {
             return None;
         };
