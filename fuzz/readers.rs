@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ropewalk::io::{Masses, ReadOptions, Snapshot, read, read_header};
+use ropewalk::io::{Masses, ReadOptions, Snapshot, inspect, read, read_header};
 
 /// A reader, which the first bytes of a file choose.
 #[derive(Clone, Copy, Debug)]
@@ -65,11 +65,15 @@ impl Reader {
         fs::write(path, &bytes).expect("a scratch file");
         let columns = |names: [&str; 2]| ReadOptions::default().columns(names);
         let one_type = ReadOptions::default().types([1]);
-        for options in [ReadOptions::default(), one_type, columns(["2", "1"]), columns(["x", "y"])] {
+        let part = ReadOptions::default().subsample(0.5).velocities(false);
+        let most = if let Self::Hdf5 = self { GZIP } else { 1 };
+        for options in [ReadOptions::default(), one_type, columns(["2", "1"]), columns(["x", "y"]), part] {
             if let Ok(snapshot) = read(path, &options) {
-                let most = if let Self::Hdf5 = self { GZIP } else { 1 };
                 assert_whole(&snapshot, most * bytes.len());
             }
+        }
+        if let Ok(contents) = inspect(path, &ReadOptions::default()) {
+            _ = (contents.total(), contents.bytes(&ReadOptions::default()));
         }
         _ = read_header(path);
     }

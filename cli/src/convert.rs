@@ -27,11 +27,13 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     options.subsample = args.subsample;
     options.columns.clone_from(&args.coordinates);
     options.velocity_unit = args.velocity_unit;
+    options.redshift = args.redshift;
     // Arrays of points have no place for more.
     let has_all = format != SnapshotFormat::Npy;
     (options.velocities, options.ids, options.masses) = (has_all, has_all, has_all);
     let mut phases = Phases::default();
-    let snapshot = input::read(&args.input, &options, &mut phases)?;
+    let mut snapshot = input::read(&args.input, &options, &mut phases)?;
+    snapshot.redshift = args.redshift.or(snapshot.redshift);
     phases.run("write", || write_snapshot(&args.out, &snapshot, format))?;
     let report = report(args, &snapshot, format);
     if args.out.as_os_str() == STANDARD_INPUT {

@@ -2,7 +2,7 @@
 
 use ropewalk::Scalar;
 use ropewalk::halo::pipeline::{Universe, UniverseOptions};
-use ropewalk::io::{Contents, Field, Masses, Points, ReadOptions, Role, Snapshot, Table, inspect};
+use ropewalk::io::{Contents, Field, Format, Masses, Points, ReadOptions, Role, Snapshot, Table, inspect};
 
 use super::args::Info as Args;
 use super::phases::Phases;
@@ -90,7 +90,8 @@ fn universe(contents: &Contents) -> Result<Universe, Failure> {
     let mass = |kind: &ropewalk::io::TypeContents| Some(kind.mass? * kind.count as f64);
     let matter: Option<f64> = contents.types.iter().filter(|kind| kind.count > 0).map(mass).sum();
     let mut snapshot = Snapshot::new(Points::F32(Table::new(3, vec![])?));
-    snapshot.matter = matter.filter(|&matter| matter > 0.0);
+    // Abacus has a part of the particles in a file.
+    snapshot.matter = matter.filter(|&matter| matter > 0.0 && contents.format != Format::Abacus);
     snapshot.units = contents.units;
     snapshot.redshift = contents.redshift;
     snapshot.box_size = contents.box_size;

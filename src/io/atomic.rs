@@ -217,7 +217,7 @@ fn standard_output(_: &fs::Metadata) -> Option<File> {
 }
 
 /// A new file beside `target`, with the rights that it has, or that a new file has.
-pub(super) fn temporary(target: PathBuf) -> Result<(File, Temporary)> {
+fn temporary(target: PathBuf) -> Result<(File, Temporary)> {
     if target.file_name().is_none() {
         return Err(Error::file(target, "is not the name of a file"));
     }
@@ -236,6 +236,19 @@ pub(super) fn temporary(target: PathBuf) -> Result<(File, Temporary)> {
     let name = path.to_path_buf();
     unfinished.push(name.clone());
     Ok((file, Temporary { path: Some(path), name, target }))
+}
+
+/// A new file in the folder for temporary files that only its owner may read; errors call it `name`.
+pub(super) fn scratch(name: &Path) -> Result<(File, Temporary)> {
+    let mut unfinished = unfinished();
+    let made = tempfile::Builder::new()
+        .prefix(".ropewalk-")
+        .tempfile()
+        .map_err(|error| Error::io(name, "cannot be copied into the temporary folder", error))?;
+    let (file, path) = made.into_parts();
+    let name = path.to_path_buf();
+    unfinished.push(name.clone());
+    Ok((file, Temporary { path: Some(path), name: name.clone(), target: name }))
 }
 
 fn rename_all(files: &mut [AtomicFile]) -> Result<()> {

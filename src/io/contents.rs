@@ -113,20 +113,22 @@ impl Contents {
         self.types.iter().fold(0, |sum, kind| sum.saturating_add(kind.count))
     }
 
-    /// The bytes of the arrays that [`read`](crate::io::read) fills with these options; an upper bound where they leave rows out.
+    /// The bytes of the arrays that [`read`](crate::io::read) fills with these options, rows that they leave out counted, too. Where types
+    /// differ in precision, or only some have masses of their own, there are more.
     pub fn bytes(&self, options: &ReadOptions) -> u64 {
         let wanted = |kind: &&TypeContents| match kind.particle_type {
             Some(number) => options.types.is_empty() || options.types.contains(&number),
             None => true,
         };
         let of = |field: &Field| match field.role {
-            Role::Position => field.width * number_bytes(&field.number),
-            Role::Velocity if options.velocities => field.width * number_bytes(&field.number),
+            Role::Position => field.width.saturating_mul(number_bytes(&field.number)),
+            Role::Velocity if options.velocities => field.width.saturating_mul(number_bytes(&field.number)),
             Role::Id if options.ids => 8,
             Role::Mass if options.masses => 8,
             _ => 0,
         };
-        let each = |kind: &TypeContents| kind.count.saturating_mul(kind.fields.iter().map(of).sum());
+        let each =
+            |kind: &TypeContents| kind.count.saturating_mul(kind.fields.iter().map(of).fold(0, u64::saturating_add));
         self.types.iter().filter(wanted).fold(0, |sum, kind| sum.saturating_add(each(kind)))
     }
 }

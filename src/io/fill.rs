@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use bytemuck::Pod;
 
 use crate::io::reading::Reading;
-use crate::io::source::{Source, Word, foreign, no_room};
+use crate::io::source::{Word, no_room};
 use crate::io::{Error, Result};
 use crate::parallel::for_each;
 
@@ -39,11 +39,15 @@ pub(super) struct Plain<'a, W, F> {
     pub rows: u64,
     /// Words in a row.
     pub width: usize,
-    /// Bytes from the beginning of a row to that of the next; at least those of its words.
-    pub stride: u64,
     pub big_endian: bool,
     pub convert: F,
     pub word: std::marker::PhantomData<W>,
+}
+
+impl<W, F> Plain<'_, W, F> {
+    fn row_bytes(&self) -> u64 {
+        (self.width * size_of::<W>()) as u64
+    }
 }
 
 impl<W: Word, T, F: Fn(W) -> T + Sync> Rows<T> for Plain<'_, W, F>
@@ -55,43 +59,18 @@ where
     }
 
     fn band(&self) -> u64 {
-        (BAND as u64 / self.stride.max(1)).max(1)
+        (BAND as u64 / self.row_bytes().max(1)).max(1)
     }
 
     fn read(&self, first: u64, out: &mut [T]) -> Result<()> {
         let mut source = self.reading.open(self.path)?;
-        source.seek(self.at + first * self.stride)?;
-        if self.stride == (self.width * size_of::<W>()) as u64 {
-            let mut places = out.iter_mut();
-            let n = places.len() as u64;
-            return source.words(n, self.big_endian, |chunk: &[W]| {
-                // The chunk goes first: a zip asks its second half only while the first has more.
-                chunk.iter().zip(places.by_ref()).for_each(|(&word, place)| *place = (self.convert)(word));
-            });
-        }
-        self.read_strided(&mut source, out)
-    }
-}
-
-impl<W: Word, F> Plain<'_, W, F> {
-    fn read_strided<T>(&self, source: &mut Source, out: &mut [T]) -> Result<()>
-    where
-        F: Fn(W) -> T,
-    {
-        let own = self.width * size_of::<W>();
-        let rows = out.len() / self.width.max(1);
-        // The last row may end the file with its own words.
-        let mut bytes = vec![0; rows.saturating_sub(1) * self.stride as usize + own];
-        source.fill(&mut bytes)?;
-        for (row, places) in out.chunks_exact_mut(self.width).enumerate() {
-            let start = row * self.stride as usize;
-            for (k, place) in places.iter_mut().enumerate() {
-                let at = start + k * size_of::<W>();
-                let word: W = bytemuck::pod_read_unaligned(&bytes[at..at + size_of::<W>()]);
-                *place = (self.convert)(if foreign(self.big_endian) { word.swapped() } else { word });
-            }
-        }
-        Ok(())
+        source.seek(self.at + first * self.row_bytes())?;
+        let mut places = out.iter_mut();
+        let n = places.len() as u64;
+        source.words(n, self.big_endian, |chunk: &[W]| {
+            // The chunk goes first: a zip asks its second half only while the first has more.
+            chunk.iter().zip(places.by_ref()).for_each(|(&word, place)| *place = (self.convert)(word));
+        })
     }
 }
 
@@ -125,7 +104,7 @@ struct Band<'a, T> {
     out: &'a mut [T],
 }
 
-/// The rows of all pieces, one after the other, `width` values each; those that are kept. The error of the first band that fails.
+/// The rows of all pieces, one after the other, `width` values each; those that are kept. The error of a band that fails.
 pub(super) fn fill<T: Pod + Send + Sync>(
     reading: &Reading<'_>,
     path: &Path,

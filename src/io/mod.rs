@@ -15,7 +15,7 @@
 //! | PKDGRAV, Gasoline, ChaNGa | Tipsy | positions, velocities, masses; ids of `.iord`, units of `.param` | velocities: `v = u a` |
 //! | HACC | GenericIO | `x`, `y`, `z`, `vx`, `vy`, `vz`, `id`, `mass`; checksums | |
 //! | RAMSES | `output_N` | particles with their families, the info file | |
-//! | Abacus | ASDF | `rvint`, ids of the file beside it | from bits to Mpc/h and km/s |
+//! | Abacus | ASDF | `rvint` or `pack9`, ids of the file beside it; one file, which is a slab or a subsample: say the linking length | from bits to Mpc/h and km/s |
 //! | tables | CSV, enhanced CSV, `.npy`, `.npz`, Parquet (feature `parquet`) | columns by name, or chosen ones; units, redshift and box as far as they say them | |
 //!
 //! Nothing else is converted: coordinates and masses stay in the file's unit, which [`Snapshot::units`] names, and velocities are peculiar
@@ -98,9 +98,12 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Snapshot> {
 /// # Errors
 /// As [`read`].
 pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions, progress: Option<OnProgress<'_>>) -> Result<Snapshot> {
-    let path = existing(path.as_ref());
     let reading = Reading::new(options, progress)?;
-    let snapshot = uncompressed(&path, &reading, read_format)?;
+    read_all(&existing(path.as_ref()), reading)
+}
+
+fn read_all(path: &Path, reading: Reading<'_>) -> Result<Snapshot> {
+    let snapshot = uncompressed(path, &reading, read_format)?;
     reading.finish()?;
     Ok(snapshot)
 }
@@ -125,7 +128,9 @@ pub fn read_from(
     progress: Option<OnProgress<'_>>,
 ) -> Result<Snapshot> {
     let spool = Spool::of(reader, name.as_ref())?;
-    read_with(spool.path(), options, progress).map_err(|error| error.renamed(spool.path(), name.as_ref()))
+    let reading = Reading::new(options, progress)?;
+    reading.of_copy();
+    read_all(spool.path(), reading).map_err(|error| error.renamed(spool.path(), name.as_ref()))
 }
 
 /// What a file says about itself: its types and fields, units, cosmology, and the files it is split over. Particles are read only where
@@ -159,6 +164,7 @@ fn uncompressed<T>(
     match sniff(&reading.open(path)?.prefix(4096)?) {
         Found::Gzip => {
             let spool = Spool::uncompressed(path)?;
+            reading.of_copy();
             let renamed = |error: Error| error.renamed(spool.path(), path);
             let prefix = reading.open(spool.path())?.prefix(4096)?;
             let snapshot = work(spool.path(), reading, sniff(&prefix)).map_err(renamed)?;

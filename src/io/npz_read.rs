@@ -1,7 +1,8 @@
 //! NumPy archives as tables: arrays by name.
 //!
 //! - in: an archive of `numpy.savez` or `savez_compressed`. Positions are `positions` (or `pos`, `coordinates`, `points`, ..), an array
-//!   of N rows, or `x`, `y` and `z`; beside them velocities, `id` and `mass` in the same ways, and the numbers `box_size` and `redshift`
+//!   of N rows, or `x`, `y` and `z`; beside them velocities, `id` and `mass` in the same ways, and the numbers `box_size`, `redshift`,
+//!   `omega_m`, `omega_lambda` and `h`
 //! - out: a [`Snapshot`], in the precision of the arrays
 //! - cost: arrays that are wanted are read twice, first for their checksums, or uncompressed into a temporary file
 //! - layout: NumPy enhancement proposal 1; PKWARE's APPNOTE
@@ -27,6 +28,7 @@ const IDS: [&str; 4] = ["ids", "id", "particle_ids", "pid"];
 const MASSES: [&str; 3] = ["masses", "mass", "m"];
 const BOX: [&str; 5] = ["box_size", "boxsize", "box", "lbox", "side"];
 const REDSHIFT: [&str; 2] = ["redshift", "redshifts"];
+const COSMOLOGY: [&str; 3] = ["omega_m", "omega_lambda", "h"];
 
 /// An array of the archive.
 struct Array {
@@ -178,6 +180,8 @@ struct Choice {
     masses: Option<usize>,
     box_size: Option<usize>,
     redshift: Option<usize>,
+    /// Of [`COSMOLOGY`].
+    cosmology: [Option<usize>; 3],
 }
 
 impl Choice {
@@ -218,6 +222,7 @@ impl Choice {
             masses: archive.find(&MASSES).filter(rest),
             box_size: archive.find(&BOX).filter(rest),
             redshift: archive.find(&REDSHIFT).filter(rest),
+            cosmology: COSMOLOGY.map(|name| archive.find(&[name]).filter(rest)),
             positions,
         };
         choice.check(archive, chosen)
@@ -285,6 +290,16 @@ fn number(archive: &mut Archive<'_>, array: Option<usize>, reading: &Reading<'_>
     Ok(first.filter(|first| first.is_finite() && values.iter().all(|value| value == first)))
 }
 
+fn background(archive: &mut Archive<'_>, choice: &Choice, reading: &Reading<'_>) -> Result<Background> {
+    let mut found = [None; 3];
+    for (slot, array) in found.iter_mut().zip(choice.cosmology) {
+        *slot = number(archive, array, reading)?;
+    }
+    let [omega_m, omega_lambda, h] = found;
+    let is_above = |value: &f64| *value > 0.0;
+    Ok(Background { omega_m: omega_m.filter(is_above), omega_lambda, h: h.filter(is_above) })
+}
+
 /// What the archive says about itself.
 pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let mut archive = Archive::open(path, reading)?;
@@ -304,7 +319,7 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         types: vec![TypeContents { particle_type: None, name: "points".into(), count, mass: None, fields }],
         box_size: number(&mut archive, choice.box_size, reading)?.filter(|&side| side > 0.0),
         redshift: number(&mut archive, choice.redshift, reading)?,
-        background: Background::default(),
+        background: background(&mut archive, &choice, reading)?,
         units: KnownUnits::default(),
     })
 }
@@ -323,6 +338,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let ids = place(&mut archive, choice.ids.filter(|_| options.ids).as_slice())?;
     let masses = place(&mut archive, choice.masses.filter(|_| options.masses).as_slice())?;
     let box_size = number(&mut archive, choice.box_size, reading)?.filter(|&side| side > 0.0);
+    let background = background(&mut archive, &choice, reading)?;
     let redshift = number(&mut archive, choice.redshift, reading)?;
 
     let renamed = |error: Error| spools.iter().fold(error, |error, spool| error.renamed(spool.path(), path));
@@ -351,8 +367,10 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
                 velocity: velocity.map(|unit| VelocityUnit { is_internal: false, ..unit }),
                 ..KnownUnits::default()
             },
-            box_size,
+            // Other columns lie in no box.
+            box_size: box_size.filter(|_| options.columns.is_empty()),
             redshift,
+            background,
             format: Format::Npz,
             columns: options.columns.clone(),
             ..Snapshot::new(vectors(&positions, 1.0)?)

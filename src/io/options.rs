@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use crate::error::{Error, Kind, Result};
 use crate::units::{Units, VelocityUnit};
-use crate::{Error, Result};
 
 /// What to read of a file. Start from [`ReadOptions::default`].
 ///
@@ -24,8 +24,8 @@ pub struct ReadOptions {
     pub ids: bool,
     /// Whether to read masses, if the file has them.
     pub masses: bool,
-    /// Reads about this part of the particles, above 0 and at most 1: each is kept or not by its place in the file, so that all runs
-    /// keep the same. Their masses are divided by it, so that sums stay what they are on average. `None` keeps all.
+    /// Reads about this part of the particles, above 0 and at most 1: each is kept or not by its place among those of the wanted types, so
+    /// that all runs keep the same. Their masses are divided by it, so that sums stay what they are on average. `None` keeps all.
     pub subsample: Option<f64>,
     /// Tables: the columns that are coordinates, in this order, by name or by number from 1; NumPy arrays have numbers alone. Empty
     /// leaves it to the table: all columns if it has no names; else those named x, y (and z, if there is one) if it has both, and
@@ -125,7 +125,10 @@ impl ReadOptions {
         match (self.redshift, scale_factor) {
             (None, Some(scale_factor)) => Ok(scale_factor.sqrt()),
             (own, _) => {
-                let redshift = own.or(redshift).unwrap_or(0.0);
+                let Some(redshift) = own.or(redshift) else {
+                    let message = format!("velocities in {unit} need the redshift, which is not known");
+                    return Err(Kind::Missing { name: "redshift", message }.into());
+                };
                 Ok(Units::GADGET.conversion(redshift, None)?.scale_factor.sqrt())
             }
         }

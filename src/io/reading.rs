@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -44,6 +44,8 @@ pub(super) struct Reading<'a> {
     on_progress: Option<OnProgress<'a>>,
     done: AtomicU64,
     total: AtomicU64,
+    /// Whether the file is a copy, beside which no others of its snapshot are.
+    is_copy: AtomicBool,
     stamps: Mutex<BTreeMap<PathBuf, Stamp>>,
 }
 
@@ -55,6 +57,7 @@ impl<'a> Reading<'a> {
             on_progress,
             done: AtomicU64::new(0),
             total: AtomicU64::new(0),
+            is_copy: AtomicBool::new(false),
             stamps: Mutex::default(),
         })
     }
@@ -71,6 +74,16 @@ impl<'a> Reading<'a> {
         let mut stamps = self.stamps.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Stamp::of(&meta);
         if *stamps.entry(path.to_path_buf()).or_insert(now) == now { Ok(()) } else { Err(changed(path)) }
+    }
+
+    /// Notes that the file is a copy in the folder for temporary files.
+    pub(super) fn of_copy(&self) {
+        self.is_copy.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether files beside the one that is read may belong to it.
+    pub(super) fn has_companions(&self) -> bool {
+        !self.is_copy.load(Ordering::Relaxed)
     }
 
     /// Ends watching a file that goes.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
-use crate::io::atomic::{Temporary, temporary};
+use crate::io::atomic::{Temporary, scratch};
 use crate::{Error, Result};
 
 /// How gzip files begin.
@@ -18,7 +18,7 @@ pub(super) struct Spool(Temporary);
 impl Spool {
     /// All that `reader` has, which errors call `name`.
     pub(super) fn of(mut reader: impl Read, name: &Path) -> Result<Self> {
-        let (mut file, temporary) = temporary(std::env::temp_dir().join("ropewalk"))?;
+        let (mut file, temporary) = scratch(name)?;
         let mut buffer = vec![0; 1 << 18];
         loop {
             match reader.read(&mut buffer) {

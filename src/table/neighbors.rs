@@ -42,7 +42,7 @@ fn nearest_in(points: &Points, wanted: &Nearest, size: &BoxSize) -> Result<Csr<N
 /// The neighbours of each of `queries` among `points`, as [`Bvh::nearest_all`] finds them. Of different precision, both are taken as 64
 /// bits.
 ///
-/// Errors: as [`nearest_neighbors`]; queries of another dimension, or with coordinates that are not finite.
+/// Errors: points that [`Bvh::build`] refuses; a periodic box that is not positive, or not of the points' dimension; queries of another dimension, or with coordinates that are not finite.
 ///
 /// ```
 /// use ropewalk::BoxSize;

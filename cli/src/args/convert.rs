@@ -44,6 +44,9 @@ pub struct Convert {
     /// says, and gadget for Gadget's comoving snapshots
     #[arg(long, value_name = "UNIT")]
     pub velocity_unit: Option<VelocityUnit>,
+    /// The redshift, if IN does not say it
+    #[arg(long, value_name = "Z", allow_negative_numbers = true)]
+    pub redshift: Option<f64>,
     /// Number of threads; otherwise one per processor
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,

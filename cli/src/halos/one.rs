@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ropewalk::halo::pipeline::{Found, Pipeline, profile_columns};
 use ropewalk::halo::{Catalog, Meta, write_ecsv};
-use ropewalk::io::{Masses, ReadOptions, Snapshot, TableFormat, TableWriter};
+use ropewalk::io::{Masses, Points, ReadOptions, Snapshot, Table, TableFormat, TableWriter, inspect};
 
 use super::files::{
     ALL, ATTACHED, CATALOGS, Catalogs, DENSITY, GROUPS, LABELS, MEMBERS, PROFILES, STANDARD_OUTPUT, files, in_units,
@@ -104,6 +104,11 @@ fn read(args: &Args, path: &Path, phases: &mut Phases) -> Result<Snapshot, Failu
         return Err("--subsample: files of velocities, masses or ids are of all particles".into());
     }
     if let Some(file) = &particles.velocities {
+        if args.universe.velocity_unit.is_some_and(|unit| unit.is_internal) {
+            return Err(
+                "--velocities: such a file has peculiar velocities; --velocity-unit km/s and its like say so".into()
+            );
+        }
         let velocities = ropewalk::io::read(file, &ReadOptions::default())?.points;
         if (velocities.len(), velocities.dim()) != (n, 3) {
             let (file, len, dim) = (file.display(), velocities.len(), velocities.dim());
@@ -142,7 +147,19 @@ fn read_attached(
         let why = if snapshot.types.is_empty() { "has no particle types" } else { "can be read only once" };
         return Err(format!("--attach: {} {why}", path.display()).into());
     }
-    Ok(Some(input::read(path, &read_options(args, types).velocities(false), phases)?))
+    // Early snapshots of a series have no stars yet.
+    let there: Vec<u8> = inspect(path, &ReadOptions::default())?
+        .types
+        .iter()
+        .filter(|kind| kind.count > 0)
+        .filter_map(|kind| kind.particle_type.filter(|kind| types.contains(kind)))
+        .collect();
+    if there.is_empty() {
+        let mut none = Snapshot::new(Points::F32(Table::new(3, vec![])?));
+        none.masses = Masses::Equal(0.0);
+        return Ok(Some(none));
+    }
+    Ok(Some(input::read(path, &read_options(args, &there).velocities(false), phases)?))
 }
 
 fn read_options(args: &Args, types: &[u8]) -> ReadOptions {

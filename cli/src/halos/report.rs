@@ -1,5 +1,7 @@
 //! What is said about a snapshot and its halos.
 
+use std::collections::BTreeMap;
+
 use ropewalk::halo::Catalog;
 use ropewalk::halo::pipeline::{Finder, Found, Note, Pipeline};
 use ropewalk::io::Snapshot;
@@ -15,8 +17,11 @@ use crate::{grouped, periodic, short};
 pub fn about(summary: &mut Summary, snapshot: &Snapshot, pipeline: &Pipeline<'_>) {
     let n = snapshot.points.len();
     summary.both("particles", grouped(n as u64), n);
-    let kinds: Vec<String> =
-        snapshot.types.iter().map(|run| format!("type {}: {}", run.particle_type, grouped(run.count as u64))).collect();
+    let mut counts: BTreeMap<u8, u64> = BTreeMap::new();
+    for run in &snapshot.types {
+        *counts.entry(run.particle_type).or_default() += run.count as u64;
+    }
+    let kinds: Vec<String> = counts.iter().map(|(kind, &count)| format!("type {kind}: {}", grouped(count))).collect();
     if kinds.len() > 1 {
         summary.line("types", kinds.join(", "));
     }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fmt::Write;
+use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -81,7 +82,7 @@ pub fn run(args: &Args, snapshots: &[PathBuf], device: Device) -> Result<String,
     }
     let (failed, all, why) = (failed.len(), snapshots.len(), failed.join("; "));
     // A report that cannot be printed has no other place to go.
-    print!("{report}");
+    _ = std::io::stdout().write_all(report.as_bytes());
     Err(format!("{failed} of {all} snapshots have no halos: {why}").into())
 }
 

@@ -56,12 +56,24 @@ impl<'a> Pipeline<'a> {
     /// nearest linked particle within the linking length ([`Halos::attach`]). The catalogue then has counts and masses of each type, and
     /// spheres and profiles are of all particles, linked or not, attached or not.
     ///
-    /// Errors: as [`Halos::attach`]; particles that have not three coordinates; halos with subhalos, whose particles have no linking
-    /// length.
+    /// What was attached before is replaced.
+    ///
+    /// Errors: as [`Halos::attach`]; particles that have not three coordinates, or more than 2^32 - 1 of them; masses of the linked or of the
+    /// attached ones alone; halos with subhalos, whose particles have no linking length.
     pub fn attach(&self, found: &mut Found<'a>, others: &'a Snapshot) -> Result<()> {
         if found.subhalos.is_some() {
             let message = "particles are attached to halos of friends of friends or HOP, not to subhalos".into();
             return Err(Kind::Missing { name: "attach", message }.into());
+        }
+        let is_bare = |snapshot: &Snapshot| snapshot.masses == Masses::Unknown;
+        if is_bare(self.snapshot) != is_bare(others) {
+            let (with, without) = if is_bare(others) { ("linked", "attached") } else { ("attached", "linked") };
+            let message = format!("the {with} particles have masses, and the {without} ones have none");
+            return Err(Kind::Missing { name: "masses", message }.into());
+        }
+        let (n, max) = (others.points.len(), u32::MAX as usize);
+        if n > max {
+            return Err(Kind::TooMany { n, max }.into());
         }
         let length = self.scales.linking_length;
         let labels = match (&*self.points, &others.points) {

@@ -130,7 +130,7 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         Field::new(format!("{name}: position"), "f32", 3, Role::Position),
         Field::new(format!("{name}: velocity"), "f32", 3, Role::Velocity),
     ];
-    let ids = ids_beside(path);
+    let ids = ids_beside(path).filter(|_| reading.has_companions());
     if ids.is_some() {
         fields.push(Field::new("packedpid", "u64", 1, Role::Id));
     }
@@ -190,7 +190,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
             (vectors(boxed(bands))?, velocities, particles)
         }
     };
-    let beside = ids_beside(path).filter(|_| options.ids);
+    let beside = ids_beside(path).filter(|_| options.ids && reading.has_companions());
     let mass = scan.mass.filter(|_| options.masses);
     Ok(Snapshot {
         velocities,

@@ -134,7 +134,6 @@ impl<'a> Columns<'a> {
             at: block.at + before * block.bytes,
             rows: part.values(field, t) / width,
             width: width as usize,
-            stride: width * block.bytes,
             big_endian: part.layout.big_endian,
             convert,
             word: PhantomData,

@@ -260,7 +260,8 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         masses,
         matter,
         units: KnownUnits { velocity, ..units },
-        box_size: box_size(first),
+        // Other columns lie in no box.
+        box_size: box_size(first).filter(|_| options.columns.is_empty()),
         format: Format::GenericIo,
         columns: options.columns.clone(),
         ..Snapshot::new(positions)

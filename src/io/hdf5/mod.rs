@@ -58,6 +58,18 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let factors = velocities.iter().map(|column| fields.velocity_factor(&column.attributes, header));
     let factors = factors.collect::<Result<Vec<f64>>>()?;
     let mut units = units_of(header, positions.first().map(|column| &column.attributes));
+    for (what, columns) in [("Coordinates", &positions), ("Velocities", &velocities)] {
+        let scaling = |column: &dataset::Column| match what {
+            "Coordinates" => Scaling::length(&column.attributes, header),
+            _ => Scaling::velocity(&column.attributes, header),
+        };
+        if columns.windows(2).any(|pair| scaling(&pair[0]) != scaling(&pair[1])) {
+            return Err(Error::file(
+                path,
+                format!("has {what} in different units for different types; read one of them"),
+            ));
+        }
+    }
     if let Some(column) = velocities.first() {
         units.velocity = Scaling::velocity(&column.attributes, header).velocity_unit(header);
     }

@@ -43,7 +43,7 @@ impl<'a> Scan<'a> {
         let mut source = reading.open(path)?;
         let prefix = source.prefix(64)?;
         let header = Header::sniff(&prefix).ok_or_else(|| Error::file(path, "is no Tipsy file"))?;
-        let param = Param::of(path);
+        let param = if reading.has_companions() { Param::of(path) } else { Param::default() };
         let layout = header.layout(path, source.len(), param.is_wide_velocity)?;
         Ok(Self { path, header, layout, param })
     }
@@ -88,7 +88,7 @@ fn float(is_wide: bool) -> Number {
 /// What the file says about itself.
 pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let scan = Scan::new(path, reading)?;
-    let has_ids = iord::find(path).is_some();
+    let has_ids = reading.has_companions() && iord::find(path).is_some();
     let types = scan.counts().filter(|(_, count)| *count > 0).map(|(family, count)| {
         let mut fields = vec![
             Field::new("mass", "f32", 1, Role::Mass),
@@ -146,7 +146,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let positions = points(reading, path, &columns(4, 3, float(scan.layout.positions)), 1.0)?;
     let velocities = columns(scan.layout.velocity_at(), 3, float(scan.layout.velocities));
     let velocities = options.velocities.then(|| points(reading, path, &velocities, factor)).transpose()?;
-    let iord = iord::find(path).filter(|_| options.ids);
+    let iord = iord::find(path).filter(|_| options.ids && reading.has_companions());
     let ids = iord.map(|iord| {
         let first = |family| scan.counts().take_while(|(other, _)| *other != family).map(|(_, n)| n).sum();
         let stretches: Vec<(u64, u64)> = wanted.iter().map(|&(family, n)| (first(family), n)).collect();

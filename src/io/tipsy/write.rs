@@ -126,6 +126,13 @@ pub fn write_tipsy(path: impl AsRef<Path>, species: &[Species<'_>], options: &Ti
     let run = options.units.map(|units| run(&units, options)).transpose().map_err(|error| Error::file(path, error))?;
     let per_velocity = run.as_ref().map_or(1.0, |(_, per_velocity)| *per_velocity);
 
+    let stale = [("iord", !written.iter().any(|(_, one)| one.ids.is_some())), ("param", run.is_none())];
+    if let Some(other) =
+        stale.iter().filter(|(_, is)| *is).map(|(end, _)| beside(path, end)).find(|other| other.exists())
+    {
+        let message = "is beside the file, of which readers would take it for a part; remove it".to_string();
+        return Err(Error::file(other, message));
+    }
     let ids: Vec<&[u64]> = written.iter().filter_map(|(_, one)| one.ids).collect();
     let mut files = vec![];
     if !ids.is_empty() {
