@@ -18,6 +18,9 @@ pub fn run(args: &Args) -> Result<String, Failure> {
             return Err(format!("OUT {}: its ending and --format say different formats", args.out.display()).into());
         }
         (Some(format), _) => format,
+        (None, _) if args.out.as_os_str() == STANDARD_INPUT => {
+            return Err("OUT -: --format says which format goes to standard output".into());
+        }
         (None, named) => named?,
     };
     // What cannot be written shows before the reading.
@@ -48,6 +51,13 @@ fn report(args: &Args, snapshot: &Snapshot, format: SnapshotFormat) -> String {
     let (n, from) = (grouped(snapshot.points.len() as u64), args.input.display());
     let mut report =
         format!("{n} particles of {from} ({}) are in {} ({format})\n", snapshot.format, args.out.display());
+    let has_types = snapshot.types.windows(2).any(|runs| runs[0].particle_type != runs[1].particle_type);
+    let is_table = ["csv", "ecsv", "npz", "parquet"]
+        .iter()
+        .any(|name| name.parse().is_ok_and(|table: SnapshotFormat| table == format));
+    if has_types && is_table {
+        report += "types are written, but no command reads them back from a table: --type chooses what is written\n";
+    }
     let left_out = left_out(snapshot, format);
     if !left_out.is_empty() {
         report += &format!("{format} has no place for {}\n", left_out.join(", "));

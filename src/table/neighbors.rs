@@ -127,7 +127,7 @@ pub struct Pairs {
 
 /// All pairs of points within `radius` of each other (inclusive).
 ///
-/// Errors: points that [`Bvh::build`] refuses; a radius that is negative or not finite; a periodic box that is not positive, or not of
+/// Errors: points that [`Bvh::build`] refuses; more pairs than memory holds; a radius that is negative or not finite; a periodic box that is not positive, or not of
 /// the points' dimension.
 ///
 /// ```
@@ -152,7 +152,14 @@ fn pairs_in(points: &Points, radius: f64, size: &BoxSize) -> Result<Pairs> {
 }
 
 fn list<S: Scalar, const D: usize>(points: &[[S; D]], radius: f64, space: Space<D>) -> Result<Pairs> {
-    let lists = Bvh::build_in(points, space)?.neighbors(radius);
+    let tree = Bvh::build_in(points, space)?;
+    // Of lists both ways, pairs as they are found, and the result, at most; asked for before it is too late.
+    let n = usize::try_from(tree.count_pairs(radius)).unwrap_or(usize::MAX);
+    let bytes = n.saturating_mul(64);
+    if Vec::<u8>::new().try_reserve_exact(bytes).is_err() {
+        return Err(Kind::Memory { n, what: "pairs", bytes: bytes as u128 }.into());
+    }
+    let lists = tree.neighbors(radius);
     // In the box, as the tree has them.
     let distance2 = |i: usize, j: u32| space.distance2(&space.wrap(points[i]), &space.wrap(points[j as usize]));
     let found = list_tasks(points.len(), TASK, &|range| {

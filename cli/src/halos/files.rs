@@ -49,6 +49,9 @@ impl Catalogs {
                 None => return Err(format!("--catalog {}: it is a name in DIR, not a path", name.display()).into()),
             }
         }
+        if catalogs.to_stdout && args.json.as_ref().is_some_and(|json| json.as_os_str() == STANDARD_OUTPUT) {
+            return Err("--catalog - and --json -: there is one standard output".into());
+        }
         if catalogs.to_stdout && (runs.len() > 1 || args.snapshots.len() > 1) {
             return Err("--catalog -: there are several catalogues, and one standard output".into());
         }

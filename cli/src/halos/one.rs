@@ -87,7 +87,9 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device, note: serde_json::Value
     let committed = outputs.commit()?;
     let [most @ .., last] = &names[..] else { return Err("there are no outputs".into()) };
     let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
-    summary.text += &format!("\n{} and {last} are in {}\n", most.join(", "), folders.join(", "));
+    let names = if most.is_empty() { (*last).to_string() } else { format!("{} and {last}", most.join(", ")) };
+    let are = if most.is_empty() { "is" } else { "are" };
+    summary.text += &format!("\n{names} {are} in {}\n", folders.join(", "));
     if !committed.removed.is_empty() {
         summary.text += &format!("removed: {}, of an earlier run\n", committed.removed.join(", "));
     }

@@ -123,17 +123,19 @@ fn note(args: &Args, snapshot: &Path) -> Value {
             json!({
                 "path": part.display().to_string(),
                 "bytes": meta.map(|meta| meta.len()),
-                "modified": modified.map(|since| since.as_secs_f64()),
+                "modified_ns": modified.map(|since| since.as_nanos().to_string()),
             })
         })
         .collect();
     json!({ "options": options, "files": files, "version": env!("CARGO_PKG_VERSION") })
 }
 
-/// Whether the summary of a folder is of such a run. All files of a run appear together.
+/// Whether the summary of a folder is of such a run, and all that it wrote is there.
 fn is_finished(folder: &Path, note: &Value) -> bool {
     let summary = fs::read(folder.join(SUMMARY)).ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
-    summary.is_some_and(|summary| summary.get("run") == Some(note))
+    let Some(summary) = summary.filter(|summary| summary.get("run") == Some(note)) else { return false };
+    let written = summary.get("written").and_then(Value::as_array);
+    written.is_some_and(|files| files.iter().all(|file| file.as_str().is_some_and(|file| Path::new(file).is_file())))
 }
 
 #[cfg(test)]

@@ -198,7 +198,7 @@ fn bad_input() {
         ("--probabilities", "x.txt", "must end in .npy or .csv"),
         ("--outliers", "x.txt", "must end in .npy or .csv"),
         ("--plot", "x.gif", "must end in .png"),
-        ("--tree", "x.gif", "must end in .svg or .png"),
+        ("--tree", "x.gif", "must end in .png or .svg or .pdf"),
         ("--out", "moons.csv", "is the input"),
         ("--out", "no/x.npy", "cannot write into this directory"),
     ] {

@@ -249,6 +249,10 @@ impl Options {
         if !(0.0..f64::INFINITY).contains(&value) {
             return Err(Kind::Parameter { name: "linking_length", value, must: "finite and not negative" }.into());
         }
+        if !(0.0..f64::INFINITY).contains(&self.softening) {
+            let (name, must) = ("softening", "finite and not negative");
+            return Err(Kind::Parameter { name, value: self.softening, must }.into());
+        }
         if let Some(value) = self.box_size.filter(|&side| !(side > 0.0 && side < f64::INFINITY)) {
             return Err(Kind::Parameter { name: "box_size", value, must: "positive and finite" }.into());
         }

@@ -71,6 +71,12 @@ impl<'a> Pipeline<'a> {
             let message = format!("the {with} particles have masses, and the {without} ones have none");
             return Err(Kind::Missing { name: "masses", message }.into());
         }
+        if let Masses::Each(masses) = &others.masses
+            && let Some((index, &mass)) =
+                masses.iter().enumerate().find(|(_, mass)| !(0.0..f64::INFINITY).contains(*mass))
+        {
+            return Err(Kind::Mass { index, mass }.into());
+        }
         let (n, max) = (others.points.len(), u32::MAX as usize);
         if n > max {
             return Err(Kind::TooMany { n, max }.into());

@@ -98,7 +98,7 @@ impl Scan {
     fn pack9(&self, path: &Path, reading: &Reading<'_>) -> Result<Option<(Block, pack9::Scale)>> {
         let Packing::Pack9(velocity) = self.packing else { return Ok(None) };
         let block = self.asdf.block("pack9", &self.array, pack9::ROW, reading)?;
-        if !(velocity > 0.0) {
+        if velocity <= 0.0 {
             return Err(Error::file(path, format!("has VelZSpace_to_kms {velocity}; it must be above 0")));
         }
         Ok(Some((block, pack9::Scale { box_size: self.box_size, velocity })))

@@ -22,7 +22,8 @@ use crate::units::{KnownUnits, VelocityUnit};
 pub(super) const COORDINATES: &[&str] = &["Coordinates"];
 pub(super) const VELOCITIES: &[&str] = &["Velocities", "Velocity"];
 pub(super) const IDS: &[&str] = &["ParticleIDs"];
-pub(super) const MASSES: &[&str] = &["Masses", "Mass"];
+/// Black holes of SWIFT have several; the dynamical ones are those of gravity.
+pub(super) const MASSES: &[&str] = &["Masses", "Mass", "DynamicalMasses"];
 
 /// The group of a type.
 pub(super) fn group(particle_type: u8) -> String {
@@ -177,13 +178,12 @@ impl Fields<'_> {
             None if header.scale_factor.is_none() => 0.0,
             None => scaling.a,
         };
+        if power == 0.0 {
+            return Ok(1.0);
+        }
         let root = options.velocity_factor(VelocityUnit::GADGET, header.redshift, header.scale_factor);
         let root = root.map_err(|error| Error::file(self.path, error))?;
-        Ok(match power {
-            0.0 => 1.0,
-            0.5 => root,
-            power => (root * root).powf(power),
-        })
+        Ok(if power == 0.5 { root } else { (root * root).powf(power) })
     }
 
     /// The masses of a piece; `None` if the file does not say.
@@ -198,21 +198,33 @@ impl Fields<'_> {
     /// Masses, and in `units` what their own attributes say.
     pub(super) fn masses(&self, header: &Header, units: &mut KnownUnits) -> Result<Masses> {
         let each = 1.0 / self.reading.keep.fraction;
-        let (mut pieces, mut all) = (vec![], vec![]);
+        let (mut pieces, mut all, mut without) = (vec![], vec![], None);
         for piece in self.pieces(self.types) {
-            let Some(mass) = self.mass(piece)? else { return Ok(Masses::Unknown) };
+            match self.mass(piece)? {
+                Some(mass) => all.push(mass),
+                None => without = Some(piece.particle_type),
+            }
             pieces.push(piece);
-            all.push(mass);
+        }
+        if let Some(particle_type) = without {
+            // Some masses are no masses: each would weigh 1.
+            return match all.is_empty() {
+                true => Ok(Masses::Unknown),
+                false => {
+                    let message =
+                        format!("has no masses of type {particle_type}, though of others; leave this type out");
+                    Err(Error::file(self.path, message))
+                }
+            };
         }
         let Some(first) = all.first() else { return Ok(Masses::Unknown) };
         let is_first = |mass: &Mass| matches!((mass, first), (Mass::One(mass), Mass::One(first)) if mass == first);
         if let (Mass::One(one), true) = (first, all.iter().all(is_first)) {
+            self.mass_unit(None, header, units)?;
             return Ok(Masses::Equal(one * each));
         }
         let own = all.iter().find_map(|mass| if let Mass::Each(column) = mass { Some(column) } else { None });
-        if let Some(column) = own {
-            units.mass = Scaling::mass(&column.attributes, header).mass_unit();
-        }
+        self.mass_unit(own, header, units)?;
         let rows = all.iter().zip(&pieces).map(|(mass, piece)| -> Result<Box<dyn Rows<f64> + '_>> {
             match mass {
                 Mass::Each(column) => self.floats(column, move |mass| mass * each),
@@ -220,6 +232,19 @@ impl Fields<'_> {
             }
         });
         Ok(Masses::Each(fill(self.reading, self.path, 1, &rows.collect::<Result<Vec<_>>>()?)?))
+    }
+
+    /// The unit of masses by the attributes of a column: this one, or where masses are in the header those of any type.
+    fn mass_unit(&self, own: Option<&Column>, header: &Header, units: &mut KnownUnits) -> Result<()> {
+        let others: Vec<u8> = (0..header.counts.len() as u8).collect();
+        let other = match own {
+            Some(_) => None,
+            None => self.pieces(&others).find_map(|piece| piece.column(MASSES, 1).transpose()).transpose()?,
+        };
+        if let Some(column) = own.or(other.as_ref()) {
+            units.mass = Scaling::mass(&column.attributes, header).mass_unit();
+        }
+        Ok(())
     }
 
     /// The mass of all particles of all `types`; `None` where some have none, and where masses are not wanted and would have to be

@@ -20,7 +20,7 @@ use crate::halo::{Catalog, Column, Halo, Halos, Motion, Values};
 use crate::io::Points;
 use crate::io::cgs::Cgs;
 use crate::io::hdf5_write::{Dataset, Group as Hdf5};
-use crate::units::Quantity;
+use crate::units::{Factors, Quantity, Units};
 use members::Members;
 use structures::{Structures, own};
 
@@ -34,6 +34,7 @@ impl Pipeline<'_> {
     /// Writes the halos as a group catalogue of GADGET-4, in HDF5. yt wants such a file to be called `NAME.0.hdf5`, pynbody
     /// `fof_subhalo_tab_NAME.0.hdf5`.
     ///
+    /// Numbers are in comoving Mpc/h, 1e10 Msun/h and peculiar km/s, which readers take for granted, where the snapshot's units are known.
     /// Positions are those of the centres if the options ask for centres, else of the centres of mass; attached particles count. Columns
     /// that [`Options::columns`](super::Options::columns) leaves out are missing.
     ///
@@ -56,12 +57,16 @@ impl Pipeline<'_> {
     /// ```
     pub fn write_group_catalog(&self, mut out: impl Write, found: &Found<'_>, catalog: &Catalog) -> Result<()> {
         let structures = Structures::of(catalog);
-        let tables = Tables { pipeline: self, found, catalog, structures, cgs: self.cgs() };
+        let (factors, cgs) = self.to_gadget().unzip();
+        let tables = Tables { pipeline: self, found, catalog, structures, cgs, factors };
         tables.root()?.write(&mut out).map_err(Error::write)
     }
 
-    fn cgs(&self) -> Option<Cgs> {
-        self.universe.conversion("").ok().map(|conversion| Cgs::of(&conversion))
+    /// From the snapshot's units to Gadget's, and what those are in cgs; nothing where units, or an h that they need, are not known.
+    fn to_gadget(&self) -> Option<(Factors, Cgs)> {
+        let (z, h) = (self.universe.redshift.unwrap_or(0.0), self.universe.h);
+        let factors = Factors::new(self.universe.units()?, &Units::GADGET, z, h).ok()?;
+        Some((factors, Cgs::of(&Units::GADGET.conversion(z, h).ok()?)))
     }
 }
 
@@ -72,6 +77,8 @@ struct Tables<'a> {
     catalog: &'a Catalog,
     structures: Structures,
     cgs: Option<Cgs>,
+    /// To the units that others take for granted.
+    factors: Option<Factors>,
 }
 
 impl Tables<'_> {
@@ -128,7 +135,8 @@ impl Tables<'_> {
         let side = self.pipeline.options.box_size.or(self.pipeline.snapshot.box_size);
         group.attribute("Time", 1.0 / (1.0 + redshift));
         group.attribute("Redshift", redshift);
-        group.attribute("BoxSize", side.unwrap_or(0.0));
+        let length = self.factors.map_or(1.0, |factors| factors.of(Quantity::Length));
+        group.attribute("BoxSize", side.unwrap_or(0.0) * length);
         group.attribute("Omega0", universe.omega_m.unwrap_or(0.0));
         group.attribute("OmegaLambda", universe.omega_lambda.unwrap_or(0.0));
         group.attribute("HubbleParam", universe.h.unwrap_or(0.0));
@@ -282,7 +290,8 @@ impl Tables<'_> {
     }
 
     fn scaled<'d>(&self, values: Vec<f64>, width: Option<usize>, quantity: Quantity) -> Dataset<'d> {
-        let values = Dataset::owned(values, width);
+        let factor = self.factors.map_or(1.0, |factors| factors.of(quantity));
+        let values = Dataset::owned(values.into_iter().map(|value| value * factor).collect::<Vec<f64>>(), width);
         // Peculiar velocities have no power of the scale factor.
         if let Some(cgs) = self.cgs { cgs.scale(values, quantity, 0.0) } else { values }
     }
