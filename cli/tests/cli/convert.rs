@@ -73,6 +73,6 @@ fn what_is_refused() {
     assert!(error("out.csv", &["--subsample", "2"]).contains("subsample is 2"));
     assert!(error("absent/out.csv", &[]).contains("absent"));
     let line = run(["convert", points.to_str().unwrap(), "-"]).line();
-    assert!(line.contains("no format"), "{line}");
+    assert!(line.contains("--format says which"), "{line}");
     assert_eq!(scratch.names(""), ["points.csv"]);
 }
