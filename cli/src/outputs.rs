@@ -81,6 +81,7 @@ impl Outputs {
 
     /// One more file, in a directory that is there.
     pub fn also(&mut self, target: &Path, input: &Path) -> Result<(), Failure> {
+        self.stale.retain(|stale| stale != target);
         self.add(target, &Inputs::of(input))
     }
 

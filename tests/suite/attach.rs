@@ -158,3 +158,28 @@ fn spheres_know_what_is_attached() {
     let counted: usize = pipeline.profiles(&found, &largest).unwrap()[0].shells.iter().map(|shell| shell.count).sum();
     assert!(counted as f64 > 0.9 * (a.0 + b.0), "{counted}");
 }
+
+/// Masses of some particles are no masses: each of the others would weigh 1.
+#[test]
+fn masses_of_some_types() {
+    let rows = [[1.0, 1.0, 1.0], [1.0, 1.0, 2.0]];
+    let mut options = Options::default();
+    options.linking_length = LinkingLength::Length(1.0);
+    options.min_members = 2;
+    let message = |linked: Masses, others: Masses| {
+        let (linked, others) = (snapshot(&rows, &[(1, 2)], linked), snapshot(&rows, &[(4, 2)], others));
+        let pipeline = Pipeline::new(&linked, &options).unwrap();
+        let mut found = pipeline.find().unwrap();
+        pipeline.attach(&mut found, &others).map_err(|error| error.to_string())
+    };
+    let error = message(Masses::Equal(1.0), Masses::Unknown).unwrap_err();
+    assert_eq!(error, "the linked particles have masses, and the attached ones have none");
+    let error = message(Masses::Unknown, Masses::Equal(1.0)).unwrap_err();
+    assert_eq!(error, "the attached particles have masses, and the linked ones have none");
+    let error = message(Masses::Equal(1.0), Masses::Each(vec![1.0, -2.0])).unwrap_err();
+    assert_eq!(error, "particle 1: its mass is -2; masses must be finite and not negative");
+    assert!(message(Masses::Unknown, Masses::Unknown).is_ok());
+    let mut negative = Options::default();
+    negative.softening = -1.0;
+    assert!(negative.check().unwrap_err().to_string().contains("softening is -1"));
+}

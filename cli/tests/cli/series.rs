@@ -46,6 +46,11 @@ fn a_folder_each_and_no_work_twice() {
     let all = series(&[&a, &b], &out, &["--members", "--again"]).success();
     assert!(!all.contains("is finished"), "{all}");
 
+    // What lost a file is not finished.
+    fs::remove_file(out.join("snap_002/labels.npy")).unwrap();
+    let lost = series(&[&a, &b], &out, &["--members"]).success();
+    assert!(lost.contains("snap_001.csv: is finished") && lost.contains("snap_002.csv: halos 1"), "{lost}");
+
     // One that fails does not keep the others from being done, and leaves nothing.
     let bad = scratch.write("snap_000.csv", "x,y,z\n1,2\n").display().to_string();
     let output = series(&[&bad, &a, &b], &scratch.path("other"), &[]);
