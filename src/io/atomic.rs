@@ -152,7 +152,7 @@ impl AtomicFile {
     }
 
     /// Removes the temporary files of all that are not committed, then calls `then`; meanwhile none is made or committed by
-    /// another thread. For a process that is about to end by a signal, whose files nobody drops.
+    /// another thread. For a process that is about to end by a signal, which drops no files.
     pub fn remove_unfinished(then: impl FnOnce()) {
         let mut locked = unfinished();
         for path in locked.drain(..) {

@@ -13,7 +13,7 @@ use crate::io::source::Source;
 pub(super) const HEADER: u64 = 16;
 /// Blocks are meant to fit a cache.
 const LARGEST_BLOCK: u64 = 1 << 26;
-/// No data that somebody keeps is compressed by more.
+/// Data are hardly ever compressed by more.
 const MOST_RATIO: u64 = 256;
 
 const SHUFFLE: u8 = 1;

@@ -9,7 +9,7 @@ use crate::io::tipsy::header::{Family, Header};
 use crate::io::{Background, Error, Masses, Points, Result, Species};
 use crate::units::{Frame, GRAVITY, Units};
 
-/// How to write a Tipsy file; the default is a big-endian one at a = 1, in units that nobody is told.
+/// How to write a Tipsy file; the default is a big-endian one at a = 1, in units that are not told.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
