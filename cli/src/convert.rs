@@ -48,14 +48,11 @@ pub fn run(args: &Args) -> Result<String, Failure> {
 }
 
 fn report(args: &Args, snapshot: &Snapshot, format: SnapshotFormat) -> String {
+    use SnapshotFormat::{Csv, Ecsv, Npz, Parquet};
     let (n, from) = (grouped(snapshot.points.len() as u64), args.input.display());
     let mut report =
         format!("{n} particles of {from} ({}) are in {} ({format})\n", snapshot.format, args.out.display());
-    let has_types = snapshot.types.windows(2).any(|runs| runs[0].particle_type != runs[1].particle_type);
-    let is_table = ["csv", "ecsv", "npz", "parquet"]
-        .iter()
-        .any(|name| name.parse().is_ok_and(|table: SnapshotFormat| table == format));
-    if has_types && is_table {
+    if has_types(snapshot) && matches!(format, Csv | Ecsv | Npz | Parquet) {
         report += "types are written, but no command reads them back from a table: --type chooses what is written\n";
     }
     let left_out = left_out(snapshot, format);
@@ -65,15 +62,19 @@ fn report(args: &Args, snapshot: &Snapshot, format: SnapshotFormat) -> String {
     report
 }
 
+/// Whether there are several types.
+fn has_types(snapshot: &Snapshot) -> bool {
+    snapshot.types.windows(2).any(|runs| runs[0].particle_type != runs[1].particle_type)
+}
+
 /// What the snapshot has, and the format does not.
 fn left_out(snapshot: &Snapshot, format: SnapshotFormat) -> Vec<&'static str> {
     use SnapshotFormat::{Csv, Gadget1, Gadget2, Npy, Npz};
-    let has_types = snapshot.types.windows(2).any(|runs| runs[0].particle_type != runs[1].particle_type);
     let has_units = snapshot.units.length.is_some() || snapshot.units.mass.is_some();
     let parts = [
         // They have not been read.
         ("velocities, ids and masses", format == Npy),
-        ("types", has_types && format == Npy),
+        ("types", has_types(snapshot) && format == Npy),
         ("the box", snapshot.box_size.is_some() && matches!(format, Npy | Csv)),
         ("the redshift", snapshot.redshift.is_some() && matches!(format, Npy | Csv)),
         ("units", has_units && matches!(format, Csv | Gadget1 | Gadget2 | Npy | Npz)),

@@ -183,20 +183,19 @@ impl Canvas {
 
     /// Writes a line of text with its baseline through `at`.
     pub fn text(&mut self, text: &str, at: [f64; 2], size: f64, align: Align, color: Rgb) {
-        self.glyphs(text, size, align, |canvas, x, y, cover| {
-            canvas.blend((at[0] + x).floor() as i64, (at[1] + y).floor() as i64, color, cover);
-        });
+        let [left, base] = at.map(|x| x.floor() as i64);
+        self.glyphs(text, size, align, |canvas, x, y, cover| canvas.blend(left + x, base + y, color, cover));
     }
 
     /// The same, read from below.
     pub fn text_upwards(&mut self, text: &str, at: [f64; 2], size: f64, align: Align, color: Rgb) {
-        self.glyphs(text, size, align, |canvas, x, y, cover| {
-            canvas.blend((at[0] + y).floor() as i64, (at[1] - x).floor() as i64, color, cover);
-        });
+        let [base, bottom] = at.map(|x| x.floor() as i64);
+        self.glyphs(text, size, align, |canvas, x, y, cover| canvas.blend(base + y, bottom - x, color, cover));
     }
 
-    /// Hands each pixel's cover to `put`, relative to the text's position.
-    fn glyphs(&mut self, text: &str, size: f64, align: Align, put: impl Fn(&mut Self, f64, f64, f64)) {
+    /// Hands each pixel's cover to `put`, relative to the text's position: in whole pixels, for a sum that is a little less than a whole
+    /// one is rounded up from some column on.
+    fn glyphs(&mut self, text: &str, size: f64, align: Align, put: impl Fn(&mut Self, i64, i64, f64)) {
         let font = self.font.clone();
         let scale = scale(&font, size);
         let (line, width) = glyphs(&font, text, size);
@@ -209,8 +208,8 @@ impl Canvas {
         for outline in placed.filter_map(|glyph| font.outline_glyph(glyph)) {
             let corner = outline.px_bounds().min;
             outline.draw(|x, y, cover| {
-                let (x, y) = (f64::from(corner.x) + f64::from(x), f64::from(corner.y) + f64::from(y));
-                put(self, start.round() + x, y, f64::from(cover));
+                let (left, top) = (start.round() as i64 + corner.x as i64, corner.y as i64);
+                put(self, left + i64::from(x), top + i64::from(y), f64::from(cover));
             });
         }
     }
