@@ -244,9 +244,9 @@ pub(super) fn points<'a>(
 ) -> Result<Points> {
     let dim = pieces.first().map_or(3, |columns| columns.iter().map(|column| column.width).sum());
     Ok(if pieces.iter().flatten().all(|column| column.number == Number::F32) {
-        Points::F32(Table { dim, data: gather(reading, path, pieces, factor)? })
+        Points::F32(Table::of(dim, gather(reading, path, pieces, factor)?))
     } else {
-        Points::F64(Table { dim, data: gather(reading, path, pieces, factor)? })
+        Points::F64(Table::of(dim, gather(reading, path, pieces, factor)?))
     })
 }
 

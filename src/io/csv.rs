@@ -31,7 +31,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let velocity_unit = options.velocity_unit.or(units.velocity);
     if let (Some(unit), Some(Points::F64(table))) = (velocity_unit, &mut snapshot.velocities) {
         let factor = options.velocity_factor(unit, options.redshift, None).map_err(|error| Error::file(path, error))?;
-        table.data.iter_mut().for_each(|value| *value *= factor);
+        table.values_mut().iter_mut().for_each(|value| *value *= factor);
     }
     snapshot.redshift = redshift;
     (snapshot.box_size, snapshot.background) = (box_size, background);

@@ -166,7 +166,7 @@ impl Rows {
         let dim = self.columns.coordinates.len();
         let table = |mut data: Vec<f64>| {
             data.shrink_to_fit();
-            Points::F64(Table { dim, data })
+            Points::F64(Table::of(dim, data))
         };
         Some(Snapshot {
             velocities: (!self.columns.velocities.is_empty()).then(|| table(self.velocities)),

@@ -49,11 +49,11 @@ struct Extent {
 
 impl Extent {
     fn of<S: Scalar>(table: &Table<S>, side: f64) -> Self {
-        let dim = table.dim();
+        let (dim, values) = (table.dim(), table.as_slice());
         let none = || Self { axes: vec![(f64::INFINITY, f64::NEG_INFINITY); dim], outside: 0 };
-        let extents = map_tasks(table.len(), TASK, &|rows| {
+        let extents = map_tasks(values.len() / dim, TASK, &|rows| {
             let mut extent = none();
-            for row in table.as_slice()[rows.start * dim..rows.end * dim].chunks_exact(dim) {
+            for row in values[rows.start * dim..rows.end * dim].chunks_exact(dim) {
                 let mut inside = true;
                 for (axis, &x) in extent.axes.iter_mut().zip(row) {
                     let x: f64 = x.into();

@@ -129,8 +129,8 @@ impl Snapshot {
         }
         for points in [Some(&mut self.points), self.velocities.as_mut()].into_iter().flatten() {
             match points {
-                Points::F32(table) => kept(keep, table.dim, &mut table.data),
-                Points::F64(table) => kept(keep, table.dim, &mut table.data),
+                Points::F32(table) => kept(keep, table.dim(), table.values_mut()),
+                Points::F64(table) => kept(keep, table.dim(), table.values_mut()),
             }
         }
         if let Some(ids) = &mut self.ids {

@@ -6,6 +6,7 @@
 //! points become the next wider ones: the axes that are added are 0 everywhere and leave distances alone, and each `f32` is
 //! an `f64`. So answers stay what they are. Cost: that of the copy, 8 bytes a coordinate.
 
+mod data;
 mod dbscan;
 mod hdbscan;
 mod hop;
@@ -21,13 +22,18 @@ pub use k_distances::k_distances;
 pub use neighbors::{Pairs, nearest_neighbors, nearest_to, pairs};
 pub use spanning_tree::minimum_spanning_tree;
 
-use crate::error::{Kind, Result};
+use std::sync::Arc;
 
-/// N rows of 1 to 10 values, row-major, in file order.
+use crate::error::{Kind, Result};
+use data::Data;
+
+/// N rows of 1 to 10 values, row-major, in file order: its own, or in memory that something else owns ([`Table::shared`]).
+///
+/// A clone of its own values is a copy; a clone of shared ones shares them. Two are equal if their rows are.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table<S> {
-    pub(crate) dim: usize,
-    pub(crate) data: Vec<S>,
+    dim: usize,
+    data: Data<S>,
 }
 
 impl<S> Table<S> {
@@ -36,14 +42,41 @@ impl<S> Table<S> {
     /// # Errors
     /// If `dim` is not 1 to 10, or does not divide the number of values.
     pub fn new(dim: usize, data: Vec<S>) -> Result<Self> {
-        if !(1..=10).contains(&dim) {
-            return Err(Kind::Dimension { dim }.into());
-        }
-        if !data.len().is_multiple_of(dim) {
-            let value = data.len() as f64;
-            return Err(Kind::Parameter { name: "data.len()", value, must: "a multiple of the dimension" }.into());
-        }
+        check(dim, data.len())?;
+        Ok(Self::of(dim, data))
+    }
+
+    /// A table of rows of `dim` values that `owner` holds: an array of another language, a mapped file, an `Arc<Vec<S>>`. Nothing is
+    /// copied, and `owner` lives as long as the table and its clones.
+    ///
+    /// `owner` is asked for its values again at each use of them, and must always give the same. If it gives more, the table ends where it
+    /// did; if it gives fewer, the table is empty for as long. A change in the middle of a call may make the call fail or panic, but never
+    /// reads memory that `owner` does not give.
+    ///
+    /// Memory: some ten words. Cost: a call of `as_ref` at each use of the values.
+    ///
+    /// # Errors
+    /// As [`Table::new`].
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use ropewalk::io::Table;
+    ///
+    /// let values = Arc::new(vec![0.0f32, 0.5, 1.0, 2.0]);
+    /// let table = Table::shared(2, values.clone())?;
+    /// assert_eq!(table.rows::<2>(), Some(&[[0.0, 0.5], [1.0, 2.0]][..]));
+    /// assert_eq!(table.clone().as_slice().as_ptr(), values.as_ptr());
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn shared(dim: usize, owner: Arc<dyn AsRef<[S]> + Send + Sync>) -> Result<Self> {
+        let data = Data::shared(owner);
+        check(dim, data.values().len())?;
         Ok(Self { dim, data })
+    }
+
+    /// Rows whose number of values is known to be right.
+    pub(crate) fn of(dim: usize, data: Vec<S>) -> Self {
+        Self { dim, data: Data::Own(data) }
     }
 
     /// Values in a row.
@@ -53,33 +86,57 @@ impl<S> Table<S> {
 
     /// Number of rows.
     pub fn len(&self) -> usize {
-        self.data.len() / self.dim
+        self.as_slice().len() / self.dim
     }
 
     /// True if there are no rows.
     pub fn is_empty(&self) -> bool {
-        self.data.is_empty()
+        self.as_slice().is_empty()
     }
 
     /// The rows, or `None` if they have other than `D` values.
     pub fn rows<const D: usize>(&self) -> Option<&[[S; D]]> {
-        (self.dim == D).then(|| self.data.as_chunks().0)
+        (self.dim == D).then(|| self.as_slice().as_chunks().0)
     }
 
     /// All values, row by row.
     pub fn as_slice(&self) -> &[S] {
-        &self.data
+        self.data.values()
     }
+}
+
+impl<S: Clone> Table<S> {
+    /// All values, row by row. They are copied if they are shared.
+    pub fn into_vec(self) -> Vec<S> {
+        self.data.into_vec()
+    }
+
+    /// All values, to be changed. They are copied if they are shared.
+    pub(crate) fn values_mut(&mut self) -> &mut Vec<S> {
+        self.data.own()
+    }
+}
+
+/// Whether so many values are whole rows.
+fn check(dim: usize, values: usize) -> Result<()> {
+    if !(1..=10).contains(&dim) {
+        return Err(Kind::Dimension { dim }.into());
+    }
+    if !values.is_multiple_of(dim) {
+        let (name, must) = ("data.len()", "a multiple of the dimension");
+        return Err(Kind::Parameter { name, value: values as f64, must }.into());
+    }
+    Ok(())
 }
 
 impl Table<f32> {
     /// The same numbers in 64 bits.
     pub(crate) fn widened(&self) -> Table<f64> {
-        Table { dim: self.dim, data: self.data.iter().map(|&x| x.into()).collect() }
+        Table::of(self.dim, self.as_slice().iter().map(|&x| x.into()).collect())
     }
 }
 
-/// Points, or vectors that belong to them, in the precision of the file.
+/// Points, or vectors that belong to them, in the precision of the file or of the array that they are from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Points {
     /// 32-bit floats.

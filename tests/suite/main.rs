@@ -22,6 +22,7 @@ mod profiles;
 mod properties;
 mod regressions;
 mod sample;
+mod shared_tables;
 mod spanning_tree;
 mod structure;
 mod subhalos;

@@ -3,7 +3,8 @@
 //! - in: a [`Snapshot`], as [`io::read`](crate::io::read) returns it or made of points ([`Snapshot::new`]), and [`Options`]
 //! - out: an [`Output`] with halos, catalogue, centres, profiles and notes; files, pictures and printing are the caller's
 //! - cost: that of its parts, [`Fof`], [`CenterFinder`], [`overdensities`](crate::halo::overdensities) and
-//!   [`profiles`](crate::halo::profiles); the snapshot is not copied, unless its velocities have another precision than its points
+//!   [`profiles`](crate::halo::profiles); the snapshot is not copied, nor are tables that it shares ([`Table::shared`]), unless its
+//!   velocities have another precision than its points
 //!
 //! [`run`] takes all steps; a [`Pipeline`] takes them one by one, for callers that time them or need the centres of a device.
 //!
@@ -413,6 +414,26 @@ impl<'a, S: Scalar> Particles<'a, S> {
             Masses::Equal(mass) => particles.mass(*mass),
             Masses::Each(masses) => particles.masses(masses),
             Masses::Unknown => particles,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn shared_tables_are_not_copied() {
+        let values = Arc::new(vec![0.5f64, 5.0, 5.0, 9.75, 5.0, 5.0]);
+        let table = || Points::F64(Table::shared(3, values.clone()).unwrap());
+        let snapshot = Snapshot { velocities: Some(table()), box_size: Some(10.0), ..Snapshot::new(table()) };
+        let options = Options::default();
+        let pipeline = Pipeline::new(&snapshot, &options).unwrap();
+        for used in [&*pipeline.points, pipeline.velocities.as_deref().unwrap()] {
+            let Points::F64(used) = used else { panic!("of another precision") };
+            assert_eq!(used.as_slice().as_ptr(), values.as_ptr());
         }
     }
 }

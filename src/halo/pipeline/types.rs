@@ -108,9 +108,9 @@ impl<'a> Pipeline<'a> {
         Some(all.get_or_init(|| {
             let points = match (&*self.points, &others.points) {
                 (Points::F32(a), Points::F32(b)) => {
-                    Points::F32(Table { dim: a.dim, data: [&a.data[..], &b.data].concat() })
+                    Points::F32(Table::of(a.dim(), [a.as_slice(), b.as_slice()].concat()))
                 }
-                (a, b) => Points::F64(Table { dim: a.dim(), data: [a, b].into_iter().flat_map(wide).collect() }),
+                (a, b) => Points::F64(Table::of(a.dim(), [a, b].map(wide).concat())),
             };
             let each = |snapshot: &Snapshot| match &snapshot.masses {
                 Masses::Equal(mass) => vec![*mass; snapshot.points.len()],
@@ -186,8 +186,8 @@ fn attach<S: Scalar>(halos: &Halos, linked: &Table<S>, others: &Table<S>, length
 /// All coordinates, in 64 bits.
 fn wide(points: &Points) -> Vec<f64> {
     match points {
-        Points::F32(table) => table.widened().data,
-        Points::F64(table) => table.data.clone(),
+        Points::F32(table) => table.widened().into_vec(),
+        Points::F64(table) => table.as_slice().to_vec(),
     }
 }
 

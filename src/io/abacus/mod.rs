@@ -161,7 +161,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let unit = options.velocity_unit.unwrap_or(VelocityUnit::KM_S);
     let factor = options.velocity_factor(unit, scan.redshift, None).map_err(|error| Error::file(path, error))?;
     let vectors = |pieces: Vec<Box<dyn Rows<f32> + '_>>| -> Result<Points> {
-        Ok(Points::F32(Table { dim: 3, data: fill(reading, path, 3, &pieces)? }))
+        Ok(Points::F32(Table::of(3, fill(reading, path, 3, &pieces)?)))
     };
     let (positions, velocities, rows) = match scan.pack9(path, reading)? {
         None => {

@@ -84,7 +84,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let factor = factor.map_err(|error| Error::file(path, error))?;
     let velocity = Some(VelocityUnit { is_internal: false, ..velocity_unit });
     let columns = Columns { path, reading, parts: &parts, types: &types };
-    let none = Points::F32(Table { dim: 3, data: Vec::new() });
+    let none = Points::F32(Table::of(3, Vec::new()));
     Ok(Snapshot {
         points: columns.vectors(Field::Pos, 1.0)?.unwrap_or(none),
         velocities: if options.velocities { columns.vectors(Field::Vel, factor)? } else { None },
@@ -160,11 +160,11 @@ impl<'a> Columns<'a> {
             None => None,
             Some(4) => {
                 let data = self.gather(field, move |x: f32| (f64::from(x) * factor) as f32)?;
-                Some(Points::F32(Table { dim: 3, data }))
+                Some(Points::F32(Table::of(3, data)))
             }
             Some(_) => {
                 let data = self.gather(field, move |x: f64| x * factor)?;
-                Some(Points::F64(Table { dim: 3, data }))
+                Some(Points::F64(Table::of(3, data)))
             }
         })
     }

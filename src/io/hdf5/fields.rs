@@ -119,13 +119,13 @@ impl Fields<'_> {
                 let factor = factor(k);
                 move |x| (x * factor) as f32
             })?;
-            Points::F32(Table { dim: 3, data })
+            Points::F32(Table::of(3, data))
         } else {
             let data = self.gather(columns, |k| {
                 let factor = factor(k);
                 move |x| x * factor
             })?;
-            Points::F64(Table { dim: 3, data })
+            Points::F64(Table::of(3, data))
         }))
     }
 

@@ -50,7 +50,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let all: Vec<u8> = counts.iter().map(|&(particle_type, _)| particle_type).collect();
     let fields = Fields { path, reading, parts: &parts, types: &types };
 
-    let none = Points::F32(Table { dim: 3, data: vec![] });
+    let none = Points::F32(Table::of(3, vec![]));
     let positions = fields.needed(COORDINATES, 3)?;
     let velocities = if options.velocities { fields.optional(VELOCITIES, 3)? } else { vec![] };
     let ids = if options.ids { fields.optional(IDS, 1)? } else { vec![] };

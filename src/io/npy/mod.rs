@@ -120,7 +120,7 @@ pub fn read_npy_u64(path: impl AsRef<Path>) -> Result<Vec<u64>> {
     };
     match negative.get() {
         Some(x) => Err(source.error(format!("holds {x}; ids are not negative"))),
-        None => Ok(values.data),
+        None => Ok(values.into_vec()),
     }
 }
 
@@ -286,7 +286,7 @@ fn table<T: Word, S: bytemuck::Pod>(
     } else {
         source.words(n, big_endian, |chunk| data.extend(chunk.iter().map(|&x| convert(x))))?;
     }
-    Ok(Table { dim, data })
+    Ok(Table::of(dim, data))
 }
 
 /// The columns `axes` of an array whose length has been checked.
@@ -319,7 +319,7 @@ fn chosen<T: Word, S: bytemuck::Pod>(
             }
         }
     })?;
-    Ok(Table { dim: width, data })
+    Ok(Table::of(width, data))
 }
 
 #[cfg(test)]

@@ -167,9 +167,9 @@ impl<'a> Scan<'a> {
     fn points(&self, columns: &[usize], factor: f64, reading: &Reading<'_>) -> Result<Points> {
         let dim = columns.len();
         Ok(if columns.iter().all(|&column| self.numbers.get(column) == Some(&Some(Number::F32))) {
-            Points::F32(Table { dim, data: self.gather(columns, factor, reading)? })
+            Points::F32(Table::of(dim, self.gather(columns, factor, reading)?))
         } else {
-            Points::F64(Table { dim, data: self.gather(columns, factor, reading)? })
+            Points::F64(Table::of(dim, self.gather(columns, factor, reading)?))
         })
     }
 

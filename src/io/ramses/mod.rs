@@ -105,9 +105,9 @@ impl Scan {
         let columns = self.parts.iter().flat_map(|(part, _)| wanted.1.iter().filter_map(|name| part.column(name)));
         let mut owners = columns.filter(|column| column.rows > 0).peekable();
         Ok(if owners.peek().is_some() && owners.all(|column| column.number == Number::F32) {
-            Points::F32(Table { dim, data: self.gather(path, reading, wanted, factor)? })
+            Points::F32(Table::of(dim, self.gather(path, reading, wanted, factor)?))
         } else {
-            Points::F64(Table { dim, data: self.gather(path, reading, wanted, factor)? })
+            Points::F64(Table::of(dim, self.gather(path, reading, wanted, factor)?))
         })
     }
 }

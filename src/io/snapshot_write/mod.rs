@@ -181,12 +181,12 @@ fn velocities_in_km_s(snapshot: &Snapshot) -> Option<Cow<'_, Points>> {
         return Some(Cow::Borrowed(velocities));
     }
     Some(Cow::Owned(match velocities {
-        Points::F32(Table { dim, data }) => {
-            let data = data.iter().map(|&x| (f64::from(x) * factor) as f32).collect();
-            Points::F32(Table { dim: *dim, data })
+        Points::F32(table) => {
+            let scaled = table.as_slice().iter().map(|&x| (f64::from(x) * factor) as f32);
+            Points::F32(Table::of(table.dim(), scaled.collect()))
         }
-        Points::F64(Table { dim, data }) => {
-            Points::F64(Table { dim: *dim, data: data.iter().map(|&x| x * factor).collect() })
+        Points::F64(table) => {
+            Points::F64(Table::of(table.dim(), table.as_slice().iter().map(|&x| x * factor).collect()))
         }
     }))
 }

@@ -104,7 +104,7 @@ fn values_of<'a, T: Copy>(values: &'a [T], width: usize, stretches: &[Range<usiz
 
 fn points_of<'a>(points: &'a Points, stretches: &[Range<usize>]) -> Cow<'a, Points> {
     fn of<T: Copy>(table: &Table<T>, stretches: &[Range<usize>]) -> Table<T> {
-        Table { dim: table.dim, data: values_of(&table.data, table.dim, stretches).into_owned() }
+        Table::of(table.dim(), values_of(table.as_slice(), table.dim(), stretches).into_owned())
     }
     if let [all] = stretches
         && *all == (0..points.len())
