@@ -68,6 +68,29 @@ def weights(tree):
     return {"weights": float(tree.sum(dtype="f8"))}
 
 
+def ropewalk_(op, points, to):
+    """The package of this repository, called as its users call it."""
+    import ropewalk
+
+    ropewalk.set_threads(to.threads)
+    samples = {"min_samples": to.min_pts}
+    if op == "build":
+        return lambda: ropewalk.Bvh(points), lambda tree: {"points": len(tree)}
+    if op in ("range_count", "knn"):
+        tree = ropewalk.Bvh(points)
+        if op == "knn":
+            return lambda: tree.nearest_neighbors(to.k), distances
+        return lambda: tree.count_neighbors(to.radius), neighbors
+    if op == "fof":
+        return lambda: ropewalk.friends_of_friends(points, to.eps).labels, lambda labels: groups(labels, singles=True)
+    if op == "dbscan":
+        return lambda: ropewalk.DBSCAN(eps=to.eps, **samples).fit(points).labels_, groups
+    if op == "hdbscan":
+        return lambda: ropewalk.HDBSCAN(min_cluster_size=to.min_cluster_size, **samples).fit(points).labels_, groups
+    samples = samples if op == "mutual_reachability" else {}
+    return lambda: ropewalk.minimum_spanning_tree(points, **samples).weights, weights
+
+
 def scipy_(op, points, to):
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
@@ -195,6 +218,7 @@ def fast_hdbscan_(op, points, to):
 
 # Name: function, package, operations, and those of them that take one thread whatever they are given.
 LIBRARIES = {
+    "ropewalk.py": (ropewalk_, "ropewalk", " ".join(OPS), ""),
     "scipy": (scipy_, "scipy", "build range_count knn fof", "build fof"),
     "scikit-learn": (sklearn_, "scikit-learn", "build range_count knn fof dbscan", "build range_count"),
     "pykdtree": (pykdtree_, "pykdtree", "build knn", "build"),

@@ -106,6 +106,11 @@ impl Labels {
         &self.labels
     }
 
+    /// The same, without a copy.
+    pub fn into_vec(self) -> Vec<i32> {
+        self.labels
+    }
+
     /// How many points have no cluster.
     pub fn n_noise(&self) -> usize {
         let noise = |range: Range<usize>| self.labels[range].iter().filter(|&&label| label < 0).count();

@@ -11,6 +11,7 @@ use crate::work;
 ///
 /// let cube = BoxSize::from(32.0);
 /// assert_ne!(cube, BoxSize::from([32.0, 32.0, 4.0]));
+/// assert_eq!(BoxSize::from(vec![32.0, 4.0]), BoxSize::from([32.0, 4.0]));
 /// // What may be there or not needs no branch.
 /// let side: Option<f64> = None;
 /// assert!(Fof::new(20.0).periodic(side).run(&[[0.0f32]]).is_ok());
@@ -41,6 +42,12 @@ impl<S: Scalar, const D: usize> From<[S; D]> for BoxSize {
     }
 }
 
+impl From<Vec<f64>> for BoxSize {
+    fn from(sides: Vec<f64>) -> Self {
+        Self(Sides::Each(sides))
+    }
+}
+
 impl<T: Into<BoxSize>> From<Option<T>> for BoxSize {
     fn from(size: Option<T>) -> Self {
         size.map_or_else(Self::default, Into::into)
@@ -51,12 +58,6 @@ impl BoxSize {
     /// Whether there are no sides: open space.
     pub fn is_open(&self) -> bool {
         self.0 == Sides::None
-    }
-
-    /// These sides.
-    #[cfg(feature = "io")]
-    pub(crate) fn each(sides: Vec<f64>) -> Self {
-        Self(Sides::Each(sides))
     }
 
     /// One side for each of `dim` axes.

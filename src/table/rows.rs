@@ -56,7 +56,7 @@ fn widen<S: Scalar>(table: &Table<S>, size: &BoxSize) -> Result<(Cow<'static, Po
     // The added sides are as long as the longest, so that they say nothing.
     let size = sides.map(|mut sides| {
         sides.resize(wide, sides.iter().copied().fold(0.0, f64::max));
-        BoxSize::each(sides)
+        BoxSize::from(sides)
     });
     Ok((Cow::Owned(Points::F64(Table::new(wide, data)?)), size.into()))
 }

@@ -1,0 +1,62 @@
+//! NumPy arrays in and out, without a copy.
+
+#![allow(unsafe_code)] // An array's memory is kept alive by a reference to the array.
+
+use std::sync::Arc;
+
+use numpy::{Element, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use ropewalk::table::{Points, Table};
+
+use crate::errors::exception;
+
+/// The memory of an array that is in C order.
+///
+/// NumPy does not move it while there is a reference to the array, unless `resize` is told not to look (`refcheck=False`). Threads
+/// that write into the array meanwhile make the answers meaningless; the documentation says so.
+struct Memory<S> {
+    start: *const S,
+    len: usize,
+    _array: Py<PyArray2<S>>,
+}
+
+// SAFETY: the memory is only read, and belongs to the array, whose reference may be dropped by any thread.
+unsafe impl<S: Element> Send for Memory<S> {}
+// SAFETY: as above.
+unsafe impl<S: Element> Sync for Memory<S> {}
+
+impl<S> AsRef<[S]> for Memory<S> {
+    fn as_ref(&self) -> &[S] {
+        // SAFETY: the array has `len` elements at `start`, in one piece (`shared` checks), and lives as long as `self`.
+        unsafe { std::slice::from_raw_parts(self.start, self.len) }
+    }
+}
+
+fn shared<S: Element + Sync + 'static>(array: &Bound<'_, PyArray2<S>>) -> PyResult<Table<S>> {
+    if !array.is_c_contiguous() || !(array.data() as usize).is_multiple_of(align_of::<S>()) {
+        return Err(PyTypeError::new_err("an array in C order is needed"));
+    }
+    let (start, len) = (array.data().cast_const(), array.len());
+    // No elements may be at no place.
+    let start = if len == 0 { std::ptr::NonNull::dangling().as_ptr() } else { start };
+    let memory = Memory { start, len, _array: array.clone().unbind() };
+    Table::shared(array.shape()[1], Arc::new(memory)).map_err(exception)
+}
+
+/// An array of points, `float32` or `float64`, as the library takes it.
+pub struct Rows(pub Points);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Rows {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(array) = object.cast::<PyArray2<f32>>() {
+            return Ok(Self(Points::F32(shared(&array)?)));
+        }
+        match object.cast::<PyArray2<f64>>() {
+            Ok(array) => Ok(Self(Points::F64(shared(&array)?))),
+            Err(_) => Err(PyTypeError::new_err("an array of two dimensions of float32 or float64 is needed")),
+        }
+    }
+}

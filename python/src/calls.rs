@@ -1,0 +1,55 @@
+//! How the library is called: without the interpreter's lock, by a pool of threads, and so that Ctrl-C ends it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+use crate::errors::exception;
+use crate::pools::pool;
+
+/// How often a long call asks whether Ctrl-C was pressed.
+const EVERY: Duration = Duration::from_millis(50);
+
+/// Runs `work` by `n_jobs` threads. Other Python threads run meanwhile. A signal whose handler raises (Ctrl-C) cancels the work,
+/// and its exception is raised as soon as the work has ended. A panic, which is a bug, is a `RuntimeError`.
+pub fn run<T: Send>(
+    py: Python<'_>,
+    n_jobs: Option<isize>,
+    work: impl FnOnce() -> ropewalk::Result<T> + Send,
+) -> PyResult<T> {
+    let pool = pool(py, n_jobs)?;
+    py.detach(|| {
+        let (sender, receiver) = channel();
+        let mut raised = None;
+        let ended = pool.in_place_scope(|scope| {
+            scope.spawn(|_| {
+                let ended = catch_unwind(AssertUnwindSafe(|| work()));
+                // The receiver is there until it has received.
+                _ = sender.send(ended);
+            });
+            loop {
+                match receiver.recv_timeout(EVERY) {
+                    Ok(ended) => return Some(ended),
+                    Err(RecvTimeoutError::Disconnected) => return None,
+                    Err(RecvTimeoutError::Timeout) => {
+                        if raised.is_none()
+                            && let Err(exception) = Python::attach(|py| py.check_signals())
+                        {
+                            raised = Some(exception);
+                        }
+                    }
+                }
+            }
+        });
+        if let Some(exception) = raised {
+            return Err(exception);
+        }
+        match ended {
+            Some(Ok(result)) => result.map_err(exception),
+            Some(Err(_)) | None => Err(PyRuntimeError::new_err("ropewalk: a bug: its message is on standard error")),
+        }
+    })
+}

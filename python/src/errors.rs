@@ -1,0 +1,24 @@
+//! The library's errors as Python's exceptions. The sentences stay as they are.
+
+use pyo3::PyErr;
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
+use ropewalk::{Error, ErrorKind};
+
+/// `ValueError` for what the caller can mend, `OSError` with its number for what the system refuses, `MemoryError`, and
+/// `RuntimeError` for devices and for bugs.
+pub fn exception(error: Error) -> PyErr {
+    let sentence = error.to_string();
+    match error.kind() {
+        ErrorKind::Memory => PyMemoryError::new_err(sentence),
+        ErrorKind::Io => match errno(&error) {
+            Some(number) => PyOSError::new_err((number, sentence)),
+            None => PyOSError::new_err(sentence),
+        },
+        ErrorKind::Device | ErrorKind::Internal => PyRuntimeError::new_err(sentence),
+        _ => PyValueError::new_err(sentence),
+    }
+}
+
+fn errno(error: &Error) -> Option<i32> {
+    std::error::Error::source(error)?.downcast_ref::<std::io::Error>()?.raw_os_error()
+}

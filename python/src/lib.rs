@@ -1,0 +1,23 @@
+//! What the Python package `ropewalk` calls: thin functions over the library, on NumPy arrays.
+//!
+//! In: arrays that the Python side has made ready (two dimensions, C order, native `float32` or `float64`). Out: arrays that take over
+//! the library's memory. No algorithm is here; each function takes its arguments apart, calls the library ([`calls::run`]) and
+//! puts its answer together.
+
+mod arrays;
+mod calls;
+mod dbscan;
+mod errors;
+mod pools;
+
+use pyo3::prelude::*;
+
+/// The compiled part of `ropewalk`; its functions are called by the package and are no part of its interface.
+// Without the interpreter's lock nothing is shared but the pools, which have their own.
+#[pymodule(gil_used = false)]
+mod _native {
+    #[pymodule_export]
+    use crate::dbscan::dbscan;
+    #[pymodule_export]
+    use crate::pools::{set_threads, threads};
+}
