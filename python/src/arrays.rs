@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use numpy::{Element, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use ropewalk::table::{Points, Table};
@@ -43,6 +43,9 @@ fn shared<S: Element + Sync + 'static>(array: &Bound<'_, PyArray2<S>>) -> PyResu
     let memory = Memory { start, len, _array: array.clone().unbind() };
     Table::shared(array.shape()[1], Arc::new(memory)).map_err(exception)
 }
+
+/// A vector that NumPy has taken over.
+pub type Vector<'py, T> = Bound<'py, PyArray1<T>>;
 
 /// An array of points, `float32` or `float64`, as the library takes it.
 pub struct Rows(pub Points);

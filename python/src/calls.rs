@@ -26,7 +26,7 @@ pub fn run<T: Send>(
         let mut raised = None;
         let ended = pool.in_place_scope(|scope| {
             scope.spawn(|_| {
-                let ended = catch_unwind(AssertUnwindSafe(|| work()));
+                let ended = catch_unwind(AssertUnwindSafe(work));
                 // The receiver is there until it has received.
                 _ = sender.send(ended);
             });

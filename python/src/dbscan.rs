@@ -1,10 +1,10 @@
 //! DBSCAN.
 
-use numpy::{IntoPyArray, PyArray1};
+use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use ropewalk::{Dbscan, table};
 
-use crate::arrays::Rows;
+use crate::arrays::{Rows, Vector};
 use crate::calls::run;
 
 /// Labels (noise -1), and the indices of the core points in ascending order.
@@ -18,7 +18,7 @@ pub fn dbscan<'py>(
     weights: Option<Vec<f64>>,
     box_size: Option<Vec<f64>>,
     n_jobs: Option<isize>,
-) -> PyResult<(Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<i64>>)> {
+) -> PyResult<(Vector<'py, i32>, Vector<'py, i64>)> {
     let (labels, core) = run(py, n_jobs, || {
         let mut options = Dbscan::new(eps, min_samples).periodic(box_size);
         if let Some(weights) = weights {
