@@ -163,6 +163,14 @@ def kdcount_(op, points, to):
         return lambda: kdcount.KDTree(points).root.fof(to.eps), lambda labels: groups(labels, singles=True)
 
 
+def hfof_(op, points, to):
+    from hfof import fof
+
+    if op == "fof":
+        points = points.astype("f8")
+        return lambda: fof(points, to.eps), lambda labels: groups(labels, singles=True)
+
+
 def pyfof_(op, points, to):
     import numpy as np
     import pyfof
@@ -224,6 +232,7 @@ LIBRARIES = {
     "pykdtree": (pykdtree_, "pykdtree", "build knn", "build"),
     "dbscan": (wang, "dbscan", "fof dbscan", ""),
     "kdcount": (kdcount_, "kdcount", "build fof", "build fof"),
+    "hfof": (hfof_, "hfof", "fof", "fof"),
     "pyfof": (pyfof_, "pyfof", "fof", "fof"),
     "quitefastmst": (quitefastmst_, "quitefastmst", "emst mutual_reachability", ""),
     "hdbscan": (hdbscan_, "hdbscan", "hdbscan", ""),
