@@ -4,6 +4,7 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
+use crate::cancel::check;
 use crate::error::{Kind, Result};
 use crate::parallel::for_each;
 use crate::simd::prefetch;
@@ -196,6 +197,7 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
         let mut source = vec![0u64; n];
         let mut order = order.iter();
         for (number, chunk) in chunks.iter().enumerate() {
+            check();
             let mut start = 0;
             for (&length, &to) in chunk.lengths.iter().zip(order.by_ref()) {
                 offsets[to as usize + 1] = length as usize;

@@ -174,7 +174,7 @@ assert_eq!(halos.read()?.members(0), [0, 1]);
 //! - **No silent wrong answer.** NaN, infinite coordinates, a negative linking length, a periodic box that is too
 //!   small: an [`Error`] with a [kind](ErrorKind) that names the value and the index. Empty input, one point, a million copies of
 //!   one point, `k = 0`, `k > n`: right answers.
-//! - **Threads** are rayon's: run inside `ThreadPool::install` to choose their number.
+//! - **Threads** are rayon's: run inside `ThreadPool::install` to choose their number. [`Cancel`] ends what takes too long.
 //!
 //! # Features
 //!
@@ -204,6 +204,7 @@ assert_eq!(halos.read()?.members(0), [0, 1]);
 //! - More than ten dimensions, or other metrics than the Euclidean: not here.
 
 mod error;
+mod cancel;
 mod parallel;
 mod precompiled;
 mod simd;
@@ -231,6 +232,7 @@ pub mod sample;
 pub mod gpu;
 
 pub use bvh::Bvh;
+pub use cancel::Cancel;
 pub use cluster::{
     ChainBoundary, ClusterSelection, CondensedCluster, CondensedRow, CondensedTree, Dbscan, DbscanAlgorithm,
     Dendrogram, DensityKernel, DensityUnit, Edge, Fof, FofAlgorithm, Hdbscan, HdbscanClusters, HdbscanPrediction, Hop,

@@ -1,7 +1,7 @@
 //! The parallel loops, each compiled once.
 //!
 //! rayon's adaptors are instantiated for each closure that they are given. Here closures are called through a pointer, once a
-//! task: nothing against the thousands of operations that a task has.
+//! task: nothing against the thousands of operations that a task has. Before each task it is looked whether the caller is cancelled.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU32;
@@ -9,9 +9,12 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rayon::prelude::*;
 
+use crate::cancel::{Flags, check};
+
 /// Calls `task` with ranges of `size` indices, the last one shorter, that make up `0..n`.
 pub(crate) fn for_tasks(n: usize, size: usize, task: &(dyn Fn(Range<usize>) + Sync)) {
-    (0..n.div_ceil(size)).into_par_iter().for_each(|at| task(at * size..((at + 1) * size).min(n)));
+    let flags = Flags::current();
+    (0..n.div_ceil(size)).into_par_iter().for_each(|at| flags.during(|| task(at * size..((at + 1) * size).min(n))));
 }
 
 /// The same, begun at the last.
@@ -38,13 +41,19 @@ pub(crate) fn list_tasks<T: Send + Sync>(
 ) -> Vec<T> {
     let lists = map_tasks(n, size, task);
     let mut all = Vec::with_capacity(lists.iter().map(Vec::len).sum());
-    lists.into_iter().for_each(|list| all.extend(list));
+    for list in lists {
+        check();
+        all.extend(list);
+    }
     all
 }
 
 /// What `value` makes of each index, in order, written in place; tasks are of `size` indices.
 pub(crate) fn map<T: Send>(n: usize, size: usize, value: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
-    (0..n).into_par_iter().with_min_len(size).with_max_len(size).map(value).collect()
+    let flags = Flags::current();
+    let task = (0..n).into_par_iter().with_min_len(size).with_max_len(size);
+    // A task enters once, and leaves when it is through.
+    task.map_init(|| flags.enter(), |_, at| value(at)).collect()
 }
 
 /// Sorts in ascending order; equal values may change places.
@@ -85,7 +94,8 @@ pub(crate) fn plain(values: Vec<AtomicU32>) -> Vec<u32> {
 
 /// Does both, at once if there is a thread for it.
 pub(crate) fn join(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
-    rayon::join(a, b);
+    let flags = Flags::current();
+    rayon::join(|| flags.during(a), || flags.during(b));
 }
 
 /// A pool of scratch values. A task takes a free one or makes one, and returns it.
@@ -112,7 +122,55 @@ impl<T: Send> Scratch<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Cancel, ErrorKind};
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    /// A thread may be in a task as the call is cancelled, but begins no other.
+    #[test]
+    fn no_task_is_begun_after_it_is_cancelled() {
+        type Loop = fn(&(dyn Fn() + Sync));
+        let loops: [Loop; 7] = [
+            |see| for_tasks(100_000, 10, &|_| see()),
+            |see| for_tasks_reversed(100_000, 10, &|_| see()),
+            |see| drop(map_tasks(100_000, 10, &|_| see())),
+            |see| for_each(vec![(); 10_000], &|_, ()| see()),
+            |see| fill(&mut [0; 100_000], 10, &|_, _| see()),
+            |see| drop(map(10_000, 1, &|_| see())),
+            |see| for_tasks(100, 1, &|_| for_tasks(100, 1, &|_| see())),
+        ];
+        for begin in loops {
+            let cancel = Cancel::new();
+            let begun = AtomicUsize::new(0);
+            let see = || {
+                begun.fetch_add(1, Relaxed);
+                cancel.cancel();
+            };
+            let result = cancel.run(|| {
+                begin(&see);
+                Ok(())
+            });
+            assert_eq!(result.unwrap_err().kind(), ErrorKind::Cancelled);
+            assert!(begun.into_inner() <= rayon::current_num_threads());
+        }
+        let cancel = Cancel::new();
+        let ran = AtomicUsize::new(0);
+        let mut first = || cancel.cancel();
+        let mut second = || {
+            for_tasks(1000, 1, &|_| {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+                ran.fetch_add(1, Relaxed);
+            });
+        };
+        assert!(
+            cancel
+                .run(|| {
+                    join(&mut first, &mut second);
+                    Ok(())
+                })
+                .is_err()
+        );
+        assert!(ran.into_inner() < 1000);
+    }
 
     #[test]
     fn every_index_once() {

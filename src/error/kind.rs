@@ -34,6 +34,8 @@ pub enum ErrorKind {
     Format,
     /// A device is missing, or fails.
     Device,
+    /// The caller ended it: see [`Cancel`](crate::Cancel).
+    Cancelled,
     /// A bug, of this crate or of what it is built on.
     Internal,
 }
@@ -87,6 +89,7 @@ impl Kind {
             Kind::Memory { .. } => ErrorKind::Memory,
             Kind::Write { .. } => ErrorKind::Io,
             Kind::Invariant(_) => ErrorKind::Internal,
+            Kind::Cancelled => ErrorKind::Cancelled,
             #[cfg(feature = "plot")]
             Kind::Picture(_) => ErrorKind::Internal,
             #[cfg(feature = "sample")]

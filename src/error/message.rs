@@ -203,6 +203,7 @@ impl Display for Error {
          and comoving Mpc/h, and more or less by a known factor in kpc, Msun or without h"
             ),
             Kind::Invariant(message) => write!(f, "the tree is broken: {message}"),
+            Kind::Cancelled => f.write_str("the call was cancelled"),
             #[cfg(feature = "sample")]
             Kind::Spec { spec, message } => write!(f, "sample `{spec}`: {message}"),
             Kind::Memory { n, what, bytes } => write!(f, "{n} {what} take {bytes} bytes, which could not be had"),

@@ -308,6 +308,7 @@ pub(crate) enum Kind {
         expected: f64,
     },
     Invariant(String),
+    Cancelled,
     #[cfg(feature = "sample")]
     Spec {
         spec: String,

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use crate::cancel::check_at;
 use crate::cluster::labels::{Labels, check_clusters};
 use crate::csr::Csr;
 use crate::error::{Kind, Result};
@@ -56,6 +57,7 @@ impl Halos {
 
         let mut members = vec![0; end];
         for (point, &label) in labels.as_slice().iter().enumerate() {
+            check_at(point);
             if let Some(slot) = usize::try_from(label).ok().and_then(|cluster| next.get_mut(cluster))
                 && let Some(member) = members.get_mut(*slot)
             {

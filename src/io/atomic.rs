@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::TempPath;
 
+use crate::cancel::check;
 use crate::{Error, Result};
 
 /// Bytes written at a time.
@@ -165,10 +166,12 @@ impl AtomicFile {
 
 impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        check();
         self.out.write(bytes)
     }
 
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        check();
         self.out.write_all(bytes)
     }
 

@@ -13,6 +13,7 @@ use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 
 use crate::io::csv_columns::{Columns, Rows, is_name};
 use crate::io::reading::Reading;
+use crate::io::source::Cancellable;
 use crate::io::{Error, Points, ReadOptions, Result, Snapshot, ecsv};
 use crate::units::{KnownUnits, VelocityUnit};
 
@@ -86,7 +87,7 @@ struct Lines {
 impl Lines {
     fn open(path: &Path, delimiter: u8) -> io::Result<Self> {
         // The end of the last line is put there if it lacks one. Quotes do not join lines: else a stray one would.
-        let text = Bounded { file: File::open(path)?, line: 0 }.chain(b"\n".as_slice());
+        let text = Bounded { file: Cancellable(File::open(path)?), line: 0 }.chain(b"\n".as_slice());
         let reader = ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
@@ -139,7 +140,7 @@ impl Lines {
 
 /// A file whose lines must be short enough to hold one.
 struct Bounded {
-    file: File,
+    file: Cancellable<File>,
     /// Bytes since the last end of a line.
     line: usize,
 }

@@ -17,6 +17,7 @@ use crate::io::columns::{Column, gather, points, sum, whole};
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::npy;
 use crate::io::reading::Reading;
+use crate::io::source::Cancellable;
 use crate::io::spool::Spool;
 use crate::io::{Background, Error, Format, Masses, Result, Snapshot};
 use crate::units::{KnownUnits, VelocityUnit};
@@ -126,10 +127,10 @@ impl<'a> Archive<'a> {
         }
         let failed = |error: &dyn std::fmt::Display| format!("cannot be read: {error}");
         let opened = self.zip.by_index(index).map_err(|error| failed(&error));
-        let placed = opened.and_then(|mut file| {
+        let placed = opened.and_then(|file| {
             if let Some(at) = stored_at {
                 // The archive's reader looks at the checksum.
-                return io::copy(&mut file, &mut io::sink())
+                return io::copy(&mut Cancellable(file), &mut io::sink())
                     .map(|_| (self.path.to_path_buf(), at))
                     .map_err(|error| failed(&error));
             }

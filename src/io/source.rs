@@ -1,9 +1,10 @@
 //! A binary file with its length at hand, so that a promise is checked before memory is given to it.
 
 use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use crate::cancel::check;
 use crate::{Error, Result};
 
 /// Bytes read at a time: enough for the disk, and still in the cache when they are converted.
@@ -124,6 +125,7 @@ impl Source {
 
     /// The next bytes, exactly as many as `into` holds.
     pub(super) fn fill(&mut self, into: &mut [u8]) -> Result<()> {
+        check();
         let n = into.len() as u64;
         if n > self.left() {
             let (at, left) = (self.at, self.left());
@@ -174,6 +176,16 @@ impl Source {
             left -= buffer.len() as u64;
         }
         Ok(())
+    }
+}
+
+/// What ends when the call is cancelled, wherever it is read.
+pub(super) struct Cancellable<R>(pub R);
+
+impl<R: Read> Read for Cancellable<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        check();
+        self.0.read(buffer)
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use flate2::read::MultiGzDecoder;
 
 use crate::io::atomic::{Temporary, scratch};
+use crate::io::source::Cancellable;
 use crate::{Error, Result};
 
 /// How gzip files begin.
@@ -17,9 +18,9 @@ pub(super) struct Spool(Temporary);
 
 impl Spool {
     /// All that `reader` has, which errors call `name`.
-    pub(super) fn of(mut reader: impl Read, name: &Path) -> Result<Self> {
+    pub(super) fn of(reader: impl Read, name: &Path) -> Result<Self> {
         let (mut file, temporary) = scratch(name)?;
-        let mut buffer = vec![0; 1 << 18];
+        let (mut reader, mut buffer) = (Cancellable(reader), vec![0; 1 << 18]);
         loop {
             match reader.read(&mut buffer) {
                 Ok(0) => break,

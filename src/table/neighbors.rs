@@ -6,7 +6,7 @@ use crate::bvh::Bvh;
 use crate::csr::Csr;
 use crate::error::{Kind, Result};
 use crate::geometry::{BoxSize, Scalar, Space};
-use crate::parallel::list_tasks;
+use crate::parallel::{list_tasks, map};
 use crate::search::{Nearest, Neighbor};
 
 /// Points whose pairs a task lists.
@@ -171,6 +171,7 @@ fn list<S: Scalar, const D: usize>(points: &[[S; D]], radius: f64, space: Space<
         }
         found
     });
-    let (pairs, distances2): (Vec<[u32; 2]>, Vec<f64>) = found.into_iter().unzip();
-    Ok(Pairs { indices: Table::new(2, pairs.into_flattened())?, distances2 })
+    let indices = map(2 * found.len(), TASK, &|at| found[at / 2].0[at % 2]);
+    let distances2 = map(found.len(), TASK, &|at| found[at].1);
+    Ok(Pairs { indices: Table::of(2, indices), distances2 })
 }

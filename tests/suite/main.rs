@@ -3,6 +3,7 @@
 mod attach;
 mod attack;
 mod bad_input;
+mod cancel;
 mod centers;
 mod conformance;
 mod contract;

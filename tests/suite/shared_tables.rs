@@ -35,7 +35,7 @@ fn values(points: &Points) -> &[f32] {
 #[test]
 fn same_answers() {
     let snapshot = snapshot();
-    let own = Points::F32(Table::new(3, values(&snapshot.points)[..60_000].to_vec()).unwrap());
+    let own = Points::F32(Table::new(3, values(&snapshot.points)[..15_000].to_vec()).unwrap());
     let (points, owner) = shared(values(&own));
     assert_eq!(points, own);
     let size = BoxSize::from(32.0);

@@ -8,6 +8,7 @@
 use super::saddles::Saddle;
 use super::significance::{Kept, Sums, Tests};
 use super::tree::{NONE, Node, Tree};
+use crate::cancel::check_at;
 use crate::cluster::union_find::UnionFind;
 
 /// What the tree is made of.
@@ -73,7 +74,8 @@ impl Sweep<'_> {
     /// Adds the particles denser than `density`, and returns the others.
     fn add_above<'p>(&mut self, particles: &'p [Kept], density: f64) -> &'p [Kept] {
         let end = particles.iter().position(|particle| particle.density <= density).unwrap_or(particles.len());
-        for particle in &particles[..end] {
+        for (at, particle) in particles[..end].iter().enumerate() {
+            check_at(at);
             let chain = particle.chain;
             self.own[chain as usize].add(particle);
             let root = self.forest.find(chain);

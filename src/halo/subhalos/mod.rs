@@ -25,6 +25,7 @@ pub use tree::SubhaloSelection;
 pub use unbind::{Bound, BoundStructure, Unbinding};
 
 use crate::bvh::Bvh;
+use crate::cancel::check_at;
 use crate::cluster::hop::boundaries::falling;
 use crate::cluster::{DensityKernel, Hop, HopChains, KernelDensity};
 use crate::error::{Kind, Result};
@@ -301,6 +302,7 @@ impl AdaptaHop {
         let mut places = vec![[0.0; D]; kept];
         let peaks = chains.peaks();
         for (at, &index) in tree.order().iter().enumerate() {
+            check_at(at);
             let chain = chains.chain()[index as usize] as usize;
             if chain < kept && peaks[chain].index == index {
                 places[chain] = tree.item(at).lo.map(Into::into);
@@ -318,6 +320,7 @@ impl AdaptaHop {
     ) -> Vec<Kept> {
         let (order, density) = (tree.order(), chains.density());
         let mut ranks: Vec<(u64, u32, u32)> = (0..order.len())
+            .inspect(|&at| check_at(at))
             .map(|at| (order[at], at as u32))
             .filter(|&(index, _)| density[index as usize] > self.density_threshold)
             .map(|(index, at)| (falling(density[index as usize]), index, at))

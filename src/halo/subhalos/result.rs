@@ -4,6 +4,7 @@
 
 use super::significance::Kept;
 use super::tree::{NONE, Structure, Structures};
+use crate::cancel::check_at;
 use crate::cluster::Labels;
 use crate::cluster::labels::check_clusters;
 use crate::error::Result;
@@ -76,7 +77,8 @@ impl Subhalos {
     ) -> Result<Self> {
         check_clusters(found.all.len())?;
         let mut labels = vec![-1; density.len()];
-        for particle in particles {
+        for (at, particle) in particles.iter().enumerate() {
+            check_at(at);
             if let Some(structure) = found.of(particle.chain, particle.density) {
                 labels[particle.index as usize] = structure as i32;
             }

@@ -7,6 +7,7 @@
 use super::exact::Field;
 use super::significance::Sums;
 use super::tree::{NONE, Node, Tree};
+use crate::cancel::{check, check_at};
 
 /// A chain, and the density of the saddle to it.
 type Pass = (f64, u32);
@@ -48,6 +49,7 @@ pub(super) fn stepped_tree(field: &Field<'_>) -> Tree {
     let mut steps = Steps::new(field);
     let mut open = vec![Task { node: NONE, chains: (0..n as u32).collect(), threshold: field.threshold }];
     while let Some(Task { node, chains, threshold }) = open.pop() {
+        check();
         let components = steps.components(&chains, threshold);
         let higher = |component: &Component| threshold * (1.0 + field.tests.fudge / component.largest.sqrt());
         let mut counting = components.iter().filter(|component| component.counts);
@@ -88,7 +90,8 @@ impl<'a> Steps<'a> {
         let mut running = vec![Sums::default(); n];
         let mut density = vec![0.0; field.particles.len()];
         let mut sums = vec![Sums::default(); field.particles.len()];
-        for particle in field.particles {
+        for (at, particle) in field.particles.iter().enumerate() {
+            check_at(at);
             let chain = particle.chain as usize;
             running[chain].add(particle);
             density[next[chain]] = particle.density;

@@ -3,6 +3,8 @@
 //! In: nodes, each the particles of a component above a density. Out: structures, each a node with one child of each on the way down.
 //! Source: Tweed et al. 2009, sections 2.1 and 2.2.
 
+use crate::cancel::check_at;
+
 /// No node, no chain, no structure.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -72,13 +74,15 @@ impl Tree {
         let mut order: Vec<u32> = of_parent(NONE).collect();
         let mut at = 0;
         while let Some(&node) = order.get(at) {
+            check_at(at);
             order.extend(of_parent(node));
             at += 1;
         }
         // The mass of a node with its main child, and without the others.
         let mut own: Vec<f64> = nodes.iter().map(|node| node.mass).collect();
         let mut main = vec![NONE; nodes.len()];
-        for &at in order.iter().rev() {
+        for (turn, &at) in order.iter().rev().enumerate() {
+            check_at(turn);
             let is_before = |&a: &u32, &b: &u32| {
                 let by_peak = nodes[a as usize].peak.cmp(&nodes[b as usize].peak);
                 match selection {

@@ -10,6 +10,8 @@ use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
 
+use crate::cancel::check;
+
 /// A file that is opened anew for each stretch of it.
 pub(super) struct Opened {
     pub path: PathBuf,
@@ -42,6 +44,7 @@ impl ChunkReader for Opened {
         if start.checked_add(length as u64).is_none_or(|end| end > self.len) {
             return Err(ParquetError::EOF(format!("{length} bytes are due at byte {start} of {}", self.len)));
         }
+        check();
         let mut bytes = vec![0; length];
         self.at(start)?.read_exact(&mut bytes)?;
         Ok(bytes.into())

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::io::columns::{Column, Number, gather};
 use crate::io::reading::Reading;
-use crate::io::source::room;
+use crate::io::source::{Cancellable, room};
 use crate::io::{Error, Result};
 
 /// Characters of the longest line: an id has 20.
@@ -48,7 +48,7 @@ pub(super) fn read<'a>(
 
 fn read_text(reading: &Reading<'_>, path: &Path, len: u64, total: u64, stretches: &[(u64, u64)]) -> Result<Vec<u64>> {
     let file = File::open(path).map_err(|error| Error::io(path, "cannot be opened", error))?;
-    let mut lines = BufReader::with_capacity(1 << 18, file);
+    let mut lines = BufReader::with_capacity(1 << 18, Cancellable(file));
     let mut line = Vec::with_capacity(LONGEST_LINE as usize);
     let mut number = 0u64;
     let mut next = || -> Result<u64> {

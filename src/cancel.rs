@@ -1,0 +1,160 @@
+//! Ending a long call from another thread.
+//!
+//! In: a flag, and a call. Out: what the call gives, or an error once the flag is set.
+//! Each thread knows the flags of the call that it works for. The loops of `parallel` hand them on to their tasks and look at them before
+//! each; long stretches on one thread look now and then ([`check`]). A flag that is set unwinds the stack, as a panic does but without its
+//! message, to the [`Cancel::run`] that waits for it.
+//! Cost: a look at a thread-local variable a task.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use crate::error::{Kind, Result};
+
+/// Ends calls of this crate that take long: of a program whose user has waited enough, or changed a parameter.
+///
+/// Clones are one: any of them, on any thread, cancels what runs under any other. A call of 10 million points ends within a second, and one that is through before that gives its result. It leaves nothing behind: memory is returned, temporary files are removed,
+/// files are not replaced ([`AtomicFile`](crate::io::AtomicFile)), and the same call can be made again. Only what goes to a pipe or
+/// standard output may be half written.
+///
+/// Cancelling unwinds the stack: `Drop` runs, what the call borrowed mutably may be half changed, and a program that is compiled with
+/// `panic = "abort"` ends.
+///
+/// Threads: what is called on the thread of [`Cancel::run`] is cancelled, on all threads that it uses. What the closure hands to threads
+/// itself is not: in a pool of one's own, call `pool.install(|| cancel.run(..))`, not the other way around.
+///
+/// ```
+/// use ropewalk::{Cancel, ErrorKind, dbscan};
+///
+/// let points: Vec<[f64; 2]> = (0..300_000).map(|i| [f64::from(i % 600), f64::from(i / 600)]).collect();
+/// let cancel = Cancel::new();
+/// let again = cancel.clone();
+/// let waiting = std::thread::spawn(move || again.cancel());
+/// match cancel.run(|| dbscan(&points, 1.0, 4)) {
+///     Ok(labels) => assert_eq!(labels.n_clusters(), 1), // it was faster
+///     Err(error) => assert_eq!(error.kind(), ErrorKind::Cancelled),
+/// }
+/// # waiting.join().unwrap();
+/// // Cancelled once, nothing runs under it any more.
+/// assert_eq!(cancel.run(|| dbscan(&points, 1.0, 4)).unwrap_err().kind(), ErrorKind::Cancelled);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// A flag that is not set.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Ends what runs under this flag, and what will.
+    pub fn cancel(&self) {
+        self.0.store(true, Relaxed);
+    }
+
+    /// Whether it is cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Relaxed)
+    }
+
+    /// Runs `work` until it is through or cancelled. Within another `run`, that one's flag ends it, too.
+    ///
+    /// # Errors
+    /// Those of `work`; [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+    ///
+    /// # Panics
+    /// If `work` does.
+    pub fn run<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let flags = Flags(Some(Arc::new(Chain { flag: self.0.clone(), outer: Flags::current() })));
+        // What `work` borrowed is its caller's to look after, as said above.
+        let result = catch_unwind(AssertUnwindSafe(|| flags.during(work)));
+        result.unwrap_or_else(|payload| {
+            if is_cancelled(&*payload) { Err(Kind::Cancelled.into()) } else { resume_unwind(payload) }
+        })
+    }
+}
+
+/// What unwinds the stack of a cancelled call.
+struct Cancelled;
+
+fn is_cancelled(payload: &(dyn Any + Send)) -> bool {
+    payload.is::<Cancelled>()
+}
+
+#[derive(Debug)]
+struct Chain {
+    flag: Arc<AtomicBool>,
+    outer: Flags,
+}
+
+/// The flags that end what a thread works for; most often none.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Flags(Option<Arc<Chain>>);
+
+thread_local! {
+    static CURRENT: RefCell<Flags> = const { RefCell::new(Flags(None)) };
+}
+
+impl Flags {
+    /// Those of this thread. None while it unwinds: what is dropped then has to come to its end.
+    pub fn current() -> Self {
+        if std::thread::panicking() { Self(None) } else { CURRENT.with_borrow(Self::clone) }
+    }
+
+    /// Makes them those of this thread as long as what is returned lives, unless they are set: then it unwinds.
+    #[inline]
+    pub fn enter(&self) -> Entered {
+        if self.0.is_none() && CURRENT.with_borrow(|flags| flags.0.is_none()) {
+            return Entered(None);
+        }
+        let entered = Entered(Some(CURRENT.replace(self.clone())));
+        self.check();
+        entered
+    }
+
+    /// Runs `work` with them, unless they are set: then it unwinds.
+    #[inline]
+    pub fn during<T>(&self, work: impl FnOnce() -> T) -> T {
+        let _entered = self.enter();
+        work()
+    }
+
+    fn check(&self) {
+        let mut next = &self.0;
+        while let Some(chain) = next {
+            if chain.flag.load(Relaxed) && !std::thread::panicking() {
+                resume_unwind(Box::new(Cancelled));
+            }
+            next = &chain.outer.0;
+        }
+    }
+}
+
+/// The flags of this thread before, which come back when this is dropped.
+pub(crate) struct Entered(Option<Flags>);
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        if let Some(before) = self.0.take() {
+            CURRENT.set(before);
+        }
+    }
+}
+
+/// Unwinds if the call that this thread works for is cancelled.
+#[inline]
+pub(crate) fn check() {
+    CURRENT.with_borrow(Flags::check);
+}
+
+/// The same at each 2^16th item of a long loop on one thread; `at` counts the items.
+#[inline(always)]
+pub(crate) fn check_at(at: usize) {
+    if at.is_multiple_of(1 << 16) {
+        check();
+    }
+}
