@@ -48,13 +48,9 @@ pub fn run(args: &Args) -> Result<String, Failure> {
 }
 
 fn report(args: &Args, snapshot: &Snapshot, format: SnapshotFormat) -> String {
-    use SnapshotFormat::{Csv, Ecsv, Npz, Parquet};
     let (n, from) = (grouped(snapshot.points.len() as u64), args.input.display());
     let mut report =
         format!("{n} particles of {from} ({}) are in {} ({format})\n", snapshot.format, args.out.display());
-    if has_types(snapshot) && matches!(format, Csv | Ecsv | Npz | Parquet) {
-        report += "types are written, but no command reads them back from a table: --type chooses what is written\n";
-    }
     let left_out = left_out(snapshot, format);
     if !left_out.is_empty() {
         report += &format!("{format} has no place for {}\n", left_out.join(", "));
@@ -62,9 +58,9 @@ fn report(args: &Args, snapshot: &Snapshot, format: SnapshotFormat) -> String {
     report
 }
 
-/// Whether there are several types.
+/// Whether there are types, but for those that particles without types are taken for.
 fn has_types(snapshot: &Snapshot) -> bool {
-    snapshot.types.windows(2).any(|runs| runs[0].particle_type != runs[1].particle_type)
+    snapshot.types.iter().any(|run| run.particle_type != 1)
 }
 
 /// What the snapshot has, and the format does not.

@@ -80,6 +80,7 @@ fn describe(field: &Field) -> String {
         Role::Velocity => ", read as velocities",
         Role::Id => ", read as ids",
         Role::Mass => ", read as masses",
+        Role::Type => ", read as types",
         _ => "",
     };
     format!("{}: {width}{}{unit}{role}", field.name, field.number)

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::io::{Background, Format, Masses, Points, ReadOptions, Snapshot};
+use crate::io::{Background, Format, Masses, Points, ReadOptions, Snapshot, type_column};
 use crate::units::KnownUnits;
 
 /// What a file says about itself: see [`inspect`](crate::io::inspect).
@@ -75,6 +75,8 @@ pub enum Role {
     Id,
     /// Masses.
     Mass,
+    /// Particle types.
+    Type,
     /// Nothing: it is not read.
     #[default]
     Other,
@@ -95,12 +97,15 @@ impl Contents {
         if let Masses::Each(_) = table.masses {
             fields.push(Field::new("mass", "f64", 1, Role::Mass));
         }
-        let count = table.points.len() as u64;
+        if !table.types.is_empty() {
+            fields.push(Field::new("type", "u8", 1, Role::Type));
+        }
+        let counts = type_column::counts(table.types.iter().map(|run| (run.particle_type, run.count as u64)));
         Self {
             format: table.format,
             code: None,
             files: vec![path.to_path_buf()],
-            types: vec![TypeContents { particle_type: None, name: "points".into(), count, mass: None, fields }],
+            types: TypeContents::of_table(table.points.len() as u64, &counts, &fields),
             box_size: table.box_size,
             redshift: table.redshift,
             background: table.background,
@@ -136,6 +141,20 @@ impl Contents {
 /// Bytes of a coordinate in memory: only 32-bit floats stay as small.
 fn number_bytes(number: &str) -> u64 {
     if number == "f32" { 4 } else { 8 }
+}
+
+impl TypeContents {
+    /// Those of a table with that many rows, of which there are `counts` of each type if it has types.
+    pub(super) fn of_table(rows: u64, counts: &[(u8, u64)], fields: &[Field]) -> Vec<Self> {
+        let of = |particle_type: Option<u8>, name: &str, count| {
+            let name = name.to_string();
+            Self { particle_type, name, count, mass: None, fields: fields.to_vec() }
+        };
+        if counts.is_empty() {
+            return vec![of(None, "points", rows)];
+        }
+        counts.iter().map(|&(kind, count)| of(Some(kind), type_column::name(kind), count)).collect()
+    }
 }
 
 impl Field {

@@ -20,12 +20,11 @@ use crate::units::{KnownUnits, VelocityUnit};
 /// Bytes in the longest line that is read; ten numbers need far fewer.
 const LONGEST_LINE: usize = 1 << 16;
 
-/// Reads the text file `path`.
-pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
-    let options = reading.options;
+/// Reads the rows of the text file `path` whose types `options` wants.
+pub(super) fn read(path: &Path, reading: &Reading<'_>, options: &ReadOptions) -> Result<Snapshot> {
     // Reading it twice, by lines and for its header, must find the same file.
     drop(reading.open(path)?);
-    let mut snapshot = read_rows(path, &options.columns)?;
+    let (mut snapshot, rows) = read_rows(path, options)?;
     let ecsv::Header { units, redshift, box_size, background, particle_mass } =
         ecsv::Header::read(path, &snapshot.columns)?;
     let options = ReadOptions { redshift: options.redshift.or(redshift), ..options.clone() };
@@ -38,11 +37,12 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     (snapshot.box_size, snapshot.background) = (box_size, background);
     let velocity = velocity_unit.map(|unit| VelocityUnit { is_internal: false, ..unit });
     snapshot.units = KnownUnits { velocity, ..units };
-    Ok(snapshot.with_equal_masses(particle_mass, 1.0))
+    Ok(snapshot.with_equal_masses(particle_mass, 1.0, rows))
 }
 
-/// The rows; `chosen` columns are coordinates, if there are any.
-fn read_rows(path: &Path, chosen: &[String]) -> Result<Snapshot> {
+/// The rows, and how many there are of all types.
+fn read_rows(path: &Path, options: &ReadOptions) -> Result<(Snapshot, u64)> {
+    let chosen = &options.columns;
     let refuse = |message: String| Error::file(path, message);
     let open = |delimiter| Lines::open(path, delimiter).map_err(|error| refuse(format!("cannot be read: {error}")));
     // A line that nothing separates is a line as it stands.
@@ -58,7 +58,7 @@ fn read_rows(path: &Path, chosen: &[String]) -> Result<Snapshot> {
                 let names = fields.iter().all(is_name);
                 let columns =
                     if names { Columns::named(texts(fields), chosen) } else { Columns::plain(fields.len(), chosen) };
-                let empty = rows.insert(Rows::new(columns.map_err(refuse)?));
+                let empty = rows.insert(Rows::new(columns.map_err(refuse)?, &options.types));
                 if names {
                     continue;
                 }
@@ -67,7 +67,13 @@ fn read_rows(path: &Path, chosen: &[String]) -> Result<Snapshot> {
         };
         rows.push(fields).map_err(|message| refuse(format!("line {}: {message}", lines.number())))?;
     }
-    rows.and_then(Rows::finish).ok_or_else(|| refuse("has no rows of numbers".to_string()))
+    let none = || refuse("has no rows of numbers".to_string());
+    let rows = rows.filter(|rows| rows.len() > 0).ok_or_else(none)?;
+    if let Some(counts) = rows.counts() {
+        options.wanted_types(path, &counts)?;
+    }
+    let all = rows.len();
+    Ok((rows.finish(), all))
 }
 
 fn texts(fields: &ByteRecord) -> Vec<String> {

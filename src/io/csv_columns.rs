@@ -1,17 +1,21 @@
 //! What the columns of a table hold by their names, and the rows of text read so far.
 //!
-//! - names: `vx`, `vy`, `vz` are velocities, `id` and `mass` what they say. If there are columns `x` and `y`, they are the
+//! - names: `vx`, `vy`, `vz` are velocities, `id`, `mass` and `type` what they say. If there are columns `x` and `y`, they are the
 //!   coordinates, with `z` if there is one, and others are ignored; else all other columns are coordinates, so that of RA, DEC and z
 //!   none is lost. Upper and lower case are the same.
 //! - no names: all columns are coordinates
 //! - chosen columns, by name or number from 1: these are the coordinates, in this order, and other columns are what their names say
 
+use std::collections::BTreeMap;
+
 use csv::ByteRecord;
 
-use crate::io::{Format, Masses, Points, Snapshot, Table};
+use crate::io::columns::Target;
+use crate::io::type_column::{NO_TYPE, particle_type};
+use crate::io::{Format, Masses, Points, Snapshot, Table, TypeRun};
 
 /// Names of columns that are known.
-const KNOWN: [&str; 8] = ["x", "y", "z", "vx", "vy", "vz", "id", "mass"];
+const KNOWN: [&str; 9] = ["x", "y", "z", "vx", "vy", "vz", "id", "mass", "type"];
 
 /// Which columns hold what; positions in a row of `width` fields.
 #[derive(Default)]
@@ -25,6 +29,7 @@ pub(super) struct Columns {
     pub velocities: Vec<usize>,
     pub id: Option<usize>,
     pub mass: Option<usize>,
+    pub kind: Option<usize>,
 }
 
 impl Columns {
@@ -51,7 +56,7 @@ impl Columns {
             (Some(x), Some(y)) => [x, y].into_iter().chain(find("z")).collect(),
             _ => {
                 is_rest = true;
-                let others = ["vx", "vy", "vz", "id", "mass"];
+                let others = ["vx", "vy", "vz", "id", "mass", "type"];
                 (0..).zip(&lower).filter(|(_, name)| !others.contains(&name.as_str())).map(|(i, _)| i).collect()
             }
         };
@@ -65,8 +70,8 @@ impl Columns {
         if !chosen.is_empty() && velocities.len() != coordinates.len() {
             velocities.clear();
         }
-        let (id, mass) = (find("id"), find("mass"));
-        Self { width: names.len(), names, is_rest, coordinates, velocities, id, mass }.checked()
+        let (id, mass, kind) = (find("id"), find("mass"), find("type"));
+        Self { width: names.len(), names, is_rest, coordinates, velocities, id, mass, kind }.checked()
     }
 
     fn checked(self) -> std::result::Result<Self, String> {
@@ -123,11 +128,30 @@ pub(super) struct Rows {
     velocities: Vec<f64>,
     ids: Vec<u64>,
     masses: Vec<f64>,
+    /// The sum of all masses, of all types.
+    matter: f64,
+    /// The types of the rows that are kept, as stretches; none if there is a value that is no type.
+    types: Option<Vec<TypeRun>>,
+    /// The types whose rows are kept; empty for all.
+    wanted: Vec<u8>,
+    /// Rows of each type, and of none.
+    counts: BTreeMap<u8, u64>,
 }
 
 impl Rows {
-    pub(super) fn new(columns: Columns) -> Self {
-        Self { columns, ..Self::default() }
+    pub(super) fn new(columns: Columns, wanted: &[u8]) -> Self {
+        let types = columns.kind.map(|_| vec![]);
+        Self { columns, types, wanted: wanted.to_vec(), ..Self::default() }
+    }
+
+    /// How many there were, of all types.
+    pub(super) fn len(&self) -> u64 {
+        self.counts.values().sum()
+    }
+
+    /// How many there were of each type; `None` if they have none.
+    pub(super) fn counts(&self) -> Option<Vec<(u8, u64)>> {
+        self.types.as_ref().map(|_| self.counts.iter().map(|(&kind, &n)| (kind, n)).collect())
     }
 
     pub(super) fn push(&mut self, fields: &ByteRecord) -> std::result::Result<(), String> {
@@ -135,6 +159,29 @@ impl Rows {
         if fields.len() != columns.width {
             let text = shorten(&fields.iter().collect::<Vec<_>>().join(&b' '));
             return Err(format!("{} columns where the first line has {}: {text}", fields.len(), columns.width));
+        }
+        let mass = columns.mass.map(|column| parse::<f64>(fields, column, "a mass")).transpose()?;
+        self.matter += mass.unwrap_or(0.0);
+        let kind = columns
+            .kind
+            .map_or(NO_TYPE, |column| number(fields.get(column).unwrap_or_default()).map_or(NO_TYPE, particle_type));
+        *self.counts.entry(kind).or_default() += 1;
+        match (&mut self.types, columns.kind) {
+            (Some(_), Some(column)) if kind == NO_TYPE && !self.wanted.is_empty() => {
+                let field = shorten(fields.get(column).unwrap_or_default());
+                return Err(format!(
+                    "column type is not {}, and types are to be chosen: '{field}'",
+                    <u8 as Target>::MUST
+                ));
+            }
+            // Other values than types mean something else.
+            (types @ Some(_), _) if kind == NO_TYPE => *types = None,
+            (Some(_), _) if !self.wanted.is_empty() && !self.wanted.contains(&kind) => return Ok(()),
+            (Some(types), _) => match types.last_mut().filter(|last| last.particle_type == kind) {
+                Some(last) => last.count += 1,
+                None => types.push(TypeRun { particle_type: kind, count: 1 }),
+            },
+            (None, _) => {}
         }
         for &column in &columns.coordinates {
             let value = parse(fields, column, "a number").map_err(|message| match columns.names.get(column) {
@@ -151,24 +198,19 @@ impl Rows {
         if let Some(column) = columns.id {
             self.ids.push(parse::<Id>(fields, column, "an id (a whole number from 0)")?.0);
         }
-        if let Some(column) = columns.mass {
-            self.masses.push(parse(fields, column, "a mass")?);
-        }
+        self.masses.extend(mass);
         Ok(())
     }
 
-    /// The snapshot, or `None` if there were no rows.
-    pub(super) fn finish(self) -> Option<Snapshot> {
-        if self.coordinates.is_empty() {
-            return None;
-        }
-        let matter = self.columns.mass.map(|_| self.masses.iter().sum());
+    pub(super) fn finish(self) -> Snapshot {
+        let matter = self.columns.mass.map(|_| self.matter);
         let dim = self.columns.coordinates.len();
         let table = |mut data: Vec<f64>| {
             data.shrink_to_fit();
             Points::F64(Table::of(dim, data))
         };
-        Some(Snapshot {
+        Snapshot {
+            types: self.types.unwrap_or_default(),
             velocities: (!self.columns.velocities.is_empty()).then(|| table(self.velocities)),
             ids: self.columns.id.map(|_| self.ids),
             masses: self.columns.mass.map_or(Masses::Unknown, |_| Masses::Each(self.masses)),
@@ -176,7 +218,7 @@ impl Rows {
             format: Format::Csv,
             columns: self.columns.called(),
             ..Snapshot::new(table(self.coordinates))
-        })
+        }
     }
 }
 

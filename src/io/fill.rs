@@ -12,6 +12,7 @@ use bytemuck::Pod;
 
 use crate::io::reading::Reading;
 use crate::io::source::{Word, no_room};
+use crate::io::type_column::TypeColumn;
 use crate::io::{Error, Result};
 use crate::parallel::for_each;
 
@@ -100,7 +101,10 @@ struct Band<'a, T> {
     piece: &'a dyn Rows<T>,
     rows: Range<u64>,
     /// The place of the first among the rows of all pieces.
+    first: u64,
+    /// The same among those of wanted types.
     place: u64,
+    types: Option<&'a TypeColumn>,
     out: &'a mut [T],
 }
 
@@ -111,16 +115,18 @@ pub(super) fn fill<T: Pod + Send + Sync>(
     width: usize,
     pieces: &[Box<dyn Rows<T> + '_>],
 ) -> Result<Vec<T>> {
+    let types = reading.types().filter(|types| !types.is_all());
     let mut cuts = vec![];
-    let (mut place, mut kept) = (0u64, 0u64);
+    let (mut row, mut place, mut kept) = (0u64, 0u64, 0u64);
     for piece in pieces {
         let (n, step) = (piece.len(), piece.band().max(1));
         for first in (0..n.div_ceil(step)).map(|band| band * step) {
             let rows = first..(first + step).min(n);
-            let count = reading.keep.count(place..place + (rows.end - rows.start));
-            cuts.push((piece.as_ref(), rows.clone(), place, count));
-            place += rows.end - rows.start;
-            kept += count;
+            let all = rows.end - rows.start;
+            let wanted = types.map_or(all, |types| types.count(row..row + all));
+            let count = reading.keep.count(place..place + wanted);
+            cuts.push((piece.as_ref(), rows, (row, place), count));
+            (row, place, kept) = (row + all, place + wanted, kept + count);
         }
     }
     let values = kept.checked_mul(width as u64).ok_or_else(|| Error::file(path, "has more values than memory"))?;
@@ -132,11 +138,11 @@ pub(super) fn fill<T: Pod + Send + Sync>(
         .ok_or_else(|| no_room::<T>(path, values))?;
     let mut left = all.as_mut_slice();
     let mut bands = Vec::with_capacity(cuts.len());
-    for (piece, rows, place, count) in cuts {
+    for (piece, rows, (first, place), count) in cuts {
         let (out, rest) = left.split_at_mut(count as usize * width);
         left = rest;
         if !out.is_empty() {
-            bands.push(Band { piece, rows, place, out });
+            bands.push(Band { piece, rows, first, place, types, out });
         }
     }
     let failed = AtomicBool::new(false);
@@ -165,14 +171,19 @@ pub(super) fn fill<T: Pod + Send + Sync>(
 }
 
 fn read_band<T: Pod>(reading: &Reading<'_>, band: Band<'_, T>, width: usize) -> Result<()> {
-    let Band { piece, rows, place, out } = band;
+    let Band { piece, rows, first, mut place, types, out } = band;
     let n = (rows.end - rows.start) as usize;
     if out.len() == n * width {
         return piece.read(rows.start, out);
     }
     let mut whole = vec![T::zeroed(); n * width];
     piece.read(rows.start, &mut whole)?;
-    let kept = whole.chunks_exact(width).zip(place..).filter(|(_, place)| reading.keep.keeps(*place));
+    let mut is_kept = |row| {
+        let is_wanted = types.is_none_or(|types| types.is_wanted(row));
+        place += u64::from(is_wanted);
+        is_wanted && reading.keep.keeps(place - 1)
+    };
+    let kept = whole.chunks_exact(width).zip(first..).filter(|(_, row)| is_kept(*row));
     for ((row, _), slot) in kept.zip(out.chunks_exact_mut(width)) {
         slot.copy_from_slice(row);
     }

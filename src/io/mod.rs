@@ -51,6 +51,7 @@ mod source;
 mod spool;
 mod tables;
 mod tipsy;
+mod type_column;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -193,7 +194,7 @@ fn read_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Snaps
         }
         Found::Hdf5 => hdf5::read(path, reading),
         Found::Npy => npy::read(path, reading).map(|snapshot| snapshot.reduced(reading)),
-        Found::Text => csv::read(path, reading).map(|snapshot| snapshot.reduced(reading)),
+        Found::Text => csv::read(path, reading, reading.options).map(|snapshot| snapshot.reduced(reading)),
         Found::Gzip => Err(Error::file(path, "is compressed twice; uncompress it once")),
         Found::Other(what) => Err(Error::file(path, what)),
     }
@@ -211,7 +212,10 @@ fn inspect_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Co
         Found::Zip => npz_read::inspect(path, reading),
         Found::Hdf5 => hdf5::inspect(path, reading),
         Found::Npy => Ok(Contents::of_table(path, &npy::read(path, reading)?)),
-        Found::Text => Ok(Contents::of_table(path, &csv::read(path, reading)?)),
+        Found::Text => {
+            let every_type = reading.options.clone().types([]);
+            Ok(Contents::of_table(path, &csv::read(path, reading, &every_type)?))
+        }
         Found::Gzip => Err(Error::file(path, "is compressed twice; uncompress it once")),
         Found::Other(what) => Err(Error::file(path, what)),
     }

@@ -1,7 +1,7 @@
 //! NumPy archives as tables: arrays by name.
 //!
 //! - in: an archive of `numpy.savez` or `savez_compressed`. Positions are `positions` (or `pos`, `coordinates`, `points`, ..), an array
-//!   of N rows, or `x`, `y` and `z`; beside them velocities, `id` and `mass` in the same ways, and the numbers `box_size`, `redshift`,
+//!   of N rows, or `x`, `y` and `z`; beside them velocities, `id`, `mass` and `types` in the same ways, and the numbers `box_size`, `redshift`,
 //!   `omega_m`, `omega_lambda` and `h`
 //! - out: a [`Snapshot`], in the precision of the arrays
 //! - cost: arrays that are wanted are read twice, first for their checksums, or uncompressed into a temporary file
@@ -19,6 +19,7 @@ use crate::io::npy;
 use crate::io::reading::Reading;
 use crate::io::source::Cancellable;
 use crate::io::spool::Spool;
+use crate::io::type_column::TypeColumn;
 use crate::io::{Background, Error, Format, Masses, Result, Snapshot};
 use crate::units::{KnownUnits, VelocityUnit};
 
@@ -27,6 +28,7 @@ const POSITIONS: [&str; 8] = ["positions", "position", "pos", "coordinates", "co
 const VELOCITIES: [&str; 4] = ["velocities", "velocity", "vel", "v"];
 const IDS: [&str; 4] = ["ids", "id", "particle_ids", "pid"];
 const MASSES: [&str; 3] = ["masses", "mass", "m"];
+const TYPES: [&str; 4] = ["types", "type", "particle_types", "ptype"];
 const BOX: [&str; 5] = ["box_size", "boxsize", "box", "lbox", "side"];
 const REDSHIFT: [&str; 2] = ["redshift", "redshifts"];
 const COSMOLOGY: [&str; 3] = ["omega_m", "omega_lambda", "h"];
@@ -179,6 +181,7 @@ struct Choice {
     velocities: Vec<usize>,
     ids: Option<usize>,
     masses: Option<usize>,
+    types: Option<usize>,
     box_size: Option<usize>,
     redshift: Option<usize>,
     /// Of [`COSMOLOGY`].
@@ -221,6 +224,7 @@ impl Choice {
             velocities: velocities.filter(|all| all.iter().all(rest)).unwrap_or_default(),
             ids: archive.find(&IDS).filter(rest),
             masses: archive.find(&MASSES).filter(rest),
+            types: archive.find(&TYPES).filter(rest).filter(|&array| archive.header(array).is_ok()),
             box_size: archive.find(&BOX).filter(rest),
             redshift: archive.find(&REDSHIFT).filter(rest),
             cosmology: COSMOLOGY.map(|name| archive.find(&[name]).filter(rest)),
@@ -248,7 +252,9 @@ impl Choice {
                 format!("has {dim} coordinates a point, but {speeds} components of velocities"),
             ));
         }
-        for &array in self.positions.iter().chain(&self.velocities).chain(&self.ids).chain(&self.masses) {
+        for &array in
+            self.positions.iter().chain(&self.velocities).chain(&self.ids).chain(&self.masses).chain(&self.types)
+        {
             let found = archive.header(array)?.points;
             // A mass that all have.
             if found != rows && !(self.masses == Some(array) && found == 1) {
@@ -257,7 +263,7 @@ impl Choice {
                 return Err(archive.error(array, format!("has {found} rows, but array {first} has {rows}")));
             }
         }
-        for &array in self.ids.iter().chain(&self.masses) {
+        for &array in self.ids.iter().chain(&self.masses).chain(&self.types) {
             let dim = archive.header(array)?.dim;
             if dim != 1 {
                 return Err(archive.error(array, format!("has rows of {dim} values; they must have one")));
@@ -272,6 +278,7 @@ impl Choice {
             _ if self.velocities.contains(&array) => Role::Velocity,
             _ if self.ids == Some(array) => Role::Id,
             _ if self.masses == Some(array) => Role::Mass,
+            _ if self.types == Some(array) => Role::Type,
             _ => Role::Other,
         }
     }
@@ -301,6 +308,17 @@ fn background(archive: &mut Archive<'_>, choice: &Choice, reading: &Reading<'_>)
     Ok(Background { omega_m: omega_m.filter(is_above), omega_lambda, h: h.filter(is_above) })
 }
 
+/// The types of the rows, if there is an array of types.
+fn types(archive: &mut Archive<'_>, choice: &Choice, reading: &Reading<'_>) -> Result<Option<TypeColumn>> {
+    let Some(array) = choice.types else { return Ok(None) };
+    let mut spools = vec![];
+    let placed = archive.place(array, reading, &mut spools)?;
+    let renamed = |error: Error| spools.iter().fold(error, |error, spool| error.renamed(spool.path(), archive.path));
+    let each = whole(reading, &placed.columns()).map_err(renamed)?;
+    spools.iter().for_each(|spool| reading.forget(spool.path()));
+    TypeColumn::of(archive.path, "its types", each, reading.options)
+}
+
 /// What the archive says about itself.
 pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let mut archive = Archive::open(path, reading)?;
@@ -311,13 +329,15 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         }
         Err(_) => Field::new(array.name.as_str(), "other", 1, Role::Other),
     };
-    let fields = archive.arrays.iter().enumerate().map(field).collect();
+    let fields: Vec<Field> = archive.arrays.iter().enumerate().map(field).collect();
+    let types = types(&mut archive, &choice, reading)?;
+    let counts = types.as_ref().map_or(&[][..], TypeColumn::counts);
     let count = choice.positions.first().map_or(Ok(0), |&array| archive.header(array).map(|header| header.points))?;
     Ok(Contents {
         format: Format::Npz,
         code: None,
         files: vec![path.to_path_buf()],
-        types: vec![TypeContents { particle_type: None, name: "points".into(), count, mass: None, fields }],
+        types: TypeContents::of_table(count, counts, &fields),
         box_size: number(&mut archive, choice.box_size, reading)?.filter(|&side| side > 0.0),
         redshift: number(&mut archive, choice.redshift, reading)?,
         background: background(&mut archive, &choice, reading)?,
@@ -330,6 +350,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let mut archive = Archive::open(path, reading)?;
     let options = reading.options;
     let choice = Choice::new(&archive, &options.columns)?;
+    reading.choose(types(&mut archive, &choice, reading)?);
     let mut spools = vec![];
     let mut place = |archive: &mut Archive<'_>, arrays: &[usize]| -> Result<Vec<Placed>> {
         arrays.iter().map(|&array| archive.place(array, reading, &mut spools)).collect()
@@ -360,6 +381,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         }
         let vectors = |arrays: &[Placed], factor| points(reading, path, &[columns(arrays)], factor);
         Ok(Snapshot {
+            types: reading.types().map(|types| types.runs(reading)).unwrap_or_default(),
             velocities: (!velocities.is_empty()).then(|| vectors(&velocities, factor)).transpose()?,
             ids: ids.first().map(|array| gather(reading, path, &[array.columns()], 1.0)).transpose()?,
             masses: all,

@@ -16,7 +16,8 @@ use crate::units::{Units, VelocityUnit};
 #[non_exhaustive]
 pub struct ReadOptions {
     /// The particle types to read, numbered as Gadget does: 0 gas, 1 dark matter, 2 and 3 others (disk, bulge, or tracers), 4 stars,
-    /// 5 black holes or boundary, 6 neutrinos. Empty reads all. Formats without types ignore this.
+    /// 5 black holes or boundary, 6 neutrinos. Empty reads all. Formats and tables without types ignore this; tables have them in a column
+    /// `type`, archives of arrays in `types`, if all its values are types.
     pub types: Vec<u8>,
     /// Whether to read velocities, if the file has them.
     pub velocities: bool,
@@ -29,7 +30,7 @@ pub struct ReadOptions {
     pub subsample: Option<f64>,
     /// Tables: the columns that are coordinates, in this order, by name or by number from 1; NumPy arrays have numbers alone. Empty
     /// leaves it to the table: all columns if it has no names; else those named x, y (and z, if there is one) if it has both, and
-    /// otherwise all but id, mass, vx, vy and vz. A Gadget snapshot has no columns, and refuses to have them chosen.
+    /// otherwise all but id, mass, type, vx, vy and vz. A Gadget snapshot has no columns, and refuses to have them chosen.
     pub columns: Vec<String>,
     /// The unit of the file's velocities, if the user knows better than the file. Gadget: `None` stands for km/s, as
     /// [`Snapshot::velocities`](crate::io::Snapshot::velocities) says.

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use crate::io::source::Source;
+use crate::io::type_column::TypeColumn;
 use crate::io::{ReadOptions, Result, TypeRun};
 use crate::{Error, error::Kind};
 
@@ -41,6 +42,8 @@ impl Stamp {
 pub(super) struct Reading<'a> {
     pub options: &'a ReadOptions,
     pub keep: Keep,
+    /// The types of the rows of a table, once they are read.
+    types: OnceLock<TypeColumn>,
     on_progress: Option<OnProgress<'a>>,
     done: AtomicU64,
     total: AtomicU64,
@@ -54,6 +57,7 @@ impl<'a> Reading<'a> {
         Ok(Self {
             options,
             keep: Keep::new(options.subsample)?,
+            types: OnceLock::new(),
             on_progress,
             done: AtomicU64::new(0),
             total: AtomicU64::new(0),
@@ -84,6 +88,22 @@ impl<'a> Reading<'a> {
     /// Whether files beside the one that is read may belong to it.
     pub(super) fn has_companions(&self) -> bool {
         !self.is_copy.load(Ordering::Relaxed)
+    }
+
+    /// Leaves out rows of a table whose types are not wanted.
+    pub(super) fn choose(&self, types: Option<TypeColumn>) {
+        // A table is read once in a reading.
+        _ = types.map(|types| self.types.set(types));
+    }
+
+    /// The types of the rows of a table, if it has them.
+    pub(super) fn types(&self) -> Option<&TypeColumn> {
+        self.types.get()
+    }
+
+    /// Whether all rows of a table are read.
+    pub(super) fn is_whole(&self) -> bool {
+        self.keep.is_all() && self.types().is_none_or(TypeColumn::is_all)
     }
 
     /// Ends watching a file that goes.

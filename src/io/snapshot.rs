@@ -99,12 +99,12 @@ impl Snapshot {
 
 impl Snapshot {
     /// One mass in place of a list, where the header of a table says that all particles have that one. Masses in the list are divided
-    /// by `fraction`.
-    pub(super) fn with_equal_masses(mut self, mass: Option<f64>, fraction: f64) -> Self {
+    /// by `fraction`; `rows` are those of the table, read or not.
+    pub(super) fn with_equal_masses(mut self, mass: Option<f64>, fraction: f64, rows: u64) -> Self {
         if let (Masses::Each(masses), Some(mass)) = (&self.masses, mass)
             && masses.iter().all(|own| *own == mass / fraction)
         {
-            if fraction == 1.0 {
+            if masses.len() as u64 == rows {
                 self.matter = Some(mass * masses.len() as f64);
             }
             self.masses = Masses::Equal(mass / fraction);
@@ -123,6 +123,7 @@ impl Snapshot {
         if keep.is_all() {
             return self;
         }
+        self.types = reading.runs(self.types.iter().map(|run| (run.particle_type, run.count as u64)));
         fn kept<T: Copy>(keep: &Keep, width: usize, values: &mut Vec<T>) {
             let mut place = 0..;
             values.retain(|_| place.next().is_some_and(|place: u64| keep.keeps(place / width as u64)));

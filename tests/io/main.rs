@@ -18,6 +18,7 @@ mod snapshot_write;
 #[path = "../../fuzz/readers.rs"]
 mod readers;
 mod tipsy;
+mod type_columns;
 
 use std::fs;
 use std::path::{Path, PathBuf};

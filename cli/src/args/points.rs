@@ -8,7 +8,7 @@ pub struct Points {
     /// The file with the points: a table, an array, or a snapshot, of which all particles are read; - is standard input
     pub file: PathBuf,
     /// Which columns of a table are coordinates: names or numbers from 1, as lon,lat or 2,3. Otherwise those named x, y (and z), or
-    /// without an x and a y all but id, mass, vx, vy, vz
+    /// without an x and a y all but id, mass, type, vx, vy, vz
     #[arg(long, value_name = "A,B", value_delimiter = ',', visible_alias = "coordinates")]
     pub columns: Vec<String>,
     /// Side of the periodic box, in the unit of the coordinates; otherwise boundaries are open, also where the file names a box

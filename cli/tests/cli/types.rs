@@ -5,7 +5,7 @@ use std::fs;
 use npyz::NpyFile;
 use ropewalk::io::{GadgetOptions, Masses, Points, Species, Table, write_gadget};
 
-use crate::program::{Scratch, halos};
+use crate::program::{Scratch, halos, run};
 
 /// A pair and a single of dark matter, gas and a star near the pair.
 fn snapshot(scratch: &Scratch) -> std::path::PathBuf {
@@ -80,4 +80,34 @@ fn a_part_of_the_particles() {
     assert!(printed.contains("1 of omega_m times the critical density"), "{printed}");
     let line = halos(&sample, &scratch.path("no"), &["--subsample", "2"]).error();
     assert!(line.contains("subsample is 2"), "{line}");
+}
+
+/// Tables have types in a column: the same are linked and attached.
+#[test]
+fn the_same_types_of_each_format() {
+    let scratch = Scratch::new();
+    let path = snapshot(&scratch);
+    let options =
+        ["--eps", "1", "--min-members", "2", "--box", "10", "--type", "1", "--attach", "0,4", "--no-pictures"];
+    let catalog = |path: &std::path::Path, out: &str| {
+        let printed = halos(path, &scratch.path(out), &options).success();
+        assert!(printed.contains("\nattached        2 of 3 joined a group\n"), "{printed}");
+        let text = fs::read_to_string(scratch.path(out).join("halos.ecsv")).unwrap();
+        text.lines().filter(|line| !line.starts_with('#')).map(String::from).collect::<Vec<_>>()
+    };
+    let original = catalog(&path, "original");
+    for ending in ["hdf5", "csv", "ecsv", "npz", "parquet"] {
+        let table = scratch.path(&format!("table.{ending}"));
+        let report = run([&"convert".into(), &path, &table]).success();
+        assert!(!report.contains("types"), "{report}");
+        assert_eq!(catalog(&table, ending), original, "{ending}");
+    }
+    let report = run([&"convert".into(), &path, &scratch.path("points.npy")]).success();
+    assert!(report.contains("has no place for velocities, ids and masses, types"), "{report}");
+    let table = scratch.path("table.parquet");
+    let info = run(["info", table.to_str().unwrap()]).success();
+    assert!(info.contains("type 4        1 (stars)\n") && info.contains("type: u64, read as types"), "{info}");
+    assert!(
+        halos(&table, &scratch.path("no"), &["--type", "3"]).error().contains("types present: 0 (2), 1 (3), 4 (1)")
+    );
 }

@@ -17,7 +17,8 @@ use crate::io::fill::{Rows, fill};
 use crate::io::parquet::opened::Opened;
 use crate::io::parquet::{arrow, arrow_schema, pages};
 use crate::io::reading::Reading;
-use crate::io::source::Word;
+use crate::io::source::{Word, room};
+use crate::io::type_column::TypeColumn;
 use crate::io::{Error, Format, Masses, Points, ReadOptions, Result, Snapshot, Table, ecsv};
 use crate::units::{KnownUnits, VelocityUnit};
 
@@ -185,12 +186,27 @@ impl<'a> Scan<'a> {
         Ok(total)
     }
 
+    /// The types of the rows, if there is a column of types.
+    fn types(&self, reading: &Reading<'_>) -> Result<Option<TypeColumn>> {
+        let Some(column) = self.columns.kind else { return Ok(None) };
+        let mut each: Vec<u8> = room(self.path, self.rows())?;
+        for group in 0..self.metadata().num_row_groups() {
+            self.check(group, &[column], reading)?;
+            let piece = Group { scan: self, group, columns: &[column], factor: 1.0 };
+            let start = each.len();
+            each.resize(start + Rows::<u8>::len(&piece) as usize, 0);
+            piece.read(0, &mut each[start..])?;
+        }
+        TypeColumn::of(self.path, "column type", each, reading.options)
+    }
+
     fn role(&self, column: usize) -> Role {
         match column {
             _ if self.columns.coordinates.contains(&column) => Role::Position,
             _ if self.columns.velocities.contains(&column) => Role::Velocity,
             _ if self.columns.id == Some(column) => Role::Id,
             _ if self.columns.mass == Some(column) => Role::Mass,
+            _ if self.columns.kind == Some(column) => Role::Type,
             _ => Role::Other,
         }
     }
@@ -200,7 +216,8 @@ impl<'a> Scan<'a> {
 fn choose(names: Vec<String>, numbers: &[Option<Number>], chosen: &[String]) -> std::result::Result<Columns, String> {
     let is_number = |column: usize| numbers.get(column).is_some_and(Option::is_some);
     if !chosen.is_empty() {
-        let columns = Columns::named(names.clone(), chosen)?;
+        let mut columns = Columns::named(names.clone(), chosen)?;
+        columns.kind = columns.kind.filter(|&column| is_number(column));
         let mut used = columns.coordinates.iter().chain(&columns.velocities).chain(&columns.id).chain(&columns.mass);
         return match used.find(|&&column| !is_number(column)) {
             Some(&column) => Err(format!("column {} holds no numbers", names[column].escape_debug())),
@@ -218,6 +235,7 @@ fn choose(names: Vec<String>, numbers: &[Option<Number>], chosen: &[String]) -> 
         .chain(&mut columns.velocities)
         .chain(&mut columns.id)
         .chain(&mut columns.mass)
+        .chain(&mut columns.kind)
         .for_each(back);
     Ok(columns)
 }
@@ -312,18 +330,14 @@ pub(in crate::io) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Conte
     let field = |(column, number): (usize, &Option<Number>)| {
         Field::new(scan.name(column), number.map_or("other", Number::name), 1, scan.role(column))
     };
-    let fields = scan.numbers.iter().enumerate().map(field).collect();
+    let fields: Vec<Field> = scan.numbers.iter().enumerate().map(field).collect();
+    let types = scan.types(reading)?;
+    let counts = types.as_ref().map_or(&[][..], TypeColumn::counts);
     Ok(Contents {
         format: Format::Parquet,
         code: scan.metadata().file_metadata().created_by().map(str::to_string),
         files: vec![path.to_path_buf()],
-        types: vec![TypeContents {
-            particle_type: None,
-            name: "points".into(),
-            count: scan.rows(),
-            mass: None,
-            fields,
-        }],
+        types: TypeContents::of_table(scan.rows(), counts, &fields),
         box_size: scan.header.box_size,
         redshift: scan.header.redshift,
         background: scan.header.background,
@@ -339,17 +353,19 @@ pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot
     let unit = options.velocity_unit.or(units.velocity);
     let factor = unit.map(|unit| options.velocity_factor(unit, options.redshift, None)).transpose();
     let factor = factor.map_err(|error| Error::file(path, error))?.unwrap_or(1.0);
+    reading.choose(scan.types(reading)?);
     let columns = &scan.columns;
     let has_velocities = options.velocities && !columns.velocities.is_empty();
     let (mut masses, mut matter) = (Masses::Unknown, None);
     if let Some(mass) = columns.mass.filter(|_| options.masses) {
         let all: Vec<f64> = scan.gather(&[mass], 1.0 / reading.keep.fraction, reading)?;
-        let total = if reading.keep.is_all() { all.iter().sum() } else { scan.sum(mass)? };
+        let total = if reading.is_whole() { all.iter().sum() } else { scan.sum(mass)? };
         matter = Some(total).filter(|&matter: &f64| matter > 0.0);
         masses = Masses::Each(all);
     }
     let id = columns.id.filter(|_| options.ids);
     let snapshot = Snapshot {
+        types: reading.types().map(|types| types.runs(reading)).unwrap_or_default(),
         velocities: has_velocities.then(|| scan.points(&columns.velocities, factor, reading)).transpose()?,
         ids: id.map(|id| scan.gather(&[id], 1.0, reading)).transpose()?,
         masses,
@@ -362,5 +378,5 @@ pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot
         columns: columns.called(),
         ..Snapshot::new(scan.points(&columns.coordinates, 1.0, reading)?)
     };
-    Ok(snapshot.with_equal_masses(particle_mass, reading.keep.fraction))
+    Ok(snapshot.with_equal_masses(particle_mass, reading.keep.fraction, scan.rows()))
 }

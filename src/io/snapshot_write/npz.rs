@@ -1,7 +1,7 @@
 //! Snapshots as NumPy archives: an array for each part.
 //!
 //! In: a [`Snapshot`]. Out: `positions`, and as far as they are known `velocities` (peculiar), `ids`, `masses` (a single number if all
-//! are the same), `types`, `box_size`, `redshift`, `omega_m`, `omega_lambda`, `h`. Cost: one pass; nothing is copied.
+//! are the same), `types` (if not all are dark matter), `box_size`, `redshift`, `omega_m`, `omega_lambda`, `h`. Cost: one pass; nothing is copied.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -10,7 +10,7 @@ use zip::ZipWriter;
 use zip::write::StreamWriter;
 
 use crate::io::npz::stored;
-use crate::io::snapshot_write::types::Types;
+use crate::io::snapshot_write::types::{Types, are_told};
 use crate::io::{Error, Masses, Result, Snapshot, npy};
 
 pub(super) fn write(out: &mut dyn Write, path: &Path, snapshot: &Snapshot) -> Result<()> {
@@ -40,7 +40,7 @@ fn write_arrays(out: &mut dyn Write, snapshot: &Snapshot, types: &Types) -> io::
         start(&mut archive, "masses")?;
         npy::write(&mut archive, &shape, masses)?;
     }
-    if types.iter().count() > 1 {
+    if are_told(snapshot) {
         start(&mut archive, "types")?;
         let kinds = types.each();
         npy::write(&mut archive, &[kinds.len() as u64], &kinds)?;

@@ -1,4 +1,4 @@
-//! Snapshots as text: columns x, y, z, vx, vy, vz, id and mass, and type if there are several.
+//! Snapshots as text: columns x, y, z, vx, vy, vz, id and mass, and type if not all are dark matter.
 //!
 //! In: a [`Snapshot`]. Out: CSV with a line of names, and for enhanced CSV a header with units, box, redshift and cosmology before it,
 //! which [`read`](crate::io::read) reads back. Numbers have the digits that they need to be the same again; those of 32 bits are written as
@@ -11,7 +11,7 @@ use std::path::Path;
 
 use crate::halo::pipeline::{Universe, UniverseOptions};
 use crate::halo::{Head, Meta, write_header};
-use crate::io::snapshot_write::types::Types;
+use crate::io::snapshot_write::types::{Types, are_told};
 use crate::io::{Error, Masses, Points, Result, Snapshot};
 use crate::units::{Frame, KnownUnits, VelocityUnit};
 
@@ -51,7 +51,7 @@ pub(super) fn columns(path: &Path, snapshot: &Snapshot) -> Result<Vec<(String, P
     if snapshot.masses != Masses::Unknown {
         columns.push(("mass".into(), Part::Mass));
     }
-    if snapshot.types.windows(2).any(|runs| runs[0].particle_type != runs[1].particle_type) {
+    if are_told(snapshot) {
         columns.push(("type".into(), Part::Type));
     }
     Ok(columns)

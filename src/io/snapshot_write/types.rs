@@ -10,6 +10,11 @@ use crate::io::{Error, Masses, Points, Result, Snapshot, Species, Table};
 /// The type that particles have in formats without types: dark matter.
 const DARK: u8 = 1;
 
+/// Whether types are to be told: readers take particles without them for dark matter.
+pub(super) fn are_told(snapshot: &Snapshot) -> bool {
+    snapshot.types.iter().any(|run| run.particle_type != DARK)
+}
+
 /// The stretches of particles of each type, in their order.
 pub(super) struct Types(BTreeMap<u8, Vec<Range<usize>>>);
 
