@@ -51,6 +51,9 @@ fn report(args: &Args, snapshot: &Snapshot, format: SnapshotFormat) -> String {
     let (n, from) = (grouped(snapshot.points.len() as u64), args.input.display());
     let mut report =
         format!("{n} particles of {from} ({}) are in {} ({format})\n", snapshot.format, args.out.display());
+    for note in &snapshot.notes {
+        report += &format!("note: {note}\n");
+    }
     let left_out = left_out(snapshot, format);
     if !left_out.is_empty() {
         report += &format!("{format} has no place for {}\n", left_out.join(", "));

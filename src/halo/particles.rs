@@ -132,15 +132,9 @@ impl<'a, S: Scalar> Particles<'a, S> {
     pub(crate) fn check_for_energies(&self, labelled: usize) -> Result<()> {
         self.check(labelled)?;
         crate::bvh::check(self.positions, &Space::OPEN)?;
-        let Some(velocities) = self.velocities else {
+        if self.velocities.is_none() {
             let message = "energies need the velocities of the particles".into();
             return Err(Kind::Missing { name: "velocities", message }.into());
-        };
-        for (index, velocity) in velocities.iter().enumerate() {
-            let velocity: [f64; 3] = velocity.map(Into::into);
-            if let Some(axis) = velocity.iter().position(|v| !v.is_finite()) {
-                return Err(Kind::Velocity { index, axis, value: velocity[axis] }.into());
-            }
         }
         let masses = || (0..self.positions.len()).map(|i| self.mass_of(i));
         if let Some((index, mass)) = masses().enumerate().find(|&(_, mass)| mass == 0.0) {
@@ -171,9 +165,23 @@ impl<'a, S: Scalar> Particles<'a, S> {
             Masses::Equal(mass) => is_bad(mass).then_some((0, *mass)),
             Masses::Each(masses) => masses.iter().position(is_bad).map(|index| (index, masses[index])),
         };
-        match bad {
-            Some((index, mass)) => Err(Kind::Mass { index, mass }.into()),
-            None => Ok(()),
+        if let Some((index, mass)) = bad {
+            return Err(Kind::Mass { index, mass }.into());
         }
+        self.check_velocities()
+    }
+
+    /// A velocity that is not finite would be that of its whole halo.
+    fn check_velocities(&self) -> Result<()> {
+        let Some(velocities) = self.velocities else { return Ok(()) };
+        let is_bad = |velocity: &[S; 3]| velocity.iter().any(|&v| !Into::<f64>::into(v).is_finite());
+        let bad = map_tasks(velocities.len(), 1 << 16, &|range| {
+            let start = range.start;
+            velocities[range].iter().position(is_bad).map(|at| start + at)
+        });
+        let Some(index) = bad.into_iter().flatten().next() else { return Ok(()) };
+        let velocity: [f64; 3] = velocities[index].map(Into::into);
+        let axis = velocity.iter().position(|v| !v.is_finite()).unwrap_or(0);
+        Err(Kind::Velocity { index, axis, value: velocity[axis] }.into())
     }
 }

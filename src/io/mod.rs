@@ -30,6 +30,7 @@ mod contents;
 mod csv;
 mod csv_columns;
 mod ecsv;
+mod epoch;
 mod extent;
 mod fill;
 mod format;

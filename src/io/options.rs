@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::error::{Error, Kind, Result};
+use crate::io::epoch::Doubt;
 use crate::units::{Units, VelocityUnit};
 
 /// What to read of a file. Start from [`ReadOptions::default`].
@@ -132,6 +133,23 @@ impl ReadOptions {
                 };
                 Ok(Units::GADGET.conversion(redshift, None)?.scale_factor.sqrt())
             }
+        }
+    }
+
+    /// What is to be said of a doubt about a header's epoch, on which velocities depend if `has_velocities`.
+    ///
+    /// Errors: velocities whose meaning nothing tells.
+    pub(super) fn settled(&self, path: &Path, doubt: Option<&Doubt>, has_velocities: bool) -> Result<Vec<String>> {
+        let depends = has_velocities && self.velocity_unit.is_none();
+        let advice =
+            "(ReadOptions::velocity_unit, --velocity-unit km/s for peculiar velocities, gadget for those over sqrt(a))";
+        match doubt {
+            Some(Doubt::Conflict(text)) if depends => {
+                Err(Error::file(path, format!("{text}: say what its velocities are in {advice}, and its redshift")))
+            }
+            Some(Doubt::Conflict(text)) if self.redshift.is_none() => Ok(vec![text.clone()]),
+            Some(Doubt::Assumed(text)) if depends => Ok(vec![format!("{text} {advice}")]),
+            _ => Ok(vec![]),
         }
     }
 

@@ -49,9 +49,9 @@ pub struct Snapshot {
     pub types: Vec<TypeRun>,
     /// Peculiar velocities, if the file has them, in the file's unit.
     ///
-    /// Gadget stores u = v / sqrt(a) for a comoving run; these are peculiar velocities v = u sqrt(a), with
-    /// a = 1 / (1 + redshift). A run is taken for comoving if time (1 + redshift) is 1 to one part in 10^4, as its headers have
-    /// it; in others the file's numbers are velocities already. At a = 1 both are the same.
+    /// Gadget stores u = v / sqrt(a) for a comoving run; these are peculiar velocities v = u sqrt(a). A run is comoving if its header says
+    /// so, or if its time is 1 / (1 + redshift); in others the file's numbers are velocities already. At a = 1 both are the same. What a
+    /// header leaves open is in [`Snapshot::notes`]; one whose time and redshift exclude each other is refused.
     /// [`ReadOptions::velocity_unit`](crate::io::ReadOptions::velocity_unit) overrules this.
     pub velocities: Option<Points>,
     /// Particle ids, if the file has them.
@@ -74,6 +74,8 @@ pub struct Snapshot {
     pub format: Format,
     /// The columns of a table that coordinates were read from, as it names them or as they were chosen; empty if neither did.
     pub columns: Vec<String>,
+    /// What the file leaves open and was taken for so, in sentences for people.
+    pub notes: Vec<String>,
 }
 
 impl Snapshot {
@@ -93,6 +95,7 @@ impl Snapshot {
             header: None,
             format: Format::Memory,
             columns: vec![],
+            notes: vec![],
         }
     }
 }

@@ -381,7 +381,32 @@ def wrong():
         file["PartType1/Velocities"][:4] = 1.0
 
 
+def epochs():
+    """GADGET's layout, with headers that leave open whether the run is comoving, or say what cannot be."""
+    own = np.arange(8)
+    cosmology = dict(Omega0=0.3, OmegaLambda=0.7, HubbleParam=0.7)
+    comoving = dict(ComovingIntegrationOn=np.int32(1))
+    for name, said, parameters in [
+        ("time", dict(Time=0.25, **cosmology), {}),
+        ("flag", dict(Time=0.25), comoving),
+        ("only_redshift", dict(Redshift=3.0, **cosmology), {}),
+        ("apart", dict(Time=5.0, Redshift=3.0, **cosmology), {}),
+        ("zero", dict(Time=0.25, Redshift=0.0, **cosmology), {}),
+        ("isolated", dict(Time=5.0, Redshift=0.0), {}),
+        ("static", dict(Time=0.25, Redshift=3.0, **cosmology), dict(ComovingIntegrationOn=np.int32(0))),
+    ]:
+        with h5py.File(FOLDER / f"epoch_{name}.hdf5", "w", libver="latest") as file:
+            n = [0, 8, 0, 0, 0, 0]
+            header(file, n, n, MassTable=np.array([0, 0.5, 0, 0, 0, 0]), BoxSize=BOX, NumFilesPerSnapshot=1, **said)
+            if parameters:
+                file.create_group("Parameters").attrs.update(parameters)
+            group = file.create_group("PartType1")
+            group["Coordinates"] = coordinates(own).astype("f4")
+            group["Velocities"] = velocities(own).astype("f4")
+            group["ParticleIDs"] = ids(own).astype("u4")
+
+
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for make in (gadget2, gadget4, tng, eagle, gizmo, swift, swift_parts, swift_writer, indexes, wrong):
+    for make in (gadget2, gadget4, tng, eagle, gizmo, swift, swift_parts, swift_writer, indexes, wrong, epochs):
         make()

@@ -4,6 +4,7 @@ mod abacus;
 mod atomic;
 mod csv;
 mod damage;
+mod epochs;
 mod expected;
 mod fuzz;
 mod gadget;

@@ -30,6 +30,7 @@ mod subhalos;
 mod tree;
 mod unbinding;
 mod units;
+mod velocities;
 
 /// `ROPEWALK_ISA=baseline` is for running this program without AVX2: then it must not use it.
 #[test]

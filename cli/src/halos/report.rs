@@ -38,6 +38,10 @@ pub fn about(summary: &mut Summary, snapshot: &Snapshot, pipeline: &Pipeline<'_>
     if let Some(matter) = describe_matter(pipeline.universe()) {
         summary.both("matter", matter, pipeline.universe().matter);
     }
+    for note in &snapshot.notes {
+        summary.line("note", note);
+    }
+    summary.value("assumed", snapshot.notes.clone());
     let universe = pipeline.universe();
     summary.value("redshift", universe.redshift);
     summary.value("omega_m", universe.omega_m);

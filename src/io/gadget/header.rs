@@ -1,5 +1,6 @@
 //! The 256-byte header of a Gadget-2 snapshot, and the two ways to lay out the file around it.
 
+use crate::io::epoch::{Epoch, Said};
 use crate::io::{Background, Error, Format, Result};
 use crate::units::VelocityUnit;
 use std::path::Path;
@@ -38,7 +39,13 @@ impl Header {
     /// Whether the header is that of a run in comoving coordinates, so that `time` is the scale factor: see
     /// `Snapshot::velocities`.
     pub(in crate::io) fn is_comoving(&self) -> bool {
-        self.time > 0.0 && (self.time * (1.0 + self.redshift) - 1.0).abs() < 1e-4
+        self.epoch().scale_factor.is_some()
+    }
+
+    pub(super) fn epoch(&self) -> Epoch {
+        let has_matter = self.omega_m > 0.0;
+        let (time, redshift) = (Some(self.time), Some(self.redshift));
+        Epoch::of(&Said { time, redshift, has_matter, ..Said::default() })
     }
 
     /// What stored velocities are in.

@@ -79,8 +79,9 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let parts: Vec<Part> = std::iter::once(first).chain(others).collect();
 
     let velocity_unit = options.velocity_unit.unwrap_or(header.velocity_unit());
-    let scale_factor = header.is_comoving().then_some(header.time);
-    let factor = options.velocity_factor(velocity_unit, Some(header.redshift), scale_factor);
+    let epoch = header.epoch();
+    let notes = options.settled(path, epoch.doubt.as_ref(), options.velocities)?;
+    let factor = options.velocity_factor(velocity_unit, Some(header.redshift), epoch.scale_factor);
     let factor = factor.map_err(|error| Error::file(path, error))?;
     let velocity = Some(VelocityUnit { is_internal: false, ..velocity_unit });
     let columns = Columns { path, reading, parts: &parts, types: &types };
@@ -100,6 +101,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         header: Some(header),
         format,
         columns: Vec::new(),
+        notes,
     })
 }
 

@@ -175,13 +175,13 @@ impl Fields<'_> {
                     0.0
                 }
             }
-            None if header.scale_factor.is_none() => 0.0,
+            None if header.epoch.scale_factor.is_none() => 0.0,
             None => scaling.a,
         };
         if power == 0.0 {
             return Ok(1.0);
         }
-        let root = options.velocity_factor(VelocityUnit::GADGET, header.redshift, header.scale_factor);
+        let root = options.velocity_factor(VelocityUnit::GADGET, header.epoch.redshift, header.epoch.scale_factor);
         let root = root.map_err(|error| Error::file(self.path, error))?;
         Ok(if power == 0.5 { root } else { (root * root).powf(power) })
     }

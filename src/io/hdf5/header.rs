@@ -6,6 +6,7 @@
 
 use std::path::Path;
 
+use crate::io::epoch::{Epoch, Said as SaidOfTime};
 use crate::io::hdf5::file::{Attributes, File};
 use crate::io::{Background, Error, Format, Result};
 
@@ -38,9 +39,7 @@ pub(super) struct Header {
     /// Mass of a particle of each type; 0: each has its own.
     pub masses: Vec<f64>,
     pub files: u32,
-    pub redshift: Option<f64>,
-    /// Of a run in comoving coordinates.
-    pub scale_factor: Option<f64>,
+    pub epoch: Epoch,
     pub box_size: Option<f64>,
     pub background: Background,
     pub cgs: Cgs,
@@ -109,28 +108,19 @@ impl Said<'_> {
         Ok((side > 0.0).then_some(side))
     }
 
-    fn redshift(&self, scale_factor: Option<f64>) -> Result<Option<f64>> {
-        let own = self.number(&["Redshift"]).or(scale_factor.map(|a| 1.0 / a - 1.0));
-        match own {
-            Some(z) if !(z.is_finite() && z > -1.0) => {
-                Err(self.error(format!("has redshift {z}; it must be above -1")))
-            }
-            own => Ok(own),
+    fn epoch(&self, background: &Background) -> Result<Epoch> {
+        let redshift = self.number(&["Redshift"]);
+        if let Some(z) = redshift.filter(|z| !(z.is_finite() && *z > -1.0)) {
+            return Err(self.error(format!("has redshift {z}; it must be above -1")));
         }
-    }
-
-    /// The scale factor, if the run is comoving.
-    fn scale_factor(&self, redshift: Option<f64>) -> Option<f64> {
-        if self.number(&["ComovingIntegrationOn", "Cosmological run"]) == Some(0.0) {
-            return None;
-        }
-        let positive = |a: &f64| a.is_finite() && *a > 0.0;
-        // EAGLE's time is one, and so is SWIFT's: both name the scale factor.
-        if let Some(a) = self.number(&["Scale-factor", "ExpansionFactor"]).filter(positive) {
-            return Some(a);
-        }
-        let redshift = redshift?;
-        self.number(&["Time"]).filter(positive).filter(|time| (time * (1.0 + redshift) - 1.0).abs() < 1e-4)
+        Ok(Epoch::of(&SaidOfTime {
+            is_comoving: self.number(&["ComovingIntegrationOn", "Cosmological run"]).map(|flag| flag != 0.0),
+            // EAGLE's time is one, and so is SWIFT's: both name the scale factor.
+            scale_factor: self.number(&["Scale-factor", "ExpansionFactor"]),
+            time: self.number(&["Time"]),
+            redshift,
+            has_matter: background.omega_m.is_some(),
+        }))
     }
 
     fn cgs(&self) -> Cgs {
@@ -208,8 +198,7 @@ impl Header {
         }
         let has_swift_units = said.groups[4].number("Unit length in cgs (U_L)").is_some();
         let (dialect, code) = said.code(has_swift_units);
-        let named = said.number(&["Redshift"]);
-        let scale_factor = said.scale_factor(named);
+        let background = said.background();
         Ok(Self {
             dialect,
             code,
@@ -217,10 +206,9 @@ impl Header {
             counts,
             masses,
             files,
-            redshift: said.redshift(scale_factor)?,
-            scale_factor,
+            epoch: said.epoch(&background)?,
             box_size: said.box_size()?,
-            background: said.background(),
+            background,
             cgs: said.cgs(),
         })
     }
@@ -238,7 +226,7 @@ impl Header {
             [
                 ("total particle counts", format!("{:?}", header.counts)),
                 ("mass table", format!("{:?}", header.masses)),
-                ("redshift", format!("{:?}", header.redshift)),
+                ("redshift", format!("{:?}", header.epoch.redshift)),
                 ("box size", format!("{:?}", header.box_size)),
                 ("number of files", header.files.to_string()),
             ]

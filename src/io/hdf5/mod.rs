@@ -57,6 +57,8 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let points = fields.vectors(&positions, |_| 1.0)?.unwrap_or(none);
     let factors = velocities.iter().map(|column| fields.velocity_factor(&column.attributes, header));
     let factors = factors.collect::<Result<Vec<f64>>>()?;
+    let is_scaled = |column: &dataset::Column| Scaling::velocity(&column.attributes, header).a != 0.0;
+    let notes = options.settled(path, header.epoch.doubt.as_ref(), velocities.iter().any(is_scaled))?;
     let mut units = units_of(header, positions.first().map(|column| &column.attributes));
     for (what, columns) in [("Coordinates", &positions), ("Velocities", &velocities)] {
         let scaling = |column: &dataset::Column| match what {
@@ -84,12 +86,13 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         masses,
         types: fields.runs(),
         units,
-        redshift: header.redshift,
+        redshift: header.epoch.redshift,
         box_size: header.box_size,
         background: header.background,
         header: None,
         format: header.format(),
         columns: vec![],
+        notes,
     })
 }
 
@@ -114,7 +117,7 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         files: parts.iter().map(|part| part.file.path.clone()).collect(),
         types,
         box_size: header.box_size,
-        redshift: header.redshift,
+        redshift: header.epoch.redshift,
         background: header.background,
         units,
     })

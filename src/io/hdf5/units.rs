@@ -49,17 +49,17 @@ impl Scaling {
 
     pub(super) fn length(attributes: &Attributes, header: &Header) -> Self {
         let h = if header.dialect == Dialect::Gadget { -1.0 } else { 0.0 };
-        Self::own(attributes, Self { cgs: header.cgs.length, a: 1.0, h }, header.scale_factor)
+        Self::own(attributes, Self { cgs: header.cgs.length, a: 1.0, h }, header.epoch.scale_factor)
     }
 
     pub(super) fn mass(attributes: &Attributes, header: &Header) -> Self {
         let h = if header.dialect == Dialect::Gadget { -1.0 } else { 0.0 };
-        Self::own(attributes, Self { cgs: header.cgs.mass, a: 0.0, h }, header.scale_factor)
+        Self::own(attributes, Self { cgs: header.cgs.mass, a: 0.0, h }, header.epoch.scale_factor)
     }
 
     pub(super) fn velocity(attributes: &Attributes, header: &Header) -> Self {
         let a = if header.dialect == Dialect::Gadget { 0.5 } else { 0.0 };
-        Self::own(attributes, Self { cgs: header.cgs.velocity, a, h: 0.0 }, header.scale_factor)
+        Self::own(attributes, Self { cgs: header.cgs.velocity, a, h: 0.0 }, header.epoch.scale_factor)
     }
 
     /// Whether it is over h; `None` for another power.
@@ -92,7 +92,7 @@ impl Scaling {
             (None, Dialect::Gadget) => 1.0,
             (None, Dialect::Swift) => return None,
         };
-        Some(VelocityUnit { km_s, is_internal: self.a == 0.5 && header.scale_factor.is_some() })
+        Some(VelocityUnit { km_s, is_internal: self.a == 0.5 && header.epoch.scale_factor.is_some() })
     }
 
     /// How a file's field is scaled, for people.

@@ -177,5 +177,6 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         header: None,
         format: Format::Tipsy,
         columns: vec![],
+        notes: vec![],
     })
 }

@@ -1,0 +1,78 @@
+//! Headers that leave open what velocities are: what is certain is scaled, what is assumed is said, what cannot be is refused.
+
+use std::path::PathBuf;
+
+use ropewalk::io::{GadgetOptions, Masses, ReadOptions, Species, read, write_gadget};
+use ropewalk::units::VelocityUnit;
+
+use super::expected::{flat, stored};
+use super::{Folder, all, f32s, refused};
+
+/// What velocities of a stored file are multiplied with.
+fn factor(name: &str, options: &ReadOptions) -> f64 {
+    let snapshot = read(file(name), options).unwrap();
+    // The first component of `velocities(1)` in `make_snapshots.py`.
+    flat(snapshot.velocities.as_ref().unwrap())[3] / (53.0 / 8.0 - 128.0)
+}
+
+fn file(name: &str) -> PathBuf {
+    stored(&format!("epoch_{name}.hdf5"))
+}
+
+/// Time, flag of a comoving run, redshift: as the codes define them.
+#[test]
+fn headers_of_hdf5() {
+    let plain = ReadOptions::default();
+    // Which factor, which redshift, and what is said.
+    for (name, wanted, redshift, said) in [
+        ("flag", 0.5, Some(3.0), ""),
+        ("isolated", 1.0, Some(0.0), ""),
+        ("static", 1.0, Some(3.0), ""),
+        ("time", 0.5, Some(3.0), "has time 0.25, matter and no redshift: the time is taken for the scale factor"),
+        ("only_redshift", 0.5, Some(3.0), "has redshift 3 and no time: the run is taken for comoving"),
+        ("zero", 1.0, Some(0.0), "has time 0.25 at redshift 0, as runs have that are not comoving"),
+    ] {
+        let snapshot = all(file(name)).unwrap();
+        assert_eq!((factor(name, &plain), snapshot.redshift), (wanted, redshift), "{name}");
+        match &snapshot.notes[..] {
+            [] => assert_eq!(said, "", "{name}"),
+            [note] => assert!(!said.is_empty() && note.contains(said) && note.contains("--velocity-unit"), "{note}"),
+            notes => panic!("{notes:?}"),
+        }
+        // Told, nothing is assumed.
+        let told = plain.clone().velocity_unit(VelocityUnit::KM_S);
+        assert_eq!((factor(name, &told), read(file(name), &told).unwrap().notes), (1.0, vec![]), "{name}");
+    }
+    let apart = "its header has time 5 and redshift 3, which is scale factor 0.25";
+    refused(file("apart"), &[apart, "say what its velocities are in", "--velocity-unit km/s"]);
+    let gadget = plain.clone().velocity_unit(VelocityUnit::GADGET);
+    assert_eq!(factor("apart", &gadget.clone().redshift(0.0)), 1.0);
+    assert_eq!(factor("apart", &gadget), 0.5);
+    assert_eq!(read(file("apart"), &plain.velocities(false)).unwrap().notes, [apart]);
+}
+
+#[test]
+fn headers_of_gadget() {
+    let folder = Folder::new("epochs-binary");
+    let path = folder.file("snap");
+    let (points, masses) = (f32s(3, [1.0, 2.0, 3.0]), Masses::Equal(1.0));
+    let write = |time, redshift| {
+        let one = Species {
+            particle_type: 1,
+            positions: &points,
+            velocities: Some(&points),
+            ids: Some(&[7]),
+            masses: &masses,
+        };
+        write_gadget(&path, &[one], &GadgetOptions::default().time(time).redshift(redshift)).unwrap();
+    };
+    write(5.0, 3.0);
+    refused(
+        &path,
+        &["its header has time 5 and redshift 3, which is scale factor 0.25: say what its velocities are in"],
+    );
+    let peculiar = ReadOptions::default().velocity_unit(VelocityUnit::KM_S);
+    assert_eq!(flat(read(&path, &peculiar).unwrap().velocities.as_ref().unwrap())[0], 1.0);
+    write(5.0, 0.0);
+    assert_eq!((all(&path).unwrap().notes.len(), all(&path).unwrap().redshift), (0, Some(0.0)));
+}
