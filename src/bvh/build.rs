@@ -142,7 +142,7 @@ pub(crate) fn check<S: Scalar, T: Bounded<S, D>, const D: usize>(
     }
 }
 
-fn check_count<const D: usize>(n: usize) -> Result<()> {
+pub(crate) fn check_count<const D: usize>(n: usize) -> Result<()> {
     if !(1..=10).contains(&D) {
         return Err(Kind::Dimension { dim: D }.into());
     }

@@ -18,6 +18,8 @@ pub(crate) mod traverse;
 mod reduce;
 mod validate;
 
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+pub(crate) use build::check_count;
 #[cfg(feature = "reference")]
 pub(crate) use build::place;
 pub(crate) use build::{check, copied};

@@ -113,7 +113,9 @@ impl Kind {
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
             Kind::DeviceMemory { .. } => ErrorKind::Memory,
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
-            Kind::DeviceValues { .. } | Kind::Devices { .. } => ErrorKind::Input,
+            Kind::DeviceValues { .. } | Kind::DeviceRows { .. } | Kind::Devices { .. } => ErrorKind::Input,
+            #[cfg(feature = "cuda")]
+            Kind::DeviceAddress { .. } => ErrorKind::Input,
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
             Kind::NoDevice { .. } | Kind::Device(_) => ErrorKind::Device,
         }

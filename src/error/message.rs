@@ -63,6 +63,14 @@ impl Display for Error {
                 write!(f, "there are {len} values for {n} {what}; there must be one each")
             }
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            Kind::DeviceRows { len, dim } => {
+                write!(f, "{len} coordinates do not make points of {dim}; their number must be a multiple of {dim}")
+            }
+            #[cfg(feature = "cuda")]
+            Kind::DeviceAddress { address, bytes, index, found } => {
+                write!(f, "{bytes} bytes at {address:#x} are to be memory of CUDA device {index}: {found}")
+            }
+            #[cfg(any(feature = "cuda", feature = "vulkan"))]
             Kind::Device(message) => write!(f, "the device failed: {message}"),
             Kind::TooManyClusters { clusters, max } => write!(
                 f,

@@ -132,6 +132,18 @@ pub(crate) enum Kind {
         what: &'static str,
     },
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    DeviceRows {
+        len: usize,
+        dim: usize,
+    },
+    #[cfg(feature = "cuda")]
+    DeviceAddress {
+        address: u64,
+        bytes: u64,
+        index: usize,
+        found: String,
+    },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
     Device(String),
     TooManyClusters {
         clusters: usize,

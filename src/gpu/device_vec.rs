@@ -1,12 +1,12 @@
-//! A number for each point or query, left on the device until it is asked for.
+//! Numbers on a device: results, left there until they are asked for, and coordinates.
 
 use cubecl::prelude::CubeElement;
 
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, wait};
+use crate::gpu::buffer::{Buffer, check_allocation, wait};
 use crate::gpu::device::{Device, on};
 
-/// A number for each point or query, in the caller's order, on a device. It may still be computed.
+/// Numbers on a device: of results one for each point or query, in the caller's order, which may still be computed.
 #[derive(Clone, Debug)]
 pub struct DeviceVec<T> {
     pub(in crate::gpu) device: Device,
@@ -14,6 +14,28 @@ pub struct DeviceVec<T> {
 }
 
 impl<T: CubeElement> DeviceVec<T> {
+    /// Copies numbers to a device.
+    ///
+    /// Errors: if the device has no buffers as large as they are.
+    ///
+    /// ```no_run
+    /// use ropewalk::gpu::{Device, DeviceVec};
+    ///
+    /// assert_eq!(DeviceVec::new(&[3u32, 1, 2], Device::first()?)?.read()?, [3, 1, 2]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn new(values: &[T], device: Device) -> Result<Self> {
+        on!(device, client => {
+            check_allocation(client, size_of_val(values) as u128)?;
+            Ok(Self { device, values: Buffer::from_slice(client, values) })
+        })
+    }
+
+    /// Where the numbers are.
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
     /// How many numbers there are.
     pub fn len(&self) -> usize {
         self.values.len()

@@ -11,19 +11,22 @@ pub(super) mod hierarchy;
 pub(super) mod morton;
 pub(super) mod reduce;
 pub(super) mod ropes;
+mod survey;
 pub(super) mod traverse;
 
 use cubecl::prelude::*;
 
 use crate::bvh::morton::Grid;
-use crate::bvh::{Node, check};
+use crate::bvh::{Node, check, check_count};
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, BoxSize, Scalar, Space};
 use crate::gpu::buffer::{Buffer, check_allocation, wait};
 use crate::gpu::bvh::hierarchy::{find_leaves, hierarchy};
 use crate::gpu::bvh::morton::MortonKernel;
 use crate::gpu::bvh::ropes::{LEAF_INDEX_STRIDE, Nodes, nodes};
+use crate::gpu::bvh::survey::{Survey, survey};
 use crate::gpu::device::{Device, on};
+use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::radix_sort::{fits, order, sort};
 use crate::parallel::{map, map_tasks};
 
@@ -109,6 +112,48 @@ impl<S: Coordinate, const D: usize> Points<S, D> {
     /// The same in a periodic box, as [`crate::Bvh::build_periodic`].
     pub fn new_periodic(points: &[[S; D]], size: impl Into<BoxSize>, device: Device) -> Result<Self> {
         Self::new_in(points, Space::periodic(size)?, device)
+    }
+
+    /// Points whose coordinates are on a device, point after point; in a periodic box unless `size` is `None`. Equal to [`Points::new`] of
+    /// the same coordinates, which stay on the device: 20 kB at most come to the host.
+    ///
+    /// Memory: in a periodic box a copy of the coordinates, brought into it; else they are shared.
+    ///
+    /// Errors as [`Points::new`]; a number of coordinates that is no multiple of the dimension; if the device fails.
+    ///
+    /// ```no_run
+    /// use ropewalk::gpu::{Device, DeviceVec, Points};
+    ///
+    /// let coordinates = DeviceVec::new(&[0.0f32, 0.0, 1.0, 9.5], Device::first()?)?;
+    /// let points = Points::<_, 2>::of(&coordinates, 10.0)?;
+    /// assert_eq!(points.len(), 2);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn of(coordinates: &DeviceVec<S>, size: impl Into<BoxSize>) -> Result<Self> {
+        let (device, len, space) = (coordinates.device, coordinates.len(), Space::periodic(size)?);
+        if D != 2 && D != 3 {
+            return Err(Kind::DeviceDimension { dim: D }.into());
+        }
+        if !len.is_multiple_of(D) {
+            return Err(Kind::DeviceRows { len, dim: D }.into());
+        }
+        check_count::<D>(len / D)?;
+        on!(device, client => {
+            // As in `new_in`.
+            check_allocation(client, (len / D) as u128 * (D * size_of::<S>()).max(8) as u128)?;
+            let Survey { bounds, finest, placed } = survey(client, &coordinates.values, &space)?;
+            Ok(Self { device, space, bounds, len: len / D, finest, values: placed })
+        })
+    }
+
+    /// How many points there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
     }
 
     fn new_in(points: &[[S; D]], space: Space<D>, device: Device) -> Result<Self> {
