@@ -78,6 +78,24 @@ impl<T: CubeElement> Buffer<T> {
     }
 }
 
+#[cfg(feature = "cuda")]
+impl<T> Buffer<T> {
+    /// Waits for the stream that the buffer is of, and gives the address of its first element, which stays the same.
+    pub fn address(&self, client: &ComputeClient<cubecl::cuda::CudaRuntime>) -> Result<u64> {
+        // A thread has a stream of its own, and would not wait for this one.
+        self.handle.stream.executes(|| {
+            let found = client.get_resource(self.handle.clone()).map_err(|error| Kind::Device(error.to_string()))?;
+            wait(client)?;
+            Ok(found.resource().ptr)
+        })
+    }
+
+    /// What keeps the memory from being used for other buffers.
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+}
+
 impl Buffer<u32> {
     /// 0, 1, 2, and so on.
     pub fn iota<R: Runtime>(client: &ComputeClient<R>, len: usize) -> Self {

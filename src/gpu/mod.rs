@@ -59,6 +59,8 @@ mod csr;
 mod device;
 mod device_vec;
 mod halo;
+#[cfg(feature = "cuda")]
+mod interop;
 mod metric;
 mod primitives;
 mod search;
@@ -78,4 +80,6 @@ pub use device_vec::DeviceVec;
 #[cfg(feature = "halos")]
 pub use halo::CenterFinder;
 pub use halo::Halos;
+#[cfg(feature = "cuda")]
+pub use interop::CudaMemory;
 pub use search::{Neighbors, Visitor};
