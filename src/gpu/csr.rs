@@ -5,6 +5,7 @@ use cubecl::prelude::*;
 use crate::error::{Kind, Result};
 use crate::gpu::buffer::{Buffer, check_allocation, wait};
 use crate::gpu::device::{Device, on};
+use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::reduce::sum;
 use crate::gpu::primitives::scan::exclusive;
 
@@ -26,6 +27,16 @@ impl Csr {
     /// Whether there is no list at all.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Where each list begins among the values; the last offset is the number of all.
+    pub fn offsets(&self) -> DeviceVec<u32> {
+        DeviceVec { device: self.device, values: self.offsets.clone() }
+    }
+
+    /// The indices of all lists, one list after the other.
+    pub fn values(&self) -> DeviceVec<u32> {
+        DeviceVec { device: self.device, values: self.values.clone() }
     }
 
     /// How many indices the lists have together.

@@ -93,6 +93,24 @@ impl Device {
     }
 }
 
+/// Does `work` on one stream, which it shares with all other work that is done so, whatever the threads.
+///
+/// Each thread has a stream otherwise, and on each the allocator holds memory of its own: a program whose calls come from many threads, as
+/// those of a pool do, holds less with one. What is returned may be used by any thread.
+///
+/// ```no_run
+/// use ropewalk::gpu::{Device, Fof, Points, on_one_stream};
+///
+/// let points = [[0.0f32, 0.0], [1.0, 0.0]];
+/// let halos = on_one_stream(|| Fof::new(1.0).run(&Points::new(&points, Device::first()?)?))?;
+/// assert_eq!(halos.len(), 1);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+pub fn on_one_stream<T>(work: impl FnOnce() -> T) -> T {
+    // Threads count from 0.
+    cubecl::stream_id::StreamId { value: u64::MAX }.executes(work)
+}
+
 /// Memory on a device, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {

@@ -75,7 +75,7 @@ pub use cluster::{
 pub use csr::Csr;
 /// What a [`Visitor`] is written in.
 pub use cubecl;
-pub use device::{Device, Memory, devices};
+pub use device::{Device, Memory, devices, on_one_stream};
 pub use device_vec::DeviceVec;
 #[cfg(feature = "halos")]
 pub use halo::CenterFinder;

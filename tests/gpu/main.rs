@@ -5,6 +5,7 @@
 mod shapes;
 
 mod centers;
+mod columns;
 mod conformance;
 mod dendrogram;
 mod devices;

@@ -55,6 +55,16 @@ impl Labels {
         on!(self.device, client => Ok(DeviceVec { device: self.device, values: without_border(client, &self.labels) }))
     }
 
+    /// The indices of the core points, ascending.
+    ///
+    /// Errors: if the device fails.
+    pub fn core_indices(&self) -> Result<DeviceVec<u32>> {
+        on!(self.device, client => {
+            let values = Compact::new(client, core_flags(client, &self.labels))?.items(client);
+            Ok(DeviceVec { device: self.device, values })
+        })
+    }
+
     /// Waits until the labels are there.
     ///
     /// Errors: if the device fails.
@@ -280,6 +290,24 @@ fn put_labels(
             }
         }
         labels[index] = label;
+    }
+}
+
+/// A flag for each core point, which are those with a label that is not negative; a 0 follows.
+fn core_flags<R: Runtime>(client: &ComputeClient<R>, labels: &Buffer<i32>) -> Buffer<u32> {
+    let n = labels.len();
+    let flags = Buffer::<u32>::new(client, n + 1);
+    flag_core::launch::<R>(client, cubes(n + 1), CubeDim::new_1d(UNITS), labels.arg(), flags.arg(), n as u32);
+    flags
+}
+
+#[cube(launch)]
+fn flag_core(labels: &Array<i32>, flags: &mut Array<u32>, n: u32) {
+    let i = ABSOLUTE_POS;
+    if (i as u32) < n {
+        flags[i] = u32::cast_from(labels[i] >= 0);
+    } else if (i as u32) == n {
+        flags[i] = 0;
     }
 }
 

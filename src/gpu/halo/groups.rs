@@ -15,6 +15,7 @@ use crate::error::Result;
 use crate::geometry::Boundary;
 use crate::gpu::buffer::{Buffer, UNITS, cubes, wait};
 use crate::gpu::device::{Device, on};
+use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::compact::{Compact, Emit};
 use crate::gpu::primitives::radix_sort::sort_words;
 use crate::gpu::primitives::scan::exclusive;
@@ -132,6 +133,26 @@ impl Halos {
         self.len() == 0
     }
 
+    /// The halo of each point, -1 for none: as [`crate::Halos::halo_of_points`].
+    ///
+    /// Errors: if the device fails.
+    pub fn halo_of_points(&self) -> Result<DeviceVec<i32>> {
+        on!(self.device, client => {
+            let values = halo_of_points(client, &self.labels, &self.clusters, self.n_clusters);
+            Ok(DeviceVec { device: self.device, values })
+        })
+    }
+
+    /// Where the members of each halo begin; the last offset is the number of all.
+    pub fn offsets(&self) -> DeviceVec<u32> {
+        DeviceVec { device: self.device, values: self.offsets.clone() }
+    }
+
+    /// The members of all halos, one halo after the other, each in ascending order.
+    pub fn all_members(&self) -> DeviceVec<u32> {
+        DeviceVec { device: self.device, values: self.members.clone() }
+    }
+
     /// The space that the halos were found in: that of the points, or of the halos that were uploaded.
     pub fn boundary(&self) -> &Boundary {
         &self.boundary
@@ -150,6 +171,45 @@ impl Halos {
         let labels = Labels::from_parts(labels, self.n_clusters, self.core.as_deref().map(<[u64]>::to_vec));
         let offsets = offsets.into_iter().map(|offset| offset as usize).collect();
         Ok(crate::Halos::from_parts(labels, clusters, offsets, members, self.boundary.clone()))
+    }
+}
+
+/// Looks up the halo of each point.
+fn halo_of_points<R: Runtime>(
+    client: &ComputeClient<R>,
+    labels: &Buffer<i32>,
+    clusters: &Buffer<u32>,
+    n_clusters: u32,
+) -> Buffer<i32> {
+    let (n, halos, dim) = (labels.len(), clusters.len(), CubeDim::new_1d(UNITS));
+    let ranks = Buffer::<u32>::filled(client, n_clusters as usize, NONE);
+    put_ranks::launch::<R>(client, cubes(halos), dim, clusters.arg(), ranks.arg(), halos as u32);
+    let found = Buffer::<i32>::new(client, n);
+    look_up_halos::launch::<R>(client, cubes(n), dim, labels.arg(), ranks.arg(), found.arg(), n as u32, n_clusters);
+    found
+}
+
+#[cube(launch)]
+fn put_ranks(clusters: &Array<u32>, ranks: &mut Array<u32>, halos: u32) {
+    let i = ABSOLUTE_POS;
+    if (i as u32) < halos {
+        let cluster = clusters[i] as usize;
+        ranks[cluster] = i as u32;
+    }
+}
+
+#[cube(launch)]
+fn look_up_halos(labels: &Array<i32>, ranks: &Array<u32>, found: &mut Array<i32>, n: u32, clusters: u32) {
+    let i = ABSOLUTE_POS;
+    if (i as u32) < n {
+        // A negative label is a large number, as is that of a border point; these are not among labels of groups.
+        let label = u32::cast_from(labels[i]);
+        let mut halo = NONE.runtime();
+        if label < clusters {
+            halo = ranks[label as usize];
+        }
+        // No halo is -1 as a number with a sign.
+        found[i] = i32::reinterpret(halo);
     }
 }
 
@@ -290,6 +350,12 @@ mod tests {
                 let ours = of_labels(&labels, on_host.n_clusters(), least);
                 assert_eq!(ours.len(), theirs.len());
                 assert!(ours.read().unwrap() == theirs, "{n} points, {clusters} clusters, least {least}");
+                let halo_of =
+                    |&label: &i32| theirs.clusters().iter().position(|&own| i64::from(own) == i64::from(label));
+                let expected: Vec<i32> =
+                    labels.iter().map(|label| halo_of(label).map_or(-1, |halo| halo as i32)).collect();
+                assert_eq!(ours.halo_of_points().unwrap().read().unwrap(), expected);
+                assert_eq!(ours.all_members().read().unwrap(), theirs.all_members());
                 let uploaded = Halos::upload(&theirs, ours.device).unwrap();
                 assert!(uploaded.read().unwrap() == theirs);
             }

@@ -2,6 +2,7 @@
 //!
 //! In: a device. Out: whether quotients, roots and reciprocals of roots of a set of numbers, hard ones among them, are those of the CPU.
 //! Cost: one kernel and a wait, once a device.
+//! And the roots of many numbers.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -64,5 +65,21 @@ fn divide_and_root(
         quotients[i] = numbers[n as usize - 1 - i] / numbers[i];
         roots[i] = numbers[i].sqrt();
         inverses[i] = inverse_root(numbers[n as usize - 1 - i]);
+    }
+}
+
+/// The square root of each number.
+pub(in crate::gpu) fn roots<R: Runtime>(client: &ComputeClient<R>, squares: &Buffer<f64>) -> Buffer<f64> {
+    let n = squares.len();
+    let roots = Buffer::new(client, n);
+    take_roots::launch::<R>(client, cubes(n), CubeDim::new_1d(UNITS), squares.arg(), roots.arg(), n as u32);
+    roots
+}
+
+#[cube(launch)]
+fn take_roots(squares: &Array<f64>, roots: &mut Array<f64>, n: u32) {
+    let i = ABSOLUTE_POS;
+    if (i as u32) < n {
+        roots[i] = squares[i].sqrt();
     }
 }

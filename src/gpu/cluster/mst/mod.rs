@@ -17,13 +17,16 @@ mod search;
 mod sort;
 mod uniform;
 
+use cubecl::prelude::*;
+
 use crate::cluster::Edge;
 use crate::error::{Kind, Result};
-use crate::gpu::buffer::{Buffer, wait};
+use crate::gpu::buffer::{Buffer, UNITS, cubes, wait};
 use crate::gpu::bvh::{Bvh, Coordinate, Points};
 use crate::gpu::cluster::mst::boruvka::edges;
 use crate::gpu::device::{Device, on};
 use crate::gpu::device_vec::DeviceVec;
+use crate::gpu::primitives::rounding::roots;
 use crate::gpu::search::nearest::MOST;
 
 /// How to span points: the twin of [`crate::MinimumSpanningTree`]. Points are in a periodic box if they were uploaded so.
@@ -147,6 +150,22 @@ impl SpanningTree {
         DeviceVec { device: self.device, values: self.high.clone() }
     }
 
+    /// The ends of each edge, two by two, the lower first.
+    ///
+    /// Errors: if the device fails.
+    pub fn ends(&self) -> Result<DeviceVec<u32>> {
+        let device = self.device;
+        on!(device, client => Ok(DeviceVec { device, values: ends(client, &self.low, &self.high) }))
+    }
+
+    /// The weights of the edges, in order: the roots of [`SpanningTree::weights2`].
+    ///
+    /// Errors: if the device fails.
+    pub fn weights(&self) -> Result<DeviceVec<f64>> {
+        let device = self.device;
+        on!(device, client => Ok(DeviceVec { device, values: roots(client, &self.weight2) }))
+    }
+
     /// Waits until the edges are there.
     ///
     /// Errors: if the device fails.
@@ -164,5 +183,22 @@ impl SpanningTree {
             let edges = ends.zip(self.weight2.read(client)?).map(|((low, high), weight2)| Edge { low, high, weight2 });
             Ok(crate::SpanningTree::from_parts(self.n_points, edges.collect()))
         })
+    }
+}
+
+/// Puts the ends of edges next to each other.
+fn ends<R: Runtime>(client: &ComputeClient<R>, low: &Buffer<u32>, high: &Buffer<u32>) -> Buffer<u32> {
+    let n = low.len();
+    let both = Buffer::new(client, 2 * n);
+    pair_up::launch::<R>(client, cubes(n), CubeDim::new_1d(UNITS), low.arg(), high.arg(), both.arg(), n as u32);
+    both
+}
+
+#[cube(launch)]
+fn pair_up(low: &Array<u32>, high: &Array<u32>, both: &mut Array<u32>, n: u32) {
+    let i = ABSOLUTE_POS;
+    if (i as u32) < n {
+        both[2 * i] = low[i];
+        both[2 * i + 1] = high[i];
     }
 }

@@ -24,6 +24,8 @@ use crate::geometry::FilteredRadius;
 use crate::gpu::buffer::{Buffer, UNITS, check_allocation, cubes, wait};
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::device::{Device, on};
+use crate::gpu::device_vec::DeviceVec;
+use crate::gpu::primitives::rounding::roots;
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::search::nearest::approx_search::find_approximately;
 use crate::gpu::search::nearest::exact_search::find_exactly;
@@ -57,6 +59,29 @@ impl Neighbors {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.n == 0
+    }
+
+    /// How many places each list has: the `k` asked for, or the number of points if that is less.
+    pub fn k(&self) -> usize {
+        self.k
+    }
+
+    /// The indices of the neighbours, [`Neighbors::k`] a point; behind the last one of a shorter list [`u32::MAX`].
+    pub fn indices(&self) -> DeviceVec<u32> {
+        DeviceVec { device: self.device, values: self.indices.clone() }
+    }
+
+    /// The squared distances of the neighbours, in the places of [`Neighbors::indices`]; those of places without one mean nothing.
+    pub fn distances2(&self) -> DeviceVec<f64> {
+        DeviceVec { device: self.device, values: self.distances2.clone() }
+    }
+
+    /// The distances of the neighbours, the roots of [`Neighbors::distances2`].
+    ///
+    /// Errors: if the device fails.
+    pub fn distances(&self) -> Result<DeviceVec<f64>> {
+        let device = self.device;
+        on!(device, client => Ok(DeviceVec { device, values: roots(client, &self.distances2) }))
     }
 
     /// Waits until the neighbours are there.
