@@ -64,6 +64,11 @@ impl<T> Csr<T> {
     pub fn values(&self) -> &[T] {
         &self.values
     }
+
+    /// Offsets and values, without a copy.
+    pub fn into_parts(self) -> (Vec<usize>, Vec<T>) {
+        (self.offsets, self.values)
+    }
 }
 
 impl<T> Default for Csr<T> {

@@ -100,6 +100,11 @@ impl Fof {
         self
     }
 
+    #[cfg(feature = "io")]
+    pub(crate) fn box_size(&self) -> &BoxSize {
+        &self.size
+    }
+
     /// How to find the halos.
     ///
     /// ```

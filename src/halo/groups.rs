@@ -10,7 +10,7 @@ use crate::cluster::labels::{Labels, check_clusters};
 use crate::csr::Csr;
 use crate::error::{Kind, Result};
 use crate::geometry::Boundary;
-use crate::parallel::for_each;
+use crate::parallel::{for_each, map};
 
 /// Groups of points, largest first, ties by the smallest member (those of [`Halos::from_lists`] in the order given); a
 /// [`Catalog`](crate::Catalog) breaks ties by the smallest particle id instead, and [`Catalog::order`](crate::Catalog::order) leads
@@ -112,6 +112,31 @@ impl Halos {
     /// The members of all halos, one halo after the other.
     pub fn all_members(&self) -> &[u32] {
         self.members.values()
+    }
+
+    /// The lists of members, without a copy.
+    ///
+    /// ```
+    /// use ropewalk::Fof;
+    ///
+    /// let halos = Fof::new(0.5).run(&[[7.0f32], [0.0], [7.5], [0.5], [1.0], [3.0]])?;
+    /// assert_eq!((halos.halo_of_points(), halos.labels().as_slice()), (vec![1, 0, 1, 0, 0, -1], &[0, 1, 0, 1, 1, -1][..]));
+    /// assert_eq!(halos.into_members().into_parts(), (vec![0, 3, 5], vec![1, 3, 4, 0, 2]));
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn into_members(self) -> Csr<u32> {
+        self.members
+    }
+
+    /// The halo of each point, -1 for none. Other than [`Halos::labels`] these numbers are those of [`Halos::members`], and points in groups
+    /// with fewer members than a halo has at least have none.
+    pub fn halo_of_points(&self) -> Vec<i32> {
+        let mut halos = vec![-1; self.labels.n_clusters()];
+        for (halo, &cluster) in (0..).zip(&self.clusters) {
+            halos[cluster as usize] = halo;
+        }
+        let labels = self.labels.as_slice();
+        map(labels.len(), 1 << 14, &|point| self.labels.get(point).map_or(-1, |cluster| halos[cluster as usize]))
     }
 
     /// The label of each halo in [`Halos::labels`].

@@ -1,7 +1,7 @@
 //! HOP, AdaptaHOP and their densities of a table.
 
 use super::Points;
-use crate::cluster::{Hop, KernelDensity};
+use crate::cluster::{Hop, HopChains, KernelDensity};
 use crate::error::{Kind, Result};
 use crate::halo::{AdaptaHop, Halos, Subhalos};
 
@@ -35,6 +35,25 @@ macro_rules! with_positions {
 /// ```
 pub fn hop(points: &Points, options: &Hop) -> Result<Halos> {
     with_positions!(points, rows => options.run(rows))
+}
+
+/// The chains and densities of points, from which [`Hop::run_on_chains`] finds halos.
+///
+/// Errors: as [`Hop::run`], of which thresholds are part.
+///
+/// ```
+/// use ropewalk::Hop;
+/// use ropewalk::table::{self, Points, Table};
+///
+/// let rows = (0..30).flat_map(|i| [f64::from(i % 5), f64::from(i / 5)]);
+/// let hop = Hop::new(0.5).n_density(8).n_hop(8);
+/// let chains = table::hop_chains(&Points::F64(Table::new(2, rows.collect())?), &hop)?;
+/// assert_eq!((chains.density().len(), hop.run_on_chains(&chains)?.len()), (30, 1));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+pub fn hop_chains(points: &Points, options: &Hop) -> Result<HopChains> {
+    options.thresholds()?;
+    with_positions!(points, rows => options.chains(rows))
 }
 
 /// The halos and subhalos of points, as [`AdaptaHop::run`] finds them.

@@ -8,18 +8,22 @@
 
 mod data;
 mod dbscan;
+mod fof;
 mod hdbscan;
 mod hop;
 mod k_distances;
 mod neighbors;
+mod predict;
 mod rows;
 mod spanning_tree;
 
 pub use dbscan::dbscan;
+pub use fof::fof;
 pub use hdbscan::hdbscan;
-pub use hop::{adaptahop, density, hop};
+pub use hop::{adaptahop, density, hop, hop_chains};
 pub use k_distances::k_distances;
 pub use neighbors::{Pairs, nearest_neighbors, nearest_to, pairs};
+pub use predict::{dbscan_predict, hdbscan_predict};
 pub use spanning_tree::minimum_spanning_tree;
 
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Neighbours of a table: the nearest of each point, and all pairs within a radius.
 
-use super::rows::{compiled, with_rows};
+use super::rows::{Precision, check_dim, compiled, like, of_one_precision, with_rows};
 use super::{Points, Table};
 use crate::bvh::Bvh;
 use crate::csr::Csr;
@@ -59,44 +59,15 @@ pub fn nearest_to(
     wanted: impl Into<Nearest>,
     box_size: impl Into<BoxSize>,
 ) -> Result<Csr<Neighbor>> {
-    if queries.dim() != points.dim() {
-        let (name, must) = ("the dimension of the queries", "that of the points");
-        return Err(Kind::Parameter { name, value: queries.dim() as f64, must }.into());
-    }
+    check_dim("the dimension of the queries", queries, points)?;
     queries_in(queries, points, &wanted.into(), &box_size.into())
 }
 
 fn queries_in(queries: &Points, points: &Points, wanted: &Nearest, size: &BoxSize) -> Result<Csr<Neighbor>> {
-    // Widening is exact.
-    match (queries, points) {
-        (Points::F32(narrow), Points::F64(_)) => {
-            return queries_in(&Points::F64(narrow.widened()), points, wanted, size);
-        }
-        (Points::F64(_), Points::F32(narrow)) => {
-            return queries_in(queries, &Points::F64(narrow.widened()), wanted, size);
-        }
-        _ => {}
-    }
-    let (points, sides) = compiled(points, size)?;
-    let (queries, _) = compiled(queries, size)?;
+    let (queries, points) = of_one_precision(queries, points);
+    let (points, sides) = compiled(&points, size)?;
+    let (queries, _) = compiled(&queries, size)?;
     with_rows!(&*points, rows => search(rows, &queries, *wanted, Space::periodic(sides)?))
-}
-
-/// Rows of one precision.
-trait Precision: Scalar {
-    fn table(points: &Points) -> Option<&Table<Self>>;
-}
-
-impl Precision for f32 {
-    fn table(points: &Points) -> Option<&Table<Self>> {
-        if let Points::F32(table) = points { Some(table) } else { None }
-    }
-}
-
-impl Precision for f64 {
-    fn table(points: &Points) -> Option<&Table<Self>> {
-        if let Points::F64(table) = points { Some(table) } else { None }
-    }
 }
 
 fn search<S: Precision, const D: usize>(
@@ -105,7 +76,7 @@ fn search<S: Precision, const D: usize>(
     wanted: Nearest,
     space: Space<D>,
 ) -> Result<Csr<Neighbor>> {
-    let queries = S::table(queries).and_then(Table::rows::<D>).ok_or(Kind::Dimension { dim: queries.dim() })?;
+    let queries = like(points, queries)?;
     for (index, row) in queries.iter().enumerate() {
         if let Some((axis, value)) = (0..).zip(row.map(Into::into)).find(|(_, x): &(usize, f64)| !x.is_finite()) {
             return Err(Kind::NotFinite { index, axis, value }.into());

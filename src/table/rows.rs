@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Points, Table};
-use crate::error::Result;
+use crate::error::{Kind, Result};
 use crate::geometry::{BoxSize, Scalar, Space};
 
 /// Runs `$work` with `$rows` as a slice of arrays; it is compiled for each kind of points that [`compiled`] returns.
@@ -59,6 +59,46 @@ fn widen<S: Scalar>(table: &Table<S>, size: &BoxSize) -> Result<(Cow<'static, Po
         BoxSize::from(sides)
     });
     Ok((Cow::Owned(Points::F64(Table::new(wide, data)?)), size.into()))
+}
+
+/// Refuses points of another dimension than those they belong to.
+pub(super) fn check_dim(name: &'static str, new: &Points, points: &Points) -> Result<()> {
+    if new.dim() == points.dim() {
+        return Ok(());
+    }
+    Err(Kind::Parameter { name, value: new.dim() as f64, must: "that of the points" }.into())
+}
+
+/// Both as 64 bits if one is, which is exact.
+pub(super) fn of_one_precision<'a>(a: &'a Points, b: &'a Points) -> (Cow<'a, Points>, Cow<'a, Points>) {
+    let wide = |table: &Table<f32>| Cow::Owned(Points::F64(table.widened()));
+    match (a, b) {
+        (Points::F32(narrow), Points::F64(_)) => (wide(narrow), Cow::Borrowed(b)),
+        (Points::F64(_), Points::F32(narrow)) => (Cow::Borrowed(a), wide(narrow)),
+        _ => (Cow::Borrowed(a), Cow::Borrowed(b)),
+    }
+}
+
+/// Rows of one precision.
+pub(super) trait Precision: Scalar {
+    fn table(points: &Points) -> Option<&Table<Self>>;
+}
+
+impl Precision for f32 {
+    fn table(points: &Points) -> Option<&Table<Self>> {
+        if let Points::F32(table) = points { Some(table) } else { None }
+    }
+}
+
+impl Precision for f64 {
+    fn table(points: &Points) -> Option<&Table<Self>> {
+        if let Points::F64(table) = points { Some(table) } else { None }
+    }
+}
+
+/// Other points as rows of the same kind.
+pub(super) fn like<'a, S: Precision, const D: usize>(_rows: &[[S; D]], other: &'a Points) -> Result<&'a [[S; D]]> {
+    Ok(S::table(other).and_then(Table::rows::<D>).ok_or(Kind::Dimension { dim: other.dim() })?)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod lists;
 mod search;
 
 use crate::bvh::Bvh;
+use crate::cluster::union_find::UnionFind;
 use crate::error::{Kind, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar, Space};
 use crate::precompiled::precompiled;
@@ -153,6 +154,40 @@ impl SpanningTree {
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
     pub(crate) fn from_parts(n_points: usize, edges: Vec<Edge>) -> Self {
         Self { n_points, edges }
+    }
+
+    /// A tree that comes from elsewhere, or from an earlier run: its edges in order.
+    ///
+    /// Errors: other than one edge less than there are points; an end that is no point, or that is not below the other; a squared weight that is
+    /// NaN or negative; edges that are not in order, or that close a ring.
+    ///
+    /// ```
+    /// use ropewalk::{Edge, SpanningTree, minimum_spanning_tree};
+    ///
+    /// let tree = minimum_spanning_tree(&[[0.0f32], [1.0], [9.0]])?;
+    /// assert_eq!(SpanningTree::from_edges(3, tree.edges().to_vec())?, tree);
+    /// assert!(SpanningTree::from_edges(3, vec![tree.edges()[0]; 2]).is_err());
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn from_edges(n_points: usize, edges: Vec<Edge>) -> Result<Self> {
+        if edges.len() != n_points.saturating_sub(1) {
+            let (name, value) = ("edges.len()", edges.len() as f64);
+            return Err(Kind::Parameter { name, value, must: "one less than the number of points" }.into());
+        }
+        let forest = UnionFind::new(n_points);
+        let place = |edge: &Edge| (edge.weight2, edge.low, edge.high);
+        for (index, edge) in edges.iter().enumerate() {
+            let is_edge = edge.low < edge.high && (edge.high as usize) < n_points && edge.weight2 >= 0.0;
+            let is_next = index == 0 || place(&edges[index - 1]) < place(edge);
+            if !is_edge || !is_next || forest.find(edge.low) == forest.find(edge.high) {
+                let (name, value) = ("index of an edge", index as f64);
+                let must =
+                    "that of one between a lower and a higher point, behind the last in order, that closes no ring";
+                return Err(Kind::Parameter { name, value, must }.into());
+            }
+            forest.union(edge.low, edge.high);
+        }
+        Ok(Self { n_points, edges })
     }
 
     /// How many points it spans.

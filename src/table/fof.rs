@@ -1,0 +1,25 @@
+//! Friends of friends of a table.
+
+use super::Points;
+use super::rows::{compiled, with_rows};
+use crate::cluster::Fof;
+use crate::error::Result;
+use crate::halo::Halos;
+
+/// The halos of points, as [`Fof::run`] finds them.
+///
+/// Errors: as [`Fof::run`]. Cost: as there; points of other kinds than the compiled ones are copied (see the [module](super)).
+///
+/// ```
+/// use ropewalk::Fof;
+/// use ropewalk::table::{self, Points, Table};
+///
+/// let points = Points::F32(Table::new(1, vec![0.0, 1.0, 2.0, 9.0])?);
+/// assert_eq!(table::fof(&points, &Fof::new(1.0))?.members(0), [0, 1, 2]);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+pub fn fof(points: &Points, options: &Fof) -> Result<Halos> {
+    let (points, size) = compiled(points, options.box_size())?;
+    let options = options.clone().periodic(size);
+    with_rows!(&*points, rows => options.run(rows))
+}
