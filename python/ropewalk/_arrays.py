@@ -32,6 +32,8 @@ def numbers(x: ArrayLike, name: str) -> Floats:
     array: NDArray[Any] = np.asarray(x)
     if np.issubdtype(array.dtype, np.complexfloating):
         raise ValueError(f"{name} is complex; coordinates are real numbers")
+    if array.dtype.kind in "mM":
+        raise ValueError(f"{name} holds times ({array.dtype}); numbers are needed: {name}.astype(float)")
     narrow = array.dtype.kind == "f" and array.dtype.itemsize <= 4
     try:
         # Native byte order, one piece, aligned: otherwise a copy.

@@ -1,13 +1,14 @@
 //! DBSCAN.
 
-use numpy::IntoPyArray;
+use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
-use ropewalk::{Dbscan, table};
+use ropewalk::{BoxSize, Dbscan, Labels, table};
 
 use crate::arrays::{Rows, Vector};
 use crate::calls::run;
+use crate::errors::exception;
 
-/// Labels (noise -1), and the indices of the core points in ascending order.
+/// The indices of the core points in ascending order, and labels (noise -1).
 #[pyfunction]
 #[pyo3(signature = (points, eps, min_samples, weights, box_size, n_jobs))]
 pub fn dbscan<'py>(
@@ -15,18 +16,37 @@ pub fn dbscan<'py>(
     points: Rows,
     eps: f64,
     min_samples: usize,
-    weights: Option<Vec<f64>>,
+    weights: Option<PyReadonlyArray1<'py, f64>>,
     box_size: Option<Vec<f64>>,
     n_jobs: Option<isize>,
-) -> PyResult<(Vector<'py, i32>, Vector<'py, i64>)> {
+) -> PyResult<(Vector<'py, i64>, Vector<'py, i32>)> {
+    let mut options = Dbscan::new(eps, min_samples).periodic(box_size.map(BoxSize::from));
+    if let Some(weights) = weights {
+        options = options.weights(weights.as_slice()?);
+    }
     let (labels, core) = run(py, n_jobs, || {
-        let mut options = Dbscan::new(eps, min_samples).periodic(box_size);
-        if let Some(weights) = weights {
-            options = options.weights(weights);
-        }
         let labels = table::dbscan(&points.0, &options)?;
         let core: Vec<i64> = (0..labels.as_slice().len()).filter(|&i| labels.is_core(i)).map(|i| i as i64).collect();
-        Ok((labels.into_vec(), core))
+        Ok((labels, core))
     })?;
-    Ok((labels.into_pyarray(py), core.into_pyarray(py)))
+    Ok((core.into_pyarray(py), labels.into_vec().into_pyarray(py)))
+}
+
+/// The labels of new points, from the core points and their labels.
+#[pyfunction]
+#[pyo3(signature = (core, labels, eps, new, box_size, n_jobs))]
+pub fn dbscan_predict<'py>(
+    py: Python<'py>,
+    core: Rows,
+    labels: PyReadonlyArray1<'py, i32>,
+    eps: f64,
+    new: Rows,
+    box_size: Option<Vec<f64>>,
+    n_jobs: Option<isize>,
+) -> PyResult<Vector<'py, i32>> {
+    let labels = Labels::from_slice(labels.as_slice()?).map_err(exception)?;
+    // What is core was counted already.
+    let options = Dbscan::new(eps, 1).periodic(box_size.map(BoxSize::from));
+    let labels = run(py, n_jobs, || table::dbscan_predict(&core.0, &labels, &new.0, &options))?;
+    Ok(labels.into_pyarray(py))
 }

@@ -8,6 +8,9 @@ mod arrays;
 mod calls;
 mod dbscan;
 mod errors;
+mod fof;
+mod hdbscan;
+mod hop;
 mod pools;
 
 use pyo3::prelude::*;
@@ -17,7 +20,13 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _native {
     #[pymodule_export]
-    use crate::dbscan::dbscan;
+    use crate::dbscan::{dbscan, dbscan_predict};
+    #[pymodule_export]
+    use crate::fof::friends_of_friends;
+    #[pymodule_export]
+    use crate::hdbscan::{Clusters, hdbscan, hdbscan_of_tree};
+    #[pymodule_export]
+    use crate::hop::hop;
     #[pymodule_export]
     use crate::pools::{set_threads, threads};
 }

@@ -1,0 +1,256 @@
+"""Friends of friends, and the groups that it and other finders give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, SupportsFloat, SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ropewalk import _arrays, _base, _native
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class Groups:
+    """Groups of points, the largest first; of equal size first that with the smallest member.
+
+    `len`, indexing and iteration are over groups: ``groups[i]`` is ``groups.members(i)``.
+
+    Attributes
+    ----------
+    labels : ndarray of int32, shape (n,)
+        The number of each point's group, -1 for none.
+    offsets : ndarray of int64, shape (n_groups + 1,)
+        Group i has the members ``all_members[offsets[i]:offsets[i + 1]]``.
+    all_members : ndarray of uint32
+        The members of all groups, one group after the other, each ascending.
+
+    Examples
+    --------
+    >>> from ropewalk import friends_of_friends
+    >>> groups = friends_of_friends([[7.0], [0.0], [7.5], [0.5], [1.0], [3.0]], 0.5)
+    >>> groups
+    <Groups: 2 groups of 5 points among 6>
+    >>> groups.labels
+    array([ 1,  0,  1,  0,  0, -1], dtype=int32)
+    >>> groups.sizes, groups.members(0)
+    (array([3, 2]), array([1, 3, 4], dtype=uint32))
+    """
+
+    def __init__(self, labels: NDArray[np.int32], offsets: NDArray[np.int64], all_members: NDArray[np.uint32]) -> None:
+        self.labels = labels
+        self.offsets = offsets
+        self.all_members = all_members
+
+    @property
+    def n_groups(self) -> int:
+        """How many groups there are."""
+        return len(self.offsets) - 1
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many members each group has; falling."""
+        return np.diff(self.offsets)
+
+    def members(self, group: SupportsIndex) -> NDArray[np.uint32]:
+        """The members of a group.
+
+        Parameters
+        ----------
+        group : int
+            Its number; negative numbers count from the end.
+
+        Returns
+        -------
+        ndarray of uint32
+            The indices of its points, ascending: a view of `all_members`.
+
+        Raises
+        ------
+        IndexError
+            There is no such group.
+        """
+        number = group.__index__()
+        at = number + self.n_groups if number < 0 else number
+        if not 0 <= at < self.n_groups:
+            raise IndexError(f"there is no group {number}; there are {self.n_groups}")
+        return self.all_members[self.offsets[at] : self.offsets[at + 1]]
+
+    def __len__(self) -> int:
+        return self.n_groups
+
+    def __getitem__(self, group: SupportsIndex) -> NDArray[np.uint32]:
+        return self.members(group)
+
+    def __iter__(self) -> Iterator[NDArray[np.uint32]]:
+        return map(self.members, range(self.n_groups))
+
+    def __repr__(self) -> str:
+        text = f"{self.n_groups} groups of {len(self.all_members)} points among {len(self.labels)}"
+        return f"<{type(self).__name__}: {text}>"
+
+
+def friends_of_friends(
+    X: ArrayLike,
+    linking_length: SupportsFloat,
+    *,
+    min_members: SupportsIndex = 2,
+    box_size: ArrayLike | None = None,
+    n_jobs: int | None = None,
+    device: str | None = None,
+) -> Groups:
+    """The groups of points that chains of friends join: two points at most `linking_length` apart are friends.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Points of 1 to 10 coordinates. ``float32`` and ``float64`` in C order are not copied; other numbers become ``float64``.
+    linking_length : float
+        How far apart friends are at most, inclusive; in the unit of `X`. In cosmology it is often 0.2 mean separations,
+        ``0.2 * (volume / n) ** (1 / 3)``.
+    min_members : int, default 2
+        Groups have at least so many members, at least 2; points in smaller ones have no group.
+    box_size : float or array_like of shape (d,), optional
+        The sides of a periodic box, each at least twice `linking_length`. Without, space is open.
+    n_jobs : int, optional
+        Threads: -1 for all processors, -2 for all but one; by default those of `ropewalk.set_threads`.
+    device : {"cpu", "cuda", "cuda:1", ...}, optional
+        Where to work; by default where `X` is.
+
+    Returns
+    -------
+    Groups
+        Labels and members of the groups, the largest first.
+
+    Raises
+    ------
+    ValueError
+        Points or a parameter that are refused; the sentence names the value, and the point where it is one.
+
+    See Also
+    --------
+    FriendsOfFriends : The same as an estimator.
+
+    Notes
+    -----
+    Exact, and independent of `n_jobs`: groups are the connected components, which `dbscan` finds with ``min_samples=2``,
+    numbered otherwise. Cost: about that of sorting the points. Source: Davis et al. 1985.
+
+    Examples
+    --------
+    >>> from ropewalk import friends_of_friends
+    >>> friends_of_friends([[0.0, 0.0], [9.9, 0.0], [5.0, 5.0]], 0.2, box_size=10.0).members(0)
+    array([0, 1], dtype=uint32)
+    """
+    length, least = _base.real(linking_length, "linking_length"), _base.integer(min_members, "min_members", 2)
+    there = _base.on_device(X, device)
+    if there is not None:
+        return Groups(*there.friends_of_friends(X, length, least, box_size, device))
+    points = _arrays.points(X)
+    return Groups(*_native.friends_of_friends(points, length, least, _arrays.sides(box_size, points.shape[1]), n_jobs))
+
+
+class FriendsOfFriends(_base.Estimator):
+    """Friends-of-friends groups as an estimator.
+
+    Parameters
+    ----------
+    linking_length : float
+        How far apart friends are at most, inclusive; in the unit of the points.
+    min_members : int, default 2
+        Groups have at least so many members, at least 2; points in smaller ones have no group.
+    box_size : float or array_like of shape (n_features,), optional
+        The sides of a periodic box, each at least twice `linking_length`. Without, space is open.
+    n_jobs : int, optional
+        Threads: -1 for all processors, -2 for all but one; by default those of `ropewalk.set_threads`.
+    device : {"cpu", "cuda", "cuda:1", ...}, optional
+        Where to work; by default where the points are.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int32, shape (n_samples,)
+        The number of each point's group, the largest 0; -1 for none.
+    groups_ : Groups
+        The groups with their members.
+    n_features_in_ : int
+        How many coordinates the points have.
+    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+        The names of a data frame's columns, if all are strings.
+
+    See Also
+    --------
+    friends_of_friends : The same as a function, with the notes.
+
+    Examples
+    --------
+    >>> from ropewalk import FriendsOfFriends
+    >>> FriendsOfFriends(0.5).fit_predict([[7.0], [0.0], [7.5], [0.5], [1.0], [3.0]])
+    array([ 1,  0,  1,  0,  0, -1], dtype=int32)
+    """
+
+    labels_: NDArray[np.int32]
+    groups_: Groups
+
+    def __init__(
+        self,
+        linking_length: SupportsFloat,
+        *,
+        min_members: SupportsIndex = 2,
+        box_size: ArrayLike | None = None,
+        n_jobs: int | None = None,
+        device: str | None = None,
+    ) -> None:
+        self.linking_length = linking_length
+        self.min_members = min_members
+        self.box_size = box_size
+        self.n_jobs = n_jobs
+        self.device = device
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Finds the groups of points.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Points. ``float32`` and ``float64`` in C order are not copied.
+        y : ignored
+            For scikit-learn's sake.
+
+        Returns
+        -------
+        self : FriendsOfFriends
+            The estimator, fitted.
+
+        Raises
+        ------
+        ValueError
+            Points or a parameter that are refused.
+        """
+        self.groups_ = friends_of_friends(
+            self._fit_points(X, self.device),
+            self.linking_length,
+            min_members=self.min_members,
+            box_size=self.box_size,
+            n_jobs=self.n_jobs,
+            device=self.device,
+        )
+        self.labels_ = self.groups_.labels
+        return self
+
+    def fit_predict(self, X: ArrayLike, y: object = None) -> NDArray[np.int32]:
+        """The groups of points.
+
+        Parameters
+        ----------
+        X, y
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_samples,)
+            `labels_`.
+        """
+        return self.fit(X, y).labels_

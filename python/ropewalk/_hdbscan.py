@@ -1,0 +1,419 @@
+"""HDBSCAN*: clusters of varying density."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsFloat, SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ropewalk import _arrays, _base, _native
+from ropewalk._arrays import Floats
+from ropewalk._centers import centroids, medoids
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+#: The labels of points with a coordinate that is infinite, and with one that is NaN: scikit-learn's.
+_INFINITE, _MISSING = -2, -3
+
+#: The columns of a condensed tree.
+_CONDENSED = np.dtype([("parent", np.int64), ("child", np.int64), ("lambda_val", np.float64), ("child_size", np.int64)])
+
+
+class SpanningTree(NamedTuple):
+    """A minimum spanning tree: ascending by weight, then by the ends."""
+
+    #: The lower and the higher end of each edge, shape (n - 1, 2).
+    edges: NDArray[np.uint32]
+    #: The weight of each edge, in the unit of the points.
+    weights: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class HdbscanOptions:
+    """What the compiled part reads, by these names."""
+
+    min_cluster_size: int
+    min_samples: int | None
+    cluster_selection_epsilon: float
+    max_cluster_size: int | None
+    alpha: float
+    leaf: bool
+    allow_single_cluster: bool
+    sequential: bool
+    box_size: list[float] | None
+
+
+class HDBSCAN(_base.Estimator):
+    """HDBSCAN* with scikit-learn's interface; some attributes are those of the package ``hdbscan``.
+
+    Parameters
+    ----------
+    min_cluster_size : int, default 5
+        Clusters have at least so many points; at least 2.
+    min_samples : int, optional
+        The core distance of a point is that to its nearest of this number, itself counted. By default `min_cluster_size`, or the
+        number of points if they are fewer. (The package ``hdbscan`` counts one less.)
+    cluster_selection_epsilon : float, default 0.0
+        A chosen cluster that splits off at less than this distance is replaced by the first above it that splits off at more.
+    max_cluster_size : int, optional
+        By excess of mass no larger cluster is chosen.
+    metric : {"euclidean", "l2", "minkowski"}, default "euclidean"
+        The distance: the Euclidean, by any of its names. `fit` refuses others.
+    metric_params : dict, optional
+        For scikit-learn's sake; may say ``{"p": 2}`` of the metric ``"minkowski"``.
+    alpha : float, default 1.0
+        Distances of pairs are divided by this, core distances are not.
+    algorithm, leaf_size
+        For scikit-learn's sake: without effect.
+    n_jobs : int, optional
+        Threads: -1 for all processors, -2 for all but one; by default those of `ropewalk.set_threads`, while scikit-learn takes
+        one.
+    cluster_selection_method : {"eom", "leaf"}, default "eom"
+        Excess of mass: the clusters of the largest sum of stabilities. Leaves: those that do not fall apart.
+    allow_single_cluster : bool, default False
+        Whether all points may be one cluster.
+    store_centers : {"centroid", "medoid", "both"}, optional
+        Which centres `fit` finds; none in a periodic box.
+    copy : bool, default False
+        For scikit-learn's sake: `X` is never changed.
+    ties : {"sequential", "together"}, default "sequential"
+        Edges of equal weight, of which there are many, are removed one after the other, as scikit-learn does; or at once, as the
+        paper defines it: then clusters do not depend on the order of the points, and are numbered by their smallest member.
+    box_size : float or array_like of shape (n_features,), optional
+        The sides of a periodic box. Without, space is open.
+    device : {"cpu", "cuda", "cuda:1", ...}, optional
+        Where to work; by default where the points are.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int32, shape (n_samples,)
+        The cluster of each point; -1 for noise, -2 for points with an infinite coordinate, -3 for those with one that is NaN.
+        Both are left out of everything else.
+    probabilities_ : ndarray of float64, shape (n_samples,)
+        How strongly each point belongs to its cluster, from 0 to 1; 0 for noise and infinite points, NaN for missing ones.
+    centroids_, medoids_ : ndarray of float64, shape (n_clusters, n_features)
+        If `store_centers` asks for them: the means weighted by probability; the members of the least sum of distances, so
+        weighted.
+    n_features_in_ : int
+        How many coordinates the points have.
+    feature_names_in_ : ndarray of str, shape (n_features_in_,)
+        The names of a data frame's columns, if all are strings.
+
+    See Also
+    --------
+    DBSCAN : Faster, for clusters of one known density.
+
+    Notes
+    -----
+    Without ties labels and probabilities are scikit-learn's; with ties they are what scikit-learn finds in the spanning tree
+    whose edges of equal weight are ordered by their ends. Other differences to scikit-learn: points fewer than
+    `min_cluster_size` or one alone are noise and no error, and never one cluster; `min_samples` that is not given is at most the
+    number of points; only Euclidean distances, 1 to 10 coordinates, no sparse matrices.
+
+    The other attributes are found when they are first asked for, and then kept. The estimator keeps a reference to the array
+    that it is fitted to, for `predict`.
+
+    Cost: that of the spanning tree, O(n log n) in practice; it keeps some 40 bytes a point. Source: Campello, Moulavi and Sander
+    2013; Campello, Moulavi, Zimek and Sander 2015 (outliers); Malzer and Baum 2020 (`cluster_selection_epsilon`).
+
+    Examples
+    --------
+    >>> from ropewalk import HDBSCAN
+    >>> X = [[0.0], [1.0], [2.0], [3.0], [30.0], [30.1], [30.2], [30.4], [90.0]]
+    >>> found = HDBSCAN(min_cluster_size=3, min_samples=2, ties="together").fit(X)
+    >>> found.labels_
+    array([ 0,  0,  0,  0,  1,  1,  1,  1, -1], dtype=int32)
+    >>> found.probabilities_.round(2)
+    array([1. , 1. , 1. , 1. , 1. , 1. , 1. , 0.5, 0. ])
+    >>> found.predict([[1.5], [50.0]])
+    array([ 0, -1], dtype=int32)
+    >>> found.dbscan_clustering(1.0, min_cluster_size=4)
+    array([ 0,  0,  0,  0,  1,  1,  1,  1, -1], dtype=int32)
+    """
+
+    labels_: NDArray[np.int32]
+    probabilities_: NDArray[np.float64]
+    centroids_: NDArray[np.float64]
+    medoids_: NDArray[np.float64]
+
+    def __init__(
+        self,
+        min_cluster_size: SupportsIndex = 5,
+        min_samples: SupportsIndex | None = None,
+        cluster_selection_epsilon: SupportsFloat = 0.0,
+        max_cluster_size: SupportsIndex | None = None,
+        metric: str = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        alpha: SupportsFloat = 1.0,
+        algorithm: str = "auto",
+        leaf_size: int = 40,
+        n_jobs: int | None = None,
+        cluster_selection_method: str = "eom",
+        allow_single_cluster: bool = False,
+        store_centers: str | None = None,
+        copy: bool = False,
+        *,
+        ties: str = "sequential",
+        box_size: ArrayLike | None = None,
+        device: str | None = None,
+    ) -> None:
+        self.min_cluster_size = min_cluster_size
+        self.min_samples = min_samples
+        self.cluster_selection_epsilon = cluster_selection_epsilon
+        self.max_cluster_size = max_cluster_size
+        self.metric = metric
+        self.metric_params = metric_params
+        self.alpha = alpha
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.n_jobs = n_jobs
+        self.cluster_selection_method = cluster_selection_method
+        self.allow_single_cluster = allow_single_cluster
+        self.store_centers = store_centers
+        self.copy = copy
+        self.ties = ties
+        self.box_size = box_size
+        self.device = device
+
+    def _allows_nan(self) -> bool:
+        return True
+
+    def _options(self, dim: int) -> HdbscanOptions:
+        """The parameters, checked as far as the library does not."""
+        metric_params = dict(self.metric_params or {})
+        _base.euclidean(self.metric, metric_params.pop("p", 2), metric_params)
+        if self.store_centers is not None:
+            _base.choice(self.store_centers, "store_centers", ("centroid", "medoid", "both"))
+            if self.box_size is not None:
+                raise ValueError("store_centers is for open space: in a periodic box there is no mean")
+        samples, largest = self.min_samples, self.max_cluster_size
+        return HdbscanOptions(
+            min_cluster_size=_base.integer(self.min_cluster_size, "min_cluster_size", 2),
+            min_samples=None if samples is None else _base.integer(samples, "min_samples", 1),
+            cluster_selection_epsilon=_base.real(self.cluster_selection_epsilon, "cluster_selection_epsilon"),
+            max_cluster_size=None if largest is None else _base.integer(largest, "max_cluster_size", 1),
+            alpha=_base.real(self.alpha, "alpha"),
+            leaf=_base.choice(self.cluster_selection_method, "cluster_selection_method", ("eom", "leaf")) == "leaf",
+            allow_single_cluster=bool(self.allow_single_cluster),
+            sequential=_base.choice(self.ties, "ties", ("sequential", "together")) == "sequential",
+            box_size=_arrays.sides(self.box_size, dim),
+        )
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Finds the clusters of points.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            Points. ``float32`` and ``float64`` in C order are not copied, unless some are not finite.
+        y : ignored
+            For scikit-learn's sake.
+
+        Returns
+        -------
+        self : HDBSCAN
+            The estimator, fitted.
+
+        Raises
+        ------
+        ValueError
+            Points or a parameter that are refused.
+        """
+        for name in ["outlier_scores_", "minimum_spanning_tree_", "single_linkage_tree_", "condensed_tree_"]:
+            self.__dict__.pop(name, None)
+        there = _base.on_device(X, self.device)
+        if there is not None:
+            self.n_features_in_ = np.shape(X)[1]
+            options = self._options(self.n_features_in_)
+            self.labels_, self.probabilities_ = there.hdbscan(X, options, self.device)
+            return self
+        points = self._points(X, fitting=True)
+        self._fitted_options = self._options(points.shape[1])
+        self._all_labels = _not_finite(points)
+        self._fit_X = points if self._all_labels is None else points[self._all_labels == 0]
+        self._clusters = _native.hdbscan(self._fit_X, self._fitted_options, self.n_jobs)
+        labels, probabilities = self._clusters.labels(), self._clusters.probabilities()
+        if self.store_centers in ("centroid", "both"):
+            self.centroids_ = centroids(self._fit_X, labels, probabilities)
+        if self.store_centers in ("medoid", "both"):
+            self.medoids_ = medoids(self._fit_X, labels, probabilities)
+        self.labels_ = self._with_left_out(labels)
+        self.probabilities_ = probabilities
+        if self._all_labels is not None:
+            self.probabilities_ = np.where(self._all_labels == _MISSING, np.nan, 0.0)
+            self.probabilities_[self._all_labels == 0] = probabilities
+        return self
+
+    def fit_predict(self, X: ArrayLike, y: object = None) -> NDArray[np.int32]:
+        """The clusters of points.
+
+        Parameters
+        ----------
+        X, y
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_samples,)
+            `labels_`.
+        """
+        return self.fit(X, y).labels_
+
+    def dbscan_clustering(self, cut_distance: SupportsFloat, min_cluster_size: SupportsIndex = 5) -> NDArray[np.int32]:
+        """The clusters of DBSCAN* at a distance: core points that are linked by steps of at most that.
+
+        Parameters
+        ----------
+        cut_distance : float
+            The distance, inclusive (scikit-learn's is not).
+        min_cluster_size : int, default 5
+            Smaller clusters are noise; at least 2.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_samples,)
+            Labels as in `labels_`, numbered by the smallest member (scikit-learn's numbers have no stated order).
+
+        Raises
+        ------
+        ValueError
+            A distance that is NaN or negative; a size below 2.
+        """
+        size = _base.integer(min_cluster_size, "min_cluster_size", 2)
+        return self._with_left_out(self._found().dbscan_labels(_base.real(cut_distance, "cut_distance"), size, self.n_jobs))
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int32]:
+        """The clusters that new points fall into; see `approximate_predict`.
+
+        Parameters
+        ----------
+        X : array_like of shape (m, n_features)
+            New points; finite.
+
+        Returns
+        -------
+        ndarray of int32, shape (m,)
+            A label for each, -1 for noise.
+        """
+        return self.approximate_predict(X)[0]
+
+    def approximate_predict(self, X: ArrayLike) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """The cluster that each new point would fall into if it were alone with the old points, and these kept theirs.
+
+        Parameters
+        ----------
+        X : array_like of shape (m, n_features)
+            New points; finite.
+
+        Returns
+        -------
+        labels : ndarray of int32, shape (m,)
+            A label for each, -1 for noise.
+        probabilities : ndarray of float64, shape (m,)
+            How strongly each belongs to its cluster.
+
+        Raises
+        ------
+        NotFittedError
+            There are no clusters yet.
+        ValueError
+            Points that are refused.
+
+        Notes
+        -----
+        As the function of this name in the package ``hdbscan``, which counts `min_samples` otherwise; not in scikit-learn.
+        Clustering all of the points together could give other clusters. Cost: a tree over the old points, two searches for each
+        new one.
+        """
+        clusters = self._found()
+        return clusters.predict(self._fit_X, self._points(X, fitting=False), self.n_jobs)
+
+    @cached_property
+    def outlier_scores_(self) -> NDArray[np.float64]:
+        """The outlier score GLOSH of each point, from 0 for the densest to 1; NaN for points that are left out."""
+        scores = self._found().outlier_scores(self.n_jobs)
+        if self._all_labels is None:
+            return scores
+        everywhere = np.full(len(self._all_labels), np.nan)
+        everywhere[self._all_labels == 0] = scores
+        return everywhere
+
+    @property
+    def cluster_persistence_(self) -> NDArray[np.float64]:
+        """How persistent each cluster is, from 0 to 1."""
+        return self._found().persistence()
+
+    @cached_property
+    def minimum_spanning_tree_(self) -> SpanningTree:
+        """The spanning tree by mutual reachability. Points that are left out are not counted, here and in the other trees."""
+        edges, squared_weights = self._found().edges()
+        return SpanningTree(edges, np.sqrt(squared_weights))
+
+    @cached_property
+    def single_linkage_tree_(self) -> NDArray[np.float64]:
+        """The merges as `scipy.cluster.hierarchy.linkage` has them: two clusters, height, size; shape (n - 1, 4)."""
+        return self._found().linkage(self.n_jobs)
+
+    @cached_property
+    def condensed_tree_(self) -> NDArray[np.void]:
+        """The hierarchy of clusters: a row for each point, in order, then one for each cluster but the root.
+
+        Fields: ``parent``, ``child``, ``lambda_val`` (one over the distance at which the child leaves) and ``child_size``.
+        Points are 0 to n - 1; cluster n is the root.
+        """
+        columns = self._found().condensed()
+        rows = np.empty(len(columns[0]), _CONDENSED)
+        for name, column in zip(_CONDENSED.names or (), columns, strict=True):
+            rows[name] = column
+        return rows
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is stored: in place of the clusters the spanning tree that they are found in again."""
+        state = self.__dict__.copy()
+        clusters = state.pop("_clusters", None)
+        if clusters is not None:
+            state["_stored_tree"] = clusters.edges()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        tree = state.pop("_stored_tree", None)
+        self.__dict__.update(state)
+        if tree is not None:
+            if len(self._fit_X) == 0:
+                self._clusters = _native.hdbscan(self._fit_X, self._fitted_options, self.n_jobs)
+            else:
+                self._clusters = _native.hdbscan_of_tree(tree[0], tree[1], self._fitted_options, self.n_jobs)
+
+    _fit_X: Floats
+    _fitted_options: HdbscanOptions
+    _all_labels: NDArray[np.int32] | None
+    _clusters: _native.Clusters
+
+    def _found(self) -> _native.Clusters:
+        self._check_fitted()
+        if "_clusters" not in self.__dict__:
+            raise RuntimeError("the clusters were found on a device, which gives labels and probabilities only")
+        return self._clusters
+
+    def _with_left_out(self, labels: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Labels of all points from those of the finite ones."""
+        if self._all_labels is None:
+            return labels
+        everywhere = self._all_labels.copy()
+        everywhere[everywhere == 0] = labels
+        return everywhere
+
+
+def _not_finite(points: Floats) -> NDArray[np.int32] | None:
+    """0 for each point that is finite, and the labels of others; or `None` if all are finite."""
+    with np.errstate(all="ignore"):
+        if np.isfinite(points.sum()):
+            return None
+    missing, finite = np.isnan(points).any(axis=1), np.isfinite(points).all(axis=1)
+    if finite.all():
+        return None
+    return np.where(finite, 0, np.where(missing, _MISSING, _INFINITE)).astype(np.int32)

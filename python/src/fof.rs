@@ -1,0 +1,46 @@
+//! Friends of friends.
+
+use numpy::IntoPyArray;
+use pyo3::prelude::*;
+use ropewalk::{BoxSize, Fof, Halos, table};
+
+use crate::arrays::{Rows, Vector};
+use crate::calls::run;
+
+/// The group of each point (none -1), the offsets of groups, and their members.
+pub type Groups<'py> = (Vector<'py, i32>, Vector<'py, i64>, Vector<'py, u32>);
+
+/// Groups as they are handed over.
+pub struct Lists {
+    labels: Vec<i32>,
+    offsets: Vec<i64>,
+    members: Vec<u32>,
+}
+
+impl Lists {
+    pub fn new(halos: Halos) -> Self {
+        let labels = halos.halo_of_points();
+        let (offsets, members) = halos.into_members().into_parts();
+        Self { labels, offsets: offsets.into_iter().map(|offset| offset as i64).collect(), members }
+    }
+
+    pub fn into_arrays(self, py: Python<'_>) -> Groups<'_> {
+        (self.labels.into_pyarray(py), self.offsets.into_pyarray(py), self.members.into_pyarray(py))
+    }
+}
+
+/// The groups of points.
+#[pyfunction]
+#[pyo3(signature = (points, linking_length, min_members, box_size, n_jobs))]
+pub fn friends_of_friends(
+    py: Python<'_>,
+    points: Rows,
+    linking_length: f64,
+    min_members: usize,
+    box_size: Option<Vec<f64>>,
+    n_jobs: Option<isize>,
+) -> PyResult<Groups<'_>> {
+    let options = Fof::new(linking_length).min_members(min_members).periodic(box_size.map(BoxSize::from));
+    let lists = run(py, n_jobs, || Ok(Lists::new(table::fof(&points.0, &options)?)))?;
+    Ok(lists.into_arrays(py))
+}

@@ -1,0 +1,167 @@
+//! HDBSCAN*: the clusters stay with the library, which hands out what it is asked for.
+
+use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use ropewalk::{
+    BoxSize, ClusterSelection, Dendrogram, Edge, Hdbscan, HdbscanClusters, MinimumSpanningTree, SpanningTree, Ties,
+    table,
+};
+
+use crate::arrays::{Rows, Vector};
+use crate::calls::run;
+
+/// The options, as attributes of an object.
+#[derive(FromPyObject)]
+pub struct Options {
+    min_cluster_size: usize,
+    min_samples: Option<usize>,
+    cluster_selection_epsilon: f64,
+    max_cluster_size: Option<usize>,
+    alpha: f64,
+    leaf: bool,
+    allow_single_cluster: bool,
+    sequential: bool,
+    box_size: Option<Vec<f64>>,
+}
+
+impl Options {
+    fn hdbscan(&self) -> Hdbscan {
+        let selection = if self.leaf { ClusterSelection::Leaf } else { ClusterSelection::ExcessOfMass };
+        let mut options = Hdbscan::new(self.min_cluster_size)
+            .cluster_selection(selection)
+            .cluster_selection_epsilon(self.cluster_selection_epsilon)
+            .allow_single_cluster(self.allow_single_cluster)
+            .alpha(self.alpha)
+            .ties(if self.sequential { Ties::Sequential } else { Ties::Together })
+            .periodic(self.box_size.clone().map(BoxSize::from));
+        if let Some(samples) = self.min_samples {
+            options = options.min_samples(samples);
+        }
+        match self.max_cluster_size {
+            Some(size) => options.max_cluster_size(size),
+            None => options,
+        }
+    }
+}
+
+/// The spanning tree of points, and the clusters of that.
+#[pyclass(frozen, module = "ropewalk._native")]
+pub struct Clusters {
+    options: Hdbscan,
+    tree: SpanningTree,
+    found: HdbscanClusters,
+}
+
+/// The clusters of points.
+#[pyfunction]
+#[pyo3(signature = (points, options, n_jobs))]
+pub fn hdbscan(py: Python<'_>, points: Rows, options: Options, n_jobs: Option<isize>) -> PyResult<Clusters> {
+    run(py, n_jobs, || {
+        let hdbscan = options.hdbscan();
+        // Refuses options before the work.
+        hdbscan.run_on_tree(&SpanningTree::default())?;
+        let samples = options.min_samples.unwrap_or(options.min_cluster_size.min(points.0.len().max(1)));
+        let tree = MinimumSpanningTree::new().min_samples(samples).alpha(options.alpha);
+        let tree = table::minimum_spanning_tree(&points.0, &tree.periodic(options.box_size.map(BoxSize::from)))?;
+        Ok(Clusters { found: hdbscan.run_on_tree(&tree)?, options: hdbscan, tree })
+    })
+}
+
+/// The clusters of a spanning tree, as [`Clusters::edges`] gave it.
+#[pyfunction]
+#[pyo3(signature = (edges, squared_weights, options, n_jobs))]
+pub fn hdbscan_of_tree<'py>(
+    py: Python<'py>,
+    edges: PyReadonlyArray2<'py, u32>,
+    squared_weights: PyReadonlyArray1<'py, f64>,
+    options: Options,
+    n_jobs: Option<isize>,
+) -> PyResult<Clusters> {
+    let (ends, weights) = (edges.as_slice()?, squared_weights.as_slice()?);
+    run(py, n_jobs, || {
+        let edge = |(ends, &weight2): (&[u32; 2], &f64)| Edge { low: ends[0], high: ends[1], weight2 };
+        let edges: Vec<Edge> = ends.as_chunks().0.iter().zip(weights).map(edge).collect();
+        let tree = SpanningTree::from_edges(edges.len() + 1, edges)?;
+        let options = options.hdbscan();
+        Ok(Clusters { found: options.run_on_tree(&tree)?, options, tree })
+    })
+}
+
+#[pymethods]
+impl Clusters {
+    /// A label a point, -1 for noise.
+    fn labels<'py>(&self, py: Python<'py>) -> Vector<'py, i32> {
+        self.found.labels().as_slice().to_vec().into_pyarray(py)
+    }
+
+    fn probabilities<'py>(&self, py: Python<'py>) -> Vector<'py, f64> {
+        self.found.probabilities().to_vec().into_pyarray(py)
+    }
+
+    fn persistence<'py>(&self, py: Python<'py>) -> Vector<'py, f64> {
+        self.found.persistence().to_vec().into_pyarray(py)
+    }
+
+    fn outlier_scores<'py>(&self, py: Python<'py>, n_jobs: Option<isize>) -> PyResult<Vector<'py, f64>> {
+        Ok(run(py, n_jobs, || Ok(self.found.outlier_scores()))?.into_pyarray(py))
+    }
+
+    /// The edges of the spanning tree, in order, and their squared weights.
+    fn edges<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray2<u32>>, Vector<'py, f64>)> {
+        let edges = self.tree.edges();
+        let (ends, weights) = py
+            .detach(|| -> (Vec<_>, Vec<_>) { edges.iter().map(|edge| ([edge.low, edge.high], edge.weight2)).unzip() });
+        Ok((ends.into_flattened().into_pyarray(py).reshape([edges.len(), 2])?, weights.into_pyarray(py)))
+    }
+
+    /// The rows of SciPy's linkage.
+    fn linkage<'py>(&self, py: Python<'py>, n_jobs: Option<isize>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let rows: Vec<[f64; 4]> = run(py, n_jobs, || {
+            let dendrogram = Dendrogram::new(&self.tree);
+            let rows = dendrogram.merges().iter().map(|merge| {
+                let [a, b] = merge.clusters.map(f64::from);
+                [a, b, merge.height, f64::from(merge.size)]
+            });
+            Ok(rows.collect())
+        })?;
+        let n = rows.len();
+        rows.into_flattened().into_pyarray(py).reshape([n, 4])
+    }
+
+    /// The columns of the condensed tree: parent, child, lambda, size.
+    fn condensed<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> (Vector<'py, i64>, Vector<'py, i64>, Vector<'py, f64>, Vector<'py, i64>) {
+        let rows = || self.found.condensed_tree().rows();
+        let (parents, children): (Vec<i64>, Vec<i64>) =
+            py.detach(|| rows().map(|row| (row.parent as i64, row.child as i64)).unzip());
+        let (lambdas, sizes): (Vec<f64>, Vec<i64>) =
+            py.detach(|| rows().map(|row| (row.lambda, i64::from(row.size))).unzip());
+        (parents.into_pyarray(py), children.into_pyarray(py), lambdas.into_pyarray(py), sizes.into_pyarray(py))
+    }
+
+    /// The labels of DBSCAN* at a distance.
+    fn dbscan_labels<'py>(
+        &self,
+        py: Python<'py>,
+        eps: f64,
+        min_cluster_size: usize,
+        n_jobs: Option<isize>,
+    ) -> PyResult<Vector<'py, i32>> {
+        let labels = run(py, n_jobs, || Hdbscan::new(min_cluster_size).run_on_tree(&self.tree)?.dbscan_labels(eps))?;
+        Ok(labels.into_vec().into_pyarray(py))
+    }
+
+    /// The labels and probabilities of new points.
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        points: Rows,
+        new: Rows,
+        n_jobs: Option<isize>,
+    ) -> PyResult<(Vector<'py, i32>, Vector<'py, f64>)> {
+        let found = run(py, n_jobs, || table::hdbscan_predict(&points.0, &self.found, &new.0, &self.options))?;
+        Ok((found.labels.into_pyarray(py), found.probabilities.into_pyarray(py)))
+    }
+}

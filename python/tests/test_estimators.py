@@ -1,0 +1,205 @@
+"""What scikit-learn expects of estimators: its own checks, cloning, pipelines, pickling, representations."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from ropewalk import DBSCAN, HDBSCAN, HOP, FriendsOfFriends, NotFittedError
+
+sklearn = pytest.importorskip("sklearn")
+
+from sklearn.base import clone  # noqa: E402
+from sklearn.model_selection import ParameterGrid  # noqa: E402
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.preprocessing import StandardScaler  # noqa: E402
+from sklearn.utils.estimator_checks import estimator_checks_generator  # noqa: E402
+
+ESTIMATORS = [
+    DBSCAN(),
+    HDBSCAN(),
+    FriendsOfFriends(0.5),
+    HOP(0.1, n_density=3, n_hop=3, n_merge=2, min_members=1, unit="absolute", kernel="top_hat"),
+]
+with warnings.catch_warnings():
+    # That they do not inherit from BaseEstimator, which would need scikit-learn.
+    warnings.filterwarnings("ignore", message=".*does not inherit")
+    CHECKS = [(estimator, check) for estimator in ESTIMATORS for _, check in estimator_checks_generator(estimator)]
+
+ids = lambda value: getattr(value, "func", value).__name__ if callable(value) else type(value).__name__  # noqa: E731
+
+
+@pytest.mark.parametrize("estimator, check", CHECKS, ids=ids)
+def test_scikit_learns_checks(estimator, check):
+    check(clone(estimator))
+
+
+def blobs(n=300, dim=2, seed=0):
+    random = np.random.default_rng(seed)
+    centers = random.uniform(0.0, 10.0, (5, dim))
+    return centers[random.integers(0, 5, n)] + random.normal(0.0, 0.3, (n, dim))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=ids)
+def test_clones_copies_and_pickles(estimator):
+    X = blobs()
+    fitted = clone(estimator).fit(X)
+    assert clone(fitted).get_params() == estimator.get_params()
+    assert "labels_" not in vars(clone(fitted))
+    for other in [pickle.loads(pickle.dumps(fitted)), copy.deepcopy(fitted)]:
+        assert repr(other) == repr(fitted)
+        np.testing.assert_array_equal(other.labels_, fitted.labels_)
+        np.testing.assert_array_equal(other.fit_predict(X), fitted.labels_)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=ids)
+def test_pipelines_and_grids(estimator):
+    X = blobs()
+    pipeline = make_pipeline(StandardScaler(), clone(estimator))
+    scaled = StandardScaler().fit_transform(X)
+    np.testing.assert_array_equal(pipeline.fit_predict(X), clone(estimator).fit_predict(scaled))
+    step = pipeline.steps[-1][0]
+    for parameters in ParameterGrid({f"{step}__n_jobs": [1, 2]}):
+        pipeline.set_params(**parameters)
+        assert pipeline.steps[-1][1].n_jobs == parameters[f"{step}__n_jobs"]
+        np.testing.assert_array_equal(pipeline.fit_predict(X), clone(estimator).fit_predict(scaled))
+    assert type(estimator).__name__ in pipeline._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "ours, theirs, parameters",
+    [
+        ("DBSCAN", "DBSCAN", {}),
+        ("DBSCAN", "DBSCAN", {"min_samples": 2, "eps": 3}),
+        ("DBSCAN", "DBSCAN", {"eps": np.float64(0.25), "n_jobs": -1, "algorithm": "kd_tree"}),
+        ("DBSCAN", "DBSCAN", {"eps": 1.0 / 3, "min_samples": 1234567, "algorithm": "ball_tree", "leaf_size": 17, "n_jobs": -1, "p": 2}),
+        ("HDBSCAN", "HDBSCAN", {"min_cluster_size": 7, "alpha": 0.5, "copy": True}),
+        ("HDBSCAN", "HDBSCAN", {"min_cluster_size": 7, "cluster_selection_method": "leaf", "cluster_selection_epsilon": 0.123, "copy": True}),
+    ],
+)  # fmt: skip
+def test_representation_is_scikit_learns(ours, theirs, parameters):
+    import ropewalk
+    import sklearn.cluster
+
+    assert repr(getattr(ropewalk, ours)(**parameters)) == repr(getattr(sklearn.cluster, theirs)(**parameters))
+
+
+def test_parameters():
+    estimator = DBSCAN(eps=0.25)
+    assert list(estimator.get_params()) == sorted(estimator.get_params())
+    assert estimator.set_params(eps=0.5, n_jobs=2) is estimator
+    assert (estimator.eps, estimator.n_jobs) == (0.5, 2)
+    with pytest.raises(ValueError, match=r"Invalid parameter 'epsilon' for estimator DBSCAN\(n_jobs=2\)"):
+        estimator.set_params(eps=7.0, epsilon=1.0)
+    assert estimator.eps == 0.5
+
+
+@pytest.mark.parametrize("make", ["DataFrame", "polars"])
+def test_data_frames(make):
+    frames = pytest.importorskip("polars" if make == "polars" else "pandas")
+    X = blobs()
+    frame = frames.DataFrame(X, schema=["x", "y"]) if make == "polars" else frames.DataFrame(X, columns=["x", "y"])
+    fitted = DBSCAN().fit(frame)
+    assert fitted.feature_names_in_.tolist() == ["x", "y"] and fitted.feature_names_in_.dtype == object
+    np.testing.assert_array_equal(fitted.labels_, DBSCAN().fit_predict(X))
+    np.testing.assert_array_equal(fitted.predict(frame)[fitted.core_sample_indices_], fitted.labels_[fitted.core_sample_indices_])
+    with pytest.raises(ValueError, match="same order as they were in fit"):
+        fitted.predict(frame[["y", "x"]])
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        fitted.predict(X)
+    assert not hasattr(fitted.fit(X), "feature_names_in_")
+    with pytest.warns(UserWarning, match="was fitted without feature names"):
+        fitted.predict(frame)
+
+
+def test_names_that_are_no_text():
+    pandas = pytest.importorskip("pandas")
+    X = blobs()
+    assert not hasattr(DBSCAN().fit(pandas.DataFrame(X)), "feature_names_in_")
+    with pytest.raises(TypeError, match="only supported if all input features have string names"):
+        DBSCAN().fit(pandas.DataFrame(X, columns=["x", 1]))
+    unknown = pandas.DataFrame({"x": [1.0, 2.0], "y": pandas.array([1, None], dtype="Int64")})
+    with pytest.raises((TypeError, ValueError)):
+        DBSCAN().fit(unknown)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS[:2], ids=ids)
+def test_not_fitted(estimator):
+    with pytest.raises(sklearn.exceptions.NotFittedError, match="is not fitted yet"):
+        clone(estimator).predict([[0.0, 0.0]])
+
+
+def test_attributes_before_fit():
+    assert not hasattr(HDBSCAN(), "outlier_scores_") and not hasattr(HDBSCAN(), "cluster_persistence_")
+
+
+ALONE = """
+import sys, warnings
+warnings.simplefilter("error")
+import ropewalk
+for name in ["sklearn", "scipy", "pandas"]:
+    assert name not in sys.modules, name
+for estimator in [ropewalk.DBSCAN(), ropewalk.HDBSCAN()]:
+    assert estimator.fit([[0.0], [0.1], [0.2], [0.3], [0.4]]).labels_.shape == (5,)
+    try:
+        type(estimator)().predict([[0.0]])
+    except ropewalk.NotFittedError as error:
+        assert isinstance(error, ValueError) and isinstance(error, AttributeError)
+    else:
+        raise SystemExit("predicted")
+assert "sklearn" not in sys.modules
+"""
+
+
+def test_without_scikit_learn():
+    subprocess.run([sys.executable, "-c", ALONE], check=True, timeout=120)
+
+
+def test_own_error_is_no_other():
+    assert issubclass(NotFittedError, (ValueError, AttributeError))
+
+
+def test_devices():
+    X = blobs()
+    np.testing.assert_array_equal(DBSCAN(device="cpu").fit_predict(X), DBSCAN().fit_predict(X))
+    for device in ["gpu", "", "cpu:0"]:
+        with pytest.raises(ValueError, match="device"):
+            DBSCAN(device=device).fit(X)
+    with pytest.raises(TypeError, match="device"):
+        DBSCAN(device=0).fit(X)
+
+
+def test_any_number_of_threads():
+    X = blobs(2000)
+    for estimator in ESTIMATORS:
+        found = [clone(estimator).set_params(n_jobs=n_jobs).fit_predict(X) for n_jobs in [1, 2, 3, -1, -2, None]]
+        for labels in found[1:]:
+            np.testing.assert_array_equal(labels, found[0])
+        with pytest.raises(ValueError, match="n_jobs is 0"):
+            clone(estimator).set_params(n_jobs=0).fit(X)
+        with pytest.raises(TypeError, match="n_jobs|integer"):
+            clone(estimator).set_params(n_jobs="all").fit(X)
+
+
+def test_typed_program():
+    import typed_program
+
+    typed_program.main()
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=ids)
+def test_results_are_the_callers(estimator):
+    X = blobs().astype(np.float32)
+    before = X.copy()
+    X.setflags(write=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted = clone(estimator).fit(X)
+    assert fitted.labels_.flags.writeable and fitted.labels_.flags.c_contiguous
+    fitted.labels_[0] = 7
+    np.testing.assert_array_equal(X, before)

@@ -1,0 +1,60 @@
+"""A program that uses every estimator and function: `mypy --strict` checks it, and it runs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from ropewalk import (
+    DBSCAN,
+    HDBSCAN,
+    HOP,
+    FriendsOfFriends,
+    Groups,
+    HopGroups,
+    SpanningTree,
+    dbscan,
+    friends_of_friends,
+    hop,
+    set_threads,
+    threads,
+)
+
+
+def points(n: int) -> NDArray[np.float32]:
+    random = np.random.default_rng(1)
+    return np.concatenate([random.normal(0.0, 0.1, (n, 3)), random.normal(5.0, 0.1, (n, 3))]).astype(np.float32)
+
+
+def main() -> None:
+    set_threads(1)
+    assert threads() == 1
+    X = points(100)
+
+    clusters: DBSCAN = DBSCAN(eps=0.3, min_samples=4, n_jobs=1).fit(X, sample_weight=np.ones(200))
+    labels: NDArray[np.int32] = clusters.labels_
+    new: NDArray[np.int32] = clusters.predict([[5.0, 5.0, 5.0]])
+    core, same = dbscan(X, 0.3, min_samples=4)
+    assert labels.max() == 1 and new[0] == 1 and np.array_equal(labels, same)
+    assert np.array_equal(core, clusters.core_sample_indices_) and len(core) == len(clusters.components_)
+
+    varying: HDBSCAN = HDBSCAN(min_cluster_size=20, store_centers="both").fit(X)
+    tree: SpanningTree = varying.minimum_spanning_tree_
+    fallen, strength = varying.approximate_predict(X[:2])
+    assert tree.edges.shape == (199, 2) and len(fallen) == len(strength) == 2
+    assert varying.condensed_tree_.dtype.names is not None and varying.single_linkage_tree_.shape == (199, 4)
+    assert varying.centroids_.shape == varying.medoids_.shape == (2, 3)
+    assert varying.outlier_scores_.shape == varying.dbscan_clustering(0.3).shape
+    assert len(varying.cluster_persistence_) == 2
+
+    groups: Groups = friends_of_friends(X, 0.3, min_members=10, box_size=[20.0, 20.0, 20.0])
+    sizes: list[int] = [len(members) for members in groups]
+    assert sizes == groups.sizes.tolist() and len(groups) == len(FriendsOfFriends(0.3, min_members=10).fit(X).groups_)
+
+    peaks: HopGroups = hop(X, 1.0, n_density=16, n_hop=16, masses=np.ones(200))
+    density: NDArray[np.float64] = peaks.density
+    again: HOP = HOP(1.0, n_density=16, n_hop=16).set_params(n_jobs=2).fit(X)
+    assert np.array_equal(density, again.density_) and np.array_equal(peaks.labels, again.labels_)
+
+
+if __name__ == "__main__":
+    main()
