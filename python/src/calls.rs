@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use ropewalk::Cancel;
 
 use crate::errors::exception;
 use crate::pools::pool;
@@ -22,11 +23,12 @@ pub fn run<T: Send>(
 ) -> PyResult<T> {
     let pool = pool(py, n_jobs)?;
     py.detach(|| {
+        let cancel = Cancel::new();
         let (sender, receiver) = channel();
         let mut raised = None;
         let ended = pool.in_place_scope(|scope| {
             scope.spawn(|_| {
-                let ended = catch_unwind(AssertUnwindSafe(work));
+                let ended = catch_unwind(AssertUnwindSafe(|| cancel.run(work)));
                 // The receiver is there until it has received.
                 _ = sender.send(ended);
             });
@@ -39,6 +41,7 @@ pub fn run<T: Send>(
                             && let Err(exception) = Python::attach(|py| py.check_signals())
                         {
                             raised = Some(exception);
+                            cancel.cancel();
                         }
                     }
                 }
