@@ -21,11 +21,11 @@ pub struct Options {
     leaf: bool,
     allow_single_cluster: bool,
     sequential: bool,
-    box_size: Option<Vec<f64>>,
+    pub box_size: Option<Vec<f64>>,
 }
 
 impl Options {
-    fn hdbscan(&self) -> Hdbscan {
+    pub fn hdbscan(&self) -> Hdbscan {
         let selection = if self.leaf { ClusterSelection::Leaf } else { ClusterSelection::ExcessOfMass };
         let mut options = Hdbscan::new(self.min_cluster_size)
             .cluster_selection(selection)

@@ -22,11 +22,11 @@ pub struct Options {
     kernel: String,
     unit: String,
     volume: Option<f64>,
-    box_size: Option<Vec<f64>>,
+    pub box_size: Option<Vec<f64>>,
 }
 
 impl Options {
-    fn hop(self) -> PyResult<Hop> {
+    pub fn hop(self) -> PyResult<Hop> {
         let density = KernelDensity::new().kernel(kernel(&self.kernel)?).unit(unit(&self.unit)?);
         let mut hop = Hop::new(self.delta_outer)
             .density(density.n_density(self.n_density).periodic(self.box_size.map(BoxSize::from)))

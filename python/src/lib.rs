@@ -7,6 +7,8 @@
 mod arrays;
 mod calls;
 mod dbscan;
+#[cfg(feature = "cuda")]
+mod device;
 mod errors;
 mod fof;
 mod hdbscan;
@@ -21,6 +23,12 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use crate::dbscan::{dbscan, dbscan_predict};
+    #[cfg(feature = "cuda")]
+    #[pymodule_export]
+    use crate::device::{
+        DeviceArray, DeviceBvh, device_dbscan, device_friends_of_friends, device_hdbscan, device_hop,
+        device_minimum_spanning_tree,
+    };
     #[pymodule_export]
     use crate::fof::friends_of_friends;
     #[pymodule_export]

@@ -7,6 +7,7 @@
 use cudarc::driver::{DriverError, result, sys};
 
 use crate::error::{Error, Kind, Result};
+use crate::gpu::device::Device;
 
 /// The stream that waits for those of other libraries, and these for it, unless they are made not to.
 const LEGACY: sys::CUstream = std::ptr::without_provenance_mut(1);
@@ -118,6 +119,23 @@ fn memory_of(address: u64) -> std::result::Result<Memory, String> {
     let told = unsafe { sys::cuMemGetAddressRange_v2(&mut start, &mut size, address) }.result();
     told.map_err(|error| error.to_string())?;
     Ok(Memory { ordinal, end: start.saturating_add(size as u64) })
+}
+
+/// The number of the device that has an address.
+pub(super) fn index_of(address: u64) -> Result<usize> {
+    // Without a driver there is no first device, either.
+    let first = Device::cuda(0)?;
+    result::init().map_err(failed)?;
+    // Addresses mean the same in all contexts; a context that is current spares making one.
+    let _current = match result::ctx::get_current().map_err(failed)? {
+        Some(_) => None,
+        None => first.cuda_index().map(Current::of).transpose()?,
+    };
+    match memory_of(address) {
+        Ok(Memory { ordinal, .. }) if ordinal >= 0 => Ok(ordinal as usize),
+        Ok(_) => Err(Kind::DeviceAddress { address, bytes: 1, index: 0, found: "no device has it".into() }.into()),
+        Err(found) => Err(Kind::DeviceAddress { address, bytes: 1, index: 0, found }.into()),
+    }
 }
 
 /// Keeps a capture of CUDA graphs by another thread from being ended by what this thread asks for.

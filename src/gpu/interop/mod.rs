@@ -32,6 +32,13 @@ impl Device {
         }
     }
 
+    /// The device whose memory an address is of, by what the driver says.
+    ///
+    /// Errors: an address that is of no device; if there is no driver.
+    pub fn of_cuda_address(address: u64) -> Result<Self> {
+        Self::cuda(driver::index_of(address)?)
+    }
+
     /// Waits for everything that any library has asked of the device, on all streams. Of a device that is none of CUDA's nothing is asked.
     ///
     /// Errors: if the device fails.

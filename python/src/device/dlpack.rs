@@ -1,0 +1,113 @@
+//! DLPack, by the crate `dlpark`: the capsules, and whose they are.
+//!
+//! Source: the Python array API standard, "Data interchange mechanisms" (2024.12); DLPack 1.3.
+
+#![allow(unsafe_code)] // Addresses and their owners are put together.
+
+use std::sync::Arc;
+
+use dlpark::ffi::{DLDataType, DLDevice, DLDeviceType, DLManagedTensor, DLManagedTensorVersioned};
+use dlpark::metadata::Dynamic;
+use dlpark::python::consumer::stream::cuda as cuda_stream;
+use dlpark::python::{DlpackExporter, DlpackStream, ExportRequest, ImportRequest, StreamArg};
+use dlpark::{DlpackFlags, Managed, ManagedTensorBase};
+use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::device::array::{Column, DeviceArray};
+use crate::device::source::{Foreign, Kind, checked_shape};
+
+/// The stream that is made to wait for the producer's work.
+struct LegacyDefault;
+
+// SAFETY: CUDA has the legacy default stream, whose number is 1, on every device at any time.
+unsafe impl DlpackStream for LegacyDefault {
+    fn as_python_arg(&self, _py: Python<'_>, _device: DLDevice) -> PyResult<StreamArg> {
+        Ok(cuda_stream(std::ptr::null_mut()))
+    }
+}
+
+/// The points that an object lends by DLPack; `None` if it does not know of it, or lends memory of the host that is an array of NumPy's.
+pub fn points(x: &Bound<'_, PyAny>) -> PyResult<Option<Foreign>> {
+    let py = x.py();
+    if x.is_instance_of::<numpy::PyUntypedArray>() || !x.hasattr(pyo3::intern!(py, "__dlpack_device__"))? {
+        return Ok(None);
+    }
+    let request = ImportRequest::new(x.as_borrowed())?;
+    let device = match request.device() {
+        Err(error) if error.is_instance_of::<PyAttributeError>(py) => return Ok(None),
+        device => device?,
+    };
+    let index = match device.device_type {
+        DLDeviceType::CUDA => Some(device.device_id as usize),
+        DLDeviceType::CUDAMANAGED => None,
+        DLDeviceType(other) => {
+            return Err(PyValueError::new_err(format!(
+                "X says that it is in memory of DLPack's device type {other}; memory of CUDA's GPUs, 2 or 13, is needed"
+            )));
+        }
+    };
+    let lent = request.import(Some(&LegacyDefault), None)?;
+    let (address, shape, kind) = {
+        let tensor = lent.validate().map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let kind = match tensor.dtype() {
+            DLDataType::F32 => Kind::F32,
+            DLDataType::F64 => Kind::F64,
+            other => {
+                return Err(PyTypeError::new_err(format!(
+                    "X holds numbers of DLPack's type {}, {} bits; float32 or float64 is needed",
+                    other.code.0, other.bits
+                )));
+            }
+        };
+        let shape = checked_shape(tensor.shape(), tensor.strides())?;
+        let address = (tensor.data_ptr() as u64).checked_add(tensor.byte_offset());
+        (address.ok_or_else(|| PyValueError::new_err("X begins beyond all addresses"))?, shape, kind)
+    };
+    Ok(Some(Foreign { address, shape, kind, device: index, wait_for_all: false, lent: Some(lent) }))
+}
+
+fn data_type(column: &Column) -> DLDataType {
+    match column {
+        Column::Labels(_) | Column::Indices { is_narrow: true, .. } => DLDataType::I32,
+        Column::Indices { .. } => DLDataType::U32,
+        Column::Numbers(_) => DLDataType::F64,
+    }
+}
+
+impl DeviceArray {
+    fn export<M: ManagedTensorBase>(&self, py: Python<'_>) -> PyResult<Managed<M>> {
+        let memory = self.memory(py)?;
+        let address = memory.address();
+        let prepared = Dynamic::compact(self.shape()).prepare_as::<M>();
+        let mut tensor =
+            prepared.map_err(|error| PyBufferError::new_err(error.to_string()))?.initialize(Arc::clone(memory));
+        tensor.set_data(std::ptr::without_provenance_mut(address as usize));
+        tensor.set_device(DlpackExporter::device(self)).set_dtype(data_type(self.column()));
+        // SAFETY: the memory holds as many numbers of this type as the shape says, one after the other, and is kept by the tensor.
+        Ok(unsafe { tensor.finish() })
+    }
+}
+
+impl DlpackExporter for DeviceArray {
+    fn device(&self) -> DLDevice {
+        DLDevice::cuda(self.index() as i32)
+    }
+
+    fn flags(&self) -> DlpackFlags {
+        DlpackFlags::empty()
+    }
+
+    /// The numbers are there, so no stream has to wait for them.
+    fn prepare_export(&self, _py: Python<'_>, request: &ExportRequest<'_>) -> PyResult<()> {
+        request.cuda_stream().map(|_| ())
+    }
+
+    fn export_legacy(&self, py: Python<'_>) -> PyResult<Managed<DLManagedTensor>> {
+        self.export(py)
+    }
+
+    fn export_versioned(&self, py: Python<'_>) -> PyResult<Managed<DLManagedTensorVersioned>> {
+        self.export(py)
+    }
+}

@@ -1,0 +1,251 @@
+//! What runs on a device: each function copies its points there, or within it, builds a tree of them, and leaves the results there.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use ropewalk::gpu::{self, Bvh, Dbscan, Fof, Halos, MinimumSpanningTree, Points, on_one_stream};
+use ropewalk::{BoxSize, Nearest};
+
+use crate::calls::run;
+use crate::device::array::{Column, DeviceArray};
+use crate::device::source::{Coordinates, Source};
+use crate::{hdbscan, hop};
+
+/// The tree of points of any kind.
+enum Tree {
+    F32In2(Bvh<f32, 2>),
+    F32In3(Bvh<f32, 3>),
+    F64In2(Bvh<f64, 2>),
+    F64In3(Bvh<f64, 3>),
+}
+
+/// Evaluates `body` with the tree, whatever its kind.
+macro_rules! with {
+    ($tree:expr, $bvh:ident => $body:expr) => {
+        match $tree {
+            Tree::F32In2($bvh) => $body,
+            Tree::F32In3($bvh) => $body,
+            Tree::F64In2($bvh) => $body,
+            Tree::F64In3($bvh) => $body,
+        }
+    };
+}
+
+impl Tree {
+    fn new(source: Source, size: Option<Vec<f64>>) -> ropewalk::Result<Self> {
+        let (dim, size) = (source.dim, size.map(BoxSize::from));
+        Ok(match (source.coordinates()?, dim) {
+            (Coordinates::F32(coordinates), 2) => Self::F32In2(Bvh::of(&Points::of(&coordinates, size)?)?),
+            (Coordinates::F32(coordinates), _) => Self::F32In3(Bvh::of(&Points::of(&coordinates, size)?)?),
+            (Coordinates::F64(coordinates), 2) => Self::F64In2(Bvh::of(&Points::of(&coordinates, size)?)?),
+            (Coordinates::F64(coordinates), _) => Self::F64In3(Bvh::of(&Points::of(&coordinates, size)?)?),
+        })
+    }
+
+    fn len(&self) -> usize {
+        with!(self, bvh => bvh.len())
+    }
+}
+
+/// Works on the device without the interpreter's lock. Calls come from threads of a pool; one stream serves them all, and holds memory once.
+fn there<T: Send>(py: Python<'_>, work: impl FnOnce() -> ropewalk::Result<T> + Send) -> PyResult<T> {
+    run(py, None, || on_one_stream(work))
+}
+
+fn labels(column: gpu::DeviceVec<i32>) -> DeviceArray {
+    DeviceArray::new(Column::Labels(column), None)
+}
+
+fn numbers(column: gpu::DeviceVec<f64>) -> DeviceArray {
+    DeviceArray::new(Column::Numbers(column), None)
+}
+
+/// The group of each point, where the members of each group begin, and the members.
+type Groups = (DeviceArray, DeviceArray, DeviceArray);
+
+fn groups(halos: &Halos, n: usize) -> ropewalk::Result<Groups> {
+    let halo_of_points = halos.halo_of_points()?;
+    halo_of_points.wait()?;
+    Ok((
+        labels(halo_of_points),
+        DeviceArray::new(Column::indices(halos.offsets(), n + 1), None),
+        DeviceArray::new(Column::indices(halos.all_members(), n), None),
+    ))
+}
+
+/// The indices of the core points in ascending order, and labels (noise -1).
+#[pyfunction]
+#[pyo3(signature = (x, eps, min_samples, box_size, device))]
+pub fn device_dbscan(
+    x: &Bound<'_, PyAny>,
+    eps: f64,
+    min_samples: usize,
+    box_size: Option<Vec<f64>>,
+    device: Option<usize>,
+) -> PyResult<(DeviceArray, DeviceArray)> {
+    let source = Source::new(x, device)?;
+    there(x.py(), || {
+        let tree = Tree::new(source, box_size)?;
+        let found = with!(&tree, bvh => Dbscan::new(eps, min_samples).run_on(bvh))?;
+        let (core, column) = (found.core_indices()?, found.column()?);
+        column.wait()?;
+        Ok((DeviceArray::new(Column::indices(core, tree.len()), None), labels(column)))
+    })
+}
+
+/// Groups of friends, the largest first.
+#[pyfunction]
+#[pyo3(signature = (x, linking_length, min_members, box_size, device))]
+pub fn device_friends_of_friends(
+    x: &Bound<'_, PyAny>,
+    linking_length: f64,
+    min_members: usize,
+    box_size: Option<Vec<f64>>,
+    device: Option<usize>,
+) -> PyResult<Groups> {
+    let source = Source::new(x, device)?;
+    there(x.py(), || {
+        let tree = Tree::new(source, box_size)?;
+        let found = with!(&tree, bvh => Fof::new(linking_length).min_members(min_members).run_on(bvh))?;
+        groups(&found, tree.len())
+    })
+}
+
+/// Groups about peaks of the density, and the density of each point.
+#[pyfunction]
+#[pyo3(signature = (x, masses, options, device))]
+pub fn device_hop(
+    x: &Bound<'_, PyAny>,
+    masses: Option<Vec<f64>>,
+    options: hop::Options,
+    device: Option<usize>,
+) -> PyResult<(DeviceArray, DeviceArray, DeviceArray, DeviceArray)> {
+    let source = Source::new(x, device)?;
+    let box_size = options.box_size.clone();
+    let mut hop = options.hop()?;
+    if let Some(masses) = masses {
+        hop = hop.masses(masses);
+    }
+    there(x.py(), || {
+        let hop = gpu::Hop::from(hop);
+        let tree = Tree::new(source, box_size)?;
+        let chains = with!(&tree, bvh => hop.chains_on(bvh))?;
+        let density = chains.density()?;
+        let (labels, offsets, members) = groups(&hop.run_on_chains(&chains)?, tree.len())?;
+        Ok((labels, offsets, members, numbers(density)))
+    })
+}
+
+/// Labels (noise -1), probabilities, and the persistence of each cluster.
+#[pyfunction]
+#[pyo3(signature = (x, options, device))]
+pub fn device_hdbscan(
+    x: &Bound<'_, PyAny>,
+    options: hdbscan::Options,
+    device: Option<usize>,
+) -> PyResult<(DeviceArray, DeviceArray, Vec<f64>)> {
+    let source = Source::new(x, device)?;
+    let (hdbscan, box_size) = (options.hdbscan(), options.box_size);
+    there(x.py(), || {
+        let tree = Tree::new(source, box_size)?;
+        let found = with!(&tree, bvh => gpu::Hdbscan::from(hdbscan).run_on(bvh))?;
+        found.wait()?;
+        Ok((labels(found.labels().column()?), numbers(found.probabilities()), found.persistence().to_vec()))
+    })
+}
+
+/// The ends of the edges in rows of two, the lower first, and their weights, in ascending order.
+#[pyfunction]
+#[pyo3(signature = (x, min_samples, box_size, device))]
+pub fn device_minimum_spanning_tree(
+    x: &Bound<'_, PyAny>,
+    min_samples: usize,
+    box_size: Option<Vec<f64>>,
+    device: Option<usize>,
+) -> PyResult<(DeviceArray, DeviceArray)> {
+    let source = Source::new(x, device)?;
+    there(x.py(), || {
+        let tree = Tree::new(source, box_size)?;
+        let found = with!(&tree, bvh => MinimumSpanningTree::new().min_samples(min_samples).run_on(bvh))?;
+        let (ends, weights) = (found.ends()?, found.weights()?);
+        weights.wait()?;
+        Ok((DeviceArray::new(Column::indices(ends, tree.len()), Some(2)), numbers(weights)))
+    })
+}
+
+/// A search tree that stays on a device.
+#[pyclass(frozen, module = "ropewalk._native")]
+pub struct DeviceBvh {
+    tree: Tree,
+    dim: usize,
+}
+
+#[pymethods]
+impl DeviceBvh {
+    #[new]
+    #[pyo3(signature = (x, box_size, device))]
+    fn new(x: &Bound<'_, PyAny>, box_size: Option<Vec<f64>>, device: Option<usize>) -> PyResult<Self> {
+        let source = Source::new(x, device)?;
+        let dim = source.dim;
+        there(x.py(), || Ok(Self { tree: Tree::new(source, box_size)?, dim }))
+    }
+
+    fn __len__(&self) -> usize {
+        self.tree.len()
+    }
+
+    #[getter]
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// How many points are within the radius of each, itself included.
+    fn count_neighbors(&self, py: Python<'_>, radius: f64) -> PyResult<DeviceArray> {
+        let radius = checked_radius(radius)?;
+        there(py, || {
+            let counts = with!(&self.tree, bvh => bvh.count_neighbors(radius))?;
+            counts.wait()?;
+            Ok(DeviceArray::new(Column::indices(counts, self.tree.len() + 1), None))
+        })
+    }
+
+    /// The number of pairs within the radius.
+    fn count_pairs(&self, py: Python<'_>, radius: f64) -> PyResult<u64> {
+        let radius = checked_radius(radius)?;
+        there(py, || with!(&self.tree, bvh => bvh.count_pairs(radius)))
+    }
+
+    /// Where the list of each point begins, and the indices of the points within the radius of each, itself included.
+    fn neighbors(&self, py: Python<'_>, radius: f64) -> PyResult<(DeviceArray, DeviceArray)> {
+        let radius = checked_radius(radius)?;
+        there(py, || {
+            let lists = with!(&self.tree, bvh => bvh.neighbors(radius))?;
+            lists.wait()?;
+            let offsets = Column::indices(lists.offsets(), lists.n_values() + 1);
+            let values = Column::indices(lists.values(), self.tree.len());
+            Ok((DeviceArray::new(offsets, None), DeviceArray::new(values, None)))
+        })
+    }
+
+    /// The indices of the `k` nearest of each point, in rows, and their distances.
+    fn nearest_neighbors(&self, py: Python<'_>, k: usize, include_self: bool) -> PyResult<(DeviceArray, DeviceArray)> {
+        let others = self.tree.len().saturating_sub(usize::from(!include_self));
+        if k > others {
+            return Err(PyValueError::new_err(format!("k is {k}; there are {others} points to be neighbours of one")));
+        }
+        there(py, || {
+            let wanted = if include_self { Nearest::new(k) } else { Nearest::new(k).excluding_self() };
+            let found = with!(&self.tree, bvh => bvh.nearest_neighbors(wanted))?;
+            let distances = found.distances()?;
+            distances.wait()?;
+            let indices = Column::indices(found.indices(), self.tree.len());
+            Ok((DeviceArray::new(indices, Some(k)), DeviceArray::new(Column::Numbers(distances), Some(k))))
+        })
+    }
+}
+
+fn checked_radius(radius: f64) -> PyResult<f64> {
+    if radius >= 0.0 {
+        return Ok(radius);
+    }
+    Err(PyValueError::new_err(format!("radius is {radius}; it must be a number that is not negative")))
+}

@@ -1,0 +1,53 @@
+//! The CUDA array interface, version 3: a dictionary with an address.
+//!
+//! Source: Numba's documentation, "CUDA Array Interface (Version 3)".
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::device::source::{Foreign, Kind, checked_shape};
+
+/// The points that an object describes so; `None` if it does not.
+///
+/// A stream that it names is not used but waited for with all others: a number that is no stream would end the process.
+pub fn points(x: &Bound<'_, PyAny>) -> PyResult<Option<Foreign>> {
+    let Some(interface) = x.getattr_opt(pyo3::intern!(x.py(), "__cuda_array_interface__"))? else { return Ok(None) };
+    let interface =
+        interface.cast::<PyDict>().map_err(|_| PyTypeError::new_err("__cuda_array_interface__ is no dictionary"))?;
+    // What is `None` is as good as not there.
+    let optional = |key: &str| PyResult::Ok(interface.get_item(key)?.filter(|value| !value.is_none()));
+    let needed = |key: &str| {
+        optional(key)?.ok_or_else(|| PyValueError::new_err(format!("__cuda_array_interface__ has no {key:?}")))
+    };
+    if optional("mask")?.is_some() {
+        return Err(PyValueError::new_err("X has a mask; leave out what is masked"));
+    }
+    let typestr: String = needed("typestr")?.extract()?;
+    let (kind, size) = match typestr.as_str() {
+        "<f4" => (Kind::F32, 4),
+        "<f8" => (Kind::F64, 8),
+        other => {
+            return Err(PyTypeError::new_err(format!(
+                "X holds numbers of the type {other:?}; float32 or float64 is needed"
+            )));
+        }
+    };
+    let shape: Vec<i64> = needed("shape")?.extract()?;
+    let strides: Option<Vec<i64>> = match optional("strides")? {
+        None => None,
+        Some(strides) => {
+            let strides: Vec<i64> = strides.extract()?;
+            if strides.iter().any(|stride| stride % size != 0) {
+                return Err(PyValueError::new_err(format!("X is not in C order: its strides are {strides:?} bytes")));
+            }
+            Some(strides.iter().map(|stride| stride / size).collect())
+        }
+    };
+    let shape = checked_shape(&shape, strides.as_deref())?;
+    let (address, _read_only): (u64, bool) = needed("data")?.extract()?;
+    let version: u64 = needed("version")?.extract()?;
+    // Before version 3 nothing was said of streams.
+    let wait_for_all = version < 3 || optional("stream")?.is_some();
+    Ok(Some(Foreign { address, shape, kind, device: None, wait_for_all, lent: None }))
+}

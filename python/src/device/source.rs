@@ -1,0 +1,141 @@
+//! Points that a function is given, wherever they are.
+
+use dlpark::python::ImportedDlpack;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use ropewalk::gpu::{Device, DeviceVec};
+use ropewalk::table;
+
+use crate::arrays::Rows;
+use crate::device::{dlpack, interface};
+use crate::errors::exception;
+
+/// What kind of numbers coordinates are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    F32,
+    F64,
+}
+
+/// Points in another library's memory, as that library describes them.
+pub struct Foreign {
+    pub address: u64,
+    pub shape: [usize; 2],
+    pub kind: Kind,
+    /// `None` where only the address tells.
+    pub device: Option<usize>,
+    /// Whether nothing says when the points are written, so that all work of the device is waited for.
+    pub wait_for_all: bool,
+    /// What the memory is given back by.
+    pub lent: Option<ImportedDlpack>,
+}
+
+enum Place {
+    Host(table::Points),
+    Foreign(Foreign),
+}
+
+/// Points that a function is given, and the device to work on.
+pub struct Source {
+    place: Place,
+    device: Device,
+    pub dim: usize,
+}
+
+/// Coordinates on a device.
+pub enum Coordinates {
+    F32(DeviceVec<f32>),
+    F64(DeviceVec<f64>),
+}
+
+impl Source {
+    /// An array of `x`'s library, on the device that it lies on, which must be `index` if that is given; or an array of NumPy's, for that
+    /// device or the first.
+    pub fn new(x: &Bound<'_, PyAny>, index: Option<usize>) -> PyResult<Self> {
+        let foreign = match dlpack::points(x)? {
+            Some(foreign) => Some(foreign),
+            None => interface::points(x)?,
+        };
+        let Some(foreign) = foreign else {
+            let Rows(points) = x.extract().map_err(|_| PyTypeError::new_err(NO_ARRAY))?;
+            let dim = checked_dim(points.dim())?;
+            let device = Device::cuda(index.unwrap_or(0)).map_err(exception)?;
+            return Ok(Self { place: Place::Host(points), device, dim });
+        };
+        let dim = checked_dim(foreign.shape[1])?;
+        let device = match foreign.device {
+            Some(own) => Device::cuda(own),
+            // No memory has no place.
+            None if foreign.shape[0] == 0 => Device::cuda(index.unwrap_or(0)),
+            None => Device::of_cuda_address(foreign.address),
+        };
+        let device = device.map_err(exception)?;
+        if let (Some(index), Some(own)) = (index, device.cuda_index())
+            && index != own
+        {
+            return Err(PyValueError::new_err(format!(
+                "device is 'cuda:{index}', but X lies on 'cuda:{own}'; move it, or leave the device out"
+            )));
+        }
+        Ok(Self { place: Place::Foreign(foreign), device, dim })
+    }
+
+    /// The coordinates, copied within the device; or to it from the host. The other library gets its memory back.
+    pub fn coordinates(self) -> ropewalk::Result<Coordinates> {
+        let device = self.device;
+        match self.place {
+            Place::Host(table::Points::F32(table)) => DeviceVec::new(table.as_slice(), device).map(Coordinates::F32),
+            Place::Host(table::Points::F64(table)) => DeviceVec::new(table.as_slice(), device).map(Coordinates::F64),
+            Place::Foreign(Foreign { address, shape, kind, wait_for_all, lent, .. }) => {
+                if wait_for_all {
+                    device.wait_for_all()?;
+                }
+                let len = shape[0] * shape[1];
+                let coordinates = match kind {
+                    Kind::F32 => DeviceVec::from_cuda(address, len, device).map(Coordinates::F32),
+                    Kind::F64 => DeviceVec::from_cuda(address, len, device).map(Coordinates::F64),
+                };
+                drop(lent);
+                coordinates
+            }
+        }
+    }
+}
+
+const NO_ARRAY: &str = "X is no array of points: neither of NumPy's, nor one on a GPU with __dlpack__ or \
+                        __cuda_array_interface__";
+
+fn checked_dim(dim: usize) -> PyResult<usize> {
+    match dim {
+        2 | 3 => Ok(dim),
+        _ => Err(PyValueError::new_err(format!("X has {dim} coordinates a point; on a device points have 2 or 3"))),
+    }
+}
+
+/// The shape of points that lie one after the other, in C order. `strides` count elements.
+pub fn checked_shape(shape: &[i64], strides: Option<&[i64]>) -> PyResult<[usize; 2]> {
+    let refuse = |sentence: String| Err(PyValueError::new_err(sentence));
+    let &[n, dim] = shape else {
+        return refuse(format!("X has {} dimensions; points are an array of two: (points, coordinates)", shape.len()));
+    };
+    let (Ok(rows), Ok(columns)) = (usize::try_from(n), usize::try_from(dim)) else {
+        return refuse(format!("X has the shape ({n}, {dim})"));
+    };
+    if rows.checked_mul(columns).and_then(|len| len.checked_mul(8)).is_none() {
+        return refuse(format!("X has the shape ({n}, {dim}), more than there are addresses"));
+    }
+    if let Some(strides) = strides {
+        let &[by_row, by_column] = strides else {
+            return refuse(format!("X has 2 dimensions, but {} strides", strides.len()));
+        };
+        // Where there is one there is no step.
+        let is_compact = rows * columns == 0 || ((rows == 1 || by_row == dim) && (columns == 1 || by_column == 1));
+        if !is_compact {
+            return refuse(format!(
+                "X is not in C order: its strides are {by_row} and {by_column} numbers, not {dim} and 1; make it contiguous first \
+                 (x.contiguous() in PyTorch, cupy.ascontiguousarray)"
+            ));
+        }
+    }
+    Ok([rows, columns])
+}
