@@ -148,6 +148,12 @@ class Estimator:
         self.n_features_in_ = np.shape(X)[1]
         return X
 
+    def _fit_weights(self, sample_weight: ArrayLike | None) -> ArrayLike | None:
+        """Weights for `fit`, which as in scikit-learn must not all be zero."""
+        if isinstance(sample_weight, (list, tuple, np.ndarray, numbers.Real)) and not np.any(sample_weight):
+            raise ValueError("sample_weight is zero for all samples; at least one weight must not be")
+        return sample_weight
+
     def _compare_names(self, names: NDArray[np.object_] | None) -> None:
         """Warns where only one side has names, and refuses other names than `fit` was given."""
         own = self.__dict__.get("feature_names_in_")

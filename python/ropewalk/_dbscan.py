@@ -155,7 +155,7 @@ class DBSCAN(_base.Estimator):
     >>> clustering
     DBSCAN(eps=3, min_samples=2)
     >>> clustering.predict([[9, 9], [40, 40]])
-    array([ 0, -1], dtype=int32)
+    array([ 1, -1], dtype=int32)
     """
 
     labels_: NDArray[np.int32]
@@ -197,7 +197,8 @@ class DBSCAN(_base.Estimator):
         y : ignored
             For scikit-learn's sake.
         sample_weight : array_like of shape (n_samples,), or float, optional
-            A weight for each point, finite and not negative: a point is core if the weights within `eps` reach `min_samples`.
+            A weight for each point, finite and not negative, not all zero: a point is core if the weights within `eps` reach
+            `min_samples`.
 
         Returns
         -------
@@ -211,7 +212,8 @@ class DBSCAN(_base.Estimator):
         """
         _base.euclidean(self.metric, self.p, self.metric_params)
         points: Any = self._fit_points(X, self.device)
-        found = _clusters(points, self.eps, self.min_samples, sample_weight, self.box_size, self.n_jobs, self.device)
+        weights = self._fit_weights(sample_weight)
+        found = _clusters(points, self.eps, self.min_samples, weights, self.box_size, self.n_jobs, self.device)
         self.core_sample_indices_, self.labels_ = found
         self.components_ = points[self.core_sample_indices_]
         return self

@@ -129,7 +129,7 @@ class HDBSCAN(_base.Estimator):
     array([ 0,  0,  0,  0,  1,  1,  1,  1, -1], dtype=int32)
     >>> found.probabilities_.round(2)
     array([1. , 1. , 1. , 1. , 1. , 1. , 1. , 0.5, 0. ])
-    >>> found.predict([[1.5], [50.0]])
+    >>> found.predict([[1.5], [70.0]])
     array([ 0, -1], dtype=int32)
     >>> found.dbscan_clustering(1.0, min_cluster_size=4)
     array([ 0,  0,  0,  0,  1,  1,  1,  1, -1], dtype=int32)
@@ -233,19 +233,16 @@ class HDBSCAN(_base.Estimator):
             return self
         points = self._points(X, fitting=True)
         self._fitted_options = self._options(points.shape[1])
-        self._all_labels = _not_finite(points)
-        self._fit_X = points if self._all_labels is None else points[self._all_labels == 0]
+        self._left_out = _not_finite(points)
+        self._fit_X = points if self._left_out is None else points[self._left_out == 0]
         self._clusters = _native.hdbscan(self._fit_X, self._fitted_options, self.n_jobs)
         labels, probabilities = self._clusters.labels(), self._clusters.probabilities()
         if self.store_centers in ("centroid", "both"):
             self.centroids_ = centroids(self._fit_X, labels, probabilities)
         if self.store_centers in ("medoid", "both"):
             self.medoids_ = medoids(self._fit_X, labels, probabilities)
-        self.labels_ = self._with_left_out(labels)
-        self.probabilities_ = probabilities
-        if self._all_labels is not None:
-            self.probabilities_ = np.where(self._all_labels == _MISSING, np.nan, 0.0)
-            self.probabilities_[self._all_labels == 0] = probabilities
+        self.labels_ = _everywhere(labels, self._left_out)
+        self.probabilities_ = _strengths(probabilities, self._left_out)
         return self
 
     def fit_predict(self, X: ArrayLike, y: object = None) -> NDArray[np.int32]:
@@ -284,7 +281,8 @@ class HDBSCAN(_base.Estimator):
             A distance that is NaN or negative; a size below 2.
         """
         size = _base.integer(min_cluster_size, "min_cluster_size", 2)
-        return self._with_left_out(self._found().dbscan_labels(_base.real(cut_distance, "cut_distance"), size, self.n_jobs))
+        labels = self._found().dbscan_labels(_base.real(cut_distance, "cut_distance"), size, self.n_jobs)
+        return _everywhere(labels, self._left_out)
 
     def predict(self, X: ArrayLike) -> NDArray[np.int32]:
         """The clusters that new points fall into; see `approximate_predict`.
@@ -292,7 +290,7 @@ class HDBSCAN(_base.Estimator):
         Parameters
         ----------
         X : array_like of shape (m, n_features)
-            New points; finite.
+            New points. Those that are not finite have the labels and probabilities that `fit` gives such.
 
         Returns
         -------
@@ -307,7 +305,7 @@ class HDBSCAN(_base.Estimator):
         Parameters
         ----------
         X : array_like of shape (m, n_features)
-            New points; finite.
+            New points. Those that are not finite have the labels and probabilities that `fit` gives such.
 
         Returns
         -------
@@ -329,17 +327,19 @@ class HDBSCAN(_base.Estimator):
         Clustering all of the points together could give other clusters. Cost: a tree over the old points, two searches for each
         new one.
         """
-        clusters = self._found()
-        return clusters.predict(self._fit_X, self._points(X, fitting=False), self.n_jobs)
+        clusters, new = self._found(), self._points(X, fitting=False)
+        left_out = _not_finite(new)
+        found = clusters.predict(self._fit_X, new if left_out is None else new[left_out == 0], self.n_jobs)
+        return _everywhere(found[0], left_out), _strengths(found[1], left_out)
 
     @cached_property
     def outlier_scores_(self) -> NDArray[np.float64]:
         """The outlier score GLOSH of each point, from 0 for the densest to 1; NaN for points that are left out."""
         scores = self._found().outlier_scores(self.n_jobs)
-        if self._all_labels is None:
+        if self._left_out is None:
             return scores
-        everywhere = np.full(len(self._all_labels), np.nan)
-        everywhere[self._all_labels == 0] = scores
+        everywhere = np.full(len(self._left_out), np.nan)
+        everywhere[self._left_out == 0] = scores
         return everywhere
 
     @property
@@ -390,7 +390,7 @@ class HDBSCAN(_base.Estimator):
 
     _fit_X: Floats
     _fitted_options: HdbscanOptions
-    _all_labels: NDArray[np.int32] | None
+    _left_out: NDArray[np.int32] | None
     _clusters: _native.Clusters
 
     def _found(self) -> _native.Clusters:
@@ -398,14 +398,6 @@ class HDBSCAN(_base.Estimator):
         if "_clusters" not in self.__dict__:
             raise RuntimeError("the clusters were found on a device, which gives labels and probabilities only")
         return self._clusters
-
-    def _with_left_out(self, labels: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Labels of all points from those of the finite ones."""
-        if self._all_labels is None:
-            return labels
-        everywhere = self._all_labels.copy()
-        everywhere[everywhere == 0] = labels
-        return everywhere
 
 
 def _not_finite(points: Floats) -> NDArray[np.int32] | None:
@@ -417,3 +409,21 @@ def _not_finite(points: Floats) -> NDArray[np.int32] | None:
     if finite.all():
         return None
     return np.where(finite, 0, np.where(missing, _MISSING, _INFINITE)).astype(np.int32)
+
+
+def _everywhere(labels: NDArray[np.int32], left_out: NDArray[np.int32] | None) -> NDArray[np.int32]:
+    """Labels of all points from those of the finite ones."""
+    if left_out is None:
+        return labels
+    everywhere = left_out.copy()
+    everywhere[left_out == 0] = labels
+    return everywhere
+
+
+def _strengths(probabilities: NDArray[np.float64], left_out: NDArray[np.int32] | None) -> NDArray[np.float64]:
+    """Probabilities of all points from those of the finite ones: 0 for infinite ones, NaN for missing ones."""
+    if left_out is None:
+        return probabilities
+    everywhere = np.where(left_out == _MISSING, np.nan, 0.0)
+    everywhere[left_out == 0] = probabilities
+    return everywhere

@@ -259,7 +259,7 @@ class HOP(_base.Estimator):
         y : ignored
             For scikit-learn's sake.
         sample_weight : array_like of shape (n_samples,), or float, optional
-            The masses of the points, finite and not negative; by default 1 each.
+            The masses of the points, finite and not negative, not all zero; by default 1 each.
 
         Returns
         -------
@@ -271,7 +271,11 @@ class HOP(_base.Estimator):
         ValueError
             Points, masses or a parameter that are refused.
         """
-        self.groups_ = hop(self._fit_points(X, self.device), masses=sample_weight, **self.get_params())
+        points, masses = self._fit_points(X, self.device), self._fit_weights(sample_weight)
+        n, dim = np.shape(points)
+        if dim not in (2, 3):
+            raise ValueError(f"X has {n} sample(s) with {dim} feature(s); HOP is for 2 or 3")
+        self.groups_ = hop(points, masses=masses, **self.get_params())
         self.labels_, self.density_ = self.groups_.labels, self.groups_.density
         return self
 

@@ -34,9 +34,26 @@ with warnings.catch_warnings():
 ids = lambda value: getattr(value, "func", value).__name__ if callable(value) else type(value).__name__  # noqa: E731
 
 
+MANY = "the check has 30 features; ropewalk's points have 1 to 10 coordinates"
+PLANE = "the check has more than 3 features; HOP's kernels are for 2 or 3"
+EXPECTED_TO_FAIL = {
+    ("DBSCAN", "check_sample_weight_equivalence_on_dense_data"): MANY,
+    ("HOP", "check_sample_weight_equivalence_on_dense_data"): PLANE,
+    ("HOP", "check_dtype_object"): PLANE,
+    ("HOP", "check_estimators_dtypes"): PLANE,
+    ("HOP", "check_n_features_in_after_fitting"): PLANE,
+    ("HOP", "check_positive_only_tag_during_fit"): PLANE,
+}
+
+
 @pytest.mark.parametrize("estimator, check", CHECKS, ids=ids)
 def test_scikit_learns_checks(estimator, check):
-    check(clone(estimator))
+    reason = EXPECTED_TO_FAIL.get((type(estimator).__name__, ids(check)))
+    if reason is None:
+        check(clone(estimator))
+    else:
+        with pytest.raises((ValueError, AssertionError), match="dimensions|feature|ValueError unexpectedly"):
+            check(clone(estimator))
 
 
 def blobs(n=300, dim=2, seed=0):

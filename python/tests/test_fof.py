@@ -66,7 +66,7 @@ def test_periodic(dim):
 def test_it_is_dbscan_of_two():
     X = RANDOM.uniform(0.0, 10.0, (500, 2))
     ours, theirs = friends_of_friends(X, 0.3).labels, dbscan(X, 0.3, min_samples=2)[1]
-    assert len(set(zip(ours.tolist(), theirs.tolist()))) == len(set(theirs.tolist()))
+    assert len(set(zip(ours.tolist(), theirs.tolist(), strict=True))) == len(set(theirs.tolist()))
     np.testing.assert_array_equal(ours < 0, DBSCAN(0.3, min_samples=2).fit_predict(X) < 0)
 
 

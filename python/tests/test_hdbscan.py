@@ -24,7 +24,7 @@ def blobs(n, dim=2, scattered=0.2):
 
 
 def same_partition(a, b):
-    pairs = set(zip(np.asarray(a).tolist(), np.asarray(b).tolist()))
+    pairs = set(zip(np.asarray(a).tolist(), np.asarray(b).tolist(), strict=True))
     return len(pairs) == len({x for x, _ in pairs}) == len({y for _, y in pairs}) and all((x < 0) == (y < 0) for x, y in pairs)
 
 
@@ -184,8 +184,9 @@ def test_points_that_are_not_finite_are_scikit_learns():
     assert pickle.loads(pickle.dumps(nothing)).condensed_tree_.shape == nothing.condensed_tree_.shape
     # Large numbers whose sum is not finite are finite.
     assert HDBSCAN(2).fit(np.array([[1e38], [1.1e38], [3e38], [3.1e38]], np.float32)).labels_.min() >= -1
-    with pytest.raises(ValueError, match="NaN"):
-        found.predict([[np.nan, 0.0]])
+    labels, probabilities = found.approximate_predict([[np.nan, 0.0], X[0], [0.0, -np.inf]])
+    assert labels[[0, 2]].tolist() == [-3, -2] and labels[1] == found.predict(X[:1])[0]
+    assert np.isnan(probabilities[0]) and probabilities[2] == 0.0
 
 
 @pytest.mark.parametrize("which", ["centroid", "medoid", "both"])

@@ -12,7 +12,7 @@ RANDOM = np.random.default_rng(20261125)
 def clumps(dtype=np.float64, dim=3):
     centers = np.array([[2.0, 2.0, 2.0], [7.0, 3.0, 5.0], [3.0, 8.0, 7.0]])[:, :dim]
     sizes = [400, 250, 120]
-    points = [center + RANDOM.normal(0.0, 0.3, (size, dim)) for center, size in zip(centers, sizes)]
+    points = [center + RANDOM.normal(0.0, 0.3, (size, dim)) for center, size in zip(centers, sizes, strict=False)]
     return np.concatenate([*points, RANDOM.uniform(0.0, 10.0, (100, dim))]).astype(dtype)
 
 
