@@ -98,13 +98,23 @@ impl Column {
         &self.values
     }
 
-    /// What values are in, as astropy spells it, where `units` are known and there is one.
-    pub(crate) fn unit(&self, units: Option<&Units>) -> Option<String> {
+    /// What values are in, as astropy spells it ([`Units::astropy_name`]), where `units` are known and there is one.
+    ///
+    /// ```
+    /// use ropewalk::halo::{Column, Values};
+    /// use ropewalk::units::{Quantity, Units};
+    ///
+    /// let radius = Column::new("radius", Values::Numbers(vec![0.5])).quantity(Quantity::Length).description("of the sphere");
+    /// assert_eq!(radius.unit(Some(&Units::GADGET)).as_deref(), Some("Mpc / littleh"));
+    /// assert_eq!(radius.describe(Some(&Units::GADGET)), "of the sphere; comoving");
+    /// assert_eq!((radius.unit(None), radius.describe(None)), (None, "of the sphere".into()));
+    /// ```
+    pub fn unit(&self, units: Option<&Units>) -> Option<String> {
         units.and_then(|units| units.astropy_name(self.quantity))
     }
 
-    /// The sentence about the values, and their frame where `units` are known.
-    pub(crate) fn describe(&self, units: Option<&Units>) -> String {
+    /// The sentence about the values, and their frame where `units` are known: comoving, physical or peculiar.
+    pub fn describe(&self, units: Option<&Units>) -> String {
         let texts = [&*self.description, units.map_or("", |units| units.frame_of(self.quantity))];
         texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
     }
