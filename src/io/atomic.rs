@@ -87,27 +87,25 @@ impl AtomicFile {
     /// is not there or may not be written into.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let refuse = |message: String| Error::file(path, message);
         if path.as_os_str() == "-" {
-            let file = own_output().map_err(|error| refuse(format!("standard output cannot be written: {error}")))?;
+            let file = own_output().map_err(|error| Error::io(path, "standard output cannot be written", error))?;
             let out = BufWriter::with_capacity(CHUNK, file);
             return Ok(Self { name: path.to_path_buf(), out, temporary: None, is_stdout: true });
         }
         let there = fs::metadata(path).ok();
         if there.as_ref().is_some_and(fs::Metadata::is_dir) {
-            return Err(refuse("is a directory; the result cannot replace it".into()));
+            return Err(Error::file(path, "is a directory; the result cannot replace it"));
         }
         let open =
-            || OpenOptions::new().write(true).open(path).map_err(|error| refuse(format!("cannot be written: {error}")));
+            || OpenOptions::new().write(true).open(path).map_err(|error| Error::io(path, "cannot be written", error));
         let (file, temporary, is_stdout) = match there.as_ref().and_then(standard_output) {
             Some(file) => (file, None, true),
             None if there.as_ref().is_some_and(|there| !there.is_file()) => (open()?, None, false),
             None => {
                 let mut target = path.to_path_buf();
                 if fs::symlink_metadata(path).is_ok_and(|own| own.is_symlink()) {
-                    target = path
-                        .canonicalize()
-                        .map_err(|error| refuse(format!("is a link that leads nowhere: {error}")))?;
+                    target =
+                        path.canonicalize().map_err(|error| Error::io(path, "is a link that leads nowhere", error))?;
                     // The system does not follow every link, and this asks it.
                     drop(open()?);
                 }
@@ -230,7 +228,7 @@ fn temporary(target: PathBuf) -> Result<(File, Temporary)> {
         .prefix(".ropewalk-")
         .rand_bytes(8)
         .make_in(directory, |path| OpenOptions::new().write(true).create_new(true).open(path))
-        .map_err(|error| cannot_be_written(&target, format!("cannot write into this directory: {error}")))?;
+        .map_err(|error| Error::io(&target, "cannot be written: cannot write into this directory", error))?;
     let (file, path) = made.into_parts();
     // What replaces a file has its rights; where they cannot be had, those of a new file are no reason to fail.
     if let Ok(old) = fs::metadata(&target) {
@@ -272,7 +270,7 @@ fn rename_all(files: &mut [AtomicFile]) -> Result<()> {
         {
             temporary.path = Some(error.path);
             let new = if done.is_empty() { String::new() } else { format!("; new are already {}", done.join(", ")) };
-            return Err(cannot_be_written(&file.name, format!("{}{new}", error.error)));
+            return Err(Error::io(&file.name, format!("cannot be written{new}"), error.error));
         }
         done.push(file.name.display().to_string());
     }
@@ -286,6 +284,6 @@ fn cannot_be_written(path: &Path, why: impl std::fmt::Display) -> Error {
 /// Writes `path` as an [`AtomicFile`], which is committed when `write` has succeeded.
 pub(super) fn replace(path: &Path, write: impl FnOnce(&mut AtomicFile) -> io::Result<()>) -> Result<()> {
     let mut file = AtomicFile::create(path)?;
-    write(&mut file).map_err(|error| cannot_be_written(path, error))?;
+    write(&mut file).map_err(|error| Error::io(path, "cannot be written", error))?;
     file.commit()
 }

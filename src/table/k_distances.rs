@@ -38,6 +38,8 @@ fn distances_of(points: &Points, k: usize, size: &BoxSize) -> Result<Vec<f64>> {
 
 /// The least `eps` for each point with which its k-th neighbour is within `eps`, ascending.
 fn distances<S: Scalar, const D: usize>(points: &[[S; D]], k: usize, size: BoxSize) -> Result<Vec<f64>> {
+    // Its place in a list, which points with fewer neighbours do not have.
+    let Some(last) = k.checked_sub(1) else { return Ok(vec![]) };
     let space = Space::periodic(size)?;
     let tree = Bvh::build_in(points, space)?;
     // Anew from the coordinates as clustering has them, for it decides with these.
@@ -47,7 +49,7 @@ fn distances<S: Scalar, const D: usize>(points: &[[S; D]], k: usize, size: BoxSi
     // Where there is no memory for lists, there is another way.
     let lists = (k <= MOST_LISTED).then(|| tree.try_nearest_neighbors(wanted).ok()).flatten();
     let mut sorted: Vec<f64> = match lists {
-        Some(lists) => collect(points.len(), &|i| Some(distance(i, lists.of(i).last()?.index))),
+        Some(lists) => collect(points.len(), &|i| Some(distance(i, lists.of(i).get(last)?.index))),
         // One after the other, so that only the last of each list is kept; in the tree's order, in which one search finds in the
         // caches what the last one left.
         None => {
@@ -55,7 +57,7 @@ fn distances<S: Scalar, const D: usize>(points: &[[S; D]], k: usize, size: BoxSi
             collect(points.len(), &|at| {
                 let i = order[at];
                 let near = tree.nearest(space.wrap(points[i as usize]), Nearest::new(k).excluding(i));
-                Some(distance(i as usize, near.last()?.index))
+                Some(distance(i as usize, near.get(last)?.index))
             })
         }
     };
@@ -82,6 +84,15 @@ fn collect(n: usize, of: &(dyn Fn(usize) -> Option<f64> + Sync)) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn points_with_too_few_neighbors_have_none() {
+        let points: Vec<[f64; 1]> = (0..40).map(|i| [f64::from(i)]).collect();
+        for (k, n) in [(0, 0), (1, 40), (39, 40), (40, 0), (50, 0)] {
+            assert_eq!(distances(&points, k, BoxSize::default()).unwrap().len(), n, "{k}");
+        }
+        assert_eq!(distances(&points[..3], 3, BoxSize::default()).unwrap(), []);
+    }
 
     #[test]
     fn distances_around_the_boundary() {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write;
 
+use ropewalk::ErrorKind;
 use ropewalk::io::{AtomicFile, parts};
 
 use super::Folder;
@@ -59,6 +60,11 @@ fn names() {
         let error = written(path, "x").and_then(AtomicFile::commit).unwrap_err().to_string();
         assert!(error.contains(said), "{error}");
     }
+    // The system's own error is kept.
+    let error = written(folder.file("no/file"), "x").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+    let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<std::io::Error>());
+    assert_eq!(source.map(std::io::Error::kind), Some(std::io::ErrorKind::NotFound));
     assert_eq!(folder.names().len(), 1);
 }
 

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use ropewalk::halo::profiles;
 use ropewalk::reference::BruteForce;
 use ropewalk::{
-    Aabb, Bounded, BoxSize, Bvh, Center, CenterFinder, Dbscan, Error, ErrorKind, Fof, Labels, Nearest, Particles,
-    Result, Sphere,
+    Aabb, Bounded, BoxSize, Bvh, Catalog, Center, CenterFinder, Dbscan, Error, ErrorKind, Fof, Labels, Nearest,
+    Particles, Result, Sphere,
 };
 
 const NAN: f64 = f64::NAN;
@@ -43,6 +43,18 @@ fn coordinates_must_be_finite() {
             let points: Vec<[f32; 3]> = points.iter().map(|point| point.map(|x| x as f32)).collect();
             points_refused(&points, &[&index, "coordinate 1", word, "finite"]);
         }
+    }
+}
+
+#[test]
+fn velocities_must_be_finite() {
+    let positions = [[0.0f64; 3]; 4];
+    let halos = Fof::new(1.0).run(&positions).unwrap();
+    for bad in [NAN, INFINITY] {
+        let mut velocities = [[0.0; 3]; 4];
+        velocities[2][1] = bad;
+        let error = Catalog::new(&halos, &Particles::new(&positions).velocities(&velocities)).unwrap_err();
+        assert_eq!((error.kind(), error.index()), (ErrorKind::NotFinite, Some(2)));
     }
 }
 

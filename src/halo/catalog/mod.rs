@@ -105,7 +105,7 @@ impl Catalog {
     /// Measures each halo, in the space that it was found in or that the particles tell.
     ///
     /// Errors: velocities, ids or masses that are not one for each particle; halos found among another number of particles, or in
-    /// another space; a mass that is negative or not finite; a periodic box that is not positive.
+    /// another space; a mass that is negative or not finite; a velocity that is not finite; a periodic box that is not positive.
     pub fn new<S: Scalar>(halos: &Halos, particles: &Particles<S>) -> Result<Self> {
         particles.check(halos.labels().as_slice().len())?;
         let said = particles.boundary()?;
