@@ -4,12 +4,18 @@ Answers are exact and do not depend on the number of threads: radii are inclusiv
 decides them, whatever the type of the points.
 """
 
+from ropewalk import plot, sample
 from ropewalk._base import NotFittedError
 from ropewalk._dbscan import DBSCAN, dbscan
 from ropewalk._fof import FriendsOfFriends, Groups, friends_of_friends
+from ropewalk._halos import HaloCatalog, halos
 from ropewalk._hdbscan import HDBSCAN, SpanningTree
 from ropewalk._hop import HOP, HopGroups, hop
+from ropewalk._k_distances import k_distances
 from ropewalk._native import set_threads, threads
+from ropewalk._snapshot import Snapshot, read_snapshot
+from ropewalk._tables import Table
+from ropewalk._warnings import RopewalkWarning
 
 __all__ = [
     "DBSCAN",
@@ -17,12 +23,21 @@ __all__ = [
     "Groups",
     "HDBSCAN",
     "HOP",
+    "HaloCatalog",
     "HopGroups",
     "NotFittedError",
+    "RopewalkWarning",
+    "Snapshot",
     "SpanningTree",
+    "Table",
     "dbscan",
     "friends_of_friends",
+    "halos",
     "hop",
+    "k_distances",
+    "plot",
+    "read_snapshot",
+    "sample",
     "set_threads",
     "threads",
 ]

@@ -13,7 +13,13 @@ mod errors;
 mod fof;
 mod hdbscan;
 mod hop;
+mod halo_options;
+mod halos;
+mod k_distances;
+mod lent;
 mod pools;
+mod sample;
+mod snapshot;
 
 use pyo3::prelude::*;
 
@@ -36,5 +42,13 @@ mod _native {
     #[pymodule_export]
     use crate::hop::hop;
     #[pymodule_export]
+    use crate::halos::{HaloTable, Halos, halos_of_arrays, halos_of_particles};
+    #[pymodule_export]
+    use crate::k_distances::k_distances;
+    #[pymodule_export]
     use crate::pools::{set_threads, threads};
+    #[pymodule_export]
+    use crate::sample::sample;
+    #[pymodule_export]
+    use crate::snapshot::{Particles, inspect, read_particles};
 }

@@ -1,0 +1,405 @@
+"""Halos of particles, with a catalogue: what ``ropewalk halos`` finds."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ropewalk import _native
+from ropewalk._arrays import points, vector
+from ropewalk._snapshot import Snapshot
+from ropewalk._tables import Table
+from ropewalk._warnings import RopewalkWarning
+
+Finder = Literal["fof", "hop", "adaptahop"]
+Center = Literal["mbp", "mbp-brute", "mcp", "com", "shrinking-sphere"]
+
+CENTERS = ("mbp", "mbp-brute", "mcp", "com", "shrinking-sphere")
+
+
+class HaloCatalog(Table):
+    """Halos, largest first, ties by tag: what `halos` returns.
+
+    Columns are called ``fof_halo_*`` (friends of friends) or ``halo_*``; ``sod_halo_*`` are of spheres. `units`, `descriptions`
+    and `meta` say what they are; lengths are in the frame of the particles, comoving for a cosmological snapshot, unless
+    `halos` was asked for others.
+
+    Attributes
+    ----------
+    labels : numpy.ndarray of int32, shape (n_particles,)
+        The group of each particle in the order of the positions, -1 for none: all groups, also those of fewer particles than
+        halos have at least. With subhalos the smallest structure that a particle is in. The column ``*_label`` has the label of
+        each row.
+    notes : tuple of str
+        What to know beside the numbers; each is a `RopewalkWarning`, too.
+    profiles : Table or None
+        The density profiles of the largest halos, a row for each shell, if they were asked for.
+    density : numpy.ndarray of float64, shape (n_particles,), or None
+        The density of each particle in units of the mean density, if it was asked for.
+    linking_length : float
+        In the unit of the catalogue's lengths.
+    volume : float
+        Of the box, or of the smallest box around the particles, in the unit of the catalogue's lengths.
+    n_wrapped : int
+        How many particles were outside of the periodic box ``[0, box_size]``; they are wrapped into it.
+
+    Arrays share the memory of the catalogue, and are read-only.
+    """
+
+    def __init__(self, native: _native.Halos) -> None:
+        super().__init__(native.table)
+        self._halos = native
+        self._lists: tuple[NDArray[np.int64], NDArray[np.uint32]] | None = None
+        self.labels: NDArray[np.int32] = native.labels()
+        self.density: NDArray[np.float64] | None = native.density()
+        self.notes: tuple[str, ...] = tuple(native.notes)
+        self.profiles: Table | None = None if native.profiles is None else Table(native.profiles)
+        self.linking_length: float = native.linking_length
+        self.volume: float = native.volume
+        self.n_wrapped: int = native.n_wrapped
+
+    def members(self, i: int) -> NDArray[np.uint32]:
+        """The indices of the particles of halo `i`, ascending; those of a halo with subhalos have theirs, too. Nothing is copied.
+
+        Raises `IndexError` if there is no halo `i`; negative numbers count from the end.
+        """
+        row = operator.index(i)
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"there is no halo {row}; there are {len(self)}")
+        return self._halos.members(row % len(self))
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where the members of each halo begin in `indices`: halo i has ``indices[offsets[i]:offsets[i + 1]]``. Shape (n_halos
+        + 1,)."""
+        return self._csr()[0]
+
+    @property
+    def indices(self) -> NDArray[np.uint32]:
+        """The members of all halos, one halo after the other; made when it is asked for, 4 bytes a member."""
+        return self._csr()[1]
+
+    def _csr(self) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+        if self._lists is None:
+            self._lists = self._halos.lists()
+        return self._lists
+
+    @property
+    def prefix(self) -> str:
+        """How the names of columns of halos begin: ``fof_halo`` or ``halo``."""
+        return "fof_halo" if self.meta["finder"] == "friends of friends" else "halo"
+
+    def __repr__(self) -> str:
+        return f"HaloCatalog of {len(self)} halos by {self.meta['finder']}: {', '.join(self.columns)}"
+
+
+def halos(
+    positions: ArrayLike | Snapshot,
+    velocities: ArrayLike | None = None,
+    masses: ArrayLike | None = None,
+    ids: ArrayLike | None = None,
+    *,
+    box_size: float | None = None,
+    open: bool = False,
+    linking_length: float | None = None,
+    eps: float | None = None,
+    min_members: int = 20,
+    finder: Finder = "fof",
+    n_density: int | None = None,
+    n_hop: int | None = None,
+    n_merge: int | None = None,
+    delta_outer: float | None = None,
+    delta_saddle: float | None = None,
+    delta_peak: float | None = None,
+    density_threshold: float | None = None,
+    fudge: float | None = None,
+    fudge_epsilon: float | None = None,
+    alpha: float | None = None,
+    algorithm: Literal["exact", "stepped"] | None = None,
+    selection: Literal["mass", "density"] | None = None,
+    unbind: bool = False,
+    center: Center | Sequence[Center] | None = None,
+    softening: float = 0.0,
+    overdensities: str | Iterable[str] = (),
+    min_so_particles: int = 20,
+    profiles: int = 0,
+    density: bool = False,
+    redshift: float | None = None,
+    omega_m: float | None = None,
+    omega_lambda: float | None = None,
+    h: float | None = None,
+    length_unit: str | None = None,
+    mass_unit: str | None = None,
+    velocity_unit: str | None = None,
+    units: Literal["h", "physical"] | None = None,
+    columns: Sequence[str] = (),
+    n_jobs: int | None = None,
+    device: str | None = None,
+) -> HaloCatalog:
+    """Finds the halos of particles and measures them: ``ropewalk halos``, with its names and defaults.
+
+    Parameters
+    ----------
+    positions : array of shape (n, 3), or Snapshot
+        Coordinates, all comoving or all physical, ``float32`` or ``float64``; C-contiguous ones are not copied. A `Snapshot` of
+        `read_snapshot` brings velocities, masses, ids, box, units and cosmology; all particles that it reads are linked, so
+        read the types to be linked: ``read_snapshot(path, types=1)``.
+    velocities : array of shape (n, 3), optional
+        Peculiar velocities. For their means and dispersions, spins, and `unbind`.
+    masses : float or array of shape (n,), optional
+        The mass of each particle, or of all. Without them masses are counts, and there are no overdensities.
+    ids : array of unsigned integers of shape (n,), optional
+        What the particles are called; otherwise their indices.
+    box_size : float, optional
+        The side of the periodic cube ``[0, box_size]``, in the unit of the positions. A snapshot has its own.
+    open : bool
+        Open boundaries, even if a box is known; its volume still is that of the mean separation.
+    linking_length : float
+        In mean separations, ``(volume / n)^(1/3)``, of the box or of the smallest box around the particles; 0.2 unless said
+        otherwise. Particles at most so far apart are linked.
+    eps : float, optional
+        The linking length in the unit of the positions instead.
+    min_members : int
+        The least number of particles of a halo.
+    finder : {"fof", "hop", "adaptahop"}
+        Friends of friends; HOP (Eisenstein and Hut 1998); or AdaptaHOP (Aubert, Pichon and Colombi 2004; Tweed et al. 2009),
+        halos with subhalos, whose members are also those of what they are in.
+    n_density, n_hop : int, optional
+        Of HOP (64, 64) and AdaptaHOP (20, 20): neighbours that make a density, and among which a particle hops.
+    n_merge, delta_outer, delta_saddle, delta_peak : optional
+        Of HOP: neighbours for boundaries (4), and densities in units of the mean: of a halo's edge (80), of a boundary over
+        which two halos are one (2.5 times that), and of a peak (3 times that).
+    density_threshold, fudge, fudge_epsilon, alpha, algorithm, selection : optional
+        Of AdaptaHOP: the density of a halo's edge (80), how many standard deviations a structure stands out (4), its least
+        radius in mean separations (0.05), the least ratio of its peak to its mean density (1), how the tree is found
+        (``"exact"``), and which part of a structure goes on as itself (``"mass"``).
+    unbind : bool
+        Of AdaptaHOP: removes particles that are not bound. Needs velocities, masses and units.
+    center : str or sequence of str, optional
+        Where the centre of each halo is: ``"mbp"`` the most bound particle, exact, ``"mbp-brute"`` the same by all pairs,
+        ``"mcp"`` the most connected particle, ``"com"`` the centre of mass, ``"shrinking-sphere"``. ``"mcp"`` may come after
+        another, and has columns of its own.
+    softening : float
+        The Plummer softening of potentials, in the unit of the positions.
+    overdensities : str or iterable of str
+        Some of ``"200c"``, ``"500c"``, ``"200m"``, ``"vir"`` and their like: mass, radius and count of the spheres about the
+        centres (of ``"mbp"`` unless `center` says otherwise), over all particles, and the structure of each halo. Needs masses,
+        units, and omega_m.
+    min_so_particles : int
+        Spheres of fewer particles have NaN, and their count.
+    profiles : int
+        How many of the largest halos get a density profile out to R200c, with an NFW fit: `HaloCatalog.profiles`.
+    density : bool
+        Whether to keep the density of each particle, which HOP and AdaptaHOP know.
+    redshift, omega_m, omega_lambda, h : float, optional
+        What a snapshot would say: redshift, densities of today over the critical one, the Hubble constant in 100 km/s/Mpc.
+    length_unit, mass_unit, velocity_unit : str, optional
+        What positions, masses and velocities are in: ``"kpc/h"``, a ``p`` before it for physical lengths; ``"1e10 Msun/h"``;
+        ``"km/s"``. Units of lengths and masses that are not known are those in which all masses in the box make the mean
+        density of matter.
+    units : {"h", "physical"}, optional
+        What the catalogue is in: comoving Mpc/h, Msun/h and km/s, or physical Mpc, Msun and km/s; otherwise what the particles
+        are in.
+    columns : sequence of str
+        Only these columns, in this order.
+    n_jobs : int, optional
+        The number of threads; the answer does not depend on it.
+    device : str, optional
+        ``"cpu"``, or ``"cuda"`` (``"cuda:1"``) where this build has it. Centres there are ``"mbp"`` or ``"mcp"``.
+
+    Returns
+    -------
+    HaloCatalog
+
+    Raises
+    ------
+    ValueError
+        For what cannot be: numbers that are not finite, masses below 0, positions that span more than the box, something that
+        is needed and not given, which the sentence names.
+    RuntimeError
+        If a device is not there, or fails.
+
+    Warns
+    -----
+    RopewalkWarning
+        For each of `HaloCatalog.notes`.
+
+    Notes
+    -----
+    Friends of friends: Davis et al. 1985. Centres of mass are measured across the periodic boundary. Sums are 64-bit, so the
+    rows are the same for any number of threads. Of a snapshot nothing is copied; masses and ids in arrays are, 8 bytes each.
+
+    Examples
+    --------
+    >>> import numpy as np, ropewalk
+    >>> x = np.array([[0.5, 5, 5], [9.75, 5, 5], [3, 3, 3]])
+    >>> catalog = ropewalk.halos(x, masses=2.0, box_size=10, eps=1, min_members=2)
+    >>> catalog["fof_halo_mass"], catalog["fof_halo_mean_x"]
+    (array([4.]), array([0.125]))
+    >>> catalog.members(0)
+    array([0, 1], dtype=uint32)
+    """
+    wanted = {
+        "finder": _one_of("finder", finder, ("fof", "hop", "adaptahop")),
+        "linking_length": 0.2 if linking_length is None else _number("linking_length", linking_length),
+        "eps": _optional_number("eps", eps),
+        "min_members": _whole("min_members", min_members, 1),
+        "box_size": _optional_number("box_size", box_size),
+        "open": bool(open),
+        "center": _centers(center, device),
+        "softening": _number("softening", softening),
+        "overdensities": [overdensities] if isinstance(overdensities, str) else [str(name) for name in overdensities],
+        "min_so_particles": _whole("min_so_particles", min_so_particles, 0),
+        "profiles": _whole("profiles", profiles, 0),
+        "columns": [columns] if isinstance(columns, str) else [str(name) for name in columns],
+        "density": bool(density),
+        "units": None if units is None else _one_of("units", units, ("h", "physical")),
+        "device": _device(device),
+        "n_jobs": n_jobs,
+        "hop": {
+            "n_density": None if n_density is None else _whole("n_density", n_density, 0),
+            "n_hop": None if n_hop is None else _whole("n_hop", n_hop, 0),
+            "n_merge": None if n_merge is None else _whole("n_merge", n_merge, 0),
+            "delta_outer": _optional_number("delta_outer", delta_outer),
+            "delta_saddle": _optional_number("delta_saddle", delta_saddle),
+            "delta_peak": _optional_number("delta_peak", delta_peak),
+        },
+        "adaptahop": {
+            "density_threshold": _optional_number("density_threshold", density_threshold),
+            "fudge": _optional_number("fudge", fudge),
+            "fudge_epsilon": _optional_number("fudge_epsilon", fudge_epsilon),
+            "alpha": _optional_number("alpha", alpha),
+            "algorithm": None if algorithm is None else _one_of("algorithm", algorithm, ("exact", "stepped")),
+            "selection": None if selection is None else _one_of("selection", selection, ("mass", "density")),
+            "unbind": bool(unbind),
+        },
+        "universe": {
+            "redshift": _optional_number("redshift", redshift),
+            "omega_m": _optional_number("omega_m", omega_m),
+            "omega_lambda": _optional_number("omega_lambda", omega_lambda),
+            "h": _optional_number("h", h),
+            "length_unit": length_unit,
+            "mass_unit": mass_unit,
+            "velocity_unit": velocity_unit,
+        },
+    }
+    if linking_length is not None and eps is not None:
+        raise ValueError("linking_length is in mean separations, eps in the unit of the positions; give one of them")
+    _check_finder(wanted)
+    if isinstance(positions, Snapshot):
+        found = _of_snapshot(positions, (velocities, masses, ids), wanted)
+    else:
+        found = _of_arrays(positions, (velocities, masses, ids), wanted)
+    catalog = HaloCatalog(found)
+    for note in catalog.notes:
+        warnings.warn(note, RopewalkWarning, stacklevel=2)
+    return catalog
+
+
+def _of_arrays(positions: ArrayLike, more: tuple[ArrayLike | None, ...], wanted: dict[str, Any]) -> _native.Halos:
+    velocities, masses, ids = more
+    x = points(positions, "positions")
+    n = len(x)
+    v = None if velocities is None else points(velocities, "velocities")
+    if v is not None and v.shape != x.shape:
+        raise ValueError(f"velocities has the shape {v.shape}; one for each of the positions is needed, {x.shape}")
+    m: float | NDArray[np.float64] | None
+    if masses is None:
+        m = None
+    elif np.ndim(masses) == 0:
+        m = _number("masses", masses)
+        if not 0 <= m < np.inf:
+            raise ValueError(f"masses is {m}; the mass of a particle is finite and not negative")
+    else:
+        m = vector(masses, n, "masses")
+    return _native.halos_of_arrays(x, v, m, _ids(ids, n), wanted)
+
+
+def _of_snapshot(snapshot: Snapshot, more: tuple[ArrayLike | None, ...], wanted: dict[str, Any]) -> _native.Halos:
+    for name, value in zip(("velocities", "masses", "ids"), more, strict=True):
+        if value is not None:
+            raise ValueError(f"{name}: a snapshot has its own; for others give arrays: halos(snapshot.positions, {name}=..)")
+    # Velocities are made peculiar when they are read.
+    universe = wanted["universe"]
+    z = universe["redshift"]
+    if universe["velocity_unit"] is not None or (z is not None and snapshot.redshift not in (None, z)):
+        name = "redshift" if universe["velocity_unit"] is None else "velocity_unit"
+        raise ValueError(f"{name}: velocities are converted when they are read; say it there: read_snapshot(path, {name}=..)")
+    return _native.halos_of_particles(snapshot._whole(wanted["n_jobs"]), str(snapshot.path), wanted)
+
+
+def _ids(ids: ArrayLike | None, n: int) -> NDArray[np.uint64] | None:
+    if ids is None:
+        return None
+    array = np.asarray(ids)
+    if array.shape != (n,):
+        raise ValueError(f"ids has the shape {array.shape}; one for each of {n} particles is needed")
+    if array.dtype.kind not in "iu" and n > 0:
+        raise ValueError(f"ids has the type {array.dtype}; ids are whole numbers")
+    if array.dtype.kind == "i" and n > 0 and (least := array.min()) < 0:
+        raise ValueError(f"ids has {least}; ids are not negative")
+    return np.ascontiguousarray(array, np.uint64)
+
+
+def _check_finder(wanted: dict[str, Any]) -> None:
+    """Refuses options of one finder with another, as the command line does."""
+    finder = wanted["finder"]
+    both = ("n_density", "n_hop")
+    given = [(name, value, "adaptahop") for name, value in wanted["adaptahop"].items()]
+    given += [(name, value, "hop or adaptahop" if name in both else "hop") for name, value in wanted["hop"].items()]
+    given += [("density", wanted["density"] or None, "hop or adaptahop")]
+    for name, value, of in given:
+        if value is not None and value is not False and finder not in of.split(" or "):
+            raise ValueError(f'{name} is for finder="{of}"; the finder is "{finder}"')
+
+
+def _centers(center: str | Sequence[str] | None, device: str | None) -> list[str]:
+    names = [] if center is None else [center] if isinstance(center, str) else list(center)
+    for place, name in enumerate(names):
+        _one_of("center", name, CENTERS)
+        if place > 0 and name != "mcp":
+            raise ValueError(f'center has "{name}" after another; only "mcp" may come after another')
+        if device not in (None, "cpu") and name not in ("mbp", "mcp"):
+            raise ValueError(f'center is "{name}"; on the device {device} it is "mbp" or "mcp"')
+    return names
+
+
+def _device(device: str | None) -> str | None:
+    if device is None or device == "cpu":
+        return None
+    kind, _, number = str(device).partition(":")
+    if kind != "cuda" or (":" in str(device) and not number.isdecimal()):
+        raise ValueError(f'device is "{device}"; it is "cpu", "cuda", or one of several by its number, as "cuda:1"')
+    return str(device)
+
+
+def _one_of(name: str, value: object, known: Sequence[str]) -> str:
+    if value not in known:
+        raise ValueError(f"{name} is {value!r}; it is one of {', '.join(known)}")
+    return str(value)
+
+
+def _whole(name: str, value: object, least: int) -> int:
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}; a whole number is needed") from None
+    if number < least:
+        raise ValueError(f"{name} is {number}; it must be at least {least}")
+    return number
+
+
+def _number(name: str, value: object) -> float:
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is {value!r}; a number is needed") from None
+
+
+def _optional_number(name: str, value: object) -> float | None:
+    return None if value is None else _number(name, value)

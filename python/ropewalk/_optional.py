@@ -1,0 +1,22 @@
+"""Packages that only some functions need."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+
+def optional(name: str, what: str) -> Any:
+    """The module `name`, which `what` needs. Raises `ImportError` with a sentence if it is not there."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        package = name.partition(".")[0]
+        raise ImportError(f"{what} needs the package {package}: {error}", name=package) from error
+
+
+def unit(text: str) -> Any:
+    """The unit of astropy that `text` names; little h is ``littleh``, as astropy's cosmology has it."""
+    units = optional("astropy.units", "a quantity")
+    with units.add_enabled_units(optional("astropy.cosmology.units", "a quantity")):
+        return units.Unit(text)

@@ -1,0 +1,358 @@
+"""Snapshots of simulations: opened without reading particles; fields are read when they are asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from threading import RLock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ropewalk import _native
+from ropewalk._arrays import Floats
+from ropewalk._optional import unit
+
+FIELDS = ("positions", "velocities", "masses", "ids")
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of particles, as a file has it."""
+
+    name: str
+    #: What its values are in the file: ``"f32"``, ``"u64"``.
+    number: str
+    #: Values of a particle.
+    width: int
+    #: What the file says of its unit; empty if it says nothing.
+    unit: str
+    #: What `Snapshot` makes of it: ``"positions"``, ``"velocities"``, ``"masses"``, ``"ids"``, or None: it is not read.
+    role: str | None
+
+
+@dataclass(frozen=True)
+class ParticleType:
+    """The particles of a type in a file."""
+
+    #: 0 gas, 1 dark matter, 2 and 3 others, 4 stars, 5 black holes, 6 neutrinos; None in formats without types.
+    particle_type: int | None
+    #: What the file calls them.
+    name: str
+    count: int
+    #: Their mass, in the file's unit, if all have one.
+    mass: float | None
+    fields: tuple[Field, ...]
+
+
+class Snapshot:
+    """What a simulation wrote: made by `read_snapshot`.
+
+    Positions and masses are as the file has them, in its units: usually comoving lengths. Velocities are peculiar: those of
+    Gadget and its like are converted. Arrays are in the order of the file, read-only, and share the memory of the snapshot; a
+    field is read once, when it is first asked for. Several are read in one go by `load`, which is faster than one after the
+    other, for each reading passes over the positions.
+
+    Attributes
+    ----------
+    path : str
+    format : str
+        The format that the content shows.
+    code : str or None
+        The code that wrote it, if the file tells.
+    files : tuple of str
+        The files that it is made of, in the order of their particles.
+    types : tuple of ParticleType
+        All that is in the file, also types that are not read.
+    box_size : float or None
+        The side of the periodic box, in the unit of the positions.
+    redshift : float or None
+    cosmology : dict
+        ``omega_m`` and ``omega_lambda``, densities of today over the critical one, and ``h``, the Hubble constant in 100
+        km/s/Mpc; as far as the file has them.
+    units : dict
+        ``length``, ``mass`` and ``velocity``, as the file or the caller names them, or None: ``"kpc/h"``. `frame` says whether
+        lengths are comoving.
+    frame : str or None
+        ``"comoving"`` or ``"physical"``, if the unit of lengths is known.
+    header : dict or None
+        The header of a Gadget binary that is not compressed.
+    """
+
+    def __init__(self, path: str, how: dict[str, Any], n_jobs: int | None) -> None:
+        self.path = path
+        self._how = how
+        self._n_jobs = n_jobs
+        self._lock = RLock()
+        self._parts: dict[str, _native.Particles] = {}
+        about = _native.inspect(path, how)
+        self.format: str = about["format"]
+        self.code: str | None = about["code"]
+        self.files: tuple[str, ...] = tuple(os.fspath(file) for file in about["files"])
+        self.types = tuple(
+            ParticleType(**{**kind, "fields": tuple(Field(**field) for field in kind["fields"])}) for kind in about["types"]
+        )
+        self.box_size: float | None = about["box_size"]
+        self.redshift: float | None = about["redshift"]
+        self.cosmology: dict[str, float | None] = about["cosmology"]
+        self._units: dict[str, tuple[str, str, str] | None] = about["units"]
+        self.header: dict[str, Any] | None = about["header"]
+        self._stamps = self._stamp()
+
+    @property
+    def units(self) -> dict[str, str | None]:
+        return {what: None if named is None else named[0] for what, named in self._units.items()}
+
+    @property
+    def frame(self) -> str | None:
+        length = self._units["length"]
+        return None if length is None else length[2]
+
+    @property
+    def positions(self) -> Floats:
+        """Coordinates, shape (n, 3), or as many columns as a table has; ``float32`` or ``float64`` as the file has them."""
+        values: Floats = self._array("positions")
+        return values
+
+    @property
+    def velocities(self) -> Floats:
+        """Peculiar velocities, shape (n, 3). Raises `KeyError` if the file has none."""
+        values: Floats = self._array("velocities")
+        return values
+
+    @property
+    def masses(self) -> NDArray[np.float64]:
+        """The mass of each particle, shape (n,); one number that is repeated takes no memory. Raises `KeyError` if the file has
+        none."""
+        values: NDArray[np.float64] = self._array("masses")
+        return values
+
+    @property
+    def ids(self) -> NDArray[np.uint64]:
+        """The id of each particle, shape (n,). Raises `KeyError` if the file has none."""
+        values: NDArray[np.uint64] = self._array("ids")
+        return values
+
+    @property
+    def particle_types(self) -> NDArray[np.uint8]:
+        """The type of each particle, shape (n,); made anew each time. Raises `KeyError` in formats without types."""
+        kinds, counts = self._any().types()
+        if len(kinds) == 0 and len(self) > 0:
+            raise KeyError(f"{self.path}: a {self.format} has no particle types")
+        return np.repeat(kinds, counts)
+
+    def __len__(self) -> int:
+        """The number of particles that are read; of a part (`subsample`) it is known when something is read."""
+        for part in self._parts.values():
+            return part.len
+        if self._how["subsample"] is not None:
+            return self._any().len
+        wanted = self._how["types"]
+        return sum(kind.count for kind in self.types if not wanted or kind.particle_type is None or kind.particle_type in wanted)
+
+    def __getitem__(self, name: str) -> Any:
+        """A field by its name here or in the file: ``"positions"``, ``"Coordinates"``, ``"vx"``.
+
+        Raises
+        ------
+        KeyError
+            If there is no such field, or it is one of those that are not read.
+        """
+        if name in FIELDS:
+            return self._array(name)
+        fields = [field for kind in self.types for field in kind.fields if field.name == name]
+        if not fields:
+            known = dict.fromkeys(field.name for kind in self.types for field in kind.fields if field.role is not None)
+            raise KeyError(f"{self.path}: there is no field {name}; those that are read are {', '.join([*FIELDS, *known])}")
+        role = fields[0].role
+        if role is None:
+            raise KeyError(f"{self.path}: the field {name} is none of {', '.join(FIELDS)}, and only these are read")
+        array = self._array(role)
+        if array.ndim == 2 and fields[0].width < array.shape[1]:
+            return array[:, self._component(name, role)]
+        return array
+
+    def _component(self, name: str, role: str) -> int:
+        """Which column of an array a field of one value is."""
+        chosen = self._parts[role].columns() if role == "positions" else []
+        names = chosen or [field.name for field in self.types[0].fields if field.role == role and field.width == 1]
+        # A column that was chosen by its number has no name there.
+        if name not in names:
+            raise KeyError(f"{self.path}: the field {name} is not one of the columns that are read, {', '.join(names)}")
+        axis = "xyz".find(name[-1].lower()) if role == "velocities" else -1
+        return axis if axis >= 0 else names.index(name)
+
+    def __contains__(self, name: object) -> bool:
+        return any(name == field.role or (name == field.name and field.role) for kind in self.types for field in kind.fields) or (
+            name == "masses" and any(kind.mass is not None for kind in self.types)
+        )
+
+    def load(self, *fields: str) -> Snapshot:
+        """Reads fields in one go: some of ``"positions"``, ``"velocities"``, ``"masses"``, ``"ids"``; all of them if none is
+        named. What the file does not have, and what has been read, is left out. Returns the snapshot."""
+        for field in fields:
+            if field not in FIELDS:
+                raise ValueError(f"there is no field {field!r}; the fields are {', '.join(FIELDS)}")
+        with self._lock:
+            missing = [field for field in FIELDS if field in (fields or FIELDS) and field not in self._parts]
+            if missing:
+                self._read(missing, self._n_jobs)
+        return self
+
+    def quantity(self, name: str) -> Any:
+        """A field as an `astropy.units.Quantity`, copied: ``"positions"``, ``"velocities"`` or ``"masses"``.
+
+        Units that neither the file nor the caller names are those in which the masses of all particles in the box make the mean
+        density of matter; to tell them masses are read. Little h is ``littleh``. Whether lengths are comoving a quantity does
+        not know: `frame` does.
+
+        Raises
+        ------
+        ValueError
+            If the unit is not known.
+        """
+        what = {"positions": "length", "velocities": "velocity", "masses": "mass"}.get(name)
+        if what is None:
+            raise ValueError(f"{name!r} has no unit; positions, velocities and masses have one")
+        named, why = self._units[what], ""
+        if named is None:
+            self.load("masses")
+            units, why = self._parts["masses"].units()
+            named = units[what]
+        if named is None:
+            raise ValueError(f"{self.path}: the unit of {name} is not known ({why}); say it: read_snapshot(path, {what}_unit=..)")
+        return self[name] * unit(named[1])
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Writes all that was or can be read in the format of the name's ending, as ``ropewalk convert`` does: ``.hdf5``
+        (Gadget's layout), ``.gadget1``, ``.gadget2``, ``.npz``, ``.npy`` (positions alone), ``.csv``, ``.ecsv``, ``.tipsy``,
+        ``.parquet``.
+
+        Raises
+        ------
+        ValueError
+            If the ending is another, or the format has no place for the particles.
+        OSError
+            If the file cannot be written; one that was there stays as it was.
+        """
+        self._whole(None).write(os.fspath(path))
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(
+            kind.name if kind.particle_type is None else f"{kind.name} (type {kind.particle_type})" for kind in self.types
+        )
+        counts = sum(kind.count for kind in self.types)
+        return f"Snapshot({self.path!r}, {self.format}: {counts} particles, {kinds}; read: {', '.join(self._parts) or 'none'})"
+
+    def _stamp(self) -> list[tuple[str, int, int]]:
+        """What the files are like: of one that is read in several goes they must stay so."""
+        found = []
+        for file in self.files:
+            status = os.stat(file)
+            found.append((file, status.st_size, status.st_mtime_ns))
+        return found
+
+    def _read(self, fields: Sequence[str], n_jobs: int | None) -> _native.Particles:
+        if self._stamp() != self._stamps:
+            raise ValueError(f"{self.path}: changed since it was opened; open it again")
+        others = [field for field in fields if field != "positions"]
+        part = _native.read_particles(self.path, self._how, "positions" in fields, others, n_jobs)
+        self._parts.update(dict.fromkeys(fields, part))
+        return part
+
+    def _any(self) -> _native.Particles:
+        with self._lock:
+            for part in self._parts.values():
+                return part
+            return self._read(["positions"], self._n_jobs)
+
+    def _whole(self, n_jobs: int | None) -> _native.Particles:
+        """All fields in one piece: what was read one by one is read again."""
+        with self._lock:
+            parts = list(dict.fromkeys(self._parts.values()))
+            if len(parts) == 1 and len(self._parts) == len(FIELDS):
+                return parts[0]
+            return self._read(FIELDS, self._n_jobs if n_jobs is None else n_jobs)
+
+    def _array(self, field: str) -> Any:
+        with self._lock:
+            part = self._parts.get(field) or self._read([field], self._n_jobs)
+        values = getattr(part, field)()
+        if values is None:
+            raise KeyError(f"{self.path}: has no {field}")
+        return np.broadcast_to(np.float64(values), part.len) if isinstance(values, float) else values
+
+
+def read_snapshot(
+    path: str | os.PathLike[str],
+    *,
+    types: int | Iterable[int] | None = None,
+    subsample: float | None = None,
+    columns: Sequence[str | int] = (),
+    redshift: float | None = None,
+    box_size: float | None = None,
+    length_unit: str | None = None,
+    mass_unit: str | None = None,
+    velocity_unit: str | None = None,
+    n_jobs: int | None = None,
+) -> Snapshot:
+    """Opens what a simulation wrote, or a table of points. Particles are read when they are asked for.
+
+    The content tells the format: Gadget 1 and 2, HDF5 of Gadget, AREPO, GIZMO, EAGLE and SWIFT, Tipsy, GenericIO, RAMSES,
+    Abacus; ``.npy``, ``.npz``, CSV, enhanced CSV, Parquet; any of them compressed by gzip.
+
+    Parameters
+    ----------
+    path : str or path
+        A file; of a snapshot in several files any of them, what they have in common (``snap_005``, ``snap_099.hdf5``,
+        ``snap_099.*.hdf5``), or the folder that holds them alone.
+    types : int or iterable of int, optional
+        The particle types to read: 0 gas, 1 dark matter, 2 and 3 others, 4 stars, 5 black holes, 6 neutrinos; all unless said
+        otherwise. Formats without types ignore it.
+    subsample : float, optional
+        About this part of the particles, the same in each run; their masses are divided by it.
+    columns : sequence of str or int
+        Which columns of a table are coordinates, by name or by number from 1.
+    redshift, box_size, length_unit, mass_unit, velocity_unit : optional
+        What the caller knows better than the file: ``"kpc/h"``, ``"pkpc"`` for physical lengths, ``"1e10 Msun/h"``, ``"km/s"``,
+        ``"gadget"`` for velocities over the root of the scale factor.
+    n_jobs : int, optional
+        The number of threads that read.
+
+    Returns
+    -------
+    Snapshot
+
+    Raises
+    ------
+    FileNotFoundError, OSError
+        If the file is not there, or cannot be read.
+    ValueError
+        If it is of no known format, cut short, or contradicts itself; if a type is not there.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, numpy as np, ropewalk
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "points.npy"
+    ...     np.save(path, np.zeros((4, 3), np.float32))
+    ...     snapshot = ropewalk.read_snapshot(path)
+    ...     len(snapshot), snapshot.positions.dtype, snapshot.box_size
+    (4, dtype('float32'), None)
+    """
+    kinds = [] if types is None else [int(kind) for kind in ([types] if isinstance(types, int) else types)]
+    if bad := [kind for kind in kinds if not 0 <= kind <= 255]:
+        raise ValueError(f"types has {bad[0]}; types are numbers from 0 to 6")
+    how = {
+        "types": kinds,
+        "subsample": None if subsample is None else float(subsample),
+        "columns": [columns] if isinstance(columns, str) else [str(column) for column in columns],
+        "redshift": None if redshift is None else float(redshift),
+        "box_size": None if box_size is None else float(box_size),
+        "length_unit": length_unit,
+        "mass_unit": mass_unit,
+        "velocity_unit": velocity_unit,
+    }
+    return Snapshot(os.fspath(path), how, n_jobs)

@@ -1,0 +1,168 @@
+//! What `ropewalk.halos` asks of the library: the names and the defaults of the command line.
+
+use pyo3::prelude::*;
+use ropewalk::halo::pipeline::{CenterKind, Finder, LinkingLength, Options, UniverseOptions};
+use ropewalk::units::UnitSystem;
+use ropewalk::{AdaptaHop, AdaptaHopAlgorithm, Hop, SubhaloSelection};
+
+use crate::snapshot::units;
+
+/// All options, from a dictionary.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Wanted {
+    finder: String,
+    linking_length: f64,
+    eps: Option<f64>,
+    min_members: usize,
+    box_size: Option<f64>,
+    open: bool,
+    center: Vec<String>,
+    softening: f64,
+    overdensities: Vec<String>,
+    min_so_particles: usize,
+    profiles: usize,
+    columns: Vec<String>,
+    /// Whether the density of each particle is kept.
+    pub density: bool,
+    units: Option<String>,
+    device: Option<String>,
+    pub n_jobs: Option<isize>,
+    hop: HopWanted,
+    adaptahop: AdaptaHopWanted,
+    universe: UniverseWanted,
+}
+
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct HopWanted {
+    n_density: Option<usize>,
+    n_hop: Option<usize>,
+    n_merge: Option<usize>,
+    delta_outer: Option<f64>,
+    delta_saddle: Option<f64>,
+    delta_peak: Option<f64>,
+}
+
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct AdaptaHopWanted {
+    density_threshold: Option<f64>,
+    fudge: Option<f64>,
+    fudge_epsilon: Option<f64>,
+    alpha: Option<f64>,
+    algorithm: Option<String>,
+    selection: Option<String>,
+    unbind: bool,
+}
+
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct UniverseWanted {
+    redshift: Option<f64>,
+    omega_m: Option<f64>,
+    omega_lambda: Option<f64>,
+    h: Option<f64>,
+    length_unit: Option<String>,
+    mass_unit: Option<String>,
+    velocity_unit: Option<String>,
+}
+
+/// The method of a builder, if there is a value.
+macro_rules! set {
+    ($builder:ident, $from:expr, $($name:ident),+) => {
+        $(if let Some(value) = $from.$name { $builder = $builder.$name(value); })+
+    };
+}
+
+impl HopWanted {
+    fn finder(&self) -> Hop {
+        let mut hop = Hop::new(self.delta_outer.unwrap_or(80.0));
+        set!(hop, self, n_density, n_hop, n_merge, delta_saddle, delta_peak);
+        hop
+    }
+}
+
+impl AdaptaHopWanted {
+    /// `algorithm` and `selection` are one of two, as the Python side has seen.
+    fn finder(&self, hop: &HopWanted) -> AdaptaHop {
+        let mut finder = AdaptaHop::new();
+        set!(finder, hop, n_density, n_hop);
+        set!(finder, self, density_threshold, fudge, fudge_epsilon, alpha);
+        if self.algorithm.as_deref() == Some("stepped") {
+            finder = finder.algorithm(AdaptaHopAlgorithm::Stepped);
+        }
+        if self.selection.as_deref() == Some("density") {
+            finder = finder.selection(SubhaloSelection::Density);
+        }
+        finder
+    }
+}
+
+impl UniverseWanted {
+    fn options(&self) -> ropewalk::Result<UniverseOptions> {
+        let mut options = UniverseOptions::default();
+        options.units = units(&self.length_unit, &self.mass_unit, &self.velocity_unit)?;
+        (options.redshift, options.omega_m, options.h) = (self.redshift, self.omega_m, self.h);
+        options.omega_lambda = self.omega_lambda;
+        Ok(options)
+    }
+}
+
+/// A kind of centre by its name on the command line; the Python side knows no others.
+fn center(name: &str) -> Option<CenterKind> {
+    match name {
+        "mbp" => Some(CenterKind::MostBound),
+        "mbp-brute" => Some(CenterKind::MostBoundBrute),
+        "mcp" => Some(CenterKind::MostConnected),
+        "com" => Some(CenterKind::CenterOfMass),
+        "shrinking-sphere" => Some(CenterKind::ShrinkingSphere),
+        _ => None,
+    }
+}
+
+impl Wanted {
+    /// The library's options.
+    pub fn options(&self) -> ropewalk::Result<Options> {
+        let mut options = Options::default();
+        options.finder = match self.finder.as_str() {
+            "hop" => Finder::Hop(self.hop.finder()),
+            "adaptahop" => {
+                Finder::AdaptaHop { finder: self.adaptahop.finder(&self.hop), unbind: self.adaptahop.unbind }
+            }
+            _ => Finder::FriendsOfFriends,
+        };
+        options.linking_length =
+            self.eps.map_or(LinkingLength::Separations(self.linking_length), LinkingLength::Length);
+        options.min_members = self.min_members;
+        (options.box_size, options.open) = (self.box_size, self.open);
+        options.center = self.center.first().and_then(|name| center(name));
+        options.most_connected = self.center.iter().any(|name| name == "mcp");
+        options.softening = self.softening;
+        options.overdensities = self.overdensities.iter().map(|name| name.parse()).collect::<ropewalk::Result<_>>()?;
+        options.min_sphere_particles = self.min_so_particles;
+        options.universe = self.universe.options()?;
+        options.columns = self.columns.clone();
+        options.profiles = self.profiles;
+        options.check()?;
+        Ok(options)
+    }
+
+    /// The units of the catalogue, if they are not those of the particles.
+    pub fn system(&self) -> ropewalk::Result<Option<UnitSystem>> {
+        self.units.as_deref().map(str::parse).transpose()
+    }
+
+    /// The number of the CUDA device that finds the halos; none for the CPU.
+    #[cfg(feature = "cuda")]
+    pub fn cuda(&self) -> Option<usize> {
+        let (_, number) = self.device.as_deref()?.split_once("cuda")?;
+        Some(number.strip_prefix(':').and_then(|number| number.parse().ok()).unwrap_or(0))
+    }
+
+    /// The device, if it is not the CPU.
+    #[cfg(not(feature = "cuda"))]
+    pub fn other_device(&self) -> Option<&str> {
+        self.device.as_deref()
+    }
+}

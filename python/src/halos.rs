@@ -1,0 +1,316 @@
+//! Halos of particles: a catalogue, and the halo of each particle.
+
+use std::path::PathBuf;
+
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use ropewalk::halo::pipeline::{Found, Largest, Pipeline, profile_columns};
+use ropewalk::halo::{Column, Meta, Values, meta_in_units};
+use ropewalk::io::{AtomicFile, Masses, Snapshot, TableFormat, TableWriter};
+use ropewalk::units::{Quantity, UnitSystem, Units};
+use ropewalk::{Error, ErrorKind};
+
+use crate::arrays::Rows;
+use crate::calls::run;
+use crate::errors::exception;
+use crate::halo_options::Wanted;
+use crate::lent::lend;
+use crate::snapshot::Particles;
+
+/// Columns with their units, and what is said of all of them.
+#[pyclass(frozen, module = "ropewalk._native")]
+pub struct HaloTable {
+    columns: Vec<Column>,
+    units: Option<Units>,
+    meta: Vec<(&'static str, Meta)>,
+}
+
+/// An entry of a header: text, a number, or texts.
+#[derive(IntoPyObject)]
+enum Entry {
+    Text(String),
+    Number(f64),
+    Lines(Vec<String>),
+}
+
+/// A column in Python.
+#[derive(IntoPyObject)]
+struct ColumnAbout<'py> {
+    name: String,
+    values: Bound<'py, PyAny>,
+    unit: Option<String>,
+    description: String,
+}
+
+/// The values of a column, if they are of the type that `of` takes.
+fn values<'py, T: numpy::Element>(
+    slf: &Bound<'py, HaloTable>,
+    place: usize,
+    of: impl for<'a> Fn(&'a Values) -> &'a [T],
+) -> PyResult<Bound<'py, PyAny>> {
+    let values = lend(slf, |table| table.columns.get(place).map_or(&[][..], |column| of(column.values())))?;
+    Ok(values.into_any())
+}
+
+#[pymethods]
+impl HaloTable {
+    fn columns<'py>(slf: &Bound<'py, Self>) -> PyResult<Vec<ColumnAbout<'py>>> {
+        let Self { columns, units, .. } = slf.get();
+        let units = units.as_ref();
+        let about = |(place, column): (usize, &Column)| {
+            let values = match column.values() {
+                Values::Integers(_) => values::<u64>(slf, place, |values| match values {
+                    Values::Integers(values) => values,
+                    _ => &[],
+                }),
+                Values::Signed(_) => values::<i64>(slf, place, |values| match values {
+                    Values::Signed(values) => values,
+                    _ => &[],
+                }),
+                _ => values::<f64>(slf, place, |values| match values {
+                    Values::Numbers(values) => values,
+                    _ => &[],
+                }),
+            };
+            Ok(ColumnAbout {
+                name: column.name().into(),
+                values: values?,
+                unit: column.unit(units),
+                description: column.describe(units),
+            })
+        };
+        columns.iter().enumerate().map(about).collect()
+    }
+
+    /// The entries of the header, in their order.
+    fn meta(&self) -> Vec<(&'static str, Entry)> {
+        let entry = |(name, value): &(&'static str, Meta)| {
+            let value = match value {
+                Meta::Text(text) => Entry::Text(text.clone()),
+                Meta::Number(number) | Meta::Measured(number, _) => Entry::Number(*number),
+                Meta::Lines(lines) => Entry::Lines(lines.clone()),
+                _ => Entry::Lines(vec![]),
+            };
+            (*name, value)
+        };
+        self.meta.iter().map(entry).collect()
+    }
+
+    /// Writes the table, in the format of the name's ending.
+    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        run(py, None, || {
+            let format = TableFormat::of(&path)?;
+            let mut file = AtomicFile::create(&path)?;
+            TableWriter::new(&self.columns).units(self.units.as_ref()).meta(&self.meta).write(&mut file, format)?;
+            file.commit()
+        })
+    }
+}
+
+/// Halos that were found.
+#[pyclass(frozen, module = "ropewalk._native")]
+pub struct Halos {
+    halos: ropewalk::Halos,
+    /// Of each row of the catalogue, its place among the halos.
+    order: Vec<u32>,
+    density: Option<Vec<f64>>,
+    #[pyo3(get)]
+    table: Py<HaloTable>,
+    #[pyo3(get)]
+    profiles: Option<Py<HaloTable>>,
+    #[pyo3(get)]
+    notes: Vec<String>,
+    /// The linking length and the volume in the units of the catalogue.
+    #[pyo3(get)]
+    linking_length: f64,
+    #[pyo3(get)]
+    volume: f64,
+    #[pyo3(get)]
+    n_wrapped: u64,
+}
+
+#[pymethods]
+impl Halos {
+    fn labels<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<i32>>> {
+        lend(slf, |found| found.halos.labels().as_slice())
+    }
+
+    fn density<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
+        let has_density = slf.get().density.is_some();
+        has_density.then(|| lend(slf, |found| found.density.as_deref().unwrap_or_default())).transpose()
+    }
+
+    /// The members of a row, ascending.
+    fn members<'py>(slf: &Bound<'py, Self>, row: usize) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        lend(slf, move |found| found.order.get(row).map_or(&[], |&halo| found.halos.members(halo as usize)))
+    }
+
+    /// The members of all rows, one row after the other, and where each row begins.
+    fn lists<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<u32>>) {
+        let lists = || self.order.iter().map(|&halo| self.halos.members(halo as usize));
+        let ends = lists().scan(0, |end, list| {
+            *end += list.len() as i64;
+            Some(*end)
+        });
+        let offsets: Vec<i64> = std::iter::once(0).chain(ends).collect();
+        let members: Vec<u32> = lists().flatten().copied().collect();
+        (offsets.into_pyarray(py), members.into_pyarray(py))
+    }
+}
+
+/// What the work without the interpreter leaves.
+struct Output {
+    halos: ropewalk::Halos,
+    order: Vec<u32>,
+    density: Option<Vec<f64>>,
+    table: HaloTable,
+    profiles: Option<HaloTable>,
+    notes: Vec<String>,
+    linking_length: f64,
+    volume: f64,
+    n_wrapped: u64,
+}
+
+impl Output {
+    fn into_python(self, py: Python<'_>) -> PyResult<Halos> {
+        let Self { halos, order, density, table, profiles, notes, linking_length, volume, n_wrapped } = self;
+        let (table, profiles) = (Py::new(py, table)?, profiles.map(|table| Py::new(py, table)).transpose()?);
+        Ok(Halos { halos, order, density, table, profiles, notes, linking_length, volume, n_wrapped })
+    }
+}
+
+/// A table in the units that are asked for, or in its own.
+fn in_units(
+    pipeline: &Pipeline<'_>,
+    system: Option<UnitSystem>,
+    columns: &[Column],
+    units: Option<&Units>,
+    meta: &[(&'static str, Meta)],
+) -> ropewalk::Result<HaloTable> {
+    let Some(system) = system else {
+        return Ok(HaloTable { columns: columns.to_vec(), units: units.copied(), meta: meta.to_vec() });
+    };
+    let factors = pipeline.universe().factors(system)?;
+    Ok(HaloTable {
+        columns: columns.iter().map(|column| column.in_units(&factors)).collect(),
+        units: Some(*factors.units()),
+        meta: meta_in_units(meta, &factors),
+    })
+}
+
+/// The halos, by what is asked for.
+fn found<'a>(pipeline: &Pipeline<'a>, wanted: &Wanted) -> ropewalk::Result<Found<'a>> {
+    #[cfg(feature = "cuda")]
+    if let Some(number) = wanted.cuda() {
+        return pipeline.find_on(ropewalk::gpu::Device::cuda(number)?);
+    }
+    _ = wanted;
+    pipeline.find()
+}
+
+fn find(snapshot: &Snapshot, name: Option<&str>, wanted: &Wanted) -> ropewalk::Result<Output> {
+    let options = wanted.options()?;
+    let system = wanted.system()?;
+    let pipeline = Pipeline::new(snapshot, &options)?;
+    let found = found(&pipeline, wanted)?;
+    let measured = pipeline.measure(&found)?;
+    let mut meta: Vec<_> = name.map(|name| ("snapshot", Meta::Text(name.into()))).into_iter().collect();
+    meta.extend(pipeline.meta());
+    let catalog = measured.catalog;
+    let table = in_units(&pipeline, system, catalog.columns(), catalog.column_units(), &meta)?;
+    let profiles = match options.profiles {
+        0 => None,
+        count => {
+            let largest: Largest = pipeline.largest(&found, &catalog, count)?;
+            let profiles = pipeline.profiles(&found, &largest)?;
+            let columns = profile_columns(pipeline.finder().column_prefix(), &largest.tags, &profiles);
+            Some(in_units(&pipeline, system, &columns, pipeline.universe().units(), &meta)?)
+        }
+    };
+    let length = match system {
+        Some(system) => pipeline.universe().factors(system)?.of(Quantity::Length),
+        None => 1.0,
+    };
+    Ok(Output {
+        order: catalog.order().to_vec(),
+        density: found.density().filter(|_| wanted.density).map(<[f64]>::to_vec),
+        table,
+        profiles,
+        notes: measured.notes.iter().map(ToString::to_string).collect(),
+        linking_length: length * pipeline.scales().linking_length,
+        volume: length.powi(3) * pipeline.scales().volume,
+        n_wrapped: pipeline.outside(),
+        halos: found.halos,
+    })
+}
+
+/// An error with what the caller could give.
+fn refused(error: Error) -> PyErr {
+    let give = match (error.kind(), error.parameter()) {
+        (ErrorKind::Missing, Some("linking_length")) => "eps",
+        (ErrorKind::Missing, Some("omega_m")) => "omega_m",
+        (ErrorKind::Missing, Some("units")) => "length_unit and mass_unit",
+        (ErrorKind::Missing, Some("velocity_unit")) => "velocity_unit",
+        (ErrorKind::Missing, Some("velocities")) => "velocities",
+        (ErrorKind::Missing, Some("masses")) => "masses",
+        (ErrorKind::Missing, Some("redshift")) => "redshift",
+        _ => return exception(error),
+    };
+    pyo3::exceptions::PyValueError::new_err(format!("{error}; give {give}"))
+}
+
+fn halos(py: Python<'_>, snapshot: &Snapshot, name: Option<&str>, wanted: &Wanted) -> PyResult<Halos> {
+    #[cfg(not(feature = "cuda"))]
+    if let Some(device) = wanted.other_device() {
+        let message = format!("device {device}: this ropewalk was built without CUDA; it has the device cpu alone");
+        return Err(PyRuntimeError::new_err(message));
+    }
+    let output = run(py, wanted.n_jobs, || Ok(find(snapshot, name, wanted)))?;
+    output.map_err(refused)?.into_python(py)
+}
+
+/// No mass, one, or one for each particle.
+#[derive(FromPyObject)]
+pub enum Mass<'py> {
+    Equal(f64),
+    Each(PyReadonlyArray1<'py, f64>),
+}
+
+/// The halos of particles in arrays.
+#[pyfunction]
+#[pyo3(signature = (positions, velocities, masses, ids, wanted))]
+pub fn halos_of_arrays(
+    py: Python<'_>,
+    positions: Rows,
+    velocities: Option<Rows>,
+    masses: Option<Mass<'_>>,
+    ids: Option<PyReadonlyArray1<'_, u64>>,
+    wanted: Wanted,
+) -> PyResult<Halos> {
+    let mut snapshot = Snapshot::new(positions.0);
+    snapshot.velocities = velocities.map(|rows| rows.0);
+    (snapshot.masses, snapshot.matter) = match masses {
+        None => (Masses::Unknown, None),
+        Some(Mass::Equal(mass)) => (Masses::Equal(mass), Some(mass * snapshot.points.len() as f64)),
+        Some(Mass::Each(masses)) => {
+            let masses = masses.as_array().to_vec();
+            let matter = masses.iter().sum();
+            (Masses::Each(masses), Some(matter))
+        }
+    };
+    snapshot.ids = ids.map(|ids| ids.as_array().to_vec());
+    halos(py, &snapshot, None, &wanted)
+}
+
+/// The halos of particles that were read; `name` is their file's.
+#[pyfunction]
+#[pyo3(signature = (particles, name, wanted))]
+pub fn halos_of_particles(
+    py: Python<'_>,
+    particles: &Bound<'_, Particles>,
+    name: &str,
+    wanted: Wanted,
+) -> PyResult<Halos> {
+    halos(py, &particles.get().snapshot, Some(name), &wanted)
+}

@@ -1,0 +1,22 @@
+//! Distances of the k-th neighbours.
+
+use numpy::IntoPyArray;
+use pyo3::prelude::*;
+use ropewalk::table;
+
+use crate::arrays::{Rows, Vector};
+use crate::calls::run;
+
+/// The distance of each point's `k`-th neighbour, ascending.
+#[pyfunction]
+#[pyo3(signature = (points, k, box_size, n_jobs))]
+pub fn k_distances<'py>(
+    py: Python<'py>,
+    points: Rows,
+    k: usize,
+    box_size: Option<Vec<f64>>,
+    n_jobs: Option<isize>,
+) -> PyResult<Vector<'py, f64>> {
+    let distances = run(py, n_jobs, || table::k_distances(&points.0, k, box_size))?;
+    Ok(distances.into_pyarray(py))
+}

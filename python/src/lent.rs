@@ -1,0 +1,54 @@
+//! Arrays of memory that a Python object owns, without a copy.
+
+#![allow(unsafe_code)] // Each array keeps its owner alive.
+
+use numpy::ndarray::{ArrayView1, ArrayView2};
+use numpy::{Element, PyArray1, PyArray2, PyArrayMethods};
+use pyo3::PyClass;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::pyclass::boolean_struct::True;
+
+/// A read-only array of values of `owner`, which lives as long as the array.
+///
+/// `values` takes a reference of any lifetime and gives one as long. So what it gives lives as long as the object, which never changes: it is
+/// frozen.
+pub fn lend<'py, P, T>(
+    owner: &Bound<'py, P>,
+    values: impl for<'a> FnOnce(&'a P) -> &'a [T],
+) -> PyResult<Bound<'py, PyArray1<T>>>
+where
+    P: PyClass<Frozen = True> + Sync,
+    T: Element,
+{
+    let view = ArrayView1::from(values(owner.get()));
+    // SAFETY: the values live as long as `owner`, which the array holds; nothing writes to them, here or in Python.
+    let array = unsafe { PyArray1::borrow_from_array(&view, owner.clone().into_any()) };
+    read_only(&array)?;
+    Ok(array)
+}
+
+/// The same of rows of `width` values.
+pub fn lend_rows<'py, P, T>(
+    owner: &Bound<'py, P>,
+    width: usize,
+    values: impl for<'a> FnOnce(&'a P) -> &'a [T],
+) -> PyResult<Bound<'py, PyArray2<T>>>
+where
+    P: PyClass<Frozen = True> + Sync,
+    T: Element,
+{
+    let values = values(owner.get());
+    let view = ArrayView2::from_shape((values.len() / width.max(1), width), values)
+        .map_err(|error| PyRuntimeError::new_err(format!("a bug: rows of {width} values: {error}")))?;
+    // SAFETY: as above.
+    let array = unsafe { PyArray2::borrow_from_array(&view, owner.clone().into_any()) };
+    read_only(&array)?;
+    Ok(array)
+}
+
+fn read_only<T: Element, D: numpy::ndarray::Dimension>(array: &Bound<'_, numpy::PyArray<T, D>>) -> PyResult<()> {
+    let array = array.try_readwrite().map_err(|error| PyRuntimeError::new_err(format!("a bug: {error}")))?;
+    array.make_nonwriteable();
+    Ok(())
+}

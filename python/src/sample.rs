@@ -1,0 +1,19 @@
+//! Point sets to try things on.
+
+use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyArray2};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use ropewalk::sample::Sample;
+
+use crate::calls::run;
+
+/// The points that a line such as `uniform:n=1000,seed=7` stands for.
+#[pyfunction]
+#[pyo3(signature = (spec, n_jobs))]
+pub fn sample<'py>(py: Python<'py>, spec: &str, n_jobs: Option<isize>) -> PyResult<Bound<'py, PyArray2<f32>>> {
+    let points = run(py, n_jobs, || Sample::parse(spec)?.points())?;
+    let rows = Array2::from_shape_vec((points.len(), 3), points.into_flattened());
+    let rows = rows.map_err(|error| PyRuntimeError::new_err(format!("ropewalk: a bug: {error}")))?;
+    Ok(rows.into_pyarray(py))
+}

@@ -1,0 +1,308 @@
+//! Snapshots of simulations: what a file says of itself, and the fields that are read.
+
+use std::path::PathBuf;
+
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::prelude::*;
+use ropewalk::halo::pipeline::{Universe, UniverseOptions};
+use ropewalk::io::{
+    self, Contents, Format, Header, Masses, Points, ReadOptions, Role, Snapshot, SnapshotFormat, Table, TypeContents,
+};
+use ropewalk::units::{Frame, KnownUnits};
+
+use crate::calls::run;
+use crate::lent::{lend, lend_rows};
+
+/// What to read, and what the caller knows better than the file.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct How {
+    types: Vec<u8>,
+    subsample: Option<f64>,
+    columns: Vec<String>,
+    redshift: Option<f64>,
+    box_size: Option<f64>,
+    length_unit: Option<String>,
+    mass_unit: Option<String>,
+    velocity_unit: Option<String>,
+}
+
+impl How {
+    fn units(&self) -> ropewalk::Result<KnownUnits> {
+        units(&self.length_unit, &self.mass_unit, &self.velocity_unit)
+    }
+
+    /// The options that read points alone.
+    fn options(&self) -> ropewalk::Result<ReadOptions> {
+        let mut options = ReadOptions::default().types(self.types.iter().copied()).velocities(false).ids(false);
+        options = options.masses(false).columns(self.columns.iter());
+        (options.subsample, options.redshift) = (self.subsample, self.redshift);
+        options.velocity_unit = self.units()?.velocity;
+        Ok(options)
+    }
+}
+
+/// Units by their names.
+pub fn units(
+    length: &Option<String>,
+    mass: &Option<String>,
+    velocity: &Option<String>,
+) -> ropewalk::Result<KnownUnits> {
+    Ok(KnownUnits {
+        length: length.as_deref().map(str::parse).transpose()?,
+        mass: mass.as_deref().map(str::parse).transpose()?,
+        velocity: velocity.as_deref().map(str::parse).transpose()?,
+    })
+}
+
+/// A file by what it says of itself: a dictionary in Python.
+#[derive(IntoPyObject)]
+pub struct About {
+    format: String,
+    code: Option<String>,
+    files: Vec<PathBuf>,
+    types: Vec<Kind>,
+    box_size: Option<f64>,
+    redshift: Option<f64>,
+    cosmology: Background,
+    units: Named,
+    header: Option<GadgetHeader>,
+}
+
+#[derive(IntoPyObject)]
+struct Kind {
+    particle_type: Option<u8>,
+    name: String,
+    count: u64,
+    mass: Option<f64>,
+    fields: Vec<Field>,
+}
+
+#[derive(IntoPyObject)]
+struct Field {
+    name: String,
+    number: String,
+    width: u64,
+    unit: String,
+    role: Option<&'static str>,
+}
+
+#[derive(IntoPyObject)]
+struct Background {
+    omega_m: Option<f64>,
+    omega_lambda: Option<f64>,
+    h: Option<f64>,
+}
+
+impl From<io::Background> for Background {
+    fn from(background: io::Background) -> Self {
+        let io::Background { omega_m, omega_lambda, h } = background;
+        Self { omega_m, omega_lambda, h }
+    }
+}
+
+/// Units, each with its name for a reader, its name in astropy, and its frame.
+#[derive(IntoPyObject)]
+pub struct Named {
+    length: Option<(String, String, &'static str)>,
+    mass: Option<(String, String, &'static str)>,
+    velocity: Option<(String, String, &'static str)>,
+}
+
+impl From<KnownUnits> for Named {
+    fn from(units: KnownUnits) -> Self {
+        let frame = |frame| if frame == Frame::Comoving { "comoving" } else { "physical" };
+        Self {
+            length: units.length.map(|unit| (unit.name(), unit.astropy_name(), frame(unit.frame))),
+            mass: units.mass.map(|unit| (unit.to_string(), unit.astropy_name(), "")),
+            // Those that are read are peculiar, whatever the file has.
+            velocity: units.velocity.map(|unit| {
+                let name = ropewalk::units::VelocityUnit { is_internal: false, ..unit }.to_string();
+                (name, unit.astropy_name(), "peculiar")
+            }),
+        }
+    }
+}
+
+fn kind(kind: TypeContents) -> Kind {
+    let field = |field: io::Field| {
+        let role = match field.role {
+            Role::Position => Some("positions"),
+            Role::Velocity => Some("velocities"),
+            Role::Id => Some("ids"),
+            Role::Mass => Some("masses"),
+            _ => None,
+        };
+        Field { name: field.name, number: field.number, width: field.width, unit: field.unit, role }
+    };
+    let TypeContents { particle_type, name, count, mass, fields, .. } = kind;
+    Kind { particle_type, name, count, mass, fields: fields.into_iter().map(field).collect() }
+}
+
+/// What a file says of itself.
+#[pyfunction]
+pub fn inspect(py: Python<'_>, path: PathBuf, how: How) -> PyResult<About> {
+    let (contents, units, header) = run(py, None, || {
+        let contents = io::inspect(&path, &how.options()?)?;
+        let is_gadget = matches!(contents.format, Format::Gadget1 | Format::Gadget2);
+        // Of a compressed file none is read.
+        let header = is_gadget.then(|| io::read_header(&path).ok()).flatten();
+        Ok((contents, how.units()?, header))
+    })?;
+    let Contents { format, code, files, types, box_size, redshift, background, .. } = contents;
+    Ok(About {
+        format: format.to_string(),
+        code,
+        files,
+        types: types.into_iter().map(kind).collect(),
+        box_size: how.box_size.or(box_size),
+        redshift: how.redshift.or(redshift),
+        cosmology: background.into(),
+        units: units.or(contents.units).into(),
+        header: header.as_ref().map(GadgetHeader::from),
+    })
+}
+
+/// Particles that were read: positions, and what else was asked for.
+#[pyclass(frozen, module = "ropewalk._native")]
+pub struct Particles {
+    pub snapshot: Snapshot,
+    /// How many there are, also where their positions are left out.
+    #[pyo3(get)]
+    len: usize,
+}
+
+/// Reads fields: positions, if `positions` says so, and those of `velocities`, `masses` and `ids` that `others` has.
+#[pyfunction]
+pub fn read_particles(
+    py: Python<'_>,
+    path: PathBuf,
+    how: How,
+    positions: bool,
+    others: Vec<String>,
+    n_jobs: Option<isize>,
+) -> PyResult<Particles> {
+    let has = |field: &str| others.iter().any(|other| other == field);
+    run(py, n_jobs, || {
+        let options = how.options()?.velocities(has("velocities")).ids(has("ids")).masses(has("masses"));
+        let units = how.units()?;
+        let mut snapshot = io::read(&path, &options)?;
+        snapshot.units = units.or(snapshot.units);
+        snapshot.box_size = how.box_size.or(snapshot.box_size);
+        let len = snapshot.points.len();
+        if !positions {
+            snapshot.points = Points::F32(Table::new(3, vec![])?);
+        }
+        Ok(Particles { snapshot, len })
+    })
+}
+
+/// Rows of a table as an array, which shares its memory.
+fn rows<'py>(
+    slf: &Bound<'py, Particles>,
+    of: impl for<'a> Fn(&'a Particles) -> Option<&'a Points>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let single = |particles: &'_ Particles| matches!(of(particles), Some(Points::F32(_)));
+    let Some(dim) = of(slf.get()).map(Points::dim) else { return Ok(None) };
+    Ok(Some(if single(slf.get()) {
+        lend_rows(slf, dim, |particles| match of(particles) {
+            Some(Points::F32(table)) => table.as_slice(),
+            _ => &[],
+        })?
+        .into_any()
+    } else {
+        lend_rows(slf, dim, |particles| match of(particles) {
+            Some(Points::F64(table)) => table.as_slice(),
+            _ => &[],
+        })?
+        .into_any()
+    }))
+}
+
+#[pymethods]
+impl Particles {
+    fn positions<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        rows(slf, |particles| Some(&particles.snapshot.points))
+    }
+
+    fn velocities<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        rows(slf, |particles| particles.snapshot.velocities.as_ref())
+    }
+
+    fn ids<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyArray1<u64>>>> {
+        let has_ids = slf.get().snapshot.ids.is_some();
+        has_ids.then(|| lend(slf, |particles| particles.snapshot.ids.as_deref().unwrap_or_default())).transpose()
+    }
+
+    /// One mass of all particles, or one for each, or none.
+    fn masses<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match &slf.get().snapshot.masses {
+            Masses::Equal(mass) => Ok(Some(mass.into_pyobject(slf.py())?.into_any())),
+            Masses::Each(_) => {
+                let masses = lend(slf, |particles| match &particles.snapshot.masses {
+                    Masses::Each(masses) => masses,
+                    _ => &[],
+                })?;
+                Ok(Some(masses.into_any()))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The types of the particles in their order, and how many of each follow one another.
+    fn types<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<i64>>) {
+        let types: Vec<u8> = self.snapshot.types.iter().map(|run| run.particle_type).collect();
+        let counts: Vec<i64> = self.snapshot.types.iter().map(|run| run.count as i64).collect();
+        (types.into_pyarray(py), counts.into_pyarray(py))
+    }
+
+    /// The columns of a table that the coordinates are.
+    fn columns(&self) -> Vec<String> {
+        self.snapshot.columns.clone()
+    }
+
+    /// Units as the file names them, or as they fit the mean density of matter; and what is said of that.
+    fn units(&self) -> (Named, String) {
+        let universe = Universe::new(&UniverseOptions::default(), &self.snapshot, self.snapshot.box_size);
+        let named = match universe.known_units() {
+            KnownUnits { length: None, mass: None, velocity: None } => self.snapshot.units,
+            known => known,
+        };
+        (named.into(), universe.describe_units())
+    }
+
+    /// Writes them, in the format of the name's ending.
+    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        run(py, None, || io::write_snapshot(&path, &self.snapshot, SnapshotFormat::of(&path)?))
+    }
+}
+
+/// A header of Gadget: a dictionary in Python.
+#[derive(IntoPyObject)]
+struct GadgetHeader {
+    counts: [u64; 6],
+    mass_table: [f64; 6],
+    time: f64,
+    redshift: f64,
+    box_size: f64,
+    omega_m: f64,
+    omega_lambda: f64,
+    h: f64,
+    files: u32,
+}
+
+impl From<&Header> for GadgetHeader {
+    fn from(header: &Header) -> Self {
+        Self {
+            counts: header.counts,
+            mass_table: header.mass_table,
+            time: header.time,
+            redshift: header.redshift,
+            box_size: header.box_size,
+            omega_m: header.omega_m,
+            omega_lambda: header.omega_lambda,
+            h: header.hubble,
+            files: header.files,
+        }
+    }
+}
