@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use ropewalk::halo::pipeline::{Found, Largest, Pipeline, profile_columns};
 use ropewalk::halo::{Column, Meta, Values, meta_in_units};
@@ -264,7 +263,7 @@ fn halos(py: Python<'_>, snapshot: &Snapshot, name: Option<&str>, wanted: &Wante
     #[cfg(not(feature = "cuda"))]
     if let Some(device) = wanted.other_device() {
         let message = format!("device {device}: this ropewalk was built without CUDA; it has the device cpu alone");
-        return Err(PyRuntimeError::new_err(message));
+        return Err(pyo3::exceptions::PyRuntimeError::new_err(message));
     }
     let output = run(py, wanted.n_jobs, || Ok(find(snapshot, name, wanted)))?;
     output.map_err(refused)?.into_python(py)

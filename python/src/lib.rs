@@ -38,11 +38,11 @@ mod _native {
     #[pymodule_export]
     use crate::fof::friends_of_friends;
     #[pymodule_export]
+    use crate::halos::{HaloTable, Halos, halos_of_arrays, halos_of_particles};
+    #[pymodule_export]
     use crate::hdbscan::{Clusters, hdbscan, hdbscan_of_tree};
     #[pymodule_export]
     use crate::hop::hop;
-    #[pymodule_export]
-    use crate::halos::{HaloTable, Halos, halos_of_arrays, halos_of_particles};
     #[pymodule_export]
     use crate::k_distances::k_distances;
     #[pymodule_export]
