@@ -1,0 +1,97 @@
+"""Functions for arrays on NVIDIA GPUs, which other modules call where `ropewalk._base.on_device` says so.
+
+Arrays of CuPy, PyTorch, JAX and others that know DLPack or the CUDA array interface stay on the device; those of NumPy are copied to it.
+Results are `DeviceArray`, which such libraries take without a copy. Every function works on the device that the array lies on, and
+returns when its results are complete.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ropewalk import _arrays, _base, _native
+from ropewalk._hdbscan import HdbscanOptions
+from ropewalk._hop import HopOptions
+
+if not hasattr(_native, "DeviceArray"):
+    raise ModuleNotFoundError("this build of ropewalk is for the processor only")
+
+from ropewalk._native import DeviceArray, DeviceBvh
+
+__all__ = ["DeviceArray", "DeviceBvh", "bvh", "dbscan", "friends_of_friends", "hdbscan", "hop", "minimum_spanning_tree"]
+
+
+def number(device: str | None) -> int | None:
+    """The number of a device that is named; `None` for "cuda", which is where the array lies, or the first."""
+    if device is None or device == "cuda":
+        return None
+    kind, _, text = device.partition(":")
+    if kind == "cuda" and text.isascii() and text.isdecimal() and len(text) < 10:
+        return int(text)
+    raise ValueError(f"device is {device!r}; it must be 'cpu', 'cuda', or 'cuda:1' and so on")
+
+
+def ready(X: Any) -> Any:
+    """What lies on a device as it is, and all else as an array of NumPy's that can be copied there."""
+    return X if _base.is_on_device(X) else _arrays.points(X)
+
+
+def box(X: Any, box_size: ArrayLike | None) -> list[float] | None:
+    """The sides of the box, one for each coordinate."""
+    shape = np.shape(X)
+    if len(shape) != 2:
+        raise ValueError(f"X has {len(shape)} dimensions; points are an array of two: (points, coordinates)")
+    return _arrays.sides(box_size, shape[1])
+
+
+def dbscan(
+    X: Any, eps: float, min_samples: int, sample_weight: ArrayLike | None, box_size: ArrayLike | None, device: str | None
+) -> tuple[DeviceArray, DeviceArray]:
+    """The indices of the core points, ascending, and labels, -1 for noise."""
+    if sample_weight is not None:
+        raise ValueError("sample_weight is given; on a device points have no weights, so leave it out or use device='cpu'")
+    points = ready(X)
+    return _native.device_dbscan(points, eps, min_samples, box(points, box_size), number(device))
+
+
+def friends_of_friends(
+    X: Any, linking_length: float, min_members: int, box_size: ArrayLike | None, device: str | None
+) -> tuple[DeviceArray, DeviceArray, DeviceArray]:
+    """The group of each point, -1 for none, where the members of each group begin, and the members."""
+    points = ready(X)
+    return _native.device_friends_of_friends(points, linking_length, min_members, box(points, box_size), number(device))
+
+
+def hop(
+    X: Any, masses: ArrayLike | None, options: HopOptions, device: str | None
+) -> tuple[DeviceArray, DeviceArray, DeviceArray, DeviceArray]:
+    """As `friends_of_friends`, and the density of each point. Masses are in host memory."""
+    points = ready(X)
+    return _native.device_hop(points, _base.weights(masses, len(points), "masses"), options, number(device))
+
+
+def hdbscan(X: Any, options: HdbscanOptions, device: str | None) -> tuple[DeviceArray, DeviceArray]:
+    """Labels, -1 for noise, and probabilities."""
+    if options.sequential:
+        raise ValueError("ties is 'sequential'; on a device edges of equal weight are removed together: pass ties='together'")
+    labels, probabilities, _ = _native.device_hdbscan(ready(X), options, number(device))
+    return labels, probabilities
+
+
+def minimum_spanning_tree(
+    X: Any, min_samples: int, alpha: float, box_size: ArrayLike | None, device: str | None
+) -> tuple[DeviceArray, DeviceArray]:
+    """The ends of the edges in rows of two, the lower first, and their weights, in ascending order."""
+    if alpha != 1.0:
+        raise ValueError(f"alpha is {alpha}; on a device it must be 1")
+    points = ready(X)
+    return _native.device_minimum_spanning_tree(points, min_samples, box(points, box_size), number(device))
+
+
+def bvh(X: Any, box_size: ArrayLike | None = None, device: str | None = None) -> DeviceBvh:
+    """A tree on the device, which is asked for neighbours of its points."""
+    points = ready(X)
+    return DeviceBvh(points, box(points, box_size), number(device))
