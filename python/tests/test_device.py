@@ -1,0 +1,137 @@
+"""Arrays on devices, as far as that goes without one: who is asked for what, and what is refused. `on_device.py` does the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import ropewalk
+from ropewalk import _native
+
+on_gpu_build = pytest.mark.skipif(not hasattr(_native, "DeviceArray"), reason="this build is for the processor only")
+
+
+def has_device() -> bool:
+    from ropewalk import _device
+
+    try:
+        _device.bvh(np.zeros((1, 2)))
+    except RuntimeError:
+        return False
+    return True
+
+
+class Interface:
+    """An object with a CUDA array interface."""
+
+    def __init__(self, **changes: Any) -> None:
+        self.shape = (4, 2)
+        own = {"version": 3, "shape": (4, 2), "typestr": "<f4", "data": (4096, False), "strides": None, "stream": None}
+        self.__cuda_array_interface__ = {key: value for key, value in {**own, **changes}.items() if value != "absent"}
+
+
+class Lender:
+    """An object that knows DLPack, and lends a capsule of another."""
+
+    def __init__(self, device: tuple[int, int], lends: Any = None) -> None:
+        self.shape = (4, 2)
+        self.device, self.lends = device, lends
+        self.asked: list[dict[str, Any]] = []
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device
+
+    def __dlpack__(self, **asked: Any) -> Any:
+        self.asked.append(asked)
+        return self.lends.__dlpack__(max_version=asked.get("max_version"))
+
+
+def test_builds_for_the_processor_say_so() -> None:
+    if hasattr(_native, "DeviceArray"):
+        pytest.skip("this build is for GPUs, too")
+    with pytest.raises(RuntimeError, match="for the processor only"):
+        ropewalk.dbscan(np.zeros((3, 2)), device="cuda")
+
+
+@on_gpu_build
+def test_without_a_driver() -> None:
+    if has_device():
+        pytest.skip("there is a GPU")
+    with pytest.raises(RuntimeError, match="there is no CUDA device 0: 0 were found"):
+        ropewalk.dbscan(np.zeros((3, 2)), device="cuda")
+    with pytest.raises(RuntimeError, match="there is no CUDA device 3: 0 were found"):
+        ropewalk.FriendsOfFriends(1.0, device="cuda:3").fit(np.zeros((3, 2)))
+    with pytest.raises(RuntimeError, match="there is no CUDA device 0"):
+        ropewalk.dbscan(Interface(), 0.5)  # type: ignore[arg-type]
+
+
+@on_gpu_build
+@pytest.mark.parametrize("device", ["cuda:", "cuda:x", "cuda:-1", "cuda:99999999999", "gpu", "cudax", ""])
+def test_names_of_devices(device: str) -> None:
+    with pytest.raises(ValueError, match="it must be 'cpu', 'cuda', or 'cuda:1' and so on"):
+        ropewalk.dbscan(np.zeros((3, 2)), device=device)
+
+
+@on_gpu_build
+@pytest.mark.parametrize(
+    ("changes", "error", "sentence"),
+    [
+        ({"typestr": "<i4"}, TypeError, "float32 or float64 is needed"),
+        ({"typestr": ">f4"}, TypeError, "float32 or float64 is needed"),
+        ({"typestr": "absent"}, ValueError, "has no \"typestr\""),
+        ({"shape": (4,)}, ValueError, "points are an array of two"),
+        ({"shape": (4, 5)}, ValueError, "5 coordinates a point; on a device points have 2 or 3"),
+        ({"shape": (-4, 2)}, ValueError, "the shape"),
+        ({"shape": (1 << 62, 2)}, ValueError, "more than there are addresses"),
+        ({"shape": "no"}, Exception, None),
+        ({"strides": (4, 16)}, ValueError, "not in C order: its strides are 1 and 4 numbers, not 2 and 1"),
+        ({"strides": (16, 4)}, ValueError, "not in C order"),
+        ({"strides": (-8, 4)}, ValueError, "not in C order"),
+        ({"strides": (9, 4)}, ValueError, "not in C order"),
+        ({"strides": (8,)}, ValueError, "2 dimensions, but 1 strides"),
+        ({"mask": 1}, ValueError, "mask"),
+        ({"data": "absent"}, ValueError, "has no \"data\""),
+        ({"data": 4096}, TypeError, None),
+        ({"data": (-1, False)}, OverflowError, None),
+        ({"version": "absent"}, ValueError, "has no \"version\""),
+    ],
+)
+def test_interfaces_that_are_refused(changes: dict[str, Any], error: type[Exception], sentence: str | None) -> None:
+    with pytest.raises(error, match=sentence):
+        _native.device_dbscan(Interface(**changes), 0.5, 2, None, None)
+
+
+@on_gpu_build
+def test_memory_that_is_not_of_a_gpu() -> None:
+    host = np.zeros((4, 2), np.float32)
+    for kind in [3, 10, 14]:
+        with pytest.raises(ValueError, match=f"DLPack's device type {kind}"):
+            ropewalk.dbscan(Lender((kind, 0), host), 0.5)  # type: ignore[arg-type]
+    # An array of the host that says it is on a GPU: what it lends tells.
+    with pytest.raises(ValueError, match="device changed"):
+        ropewalk.dbscan(Lender((2, 0), host), 0.5)  # type: ignore[arg-type]
+
+
+@on_gpu_build
+def test_the_producer_is_asked_for_the_legacy_stream() -> None:
+    lender = Lender((2, 0), np.zeros((4, 2), np.float32))
+    with pytest.raises(ValueError):
+        _native.device_dbscan(lender, 0.5, 2, None, None)
+    assert lender.asked[-1]["stream"] == 1
+    assert lender.asked[-1]["max_version"][0] == 1
+
+
+@on_gpu_build
+def test_what_devices_do_not_have() -> None:
+    points = np.zeros((4, 2))
+    with pytest.raises(ValueError, match="points have no weights"):
+        ropewalk.dbscan(points, 0.5, sample_weight=np.ones(4), device="cuda")
+    with pytest.raises(ValueError, match="on a device points have 2 or 3"):
+        ropewalk.dbscan(np.zeros((4, 4)), 0.5, device="cuda")
+    with pytest.raises(ValueError, match="ties='together'"):
+        ropewalk.HDBSCAN(min_cluster_size=2, device="cuda").fit(points)
+    with pytest.raises(TypeError, match="X is no array of points"):
+        _native.device_dbscan([[0.0, 1.0]], 0.5, 2, None, None)
+    with pytest.raises(ValueError, match="sides"):
+        ropewalk.dbscan(points, 0.5, box_size=[1.0, 2.0, 3.0], device="cuda")
