@@ -148,11 +148,14 @@ class Estimator:
         self.n_features_in_ = np.shape(X)[1]
         return X
 
-    def _fit_weights(self, sample_weight: ArrayLike | None) -> ArrayLike | None:
-        """Weights for `fit`, which as in scikit-learn must not all be zero."""
-        if isinstance(sample_weight, (list, tuple, np.ndarray, numbers.Real)) and not np.any(sample_weight):
+    def _fit_weights(self, sample_weight: ArrayLike | None, n: int) -> ArrayLike | None:
+        """Weights for `fit` to `n` points, which as in scikit-learn must not all be zero."""
+        if sample_weight is None or is_on_device(sample_weight):
+            return sample_weight
+        own = weights(sample_weight, n)
+        if not np.any(own):
             raise ValueError("sample_weight is zero for all samples; at least one weight must not be")
-        return sample_weight
+        return own
 
     def _compare_names(self, names: NDArray[np.object_] | None) -> None:
         """Warns where only one side has names, and refuses other names than `fit` was given."""

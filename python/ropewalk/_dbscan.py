@@ -212,7 +212,7 @@ class DBSCAN(_base.Estimator):
         """
         _base.euclidean(self.metric, self.p, self.metric_params)
         points: Any = self._fit_points(X, self.device)
-        weights = self._fit_weights(sample_weight)
+        weights = self._fit_weights(sample_weight, len(points))
         found = _clusters(points, self.eps, self.min_samples, weights, self.box_size, self.n_jobs, self.device)
         self.core_sample_indices_, self.labels_ = found
         self.components_ = points[self.core_sample_indices_]

@@ -271,8 +271,9 @@ class HOP(_base.Estimator):
         ValueError
             Points, masses or a parameter that are refused.
         """
-        points, masses = self._fit_points(X, self.device), self._fit_weights(sample_weight)
+        points = self._fit_points(X, self.device)
         n, dim = np.shape(points)
+        masses = self._fit_weights(sample_weight, n)
         if dim not in (2, 3):
             raise ValueError(f"X has {n} sample(s) with {dim} feature(s); HOP is for 2 or 3")
         self.groups_ = hop(points, masses=masses, **self.get_params())

@@ -287,7 +287,7 @@ def test_other_numbers(dtype):
         (np.zeros((3, 2), complex), "omplex"),
         (np.ma.masked_array(np.zeros((3, 2)), mask=[[0, 1]] * 3), "masked"),
         (np.zeros((4, 11)), "11"),
-        ([[0.0], [1.0, 2.0]], "inhomogeneous|sequence"),
+        ([[0.0], [1.0, 2.0]], "inhomogeneous|sequence|Reshape|dimensions"),
         (np.array([["2020-01-01"]], dtype="M8[D]"), "times"),
     ],
 )

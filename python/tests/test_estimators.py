@@ -7,15 +7,17 @@ import pickle
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
+import ropewalk
 from ropewalk import DBSCAN, HDBSCAN, HOP, FriendsOfFriends, NotFittedError
 
 sklearn = pytest.importorskip("sklearn")
 
 from sklearn.base import clone  # noqa: E402
-from sklearn.model_selection import ParameterGrid  # noqa: E402
+from sklearn.model_selection import GridSearchCV, ParameterGrid  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 from sklearn.utils.estimator_checks import estimator_checks_generator  # noqa: E402
@@ -88,22 +90,38 @@ def test_pipelines_and_grids(estimator):
     assert type(estimator).__name__ in pipeline._repr_html_()
 
 
+LEAVES = {"cluster_selection_method": "leaf", "cluster_selection_epsilon": 0.123, "copy": True}
+
+
 @pytest.mark.parametrize(
-    "ours, theirs, parameters",
+    "name, parameters",
     [
-        ("DBSCAN", "DBSCAN", {}),
-        ("DBSCAN", "DBSCAN", {"min_samples": 2, "eps": 3}),
-        ("DBSCAN", "DBSCAN", {"eps": np.float64(0.25), "n_jobs": -1, "algorithm": "kd_tree"}),
-        ("DBSCAN", "DBSCAN", {"eps": 1.0 / 3, "min_samples": 1234567, "algorithm": "ball_tree", "leaf_size": 17, "n_jobs": -1, "p": 2}),
-        ("HDBSCAN", "HDBSCAN", {"min_cluster_size": 7, "alpha": 0.5, "copy": True}),
-        ("HDBSCAN", "HDBSCAN", {"min_cluster_size": 7, "cluster_selection_method": "leaf", "cluster_selection_epsilon": 0.123, "copy": True}),
+        ("DBSCAN", {}),
+        ("DBSCAN", {"min_samples": 2, "eps": 3}),
+        ("DBSCAN", {"eps": np.float64(0.25), "n_jobs": -1, "algorithm": "kd_tree"}),
+        ("DBSCAN", {"eps": 1.0 / 3, "min_samples": 1234567, "algorithm": "ball_tree", "leaf_size": 17, "n_jobs": -1}),
+        ("HDBSCAN", {"min_cluster_size": 7, "alpha": 0.5, "copy": True}),
+        ("HDBSCAN", {"min_cluster_size": 7, **LEAVES}),
     ],
-)  # fmt: skip
-def test_representation_is_scikit_learns(ours, theirs, parameters):
-    import ropewalk
+)
+def test_representation_is_scikit_learns(name, parameters):
     import sklearn.cluster
 
-    assert repr(getattr(ropewalk, ours)(**parameters)) == repr(getattr(sklearn.cluster, theirs)(**parameters))
+    assert repr(getattr(ropewalk, name)(**parameters)) == repr(getattr(sklearn.cluster, name)(**parameters))
+
+
+def test_weights_and_searches():
+    X = blobs()
+    weights = np.full(len(X), 2.0)
+    pipeline = make_pipeline(StandardScaler(), DBSCAN(0.2, min_samples=8)).fit(X, dbscan__sample_weight=weights)
+    scaled = StandardScaler().fit_transform(X)
+    np.testing.assert_array_equal(pipeline[-1].labels_, DBSCAN(0.2, min_samples=4).fit_predict(scaled))
+
+    def share_of_noise(estimator, X, y=None):
+        return -np.mean(estimator.predict(X) < 0)
+
+    search = GridSearchCV(DBSCAN(), {"eps": [0.01, 1.0], "min_samples": [3]}, scoring=share_of_noise).fit(X)
+    assert search.best_params_ == {"eps": 1.0, "min_samples": 3}
 
 
 def test_parameters():
@@ -207,6 +225,14 @@ def test_typed_program():
     import typed_program
 
     typed_program.main()
+
+
+def test_types_are_strict(tmp_path):
+    mypy = pytest.importorskip("mypy.api")
+    here = Path(__file__).parent
+    package = Path(ropewalk.__file__).parent
+    told, errors, status = mypy.run(["--strict", "--cache-dir", str(tmp_path), str(package), str(here / "typed_program.py")])
+    assert status == 0, told + errors
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=ids)

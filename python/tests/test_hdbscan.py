@@ -121,6 +121,21 @@ def test_with_ties_labels_are_scikit_learns_of_the_same_tree(kind, samples):
         np.testing.assert_allclose(found.probabilities_, probabilities, rtol=1e-9)
 
 
+def numbered_by_smallest_member(labels):
+    numbers = {-1: -1}
+    return np.array([numbers.setdefault(label, len(numbers) - 1) for label in labels.tolist()])
+
+
+def test_of_different_trees_few_labels_differ():
+    shares = []
+    for size in range(3, 15):
+        X = blobs(40 * size)
+        expected = cluster.HDBSCAN(size, copy=True).fit_predict(X)
+        found = HDBSCAN(size).fit_predict(X)
+        shares.append(np.mean(numbered_by_smallest_member(found) != numbered_by_smallest_member(expected)))
+    assert np.median(shares) < 0.01, shares
+
+
 @pytest.mark.parametrize("samples", [1, 4])
 def test_spanning_tree_and_linkage(samples):
     csgraph, hierarchy = pytest.importorskip("scipy.sparse.csgraph"), pytest.importorskip("scipy.cluster.hierarchy")

@@ -7,7 +7,7 @@ use common::oracle;
 use common::random::Random;
 use ropewalk::io::{ReadOptions, read};
 use ropewalk::table::{self, Points};
-use ropewalk::{Dendrogram, ErrorKind, Fof, MinimumSpanningTree, Scalar, SpanningTree, minimum_spanning_tree};
+use ropewalk::{Dendrogram, Edge, ErrorKind, Fof, MinimumSpanningTree, Scalar, SpanningTree, minimum_spanning_tree};
 
 fn edges(tree: &SpanningTree) -> Vec<(f64, u32, u32)> {
     tree.edges().iter().map(|edge| (edge.weight2, edge.low, edge.high)).collect()
@@ -177,4 +177,26 @@ fn merges_are_unions() {
         }
         assert!(tree.cut_into(0).is_err() && tree.cut_into(n + 1).is_err() && tree.cut(-1.0).is_err());
     }
+}
+
+#[test]
+fn trees_from_elsewhere() {
+    let points: Vec<[f64; 2]> = (0..50).map(|i| [f64::from(i % 7), f64::from(i * i % 11)]).collect();
+    let tree = MinimumSpanningTree::new().min_samples(3).run(&points).unwrap();
+    assert_eq!(SpanningTree::from_edges(50, tree.edges().to_vec()).unwrap(), tree);
+    for n in [0, 1] {
+        assert_eq!(SpanningTree::from_edges(n, vec![]).unwrap().n_points(), n);
+    }
+    let refused = |n: usize, edges: &[(u32, u32, f64)]| {
+        let edges = edges.iter().map(|&(low, high, weight2)| Edge { low, high, weight2 }).collect();
+        let error = SpanningTree::from_edges(n, edges).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Parameter);
+        error.to_string()
+    };
+    assert!(refused(3, &[(0, 1, 1.0)]).contains("edges.len() is 1"));
+    assert!(refused(0, &[(0, 1, 1.0)]).contains("edges.len() is 1"));
+    for second in [(2, 1, 1.0), (2, 2, 1.0), (1, 3, 1.0), (1, 2, f64::NAN), (1, 2, 0.5), (0, 1, 2.0), (0, 1, 1.0)] {
+        assert!(refused(3, &[(0, 1, 1.0), second]).contains("index of an edge is 1"), "{second:?}");
+    }
+    assert!(refused(2, &[(0, 1, -1.0)]).contains("index of an edge is 0"));
 }

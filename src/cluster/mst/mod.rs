@@ -9,6 +9,7 @@ mod lists;
 mod search;
 
 use crate::bvh::Bvh;
+use crate::cancel::check_at;
 use crate::cluster::union_find::UnionFind;
 use crate::error::{Kind, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar, Space};
@@ -177,6 +178,7 @@ impl SpanningTree {
         let forest = UnionFind::new(n_points);
         let place = |edge: &Edge| (edge.weight2, edge.low, edge.high);
         for (index, edge) in edges.iter().enumerate() {
+            check_at(index);
             let is_edge = edge.low < edge.high && (edge.high as usize) < n_points && edge.weight2 >= 0.0;
             let is_next = index == 0 || place(&edges[index - 1]) < place(edge);
             if !is_edge || !is_next || forest.find(edge.low) == forest.find(edge.high) {
