@@ -296,5 +296,5 @@ def is_on_device(X: object) -> bool:
         return True
     if not hasattr(X, "__dlpack_device__"):
         return False
-    # 1 is the processor's memory, 2 CUDA's.
-    return bool(X.__dlpack_device__()[0] != 1)
+    # Memory that the processor reads: its own, and such as is pinned for CUDA.
+    return X.__dlpack_device__()[0] not in (1, 3)

@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -209,6 +210,21 @@ def test_devices():
         DBSCAN(device=0).fit(X)
 
 
+class OnDevice:
+    shape = (2, 2)
+    __cuda_array_interface__ = {"shape": (2, 2), "typestr": "<f4", "data": (0, True), "version": 3}
+
+
+@pytest.mark.skipif(find_spec("ropewalk._device") is not None, reason="this build is for devices, too")
+def test_a_build_for_the_processor_says_so():
+    for call in [lambda: DBSCAN().fit(OnDevice()), lambda: ropewalk.friends_of_friends(OnDevice(), 1.0)]:
+        with pytest.raises(RuntimeError, match="X lies on a device, but this build of ropewalk is for the processor only"):
+            call()
+    for device in ["cuda", "cuda:1"]:
+        with pytest.raises(RuntimeError, match=f"device is '{device}', but this build"):
+            HDBSCAN(device=device).fit(blobs())
+
+
 def test_any_number_of_threads():
     X = blobs(2000)
     for estimator in ESTIMATORS:
@@ -245,4 +261,6 @@ def test_results_are_the_callers(estimator):
         fitted = clone(estimator).fit(X)
     assert fitted.labels_.flags.writeable and fitted.labels_.flags.c_contiguous
     fitted.labels_[0] = 7
+    if isinstance(fitted, HDBSCAN):
+        assert np.shares_memory(fitted._fit_X, X)
     np.testing.assert_array_equal(X, before)
