@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 #: The labels of points with a coordinate that is infinite, and with one that is NaN: scikit-learn's.
 _INFINITE, _MISSING = -2, -3
 
+#: What is found when it is first asked for.
+_LATER = ("outlier_scores_", "minimum_spanning_tree_", "single_linkage_tree_", "condensed_tree_")
+
 #: The columns of a condensed tree.
 _CONDENSED = np.dtype([("parent", np.int64), ("child", np.int64), ("lambda_val", np.float64), ("child_size", np.int64)])
 
@@ -121,7 +124,7 @@ class HDBSCAN(_base.Estimator):
     The other attributes are found when they are first asked for, and then kept. The estimator keeps a reference to the array
     that it is fitted to, for `predict`.
 
-    Cost: that of the spanning tree, O(n log n) in practice; it keeps some 40 bytes a point. Source: Campello, Moulavi and Sander
+    Cost: that of the spanning tree, O(n log n) in practice; it keeps some 50 bytes a point. Source: Campello, Moulavi and Sander
     2013; Campello, Moulavi, Zimek and Sander 2015 (outliers); Malzer and Baum 2020 (`cluster_selection_epsilon`).
 
     Examples
@@ -227,7 +230,7 @@ class HDBSCAN(_base.Estimator):
         ValueError
             Points or a parameter that are refused.
         """
-        for name in ["outlier_scores_", "minimum_spanning_tree_", "single_linkage_tree_", "condensed_tree_"]:
+        for name in _LATER:
             self.__dict__.pop(name, None)
         there = _base.on_device(X, self.device)
         if there is not None:
@@ -377,7 +380,7 @@ class HDBSCAN(_base.Estimator):
 
     def __getstate__(self) -> dict[str, Any]:
         """What is stored: in place of the clusters the spanning tree that they are found in again."""
-        state = self.__dict__.copy()
+        state = {name: value for name, value in self.__dict__.items() if name not in _LATER}
         clusters = state.pop("_clusters", None)
         if clusters is not None:
             state["_stored_tree"] = clusters.edges()
