@@ -6,6 +6,7 @@ Colours are those of Okabe and Ito (2008), which colour-blind people tell apart,
 from __future__ import annotations
 
 import operator
+import re
 from typing import Any, Literal
 
 import numpy as np
@@ -36,7 +37,19 @@ def _label(name: str, unit: str | None, frame: str = "") -> str:
         return name
     for word, sign in (("solMass", r"M$_\odot$"), ("littleh", "h"), (" / ", "/"), ("1e10 ", r"10$^{10}$ ")):
         unit = unit.replace(word, sign)
+    unit = re.sub(r"(?<=[a-z])([23])\b", r"$^\1$", unit)
     return f"{name} [{unit}{', ' + frame if frame else ''}]"
+
+
+def _ticks(*axes: Any) -> None:
+    """Numbers on logarithmic axes that stand apart: powers of ten, or where there is hardly one, also their double and fivefold."""
+    ticker = optional("matplotlib.ticker", "a picture")
+    for axis in axes:
+        low, high = axis.get_view_interval()
+        if 0 < low < high < 100 * low:
+            axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+            axis.set_major_formatter(ticker.FuncFormatter(lambda x, _: f"{x:g}"))
+        axis.set_minor_formatter(ticker.NullFormatter())
 
 
 def _cubed(unit: str | None) -> str:
@@ -120,7 +133,7 @@ def mass_function(catalog: HaloCatalog, ax: Any = None, *, bins: int | ArrayLike
     center = f"{prefix}_mean_x"
     unit = catalog.units.get(center)
     frame = _frame(catalog, center) if center in catalog else ""
-    ax.set_ylabel("halos per volume and decade of mass, dn/dlog$_{10}$M" + _cubed(unit) + (f", {frame}" if frame else ""))
+    ax.set_ylabel("dn/dlog$_{10}$M of halos" + _cubed(unit) + (f", {frame}" if frame else ""))
     if len(mass) == 0:
         return ax
     if np.ndim(bins) == 0:
@@ -139,6 +152,7 @@ def mass_function(catalog: HaloCatalog, ax: Any = None, *, bins: int | ArrayLike
     lower = np.where(counts[has] == 1, 0.99 * error, error)
     ax.errorbar(middle, density, yerr=[lower, error], fmt="o", color=BLUE, markersize=4, capsize=2, label="halos, Poisson errors")
     ax.set_ylim(0.3 * density.min(), 3 * density.max())
+    _ticks(ax.xaxis, ax.yaxis)
     return ax
 
 
@@ -149,7 +163,7 @@ def projection(
     *,
     slab: tuple[float, float] | None = None,
     axis: Literal["x", "y", "z"] = "z",
-    pixels: int = 512,
+    pixels: int = 256,
     most: int = 50,
 ) -> Any:
     """How many particles are in front of each pixel, and circles about the largest halos.
@@ -274,6 +288,7 @@ def profile(catalog: HaloCatalog, i: int, ax: Any = None) -> Any:
     ax.set_xlabel(_label("radius", shells.units["shell_outer"], frame))
     ax.set_ylabel(_label("density", shells.units["shell_density"], frame))
     ax.legend(frameon=False)
+    _ticks(ax.xaxis, ax.yaxis)
     return ax
 
 
@@ -299,8 +314,9 @@ def k_distances(
     ax.set_xscale("log")
     if len(distances) and distances[-1] > 0:
         ax.set_yscale("log")
+        _ticks(ax.xaxis, ax.yaxis)
     ax.set_xlabel("points, from the farthest neighbour on")
-    ax.set_ylabel(f"distance of the neighbour number {k}, in the unit of the points")
+    ax.set_ylabel(f"distance of neighbour {k}, in the points' unit")
     return ax
 
 

@@ -32,7 +32,7 @@ def pictures(request: pytest.FixtureRequest) -> Iterator[None]:
     folder = os.environ.get("PICTURES")
     for number in pyplot.get_fignums():
         if folder:
-            pyplot.figure(number).savefig(os.path.join(folder, f"{request.node.name}.png"), dpi=80)
+            pyplot.figure(number).savefig(os.path.join(folder, f"{request.node.name}_{number}.png"), dpi=80)
     pyplot.close("all")
 
 
