@@ -41,6 +41,8 @@ class HaloCatalog(Table):
         The density profiles of the largest halos, a row for each shell, if they were asked for.
     density : numpy.ndarray of float64, shape (n_particles,), or None
         The density of each particle in units of the mean density, if it was asked for.
+    attached_labels : numpy.ndarray of int32, or None
+        The group of each particle of the types that were attached, in the order of the file, -1 for none.
     linking_length : float
         In the unit of the catalogue's lengths.
     volume : float
@@ -57,6 +59,7 @@ class HaloCatalog(Table):
         self._lists: tuple[NDArray[np.int64], NDArray[np.uint32]] | None = None
         self.labels: NDArray[np.int32] = native.labels()
         self.density: NDArray[np.float64] | None = native.density()
+        self.attached_labels: NDArray[np.int32] | None = native.attached()
         self.notes: tuple[str, ...] = tuple(native.notes)
         self.profiles: Table | None = None if native.profiles is None else Table(native.profiles)
         self.linking_length: float = native.linking_length
@@ -104,6 +107,7 @@ def halos(
     masses: ArrayLike | None = None,
     ids: ArrayLike | None = None,
     *,
+    attach: int | Iterable[int] = (),
     box_size: float | None = None,
     open: bool = False,
     linking_length: float | None = None,
@@ -155,6 +159,9 @@ def halos(
         The mass of each particle, or of all. Without them masses are counts, and there are no overdensities.
     ids : array of unsigned integers of shape (n,), optional
         What the particles are called; otherwise their indices.
+    attach : int or iterable of int
+        Of a snapshot: particle types that are not read, and join the halo of their nearest linked particle, if that is within the
+        linking length. The catalogue then has counts and masses of each type, and spheres and profiles are of all particles.
     box_size : float, optional
         The side of the periodic cube ``[0, box_size]``, in the unit of the positions. A snapshot has its own.
     open : bool
@@ -291,9 +298,12 @@ def halos(
     if linking_length is not None and eps is not None:
         raise ValueError("linking_length is in mean separations, eps in the unit of the positions; give one of them")
     _check_finder(wanted)
+    kinds = [int(kind) for kind in ([attach] if isinstance(attach, int) else attach)]
     if isinstance(positions, Snapshot):
-        found = _of_snapshot(positions, (velocities, masses, ids), wanted)
+        found = _of_snapshot(positions, (velocities, masses, ids), kinds, wanted)
     else:
+        if kinds:
+            raise ValueError("attach is for snapshots, which have particle types; the positions are an array")
         found = _of_arrays(positions, (velocities, masses, ids), wanted)
     catalog = HaloCatalog(found)
     for note in catalog.notes:
@@ -320,7 +330,9 @@ def _of_arrays(positions: ArrayLike, more: tuple[ArrayLike | None, ...], wanted:
     return _native.halos_of_arrays(x, v, m, _ids(ids, n), wanted)
 
 
-def _of_snapshot(snapshot: Snapshot, more: tuple[ArrayLike | None, ...], wanted: dict[str, Any]) -> _native.Halos:
+def _of_snapshot(
+    snapshot: Snapshot, more: tuple[ArrayLike | None, ...], attach: list[int], wanted: dict[str, Any]
+) -> _native.Halos:
     for name, value in zip(("velocities", "masses", "ids"), more, strict=True):
         if value is not None:
             raise ValueError(f"{name}: a snapshot has its own; for others give arrays: halos(snapshot.positions, {name}=..)")
@@ -330,7 +342,10 @@ def _of_snapshot(snapshot: Snapshot, more: tuple[ArrayLike | None, ...], wanted:
     if universe["velocity_unit"] is not None or (z is not None and snapshot.redshift not in (None, z)):
         name = "redshift" if universe["velocity_unit"] is None else "velocity_unit"
         raise ValueError(f"{name}: velocities are converted when they are read; say it there: read_snapshot(path, {name}=..)")
-    return _native.halos_of_particles(snapshot._whole(wanted["n_jobs"]), str(snapshot.path), wanted)
+    if attach and wanted["finder"] == "adaptahop":
+        raise ValueError('attach is for finder="fof or hop"; the finder is "adaptahop"')
+    others = snapshot._others(attach, wanted["n_jobs"]) if attach else None
+    return _native.halos_of_particles(snapshot._whole(wanted["n_jobs"]), others, str(snapshot.path), wanted)
 
 
 def _ids(ids: ArrayLike | None, n: int) -> NDArray[np.uint64] | None:

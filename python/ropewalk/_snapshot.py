@@ -276,6 +276,19 @@ class Snapshot:
                 return parts[0]
             return self._read(FIELDS, self._n_jobs if n_jobs is None else n_jobs)
 
+    def _others(self, types: list[int], n_jobs: int | None) -> _native.Particles:
+        """Particles of types that are not read, without velocities; none of types of which there are none."""
+        if all(kind.particle_type is None for kind in self.types):
+            raise ValueError(f"attach: {self.path}: a {self.format} has no particle types")
+        linked = self._how["types"] or [kind.particle_type for kind in self.types]
+        if both := [kind for kind in types if kind in linked]:
+            raise ValueError(f"attach: type {both[0]} is linked; read others: read_snapshot(path, types=..)")
+        # Early snapshots of a series have no stars yet.
+        there = [kind for kind in types if any(kind == other.particle_type and other.count > 0 for other in self.types)]
+        if not there:
+            return _native.Particles.none()
+        return _native.read_particles(self.path, {**self._how, "types": there}, True, ["masses", "ids"], n_jobs)
+
     def _array(self, field: str) -> Any:
         with self._lock:
             part = self._parts.get(field) or self._read([field], self._n_jobs)

@@ -114,6 +114,8 @@ pub struct Halos {
     /// Of each row of the catalogue, its place among the halos.
     order: Vec<u32>,
     density: Option<Vec<f64>>,
+    /// The labels of the particles that joined them.
+    attached: Option<Vec<i32>>,
     #[pyo3(get)]
     table: Py<HaloTable>,
     #[pyo3(get)]
@@ -140,6 +142,11 @@ impl Halos {
         has_density.then(|| lend(slf, |found| found.density.as_deref().unwrap_or_default())).transpose()
     }
 
+    fn attached<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyArray1<i32>>>> {
+        let has_attached = slf.get().attached.is_some();
+        has_attached.then(|| lend(slf, |found| found.attached.as_deref().unwrap_or_default())).transpose()
+    }
+
     /// The members of a row, ascending.
     fn members<'py>(slf: &Bound<'py, Self>, row: usize) -> PyResult<Bound<'py, PyArray1<u32>>> {
         lend(slf, move |found| found.order.get(row).map_or(&[], |&halo| found.halos.members(halo as usize)))
@@ -163,6 +170,7 @@ struct Output {
     halos: ropewalk::Halos,
     order: Vec<u32>,
     density: Option<Vec<f64>>,
+    attached: Option<Vec<i32>>,
     table: HaloTable,
     profiles: Option<HaloTable>,
     notes: Vec<String>,
@@ -173,9 +181,9 @@ struct Output {
 
 impl Output {
     fn into_python(self, py: Python<'_>) -> PyResult<Halos> {
-        let Self { halos, order, density, table, profiles, notes, linking_length, volume, n_wrapped } = self;
+        let Self { halos, order, density, attached, table, profiles, notes, linking_length, volume, n_wrapped } = self;
         let (table, profiles) = (Py::new(py, table)?, profiles.map(|table| Py::new(py, table)).transpose()?);
-        Ok(Halos { halos, order, density, table, profiles, notes, linking_length, volume, n_wrapped })
+        Ok(Halos { halos, order, density, attached, table, profiles, notes, linking_length, volume, n_wrapped })
     }
 }
 
@@ -208,11 +216,22 @@ fn found<'a>(pipeline: &Pipeline<'a>, wanted: &Wanted) -> ropewalk::Result<Found
     pipeline.find()
 }
 
-fn find(snapshot: &Snapshot, name: Option<&str>, wanted: &Wanted) -> ropewalk::Result<Output> {
+/// Particles, what joins their halos, and the name of their file.
+struct Input<'a> {
+    snapshot: &'a Snapshot,
+    others: Option<&'a Snapshot>,
+    name: Option<&'a str>,
+}
+
+fn find(input: &Input<'_>, wanted: &Wanted) -> ropewalk::Result<Output> {
+    let Input { snapshot, others, name } = *input;
     let options = wanted.options()?;
     let system = wanted.system()?;
     let pipeline = Pipeline::new(snapshot, &options)?;
-    let found = found(&pipeline, wanted)?;
+    let mut found = found(&pipeline, wanted)?;
+    if let Some(others) = others {
+        pipeline.attach(&mut found, others)?;
+    }
     let measured = pipeline.measure(&found)?;
     let mut meta: Vec<_> = name.map(|name| ("snapshot", Meta::Text(name.into()))).into_iter().collect();
     meta.extend(pipeline.meta());
@@ -240,6 +259,7 @@ fn find(snapshot: &Snapshot, name: Option<&str>, wanted: &Wanted) -> ropewalk::R
         linking_length: length * pipeline.scales().linking_length,
         volume: length.powi(3) * pipeline.scales().volume,
         n_wrapped: pipeline.outside(),
+        attached: found.attached.map(|attached| attached.labels),
         halos: found.halos,
     })
 }
@@ -259,13 +279,13 @@ fn refused(error: Error) -> PyErr {
     pyo3::exceptions::PyValueError::new_err(format!("{error}; give {give}"))
 }
 
-fn halos(py: Python<'_>, snapshot: &Snapshot, name: Option<&str>, wanted: &Wanted) -> PyResult<Halos> {
+fn halos(py: Python<'_>, input: &Input<'_>, wanted: &Wanted) -> PyResult<Halos> {
     #[cfg(not(feature = "cuda"))]
     if let Some(device) = wanted.other_device() {
         let message = format!("device {device}: this ropewalk was built without CUDA; it has the device cpu alone");
         return Err(pyo3::exceptions::PyRuntimeError::new_err(message));
     }
-    let output = run(py, wanted.n_jobs, || Ok(find(snapshot, name, wanted)))?;
+    let output = run(py, wanted.n_jobs, || Ok(find(input, wanted)))?;
     output.map_err(refused)?.into_python(py)
 }
 
@@ -299,17 +319,19 @@ pub fn halos_of_arrays(
         }
     };
     snapshot.ids = ids.map(|ids| ids.as_array().to_vec());
-    halos(py, &snapshot, None, &wanted)
+    halos(py, &Input { snapshot: &snapshot, others: None, name: None }, &wanted)
 }
 
-/// The halos of particles that were read; `name` is their file's.
+/// The halos of particles that were read; `others` join them, and `name` is that of their file.
 #[pyfunction]
-#[pyo3(signature = (particles, name, wanted))]
+#[pyo3(signature = (particles, others, name, wanted))]
 pub fn halos_of_particles(
     py: Python<'_>,
     particles: &Bound<'_, Particles>,
+    others: Option<&Bound<'_, Particles>>,
     name: &str,
     wanted: Wanted,
 ) -> PyResult<Halos> {
-    halos(py, &particles.get().snapshot, Some(name), &wanted)
+    let others = others.map(|others| &others.get().snapshot);
+    halos(py, &Input { snapshot: &particles.get().snapshot, others, name: Some(name) }, &wanted)
 }

@@ -11,6 +11,7 @@ use ropewalk::io::{
 use ropewalk::units::{Frame, KnownUnits};
 
 use crate::calls::run;
+use crate::errors::exception;
 use crate::lent::{lend, lend_rows};
 
 /// What to read, and what the caller knows better than the file.
@@ -221,6 +222,14 @@ fn rows<'py>(
 
 #[pymethods]
 impl Particles {
+    /// No particles, whose masses are known all the same.
+    #[staticmethod]
+    fn none() -> PyResult<Self> {
+        let mut snapshot = Snapshot::new(Points::F32(Table::new(3, vec![]).map_err(exception)?));
+        snapshot.masses = Masses::Equal(0.0);
+        Ok(Self { snapshot, len: 0 })
+    }
+
     fn positions<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
         rows(slf, |particles| Some(&particles.snapshot.points))
     }

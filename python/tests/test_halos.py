@@ -300,3 +300,47 @@ def test_density_and_device() -> None:
         halos(x, box_size=1, device="cuda")
     except RuntimeError as error:
         assert "cuda" in str(error).lower()
+
+
+def test_attached_types(tmp_path: Path) -> None:
+    path = ROOT / "tests" / "data" / "snapshots" / "gizmo.hdf5"
+    if not path.is_file():
+        pytest.skip("tests/data/snapshots is not there")
+    kinds = {kind.particle_type: kind.count for kind in read_snapshot(path).types}
+    linked, *others = [kind for kind, count in kinds.items() if count and kind is not None]
+    more = {"linking_length": 1.0, "min_members": 2}
+    snapshot = read_snapshot(path, types=linked)
+    catalog = halos(snapshot, attach=others, **more)  # type: ignore[arg-type]
+    assert catalog.attached_labels is not None and len(catalog.attached_labels) == sum(kinds[kind] for kind in others)
+    for kind in others:
+        assert f"fof_halo_count_type{kind}" in catalog
+    out = tmp_path / "out"
+    options = ["--linking-length", "1", "--min-members", "2", "--no-pictures", "--out", str(out)]
+    options += ["--type", str(linked), "--attach", ",".join(map(str, others))]
+    subprocess.run([program(), "halos", str(path), *options], check=True, capture_output=True)
+    same(catalog, out / "halos.ecsv")
+    np.testing.assert_array_equal(catalog.attached_labels, np.load(out / "attached.npy"))
+    none = halos(snapshot, attach=6, **more)  # type: ignore[arg-type]
+    assert none.attached_labels is not None and len(none.attached_labels) == 0
+    assert halos(snapshot, **more).attached_labels is None  # type: ignore[arg-type]
+    for wrong, match in ((linked, "is linked"), ((linked, 4), "is linked")):
+        with pytest.raises(ValueError, match=match):
+            halos(snapshot, attach=wrong)
+    with pytest.raises(ValueError, match="attach is for finder"):
+        halos(snapshot, attach=6, finder="adaptahop")
+    with pytest.raises(ValueError, match="attach is for snapshots"):
+        halos(snapshot.positions, attach=0)
+
+
+def test_memory_is_shared() -> None:
+    """Nothing of the size of the particles is copied into Python's memory, and what is handed out has one place."""
+    import tracemalloc
+
+    x = np.ascontiguousarray(ropewalk.sample.lattice(40**3))
+    x.flags.writeable = False
+    tracemalloc.start()
+    catalog = halos(x, eps=0.001)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < x.nbytes / 4
+    assert np.shares_memory(catalog.labels, catalog._halos.labels())
