@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _native
 from ropewalk._arrays import points, vector
-from ropewalk._snapshot import Snapshot
+from ropewalk._snapshot import Snapshot, particle_types
 from ropewalk._tables import Table
 from ropewalk._warnings import RopewalkWarning
 
@@ -298,7 +298,7 @@ def halos(
     if linking_length is not None and eps is not None:
         raise ValueError("linking_length is in mean separations, eps in the unit of the positions; give one of them")
     _check_finder(wanted)
-    kinds = [int(kind) for kind in ([attach] if isinstance(attach, int) else attach)]
+    kinds = particle_types("attach", attach)
     if isinstance(positions, Snapshot):
         found = _of_snapshot(positions, (velocities, masses, ids), kinds, wanted)
     else:
@@ -404,8 +404,8 @@ def _whole(name: str, value: object, least: int) -> int:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise TypeError(f"{name} is {value!r}; a whole number is needed") from None
-    if number < least:
-        raise ValueError(f"{name} is {number}; it must be at least {least}")
+    if not least <= number < 2**63:
+        raise ValueError(f"{name} is {number}; it must be at least {least}, and below 2^63")
     return number
 
 

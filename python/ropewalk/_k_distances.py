@@ -46,4 +46,5 @@ def k_distances(
     number = operator.index(k)
     if number < 0:
         raise ValueError(f"k is {number}; it must not be negative")
-    return _native.k_distances(x, number, sides(box_size, x.shape[1]), n_jobs)
+    # Of 2^32 - 1 points at most none has so many others.
+    return _native.k_distances(x, min(number, 2**32), sides(box_size, x.shape[1]), n_jobs)

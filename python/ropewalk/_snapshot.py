@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -298,6 +299,17 @@ class Snapshot:
         return np.broadcast_to(np.float64(values), part.len) if isinstance(values, float) else values
 
 
+def particle_types(name: str, types: int | Iterable[int]) -> list[int]:
+    """One type or several, as numbers."""
+    kinds = [operator.index(kind) for kind in (types if isinstance(types, Iterable) else [types])]
+    for place, kind in enumerate(kinds):
+        if not 0 <= kind <= 6:
+            raise ValueError(f"{name} has {kind}; types are numbers from 0 to 6")
+        if kind in kinds[:place]:
+            raise ValueError(f"{name} has {kind} twice")
+    return kinds
+
+
 def read_snapshot(
     path: str | os.PathLike[str],
     *,
@@ -355,11 +367,8 @@ def read_snapshot(
     ...     len(snapshot), snapshot.positions.dtype, snapshot.box_size
     (4, dtype('float32'), None)
     """
-    kinds = [] if types is None else [int(kind) for kind in ([types] if isinstance(types, int) else types)]
-    if bad := [kind for kind in kinds if not 0 <= kind <= 255]:
-        raise ValueError(f"types has {bad[0]}; types are numbers from 0 to 6")
     how = {
-        "types": kinds,
+        "types": [] if types is None else particle_types("types", types),
         "subsample": None if subsample is None else float(subsample),
         "columns": [columns] if isinstance(columns, str) else [str(column) for column in columns],
         "redshift": None if redshift is None else float(redshift),
@@ -368,4 +377,4 @@ def read_snapshot(
         "mass_unit": mass_unit,
         "velocity_unit": velocity_unit,
     }
-    return Snapshot(os.fspath(path), how, n_jobs)
+    return Snapshot(os.fsdecode(path), how, n_jobs)

@@ -200,6 +200,13 @@ def test_notes_are_warnings() -> None:
         (np.eye(3), {"linking_length": 0.2, "eps": 1}, ValueError, "one of them"),
         (np.eye(3), {"eps": np.nan}, ValueError, "linking_length is NaN"),
         (np.eye(3), {"min_members": 0}, ValueError, "min_members is 0"),
+        (np.eye(3), {"min_members": 2**70}, ValueError, "below 2.63"),
+        (np.eye(3), {"attach": 7}, ValueError, "attach has 7"),
+        (np.eye(3), {"masses": "heavy"}, TypeError, "masses is 'heavy'"),
+        (np.eye(3), {"profiles": -1}, ValueError, "profiles is -1"),
+        (np.eye(3), {"profiles": 1, "eps": 2}, ValueError, "give omega_m"),
+        (np.eye(3), {"redshift": -2}, ValueError, "redshift"),
+        (np.eye(3), {"softening": -1}, ValueError, "softening is -1"),
         (np.eye(3), {"min_members": 2.5}, TypeError, "min_members is 2.5"),
         (np.eye(3), {"finder": "rockstar"}, ValueError, "fof, hop, adaptahop"),
         (np.eye(3), {"delta_outer": 80}, ValueError, 'delta_outer is for finder="hop"'),
@@ -261,14 +268,20 @@ def test_tables(tmp_path: Path) -> None:
         catalog.write(tmp_path / "c.txt")
     with pytest.raises(FileNotFoundError):
         catalog.write(tmp_path / "none" / "c.csv")
-    assert catalog.profiles is not None
-    catalog.profiles.write(tmp_path / "p.hdf5")
+
+
+def test_files_with_all_digits(tmp_path: Path) -> None:
+    x = ropewalk.sample.mock_halos(5_000)
+    catalog = halos(x, box_size=1)
     catalog.write(tmp_path / "c.parquet")
-    if pytest.importorskip("pyarrow", reason="Parquet is not read"):
-        np.testing.assert_array_equal(pandas.read_parquet(tmp_path / "c.parquet")["fof_halo_mass"], frame["fof_halo_mass"])
+    catalog.write(tmp_path / "c.hdf5")
+    assert (tmp_path / "c.parquet").read_bytes()[:4] == b"PAR1" and (tmp_path / "c.hdf5").read_bytes()[1:4] == b"HDF"
     h5py = pytest.importorskip("h5py")
-    with h5py.File(tmp_path / "p.hdf5") as file:
-        np.testing.assert_array_equal(file["shell_mass"], catalog.profiles["shell_mass"])
+    with h5py.File(tmp_path / "c.hdf5") as file:
+        np.testing.assert_array_equal(file["fof_halo_rms_radius"], catalog["fof_halo_rms_radius"])
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = parquet.read_table(tmp_path / "c.parquet")
+    np.testing.assert_array_equal(table["fof_halo_rms_radius"], catalog["fof_halo_rms_radius"])
 
 
 def test_astropy(tmp_path: Path) -> None:
