@@ -31,6 +31,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     options.columns.clone_from(&args.coordinates);
     options.velocity_unit = args.velocity_unit;
     options.redshift = args.redshift;
+    options.open = args.open;
     // Arrays of points have no place for more.
     let has_all = format != SnapshotFormat::Npy;
     (options.velocities, options.ids, options.masses) = (has_all, has_all, has_all);
@@ -54,6 +55,9 @@ fn report(args: &Args, snapshot: &Snapshot, format: SnapshotFormat) -> String {
     for note in &snapshot.notes {
         report += &format!("note: {note}\n");
     }
+    if let Some(why) = format.lacks_units(snapshot).filter(|_| !has_no_place(format)) {
+        report += &format!("note: units are left out: {why}\n");
+    }
     let left_out = left_out(snapshot, format);
     if !left_out.is_empty() {
         report += &format!("{format} has no place for {}\n", left_out.join(", "));
@@ -66,17 +70,22 @@ fn has_types(snapshot: &Snapshot) -> bool {
     snapshot.types.iter().any(|run| run.particle_type != 1)
 }
 
+/// Whether units are nothing that a format has.
+fn has_no_place(format: SnapshotFormat) -> bool {
+    use SnapshotFormat::{Csv, Gadget1, Gadget2, Npy, Npz};
+    matches!(format, Csv | Gadget1 | Gadget2 | Npy | Npz)
+}
+
 /// What the snapshot has, and the format does not.
 fn left_out(snapshot: &Snapshot, format: SnapshotFormat) -> Vec<&'static str> {
-    use SnapshotFormat::{Csv, Gadget1, Gadget2, Npy, Npz};
-    let has_units = snapshot.units.length.is_some() || snapshot.units.mass.is_some();
+    use SnapshotFormat::{Csv, Npy};
     let parts = [
         // They have not been read.
         ("velocities, ids and masses", format == Npy),
         ("types", has_types(snapshot) && format == Npy),
         ("the box", snapshot.box_size.is_some() && matches!(format, Npy | Csv)),
         ("the redshift", snapshot.redshift.is_some() && matches!(format, Npy | Csv)),
-        ("units", has_units && matches!(format, Csv | Gadget1 | Gadget2 | Npy | Npz)),
+        ("units", has_no_place(format) && format.lacks_units(snapshot).is_some()),
     ];
     parts.into_iter().filter(|(_, is_left_out)| *is_left_out).map(|(what, _)| what).collect()
 }

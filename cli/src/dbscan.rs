@@ -4,7 +4,6 @@ use std::io::Write as _;
 use std::path::Path;
 
 use rayon::prelude::*;
-use ropewalk::io::ReadOptions;
 use ropewalk::{Dbscan, Labels, plot};
 
 use super::args::Dbscan as Args;
@@ -16,7 +15,7 @@ use super::outputs::{Column, Outputs, picture_format, write_csv};
 use super::phases::Phases;
 use super::summary::Summary;
 use super::text::share;
-use super::{Failure, grouped, input, periodic, short, start_threads};
+use super::{Failure, grouped, input, short, start_threads};
 
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.points.threads)?;
@@ -29,10 +28,8 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let format = args.plot.as_ref().map(|plot| picture_format("--plot", plot)).transpose()?;
 
     let mut phases = Phases::default();
-    let options = ReadOptions::default().columns(&args.points.columns);
-    let snapshot = input::read(&args.points.file, &options, &mut phases)?;
+    let input::Read { snapshot, outside } = input::points(&args.points, &mut phases)?;
     let points = &snapshot.points;
-    let outside = periodic::wrapped(points, args.points.periodic, snapshot.box_size)?;
     if args.plot.is_some() && points.dim() != 2 {
         let file = args.points.file.display();
         return Err(format!("{file}: points have {} dimensions; --plot draws those of 2", points.dim()).into());

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use ropewalk::io::{AtomicFile, ReadOptions};
+use ropewalk::io::AtomicFile;
 use ropewalk::plot;
 use ropewalk::{Error, Hdbscan, HdbscanClusters};
 
@@ -17,7 +17,7 @@ use super::outputs::{Column, Outputs, picture_format, write_csv};
 use super::phases::Phases;
 use super::summary::Summary;
 use super::text::share;
-use super::{Failure, grouped, input, periodic, short, start_threads};
+use super::{Failure, grouped, input, short, start_threads};
 
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.points.threads)?;
@@ -33,10 +33,8 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let format = args.tree.as_ref().map(|tree| picture_format("--tree", tree)).transpose()?;
 
     let mut phases = Phases::default();
-    let options = ReadOptions::default().columns(&args.points.columns);
-    let snapshot = input::read(&args.points.file, &options, &mut phases)?;
+    let input::Read { snapshot, outside } = input::points(&args.points, &mut phases)?;
     let points = &snapshot.points;
-    let outside = periodic::wrapped(points, args.points.periodic, snapshot.box_size)?;
     if args.plot.is_some() && points.dim() != 2 {
         let file = args.points.file.display();
         return Err(format!("{file}: points have {} dimensions; --plot draws those of 2", points.dim()).into());

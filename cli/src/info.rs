@@ -22,7 +22,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let mut summary = Summary::default();
     about(&mut summary, &contents)?;
     if args.ranges {
-        let snapshot = input::read(&args.snapshot, &ReadOptions::default(), &mut Phases::default())?;
+        let snapshot = input::read(&args.snapshot, &ReadOptions::default().open(true), &mut Phases::default())?;
         ranges(&mut summary, &snapshot);
     }
     Ok(summary.text)
@@ -54,6 +54,9 @@ fn about(summary: &mut Summary, contents: &Contents) -> Result<(), Failure> {
         }
     }
     summary.line("box", contents.box_size.map_or("none".into(), |side| format!("{}, periodic", short(side))));
+    for note in &contents.notes {
+        summary.line("note", note);
+    }
     if let Some(redshift) = contents.redshift {
         summary.line("redshift", short(redshift));
     }

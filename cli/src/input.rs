@@ -4,8 +4,8 @@ use std::path::Path;
 
 use ropewalk::io::{Points, Progress, ReadOptions, Snapshot};
 
-use super::Failure;
 use super::phases::Phases;
+use super::{Failure, args, periodic};
 
 /// What standard input is called on the command line, and in messages.
 pub const STANDARD_INPUT: &str = "-";
@@ -20,6 +20,20 @@ pub fn read(path: &Path, options: &ReadOptions, phases: &mut Phases) -> Result<S
         }
     })?;
     Ok(snapshot)
+}
+
+/// Points that were read.
+pub struct Read {
+    pub snapshot: Snapshot,
+    /// Points outside of the periodic box.
+    pub outside: u64,
+}
+
+/// Reads the points of a command, which must fit the periodic box that is named.
+pub fn points(args: &args::Points, phases: &mut Phases) -> Result<Read, Failure> {
+    let snapshot = read(&args.file, &args.options(), phases)?;
+    let outside = periodic::wrapped(&snapshot.points, args.periodic, snapshot.box_size)?;
+    Ok(Read { snapshot, outside })
 }
 
 /// One value for each point of a file of one column; `option` names it.

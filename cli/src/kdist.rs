@@ -4,14 +4,13 @@ use std::io::Write as _;
 use std::path::Path;
 
 use rayon::prelude::*;
-use ropewalk::io::ReadOptions;
 use ropewalk::plot;
 
 use super::args::Kdist as Args;
 use super::outputs::{Column, Outputs, picture_format, write_csv};
 use super::phases::Phases;
 use super::summary::Summary;
-use super::{Failure, grouped, input, periodic, rounded_up, short, start_threads};
+use super::{Failure, grouped, input, rounded_up, short, start_threads};
 
 /// Shares of the points, in percent, whose distance is told.
 const QUANTILES: [usize; 10] = [1, 5, 10, 25, 50, 75, 90, 95, 99, 100];
@@ -32,10 +31,8 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let format = args.plot.as_ref().map(|plot| picture_format("--plot", plot)).transpose()?;
 
     let mut phases = Phases::default();
-    let options = ReadOptions::default().columns(&args.points.columns);
-    let snapshot = input::read(&args.points.file, &options, &mut phases)?;
+    let input::Read { snapshot, outside } = input::points(&args.points, &mut phases)?;
     let (points, n) = (&snapshot.points, snapshot.points.len());
-    let outside = periodic::wrapped(points, args.points.periodic, snapshot.box_size)?;
     if n <= args.k {
         let (file, k, others) = (args.points.file.display(), args.k, n.saturating_sub(1));
         return Err(format!("{file}: --k is {k}, but of {n} points each has only {others} others").into());

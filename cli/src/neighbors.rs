@@ -4,13 +4,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use ropewalk::Nearest;
-use ropewalk::io::ReadOptions;
 
 use super::args::{Knn, Pairs};
 use super::outputs::{Column, Outputs, write_csv};
 use super::phases::Phases;
 use super::summary::Summary;
-use super::{Failure, grouped, input, periodic, short, start_threads};
+use super::{Failure, grouped, input, short, start_threads};
 
 pub fn knn(args: &Knn) -> Result<String, Failure> {
     start_threads(args.points.threads)?;
@@ -20,12 +19,10 @@ pub fn knn(args: &Knn) -> Result<String, Failure> {
     let distances = args.distances.as_ref().map(|path| Column::of("--distances", path)).transpose()?;
 
     let mut phases = Phases::default();
-    let options = ReadOptions::default().columns(&args.points.columns);
-    let snapshot = input::read(&args.points.file, &options, &mut phases)?;
+    let input::Read { snapshot, outside } = input::points(&args.points, &mut phases)?;
     let points = &snapshot.points;
-    let outside = periodic::wrapped(points, args.points.periodic, snapshot.box_size)?;
     let queries = match &args.queries {
-        Some(file) => Some(input::read(file, &options, &mut phases)?.points),
+        Some(file) => Some(input::read(file, &args.points.options(), &mut phases)?.points),
         None => None,
     };
     let (k, others) = (args.k as usize, points.len().saturating_sub(usize::from(queries.is_none())));
@@ -79,10 +76,8 @@ pub fn pairs(args: &Pairs) -> Result<String, Failure> {
     let distances = args.distances.as_ref().map(|path| Column::of("--distances", path)).transpose()?;
 
     let mut phases = Phases::default();
-    let options = ReadOptions::default().columns(&args.points.columns);
-    let snapshot = input::read(&args.points.file, &options, &mut phases)?;
+    let input::Read { snapshot, outside } = input::points(&args.points, &mut phases)?;
     let points = &snapshot.points;
-    let outside = periodic::wrapped(points, args.points.periodic, snapshot.box_size)?;
     let found = phases.run("pairs", || ropewalk::table::pairs(points, args.radius, args.points.periodic))?;
     let lengths: Vec<f64> = found.distances2.iter().map(|distance2| distance2.sqrt()).collect();
     phases.run("write", || -> Result<(), Failure> {

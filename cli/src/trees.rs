@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ropewalk::io::{Points, ReadOptions, Snapshot, Table};
+use ropewalk::io::{Points, Snapshot, Table};
 use ropewalk::{Dendrogram, MinimumSpanningTree, SpanningTree};
 
 use super::args::{Emst, Linkage, Spanned};
@@ -14,7 +14,7 @@ use super::dimensions::with_rows;
 use super::outputs::{Column, Outputs, write_csv};
 use super::phases::Phases;
 use super::summary::Summary;
-use super::{Failure, grouped, input, periodic, short, start_threads};
+use super::{Failure, grouped, input, short, start_threads};
 
 pub fn emst(args: &Emst) -> Result<String, Failure> {
     start_threads(args.spanned.points.threads)?;
@@ -90,9 +90,7 @@ struct Read {
 
 impl Read {
     fn new(args: &Spanned, device: Device, phases: &mut Phases) -> Result<Self, Failure> {
-        let options = ReadOptions::default().columns(&args.points.columns);
-        let snapshot = input::read(&args.points.file, &options, phases)?;
-        let outside = periodic::wrapped(&snapshot.points, args.points.periodic, snapshot.box_size)?;
+        let input::Read { snapshot, outside } = input::points(&args.points, phases)?;
         let points = &snapshot.points;
         let tree = match device {
             Device::Cpu => {

@@ -26,6 +26,8 @@ pub struct Contents {
     pub background: Background,
     /// The units that the file names.
     pub units: KnownUnits,
+    /// What readers may refuse, in sentences for people.
+    pub notes: Vec<String>,
 }
 
 /// The particles of a type.
@@ -110,6 +112,7 @@ impl Contents {
             redshift: table.redshift,
             background: table.background,
             units: table.units,
+            notes: vec![],
         }
     }
 

@@ -48,6 +48,7 @@ mod ramses;
 mod reading;
 mod snapshot;
 mod snapshot_write;
+mod sides;
 mod source;
 mod spool;
 mod tables;

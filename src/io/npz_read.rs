@@ -18,6 +18,7 @@ use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::npy;
 use crate::io::reading::Reading;
 use crate::io::source::Cancellable;
+use crate::io::sides::cube;
 use crate::io::spool::Spool;
 use crate::io::type_column::TypeColumn;
 use crate::io::{Background, Error, Format, Masses, Result, Snapshot};
@@ -284,16 +285,22 @@ impl Choice {
     }
 }
 
-/// The one value of an array of numbers that are all the same, if it is one.
-fn number(archive: &mut Archive<'_>, array: Option<usize>, reading: &Reading<'_>) -> Result<Option<f64>> {
-    let Some(array) = array else { return Ok(None) };
+/// The values of an array of up to three numbers.
+fn numbers(archive: &mut Archive<'_>, array: Option<usize>, reading: &Reading<'_>) -> Result<Vec<f64>> {
+    let Some(array) = array else { return Ok(vec![]) };
     if !matches!(archive.header(array), Ok(header) if header.dim == 1 && (1..=3).contains(&header.points)) {
-        return Ok(None);
+        return Ok(vec![]);
     }
     let mut spools = vec![];
     let placed = archive.place(array, reading, &mut spools)?;
-    let values: Vec<f64> = whole(reading, &placed.columns())?;
+    let values = whole(reading, &placed.columns())?;
     spools.iter().for_each(|spool| reading.forget(spool.path()));
+    Ok(values)
+}
+
+/// The one value of an array of numbers that are all the same, if it is one.
+fn number(archive: &mut Archive<'_>, array: Option<usize>, reading: &Reading<'_>) -> Result<Option<f64>> {
+    let values = numbers(archive, array, reading)?;
     let first = values.first().copied();
     Ok(first.filter(|first| first.is_finite() && values.iter().all(|value| value == first)))
 }
@@ -332,16 +339,18 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let fields: Vec<Field> = archive.arrays.iter().enumerate().map(field).collect();
     let types = types(&mut archive, &choice, reading)?;
     let counts = types.as_ref().map_or(&[][..], TypeColumn::counts);
+    let sides = numbers(&mut archive, choice.box_size, reading)?;
     let count = choice.positions.first().map_or(Ok(0), |&array| archive.header(array).map(|header| header.points))?;
     Ok(Contents {
         format: Format::Npz,
         code: None,
         files: vec![path.to_path_buf()],
         types: TypeContents::of_table(count, counts, &fields),
-        box_size: number(&mut archive, choice.box_size, reading)?.filter(|&side| side > 0.0),
+        box_size: cube(&sides).unwrap_or_default(),
         redshift: number(&mut archive, choice.redshift, reading)?,
         background: background(&mut archive, &choice, reading)?,
         units: KnownUnits::default(),
+        notes: cube(&sides).err().into_iter().collect(),
     })
 }
 
@@ -359,7 +368,10 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let velocities = if options.velocities { place(&mut archive, &choice.velocities)? } else { vec![] };
     let ids = place(&mut archive, choice.ids.filter(|_| options.ids).as_slice())?;
     let masses = place(&mut archive, choice.masses.filter(|_| options.masses).as_slice())?;
-    let box_size = number(&mut archive, choice.box_size, reading)?.filter(|&side| side > 0.0);
+    let mut notes = vec![];
+    // Other columns lie in no box.
+    let of_box = choice.box_size.filter(|_| options.columns.is_empty());
+    let box_size = options.side(path, &numbers(&mut archive, of_box, reading)?, &mut notes)?;
     let background = background(&mut archive, &choice, reading)?;
     let redshift = number(&mut archive, choice.redshift, reading)?;
 
@@ -390,8 +402,8 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
                 velocity: velocity.map(|unit| VelocityUnit { is_internal: false, ..unit }),
                 ..KnownUnits::default()
             },
-            // Other columns lie in no box.
-            box_size: box_size.filter(|_| options.columns.is_empty()),
+            box_size,
+            notes,
             redshift,
             background,
             format: Format::Npz,

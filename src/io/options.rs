@@ -38,6 +38,8 @@ pub struct ReadOptions {
     pub velocity_unit: Option<VelocityUnit>,
     /// The redshift, if the user knows better than the header.
     pub redshift: Option<f64>,
+    /// Whether a periodic box that is no cube is taken for open; otherwise it is an error, for only cubes are periodic.
+    pub open: bool,
 }
 
 impl Default for ReadOptions {
@@ -52,6 +54,7 @@ impl Default for ReadOptions {
             columns: vec![],
             velocity_unit: None,
             redshift: None,
+            open: false,
         }
     }
 }
@@ -110,6 +113,13 @@ impl ReadOptions {
     #[must_use]
     pub fn redshift(mut self, redshift: f64) -> Self {
         self.redshift = Some(redshift);
+        self
+    }
+
+    /// Sets [`ReadOptions::open`].
+    #[must_use]
+    pub fn open(mut self, open: bool) -> Self {
+        self.open = open;
         self
     }
 

@@ -143,6 +143,15 @@ fn earlier_versions_have_shorter_headers() {
 }
 
 #[test]
+fn a_box_that_is_no_cube() {
+    let folder = Folder::new("genericio-box");
+    let path = folder.with("box", patched(&file("genericio/little"), &[(144, 32.5f64.to_bits())]));
+    refused(&path, &["has a box with sides of 64, 64, 32.5; only cubes are periodic", "--open"]);
+    let open = read(&path, &ReadOptions::default().open(true)).unwrap();
+    assert_eq!((open.box_size, open.notes.len(), open.points.len()), (None, 1, 120));
+}
+
+#[test]
 fn damaged() {
     let folder = Folder::new("genericio-damaged");
     let bytes = fs::read(file("genericio/little")).unwrap();

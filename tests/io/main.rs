@@ -2,6 +2,7 @@
 
 mod abacus;
 mod atomic;
+mod boxes;
 mod csv;
 mod damage;
 mod epochs;

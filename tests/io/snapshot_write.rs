@@ -167,6 +167,26 @@ fn units_without_h_become_gadgets() {
     }
 }
 
+/// What needs h is not written without it, and says so; names of units are.
+#[test]
+fn units_without_h() {
+    let folder = Folder::new("units-h");
+    let mut snapshot = mixed();
+    snapshot.units =
+        Units { length: "kpc".parse().unwrap(), mass: "Msun".parse().unwrap(), velocity: VelocityUnit::KM_S }.into();
+    snapshot.background.h = None;
+    for (ending, is_written) in [("hdf5", false), ("tipsy", false), ("parquet", true), ("ecsv", true), ("npz", false)] {
+        let path = folder.file(&format!("snap.{ending}"));
+        let format = SnapshotFormat::of(&path).unwrap();
+        write_snapshot(&path, &snapshot, format).unwrap();
+        let (why, back) = (format.lacks_units(&snapshot), all(&path).unwrap().units);
+        assert_eq!((why.is_none(), back.length.is_some(), back.mass.is_some()), (is_written, is_written, is_written));
+        assert!(ending == "npz" || why.is_none_or(|why| why.contains("not known") && why.contains("h")), "{ending}");
+    }
+    snapshot.units = KnownUnits::default();
+    assert_eq!(SnapshotFormat::GadgetHdf5.lacks_units(&snapshot), None);
+}
+
 #[test]
 fn what_cannot_be_written() {
     let folder = Folder::new("refused");

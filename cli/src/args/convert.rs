@@ -47,6 +47,9 @@ pub struct Convert {
     /// The redshift, if IN does not say it
     #[arg(long, value_name = "Z", allow_negative_numbers = true)]
     pub redshift: Option<f64>,
+    /// Take a periodic box that is no cube for open
+    #[arg(long)]
+    pub open: bool,
     /// Number of threads; otherwise one per processor
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,

@@ -68,7 +68,7 @@ pub struct Halos {
         help_heading = "Halos"
     )]
     pub min_members: u32,
-    /// No periodic boundaries, even if the snapshot has a box
+    /// No periodic boundaries, even if the snapshot has a box; a box that is no cube needs this
     #[arg(long, help_heading = "Halos")]
     pub open: bool,
     /// Side of the periodic box, in the snapshot's length unit; otherwise the snapshot's, if it has one

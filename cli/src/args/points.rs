@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use ropewalk::io::ReadOptions;
+
 /// Where the points are.
 #[derive(Debug, clap::Args)]
 pub struct Points {
@@ -20,4 +22,11 @@ pub struct Points {
     /// Write what the report says as JSON; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+}
+
+impl Points {
+    /// What is read of the file. Its box is not used, of whatever shape.
+    pub fn options(&self) -> ReadOptions {
+        ReadOptions::default().columns(&self.columns).open(true)
+    }
 }

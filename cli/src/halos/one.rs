@@ -170,6 +170,8 @@ fn read_options(args: &Args, types: &[u8]) -> ReadOptions {
     read.velocity_unit = args.universe.velocity_unit;
     read.redshift = args.universe.redshift;
     read.subsample = args.particles.subsample;
+    // A box that the user names is a cube.
+    read.open = args.open || args.box_size.is_some();
     read
 }
 

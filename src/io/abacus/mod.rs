@@ -151,6 +151,7 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         redshift: scan.redshift,
         background: scan.background,
         units: scan.units(),
+        notes: vec![],
     })
 }
 

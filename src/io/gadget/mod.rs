@@ -64,6 +64,7 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         redshift: Some(header.redshift),
         background: header.background(),
         units: KnownUnits { velocity: Some(header.velocity_unit()), ..KnownUnits::default() },
+        notes: vec![],
     })
 }
 

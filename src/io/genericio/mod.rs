@@ -17,6 +17,7 @@ use crate::io::columns::{Column, gather, points, sum, whole};
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::csv_columns::choose;
 use crate::io::reading::Reading;
+use crate::io::sides::cube;
 use crate::io::{Background, Error, Format, Masses, Result, Snapshot};
 use crate::parallel::map_tasks;
 use crate::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
@@ -199,12 +200,6 @@ impl Variables {
     }
 }
 
-/// The side of the box, if it is a cube.
-fn box_size(header: &Header) -> Option<f64> {
-    let [x, y, z] = header.scale;
-    (x > 0.0 && x < f64::INFINITY && x == y && x == z).then_some(x)
-}
-
 /// What the files say about themselves.
 pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let parts = parts(path, reading)?;
@@ -221,10 +216,11 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         code: None,
         files: parts.iter().map(|part| part.path.clone()).collect(),
         types: vec![TypeContents { particle_type: None, name: "particles".into(), count, mass: None, fields }],
-        box_size: box_size(first),
+        box_size: cube(&first.scale).unwrap_or_default(),
         redshift: None,
         background: Background::default(),
         units: variables.units(),
+        notes: cube(&first.scale).err().into_iter().collect(),
     })
 }
 
@@ -253,6 +249,10 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         masses = Masses::Each(gather(reading, path, &pieces, 1.0 / reading.keep.fraction)?);
         matter = Some(sum(reading, &pieces.concat())?).filter(|&matter| matter > 0.0);
     }
+    let mut notes = vec![];
+    // Other columns lie in no box.
+    let sides = if options.columns.is_empty() { &first.scale[..] } else { &[] };
+    let box_size = options.side(path, sides, &mut notes)?;
     let velocity = velocities.as_ref().map(|_| VelocityUnit { is_internal: false, ..unit });
     Ok(Snapshot {
         velocities,
@@ -260,8 +260,8 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         masses,
         matter,
         units: KnownUnits { velocity, ..units },
-        // Other columns lie in no box.
-        box_size: box_size(first).filter(|_| options.columns.is_empty()),
+        box_size,
+        notes,
         format: Format::GenericIo,
         columns: options.columns.clone(),
         ..Snapshot::new(positions)

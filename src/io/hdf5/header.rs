@@ -40,7 +40,8 @@ pub(super) struct Header {
     pub masses: Vec<f64>,
     pub files: u32,
     pub epoch: Epoch,
-    pub box_size: Option<f64>,
+    /// The sides of the periodic box.
+    pub sides: Vec<f64>,
     pub background: Background,
     pub cgs: Cgs,
 }
@@ -96,16 +97,12 @@ impl Said<'_> {
         Ok(totals)
     }
 
-    fn box_size(&self) -> Result<Option<f64>> {
-        let Some(sides) = self.header().numbers("BoxSize") else { return Ok(None) };
-        let &[side, ..] = sides else { return Ok(None) };
-        if let Some(other) = sides.iter().find(|&&other| other != side) {
-            return Err(self.error(format!("has a box with sides of {side} and {other}; only cubes are read")));
+    fn sides(&self) -> Result<Vec<f64>> {
+        let sides = self.header().numbers("BoxSize").unwrap_or_default();
+        match sides.iter().find(|side| !(side.is_finite() && **side >= 0.0)) {
+            Some(side) => Err(self.error(format!("has box size {side}; it must be positive, or 0 for none"))),
+            None => Ok(sides.to_vec()),
         }
-        if !(side.is_finite() && side >= 0.0) {
-            return Err(self.error(format!("has box size {side}; it must be positive, or 0 for none")));
-        }
-        Ok((side > 0.0).then_some(side))
     }
 
     fn epoch(&self, background: &Background) -> Result<Epoch> {
@@ -207,7 +204,7 @@ impl Header {
             masses,
             files,
             epoch: said.epoch(&background)?,
-            box_size: said.box_size()?,
+            sides: said.sides()?,
             background,
             cgs: said.cgs(),
         })
@@ -227,7 +224,7 @@ impl Header {
                 ("total particle counts", format!("{:?}", header.counts)),
                 ("mass table", format!("{:?}", header.masses)),
                 ("redshift", format!("{:?}", header.epoch.redshift)),
-                ("box size", format!("{:?}", header.box_size)),
+                ("box size", format!("{:?}", header.sides)),
                 ("number of files", header.files.to_string()),
             ]
         };

@@ -21,6 +21,7 @@ use std::path::Path;
 use crate::Error;
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::reading::Reading;
+use crate::io::sides::cube;
 use crate::io::{Masses, Points, Result, Snapshot, Table};
 use crate::units::{KnownUnits, VelocityUnit};
 use dataset::Shape;
@@ -58,7 +59,8 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let factors = velocities.iter().map(|column| fields.velocity_factor(&column.attributes, header));
     let factors = factors.collect::<Result<Vec<f64>>>()?;
     let is_scaled = |column: &dataset::Column| Scaling::velocity(&column.attributes, header).a != 0.0;
-    let notes = options.settled(path, header.epoch.doubt.as_ref(), velocities.iter().any(is_scaled))?;
+    let mut notes = options.settled(path, header.epoch.doubt.as_ref(), velocities.iter().any(is_scaled))?;
+    let box_size = options.side(path, &header.sides, &mut notes)?;
     let mut units = units_of(header, positions.first().map(|column| &column.attributes));
     for (what, columns) in [("Coordinates", &positions), ("Velocities", &velocities)] {
         let scaling = |column: &dataset::Column| match what {
@@ -87,7 +89,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         types: fields.runs(),
         units,
         redshift: header.epoch.redshift,
-        box_size: header.box_size,
+        box_size,
         background: header.background,
         header: None,
         format: header.format(),
@@ -116,10 +118,11 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         code: header.code.clone(),
         files: parts.iter().map(|part| part.file.path.clone()).collect(),
         types,
-        box_size: header.box_size,
+        box_size: cube(&header.sides).unwrap_or_default(),
         redshift: header.epoch.redshift,
         background: header.background,
         units,
+        notes: cube(&header.sides).err().into_iter().collect(),
     })
 }
 

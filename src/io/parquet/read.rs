@@ -342,6 +342,7 @@ pub(in crate::io) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Conte
         redshift: scan.header.redshift,
         background: scan.header.background,
         units: scan.header.units,
+        notes: vec![],
     })
 }
 

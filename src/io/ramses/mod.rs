@@ -144,6 +144,7 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         redshift: output.scale_factor.map(|a| 1.0 / a - 1.0),
         background: output.background,
         units: output.units,
+        notes: vec![],
     })
 }
 

@@ -88,6 +88,40 @@ impl SnapshotFormat {
         })
     }
 
+    /// Why a file of this format will not have the units that the snapshot names; `None` if it will, or if the snapshot names none. HDF5 and
+    /// Tipsy need both of length and mass, and where these are without 1/h the Hubble constant; other formats have no place for them.
+    ///
+    /// ```
+    /// use ropewalk::io::{Points, Snapshot, SnapshotFormat, Table};
+    ///
+    /// let mut snapshot = Snapshot::new(Points::F64(Table::new(3, vec![0.1, 0.2, 0.3])?));
+    /// snapshot.units.length = Some("Mpc".parse()?);
+    /// snapshot.units.mass = Some("Msun".parse()?);
+    /// let why = SnapshotFormat::GadgetHdf5.lacks_units(&snapshot).unwrap();
+    /// assert!(why.contains("h"), "{why}");
+    /// snapshot.background.h = Some(0.7);
+    /// assert_eq!(SnapshotFormat::GadgetHdf5.lacks_units(&snapshot), None);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn lacks_units(self, snapshot: &Snapshot) -> Option<String> {
+        let known = snapshot.units;
+        if known.length.is_none() && known.mass.is_none() {
+            return None;
+        }
+        match self {
+            Self::Ecsv => None,
+            #[cfg(feature = "parquet")]
+            Self::Parquet if known.length.is_some() && known.mass.is_some() => None,
+            Self::Csv | Self::Gadget1 | Self::Gadget2 | Self::Npy | Self::Npz => {
+                Some("the format has no place for them".into())
+            }
+            _ => {
+                let universe = Universe::new(&UniverseOptions::default(), snapshot, snapshot.box_size);
+                universe.units().is_none().then(|| universe.describe_units())
+            }
+        }
+    }
+
     fn known() -> String {
         Self::ENDINGS.iter().map(|(ending, _)| *ending).collect::<Vec<_>>().join(", ")
     }

@@ -20,6 +20,7 @@ pub use write::{TipsyOptions, write_tipsy};
 use crate::io::columns::{Column, Number, gather, points, sum};
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::reading::Reading;
+use crate::io::sides::cube;
 use crate::io::{Error, Format, Masses, Result, Snapshot};
 use crate::units::{KnownUnits, VelocityUnit};
 use header::{Family, Header, Layout};
@@ -112,10 +113,11 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         code: None,
         files: vec![path.to_path_buf()],
         types: types.collect(),
-        box_size: scan.param.box_size,
+        box_size: cube(&scan.param.sides).unwrap_or_default(),
         redshift: scan.redshift()?,
         background: scan.param.background,
         units: scan.param.units,
+        notes: cube(&scan.param.sides).err().into_iter().collect(),
     })
 }
 
@@ -131,6 +133,8 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         wanted.iter().map(|&of| vec![scan.column(of, at, width, number)]).collect()
     };
 
+    let mut notes = vec![];
+    let box_size = options.side(path, &scan.param.sides, &mut notes)?;
     let (scale_factor, redshift) = (scan.scale_factor()?, scan.redshift()?);
     let factor = match (options.velocity_unit, options.redshift) {
         (Some(unit), _) => options.velocity_factor(unit, redshift, scale_factor),
@@ -172,11 +176,11 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         types: reading.runs(wanted.iter().map(|&(family, n)| (family.particle_type(), n))),
         units: KnownUnits { velocity, ..scan.param.units },
         redshift,
-        box_size: scan.param.box_size,
+        box_size,
         background: scan.param.background,
         header: None,
         format: Format::Tipsy,
         columns: vec![],
-        notes: vec![],
+        notes,
     })
 }

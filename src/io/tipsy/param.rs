@@ -18,7 +18,8 @@ const LONGEST: u64 = 1 << 18;
 pub(super) struct Param {
     pub units: KnownUnits,
     pub background: Background,
-    pub box_size: Option<f64>,
+    /// The sides of the periodic box.
+    pub sides: Vec<f64>,
     /// Whether coordinates are comoving and times are scale factors.
     pub is_comoving: bool,
     /// Whether velocities are stored in 64 bits, and positions not.
@@ -59,9 +60,12 @@ impl Param {
             h: hubble.filter(|_| is_comoving),
         };
         let is_periodic = flag("bPeriodic").unwrap_or(is_comoving);
-        let box_size = is_periodic.then(|| positive("dPeriod").or(positive("dxPeriod")).unwrap_or(1.0));
+        // The one for all axes is overruled by those for each.
+        let all = positive("dPeriod").unwrap_or(1.0);
+        let sides = ["dxPeriod", "dyPeriod", "dzPeriod"].map(|axis| positive(axis).unwrap_or(all));
+        let sides = if is_periodic { sides.to_vec() } else { vec![] };
         let is_wide_velocity = flag("bDoubleVel").unwrap_or(false) && !flag("bDoublePos").unwrap_or(false);
-        Self { units, background, box_size, is_comoving, is_wide_velocity }
+        Self { units, background, sides, is_comoving, is_wide_velocity }
     }
 }
 
@@ -100,7 +104,7 @@ mod tests {
                     dLambda = 0.76\nachInFile = a = b\nbPeriodic = 1\n";
         let param = Param::parse(text);
         let length = param.units.length.unwrap();
-        assert_eq!((length.mpc, length.frame, param.box_size), (50.0, Frame::Comoving, Some(1.0)));
+        assert_eq!((length.mpc, length.frame, &param.sides[..]), (50.0, Frame::Comoving, &[1.0; 3][..]));
         assert_eq!(param.background.omega_lambda, Some(0.76));
         // pynbody gives 0.730 and 1261 km/s.
         assert!((param.background.h.unwrap() - 0.73).abs() < 1e-3, "{param:?}");

@@ -1,0 +1,49 @@
+//! Periodic boxes that are no cubes: one rule for all formats.
+//!
+//! In: the sides that a file names. Out: the side of a cube, or an error that says what to do. Sides of 0, and none, are an open box.
+
+use std::path::Path;
+
+use crate::io::{Error, ReadOptions, Result};
+
+/// The side of the cube; or what the sides are.
+pub(super) fn cube(sides: &[f64]) -> std::result::Result<Option<f64>, String> {
+    let Some(&first) = sides.first() else { return Ok(None) };
+    if sides.iter().all(|&side| side == first) {
+        return Ok(Some(first).filter(|&side| side > 0.0 && side < f64::INFINITY));
+    }
+    let sides: Vec<String> = sides.iter().map(f64::to_string).collect();
+    Err(format!("has a box with sides of {}; only cubes are periodic", sides.join(", ")))
+}
+
+impl ReadOptions {
+    /// The side of the periodic box; `notes` gets what is left out.
+    ///
+    /// Errors: sides that differ, unless the box is to be open.
+    pub(super) fn side(&self, path: &Path, sides: &[f64], notes: &mut Vec<String>) -> Result<Option<f64>> {
+        match cube(sides) {
+            Ok(side) => Ok(side),
+            Err(text) if self.open => {
+                notes.push(text + ": it is taken for open");
+                Ok(None)
+            }
+            Err(text) => Err(Error::file(path, text + "; as an open one it can be read (ReadOptions::open, --open)")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sides() {
+        let of = |sides: &[f64]| cube(sides);
+        assert_eq!(
+            (of(&[]), of(&[0.0; 3]), of(&[2.0]), of(&[2.0; 3])),
+            (Ok(None), Ok(None), Ok(Some(2.0)), Ok(Some(2.0)))
+        );
+        assert_eq!(of(&[2.0, 2.0, 3.5]), Err("has a box with sides of 2, 2, 3.5; only cubes are periodic".into()));
+        assert!(of(&[2.0, f64::NAN]).is_err());
+    }
+}
