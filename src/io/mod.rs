@@ -26,6 +26,7 @@ mod abacus;
 mod atomic;
 pub(crate) mod cgs;
 mod columns;
+mod companions;
 mod contents;
 mod csv;
 mod csv_columns;
@@ -59,6 +60,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 pub use atomic::AtomicFile;
+pub use companions::companions;
 pub use contents::{Contents, Field, Role, TypeContents};
 pub use format::Format;
 pub use gadget::{GadgetOptions, Header, Species, write_gadget};

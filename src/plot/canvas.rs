@@ -39,11 +39,19 @@ fn error(cause: impl std::fmt::Display) -> Error {
     Kind::Picture(cause.to_string()).into()
 }
 
+/// An error if a picture has more pixels than are made.
+pub fn check_pixels(width: usize, height: usize) -> Result<()> {
+    if width as f64 * height as f64 > MOST {
+        return Err(error(format!(
+            "{width} by {height} pixels are too many, above {MOST:e}; a lower resolution has fewer"
+        )));
+    }
+    Ok(())
+}
+
 impl Canvas {
     pub fn new(width: usize, height: usize, background: Rgb) -> Result<Self> {
-        if width as f64 * height as f64 > MOST {
-            return Err(error(format!("{width} by {height} pixels are too many; a lower resolution has fewer")));
-        }
+        check_pixels(width, height)?;
         let clip = [[0, 0], [width as i64, height as i64]];
         Ok(Self { width, height, pixels: vec![background; width * height], font: font()?, clip })
     }

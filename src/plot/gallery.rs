@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::plot::axis::{FAINT, INK, PAPER};
 use crate::plot::axis_units::AxisUnits;
-use crate::plot::canvas::{Align, Canvas};
+use crate::plot::canvas::{self, Align, Canvas};
 use crate::plot::chart::Chart;
 use crate::plot::colors::{Rgb, mix};
 use crate::plot::font::{fitting, width};
@@ -41,7 +41,7 @@ pub struct GalleryPanel {
 /// centre, and a mark for each centre. `names` say in a legend what the marks are, at most five; `sphere` what the ring is. A panel is 2.6
 /// inches wide. Dots are pixels in all formats: there may be millions.
 ///
-/// Errors: a picture that cannot be encoded.
+/// Errors: what [`check_gallery`] refuses; a picture that cannot be encoded.
 ///
 /// ```
 /// use ropewalk::plot::{AxisUnits, GalleryPanel, PictureFormat, gallery};
@@ -65,12 +65,10 @@ pub fn gallery(
     style: impl Into<Style>,
 ) -> Result<Vec<u8>> {
     let style = style.into();
-    let columns = panels.len().clamp(2, 4);
-    let rows = panels.len().div_ceil(columns).max(1) as f64;
-    let wide = GAP + columns as f64 * (SIDE + GAP);
+    check_gallery(panels.len(), style)?;
+    let (columns, wide, end) = size(panels.len());
     let sphere = Some(sphere).filter(|sphere| !sphere.is_empty());
     let entries = in_lines(names.iter().copied().chain(sphere), wide - 2.0 * GAP);
-    let end = TOP + rows * (SIDE + CAPTION + GAP);
     let high = end + 24.0 + LINE * entries.last().map_or(0, |entry| entry.1 + 1) as f64;
     let mut chart = Chart::in_pixels(wide, high, title);
     let scale = chart.scale(style)?;
@@ -91,6 +89,30 @@ pub fn gallery(
         chart.text(name, [x + 22.0, y], LETTERS, Align::Left, INK);
     }
     chart.encoded(style)
+}
+
+/// The columns of a gallery, and how wide and high it is without its legend.
+fn size(panels: usize) -> (usize, f64, f64) {
+    let columns = panels.clamp(2, 4);
+    let rows = panels.div_ceil(columns).max(1) as f64;
+    (columns, GAP + columns as f64 * (SIDE + GAP), TOP + rows * (SIDE + CAPTION + GAP))
+}
+
+/// Whether a [`gallery`] of that many halos can be made, which is known before the halos are.
+///
+/// Errors: a resolution out of range; more pixels than a picture may have.
+///
+/// ```
+/// use ropewalk::plot::{PictureFormat, Style, check_gallery};
+///
+/// assert!(check_gallery(100, PictureFormat::Png).is_ok());
+/// assert!(check_gallery(100, Style::new(PictureFormat::Pdf).dpi(1200.0)).is_err());
+/// ```
+pub fn check_gallery(panels: usize, style: impl Into<Style>) -> Result<()> {
+    let (_, wide, high) = size(panels);
+    // The dots are pixels in all formats.
+    let scale = Chart::in_pixels(wide, high, "").scale(style.into())?;
+    canvas::check_pixels((wide * scale) as usize, (high * scale) as usize)
 }
 
 /// Names of a legend in as many lines as they need: each with its line and its place there.

@@ -34,7 +34,7 @@ pub use axis_units::AxisUnits;
 pub use clusters::clusters;
 pub use condensed_tree::condensed_tree;
 pub use dendrogram::dendrogram;
-pub use gallery::{GalleryPanel, gallery};
+pub use gallery::{GalleryPanel, check_gallery, gallery};
 pub use k_distances::k_distances;
 pub use mass_function::mass_function;
 pub use profiles::{ProfilePanel, profiles};

@@ -16,7 +16,7 @@ use crate::args::Halos as Args;
 use crate::device::Device;
 use crate::outputs::Outputs;
 use crate::phases::Phases;
-use crate::pictures::{self, Picture, pictures};
+use crate::pictures::{self, Picture, check_slab, pictures};
 use crate::summary::Summary;
 use crate::{Failure, input, largest};
 
@@ -46,6 +46,7 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device, note: serde_json::Value
 
     let mut phases = Phases::default();
     let snapshot = read(args, task.snapshot, &mut phases)?;
+    check_slab(args, &snapshot)?;
     let attached = read_attached(args, task.snapshot, &snapshot, &mut phases)?;
     let mut tree = None;
     let mut summary = Summary::default();

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use ropewalk::halo::pipeline::{CenterKind, Finder, LinkingLength, Options};
-use ropewalk::{Error, ErrorKind};
+use ropewalk::{Error, ErrorKind, plot};
 
 use crate::Failure;
 use crate::args::{self, Halos as Args, Particles};
 use crate::centers::Kind;
 use crate::device::Name;
+use crate::pictures::Picture;
 
 /// One linking length: where its files go, and the options of the library.
 pub struct Run {
@@ -20,6 +21,10 @@ pub struct Run {
 pub fn runs(args: &Args, out: &Path) -> Result<Vec<Run>, Failure> {
     check_finder(args)?;
     check_types(args)?;
+    if args.gallery > 0 {
+        plot::check_gallery(args.gallery.into(), Picture::Gallery.style(args))
+            .map_err(|error| format!("--gallery {}: {error} (--dpi)", args.gallery))?;
+    }
     let lengths = &args.linking_lengths;
     if lengths.is_empty() {
         let length = args.eps.map_or(LinkingLength::Separations(args.linking_length), LinkingLength::Length);

@@ -102,7 +102,7 @@ fn stem(snapshot: &Path) -> PathBuf {
     stem
 }
 
-/// What a run depends on: its options and its files. Threads change nothing.
+/// What a run depends on: its options, its files, and those beside them. Threads change nothing.
 fn note(args: &Args, snapshot: &Path) -> Value {
     let named: Vec<&OsStr> = args.snapshots.iter().map(|path| path.as_os_str()).collect();
     let mut options = vec![];
@@ -115,10 +115,12 @@ fn note(args: &Args, snapshot: &Path) -> Value {
             text => options.push(text.to_string()),
         }
     }
-    let files: Vec<Value> = ropewalk::io::parts(snapshot)
-        .iter()
+    let particles = &args.particles;
+    let beside = [&particles.velocities, &particles.masses, &particles.ids].into_iter().flatten().cloned();
+    let files = ropewalk::io::parts(snapshot).into_iter().chain(ropewalk::io::companions(snapshot)).chain(beside);
+    let files: Vec<Value> = files
         .map(|part| {
-            let meta = fs::metadata(part).ok();
+            let meta = fs::metadata(&part).ok();
             let modified = meta.as_ref().and_then(|meta| meta.modified().ok()?.duration_since(UNIX_EPOCH).ok());
             json!({
                 "path": part.display().to_string(),

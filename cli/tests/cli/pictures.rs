@@ -194,3 +194,20 @@ fn clusters_and_distances_in_all_formats() {
     let line = run(["dbscan", &file, "--eps", "0.2", "--min-pts", "3", "--plot", &name("plot", "gif")]).error();
     assert!(line.contains("must end in .png or .svg or .pdf"), "{line}");
 }
+
+/// What cannot be drawn is said before the halos are found.
+#[test]
+fn pictures_that_cannot_be() {
+    let scratch = Scratch::new();
+    let points = scratch.write("points.csv", "x,y,z\n0,1,2\n0,1,2.5\n9,9,9\n");
+    let error = |options: &[&str]| {
+        let common = ["--eps", "1", "--min-members", "2"];
+        halos(&points, &scratch.path("out"), &[&common, options].concat()).error()
+    };
+    let said = error(&["--slab", "z:20..30"]);
+    assert!(said.contains("--slab z:20..30: the particles are from 2 to 9 along z"), "{said}");
+    let said = error(&["--slab", "z:20..30", "--box", "10"]);
+    assert!(said.contains("--slab z:20..30: the box is from 0 to 10 along z"), "{said}");
+    let said = error(&["--gallery", "100", "--dpi", "1200"]);
+    assert!(said.contains("--gallery 100") && said.contains("pixels are too many"), "{said}");
+}

@@ -148,3 +148,22 @@ fn standard_input() {
     let line = piped(&["kdist", "-"], b"words").error();
     assert!(line.starts_with("error: standard input: "), "{line}");
 }
+
+/// A changed file beside a snapshot makes its halos old.
+#[test]
+fn what_belongs_to_a_snapshot() {
+    let scratch = Scratch::new();
+    let (a, b) = (points(&scratch, "snap_001.csv", 0.0), points(&scratch, "snap_002.csv", 1.0));
+    let masses = scratch.write("masses.csv", "1\n2\n3\n").display().to_string();
+    let out = scratch.path("out");
+    let options = ["--mass", &masses];
+    let finished = |output: Output| output.success().lines().filter(|line| line.contains("is finished")).count();
+    assert_eq!(finished(series(&[&a, &b], &out, &options)), 0);
+    assert_eq!(finished(series(&[&a, &b], &out, &options)), 2);
+    scratch.write("masses.csv", "1\n2\n3.5\n");
+    assert_eq!(finished(series(&[&a, &b], &out, &options)), 0);
+    // Ids that Tipsy would have beside the first.
+    assert_eq!(finished(series(&[&a, &b], &out, &options)), 2);
+    scratch.write("snap_001.csv.iord", "3\n1\n2\n3\n");
+    assert_eq!(finished(series(&[&a, &b], &out, &options)), 1);
+}

@@ -114,7 +114,7 @@ impl Scan {
 }
 
 /// The file of ids of the same particles, by its name.
-fn ids_beside(path: &Path) -> Option<PathBuf> {
+pub(super) fn ids_beside(path: &Path) -> Option<PathBuf> {
     let renamed = |name: &std::ffi::OsStr| name.to_str().map(|name| name.replacen("_rv_", "_pid_", 1));
     let (own, folder) = (path.file_name()?, path.parent()?);
     let name = renamed(own).filter(|name| name.as_str() != own)?;

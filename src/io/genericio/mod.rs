@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::io::columns::{Column, gather, points, sum, whole};
+use crate::io::companions::named;
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::csv_columns::choose;
 use crate::io::reading::Reading;
@@ -33,6 +34,15 @@ pub(super) fn sniff(prefix: &[u8]) -> bool {
 fn map_of(path: &Path) -> Option<PathBuf> {
     let (base, part) = path.to_str()?.rsplit_once('#')?;
     (!part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit())).then(|| base.into())
+}
+
+/// The files of a split file that `path` is the map of, or a part, by their names.
+pub(super) fn parts_by_name(path: &Path) -> Vec<PathBuf> {
+    let base = map_of(path).unwrap_or_else(|| path.to_path_buf());
+    let Some((name, folder)) = base.file_name().and_then(|name| name.to_str()).zip(base.parent()) else {
+        return vec![];
+    };
+    named(folder, |other| other == name || map_of(Path::new(other)).is_some_and(|map| map == Path::new(name)))
 }
 
 /// The headers of all files that `path` stands for.

@@ -15,6 +15,7 @@ mod pick;
 use std::path::{Path, PathBuf};
 
 use crate::io::columns::{Column, Joined, Number, Target, sum};
+use crate::io::companions::named;
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::fill::{Rows, fill};
 use crate::io::reading::Reading;
@@ -32,6 +33,13 @@ const NAMES: [(u8, &str); 5] = [(1, "dark"), (2, "debris"), (3, "tracer"), (4, "
 /// Whether `path` is an output, or a file of one.
 pub(super) fn is_output(path: &Path) -> bool {
     output::find(path).is_some()
+}
+
+/// The files of the output that `path` is, or is a file of; none if it is no output.
+pub(super) fn files(path: &Path) -> Vec<PathBuf> {
+    let Some((folder, number)) = output::find(path) else { return vec![] };
+    let starts = [format!("info_{number}."), format!("header_{number}."), format!("part_{number}.")];
+    named(&folder, |name| name == "part_file_descriptor.txt" || starts.iter().any(|start| name.starts_with(start)))
 }
 
 /// An output whose files have been scanned.

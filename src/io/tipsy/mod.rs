@@ -13,7 +13,7 @@ mod iord;
 mod param;
 mod write;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use write::{TipsyOptions, write_tipsy};
 
@@ -119,6 +119,11 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         units: scan.param.units,
         notes: cube(&scan.param.sides).err().into_iter().collect(),
     })
+}
+
+/// The files of ids and of parameters beside a snapshot.
+pub(super) fn beside(path: &Path) -> impl Iterator<Item = PathBuf> {
+    iord::find(path).into_iter().chain(param::find(path))
 }
 
 /// The particles of the file.

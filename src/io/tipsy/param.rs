@@ -71,7 +71,7 @@ impl Param {
 
 /// The parameter file of a snapshot: in its folder or the one above, the one whose name, less `.param`, begins the snapshot's name, the
 /// longest of these; or the only one.
-fn find(path: &Path) -> Option<PathBuf> {
+pub(super) fn find(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?.to_str()?;
     let folder = fs::canonicalize(path).ok()?.parent()?.to_path_buf();
     [Some(folder.as_path()), folder.parent()].into_iter().flatten().find_map(|folder| {

@@ -1,0 +1,45 @@
+//! The files beside a snapshot that are read with it.
+//!
+//! In: the path of a snapshot. Out: paths, by their names alone: ids and parameters of Tipsy, ids of Abacus, parts of GenericIO, the files
+//! of a RAMSES output. Cost: the names in a folder.
+
+use std::path::{Path, PathBuf};
+
+use crate::io::{abacus, existing, genericio, parts, ramses, tipsy};
+
+/// The files beside `path` and its [`parts`] that [`read`](crate::io::read) may look into, in the order of their names. By
+/// their names alone: nothing is opened, and some may belong to another snapshot.
+///
+/// ```
+/// let folder = std::env::temp_dir().join("ropewalk_companions");
+/// std::fs::create_dir_all(&folder).unwrap();
+/// for name in ["run.00080", "run.00080.iord", "run.param"] {
+///     std::fs::write(folder.join(name), "").unwrap();
+/// }
+/// let names: Vec<_> = ropewalk::io::companions(folder.join("run.00080"))
+///     .iter()
+///     .map(|path| path.file_name().unwrap().to_os_string())
+///     .collect();
+/// assert_eq!(names, ["run.00080.iord", "run.param"]);
+/// # std::fs::remove_dir_all(&folder).unwrap();
+/// ```
+pub fn companions(path: impl AsRef<Path>) -> Vec<PathBuf> {
+    let (whole, own) = (existing(path.as_ref()), parts(path.as_ref()));
+    let mut beside = ramses::files(&whole);
+    for part in &own {
+        beside.extend(tipsy::beside(part));
+        beside.extend(abacus::ids_beside(part));
+        beside.extend(genericio::parts_by_name(part));
+    }
+    beside.retain(|path| !own.contains(path));
+    beside.sort();
+    beside.dedup();
+    beside
+}
+
+/// The files in a folder whose names are wanted.
+pub(super) fn named(folder: &Path, is_wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    entries.filter(|entry| entry.file_name().to_str().is_some_and(&is_wanted)).map(|entry| entry.path()).collect()
+}
