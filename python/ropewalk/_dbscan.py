@@ -128,7 +128,7 @@ class DBSCAN(_base.Estimator):
     core_sample_indices_ : ndarray of int64, shape (n_core_samples,)
         The indices of the core points, ascending.
     components_ : ndarray of shape (n_core_samples, n_features)
-        Copies of the core points, in the type of `X`.
+        Copies of the core points, in the type of `X`; not where the clusters were found on a device.
     n_features_in_ : int
         How many coordinates the points have.
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
@@ -215,7 +215,9 @@ class DBSCAN(_base.Estimator):
         weights = self._fit_weights(sample_weight, len(points))
         found = _clusters(points, self.eps, self.min_samples, weights, self.box_size, self.n_jobs, self.device)
         self.core_sample_indices_, self.labels_ = found
-        self.components_ = points[self.core_sample_indices_]
+        self.__dict__.pop("components_", None)
+        if _base.on_device(X, self.device) is None:
+            self.components_ = points[self.core_sample_indices_]
         return self
 
     def fit_predict(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int32]:
@@ -254,6 +256,8 @@ class DBSCAN(_base.Estimator):
         ------
         NotFittedError
             There are no clusters yet.
+        RuntimeError
+            The clusters were found on a device.
         ValueError
             Points that are refused.
 
@@ -262,6 +266,8 @@ class DBSCAN(_base.Estimator):
         Cost: a tree over the core points, and one search for each new point. `eps` and `box_size` are asked as they are now.
         """
         self._check_fitted()
+        if "components_" not in self.__dict__:
+            raise RuntimeError("the clusters were found on a device; for new points fit with device='cpu'")
         new = self._points(X, fitting=False)
         labels = self.labels_[self.core_sample_indices_]
         eps, size = _base.real(self.eps, "eps"), _arrays.sides(self.box_size, new.shape[1])

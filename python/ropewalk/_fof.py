@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class Groups:
     """Groups of points, the largest first; of equal size first that with the smallest member.
 
-    `len`, indexing and iteration are over groups: ``groups[i]`` is ``groups.members(i)``.
+    `len`, indexing and iteration are over groups: ``groups[i]`` is ``groups.members(i)``. Of groups that were found on a device
+    the arrays lie there; for sizes and members copy them first: ``Groups(labels.get(), offsets.get(), all_members.get())``.
 
     Attributes
     ----------

@@ -85,7 +85,8 @@ class HDBSCAN(_base.Estimator):
         For scikit-learn's sake: `X` is never changed.
     ties : {"sequential", "together"}, default "sequential"
         Edges of equal weight, of which there are many, are removed one after the other, as scikit-learn does; or at once, as the
-        paper defines it: then clusters do not depend on the order of the points, and are numbered by their smallest member.
+        paper defines it: then clusters do not depend on the order of the points, and are numbered by their smallest member. On a
+        device only the latter.
     box_size : float or array_like of shape (n_features,), optional
         The sides of a periodic box. Without, space is open.
     device : {"cpu", "cuda", "cuda:1", ...}, optional
@@ -230,12 +231,14 @@ class HDBSCAN(_base.Estimator):
         ValueError
             Points or a parameter that are refused.
         """
-        for name in _LATER:
+        for name in [*_LATER, "_clusters", "_fit_X", "centroids_", "medoids_"]:
             self.__dict__.pop(name, None)
         there = _base.on_device(X, self.device)
         if there is not None:
             self.n_features_in_ = np.shape(X)[1]
             options = self._options(self.n_features_in_)
+            if self.store_centers is not None:
+                raise ValueError("store_centers is for the processor: pass device='cpu'")
             self.labels_, self.probabilities_ = there.hdbscan(X, options, self.device)
             return self
         points = self._points(X, fitting=True)

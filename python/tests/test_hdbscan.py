@@ -213,6 +213,7 @@ def test_centers_are_scikit_learns(which):
         assert hasattr(found, name) == hasattr(expected, name)
         if hasattr(found, name):
             np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9)
+    assert not hasattr(found.set_params(store_centers=None).fit(X), "centroids_")
     noise = HDBSCAN(store_centers="both").fit(RANDOM.uniform(size=(4, 3)))
     assert noise.centroids_.shape == noise.medoids_.shape == (0, 3)
 
