@@ -317,7 +317,6 @@ def read_snapshot(
     subsample: float | None = None,
     columns: Sequence[str | int] = (),
     redshift: float | None = None,
-    box_size: float | None = None,
     length_unit: str | None = None,
     mass_unit: str | None = None,
     velocity_unit: str | None = None,
@@ -340,9 +339,9 @@ def read_snapshot(
         About this part of the particles, the same in each run; their masses are divided by it.
     columns : sequence of str or int
         Which columns of a table are coordinates, by name or by number from 1.
-    redshift, box_size, length_unit, mass_unit, velocity_unit : optional
-        What the caller knows better than the file: ``"kpc/h"``, ``"pkpc"`` for physical lengths, ``"1e10 Msun/h"``, ``"km/s"``,
-        ``"gadget"`` for velocities over the root of the scale factor.
+    redshift, length_unit, mass_unit, velocity_unit : optional
+        What the caller knows better than the file (a box goes to `halos`): ``"kpc/h"``, ``"pkpc"`` for physical lengths,
+        ``"1e10 Msun/h"``, ``"km/s"``, ``"gadget"`` for velocities over the root of the scale factor.
     n_jobs : int, optional
         The number of threads that read.
 
@@ -372,7 +371,6 @@ def read_snapshot(
         "subsample": None if subsample is None else float(subsample),
         "columns": [columns] if isinstance(columns, str) else [str(column) for column in columns],
         "redshift": None if redshift is None else float(redshift),
-        "box_size": None if box_size is None else float(box_size),
         "length_unit": length_unit,
         "mass_unit": mass_unit,
         "velocity_unit": velocity_unit,

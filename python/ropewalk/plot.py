@@ -42,7 +42,7 @@ def _label(name: str, unit: str | None, frame: str = "") -> str:
 
 
 def _ticks(*axes: Any) -> None:
-    """Numbers that stand apart on logarithmic axes: powers of ten, or where there is hardly one, also their double and fivefold."""
+    """Numbers that stand apart on logarithmic axes: powers of ten, or where there is hardly one, also 2 and 5 times that."""
     ticker = optional("matplotlib.ticker", "a picture")
     for axis in axes:
         low, high = axis.get_view_interval()

@@ -22,7 +22,6 @@ pub struct How {
     subsample: Option<f64>,
     columns: Vec<String>,
     redshift: Option<f64>,
-    box_size: Option<f64>,
     length_unit: Option<String>,
     mass_unit: Option<String>,
     velocity_unit: Option<String>,
@@ -156,7 +155,7 @@ pub fn inspect(py: Python<'_>, path: PathBuf, how: How) -> PyResult<About> {
         code,
         files,
         types: types.into_iter().map(kind).collect(),
-        box_size: how.box_size.or(box_size),
+        box_size,
         redshift: how.redshift.or(redshift),
         cosmology: background.into(),
         units: units.or(contents.units).into(),
@@ -189,7 +188,7 @@ pub fn read_particles(
         let units = how.units()?;
         let mut snapshot = io::read(&path, &options)?;
         snapshot.units = units.or(snapshot.units);
-        snapshot.box_size = how.box_size.or(snapshot.box_size);
+        snapshot.redshift = how.redshift.or(snapshot.redshift);
         let len = snapshot.points.len();
         if !positions {
             snapshot.points = Points::F32(Table::new(3, vec![])?);

@@ -175,6 +175,13 @@ def test_tables(tmp_path: Path) -> None:
     np.testing.assert_array_equal(snapshot.positions, [[1, 2, 3], [11, 12, 13]])
     np.testing.assert_array_equal(snapshot.velocities[1], [14, 15, 16])
     assert snapshot.ids.tolist() == [7, 17] and snapshot.masses.tolist() == [8, 18]
+    # What the caller knows is known to halos.
+    told = read_snapshot(path, redshift=1, length_unit="kpc/h", mass_unit="Msun/h", velocity_unit="m/s")
+    assert (told.redshift, told.box_size, told.units["length"], told.frame) == (1, None, "kpc/h", "comoving")
+    meta = halos(told, box_size=40, eps=18, min_members=2).meta
+    with pytest.raises(ValueError, match="box"):
+        halos(told, box_size=5, eps=18)
+    assert (meta["redshift"], meta["box_size"]) == (1, 40) and "m/s" in str(meta["units"]) and "kpc" in str(meta["units"])
     np.testing.assert_array_equal(read_snapshot(path, columns=["y", "age"]).positions, [[2, 9], [12, 19]])
     np.testing.assert_array_equal(read_snapshot(path, columns=[9]).positions, [[9], [19]])
     with pytest.raises(KeyError, match="has no particle types"):
@@ -272,3 +279,16 @@ def test_a_snapshot_brings_its_own(tmp_path: Path) -> None:
         halos(snapshot, velocity_unit="km/s")
     with pytest.raises(ValueError, match=r"read_snapshot\(path, redshift="):
         halos(snapshot, redshift=17.0)
+
+
+def test_several_threads(reads: list[tuple[str, ...]]) -> None:
+    """Each field is read once, whoever asks first."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    snapshot = read_snapshot(SNAPSHOTS / "gadget2.hdf5")
+    with ThreadPoolExecutor(8) as pool:
+        positions = list(pool.map(lambda _: snapshot.positions, range(16)))
+        catalogs = list(pool.map(lambda _: halos(snapshot, min_members=2), range(4)))
+    assert reads == [("positions",), ("positions", "velocities", "masses", "ids")]
+    assert all(np.shares_memory(positions[0], other) for other in positions)
+    assert all(np.array_equal(catalogs[0].labels, other.labels) for other in catalogs)
