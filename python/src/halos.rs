@@ -292,8 +292,9 @@ fn halos(py: Python<'_>, input: &Input<'_>, wanted: &Wanted) -> PyResult<Halos> 
 /// No mass, one, or one for each particle.
 #[derive(FromPyObject)]
 pub enum Mass<'py> {
-    Equal(f64),
+    // First, for an array of one mass would do as a number.
     Each(PyReadonlyArray1<'py, f64>),
+    Equal(f64),
 }
 
 /// The halos of particles in arrays.

@@ -161,6 +161,8 @@ def test_none_and_few() -> None:
         catalog = halos(x, box_size=1)
         assert len(catalog) == 0 and len(catalog.labels) == len(x) and catalog.offsets.tolist() == [0]
         assert len(catalog.to_pandas()) == 0
+    assert "particle_mass" not in halos(np.zeros((1, 3)), masses=[2.0], box_size=1).meta
+    assert halos(np.zeros((1, 3)), masses=2.0, box_size=1).meta["particle_mass"] == 2
     with pytest.raises(ValueError, match="give eps"):
         halos(np.zeros((2, 3)))
 
