@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,76 @@ class Lender:
     def __dlpack__(self, **asked: Any) -> Any:
         self.asked.append(asked)
         return self.lends.__dlpack__(max_version=asked.get("max_version"))
+
+
+class Tensor(ctypes.Structure):
+    """`DLManagedTensor` of DLPack 0.8, whose first part is `DLTensor`."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+        ("context", ctypes.c_void_p),
+        ("deleter", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
+    ]
+
+
+class Handmade:
+    """An object that lends a tensor which is said to lie on a GPU, and counts how often it gets it back."""
+
+    def __init__(self, shape: list[int], strides: list[int] | None = None, code: int = 2, bits: int = 32, lanes: int = 1) -> None:
+        self.shape, self.returned = tuple(shape), 0
+        self.sizes = (ctypes.c_int64 * len(shape))(*shape)
+        self.steps = None if strides is None else (ctypes.c_int64 * len(strides))(*strides)
+        self.tensor = Tensor(4096, 2, 0, len(shape), code, bits, lanes, self.sizes, self.steps, 0, None)
+        self.tensor.deleter = self.deleter = type(self.tensor.deleter)(self.take_back)
+
+    def take_back(self, _address: int) -> None:
+        self.returned += 1
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (2, 0)
+
+    def __dlpack__(self, **_asked: Any) -> Any:
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return new(ctypes.addressof(self.tensor), b"dltensor", None)
+
+
+@on_gpu_build
+@pytest.mark.parametrize(
+    ("made", "error", "sentence"),
+    [
+        (Handmade([4, 2], [4, 1]), ValueError, "not in C order: its strides are 4 and 1 numbers, not 2 and 1"),
+        (Handmade([4, 2], [1, 4]), ValueError, "not in C order"),
+        (Handmade([4, 2], [-2, 1]), ValueError, "not in C order"),
+        (Handmade([4, 2], bits=16), TypeError, "16 bits; float32 or float64 is needed"),
+        (Handmade([4, 2], code=0), TypeError, "float32 or float64 is needed"),
+        (Handmade([4, 2], lanes=4), TypeError, "float32 or float64 is needed"),
+        (Handmade([4, 2], bits=0), ValueError, None),
+        (Handmade([8]), ValueError, "points are an array of two"),
+        (Handmade([2, 2, 2]), ValueError, "points are an array of two"),
+        (Handmade([4, 7]), ValueError, "7 coordinates a point"),
+        (Handmade([-4, 2]), ValueError, None),
+        (Handmade([1 << 40, 1 << 40]), ValueError, None),
+        # Nothing is wrong but that nothing is at that address, or there is no GPU.
+        (Handmade([4, 2]), (RuntimeError, ValueError), None),
+        (Handmade([1, 2], [5, 1]), (RuntimeError, ValueError), None),
+    ],
+)
+def test_what_is_lent_is_given_back_once(
+    made: Handmade, error: type[Exception] | tuple[type[Exception], ...], sentence: str | None
+) -> None:
+    with pytest.raises(error, match=sentence):
+        _native.device_dbscan(made, 0.5, 2, None, None)
+    assert made.returned == 1
 
 
 def test_builds_for_the_processor_say_so() -> None:

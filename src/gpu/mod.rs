@@ -20,6 +20,9 @@
 //! transfer: [`Points`] are uploaded once, a [`Bvh`] is built of them, and [`Dbscan`], [`Fof`], [`Hop`], [`Hdbscan`] and
 //! [`MinimumSpanningTree`] run on it. Calls return once their kernels are launched; `wait` and `read` wait for them.
 //!
+//! With `cuda` memory is shared with other libraries by its address: `DeviceVec::from_cuda` copies their numbers within the device,
+//! [`Points::of`] takes these, and `DeviceVec::to_cuda` gives the address of a result.
+//!
 //! Features: `cuda` for NVIDIA's GPUs, `vulkan` for others, and for the processor with a software driver. Kernels are compiled when they are
 //! first needed, for the device that is there, which takes 0.2 to 5 s the first time.
 //!
