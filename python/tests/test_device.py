@@ -178,7 +178,7 @@ def test_memory_that_is_not_of_a_gpu() -> None:
     host = np.zeros((4, 2), np.float32)
     for kind in [3, 10, 14]:
         with pytest.raises(ValueError, match=f"DLPack's device type {kind}"):
-            ropewalk.dbscan(Lender((kind, 0), host), 0.5)  # type: ignore[arg-type]
+            _native.device_dbscan(Lender((kind, 0), host), 0.5, 2, None, None)
     # An array of the host that says it is on a GPU: what it lends tells.
     with pytest.raises(ValueError, match="device changed"):
         ropewalk.dbscan(Lender((2, 0), host), 0.5)  # type: ignore[arg-type]
