@@ -123,7 +123,14 @@ impl Flags {
         work()
     }
 
-    fn check(&self) {
+    /// Whether there are any.
+    pub fn is_some(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Unwinds if one of them is set.
+    #[inline]
+    pub fn check(&self) {
         let mut next = &self.0;
         while let Some(chain) = next {
             if chain.flag.load(Relaxed) && !std::thread::panicking() {

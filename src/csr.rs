@@ -65,10 +65,45 @@ impl<T> Csr<T> {
         &self.values
     }
 
-    /// Offsets and values, without a copy.
+    /// The offsets and the values, which nothing copies.
+    ///
+    /// ```
+    /// let lists = ropewalk::Bvh::build(&[[0.0f32], [5.0]])?.neighbors(1.0);
+    /// assert_eq!(lists.into_parts(), (vec![0, 1, 2], vec![0, 1]));
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
     pub fn into_parts(self) -> (Vec<usize>, Vec<T>) {
         (self.offsets, self.values)
     }
+}
+
+#[cfg(feature = "io")]
+impl<T: Ord + Send> Csr<T> {
+    /// The same, each list in ascending order.
+    pub(crate) fn sorted(mut self) -> Self {
+        let lists = cut(&mut self.values, &self.offsets);
+        for_each(lists, &|_, (lists, mut own): (Range<usize>, &mut [T])| {
+            for list in lists {
+                let (one, others) = own.split_at_mut(self.offsets[list + 1] - self.offsets[list]);
+                one.sort_unstable();
+                own = others;
+            }
+        });
+        self
+    }
+}
+
+/// Tasks of some lists each, with their values.
+fn cut<'a, T>(mut rest: &'a mut [T], offsets: &[usize]) -> Vec<(Range<usize>, &'a mut [T])> {
+    let n = offsets.len() - 1;
+    let mut tasks = Vec::with_capacity(n.div_ceil(TASK));
+    for first in (0..n).step_by(TASK) {
+        let last = (first + TASK).min(n);
+        let (own, others) = rest.split_at_mut(offsets[last] - offsets[first]);
+        tasks.push((first..last, own));
+        rest = others;
+    }
+    tasks
 }
 
 impl<T> Default for Csr<T> {
@@ -216,15 +251,7 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
 
         // Fresh zeros come from the system without being written.
         let mut values: Vec<T> = bytemuck::zeroed_vec(offsets[n]);
-        let mut rest = values.as_mut_slice();
-        let mut tasks = Vec::with_capacity(n.div_ceil(TASK));
-        for first in (0..n).step_by(TASK) {
-            let last = (first + TASK).min(n);
-            let (own, others) = rest.split_at_mut(offsets[last] - offsets[first]);
-            tasks.push((first..last, own));
-            rest = others;
-        }
-        for_each(tasks, &|_, (lists, mut own): (Range<usize>, &mut [T])| {
+        for_each(cut(&mut values, &offsets), &|_, (lists, mut own): (Range<usize>, &mut [T])| {
             for list in lists {
                 let (chunk, start) = (source[list] >> START_BITS, source[list] & ((1 << START_BITS) - 1));
                 let (chunk, start) = (chunk as usize, start as usize);

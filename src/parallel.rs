@@ -58,7 +58,16 @@ pub(crate) fn map<T: Send>(n: usize, size: usize, value: &(dyn Fn(usize) -> T + 
 
 /// Sorts in ascending order; equal values may change places.
 pub(crate) fn sort<T: Ord + Send>(values: &mut [T]) {
-    values.par_sort_unstable();
+    let flags = Flags::current();
+    if flags.is_some() {
+        // A sort has no tasks of one size to look before; a look is little beside the comparison.
+        values.par_sort_unstable_by(|a, b| {
+            flags.check();
+            a.cmp(b)
+        });
+    } else {
+        values.par_sort_unstable();
+    }
 }
 
 /// Calls `task` with each item and its place.

@@ -8,6 +8,7 @@
 
 use std::sync::OnceLock;
 
+use crate::cancel::check;
 use crate::parallel::{Scratch, fill, for_each};
 use bytemuck::Zeroable;
 
@@ -153,6 +154,8 @@ impl<P: Copy + Zeroable> Bucket<P> {
             }
             source.item(own as usize)
         }));
+        // A bucket may hold nearly all.
+        check();
         self.codes.resize(index.len(), 0);
         source.codes(&self.items, &mut self.codes);
 
@@ -162,6 +165,7 @@ impl<P: Copy + Zeroable> Bucket<P> {
         let mask = u64::MAX >> (64 - bits);
         self.keys.clear();
         self.keys.extend(self.codes.iter().zip(0u64..).map(|(code, at)| (code >> shift & mask) << 32 | at));
+        check();
         sort_keys(&mut self.keys, &self.codes, shift > 0);
     }
 }
@@ -171,6 +175,7 @@ impl<P: Copy + Zeroable> Bucket<P> {
 fn sort_keys(keys: &mut [u64], codes: &[u64], has_rest: bool) {
     radsort::sort_by_key(keys, |key| (key >> 32) as u32);
     if has_rest {
+        check();
         for alike in keys.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|alike| alike.len() > 1) {
             alike.sort_unstable_by_key(|&key| (codes[key as u32 as usize], key as u32));
         }
@@ -198,7 +203,7 @@ pub(crate) fn cut<'a, T>(mut values: &'a mut [T], sizes: &[usize]) -> Vec<&'a mu
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{Buckets, Source, cut};
 
     struct Codes<'a>(&'a [u64]);
 

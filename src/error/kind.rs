@@ -90,6 +90,7 @@ impl Kind {
             Kind::Write { .. } => ErrorKind::Io,
             Kind::Invariant(_) => ErrorKind::Internal,
             Kind::Cancelled => ErrorKind::Cancelled,
+            Kind::Radii { .. } | Kind::Radius { .. } => ErrorKind::Parameter,
             #[cfg(feature = "plot")]
             Kind::Picture(_) => ErrorKind::Internal,
             #[cfg(feature = "sample")]
@@ -123,6 +124,7 @@ impl Kind {
 
     pub(super) fn parameter(&self) -> Option<&'static str> {
         match *self {
+            Kind::Radii { .. } | Kind::Radius { .. } => Some("radius"),
             Kind::Parameter { name, .. }
             | Kind::BoxTooSmall { name, .. }
             | Kind::Twice { name, .. }
@@ -141,6 +143,7 @@ impl Kind {
             | Kind::NoMass { index, .. }
             | Kind::Velocity { index, .. }
             | Kind::FieldValue { index }
+            | Kind::Radius { index, .. }
             | Kind::Weight { index, .. } => Some(index),
             Kind::Label { point, .. } => Some(point),
             Kind::MemberTwice { point, .. } => Some(point as usize),

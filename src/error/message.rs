@@ -211,6 +211,14 @@ impl Display for Error {
          and comoving Mpc/h, and more or less by a known factor in kpc, Msun or without h"
             ),
             Kind::Invariant(message) => write!(f, "the tree is broken: {message}"),
+            Kind::Radii { len, centers } => {
+                write!(f, "there are {len} radii for {centers} centres; there must be one each, or one for all")
+            }
+            Kind::Radius { index, radius } => write!(
+                f,
+                "centre {index}: its radius is {radius}; it must be finite and not negative",
+                radius = Number(*radius)
+            ),
             Kind::Cancelled => f.write_str("the call was cancelled"),
             #[cfg(feature = "sample")]
             Kind::Spec { spec, message } => write!(f, "sample `{spec}`: {message}"),

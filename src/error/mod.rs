@@ -321,6 +321,14 @@ pub(crate) enum Kind {
     },
     Invariant(String),
     Cancelled,
+    Radii {
+        len: usize,
+        centers: usize,
+    },
+    Radius {
+        index: usize,
+        radius: f64,
+    },
     #[cfg(feature = "sample")]
     Spec {
         spec: String,

@@ -73,6 +73,12 @@ impl Halos {
         Self { boundary, ..Self::new(labels, min_members) }
     }
 
+    /// The same halos, in a space that is known otherwise.
+    #[cfg(feature = "io")]
+    pub(crate) fn in_boundary(self, boundary: Boundary) -> Self {
+        Self { boundary, ..self }
+    }
+
     /// Halos as a device has found them, or with all that is in them.
     pub(crate) fn from_parts(
         labels: Labels,

@@ -16,6 +16,8 @@ use crate::{Error, Result};
 
 /// Bytes written at a time.
 const CHUNK: usize = 1 << 18;
+/// Bytes written between looks whether the call is cancelled.
+const LOOK: usize = 1 << 22;
 
 /// The temporary files of this process that are not complete. While it is locked, none is made and none is renamed.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -169,8 +171,10 @@ impl Write for AtomicFile {
     }
 
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        check();
-        self.out.write_all(bytes)
+        bytes.chunks(LOOK).try_for_each(|part| {
+            check();
+            self.out.write_all(part)
+        })
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -4,6 +4,7 @@ use super::Points;
 use super::rows::{compiled, with_rows};
 use crate::cluster::Fof;
 use crate::error::Result;
+use crate::geometry::Boundary;
 use crate::halo::Halos;
 
 /// The halos of points, as [`Fof::run`] finds them.
@@ -19,7 +20,10 @@ use crate::halo::Halos;
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 pub fn fof(points: &Points, options: &Fof) -> Result<Halos> {
-    let (points, size) = compiled(points, options.box_size())?;
+    let sides = options.box_size().sides_of(points.dim())?;
+    let (rows, size) = compiled(points, options.box_size())?;
     let options = options.clone().periodic(size);
-    with_rows!(&*points, rows => options.run(rows))
+    let halos = with_rows!(&*rows, rows => options.run(rows))?;
+    // Of the axes that the caller knows.
+    Ok(halos.in_boundary(sides.map_or(Boundary::Open, Boundary::Periodic)))
 }

@@ -6,6 +6,7 @@
 //! points become the next wider ones: the axes that are added are 0 everywhere and leave distances alone, and each `f32` is
 //! an `f64`. So answers stay what they are. Cost: that of the copy, 8 bytes a coordinate.
 
+mod bvh;
 mod data;
 mod dbscan;
 mod fof;
@@ -13,17 +14,22 @@ mod hdbscan;
 mod hop;
 mod k_distances;
 mod neighbors;
+mod pairs;
 mod predict;
+mod queries;
 mod rows;
 mod spanning_tree;
 
+pub use bvh::Bvh;
 pub use dbscan::dbscan;
 pub use fof::fof;
 pub use hdbscan::hdbscan;
 pub use hop::{adaptahop, density, hop, hop_chains};
 pub use k_distances::k_distances;
-pub use neighbors::{Pairs, nearest_neighbors, nearest_to, pairs};
+pub use neighbors::{nearest_neighbors, nearest_to};
+pub use pairs::{Pairs, pairs};
 pub use predict::{dbscan_predict, hdbscan_predict};
+pub use queries::Radii;
 pub use spanning_tree::minimum_spanning_tree;
 
 use std::sync::Arc;

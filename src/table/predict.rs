@@ -21,7 +21,7 @@ use crate::error::Result;
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 pub fn dbscan_predict(points: &Points, labels: &Labels, new: &Points, options: &Dbscan) -> Result<Vec<i32>> {
-    check_dim(NAME, new, points)?;
+    check_dim(NAME, new, points.dim())?;
     let (new, points) = of_one_precision(new, points);
     let (points, size) = compiled(&points, options.box_size())?;
     let (new, _) = compiled(&new, options.box_size())?;
@@ -50,7 +50,7 @@ pub fn hdbscan_predict(
     new: &Points,
     options: &Hdbscan,
 ) -> Result<HdbscanPrediction> {
-    check_dim(NAME, new, points)?;
+    check_dim(NAME, new, points.dim())?;
     let (new, points) = of_one_precision(new, points);
     let (points, size) = compiled(&points, options.box_size())?;
     let (new, _) = compiled(&new, options.box_size())?;

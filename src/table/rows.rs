@@ -62,8 +62,8 @@ fn widen<S: Scalar>(table: &Table<S>, size: &BoxSize) -> Result<(Cow<'static, Po
 }
 
 /// Refuses points of another dimension than those they belong to.
-pub(super) fn check_dim(name: &'static str, new: &Points, points: &Points) -> Result<()> {
-    if new.dim() == points.dim() {
+pub(super) fn check_dim(name: &'static str, new: &Points, dim: usize) -> Result<()> {
+    if new.dim() == dim {
         return Ok(());
     }
     Err(Kind::Parameter { name, value: new.dim() as f64, must: "that of the points" }.into())

@@ -3,6 +3,7 @@
 mod abacus;
 mod atomic;
 mod boxes;
+mod cancel;
 mod csv;
 mod damage;
 mod epochs;

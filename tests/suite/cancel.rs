@@ -33,8 +33,11 @@ fn at_random_moments<T: PartialEq + Send>(name: &str, call: impl Fn() -> Result<
     let whole = start.elapsed();
     let mut cancelled = 0;
     for round in 0..12 {
-        let wait = if round == 0 { 0.0 } else { 1.1 * random.unit() };
+        let wait = 1.1 * random.unit();
         let cancel = Cancel::new();
+        if round == 0 {
+            cancel.cancel();
+        }
         let result = scope(|scope| {
             let again = cancel.clone();
             scope.spawn(move || {

@@ -27,6 +27,7 @@ mod shared_tables;
 mod spanning_tree;
 mod structure;
 mod subhalos;
+mod table_bvh;
 mod table_predict;
 mod tree;
 mod unbinding;

@@ -2,7 +2,7 @@
 
 use common::random::Random;
 use ropewalk::table::{self, Points, Table};
-use ropewalk::{Dbscan, ErrorKind, Fof, Hdbscan};
+use ropewalk::{Boundary, Dbscan, ErrorKind, Fof, Hdbscan};
 
 /// Multiples of 1/64, which 32 bits hold.
 fn numbers(random: &mut Random, n: usize) -> Vec<f64> {
@@ -55,4 +55,15 @@ fn other_dimensions_are_refused() {
     let hdbscan = Hdbscan::new(2);
     let clusters = table::hdbscan(&points, &hdbscan).unwrap();
     assert_eq!(table::hdbscan_predict(&points, &clusters, &new, &hdbscan).unwrap_err().kind(), ErrorKind::Parameter);
+}
+
+/// Halos on a line are in a box of one side, whatever the axes that they were found with.
+#[test]
+fn halos_know_their_own_space() {
+    let [narrow, wide] = tables(1, &[0.0, 0.5, 7.75]);
+    for points in [narrow, wide] {
+        let halos = table::fof(&points, &Fof::new(0.5).periodic(8.0)).unwrap();
+        assert_eq!((halos.len(), halos.boundary()), (1, &Boundary::Periodic(vec![8.0])));
+        assert_eq!(*table::fof(&points, &Fof::new(0.5)).unwrap().boundary(), Boundary::Open);
+    }
 }

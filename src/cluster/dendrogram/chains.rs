@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::contract::{Contraction, NONE};
 use crate::bvh::radix_sort::{Buckets, Source, cut};
+use crate::cancel::check_at;
 use crate::cluster::mst::SpanningTree;
 use crate::parallel::{atomics, fill, for_tasks, list_tasks, map_tasks, plain};
 use crate::simd::prefetch;
@@ -55,6 +56,8 @@ impl Chains {
             for chain in range {
                 let mut rank = inner[chain];
                 loop {
+                    // A chain may have nearly all edges.
+                    check_at(next);
                     let at = chain + next;
                     order[at].store(rank, Relaxed);
                     place[rank as usize].store(at as u32, Relaxed);

@@ -11,6 +11,7 @@ use super::nodes::{NONE, Nodes};
 use super::order::{above, breadth_first, rank_by_smallest_member};
 use super::stability::{by_node, by_row, gain, of_points};
 use super::tree::{CondensedCluster, CondensedTree, lambda};
+use crate::cancel::check_at;
 use crate::cluster::mst::{Edge, SpanningTree};
 use crate::parallel::{atomics, fill, join, map};
 use crate::phases::mark;
@@ -155,6 +156,7 @@ pub(crate) fn numbered(clusters: &[Growing]) -> (Vec<CondensedCluster>, Vec<u32>
     let mut number = vec![0; order.len()];
     let mut numbered: Vec<CondensedCluster> = Vec::with_capacity(order.len());
     for (at, &before) in (0..).zip(&order) {
+        check_at(at as usize);
         number[before as usize] = at;
         let &Growing { parent, birth2, death2, size, stability, .. } = &clusters[before as usize];
         let parent = number.get(parent as usize).copied();

@@ -24,6 +24,7 @@ pub use in_units::meta_in_units;
 
 use std::io::Write;
 
+use crate::cancel::check;
 use crate::error::{Kind, Result};
 use crate::geometry::{Boundary, Scalar, Space, length2};
 use crate::halo::groups::Halos;
@@ -121,8 +122,10 @@ impl Catalog {
         };
         let mut rows: Vec<(Halo, u32)> = map(halos.len(), 16, &|halo| row(halo as u32));
         rows.sort_by_key(|(halo, _)| (std::cmp::Reverse(halo.count), halo.tag));
+        check();
         let (halos, order): (Vec<Halo>, Vec<u32>) = rows.into_iter().unzip();
         let labels: Vec<u32> = order.iter().map(|&halo| clusters[halo as usize]).collect();
+        check();
         let columns = columns_of(&halos, &labels, particles.has_velocities());
         Ok(Self { halos, order, labels, subhalos: vec![], prefix: PREFIX.into(), columns, units: None, boundary })
     }

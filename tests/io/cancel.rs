@@ -1,0 +1,113 @@
+//! Reading and writing that is cancelled: an error at once, no temporary file and no half a file; then the same call again.
+
+use std::io::Write;
+use std::thread::{scope, sleep};
+use std::time::{Duration, Instant};
+
+use ropewalk::io::{AtomicFile, Masses, Points, ReadOptions, Snapshot, SnapshotFormat, Table, read, write_snapshot};
+use ropewalk::{Cancel, ErrorKind};
+
+use crate::{Folder, all};
+
+const N: usize = if cfg!(debug_assertions) { 20_000 } else { 200_000 };
+
+fn snapshot() -> Snapshot {
+    let values = |scale: f32| (0..3 * N).map(|i| scale * (i % 1000) as f32).collect();
+    let mut snapshot = Snapshot::new(Points::F32(Table::new(3, values(0.25)).unwrap()));
+    snapshot.velocities = Some(Points::F32(Table::new(3, values(0.5)).unwrap()));
+    snapshot.ids = Some((0..N as u64).collect());
+    snapshot.masses = Masses::Each(vec![2.0; N]);
+    snapshot
+}
+
+/// Cancels a call at moments from its start to its end; how often it was in time.
+fn at_moments(call: impl Fn() -> ropewalk::Result<()> + Sync, mut after: impl FnMut(bool)) -> usize {
+    let start = Instant::now();
+    call().unwrap();
+    let whole = start.elapsed();
+    let mut cancelled = 0;
+    for moment in 0..8 {
+        let cancel = Cancel::new();
+        if moment == 0 {
+            cancel.cancel();
+        }
+        let result = scope(|scope| {
+            let again = cancel.clone();
+            scope.spawn(move || {
+                sleep(whole * moment / 8);
+                again.cancel();
+            });
+            cancel.run(&call)
+        });
+        if let Err(error) = &result {
+            assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
+            cancelled += 1;
+        }
+        after(result.is_ok());
+    }
+    cancelled
+}
+
+#[test]
+fn formats() {
+    let folder = Folder::new("cancel");
+    let snapshot = snapshot();
+    for (name, format) in [
+        ("a.hdf5", SnapshotFormat::GadgetHdf5),
+        ("a.gadget2", SnapshotFormat::Gadget2),
+        ("a.npz", SnapshotFormat::Npz),
+        ("a.csv", SnapshotFormat::Csv),
+        ("a.ecsv", SnapshotFormat::Ecsv),
+        ("a.parquet", SnapshotFormat::Parquet),
+    ] {
+        let path = folder.file(name);
+        write_snapshot(&path, &snapshot, format).unwrap();
+        let (bytes, expected) = (std::fs::read(&path).unwrap(), all(&path).unwrap());
+        let written = at_moments(
+            || write_snapshot(&path, &snapshot, format),
+            |_| {
+                assert_eq!(folder.names(), [name]);
+                assert!(std::fs::read(&path).unwrap() == bytes, "{name} is another file");
+            },
+        );
+        let was_read = at_moments(|| read(&path, &ReadOptions::default()).map(|_| ()), |_| ());
+        assert!(written > 0 && was_read > 0, "{name}");
+        assert!(all(&path).unwrap() == expected, "{name} is read otherwise");
+        std::fs::remove_file(&path).unwrap();
+    }
+}
+
+#[test]
+fn a_compressed_file() {
+    let folder = Folder::new("cancel-gz");
+    let path = folder.file("a.csv.gz");
+    let mut text = flate2::write::GzEncoder::new(vec![], flate2::Compression::fast());
+    (0..N).for_each(|i| writeln!(text, "{i},{},0.5", i % 7).unwrap());
+    std::fs::write(&path, text.finish().unwrap()).unwrap();
+    let expected = all(&path).unwrap();
+    assert!(at_moments(|| read(&path, &ReadOptions::default()).map(|_| ()), |_| ()) > 0);
+    assert!(all(&path).unwrap() == expected);
+}
+
+#[test]
+fn a_file_that_is_written() {
+    let folder = Folder::new("cancel-write");
+    let path = folder.with("a", b"before");
+    let cancel = Cancel::new();
+    let result = cancel.run(|| {
+        let mut file = AtomicFile::create(&path)?;
+        file.write_all(b"half").unwrap();
+        cancel.cancel();
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_secs(60) {
+            file.write_all(b"more").unwrap();
+        }
+        file.commit()
+    });
+    assert_eq!(result.unwrap_err().kind(), ErrorKind::Cancelled);
+    assert_eq!(folder.names(), ["a"]);
+    assert_eq!(std::fs::read(&path).unwrap(), b"before");
+    // The list of unfinished files is not locked for good.
+    AtomicFile::create(&path).unwrap().commit().unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), b"");
+}

@@ -1,0 +1,206 @@
+//! A tree of points whose kind is known at run time: what the definitions say, in all dimensions, of both precisions.
+
+use common::random::Random;
+use ropewalk::table::{Bvh, Points, Table, nearest_to, pairs};
+use ropewalk::{BoxSize, ErrorKind, Nearest, Neighbor};
+
+const N: usize = if cfg!(debug_assertions) { 100 } else { 300 };
+
+/// Coordinates in 64 bits, and whether the table has them in 32.
+#[derive(Clone)]
+struct Rows {
+    dim: usize,
+    values: Vec<f64>,
+    is_f32: bool,
+}
+
+impl Rows {
+    /// Multiples of 1/8, in which there are ties and sums are exact; or any numbers in the box.
+    fn random(random: &mut Random, n: usize, dim: usize, is_f32: bool, ties: bool, outside: f64) -> Self {
+        let mut value = || match ties {
+            true => ((4.0 + 2.0 * outside) * 8.0 * random.unit()).floor() / 8.0 - outside,
+            false => 4.0 * random.unit(),
+        };
+        let narrow = |x: f64| if is_f32 { f64::from(x as f32) } else { x };
+        Self { dim, values: (0..n * dim).map(|_| narrow(value())).collect(), is_f32 }
+    }
+
+    fn table(&self) -> Points {
+        if self.is_f32 {
+            Points::F32(Table::new(self.dim, self.values.iter().map(|&x| x as f32).collect()).unwrap())
+        } else {
+            Points::F64(Table::new(self.dim, self.values.clone()).unwrap())
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.values.len() / self.dim
+    }
+
+    fn row(&self, i: usize) -> &[f64] {
+        &self.values[i * self.dim..][..self.dim]
+    }
+}
+
+/// The definition of distance, of coordinates whose remainders are exact.
+fn distance2(a: &[f64], b: &[f64], sides: Option<&[f64]>) -> f64 {
+    let axis = |k: usize| {
+        let Some(sides) = sides else { return (a[k] - b[k]).abs() };
+        let wrap = |x: f64| if (0.0..=sides[k]).contains(&x) { x } else { x.rem_euclid(sides[k]) };
+        let d = (wrap(a[k]) - wrap(b[k])).abs();
+        d.min((sides[k] - d).max(0.0))
+    };
+    (0..a.len()).map(|k| axis(k) * axis(k)).fold(0.0, |sum, square| sum + square)
+}
+
+/// All that is within each radius.
+fn within(points: &Rows, queries: &Rows, radii: &[f64], sides: Option<&[f64]>) -> Vec<Vec<u32>> {
+    let near = |i: usize, j: usize| distance2(queries.row(i), points.row(j), sides) <= radii[i] * radii[i];
+    (0..queries.len()).map(|i| (0..points.len()).filter(|&j| near(i, j)).map(|j| j as u32).collect()).collect()
+}
+
+fn nearest(points: &Rows, queries: &Rows, k: usize, sides: Option<&[f64]>) -> Vec<Vec<Neighbor>> {
+    let list = |i: usize| {
+        let distance2 = |j: usize| distance2(queries.row(i), points.row(j), sides);
+        let mut all: Vec<Neighbor> =
+            (0..points.len()).map(|j| Neighbor { index: j as u32, distance2: distance2(j) }).collect();
+        all.sort_by(|a, b| a.distance2.total_cmp(&b.distance2).then(a.index.cmp(&b.index)));
+        all.truncate(k);
+        all
+    };
+    (0..queries.len()).map(list).collect()
+}
+
+/// All questions of one tree.
+fn ask(points: &Rows, queries: &Rows, sides: Option<&[f64]>, random: &mut Random) {
+    let size = BoxSize::from(sides.map(<[f64]>::to_vec));
+    let what = format!("{} dimensions, {} {}, {sides:?}", points.dim, points.is_f32, queries.is_f32);
+    let (table, asked) = (points.table(), queries.table());
+    let bvh = Bvh::build(&table, size.clone()).unwrap();
+    assert_eq!((bvh.len(), bvh.dim(), bvh.box_size(), bvh.is_empty()), (points.len(), points.dim, &size, false));
+    let radius = 1.0 * (points.dim as f64).sqrt() / 2.0;
+    let radii: Vec<f64> = (0..queries.len()).map(|_| (8.0 * radius * random.unit()).round() / 8.0).collect();
+
+    let expected = within(points, queries, &radii, sides);
+    assert!(bvh.query(&asked, &radii[..]).unwrap().iter().eq(&expected), "{what}: radii");
+    assert!(bvh.count(&asked, &radii[..]).unwrap().into_iter().eq(expected.iter().map(|list| list.len() as u32)));
+    let expected = within(points, queries, &vec![radius; queries.len()], sides);
+    assert!(bvh.query(&asked, radius).unwrap().iter().eq(&expected), "{what}: one radius");
+    for k in [0, 1, 7, N + 5] {
+        let expected = nearest(points, queries, k, sides);
+        assert!(bvh.nearest(&asked, k).unwrap().iter().eq(&expected), "{what}: {k} nearest");
+        assert!(nearest_to(&asked, &table, k, size.clone()).unwrap().iter().eq(&expected), "{what}: {k} nearest to");
+    }
+    let expected = within(points, points, &[radius; N], sides);
+    assert!(bvh.neighbors(radius).unwrap().iter().eq(&expected), "{what}: neighbours");
+    assert!(bvh.count_neighbors(radius).unwrap().into_iter().eq(expected.iter().map(|list| list.len() as u32)));
+    let expected: Vec<[u32; 2]> =
+        (0..).zip(&expected).flat_map(|(i, list)| list.iter().filter(move |&&j| j > i).map(move |&j| [i, j])).collect();
+    let found = bvh.pairs(radius).unwrap();
+    assert_eq!(found.indices.as_slice(), expected.as_flattened(), "{what}: pairs");
+    let distance2 = |&[i, j]: &[u32; 2]| distance2(points.row(i as usize), points.row(j as usize), sides);
+    assert!(found.distances2.iter().copied().eq(expected.iter().map(distance2)));
+    assert_eq!(pairs(&table, radius, size).unwrap(), found);
+    let own = Nearest::new(3).excluding_self();
+    assert_eq!(bvh.nearest_neighbors(own).unwrap(), bvh.nearest(&table, own).unwrap());
+    // A copy gives the same, whether or not there was a tree of 64 bits.
+    assert_eq!(bvh.clone().query(&asked, radius).unwrap(), bvh.query(&asked, radius).unwrap());
+}
+
+#[test]
+fn all_kinds() {
+    let mut random = Random::new(3);
+    for dim in 1..=10 {
+        for (points, queries) in [(true, true), (true, false), (false, true), (false, false)] {
+            for ties in [true, false] {
+                let rows = Rows::random(&mut random, N, dim, points, ties, 0.0);
+                let asked = Rows::random(&mut random, 40, dim, queries, ties, 0.0);
+                ask(&rows, &asked, None, &mut random);
+                ask(&rows, &asked, Some(&vec![4.0; dim]), &mut random);
+            }
+            // Some outside of the box.
+            let rows = Rows::random(&mut random, N, dim, points, true, 3.0);
+            let asked = Rows::random(&mut random, 40, dim, queries, true, 9.0);
+            ask(&rows, &asked, Some(&vec![4.0; dim]), &mut random);
+            let sides: Vec<f64> = (0..dim).map(|k| [4.0, 8.0, 5.0][k % 3]).collect();
+            ask(&rows, &asked, Some(&sides), &mut random);
+        }
+    }
+}
+
+/// What rounding queries to the precision of the points would decide otherwise.
+#[test]
+fn queries_of_more_bits_than_the_points() {
+    for dim in 1..=3 {
+        let row = |x: f64| [&[x][..], &vec![0.0; dim - 1]].concat();
+        let points = Points::F32(Table::new(dim, row(0.0).iter().map(|&x| x as f32).collect()).unwrap());
+        let bvh = Bvh::build(&points, 8.0).unwrap();
+        let query = |x: f64| Points::F64(Table::new(dim, row(x)).unwrap());
+        let beyond = 1.0 + f64::EPSILON;
+        assert_eq!(bvh.count(&query(1.0), 1.0).unwrap(), [1]);
+        assert_eq!(bvh.count(&query(beyond), 1.0).unwrap(), [0]);
+        assert_eq!(bvh.nearest(&query(beyond), 1).unwrap().of(0)[0].distance2, beyond * beyond);
+        // 7 + 2^-40 from the other side, wrapped from outside of the box.
+        let outside = -9.0 + 2.0f64.powi(-40);
+        assert_eq!(bvh.count(&query(outside), 1.0).unwrap(), [1]);
+        assert_eq!(bvh.count(&query(outside - 2.0f64.powi(-39)), 1.0).unwrap(), [0]);
+    }
+}
+
+#[test]
+fn empty_ones() {
+    for dim in [1, 2, 3, 5, 10] {
+        let none = Points::F32(Table::new(dim, vec![]).unwrap());
+        let one = Points::F64(Table::new(dim, vec![0.1; dim]).unwrap());
+        let bvh = Bvh::build(&none, 1.0).unwrap();
+        assert!(bvh.is_empty() && bvh.neighbors(1.0).unwrap().is_empty() && bvh.pairs(1.0).unwrap().indices.is_empty());
+        assert_eq!(
+            (bvh.query(&one, 1.0).unwrap().offsets(), &bvh.count(&one, 1.0).unwrap()[..]),
+            (&[0, 0][..], &[0][..])
+        );
+        assert_eq!(bvh.nearest(&one, 3).unwrap().offsets(), [0, 0]);
+        assert!(bvh.nearest_neighbors(3).unwrap().is_empty());
+        let bvh = Bvh::build(&one, BoxSize::default()).unwrap();
+        assert!(bvh.query(&none, 1.0).unwrap().is_empty() && bvh.nearest(&none, 1).unwrap().is_empty());
+        assert_eq!(bvh.nearest_neighbors(usize::MAX).unwrap().of(0).len(), 1);
+        assert_eq!(bvh.nearest(&one, usize::MAX).unwrap().of(0).len(), 1);
+    }
+}
+
+#[test]
+fn bad_input() {
+    let table = |dim, values: &[f64]| Points::F64(Table::new(dim, values.to_vec()).unwrap());
+    let points = table(2, &[0.0, 0.0, 1.0, 1.0]);
+    for bvh in [Bvh::build(&points, 4.0).unwrap(), Bvh::build(&points, BoxSize::default()).unwrap()] {
+        for bad in [f64::NAN, f64::INFINITY] {
+            let error = bvh.query(&table(2, &[0.0, 1.0, 0.0, bad]), 1.0).unwrap_err();
+            assert_eq!((error.kind(), error.index()), (ErrorKind::NotFinite, Some(1)));
+            assert_eq!(bvh.nearest(&table(2, &[bad, 0.0]), 1).unwrap_err().index(), Some(0));
+        }
+        assert_eq!(bvh.count(&table(2, &[1e200, 0.0]), 1.0).unwrap_err().kind(), ErrorKind::Input);
+        for radius in [f64::NAN, -1.0, f64::INFINITY] {
+            let kinds = [
+                bvh.query(&points, radius).unwrap_err(),
+                bvh.count(&points, radius).unwrap_err(),
+                bvh.neighbors(radius).unwrap_err(),
+                bvh.count_neighbors(radius).unwrap_err(),
+                bvh.pairs(radius).unwrap_err(),
+                bvh.query(&points, &[1.0, radius][..]).unwrap_err(),
+            ];
+            assert!(
+                kinds.iter().all(|error| error.kind() == ErrorKind::Parameter && error.parameter() == Some("radius"))
+            );
+            assert_eq!(kinds[5].index(), Some(1));
+        }
+        for radius in [f64::NAN, -1.0] {
+            assert_eq!(bvh.nearest(&points, Nearest::new(1).within(radius)).unwrap_err().kind(), ErrorKind::Parameter);
+            assert!(bvh.nearest_neighbors(Nearest::new(1).within(radius)).is_err());
+        }
+        let message = bvh.query(&points, &[1.0][..]).unwrap_err().to_string();
+        assert_eq!(message, "there are 1 radii for 2 centres; there must be one each, or one for all");
+        assert_eq!(bvh.query(&table(3, &[0.0; 3]), 1.0).unwrap_err().kind(), ErrorKind::Parameter);
+    }
+    assert_eq!(Bvh::build(&table(2, &[0.0, f64::NAN]), BoxSize::default()).unwrap_err().index(), Some(0));
+    assert!(Bvh::build(&points, -1.0).is_err() && Bvh::build(&points, [1.0, 1.0, 1.0]).is_err());
+    assert!(Bvh::build(&table(4, &[0.0; 4]), [1.0, 1.0, 1.0]).is_err());
+}
