@@ -16,15 +16,16 @@ use crate::error::{Kind, Result};
 
 /// Ends calls of this crate that take long: of a program whose user has waited enough, or changed a parameter.
 ///
-/// Clones are one: any of them, on any thread, cancels what runs under any other. A call of 10 million points ends within a second, and one that is through before that gives its result. It leaves nothing behind: memory is returned, temporary files are removed,
-/// files are not replaced ([`AtomicFile`](crate::io::AtomicFile)), and the same call can be made again. Only what goes to a pipe or
-/// standard output may be half written.
+/// Clones are one: any of them, on any thread, cancels what runs under any other. A call that is through before it looks gives its
+/// result. A call that is cancelled leaves nothing behind: memory is returned, temporary files are removed, files are not replaced
+/// (`io::AtomicFile`), and the same call can be made again. Only what goes to a pipe or standard output may be half written.
 ///
 /// Cancelling unwinds the stack: `Drop` runs, what the call borrowed mutably may be half changed, and a program that is compiled with
 /// `panic = "abort"` ends.
 ///
 /// Threads: what is called on the thread of [`Cancel::run`] is cancelled, on all threads that it uses. What the closure hands to threads
-/// itself is not: in a pool of one's own, call `pool.install(|| cancel.run(..))`, not the other way around.
+/// itself is not: in a pool of one's own, call `pool.install(|| cancel.run(..))`, not the other way around. On a device a call ends between
+/// kernels; those that were launched run on.
 ///
 /// ```
 /// use ropewalk::{Cancel, ErrorKind, dbscan};

@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 
+use crate::cancel::check;
 use crate::error::{Kind, Result};
 use crate::phases;
 
@@ -73,6 +74,7 @@ impl<T: CubeElement> Buffer<T> {
 
     /// Waits for all kernels that were launched, and copies the elements.
     pub fn read<R: Runtime>(&self, client: &ComputeClient<R>) -> Result<Vec<T>> {
+        check();
         let bytes = client.read_one(self.handle.clone()).map_err(|error| Kind::Device(error.to_string()))?;
         Ok(T::from_bytes(&bytes)[..self.len].to_vec())
     }
@@ -118,11 +120,14 @@ pub(in crate::gpu) fn check_allocation<R: Runtime>(client: &ComputeClient<R>, by
 
 /// Waits for all kernels that were launched.
 pub(in crate::gpu) fn wait<R: Runtime>(client: &ComputeClient<R>) -> Result<()> {
+    check();
     cubecl::future::block_on(client.sync()).map_err(|error| Kind::Device(error.to_string()).into())
 }
 
-/// Ends a step, for whoever wants to know how long it takes: only then it is waited for.
+/// Ends a step, for whoever wants to know how long it takes: only then it is waited for. A call that is cancelled ends here; what was
+/// launched runs on.
 pub(in crate::gpu) fn mark<R: Runtime>(client: &ComputeClient<R>, step: &'static str) -> Result<()> {
+    check();
     if phases::is_heard() {
         wait(client)?;
         phases::mark(step);
