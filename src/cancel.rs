@@ -17,7 +17,10 @@ use crate::error::{Kind, Result};
 /// Ends calls of this crate that take long: of a program whose user has waited enough, or changed a parameter.
 ///
 /// Clones are one: any of them, on any thread, cancels what runs under any other. A call that is through before it looks gives its
-/// result. A call that is cancelled leaves nothing behind: memory is returned, temporary files are removed, files are not replaced
+/// result. Of 10 million uniform points each thread looks at least every 0.3 s of its own time, in searches, clusterings and files; a
+/// disk that it waits for adds to that.
+///
+/// A call that is cancelled leaves nothing behind: memory is returned, temporary files are removed, files are not replaced
 /// (`io::AtomicFile`), and the same call can be made again. Only what goes to a pipe or standard output may be half written.
 ///
 /// Cancelling unwinds the stack: `Drop` runs, what the call borrowed mutably may be half changed, and a program that is compiled with
