@@ -6,18 +6,22 @@ decides them, whatever the type of the points.
 
 from ropewalk import plot, sample
 from ropewalk._base import NotFittedError
+from ropewalk._bvh import Bvh, Lists, Pairs
 from ropewalk._dbscan import DBSCAN, dbscan
 from ropewalk._fof import FriendsOfFriends, Groups, friends_of_friends
 from ropewalk._halos import HaloCatalog, halos
-from ropewalk._hdbscan import HDBSCAN, SpanningTree
+from ropewalk._hdbscan import HDBSCAN
 from ropewalk._hop import HOP, HopGroups, hop
 from ropewalk._k_distances import k_distances
 from ropewalk._native import set_threads, threads
+from ropewalk._neighbors import NearestNeighbors
 from ropewalk._snapshot import Snapshot, read_snapshot
 from ropewalk._tables import Table
+from ropewalk._trees import SpanningTree, linkage, minimum_spanning_tree
 from ropewalk._warnings import RopewalkWarning
 
 __all__ = [
+    "Bvh",
     "DBSCAN",
     "FriendsOfFriends",
     "Groups",
@@ -25,7 +29,10 @@ __all__ = [
     "HOP",
     "HaloCatalog",
     "HopGroups",
+    "Lists",
+    "NearestNeighbors",
     "NotFittedError",
+    "Pairs",
     "RopewalkWarning",
     "Snapshot",
     "SpanningTree",
@@ -35,6 +42,8 @@ __all__ = [
     "halos",
     "hop",
     "k_distances",
+    "linkage",
+    "minimum_spanning_tree",
     "plot",
     "read_snapshot",
     "sample",

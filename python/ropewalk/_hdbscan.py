@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, SupportsFloat, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ropewalk import _arrays, _base, _native
 from ropewalk._arrays import Floats
 from ropewalk._centers import centroids, medoids
+from ropewalk._trees import SpanningTree, spanning_tree
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -24,15 +25,6 @@ _LATER = ("outlier_scores_", "minimum_spanning_tree_", "single_linkage_tree_", "
 
 #: The columns of a condensed tree.
 _CONDENSED = np.dtype([("parent", np.int64), ("child", np.int64), ("lambda_val", np.float64), ("child_size", np.int64)])
-
-
-class SpanningTree(NamedTuple):
-    """A minimum spanning tree: ascending by weight, then by the ends."""
-
-    #: The lower and the higher end of each edge, shape (n - 1, 2).
-    edges: NDArray[np.uint32]
-    #: The weight of each edge, in the unit of the points.
-    weights: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -360,13 +352,12 @@ class HDBSCAN(_base.Estimator):
     @cached_property
     def minimum_spanning_tree_(self) -> SpanningTree:
         """The spanning tree by mutual reachability. Points that are left out are not counted, here and in the other trees."""
-        edges, squared_weights = self._found().edges()
-        return SpanningTree(edges, np.sqrt(squared_weights))
+        return spanning_tree(self._found().tree(), self.n_jobs)
 
     @cached_property
     def single_linkage_tree_(self) -> NDArray[np.float64]:
         """The merges as `scipy.cluster.hierarchy.linkage` has them: two clusters, height, size; shape (n - 1, 4)."""
-        return self._found().linkage(self.n_jobs)
+        return self._found().tree().linkage(self.n_jobs)
 
     @cached_property
     def condensed_tree_(self) -> NDArray[np.void]:

@@ -3,12 +3,12 @@
 use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use ropewalk::{
-    BoxSize, ClusterSelection, Dendrogram, Edge, Hdbscan, HdbscanClusters, MinimumSpanningTree, SpanningTree, Ties,
-    table,
+    BoxSize, ClusterSelection, Edge, Hdbscan, HdbscanClusters, MinimumSpanningTree, SpanningTree, Ties, table,
 };
 
 use crate::arrays::{Rows, Vector};
 use crate::calls::run;
+use crate::trees;
 
 /// The options, as attributes of an object.
 #[derive(FromPyObject)]
@@ -106,26 +106,17 @@ impl Clusters {
         Ok(run(py, n_jobs, || Ok(self.found.outlier_scores()))?.into_pyarray(py))
     }
 
+    /// The spanning tree.
+    fn tree(&self) -> trees::SpanningTree {
+        trees::SpanningTree(self.tree.clone())
+    }
+
     /// The edges of the spanning tree, in order, and their squared weights.
     fn edges<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray2<u32>>, Vector<'py, f64>)> {
         let edges = self.tree.edges();
         let (ends, weights) = py
             .detach(|| -> (Vec<_>, Vec<_>) { edges.iter().map(|edge| ([edge.low, edge.high], edge.weight2)).unzip() });
         Ok((ends.into_flattened().into_pyarray(py).reshape([edges.len(), 2])?, weights.into_pyarray(py)))
-    }
-
-    /// The rows of SciPy's linkage.
-    fn linkage<'py>(&self, py: Python<'py>, n_jobs: Option<isize>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let rows: Vec<[f64; 4]> = run(py, n_jobs, || {
-            let dendrogram = Dendrogram::new(&self.tree);
-            let rows = dendrogram.merges().iter().map(|merge| {
-                let [a, b] = merge.clusters.map(f64::from);
-                [a, b, merge.height, f64::from(merge.size)]
-            });
-            Ok(rows.collect())
-        })?;
-        let n = rows.len();
-        rows.into_flattened().into_pyarray(py).reshape([n, 4])
     }
 
     /// The columns of the condensed tree: parent, child, lambda, size.

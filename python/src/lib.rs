@@ -5,21 +5,24 @@
 //! puts its answer together.
 
 mod arrays;
+mod bvh;
 mod calls;
 mod dbscan;
 #[cfg(feature = "cuda")]
 mod device;
 mod errors;
 mod fof;
-mod hdbscan;
-mod hop;
 mod halo_options;
 mod halos;
+mod hdbscan;
+mod hop;
+mod indices;
 mod k_distances;
 mod lent;
 mod pools;
 mod sample;
 mod snapshot;
+mod trees;
 
 use pyo3::prelude::*;
 
@@ -27,6 +30,8 @@ use pyo3::prelude::*;
 // Without the interpreter's lock nothing is shared but the pools, which have their own.
 #[pymodule(gil_used = false)]
 mod _native {
+    #[pymodule_export]
+    use crate::bvh::Bvh;
     #[pymodule_export]
     use crate::dbscan::{dbscan, dbscan_predict};
     #[cfg(feature = "cuda")]
@@ -51,4 +56,6 @@ mod _native {
     use crate::sample::sample;
     #[pymodule_export]
     use crate::snapshot::{Particles, inspect, read_particles};
+    #[pymodule_export]
+    use crate::trees::{SpanningTree, minimum_spanning_tree};
 }

@@ -8,13 +8,19 @@ from ropewalk import (
     DBSCAN,
     HDBSCAN,
     HOP,
+    Bvh,
     FriendsOfFriends,
     Groups,
     HopGroups,
+    Lists,
+    NearestNeighbors,
+    Pairs,
     SpanningTree,
     dbscan,
     friends_of_friends,
     hop,
+    linkage,
+    minimum_spanning_tree,
     set_threads,
     threads,
 )
@@ -54,6 +60,21 @@ def main() -> None:
     density: NDArray[np.float64] = peaks.density
     again: HOP = HOP(1.0, n_density=16, n_hop=16).set_params(n_jobs=2).fit(X)
     assert np.array_equal(density, again.density_) and np.array_equal(peaks.labels, again.labels_)
+
+    bvh: Bvh = Bvh(X, box_size=20.0, n_jobs=1)
+    lists: Lists = bvh.neighbors(0.1)
+    near, indices = bvh.nearest(X[:3], 4)
+    pairs: Pairs = bvh.pairs(0.1)
+    assert len(lists.indices) == len(X) + 2 * len(pairs.distances) == bvh.count_neighbors(0.1).sum()
+    assert near.shape == indices.shape == (3, 4) and len(bvh.query(X[:3], [0.1, 0.2, 0.3]).offsets) == 4
+
+    neighbors: NearestNeighbors = NearestNeighbors(n_neighbors=2).fit(X)
+    assert neighbors.kneighbors_graph().nnz == 400 and neighbors.radius_neighbors(radius=0.1)[0].shape == (200,)
+
+    spanned: SpanningTree = minimum_spanning_tree(X)
+    cut: NDArray[np.int32] = spanned.cut(0.3)
+    merges: NDArray[np.float64] = linkage(X)
+    assert np.array_equal(merges[:, 2], spanned.weights) and cut.shape == (200,)
 
 
 if __name__ == "__main__":

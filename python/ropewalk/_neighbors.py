@@ -1,0 +1,281 @@
+"""Nearest neighbours after scikit-learn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ropewalk._base import Estimator, euclidean, integer, on_device, real
+from ropewalk._bvh import Bvh
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+
+class NearestNeighbors(Estimator):
+    """Neighbours of points, as `sklearn.neighbors.NearestNeighbors` gives them.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        How many neighbours `kneighbors` finds.
+    radius : float
+        Within what distance `radius_neighbors` finds them, the boundary included.
+    algorithm, leaf_size : object
+        Accepted for compatibility and without effect: answers are exact by one search tree.
+    metric : str
+        "euclidean", or "minkowski" with ``p=2``, which is the same; others are refused.
+    p : float
+        2.
+    metric_params : None
+        Nothing else is possible.
+    n_jobs : int, optional
+        The number of threads; None is the number that `set_threads` set, -1 all processors.
+    box_size : float or sequence of floats, optional
+        The sides of a periodic box, in the unit of the points. By default space is open. scikit-learn has none.
+    device : str, optional
+        "cpu", or None for where the points are.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Coordinates of a point.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if the points were a data frame with names.
+    n_samples_fit_ : int
+        How many points there are.
+    effective_metric_ : str
+        "euclidean".
+    effective_metric_params_ : dict
+        Empty.
+    bvh_ : Bvh
+        The search tree.
+
+    Notes
+    -----
+    The points are shared if they are `float32` or `float64` in C order, and must not change afterwards. Distances are `float64`. What is
+    equally far is ordered by index, where scikit-learn leaves the order open; with the same points as queries (`X=None`) a point is not its own
+    neighbour, but its copies are.
+
+    Examples
+    --------
+    >>> from ropewalk import NearestNeighbors
+    >>> neighbors = NearestNeighbors(n_neighbors=2).fit([[0.0], [1.0], [3.0]])
+    >>> distances, indices = neighbors.kneighbors([[1.2]])
+    >>> indices
+    array([[1, 0]])
+    >>> neighbors.kneighbors_graph(mode="distance").toarray()
+    array([[0., 1., 3.],
+           [1., 0., 2.],
+           [3., 2., 0.]])
+    """
+
+    def __init__(
+        self,
+        *,
+        n_neighbors: int = 5,
+        radius: float = 1.0,
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        metric: str = "minkowski",
+        p: float = 2,
+        metric_params: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+        box_size: ArrayLike | None = None,
+        device: str | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.radius = radius
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.metric = metric
+        self.p = p
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+        self.box_size = box_size
+        self.device = device
+
+    def fit(self, X: ArrayLike, y: object = None) -> NearestNeighbors:
+        """Builds the search tree of the points.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_samples, n_features)
+            The points, 1 to 10 coordinates each.
+        y : object
+            Ignored.
+
+        Raises
+        ------
+        ValueError
+            If a coordinate is not finite, a parameter is out of range, or the metric is another.
+        """
+        euclidean(self.metric, self.p, self.metric_params)
+        if on_device(X, self.device):
+            raise ValueError(
+                "NearestNeighbors works on the processor only: leave out device, and copy X to host memory if it is on a device"
+            )
+        points = self._points(X, fitting=True)
+        self.bvh_ = Bvh(points, self.box_size, n_jobs=self.n_jobs)
+        self.n_samples_fit_ = len(points)
+        self.effective_metric_ = "euclidean"
+        self.effective_metric_params_: dict[str, Any] = {}
+        return self
+
+    def kneighbors(self, X: ArrayLike | None = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
+        """The nearest points to each query, nearest first, ties by index.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_queries, n_features), optional
+            The queries. By default the points themselves; no point is then its own neighbour.
+        n_neighbors : int, optional
+            How many; by default the estimator's.
+        return_distance : bool
+            Whether distances are wanted, too.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_queries, n_neighbors), float64
+            Only with `return_distance`.
+        indices : ndarray of shape (n_queries, n_neighbors), int64
+            The neighbours.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer points than neighbours are wanted.
+        """
+        bvh = self._fitted()
+        k = integer(self.n_neighbors if n_neighbors is None else n_neighbors, "n_neighbors", 1)
+        others = self.n_samples_fit_ - (X is None)
+        if k > others:
+            sign = "<" if X is None else "<="
+            raise ValueError(
+                f"Expected n_neighbors {sign} n_samples_fit, but n_neighbors = {k}, n_samples_fit = {self.n_samples_fit_}"
+            )
+        found = bvh.nearest_neighbors(k) if X is None else bvh.nearest(self._points(X, fitting=False), k)
+        return found if return_distance else found[1]
+
+    def radius_neighbors(
+        self,
+        X: ArrayLike | None = None,
+        radius: float | None = None,
+        return_distance: bool = True,
+        sort_results: bool = False,
+    ) -> Any:
+        """The points within a radius of each query, the boundary included.
+
+        Parameters
+        ----------
+        X : array_like of shape (n_queries, n_features), optional
+            The queries. By default the points themselves; no point is then its own neighbour.
+        radius : float, optional
+            The radius; by default the estimator's.
+        return_distance : bool
+            Whether distances are wanted, too.
+        sort_results : bool
+            Neighbours are sorted by distance, ties by index, whatever is said here; without `return_distance` it is an error, as in
+            scikit-learn.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_queries,) of arrays, float64
+            Only with `return_distance`.
+        indices : ndarray of shape (n_queries,) of arrays, int64
+            The neighbours.
+        """
+        if sort_results and not return_distance:
+            raise ValueError("return_distance must be True if sort_results is True.")
+        offsets, distances, indices = self._within(X, radius)
+        lists = _arrays(offsets, indices)
+        return (_arrays(offsets, distances), lists) if return_distance else lists
+
+    def kneighbors_graph(
+        self, X: ArrayLike | None = None, n_neighbors: int | None = None, mode: str = "connectivity"
+    ) -> csr_matrix:
+        """The graph from queries to their nearest points, as a sparse matrix.
+
+        Parameters
+        ----------
+        X, n_neighbors
+            As for `kneighbors`.
+        mode : {"connectivity", "distance"}
+            What an edge weighs: 1, or its distance.
+
+        Returns
+        -------
+        scipy.sparse.csr_matrix of shape (n_queries, n_samples_fit)
+            Neighbours of a row are nearest first.
+        """
+        connectivity = _is_connectivity(mode)
+        distances, indices = self.kneighbors(X, n_neighbors)
+        offsets = np.arange(len(indices) + 1, dtype=np.int64) * indices.shape[1]
+        return self._graph(offsets, np.ones(indices.size) if connectivity else distances.ravel(), indices.ravel())
+
+    def radius_neighbors_graph(
+        self,
+        X: ArrayLike | None = None,
+        radius: float | None = None,
+        mode: str = "connectivity",
+        sort_results: bool = False,
+    ) -> csr_matrix:
+        """The graph from queries to the points within a radius, as a sparse matrix.
+
+        Parameters
+        ----------
+        X, radius
+            As for `radius_neighbors`.
+        mode : {"connectivity", "distance"}
+            What an edge weighs: 1, or its distance.
+        sort_results : bool
+            Neighbours of a row are sorted by distance, ties by index, whatever is said here.
+
+        Returns
+        -------
+        scipy.sparse.csr_matrix of shape (n_queries, n_samples_fit)
+        """
+        connectivity = _is_connectivity(mode)
+        offsets, distances, indices = self._within(X, radius)
+        return self._graph(offsets, np.ones(len(indices)) if connectivity else distances, indices)
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks about estimators: this one is no clusterer."""
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = None
+        return tags
+
+    #: What scikit-learn before 1.6 asks.
+    _estimator_type = ""
+
+    def _fitted(self) -> Bvh:
+        self._check_fitted()
+        return self.bvh_
+
+    def _within(
+        self, X: ArrayLike | None, radius: float | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+        bvh = self._fitted()
+        queries = None if X is None else self._points(X, fitting=False)
+        return bvh.query_distances(queries, real(self.radius if radius is None else radius, "radius"))
+
+    def _graph(self, offsets: NDArray[np.int64], weights: NDArray[np.float64], indices: NDArray[np.int64]) -> csr_matrix:
+        from scipy.sparse import csr_matrix
+
+        return csr_matrix((weights, indices, offsets), shape=(len(offsets) - 1, self.n_samples_fit_))
+
+
+def _is_connectivity(mode: str) -> bool:
+    if mode not in ("connectivity", "distance"):
+        raise ValueError(f'mode is {mode!r}; it must be "connectivity" or "distance"')
+    return mode == "connectivity"
+
+
+def _arrays(offsets: NDArray[np.int64], values: NDArray[Any]) -> NDArray[np.object_]:
+    """An array of arrays, which are not copied."""
+    arrays = np.empty(len(offsets) - 1, dtype=object)
+    if len(arrays) > 0:
+        arrays[:] = np.split(values, offsets[1:-1])
+    return arrays

@@ -1,0 +1,169 @@
+//! The search tree.
+
+use numpy::{IntoPyArray, PyReadonlyArray1};
+use pyo3::exceptions::PyMemoryError;
+use pyo3::prelude::*;
+use rayon::prelude::*;
+use ropewalk::table::{self, Radii};
+use ropewalk::{Csr, Nearest, Neighbor};
+
+use crate::arrays::{Rows, Vector};
+use crate::calls::run;
+use crate::indices::{narrow, narrow_rows, offsets};
+
+/// Offsets, and indices as [`narrow`] has them.
+type Lists<'py> = (Vector<'py, i64>, Bound<'py, PyAny>);
+
+/// One radius for all centers, or one for each.
+#[derive(FromPyObject)]
+pub enum Radius<'py> {
+    Each(PyReadonlyArray1<'py, f64>),
+    Same(f64),
+}
+
+impl Radius<'_> {
+    fn radii(&self) -> PyResult<Radii<'_>> {
+        Ok(match self {
+            Self::Each(radii) => Radii::Each(radii.as_slice()?),
+            Self::Same(radius) => Radii::Same(*radius),
+        })
+    }
+}
+
+/// Distances and indices.
+type Near = (Vec<f64>, Vec<i64>);
+
+/// A search tree that is not changed any more.
+#[pyclass(frozen, module = "ropewalk._native")]
+pub struct Bvh(table::Bvh);
+
+#[pymethods]
+impl Bvh {
+    #[new]
+    #[pyo3(signature = (points, box_size, n_jobs))]
+    fn new(py: Python<'_>, points: Rows, box_size: Option<Vec<f64>>, n_jobs: Option<isize>) -> PyResult<Self> {
+        run(py, n_jobs, || table::Bvh::build(&points.0, box_size)).map(Self)
+    }
+
+    /// The points within a radius of each center: one radius, or one for each.
+    fn query<'py>(
+        &self,
+        py: Python<'py>,
+        centers: Rows,
+        radius: Radius<'py>,
+        n_jobs: Option<isize>,
+    ) -> PyResult<Lists<'py>> {
+        let radii = radius.radii()?;
+        let (starts, indices) = run(py, n_jobs, || self.0.query(&centers.0, radii))?.into_parts();
+        Ok((offsets(starts).into_pyarray(py), narrow(py, indices, self.0.len())))
+    }
+
+    fn query_count<'py>(
+        &self,
+        py: Python<'py>,
+        centers: Rows,
+        radius: Radius<'py>,
+        n_jobs: Option<isize>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let radii = radius.radii()?;
+        Ok(narrow(py, run(py, n_jobs, || self.0.count(&centers.0, radii))?, self.0.len()))
+    }
+
+    /// The nearest of each query, or of each point: `k` in a row, also where there are fewer.
+    #[pyo3(signature = (queries, k, radius, excluding_self, n_jobs))]
+    fn nearest<'py>(
+        &self,
+        py: Python<'py>,
+        queries: Option<Rows>,
+        k: usize,
+        radius: f64,
+        excluding_self: bool,
+        n_jobs: Option<isize>,
+    ) -> PyResult<(Vector<'py, f64>, Vector<'py, i64>)> {
+        let found = run(py, n_jobs, || {
+            let lists =
+                self.lists(queries.as_ref(), Nearest::new(k.min(self.0.len())).within(radius), excluding_self)?;
+            Ok(rows(&lists, k, self.0.len()))
+        })?;
+        let (distances, indices) = found.ok_or_else(|| PyMemoryError::new_err(format!("no memory for rows of {k}")))?;
+        Ok((distances.into_pyarray(py), indices.into_pyarray(py)))
+    }
+
+    /// The same as lists of all within a radius.
+    #[pyo3(signature = (queries, radius, excluding_self, n_jobs))]
+    fn query_distances<'py>(
+        &self,
+        py: Python<'py>,
+        queries: Option<Rows>,
+        radius: f64,
+        excluding_self: bool,
+        n_jobs: Option<isize>,
+    ) -> PyResult<(Vector<'py, i64>, Vector<'py, f64>, Vector<'py, i64>)> {
+        let (starts, (distances, indices)) = run(py, n_jobs, || {
+            let wanted = Nearest::new(self.0.len()).within(radius);
+            let lists = self.lists(queries.as_ref(), wanted, excluding_self)?;
+            let starts = lists.offsets().iter().map(|&offset| offset as i64).collect::<Vec<_>>();
+            Ok((starts, taken_apart(lists.values())))
+        })?;
+        Ok((starts.into_pyarray(py), distances.into_pyarray(py), indices.into_pyarray(py)))
+    }
+
+    fn neighbors<'py>(&self, py: Python<'py>, radius: f64, n_jobs: Option<isize>) -> PyResult<Lists<'py>> {
+        let (starts, indices) = run(py, n_jobs, || self.0.neighbors(radius))?.into_parts();
+        Ok((offsets(starts).into_pyarray(py), narrow(py, indices, self.0.len())))
+    }
+
+    fn count_neighbors<'py>(&self, py: Python<'py>, radius: f64, n_jobs: Option<isize>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(narrow(py, run(py, n_jobs, || self.0.count_neighbors(radius))?, self.0.len()))
+    }
+
+    /// Rows of two indices, and distances.
+    fn pairs<'py>(
+        &self,
+        py: Python<'py>,
+        radius: f64,
+        n_jobs: Option<isize>,
+    ) -> PyResult<(Bound<'py, PyAny>, Vector<'py, f64>)> {
+        let (indices, distances) = run(py, n_jobs, || {
+            let mut pairs = self.0.pairs(radius)?;
+            pairs.distances2.par_iter_mut().for_each(|distance| *distance = distance.sqrt());
+            Ok((pairs.indices.into_vec(), pairs.distances2))
+        })?;
+        Ok((narrow_rows(py, indices, self.0.len())?, distances.into_pyarray(py)))
+    }
+}
+
+impl Bvh {
+    fn lists(&self, queries: Option<&Rows>, wanted: Nearest, excluding_self: bool) -> ropewalk::Result<Csr<Neighbor>> {
+        match queries {
+            Some(queries) => self.0.nearest(&queries.0, wanted),
+            None if excluding_self => self.0.nearest_neighbors(wanted.excluding_self()),
+            None => self.0.nearest_neighbors(wanted),
+        }
+    }
+}
+
+/// Distances and indices apart from each other.
+fn taken_apart(found: &[Neighbor]) -> Near {
+    let (mut distances, mut indices) = (vec![], vec![]);
+    let near = found.par_iter().map(|near| (near.distance2.sqrt(), i64::from(near.index)));
+    near.unzip_into_vecs(&mut distances, &mut indices);
+    (distances, indices)
+}
+
+/// The same in rows of `k`: where a list is shorter, infinity and `n`. `None` if there is no memory for them.
+fn rows(lists: &Csr<Neighbor>, k: usize, n: usize) -> Option<Near> {
+    let len = lists.len().checked_mul(k)?;
+    if len == lists.values().len() {
+        return Some(taken_apart(lists.values()));
+    }
+    let (mut distances, mut indices): Near = (vec![], vec![]);
+    distances.try_reserve_exact(len).ok()?;
+    indices.try_reserve_exact(len).ok()?;
+    let near = |at: usize| match lists.of(at / k).get(at % k) {
+        Some(near) => (near.distance2.sqrt(), i64::from(near.index)),
+        None => (f64::INFINITY, n as i64),
+    };
+    (0..len).into_par_iter().map(near).unzip_into_vecs(&mut distances, &mut indices);
+    Some((distances, indices))
+}

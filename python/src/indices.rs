@@ -1,0 +1,35 @@
+//! Indices as NumPy has them.
+
+use bytemuck::allocation::try_cast_vec;
+use numpy::{IntoPyArray, PyArrayMethods};
+use pyo3::prelude::*;
+
+/// Indices of `n` points as `int32`, which is the library's memory, or as `int64` where they are too many.
+pub fn narrow(py: Python<'_>, indices: Vec<u32>, n: usize) -> Bound<'_, PyAny> {
+    if n > i32::MAX as usize {
+        return wide(py, indices.into_iter().map(i64::from).collect());
+    }
+    match try_cast_vec::<u32, i32>(indices) {
+        Ok(indices) => indices.into_pyarray(py).into_any(),
+        Err((_, indices)) => wide(py, indices.into_iter().map(i64::from).collect()),
+    }
+}
+
+fn wide(py: Python<'_>, indices: Vec<i64>) -> Bound<'_, PyAny> {
+    indices.into_pyarray(py).into_any()
+}
+
+/// The same as rows of two.
+pub fn narrow_rows(py: Python<'_>, indices: Vec<u32>, n: usize) -> PyResult<Bound<'_, PyAny>> {
+    let rows = [indices.len() / 2, 2];
+    let indices = narrow(py, indices, n);
+    match indices.cast::<numpy::PyArray1<i32>>() {
+        Ok(indices) => Ok(indices.reshape(rows)?.into_any()),
+        Err(_) => Ok(indices.cast::<numpy::PyArray1<i64>>()?.reshape(rows)?.into_any()),
+    }
+}
+
+/// Offsets as `int64`: the library's memory where words have 64 bits.
+pub fn offsets(offsets: Vec<usize>) -> Vec<i64> {
+    try_cast_vec(offsets).unwrap_or_else(|(_, offsets)| offsets.into_iter().map(|offset| offset as i64).collect())
+}

@@ -1,0 +1,107 @@
+//! Spanning trees and single linkage.
+
+use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use rayon::prelude::*;
+use ropewalk::{Dendrogram, Edge, MinimumSpanningTree, table};
+
+use crate::arrays::{Rows, Vector};
+use crate::calls::run;
+use crate::errors::exception;
+
+/// Edges as rows of two, and a number for each.
+type Weighted<'py> = (Bound<'py, PyArray2<i64>>, Vector<'py, f64>);
+
+/// A spanning tree as the library has it.
+#[pyclass(frozen, module = "ropewalk._native")]
+pub struct SpanningTree(pub ropewalk::SpanningTree);
+
+impl SpanningTree {
+    fn edges_and<'py>(
+        &self,
+        py: Python<'py>,
+        n_jobs: Option<isize>,
+        number: fn(&Edge) -> f64,
+    ) -> PyResult<Weighted<'py>> {
+        let (ends, numbers) = run(py, n_jobs, || {
+            let (mut ends, mut numbers) = (vec![], vec![]);
+            let edge = |edge: &Edge| ([i64::from(edge.low), i64::from(edge.high)], number(edge));
+            self.0.edges().par_iter().map(edge).unzip_into_vecs(&mut ends, &mut numbers);
+            Ok((ends, numbers))
+        })?;
+        let rows = [ends.len(), 2];
+        Ok((ends.into_flattened().into_pyarray(py).reshape(rows)?, numbers.into_pyarray(py)))
+    }
+}
+
+#[pymethods]
+impl SpanningTree {
+    /// The tree that these edges are.
+    #[new]
+    fn new(n_points: usize, edges: PyReadonlyArray2<'_, i64>, weights2: PyReadonlyArray1<'_, f64>) -> PyResult<Self> {
+        let end = |&end: &i64| u32::try_from(end).map_err(|_| PyValueError::new_err(format!("{end} is no point")));
+        let ends = edges.as_array().iter().map(end).collect::<PyResult<Vec<u32>>>()?;
+        let edges = ends.as_chunks().0.iter().zip(weights2.as_array());
+        let edges = edges.map(|(&[low, high], &weight2)| Edge { low, high, weight2 }).collect();
+        ropewalk::SpanningTree::from_edges(n_points, edges).map(Self).map_err(exception)
+    }
+
+    #[getter]
+    fn n_points(&self) -> usize {
+        self.0.n_points()
+    }
+
+    /// The ends of the edges, and their weights.
+    fn edges<'py>(&self, py: Python<'py>, n_jobs: Option<isize>) -> PyResult<Weighted<'py>> {
+        self.edges_and(py, n_jobs, Edge::weight)
+    }
+
+    /// The ends of the edges, and their squared weights.
+    fn state<'py>(&self, py: Python<'py>, n_jobs: Option<isize>) -> PyResult<Weighted<'py>> {
+        self.edges_and(py, n_jobs, |edge| edge.weight2)
+    }
+
+    /// The labels of clusters that edges up to a length join.
+    fn cut<'py>(&self, py: Python<'py>, length: f64, n_jobs: Option<isize>) -> PyResult<Vector<'py, i32>> {
+        Ok(run(py, n_jobs, || self.0.cut(length))?.into_vec().into_pyarray(py))
+    }
+
+    /// The labels of that many clusters.
+    fn cut_into<'py>(&self, py: Python<'py>, clusters: usize, n_jobs: Option<isize>) -> PyResult<Vector<'py, i32>> {
+        Ok(run(py, n_jobs, || self.0.cut_into(clusters))?.into_vec().into_pyarray(py))
+    }
+
+    /// The merges of single linkage as rows of four: two clusters, the height, the size.
+    fn linkage<'py>(&self, py: Python<'py>, n_jobs: Option<isize>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        if self.0.n_points() > 1 << 31 {
+            let message = format!("{} points are too many for linkage; 2**31 are possible", self.0.n_points());
+            return Err(PyValueError::new_err(message));
+        }
+        let rows: Vec<[f64; 4]> = run(py, n_jobs, || {
+            let dendrogram = Dendrogram::new(&self.0);
+            let rows = dendrogram.merges().par_iter().map(|merge| {
+                let [a, b] = merge.clusters.map(f64::from);
+                [a, b, merge.height, f64::from(merge.size)]
+            });
+            Ok(rows.collect())
+        })?;
+        let shape = [rows.len(), 4];
+        rows.into_flattened().into_pyarray(py).reshape(shape)
+    }
+}
+
+/// The minimum spanning tree of points.
+#[pyfunction]
+#[pyo3(signature = (points, min_samples, alpha, box_size, n_jobs))]
+pub fn minimum_spanning_tree(
+    py: Python<'_>,
+    points: Rows,
+    min_samples: usize,
+    alpha: f64,
+    box_size: Option<Vec<f64>>,
+    n_jobs: Option<isize>,
+) -> PyResult<SpanningTree> {
+    let options = MinimumSpanningTree::new().min_samples(min_samples).alpha(alpha).periodic(box_size);
+    run(py, n_jobs, || table::minimum_spanning_tree(&points.0, &options)).map(SpanningTree)
+}
