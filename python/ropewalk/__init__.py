@@ -7,6 +7,7 @@ decides them, whatever the type of the points.
 from ropewalk import plot, sample
 from ropewalk._base import NotFittedError
 from ropewalk._bvh import Bvh, Lists, Pairs
+from ropewalk._cosmology import halos_above
 from ropewalk._dbscan import DBSCAN, dbscan
 from ropewalk._fof import FriendsOfFriends, Groups, friends_of_friends
 from ropewalk._halos import HaloCatalog, halos
@@ -40,6 +41,7 @@ __all__ = [
     "dbscan",
     "friends_of_friends",
     "halos",
+    "halos_above",
     "hop",
     "k_distances",
     "linkage",

@@ -7,6 +7,7 @@
 mod arrays;
 mod bvh;
 mod calls;
+mod cosmology;
 mod dbscan;
 #[cfg(feature = "cuda")]
 mod device;
@@ -32,6 +33,8 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use crate::bvh::Bvh;
+    #[pymodule_export]
+    use crate::cosmology::halos_above;
     #[pymodule_export]
     use crate::dbscan::{dbscan, dbscan_predict};
     #[cfg(feature = "cuda")]
