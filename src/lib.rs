@@ -163,7 +163,7 @@ assert_eq!(halos.read()?.members(0), [0, 1]);
 //! # Points whose type is known at run time
 //!
 //! The module `table` (feature `io`) takes points of any dimension and precision as files hold them, and compiles nothing in your
-//! program: see there.
+//! program: see there. The command line and the Python package (`python/` in the repository) are made of it.
 //!
 //! # Contract
 //!

@@ -25,7 +25,19 @@ _WIDTH = 80
 
 
 class NotFittedError(ValueError, AttributeError):
-    """An estimator is asked for what only `fit` finds. Where scikit-learn is imported, its class of this name is raised."""
+    """An estimator is asked for what only `fit` finds. Where scikit-learn is imported, its class of this name is raised.
+
+    Both are a `ValueError` and an `AttributeError`, so code that catches one of these needs no import.
+
+    Examples
+    --------
+    >>> from ropewalk import DBSCAN
+    >>> try:
+    ...     DBSCAN().predict([[0.0]])
+    ... except ValueError as error:
+    ...     print(error)
+    This DBSCAN instance is not fitted yet; call 'fit' first.
+    """
 
 
 def not_fitted(estimator: object) -> Exception:

@@ -20,13 +20,33 @@ class Lists(NamedTuple):
     """Many lists of indices in two arrays: list ``i`` is ``indices[offsets[i]:offsets[i + 1]]``.
 
     This is the layout of `scipy.sparse.csr_array`: ``csr_array((ones, lists.indices, lists.offsets), shape)``.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (lists + 1,)
+        Where each list begins, and at last where the last one ends.
+    indices : ndarray of int32 (int64 from 2**31 points on)
+        The lists, one after the other.
+
+    Examples
+    --------
+    >>> from ropewalk import Bvh
+    >>> lists = Bvh([[0.0], [5.0], [1.0]]).neighbors(1.0)
+    >>> lists.offsets, lists.indices, lists.of(2)
+    (array([0, 2, 3, 5]), array([0, 2, 1, 0, 2], dtype=int32), array([0, 2], dtype=int32))
     """
 
     offsets: NDArray[np.int64]
     indices: Indices
 
     def of(self, i: int) -> Indices:
-        """List `i`, not copied."""
+        """List `i`, not copied.
+
+        Parameters
+        ----------
+        i : int
+            From 0 on.
+        """
         return self.indices[self.offsets[i] : self.offsets[i + 1]]
 
     def split(self) -> list[Indices]:
@@ -35,7 +55,22 @@ class Lists(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Pairs of points: their indices, the lower one first, of shape (pairs, 2), in ascending order; and their distances."""
+    """Pairs of points, in ascending order: what `Bvh.pairs` returns.
+
+    Attributes
+    ----------
+    indices : ndarray of int32 (int64 from 2**31 points on), shape (pairs, 2)
+        The points of each pair, the lower index first.
+    distances : ndarray of float64, shape (pairs,)
+        How far they are apart, in the unit of the points.
+
+    Examples
+    --------
+    >>> from ropewalk import Bvh
+    >>> indices, distances = Bvh([[0.0], [5.0], [1.0]]).pairs(1.0)
+    >>> indices, distances
+    (array([[0, 2]], dtype=int32), array([1.]))
+    """
 
     indices: Indices
     distances: NDArray[np.float64]
@@ -261,6 +296,11 @@ class Bvh:
     def neighbors(self, radius: float) -> Lists:
         """The points within `radius` of each point, itself and the boundary included; ascending within each list.
 
+        Parameters
+        ----------
+        radius : float
+            In the unit of the points.
+
         Examples
         --------
         >>> lists = Bvh([[0.0], [5.0], [1.0]]).neighbors(1.0)
@@ -274,6 +314,11 @@ class Bvh:
 
         Unlike scipy's ``count_neighbors``, which is the sum over all points, this gives a number for each.
 
+        Parameters
+        ----------
+        radius : float
+            In the unit of the points.
+
         Examples
         --------
         >>> Bvh([[0.0], [5.0], [1.0]]).count_neighbors(1.0)
@@ -283,6 +328,11 @@ class Bvh:
 
     def pairs(self, radius: float) -> Pairs:
         """All pairs of points within `radius` of each other, the boundary included, each once.
+
+        Parameters
+        ----------
+        radius : float
+            In the unit of the points.
 
         Returns
         -------

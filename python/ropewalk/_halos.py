@@ -51,6 +51,14 @@ class HaloCatalog(Table):
         How many particles were outside of the periodic box ``[0, box_size]``; they are wrapped into it.
 
     Arrays share the memory of the catalogue, and are read-only.
+
+    Examples
+    --------
+    >>> import ropewalk
+    >>> catalog = ropewalk.halos(ropewalk.sample.mock_halos(20_000, box_size=50, seed=1), box_size=50, min_members=100)
+    >>> largest = catalog.members(0)
+    >>> bool((catalog.labels[largest] == catalog["fof_halo_label"][0]).all()), len(largest) == catalog["fof_halo_count"][0]
+    (True, np.True_)
     """
 
     def __init__(self, native: _native.Halos) -> None:
@@ -69,7 +77,15 @@ class HaloCatalog(Table):
     def members(self, i: int) -> NDArray[np.uint32]:
         """The indices of the particles of halo `i`, ascending; those of a halo with subhalos have theirs, too. Nothing is copied.
 
-        Raises `IndexError` if there is no halo `i`; negative numbers count from the end.
+        Parameters
+        ----------
+        i : int
+            The row of the halo, 0 for the largest; negative numbers count from the end.
+
+        Raises
+        ------
+        IndexError
+            If there is no such halo.
         """
         row = operator.index(i)
         if not -len(self) <= row < len(self):

@@ -22,6 +22,15 @@ class HopGroups(Groups):
     ----------
     density : ndarray of float64, shape (n,)
         The density of each point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ropewalk import hop
+    >>> clump = np.indices((3, 3, 3)).reshape(3, -1).T
+    >>> groups = hop(np.concatenate([clump, clump + 10.0]), 4.0, n_density=12, n_hop=12)
+    >>> groups, int(groups.density[:27].argmax())
+    (<HopGroups: 2 groups of 54 points among 54>, 13)
     """
 
     def __init__(

@@ -80,6 +80,16 @@ class Snapshot:
         ``"comoving"`` or ``"physical"``, if the unit of lengths is known.
     header : dict or None
         The header of a Gadget binary that is not compressed.
+
+    Examples
+    --------
+    >>> import os, tempfile, numpy as np, ropewalk
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "points.npz")
+    ...     np.savez(path, positions=np.zeros((4, 3)), masses=np.full(4, 2.0), box_size=10.0)
+    ...     snapshot = ropewalk.read_snapshot(path)
+    ...     "velocities" in snapshot, snapshot.box_size, snapshot.masses
+    (False, 10.0, array([2., 2., 2., 2.]))
     """
 
     def __init__(self, path: str, how: dict[str, Any], n_jobs: int | None) -> None:
@@ -104,10 +114,12 @@ class Snapshot:
 
     @property
     def units(self) -> dict[str, str | None]:
+        """What lengths, masses and velocities are in, as the file or the caller names it, or None."""
         return {what: None if named is None else named[0] for what, named in self._units.items()}
 
     @property
     def frame(self) -> str | None:
+        """``"comoving"`` or ``"physical"``, if the unit of lengths is known."""
         length = self._units["length"]
         return None if length is None else length[2]
 
@@ -191,8 +203,19 @@ class Snapshot:
         )
 
     def load(self, *fields: str) -> Snapshot:
-        """Reads fields in one go: some of ``"positions"``, ``"velocities"``, ``"masses"``, ``"ids"``; all of them if none is
-        named. What the file does not have, and what has been read, is left out. Returns the snapshot."""
+        """Reads fields in one go, which is faster than one after the other.
+
+        Parameters
+        ----------
+        *fields : str
+            Some of ``"positions"``, ``"velocities"``, ``"masses"``, ``"ids"``; all of them if none is named. What the file does not
+            have, and what has been read, is left out.
+
+        Returns
+        -------
+        Snapshot
+            This snapshot.
+        """
         for field in fields:
             if field not in FIELDS:
                 raise ValueError(f"there is no field {field!r}; the fields are {', '.join(FIELDS)}")
@@ -208,6 +231,11 @@ class Snapshot:
         Units that neither the file nor the caller names are those in which the masses of all particles in the box make the mean
         density of matter; to tell them masses are read. Little h is ``littleh``. Whether lengths are comoving a quantity does
         not know: `frame` does.
+
+        Parameters
+        ----------
+        name : {"positions", "velocities", "masses"}
+            The field.
 
         Raises
         ------
@@ -230,6 +258,11 @@ class Snapshot:
         """Writes all that was or can be read in the format of the name's ending, as ``ropewalk convert`` does: ``.hdf5``
         (Gadget's layout), ``.gadget1``, ``.gadget2``, ``.npz``, ``.npy`` (positions alone), ``.csv``, ``.ecsv``, ``.tipsy``,
         ``.parquet``.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, which is replaced if it is there.
 
         Raises
         ------

@@ -30,6 +30,15 @@ class Table:
     meta : dict
         What is true of all rows: how they were found, box, cosmology, units in words, notes. Lengths and masses are in the
         units of the columns.
+
+    Examples
+    --------
+    >>> import ropewalk
+    >>> catalog = ropewalk.halos([[0.5, 5, 5], [9.75, 5, 5], [3, 3, 3]], box_size=10, eps=1, min_members=2)
+    >>> catalog["fof_halo_count"], len(catalog), catalog.units["fof_halo_count"]
+    (array([2], dtype=uint64), 1, None)
+    >>> catalog.descriptions["fof_halo_count"]
+    'number of members'
     """
 
     def __init__(self, native: _native.HaloTable) -> None:
@@ -99,6 +108,11 @@ class Table:
 
         ``.ecsv`` is enhanced CSV with units, which `astropy.table.QTable.read` and `pandas.read_csv(.., comment="#")` read, and
         ``.csv`` plain CSV, both with nine significant digits; ``.hdf5`` or ``.h5`` and ``.parquet`` have all digits.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, which is replaced if it is there.
 
         Raises
         ------

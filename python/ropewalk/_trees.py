@@ -58,6 +58,11 @@ class SpanningTree(_Edges):
         Clusters are numbered by their smallest member. Of a tree with ``min_samples=1`` they are the groups of friends-of-friends with
         this linking length and at least two members: squared weights are compared with the squared length.
 
+        Parameters
+        ----------
+        length : float
+            In the unit of the points, inclusive.
+
         Raises
         ------
         ValueError
@@ -69,6 +74,11 @@ class SpanningTree(_Edges):
         """The cluster of each point if so many clusters are wanted: those that are left without the heaviest edges.
 
         Clusters are numbered by their smallest member.
+
+        Parameters
+        ----------
+        n_clusters : int
+            From 1 to the number of points; points that are alone are clusters, too.
 
         Raises
         ------

@@ -82,6 +82,14 @@ def clusters(X: ArrayLike, labels: ArrayLike, ax: Any = None, *, axes: tuple[int
     Notes
     -----
     There are eight colours; clusters share them in turn, in the order of their labels.
+
+    Examples
+    --------
+    >>> import ropewalk
+    >>> points = ropewalk.sample.mock_halos(2000, seed=1)
+    >>> labels = ropewalk.DBSCAN(eps=0.02).fit_predict(points)
+    >>> ax = ropewalk.plot.clusters(points, labels, axes=(0, 2))
+    >>> ax.figure.savefig("clusters.png")  # doctest: +SKIP
     """
     x, found = points_of(X), np.asarray(labels)
     if found.shape != (len(x),):
@@ -119,6 +127,13 @@ def mass_function(catalog: HaloCatalog, ax: Any = None, *, bins: int | ArrayLike
     -------
     matplotlib.axes.Axes
         Without halos, axes without points.
+
+    Examples
+    --------
+    >>> import ropewalk
+    >>> points = ropewalk.sample.mock_halos(20_000, box_size=50, seed=1)
+    >>> ax = ropewalk.plot.mass_function(ropewalk.halos(points, box_size=50), bins=10)
+    >>> ax.figure.savefig("mass_function.png")  # doctest: +SKIP
     """
     ax = _axes(ax)
     prefix = catalog.prefix
@@ -188,6 +203,13 @@ def projection(
     -------
     matplotlib.axes.Axes
         With a colour bar beside it.
+
+    Examples
+    --------
+    >>> import ropewalk
+    >>> points = ropewalk.sample.mock_halos(20_000, box_size=50, seed=1)
+    >>> ax = ropewalk.plot.projection(points, ropewalk.halos(points, box_size=50), slab=(10, 20))
+    >>> ax.figure.savefig("projection.png")  # doctest: +SKIP
     """
     x = points_of(positions, "positions")
     if x.shape[1] != 3:
@@ -260,6 +282,14 @@ def profile(catalog: HaloCatalog, i: int, ax: Any = None) -> Any:
     ------
     ValueError
         If the halo has no profile.
+
+    Examples
+    --------
+    >>> import ropewalk
+    >>> snapshot = ropewalk.read_snapshot("snap_099.hdf5", types=1)  # doctest: +SKIP
+    >>> catalog = ropewalk.halos(snapshot, overdensities="200c", profiles=10)  # doctest: +SKIP
+    >>> ax = ropewalk.plot.profile(catalog, 0)  # doctest: +SKIP
+    >>> ax.figure.savefig("profile.png")  # doctest: +SKIP
     """
     shells = catalog.profiles
     if shells is None:
@@ -307,6 +337,12 @@ def k_distances(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import ropewalk
+    >>> ax = ropewalk.plot.k_distances(ropewalk.sample.mock_halos(2000, seed=1), k=4)
+    >>> ax.figure.savefig("k_distances.png")  # doctest: +SKIP
     """
     distances = distances_of(X, k, box_size=box_size, n_jobs=n_jobs)[::-1]
     ax = _axes(ax)
@@ -334,6 +370,13 @@ def dendrogram(linkage: Any, ax: Any = None, *, most: int = 50) -> Any:
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> import ropewalk
+    >>> points = ropewalk.sample.mock_halos(500, seed=1)
+    >>> ax = ropewalk.plot.dendrogram(ropewalk.linkage(points), most=20)
+    >>> ax.figure.savefig("dendrogram.png")  # doctest: +SKIP
     """
     hierarchy = optional("scipy.cluster.hierarchy", "a dendrogram")
     tree = np.asarray(getattr(linkage, "single_linkage_tree_", linkage), np.float64)

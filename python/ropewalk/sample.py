@@ -92,6 +92,13 @@ def nfw(
     Returns
     -------
     numpy.ndarray of float32, shape (n, 3)
+
+    Examples
+    --------
+    >>> from ropewalk import sample
+    >>> points = sample.nfw(1000, concentration=5, seed=1, box_size=2)
+    >>> bool(abs(points.mean(axis=0) - 1).max() < 0.1)
+    True
     """
     return _sample("nfw", n_jobs, n=n, concentration=concentration, seed=seed, box=box_size)
 
@@ -126,6 +133,13 @@ def mock_halos(
     Returns
     -------
     numpy.ndarray of float32, shape (n, 3)
+
+    Examples
+    --------
+    >>> from ropewalk import friends_of_friends, sample
+    >>> points = sample.mock_halos(10_000, seed=1, box_size=10)
+    >>> friends_of_friends(points, 0.2 * 10 / 10_000 ** (1 / 3), min_members=100, box_size=10).sizes.max() > 100
+    np.True_
     """
     most = {} if max_mass is None else {"mmax": max_mass}
     return _sample("halos", n_jobs, n=n, background=background, alpha=alpha, mmin=min_mass, **most, seed=seed, box=box_size)

@@ -53,7 +53,25 @@ pub fn pool(_py: Python<'_>, n_jobs: Option<isize>) -> PyResult<Arc<ThreadPool>>
     Ok(pool)
 }
 
-/// Sets the number of threads of calls without `n_jobs`; `None` is all processors.
+/// Sets the number of threads of calls and estimators without `n_jobs`.
+///
+/// Parameters
+/// ----------
+/// n_jobs : int, optional
+///     -1 for all processors, -2 for all but one; None, as at the start, for all processors that the process may use.
+///
+/// Raises
+/// ------
+/// ValueError
+///     For 0.
+///
+/// Examples
+/// --------
+/// >>> import ropewalk
+/// >>> ropewalk.set_threads(2)
+/// >>> ropewalk.threads()
+/// 2
+/// >>> ropewalk.set_threads()
 #[pyfunction]
 #[pyo3(signature = (n_jobs=None))]
 pub fn set_threads(n_jobs: Option<isize>) -> PyResult<()> {
@@ -65,7 +83,18 @@ pub fn set_threads(n_jobs: Option<isize>) -> PyResult<()> {
     Ok(())
 }
 
-/// The number of threads of calls without `n_jobs`.
+/// The number of threads of calls and estimators without `n_jobs`.
+///
+/// Returns
+/// -------
+/// int
+///     What `set_threads` chose, otherwise the number of processors.
+///
+/// Examples
+/// --------
+/// >>> import ropewalk
+/// >>> ropewalk.threads() >= 1
+/// True
 #[pyfunction]
 pub fn threads() -> usize {
     match DEFAULT.load(Relaxed) {
