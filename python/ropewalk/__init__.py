@@ -2,6 +2,13 @@
 
 Answers are exact and do not depend on the number of threads: radii are inclusive, and distances are compared as 64-bit arithmetic
 decides them, whatever the type of the points.
+
+- Clusters: `DBSCAN`, `HDBSCAN` as in scikit-learn, `dbscan`; `k_distances` to choose `eps`.
+- Groups of points: `FriendsOfFriends`, `friends_of_friends`; `HOP`, `hop` about peaks of density.
+- Neighbours: `Bvh`, a search tree; `NearestNeighbors` as in scikit-learn.
+- Trees: `minimum_spanning_tree`, `linkage`.
+- Halos of simulations: `read_snapshot`, `halos` with their catalogue, `halos_above` as theory expects them.
+- `ropewalk.sample` has point sets to try things on, `ropewalk.plot` pictures; `set_threads` says how many threads work.
 """
 
 from ropewalk import plot, sample

@@ -50,12 +50,13 @@ class HDBSCAN(_base.Estimator):
     min_cluster_size : int, default 5
         Clusters have at least so many points; at least 2.
     min_samples : int, optional
-        The core distance of a point is that to its nearest of this number, itself counted. By default `min_cluster_size`, or the
-        number of points if they are fewer. (The package ``hdbscan`` counts one less.)
+        How many points make a place dense: the core distance of a point is the distance to its `min_samples`-th nearest, itself
+        counted. More of them make more points noise. By default `min_cluster_size`, or the number of points if they are fewer.
+        (The package ``hdbscan`` counts one less.)
     cluster_selection_epsilon : float, default 0.0
         A chosen cluster that splits off at less than this distance is replaced by the first above it that splits off at more.
     max_cluster_size : int, optional
-        By excess of mass no larger cluster is chosen.
+        Larger clusters are not chosen, if they are chosen by ``"eom"``.
     metric : {"euclidean", "l2", "minkowski"}, default "euclidean"
         The distance: the Euclidean, by any of its names. `fit` refuses others.
     metric_params : dict, optional
@@ -68,7 +69,8 @@ class HDBSCAN(_base.Estimator):
         Threads: -1 for all processors, -2 for all but one; by default those of `ropewalk.set_threads`, while scikit-learn takes
         one.
     cluster_selection_method : {"eom", "leaf"}, default "eom"
-        Excess of mass: the clusters of the largest sum of stabilities. Leaves: those that do not fall apart.
+        Which clusters of the hierarchy are chosen. Excess of mass: those that together persist longest, large ones rather than
+        their parts. Leaves: the smallest ones, which do not fall apart any more.
     allow_single_cluster : bool, default False
         Whether all points may be one cluster.
     store_centers : {"centroid", "medoid", "both"}, optional

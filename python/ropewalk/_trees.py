@@ -126,8 +126,8 @@ def minimum_spanning_tree(
     Returns
     -------
     SpanningTree
-        On a device its two arrays are `DeviceArray`, and it has no methods. ``edges`` of shape (n - 1, 2), the lower index first, and ``weights``, in ascending order of (weight, lower index, higher index),
-        which makes the tree unique.
+        ``edges`` of shape (n - 1, 2), the lower index first, and ``weights``, in ascending order of (weight, lower index, higher
+        index), which makes the tree unique. On a device both are `DeviceArray`, and the tree has no methods.
 
     Raises
     ------

@@ -18,6 +18,7 @@ from ropewalk import (
     SpanningTree,
     dbscan,
     friends_of_friends,
+    halos_above,
     hop,
     linkage,
     minimum_spanning_tree,
@@ -51,6 +52,9 @@ def main() -> None:
     assert varying.centroids_.shape == varying.medoids_.shape == (2, 3)
     assert varying.outlier_scores_.shape == varying.dbscan_clustering(0.3).shape
     assert len(varying.cluster_persistence_) == 2
+
+    expected: NDArray[np.float64] = halos_above([1e13, 1e14], "tinker2008", sigma_8=0.8)
+    assert expected.shape == (2,)
 
     groups: Groups = friends_of_friends(X, 0.3, min_members=10, box_size=[20.0, 20.0, 20.0])
     sizes: list[int] = [len(members) for members in groups]
