@@ -16,6 +16,7 @@ from ropewalk._base import NotFittedError
 from ropewalk._bvh import Bvh, Lists, Pairs
 from ropewalk._cosmology import halos_above
 from ropewalk._dbscan import DBSCAN, dbscan
+from ropewalk._device_bvh import DeviceBvh, DeviceLists
 from ropewalk._fof import FriendsOfFriends, Groups, friends_of_friends
 from ropewalk._halos import HaloCatalog, halos
 from ropewalk._hdbscan import HDBSCAN
@@ -31,6 +32,8 @@ from ropewalk._warnings import RopewalkWarning
 __all__ = [
     "Bvh",
     "DBSCAN",
+    "DeviceBvh",
+    "DeviceLists",
     "FriendsOfFriends",
     "Groups",
     "HDBSCAN",

@@ -1,7 +1,7 @@
 """What needs an NVIDIA GPU: run on a machine that has one, with CuPy, PyTorch and JAX, or some of them.
 
     PYTHONPATH=<an unpacked wheel built with the feature cuda> python3 on_device.py [--points p.npy] [--linking-length 0.01]
-        [--program "ropewalk bench ..."]
+        [--program ropewalk]
 
 Compares every function on the device with the processor's, array for array; hands in what must be refused; lets other streams work while
 arrays change hands; counts the bytes that go between host and device; takes times. Ends with 1 if anything is not as it should be.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import json
 import os
 import subprocess
 import sys
@@ -201,7 +202,7 @@ def neighbours(library, x, there, eps, what) -> None:
     """Against SciPy, where no distance is within rounding of the radius."""
     from scipy.spatial import cKDTree
 
-    tree, wide = _device.bvh(there), x.astype(np.float64)
+    tree, wide = ropewalk.DeviceBvh(there), x.astype(np.float64)
     kd = cKDTree(wide)
     counts = kd.query_ball_point(wide, eps, return_length=True)
     same(library.take(tree.count_neighbors(eps)), counts, what + "count_neighbors")
@@ -210,7 +211,7 @@ def neighbours(library, x, there, eps, what) -> None:
     same(np.diff(offsets), counts, what + "lengths of lists")
     rows = np.repeat(np.arange(len(x)), counts)
     check(bool((np.linalg.norm(wide[rows] - wide[indices], axis=1) <= eps * (1 + 1e-12)).all()), what + "lists")
-    nearest, distances = tree.nearest_neighbors(4, False)
+    distances, nearest = tree.nearest_neighbors(4)
     own = kd.query(wide, 5)[0][:, 1:]
     check(bool(np.allclose(library.take(distances), own, rtol=1e-12, atol=0)), what + "nearest")
     check(library.take(nearest).shape == (len(x), 4), what + "shape of nearest")
@@ -400,8 +401,8 @@ def calls(eps):
     return {
         "dbscan": lambda x: ropewalk.dbscan(x, eps),
         "friends_of_friends": lambda x: ropewalk.friends_of_friends(x, eps),
-        "neighbors": lambda x: _device.bvh(x).neighbors(eps),
-        "nearest_neighbors": lambda x: _device.bvh(x).nearest_neighbors(4, False),
+        "neighbors": lambda x: ropewalk.DeviceBvh(x).neighbors(eps),
+        "nearest_neighbors": lambda x: ropewalk.DeviceBvh(x).nearest_neighbors(4),
         "minimum_spanning_tree": lambda x: _device.minimum_spanning_tree(x, 1, 1.0, None, None),
         "hop": lambda x: ropewalk.hop(x, 80.0, n_density=24, n_hop=16),
         "hdbscan": lambda x: ropewalk.HDBSCAN(min_cluster_size=50, ties="together").fit(x),
@@ -442,18 +443,37 @@ def best(call, times: int = 7) -> float:
     return 1e3 * sorted(taken)[times // 2]
 
 
+def of_program(program, x, eps) -> dict[str, float]:
+    """The Rust program's times for points that are on the device, in milliseconds: the least of seven."""
+    with tempfile.TemporaryDirectory() as folder:
+        points, out = Path(folder) / "points.npy", Path(folder) / "times.json"
+        np.save(points, x)
+        command = [program, "bench", points, "--eps", repr(float(eps)), "--min-pts", "5", "--device", "cuda", "--reps", "7"]
+        command += ["--ops", ",".join(NAMES.values()), "--json", out]
+        quiet = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
+        subprocess.run([str(part) for part in command], env=quiet, check=True, stdout=subprocess.DEVNULL)
+        return {row["op"]: 1e3 * row["min_s"] for row in json.loads(out.read_text())}
+
+
+#: The program's names for what Python calls.
+NAMES = {"friends_of_friends": "fof", "dbscan": "dbscan_densebox", "minimum_spanning_tree": "emst"}
+
+
 @step
-def times(library, path, length) -> None:
+def times(library, path, length, program) -> None:
     sets = {"a million": (cloud(1_000_000, 3, np.float32), None)}
     if path is not None:
         points = np.ascontiguousarray(np.load(path))
         sets[Path(path).name] = (points, length)
-    print(f"{'':24}{'points':>12}{'on the device':>16}{'from NumPy':>14}{'processor':>14}   (ms)")
+    print(f"{'':24}{'points':>12}{'on the device':>16}{'program':>14}{'ratio':>14}{'from NumPy':>14}{'processor':>14}   (ms)")
     for name, (x, length) in sets.items():
         there, eps = library.put(x), length or 0.2 * spacing(x)
+        theirs = of_program(program, x, eps) if program else {}
         for what, call in calls(eps).items():
-            if what in ("friends_of_friends", "dbscan", "minimum_spanning_tree"):
+            if what in NAMES:
                 row = [best(lambda: call(there))]
+                rust = theirs.get(NAMES[what], float("nan"))
+                row += [rust, row[0] / rust]
                 if what != "minimum_spanning_tree":
                     function = getattr(ropewalk, what)
                     row += [best(lambda: function(x, eps, device="cuda"), 3), best(lambda: function(x, eps), 1)]
@@ -464,7 +484,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--points", help="a .npy file to take times on")
     parser.add_argument("--linking-length", type=float)
-    parser.add_argument("--program", help="a command to run beside, for its own times")
+    parser.add_argument("--program", help="the program ropewalk, built with the feature cuda, for its times")
     arguments = parser.parse_args()
     found = libraries()
     for name, library in found.items():
@@ -482,13 +502,9 @@ def main() -> int:
         order_of_streams(library)
         memory(library)
         bytes_moved(library)
-        times(library, arguments.points, arguments.linking_length)
+        times(library, arguments.points, arguments.linking_length, arguments.program)
     if "Torch" in found:
         wrong_input_of_torch(found["Torch"])
-    if arguments.program:
-        print(f"$ {arguments.program}", flush=True)
-        quiet = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
-        check(subprocess.run(arguments.program, shell=True, env=quiet).returncode == 0, arguments.program)
     print(f"{passed} checks passed, {len(failures)} failed")
     for failure in failures:
         print("FAILED:", failure)

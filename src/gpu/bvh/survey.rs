@@ -2,7 +2,7 @@
 //!
 //! In: coordinates. Out: whether all can be stored, the box around the points, the smallest coordinate but 0; in a periodic box also the
 //! points brought into it. All equal to what the CPU finds.
-//! Each unit looks at every 65,536th point; the host puts together what the blocks find, of which there are 256.
+//! Each unit looks at every 131,072nd point; the host puts together what the blocks find.
 //! Cost: the points are read once, and in a periodic box written once.
 
 use cubecl::prelude::*;
@@ -13,7 +13,7 @@ use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::bvh::Coordinate;
 
 /// Enough blocks to keep a device busy.
-const BLOCKS: u32 = 256;
+const BLOCKS: u32 = 512;
 /// The place of a coordinate that cannot be stored, if there is none.
 const NONE: u64 = u64::MAX;
 
@@ -53,8 +53,10 @@ pub(super) fn survey<R: Runtime, S: Coordinate, const D: usize>(
         found.arg(),
         faults.arg(),
     );
-    let fault = faults.read(client)?.into_iter().min().filter(|&fault| fault != NONE);
-    if let Some(fault) = fault {
+    let found = found.read(client)?;
+    // A block that found a fault says so by a size that no coordinate has: one transfer tells all where there is none.
+    if found.chunks_exact(row).any(|found| found[2 * D] < S::from_f64(0.0)) {
+        let fault = faults.read(client)?.into_iter().min().unwrap_or(NONE);
         let value = value_at(client, points, fault as usize)?.into();
         let (index, axis) = (fault as usize / D, fault as usize % D);
         return Err(if f64::is_finite(value) {
@@ -65,7 +67,7 @@ pub(super) fn survey<R: Runtime, S: Coordinate, const D: usize>(
         .into());
     }
     let (mut bounds, mut finest) = (Aabb::EMPTY, f64::INFINITY);
-    for found in found.read(client)?.chunks_exact(row) {
+    for found in found.chunks_exact(row) {
         let (lo, hi) = (std::array::from_fn(|k| found[k]), std::array::from_fn(|k| found[D + k]));
         bounds = bounds.union(&Aabb { lo, hi });
         finest = finest.min(found[2 * D].into());
@@ -183,6 +185,9 @@ fn survey_points<F: Float>(
     }
     if UNIT_POS == 0 {
         faults[CUBE_POS] = shared[0];
+        if shared[0] != NONE {
+            found[CUBE_POS * comptime!(2 * d + 1) + comptime!(2 * d)] = space.limits[2];
+        }
     }
 }
 
