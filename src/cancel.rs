@@ -27,7 +27,8 @@ use crate::error::{Kind, Result};
 /// `panic = "abort"` ends.
 ///
 /// Threads: what is called on the thread of [`Cancel::run`] is cancelled, on all threads that it uses. What the closure hands to threads
-/// itself is not: in a pool of one's own, call `pool.install(|| cancel.run(..))`, not the other way around. On a device a call ends between
+/// itself is not: in a pool of one's own, call `pool.install(|| cancel.run(..))`, not the other way around. Of calls that share a pool each
+/// is cancelled by its own flag; one may have to wait for another whose work its threads have taken up. On a device a call ends between
 /// kernels; those that were launched run on.
 ///
 /// ```
@@ -105,8 +106,17 @@ thread_local! {
 
 impl Flags {
     /// Those of this thread. None while it unwinds: what is dropped then has to come to its end.
-    pub fn current() -> Self {
+    fn current() -> Self {
         if std::thread::panicking() { Self(None) } else { CURRENT.with_borrow(Self::clone) }
+    }
+
+    /// Those of this thread, for the tasks that it hands to others; it has none itself until what is returned is dropped. While a thread
+    /// waits for others it takes up other calls' work, which these flags must not end.
+    pub fn hand_on() -> (Self, Entered) {
+        if CURRENT.with_borrow(|flags| flags.0.is_none()) {
+            return (Self(None), Entered(None));
+        }
+        (Self::current(), Entered(Some(CURRENT.take())))
     }
 
     /// Makes them those of this thread as long as what is returned lives, unless they are set: then it unwinds.

@@ -13,7 +13,7 @@ use crate::cancel::{Flags, check};
 
 /// Calls `task` with ranges of `size` indices, the last one shorter, that make up `0..n`.
 pub(crate) fn for_tasks(n: usize, size: usize, task: &(dyn Fn(Range<usize>) + Sync)) {
-    let flags = Flags::current();
+    let (flags, _waiting) = Flags::hand_on();
     (0..n.div_ceil(size)).into_par_iter().for_each(|at| flags.during(|| task(at * size..((at + 1) * size).min(n))));
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn list_tasks<T: Send + Sync>(
 
 /// What `value` makes of each index, in order, written in place; tasks are of `size` indices.
 pub(crate) fn map<T: Send>(n: usize, size: usize, value: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
-    let flags = Flags::current();
+    let (flags, _waiting) = Flags::hand_on();
     let task = (0..n).into_par_iter().with_min_len(size).with_max_len(size);
     // A task enters once, and leaves when it is through.
     task.map_init(|| flags.enter(), |_, at| value(at)).collect()
@@ -58,7 +58,7 @@ pub(crate) fn map<T: Send>(n: usize, size: usize, value: &(dyn Fn(usize) -> T + 
 
 /// Sorts in ascending order; equal values may change places.
 pub(crate) fn sort<T: Ord + Send>(values: &mut [T]) {
-    let flags = Flags::current();
+    let (flags, _waiting) = Flags::hand_on();
     if flags.is_some() {
         // A sort has no tasks of one size to look before; a look is little beside the comparison.
         values.par_sort_unstable_by(|a, b| {
@@ -103,7 +103,7 @@ pub(crate) fn plain(values: Vec<AtomicU32>) -> Vec<u32> {
 
 /// Does both, at once if there is a thread for it.
 pub(crate) fn join(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
-    let flags = Flags::current();
+    let (flags, _waiting) = Flags::hand_on();
     rayon::join(|| flags.during(a), || flags.during(b));
 }
 
@@ -179,6 +179,46 @@ mod tests {
                 .is_err()
         );
         assert!(ran.into_inner() < 1000);
+    }
+
+    /// A thread that waits for a task of a cancelled call takes up another call, which goes on.
+    #[test]
+    fn calls_in_one_pool_are_cancelled_apart() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let [first, second] = [Cancel::new(), Cancel::new()];
+        let wait_for = |count: &AtomicUsize, least| {
+            while count.load(Relaxed) < least {
+                std::thread::yield_now();
+            }
+        };
+        let (begun, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            let long = scope.spawn(|| {
+                let mut ends = || {
+                    begun.fetch_add(1, Relaxed);
+                    wait_for(&begun, 2);
+                };
+                // The other thread waits for this one.
+                let mut waits = || {
+                    begun.fetch_add(1, Relaxed);
+                    wait_for(&ended, 1);
+                };
+                pool.install(|| first.run(|| Ok(join(&mut ends, &mut waits))))
+            });
+            wait_for(&begun, 2);
+            let other = pool.install(|| {
+                first.cancel();
+                second.run(|| {
+                    for_tasks(10, 1, &|_| {});
+                    check();
+                    Ok(())
+                })
+            });
+            ended.fetch_add(1, Relaxed);
+            assert!(other.is_ok());
+            // What it waited for was its last task.
+            assert!(long.join().unwrap().is_ok());
+        });
     }
 
     #[test]

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use ropewalk::Cancel;
 
 use crate::errors::exception;
-use crate::pools::pool;
+use crate::pools;
 
 /// How often a long call asks whether Ctrl-C was pressed.
 const EVERY: Duration = Duration::from_millis(50);
@@ -21,8 +21,8 @@ pub fn run<T: Send>(
     n_jobs: Option<isize>,
     work: impl FnOnce() -> ropewalk::Result<T> + Send,
 ) -> PyResult<T> {
-    let pool = pool(py, n_jobs)?;
-    py.detach(|| {
+    let pool = pools::take(py, n_jobs)?;
+    let result = py.detach(|| {
         let cancel = Cancel::new();
         let (sender, receiver) = channel();
         let mut raised = None;
@@ -54,5 +54,7 @@ pub fn run<T: Send>(
             Some(Ok(result)) => result.map_err(exception),
             Some(Err(_)) | None => Err(PyRuntimeError::new_err("ropewalk: a bug: its message is on standard error")),
         }
-    })
+    });
+    pools::give_back(py, pool);
+    result
 }

@@ -14,7 +14,7 @@ pub fn exception(error: Error) -> PyErr {
             Some(number) => PyOSError::new_err((number, sentence)),
             None => PyOSError::new_err(sentence),
         },
-        ErrorKind::Device | ErrorKind::Internal => PyRuntimeError::new_err(sentence),
+        ErrorKind::Device | ErrorKind::Internal | ErrorKind::Cancelled => PyRuntimeError::new_err(sentence),
         _ => PyValueError::new_err(sentence),
     }
 }

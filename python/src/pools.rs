@@ -1,8 +1,7 @@
-//! Threads: one pool for each number of them that was asked for.
+//! Threads: a pool for each call that runs, kept for the next one.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -11,14 +10,31 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 /// What [`set_threads`] chose; 0 is all processors.
 static DEFAULT: AtomicUsize = AtomicUsize::new(0);
 
-/// The pools of one process: a forked one has none of its parent's threads.
-struct Pools {
+/// So many pools are kept while no call needs them.
+const MOST_IDLE: usize = 4;
+
+/// More threads than this are a mistake.
+const MOST_THREADS: usize = 4096;
+
+/// The pools that no call uses, of one process: a forked one has none of its parent's threads.
+struct Idle {
     process: u32,
-    by_threads: HashMap<usize, Arc<ThreadPool>>,
+    pools: Vec<ThreadPool>,
 }
 
-/// Locked by threads that are attached to the interpreter, and for moments: no fork finds it locked.
-static POOLS: Mutex<Option<Pools>> = Mutex::new(None);
+static IDLE: Mutex<Idle> = Mutex::new(Idle { process: 0, pools: vec![] });
+
+/// Locked for moments only. With the interpreter's lock, which `fork` holds, too, no fork finds it locked; without that lock, one may.
+fn idle<T>(_py: Python<'_>, change: impl FnOnce(&mut Vec<ThreadPool>) -> T) -> T {
+    let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+    let process = std::process::id();
+    if idle.process != process {
+        idle.process = process;
+        // Their threads are not here: dropping them would wait for these.
+        std::mem::forget(std::mem::take(&mut idle.pools));
+    }
+    change(&mut idle.pools)
+}
 
 fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, Into::into)
@@ -29,28 +45,36 @@ fn count(n_jobs: Option<isize>) -> PyResult<usize> {
     match n_jobs {
         None => Ok(threads()),
         Some(0) => Err(PyValueError::new_err("n_jobs is 0; it must be a number of threads, or -1 for all processors")),
+        Some(jobs @ 1..) if jobs.unsigned_abs() > MOST_THREADS => {
+            Err(PyValueError::new_err(format!("n_jobs is {jobs}; it must be at most {MOST_THREADS}")))
+        }
         Some(jobs @ 1..) => Ok(jobs.unsigned_abs()),
         Some(jobs) => Ok((processors() + 1).saturating_sub(jobs.unsigned_abs()).max(1)),
     }
 }
 
-/// The pool that `n_jobs` asks for.
-pub fn pool(_py: Python<'_>, n_jobs: Option<isize>) -> PyResult<Arc<ThreadPool>> {
+/// A pool of as many threads as `n_jobs` asks for, for one call alone: threads that wait take up no other call's work, which would
+/// keep this one from ending when it is cancelled. [`give_back`] keeps it for the next call.
+pub fn take(py: Python<'_>, n_jobs: Option<isize>) -> PyResult<ThreadPool> {
     let threads = count(n_jobs)?;
-    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
-    let process = std::process::id();
-    if let Some(of_parent) = pools.take_if(|pools| pools.process != process) {
-        // Its threads are not here: dropping it would wait for them.
-        std::mem::forget(of_parent);
-    }
-    let pools = pools.get_or_insert_with(|| Pools { process, by_threads: HashMap::new() });
-    if let Some(pool) = pools.by_threads.get(&threads) {
-        return Ok(pool.clone());
+    let kept = idle(py, |pools| {
+        let place = pools.iter().position(|pool| pool.current_num_threads() == threads)?;
+        Some(pools.remove(place))
+    });
+    if let Some(pool) = kept {
+        return Ok(pool);
     }
     let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("ropewalk-{i}")).build();
-    let pool = Arc::new(pool.map_err(|error| PyRuntimeError::new_err(format!("{threads} threads: {error}")))?);
-    pools.by_threads.insert(threads, pool.clone());
-    Ok(pool)
+    pool.map_err(|error| PyRuntimeError::new_err(format!("{threads} threads: {error}")))
+}
+
+/// Keeps a pool for the next call, and ends the one that has waited longest for one.
+pub fn give_back(py: Python<'_>, pool: ThreadPool) {
+    let ended = idle(py, |pools| {
+        pools.push(pool);
+        (pools.len() > MOST_IDLE).then(|| pools.remove(0))
+    });
+    drop(ended);
 }
 
 /// Sets the number of threads of calls and estimators without `n_jobs`.
@@ -63,7 +87,7 @@ pub fn pool(_py: Python<'_>, n_jobs: Option<isize>) -> PyResult<Arc<ThreadPool>>
 /// Raises
 /// ------
 /// ValueError
-///     For 0.
+///     For 0, and for more than 4096.
 ///
 /// Examples
 /// --------

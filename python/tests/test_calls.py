@@ -327,3 +327,42 @@ def test_results_are_the_librarys_memory():
     for array in [fitted.labels_, core, labels, groups.labels, groups.offsets]:
         assert array.base is not None and not array.flags.owndata
         assert array.flags.writeable and array.flags.c_contiguous and array.flags.aligned
+
+
+def test_a_cancelled_call_leaves_those_of_other_threads_alone() -> None:
+    program = """
+import os, signal, threading
+import numpy as np
+import ropewalk
+ropewalk.set_threads(2)
+x = np.random.default_rng(1).random((4000, 3))
+expected = ropewalk.dbscan(x, 0.05)[1]
+stop, wrong = threading.Event(), []
+def work():
+    while not stop.is_set():
+        try:
+            if not np.array_equal(ropewalk.dbscan(x, 0.05)[1], expected):
+                wrong.append("another answer")
+        except Exception as error:
+            wrong.append(repr(error))
+workers = [threading.Thread(target=work) for _ in range(3)]
+for worker in workers:
+    worker.start()
+many = np.random.default_rng(2).random((300_000, 3))
+interrupted = 0
+for _ in range(5):
+    timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        for _ in range(100):
+            ropewalk.hop(many, 80.0)
+    except KeyboardInterrupt:
+        interrupted += 1
+    timer.join()
+stop.set()
+for worker in workers:
+    worker.join()
+print(interrupted, wrong[:3])
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    assert ran.stdout == "5 []\n", ran.stdout + ran.stderr

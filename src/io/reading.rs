@@ -102,6 +102,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Whether all rows of a table are read.
+    #[cfg(feature = "parquet")]
     pub(super) fn is_whole(&self) -> bool {
         self.keep.is_all() && self.types().is_none_or(TypeColumn::is_all)
     }
