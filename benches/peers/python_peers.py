@@ -79,7 +79,7 @@ def ropewalk_(op, points, to):
     if op in ("range_count", "knn"):
         tree = ropewalk.Bvh(points)
         if op == "knn":
-            return lambda: tree.nearest_neighbors(to.k), distances
+            return lambda: tree.nearest_neighbors(to.k, include_self=True), distances
         return lambda: tree.count_neighbors(to.radius), neighbors
     if op == "fof":
         return lambda: ropewalk.friends_of_friends(points, to.eps).labels, lambda labels: groups(labels, singles=True)
