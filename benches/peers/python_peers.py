@@ -86,7 +86,7 @@ def ropewalk_(op, points, to):
     if op == "dbscan":
         return lambda: ropewalk.DBSCAN(eps=to.eps, **samples).fit(points).labels_, groups
     if op == "hdbscan":
-        return lambda: ropewalk.HDBSCAN(min_cluster_size=to.min_cluster_size, **samples).fit(points).labels_, groups
+        return lambda: ropewalk.HDBSCAN(min_cluster_size=to.min_cluster_size, ties="together", **samples).fit(points).labels_, groups
     samples = samples if op == "mutual_reachability" else {}
     return lambda: ropewalk.minimum_spanning_tree(points, **samples).weights, weights
 
