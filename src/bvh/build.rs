@@ -48,7 +48,7 @@ fn build_from<P: Primitive<S, D>, S: Scalar, const D: usize>(primitives: &[P], s
     let bounds = check(primitives, &space)?;
     mark("bounds");
     let grid = Grid::over(&bounds);
-    let mut sorted = SortedPrimitives::new(&Primitives { primitives, grid, space });
+    let mut sorted = SortedPrimitives::new(&Primitives { primitives, grid, space }, &bounds)?;
     mark("codes, sort");
     duplicates::refine(&mut sorted);
     let SortedPrimitives { lo, hi, index, deltas } = sorted;
@@ -118,7 +118,10 @@ pub(crate) fn check<S: Scalar, T: Bounded<S, D>, const D: usize>(
         })
     });
     let (bounds, sound) = parts.into_iter().fold((Aabb::EMPTY, true), |a, b| (a.0.union(&b.0), a.1 & b.1));
-    if sound {
+    // Each point fits, and so does the box around them, unless they change meanwhile. A box may be wrapped to beyond what fits.
+    let is_box_sound =
+        !T::IS_POINT || primitives.is_empty() || (0..D).all(|k| fits(bounds.lo[k]) && fits(bounds.hi[k]));
+    if sound && is_box_sound {
         return Ok(bounds);
     }
     let found = primitives
@@ -126,7 +129,7 @@ pub(crate) fn check<S: Scalar, T: Bounded<S, D>, const D: usize>(
         .enumerate()
         .find_map(|(index, primitive)| fault(primitive).map(|axis| (index, axis, primitive.bounds())));
     match found {
-        None => Ok(bounds),
+        None => Err(Kind::Changed.into()),
         Some((index, axis, Aabb { lo, hi })) => {
             let [lo, hi]: [f64; 2] = [lo[axis].into(), hi[axis].into()];
             let value = if lo.abs() <= S::LIMIT { hi } else { lo };
@@ -152,4 +155,80 @@ pub(crate) fn check_count<const D: usize>(n: usize) -> Result<()> {
         return Err(Kind::TooMany { n, max }.into());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+    use super::*;
+
+    /// Numbers that are asked for, by all threads.
+    static ASKED: AtomicU64 = AtomicU64::new(0);
+
+    /// A point that is another each time: `MODE` says how.
+    #[derive(Clone, Copy)]
+    struct Changing<const MODE: u32>([f32; 2]);
+
+    // SAFETY: numbers alone, which may be zeros.
+    #[allow(unsafe_code)]
+    unsafe impl<const MODE: u32> bytemuck::Zeroable for Changing<MODE> {}
+
+    impl<const MODE: u32> Bounded<f32, 2> for Changing<MODE> {
+        const IS_POINT: bool = true;
+
+        fn bounds(&self) -> Aabb<f32, 2> {
+            let asked = ASKED.fetch_add(1, Relaxed);
+            // SplitMix64.
+            let mixed = (asked.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ asked >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let random = (mixed >> 40) as f32 / (1 << 24) as f32;
+            let [x, y] = self.0;
+            Aabb::point(match MODE {
+                0 => [random, random * random],
+                1 => [x + (asked / 1000) as f32, y],
+                2 => [if asked > 60_000 && random < 0.01 { f32::NAN } else { x }, y],
+                3 => [if asked % 70_001 == 70_000 { f32::INFINITY } else { x }, y],
+                4 => [if asked % 2 == 0 { x } else { 1.0 - x }, y],
+                _ => [x * 0.999f32.powi((asked / 10_000) as i32), y],
+            })
+        }
+    }
+
+    impl<const MODE: u32> Primitive<f32, 2> for Changing<MODE> {
+        fn of(bounds: Aabb<f32, 2>) -> Self {
+            Self(bounds.lo)
+        }
+        fn center(&self) -> [f32; 2] {
+            self.0
+        }
+        fn corner(&self, _which: usize) -> [f32; 2] {
+            self.0
+        }
+    }
+
+    fn builds<const MODE: u32>() {
+        ASKED.store(0, Relaxed);
+        let primitives: Vec<Changing<MODE>> =
+            (0..40_000).map(|i| Changing([(i * 37 % 997) as f32 / 997.0, i as f32 / 40_000.0])).collect();
+        for space in [Space::OPEN, Space::periodic(0.9).unwrap()] {
+            match build_from(&primitives, space) {
+                Ok(tree) => tree.validate().unwrap(),
+                Err(error) => {
+                    assert!(matches!(error.kind(), crate::ErrorKind::Input | crate::ErrorKind::NotFinite), "{error}");
+                }
+            }
+        }
+    }
+
+    /// Memory that is shared with another language can change while it is read. Safe code cannot do that to a slice of points, but these
+    /// points do: there must be an error, or a tree of any points whatever, which is as deep as trees are.
+    #[test]
+    fn points_that_change_while_they_are_read() {
+        builds::<0>();
+        builds::<1>();
+        builds::<2>();
+        builds::<3>();
+        builds::<4>();
+        builds::<5>();
+    }
 }

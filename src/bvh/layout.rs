@@ -1,11 +1,17 @@
 //! Primitives in tree order: sorted by the codes of their centres, their corners one array per axis.
 //!
 //! Out: beside the corners and the indices the delta of each split, which is all that the hierarchy needs of the codes.
+//! The primitives are read here for the last time, into memory of the tree's own. Another thread, or another language, may have changed
+//! them since they were checked and split: what is stored is compared with what was found then, so that the hierarchy is of codes that
+//! ascend, and no deeper than they allow, whatever is done to the primitives.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use bytemuck::Zeroable;
 
 use crate::bvh::hierarchy::{OUTSIDE, delta};
-use crate::bvh::radix_sort::{Buckets, Source, cut};
+use crate::bvh::radix_sort::{Buckets, Sorted, Source, cut};
+use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Bounded, Scalar};
 use crate::simd::LANES;
 
@@ -58,8 +64,10 @@ pub(super) struct SortedPrimitives<S, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> SortedPrimitives<S, D> {
-    /// The primitives of a source in Morton order.
-    pub fn new<P: Primitive<S, D>>(source: &impl Source<Item = P>) -> Self {
+    /// The primitives of a source, which lie within `bounds`, in Morton order.
+    ///
+    /// Errors: if they are no longer there, or have another code than before.
+    pub fn new<P: Primitive<S, D>>(source: &impl Source<Item = P>, bounds: &Aabb<S, D>) -> Result<Self> {
         let n = source.len();
         let buckets = Buckets::split(source);
         let axes = || std::array::from_fn(|_| bytemuck::zeroed_vec(n + LANES));
@@ -80,13 +88,18 @@ impl<S: Scalar, const D: usize> SortedPrimitives<S, D> {
             // Between buckets the codes differ where the numbers of the buckets do.
             let code = (bucket as u64) << shift;
             let edge = before.map_or(OUTSIDE, |before| delta(before, code, first));
-            outputs.push((first, edge, deltas, corners));
+            outputs.push((first, bucket as u64, edge, deltas, corners));
             if len > 0 {
                 before = Some(code);
             }
             first += len;
         }
-        let index = buckets.sort(outputs, |(first, edge, deltas, mut corners), sorted| {
+        let changed = AtomicBool::new(false);
+        let index = buckets.sort(outputs, |(first, bucket, edge, deltas, mut corners), sorted| {
+            if !is_unchanged(&sorted, shift, bucket, bounds) {
+                changed.store(true, Relaxed);
+                return;
+            }
             let mut before = 0;
             for (at, (code, place)) in sorted.iter().enumerate() {
                 deltas[at] = if at == 0 { edge } else { delta(before, code, first + at) };
@@ -98,7 +111,10 @@ impl<S: Scalar, const D: usize> SortedPrimitives<S, D> {
                 }
             }
         });
-        Self { lo, hi, index, deltas }
+        if changed.into_inner() {
+            return Err(Kind::Changed.into());
+        }
+        Ok(Self { lo, hi, index, deltas })
     }
 
     /// Where the primitive at a position is along the curve.
@@ -109,4 +125,20 @@ impl<S: Scalar, const D: usize> SortedPrimitives<S, D> {
             Some(hi) => Aabb { lo: corner(&self.lo), hi: corner(hi) }.center(),
         }
     }
+}
+
+/// Whether all in a bucket have codes of that bucket, and lie within the box that was found around everything.
+fn is_unchanged<P: Primitive<S, D>, S: Scalar, const D: usize>(
+    sorted: &Sorted<'_, P>,
+    shift: u32,
+    bucket: u64,
+    bounds: &Aabb<S, D>,
+) -> bool {
+    let differing = sorted.codes().iter().fold(0, |differing, code| differing | (code >> shift ^ bucket));
+    // Not as long as it holds, but all of them: that is a loop of vector instructions. A NaN is within nothing.
+    let are_within = sorted.items().iter().fold(true, |within, item| {
+        let (lo, hi) = (item.corner(0), item.corner(1));
+        (0..D).fold(within, |within, k| within & (bounds.lo[k] <= lo[k]) & (lo[k] <= hi[k]) & (hi[k] <= bounds.hi[k]))
+    });
+    differing == 0 && are_within
 }

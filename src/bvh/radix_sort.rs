@@ -188,6 +188,16 @@ pub(crate) struct Sorted<'a, P> {
 }
 
 impl<P: Copy> Sorted<'_, P> {
+    /// The codes, in the order of the indices.
+    pub fn codes(&self) -> &[u64] {
+        &self.bucket.codes
+    }
+
+    /// The items, in the order of the indices.
+    pub fn items(&self) -> &[P] {
+        &self.bucket.items
+    }
+
     /// Codes and items.
     #[inline(always)]
     pub fn iter(&self) -> impl Iterator<Item = (u64, P)> {

@@ -62,7 +62,8 @@ impl Kind {
             | Kind::NoMass { .. }
             | Kind::WeightCount { .. }
             | Kind::FieldValue { .. }
-            | Kind::Weight { .. } => ErrorKind::Input,
+            | Kind::Weight { .. }
+            | Kind::Changed => ErrorKind::Input,
             Kind::Parameter { .. }
             | Kind::BoxDimension { .. }
             | Kind::BoxSize { .. }

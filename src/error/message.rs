@@ -210,6 +210,9 @@ impl Display for Error {
                 "no usual units fit: matter has a mean density of {density:e}, which for omega_m = {omega_m} is {expected:e} in 1e10 Msun/h \
          and comoving Mpc/h, and more or less by a known factor in kpc, Msun or without h"
             ),
+            Kind::Changed => f.write_str(
+                "the points changed while the tree was built; nothing may write to them until the call returns",
+            ),
             Kind::Invariant(message) => write!(f, "the tree is broken: {message}"),
             Kind::Radii { len, centers } => {
                 write!(f, "there are {len} radii for {centers} centres; there must be one each, or one for all")

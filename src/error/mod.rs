@@ -320,6 +320,7 @@ pub(crate) enum Kind {
         expected: f64,
     },
     Invariant(String),
+    Changed,
     Cancelled,
     Radii {
         len: usize,
