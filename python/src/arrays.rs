@@ -13,15 +13,17 @@ use crate::errors::exception;
 
 /// The memory of an array that is in C order.
 ///
-/// NumPy does not move it while there is a reference to the array, unless `resize` is told not to look (`refcheck=False`). Threads
-/// that write into the array meanwhile make the answers meaningless; the documentation says so.
+/// NumPy does not move it while there is a reference to the array, unless `resize` is told not to look (`refcheck=False`). No thread may
+/// write into the array while a call reads it, which nothing here can prevent: by Rust's rules that is undefined. Answers become
+/// meaningless, or calls fail; tests have seen no crash. The documentation says so (`docs/threads_and_memory.md`).
 struct Memory<S> {
     start: *const S,
     len: usize,
     _array: Py<PyArray2<S>>,
 }
 
-// SAFETY: the memory is only read, and belongs to the array, whose reference may be dropped by any thread.
+// SAFETY: the memory is only read, and belongs to the array, whose reference may be dropped by any thread. That nobody writes to it
+// meanwhile is asked of the caller.
 unsafe impl<S: Element> Send for Memory<S> {}
 // SAFETY: as above.
 unsafe impl<S: Element> Sync for Memory<S> {}

@@ -366,3 +366,46 @@ print(interrupted, wrong[:3])
 """
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     assert ran.stdout == "5 []\n", ran.stdout + ran.stderr
+
+
+def written_to() -> None:
+    """Calls about an array that a thread moves, rescales, and puts NaN into all the time."""
+    X = np.ascontiguousarray(points(150_000))
+    original, ends = X.copy(), threading.Event()
+
+    def write() -> None:
+        random = np.random.default_rng(3)
+        while not ends.is_set():
+            change = random.integers(5)
+            if change == 0:
+                np.multiply(original, 0.5, out=X)
+            elif change == 1:
+                X[::1000] = np.nan
+            elif change == 2:
+                X[:] = original[::-1]
+            elif change == 3:
+                np.nextafter(original, 0, out=X)
+            time.sleep(random.random() * 0.1)
+            X[:] = original
+            time.sleep(random.random() * 0.2)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    answers = errors = 0
+    start = time.monotonic()
+    while time.monotonic() - start < 8:
+        for name in ("nearest_neighbors", "dbscan", "friends_of_friends", "minimum_spanning_tree", "hop"):
+            try:
+                call(name, X, 2)
+                answers += 1
+            except (ValueError, RuntimeError):
+                errors += 1
+    ends.set()
+    writer.join()
+    print(json.dumps({"answers": answers, "errors": errors}))
+
+
+def test_an_array_that_is_written_to() -> None:
+    """That must not be done, and answers are meaningless; but the process lives."""
+    counted = program("written_to")
+    assert counted["answers"] > 0

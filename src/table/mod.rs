@@ -60,8 +60,12 @@ impl<S> Table<S> {
     /// copied, and `owner` lives as long as the table and its clones.
     ///
     /// `owner` is asked for its values again at each use of them, and must always give the same. If it gives more, the table ends where it
-    /// did; if it gives fewer, the table is empty for as long. A change in the middle of a call may make the call fail or panic, but never
-    /// reads memory that `owner` does not give.
+    /// did; if it gives fewer, the table is empty for as long. Other values in the middle of a call make its answer meaningless, or the call
+    /// fails or panics.
+    ///
+    /// Nothing may write to the memory while a call reads it. Safe Rust cannot; another language can, and by Rust's rules a program in
+    /// which that happens is undefined. Trees compare what they store with what they read before, so that their depth stays bounded, and
+    /// tests with such a writer have seen wrong answers and errors, but no crash; that is no promise.
     ///
     /// Memory: some ten words. Cost: a call of `as_ref` at each use of the values.
     ///
