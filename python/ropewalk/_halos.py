@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
@@ -14,7 +13,7 @@ from ropewalk import _native
 from ropewalk._arrays import points, vector
 from ropewalk._snapshot import Snapshot, particle_types
 from ropewalk._tables import Table
-from ropewalk._warnings import RopewalkWarning
+from ropewalk._warnings import warn
 
 Finder = Literal["fof", "hop", "adaptahop"]
 Center = Literal["mbp", "mbp-brute", "mcp", "com", "shrinking-sphere"]
@@ -36,7 +35,7 @@ class HaloCatalog(Table):
         halos have at least. With subhalos the smallest structure that a particle is in. The column ``*_label`` has the label of
         each row.
     notes : tuple of str
-        What to know beside the numbers; each is a `RopewalkWarning`, too.
+        What to know beside the numbers, those of the snapshot first; each is a `RopewalkWarning`, too.
     profiles : Table or None
         The density profiles of the largest halos, a row for each shell, if they were asked for.
     density : numpy.ndarray of float64, shape (n_particles,), or None
@@ -250,7 +249,7 @@ def halos(
     Warns
     -----
     RopewalkWarning
-        For each of `HaloCatalog.notes`.
+        For each of `HaloCatalog.notes`; those of a snapshot when it is read.
 
     Notes
     -----
@@ -323,7 +322,10 @@ def halos(
         found = _of_arrays(positions, (velocities, masses, ids), wanted)
     catalog = HaloCatalog(found)
     for note in catalog.notes:
-        warnings.warn(note, RopewalkWarning, stacklevel=2)
+        warn(note)
+    if isinstance(positions, Snapshot):
+        # Of these was warned when they were found.
+        catalog.notes = positions._assumed + catalog.notes
     return catalog
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ropewalk import _native
 from ropewalk._arrays import Floats
 from ropewalk._optional import unit
+from ropewalk._warnings import warn
 
 FIELDS = ("positions", "velocities", "masses", "ids")
 
@@ -80,6 +81,9 @@ class Snapshot:
         ``"comoving"`` or ``"physical"``, if the unit of lengths is known.
     header : dict or None
         The header of a Gadget binary that is not compressed.
+    notes : tuple of str
+        What the file leaves in doubt (a box that is no cube, what velocities are in), and what was assumed of it in reading,
+        which is a `RopewalkWarning`, too.
 
     Examples
     --------
@@ -110,7 +114,16 @@ class Snapshot:
         self.cosmology: dict[str, float | None] = about["cosmology"]
         self._units: dict[str, tuple[str, str, str] | None] = about["units"]
         self.header: dict[str, Any] | None = about["header"]
+        self._doubts: list[str] = about["notes"]
+        self._assumed: tuple[str, ...] = ()
         self._stamps = self._stamp()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the file leaves in doubt, and what was assumed in reading it; the latter is a `RopewalkWarning`, too."""
+        # What is assumed begins with the doubt.
+        doubts = [doubt for doubt in self._doubts if not any(note.startswith(doubt) for note in self._assumed)]
+        return (*doubts, *self._assumed)
 
     @property
     def units(self) -> dict[str, str | None]:
@@ -270,8 +283,15 @@ class Snapshot:
             If the ending is another, or the format has no place for the particles.
         OSError
             If the file cannot be written; one that was there stays as it was.
+
+        Warns
+        -----
+        RopewalkWarning
+            Where units that are known have no place in the file.
         """
-        self._whole(None).write(os.fspath(path))
+        why = self._whole(None).write(os.fspath(path))
+        if why is not None:
+            warn(f"{os.fspath(path)}: units are left out: {why}")
 
     def __repr__(self) -> str:
         kinds = ", ".join(
@@ -279,6 +299,9 @@ class Snapshot:
         )
         counts = sum(kind.count for kind in self.types)
         return f"Snapshot({self.path!r}, {self.format}: {counts} particles, {kinds}; read: {', '.join(self._parts) or 'none'})"
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"a Snapshot cannot be pickled; send its path and read it there, {self.path!r}, or its arrays")
 
     def _stamp(self) -> list[tuple[str, int, int]]:
         """What the files are like: of one that is read in several goes they must stay so."""
@@ -294,7 +317,14 @@ class Snapshot:
         others = [field for field in fields if field != "positions"]
         part = _native.read_particles(self.path, self._how, "positions" in fields, others, n_jobs)
         self._parts.update(dict.fromkeys(fields, part))
+        self._add_notes(part.notes())
         return part
+
+    def _add_notes(self, notes: Sequence[str]) -> None:
+        for note in notes:
+            if note not in self._assumed:
+                self._assumed += (note,)
+                warn(f"{self.path}: {note}")
 
     def _any(self) -> _native.Particles:
         with self._lock:
@@ -349,6 +379,7 @@ def read_snapshot(
     types: int | Iterable[int] | None = None,
     subsample: float | None = None,
     columns: Sequence[str | int] = (),
+    open: bool = False,
     redshift: float | None = None,
     length_unit: str | None = None,
     mass_unit: str | None = None,
@@ -372,6 +403,8 @@ def read_snapshot(
         About this part of the particles, the same in each run; their masses are divided by it.
     columns : sequence of str or int
         Which columns of a table are coordinates, by name or by number from 1.
+    open : bool
+        Reads a box that is no cube, too, as an open one; otherwise it is refused, for only cubes are periodic here.
     redshift, length_unit, mass_unit, velocity_unit : optional
         What the caller knows better than the file (a box goes to `halos`): ``"kpc/h"``, ``"pkpc"`` for physical lengths,
         ``"1e10 Msun/h"``, ``"km/s"``, ``"gadget"`` for velocities over the root of the scale factor.
@@ -389,6 +422,11 @@ def read_snapshot(
     ValueError
         If it is of no known format, cut short, or contradicts itself; if a type is not there.
 
+    Warns
+    -----
+    RopewalkWarning
+        When a field is read, of what is assumed: see `Snapshot.notes`.
+
     Examples
     --------
     >>> import tempfile, pathlib, numpy as np, ropewalk
@@ -403,6 +441,7 @@ def read_snapshot(
         "types": [] if types is None else particle_types("types", types),
         "subsample": None if subsample is None else float(subsample),
         "columns": [columns] if isinstance(columns, str) else [str(column) for column in columns],
+        "open": bool(open),
         "redshift": None if redshift is None else float(redshift),
         "length_unit": length_unit,
         "mass_unit": mass_unit,

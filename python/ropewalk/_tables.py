@@ -80,6 +80,10 @@ class Table:
     def __repr__(self) -> str:
         return f"{type(self).__name__} of {len(self)} rows: {', '.join(self.columns)}"
 
+    def __reduce__(self) -> Any:
+        name = type(self).__name__
+        raise TypeError(f"a {name} cannot be pickled; send its `table`, which is an array, or write it and send the path")
+
     def to_pandas(self) -> Any:
         """A `pandas.DataFrame` with the columns; ``.attrs`` has `units`, `descriptions` and `meta`. The numbers are copied."""
         pandas = optional("pandas", "to_pandas")

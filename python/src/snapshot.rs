@@ -21,6 +21,7 @@ pub struct How {
     types: Vec<u8>,
     subsample: Option<f64>,
     columns: Vec<String>,
+    open: bool,
     redshift: Option<f64>,
     length_unit: Option<String>,
     mass_unit: Option<String>,
@@ -38,6 +39,7 @@ impl How {
         options = options.masses(false).columns(self.columns.iter());
         (options.subsample, options.redshift) = (self.subsample, self.redshift);
         options.velocity_unit = self.units()?.velocity;
+        options.open = self.open;
         Ok(options)
     }
 }
@@ -67,6 +69,8 @@ pub struct About {
     cosmology: Background,
     units: Named,
     header: Option<GadgetHeader>,
+    /// What readers may refuse or take for something else.
+    notes: Vec<String>,
 }
 
 #[derive(IntoPyObject)]
@@ -149,7 +153,7 @@ pub fn inspect(py: Python<'_>, path: PathBuf, how: How) -> PyResult<About> {
         let header = is_gadget.then(|| io::read_header(&path).ok()).flatten();
         Ok((contents, how.units()?, header))
     })?;
-    let Contents { format, code, files, types, box_size, redshift, background, .. } = contents;
+    let Contents { format, code, files, types, box_size, redshift, background, notes, .. } = contents;
     Ok(About {
         format: format.to_string(),
         code,
@@ -160,6 +164,7 @@ pub fn inspect(py: Python<'_>, path: PathBuf, how: How) -> PyResult<About> {
         cosmology: background.into(),
         units: units.or(contents.units).into(),
         header: header.as_ref().map(GadgetHeader::from),
+        notes,
     })
 }
 
@@ -279,9 +284,18 @@ impl Particles {
         (named.into(), universe.describe_units())
     }
 
-    /// Writes them, in the format of the name's ending.
-    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        run(py, None, || io::write_snapshot(&path, &self.snapshot, SnapshotFormat::of(&path)?))
+    /// What was assumed in reading them.
+    fn notes(&self) -> Vec<String> {
+        self.snapshot.notes.clone()
+    }
+
+    /// Writes them, in the format of the name's ending. Says why the file has no units although they are known.
+    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<Option<String>> {
+        run(py, None, || {
+            let format = SnapshotFormat::of(&path)?;
+            io::write_snapshot(&path, &self.snapshot, format)?;
+            Ok(format.lacks_units(&self.snapshot))
+        })
     }
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import pickle
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ropewalk import _native, halos, read_snapshot
+from ropewalk import RopewalkWarning, _native, halos, read_snapshot
 
 ROOT = Path(__file__).resolve().parents[2]
 SNAPSHOTS = ROOT / "tests" / "data" / "snapshots"
@@ -292,3 +293,59 @@ def test_several_threads(reads: list[tuple[str, ...]]) -> None:
     assert reads == [("positions",), ("positions", "velocities", "masses", "ids")]
     assert all(np.shares_memory(positions[0], other) for other in positions)
     assert all(np.array_equal(catalogs[0].labels, other.labels) for other in catalogs)
+
+
+def block(data: bytes) -> bytes:
+    length = len(data).to_bytes(4, "little")
+    return length + data + length
+
+
+def gadget(path: Path, time: float, redshift: float) -> Path:
+    """A Gadget 1 file of 8 particles in which time and redshift may contradict each other."""
+    head = np.array([0, 8, 0, 0, 0, 0], "<u4").tobytes() + np.array([0, 1.0, 0, 0, 0, 0, time, redshift], "<f8").tobytes()
+    head += bytes(8) + np.array([0, 8, 0, 0, 0, 0], "<u4").tobytes() + np.array([0, 1], "<u4").tobytes()
+    head += np.array([10.0, 0.3, 0.7, 0.7], "<f8").tobytes()
+    x = np.random.default_rng(0).random((8, 3), np.float32) * 10
+    ids = np.arange(8, dtype="<u4")
+    path.write_bytes(block(head.ljust(256, b"\0")) + block(x.tobytes()) + block(x.tobytes()) + block(ids.tobytes()))
+    return path
+
+
+def test_what_is_assumed_of_velocities_is_said(tmp_path: Path) -> None:
+    path = gadget(tmp_path / "old", time=0.25, redshift=0.0)
+    snapshot = read_snapshot(path)
+    with pytest.warns(RopewalkWarning, match="velocit") as caught:
+        assert snapshot.velocities.shape == (8, 3)
+    assert [warning.filename for warning in caught] == [__file__]
+    assert len(snapshot.notes) == 1 and "peculiar" in snapshot.notes[0]
+    with pytest.warns(RopewalkWarning, match="velocit"):
+        catalog = halos(read_snapshot(path), min_members=2, eps=5)
+    assert catalog.notes[:1] == snapshot.notes
+    known = read_snapshot(path, velocity_unit="km/s").load()
+    assert halos(known, min_members=2, eps=5).notes == ()
+
+
+def test_a_box_that_is_no_cube_is_read_as_an_open_one(tmp_path: Path) -> None:
+    path = tmp_path / "points.npz"
+    np.savez(path, positions=np.ones((4, 3)), box_size=[1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="sides of 1, 2, 3"):
+        read_snapshot(path).load()
+    with pytest.warns(RopewalkWarning, match="taken for open"):
+        snapshot = read_snapshot(path, open=True).load()
+    assert snapshot.box_size is None and len(snapshot) == 4 and len(snapshot.notes) == 1
+
+
+def test_units_that_are_left_out_are_said(tmp_path: Path) -> None:
+    path = tmp_path / "points.npz"
+    np.savez(path, positions=np.ones((4, 3)), masses=np.ones(4))
+    snapshot = read_snapshot(path, length_unit="Mpc", mass_unit="Msun")
+    with pytest.warns(RopewalkWarning, match="units are left out"):
+        snapshot.write(tmp_path / "points.hdf5")
+    snapshot.write(tmp_path / "points.ecsv")
+
+
+def test_snapshots_are_not_pickled_and_say_so(tmp_path: Path) -> None:
+    path = tmp_path / "points.npy"
+    np.save(path, np.ones((4, 3)))
+    with pytest.raises(TypeError, match="send its path"):
+        pickle.dumps(read_snapshot(path))
