@@ -25,6 +25,9 @@ def points(x: ArrayLike, name: str = "X") -> Floats:
 
 def numbers(x: ArrayLike, name: str) -> Floats:
     """The same for any number of dimensions."""
+    unit = _unit(x)
+    if unit:
+        raise ValueError(f"{name} has the unit {unit}; numbers have none here: give all lengths in one unit, {name}.to_value(unit)")
     if hasattr(x, "toarray"):
         raise ValueError(f"{name} is a sparse matrix; dense coordinates are needed: {name}.toarray()")
     if np.ma.isMaskedArray(x):
@@ -40,6 +43,16 @@ def numbers(x: ArrayLike, name: str) -> Floats:
         return np.require(array, np.float32 if narrow else np.float64, ["C", "A"])
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} does not hold numbers: {error}") from error
+
+
+def _unit(x: object) -> str:
+    """The unit of a quantity of astropy, unyt or pint; empty for a pure number."""
+    for attribute in ("unit", "units"):
+        # A data frame may have a column of that name.
+        if isinstance(x, np.ndarray) or hasattr(type(x), attribute):
+            text = str(getattr(x, attribute, None) or "")
+            return "" if text in ("", "dimensionless") else text
+    return ""
 
 
 def vector(x: ArrayLike, n: int, name: str) -> NDArray[np.float64]:

@@ -262,6 +262,14 @@ def choice(value: object, name: str, known: tuple[str, ...]) -> str:
     raise ValueError(f"{name} is {value!r}; it may be {' or '.join(map(repr, known))}")
 
 
+def device_number(device: str) -> int | None:
+    """The number of a GPU that is named; `None` for "cuda", which is where the array lies, or the first."""
+    kind, colon, text = device.partition(":") if isinstance(device, str) else ("", "", "")
+    if kind == "cuda" and (not colon or (text.isascii() and text.isdecimal() and len(text) < 10)):
+        return int(text) if colon else None
+    raise ValueError(f"device is {device!r}; it must be 'cpu', 'cuda', or 'cuda:1' and so on")
+
+
 def euclidean(metric: object, p: object = 2, metric_params: object = None) -> None:
     """Refuses other distances than the Euclidean."""
     if metric_params:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, SupportsFloat, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _native
 from ropewalk._arrays import points, vector
+from ropewalk._base import choice, device_number, integer, is_on_device, on_device, real
 from ropewalk._snapshot import Snapshot, particle_types
 from ropewalk._tables import Table
 from ropewalk._warnings import warn
+
+if TYPE_CHECKING:
+    from ropewalk._bvh import Indices
 
 Finder = Literal["fof", "hop", "adaptahop"]
 Center = Literal["mbp", "mbp-brute", "mcp", "com", "shrinking-sphere"]
@@ -63,7 +67,7 @@ class HaloCatalog(Table):
     def __init__(self, native: _native.Halos) -> None:
         super().__init__(native.table)
         self._halos = native
-        self._lists: tuple[NDArray[np.int64], NDArray[np.uint32]] | None = None
+        self._lists: tuple[NDArray[np.int64], Indices] | None = None
         self.labels: NDArray[np.int32] = native.labels()
         self.density: NDArray[np.float64] | None = native.density()
         self.attached_labels: NDArray[np.int32] | None = native.attached()
@@ -73,7 +77,7 @@ class HaloCatalog(Table):
         self.volume: float = native.volume
         self.n_wrapped: int = native.n_wrapped
 
-    def members(self, i: int) -> NDArray[np.uint32]:
+    def members(self, i: int) -> Indices:
         """The indices of the particles of halo `i`, ascending; those of a halo with subhalos have theirs, too. Nothing is copied.
 
         Parameters
@@ -98,11 +102,11 @@ class HaloCatalog(Table):
         return self._csr()[0]
 
     @property
-    def indices(self) -> NDArray[np.uint32]:
-        """The members of all halos, one halo after the other; made when it is asked for, 4 bytes a member."""
+    def indices(self) -> Indices:
+        """The members of all halos, one after the other; made when it is asked for, 4 bytes a member (8 from 2**31 particles)."""
         return self._csr()[1]
 
-    def _csr(self) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    def _csr(self) -> tuple[NDArray[np.int64], Indices]:
         if self._lists is None:
             self._lists = self._halos.lists()
         return self._lists
@@ -160,14 +164,14 @@ def halos(
     n_jobs: int | None = None,
     device: str | None = None,
 ) -> HaloCatalog:
-    """Finds the halos of particles and measures them: ``ropewalk halos``, with its names and defaults.
+    """Finds the halos of particles and measures them, as the program ``ropewalk halos`` does.
 
     Parameters
     ----------
     positions : array of shape (n, 3), or Snapshot
         Coordinates, all comoving or all physical, ``float32`` or ``float64``; C-contiguous ones are not copied. A `Snapshot` of
         `read_snapshot` brings velocities, masses, ids, box, units and cosmology; all particles that it reads are linked, so
-        read the types to be linked: ``read_snapshot(path, types=1)``.
+        read the types to be linked: ``read_snapshot(path, types=1)`` for dark matter, which the program links unless told otherwise.
     velocities : array of shape (n, 3), optional
         Peculiar velocities. For their means and dispersions, spins, and `unbind`.
     masses : float or array of shape (n,), optional
@@ -187,7 +191,7 @@ def halos(
     eps : float, optional
         The linking length in the unit of the positions instead.
     min_members : int
-        The least number of particles of a halo.
+        The least number of particles of a halo, at least 2.
     finder : {"fof", "hop", "adaptahop"}
         Friends of friends; HOP (Eisenstein and Hut 1998); or AdaptaHOP (Aubert, Pichon and Colombi 2004; Tweed et al. 2009),
         halos with subhalos, whose members are also those of what they are in.
@@ -264,29 +268,29 @@ def halos(
     >>> catalog["fof_halo_mass"], catalog["fof_halo_mean_x"]
     (array([4.]), array([0.125]))
     >>> catalog.members(0)
-    array([0, 1], dtype=uint32)
+    array([0, 1], dtype=int32)
     """
     wanted = {
-        "finder": _one_of("finder", finder, ("fof", "hop", "adaptahop")),
-        "linking_length": 0.2 if linking_length is None else _number("linking_length", linking_length),
+        "finder": choice(finder, "finder", ("fof", "hop", "adaptahop")),
+        "linking_length": 0.2 if linking_length is None else real(linking_length, "linking_length"),
         "eps": _optional_number("eps", eps),
-        "min_members": _whole("min_members", min_members, 1),
+        "min_members": integer(min_members, "min_members", 2),
         "box_size": _optional_number("box_size", box_size),
         "open": bool(open),
         "center": _centers(center, device),
-        "softening": _number("softening", softening),
+        "softening": real(softening, "softening"),
         "overdensities": [overdensities] if isinstance(overdensities, str) else [str(name) for name in overdensities],
-        "min_so_particles": _whole("min_so_particles", min_so_particles, 0),
-        "profiles": _whole("profiles", profiles, 0),
+        "min_so_particles": integer(min_so_particles, "min_so_particles", 0),
+        "profiles": integer(profiles, "profiles", 0),
         "columns": [columns] if isinstance(columns, str) else [str(name) for name in columns],
         "density": bool(density),
-        "units": None if units is None else _one_of("units", units, ("h", "physical")),
-        "device": _device(device),
+        "units": None if units is None else choice(units, "units", ("h", "physical")),
+        "device": _device(positions, device),
         "n_jobs": n_jobs,
         "hop": {
-            "n_density": None if n_density is None else _whole("n_density", n_density, 0),
-            "n_hop": None if n_hop is None else _whole("n_hop", n_hop, 0),
-            "n_merge": None if n_merge is None else _whole("n_merge", n_merge, 0),
+            "n_density": None if n_density is None else integer(n_density, "n_density", 0),
+            "n_hop": None if n_hop is None else integer(n_hop, "n_hop", 0),
+            "n_merge": None if n_merge is None else integer(n_merge, "n_merge", 0),
             "delta_outer": _optional_number("delta_outer", delta_outer),
             "delta_saddle": _optional_number("delta_saddle", delta_saddle),
             "delta_peak": _optional_number("delta_peak", delta_peak),
@@ -296,8 +300,8 @@ def halos(
             "fudge": _optional_number("fudge", fudge),
             "fudge_epsilon": _optional_number("fudge_epsilon", fudge_epsilon),
             "alpha": _optional_number("alpha", alpha),
-            "algorithm": None if algorithm is None else _one_of("algorithm", algorithm, ("exact", "stepped")),
-            "selection": None if selection is None else _one_of("selection", selection, ("mass", "density")),
+            "algorithm": None if algorithm is None else choice(algorithm, "algorithm", ("exact", "stepped")),
+            "selection": None if selection is None else choice(selection, "selection", ("mass", "density")),
             "unbind": bool(unbind),
         },
         "universe": {
@@ -321,6 +325,8 @@ def halos(
             raise ValueError("attach is for snapshots, which have particle types; the positions are an array")
         found = _of_arrays(positions, (velocities, masses, ids), wanted)
     catalog = HaloCatalog(found)
+    if isinstance(positions, Snapshot):
+        catalog.notes = _types_note(positions) + catalog.notes
     for note in catalog.notes:
         warn(note)
     if isinstance(positions, Snapshot):
@@ -340,7 +346,7 @@ def _of_arrays(positions: ArrayLike, more: tuple[ArrayLike | None, ...], wanted:
     if masses is None:
         m = None
     elif np.ndim(masses) == 0:
-        m = _number("masses", masses)
+        m = real(cast("SupportsFloat", masses), "masses")
         if not 0 <= m < np.inf:
             raise ValueError(f"masses is {m}; the mass of a particle is finite and not negative")
     else:
@@ -364,6 +370,24 @@ def _of_snapshot(
         raise ValueError('attach is for finder="fof or hop"; the finder is "adaptahop"')
     others = snapshot._others(attach, wanted["n_jobs"]) if attach else None
     return _native.halos_of_particles(snapshot._whole(wanted["n_jobs"]), others, str(snapshot.path), wanted)
+
+
+def _device(positions: object, device: str | None) -> int | None:
+    """The number of the device that finds the halos; None for the processor."""
+    array = None if isinstance(positions, Snapshot) else positions
+    if array is not None and is_on_device(array):
+        raise ValueError("positions lie on a device; halos are found of arrays in host memory, with device='cuda', too: copy them")
+    number = None if device is None or device == "cpu" else device_number(device)
+    return None if on_device(array, device) is None else number or 0
+
+
+def _types_note(snapshot: Snapshot) -> tuple[str, ...]:
+    """That more than one type is linked, which nobody asked for."""
+    kinds = [str(kind.particle_type) for kind in snapshot.types if kind.particle_type is not None and kind.count > 0]
+    if snapshot._how["types"] or len(kinds) < 2:
+        return ()
+    names = ", ".join(kinds[:-1]) + " and " + kinds[-1]
+    return (f"particles of the types {names} are linked with one another; to link one type: read_snapshot(path, types=1)",)
 
 
 def _ids(ids: ArrayLike | None, n: int) -> NDArray[np.uint64] | None:
@@ -394,7 +418,7 @@ def _check_finder(wanted: dict[str, Any]) -> None:
 def _centers(center: str | Sequence[str] | None, device: str | None) -> list[str]:
     names = [] if center is None else [center] if isinstance(center, str) else list(center)
     for place, name in enumerate(names):
-        _one_of("center", name, CENTERS)
+        choice(name, "center", CENTERS)
         if place > 0 and name != "mcp":
             raise ValueError(f'center has "{name}" after another; only "mcp" may come after another')
         if device not in (None, "cpu") and name not in ("mbp", "mcp"):
@@ -402,37 +426,5 @@ def _centers(center: str | Sequence[str] | None, device: str | None) -> list[str
     return names
 
 
-def _device(device: str | None) -> str | None:
-    if device is None or device == "cpu":
-        return None
-    kind, _, number = str(device).partition(":")
-    if kind != "cuda" or (":" in str(device) and not number.isdecimal()):
-        raise ValueError(f'device is "{device}"; it is "cpu", "cuda", or one of several by its number, as "cuda:1"')
-    return str(device)
-
-
-def _one_of(name: str, value: object, known: Sequence[str]) -> str:
-    if value not in known:
-        raise ValueError(f"{name} is {value!r}; it is one of {', '.join(known)}")
-    return str(value)
-
-
-def _whole(name: str, value: object, least: int) -> int:
-    try:
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise TypeError(f"{name} is {value!r}; a whole number is needed") from None
-    if not least <= number < 2**63:
-        raise ValueError(f"{name} is {number}; it must be at least {least}, and below 2^63")
-    return number
-
-
-def _number(name: str, value: object) -> float:
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} is {value!r}; a number is needed") from None
-
-
-def _optional_number(name: str, value: object) -> float | None:
-    return None if value is None else _number(name, value)
+def _optional_number(name: str, value: SupportsFloat | None) -> float | None:
+    return None if value is None else real(value, name)

@@ -21,8 +21,8 @@ class Table:
     Attributes
     ----------
     table : numpy.ndarray of shape (n,)
-        All columns in a structured array, one record for each row; read-only. ``uint64`` for ids and counts, ``int64`` where
-        some are negative, ``float64`` for what is measured.
+        All columns in a structured array, one record for each row; read-only. ``uint64`` for ids and tags, ``int64`` for counts
+        and labels, ``float64`` for what is measured.
     units : dict
         The unit of each column as `astropy.units` spells it (``"Mpc / littleh"``), or None for a pure number or an unknown unit.
     descriptions : dict
@@ -36,7 +36,7 @@ class Table:
     >>> import ropewalk
     >>> catalog = ropewalk.halos([[0.5, 5, 5], [9.75, 5, 5], [3, 3, 3]], box_size=10, eps=1, min_members=2)
     >>> catalog["fof_halo_count"], len(catalog), catalog.units["fof_halo_count"]
-    (array([2], dtype=uint64), 1, None)
+    (array([2]), 1, None)
     >>> catalog.descriptions["fof_halo_count"]
     'number of members'
     """

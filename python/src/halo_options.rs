@@ -26,7 +26,8 @@ pub struct Wanted {
     /// Whether the density of each particle is kept.
     pub density: bool,
     units: Option<String>,
-    device: Option<String>,
+    /// The number of the CUDA device that finds the halos; none for the CPU.
+    pub device: Option<usize>,
     pub n_jobs: Option<isize>,
     hop: HopWanted,
     adaptahop: AdaptaHopWanted,
@@ -151,18 +152,5 @@ impl Wanted {
     /// The units of the catalogue, if they are not those of the particles.
     pub fn system(&self) -> ropewalk::Result<Option<UnitSystem>> {
         self.units.as_deref().map(str::parse).transpose()
-    }
-
-    /// The number of the CUDA device that finds the halos; none for the CPU.
-    #[cfg(feature = "cuda")]
-    pub fn cuda(&self) -> Option<usize> {
-        let (_, number) = self.device.as_deref()?.split_once("cuda")?;
-        Some(number.strip_prefix(':').and_then(|number| number.parse().ok()).unwrap_or(0))
-    }
-
-    /// The device, if it is not the CPU.
-    #[cfg(not(feature = "cuda"))]
-    pub fn other_device(&self) -> Option<&str> {
-        self.device.as_deref()
     }
 }

@@ -2,18 +2,20 @@
 
 use std::path::PathBuf;
 
+use bytemuck::cast_slice;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use ropewalk::halo::pipeline::{Found, Largest, Pipeline, profile_columns};
+use ropewalk::halo::pipeline::{Found, Largest, Options, Pipeline, profile_columns};
 use ropewalk::halo::{Column, Meta, Values, meta_in_units};
 use ropewalk::io::{AtomicFile, Masses, Snapshot, TableFormat, TableWriter};
-use ropewalk::units::{Quantity, UnitSystem, Units};
+use ropewalk::units::{KnownUnits, Quantity, UnitSystem, Units};
 use ropewalk::{Error, ErrorKind};
 
 use crate::arrays::Rows;
 use crate::calls::run;
 use crate::errors::exception;
 use crate::halo_options::Wanted;
+use crate::indices::narrow;
 use crate::lent::lend;
 use crate::snapshot::Particles;
 
@@ -42,6 +44,12 @@ struct ColumnAbout<'py> {
     description: String,
 }
 
+/// Whether a column has ids, which may be any number of 64 bits. Counts and labels are less than 2^63, so that of these differences can
+/// be taken.
+fn is_id(name: &str) -> bool {
+    name.ends_with("_tag") || name.ends_with("_id")
+}
+
 /// The values of a column, if they are of the type that `of` takes.
 fn values<'py, T: numpy::Element>(
     slf: &Bound<'py, HaloTable>,
@@ -59,8 +67,12 @@ impl HaloTable {
         let units = units.as_ref();
         let about = |(place, column): (usize, &Column)| {
             let values = match column.values() {
-                Values::Integers(_) => values::<u64>(slf, place, |values| match values {
+                Values::Integers(_) if is_id(column.name()) => values::<u64>(slf, place, |values| match values {
                     Values::Integers(values) => values,
+                    _ => &[],
+                }),
+                Values::Integers(_) => values::<i64>(slf, place, |values| match values {
+                    Values::Integers(values) => cast_slice(values),
                     _ => &[],
                 }),
                 Values::Signed(_) => values::<i64>(slf, place, |values| match values {
@@ -148,20 +160,33 @@ impl Halos {
     }
 
     /// The members of a row, ascending.
-    fn members<'py>(slf: &Bound<'py, Self>, row: usize) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        lend(slf, move |found| found.order.get(row).map_or(&[], |&halo| found.halos.members(halo as usize)))
+    fn members<'py>(slf: &Bound<'py, Self>, row: usize) -> PyResult<Bound<'py, PyAny>> {
+        let n = slf.get().halos.labels().as_slice().len();
+        if n > i32::MAX as usize {
+            return Ok(narrow(slf.py(), slf.get().row(row).to_vec(), n));
+        }
+        Ok(lend(slf, move |found| cast_slice::<u32, i32>(found.row(row)))?.into_any())
     }
 
     /// The members of all rows, one row after the other, and where each row begins.
-    fn lists<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<u32>>) {
-        let lists = || self.order.iter().map(|&halo| self.halos.members(halo as usize));
-        let ends = lists().scan(0, |end, list| {
-            *end += list.len() as i64;
-            Some(*end)
-        });
-        let offsets: Vec<i64> = std::iter::once(0).chain(ends).collect();
-        let members: Vec<u32> = lists().flatten().copied().collect();
-        (offsets.into_pyarray(py), members.into_pyarray(py))
+    fn lists<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyAny>)> {
+        let (offsets, members) = run(py, None, || {
+            let lists = || (0..self.order.len()).map(|row| self.row(row));
+            let ends = lists().scan(0, |end, list| {
+                *end += list.len() as i64;
+                Some(*end)
+            });
+            let offsets: Vec<i64> = std::iter::once(0).chain(ends).collect();
+            Ok((offsets, lists().flatten().copied().collect::<Vec<u32>>()))
+        })?;
+        Ok((offsets.into_pyarray(py), narrow(py, members, self.halos.labels().as_slice().len())))
+    }
+}
+
+impl Halos {
+    /// The members of a row; none of one that is not there.
+    fn row(&self, row: usize) -> &[u32] {
+        self.order.get(row).map_or(&[], |&halo| self.halos.members(halo as usize))
     }
 }
 
@@ -209,11 +234,20 @@ fn in_units(
 /// The halos, by what is asked for.
 fn found<'a>(pipeline: &Pipeline<'a>, wanted: &Wanted) -> ropewalk::Result<Found<'a>> {
     #[cfg(feature = "cuda")]
-    if let Some(number) = wanted.cuda() {
+    if let Some(number) = wanted.device {
         return pipeline.find_on(ropewalk::gpu::Device::cuda(number)?);
     }
     _ = wanted;
     pipeline.find()
+}
+
+/// Why the catalogue has no units although some are named.
+fn without_units(pipeline: &Pipeline<'_>, snapshot: &Snapshot, options: &Options) -> Option<String> {
+    let universe = pipeline.universe();
+    let KnownUnits { length, mass, .. } = options.universe.units.or(snapshot.units);
+    let lacks_them = (length.is_some() || mass.is_some()) && universe.units().is_none();
+    lacks_them
+        .then(|| format!("the catalogue has no units, although some are named; they are {}", universe.describe_units()))
 }
 
 /// Particles, what joins their halos, and the name of their file.
@@ -255,7 +289,12 @@ fn find(input: &Input<'_>, wanted: &Wanted) -> ropewalk::Result<Output> {
         density: found.density().filter(|_| wanted.density).map(<[f64]>::to_vec),
         table,
         profiles,
-        notes: measured.notes.iter().map(ToString::to_string).collect(),
+        notes: measured
+            .notes
+            .iter()
+            .map(ToString::to_string)
+            .chain(without_units(&pipeline, snapshot, &options))
+            .collect(),
         linking_length: length * pipeline.scales().linking_length,
         volume: length.powi(3) * pipeline.scales().volume,
         n_wrapped: pipeline.outside(),
@@ -281,8 +320,9 @@ fn refused(error: Error) -> PyErr {
 
 fn halos(py: Python<'_>, input: &Input<'_>, wanted: &Wanted) -> PyResult<Halos> {
     #[cfg(not(feature = "cuda"))]
-    if let Some(device) = wanted.other_device() {
-        let message = format!("device {device}: this ropewalk was built without CUDA; it has the device cpu alone");
+    if let Some(number) = wanted.device {
+        let message =
+            format!("device cuda:{number}: this ropewalk was built without CUDA; it has the device cpu alone");
         return Err(pyo3::exceptions::PyRuntimeError::new_err(message));
     }
     let output = run(py, wanted.n_jobs, || Ok(find(input, wanted)))?;
