@@ -13,8 +13,8 @@ Floats = NDArray[np.float32] | NDArray[np.float64]
 def points(x: ArrayLike, name: str = "X") -> Floats:
     """An array of two dimensions in C order, ``float32`` or ``float64``; what is that already is not copied.
 
-    Other types become ``float64``, ``float16`` becomes ``float32``. Raises `ValueError` for other dimensions, complex numbers, and what
-    are no numbers.
+    Integers become ``float64``, ``float16`` becomes ``float32``. Raises `ValueError` for other dimensions, complex numbers, quantities
+    with a unit, and text.
     """
     array = numbers(x, name)
     if array.ndim != 2:

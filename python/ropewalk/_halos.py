@@ -171,7 +171,8 @@ def halos(
     positions : array of shape (n, 3), or Snapshot
         Coordinates, all comoving or all physical, ``float32`` or ``float64``; C-contiguous ones are not copied. A `Snapshot` of
         `read_snapshot` brings velocities, masses, ids, box, units and cosmology; all particles that it reads are linked, so
-        read the types to be linked: ``read_snapshot(path, types=1)`` for dark matter, which the program links unless told otherwise.
+        read the types to be linked: ``read_snapshot(path, types=1)`` for dark matter, as the program
+        does unless told otherwise.
     velocities : array of shape (n, 3), optional
         Peculiar velocities. For their means and dispersions, spins, and `unbind`.
     masses : float or array of shape (n,), optional
@@ -376,7 +377,7 @@ def _device(positions: object, device: str | None) -> int | None:
     """The number of the device that finds the halos; None for the processor."""
     array = None if isinstance(positions, Snapshot) else positions
     if array is not None and is_on_device(array):
-        raise ValueError("positions lie on a device; halos are found of arrays in host memory, with device='cuda', too: copy them")
+        raise ValueError("positions lie on a device; halos takes arrays in host memory, also with device='cuda': copy them")
     number = None if device is None or device == "cpu" else device_number(device)
     return None if on_device(array, device) is None else number or 0
 

@@ -11,8 +11,8 @@ use pyo3::pyclass::boolean_struct::True;
 
 /// A read-only array of values of `owner`, which lives as long as the array.
 ///
-/// `values` takes a reference of any lifetime and gives one as long. So what it gives lives as long as the object, which never changes: it is
-/// frozen.
+/// `values` must work for any lifetime, so its slice can only be part of the object (or static). The object is frozen: nothing in it moves
+/// or changes while an array is there.
 pub fn lend<'py, P, T>(
     owner: &Bound<'py, P>,
     values: impl for<'a> FnOnce(&'a P) -> &'a [T],

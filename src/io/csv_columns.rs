@@ -92,7 +92,8 @@ impl Columns {
 }
 
 /// What to do if columns are taken for coordinates that are none.
-const ADVICE: &str = "Choose the columns that are coordinates (ReadOptions::columns, --columns A,B)";
+const ADVICE: &str =
+    "Choose the columns that are coordinates (ReadOptions::columns, --columns A,B, in Python columns=)";
 
 /// The columns that are chosen by name or by number from 1.
 pub(super) fn choose(chosen: &[String], names: &[String], width: usize) -> std::result::Result<Vec<usize>, String> {

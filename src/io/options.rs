@@ -151,8 +151,8 @@ impl ReadOptions {
     /// Errors: velocities whose meaning nothing tells.
     pub(super) fn settled(&self, path: &Path, doubt: Option<&Doubt>, has_velocities: bool) -> Result<Vec<String>> {
         let depends = has_velocities && self.velocity_unit.is_none();
-        let advice =
-            "(ReadOptions::velocity_unit, --velocity-unit km/s for peculiar velocities, gadget for those over sqrt(a))";
+        let advice = "(ReadOptions::velocity_unit, --velocity-unit km/s for peculiar velocities, gadget for those over sqrt(a); \
+             in Python velocity_unit=)";
         match doubt {
             Some(Doubt::Conflict(text)) if depends => {
                 Err(Error::file(path, format!("{text}: say what its velocities are in {advice}, and its redshift")))

@@ -27,7 +27,10 @@ impl ReadOptions {
                 notes.push(text + ": it is taken for open");
                 Ok(None)
             }
-            Err(text) => Err(Error::file(path, text + "; as an open one it can be read (ReadOptions::open, --open)")),
+            Err(text) => Err(Error::file(
+                path,
+                text + "; as an open one it can be read (ReadOptions::open, --open, in Python open=True)",
+            )),
         }
     }
 }

@@ -160,9 +160,11 @@ impl Variables {
         };
         let positions = if chosen.is_empty() {
             by_name(["x", "y", "z"]).or_else(|| (0..3).map(marked).collect()).ok_or_else(|| {
-                let list = names.iter().take(20).map(|name| name.escape_debug().to_string()).collect::<Vec<_>>().join(", ");
+                let list =
+                    names.iter().take(20).map(|name| name.escape_debug().to_string()).collect::<Vec<_>>().join(", ");
                 refuse(format!(
-                    "has no variables x, y and z; it has {list}. Choose those that are coordinates (ReadOptions::columns, --columns A,B,C)"
+                    "has no variables x, y and z; it has {list}. Choose those that are coordinates \
+                     (ReadOptions::columns, --columns A,B,C, in Python columns=)"
                 ))
             })?
         } else {
