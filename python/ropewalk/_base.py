@@ -137,14 +137,10 @@ class Estimator:
             raise not_fitted(self)
 
     def _points(self, X: ArrayLike, *, fitting: bool) -> Floats:
-        """The points as an array in C order. `fit` remembers how many features they have, and their names; others compare."""
+        """The points as an array in C order. All but `fit` compare how many features they have, and their names."""
         names = feature_names(X)
         array = sample(X, least=1 if fitting else 0)
         if fitting:
-            self.__dict__.pop("feature_names_in_", None)
-            if names is not None:
-                self.feature_names_in_ = names
-            self.n_features_in_ = array.shape[1]
             return array
         self._compare_names(names)
         if array.shape[1] != self.n_features_in_:
@@ -157,8 +153,16 @@ class Estimator:
         """What `fit` works on: arrays on a device stay there."""
         if on_device(X, device) is None:
             return self._points(X, fitting=True)
-        self.n_features_in_ = np.shape(X)[1]
+        shape(X)
         return X
+
+    def _remember(self, X: ArrayLike, dim: int) -> None:
+        """Keeps how many features there are, and their names: the last that `fit` does, so that one that fails changes nothing."""
+        names = feature_names(X)
+        self.n_features_in_ = dim
+        self.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            self.feature_names_in_ = names
 
     def _fit_weights(self, sample_weight: ArrayLike | None, n: int) -> ArrayLike | None:
         """Weights for `fit` to `n` points, which as in scikit-learn must not all be zero."""
@@ -222,10 +226,7 @@ def sample(X: ArrayLike, least: int) -> Floats:
     if X.dtype.kind == "c":
         raise ValueError("Complex data not supported: the coordinates in X are real numbers")
     if X.ndim < 2:
-        raise ValueError(
-            f"Expected a 2-dimensional array X, got one of {X.ndim} dimensions instead. Reshape your data either using "
-            "X.reshape(-1, 1) if it has a single feature, or X.reshape(1, -1) if it is a single sample."
-        )
+        shape(X)
     if X.dtype == object:
         # What is no number is a `TypeError`, a text that is none a `ValueError`.
         X = X.astype(np.float64)
@@ -236,15 +237,33 @@ def sample(X: ArrayLike, least: int) -> Floats:
     return array
 
 
+def shape(X: ArrayLike) -> tuple[int, int]:
+    """How many points there are, and how many coordinates each has, wherever they lie."""
+    lengths = np.shape(X)
+    if len(lengths) != 2:
+        raise ValueError(
+            f"Expected a 2-dimensional array X, got one of {len(lengths)} dimensions instead. Reshape your data either using "
+            "X.reshape(-1, 1) if it has a single feature, or X.reshape(1, -1) if it is a single sample."
+        )
+    return lengths
+
+
 def integer(value: SupportsIndex, name: str, least: int) -> int:
-    """A whole number that is at least so large."""
+    """A whole number that is at least so large, and no larger than the compiled part can take."""
     try:
         number = operator.index(value)
     except TypeError:
         raise TypeError(f"{name} is {value!r}; it must be a whole number") from None
     if number < least:
         raise ValueError(f"{name} is {number}; it must be at least {least}")
+    if number > sys.maxsize:
+        raise ValueError(f"{name} is {number}; it must be at most {sys.maxsize}")
     return number
+
+
+def threads(n_jobs: SupportsIndex | None) -> int | None:
+    """A number of threads, as the compiled part can take it."""
+    return None if n_jobs is None else integer(n_jobs, "n_jobs", -sys.maxsize)
 
 
 def real(value: SupportsFloat, name: str) -> float:

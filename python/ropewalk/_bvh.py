@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from ropewalk import _native
 from ropewalk._arrays import Floats, numbers, sides
 from ropewalk._arrays import points as as_points
-from ropewalk._base import integer, real
+from ropewalk._base import integer, real, threads
 
 #: Indices of points: 32 bits where they suffice.
 Indices = NDArray[np.int32] | NDArray[np.int64]
@@ -45,9 +45,18 @@ class Lists(NamedTuple):
         Parameters
         ----------
         i : int
-            From 0 on.
+            Its number; negative numbers count from the end.
+
+        Raises
+        ------
+        IndexError
+            There is no such list.
         """
-        return self.indices[self.offsets[i] : self.offsets[i + 1]]
+        n = len(self.offsets) - 1
+        at = i + n if i < 0 else i
+        if not 0 <= at < n:
+            raise IndexError(f"there is no list {i}; there are {n}")
+        return self.indices[self.offsets[at] : self.offsets[at + 1]]
 
     def split(self) -> list[Indices]:
         """Each list as an array of its own, not copied."""
@@ -82,8 +91,9 @@ class Bvh:
     Parameters
     ----------
     points : array_like of shape (n, dim)
-        The points, 1 to 10 coordinates each. ``float32`` and ``float64`` arrays in C order are shared, not copied, and must not change
-        while the tree is there; others are copied once.
+        The points, 1 to 10 coordinates each. ``float32`` and ``float64`` arrays in C order are not copied, others are copied once. The
+        tree takes from them what it needs, so what is written into them later changes no answer; but pickles and copies of the tree are
+        built anew from them.
     box_size : float or sequence of `dim` floats, optional
         The sides of a periodic box, in the unit of the points: distances are to the nearest image, and points and queries may lie
         outside. By default space is open.
@@ -135,8 +145,8 @@ class Bvh:
     def __init__(self, points: ArrayLike, box_size: ArrayLike | None = None, *, n_jobs: int | None = None) -> None:
         self._points = as_points(points, "points")
         self._box_size = sides(box_size, self.dim)
-        self._n_jobs = n_jobs
-        self._tree = _native.Bvh(self._points, self._box_size, n_jobs)
+        self._n_jobs = threads(n_jobs)
+        self._tree = _native.Bvh(self._points, self._box_size, self._n_jobs)
 
     @property
     def points(self) -> Floats:

@@ -86,7 +86,7 @@ def _clusters(
     n_jobs: int | None,
     device: str | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    length, least = _base.real(eps, "eps"), _base.integer(min_samples, "min_samples", 1)
+    length, least, n_jobs = _base.real(eps, "eps"), _base.integer(min_samples, "min_samples", 1), _base.threads(n_jobs)
     there = _base.on_device(X, device)
     if there is not None:
         found: tuple[NDArray[np.int64], NDArray[np.int32]] = there.dbscan(X, length, least, sample_weight, box_size, device)
@@ -214,10 +214,12 @@ class DBSCAN(_base.Estimator):
         points: Any = self._fit_points(X, self.device)
         weights = self._fit_weights(sample_weight, len(points))
         found = _clusters(points, self.eps, self.min_samples, weights, self.box_size, self.n_jobs, self.device)
+        components = points[found[0]] if _base.on_device(X, self.device) is None else None
         self.core_sample_indices_, self.labels_ = found
         self.__dict__.pop("components_", None)
-        if _base.on_device(X, self.device) is None:
-            self.components_ = points[self.core_sample_indices_]
+        if components is not None:
+            self.components_ = components
+        self._remember(X, _base.shape(points)[1])
         return self
 
     def fit_predict(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int32]:
@@ -271,4 +273,4 @@ class DBSCAN(_base.Estimator):
         new = self._points(X, fitting=False)
         labels = self.labels_[self.core_sample_indices_]
         eps, size = _base.real(self.eps, "eps"), _arrays.sides(self.box_size, new.shape[1])
-        return _native.dbscan_predict(self.components_, labels, eps, new, size, self.n_jobs)
+        return _native.dbscan_predict(self.components_, labels, eps, new, size, _base.threads(self.n_jobs))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from ropewalk import _arrays, _base, _native
@@ -41,10 +40,7 @@ def ready(X: Any) -> Any:
 
 def box(X: Any, box_size: ArrayLike | None) -> list[float] | None:
     """The sides of the box, one for each coordinate."""
-    shape = np.shape(X)
-    if len(shape) != 2:
-        raise ValueError(f"X has {len(shape)} dimensions; points are an array of two: (points, coordinates)")
-    return _arrays.sides(box_size, shape[1])
+    return _arrays.sides(box_size, _base.shape(X)[1])
 
 
 def dbscan(

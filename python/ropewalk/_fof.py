@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _base, _native
+from ropewalk._bvh import Indices
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -18,15 +19,15 @@ class Groups:
     """Groups of points, the largest first; of equal size first that with the smallest member.
 
     `len`, indexing and iteration are over groups: ``groups[i]`` is ``groups.members(i)``. Of groups that were found on a device
-    the arrays lie there; for sizes and members copy them first: ``Groups(labels.get(), offsets.get(), all_members.get())``.
+    the arrays lie there; for sizes and members copy them first: ``Groups(labels.get(), offsets.get(), indices.get())``.
 
     Attributes
     ----------
     labels : ndarray of int32, shape (n,)
         The number of each point's group, -1 for none.
     offsets : ndarray of int64, shape (n_groups + 1,)
-        Group i has the members ``all_members[offsets[i]:offsets[i + 1]]``.
-    all_members : ndarray of uint32
+        Group i has the members ``indices[offsets[i]:offsets[i + 1]]``.
+    indices : ndarray of int32 (int64 from 2**31 points on)
         The members of all groups, one group after the other, each ascending.
 
     Examples
@@ -38,13 +39,13 @@ class Groups:
     >>> groups.labels
     array([ 1,  0,  1,  0,  0, -1], dtype=int32)
     >>> groups.sizes, groups.members(0)
-    (array([3, 2]), array([1, 3, 4], dtype=uint32))
+    (array([3, 2]), array([1, 3, 4], dtype=int32))
     """
 
-    def __init__(self, labels: NDArray[np.int32], offsets: NDArray[np.int64], all_members: NDArray[np.uint32]) -> None:
+    def __init__(self, labels: NDArray[np.int32], offsets: NDArray[np.int64], indices: Indices) -> None:
         self.labels = labels
         self.offsets = offsets
-        self.all_members = all_members
+        self.indices = indices
 
     @property
     def n_groups(self) -> int:
@@ -54,9 +55,10 @@ class Groups:
     @property
     def sizes(self) -> NDArray[np.int64]:
         """How many members each group has; falling."""
+        self._check_host()
         return np.diff(self.offsets)
 
-    def members(self, group: SupportsIndex) -> NDArray[np.uint32]:
+    def members(self, group: SupportsIndex) -> Indices:
         """The members of a group.
 
         Parameters
@@ -66,31 +68,40 @@ class Groups:
 
         Returns
         -------
-        ndarray of uint32
-            The indices of its points, ascending: a view of `all_members`.
+        ndarray of int32 (int64 from 2**31 points on)
+            The indices of its points, ascending: a view of `indices`.
 
         Raises
         ------
         IndexError
             There is no such group.
         """
+        self._check_host()
         number = group.__index__()
         at = number + self.n_groups if number < 0 else number
         if not 0 <= at < self.n_groups:
             raise IndexError(f"there is no group {number}; there are {self.n_groups}")
-        return self.all_members[self.offsets[at] : self.offsets[at + 1]]
+        return self.indices[self.offsets[at] : self.offsets[at + 1]]
+
+    def _check_host(self) -> None:
+        """Refuses what arrays on a device are not good for."""
+        if not isinstance(self.offsets, np.ndarray):
+            copies = ", ".join(f"groups.{name}.get()" for name in vars(self))
+            name = type(self).__name__
+            raise RuntimeError(f"these groups are on a device; copy them to the host first: {name}({copies})")
 
     def __len__(self) -> int:
         return self.n_groups
 
-    def __getitem__(self, group: SupportsIndex) -> NDArray[np.uint32]:
+    def __getitem__(self, group: SupportsIndex) -> Indices:
         return self.members(group)
 
-    def __iter__(self) -> Iterator[NDArray[np.uint32]]:
+    def __iter__(self) -> Iterator[Indices]:
+        self._check_host()
         return map(self.members, range(self.n_groups))
 
     def __repr__(self) -> str:
-        text = f"{self.n_groups} groups of {len(self.all_members)} points among {len(self.labels)}"
+        text = f"{self.n_groups} groups of {len(self.indices)} points among {len(self.labels)}"
         return f"<{type(self).__name__}: {text}>"
 
 
@@ -144,10 +155,10 @@ def friends_of_friends(
     --------
     >>> from ropewalk import friends_of_friends
     >>> friends_of_friends([[0.0, 0.0], [9.9, 0.0], [5.0, 5.0]], 0.2, box_size=10.0).members(0)
-    array([0, 1], dtype=uint32)
+    array([0, 1], dtype=int32)
     """
     length, least = _base.real(linking_length, "linking_length"), _base.integer(min_members, "min_members", 2)
-    there = _base.on_device(X, device)
+    n_jobs, there = _base.threads(n_jobs), _base.on_device(X, device)
     if there is not None:
         return Groups(*there.friends_of_friends(X, length, least, box_size, device))
     points = _arrays.points(X)
@@ -230,8 +241,9 @@ class FriendsOfFriends(_base.Estimator):
         ValueError
             Points or a parameter that are refused.
         """
+        points = self._fit_points(X, self.device)
         self.groups_ = friends_of_friends(
-            self._fit_points(X, self.device),
+            points,
             self.linking_length,
             min_members=self.min_members,
             box_size=self.box_size,
@@ -239,6 +251,7 @@ class FriendsOfFriends(_base.Estimator):
             device=self.device,
         )
         self.labels_ = self.groups_.labels
+        self._remember(X, _base.shape(points)[1])
         return self
 
     def fit_predict(self, X: ArrayLike, y: object = None) -> NDArray[np.int32]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex
 
 import numpy as np
@@ -77,10 +78,10 @@ class HDBSCAN(_base.Estimator):
         Which centres `fit` finds; none in a periodic box.
     copy : bool, default False
         For scikit-learn's sake: `X` is never changed.
-    ties : {"sequential", "together"}, default "sequential"
+    ties : {"sequential", "together"}, optional
         Edges of equal weight, of which there are many, are removed one after the other, as scikit-learn does; or at once, as the
-        paper defines it: then clusters do not depend on the order of the points, and are numbered by their smallest member. On a
-        device only the latter.
+        paper defines it: then clusters do not depend on the order of the points, and are numbered by their smallest member. By
+        default the former, and on a device the latter, since it can do no other.
     box_size : float or array_like of shape (n_features,), optional
         The sides of a periodic box. Without, space is open.
     device : {"cpu", "cuda", "cuda:1", ...}, optional
@@ -159,7 +160,7 @@ class HDBSCAN(_base.Estimator):
         store_centers: str | None = None,
         copy: bool = False,
         *,
-        ties: str = "sequential",
+        ties: str | None = None,
         box_size: ArrayLike | None = None,
         device: str | None = None,
     ) -> None:
@@ -184,8 +185,8 @@ class HDBSCAN(_base.Estimator):
     def _allows_nan(self) -> bool:
         return True
 
-    def _options(self, dim: int) -> HdbscanOptions:
-        """The parameters, checked as far as the library does not."""
+    def _options(self, dim: int, ties: str) -> HdbscanOptions:
+        """The parameters, checked as far as the library does not; `ties` if the parameter does not say it."""
         metric_params = dict(self.metric_params or {})
         _base.euclidean(self.metric, metric_params.pop("p", 2), metric_params)
         if self.store_centers is not None:
@@ -193,6 +194,7 @@ class HDBSCAN(_base.Estimator):
             if self.box_size is not None:
                 raise ValueError("store_centers is for open space: in a periodic box there is no mean")
         samples, largest = self.min_samples, self.max_cluster_size
+        ties = ties if self.ties is None else self.ties
         return HdbscanOptions(
             min_cluster_size=_base.integer(self.min_cluster_size, "min_cluster_size", 2),
             min_samples=None if samples is None else _base.integer(samples, "min_samples", 1),
@@ -201,7 +203,7 @@ class HDBSCAN(_base.Estimator):
             alpha=_base.real(self.alpha, "alpha"),
             leaf=_base.choice(self.cluster_selection_method, "cluster_selection_method", ("eom", "leaf")) == "leaf",
             allow_single_cluster=bool(self.allow_single_cluster),
-            sequential=_base.choice(self.ties, "ties", ("sequential", "together")) == "sequential",
+            sequential=_base.choice(ties, "ties", ("sequential", "together")) == "sequential",
             box_size=_arrays.sides(self.box_size, dim),
         )
 
@@ -225,29 +227,39 @@ class HDBSCAN(_base.Estimator):
         ValueError
             Points or a parameter that are refused.
         """
+        there = _base.on_device(X, self.device)
+        found, dim = self._found_here(X) if there is None else self._found_there(X, there)
         for name in [*_LATER, "_clusters", "_fit_X", "centroids_", "medoids_"]:
             self.__dict__.pop(name, None)
-        there = _base.on_device(X, self.device)
-        if there is not None:
-            self.n_features_in_ = np.shape(X)[1]
-            options = self._options(self.n_features_in_)
-            if self.store_centers is not None:
-                raise ValueError("store_centers is for the processor: pass device='cpu'")
-            self.labels_, self.probabilities_ = there.hdbscan(X, options, self.device)
-            return self
-        points = self._points(X, fitting=True)
-        self._fitted_options = self._options(points.shape[1])
-        self._left_out = _not_finite(points)
-        self._fit_X = points if self._left_out is None else points[self._left_out == 0]
-        self._clusters = _native.hdbscan(self._fit_X, self._fitted_options, self.n_jobs)
-        labels, probabilities = self._clusters.labels(), self._clusters.probabilities()
-        if self.store_centers in ("centroid", "both"):
-            self.centroids_ = centroids(self._fit_X, labels, probabilities)
-        if self.store_centers in ("medoid", "both"):
-            self.medoids_ = medoids(self._fit_X, labels, probabilities)
-        self.labels_ = _everywhere(labels, self._left_out)
-        self.probabilities_ = _strengths(probabilities, self._left_out)
+        self.__dict__.update(found)
+        self._remember(X, dim)
         return self
+
+    def _found_there(self, X: ArrayLike, there: ModuleType) -> tuple[dict[str, Any], int]:
+        """What `fit` finds on a device, and how many coordinates points have."""
+        dim = _base.shape(X)[1]
+        options = self._options(dim, ties="together")
+        if self.store_centers is not None:
+            raise ValueError("store_centers is for the processor: pass device='cpu'")
+        labels, probabilities = there.hdbscan(X, options, self.device)
+        return {"labels_": labels, "probabilities_": probabilities, "_clusters": None}, dim
+
+    def _found_here(self, X: ArrayLike) -> tuple[dict[str, Any], int]:
+        """The same on the processor."""
+        points = self._points(X, fitting=True)
+        options = self._options(points.shape[1], ties="sequential")
+        left_out = _not_finite(points)
+        finite = points if left_out is None else points[left_out == 0]
+        clusters = _native.hdbscan(finite, options, _base.threads(self.n_jobs))
+        labels, probabilities = clusters.labels(), clusters.probabilities()
+        found: dict[str, Any] = {"_fitted_options": options, "_left_out": left_out, "_fit_X": finite, "_clusters": clusters}
+        if self.store_centers in ("centroid", "both"):
+            found["centroids_"] = centroids(finite, labels, probabilities)
+        if self.store_centers in ("medoid", "both"):
+            found["medoids_"] = medoids(finite, labels, probabilities)
+        found["labels_"] = _everywhere(labels, left_out)
+        found["probabilities_"] = _strengths(probabilities, left_out)
+        return found, points.shape[1]
 
     def fit_predict(self, X: ArrayLike, y: object = None) -> NDArray[np.int32]:
         """The clusters of points.
@@ -285,7 +297,7 @@ class HDBSCAN(_base.Estimator):
             A distance that is NaN or negative; a size below 2.
         """
         size = _base.integer(min_cluster_size, "min_cluster_size", 2)
-        labels = self._found().dbscan_labels(_base.real(cut_distance, "cut_distance"), size, self.n_jobs)
+        labels = self._found().dbscan_labels(_base.real(cut_distance, "cut_distance"), size, _base.threads(self.n_jobs))
         return _everywhere(labels, self._left_out)
 
     def predict(self, X: ArrayLike) -> NDArray[np.int32]:
@@ -333,13 +345,13 @@ class HDBSCAN(_base.Estimator):
         """
         clusters, new = self._found(), self._points(X, fitting=False)
         left_out = _not_finite(new)
-        found = clusters.predict(self._fit_X, new if left_out is None else new[left_out == 0], self.n_jobs)
+        found = clusters.predict(self._fit_X, new if left_out is None else new[left_out == 0], _base.threads(self.n_jobs))
         return _everywhere(found[0], left_out), _strengths(found[1], left_out)
 
     @cached_property
     def outlier_scores_(self) -> NDArray[np.float64]:
         """The outlier score GLOSH of each point, from 0 for the densest to 1; NaN for points that are left out."""
-        scores = self._found().outlier_scores(self.n_jobs)
+        scores = self._found().outlier_scores(_base.threads(self.n_jobs))
         if self._left_out is None:
             return scores
         everywhere = np.full(len(self._left_out), np.nan)
@@ -354,12 +366,12 @@ class HDBSCAN(_base.Estimator):
     @cached_property
     def minimum_spanning_tree_(self) -> SpanningTree:
         """The spanning tree by mutual reachability. Points that are left out are not counted, here and in the other trees."""
-        return spanning_tree(self._found().tree(), self.n_jobs)
+        return spanning_tree(self._found().tree(), _base.threads(self.n_jobs))
 
     @cached_property
     def single_linkage_tree_(self) -> NDArray[np.float64]:
         """The merges as `scipy.cluster.hierarchy.linkage` has them: two clusters, height, size; shape (n - 1, 4)."""
-        return self._found().tree().linkage(self.n_jobs)
+        return self._found().tree().linkage(_base.threads(self.n_jobs))
 
     @cached_property
     def condensed_tree_(self) -> NDArray[np.void]:
@@ -377,9 +389,8 @@ class HDBSCAN(_base.Estimator):
     def __getstate__(self) -> dict[str, Any]:
         """What is stored: in place of the clusters the spanning tree that they are found in again."""
         state = {name: value for name, value in self.__dict__.items() if name not in _LATER}
-        clusters = state.pop("_clusters", None)
-        if clusters is not None:
-            state["_stored_tree"] = clusters.edges()
+        if state.get("_clusters") is not None:
+            state["_stored_tree"] = state.pop("_clusters").edges()
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -394,11 +405,12 @@ class HDBSCAN(_base.Estimator):
     _fit_X: Floats
     _fitted_options: HdbscanOptions
     _left_out: NDArray[np.int32] | None
-    _clusters: _native.Clusters
+    #: None where they were found on a device.
+    _clusters: _native.Clusters | None
 
     def _found(self) -> _native.Clusters:
         self._check_fitted()
-        if "_clusters" not in self.__dict__:
+        if self._clusters is None:
             raise RuntimeError("the clusters were found on a device, which gives labels and probabilities only")
         return self._clusters
 

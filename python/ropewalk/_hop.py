@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _base, _native
+from ropewalk._bvh import Indices
 from ropewalk._fof import Groups
 
 if TYPE_CHECKING:
@@ -37,10 +38,10 @@ class HopGroups(Groups):
         self,
         labels: NDArray[np.int32],
         offsets: NDArray[np.int64],
-        all_members: NDArray[np.uint32],
+        indices: Indices,
         density: NDArray[np.float64],
     ) -> None:
-        super().__init__(labels, offsets, all_members)
+        super().__init__(labels, offsets, indices)
         self.density = density
 
 
@@ -144,9 +145,9 @@ def hop(
     >>> groups.sizes, groups.labels[54]
     (array([27, 27]), np.int32(-1))
     """
-    there = _base.on_device(X, device)
+    n_jobs, there = _base.threads(n_jobs), _base.on_device(X, device)
     points = X if there is not None else _arrays.points(X)
-    n, dim = np.shape(points)
+    n, dim = _base.shape(points)
     optional = [None if value is None else _base.real(value, name) for value, name in [
         (delta_saddle, "delta_saddle"), (delta_peak, "delta_peak"), (volume, "volume"),
     ]]  # fmt: skip
@@ -281,12 +282,13 @@ class HOP(_base.Estimator):
             Points, masses or a parameter that are refused.
         """
         points = self._fit_points(X, self.device)
-        n, dim = np.shape(points)
+        n, dim = _base.shape(points)
         masses = self._fit_weights(sample_weight, n)
         if dim not in (2, 3):
             raise ValueError(f"X has {n} sample(s) with {dim} feature(s); HOP is for 2 or 3")
         self.groups_ = hop(points, masses=masses, **self.get_params())
         self.labels_, self.density_ = self.groups_.labels, self.groups_.density
+        self._remember(X, dim)
         return self
 
     def fit_predict(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int32]:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _native
 from ropewalk._arrays import points, sides
+from ropewalk._base import threads
 
 
 def k_distances(
@@ -47,4 +48,4 @@ def k_distances(
     if number < 0:
         raise ValueError(f"k is {number}; it must not be negative")
     # Of 2^32 - 1 points at most none has so many others.
-    return _native.k_distances(x, min(number, 2**32), sides(box_size, x.shape[1]), n_jobs)
+    return _native.k_distances(x, min(number, 2**32), sides(box_size, x.shape[1]), threads(n_jobs))

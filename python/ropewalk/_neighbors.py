@@ -122,6 +122,7 @@ class NearestNeighbors(Estimator):
         self.n_samples_fit_ = len(points)
         self.effective_metric_ = "euclidean"
         self.effective_metric_params_: dict[str, Any] = {}
+        self._remember(X, points.shape[1])
         return self
 
     def kneighbors(self, X: ArrayLike | None = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _native
 from ropewalk._arrays import points, sides
-from ropewalk._base import integer, on_device, real
+from ropewalk._base import integer, on_device, real, threads
 
 
 class _Edges(NamedTuple):
@@ -44,13 +44,14 @@ class SpanningTree(_Edges):
     @property
     def _tree(self) -> _native.SpanningTree:
         if self._stored is None:
-            raise RuntimeError("the tree was found on a device, where it has edges and weights only; use device='cpu'")
+            kept = "is made of two arrays alone" if isinstance(self.edges, np.ndarray) else "was found on a device"
+            raise RuntimeError(f"the tree {kept}, so it has edges and weights only; minimum_spanning_tree(X, device='cpu') gives more")
         return self._stored
 
     @property
     def n_points(self) -> int:
         """How many points it spans."""
-        return self._tree.n_points
+        return len(self.edges) + 1 if self._stored is None else self._stored.n_points
 
     def cut(self, length: float) -> NDArray[np.int32]:
         """The cluster of each point if edges of at most `length` join points; -1 for points that are alone.
@@ -148,7 +149,7 @@ def minimum_spanning_tree(
     >>> edges.tolist(), weights.tolist()
     ([[0, 3], [0, 1], [1, 2]], [0.5, 1.0, 2.0])
     """
-    samples, divisor = integer(min_samples, "min_samples", 1), real(alpha, "alpha")
+    samples, divisor, n_jobs = integer(min_samples, "min_samples", 1), real(alpha, "alpha"), threads(n_jobs)
     there = on_device(X, device)
     if there is not None:
         return SpanningTree(*there.minimum_spanning_tree(X, samples, divisor, box_size, device))
@@ -201,4 +202,4 @@ def spanning_tree(native: _native.SpanningTree, n_jobs: int | None) -> SpanningT
 
 
 def _rebuilt(n: int, edges: NDArray[np.int64], weights2: NDArray[np.float64], n_jobs: int | None) -> SpanningTree:
-    return spanning_tree(_native.SpanningTree(n, edges, weights2), n_jobs)
+    return spanning_tree(_native.SpanningTree(n, edges, weights2, n_jobs), n_jobs)

@@ -6,9 +6,10 @@ use ropewalk::{BoxSize, Fof, Halos, table};
 
 use crate::arrays::{Rows, Vector};
 use crate::calls::run;
+use crate::indices::{narrow, offsets};
 
-/// The group of each point (none -1), the offsets of groups, and their members.
-pub type Groups<'py> = (Vector<'py, i32>, Vector<'py, i64>, Vector<'py, u32>);
+/// The group of each point (none -1), the offsets of groups, and their members as [`narrow`] has them.
+pub type Groups<'py> = (Vector<'py, i32>, Vector<'py, i64>, Bound<'py, PyAny>);
 
 /// Groups as they are handed over.
 pub struct Lists {
@@ -21,11 +22,12 @@ impl Lists {
     pub fn new(halos: Halos) -> Self {
         let labels = halos.halo_of_points();
         let (offsets, members) = halos.into_members().into_parts();
-        Self { labels, offsets: offsets.into_iter().map(|offset| offset as i64).collect(), members }
+        Self { labels, offsets: self::offsets(offsets), members }
     }
 
     pub fn into_arrays(self, py: Python<'_>) -> Groups<'_> {
-        (self.labels.into_pyarray(py), self.offsets.into_pyarray(py), self.members.into_pyarray(py))
+        let n = self.labels.len();
+        (self.labels.into_pyarray(py), self.offsets.into_pyarray(py), narrow(py, self.members, n))
     }
 }
 

@@ -60,8 +60,7 @@ pub fn hdbscan(py: Python<'_>, points: Rows, options: Options, n_jobs: Option<is
         let hdbscan = options.hdbscan();
         // Refuses options before the work.
         hdbscan.run_on_tree(&SpanningTree::default())?;
-        let samples = options.min_samples.unwrap_or(options.min_cluster_size.min(points.0.len().max(1)));
-        let tree = MinimumSpanningTree::new().min_samples(samples).alpha(options.alpha);
+        let tree = MinimumSpanningTree::new().min_samples(hdbscan.samples(points.0.len())).alpha(options.alpha);
         let tree = table::minimum_spanning_tree(&points.0, &tree.periodic(options.box_size.map(BoxSize::from)))?;
         Ok(Clusters { found: hdbscan.run_on_tree(&tree)?, options: hdbscan, tree })
     })
@@ -91,11 +90,11 @@ pub fn hdbscan_of_tree<'py>(
 impl Clusters {
     /// A label a point, -1 for noise.
     fn labels<'py>(&self, py: Python<'py>) -> Vector<'py, i32> {
-        self.found.labels().as_slice().to_vec().into_pyarray(py)
+        py.detach(|| self.found.labels().as_slice().to_vec()).into_pyarray(py)
     }
 
     fn probabilities<'py>(&self, py: Python<'py>) -> Vector<'py, f64> {
-        self.found.probabilities().to_vec().into_pyarray(py)
+        py.detach(|| self.found.probabilities().to_vec()).into_pyarray(py)
     }
 
     fn persistence<'py>(&self, py: Python<'py>) -> Vector<'py, f64> {
@@ -107,8 +106,8 @@ impl Clusters {
     }
 
     /// The spanning tree.
-    fn tree(&self) -> trees::SpanningTree {
-        trees::SpanningTree(self.tree.clone())
+    fn tree(&self, py: Python<'_>) -> trees::SpanningTree {
+        trees::SpanningTree(py.detach(|| self.tree.clone()))
     }
 
     /// The edges of the spanning tree, in order, and their squared weights.

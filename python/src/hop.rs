@@ -64,7 +64,7 @@ fn unit(name: &str) -> PyResult<DensityUnit> {
 }
 
 /// Groups, and the density of each point.
-type Found<'py> = (Vector<'py, i32>, Vector<'py, i64>, Vector<'py, u32>, Vector<'py, f64>);
+type Found<'py> = (Vector<'py, i32>, Vector<'py, i64>, Bound<'py, PyAny>, Vector<'py, f64>);
 
 /// The groups of points, and their densities.
 #[pyfunction]

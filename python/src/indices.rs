@@ -7,16 +7,16 @@ use pyo3::prelude::*;
 /// Indices of `n` points as `int32`, which is the library's memory, or as `int64` where they are too many.
 pub fn narrow(py: Python<'_>, indices: Vec<u32>, n: usize) -> Bound<'_, PyAny> {
     if n > i32::MAX as usize {
-        return wide(py, indices.into_iter().map(i64::from).collect());
+        return wide(py, indices);
     }
     match try_cast_vec::<u32, i32>(indices) {
         Ok(indices) => indices.into_pyarray(py).into_any(),
-        Err((_, indices)) => wide(py, indices.into_iter().map(i64::from).collect()),
+        Err((_, indices)) => wide(py, indices),
     }
 }
 
-fn wide(py: Python<'_>, indices: Vec<i64>) -> Bound<'_, PyAny> {
-    indices.into_pyarray(py).into_any()
+fn wide(py: Python<'_>, indices: Vec<u32>) -> Bound<'_, PyAny> {
+    py.detach(|| indices.into_iter().map(i64::from).collect::<Vec<_>>()).into_pyarray(py).into_any()
 }
 
 /// The same as rows of two.

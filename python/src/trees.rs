@@ -8,7 +8,6 @@ use ropewalk::{Dendrogram, Edge, MinimumSpanningTree, table};
 
 use crate::arrays::{Rows, Vector};
 use crate::calls::run;
-use crate::errors::exception;
 
 /// Edges as rows of two, and a number for each.
 type Weighted<'py> = (Bound<'py, PyArray2<i64>>, Vector<'py, f64>);
@@ -39,12 +38,21 @@ impl SpanningTree {
 impl SpanningTree {
     /// The tree that these edges are.
     #[new]
-    fn new(n_points: usize, edges: PyReadonlyArray2<'_, i64>, weights2: PyReadonlyArray1<'_, f64>) -> PyResult<Self> {
-        let end = |&end: &i64| u32::try_from(end).map_err(|_| PyValueError::new_err(format!("{end} is no point")));
-        let ends = edges.as_array().iter().map(end).collect::<PyResult<Vec<u32>>>()?;
-        let edges = ends.as_chunks().0.iter().zip(weights2.as_array());
-        let edges = edges.map(|(&[low, high], &weight2)| Edge { low, high, weight2 }).collect();
-        ropewalk::SpanningTree::from_edges(n_points, edges).map(Self).map_err(exception)
+    fn new(
+        py: Python<'_>,
+        n_points: usize,
+        edges: PyReadonlyArray2<'_, i64>,
+        weights2: PyReadonlyArray1<'_, f64>,
+        n_jobs: Option<isize>,
+    ) -> PyResult<Self> {
+        let (ends, weights2) = (edges.as_slice()?, weights2.as_slice()?);
+        // What is no point is above all points.
+        let end = |end: i64| u32::try_from(end).unwrap_or(u32::MAX);
+        let edge = |(ends, &weight2): (&[i64; 2], &f64)| Edge { low: end(ends[0]), high: end(ends[1]), weight2 };
+        run(py, n_jobs, || {
+            let edges = ends.as_chunks().0.iter().zip(weights2).map(edge).collect();
+            ropewalk::SpanningTree::from_edges(n_points, edges).map(Self)
+        })
     }
 
     #[getter]

@@ -176,11 +176,11 @@ def answers(name: str, library, n: int, dim: int, dtype, box) -> None:
         same(labels.get(), own_labels, what + "get")
     groups, own = ropewalk.friends_of_friends(there, eps, min_members=5, box_size=box), None
     own = ropewalk.friends_of_friends(x, eps, min_members=5, box_size=box)
-    for field in ["labels", "offsets", "all_members"]:
+    for field in ["labels", "offsets", "indices"]:
         same(library.take(getattr(groups, field)), getattr(own, field), what + f"friends_of_friends {field}")
     options = {"n_density": 24, "n_hop": 16, "box_size": box}
     groups, own = ropewalk.hop(there, 20.0, **options), ropewalk.hop(x, 20.0, **options)
-    for field in ["labels", "offsets", "all_members", "density"]:
+    for field in ["labels", "offsets", "indices", "density"]:
         same(library.take(getattr(groups, field)), getattr(own, field), what + f"hop {field}")
     options = {"min_cluster_size": 20, "ties": "together", "box_size": box}
     found, own = ropewalk.HDBSCAN(**options).fit(there), ropewalk.HDBSCAN(**options).fit(x)

@@ -313,7 +313,7 @@ BAD = np.where(np.arange(12).reshape(4, 3) == 7, np.nan, 0.0)
         (lambda: Bvh(POINTS, [1.0, 2.0]), ValueError, "box_size has 2 sides"),
         (lambda: Bvh(POINTS, np.nan), ValueError, "box"),
         (lambda: Bvh(POINTS, n_jobs=0), ValueError, "n_jobs is 0"),
-        (lambda: Bvh(POINTS, n_jobs=1.5), TypeError, "float"),
+        (lambda: Bvh(POINTS, n_jobs=1.5), TypeError, "n_jobs is 1.5"),
         (lambda: Bvh([["a"]]), ValueError, "does not hold numbers"),
         (lambda: Bvh(POINTS).nearest(POINTS, 2**61), MemoryError, "memory"),
     ],
@@ -335,3 +335,20 @@ def test_set_threads():
             ropewalk.set_threads(0)
     finally:
         ropewalk.set_threads(None)
+
+
+def test_lists_that_are_not_there():
+    lists = Bvh([[0.0], [5.0], [1.0]]).neighbors(1.0)
+    assert lists.of(-1).tolist() == lists.of(2).tolist() == [0, 2]
+    for i in [3, -4]:
+        with pytest.raises(IndexError, match=f"there is no list {i}; there are 3"):
+            lists.of(i)
+
+
+def test_a_tree_is_not_changed_with_its_points():
+    for dtype in [np.float32, np.float64]:
+        points = np.array([[0.0], [5.0], [1.0]], dtype)
+        bvh = Bvh(points)
+        points += 100.0 * np.arange(3)[:, None]
+        assert bvh.neighbors(1.0).of(0).tolist() == [0, 2]
+        assert pickle.loads(pickle.dumps(bvh)).neighbors(1.0).of(0).tolist() == [0]

@@ -263,3 +263,103 @@ def test_results_are_the_callers(estimator):
     if isinstance(fitted, HDBSCAN):
         assert np.shares_memory(fitted._fit_X, X)
     np.testing.assert_array_equal(X, before)
+
+
+class Elsewhere:
+    """An array that says it lies on a GPU."""
+
+    def __init__(self, *shape, columns=None):
+        self.shape, self.__cuda_array_interface__ = shape, {}
+        if columns:
+            self.columns = columns
+
+    def __len__(self):
+        return self.shape[0]
+
+
+class Device:
+    """In place of `ropewalk._device`: what it is asked for, and answers that are marks."""
+
+    def __init__(self):
+        self.options = None
+
+    def hdbscan(self, X, options, device):
+        self.options = options
+        return "labels", "probabilities"
+
+    def dbscan(self, X, *rest):
+        return "core", "labels"
+
+
+@pytest.fixture
+def there(monkeypatch):
+    device = Device()
+    monkeypatch.setitem(sys.modules, "ropewalk._device", device)
+    return device
+
+
+FOUND = np.random.default_rng(5).normal(size=(200, 2))
+
+
+@pytest.mark.parametrize("make", [
+    lambda: DBSCAN(), lambda: HDBSCAN(), lambda: FriendsOfFriends(0.1), lambda: HOP(80.0), lambda: ropewalk.NearestNeighbors(),
+])  # fmt: skip
+def test_a_fit_that_fails_changes_nothing(make):
+    found = make().fit(FOUND)
+    before = dict(found.__dict__)
+    for bad in [np.full((200, 3), 1e300), [[1j, 2.0]], np.zeros((200, 11))]:
+        found.n_jobs = 2**70 if bad is not None and np.shape(bad) == (200, 3) else None
+        with pytest.raises(ValueError):
+            found.fit(bad)
+        assert {name: id(value) for name, value in found.__dict__.items() if name != "n_jobs"} == {
+            name: id(value) for name, value in before.items() if name != "n_jobs"
+        }
+    fresh = make()
+    with pytest.raises(ValueError):
+        fresh.fit(np.zeros((200, 11)))
+    assert not hasattr(fresh, "n_features_in_")
+
+
+def test_after_a_fit_that_fails_hdbscan_predicts():
+    found = HDBSCAN().fit(FOUND)
+    labels = found.predict(FOUND[:9])
+    with pytest.raises(ValueError, match="min_cluster_size"):
+        found.set_params(min_cluster_size=1).fit(FOUND)
+    assert np.array_equal(found.predict(FOUND[:9]), labels)
+
+
+def test_on_a_device_ties_are_removed_together(there):
+    HDBSCAN().fit(Elsewhere(9, 2))
+    assert there.options.sequential is False
+    found = HDBSCAN().fit(FOUND).fit(Elsewhere(9, 2))
+    with pytest.raises(RuntimeError, match="on a device"):
+        found.predict(FOUND)
+    HDBSCAN(ties="sequential").fit(Elsewhere(9, 2))
+    assert there.options.sequential is True
+
+
+@pytest.mark.parametrize("make", [lambda: DBSCAN(), lambda: HDBSCAN(), lambda: FriendsOfFriends(0.1), lambda: HOP(80.0)])
+def test_on_a_device_points_have_two_dimensions(make, there):
+    with pytest.raises(ValueError, match="Expected a 2-dimensional array X, got one of 1 dimensions"):
+        make().fit(Elsewhere(9))
+    with pytest.raises(ValueError, match="Expected a 2-dimensional array X, got one of 1 dimensions"):
+        ropewalk.hop(Elsewhere(9), 80.0)
+
+
+def test_on_a_device_names_are_those_of_the_last_fit(there):
+    found = DBSCAN().fit(Elsewhere(9, 2, columns=["a", "b"]))
+    assert list(found.feature_names_in_) == ["a", "b"]
+    assert not hasattr(found.fit(Elsewhere(9, 3)), "feature_names_in_") and found.n_features_in_ == 3
+
+
+@pytest.mark.parametrize("call", [
+    lambda: ropewalk.dbscan(FOUND, min_samples=2**70), lambda: ropewalk.dbscan(FOUND, n_jobs=2**70),
+    lambda: ropewalk.friends_of_friends(FOUND, 0.1, n_jobs=-2**70), lambda: ropewalk.hop(FOUND, 80.0, n_hop=2**70),
+    lambda: ropewalk.hop(FOUND, 80.0, n_jobs=2**70), lambda: ropewalk.Bvh(FOUND, n_jobs=2**70),
+    lambda: ropewalk.Bvh(FOUND).nearest_neighbors(2**70), lambda: ropewalk.minimum_spanning_tree(FOUND, n_jobs=2**70),
+    lambda: HDBSCAN(n_jobs=2**70).fit(FOUND), lambda: ropewalk.k_distances(FOUND, 1, n_jobs=2**70),
+    lambda: ropewalk.NearestNeighbors(n_jobs=2**70).fit(FOUND),
+])  # fmt: skip
+def test_numbers_that_are_too_large_are_named(call):
+    with pytest.raises(ValueError, match=r"^(min_samples|n_jobs|n_hop|k) is -?1180591620717411303424; it must be at "):
+        call()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import ropewalk
 from ropewalk import DBSCAN, FriendsOfFriends, dbscan, friends_of_friends
 
 RANDOM = np.random.default_rng(20261124)
@@ -96,7 +97,7 @@ def test_groups_are_a_sequence():
     for number in [2, -3]:
         with pytest.raises(IndexError, match=f"no group {number}; there are 2"):
             groups[number]
-    assert groups.all_members.base is not None and groups.members(0).base is not None
+    assert groups.indices.base is not None and groups.members(0).base is not None
 
 
 def test_nothing():
@@ -130,3 +131,25 @@ def test_points_that_are_refused():
         friends_of_friends([[0.0], [np.nan]], 1.0)
     with pytest.raises(TypeError, match="linking_length is '1'"):
         friends_of_friends([[0.0]], "1")
+
+
+def test_members_can_be_subtracted():
+    groups = friends_of_friends(np.array([[0.0], [9.0], [0.1], [9.1]]), 0.5)
+    assert groups.indices.dtype == groups.members(0).dtype == np.int32
+    assert (groups.members(0) - groups.members(1)).tolist() == [-1, -1]
+    assert ropewalk.hop(np.random.default_rng(1).random((200, 3)), 1.0).indices.dtype == np.int32
+
+
+class Elsewhere:
+    def __len__(self):
+        return 3
+
+
+@pytest.mark.parametrize("ask", [
+    lambda groups: groups.sizes, lambda groups: groups.members(0), lambda groups: groups[0], lambda groups: list(groups),
+])  # fmt: skip
+def test_groups_on_a_device_say_what_to_do(ask):
+    groups = ropewalk.Groups(Elsewhere(), Elsewhere(), Elsewhere())
+    assert len(groups) == 2
+    with pytest.raises(RuntimeError, match=r"Groups\(groups.labels.get\(\), groups.offsets.get\(\), groups.indices.get\(\)\)"):
+        ask(groups)

@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import minimum_spanning_tree as tree_of_graph
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import pdist, squareform
 
+import ropewalk
 from ropewalk import linkage, minimum_spanning_tree
 
 
@@ -197,3 +198,13 @@ BAD = np.where(np.arange(12).reshape(4, 3) == 7, np.nan, 0.0)
 def test_bad_input(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_trees_of_two_arrays():
+    found = ropewalk.minimum_spanning_tree([[0.0], [1.0], [9.0], [3.0]])
+    tree = ropewalk.SpanningTree(found.edges, found.weights)
+    assert tree.n_points == found.n_points == 4
+    with pytest.raises(RuntimeError, match="made of two arrays alone"):
+        tree.cut(1.0)
+    with pytest.raises(RuntimeError, match="was found on a device"):
+        ropewalk.SpanningTree("there", "there").cut(1.0)

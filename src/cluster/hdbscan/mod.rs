@@ -225,8 +225,14 @@ impl Hdbscan {
         &self.size
     }
 
-    /// The samples that are asked of so many points.
-    pub(crate) fn samples(&self, points: usize) -> usize {
+    /// The `min_samples` for this number of points: what [`Hdbscan::min_samples`] set, else the default.
+    ///
+    /// ```
+    /// let hdbscan = ropewalk::Hdbscan::new(5);
+    /// assert_eq!([hdbscan.samples(100), hdbscan.samples(3)], [5, 3]);
+    /// ```
+    #[must_use]
+    pub fn samples(&self, points: usize) -> usize {
         self.min_samples.unwrap_or(self.min_cluster_size.min(points.max(1)))
     }
 
