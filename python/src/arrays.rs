@@ -40,7 +40,7 @@ fn shared<S: Element + Sync + 'static>(array: &Bound<'_, PyArray2<S>>) -> PyResu
         return Err(PyTypeError::new_err("an array in C order is needed"));
     }
     let (start, len) = (array.data().cast_const(), array.len());
-    // No elements may be at no place.
+    // The address of an empty array may be null, which a slice's must not be.
     let start = if len == 0 { std::ptr::NonNull::dangling().as_ptr() } else { start };
     let memory = Memory { start, len, _array: array.clone().unbind() };
     Table::shared(array.shape()[1], Arc::new(memory)).map_err(exception)
