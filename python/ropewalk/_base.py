@@ -157,7 +157,7 @@ class Estimator:
         return X
 
     def _remember(self, X: ArrayLike, dim: int) -> None:
-        """Keeps how many features there are, and their names: the last that `fit` does, so that one that fails changes nothing."""
+        """Keeps how many features there are, and their names. `fit` does it last, so that one that fails changes nothing."""
         names = feature_names(X)
         self.n_features_in_ = dim
         self.__dict__.pop("feature_names_in_", None)

@@ -91,9 +91,9 @@ class Bvh:
     Parameters
     ----------
     points : array_like of shape (n, dim)
-        The points, 1 to 10 coordinates each. ``float32`` and ``float64`` arrays in C order are not copied, others are copied once. The
-        tree takes from them what it needs, so what is written into them later changes no answer; but pickles and copies of the tree are
-        built anew from them.
+        The points, 1 to 10 coordinates each. ``float32`` and ``float64`` arrays in C order are not copied, others are copied once.
+        What is written into them later changes no answer of the tree; but `points` shows it, and pickles and copies of the tree are
+        built anew from it.
     box_size : float or sequence of `dim` floats, optional
         The sides of a periodic box, in the unit of the points: distances are to the nearest image, and points and queries may lie
         outside. By default space is open.

@@ -55,7 +55,7 @@ class NearestNeighbors(Estimator):
 
     Notes
     -----
-    The points are shared if they are `float32` or `float64` in C order, and must not change afterwards. Distances are `float64`. What is
+    The points are not copied if they are `float32` or `float64` in C order, as those of `Bvh`. Distances are `float64`. What is
     equally far is ordered by index, where scikit-learn leaves the order open; with the same points as queries (`X=None`) a point is not its own
     neighbour, but its copies are.
 

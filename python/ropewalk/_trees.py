@@ -45,7 +45,7 @@ class SpanningTree(_Edges):
     def _tree(self) -> _native.SpanningTree:
         if self._stored is None:
             kept = "is made of two arrays alone" if isinstance(self.edges, np.ndarray) else "was found on a device"
-            raise RuntimeError(f"the tree {kept}, so it has edges and weights only; minimum_spanning_tree(X, device='cpu') gives more")
+            raise RuntimeError(f"the tree {kept}, so it has edges and weights only; minimum_spanning_tree on the processor gives more")
         return self._stored
 
     @property

@@ -350,5 +350,5 @@ def test_a_tree_is_not_changed_with_its_points():
         points = np.array([[0.0], [5.0], [1.0]], dtype)
         bvh = Bvh(points)
         points += 100.0 * np.arange(3)[:, None]
-        assert bvh.neighbors(1.0).of(0).tolist() == [0, 2]
+        assert bvh.neighbors(1.0).of(0).tolist() == bvh.query(np.array([0.1]), 1.0).tolist() == [0, 2]
         assert pickle.loads(pickle.dumps(bvh)).neighbors(1.0).of(0).tolist() == [0]
