@@ -13,6 +13,7 @@ import argparse
 import ctypes
 import json
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -182,8 +183,11 @@ def answers(name: str, library, n: int, dim: int, dtype, box) -> None:
     groups, own = ropewalk.hop(there, 20.0, **options), ropewalk.hop(x, 20.0, **options)
     for field in ["labels", "offsets", "indices", "density"]:
         same(library.take(getattr(groups, field)), getattr(own, field), what + f"hop {field}")
-    options = {"min_cluster_size": 20, "ties": "together", "box_size": box}
-    found, own = ropewalk.HDBSCAN(**options).fit(there), ropewalk.HDBSCAN(**options).fit(x)
+    masses = np.linspace(1.0, 2.0, n)
+    groups, own = ropewalk.hop(there, 20.0, masses=masses, **options), ropewalk.hop(x, 20.0, masses=masses, **options)
+    same(library.take(groups.density), own.density, what + "hop density of masses")
+    options = {"min_cluster_size": 20, "box_size": box}
+    found, own = ropewalk.HDBSCAN(**options).fit(there), ropewalk.HDBSCAN(**options, ties="together").fit(x)
     same(library.take(found.labels_), own.labels_, what + "HDBSCAN labels")
     same(library.take(found.probabilities_), own.probabilities_, what + "HDBSCAN probabilities")
     edges, weights = _device.minimum_spanning_tree(there, 1, 1.0, box, None)
@@ -215,6 +219,7 @@ def neighbours(library, x, there, eps, what) -> None:
     own = kd.query(wide, 5)[0][:, 1:]
     check(bool(np.allclose(library.take(distances), own, rtol=1e-12, atol=0)), what + "nearest")
     check(library.take(nearest).shape == (len(x), 4), what + "shape of nearest")
+    check([array.shape for array in tree.nearest_neighbors(0)] == [(len(x), 0)] * 2, what + "shape of no neighbours")
 
 
 @step
@@ -271,6 +276,10 @@ def wrong_input(library) -> None:
     refuses(run(cupy.zeros((10, 5))), ValueError, "2 or 3", "five coordinates")
     refuses(run(x, device="cuda:99"), ValueError, "cuda:99", "another device than the array's")
     refuses(run(x.get(), device="cuda:99"), RuntimeError, "no CUDA device 99", "no such device")
+    found, groups = ropewalk.DBSCAN(eps=0.1).fit(x), ropewalk.friends_of_friends(x, 0.1)
+    for what in [found, groups, ropewalk.DeviceBvh(x)]:
+        refuses(lambda what=what: pickle.dumps(what), TypeError, "cannot be pickled", f"a pickle of {type(what).__name__}")
+    refuses(lambda: groups.sizes, RuntimeError, "groups.offsets.get()", "sizes on the device")
     refuses(run(x, sample_weight=np.ones(1000)), ValueError, "weights", "weights")
     refuses(lambda: ropewalk.dbscan(x, float("nan")), ValueError, "eps", "eps NaN")
     refuses(lambda: ropewalk.dbscan(x, 0.7, box_size=1.0), ValueError, "box", "a box that is too small")

@@ -25,7 +25,7 @@ pub(in crate::gpu) struct Buffer<T> {
 impl<T: CubeElement> Buffer<T> {
     /// Holds garbage until it is written.
     pub fn new<R: Runtime>(client: &ComputeClient<R>, len: usize) -> Self {
-        // No device has buffers of no bytes; and two elements may be asked for at once.
+        // Devices refuse buffers of 0 bytes; and kernels may read two elements at once.
         Self { handle: client.empty(len.max(2) * size_of::<T>()), len, element: PhantomData }
     }
 

@@ -76,11 +76,14 @@ pub struct DeviceArray {
 }
 
 impl DeviceArray {
-    /// One number each, or rows of `width`.
-    pub fn new(column: Column, width: Option<usize>) -> Self {
-        let len = column.len();
-        let shape = width.map_or(vec![len], |width| vec![len / width.max(1), width]);
+    pub fn new(column: Column) -> Self {
+        let shape = vec![column.len()];
         Self { column, shape, memory: OnceLock::new() }
+    }
+
+    /// So many rows of so many numbers, which are those of the column.
+    pub fn rows(column: Column, shape: [usize; 2]) -> Self {
+        Self { column, shape: shape.into(), memory: OnceLock::new() }
     }
 
     pub fn column(&self) -> &Column {
@@ -171,6 +174,13 @@ impl DeviceArray {
     /// A copy in host memory.
     fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.get(py)
+    }
+
+    /// A pickle would be read where there may be no such device.
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "an array on a GPU cannot be pickled or copied; get() copies it to the host (for an estimator: fit it with device='cpu')",
+        ))
     }
 
     /// NumPy does not copy from devices unasked.

@@ -1,6 +1,7 @@
 //! What runs on a device: each function copies its points there, or within it, builds a tree of them, and leaves the results there.
 
-use pyo3::exceptions::PyValueError;
+use numpy::PyReadonlyArray1;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use ropewalk::gpu::{self, Bvh, Dbscan, Fof, Halos, MinimumSpanningTree, Points, on_one_stream};
 use ropewalk::{BoxSize, Nearest};
@@ -52,11 +53,11 @@ fn there<T: Send>(py: Python<'_>, work: impl FnOnce() -> ropewalk::Result<T> + S
 }
 
 fn labels(column: gpu::DeviceVec<i32>) -> DeviceArray {
-    DeviceArray::new(Column::Labels(column), None)
+    DeviceArray::new(Column::Labels(column))
 }
 
 fn numbers(column: gpu::DeviceVec<f64>) -> DeviceArray {
-    DeviceArray::new(Column::Numbers(column), None)
+    DeviceArray::new(Column::Numbers(column))
 }
 
 /// The group of each point, where the members of each group begin, and the members.
@@ -67,8 +68,8 @@ fn groups(halos: &Halos, n: usize) -> ropewalk::Result<Groups> {
     halo_of_points.wait()?;
     Ok((
         labels(halo_of_points),
-        DeviceArray::new(Column::indices(halos.offsets(), n + 1), None),
-        DeviceArray::new(Column::indices(halos.all_members(), n), None),
+        DeviceArray::new(Column::indices(halos.offsets(), n + 1)),
+        DeviceArray::new(Column::indices(halos.all_members(), n)),
     ))
 }
 
@@ -88,7 +89,7 @@ pub fn device_dbscan(
         let found = with!(&tree, bvh => Dbscan::new(eps, min_samples).run_on(bvh))?;
         let (core, column) = (found.core_indices()?, found.column()?);
         column.wait()?;
-        Ok((DeviceArray::new(Column::indices(core, tree.len()), None), labels(column)))
+        Ok((DeviceArray::new(Column::indices(core, tree.len())), labels(column)))
     })
 }
 
@@ -115,7 +116,7 @@ pub fn device_friends_of_friends(
 #[pyo3(signature = (x, masses, options, device))]
 pub fn device_hop(
     x: &Bound<'_, PyAny>,
-    masses: Option<Vec<f64>>,
+    masses: Option<PyReadonlyArray1<'_, f64>>,
     options: hop::Options,
     device: Option<usize>,
 ) -> PyResult<(DeviceArray, DeviceArray, DeviceArray, DeviceArray)> {
@@ -123,7 +124,7 @@ pub fn device_hop(
     let box_size = options.box_size.clone();
     let mut hop = options.hop()?;
     if let Some(masses) = masses {
-        hop = hop.masses(masses);
+        hop = hop.masses(masses.as_slice()?);
     }
     there(x.py(), || {
         let hop = gpu::Hop::from(hop);
@@ -168,7 +169,8 @@ pub fn device_minimum_spanning_tree(
         let found = with!(&tree, bvh => MinimumSpanningTree::new().min_samples(min_samples).run_on(bvh))?;
         let (ends, weights) = (found.ends()?, found.weights()?);
         weights.wait()?;
-        Ok((DeviceArray::new(Column::indices(ends, tree.len()), Some(2)), numbers(weights)))
+        let n_edges = weights.len();
+        Ok((DeviceArray::rows(Column::indices(ends, tree.len()), [n_edges, 2]), numbers(weights)))
     })
 }
 
@@ -193,6 +195,10 @@ impl DeviceBvh {
         self.tree.len()
     }
 
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err("a tree on a GPU cannot be pickled or copied; build it again from its points"))
+    }
+
     #[getter]
     fn dim(&self) -> usize {
         self.dim
@@ -204,7 +210,7 @@ impl DeviceBvh {
         there(py, || {
             let counts = with!(&self.tree, bvh => bvh.count_neighbors(radius))?;
             counts.wait()?;
-            Ok(DeviceArray::new(Column::indices(counts, self.tree.len() + 1), None))
+            Ok(DeviceArray::new(Column::indices(counts, self.tree.len() + 1)))
         })
     }
 
@@ -222,7 +228,7 @@ impl DeviceBvh {
             lists.wait()?;
             let offsets = Column::indices(lists.offsets(), lists.n_values() + 1);
             let values = Column::indices(lists.values(), self.tree.len());
-            Ok((DeviceArray::new(offsets, None), DeviceArray::new(values, None)))
+            Ok((DeviceArray::new(offsets), DeviceArray::new(values)))
         })
     }
 
@@ -238,7 +244,8 @@ impl DeviceBvh {
             let distances = found.distances()?;
             distances.wait()?;
             let indices = Column::indices(found.indices(), self.tree.len());
-            Ok((DeviceArray::new(indices, Some(k)), DeviceArray::new(Column::Numbers(distances), Some(k))))
+            let shape = [self.tree.len(), k];
+            Ok((DeviceArray::rows(indices, shape), DeviceArray::rows(Column::Numbers(distances), shape)))
         })
     }
 }

@@ -65,7 +65,7 @@ impl Source {
         let dim = checked_dim(foreign.shape[1])?;
         let device = match foreign.device {
             Some(own) => Device::cuda(own),
-            // No memory has no place.
+            // An empty array may have no address to ask.
             None if foreign.shape[0] == 0 => Device::cuda(index.unwrap_or(0)),
             None => Device::of_cuda_address(foreign.address),
         };

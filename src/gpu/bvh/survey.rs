@@ -37,7 +37,7 @@ pub(super) fn survey<R: Runtime, S: Coordinate, const D: usize>(
     let periodic = space.period().is_some();
     // Open space leaves the points alone.
     let placed = Buffer::<S>::new(client, if periodic { points.len() } else { 0 });
-    // No literals: CUDA's compiler knows no word for infinity.
+    // Passed in and not written in the kernel: CUDA's compiler has no literal for infinity.
     let limits =
         Buffer::from_slice(client, &[S::from_f64(S::LIMIT), <S as Scalar>::INFINITY, <S as Scalar>::NEG_INFINITY]);
     let sides = Buffer::from_slice(client, &space.period().copied().unwrap_or([0.0; D]));
