@@ -60,8 +60,8 @@ impl<S> Table<S> {
     /// copied, and `owner` lives as long as the table and its clones.
     ///
     /// `owner` is asked for its values again at each use of them, and must always give the same. If it gives more, the table ends where it
-    /// did; if it gives fewer, the table is empty for as long. Other values in the middle of a call make its answer meaningless, or the call
-    /// fails or panics.
+    /// did; if it gives fewer, the table is empty for as long. Other values in the middle of a call make its answer meaningless, or the
+    /// call fails or panics.
     ///
     /// Nothing may write to the memory while a call reads it. Safe Rust cannot; another language can, and by Rust's rules a program in
     /// which that happens is undefined. Trees compare what they store with what they read before, so that their depth stays bounded, and

@@ -5,6 +5,7 @@ mod attack;
 mod bad_input;
 mod cancel;
 mod centers;
+mod changing;
 mod conformance;
 mod contract;
 mod copies;
