@@ -203,7 +203,12 @@ mod tests {
                     begun.fetch_add(1, Relaxed);
                     wait_for(&ended, 1);
                 };
-                pool.install(|| first.run(|| Ok(join(&mut ends, &mut waits))))
+                pool.install(|| {
+                    first.run(|| {
+                        join(&mut ends, &mut waits);
+                        Ok(())
+                    })
+                })
             });
             wait_for(&begun, 2);
             let other = pool.install(|| {

@@ -188,7 +188,7 @@ mod tests {
                 1 => [x + (asked / 1000) as f32, y],
                 2 => [if asked > 60_000 && random < 0.01 { f32::NAN } else { x }, y],
                 3 => [if asked % 70_001 == 70_000 { f32::INFINITY } else { x }, y],
-                4 => [if asked % 2 == 0 { x } else { 1.0 - x }, y],
+                4 => [if asked.is_multiple_of(2) { x } else { 1.0 - x }, y],
                 _ => [x * 0.999f32.powi((asked / 10_000) as i32), y],
             })
         }
