@@ -67,7 +67,7 @@ def interrupt(name: str, seconds: str) -> None:
     n, after = 30_000, float(seconds)
     while True:
         X = points(n)
-        ends = threading.Thread(target=subprocess.run, args=(["sh", "-c", f"sleep {after}; kill -INT {os.getpid()}"],))
+        ends = threading.Thread(target=subprocess.run, args=(["/bin/sh", "-c", f"sleep {after}; kill -INT {os.getpid()}"],))
         began = time.monotonic()
         ended = began
         try:
