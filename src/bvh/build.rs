@@ -204,6 +204,9 @@ mod tests {
         fn corner(&self, _which: usize) -> [f32; 2] {
             self.0
         }
+        fn are_within(items: &[Self], most: f32) -> bool {
+            items.iter().all(|item| <[f32; 2]>::are_within(&[item.0], most))
+        }
     }
 
     fn builds<const MODE: u32>() {

@@ -13,13 +13,25 @@ use crate::bvh::hierarchy::{OUTSIDE, delta};
 use crate::bvh::radix_sort::{Buckets, Sorted, Source, cut};
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Bounded, Scalar};
-use crate::simd::LANES;
+use crate::simd::{LANES, dispatch};
 
 /// What is stored of a primitive.
 pub(super) trait Primitive<S, const D: usize>: Bounded<S, D> + Copy + Zeroable + Send {
     fn of(bounds: Aabb<S, D>) -> Self;
     fn center(&self) -> [S; D];
     fn corner(&self, which: usize) -> [S; D];
+    /// Whether no coordinate is farther from 0 than `most`, or NaN.
+    fn are_within(items: &[Self], most: S) -> bool;
+}
+
+/// The same for coordinates.
+#[inline(always)]
+fn within<'a, S: Scalar>(coordinates: impl Iterator<Item = &'a S>, most: S) -> bool {
+    let mut within = true;
+    for x in coordinates {
+        within &= x.abs() <= most;
+    }
+    within
 }
 
 impl<S: Scalar, const D: usize> Primitive<S, D> for [S; D] {
@@ -35,6 +47,10 @@ impl<S: Scalar, const D: usize> Primitive<S, D> for [S; D] {
     fn corner(&self, _which: usize) -> [S; D] {
         *self
     }
+    #[inline(always)]
+    fn are_within(items: &[Self], most: S) -> bool {
+        within(items.as_flattened().iter(), most)
+    }
 }
 
 impl<S: Scalar, const D: usize> Primitive<S, D> for Aabb<S, D> {
@@ -49,6 +65,10 @@ impl<S: Scalar, const D: usize> Primitive<S, D> for Aabb<S, D> {
     #[inline(always)]
     fn corner(&self, which: usize) -> [S; D] {
         if which == 0 { self.lo } else { self.hi }
+    }
+    #[inline(always)]
+    fn are_within(items: &[Self], most: S) -> bool {
+        within(items.iter().flat_map(|item| item.lo.iter().chain(&item.hi)), most)
     }
 }
 
@@ -66,7 +86,7 @@ pub(super) struct SortedPrimitives<S, const D: usize> {
 impl<S: Scalar, const D: usize> SortedPrimitives<S, D> {
     /// The primitives of a source, which lie within `bounds`, in Morton order.
     ///
-    /// Errors: if they are no longer there, or have another code than before.
+    /// Errors: if one is not finite or far outside by now, or has another code than before.
     pub fn new<P: Primitive<S, D>>(source: &impl Source<Item = P>, bounds: &Aabb<S, D>) -> Result<Self> {
         let n = source.len();
         let buckets = Buckets::split(source);
@@ -94,9 +114,10 @@ impl<S: Scalar, const D: usize> SortedPrimitives<S, D> {
             }
             first += len;
         }
+        let most = bounds.lo.iter().chain(&bounds.hi).fold(S::ZERO, |most, x| most.max(x.abs()));
         let changed = AtomicBool::new(false);
         let index = buckets.sort(outputs, |(first, bucket, edge, deltas, mut corners), sorted| {
-            if !is_unchanged(&sorted, shift, bucket, bounds) {
+            if !is_unchanged(&sorted, shift, bucket, most) {
                 changed.store(true, Relaxed);
                 return;
             }
@@ -127,18 +148,19 @@ impl<S: Scalar, const D: usize> SortedPrimitives<S, D> {
     }
 }
 
-/// Whether all in a bucket have codes of that bucket, and lie within the box that was found around everything.
+/// Whether all in a bucket have codes of that bucket, and corners that are no farther from the origin than `most`.
 fn is_unchanged<P: Primitive<S, D>, S: Scalar, const D: usize>(
     sorted: &Sorted<'_, P>,
     shift: u32,
     bucket: u64,
-    bounds: &Aabb<S, D>,
+    most: S,
 ) -> bool {
-    let differing = sorted.codes().iter().fold(0, |differing, code| differing | (code >> shift ^ bucket));
-    // Not as long as it holds, but all of them: that is a loop of vector instructions. A NaN is within nothing.
-    let are_within = sorted.items().iter().fold(true, |within, item| {
-        let (lo, hi) = (item.corner(0), item.corner(1));
-        (0..D).fold(within, |within, k| within & (bounds.lo[k] <= lo[k]) & (lo[k] <= hi[k]) & (hi[k] <= bounds.hi[k]))
-    });
-    differing == 0 && are_within
+    dispatch!(_isa => {
+        // Not as far as it holds, but all of them: that is a loop of vector instructions.
+        let mut differing = 0;
+        for code in sorted.codes() {
+            differing |= code >> shift ^ bucket;
+        }
+        differing == 0 && P::are_within(sorted.items(), most)
+    })
 }
