@@ -7,6 +7,7 @@ import numbers
 import operator
 import sys
 import warnings
+from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex, cast
@@ -117,17 +118,22 @@ class Estimator:
                 lines[-1] += f" {text}" if at > 0 else text
         return "\n".join(lines) + ("" if changed else ")")
 
+    #: scikit-learn's word for what it is: `None` for what only answers questions.
+    _kind: str | None = None
+
     def __sklearn_tags__(self) -> Any:
         """What scikit-learn asks about estimators."""
         utils = import_module("sklearn.utils")
         return utils.Tags(
-            estimator_type="clusterer",
+            estimator_type=self._kind,
             target_tags=utils.TargetTags(required=False),
             input_tags=utils.InputTags(allow_nan=self._allows_nan()),
         )
 
-    #: What scikit-learn before 1.6 asks.
-    _estimator_type = "clusterer"
+    @property
+    def _estimator_type(self) -> str:
+        """What scikit-learn before 1.6 asks."""
+        return self._kind or ""
 
     def _allows_nan(self) -> bool:
         return False
@@ -192,6 +198,32 @@ class Estimator:
             if not unseen and not missing:
                 lines.append("Feature names must be in the same order as they were in fit.")
             raise ValueError("\n".join(lines) + "\n")
+
+
+class Clusterer(Estimator):
+    """An estimator whose `fit` finds a label for each point."""
+
+    _kind = "clusterer"
+    labels_: NDArray[np.int32]
+
+    if TYPE_CHECKING:
+        #: Some take weights, too.
+        fit: Callable[..., Self]
+
+    def fit_predict(self, X: ArrayLike, y: object = None, **fit_params: Any) -> NDArray[np.int32]:
+        """Finds the clusters of points, and returns their labels.
+
+        Parameters
+        ----------
+        X, y, **fit_params
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_samples,)
+            `labels_`.
+        """
+        return self.fit(X, y, **fit_params).labels_
 
 
 def shortened(names: list[str]) -> list[str]:
@@ -281,8 +313,10 @@ def choice(value: object, name: str, known: tuple[str, ...]) -> str:
     raise ValueError(f"{name} is {value!r}; it may be {' or '.join(map(repr, known))}")
 
 
-def device_number(device: str) -> int | None:
+def device_number(device: str | None) -> int | None:
     """The number of a GPU that is named; `None` for "cuda", which is where the array lies, or the first."""
+    if device is None:
+        return None
     kind, colon, text = device.partition(":") if isinstance(device, str) else ("", "", "")
     if kind == "cuda" and (not colon or (text.isascii() and text.isdecimal() and len(text) < 10)):
         return int(text) if colon else None
@@ -318,8 +352,7 @@ def on_device(X: object, device: str | None) -> ModuleType | None:
         raise TypeError(f"device is {device!r}; it must be 'cpu', 'cuda', or 'cuda:1' and so on")
     if device == "cpu" or (device is None and not is_on_device(X)):
         return None
-    if device is not None and device.split(":")[0] != "cuda":
-        raise ValueError(f"device is {device!r}; it must be 'cpu', 'cuda', or 'cuda:1' and so on")
+    device_number(device)
     try:
         return import_module("ropewalk._device")
     except ModuleNotFoundError:

@@ -96,7 +96,7 @@ def _clusters(
     return _native.dbscan(points, length, least, weights, _arrays.sides(box_size, points.shape[1]), n_jobs)
 
 
-class DBSCAN(_base.Estimator):
+class DBSCAN(_base.Clusterer):
     """DBSCAN with scikit-learn's interface and answers: only the import changes.
 
     Parameters
@@ -158,7 +158,6 @@ class DBSCAN(_base.Estimator):
     array([ 1, -1], dtype=int32)
     """
 
-    labels_: NDArray[np.int32]
     core_sample_indices_: NDArray[np.int64]
     components_: Floats
 
@@ -221,21 +220,6 @@ class DBSCAN(_base.Estimator):
             self.components_ = components
         self._remember(X, _base.shape(points)[1])
         return self
-
-    def fit_predict(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int32]:
-        """The clusters of points.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for `fit`.
-
-        Returns
-        -------
-        ndarray of int32, shape (n_samples,)
-            `labels_`.
-        """
-        return self.fit(X, y, sample_weight).labels_
 
     def predict(self, X: ArrayLike) -> NDArray[np.int32]:
         """The clusters that new points fall into: for each that of the nearest core point within `eps`, or -1.

@@ -23,16 +23,6 @@ from ropewalk._native import DeviceArray, DeviceBvh
 __all__ = ["DeviceArray", "DeviceBvh", "bvh", "dbscan", "friends_of_friends", "hdbscan", "hop", "minimum_spanning_tree"]
 
 
-def number(device: str | None) -> int | None:
-    """The number of a device that is named; `None` for "cuda", which is where the array lies, or the first."""
-    if device is None or device == "cuda":
-        return None
-    kind, _, text = device.partition(":")
-    if kind == "cuda" and text.isascii() and text.isdecimal() and len(text) < 10:
-        return int(text)
-    raise ValueError(f"device is {device!r}; it must be 'cpu', 'cuda', or 'cuda:1' and so on")
-
-
 def ready(X: Any) -> Any:
     """What lies on a device as it is, and all else as an array of NumPy's that can be copied there."""
     return X if _base.is_on_device(X) else _arrays.points(X)
@@ -50,7 +40,7 @@ def dbscan(
     if sample_weight is not None:
         raise ValueError("sample_weight is given; on a device points have no weights, so leave it out or use device='cpu'")
     points = ready(X)
-    return _native.device_dbscan(points, eps, min_samples, box(points, box_size), number(device))
+    return _native.device_dbscan(points, eps, min_samples, box(points, box_size), _base.device_number(device))
 
 
 def friends_of_friends(
@@ -58,7 +48,7 @@ def friends_of_friends(
 ) -> tuple[DeviceArray, DeviceArray, DeviceArray]:
     """The group of each point, -1 for none, where the members of each group begin, and the members."""
     points = ready(X)
-    return _native.device_friends_of_friends(points, linking_length, min_members, box(points, box_size), number(device))
+    return _native.device_friends_of_friends(points, linking_length, min_members, box(points, box_size), _base.device_number(device))
 
 
 def hop(
@@ -66,14 +56,14 @@ def hop(
 ) -> tuple[DeviceArray, DeviceArray, DeviceArray, DeviceArray]:
     """As `friends_of_friends`, and the density of each point. Masses are in host memory."""
     points = ready(X)
-    return _native.device_hop(points, _base.weights(masses, len(points), "masses"), options, number(device))
+    return _native.device_hop(points, _base.weights(masses, len(points), "masses"), options, _base.device_number(device))
 
 
 def hdbscan(X: Any, options: HdbscanOptions, device: str | None) -> tuple[DeviceArray, DeviceArray]:
     """Labels, -1 for noise, and probabilities."""
     if options.sequential:
         raise ValueError("ties is 'sequential'; on a device edges of equal weight are removed together: pass ties='together'")
-    labels, probabilities, _ = _native.device_hdbscan(ready(X), options, number(device))
+    labels, probabilities, _ = _native.device_hdbscan(ready(X), options, _base.device_number(device))
     return labels, probabilities
 
 
@@ -84,10 +74,10 @@ def minimum_spanning_tree(
     if alpha != 1.0:
         raise ValueError(f"alpha is {alpha}; on a device it must be 1")
     points = ready(X)
-    return _native.device_minimum_spanning_tree(points, min_samples, box(points, box_size), number(device))
+    return _native.device_minimum_spanning_tree(points, min_samples, box(points, box_size), _base.device_number(device))
 
 
 def bvh(X: Any, box_size: ArrayLike | None = None, device: str | None = None) -> DeviceBvh:
     """A tree on the device, which is asked for neighbours of its points."""
     points = ready(X)
-    return DeviceBvh(points, box(points, box_size), number(device))
+    return DeviceBvh(points, box(points, box_size), _base.device_number(device))

@@ -165,7 +165,7 @@ def friends_of_friends(
     return Groups(*_native.friends_of_friends(points, length, least, _arrays.sides(box_size, points.shape[1]), n_jobs))
 
 
-class FriendsOfFriends(_base.Estimator):
+class FriendsOfFriends(_base.Clusterer):
     """Friends-of-friends groups as an estimator.
 
     Parameters
@@ -203,7 +203,6 @@ class FriendsOfFriends(_base.Estimator):
     array([ 1,  0,  1,  0,  0, -1], dtype=int32)
     """
 
-    labels_: NDArray[np.int32]
     groups_: Groups
 
     def __init__(
@@ -253,18 +252,3 @@ class FriendsOfFriends(_base.Estimator):
         self.labels_ = self.groups_.labels
         self._remember(X, _base.shape(points)[1])
         return self
-
-    def fit_predict(self, X: ArrayLike, y: object = None) -> NDArray[np.int32]:
-        """The groups of points.
-
-        Parameters
-        ----------
-        X, y
-            As for `fit`.
-
-        Returns
-        -------
-        ndarray of int32, shape (n_samples,)
-            `labels_`.
-        """
-        return self.fit(X, y).labels_

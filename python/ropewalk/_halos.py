@@ -378,12 +378,12 @@ def _device(positions: object, device: str | None) -> int | None:
     array = None if isinstance(positions, Snapshot) else positions
     if array is not None and is_on_device(array):
         raise ValueError("positions lie on a device; halos takes arrays in host memory, also with device='cuda': copy them")
-    number = None if device is None or device == "cpu" else device_number(device)
+    number = None if device == "cpu" else device_number(device)
     return None if on_device(array, device) is None else number or 0
 
 
 def _types_note(snapshot: Snapshot) -> tuple[str, ...]:
-    """That more than one type is linked, which nobody asked for."""
+    """A note where more than one type is linked and the caller named none."""
     kinds = [str(kind.particle_type) for kind in snapshot.types if kind.particle_type is not None and kind.count > 0]
     if snapshot._how["types"] or len(kinds) < 2:
         return ()

@@ -43,7 +43,7 @@ class HdbscanOptions:
     box_size: list[float] | None
 
 
-class HDBSCAN(_base.Estimator):
+class HDBSCAN(_base.Clusterer):
     """HDBSCAN* with scikit-learn's interface; some attributes are those of the package ``hdbscan``.
 
     Parameters
@@ -138,7 +138,6 @@ class HDBSCAN(_base.Estimator):
     array([ 0,  0,  0,  0,  1,  1,  1,  1, -1], dtype=int32)
     """
 
-    labels_: NDArray[np.int32]
     probabilities_: NDArray[np.float64]
     centroids_: NDArray[np.float64]
     medoids_: NDArray[np.float64]
@@ -260,21 +259,6 @@ class HDBSCAN(_base.Estimator):
         found["labels_"] = _everywhere(labels, left_out)
         found["probabilities_"] = _strengths(probabilities, left_out)
         return found, points.shape[1]
-
-    def fit_predict(self, X: ArrayLike, y: object = None) -> NDArray[np.int32]:
-        """The clusters of points.
-
-        Parameters
-        ----------
-        X, y
-            As for `fit`.
-
-        Returns
-        -------
-        ndarray of int32, shape (n_samples,)
-            `labels_`.
-        """
-        return self.fit(X, y).labels_
 
     def dbscan_clustering(self, cut_distance: SupportsFloat, min_cluster_size: SupportsIndex = 5) -> NDArray[np.int32]:
         """The clusters of DBSCAN* at a distance: core points that are linked by steps of at most that.

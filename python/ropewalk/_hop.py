@@ -169,7 +169,7 @@ def hop(
     return HopGroups(*_native.hop(_arrays.points(points), _base.weights(masses, n, "masses"), options, n_jobs))
 
 
-class HOP(_base.Estimator):
+class HOP(_base.Clusterer):
     """HOP as an estimator, for points of two or three coordinates.
 
     Parameters
@@ -224,7 +224,6 @@ class HOP(_base.Estimator):
     array([27, 27])
     """
 
-    labels_: NDArray[np.int32]
     density_: NDArray[np.float64]
     groups_: HopGroups
 
@@ -290,18 +289,3 @@ class HOP(_base.Estimator):
         self.labels_, self.density_ = self.groups_.labels, self.groups_.density
         self._remember(X, dim)
         return self
-
-    def fit_predict(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int32]:
-        """The groups of points.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for `fit`.
-
-        Returns
-        -------
-        ndarray of int32, shape (n_samples,)
-            `labels_`.
-        """
-        return self.fit(X, y, sample_weight).labels_

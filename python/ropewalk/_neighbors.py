@@ -242,15 +242,6 @@ class NearestNeighbors(Estimator):
         offsets, distances, indices = self._within(X, radius)
         return self._graph(offsets, np.ones(len(indices)) if connectivity else distances, indices)
 
-    def __sklearn_tags__(self) -> Any:
-        """What scikit-learn asks about estimators: this one is no clusterer."""
-        tags = super().__sklearn_tags__()
-        tags.estimator_type = None
-        return tags
-
-    #: What scikit-learn before 1.6 asks.
-    _estimator_type = ""
-
     def _fitted(self) -> Bvh:
         self._check_fitted()
         return self.bvh_

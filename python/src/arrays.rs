@@ -22,7 +22,7 @@ struct Memory<S> {
     _array: Py<PyArray2<S>>,
 }
 
-// SAFETY: the memory is only read, and belongs to the array, whose reference may be dropped by any thread. That nobody writes to it
+// SAFETY: the memory is only read, and belongs to the array, whose reference may be dropped by any thread. That nothing writes to it
 // meanwhile is asked of the caller.
 unsafe impl<S: Element> Send for Memory<S> {}
 // SAFETY: as above.

@@ -1,7 +1,7 @@
 //! Results for other libraries, by their address.
 //!
-//! cubecl gives memory to other buffers once no handle to it is left. Another library's kernels may still read it then, on streams that
-//! nobody here knows of. So the last owner hands the handle to a thread, which waits for all work of the device first.
+//! cubecl gives memory to other buffers once no handle to it is left. Another library's kernels may still read it then, on streams
+//! that are not known here. So the last owner hands the handle to a thread, which waits for all work of the device first.
 
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, Sender, channel};
