@@ -46,7 +46,7 @@ pub fn hop(points: &Points, options: &Hop) -> Result<Halos> {
 /// use ropewalk::table::{self, Points, Table};
 ///
 /// let rows = (0..30).flat_map(|i| [f64::from(i % 5), f64::from(i / 5)]);
-/// let hop = Hop::new(0.5).n_density(8).n_hop(8);
+/// let hop = Hop::new(0.1).n_density(8).n_hop(8);
 /// let chains = table::hop_chains(&Points::F64(Table::new(2, rows.collect())?), &hop)?;
 /// assert_eq!((chains.density().len(), hop.run_on_chains(&chains)?.len()), (30, 1));
 /// # Ok::<(), ropewalk::Error>(())
