@@ -25,9 +25,7 @@ def points(x: ArrayLike, name: str = "X") -> Floats:
 
 def numbers(x: ArrayLike, name: str) -> Floats:
     """The same for any number of dimensions."""
-    unit = _unit(x)
-    if unit:
-        raise ValueError(f"{name} has the unit {unit}; numbers have none here: give all lengths in one unit, {name}.to_value(unit)")
+    refuse_unit(x, name)
     if hasattr(x, "toarray"):
         raise ValueError(f"{name} is a sparse matrix; dense coordinates are needed: {name}.toarray()")
     if np.ma.isMaskedArray(x):
@@ -37,12 +35,21 @@ def numbers(x: ArrayLike, name: str) -> Floats:
         raise ValueError(f"{name} is complex; coordinates are real numbers")
     if array.dtype.kind in "mM":
         raise ValueError(f"{name} holds times ({array.dtype}); numbers are needed: {name}.astype(float)")
+    if array.dtype.kind in "SU":
+        raise ValueError(f"{name} does not hold numbers: it is text; could not convert string to float without being told to")
     narrow = array.dtype.kind == "f" and array.dtype.itemsize <= 4
     try:
         # Native byte order, one piece, aligned: otherwise a copy.
         return np.require(array, np.float32 if narrow else np.float64, ["C", "A"])
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} does not hold numbers: {error}") from error
+
+
+def refuse_unit(x: object, name: str) -> None:
+    """Refuses a quantity with a unit, which would be lost."""
+    unit = _unit(x)
+    if unit:
+        raise ValueError(f"{name} has the unit {unit}; numbers have none here: give all lengths in one unit, {name}.to_value(unit)")
 
 
 def _unit(x: object) -> str:

@@ -6,8 +6,6 @@ import inspect
 import numbers
 import operator
 import sys
-import warnings
-from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex, cast
@@ -17,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays
 from ropewalk._arrays import Floats
+from ropewalk._warnings import warn
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -184,10 +183,9 @@ class Estimator:
         own = self.__dict__.get("feature_names_in_")
         name = type(self).__name__
         if own is None and names is not None:
-            warnings.warn(f"X has feature names, but {name} was fitted without feature names", UserWarning, stacklevel=4)
+            warn(f"X has feature names, but {name} was fitted without feature names", UserWarning)
         elif own is not None and names is None:
-            text = f"X does not have valid feature names, but {name} was fitted with feature names"
-            warnings.warn(text, UserWarning, stacklevel=4)
+            warn(f"X does not have valid feature names, but {name} was fitted with feature names", UserWarning)
         elif own is not None and names is not None and list(own) != list(names):
             lines = ["The feature names should match those that were passed during fit."]
             unseen, missing = sorted(set(names) - set(own)), sorted(set(own) - set(names))
@@ -207,15 +205,15 @@ class Clusterer(Estimator):
     labels_: NDArray[np.int32]
 
     if TYPE_CHECKING:
-        #: Some take weights, too.
-        fit: Callable[..., Self]
 
-    def fit_predict(self, X: ArrayLike, y: object = None, **fit_params: Any) -> NDArray[np.int32]:
+        def fit(self, X: ArrayLike, y: object = None) -> Self: ...
+
+    def fit_predict(self, X: ArrayLike, y: object = None) -> NDArray[np.int32]:
         """Finds the clusters of points, and returns their labels.
 
         Parameters
         ----------
-        X, y, **fit_params
+        X, y
             As for `fit`.
 
         Returns
@@ -223,7 +221,30 @@ class Clusterer(Estimator):
         ndarray of int32, shape (n_samples,)
             `labels_`.
         """
-        return self.fit(X, y, **fit_params).labels_
+        return self.fit(X, y).labels_
+
+
+class WeightedClusterer(Clusterer):
+    """One whose points may have weights."""
+
+    if TYPE_CHECKING:
+
+        def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self: ...
+
+    def fit_predict(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> NDArray[np.int32]:
+        """Finds the clusters of points, and returns their labels.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray of int32, shape (n_samples,)
+            `labels_`.
+        """
+        return self.fit(X, y, sample_weight).labels_
 
 
 def shortened(names: list[str]) -> list[str]:
@@ -253,6 +274,8 @@ def sample(X: ArrayLike, least: int) -> Floats:
     """Points for an estimator: at least so many, of at least one coordinate."""
     if hasattr(X, "toarray"):
         raise TypeError("Sparse data was passed for X, but dense data is required: use X.toarray()")
+    # An array made of it has lost it.
+    _arrays.refuse_unit(X, "X")
     if not isinstance(X, np.ndarray):
         X = np.asarray(X)
     if X.dtype.kind == "c":
@@ -280,7 +303,7 @@ def shape(X: ArrayLike) -> tuple[int, int]:
     return lengths
 
 
-def integer(value: SupportsIndex, name: str, least: int) -> int:
+def integer(value: SupportsIndex, name: str, least: int, most: int = sys.maxsize) -> int:
     """A whole number that is at least so large, and no larger than the compiled part can take."""
     try:
         number = operator.index(value)
@@ -288,8 +311,8 @@ def integer(value: SupportsIndex, name: str, least: int) -> int:
         raise TypeError(f"{name} is {value!r}; it must be a whole number") from None
     if number < least:
         raise ValueError(f"{name} is {number}; it must be at least {least}")
-    if number > sys.maxsize:
-        raise ValueError(f"{name} is {number}; it must be at most {sys.maxsize}")
+    if number > most:
+        raise ValueError(f"{name} is {number}; it must be at most {most}")
     return number
 
 

@@ -96,7 +96,7 @@ def _clusters(
     return _native.dbscan(points, length, least, weights, _arrays.sides(box_size, points.shape[1]), n_jobs)
 
 
-class DBSCAN(_base.Clusterer):
+class DBSCAN(_base.WeightedClusterer):
     """DBSCAN with scikit-learn's interface and answers: only the import changes.
 
     Parameters

@@ -63,8 +63,7 @@ def hdbscan(X: Any, options: HdbscanOptions, device: str | None) -> tuple[Device
     """Labels, -1 for noise, and probabilities."""
     if options.sequential:
         raise ValueError("ties is 'sequential'; on a device edges of equal weight are removed together: pass ties='together'")
-    labels, probabilities, _ = _native.device_hdbscan(ready(X), options, _base.device_number(device))
-    return labels, probabilities
+    return _native.device_hdbscan(ready(X), options, _base.device_number(device))
 
 
 def minimum_spanning_tree(

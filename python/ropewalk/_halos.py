@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _native
 from ropewalk._arrays import points, vector
-from ropewalk._base import choice, device_number, integer, is_on_device, on_device, real
+from ropewalk._base import choice, device_number, integer, is_on_device, on_device, real, threads
 from ropewalk._snapshot import Snapshot, particle_types
 from ropewalk._tables import Table
 from ropewalk._warnings import warn
@@ -287,7 +287,7 @@ def halos(
         "density": bool(density),
         "units": None if units is None else choice(units, "units", ("h", "physical")),
         "device": _device(positions, device),
-        "n_jobs": n_jobs,
+        "n_jobs": threads(n_jobs),
         "hop": {
             "n_density": None if n_density is None else integer(n_density, "n_density", 0),
             "n_hop": None if n_hop is None else integer(n_hop, "n_hop", 0),

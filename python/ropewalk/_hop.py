@@ -169,7 +169,7 @@ def hop(
     return HopGroups(*_native.hop(_arrays.points(points), _base.weights(masses, n, "masses"), options, n_jobs))
 
 
-class HOP(_base.Clusterer):
+class HOP(_base.WeightedClusterer):
     """HOP as an estimator, for points of two or three coordinates.
 
     Parameters

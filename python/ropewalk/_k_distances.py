@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import operator
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _native
 from ropewalk._arrays import points, sides
-from ropewalk._base import threads
+from ropewalk._base import integer, threads
 
 
 def k_distances(
@@ -44,8 +42,4 @@ def k_distances(
     array([1. , 1. , 2. , 6.5])
     """
     x = points(X)
-    number = operator.index(k)
-    if number < 0:
-        raise ValueError(f"k is {number}; it must not be negative")
-    # Of 2^32 - 1 points at most none has so many others.
-    return _native.k_distances(x, min(number, 2**32), sides(box_size, x.shape[1]), threads(n_jobs))
+    return _native.k_distances(x, integer(k, "k", 0), sides(box_size, x.shape[1]), threads(n_jobs))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ropewalk import _native
 from ropewalk._arrays import Floats
+from ropewalk._base import real, threads
 from ropewalk._optional import unit
 from ropewalk._warnings import warn
 
@@ -439,12 +440,12 @@ def read_snapshot(
     """
     how = {
         "types": [] if types is None else particle_types("types", types),
-        "subsample": None if subsample is None else float(subsample),
+        "subsample": None if subsample is None else real(subsample, "subsample"),
         "columns": [columns] if isinstance(columns, str) else [str(column) for column in columns],
         "open": bool(open),
-        "redshift": None if redshift is None else float(redshift),
+        "redshift": None if redshift is None else real(redshift, "redshift"),
         "length_unit": length_unit,
         "mass_unit": mass_unit,
         "velocity_unit": velocity_unit,
     }
-    return Snapshot(os.fsdecode(path), how, n_jobs)
+    return Snapshot(os.fsdecode(path), how, threads(n_jobs))

@@ -21,9 +21,9 @@ class RopewalkWarning(UserWarning):
     """
 
 
-def warn(text: str) -> None:
-    """A `RopewalkWarning` that names the line which called this package."""
+def warn(text: str, category: type[Warning] = RopewalkWarning) -> None:
+    """A warning that names the line which called this package."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         level, frame = level + 1, frame.f_back
-    warnings.warn(text, RopewalkWarning, stacklevel=level)
+    warnings.warn(text, category, stacklevel=level)

@@ -6,12 +6,11 @@ where points are.
 
 from __future__ import annotations
 
-import operator
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ropewalk import _native
+from ropewalk._base import integer, real, threads
 
 __all__ = ["lattice", "mock_halos", "nfw", "uniform"]
 
@@ -147,6 +146,11 @@ def mock_halos(
 
 def _sample(name: str, n_jobs: int | None, **parameters: float) -> NDArray[np.float32]:
     """Parameters as the library reads them: whole numbers, and others with all digits."""
-    whole = ("n", "seed", "mmin", "mmax")
-    values = [(key, operator.index(value) if key in whole else float(value)) for key, value in parameters.items()]  # type: ignore[arg-type]
-    return _native.sample(f"{name}:" + ",".join(f"{key}={value!r}" for key, value in values), n_jobs)
+    names = {"box": "box_size", "mmin": "min_mass", "mmax": "max_mass"}
+    values: list[str] = []
+    for key, value in parameters.items():
+        own = names.get(key, key)
+        whole = key in ("n", "seed", "mmin", "mmax")
+        number = integer(value, own, 0, 2**64 - 1) if whole else real(value, own)  # type: ignore[arg-type]
+        values.append(f"{key}={number!r}")
+    return _native.sample(f"{name}:" + ",".join(values), threads(n_jobs))

@@ -350,7 +350,8 @@ def test_on_a_device_names_are_those_of_the_last_fit(there):
     lambda: ropewalk.hop(FOUND, 80.0, n_jobs=2**70), lambda: ropewalk.Bvh(FOUND, n_jobs=2**70),
     lambda: ropewalk.Bvh(FOUND).nearest_neighbors(2**70), lambda: ropewalk.minimum_spanning_tree(FOUND, n_jobs=2**70),
     lambda: HDBSCAN(n_jobs=2**70).fit(FOUND), lambda: ropewalk.k_distances(FOUND, 1, n_jobs=2**70),
-    lambda: ropewalk.NearestNeighbors(n_jobs=2**70).fit(FOUND),
+    lambda: ropewalk.NearestNeighbors(n_jobs=2**70).fit(FOUND), lambda: ropewalk.k_distances(FOUND, 2**70),
+    lambda: ropewalk.halos(FOUND, eps=0.1, n_jobs=2**70), lambda: ropewalk.sample.uniform(10, n_jobs=2**70),
 ])  # fmt: skip
 def test_numbers_that_are_too_large_are_named(call):
     with pytest.raises(ValueError, match=r"^(min_samples|n_jobs|n_hop|k) is -?1180591620717411303424; it must be at "):

@@ -113,7 +113,7 @@ def test_k_distances() -> None:
     np.testing.assert_allclose(k_distances(x, 4, box_size=1), expected, rtol=1e-12)
     assert k_distances(x, 500).size == 0
     assert plot.k_distances(x, 500) is not None
-    assert k_distances(x, 2**70).size == k_distances(x, 0).size == 0
+    assert k_distances(x, 2**60).size == k_distances(x, 0).size == 0
     for wrong in (-1, -7):
         with pytest.raises(ValueError, match="k is"):
             k_distances(x, wrong)

@@ -46,9 +46,9 @@ def test_seeds_and_none() -> None:
 @pytest.mark.parametrize(
     "call, error, match",
     [
-        (lambda: sample.uniform(-1), ValueError, "`n`"),
-        (lambda: sample.uniform(2.5), TypeError, "integer"),  # type: ignore[arg-type]
-        (lambda: sample.uniform(10, seed=-1), ValueError, "`seed`"),
+        (lambda: sample.uniform(-1), ValueError, "^n is -1"),
+        (lambda: sample.uniform(2.5), TypeError, "n is 2.5; it must be a whole number"),  # type: ignore[arg-type]
+        (lambda: sample.uniform(10, seed=-1), ValueError, "^seed is -1"),
         (lambda: sample.uniform(10, box_size=float("nan")), ValueError, "box"),
         (lambda: sample.uniform(2**33), ValueError, "8589934592"),
         (lambda: sample.lattice(10), ValueError, "cube"),

@@ -136,21 +136,21 @@ pub fn device_hop(
     })
 }
 
-/// Labels (noise -1), probabilities, and the persistence of each cluster.
+/// Labels (noise -1), and probabilities.
 #[pyfunction]
 #[pyo3(signature = (x, options, device))]
 pub fn device_hdbscan(
     x: &Bound<'_, PyAny>,
     options: hdbscan::Options,
     device: Option<usize>,
-) -> PyResult<(DeviceArray, DeviceArray, Vec<f64>)> {
+) -> PyResult<(DeviceArray, DeviceArray)> {
     let source = Source::new(x, device)?;
     let (hdbscan, box_size) = (options.hdbscan(), options.box_size);
     there(x.py(), || {
         let tree = Tree::new(source, box_size)?;
         let found = with!(&tree, bvh => gpu::Hdbscan::from(hdbscan).run_on(bvh))?;
         found.wait()?;
-        Ok((labels(found.labels().column()?), numbers(found.probabilities()), found.persistence().to_vec()))
+        Ok((labels(found.labels().column()?), numbers(found.probabilities())))
     })
 }
 
