@@ -80,7 +80,7 @@ class DeviceBvh:
         return int(self._tree.dim)
 
     def neighbors(self, radius: SupportsFloat) -> DeviceLists:
-        """The points within `radius` of each point, itself and the boundary included.
+        """The points within `radius` of each point, itself and the boundary included; the same in every run, but not ascending.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class DeviceBvh:
         Returns
         -------
         DeviceLists
-            ``offsets`` of shape (n + 1,) and ``indices``, as `Bvh.neighbors` gives them.
+            ``offsets`` of shape (n + 1,) and ``indices``: the lists of `Bvh.neighbors`, which there ascend.
         """
         return DeviceLists(*self._tree.neighbors(real(radius, "radius")))
 

@@ -200,8 +200,11 @@ def neighbours(library, x, there, eps, box, what) -> None:
     tree, own = ropewalk.DeviceBvh(there, box), ropewalk.Bvh(x, box)
     same(library.take(tree.count_neighbors(eps)), own.count_neighbors(eps), what + "count_neighbors")
     check(tree.count_pairs(eps) == len(own.pairs(eps).indices), what + "count_pairs")
-    for name in ["offsets", "indices"]:
-        same(library.take(getattr(tree.neighbors(eps), name)), getattr(own.neighbors(eps), name), what + f"neighbors {name}")
+    (starts, indices), lists = (library.take(array) for array in tree.neighbors(eps)), own.neighbors(eps)
+    same(starts, lists.offsets, what + "neighbors offsets")
+    # On a device in the order of the tree within each list, on the processor ascending.
+    rows = np.repeat(np.arange(len(x)), np.diff(starts))
+    same(indices[np.lexsort((indices, rows))], lists.indices, what + "neighbors indices")
     for k, include_self in [(4, False), (5, True)]:
         ours, theirs = (bvh.nearest_neighbors(k, include_self=include_self) for bvh in (tree, own))
         same(library.take(ours[0]), theirs[0], what + "distances of the nearest")
