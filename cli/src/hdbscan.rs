@@ -85,7 +85,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     if args.device != Name::Cpu {
         summary.both("device", args.device.to_string(), args.device.to_string());
     }
-    let (size, samples) = (args.min_cluster_size, samples(args, points.len()));
+    let (size, samples) = (args.min_cluster_size, hdbscan(args).samples(points.len()));
     summary.line("cluster size", format!("at least {}", grouped(size as u64)));
     summary.value("min_cluster_size", size);
     summary.both("min_samples", grouped(samples as u64), samples);
@@ -121,11 +121,6 @@ fn run_on<S: super::device::Coordinate, const D: usize>(
 ) -> ropewalk::Result<HdbscanClusters> {
     let points = phases.run("upload", || ropewalk::gpu::Points::new_periodic(points, args.points.periodic, device))?;
     phases.run("find clusters", || ropewalk::gpu::Hdbscan::from(hdbscan(args)).run(&points)?.read())
-}
-
-/// As many as the library takes where nothing is said.
-fn samples(args: &Args, points: usize) -> usize {
-    args.min_samples.unwrap_or(args.min_cluster_size.min(points.max(1)))
 }
 
 /// An error with the command line's name for the parameter.
@@ -175,7 +170,7 @@ impl Title {
             many => format!("{} clusters", grouped(many as u64)),
         };
         let n = grouped(labels.as_slice().len() as u64);
-        let samples = samples(args, labels.as_slice().len());
+        let samples = hdbscan(args).samples(labels.as_slice().len());
         let mut options = format!("min_cluster_size {}, min_samples {samples}", args.min_cluster_size);
         if args.method == Method::Leaf {
             options += ", leaves";
