@@ -94,27 +94,24 @@ pub fn linking_length(pipeline: &Pipeline<'_>) -> String {
     }
 }
 
-/// Errors: a slab in which nothing can be.
+/// Errors: a slab that no particle is in. One of a periodic box reaches around it, and lies in it wherever it begins.
 pub fn check_slab(args: &Args, snapshot: &Snapshot) -> Result<(), Failure> {
     let Some(slab) = args.pictures.slab else { return Ok(()) };
-    let (axis, dim) = (slab.axis(), snapshot.points.dim());
-    let span = |x: (f64, f64), at: f64| (x.0.min(at), x.1.max(at));
-    let none = (f64::INFINITY, f64::NEG_INFINITY);
-    let (mut lo, mut hi) = match &snapshot.points {
-        Points::F32(table) => table.as_slice().iter().skip(axis).step_by(dim).map(|&x| x.into()).fold(none, span),
-        Points::F64(table) => table.as_slice().iter().skip(axis).step_by(dim).copied().fold(none, span),
+    let is_periodic = !args.open && args.box_size.or(snapshot.box_size).is_some();
+    let extent = match &snapshot.points {
+        Points::F32(table) => table.rows().map(|positions| Particles::new(positions).extent()),
+        Points::F64(table) => table.rows().map(|positions| Particles::new(positions).extent()),
     };
-    let side = args.box_size.or(snapshot.box_size).filter(|_| !args.open);
-    let what = side.map_or("the particles are", |side| {
-        (lo, hi) = (lo.min(0.0), hi.max(side));
-        "the box is"
-    });
-    let [from, to] = slab.ends();
-    if axis >= dim || lo > hi || (from <= hi && to >= lo) {
+    // Points that have not three coordinates are refused by what finds halos.
+    let Some((lo, hi)) = extent.filter(|_| !is_periodic && !snapshot.points.is_empty()) else { return Ok(()) };
+    let (axis, [from, to]) = (slab.axis(), slab.ends());
+    let (lo, hi) = (lo[axis], hi[axis]);
+    // Coordinates that are no numbers have no extent, and are refused where halos are found.
+    if lo > hi || (from <= hi && to >= lo) {
         return Ok(());
     }
-    let (axis, lo, hi) = (["x", "y", "z"].get(axis).unwrap_or(&"?"), short(lo), short(hi));
-    Err(format!("--slab {axis}:{from}..{to}: {what} from {lo} to {hi} along {axis}").into())
+    let (axis, lo, hi) = (["x", "y", "z"][axis], short(lo), short(hi));
+    Err(format!("--slab {axis}:{from}..{to}: the particles are from {lo} to {hi} along {axis}").into())
 }
 
 /// The projection of all particles, the mass function and its table, and the dendrogram of a halo if there are subhalos: names and contents.

@@ -138,6 +138,11 @@ fn slabs() {
     assert!(svg.contains("6 particles, box 10, 3 halos"));
     let svg = draw("z:-1..1");
     assert!(svg.contains("only \u{2212}1 ≤ z ≤ 1 snapshot length unit: 4 particles") && rings(&svg) == 2);
+    // The box is the same one side further.
+    for slab in ["z:9.45..9.8", "z:-0.55..-0.2", "z:19.45..19.8"] {
+        let svg = draw(slab);
+        assert!(svg.contains(" snapshot length unit: 2 particles") && rings(&svg) == 1, "{slab}");
+    }
     // Along x the picture shows y and z.
     let svg = draw("x:6.5..7.5");
     assert!(svg.contains(": 2 particles") && svg.contains(">y  [") && svg.contains(">z  [") && !svg.contains(">x  ["));
@@ -206,8 +211,9 @@ fn pictures_that_cannot_be() {
     };
     let said = error(&["--slab", "z:20..30"]);
     assert!(said.contains("--slab z:20..30: the particles are from 2 to 9 along z"), "{said}");
-    let said = error(&["--slab", "z:20..30", "--box", "10"]);
-    assert!(said.contains("--slab z:20..30: the box is from 0 to 10 along z"), "{said}");
+    // Of a box that is not to be periodic, too.
+    let said = error(&["--slab", "z:20..30", "--box", "10", "--open"]);
+    assert!(said.contains("--slab z:20..30: the particles are from 2 to 9 along z"), "{said}");
     let said = error(&["--gallery", "100", "--dpi", "1200"]);
     assert!(said.contains("--gallery 100") && said.contains("pixels are too many"), "{said}");
 }
