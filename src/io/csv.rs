@@ -20,10 +20,11 @@ use crate::units::{KnownUnits, VelocityUnit};
 /// Bytes in the longest line that is read; ten numbers need far fewer.
 const LONGEST_LINE: usize = 1 << 16;
 
-/// Reads the rows of the text file `path` whose types `options` wants.
-pub(super) fn read(path: &Path, reading: &Reading<'_>, options: &ReadOptions) -> Result<Snapshot> {
+/// Reads the rows of the text file `path` whose types are wanted.
+pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     // Reading it twice, by lines and for its header, must find the same file.
     drop(reading.open(path)?);
+    let options = reading.options;
     let (mut snapshot, rows) = read_rows(path, options)?;
     let ecsv::Header { units, redshift, box_size, background, particle_mass } =
         ecsv::Header::read(path, &snapshot.columns)?;

@@ -138,14 +138,16 @@ pub fn read_from(
     read_all(spool.path(), reading).map_err(|error| error.renamed(spool.path(), name.as_ref()))
 }
 
-/// What a file says about itself: its types and fields, units, cosmology, and the files it is split over. Particles are read only where
-/// nothing else tells how many there are, as in text.
+/// What a file says about itself: its types and fields, units, cosmology, and the files it is split over; of all types, whichever the
+/// options choose. Particles are read only where nothing else tells how many there are, as in text.
 ///
 /// # Errors
 /// As [`read`], but for what only the particles themselves can show.
 pub fn inspect(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Contents> {
     let path = existing(path.as_ref());
-    let reading = Reading::new(options, None)?;
+    // Also types that are not wanted, and where those that are wanted are none.
+    let every = options.clone().types([]);
+    let reading = Reading::new(&every, None)?;
     let mut contents = uncompressed(&path, &reading, inspect_format)?;
     for file in &mut contents.files {
         // The file that was compressed.
@@ -198,7 +200,7 @@ fn read_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Snaps
         }
         Found::Hdf5 => hdf5::read(path, reading),
         Found::Npy => npy::read(path, reading).map(|snapshot| snapshot.reduced(reading)),
-        Found::Text => csv::read(path, reading, reading.options).map(|snapshot| snapshot.reduced(reading)),
+        Found::Text => csv::read(path, reading).map(|snapshot| snapshot.reduced(reading)),
         Found::Gzip => Err(Error::file(path, "is compressed twice; uncompress it once")),
         Found::Other(what) => Err(Error::file(path, what)),
     }
@@ -216,10 +218,7 @@ fn inspect_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Co
         Found::Zip => npz_read::inspect(path, reading),
         Found::Hdf5 => hdf5::inspect(path, reading),
         Found::Npy => Ok(Contents::of_table(path, &npy::read(path, reading)?)),
-        Found::Text => {
-            let every_type = reading.options.clone().types([]);
-            Ok(Contents::of_table(path, &csv::read(path, reading, &every_type)?))
-        }
+        Found::Text => Ok(Contents::of_table(path, &csv::read(path, reading)?)),
         Found::Gzip => Err(Error::file(path, "is compressed twice; uncompress it once")),
         Found::Other(what) => Err(Error::file(path, what)),
     }
