@@ -1,10 +1,15 @@
 //! Reading and writing that is cancelled: an error at once, no temporary file and no half a file; then the same call again.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
-use ropewalk::io::{AtomicFile, Masses, Points, ReadOptions, Snapshot, SnapshotFormat, Table, read, write_snapshot};
+use ropewalk::io::{
+    AtomicFile, Masses, Points, Progress, ReadOptions, Snapshot, SnapshotFormat, Table, read, read_from, read_with,
+    write_snapshot,
+};
 use ropewalk::{Cancel, ErrorKind};
 
 use crate::{Folder, all};
@@ -20,12 +25,11 @@ fn snapshot() -> Snapshot {
     snapshot
 }
 
-/// Cancels a call at moments from its start to its end; how often it was in time.
-fn at_moments(call: impl Fn() -> ropewalk::Result<()> + Sync, mut after: impl FnMut(bool)) -> usize {
+/// Cancels a call before it begins, and at moments from its start to its end.
+fn at_moments(call: impl Fn() -> ropewalk::Result<()> + Sync, mut after: impl FnMut()) {
     let start = Instant::now();
     call().unwrap();
     let whole = start.elapsed();
-    let mut cancelled = 0;
     for moment in 0..8 {
         let cancel = Cancel::new();
         if moment == 0 {
@@ -41,11 +45,45 @@ fn at_moments(call: impl Fn() -> ropewalk::Result<()> + Sync, mut after: impl Fn
         });
         if let Err(error) = &result {
             assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
-            cancelled += 1;
         }
-        after(result.is_ok());
+        assert!(moment > 0 || result.is_err());
+        after();
     }
-    cancelled
+}
+
+/// Cancels a reading as soon as it tells that some of the file is there.
+#[track_caller]
+fn amid(path: &Path) {
+    let cancel = Cancel::new();
+    let tell = |progress: Progress| {
+        if progress.done > 0 {
+            cancel.cancel();
+        }
+    };
+    let result = cancel.run(|| read_with(path, &ReadOptions::default(), Some(&tell)));
+    assert_eq!(result.map(|_| ()).unwrap_err().kind(), ErrorKind::Cancelled, "{}", path.display());
+}
+
+/// A file that cancels a call when it is at its end.
+struct LastWords(File, Cancel);
+
+impl Read for LastWords {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.0.read(buffer)?;
+        if n == 0 {
+            self.1.cancel();
+        }
+        Ok(n)
+    }
+}
+
+/// Cancels a reading once all bytes are there, and none of them is looked at.
+#[track_caller]
+fn before_a_look(path: &Path) {
+    let cancel = Cancel::new();
+    let file = LastWords(File::open(path).unwrap(), cancel.clone());
+    let result = cancel.run(|| read_from(file, path, &ReadOptions::default(), None));
+    assert_eq!(result.map(|_| ()).unwrap_err().kind(), ErrorKind::Cancelled, "{}", path.display());
 }
 
 #[test]
@@ -63,15 +101,19 @@ fn formats() {
         let path = folder.file(name);
         write_snapshot(&path, &snapshot, format).unwrap();
         let (bytes, expected) = (std::fs::read(&path).unwrap(), all(&path).unwrap());
-        let written = at_moments(
+        at_moments(
             || write_snapshot(&path, &snapshot, format),
-            |_| {
+            || {
                 assert_eq!(folder.names(), [name]);
                 assert!(std::fs::read(&path).unwrap() == bytes, "{name} is another file");
             },
         );
-        let was_read = at_moments(|| read(&path, &ReadOptions::default()).map(|_| ()), |_| ());
-        assert!(written > 0 && was_read > 0, "{name}");
+        at_moments(|| read(&path, &ReadOptions::default()).map(|_| ()), || ());
+        before_a_look(&path);
+        // Text tells nothing of how far it is.
+        if !name.ends_with("csv") {
+            amid(&path);
+        }
         assert!(all(&path).unwrap() == expected, "{name} is read otherwise");
         std::fs::remove_file(&path).unwrap();
     }
@@ -85,7 +127,8 @@ fn a_compressed_file() {
     (0..N).for_each(|i| writeln!(text, "{i},{},0.5", i % 7).unwrap());
     std::fs::write(&path, text.finish().unwrap()).unwrap();
     let expected = all(&path).unwrap();
-    assert!(at_moments(|| read(&path, &ReadOptions::default()).map(|_| ()), |_| ()) > 0);
+    at_moments(|| read(&path, &ReadOptions::default()).map(|_| ()), || ());
+    before_a_look(&path);
     assert!(all(&path).unwrap() == expected);
 }
 
