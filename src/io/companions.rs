@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::io::{abacus, existing, genericio, parts, ramses, tipsy};
 
-/// The files beside `path` and its [`parts`] that [`read`](crate::io::read) may look into, in the order of their names. By
+/// The files beside `path`, its [`parts`] aside, that [`read`](crate::io::read) may look into, in the order of their names. By
 /// their names alone: nothing is opened, and some may belong to another snapshot.
 ///
 /// ```
@@ -25,12 +25,11 @@ use crate::io::{abacus, existing, genericio, parts, ramses, tipsy};
 /// ```
 pub fn companions(path: impl AsRef<Path>) -> Vec<PathBuf> {
     let (whole, own) = (existing(path.as_ref()), parts(path.as_ref()));
+    // None of these formats has parts of its own: a look beside each part of another would cost its square.
     let mut beside = ramses::files(&whole);
-    for part in &own {
-        beside.extend(tipsy::beside(part));
-        beside.extend(abacus::ids_beside(part));
-        beside.extend(genericio::parts_by_name(part));
-    }
+    beside.extend(tipsy::beside(&whole));
+    beside.extend(abacus::ids_beside(&whole));
+    beside.extend(genericio::parts_by_name(&whole));
     beside.retain(|path| !own.contains(path));
     beside.sort();
     beside.dedup();
