@@ -26,7 +26,7 @@ pub struct Contents {
     pub background: Background,
     /// The units that the file names.
     pub units: KnownUnits,
-    /// What readers may refuse, in sentences for people.
+    /// What it leaves in doubt, and readers refuse or assume, in sentences for people.
     pub notes: Vec<String>,
 }
 

@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 
 use zip::{CompressionMethod, ZipArchive};
 
-use crate::io::columns::{Column, gather, points, sum, whole};
+use crate::io::columns::{Column, Target, gather, points, sum, whole};
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::npy;
 use crate::io::reading::Reading;
-use crate::io::sides::cube;
+use crate::io::sides::told;
 use crate::io::source::Cancellable;
 use crate::io::spool::Spool;
 use crate::io::type_column::TypeColumn;
@@ -285,17 +285,23 @@ impl Choice {
     }
 }
 
+/// The values of an array.
+fn values<T: Target>(archive: &mut Archive<'_>, array: usize, reading: &Reading<'_>) -> Result<Vec<T>> {
+    let mut spools = vec![];
+    let placed = archive.place(array, reading, &mut spools)?;
+    let renamed = |error: Error| spools.iter().fold(error, |error, spool| error.renamed(spool.path(), archive.path));
+    let values = whole(reading, &placed.columns()).map_err(renamed)?;
+    spools.iter().for_each(|spool| reading.forget(spool.path()));
+    Ok(values)
+}
+
 /// The values of an array of up to three numbers.
 fn numbers(archive: &mut Archive<'_>, array: Option<usize>, reading: &Reading<'_>) -> Result<Vec<f64>> {
     let Some(array) = array else { return Ok(vec![]) };
     if !matches!(archive.header(array), Ok(header) if header.dim == 1 && (1..=3).contains(&header.points)) {
         return Ok(vec![]);
     }
-    let mut spools = vec![];
-    let placed = archive.place(array, reading, &mut spools)?;
-    let values = whole(reading, &placed.columns())?;
-    spools.iter().for_each(|spool| reading.forget(spool.path()));
-    Ok(values)
+    values(archive, array, reading)
 }
 
 /// The one value of an array of numbers that are all the same, if it is one.
@@ -318,11 +324,7 @@ fn background(archive: &mut Archive<'_>, choice: &Choice, reading: &Reading<'_>)
 /// The types of the rows, if there is an array of types.
 fn types(archive: &mut Archive<'_>, choice: &Choice, reading: &Reading<'_>) -> Result<Option<TypeColumn>> {
     let Some(array) = choice.types else { return Ok(None) };
-    let mut spools = vec![];
-    let placed = archive.place(array, reading, &mut spools)?;
-    let renamed = |error: Error| spools.iter().fold(error, |error, spool| error.renamed(spool.path(), archive.path));
-    let each = whole(reading, &placed.columns()).map_err(renamed)?;
-    spools.iter().for_each(|spool| reading.forget(spool.path()));
+    let each = values(archive, array, reading)?;
     TypeColumn::of(archive.path, "its types", each, reading.options)
 }
 
@@ -341,16 +343,17 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let counts = types.as_ref().map_or(&[][..], TypeColumn::counts);
     let sides = numbers(&mut archive, choice.box_size, reading)?;
     let count = choice.positions.first().map_or(Ok(0), |&array| archive.header(array).map(|header| header.points))?;
+    let (box_size, notes) = told(&sides);
     Ok(Contents {
         format: Format::Npz,
         code: None,
         files: vec![path.to_path_buf()],
         types: TypeContents::of_table(count, counts, &fields),
-        box_size: cube(&sides).unwrap_or_default(),
+        box_size,
         redshift: number(&mut archive, choice.redshift, reading)?,
         background: background(&mut archive, &choice, reading)?,
         units: KnownUnits::default(),
-        notes: cube(&sides).err().into_iter().collect(),
+        notes,
     })
 }
 

@@ -146,20 +146,30 @@ impl ReadOptions {
         }
     }
 
+    /// What is in doubt about a header's epoch and not settled by these options; velocities depend on it if `has_velocities`.
+    pub(super) fn in_doubt<'a>(&self, doubt: Option<&'a Doubt>, has_velocities: bool) -> Option<&'a str> {
+        let depends = has_velocities && self.velocity_unit.is_none();
+        match doubt? {
+            Doubt::Conflict(text) if depends || self.redshift.is_none() => Some(text),
+            Doubt::Assumed(text) if depends => Some(text),
+            _ => None,
+        }
+    }
+
     /// What is to be said of a doubt about a header's epoch, on which velocities depend if `has_velocities`.
     ///
     /// Errors: velocities whose meaning nothing tells.
     pub(super) fn settled(&self, path: &Path, doubt: Option<&Doubt>, has_velocities: bool) -> Result<Vec<String>> {
+        let Some(text) = self.in_doubt(doubt, has_velocities) else { return Ok(vec![]) };
         let depends = has_velocities && self.velocity_unit.is_none();
         let advice = "(ReadOptions::velocity_unit, --velocity-unit km/s for peculiar velocities, gadget for those over sqrt(a); \
              in Python velocity_unit=)";
         match doubt {
-            Some(Doubt::Conflict(text)) if depends => {
+            Some(Doubt::Conflict(_)) if depends => {
                 Err(Error::file(path, format!("{text}: say what its velocities are in {advice}, and its redshift")))
             }
-            Some(Doubt::Conflict(text)) if self.redshift.is_none() => Ok(vec![text.clone()]),
-            Some(Doubt::Assumed(text)) if depends => Ok(vec![format!("{text} {advice}")]),
-            _ => Ok(vec![]),
+            Some(Doubt::Assumed(_)) => Ok(vec![format!("{text} {advice}")]),
+            _ => Ok(vec![text.into()]),
         }
     }
 

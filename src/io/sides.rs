@@ -7,13 +7,18 @@ use std::path::Path;
 use crate::io::{Error, ReadOptions, Result};
 
 /// The side of the cube; or what the sides are.
-pub(super) fn cube(sides: &[f64]) -> std::result::Result<Option<f64>, String> {
+fn cube(sides: &[f64]) -> std::result::Result<Option<f64>, String> {
     let Some(&first) = sides.first() else { return Ok(None) };
     if sides.iter().all(|&side| side == first) {
         return Ok(Some(first).filter(|&side| side > 0.0 && side < f64::INFINITY));
     }
     let sides: Vec<String> = sides.iter().map(f64::to_string).collect();
     Err(format!("has a box with sides of {}; only cubes are periodic", sides.join(", ")))
+}
+
+/// The side of the periodic box, and what is to be told of one that is no cube.
+pub(super) fn told(sides: &[f64]) -> (Option<f64>, Vec<String>) {
+    cube(sides).map_or_else(|text| (None, vec![text]), |side| (side, vec![]))
 }
 
 impl ReadOptions {
@@ -45,6 +50,10 @@ mod tests {
         assert_eq!(
             (of(&[]), of(&[0.0; 3]), of(&[2.0]), of(&[2.0; 3])),
             (Ok(None), Ok(None), Ok(Some(2.0)), Ok(Some(2.0)))
+        );
+        assert_eq!(
+            (told(&[2.0; 3]), told(&[2.0, 3.0, 2.0]).0, told(&[2.0, 3.0]).1.len()),
+            ((Some(2.0), vec![]), None, 1)
         );
         assert_eq!(of(&[2.0, 2.0, 3.5]), Err("has a box with sides of 2, 2, 3.5; only cubes are periodic".into()));
         assert!(of(&[2.0, f64::NAN]).is_err());

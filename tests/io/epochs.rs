@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ropewalk::io::{GadgetOptions, Masses, ReadOptions, Species, read, write_gadget};
+use ropewalk::io::{GadgetOptions, Masses, ReadOptions, Species, inspect, read, write_gadget};
 use ropewalk::units::VelocityUnit;
 
 use super::expected::{flat, stored};
@@ -39,12 +39,18 @@ fn headers_of_hdf5() {
             [note] => assert!(!said.is_empty() && note.contains(said) && note.contains("--velocity-unit"), "{note}"),
             notes => panic!("{notes:?}"),
         }
+        // What a file says about itself begins what is said of it when it is read.
+        let inspected = |options| inspect(file(name), options).unwrap().notes;
+        assert_eq!(inspected(&plain).len(), snapshot.notes.len(), "{name}");
+        assert!(inspected(&plain).iter().zip(&snapshot.notes).all(|(doubt, note)| note.starts_with(doubt)), "{name}");
         // Told, nothing is assumed.
         let told = plain.clone().velocity_unit(VelocityUnit::KM_S);
+        assert_eq!(inspected(&told), [""; 0], "{name}");
         assert_eq!((factor(name, &told), read(file(name), &told).unwrap().notes), (1.0, vec![]), "{name}");
     }
     let apart = "its header has time 5 and redshift 3, which is scale factor 0.25";
     refused(file("apart"), &[apart, "say what its velocities are in", "--velocity-unit km/s"]);
+    assert_eq!(inspect(file("apart"), &plain).unwrap().notes, [apart]);
     let gadget = plain.clone().velocity_unit(VelocityUnit::GADGET);
     assert_eq!(factor("apart", &gadget.clone().redshift(0.0)), 1.0);
     assert_eq!(factor("apart", &gadget), 0.5);
@@ -71,6 +77,8 @@ fn headers_of_gadget() {
         &path,
         &["its header has time 5 and redshift 3, which is scale factor 0.25: say what its velocities are in"],
     );
+    let said = inspect(&path, &ReadOptions::default()).unwrap().notes;
+    assert_eq!(said, ["its header has time 5 and redshift 3, which is scale factor 0.25"]);
     let peculiar = ReadOptions::default().velocity_unit(VelocityUnit::KM_S);
     assert_eq!(flat(read(&path, &peculiar).unwrap().velocities.as_ref().unwrap())[0], 1.0);
     write(5.0, 0.0);

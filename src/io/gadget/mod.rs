@@ -64,7 +64,7 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         redshift: Some(header.redshift),
         background: header.background(),
         units: KnownUnits { velocity: Some(header.velocity_unit()), ..KnownUnits::default() },
-        notes: vec![],
+        notes: reading.options.in_doubt(header.epoch().doubt.as_ref(), true).map(str::to_string).into_iter().collect(),
     })
 }
 

@@ -18,7 +18,7 @@ use crate::io::companions::named;
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::csv_columns::choose;
 use crate::io::reading::Reading;
-use crate::io::sides::cube;
+use crate::io::sides::told;
 use crate::io::{Background, Error, Format, Masses, Result, Snapshot};
 use crate::parallel::map_tasks;
 use crate::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
@@ -223,16 +223,17 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     };
     let count = parts.iter().map(Header::rows).fold(0, u64::saturating_add);
     let fields = first.variables.iter().enumerate().map(field).collect();
+    let (box_size, notes) = told(&first.scale);
     Ok(Contents {
         format: Format::GenericIo,
         code: None,
         files: parts.iter().map(|part| part.path.clone()).collect(),
         types: vec![TypeContents { particle_type: None, name: "particles".into(), count, mass: None, fields }],
-        box_size: cube(&first.scale).unwrap_or_default(),
+        box_size,
         redshift: None,
         background: Background::default(),
         units: variables.units(),
-        notes: cube(&first.scale).err().into_iter().collect(),
+        notes,
     })
 }
 

@@ -21,7 +21,7 @@ use std::path::Path;
 use crate::Error;
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::reading::Reading;
-use crate::io::sides::cube;
+use crate::io::sides::told;
 use crate::io::{Masses, Points, Result, Snapshot, Table};
 use crate::units::{KnownUnits, VelocityUnit};
 use dataset::Shape;
@@ -103,26 +103,28 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let parts = open_all(path, reading)?;
     let header = first_header(path, &parts)?;
     let mut units = units_of(header, None);
-    let mut types = vec![];
+    let (mut types, mut is_scaled) = (vec![], false);
     for (t, &count) in header.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
         let mut fields = vec![];
         if let Some(part) = parts.iter().find(|part| part.header.here.get(t).is_some_and(|&n| n > 0)) {
-            fields = stored(&part.file, &group(t as u8), header, &mut units)?;
+            fields = stored(&part.file, &group(t as u8), header, (&mut units, &mut is_scaled))?;
         }
         let has_masses = fields.iter().any(|field| field.role == Role::Mass);
         let mass = header.masses.get(t).copied().filter(|&mass| mass != 0.0 && !has_masses);
         types.push(TypeContents { particle_type: Some(t as u8), name: group(t as u8), count, mass, fields });
     }
+    let (box_size, mut notes) = told(&header.sides);
+    notes.extend(reading.options.in_doubt(header.epoch.doubt.as_ref(), is_scaled).map(str::to_string));
     Ok(Contents {
         format: header.format(),
         code: header.code.clone(),
         files: parts.iter().map(|part| part.file.path.clone()).collect(),
         types,
-        box_size: cube(&header.sides).unwrap_or_default(),
+        box_size,
         redshift: header.epoch.redshift,
         background: header.background,
         units,
-        notes: cube(&header.sides).err().into_iter().collect(),
+        notes,
     })
 }
 
@@ -155,8 +157,13 @@ fn units_of(header: &Header, coordinates: Option<&Attributes>) -> KnownUnits {
     }
 }
 
-/// The datasets of a type, and the units of those that are read.
-fn stored(file: &File, group: &str, header: &Header, units: &mut KnownUnits) -> Result<Vec<Field>> {
+/// The datasets of a type, the units of those that are read, and whether velocities are to be scaled.
+fn stored(
+    file: &File,
+    group: &str,
+    header: &Header,
+    (units, is_scaled): (&mut KnownUnits, &mut bool),
+) -> Result<Vec<Field>> {
     let mut fields = vec![];
     for name in file.datasets(group)? {
         let Some(dataset) = file.dataset(group, &name)? else { continue };
@@ -166,7 +173,9 @@ fn stored(file: &File, group: &str, header: &Header, units: &mut KnownUnits) -> 
             units.length = Scaling::length(&attributes, header).length_unit();
             Role::Position
         } else if is(VELOCITIES) {
-            units.velocity = Scaling::velocity(&attributes, header).velocity_unit(header);
+            let scaling = Scaling::velocity(&attributes, header);
+            units.velocity = scaling.velocity_unit(header);
+            *is_scaled |= scaling.a != 0.0;
             Role::Velocity
         } else if is(IDS) {
             Role::Id

@@ -20,7 +20,7 @@ pub use write::{TipsyOptions, write_tipsy};
 use crate::io::columns::{Column, Number, gather, points, sum};
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::reading::Reading;
-use crate::io::sides::cube;
+use crate::io::sides::told;
 use crate::io::{Error, Format, Masses, Result, Snapshot};
 use crate::units::{KnownUnits, VelocityUnit};
 use header::{Family, Header, Layout};
@@ -108,16 +108,17 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
             fields,
         }
     });
+    let (box_size, notes) = told(&scan.param.sides);
     Ok(Contents {
         format: Format::Tipsy,
         code: None,
         files: vec![path.to_path_buf()],
         types: types.collect(),
-        box_size: cube(&scan.param.sides).unwrap_or_default(),
+        box_size,
         redshift: scan.redshift()?,
         background: scan.param.background,
         units: scan.param.units,
-        notes: cube(&scan.param.sides).err().into_iter().collect(),
+        notes,
     })
 }
 
