@@ -55,7 +55,7 @@ fn report(args: &Args, snapshot: &Snapshot, format: SnapshotFormat) -> String {
     for note in &snapshot.notes {
         report += &format!("note: {note}\n");
     }
-    if let Some(why) = format.lacks_units(snapshot).filter(|_| !has_no_place(format)) {
+    if let Some(why) = format.lacks_units(snapshot) {
         report += &format!("note: units are left out: {why}\n");
     }
     let left_out = left_out(snapshot, format);
@@ -65,27 +65,15 @@ fn report(args: &Args, snapshot: &Snapshot, format: SnapshotFormat) -> String {
     report
 }
 
-/// Whether there are types, but for those that particles without types are taken for.
-fn has_types(snapshot: &Snapshot) -> bool {
-    snapshot.types.iter().any(|run| run.particle_type != 1)
-}
-
-/// Whether units are nothing that a format has.
-fn has_no_place(format: SnapshotFormat) -> bool {
-    use SnapshotFormat::{Csv, Gadget1, Gadget2, Npy, Npz};
-    matches!(format, Csv | Gadget1 | Gadget2 | Npy | Npz)
-}
-
 /// What the snapshot has, and the format does not.
 fn left_out(snapshot: &Snapshot, format: SnapshotFormat) -> Vec<&'static str> {
     use SnapshotFormat::{Csv, Npy};
     let parts = [
         // They have not been read.
         ("velocities, ids and masses", format == Npy),
-        ("types", has_types(snapshot) && format == Npy),
+        ("types", snapshot.has_types() && format == Npy),
         ("the box", snapshot.box_size.is_some() && matches!(format, Npy | Csv)),
         ("the redshift", snapshot.redshift.is_some() && matches!(format, Npy | Csv)),
-        ("units", has_no_place(format) && format.lacks_units(snapshot).is_some()),
     ];
     parts.into_iter().filter(|(_, is_left_out)| *is_left_out).map(|(what, _)| what).collect()
 }

@@ -27,6 +27,11 @@ pub struct TypeRun {
     pub count: usize,
 }
 
+impl TypeRun {
+    /// The type that particles have in formats without types: dark matter.
+    pub(super) const DARK: u8 = 1;
+}
+
 /// The cosmology that a file names, as far as it does.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
@@ -97,6 +102,22 @@ impl Snapshot {
             columns: vec![],
             notes: vec![],
         }
+    }
+
+    /// Whether particles have types that are to be told: some are not of type 1, dark matter, which readers take those without types for.
+    ///
+    /// ```
+    /// use ropewalk::io::{Points, Snapshot, Table, TypeRun};
+    ///
+    /// let mut snapshot = Snapshot::new(Points::F32(Table::new(1, vec![0.0, 1.0])?));
+    /// snapshot.types = vec![TypeRun { particle_type: 1, count: 2 }];
+    /// assert!(!snapshot.has_types());
+    /// snapshot.types[0].particle_type = 4;
+    /// assert!(snapshot.has_types());
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn has_types(&self) -> bool {
+        self.types.iter().any(|run| run.particle_type != TypeRun::DARK)
     }
 }
 

@@ -48,6 +48,34 @@ fn what_a_format_has_no_place_for() {
     assert_eq!(fs::read(scratch.path("points.hdf5")).unwrap()[..4], *b"\x89HDF");
 }
 
+/// Units are left out for one of two reasons, and the report has it once.
+#[test]
+fn units_that_are_left_out() {
+    let scratch = Scratch::new();
+    let columns = ["x", "y", "z", "mass"].map(|name| (name, if name == "mass" { "Msun" } else { "Mpc" }));
+    let columns =
+        columns.map(|(name, unit)| format!("# - {{name: {name}, unit: {unit}, datatype: float64}}\n")).concat();
+    let points =
+        scratch.write("points.ecsv", format!("# %ECSV 1.0\n# ---\n# datatype:\n{columns}x,y,z,mass\n1,2,3,4\n"));
+    for (ending, why) in [
+        ("csv", Some("the format has no place for them")),
+        ("gadget2", Some("the format has no place for them")),
+        ("npz", Some("the format has no place for them")),
+        ("hdf5", Some("Hubble")),
+        ("parquet", None),
+    ] {
+        let report = run([&"convert".into(), &points, &scratch.path(&format!("points.{ending}"))]).success();
+        let notes: Vec<&str> =
+            report.lines().filter_map(|line| line.strip_prefix("note: units are left out: ")).collect();
+        assert!(!report.contains("no place for units"), "{report}");
+        match (why, &notes[..]) {
+            (None, []) => {}
+            (Some(why), [note]) => assert!(note.contains(why), "{note}"),
+            _ => panic!("{report}"),
+        }
+    }
+}
+
 #[test]
 fn to_standard_output() {
     let scratch = Scratch::new();

@@ -10,7 +10,7 @@ use zip::ZipWriter;
 use zip::write::StreamWriter;
 
 use crate::io::npz::stored;
-use crate::io::snapshot_write::types::{Types, are_told};
+use crate::io::snapshot_write::types::Types;
 use crate::io::{Error, Masses, Result, Snapshot, npy};
 
 pub(super) fn write(out: &mut dyn Write, path: &Path, snapshot: &Snapshot) -> Result<()> {
@@ -40,7 +40,7 @@ fn write_arrays(out: &mut dyn Write, snapshot: &Snapshot, types: &Types) -> io::
         start(&mut archive, "masses")?;
         npy::write(&mut archive, &shape, masses)?;
     }
-    if are_told(snapshot) {
+    if snapshot.has_types() {
         start(&mut archive, "types")?;
         let kinds = types.each();
         npy::write(&mut archive, &[kinds.len() as u64], &kinds)?;

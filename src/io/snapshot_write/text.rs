@@ -11,7 +11,7 @@ use std::path::Path;
 
 use crate::halo::pipeline::{Universe, UniverseOptions};
 use crate::halo::{Head, Meta, write_header};
-use crate::io::snapshot_write::types::{Types, are_told};
+use crate::io::snapshot_write::types::Types;
 use crate::io::{Error, Masses, Points, Result, Snapshot};
 use crate::units::{Frame, KnownUnits, VelocityUnit};
 
@@ -51,7 +51,7 @@ pub(super) fn columns(path: &Path, snapshot: &Snapshot) -> Result<Vec<(String, P
     if snapshot.masses != Masses::Unknown {
         columns.push(("mass".into(), Part::Mass));
     }
-    if are_told(snapshot) {
+    if snapshot.has_types() {
         columns.push(("type".into(), Part::Type));
     }
     Ok(columns)

@@ -5,15 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
-use crate::io::{Error, Masses, Points, Result, Snapshot, Species, Table};
-
-/// The type that particles have in formats without types: dark matter.
-const DARK: u8 = 1;
-
-/// Whether types are to be told: readers take particles without them for dark matter.
-pub(super) fn are_told(snapshot: &Snapshot) -> bool {
-    snapshot.types.iter().any(|run| run.particle_type != DARK)
-}
+use crate::io::{Error, Masses, Points, Result, Snapshot, Species, Table, TypeRun};
 
 /// The stretches of particles of each type, in their order.
 pub(super) struct Types(BTreeMap<u8, Vec<Range<usize>>>);
@@ -39,7 +31,7 @@ impl Types {
             start += run.count;
         }
         if types.is_empty() {
-            types.entry(DARK).or_default().push(0..n);
+            types.entry(TypeRun::DARK).or_default().push(0..n);
         }
         Ok(Self(types))
     }
