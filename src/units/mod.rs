@@ -89,6 +89,12 @@ impl KnownUnits {
             velocity: self.velocity.or(other.velocity),
         }
     }
+
+    /// All of them, if those of length and mass are known: a unit of velocities that is not is km/s.
+    pub(crate) fn complete(self) -> Option<Units> {
+        let velocity = self.velocity.unwrap_or(VelocityUnit::KM_S);
+        self.length.zip(self.mass).map(|(length, mass)| Units { length, mass, velocity })
+    }
 }
 
 impl From<Units> for KnownUnits {

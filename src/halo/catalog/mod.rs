@@ -31,7 +31,7 @@ use crate::halo::groups::Halos;
 use crate::halo::particles::Particles;
 use crate::halo::subhalos::Subhalo;
 use crate::parallel::map;
-use crate::units::{KnownUnits, Quantity, Units, VelocityUnit};
+use crate::units::{KnownUnits, Quantity, Units};
 
 /// How column names begin unless [`Catalog::prefix`] says otherwise.
 const PREFIX: &str = "fof_halo";
@@ -156,15 +156,14 @@ impl Catalog {
     /// later are in km/s.
     #[must_use]
     pub fn units(mut self, units: impl Into<KnownUnits>) -> Self {
-        let KnownUnits { length, mass, velocity } = units.into();
-        if velocity.is_none() {
+        let units: KnownUnits = units.into();
+        if units.velocity.is_none() {
             self.columns.iter_mut().filter(|column| column.quantity == Quantity::Velocity).for_each(|column| {
                 column.quantity = Quantity::Pure;
                 column.description.push_str("; in the unit of the particles' velocities, which is not known");
             });
         }
-        let velocity = velocity.unwrap_or(VelocityUnit::KM_S);
-        self.units = length.zip(mass).map(|(length, mass)| Units { length, mass, velocity });
+        self.units = units.complete();
         self
     }
 

@@ -44,16 +44,13 @@ impl Universe {
         let known = options.units.or(snapshot.units);
         let density = snapshot.matter.zip(side).map(|(mass, side)| mass / side.powi(3));
         let z = redshift.unwrap_or(0.0);
-        let (found, source) = match (known.length, known.mass, density.zip(omega_m)) {
-            (Some(length), Some(mass), _) => {
-                let velocity = known.velocity.unwrap_or(VelocityUnit::KM_S);
-                (Ok(Units { length, mass, velocity }), "as told")
-            }
-            (.., Some((density, omega_m))) => {
+        let (found, source) = match (known.complete(), density.zip(omega_m)) {
+            (Some(units), _) => (Ok(units), "as told"),
+            (None, Some((density, omega_m))) => {
                 let found = Units::matching(density, omega_m, z, h, known).map_err(|error| error.to_string());
                 (found, "by the mean density of matter")
             }
-            (.., None) => {
+            (None, None) => {
                 let lacks = [
                     (snapshot.matter.is_none(), "the masses of all particles"),
                     (omega_m.is_none(), "omega_m"),

@@ -111,7 +111,7 @@ impl SnapshotFormat {
         match self {
             Self::Ecsv => None,
             #[cfg(feature = "parquet")]
-            Self::Parquet if known.length.is_some() && known.mass.is_some() => None,
+            Self::Parquet if known.complete().is_some() => None,
             Self::Csv | Self::Gadget1 | Self::Gadget2 | Self::Npy | Self::Npz => {
                 Some("the format has no place for them".into())
             }

@@ -10,7 +10,7 @@ use crate::halo::{Column, Values};
 use crate::io::snapshot_write::text::{Part, columns, component, meta};
 use crate::io::snapshot_write::types::Types;
 use crate::io::{Masses, Result, Snapshot, write_parquet};
-use crate::units::{Quantity, Units, VelocityUnit};
+use crate::units::Quantity;
 
 pub(super) fn write(out: &mut (dyn Write + Send), path: &Path, snapshot: &Snapshot) -> Result<()> {
     let types = Types::of(snapshot, path)?;
@@ -44,9 +44,6 @@ pub(super) fn write(out: &mut (dyn Write + Send), path: &Path, snapshot: &Snapsh
     };
     let columns: Vec<Column> = columns(path, snapshot)?.into_iter().map(column).collect();
     // Names of units need no h.
-    let own = snapshot.units.length.zip(snapshot.units.mass).map(|(length, mass)| {
-        let velocity = snapshot.units.velocity.unwrap_or(VelocityUnit::KM_S);
-        Units { length, mass, velocity }
-    });
+    let own = snapshot.units.complete();
     write_parquet(out, &columns, universe.units().or(own.as_ref()), &meta(snapshot))
 }
