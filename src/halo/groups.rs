@@ -137,12 +137,18 @@ impl Halos {
     /// The halo of each point, -1 for none. Other than [`Halos::labels`] these numbers are those of [`Halos::members`], and points in groups
     /// with fewer members than a halo has at least have none.
     pub fn halo_of_points(&self) -> Vec<i32> {
+        let halos = self.halo_of_clusters();
+        let labels = self.labels.as_slice();
+        map(labels.len(), 1 << 14, &|point| self.labels.get(point).map_or(-1, |cluster| halos[cluster as usize]))
+    }
+
+    /// The halo of each label, -1 for none.
+    pub(crate) fn halo_of_clusters(&self) -> Vec<i32> {
         let mut halos = vec![-1; self.labels.n_clusters()];
         for (halo, &cluster) in (0..).zip(&self.clusters) {
             halos[cluster as usize] = halo;
         }
-        let labels = self.labels.as_slice();
-        map(labels.len(), 1 << 14, &|point| self.labels.get(point).map_or(-1, |cluster| halos[cluster as usize]))
+        halos
     }
 
     /// The label of each halo in [`Halos::labels`].

@@ -160,13 +160,9 @@ impl<'a, S: Scalar> Particles<'a, S> {
                 return Err(Kind::Length { what, len, points }.into());
             }
         }
-        let is_bad = |mass: &f64| !(*mass >= 0.0 && *mass < f64::INFINITY);
-        let bad = match &self.masses {
-            Masses::Equal(mass) => is_bad(mass).then_some((0, *mass)),
-            Masses::Each(masses) => masses.iter().position(is_bad).map(|index| (index, masses[index])),
-        };
-        if let Some((index, mass)) = bad {
-            return Err(Kind::Mass { index, mass }.into());
+        match &self.masses {
+            Masses::Equal(mass) => check_masses(&[*mass])?,
+            Masses::Each(masses) => check_masses(masses)?,
         }
         self.check_velocities()
     }
@@ -183,5 +179,13 @@ impl<'a, S: Scalar> Particles<'a, S> {
         let velocity: [f64; 3] = velocities[index].map(Into::into);
         let axis = velocity.iter().position(|v| !v.is_finite()).unwrap_or(0);
         Err(Kind::Velocity { index, axis, value: velocity[axis] }.into())
+    }
+}
+
+/// Errors: a mass that is negative or not finite.
+pub(crate) fn check_masses(masses: &[f64]) -> Result<()> {
+    match masses.iter().position(|mass| !(0.0..f64::INFINITY).contains(mass)) {
+        Some(index) => Err(Kind::Mass { index, mass: masses[index] }.into()),
+        None => Ok(()),
     }
 }

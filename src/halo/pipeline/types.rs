@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use super::{Found, Pipeline, with_particles};
 use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
+use crate::halo::particles::check_masses;
 use crate::halo::{
     Catalog, Centers, Column, Halos, NoSphere, Particles, Profile, Profiles, SphericalOverdensity, Values,
     overdensities,
@@ -71,11 +72,10 @@ impl<'a> Pipeline<'a> {
             let message = format!("the {with} particles have masses, and the {without} ones have none");
             return Err(Kind::Missing { name: "masses", message }.into());
         }
-        if let Masses::Each(masses) = &others.masses
-            && let Some((index, &mass)) =
-                masses.iter().enumerate().find(|(_, mass)| !(0.0..f64::INFINITY).contains(*mass))
-        {
-            return Err(Kind::Mass { index, mass }.into());
+        match &others.masses {
+            Masses::Equal(mass) => check_masses(&[*mass])?,
+            Masses::Each(masses) => check_masses(masses)?,
+            Masses::Unknown => {}
         }
         let (n, max) = (others.points.len(), u32::MAX as usize);
         if n > max {
@@ -89,8 +89,11 @@ impl<'a> Pipeline<'a> {
             (Points::F32(linked), Points::F64(others)) => attach(&found.halos, &linked.widened(), others, length)?,
             (Points::F64(linked), Points::F32(others)) => attach(&found.halos, linked, &others.widened(), length)?,
         };
-        let halo_of = halo_of_labels(&found.halos);
-        let halo = |place: usize| usize::try_from(labels[place]).ok().and_then(|label| *halo_of.get(label)?);
+        let halo_of = found.halos.halo_of_clusters();
+        let halo = |place: usize| {
+            let label = usize::try_from(labels[place]).ok()?;
+            usize::try_from(*halo_of.get(label)?).ok()
+        };
         let mut members = vec![vec![]; found.halos.len()];
         for place in 0..labels.len() {
             if let Some(halo) = halo(place) {
@@ -189,17 +192,6 @@ fn wide(points: &Points) -> Vec<f64> {
         Points::F32(table) => table.widened().into_vec(),
         Points::F64(table) => table.as_slice().to_vec(),
     }
-}
-
-/// The halo with each label, if one has it.
-fn halo_of_labels(halos: &Halos) -> Vec<Option<usize>> {
-    let mut halo_of = vec![None; halos.labels().n_clusters()];
-    for (halo, &label) in halos.clusters().iter().enumerate() {
-        if let Some(slot) = halo_of.get_mut(label as usize) {
-            *slot = Some(halo);
-        }
-    }
-    halo_of
 }
 
 /// Counts and masses of each type in each halo; members are added in their order.
