@@ -314,10 +314,11 @@ def gadget(path: Path, time: float, redshift: float) -> Path:
 def test_what_is_assumed_of_velocities_is_said(tmp_path: Path) -> None:
     path = gadget(tmp_path / "old", time=0.25, redshift=0.0)
     snapshot = read_snapshot(path)
+    (doubt,) = snapshot.notes
     with pytest.warns(RopewalkWarning, match="velocit") as caught:
         assert snapshot.velocities.shape == (8, 3)
     assert [warning.filename for warning in caught] == [__file__]
-    assert len(snapshot.notes) == 1 and "velocity_unit=" in snapshot.notes[0]
+    assert len(snapshot.notes) == 1 and snapshot.notes[0].startswith(doubt) and "velocity_unit=" in snapshot.notes[0]
     with pytest.warns(RopewalkWarning, match="velocit"):
         catalog = halos(read_snapshot(path), min_members=2, eps=5)
     assert catalog.notes[:1] == snapshot.notes
