@@ -47,7 +47,7 @@ fn coordinates_must_be_finite() {
 }
 
 #[test]
-fn velocities_must_be_finite() {
+fn velocities_and_masses_must_be_finite() {
     let positions = [[0.0f64; 3]; 4];
     let halos = Fof::new(1.0).run(&positions).unwrap();
     for bad in [NAN, INFINITY] {
@@ -55,6 +55,9 @@ fn velocities_must_be_finite() {
         velocities[2][1] = bad;
         let error = Catalog::new(&halos, &Particles::new(&positions).velocities(&velocities)).unwrap_err();
         assert_eq!((error.kind(), error.index()), (ErrorKind::NotFinite, Some(2)));
+        assert!(error.to_string().starts_with("particle 2: velocity 1 is "), "{error}");
+        let error = Catalog::new(&halos, &Particles::new(&positions).masses(&[1.0, bad, 1.0, 1.0])).unwrap_err();
+        assert_eq!(error.index(), Some(1));
     }
 }
 

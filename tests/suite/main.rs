@@ -33,7 +33,6 @@ mod table_predict;
 mod tree;
 mod unbinding;
 mod units;
-mod velocities;
 
 /// `ROPEWALK_ISA=baseline` is for running this program without AVX2: then it must not use it.
 #[test]
