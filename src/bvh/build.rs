@@ -133,12 +133,10 @@ pub(crate) fn check<S: Scalar, T: Bounded<S, D>, const D: usize>(
         Some((index, axis, Aabb { lo, hi })) => {
             let [lo, hi]: [f64; 2] = [lo[axis].into(), hi[axis].into()];
             let value = if lo.abs() <= S::LIMIT { hi } else { lo };
-            Err(if !value.is_finite() {
-                Kind::NotFinite { index, axis, value }
-            } else if value.abs() > S::LIMIT {
-                Kind::TooFar { index, axis, value, limit: S::LIMIT }
-            } else {
+            Err(if value.abs() <= S::LIMIT {
                 Kind::Inverted { index, axis, lo, hi }
+            } else {
+                Kind::coordinate(index, axis, value, S::LIMIT)
             }
             .into())
         }

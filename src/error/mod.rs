@@ -356,6 +356,17 @@ impl Error {
     }
 }
 
+impl Kind {
+    /// Of a coordinate that is not finite, or beyond `limit`.
+    pub(crate) fn coordinate(index: usize, axis: usize, value: f64, limit: f64) -> Self {
+        if value.is_finite() {
+            Self::TooFar { index, axis, value, limit }
+        } else {
+            Self::NotFinite { index, axis, value }
+        }
+    }
+}
+
 impl From<Kind> for Error {
     fn from(kind: Kind) -> Self {
         Self(Box::new(kind))

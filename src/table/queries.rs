@@ -123,12 +123,7 @@ fn check_rows<S: Scalar>(table: &Table<S>) -> Result<()> {
     });
     let Some(at) = first.into_iter().flatten().next() else { return Ok(()) };
     let (index, axis, value) = (at / dim, at % dim, values[at].into());
-    Err(if value.is_finite() {
-        Kind::TooFar { index, axis, value, limit: S::LIMIT }
-    } else {
-        Kind::NotFinite { index, axis, value }
-    }
-    .into())
+    Err(Kind::coordinate(index, axis, value, S::LIMIT).into())
 }
 
 /// In the periodic box, as [`Space::wrap`] brings points there.

@@ -59,12 +59,7 @@ pub(super) fn survey<R: Runtime, S: Coordinate, const D: usize>(
         let fault = faults.read(client)?.into_iter().min().unwrap_or(NONE);
         let value = value_at(client, points, fault as usize)?.into();
         let (index, axis) = (fault as usize / D, fault as usize % D);
-        return Err(if f64::is_finite(value) {
-            Kind::TooFar { index, axis, value, limit: S::LIMIT }
-        } else {
-            Kind::NotFinite { index, axis, value }
-        }
-        .into());
+        return Err(Kind::coordinate(index, axis, value, S::LIMIT).into());
     }
     let (mut bounds, mut finest) = (Aabb::EMPTY, f64::INFINITY);
     for found in found.chunks_exact(row) {

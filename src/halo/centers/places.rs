@@ -76,11 +76,9 @@ impl Places<'_> {
     pub(crate) fn check(&self) -> Result<()> {
         for (index, place) in (0..self.len()).filter_map(|index| Some((index, self.at(index)?))) {
             for (axis, value) in place.into_iter().enumerate() {
-                if !value.is_finite() {
-                    return Err(Kind::NotFinite { index, axis, value }.into());
-                }
-                if value.abs() > <f64 as Lane>::LIMIT {
-                    return Err(Kind::TooFar { index, axis, value, limit: <f64 as Lane>::LIMIT }.into());
+                let fits = value.abs() <= <f64 as Lane>::LIMIT;
+                if !fits {
+                    return Err(Kind::coordinate(index, axis, value, <f64 as Lane>::LIMIT).into());
                 }
             }
         }
