@@ -5,10 +5,10 @@
 
 use std::sync::OnceLock;
 
-use super::Points;
 use super::pairs::{self, Pairs};
 use super::queries::{Queries, Radii, check_radius};
-use super::rows::{compiled, with_rows};
+use super::rows::compiled;
+use super::{Points, Table};
 use crate::bvh;
 use crate::cancel::check_at;
 use crate::csr::Csr;
@@ -87,33 +87,10 @@ impl<const D: usize> Narrow<D> {
     }
 }
 
-/// Of a number type and a dimension, that kind of tree.
-trait IntoTrees {
-    fn into_trees(self) -> Option<Trees>;
-}
-
-impl<const D: usize> IntoTrees for bvh::Bvh<f32, D> {
-    fn into_trees(self) -> Option<Trees> {
-        use crate::precompiled::same;
-        match D {
-            2 => Some(Trees::F32x2(Narrow::new(same(self)))),
-            3 => Some(Trees::F32x3(Narrow::new(same(self)))),
-            _ => None,
-        }
-    }
-}
-
-impl<const D: usize> IntoTrees for bvh::Bvh<f64, D> {
-    fn into_trees(self) -> Option<Trees> {
-        use crate::precompiled::same;
-        match D {
-            2 => Some(Trees::F64x2(same(self))),
-            3 => Some(Trees::F64x3(same(self))),
-            6 => Some(Trees::F64x6(same(self))),
-            10 => Some(Trees::F64x10(same(self))),
-            _ => None,
-        }
-    }
+/// The tree of rows of one kind.
+fn tree<S: Scalar, const D: usize>(table: &Table<S>, sides: BoxSize) -> Result<bvh::Bvh<S, D>> {
+    let rows = table.rows::<D>().ok_or(Kind::Dimension { dim: table.dim() })?;
+    bvh::Bvh::build_in(rows, Space::periodic(sides)?)
 }
 
 /// Runs `$work` with the tree of the stored points.
@@ -167,9 +144,15 @@ impl Bvh {
     fn build_in(points: &Points, size: BoxSize) -> Result<Self> {
         let (dim, is_f64) = (points.dim(), matches!(points, Points::F64(_)));
         let (rows, sides) = compiled(points, &size)?;
-        let trees: Result<Option<Trees>> =
-            with_rows!(&*rows, rows => Ok(bvh::Bvh::build_in(rows, Space::periodic(sides)?)?.into_trees()));
-        let trees = trees?.ok_or(Kind::Dimension { dim })?;
+        let trees = match (&*rows, rows.dim()) {
+            (Points::F32(table), 2) => Trees::F32x2(Narrow::new(tree(table, sides)?)),
+            (Points::F32(table), 3) => Trees::F32x3(Narrow::new(tree(table, sides)?)),
+            (Points::F64(table), 2) => Trees::F64x2(tree(table, sides)?),
+            (Points::F64(table), 3) => Trees::F64x3(tree(table, sides)?),
+            (Points::F64(table), 6) => Trees::F64x6(tree(table, sides)?),
+            (Points::F64(table), 10) => Trees::F64x10(tree(table, sides)?),
+            _ => return Err(Kind::Dimension { dim }.into()),
+        };
         Ok(Self { trees, dim, size, is_f64 })
     }
 
