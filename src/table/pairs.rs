@@ -5,11 +5,11 @@
 
 use super::bvh::check_memory;
 use super::{Bvh, Points, Table};
-use crate::bvh;
-use crate::cancel::check_at;
+use crate::bvh::{self, copied};
+use crate::cluster::hop::smoothing::by_position;
 use crate::error::Result;
 use crate::geometry::{BoxSize, Scalar};
-use crate::parallel::{list_tasks, map};
+use crate::parallel::list_tasks;
 
 /// Points whose pairs a task lists.
 const TASK: usize = 1 << 10;
@@ -47,11 +47,7 @@ pub fn pairs(points: &Points, radius: f64, box_size: impl Into<BoxSize>) -> Resu
 pub(super) fn list<S: Scalar, const D: usize>(tree: &bvh::Bvh<S, D>, radius: f64) -> Result<Pairs> {
     // Of lists both ways, pairs as they are found, and the result, at most.
     check_memory(usize::try_from(tree.count_pairs(radius)).unwrap_or(usize::MAX), "pairs", 64)?;
-    let mut positions = vec![0u32; tree.len()];
-    for (position, &index) in tree.order().iter().enumerate() {
-        check_at(position);
-        positions[index as usize] = position as u32;
-    }
+    let positions = by_position(tree);
     let place = |index: usize| tree.item(positions[index] as usize).lo;
     let lists = tree.neighbors(radius);
     let found = list_tasks(tree.len(), TASK, &|range| {
@@ -65,7 +61,7 @@ pub(super) fn list<S: Scalar, const D: usize>(tree: &bvh::Bvh<S, D>, radius: f64
         found
     });
     drop(lists);
-    let indices = map(2 * found.len(), TASK, &|at| found[at / 2].0[at % 2]);
-    let distances2 = map(found.len(), TASK, &|at| found[at].1);
+    let indices = copied(&found, |(pair, _)| *pair).into_flattened();
+    let distances2 = copied(&found, |(_, distance2)| *distance2);
     Ok(Pairs { indices: Table::of(2, indices), distances2 })
 }

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::bvh::traverse::{Step, low_bits};
 use crate::bvh::{Bvh, LEAF};
+use crate::cancel::check_at;
 use crate::geometry::{Aabb, FilteredRadius, Scalar};
 use crate::parallel::{Scratch, list_tasks, map};
 use crate::search::Nearest;
@@ -57,9 +58,10 @@ pub(super) fn top_hat<S: Scalar, const D: usize>(
 }
 
 /// Where each index is in tree order.
-pub(super) fn by_position<S: Scalar, const D: usize>(tree: &Bvh<S, D>) -> Vec<u32> {
+pub(crate) fn by_position<S: Scalar, const D: usize>(tree: &Bvh<S, D>) -> Vec<u32> {
     let mut position = vec![0; tree.len()];
     for (at, &index) in tree.order().iter().enumerate() {
+        check_at(at);
         position[index as usize] = at as u32;
     }
     position
