@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use super::rows::{check_dim, compiled};
 use super::{Points, Table};
+use crate::bvh::copied;
 use crate::error::{Kind, Result};
 use crate::geometry::{BoxSize, Scalar, Space};
 use crate::parallel::{map, map_tasks};
@@ -91,6 +92,9 @@ impl Queries<'_> {
             Points::F32(table) => check_rows(table)?,
             Points::F64(table) => check_rows(table)?,
         }
+        if let Cow::Owned(wide) = compiled(&queries, self.size)?.0 {
+            return Ok(Cow::Owned(wide));
+        }
         let queries = match self.size.sides_of(self.dim)? {
             None => queries,
             Some(sides) => Cow::Owned(match &*queries {
@@ -102,16 +106,8 @@ impl Queries<'_> {
             let narrow = if let Points::F64(table) = &*queries { narrowed(table) } else { None };
             return Ok(narrow.map_or(queries, |table| Cow::Owned(Points::F32(table))));
         }
-        // They are in the box already.
-        match &*queries {
-            own if is_compiled(own) => Ok(queries),
-            other => Ok(Cow::Owned(compiled(other, &BoxSize::default())?.0.into_owned())),
-        }
+        Ok(queries)
     }
-}
-
-fn is_compiled(points: &Points) -> bool {
-    matches!(points, Points::F64(table) if [2, 3, 6, 10].contains(&table.dim()))
 }
 
 /// Errors: a coordinate that is not finite, or too large for its square.
@@ -139,5 +135,46 @@ fn narrowed(table: &Table<f64>) -> Option<Table<f32>> {
     let values = table.as_slice();
     let holds = |&x: &f64| f64::from(x as f32) == x;
     let all = map_tasks(values.len(), TASK, &|range| values[range].iter().all(holds));
-    all.into_iter().all(|held| held).then(|| Table::of(table.dim(), map(values.len(), TASK, &|at| values[at] as f32)))
+    all.into_iter().all(|held| held).then(|| Table::of(table.dim(), copied(values, |&x| x as f32)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Wrapped in their own precision, and with zeros to the next width that is compiled.
+    #[test]
+    fn in_the_box_and_wide_enough() {
+        let values = [9.1, -0.3, 4.0, 1e-9, -7.7, 123.456, 5.0, -1e-9, 2.5, 8.25, -4.0, 3.3];
+        for dim in 1..=10 {
+            let sides: Vec<f64> = (0..dim).map(|axis| [5.0, 3.1, 7.0][axis % 3]).collect();
+            let n = values.len() / dim;
+            let of = |is_f32: bool| -> (Points, Vec<f64>) {
+                let wrap = |at: usize| {
+                    let space: Space<1> = Space::periodic(sides[at % dim]).unwrap();
+                    if is_f32 { f64::from(space.wrap([values[at] as f32])[0]) } else { space.wrap([values[at]])[0] }
+                };
+                let values = &values[..n * dim];
+                let points = match is_f32 {
+                    true => Points::F32(Table::of(dim, values.iter().map(|&x| x as f32).collect())),
+                    false => Points::F64(Table::of(dim, values.to_vec())),
+                };
+                (points, (0..n * dim).map(wrap).collect())
+            };
+            let wide = [2, 3, 6, 10].into_iter().find(|&wide| wide >= dim).unwrap();
+            for is_f32 in [true, false] {
+                let (points, wrapped) = of(is_f32);
+                let size = BoxSize::from(sides.clone());
+                let queries = Queries { dim, size: &size, is_f64: false, has_narrow: [2, 3].contains(&dim) };
+                let found = queries.prepare(&points).unwrap();
+                assert_eq!(found.dim(), wide, "{dim} {is_f32}");
+                let found: Vec<f64> = match &*found {
+                    Points::F32(table) => table.as_slice().iter().copied().map(Into::into).collect(),
+                    Points::F64(table) => table.as_slice().to_vec(),
+                };
+                let padded = |row: &[f64]| [row, &vec![0.0; wide - dim]].concat();
+                assert_eq!(found, wrapped.chunks_exact(dim).flat_map(padded).collect::<Vec<_>>(), "{dim} {is_f32}");
+            }
+        }
+    }
 }
