@@ -2,7 +2,7 @@
 //!
 //! In: a device. Out: whether quotients, roots and reciprocals of roots of a set of numbers, hard ones among them, are those of the CPU.
 //! Cost: one kernel and a wait, once a device.
-//! And the roots of many numbers.
+//! And the roots of many numbers; where a device rounds otherwise, the CPU takes them.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -68,12 +68,20 @@ fn divide_and_root(
     }
 }
 
-/// The square root of each number.
-pub(in crate::gpu) fn roots<R: Runtime>(client: &ComputeClient<R>, squares: &Buffer<f64>) -> Buffer<f64> {
+/// The square root of each number, as the CPU rounds it.
+pub(in crate::gpu) fn roots<R: Runtime>(
+    client: &ComputeClient<R>,
+    device: Device,
+    squares: &Buffer<f64>,
+) -> Result<Buffer<f64>> {
+    if !rounds_well(client, device)? {
+        let roots: Vec<f64> = squares.read(client)?.into_iter().map(f64::sqrt).collect();
+        return Ok(Buffer::from_slice(client, &roots));
+    }
     let n = squares.len();
     let roots = Buffer::new(client, n);
     take_roots::launch::<R>(client, cubes(n), CubeDim::new_1d(UNITS), squares.arg(), roots.arg(), n as u32);
-    roots
+    Ok(roots)
 }
 
 #[cube(launch)]

@@ -163,7 +163,7 @@ impl SpanningTree {
     /// Errors: if the device fails.
     pub fn weights(&self) -> Result<DeviceVec<f64>> {
         let device = self.device;
-        on!(device, client => Ok(DeviceVec { device, values: roots(client, &self.weight2) }))
+        on!(device, client => Ok(DeviceVec { device, values: roots(client, device, &self.weight2)? }))
     }
 
     /// Waits until the edges are there.

@@ -81,7 +81,7 @@ impl Neighbors {
     /// Errors: if the device fails.
     pub fn distances(&self) -> Result<DeviceVec<f64>> {
         let device = self.device;
-        on!(device, client => Ok(DeviceVec { device, values: roots(client, &self.distances2) }))
+        on!(device, client => Ok(DeviceVec { device, values: roots(client, device, &self.distances2)? }))
     }
 
     /// Waits until the neighbours are there.
