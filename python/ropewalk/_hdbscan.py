@@ -373,17 +373,17 @@ class HDBSCAN(_base.Clusterer):
         """What is stored: in place of the clusters the spanning tree that they are found in again."""
         state = {name: value for name, value in self.__dict__.items() if name not in _LATER}
         if state.get("_clusters") is not None:
-            state["_stored_tree"] = state.pop("_clusters").edges()
+            tree, n_jobs = state.pop("_clusters").tree(), _base.threads(self.n_jobs)
+            state["_stored_tree"] = (tree.n_points, *tree.state(n_jobs))
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         tree = state.pop("_stored_tree", None)
         self.__dict__.update(state)
         if tree is not None:
-            if len(self._fit_X) == 0:
-                self._clusters = _native.hdbscan(self._fit_X, self._fitted_options, self.n_jobs)
-            else:
-                self._clusters = _native.hdbscan_of_tree(tree[0], tree[1], self._fitted_options, self.n_jobs)
+            (n_points, edges, weights2), n_jobs = tree, _base.threads(self.n_jobs)
+            native = _native.SpanningTree(n_points, edges, weights2, n_jobs)
+            self._clusters = _native.hdbscan_of_tree(native, self._fitted_options, n_jobs)
 
     _fit_X: Floats
     _fitted_options: HdbscanOptions

@@ -1,14 +1,12 @@
 //! HDBSCAN*: the clusters stay with the library, which hands out what it is asked for.
 
-use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::IntoPyArray;
 use pyo3::prelude::*;
-use ropewalk::{
-    BoxSize, ClusterSelection, Edge, Hdbscan, HdbscanClusters, MinimumSpanningTree, SpanningTree, Ties, table,
-};
+use ropewalk::{BoxSize, ClusterSelection, Hdbscan, HdbscanClusters, MinimumSpanningTree, Ties, table};
 
 use crate::arrays::{Rows, Vector};
 use crate::calls::run;
-use crate::trees;
+use crate::trees::SpanningTree;
 
 /// The options, as attributes of an object.
 #[derive(FromPyObject)]
@@ -48,7 +46,7 @@ impl Options {
 #[pyclass(frozen, module = "ropewalk._native")]
 pub struct Clusters {
     options: Hdbscan,
-    tree: SpanningTree,
+    tree: Py<SpanningTree>,
     found: HdbscanClusters,
 }
 
@@ -56,34 +54,29 @@ pub struct Clusters {
 #[pyfunction]
 #[pyo3(signature = (points, options, n_jobs))]
 pub fn hdbscan(py: Python<'_>, points: Rows, options: Options, n_jobs: Option<isize>) -> PyResult<Clusters> {
-    run(py, n_jobs, || {
-        let hdbscan = options.hdbscan();
+    let hdbscan = options.hdbscan();
+    let (found, tree) = run(py, n_jobs, || {
         // Refuses options before the work.
-        hdbscan.run_on_tree(&SpanningTree::default())?;
+        hdbscan.run_on_tree(&ropewalk::SpanningTree::default())?;
         let tree = MinimumSpanningTree::new().min_samples(hdbscan.samples(points.0.len())).alpha(options.alpha);
         let tree = table::minimum_spanning_tree(&points.0, &tree.periodic(options.box_size.map(BoxSize::from)))?;
-        Ok(Clusters { found: hdbscan.run_on_tree(&tree)?, options: hdbscan, tree })
-    })
+        Ok((hdbscan.run_on_tree(&tree)?, SpanningTree(tree)))
+    })?;
+    Ok(Clusters { options: hdbscan, tree: Py::new(py, tree)?, found })
 }
 
-/// The clusters of a spanning tree, as [`Clusters::edges`] gave it.
+/// The clusters of a spanning tree.
 #[pyfunction]
-#[pyo3(signature = (edges, squared_weights, options, n_jobs))]
-pub fn hdbscan_of_tree<'py>(
-    py: Python<'py>,
-    edges: PyReadonlyArray2<'py, u32>,
-    squared_weights: PyReadonlyArray1<'py, f64>,
+#[pyo3(signature = (tree, options, n_jobs))]
+pub fn hdbscan_of_tree(
+    py: Python<'_>,
+    tree: Py<SpanningTree>,
     options: Options,
     n_jobs: Option<isize>,
 ) -> PyResult<Clusters> {
-    let (ends, weights) = (edges.as_slice()?, squared_weights.as_slice()?);
-    run(py, n_jobs, || {
-        let edge = |(ends, &weight2): (&[u32; 2], &f64)| Edge { low: ends[0], high: ends[1], weight2 };
-        let edges: Vec<Edge> = ends.as_chunks().0.iter().zip(weights).map(edge).collect();
-        let tree = SpanningTree::from_edges(edges.len() + 1, edges)?;
-        let options = options.hdbscan();
-        Ok(Clusters { found: options.run_on_tree(&tree)?, options, tree })
-    })
+    let options = options.hdbscan();
+    let found = run(py, n_jobs, || options.run_on_tree(&tree.get().0))?;
+    Ok(Clusters { options, tree, found })
 }
 
 #[pymethods]
@@ -106,16 +99,8 @@ impl Clusters {
     }
 
     /// The spanning tree.
-    fn tree(&self, py: Python<'_>) -> trees::SpanningTree {
-        trees::SpanningTree(py.detach(|| self.tree.clone()))
-    }
-
-    /// The edges of the spanning tree, in order, and their squared weights.
-    fn edges<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyArray2<u32>>, Vector<'py, f64>)> {
-        let edges = self.tree.edges();
-        let (ends, weights) = py
-            .detach(|| -> (Vec<_>, Vec<_>) { edges.iter().map(|edge| ([edge.low, edge.high], edge.weight2)).unzip() });
-        Ok((ends.into_flattened().into_pyarray(py).reshape([edges.len(), 2])?, weights.into_pyarray(py)))
+    fn tree(&self, py: Python<'_>) -> Py<SpanningTree> {
+        self.tree.clone_ref(py)
     }
 
     /// The columns of the condensed tree: parent, child, lambda, size.
@@ -139,7 +124,8 @@ impl Clusters {
         min_cluster_size: usize,
         n_jobs: Option<isize>,
     ) -> PyResult<Vector<'py, i32>> {
-        let labels = run(py, n_jobs, || Hdbscan::new(min_cluster_size).run_on_tree(&self.tree)?.dbscan_labels(eps))?;
+        let labels =
+            run(py, n_jobs, || Hdbscan::new(min_cluster_size).run_on_tree(&self.tree.get().0)?.dbscan_labels(eps))?;
         Ok(labels.into_vec().into_pyarray(py))
     }
 

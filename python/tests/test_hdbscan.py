@@ -196,7 +196,10 @@ def test_points_that_are_not_finite_are_scikit_learns():
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(found)).dbscan_clustering(0.05), found.dbscan_clustering(0.05))
     nothing = HDBSCAN().fit([[np.nan], [np.inf]])
     assert nothing.labels_.tolist() == [-3, -2]
-    assert pickle.loads(pickle.dumps(nothing)).condensed_tree_.shape == nothing.condensed_tree_.shape
+    for few in (nothing, HDBSCAN(min_samples=1).fit([[1.0, 2.0]])):
+        again = pickle.loads(pickle.dumps(few))
+        assert again.condensed_tree_.shape == few.condensed_tree_.shape
+        assert again.minimum_spanning_tree_.n_points == few.minimum_spanning_tree_.n_points
     # Large numbers whose sum is not finite are finite.
     assert HDBSCAN(2).fit(np.array([[1e38], [1.1e38], [3e38], [3.1e38]], np.float32)).labels_.min() >= -1
     labels, probabilities = found.approximate_predict([[np.nan, 0.0], X[0], [0.0, -np.inf]])
