@@ -19,6 +19,9 @@ from ropewalk._warnings import warn
 if TYPE_CHECKING:
     from ropewalk._bvh import Indices
 
+    #: Halos, their catalogue, and the profiles of the largest.
+    _Found = tuple[_native.Halos, _native.HaloTable, _native.HaloTable | None]
+
 Finder = Literal["fof", "hop", "adaptahop"]
 Center = Literal["mbp", "mbp-brute", "mcp", "com", "shrinking-sphere"]
 
@@ -64,15 +67,15 @@ class HaloCatalog(Table):
     (True, np.True_)
     """
 
-    def __init__(self, native: _native.Halos) -> None:
-        super().__init__(native.table)
+    def __init__(self, native: _native.Halos, table: _native.HaloTable, profiles: _native.HaloTable | None) -> None:
+        super().__init__(table)
         self._halos = native
         self._lists: tuple[NDArray[np.int64], Indices] | None = None
         self.labels: NDArray[np.int32] = native.labels()
         self.density: NDArray[np.float64] | None = native.density()
         self.attached_labels: NDArray[np.int32] | None = native.attached()
         self.notes: tuple[str, ...] = tuple(native.notes)
-        self.profiles: Table | None = None if native.profiles is None else Table(native.profiles)
+        self.profiles: Table | None = None if profiles is None else Table(profiles)
         self.linking_length: float = native.linking_length
         self.volume: float = native.volume
         self.n_wrapped: int = native.n_wrapped
@@ -325,7 +328,7 @@ def halos(
         if kinds:
             raise ValueError("attach is for snapshots, which have particle types; the positions are an array")
         found = _of_arrays(positions, (velocities, masses, ids), wanted)
-    catalog = HaloCatalog(found)
+    catalog = HaloCatalog(*found)
     if isinstance(positions, Snapshot):
         catalog.notes = _types_note(positions) + catalog.notes
     for note in catalog.notes:
@@ -336,7 +339,7 @@ def halos(
     return catalog
 
 
-def _of_arrays(positions: ArrayLike, more: tuple[ArrayLike | None, ...], wanted: dict[str, Any]) -> _native.Halos:
+def _of_arrays(positions: ArrayLike, more: tuple[ArrayLike | None, ...], wanted: dict[str, Any]) -> _Found:
     velocities, masses, ids = more
     x = points(positions, "positions")
     n = len(x)
@@ -357,7 +360,7 @@ def _of_arrays(positions: ArrayLike, more: tuple[ArrayLike | None, ...], wanted:
 
 def _of_snapshot(
     snapshot: Snapshot, more: tuple[ArrayLike | None, ...], attach: list[int], wanted: dict[str, Any]
-) -> _native.Halos:
+) -> _Found:
     for name, value in zip(("velocities", "masses", "ids"), more, strict=True):
         if value is not None:
             raise ValueError(f"{name}: a snapshot has its own; for others give arrays: halos(snapshot.positions, {name}=..)")

@@ -100,8 +100,6 @@ class HaloTable:
     def write(self, path: str) -> None: ...
 
 class Halos:
-    table: HaloTable
-    profiles: HaloTable | None
     notes: list[str]
     linking_length: float
     volume: float
@@ -132,10 +130,10 @@ def halos_of_arrays(
     masses: float | NDArray[np.float64] | None,
     ids: NDArray[np.uint64] | None,
     wanted: dict[str, Any],
-) -> Halos: ...
+) -> tuple[Halos, HaloTable, HaloTable | None]: ...
 def halos_of_particles(
     particles: Particles, others: Particles | None, name: str, wanted: dict[str, Any]
-) -> Halos: ...
+) -> tuple[Halos, HaloTable, HaloTable | None]: ...
 def inspect(path: str, how: dict[str, Any]) -> dict[str, Any]: ...
 def read_particles(
     path: str, how: dict[str, Any], positions: bool, others: list[str], n_jobs: int | None

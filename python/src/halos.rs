@@ -129,10 +129,6 @@ pub struct Halos {
     /// The labels of the particles that joined them.
     attached: Option<Vec<i32>>,
     #[pyo3(get)]
-    table: Py<HaloTable>,
-    #[pyo3(get)]
-    profiles: Option<Py<HaloTable>>,
-    #[pyo3(get)]
     notes: Vec<String>,
     /// The linking length and the volume in the units of the catalogue.
     #[pyo3(get)]
@@ -190,27 +186,8 @@ impl Halos {
     }
 }
 
-/// What the work without the interpreter leaves.
-struct Output {
-    halos: ropewalk::Halos,
-    order: Vec<u32>,
-    density: Option<Vec<f64>>,
-    attached: Option<Vec<i32>>,
-    table: HaloTable,
-    profiles: Option<HaloTable>,
-    notes: Vec<String>,
-    linking_length: f64,
-    volume: f64,
-    n_wrapped: u64,
-}
-
-impl Output {
-    fn into_python(self, py: Python<'_>) -> PyResult<Halos> {
-        let Self { halos, order, density, attached, table, profiles, notes, linking_length, volume, n_wrapped } = self;
-        let (table, profiles) = (Py::new(py, table)?, profiles.map(|table| Py::new(py, table)).transpose()?);
-        Ok(Halos { halos, order, density, attached, table, profiles, notes, linking_length, volume, n_wrapped })
-    }
-}
+/// Halos, their catalogue, and the profiles of the largest.
+type Catalog = (Halos, HaloTable, Option<HaloTable>);
 
 /// A table in the units that are asked for, or in its own.
 fn in_units(
@@ -257,7 +234,7 @@ struct Input<'a> {
     name: Option<&'a str>,
 }
 
-fn find(input: &Input<'_>, wanted: &Wanted) -> ropewalk::Result<Output> {
+fn find(input: &Input<'_>, wanted: &Wanted) -> ropewalk::Result<Catalog> {
     let Input { snapshot, others, name } = *input;
     let options = wanted.options()?;
     let system = wanted.system()?;
@@ -284,11 +261,9 @@ fn find(input: &Input<'_>, wanted: &Wanted) -> ropewalk::Result<Output> {
         Some(system) => pipeline.universe().factors(system)?.of(Quantity::Length),
         None => 1.0,
     };
-    Ok(Output {
+    let halos = Halos {
         order: catalog.order().to_vec(),
         density: found.density().filter(|_| wanted.density).map(<[f64]>::to_vec),
-        table,
-        profiles,
         notes: measured
             .notes
             .iter()
@@ -300,7 +275,8 @@ fn find(input: &Input<'_>, wanted: &Wanted) -> ropewalk::Result<Output> {
         n_wrapped: pipeline.outside(),
         attached: found.attached.map(|attached| attached.labels),
         halos: found.halos,
-    })
+    };
+    Ok((halos, table, profiles))
 }
 
 /// An error with what the caller could give.
@@ -318,15 +294,14 @@ fn refused(error: Error) -> PyErr {
     pyo3::exceptions::PyValueError::new_err(format!("{error}; give {give}"))
 }
 
-fn halos(py: Python<'_>, input: &Input<'_>, wanted: &Wanted) -> PyResult<Halos> {
+fn halos(py: Python<'_>, input: &Input<'_>, wanted: &Wanted) -> PyResult<Catalog> {
     #[cfg(not(feature = "cuda"))]
     if let Some(number) = wanted.device {
         let message =
             format!("device cuda:{number}: this ropewalk was built without CUDA; it has the device cpu alone");
         return Err(pyo3::exceptions::PyRuntimeError::new_err(message));
     }
-    let output = run(py, wanted.n_jobs, || Ok(find(input, wanted)))?;
-    output.map_err(refused)?.into_python(py)
+    run(py, wanted.n_jobs, || Ok(find(input, wanted)))?.map_err(refused)
 }
 
 /// No mass, one, or one for each particle.
@@ -347,7 +322,7 @@ pub fn halos_of_arrays(
     masses: Option<Mass<'_>>,
     ids: Option<PyReadonlyArray1<'_, u64>>,
     wanted: Wanted,
-) -> PyResult<Halos> {
+) -> PyResult<Catalog> {
     let mut snapshot = Snapshot::new(positions.0);
     snapshot.velocities = velocities.map(|rows| rows.0);
     (snapshot.masses, snapshot.matter) = match masses {
@@ -372,7 +347,7 @@ pub fn halos_of_particles(
     others: Option<&Bound<'_, Particles>>,
     name: &str,
     wanted: Wanted,
-) -> PyResult<Halos> {
+) -> PyResult<Catalog> {
     let others = others.map(|others| &others.get().snapshot);
     halos(py, &Input { snapshot: &particles.get().snapshot, others, name: Some(name) }, &wanted)
 }
