@@ -101,11 +101,10 @@ impl Bvh {
     ) -> PyResult<(Vector<'py, i64>, Vector<'py, f64>, Vector<'py, i64>)> {
         let (starts, (distances, indices)) = run(py, n_jobs, || {
             let wanted = Nearest::new(self.0.len()).within(radius);
-            let lists = self.lists(queries.as_ref(), wanted, excluding_self)?;
-            let starts = lists.offsets().iter().map(|&offset| offset as i64).collect::<Vec<_>>();
-            Ok((starts, taken_apart(lists.values())))
+            let (starts, found) = self.lists(queries.as_ref(), wanted, excluding_self)?.into_parts();
+            Ok((starts, taken_apart(&found)))
         })?;
-        Ok((starts.into_pyarray(py), distances.into_pyarray(py), indices.into_pyarray(py)))
+        Ok((offsets(starts).into_pyarray(py), distances.into_pyarray(py), indices.into_pyarray(py)))
     }
 
     fn neighbors<'py>(&self, py: Python<'py>, radius: f64, n_jobs: Option<isize>) -> PyResult<Lists<'py>> {
