@@ -266,7 +266,7 @@ class Bvh:
         """
         rows, shape = self._queries(queries, "queries")
         k = integer(k, "k", 0)
-        distances, indices = self._tree.nearest(rows, k, _radius(radius), False, self._n_jobs)
+        distances, indices = self._tree.nearest(rows, k, real(radius, "radius"), False, self._n_jobs)
         return distances.reshape(*shape, k), indices.reshape(*shape, k)
 
     def nearest_neighbors(
@@ -300,7 +300,7 @@ class Bvh:
         array([1, 0, 1])
         """
         k = integer(k, "k", 0)
-        distances, indices = self._tree.nearest(None, k, _radius(radius), not include_self, self._n_jobs)
+        distances, indices = self._tree.nearest(None, k, real(radius, "radius"), not include_self, self._n_jobs)
         return distances.reshape(len(self), k), indices.reshape(len(self), k)
 
     def neighbors(self, radius: float) -> Lists:
@@ -317,7 +317,7 @@ class Bvh:
         >>> [list.tolist() for list in lists.split()]
         [[0, 2], [1], [0, 2]]
         """
-        return Lists(*self._tree.neighbors(_radius(radius), self._n_jobs))
+        return Lists(*self._tree.neighbors(real(radius, "radius"), self._n_jobs))
 
     def count_neighbors(self, radius: float) -> Indices:
         """How many points are within `radius` of each point, itself and the boundary included.
@@ -334,7 +334,7 @@ class Bvh:
         >>> Bvh([[0.0], [5.0], [1.0]]).count_neighbors(1.0)
         array([2, 1, 2], dtype=int32)
         """
-        return self._tree.count_neighbors(_radius(radius), self._n_jobs)
+        return self._tree.count_neighbors(real(radius, "radius"), self._n_jobs)
 
     def pairs(self, radius: float) -> Pairs:
         """All pairs of points within `radius` of each other, the boundary included, each once.
@@ -363,7 +363,7 @@ class Bvh:
         >>> pairs.indices.tolist(), pairs.distances.tolist()
         ([[0, 2], [2, 3]], [1.0, 1.0])
         """
-        return Pairs(*self._tree.pairs(_radius(radius), self._n_jobs))
+        return Pairs(*self._tree.pairs(real(radius, "radius"), self._n_jobs))
 
     def query_distances(
         self, queries: ArrayLike | None, radius: float, *, include_self: bool = False
@@ -386,7 +386,7 @@ class Bvh:
         array([2, 0])
         """
         rows = None if queries is None else self._queries(queries, "queries")[0]
-        return self._tree.query_distances(rows, _radius(radius), not include_self, self._n_jobs)
+        return self._tree.query_distances(rows, real(radius, "radius"), not include_self, self._n_jobs)
 
     def _queries(self, x: ArrayLike, name: str) -> tuple[Floats, tuple[int, ...]]:
         """Rows, and the shape of what stands before their axis."""
@@ -399,13 +399,6 @@ class Bvh:
 
 def _rebuilt(points: Floats, box_size: list[float] | None, n_jobs: int | None) -> Bvh:
     return Bvh(points, box_size, n_jobs=n_jobs)
-
-
-def _radius(radius: float) -> float:
-    value = real(radius, "radius")
-    if not value >= 0.0:
-        raise ValueError(f"radius is {value}; it must be a number that is not negative")
-    return value
 
 
 def _radii(radius: ArrayLike, shape: tuple[int, ...]) -> float | NDArray[np.float64]:

@@ -273,6 +273,11 @@ def wrong_input(library) -> None:
     refuses(run(x, sample_weight=np.ones(1000)), ValueError, "weights", "weights")
     refuses(lambda: ropewalk.dbscan(x, float("nan")), ValueError, "eps", "eps NaN")
     refuses(lambda: ropewalk.dbscan(x, 0.7, box_size=1.0), ValueError, "box", "a box that is too small")
+    tree = ropewalk.DeviceBvh(x)
+    for search in [tree.neighbors, tree.count_neighbors, tree.count_pairs]:
+        for radius, word in [(np.inf, "inf"), (np.nan, "NaN"), (-1.0, "-1")]:
+            words = f"radius is {word}; it must be finite and not negative"
+            refuses(lambda search=search, radius=radius: search(radius), ValueError, words, f"{search.__name__} with {radius}")
     for value, words in [(np.nan, "NaN"), (np.inf, "inf")]:
         bad = x.copy()
         bad[777, 1] = value

@@ -158,7 +158,7 @@ BAD = [[0.0, 0.0, 0.0], [0.0, np.nan, 0.0]]
         (lambda: fitted().kneighbors(BAD), ValueError, "1.*coordinate 1 is NaN"),
         (lambda: fitted().radius_neighbors(BAD), ValueError, "1.*coordinate 1 is NaN"),
         (lambda: fitted().radius_neighbors(radius=-1.0), ValueError, "radius is -1"),
-        (lambda: fitted().radius_neighbors(radius=np.nan), ValueError, "radius is nan"),
+        (lambda: fitted().radius_neighbors(radius=np.nan), ValueError, "radius is NaN"),
         (lambda: fitted().radius_neighbors(sort_results=True, return_distance=False), ValueError, "return_distance"),
         (lambda: fitted().kneighbors_graph(mode="other"), ValueError, "mode is 'other'"),
         (lambda: fitted().radius_neighbors_graph(mode="other"), ValueError, "mode is 'other'"),

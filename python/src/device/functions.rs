@@ -251,8 +251,8 @@ impl DeviceBvh {
 }
 
 fn checked_radius(radius: f64) -> PyResult<f64> {
-    if radius >= 0.0 {
+    if (0.0..f64::INFINITY).contains(&radius) {
         return Ok(radius);
     }
-    Err(PyValueError::new_err(format!("radius is {radius}; it must be a number that is not negative")))
+    Err(PyValueError::new_err(format!("radius is {radius}; it must be finite and not negative")))
 }
