@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -53,6 +53,16 @@ fn count(n_jobs: Option<isize>) -> PyResult<usize> {
     }
 }
 
+/// The number of an object, if it has one; none is too large for a sentence.
+fn whole(n_jobs: &Bound<'_, PyAny>) -> PyResult<isize> {
+    n_jobs.extract().map_err(|error: PyErr| {
+        if !error.is_instance_of::<PyOverflowError>(n_jobs.py()) {
+            return error;
+        }
+        PyValueError::new_err(format!("n_jobs is {n_jobs}; it must be from {} to {MOST_THREADS}", isize::MIN))
+    })
+}
+
 /// A pool of as many threads as `n_jobs` asks for, for one call alone: threads that wait take up no other call's work, which would
 /// keep this one from ending when it is cancelled. [`give_back`] keeps it for the next call.
 pub fn take(py: Python<'_>, n_jobs: Option<isize>) -> PyResult<ThreadPool> {
@@ -87,7 +97,7 @@ pub fn give_back(py: Python<'_>, pool: ThreadPool) {
 /// Raises
 /// ------
 /// ValueError
-///     For 0, and for more than 4096.
+///     For 0, for more than 4096, and for less than -2^63.
 ///
 /// Examples
 /// --------
@@ -98,10 +108,10 @@ pub fn give_back(py: Python<'_>, pool: ThreadPool) {
 /// >>> ropewalk.set_threads()
 #[pyfunction]
 #[pyo3(signature = (n_jobs=None))]
-pub fn set_threads(n_jobs: Option<isize>) -> PyResult<()> {
+pub fn set_threads(n_jobs: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     let threads = match n_jobs {
         None => 0,
-        jobs => count(jobs)?,
+        Some(jobs) => count(Some(whole(jobs)?))?,
     };
     DEFAULT.store(threads, Relaxed);
     Ok(())

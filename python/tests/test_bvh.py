@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 
-import ropewalk
 from ropewalk import Bvh
 
 
@@ -321,20 +320,6 @@ BAD = np.where(np.arange(12).reshape(4, 3) == 7, np.nan, 0.0)
 def test_bad_input(call, error, words):
     with pytest.raises(error, match=words):
         call()
-
-
-def test_set_threads():
-    before = ropewalk.threads()
-    try:
-        ropewalk.set_threads(1)
-        assert ropewalk.threads() == 1
-        assert Bvh(POINTS).count_neighbors(0.0).tolist() == [4] * 4
-        ropewalk.set_threads(-1)
-        assert ropewalk.threads() == before
-        with pytest.raises(ValueError, match="n_jobs is 0"):
-            ropewalk.set_threads(0)
-    finally:
-        ropewalk.set_threads(None)
 
 
 def test_lists_that_are_not_there():

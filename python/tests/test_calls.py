@@ -225,6 +225,7 @@ def test_forked_workers():
 
 
 def test_set_threads():
+    ropewalk.set_threads()
     everything = ropewalk.threads()
     assert everything >= 1
     try:
@@ -232,8 +233,11 @@ def test_set_threads():
             ropewalk.set_threads(n_jobs)
             assert ropewalk.threads() == threads
             assert call("pairs", points(100)).size > 0
-        for wrong, error in [(0, ValueError), (1.5, TypeError), ("2", TypeError)]:
-            with pytest.raises(error):
+        for wrong in (0, 4097, 2**70, -(2**70)):
+            with pytest.raises(ValueError, match=f"n_jobs is {wrong}; it must be"):
+                ropewalk.set_threads(wrong)
+        for wrong in (1.5, "2"):
+            with pytest.raises(TypeError):
                 ropewalk.set_threads(wrong)
         assert ropewalk.threads() == everything
     finally:
