@@ -6,7 +6,8 @@ use std::ops::Range;
 
 use crate::cancel::check;
 use crate::error::{Kind, Result};
-use crate::parallel::for_each;
+use crate::memory::{try_zeroed, zeroed};
+use crate::parallel::{for_each, map};
 use crate::simd::prefetch;
 
 /// One list per query in the order of the queries, stored one after the other (CSR).
@@ -222,10 +223,10 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
     pub(crate) fn from_rows(n: usize, length: usize, fill: impl FnOnce(&RowWriter<'_, T>)) -> Result<Self> {
         let none = || Kind::Memory { n, what: "lists", bytes: n as u128 * length as u128 * size_of::<T>() as u128 };
         // Fresh zeros come from the system without being written.
-        let values = n.checked_mul(length).and_then(|all| bytemuck::allocation::try_zeroed_vec(all).ok());
+        let values = n.checked_mul(length).and_then(try_zeroed);
         let mut values: Vec<T> = values.ok_or_else(none)?;
         fill(&RowWriter { start: values.as_mut_ptr(), rows: n, length, borrowed: PhantomData });
-        Ok(Self { offsets: (0..=n).map(|row| row * length).collect(), values })
+        Ok(Self { offsets: map(n + 1, 1 << 15, &|row| row * length), values })
     }
 
     /// Puts the lists of all chunks in order: the `i`-th of them belongs to `order[i]`.
@@ -250,7 +251,7 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
         }
 
         // Fresh zeros come from the system without being written.
-        let mut values: Vec<T> = bytemuck::zeroed_vec(offsets[n]);
+        let mut values: Vec<T> = zeroed(offsets[n]);
         for_each(cut(&mut values, &offsets), &|_, (lists, mut own): (Range<usize>, &mut [T])| {
             for list in lists {
                 let (chunk, start) = (source[list] >> START_BITS, source[list] & ((1 << START_BITS) - 1));

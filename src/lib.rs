@@ -205,6 +205,7 @@ assert_eq!(halos.read()?.members(0), [0, 1]);
 
 mod error;
 mod cancel;
+mod memory;
 mod parallel;
 mod precompiled;
 mod simd;

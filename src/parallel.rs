@@ -10,6 +10,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use rayon::prelude::*;
 
 use crate::cancel::{Flags, check};
+use crate::memory::{with_capacity, zeroed};
 
 /// Calls `task` with ranges of `size` indices, the last one shorter, that make up `0..n`.
 pub(crate) fn for_tasks(n: usize, size: usize, task: &(dyn Fn(Range<usize>) + Sync)) {
@@ -40,7 +41,7 @@ pub(crate) fn list_tasks<T: Send + Sync>(
     task: &(dyn Fn(Range<usize>) -> Vec<T> + Sync),
 ) -> Vec<T> {
     let lists = map_tasks(n, size, task);
-    let mut all = Vec::with_capacity(lists.iter().map(Vec::len).sum());
+    let mut all = with_capacity(lists.iter().map(Vec::len).sum());
     for list in lists {
         check();
         all.extend(list);
@@ -52,8 +53,10 @@ pub(crate) fn list_tasks<T: Send + Sync>(
 pub(crate) fn map<T: Send>(n: usize, size: usize, value: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
     let (flags, _waiting) = Flags::hand_on();
     let task = (0..n).into_par_iter().with_min_len(size).with_max_len(size);
+    let mut all = with_capacity(n);
     // A task enters once, and leaves when it is through.
-    task.map_init(|| flags.enter(), |_, at| value(at)).collect()
+    task.map_init(|| flags.enter(), |_, at| value(at)).collect_into_vec(&mut all);
+    all
 }
 
 /// Sorts in ascending order; equal values may change places.
@@ -89,7 +92,7 @@ pub(crate) fn fill<T: Send>(values: &mut [T], size: usize, value: &(dyn Fn(Range
 /// `n` atomic numbers, each equal to `value`.
 pub(crate) fn atomics(n: usize, value: u32) -> Vec<AtomicU32> {
     // Fresh zeros come from the system without being written.
-    let mut all: Vec<AtomicU32> = bytemuck::zeroed_vec(n);
+    let mut all: Vec<AtomicU32> = zeroed(n);
     if value != 0 {
         fill(&mut all, 1 << 15, &|_, own| own.iter_mut().for_each(|slot| *slot.get_mut() = value));
     }
@@ -98,7 +101,13 @@ pub(crate) fn atomics(n: usize, value: u32) -> Vec<AtomicU32> {
 
 /// The numbers, once no other thread writes them.
 pub(crate) fn plain(values: Vec<AtomicU32>) -> Vec<u32> {
+    // In place: the compiler finds nothing to do.
     values.into_iter().map(AtomicU32::into_inner).collect()
+}
+
+/// The same as numbers with a sign.
+pub(crate) fn signed(values: Vec<AtomicU32>) -> Vec<i32> {
+    values.into_iter().map(|value| value.into_inner() as i32).collect()
 }
 
 /// Does both, at once if there is a thread for it.

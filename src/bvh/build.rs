@@ -7,6 +7,7 @@ use crate::bvh::radix_sort::Source;
 use crate::bvh::{Bvh, Node, duplicates, ropes};
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Bounded, Scalar, Space};
+use crate::memory::zeroed;
 use crate::parallel::{fill, map_tasks};
 use crate::phases::mark;
 use crate::precompiled::precompiled;
@@ -33,7 +34,7 @@ pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(
 
 /// What `of` makes of each primitive.
 pub(crate) fn copied<T: Sync, U: bytemuck::Zeroable + Send>(primitives: &[T], of: impl Fn(&T) -> U + Sync) -> Vec<U> {
-    let mut all: Vec<U> = bytemuck::zeroed_vec(primitives.len());
+    let mut all: Vec<U> = zeroed(primitives.len());
     fill(&mut all, TASK, &|range, own| {
         own.iter_mut().zip(&primitives[range]).for_each(|(copy, primitive)| *copy = of(primitive));
     });
@@ -56,10 +57,11 @@ fn build_from<P: Primitive<S, D>, S: Scalar, const D: usize>(primitives: &[P], s
     drop(deltas);
 
     let end = Node { bounds: Aabb::EMPTY, rope: hierarchy.nodes() as u32, first: primitives.len() as u32 };
-    let mut bvh = Bvh { nodes: vec![end; hierarchy.nodes() + 1], lo, hi, index, space };
+    let mut bvh = Bvh { nodes: vec![end], lo, hi, index, space };
     if hierarchy.leaves() > 0 {
-        let mut nodes = std::mem::take(&mut bvh.nodes);
+        let mut nodes = zeroed(hierarchy.nodes() + 1);
         ropes::fill(&bvh, &hierarchy, &mut nodes[..hierarchy.nodes()], 0, hierarchy.root());
+        nodes[hierarchy.nodes()] = end;
         bvh.nodes = nodes;
     }
     mark("build");

@@ -13,6 +13,7 @@ use crate::bvh::hierarchy::{OUTSIDE, delta};
 use crate::bvh::radix_sort::{Buckets, Sorted, Source, cut};
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Bounded, Scalar};
+use crate::memory::zeroed;
 use crate::simd::{LANES, dispatch};
 
 /// What is stored of a primitive.
@@ -90,9 +91,9 @@ impl<S: Scalar, const D: usize> SortedPrimitives<S, D> {
     pub fn new<P: Primitive<S, D>>(source: &impl Source<Item = P>, bounds: &Aabb<S, D>) -> Result<Self> {
         let n = source.len();
         let buckets = Buckets::split(source);
-        let axes = || std::array::from_fn(|_| bytemuck::zeroed_vec(n + LANES));
+        let axes = || std::array::from_fn(|_| zeroed(n + LANES));
         let (mut lo, mut hi): ([Vec<S>; D], _) = (axes(), (!P::IS_POINT).then(axes));
-        let mut deltas = bytemuck::zeroed_vec(n);
+        let mut deltas = zeroed(n);
 
         let (shift, sizes) = (buckets.shift, buckets.sizes());
         let corners = [Some(&mut lo), hi.as_mut()].into_iter().flatten();

@@ -44,6 +44,10 @@ pub struct Node<S, const D: usize> {
     pub first: u32,
 }
 
+// SAFETY: zeros are a value of each field.
+#[allow(unsafe_code)]
+unsafe impl<S: bytemuck::Zeroable, const D: usize> bytemuck::Zeroable for Node<S, D> {}
+
 /// A bounding volume hierarchy over points or boxes of `D` dimensions.
 ///
 /// It keeps a copy of the coordinates and no borrow; all results are indices into the slice it was built from. Two are equal if all

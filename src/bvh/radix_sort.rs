@@ -9,6 +9,7 @@
 use std::sync::OnceLock;
 
 use crate::cancel::check;
+use crate::memory::zeroed;
 use crate::parallel::{Scratch, fill, for_each};
 use bytemuck::Zeroable;
 
@@ -57,7 +58,7 @@ impl<'a, T: Source> Buckets<'a, T> {
         let buckets = 1usize << (source.bits() - shift);
 
         // Fresh zeros come from the system without being written.
-        let mut bucket_of: Vec<u16> = bytemuck::zeroed_vec(n);
+        let mut bucket_of: Vec<u16> = zeroed(n);
         let counts: Vec<OnceLock<Vec<u32>>> = (0..n.div_ceil(size)).map(|_| OnceLock::new()).collect();
         fill(&mut bucket_of, size, &|range, bucket_of| {
             let task = range.start / size;
@@ -78,7 +79,7 @@ impl<'a, T: Source> Buckets<'a, T> {
         let counts: Vec<Vec<u32>> = counts.into_iter().filter_map(OnceLock::into_inner).collect();
 
         // Each task owns a slice of each bucket, in the order of the tasks: that makes the sort stable, and safe.
-        let mut index: Vec<u32> = bytemuck::zeroed_vec(n);
+        let mut index: Vec<u32> = zeroed(n);
         let mut rest = index.as_mut_slice();
         let mut slots: Vec<Vec<_>> = counts.iter().map(|_| Vec::with_capacity(buckets)).collect();
         for bucket in 0..buckets {
@@ -119,6 +120,11 @@ impl<'a, T: Source> Buckets<'a, T> {
                 }
             });
         });
+        self.index
+    }
+
+    /// The indices as they are split.
+    pub fn into_unsorted(self) -> Vec<u32> {
         self.index
     }
 

@@ -1,29 +1,56 @@
 //! A value for each node, from the leaves up.
 //!
 //! In: the value of a leaf, and what two children make of theirs. Out: one value a node, in the order of the nodes.
-//! Children come after their parents, so one pass from the last node to the first meets them before. Cost: O(n), one thread.
+//! Cost: O(n), parallel over subtrees. Children come after their parents, so within a small one a pass from the last node to the first
+//! meets them before.
 
 use crate::bvh::Bvh;
 use crate::geometry::Scalar;
+use crate::parallel::join as both;
+
+/// Subtrees of fewer nodes than this are done by one thread.
+const SEQUENTIAL: usize = 512;
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// The value of each node: `leaf` gives that of a leaf, the last leaf first; `join` that of an inner node, from those of its
-    /// left and its right child.
-    pub(crate) fn reduce<T: Clone + Default>(
+    /// The value of each node: `leaf` gives that of a leaf, `join` that of an inner node, from those of its left and its right child.
+    pub(crate) fn reduce<T: Clone + Default + Send>(
         &self,
-        mut leaf: impl FnMut(usize) -> T,
-        mut join: impl FnMut(usize, [&T; 2]) -> T,
+        leaf: impl Fn(usize) -> T + Sync,
+        join: impl Fn(usize, [&T; 2]) -> T + Sync,
     ) -> Vec<T> {
         let mut values = vec![T::default(); self.end()];
-        for at in (0..self.end()).rev() {
-            values[at] = if self.is_leaf(at) {
-                leaf(at)
-            } else {
-                let (left, right) = (at + 1, self.node(at + 1).rope as usize);
-                join(at, [&values[left], &values[right]])
-            };
+        if !values.is_empty() {
+            self.reduce_below(0, &mut values, &leaf, &join);
         }
         values
+    }
+
+    /// The values of the nodes from `base` on, which are a subtree.
+    fn reduce_below<T: Send>(
+        &self,
+        base: usize,
+        values: &mut [T],
+        leaf: &(impl Fn(usize) -> T + Sync),
+        join: &(impl Fn(usize, [&T; 2]) -> T + Sync),
+    ) {
+        if values.len() >= SEQUENTIAL {
+            let right = self.node(base + 1).rope as usize;
+            let (below_left, below_right) = values[1..].split_at_mut(right - base - 1);
+            both(&mut || self.reduce_below(base + 1, below_left, leaf, join), &mut || {
+                self.reduce_below(right, below_right, leaf, join);
+            });
+            values[0] = join(base, [&values[1], &values[right - base]]);
+            return;
+        }
+        for at in (0..values.len()).rev() {
+            let node = base + at;
+            values[at] = if self.is_leaf(node) {
+                leaf(node)
+            } else {
+                let right = self.node(node + 1).rope as usize - base;
+                join(node, [&values[at + 1], &values[right]])
+            };
+        }
     }
 }
 
@@ -33,8 +60,8 @@ mod tests {
 
     #[test]
     fn counts_of_nodes() {
-        for n in [0, 1, 40, 1000] {
-            let points: Vec<[f32; 1]> = (0..n).map(|i: u16| [f32::from(i * 37 % 997)]).collect();
+        for n in [0, 1, 40, 1000, 50_000] {
+            let points: Vec<[f32; 1]> = (0..n).map(|i: u16| [f32::from(i.wrapping_mul(37) % 9973)]).collect();
             let tree = Bvh::build(&points).unwrap();
             let counts = tree.reduce(|leaf| tree.span(leaf).len(), |_, [left, right]| left + right);
             assert!(counts.into_iter().eq((0..tree.end()).map(|at| tree.span(at).len())));

@@ -164,9 +164,9 @@ impl Fof {
 
     /// The components of a forest over positions as halos; `order` gives each position's index.
     fn halos<const D: usize>(&self, forest: UnionFind, order: &[u32], space: &Space<D>) -> Result<Halos> {
-        let labels = forest.relabel(order, IsCore::InPairs)?.into_labels(order);
+        let (labels, sizes) = forest.relabel(order, IsCore::InPairs)?.into_labels_and_sizes(order);
         mark("labels");
-        let halos = Halos::found_in(Boundary::of(space), labels, self.min_members);
+        let halos = Halos::of_sizes(Boundary::of(space), labels, &sizes, self.min_members);
         mark("members");
         Ok(halos)
     }

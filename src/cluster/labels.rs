@@ -1,9 +1,12 @@
 //! Which points belong together.
 
-use crate::error::{Kind, Result};
 use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use crate::parallel::map_tasks;
+use rayon::current_num_threads;
+
+use crate::error::{Kind, Result};
+use crate::parallel::{atomics, for_tasks, map_tasks, plain};
 
 /// Labels are `i32`, and negative for no cluster.
 const MOST_CLUSTERS: usize = i32::MAX as usize;
@@ -119,11 +122,54 @@ impl Labels {
 
     /// How many points each cluster has.
     pub fn sizes(&self) -> Vec<usize> {
-        let mut sizes = vec![0; self.n_clusters()];
-        for label in self.labels.iter().filter(|&&label| label >= 0) {
-            sizes[*label as usize] += 1;
+        self.sizes_u32().into_iter().map(|size| size as usize).collect()
+    }
+
+    /// The same in half of the memory: points are fewer than 2^32.
+    pub(crate) fn sizes_u32(&self) -> Vec<u32> {
+        let numbers = |range: Range<usize>| self.labels[range].iter().filter_map(|&label| u32::try_from(label).ok());
+        if current_num_threads() == 1 {
+            let mut sizes = vec![0; self.n_clusters()];
+            numbers(0..self.labels.len()).for_each(|number| sizes[number as usize] += 1);
+            return sizes;
         }
-        sizes
+        let sizes = atomics(self.n_clusters(), 0);
+        for_tasks(self.labels.len(), 1 << 16, &|range| {
+            let mut counter = SizeCounter::new(&sizes);
+            numbers(range).for_each(|number| counter.add(number));
+        });
+        plain(sizes)
+    }
+}
+
+/// Counts the points of clusters for one task. Of many points in one cluster most are counted here, and added together.
+pub(crate) struct SizeCounter<'a> {
+    sizes: &'a [AtomicU32],
+    /// Some clusters, each with the points that are not yet added.
+    recent: [(u32, u32); 256],
+}
+
+impl<'a> SizeCounter<'a> {
+    pub fn new(sizes: &'a [AtomicU32]) -> Self {
+        Self { sizes, recent: [(0, 0); 256] }
+    }
+
+    #[inline(always)]
+    pub fn add(&mut self, cluster: u32) {
+        let (of, count) = &mut self.recent[cluster as usize % 256];
+        if *of != cluster {
+            self.sizes[*of as usize].fetch_add(*count, Relaxed);
+            (*of, *count) = (cluster, 0);
+        }
+        *count += 1;
+    }
+}
+
+impl Drop for SizeCounter<'_> {
+    fn drop(&mut self) {
+        for (of, count) in self.recent.into_iter().filter(|&(_, count)| count > 0) {
+            self.sizes[of as usize].fetch_add(count, Relaxed);
+        }
     }
 }
 

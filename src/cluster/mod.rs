@@ -8,6 +8,7 @@ mod fof;
 pub(crate) mod hdbscan;
 pub(crate) mod hop;
 pub(crate) mod labels;
+pub(crate) mod members;
 mod mst;
 mod rank_bitmap;
 mod relabel;

@@ -3,14 +3,14 @@
 //! In: a union-find forest over tree order. Out: a cluster number per point.
 //! Cost: 8 bytes a point while it runs, and a bit.
 
-use std::sync::atomic::{AtomicI32, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::dbscan::core::Flags;
-use super::labels::{Labels, check_clusters};
+use super::labels::{Labels, SizeCounter, check_clusters};
 use super::rank_bitmap::RankBitmap;
 use super::union_find::UnionFind;
 use crate::error::Result;
-use crate::parallel::{atomics, for_tasks};
+use crate::parallel::{atomics, for_tasks, plain, signed};
 
 /// No point; no cluster.
 const NONE: u32 = u32::MAX;
@@ -81,16 +81,23 @@ impl CompactLabels {
 
     /// Labels in the caller's order, each position labelled as its tree is.
     pub fn into_labels(self, order: &[u32]) -> Labels {
-        let labels: Vec<AtomicI32> = (0..order.len()).map(|_| AtomicI32::new(-1)).collect();
+        self.into_labels_and_sizes(order).0
+    }
+
+    /// The same, and how many points each cluster has: in tree order many in a row are in one cluster.
+    pub fn into_labels_and_sizes(self, order: &[u32]) -> (Labels, Vec<u32>) {
+        let labels = atomics(order.len(), NONE);
+        let sizes = atomics(self.n_clusters() as usize, 0);
         for_tasks(order.len(), TASK, &|positions| {
+            let mut counter = SizeCounter::new(&sizes);
             for at in positions {
                 if let Some(number) = self.of(at as u32) {
-                    labels[order[at] as usize].store(number as i32, Relaxed);
+                    labels[order[at] as usize].store(number, Relaxed);
+                    counter.add(number);
                 }
             }
         });
-        let labels = labels.into_iter().map(AtomicI32::into_inner).collect();
-        Labels::from_parts(labels, self.n_clusters(), None)
+        (Labels::from_parts(signed(labels), self.n_clusters(), None), plain(sizes))
     }
 }
 

@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use crate::cancel::check_at;
 use crate::cluster::labels::{Labels, check_clusters};
+use crate::cluster::members::{Members, of_clusters};
 use crate::csr::Csr;
 use crate::error::{Kind, Result};
 use crate::geometry::Boundary;
@@ -40,37 +40,19 @@ impl Halos {
     /// Labels do not know their space, and neither do these halos: measurements take them to be in open space, unless they are told a
     /// periodic box.
     pub fn new(labels: Labels, min_members: usize) -> Self {
-        let sizes = labels.sizes();
-        let mut clusters: Vec<u32> =
-            (0..sizes.len() as u32).filter(|&cluster| sizes[cluster as usize] >= min_members.max(1)).collect();
-        clusters.sort_by_key(|&cluster| std::cmp::Reverse(sizes[cluster as usize]));
-
-        let mut offsets = Vec::with_capacity(clusters.len() + 1);
-        let mut next = vec![usize::MAX; sizes.len()];
-        let mut end = 0;
-        for &cluster in &clusters {
-            offsets.push(end);
-            next[cluster as usize] = end;
-            end += sizes[cluster as usize];
-        }
-        offsets.push(end);
-
-        let mut members = vec![0; end];
-        for (point, &label) in labels.as_slice().iter().enumerate() {
-            check_at(point);
-            if let Some(slot) = usize::try_from(label).ok().and_then(|cluster| next.get_mut(cluster))
-                && let Some(member) = members.get_mut(*slot)
-            {
-                *member = point as u32;
-                *slot += 1;
-            }
-        }
-        Self { labels, clusters, members: Csr::from_parts(offsets, members), boundary: Boundary::Unknown }
+        Self::found_in(Boundary::Unknown, labels, min_members)
     }
 
     /// The same, in a known space.
     pub(crate) fn found_in(boundary: Boundary, labels: Labels, min_members: usize) -> Self {
-        Self { boundary, ..Self::new(labels, min_members) }
+        let sizes = labels.sizes_u32();
+        Self::of_sizes(boundary, labels, &sizes, min_members)
+    }
+
+    /// The same, of clusters whose sizes are known.
+    pub(crate) fn of_sizes(boundary: Boundary, labels: Labels, sizes: &[u32], min_members: usize) -> Self {
+        let Members { clusters, offsets, members } = of_clusters(&labels, sizes, min_members.max(1));
+        Self::from_parts(labels, clusters, offsets, members, boundary)
     }
 
     /// The same halos, in a space that is known otherwise.

@@ -14,6 +14,7 @@ use crate::io::reading::Reading;
 use crate::io::source::{Word, no_room};
 use crate::io::type_column::TypeColumn;
 use crate::io::{Error, Result};
+use crate::memory::try_zeroed;
 use crate::parallel::for_each;
 
 /// Bytes of a band where any rows may be read together.
@@ -132,10 +133,8 @@ pub(super) fn fill<T: Pod + Send + Sync>(
     let values = kept.checked_mul(width as u64).ok_or_else(|| Error::file(path, "has more values than memory"))?;
     reading.expect(values * size_of::<T>() as u64);
     // Fresh zeros come from the system without being written.
-    let mut all: Vec<T> = usize::try_from(values)
-        .ok()
-        .and_then(|values| bytemuck::allocation::try_zeroed_vec(values).ok())
-        .ok_or_else(|| no_room::<T>(path, values))?;
+    let all = usize::try_from(values).ok().and_then(try_zeroed);
+    let mut all: Vec<T> = all.ok_or_else(|| no_room::<T>(path, values))?;
     let mut left = all.as_mut_slice();
     let mut bands = Vec::with_capacity(cuts.len());
     for (piece, rows, (first, place), count) in cuts {

@@ -5,6 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use crate::cancel::check;
+use crate::memory::try_with_capacity;
 use crate::{Error, Result};
 
 /// Bytes read at a time: enough for the disk, and still in the cache when they are converted.
@@ -191,12 +192,7 @@ impl<R: Read> Read for Cancellable<R> {
 
 /// An empty vector with room for `n` values; the caller has checked `n` against the file `path`.
 pub(super) fn room<T>(path: &Path, n: u64) -> Result<Vec<T>> {
-    let mut values = Vec::new();
-    let reserved = usize::try_from(n).ok().and_then(|n| values.try_reserve_exact(n).ok());
-    match reserved {
-        Some(()) => Ok(values),
-        None => Err(no_room::<T>(path, n)),
-    }
+    usize::try_from(n).ok().and_then(try_with_capacity).ok_or_else(|| no_room::<T>(path, n))
 }
 
 /// There is no memory for `n` values of the file `path`.

@@ -14,6 +14,7 @@ use crate::cancel::check_at;
 use crate::csr::Csr;
 use crate::error::{Kind, Result};
 use crate::geometry::{BoxSize, Scalar, Space, Sphere};
+use crate::memory::zeroed;
 use crate::search::{Nearest, Neighbor};
 
 /// A bounding volume hierarchy over points of 1 to 10 dimensions, in open space or in a periodic box.
@@ -76,7 +77,7 @@ impl<const D: usize> Narrow<D> {
         if let Some(wide) = self.wide.get() {
             return Ok(wide);
         }
-        let mut rows: Vec<[f64; D]> = bytemuck::zeroed_vec(self.tree.len());
+        let mut rows: Vec<[f64; D]> = zeroed(self.tree.len());
         for (position, &index) in self.tree.order().iter().enumerate() {
             check_at(position);
             rows[index as usize] = self.tree.item(position).lo.map(Into::into);

@@ -1,21 +1,25 @@
 //! Which cluster each border point joins, and the labels.
 
-use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 use crate::bvh::traverse::{Step, bits, low_bits};
 use crate::bvh::{Bvh, LEAF};
-use crate::cluster::dbscan::core::Flags;
+use crate::cluster::dbscan::core::{Flags, copies};
 use crate::cluster::labels::Labels;
 use crate::cluster::relabel::CompactLabels;
 use crate::geometry::Scalar;
-use crate::parallel::for_tasks;
+use crate::parallel::{atomics, for_each, for_tasks, signed};
 use crate::search::ball_predicate::{BallPredicate, BallPredicates, with_predicate};
 use crate::simd::{Isa, dispatch};
 
 /// Nodes per parallel task.
 const TASK: usize = 1 << 8;
+/// Words of 64 labels per parallel task.
+const WORDS: usize = 1 << 9;
 /// No cluster; larger than all that are.
 const NONE: u32 = u32::MAX;
+/// The label of no cluster.
+const NOISE: i32 = -1;
 
 /// What is known once core points are connected.
 pub(super) struct Cores<'a> {
@@ -29,7 +33,7 @@ pub(super) struct Cores<'a> {
 /// are noise by definition (`star`).
 pub(super) fn label<S: Scalar, const D: usize>(tree: &Bvh<S, D>, eps: f64, cores: Cores<'_>, star: bool) -> Labels {
     let predicates = BallPredicates::new(tree, eps);
-    let labels: Vec<AtomicI32> = (0..tree.len()).map(|_| AtomicI32::new(-1)).collect();
+    let labels = atomics(tree.len(), NONE);
     for_tasks(tree.end(), TASK, &|nodes| {
         dispatch!(isa => for leaf in nodes {
             if tree.is_leaf(leaf) {
@@ -42,9 +46,11 @@ pub(super) fn label<S: Scalar, const D: usize>(tree: &Bvh<S, D>, eps: f64, cores
                 if !star && !tree.duplicates_predecessor(leaf) {
                     join(isa, &predicates, tree, leaf, &cores, &mut numbers);
                 }
-                for (at, number) in tree.span(leaf).zip(numbers) {
+                for ((at, number), bit) in tree.span(leaf).zip(numbers).zip(0..) {
                     if number != NONE {
-                        labels[tree.order()[at] as usize].store(number as i32, Relaxed);
+                        // A core point's label has the sign, until all are known.
+                        let core = cores.masks[leaf] >> bit << 31;
+                        labels[tree.order()[at] as usize].store(number | core, Relaxed);
                     }
                 }
             }
@@ -52,17 +58,21 @@ pub(super) fn label<S: Scalar, const D: usize>(tree: &Bvh<S, D>, eps: f64, cores
     });
     if !star {
         // Copies are labelled as the point before them is.
-        for leaf in (0..tree.end()).filter(|&at| tree.is_leaf(at) && tree.duplicates_predecessor(at)) {
-            let span = tree.span(leaf);
+        for leaf in copies(tree) {
+            let span = tree.span(leaf as usize);
             let label = labels[tree.order()[span.start - 1] as usize].load(Relaxed);
             span.for_each(|at| labels[tree.order()[at] as usize].store(label, Relaxed));
         }
     }
-    let mut core_of = vec![0u64; tree.len().div_ceil(64)];
-    for (at, &index) in tree.order().iter().enumerate() {
-        core_of[index as usize / 64] |= u64::from(cores.flags.at(at as u32)) << (index % 64);
-    }
-    let labels = labels.into_iter().map(AtomicI32::into_inner).collect();
+    let (mut labels, mut core_of) = (signed(labels), vec![0; tree.len().div_ceil(64)]);
+    let tasks = labels.chunks_mut(64 * WORDS).zip(core_of.chunks_mut(WORDS)).collect();
+    for_each(tasks, &|_, (labels, words): (&mut [i32], &mut [u64])| {
+        for (labels, word) in labels.chunks_mut(64).zip(words) {
+            *word = labels.iter().rev().fold(0, |word, &label| word << 1 | u64::from(label < NOISE));
+            // Those of core points are negative, too.
+            labels.iter_mut().for_each(|label| *label = if *label == NOISE { NOISE } else { *label & i32::MAX });
+        }
+    });
     Labels::from_parts(labels, cores.clusters.n_clusters(), Some(core_of))
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::bvh::traverse::{Step, bits, low_bits};
 use crate::bvh::{Bvh, DEPTH, LEAF};
 use crate::geometry::Scalar;
-use crate::parallel::{atomics, for_tasks, plain};
+use crate::parallel::{atomics, for_tasks, list_tasks, plain};
 use crate::search::ball_predicate::{BallPredicate, BallPredicates, with_predicate};
 use crate::simd::{Isa, dispatch};
 
@@ -41,6 +41,12 @@ impl Flags {
     pub fn at(&self, position: u32) -> bool {
         self.words[position as usize / 64].load(Relaxed) >> (position % 64) & 1 == 1
     }
+}
+
+/// The leaves whose points are copies of the point before their first.
+pub(super) fn copies<S: Scalar, const D: usize>(tree: &Bvh<S, D>) -> Vec<u32> {
+    let is_copy = |&at: &u32| tree.is_leaf(at as usize) && tree.duplicates_predecessor(at as usize);
+    list_tasks(tree.end(), 1 << 12, &|nodes| (nodes.start as u32..nodes.end as u32).filter(is_copy).collect())
 }
 
 /// What a node's primitives weigh together.
@@ -99,13 +105,11 @@ pub(super) fn find<S: Scalar, const D: usize>(
     });
     let mut masks = plain(masks);
     // Copies are core if the point before them is.
-    let mut before = false;
-    for leaf in (0..tree.end()).filter(|&at| tree.is_leaf(at)) {
-        let len = tree.span(leaf).len();
-        if before && tree.duplicates_predecessor(leaf) {
-            masks[leaf] = low_bits(len);
+    for leaf in copies(tree) {
+        let before = (0..leaf as usize).rev().find(|&at| tree.is_leaf(at)).unwrap_or(0);
+        if masks[before] >> (tree.span(before).len() - 1) & 1 == 1 {
+            masks[leaf as usize] = low_bits(tree.span(leaf as usize).len());
         }
-        before = masks[leaf] >> (len - 1) & 1 == 1;
     }
     tree.reduce(|leaf| masks[leaf], |_, [left, right]| u32::from(left | right != 0))
 }

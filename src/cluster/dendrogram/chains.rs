@@ -14,6 +14,7 @@ use super::contract::{Contraction, NONE};
 use crate::bvh::radix_sort::{Buckets, Source, cut};
 use crate::cancel::check_at;
 use crate::cluster::mst::SpanningTree;
+use crate::memory::zeroed;
 use crate::parallel::{atomics, fill, for_tasks, list_tasks, map_tasks, plain};
 use crate::simd::prefetch;
 
@@ -213,7 +214,7 @@ fn sort_others(n: usize, up: &[u32], lightest: &[u32], below: &[u32], chains: us
     let others = list_tasks(below.len() / 2, TASK, &|range| {
         range.filter(|&rank| !is_first(both(rank))).map(|rank| rank as u32).collect()
     });
-    let mut chain = bytemuck::zeroed_vec::<u32>(others.len());
+    let mut chain = zeroed::<u32>(others.len());
     fill(&mut chain, TASK, &|range, own| {
         for (vertices, ranks) in own.chunks_mut(BATCH).zip(others[range].chunks(BATCH)) {
             for (vertex, &rank) in vertices.iter_mut().zip(ranks) {
@@ -235,7 +236,7 @@ fn sort_others(n: usize, up: &[u32], lightest: &[u32], below: &[u32], chains: us
     });
     let source = ByChain { chain: &chain, bits: usize::BITS - chains.leading_zeros() };
     let buckets = Buckets::split(&source);
-    let mut chain_of = bytemuck::zeroed_vec(chain.len());
+    let mut chain_of = zeroed(chain.len());
     let outputs = cut(&mut chain_of, buckets.sizes());
     let mut order = buckets.sort(outputs, |output, sorted| {
         output.iter_mut().zip(sorted.iter()).for_each(|(output, (_, chain))| *output = chain);

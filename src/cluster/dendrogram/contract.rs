@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::cluster::mst::SpanningTree;
+use crate::memory::zeroed;
 use crate::parallel::{fill, for_each, for_tasks, map_tasks, plain};
 use crate::simd::prefetch;
 
@@ -47,12 +48,8 @@ impl Contraction {
     pub fn new(tree: &SpanningTree) -> Self {
         let (n, edges) = (tree.n_points(), tree.edges());
         // Of fresh zeros those that are never written take no memory.
-        let mut under_way = UnderWay {
-            up: bytemuck::zeroed_vec(2 * n),
-            lightest: bytemuck::zeroed_vec(2 * n),
-            below: bytemuck::zeroed_vec(2 * edges.len()),
-            inner: vec![],
-        };
+        let mut under_way =
+            UnderWay { up: zeroed(2 * n), lightest: zeroed(2 * n), below: zeroed(2 * edges.len()), inner: vec![] };
         let (mut levels, mut links) = (vec![0], vec![]);
         if n > 1 {
             let link = |at: usize| Link { rank: at as u32, ends: [edges[at].low, edges[at].high] };

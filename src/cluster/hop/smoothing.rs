@@ -12,6 +12,7 @@ use crate::bvh::traverse::{Step, low_bits};
 use crate::bvh::{Bvh, LEAF};
 use crate::cancel::check_at;
 use crate::geometry::{Aabb, FilteredRadius, Scalar};
+use crate::memory::zeroed;
 use crate::parallel::{Scratch, list_tasks, map};
 use crate::search::Nearest;
 use crate::search::ball_predicate::BallPredicate;
@@ -48,7 +49,7 @@ pub(super) fn top_hat<S: Scalar, const D: usize>(
     let Masses::Each { masses, .. } = masses else {
         return map(tree.len(), POINTS, &|at| density(at, wanted.n as f64));
     };
-    let sums: Vec<AtomicU64> = bytemuck::zeroed_vec(tree.len());
+    let sums: Vec<AtomicU64> = zeroed(tree.len());
     let position = by_position(tree);
     for_each_stored(tree, &Nearest::new(wanted.n), &|at, best| {
         let sum: f64 = best.neighbors().map(|near| masses[position[near.index as usize] as usize]).sum();

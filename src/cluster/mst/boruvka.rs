@@ -16,6 +16,7 @@ use crate::cluster::mst::Edge;
 use crate::cluster::union_find::UnionFind;
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Scalar, scale};
+use crate::memory::zeroed;
 use crate::parallel::{atomics, fill, for_tasks, list_tasks, map, plain, sort};
 use crate::phases::mark;
 use crate::search::ball_predicate::BallPredicates;
@@ -130,12 +131,12 @@ impl<'a, S: Scalar, const D: usize> Rounds<'a, S, D> {
             core2: vec![],
             core2_in_unit: vec![],
             least_core2: vec![],
-            weight2: bytemuck::zeroed_vec(n),
+            weight2: zeroed(n),
             end: atomics(n, NONE),
             component: vec![0; n + LANES],
             uniform: vec![],
-            bound2: bytemuck::zeroed_vec(n),
-            ends: bytemuck::zeroed_vec(n),
+            bound2: zeroed(n),
+            ends: zeroed(n),
             shares: false,
             alpha2: alpha * alpha,
             in_leaves: tree.holds_points() && (!S::NARROW || scale::has_differences(&tree.bounds())),

@@ -10,6 +10,7 @@ use super::leaf_search::{KEPT, LeafSearch};
 use super::search::with_either;
 use crate::bvh::traverse::{DeferredSiblings, bits, low_bits};
 use crate::geometry::Scalar;
+use crate::memory::zeroed;
 use crate::parallel::{Scratch, atomics, for_tasks};
 use crate::search::ball_predicate::BallPredicate;
 use crate::search::nearest::{Nearest, for_each_stored};
@@ -25,7 +26,7 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
         let n = self.tree.len();
         self.listed_each = KEPT;
         self.listed = atomics(n * KEPT, NONE);
-        self.last2 = bytemuck::zeroed_vec(n);
+        self.last2 = zeroed(n);
         let scratch = Scratch::new(LeafSearch::new);
         for_tasks(self.tree.end(), NODES, &|nodes| {
             scratch.with(|of| {
@@ -102,8 +103,8 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
         let wanted = min_samples.min(n - 1);
         self.listed_each = wanted.min(MOST_LISTED);
         self.listed = atomics(n * self.listed_each, NONE);
-        self.last2 = bytemuck::zeroed_vec(n);
-        let core2: Vec<AtomicU64> = bytemuck::zeroed_vec(n);
+        self.last2 = zeroed(n);
+        let core2: Vec<AtomicU64> = zeroed(n);
         for_each_stored(self.tree, &Nearest::new(wanted).excluding_self(), &|at, best| {
             for (rank, neighbor) in best.neighbors().enumerate() {
                 // The point itself is the first of the samples.

@@ -120,8 +120,6 @@ fn rounded_up(radius: f64) -> f64 {
 pub(super) struct Multipoles {
     pub tree: Bvh<f64, 3>,
     pub nodes: Vec<Moments>,
-    /// The nodes that are leaves.
-    pub leaves: Vec<u32>,
     pub softening2: f64,
     /// In tree order.
     masses: Vec<f64>,
@@ -134,19 +132,16 @@ impl Multipoles {
         let points: Vec<[f64; 3]> = (0..members.len()).map(|member| members.position(member)).collect();
         let tree = Bvh::build(&points)?;
         drop(points);
-        let leaves: Vec<u32> = (0..tree.end()).filter(|&at| tree.is_leaf(at)).map(|at| at as u32).collect();
         let masses: Vec<f64> = tree.order().iter().map(|&member| members.masses[member as usize]).collect();
         let ([x, y, z], _) = tree.corners();
         let sources = map(masses.len(), 1 << 12, &|i| Source::new([x[i], y[i], z[i]], masses[i]));
-        let mut multipoles = Self { nodes: vec![], leaves, softening2: members.softening2, masses, sources, tree };
-        let of_leaves = map(multipoles.leaves.len(), 64, &|at| {
-            let leaf = multipoles.leaves[at] as usize;
-            Moments::of(multipoles.columns(leaf), &multipoles.tree.node(leaf).bounds)
-        });
-        let mut of_leaves = of_leaves.into_iter().rev();
+        let mut multipoles = Self { nodes: vec![], softening2: members.softening2, masses, sources, tree };
         let tree = &multipoles.tree;
         multipoles.nodes = tree.reduce(
-            |leaf| Moments { rope: tree.node(leaf).rope, ..of_leaves.next().unwrap_or_default() },
+            |leaf| Moments {
+                rope: tree.node(leaf).rope,
+                ..Moments::of(multipoles.columns(leaf), &tree.node(leaf).bounds)
+            },
             |at, parts| Moments { rope: tree.node(at).rope, ..Moments::merged(parts, &tree.node(at).bounds) },
         );
         Ok(multipoles)

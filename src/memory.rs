@@ -1,0 +1,71 @@
+//! Memory for large buffers.
+//!
+//! In: how many values. Out: a buffer, whose pages are asked to be large ones: each fresh page costs a trip into the system, whose locks all
+//! threads share, and random access looks up the address of each page. Cost: as for any allocation; at most two pages of 2 MiB at its ends
+//! remain small ones. Only Linux is asked, where many machines give large pages on request alone.
+#![allow(unsafe_code)] // Measured in benches/README.md.
+
+use bytemuck::Zeroable;
+
+/// Bytes of a large page.
+const PAGE: usize = 1 << 21;
+
+/// `n` zeros. Fresh ones come from the system without being written.
+pub(crate) fn zeroed<T: Zeroable>(n: usize) -> Vec<T> {
+    let all: Vec<T> = bytemuck::zeroed_vec(n);
+    advise(all.as_ptr().cast(), n * size_of::<T>());
+    all
+}
+
+/// `n` zeros, if there is memory for them.
+pub(crate) fn try_zeroed<T: Zeroable>(n: usize) -> Option<Vec<T>> {
+    let all: Vec<T> = bytemuck::allocation::try_zeroed_vec(n).ok()?;
+    advise(all.as_ptr().cast(), n * size_of::<T>());
+    Some(all)
+}
+
+/// Room for `n` values.
+pub(crate) fn with_capacity<T>(n: usize) -> Vec<T> {
+    let all: Vec<T> = Vec::with_capacity(n);
+    advise(all.as_ptr().cast(), n * size_of::<T>());
+    all
+}
+
+/// Room for `n` values, if there is memory for them.
+#[cfg(feature = "io")]
+pub(crate) fn try_with_capacity<T>(n: usize) -> Option<Vec<T>> {
+    let mut all: Vec<T> = Vec::new();
+    all.try_reserve_exact(n).ok()?;
+    advise(all.as_ptr().cast(), n * size_of::<T>());
+    Some(all)
+}
+
+/// Asks for large pages where they lie wholly within a buffer.
+fn advise(start: *const u8, bytes: usize) {
+    #[cfg(target_os = "linux")]
+    if bytes >= 2 * PAGE {
+        let first = start.addr().next_multiple_of(PAGE);
+        let end = (start.addr() + bytes) / PAGE * PAGE;
+        // SAFETY: the pages lie within the buffer. The advice changes nothing of what is in them, and where it is not taken nothing is lost.
+        unsafe { libc::madvise(start.with_addr(first).cast_mut().cast(), end - first, libc::MADV_HUGEPAGE) };
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (start, bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_of_all_sizes() {
+        for n in [0, 1, PAGE / 4, PAGE / 2 - 1, PAGE / 2, PAGE, 3 * PAGE + 1] {
+            let mut all: Vec<u32> = zeroed(n);
+            assert!(all.len() == n && all.iter().all(|&value| value == 0));
+            all.fill(7);
+            assert_eq!(try_zeroed::<u32>(n).unwrap(), vec![0; n]);
+            assert!(with_capacity::<u32>(n).capacity() >= n);
+        }
+        assert!(try_zeroed::<u64>(1 << 60).is_none());
+    }
+}
