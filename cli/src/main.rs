@@ -13,6 +13,7 @@ mod info;
 mod input;
 mod kdist;
 mod largest;
+mod memory;
 mod neighbors;
 mod outputs;
 mod periodic;
@@ -29,14 +30,14 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
-use peak_alloc::PeakAlloc;
 
 use args::{Args, usage_error};
+use memory::Counted;
 use text::{grouped, rounded_up, short};
 
 /// Counts the bytes in use, for the table of phases.
 #[global_allocator]
-static MEMORY: PeakAlloc = PeakAlloc;
+static MEMORY: Counted = Counted::new();
 
 fn main() -> ExitCode {
     let args = match Args::try_parse() {

@@ -42,10 +42,10 @@ impl Phases {
     }
 
     fn time<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
-        MEMORY.reset_peak_usage();
+        MEMORY.reset_peak();
         let start = Instant::now();
         let result = work();
-        let (time, bytes) = (start.elapsed(), MEMORY.peak_usage());
+        let (time, bytes) = (start.elapsed(), MEMORY.peak());
         match self.rows.iter_mut().find(|row| row.0 == name) {
             Some(row) => *row = (name, row.1 + time, row.2.max(bytes)),
             None => self.rows.push((name, time, bytes)),

@@ -157,12 +157,12 @@ fn time<S: Scalar, const D: usize>(operation: &Operation, case: &Case<'_, S, D>,
     let mut seconds = Vec::with_capacity(reps);
     let (mut peak_bytes, mut phases) = (0, Vec::new());
     for _ in 0..reps.max(1) {
-        MEMORY.reset_peak_usage();
-        let before = MEMORY.current_usage();
+        MEMORY.reset_peak();
+        let before = MEMORY.current();
         let start = Instant::now();
         let (outcome, steps) = ropewalk::phases(|| operation.run(case, &prepared));
         seconds.push(start.elapsed().as_secs_f64());
-        peak_bytes = MEMORY.peak_usage().saturating_sub(before);
+        peak_bytes = MEMORY.peak().saturating_sub(before);
         phases = steps.into_iter().map(|(step, time)| (step, time.as_secs_f64())).collect();
         let again = outcome?.check();
         if again != check {
