@@ -214,6 +214,9 @@ pub struct Bench {
     /// Show the steps of each operation on the CPU
     #[arg(long)]
     pub phases: bool,
+    /// Show the times of each operation and its steps on 1, 2, 4 threads and so on up to all, and how fast these copy memory
+    #[arg(long)]
+    pub scaling: bool,
     /// Write the figures as JSON, too
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,

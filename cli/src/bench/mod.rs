@@ -6,6 +6,7 @@
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
 mod device;
 mod operations;
+mod scaling;
 mod verify;
 
 use std::fmt::Write;
@@ -86,7 +87,7 @@ fn measure<S: Coordinate, const D: usize>(
     let operations = args.ops.iter().map(|name| Operation::named(name)).collect::<Result<Vec<_>, _>>()?;
     let threads = rayon::current_num_threads();
     let mut report = format!(
-        "{} points, {D} dimensions of {} bits, eps {}, min_pts {}, k {}, {}, {threads} threads, {}\n\n{:<16}{:>11}{:>11}{:>12}{:>12}{}  {}\n",
+        "{} points, {D} dimensions of {} bits, eps {}, min_pts {}, k {}, {}, {threads} threads, {}\n\n",
         grouped(points.len() as u64),
         8 * size_of::<S>(),
         short(eps),
@@ -94,21 +95,24 @@ fn measure<S: Coordinate, const D: usize>(
         args.k,
         args.periodic.map_or("open".to_string(), |side| format!("periodic box of {}", short(side))),
         args.device,
-        "operation",
-        "median",
-        "min",
-        "per second",
-        "peak",
-        match device {
-            Device::Cpu => "",
-            #[cfg(any(feature = "cuda", feature = "vulkan"))]
-            Device::Gpu(_) => "       first",
-        },
-        "check",
     );
     if let Some(side) = args.periodic.filter(|_| outside > 0) {
         report.insert_str(0, &format!("wrapped: {}\n", periodic::sentence(outside, side)));
     }
+    if args.scaling {
+        return Ok(report + &scaled(args, device, &operations, &case)?);
+    }
+    let first = match device {
+        Device::Cpu => "",
+        #[cfg(any(feature = "cuda", feature = "vulkan"))]
+        Device::Gpu(_) => "       first",
+    };
+    // Writing to a string does not fail.
+    _ = writeln!(
+        report,
+        "{:<16}{:>11}{:>11}{:>12}{:>12}{first}  check",
+        "operation", "median", "min", "per second", "peak"
+    );
     let mut rows = Vec::new();
     for operation in operations {
         let row = match device {
@@ -117,7 +121,6 @@ fn measure<S: Coordinate, const D: usize>(
             Device::Gpu(device) => device::time(&operation, &case, device, args.reps, args.phases)?,
         };
         let first = row.first.map(|first| format!("{first:>10.4} s"));
-        // Writing to a string does not fail.
         _ = writeln!(
             report,
             "{:<16}{:>9.4} s{:>9.4} s{:>12}{:>12}{}  {}",
@@ -136,13 +139,24 @@ fn measure<S: Coordinate, const D: usize>(
         }
         rows.push(row);
     }
-    if let Some(path) = &args.json {
-        let mut file = AtomicFile::create(path)?;
-        file.write_all(json(&rows, args.device, threads).as_bytes())
-            .map_err(|error| format!("{}: cannot be written: {error}", path.display()))?;
-        file.commit()?;
-    }
+    write_json(args, &[(threads, &rows)])?;
     Ok(report)
+}
+
+/// The table of `--scaling`.
+fn scaled<S: Scalar, const D: usize>(
+    args: &Args,
+    device: Device,
+    operations: &[Operation],
+    case: &Case<'_, S, D>,
+) -> Result<String, Failure> {
+    if !matches!(device, Device::Cpu) {
+        return Err(format!("--scaling takes threads of the processor, not --device {}", args.device).into());
+    }
+    let columns = scaling::columns(operations, case, args.reps, rayon::current_num_threads())?;
+    let rows: Vec<(usize, &[Row])> = columns.iter().map(|column| (column.threads, &column.rows[..])).collect();
+    write_json(args, &rows)?;
+    Ok(scaling::table(&columns))
 }
 
 /// Warms up, checks, and times an operation.
@@ -186,9 +200,18 @@ fn mean_separation<S: Scalar, const D: usize>(points: &[[S; D]]) -> f64 {
     (volume / points.len().max(1) as f64).powf(1.0 / D as f64)
 }
 
-/// The rows as a list of objects. All strings are our own and need no escapes.
-fn json(rows: &[Row], device: Name, threads: usize) -> String {
-    let object = |row: &Row| {
+/// Writes the figures, if they are to be written.
+fn write_json(args: &Args, rows: &[(usize, &[Row])]) -> Result<(), Failure> {
+    let Some(path) = &args.json else { return Ok(()) };
+    let mut file = AtomicFile::create(path)?;
+    file.write_all(json(rows, args.device).as_bytes())
+        .map_err(|error| format!("{}: cannot be written: {error}", path.display()))?;
+    Ok(file.commit()?)
+}
+
+/// The rows of each number of threads as a list of objects. All strings are our own and need no escapes.
+fn json(rows: &[(usize, &[Row])], device: Name) -> String {
+    let object = |(threads, row): (usize, &Row)| {
         let first = row.first.map(|first| format!("\"first_s\": {first:.6}, "));
         format!(
             "  {{\"op\": \"{}\", \"n\": {}, \"threads\": {threads}, \"device\": \"{device}\", \"median_s\": {:.6}, \"min_s\": {:.6}, \
@@ -203,6 +226,7 @@ fn json(rows: &[Row], device: Name, threads: usize) -> String {
             row.check
         )
     };
-    let objects: Vec<String> = rows.iter().map(object).collect();
+    let rows = rows.iter().flat_map(|&(threads, rows)| rows.iter().map(move |row| (threads, row)));
+    let objects: Vec<String> = rows.map(object).collect();
     format!("[\n{}\n]\n", objects.join(",\n"))
 }

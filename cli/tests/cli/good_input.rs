@@ -117,3 +117,19 @@ fn a_reader_that_goes_away() {
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     assert_eq!((child.wait().unwrap().code(), said.as_str()), (Some(0), ""));
 }
+
+#[test]
+fn times_of_each_number_of_threads() {
+    let scratch = Scratch::new();
+    let figures = scratch.path("figures.json").display().to_string();
+    let options = ["--sample", "uniform:n=3e3,seed=1", "--threads", "3", "--reps", "1", "--ops", "build,fof"];
+    let printed = run([&["bench", "--scaling", "--json", &figures][..], &options].concat()).success();
+    let words = |name: &str| printed.lines().find(|line| line.starts_with(name)).unwrap().split_whitespace().count();
+    assert!(printed.contains("seconds                    1         2         3      gain\n"), "{printed}");
+    // A name, three times and the gain; copying has its unit, too.
+    assert_eq!((words("build "), words("fof "), words("copying")), (5, 5, 6), "{printed}");
+    let text = fs::read_to_string(&figures).unwrap();
+    for threads in 1..=3 {
+        assert_eq!(text.matches(&format!("\"threads\": {threads},")).count(), 2, "{text}");
+    }
+}
