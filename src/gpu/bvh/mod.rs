@@ -27,7 +27,8 @@ use crate::gpu::bvh::ropes::{LEAF_INDEX_STRIDE, Nodes, nodes};
 use crate::gpu::bvh::survey::{Survey, survey};
 use crate::gpu::device::{Device, on};
 use crate::gpu::device_vec::DeviceVec;
-use crate::gpu::primitives::radix_sort::{fits, order, sort};
+use crate::gpu::primitives::radix_sort::pass::CODE;
+use crate::gpu::primitives::radix_sort::{leading_bits, order, sort};
 use crate::parallel::{map, map_tasks};
 
 /// Points of a parallel task.
@@ -209,19 +210,19 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 return Ok(Self { device, space, nodes: None, axes, order, bounds, origin: Origin::Empty });
             }
             let morton = MortonKernel::new(client, &points.values, len, &Grid::over(&points.bounds));
-            let layout = |order: &Buffer<u32>, is_sorted| {
-                let sorted = morton.layout(order, is_sorted);
+            let layout = |order: &Buffer<u32>, leading| {
+                let sorted = morton.layout(order, leading);
                 let leaves = find_leaves(client, &sorted.codes, &morton.flags)?;
                 Result::Ok((sorted, leaves))
             };
-            let mut found = None;
-            if fits(len) {
-                found = Some(layout(&order(client, morton.codes()), false)?).filter(|(_, leaves)| !leaves.has_prefix_ties);
+            let leading = leading_bits(len);
+            let mut origin = Origin::LeadingBits;
+            let (mut sorted, mut leaves) = layout(&order(client, morton.codes(), leading), leading)?;
+            if leaves.has_prefix_ties {
+                origin = Origin::AllBits;
+                drop(sorted);
+                (sorted, leaves) = layout(&sort(client, morton.pairs())?.values, CODE)?;
             }
-            let (origin, (sorted, leaves)) = match found {
-                Some(found) => (Origin::LeadingBits, found),
-                None => (Origin::AllBits, layout(&sort(client, morton.pairs())?.values, true)?),
-            };
             if leaves.has_duplicate_codes {
                 // Points with equal codes are sorted again by finer grids, which is rare and left to the CPU.
                 let points = points.values.read(client)?;

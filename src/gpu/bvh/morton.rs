@@ -13,14 +13,13 @@ use crate::bvh::morton::Grid;
 use crate::geometry::Scalar;
 use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
 use crate::gpu::primitives::radix_sort::Pairs;
-use crate::gpu::primitives::radix_sort::pass::{CODE, LEADING};
+use crate::gpu::primitives::radix_sort::pass::CODE;
 
 /// Points of a unit, and of a block.
 const ITEMS: u32 = 4;
 const TILE: u32 = ITEMS * UNITS;
 /// Points whose leading bits tie are at most this many positions apart.
 const REACH: u32 = 32;
-const TRAILING: u64 = (CODE - LEADING) as u64;
 
 /// Points, and the grid over them.
 pub(in crate::gpu) struct MortonKernel<'a, R: Runtime, S> {
@@ -91,9 +90,9 @@ impl<'a, R: Runtime, S: Scalar + Float + CubeElement> MortonKernel<'a, R, S> {
         Pairs { keys: self.codes(), values: Buffer::iota(self.client, self.n) }
     }
 
-    /// The points in tree order, from an order by all bits of the codes, or else by the leading ones.
-    pub fn layout(&self, order: &Buffer<u32>, is_sorted: bool) -> SortedPoints<S> {
-        let (client, n) = (self.client, self.n);
+    /// The points in tree order, from an order by so many leading bits of the codes.
+    pub fn layout(&self, order: &Buffer<u32>, leading: u32) -> SortedPoints<S> {
+        let (client, n, is_sorted) = (self.client, self.n, leading == CODE);
         let sorted = SortedPoints {
             codes: Buffer::new(client, n),
             order: if is_sorted { order.clone() } else { Buffer::new(client, n) },
@@ -115,7 +114,7 @@ impl<'a, R: Runtime, S: Scalar + Float + CubeElement> MortonKernel<'a, R, S> {
                 self.flags.arg(),
                 n as u32,
                 self.dim,
-                is_sorted,
+                CODE - leading,
             );
         }
         sorted
@@ -194,7 +193,7 @@ fn arrange_points<F: Float>(
     flags: &mut Array<u32>,
     n: u32,
     #[comptime] d: usize,
-    #[comptime] is_sorted: bool,
+    #[comptime] trailing: u32,
 ) {
     let tile = CUBE_POS as u32;
     if tile <= (n - 1) / TILE {
@@ -232,7 +231,7 @@ fn arrange_points<F: Float>(
             }
             own_codes[k as usize] = code::<F>(&point, grid_params, d);
         }
-        if comptime!(!is_sorted) {
+        if comptime!(trailing > 0) {
             #[unroll]
             for k in 0..ITEMS {
                 tile_codes[(REACH + k * UNITS + UNIT_POS) as usize] = own_codes[k as usize];
@@ -261,7 +260,7 @@ fn arrange_points<F: Float>(
             let at = k * UNITS + UNIT_POS;
             if at < len {
                 let mut to = first + at;
-                if comptime!(!is_sorted) {
+                if comptime!(trailing > 0) {
                     let own = own_codes[k as usize];
                     let here = REACH + at;
                     let mut back = 0u32.runtime();
@@ -269,7 +268,7 @@ fn arrange_points<F: Float>(
                     while goes_on {
                         back += 1;
                         let other = tile_codes[(here - back) as usize];
-                        goes_on = (other ^ own) >> TRAILING == 0;
+                        goes_on = (other ^ own) >> comptime!(u64::from(trailing)) == 0;
                         if goes_on {
                             if other > own {
                                 to -= 1;
@@ -285,7 +284,7 @@ fn arrange_points<F: Float>(
                     while goes_on {
                         ahead += 1;
                         let other = tile_codes[(here + ahead) as usize];
-                        goes_on = (other ^ own) >> TRAILING == 0;
+                        goes_on = (other ^ own) >> comptime!(u64::from(trailing)) == 0;
                         if goes_on {
                             if other < own {
                                 to += 1;

@@ -18,6 +18,7 @@ use crate::gpu::csr::Csr;
 use crate::gpu::device::on;
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::gather::{Layout, gather};
+use crate::gpu::primitives::radix_sort::pass::CODE;
 use crate::gpu::primitives::radix_sort::sort;
 use crate::gpu::search::neighbors::{Count, List, RowsLaunch};
 use crate::parallel::{map, map_tasks};
@@ -60,7 +61,7 @@ impl<S: Coordinate> Balls<S> {
         let centers = Buffer::from_slice(client, centers.as_flattened());
         let morton = MortonKernel::new(client, &centers, n, &Grid::over(&bounds));
         let order = sort(client, morton.pairs())?.values;
-        let axes = morton.layout(&order, true).axes;
+        let axes = morton.layout(&order, CODE).axes;
         let filters = gather(client, &Buffer::from_slice(client, filters.as_flattened()), &order, 2, Layout::Rows);
         let radius2 = gather(client, &Buffer::from_slice(client, &radius2), &order, 1, Layout::Rows);
         Ok(Self { order, axes, filters, radius2 })

@@ -10,20 +10,21 @@ use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::cluster::mst::join::{Edges, EdgesArg};
 use crate::gpu::primitives::gather::{Layout, gather};
-use crate::gpu::primitives::radix_sort::pass::{CODE, LEADING};
-use crate::gpu::primitives::radix_sort::{Pairs, fits, order, sort};
+use crate::gpu::primitives::radix_sort::pass::CODE;
+use crate::gpu::primitives::radix_sort::{Pairs, leading_bits, order, sort};
 
 /// Edges with the same leading bits that are looked at on either side.
 const REACH: u32 = 32;
 
 pub(super) fn sort_edges<R: Runtime>(client: &ComputeClient<R>, edges: &Edges) -> Result<Edges> {
     let n = edges.low.len();
-    if fits(n) && n > 1 {
+    if n > 1 {
+        let leading = leading_bits(n);
         let (bits, dim) = (Buffer::<u64>::new(client, n), CubeDim::new_1d(UNITS));
         take_bits::launch::<R>(client, cubes(n), dim, edges.weight2.arg(), bits.arg(), n as u32);
-        let sorted = edges_in(client, edges, &order(client, bits));
+        let sorted = edges_in(client, edges, &order(client, bits, leading));
         let (placed, far) = (Edges::new(client, n), Buffer::<u32>::from_slice(client, &[0]));
-        place::launch::<R>(client, cubes(n), dim, sorted.arg(), placed.arg(), far.arg(), n as u32);
+        place::launch::<R>(client, cubes(n), dim, sorted.arg(), placed.arg(), far.arg(), n as u32, CODE - leading);
         if far.read(client)?[0] == 0 {
             return Ok(placed);
         }
@@ -72,7 +73,7 @@ fn pack_ends(low: &Array<u32>, high: &Array<u32>, keys: &mut Array<u64>, n: u32)
 
 /// Puts edges in order that are in that of the leading bits of their weights; or says that they may be too far from their places.
 #[cube(launch)]
-fn place(sorted: &EdgesArg, placed: &mut EdgesArg, far: &mut Array<u32>, n: u32) {
+fn place(sorted: &EdgesArg, placed: &mut EdgesArg, far: &mut Array<u32>, n: u32, #[comptime] trailing: u32) {
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
         let own = u64::reinterpret(sorted.weight2[i]);
@@ -85,7 +86,7 @@ fn place(sorted: &EdgesArg, placed: &mut EdgesArg, far: &mut Array<u32>, n: u32)
         while state[3] == 1 {
             state[1] = state[1] + 1;
             let other = i - state[1] as usize;
-            state[3] = u32::cast_from(leading(sorted, other) == leading(sorted, i));
+            state[3] = u32::cast_from(leading(sorted, other, trailing) == leading(sorted, i, trailing));
             if state[3] == 1 {
                 if comes_before(sorted, i, other) {
                     state[0] = state[0] - 1;
@@ -100,7 +101,7 @@ fn place(sorted: &EdgesArg, placed: &mut EdgesArg, far: &mut Array<u32>, n: u32)
         while state[3] == 1 {
             state[2] = state[2] + 1;
             let other = i + state[2] as usize;
-            state[3] = u32::cast_from(leading(sorted, other) == leading(sorted, i));
+            state[3] = u32::cast_from(leading(sorted, other, trailing) == leading(sorted, i, trailing));
             if state[3] == 1 {
                 if comes_before(sorted, other, i) {
                     state[0] = state[0] + 1;
@@ -120,8 +121,8 @@ fn place(sorted: &EdgesArg, placed: &mut EdgesArg, far: &mut Array<u32>, n: u32)
 
 /// The bits of a weight that are sorted.
 #[cube]
-fn leading(edges: &EdgesArg, at: usize) -> u64 {
-    u64::reinterpret(edges.weight2[at]) >> comptime!(u64::from(CODE - LEADING))
+fn leading(edges: &EdgesArg, at: usize, #[comptime] trailing: u32) -> u64 {
+    u64::reinterpret(edges.weight2[at]) >> comptime!(u64::from(trailing))
 }
 
 /// Whether an edge comes before another.

@@ -19,8 +19,8 @@ use cubecl::prelude::*;
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, UNITS, count, cubes};
 use crate::gpu::primitives::radix_sort::pass::{
-    BITS, CODE, DIGITS, INDEX, LEADING, PassLaunch, SortSpec, Step, count_digits, scatter_pairs, scatter_words,
-    sum_digits, sum_few,
+    BITS, CODE, DIGITS, PassLaunch, SortSpec, Step, count_digits, index_bits, scatter_pairs, scatter_words, sum_digits,
+    sum_few,
 };
 use crate::gpu::primitives::warp::{ReduceOp, Warp, block_aggregate};
 
@@ -81,23 +81,27 @@ pub(in crate::gpu) fn sort_words<R: Runtime>(client: &ComputeClient<R>, words: B
     sorted
 }
 
-/// Whether [`order`] can sort `n` codes.
-pub(in crate::gpu) fn fits(n: usize) -> bool {
-    n <= 1 << INDEX
+/// How many leading bits of `n` codes [`order`] sorts by at most: 45 of up to 2^28 codes, 41 of 2^32. After the first digit a word of 64 bits has
+/// the rest of them, and the index of the point.
+pub(in crate::gpu) fn leading_bits(n: usize) -> u32 {
+    let index = usize::BITS - n.saturating_sub(1).leading_zeros();
+    64 + BITS - index.max(28)
 }
 
-/// Indices in the order of the codes' [`LEADING`] bits. `codes` are used up.
-pub(in crate::gpu) fn order<R: Runtime>(client: &ComputeClient<R>, codes: Buffer<u64>) -> Buffer<u32> {
-    let n = codes.len();
+/// Indices in the order of the codes' `leading` bits. `codes` are used up.
+pub(in crate::gpu) fn order<R: Runtime>(client: &ComputeClient<R>, codes: Buffer<u64>, leading: u32) -> Buffer<u32> {
+    let (n, index) = (codes.len(), index_bits(leading));
     let passes = Passes::new(client, n, PARTS);
     let (mut from, mut to) = (codes, Buffer::<u64>::new(client, n));
     let order = Buffer::<u32>::new(client, n);
-    passes.words(Step::First, CODE - LEADING, &from, &to);
-    for shift in (INDEX..64 - BITS).step_by(BITS as usize) {
+    passes.words(Step::First(leading), CODE - leading, &from, &to);
+    let mut shift = index;
+    while shift + BITS < 64 {
         std::mem::swap(&mut from, &mut to);
         passes.words(Step::Between, shift, &from, &to);
+        shift += BITS;
     }
-    passes.words(Step::Last(INDEX), 64 - BITS, &to, &order);
+    passes.words(Step::Last(index), shift, &to, &order);
     order
 }
 
@@ -272,13 +276,27 @@ mod tests {
     #[test]
     fn codes_go_by_their_leading_bits() -> Result<()> {
         on!(Device::first()?, client => {
-            for n in [1, 2, 31, 4096, 30_000] {
-                let codes: Vec<u64> = (0..n).map(|i| mix(i / 2) >> 1).collect();
-                let leading: Vec<u64> = codes.iter().map(|code| code >> (CODE - LEADING)).collect();
-                let order = order(client, Buffer::from_slice(client, &codes));
-                assert_eq!(order.read(client)?, sorted(&leading).1, "{n}");
+            for (n, leading) in [(1, 45), (2, 45), (31, 41), (4096, 45), (30_000, 45), (30_000, 44), (30_000, 43), (30_000, 41)] {
+                let codes: Vec<u64> = (0..n).map(|i| mix(i / 2) >> 1 & !(255 << 14)).collect();
+                let bits: Vec<u64> = codes.iter().map(|code| code >> (CODE - leading)).collect();
+                let order = order(client, Buffer::from_slice(client, &codes), leading);
+                assert_eq!(order.read(client)?, sorted(&bits).1, "{n} by {leading}");
             }
             Ok(())
         })
+    }
+
+    /// A word has room for each index, and four digits for the bits beside it.
+    #[test]
+    fn words_hold_an_index() {
+        let of = |n: usize| leading_bits(n);
+        assert_eq!(
+            [0, 1, 1 << 28, (1 << 28) + 1, 1 << 29, 1 << 30, (1 << 32) - 2].map(of),
+            [45, 45, 45, 44, 44, 43, 41]
+        );
+        for n in [1 << 20, 300_000_000, 1_000_000_000, (1 << 32) - 2] {
+            let index = index_bits(of(n));
+            assert!(n <= 1 << index && 64 - index <= 4 * BITS);
+        }
     }
 }

@@ -14,11 +14,7 @@ pub(in crate::gpu) const BITS: u32 = 9;
 pub(in crate::gpu) const DIGITS: u32 = 1 << BITS;
 /// A unit has two digits, which differ in the highest bit. Their counts share a word, one for each warp.
 const HALF: u32 = DIGITS / 2;
-// Codes are sorted by 45 of their 63 bits. After the first digit of 9 bits a word of 64 has 36 bits of the code and 28 bits for the index of
-// the point, so there are at most 2^28 points.
-pub(in crate::gpu) const LEADING: u32 = 45;
 pub(in crate::gpu) const CODE: u32 = 63;
-pub(in crate::gpu) const INDEX: u32 = 64 + BITS - LEADING;
 /// Bits of a slot in a tile.
 const SLOT: u32 = 13;
 
@@ -49,19 +45,29 @@ impl SortSpec {
 /// What a pass over words reads and writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::gpu) enum Step {
-    /// Reads codes; writes what is above the digit, and the index below.
-    First,
+    /// Reads codes, of which it sorts by this many leading bits; writes what of them is above the digit, and the index below.
+    First(u32),
     Between,
     /// Writes indices alone, which are this many of the lowest bits.
     Last(u32),
 }
 
+/// The bits of an index in a word, beside what is left of a code after the first digit.
+pub(in crate::gpu) const fn index_bits(leading: u32) -> u32 {
+    64 + BITS - leading
+}
+
 impl Step {
+    /// The leading bits that a first step sorts by.
+    fn leading(self) -> Option<u32> {
+        if let Self::First(leading) = self { Some(leading) } else { None }
+    }
+
     /// The bits that are written.
     fn mask(self) -> u64 {
         match self {
             Self::Last(bits) => (1 << bits) - 1,
-            Self::First | Self::Between => u64::MAX,
+            Self::First(_) | Self::Between => u64::MAX,
         }
     }
 }
@@ -401,9 +407,9 @@ pub(in crate::gpu) fn scatter_words<N: Int>(
                 #[unroll]
                 for k in 0..spec.items {
                     let mut key = own[k as usize];
-                    if comptime!(step == Step::First) {
+                    if comptime!(step.leading().is_some()) {
                         // The bits below the digit are not sorted by, and make room for the slot that the code had.
-                        let code = key >> comptime!((CODE - LEADING) as u64);
+                        let code = key >> comptime!(u64::from(CODE - step.leading().unwrap_or(CODE)));
                         key = (code << comptime!(SLOT as u64)) | u64::cast_from(tile_slot(k, spec));
                     }
                     state.keys[places[k as usize] as usize] = key;
@@ -414,11 +420,12 @@ pub(in crate::gpu) fn scatter_words<N: Int>(
                     let at = k * UNITS + UNIT_POS;
                     if at < len {
                         let key = state.keys[at as usize];
-                        if comptime!(step == Step::First) {
+                        if comptime!(step.leading().is_some()) {
                             let to = state.bases[digit(key, SLOT) as usize] + at;
                             let index = u64::cast_from(first) + (key & comptime!((1u64 << SLOT) - 1));
                             let rest = key >> comptime!((SLOT + BITS) as u64);
-                            sorted[to as usize] = N::cast_from((rest << comptime!(INDEX as u64)) | index);
+                            let shift = comptime!(u64::from(index_bits(step.leading().unwrap_or(CODE))));
+                            sorted[to as usize] = N::cast_from((rest << shift) | index);
                         } else {
                             let to = state.bases[digit(key, shift) as usize] + at;
                             sorted[to as usize] = N::cast_from(key & comptime!(step.mask()));
