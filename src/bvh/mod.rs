@@ -25,8 +25,11 @@ pub(crate) use build::place;
 pub(crate) use build::{check, copied};
 pub(crate) use hierarchy::DEPTH;
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use crate::error::Result;
 use crate::geometry::{Aabb, Blocks, Bounded, BoxSize, Scalar, Space};
+use crate::parallel::{atomics, for_tasks, plain};
 
 /// The largest number of primitives in a leaf. 16, 24 and 32 were measured (benches/README.md).
 pub const LEAF: usize = 32;
@@ -156,6 +159,15 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// Tree order: the caller's index of each stored primitive along the Morton curve.
     pub fn order(&self) -> &[u32] {
         &self.index
+    }
+
+    /// The position of each index in tree order.
+    pub(crate) fn positions(&self) -> Vec<u32> {
+        let positions = atomics(self.len(), 0);
+        for_tasks(self.len(), 1 << 15, &|range| {
+            range.for_each(|at| positions[self.index[at] as usize].store(at as u32, Relaxed));
+        });
+        plain(positions)
     }
 
     /// The sentinel's index, where every walk ends.

@@ -158,7 +158,9 @@ impl<'a> SizeCounter<'a> {
     pub fn add(&mut self, cluster: u32) {
         let (of, count) = &mut self.recent[cluster as usize % 256];
         if *of != cluster {
-            self.sizes[*of as usize].fetch_add(*count, Relaxed);
+            if *count > 0 {
+                self.sizes[*of as usize].fetch_add(*count, Relaxed);
+            }
             (*of, *count) = (cluster, 0);
         }
         *count += 1;

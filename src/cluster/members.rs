@@ -3,7 +3,8 @@
 //! In: a label for each point. Out: the clusters that are large enough, largest first, ties by their number; the members of each, ascending.
 //! Points are split into parts of consecutive clusters that make up about a thousandth each, in the order of the points; a cluster that is
 //! as large as that is a part of its own, and so complete. The others are put in place part by part, in a cache. To two threads all is one part: one of them is as fast.
-//! Cost: O(n), each point is read three times; 2 bytes a point beside the result.
+//! Cost: O(n), each point is read three times. Memory beside the result: 6 bytes a point, less 4 for each that is listed, 6 a cluster, 8 a
+//! listed one.
 
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering::Relaxed};
 

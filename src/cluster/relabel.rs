@@ -81,23 +81,29 @@ impl CompactLabels {
 
     /// Labels in the caller's order, each position labelled as its tree is.
     pub fn into_labels(self, order: &[u32]) -> Labels {
-        self.into_labels_and_sizes(order).0
+        self.labels(order, None)
     }
 
     /// The same, and how many points each cluster has: in tree order many in a row are in one cluster.
     pub fn into_labels_and_sizes(self, order: &[u32]) -> (Labels, Vec<u32>) {
-        let labels = atomics(order.len(), NONE);
         let sizes = atomics(self.n_clusters() as usize, 0);
+        (self.labels(order, Some(&sizes)), plain(sizes))
+    }
+
+    fn labels(self, order: &[u32], sizes: Option<&[AtomicU32]>) -> Labels {
+        let labels = atomics(order.len(), NONE);
         for_tasks(order.len(), TASK, &|positions| {
-            let mut counter = SizeCounter::new(&sizes);
+            let mut counter = sizes.map(SizeCounter::new);
             for at in positions {
                 if let Some(number) = self.of(at as u32) {
                     labels[order[at] as usize].store(number, Relaxed);
-                    counter.add(number);
+                    if let Some(counter) = &mut counter {
+                        counter.add(number);
+                    }
                 }
             }
         });
-        (Labels::from_parts(signed(labels), self.n_clusters(), None), plain(sizes))
+        Labels::from_parts(signed(labels), self.n_clusters(), None)
     }
 }
 

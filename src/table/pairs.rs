@@ -6,7 +6,6 @@
 use super::bvh::check_memory;
 use super::{Bvh, Points, Table};
 use crate::bvh::{self, copied};
-use crate::cluster::hop::smoothing::by_position;
 use crate::error::Result;
 use crate::geometry::{BoxSize, Scalar};
 use crate::parallel::list_tasks;
@@ -47,7 +46,7 @@ pub fn pairs(points: &Points, radius: f64, box_size: impl Into<BoxSize>) -> Resu
 pub(super) fn list<S: Scalar, const D: usize>(tree: &bvh::Bvh<S, D>, radius: f64) -> Result<Pairs> {
     // Of lists both ways, pairs as they are found, and the result, at most.
     check_memory(usize::try_from(tree.count_pairs(radius)).unwrap_or(usize::MAX), "pairs", 64)?;
-    let positions = by_position(tree);
+    let positions = tree.positions();
     let place = |index: usize| tree.item(positions[index] as usize).lo;
     let lists = tree.neighbors(radius);
     let found = list_tasks(tree.len(), TASK, &|range| {

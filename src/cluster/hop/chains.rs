@@ -8,7 +8,6 @@ use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use super::smoothing::by_position;
 use crate::bvh::traverse::{DeferredSiblings, Step, bits};
 use crate::bvh::{Bvh, LEAF};
 use crate::geometry::{Aabb, Blocks, Scalar};
@@ -181,7 +180,7 @@ impl<S: Scalar, const D: usize> Hops<'_, S, D> {
     #[cold]
     fn densest_of_listed(&self, at: usize) -> u32 {
         let tree = self.tree;
-        let position = self.position.get_or_init(|| by_position(tree));
+        let position = self.position.get_or_init(|| tree.positions());
         let wanted = Nearest::new(self.landscape.n_hop - 1).excluding(tree.order()[at]);
         let listed = tree.nearest(tree.item(at).lo, wanted);
         let denser = |best: usize, other: usize| if self.is_denser(other, best) { other } else { best };

@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::bvh::traverse::{Step, low_bits};
 use crate::bvh::{Bvh, LEAF};
-use crate::cancel::check_at;
 use crate::geometry::{Aabb, FilteredRadius, Scalar};
 use crate::memory::zeroed;
 use crate::parallel::{Scratch, list_tasks, map};
@@ -50,22 +49,12 @@ pub(super) fn top_hat<S: Scalar, const D: usize>(
         return map(tree.len(), POINTS, &|at| density(at, wanted.n as f64));
     };
     let sums: Vec<AtomicU64> = zeroed(tree.len());
-    let position = by_position(tree);
+    let position = tree.positions();
     for_each_stored(tree, &Nearest::new(wanted.n), &|at, best| {
         let sum: f64 = best.neighbors().map(|near| masses[position[near.index as usize] as usize]).sum();
         sums[at].store(sum.to_bits(), Relaxed);
     });
     map(tree.len(), POINTS, &|at| density(at, f64::from_bits(sums[at].load(Relaxed))))
-}
-
-/// Where each index is in tree order.
-pub(crate) fn by_position<S: Scalar, const D: usize>(tree: &Bvh<S, D>) -> Vec<u32> {
-    let mut position = vec![0; tree.len()];
-    for (at, &index) in tree.order().iter().enumerate() {
-        check_at(at);
-        position[index as usize] = at as u32;
-    }
-    position
 }
 
 /// The sum over all j of m(j) (w(r, h(i)) + w(r, h(j))) times `per`, or without the second term; `w` is the spline over h^D, not normed.

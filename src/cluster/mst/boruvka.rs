@@ -17,7 +17,7 @@ use crate::cluster::union_find::UnionFind;
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Scalar, scale};
 use crate::memory::zeroed;
-use crate::parallel::{atomics, fill, for_tasks, list_tasks, map, plain, sort};
+use crate::parallel::{atomics, fill, for_tasks, list_tasks, map, sort};
 use crate::phases::mark;
 use crate::search::ball_predicate::BallPredicates;
 use crate::simd::LANES;
@@ -116,15 +116,11 @@ pub(super) struct Rounds<'a, S: Scalar, const D: usize> {
 impl<'a, S: Scalar, const D: usize> Rounds<'a, S, D> {
     fn new(tree: &'a Bvh<S, D>, min_samples: usize, alpha: f64) -> Self {
         let n = tree.len();
-        let position = atomics(n, 0);
-        for_tasks(n, TASK, &|range| {
-            range.for_each(|at| position[tree.order()[at] as usize].store(at as u32, Relaxed));
-        });
         let mut rounds = Self {
             tree,
             balls: BallPredicates::new(tree, 0.0),
             forest: UnionFind::new(n),
-            position: plain(position),
+            position: tree.positions(),
             listed: vec![],
             listed_each: 0,
             last2: vec![],

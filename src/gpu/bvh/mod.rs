@@ -76,7 +76,7 @@ pub struct Bvh<S, const D: usize> {
 pub enum Origin {
     /// Built on the device from the leading bits of codes.
     LeadingBits,
-    /// Built on the device from all bits of codes, because leading bits tie or there are more points than they fit.
+    /// Built on the device from all bits of codes, because leading bits tie.
     AllBits,
     /// Built on the CPU, because more points than a leaf holds have one code.
     Host,

@@ -306,3 +306,37 @@ fn arrange_points<F: Float>(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Result;
+    use crate::geometry::Aabb;
+    use crate::gpu::Device;
+    use crate::gpu::device::on;
+    use crate::gpu::primitives::radix_sort::{order, sort};
+
+    /// Points of which some tie in the leading bits, as more than 2^28 do.
+    #[test]
+    fn ties_are_put_right() -> Result<()> {
+        let mix = |i: u32| f64::from(i.wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24);
+        let points: Vec<[f64; 3]> =
+            (0..6000).map(|i| std::array::from_fn(|k| mix(3 * (i / 9) + k as u32) + mix(i) * 1e-5)).collect();
+        let grid = Grid::over(&Aabb::new([0.0; 3], [1.1; 3]));
+        on!(Device::first()?, client => {
+            let values = Buffer::from_slice(client, points.as_flattened());
+            let morton = MortonKernel::new(client, &values, points.len(), &grid);
+            let expected = morton.layout(&sort(client, morton.pairs())?.values, CODE);
+            for leading in [45, 43, 41] {
+                let found = morton.layout(&order(client, morton.codes(), leading), leading);
+                assert_eq!(morton.flags.read(client)?[Flag::PREFIX_TIES], 0);
+                assert_eq!(found.codes.read(client)?, expected.codes.read(client)?, "{leading} bits");
+                assert_eq!(found.order.read(client)?, expected.order.read(client)?, "{leading} bits");
+                assert_eq!(found.axes.read(client)?, expected.axes.read(client)?, "{leading} bits");
+            }
+            let codes = expected.codes.read(client)?;
+            assert!([45, 41].iter().all(|leading| codes.windows(2).any(|pair| (pair[0] ^ pair[1]) >> (CODE - leading) == 0 && pair[0] != pair[1])));
+            Ok(())
+        })
+    }
+}

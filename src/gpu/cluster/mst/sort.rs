@@ -18,18 +18,23 @@ const REACH: u32 = 32;
 
 pub(super) fn sort_edges<R: Runtime>(client: &ComputeClient<R>, edges: &Edges) -> Result<Edges> {
     let n = edges.low.len();
-    if n > 1 {
-        let leading = leading_bits(n);
-        let (bits, dim) = (Buffer::<u64>::new(client, n), CubeDim::new_1d(UNITS));
-        take_bits::launch::<R>(client, cubes(n), dim, edges.weight2.arg(), bits.arg(), n as u32);
-        let sorted = edges_in(client, edges, &order(client, bits, leading));
-        let (placed, far) = (Edges::new(client, n), Buffer::<u32>::from_slice(client, &[0]));
-        place::launch::<R>(client, cubes(n), dim, sorted.arg(), placed.arg(), far.arg(), n as u32, CODE - leading);
-        if far.read(client)?[0] == 0 {
-            return Ok(placed);
-        }
+    if n > 1
+        && let Some(sorted) = sort_leading(client, edges, leading_bits(n))?
+    {
+        return Ok(sorted);
     }
     sort_all_bits(client, edges)
+}
+
+/// Sorts by so many leading bits and puts ties right, unless they are too many.
+fn sort_leading<R: Runtime>(client: &ComputeClient<R>, edges: &Edges, leading: u32) -> Result<Option<Edges>> {
+    let n = edges.low.len();
+    let (bits, dim) = (Buffer::<u64>::new(client, n), CubeDim::new_1d(UNITS));
+    take_bits::launch::<R>(client, cubes(n), dim, edges.weight2.arg(), bits.arg(), n as u32);
+    let sorted = edges_in(client, edges, &order(client, bits, leading));
+    let (placed, far) = (Edges::new(client, n), Buffer::<u32>::from_slice(client, &[0]));
+    place::launch::<R>(client, cubes(n), dim, sorted.arg(), placed.arg(), far.arg(), n as u32, CODE - leading);
+    Ok((far.read(client)?[0] == 0).then_some(placed))
 }
 
 /// Edges in an order.
@@ -132,4 +137,36 @@ fn comes_before(edges: &EdgesArg, one: usize, other: usize) -> bool {
     let (low_a, low_b) = (edges.low[one], edges.low[other]);
     let ends = low_a < low_b || (low_a == low_b && edges.high[one] < edges.high[other]);
     a < b || (a == b && ends)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::Device;
+    use crate::gpu::device::on;
+
+    /// Weights that tie in 45, 43 or 41 leading bits, some in all.
+    #[test]
+    fn ties_are_put_right() -> Result<()> {
+        let mix = |i: u64| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 30;
+        let weights: Vec<f64> =
+            (0..5000).map(|i| f64::from_bits((1 << 61) + (mix(i / 7) << 24) + mix(i) % 64 * 9999)).collect();
+        let [low, high] = [3, 5].map(|by| (0..5000).map(|i| (mix(by * i) % 40) as u32).collect::<Vec<u32>>());
+        let mut expected: Vec<(f64, u32, u32)> = (0..5000).map(|i| (weights[i], low[i], high[i])).collect();
+        expected.sort_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+        on!(Device::first()?, client => {
+            let edges = Edges {
+                weight2: Buffer::from_slice(client, &weights),
+                low: Buffer::from_slice(client, &low),
+                high: Buffer::from_slice(client, &high),
+            };
+            for leading in [45, 43, 41] {
+                let sorted = sort_leading(client, &edges, leading)?.expect("few tie");
+                let (weights, low, high) = (sorted.weight2.read(client)?, sorted.low.read(client)?, sorted.high.read(client)?);
+                let found = weights.into_iter().zip(low).zip(high).map(|((weight, low), high)| (weight, low, high));
+                assert!(found.eq(expected.iter().copied()), "{leading} bits");
+            }
+            Ok(())
+        })
+    }
 }
