@@ -32,7 +32,7 @@ pub fn gallery(args: &Args, pipeline: &Pipeline<'_>, largest: &Largest) -> Resul
         // About the middle of the members, seen from the first of them.
         let first = members.first().map_or([f64::NAN; 3], position);
         let offset = |at: [f64; 3]| {
-            let [x, y, _] = space.offset(first, at);
+            let [x, y, _] = space.offset(&first, &at);
             [x, y]
         };
         let mut members: Vec<[f64; 2]> = members.iter().map(|i| offset(position(i))).collect();

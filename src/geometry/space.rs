@@ -131,28 +131,41 @@ impl<const D: usize> Space<D> {
         work::count(1);
         let mut sum = 0.0;
         for k in 0..D {
-            let mut d = (Into::<f64>::into(a[k]) - Into::<f64>::into(b[k])).abs();
-            if let Some(period) = &self.period {
-                d = d.min((period[k] - d).max(0.0));
-            }
-            sum += d * d;
+            let length = self.length_along(k, Into::<f64>::into(a[k]) - Into::<f64>::into(b[k]));
+            sum += length * length;
         }
         sum
     }
 
-    /// The vector from one point to the image of another that is nearest along each axis, in `f64`: `to - from` in open space.
+    /// The length of a difference along an axis, by the nearest image.
+    #[inline(always)]
+    fn length_along(&self, axis: usize, difference: f64) -> f64 {
+        let d = difference.abs();
+        self.period.as_ref().map_or(d, |period| d.min((period[axis] - d).max(0.0)))
+    }
+
+    /// The vector from one point to the nearest image of another, in `f64`: `to - from` in open space, and along an axis where both are
+    /// exactly half a side apart.
     ///
-    /// In a periodic box it is rounded otherwise than [`Space::distance2`], which decides.
+    /// Its squares, summed in the order of the axes, are [`Space::distance2`]. Points outside of the periodic box may be any number of
+    /// sides apart, though differences of more than one side are rounded.
     ///
     /// ```
     /// let space = ropewalk::Space::<2>::periodic(10.0)?;
-    /// assert_eq!(space.offset([9.5, 1.0], [0.5, 3.0]), [1.0, 2.0]);
+    /// assert_eq!(space.offset(&[9.5f32, 1.0], &[0.5, 3.0]), [1.0, 2.0]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
-    pub fn offset(&self, from: [f64; D], to: [f64; D]) -> [f64; D] {
+    #[inline]
+    pub fn offset<S: Scalar>(&self, from: &[S; D], to: &[S; D]) -> [f64; D] {
         std::array::from_fn(|k| {
-            let d = to[k] - from[k];
-            self.period.map_or(d, |period| d - period[k] * (d / period[k]).round())
+            let mut d = Into::<f64>::into(to[k]) - Into::<f64>::into(from[k]);
+            if let Some(period) = &self.period
+                && d.abs() > period[k]
+            {
+                d -= period[k] * (d / period[k]).round();
+            }
+            let length = self.length_along(k, d);
+            if length < d.abs() { -length.copysign(d) } else { d }
         })
     }
 
@@ -182,6 +195,30 @@ impl<const D: usize> Space<D> {
                 gap.min(up).min(down)
             }
         }
+    }
+
+    /// The shortest vector from a box to the nearest image of another, in `f64`: along each axis the gap between the two, 0 where they
+    /// meet. Its squares, summed in the order of the axes, are [`Space::min_distance2`]. Of two images that are as near, it is the one
+    /// without a shift, else the upper one.
+    ///
+    /// ```
+    /// use ropewalk::{Aabb, Space};
+    ///
+    /// let (a, b) = (Aabb::new([8.0f32, 0.0], [9.5, 2.0]), Aabb::new([0.5, 1.0], [1.0, 3.0]));
+    /// assert_eq!(Space::OPEN.min_offset(&a, &b), [-7.0, 0.0]);
+    /// assert_eq!(Space::periodic(10.0)?.min_offset(&a, &b), [1.0, 0.0]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn min_offset<S: Scalar>(&self, from: &Aabb<S, D>, to: &Aabb<S, D>) -> [f64; D] {
+        std::array::from_fn(|k| {
+            let [lo, hi]: [f64; 2] = [from.lo[k].into(), from.hi[k].into()];
+            let (above, below) = (Into::<f64>::into(to.lo[k]) - hi, lo - Into::<f64>::into(to.hi[k]));
+            let gap = |above: f64, below: f64| if below > above.max(0.0) { -below } else { above.max(0.0) };
+            let own = gap(above, below);
+            let Some(period) = &self.period else { return own };
+            let images = [gap(period[k] + above, below - period[k]), gap(above - period[k], period[k] + below)];
+            images.into_iter().fold(own, |best, image| if image.abs() < best.abs() { image } else { best })
+        })
     }
 
     /// Whether an interval along an axis meets any image of one that starts in the periodic box. Its ends are brought into

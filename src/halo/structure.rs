@@ -136,7 +136,7 @@ pub(super) fn measure<S: Scalar>(
     let mut about: Vec<Member> = members
         .iter()
         .map(|&index| {
-            let offset = space.offset(center, particles.position(index as usize));
+            let offset = space.offset(&center, &particles.position(index as usize));
             let distance = length2(offset).sqrt();
             Member { offset, distance, mass: particles.mass_of(index as usize), index }
         })

@@ -18,6 +18,7 @@ mod hdbscan;
 mod hits;
 mod hop;
 mod overdensity;
+mod particles;
 mod pipeline;
 mod primitives;
 mod profiles;

@@ -320,7 +320,7 @@ fn measure<S: Scalar>(tag: u64, members: &[u32], particles: &Particles<S>, space
     };
 
     let first = members.first().map_or([0.0; 3], |&i| at(i));
-    let offset = |i: u32| space.offset(first, at(i));
+    let offset = |i: u32| space.offset(&first, &at(i));
     let drift = mean(&offset);
     let sum: f64 = members.iter().map(|&i| weight_of(i) * distance2(offset(i), drift)).sum();
     let rms_radius = (sum / total).sqrt();

@@ -39,7 +39,7 @@ pub(crate) fn unwrap(positions: &mut [[f64; 3]], space: &Space<3>) -> Result<(),
     let Some(&first) = positions.first() else { return Err(NoCenter::NoMembers) };
     let (mut lo, mut hi) = ([0.0f64; 3], [0.0f64; 3]);
     for at in positions {
-        *at = space.offset(first, *at);
+        *at = space.offset(&first, at);
         for k in 0..3 {
             (lo[k], hi[k]) = (lo[k].min(at[k]), hi[k].max(at[k]));
         }

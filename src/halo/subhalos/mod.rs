@@ -276,7 +276,7 @@ impl AdaptaHop {
         let places = self.places(tree, &chains, kept);
         let particles = self.particles(tree, &chains, &places);
         let peaks: Vec<f64> = chains.peaks()[..kept].iter().map(|peak| peak.density).collect();
-        let offset = |from: u32, to: u32| padded(tree.space().offset(places[from as usize], places[to as usize]));
+        let offset = |from: u32, to: u32| padded(tree.space().offset(&places[from as usize], &places[to as usize]));
         let tests = Tests {
             fudge: self.fudge,
             alpha: self.alpha,
@@ -333,7 +333,7 @@ impl AdaptaHop {
             Kept {
                 density: density[index as usize],
                 mass: self.density.mass_of(index as usize),
-                offset: padded(tree.space().offset(places[chain as usize], place)),
+                offset: padded(tree.space().offset(&places[chain as usize], &place)),
                 chain,
                 index,
             }

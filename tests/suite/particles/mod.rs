@@ -1,0 +1,20 @@
+//! What a particle code asks for: vectors to nearest images, values made of neighbours, pairs as a list.
+
+mod offset;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// A coordinate: in general position, or on a grid, so that distances tie and points coincide.
+fn coordinate(on_grid: bool) -> BoxedStrategy<f64> {
+    if on_grid { (-20i32..60).prop_map(|i| f64::from(i) * 0.25).boxed() } else { (-5.0..15.0).boxed() }
+}
+
+fn points<const D: usize>(on_grid: bool, most: usize) -> impl Strategy<Value = Vec<[f64; D]>> {
+    vec(vec(coordinate(on_grid), D).prop_map(|x| -> [f64; D] { x.try_into().unwrap() }), 0..most)
+}
+
+/// A periodic box, which the grid fits in or not, or none.
+fn side() -> impl Strategy<Value = Option<f64>> {
+    prop::option::of(prop_oneof![Just(8.0), Just(9.75), Just(9.7), 8.0..30.0])
+}
