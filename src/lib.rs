@@ -247,7 +247,7 @@ pub use halo::{AdaptaHop, AdaptaHopAlgorithm, Halos, Subhalo, SubhaloSelection, 
 #[cfg(feature = "halos")]
 pub use halo::{Catalog, Center, CenterFinder, Centers, Cosmology, Particles};
 pub use phases::phases;
-pub use search::{Nearest, Neighbor};
+pub use search::{Nearest, Neighbor, NeighborAt};
 
 /// What tests look at; no part of the interface.
 #[doc(hidden)]

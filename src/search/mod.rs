@@ -1,11 +1,13 @@
 //! What is near: range queries, neighbours of all stored points, pairs, nearest neighbours.
 
 pub(crate) mod ball_predicate;
+mod map_neighbors;
 pub(crate) mod nearby;
 pub(crate) mod nearest;
 mod neighbors;
 pub(crate) mod pairs;
 mod range;
 
+pub use map_neighbors::NeighborAt;
 pub use nearest::{Nearest, Neighbor};
 pub use range::Hits;

@@ -17,7 +17,10 @@ use crate::search::ball_predicate::{BallPredicate, BallPredicates, with_predicat
 use crate::simd::{Isa, dispatch};
 
 /// Nodes per parallel task.
-const TASK: usize = 1 << 8;
+pub(super) const TASK: usize = 1 << 8;
+
+/// A leaf near another, and a mask of the other's primitives that may reach into it.
+pub(super) type Near<'t, S, const D: usize> = (Blocks<'t, S, D>, u32);
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// How many stored primitives are within `radius` of each, itself included, in the caller's order.
@@ -132,7 +135,7 @@ fn list_leaf<'t, S: Scalar, I: Isa, const D: usize>(
     isa: I,
     predicates: &BallPredicates<S, D>,
     leaf: usize,
-    near: &mut Vec<(Blocks<'t, S, D>, u32)>,
+    near: &mut Vec<Near<'t, S, D>>,
     chunk: &mut CsrChunk<u32>,
 ) {
     let own = tree.span(leaf);
@@ -145,12 +148,12 @@ fn list_leaf<'t, S: Scalar, I: Isa, const D: usize>(
 
 /// The leaves that a leaf meets, each with a mask of the primitives that may reach into it.
 #[inline(always)]
-fn list_leaves<'t, S: Scalar, I: Isa, const D: usize, const P: bool>(
+pub(super) fn list_leaves<'t, S: Scalar, I: Isa, const D: usize, const P: bool>(
     tree: &'t Bvh<S, D>,
     isa: I,
     ball: &BallPredicate<S, D, P>,
     leaf: usize,
-    near: &mut Vec<(Blocks<'t, S, D>, u32)>,
+    near: &mut Vec<Near<'t, S, D>>,
 ) {
     let here = tree.blocks(&tree.span(leaf));
     let bounds = &tree.node(leaf).bounds;
@@ -175,18 +178,25 @@ fn list_hits<S: Scalar, I: Isa, const D: usize, const P: bool>(
     isa: I,
     ball: &BallPredicate<S, D, P>,
     own: Range<usize>,
-    near: &[(Blocks<'_, S, D>, u32)],
+    near: &[Near<'_, S, D>],
     chunk: &mut CsrChunk<u32>,
 ) {
     for (i, position) in own.enumerate() {
         let before = chunk.values.len();
         let item = tree.item(position);
-        for (there, candidates) in near {
-            if candidates >> i & 1 == 1 {
-                let order = &tree.order()[there.first..][..there.len];
-                chunk.values.extend(bits(ball.hits(isa, &item, there)).map(|bit| order[bit]));
-            }
+        for there in reached(near, i) {
+            let order = &tree.order()[there.first..][..there.len];
+            chunk.values.extend(bits(ball.hits(isa, &item, there)).map(|bit| order[bit]));
         }
         chunk.lengths.push((chunk.values.len() - before) as u32);
     }
+}
+
+/// The leaves that primitive `i` of a leaf may reach into.
+#[inline(always)]
+pub(super) fn reached<'n, 't, S, const D: usize>(
+    near: &'n [Near<'t, S, D>],
+    i: usize,
+) -> impl Iterator<Item = &'n Blocks<'t, S, D>> {
+    near.iter().filter(move |(_, candidates)| candidates >> i & 1 == 1).map(|(there, _)| there)
 }

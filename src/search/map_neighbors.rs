@@ -1,0 +1,132 @@
+//! What a function makes of each stored primitive and its neighbours, which nothing keeps.
+//!
+//! In: a radius, a function. Out: its values in the caller's order.
+//! A leaf's walk is that of the neighbours; what a primitive has around it is put in the order of the indices before the function gets
+//! it, so that sums over it are the same in every run, on any number of threads, and by any other tree of the same points.
+//! Cost: that of the neighbours, and a sort of each list; 4 bytes a primitive besides the values, and one list a task.
+
+use std::any::Any;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use super::neighbors::{Near, TASK, list_leaves, reached};
+use crate::bvh::Bvh;
+use crate::bvh::traverse::bits;
+use crate::geometry::Scalar;
+use crate::parallel::for_tasks;
+use crate::precompiled::precompiled;
+use crate::search::ball_predicate::{BallPredicates, with_predicate};
+use crate::simd::{Isa, dispatch};
+
+/// A neighbour, and where it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct NeighborAt<const D: usize> {
+    /// Its index in the slice the tree was built from.
+    pub index: u32,
+    /// The squared distance: the squares of `offset`, summed in the order of the axes.
+    pub distance2: f64,
+    /// The vector to its nearest image: [`Space::offset`](crate::Space::offset) of the coordinates that are stored; of boxes, the gap
+    /// between the two ([`Space::min_offset`](crate::Space::min_offset)).
+    pub offset: [f64; D],
+}
+
+/// What is called with a primitive's index and the vector of its neighbours, in parallel.
+type Found<'a> = &'a (dyn Fn(u32, &dyn Any) + Sync);
+
+impl<S: Scalar, const D: usize> Bvh<S, D> {
+    /// What `value` makes of each stored primitive's index and its neighbours, in the caller's order, in parallel.
+    ///
+    /// The neighbours are those of [`Bvh::neighbors`]: within `radius`, inclusive, itself included, with an offset of 0. They come in
+    /// ascending order of their indices, so that a sum over them is the same in every run. Nothing is within a radius that is negative or NaN:
+    /// the lists are empty then. Boxes are as far from each other as the gap between them.
+    ///
+    /// ```
+    /// // The force on points in a periodic box, each drawn to its neighbours by springs of length 0.
+    /// let bvh = ropewalk::Bvh::build_periodic(&[[0.5f32], [9.5], [2.0]], 10.0)?;
+    /// let forces = bvh.map_neighbors(1.5, |_, near| near.iter().map(|near| near.offset[0]).sum::<f64>());
+    /// assert_eq!(forces, [0.5, 1.0, -1.5]);
+    /// let others = bvh.map_neighbors(1.0, |i, near| near.iter().filter(|near| near.index != i).count());
+    /// assert_eq!(others, [1, 1, 0]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn map_neighbors<T: Send + Sync>(
+        &self,
+        radius: impl Into<f64>,
+        value: impl Fn(u32, &[NeighborAt<D>]) -> T + Sync,
+    ) -> Vec<T> {
+        let values: Vec<OnceLock<T>> = (0..self.len()).map(|_| OnceLock::new()).collect();
+        each_list(self, radius.into(), &|index, near| match near.downcast_ref::<Vec<NeighborAt<D>>>() {
+            Some(near) => _ = values[index as usize].set(value(index, near)),
+            None => unreachable!("the dimensions are equal"),
+        });
+        values.into_iter().filter_map(OnceLock::into_inner).collect()
+    }
+}
+
+precompiled! {
+    fn each_list = each_list_of(tree: same_ref &Bvh<S, D>, radius: keep f64, found: keep Found<'_>) -> ()
+}
+
+/// What a task works on.
+struct Lists<'t, S, const D: usize> {
+    near: Vec<Near<'t, S, D>>,
+    /// Of each neighbour the index, and below it the position in tree order.
+    hits: Vec<u64>,
+    neighbors: Vec<NeighborAt<D>>,
+}
+
+fn each_list_of<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, found: Found<'_>) {
+    let predicates = BallPredicates::new(tree, radius);
+    for_tasks(tree.end(), TASK, &|nodes: Range<usize>| {
+        let mut lists = Lists { near: vec![], hits: vec![], neighbors: vec![] };
+        dispatch!(isa => for leaf in nodes {
+            if tree.is_leaf(leaf) {
+                lists.near.clear();
+                each_of_leaf(tree, isa, &predicates, leaf, &mut lists, found);
+            }
+        });
+    });
+}
+
+/// Calls `found` with each primitive of a leaf.
+#[inline(always)]
+fn each_of_leaf<'t, S: Scalar, I: Isa, const D: usize>(
+    tree: &'t Bvh<S, D>,
+    isa: I,
+    predicates: &BallPredicates<S, D>,
+    leaf: usize,
+    lists: &mut Lists<'t, S, D>,
+    found: Found<'_>,
+) {
+    with_predicate!(I, predicates, tree.node(leaf), |ball| {
+        list_leaves(tree, isa, ball, leaf, &mut lists.near);
+        for (i, position) in tree.span(leaf).enumerate() {
+            lists.hits.clear();
+            let item = tree.item(position);
+            for there in reached(&lists.near, i) {
+                let hits = bits(ball.hits(isa, &item, there)).map(|bit| there.first + bit);
+                lists.hits.extend(hits.map(|at| u64::from(tree.order()[at]) << 32 | at as u64));
+            }
+            lists.call(tree, position, found);
+        }
+    });
+}
+
+impl<S: Scalar, const D: usize> Lists<'_, S, D> {
+    /// Calls `found` with a primitive and its hits in order.
+    #[inline(never)]
+    fn call(&mut self, tree: &Bvh<S, D>, position: usize, found: Found<'_>) {
+        let space = tree.space();
+        let own = tree.item(position);
+        self.hits.sort_unstable();
+        self.neighbors.clear();
+        self.neighbors.extend(self.hits.iter().map(|&hit| {
+            let other = tree.item(hit as u32 as usize);
+            let offset =
+                if tree.holds_points() { space.offset(&own.lo, &other.lo) } else { space.min_offset(&own, &other) };
+            NeighborAt { index: (hit >> 32) as u32, distance2: offset.iter().fold(0.0, |sum, d| sum + d * d), offset }
+        }));
+        found(tree.order()[position], &self.neighbors);
+    }
+}
