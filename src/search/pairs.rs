@@ -1,6 +1,6 @@
 //! Every pair within a radius once: the half traversal.
 //!
-//! In: a radius. Out: a callback for each pair, or their number.
+//! In: a radius. Out: a callback for each pair, their number, or a list in ascending order, which comes of the lists of neighbours.
 //! The walk from a leaf goes over the nodes behind it, so that each two leaves meet once; pairs within the leaf come first.
 //! Cost: half that of the neighbours. Source: Prokopenko and Lebrun-Grandié 2024, section 4 (pair traversal).
 
@@ -8,14 +8,18 @@ use std::ops::Range;
 
 use crate::bvh::traverse::{Step, bits};
 use crate::bvh::{Bvh, LEAF};
+use crate::csr::Csr;
 use crate::geometry::Scalar;
-use crate::parallel::{for_tasks, map_tasks};
+use crate::parallel::{for_tasks, list_tasks, map_tasks};
 use crate::precompiled::precompiled;
 use crate::search::ball_predicate::{BallPredicate, BallPredicates, with_predicate};
 use crate::simd::{Isa, dispatch};
 
 /// Nodes per parallel task.
 const TASK: usize = 1 << 8;
+
+/// Primitives whose pairs a task lists.
+const LISTED: usize = 1 << 10;
 
 /// The pairs between two leaves, or within one.
 pub(crate) struct LeafPairs<'a> {
@@ -59,6 +63,37 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         });
     }
 
+    /// All pairs of stored primitives within `radius` of each other (inclusive), each once: the lower index first, and the pairs in
+    /// ascending order. There are none within a radius that is negative or NaN.
+    ///
+    /// Cost: that of [`Bvh::neighbors`], and a sort of each list. Memory: 8 bytes a pair, up to 32 on the way: ask
+    /// [`Bvh::count_pairs`] first where that could be too much, or call [`Bvh::for_each_pair`], which keeps none.
+    ///
+    /// ```
+    /// let bvh = ropewalk::Bvh::build(&[[3.0f32], [5.0], [1.0], [1.5]])?;
+    /// assert_eq!(bvh.pairs(2.0), [[0, 1], [0, 2], [0, 3], [2, 3]]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn pairs(&self, radius: impl Into<f64>) -> Vec<[u32; 2]> {
+        ascending(&self.neighbors(radius))
+    }
+
+    /// All pairs of stored boxes that touch or overlap, each once, as [`Bvh::pairs`] lists them: the broad phase of a collision test.
+    /// In a periodic box any images may touch. Of points, these are the copies.
+    ///
+    /// They are the pairs at a distance of 0, whose square `f64` computes: boxes less than 1e-162 apart are taken to touch.
+    ///
+    /// ```
+    /// use ropewalk::{Aabb, Bvh};
+    ///
+    /// let boxes = [Aabb::new([0.0f32, 0.0], [1.0, 1.0]), Aabb::new([2.0, 0.0], [3.0, 1.0]), Aabb::new([1.0, 1.0], [2.5, 2.0])];
+    /// assert_eq!(Bvh::build(&boxes)?.overlapping_pairs(), [[0, 2], [1, 2]]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn overlapping_pairs(&self) -> Vec<[u32; 2]> {
+        self.pairs(0.0)
+    }
+
     /// The number of pairs within `radius`, each counted once.
     ///
     /// ```
@@ -78,6 +113,19 @@ precompiled! {
     pub(crate) fn each_leaf_pair = each_leaf_pair_of(
         tree: same_ref &Bvh<S, D>, radius: keep f64, once: keep bool, found: keep Found<'_>
     ) -> ()
+}
+
+/// The pairs of lists that hold each pair both ways.
+fn ascending(lists: &Csr<u32>) -> Vec<[u32; 2]> {
+    list_tasks(lists.len(), LISTED, &|range| {
+        let mut pairs: Vec<[u32; 2]> = vec![];
+        for i in range {
+            let start = pairs.len();
+            pairs.extend(lists.of(i).iter().filter(|&&j| j as usize > i).map(|&j| [i as u32, j]));
+            pairs[start..].sort_unstable();
+        }
+        pairs
+    })
 }
 
 fn count_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64) -> u64 {

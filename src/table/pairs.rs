@@ -1,17 +1,13 @@
 //! All pairs of a table's points within a radius.
 //!
 //! In: a tree. Out: pairs in ascending order, with their distances.
-//! Cost: that of the neighbours of all points. Memory: up to 64 bytes a pair, 4 a point.
+//! Cost: that of the neighbours of all points. Memory: up to 32 bytes a pair, 4 a point.
 
 use super::bvh::check_memory;
 use super::{Bvh, Points, Table};
 use crate::bvh::{self, copied};
 use crate::error::Result;
 use crate::geometry::{BoxSize, Scalar};
-use crate::parallel::list_tasks;
-
-/// Points whose pairs a task lists.
-const TASK: usize = 1 << 10;
 
 /// Pairs of points that are near each other.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,22 +41,10 @@ pub fn pairs(points: &Points, radius: f64, box_size: impl Into<BoxSize>) -> Resu
 /// The pairs of a tree.
 pub(super) fn list<S: Scalar, const D: usize>(tree: &bvh::Bvh<S, D>, radius: f64) -> Result<Pairs> {
     // Of lists both ways, pairs as they are found, and the result, at most.
-    check_memory(usize::try_from(tree.count_pairs(radius)).unwrap_or(usize::MAX), "pairs", 64)?;
+    check_memory(usize::try_from(tree.count_pairs(radius)).unwrap_or(usize::MAX), "pairs", 32)?;
+    let pairs = tree.pairs(radius);
     let positions = tree.positions();
-    let place = |index: usize| tree.item(positions[index] as usize).lo;
-    let lists = tree.neighbors(radius);
-    let found = list_tasks(tree.len(), TASK, &|range| {
-        let mut found = vec![];
-        for i in range {
-            let (start, own) = (found.len(), place(i));
-            let others = lists.of(i).iter().filter(|&&j| j as usize > i);
-            found.extend(others.map(|&j| ([i as u32, j], tree.space().distance2(&own, &place(j as usize)))));
-            found[start..].sort_unstable_by_key(|(pair, _)| *pair);
-        }
-        found
-    });
-    drop(lists);
-    let indices = copied(&found, |(pair, _)| *pair).into_flattened();
-    let distances2 = copied(&found, |(_, distance2)| *distance2);
-    Ok(Pairs { indices: Table::of(2, indices), distances2 })
+    let place = |index: u32| tree.item(positions[index as usize] as usize).lo;
+    let distances2 = copied(&pairs, |&[i, j]| tree.space().distance2(&place(i), &place(j)));
+    Ok(Pairs { indices: Table::of(2, pairs.into_flattened()), distances2 })
 }

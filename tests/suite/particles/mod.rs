@@ -2,6 +2,7 @@
 
 mod neighbors;
 mod offset;
+mod pairs;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -18,4 +19,10 @@ fn points<const D: usize>(on_grid: bool, most: usize) -> impl Strategy<Value = V
 /// A periodic box, which the grid fits in or not, or none.
 fn side() -> impl Strategy<Value = Option<f64>> {
     prop::option::of(prop_oneof![Just(8.0), Just(9.75), Just(9.7), 8.0..30.0])
+}
+
+/// Points and a radius, which is met exactly on the grid.
+fn cloud<const D: usize>() -> impl Strategy<Value = (Vec<[f64; D]>, f64)> {
+    any::<bool>()
+        .prop_flat_map(|on_grid| (points::<D>(on_grid, 150), (0i32..16).prop_map(|steps| f64::from(steps) * 0.25)))
 }

@@ -43,20 +43,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn are_right_in_f32((points, radius) in cloud::<3>(), side in super::side()) {
+    fn are_right_in_f32((points, radius) in super::cloud::<3>(), side in super::side()) {
         are_those_of_the_definition::<f32, 3>(&points, radius, side)?;
     }
 
     #[test]
-    fn are_right_in_f64((points, radius) in cloud::<2>(), side in super::side()) {
+    fn are_right_in_f64((points, radius) in super::cloud::<2>(), side in super::side()) {
         are_those_of_the_definition::<f64, 2>(&points, radius, side)?;
     }
-}
-
-fn cloud<const D: usize>() -> impl Strategy<Value = (Vec<[f64; D]>, f64)> {
-    any::<bool>().prop_flat_map(|on_grid| {
-        (super::points::<D>(on_grid, 150), (0i32..16).prop_map(|steps| f64::from(steps) * 0.25))
-    })
 }
 
 #[test]
