@@ -60,7 +60,7 @@ unsafe impl<S: bytemuck::Zeroable, const D: usize> bytemuck::Zeroable for Node<S
 /// |---|---|---|---|
 /// | what is within a radius, in a box, in a shape of mine? | [`query`](Bvh::query) | [`query_all`](Bvh::query_all) | [`neighbors`](Bvh::neighbors) |
 /// | how many? | `query(..).count()` | [`count_all`](Bvh::count_all) | [`count_neighbors`](Bvh::count_neighbors) |
-/// | which are the k nearest? | [`nearest`](Bvh::nearest) | [`nearest_all`](Bvh::nearest_all) | [`nearest_neighbors`](Bvh::nearest_neighbors) |
+/// | which are the k nearest? | [`nearest`](Bvh::nearest), [`nearest_into`](Bvh::nearest_into) | [`nearest_all`](Bvh::nearest_all) | [`nearest_neighbors`](Bvh::nearest_neighbors) |
 /// | map each to a value of mine, by what is within a radius | | | [`map_neighbors`](Bvh::map_neighbors) |
 /// | call me for each | it is an iterator | [`for_each_hit`](Bvh::for_each_hit) | [`for_each_pair`](Bvh::for_each_pair), each pair once |
 /// | which pairs are within a radius, or overlap? | | | [`pairs`](Bvh::pairs), [`overlapping_pairs`](Bvh::overlapping_pairs) |

@@ -1,9 +1,19 @@
 //! The k best of all that is pushed, by their exact distances.
 
+use std::cell::Cell;
+
 use crate::search::nearest::{Nearest, Neighbor};
 
 /// Up to this `k` what is found is kept in order; beyond, twice as many are let in before the farther half is dropped.
 const ORDERED: usize = 64;
+
+/// A heap with room for more is not kept: 1 MiB.
+const KEPT: usize = 1 << 16;
+
+thread_local! {
+    /// What the last single query of this thread worked on, for the next.
+    static LAST: Cell<ExactHeap> = const { Cell::new(ExactHeap::new()) };
+}
 
 /// The best so far.
 pub(crate) struct ExactHeap {
@@ -16,8 +26,21 @@ pub(crate) struct ExactHeap {
 }
 
 impl ExactHeap {
-    pub fn new() -> Self {
+    pub const fn new() -> Self {
         Self { k: 0, radius2: 0.0, found: Vec::new(), bound: 0 }
+    }
+
+    /// The one that this thread has [kept](Self::keep), or a new one.
+    pub fn take_kept() -> Self {
+        // A thread that ends has none.
+        LAST.try_with(|last| last.replace(Self::new())).unwrap_or(Self::new())
+    }
+
+    /// Keeps its memory for the next query of this thread.
+    pub fn keep(self) {
+        if self.found.capacity() <= KEPT {
+            let _ = LAST.try_with(|last| last.set(self));
+        }
     }
 
     /// Begins anew. Nothing is ever accepted if `k` is 0 or the radius negative or NaN.
@@ -100,4 +123,34 @@ fn key(distance2: f64, index: u32) -> u128 {
 #[inline(always)]
 fn distance2(found: u128) -> f64 {
     f64::from_bits((found >> 32) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Bvh;
+
+    /// Where the memory of this thread is, and how much.
+    fn kept() -> (*const u128, usize) {
+        let best = ExactHeap::take_kept();
+        let kept = (best.found.as_ptr(), best.found.capacity());
+        best.keep();
+        kept
+    }
+
+    #[test]
+    fn a_thread_keeps_its_memory_unless_it_is_much() {
+        let points: Vec<[f64; 1]> = (0..80_000).map(|i| [f64::from(i)]).collect();
+        let bvh = Bvh::build(&points).unwrap();
+        let mut found = vec![];
+        bvh.nearest_into([7.0], 32_000, &mut found);
+        let (before, place) = (kept(), found.as_ptr());
+        assert!(before.1 >= 32_000);
+        for k in [32_000, 1, 100, 0, 32_000] {
+            bvh.nearest_into([40_000.0], k, &mut found);
+            assert_eq!((found.len(), kept(), found.as_ptr()), (k, before, place));
+        }
+        bvh.nearest_into([7.0], 40_000, &mut found);
+        assert_eq!((found.len(), kept().1), (40_000, 0));
+    }
 }

@@ -129,13 +129,36 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn nearest(&self, point: impl Into<[S; D]>, wanted: impl Into<Nearest>) -> Vec<Neighbor> {
-        let mut best = ExactHeap::new();
+        let mut found = Vec::new();
+        self.nearest_into(point, wanted, &mut found);
+        found
+    }
+
+    /// The same, put into a vector in place of what is in it.
+    ///
+    /// For loops with one query at a time: once `found` has held as many, nothing is allocated, for `k` up to 32 thousand. What a search
+    /// works on is kept by the thread, at most 1 MiB.
+    ///
+    /// ```
+    /// let bvh = ropewalk::Bvh::build(&[[0.0f32, 0.0], [3.0, 0.0], [1.0, 0.0]])?;
+    /// let (mut found, mut sum) = (vec![], 0.0);
+    /// for x in [0.9f32, 2.5] {
+    ///     bvh.nearest_into([x, 0.0], 1, &mut found);
+    ///     sum += found[0].distance2;
+    /// }
+    /// assert!((sum - 0.26).abs() < 1e-6);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn nearest_into(&self, point: impl Into<[S; D]>, wanted: impl Into<Nearest>, found: &mut Vec<Neighbor>) {
         let wanted = wanted.into();
         let excluded = if let Excluded::Index(index) = wanted.excluded { Some(index) } else { None };
+        let mut best = ExactHeap::take_kept();
         best.reset(&wanted);
         search(self, &Aabb::point(point.into()), excluded, &mut best);
         best.sort();
-        best.neighbors().collect()
+        found.clear();
+        found.extend(best.neighbors());
+        best.keep();
     }
 
     /// The nearest to each of many points, as lists in the order of the points, in parallel.

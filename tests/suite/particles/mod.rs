@@ -1,5 +1,6 @@
 //! What a particle code asks for: vectors to nearest images, values made of neighbours, pairs as a list.
 
+mod nearest;
 mod neighbors;
 mod offset;
 mod pairs;

@@ -1,0 +1,56 @@
+//! `Bvh::nearest_into` gives what the definition gives, into a vector that stays where it is.
+
+use common::oracle::{self, Side};
+use proptest::prelude::*;
+use ropewalk::{Bvh, Nearest, Neighbor, Scalar};
+
+fn are_those_of_the_definition<S: Scalar, const D: usize>(
+    points: &[[f64; D]],
+    radius: f64,
+    side: Side,
+) -> Result<(), TestCaseError> {
+    let stored: Vec<[S; D]> = points.iter().map(|point| point.map(S::from_f64)).collect();
+    let points: Vec<[S; D]> = stored.iter().map(|point| oracle::wrap_point(point, side)).collect();
+    let tree = side.map_or_else(|| Bvh::build(&stored), |side| Bvh::build_periodic(&stored, side)).unwrap();
+    let mut found = Vec::with_capacity(100);
+    let place = found.as_ptr();
+    for (i, asked) in (0..).zip(&stored) {
+        for (k, radius, excluded) in
+            [(0, f64::INFINITY, None), (5, radius, Some(i)), (80, f64::INFINITY, None), (3, -1.0, None)]
+        {
+            let wanted = Nearest::new(k).within(radius);
+            let wanted = excluded.map_or(wanted, |index| wanted.excluding(index));
+            tree.nearest_into(*asked, wanted, &mut found);
+            let expected = oracle::nearest(&points, asked, (k, radius, excluded), side);
+            prop_assert!(found.iter().map(|near| (near.index, near.distance2)).eq(expected));
+            prop_assert_eq!(&tree.nearest(*asked, wanted), &found);
+            prop_assert!(found.as_ptr() == place && found.capacity() == 100);
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 30, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn are_right_in_f32((points, radius) in super::cloud::<3>(), side in super::side()) {
+        are_those_of_the_definition::<f32, 3>(&points, radius, side)?;
+    }
+
+    #[test]
+    fn are_right_in_f64((points, radius) in super::cloud::<2>(), side in super::side()) {
+        are_those_of_the_definition::<f64, 2>(&points, radius, side)?;
+    }
+}
+
+/// What was in the vector goes, also where nothing is found.
+#[test]
+fn what_was_there_is_replaced() {
+    let old = vec![Neighbor { index: 9, distance2: 1.0 }; 3];
+    for (points, asked) in [(&[][..], 1.0), (&[[2.0f64]], f64::NAN)] {
+        let mut found = old.clone();
+        Bvh::build(points).unwrap().nearest_into([asked], 2, &mut found);
+        assert!(found.is_empty());
+    }
+}
