@@ -122,7 +122,7 @@ fn ascending(lists: &Csr<u32>) -> Vec<[u32; 2]> {
         for i in range {
             let start = pairs.len();
             pairs.extend(lists.of(i).iter().filter(|&&j| j as usize > i).map(|&j| [i as u32, j]));
-            pairs[start..].sort_unstable();
+            pairs[start..].sort_unstable_by_key(|pair| pair[1]);
         }
         pairs
     })
