@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -62,6 +63,8 @@ def program(function: str, *arguments: str, timeout: float = 300.0) -> dict[str,
 
 def interrupt(name: str, seconds: str) -> None:
     """Presses Ctrl-C some time after the beginning of a call that takes longer."""
+    # A shell starts what runs in the background without it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     few = points(2000)
     expected = call(name, few)
     n, after = 30_000, float(seconds)
@@ -339,6 +342,7 @@ import os, signal, threading
 import numpy as np
 import ropewalk
 ropewalk.set_threads(2)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 x = np.random.default_rng(1).random((4000, 3))
 expected = ropewalk.dbscan(x, 0.05)[1]
 stop, wrong = threading.Event(), []
