@@ -3,7 +3,7 @@
 //! In: how many values. Out: a buffer, whose pages are asked to be large ones: each fresh page costs a trip into the system, whose locks all
 //! threads share, and random access looks up the address of each page. Cost: as for any allocation; at most two pages of 2 MiB at its ends
 //! remain small ones. Only Linux is asked, where many machines give large pages on request alone.
-#![allow(unsafe_code)] // Measured in benches/README.md: on one thread a gibibyte of fresh small pages takes 0.36 s, of large ones 0.12.
+#![allow(unsafe_code)] // Measured in benches/README.md: fresh large pages take a third of the time of small ones.
 
 #[cfg(any(target_os = "linux", test))]
 use std::ops::Range;

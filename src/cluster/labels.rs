@@ -3,8 +3,6 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use rayon::current_num_threads;
-
 use crate::error::{Kind, Result};
 use crate::parallel::{atomics, for_tasks, map_tasks, plain};
 
@@ -127,16 +125,13 @@ impl Labels {
 
     /// The same in half of the memory: points are fewer than 2^32.
     pub(crate) fn sizes_u32(&self) -> Vec<u32> {
-        let numbers = |range: Range<usize>| self.labels[range].iter().filter_map(|&label| u32::try_from(label).ok());
-        if current_num_threads() == 1 {
-            let mut sizes = vec![0; self.n_clusters()];
-            numbers(0..self.labels.len()).for_each(|number| sizes[number as usize] += 1);
-            return sizes;
-        }
         let sizes = atomics(self.n_clusters(), 0);
         for_tasks(self.labels.len(), 1 << 16, &|range| {
             let mut counter = SizeCounter::new(&sizes);
-            numbers(range).for_each(|number| counter.add(number));
+            self.labels[range]
+                .iter()
+                .filter_map(|&label| u32::try_from(label).ok())
+                .for_each(|number| counter.add(number));
         });
         plain(sizes)
     }

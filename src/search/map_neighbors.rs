@@ -3,7 +3,7 @@
 //! In: a radius, a function. Out: its values in the caller's order.
 //! A leaf's walk is that of the neighbours; what a primitive has around it is put in the order of the indices before the function gets
 //! it, so that sums over it are the same in every run, on any number of threads, and by any other tree of the same points.
-//! Cost: that of the neighbours, and a sort of each list, a seventh of the time where there are 11 neighbours, 30% where there are 51.
+//! Cost: that of the neighbours, and a sort of each list.
 //! Memory: a lock and a value a primitive (16 bytes where the value has 8), and one list a task.
 
 use std::any::Any;
@@ -42,7 +42,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// ascending order of their indices, so that a sum over them is the same in every run. Nothing is within a radius that is negative or NaN:
     /// the lists are empty then. Boxes are as far from each other as the gap between them.
     ///
-    /// Cost: that of [`Bvh::neighbors`] and the sort, up to twice as much; no list is kept, and none allocated for each primitive.
+    /// Cost: that of [`Bvh::neighbors`], and a sort of each list; no list is kept, and none allocated for each primitive.
     ///
     /// ```
     /// // The force on points in a periodic box, each drawn to its neighbours by springs of length 0.

@@ -5,8 +5,17 @@ mod neighbors;
 mod offset;
 mod pairs;
 
+use common::oracle::{self, Side};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use ropewalk::{Bvh, Scalar};
+
+/// The tree of points that are rounded to `S`, and those points, in the box.
+fn stored<S: Scalar, const D: usize>(points: &[[f64; D]], side: Side) -> (Bvh<S, D>, Vec<[S; D]>) {
+    let rounded: Vec<[S; D]> = points.iter().map(|point| point.map(S::from_f64)).collect();
+    let wrapped = rounded.iter().map(|point| oracle::wrap_point(point, side)).collect();
+    (Bvh::build_periodic(&rounded, side).unwrap(), wrapped)
+}
 
 /// A coordinate: in general position, or on a grid, so that distances tie and points coincide.
 fn coordinate(on_grid: bool) -> BoxedStrategy<f64> {

@@ -9,21 +9,20 @@ fn are_those_of_the_definition<S: Scalar, const D: usize>(
     radius: f64,
     side: Side,
 ) -> Result<(), TestCaseError> {
-    let stored: Vec<[S; D]> = points.iter().map(|point| point.map(S::from_f64)).collect();
-    let points: Vec<[S; D]> = stored.iter().map(|point| oracle::wrap_point(point, side)).collect();
-    let tree = side.map_or_else(|| Bvh::build(&stored), |side| Bvh::build_periodic(&stored, side)).unwrap();
+    let (tree, wrapped) = super::stored::<S, D>(points, side);
     let mut found = Vec::with_capacity(100);
     let place = found.as_ptr();
-    for (i, asked) in (0..).zip(&stored) {
+    // What is asked about may be outside of the box.
+    for (i, asked) in (0..).zip(points.iter().map(|point| point.map(S::from_f64))) {
         for (k, radius, excluded) in
             [(0, f64::INFINITY, None), (5, radius, Some(i)), (80, f64::INFINITY, None), (3, -1.0, None)]
         {
             let wanted = Nearest::new(k).within(radius);
             let wanted = excluded.map_or(wanted, |index| wanted.excluding(index));
-            tree.nearest_into(*asked, wanted, &mut found);
-            let expected = oracle::nearest(&points, asked, (k, radius, excluded), side);
+            tree.nearest_into(asked, wanted, &mut found);
+            let expected = oracle::nearest(&wrapped, &asked, (k, radius, excluded), side);
             prop_assert!(found.iter().map(|near| (near.index, near.distance2)).eq(expected));
-            prop_assert_eq!(&tree.nearest(*asked, wanted), &found);
+            prop_assert_eq!(&tree.nearest(asked, wanted), &found);
             prop_assert!(found.as_ptr() == place && found.capacity() == 100);
         }
     }

@@ -14,19 +14,14 @@ fn lists<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64) -> Lists<D> {
     lists.into_iter().map(|list| list.1).collect()
 }
 
-fn build<S: Scalar, const D: usize>(points: &[[S; D]], side: Side) -> Bvh<S, D> {
-    side.map_or_else(|| Bvh::build(points), |side| Bvh::build_periodic(points, side)).unwrap()
-}
-
 fn are_those_of_the_definition<S: Scalar, const D: usize>(
     points: &[[f64; D]],
     radius: f64,
     side: Side,
 ) -> Result<(), TestCaseError> {
-    let stored: Vec<[S; D]> = points.iter().map(|point| point.map(S::from_f64)).collect();
-    let points: Vec<[S; D]> = stored.iter().map(|point| oracle::wrap_point(point, side)).collect();
+    let (tree, points) = super::stored::<S, D>(points, side);
     let space = Space::periodic(side).unwrap();
-    let found = lists(&build(&stored, side), radius);
+    let found = lists(&tree, radius);
     prop_assert_eq!(found.len(), points.len());
     for ((i, found), expected) in (0..).zip(&found).zip(oracle::neighbors(&points, radius, side)) {
         prop_assert_eq!(found.iter().map(|near| near.index).collect::<Vec<_>>(), expected);
@@ -69,7 +64,7 @@ fn one_and_ten_dimensions() {
 fn sums_are_the_same_on_any_number_of_threads() {
     let mut random = Random::new(4);
     let points: Vec<[f32; 3]> = (0..20_000).map(|_| std::array::from_fn(|_| 10.0 * random.unit() as f32)).collect();
-    let tree = build(&points, Some(10.0));
+    let tree = Bvh::build_periodic(&points, 10.0).unwrap();
     let sums = |threads| {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
@@ -84,8 +79,8 @@ fn sums_are_the_same_on_any_number_of_threads() {
 
 #[test]
 fn nothing_and_a_radius_that_holds_nothing() {
-    assert!(lists(&build::<f32, 3>(&[], None), 1.0).is_empty());
-    let tree = build(&[[0.0f64], [0.0], [3.0]], None);
+    assert!(lists(&Bvh::<f32, 3>::build::<[f32; 3]>(&[]).unwrap(), 1.0).is_empty());
+    let tree = Bvh::build(&[[0.0f64], [0.0], [3.0]]).unwrap();
     for radius in [-1.0, f64::NAN] {
         assert_eq!(lists(&tree, radius), [[], [], []]);
         assert!(tree.neighbors(radius).values().is_empty());
@@ -109,7 +104,7 @@ fn boxes_are_a_gap_apart() {
         .collect();
     for side in [None, Some(8.0)] {
         let space = Space::<2>::periodic(side).unwrap();
-        let tree = side.map_or_else(|| Bvh::build(&boxes), |side| Bvh::build_periodic(&boxes, side)).unwrap();
+        let tree = Bvh::build_periodic(&boxes, side).unwrap();
         for ((i, found), mut expected) in
             (0..).zip(lists(&tree, 0.5)).zip(tree.neighbors(0.5).iter().map(<[u32]>::to_vec))
         {

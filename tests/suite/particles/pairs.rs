@@ -18,9 +18,7 @@ fn are_those_of_the_definition<S: Scalar, const D: usize>(
     radius: f64,
     side: Side,
 ) -> Result<(), TestCaseError> {
-    let stored: Vec<[S; D]> = points.iter().map(|point| point.map(S::from_f64)).collect();
-    let points: Vec<[S; D]> = stored.iter().map(|point| oracle::wrap_point(point, side)).collect();
-    let tree = side.map_or_else(|| Bvh::build(&stored), |side| Bvh::build_periodic(&stored, side)).unwrap();
+    let (tree, points) = super::stored::<S, D>(points, side);
     prop_assert_eq!(tree.pairs(radius), upper(&oracle::neighbors(&points, radius, side)));
     prop_assert_eq!(tree.overlapping_pairs(), upper(&oracle::neighbors(&points, 0.0, side)));
     Ok(())
@@ -80,7 +78,7 @@ fn boxes_that_touch_or_overlap() {
             .flat_map(|i| (i + 1..400).map(move |j| [i, j]))
             .filter(|&[i, j]| meets(&boxes[i as usize], &boxes[j as usize]))
             .collect();
-        let tree = side.map_or_else(|| Bvh::build(&boxes), |side| Bvh::build_periodic(&boxes, side)).unwrap();
+        let tree = Bvh::build_periodic(&boxes, side).unwrap();
         assert_eq!(tree.overlapping_pairs(), expected, "side {side:?}");
     }
 }
