@@ -164,6 +164,8 @@ pub(super) mod cuda {
     #![allow(unsafe_code)] // Looking for a library runs what is in it.
 
     use cubecl::cuda::{CudaDevice, CudaRuntime};
+    use cudarc::driver::result::device::{get, get_attribute};
+    use cudarc::driver::sys::{CUdevice_attribute as Attribute, cuDriverGetVersion};
 
     use super::{ComputeClient, Runtime};
 
@@ -176,7 +178,28 @@ pub(super) mod cuda {
     }
 
     pub fn client(index: usize) -> ComputeClient<CudaRuntime> {
+        #[cfg(target_os = "linux")]
+        crate::gpu::kernel_cache::start(|| kernels_are_for().ok().flatten());
         CudaRuntime::client(&CudaDevice::new(index))
+    }
+
+    /// What compiled kernels depend on, the driver and the kind of devices; none if these are of several kinds.
+    #[cfg(target_os = "linux")]
+    fn kernels_are_for() -> Result<Option<String>, cudarc::driver::DriverError> {
+        let mut driver = 0;
+        // SAFETY: the driver writes its version there.
+        unsafe { cuDriverGetVersion(&mut driver) }.result()?;
+        let mut kinds = vec![];
+        for index in 0..count() {
+            let device = get(index as i32)?;
+            // SAFETY: the driver has named the device.
+            let of = |attribute| unsafe { get_attribute(device, attribute) };
+            let major = of(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+            let minor = of(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+            kinds.push(format!("{major}.{minor} {driver}"));
+        }
+        kinds.dedup();
+        Ok(if kinds.len() == 1 { kinds.pop() } else { None })
     }
 }
 

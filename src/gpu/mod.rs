@@ -24,7 +24,9 @@
 //! [`Points::of`] takes these, and `DeviceVec::to_cuda` gives the address of a result.
 //!
 //! Features: `cuda` for NVIDIA's GPUs, `vulkan` for others, and for the processor with a software driver. Kernels are compiled when they are
-//! first needed, for the device that is there, which takes 0.2 to 5 s the first time.
+//! first needed, for the device that is there, which takes 0.2 to 5 s the first time. With `cuda` on Linux they are kept for the next
+//! process of the same program, in `ropewalk/kernels` of the user's cache, or where the variable `ROPEWALK_KERNEL_CACHE` says; if that is
+//! empty, nowhere. A configuration of cubecl that names a place goes first.
 //!
 //! | on the CPU | here | what is missing here |
 //! |---|---|---|
@@ -64,6 +66,9 @@ mod device_vec;
 mod halo;
 #[cfg(feature = "cuda")]
 mod interop;
+#[cfg(all(target_os = "linux", any(feature = "cuda", test)))]
+#[cfg_attr(not(feature = "cuda"), allow(dead_code))] // Its tests need no device.
+mod kernel_cache;
 mod metric;
 mod primitives;
 mod search;

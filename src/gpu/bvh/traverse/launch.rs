@@ -4,6 +4,8 @@
 
 #![allow(unsafe_code)] // A kernel without bounds checks; the launch contract is that of `traverse`.
 
+use std::any::TypeId;
+
 use cubecl::prelude::*;
 
 use crate::geometry::FilteredRadius;
@@ -93,6 +95,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             whole: matches!(mode, TraversalMode::Whole | TraversalMode::WholeWarpFirst),
             warp_first: mode == TraversalMode::WholeWarpFirst,
             uniform: matches!(mode, TraversalMode::EachUniform | TraversalMode::HalfUniform),
+            visitor: TypeId::of::<V>(),
         };
         let (blocks, dim) = warp.blocks(n, UNITS);
         let (tree, queries, end) = (self.tree(client, nodes), queries, nodes.end() as u32);

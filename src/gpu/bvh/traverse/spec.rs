@@ -1,5 +1,7 @@
 //! What a walk is given, and how it goes.
 
+use std::any::TypeId;
+
 use cubecl::prelude::*;
 
 use crate::gpu::metric::Vec2;
@@ -68,6 +70,8 @@ pub(in crate::gpu) struct WalkSpec {
     pub warp_first: bool,
     /// Whether nodes may be [`UNIFORM`].
     pub uniform: bool,
+    /// The type of the visitor: kernels that are kept between processes are known by names of types, and two types may have one name.
+    pub visitor: TypeId,
 }
 
 /// State of a node: no points of it take part, and it is skipped.
