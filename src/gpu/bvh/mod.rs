@@ -20,7 +20,7 @@ use crate::bvh::morton::Grid;
 use crate::bvh::{Node, check, check_count};
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, BoxSize, Scalar, Space};
-use crate::gpu::buffer::{Buffer, check_allocation, wait};
+use crate::gpu::buffer::{Buffer, check_allocation, mark, wait};
 use crate::gpu::bvh::hierarchy::{find_leaves, hierarchy};
 use crate::gpu::bvh::morton::MortonKernel;
 use crate::gpu::bvh::ropes::{LEAF_INDEX_STRIDE, Nodes, nodes};
@@ -217,7 +217,12 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             };
             let leading = leading_bits(len);
             let mut origin = Origin::LeadingBits;
-            let (mut sorted, mut leaves) = layout(&order(client, morton.codes(), leading), leading)?;
+            let codes = morton.codes();
+            mark(client, "codes")?;
+            let by_codes = order(client, codes, leading);
+            mark(client, "sort")?;
+            let (mut sorted, mut leaves) = layout(&by_codes, leading)?;
+            drop(by_codes);
             if leaves.has_prefix_ties {
                 origin = Origin::AllBits;
                 drop(sorted);
@@ -229,8 +234,10 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 let bvh = crate::Bvh::build_in(points.as_chunks::<D>().0, space)?;
                 return Ok(Self::upload_to(client, &bvh, device, Origin::Host));
             }
+            mark(client, "gather, leaves")?;
             let hierarchy = hierarchy(client, &sorted.codes, &leaves);
             let nodes = Some(nodes::<_, S, D>(client, &hierarchy, &sorted.axes, len));
+            mark(client, "nodes")?;
             Ok(Self { device, space, nodes, axes: sorted.axes, order: sorted.order, bounds, origin })
         })
     }

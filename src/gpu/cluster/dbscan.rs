@@ -13,7 +13,7 @@ use cubecl::prelude::*;
 use crate::cluster::dbscan::DbscanAlgorithm;
 use crate::error::{Kind, Result};
 use crate::geometry::FilteredRadius;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, UNITS, cubes, mark};
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::traverse::hits::Hits;
 use crate::gpu::bvh::traverse::spec::{TraversalMode, Tree, WalkSpec};
@@ -114,20 +114,25 @@ impl Dbscan {
             // With `min_pts` 2 a point with a neighbour is core: nothing to count.
             if self.min_pts <= 2 {
                 let forest = connect(client, bvh, nodes, self.eps, Participants::All, dense)?;
+                mark(client, "walk, union")?;
                 let membership = if self.min_pts == 1 { Membership::All } else { Membership::Together };
                 let (numbers, n_clusters) = relabel(client, &forest, &bvh.order, membership)?;
                 let labels = label(client, &numbers, &bvh.order, None);
+                mark(client, "labels")?;
                 return Ok(Labels { device: bvh.device, labels, n_clusters, tells_border: false });
             }
             let core = find_core(client, bvh, nodes, self.eps, self.min_pts, dense);
             let (before, candidates) = split_core_marks(client, &core);
+            mark(client, "core")?;
             let forest = connect(client, bvh, nodes, self.eps, Participants::Marked(&core, &before), dense)?;
+            mark(client, "walk, union")?;
             let (numbers, n_clusters) = relabel(client, &forest, &bvh.order, Membership::Marked(&core))?;
             if !self.star {
                 let input = BorderInput { candidates, core: &core, node_states: &forest.node_states };
                 label_border(client, bvh, nodes, self.eps, input, &numbers)?;
             }
             let labels = label(client, &numbers, &bvh.order, Some(&core));
+            mark(client, "borders, labels")?;
             Ok(Labels { device: bvh.device, labels, n_clusters, tells_border: true })
         })
     }

@@ -6,6 +6,7 @@
 
 use crate::error::Result;
 use crate::geometry::Boundary;
+use crate::gpu::buffer::mark;
 use crate::gpu::bvh::{Bvh, Coordinate, Points};
 use crate::gpu::cluster::dbscan::Dbscan;
 use crate::gpu::device::on;
@@ -60,7 +61,10 @@ impl Fof {
         let labels = Dbscan::new(self.linking_length, 2).run_on(bvh)?;
         on!(bvh.device, client => {
             let boundary = Boundary::of(&bvh.space);
-            Halos::of_labels(client, bvh.device, &labels.labels, labels.n_clusters(), self.min_members, boundary)
+            let (labels, n_clusters) = (&labels.labels, labels.n_clusters());
+            let halos = Halos::of_labels(client, bvh.device, labels, n_clusters, self.min_members, boundary)?;
+            mark(client, "members")?;
+            Ok(halos)
         })
     }
 }

@@ -47,7 +47,7 @@ use self::by_size::SortedHalos;
 use self::members::{Members, Units, WIDE};
 use crate::error::{Kind, Result};
 use crate::geometry::Boundary;
-use crate::gpu::buffer::Buffer;
+use crate::gpu::buffer::{Buffer, mark};
 use crate::gpu::bvh::{Coordinate, Points};
 use crate::gpu::device::on;
 use crate::gpu::halo::groups::Halos;
@@ -140,6 +140,7 @@ impl<'a> CenterFinder<'a> {
             let found = if halos.len() > 0 { self.rows(client, points, &halos)? } else { vec![] };
             let on_device = halos.in_given_order(found.iter().map(Option::is_some).collect());
             let rows = halos.in_given_order(self.complete(client, points, &halos, found)?);
+            mark(client, "rows")?;
             let sizes = (0..halos.len()).map(|halo| halos.size(halo) as usize);
             Ok(Traced { centers: Centers::of(rows, sizes, boundary), on_device })
         })
@@ -165,6 +166,7 @@ impl<'a> CenterFinder<'a> {
                     return Ok(left_to_host());
                 };
                 let members = Members::new(client, points, halos, self.masses, softening, units)?;
+                mark(client, "members")?;
                 let flags = if members.any_wide { members.flags.read(client)? } else { vec![] };
                 // A wide halo has more than one shape, of which the CPU takes one, if it is narrow enough, or none.
                 let is_wide = |halo: usize| flags.get(halo).is_some_and(|flags| flags & WIDE != 0);

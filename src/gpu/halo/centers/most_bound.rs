@@ -18,7 +18,7 @@
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::buffer::{Buffer, UNITS, cubes, mark};
 use crate::gpu::bvh::{Coordinate, Points};
 use crate::gpu::halo::centers::blocks::Blocks;
 use crate::gpu::halo::centers::bounds::{Best, argmax_upper, prune, wide};
@@ -61,10 +61,12 @@ pub(super) fn most_bound<R: Runtime, S: Coordinate>(
     units: Units,
 ) -> Result<Option<Vec<Option<MostBound>>>> {
     let small = direct::most_bound(client, members, halos);
+    mark(client, "small halos")?;
     let mut rows = Vec::with_capacity(halos.len());
     if halos.large.halos > 0 {
         let Some(left) = survivors(client, points, halos, members, units)? else { return Ok(None) };
         rows = sum_survivors(client, halos, members, &left)?;
+        mark(client, "sums")?;
     }
     for (i, best) in small.read(client)?.into_iter().enumerate() {
         let n = u64::from(halos.size(halos.large.halos + i));
@@ -87,10 +89,13 @@ fn survivors<R: Runtime, S: Coordinate>(
     units: Units,
 ) -> Result<Option<Survivors>> {
     let blocks = &Blocks::new(client, members, halos)?;
+    mark(client, "blocks")?;
     let best = Best::new(client, halos.large.halos);
     let Some(interactions) = &Interactions::new(client, members, blocks, &best.pairs) else { return Ok(None) };
     let sources = &Sources::new(client, points, halos, members, blocks, units);
+    mark(client, "far blocks")?;
     let near = bound_all(client, members, blocks, sources, interactions, &best);
+    mark(client, "near blocks")?;
 
     let likely = argmax_upper(client, blocks, &near.upper, &best);
     bound_pairwise(client, members, blocks, sources, &likely, 1, &best);
@@ -99,6 +104,7 @@ fn survivors<R: Runtime, S: Coordinate>(
     let left = prune(client, blocks, Some(&left), &upper, &best)?;
     let upper = bound_pairwise(client, members, blocks, sources, &left, GROUP, &best);
     let left = prune(client, blocks, Some(&left), &upper, &best)?;
+    mark(client, "bounds")?;
 
     let n = left.len();
     let survivors = Survivors { members: Buffer::new(client, n), points: Buffer::new(client, n), best };

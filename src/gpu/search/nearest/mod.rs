@@ -21,7 +21,7 @@ use cubecl::prelude::*;
 
 use crate::error::{Kind, Result};
 use crate::geometry::FilteredRadius;
-use crate::gpu::buffer::{Buffer, UNITS, check_allocation, cubes, wait};
+use crate::gpu::buffer::{Buffer, UNITS, check_allocation, cubes, mark, wait};
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::device::{Device, on};
 use crate::gpu::device_vec::DeviceVec;
@@ -198,6 +198,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 );
             }
         }
+        mark(client, "nearest")?;
         let (blocks, dim) = (cubes(if listed { n.min(LISTED) } else { n }), CubeDim::new_1d(UNITS));
         let (tree, search, rows) = (self.tree(client, nodes), search(), rows());
         // SAFETY: the launch contract of this module; a list of doubts holds positions of points.
@@ -214,6 +215,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 spec,
             );
         }
+        mark(client, "in doubt")?;
         Ok(found)
     }
 
