@@ -11,5 +11,6 @@ mod dendrogram;
 mod devices;
 mod hdbscan;
 mod hop;
+mod queries;
 mod spanning_tree;
 mod visit;

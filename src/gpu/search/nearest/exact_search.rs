@@ -1,7 +1,7 @@
 //! The k nearest of a point by one unit, by distances in `f64` throughout: the twin of `search::nearest::exact_heap`.
 //!
 //! In: points. Out: rows of neighbours. For devices without warps, and for the few points that `approx_search` cannot answer for.
-//! The points next to the query in tree order come first, which makes the radius small; then the tree is walked with that radius. A point
+//! The points next to the query in tree order come first, or those of the leaf that is near it, which makes the radius small; then the tree is walked with that radius. A point
 //! that may be among the nearest by its distance in the points' own precision is decided in `f64`, as on the CPU.
 
 #![allow(unsafe_code)] // A kernel without bounds checks; the launch contract is that of `nearest`.
@@ -13,9 +13,10 @@ use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
 use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::metric::{corners, distance2, exact_distance2, min_distance2};
 use crate::gpu::primitives::bits::Bits;
-use crate::gpu::search::nearest::{KnnSpec, Limits, Rows, Search, row};
+use crate::gpu::search::nearest::exact_walk::nearest_leaf;
+use crate::gpu::search::nearest::{KnnSpec, Limits, Rows, Search};
 
-/// Points in tree order that come first: the block of this many that holds the query.
+/// Points in tree order that come first: the block of this many that holds the query, if it is stored.
 const BLOCK: u32 = 32;
 
 /// The best so far, nearest first; free places hold the squared radius, so that any point within it is better.
@@ -31,7 +32,7 @@ struct ExactHeap<F: Float> {
 #[cube(launch_unchecked)]
 pub(in crate::gpu) fn find_exactly<F: Float>(
     tree: &Tree<F>,
-    search: &Search,
+    search: &Search<F>,
     doubted: &Array<u32>,
     rows: &mut Rows,
     #[comptime] listed: bool,
@@ -46,27 +47,22 @@ pub(in crate::gpu) fn find_exactly<F: Float>(
             find::<F>(tree, search, rows, query, spec);
             place += CUBE_COUNT as u32 * UNITS;
         }
-    } else if unit < tree.stored {
+    } else if unit < search.queries.n {
         find::<F>(tree, search, rows, unit, spec);
     }
 }
 
 /// Finds the nearest of one point.
 #[cube]
-fn find<F: Float>(tree: &Tree<F>, search: &Search, rows: &mut Rows, query: u32, #[comptime] spec: KnnSpec) {
+fn find<F: Float>(tree: &Tree<F>, search: &Search<F>, rows: &mut Rows, query: u32, #[comptime] spec: KnnSpec) {
     let d = comptime!(spec.d);
     let k = comptime!(spec.k);
     let periodic = comptime!(spec.periodic);
     let n = tree.stored;
-    let mut point = Array::<F>::new(d);
-    #[unroll]
-    for axis in 0..d {
-        point[axis] = tree.axes[axis * n as usize + query as usize];
-    }
-    let index = search.order[query as usize];
+    let point = search.queries.point(query, d);
     let mut left_out = search.excluded + 0;
     if comptime!(spec.excludes_self) {
-        left_out = index;
+        left_out = search.queries.order[query as usize];
     }
     let mut heap = ExactHeap::<F> {
         distances2: Array::<f64>::new(k),
@@ -80,8 +76,13 @@ fn find<F: Float>(tree: &Tree<F>, search: &Search, rows: &mut Rows, query: u32, 
     }
     heap.limit[0] = widened::<F>(heap.distances2[comptime!(k - 1)], &search.limits);
 
-    let first = query / BLOCK * BLOCK;
-    let behind = min(first + BLOCK, n);
+    let mut first = query / BLOCK * BLOCK;
+    let mut behind = min(first + BLOCK, n);
+    if comptime!(!spec.are_stored) {
+        let leaf = nearest_leaf::<F>(tree, &point, d, periodic);
+        first = tree.links[leaf as usize][1];
+        behind = tree.links[(leaf + 1) as usize][1];
+    }
     let mut hits = Bits::new(u32::MAX >> (BLOCK - (behind - first)));
     push::<F>(&mut heap, tree, search, first, &mut hits, &point, left_out, spec);
     let mut walk = RopeWalk::new(0u32.runtime(), search.end);
@@ -107,7 +108,7 @@ fn find<F: Float>(tree: &Tree<F>, search: &Search, rows: &mut Rows, query: u32, 
         }
         walk.step(&node, near);
     }
-    let row = row(&search.order, query, comptime!(spec.row_order));
+    let row = search.queries.row(query, comptime!(spec.row_order));
     #[unroll]
     for place in 0..k {
         let to = row * k + place;
@@ -134,7 +135,7 @@ pub(in crate::gpu) fn widened<F: Float>(distance2: f64, limits: &Limits) -> F {
 fn push<F: Float>(
     heap: &mut ExactHeap<F>,
     tree: &Tree<F>,
-    search: &Search,
+    search: &Search<F>,
     first: u32,
     hits: &mut Bits,
     point: &Array<F>,
