@@ -7,6 +7,7 @@ mod shapes;
 mod centers;
 mod columns;
 mod conformance;
+mod dbscan;
 mod dendrogram;
 mod devices;
 mod hdbscan;

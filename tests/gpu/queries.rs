@@ -194,6 +194,44 @@ fn no_boxes() {
     assert_eq!(one.query_all::<Aabb<f64, 2>>(&[]).unwrap().read().unwrap().len(), 0);
 }
 
+/// Searches for 64 after one another, in ties and copies, too.
+fn compare_many<S: Coordinate>(name: &str, points: &[[S; 3]], side: Option<f64>) {
+    let theirs = match side {
+        Some(side) => ropewalk::Bvh::build_periodic(points, side).unwrap(),
+        None => ropewalk::Bvh::build(points).unwrap(),
+    };
+    let ours = gpu::Bvh::upload(&theirs, device()).unwrap();
+    let cloud = Cloud { name: "many", points: points.to_vec(), radii: vec![], side: side.unwrap_or(1.0) };
+    let (queries, brute_force) = (beside(&cloud, 0.1), brute_force(&cloud, side));
+    let all = points.len() + 1;
+    for (k, wanted) in [
+        (65, Nearest::new(65)),
+        (128, Nearest::new(128).excluding_self()),
+        (200, Nearest::new(200).within(0.3).excluding_self()),
+        (all, Nearest::new(all)),
+    ] {
+        let name = format!("{name}, {wanted:?}");
+        let found = ours.nearest_neighbors(wanted).unwrap();
+        assert_eq!(found.k(), points.len().min(k), "{name}");
+        let found = found.read().unwrap();
+        assert!(found == theirs.nearest_neighbors(wanted), "{name}");
+        assert!(found == brute_force.nearest_neighbors(wanted), "{name}, brute force");
+        let found = ours.nearest_all(&queries, wanted).unwrap().read().unwrap();
+        assert!(found == brute_force.nearest_all(&queries, wanted), "{name}, other points");
+    }
+}
+
+#[test]
+fn more_than_64() {
+    let uniform = Sample::parse("uniform:n=300,seed=3").unwrap().points().unwrap();
+    compare_many("uniform", &uniform, None);
+    compare_many("uniform, periodic", &uniform, Some(1.0));
+    let lattice: Vec<[f64; 3]> = (0..343).map(|i| [i / 49, i / 7 % 7, i % 7].map(|x| 0.125 * f64::from(x))).collect();
+    compare_many("lattice", &lattice, Some(0.875));
+    let copies: Vec<[f32; 3]> = (0..260).map(|i| [0.1 * (i % 2) as f32; 3]).collect();
+    compare_many("copies", &copies, None);
+}
+
 #[test]
 fn nothing() {
     let empty = gpu::Bvh::build(&[] as &[[f32; 3]], device()).unwrap();

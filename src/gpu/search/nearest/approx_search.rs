@@ -237,7 +237,7 @@ fn finish<F: Float>(
 ) {
     let k = comptime!(spec.k);
     let limits = &search.limits;
-    let row = search.queries.row(query, comptime!(spec.row_order)) * k;
+    let row = search.queries.row(query, comptime!(spec.row_order)) * rows.width as usize;
     let mut farthest = f64::new(0.0);
     // What came last; rounded distances mostly are in the order of exact ones.
     let mut last = f64::new(-1.0);

@@ -26,6 +26,9 @@ struct ExactHeap<F: Float> {
     indices: Array<u32>,
     /// Approximate squared distances beyond this are not among the best.
     limit: Array<F>,
+    /// The last of an earlier search, which what is taken comes after.
+    last2: f64,
+    last_of: u32,
 }
 
 /// Finds the `k` nearest of each point; if `listed`, of those that `doubted` counts and lists.
@@ -64,14 +67,26 @@ fn find<F: Float>(tree: &Tree<F>, search: &Search<F>, rows: &mut Rows, query: u3
     if comptime!(spec.excludes_self) {
         left_out = search.queries.order[query as usize];
     }
+    let row = search.queries.row(query, comptime!(spec.row_order)) * rows.width as usize + rows.from as usize;
+    let mut radius2 = search.limits.radius2();
+    let mut last2 = f64::new(-1.0);
+    let mut last_of = 0u32.runtime();
+    if comptime!(!spec.is_first) {
+        last2 = rows.distances2[row - 1];
+        last_of = rows.indices[row - 1];
+        // Nothing comes after a free place.
+        radius2 = select(last_of == u32::MAX, f64::new(-1.0), radius2);
+    }
     let mut heap = ExactHeap::<F> {
         distances2: Array::<f64>::new(k),
         indices: Array::<u32>::new(k),
         limit: Array::<F>::new(1usize),
+        last2,
+        last_of,
     };
     #[unroll]
     for place in 0..k {
-        heap.distances2[place] = search.limits.radius2();
+        heap.distances2[place] = radius2;
         heap.indices[place] = u32::MAX.runtime();
     }
     heap.limit[0] = widened::<F>(heap.distances2[comptime!(k - 1)], &search.limits);
@@ -108,12 +123,16 @@ fn find<F: Float>(tree: &Tree<F>, search: &Search<F>, rows: &mut Rows, query: u3
         }
         walk.step(&node, near);
     }
-    let row = search.queries.row(query, comptime!(spec.row_order));
     #[unroll]
     for place in 0..k {
-        let to = row * k + place;
-        rows.indices[to] = heap.indices[place];
-        rows.distances2[to] = heap.distances2[place];
+        let mut has_place = true.runtime();
+        if comptime!(spec.is_part) {
+            has_place = rows.from + comptime!(place as u32) < rows.width;
+        }
+        if has_place {
+            rows.indices[row + place] = heap.indices[place];
+            rows.distances2[row + place] = heap.distances2[place];
+        }
     }
 }
 
@@ -156,6 +175,9 @@ fn push<F: Float>(
             comptime!(spec.periodic),
         );
         let mut is_nearer = index != left_out;
+        if comptime!(!spec.is_first) {
+            is_nearer = is_nearer && (d2 > heap.last2 || (d2 == heap.last2 && index > heap.last_of));
+        }
         let (last, last_of) = (heap.distances2[comptime!(k - 1)], heap.indices[comptime!(k - 1)]);
         is_nearer = is_nearer && (d2 < last || (d2 == last && index < last_of));
         if is_nearer {

@@ -25,7 +25,7 @@ mod rows;
 use cubecl::prelude::*;
 
 use crate::error::{Kind, Result};
-use crate::geometry::FilteredRadius;
+use crate::geometry::{Aabb, FilteredRadius};
 use crate::gpu::buffer::{Buffer, UNITS, check_allocation, cubes};
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::{Bvh, Coordinate};
@@ -42,7 +42,7 @@ pub use crate::gpu::search::nearest::rows::Neighbors;
 use crate::gpu::search::query_points::QueryPoints;
 use crate::search::nearest::{Excluded, Nearest};
 
-/// The largest `k`.
+/// Neighbours that a search keeps. Of more, one search after another finds those that come after the last.
 pub(in crate::gpu) const MOST: usize = 64;
 /// Units that search for points in doubt, of which there are few in most cases.
 pub(in crate::gpu) const LISTED: usize = 1 << 18;
@@ -51,9 +51,10 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// The nearest stored points to each, nearest first, ties by index, in the caller's order: as
     /// [`crate::Bvh::nearest_neighbors`]. `wanted` is `k` or a [`Nearest`].
     ///
-    /// Memory: 12 `k` bytes a point, and 4 more while it runs.
+    /// Memory: 12 `k` bytes a point, and 4 more while it runs. Cost: beyond a `k` of 64, a search by distances in `f64` for each 64 more,
+    /// which passes what was found before.
     ///
-    /// Errors: a `k` of more than 64; more than 2^32 - 1 neighbours in all, or more than a buffer of the device can hold; if the device
+    /// Errors: more than 2^32 - 1 neighbours in all, or more than a buffer of the device can hold; if the device
     /// fails.
     ///
     /// ```no_run
@@ -75,8 +76,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     ///
     /// Memory: 12 `k` bytes a point; while it runs, by the sizes of buffers, some 60 more a point of three `f32`.
     ///
-    /// Errors: a `k` of more than 64; more than 2^32 - 1 neighbours in all, or more than a buffer of the device can hold; if the device
-    /// fails.
+    /// Errors: more than 2^32 - 1 neighbours in all, or more than a buffer of the device can hold; if the device fails.
     ///
     /// ```no_run
     /// use ropewalk::gpu::{Bvh, Device};
@@ -119,13 +119,28 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         Ok(found)
     }
 
+    /// The nearest stored point to each of `points`, which are in the tree's space and within `bounds`, with rows in their order.
+    ///
+    /// Errors: if the device fails.
+    pub(in crate::gpu) fn nearest_of_placed<R: Runtime>(
+        &self,
+        client: &ComputeClient<R>,
+        points: &Buffer<S>,
+        bounds: &Aabb<S, D>,
+        wanted: Nearest,
+    ) -> Result<Neighbors> {
+        let found = self.unfilled(client, points.len() / D, &wanted)?;
+        if let Some(nodes) = self.nodes.as_ref().filter(|_| found.indices.len() > 0) {
+            let queries = QueryPoints::new(client, points, bounds)?;
+            self.fill_rows(client, nodes, &queries, &wanted, RowOrder::Caller, &found);
+        }
+        Ok(found)
+    }
+
     /// Rows for the neighbours of `n` points.
     fn unfilled<R: Runtime>(&self, client: &ComputeClient<R>, n: usize, wanted: &Nearest) -> Result<Neighbors> {
         // More than there are is the same as all.
         let k = wanted.k.min(self.len());
-        if k > MOST {
-            return Err(Kind::DeviceNearest { k, most: MOST }.into());
-        }
         let values = n as u128 * k as u128;
         if values > u128::from(u32::MAX) {
             return Err(Kind::DeviceLists { values: u64::try_from(values).unwrap_or(u64::MAX) }.into());
@@ -156,13 +171,15 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 (self.order.arg(), QueriesLaunch::new(queries.axes.arg(), queries.order.arg(), n as u32));
             SearchLaunch::new(order, queries, LimitsLaunch::new(limits.arg()), nodes.end() as u32, excluded)
         };
-        let rows = || RowsLaunch::new(found.indices.arg(), found.distances2.arg());
+        let rows = |from| RowsLaunch::new(found.indices.arg(), found.distances2.arg(), from as u32, found.k as u32);
         let warp = Warp::of(client).apart();
         let spec = KnnSpec {
             warp,
             d: D,
             periodic: self.space.period().is_some(),
-            k: found.k,
+            k: found.k.min(MOST),
+            is_part: found.k > MOST,
+            is_first: true,
             are_stored: queries.are_stored,
             excludes_self: wanted.excluded == Excluded::Own,
             excludes_index: excluded != u32::MAX,
@@ -179,7 +196,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             let approx = ApproxLimitsLaunch::new(Buffer::from_slice(client, &approx).arg());
             doubted = Buffer::filled(client, n + 1, 0);
             let (blocks, dim) = warp.blocks(n, approx_search::SMALL);
-            let (tree, search, rows) = (self.tree(client, nodes), search(), rows());
+            let (tree, search, rows) = (self.tree(client, nodes), search(), rows(0));
             // SAFETY: the launch contract of this module.
             unsafe {
                 find_approximately::launch_unchecked::<S, _>(
@@ -195,21 +212,24 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 );
             }
         }
-        let (blocks, dim) = (cubes(if listed { n.min(LISTED) } else { n }), CubeDim::new_1d(UNITS));
-        let (tree, search, rows) = (self.tree(client, nodes), search(), rows());
-        // SAFETY: the launch contract of this module; a list of doubts holds places of queries.
-        unsafe {
-            find_exactly::launch_unchecked::<S, _>(
-                client,
-                blocks,
-                dim,
-                tree,
-                search,
-                doubted.arg(),
-                rows,
-                listed,
-                spec,
-            );
+        for from in (0..found.k).step_by(MOST) {
+            let (is_first, listed) = (from == 0, listed && from == 0);
+            let (blocks, dim) = (cubes(if listed { n.min(LISTED) } else { n }), CubeDim::new_1d(UNITS));
+            let (tree, search, rows) = (self.tree(client, nodes), search(), rows(from));
+            // SAFETY: the launch contract of this module; a list of doubts holds places of queries.
+            unsafe {
+                find_exactly::launch_unchecked::<S, _>(
+                    client,
+                    blocks,
+                    dim,
+                    tree,
+                    search,
+                    doubted.arg(),
+                    rows,
+                    listed,
+                    KnnSpec { is_first, ..spec },
+                );
+            }
         }
     }
 }
@@ -228,7 +248,12 @@ struct KnnSpec {
     warp: Warp,
     d: usize,
     periodic: bool,
+    /// How many a search finds.
     k: usize,
+    /// Whether rows have more places.
+    is_part: bool,
+    /// Whether nothing was found before.
+    is_first: bool,
     /// Whether the queries are the stored points in tree order.
     are_stored: bool,
     /// Whether a point is not its own neighbour.
@@ -287,4 +312,7 @@ impl<F: Float> Queries<F> {
 struct Rows {
     indices: Array<u32>,
     distances2: Array<f64>,
+    /// The first place that a search fills, and how many a row has.
+    from: u32,
+    width: u32,
 }
