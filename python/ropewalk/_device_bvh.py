@@ -131,7 +131,7 @@ class DeviceBvh:
         Parameters
         ----------
         k : int
-            How many to find, at most 64 and the number of other points.
+            How many to find, at most the number of other points.
         include_self : bool
             Whether a point is its own neighbour. Copies of it are neighbours in any case.
 

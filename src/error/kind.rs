@@ -107,7 +107,6 @@ impl Kind {
             Kind::DeviceDimension { .. }
             | Kind::DevicePoints
             | Kind::DeviceLists { .. }
-            | Kind::DeviceNearest { .. }
             | Kind::DeviceCenter { .. }
             | Kind::DeviceTies => ErrorKind::Unsupported,
             #[cfg(all(feature = "io", any(feature = "cuda", feature = "vulkan")))]

@@ -40,10 +40,6 @@ impl Display for Error {
                 "a buffer of {bytes} bytes is needed; this device's have at most {most}. Use less at a time, or the CPU"
             ),
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
-            Kind::DeviceNearest { k, most } => {
-                write!(f, "the {k} nearest are asked for; a device finds at most {most}")
-            }
-            #[cfg(any(feature = "cuda", feature = "vulkan"))]
             Kind::DeviceTies => f.write_str(
                 "on a device, edges of equal weight are removed together (Ties::Together), not one after the other",
             ),
@@ -55,8 +51,8 @@ impl Display for Error {
                 "on a device, centres are most bound or most connected particles (MostBound, MostConnected), not {center}"
             ),
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
-            Kind::Devices { points, halos } => {
-                write!(f, "the points are on {points}, the halos on {halos}; they must be on the same device")
+            Kind::Devices { points, what, other } => {
+                write!(f, "the points are on {points}, {what} on {other}; they must be on the same device")
             }
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
             Kind::DeviceValues { len, n, what } => {

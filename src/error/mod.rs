@@ -108,11 +108,6 @@ pub(crate) enum Kind {
         most: u64,
     },
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
-    DeviceNearest {
-        k: usize,
-        most: usize,
-    },
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
     DeviceCenter {
         center: String,
     },
@@ -123,7 +118,8 @@ pub(crate) enum Kind {
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
     Devices {
         points: String,
-        halos: String,
+        what: &'static str,
+        other: String,
     },
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
     DeviceValues {

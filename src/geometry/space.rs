@@ -221,20 +221,27 @@ impl<const D: usize> Space<D> {
         })
     }
 
-    /// Whether an interval along an axis meets any image of one that starts in the periodic box. Its ends are brought into
-    /// the box as points are, so that a face holds the point it was made from.
+    /// Whether an interval along an axis meets any image of one that starts in the periodic box.
     #[inline(always)]
-    pub(crate) fn meets_along<S: Scalar>(&self, axis: usize, [lo, hi]: [S; 2], of: [f64; 2]) -> bool {
+    pub(crate) fn meets_along<S: Scalar>(&self, axis: usize, interval: [S; 2], of: [f64; 2]) -> bool {
+        let is_met = |[from, to]: [f64; 2]| from <= of[1] && of[0] <= to;
+        let Some(period) = &self.period else { return is_met(interval.map(Into::into)) };
+        is_as_long(of[0], of[1], period[axis])
+            || self.images_along(axis, period[axis], interval).into_iter().any(is_met)
+    }
+
+    /// The images of an interval along an axis that meet the periodic box. Its ends are brought into the box as points are, so that
+    /// a face holds the point it was made from. One that is as long as the `side` is all there is.
+    #[inline(always)]
+    pub(crate) fn images_along<S: Scalar>(&self, axis: usize, side: f64, [lo, hi]: [S; 2]) -> [[f64; 2]; 3] {
         let [from, to]: [f64; 2] = [lo.into(), hi.into()];
-        let Some(period) = &self.period else { return from <= of[1] && of[0] <= to };
-        let side = period[axis];
-        if is_as_long(from, to, side) || is_as_long(of[0], of[1], side) {
-            return true;
+        if is_as_long(from, to, side) {
+            return [[f64::NEG_INFINITY, f64::INFINITY]; 3];
         }
         let [start, end]: [f64; 2] = [self.wrap_along(axis, lo).into(), self.wrap_along(axis, hi).into()];
         // The end may lie in the next image of the box.
         let turns = ((to - from - (end - start)) / side).round();
-        [0.0, -1.0, 1.0].iter().any(|image| start + image * side <= of[1] && of[0] <= end + (image + turns) * side)
+        [0.0, -1.0, 1.0].map(|image| [start + image * side, end + (image + turns) * side])
     }
 
     /// Brings a point into the box `[0, L]`, rounding in its own type, as trees do with theirs; open space leaves it alone.

@@ -30,12 +30,12 @@
 //!
 //! | on the CPU | here | what is missing here |
 //! |---|---|---|
-//! | [`Bvh`](crate::Bvh) | [`Bvh`] | boxes and other primitives than points; other dimensions than 2 and 3; `nearest` and `nearest_all` of other points; `for_each_pair` without a [`Visitor`] |
-//! | `query_all`, `count_all` | the same, of [`Sphere`](crate::Sphere)s; [`Csr`], [`DeviceVec`] | boxes and queries of your own; a single `query` |
+//! | [`Bvh`](crate::Bvh) | [`Bvh`] | boxes and other primitives than points; other dimensions than 2 and 3; `for_each_pair` without a [`Visitor`] |
+//! | `query_all`, `count_all` | the same, of [`Sphere`](crate::Sphere)s and [`Aabb`](crate::Aabb)s; [`Csr`], [`DeviceVec`] | queries of your own; a single `query` |
 //! | `neighbors`, `count_neighbors`, `count_pairs` | the same | |
-//! | `nearest_neighbors` | the same; [`Neighbors`] | `k` above 64 |
+//! | `nearest_neighbors`, `nearest_all` | the same; [`Neighbors`] | a single `nearest` |
 //! | `for_each_hit`, `for_each_pair` | the same, and `for_each_neighbor` of all stored points | closures: a [`Visitor`] is a type with a value for each point |
-//! | [`dbscan`](crate::cluster::dbscan()), [`Dbscan`](crate::Dbscan) | [`dbscan()`], [`Dbscan`] | `weights`, `predict` |
+//! | [`dbscan`](crate::cluster::dbscan()), [`Dbscan`](crate::Dbscan) | [`dbscan()`], [`Dbscan`] | |
 //! | [`Labels`](crate::Labels) | [`Labels`] | `get`, `is_core` and the like, which [`Labels::read`] gives |
 //! | [`Fof`](crate::Fof) | [`Fof`] | `algorithm`: there is one |
 //! | [`minimum_spanning_tree`](crate::minimum_spanning_tree()), [`MinimumSpanningTree`](crate::MinimumSpanningTree) | [`minimum_spanning_tree()`], [`MinimumSpanningTree`] | `alpha`; `min_samples` above 65 |
@@ -90,4 +90,4 @@ pub use halo::CenterFinder;
 pub use halo::Halos;
 #[cfg(feature = "cuda")]
 pub use interop::CudaMemory;
-pub use search::{Neighbors, Visitor};
+pub use search::{Neighbors, Query, Visitor};

@@ -291,8 +291,8 @@ fn nothing() {
     let ball = Sphere::new([0.0f32; 3], 1.0);
     assert_eq!(empty.query_all(&[ball; 3]).unwrap().read().unwrap().len(), 3);
     assert_eq!(empty.count_all(&[ball; 3]).unwrap().read().unwrap(), [0; 3]);
-    assert_eq!(some.query_all(&[]).unwrap().read().unwrap().len(), 0);
-    assert!(some.count_all(&[]).unwrap().read().unwrap().is_empty());
+    assert_eq!(some.query_all::<Sphere<f32, 3>>(&[]).unwrap().read().unwrap().len(), 0);
+    assert!(some.count_all::<Sphere<f32, 3>>(&[]).unwrap().read().unwrap().is_empty());
     assert!(some.for_each_hit::<Trace>(&[], &[], &[1; 5]).unwrap().read().unwrap().is_empty());
     assert!(empty.for_each_neighbor::<Trace>(1.0, &[]).unwrap().read().unwrap().is_empty());
     assert!(empty.for_each_pair::<Trace>(1.0, &[]).unwrap().read().unwrap().is_empty());

@@ -170,19 +170,22 @@ impl Dbscan {
 
     fn check<const D: usize>(&self, space: &Space<D>, n: usize) -> Result<()> {
         self.check_options(space)?;
-        if let Some(weights) = &self.weights {
-            if weights.len() != n {
-                return Err(Kind::WeightCount { weights: weights.len(), n }.into());
-            }
-            if let Some(index) = weights.iter().position(|weight| !(0.0..f64::INFINITY).contains(weight)) {
-                return Err(Kind::Weight { index, value: weights[index] }.into());
-            }
-        }
-        Ok(())
+        self.weights.as_ref().map_or(Ok(()), |weights| check_weights(weights, n))
     }
 
     fn clusters<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<Labels> {
         clusters(tree, self)
+    }
+}
+
+/// Weights are one per point, finite and not negative.
+pub(crate) fn check_weights(weights: &[f64], n: usize) -> Result<()> {
+    if weights.len() != n {
+        return Err(Kind::WeightCount { weights: weights.len(), n }.into());
+    }
+    match weights.iter().position(|weight| !(0.0..f64::INFINITY).contains(weight)) {
+        Some(index) => Err(Kind::Weight { index, value: weights[index] }.into()),
+        None => Ok(()),
     }
 }
 

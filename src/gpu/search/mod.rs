@@ -1,9 +1,12 @@
 //! What is near.
 
+mod boxes;
 pub(super) mod nearest;
 pub(super) mod neighbors;
+mod query_points;
 pub(super) mod range;
 pub(super) mod visitor;
 
 pub use nearest::Neighbors;
+pub use range::Query;
 pub use visitor::Visitor;

@@ -113,7 +113,7 @@ impl LeafVisitor for Count {
         state.store(state.read() + hits.bits.count_ones());
     }
 
-    fn on_subtree(state: &Self::State, points: u32) {
+    fn on_subtree(state: &Self::State, _order: &Self::Input, _node: u32, points: u32) {
         state.store(state.read() + points);
     }
 

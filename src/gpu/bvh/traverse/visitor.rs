@@ -79,9 +79,16 @@ pub(in crate::gpu) trait LeafVisitor: Send + Sync + 'static {
         true.into()
     }
 
-    /// Takes the points of a node that is within the radius as a whole: `points` of them.
-    fn on_subtree(_state: &Self::State, _points: u32) {}
-    fn __expand_on_subtree(_: &mut Scope, _: Expand<Self::State>, _: NativeExpand<u32>) {}
+    /// Takes the points of a node that is within the radius as a whole: `points` of them, which are all unless the warp met some first.
+    fn on_subtree(_state: &Self::State, _input: &Self::Input, _node: u32, _points: u32) {}
+    fn __expand_on_subtree(
+        _: &mut Scope,
+        _: Expand<Self::State>,
+        _: Expand<Self::Input>,
+        _: NativeExpand<u32>,
+        _: NativeExpand<u32>,
+    ) {
+    }
 
     /// Ends a query.
     fn finish(_state: &Self::State, _input: &Self::Input, _output: &mut Self::Output, _query: u32) {}

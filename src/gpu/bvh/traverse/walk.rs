@@ -106,7 +106,7 @@ fn alone<F: Float, V: LeafVisitor>(
         if comptime!(spec.whole) {
             if near {
                 if max_distance2::<F>(&corners, point, d) <= radius.sure {
-                    V::on_subtree(state, tree.links[node.rope as usize][1] - first);
+                    V::on_subtree(state, input, node.at, tree.links[node.rope as usize][1] - first);
                     near = false.runtime();
                 }
             }
@@ -221,7 +221,7 @@ fn together<F: Float, V: LeafVisitor>(
                 }
                 if comptime!(spec.whole) {
                     if wants && max_distance2::<F>(&corners, point, d) <= radius.sure {
-                        V::on_subtree(state, packet.count(first, tree.links[rope as usize][1]));
+                        V::on_subtree(state, input, node, packet.count(first, tree.links[rope as usize][1]));
                         wants = false.runtime();
                     }
                 }

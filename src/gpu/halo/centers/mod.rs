@@ -127,8 +127,8 @@ impl<'a> CenterFinder<'a> {
     pub fn run_traced<S: Coordinate>(&self, points: &Points<S, 3>, halos: &Halos) -> Result<Traced> {
         self.center.check()?;
         if points.device != halos.device {
-            let [points, halos] = [points.device, halos.device].map(|device| format!("{device:?}"));
-            return Err(Kind::Devices { points, halos }.into());
+            let [points, other] = [points.device, halos.device].map(|device| format!("{device:?}"));
+            return Err(Kind::Devices { points, what: "the halos", other }.into());
         }
         self.on_host().check_lengths(points.len, halos.labels.len())?;
         let boundary = Boundary::agree(&[

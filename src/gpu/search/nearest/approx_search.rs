@@ -2,7 +2,7 @@
 //!
 //! In: points. Out: rows of neighbours, and a list of the points in doubt. For devices with warps.
 //! Each unit keeps the `k` best so far of one point, by rounded distances, and the best of what it dropped. The points around the warp
-//! come first, which makes the radius small; then the warp walks the tree together, and points near the box around its queries are
+//! come first, or those about the leaf near a query that is not stored, which makes the radius small; then the warp walks the tree together, and points near the box around its queries are
 //! compared at once (`packet`). In the end the distances of the `k` are computed in `f64` and sorted. If the best point dropped is surely
 //! farther than the last one, they are the answer; else (mostly for ties) the point is listed as in doubt, for `exact_search`.
 
@@ -13,11 +13,12 @@ use cubecl::prelude::*;
 use crate::gpu::bvh::traverse::packet::{Packet, Want, new_packet};
 use crate::gpu::bvh::traverse::spec::{MIXED, Tree};
 use crate::gpu::bvh::traverse::windows::windows;
-use crate::gpu::metric::{corners, exact_distance2, min_distance2};
+use crate::gpu::metric::{corners, distance2, exact_distance2, min_distance2};
 use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::warp::{WIDTH, warp_any, warp_max};
 use crate::gpu::search::nearest::exact_search::widened;
-use crate::gpu::search::nearest::{ApproxLimits, KnnSpec, Rows, Search, row};
+use crate::gpu::search::nearest::exact_walk::nearest_leaf;
+use crate::gpu::search::nearest::{ApproxLimits, KnnSpec, Rows, Search};
 
 /// Units of a block: few, because the heaps take so many registers that only few units fit.
 pub(in crate::gpu) const SMALL: u32 = 64;
@@ -34,13 +35,15 @@ struct ApproxHeap<F: Float> {
     any_dropped: Array<u32>,
     /// Squared distances beyond this are not among the best.
     limit: Array<F>,
+    /// From where to where the points were seen that the query itself began with, if it is not stored.
+    seen: Array<u32>,
 }
 
 /// Finds the `k` nearest of each point. Points in doubt are written to `doubted`, whose first number counts them.
 #[cube(launch_unchecked)]
 pub(in crate::gpu) fn find_approximately<F: Float>(
     tree: &Tree<F>,
-    search: &Search,
+    search: &Search<F>,
     approx: &ApproxLimits<F>,
     rows: &mut Rows,
     doubted: &mut Array<Atomic<u32>>,
@@ -49,21 +52,18 @@ pub(in crate::gpu) fn find_approximately<F: Float>(
     let d = comptime!(spec.d);
     let k = comptime!(spec.k);
     let warp = comptime!(spec.warp);
-    let n = tree.stored;
+    let (n, stored) = (search.queries.n, tree.stored);
     let unit = ABSOLUTE_POS as u32;
     // All units of a warp must come along to vote.
     let query = min(unit, n - 1);
-    let mut point = Array::<F>::new(d);
-    #[unroll]
-    for axis in 0..d {
-        point[axis] = tree.axes[axis * n as usize + query as usize];
-    }
+    let point = search.queries.point(query, d);
     let mut heap = ApproxHeap::<F> {
         distances2: Array::<F>::new(k),
         positions: Array::<u32>::new(k),
         dropped: Array::<F>::new(1usize),
         any_dropped: Array::<u32>::new(1usize),
         limit: Array::<F>::new(1usize),
+        seen: Array::<u32>::new(2usize),
     };
     #[unroll]
     for place in 0..k {
@@ -74,19 +74,36 @@ pub(in crate::gpu) fn find_approximately<F: Float>(
     heap.any_dropped[0] = 0;
     heap.limit[0] = approx.radius2();
 
-    // The warp's own points come first, and the same number on both sides.
-    let own_first = query / WIDTH * WIDTH;
     let mut packet = new_packet::<F>(&point, d, comptime!(spec.periodic), comptime!(warp.units(SMALL)), warp);
-    let begin = max(own_first, AROUND) - AROUND;
-    let behind = min(own_first + WIDTH + AROUND, n);
-    let mut first = begin + 0;
-    while first < behind {
-        packet.take_all(tree, first, min(behind - first, WIDTH));
-        push_packet::<F>(&mut heap, &packet, tree, search, approx, &point, query, spec);
-        packet.advance();
-        first += WIDTH;
+    if comptime!(spec.are_stored) {
+        // The warp's own points come first, and the same number on both sides.
+        let own_first = query / WIDTH * WIDTH;
+        let begin = max(own_first, AROUND) - AROUND;
+        let behind = min(own_first + WIDTH + AROUND, n);
+        let mut first = begin + 0;
+        while first < behind {
+            packet.take_all(tree, first, min(behind - first, WIDTH));
+            push_packet::<F>(&mut heap, &packet, tree, search, approx, &point, query, spec);
+            packet.advance();
+            first += WIDTH;
+        }
+        packet.leave_out(begin, behind);
+    } else {
+        // Queries may be far from each other, so that each has points of its own to begin with.
+        let leaf = nearest_leaf::<F>(tree, &point, d, comptime!(spec.periodic));
+        let first = tree.links[leaf as usize][1];
+        let begin = max(first, AROUND) - AROUND;
+        let behind = min(first + WIDTH + AROUND, stored);
+        for at in begin..behind {
+            let d2 = distance2::<F>(&tree.axes, at, stored, &point, &tree.sides, d, comptime!(spec.periodic));
+            if d2 <= heap.limit[0] {
+                push::<F>(&mut heap, search, d2, at, query, spec);
+            }
+        }
+        lower_limit::<F>(&mut heap, approx, spec);
+        heap.seen[0] = begin;
+        heap.seen[1] = behind;
     }
-    packet.leave_out(begin, behind);
     let mut widest = warp_max::<F>(heap.limit[0], warp);
     let mut at = 0u32.runtime();
     let windows = windows::<F>(search.end, F::new(-1.0), false, warp);
@@ -127,48 +144,78 @@ fn push_packet<F: Float>(
     heap: &mut ApproxHeap<F>,
     packet: &Packet<F>,
     tree: &Tree<F>,
-    search: &Search,
+    search: &Search<F>,
     approx: &ApproxLimits<F>,
     point: &Array<F>,
     query: u32,
     #[comptime] spec: KnnSpec,
 ) {
-    let k = comptime!(spec.k);
     let limit = heap.limit[0];
     let (near_ones, _) = packet.compare(point, limit, limit, &tree.sides);
     let mut left = Bits::new(near_ones);
     while left.any() {
         let bit = left.pop();
-        let mut value = packet.distance2(bit, point, &tree.sides);
-        let mut value_of = packet.position(bit);
-        let mut allowed = true.runtime();
-        if comptime!(spec.excludes_self) {
-            allowed = value_of != query;
+        let value = packet.distance2(bit, point, &tree.sides);
+        let value_of = packet.position(bit);
+        let mut is_new = true.runtime();
+        if comptime!(!spec.are_stored) {
+            is_new = value_of < heap.seen[0] || value_of >= heap.seen[1];
         }
-        if comptime!(spec.excludes_index) {
-            allowed = search.order[value_of as usize] != search.excluded;
-        }
-        if allowed {
-            if value < heap.distances2[comptime!(k - 1)] {
-                // What is farther than the new one moves up a place.
-                #[unroll]
-                for place in 0..k {
-                    let (held, held_of) = (heap.distances2[place], heap.positions[place]);
-                    let goes_here = value < held;
-                    heap.distances2[place] = select(goes_here, value, held);
-                    heap.positions[place] = select(goes_here, value_of, held_of);
-                    value = select(goes_here, held, value);
-                    value_of = select(goes_here, held_of, value_of);
-                }
-            }
-            // What is left is dropped, unless it is a free place.
-            if value_of != u32::MAX {
-                heap.any_dropped[0] = 1;
-                heap.dropped[0] = heap.dropped[0].min(value);
-            }
+        if is_new {
+            push::<F>(heap, search, value, value_of, query, spec);
         }
     }
-    let mut last = heap.distances2[comptime!(k - 1)];
+    lower_limit::<F>(heap, approx, spec);
+}
+
+/// Puts a point into the heap, if it belongs there.
+#[cube]
+fn push<F: Float>(
+    heap: &mut ApproxHeap<F>,
+    search: &Search<F>,
+    distance2: F,
+    position: u32,
+    query: u32,
+    #[comptime] spec: KnnSpec,
+) {
+    let k = comptime!(spec.k);
+    let mut value = distance2 + F::new(0.0);
+    let mut value_of = position + 0;
+    let mut allowed = true.runtime();
+    if comptime!(spec.excludes_self && spec.are_stored) {
+        allowed = position != query;
+    }
+    if comptime!(spec.excludes_self && !spec.are_stored) {
+        allowed = search.order[position as usize] != search.queries.order[query as usize];
+    }
+    if comptime!(spec.excludes_index) {
+        allowed = search.order[position as usize] != search.excluded;
+    }
+    if allowed {
+        if value < heap.distances2[comptime!(k - 1)] {
+            // What is farther than the new one moves up a place.
+            #[unroll]
+            for place in 0..k {
+                let (held, held_of) = (heap.distances2[place], heap.positions[place]);
+                let goes_here = value < held;
+                heap.distances2[place] = select(goes_here, value, held);
+                heap.positions[place] = select(goes_here, value_of, held_of);
+                value = select(goes_here, held, value);
+                value_of = select(goes_here, held_of, value_of);
+            }
+        }
+        // What is left is dropped, unless it is a free place.
+        if value_of != u32::MAX {
+            heap.any_dropped[0] = 1;
+            heap.dropped[0] = heap.dropped[0].min(value);
+        }
+    }
+}
+
+/// Lowers the limit to what the heap still takes.
+#[cube]
+fn lower_limit<F: Float>(heap: &mut ApproxHeap<F>, approx: &ApproxLimits<F>, #[comptime] spec: KnnSpec) {
+    let mut last = heap.distances2[comptime!(spec.k - 1)];
     if comptime!(spec.periodic) {
         let root = last.sqrt() + approx.absolute();
         last = root * root;
@@ -181,7 +228,7 @@ fn push_packet<F: Float>(
 fn finish<F: Float>(
     heap: &ApproxHeap<F>,
     tree: &Tree<F>,
-    search: &Search,
+    search: &Search<F>,
     point: &Array<F>,
     rows: &mut Rows,
     doubted: &mut Array<Atomic<u32>>,
@@ -190,7 +237,7 @@ fn finish<F: Float>(
 ) {
     let k = comptime!(spec.k);
     let limits = &search.limits;
-    let row = row(&search.order, query, comptime!(spec.row_order)) * k;
+    let row = search.queries.row(query, comptime!(spec.row_order)) * rows.width as usize;
     let mut farthest = f64::new(0.0);
     // What came last; rounded distances mostly are in the order of exact ones.
     let mut last = f64::new(-1.0);

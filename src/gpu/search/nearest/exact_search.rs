@@ -1,7 +1,7 @@
 //! The k nearest of a point by one unit, by distances in `f64` throughout: the twin of `search::nearest::exact_heap`.
 //!
 //! In: points. Out: rows of neighbours. For devices without warps, and for the few points that `approx_search` cannot answer for.
-//! The points next to the query in tree order come first, which makes the radius small; then the tree is walked with that radius. A point
+//! The points next to the query in tree order come first, or those of the leaf that is near it, which makes the radius small; then the tree is walked with that radius. A point
 //! that may be among the nearest by its distance in the points' own precision is decided in `f64`, as on the CPU.
 
 #![allow(unsafe_code)] // A kernel without bounds checks; the launch contract is that of `nearest`.
@@ -13,9 +13,10 @@ use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
 use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::metric::{corners, distance2, exact_distance2, min_distance2};
 use crate::gpu::primitives::bits::Bits;
-use crate::gpu::search::nearest::{KnnSpec, Limits, Rows, Search, row};
+use crate::gpu::search::nearest::exact_walk::nearest_leaf;
+use crate::gpu::search::nearest::{KnnSpec, Limits, Rows, Search};
 
-/// Points in tree order that come first: the block of this many that holds the query.
+/// Points in tree order that come first: the block of this many that holds the query, if it is stored.
 const BLOCK: u32 = 32;
 
 /// The best so far, nearest first; free places hold the squared radius, so that any point within it is better.
@@ -25,13 +26,16 @@ struct ExactHeap<F: Float> {
     indices: Array<u32>,
     /// Approximate squared distances beyond this are not among the best.
     limit: Array<F>,
+    /// The last of an earlier search, which what is taken comes after.
+    last2: f64,
+    last_of: u32,
 }
 
 /// Finds the `k` nearest of each point; if `listed`, of those that `doubted` counts and lists.
 #[cube(launch_unchecked)]
 pub(in crate::gpu) fn find_exactly<F: Float>(
     tree: &Tree<F>,
-    search: &Search,
+    search: &Search<F>,
     doubted: &Array<u32>,
     rows: &mut Rows,
     #[comptime] listed: bool,
@@ -46,42 +50,54 @@ pub(in crate::gpu) fn find_exactly<F: Float>(
             find::<F>(tree, search, rows, query, spec);
             place += CUBE_COUNT as u32 * UNITS;
         }
-    } else if unit < tree.stored {
+    } else if unit < search.queries.n {
         find::<F>(tree, search, rows, unit, spec);
     }
 }
 
 /// Finds the nearest of one point.
 #[cube]
-fn find<F: Float>(tree: &Tree<F>, search: &Search, rows: &mut Rows, query: u32, #[comptime] spec: KnnSpec) {
+fn find<F: Float>(tree: &Tree<F>, search: &Search<F>, rows: &mut Rows, query: u32, #[comptime] spec: KnnSpec) {
     let d = comptime!(spec.d);
     let k = comptime!(spec.k);
     let periodic = comptime!(spec.periodic);
     let n = tree.stored;
-    let mut point = Array::<F>::new(d);
-    #[unroll]
-    for axis in 0..d {
-        point[axis] = tree.axes[axis * n as usize + query as usize];
-    }
-    let index = search.order[query as usize];
+    let point = search.queries.point(query, d);
     let mut left_out = search.excluded + 0;
     if comptime!(spec.excludes_self) {
-        left_out = index;
+        left_out = search.queries.order[query as usize];
+    }
+    let row = search.queries.row(query, comptime!(spec.row_order)) * rows.width as usize + rows.from as usize;
+    let mut radius2 = search.limits.radius2();
+    let mut last2 = f64::new(-1.0);
+    let mut last_of = 0u32.runtime();
+    if comptime!(!spec.is_first) {
+        last2 = rows.distances2[row - 1];
+        last_of = rows.indices[row - 1];
+        // Nothing comes after a free place.
+        radius2 = select(last_of == u32::MAX, f64::new(-1.0), radius2);
     }
     let mut heap = ExactHeap::<F> {
         distances2: Array::<f64>::new(k),
         indices: Array::<u32>::new(k),
         limit: Array::<F>::new(1usize),
+        last2,
+        last_of,
     };
     #[unroll]
     for place in 0..k {
-        heap.distances2[place] = search.limits.radius2();
+        heap.distances2[place] = radius2;
         heap.indices[place] = u32::MAX.runtime();
     }
     heap.limit[0] = widened::<F>(heap.distances2[comptime!(k - 1)], &search.limits);
 
-    let first = query / BLOCK * BLOCK;
-    let behind = min(first + BLOCK, n);
+    let mut first = query / BLOCK * BLOCK;
+    let mut behind = min(first + BLOCK, n);
+    if comptime!(!spec.are_stored) {
+        let leaf = nearest_leaf::<F>(tree, &point, d, periodic);
+        first = tree.links[leaf as usize][1];
+        behind = tree.links[(leaf + 1) as usize][1];
+    }
     let mut hits = Bits::new(u32::MAX >> (BLOCK - (behind - first)));
     push::<F>(&mut heap, tree, search, first, &mut hits, &point, left_out, spec);
     let mut walk = RopeWalk::new(0u32.runtime(), search.end);
@@ -107,12 +123,16 @@ fn find<F: Float>(tree: &Tree<F>, search: &Search, rows: &mut Rows, query: u32, 
         }
         walk.step(&node, near);
     }
-    let row = row(&search.order, query, comptime!(spec.row_order));
     #[unroll]
     for place in 0..k {
-        let to = row * k + place;
-        rows.indices[to] = heap.indices[place];
-        rows.distances2[to] = heap.distances2[place];
+        let mut has_place = true.runtime();
+        if comptime!(spec.is_part) {
+            has_place = rows.from + comptime!(place as u32) < rows.width;
+        }
+        if has_place {
+            rows.indices[row + place] = heap.indices[place];
+            rows.distances2[row + place] = heap.distances2[place];
+        }
     }
 }
 
@@ -134,7 +154,7 @@ pub(in crate::gpu) fn widened<F: Float>(distance2: f64, limits: &Limits) -> F {
 fn push<F: Float>(
     heap: &mut ExactHeap<F>,
     tree: &Tree<F>,
-    search: &Search,
+    search: &Search<F>,
     first: u32,
     hits: &mut Bits,
     point: &Array<F>,
@@ -155,6 +175,9 @@ fn push<F: Float>(
             comptime!(spec.periodic),
         );
         let mut is_nearer = index != left_out;
+        if comptime!(!spec.is_first) {
+            is_nearer = is_nearer && (d2 > heap.last2 || (d2 == heap.last2 && index > heap.last_of));
+        }
         let (last, last_of) = (heap.distances2[comptime!(k - 1)], heap.indices[comptime!(k - 1)]);
         is_nearer = is_nearer && (d2 < last || (d2 == last && index < last_of));
         if is_nearer {

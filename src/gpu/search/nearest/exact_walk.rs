@@ -29,6 +29,26 @@ pub(in crate::gpu) fn point_of<F: Float>(tree: &Tree<F>, at: u32, #[comptime] d:
     point
 }
 
+/// The leaf that a descent to the nearer child leads to, of two that are as near the first.
+#[cube]
+pub(super) fn nearest_leaf<F: Float>(
+    tree: &Tree<F>,
+    point: &Array<F>,
+    #[comptime] d: usize,
+    #[comptime] periodic: bool,
+) -> u32 {
+    let mut way = Array::<u32>::new(1usize);
+    way[0] = 0;
+    while tree.links[way[0] as usize][0] != way[0] + 1 {
+        let left = way[0] + 1;
+        let right = tree.links[left as usize][0];
+        let of_left = min_distance2::<F>(&corners::<F>(&tree.bounds, left, d), point, &tree.sides, d, periodic);
+        let of_right = min_distance2::<F>(&corners::<F>(&tree.bounds, right, d), point, &tree.sides, d, periodic);
+        way[0] = select(of_left <= of_right, left, right);
+    }
+    way[0]
+}
+
 /// Takes all points whose rounded squared distance is at most `limit`.
 #[cube]
 pub(in crate::gpu) fn walk_exactly<F: Float, T: Tally>(

@@ -6,13 +6,16 @@
 //! Cost: as [`DbscanAlgorithm`]'s; beside the tree 32 bytes a point, and 16 for one of three `f32` that may be on a border.
 //! Source: Ester et al. 1996 (the definition); Prokopenko et al. 2023.
 
+mod predict;
+mod weights;
+
 use std::marker::PhantomData;
 
 use cubecl::prelude::*;
 
-use crate::cluster::dbscan::DbscanAlgorithm;
+use crate::cluster::dbscan::{DbscanAlgorithm, check_weights};
 use crate::error::{Kind, Result};
-use crate::geometry::FilteredRadius;
+use crate::geometry::{FilteredRadius, Space};
 use crate::gpu::buffer::{Buffer, UNITS, cubes, mark};
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::traverse::hits::Hits;
@@ -48,8 +51,7 @@ pub fn dbscan<S: Coordinate, const D: usize>(
     Dbscan::new(eps, min_pts).run(points)
 }
 
-/// DBSCAN with options, then [`Dbscan::run`]: the twin of [`crate::Dbscan`], for points without weights. Points are in a periodic
-/// box if they were uploaded so.
+/// DBSCAN with options, then [`Dbscan::run`]: the twin of [`crate::Dbscan`]. Points are in a periodic box if they were uploaded so.
 ///
 /// ```no_run
 /// use ropewalk::DbscanAlgorithm;
@@ -66,12 +68,13 @@ pub struct Dbscan {
     min_pts: usize,
     algorithm: DbscanAlgorithm,
     star: bool,
+    weights: Option<Vec<f64>>,
 }
 
 impl Dbscan {
     /// Neighbours are at most `eps` apart; a core point has at least `min_pts` of them, itself included.
     pub fn new(eps: impl Into<f64>, min_pts: usize) -> Self {
-        Self { eps: eps.into(), min_pts, algorithm: DbscanAlgorithm::Auto, star: false }
+        Self { eps: eps.into(), min_pts, algorithm: DbscanAlgorithm::Auto, star: false, weights: None }
     }
 
     /// How to find the clusters. All give the same labels.
@@ -88,11 +91,39 @@ impl Dbscan {
         self
     }
 
+    /// A weight per point in the caller's order, finite and not negative: a point is core if the weights within `eps`, its own included,
+    /// reach `min_pts`. The same points are core as on the CPU, by sums that are rounded as there: see [`crate::Dbscan::weights`].
+    ///
+    /// Memory: while it runs, 28 bytes a point and 8 a node.
+    ///
+    /// ```no_run
+    /// use ropewalk::gpu::{Dbscan, Device, Points};
+    ///
+    /// let points = Points::new(&[[0.0f32, 0.0], [0.1, 0.0], [5.0, 5.0]], Device::first()?)?;
+    /// let labels = Dbscan::new(0.2, 3).weights([2.5, 0.5, 2.9]).run(&points)?.read()?;
+    /// assert_eq!(labels.as_slice(), [0, 0, -1]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    #[must_use]
+    pub fn weights(mut self, weights: impl Into<Vec<f64>>) -> Self {
+        self.weights = Some(weights.into());
+        self
+    }
+
+    fn check_options<const D: usize>(&self, space: &Space<D>) -> Result<()> {
+        space.check_length("eps", self.eps)?;
+        if self.min_pts == 0 {
+            return Err(Kind::Parameter { name: "min_pts", value: 0.0, must: "at least 1" }.into());
+        }
+        Ok(())
+    }
+
     /// Finds the clusters of `points`.
     ///
     /// Exact, and the same in every run.
     ///
-    /// Errors: `eps` NaN, negative or infinite, or more than half of a periodic box; `min_pts` 0; if the device fails.
+    /// Errors: `eps` NaN, negative or infinite, or more than half of a periodic box; `min_pts` 0; weights that are not one per point,
+    /// finite and not negative; if the device fails.
     pub fn run<S: Coordinate, const D: usize>(&self, points: &Points<S, D>) -> Result<Labels> {
         self.run_on(&Bvh::of(points)?)
     }
@@ -101,18 +132,19 @@ impl Dbscan {
     ///
     /// Errors: as [`Dbscan::run`].
     pub fn run_on<S: Coordinate, const D: usize>(&self, bvh: &Bvh<S, D>) -> Result<Labels> {
-        bvh.space.check_length("eps", self.eps)?;
-        if self.min_pts == 0 {
-            return Err(Kind::Parameter { name: "min_pts", value: 0.0, must: "at least 1" }.into());
+        self.check_options(&bvh.space)?;
+        if let Some(weights) = &self.weights {
+            check_weights(weights, bvh.len())?;
         }
         let dense = self.algorithm != DbscanAlgorithm::Fdbscan;
+        // With `min_pts` 2 a point with a neighbour is core: nothing to count.
+        let tells_border = self.min_pts > 2 || self.weights.is_some();
         on!(bvh.device, client => {
             let Some(nodes) = &bvh.nodes else {
                 let labels = Buffer::new(client, 0);
-                return Ok(Labels { device: bvh.device, labels, n_clusters: 0, tells_border: self.min_pts > 2 });
+                return Ok(Labels { device: bvh.device, labels, n_clusters: 0, tells_border });
             };
-            // With `min_pts` 2 a point with a neighbour is core: nothing to count.
-            if self.min_pts <= 2 {
+            if !tells_border {
                 let forest = connect(client, bvh, nodes, self.eps, Participants::All, dense)?;
                 mark(client, "walk, union")?;
                 let membership = if self.min_pts == 1 { Membership::All } else { Membership::Together };
@@ -121,7 +153,10 @@ impl Dbscan {
                 mark(client, "labels")?;
                 return Ok(Labels { device: bvh.device, labels, n_clusters, tells_border: false });
             }
-            let core = find_core(client, bvh, nodes, self.eps, self.min_pts, dense);
+            let core = match &self.weights {
+                Some(weights) => weights::find_core(client, bvh, nodes, self.eps, (weights, self.min_pts), dense)?,
+                None => find_core(client, bvh, nodes, self.eps, self.min_pts, dense),
+            };
             let (before, candidates) = split_core_marks(client, &core);
             mark(client, "core")?;
             let forest = connect(client, bvh, nodes, self.eps, Participants::Marked(&core, &before), dense)?;
@@ -327,7 +362,7 @@ impl LeafVisitor for Enough {
         state.store(state.read() + hits.bits.count_ones());
     }
 
-    fn on_subtree(state: &Self::State, points: u32) {
+    fn on_subtree(state: &Self::State, _least: &Self::Input, _node: u32, points: u32) {
         state.store(state.read() + points);
     }
 

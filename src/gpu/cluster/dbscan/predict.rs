@@ -1,0 +1,95 @@
+//! Which cluster a new point falls into: the twin of `cluster::dbscan::predict`.
+//!
+//! In: points, their labels, and new points. Out: a label for each new point.
+//! Cost: a tree over the core points, and the nearest of each new point.
+
+use cubecl::prelude::*;
+
+use crate::error::{Kind, Result};
+use crate::geometry::Boundary;
+use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::bvh::{Bvh, Coordinate, Points};
+use crate::gpu::cluster::dbscan::Dbscan;
+use crate::gpu::cluster::labels::Labels;
+use crate::gpu::device::on;
+use crate::gpu::device_vec::DeviceVec;
+use crate::gpu::primitives::gather::{Layout, gather};
+use crate::search::nearest::Nearest;
+
+impl Dbscan {
+    /// The cluster of the nearest core point within `eps` of each new point (ties: the one with the lowest index), or -1: as
+    /// [`crate::Dbscan::predict`], which says what that means.
+    ///
+    /// `points` and their `labels` are those of an earlier [`Dbscan::run`] with the same `eps`; `min_pts` and weights are not asked again.
+    /// New points are in the order in which they were uploaded.
+    ///
+    /// Memory: 4 bytes a new point; while it runs, a copy of the core points and their tree, and by the sizes of buffers some 70 bytes a
+    /// new point of three `f32`.
+    ///
+    /// Errors: as [`Dbscan::run`], for the options; labels that are not one per point; points, labels and new points that are not on one
+    /// device; new points in another box than the points; if the device fails.
+    ///
+    /// ```no_run
+    /// use ropewalk::gpu::{Dbscan, Device, Points};
+    ///
+    /// let device = Device::first()?;
+    /// let points = Points::new(&[[0.0f32, 0.0], [1.0, 0.0], [2.0, 0.0], [9.0, 0.0]], device)?;
+    /// let dbscan = Dbscan::new(1.0, 3); // only the second is core
+    /// let labels = dbscan.run(&points)?;
+    /// let new = Points::new(&[[0.5f32, 0.0], [2.5, 0.0], [9.0, 0.0]], device)?;
+    /// assert_eq!(dbscan.predict(&points, &labels, &new)?.read()?, [0, -1, -1]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn predict<S: Coordinate, const D: usize>(
+        &self,
+        points: &Points<S, D>,
+        labels: &Labels,
+        new: &Points<S, D>,
+    ) -> Result<DeviceVec<i32>> {
+        self.check_options(&points.space)?;
+        for (what, device) in [("the labels", labels.device), ("the new points", new.device)] {
+            if device != points.device {
+                let [points, other] = [points.device, device].map(|device| format!("{device:?}"));
+                return Err(Kind::Devices { points, what, other }.into());
+            }
+        }
+        if labels.len() != points.len {
+            return Err(Kind::Length { what: "labels", len: labels.len(), points: points.len }.into());
+        }
+        if new.space != points.space {
+            let [of, other_of] = [&points.space, &new.space].map(|space| Boundary::of(space).to_string());
+            let (what, other_what) = ("the points are in", "the new points are in");
+            return Err(Kind::Spaces { what, of, other_what, other_of }.into());
+        }
+        let device = points.device;
+        on!(device, client => {
+            let core = labels.core_indices()?.values;
+            let places = gather(client, &points.values, &core, D, Layout::Rows);
+            let size = points.space.period().copied();
+            let tree = Bvh::of(&Points::<S, D>::of(&DeviceVec { device, values: places }, size)?)?;
+            let nearest = Nearest::new(1).within(self.eps);
+            let near = tree.nearest_of_placed(client, &new.values, &new.bounds, nearest)?;
+            let n = new.len;
+            let found = Buffer::<i32>::new(client, n);
+            let near = if near.k == 0 { Buffer::filled(client, n, u32::MAX) } else { near.indices };
+            let dim = CubeDim::new_1d(UNITS);
+            take_labels::launch(client, cubes(n), dim, near.arg(), core.arg(), labels.labels.arg(), found.arg(), n as u32);
+            Ok(DeviceVec { device, values: found })
+        })
+    }
+}
+
+/// The label of the core point that is nearest; -1 without one.
+#[cube(launch)]
+fn take_labels(near: &Array<u32>, core: &Array<u32>, labels: &Array<i32>, found: &mut Array<i32>, n: u32) {
+    let i = ABSOLUTE_POS;
+    if (i as u32) < n {
+        let nearest = near[i];
+        // No neighbour is -1 as a label.
+        let mut label = i32::reinterpret(nearest);
+        if nearest != u32::MAX {
+            label = labels[core[nearest as usize] as usize];
+        }
+        found[i] = label;
+    }
+}

@@ -1,0 +1,350 @@
+//! Which points are core by their neighbours' weights: the twin of what `cluster::dbscan::core` does with weights.
+//!
+//! In: a weight for each point. Out: marks as of `find_core`.
+//! The CPU defines the sum of a point's weights: `f64`, its own leaf's first, then leaf after leaf, each leaf's by themselves first; copies
+//! have that of the leaf before theirs. A walk sums in another order, with nodes within `eps` as a whole, until it is sure. Sums of m
+//! numbers in two orders differ by at most 2 (m - 1) roundings, a part of m 2^-52; a sum so near to `min_pts` is made again in the CPU's
+//! order. Whole numbers add up exactly, so that nothing is in doubt.
+//! Cost: a walk as for counts; 28 bytes a point, and 8 a node.
+//!
+//! **Launch contract.** The walk's is that of `bvh::traverse`. The other kernels compare their position with the number they are given, and
+//! index points by the links of a valid tree.
+
+use cubecl::prelude::*;
+
+use crate::bvh::{DEPTH, LEAF};
+use crate::error::Result;
+use crate::geometry::FilteredRadius;
+use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::bvh::reduce::sum_below;
+use crate::gpu::bvh::ropes::Nodes;
+use crate::gpu::bvh::traverse::hits::Hits;
+use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
+use crate::gpu::bvh::traverse::spec::{Queries, QueriesLaunch, TraversalMode, Tree, WalkSpec};
+use crate::gpu::bvh::traverse::visitor::LeafVisitor;
+use crate::gpu::bvh::{Bvh, Coordinate};
+use crate::gpu::cluster::connect::is_clique;
+use crate::gpu::cluster::dbscan::ALONE;
+use crate::gpu::metric::{corners, distance2, exact_distance2, min_distance2};
+use crate::gpu::primitives::bits::Bits;
+use crate::gpu::primitives::compact::Compact;
+use crate::gpu::primitives::gather::{Layout, gather};
+use crate::gpu::primitives::scan::last;
+use crate::gpu::search::nearest::point_of;
+
+/// Of each point in tree order: 1 if it is core, [`ALONE`] without neighbours, else 0.
+pub(super) fn find_core<R: Runtime, S: Coordinate, const D: usize>(
+    client: &ComputeClient<R>,
+    bvh: &Bvh<S, D>,
+    nodes: &Nodes<S>,
+    eps: f64,
+    least: (&[f64], usize),
+    dense: bool,
+) -> Result<Buffer<u32>> {
+    let ((weights, min_pts), n, end, dim) = (least, bvh.len(), nodes.end(), CubeDim::new_1d(UNITS));
+    let total: f64 = weights.iter().sum();
+    let is_rounded = total > 2f64.powi(52) || weights.iter().any(|weight| weight.fract() != 0.0);
+    // As on the CPU, and as much again for the order here.
+    let slack = if is_rounded { 2.0 * (n + LEAF + DEPTH) as f64 * f64::EPSILON } else { 0.0 };
+    let enough = min_pts as f64;
+    let limits = Buffer::from_slice(client, &[enough, enough * (1.0 + 2.0 * slack), enough * (1.0 - 2.0 * slack)]);
+    let weights = gather(client, &Buffer::from_slice(client, weights), &bvh.order, 1, Layout::Rows);
+    let node_weights = sum_below(client, nodes, &weights);
+    let filter = FilteredRadius::<S, D>::new(eps, &bvh.space);
+    let (core, doubted) = (Buffer::<u32>::filled(client, n, 0), Buffer::<u32>::filled(client, n + 1, 0));
+    let input = || WeightsLaunch::new(weights.arg(), node_weights.arg(), limits.arg(), n as u32);
+    mark_dense::launch::<S, R>(
+        client,
+        cubes(end),
+        dim,
+        nodes.bounds.arg(),
+        nodes.links.arg(),
+        input(),
+        Buffer::from_slice(client, &[if dense { filter.sure } else { S::from_f64(-1.0) }]).arg(),
+        core.arg(),
+        end as u32,
+        D,
+    );
+    let output = FoundLaunch::new(core.arg(), doubted.arg());
+    bvh.walk::<R, Heavy>(client, nodes, eps, TraversalMode::Whole, input(), output);
+    let doubts = if is_rounded { last(client, &doubted)? } else { 0 };
+    if doubts > 0 {
+        let flags = Buffer::<u32>::filled(client, n + 1, 0);
+        let links = (nodes.bounds.arg(), nodes.links.arg());
+        flag_first::launch::<S, R>(
+            client,
+            cubes(end),
+            dim,
+            links.0,
+            links.1,
+            bvh.axes.arg(),
+            flags.arg(),
+            end as u32,
+            n as u32,
+            D,
+        );
+        let firsts = Compact::new(client, flags)?;
+        let decisive = firsts.items(client);
+        let places = || PlacesLaunch::new(doubted.arg(), doubts as u32, firsts.ranks.arg(), decisive.arg());
+        let asked = bvh.balls_about(client, &bvh.axes, n, eps);
+        let periodic = bvh.space.period().is_some();
+        let queries: QueriesLaunch<S, R> = asked.queries;
+        sum_in_order::launch::<S, R>(
+            client,
+            cubes(doubts),
+            dim,
+            bvh.tree(client, nodes),
+            queries,
+            input(),
+            places(),
+            core.arg(),
+            end as u32,
+            D,
+            periodic,
+        );
+        mark_copies::launch::<R>(client, cubes(doubts), dim, places(), core.arg());
+    }
+    Ok(core)
+}
+
+/// The weights of points and of nodes, and how much is enough: in the CPU's order of additions, and surely, and surely not, in another.
+#[derive(CubeType, CubeLaunch)]
+struct Weights {
+    of_points: Array<f64>,
+    of_nodes: Array<f64>,
+    limits: Array<f64>,
+    n: u32,
+}
+
+/// What was found; and the positions in doubt, counted by the number behind the last place.
+#[derive(CubeType, CubeLaunch)]
+struct Found {
+    core: Array<u32>,
+    doubted: Array<Atomic<u32>>,
+}
+
+/// What was seen near a point.
+#[derive(CubeType)]
+struct Seen {
+    weight: RuntimeCell<f64>,
+    count: RuntimeCell<u32>,
+}
+
+/// Adds up the weights of neighbours until they are surely enough.
+struct Heavy;
+
+#[cube]
+impl LeafVisitor for Heavy {
+    type Input = Weights;
+    type Output = Found;
+    type State = Seen;
+
+    fn start(weights: &Self::Input, found: &mut Self::Output, query: u32) -> Self::State {
+        // Points that are marked have enough.
+        let is_core = found.core[query as usize] == 1;
+        let weight = select(is_core, weights.limits[1], f64::cast_from(0u32.runtime()));
+        Seen { weight: RuntimeCell::<f64>::new(weight), count: RuntimeCell::<u32>::new(0) }
+    }
+
+    fn is_open(state: &Self::State, weights: &Self::Input) -> bool {
+        state.weight.read() < weights.limits[1]
+    }
+
+    fn on_hits<F: Float>(
+        state: &Self::State,
+        weights: &Self::Input,
+        _found: &mut Self::Output,
+        _tree: &Tree<F>,
+        _point: &Array<F>,
+        hits: &Hits,
+        #[comptime] _spec: WalkSpec,
+    ) {
+        let mut left = Bits::new(hits.bits);
+        while left.any() {
+            let position = hits.position(left.pop());
+            state.weight.store(state.weight.read() + weights.of_points[position as usize]);
+        }
+        state.count.store(state.count.read() + hits.bits.count_ones());
+    }
+
+    fn on_subtree(state: &Self::State, weights: &Self::Input, node: u32, points: u32) {
+        state.weight.store(state.weight.read() + weights.of_nodes[node as usize]);
+        state.count.store(state.count.read() + points);
+    }
+
+    fn finish(state: &Self::State, weights: &Self::Input, found: &mut Self::Output, query: u32) {
+        let weight = state.weight.read();
+        // Where there is not enough, all have been counted.
+        let mut mark = select(state.count.read() == 1, ALONE, 0u32);
+        if weight >= weights.limits[1] {
+            mark = 1u32.runtime();
+        } else if weight >= weights.limits[2] {
+            let place = found.doubted[weights.n as usize].fetch_add(1);
+            found.doubted[place as usize].store(query);
+        }
+        found.core[query as usize] = mark;
+    }
+}
+
+/// Marks the points of nodes that are cliques of surely enough weight, once: where no child has enough.
+#[cube(launch)]
+fn mark_dense<F: Float>(
+    bounds: &Array<F>,
+    links: &Array<u32>,
+    weights: &Weights,
+    sure: &Array<F>,
+    core: &mut Array<u32>,
+    end: u32,
+    #[comptime] d: usize,
+) {
+    let at = ABSOLUTE_POS as u32;
+    if at < end {
+        let rope = links[2 * at as usize];
+        let enough = weights.limits[1];
+        let mut is_dense = weights.of_nodes[at as usize] >= enough;
+        if is_dense {
+            is_dense = is_clique::<F>(bounds, at, sure[0], d);
+        }
+        if is_dense {
+            if rope != at + 1 {
+                let right = links[2 * (at + 1) as usize];
+                is_dense = weights.of_nodes[(at + 1) as usize] < enough && weights.of_nodes[right as usize] < enough;
+            }
+        }
+        if is_dense {
+            for point in links[2 * at as usize + 1]..links[2 * rope as usize + 1] {
+                core[point as usize] = 1;
+            }
+        }
+    }
+}
+
+/// The positions in doubt, and how many; and of each position how many that decide for themselves are before it, and these.
+#[derive(CubeType, CubeLaunch)]
+struct Places {
+    doubted: Array<u32>,
+    count: u32,
+    ranks: Array<u32>,
+    firsts: Array<u32>,
+}
+
+#[cube]
+impl Places {
+    /// The position that decides for another: itself, or if its leaf holds copies of the point before the leaf, the last that does not.
+    fn decisive(&self, at: u32) -> u32 {
+        let rank = self.ranks[(at + 1) as usize];
+        self.firsts[(rank - 1) as usize]
+    }
+}
+
+/// Flags the points of leaves that do not hold copies of the point before them.
+#[cube(launch)]
+fn flag_first<F: Float>(
+    bounds: &Array<F>,
+    links: &Array<u32>,
+    axes: &Array<F>,
+    flags: &mut Array<u32>,
+    end: u32,
+    n: u32,
+    #[comptime] d: usize,
+) {
+    let at = ABSOLUTE_POS as u32;
+    if at < end {
+        if links[2 * at as usize] == at + 1 {
+            let first = links[2 * at as usize + 1];
+            let before = max(first, 1u32) - 1;
+            let mut are_copies = first > 0;
+            #[unroll]
+            for k in 0..d {
+                // Corners are in one row, the lower before the upper.
+                let lo = bounds[at as usize * comptime!(2 * d) + k];
+                let hi = bounds[at as usize * comptime!(2 * d) + comptime!(d + k)];
+                are_copies = are_copies && lo == hi && axes[k * n as usize + before as usize] == lo;
+            }
+            for point in first..links[2 * (at + 1) as usize + 1] {
+                flags[point as usize] = u32::cast_from(!are_copies);
+            }
+        }
+    }
+}
+
+/// Sums the weights near each point in doubt in the CPU's order, and marks it if they are enough. Copies wait.
+#[cube(launch)]
+fn sum_in_order<F: Float>(
+    tree: &Tree<F>,
+    queries: &Queries<F>,
+    weights: &Weights,
+    places: &Places,
+    core: &mut Array<u32>,
+    end: u32,
+    #[comptime] d: usize,
+    #[comptime] periodic: bool,
+) {
+    let place = ABSOLUTE_POS as u32;
+    if place < places.count {
+        let at = places.doubted[place as usize];
+        if places.decisive(at) == at {
+            let point = point_of::<F>(tree, at, d);
+            // The leaf of the point.
+            let mut way = Array::<u32>::new(1usize);
+            way[0] = 0;
+            while tree.links[way[0] as usize][0] != way[0] + 1 {
+                let right = tree.links[(way[0] + 1) as usize][0];
+                way[0] = select(at < tree.links[right as usize][1], way[0] + 1, right);
+            }
+            let own = way[0];
+            let mut sum = Array::<f64>::new(1usize);
+            sum[0] = of_leaf::<F>(tree, queries, weights, own, &point, d, periodic);
+            let mut walk = RopeWalk::new(0u32.runtime(), end);
+            while walk.goes_on() {
+                let node = walk.node::<F>(tree);
+                let corners = corners::<F>(&tree.bounds, node.at, d);
+                let near = min_distance2::<F>(&corners, &point, &tree.sides, d, periodic) <= queries.filters[1];
+                if near && node.is_leaf && node.at != own {
+                    sum[0] = sum[0] + of_leaf::<F>(tree, queries, weights, node.at, &point, d, periodic);
+                }
+                walk.step(&node, near);
+            }
+            if sum[0] >= weights.limits[0] {
+                core[at as usize] = 1;
+            }
+        }
+    }
+}
+
+/// The weights of a leaf's points within the radius, added in the order of the tree.
+#[cube]
+fn of_leaf<F: Float>(
+    tree: &Tree<F>,
+    queries: &Queries<F>,
+    weights: &Weights,
+    leaf: u32,
+    point: &Array<F>,
+    #[comptime] d: usize,
+    #[comptime] periodic: bool,
+) -> f64 {
+    let mut sum = Array::<f64>::new(1usize);
+    sum[0] = f64::cast_from(0u32.runtime());
+    for other in tree.links[leaf as usize][1]..tree.links[(leaf + 1) as usize][1] {
+        if distance2::<F>(&tree.axes, other, tree.stored, point, &tree.sides, d, periodic) <= queries.filters[1] {
+            let exact = exact_distance2::<F>(&tree.axes, other, tree.stored, point, &tree.exact_sides, d, periodic);
+            if exact <= queries.radius2[0] {
+                sum[0] = sum[0] + weights.of_points[other as usize];
+            }
+        }
+    }
+    sum[0]
+}
+
+/// Marks copies in doubt as the point is that decides for them.
+#[cube(launch)]
+fn mark_copies(places: &Places, core: &mut Array<u32>) {
+    let place = ABSOLUTE_POS as u32;
+    if place < places.count {
+        let at = places.doubted[place as usize];
+        let decisive = places.decisive(at);
+        if decisive != at && core[decisive as usize] == 1 {
+            core[at as usize] = 1;
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! The stored points in boxes that are not stored.
+//!
+//! In: boxes. Out: counts, or lists in the order of the tree.
+//! Along each axis the host turns a box into the intervals whose points it holds: one in open space, the three images that may meet a
+//! periodic box, rounded inwards to the points' type. So the device compares numbers and rounds nothing, and finds what the CPU finds.
+//! A unit walks for a box, rope by rope; a node that lies in the box is taken as a whole.
+//! Cost: O(depth + hits / leaf size) for a compact box.
+//!
+//! **Launch contract.** The kernel has no bounds checks. It relies on that of `bvh::traverse` for the tree; on intervals along each axis
+//! and an index below the number of rows for each box; and for lists on offsets that are sums of the counts of the same boxes.
+
+#![allow(unsafe_code)] // A kernel without bounds checks.
+
+use cubecl::prelude::*;
+
+use crate::error::Result;
+use crate::geometry::{Aabb, Scalar, Space};
+use crate::gpu::buffer::{Buffer, UNITS, cubes};
+use crate::gpu::bvh::ropes::Nodes;
+use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
+use crate::gpu::bvh::traverse::spec::Tree;
+use crate::gpu::bvh::{Bvh, Coordinate};
+use crate::gpu::metric::corners;
+use crate::gpu::primitives::gather::{Layout, gather};
+use crate::gpu::search::neighbors::{Rows, RowsLaunch};
+use crate::gpu::search::query_points::{QueryPoints, place};
+use crate::parallel::map;
+
+/// Boxes of a parallel task.
+const TASK: usize = 1 << 14;
+
+/// Boxes on a device, along the curve.
+pub(in crate::gpu) struct Boxes<S> {
+    /// The index of each in the caller's slice.
+    order: Buffer<u32>,
+    /// The ends of the intervals of each, box by box, axis by axis.
+    ends: Buffer<S>,
+    images: usize,
+}
+
+/// What is known when the kernel is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct BoxSpec {
+    d: usize,
+    /// Intervals along an axis.
+    images: usize,
+    /// Whether points are listed, and not only counted.
+    lists: bool,
+}
+
+impl<S: Coordinate> Boxes<S> {
+    /// There is one at least.
+    pub fn new<R: Runtime, const D: usize>(
+        client: &ComputeClient<R>,
+        space: &Space<D>,
+        boxes: &[Aabb<S, D>],
+    ) -> Result<Self> {
+        let n = boxes.len();
+        let images = if space.period().is_some() { 3 } else { 1 };
+        let ends = map(n, TASK, &|at| intervals(space, &boxes[at]));
+        let ends: Vec<S> = ends.as_flattened().iter().flat_map(|of| of[..images].as_flattened()).copied().collect();
+        // Where a box is in the order matters only to the speed.
+        let (middles, bounds) = place(n, space, &|at| Aabb::center(&boxes[at]));
+        let bounds = if bounds == Aabb::EMPTY { Aabb::point([S::ZERO; D]) } else { bounds };
+        let middles = map(n, TASK, &|at| middles[at].unwrap_or(bounds.lo));
+        let middles = Buffer::from_slice(client, middles.as_flattened());
+        let order = QueryPoints::new(client, &middles, &bounds)?.order;
+        let ends = gather(client, &Buffer::from_slice(client, &ends), &order, 2 * images * D, Layout::Rows);
+        Ok(Self { order, ends, images })
+    }
+
+    /// Writes how many points each holds.
+    pub fn count<R: Runtime, const D: usize>(
+        &self,
+        client: &ComputeClient<R>,
+        bvh: &Bvh<S, D>,
+        nodes: &Nodes<S>,
+        counts: &Buffer<u32>,
+    ) {
+        // Nothing is read at offsets.
+        self.walk(client, bvh, nodes, &self.order, counts, false);
+    }
+
+    /// Writes the points that each holds to the places from its offset on.
+    pub fn list<R: Runtime, const D: usize>(
+        &self,
+        client: &ComputeClient<R>,
+        bvh: &Bvh<S, D>,
+        nodes: &Nodes<S>,
+        offsets: &Buffer<u32>,
+        lists: &Buffer<u32>,
+    ) {
+        self.walk(client, bvh, nodes, offsets, lists, true);
+    }
+
+    fn walk<R: Runtime, const D: usize>(
+        &self,
+        client: &ComputeClient<R>,
+        bvh: &Bvh<S, D>,
+        nodes: &Nodes<S>,
+        offsets: &Buffer<u32>,
+        found: &Buffer<u32>,
+        lists: bool,
+    ) {
+        let n = self.order.len();
+        let (tree, end) = (bvh.tree(client, nodes), nodes.end() as u32);
+        let rows = RowsLaunch::new(bvh.order.arg(), self.order.arg(), offsets.arg());
+        let spec = BoxSpec { d: D, images: self.images, lists };
+        // SAFETY: the launch contract of this module.
+        unsafe {
+            walk_boxes::launch_unchecked::<S, R>(
+                client,
+                cubes(n),
+                CubeDim::new_1d(UNITS),
+                tree,
+                self.ends.arg(),
+                rows,
+                found.arg(),
+                n as u32,
+                end,
+                spec,
+            );
+        }
+    }
+}
+
+/// The intervals whose points a box holds along each axis: in a periodic box of three images, else each the same.
+fn intervals<S: Scalar, const D: usize>(space: &Space<D>, of: &Aabb<S, D>) -> [[[S; 2]; 3]; D] {
+    std::array::from_fn(|k| {
+        let own = [of.lo[k], of.hi[k]];
+        match space.period() {
+            // Also if one is NaN.
+            _ if !(own[0] <= own[1]) => [[S::INFINITY, S::NEG_INFINITY]; 3],
+            None => [own; 3],
+            Some(period) => space.images_along(k, period[k], own).map(inwards),
+        }
+    })
+}
+
+/// The numbers of a type in an interval, from the first to the last.
+fn inwards<S: Scalar>([from, to]: [f64; 2]) -> [S; 2] {
+    let (mut lo, mut hi) = (S::from_f64(from), S::from_f64(to));
+    // Numbers of the other type are what they were.
+    let [below, above]: [f64; 2] = [lo.into(), hi.into()];
+    if below < from {
+        lo = S::from_f64((below as f32).next_up().into());
+    }
+    if above > to {
+        hi = S::from_f64((above as f32).next_down().into());
+    }
+    // Without a number between them, NaN among the ends.
+    if lo <= hi { [lo, hi] } else { [S::INFINITY, S::NEG_INFINITY] }
+}
+
+/// Counts the points in each of `n` boxes, or lists them. `end` is the number of nodes.
+#[cube(launch_unchecked)]
+fn walk_boxes<F: Float>(
+    tree: &Tree<F>,
+    ends: &Array<F>,
+    rows: &Rows,
+    found: &mut Array<u32>,
+    n: u32,
+    end: u32,
+    #[comptime] spec: BoxSpec,
+) {
+    let query = ABSOLUTE_POS;
+    if (query as u32) < n {
+        let d = comptime!(spec.d);
+        let width = comptime!(2 * spec.images * spec.d);
+        let mut own = Array::<F>::new(width);
+        #[unroll]
+        for at in 0..width {
+            own[at] = ends[query * width + at];
+        }
+        let row = rows.queries[query] as usize;
+        // How many points there are so far, or where the next one goes.
+        let mut place = Array::<u32>::new(1usize);
+        place[0] = 0;
+        if comptime!(spec.lists) {
+            place[0] = rows.offsets[row];
+        }
+        let mut point = Array::<F>::new(comptime!(2 * spec.d));
+        let mut walk = RopeWalk::new(0u32.runtime(), end);
+        while walk.goes_on() {
+            let node = walk.node::<F>(tree);
+            let behind = tree.links[node.rope as usize][1];
+            let corners = corners::<F>(&tree.bounds, node.at, d);
+            let is_met = meets::<F>(&own, &corners, spec);
+            let is_covered = covers::<F>(&own, &corners, spec);
+            if is_covered {
+                if comptime!(spec.lists) {
+                    for at in node.first..behind {
+                        let to = place[0] as usize;
+                        found[to] = rows.order[at as usize];
+                        place[0] = place[0] + 1;
+                    }
+                } else {
+                    place[0] = place[0] + (behind - node.first);
+                }
+            } else if is_met && node.is_leaf {
+                for at in node.first..behind {
+                    #[unroll]
+                    for k in 0..d {
+                        point[k] = tree.axes[k * tree.stored as usize + at as usize];
+                        point[d + k] = point[k];
+                    }
+                    if meets::<F>(&own, &point, spec) {
+                        if comptime!(spec.lists) {
+                            let to = place[0] as usize;
+                            found[to] = rows.order[at as usize];
+                        }
+                        place[0] = place[0] + 1;
+                    }
+                }
+            }
+            walk.step(&node, is_met && !is_covered);
+        }
+        if comptime!(!spec.lists) {
+            found[row] = place[0];
+        }
+    }
+}
+
+/// Whether along each axis an interval meets the box between corners.
+#[cube]
+fn meets<F: Float>(ends: &Array<F>, corners: &Array<F>, #[comptime] spec: BoxSpec) -> bool {
+    let (d, images) = comptime!((spec.d, spec.images));
+    let mut all = true.runtime();
+    #[unroll]
+    for k in 0..d {
+        let mut any = false.runtime();
+        #[unroll]
+        for image in 0..images {
+            let at = comptime!(2 * (k * images + image));
+            any = any || (ends[at] <= corners[d + k] && corners[k] <= ends[comptime!(at + 1)]);
+        }
+        all = all && any;
+    }
+    all
+}
+
+/// Whether along each axis an interval holds the box between corners.
+#[cube]
+fn covers<F: Float>(ends: &Array<F>, corners: &Array<F>, #[comptime] spec: BoxSpec) -> bool {
+    let (d, images) = comptime!((spec.d, spec.images));
+    let mut all = true.runtime();
+    #[unroll]
+    for k in 0..d {
+        let mut any = false.runtime();
+        #[unroll]
+        for image in 0..images {
+            let at = comptime!(2 * (k * images + image));
+            any = any || (ends[at] <= corners[k] && corners[d + k] <= ends[comptime!(at + 1)]);
+        }
+        all = all && any;
+    }
+    all
+}

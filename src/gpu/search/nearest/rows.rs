@@ -1,0 +1,80 @@
+//! The lists of neighbours, on a device.
+
+use crate::error::Result;
+use crate::gpu::buffer::{Buffer, wait};
+use crate::gpu::device::{Device, on};
+use crate::gpu::device_vec::DeviceVec;
+use crate::gpu::primitives::rounding::roots;
+use crate::search::nearest::Neighbor;
+
+/// The nearest neighbours of each point, on a device. They may still be computed.
+#[derive(Clone, Debug)]
+pub struct Neighbors {
+    pub(super) device: Device,
+    pub(super) n: usize,
+    pub(in crate::gpu) k: usize,
+    /// `k` a point in the caller's order; behind the last neighbour [`u32::MAX`].
+    pub(in crate::gpu) indices: Buffer<u32>,
+    pub(in crate::gpu) distances2: Buffer<f64>,
+}
+
+impl Neighbors {
+    /// How many points have a list, which is all.
+    pub fn len(&self) -> usize {
+        self.n
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.n == 0
+    }
+
+    /// How many places each list has: the `k` asked for, or the number of points if that is less.
+    pub fn k(&self) -> usize {
+        self.k
+    }
+
+    /// The indices of the neighbours, [`Neighbors::k`] a point; behind the last one of a shorter list [`u32::MAX`].
+    pub fn indices(&self) -> DeviceVec<u32> {
+        DeviceVec { device: self.device, values: self.indices.clone() }
+    }
+
+    /// The squared distances of the neighbours, in the places of [`Neighbors::indices`]; those of places without one mean nothing.
+    pub fn distances2(&self) -> DeviceVec<f64> {
+        DeviceVec { device: self.device, values: self.distances2.clone() }
+    }
+
+    /// The distances of the neighbours, the roots of [`Neighbors::distances2`].
+    ///
+    /// Errors: if the device fails.
+    pub fn distances(&self) -> Result<DeviceVec<f64>> {
+        let device = self.device;
+        on!(device, client => Ok(DeviceVec { device, values: roots(client, device, &self.distances2)? }))
+    }
+
+    /// Waits until the neighbours are there.
+    ///
+    /// Errors: if the device fails.
+    pub fn wait(&self) -> Result<()> {
+        on!(self.device, client => wait(client))
+    }
+
+    /// Copies the lists from the device, one for each point in the caller's order.
+    ///
+    /// Errors: if the device fails.
+    pub fn read(&self) -> Result<crate::Csr<Neighbor>> {
+        on!(self.device, client => {
+            let (indices, distances2) = (self.indices.read(client)?, self.distances2.read(client)?);
+            let mut offsets = Vec::with_capacity(self.n + 1);
+            let mut values = Vec::with_capacity(self.n * self.k);
+            offsets.push(0);
+            for row in 0..self.n {
+                let row = row * self.k..(row + 1) * self.k;
+                let found = indices[row.clone()].iter().zip(&distances2[row]).take_while(|(index, _)| **index != u32::MAX);
+                values.extend(found.map(|(&index, &d2)| Neighbor { index, distance2: d2 }));
+                offsets.push(values.len());
+            }
+            Ok(crate::Csr::from_parts(offsets, values))
+        })
+    }
+}

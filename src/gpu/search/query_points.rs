@@ -1,0 +1,81 @@
+//! Points that are asked about and need not be stored, on a device.
+//!
+//! In: points. Out: the same along the Morton curve, so that the queries of a warp are near each other.
+//! Cost: that of sorting them; by the sizes of buffers, some 60 bytes a point of three `f32` while it runs.
+
+use cubecl::prelude::*;
+
+use crate::bvh::morton::Grid;
+use crate::error::Result;
+use crate::geometry::{Aabb, Space};
+use crate::gpu::buffer::Buffer;
+use crate::gpu::bvh::Coordinate;
+use crate::gpu::bvh::morton::MortonKernel;
+use crate::gpu::primitives::gather::{Layout, gather};
+use crate::gpu::primitives::radix_sort::pass::CODE;
+use crate::gpu::primitives::radix_sort::sort;
+use crate::parallel::{list_tasks, map, map_tasks};
+
+/// Points of a parallel task.
+const TASK: usize = 1 << 14;
+
+/// Queries on a device.
+pub(in crate::gpu) struct QueryPoints<S> {
+    /// The index of each in the caller's order.
+    pub order: Buffer<u32>,
+    /// Coordinates, axis by axis.
+    pub axes: Buffer<S>,
+    /// Whether they are the stored points in tree order.
+    pub are_stored: bool,
+}
+
+impl<S: Coordinate> QueryPoints<S> {
+    /// Points that are within `bounds`, point after point; there is one at least.
+    pub fn new<R: Runtime, const D: usize>(
+        client: &ComputeClient<R>,
+        points: &Buffer<S>,
+        bounds: &Aabb<S, D>,
+    ) -> Result<Self> {
+        let morton = MortonKernel::new(client, points, points.len() / D, &Grid::over(bounds));
+        let order = sort(client, morton.pairs())?.values;
+        let axes = morton.layout(&order, CODE).axes;
+        Ok(Self { order, axes, are_stored: false })
+    }
+
+    /// Those of `points` that are finite, brought into the space; none if no point is.
+    pub fn of_finite<R: Runtime, const D: usize>(
+        client: &ComputeClient<R>,
+        points: &[[S; D]],
+        space: &Space<D>,
+    ) -> Result<Option<Self>> {
+        let (placed, bounds) = place(points.len(), space, &|at| points[at]);
+        let is_placed = |&at: &usize| placed[at].is_some();
+        let present = list_tasks(points.len(), TASK, &|range| range.filter(is_placed).map(|at| at as u32).collect());
+        if present.is_empty() {
+            return Ok(None);
+        }
+        let places = map(present.len(), TASK, &|at| placed[present[at] as usize].unwrap_or(bounds.lo));
+        let mut queries = Self::new(client, &Buffer::from_slice(client, places.as_flattened()), &bounds)?;
+        if present.len() < points.len() {
+            let indices = Buffer::from_slice(client, &present);
+            queries.order = gather(client, &indices, &queries.order, 1, Layout::Rows);
+        }
+        Ok(Some(queries))
+    }
+}
+
+/// Each of `n` points in a space, unless it is not finite; and the box around them.
+pub(super) fn place<S: Coordinate, const D: usize>(
+    n: usize,
+    space: &Space<D>,
+    point: &(dyn Fn(usize) -> [S; D] + Sync),
+) -> (Vec<Option<[S; D]>>, Aabb<S, D>) {
+    let placed: Vec<Option<[S; D]>> =
+        map(n, TASK, &|at| Some(space.wrap(point(at))).filter(|&at| Aabb::point(at).is_finite()));
+    let join = |a: Aabb<S, D>, b: Aabb<S, D>| a.union(&b);
+    let parts = map_tasks(n, TASK, &|range| {
+        placed[range].iter().flatten().map(|&place| Aabb::point(place)).fold(Aabb::EMPTY, join)
+    });
+    let bounds = parts.into_iter().fold(Aabb::EMPTY, join);
+    (placed, bounds)
+}
