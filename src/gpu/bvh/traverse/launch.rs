@@ -93,7 +93,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             own_radii,
             half: matches!(mode, TraversalMode::Half | TraversalMode::HalfUniform),
             whole: matches!(mode, TraversalMode::Whole | TraversalMode::WholeWarpFirst),
-            warp_first: mode == TraversalMode::WholeWarpFirst,
+            warp_first: matches!(mode, TraversalMode::WholeWarpFirst | TraversalMode::EachWarpFirst),
             uniform: matches!(mode, TraversalMode::EachUniform | TraversalMode::HalfUniform),
             visitor: TypeId::of::<V>(),
         };

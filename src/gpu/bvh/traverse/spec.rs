@@ -45,6 +45,8 @@ pub(in crate::gpu) enum TraversalMode {
     Whole,
     /// The same from stored points, which meet those of their own warp first.
     WholeWarpFirst,
+    /// As [`TraversalMode::Each`], from stored points, which meet those of their own warp first.
+    EachWarpFirst,
     /// From each stored point to those behind it in tree order.
     Half,
     /// As [`TraversalMode::Each`], among nodes that may be [`UNIFORM`].

@@ -1,36 +1,27 @@
 //! DBSCAN: the twin of `cluster::dbscan`.
 //!
 //! In: points, a radius `eps` and a least number `min_pts`. Out: [`Labels`], equal to the CPU's and scikit-learn's.
-//! Three steps: find the core points, unite those within `eps` of each other (`connect`), and give each border point its cluster. No
-//! neighbour is ever stored.
-//! Cost: as [`DbscanAlgorithm`]'s; beside the tree 32 bytes a point, and 16 for one of three `f32` that may be on a border.
+//! Three steps: find the core points, unite those within `eps` of each other (`connect`), and give each border point its cluster. Only
+//! where `min_pts` is 16 or less neighbours are kept for the last step, those of points that are not core.
+//! Cost: as [`DbscanAlgorithm`]'s; beside the tree 32 bytes a point, and 4 (`min_pts` - 1), or 16 for one of three `f32` that may be on a
+//! border.
 //! Source: Ester et al. 1996 (the definition); Prokopenko et al. 2023.
 
+mod border;
+mod core;
 mod predict;
 mod weights;
 
-use std::marker::PhantomData;
-
-use cubecl::prelude::*;
-
 use crate::cluster::dbscan::{DbscanAlgorithm, check_weights};
 use crate::error::{Kind, Result};
-use crate::geometry::{FilteredRadius, Space};
-use crate::gpu::buffer::{Buffer, UNITS, cubes, mark};
-use crate::gpu::bvh::ropes::Nodes;
-use crate::gpu::bvh::traverse::hits::Hits;
-use crate::gpu::bvh::traverse::spec::{TraversalMode, Tree, WalkSpec};
-use crate::gpu::bvh::traverse::visitor::LeafVisitor;
+use crate::geometry::Space;
+use crate::gpu::buffer::{Buffer, mark};
 use crate::gpu::bvh::{Bvh, Coordinate, Points};
-use crate::gpu::cluster::connect::{Participants, connect, is_clique};
-use crate::gpu::cluster::labels::{Labels, Membership, NO_CLUSTER, label, relabel};
+use crate::gpu::cluster::connect::{Participants, connect};
+use crate::gpu::cluster::dbscan::border::{BorderInput, label_border, label_listed};
+use crate::gpu::cluster::dbscan::core::{CorePoints, find_core, split_core_marks};
+use crate::gpu::cluster::labels::{Labels, Membership, label, relabel};
 use crate::gpu::device::on;
-use crate::gpu::primitives::bits::Bits;
-use crate::gpu::primitives::compact::{Compact, Emit};
-use crate::gpu::primitives::scan::exclusive;
-
-/// The mark of a point without neighbours; that of a core point is 1.
-const ALONE: u32 = 2;
 
 /// The clusters of points on a device: [`crate::cluster::dbscan()`], label for label.
 ///
@@ -153,16 +144,21 @@ impl Dbscan {
                 mark(client, "labels")?;
                 return Ok(Labels { device: bvh.device, labels, n_clusters, tells_border: false });
             }
-            let core = match &self.weights {
-                Some(weights) => weights::find_core(client, bvh, nodes, self.eps, (weights, self.min_pts), dense)?,
-                None => find_core(client, bvh, nodes, self.eps, self.min_pts, dense),
+            let CorePoints { marks: core, near } = match &self.weights {
+                Some(weights) => {
+                    let found = weights::find_core(client, bvh, nodes, self.eps, (weights, self.min_pts), dense)?;
+                    CorePoints { marks: found, near: None }
+                }
+                None => find_core(client, bvh, nodes, self.eps, self.min_pts, dense, !self.star),
             };
             let (before, candidates) = split_core_marks(client, &core);
             mark(client, "core")?;
             let forest = connect(client, bvh, nodes, self.eps, Participants::Marked(&core, &before), dense)?;
             mark(client, "walk, union")?;
             let (numbers, n_clusters) = relabel(client, &forest, &bvh.order, Membership::Marked(&core))?;
-            if !self.star {
+            if let Some(near) = &near {
+                label_listed(client, near, &core, &numbers);
+            } else if !self.star {
                 let input = BorderInput { candidates, core: &core, node_states: &forest.node_states };
                 label_border(client, bvh, nodes, self.eps, input, &numbers)?;
             }
@@ -170,261 +166,5 @@ impl Dbscan {
             mark(client, "borders, labels")?;
             Ok(Labels { device: bvh.device, labels, n_clusters, tells_border: true })
         })
-    }
-}
-
-/// Of each point in tree order: 1 if it is core, [`ALONE`] without neighbours, else 0.
-fn find_core<R: Runtime, S: Coordinate, const D: usize>(
-    client: &ComputeClient<R>,
-    bvh: &Bvh<S, D>,
-    nodes: &Nodes<S>,
-    eps: f64,
-    min_pts: usize,
-    dense: bool,
-) -> Buffer<u32> {
-    let (n, end) = (bvh.len(), nodes.end());
-    // One more than all points is never reached.
-    let enough = min_pts.min(n + 1) as u32;
-    let filter = FilteredRadius::<S, D>::new(eps, &bvh.space);
-    let core = Buffer::<u32>::filled(client, n, 0);
-    mark_dense::launch::<S, R>(
-        client,
-        cubes(end),
-        CubeDim::new_1d(UNITS),
-        nodes.bounds.arg(),
-        nodes.links.arg(),
-        Buffer::from_slice(client, &[if dense { filter.sure } else { S::from_f64(-1.0) }]).arg(),
-        core.arg(),
-        end as u32,
-        enough,
-        D,
-    );
-    bvh.walk::<R, Enough>(client, nodes, eps, TraversalMode::WholeWarpFirst, LeastLaunch::new(enough), core.arg());
-    core
-}
-
-/// What [`label_border`] reads.
-struct BorderInput<'a> {
-    /// A flag for each point that may be on a border, with a 0 behind.
-    candidates: Buffer<u32>,
-    core: &'a Buffer<u32>,
-    node_states: &'a Buffer<u32>,
-}
-
-/// Gives each border point the lowest number among its core neighbours. The candidates are compacted first, so that warps are full.
-fn label_border<R: Runtime, S: Coordinate, const D: usize>(
-    client: &ComputeClient<R>,
-    bvh: &Bvh<S, D>,
-    nodes: &Nodes<S>,
-    eps: f64,
-    input: BorderInput<'_>,
-    numbers: &Buffer<u32>,
-) -> Result<()> {
-    let BorderInput { candidates, core, node_states } = input;
-    let candidates = Compact::new(client, candidates)?;
-    let n = candidates.len;
-    let (positions, axes) = (Buffer::<u32>::new(client, n), Buffer::<S>::new(client, n * D));
-    let from = AxesLaunch::new(bvh.axes.arg(), bvh.len() as u32, n as u32, D);
-    let to = CandidatesLaunch::new(positions.arg(), axes.arg());
-    candidates.emit::<R, EmitCandidate<S>>(client, from, to);
-    let asked = bvh.balls_about(client, &axes, n, eps);
-    let input = CoreLaunch::new(positions.arg(), core.arg(), node_states.arg());
-    bvh.walk_queries::<R, Border>(client, nodes, asked, TraversalMode::EachUniform, input, numbers.arg());
-    Ok(())
-}
-
-/// Coordinates of `n` points, axis by axis, of which `kept` are emitted.
-#[derive(CubeType, CubeLaunch)]
-struct Axes<F: Float> {
-    axes: Array<F>,
-    n: u32,
-    kept: u32,
-    #[cube(comptime)]
-    d: usize,
-}
-
-/// The positions and coordinates of the points that may be on a border.
-#[derive(CubeType, CubeLaunch)]
-struct Candidates<F: Float> {
-    positions: Array<u32>,
-    axes: Array<F>,
-}
-
-/// Keeps a point's position and its coordinates.
-struct EmitCandidate<F>(PhantomData<F>);
-
-#[cube]
-impl<F: Float> Emit for EmitCandidate<F> {
-    type Input = Axes<F>;
-    type Output = Candidates<F>;
-
-    fn emit(from: &Self::Input, to: &mut Self::Output, item: u32, rank: u32) {
-        to.positions[rank as usize] = item;
-        #[unroll]
-        for k in 0..comptime!(from.d) {
-            to.axes[k * from.kept as usize + rank as usize] = from.axes[k * from.n as usize + item as usize];
-        }
-    }
-}
-
-/// Counts the core points before each point, with the number of all behind; and flags each point that may be on a border. Of the marks
-/// those of core points are left.
-fn split_core_marks<R: Runtime>(client: &ComputeClient<R>, core: &Buffer<u32>) -> (Buffer<u32>, Buffer<u32>) {
-    let n = core.len();
-    let (before, candidates) = (Buffer::<u32>::new(client, n + 1), Buffer::<u32>::new(client, n + 1));
-    let dim = CubeDim::new_1d(UNITS);
-    copy_marks::launch::<R>(client, cubes(n + 1), dim, core.arg(), before.arg(), candidates.arg(), n as u32);
-    exclusive(client, &before);
-    (before, candidates)
-}
-
-#[cube(launch)]
-fn copy_marks(core: &mut Array<u32>, before: &mut Array<u32>, candidates: &mut Array<u32>, n: u32) {
-    let i = ABSOLUTE_POS;
-    if (i as u32) < n {
-        let own = core[i];
-        before[i] = own % ALONE;
-        candidates[i] = u32::cast_from(own == 0);
-        core[i] = own % ALONE;
-    } else if (i as u32) == n {
-        before[i] = 0;
-        candidates[i] = 0;
-    }
-}
-
-/// Marks the points of nodes that are cliques of enough points, once: where no child has enough.
-#[cube(launch)]
-fn mark_dense<F: Float>(
-    bounds: &Array<F>,
-    links: &Array<u32>,
-    sure: &Array<F>,
-    core: &mut Array<u32>,
-    end: u32,
-    enough: u32,
-    #[comptime] d: usize,
-) {
-    let at = ABSOLUTE_POS as u32;
-    if at < end {
-        let rope = links[2 * at as usize];
-        let first = links[2 * at as usize + 1];
-        let behind = links[2 * rope as usize + 1];
-        let mut is_dense = behind - first >= enough;
-        if is_dense {
-            is_dense = is_clique::<F>(bounds, at, sure[0], d);
-        }
-        if is_dense {
-            if rope != at + 1 {
-                let right = links[2 * links[2 * (at + 1) as usize] as usize + 1];
-                is_dense = right - first < enough && behind - right < enough;
-            }
-        }
-        if is_dense {
-            for point in first..behind {
-                core[point as usize] = 1;
-            }
-        }
-    }
-}
-
-/// How many neighbours make a core point.
-#[derive(CubeType, CubeLaunch)]
-struct Least {
-    enough: u32,
-}
-
-/// Counts neighbours until there are enough.
-struct Enough;
-
-#[cube]
-impl LeafVisitor for Enough {
-    type Input = Least;
-    type Output = Array<u32>;
-    type State = RuntimeCell<u32>;
-
-    fn start(least: &Self::Input, core: &mut Self::Output, query: u32) -> Self::State {
-        // Points that are marked have enough.
-        RuntimeCell::<u32>::new(core[query as usize] * least.enough)
-    }
-
-    fn is_open(state: &Self::State, least: &Self::Input) -> bool {
-        state.read() < least.enough
-    }
-
-    fn on_hits<F: Float>(
-        state: &Self::State,
-        _least: &Self::Input,
-        _core: &mut Self::Output,
-        _tree: &Tree<F>,
-        _point: &Array<F>,
-        hits: &Hits,
-        #[comptime] _spec: WalkSpec,
-    ) {
-        state.store(state.read() + hits.bits.count_ones());
-    }
-
-    fn on_subtree(state: &Self::State, _least: &Self::Input, _node: u32, points: u32) {
-        state.store(state.read() + points);
-    }
-
-    fn finish(state: &Self::State, least: &Self::Input, core: &mut Self::Output, query: u32) {
-        let found = state.read();
-        // Where there are not enough, all have been counted.
-        core[query as usize] = select(found >= least.enough, 1u32, select(found == 1, ALONE, 0u32));
-    }
-}
-
-/// The core points, and the state of each node by them.
-#[derive(CubeType, CubeLaunch)]
-struct Core {
-    /// The positions of the points that may be on a border, which are the queries.
-    candidates: Array<u32>,
-    marks: Array<u32>,
-    node_states: Array<u32>,
-}
-
-/// Finds the lowest number among the core neighbours of a point that is not core.
-struct Border;
-
-#[cube]
-impl LeafVisitor for Border {
-    type Input = Core;
-    type Output = Array<u32>;
-    type State = RuntimeCell<u32>;
-
-    fn start(_core: &Self::Input, _numbers: &mut Self::Output, _query: u32) -> Self::State {
-        RuntimeCell::<u32>::new(NO_CLUSTER)
-    }
-
-    fn node_state(core: &Self::Input, node: u32) -> u32 {
-        core.node_states[node as usize]
-    }
-
-    fn should_enter(state: &Self::State, _core: &Self::Input, numbers: &mut Self::Output, first: u32) -> bool {
-        numbers[first as usize] < state.read()
-    }
-
-    fn on_hits<F: Float>(
-        state: &Self::State,
-        core: &Self::Input,
-        numbers: &mut Self::Output,
-        _tree: &Tree<F>,
-        _point: &Array<F>,
-        hits: &Hits,
-        #[comptime] _spec: WalkSpec,
-    ) {
-        let mut left = Bits::new(hits.bits);
-        while left.any() {
-            let bit = left.pop();
-            let position = hits.position(bit) as usize;
-            if core.marks[position] != 0 {
-                state.store(min(state.read(), numbers[position]));
-                left.set(hits.after(left.left(), bit));
-            }
-        }
-    }
-
-    fn finish(state: &Self::State, core: &Self::Input, numbers: &mut Self::Output, query: u32) {
-        let position = core.candidates[query as usize] as usize;
-        numbers[position] = state.read();
     }
 }

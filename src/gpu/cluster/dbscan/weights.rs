@@ -24,7 +24,7 @@ use crate::gpu::bvh::traverse::spec::{Queries, QueriesLaunch, TraversalMode, Tre
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::cluster::connect::is_clique;
-use crate::gpu::cluster::dbscan::ALONE;
+use crate::gpu::cluster::dbscan::core::ALONE;
 use crate::gpu::metric::{corners, distance2, exact_distance2, min_distance2};
 use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::compact::Compact;

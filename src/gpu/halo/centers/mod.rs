@@ -43,8 +43,10 @@ mod pairwise_f32;
 
 use cubecl::prelude::*;
 
+use self::argmax::Maximum;
 use self::by_size::SortedHalos;
 use self::members::{Members, Units, WIDE};
+use self::most_bound::MostBound;
 use crate::error::{Kind, Result};
 use crate::geometry::Boundary;
 use crate::gpu::buffer::{Buffer, mark};
@@ -53,7 +55,11 @@ use crate::gpu::device::on;
 use crate::gpu::halo::groups::Halos;
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::primitives::rounding::rounds_well;
-use crate::halo::centers::{Center, Centers, HaloCenter, NoCenter};
+use crate::halo::centers::{Center, Centers, HaloCenter};
+use crate::parallel::map;
+
+/// Halos per parallel task.
+const TASK: usize = 1 << 10;
 
 /// How to find centres on a device: options, then [`CenterFinder::run`]. The twin of [`crate::CenterFinder`].
 ///
@@ -137,9 +143,9 @@ impl<'a> CenterFinder<'a> {
         ])?;
         on!(points.device, client => {
             let halos = SortedHalos::new(client, halos)?;
-            let found = if halos.len() > 0 { self.rows(client, points, &halos)? } else { vec![] };
-            let on_device = halos.in_given_order(found.iter().map(Option::is_some).collect());
-            let rows = halos.in_given_order(self.complete(client, points, &halos, found)?);
+            let found = if halos.len() > 0 { self.find(client, points, &halos)? } else { Found::Nothing };
+            let rows = halos.in_given_order(self.rows(client, points, &halos, &found)?);
+            let on_device = halos.in_given_order((0..halos.len()).map(|halo| found.point(halo).is_some()).collect());
             mark(client, "rows")?;
             let sizes = (0..halos.len()).map(|halo| halos.size(halo) as usize);
             Ok(Traced { centers: Centers::of(rows, sizes, boundary), on_device })
@@ -151,87 +157,103 @@ impl<'a> CenterFinder<'a> {
         if let Some(masses) = self.masses { finder.masses(masses) } else { finder }
     }
 
-    /// The centre of each halo; none where that is left to the CPU.
-    fn rows<R: Runtime, S: Coordinate>(
+    /// The centres of those halos that are not left to the CPU.
+    fn find<R: Runtime, S: Coordinate>(
         &self,
         client: &ComputeClient<R>,
         points: &Points<S, 3>,
         halos: &SortedHalos,
-    ) -> Result<Vec<Option<HaloCenter>>> {
-        let left_to_host = || vec![None; halos.len()];
+    ) -> Result<Found> {
         match self.center {
             Center::MostBound { softening } => {
                 let is_exact = rounds_well(client, points.device)?;
                 let Some(units) = Units::of(points, self.masses, softening).filter(|_| is_exact) else {
-                    return Ok(left_to_host());
+                    return Ok(Found::Nothing);
                 };
                 let members = Members::new(client, points, halos, self.masses, softening, units)?;
                 mark(client, "members")?;
                 let flags = if members.any_wide { members.flags.read(client)? } else { vec![] };
-                // A wide halo has more than one shape, of which the CPU takes one, if it is narrow enough, or none.
-                let is_wide = |halo: usize| flags.get(halo).is_some_and(|flags| flags & WIDE != 0);
-                let Some(found) = most_bound::most_bound(client, points, halos, &members, units)? else {
-                    return Ok(left_to_host());
-                };
-                let indices: Vec<u32> = found.iter().map(|row| row.as_ref().map_or(0, |row| row.point)).collect();
-                let rows = at_points(client, points, &indices)?.into_iter().zip(found).enumerate();
-                Ok(rows
-                    .map(|(halo, (center, row))| {
-                        row.filter(|_| !is_wide(halo)).map(|row| HaloCenter {
-                            potential: Some(units.potential(row.potential)),
-                            coincident: row.coincident,
-                            pairs: row.pairs,
-                            ..center
-                        })
-                    })
-                    .collect())
+                let found = most_bound::most_bound(client, points, halos, &members, units)?;
+                Ok(found.map_or(Found::Nothing, |rows| Found::MostBound { rows, flags, units }))
             }
             Center::MostConnected { linking_length } => {
                 points.space.check_length("linking_length", linking_length)?;
-                let Some(units) = Units::of(points, None, linking_length) else { return Ok(left_to_host()) };
-                let Some(found) = most_connected::most_connected(client, points, halos, linking_length, units)? else {
-                    return Ok(left_to_host());
-                };
-                let indices: Vec<u32> = found.iter().map(|row| row.point).collect();
-                let rows = at_points(client, points, &indices)?.into_iter().zip(found);
-                Ok(rows
-                    .map(|(center, row)| {
-                        Some(HaloCenter { friends: Some(row.value.saturating_sub(1)), ties: Some(row.count), ..center })
-                    })
-                    .collect())
+                let Some(units) = Units::of(points, None, linking_length) else { return Ok(Found::Nothing) };
+                let found = most_connected::most_connected(client, points, halos, linking_length, units)?;
+                Ok(found.map_or(Found::Nothing, Found::MostConnected))
             }
             _ => Err(Kind::DeviceCenter { center: format!("{:?}", self.center) }.into()),
         }
     }
 
     /// All rows, with those that are missing from the CPU.
-    fn complete<R: Runtime, S: Coordinate>(
+    fn rows<R: Runtime, S: Coordinate>(
         &self,
         client: &ComputeClient<R>,
         points: &Points<S, 3>,
         halos: &SortedHalos,
-        found: Vec<Option<HaloCenter>>,
+        found: &Found,
     ) -> Result<Vec<HaloCenter>> {
-        let missing: Vec<usize> = (0..found.len()).filter(|&halo| found[halo].is_none()).collect();
-        let mut theirs = on_host::rows(self, client, points, halos, &missing)?.into_iter();
-        let none = || HaloCenter::none(NoCenter::NoMembers);
-        Ok(found.into_iter().map(|row| row.or_else(|| theirs.next()).unwrap_or_else(none)).collect())
+        let n = halos.len();
+        let missing: Vec<usize> = (0..n).filter(|&halo| found.point(halo).is_none()).collect();
+        let theirs = on_host::rows(self, client, points, halos, &missing)?;
+        let indices: Vec<u32> = (0..n).map(|halo| found.point(halo).unwrap_or(0)).collect();
+        let indices = Buffer::from_slice(client, &indices);
+        let axes = if missing.len() < n {
+            gather(client, &points.values, &indices, 3, Layout::Columns).read(client)?
+        } else {
+            vec![]
+        };
+        // Fresh memory, which all threads fill.
+        Ok(map(n, TASK, &|halo| match missing.binary_search(&halo) {
+            Ok(at) => theirs[at],
+            Err(_) => found.row(halo, std::array::from_fn(|k| axes[k * n + halo].into())),
+        }))
     }
 }
 
-/// Centres that are particles, by their indices.
-fn at_points<R: Runtime, S: Coordinate>(
-    client: &ComputeClient<R>,
-    points: &Points<S, 3>,
-    indices: &[u32],
-) -> Result<Vec<HaloCenter>> {
-    let n = indices.len();
-    let axes = gather(client, &points.values, &Buffer::from_slice(client, indices), 3, Layout::Columns).read(client)?;
-    let center = |(i, &index): (usize, &u32)| HaloCenter {
-        member: Some(index),
-        ..HaloCenter::at(std::array::from_fn(|k| axes[k * n + i].into()))
-    };
-    Ok(indices.iter().enumerate().map(center).collect())
+/// What a device has found of each halo.
+enum Found {
+    Nothing,
+    MostBound {
+        rows: Vec<Option<MostBound>>,
+        /// None, or those of [`Members`].
+        flags: Vec<u32>,
+        units: Units,
+    },
+    MostConnected(Vec<Maximum<u32>>),
+}
+
+impl Found {
+    /// The particle that is the centre of a halo.
+    fn point(&self, halo: usize) -> Option<u32> {
+        match self {
+            Self::Nothing => None,
+            Self::MostBound { rows, flags, .. } => {
+                // A wide halo has more than one shape, of which the CPU takes one, if it is narrow enough, or none.
+                let is_wide = flags.get(halo).is_some_and(|flags| flags & WIDE != 0);
+                rows[halo].as_ref().filter(|_| !is_wide).map(|row| row.point)
+            }
+            Self::MostConnected(rows) => Some(rows[halo].point),
+        }
+    }
+
+    /// The row of a halo whose centre is at a position.
+    fn row(&self, halo: usize, position: [f64; 3]) -> HaloCenter {
+        let center = HaloCenter { member: self.point(halo), ..HaloCenter::at(position) };
+        match self {
+            Self::Nothing => center,
+            Self::MostBound { rows, units, .. } => rows[halo].as_ref().map_or(center, |row| HaloCenter {
+                potential: Some(units.potential(row.potential)),
+                coincident: row.coincident,
+                pairs: row.pairs,
+                ..center
+            }),
+            Self::MostConnected(rows) => {
+                HaloCenter { friends: Some(rows[halo].value.saturating_sub(1)), ties: Some(rows[halo].count), ..center }
+            }
+        }
+    }
 }
 
 impl Halos {

@@ -1,0 +1,224 @@
+//! Which points are core.
+//!
+//! In: a tree, `eps` and `min_pts`. Out: a mark for each point; and where `min_pts` is small the neighbours of points that are not core,
+//! which are fewer than that.
+//! Points of dense nodes are core without a search (`mark_dense`); the others are counted about until there are enough.
+//! Cost: 4 bytes a point, and 4 (`min_pts` - 1) for lists.
+
+use cubecl::prelude::*;
+
+use crate::geometry::FilteredRadius;
+use crate::gpu::buffer::{Buffer, UNITS, check_allocation, cubes};
+use crate::gpu::bvh::ropes::Nodes;
+use crate::gpu::bvh::traverse::hits::Hits;
+use crate::gpu::bvh::traverse::spec::{TraversalMode, Tree, WalkSpec};
+use crate::gpu::bvh::traverse::visitor::LeafVisitor;
+use crate::gpu::bvh::{Bvh, Coordinate};
+use crate::gpu::cluster::connect::is_clique;
+use crate::gpu::primitives::bits::Bits;
+use crate::gpu::primitives::scan::exclusive;
+
+/// The mark of a point without neighbours; that of a core point is 1.
+pub(super) const ALONE: u32 = 2;
+/// The largest `min_pts` for which neighbours are listed, and the most places that lists have in all: they take memory for all points.
+const LISTED: u32 = 16;
+const PLACES: usize = 1 << 30;
+
+/// Core points in tree order.
+pub(super) struct CorePoints {
+    /// 1 if a point is core, [`ALONE`] without neighbours, else 0.
+    pub marks: Buffer<u32>,
+    /// The neighbours of points that are not core, if they are listed.
+    pub near: Option<Lists>,
+}
+
+/// Short lists, a row of all points for each place; [`u32::MAX`] is behind the last position of a list.
+pub(super) struct Lists {
+    pub positions: Buffer<u32>,
+    /// How many places a list has.
+    pub width: u32,
+}
+
+/// Finds the core points; `lists` says whether neighbours of others are wanted.
+pub(super) fn find_core<R: Runtime, S: Coordinate, const D: usize>(
+    client: &ComputeClient<R>,
+    bvh: &Bvh<S, D>,
+    nodes: &Nodes<S>,
+    eps: f64,
+    min_pts: usize,
+    dense: bool,
+    lists: bool,
+) -> CorePoints {
+    let (n, end) = (bvh.len(), nodes.end());
+    // One more than all points is never reached.
+    let enough = min_pts.min(n + 1) as u32;
+    let filter = FilteredRadius::<S, D>::new(eps, &bvh.space);
+    let marks = Buffer::<u32>::filled(client, n, 0);
+    mark_dense::launch::<S, R>(
+        client,
+        cubes(end),
+        CubeDim::new_1d(UNITS),
+        nodes.bounds.arg(),
+        nodes.links.arg(),
+        Buffer::from_slice(client, &[if dense { filter.sure } else { S::from_f64(-1.0) }]).arg(),
+        marks.arg(),
+        end as u32,
+        enough,
+        D,
+    );
+    let places = n * (enough as usize - 1);
+    let fits = enough <= LISTED && places <= PLACES && check_allocation(client, 4 * places as u128).is_ok();
+    let lists = lists && fits;
+    let width = if lists { enough - 1 } else { 0 };
+    let positions = Buffer::<u32>::new(client, n * width as usize);
+    // A node that is taken as a whole does not say which of its points are neighbours.
+    let mode = if lists { TraversalMode::EachWarpFirst } else { TraversalMode::WholeWarpFirst };
+    let least = LeastLaunch::new(enough, width, n as u32);
+    let found = FoundLaunch::new(marks.arg(), positions.arg(), lists);
+    bvh.walk::<R, Enough>(client, nodes, eps, mode, least, found);
+    CorePoints { marks, near: lists.then_some(Lists { positions, width }) }
+}
+
+/// Counts the core points before each point, with the number of all behind; and flags each point that may be on a border. Of the marks
+/// those of core points are left.
+pub(super) fn split_core_marks<R: Runtime>(
+    client: &ComputeClient<R>,
+    core: &Buffer<u32>,
+) -> (Buffer<u32>, Buffer<u32>) {
+    let n = core.len();
+    let (before, candidates) = (Buffer::<u32>::new(client, n + 1), Buffer::<u32>::new(client, n + 1));
+    let dim = CubeDim::new_1d(UNITS);
+    copy_marks::launch::<R>(client, cubes(n + 1), dim, core.arg(), before.arg(), candidates.arg(), n as u32);
+    exclusive(client, &before);
+    (before, candidates)
+}
+
+#[cube(launch)]
+fn copy_marks(core: &mut Array<u32>, before: &mut Array<u32>, candidates: &mut Array<u32>, n: u32) {
+    let i = ABSOLUTE_POS;
+    if (i as u32) < n {
+        let own = core[i];
+        before[i] = own % ALONE;
+        candidates[i] = u32::cast_from(own == 0);
+        core[i] = own % ALONE;
+    } else if (i as u32) == n {
+        before[i] = 0;
+        candidates[i] = 0;
+    }
+}
+
+/// Marks the points of nodes that are cliques of enough points, once: where no child has enough.
+#[cube(launch)]
+fn mark_dense<F: Float>(
+    bounds: &Array<F>,
+    links: &Array<u32>,
+    sure: &Array<F>,
+    core: &mut Array<u32>,
+    end: u32,
+    enough: u32,
+    #[comptime] d: usize,
+) {
+    let at = ABSOLUTE_POS as u32;
+    if at < end {
+        let rope = links[2 * at as usize];
+        let first = links[2 * at as usize + 1];
+        let behind = links[2 * rope as usize + 1];
+        let mut is_dense = behind - first >= enough;
+        if is_dense {
+            is_dense = is_clique::<F>(bounds, at, sure[0], d);
+        }
+        if is_dense {
+            if rope != at + 1 {
+                let right = links[2 * links[2 * (at + 1) as usize] as usize + 1];
+                is_dense = right - first < enough && behind - right < enough;
+            }
+        }
+        if is_dense {
+            for point in first..behind {
+                core[point as usize] = 1;
+            }
+        }
+    }
+}
+
+/// How many neighbours make a core point.
+#[derive(CubeType, CubeLaunch)]
+struct Least {
+    enough: u32,
+    /// How many places a list has, and how many points there are.
+    width: u32,
+    n: u32,
+}
+
+/// What is found of each point.
+#[derive(CubeType, CubeLaunch)]
+struct Found {
+    marks: Array<u32>,
+    near: Array<u32>,
+    #[cube(comptime)]
+    lists: bool,
+}
+
+/// How many neighbours a query has found.
+#[derive(CubeType)]
+struct Counting {
+    query: u32,
+    found: RuntimeCell<u32>,
+}
+
+/// Counts neighbours until there are enough, and lists them.
+struct Enough;
+
+#[cube]
+impl LeafVisitor for Enough {
+    type Input = Least;
+    type Output = Found;
+    type State = Counting;
+
+    fn start(least: &Self::Input, output: &mut Self::Output, query: u32) -> Self::State {
+        // Points that are marked have enough.
+        let found = output.marks[query as usize] * least.enough;
+        Counting { query, found: RuntimeCell::<u32>::new(found) }
+    }
+
+    fn is_open(state: &Self::State, least: &Self::Input) -> bool {
+        state.found.read() < least.enough
+    }
+
+    fn on_hits<F: Float>(
+        state: &Self::State,
+        least: &Self::Input,
+        output: &mut Self::Output,
+        _tree: &Tree<F>,
+        _point: &Array<F>,
+        hits: &Hits,
+        #[comptime] _spec: WalkSpec,
+    ) {
+        let found = state.found.read();
+        if comptime!(output.lists) {
+            let mut place = found + 0;
+            let mut left = Bits::new(hits.bits);
+            while left.any() && place < least.width {
+                let at = place as usize * least.n as usize + state.query as usize;
+                output.near[at] = hits.position(left.pop());
+                place += 1;
+            }
+        }
+        state.found.store(found + hits.bits.count_ones());
+    }
+
+    fn on_subtree(state: &Self::State, _least: &Self::Input, _node: u32, points: u32) {
+        state.found.store(state.found.read() + points);
+    }
+
+    fn finish(state: &Self::State, least: &Self::Input, output: &mut Self::Output, query: u32) {
+        let found = state.found.read();
+        // Where there are not enough, all have been counted.
+        output.marks[query as usize] = select(found >= least.enough, 1u32, select(found == 1, ALONE, 0u32));
+        if comptime!(output.lists) {
+            if found < least.width {
+                output.near[found as usize * least.n as usize + query as usize] = u32::MAX;
+            }
+        }
+    }
+}
