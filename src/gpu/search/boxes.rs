@@ -128,11 +128,12 @@ impl<S: Coordinate> Boxes<S> {
 fn intervals<S: Scalar, const D: usize>(space: &Space<D>, of: &Aabb<S, D>) -> [[[S; 2]; 3]; D] {
     std::array::from_fn(|k| {
         let own = [of.lo[k], of.hi[k]];
+        let is_box = own[0] <= own[1];
         match space.period() {
-            // Also if one is NaN.
-            _ if !(own[0] <= own[1]) => [[S::INFINITY, S::NEG_INFINITY]; 3],
-            None => [own; 3],
-            Some(period) => space.images_along(k, period[k], own).map(inwards),
+            None if is_box => [own; 3],
+            Some(period) if is_box => space.images_along(k, period[k], own).map(inwards),
+            // Also if an end is NaN.
+            _ => [[S::INFINITY, S::NEG_INFINITY]; 3],
         }
     })
 }
