@@ -7,6 +7,7 @@
 //! dropped belongs to the answer; if it is not (ties, mostly), the search is done again exactly.
 
 use crate::geometry::Scalar;
+use crate::search::ball_predicate::BallPredicate;
 
 /// Slots at most, and taken in at a time.
 const SLOTS: usize = 36;
@@ -65,6 +66,14 @@ impl ApproxHeap {
                 self.keys[at][l] = if before[l] > smaller { before[l] } else { smaller };
             }
         }
+    }
+
+    /// The squared distance, as `S` computes it, beyond which nothing is among the `k` nearest.
+    #[inline(always)]
+    pub fn limit_of<S: Scalar, const D: usize, const P: bool>(&self, k: usize, ball: &BallPredicate<'_, S, D, P>) -> S {
+        let kth = distance2(self.keys.as_flattened()[k - 1]);
+        let most = if S::NARROW { kth.into() } else { f64::from(kth.next_up()) / self.unit };
+        ball.limit(ball.at_most(S::from_f64(most)))
     }
 
     #[inline(always)]

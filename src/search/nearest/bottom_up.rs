@@ -5,11 +5,11 @@ use std::ops::Range;
 use crate::bvh::traverse::{DeferredSiblings, Step, bits};
 use crate::bvh::{Bvh, LEAF};
 use crate::geometry::{Aabb, Blocks, Scalar, scale};
-use crate::precompiled::precompiled;
 use crate::search::ball_predicate::BallPredicate;
 use crate::search::nearest::approx_heap::ApproxHeap;
+use crate::search::nearest::top_down::exact_search;
 use crate::search::nearest::{ExactHeap, Nearest};
-use crate::simd::{FALLBACK, Isa, dispatch};
+use crate::simd::{FALLBACK, Isa};
 
 /// A leaf that is smaller than this, in the unit of the cloud, has one of its own.
 const SMALL: f64 = 1.0 / (1u64 << -scale::LEAST) as f64;
@@ -63,7 +63,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
             best.reset(wanted);
             if !(approximate && self.verify(&general, close, primitive, best)) {
                 best.reset(wanted);
-                search_in(self, &self.item(primitive), wanted.excluded_for(self.order()[primitive]), best);
+                exact_search(self, &self.item(primitive), wanted.excluded_for(self.order()[primitive]), best);
             }
             best.sort();
             found(primitive, best);
@@ -243,94 +243,7 @@ pub(crate) trait NearestVisitor {
     fn push(&mut self, position: usize, distance2: f64) -> bool;
 }
 
-/// Looks for the k nearest.
-struct KNearest<'a> {
-    order: &'a [u32],
-    excluded: Option<u32>,
-    best: &'a mut ExactHeap,
-}
-
-impl NearestVisitor for KNearest<'_> {
-    #[inline(always)]
-    fn limit(&self) -> f64 {
-        self.best.limit()
-    }
-
-    #[inline(always)]
-    fn skips(&self, _node: usize) -> bool {
-        false
-    }
-
-    #[inline(always)]
-    fn push(&mut self, position: usize, distance2: f64) -> bool {
-        let index = self.order[position];
-        Some(index) == self.excluded || self.best.push(distance2, index)
-    }
-}
-
-precompiled! {
-    /// Fills `best` for a point or box that need not be stored.
-    pub(super) fn search = search_in(
-        tree: same_ref &Bvh<S, D>, of: same_ref &Aabb<S, D>, excluded: keep Option<u32>, best: keep &mut ExactHeap
-    ) -> ()
-}
-
-pub(super) fn search_in<S: Scalar, const D: usize>(
-    tree: &Bvh<S, D>,
-    of: &Aabb<S, D>,
-    excluded: Option<u32>,
-    best: &mut ExactHeap,
-) {
-    // A NaN would compare false to everything, and so be near to everything.
-    if tree.is_empty() || !of.is_finite() {
-        return;
-    }
-    let mut visitor = KNearest { order: tree.order(), excluded, best };
-    dispatch!(isa => tree.search_by(isa, of, &mut visitor));
-}
-
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    #[inline(always)]
-    fn search_by<I: Isa>(&self, isa: I, of: &Aabb<S, D>, visitor: &mut impl NearestVisitor) {
-        let whole = self.bounds();
-        let scale = if S::NARROW && scale::has_differences(&whole.union(of)) {
-            scale::scale_of::<S>(scale::extent(&whole), scale::LEAST_EXTENT)
-        } else {
-            1.0
-        };
-        let is_open = scale == 1.0 && self.space().period().is_none();
-        #[allow(clippy::collapsible_if, reason = "what the first leaves out is not compiled")]
-        if const { !I::OUTLINED } {
-            if is_open {
-                let ball = BallPredicate::<S, D, false>::new(self, 0.0);
-                return self.bottom_up_search(isa, &ball, of, visitor);
-            }
-        }
-        let of = self.space().wrap_box(*of);
-        let ball = BallPredicate::<S, D, true>::scaled(self, 0.0, scale);
-        self.bottom_up_search(isa, &ball, &of, visitor);
-    }
-
-    /// Walks from the leaf nearest to `of` upwards, with the distance of the k-th best so far as radius.
-    #[inline(always)]
-    fn bottom_up_search<I: Isa, const P: bool>(
-        &self,
-        isa: I,
-        ball: &BallPredicate<S, D, P>,
-        of: &Aabb<S, D>,
-        visitor: &mut impl NearestVisitor,
-    ) {
-        let mut siblings = DeferredSiblings::new();
-        let mut at = 0;
-        while !self.is_leaf(at) {
-            let (left, right) = (at + 1, self.node(at + 1).rope as usize);
-            let left_is_near =
-                ball.min_distance2(of, &self.node(left).bounds) <= ball.min_distance2(of, &self.node(right).bounds);
-            at = if left_is_near { siblings.defer(right, left) } else { siblings.defer(left, right) };
-        }
-        self.search_upwards(isa, ball, of, at, &siblings, visitor);
-    }
-
     /// Walks a leaf and the subtrees beside the path to it, within the distance that the visitor wants.
     #[inline(always)]
     pub(crate) fn search_upwards<I: Isa, const P: bool>(

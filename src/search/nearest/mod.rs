@@ -1,23 +1,27 @@
 //! The k nearest primitives.
 //!
 //! In: a point and `k`, or all stored primitives. Out: neighbours, nearest first, ties by index.
-//! From the leaf nearest to the query upwards: at each step the sibling that was passed on the way down is walked along its
-//! ropes with the distance of the k-th best so far as radius, so the first leaves make it small.
-//! Cost: O(k + depth) leaves for a compact cloud. The stack holds one sibling per level and cannot overflow: a tree is at
-//! most 222 levels deep.
+//! For a point that need not be stored from the root downwards, the nearer child first (`top_down`, for one neighbour `closest`). For the
+//! stored ones from their leaf upwards, all of a leaf at once (`bottom_up`): each sibling of the path is walked along its ropes with the
+//! distance of the k-th best so far as radius.
+//! Cost: O(k + depth) leaves for a compact cloud. A stack holds one node per level and cannot overflow: a tree is at most 222 levels
+//! deep.
 #![allow(unsafe_code)] // To write lists in place (see `RowWriter`), which begin as zeros.
 
 mod approx_heap;
 mod bottom_up;
+mod closest;
 mod exact_heap;
 mod kth_distance;
+mod top_down;
 
 use std::ops::Range;
 
+use bottom_up::LeafScratch;
 pub(crate) use bottom_up::NearestVisitor;
-use bottom_up::{LeafScratch, search, search_in};
 pub(crate) use exact_heap::ExactHeap;
 pub(crate) use kth_distance::kth_distances2;
+use top_down::{search, search_in};
 
 use crate::bvh::morton::{Grid, curve_order};
 use crate::bvh::{Bvh, copied};
@@ -152,13 +156,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     pub fn nearest_into(&self, point: impl Into<[S; D]>, wanted: impl Into<Nearest>, found: &mut Vec<Neighbor>) {
         let wanted = wanted.into();
         let excluded = if let Excluded::Index(index) = wanted.excluded { Some(index) } else { None };
-        let mut best = ExactHeap::take_kept();
-        best.reset(&wanted);
-        search(self, &Aabb::point(point.into()), excluded, &mut best);
-        best.sort();
         found.clear();
-        found.extend(best.neighbors());
-        best.keep();
+        search(self, &Aabb::point(point.into()), &wanted, excluded, found);
     }
 
     /// The nearest to each of many points, as lists in the order of the points, in parallel.
@@ -307,18 +306,13 @@ fn nearest_of_leaves<S: Scalar, const D: usize>(
 fn queries<S: Scalar, const D: usize>(tree: &Bvh<S, D>, of: &Vec<Aabb<S, D>>, wanted: &Nearest) -> Csr<Neighbor> {
     let grid = Grid::over(&tree.bounds());
     let order = curve_order(of.len(), &grid, |query| of[query].lo);
-    let scratch = Scratch::new(ExactHeap::new);
     let chunks = map_tasks(order.len(), TASK, &|range| {
         let mut chunk = CsrChunk::default();
-        scratch.with(|best| {
-            for &query in &order[range] {
-                best.reset(wanted);
-                search_in(tree, &of[query as usize], wanted.excluded_for(query), best);
-                best.sort();
-                chunk.values.extend(best.neighbors());
-                chunk.lengths.push(best.len() as u32);
-            }
-        });
+        for &query in &order[range] {
+            let before = chunk.values.len();
+            search_in(tree, &of[query as usize], wanted, wanted.excluded_for(query), &mut chunk.values);
+            chunk.lengths.push((chunk.values.len() - before) as u32);
+        }
         chunk
     });
     Csr::gather(&order, &chunks)

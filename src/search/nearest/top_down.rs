@@ -1,0 +1,432 @@
+//! From the root downwards: the nearest to a point or box that need not be stored.
+//!
+//! In: a point or box. Out: its nearest. The search goes down to the nearer child first, and keeps the other with its distance: that is
+//! looked at later, unless it is too far by then. Distances are rounded at first (`approx_heap`); those of the few that are left are
+//! computed again in `f64`, which decides.
+//! Cost: O(k + depth) nodes for a compact cloud. The stack holds one node per level and cannot overflow.
+
+use std::ops::Range;
+
+use crate::bvh::traverse::bits;
+use crate::bvh::{Bvh, DEPTH, LEAF};
+use crate::geometry::{Aabb, Scalar, scale};
+use crate::precompiled::precompiled;
+use crate::search::ball_predicate::BallPredicate;
+use crate::search::nearest::approx_heap::ApproxHeap;
+use crate::search::nearest::closest::Closest;
+use crate::search::nearest::{ExactHeap, Nearest, Neighbor};
+use crate::simd::{FALLBACK, Isa, dispatch, prefetch};
+
+/// Levels of most trees: a larger stack takes longer to fill with zeros.
+pub(super) const SHALLOW: usize = 64;
+
+precompiled! {
+    /// Appends what is wanted near a point or box, nearest first, ties by index.
+    pub(super) fn search = search_in(
+        tree: same_ref &Bvh<S, D>, of: same_ref &Aabb<S, D>, wanted: keep &Nearest, excluded: keep Option<u32>, found: keep &mut Vec<Neighbor>
+    ) -> ()
+}
+
+pub(super) fn search_in<S: Scalar, const D: usize>(
+    tree: &Bvh<S, D>,
+    of: &Aabb<S, D>,
+    wanted: &Nearest,
+    excluded: Option<u32>,
+    found: &mut Vec<Neighbor>,
+) {
+    // A NaN would compare false to everything, and so be near to everything.
+    if tree.is_empty() || !of.is_finite() {
+        return;
+    }
+    let approximate = tree.holds_points() && ApproxHeap::holds(wanted.k);
+    if approximate && wanted.k == 1 && excluded.is_none() {
+        match dispatch!(isa => tree.closest(isa, &of.lo, wanted)) {
+            Closest::One(neighbor) => return found.push(neighbor),
+            Closest::Nothing => return,
+            Closest::Unsure => (),
+        }
+    }
+    let mut best = ExactHeap::take_kept();
+    best.reset(wanted);
+    if !(approximate && dispatch!(isa => tree.approximate(isa, &of.lo, wanted, excluded, &mut best))) {
+        best.reset(wanted);
+        exact_search(tree, of, excluded, &mut best);
+        best.sort();
+    }
+    found.extend(best.neighbors());
+    best.keep();
+}
+
+/// Fills `best`, by exact distances alone.
+#[inline(never)]
+pub(super) fn exact_search<S: Scalar, const D: usize>(
+    tree: &Bvh<S, D>,
+    of: &Aabb<S, D>,
+    excluded: Option<u32>,
+    best: &mut ExactHeap,
+) {
+    dispatch!(isa => tree.exact(isa, of, excluded, best));
+}
+
+/// What a search from the root looks for.
+pub(super) trait Wanted<S: Scalar, const D: usize, const P: bool> {
+    /// The squared distance, as `S` computes it, beyond which nothing is wanted.
+    fn limit(&self) -> S;
+    /// Looks at the primitives of a leaf.
+    fn scan_leaf<I: Isa>(&mut self, isa: I, span: Range<usize>);
+    /// Looks at copies of one point, in the order of their indices.
+    fn scan_copies(&mut self, span: Range<usize>);
+}
+
+/// The nearest by rounded distances.
+struct Approximate<'a, S, const D: usize, const P: bool> {
+    tree: &'a Bvh<S, D>,
+    ball: &'a BallPredicate<'a, S, D, P>,
+    of: Aabb<S, D>,
+    k: usize,
+    excluded: Option<u32>,
+    close: ApproxHeap,
+    limit: S,
+}
+
+impl<S: Scalar, const D: usize, const P: bool> Wanted<S, D, P> for Approximate<'_, S, D, P> {
+    #[inline(always)]
+    fn limit(&self) -> S {
+        self.limit
+    }
+
+    #[inline(always)]
+    fn scan_leaf<I: Isa>(&mut self, isa: I, span: Range<usize>) {
+        let (order, excluded, close) = (self.tree.order(), self.excluded, &mut self.close);
+        let push = |position: usize, distance2: S| {
+            if excluded.is_none() || Some(order[position]) != excluded {
+                close.push(distance2, position);
+            }
+        };
+        self.ball.each_closer(isa, &self.of, &self.tree.blocks(&span), self.limit, push);
+        self.limit = self.limit.min(self.close.limit_of(self.k, self.ball));
+    }
+
+    /// No more than there are slots: what is left out is no nearer than what fills them.
+    #[cold]
+    #[inline(never)]
+    fn scan_copies(&mut self, span: Range<usize>) {
+        // One may be excluded.
+        let end = span.end.min(span.start + ApproxHeap::MOST + 1);
+        for first in (span.start..end).step_by(LEAF) {
+            self.scan_leaf(FALLBACK, first..end.min(first + LEAF));
+        }
+    }
+}
+
+/// The nearest by exact distances.
+struct Exact<'a, S, const D: usize, const P: bool> {
+    tree: &'a Bvh<S, D>,
+    ball: &'a BallPredicate<'a, S, D, P>,
+    of: Aabb<S, D>,
+    excluded: Option<u32>,
+    best: &'a mut ExactHeap,
+    limit: S,
+}
+
+impl<S: Scalar, const D: usize, const P: bool> Exact<'_, S, D, P> {
+    #[inline(always)]
+    fn push(&mut self, position: usize) -> bool {
+        let index = self.tree.order()[position];
+        Some(index) == self.excluded || self.best.push(self.ball.distance2(&self.of, position), index)
+    }
+}
+
+impl<S: Scalar, const D: usize, const P: bool> Wanted<S, D, P> for Exact<'_, S, D, P> {
+    #[inline(always)]
+    fn limit(&self) -> S {
+        self.limit
+    }
+
+    #[inline(always)]
+    fn scan_leaf<I: Isa>(&mut self, isa: I, span: Range<usize>) {
+        let closer = self.ball.closer(isa, &self.of, &self.tree.blocks(&span), self.limit);
+        for bit in bits(closer) {
+            self.push(span.start + bit);
+        }
+        if closer != 0 {
+            self.limit = self.ball.limit(self.best.limit());
+        }
+    }
+
+    /// Once one is refused, all are.
+    #[cold]
+    #[inline(never)]
+    fn scan_copies(&mut self, span: Range<usize>) {
+        span.take_while(|&position| self.push(position)).for_each(drop);
+        self.limit = self.ball.limit(self.best.limit());
+    }
+}
+
+impl<S: Scalar, const D: usize> Bvh<S, D> {
+    /// What distances from a point or box are multiplied by in `S`, so that their squares are in range.
+    #[inline(always)]
+    pub(super) fn scale_from(&self, of: &Aabb<S, D>) -> f64 {
+        let whole = self.bounds();
+        if S::NARROW && scale::has_differences(&whole.union(of)) {
+            scale::scale_of::<S>(scale::extent(&whole), scale::LEAST_EXTENT)
+        } else {
+            1.0
+        }
+    }
+
+    /// Puts the nearest to a point into `best` in exact order; false if something that was left out could have been as near.
+    #[inline(always)]
+    fn approximate<I: Isa>(
+        &self,
+        isa: I,
+        point: &[S; D],
+        wanted: &Nearest,
+        excluded: Option<u32>,
+        best: &mut ExactHeap,
+    ) -> bool {
+        let of = Aabb::point(*point);
+        let scale = self.scale_from(&of);
+        #[allow(clippy::collapsible_if, reason = "what the first leaves out is not compiled")]
+        if const { !I::OUTLINED } {
+            if scale == 1.0 && self.space().period().is_none() {
+                let ball = BallPredicate::<S, D, false>::new(self, wanted.radius);
+                return self.approximate_by(isa, &ball, of, wanted.k, excluded, best);
+            }
+        }
+        let ball = BallPredicate::<S, D, true>::scaled(self, wanted.radius, scale);
+        self.approximate_by(isa, &ball, self.space().wrap_box(of), wanted.k, excluded, best)
+    }
+
+    #[inline(always)]
+    fn approximate_by<I: Isa, const P: bool>(
+        &self,
+        isa: I,
+        ball: &BallPredicate<'_, S, D, P>,
+        of: Aabb<S, D>,
+        k: usize,
+        excluded: Option<u32>,
+        best: &mut ExactHeap,
+    ) -> bool {
+        let unit =
+            if S::NARROW { 1.0 } else { scale::scale_of::<S>(scale::extent(&self.bounds()), scale::LEAST_EXTENT) };
+        let limit = ball.reach.maybe;
+        let mut search = Approximate { tree: self, ball, of, k, excluded, close: ApproxHeap::new(), limit };
+        search.close.reset(k, limit.into(), unit * unit);
+        if !self.search_downwards::<I, P, SHALLOW>(isa, ball, &of, &mut search) {
+            return false;
+        }
+        for position in search.close.positions() {
+            best.push(self.space().distance2(&of.lo, &self.item(position).lo), self.order()[position]);
+        }
+        search.close.holds_all_within(ball.limit(best.limit()))
+    }
+
+    #[inline(always)]
+    fn exact<I: Isa>(&self, isa: I, of: &Aabb<S, D>, excluded: Option<u32>, best: &mut ExactHeap) {
+        let scale = self.scale_from(of);
+        #[allow(clippy::collapsible_if, reason = "what the first leaves out is not compiled")]
+        if const { !I::OUTLINED } {
+            if scale == 1.0 && self.space().period().is_none() {
+                let ball = BallPredicate::<S, D, false>::new(self, 0.0);
+                return self.exact_by(isa, &ball, *of, excluded, best);
+            }
+        }
+        let ball = BallPredicate::<S, D, true>::scaled(self, 0.0, scale);
+        self.exact_by(isa, &ball, self.space().wrap_box(*of), excluded, best);
+    }
+
+    #[inline(always)]
+    fn exact_by<I: Isa, const P: bool>(
+        &self,
+        isa: I,
+        ball: &BallPredicate<'_, S, D, P>,
+        of: Aabb<S, D>,
+        excluded: Option<u32>,
+        best: &mut ExactHeap,
+    ) {
+        let limit = ball.limit(best.limit());
+        self.search_downwards::<I, P, DEPTH>(
+            isa,
+            ball,
+            &of,
+            &mut Exact { tree: self, ball, of, excluded, best, limit },
+        );
+    }
+
+    /// Looks at the leaves within what is wanted, the nearer child of each node first. False if the tree is too deep for `STACK`.
+    #[inline(always)]
+    pub(super) fn search_downwards<I: Isa, const P: bool, const STACK: usize>(
+        &self,
+        isa: I,
+        ball: &BallPredicate<'_, S, D, P>,
+        of: &Aabb<S, D>,
+        wanted: &mut impl Wanted<S, D, P>,
+    ) -> bool {
+        let mut deferred = [(S::ZERO, 0u32); STACK];
+        let mut depth = 0;
+        let (mut at, mut distance2) = (0, S::ZERO);
+        loop {
+            let mut node = self.node(at);
+            while node.rope as usize != at + 1 {
+                let left = self.node(at + 1);
+                let right = self.node(left.rope as usize);
+                // What one of the next two steps asks for.
+                prefetch(self.node(left.rope as usize + 1));
+                prefetch(self.node(self.node(at + 2).rope as usize));
+                let to_left = ball.min_distance2(of, &left.bounds);
+                let to_right = ball.min_distance2(of, &right.bounds);
+                if to_left == to_right && self.is_degenerate(at) {
+                    break;
+                }
+                if depth == STACK {
+                    return false;
+                }
+                let is_left = to_left <= to_right;
+                if is_left {
+                    deferred[depth] = (to_right, left.rope);
+                    distance2 = to_left;
+                    at += 1;
+                    node = left;
+                } else {
+                    deferred[depth] = (to_left, at as u32 + 1);
+                    distance2 = to_right;
+                    at = left.rope as usize;
+                    node = right;
+                }
+                depth += 1;
+                if distance2 > wanted.limit() {
+                    break;
+                }
+            }
+            if distance2 <= wanted.limit() {
+                if depth > 0 {
+                    // It is likely to be next.
+                    let first = self.node(deferred[depth - 1].1 as usize).first as usize;
+                    self.corners().0.iter().for_each(|axis| prefetch(&axis[first]));
+                }
+                if self.is_leaf(at) { wanted.scan_leaf(isa, self.span(at)) } else { wanted.scan_copies(self.span(at)) }
+            }
+            loop {
+                if depth == 0 {
+                    return true;
+                }
+                depth -= 1;
+                let node;
+                (distance2, node) = deferred[depth];
+                if distance2 <= wanted.limit() {
+                    at = node as usize;
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::Space;
+
+    /// A number from 0 to 1.
+    fn random(state: &mut u64) -> f64 {
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*state >> 40) as f64 / f64::from(1 << 24)
+    }
+
+    /// All distances in `f64`, sorted; ties by index.
+    fn expected<S: Scalar, const D: usize>(tree: &Bvh<S, D>, of: [S; D], wanted: &Nearest) -> Vec<Neighbor> {
+        let of = tree.space().wrap_box(Aabb::point(of)).lo;
+        let mut all: Vec<Neighbor> = (0..tree.len())
+            .map(|at| Neighbor { index: tree.order()[at], distance2: tree.space().distance2(&of, &tree.item(at).lo) })
+            .filter(|near| wanted.excluded_for(u32::MAX) != Some(near.index))
+            .filter(|near| near.distance2 <= wanted.radius * wanted.radius)
+            .collect();
+        all.sort_by(|a, b| a.distance2.total_cmp(&b.distance2).then(a.index.cmp(&b.index)));
+        all.truncate(wanted.k);
+        all
+    }
+
+    fn compare<S: Scalar, const D: usize>(points: &[[f64; D]], side: f64, exponents: &[i32]) {
+        let mut state = 7;
+        for &exponent in exponents {
+            let unit = 2f64.powi(exponent);
+            let scaled = |point: &[f64; D]| point.map(|x| S::from_f64(unit * x));
+            let stored: Vec<[S; D]> = points.iter().map(scaled).collect();
+            // Anywhere, stored ones, half-way between two, and far away.
+            let mut asked: Vec<[f64; D]> = (0..40).map(|_| [0.0; D].map(|_| side * random(&mut state))).collect();
+            asked.extend(points.iter().step_by(points.len() / 20 + 1));
+            asked.extend(
+                points
+                    .windows(2)
+                    .step_by(points.len() / 20 + 1)
+                    .map(|two| std::array::from_fn(|k| 0.5 * (two[0][k] + two[1][k]))),
+            );
+            asked.extend([[-100.0 * side; D], [1000.0 * side; D]]);
+            for side in [None, Some(unit * side)] {
+                let tree = Bvh::build_in(&stored, Space::periodic(side).unwrap()).unwrap();
+                for of in asked.iter().map(scaled) {
+                    let radius = unit * 0.1 * (1.0 + random(&mut state));
+                    for k in [0, 1, 2, 8, 34, 35, stored.len(), stored.len() + 1] {
+                        let wanted = Nearest::new(k);
+                        for wanted in [wanted, wanted.within(radius), wanted.excluding(0), wanted.within(-1.0)] {
+                            let what = format!("{D} dimensions, unit 2^{exponent}, {side:?}, {of:?}, {wanted:?}");
+                            assert_eq!(tree.nearest(of, wanted), expected(&tree, of, &wanted), "{what}");
+                        }
+                    }
+                    compare_fallback(&tree, of);
+                }
+            }
+        }
+    }
+
+    /// Without the instructions that this processor has.
+    fn compare_fallback<S: Scalar, const D: usize>(tree: &Bvh<S, D>, of: [S; D]) {
+        let wanted = Nearest::new(1);
+        match tree.closest(FALLBACK, &of, &wanted) {
+            Closest::One(found) => assert_eq!([found][..], expected(tree, of, &wanted)),
+            Closest::Nothing => panic!("there are points"),
+            Closest::Unsure => (),
+        }
+        for wanted in [Nearest::new(1), Nearest::new(8)] {
+            let mut best = ExactHeap::new();
+            best.reset(&wanted);
+            if !tree.approximate(FALLBACK, &of, &wanted, None, &mut best) {
+                best.reset(&wanted);
+                tree.exact(FALLBACK, &Aabb::point(of), None, &mut best);
+            }
+            assert_eq!(best.neighbors().collect::<Vec<_>>(), expected(tree, of, &wanted));
+        }
+    }
+
+    #[test]
+    fn all_distances_sorted() {
+        let mut state = 1;
+        let uniform: Vec<[f64; 3]> = (0..400).map(|_| [0.0; 3].map(|_| random(&mut state))).collect();
+        // Beyond 2^63 squares overflow in `f32`, below 2^-75 they vanish, and below 2^-126 so do digits.
+        compare::<f32, 3>(&uniform, 1.0, &[0, 70, -90, -135]);
+        compare::<f64, 3>(&uniform, 1.0, &[0, 300, -600]);
+        let lattice: Vec<[f64; 3]> = (0..216).map(|i| [i / 36, i / 6 % 6, i % 6].map(f64::from)).collect();
+        compare::<f32, 3>(&lattice, 6.0, &[0]);
+        let clumps: Vec<[f64; 2]> =
+            (0..300).map(|i| [0.0; 2].map(|_| 0.5 + 1e-3f64.powi(i % 4) * 0.4 * random(&mut state))).collect();
+        compare::<f32, 2>(&clumps, 1.0, &[0]);
+        compare::<f64, 2>(&clumps, 1.0, &[0]);
+        let copies: Vec<[f64; 3]> = (0..200).map(|i| [f64::from(i % 3).sqrt(); 3]).collect();
+        compare::<f32, 3>(&copies, 4.0, &[0]);
+        compare::<f32, 3>(&[[0.5; 3]; 100], 1.0, &[0]);
+        compare::<f64, 2>(&[[0.5; 2]; 3], 1.0, &[0]);
+    }
+
+    /// Points nearer and nearer to a corner: deeper than the stack of a search by rounded distances.
+    #[test]
+    fn deep_trees() {
+        let points: Vec<[f64; 3]> = (0..500).map(|i| [0.87f64.powi(i), 0.0, 0.0]).collect();
+        let tree = Bvh::build(&points).unwrap();
+        for x in [0.0, 1e-9, 0.3, 2.0] {
+            for wanted in [1, 8].map(Nearest::new) {
+                assert_eq!(tree.nearest([x, 0.0, 0.0], wanted), expected(&tree, [x, 0.0, 0.0], &wanted));
+            }
+        }
+    }
+}
