@@ -9,6 +9,7 @@ mod columns;
 mod conformance;
 mod dendrogram;
 mod devices;
+mod dimensions;
 mod hdbscan;
 mod hop;
 mod spanning_tree;
