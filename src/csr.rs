@@ -33,9 +33,14 @@ impl<T> Csr<T> {
         Self { offsets, values }
     }
 
+    /// Its memory, for lists that will be put there; until then there are none.
+    pub(crate) fn take_parts(&mut self) -> (Vec<usize>, Vec<T>) {
+        (std::mem::take(&mut self.offsets), std::mem::take(&mut self.values))
+    }
+
     /// How many lists there are.
     pub fn len(&self) -> usize {
-        self.offsets.len() - 1
+        self.offsets.len().saturating_sub(1)
     }
 
     /// Whether there is no list at all.
@@ -203,7 +208,23 @@ impl<T: Copy> RowWriter<'_, T> {
     }
 }
 
-impl<T> RowWriter<'_, T> {
+impl<'a, T> RowWriter<'a, T> {
+    /// Rows of one value each.
+    pub fn over(values: &'a mut [T]) -> Self {
+        Self { start: values.as_mut_ptr(), rows: values.len(), length: 1, borrowed: PhantomData }
+    }
+
+    /// Puts a value in place of that of a row of one.
+    ///
+    /// # Safety
+    /// No row is written by two threads at once.
+    #[inline(always)]
+    pub unsafe fn replace(&self, row: usize, value: T) {
+        assert!(row < self.rows && self.length == 1, "row {row} is behind the last");
+        // SAFETY: within the values, as was just asserted; they were borrowed mutably, and this one is ours alone, as the caller promises.
+        unsafe { *self.start.add(row) = value };
+    }
+
     /// Asks for the memory of a row that will be written.
     #[inline(always)]
     pub fn prefetch(&self, row: usize) {

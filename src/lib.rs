@@ -199,7 +199,7 @@ assert_eq!(halos.read()?.members(0), [0, 1]);
 //!
 //! # When to use something else
 //!
-//! - Points that move a little between queries: there is no update, only [`Bvh::build`], at some 40 ns a point and thread.
+//! - Points that come and go between queries: there is no insertion, only [`Bvh::rebuild`]; those that move are followed by [`Bvh::refit`].
 //! - A few dozen points: plain loops.
 //! - More than ten dimensions, or other metrics than the Euclidean: not here.
 

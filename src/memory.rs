@@ -21,6 +21,17 @@ pub(crate) fn zeroed<T: Zeroable>(n: usize) -> Vec<T> {
     all
 }
 
+/// Makes a buffer one of `n` values, of which those that are there are any, in the memory that it has if that is enough; `spare` is room
+/// for more, of which at least half must be there.
+pub(crate) fn renew<T: Zeroable>(values: &mut Vec<T>, n: usize, spare: usize) {
+    if values.capacity() < n + spare / 2 {
+        // Given back first.
+        *values = Vec::new();
+        *values = zeroed(n + spare);
+    }
+    values.resize_with(n, T::zeroed);
+}
+
 /// `n` zeros, if there is memory for them.
 pub(crate) fn try_zeroed<T: Zeroable>(n: usize) -> Option<Vec<T>> {
     let all: Vec<T> = bytemuck::allocation::try_zeroed_vec(n).ok()?;

@@ -3,6 +3,9 @@
 //! rayon's adaptors are instantiated for each closure that they are given. Here closures are called through a pointer, once a
 //! task: nothing against the thousands of operations that a task has. Before each task it is looked whether the caller is cancelled.
 
+mod kept;
+mod parts;
+
 use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -11,6 +14,8 @@ use rayon::prelude::*;
 
 use crate::cancel::{Flags, check};
 use crate::memory::{with_capacity, zeroed};
+pub(crate) use kept::{reserve_kept, with_kept};
+pub(crate) use parts::{Part, fold_tasks, for_parts};
 
 /// Calls `task` with ranges of `size` indices, the last one shorter, that make up `0..n`.
 pub(crate) fn for_tasks(n: usize, size: usize, task: &(dyn Fn(Range<usize>) + Sync)) {
@@ -105,6 +110,11 @@ pub(crate) fn plain(values: Vec<AtomicU32>) -> Vec<u32> {
     values.into_iter().map(AtomicU32::into_inner).collect()
 }
 
+/// The other way around.
+pub(crate) fn shared(values: Vec<u32>) -> Vec<AtomicU32> {
+    values.into_iter().map(AtomicU32::new).collect()
+}
+
 /// The same as numbers with a sign.
 pub(crate) fn signed(values: Vec<AtomicU32>) -> Vec<i32> {
     values.into_iter().map(|value| value.into_inner() as i32).collect()
@@ -125,6 +135,16 @@ pub(crate) struct Scratch<T> {
 impl<T: Send> Scratch<T> {
     pub fn new(make: fn() -> T) -> Self {
         Self { unused: Mutex::new(vec![]), make }
+    }
+
+    /// Makes as many as may be taken at once, and prepares each.
+    pub fn reserve(&mut self, count: usize, prepare: &dyn Fn(&mut T)) {
+        let unused = self.unused.get_mut().unwrap_or_else(PoisonError::into_inner);
+        unused.reserve(count.saturating_sub(unused.len()));
+        while unused.len() < count {
+            unused.push((self.make)());
+        }
+        unused.iter_mut().for_each(prepare);
     }
 
     pub fn with<R>(&self, task: impl FnOnce(&mut T) -> R) -> R {

@@ -25,6 +25,15 @@ pub(crate) fn same_ref<A: Any, B: Any>(a: &A) -> &B {
     }
 }
 
+/// The same for one that may be changed.
+#[inline(always)]
+pub(crate) fn same_mut<A: Any, B: Any>(a: &mut A) -> &mut B {
+    match (a as &mut dyn Any).downcast_mut() {
+        Some(b) => b,
+        None => unreachable!("the types are equal"),
+    }
+}
+
 /// The same for points.
 #[inline(always)]
 pub(crate) fn same_points<A: bytemuck::Pod, B: bytemuck::Pod>(a: &[A]) -> &[B] {

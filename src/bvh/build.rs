@@ -1,14 +1,16 @@
 //! From primitives to a tree: check, sort, find the hierarchy, fill the nodes.
 
-use crate::bvh::hierarchy::Hierarchy;
+use std::ops::Range;
+
 use crate::bvh::layout::{Primitive, SortedPrimitives};
 use crate::bvh::morton::Grid;
+use crate::bvh::motion::{Memory, Motion, Unfinished};
 use crate::bvh::radix_sort::Source;
 use crate::bvh::{Bvh, Node, duplicates, ropes};
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Bounded, Scalar, Space};
-use crate::memory::zeroed;
-use crate::parallel::{fill, map_tasks};
+use crate::memory::renew;
+use crate::parallel::{fold_tasks, for_parts};
 use crate::phases::mark;
 use crate::precompiled::precompiled;
 use crate::simd::{dispatch, prefetch};
@@ -16,56 +18,112 @@ use crate::simd::{dispatch, prefetch};
 /// Primitives per parallel task.
 const TASK: usize = 1 << 14;
 
-/// What the primitives of a type are stored as, copied from them unless they are that already.
+/// The tree of primitives.
 pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(
     primitives: &[T],
     space: Space<D>,
 ) -> Result<Bvh<S, D>> {
+    let mut tree =
+        Bvh { nodes: vec![], lo: [const { Vec::new() }; D], hi: None, index: vec![], space, motion: Motion::default() };
+    tree.clear();
+    build_into(&mut tree, primitives, &mut Memory::default())?;
+    Ok(tree)
+}
+
+/// What the primitives of a type are stored as, copied from them unless they are that already.
+pub(super) fn build_into<S: Scalar, T: Bounded<S, D>, const D: usize>(
+    tree: &mut Bvh<S, D>,
+    primitives: &[T],
+    memory: &mut Memory,
+) -> Result<()> {
     if let Some(points) = T::as_points(primitives) {
-        return of_points(points, space);
+        return of_points(tree, points, memory);
     }
     check_count::<D>(primitives.len())?;
     if T::IS_POINT {
-        of_points(&copied(primitives, |primitive| primitive.bounds().lo), space)
+        let mut points = std::mem::take(&mut memory.of().copies);
+        copy(&mut points, primitives, |primitive| primitive.bounds().lo);
+        let result = of_points(tree, &points, memory);
+        memory.of().copies = points;
+        result
     } else {
-        build_from(&copied(primitives, Bounded::bounds), space)
+        let mut boxes = std::mem::take(&mut memory.of().copies);
+        copy(&mut boxes, primitives, Bounded::bounds);
+        let result = build_from(tree, &boxes, memory);
+        memory.of().copies = boxes;
+        result
     }
 }
 
 /// What `of` makes of each primitive.
 pub(crate) fn copied<T: Sync, U: bytemuck::Zeroable + Send>(primitives: &[T], of: impl Fn(&T) -> U + Sync) -> Vec<U> {
-    let mut all: Vec<U> = zeroed(primitives.len());
-    fill(&mut all, TASK, &|range, own| {
-        own.iter_mut().zip(&primitives[range]).for_each(|(copy, primitive)| *copy = of(primitive));
-    });
+    let mut all = vec![];
+    copy(&mut all, primitives, of);
     all
 }
 
-precompiled! {
-    fn of_points = build_from(points: same_points &[[S; D]], space: same Space<D>) -> Result<Bvh<S, D>>
+fn copy<T: Sync, U: bytemuck::Zeroable + Send>(all: &mut Vec<U>, primitives: &[T], of: impl Fn(&T) -> U + Sync) {
+    renew(all, primitives.len(), 0);
+    for_parts(primitives.len(), TASK, (&mut all[..], primitives), &|(own, primitives)| {
+        own.iter_mut().zip(primitives).for_each(|(copy, primitive)| *copy = of(primitive));
+    });
 }
 
-fn build_from<P: Primitive<S, D>, S: Scalar, const D: usize>(primitives: &[P], space: Space<D>) -> Result<Bvh<S, D>> {
+precompiled! {
+    fn of_points = build_from(
+        tree: same_mut &mut Bvh<S, D>, points: same_points &[[S; D]], memory: keep &mut Memory
+    ) -> Result<()>
+}
+
+fn build_from<P: Primitive<S, D>, S: Scalar, const D: usize>(
+    tree: &mut Bvh<S, D>,
+    primitives: &[P],
+    memory: &mut Memory,
+) -> Result<()> {
+    let space = tree.space;
     let bounds = check(primitives, &space)?;
     mark("bounds");
     let grid = Grid::over(&bounds);
-    let mut sorted = SortedPrimitives::new(&Primitives { primitives, grid, space }, &bounds)?;
+    let mut unfinished = Unfinished::new(tree);
+    let tree = unfinished.tree();
+    let before = SortedPrimitives {
+        lo: std::mem::replace(&mut tree.lo, [const { Vec::new() }; D]),
+        hi: tree.hi.take(),
+        index: std::mem::take(&mut tree.index),
+        deltas: std::mem::take(&mut memory.deltas),
+    };
+    let keeps = memory.keeps;
+    let mut of = std::mem::take(memory.of());
+    let mut sorted =
+        before.sort(&Primitives { primitives, grid, space }, &bounds, &mut memory.split, &mut of.pool, keeps)?;
+    if keeps {
+        *memory.of() = of;
+    } else {
+        drop(of);
+    }
     mark("codes, sort");
     duplicates::refine(&mut sorted);
-    let SortedPrimitives { lo, hi, index, deltas } = sorted;
-    let hierarchy = Hierarchy::of(&deltas);
-    drop(deltas);
+    let deltas = sorted.deltas;
+    (tree.lo, tree.hi, tree.index) = (sorted.lo, sorted.hi, sorted.index);
+    let hierarchy = std::mem::take(&mut memory.hierarchy).of(&deltas, keeps);
+    if keeps {
+        memory.deltas = deltas;
+    } else {
+        drop(deltas);
+    }
 
     let end = Node { bounds: Aabb::EMPTY, rope: hierarchy.nodes() as u32, first: primitives.len() as u32 };
-    let mut bvh = Bvh { nodes: vec![end], lo, hi, index, space };
+    let mut nodes = std::mem::take(&mut tree.nodes);
+    renew(&mut nodes, hierarchy.nodes() + 1, if keeps { hierarchy.nodes() / 4 } else { 0 });
     if hierarchy.leaves() > 0 {
-        let mut nodes = zeroed(hierarchy.nodes() + 1);
-        ropes::fill(&bvh, &hierarchy, &mut nodes[..hierarchy.nodes()], 0, hierarchy.root());
-        nodes[hierarchy.nodes()] = end;
-        bvh.nodes = nodes;
+        ropes::fill(tree, &hierarchy, &mut nodes[..hierarchy.nodes()], 0, hierarchy.root());
     }
+    nodes[hierarchy.nodes()] = end;
+    tree.nodes = nodes;
+    memory.hierarchy = hierarchy;
+    unfinished.finish();
     mark("build");
-    Ok(bvh)
+    Ok(())
 }
 
 /// Primitives that are sorted.
@@ -114,12 +172,12 @@ pub(crate) fn check<S: Scalar, T: Bounded<S, D>, const D: usize>(
         let Aabb { lo, hi } = primitive.bounds();
         (0..D).find(|&k| !(fits(lo[k]) && fits(hi[k]) && lo[k] <= hi[k]))
     };
-    let parts = map_tasks(primitives.len(), TASK, &|range| {
+    let part = |range: Range<usize>| {
         primitives[range].iter().fold((Aabb::EMPTY, true), |(bounds, sound), primitive| {
             (bounds.union(&place(primitive, space)), sound & fault(primitive).is_none())
         })
-    });
-    let (bounds, sound) = parts.into_iter().fold((Aabb::EMPTY, true), |a, b| (a.0.union(&b.0), a.1 & b.1));
+    };
+    let (bounds, sound) = fold_tasks(0..primitives.len(), TASK, &part, &|a, b| (a.0.union(&b.0), a.1 & b.1));
     // Each point fits, and so does the box around them, unless they change meanwhile. A box may be wrapped to beyond what fits.
     let is_box_sound =
         !T::IS_POINT || primitives.is_empty() || (0..D).all(|k| fits(bounds.lo[k]) && fits(bounds.hi[k]));
@@ -209,12 +267,17 @@ mod tests {
         }
     }
 
+    fn build<const MODE: u32>(primitives: &[Changing<MODE>], space: Space<2>) -> Result<Bvh<f32, 2>> {
+        let mut tree = super::build::<f32, [f32; 2], 2>(&[], space)?;
+        build_from(&mut tree, primitives, &mut Memory::default()).map(|()| tree)
+    }
+
     fn builds<const MODE: u32>() {
         ASKED.store(0, Relaxed);
         let primitives: Vec<Changing<MODE>> =
             (0..40_000).map(|i| Changing([(i * 37 % 997) as f32 / 997.0, i as f32 / 40_000.0])).collect();
         for space in [Space::OPEN, Space::periodic(0.9).unwrap()] {
-            match build_from(&primitives, space) {
+            match build(&primitives, space) {
                 Ok(tree) => tree.validate().unwrap(),
                 Err(error) => {
                     assert!(matches!(error.kind(), crate::ErrorKind::Input | crate::ErrorKind::NotFinite), "{error}");

@@ -9,7 +9,8 @@
 use std::sync::atomic::{AtomicU32, Ordering::AcqRel, Ordering::Relaxed};
 
 use crate::bvh::LEAF;
-use crate::parallel::{atomics, for_tasks, list_tasks, map};
+use crate::memory::renew;
+use crate::parallel::{Part, for_parts, for_tasks};
 
 /// No node yet.
 const NONE: u32 = u32::MAX;
@@ -29,12 +30,26 @@ pub(crate) const DEPTH: usize = (EQUAL + CODE) as usize + 1;
 /// Primitives per parallel task.
 const TASK: usize = 1 << 15;
 
+#[derive(Default)]
 pub(super) struct Hierarchy {
     /// The first primitive of each leaf, and the number of primitives.
     starts: Vec<u32>,
     /// The splits of the two children of each split between leaves, side by side (split `s` is before leaf `s`).
     children: Vec<AtomicU32>,
     root: u32,
+    memory: Memory,
+}
+
+/// What only finding the hierarchy needs.
+#[derive(Default)]
+struct Memory {
+    /// Where the leaves of each task begin, and which.
+    bounds: Vec<usize>,
+    lists: Vec<Vec<u32>>,
+    /// Delta of the split before each leaf.
+    deltas: Vec<u8>,
+    /// The far end of the child of a split that came first. The other child learns it by the same exchange.
+    far: Vec<AtomicU32>,
 }
 
 /// A subtree: a range of leaves, and the split at its top (of no meaning for a single leaf).
@@ -56,21 +71,29 @@ impl Subtree {
 }
 
 impl Hierarchy {
-    pub fn of(deltas: &[u8]) -> Self {
-        let starts = leaf_starts(deltas);
+    /// The hierarchy over primitives with these splits between them, in memory that another was in. If it `keeps` that for the next,
+    /// there is room for somewhat more leaves.
+    pub fn of(self, deltas: &[u8], keeps: bool) -> Self {
+        let Self { mut starts, mut children, mut memory, .. } = self;
+        let spare = |leaves: usize| if keeps { leaves / 4 } else { 0 };
+        memory.list_leaves(deltas, &mut starts, &spare);
         let leaves = starts.len() - 1;
-        let deltas = map(starts.len(), TASK, &|leaf| delta_at(deltas, starts[leaf] as usize));
-        let children = atomics(2 * leaves, NONE);
+        renew(&mut memory.deltas, starts.len(), spare(leaves));
+        for_parts(starts.len(), TASK, (&mut memory.deltas[..], &starts[..]), &|(own, starts)| {
+            own.iter_mut().zip(starts).for_each(|(own, &start)| *own = delta_at(deltas, start as usize));
+        });
+        // Only the second child to come reads what is there, after an exchange that orders it behind the first one's store.
+        renew(&mut children, 2 * leaves, 2 * spare(leaves));
+        renew(&mut memory.far, leaves, spare(leaves));
+        for_parts(leaves, TASK, &mut memory.far[..], &|far| far.iter_mut().for_each(|end| *end.get_mut() = NONE));
         let root = AtomicU32::new(NONE);
 
-        // The far end of the child of a split that came first. The other child learns it by the same exchange.
-        let far = atomics(leaves, NONE);
+        let Memory { deltas, far, .. } = &memory;
         let ascend = |leaf: usize| {
             let (mut first, mut last, mut split) = (leaf, leaf, NONE);
             while (first, last) != (0, leaves - 1) {
                 let is_right = deltas[first] < deltas[last + 1];
                 let parent = if is_right { first } else { last + 1 };
-                // Only the second child to come reads these, after an exchange that orders it behind this store.
                 children[2 * parent + usize::from(is_right)].store(split, Relaxed);
                 let own = if is_right { last } else { first };
                 match far[parent].swap(own as u32, AcqRel) {
@@ -83,7 +106,10 @@ impl Hierarchy {
             root.store(split, Relaxed);
         };
         for_tasks(leaves, TASK / LEAF, &|range| range.for_each(ascend));
-        Self { starts, children, root: root.into_inner() }
+        if !keeps {
+            memory = Memory::default();
+        }
+        Self { starts, children, root: root.into_inner(), memory }
     }
 
     pub fn leaves(&self) -> usize {
@@ -130,22 +156,37 @@ fn delta_at(deltas: &[u8], position: usize) -> u8 {
     deltas.get(position).copied().unwrap_or(OUTSIDE)
 }
 
-/// The first primitive of each leaf, and the number of primitives at the end.
-fn leaf_starts(deltas: &[u8]) -> Vec<u32> {
-    let n = deltas.len();
-    let tasks = n.div_ceil(TASK);
-    let bounds = map(tasks + 1, 16, &|task| next_start(deltas, (task * TASK).min(n)));
-    let mut starts = list_tasks(tasks, 1, &|task| {
-        let (mut start, end) = (bounds[task.start], bounds[task.end]);
-        let mut starts = vec![];
-        while start < end {
-            starts.push(start as u32);
-            start = leaf_end(deltas, start);
+impl Memory {
+    /// The first primitive of each leaf, and the number of primitives at the end.
+    fn list_leaves(&mut self, deltas: &[u8], starts: &mut Vec<u32>, spare: &(dyn Fn(usize) -> usize + Sync)) {
+        let n = deltas.len();
+        let tasks = n.div_ceil(TASK);
+        let Self { bounds, lists, .. } = self;
+        bounds.resize(tasks + 1, 0);
+        for_parts(tasks + 1, 16, (0..tasks + 1, &mut bounds[..]), &|(range, bounds)| {
+            bounds.iter_mut().zip(range).for_each(|(bound, task)| *bound = next_start(deltas, (task * TASK).min(n)));
+        });
+        lists.resize_with(tasks, Vec::new);
+        for_parts(tasks, 1, (0..tasks, &mut lists[..]), &|(task, lists)| {
+            let (mut start, end) = (bounds[task.start], bounds[task.end]);
+            for list in lists {
+                list.clear();
+                while start < end {
+                    list.push(start as u32);
+                    start = leaf_end(deltas, start);
+                }
+                list.reserve(spare(list.len()));
+            }
+        });
+        let leaves = lists.iter().map(Vec::len).sum::<usize>();
+        starts.clear();
+        renew(starts, leaves + 1, spare(leaves));
+        let mut rest = &mut starts[..];
+        for list in lists {
+            rest.take_front(list.len()).copy_from_slice(list);
         }
-        starts
-    });
-    starts.push(n as u32);
-    starts
+        rest.fill(n as u32);
+    }
 }
 
 /// Where the leaf ends that starts at `start`: the largest subtree of at most `LEAF` primitives with its first primitive there.

@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use bytemuck::Zeroable;
 
 use crate::bvh::hierarchy::{OUTSIDE, delta};
-use crate::bvh::radix_sort::{Buckets, Sorted, Source, cut};
+use crate::bvh::radix_sort::{Buckets, Place, Pool, Sorted, Source, SplitMemory};
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Bounded, Scalar};
-use crate::memory::zeroed;
+use crate::memory::renew;
 use crate::simd::{LANES, dispatch};
 
 /// What is stored of a primitive.
-pub(super) trait Primitive<S, const D: usize>: Bounded<S, D> + Copy + Zeroable + Send {
+pub(super) trait Primitive<S, const D: usize>: Bounded<S, D> + Copy + Zeroable + Send + 'static {
     fn of(bounds: Aabb<S, D>) -> Self;
     fn center(&self) -> [S; D];
     fn corner(&self, which: usize) -> [S; D];
@@ -85,58 +85,64 @@ pub(super) struct SortedPrimitives<S, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> SortedPrimitives<S, D> {
-    /// The primitives of a source, which lie within `bounds`, in Morton order.
+    /// The primitives of a source, which lie within `bounds`, in Morton order, in memory that others were in.
     ///
     /// Errors: if one is not finite or far outside by now, or has another code than before.
-    pub fn new<P: Primitive<S, D>>(source: &impl Source<Item = P>, bounds: &Aabb<S, D>) -> Result<Self> {
+    pub fn sort<P: Primitive<S, D>>(
+        self,
+        source: &impl Source<Item = P>,
+        bounds: &Aabb<S, D>,
+        memory: &mut SplitMemory,
+        pool: &mut Pool<P>,
+        keeps: bool,
+    ) -> Result<Self> {
         let n = source.len();
-        let buckets = Buckets::split(source);
-        let axes = || std::array::from_fn(|_| zeroed(n + LANES));
-        let (mut lo, mut hi): ([Vec<S>; D], _) = (axes(), (!P::IS_POINT).then(axes));
-        let mut deltas = zeroed(n);
-
-        let (shift, sizes) = (buckets.shift, buckets.sizes());
-        let corners = [Some(&mut lo), hi.as_mut()].into_iter().flatten();
-        let mut rest: Vec<_> = corners.map(|axes| axes.each_mut().map(Vec::as_mut_slice)).collect();
-        let mut outputs = Vec::with_capacity(sizes.len());
-        let (mut first, mut before) = (0, None);
-        for (bucket, deltas) in cut(&mut deltas, sizes).into_iter().enumerate() {
-            let len = deltas.len();
-            let corners: Vec<[&mut [S]; D]> = rest
-                .iter_mut()
-                .map(|axes| axes.each_mut().map(|axis| axis.split_off_mut(..len).unwrap_or_default()))
-                .collect();
-            // Between buckets the codes differ where the numbers of the buckets do.
-            let code = (bucket as u64) << shift;
-            let edge = before.map_or(OUTSIDE, |before| delta(before, code, first));
-            outputs.push((first, bucket as u64, edge, deltas, corners));
-            if len > 0 {
-                before = Some(code);
-            }
-            first += len;
+        let Self { mut lo, hi, index, mut deltas } = self;
+        let mut buckets = Buckets::split_in(source, index, memory);
+        if keeps {
+            pool.reserve(&buckets.firsts);
+        } else {
+            *memory = SplitMemory::default();
         }
+        let mut hi = (!P::IS_POINT).then(|| hi.unwrap_or([const { Vec::new() }; D]));
+        for axis in lo.iter_mut().chain(hi.iter_mut().flatten()) {
+            renew(axis, n + LANES, 0);
+            axis[n..].fill(S::ZERO);
+        }
+        renew(&mut deltas, n, 0);
+
+        let hi_of = hi.as_mut().map(|hi| hi.each_mut().map(|axis| &mut axis[..n]));
+        let output = (lo.each_mut().map(|axis| &mut axis[..n]), hi_of, &mut deltas[..]);
         let most = bounds.lo.iter().chain(&bounds.hi).fold(S::ZERO, |most, x| most.max(x.abs()));
         let changed = AtomicBool::new(false);
-        let index = buckets.sort(outputs, |(first, bucket, edge, deltas, mut corners), sorted| {
-            if !is_unchanged(&sorted, shift, bucket, most) {
+        let shift = buckets.shift;
+        let emit = |place: Place, (mut lo, mut hi, deltas): Corners<'_, S, D>, sorted: Sorted<'_, P>| {
+            let Place { bucket, first, before } = place;
+            if !is_unchanged(&sorted, shift, bucket as u64, most) {
                 changed.store(true, Relaxed);
                 return;
             }
+            // Between buckets the codes differ where the numbers of the buckets do.
+            let code = |bucket: usize| (bucket as u64) << shift;
+            let edge = before.map_or(OUTSIDE, |before| delta(code(before), code(bucket), first));
             let mut before = 0;
             for (at, (code, place)) in sorted.iter().enumerate() {
                 deltas[at] = if at == 0 { edge } else { delta(before, code, first + at) };
                 before = code;
-                for (which, axes) in corners.iter_mut().enumerate() {
-                    for (axis, x) in axes.iter_mut().zip(place.corner(which)) {
-                        axis[at] = x;
-                    }
+                for (axis, x) in lo.iter_mut().zip(place.corner(0)) {
+                    axis[at] = x;
+                }
+                for (axis, x) in hi.iter_mut().flatten().zip(place.corner(1)) {
+                    axis[at] = x;
                 }
             }
-        });
+        };
+        buckets.sort(output, pool, &emit);
+        memory.firsts = buckets.firsts;
         if changed.into_inner() {
             return Err(Kind::Changed.into());
         }
-        Ok(Self { lo, hi, index, deltas })
+        Ok(Self { lo, hi, index: buckets.index, deltas })
     }
 
     /// Where the primitive at a position is along the curve.
@@ -148,6 +154,9 @@ impl<S: Scalar, const D: usize> SortedPrimitives<S, D> {
         }
     }
 }
+
+/// Where a bucket's corners and deltas are stored.
+type Corners<'a, S, const D: usize> = ([&'a mut [S]; D], Option<[&'a mut [S]; D]>, &'a mut [u8]);
 
 /// Whether all in a bucket have codes of that bucket, and corners that are no farther from the origin than `most`.
 fn is_unchanged<P: Primitive<S, D>, S: Scalar, const D: usize>(

@@ -11,11 +11,13 @@ mod build;
 mod duplicates;
 mod hierarchy;
 mod layout;
+mod motion;
 pub(crate) mod morton;
 pub(crate) mod radix_sort;
 mod ropes;
 pub(crate) mod traverse;
 mod reduce;
+mod refit;
 mod validate;
 
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
@@ -24,12 +26,14 @@ pub(crate) use build::check_count;
 pub(crate) use build::place;
 pub(crate) use build::{check, copied};
 pub(crate) use hierarchy::DEPTH;
+use motion::Motion;
 
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::error::Result;
 use crate::geometry::{Aabb, Blocks, Bounded, BoxSize, Scalar, Space};
 use crate::parallel::{atomics, for_tasks, plain};
+use crate::simd::LANES;
 
 /// The largest number of primitives in a leaf. 16, 24 and 32 were measured (benches/README.md).
 pub const LEAF: usize = 32;
@@ -66,6 +70,10 @@ unsafe impl<S: bytemuck::Zeroable, const D: usize> bytemuck::Zeroable for Node<S
 /// | which pairs are within a radius, or overlap? | | | [`pairs`](Bvh::pairs), [`overlapping_pairs`](Bvh::overlapping_pairs) |
 /// | how many pairs? | | | [`count_pairs`](Bvh::count_pairs) |
 ///
+/// Where points move, [`refit`](Bvh::refit) follows them, [`rebuild`](Bvh::rebuild) builds anew in the same memory, and
+/// [`degradation`](Bvh::degradation) says which is due; [`neighbors_into`](Bvh::neighbors_into),
+/// [`count_neighbors_into`](Bvh::count_neighbors_into) and [`map_neighbors_into`](Bvh::map_neighbors_into) put results where the last ones were.
+///
 /// Many answers come as lists in one allocation ([`Csr`](crate::Csr)), in the order of the questions or of the caller's slice.
 ///
 /// ```
@@ -82,13 +90,15 @@ unsafe impl<S: bytemuck::Zeroable, const D: usize> bytemuck::Zeroable for Node<S
 pub struct Bvh<S, const D: usize> {
     /// In depth-first order; the last one is a sentinel that holds nothing.
     nodes: Vec<Node<S, D>>,
-    /// Lower corners in tree order, one array per axis, padded by [`LANES`](crate::simd::LANES).
+    /// Lower corners in tree order, one array per axis, padded by [`LANES`].
     lo: [Vec<S>; D],
     /// Upper corners, unless all primitives are points.
     hi: Option<[Vec<S>; D]>,
     /// Tree order to the caller's order.
     index: Vec<u32>,
     space: Space<D>,
+    /// What moving points leave behind; no part of the value.
+    motion: Motion<S, D>,
 }
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
@@ -121,10 +131,52 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         build::build(primitives, space)
     }
 
+    /// Builds the tree anew, over any primitives, in the same space: it is then what [`Bvh::build`] gives.
+    ///
+    /// It works in the memory of the tree, and what it needs beside that is kept for the next: of the rebuilds of as many primitives that
+    /// follow, none allocates, unless there are more threads, or more than [`LEAF`] primitives share a cell of the grid (with two axes 2^31 cells to
+    /// a side, with three 2^21). Kept are some 6 bytes a primitive, what each thread works in, and copies of primitives that are no
+    /// arrays of coordinates; trees that are never rebuilt keep nothing, nor do clones.
+    ///
+    /// Errors as [`Bvh::build`]: the tree is then as it was. If primitives change while they are read, or the call is
+    /// [cancelled](crate::Cancel), the tree is empty afterwards.
+    ///
+    /// ```
+    /// use ropewalk::Bvh;
+    ///
+    /// let mut bvh = Bvh::build_periodic(&[[0.5f32], [9.5]], 10.0)?;
+    /// let points = [[1.0f32], [2.0], [9.0]];
+    /// bvh.rebuild(&points)?;
+    /// assert!(bvh == Bvh::build_periodic(&points, 10.0)?);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn rebuild<T: Bounded<S, D>>(&mut self, primitives: &[T]) -> Result<()> {
+        let mut memory = self.motion.memory.take().unwrap_or_default();
+        memory.keeps = true;
+        let result = build::build_into(self, primitives, &mut memory);
+        self.motion.memory = Some(memory);
+        if result.is_ok() {
+            (self.motion.built, self.motion.degradation) = (None, 1.0);
+        }
+        result
+    }
+
+    /// A tree without anything, in the memory of this one.
+    fn clear(&mut self) {
+        self.nodes.clear();
+        self.nodes.push(Node { bounds: Aabb::EMPTY, rope: 0, first: 0 });
+        self.index.clear();
+        for axis in self.lo.iter_mut().chain(self.hi.iter_mut().flatten()) {
+            axis.clear();
+            axis.resize(LANES, S::ZERO);
+        }
+        (self.motion.built, self.motion.degradation) = (None, 1.0);
+    }
+
     /// What a device has built, of points.
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
     pub(crate) fn from_parts(nodes: Vec<Node<S, D>>, lo: [Vec<S>; D], index: Vec<u32>, space: Space<D>) -> Self {
-        Self { nodes, lo, hi: None, index, space }
+        Self { nodes, lo, hi: None, index, space, motion: Motion::default() }
     }
 
     /// How many primitives are stored.
@@ -204,7 +256,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     }
 
     /// Whether all primitives of a node are copies of the point before its first: what holds for that one holds for them, so a
-    /// search for pairs may leave them out. Copies are neighbours in tree order unless a leaf holds all of them.
+    /// search for pairs may leave them out. In a fresh tree copies are neighbours unless a leaf holds all of them; where points have moved
+    /// (`refit`), those that are not neighbours are searched one by one.
     #[inline(always)]
     pub(crate) fn duplicates_predecessor(&self, at: usize) -> bool {
         self.is_degenerate(at) && {

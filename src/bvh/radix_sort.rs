@@ -6,11 +6,12 @@
 //! Fresh memory costs more than arithmetic: 6 bytes a point are all that is written beside the result.
 //! Cost: O(n); each point is read twice.
 
-use std::sync::OnceLock;
+use std::ops::Range;
+use std::sync::atomic::Ordering::Relaxed;
 
-use crate::cancel::check;
-use crate::memory::zeroed;
-use crate::parallel::{Scratch, fill, for_each};
+use crate::cancel::{Flags, check};
+use crate::memory::renew;
+use crate::parallel::{Part, Scratch, for_parts, plain, shared};
 use bytemuck::Zeroable;
 
 /// Bits of the first split: as many buckets as there are entries in a first-level address cache.
@@ -21,6 +22,8 @@ const SPARE_BITS: u32 = 6;
 const TASK: usize = 1 << 16;
 /// Codes computed at once, while they are in the first-level cache.
 const BATCH: usize = 256;
+/// The most points in a bucket that is no large one.
+const SMALL: usize = 1 << 15;
 /// How far ahead of its use a point is asked for.
 const AHEAD: usize = 24;
 
@@ -42,96 +45,193 @@ pub(crate) trait Source: Sync {
 /// Indices split by the highest bits of the code, in ascending order within each bucket.
 pub(crate) struct Buckets<'a, T> {
     source: &'a T,
-    index: Vec<u32>,
-    sizes: Vec<usize>,
+    pub index: Vec<u32>,
+    /// Where each bucket begins, and at last where the last one ends.
+    pub firsts: Vec<usize>,
     /// The bits of the code below those that all in a bucket share.
     pub shift: u32,
+}
+
+/// What a split works in, which the next one may use.
+#[derive(Default)]
+pub(crate) struct SplitMemory {
+    bucket_of: Vec<u16>,
+    /// For each task how many fall into each bucket, then where the next of them goes.
+    slots: Vec<u32>,
+    /// Of the last [`Buckets`].
+    pub firsts: Vec<usize>,
 }
 
 impl<'a, T: Source> Buckets<'a, T> {
     /// Splits the indices of all items.
     pub fn split(source: &'a T) -> Self {
+        Self::split_in(source, vec![], &mut SplitMemory::default())
+    }
+
+    /// The same in memory that is there.
+    pub fn split_in(source: &'a T, mut index: Vec<u32>, memory: &mut SplitMemory) -> Self {
         let n = source.len();
-        let tasks = n.div_ceil(TASK).clamp(1, 4 * rayon::current_num_threads());
-        let size = n.div_ceil(tasks).max(1);
+        let size = n.div_ceil(n.div_ceil(TASK).clamp(1, 4 * rayon::current_num_threads())).max(1);
+        let tasks = n.div_ceil(size);
         let shift = source.bits().saturating_sub(FIRST_BITS);
         let buckets = 1usize << (source.bits() - shift);
 
-        // Fresh zeros come from the system without being written.
-        let mut bucket_of: Vec<u16> = zeroed(n);
-        let counts: Vec<OnceLock<Vec<u32>>> = (0..n.div_ceil(size)).map(|_| OnceLock::new()).collect();
-        fill(&mut bucket_of, size, &|range, bucket_of| {
-            let task = range.start / size;
-            let mut counts_of_task = vec![0; buckets];
+        let SplitMemory { bucket_of, slots, firsts } = memory;
+        renew(bucket_of, n, 0);
+        slots.clear();
+        slots.resize(tasks * buckets, 0);
+        let parts =
+            (0..tasks, Chunks { part: &mut bucket_of[..], size }, Chunks { part: &mut slots[..], size: buckets });
+        for_parts(tasks, 1, parts, &|(task, Chunks { part: bucket_of, .. }, Chunks { part: counts, .. })| {
             let (mut items, mut codes) = ([T::Item::zeroed(); BATCH], [0; BATCH]);
-            for (batch, first) in bucket_of.chunks_mut(BATCH).zip(range.step_by(BATCH)) {
+            for (batch, first) in bucket_of.chunks_mut(BATCH).zip((task.start * size..).step_by(BATCH)) {
                 for (item, index) in items[..batch.len()].iter_mut().zip(first..) {
                     *item = source.item(index);
                 }
                 source.codes(&items[..batch.len()], &mut codes[..batch.len()]);
                 for (bucket, code) in batch.iter_mut().zip(codes) {
                     *bucket = (code >> shift) as u16;
-                    counts_of_task[usize::from(*bucket)] += 1;
+                    counts[usize::from(*bucket)] += 1;
                 }
             }
-            _ = counts[task].set(counts_of_task);
         });
-        let counts: Vec<Vec<u32>> = counts.into_iter().filter_map(OnceLock::into_inner).collect();
 
-        // Each task owns a slice of each bucket, in the order of the tasks: that makes the sort stable, and safe.
-        let mut index: Vec<u32> = zeroed(n);
-        let mut rest = index.as_mut_slice();
-        let mut slots: Vec<Vec<_>> = counts.iter().map(|_| Vec::with_capacity(buckets)).collect();
+        // Each task has a place of its own in each bucket, in the order of the tasks: that makes the sort stable.
+        let mut firsts = std::mem::take(firsts);
+        firsts.clear();
+        let mut first = 0;
         for bucket in 0..buckets {
-            for (slots, counts) in slots.iter_mut().zip(&counts) {
-                let (own, others) = rest.split_at_mut(counts[bucket] as usize);
-                slots.push(own.iter_mut());
-                rest = others;
+            firsts.push(first as usize);
+            for task in 0..tasks {
+                let slot = &mut slots[task * buckets + bucket];
+                first += std::mem::replace(slot, first);
             }
         }
-        for_each(slots, &|task, mut slots| {
-            let first = task * size;
-            for (&bucket, index) in bucket_of[first..(first + size).min(n)].iter().zip(first as u32..) {
-                if let Some(slot) = slots[usize::from(bucket)].next() {
-                    *slot = index;
-                }
+        firsts.push(n);
+        renew(&mut index, n, 0);
+        let index = shared(index);
+        let parts = (0..tasks, Chunks { part: &bucket_of[..], size }, Chunks { part: &mut slots[..], size: buckets });
+        for_parts(tasks, 1, parts, &|(task, Chunks { part: bucket_of, .. }, Chunks { part: slots, .. })| {
+            for (&bucket, at) in bucket_of.iter().zip((task.start * size) as u32..) {
+                let slot = &mut slots[usize::from(bucket)];
+                index[*slot as usize].store(at, Relaxed);
+                *slot += 1;
             }
         });
-        let size = |bucket: usize| counts.iter().map(|counts| counts[bucket] as usize).sum();
-        Self { source, index, sizes: (0..buckets).map(size).collect(), shift }
+        Self { source, index: plain(index), firsts, shift }
     }
 
-    /// How many there are in each bucket.
-    pub fn sizes(&self) -> &[usize] {
-        &self.sizes
+    /// Sorts each bucket that is not empty, and calls `emit` with its place, with its part of the output, and with what is in it.
+    pub fn sort<O: Part>(
+        &mut self,
+        output: O,
+        pool: &Pool<T::Item>,
+        emit: &(impl Fn(Place, O, Sorted<'_, T::Item>) + Sync),
+    ) {
+        let Self { source, index, firsts, shift } = self;
+        let sorting = Sorting { source: *source, firsts, shift: *shift, pool, emit };
+        sorting.sort(0..firsts.len() - 1, index, output);
     }
 
-    /// Sorts each bucket, calls `emit` with the bucket's output, of which there is one for each, and with what is in the
-    /// bucket; and returns all indices in order.
-    pub fn sort<O: Send>(mut self, outputs: Vec<O>, emit: impl Fn(O, Sorted<'_, T::Item>) + Sync) -> Vec<u32> {
-        let tasks = cut(&mut self.index, &self.sizes).into_iter().zip(outputs);
-        let scratch = Scratch::new(Bucket::new);
-        for_each(tasks.filter(|(index, _)| !index.is_empty()).collect(), &|_, (index, output)| {
-            scratch.with(|bucket| {
+    /// The indices in order.
+    pub fn into_order(mut self) -> Vec<u32> {
+        let n = self.index.len();
+        self.sort(0..n, &Pool::default(), &|_, _, _| ());
+        self.index
+    }
+}
+
+/// Where a bucket is.
+pub(crate) struct Place {
+    /// Its number: the highest bits of its codes.
+    pub bucket: usize,
+    /// What it begins with, in order.
+    pub first: usize,
+    /// The bucket before it that is not empty.
+    pub before: Option<usize>,
+}
+
+/// What is cut in chunks of `size` items.
+struct Chunks<P> {
+    part: P,
+    size: usize,
+}
+
+impl<P: Part> Part for Chunks<P> {
+    fn take_front(&mut self, len: usize) -> Self {
+        Self { part: self.part.take_front(len * self.size), size: self.size }
+    }
+}
+
+/// A sort of buckets.
+struct Sorting<'s, T: Source, F> {
+    source: &'s T,
+    firsts: &'s [usize],
+    shift: u32,
+    pool: &'s Pool<T::Item>,
+    emit: &'s F,
+}
+
+impl<T: Source, F> Sorting<'_, T, F> {
+    fn place(&self, bucket: usize) -> Place {
+        let first = self.firsts[bucket];
+        let before = (0..bucket).rev().find(|&before| self.firsts[before] < first);
+        Place { bucket, first, before }
+    }
+
+    fn sort<O: Part>(&self, mut buckets: Range<usize>, mut index: &mut [u32], mut output: O)
+    where
+        F: Fn(Place, O, Sorted<'_, T::Item>) + Sync,
+    {
+        while buckets.len() > 1 && !index.is_empty() {
+            let start = buckets.start;
+            let left = buckets.take_front(buckets.len() / 2);
+            let len = self.firsts[left.end] - self.firsts[start];
+            let (index_left, output_left) = (index.take_front(len), output.take_front(len));
+            if index_left.is_empty() {
+                continue;
+            }
+            let (flags, _waiting) = Flags::hand_on();
+            rayon::join(
+                || flags.during(|| self.sort(left, index_left, output_left)),
+                || flags.during(|| self.sort(buckets, index, output)),
+            );
+            return;
+        }
+        if !index.is_empty() {
+            self.pool.with(index.len(), |bucket| {
                 bucket.sort(self.source, self.shift, index);
-                emit(output, Sorted { bucket });
+                (self.emit)(self.place(buckets.start), output, Sorted { bucket });
                 for (index, key) in index.iter_mut().zip(&bucket.keys) {
                     *index = bucket.index[*key as u32 as usize];
                 }
             });
-        });
-        self.index
+        }
+    }
+}
+
+/// What buckets are sorted in: one for each thread at work. Large buckets have others, so that not each thread keeps room for them.
+pub(crate) struct Pool<P> {
+    small: Scratch<Bucket<P>>,
+    large: Scratch<Bucket<P>>,
+}
+
+impl<P: Copy + Zeroable + Send> Default for Pool<P> {
+    fn default() -> Self {
+        Self { small: Scratch::new(Bucket::new), large: Scratch::new(Bucket::new) }
+    }
+}
+
+impl<P: Copy + Zeroable + Send> Pool<P> {
+    /// Makes room for what each thread may need of it, so that nothing is allocated later.
+    pub fn reserve(&mut self, firsts: &[usize]) {
+        let sizes = firsts.windows(2).map(|ends| ends[1] - ends[0]);
+        let largest = sizes.filter(|&size| size <= SMALL).max().unwrap_or(0).next_power_of_two();
+        self.small.reserve(rayon::current_num_threads(), &|bucket| bucket.reserve(largest));
     }
 
-    /// The indices as they are split.
-    pub fn into_unsorted(self) -> Vec<u32> {
-        self.index
-    }
-
-    /// The indices in order.
-    pub fn into_order(self) -> Vec<u32> {
-        let outputs = vec![(); self.sizes.len()];
-        self.sort(outputs, |_, _| ())
+    fn with(&self, len: usize, task: impl FnOnce(&mut Bucket<P>)) {
+        if len <= SMALL { self.small.with(task) } else { self.large.with(task) }
     }
 }
 
@@ -142,11 +242,23 @@ struct Bucket<P> {
     codes: Vec<u64>,
     /// A part of the code in the high half, the place in the arrays above in the low half.
     keys: Vec<u64>,
+    sorted: Vec<u64>,
 }
 
 impl<P: Copy + Zeroable> Bucket<P> {
     fn new() -> Self {
-        Self { index: vec![], items: vec![], codes: vec![], keys: vec![] }
+        Self { index: vec![], items: vec![], codes: vec![], keys: vec![], sorted: vec![] }
+    }
+
+    fn reserve(&mut self, len: usize) {
+        fn reserve<T>(values: &mut Vec<T>, len: usize) {
+            values.reserve_exact(len.saturating_sub(values.len()));
+        }
+        reserve(&mut self.index, len);
+        reserve(&mut self.items, len);
+        for values in [&mut self.codes, &mut self.keys, &mut self.sorted] {
+            reserve(values, len);
+        }
     }
 
     /// Fills in the order of codes that differ in the lowest `high` bits only.
@@ -172,19 +284,51 @@ impl<P: Copy + Zeroable> Bucket<P> {
         self.keys.clear();
         self.keys.extend(self.codes.iter().zip(0u64..).map(|(code, at)| (code >> shift & mask) << 32 | at));
         check();
-        sort_keys(&mut self.keys, &self.codes, shift > 0);
+        sort_keys(&mut self.keys, &mut self.sorted, bits / 8);
+        if shift > 0 {
+            check();
+            sort_ties(&mut self.keys, &self.codes);
+        }
     }
 }
 
-/// Sorts keys by their high halves, and those that tie by the codes that their low halves lead to, then by these, unless they tie
-/// in all bits.
-fn sort_keys(keys: &mut [u64], codes: &[u64], has_rest: bool) {
-    radsort::sort_by_key(keys, |key| (key >> 32) as u32);
-    if has_rest {
-        check();
-        for alike in keys.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|alike| alike.len() > 1) {
-            alike.sort_unstable_by_key(|&key| (codes[key as u32 as usize], key as u32));
+/// Fewer keys are sorted by comparisons.
+const FEW: usize = 128;
+
+/// Sorts keys by the lowest `digits` digits of 8 bits of their high halves, those that tie by their low halves, which ascend.
+fn sort_keys(keys: &mut Vec<u64>, sorted: &mut Vec<u64>, digits: u32) {
+    if keys.len() < FEW {
+        return keys.sort_unstable();
+    }
+    let digit_of = |key: u64, digit: u32| usize::from((key >> (32 + 8 * digit)) as u8);
+    let mut slots = [[0u32; 256]; 4];
+    for &key in keys.iter() {
+        for (counts, digit) in slots.iter_mut().zip(0..digits) {
+            counts[digit_of(key, digit)] += 1;
         }
+    }
+    sorted.resize(keys.len(), 0);
+    for (slots, digit) in slots.iter_mut().zip(0..digits) {
+        if slots[digit_of(keys[0], digit)] as usize == keys.len() {
+            continue;
+        }
+        let mut first = 0;
+        for slot in slots.iter_mut() {
+            first += std::mem::replace(slot, first);
+        }
+        for &key in keys.iter() {
+            let slot = &mut slots[digit_of(key, digit)];
+            sorted[*slot as usize] = key;
+            *slot += 1;
+        }
+        std::mem::swap(keys, sorted);
+    }
+}
+
+/// Sorts keys whose high halves tie by the codes that their low halves lead to, then by these.
+fn sort_ties(keys: &mut [u64], codes: &[u64]) {
+    for alike in keys.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|alike| alike.len() > 1) {
+        alike.sort_unstable_by_key(|&key| (codes[key as u32 as usize], key as u32));
     }
 }
 
@@ -219,7 +363,7 @@ pub(crate) fn cut<'a, T>(mut values: &'a mut [T], sizes: &[usize]) -> Vec<&'a mu
 
 #[cfg(test)]
 mod tests {
-    use super::{Buckets, Source, cut};
+    use super::{Buckets, Pool, Source};
 
     struct Codes<'a>(&'a [u64]);
 
@@ -245,15 +389,15 @@ mod tests {
         let mut expected: Vec<(u64, u32)> = codes.iter().copied().zip(0..).collect();
         expected.sort();
         let source = Codes(codes);
-        let buckets = Buckets::split(&source);
+        let mut buckets = Buckets::split(&source);
         let mut found = vec![0; codes.len()];
-        let outputs = cut(&mut found, buckets.sizes());
-        let order = buckets.sort(outputs, |output, sorted| {
+        buckets.sort(&mut found[..], &Pool::default(), &|_, output: &mut [u64], sorted| {
             for (output, (code, item)) in output.iter_mut().zip(sorted.iter()) {
                 assert_eq!(code, item);
                 *output = code;
             }
         });
+        let order = buckets.index;
         assert!(found.into_iter().zip(order.iter().copied()).eq(expected));
         assert_eq!(Buckets::split(&source).into_order(), order);
     }

@@ -19,10 +19,20 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         join: impl Fn(usize, [&T; 2]) -> T + Sync,
     ) -> Vec<T> {
         let mut values = vec![T::default(); self.end()];
-        if !values.is_empty() {
-            self.reduce_below(0, &mut values, &leaf, &join);
-        }
+        self.reduce_into(&mut values, leaf, join);
         values
+    }
+
+    /// The same in place of what is there, one value for each node.
+    pub(crate) fn reduce_into<T: Send>(
+        &self,
+        values: &mut [T],
+        leaf: impl Fn(usize) -> T + Sync,
+        join: impl Fn(usize, [&T; 2]) -> T + Sync,
+    ) {
+        if !values.is_empty() {
+            self.reduce_below(0, values, &leaf, &join);
+        }
     }
 
     /// The values of the nodes from `base` on, which are a subtree.

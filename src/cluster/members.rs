@@ -72,7 +72,7 @@ pub(crate) fn of_clusters(labels: &Labels, sizes: &[u32], min_members: usize) ->
         return Members { clusters, offsets, members };
     }
 
-    let mut members = Buckets::split(&parts).into_unsorted();
+    let mut members = Buckets::split(&parts).index;
     members.truncate(end);
     members.shrink_to_fit();
     let lengths: Vec<usize> = firsts.windows(2).map(|part| offsets[part[1]] - offsets[part[0]]).collect();

@@ -47,6 +47,7 @@ impl Kind {
             Kind::TooFar { .. }
             | Kind::Inverted { .. }
             | Kind::Length { .. }
+            | Kind::Refit { .. }
             | Kind::Mass { .. }
             | Kind::ColumnLength { .. }
             | Kind::ColumnTaken { .. }

@@ -110,6 +110,9 @@ impl Display for Error {
             Kind::Length { what, len, points } => {
                 write!(f, "there are {len} {what} for {points} particles; there must be one each")
             }
+            Kind::Refit { len, points } => {
+                write!(f, "a tree of {points} cannot be refitted to {len}; it can be rebuilt over any number")
+            }
             Kind::Mass { index, mass } => write!(
                 f,
                 "particle {index}: its mass is {mass}; masses must be finite and not negative",

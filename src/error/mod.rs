@@ -184,6 +184,10 @@ pub(crate) enum Kind {
         len: usize,
         points: usize,
     },
+    Refit {
+        len: usize,
+        points: usize,
+    },
     Mass {
         index: usize,
         mass: f64,

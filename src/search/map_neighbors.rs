@@ -4,17 +4,20 @@
 //! A leaf's walk is that of the neighbours; what a primitive has around it is put in the order of the indices before the function gets
 //! it, so that sums over it are the same in every run, on any number of threads, and by any other tree of the same points.
 //! Cost: that of the neighbours, and a sort of each list.
-//! Memory: a lock and a value a primitive (16 bytes where the value has 8), and one list a task.
+//! Memory: a lock and a value a primitive (16 bytes where the value has 8), or the values alone where they are written into a vector; and one
+//! list a task.
+#![allow(unsafe_code)] // To write values in place (see `RowWriter`).
 
 use std::any::Any;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::neighbors::{Near, TASK, list_leaves, reached};
+use super::neighbors::{Lists, TASK, list_leaves, reached};
 use crate::bvh::Bvh;
 use crate::bvh::traverse::bits;
+use crate::csr::RowWriter;
 use crate::geometry::Scalar;
-use crate::parallel::for_tasks;
+use crate::parallel::{for_tasks, reserve_kept};
 use crate::precompiled::precompiled;
 use crate::search::ball_predicate::{BallPredicates, with_predicate};
 use crate::simd::{Isa, dispatch};
@@ -65,29 +68,51 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         });
         values.into_iter().filter_map(OnceLock::into_inner).collect()
     }
+
+    /// The same, put into a vector in place of what is in it: once that has held as many, nothing is allocated, nor for lists of up to two
+    /// thousand neighbours; what threads work in is kept by the program, at most 1 MiB each.
+    ///
+    /// ```
+    /// let mut bvh = ropewalk::Bvh::build_periodic(&[[0.5f32], [9.5], [2.0]], 10.0)?;
+    /// let mut sums = vec![];
+    /// for x in [2.0, 3.0] {
+    ///     bvh.refit(&[[0.5], [9.5], [x]])?;
+    ///     bvh.map_neighbors_into(1.5, |_, near| near.iter().map(|near| near.offset[0]).sum::<f64>(), &mut sums);
+    /// }
+    /// assert_eq!(sums, [-1.0, 1.0, 0.0]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn map_neighbors_into<T: Default + Send>(
+        &self,
+        radius: impl Into<f64>,
+        value: impl Fn(u32, &[NeighborAt<D>]) -> T + Sync,
+        values: &mut Vec<T>,
+    ) {
+        values.resize_with(self.len(), T::default);
+        let slots = RowWriter::over(values);
+        each_list(self, radius.into(), &|index, near| match near.downcast_ref::<Vec<NeighborAt<D>>>() {
+            // SAFETY: each primitive is in one leaf, and has an index of its own.
+            Some(near) => unsafe { slots.replace(index as usize, value(index, near)) },
+            None => unreachable!("the dimensions are equal"),
+        });
+    }
 }
 
 precompiled! {
     fn each_list = each_list_of(tree: same_ref &Bvh<S, D>, radius: keep f64, found: keep Found<'_>) -> ()
 }
 
-/// What a task works on.
-struct Lists<'t, S, const D: usize> {
-    near: Vec<Near<'t, S, D>>,
-    /// Of each neighbour the index, and below it the position in tree order.
-    hits: Vec<u64>,
-    neighbors: Vec<NeighborAt<D>>,
-}
-
 fn each_list_of<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, found: Found<'_>) {
+    reserve_kept::<Lists<'static, S, D>>();
     let predicates = BallPredicates::new(tree, radius);
     for_tasks(tree.end(), TASK, &|nodes: Range<usize>| {
-        let mut lists = Lists { near: vec![], hits: vec![], neighbors: vec![] };
-        dispatch!(isa => for leaf in nodes {
-            if tree.is_leaf(leaf) {
-                lists.near.clear();
-                each_of_leaf(tree, isa, &predicates, leaf, &mut lists, found);
-            }
+        Lists::with_kept(|lists| {
+            dispatch!(isa => for leaf in nodes {
+                if tree.is_leaf(leaf) {
+                    lists.near.clear();
+                    each_of_leaf(tree, isa, &predicates, leaf, lists, found);
+                }
+            });
         });
     });
 }

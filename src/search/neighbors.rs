@@ -5,19 +5,24 @@
 //! Cost: about |leaf|^2 distances for each pair of leaves that meet, eight at a time.
 
 use std::ops::Range;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
 use crate::bvh::traverse::{Step, bits};
 use crate::bvh::{Bvh, LEAF};
 use crate::csr::{Csr, CsrChunk};
 use crate::geometry::{Blocks, Scalar};
-use crate::parallel::{atomics, for_tasks, map_tasks, plain};
+use crate::memory::renew;
+use crate::parallel::{for_tasks, map_tasks, plain, reserve_kept, shared, with_kept};
 use crate::precompiled::precompiled;
+use crate::search::NeighborAt;
 use crate::search::ball_predicate::{BallPredicate, BallPredicates, with_predicate};
 use crate::simd::{Isa, dispatch};
 
 /// Nodes per parallel task.
 pub(super) const TASK: usize = 1 << 8;
+
+/// The most bytes that a thread's lists keep.
+const MOST_KEPT: usize = 1 << 20;
 
 /// A leaf near another, and a mask of the other's primitives that may reach into it.
 pub(super) type Near<'t, S, const D: usize> = (Blocks<'t, S, D>, u32);
@@ -31,7 +36,20 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn count_neighbors(&self, radius: impl Into<f64>) -> Vec<u32> {
-        count(self, radius.into())
+        count(self, radius.into(), vec![])
+    }
+
+    /// The same, put into a vector in place of what is in it: once it has held as many, nothing is allocated.
+    ///
+    /// ```
+    /// let bvh = ropewalk::Bvh::build(&[[0.0f32], [5.0], [1.0]])?;
+    /// let mut counts = vec![];
+    /// bvh.count_neighbors_into(1.0, &mut counts);
+    /// assert_eq!(counts, [2, 1, 2]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn count_neighbors_into(&self, radius: impl Into<f64>, counts: &mut Vec<u32>) {
+        *counts = count(self, radius.into(), std::mem::take(counts));
     }
 
     /// The stored primitives within `radius` of each, itself included, as lists in the caller's order.
@@ -46,25 +64,153 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     pub fn neighbors(&self, radius: impl Into<f64>) -> Csr<u32> {
         list(self, radius.into())
     }
+
+    /// The same, put into lists in place of those that are there.
+    ///
+    /// For loops in which points move: once `lists` has held a few more, nothing is allocated. They are counted first and then written where they
+    /// belong: that takes more time than [`Bvh::neighbors`], and half of its memory.
+    ///
+    /// ```
+    /// let mut bvh = ropewalk::Bvh::build(&[[0.0f32], [5.0], [1.0]])?;
+    /// let mut lists = ropewalk::Csr::default();
+    /// for x in [5.0, 2.0] {
+    ///     bvh.refit(&[[0.0], [x], [1.0]])?;
+    ///     bvh.neighbors_into(1.0, &mut lists);
+    ///     assert!(lists == bvh.neighbors(1.0));
+    /// }
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn neighbors_into(&self, radius: impl Into<f64>, lists: &mut Csr<u32>) {
+        *lists = list_in(self, radius.into(), lists.take_parts());
+    }
 }
 
-precompiled! { fn count = count_all(tree: same_ref &Bvh<S, D>, radius: keep f64) -> Vec<u32> }
+precompiled! { fn count = count_all(tree: same_ref &Bvh<S, D>, radius: keep f64, counts: keep Vec<u32>) -> Vec<u32> }
 precompiled! { fn list = list_all(tree: same_ref &Bvh<S, D>, radius: keep f64) -> Csr<u32> }
+precompiled! { fn list_in = list_all_in(tree: same_ref &Bvh<S, D>, radius: keep f64, parts: keep (Vec<usize>, Vec<u32>)) -> Csr<u32> }
 
-fn count_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64) -> Vec<u32> {
+/// The counts, in memory that others were in.
+fn count_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, mut counts: Vec<u32>) -> Vec<u32> {
+    renew(&mut counts, tree.len(), 0);
+    let counts = shared(counts);
+    for_each_count(tree, radius, &|index, count| counts[index as usize].store(count, Relaxed));
+    plain(counts)
+}
+
+/// Calls `found` with each index and its count.
+fn for_each_count<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, found: &(impl Fn(u32, u32) + Sync)) {
     let predicates = BallPredicates::new(tree, radius);
-    let counts = atomics(tree.len(), 0);
     for_tasks(tree.end(), TASK, &|nodes: Range<usize>| {
         dispatch!(isa => for leaf in nodes {
             if tree.is_leaf(leaf) {
                 let own = count_leaf(tree, isa, &predicates, leaf);
                 for (position, count) in tree.span(leaf).zip(own) {
-                    counts[tree.order()[position] as usize].store(count, Relaxed);
+                    found(tree.order()[position], count);
                 }
             }
         });
     });
-    plain(counts)
+}
+
+/// The lists, in memory that others were in.
+fn list_all_in<S: Scalar, const D: usize>(
+    tree: &Bvh<S, D>,
+    radius: f64,
+    (mut offsets, mut values): (Vec<usize>, Vec<u32>),
+) -> Csr<u32> {
+    renew(&mut offsets, tree.len() + 1, 0);
+    let counts: Vec<AtomicUsize> = offsets.into_iter().map(AtomicUsize::new).collect();
+    for_each_count(tree, radius, &|index, count| counts[index as usize + 1].store(count as usize, Relaxed));
+    let mut offsets: Vec<usize> = counts.into_iter().map(AtomicUsize::into_inner).collect();
+    let mut sum = 0;
+    offsets[0] = 0;
+    for offset in &mut offsets[1..] {
+        sum += *offset;
+        *offset = sum;
+    }
+    // Some more than there are, for the next time.
+    renew(&mut values, sum, sum / 4);
+    let values = shared(values);
+    reserve_kept::<Lists<'static, S, D>>();
+    let predicates = BallPredicates::new(tree, radius);
+    for_tasks(tree.end(), TASK, &|nodes: Range<usize>| {
+        Lists::with_kept(|lists| {
+            dispatch!(isa => for leaf in nodes {
+                if tree.is_leaf(leaf) {
+                    lists.near.clear();
+                    write_leaf(tree, isa, &predicates, leaf, &mut lists.near, &offsets, &values);
+                }
+            });
+        });
+    });
+    Csr::from_parts(offsets, plain(values))
+}
+
+/// What a task that lists neighbours works in.
+pub(super) struct Lists<'t, S, const D: usize> {
+    pub near: Vec<Near<'t, S, D>>,
+    /// Of each neighbour the index, and below it the position in tree order.
+    pub hits: Vec<u64>,
+    pub neighbors: Vec<NeighborAt<D>>,
+}
+
+impl<S, const D: usize> Default for Lists<'static, S, D> {
+    fn default() -> Self {
+        // More than most lists need: growth, too, would allocate.
+        Self { near: Vec::with_capacity(512), hits: Vec::with_capacity(2048), neighbors: Vec::with_capacity(2048) }
+    }
+}
+
+impl<'t, S: Scalar, const D: usize> Lists<'t, S, D> {
+    /// Runs a task with lists that are kept from call to call, unless they have grown beyond 1 MiB.
+    pub fn with_kept(task: impl FnOnce(&mut Self)) {
+        with_kept::<Lists<'static, S, D>, _>(|kept| {
+            let Lists { near, hits, neighbors } =
+                std::mem::replace(kept, Lists { near: vec![], hits: vec![], neighbors: vec![] });
+            let mut lists = Lists { near, hits, neighbors };
+            task(&mut lists);
+            let Lists { mut near, hits, neighbors } = lists;
+            near.clear();
+            // In place: it is the memory that is kept.
+            let near = near.into_iter().map(|_: Near<'t, S, D>| unreachable!("it was cleared")).collect();
+            *kept = Lists { near, hits, neighbors };
+            if kept.bytes() > MOST_KEPT {
+                *kept = Lists::default();
+            }
+        });
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<Near<'t, S, D>>() * self.near.capacity()
+            + size_of::<u64>() * self.hits.capacity()
+            + size_of::<NeighborAt<D>>() * self.neighbors.capacity()
+    }
+}
+
+/// Writes the neighbours of each primitive in a leaf where they belong.
+#[inline(always)]
+fn write_leaf<'t, S: Scalar, I: Isa, const D: usize>(
+    tree: &'t Bvh<S, D>,
+    isa: I,
+    predicates: &BallPredicates<S, D>,
+    leaf: usize,
+    near: &mut Vec<Near<'t, S, D>>,
+    offsets: &[usize],
+    values: &[AtomicU32],
+) {
+    with_predicate!(I, predicates, tree.node(leaf), |ball| {
+        list_leaves(tree, isa, ball, leaf, near);
+        for (i, position) in tree.span(leaf).enumerate() {
+            let index = tree.order()[position] as usize;
+            let mut slots = values[offsets[index]..offsets[index + 1]].iter();
+            let item = tree.item(position);
+            for there in reached(near, i) {
+                let order = &tree.order()[there.first..][..there.len];
+                let hits = bits(ball.hits(isa, &item, there));
+                hits.zip(&mut slots).for_each(|(bit, slot)| slot.store(order[bit], Relaxed));
+            }
+        }
+    });
 }
 
 fn list_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64) -> Csr<u32> {

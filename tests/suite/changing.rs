@@ -76,6 +76,15 @@ fn all_of<T: Bounded<f64, 3> + Send>(points: &[T]) {
             assert_eq!(tree.neighbors(0.05).len(), N);
             assert_eq!(tree.nearest_all(points, Nearest::new(4)).len(), N);
             assert_eq!(tree.nearest_neighbors(Nearest::new(8).excluding_self()).len(), N);
+            // Moved, as it was, or empty, but never half done.
+            let mut moving = tree;
+            for _ in 0..3 {
+                for refits in [true, false] {
+                    looked_at(if refits { moving.refit(points) } else { moving.rebuild(points) });
+                    moving.validate().unwrap();
+                    assert!(moving.len() == N || moving.is_empty());
+                }
+            }
         }
         looked_at(Dbscan::new(0.05, 5).periodic(side).run(points));
         looked_at(Fof::new(0.05).periodic(side).run(points));

@@ -1,6 +1,6 @@
 //! One suite, stamped over every implementation: each must give what the definitions give.
 //!
-//! Brute force and the tree on 1, 2 and 5 threads; `f32` and `f64`; 2 and 3 dimensions; open space and periodic boxes. Other
+//! Brute force, a tree of points that have moved, and the tree on 1, 2 and 5 threads; `f32` and `f64`; 2 and 3 dimensions; open space and periodic boxes. Other
 //! dimensions are for `dimensions.rs`, with less to compile.
 
 mod images;
@@ -289,6 +289,7 @@ macro_rules! stamp {
     ($space:ident: $periodic:literal, $scalar:ty, $dim:literal) => {
         mod $space {
             use super::super::{Case, cases, clouds, conforms};
+            use common::engine::Refitted;
             use ropewalk::reference::BruteForce;
             use ropewalk::Bvh;
             use std::sync::LazyLock;
@@ -313,6 +314,11 @@ macro_rules! stamp {
             #[test]
             fn tree_with_5_threads() {
                 conforms::<$scalar, $dim, Bvh<$scalar, $dim>>(&CASES, 5);
+            }
+
+            #[test]
+            fn refitted_tree() {
+                conforms::<$scalar, $dim, Refitted<$scalar, $dim>>(&CASES, 2);
             }
         }
     };

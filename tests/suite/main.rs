@@ -17,6 +17,7 @@ mod halos;
 mod hdbscan;
 mod hits;
 mod hop;
+mod moving;
 mod overdensity;
 mod particles;
 mod pipeline;

@@ -128,7 +128,7 @@ fn prepare<S: Coordinate, const D: usize>(
             let halos = Fof::new(case.eps).min_members(LEAST_MEMBERS).run(&points)?;
             Ready::Halos(halos, points)
         }
-        Operation::Fof(_) | Operation::Centers(_) => {
+        Operation::Refit | Operation::Rebuild | Operation::Fof(_) | Operation::Centers(_) => {
             return Err(format!("{}: is not there on a device; time it with --device cpu", operation.name()).into());
         }
     };

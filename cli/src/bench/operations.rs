@@ -1,5 +1,7 @@
 //! What can be timed, and what comes out of it.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use ropewalk::{
     BoxSize, Bvh, Center, CenterFinder, Centers, Csr, Dbscan, DbscanAlgorithm, Edge, Fof, FofAlgorithm, Halos, Hdbscan,
     HdbscanClusters, Hop, HopChains, KernelDensity, Labels, MinimumSpanningTree, Neighbor, Scalar, Space, SpanningTree,
@@ -52,6 +54,22 @@ impl<S: Scalar, const D: usize> Case<'_, S, D> {
     pub fn build(&self) -> ropewalk::Result<Bvh<S, D>> {
         Bvh::build_periodic(self.points, self.size.clone())
     }
+
+    /// A tree of the points as they were a small step before: each coordinate another by at most half of `eps`.
+    fn build_before(&self) -> ropewalk::Result<Bvh<S, D>> {
+        // SplitMix64.
+        let random = |at: usize| {
+            let mut bits = (at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+            ((bits ^ bits >> 31) >> 11) as f64 / (1u64 << 53) as f64
+        };
+        let before = |(i, point): (usize, &[S; D])| -> [S; D] {
+            std::array::from_fn(|k| S::from_f64(point[k].into() + self.eps * (random(D * i + k) - 0.5)))
+        };
+        let before: Vec<[S; D]> = self.points.iter().enumerate().map(before).collect();
+        Bvh::build_periodic(&before, self.size.clone())
+    }
 }
 
 /// What is timed. Clustering includes the build, as names say that begin with it; other queries find the tree built, and centres
@@ -59,6 +77,9 @@ impl<S: Scalar, const D: usize> Case<'_, S, D> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Operation {
     Build,
+    /// Of a tree of points that have moved by a small step, in memory that is there.
+    Rebuild,
+    Refit,
     RangeCount,
     RangeCrs,
     HalfCount,
@@ -85,8 +106,10 @@ pub enum Operation {
 pub const LEAST_MEMBERS: usize = 20;
 
 /// The names on the command line.
-const NAMES: [(&str, Operation); 21] = [
+const NAMES: [(&str, Operation); 23] = [
     ("build", Operation::Build),
+    ("rebuild", Operation::Rebuild),
+    ("refit", Operation::Refit),
     ("range_count", Operation::RangeCount),
     ("range_crs", Operation::RangeCrs),
     ("half_count", Operation::HalfCount),
@@ -114,6 +137,8 @@ pub const MOST_BOUND: Center = Center::MostBound { softening: 0.0 };
 /// What came out.
 pub enum Outcome<S, const D: usize> {
     Tree(Bvh<S, D>),
+    /// A tree that is kept where it was: its nodes, and how much worse it is than a fresh one.
+    Kept(usize, f64),
     Counts(Vec<u32>),
     Csr(Csr<u32>),
     Pairs(u64, u64),
@@ -136,6 +161,8 @@ pub enum Outcome<S, const D: usize> {
 pub enum Prepared<S, const D: usize> {
     Nothing,
     Tree(Bvh<S, D>),
+    /// A tree that changes.
+    Kept(Mutex<Bvh<S, D>>),
     /// The points in three dimensions.
     Points(Vec<[S; 3]>),
     /// Halos, and the points they are of.
@@ -165,6 +192,7 @@ impl Operation {
             | Self::MutualReachability
             | Self::Hdbscan
             | Self::Hop => Prepared::Nothing,
+            Self::Rebuild | Self::Refit => Prepared::Kept(Mutex::new(case.build_before()?)),
             Self::FofMbp => Prepared::Points(case.points_3(self)?),
             Self::Centers(_) => {
                 let points = case.points_3(self)?;
@@ -210,9 +238,23 @@ impl Operation {
                 let centers = case.centers(MOST_BOUND, points, &halos)?;
                 Outcome::HaloCenters(halos, centers)
             }
+            (Self::Rebuild | Self::Refit, Prepared::Kept(tree)) => {
+                let mut tree = kept(tree);
+                if *self == Self::Refit {
+                    tree.refit(case.points)?
+                } else {
+                    tree.rebuild(case.points)?
+                }
+                Outcome::Kept(tree.n_nodes(), tree.degradation())
+            }
             _ => Outcome::Tree(case.build()?),
         })
     }
+}
+
+/// The tree that is kept. One that a panic left is empty or whole.
+pub fn kept<S, const D: usize>(tree: &Mutex<Bvh<S, D>>) -> MutexGuard<'_, Bvh<S, D>> {
+    tree.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<S: Scalar, const D: usize> Outcome<S, D> {
@@ -220,6 +262,7 @@ impl<S: Scalar, const D: usize> Outcome<S, D> {
     pub fn check(&self) -> String {
         match self {
             Self::Tree(tree) => format!("{} nodes", tree.n_nodes()),
+            Self::Kept(nodes, degradation) => format!("{nodes} nodes, degradation {degradation:.6}"),
             Self::Counts(counts) => format!("{} neighbours", counts.iter().map(|&count| u64::from(count)).sum::<u64>()),
             Self::Csr(lists) => format!("{} neighbours", lists.values().len()),
             Self::Pairs(pairs, _) => format!("{pairs} pairs"),

@@ -1,9 +1,10 @@
 //! Results held against the definition, at some of the points, by comparing each of these with all others in `f64`.
 
 use rayon::prelude::*;
-use ropewalk::{Centers, Halos, HdbscanClusters, HopChains, Labels, Scalar, SpanningTree};
+use ropewalk::{Bvh, Centers, Halos, HdbscanClusters, HopChains, Labels, Scalar, SpanningTree};
 
-use super::operations::{Case, Outcome, Prepared};
+use super::Failure;
+use super::operations::{Case, Outcome, Prepared, kept};
 
 /// Points that are looked at.
 const SAMPLES: usize = 48;
@@ -17,10 +18,13 @@ pub fn check<S: Scalar, const D: usize>(
     if let Outcome::Tree(tree) = outcome {
         return tree.validate().map_err(|error| error.to_string());
     }
+    if let (Outcome::Kept(..), Prepared::Kept(tree)) = (outcome, prepared) {
+        return check_kept(case, &kept(tree)).map_err(|error| error.to_string());
+    }
     let n = case.points.len();
     let step = n.div_ceil(SAMPLES).max(1);
     (0..n).into_par_iter().step_by(step).try_for_each(|i| match outcome {
-        Outcome::Tree(_) => Ok(()),
+        Outcome::Tree(_) | Outcome::Kept(..) => Ok(()),
         Outcome::Counts(counts) => same(i, "neighbours", counts[i] as usize, neighbors(case, i).len()),
         Outcome::Csr(lists) => {
             let mut found = lists.of(i).to_vec();
@@ -60,6 +64,15 @@ pub fn check<S: Scalar, const D: usize>(
             check_center(case, halos, centers, i)
         }
     })
+}
+
+/// A tree that was moved is sound, and finds around each point as many as a fresh one.
+fn check_kept<S: Scalar, const D: usize>(case: &Case<'_, S, D>, tree: &Bvh<S, D>) -> Result<(), Failure> {
+    tree.validate()?;
+    if tree.count_neighbors(case.eps) != case.build()?.count_neighbors(case.eps) {
+        return Err("it finds other neighbours than a tree that is built".into());
+    }
+    Ok(())
 }
 
 /// A cluster is large enough, and noise has no probability. More is not to be seen at some of the points: its spanning tree is an operation

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::contract::{Contraction, NONE};
-use crate::bvh::radix_sort::{Buckets, Source, cut};
+use crate::bvh::radix_sort::{Buckets, Pool, Source};
 use crate::cancel::check_at;
 use crate::cluster::mst::SpanningTree;
 use crate::memory::zeroed;
@@ -235,12 +235,12 @@ fn sort_others(n: usize, up: &[u32], lightest: &[u32], below: &[u32], chains: us
         }
     });
     let source = ByChain { chain: &chain, bits: usize::BITS - chains.leading_zeros() };
-    let buckets = Buckets::split(&source);
+    let mut buckets = Buckets::split(&source);
     let mut chain_of = zeroed(chain.len());
-    let outputs = cut(&mut chain_of, buckets.sizes());
-    let mut order = buckets.sort(outputs, |output, sorted| {
+    buckets.sort(&mut chain_of[..], &Pool::default(), &|_, output: &mut [u32], sorted| {
         output.iter_mut().zip(sorted.iter()).for_each(|(output, (_, chain))| *output = chain);
     });
+    let mut order = buckets.index;
     fill(&mut order, TASK, &|_, own| own.iter_mut().for_each(|at| *at = others[*at as usize]));
     (order, chain_of)
 }
