@@ -340,7 +340,7 @@ mod tests {
         let mut all: Vec<Neighbor> = (0..tree.len())
             .map(|at| Neighbor { index: tree.order()[at], distance2: tree.space().distance2(&of, &tree.item(at).lo) })
             .filter(|near| wanted.excluded_for(u32::MAX) != Some(near.index))
-            .filter(|near| near.distance2 <= wanted.radius * wanted.radius)
+            .filter(|near| wanted.radius >= 0.0 && near.distance2 <= wanted.radius * wanted.radius)
             .collect();
         all.sort_by(|a, b| a.distance2.total_cmp(&b.distance2).then(a.index.cmp(&b.index)));
         all.truncate(wanted.k);
