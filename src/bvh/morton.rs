@@ -39,6 +39,12 @@ impl<S: Scalar, const D: usize> Grid<S, D> {
         (self.shrink, self.origin, self.scale)
     }
 
+    /// The last cell of an axis, which a device gives to what is beyond it, too.
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    pub fn last_cell() -> u64 {
+        Self::cell(S::INFINITY)
+    }
+
     /// The codes of points; outside of the box, those of the nearest cells.
     #[inline(always)]
     pub fn codes(&self, points: impl Iterator<Item = [S; D]>, codes: &mut [u64]) {

@@ -104,8 +104,7 @@ impl Kind {
             #[cfg(feature = "io")]
             Kind::File { source: None, .. } => ErrorKind::Format,
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
-            Kind::DeviceDimension { .. }
-            | Kind::DevicePoints
+            Kind::DevicePoints
             | Kind::DeviceLists { .. }
             | Kind::DeviceCenter { .. }
             | Kind::DeviceTies => ErrorKind::Unsupported,

@@ -26,8 +26,6 @@ impl Display for Error {
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
             Kind::NoDevice { what, index, found } => write!(f, "there is no {what} device {index}: {found} were found"),
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
-            Kind::DeviceDimension { dim } => write!(f, "points have {dim} dimensions; trees on a device have 2 or 3"),
-            #[cfg(any(feature = "cuda", feature = "vulkan"))]
             Kind::DevicePoints => write!(f, "the tree is over boxes; trees on a device are over points"),
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
             Kind::DeviceLists { values } => write!(

@@ -93,10 +93,6 @@ pub(crate) enum Kind {
         found: usize,
     },
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
-    DeviceDimension {
-        dim: usize,
-    },
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
     DevicePoints,
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
     DeviceLists {

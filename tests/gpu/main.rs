@@ -10,6 +10,7 @@ mod conformance;
 mod dbscan;
 mod dendrogram;
 mod devices;
+mod dimensions;
 mod hdbscan;
 mod hop;
 mod queries;

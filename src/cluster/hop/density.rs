@@ -246,10 +246,12 @@ pub(super) fn check_points<S: Scalar, const D: usize>(tree: &Bvh<S, D>) -> Resul
     if !tree.holds_points() {
         return Err(Kind::HopExtent.into());
     }
-    if !(2..=3).contains(&D) {
-        return Err(Kind::HopDimension { dim: D }.into());
-    }
-    Ok(())
+    check_dimension::<D>()
+}
+
+/// The same for what is known to be points.
+pub(crate) fn check_dimension<const D: usize>() -> Result<()> {
+    if (2..=3).contains(&D) { Ok(()) } else { Err(Kind::HopDimension { dim: D }.into()) }
 }
 
 /// Values in tree order, in the caller's order.

@@ -23,6 +23,8 @@ use crate::geometry::{Bounded, BoxSize, Scalar, Space};
 use crate::halo::Halos;
 use crate::phases::mark;
 use crate::search::nearest::kth_distances2;
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+pub(crate) use density::check_dimension;
 use density::check_points;
 use regroup::{Thresholds, regroup};
 

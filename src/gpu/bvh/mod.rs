@@ -45,7 +45,19 @@ mod sealed {
     impl Sealed for f64 {}
 }
 
-/// A bounding volume hierarchy over points of two or three dimensions, on a device: the twin of [`crate::Bvh`], whose nodes it has.
+/// Whether a device can hold so many points.
+///
+/// Errors: dimensions or points that no tree has; more coordinates than kernels have indices for, which are 32 bits.
+fn check_size<const D: usize>(n: usize) -> Result<()> {
+    check_count::<D>(n)?;
+    let max = u32::MAX as usize / D;
+    if n > max { Err(Kind::TooMany { n, max }.into()) } else { Ok(()) }
+}
+
+/// A bounding volume hierarchy over points of 1 to 10 dimensions, on a device: the twin of [`crate::Bvh`], whose nodes it has.
+///
+/// In more than three dimensions there are few cells of the Morton grid along each axis (64 of ten dimensions), so dense points often share
+/// one, and the CPU builds the tree (see [`Bvh::of`]). Kernels are compiled for each dimension.
 ///
 /// Memory, by the sizes of its buffers: some 45 bytes a point of three `f32` while it is built, the points among them; 20 afterwards.
 ///
@@ -104,8 +116,7 @@ pub struct Points<S, const D: usize> {
 impl<S: Coordinate, const D: usize> Points<S, D> {
     /// Copies points to the device.
     ///
-    /// Errors as [`crate::Bvh::build`]; if there are neither two nor three dimensions; if the device has no buffers as large as
-    /// the points are.
+    /// Errors as [`crate::Bvh::build`]; more than 2^32 - 1 coordinates in all; if the device has no buffers as large as the points are.
     pub fn new(points: &[[S; D]], device: Device) -> Result<Self> {
         Self::new_in(points, Space::OPEN, device)
     }
@@ -132,13 +143,10 @@ impl<S: Coordinate, const D: usize> Points<S, D> {
     /// ```
     pub fn of(coordinates: &DeviceVec<S>, size: impl Into<BoxSize>) -> Result<Self> {
         let (device, len, space) = (coordinates.device, coordinates.len(), Space::periodic(size)?);
-        if D != 2 && D != 3 {
-            return Err(Kind::DeviceDimension { dim: D }.into());
-        }
+        check_size::<D>(len.checked_div(D).unwrap_or(0))?;
         if !len.is_multiple_of(D) {
             return Err(Kind::DeviceRows { len, dim: D }.into());
         }
-        check_count::<D>(len / D)?;
         on!(device, client => {
             // As in `new_in`.
             check_allocation(client, (len / D) as u128 * (D * size_of::<S>()).max(8) as u128)?;
@@ -158,9 +166,7 @@ impl<S: Coordinate, const D: usize> Points<S, D> {
     }
 
     fn new_in(points: &[[S; D]], space: Space<D>, device: Device) -> Result<Self> {
-        if D != 2 && D != 3 {
-            return Err(Kind::DeviceDimension { dim: D }.into());
-        }
+        check_size::<D>(points.len())?;
         let bounds = check(points, &space)?;
         let wrapped: Vec<[S; D]>;
         let placed = if space.period().is_some() {
@@ -251,11 +257,9 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
 
     /// Copies a tree to a device.
     ///
-    /// Errors: a tree over anything but points; one with neither two nor three dimensions; if the device fails.
+    /// Errors: a tree over anything but points, or of more than a device can hold, as [`Points::new`]; if the device fails.
     pub fn upload(bvh: &crate::Bvh<S, D>, device: Device) -> Result<Self> {
-        if D != 2 && D != 3 {
-            return Err(Kind::DeviceDimension { dim: D }.into());
-        }
+        check_size::<D>(bvh.len())?;
         if !bvh.holds_points() {
             return Err(Kind::DevicePoints.into());
         }

@@ -30,7 +30,15 @@ pub(in crate::gpu) struct MortonKernel<'a, R: Runtime, S> {
     /// See [`Flag`]. [`MortonKernel::codes`] clears them.
     pub flags: Buffer<u32>,
     n: usize,
-    dim: usize,
+    spec: GridSpec,
+}
+
+/// What kernels are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct GridSpec {
+    d: usize,
+    /// The last cell of an axis, which the CPU gives to what is beyond it, too. That of a single axis has more bits and is 2^63 - 1.
+    last: u32,
 }
 
 /// What kernels find of points that must be built otherwise.
@@ -62,7 +70,8 @@ impl<'a, R: Runtime, S: Scalar + Float + CubeElement> MortonKernel<'a, R, S> {
         let (shrink, origin, scale) = grid.numbers();
         let grid_params: Vec<S> = origin.into_iter().chain([scale, shrink]).collect();
         let flags = Buffer::new(client, Flag::ALL);
-        Self { client, points, grid_params: Buffer::from_slice(client, &grid_params), flags, n, dim: D }
+        let spec = GridSpec { d: D, last: Grid::<S, D>::last_cell().min(u64::from(u32::MAX)) as u32 };
+        Self { client, points, grid_params: Buffer::from_slice(client, &grid_params), flags, n, spec }
     }
 
     /// The code of each point.
@@ -79,7 +88,7 @@ impl<'a, R: Runtime, S: Scalar + Float + CubeElement> MortonKernel<'a, R, S> {
                 codes.arg(),
                 self.flags.arg(),
                 self.n as u32,
-                self.dim,
+                self.spec,
             );
         }
         codes
@@ -96,7 +105,7 @@ impl<'a, R: Runtime, S: Scalar + Float + CubeElement> MortonKernel<'a, R, S> {
         let sorted = SortedPoints {
             codes: Buffer::new(client, n),
             order: if is_sorted { order.clone() } else { Buffer::new(client, n) },
-            axes: Buffer::new(client, n * self.dim),
+            axes: Buffer::new(client, n * self.spec.d),
         };
         // SAFETY: the launch contract of `bvh`, with the number of points. `order` is a permutation, and a point moves by fewer
         // positions than there are points on that side.
@@ -113,7 +122,7 @@ impl<'a, R: Runtime, S: Scalar + Float + CubeElement> MortonKernel<'a, R, S> {
                 sorted.axes.arg(),
                 self.flags.arg(),
                 n as u32,
-                self.dim,
+                self.spec,
                 CODE - leading,
             );
         }
@@ -121,7 +130,7 @@ impl<'a, R: Runtime, S: Scalar + Float + CubeElement> MortonKernel<'a, R, S> {
     }
 }
 
-/// Moves bit `i` to bit `i * d`, for two or three dimensions.
+/// Moves bit `i` to bit `i * d`, for a cell of `63 / d` bits.
 #[cube]
 pub(in crate::gpu) fn spread(cell: u64, #[comptime] d: usize) -> u64 {
     let mut x = cell;
@@ -131,30 +140,64 @@ pub(in crate::gpu) fn spread(cell: u64, #[comptime] d: usize) -> u64 {
         x = (x | (x << 4u64)) & 0x0f0f_0f0f_0f0f_0f0fu64;
         x = (x | (x << 2u64)) & 0x3333_3333_3333_3333u64;
         x = (x | (x << 1u64)) & 0x5555_5555_5555_5555u64;
-    } else {
+    } else if comptime!(d == 3) {
         x = (x | (x << 32u64)) & 0x001f_0000_0000_ffffu64;
         x = (x | (x << 16u64)) & 0x001f_0000_ff00_00ffu64;
         x = (x | (x << 8u64)) & 0x100f_00f0_0f00_f00fu64;
         x = (x | (x << 4u64)) & 0x10c3_0c30_c30c_30c3u64;
         x = (x | (x << 2u64)) & 0x1249_2492_4924_9249u64;
+    } else if comptime!(d > 3) {
+        // Groups of 8 bits or fewer, for there are no more than 15; then of 4, of 2, and single ones.
+        x = (x | (x << comptime!(group_shift(8, d)))) & comptime!(group_mask(8, d));
+        x = (x | (x << comptime!(group_shift(4, d)))) & comptime!(group_mask(4, d));
+        x = (x | (x << comptime!(group_shift(2, d)))) & comptime!(group_mask(2, d));
+        x = (x | (x << comptime!(group_shift(1, d)))) & comptime!(group_mask(1, d));
     }
     x
 }
 
+/// How far the upper half of `2 * bits` bits moves, to begin `bits * d` above the lower one. No cell of more than seven dimensions has
+/// eight bits or more, and none moves.
+const fn group_shift(bits: u64, d: usize) -> u64 {
+    if bits < 63 / d as u64 { bits * (d as u64 - 1) } else { 0 }
+}
+
+/// The places of the bits of a cell in groups of `bits`, each of which begins `bits * d` above the one before.
+const fn group_mask(bits: u64, d: usize) -> u64 {
+    let (mut mask, mut bit) = (0, 0);
+    while bit < 63 / d as u64 {
+        mask |= 1 << (bit / bits * bits * d as u64 + bit % bits);
+        bit += 1;
+    }
+    mask
+}
+
+/// The code of a point: the CPU's. In more than three dimensions, where it has fewer bits than [`CODE`], as many zeros are below: then its
+/// leading bits are where the sort looks for them.
 #[cube]
-fn code<F: Float>(point: &Array<F>, grid_params: &Array<F>, #[comptime] d: usize) -> u64 {
+fn code<F: Float>(point: &Array<F>, grid_params: &Array<F>, #[comptime] spec: GridSpec) -> u64 {
+    let d = comptime!(spec.d);
     let (scale, shrink) = (grid_params[d], grid_params[d + 1]);
-    let last = comptime!((1u32 << (63 / d)) - 1);
+    let below = comptime!(if d > 3 { 63 % d } else { 0 });
     let mut code = 0u64.runtime();
     #[unroll]
     for k in 0..d {
         // Multiplying by one or a half rounds nothing, so a fused multiplication gives the same.
         let cell = (point[k] * shrink - grid_params[k]) * scale;
-        let mut whole = last.runtime();
-        if cell < F::cast_from(last) {
-            whole = u32::cast_from(cell);
+        if comptime!(d == 1) {
+            // 2^63.
+            code = 0x7fff_ffff_ffff_ffffu64.runtime();
+            if cell < F::new(9_223_372_036_854_775_808.0) {
+                code = u64::cast_from(cell);
+            }
+        } else {
+            let last = comptime!(spec.last);
+            let mut whole = last.runtime();
+            if cell < F::cast_from(last) {
+                whole = u32::cast_from(cell);
+            }
+            code |= spread(u64::cast_from(whole), d) << comptime!((d - 1 - k + below) as u64);
         }
-        code |= spread(u64::cast_from(whole), d) << comptime!((d - 1 - k) as u64);
     }
     code
 }
@@ -166,8 +209,9 @@ fn code_points<F: Float>(
     codes: &mut Array<u64>,
     flags: &mut Array<u32>,
     n: u32,
-    #[comptime] d: usize,
+    #[comptime] spec: GridSpec,
 ) {
+    let d = comptime!(spec.d);
     let i = ABSOLUTE_POS;
     if i < Flag::ALL {
         flags[i] = 0;
@@ -178,7 +222,7 @@ fn code_points<F: Float>(
         for k in 0..d {
             point[k] = points[i * d + k];
         }
-        codes[i] = code::<F>(&point, grid_params, d);
+        codes[i] = code::<F>(&point, grid_params, spec);
     }
 }
 
@@ -192,9 +236,10 @@ fn arrange_points<F: Float>(
     axes: &mut Array<F>,
     flags: &mut Array<u32>,
     n: u32,
-    #[comptime] d: usize,
+    #[comptime] spec: GridSpec,
     #[comptime] trailing: u32,
 ) {
+    let d = comptime!(spec.d);
     let tile = CUBE_POS as u32;
     if tile <= (n - 1) / TILE {
         // The codes of the tile, with some before and some behind.
@@ -229,7 +274,7 @@ fn arrange_points<F: Float>(
             for axis in 0..d {
                 point[axis] = own_points[comptime!(k as usize * d + axis)];
             }
-            own_codes[k as usize] = code::<F>(&point, grid_params, d);
+            own_codes[k as usize] = code::<F>(&point, grid_params, spec);
         }
         if comptime!(trailing > 0) {
             #[unroll]
@@ -250,7 +295,7 @@ fn arrange_points<F: Float>(
                     for axis in 0..d {
                         point[axis] = points[index * d + axis];
                     }
-                    tile_codes[at as usize] = code::<F>(&point, grid_params, d);
+                    tile_codes[at as usize] = code::<F>(&point, grid_params, spec);
                 }
             }
             sync_cube();
@@ -315,6 +360,57 @@ mod tests {
     use crate::gpu::Device;
     use crate::gpu::device::on;
     use crate::gpu::primitives::radix_sort::{order, sort};
+
+    fn compare<S: Scalar + Float + CubeElement, const D: usize>() -> Result<()> {
+        let mut state = 1u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state >> 40
+        };
+        let mut points: Vec<[S; D]> =
+            (0..200).map(|_| std::array::from_fn(|_| S::from_f64(random() as f64 * 0.01 - 3e4))).collect();
+        // Nearly the last cell, which may not be taken for it.
+        let bounds = points.iter().fold(Aabb::EMPTY, |bounds, &point| bounds.union(&Aabb::point(point)));
+        let before: f64 = bounds.hi[0].into();
+        points.extend([1e-9, 1e-7, 1e-5].map(|step| [S::from_f64(before - (step * before).abs()); D]));
+        let grid = Grid::over(&bounds);
+        let mut expected = vec![0; points.len()];
+        grid.codes(points.iter().copied(), &mut expected);
+        on!(Device::first()?, client => {
+            let values = Buffer::from_slice(client, points.as_flattened());
+            let mut found = MortonKernel::new(client, &values, points.len(), &grid).codes().read(client)?;
+            if D > 3 {
+                found.iter_mut().for_each(|code| *code >>= CODE - Grid::<S, D>::BITS);
+            }
+            assert!(found == expected, "{D} dimensions");
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn codes_of_all_dimensions() -> Result<()> {
+        compare::<f32, 1>()?;
+        compare::<f64, 1>()?;
+        compare::<f32, 2>()?;
+        compare::<f64, 2>()?;
+        compare::<f32, 3>()?;
+        compare::<f32, 4>()?;
+        compare::<f32, 5>()?;
+        compare::<f32, 6>()?;
+        compare::<f64, 7>()?;
+        compare::<f32, 8>()?;
+        compare::<f32, 9>()?;
+        compare::<f64, 10>()
+    }
+
+    /// The last cells of 31 bits are one to `f32`, also here.
+    #[test]
+    fn the_last_cell() -> Result<()> {
+        let points = [[1.0f32, 0.0], [1.0 - f32::EPSILON / 2.0, 0.0], [0.0, 0.0]];
+        let ours = crate::gpu::Bvh::build(&points, Device::first()?)?.read()?;
+        assert_eq!(ours.order(), crate::Bvh::build(&points)?.order());
+        Ok(())
+    }
 
     /// Points of which some tie in the leading bits, as more than 2^28 do.
     #[test]

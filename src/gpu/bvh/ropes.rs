@@ -19,6 +19,8 @@ pub(in crate::gpu) const LEAF_INDEX_STRIDE: u32 = 32;
 
 /// Boxes that are put into one of the next size.
 const GROUP: u32 = 16;
+/// Up to so many dimensions the numbers of a block's boxes fit into its shared memory, and a box of sixteen has as few numbers as units.
+const WITHIN_BLOCKS: usize = 4;
 /// A node has fewer ancestors than codes have bits and leaves' indices; the bound ends the loop whatever the input.
 const MOST_STEPS: u32 = 96;
 
@@ -76,18 +78,16 @@ pub(in crate::gpu) fn nodes<R: Runtime, S: Scalar + Float + CubeElement, const D
         );
     }
     for size in 1..sizes.len() {
+        let (arg, from, below, to) = (boxes.arg(), offsets[size - 1], sizes[size - 1], offsets[size]);
         // SAFETY: the launch contract of `bvh`, with the number of boxes of that size.
         unsafe {
-            box_sixteen::launch_unchecked::<S, R>(
-                client,
-                cubes(sizes[size - 1]),
-                dim,
-                boxes.arg(),
-                offsets[size - 1],
-                sizes[size - 1] as u32,
-                offsets[size],
-                D,
-            );
+            if D <= WITHIN_BLOCKS {
+                let count = cubes(below);
+                box_sixteen::launch_unchecked::<S, R>(client, count, dim, arg, from, below as u32, to, D);
+            } else {
+                let count = cubes(sizes[size] * 2 * D);
+                box_sixteen_by_corner::launch_unchecked::<S, R>(client, count, dim, arg, from, below as u32, to, D);
+            }
         }
     }
     let count = 2 * leaves - 1;
@@ -174,6 +174,26 @@ fn box_sixteen<F: Float>(boxes: &mut Array<F>, from: u32, size: u32, to: u32, #[
             }
             boxes[((to + first / GROUP) as usize + own) * 2 * d + corner] = bound;
         }
+    }
+}
+
+/// The same for boxes of many numbers, a unit for each: neighbouring units read neighbouring numbers as it is.
+#[cube(launch_unchecked)]
+fn box_sixteen_by_corner<F: Float>(boxes: &mut Array<F>, from: u32, size: u32, to: u32, #[comptime] d: usize) {
+    let own = (ABSOLUTE_POS / (2 * d)) as u32;
+    let corner = ABSOLUTE_POS % (2 * d);
+    if own <= (size - 1) / GROUP {
+        let first = own * GROUP;
+        let mut bound = boxes[(from + first) as usize * 2 * d + corner];
+        for i in first + 1..min(first + GROUP, size) {
+            let other = boxes[(from + i) as usize * 2 * d + corner];
+            if corner < d {
+                bound = bound.min(other);
+            } else {
+                bound = bound.max(other);
+            }
+        }
+        boxes[(to + own) as usize * 2 * d + corner] = bound;
     }
 }
 

@@ -11,6 +11,7 @@ use cubecl::prelude::*;
 use crate::geometry::FilteredRadius;
 use crate::gpu::buffer::{Buffer, UNITS};
 use crate::gpu::bvh::ropes::Nodes;
+use crate::gpu::bvh::traverse::packet::block_units;
 use crate::gpu::bvh::traverse::spec::{QueriesLaunch, TraversalMode, TreeLaunch, WalkSpec};
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::traverse::walk::walk;
@@ -97,7 +98,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             uniform: matches!(mode, TraversalMode::EachUniform | TraversalMode::HalfUniform),
             visitor: TypeId::of::<V>(),
         };
-        let (blocks, dim) = warp.blocks(n, UNITS);
+        let (blocks, dim) = warp.blocks(n, block_units(UNITS, D));
         let (tree, queries, end) = (self.tree(client, nodes), queries, nodes.end() as u32);
         // SAFETY: the launch contract of `traverse`: nodes are those of a tree, by this crate's build or checked on the CPU, and there
         // is a query for each number below `n`.

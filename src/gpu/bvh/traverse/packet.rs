@@ -18,13 +18,22 @@ use crate::gpu::primitives::warp::{
 /// Slots of a warp: for the points that are compared next, and for those after them.
 const SLOTS: u32 = 2 * WIDTH;
 
+/// Coordinates of a slot that are loaded at once.
+const PART: usize = 4;
+
+/// Units of a block that queues points of `d` coordinates, if of few coordinates it has `native`: the more numbers a slot has, the fewer slots
+/// fit.
+pub(in crate::gpu) fn block_units(native: u32, d: usize) -> u32 {
+    if d <= PART { native } else { native / 4 }
+}
+
 /// The queries of a warp, and the points that are queued for them.
 #[derive(CubeType)]
 pub(in crate::gpu) struct Packet<F: Float> {
     /// Corners of the boxes around the queries before the largest step between two, and around those behind it.
     lo: Array<F>,
     hi: Array<F>,
-    /// The slots of points, and their positions in the tree.
+    /// The slots of points, and their positions in the tree. Behind all slots come slots for the fifth to eighth coordinates, and so on.
     points: SharedMemory<Vector<F, Const<4>>>,
     positions: SharedMemory<u32>,
     /// Points from the first of these positions up to the second are never queued.
@@ -36,6 +45,9 @@ pub(in crate::gpu) struct Packet<F: Float> {
     wanted: Array<u32>,
     uniform_bits: Array<u32>,
     leaf_start_bits: Array<u32>,
+    /// How many slots the block has.
+    #[cube(comptime)]
+    slots: usize,
     #[cube(comptime)]
     pub d: usize,
     #[cube(comptime)]
@@ -72,13 +84,14 @@ pub(in crate::gpu) fn new_packet<F: Float>(
     let mut packet = Packet::<F> {
         lo: Array::<F>::new(comptime!(2 * d)),
         hi: Array::<F>::new(comptime!(2 * d)),
-        points: SharedMemory::<Vector<F, Const<4>>>::new(slots),
+        points: SharedMemory::<Vector<F, Const<4>>>::new(comptime!(d.div_ceil(PART) * slots)),
         positions: SharedMemory::<u32>::new(slots),
         left_out: Array::<u32>::new(2usize),
         queue: Array::<u32>::new(2usize),
         wanted: Array::<u32>::new(2usize),
         uniform_bits: Array::<u32>::new(2usize),
         leaf_start_bits: Array::<u32>::new(2usize),
+        slots,
         d,
         periodic,
         warp,
@@ -159,12 +172,10 @@ impl<F: Float> Packet<F> {
         let unit = UNIT_POS % WIDTH;
         let other = min(first + unit, behind - 1);
         let d = comptime!(self.d);
-        let mut point = Vector::<F, Const<4>>::new(F::new(0.0));
         let mut corners = Array::<F>::new(comptime!(2 * d));
         #[unroll]
         for k in 0..d {
             let x = tree.axes[k * tree.stored as usize + other as usize];
-            point[k] = x;
             corners[k] = x;
             corners[d + k] = x;
         }
@@ -178,8 +189,7 @@ impl<F: Float> Packet<F> {
             if comes {
                 let rank = (votes & ((1u32 << unit) - 1)).count_ones();
                 let slot = self.slot(queued + rank) as usize;
-                self.points[slot] = point;
-                self.positions[slot] = other;
+                self.put(slot, other, &corners);
             }
             let all = !0u32 >> (WIDTH - count);
             let mut own = all + 0;
@@ -204,6 +214,21 @@ impl<F: Float> Packet<F> {
         }
     }
 
+    /// Fills a slot with the point at a position, whose coordinates come first in `point`.
+    fn put(&mut self, slot: usize, position: u32, point: &Array<F>) {
+        let d = comptime!(self.d);
+        #[unroll]
+        for part in 0..comptime!(d.div_ceil(PART)) {
+            let mut own = Vector::<F, Const<4>>::new(F::new(0.0));
+            #[unroll]
+            for k in comptime!(PART * part)..comptime!(d.min(PART * part + PART)) {
+                own[comptime!(k % PART)] = point[k];
+            }
+            self.points[slot + comptime!(part * self.slots)] = own;
+        }
+        self.positions[slot] = position;
+    }
+
     /// The slot of a queued point.
     fn slot(&self, place: u32) -> u32 {
         UNIT_POS / WIDTH * SLOTS + (self.queue[1] + place) % SLOTS
@@ -218,14 +243,12 @@ impl<F: Float> Packet<F> {
     pub fn take_all(&mut self, tree: &Tree<F>, first: u32, count: u32) {
         let unit = UNIT_POS % WIDTH;
         let other = first + min(unit, count - 1);
-        let mut point = Vector::<F, Const<4>>::new(F::new(0.0));
+        let mut point = Array::<F>::new(comptime!(self.d));
         #[unroll]
         for k in 0..comptime!(self.d) {
             point[k] = tree.axes[k * tree.stored as usize + other as usize];
         }
-        let slot = self.slot(unit) as usize;
-        self.points[slot] = point;
-        self.positions[slot] = other;
+        self.put(self.slot(unit) as usize, other, &point);
         self.queue[0] = WIDTH;
         self.wanted[0] = !0u32 >> (WIDTH - count);
     }
@@ -271,12 +294,16 @@ impl<F: Float> Packet<F> {
     }
 
     fn distance2_at(&self, slot: usize, point: &Array<F>, sides: &Array<F>) -> F {
-        let other = self.points[slot];
+        let d = comptime!(self.d);
         let mut sum = F::new(0.0);
         #[unroll]
-        for k in 0..comptime!(self.d) {
-            let gap = gap::<F>(point[k], other[k], sides[k], comptime!(self.periodic));
-            sum += gap * gap;
+        for part in 0..comptime!(d.div_ceil(PART)) {
+            let other = self.points[slot + comptime!(part * self.slots)];
+            #[unroll]
+            for k in comptime!(PART * part)..comptime!(d.min(PART * part + PART)) {
+                let gap = gap::<F>(point[k], other[comptime!(k % PART)], sides[k], comptime!(self.periodic));
+                sum += gap * gap;
+            }
         }
         sum
     }

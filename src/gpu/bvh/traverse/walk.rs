@@ -10,7 +10,7 @@ use cubecl::prelude::*;
 
 use crate::gpu::buffer::UNITS;
 use crate::gpu::bvh::traverse::hits::Hits;
-use crate::gpu::bvh::traverse::packet::{Packet, Want, new_packet};
+use crate::gpu::bvh::traverse::packet::{Packet, Want, block_units, new_packet};
 use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
 use crate::gpu::bvh::traverse::spec::{EMPTY, MIXED, Queries, Tree, UNIFORM, WalkSpec};
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
@@ -155,7 +155,7 @@ fn together<F: Float, V: LeafVisitor>(
     let d = comptime!(spec.d);
     let periodic = comptime!(spec.periodic);
     let warp = comptime!(spec.warp);
-    let mut packet = new_packet::<F>(point, d, periodic, comptime!(warp.units(UNITS)), warp);
+    let mut packet = new_packet::<F>(point, d, periodic, comptime!(warp.units(block_units(UNITS, d))), warp);
     // The largest radius of the warp.
     let mut widest = radius.maybe + F::new(0.0);
     if comptime!(spec.own_radii) {

@@ -5,6 +5,7 @@
 
 use cubecl::prelude::*;
 
+use crate::cluster::hop::check_dimension;
 use crate::cluster::{DensityKernel, DensityUnit};
 use crate::error::{Kind, Result};
 use crate::gpu::buffer::{Buffer, UNITS, cubes, mark};
@@ -89,7 +90,7 @@ impl KernelDensity {
     ///
     /// Errors: as [`KernelDensity::run`].
     pub fn run_on<S: Coordinate, const D: usize>(&self, bvh: &Bvh<S, D>) -> Result<DeviceVec<f64>> {
-        check(&self.options, bvh.len())?;
+        check::<D>(&self.options, bvh.len())?;
         let device = bvh.device;
         on!(device, client => {
             let Some(nodes) = &bvh.nodes else { return Ok(DeviceVec { device, values: Buffer::new(client, 0) }) };
@@ -105,7 +106,8 @@ impl KernelDensity {
 }
 
 /// Refuses what the CPU refuses, and what a device cannot do.
-pub(super) fn check(options: &crate::KernelDensity, n: usize) -> Result<()> {
+pub(super) fn check<const D: usize>(options: &crate::KernelDensity, n: usize) -> Result<()> {
+    check_dimension::<D>()?;
     options.check(n)?;
     let refuse = |must| Err(Kind::Parameter { name: "n_density", value: options.n_density as f64, must }.into());
     if options.n_density >= MOST_KTH {

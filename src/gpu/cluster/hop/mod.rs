@@ -20,7 +20,7 @@ pub use graph::HopChains;
 
 use cubecl::prelude::*;
 
-use crate::cluster::hop::check_field;
+use crate::cluster::hop::{check_dimension, check_field};
 use crate::error::{Kind, Result};
 use crate::geometry::Boundary;
 use crate::gpu::buffer::{Buffer, mark};
@@ -151,7 +151,7 @@ impl Hop {
     /// Errors: as [`Hop::chains`].
     pub fn chains_on<S: Coordinate, const D: usize>(&self, bvh: &Bvh<S, D>) -> Result<HopChains> {
         self.check_counts(bvh.len())?;
-        check(&self.options.density, bvh.len())?;
+        check::<D>(&self.options.density, bvh.len())?;
         on!(bvh.device, client => {
             mark(client, "tree")?;
             let Some(nodes) = &bvh.nodes else { return Ok(none(client, bvh)) };
@@ -169,6 +169,7 @@ impl Hop {
     ///
     /// Errors: as [`Hop::chains`]; values that are NaN or not one per point.
     pub fn chains_of<S: Coordinate, const D: usize>(&self, bvh: &Bvh<S, D>, field: &[f64]) -> Result<HopChains> {
+        check_dimension::<D>()?;
         self.check_counts(bvh.len())?;
         check_field(field, bvh.len())?;
         on!(bvh.device, client => {

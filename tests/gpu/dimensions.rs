@@ -1,0 +1,154 @@
+//! All dimensions there are, on a device, briefly: against the CPU, and against the definitions.
+
+use common::clouds::{self, Cloud};
+use common::{oracle, random::Random};
+use ropewalk::gpu::{self, Bvh, Coordinate, Device, Origin};
+use ropewalk::{ErrorKind, Hdbscan, Nearest, Sphere};
+
+fn device() -> Device {
+    Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
+}
+
+/// A tree on the device, which has the CPU's nodes, and that.
+fn trees<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>, side: Option<f64>) -> (Bvh<S, D>, ropewalk::Bvh<S, D>) {
+    let what = format!("{} in {D} dimensions, side {side:?}", cloud.name);
+    let ours = match side {
+        None => Bvh::build(&cloud.points, device()),
+        Some(side) => Bvh::build_periodic(&cloud.points, side, device()),
+    };
+    let (ours, theirs) = (ours.unwrap(), ropewalk::Bvh::build_periodic(&cloud.points, side).unwrap());
+    let read = ours.read().unwrap();
+    assert!(read.nodes() == theirs.nodes() && read.order() == theirs.order(), "{what}: the trees differ");
+    assert!(ours.bounds() == theirs.bounds(), "{what}");
+    // More points in one cell than a leaf holds are left to the CPU, and test nothing.
+    let mut distinct = cloud.points.clone();
+    distinct.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    distinct.dedup();
+    assert!(distinct.len() < cloud.points.len() || ours.origin() != Origin::Host, "{what}: built on the CPU");
+    (ours, theirs)
+}
+
+/// Uniform points, lattices with ties, copies of points, powers of two.
+fn cloud_trees<S: Coordinate, const D: usize>() {
+    // More than sixteen times sixteen leaves, and enough for boxes of three sizes.
+    let many = clouds::uniform::<S, D>("many", 12_000, -1.0, 2.0, &[], 1.5);
+    for cloud in [many, clouds::two(), clouds::whole_lattice(), clouds::geometric(20), clouds::geometric(100)] {
+        for side in [None, Some(cloud.side)] {
+            trees(&cloud, side);
+        }
+    }
+}
+
+#[test]
+fn trees_of_all_dimensions() {
+    cloud_trees::<f32, 1>();
+    cloud_trees::<f64, 1>();
+    cloud_trees::<f32, 4>();
+    cloud_trees::<f64, 5>();
+    cloud_trees::<f32, 7>();
+    cloud_trees::<f32, 10>();
+    cloud_trees::<f64, 10>();
+}
+
+/// 400 points, a third of them on a lattice with many copies and ties.
+fn mixed<S: Coordinate, const D: usize>() -> Cloud<S, D> {
+    let mut random = Random::new(D as u64);
+    let points = (0..400).map(|i| {
+        let coordinate = |random: &mut Random| match i % 3 {
+            0 => random.below(3) as f64 * 0.25,
+            1 => random.unit(),
+            _ => 0.5 + 0.03 * random.normal(),
+        };
+        std::array::from_fn(|_| S::from_f64(coordinate(&mut random)))
+    });
+    Cloud { name: "mixed", points: points.collect(), radii: vec![0.1, 0.25], side: 1.0 }
+}
+
+fn searches<S: Coordinate, const D: usize>(side: Option<f64>) {
+    let cloud = mixed::<S, D>();
+    let what = format!("{D} dimensions, side {side:?}");
+    let (ours, theirs) = trees(&cloud, side);
+    let points: Vec<_> = cloud.points.iter().map(|point| oracle::wrap_point(point, side)).collect();
+    for &radius in &cloud.radii {
+        let lists = oracle::neighbors(&points, radius, side);
+        let counts: Vec<u32> = lists.iter().map(|list| list.len() as u32).collect();
+        assert!(counts.iter().any(|&count| count > 1), "{what}: {radius} says nothing");
+        assert!(ours.count_neighbors(radius).unwrap().read().unwrap() == counts, "{what}: counts");
+        let pairs = counts.iter().map(|&count| u64::from(count) - 1).sum::<u64>() / 2;
+        assert_eq!(ours.count_pairs(radius).unwrap(), pairs, "{what}");
+        let found = ours.neighbors(radius).unwrap().read().unwrap();
+        assert!(found == theirs.neighbors(radius), "{what}: lists");
+        let sorted = |list: &[u32]| {
+            let mut list = list.to_vec();
+            list.sort_unstable();
+            list
+        };
+        assert!((0..points.len()).all(|i| sorted(found.of(i)) == lists[i]), "{what}: lists");
+        let balls: Vec<_> = points.iter().rev().take(100).map(|&center| Sphere::new(center, radius)).collect();
+        let found = ours.query_all(&balls).unwrap().read().unwrap();
+        assert!(found == theirs.query_all(&balls), "{what}: balls");
+        let labels = gpu::Dbscan::new(radius, 2).run_on(&ours).unwrap().read().unwrap();
+        assert_eq!(labels.as_slice(), oracle::components(&lists), "{what}");
+        let labels = gpu::Dbscan::new(radius, 5).run_on(&ours).unwrap().read().unwrap();
+        assert!(labels == ropewalk::Dbscan::new(radius, 5).run_on(&theirs).unwrap(), "{what}: DBSCAN");
+        let halos = gpu::Fof::new(radius).min_members(3).run_on(&ours).unwrap().read().unwrap();
+        assert!(halos == ropewalk::Fof::new(radius).min_members(3).run_on(&theirs).unwrap(), "{what}: FOF");
+    }
+    let found = ours.nearest_neighbors(Nearest::new(4).excluding_self()).unwrap().read().unwrap();
+    assert!(found == theirs.nearest_neighbors(Nearest::new(4).excluding_self()), "{what}: nearest");
+    for (i, point) in points.iter().enumerate() {
+        let expected = oracle::nearest(&points, point, (4, f64::INFINITY, Some(i as u32)), side);
+        assert!(found.of(i).iter().map(|near| (near.index, near.distance2)).eq(expected), "{what}, point {i}");
+    }
+    let tree = gpu::MinimumSpanningTree::new().min_samples(3).run_on(&ours).unwrap().read().unwrap();
+    let expected = ropewalk::MinimumSpanningTree::new().min_samples(3).run_on(&theirs).unwrap();
+    assert!(tree == expected, "{what}: spanning trees");
+    let clusters = gpu::Hdbscan::from(Hdbscan::new(10).min_samples(3)).run_on(&ours).unwrap().read().unwrap();
+    let expected = Hdbscan::new(10).min_samples(3).run_on(&theirs).unwrap();
+    assert!(clusters.labels() == expected.labels() && clusters.labels().n_clusters() > 0, "{what}: HDBSCAN*");
+    assert_eq!(clusters.probabilities(), expected.probabilities(), "{what}");
+    // Kernels of densities are for two or three dimensions, on both.
+    let hop = ropewalk::Hop::new(1.0).n_density(5).n_hop(5);
+    let (ours, theirs) = (gpu::Hop::from(hop.clone()).run_on(&ours).unwrap_err(), hop.run_on(&theirs).unwrap_err());
+    assert_eq!((ours.kind(), ours.to_string()), (ErrorKind::Unsupported, theirs.to_string()));
+}
+
+#[test]
+fn searches_in_one_dimension() {
+    searches::<f64, 1>(None);
+}
+
+#[test]
+fn searches_in_four_dimensions() {
+    searches::<f32, 4>(Some(1.0));
+}
+
+#[test]
+fn searches_in_six_dimensions() {
+    searches::<f32, 6>(None);
+}
+
+#[test]
+fn searches_in_ten_dimensions() {
+    searches::<f64, 10>(Some(1.0));
+}
+
+/// A tree goes to the device and back in any dimension; more than there are, or none, are refused as on the CPU.
+#[test]
+fn other_dimensions() {
+    let cloud = mixed::<f32, 9>();
+    let tree = ropewalk::Bvh::build(&cloud.points).unwrap();
+    assert!(Bvh::upload(&tree, device()).unwrap().read().unwrap().nodes() == tree.nodes());
+    let says = |error: ropewalk::Error, theirs: ropewalk::Error| {
+        assert_eq!((error.kind(), error.to_string()), (ErrorKind::Unsupported, theirs.to_string()));
+    };
+    let (none, eleven) = ([[0.0f32; 0]; 2], [[0.0f32; 11]; 2]);
+    says(Bvh::build(&none, device()).unwrap_err(), ropewalk::Bvh::build(&none).unwrap_err());
+    says(Bvh::build(&eleven, device()).unwrap_err(), ropewalk::Bvh::build(&eleven).unwrap_err());
+    let coordinates = gpu::DeviceVec::new(&[0.0f32; 22], device()).unwrap();
+    says(
+        gpu::Points::<f32, 11>::of(&coordinates, None::<f64>).unwrap_err(),
+        ropewalk::Bvh::build(&eleven).unwrap_err(),
+    );
+    says(gpu::Points::<f32, 0>::of(&coordinates, None::<f64>).unwrap_err(), ropewalk::Bvh::build(&none).unwrap_err());
+}
