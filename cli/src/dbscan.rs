@@ -7,9 +7,9 @@ use rayon::prelude::*;
 use ropewalk::{Dbscan, Labels, plot};
 
 use super::args::Dbscan as Args;
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
-use super::device::on_device;
 use super::device::{Device, Name};
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+use super::device::{There, with_points_there};
 use super::dimensions::with_rows;
 use super::outputs::{Column, Outputs, picture_format, write_csv};
 use super::phases::Phases;
@@ -38,8 +38,10 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         Device::Cpu => phases.run("find clusters", || ropewalk::table::dbscan(points, &on_host(args)))?,
         #[cfg(any(feature = "cuda", feature = "vulkan"))]
         Device::Gpu(device) => {
-            with_rows!(points, f32 [2, 3], f64 [2, 3], rows => run_on(device, args, rows, &mut phases))
-                .ok_or_else(|| on_device(points.dim()))??
+            let there = phases.run("upload", || There::new(points, args.points.periodic, device))?;
+            let dbscan =
+                ropewalk::gpu::Dbscan::new(args.eps, args.min_pts).algorithm(args.algorithm.into()).star(args.star);
+            with_points_there!(&there, points => phases.run("find clusters", || dbscan.run(points)?.read()))?
         }
     };
     let counts = Counts::of(&labels);
@@ -82,18 +84,6 @@ pub fn run(args: &Args) -> Result<String, Failure> {
 
 fn on_host(args: &Args) -> Dbscan {
     Dbscan::new(args.eps, args.min_pts).algorithm(args.algorithm.into()).star(args.star).periodic(args.points.periodic)
-}
-
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
-fn run_on<S: super::device::Coordinate, const D: usize>(
-    device: ropewalk::gpu::Device,
-    args: &Args,
-    points: &[[S; D]],
-    phases: &mut Phases,
-) -> ropewalk::Result<Labels> {
-    let points = phases.run("upload", || ropewalk::gpu::Points::new_periodic(points, args.points.periodic, device))?;
-    let dbscan = ropewalk::gpu::Dbscan::new(args.eps, args.min_pts).algorithm(args.algorithm.into()).star(args.star);
-    phases.run("find clusters", || dbscan.run(&points)?.read())
 }
 
 /// What the labels add up to.

@@ -7,9 +7,11 @@ use std::str::FromStr;
 #[cfg(not(any(feature = "cuda", feature = "vulkan")))]
 pub use ropewalk::Scalar as Coordinate;
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
-use ropewalk::gpu;
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
 pub use ropewalk::gpu::Coordinate;
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+use ropewalk::gpu::{self, DeviceVec, Widened};
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+use ropewalk::io::Points;
 
 use super::Failure;
 
@@ -29,11 +31,74 @@ pub enum Device {
     Gpu(gpu::Device),
 }
 
-/// What to say of points that no device takes.
+/// Points on a device, of one of the kinds that this program is compiled for.
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
-pub fn on_device(dim: usize) -> String {
-    format!("points have {dim} dimensions; on a device there may be 2 or 3")
+pub enum There {
+    F32In2(gpu::Points<f32, 2>),
+    F32In3(gpu::Points<f32, 3>),
+    F64In2(gpu::Points<f64, 2>),
+    F64In3(gpu::Points<f64, 3>),
+    F64In6(gpu::Points<f64, 6>),
+    F64In10(gpu::Points<f64, 10>),
 }
+
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+impl There {
+    /// Copies points to a device. Those of other kinds become the next wider ones there.
+    pub fn new(points: &Points, periodic: Option<f64>, device: gpu::Device) -> ropewalk::Result<Self> {
+        match points {
+            Points::F32(table) => {
+                if let Some(rows) = table.rows::<2>() {
+                    return gpu::Points::new_periodic(rows, periodic, device).map(Self::F32In2);
+                }
+                if let Some(rows) = table.rows::<3>() {
+                    return gpu::Points::new_periodic(rows, periodic, device).map(Self::F32In3);
+                }
+                Self::of(DeviceVec::new(table.as_slice(), device)?.widened(table.dim(), periodic)?)
+            }
+            Points::F64(table) => {
+                if let Some(rows) = table.rows::<2>() {
+                    return gpu::Points::new_periodic(rows, periodic, device).map(Self::F64In2);
+                }
+                if let Some(rows) = table.rows::<3>() {
+                    return gpu::Points::new_periodic(rows, periodic, device).map(Self::F64In3);
+                }
+                if let Some(rows) = table.rows::<6>() {
+                    return gpu::Points::new_periodic(rows, periodic, device).map(Self::F64In6);
+                }
+                if let Some(rows) = table.rows::<10>() {
+                    return gpu::Points::new_periodic(rows, periodic, device).map(Self::F64In10);
+                }
+                Self::of(DeviceVec::new(table.as_slice(), device)?.widened(table.dim(), periodic)?)
+            }
+        }
+    }
+
+    fn of(Widened { coordinates, dim, size }: Widened) -> ropewalk::Result<Self> {
+        match dim {
+            2 => gpu::Points::of(&coordinates, size).map(Self::F64In2),
+            6 => gpu::Points::of(&coordinates, size).map(Self::F64In6),
+            _ => gpu::Points::of(&coordinates, size).map(Self::F64In10),
+        }
+    }
+}
+
+/// Evaluates `$work` with the points on a device, whatever their kind.
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+macro_rules! with_points_there {
+    ($there:expr, $points:ident => $work:expr) => {
+        match $there {
+            $crate::device::There::F32In2($points) => $work,
+            $crate::device::There::F32In3($points) => $work,
+            $crate::device::There::F64In2($points) => $work,
+            $crate::device::There::F64In3($points) => $work,
+            $crate::device::There::F64In6($points) => $work,
+            $crate::device::There::F64In10($points) => $work,
+        }
+    };
+}
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+pub(super) use with_points_there;
 
 impl Name {
     /// Looks for the device.

@@ -9,9 +9,9 @@ use ropewalk::plot;
 use ropewalk::{Error, Hdbscan, HdbscanClusters};
 
 use super::args::{Hdbscan as Args, Method};
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
-use super::device::on_device;
 use super::device::{Device, Name};
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+use super::device::{There, with_points_there};
 use super::dimensions::with_rows;
 use super::outputs::{Column, Outputs, picture_format, write_csv};
 use super::phases::Phases;
@@ -43,8 +43,9 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         Device::Cpu => phases.run("find clusters", || ropewalk::table::hdbscan(points, &hdbscan(args))),
         #[cfg(any(feature = "cuda", feature = "vulkan"))]
         Device::Gpu(device) => {
-            with_rows!(points, f32 [2, 3], f64 [2, 3], rows => run_on(device, args, rows, &mut phases))
-                .ok_or_else(|| on_device(points.dim()))?
+            let there = phases.run("upload", || There::new(points, args.points.periodic, device))?;
+            let hdbscan = ropewalk::gpu::Hdbscan::from(hdbscan(args));
+            with_points_there!(&there, points => phases.run("find clusters", || hdbscan.run(points)?.read()))
         }
     };
     let clusters = clusters.map_err(|error| by_option(&error))?;
@@ -110,17 +111,6 @@ fn hdbscan(args: &Args) -> Hdbscan {
         hdbscan = hdbscan.max_cluster_size(size);
     }
     hdbscan
-}
-
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
-fn run_on<S: super::device::Coordinate, const D: usize>(
-    device: ropewalk::gpu::Device,
-    args: &Args,
-    points: &[[S; D]],
-    phases: &mut Phases,
-) -> ropewalk::Result<HdbscanClusters> {
-    let points = phases.run("upload", || ropewalk::gpu::Points::new_periodic(points, args.points.periodic, device))?;
-    phases.run("find clusters", || ropewalk::gpu::Hdbscan::from(hdbscan(args)).run(&points)?.read())
 }
 
 /// An error with the command line's name for the parameter.

@@ -6,11 +6,9 @@ use ropewalk::io::{Points, Snapshot, Table};
 use ropewalk::{Dendrogram, MinimumSpanningTree, SpanningTree};
 
 use super::args::{Emst, Linkage, Spanned};
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
-use super::device::on_device;
 use super::device::{Device, Name};
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
-use super::dimensions::with_rows;
+use super::device::{There, with_points_there};
 use super::outputs::{Column, Outputs, write_csv};
 use super::phases::Phases;
 use super::summary::Summary;
@@ -99,24 +97,13 @@ impl Read {
             }
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
             Device::Gpu(device) => {
-                with_rows!(points, f32 [2, 3], f64 [2, 3], rows => span_on(device, args, rows, phases))
-                    .ok_or_else(|| on_device(points.dim()))??
+                let there = phases.run("upload", || There::new(points, args.points.periodic, device))?;
+                let options = ropewalk::gpu::MinimumSpanningTree::new().min_samples(args.min_samples);
+                with_points_there!(&there, points => phases.run("spanning tree", || options.run(points)?.read()))?
             }
         };
         Ok(Self { snapshot, outside, tree })
     }
-}
-
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
-fn span_on<S: super::device::Coordinate, const D: usize>(
-    device: ropewalk::gpu::Device,
-    args: &Spanned,
-    points: &[[S; D]],
-    phases: &mut Phases,
-) -> ropewalk::Result<SpanningTree> {
-    let points = phases.run("upload", || ropewalk::gpu::Points::new_periodic(points, args.points.periodic, device))?;
-    let options = ropewalk::gpu::MinimumSpanningTree::new().min_samples(args.min_samples);
-    phases.run("spanning tree", || options.run(&points)?.read())
 }
 
 /// What all these commands say.

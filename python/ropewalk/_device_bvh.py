@@ -37,7 +37,7 @@ class DeviceBvh:
 
     Parameters
     ----------
-    points : array of shape (n, 2) or (n, 3)
+    points : array of shape (n, d), d from 1 to 10
         ``float32`` or ``float64`` in C order. An array on a GPU (CuPy, PyTorch, JAX: with ``__dlpack__`` or
         ``__cuda_array_interface__``) is copied within the device; others go there from the host.
     box_size : float or sequence of floats, optional
@@ -50,7 +50,7 @@ class DeviceBvh:
     RuntimeError
         If this build has no CUDA, or there is no GPU.
     ValueError
-        If a coordinate is not finite, a side not positive, or a shape is none of points in two or three dimensions.
+        If a coordinate is not finite, a side not positive, or a shape is none of points in 1 to 10 dimensions.
 
     Notes
     -----

@@ -263,7 +263,7 @@ def wrong_input(library) -> None:
     refuses(run(x[:, 0]), ValueError, "", "one dimension")
     refuses(run(x.astype(cupy.int32)), TypeError, "float32 or float64", "whole numbers")
     refuses(run(x.astype(cupy.float16)), TypeError, "float32 or float64", "float16")
-    refuses(run(cupy.zeros((10, 5))), ValueError, "2 or 3", "five coordinates")
+    refuses(run(cupy.zeros((10, 11))), ValueError, "1 to 10", "eleven coordinates")
     refuses(run(x, device="cuda:99"), ValueError, "cuda:99", "another device than the array's")
     refuses(run(x.get(), device="cuda:99"), RuntimeError, "no CUDA device 99", "no such device")
     found, groups = ropewalk.DBSCAN(eps=0.1).fit(x), ropewalk.friends_of_friends(x, 0.1)

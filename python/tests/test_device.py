@@ -149,7 +149,7 @@ def test_names_of_devices(device: str) -> None:
         ({"typestr": ">f4"}, TypeError, "float32 or float64 is needed"),
         ({"typestr": "absent"}, ValueError, "has no \"typestr\""),
         ({"shape": (4,)}, ValueError, "points are an array of two"),
-        ({"shape": (4, 5)}, ValueError, "5 coordinates a point; on a device points have 2 or 3"),
+        ({"shape": (4, 11)}, ValueError, "11 coordinates a point; points have 1 to 10"),
         ({"shape": (-4, 2)}, ValueError, "the shape"),
         ({"shape": (1 << 62, 2)}, ValueError, "more than there are addresses"),
         ({"shape": "no"}, Exception, None),
@@ -195,8 +195,8 @@ def test_what_devices_do_not_have() -> None:
     points = np.zeros((4, 2))
     with pytest.raises(ValueError, match="points have no weights"):
         ropewalk.dbscan(points, 0.5, sample_weight=np.ones(4), device="cuda")
-    with pytest.raises(ValueError, match="on a device points have 2 or 3"):
-        ropewalk.dbscan(np.zeros((4, 4)), 0.5, device="cuda")
+    with pytest.raises(ValueError, match="points have 1 to 10"):
+        ropewalk.dbscan(np.zeros((4, 11)), 0.5, device="cuda")
     with pytest.raises(ValueError, match="ties='together'"):
         ropewalk.HDBSCAN(min_cluster_size=2, device="cuda").fit(points)
     with pytest.raises(TypeError, match="X is no array of points"):

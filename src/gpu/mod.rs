@@ -20,6 +20,9 @@
 //! transfer: [`Points`] are uploaded once, a [`Bvh`] is built of them, and [`Dbscan`], [`Fof`], [`Hop`], [`Hdbscan`] and
 //! [`MinimumSpanningTree`] run on it. Calls return once their kernels are launched; `wait` and `read` wait for them.
 //!
+//! Points have 1 to 10 dimensions; HOP is for 2 or 3, and centres of halos are for 3. Kernels are compiled for each dimension, and those of
+//! few are faster.
+//!
 //! With `cuda` memory is shared with other libraries by its address: `DeviceVec::from_cuda` copies their numbers within the device,
 //! [`Points::of`] takes these, and `DeviceVec::to_cuda` gives the address of a result.
 //!
@@ -30,7 +33,7 @@
 //!
 //! | on the CPU | here | what is missing here |
 //! |---|---|---|
-//! | [`Bvh`](crate::Bvh) | [`Bvh`] | boxes and other primitives than points; other dimensions than 2 and 3; `for_each_pair` without a [`Visitor`] |
+//! | [`Bvh`](crate::Bvh) | [`Bvh`] | boxes and other primitives than points; `for_each_pair` without a [`Visitor`] |
 //! | `query_all`, `count_all` | the same, of [`Sphere`](crate::Sphere)s and [`Aabb`](crate::Aabb)s; [`Csr`], [`DeviceVec`] | queries of your own; a single `query` |
 //! | `neighbors`, `count_neighbors`, `count_pairs` | the same | |
 //! | `nearest_neighbors`, `nearest_all` | the same; [`Neighbors`] | a single `nearest` |
@@ -75,6 +78,8 @@ mod search;
 
 #[doc(hidden)]
 pub use bvh::Origin;
+#[cfg(feature = "io")]
+pub use bvh::Widened;
 pub use bvh::{Bvh, Coordinate, Points};
 pub use cluster::{
     Dbscan, Dendrogram, Fof, Hdbscan, HdbscanClusters, Hop, HopChains, KernelDensity, Labels, MinimumSpanningTree,

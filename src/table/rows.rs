@@ -39,8 +39,7 @@ pub(super) fn compiled<'a>(points: &'a Points, size: &BoxSize) -> Result<(Cow<'a
 
 fn widen<S: Scalar>(table: &Table<S>, size: &BoxSize) -> Result<(Cow<'static, Points>, BoxSize)> {
     let dim = table.dim();
-    let wide = [2, 3, 6, 10].into_iter().find(|&wide| wide >= dim).unwrap_or(dim);
-    let sides = size.sides_of(dim)?;
+    let Wider { dim: wide, sides, size } = Wider::new(dim, size)?;
     let spaces: Vec<Space<1>> = match &sides {
         Some(sides) => sides.iter().map(|&side| Space::periodic(side)).collect::<Result<_>>()?,
         None => vec![Space::OPEN; dim],
@@ -53,12 +52,35 @@ fn widen<S: Scalar>(table: &Table<S>, size: &BoxSize) -> Result<(Cow<'static, Po
         data.extend(wrapped.map(Into::<f64>::into));
         data.extend(std::iter::repeat_n(0.0, wide - dim));
     }
-    // The added sides are as long as the longest, so that they say nothing.
-    let size = sides.map(|mut sides| {
-        sides.resize(wide, sides.iter().copied().fold(0.0, f64::max));
-        BoxSize::from(sides)
-    });
-    Ok((Cow::Owned(Points::F64(Table::new(wide, data)?)), size.into()))
+    Ok((Cow::Owned(Points::F64(Table::new(wide, data)?)), size))
+}
+
+/// The kind that points become.
+pub(crate) struct Wider {
+    pub dim: usize,
+    /// A side for each axis that there was, of a periodic box.
+    pub sides: Option<Vec<f64>>,
+    /// The box with a side for each axis that there will be.
+    pub size: BoxSize,
+}
+
+impl Wider {
+    /// The next wider kind.
+    ///
+    /// Errors: a box that has not a side for each of `dim` axes, or one that is none.
+    pub fn new(dim: usize, size: &BoxSize) -> Result<Self> {
+        let wide = [2, 3, 6, 10].into_iter().find(|&wide| wide >= dim).unwrap_or(dim);
+        let sides = size.sides_of(dim)?;
+        for &side in sides.iter().flatten() {
+            Space::<1>::periodic(side)?;
+        }
+        // The added sides are as long as the longest, so that they say nothing.
+        let size = sides.clone().map(|mut sides| {
+            sides.resize(wide, sides.iter().copied().fold(0.0, f64::max));
+            BoxSize::from(sides)
+        });
+        Ok(Self { dim: wide, sides, size: size.into() })
+    }
 }
 
 /// Refuses points of another dimension than those they belong to.

@@ -3,7 +3,8 @@
 use common::clouds::{self, Cloud};
 use common::{oracle, random::Random};
 use ropewalk::gpu::{self, Bvh, Coordinate, Device, Origin};
-use ropewalk::{ErrorKind, Hdbscan, Nearest, Sphere};
+use ropewalk::table::{self, Table};
+use ropewalk::{BoxSize, Dbscan, ErrorKind, Hdbscan, Nearest, Sphere};
 
 fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
@@ -90,7 +91,7 @@ fn searches<S: Coordinate, const D: usize>(side: Option<f64>) {
         let labels = gpu::Dbscan::new(radius, 2).run_on(&ours).unwrap().read().unwrap();
         assert_eq!(labels.as_slice(), oracle::components(&lists), "{what}");
         let labels = gpu::Dbscan::new(radius, 5).run_on(&ours).unwrap().read().unwrap();
-        assert!(labels == ropewalk::Dbscan::new(radius, 5).run_on(&theirs).unwrap(), "{what}: DBSCAN");
+        assert!(labels == Dbscan::new(radius, 5).run_on(&theirs).unwrap(), "{what}: DBSCAN");
         let halos = gpu::Fof::new(radius).min_members(3).run_on(&ours).unwrap().read().unwrap();
         assert!(halos == ropewalk::Fof::new(radius).min_members(3).run_on(&theirs).unwrap(), "{what}: FOF");
     }
@@ -131,6 +132,55 @@ fn searches_in_six_dimensions() {
 #[test]
 fn searches_in_ten_dimensions() {
     searches::<f64, 10>(Some(1.0));
+}
+
+/// More coordinates than are loaded at once, where the units of a warp look together.
+#[test]
+fn warps_of_many_coordinates() {
+    let (ours, theirs) = trees(&mixed::<f32, 6>(), None);
+    let wanted = Nearest::new(4);
+    assert!(ours.nearest_neighbors(wanted).unwrap().read().unwrap() == theirs.nearest_neighbors(wanted));
+    let (ours, theirs) = trees(&mixed::<f64, 10>(), Some(1.0));
+    assert!(ours.count_neighbors(0.3).unwrap().read().unwrap() == theirs.count_neighbors(0.3));
+}
+
+/// What tables of any dimension become, on the host and on the device.
+fn widened<S: Coordinate, const D: usize, const WIDE: usize>(
+    table: impl Fn(Table<S>) -> table::Points,
+    eps: f64,
+    size: Option<[f64; D]>,
+) {
+    // Some are outside of the box.
+    let points: Vec<[S; D]> = mixed::<S, D>()
+        .points
+        .iter()
+        .map(|point| point.map(|x| S::from_f64(3.0 * Into::<f64>::into(x) - 1.1)))
+        .collect();
+    let size = size.map_or(BoxSize::default(), BoxSize::from);
+    let dbscan = Dbscan::new(eps, 3).periodic(size.clone());
+    let expected = table::dbscan(&table(Table::new(D, points.as_flattened().to_vec()).unwrap()), &dbscan).unwrap();
+    assert!(expected.n_clusters() > 0 && expected.n_noise() > 0, "{D} dimensions");
+    let there = gpu::DeviceVec::new(points.as_flattened(), device()).unwrap().widened(D, size).unwrap();
+    assert_eq!((there.dim, there.coordinates.len()), (WIDE, WIDE * points.len()));
+    let there = gpu::Points::<f64, WIDE>::of(&there.coordinates, there.size).unwrap();
+    assert!(gpu::Dbscan::new(eps, 3).run(&there).unwrap().read().unwrap() == expected, "{D} dimensions");
+}
+
+#[test]
+fn tables_of_any_dimension() {
+    widened::<f32, 1, 2>(table::Points::F32, 0.01, Some([1.7]));
+    widened::<f64, 7, 10>(table::Points::F64, 0.4, Some([1.0, 1.3, 1.6, 1.9, 2.2, 2.5, 2.8]));
+    widened::<f32, 8, 10>(table::Points::F32, 0.4, None);
+    let numbers = gpu::DeviceVec::new(&[0.0f32; 8], device()).unwrap();
+    let says = |error: ropewalk::Error, words: &str| assert!(error.to_string().contains(words), "'{error}'");
+    says(numbers.widened(0, None::<f64>).unwrap_err(), "0 dimensions");
+    says(numbers.widened(11, None::<f64>).unwrap_err(), "11 dimensions");
+    says(numbers.widened(3, None::<f64>).unwrap_err(), "multiple of 3");
+    says(numbers.widened(4, [1.0; 3]).unwrap_err(), "3 sides");
+    says(numbers.widened(4, -1.0).unwrap_err(), "-1");
+    // What is not finite stays so, and is found.
+    let widened = gpu::DeviceVec::new(&[0.0f32, 1.0, 2.0, f32::NAN], device()).unwrap().widened(1, 1.5).unwrap();
+    says(gpu::Points::<f64, 2>::of(&widened.coordinates, widened.size).unwrap_err(), "3");
 }
 
 /// A tree goes to the device and back in any dimension; more than there are, or none, are refused as on the CPU.

@@ -38,8 +38,8 @@ pub struct Hdbscan {
     /// Distances between points are divided by this, those to the S-th nearest are not
     #[arg(long, value_name = "A", default_value_t = 1.0, allow_negative_numbers = true)]
     pub alpha: f64,
-    /// What finds clusters: cpu, cuda or vulkan, or one of several by its number, as cuda:1. Points on a device have 2 or 3
-    /// dimensions; samples are at most 65, alpha is 1, and ties are removed together
+    /// What finds clusters: cpu, cuda or vulkan, or one of several by its number, as cuda:1. On a device samples are
+    /// at most 65, alpha is 1, and ties are removed together
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     pub device: Name,
     /// Write the cluster of each point in file order, -1 for noise, by the name's ending: .npy is a NumPy array of i32, .csv a text

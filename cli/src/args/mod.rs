@@ -70,8 +70,7 @@ pub struct Dbscan {
     /// DBSCAN*: border points are noise
     #[arg(long)]
     pub star: bool,
-    /// What finds clusters: cpu, cuda or vulkan, or one of several by its number, as cuda:1. Points on a device have 2 or 3
-    /// dimensions
+    /// What finds clusters: cpu, cuda or vulkan, or one of several by its number, as cuda:1
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     pub device: Name,
     /// Write the cluster of each point in file order, -1 for noise, by the name's ending: .npy is a NumPy array of i32, .csv a text

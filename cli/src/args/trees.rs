@@ -31,8 +31,8 @@ pub struct Emst {
     /// Write the weight of each edge: .npy is a NumPy array of f64, .csv a text table with the column weight
     #[arg(long, value_name = "WEIGHTS.npy|csv")]
     pub weights: Option<PathBuf>,
-    /// What spans the points: cpu, cuda or vulkan, or one of several by its number, as cuda:1. Points on a device have 2 or 3
-    /// dimensions, and samples are at most 65
+    /// What spans the points: cpu, cuda or vulkan, or one of several by its number, as cuda:1. On a device samples are
+    /// at most 65
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     pub device: Name,
 }

@@ -3,7 +3,7 @@
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use ropewalk::gpu::{self, Bvh, Dbscan, Fof, Halos, MinimumSpanningTree, Points, on_one_stream};
+use ropewalk::gpu::{self, Bvh, Dbscan, Fof, Halos, MinimumSpanningTree, Points, Widened, on_one_stream};
 use ropewalk::{BoxSize, Nearest};
 
 use crate::calls::run;
@@ -11,12 +11,14 @@ use crate::device::array::{Column, DeviceArray};
 use crate::device::source::{Coordinates, Source};
 use crate::{hdbscan, hop};
 
-/// The tree of points of any kind.
+/// The tree of points of any kind: of one that is compiled, or of the next wider one.
 enum Tree {
     F32In2(Bvh<f32, 2>),
     F32In3(Bvh<f32, 3>),
     F64In2(Bvh<f64, 2>),
     F64In3(Bvh<f64, 3>),
+    F64In6(Bvh<f64, 6>),
+    F64In10(Bvh<f64, 10>),
 }
 
 /// Evaluates `body` with the tree, whatever its kind.
@@ -27,18 +29,30 @@ macro_rules! with {
             Tree::F32In3($bvh) => $body,
             Tree::F64In2($bvh) => $body,
             Tree::F64In3($bvh) => $body,
+            Tree::F64In6($bvh) => $body,
+            Tree::F64In10($bvh) => $body,
         }
     };
 }
 
 impl Tree {
     fn new(source: Source, size: Option<Vec<f64>>) -> ropewalk::Result<Self> {
-        let (dim, size) = (source.dim, size.map(BoxSize::from));
+        let (dim, size) = (source.dim, BoxSize::from(size));
         Ok(match (source.coordinates()?, dim) {
             (Coordinates::F32(coordinates), 2) => Self::F32In2(Bvh::of(&Points::of(&coordinates, size)?)?),
-            (Coordinates::F32(coordinates), _) => Self::F32In3(Bvh::of(&Points::of(&coordinates, size)?)?),
-            (Coordinates::F64(coordinates), 2) => Self::F64In2(Bvh::of(&Points::of(&coordinates, size)?)?),
-            (Coordinates::F64(coordinates), _) => Self::F64In3(Bvh::of(&Points::of(&coordinates, size)?)?),
+            (Coordinates::F32(coordinates), 3) => Self::F32In3(Bvh::of(&Points::of(&coordinates, size)?)?),
+            (Coordinates::F32(coordinates), _) => Self::of(coordinates.widened(dim, size)?)?,
+            (Coordinates::F64(coordinates), 2 | 3 | 6 | 10) => Self::of(Widened { coordinates, dim, size })?,
+            (Coordinates::F64(coordinates), _) => Self::of(coordinates.widened(dim, size)?)?,
+        })
+    }
+
+    fn of(Widened { coordinates, dim, size }: Widened) -> ropewalk::Result<Self> {
+        Ok(match dim {
+            2 => Self::F64In2(Bvh::of(&Points::of(&coordinates, size)?)?),
+            3 => Self::F64In3(Bvh::of(&Points::of(&coordinates, size)?)?),
+            6 => Self::F64In6(Bvh::of(&Points::of(&coordinates, size)?)?),
+            _ => Self::F64In10(Bvh::of(&Points::of(&coordinates, size)?)?),
         })
     }
 
@@ -121,6 +135,10 @@ pub fn device_hop(
     device: Option<usize>,
 ) -> PyResult<(DeviceArray, DeviceArray, DeviceArray, DeviceArray)> {
     let source = Source::new(x, device)?;
+    if !matches!(source.dim, 2 | 3) {
+        // Other points become wider ones, of which the kernels are others.
+        return Err(PyValueError::new_err(format!("X has {} coordinates a point; HOP is for 2 or 3", source.dim)));
+    }
     let box_size = options.box_size.clone();
     let mut hop = options.hop()?;
     if let Some(masses) = masses {

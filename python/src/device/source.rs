@@ -107,8 +107,8 @@ const NO_ARRAY: &str = "X is no array of points: neither of NumPy's, nor one on 
 
 fn checked_dim(dim: usize) -> PyResult<usize> {
     match dim {
-        2 | 3 => Ok(dim),
-        _ => Err(PyValueError::new_err(format!("X has {dim} coordinates a point; on a device points have 2 or 3"))),
+        1..=10 => Ok(dim),
+        _ => Err(PyValueError::new_err(format!("X has {dim} coordinates a point; points have 1 to 10"))),
     }
 }
 

@@ -13,6 +13,11 @@ pub(super) mod reduce;
 pub(super) mod ropes;
 mod survey;
 pub(super) mod traverse;
+#[cfg(feature = "io")]
+mod widen;
+
+#[cfg(feature = "io")]
+pub use widen::Widened;
 
 use cubecl::prelude::*;
 
@@ -45,12 +50,15 @@ mod sealed {
     impl Sealed for f64 {}
 }
 
-/// Whether a device can hold so many points.
-///
-/// Errors: dimensions or points that no tree has; more coordinates than kernels have indices for, which are 32 bits.
+/// Refuses dimensions that there are not, and more points than a tree or a device holds.
 fn check_size<const D: usize>(n: usize) -> Result<()> {
     check_count::<D>(n)?;
-    let max = u32::MAX as usize / D;
+    check_elements(n, D)
+}
+
+/// Refuses more coordinates than kernels have indices for, which are 32 bits.
+fn check_elements(n: usize, dim: usize) -> Result<()> {
+    let max = u32::MAX as usize / dim;
     if n > max { Err(Kind::TooMany { n, max }.into()) } else { Ok(()) }
 }
 

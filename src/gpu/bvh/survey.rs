@@ -188,7 +188,7 @@ fn survey_points<F: Float>(
 
 /// A coordinate in the periodic box, rounded as [`Space::wrap`] rounds.
 #[cube]
-fn wrap<F: Float>(x: F, side: f64) -> F {
+pub(super) fn wrap<F: Float>(x: F, side: f64) -> F {
     let at = f64::cast_from(x);
     let inside = RuntimeCell::<F>::new(x);
     if at < f64::new(0.0) || at > side {
