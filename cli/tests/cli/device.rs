@@ -93,9 +93,13 @@ mod on_vulkan {
         let path = snapshot(&scratch);
         let plane = scratch.write("plane.csv", "x,y\n0,0\n0.1,0\n0,0.1\n9.95,0\n5,5\n");
         let plane = plane.to_str().unwrap();
+        // Of other dimensions than 2 and 3.
+        let wide =
+            scratch.write("wide.csv", "0,0,0,0,0\n9.9,0,0,0,0.1\n0,0.1,0,0,9.95\n5,5,5,5,5\n").display().to_string();
         for (file, eps, options) in [
             (path.as_str(), "0.1", &["--periodic", "20"][..]),
             (plane, "0.2", &["--star", "--algorithm", "fdbscan", "--periodic", "10"]),
+            (&wide, "0.2", &["--periodic", "10"]),
         ] {
             let [theirs, ours] = ["cpu", "vulkan"].map(|device| {
                 let labels = scratch.path("labels.npy").display().to_string();
@@ -105,9 +109,6 @@ mod on_vulkan {
             });
             assert!(ours == theirs, "{file} {options:?}");
         }
-        let line = scratch.write("line.csv", "0\n1\n").display().to_string();
-        let refused = run(["dbscan", &line, "--eps", "1", "--min-pts", "2", "--device", "vulkan"]).error();
-        assert!(refused.contains("points have 1 dimensions; on a device there may be 2 or 3"), "{refused}");
     }
 
     /// Labels, probabilities and outlier scores; edges and weights.
@@ -119,12 +120,15 @@ mod on_vulkan {
         let plane = plane.to_str().unwrap();
         let names = ["one.npy", "other.npy", "third.npy"].map(|name| scratch.path(name).display().to_string());
         let [one, other, third] = names.each_ref().map(String::as_str);
+        let line = scratch.write("line.csv", "0\n1\n1.5\n4\n4.25\n9.75\n").display().to_string();
         for arguments in [
             &["hdbscan", &path, "--min-cluster-size", "20", "--min-samples", "5", "--periodic", "20"][..],
             &["hdbscan", &path, "--min-cluster-size", "10", "--method", "leaf", "--epsilon", "0.1"],
             &["hdbscan", plane, "--min-cluster-size", "2", "--allow-single", "--periodic", "10"],
             &["emst", &path, "--min-samples", "5", "--periodic", "20"],
             &["emst", plane],
+            &["hdbscan", &line, "--min-cluster-size", "2", "--allow-single", "--periodic", "10"],
+            &["emst", &line],
         ] {
             let outputs = match arguments[0] {
                 "emst" => vec!["--out", one, "--weights", other],
@@ -136,11 +140,6 @@ mod on_vulkan {
                 outputs.chunks(2).map(|output| fs::read(output[1]).unwrap()).collect::<Vec<_>>()
             });
             assert!(ours == theirs, "{arguments:?}");
-        }
-        let line = scratch.write("line.csv", "0\n1\n").display().to_string();
-        for command in [&["hdbscan", &line, "--min-cluster-size", "2"][..], &["emst", &line, "--out", one]] {
-            let refused = run([command, &["--device", "vulkan"]].concat()).error();
-            assert!(refused.contains("points have 1 dimensions; on a device there may be 2 or 3"), "{refused}");
         }
         for (option, value, says) in [
             ("--ties", "sequential", "removed together (--ties together)"),
