@@ -137,8 +137,8 @@ fn searches_in_ten_dimensions() {
 /// More coordinates than are loaded at once, where the units of a warp look together.
 #[test]
 fn warps_of_many_coordinates() {
-    let (ours, theirs) = trees(&mixed::<f32, 10>(), None);
-    assert_eq!(ours.count_pairs(0.3).unwrap(), theirs.count_pairs(0.3));
+    let (ours, theirs) = trees(&mixed::<f32, 5>(), None);
+    assert_eq!(ours.count_pairs(0.25).unwrap(), theirs.count_pairs(0.25));
 }
 
 /// What tables of any dimension become, on the host and on the device.
