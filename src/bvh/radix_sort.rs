@@ -242,12 +242,11 @@ struct Bucket<P> {
     codes: Vec<u64>,
     /// A part of the code in the high half, the place in the arrays above in the low half.
     keys: Vec<u64>,
-    sorted: Vec<u64>,
 }
 
 impl<P: Copy + Zeroable> Bucket<P> {
     fn new() -> Self {
-        Self { index: vec![], items: vec![], codes: vec![], keys: vec![], sorted: vec![] }
+        Self { index: vec![], items: vec![], codes: vec![], keys: vec![] }
     }
 
     fn reserve(&mut self, len: usize) {
@@ -256,7 +255,7 @@ impl<P: Copy + Zeroable> Bucket<P> {
         }
         reserve(&mut self.index, len);
         reserve(&mut self.items, len);
-        for values in [&mut self.codes, &mut self.keys, &mut self.sorted] {
+        for values in [&mut self.codes, &mut self.keys] {
             reserve(values, len);
         }
     }
@@ -284,7 +283,7 @@ impl<P: Copy + Zeroable> Bucket<P> {
         self.keys.clear();
         self.keys.extend(self.codes.iter().zip(0u64..).map(|(code, at)| (code >> shift & mask) << 32 | at));
         check();
-        sort_keys(&mut self.keys, &mut self.sorted, bits / 8);
+        sort_keys(&mut self.keys);
         if shift > 0 {
             check();
             sort_ties(&mut self.keys, &self.codes);
@@ -292,37 +291,12 @@ impl<P: Copy + Zeroable> Bucket<P> {
     }
 }
 
-/// Fewer keys are sorted by comparisons.
+/// Fewer keys are sorted by comparisons, which need no memory.
 const FEW: usize = 128;
 
-/// Sorts keys by the lowest `digits` digits of 8 bits of their high halves, those that tie by their low halves, which ascend.
-fn sort_keys(keys: &mut Vec<u64>, sorted: &mut Vec<u64>, digits: u32) {
-    if keys.len() < FEW {
-        return keys.sort_unstable();
-    }
-    let digit_of = |key: u64, digit: u32| usize::from((key >> (32 + 8 * digit)) as u8);
-    let mut slots = [[0u32; 256]; 4];
-    for &key in keys.iter() {
-        for (counts, digit) in slots.iter_mut().zip(0..digits) {
-            counts[digit_of(key, digit)] += 1;
-        }
-    }
-    sorted.resize(keys.len(), 0);
-    for (slots, digit) in slots.iter_mut().zip(0..digits) {
-        if slots[digit_of(keys[0], digit)] as usize == keys.len() {
-            continue;
-        }
-        let mut first = 0;
-        for slot in slots.iter_mut() {
-            first += std::mem::replace(slot, first);
-        }
-        for &key in keys.iter() {
-            let slot = &mut slots[digit_of(key, digit)];
-            sorted[*slot as usize] = key;
-            *slot += 1;
-        }
-        std::mem::swap(keys, sorted);
-    }
+/// Sorts keys by their high halves, those that tie by their low halves, which ascend.
+fn sort_keys(keys: &mut [u64]) {
+    if keys.len() < FEW { keys.sort_unstable() } else { radsort::sort_by_key(keys, |key| (key >> 32) as u32) }
 }
 
 /// Sorts keys whose high halves tie by the codes that their low halves lead to, then by these.
