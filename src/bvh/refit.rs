@@ -14,7 +14,7 @@ use crate::bvh::build::{check, place};
 use crate::bvh::motion::{Cost, Measure, Unfinished};
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Bounded, Scalar};
-use crate::memory::zeroed;
+use crate::memory::{with_capacity, zeroed};
 use crate::parallel::{fold_tasks, for_parts, sort};
 use crate::phases::mark;
 use crate::precompiled::precompiled;
@@ -91,6 +91,10 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// Measures each node; `leaf` gives the boxes of leaves.
     fn measure(&mut self, unit: f64, leaf: impl Fn(&Self, usize) -> Aabb<S, D> + Sync) {
         let mut measures = std::mem::take(&mut self.motion.measures);
+        // After the next rebuild there are some nodes more or fewer.
+        if measures.capacity() < self.end() {
+            measures = with_capacity(self.end() + self.end() / 4 + 16);
+        }
         measures.resize(self.end(), Measure { bounds: Aabb::EMPTY, area: 0.0, has_copies: false });
         let are_points = self.holds_points();
         self.reduce_into(
