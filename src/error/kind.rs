@@ -105,9 +105,12 @@ impl Kind {
             #[cfg(feature = "io")]
             Kind::File { source: None, .. } => ErrorKind::Format,
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
-            Kind::DevicePoints | Kind::DeviceLists { .. } | Kind::DeviceCenter { .. } | Kind::DeviceTies => {
-                ErrorKind::Unsupported
-            }
+            Kind::DevicePoints
+            | Kind::DeviceLists { .. }
+            | Kind::DeviceCenter { .. }
+            | Kind::DeviceTies
+            | Kind::DeviceRounding
+            | Kind::DeviceSmall { .. } => ErrorKind::Unsupported,
             #[cfg(all(feature = "io", any(feature = "cuda", feature = "vulkan")))]
             Kind::DeviceAdaptaHop => ErrorKind::Unsupported,
             #[cfg(any(feature = "cuda", feature = "vulkan"))]

@@ -38,6 +38,15 @@ impl Display for Error {
                 "a buffer of {bytes} bytes is needed; this device's have at most {most}. Use less at a time, or the CPU"
             ),
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            Kind::DeviceRounding => f.write_str(
+                "this device's driver rounds sums of products otherwise than the CPU, so that answers would differ; use CUDA for NVIDIA's GPUs, or the CPU",
+            ),
+            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            Kind::DeviceSmall { value } => write!(
+                f,
+                "this device's driver takes a coordinate of {value:e} for 0; multiply all coordinates by a power of two, or use CUDA or the CPU"
+            ),
+            #[cfg(any(feature = "cuda", feature = "vulkan"))]
             Kind::DeviceTies => f.write_str(
                 "on a device, edges of equal weight are removed together (Ties::Together), not one after the other",
             ),

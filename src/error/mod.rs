@@ -109,6 +109,12 @@ pub(crate) enum Kind {
     },
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
     DeviceTies,
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    DeviceRounding,
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    DeviceSmall {
+        value: f64,
+    },
     #[cfg(all(feature = "io", any(feature = "cuda", feature = "vulkan")))]
     DeviceAdaptaHop,
     #[cfg(any(feature = "cuda", feature = "vulkan"))]

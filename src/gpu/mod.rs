@@ -26,7 +26,8 @@
 //! With `cuda` memory is shared with other libraries by its address: `DeviceVec::from_cuda` copies their numbers within the device,
 //! [`Points::of`] takes these, and `DeviceVec::to_cuda` gives the address of a result.
 //!
-//! Features: `cuda` for NVIDIA's GPUs, `vulkan` for others, and for the processor with a software driver. Kernels are compiled when they are
+//! Features: `cuda` for NVIDIA's GPUs, `vulkan` for others, and for the processor with a software driver. A Vulkan driver whose distances are
+//! not those of the CPU is refused, as NVIDIA's is, which fuses products with sums. Kernels are compiled when they are
 //! first needed, for the device that is there, which takes 0.2 to 5 s the first time. With `cuda` on Linux they are kept for the next
 //! process of the same program, in `ropewalk/kernels` of the user's cache, or where the variable `ROPEWALK_KERNEL_CACHE` says; if that is
 //! empty, nowhere. A configuration of cubecl that names a place goes first.

@@ -20,6 +20,8 @@ pub enum Op {
     RangeCount,
     /// For each point, indices and squared distances of the k nearest, itself included; the tree is there
     Knn,
+    /// For each of as many places between points, one after the other in random order, the k nearest; one thread; the tree is there
+    Nearest,
     /// For each point, the density by its k - 1 nearest, itself included: a spline as wide as the k-th is far, gathered; the tree is there
     Density,
     /// Friends-of-friends: a label for each point, tree included

@@ -34,6 +34,7 @@ use crate::gpu::device::{Device, on};
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::radix_sort::pass::CODE;
 use crate::gpu::primitives::radix_sort::{leading_bits, order, sort};
+use crate::gpu::primitives::rounding::check_distances;
 use crate::parallel::{map, map_tasks};
 
 /// Points of a parallel task.
@@ -183,10 +184,7 @@ impl<S: Coordinate, const D: usize> Points<S, D> {
         } else {
             points
         };
-        let finest = map_tasks(points.len(), TASK, &|range| {
-            let sizes = placed[range].as_flattened().iter().map(|&x| Into::<f64>::into(x).abs());
-            sizes.filter(|&x| x > 0.0).fold(f64::INFINITY, f64::min)
-        });
+        let finest = map_tasks(points.len(), TASK, &|range| smallest(placed[range].as_flattened()));
         let finest = finest.into_iter().fold(f64::INFINITY, f64::min);
         on!(device, client => {
             // The largest buffers of a build are the points and, two of them, words for the sort.
@@ -197,10 +195,16 @@ impl<S: Coordinate, const D: usize> Points<S, D> {
     }
 }
 
+/// The smallest size but 0.
+fn smallest<'a, S: Coordinate>(coordinates: impl IntoIterator<Item = &'a S>) -> f64 {
+    let sizes = coordinates.into_iter().map(|&x| Into::<f64>::into(x).abs());
+    sizes.filter(|&x| x > 0.0).fold(f64::INFINITY, f64::min)
+}
+
 impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// Copies the points to the device and builds the tree there.
     ///
-    /// Errors as [`Points::new`]; and if the device fails.
+    /// Errors as [`Points::new`] and [`Bvh::of`].
     pub fn build(points: &[[S; D]], device: Device) -> Result<Self> {
         Self::of(&Points::new(points, device)?)
     }
@@ -215,10 +219,12 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// More points in one cell of the Morton grid than a leaf holds (33 copies of a point, say) are left to the CPU: the points are copied
     /// there, and the tree back.
     ///
-    /// Errors: if the device fails.
+    /// Errors: if the device fails; if the driver of a Vulkan device rounds distances otherwise than the CPU, or takes coordinates as small as
+    /// these for 0: NVIDIA's does both, where CUDA does neither.
     pub fn of(points: &Points<S, D>) -> Result<Self> {
-        let &Points { device, space, bounds, len, .. } = points;
+        let &Points { device, space, bounds, len, finest, .. } = points;
         on!(device, client => {
+            check_distances::<_, S>(client, device, finest)?;
             if len == 0 {
                 let (axes, order) = (Buffer::new(client, 0), Buffer::new(client, 0));
                 return Ok(Self { device, space, nodes: None, axes, order, bounds, origin: Origin::Empty });
@@ -265,13 +271,17 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
 
     /// Copies a tree to a device.
     ///
-    /// Errors: a tree over anything but points, or of more than a device can hold, as [`Points::new`]; if the device fails.
+    /// Errors: a tree over anything but points, or of more than a device can hold, as [`Points::new`]; those of [`Bvh::of`].
     pub fn upload(bvh: &crate::Bvh<S, D>, device: Device) -> Result<Self> {
         check_size::<D>(bvh.len())?;
         if !bvh.holds_points() {
             return Err(Kind::DevicePoints.into());
         }
-        on!(device, client => Ok(Self::upload_to(client, bvh, device, Origin::Upload)))
+        on!(device, client => {
+            let coordinates = bvh.corners().0.iter().flat_map(|axis| &axis[..bvh.len()]);
+            check_distances::<_, S>(client, device, smallest(coordinates))?;
+            Ok(Self::upload_to(client, bvh, device, Origin::Upload))
+        })
     }
 
     fn upload_to<R: Runtime>(

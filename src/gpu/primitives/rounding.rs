@@ -3,14 +3,17 @@
 //! In: a device. Out: whether quotients, roots and reciprocals of roots of a set of numbers, hard ones among them, are those of the CPU.
 //! Cost: one kernel and a wait, once a device.
 //! And the roots of many numbers; where a device rounds otherwise, the CPU takes them.
+//! And whether exact distances are those of the CPU: CUDA's are, but drivers of Vulkan may fuse products with sums, or take small numbers for 0.
 
 use std::sync::{Mutex, PoisonError};
 
 use cubecl::prelude::*;
 
-use crate::error::Result;
+use crate::error::{Kind, Result};
+use crate::geometry::{Scalar, Space};
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
-use crate::gpu::device::Device;
+use crate::gpu::device::{Device, is_cuda};
+use crate::gpu::metric::exact_distance2;
 
 /// Whether a device rounds quotients and roots in `f64` to the nearest number, and 1 over a root in two steps, as it is written. CUDA promises
 /// that, Vulkan does not.
@@ -89,5 +92,100 @@ fn take_roots(squares: &Array<f64>, roots: &mut Array<f64>, n: u32) {
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
         roots[i] = squares[i].sqrt();
+    }
+}
+
+/// How a device computes exact distances.
+#[derive(Clone, Copy)]
+struct Distances {
+    /// Whether sums of products are rounded as on the CPU.
+    are_exact: bool,
+    /// Whether the smallest numbers of `f32` are kept.
+    keep_small: bool,
+}
+
+/// Refuses a device whose distances are not those of the CPU, and coordinates that it takes for 0; `finest` is the smallest one but 0.
+pub(in crate::gpu) fn check_distances<R: Runtime, S: Scalar>(
+    client: &ComputeClient<R>,
+    device: Device,
+    finest: f64,
+) -> Result<()> {
+    if is_cuda(client) {
+        return Ok(());
+    }
+    let Distances { are_exact, keep_small } = distances(client, device)?;
+    if !are_exact {
+        return Err(Kind::DeviceRounding.into());
+    }
+    if !keep_small && size_of::<S>() == size_of::<f32>() && finest < f64::from(f32::MIN_POSITIVE) {
+        return Err(Kind::DeviceSmall { value: finest }.into());
+    }
+    Ok(())
+}
+
+fn distances<R: Runtime>(client: &ComputeClient<R>, device: Device) -> Result<Distances> {
+    static KNOWN: Mutex<Vec<(Device, Distances)>> = Mutex::new(vec![]);
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(&(_, distances)) = known().iter().find(|(other, _)| *other == device) {
+        return Ok(distances);
+    }
+    let mut bits = 1u64;
+    let mut random = || {
+        bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (bits >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let points: Vec<[f64; 3]> = (0..1 << 12).map(|_| std::array::from_fn(|_| random())).collect();
+    let small: Vec<[f32; 3]> = points.iter().map(|point| point.map(|x| f32::MIN_POSITIVE * x as f32)).collect();
+    let found =
+        Distances { are_exact: are_as_on_the_cpu(client, &points)?, keep_small: are_as_on_the_cpu(client, &small)? };
+    known().push((device, found));
+    Ok(found)
+}
+
+/// Whether the distance of each point from the next is that of the CPU.
+fn are_as_on_the_cpu<R: Runtime, S: Scalar + Float + CubeElement>(
+    client: &ComputeClient<R>,
+    points: &[[S; 3]],
+) -> Result<bool> {
+    let axes: Vec<S> = (0..3).flat_map(|k| points.iter().map(move |point| point[k])).collect();
+    let sides = Buffer::from_slice(client, &[0.0; 3]);
+    let found = Buffer::<f64>::new(client, points.len() - 1);
+    let n = points.len() as u32;
+    let (axes, dim) = (Buffer::from_slice(client, &axes), CubeDim::new_1d(UNITS));
+    measure::launch::<S, R>(client, cubes(points.len()), dim, axes.arg(), sides.arg(), found.arg(), n);
+    let expected = points.windows(2).map(|two| Space::OPEN.distance2(&two[0], &two[1]));
+    Ok(found.read(client)?.into_iter().eq(expected))
+}
+
+#[cube(launch)]
+fn measure<F: Float>(axes: &Array<F>, sides: &Array<f64>, found: &mut Array<f64>, n: u32) {
+    let i = ABSOLUTE_POS;
+    if (i as u32) + 1 < n {
+        let mut point = Array::<F>::new(3usize);
+        #[unroll]
+        for k in 0..3usize {
+            point[k] = axes[k * n as usize + i];
+        }
+        found[i] = exact_distance2::<F>(axes, i as u32 + 1, n, &point, sides, 3usize, false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::device::on;
+
+    /// What devices are refused by is told apart on the CPU: fused sums differ for some of these points.
+    #[test]
+    fn distances_of_a_device_that_is_not_refused() {
+        let device = Device::first().unwrap();
+        let points: Vec<[f64; 3]> =
+            (0..100).map(|i| std::array::from_fn(|k| f64::from((7 * i + k as i32) % 10) * 0.1)).collect();
+        assert!(on!(device, client => are_as_on_the_cpu(client, &points)).unwrap());
+        let fused = |two: &[[f64; 3]]| {
+            (0..3).fold(0.0, |sum, k| f64::mul_add(two[0][k] - two[1][k], two[0][k] - two[1][k], sum))
+        };
+        let differ = points.windows(2).filter(|two| fused(two) != Space::OPEN.distance2(&two[0], &two[1])).count();
+        assert!(differ > 0);
     }
 }

@@ -68,6 +68,23 @@ impl Peer for Kiddo {
                     }))
                 })
             }
+            Op::Nearest if !self.sorted => {
+                let (tree, places) = (tree(points), work.places());
+                let k = NonZeroUsize::new(wanted.k)?;
+                Box::new(move || {
+                    let mut all = vec![(0, 0.0); places.len() * wanted.k];
+                    for (place, slots) in places.iter().zip(all.chunks_mut(wanted.k)) {
+                        if wanted.k == 1 {
+                            let near = tree.query(place).nearest_one::<Metric>().execute();
+                            slots[0] = (near.item, near.distance);
+                        } else {
+                            let near = tree.query(place).nearest_n::<Metric>(k).execute();
+                            fill(slots, near.iter().map(|near| (near.item, near.distance)));
+                        }
+                    }
+                    found(all)
+                })
+            }
             Op::Density => {
                 let tree = tree(points);
                 let k = NonZeroUsize::new(wanted.k)?;
@@ -83,5 +100,9 @@ impl Peer for Kiddo {
             }
             _ => return None,
         })
+    }
+
+    fn is_serial(&self, op: Op) -> bool {
+        op == Op::Nearest
     }
 }

@@ -2,7 +2,7 @@
 
 use ropewalk::{Bvh, DensityKernel, DensityUnit, Fof, Hdbscan, KernelDensity, Labels, MinimumSpanningTree, dbscan};
 
-use super::counted;
+use super::{counted, fill, found as all_found};
 use crate::answer::Answer;
 use crate::data::Point;
 use crate::race::{Op, Peer, Run};
@@ -33,6 +33,17 @@ impl Peer for Ropewalk {
                 Box::new(move || {
                     let found = tree.nearest_neighbors(wanted.k);
                     Box::new(move || Answer::distances(found.values().iter().map(|near| near.distance2 as f32)))
+                })
+            }
+            Op::Nearest => {
+                let (tree, places) = (tree(), work.places());
+                Box::new(move || {
+                    let (mut near, mut found) = (vec![], vec![(0, 0.0); places.len() * wanted.k]);
+                    for (&place, slots) in places.iter().zip(found.chunks_mut(wanted.k)) {
+                        tree.nearest_into(place, wanted.k, &mut near);
+                        fill(slots, near.iter().map(|near| (near.index, near.distance2 as f32)));
+                    }
+                    all_found(found)
                 })
             }
             Op::Density => {
@@ -66,6 +77,10 @@ impl Peer for Ropewalk {
                 Box::new(move || labelled(found.labels()))
             }),
         })
+    }
+
+    fn is_serial(&self, op: Op) -> bool {
+        op == Op::Nearest
     }
 }
 
