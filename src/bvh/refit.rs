@@ -29,9 +29,9 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// Follows the primitives to where they have moved: `primitives[i]` is what index `i` means from now on. Nodes and their order stay, boxes
     /// are made right, and all answers are exact again.
     ///
-    /// It takes a fraction of the time of a build, and of the next refits none allocates. Queries take the longer the farther points have
-    /// moved since the last build, in no wrong direction but time: [`Bvh::degradation`] tells when to [`Bvh::rebuild`]. A tree of points that is
-    /// given boxes holds boxes from then on.
+    /// It takes a fraction of the time of a build, and of the next refits none allocates. The farther points have moved since the last build,
+    /// the longer queries take: [`Bvh::degradation`] tells when to [`Bvh::rebuild`]. A tree of points that is given boxes holds boxes from
+    /// then on.
     ///
     /// Errors as [`Bvh::build`], or if there are more or fewer primitives than the tree holds: the tree is then as it was. If primitives change
     /// while they are read, or the call is [cancelled](crate::Cancel), the tree may be empty afterwards.
