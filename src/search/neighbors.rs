@@ -67,8 +67,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
 
     /// The same, put into lists in place of those that are there.
     ///
-    /// For loops in which points move: once `lists` has held a few more, nothing is allocated. They are counted first and then written where they
-    /// belong: that takes more time than [`Bvh::neighbors`], and half of its memory.
+    /// For loops in which points move: once `lists` has held a few more, nothing is allocated. Neighbours are found twice: counted first, and
+    /// then written where they belong. [`Bvh::neighbors`] finds them once and copies the lists.
     ///
     /// ```
     /// let mut bvh = ropewalk::Bvh::build(&[[0.0f32], [5.0], [1.0]])?;

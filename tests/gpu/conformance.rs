@@ -79,6 +79,9 @@ fn compare_clusters<S: Coordinate, const D: usize>(
         (2, DbscanAlgorithm::Fdbscan),
         (5, DbscanAlgorithm::Fdbscan),
         (5, DbscanAlgorithm::DenseBox),
+        // The most for which neighbours are listed, and one more.
+        (16, DbscanAlgorithm::Auto),
+        (17, DbscanAlgorithm::Auto),
         (50, DbscanAlgorithm::DenseBox),
     ] {
         let dbscan = gpu::Dbscan::new(eps, min_pts).algorithm(algorithm);

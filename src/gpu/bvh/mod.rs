@@ -224,7 +224,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     pub fn of(points: &Points<S, D>) -> Result<Self> {
         let &Points { device, space, bounds, len, finest, .. } = points;
         on!(device, client => {
-            check_distances::<_, S>(client, device, finest)?;
+            check_distances::<_, S>(client, device, || finest)?;
             if len == 0 {
                 let (axes, order) = (Buffer::new(client, 0), Buffer::new(client, 0));
                 return Ok(Self { device, space, nodes: None, axes, order, bounds, origin: Origin::Empty });
@@ -278,8 +278,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             return Err(Kind::DevicePoints.into());
         }
         on!(device, client => {
-            let coordinates = bvh.corners().0.iter().flat_map(|axis| &axis[..bvh.len()]);
-            check_distances::<_, S>(client, device, smallest(coordinates))?;
+            let coordinates = || bvh.corners().0.iter().flat_map(|axis| &axis[..bvh.len()]);
+            check_distances::<_, S>(client, device, || smallest(coordinates()))?;
             Ok(Self::upload_to(client, bvh, device, Origin::Upload))
         })
     }

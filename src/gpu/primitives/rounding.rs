@@ -1,9 +1,9 @@
 //! Whether a device rounds as IEEE 754 says.
 //!
 //! In: a device. Out: whether quotients, roots and reciprocals of roots of a set of numbers, hard ones among them, are those of the CPU.
-//! Cost: one kernel and a wait, once a device.
-//! And the roots of many numbers; where a device rounds otherwise, the CPU takes them.
-//! And whether exact distances are those of the CPU: CUDA's are, but drivers of Vulkan may fuse products with sums, or take small numbers for 0.
+//! And the roots of many numbers; where a device rounds otherwise, the CPU takes them. And whether exact distances are those of the CPU:
+//! CUDA's are, but drivers of Vulkan may fuse products with sums, or take small numbers for 0.
+//! Cost: a kernel or two and a wait, once a device.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -18,11 +18,25 @@ use crate::gpu::metric::exact_distance2;
 /// Whether a device rounds quotients and roots in `f64` to the nearest number, and 1 over a root in two steps, as it is written. CUDA promises
 /// that, Vulkan does not.
 pub(in crate::gpu) fn rounds_well<R: Runtime>(client: &ComputeClient<R>, device: Device) -> Result<bool> {
-    static KNOWN: Mutex<Vec<(Device, bool)>> = Mutex::new(vec![]);
-    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(&(_, well)) = known().iter().find(|(other, _)| *other == device) {
-        return Ok(well);
+    static KNOWN: Known<bool> = Known::new(vec![]);
+    once(&KNOWN, device, || rounds_quotients_and_roots(client))
+}
+
+/// What is known of devices.
+type Known<T> = Mutex<Vec<(Device, T)>>;
+
+/// What `find` tells of a device, which is asked once.
+fn once<T: Copy>(known: &Known<T>, device: Device, find: impl FnOnce() -> Result<T>) -> Result<T> {
+    let all = || known.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(&(_, found)) = all().iter().find(|(other, _)| *other == device) {
+        return Ok(found);
     }
+    let found = find()?;
+    all().push((device, found));
+    Ok(found)
+}
+
+fn rounds_quotients_and_roots<R: Runtime>(client: &ComputeClient<R>) -> Result<bool> {
     // Numbers of any magnitude that sums have; and the neighbours of squares, whose roots are nearest to the middle
     // between two numbers.
     let mut bits = 1u64;
@@ -41,12 +55,10 @@ pub(in crate::gpu) fn rounds_well<R: Runtime>(client: &ComputeClient<R>, device:
     let [to_quotients, to_roots, to_inverses] = results;
     divide_and_root::launch::<R>(client, cubes(n), dim, from.arg(), to_quotients, to_roots, to_inverses, n as u32);
     let (quotients, roots, inverses) = (quotients.read(client)?, roots.read(client)?, inverses.read(client)?);
-    let well = (0..n).all(|i| {
+    Ok((0..n).all(|i| {
         let (own, other) = (numbers[i], numbers[n - 1 - i]);
         (quotients[i], roots[i], inverses[i]) == (other / own, own.sqrt(), 1.0 / other.sqrt())
-    });
-    known().push((device, well));
-    Ok(well)
+    }))
 }
 
 /// 1 over the root.
@@ -108,27 +120,24 @@ struct Distances {
 pub(in crate::gpu) fn check_distances<R: Runtime, S: Scalar>(
     client: &ComputeClient<R>,
     device: Device,
-    finest: f64,
+    finest: impl FnOnce() -> f64,
 ) -> Result<()> {
+    static KNOWN: Known<Distances> = Known::new(vec![]);
     if is_cuda(client) {
         return Ok(());
     }
-    let Distances { are_exact, keep_small } = distances(client, device)?;
+    let Distances { are_exact, keep_small } = once(&KNOWN, device, || distances(client))?;
     if !are_exact {
         return Err(Kind::DeviceRounding.into());
     }
-    if !keep_small && size_of::<S>() == size_of::<f32>() && finest < f64::from(f32::MIN_POSITIVE) {
-        return Err(Kind::DeviceSmall { value: finest }.into());
+    if keep_small || size_of::<S>() > size_of::<f32>() {
+        return Ok(());
     }
-    Ok(())
+    let value = finest();
+    if value < f64::from(f32::MIN_POSITIVE) { Err(Kind::DeviceSmall { value }.into()) } else { Ok(()) }
 }
 
-fn distances<R: Runtime>(client: &ComputeClient<R>, device: Device) -> Result<Distances> {
-    static KNOWN: Mutex<Vec<(Device, Distances)>> = Mutex::new(vec![]);
-    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(&(_, distances)) = known().iter().find(|(other, _)| *other == device) {
-        return Ok(distances);
-    }
+fn distances<R: Runtime>(client: &ComputeClient<R>) -> Result<Distances> {
     let mut bits = 1u64;
     let mut random = || {
         bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -136,10 +145,7 @@ fn distances<R: Runtime>(client: &ComputeClient<R>, device: Device) -> Result<Di
     };
     let points: Vec<[f64; 3]> = (0..1 << 12).map(|_| std::array::from_fn(|_| random())).collect();
     let small: Vec<[f32; 3]> = points.iter().map(|point| point.map(|x| f32::MIN_POSITIVE * x as f32)).collect();
-    let found =
-        Distances { are_exact: are_as_on_the_cpu(client, &points)?, keep_small: are_as_on_the_cpu(client, &small)? };
-    known().push((device, found));
-    Ok(found)
+    Ok(Distances { are_exact: are_as_on_the_cpu(client, &points)?, keep_small: are_as_on_the_cpu(client, &small)? })
 }
 
 /// Whether the distance of each point from the next is that of the CPU.

@@ -186,8 +186,8 @@ fn walk_boxes<F: Float>(
             let node = walk.node::<F>(tree);
             let behind = tree.links[node.rope as usize][1];
             let corners = corners::<F>(&tree.bounds, node.at, d);
-            let is_met = meets::<F>(&own, &corners, spec);
-            let is_covered = covers::<F>(&own, &corners, spec);
+            let is_met = takes::<F>(&own, &corners, false, spec);
+            let is_covered = takes::<F>(&own, &corners, true, spec);
             if is_covered {
                 if comptime!(spec.lists) {
                     for at in node.first..behind {
@@ -205,7 +205,7 @@ fn walk_boxes<F: Float>(
                         point[k] = tree.axes[k * tree.stored as usize + at as usize];
                         point[d + k] = point[k];
                     }
-                    if meets::<F>(&own, &point, spec) {
+                    if takes::<F>(&own, &point, false, spec) {
                         if comptime!(spec.lists) {
                             let to = place[0] as usize;
                             found[to] = rows.order[at as usize];
@@ -222,10 +222,12 @@ fn walk_boxes<F: Float>(
     }
 }
 
-/// Whether along each axis an interval meets the box between corners.
+/// Whether along each axis an interval meets the box between corners, or holds it as a whole.
 #[cube]
-fn meets<F: Float>(ends: &Array<F>, corners: &Array<F>, #[comptime] spec: BoxSpec) -> bool {
+fn takes<F: Float>(ends: &Array<F>, corners: &Array<F>, #[comptime] whole: bool, #[comptime] spec: BoxSpec) -> bool {
     let (d, images) = comptime!((spec.d, spec.images));
+    // The corners that must not be below the interval, and those that must not be above it.
+    let (low, high) = comptime!(if whole { (0, spec.d) } else { (spec.d, 0) });
     let mut all = true.runtime();
     #[unroll]
     for k in 0..d {
@@ -233,25 +235,7 @@ fn meets<F: Float>(ends: &Array<F>, corners: &Array<F>, #[comptime] spec: BoxSpe
         #[unroll]
         for image in 0..images {
             let at = comptime!(2 * (k * images + image));
-            any = any || (ends[at] <= corners[d + k] && corners[k] <= ends[comptime!(at + 1)]);
-        }
-        all = all && any;
-    }
-    all
-}
-
-/// Whether along each axis an interval holds the box between corners.
-#[cube]
-fn covers<F: Float>(ends: &Array<F>, corners: &Array<F>, #[comptime] spec: BoxSpec) -> bool {
-    let (d, images) = comptime!((spec.d, spec.images));
-    let mut all = true.runtime();
-    #[unroll]
-    for k in 0..d {
-        let mut any = false.runtime();
-        #[unroll]
-        for image in 0..images {
-            let at = comptime!(2 * (k * images + image));
-            any = any || (ends[at] <= corners[k] && corners[d + k] <= ends[comptime!(at + 1)]);
+            any = any || (ends[at] <= corners[low + k] && corners[high + k] <= ends[comptime!(at + 1)]);
         }
         all = all && any;
     }
