@@ -219,6 +219,8 @@ pub mod cluster;
 pub mod halo;
 #[cfg(any(feature = "halos", feature = "io"))]
 pub mod units;
+#[cfg(feature = "distributed")]
+pub mod distributed;
 #[cfg(feature = "reference")]
 pub mod reference;
 #[cfg(feature = "io")]

@@ -34,6 +34,8 @@ pub enum ErrorKind {
     Format,
     /// A device is missing, or fails.
     Device,
+    /// Another rank has ended, or the engine that ranks talk by fails.
+    Rank,
     /// The caller ended it: see [`Cancel`](crate::Cancel).
     Cancelled,
     /// A bug, of this crate or of what it is built on.
@@ -90,6 +92,10 @@ impl Kind {
             Kind::Missing { .. } | Kind::NoSeparation { .. } => ErrorKind::Missing,
             Kind::Memory { .. } => ErrorKind::Memory,
             Kind::Write { .. } => ErrorKind::Io,
+            #[cfg(feature = "distributed")]
+            Kind::OnRank { kind, .. } => *kind,
+            #[cfg(feature = "distributed")]
+            Kind::RankGone { .. } => ErrorKind::Rank,
             Kind::Invariant(_) => ErrorKind::Internal,
             Kind::Cancelled => ErrorKind::Cancelled,
             Kind::Radii { .. } | Kind::Radius { .. } => ErrorKind::Parameter,

@@ -219,6 +219,10 @@ impl Display for Error {
             Kind::Changed => f.write_str(
                 "the points changed while the tree was built; nothing may write to them until the call returns",
             ),
+            #[cfg(feature = "distributed")]
+            Kind::OnRank { rank, message, .. } => write!(f, "rank {rank}: {message}"),
+            #[cfg(feature = "distributed")]
+            Kind::RankGone { rank } => write!(f, "rank {rank} has ended before the others"),
             Kind::Invariant(message) => write!(f, "the tree is broken: {message}"),
             Kind::Radii { len, centers } => {
                 write!(f, "there are {len} radii for {centers} centres; there must be one each, or one for all")

@@ -50,6 +50,12 @@ impl Error {
     pub fn index(&self) -> Option<usize> {
         self.0.index()
     }
+
+    /// Whether it is told by another rank, or is about one that has ended.
+    #[cfg(feature = "distributed")]
+    pub(crate) fn is_of_another_rank(&self) -> bool {
+        matches!(*self.0, Kind::OnRank { .. } | Kind::RankGone { .. })
+    }
 }
 
 impl std::error::Error for Error {
@@ -320,6 +326,16 @@ pub(crate) enum Kind {
         density: f64,
         omega_m: f64,
         expected: f64,
+    },
+    #[cfg(feature = "distributed")]
+    OnRank {
+        rank: usize,
+        kind: ErrorKind,
+        message: String,
+    },
+    #[cfg(feature = "distributed")]
+    RankGone {
+        rank: usize,
     },
     Invariant(String),
     Changed,

@@ -1,0 +1,72 @@
+//! Errors that all ranks know of.
+
+use crate::distributed::communicator::{Communicator, Reduction};
+use crate::error::{Error, ErrorKind, Kind, Result};
+
+/// The kinds of errors, in an order that all ranks know.
+const KINDS: [ErrorKind; 12] = [
+    ErrorKind::Internal,
+    ErrorKind::NotFinite,
+    ErrorKind::Input,
+    ErrorKind::Parameter,
+    ErrorKind::Missing,
+    ErrorKind::Unsupported,
+    ErrorKind::Memory,
+    ErrorKind::Io,
+    ErrorKind::Format,
+    ErrorKind::Device,
+    ErrorKind::Cancelled,
+    ErrorKind::Rank,
+];
+
+/// The result of this rank, if all ranks have one; else an error on all ranks: its own on the first that failed, and on the others
+/// one with that rank's number, sentence and kind.
+///
+/// Collective; costs a reduction. Where one rank may fail and others not, as in reading a file, it stands between that and the next
+/// function that talks.
+///
+/// ```
+/// use ropewalk::distributed::{Communicator, agree, on_threads};
+///
+/// let error = on_threads(4, |ranks| {
+///     let length = if ranks.rank() == 2 { -1.0 } else { 1.0 };
+///     agree(ranks, ropewalk::Fof::new(length).run(&[[0.0f32]]).map(|_| ()))?;
+///     ranks.barrier()
+/// });
+/// assert!(error.unwrap_err().to_string().contains("linking_length is -1"));
+/// ```
+///
+/// # Errors
+/// If a rank failed, or has ended.
+pub fn agree<T>(ranks: &dyn Communicator, own: Result<T>) -> Result<T> {
+    let mut first = [if own.is_ok() { u64::MAX } else { ranks.rank() as u64 }];
+    ranks.all_reduce(&mut first, Reduction::Min)?;
+    let [failed] = first;
+    if failed == u64::MAX {
+        return own;
+    }
+    let failed = failed as usize;
+    // Its kind, then its sentence.
+    let mut sentence = vec![];
+    if let (true, Err(error)) = (failed == ranks.rank(), &own) {
+        let kind = KINDS.iter().position(|&kind| kind == error.kind()).unwrap_or(0);
+        sentence.push(kind as u8);
+        sentence.extend(error.to_string().as_bytes());
+    }
+    let mut length = [sentence.len() as u64];
+    ranks.all_reduce(&mut length, Reduction::Max)?;
+    let mut counts = vec![0; ranks.size()];
+    counts[failed] = length[0] as usize;
+    let mut told = vec![0; counts[failed]];
+    ranks.all_gather_v(&sentence, &mut told, &counts)?;
+    match own {
+        Err(error) if failed == ranks.rank() => Err(error),
+        _ => Err(on_rank(failed, &told)),
+    }
+}
+
+fn on_rank(rank: usize, told: &[u8]) -> Error {
+    let (kind, sentence) = told.split_first().unwrap_or((&0, &[]));
+    let kind = KINDS.get(usize::from(*kind)).copied().unwrap_or(ErrorKind::Internal);
+    Kind::OnRank { rank, kind, message: String::from_utf8_lossy(sentence).into_owned() }.into()
+}

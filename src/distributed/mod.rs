@@ -1,0 +1,10 @@
+//! Points that several ranks hold: processes of MPI, or threads of one process.
+//!
+//! ```text
+//! communicator -> route -> domain (each rank gets a compact region) -> ghosts -> what one rank does -> boundary (unions across ranks)
+//! ```
+
+mod communicator;
+mod route;
+
+pub use communicator::{Alone, Communicator, Measured, Reduction, ThreadRank, Traffic, agree, on_threads};

@@ -1,0 +1,92 @@
+//! Rows that move between ranks, and answers that come back.
+//!
+//! In: for each row the rank that it goes to. Out: a route, along which columns are sent: the rows that arrive are in the order of the ranks
+//! that they come from, and of each rank in that rank's order. What is sent back arrives where its row was.
+//! Cost: 4 bytes a row; for each column sent, a copy of it in the order of the ranks.
+
+use bytemuck::Pod;
+
+use crate::distributed::communicator::{Communicator, exchange_known, received};
+use crate::error::Result;
+use crate::memory::zeroed;
+use crate::parallel::map;
+
+/// Rows per parallel task.
+const TASK: usize = 1 << 14;
+
+/// Where rows go, and how many come.
+pub(crate) struct Route {
+    /// The rows that are sent, in the order of the ranks they go to.
+    rows: Vec<u32>,
+    sent: Vec<usize>,
+    received: Vec<usize>,
+}
+
+impl Route {
+    /// Sends each row to one rank. Collective.
+    pub fn to_one(ranks: &dyn Communicator, to: &[u32]) -> Result<Self> {
+        let mut sent = vec![0; ranks.size()];
+        to.iter().for_each(|&rank| sent[rank as usize] += 1);
+        let mut next = Vec::with_capacity(sent.len());
+        let mut end = 0;
+        for count in &sent {
+            next.push(end);
+            end += count;
+        }
+        let mut rows = zeroed(to.len());
+        for (row, &rank) in (0..).zip(to) {
+            rows[next[rank as usize]] = row;
+            next[rank as usize] += 1;
+        }
+        let received = received(ranks, &sent)?;
+        Ok(Self { rows, sent, received })
+    }
+
+    /// Sends each rank a list of rows; a row may go to several ranks, or to none. Collective.
+    pub fn of_lists(ranks: &dyn Communicator, lists: &[Vec<u32>]) -> Result<Self> {
+        let sent: Vec<usize> = lists.iter().map(Vec::len).collect();
+        let received = received(ranks, &sent)?;
+        Ok(Self { rows: lists.concat(), sent, received })
+    }
+
+    /// How many rows arrive.
+    pub fn arrivals(&self) -> usize {
+        self.received.iter().sum()
+    }
+
+    /// How many rows go to each rank.
+    pub fn sent(&self) -> &[usize] {
+        &self.sent
+    }
+
+    /// How many rows come from each rank.
+    pub fn received(&self) -> &[usize] {
+        &self.received
+    }
+
+    /// The rows that are sent, in the order of the ranks they go to.
+    pub fn rows(&self) -> &[u32] {
+        &self.rows
+    }
+
+    /// Sends a column: what arrives. Collective.
+    pub fn send<T: Pod + Send + Sync>(&self, ranks: &dyn Communicator, column: &[T]) -> Result<Vec<T>> {
+        let packed = map(self.rows.len(), TASK, &|at| column[self.rows[at] as usize]);
+        exchange_known(ranks, &packed, &self.sent, &self.received)
+    }
+
+    /// Sends a value back for each row that has arrived: one for each row that was sent, in the order of [`Route::rows`]. Collective.
+    pub fn answer<T: Pod>(&self, ranks: &dyn Communicator, answers: &[T]) -> Result<Vec<T>> {
+        exchange_known(ranks, answers, &self.received, &self.sent)
+    }
+
+    /// The same, put at the places of the rows, of which each was sent once. Collective.
+    pub fn send_back<T: Pod>(&self, ranks: &dyn Communicator, answers: &[T]) -> Result<Vec<T>> {
+        let packed = self.answer(ranks, answers)?;
+        let mut column = zeroed(self.rows.len());
+        for (&row, value) in self.rows.iter().zip(packed) {
+            column[row as usize] = value;
+        }
+        Ok(column)
+    }
+}
