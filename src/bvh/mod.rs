@@ -20,7 +20,7 @@ mod reduce;
 mod refit;
 mod validate;
 
-#[cfg(any(feature = "cuda", feature = "vulkan"))]
+#[cfg(any(feature = "cuda", feature = "vulkan", feature = "distributed"))]
 pub(crate) use build::check_count;
 #[cfg(feature = "reference")]
 pub(crate) use build::place;

@@ -68,9 +68,9 @@ pub enum FofAlgorithm {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Fof {
-    linking_length: f64,
+    pub(crate) linking_length: f64,
     min_members: usize,
-    size: BoxSize,
+    pub(crate) size: BoxSize,
     algorithm: FofAlgorithm,
 }
 
@@ -172,7 +172,7 @@ impl Fof {
     }
 }
 
-precompiled! { fn components = friends(tree: same_ref &Bvh<S, D>, linking_length: keep f64) -> UnionFind }
+precompiled! { pub(crate) fn components = friends(tree: same_ref &Bvh<S, D>, linking_length: keep f64) -> UnionFind }
 
 fn friends<S: Scalar, const D: usize>(tree: &Bvh<S, D>, linking_length: f64) -> UnionFind {
     connect(tree, linking_length, Participants::All)

@@ -4,14 +4,14 @@ mod connect;
 pub(crate) mod dbscan;
 mod dendrogram;
 mod dense_box;
-mod fof;
+pub(crate) mod fof;
 pub(crate) mod hdbscan;
 pub(crate) mod hop;
 pub(crate) mod labels;
 pub(crate) mod members;
 mod mst;
 mod rank_bitmap;
-mod relabel;
+pub(crate) mod relabel;
 pub(crate) mod union_find;
 
 pub use dbscan::{Dbscan, DbscanAlgorithm, dbscan};

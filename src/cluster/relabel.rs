@@ -79,6 +79,19 @@ impl CompactLabels {
         self.representatives.count()
     }
 
+    /// The same trees with other numbers, which are those below some number, each at least once.
+    #[cfg(feature = "distributed")]
+    pub fn renumber(mut self, number: &(dyn Fn(u32) -> u32 + Sync)) -> Self {
+        let representatives = &self.representatives;
+        crate::parallel::fill(&mut self.smallest, TASK, &|_, own| {
+            for smallest in own.iter_mut().map(AtomicU32::get_mut).filter(|smallest| **smallest != NONE) {
+                *smallest = number(representatives.rank(*smallest));
+            }
+        });
+        self.representatives = RankBitmap::of(&self.smallest);
+        self
+    }
+
     /// Labels in the caller's order, each position labelled as its tree is.
     pub fn into_labels(self, order: &[u32]) -> Labels {
         self.labels(order, None)

@@ -4,7 +4,17 @@
 //! communicator -> route -> domain (each rank gets a compact region) -> ghosts -> what one rank does -> boundary (unions across ranks)
 //! ```
 
+mod boundary;
+mod cells;
 mod communicator;
+mod components;
+mod dbscan;
+mod domain;
+mod fof;
+mod ghosts;
+mod labels;
 mod route;
 
 pub use communicator::{Alone, Communicator, Measured, Reduction, ThreadRank, Traffic, agree, on_threads};
+pub use domain::Domain;
+pub use labels::Labels;

@@ -6,7 +6,7 @@
 
 use bytemuck::Pod;
 
-use crate::distributed::communicator::{Communicator, exchange_known, received};
+use crate::distributed::communicator::{Communicator, exchange, exchange_known, received};
 use crate::error::Result;
 use crate::memory::zeroed;
 use crate::parallel::map;
@@ -47,6 +47,21 @@ impl Route {
         let sent: Vec<usize> = lists.iter().map(Vec::len).collect();
         let received = received(ranks, &sent)?;
         Ok(Self { rows: lists.concat(), sent, received })
+    }
+
+    /// Asks each rank for rows of its own, `counts` from each: what [`Route::send`] brings is a value for each in this order. Collective.
+    pub fn requested(ranks: &dyn Communicator, rows: &[u32], counts: &[usize]) -> Result<Self> {
+        let asked = exchange(ranks, rows, counts)?;
+        let sent = asked.iter().map(<[u32]>::len).collect();
+        let (_, rows) = asked.into_parts();
+        Ok(Self { rows, sent, received: counts.to_vec() })
+    }
+
+    /// The global index of each row that arrives, where those of each rank begin at `starts`. Collective.
+    pub fn global_indices(&self, ranks: &dyn Communicator, starts: &[u64]) -> Result<Vec<u64>> {
+        let rows = exchange_known(ranks, &self.rows, &self.sent, &self.received)?;
+        let first = starts.iter().zip(&self.received).flat_map(|(&start, &count)| std::iter::repeat_n(start, count));
+        Ok(rows.into_iter().zip(first).map(|(row, first)| first + u64::from(row)).collect())
     }
 
     /// How many rows arrive.

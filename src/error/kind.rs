@@ -95,6 +95,8 @@ impl Kind {
             #[cfg(feature = "distributed")]
             Kind::OnRank { kind, .. } => *kind,
             #[cfg(feature = "distributed")]
+            Kind::AcrossWeights => ErrorKind::Unsupported,
+            #[cfg(feature = "distributed")]
             Kind::RankGone { .. } => ErrorKind::Rank,
             Kind::Invariant(_) => ErrorKind::Internal,
             Kind::Cancelled => ErrorKind::Cancelled,

@@ -222,6 +222,8 @@ impl Display for Error {
             #[cfg(feature = "distributed")]
             Kind::OnRank { rank, message, .. } => write!(f, "rank {rank}: {message}"),
             #[cfg(feature = "distributed")]
+            Kind::AcrossWeights => write!(f, "DBSCAN across ranks takes no weights; run it on one rank"),
+            #[cfg(feature = "distributed")]
             Kind::RankGone { rank } => write!(f, "rank {rank} has ended before the others"),
             Kind::Invariant(message) => write!(f, "the tree is broken: {message}"),
             Kind::Radii { len, centers } => {

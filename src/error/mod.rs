@@ -334,6 +334,8 @@ pub(crate) enum Kind {
         message: String,
     },
     #[cfg(feature = "distributed")]
+    AcrossWeights,
+    #[cfg(feature = "distributed")]
     RankGone {
         rank: usize,
     },

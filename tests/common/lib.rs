@@ -6,3 +6,4 @@ pub mod engine;
 pub mod images;
 pub mod oracle;
 pub mod random;
+pub mod ranks;

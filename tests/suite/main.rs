@@ -12,6 +12,7 @@ mod copies;
 mod dbscan;
 mod dendrogram;
 mod dimensions;
+mod distributed;
 mod fof_algorithms;
 mod halos;
 mod hdbscan;

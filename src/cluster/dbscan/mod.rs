@@ -9,6 +9,8 @@
 mod border;
 pub(super) mod core;
 mod predict;
+#[cfg(feature = "distributed")]
+pub(crate) mod steps;
 
 use crate::bvh::Bvh;
 use crate::cluster::connect::{Participants, connect, connect_pairs};

@@ -1,0 +1,108 @@
+//! The steps of DBSCAN one by one, for points of which some live on other ranks.
+//!
+//! In: a tree of a rank's points and of its ghosts. Out: which points are core; their clusters; the border points' clusters, once these have
+//! numbers. Cost: as that of DBSCAN.
+
+use crate::bvh::Bvh;
+use crate::cluster::connect::{Participants, connect};
+use crate::cluster::dbscan::border::{self, Cores};
+use crate::cluster::dbscan::core::{self, Flags};
+use crate::cluster::dbscan::{Dbscan, DbscanAlgorithm};
+use crate::cluster::labels::Labels;
+use crate::cluster::relabel::{CompactLabels, IsCore};
+use crate::error::{Kind, Result};
+use crate::geometry::{BoxSize, Scalar, Space};
+use crate::precompiled::precompiled;
+
+impl Dbscan {
+    pub(crate) fn check_across<const D: usize>(&self, space: &Space<D>) -> Result<()> {
+        self.check_options(space)?;
+        if self.weights.is_some() {
+            return Err(Kind::AcrossWeights.into());
+        }
+        Ok(())
+    }
+
+    pub(crate) fn size(&self) -> &BoxSize {
+        &self.size
+    }
+
+    pub(crate) fn eps(&self) -> f64 {
+        self.eps
+    }
+}
+
+precompiled! {
+    /// Whether each primitive is core, by its index: 1, or 0.
+    pub(crate) fn core_of = find_core(tree: same_ref &Bvh<S, D>, options: keep &Dbscan) -> Vec<u8>
+}
+
+fn find_core<S: Scalar, const D: usize>(tree: &Bvh<S, D>, options: &Dbscan) -> Vec<u8> {
+    let dense = options.algorithm != DbscanAlgorithm::Fdbscan;
+    let masks = core::find(tree, options.eps, options.min_pts, None, dense);
+    let mut core = vec![0; tree.len()];
+    for leaf in (0..tree.end()).filter(|&at| tree.is_leaf(at)) {
+        for (bit, at) in tree.span(leaf).enumerate() {
+            core[tree.order()[at] as usize] = (masks[leaf] >> bit & 1) as u8;
+        }
+    }
+    core
+}
+
+/// Core points, united.
+pub(crate) struct CoreClusters {
+    masks: Vec<u32>,
+    flags: Flags,
+    clusters: CompactLabels,
+}
+
+precompiled! {
+    /// Unites core points, which `core` has a 1 for, by their index.
+    pub(crate) fn core_clusters = unite_core(
+        tree: same_ref &Bvh<S, D>, options: keep &Dbscan, core: keep &[u8]
+    ) -> Result<CoreClusters>
+}
+
+fn unite_core<S: Scalar, const D: usize>(tree: &Bvh<S, D>, options: &Dbscan, core: &[u8]) -> Result<CoreClusters> {
+    let order = tree.order();
+    let of_leaf = |leaf| {
+        let span = tree.span(leaf);
+        let bits = order[span].iter().zip(0..);
+        bits.fold(0, |mask, (&index, bit)| mask | u32::from(core[index as usize]) << bit)
+    };
+    let masks = tree.reduce(of_leaf, |_, [left, right]| u32::from(left | right != 0));
+    let flags = Flags::of(tree, &masks);
+    let forest = connect(tree, options.eps, Participants::Masks(&masks));
+    let clusters = forest.relabel(order, IsCore::Flagged(&flags))?;
+    Ok(CoreClusters { masks, flags, clusters })
+}
+
+impl CoreClusters {
+    /// The cluster of each core point by its index, -1 for others, and how many there are.
+    pub fn labels(&self, order: &[u32]) -> (Vec<i32>, usize) {
+        let mut labels = vec![-1; order.len()];
+        for (at, &index) in (0..).zip(order) {
+            if self.flags.at(at) {
+                labels[index as usize] = self.clusters.of(at).map_or(-1, |cluster| cluster as i32);
+            }
+        }
+        (labels, self.clusters.n_clusters() as usize)
+    }
+
+    /// The same clusters with other numbers; two may get one.
+    pub fn renumber(self, number: &(dyn Fn(u32) -> u32 + Sync)) -> Self {
+        Self { clusters: self.clusters.renumber(number), ..self }
+    }
+}
+
+precompiled! {
+    /// Labels of core points and of border points.
+    pub(crate) fn join_borders = label_borders(
+        tree: same_ref &Bvh<S, D>, options: keep &Dbscan, clusters: keep CoreClusters
+    ) -> Labels
+}
+
+fn label_borders<S: Scalar, const D: usize>(tree: &Bvh<S, D>, options: &Dbscan, clusters: CoreClusters) -> Labels {
+    let CoreClusters { masks, flags, clusters } = clusters;
+    border::label(tree, options.eps, Cores { masks: &masks, flags: &flags, clusters }, options.star)
+}

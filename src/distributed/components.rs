@@ -1,0 +1,121 @@
+//! Components that reach over several ranks.
+//!
+//! In: on each rank components, numbered from 0, and edges between its own and those of other ranks. Out: for each component the least
+//! component that it is connected with.
+//! Each root is hooked to the least root across an edge that is smaller; then pointers are jumped until all point to roots; so again until no
+//! edge joins two. Each round at least every second of the roots that can be hooked is.
+//! Cost: O(log n) rounds of messages, whose size is that of the edges. Source: Shiloach and Vishkin 1982.
+
+use crate::distributed::communicator::{Communicator, Reduction, exchange, reduce};
+use crate::distributed::route::Route;
+use crate::error::Result;
+
+/// A component: the rank in the high half, its number there in the low one.
+pub(super) fn vertex(rank: usize, number: u32) -> u64 {
+    (rank as u64) << 32 | u64::from(number)
+}
+
+/// The rank that a component is of.
+pub(super) fn rank_of(vertex: u64) -> usize {
+    (vertex >> 32) as usize
+}
+
+/// Rows of other ranks, named by vertices: asks for those of `wanted`, which ascend.
+pub(super) fn request(ranks: &dyn Communicator, wanted: &[u64]) -> Result<Route> {
+    let mut counts = vec![0; ranks.size()];
+    wanted.iter().for_each(|&vertex| counts[rank_of(vertex)] += 1);
+    let rows: Vec<u32> = wanted.iter().map(|&vertex| vertex as u32).collect();
+    Route::requested(ranks, &rows, &counts)
+}
+
+/// The least component that each of `n` is connected with; `edges` are between these, by number, and those of any rank. Collective.
+pub(super) fn connect(ranks: &dyn Communicator, n: usize, mut edges: Vec<(u32, u64)>) -> Result<Vec<u64>> {
+    let rank = ranks.rank();
+    let mut parent: Vec<u64> = (0..n as u32).map(|number| vertex(rank, number)).collect();
+    edges.sort_unstable();
+    edges.dedup();
+    let mut others: Vec<u64> = edges.iter().map(|edge| edge.1).collect();
+    others.sort_unstable();
+    others.dedup();
+    let place = |vertex: u64| others.partition_point(|&other| other < vertex);
+    let edges: Vec<(u32, u32)> = edges.into_iter().map(|(own, other)| (own, place(other) as u32)).collect();
+    let route = request(ranks, &others)?;
+    loop {
+        let theirs = route.send(ranks, &parent)?;
+        // The larger of two roots and the smaller one, to which it is hooked.
+        let mut hooks: Vec<[u64; 2]> = edges
+            .iter()
+            .map(|&(own, other)| (parent[own as usize], theirs[other as usize]))
+            .filter(|(own, other)| own != other)
+            .map(|(own, other)| [own.max(other), own.min(other)])
+            .collect();
+        if reduce(ranks, hooks.len() as u64, Reduction::Sum)? == 0 {
+            return Ok(parent);
+        }
+        hooks.sort_unstable();
+        hooks.dedup_by_key(|hook| hook[0]);
+        let mut counts = vec![0; ranks.size()];
+        hooks.iter().for_each(|hook| counts[rank_of(hook[0])] += 1);
+        for [root, smaller] in exchange(ranks, &hooks, &counts)?.into_parts().1 {
+            let parent = &mut parent[root as u32 as usize];
+            *parent = (*parent).min(smaller);
+        }
+        jump(ranks, &mut parent)?;
+    }
+}
+
+/// Points all to their roots.
+fn jump(ranks: &dyn Communicator, parent: &mut [u64]) -> Result<()> {
+    let first = vertex(ranks.rank(), 0);
+    loop {
+        // The parents that are of other components.
+        let mut above: Vec<u64> =
+            (first..).zip(&*parent).filter(|(own, parent)| own != *parent).map(|(_, &parent)| parent).collect();
+        above.sort_unstable();
+        above.dedup();
+        let grandparents = request(ranks, &above)?.send(ranks, parent)?;
+        let mut changed = 0;
+        for (own, parent) in (first..).zip(&mut *parent) {
+            if *parent != own {
+                let grandparent = grandparents[above.partition_point(|&other| other < *parent)];
+                changed += u64::from(grandparent != *parent);
+                *parent = grandparent;
+            }
+        }
+        if reduce(ranks, changed, Reduction::Sum)? == 0 {
+            return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::distributed::on_threads;
+
+    /// A chain that goes to and fro between ranks, in an order that is mixed, and components alone.
+    #[test]
+    fn chains_are_one_component() {
+        for size in [1, 2, 3, 7] {
+            for links in [0u64, 1, 2, 50, 1000] {
+                let n = 1000;
+                let at = |link: u64| vertex((link * 5 % size as u64) as usize, (link * 337 % 1000) as u32);
+                let roots = on_threads(size, |ranks| {
+                    let own = |link: u64| rank_of(at(link)) == ranks.rank();
+                    let edges = (0..links).filter(|&link| own(link)).map(|link| (at(link) as u32, at(link + 1)));
+                    connect(ranks, n, edges.collect())
+                })
+                .unwrap();
+                let chain: Vec<u64> = (0..=links).map(at).collect();
+                let least = *chain.iter().min().unwrap();
+                for rank in 0..size {
+                    for number in 0..n as u32 {
+                        let own = vertex(rank, number);
+                        let expected = if chain.contains(&own) { least } else { own };
+                        assert_eq!(roots[rank][number as usize], expected, "{size} ranks, {links} links");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Each rank gets the points of a compact region.
+//!
+//! In: points of all ranks, in any distribution. Out: on each rank the points of a stretch of the Morton curve, by ascending global index.
+//! The stretches are told by samples: so many points of each rank as its share, with the weight of those about them; all ranks sort all samples.
+//! Cost: each point is sent once; `S * D + 8` bytes a point stay, and 4 where it came from. Source: Warren and Salmon 1993 (stretches of
+//! the curve); Frazer and McKellar 1970 (samplesort).
+
+use std::ops::Range;
+
+use crate::bvh::morton::Grid;
+use crate::bvh::{check, check_count};
+use crate::distributed::communicator::{Communicator, agree, all_gather, all_gather_v, starts};
+use crate::distributed::route::Route;
+use crate::error::Result;
+use crate::geometry::{Aabb, BoxSize, Scalar, Space};
+use crate::parallel::fill;
+use crate::phases::mark;
+
+/// Samples for each border between two ranks: shares are uneven by about one in the root of it.
+const SAMPLES: usize = 1 << 13;
+/// Samples in all, at most: each rank sorts them.
+const MOST_SAMPLES: usize = 1 << 20;
+/// Points per parallel task.
+const TASK: usize = 1 << 12;
+
+/// Points of all ranks, and what is known of where they are: what distributed searches and finders work on.
+///
+/// The points of all ranks are one set: the *global index* of a point is its index on its rank plus the number of points on all lower ranks.
+/// Results are those of one process that holds all points in this order, and arrive where the points came from.
+pub struct Domain<'a, S, const D: usize> {
+    pub(super) ranks: &'a dyn Communicator,
+    pub(super) space: Space<D>,
+    /// The box around the points of all ranks.
+    pub(super) grid: Grid<S, D>,
+    /// The points of this rank's region, by ascending global index.
+    pub(super) points: Vec<[S; D]>,
+    /// Their global indices.
+    pub(super) ids: Vec<u64>,
+    /// From where the points came from to here.
+    pub(super) home: Route,
+    /// The global index of each rank's first point, at last the number of all.
+    pub(super) starts: Vec<u64>,
+}
+
+impl<'a, S: Scalar, const D: usize> Domain<'a, S, D> {
+    /// Moves points so that each rank has as many, of a compact region each. Collective; `points` are those of this rank, any number.
+    ///
+    /// # Errors
+    /// On all ranks, if one has points that [`Bvh::build`](crate::Bvh::build) refuses, or a periodic box that is not positive.
+    pub fn new(ranks: &'a dyn Communicator, points: &[[S; D]], periodic: impl Into<BoxSize>) -> Result<Self> {
+        Self::of(ranks, points, periodic.into(), Share::Even)
+    }
+
+    /// The same, where ranks get regions of equal weight: a number per point, such as the time that a part of space took the last time.
+    ///
+    /// # Errors
+    /// As [`Domain::new`]; if weights are not one per point, finite and not negative.
+    pub fn weighted(
+        ranks: &'a dyn Communicator,
+        points: &[[S; D]],
+        weights: &[f64],
+        periodic: impl Into<BoxSize>,
+    ) -> Result<Self> {
+        Self::of(ranks, points, periodic.into(), Share::Weighted(weights))
+    }
+
+    /// Leaves the points where they are, as a simulation has shared them out. The result is the same for any distribution; the cost is
+    /// what points near those of other ranks cost, which are many if regions are not compact.
+    ///
+    /// # Errors
+    /// As [`Domain::new`].
+    pub fn in_place(ranks: &'a dyn Communicator, points: &[[S; D]], periodic: impl Into<BoxSize>) -> Result<Self> {
+        Self::of(ranks, points, periodic.into(), Share::InPlace)
+    }
+
+    fn of(ranks: &'a dyn Communicator, points: &[[S; D]], size: BoxSize, share: Share<'_>) -> Result<Self> {
+        let own = Space::<D>::periodic(size).and_then(|space| {
+            share.check(points.len())?;
+            Ok((space, check(points, &space)?))
+        });
+        let (space, own) = agree(ranks, own)?;
+        let starts = starts(ranks, points.len())?;
+        let corners = all_gather_v(ranks, &[own.lo, own.hi])?;
+        let bounds =
+            corners.iter().fold(Aabb::EMPTY, |all, corners| all.union(&Aabb { lo: corners[0], hi: corners[1] }));
+        let grid = Grid::over(&bounds);
+        mark("bounds");
+
+        let to = match share {
+            Share::InPlace => vec![ranks.rank() as u32; points.len()],
+            Share::Even => split(ranks, &grid, &space, points, None)?,
+            Share::Weighted(weights) => split(ranks, &grid, &space, points, Some(weights))?,
+        };
+        let home = Route::to_one(ranks, &to)?;
+        drop(to);
+        let moved = home.send(ranks, points)?;
+        // Fewer than 2^32 are on a rank before, but more may arrive.
+        agree(ranks, check_count::<D>(moved.len()))?;
+        let ids = home.global_indices(ranks, &starts)?;
+        mark("move points");
+        Ok(Self { ranks, space, grid, points: moved, ids, home, starts })
+    }
+
+    /// How many points all ranks have.
+    pub fn len(&self) -> u64 {
+        self.starts[self.ranks.size()]
+    }
+
+    /// Whether no rank has a point.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The global indices of the points that this rank came with.
+    pub fn own(&self) -> Range<u64> {
+        self.starts[self.ranks.rank()]..self.starts[self.ranks.rank() + 1]
+    }
+
+    /// The points of this rank's region, by ascending global index.
+    pub fn points(&self) -> &[[S; D]] {
+        &self.points
+    }
+
+    /// The global index of each of [`Domain::points`].
+    pub fn indices(&self) -> &[u64] {
+        &self.ids
+    }
+
+    /// The rank that came with a point.
+    pub(super) fn home_of(&self, id: u64) -> usize {
+        self.starts.partition_point(|&start| start <= id) - 1
+    }
+
+    /// The Morton codes of this rank's points.
+    pub(super) fn codes(&self) -> Vec<u64> {
+        // What ranks talk through stays on this thread.
+        let Self { points, grid, space, .. } = self;
+        let mut codes = vec![0; points.len()];
+        fill(&mut codes, TASK, &|range, codes| {
+            grid.codes(points[range].iter().map(|&point| space.wrap(point)), codes);
+        });
+        codes
+    }
+}
+
+/// How points are shared out.
+#[derive(Clone, Copy)]
+enum Share<'a> {
+    Even,
+    Weighted(&'a [f64]),
+    InPlace,
+}
+
+impl Share<'_> {
+    fn check(self, n: usize) -> Result<()> {
+        match self {
+            Self::Weighted(weights) => crate::cluster::dbscan::check_weights(weights, n),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The rank that each point goes to.
+fn split<S: Scalar, const D: usize>(
+    ranks: &dyn Communicator,
+    grid: &Grid<S, D>,
+    space: &Space<D>,
+    points: &[[S; D]],
+    weights: Option<&[f64]>,
+) -> Result<Vec<u32>> {
+    let code = |point: [S; D]| {
+        let mut code = [0];
+        grid.codes(std::iter::once(space.wrap(point)), &mut code);
+        code[0]
+    };
+    let all: u64 = all_gather(ranks, points.len() as u64)?.into_iter().sum();
+    let samples = (SAMPLES * ranks.size()).min(MOST_SAMPLES);
+    let own = (samples as u128 * points.len() as u128).div_ceil(u128::from(all.max(1))) as usize;
+    let own = own.min(points.len());
+    let samples: Vec<(u64, f64)> = (0..own)
+        .map(|sample| {
+            let block = sample * points.len() / own..(sample + 1) * points.len() / own;
+            // Anywhere in its block, so that no pattern in the order of the points is met.
+            let at = block.start + (mixed(sample as u64) % block.len() as u64) as usize;
+            (code(points[at]), weights.map_or(block.len() as f64, |weights| weights[block].iter().sum()))
+        })
+        .collect();
+    let codes = all_gather_v(ranks, &samples.iter().map(|sample| sample.0).collect::<Vec<_>>())?;
+    let weights = all_gather_v(ranks, &samples.iter().map(|sample| sample.1).collect::<Vec<_>>())?;
+    let borders = borders(codes.values(), weights.values(), ranks.size());
+
+    let mut to = vec![0; points.len()];
+    fill(&mut to, TASK, &|range, to| {
+        let mut codes = vec![0; range.len()];
+        grid.codes(points[range].iter().map(|&point| space.wrap(point)), &mut codes);
+        to.iter_mut().zip(codes).for_each(|(to, code)| *to = borders.partition_point(|&border| border <= code) as u32);
+    });
+    Ok(to)
+}
+
+/// The first code of each rank but the first one, so that all have the same weight.
+fn borders(codes: &[u64], weights: &[f64], ranks: usize) -> Vec<u64> {
+    let mut samples: Vec<(u64, f64)> = codes.iter().copied().zip(weights.iter().copied()).collect();
+    samples.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let total: f64 = samples.iter().map(|sample| sample.1).sum();
+    // Without weights all are as heavy.
+    let is_even = !(total > 0.0 && total.is_finite());
+    let (mut sum, mut borders) = (0.0, Vec::with_capacity(ranks));
+    for (code, weight) in &samples {
+        let share = if is_even { samples.len() as f64 } else { total } / ranks as f64;
+        while borders.len() + 1 < ranks && sum >= share * (borders.len() + 1) as f64 {
+            borders.push(*code);
+        }
+        sum += if is_even { 1.0 } else { *weight };
+    }
+    // What is beyond all samples is the last one's.
+    borders.resize(ranks - 1, u64::MAX);
+    borders
+}
+
+/// SplitMix64 (Steele et al. 2014).
+fn mixed(seed: u64) -> u64 {
+    let x = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ x >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn borders_share_the_weight() {
+        let codes: Vec<u64> = (0..1000).rev().collect();
+        assert_eq!(borders(&codes, &[1.0; 1000], 4), [250, 500, 750]);
+        let heavy: Vec<f64> = codes.iter().map(|&code| if code < 100 { 9.0 } else { 1.0 }).collect();
+        assert_eq!(borders(&codes, &heavy, 2), [100]);
+        // All in one place, none at all, none of any weight.
+        assert_eq!(borders(&[7; 5], &[1.0; 5], 3), [7, 7]);
+        assert_eq!(borders(&[], &[], 3), [u64::MAX; 2]);
+        assert_eq!(borders(&codes, &[0.0; 1000], 2), [500]);
+    }
+}

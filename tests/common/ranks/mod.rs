@@ -1,0 +1,20 @@
+//! What ranks do together, as functions that threads run in the ordinary tests, and processes of MPI in `mpi`. A check that fails is a
+//! panic.
+
+pub mod communicator;
+
+use ropewalk::distributed::Communicator;
+
+/// What all ranks call.
+pub type Scenario = fn(&dyn Communicator);
+
+/// All scenarios, by module.
+pub const SCENARIOS: &[(&str, &[(&str, Scenario)])] = &[("communicator", communicator::SCENARIOS)];
+
+/// Functions with their names.
+macro_rules! scenarios {
+    ($($name:ident),* $(,)?) => {
+        pub const SCENARIOS: &[(&str, $crate::ranks::Scenario)] = &[$((stringify!($name), $name)),*];
+    };
+}
+use scenarios;

@@ -1,0 +1,113 @@
+//! A communicator of threads.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use ropewalk::distributed::{Alone, Communicator, ThreadRank, agree, on_threads};
+use ropewalk::{Error, ErrorKind, Fof, Result};
+
+#[test]
+fn scenarios_on_threads() {
+    super::run("communicator", &[1, 2, 3, 4, 7, 16]);
+}
+
+#[test]
+fn scenarios_alone() {
+    for (_, scenario) in common::ranks::communicator::SCENARIOS {
+        scenario(&Alone);
+    }
+}
+
+fn refused() -> Error {
+    Fof::new(-1.0).run(&[[0.0f32]]).unwrap_err()
+}
+
+/// What `on_threads` makes of it, which is there within 30 seconds; the error of each rank that returned one.
+fn ends(work: fn(&ThreadRank) -> Result<()>) -> (std::thread::Result<Result<()>>, Vec<(usize, String, ErrorKind)>) {
+    let (send, receive) = channel();
+    std::thread::spawn(move || {
+        let (seen, errors) = channel();
+        let all = catch_unwind(AssertUnwindSafe(|| {
+            on_threads(4, |ranks| {
+                work(ranks).inspect_err(|error| seen.send((ranks.rank(), error.to_string(), error.kind())).unwrap())
+            })
+        }));
+        drop(seen);
+        let mut errors: Vec<_> = errors.into_iter().collect();
+        errors.sort_by_key(|error| error.0);
+        send.send((all.map(|all| all.map(drop)), errors)).unwrap();
+    });
+    receive.recv_timeout(Duration::from_secs(30)).expect("the ranks do not end")
+}
+
+fn gone(rank: usize, of: usize) -> (usize, String, ErrorKind) {
+    (rank, format!("rank {of} has ended before the others"), ErrorKind::Rank)
+}
+
+#[test]
+fn a_rank_that_returns_early_ends_those_that_wait() {
+    let (all, errors) = ends(|ranks| if ranks.rank() == 2 { Ok(()) } else { ranks.barrier() });
+    assert_eq!(errors, [gone(0, 2), gone(1, 2), gone(3, 2)]);
+    assert_eq!(all.unwrap().unwrap_err().kind(), ErrorKind::Rank);
+}
+
+#[test]
+fn a_rank_that_fails_ends_those_that_wait_and_its_error_is_the_result() {
+    let (all, errors) = ends(|ranks| {
+        ranks.barrier()?;
+        if ranks.rank() == 3 {
+            return Err(refused());
+        }
+        // In whatever function they wait.
+        match ranks.rank() {
+            0 => ranks.all_gather_v(&[], &mut [], &[0; 4]),
+            1 => ranks.split(0, 0).map(drop),
+            _ => agree(ranks, Ok(())),
+        }
+    });
+    let own = (3, refused().to_string(), ErrorKind::Parameter);
+    assert_eq!(errors, [gone(0, 3), gone(1, 3), gone(2, 3), own]);
+    assert_eq!(all.unwrap().unwrap_err().to_string(), refused().to_string());
+}
+
+#[test]
+fn a_rank_that_panics_ends_those_that_wait_and_its_panic_goes_on() {
+    let (all, errors) = ends(|ranks| {
+        assert!(ranks.rank() != 1, "this rank panics");
+        ranks.barrier()
+    });
+    assert_eq!(errors, [gone(0, 1), gone(2, 1), gone(3, 1)]);
+    assert_eq!(*all.unwrap_err().downcast::<&str>().unwrap(), "this rank panics");
+}
+
+#[test]
+fn ranks_that_wait_in_a_part_end_too() {
+    let (_, errors) = ends(|ranks| {
+        let part = ranks.split(ranks.rank() % 2, 0)?;
+        if ranks.rank() == 1 {
+            return Err(refused());
+        }
+        part.barrier()?;
+        ranks.barrier()
+    });
+    // Rank 3 waits in a part where rank 1 is 0.
+    assert_eq!(errors, [gone(0, 1), (1, refused().to_string(), ErrorKind::Parameter), gone(2, 1), gone(3, 0)]);
+}
+
+#[test]
+fn what_all_have_done_is_not_lost_when_one_ends() {
+    for _ in 0..200 {
+        let sums = on_threads(4, |ranks| {
+            let mut all = [0; 4];
+            ranks.all_gather_v(&[ranks.rank() as u8], &mut all, &[1; 4])?;
+            Ok(all)
+        });
+        assert_eq!(sums.unwrap(), [[0, 1, 2, 3]; 4]);
+    }
+}
+
+#[test]
+fn no_ranks_make_nothing() {
+    assert_eq!(on_threads(0, |_| Ok(())).unwrap(), []);
+}
