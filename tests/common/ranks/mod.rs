@@ -1,7 +1,9 @@
 //! What ranks do together, as functions that threads run in the ordinary tests, and processes of MPI in `mpi`. A check that fails is a
 //! panic.
 
+pub mod clusters;
 pub mod communicator;
+pub mod shares;
 
 use ropewalk::distributed::Communicator;
 
@@ -9,7 +11,8 @@ use ropewalk::distributed::Communicator;
 pub type Scenario = fn(&dyn Communicator);
 
 /// All scenarios, by module.
-pub const SCENARIOS: &[(&str, &[(&str, Scenario)])] = &[("communicator", communicator::SCENARIOS)];
+pub const SCENARIOS: &[(&str, &[(&str, Scenario)])] =
+    &[("communicator", communicator::SCENARIOS), ("clusters", clusters::SCENARIOS)];
 
 /// Functions with their names.
 macro_rules! scenarios {

@@ -1,5 +1,6 @@
 //! Ranks that are threads: the scenarios that processes of MPI run as well, and ranks that end before the others.
 
+mod clusters;
 mod communicator;
 
 use common::ranks::SCENARIOS;

@@ -1,0 +1,172 @@
+//! Clusters of points that ranks share, against those of one process.
+
+use ropewalk::distributed::{Communicator, Domain};
+use ropewalk::{Dbscan, Error, Fof, Scalar};
+
+use super::shares::{Share, shares};
+use crate::clouds::{self, Cloud};
+
+super::scenarios![
+    groups_of_clouds,
+    groups_of_clouds_in_f64,
+    groups_in_other_dimensions,
+    clusters_of_clouds,
+    clusters_in_a_periodic_box,
+    groups_however_points_are_shared,
+    a_chain_through_all_ranks,
+    groups_of_a_snapshot,
+    refusals_are_those_of_one_rank,
+];
+
+/// The side of a periodic box, or none.
+fn spaces<S: Scalar, const D: usize>(cloud: &Cloud<S, D>, radius: f64) -> Vec<Option<f64>> {
+    let mut spaces = vec![None];
+    spaces.extend((cloud.side >= 2.0 * radius).then_some(Some(cloud.side)));
+    spaces
+}
+
+fn groups<S: Scalar, const D: usize>(ranks: &dyn Communicator, clouds: &[Cloud<S, D>], shares: &[Share]) {
+    for cloud in clouds {
+        for &radius in &cloud.radii {
+            for space in spaces(cloud, radius) {
+                let fof = Fof::new(radius).periodic(space);
+                let expected = fof.run(&cloud.points).unwrap();
+                for share in shares {
+                    let range = share.of(cloud.points.len(), ranks);
+                    let labels = fof.run_across(ranks, &cloud.points[range.clone()]).unwrap();
+                    let context = format!("{}, radius {radius}, {space:?}, {share:?}", cloud.name);
+                    let own: Vec<i64> = expected.labels().as_slice()[range].iter().map(|&l| l.into()).collect();
+                    assert_eq!(labels.as_slice(), own, "{context}");
+                    assert_eq!(labels.n_clusters(), expected.labels().n_clusters() as u64, "{context}");
+                }
+            }
+        }
+    }
+}
+
+fn clusters<S: Scalar, const D: usize>(ranks: &dyn Communicator, clouds: &[Cloud<S, D>], is_periodic: bool) {
+    for cloud in clouds {
+        for &radius in &cloud.radii {
+            for space in spaces(cloud, radius).into_iter().filter(|space| space.is_some() == is_periodic) {
+                for (min_pts, star) in [(1, false), (2, false), (3, false), (3, true), (7, false)] {
+                    let dbscan = Dbscan::new(radius, min_pts).periodic(space).star(star);
+                    let expected = dbscan.run(&cloud.points).unwrap();
+                    for share in [Share::Even, Share::Uneven] {
+                        let range = share.of(cloud.points.len(), ranks);
+                        let labels = dbscan.run_across(ranks, &cloud.points[range.clone()]).unwrap();
+                        let context = format!("{}, radius {radius}, {space:?}, min_pts {min_pts}", cloud.name);
+                        for (own, point) in range.enumerate() {
+                            let own = (labels.get(own), labels.is_core(own));
+                            let one = (expected.get(point).map(u64::from), expected.is_core(point));
+                            assert_eq!(own, one, "{context}, {star}, point {point}");
+                        }
+                        assert_eq!(labels.n_clusters(), expected.n_clusters() as u64, "{context}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn groups_of_clouds(ranks: &dyn Communicator) {
+    groups::<f32, 3>(ranks, &clouds::small(), &shares());
+}
+
+fn groups_of_clouds_in_f64(ranks: &dyn Communicator) {
+    groups::<f64, 3>(ranks, &clouds::small(), &[Share::Even]);
+}
+
+fn groups_in_other_dimensions(ranks: &dyn Communicator) {
+    groups::<f32, 1>(ranks, &clouds::small(), &[Share::Even]);
+    groups::<f32, 2>(ranks, &clouds::small(), &[Share::Uneven]);
+    groups::<f64, 6>(ranks, &clouds::small(), &[Share::Even]);
+}
+
+fn clusters_of_clouds(ranks: &dyn Communicator) {
+    clusters::<f32, 3>(ranks, &clouds::small(), false);
+    clusters::<f64, 2>(ranks, &clouds::small(), false);
+}
+
+fn clusters_in_a_periodic_box(ranks: &dyn Communicator) {
+    clusters::<f32, 3>(ranks, &clouds::small(), true);
+    clusters::<f64, 2>(ranks, &clouds::small(), true);
+}
+
+/// Where points live changes nothing: moved by count, by weight, or left where they are.
+fn groups_however_points_are_shared(ranks: &dyn Communicator) {
+    let cloud: Cloud<f32, 3> = clouds::clustered();
+    for &radius in &cloud.radii {
+        let fof = Fof::new(radius);
+        let expected = fof.run(&cloud.points).unwrap();
+        for share in shares() {
+            let range = share.of(cloud.points.len(), ranks);
+            let points = &cloud.points[range.clone()];
+            let weights: Vec<f64> = range.clone().map(|point| (point % 10) as f64).collect();
+            let own: Vec<i64> = expected.labels().as_slice()[range].iter().map(|&l| l.into()).collect();
+            for domain in [
+                Domain::new(ranks, points, None::<f64>).unwrap(),
+                Domain::weighted(ranks, points, &weights, None::<f64>).unwrap(),
+                Domain::weighted(ranks, points, &vec![0.0; points.len()], None::<f64>).unwrap(),
+                Domain::in_place(ranks, points, None::<f64>).unwrap(),
+            ] {
+                assert_eq!(domain.len(), cloud.points.len() as u64);
+                assert!(domain.indices().is_sorted() && domain.indices().len() == domain.points().len());
+                for (&index, point) in domain.indices().iter().zip(domain.points()) {
+                    assert_eq!(cloud.points[index as usize], *point);
+                }
+                assert_eq!(fof.run_on_domain(&domain).unwrap().as_slice(), own, "{share:?}");
+            }
+        }
+    }
+}
+
+/// One group that goes to and fro between all regions, and others beside it.
+fn a_chain_through_all_ranks(ranks: &dyn Communicator) {
+    let n = 3000;
+    // A winding line through a square, its points in an order that is mixed.
+    let at = |i: usize| {
+        let (row, column) = (i / 60, i % 60);
+        [if row % 2 == 0 { column } else { 59 - column } as f32, row as f32 * 1.5]
+    };
+    let points: Vec<[f32; 2]> = (0..n).map(|i| at(i * 1013 % n)).collect();
+    for radius in [0.9, 1.0, 1.4, 1.5] {
+        let expected = Fof::new(radius).run(&points).unwrap();
+        for share in shares() {
+            let range = share.of(n, ranks);
+            let labels = Fof::new(radius).run_across(ranks, &points[range.clone()]).unwrap();
+            let own: Vec<i64> = expected.labels().as_slice()[range].iter().map(|&l| l.into()).collect();
+            assert_eq!(labels.as_slice(), own, "radius {radius}, {share:?}");
+        }
+    }
+}
+
+fn groups_of_a_snapshot(ranks: &dyn Communicator) {
+    let cloud: Cloud<f32, 3> = clouds::snapshot().unwrap();
+    groups(ranks, std::slice::from_ref(&cloud), &[Share::Even]);
+}
+
+fn refusals_are_those_of_one_rank(ranks: &dyn Communicator) {
+    let last = ranks.size() - 1;
+    let told = |error: Error| error.to_string();
+    let of = |rank: usize, sentence: &str| {
+        if ranks.rank() == rank { sentence.to_string() } else { format!("rank {rank}: {sentence}") }
+    };
+    let mut points = vec![[0.0f32; 3]; 5];
+    if ranks.rank() == last {
+        points[3][1] = f32::NAN;
+    }
+    let sentence = of(last, "point 3: coordinate 1 is NaN; coordinates must be finite");
+    assert_eq!(told(Fof::new(0.1).run_across(ranks, &points).unwrap_err()), sentence);
+    assert_eq!(told(Dbscan::new(0.1, 3).run_across(ranks, &points).unwrap_err()), sentence);
+    let points = [[0.5f32; 3]];
+    let refused = |length: f64, side: Option<f64>| {
+        let one = told(Fof::new(length).periodic(side).run(&points).unwrap_err());
+        assert_eq!(told(Fof::new(length).periodic(side).run_across(ranks, &points).unwrap_err()), of(0, &one));
+    };
+    refused(-1.0, None);
+    refused(f64::NAN, None);
+    refused(0.6, Some(1.0));
+    refused(0.1, Some(-1.0));
+    let weighted = Dbscan::new(0.1, 3).weights(vec![1.0]).run_across(ranks, &points);
+    assert!(told(weighted.unwrap_err()).contains("takes no weights"));
+}
