@@ -69,7 +69,7 @@ pub enum FofAlgorithm {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Fof {
     pub(crate) linking_length: f64,
-    min_members: usize,
+    pub(crate) min_members: usize,
     pub(crate) size: BoxSize,
     algorithm: FofAlgorithm,
 }

@@ -18,6 +18,10 @@ use crate::phases::mark;
 pub(super) struct Numbered {
     /// The global number of each component; [`NONE`] for those of ghosts alone.
     pub numbers: Vec<u64>,
+    /// How many points of all ranks each of these has.
+    pub sizes: Vec<u64>,
+    /// The rank that its smallest part is of, by the order of ranks.
+    pub owners: Vec<u32>,
     /// How many components all ranks have.
     pub count: u64,
 }
@@ -35,11 +39,11 @@ pub(super) fn number<S: Scalar, const D: usize>(
 ) -> Result<Numbered> {
     let ranks = domain.ranks;
     let (own, copies) = labels.split_at(domain.points.len());
-    let mut smallest = vec![NONE; n];
+    let (mut smallest, mut sizes) = (vec![NONE; n], vec![0u64; n]);
     for (&label, &id) in own.iter().zip(&domain.ids) {
         if let Ok(label) = usize::try_from(label) {
-            // Points come by ascending index.
             smallest[label] = smallest[label].min(id);
+            sizes[label] += 1;
         }
     }
     let theirs = ghosts.route.send(ranks, own)?;
@@ -52,36 +56,42 @@ pub(super) fn number<S: Scalar, const D: usize>(
         .collect();
     let roots = connect(ranks, n, edges)?;
 
-    // The smallest index of each tree, at its root.
+    // The smallest index and the size of each tree, at its root.
     let first = vertex(ranks.rank(), 0);
-    let mut told: Vec<[u64; 2]> = (first..)
+    let mut told: Vec<[u64; 3]> = (first..)
         .zip(&roots)
-        .zip(&smallest)
-        .filter(|((own, root), smallest)| own != *root && **smallest != NONE)
-        .map(|((_, &root), &smallest)| [root, smallest])
+        .zip(smallest.iter().zip(&sizes))
+        .filter(|((own, root), (smallest, _))| own != *root && **smallest != NONE)
+        .map(|((_, &root), (&smallest, &size))| [root, smallest, size])
         .collect();
     told.sort_unstable();
-    told.dedup_by_key(|told| told[0]);
+    told.dedup_by(|other, kept| {
+        let is_same = other[0] == kept[0];
+        kept[2] += if is_same { other[2] } else { 0 };
+        is_same
+    });
     let mut counts = vec![0; ranks.size()];
     told.iter().for_each(|told| counts[rank_of(told[0])] += 1);
-    for [root, other] in exchange(ranks, &told, &counts)?.into_parts().1 {
-        let smallest = &mut smallest[root as u32 as usize];
-        *smallest = (*smallest).min(other);
+    for [root, other, size] in exchange(ranks, &told, &counts)?.into_parts().1 {
+        let root = root as u32 as usize;
+        smallest[root] = smallest[root].min(other);
+        sizes[root] += size;
     }
     let is_root = |at: usize| roots[at] == vertex(ranks.rank(), at as u32) && smallest[at] != NONE;
     let own_roots: Vec<u32> = (0..n).filter(|&at| is_root(at)).map(|at| at as u32).collect();
     let keys: Vec<u64> = own_roots.iter().map(|&at| smallest[at as usize]).collect();
     let (found, count) = rank_keys(domain, &keys)?;
-    let mut numbers = vec![NONE; n];
-    own_roots.iter().zip(found).for_each(|(&at, number)| numbers[at as usize] = number);
-    let mut wanted: Vec<u64> = told.iter().map(|told| told[0]).collect();
-    wanted.dedup();
-    let theirs = request(ranks, &wanted)?.send(ranks, &numbers)?;
+    let mut known = vec![[NONE, 0]; n];
+    own_roots.iter().zip(found).for_each(|(&at, number)| known[at as usize] = [number, sizes[at as usize]]);
+    let wanted: Vec<u64> = told.iter().map(|told| told[0]).collect();
+    let theirs = request(ranks, &wanted)?.send(ranks, &known)?;
     for at in (0..n).filter(|&at| smallest[at] != NONE && !is_root(at)) {
-        numbers[at] = theirs[wanted.partition_point(|&other| other < roots[at])];
+        known[at] = theirs[wanted.partition_point(|&other| other < roots[at])];
     }
     mark("across ranks");
-    Ok(Numbered { numbers, count })
+    let owners = roots.iter().map(|&root| rank_of(root) as u32).collect();
+    let (numbers, sizes) = known.into_iter().map(|[number, size]| (number, size)).unzip();
+    Ok(Numbered { numbers, sizes, owners, count })
 }
 
 /// The place of each key among those of all ranks, which all differ, and how many there are. Keys are global indices. Collective.

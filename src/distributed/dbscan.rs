@@ -60,7 +60,7 @@ impl Dbscan {
         let clusters = agree(ranks, core_clusters(&tree, self, &core))?;
         mark("walk, union");
         let (labels, count) = clusters.labels(tree.order());
-        let Numbered { numbers: mut global, count: n_clusters } = number(domain, &ghosts, &labels, count)?;
+        let Numbered { numbers: mut global, count: n_clusters, .. } = number(domain, &ghosts, &labels, count)?;
 
         // Clusters of ghosts alone have numbers where these live.
         let of = |label: i32| usize::try_from(label).map_or(NONE, |label| global[label]);

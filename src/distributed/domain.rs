@@ -143,6 +143,12 @@ impl<'a, S: Scalar, const D: usize> Domain<'a, S, D> {
     }
 }
 
+impl<S, const D: usize> std::fmt::Debug for Domain<'_, S, D> {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.debug_struct("Domain").field("points", &self.points.len()).field("space", &self.space).finish_non_exhaustive()
+    }
+}
+
 /// How points are shared out.
 #[derive(Clone, Copy)]
 enum Share<'a> {

@@ -4,10 +4,11 @@ use crate::bvh::Bvh;
 use crate::cluster::Fof;
 use crate::cluster::fof::components;
 use crate::cluster::relabel::IsCore;
-use crate::distributed::boundary::{NONE, number};
+use crate::distributed::boundary::{NONE, Numbered, number};
 use crate::distributed::communicator::{Communicator, agree};
 use crate::distributed::domain::Domain;
 use crate::distributed::ghosts::Ghosts;
+use crate::distributed::halos::Halos;
 use crate::distributed::labels::Labels;
 use crate::error::Result;
 use crate::geometry::Scalar;
@@ -18,8 +19,8 @@ use crate::phases::mark;
 const TASK: usize = 1 << 14;
 
 impl Fof {
-    /// The groups of the points of all ranks, of which `points` are this rank's: the labels that [`Fof::run`] gives to all of them in one
-    /// process, for any number of ranks. Collective.
+    /// The halos of the points of all ranks, of which `points` are this rank's: the labels and halos that [`Fof::run`] finds among all of
+    /// them in one process, for any number of ranks. Collective.
     ///
     /// Memory: beside the points some 50 bytes for each of this rank's region and its ghosts, which are the points of other ranks within a
     /// linking length.
@@ -30,15 +31,15 @@ impl Fof {
     /// // Each of four ranks has one point of a row.
     /// let labels = on_threads(4, |ranks| {
     ///     let points = [[ranks.rank() as f32, 0.0]];
-    ///     Ok(Fof::new(1.0).run_across(ranks, &points)?.into_vec())
+    ///     Ok(Fof::new(1.0).run_across(ranks, &points)?.labels().get(0))
     /// })?;
-    /// assert_eq!(labels.concat(), [0, 0, 0, 0]);
+    /// assert_eq!(labels, [Some(0); 4]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     ///
     /// # Errors
     /// On all ranks what [`Fof::run`] refuses on one; if a rank has ended.
-    pub fn run_across<S: Scalar, const D: usize>(&self, ranks: &dyn Communicator, points: &[[S; D]]) -> Result<Labels> {
+    pub fn run_across<S: Scalar, const D: usize>(&self, ranks: &dyn Communicator, points: &[[S; D]]) -> Result<Halos> {
         self.run_on_domain(&Domain::new(ranks, points, self.size.clone())?)
     }
 
@@ -46,7 +47,25 @@ impl Fof {
     ///
     /// # Errors
     /// As [`Fof::run_across`], for the linking length.
-    pub fn run_on_domain<S: Scalar, const D: usize>(&self, domain: &Domain<'_, S, D>) -> Result<Labels> {
+    pub fn run_on_domain<S: Scalar, const D: usize>(&self, domain: &Domain<'_, S, D>) -> Result<Halos> {
+        let (labels, numbered) = self.groups(domain)?;
+        let least = self.min_members as u64;
+        let of = |label: i32| match usize::try_from(label) {
+            Ok(label) if numbered.sizes[label] >= least => [numbered.numbers[label], numbered.owners[label].into()],
+            Ok(label) => [numbered.numbers[label], NONE],
+            Err(_) => [NONE; 2],
+        };
+        let told = map(domain.points.len(), TASK, &|at| of(labels[at]));
+        let told = domain.home.send_back(domain.ranks, &told)?;
+        mark("labels sent back");
+        let labels = told.iter().map(|told| told[0] as i64).collect();
+        let labels = Labels { labels, core: None, n_clusters: numbered.count };
+        let owners: Vec<u64> = told.into_iter().map(|told| told[1]).collect();
+        Halos::gather(domain, labels, &owners, self.min_members)
+    }
+
+    /// The component of each point of a domain, negative for none, and what is known of these.
+    fn groups<S: Scalar, const D: usize>(&self, domain: &Domain<'_, S, D>) -> Result<(Vec<i32>, Numbered)> {
         agree(domain.ranks, domain.space.check_length("linking_length", self.linking_length))?;
         let ghosts = Ghosts::within(domain, self.linking_length)?;
         let local = with_ghosts(domain, &ghosts).and_then(|tree| {
@@ -58,12 +77,7 @@ impl Fof {
         let (labels, count) = agree(domain.ranks, local)?;
         mark("labels");
         let numbered = number(domain, &ghosts, &labels, count)?;
-        let global = map(domain.points.len(), TASK, &|at| {
-            usize::try_from(labels[at]).map_or(NONE, |label| numbered.numbers[label]) as i64
-        });
-        let labels = domain.home.send_back(domain.ranks, &global)?;
-        mark("labels sent back");
-        Ok(Labels { labels, core: None, n_clusters: numbered.count })
+        Ok((labels, numbered))
     }
 }
 

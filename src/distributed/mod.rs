@@ -12,9 +12,11 @@ mod dbscan;
 mod domain;
 mod fof;
 mod ghosts;
+mod halos;
 mod labels;
 mod route;
 
 pub use communicator::{Alone, Communicator, Measured, Reduction, ThreadRank, Traffic, agree, on_threads};
 pub use domain::Domain;
+pub use halos::Halos;
 pub use labels::Labels;

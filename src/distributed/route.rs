@@ -15,6 +15,7 @@ use crate::parallel::map;
 const TASK: usize = 1 << 14;
 
 /// Where rows go, and how many come.
+#[derive(Debug)]
 pub(crate) struct Route {
     /// The rows that are sent, in the order of the ranks they go to.
     rows: Vec<u32>,

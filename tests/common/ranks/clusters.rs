@@ -1,6 +1,6 @@
 //! Clusters of points that ranks share, against those of one process.
 
-use ropewalk::distributed::{Communicator, Domain};
+use ropewalk::distributed::{Communicator, Domain, Halos, Reduction};
 use ropewalk::{Dbscan, Error, Fof, Scalar};
 
 use super::shares::{Share, shares};
@@ -33,15 +33,31 @@ fn groups<S: Scalar, const D: usize>(ranks: &dyn Communicator, clouds: &[Cloud<S
                 let expected = fof.run(&cloud.points).unwrap();
                 for share in shares {
                     let range = share.of(cloud.points.len(), ranks);
-                    let labels = fof.run_across(ranks, &cloud.points[range.clone()]).unwrap();
+                    let halos = fof.run_across(ranks, &cloud.points[range.clone()]).unwrap();
+                    let labels = halos.labels();
                     let context = format!("{}, radius {radius}, {space:?}, {share:?}", cloud.name);
                     let own: Vec<i64> = expected.labels().as_slice()[range].iter().map(|&l| l.into()).collect();
                     assert_eq!(labels.as_slice(), own, "{context}");
                     assert_eq!(labels.n_clusters(), expected.labels().n_clusters() as u64, "{context}");
+                    owned_are(ranks, &halos, &expected, &context);
                 }
             }
         }
     }
+}
+
+/// Each halo is owned once, with its members.
+fn owned_are(ranks: &dyn Communicator, halos: &Halos, expected: &ropewalk::Halos, context: &str) {
+    assert_eq!(halos.len(), expected.len() as u64, "{context}");
+    assert!(halos.indices().is_sorted());
+    let mut owned = [halos.owned().len() as u64];
+    for (members, number) in halos.owned().iter().zip(halos.numbers()) {
+        let halo = expected.clusters().iter().position(|&cluster| u64::from(cluster) == number).unwrap();
+        let members: Vec<u32> = members.iter().map(|&at| halos.indices()[at as usize] as u32).collect();
+        assert_eq!(members, expected.members(halo), "{context}");
+    }
+    ranks.all_reduce(&mut owned, Reduction::Sum).unwrap();
+    assert_eq!(owned, [halos.len()], "{context}");
 }
 
 fn clusters<S: Scalar, const D: usize>(ranks: &dyn Communicator, clouds: &[Cloud<S, D>], is_periodic: bool) {
@@ -114,7 +130,7 @@ fn groups_however_points_are_shared(ranks: &dyn Communicator) {
                 for (&index, point) in domain.indices().iter().zip(domain.points()) {
                     assert_eq!(cloud.points[index as usize], *point);
                 }
-                assert_eq!(fof.run_on_domain(&domain).unwrap().as_slice(), own, "{share:?}");
+                assert_eq!(fof.run_on_domain(&domain).unwrap().labels().as_slice(), own, "{share:?}");
             }
         }
     }
@@ -133,9 +149,9 @@ fn a_chain_through_all_ranks(ranks: &dyn Communicator) {
         let expected = Fof::new(radius).run(&points).unwrap();
         for share in shares() {
             let range = share.of(n, ranks);
-            let labels = Fof::new(radius).run_across(ranks, &points[range.clone()]).unwrap();
+            let halos = Fof::new(radius).run_across(ranks, &points[range.clone()]).unwrap();
             let own: Vec<i64> = expected.labels().as_slice()[range].iter().map(|&l| l.into()).collect();
-            assert_eq!(labels.as_slice(), own, "radius {radius}, {share:?}");
+            assert_eq!(halos.labels().as_slice(), own, "radius {radius}, {share:?}");
         }
     }
 }
