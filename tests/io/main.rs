@@ -15,6 +15,7 @@ mod hdf5;
 mod npy;
 mod npz;
 mod parquet;
+mod parts;
 mod ramses;
 mod reading;
 mod snapshot_write;
