@@ -44,7 +44,7 @@ impl Number {
     }
 
     /// As Rust calls it.
-    pub(super) fn name(self) -> &'static str {
+    pub(super) const fn name(self) -> &'static str {
         match self {
             Self::F32 => "f32",
             Self::F64 => "f64",

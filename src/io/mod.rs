@@ -68,8 +68,8 @@ pub use format::Format;
 pub use gadget::{GadgetOptions, Header, Species, write_gadget};
 pub use mass_sum::MassSum;
 pub use npy::{
-    read_npy_u64, write_npy, write_npy_f64, write_npy_f64_rows_to, write_npy_f64_to, write_npy_i32, write_npy_i32_to,
-    write_npy_to, write_npy_u32_to,
+    NpyNumber, SharedNpy, SharedNpyRows, read_npy_u64, write_npy, write_npy_f64, write_npy_f64_rows_to,
+    write_npy_f64_to, write_npy_i32, write_npy_i32_to, write_npy_to, write_npy_u32_to,
 };
 pub use npz::{write_npz, write_npz_to};
 pub use options::ReadOptions;

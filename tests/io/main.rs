@@ -18,6 +18,7 @@ mod parquet;
 mod parts;
 mod ramses;
 mod reading;
+mod shared_npy;
 mod snapshot_write;
 #[path = "../../fuzz/readers.rs"]
 mod readers;

@@ -8,6 +8,7 @@
 //! The header is read here, in the one form NumPy writes: a general reader of Python literals recurses and multiplies
 //! at the mercy of the file.
 
+mod shared;
 mod write;
 
 use std::cell::Cell;
@@ -21,6 +22,7 @@ use crate::io::reading::Reading;
 use crate::io::source::{Source, Word, room};
 use crate::io::{Format, Result, Snapshot};
 
+pub use shared::{NpyNumber, SharedNpy, SharedNpyRows};
 pub(super) use write::{write, write_points};
 pub use write::{
     write_npy, write_npy_f64, write_npy_f64_rows_to, write_npy_f64_to, write_npy_i32, write_npy_i32_to, write_npy_to,
