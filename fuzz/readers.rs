@@ -65,9 +65,12 @@ impl Reader {
         fs::write(path, &bytes).expect("a scratch file");
         let columns = |names: [&str; 2]| ReadOptions::default().columns(names);
         let one_type = ReadOptions::default().types([1]);
-        let part = ReadOptions::default().subsample(0.5).velocities(false);
+        let subsample = ReadOptions::default().subsample(0.5).velocities(false);
+        let part = ReadOptions::default().part(1, 3);
+        let both = subsample.clone().part(2, 3);
         let most = if let Self::Hdf5 = self { GZIP } else { 1 };
-        for options in [ReadOptions::default(), one_type, columns(["2", "1"]), columns(["x", "y"]), part] {
+        let (numbers, names) = (columns(["2", "1"]), columns(["x", "y"]));
+        for options in [ReadOptions::default(), one_type, numbers, names, subsample, part, both] {
             if let Ok(snapshot) = read(path, &options) {
                 assert_whole(&snapshot, most * bytes.len());
             }

@@ -128,6 +128,17 @@ impl AtomicFile {
         self.is_stdout
     }
 
+    /// The name it has until it is complete; `None` if bytes are written through.
+    pub(super) fn temporary(&self) -> Option<&Path> {
+        self.temporary.as_ref().map(|temporary| temporary.name.as_path())
+    }
+
+    /// Gives the file a length, whatever of it is written.
+    pub(super) fn set_len(&mut self, len: u64) -> io::Result<()> {
+        self.out.flush()?;
+        self.out.get_ref().set_len(len)
+    }
+
     /// Gives the file its name.
     ///
     /// # Errors

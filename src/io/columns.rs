@@ -10,7 +10,8 @@ use bytemuck::Pod;
 use crate::io::fill::{Rows, fill};
 use crate::io::reading::Reading;
 use crate::io::source::{Word, foreign, room};
-use crate::io::{Error, Points, Result, Table};
+use crate::io::{Error, MassSum, Points, Result, Table};
+use crate::parallel::map_tasks;
 
 /// Bytes read at a time.
 const CHUNK: u64 = 1 << 18;
@@ -43,7 +44,7 @@ impl Number {
     }
 
     /// As Rust calls it.
-    pub(super) fn name(self) -> &'static str {
+    pub(super) const fn name(self) -> &'static str {
         match self {
             Self::F32 => "f32",
             Self::F64 => "f64",
@@ -200,6 +201,10 @@ impl<T: Target> Rows<T> for Joined<'_> {
         (BAND / self.columns.iter().map(|column| column.stride).max().unwrap_or(1).max(1)).max(1)
     }
 
+    fn step(&self) -> u64 {
+        1
+    }
+
     fn read(&self, first: u64, out: &mut [T]) -> Result<()> {
         let mut place = 0;
         for column in &self.columns {
@@ -261,19 +266,21 @@ pub(super) fn whole<T: Target>(reading: &Reading<'_>, columns: &[Column<'_>]) ->
     Ok(values)
 }
 
-/// The sum of all values of columns, read in chunks.
-pub(super) fn sum(reading: &Reading<'_>, columns: &[Column<'_>]) -> Result<f64> {
-    let mut total = 0.0;
+/// The sum of all values of columns, of this part's share of the rows of each; read in chunks.
+pub(super) fn sum(reading: &Reading<'_>, columns: &[Column<'_>]) -> Result<MassSum> {
+    let mut total = MassSum::default();
     for column in columns {
         let whole = Joined { reading, columns: vec![*column], factor: 1.0 };
         let step = Rows::<f64>::band(&whole);
-        let mut values = vec![];
-        for first in (0..column.rows.div_ceil(step)).map(|band| band * step) {
-            let n = (column.rows - first).min(step) as usize;
-            values.resize(n * column.width, 0.0);
+        let share = reading.share(column.rows);
+        let bands = usize::try_from((share.end - share.start).div_ceil(step)).unwrap_or(usize::MAX);
+        let sums = map_tasks(bands, 1, &|at| -> Result<MassSum> {
+            let first = share.start + at.start as u64 * step;
+            let mut values = vec![0.0; (share.end - first).min(step) as usize * column.width];
             whole.read(first, &mut values)?;
-            total += values.iter().sum::<f64>();
-        }
+            Ok(MassSum::of(&values))
+        });
+        sums.into_iter().try_for_each(|sum| sum.map(|sum| total.merge(&sum)))?;
     }
     Ok(total)
 }

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use bytemuck::Pod;
 
-use crate::io::reading::Reading;
+use crate::io::reading::{Reading, common};
 use crate::io::source::{Word, no_room};
 use crate::io::type_column::TypeColumn;
 use crate::io::{Error, Result};
@@ -27,6 +27,11 @@ pub(super) trait Rows<T>: Sync {
 
     /// How many are best read at a time, from a multiple of as many on.
     fn band(&self) -> u64;
+
+    /// Reading begins at multiples of as many rows, and ends there or with the last one.
+    fn step(&self) -> u64 {
+        self.band()
+    }
 
     /// Reads rows from `first` on, as many as `out` has room for.
     fn read(&self, first: u64, out: &mut [T]) -> Result<()>;
@@ -64,6 +69,10 @@ where
         (BAND as u64 / self.row_bytes().max(1)).max(1)
     }
 
+    fn step(&self) -> u64 {
+        1
+    }
+
     fn read(&self, first: u64, out: &mut [T]) -> Result<()> {
         let mut source = self.reading.open(self.path)?;
         source.seek(self.at + first * self.row_bytes())?;
@@ -91,6 +100,10 @@ impl<T: Copy + Sync> Rows<T> for Constant<T> {
         BAND as u64
     }
 
+    fn step(&self) -> u64 {
+        1
+    }
+
     fn read(&self, _: u64, out: &mut [T]) -> Result<()> {
         out.fill(self.value);
         Ok(())
@@ -106,30 +119,94 @@ struct Band<'a, T> {
     /// The same among those of wanted types.
     place: u64,
     types: Option<&'a TypeColumn>,
+    /// Places of the part that is read.
+    places: Range<u64>,
     out: &'a mut [T],
 }
 
-/// The rows of all pieces, one after the other, `width` values each; those that are kept. The error of a band that fails.
+/// Rows of a piece to be read at a time, before there is room for them.
+struct Cut<'a, T> {
+    piece: &'a dyn Rows<T>,
+    rows: Range<u64>,
+    first: u64,
+    place: u64,
+    /// How many are kept.
+    count: u64,
+}
+
+/// The bands that have rows of wanted types between these `places`, and how many rows are kept.
+fn cut<'a, T>(
+    reading: &Reading<'_>,
+    pieces: &'a [Box<dyn Rows<T> + '_>],
+    types: Option<&TypeColumn>,
+    places: &Range<u64>,
+) -> (Vec<Cut<'a, T>>, u64) {
+    let mut cuts = vec![];
+    let (mut row, mut place, mut kept) = (0u64, 0u64, 0u64);
+    for piece in pieces {
+        let (n, step, band) = (piece.len(), piece.step().max(1), piece.band().max(1));
+        for start in (0..n.div_ceil(band)).map(|k| k * band) {
+            let mut rows = start..(start + band).min(n);
+            let all = rows.end - rows.start;
+            let wanted = types.map_or(all, |types| types.count(row..row + all));
+            let own = common(places, &(place..place + wanted));
+            let count = reading.keep.count(own.clone());
+            let (mut first_row, mut first_place) = (row, place);
+            if types.is_none() && count > 0 {
+                // Rows are places: those before and after are not read.
+                let skipped = (own.start - place) / step * step;
+                let end = (own.end - place).div_ceil(step).saturating_mul(step).min(all);
+                (first_row, first_place) = (row + skipped, place + skipped);
+                rows = start + skipped..start + end;
+            }
+            if count > 0 {
+                cuts.push(Cut { piece: piece.as_ref(), rows, first: first_row, place: first_place, count });
+            }
+            (row, place, kept) = (row + all, place + wanted, kept + count);
+        }
+    }
+    (cuts, kept)
+}
+
+/// The rows of all pieces, one after the other, `width` values each; those that are kept, of the part that is read. The error of a band
+/// that fails.
 pub(super) fn fill<T: Pod + Send + Sync>(
     reading: &Reading<'_>,
     path: &Path,
     width: usize,
     pieces: &[Box<dyn Rows<T> + '_>],
 ) -> Result<Vec<T>> {
+    let places = reading.places(wanted(reading, pieces));
+    fill_places(reading, path, width, pieces, places)
+}
+
+/// The same of all parts.
+#[cfg(feature = "parquet")]
+pub(super) fn fill_whole<T: Pod + Send + Sync>(
+    reading: &Reading<'_>,
+    path: &Path,
+    width: usize,
+    pieces: &[Box<dyn Rows<T> + '_>],
+) -> Result<Vec<T>> {
+    let places = 0..wanted(reading, pieces);
+    fill_places(reading, path, width, pieces, places)
+}
+
+/// How many rows are of wanted types.
+fn wanted<T>(reading: &Reading<'_>, pieces: &[Box<dyn Rows<T> + '_>]) -> u64 {
+    let rows: u64 = pieces.iter().map(|piece| piece.len()).sum();
+    reading.types().map_or(rows, |types| types.count(0..rows))
+}
+
+fn fill_places<T: Pod + Send + Sync>(
+    reading: &Reading<'_>,
+    path: &Path,
+    width: usize,
+    pieces: &[Box<dyn Rows<T> + '_>],
+    places: Range<u64>,
+) -> Result<Vec<T>> {
     let types = reading.types().filter(|types| !types.is_all());
-    let mut cuts = vec![];
-    let (mut row, mut place, mut kept) = (0u64, 0u64, 0u64);
-    for piece in pieces {
-        let (n, step) = (piece.len(), piece.band().max(1));
-        for first in (0..n.div_ceil(step)).map(|band| band * step) {
-            let rows = first..(first + step).min(n);
-            let all = rows.end - rows.start;
-            let wanted = types.map_or(all, |types| types.count(row..row + all));
-            let count = reading.keep.count(place..place + wanted);
-            cuts.push((piece.as_ref(), rows, (row, place), count));
-            (row, place, kept) = (row + all, place + wanted, kept + count);
-        }
-    }
+    let (cuts, kept) = cut(reading, pieces, types, &places);
     let values = kept.checked_mul(width as u64).ok_or_else(|| Error::file(path, "has more values than memory"))?;
     reading.expect(values * size_of::<T>() as u64);
     // Fresh zeros come from the system without being written.
@@ -137,12 +214,10 @@ pub(super) fn fill<T: Pod + Send + Sync>(
     let mut all: Vec<T> = all.ok_or_else(|| no_room::<T>(path, values))?;
     let mut left = all.as_mut_slice();
     let mut bands = Vec::with_capacity(cuts.len());
-    for (piece, rows, (first, place), count) in cuts {
+    for Cut { piece, rows, first, place, count } in cuts {
         let (out, rest) = left.split_at_mut(count as usize * width);
         left = rest;
-        if !out.is_empty() {
-            bands.push(Band { piece, rows, first, place, types, out });
-        }
+        bands.push(Band { piece, rows, first, place, types, places: places.clone(), out });
     }
     let failed = AtomicBool::new(false);
     let first_error: Mutex<Option<(usize, Error)>> = Mutex::new(None);
@@ -170,7 +245,7 @@ pub(super) fn fill<T: Pod + Send + Sync>(
 }
 
 fn read_band<T: Pod>(reading: &Reading<'_>, band: Band<'_, T>, width: usize) -> Result<()> {
-    let Band { piece, rows, first, mut place, types, out } = band;
+    let Band { piece, rows, first, mut place, types, places, out } = band;
     let n = (rows.end - rows.start) as usize;
     if out.len() == n * width {
         return piece.read(rows.start, out);
@@ -180,7 +255,7 @@ fn read_band<T: Pod>(reading: &Reading<'_>, band: Band<'_, T>, width: usize) -> 
     let mut is_kept = |row| {
         let is_wanted = types.is_none_or(|types| types.is_wanted(row));
         place += u64::from(is_wanted);
-        is_wanted && reading.keep.keeps(place - 1)
+        is_wanted && places.contains(&(place - 1)) && reading.keep.keeps(place - 1)
     };
     let kept = whole.chunks_exact(width).zip(first..).filter(|(_, row)| is_kept(*row));
     for ((row, _), slot) in kept.zip(out.chunks_exact_mut(width)) {

@@ -39,12 +39,14 @@ mod gadget;
 pub(crate) mod hdf5_write;
 mod genericio;
 mod hdf5;
+mod mass_sum;
 mod npy;
 mod npz;
 mod npz_read;
 mod options;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod part;
 mod ramses;
 mod reading;
 mod snapshot;
@@ -64,14 +66,16 @@ pub use companions::companions;
 pub use contents::{Contents, Field, Role, TypeContents};
 pub use format::Format;
 pub use gadget::{GadgetOptions, Header, Species, write_gadget};
+pub use mass_sum::MassSum;
 pub use npy::{
-    read_npy_u64, write_npy, write_npy_f64, write_npy_f64_rows_to, write_npy_f64_to, write_npy_i32, write_npy_i32_to,
-    write_npy_to, write_npy_u32_to,
+    NpyNumber, SharedNpy, SharedNpyRows, read_npy_u64, write_npy, write_npy_f64, write_npy_f64_rows_to,
+    write_npy_f64_to, write_npy_i32, write_npy_i32_to, write_npy_to, write_npy_u32_to,
 };
 pub use npz::{write_npz, write_npz_to};
 pub use options::ReadOptions;
 #[cfg(feature = "parquet")]
 pub use parquet::write_parquet;
+pub use part::{Part, Slice};
 pub use reading::{OnProgress, Progress};
 pub use snapshot::{Background, Masses, Snapshot, TypeRun};
 pub use snapshot_write::{SnapshotFormat, write_snapshot};
@@ -109,8 +113,9 @@ pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions, progress: Option
 
 fn read_all(path: &Path, reading: Reading<'_>) -> Result<Snapshot> {
     let snapshot = uncompressed(path, &reading, read_format)?;
+    let slice = reading.slice();
     reading.finish()?;
-    Ok(snapshot)
+    Ok(Snapshot { slice, ..snapshot })
 }
 
 /// [`read`] of what is in no file, as standard input; errors call it `name`. It is copied into a temporary file first, for most formats
@@ -146,7 +151,7 @@ pub fn read_from(
 pub fn inspect(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Contents> {
     let path = existing(path.as_ref());
     // Also types that are not wanted, and where those that are wanted are none.
-    let every = options.clone().types([]);
+    let every = ReadOptions { part: None, ..options.clone().types([]) };
     let reading = Reading::new(&every, None)?;
     let mut contents = uncompressed(&path, &reading, inspect_format)?;
     for file in &mut contents.files {
@@ -199,7 +204,7 @@ fn read_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Snaps
             Err(Error::file(path, "is a snapshot in HDF5, and has no columns to choose"))
         }
         Found::Hdf5 => hdf5::read(path, reading),
-        Found::Npy => npy::read(path, reading).map(|snapshot| snapshot.reduced(reading)),
+        Found::Npy => npy::read(path, reading),
         Found::Text => csv::read(path, reading).map(|snapshot| snapshot.reduced(reading)),
         Found::Gzip => Err(Error::file(path, "is compressed twice; uncompress it once")),
         Found::Other(what) => Err(Error::file(path, what)),

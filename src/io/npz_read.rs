@@ -15,6 +15,7 @@ use zip::{CompressionMethod, ZipArchive};
 
 use crate::io::columns::{Column, Target, gather, points, sum, whole};
 use crate::io::contents::{Contents, Field, Role, TypeContents};
+use crate::io::mass_sum::Matter;
 use crate::io::npy;
 use crate::io::reading::Reading;
 use crate::io::sides::told;
@@ -156,18 +157,7 @@ impl<'a> Archive<'a> {
 impl Placed {
     /// Its rows: one column, or several if it has them one after the other.
     fn columns(&self) -> Vec<Column<'_>> {
-        let npy::Header { big_endian, bytes, fortran, points: rows, dim, .. } = self.header;
-        let (parts, width) = if fortran { (dim as u64, 1) } else { (1, dim) };
-        let column = |part: u64| Column {
-            path: &self.path,
-            at: self.at + part * rows * bytes,
-            rows,
-            width,
-            stride: width as u64 * bytes,
-            number: self.header.number(),
-            big_endian,
-        };
-        (0..parts).map(column).collect()
+        self.header.columns(&self.path, self.at, &[])
     }
 }
 
@@ -384,15 +374,17 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let factor = factor.map_err(|error| Error::file(path, error))?.unwrap_or(1.0);
     let read = || -> Result<Snapshot> {
         let each = 1.0 / reading.keep.fraction;
-        let (mut all, mut matter) = (Masses::Unknown, None);
+        let (mut all, mut matter) = (Masses::Unknown, Matter::default());
         if let Some(array) = masses.first() {
-            let total = sum(reading, &array.columns())?;
             let rows = positions.first().map_or(0, |array| array.header.points);
-            (all, matter) = if array.header.points == 1 && rows != 1 {
-                (Masses::Equal(total * each), Some(total * rows as f64))
+            if array.header.points == 1 && rows != 1 {
+                let mass = whole::<f64>(reading, &array.columns())?.first().copied().unwrap_or_default();
+                all = Masses::Equal(mass * each);
+                matter.known.add_times(mass, rows);
             } else {
-                (Masses::Each(gather(reading, path, &[array.columns()], each)?), Some(total))
-            };
+                all = Masses::Each(gather(reading, path, &[array.columns()], each)?);
+                matter.share = Some(sum(reading, &array.columns())?);
+            }
         }
         let vectors = |arrays: &[Placed], factor| points(reading, path, &[columns(arrays)], factor);
         Ok(Snapshot {
@@ -400,7 +392,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
             velocities: (!velocities.is_empty()).then(|| vectors(&velocities, factor)).transpose()?,
             ids: ids.first().map(|array| gather(reading, path, &[array.columns()], 1.0)).transpose()?,
             masses: all,
-            matter: matter.filter(|&matter| matter > 0.0),
+            matter: reading.matter(matter),
             units: KnownUnits {
                 velocity: velocity.map(|unit| VelocityUnit { is_internal: false, ..unit }),
                 ..KnownUnits::default()

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::error::{Error, Kind, Result};
+use crate::io::Part;
 use crate::io::epoch::Doubt;
 use crate::units::{Units, VelocityUnit};
 
@@ -29,6 +30,18 @@ pub struct ReadOptions {
     /// Reads about this part of the particles, above 0 and at most 1: each is kept or not by its place among those of the wanted types, so
     /// that all runs keep the same. Their masses are divided by it, so that sums stay what they are on average. `None` keeps all.
     pub subsample: Option<f64>,
+    /// Reads one of several parts, as the processes of a run do that share the points: its rows of those that the whole read gives with the
+    /// same options, [`Part::rows`], in the same order. All else is as in the whole read but for [`Snapshot::slice`], which tells where these
+    /// rows are, and [`Snapshot::matter`]. `None` reads all.
+    ///
+    /// No more than the part is held in memory, nor read from the file, but for bytes that tell what is in it and what must be decoded with
+    /// the part, as chunks of HDF5. Exceptions: text, whose lines must be counted, is read whole, and but for ids of Tipsy held first. The types of particles that
+    /// lie mixed, in tables and RAMSES, and masses of Parquet are read whole, and with checksums (GenericIO, NumPy archives) all that they are
+    /// of. A compressed file is uncompressed by each process.
+    ///
+    /// [`Snapshot::slice`]: crate::io::Snapshot::slice
+    /// [`Snapshot::matter`]: crate::io::Snapshot::matter
+    pub part: Option<Part>,
     /// Tables: the columns that are coordinates, in this order, by name or by number from 1; NumPy arrays have numbers alone. Empty
     /// leaves it to the table: all columns if it has no names; else those named x, y (and z, if there is one) if it has both, and
     /// otherwise all but id, mass, type, vx, vy and vz. A Gadget snapshot has no columns, and refuses to have them chosen.
@@ -51,6 +64,7 @@ impl Default for ReadOptions {
             ids: true,
             masses: true,
             subsample: None,
+            part: None,
             columns: vec![],
             velocity_unit: None,
             redshift: None,
@@ -92,6 +106,22 @@ impl ReadOptions {
     #[must_use]
     pub fn subsample(mut self, fraction: f64) -> Self {
         self.subsample = Some(fraction);
+        self
+    }
+
+    /// Sets [`ReadOptions::part`]: which one, from 0, of how many. What the parts hold, one after the other, is what the whole read holds.
+    ///
+    /// ```
+    /// use ropewalk::io::{ReadOptions, read_from};
+    ///
+    /// let table = &b"x,y\n1,2\n3,4\n5,6\n"[..];
+    /// let part = read_from(table, "standard input", &ReadOptions::default().part(1, 2), None)?;
+    /// assert_eq!((part.first_row(), part.points.len(), part.total_rows()), (1, 2, 3));
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    #[must_use]
+    pub fn part(mut self, part: usize, parts: usize) -> Self {
+        self.part = Some(Part { index: part, count: parts });
         self
     }
 

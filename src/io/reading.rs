@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
+use crate::io::mass_sum::{MassSum, Matter};
+use crate::io::part::{Part, Places, Slice};
 use crate::io::source::Source;
 use crate::io::type_column::TypeColumn;
 use crate::io::{ReadOptions, Result, TypeRun};
@@ -42,6 +45,11 @@ impl Stamp {
 pub(super) struct Reading<'a> {
     pub options: &'a ReadOptions,
     pub keep: Keep,
+    part: Option<Part>,
+    /// Where the rows of the part are, once it is known how many the whole has.
+    places: OnceLock<Places>,
+    /// The part's share of the mass of all particles, if it is to be summed.
+    share: OnceLock<MassSum>,
     /// The types of the rows of a table, once they are read.
     types: OnceLock<TypeColumn>,
     on_progress: Option<OnProgress<'a>>,
@@ -54,9 +62,13 @@ pub(super) struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     pub(super) fn new(options: &'a ReadOptions, on_progress: Option<OnProgress<'a>>) -> Result<Self> {
+        options.part.map_or(Ok(()), Part::check)?;
         Ok(Self {
             options,
             keep: Keep::new(options.subsample)?,
+            part: options.part,
+            places: OnceLock::new(),
+            share: OnceLock::new(),
             types: OnceLock::new(),
             on_progress,
             done: AtomicU64::new(0),
@@ -101,10 +113,63 @@ impl<'a> Reading<'a> {
         self.types.get()
     }
 
-    /// Whether all rows of a table are read.
+    /// Whether all rows of a table are read, by all parts together.
     #[cfg(feature = "parquet")]
     pub(super) fn is_whole(&self) -> bool {
         self.keep.is_all() && self.types().is_none_or(TypeColumn::is_all)
+    }
+
+    /// Whether all particles of wanted types are read.
+    pub(super) fn keeps_all(&self) -> bool {
+        self.keep.is_all() && self.part.is_none()
+    }
+
+    /// The places of this part among those of all particles of wanted types, of which there are `all`. Of these the subsample is kept.
+    pub(super) fn places(&self, all: u64) -> Range<u64> {
+        let Some(part) = self.part else { return 0..all };
+        let places = self.places.get_or_init(|| Places::of(part, all, &self.keep));
+        // All columns have as many rows.
+        if places.all == all { places.range.clone() } else { Places::of(part, all, &self.keep).range }
+    }
+
+    /// What this part has of a list of all rows that are kept.
+    #[cfg(feature = "parquet")]
+    pub(super) fn own<T: Copy>(&self, all: Vec<T>) -> Vec<T> {
+        match self.places.get() {
+            Some(Places { rows, .. }) => all.get(rows.start as usize..rows.end as usize).unwrap_or_default().to_vec(),
+            None => all,
+        }
+    }
+
+    /// The rows of this part of what all parts sum together.
+    pub(super) fn share(&self, rows: u64) -> Range<u64> {
+        self.part.map_or(0..rows, |part| part.rows(rows))
+    }
+
+    /// The mass of all particles. `None` if it is not above 0, and in a part whose share was summed, which [`Reading::slice`] hands out.
+    pub(super) fn matter(&self, matter: Matter) -> Option<f64> {
+        let Matter { mut known, share } = matter;
+        match (self.part, share) {
+            (Some(part), Some(mut share)) => {
+                if part.index == 0 {
+                    share.merge(&known);
+                }
+                // A snapshot is read once in a reading.
+                _ = self.share.set(share);
+                return None;
+            }
+            (_, share) => share.iter().for_each(|share| known.merge(share)),
+        }
+        Some(known.value()).filter(|&matter| matter > 0.0)
+    }
+
+    /// Where the part is in the whole, if it is one.
+    pub(super) fn slice(&self) -> Option<Slice> {
+        self.part.map(|_| {
+            let places = self.places.get();
+            let (first, total) = places.map_or((0, 0), |places| (places.rows.start, places.total));
+            Slice { first, total, matter: self.share.get().cloned() }
+        })
     }
 
     /// Ends watching a file that goes.
@@ -126,10 +191,12 @@ impl<'a> Reading<'a> {
 
     /// The types of the particles that are kept, of stretches of particles of one type.
     pub(super) fn runs(&self, stretches: impl Iterator<Item = (u8, u64)>) -> Vec<TypeRun> {
+        let stretches: Vec<(u8, u64)> = stretches.collect();
+        let places = self.places(stretches.iter().map(|(_, n)| n).sum());
         let mut place = 0;
         let mut runs: Vec<TypeRun> = vec![];
         for (particle_type, n) in stretches {
-            let count = self.keep.count(place..place + n) as usize;
+            let count = self.keep.count(common(&places, &(place..place + n))) as usize;
             place += n;
             match runs.last_mut().filter(|last| last.particle_type == particle_type) {
                 Some(last) => last.count += count,
@@ -155,6 +222,12 @@ impl<'a> Reading<'a> {
     }
 }
 
+/// What two ranges have in common; an empty range if it is nothing.
+pub(super) fn common(a: &Range<u64>, b: &Range<u64>) -> Range<u64> {
+    let start = a.start.max(b.start);
+    start..a.end.min(b.end).max(start)
+}
+
 fn changed(path: &Path) -> Error {
     Error::file(path, "changed while it was read; read it again when nothing writes to it")
 }
@@ -169,7 +242,7 @@ pub(super) struct Keep {
 }
 
 impl Keep {
-    fn new(fraction: Option<f64>) -> Result<Self> {
+    pub(super) fn new(fraction: Option<f64>) -> Result<Self> {
         match fraction {
             None => Ok(Self { most: u64::MAX, fraction: 1.0 }),
             Some(fraction) if fraction > 0.0 && fraction <= 1.0 => {
@@ -190,7 +263,7 @@ impl Keep {
     }
 
     /// How many of these are kept.
-    pub(super) fn count(&self, places: std::ops::Range<u64>) -> u64 {
+    pub(super) fn count(&self, places: Range<u64>) -> u64 {
         if self.is_all() {
             return places.end.saturating_sub(places.start);
         }

@@ -1,7 +1,9 @@
 //! What a file holds, in memory.
 
-use crate::io::reading::{Keep, Reading};
-use crate::io::{Format, Header, Points};
+use std::ops::Range;
+
+use crate::io::reading::Reading;
+use crate::io::{Format, Header, Points, Slice};
 use crate::units::KnownUnits;
 
 /// The masses of the particles, in the file's unit (Gadget: usually 1e10 Msun/h).
@@ -63,7 +65,8 @@ pub struct Snapshot {
     pub ids: Option<Vec<u64>>,
     /// Particle masses.
     pub masses: Masses,
-    /// The mass of all particles in the file, of all types, also of those that were not read; `None` where masses are unknown.
+    /// The mass of all particles in the file, of all types, also of those that were not read; `None` where masses are unknown, and in a part
+    /// of a whole ([`ReadOptions::part`](crate::io::ReadOptions::part)) where it is the sum of [`Slice::matter`] of all parts.
     pub matter: Option<f64>,
     /// The units that the file names, which Gadget's and arrays do not; those of Gadget's velocities are km/s by custom.
     pub units: KnownUnits,
@@ -81,6 +84,8 @@ pub struct Snapshot {
     pub columns: Vec<String>,
     /// What the file leaves open and was taken for so, in sentences for people.
     pub notes: Vec<String>,
+    /// Where these points are in the whole that they are a part of; `None` if they are the whole.
+    pub slice: Option<Slice>,
 }
 
 impl Snapshot {
@@ -101,7 +106,18 @@ impl Snapshot {
             format: Format::Memory,
             columns: vec![],
             notes: vec![],
+            slice: None,
         }
+    }
+
+    /// Points of the whole before the first of these: 0, unless these are a part.
+    pub fn first_row(&self) -> u64 {
+        self.slice.as_ref().map_or(0, |slice| slice.first)
+    }
+
+    /// Points of the whole that these are, or are a part of.
+    pub fn total_rows(&self) -> u64 {
+        self.slice.as_ref().map_or(self.points.len() as u64, |slice| slice.total)
     }
 
     /// Whether particles have types that are to be told: some are not of type 1, dark matter, which readers take those without types for.
@@ -138,34 +154,43 @@ impl Snapshot {
 
     /// What is wanted of a table that was read whole.
     pub(super) fn reduced(mut self, reading: &Reading<'_>) -> Self {
-        let (options, keep) = (reading.options, &reading.keep);
+        let (options, fraction) = (reading.options, reading.keep.fraction);
         self.velocities = self.velocities.filter(|_| options.velocities);
         self.ids = self.ids.filter(|_| options.ids);
         if !options.masses {
             self.masses = Masses::Unknown;
         }
-        if keep.is_all() {
+        let rows = self.points.len() as u64;
+        let places = reading.places(rows);
+        if reading.keeps_all() {
             return self;
         }
         self.types = reading.runs(self.types.iter().map(|run| (run.particle_type, run.count as u64)));
-        fn kept<T: Copy>(keep: &Keep, width: usize, values: &mut Vec<T>) {
-            let mut place = 0..;
-            values.retain(|_| place.next().is_some_and(|place: u64| keep.keeps(place / width as u64)));
+        fn kept<T: Copy>((reading, places): (&Reading<'_>, &Range<u64>), width: usize, values: &mut Vec<T>) {
+            let (start, end) = (places.start as usize * width, places.end as usize * width);
+            values.truncate(end);
+            values.drain(..start.min(values.len()));
+            if !reading.keep.is_all() {
+                let mut place = start as u64..;
+                values.retain(|_| place.next().is_some_and(|place| reading.keep.keeps(place / width as u64)));
+            }
+            values.shrink_to_fit();
         }
+        let own = (reading, &places);
         for points in [Some(&mut self.points), self.velocities.as_mut()].into_iter().flatten() {
             match points {
-                Points::F32(table) => kept(keep, table.dim(), table.values_mut()),
-                Points::F64(table) => kept(keep, table.dim(), table.values_mut()),
+                Points::F32(table) => kept(own, table.dim(), table.values_mut()),
+                Points::F64(table) => kept(own, table.dim(), table.values_mut()),
             }
         }
         if let Some(ids) = &mut self.ids {
-            kept(keep, 1, ids);
+            kept(own, 1, ids);
         }
         match &mut self.masses {
-            Masses::Equal(mass) => *mass /= keep.fraction,
+            Masses::Equal(mass) => *mass /= fraction,
             Masses::Each(masses) => {
-                kept(keep, 1, masses);
-                masses.iter_mut().for_each(|mass| *mass /= keep.fraction);
+                kept(own, 1, masses);
+                masses.iter_mut().for_each(|mass| *mass /= fraction);
             }
             Masses::Unknown => {}
         }

@@ -15,8 +15,10 @@ mod hdf5;
 mod npy;
 mod npz;
 mod parquet;
+mod parts;
 mod ramses;
 mod reading;
+mod shared_npy;
 mod snapshot_write;
 #[path = "../../fuzz/readers.rs"]
 mod readers;

@@ -34,6 +34,10 @@ impl<T: Target, F: Fn(&[u8], &mut [T]) + Sync> Rows<T> for Unpacked<'_, F> {
         (BAND / self.row.max(1)).max(1)
     }
 
+    fn step(&self) -> u64 {
+        1
+    }
+
     fn read(&self, first: u64, out: &mut [T]) -> Result<()> {
         let rows = (out.len() / self.width) as u64;
         let mut bytes = vec![0; (rows * self.row) as usize];

@@ -16,8 +16,10 @@ pub use header::Header;
 pub use write::{GadgetOptions, Species, write_gadget};
 
 use crate::Error;
+use crate::io::columns::{Column, Number, sum};
 use crate::io::contents::{Contents, Field as Stored, Role, TypeContents};
 use crate::io::fill::{Constant, Plain, Rows, fill};
+use crate::io::mass_sum::{MassSum, Matter};
 use crate::io::reading::Reading;
 use crate::io::snapshot::TypeRun;
 use crate::io::source::Word;
@@ -87,13 +89,16 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let velocity = Some(VelocityUnit { is_internal: false, ..velocity_unit });
     let columns = Columns { path, reading, parts: &parts, types: &types };
     let none = Points::F32(Table::of(3, Vec::new()));
+    let masses = if options.masses { columns.masses(&header)? } else { Masses::Unknown };
+    // A block of masses that is broken is told where it is needed.
+    let matter = columns.matter(&masses, counts.len() == types.len()).unwrap_or_else(|_| Some(Matter::broken()));
+    let matter = matter.and_then(|matter| reading.matter(matter));
     Ok(Snapshot {
         points: columns.vectors(Field::Pos, 1.0)?.unwrap_or(none),
         velocities: if options.velocities { columns.vectors(Field::Vel, factor)? } else { None },
         ids: if options.ids { columns.ids()? } else { None },
-        masses: if options.masses { columns.masses(&header)? } else { Masses::Unknown },
-        // A block of masses that is broken is told where it is needed.
-        matter: columns.total_mass().ok().flatten(),
+        masses,
+        matter,
         types: columns.runs(),
         units: KnownUnits { velocity, ..KnownUnits::default() },
         box_size: (header.box_size > 0.0).then_some(header.box_size),
@@ -103,6 +108,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         format,
         columns: Vec::new(),
         notes,
+        slice: None,
     })
 }
 
@@ -207,30 +213,38 @@ impl<'a> Columns<'a> {
         Ok(Masses::Each(fill(self.reading, self.path, 1, &pieces.collect::<Vec<_>>())?))
     }
 
-    /// The mass of all particles of all types, read in chunks; `None` where some have none.
-    fn total_mass(&self) -> Result<Option<f64>> {
-        let mut total = 0.0;
+    /// The mass of all particles of all types; `None` where some have none. Masses of all types may have been `read`; else they are, in
+    /// chunks, of all files or this part's share.
+    fn matter(&self, read: &Masses, is_all_types: bool) -> Result<Option<Matter>> {
+        if let Masses::Each(own) = read
+            && is_all_types
+            && self.reading.keep.is_all()
+        {
+            return Ok(Some(Matter { share: Some(MassSum::of(own)), ..Matter::default() }));
+        }
+        let mut matter = Matter::default();
         for part in self.parts {
             for t in (0..6).filter(|&t| part.here[t] > 0) {
                 let (n, each) = (part.here[t], part.header.mass_table[t]);
                 if each != 0.0 {
-                    total += each * n as f64;
+                    matter.known.add_times(each, n);
                     continue;
                 }
                 let Some(block) = part.block(Field::Mass) else { return Ok(None) };
-                let mut source = self.reading.open(&part.path)?;
                 let before: u64 = (0..t).map(|t| part.values(Field::Mass, t)).sum();
-                source.seek(block.at + before * block.bytes)?;
-                let big_endian = part.layout.big_endian;
-                if block.bytes == 4 {
-                    let sum = |chunk: &[f32]| total += chunk.iter().map(|&m| f64::from(m)).sum::<f64>();
-                    source.words(n, big_endian, sum)?;
-                } else {
-                    source.words(n, big_endian, |chunk: &[f64]| total += chunk.iter().sum::<f64>())?;
-                }
+                let column = Column {
+                    path: &part.path,
+                    at: block.at + before * block.bytes,
+                    rows: n,
+                    width: 1,
+                    stride: block.bytes,
+                    number: if block.bytes == 4 { Number::F32 } else { Number::F64 },
+                    big_endian: part.layout.big_endian,
+                };
+                matter.share(&sum(self.reading, &[column])?);
             }
         }
-        Ok((total > 0.0).then_some(total))
+        Ok(Some(matter))
     }
 
     /// The types of the particles that are kept.

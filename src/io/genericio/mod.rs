@@ -17,6 +17,7 @@ use crate::io::columns::{Column, gather, points, sum, whole};
 use crate::io::companions::named;
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::csv_columns::choose;
+use crate::io::mass_sum::Matter;
 use crate::io::reading::Reading;
 use crate::io::sides::told;
 use crate::io::{Background, Error, Format, Masses, Result, Snapshot};
@@ -260,7 +261,8 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     if let Some(mass) = variables.mass.filter(|_| options.masses) {
         let pieces = columns(&[mass])?;
         masses = Masses::Each(gather(reading, path, &pieces, 1.0 / reading.keep.fraction)?);
-        matter = Some(sum(reading, &pieces.concat())?).filter(|&matter| matter > 0.0);
+        let share = Some(sum(reading, &pieces.concat())?);
+        matter = reading.matter(Matter { share, ..Matter::default() });
     }
     let mut notes = vec![];
     // Other columns lie in no box.

@@ -159,6 +159,13 @@ impl<T: Send + Sync> Rows<T> for Band<'_, T> {
         }
     }
 
+    fn step(&self) -> u64 {
+        match &self.column.storage {
+            Storage::Chunked(chunks) => chunks.rows,
+            _ => 1,
+        }
+    }
+
     fn read(&self, first: u64, out: &mut [T]) -> Result<()> {
         let start = first as usize * self.row();
         match &self.column.storage {

@@ -12,6 +12,7 @@ use crate::io::hdf5::file::Attributes;
 use crate::io::hdf5::header::Header;
 use crate::io::hdf5::parts::Part;
 use crate::io::hdf5::units::Scaling;
+use crate::io::mass_sum::{MassSum, Matter};
 use crate::io::reading::Reading;
 use crate::io::snapshot::TypeRun;
 use crate::io::{Error, Masses, Points, Result, Table};
@@ -250,44 +251,48 @@ impl Fields<'_> {
     /// The mass of all particles of all `types`; `None` where some have none, and where masses are not wanted and would have to be
     /// read. Masses that are broken are told where they are needed.
     pub(super) fn matter(&self, types: &[u8], read: &Masses) -> Option<f64> {
-        let mut read = match read {
-            Masses::Each(all) if self.reading.keep.is_all() => all.as_slice(),
-            _ => &[],
+        let (mut read, is_whole) = match read {
+            Masses::Each(own) if self.reading.keep.is_all() && types == self.types => {
+                let matter = Matter { share: Some(MassSum::of(own)), ..Matter::default() };
+                return self.reading.matter(matter);
+            }
+            Masses::Each(all) => (all.as_slice(), self.reading.keeps_all()),
+            _ => (&[][..], false),
         };
-        let mut total = 0.0;
+        let mut matter = Matter::default();
         for piece in self.pieces(types) {
-            let is_read = !read.is_empty() && self.types.contains(&piece.particle_type);
+            let is_read = is_whole && self.types.contains(&piece.particle_type);
             if is_read {
                 let (own, rest) = read.split_at_checked(piece.rows as usize)?;
                 read = rest;
-                total += own.iter().sum::<f64>();
+                matter.share(&MassSum::of(own));
                 continue;
             }
-            total += match self.mass(piece).ok()?? {
-                Mass::One(mass) => mass * piece.rows as f64,
+            match self.mass(piece).ok()?? {
+                Mass::One(mass) => matter.known.add_times(mass, piece.rows),
                 Mass::Each(_) if !self.reading.options.masses => return None,
-                Mass::Each(column) => self.sum(&column).ok()?,
-            };
+                Mass::Each(column) => matter.share(&self.sum(&column).unwrap_or_else(|_| MassSum::broken())),
+            }
         }
-        (total > 0.0).then_some(total)
+        self.reading.matter(matter)
     }
 
-    /// The sum of a column, a band at a time.
-    fn sum(&self, column: &Column) -> Result<f64> {
+    /// The sum of this part's share of a column, a band at a time.
+    fn sum(&self, column: &Column) -> Result<MassSum> {
         let rows = self.floats(column, |mass: f64| mass)?;
         let (n, step) = (rows.len(), rows.band().max(1));
-        let bands = usize::try_from(n.div_ceil(step)).unwrap_or(usize::MAX);
-        let sums = map_tasks(bands, 1, &|bands| {
-            bands
-                .map(|band| {
-                    let first = band as u64 * step;
-                    let mut masses = vec![0.0; step.min(n - first) as usize];
-                    rows.read(first, &mut masses)?;
-                    Ok(masses.iter().sum::<f64>())
-                })
-                .sum::<Result<f64>>()
+        let share = self.reading.share(n.div_ceil(step));
+        let bands = usize::try_from(share.end - share.start).unwrap_or(usize::MAX);
+        let sums = map_tasks(bands, 1, &|at| -> Result<MassSum> {
+            let first = (share.start + at.start as u64) * step;
+            let mut masses = vec![0.0; step.min(n - first) as usize];
+            rows.read(first, &mut masses)?;
+            Ok(MassSum::of(&masses))
         });
-        sums.into_iter().sum()
+        sums.into_iter().try_fold(MassSum::default(), |mut all, sum| {
+            all.merge(&sum?);
+            Ok(all)
+        })
     }
 
     /// The types of the particles that are kept.

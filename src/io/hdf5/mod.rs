@@ -95,6 +95,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         format: header.format(),
         columns: vec![],
         notes,
+        slice: None,
     })
 }
 

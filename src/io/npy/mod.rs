@@ -2,11 +2,13 @@
 //!
 //! - in: N x D (1 to 10) or N floats of 32 or 64 bits, or integers of 8 to 64 bits, either byte order, C or Fortran order
 //! - out: a [`Snapshot`] with the points alone; integers as 64-bit floats, which hold them exactly up to 2^53
+//! - cost: one pass in parallel, or one for each column, where columns are chosen or lie one after the other
 //! - layout: NumPy enhancement proposal 1
 //!
 //! The header is read here, in the one form NumPy writes: a general reader of Python literals recurses and multiplies
 //! at the mercy of the file.
 
+mod shared;
 mod write;
 
 use std::cell::Cell;
@@ -14,12 +16,13 @@ use std::path::Path;
 
 use npyz::{Endianness, TypeChar, TypeStr};
 
-use crate::io::columns;
+use crate::io::columns::{self, Column};
 use crate::io::csv_columns::choose;
 use crate::io::reading::Reading;
 use crate::io::source::{Source, Word, room};
-use crate::io::{Format, Points, Result, Snapshot, Table};
+use crate::io::{Format, Result, Snapshot};
 
+pub use shared::{NpyNumber, SharedNpy, SharedNpyRows};
 pub(super) use write::{write, write_points};
 pub use write::{
     write_npy, write_npy_f64, write_npy_f64_rows_to, write_npy_f64_to, write_npy_i32, write_npy_i32_to, write_npy_to,
@@ -45,31 +48,9 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     if axes.len() > 10 {
         return Err(source.error(format!("{} columns are chosen; points have 1 to 10", axes.len())));
     }
-    let inexact = Cell::new(None);
-    let points = {
-        let source = &mut source;
-        let whole = |x: i128| {
-            if x.unsigned_abs() > 1 << 53 && inexact.get().is_none() {
-                inexact.set(Some(x));
-            }
-            x as f64
-        };
-        match (header.kind, header.bytes) {
-            (Number::Float, 4) => Points::F32(table(source, &header, &axes, |x: f32| x)?),
-            (Number::Float, _) => Points::F64(table(source, &header, &axes, |x: f64| x)?),
-            (Number::Signed, 1) => Points::F64(table(source, &header, &axes, |x: i8| x.into())?),
-            (Number::Signed, 2) => Points::F64(table(source, &header, &axes, |x: i16| x.into())?),
-            (Number::Signed, 4) => Points::F64(table(source, &header, &axes, |x: i32| x.into())?),
-            (Number::Signed, _) => Points::F64(table(source, &header, &axes, |x: i64| whole(x.into()))?),
-            (Number::Unsigned, 1) => Points::F64(table(source, &header, &axes, |x: u8| x.into())?),
-            (Number::Unsigned, 2) => Points::F64(table(source, &header, &axes, |x: u16| x.into())?),
-            (Number::Unsigned, 4) => Points::F64(table(source, &header, &axes, |x: u32| x.into())?),
-            (Number::Unsigned, _) => Points::F64(table(source, &header, &axes, |x: u64| whole(x.into()))?),
-        }
-    };
-    if let Some(x) = inexact.get() {
-        return Err(source.error(format!("holds {x}; 64-bit floats, which points are, are exact up to 2^53 only")));
-    }
+    header.check_length(&source)?;
+    let columns = header.columns(path, source.at(), &axes);
+    let points = columns::points(reading, path, &[columns], 1.0)?;
     Ok(Snapshot { format: Format::Npy, columns: chosen.to_vec(), ..Snapshot::new(points) })
 }
 
@@ -108,19 +89,19 @@ pub fn read_npy_u64(path: impl AsRef<Path>) -> Result<Vec<u64>> {
         };
         match (header.kind, header.bytes) {
             (Number::Float, _) => return Err(source.error("holds floats; ids are integers")),
-            (Number::Signed, 1) => table(source, &header, &[], |x: i8| whole(x.into()))?,
-            (Number::Signed, 2) => table(source, &header, &[], |x: i16| whole(x.into()))?,
-            (Number::Signed, 4) => table(source, &header, &[], |x: i32| whole(x.into()))?,
-            (Number::Signed, _) => table(source, &header, &[], whole)?,
-            (Number::Unsigned, 1) => table(source, &header, &[], |x: u8| x.into())?,
-            (Number::Unsigned, 2) => table(source, &header, &[], |x: u16| x.into())?,
-            (Number::Unsigned, 4) => table(source, &header, &[], |x: u32| x.into())?,
-            (Number::Unsigned, _) => table(source, &header, &[], |x: u64| x)?,
+            (Number::Signed, 1) => list(source, &header, |x: i8| whole(x.into()))?,
+            (Number::Signed, 2) => list(source, &header, |x: i16| whole(x.into()))?,
+            (Number::Signed, 4) => list(source, &header, |x: i32| whole(x.into()))?,
+            (Number::Signed, _) => list(source, &header, whole)?,
+            (Number::Unsigned, 1) => list(source, &header, |x: u8| x.into())?,
+            (Number::Unsigned, 2) => list(source, &header, |x: u16| x.into())?,
+            (Number::Unsigned, 4) => list(source, &header, |x: u32| x.into())?,
+            (Number::Unsigned, _) => list(source, &header, |x: u64| x)?,
         }
     };
     match negative.get() {
         Some(x) => Err(source.error(format!("holds {x}; ids are not negative"))),
-        None => Ok(values.into_vec()),
+        None => Ok(values),
     }
 }
 
@@ -192,6 +173,38 @@ impl Header {
         }
     }
 
+    /// Errors: the file is too short for its values, which begin where `source` is.
+    fn check_length(&self, source: &Source) -> Result<()> {
+        let &Self { points, dim, bytes, .. } = self;
+        let (promised, left) = (u128::from(points) * dim as u128 * u128::from(bytes), source.left());
+        if promised > u128::from(left) {
+            return Err(source.error(format!(
+                "truncated: {points} points of {dim} coordinates are {promised} bytes, {left} follow the header"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Its values in a file that has them from byte `at` on: as one column, if its rows lie one after the other and are wanted whole, else
+    /// as several; those of `axes`, or all if there are none.
+    pub(super) fn columns<'a>(&self, path: &'a Path, at: u64, axes: &[usize]) -> Vec<Column<'a>> {
+        let &Self { big_endian, bytes, fortran, points: rows, dim, .. } = self;
+        let column = |at, width, stride| {
+            let number = self.number();
+            Column { path, at, rows, width, stride, number, big_endian }
+        };
+        if axes.is_empty() && !fortran {
+            return vec![column(at, dim, dim as u64 * bytes)];
+        }
+        let all: Vec<usize> = (0..dim).collect();
+        let axes = if axes.is_empty() { &all } else { axes };
+        let of = |&axis: &usize| match fortran {
+            true => column(at + axis as u64 * rows * bytes, 1, bytes),
+            false => column(at + axis as u64 * bytes, 1, dim as u64 * bytes),
+        };
+        axes.iter().map(of).collect()
+    }
+
     /// Reads `{'descr': '<f8', 'fortran_order': False, 'shape': (10, 3), }`. Rows that columns are chosen of may be of any width.
     fn parse(text: &str, is_chosen: bool) -> std::result::Result<Self, String> {
         let wanted = "an array of 32- or 64-bit floats or of integers is wanted";
@@ -252,74 +265,12 @@ fn shorten(text: &str) -> String {
     text.chars().take(60).collect::<String>().escape_debug().to_string()
 }
 
-/// The values after the header, by rows; of the columns `axes`, if there are any.
-fn table<T: Word, S: bytemuck::Pod>(
-    source: &mut Source,
-    header: &Header,
-    axes: &[usize],
-    convert: impl Fn(T) -> S,
-) -> Result<Table<S>> {
-    let &Header { points, dim, big_endian, bytes, .. } = header;
-    let (promised, left) = (u128::from(points) * dim as u128 * u128::from(bytes), source.left());
-    if promised > u128::from(left) {
-        return Err(source.error(format!(
-            "truncated: {points} points of {dim} coordinates are {promised} bytes, {left} follow the header"
-        )));
-    }
-    // No more than the file has bytes.
-    let n = points * dim as u64;
-    if !axes.is_empty() {
-        return chosen(source, header, axes, convert);
-    }
-    let mut data: Vec<S> = room(source.path(), n)?;
-    if header.fortran && dim > 1 {
-        data.resize(n as usize, S::zeroed());
-        for axis in 0..dim {
-            let mut column = data.iter_mut().skip(axis).step_by(dim);
-            source.words(points, big_endian, |chunk| {
-                // The chunk goes first: a zip asks its second half only while the first has more.
-                for (value, place) in chunk.iter().zip(column.by_ref()) {
-                    *place = convert(*value);
-                }
-            })?;
-        }
-    } else {
-        source.words(n, big_endian, |chunk| data.extend(chunk.iter().map(|&x| convert(x))))?;
-    }
-    Ok(Table::of(dim, data))
-}
-
-/// The columns `axes` of an array whose length has been checked.
-fn chosen<T: Word, S: bytemuck::Pod>(
-    source: &mut Source,
-    header: &Header,
-    axes: &[usize],
-    convert: impl Fn(T) -> S,
-) -> Result<Table<S>> {
-    let &Header { points, dim, big_endian, .. } = header;
-    let (rows, width) = (points as usize, axes.len());
-    let mut data: Vec<S> = room(source.path(), points * width as u64)?;
-    data.resize(rows * width, S::zeroed());
-    let mut places = vec![None; dim];
-    for (place, &axis) in axes.iter().enumerate() {
-        places[axis] = Some(place);
-    }
-    let (mut row, mut axis) = (0, 0);
-    source.words(points * dim as u64, big_endian, |chunk| {
-        for &value in chunk {
-            if let Some(place) = places[axis] {
-                data[row * width + place] = convert(value);
-            }
-            // The index that runs fastest in the file; the other follows when it is through.
-            let (fast, slow, end) =
-                if header.fortran { (&mut row, &mut axis, rows) } else { (&mut axis, &mut row, dim) };
-            *fast += 1;
-            if *fast == end {
-                (*fast, *slow) = (0, *slow + 1);
-            }
-        }
-    })?;
-    Ok(Table::of(width, data))
+/// The values of a one-dimensional array.
+fn list<T: Word>(source: &mut Source, header: &Header, convert: impl Fn(T) -> u64) -> Result<Vec<u64>> {
+    header.check_length(source)?;
+    let mut values = room(source.path(), header.points)?;
+    source.words(header.points, header.big_endian, |chunk| values.extend(chunk.iter().map(|&x| convert(x))))?;
+    Ok(values)
 }
 
 #[cfg(test)]

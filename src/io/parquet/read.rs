@@ -13,7 +13,7 @@ use parquet::schema::types::ColumnDescriptor;
 use crate::io::columns::{Number, Target};
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::csv_columns::Columns;
-use crate::io::fill::{Rows, fill};
+use crate::io::fill::{Rows, fill, fill_whole};
 use crate::io::parquet::opened::Opened;
 use crate::io::parquet::{arrow, arrow_schema, pages};
 use crate::io::reading::Reading;
@@ -157,12 +157,21 @@ impl<'a> Scan<'a> {
 
     /// Rows of these columns together, times `factor`.
     fn gather<T: Target>(&self, columns: &[usize], factor: f64, reading: &Reading<'_>) -> Result<Vec<T>> {
+        fill(reading, self.path, columns.len(), &self.pieces(columns, factor, reading)?)
+    }
+
+    fn pieces<'b, T: Target>(
+        &'b self,
+        columns: &'b [usize],
+        factor: f64,
+        reading: &Reading<'_>,
+    ) -> Result<Vec<Box<dyn Rows<T> + 'b>>> {
         let mut pieces: Vec<Box<dyn Rows<T> + '_>> = vec![];
         for group in 0..self.metadata().num_row_groups() {
             self.check(group, columns, reading)?;
             pieces.push(Box::new(Group { scan: self, group, columns, factor }));
         }
-        fill(reading, self.path, columns.len(), &pieces)
+        Ok(pieces)
     }
 
     fn points(&self, columns: &[usize], factor: f64, reading: &Reading<'_>) -> Result<Points> {
@@ -359,13 +368,14 @@ pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot
     let has_velocities = options.velocities && !columns.velocities.is_empty();
     let (mut masses, mut matter) = (Masses::Unknown, None);
     if let Some(mass) = columns.mass.filter(|_| options.masses) {
-        let all: Vec<f64> = scan.gather(&[mass], 1.0 / reading.keep.fraction, reading)?;
+        // Whether all are the same, none of the parts can tell alone.
+        let all: Vec<f64> = fill_whole(reading, path, 1, &scan.pieces(&[mass], 1.0 / reading.keep.fraction, reading)?)?;
         let total = if reading.is_whole() { all.iter().sum() } else { scan.sum(mass)? };
         matter = Some(total).filter(|&matter: &f64| matter > 0.0);
         masses = Masses::Each(all);
     }
     let id = columns.id.filter(|_| options.ids);
-    let snapshot = Snapshot {
+    let mut snapshot = Snapshot {
         types: reading.types().map(|types| types.runs(reading)).unwrap_or_default(),
         velocities: has_velocities.then(|| scan.points(&columns.velocities, factor, reading)).transpose()?,
         ids: id.map(|id| scan.gather(&[id], 1.0, reading)).transpose()?,
@@ -378,6 +388,10 @@ pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot
         format: Format::Parquet,
         columns: columns.called(),
         ..Snapshot::new(scan.points(&columns.coordinates, 1.0, reading)?)
-    };
-    Ok(snapshot.with_equal_masses(particle_mass, reading.keep.fraction, scan.rows()))
+    }
+    .with_equal_masses(particle_mass, reading.keep.fraction, scan.rows());
+    if let Masses::Each(all) = snapshot.masses {
+        snapshot.masses = Masses::Each(reading.own(all));
+    }
+    Ok(snapshot)
 }

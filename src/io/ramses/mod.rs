@@ -18,6 +18,7 @@ use crate::io::columns::{Column, Joined, Number, Target, sum};
 use crate::io::companions::named;
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::fill::{Rows, fill};
+use crate::io::mass_sum::Matter;
 use crate::io::reading::Reading;
 use crate::io::{Error, Format, Masses, Points, Result, Snapshot, Table};
 use crate::units::{KnownUnits, VelocityUnit};
@@ -172,7 +173,8 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         masses = Masses::Each(scan.gather(path, reading, (&types, &["mass"]), 1.0 / reading.keep.fraction)?);
         if !output.has_gas() {
             let columns: Vec<Column<'_>> = scan.parts.iter().filter_map(|(part, _)| part.column("mass")).collect();
-            matter = Some(sum(reading, &columns)?).filter(|&matter| matter > 0.0);
+            let share = Some(sum(reading, &columns)?);
+            matter = reading.matter(Matter { share, ..Matter::default() });
         }
     }
     let has_velocities = options.velocities && scan.has(&VELOCITY[..dim]);

@@ -56,6 +56,10 @@ impl<T: Target> Rows<T> for Picked<'_> {
         (STEP * STEPS) as u64
     }
 
+    fn step(&self) -> u64 {
+        1
+    }
+
     fn read(&self, first: u64, out: &mut [T]) -> Result<()> {
         let width = self.all.width();
         let own = usize::from(self.particle_type) % TYPES;

@@ -76,7 +76,8 @@ fn read_text(reading: &Reading<'_>, path: &Path, len: u64, total: u64, stretches
         return Err(Error::file(path, format!("truncated: {total} ids are due in {len} bytes")));
     }
     let wanted: u64 = stretches.iter().map(|(_, n)| n).sum();
-    let mut ids = room(path, reading.keep.count(0..wanted))?;
+    let places = reading.places(wanted);
+    let mut ids = room(path, reading.keep.count(places.clone()))?;
     let (mut row, mut place) = (0, 0);
     for &(first, n) in stretches {
         for _ in row..first {
@@ -84,7 +85,7 @@ fn read_text(reading: &Reading<'_>, path: &Path, len: u64, total: u64, stretches
         }
         for _ in 0..n {
             let id = next()?;
-            if reading.keep.keeps(place) {
+            if places.contains(&place) && reading.keep.keeps(place) {
                 ids.push(id);
             }
             place += 1;

@@ -19,6 +19,7 @@ pub use write::{TipsyOptions, write_tipsy};
 
 use crate::io::columns::{Column, Number, gather, points, sum};
 use crate::io::contents::{Contents, Field, Role, TypeContents};
+use crate::io::mass_sum::{MassSum, Matter};
 use crate::io::reading::Reading;
 use crate::io::sides::told;
 use crate::io::{Error, Format, Masses, Result, Snapshot};
@@ -164,12 +165,12 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     });
     let (masses, matter) = if options.masses {
         let each = gather(reading, path, &columns(0, 1, Number::F32), 1.0 / reading.keep.fraction)?;
-        let matter = if wanted.len() == Family::ALL.len() && reading.keep.is_all() {
-            each.iter().sum()
+        let share = if wanted.len() == Family::ALL.len() && reading.keep.is_all() {
+            MassSum::of(&each)
         } else {
             sum(reading, &scan.counts().map(|of| scan.mass(of)).collect::<Vec<_>>())?
         };
-        (Masses::Each(each), Some(matter).filter(|&matter| matter > 0.0))
+        (Masses::Each(each), reading.matter(Matter { share: Some(share), ..Matter::default() }))
     } else {
         (Masses::Unknown, None)
     };
@@ -188,5 +189,6 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         format: Format::Tipsy,
         columns: vec![],
         notes,
+        slice: None,
     })
 }
