@@ -17,6 +17,7 @@ mod labels;
 mod route;
 
 pub use communicator::{Alone, Communicator, Measured, Reduction, ThreadRank, Traffic, agree, on_threads};
+pub(crate) use communicator::{all_gather, all_gather_v, gather, reduce};
 pub use domain::Domain;
 pub use halos::Halos;
 pub use labels::Labels;

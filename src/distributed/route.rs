@@ -65,24 +65,9 @@ impl Route {
         Ok(rows.into_iter().zip(first).map(|(row, first)| first + u64::from(row)).collect())
     }
 
-    /// How many rows arrive.
-    pub fn arrivals(&self) -> usize {
-        self.received.iter().sum()
-    }
-
-    /// How many rows go to each rank.
-    pub fn sent(&self) -> &[usize] {
-        &self.sent
-    }
-
     /// How many rows come from each rank.
     pub fn received(&self) -> &[usize] {
         &self.received
-    }
-
-    /// The rows that are sent, in the order of the ranks they go to.
-    pub fn rows(&self) -> &[u32] {
-        &self.rows
     }
 
     /// Sends a column: what arrives. Collective.
@@ -91,7 +76,7 @@ impl Route {
         exchange_known(ranks, &packed, &self.sent, &self.received)
     }
 
-    /// Sends a value back for each row that has arrived: one for each row that was sent, in the order of [`Route::rows`]. Collective.
+    /// Sends a value back for each row that has arrived: one for each row that was sent, in the order in which they were. Collective.
     pub fn answer<T: Pod>(&self, ranks: &dyn Communicator, answers: &[T]) -> Result<Vec<T>> {
         exchange_known(ranks, answers, &self.received, &self.sent)
     }

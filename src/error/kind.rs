@@ -95,7 +95,9 @@ impl Kind {
             #[cfg(feature = "distributed")]
             Kind::OnRank { kind, .. } => *kind,
             #[cfg(feature = "distributed")]
-            Kind::AcrossWeights => ErrorKind::Unsupported,
+            Kind::AcrossWeights | Kind::AcrossOption { .. } => ErrorKind::Unsupported,
+            #[cfg(feature = "distributed")]
+            Kind::AcrossColumn { .. } => ErrorKind::Input,
             #[cfg(feature = "distributed")]
             Kind::RankGone { .. } => ErrorKind::Rank,
             Kind::Invariant(_) => ErrorKind::Internal,

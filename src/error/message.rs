@@ -224,6 +224,10 @@ impl Display for Error {
             #[cfg(feature = "distributed")]
             Kind::AcrossWeights => write!(f, "DBSCAN across ranks takes no weights; run it on one rank"),
             #[cfg(feature = "distributed")]
+            Kind::AcrossOption { what } => write!(f, "{what}: not across ranks; run on one rank"),
+            #[cfg(feature = "distributed")]
+            Kind::AcrossColumn { what } => write!(f, "some ranks have {what}, and others have none"),
+            #[cfg(feature = "distributed")]
             Kind::RankGone { rank } => write!(f, "rank {rank} has ended before the others"),
             Kind::Invariant(message) => write!(f, "the tree is broken: {message}"),
             Kind::Radii { len, centers } => {

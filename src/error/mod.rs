@@ -336,6 +336,14 @@ pub(crate) enum Kind {
     #[cfg(feature = "distributed")]
     AcrossWeights,
     #[cfg(feature = "distributed")]
+    AcrossOption {
+        what: &'static str,
+    },
+    #[cfg(feature = "distributed")]
+    AcrossColumn {
+        what: &'static str,
+    },
+    #[cfg(feature = "distributed")]
     RankGone {
         rank: usize,
     },

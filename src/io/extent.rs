@@ -26,29 +26,38 @@ impl Points {
         if !(side > 0.0 && side < f64::INFINITY) {
             return Ok(0);
         }
-        let max_width = if is_of_file { 2.0 * side } else { side * (1.0 + ROUNDING) };
-        let Extent { axes, outside } = match self {
-            Self::F32(table) => Extent::of(table, side),
-            Self::F64(table) => Extent::of(table, side),
-        };
-        for (axis, (lo, hi)) in axes.into_iter().enumerate() {
-            let width = hi - lo;
-            if width > max_width && width < f64::INFINITY {
-                return Err(Kind::BoxTooNarrow { side, axis, lo, hi, outside, points: self.len() as u64 }.into());
-            }
-        }
-        Ok(outside)
+        Extent::of(self, side).check(side, is_of_file, self.len() as u64)
     }
 }
 
 /// The range of the points along each axis, and the number of points with a coordinate outside of the box.
-struct Extent {
-    axes: Vec<(f64, f64)>,
-    outside: u64,
+pub(crate) struct Extent {
+    pub axes: Vec<(f64, f64)>,
+    pub outside: u64,
 }
 
 impl Extent {
-    fn of<S: Scalar>(table: &Table<S>, side: f64) -> Self {
+    pub fn of(points: &Points, side: f64) -> Self {
+        match points {
+            Points::F32(table) => Self::of_table(table, side),
+            Points::F64(table) => Self::of_table(table, side),
+        }
+    }
+
+    /// The number of points outside, of so many; an error if they span more than [`Points::check_box`] lets them.
+    pub fn check(&self, side: f64, is_of_file: bool, points: u64) -> Result<u64> {
+        let outside = self.outside;
+        let max_width = if is_of_file { 2.0 * side } else { side * (1.0 + ROUNDING) };
+        for (axis, &(lo, hi)) in self.axes.iter().enumerate() {
+            let width = hi - lo;
+            if width > max_width && width < f64::INFINITY {
+                return Err(Kind::BoxTooNarrow { side, axis, lo, hi, outside, points }.into());
+            }
+        }
+        Ok(outside)
+    }
+
+    fn of_table<S: Scalar>(table: &Table<S>, side: f64) -> Self {
         let (dim, values) = (table.dim(), table.as_slice());
         let none = || Self { axes: vec![(f64::INFINITY, f64::NEG_INFINITY); dim], outside: 0 };
         let extents = map_tasks(values.len() / dim, TASK, &|rows| {
@@ -64,12 +73,15 @@ impl Extent {
             }
             extent
         });
-        extents.into_iter().fold(none(), |mut a, b| {
-            for (a, b) in a.axes.iter_mut().zip(b.axes) {
-                *a = (a.0.min(b.0), a.1.max(b.1));
-            }
-            a.outside += b.outside;
-            a
-        })
+        extents.into_iter().fold(none(), |all, extent| all.join(&extent))
+    }
+
+    /// That of both.
+    pub fn join(mut self, other: &Self) -> Self {
+        for (axis, (lo, hi)) in self.axes.iter_mut().zip(&other.axes) {
+            *axis = (axis.0.min(*lo), axis.1.max(*hi));
+        }
+        self.outside += other.outside;
+        self
     }
 }

@@ -32,7 +32,7 @@ mod csv;
 mod csv_columns;
 mod ecsv;
 mod epoch;
-mod extent;
+pub(crate) mod extent;
 mod fill;
 mod format;
 mod gadget;

@@ -110,6 +110,22 @@ impl Snapshot {
         }
     }
 
+    /// What is known of all points, without any.
+    #[cfg(feature = "distributed")]
+    pub(crate) fn without_particles(&self) -> Self {
+        Self {
+            units: self.units,
+            redshift: self.redshift,
+            box_size: self.box_size,
+            background: self.background,
+            header: self.header.clone(),
+            format: self.format,
+            columns: self.columns.clone(),
+            notes: self.notes.clone(),
+            ..Self::new(Points::F32(crate::table::Table::of(3, vec![])))
+        }
+    }
+
     /// Points of the whole before the first of these: 0, unless these are a part.
     pub fn first_row(&self) -> u64 {
         self.slice.as_ref().map_or(0, |slice| slice.first)

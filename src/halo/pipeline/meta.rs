@@ -60,7 +60,7 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
         ("finder", Meta::Text(options.finder.to_string())),
         ("program", text(concat!("ropewalk ", env!("CARGO_PKG_VERSION")))),
         ("min_members", Meta::Number(options.min_members as f64)),
-        ("particles", Meta::Number(snapshot.points.len() as f64)),
+        ("particles", Meta::Number(pipeline.n as f64)),
         ("boundaries", text(if pipeline.period.is_some() { "periodic" } else { "open" })),
     ];
     match &options.finder {

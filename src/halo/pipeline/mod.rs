@@ -24,6 +24,8 @@
 //! # Ok::<(), ropewalk::Error>(())
 //! ```
 
+#[cfg(feature = "distributed")]
+mod across;
 mod columns;
 mod found;
 mod group_catalog;
@@ -38,6 +40,8 @@ mod universe;
 
 use std::borrow::Cow;
 
+#[cfg(feature = "distributed")]
+pub use across::Across;
 pub use found::{Found, Measured, Output, Unbound};
 pub use largest::{Largest, profile_columns};
 pub use meta::Note;
@@ -93,6 +97,8 @@ pub struct Pipeline<'a> {
     /// The density of R200c, if units and cosmology give one.
     r200c: Option<f64>,
     unbinding: Option<Unbinding>,
+    /// How many particles are searched for halos.
+    n: u64,
 }
 
 /// Runs `$work` with the positions and the [`Particles`] of a pipeline, in their precision.
@@ -181,6 +187,7 @@ impl<'a> Pipeline<'a> {
             thresholds: spheres,
             r200c,
             unbinding,
+            n: snapshot.points.len() as u64,
         })
     }
 

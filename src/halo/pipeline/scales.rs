@@ -33,6 +33,11 @@ impl Scales {
                 (0..3).map(|k| hi[k] - lo[k]).product()
             }
         };
+        Self::of(linking_length, n as u64, volume)
+    }
+
+    /// Those of so many particles in a volume.
+    pub(super) fn of(linking_length: LinkingLength, n: u64, volume: f64) -> Result<Self> {
         let separations = match linking_length {
             LinkingLength::Length(linking_length) => return Ok(Self { linking_length, separations: None, volume }),
             LinkingLength::Separations(separations) => separations,

@@ -3,6 +3,7 @@
 
 pub mod clusters;
 pub mod communicator;
+pub mod halos;
 pub mod shares;
 
 use ropewalk::distributed::Communicator;
@@ -12,7 +13,7 @@ pub type Scenario = fn(&dyn Communicator);
 
 /// All scenarios, by module.
 pub const SCENARIOS: &[(&str, &[(&str, Scenario)])] =
-    &[("communicator", communicator::SCENARIOS), ("clusters", clusters::SCENARIOS)];
+    &[("communicator", communicator::SCENARIOS), ("clusters", clusters::SCENARIOS), ("halos", halos::SCENARIOS)];
 
 /// Functions with their names.
 macro_rules! scenarios {

@@ -2,6 +2,7 @@
 
 mod clusters;
 mod communicator;
+mod halos;
 
 use common::ranks::SCENARIOS;
 use ropewalk::distributed::on_threads;

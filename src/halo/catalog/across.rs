@@ -1,0 +1,82 @@
+//! One catalogue of the halos of all ranks.
+//!
+//! In: on each rank the catalogue of its halos. Out: on rank 0 all rows, in the order in which one process has them.
+//! Cost: a row is sent once.
+
+use super::{Catalog, Halo, Motion, Values};
+use crate::distributed::{Communicator, gather};
+use crate::error::Result;
+
+/// Numbers of a row beside its columns: what [`Halo`] has, the label and the first member.
+const NUMBERS: usize = 14;
+
+impl Catalog {
+    /// The rows of all ranks on rank 0, `None` on the others. `labels` and `firsts` have the label and the smallest member of each halo, by
+    /// global index, in the order of the halos. Collective.
+    pub(crate) fn gather(self, ranks: &dyn Communicator, labels: &[u64], firsts: &[u64]) -> Result<Option<Self>> {
+        let own: Vec<[u64; NUMBERS]> = self
+            .halos
+            .iter()
+            .zip(&self.order)
+            .map(|(row, &halo)| packed(row, labels[halo as usize], firsts[halo as usize]))
+            .collect();
+        let (_, rows) = gather(ranks, &own, 0)?.into_parts();
+        let mut order: Vec<u32> = (0..rows.len() as u32).collect();
+        // Those of one tag, where ids are not unique, stay in the order of their first members.
+        order.sort_by_key(|&at| {
+            let row = &rows[at as usize];
+            (std::cmp::Reverse(row[1]), row[0], row[NUMBERS - 1])
+        });
+        let label_column = self.name("label");
+        let mut columns = self.columns;
+        for column in &mut columns {
+            column.values = if column.name == label_column {
+                Values::Integers(rows.iter().map(|row| row[NUMBERS - 2]).collect())
+            } else {
+                column.values.gather(ranks)?
+            };
+            // Other ranks have no rows.
+            column.values = column.values.at(&order);
+        }
+        if ranks.rank() != 0 {
+            return Ok(None);
+        }
+        let has_motion = columns.iter().any(|column| column.name == format!("{}_vel_disp", self.prefix));
+        let halos = order.iter().map(|&at| unpacked(&rows[at as usize], has_motion)).collect();
+        let labels = order.iter().map(|&at| rows[at as usize][NUMBERS - 2] as u32).collect();
+        let order = (0..rows.len() as u32).collect();
+        Ok(Some(Self { halos, order, labels, columns, ..self }))
+    }
+}
+
+impl Values {
+    /// Those of all ranks on rank 0.
+    fn gather(&self, ranks: &dyn Communicator) -> Result<Self> {
+        Ok(match self {
+            Self::Integers(values) => Self::Integers(gather(ranks, values, 0)?.into_parts().1),
+            Self::Signed(values) => Self::Signed(gather(ranks, values, 0)?.into_parts().1),
+            Self::Numbers(values) => Self::Numbers(gather(ranks, values, 0)?.into_parts().1),
+        })
+    }
+}
+
+fn packed(row: &Halo, label: u64, first: u64) -> [u64; NUMBERS] {
+    let Motion { mean, dispersion } = row.motion.unwrap_or(Motion { mean: [0.0; 3], dispersion: 0.0 });
+    let [x, y, z] = row.center.map(f64::to_bits);
+    let [vx, vy, vz] = mean.map(f64::to_bits);
+    let [mass, dispersion, rms, max] = [row.mass, dispersion, row.rms_radius, row.max_radius].map(f64::to_bits);
+    [row.tag, row.count as u64, mass, x, y, z, vx, vy, vz, dispersion, rms, max, label, first]
+}
+
+fn unpacked(row: &[u64; NUMBERS], has_motion: bool) -> Halo {
+    let number = |at: usize| f64::from_bits(row[at]);
+    Halo {
+        tag: row[0],
+        count: row[1] as usize,
+        mass: number(2),
+        center: [3, 4, 5].map(number),
+        motion: has_motion.then(|| Motion { mean: [6, 7, 8].map(number), dispersion: number(9) }),
+        rms_radius: number(10),
+        max_radius: number(11),
+    }
+}

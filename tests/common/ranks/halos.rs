@@ -1,0 +1,221 @@
+//! Catalogues of snapshots that ranks share, against those of one process, byte for byte.
+
+use std::sync::OnceLock;
+
+use ropewalk::distributed::Communicator;
+use ropewalk::halo::pipeline::{self, Across, CenterKind, Finder, LinkingLength, Options, Output};
+use ropewalk::halo::{Meta, Overdensity};
+use ropewalk::io::{Masses, Points, ReadOptions, Snapshot, Table, TypeRun};
+
+use super::shares::{Share, shares};
+use crate::clouds;
+use crate::data::root;
+use crate::random::Random;
+
+super::scenarios![
+    catalogs_of_a_snapshot,
+    catalogs_of_parts_of_a_file,
+    catalogs_of_all_kinds_of_particles,
+    halos_without_centers_are_noted,
+    a_snapshot_without_halos,
+    refusals,
+];
+
+fn rows(points: &Points, range: std::ops::Range<usize>) -> Points {
+    let range = range.start * points.dim()..range.end * points.dim();
+    match points {
+        Points::F32(table) => Points::F32(Table::new(3, table.as_slice()[range].to_vec()).unwrap()),
+        Points::F64(table) => Points::F64(Table::new(3, table.as_slice()[range].to_vec()).unwrap()),
+    }
+}
+
+/// The particles of a rank.
+fn part(whole: &Snapshot, range: std::ops::Range<usize>) -> Snapshot {
+    let mut part = whole.clone();
+    part.points = rows(&whole.points, range.clone());
+    part.velocities = whole.velocities.as_ref().map(|velocities| rows(velocities, range.clone()));
+    part.ids = whole.ids.as_ref().map(|ids| ids[range.clone()].to_vec());
+    if let Masses::Each(masses) = &whole.masses {
+        part.masses = Masses::Each(masses[range.clone()].to_vec());
+    }
+    let mut start = 0;
+    part.types = vec![];
+    for run in &whole.types {
+        let count = (start + run.count).min(range.end).saturating_sub(range.start.max(start));
+        start += run.count;
+        part.types.push(TypeRun { count, ..*run });
+    }
+    part
+}
+
+fn text(catalog: &ropewalk::Catalog, meta: &[(&'static str, Meta)]) -> String {
+    let mut text = vec![];
+    catalog.write_ecsv(&mut text, meta).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+/// Labels, catalogue, header and notes of a part are those of the whole.
+fn compare(ranks: &dyn Communicator, whole: &Snapshot, options: &Options, own: &Snapshot, first: usize) {
+    compare_with(ranks, (whole, &pipeline::run(whole, options).unwrap()), options, own, first);
+}
+
+fn compare_with(
+    ranks: &dyn Communicator,
+    (whole, expected): (&Snapshot, &Output),
+    options: &Options,
+    own: &Snapshot,
+    first: usize,
+) {
+    let across = Across::find(ranks, own, options).unwrap();
+    let one = &expected.halos.labels().as_slice()[first..first + own.points.len()];
+    let labels = across.halos().labels();
+    assert!(labels.as_slice().iter().zip(one).all(|(&a, &b)| a == b.into()), "labels of rank {}", ranks.rank());
+    assert_eq!(labels.n_clusters(), expected.halos.labels().n_clusters() as u64);
+    assert_eq!((across.particles(), across.halos().len()), (whole.points.len() as u64, expected.halos.len() as u64));
+    let pipeline = across.pipeline().unwrap();
+    assert_eq!(pipeline.meta(), expected.meta);
+    assert_eq!(pipeline.universe(), &expected.universe);
+    let measured = across.measure(ranks, &pipeline).unwrap();
+    assert_eq!(measured.is_some(), ranks.rank() == 0);
+    if let Some(measured) = measured {
+        assert_eq!(text(&measured.catalog, &pipeline.meta()), text(&expected.catalog, &expected.meta));
+        assert_eq!(measured.catalog.halos(), expected.catalog.halos());
+        assert_eq!(measured.catalog.labels(), expected.catalog.labels());
+        assert_eq!(measured.notes, expected.notes);
+    }
+}
+
+fn options(min_members: usize, center: Option<CenterKind>) -> Options {
+    let mut options = Options::default();
+    (options.min_members, options.center) = (min_members, center);
+    options
+}
+
+/// What one process finds in the sample, once for all ranks that are threads.
+struct Known {
+    whole: Snapshot,
+    expected: Output,
+}
+
+impl Known {
+    fn of(options: &Options) -> Self {
+        let whole = ropewalk::io::read(sample(), &ReadOptions::default()).unwrap();
+        let expected = pipeline::run(&whole, options).unwrap();
+        Self { whole, expected }
+    }
+}
+
+fn sample() -> std::path::PathBuf {
+    root().join("data/p3m_64.gadget2")
+}
+
+fn catalogs_of_a_snapshot(ranks: &dyn Communicator) {
+    static KNOWN: OnceLock<Known> = OnceLock::new();
+    let mut all = options(20, Some(CenterKind::MostBound));
+    all.most_connected = true;
+    let Known { whole, expected } = KNOWN.get_or_init(|| Known::of(&all));
+    let range = Share::Uneven.of(whole.points.len(), ranks);
+    compare_with(ranks, (whole, expected), &all, &part(whole, range.clone()), range.start);
+}
+
+fn catalogs_of_parts_of_a_file(ranks: &dyn Communicator) {
+    static KNOWN: OnceLock<Known> = OnceLock::new();
+    let options = options(2, None);
+    let Known { whole, expected } = KNOWN.get_or_init(|| Known::of(&options));
+    let read = ReadOptions::default().part(ranks.rank(), ranks.size());
+    let own = ropewalk::io::read(sample(), &read).unwrap();
+    let first = own.first_row() as usize;
+    compare_with(ranks, (whole, expected), &options, &own, first);
+}
+
+/// A thousand particles with all that a snapshot can have, in clumps.
+fn mixed() -> Snapshot {
+    let n = 1000;
+    let mut random = Random::new(7);
+    let clumps: Vec<[f64; 3]> = (0..12).map(|_| [(); 3].map(|()| random.unit() * 10.0)).collect();
+    let points: Vec<f64> = (0..n)
+        .flat_map(|_| {
+            let clump = clumps[random.below(12)];
+            clump.map(|x| x + 0.2 * random.normal())
+        })
+        .collect();
+    let mut whole = Snapshot::new(Points::F64(Table::new(3, points).unwrap()));
+    let speeds = (0..3 * n).map(|_| random.normal() as f32).collect();
+    whole.velocities = Some(Points::F32(Table::new(3, speeds).unwrap()));
+    whole.ids = Some((0..n as u64).map(|i| i * 7919 % 100_003).collect());
+    whole.masses = Masses::Each((0..n).map(|_| random.unit()).collect());
+    whole.types =
+        [(1, 400), (0, 350), (4, 250)].map(|(particle_type, count)| TypeRun { particle_type, count }).to_vec();
+    whole.box_size = Some(10.0);
+    whole
+}
+
+fn catalogs_of_all_kinds_of_particles(ranks: &dyn Communicator) {
+    let whole = mixed();
+    let mut bare = mixed();
+    (bare.velocities, bare.ids, bare.masses, bare.types) = (None, None, Masses::Unknown, vec![]);
+    let mut open = options(5, Some(CenterKind::CenterOfMass));
+    (open.open, open.linking_length) = (true, LinkingLength::Length(0.15));
+    let mut chosen = options(3, Some(CenterKind::MostBound));
+    chosen.columns = vec!["fof_halo_count".into(), "fof_halo_mass".into()];
+    for whole in [&whole, &bare] {
+        for options in [&options(2, Some(CenterKind::MostBound)), &open, &chosen] {
+            for share in shares() {
+                let range = share.of(1000, ranks);
+                compare(ranks, whole, options, &part(whole, range.clone()), range.start);
+            }
+        }
+    }
+}
+
+/// Three rows of particles through the whole box.
+fn halos_without_centers_are_noted(ranks: &dyn Communicator) {
+    let row = |y: f32| (0..100).flat_map(move |i| [i as f32 / 10.0, y, 5.0]);
+    let points = [1.0, 4.0, 8.0].into_iter().flat_map(row).collect();
+    let mut whole = Snapshot::new(Points::F32(Table::new(3, points).unwrap()));
+    whole.box_size = Some(10.0);
+    let mut options = options(2, Some(CenterKind::MostBound));
+    options.linking_length = LinkingLength::Length(0.11);
+    let range = Share::Even.of(300, ranks);
+    compare(ranks, &whole, &options, &part(&whole, range.clone()), range.start);
+}
+
+fn a_snapshot_without_halos(ranks: &dyn Communicator) {
+    for n in [0, 1, 5] {
+        let points = (0..3 * n).map(|i| i as f32).collect();
+        let mut whole = Snapshot::new(Points::F32(Table::new(3, points).unwrap()));
+        whole.box_size = Some(100.0);
+        let range = Share::Even.of(n, ranks);
+        compare(ranks, &whole, &options(2, None), &part(&whole, range.clone()), range.start);
+    }
+    let clustered = clouds::clustered::<f64, 3>();
+    let whole = Snapshot::new(Points::F64(Table::new(3, clustered.points.as_flattened().to_vec()).unwrap()));
+    let range = Share::Even.of(clustered.points.len(), ranks);
+    compare(ranks, &whole, &options(2, Some(CenterKind::MostBound)), &part(&whole, range.clone()), range.start);
+}
+
+fn refusals(ranks: &dyn Communicator) {
+    let whole = mixed();
+    let range = Share::Even.of(1000, ranks);
+    let own = part(&whole, range.clone());
+    let refused = |options: &Options, own: &Snapshot| Across::find(ranks, own, options).unwrap_err().to_string();
+    let mut spheres = options(2, None);
+    spheres.overdensities = vec![Overdensity::Critical(200.0)];
+    assert!(refused(&spheres, &own).contains("overdensities: not across ranks"));
+    let mut hop = options(2, None);
+    hop.finder = Finder::Hop(ropewalk::Hop::new(80.0));
+    assert!(refused(&hop, &own).contains("not across ranks"));
+    // What one process says of the whole.
+    let mut narrow = options(2, None);
+    narrow.box_size = Some(3.0);
+    let one = pipeline::run(&whole, &narrow).unwrap_err().to_string();
+    let told = refused(&narrow, &own);
+    assert!(told == one || told == format!("rank 0: {one}"), "{told}");
+    if ranks.size() > 1 {
+        let mut without = own.clone();
+        if ranks.rank() == 1 {
+            without.velocities = None;
+        }
+        assert!(refused(&options(2, None), &without).contains("some ranks have velocities"));
+    }
+}
