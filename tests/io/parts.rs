@@ -227,6 +227,28 @@ fn of_gadgets_files() {
     }
 }
 
+/// A mass that all have, which tables recognize in their column, is found by each part.
+#[test]
+fn of_equal_masses() {
+    let folder = Folder::new("parts-equal");
+    let mut snapshot = Snapshot::new(f64s(3, (0..60).map(f64::from).collect::<Vec<_>>()));
+    snapshot.masses = Masses::Equal(0.1);
+    snapshot.types = vec![TypeRun { particle_type: 1, count: 20 }];
+    for format in [
+        SnapshotFormat::GadgetHdf5,
+        SnapshotFormat::Gadget2,
+        SnapshotFormat::Npz,
+        SnapshotFormat::Ecsv,
+        SnapshotFormat::Parquet,
+    ] {
+        let path = folder.file(&format!("{format:?}"));
+        write_snapshot(&path, &snapshot, format).unwrap();
+        assert_all_parts(&path);
+        let third = read(&path, &ReadOptions::default().part(1, 3)).unwrap();
+        assert_eq!((third.masses, third.matter), (Masses::Equal(0.1), Some(2.0)), "{format:?}");
+    }
+}
+
 /// More rows than are read at a time.
 #[test]
 fn of_many_rows() {
