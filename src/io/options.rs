@@ -38,7 +38,7 @@ pub struct ReadOptions {
     /// checked with them: chunks of HDF5, row groups of Parquet, blocks of GenericIO. Exceptions: text is read whole, and but for ids of Tipsy
     /// held first; so are the types of particles that lie mixed, in tables and RAMSES, and masses of Parquet; the arrays of a NumPy archive are
     /// read whole for their checksums. A compressed file is uncompressed by each process. With [`ReadOptions::subsample`] each part looks at
-    /// the places of all particles, about a nanosecond each, and has its part of those that are kept.
+    /// the places of all particles, some nanoseconds each, and has its part of those that are kept.
     ///
     /// [`Snapshot::slice`]: crate::io::Snapshot::slice
     /// [`Snapshot::matter`]: crate::io::Snapshot::matter
