@@ -18,6 +18,8 @@
 //! | Abacus | ASDF | `rvint` or `pack9`, ids of the file beside it; one file, which is a slab or a subsample: say the linking length | from bits to Mpc/h and km/s |
 //! | tables | CSV, enhanced CSV, `.npy`, `.npz`, Parquet (feature `parquet`) | columns by name, or chosen ones; units, redshift and box as far as they say them | |
 //!
+//! The processes of one run read a part each ([`ReadOptions::part`]), and write one array together ([`SharedNpy`]).
+//!
 //! Nothing else is converted: coordinates and masses stay in the file's unit, which [`Snapshot::units`] names, and velocities are peculiar
 //! (see [`Snapshot::velocities`]). Coordinates that are not finite are passed on, and refused where they are used. Every promise a file makes
 //! is checked against its length before memory is reserved.

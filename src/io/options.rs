@@ -34,10 +34,11 @@ pub struct ReadOptions {
     /// same options, [`Part::rows`], in the same order. All else is as in the whole read but for [`Snapshot::slice`], which tells where these
     /// rows are, and [`Snapshot::matter`]. `None` reads all.
     ///
-    /// No more than the part is held in memory, nor read from the file, but for bytes that tell what is in it and what must be decoded with
-    /// the part, as chunks of HDF5. Exceptions: text, whose lines must be counted, is read whole, and but for ids of Tipsy held first. The types of particles that
-    /// lie mixed, in tables and RAMSES, and masses of Parquet are read whole, and with checksums (GenericIO, NumPy archives) all that they are
-    /// of. A compressed file is uncompressed by each process.
+    /// A part holds no more than its rows in memory, and reads no more than their bytes, what tells where they are, and what is decoded or
+    /// checked with them: chunks of HDF5, row groups of Parquet, blocks of GenericIO. Exceptions: text is read whole, and but for ids of Tipsy
+    /// held first; so are the types of particles that lie mixed, in tables and RAMSES, and masses of Parquet; the arrays of a NumPy archive are
+    /// read whole for their checksums. A compressed file is uncompressed by each process. With [`ReadOptions::subsample`] each part looks at
+    /// the places of all particles, some nanoseconds each, and has its part of those that are kept.
     ///
     /// [`Snapshot::slice`]: crate::io::Snapshot::slice
     /// [`Snapshot::matter`]: crate::io::Snapshot::matter

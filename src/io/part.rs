@@ -1,7 +1,7 @@
 //! Parts of a whole: which rows each has.
 //!
 //! In: the part that is wanted, and how many rows the whole has. Out: the rows of this part; parts lie one after the other and leave out none.
-//! Cost: none; where a subsample leaves rows out, all rows are counted once, in parallel, about a nanosecond each.
+//! Cost: none; where a subsample leaves rows out, all rows are counted once, in parallel, some nanoseconds each.
 
 use std::ops::Range;
 

@@ -227,6 +227,28 @@ fn of_gadgets_files() {
     }
 }
 
+/// A mass that all have, which tables recognize in their column, is found by each part.
+#[test]
+fn of_equal_masses() {
+    let folder = Folder::new("parts-equal");
+    let mut snapshot = Snapshot::new(f64s(3, (0..60).map(f64::from).collect::<Vec<_>>()));
+    snapshot.masses = Masses::Equal(0.1);
+    snapshot.types = vec![TypeRun { particle_type: 1, count: 20 }];
+    for format in [
+        SnapshotFormat::GadgetHdf5,
+        SnapshotFormat::Gadget2,
+        SnapshotFormat::Npz,
+        SnapshotFormat::Ecsv,
+        SnapshotFormat::Parquet,
+    ] {
+        let path = folder.file(&format!("{format:?}"));
+        write_snapshot(&path, &snapshot, format).unwrap();
+        assert_all_parts(&path);
+        let third = read(&path, &ReadOptions::default().part(1, 3)).unwrap();
+        assert_eq!((third.masses, third.matter), (Masses::Equal(0.1), Some(2.0)), "{format:?}");
+    }
+}
+
 /// More rows than are read at a time.
 #[test]
 fn of_many_rows() {
@@ -296,26 +318,29 @@ fn short_files() {
     }
 }
 
-/// A chunk of HDF5 that is damaged is met by the parts that have rows in it, and by no others.
+/// A chunk of HDF5 or a block of GenericIO that is damaged is met by the parts that have rows in it, and by no others.
 #[test]
 fn damaged_chunks() {
     let folder = Folder::new("parts-damaged");
-    let whole = fs::read(stored("swift.hdf5")).unwrap();
-    let (mut met, mut spared) = (0, 0);
-    for at in (0..whole.len()).step_by(97) {
-        let mut bytes = whole.clone();
-        bytes[at] ^= 0x55;
-        let path = folder.with("snap.hdf5", bytes);
-        let options = ReadOptions::default().masses(false);
-        let Err(error) = read(&path, &options) else { continue };
-        if !error.to_string().contains("damaged chunk") {
-            continue;
+    let options = ReadOptions::default().masses(false);
+    for (name, said) in [("swift.hdf5", "damaged chunk"), ("genericio/little", "is damaged: the block")] {
+        let whole = fs::read(stored(name)).unwrap();
+        let file = Path::new(name).file_name().unwrap().to_str().unwrap();
+        let (mut met, mut spared) = (0, 0);
+        for at in (0..whole.len()).step_by(97) {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0x55;
+            let path = folder.with(file, bytes);
+            let Err(error) = read(&path, &options) else { continue };
+            if !error.to_string().contains(said) {
+                continue;
+            }
+            let failed = (0..7).filter(|&part| read(&path, &options.clone().part(part, 7)).is_err()).count();
+            assert!(failed > 0, "byte {at}: {error}");
+            (met, spared) = (met + 1, spared + usize::from(failed < 7));
         }
-        let failed = (0..7).filter(|&part| read(&path, &options.clone().part(part, 7)).is_err()).count();
-        assert!(failed > 0, "byte {at}: {error}");
-        (met, spared) = (met + 1, spared + usize::from(failed < 7));
+        assert!(met > 0 && spared > 0, "{name} {met} {spared}");
     }
-    assert!(met > 0 && spared > 0, "{met} {spared}");
 }
 
 /// Bytes that `work` reads on one thread; `None` where the system does not count them.

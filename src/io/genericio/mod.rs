@@ -2,7 +2,7 @@
 //!
 //! - in: one file, of either byte order and by any number of ranks; or `base`, a map of the files `base#0`, `base#1`, and so on
 //! - out: a [`Snapshot`]: `x`, `y`, `z` or the variables marked as such, or chosen ones; `vx`, `vy`, `vz`, `id`, `mass`
-//! - cost: variables that are wanted are read twice, first for their checksums
+//! - cost: variables that are wanted are read twice, first for their checksums; of a part, the blocks that it has rows of
 //! - layout: GenericIO (ANL-15-066)
 //!
 //! The file names no units; those of HACC are taken: comoving Mpc/h, peculiar km/s, Msun/h.
@@ -17,8 +17,8 @@ use crate::io::columns::{Column, gather, points, sum, whole};
 use crate::io::companions::named;
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::csv_columns::choose;
-use crate::io::mass_sum::Matter;
-use crate::io::reading::Reading;
+use crate::io::mass_sum::{MassSum, Matter};
+use crate::io::reading::{Reading, common};
 use crate::io::sides::told;
 use crate::io::{Background, Error, Format, Masses, Result, Snapshot};
 use crate::parallel::map_tasks;
@@ -62,6 +62,7 @@ fn parts(path: &Path, reading: &Reading<'_>) -> Result<Vec<Header>> {
     };
     let mut files = BTreeSet::new();
     for columns in blocks(&first, &[partition], reading)? {
+        verify(reading, &columns)?;
         files.extend(whole::<u64>(reading, &columns)?);
     }
     let mut parts: Vec<Header> = vec![];
@@ -90,7 +91,7 @@ fn parts(path: &Path, reading: &Reading<'_>) -> Result<Vec<Header>> {
     Ok(parts)
 }
 
-/// Columns of variables of all ranks of a file, whose checksums are right.
+/// Columns of variables of all ranks of a file.
 fn blocks<'a>(header: &'a Header, variables: &[usize], reading: &Reading<'_>) -> Result<Vec<Vec<Column<'a>>>> {
     let mut pieces = vec![];
     for (rank, of) in header.ranks.iter().enumerate() {
@@ -122,7 +123,6 @@ fn blocks<'a>(header: &'a Header, variables: &[usize], reading: &Reading<'_>) ->
             source.error(format!("has {} bytes, but its ranks promise {bytes} of some variables", source.len()))
         );
     }
-    verify(reading, &pieces.concat())?;
     Ok(pieces)
 }
 
@@ -244,9 +244,23 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let Some(first) = parts.first() else { return Err(Error::file(path, "has no files")) };
     let options = reading.options;
     let variables = Variables::new(first, &options.columns)?;
+    let total = parts.iter().map(Header::rows).fold(0, u64::saturating_add);
+    // Of the masses of a subsample all are summed.
+    let is_summed = |of: &[usize]| !reading.keep.is_all() && variables.mass.is_some_and(|mass| of == [mass]);
     let columns = |of: &[usize]| -> Result<Vec<Vec<Column<'_>>>> {
-        let pieces = parts.iter().map(|part| blocks(part, of, reading)).collect::<Result<Vec<_>>>()?;
-        Ok(pieces.concat())
+        let pieces = parts.iter().map(|part| blocks(part, of, reading)).collect::<Result<Vec<_>>>()?.concat();
+        let places = if is_summed(of) { 0..total } else { reading.places(total) };
+        let mut row = 0;
+        let mut own = vec![];
+        for columns in &pieces {
+            let rows = columns.first().map_or(0, |column| column.rows);
+            if !common(&places, &(row..row + rows)).is_empty() {
+                own.extend_from_slice(columns);
+            }
+            row += rows;
+        }
+        verify(reading, &own)?;
+        Ok(pieces)
     };
     let units = variables.units();
     let unit = options.velocity_unit.or(units.velocity).unwrap_or(VelocityUnit::KM_S);
@@ -260,8 +274,10 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let (mut masses, mut matter) = (Masses::Unknown, None);
     if let Some(mass) = variables.mass.filter(|_| options.masses) {
         let pieces = columns(&[mass])?;
-        masses = Masses::Each(gather(reading, path, &pieces, 1.0 / reading.keep.fraction)?);
-        let share = Some(sum(reading, &pieces.concat())?);
+        let own = gather(reading, path, &pieces, 1.0 / reading.keep.fraction)?;
+        let share = if reading.keep.is_all() { MassSum::of(&own) } else { sum(reading, &pieces.concat())? };
+        masses = Masses::Each(own);
+        let share = Some(share);
         matter = reading.matter(Matter { share, ..Matter::default() });
     }
     let mut notes = vec![];
