@@ -7,8 +7,12 @@ use super::{Catalog, Halo, Motion, Values};
 use crate::distributed::{Communicator, gather};
 use crate::error::Result;
 
-/// Numbers of a row beside its columns: what [`Halo`] has, the label and the first member.
-const NUMBERS: usize = 14;
+/// Numbers of a row beside its columns: what [`Halo`] has, the label, and the first member.
+const NUMBERS: usize = 15;
+/// Where among them the label is.
+const LABEL: usize = 13;
+/// Where the first member is.
+const FIRST: usize = 14;
 
 impl Catalog {
     /// The rows of all ranks on rank 0, `None` on the others. `labels` and `firsts` have the label and the smallest member of each halo, by
@@ -25,13 +29,13 @@ impl Catalog {
         // Those of one tag, where ids are not unique, stay in the order of their first members.
         order.sort_by_key(|&at| {
             let row = &rows[at as usize];
-            (std::cmp::Reverse(row[1]), row[0], row[NUMBERS - 1])
+            (std::cmp::Reverse(row[1]), row[0], row[FIRST])
         });
         let label_column = self.name("label");
         let mut columns = self.columns;
         for column in &mut columns {
             column.values = if column.name == label_column {
-                Values::Integers(rows.iter().map(|row| row[NUMBERS - 2]).collect())
+                Values::Integers(rows.iter().map(|row| row[LABEL]).collect())
             } else {
                 column.values.gather(ranks)?
             };
@@ -41,9 +45,8 @@ impl Catalog {
         if ranks.rank() != 0 {
             return Ok(None);
         }
-        let has_motion = columns.iter().any(|column| column.name == format!("{}_vel_disp", self.prefix));
-        let halos = order.iter().map(|&at| unpacked(&rows[at as usize], has_motion)).collect();
-        let labels = order.iter().map(|&at| rows[at as usize][NUMBERS - 2] as u32).collect();
+        let halos = order.iter().map(|&at| unpacked(&rows[at as usize])).collect();
+        let labels = order.iter().map(|&at| rows[at as usize][LABEL] as u32).collect();
         let order = (0..rows.len() as u32).collect();
         Ok(Some(Self { halos, order, labels, columns, ..self }))
     }
@@ -65,18 +68,19 @@ fn packed(row: &Halo, label: u64, first: u64) -> [u64; NUMBERS] {
     let [x, y, z] = row.center.map(f64::to_bits);
     let [vx, vy, vz] = mean.map(f64::to_bits);
     let [mass, dispersion, rms, max] = [row.mass, dispersion, row.rms_radius, row.max_radius].map(f64::to_bits);
-    [row.tag, row.count as u64, mass, x, y, z, vx, vy, vz, dispersion, rms, max, label, first]
+    let moves = row.motion.is_some().into();
+    [row.tag, row.count as u64, mass, x, y, z, rms, max, moves, vx, vy, vz, dispersion, label, first]
 }
 
-fn unpacked(row: &[u64; NUMBERS], has_motion: bool) -> Halo {
+fn unpacked(row: &[u64; NUMBERS]) -> Halo {
     let number = |at: usize| f64::from_bits(row[at]);
     Halo {
         tag: row[0],
         count: row[1] as usize,
         mass: number(2),
         center: [3, 4, 5].map(number),
-        motion: has_motion.then(|| Motion { mean: [6, 7, 8].map(number), dispersion: number(9) }),
-        rms_radius: number(10),
-        max_radius: number(11),
+        motion: (row[8] == 1).then(|| Motion { mean: [9, 10, 11].map(number), dispersion: number(12) }),
+        rms_radius: number(6),
+        max_radius: number(7),
     }
 }
