@@ -14,6 +14,7 @@
 use std::fmt::Display;
 use std::io::Write;
 use std::ops::Range;
+use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -71,16 +72,17 @@ impl Mpi {
         Ok(Self { ranks, message: MESSAGE, engine: Rc::new(Engine { end, _mpi: mpi }) })
     }
 
-    /// Starts MPI, works, and ends with what this rank has made: the whole of `main`.
+    /// Starts MPI, works, and ends with the status of the program: the whole of `main`.
     ///
-    /// An error that all ranks have, as after [`agree`](crate::distributed::agree), is returned on all of them. One that others do not know
-    /// of, so that they wait for this rank, is written to standard error after five seconds, and all ranks are ended.
+    /// If ranks have failed, all of them give the status of a failure, and the sentence of the first is written to standard error. If
+    /// others do not know of it, as they would by [`agree`](crate::distributed::agree), and wait for this rank, all are ended after five
+    /// seconds.
     ///
     /// ```no_run
     /// use ropewalk::distributed::{Communicator, Mpi, Reduction};
     ///
-    /// fn main() -> Result<(), ropewalk::Error> {
-    ///     Mpi::run(|ranks| {
+    /// fn main() -> std::process::ExitCode {
+    ///     Mpi::run(|ranks| -> Result<(), ropewalk::Error> {
     ///         let mut points = [1000];
     ///         ranks.all_reduce(&mut points, Reduction::Sum)?;
     ///         assert_eq!(points, [1000 * ranks.size() as u64]);
@@ -88,17 +90,21 @@ impl Mpi {
     ///     })
     /// }
     /// ```
-    ///
-    /// # Errors
-    /// As [`Mpi::init`]; the error of `work`.
-    pub fn run<T, E: Display + From<Error>>(
-        work: impl FnOnce(&Self) -> std::result::Result<T, E>,
-    ) -> std::result::Result<T, E> {
-        let ranks = Self::init()?;
-        let result = work(&ranks);
-        let failure = result.as_ref().err().map(ToString::to_string);
-        ranks.meet(failure.as_deref())?;
-        result
+    pub fn run<E: Into<Box<dyn std::error::Error>>>(
+        work: impl FnOnce(&Self) -> std::result::Result<(), E>,
+    ) -> ExitCode {
+        let worked = Self::init().and_then(|ranks| {
+            let failure: Option<Box<dyn std::error::Error>> = work(&ranks).err().map(Into::into);
+            ranks.finish(failure.as_deref())
+        });
+        match worked {
+            Ok(false) => ExitCode::SUCCESS,
+            Ok(true) => ExitCode::FAILURE,
+            Err(error) => {
+                write(&error);
+                ExitCode::FAILURE
+            }
+        }
     }
 
     /// The same ranks, with messages of at most so many bytes, from 1 to 2^30: for tests. All ranks give the same number.
@@ -107,16 +113,36 @@ impl Mpi {
         self
     }
 
+    /// Whether a rank has failed, after one that did has said so.
+    fn finish(&self, failure: Option<&(dyn std::error::Error + 'static)>) -> Result<bool> {
+        self.meet(failure)?;
+        // A program that starts ranks may end all when the first returns, so nothing is written later. As in `agree`, those that have
+        // the error of another rank come last.
+        let (rank, size) = (self.engine.end.rank() as u64, self.engine.end.size() as u64);
+        let own = failure.map_or(u64::MAX, |error| {
+            let another = error.downcast_ref::<Error>().is_some_and(Error::is_of_another_rank);
+            rank + if another { size } else { 0 }
+        });
+        let mut first = [own];
+        self.engine.end.allreduce_inplace(&mut first, ReduceOp::Min).map_err(failed)?;
+        match failure {
+            Some(error) if first == [own] => write(&format_args!("rank {rank}: {error}")),
+            _ => {}
+        }
+        self.engine.end.barrier().map_err(failed)?;
+        Ok(first != [u64::MAX])
+    }
+
     /// Waits until all ranks are here: not for long if this one has failed, as the others may be waiting for it elsewhere.
-    fn meet(&self, failure: Option<&str>) -> Result<()> {
+    fn meet(&self, failure: Option<&(dyn std::error::Error + 'static)>) -> Result<()> {
         let since = Instant::now();
         let all_are_here = scope(|requests| {
             let mut barrier = self.engine.end.ibarrier(requests)?;
             while barrier.test()?.is_none() {
-                if let Some(sentence) = failure
+                if let Some(error) = failure
                     && since.elapsed() > GRACE
                 {
-                    self.abort(sentence);
+                    self.abort(error);
                 }
                 std::thread::sleep(PAUSE);
             }
@@ -126,17 +152,15 @@ impl Mpi {
     }
 
     /// Ends all ranks.
-    fn abort(&self, sentence: &str) -> ! {
-        // In one piece, as other ranks write, too. If it cannot be written, there is no better place.
-        let line = format!("rank {}: {sentence}; all ranks are ended\n", self.engine.end.rank());
-        let _ = std::io::stderr().write_all(line.as_bytes());
+    fn abort(&self, why: impl Display) -> ! {
+        write(&format_args!("rank {}: {why}; all ranks are ended", self.engine.end.rank()));
         self.engine.end.abort(1)
     }
 
     /// One message to each of some ranks, and one from each: their next bytes, as many as fit one.
     fn pass(&self, outgoing: &mut [&[u8]], incoming: &mut [&mut [u8]], distances: Range<usize>) -> Result<()> {
         // What is posted ends only if the other sides post, too, so that there is no way back from half of it.
-        let give_up = |error| self.abort(&failed(error).to_string());
+        let give_up = |error| self.abort(failed(error));
         let exchanged = scope(|requests| {
             for distance in distances {
                 let (to, from) = self.partners(distance);
@@ -244,6 +268,12 @@ impl Communicator for Mpi {
             None => Err(Kind::Mpi("MPI_Comm_split gives this rank no communicator".into()).into()),
         }
     }
+}
+
+/// A line of standard error, in one piece, as other ranks write, too.
+fn write(line: &dyn Display) {
+    // If it cannot be written, there is no better place to say so.
+    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
 fn failed(error: ferrompi::Error) -> Error {
