@@ -57,8 +57,8 @@ fn start(size: usize, seconds: usize, words: &[String]) -> Output {
     let program = std::env::current_exe().expect("the program has a path");
     let mut command = Command::new("timeout");
     command.args(["--kill-after=5", &seconds.to_string(), "mpirun", "-n", &size.to_string()]).arg(program).args(words);
-    // One thread for each rank, which lets others run while it waits. More processes than processors; as root, as containers are; and without the copies from process to
-    // process that they forbid. Open MPI reads its own, other libraries do not.
+    // One thread for each rank, which lets others run while it waits. More processes than processors; as root, as containers are; and
+    // without the copies from process to process that they forbid. Open MPI reads its own, other libraries do not.
     for (name, value) in [
         ("RAYON_NUM_THREADS", "1"),
         ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
