@@ -187,6 +187,7 @@ assert_eq!(halos.read()?.members(0), [0, 1]);
 //! | `sample` | clustered point sets to try and to measure on |
 //! | `reference` | other algorithms, to compare with |
 //! | `serde` | options, labels, catalogues, centres, profiles and units can be stored |
+//! | `mpi` | ranks that are processes of MPI: `distributed::Mpi`; its library and headers must be there when it is built |
 //! | `cuda`, `vulkan` | the module `gpu` |
 //!
 //! Searches and clusterings of `f32` and `f64` points in two and three dimensions are compiled with the library. They are

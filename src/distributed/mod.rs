@@ -16,6 +16,8 @@ mod halos;
 mod labels;
 mod route;
 
+#[cfg(feature = "mpi")]
+pub use communicator::Mpi;
 pub use communicator::{Alone, Communicator, Measured, Reduction, ThreadRank, Traffic, agree, on_threads};
 pub(crate) use communicator::{all_gather, all_gather_v, gather, reduce};
 pub use domain::Domain;

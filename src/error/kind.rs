@@ -100,6 +100,8 @@ impl Kind {
             Kind::AcrossColumn { .. } => ErrorKind::Input,
             #[cfg(feature = "distributed")]
             Kind::RankGone { .. } => ErrorKind::Rank,
+            #[cfg(feature = "mpi")]
+            Kind::Mpi(_) => ErrorKind::Rank,
             Kind::Invariant(_) => ErrorKind::Internal,
             Kind::Cancelled => ErrorKind::Cancelled,
             Kind::Radii { .. } | Kind::Radius { .. } => ErrorKind::Parameter,

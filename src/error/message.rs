@@ -229,6 +229,8 @@ impl Display for Error {
             Kind::AcrossColumn { what } => write!(f, "some ranks have {what}, and others have none"),
             #[cfg(feature = "distributed")]
             Kind::RankGone { rank } => write!(f, "rank {rank} has ended before the others"),
+            #[cfg(feature = "mpi")]
+            Kind::Mpi(message) => write!(f, "MPI failed: {message}"),
             Kind::Invariant(message) => write!(f, "the tree is broken: {message}"),
             Kind::Radii { len, centers } => {
                 write!(f, "there are {len} radii for {centers} centres; there must be one each, or one for all")

@@ -347,6 +347,8 @@ pub(crate) enum Kind {
     RankGone {
         rank: usize,
     },
+    #[cfg(feature = "mpi")]
+    Mpi(String),
     Invariant(String),
     Changed,
     Cancelled,

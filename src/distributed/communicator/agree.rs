@@ -20,7 +20,7 @@ const KINDS: [ErrorKind; 12] = [
 ];
 
 /// The result of this rank, if all ranks have one; else an error on all ranks: its own on the first that failed, and on the others
-/// one with that rank's number, sentence and kind.
+/// one with that rank's number, sentence and kind. What has been agreed on stays as it is if it is agreed on again.
 ///
 /// Collective; costs a reduction. Where one rank may fail and others not, as in reading a file, it stands between that and the next
 /// function that talks.
@@ -39,13 +39,18 @@ const KINDS: [ErrorKind; 12] = [
 /// # Errors
 /// If a rank failed, or has ended.
 pub fn agree<T>(ranks: &dyn Communicator, own: Result<T>) -> Result<T> {
-    let mut first = [if own.is_ok() { u64::MAX } else { ranks.rank() as u64 }];
+    let size = ranks.size();
+    // Those that have the error of another rank come last, as after a call that agrees by itself.
+    let mut first = [match &own {
+        Ok(_) => u64::MAX,
+        Err(error) => (ranks.rank() + if error.is_of_another_rank() { size } else { 0 }) as u64,
+    }];
     ranks.all_reduce(&mut first, Reduction::Min)?;
     let [failed] = first;
     if failed == u64::MAX {
         return own;
     }
-    let failed = failed as usize;
+    let failed = failed as usize % size;
     // Its kind, then its sentence.
     let mut sentence = vec![];
     if let (true, Err(error)) = (failed == ranks.rank(), &own) {
@@ -55,7 +60,7 @@ pub fn agree<T>(ranks: &dyn Communicator, own: Result<T>) -> Result<T> {
     }
     let mut length = [sentence.len() as u64];
     ranks.all_reduce(&mut length, Reduction::Max)?;
-    let mut counts = vec![0; ranks.size()];
+    let mut counts = vec![0; size];
     counts[failed] = length[0] as usize;
     let mut told = vec![0; counts[failed]];
     ranks.all_gather_v(&sentence, &mut told, &counts)?;

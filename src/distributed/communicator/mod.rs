@@ -7,6 +7,8 @@
 mod agree;
 mod alone;
 mod measured;
+#[cfg(feature = "mpi")]
+mod mpi;
 mod threads;
 mod typed;
 
@@ -15,7 +17,11 @@ use crate::error::Result;
 pub use agree::agree;
 pub use alone::Alone;
 pub use measured::{Measured, Traffic};
+#[cfg(feature = "mpi")]
+pub use mpi::Mpi;
 pub use threads::{ThreadRank, on_threads};
+#[cfg(feature = "mpi")]
+use typed::offsets_of;
 pub(crate) use typed::{all_gather, all_gather_v, exchange, exchange_known, gather, received, reduce, starts};
 
 /// What [`Communicator::all_reduce`] makes of the numbers of all ranks.

@@ -11,7 +11,7 @@ fn bytes_of<T>(counts: &[usize]) -> Vec<usize> {
     counts.iter().map(|count| count * size_of::<T>()).collect()
 }
 
-fn offsets_of(counts: &[usize]) -> Vec<usize> {
+pub(super) fn offsets_of(counts: &[usize]) -> Vec<usize> {
     let mut end = 0;
     let ends = counts.iter().map(|count| {
         end += count;

@@ -1,0 +1,73 @@
+//! Starts this program by `mpirun`, with several numbers of processes, and looks at how it ends.
+
+use std::process::{Command, ExitCode, Output};
+use std::time::Instant;
+
+use crate::faults::FAULTS;
+
+const SIZES: [usize; 6] = [1, 2, 3, 4, 7, 16];
+/// Of more processes than this, what is chosen if nothing is: each computes the whole answer, too, which takes long.
+const FEW: usize = 4;
+const QUICK: [&str; 4] = ["communicator", "groups", "chain", "refusals"];
+
+/// Whether this process is one of several that were started.
+pub fn is_rank() -> bool {
+    ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"].iter().any(|name| std::env::var_os(name).is_some())
+}
+
+/// Runs what is chosen; everything, and faults, if nothing is.
+pub fn run(words: &[String]) -> ExitCode {
+    let mut failed = 0;
+    for size in SIZES {
+        let since = Instant::now();
+        let quick = QUICK.map(String::from);
+        let words = if size > FEW && words.is_empty() { &quick } else { words };
+        let output = start(size, 300, words);
+        let text = String::from_utf8_lossy(&output.stdout);
+        let passed = output.status.success() && text.lines().any(|line| line.ends_with(" passed, 0 failed"));
+        if passed && output.stderr.is_empty() {
+            println!("{size} processes: {} ({:.1} s)", text.trim(), since.elapsed().as_secs_f64());
+        } else {
+            failed += 1;
+            println!("{size} processes: {}", told(&output));
+        }
+    }
+    for (name, expected) in FAULTS.iter().filter(|_| words.is_empty()) {
+        let since = Instant::now();
+        let output = start(4, 30, &["fault".into(), (*name).into()]);
+        // `timeout` has the status 124 if it ends what it has started.
+        let ended = !output.status.success() && output.status.code() != Some(124);
+        if ended && String::from_utf8_lossy(&output.stderr).contains(expected) {
+            println!("fault {name}: ok ({:.1} s)", since.elapsed().as_secs_f64());
+        } else {
+            failed += 1;
+            println!("fault {name}: \"{expected}\" is expected, not {}", told(&output));
+        }
+    }
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn told(output: &Output) -> String {
+    let [out, err] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    format!("{}\n{out}{err}", output.status)
+}
+
+/// For at most so many seconds.
+fn start(size: usize, seconds: usize, words: &[String]) -> Output {
+    let program = std::env::current_exe().expect("the program has a path");
+    let mut command = Command::new("timeout");
+    command.args(["--kill-after=5", &seconds.to_string(), "mpirun", "-n", &size.to_string()]).arg(program).args(words);
+    // One thread for each rank, which lets others run while it waits. More processes than processors; as root, as containers are; and
+    // without the copies from process to process that they forbid. Open MPI reads its own, other libraries do not.
+    for (name, value) in [
+        ("RAYON_NUM_THREADS", "1"),
+        ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+        ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+        ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+        ("OMPI_MCA_mpi_yield_when_idle", "1"),
+        ("OMPI_MCA_btl_vader_single_copy_mechanism", "none"),
+    ] {
+        command.env(name, value);
+    }
+    command.output().expect("`timeout` of coreutils is there")
+}

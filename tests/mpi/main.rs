@@ -1,0 +1,91 @@
+//! Ranks that are processes of MPI: the scenarios of `common::ranks`, and ranks that fail.
+//!
+//! `cargo test --package ropewalk-tests --features mpi --test mpi` starts this program again by `mpirun`, several times; words that
+//! follow `--` choose scenarios by their names. `mpirun -n 3 PROGRAM` runs the scenarios on so many processes.
+
+mod driver;
+mod faults;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+
+use common::ranks::{SCENARIOS, Scenario};
+use ropewalk::distributed::{Communicator, Mpi};
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    if !driver::is_rank() {
+        return driver::run(&words);
+    }
+    match words.as_slice() {
+        [kind, name] if kind == "fault" => faults::run(name),
+        [kind] if kind == "large" => large(),
+        _ => scenarios(&words),
+    }
+}
+
+/// Those whose names have one of the words.
+fn chosen(words: &[String]) -> Vec<(String, Scenario)> {
+    let all = SCENARIOS
+        .iter()
+        .flat_map(|(module, all)| all.iter().map(move |(name, run)| (format!("{module}::{name}"), *run)));
+    all.filter(|(name, _)| words.is_empty() || words.iter().any(|word| name.contains(word))).collect()
+}
+
+fn scenarios(words: &[String]) -> ExitCode {
+    let mut ranks = Mpi::init().unwrap();
+    let mut passed = 0;
+    // Messages as they are; then, for what talks and does nothing else, so short that most of what is sent is cut.
+    for (bytes, module) in [(usize::MAX, ""), (100, "communicator::")] {
+        ranks = ranks.with_message_bytes(bytes);
+        for (name, scenario) in chosen(words).into_iter().filter(|(name, _)| name.starts_with(module)) {
+            // One that fails ends all ranks: the others may be waiting for this one.
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| scenario(&ranks))) {
+                println!(
+                    "{name}, in messages of at most {bytes} bytes: rank {} of {} fails",
+                    ranks.rank(),
+                    ranks.size()
+                );
+                println!("{passed} passed, 1 failed");
+                std::panic::resume_unwind(panic);
+            }
+            ranks.barrier().unwrap();
+            passed += 1;
+        }
+    }
+    if ranks.rank() == 0 {
+        println!("{passed} passed, 0 failed");
+    }
+    ExitCode::SUCCESS
+}
+
+/// Blocks of more than 2^31 bytes, from the last rank to the first, then to all: some 5 GB for each rank.
+fn large() -> ExitCode {
+    let ranks = Mpi::init().unwrap();
+    let (rank, last) = (ranks.rank(), ranks.size() - 1);
+    let length = (1usize << 31) + 12_345;
+    let pattern = |at: usize| (at % 251) as u8;
+    let counts = |from: usize, to: usize| if from == last && to == 0 { length } else { from + to };
+    let sent: Vec<usize> = (0..=last).map(|to| counts(rank, to)).collect();
+    let received: Vec<usize> = (0..=last).map(|from| counts(from, rank)).collect();
+    let send: Vec<u8> = sent.iter().flat_map(|&count| (0..count).map(pattern)).collect();
+    let right = |bytes: &[u8], counts: &[usize]| {
+        let mut bytes = bytes;
+        counts
+            .iter()
+            .all(|&count| bytes.split_off(..count).unwrap().iter().enumerate().all(|(at, &byte)| byte == pattern(at)))
+    };
+    let mut receive = vec![0; received.iter().sum()];
+    ranks.all_to_all_v(&send, &sent, &mut receive, &received).unwrap();
+    assert!(right(&receive, &received));
+    drop((send, receive));
+    let counts: Vec<usize> = (0..=last).map(|from| if from == last { length } else { from }).collect();
+    let own: Vec<u8> = (0..counts[rank]).map(pattern).collect();
+    let mut receive = vec![0; counts.iter().sum()];
+    ranks.all_gather_v(&own, &mut receive, &counts).unwrap();
+    assert!(right(&receive, &counts));
+    if rank == 0 {
+        println!("2 passed, 0 failed");
+    }
+    ExitCode::SUCCESS
+}
