@@ -43,8 +43,9 @@ pub struct Across {
     options: Options,
     scales: Scales,
     outside: u64,
-    /// Particles of all ranks.
+    /// Particles of all ranks, and whether they have ids.
     n: u64,
+    has_ids: bool,
     halos: distributed::Halos,
 }
 
@@ -94,7 +95,15 @@ impl Across {
             same => same,
         };
         let options = Options { linking_length: LinkingLength::Length(whole.scales.linking_length), ..options.clone() };
-        Ok(Self { members, options, scales: whole.scales, outside: whole.outside, n: whole.n, halos })
+        Ok(Self {
+            members,
+            options,
+            scales: whole.scales,
+            outside: whole.outside,
+            n: whole.n,
+            has_ids: whole.has_ids,
+            halos,
+        })
     }
 
     /// The halos.
@@ -118,7 +127,8 @@ impl Across {
     /// As [`Pipeline::new`].
     pub fn pipeline(&self) -> Result<Pipeline<'_>> {
         let mut pipeline = Pipeline::new(&self.members, &self.options)?;
-        (pipeline.scales, pipeline.outside, pipeline.n) = (self.scales, self.outside, self.n);
+        (pipeline.scales, pipeline.outside) = (self.scales, self.outside);
+        (pipeline.n, pipeline.has_ids) = (self.n, self.has_ids);
         Ok(pipeline)
     }
 

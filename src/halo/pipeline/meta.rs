@@ -104,7 +104,7 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
     if snapshot.masses == Masses::Unknown {
         notes.push("the snapshot has no masses; masses are particle counts".into());
     }
-    if snapshot.ids.is_none() {
+    if !pipeline.has_ids {
         notes.push("the snapshot has no particle ids; tags are indices from 0".into());
     }
     if let Finder::AdaptaHop { unbind, .. } = options.finder {

@@ -97,8 +97,9 @@ pub struct Pipeline<'a> {
     /// The density of R200c, if units and cosmology give one.
     r200c: Option<f64>,
     unbinding: Option<Unbinding>,
-    /// How many particles are searched for halos.
+    /// How many particles are searched for halos, and whether they have ids.
     n: u64,
+    has_ids: bool,
 }
 
 /// Runs `$work` with the positions and the [`Particles`] of a pipeline, in their precision.
@@ -188,6 +189,7 @@ impl<'a> Pipeline<'a> {
             r200c,
             unbinding,
             n: snapshot.points.len() as u64,
+            has_ids: snapshot.ids.is_some(),
         })
     }
 
