@@ -83,7 +83,7 @@ impl<T> Csr<T> {
     }
 }
 
-#[cfg(feature = "io")]
+#[cfg(any(feature = "io", feature = "distributed"))]
 impl<T: Ord + Send> Csr<T> {
     /// The same, each list in ascending order.
     pub(crate) fn sorted(mut self) -> Self {
@@ -286,10 +286,106 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
     }
 }
 
+#[cfg(feature = "distributed")]
+impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
+    /// `n` lists, of others that are each for one of them: list `i` is for `rows[i]`. Those for the same one follow each other in order.
+    pub(crate) fn joined(n: usize, rows: &[u32], lists: &Self) -> Self {
+        let (mut offsets, mut starts) = (vec![0; n + 1], vec![0; n + 1]);
+        for (&row, list) in rows.iter().zip(lists) {
+            offsets[row as usize + 1] += list.len();
+            starts[row as usize + 1] += 1;
+        }
+        for row in 0..n {
+            offsets[row + 1] += offsets[row];
+            starts[row + 1] += starts[row];
+        }
+        let (mut next, mut parts) = (starts.clone(), vec![0; rows.len()]);
+        for (part, &row) in rows.iter().enumerate() {
+            parts[next[row as usize]] = part;
+            next[row as usize] += 1;
+        }
+        let mut values = zeroed(offsets[n]);
+        for_each(cut(&mut values, &offsets), &|_, (rows, mut own): (Range<usize>, &mut [T])| {
+            for &part in &parts[starts[rows.start]..starts[rows.end]] {
+                let (to, others) = own.split_at_mut(lists.of(part).len());
+                to.copy_from_slice(lists.of(part));
+                own = others;
+            }
+        });
+        Self { offsets, values }
+    }
+
+    /// The part of each list that `part` tells of the list and its number.
+    pub(crate) fn parts(&self, part: &(dyn Fn(usize, &[T]) -> Range<usize> + Sync)) -> Self {
+        let parts = map(self.len(), TASK, &|list| part(list, self.of(list)));
+        let mut offsets = Vec::with_capacity(parts.len() + 1);
+        let mut end = 0;
+        offsets.push(0);
+        offsets.extend(parts.iter().map(|part| {
+            end += part.len();
+            end
+        }));
+        let mut values = zeroed(end);
+        for_each(cut(&mut values, &offsets), &|_, (lists, mut own): (Range<usize>, &mut [T])| {
+            for list in lists {
+                let from = &self.of(list)[parts[list].clone()];
+                let (to, others) = own.split_at_mut(from.len());
+                to.copy_from_slice(from);
+                own = others;
+            }
+        });
+        Self { offsets, values }
+    }
+
+    /// The same lists of other values.
+    pub(crate) fn of_values<U: Send>(&self, value: &(dyn Fn(T) -> U + Sync)) -> Csr<U> {
+        let values = map(self.values.len(), 1 << 14, &|at| value(self.values[at]));
+        Csr { offsets: self.offsets.clone(), values }
+    }
+
+    /// A copy of some of the lists.
+    pub(crate) fn some(&self, lists: Range<usize>) -> Self {
+        let start = self.offsets[lists.start];
+        let offsets = self.offsets[lists.start..=lists.end].iter().map(|offset| offset - start).collect();
+        Self { offsets, values: self.values[start..self.offsets[lists.end]].to_vec() }
+    }
+
+    /// Puts other lists behind the last.
+    pub(crate) fn append(&mut self, other: &Self) {
+        let start = self.values.len();
+        self.offsets.extend(other.offsets.iter().skip(1).map(|offset| start + offset));
+        self.values.extend_from_slice(&other.values);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::ErrorKind;
+
+    #[test]
+    #[cfg(feature = "distributed")]
+    fn lists_joined_and_cut() {
+        let mut lists = Csr::from_parts(vec![0, 2, 2], vec![5, 3]);
+        lists.append(&Csr::from_parts(vec![0, 1, 4], vec![9, 1, 2, 7]));
+        assert_eq!(lists, Csr::from_parts(vec![0, 2, 2, 3, 6], vec![5, 3, 9, 1, 2, 7]));
+        let joined = Csr::joined(4, &[2, 0, 2, 1], &lists);
+        assert_eq!(joined, Csr::from_parts(vec![0, 0, 3, 6, 6], vec![1, 2, 7, 5, 3, 9]));
+        assert_eq!(
+            joined.parts(&|list, of| list.min(of.len())..of.len()).into_parts(),
+            (vec![0, 0, 2, 3, 3], vec![2, 7, 9])
+        );
+        assert_eq!(joined.some(1..3), Csr::from_parts(vec![0, 3, 6], vec![1, 2, 7, 5, 3, 9]));
+        assert_eq!(joined.some(4..4), Csr::default());
+        assert_eq!(joined.of_values(&|value| 2 * value).of(2), [10, 6, 18]);
+        assert_eq!(Csr::<u8>::joined(0, &[], &Csr::default()), Csr::default());
+        // More rows than a task has, in reverse.
+        let n = 3 * TASK as u32 + 5;
+        let one = Csr::from_parts((0..=n as usize).collect(), (0..n).collect::<Vec<u32>>());
+        let rows: Vec<u32> = (0..n).rev().collect();
+        assert!(Csr::joined(n as usize, &rows, &one).values() == rows);
+        assert!(one.parts(&|_, _| 0..1) == one);
+    }
 
     #[test]
     fn lists_too_large_for_memory() {

@@ -2,7 +2,11 @@
 //!
 //! ```text
 //! communicator -> route -> domain (each rank gets a compact region) -> ghosts -> what one rank does -> boundary (unions across ranks)
+//!                                                                   -> regions (boxes of all ranks) -> search
 //! ```
+//!
+//! [`Bvh`] searches: what is within a radius or a box, the k nearest, neighbours of all points, pairs. A query goes to the ranks that have a
+//! box it meets, and its results come back to the rank that asked, with global indices.
 
 mod boundary;
 mod cells;
@@ -14,7 +18,9 @@ mod fof;
 mod ghosts;
 mod halos;
 mod labels;
+mod regions;
 mod route;
+mod search;
 
 #[cfg(feature = "mpi")]
 pub use communicator::Mpi;
@@ -23,3 +29,4 @@ pub(crate) use communicator::{all_gather, all_gather_v, gather, reduce};
 pub use domain::Domain;
 pub use halos::Halos;
 pub use labels::Labels;
+pub use search::{Bvh, Hit, Neighbor, Portable};

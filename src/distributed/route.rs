@@ -6,6 +6,7 @@
 
 use bytemuck::Pod;
 
+use crate::csr::Csr;
 use crate::distributed::communicator::{Communicator, exchange, exchange_known, received};
 use crate::error::Result;
 use crate::memory::zeroed;
@@ -90,4 +91,36 @@ impl Route {
         }
         Ok(column)
     }
+
+    /// Sends a list back for each row that has arrived: one for each row that was sent, in the order of [`Route::rows`]. Collective.
+    pub fn answer_lists<T: Pod>(&self, ranks: &dyn Communicator, lists: &Csr<T>) -> Result<Csr<T>> {
+        let lengths: Vec<u64> = lists.iter().map(|list| list.len() as u64).collect();
+        let lengths = self.answer(ranks, &lengths)?;
+        let mut end = 0;
+        let mut offsets = Vec::with_capacity(lengths.len() + 1);
+        offsets.push(0);
+        offsets.extend(lengths.iter().map(|&length| {
+            end += length as usize;
+            end
+        }));
+        let sent = stretches(lists.offsets(), &self.received);
+        let values = exchange_known(ranks, lists.values(), &sent, &stretches(&offsets, &self.sent))?;
+        Ok(Csr::from_parts(offsets, values))
+    }
+
+    /// The same, put at the places of the rows, of which each was sent once. Collective.
+    pub fn send_back_lists<T: Pod + Send + Sync>(&self, ranks: &dyn Communicator, lists: &Csr<T>) -> Result<Csr<T>> {
+        Ok(Csr::joined(self.rows.len(), &self.rows, &self.answer_lists(ranks, lists)?))
+    }
+}
+
+/// How many values are in so many lists each.
+fn stretches(offsets: &[usize], counts: &[usize]) -> Vec<usize> {
+    let mut first = 0;
+    let of = |&count: &usize| {
+        let start = first;
+        first += count;
+        offsets[first] - offsets[start]
+    };
+    counts.iter().map(of).collect()
 }

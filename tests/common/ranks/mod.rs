@@ -4,6 +4,8 @@
 pub mod clusters;
 pub mod communicator;
 pub mod halos;
+pub mod search;
+mod searched;
 pub mod shares;
 
 use ropewalk::distributed::Communicator;
@@ -12,8 +14,12 @@ use ropewalk::distributed::Communicator;
 pub type Scenario = fn(&dyn Communicator);
 
 /// All scenarios, by module.
-pub const SCENARIOS: &[(&str, &[(&str, Scenario)])] =
-    &[("communicator", communicator::SCENARIOS), ("clusters", clusters::SCENARIOS), ("halos", halos::SCENARIOS)];
+pub const SCENARIOS: &[(&str, &[(&str, Scenario)])] = &[
+    ("communicator", communicator::SCENARIOS),
+    ("clusters", clusters::SCENARIOS),
+    ("halos", halos::SCENARIOS),
+    ("search", search::SCENARIOS),
+];
 
 /// Functions with their names.
 macro_rules! scenarios {

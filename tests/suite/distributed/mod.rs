@@ -3,6 +3,7 @@
 mod clusters;
 mod communicator;
 mod halos;
+mod search;
 
 use common::ranks::SCENARIOS;
 use ropewalk::distributed::on_threads;

@@ -1,0 +1,309 @@
+//! The k nearest across ranks.
+//!
+//! In: points, or all that are stored. Out: neighbours, nearest first, ties by global index.
+//! A query goes to the rank with the nearest box first, of those that have k points if one has; then, with the distance of the k-th that
+//! was found there, to all others that have a box within it: two rounds of queries and answers. Stored points are where the first round ends.
+//! Cost: what each search costs on one rank; few queries go to more ranks than one. Memory: 16 bytes a neighbour, and those of each rank
+//! asked.
+
+use crate::bvh::morton::{Grid, curve_order};
+use crate::csr::{Csr, CsrChunk};
+use crate::distributed::communicator::{agree, starts};
+use crate::distributed::regions::{Near, Regions, by_rank};
+use crate::distributed::route::Route;
+use crate::distributed::search::{Bvh, check_same};
+use crate::error::Result;
+use crate::geometry::{Aabb, Scalar, Space};
+use crate::parallel::{list_tasks, map, map_tasks};
+use crate::phases::mark;
+use crate::search::Nearest;
+use crate::search::nearest::Excluded;
+
+/// Queries per parallel task.
+const TASK: usize = 1 << 9;
+
+/// No rank, or no point.
+const NONE: u32 = u32::MAX;
+
+/// A found neighbour.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Neighbor {
+    /// Its global index.
+    pub index: u64,
+    /// The squared distance as [`Space::distance2`](crate::Space::distance2) computes it from the coordinates that are stored.
+    pub distance2: f64,
+}
+
+/// The bits of a squared distance, which are ordered as the number is, and the global index: an order of both.
+type Found = [u64; 2];
+
+fn neighbors(found: &Csr<Found>) -> Csr<Neighbor> {
+    found.of_values(&|[distance2, index]| Neighbor { index, distance2: f64::from_bits(distance2) })
+}
+
+/// What is asked, of some points.
+struct Asked<'q, S, const D: usize> {
+    points: &'q [[S; D]],
+    /// The global index that is left out of each, where it is its own.
+    own: Option<&'q [u64]>,
+    wanted: &'q Nearest,
+}
+
+impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
+    /// The nearest of the points of all ranks to each of this rank's queries, nearest first, ties by global index. `wanted` is `k` or a
+    /// [`Nearest`], whose indices are global ones.
+    ///
+    /// [`Nearest::excluding_self`] leaves out the point that has the query's own number among the queries of all ranks: itself, where these
+    /// are the points that ranks came with. A point that is not finite has no neighbours.
+    ///
+    /// ```
+    /// use ropewalk::{Nearest, distributed::{Bvh, Communicator, on_threads}};
+    ///
+    /// let near = on_threads(4, |ranks| {
+    ///     let points = [[ranks.rank() as f32]];
+    ///     let lists = Bvh::build(ranks, &points)?.nearest_all(&points, Nearest::new(2).excluding_self())?;
+    ///     Ok(lists.of(0).iter().map(|near| (near.index, near.distance2)).collect::<Vec<_>>())
+    /// })?;
+    /// assert_eq!(near[0], [(1, 1.0), (2, 4.0)]);
+    /// assert_eq!(near[1], [(0, 1.0), (2, 1.0)]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If what is wanted is not the same on all ranks; if a rank has ended.
+    pub fn nearest_all(&self, points: &[[S; D]], wanted: impl Into<Nearest>) -> Result<Csr<Neighbor>> {
+        let ranks = self.domain.ranks;
+        let wanted = wanted.into();
+        self.check(&wanted)?;
+        let starts = starts(ranks, points.len())?;
+        // One may be left out.
+        let k = wanted.k.saturating_add(usize::from(wanted.excluded != Excluded::Nothing));
+        let enough = self.with_enough(k)?;
+        let mut lists = Csr::default();
+        self.in_batches(points.len(), &mut |range| {
+            let points = &points[range.clone()];
+            let first = starts[ranks.rank()] + range.start as u64;
+            let own = (wanted.excluded == Excluded::Own).then(|| (first..first + points.len() as u64).collect());
+            let own: Option<Vec<u64>> = own;
+            let asked = Asked { points, own: own.as_deref(), wanted: &wanted };
+            let first = first_ranks(&self.regions, enough.as_ref(), &asked);
+            let pairs: Vec<(u32, u32)> = first.iter().copied().zip(0..).filter(|pair| pair.0 != NONE).collect();
+            let route = Route::of_lists(ranks, &by_rank(ranks.size(), &pairs))?;
+            let found = self.ask(&route, &asked, None)?;
+            let found = Csr::joined(points.len(), route.rows(), &found);
+            lists.append(&self.complete(&asked, &|query| first[query], found)?);
+            Ok(())
+        })?;
+        Ok(neighbors(&lists))
+    }
+
+    /// The nearest of the points of all ranks to each point that this rank came with, in their order: what `nearest_all` of these gives.
+    ///
+    /// ```
+    /// use ropewalk::{Nearest, distributed::{Bvh, Communicator, on_threads}};
+    ///
+    /// let near = on_threads(4, |ranks| {
+    ///     let bvh = Bvh::build(ranks, &[[(ranks.rank() as f64).powi(2)]])?;
+    ///     Ok(bvh.nearest_neighbors(Nearest::new(1).excluding_self())?.of(0)[0].index)
+    /// })?;
+    /// assert_eq!(near, [1, 0, 1, 2]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Bvh::nearest_all`]; if there is no memory for `k` neighbours of each point.
+    pub fn nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Result<Csr<Neighbor>> {
+        let ranks = self.domain.ranks;
+        let wanted = wanted.into();
+        self.check(&wanted)?;
+        let (ids, points) = (&self.domain.ids, &self.domain.points);
+        let here = Nearest { excluded: excluded_here(&wanted, ids), ..wanted };
+        let near = agree(ranks, self.tree.try_nearest_neighbors(here))?;
+        mark("search");
+        let found = near.of_values(&|near| [near.distance2.to_bits(), ids[near.index as usize]]);
+        drop(near);
+        let rank = ranks.rank() as u32;
+        let mut lists = Csr::default();
+        self.in_batches(points.len(), &mut |range| {
+            let own = (wanted.excluded == Excluded::Own).then_some(&ids[range.clone()]);
+            let asked = Asked { points: &points[range.clone()], own, wanted: &wanted };
+            lists.append(&self.complete(&asked, &|_| rank, found.some(range))?);
+            Ok(())
+        })?;
+        drop(found);
+        Ok(neighbors(&self.domain.home.send_back_lists(ranks, &lists)?))
+    }
+
+    /// Whether all ranks want the same. Collective.
+    fn check(&self, wanted: &Nearest) -> Result<()> {
+        let excluded = match wanted.excluded {
+            Excluded::Nothing => -1.0,
+            Excluded::Own => -2.0,
+            Excluded::Index(index) => f64::from(index),
+        };
+        check_same(self.domain.ranks, "k", wanted.k as f64)?;
+        check_same(self.domain.ranks, "radius", wanted.radius)?;
+        check_same(self.domain.ranks, "excluded", excluded)
+    }
+
+    /// The boxes of the ranks that have `k` points, with their ranks, where some have and others not. Collective.
+    fn with_enough(&self, k: usize) -> Result<Option<Boxes<S, D>>> {
+        let Regions { boxes, rank_of, counts, .. } = &self.regions;
+        let has = |&at: &usize| counts[rank_of[at] as usize] >= k as u64;
+        let enough: Vec<usize> = (0..boxes.len()).filter(has).collect();
+        if enough.is_empty() || enough.len() == boxes.len() {
+            return Ok(None);
+        }
+        let boxes: Vec<Aabb<S, D>> = enough.iter().map(|&at| boxes[at]).collect();
+        let tree = agree(self.domain.ranks, crate::Bvh::build_in(&boxes, self.domain.space))?;
+        Ok(Some(Boxes { tree, rank_of: enough.iter().map(|&at| rank_of[at]).collect() }))
+    }
+
+    /// Asks ranks for the nearest among their points: a list for each query that is sent, in the order of the route's rows. Each may have a
+    /// radius of its own. Collective.
+    fn ask(&self, route: &Route, asked: &Asked<'_, S, D>, radii: Option<&[f64]>) -> Result<Csr<Found>> {
+        let ranks = self.domain.ranks;
+        let points = route.send(ranks, asked.points)?;
+        let own = asked.own.map(|own| route.send(ranks, own)).transpose()?;
+        let radii = radii.map(|radii| route.send(ranks, radii)).transpose()?;
+        mark("queries sent");
+        let found = search(&self.tree, &self.domain.ids, &points, asked.wanted, &|query| {
+            let radius = radii.as_ref().map_or(asked.wanted.radius, |radii| radii[query]);
+            (radius, own.as_ref().map(|own| own[query]))
+        });
+        mark("search");
+        route.answer_lists(ranks, &found)
+    }
+
+    /// Asks the other ranks that may have what is nearer than what the first one has found. Collective.
+    fn complete(
+        &self,
+        asked: &Asked<'_, S, D>,
+        first: &(dyn Fn(usize) -> u32 + Sync),
+        mut found: Csr<Found>,
+    ) -> Result<Csr<Found>> {
+        let (ranks, n, k) = (self.domain.ranks, asked.points.len(), asked.wanted.k);
+        let bounds = map(n, TASK, &|query| {
+            if k == 0 || asked.wanted.radius.is_nan() || asked.wanted.radius < 0.0 {
+                return -1.0;
+            }
+            let all = asked.wanted.radius * asked.wanted.radius;
+            found.of(query).get(k - 1).map_or(all, |kth| f64::from_bits(kth[0]))
+        });
+        let pairs = within(&self.regions, &self.domain.space, asked.points, &bounds, first);
+        let route = Route::of_lists(ranks, &by_rank(ranks.size(), &pairs))?;
+        // The square of this is not below the bound.
+        let radii = map(n, TASK, &|query| bounds[query].max(0.0).sqrt().next_up().min(asked.wanted.radius));
+        let more = self.ask(&route, asked, Some(&radii))?;
+        if more.is_empty() {
+            return Ok(found);
+        }
+        let rows: Vec<u32> = (0..n as u32).chain(route.rows().iter().copied()).collect();
+        found.append(&more);
+        drop(more);
+        let found = Csr::joined(n, &rows, &found).sorted();
+        Ok(found.parts(&|_, list| 0..list.len().min(k)))
+    }
+}
+
+/// Some boxes, and the rank that each is of.
+struct Boxes<S, const D: usize> {
+    tree: crate::Bvh<S, D>,
+    rank_of: Vec<u32>,
+}
+
+/// What is left out on a rank that has these points.
+fn excluded_here(wanted: &Nearest, ids: &[u64]) -> Excluded {
+    match wanted.excluded {
+        Excluded::Index(index) => row_of(ids, u64::from(index)),
+        excluded => excluded,
+    }
+}
+
+fn row_of(ids: &[u64], id: u64) -> Excluded {
+    ids.binary_search(&id).map_or(Excluded::Nothing, |row| Excluded::Index(row as u32))
+}
+
+/// The rank with the box nearest to each query, if it is within the radius.
+fn first_ranks<S: Scalar, const D: usize>(
+    regions: &Regions<S, D>,
+    enough: Option<&Boxes<S, D>>,
+    asked: &Asked<'_, S, D>,
+) -> Vec<u32> {
+    let (tree, rank_of) = enough.map_or((&regions.tree, &regions.rank_of), |enough| (&enough.tree, &enough.rank_of));
+    let one = Nearest { k: asked.wanted.k.min(1), radius: asked.wanted.radius, excluded: Excluded::Nothing };
+    let ranks = map_tasks(asked.points.len(), TASK, &|range| {
+        let mut found = vec![];
+        let of = |&point: &[S; D]| {
+            tree.nearest_into(point, one, &mut found);
+            found.first().map_or(NONE, |near| rank_of[near.index as usize])
+        };
+        asked.points[range].iter().map(of).collect::<Vec<u32>>()
+    });
+    ranks.concat()
+}
+
+/// The ranks that have a box within the bound of each query, other than the first one, with the query's place.
+fn within<S: Scalar, const D: usize>(
+    regions: &Regions<S, D>,
+    space: &Space<D>,
+    points: &[[S; D]],
+    bounds: &[f64],
+    first: &(dyn Fn(usize) -> u32 + Sync),
+) -> Vec<(u32, u32)> {
+    let Regions { tree, rank_of, counts, .. } = regions;
+    let with_points = counts.iter().filter(|&&count| count > 0).count();
+    list_tasks(points.len(), TASK, &|range| {
+        let mut pairs = vec![];
+        // The last query for which each rank was met.
+        let mut last = vec![usize::MAX; counts.len()];
+        for query in range {
+            let point = Aabb::point(space.wrap(points[query]));
+            if bounds[query] < 0.0 || !point.is_finite() {
+                continue;
+            }
+            let mut others = with_points;
+            if first(query) != NONE {
+                last[first(query) as usize] = query;
+                others = others.saturating_sub(1);
+            }
+            let mut hits = tree.query(Near { bounds: &point, radius2: bounds[query] });
+            while others > 0
+                && let Some(hit) = hits.next()
+            {
+                let rank = rank_of[hit as usize];
+                if last[rank as usize] != query {
+                    last[rank as usize] = query;
+                    pairs.push((rank, query as u32));
+                    others -= 1;
+                }
+            }
+        }
+        pairs
+    })
+}
+
+/// The nearest in one rank's tree, whose points have these global indices; each query with a radius, and an index that it leaves out.
+fn search<S: Scalar, const D: usize>(
+    tree: &crate::Bvh<S, D>,
+    ids: &[u64],
+    points: &[[S; D]],
+    wanted: &Nearest,
+    of: &(dyn Fn(usize) -> (f64, Option<u64>) + Sync),
+) -> Csr<Found> {
+    let here = excluded_here(wanted, ids);
+    let order = curve_order(points.len(), &Grid::over(&tree.bounds()), |query| points[query]);
+    let chunks = map_tasks(order.len(), TASK, &|range| {
+        let mut chunk = CsrChunk::default();
+        let mut found = vec![];
+        for &query in &order[range] {
+            let (radius, own) = of(query as usize);
+            let excluded = own.map_or(here, |own| row_of(ids, own));
+            tree.nearest_into(points[query as usize], Nearest { k: wanted.k, radius, excluded }, &mut found);
+            chunk.values.extend(found.iter().map(|near| [near.distance2.to_bits(), ids[near.index as usize]]));
+            chunk.lengths.push(found.len() as u32);
+        }
+        chunk
+    });
+    Csr::gather(&order, &chunks)
+}
