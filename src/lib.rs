@@ -260,6 +260,6 @@ pub mod internals {
 }
 
 /// The README's programs, compiled and run as documentation. One of them needs a device's features.
-#[cfg(all(doctest, feature = "halos", any(feature = "cuda", feature = "vulkan")))]
+#[cfg(all(doctest, feature = "halos", feature = "distributed", any(feature = "cuda", feature = "vulkan")))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -82,7 +82,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     summary.close(&phases, outputs, &targets, args.points.json.as_ref())
 }
 
-fn on_host(args: &Args) -> Dbscan {
+pub fn on_host(args: &Args) -> Dbscan {
     Dbscan::new(args.eps, args.min_pts).algorithm(args.algorithm.into()).star(args.star).periodic(args.points.periodic)
 }
 

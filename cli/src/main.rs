@@ -14,6 +14,8 @@ mod input;
 mod kdist;
 mod largest;
 mod memory;
+#[cfg(feature = "mpi")]
+mod mpi;
 mod neighbors;
 mod outputs;
 mod periodic;
@@ -52,6 +54,10 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
     };
+    #[cfg(feature = "mpi")]
+    if mpi::is_asked(&args) {
+        return mpi::main(&args);
+    }
     let done = run(&args).and_then(|report| match io::stdout().lock().write_all(report.as_bytes()) {
         // The reader has seen enough, as `head` does.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),

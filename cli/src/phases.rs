@@ -58,6 +58,12 @@ impl Phases {
         self.rows.iter().map(|(name, time, _)| ((*name).to_string(), Value::from(time.as_secs_f64()))).collect()
     }
 
+    /// The most bytes that were in use at a time.
+    #[cfg(feature = "mpi")]
+    pub fn peak(&self) -> usize {
+        self.rows.iter().map(|row| row.2).max().unwrap_or(0)
+    }
+
     /// A line per phase, and their sum. Memory is the most that was in use at a time, what earlier phases left included.
     pub fn table(&self) -> String {
         let total =

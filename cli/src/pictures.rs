@@ -124,10 +124,7 @@ pub fn pictures(
 ) -> Result<Vec<(&'static str, Vec<u8>)>, Failure> {
     let n = grouped(snapshot.points.len() as u64);
     let [halos, subhalos] = counts(catalog);
-    let mut units = units(pipeline);
-    if snapshot.masses == Masses::Unknown {
-        units = units.counting_particles();
-    }
+    let units = units_of(snapshot, pipeline);
     let place = match pipeline.period() {
         None => "open boundaries".into(),
         Some(side) if pipeline.universe().units().is_some() => format!("box {} {}", short(side), units.length()),
@@ -139,33 +136,53 @@ pub fn pictures(
         units: units.clone(),
         slab: args.pictures.slab,
     };
-    let projection = projection(args, pipeline, snapshot, catalog, &shown)?;
+    let mut pictures = vec![(Picture::Projection.file(args), projection(args, pipeline, snapshot, catalog, &shown)?)];
+    pictures.extend(mass_function(args, snapshot, pipeline, catalog, (meta, remarks))?);
+    if args.finder == args::Finder::AdaptaHop {
+        pictures.push((Picture::Dendrogram.file(args), dendrogram(args, catalog, &units)?));
+    }
+    Ok(pictures)
+}
+
+/// What pictures are in: particles are counted where they have no masses.
+fn units_of(snapshot: &Snapshot, pipeline: &Pipeline<'_>) -> AxisUnits {
+    let units = units(pipeline);
+    if snapshot.masses == Masses::Unknown { units.counting_particles() } else { units }
+}
+
+/// The files of [`mass_function`].
+pub fn mass_function_files(args: &Args) -> Vec<&'static str> {
+    if args.no_pictures { vec![] } else { vec![Picture::MassFunction.file(args), MASS_TABLE] }
+}
+
+/// The mass function and its table: names and contents. The particles of the snapshot are not looked at.
+pub fn mass_function(
+    args: &Args,
+    snapshot: &Snapshot,
+    pipeline: &Pipeline<'_>,
+    catalog: &Catalog,
+    (meta, remarks): (&[(&str, Meta)], &mut Vec<String>),
+) -> Result<Vec<(&'static str, Vec<u8>)>, Failure> {
+    let units = units_of(snapshot, pipeline);
+    let [halos, _] = counts(catalog);
     let how = match args.finder {
         args::Finder::Fof => format!("linking length {}", linking_length(pipeline)),
         args::Finder::Hop => "HOP".into(),
         args::Finder::AdaptaHop => "AdaptaHOP".into(),
     };
-    let title = format!("{halos} of {} or more particles, {how}{when}", args.min_members);
+    let title = format!("{halos} of {} or more particles, {how}{}", args.min_members, units.when());
     let measured = MassCounts::new(catalog, pipeline.scales().volume);
     // A picture's curve is no reason to lose a catalogue.
     let curves = expected(snapshot, pipeline.universe(), &measured).unwrap_or_else(|why| {
         remarks.push(format!("no expected mass functions: {why}"));
         vec![]
     });
-    let mass_function = plot::mass_function(&measured, &curves, &title, &units, Picture::MassFunction.style(args))?;
+    let picture = plot::mass_function(&measured, &curves, &title, &units, Picture::MassFunction.style(args))?;
     let mut table = vec![];
     let columns = measured.columns(&curves);
     let columns = in_units(args, pipeline, &columns, pipeline.universe().units(), meta)?;
     write_ecsv(&mut table, &columns.columns, columns.units.as_ref(), &columns.meta)?;
-    let mut pictures = vec![
-        (Picture::Projection.file(args), projection),
-        (Picture::MassFunction.file(args), mass_function),
-        (MASS_TABLE, table),
-    ];
-    if args.finder == args::Finder::AdaptaHop {
-        pictures.push((Picture::Dendrogram.file(args), dendrogram(args, catalog, &units)?));
-    }
-    Ok(pictures)
+    Ok(vec![(Picture::MassFunction.file(args), picture), (MASS_TABLE, table)])
 }
 
 /// How many halos a catalogue has, and after a comma how many subhalos, if it knows them.

@@ -71,13 +71,18 @@ impl Route {
         &self.received
     }
 
+    /// The rows that are sent, in the order of the ranks they go to.
+    pub fn rows(&self) -> &[u32] {
+        &self.rows
+    }
+
     /// Sends a column: what arrives. Collective.
     pub fn send<T: Pod + Send + Sync>(&self, ranks: &dyn Communicator, column: &[T]) -> Result<Vec<T>> {
         let packed = map(self.rows.len(), TASK, &|at| column[self.rows[at] as usize]);
         exchange_known(ranks, &packed, &self.sent, &self.received)
     }
 
-    /// Sends a value back for each row that has arrived: one for each row that was sent, in the order in which they were. Collective.
+    /// Sends a value back for each row that has arrived: one for each row that was sent, in the order of [`Route::rows`]. Collective.
     pub fn answer<T: Pod>(&self, ranks: &dyn Communicator, answers: &[T]) -> Result<Vec<T>> {
         exchange_known(ranks, answers, &self.received, &self.sent)
     }

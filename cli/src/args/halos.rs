@@ -156,6 +156,11 @@ pub struct Halos {
     /// Number of threads; otherwise one per processor
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Running")]
     pub threads: Option<u16>,
+    /// Share the work among the processes that mpirun or srun starts: each reads its part of the snapshot. Files are those of one
+    /// process, byte for byte, but projection.png, which is not drawn. Friends of friends alone; one thread each, unless --threads says more
+    #[cfg(feature = "mpi")]
+    #[arg(long, help_heading = "Running")]
+    pub mpi: bool,
 }
 
 /// Which particles of a file, and what else belongs to them.

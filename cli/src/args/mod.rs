@@ -80,6 +80,11 @@ pub struct Dbscan {
     /// Draw the points, coloured by cluster; for two dimensions
     #[arg(long, value_name = "CLUSTERS.png|svg|pdf")]
     pub plot: Option<PathBuf>,
+    /// Share the work among the processes that mpirun or srun starts: each reads its part of the points. Labels are those of one process;
+    /// LABELS is a NumPy array. One thread each, unless --threads says more
+    #[cfg(feature = "mpi")]
+    #[arg(long)]
+    pub mpi: bool,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]

@@ -1,9 +1,9 @@
 //! `ropewalk halos`: one snapshot, or a series of them.
 
 pub mod files;
-mod one;
-mod options;
-mod report;
+pub mod one;
+pub mod options;
+pub mod report;
 mod series;
 
 use super::args::Halos as Args;

@@ -165,7 +165,7 @@ fn read_attached(
     Ok(Some(input::read(path, &read_options(args, &there).velocities(false), phases)?))
 }
 
-fn read_options(args: &Args, types: &[u8]) -> ReadOptions {
+pub fn read_options(args: &Args, types: &[u8]) -> ReadOptions {
     let mut read = ReadOptions::default().types(types.iter().copied());
     read.columns = args.particles.coordinates.clone();
     read.velocity_unit = args.universe.velocity_unit;

@@ -16,6 +16,8 @@ mod hop;
 mod kdist;
 mod linking_lengths;
 mod missing;
+#[cfg(feature = "mpi")]
+mod mpi;
 mod neighbors;
 mod mutated;
 mod outputs;

@@ -1,0 +1,81 @@
+//! `ropewalk dbscan --mpi`.
+
+use std::path::Path;
+
+use ropewalk::Scalar;
+use ropewalk::distributed::{Communicator, Domain, Labels, Mpi, Reduction};
+use ropewalk::io::{Points, Snapshot};
+
+use super::{Shared, describe, read, start_threads};
+use crate::args::Dbscan as Args;
+use crate::device::Name;
+use crate::dimensions::with_rows;
+use crate::outputs::{Column, Outputs, written};
+use crate::phases::Phases;
+use crate::summary::Summary;
+use crate::text::share;
+use crate::{Failure, dbscan, grouped, short};
+
+/// Labels of all points; the report is rank 0's.
+pub fn run(args: &Args, ranks: &Mpi) -> Result<Option<String>, Failure> {
+    start_threads(args.points.threads)?;
+    let refused = [(args.plot.is_some(), "--plot"), (args.device != Name::Cpu, "--device")];
+    if let Some((_, option)) = refused.into_iter().find(|(is_given, _)| *is_given) {
+        return Err(format!("{option}: not with --mpi").into());
+    }
+    if args.out.as_ref().map(|out| Column::of("--out", out)).transpose()? == Some(Column::Csv) {
+        return Err("--out: with --mpi labels are a NumPy array, LABELS.npy".into());
+    }
+    let json: Vec<_> = args.points.json.iter().map(AsRef::as_ref).collect();
+    let outputs = if ranks.rank() == 0 { Some(Outputs::files(&json, &args.points.file)?) } else { None };
+    let mut phases = Phases::default();
+    let part = read(&args.points.file, args.points.options(), ranks, &mut phases)?;
+    let shared = args.out.as_ref().map(|out| Shared::create::<i32>(out, part.total_rows(), ranks)).transpose()?;
+    let labels = phases.run("find clusters", || find(args, ranks, &part))?;
+    if let Some(shared) = shared {
+        phases.run("labels", || -> Result<(), Failure> {
+            shared.write(part.first_row(), &narrow(&labels)?, ranks)?;
+            shared.commit()
+        })?;
+    }
+
+    let is_core = |i: &usize| labels.is_core(*i);
+    let n = part.points.len();
+    let mut counts =
+        [(0..n).filter(is_core).count() as u64, labels.as_slice().iter().filter(|&&label| label < 0).count() as u64];
+    ranks.all_reduce(&mut counts, Reduction::Sum)?;
+    let ([core, noise], all) = (counts, part.total_rows());
+    let mut summary = Summary::default();
+    describe(&mut summary, &phases, ranks)?;
+    let Some(outputs) = outputs else { return Ok(None) };
+    summary.both("points", grouped(all), all);
+    summary.both("eps", short(args.eps), args.eps);
+    summary.both("min_pts", args.min_pts.to_string(), args.min_pts);
+    summary.value("star", args.star);
+    summary.both("clusters", grouped(labels.n_clusters()), labels.n_clusters());
+    summary.both("core", share(core, all), core);
+    summary.both("border", share(all - core - noise, all), all - core - noise);
+    summary.both("noise", share(noise, all), noise);
+    let report = summary.close(&phases, outputs, &json, args.points.json.as_ref())?;
+    let also: Vec<&Path> = args.out.iter().map(AsRef::as_ref).collect();
+    Ok(Some(if also.is_empty() { report } else { report + &written(&also) }))
+}
+
+fn find(args: &Args, ranks: &Mpi, part: &Snapshot) -> Result<Labels, Failure> {
+    fn of<S: Scalar, const D: usize>(args: &Args, ranks: &Mpi, rows: &[[S; D]]) -> Result<Labels, Failure> {
+        let domain = Domain::new(ranks, rows, args.points.periodic)?;
+        Ok(dbscan::on_host(args).run_on_domain(&domain)?)
+    }
+    fn dimensions(points: &Points) -> Failure {
+        format!("--mpi: points of 2 or 3 dimensions, not of {}", points.dim()).into()
+    }
+    let points = &part.points;
+    with_rows!(points, f32 [2, 3], f64 [2, 3], rows => of(args, ranks, rows)).ok_or_else(|| dimensions(points))?
+}
+
+/// Labels in 32 bits, as one process has them.
+pub fn narrow(labels: &Labels) -> Result<Vec<i32>, Failure> {
+    let narrow = |&label: &i64| i32::try_from(label);
+    let all: Result<Vec<i32>, _> = labels.as_slice().iter().map(narrow).collect();
+    all.map_err(|_| "there are more than 2^31 - 1 clusters, and labels are 32-bit numbers".into())
+}

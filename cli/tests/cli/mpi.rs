@@ -1,0 +1,98 @@
+//! The program as several processes of MPI: what they write together, and how they end.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use crate::program::{Scratch, halos, run, sample};
+
+/// What `mpirun -n RANKS ropewalk ARGUMENTS` leaves, within 60 seconds.
+fn mpirun(ranks: usize, arguments: &[&str]) -> Output {
+    let mut command = Command::new("timeout");
+    command.args(["--kill-after=5", "60", "mpirun", "-n", &ranks.to_string(), env!("CARGO_BIN_EXE_ropewalk")]);
+    // As in containers, where one is root, and with more processes than processors.
+    for (name, value) in [
+        ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+        ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+        ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+        ("OMPI_MCA_mpi_yield_when_idle", "1"),
+        ("OMPI_MCA_btl_vader_single_copy_mechanism", "none"),
+    ] {
+        command.env(name, value);
+    }
+    command.args(arguments).output().unwrap()
+}
+
+fn succeeds(ranks: usize, arguments: &[&str]) -> String {
+    let output = mpirun(ranks, arguments);
+    let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    assert!(output.status.success() && err.is_empty(), "{ranks} ranks: {}, {err}", output.status);
+    out
+}
+
+/// The first line of the error.
+fn fails(ranks: usize, arguments: &[&str]) -> String {
+    let output = mpirun(ranks, arguments);
+    assert!(!output.status.success() && output.status.code() != Some(124), "{}", output.status);
+    assert!(output.stdout.is_empty());
+    String::from_utf8(output.stderr).unwrap().lines().next().unwrap().into()
+}
+
+fn are_equal(a: &Path, b: &Path, names: &[&str]) {
+    for name in names {
+        assert!(fs::read(a.join(name)).unwrap() == fs::read(b.join(name)).unwrap(), "{name}");
+    }
+}
+
+#[test]
+fn files_are_those_of_one_process() {
+    let scratch = Scratch::new();
+    let one = scratch.path("one");
+    halos(&sample(), &one, &["--center", "mbp,mcp", "--catalog", "halos.ecsv,halos.hdf5"]).success();
+    let sample = sample().display().to_string();
+    for ranks in [1, 2, 3, 4, 7, 16] {
+        let many = scratch.path(&ranks.to_string());
+        let out = many.display().to_string();
+        let options = ["--center", "mbp,mcp", "--catalog", "halos.ecsv,halos.hdf5", "--mpi"];
+        let arguments = [&["halos", &sample, "--out", &out][..], &options].concat();
+        let printed = succeeds(ranks, &arguments);
+        assert!(printed.contains(&format!("ranks           {ranks}\n")), "{printed}");
+        assert!(printed.contains("halos           694 of 20 or more\n"), "{printed}");
+        let names = ["halos.ecsv", "halos.hdf5", "labels.npy", "mass_function.ecsv", "mass_function.svg"];
+        assert_eq!(scratch.names(&ranks.to_string()), names);
+        are_equal(&one, &many, &names);
+    }
+}
+
+#[test]
+fn labels_are_those_of_one_process() {
+    let scratch = Scratch::new();
+    let file = sample().display().to_string();
+    let labels = |name: &str| scratch.path(name).display().to_string();
+    let options = ["dbscan", &file, "--eps", "0.1", "--min-pts", "5", "--periodic", "32", "--out"];
+    run([&options[..], &[&labels("one.npy")]].concat()).success();
+    for ranks in [2, 5] {
+        let printed = succeeds(ranks, &[&options[..], &[&labels("many.npy"), "--mpi"]].concat());
+        assert!(printed.contains("clusters        3,184\n"), "{printed}");
+        assert!(fs::read(labels("one.npy")).unwrap() == fs::read(labels("many.npy")).unwrap());
+    }
+}
+
+/// One sentence, and nothing is left.
+#[test]
+fn errors_end_all_ranks() {
+    let scratch = Scratch::new();
+    let out = scratch.path("out").display().to_string();
+    let sample = sample().display().to_string();
+    let error = fails(3, &["halos", "/nowhere.gadget2", "--out", &out, "--mpi"]);
+    assert!(error.starts_with("rank 0: /nowhere.gadget2: cannot be opened"), "{error}");
+    let error = fails(2, &["halos", &sample, "--out", &out, "--linking-length", "200", "--mpi"]);
+    assert!(error.starts_with("rank 0: ") && error.contains("linking_length"), "{error}");
+    let error = fails(2, &["halos", &sample, "--out", &out, "--so", "200c", "--mpi"]);
+    assert_eq!(error, "rank 0: --so: not with --mpi; run one process without it");
+    // What only one rank finds ends the others, too.
+    let below = Path::new(&sample).join("out").display().to_string();
+    let error = fails(3, &["halos", &sample, "--out", &below, "--mpi"]);
+    assert!(error.contains("the output directory cannot be made"), "{error}");
+    assert_eq!(scratch.names("."), [""; 0]);
+}
