@@ -10,7 +10,7 @@
 
 mod boundary;
 mod cells;
-mod communicator;
+pub(crate) mod communicator;
 mod components;
 mod dbscan;
 mod domain;
@@ -25,7 +25,6 @@ mod search;
 #[cfg(feature = "mpi")]
 pub use communicator::Mpi;
 pub use communicator::{Alone, Communicator, Measured, Reduction, ThreadRank, Traffic, agree, on_threads};
-pub(crate) use communicator::{all_gather, all_gather_v, gather, reduce};
 pub use domain::Domain;
 pub use halos::Halos;
 pub use labels::Labels;

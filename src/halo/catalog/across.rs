@@ -4,7 +4,7 @@
 //! Cost: a row is sent once.
 
 use super::{Catalog, Halo, Motion, Values};
-use crate::distributed::{Communicator, gather};
+use crate::distributed::communicator::{Communicator, gather};
 use crate::error::Result;
 
 /// Numbers of a row beside its columns: what [`Halo`] has, the label, and the first member.

@@ -5,7 +5,7 @@
 //! Cost: two passes over the members, in parallel over halos; sums are in `f64` and in the order of the members, so the result
 //! does not depend on the number of threads.
 
-#[cfg(feature = "distributed")]
+#[cfg(all(feature = "distributed", feature = "io"))]
 mod across;
 mod columns;
 mod csv;

@@ -7,7 +7,8 @@
 use std::collections::BTreeSet;
 
 use crate::cluster::Fof;
-use crate::distributed::{self, Communicator, Reduction, agree, all_gather, all_gather_v, gather, reduce};
+use crate::distributed::communicator::{all_gather, all_gather_v, gather, reduce};
+use crate::distributed::{self, Communicator, Reduction, agree};
 use crate::error::{Kind, Result};
 use crate::halo::NoCenter;
 use crate::halo::pipeline::{Finder, Found, LinkingLength, Measured, Note, Options, Pipeline, Scales};
