@@ -224,6 +224,12 @@ pub struct Bench {
     /// Write the figures as JSON, too
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Time what the processes that mpirun or srun starts do together: build, range_count, knn, fof and dbscan_densebox, each with the
+    /// moving of the points to where they are worked on. Shows the slowest rank's time and all ranks' mean, the memory of the rank that takes
+    /// most beyond its points, and bytes sent
+    #[cfg(feature = "mpi")]
+    #[arg(long)]
+    pub mpi: bool,
 }
 
 /// What clap has to say, without its paragraphs on usage.

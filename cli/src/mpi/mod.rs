@@ -1,5 +1,6 @@
 //! Runs that several processes share, with `--mpi`.
 
+mod bench;
 mod dbscan;
 mod halos;
 
@@ -22,6 +23,7 @@ pub fn is_asked(args: &Args) -> bool {
     match &args.command {
         Command::Halos(args) => args.mpi,
         Command::Dbscan(args) => args.mpi,
+        Command::Bench(args) => args.mpi,
         _ => false,
     }
 }
@@ -34,6 +36,7 @@ pub fn main(args: &Args) -> ExitCode {
         let report = match &args.command {
             Command::Halos(args) => halos::run(args, ranks)?,
             Command::Dbscan(args) => dbscan::run(args, ranks)?,
+            Command::Bench(args) => bench::run(args, ranks)?,
             _ => None,
         };
         if let Some(report) = report {

@@ -1,0 +1,190 @@
+//! `ropewalk bench --mpi`: time, memory, bytes sent, and how evenly ranks share the work.
+//!
+//! A time is that of the slowest rank, from the points where they were read to results there. Results of any number of ranks have one
+//! checksum if they are equal.
+
+use std::fmt::Write;
+use std::time::Instant;
+
+use ropewalk::distributed::{Bvh, Communicator, Domain, Measured, Mpi, Reduction, agree};
+use ropewalk::io::{Points, ReadOptions, Table};
+use ropewalk::sample::Sample;
+use ropewalk::{Dbscan, Fof, Nearest, Scalar};
+
+use super::{read, start_threads};
+use crate::args::Bench as Args;
+use crate::device::Name;
+use crate::dimensions::with_rows;
+use crate::phases::Phases;
+use crate::{Failure, MEMORY, grouped, short};
+
+/// What can be timed.
+const OPERATIONS: [&str; 5] = ["build", "range_count", "knn", "fof", "dbscan_densebox"];
+
+/// The table, on rank 0.
+pub fn run(args: &Args, ranks: &Mpi) -> Result<Option<String>, Failure> {
+    start_threads(args.threads)?;
+    let refused =
+        [(args.device != Name::Cpu, "--device"), (args.scaling, "--scaling"), (args.json.is_some(), "--json")];
+    if let Some((_, option)) = refused.into_iter().find(|(is_given, _)| *is_given) {
+        return Err(format!("{option}: not with --mpi").into());
+    }
+    let (points, first) = match (&args.file, &args.sample) {
+        (Some(file), _) => {
+            let part = read(file, ReadOptions::default(), ranks, &mut Phases::default())?;
+            let first = part.first_row();
+            (part.points, first)
+        }
+        (None, Some(spec)) => sample(spec, ranks)?,
+        (None, None) => return Err("bench needs a FILE or --sample SPEC".into()),
+    };
+    let measured = with_rows!(&points, f32 [2, 3], f64 [2, 3], rows => measure(args, ranks, rows, first));
+    measured.unwrap_or_else(|| Err(format!("points have {} dimensions; bench takes 2 or 3", points.dim()).into()))
+}
+
+/// This rank's part of points made on the spot, of which each rank makes all.
+fn sample(spec: &str, ranks: &Mpi) -> Result<(Points, u64), Failure> {
+    let all = agree(ranks, Sample::parse(spec).and_then(|sample| sample.points()))?;
+    let rows = ropewalk::io::Part { index: ranks.rank(), count: ranks.size() }.rows(all.len() as u64);
+    let own = all[rows.start as usize..rows.end as usize].to_vec();
+    Ok((Points::F32(Table::new(3, own.into_flattened())?), rows.start))
+}
+
+fn measure<S: Scalar, const D: usize>(
+    args: &Args,
+    ranks: &Mpi,
+    points: &[[S; D]],
+    first: u64,
+) -> Result<Option<String>, Failure> {
+    let mut all = [points.len() as u64];
+    ranks.all_reduce(&mut all, Reduction::Sum)?;
+    let Some(eps) = args.eps else { return Err("--eps: with --mpi the radius is to be given".into()) };
+    let mut report = format!(
+        "{} points, {D} dimensions of {} bits, eps {}, min_pts {}, k {}, {}, {} ranks of {} threads\n\n",
+        grouped(all[0]),
+        8 * size_of::<S>(),
+        short(eps),
+        args.min_pts,
+        args.k,
+        args.periodic.map_or("open".to_string(), |side| format!("periodic box of {}", short(side))),
+        ranks.size(),
+        rayon::current_num_threads(),
+    );
+    // Writing to a string does not fail.
+    _ = writeln!(
+        report,
+        "{:<18}{:>11}{:>11}{:>8}{:>14}{:>14}  check",
+        "operation, step", "slowest", "mean", "ratio", "most memory", "sent"
+    );
+    let known = |name: &&String| OPERATIONS.contains(&name.as_str());
+    let wanted: Vec<&String> = args.ops.iter().filter(known).collect();
+    if wanted.is_empty() {
+        return Err(format!("--ops: with --mpi these are {}", OPERATIONS.join(", ")).into());
+    }
+    for name in wanted {
+        report += &time(args, ranks, (points, first, eps), name)?;
+    }
+    Ok((ranks.rank() == 0).then_some(report))
+}
+
+/// Warms up and times an operation: its lines of the table.
+fn time<S: Scalar, const D: usize>(
+    args: &Args,
+    ranks: &Mpi,
+    (points, first, eps): (&[[S; D]], u64, f64),
+    name: &str,
+) -> Result<String, Failure> {
+    let mut best: Option<(f64, f64, Vec<(&str, f64)>, [u64; 2])> = None;
+    let mut known = None;
+    for turn in 0..=args.reps.max(1) {
+        ranks.barrier()?;
+        MEMORY.reset_peak();
+        let before = MEMORY.current();
+        let counted = Measured::new(ranks);
+        let start = Instant::now();
+        let (result, steps) = ropewalk::phases(|| operate(args, &counted, (points, first, eps), name));
+        let own = start.elapsed().as_secs_f64();
+        let peak = MEMORY.peak().saturating_sub(before) as u64;
+        let check = result?;
+        if *known.get_or_insert(check) != check {
+            return Err(format!("{name}: the result is another one than before").into());
+        }
+        let slowest = most(ranks, own)?;
+        if turn > 0 && best.as_ref().is_none_or(|best| slowest < best.0) {
+            let steps = steps.into_iter().map(|(step, time)| (step, time.as_secs_f64())).collect();
+            best = Some((slowest, own, steps, [peak, counted.traffic().bytes]));
+        }
+    }
+    let Some((slowest, own, steps, [peak, bytes])) = best else { return Ok(String::new()) };
+    let (mut memory, mut sent) = ([peak], [bytes, known.unwrap_or(0)]);
+    ranks.all_reduce(&mut memory, Reduction::Max)?;
+    ranks.all_reduce(&mut sent, Reduction::Sum)?;
+    let mebibytes = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
+    let mut lines = String::new();
+    let mut line = |name: &str, slowest: f64, mean: f64, rest: String| {
+        let ratio = if mean > 0.0 { slowest / mean } else { 1.0 };
+        // Writing to a string does not fail.
+        _ = writeln!(lines, "{name:<18}{slowest:>9.4} s{mean:>9.4} s{ratio:>8.2}{rest}");
+    };
+    let rest = format!("{:>14}{:>14}  {:016x}", mebibytes(memory[0]), mebibytes(sent[0]), sent[1]);
+    line(name, slowest, mean(ranks, own)?, rest);
+    if args.phases {
+        for (step, seconds) in steps {
+            line(&format!("  {step}"), most(ranks, seconds)?, mean(ranks, seconds)?, String::new());
+        }
+    }
+    Ok(lines)
+}
+
+/// Runs it; the sum over all ranks of what comes back is the same for any number of them.
+fn operate<S: Scalar, const D: usize>(
+    args: &Args,
+    ranks: &dyn Communicator,
+    (points, first, eps): (&[[S; D]], u64, f64),
+    name: &str,
+) -> Result<u64, Failure> {
+    let periodic = args.periodic;
+    let sum = |values: &mut dyn Iterator<Item = u64>| {
+        (first..).zip(values).fold(0u64, |sum, (index, value)| sum.wrapping_add(mixed(index ^ mixed(value))))
+    };
+    Ok(match name {
+        "build" => Domain::new(ranks, points, periodic)?.len() / ranks.size() as u64,
+        "range_count" => {
+            let tree = Bvh::of_domain(Domain::new(ranks, points, periodic)?)?;
+            sum(&mut tree.count_neighbors(eps)?.into_iter())
+        }
+        "knn" => {
+            let tree = Bvh::of_domain(Domain::new(ranks, points, periodic)?)?;
+            let lists = tree.nearest_neighbors(Nearest::new(args.k).excluding_self())?;
+            sum(&mut lists.iter().map(|list| list.iter().fold(0, |sum, other| mixed(sum ^ other.index))))
+        }
+        "fof" => {
+            let halos = Fof::new(eps).periodic(periodic).run_across(ranks, points)?;
+            sum(&mut halos.labels().as_slice().iter().map(|&label| label as u64))
+        }
+        _ => {
+            let labels = Dbscan::new(eps, args.min_pts).periodic(periodic).run_across(ranks, points)?;
+            sum(&mut labels.as_slice().iter().map(|&label| label as u64))
+        }
+    })
+}
+
+fn most(ranks: &Mpi, seconds: f64) -> Result<f64, Failure> {
+    let mut nanoseconds = [(seconds * 1e9) as u64];
+    ranks.all_reduce(&mut nanoseconds, Reduction::Max)?;
+    Ok(nanoseconds[0] as f64 * 1e-9)
+}
+
+fn mean(ranks: &Mpi, seconds: f64) -> Result<f64, Failure> {
+    let mut nanoseconds = [(seconds * 1e9) as u64];
+    ranks.all_reduce(&mut nanoseconds, Reduction::Sum)?;
+    Ok(nanoseconds[0] as f64 * 1e-9 / ranks.size() as f64)
+}
+
+/// SplitMix64 (Steele et al. 2014).
+fn mixed(seed: u64) -> u64 {
+    let x = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ x >> 31
+}
