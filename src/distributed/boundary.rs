@@ -20,8 +20,8 @@ pub(super) struct Numbered {
     pub numbers: Vec<u64>,
     /// How many points of all ranks each of these has.
     pub sizes: Vec<u64>,
-    /// The rank that its smallest part is of, by the order of ranks.
-    pub owners: Vec<u32>,
+    /// The component that stands for all that it is connected with: one rank's, with its number there.
+    pub roots: Vec<u64>,
     /// How many components all ranks have.
     pub count: u64,
 }
@@ -89,9 +89,8 @@ pub(super) fn number<S: Scalar, const D: usize>(
         known[at] = theirs[wanted.partition_point(|&other| other < roots[at])];
     }
     mark("across ranks");
-    let owners = roots.iter().map(|&root| rank_of(root) as u32).collect();
     let (numbers, sizes) = known.into_iter().map(|[number, size]| (number, size)).unzip();
-    Ok(Numbered { numbers, sizes, owners, count })
+    Ok(Numbered { numbers, sizes, roots, count })
 }
 
 /// The place of each key among those of all ranks, which all differ, and how many there are. Keys are global indices. Collective.

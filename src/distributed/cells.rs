@@ -14,7 +14,7 @@ const MOST: usize = 1 << 10;
 /// Cells of all ranks, at most, unless there are more ranks.
 const MOST_OF_ALL: usize = 1 << 20;
 /// Bits of a code that are looked up.
-const LOOKUP: u32 = 12;
+const LOOKUP: u32 = 15;
 /// Codes by which cells are chosen.
 const SAMPLES: usize = 1 << 16;
 /// Points per parallel task.

@@ -51,7 +51,7 @@ impl Fof {
         let (labels, numbered) = self.groups(domain)?;
         let least = self.min_members as u64;
         let of = |label: i32| match usize::try_from(label) {
-            Ok(label) if numbered.sizes[label] >= least => [numbered.numbers[label], numbered.owners[label].into()],
+            Ok(label) if numbered.sizes[label] >= least => [numbered.numbers[label], numbered.roots[label]],
             Ok(label) => [numbered.numbers[label], NONE],
             Err(_) => [NONE; 2],
         };
@@ -60,8 +60,8 @@ impl Fof {
         mark("labels sent back");
         let labels = told.iter().map(|told| told[0] as i64).collect();
         let labels = Labels { labels, core: None, n_clusters: numbered.count };
-        let owners: Vec<u64> = told.into_iter().map(|told| told[1]).collect();
-        Halos::gather(domain, labels, &owners, self.min_members)
+        let roots: Vec<u64> = told.into_iter().map(|told| told[1]).collect();
+        Halos::gather(domain, labels, &roots, &numbered.numbers, self.min_members)
     }
 
     /// The component of each point of a domain, negative for none, and what is known of these.

@@ -8,13 +8,18 @@ use bytemuck::Pod;
 
 use crate::cluster::labels::Labels as OwnLabels;
 use crate::distributed::boundary::NONE;
-use crate::distributed::communicator::{Communicator, Reduction, agree, reduce};
+use crate::distributed::communicator::{Communicator, Reduction, reduce};
+use crate::distributed::components::rank_of;
 use crate::distributed::domain::Domain;
 use crate::distributed::labels::Labels;
 use crate::distributed::route::Route;
 use crate::error::Result;
 use crate::geometry::{Boundary, Scalar};
+use crate::parallel::map;
 use crate::phases::mark;
+
+/// Points per parallel task.
+const TASK: usize = 1 << 14;
 
 /// The halos of all ranks. Each is owned by one rank, which knows all of its members.
 ///
@@ -44,35 +49,43 @@ pub struct Halos {
 }
 
 impl Halos {
-    /// `owners` has the rank that each point of this rank goes to, [`NONE`] for none. Collective.
+    /// `roots` has the component that stands for the halo of each point of this rank, [`NONE`] for none; the rank that it is of owns the halo.
+    /// `numbers` has the label of each component of this rank. Collective.
     pub(super) fn gather<S: Scalar, const D: usize>(
         domain: &Domain<'_, S, D>,
         labels: Labels,
-        owners: &[u64],
+        roots: &[u64],
+        numbers: &[u64],
         min_members: usize,
     ) -> Result<Self> {
         let ranks = domain.ranks;
         let mut lists = vec![vec![]; ranks.size()];
-        for (row, &owner) in (0..).zip(owners) {
-            if owner != NONE {
-                lists[owner as usize].push(row);
+        for (row, &root) in (0..).zip(roots) {
+            if root != NONE {
+                lists[rank_of(root)].push(row);
             }
         }
         let route = Route::of_lists(ranks, &lists)?;
         drop(lists);
         // Ranks hold stretches of indices, and send them in their order: so they ascend.
         let indices = route.global_indices(ranks, &domain.starts)?;
-        let arrived = route.send(ranks, labels.as_slice())?;
-        let mut numbers: Vec<u64> = arrived.iter().map(|&label| label as u64).collect();
-        numbers.sort_unstable();
-        numbers.dedup();
-        let place = |label: i64| numbers.partition_point(|&number| number < label as u64) as i32;
-        let owned = OwnLabels::from_slice(&arrived.iter().map(|&label| place(label)).collect::<Vec<_>>());
-        let owned = agree(ranks, owned)?;
+        let arrived = route.send(ranks, &map(roots.len(), TASK, &|row| roots[row] as u32))?;
+        // Halos are numbered by their smallest member, which comes first.
+        let (mut place, mut met) = (vec![-1; numbers.len()], vec![]);
+        let mut clusters = Vec::with_capacity(arrived.len());
+        for component in arrived {
+            let place = &mut place[component as usize];
+            if *place < 0 {
+                *place = met.len() as i32;
+                met.push(numbers[component as usize]);
+            }
+            clusters.push(*place);
+        }
+        let owned = OwnLabels::from_parts(clusters, met.len() as u32, None);
         let owned = crate::Halos::found_in(Boundary::of(&domain.space), owned, min_members);
         let len = reduce(ranks, owned.len() as u64, Reduction::Sum)?;
         mark("members");
-        Ok(Self { labels, route, indices, owned, numbers, len })
+        Ok(Self { labels, route, indices, owned, numbers: met, len })
     }
 
     /// The group of each point of this rank: all groups of two or more, also those with fewer members than a halo has at least.
