@@ -9,6 +9,7 @@
 //!          -> halo (centers, catalog, overdensity, profile, pipeline) -> plot
 //! io, table, sample: where points come from
 //! gpu: the same modules, on a device
+//! distributed: the same answers, of points that many processes share
 //! ```
 //!
 //! # Search
@@ -160,6 +161,28 @@ assert_eq!(halos.read()?.members(0), [0, 1]);
 "
 )]
 //!
+//! # Many processes
+//!
+//! With the feature `distributed` points are shared by ranks: threads, or processes of MPI (`mpi`). Each finds its part of the answer that
+//! one process would give.
+//!
+#![cfg_attr(
+    feature = "distributed",
+    doc = "
+```
+use ropewalk::{Fof, distributed::{Communicator, on_threads}};
+
+// Three ranks have one point each; `Mpi::run` is for processes what `on_threads` is here.
+let labels = on_threads(3, |ranks| {
+    let points = [[ranks.rank() as f32, 0.0]];
+    Ok(Fof::new(1.0).run_across(ranks, &points)?.labels().get(0))
+})?;
+assert_eq!(labels, [Some(0); 3]);
+# Ok::<(), ropewalk::Error>(())
+```
+"
+)]
+//!
 //! # Points whose type is known at run time
 //!
 //! The module `table` (feature `io`) takes points of any dimension and precision as files hold them, and compiles nothing in your
@@ -187,6 +210,7 @@ assert_eq!(halos.read()?.members(0), [0, 1]);
 //! | `sample` | clustered point sets to try and to measure on |
 //! | `reference` | other algorithms, to compare with |
 //! | `serde` | options, labels, catalogues, centres, profiles and units can be stored |
+//! | `distributed` | points that ranks share: `distributed` |
 //! | `mpi` | ranks that are processes of MPI: `distributed::Mpi`; its library and headers must be there when it is built |
 //! | `cuda`, `vulkan` | the module `gpu` |
 //!

@@ -5,6 +5,23 @@
 //!                                                                   -> regions (boxes of all ranks) -> search
 //! ```
 //!
+//! Every function that takes a [`Communicator`], and every method of what was made with one, is *collective*: all ranks call it, in the same
+//! order, and what one refuses is an error on all. Each rank gives its own points, any number of them. Together they are one set, in which a
+//! point has a *global index*: its index on its rank, plus the number of points on all lower ranks. Labels, members and neighbours are those
+//! that one process finds in this set, whatever the number of ranks; they arrive where the points came from, in their order.
+//!
+//! | what | on one rank | across ranks |
+//! |---|---|---|
+//! | friends of friends | [`Fof::run`](crate::Fof::run) | [`Fof::run_across`](crate::Fof::run_across) |
+//! | DBSCAN | [`Dbscan::run`](crate::Dbscan::run) | [`Dbscan::run_across`](crate::Dbscan::run_across) |
+//! | searches | [`crate::Bvh`] | [`Bvh`] |
+//! | a snapshot's halos and their catalogue | `halo::pipeline::run` | `halo::pipeline::Across` |
+//!
+//! Points are moved first, so that each rank has those of a compact region ([`Domain`]; several searches share one). Then each rank gets
+//! copies of the points of others that are near its own, does what one rank does, and ranks agree on what reaches over several.
+//!
+//! Not across ranks: weights of DBSCAN, HOP, spanning trees, overdensities and profiles, devices.
+//!
 //! [`Bvh`] searches: what is within a radius or a box, the k nearest, neighbours of all points, pairs. A query goes to the ranks that have a
 //! box it meets, and its results come back to the rank that asked, with global indices.
 

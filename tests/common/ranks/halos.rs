@@ -69,7 +69,7 @@ fn compare_with(
     let across = Across::find(ranks, own, options).unwrap();
     let one = &expected.halos.labels().as_slice()[first..first + own.points.len()];
     let labels = across.halos().labels();
-    assert!(labels.as_slice().iter().zip(one).all(|(&a, &b)| a == b.into()), "labels of rank {}", ranks.rank());
+    assert!(labels.as_slice().iter().zip(one).all(|(&a, &b)| a == i64::from(b)), "labels of rank {}", ranks.rank());
     assert_eq!(labels.n_clusters(), expected.halos.labels().n_clusters() as u64);
     assert_eq!((across.particles(), across.halos().len()), (whole.points.len() as u64, expected.halos.len() as u64));
     let pipeline = across.pipeline().unwrap();
