@@ -241,7 +241,6 @@ fn few_queries_go_to_several_ranks(ranks: &dyn Communicator) {
         sent(&|| drop(bvh.nearest_all(&own, 1).unwrap())),
         sent(&|| drop(bvh.nearest_all(&own, 8).unwrap())),
     ];
-    println!("rank {} of {}: {bytes:?} bytes a query", ranks.rank(), ranks.size());
     // One that went to another rank takes 40 bytes and its results; all would take 200 and more for 8 neighbours.
     if ranks.size() == 1 {
         assert_eq!(bytes, [0; 3]);
