@@ -151,6 +151,7 @@ fn units_of(snapshot: &Snapshot, pipeline: &Pipeline<'_>) -> AxisUnits {
 }
 
 /// The files of [`mass_function`].
+#[cfg(feature = "mpi")]
 pub fn mass_function_files(args: &Args) -> Vec<&'static str> {
     if args.no_pictures { vec![] } else { vec![Picture::MassFunction.file(args), MASS_TABLE] }
 }
