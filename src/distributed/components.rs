@@ -108,11 +108,11 @@ mod tests {
                 .unwrap();
                 let chain: Vec<u64> = (0..=links).map(at).collect();
                 let least = *chain.iter().min().unwrap();
-                for rank in 0..size {
-                    for number in 0..n as u32 {
+                for (rank, roots) in roots.iter().enumerate() {
+                    for (number, &root) in (0..).zip(roots) {
                         let own = vertex(rank, number);
                         let expected = if chain.contains(&own) { least } else { own };
-                        assert_eq!(roots[rank][number as usize], expected, "{size} ranks, {links} links");
+                        assert_eq!(root, expected, "{size} ranks, {links} links");
                     }
                 }
             }

@@ -23,8 +23,11 @@ fn refused() -> Error {
     Fof::new(-1.0).run(&[[0.0f32]]).unwrap_err()
 }
 
+/// Rank, sentence and kind.
+type Told = (usize, String, ErrorKind);
+
 /// What `on_threads` makes of it, which is there within 30 seconds; the error of each rank that returned one.
-fn ends(work: fn(&ThreadRank) -> Result<()>) -> (std::thread::Result<Result<()>>, Vec<(usize, String, ErrorKind)>) {
+fn ends(work: fn(&ThreadRank) -> Result<()>) -> (std::thread::Result<Result<()>>, Vec<Told>) {
     let (send, receive) = channel();
     std::thread::spawn(move || {
         let (seen, errors) = channel();
@@ -41,7 +44,7 @@ fn ends(work: fn(&ThreadRank) -> Result<()>) -> (std::thread::Result<Result<()>>
     receive.recv_timeout(Duration::from_secs(30)).expect("the ranks do not end")
 }
 
-fn gone(rank: usize, of: usize) -> (usize, String, ErrorKind) {
+fn gone(rank: usize, of: usize) -> Told {
     (rank, format!("rank {of} has ended before the others"), ErrorKind::Rank)
 }
 
