@@ -87,6 +87,15 @@ fn measure<S: Scalar, const D: usize>(
     Ok((ranks.rank() == 0).then_some(report))
 }
 
+/// What a rank has measured of the fastest run.
+struct Best {
+    slowest: f64,
+    own: f64,
+    steps: Vec<(&'static str, f64)>,
+    peak: u64,
+    bytes: u64,
+}
+
 /// Warms up and times an operation: its lines of the table.
 fn time<S: Scalar, const D: usize>(
     args: &Args,
@@ -94,7 +103,7 @@ fn time<S: Scalar, const D: usize>(
     (points, first, eps): (&[[S; D]], u64, f64),
     name: &str,
 ) -> Result<String, Failure> {
-    let mut best: Option<(f64, f64, Vec<(&str, f64)>, [u64; 2])> = None;
+    let mut best: Option<Best> = None;
     let mut known = None;
     for turn in 0..=args.reps.max(1) {
         ranks.barrier()?;
@@ -110,12 +119,12 @@ fn time<S: Scalar, const D: usize>(
             return Err(format!("{name}: the result is another one than before").into());
         }
         let slowest = most(ranks, own)?;
-        if turn > 0 && best.as_ref().is_none_or(|best| slowest < best.0) {
+        if turn > 0 && best.as_ref().is_none_or(|best| slowest < best.slowest) {
             let steps = steps.into_iter().map(|(step, time)| (step, time.as_secs_f64())).collect();
-            best = Some((slowest, own, steps, [peak, counted.traffic().bytes]));
+            best = Some(Best { slowest, own, steps, peak, bytes: counted.traffic().bytes });
         }
     }
-    let Some((slowest, own, steps, [peak, bytes])) = best else { return Ok(String::new()) };
+    let Some(Best { slowest, own, steps, peak, bytes }) = best else { return Ok(String::new()) };
     let (mut memory, mut sent) = ([peak], [bytes, known.unwrap_or(0)]);
     ranks.all_reduce(&mut memory, Reduction::Max)?;
     ranks.all_reduce(&mut sent, Reduction::Sum)?;
