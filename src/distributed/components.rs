@@ -3,7 +3,7 @@
 //! In: on each rank components, numbered from 0, and edges between its own and those of other ranks. Out: for each component the least
 //! component that it is connected with.
 //! Each root is hooked to the least root across an edge that is smaller; then pointers are jumped until all point to roots; so again until no
-//! edge joins two. Each round at least every second of the roots that can be hooked is.
+//! edge joins two. A root that stays one for two rounds has taken in all its neighbours, so these halve the number of roots.
 //! Cost: O(log n) rounds of messages, whose size is that of the edges. Source: Shiloach and Vishkin 1982.
 
 use crate::distributed::communicator::{Communicator, Reduction, exchange, reduce};

@@ -157,7 +157,10 @@ fn operate<S: Scalar, const D: usize>(
         (first..).zip(values).fold(0u64, |sum, (index, value)| sum.wrapping_add(mixed(index ^ mixed(value))))
     };
     Ok(match name {
-        "build" => Domain::new(ranks, points, periodic)?.len() / ranks.size() as u64,
+        "build" => {
+            let domain = Domain::new(ranks, points, periodic)?;
+            domain.indices().iter().fold(0u64, |sum, &index| sum.wrapping_add(mixed(index)))
+        }
         "range_count" => {
             let tree = Bvh::of_domain(Domain::new(ranks, points, periodic)?)?;
             sum(&mut tree.count_neighbors(eps)?.into_iter())
