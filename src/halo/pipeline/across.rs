@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::cluster::Fof;
+use crate::cluster::labels::check_clusters;
 use crate::distributed::communicator::{all_gather, all_gather_v, gather, reduce};
 use crate::distributed::{self, Communicator, Reduction, agree};
 use crate::error::{Kind, Result};
@@ -74,6 +75,7 @@ impl Across {
             let members = halos.bring(ranks, rows)?;
             (halos, Points::F32(Table::of(3, members.into_flattened())))
         };
+        check_clusters(halos.labels().n_clusters() as usize)?;
         let mut members = Snapshot { points, matter: whole.matter, ..part.without_particles() };
         if whole.has_velocities {
             members.velocities = Some(if whole.has_wide_velocities {
