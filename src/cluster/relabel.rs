@@ -75,6 +75,12 @@ impl CompactLabels {
         (smallest != NONE).then(|| self.representatives.rank(smallest))
     }
 
+    /// The root of a position's tree, alone or not.
+    #[cfg(feature = "distributed")]
+    pub fn root(&self, at: u32) -> u32 {
+        self.forest.find(at)
+    }
+
     pub fn n_clusters(&self) -> u32 {
         self.representatives.count()
     }

@@ -1,14 +1,13 @@
 //! From the components of each rank to those of all, with their numbers.
 //!
-//! In: the component of each point and ghost on a rank, and the global indices of the points. Out: the global number of each component, by
-//! its smallest point; points of one cluster have one number on all ranks.
+//! In: the component of each point on a rank, the components of other ranks that these meet, and the global indices of the points. Out: the
+//! global number of each component, by its smallest point; points of one cluster have one number on all ranks.
 //! Cost: messages of the size of the boundary between ranks, and 24 bytes a component. Source: Patwary et al. 2012 (PDSDBSCAN: local
 //! unions first, then those across ranks).
 
 use crate::distributed::communicator::{exchange, starts};
 use crate::distributed::components::{connect, rank_of, request, vertex};
 use crate::distributed::domain::Domain;
-use crate::distributed::ghosts::Ghosts;
 use crate::distributed::route::Route;
 use crate::error::Result;
 use crate::geometry::Scalar;
@@ -16,9 +15,9 @@ use crate::phases::mark;
 
 /// The components of one rank among all.
 pub(super) struct Numbered {
-    /// The global number of each component; [`NONE`] for those of ghosts alone.
+    /// The global number of each component.
     pub numbers: Vec<u64>,
-    /// How many points of all ranks each of these has.
+    /// How many points of all ranks it has.
     pub sizes: Vec<u64>,
     /// The component that stands for all that it is connected with: one rank's, with its number there.
     pub roots: Vec<u64>,
@@ -29,31 +28,22 @@ pub(super) struct Numbered {
 /// No number.
 pub(super) const NONE: u64 = u64::MAX;
 
-/// Numbers components across ranks: `labels` has that of each point, then of each ghost, negative for none, and `n` is how many this rank
-/// has. Collective.
+/// Numbers components across ranks: `labels` has that of each point, negative for none, and `n` is how many this rank has, each with a point.
+/// `edges` are between these and those of other ranks. Collective.
 pub(super) fn number<S: Scalar, const D: usize>(
     domain: &Domain<'_, S, D>,
-    ghosts: &Ghosts<S, D>,
     labels: &[i32],
     n: usize,
+    edges: Vec<(u32, u64)>,
 ) -> Result<Numbered> {
     let ranks = domain.ranks;
-    let (own, copies) = labels.split_at(domain.points.len());
     let (mut smallest, mut sizes) = (vec![NONE; n], vec![0u64; n]);
-    for (&label, &id) in own.iter().zip(&domain.ids) {
+    for (&label, &id) in labels.iter().zip(&domain.ids) {
         if let Ok(label) = usize::try_from(label) {
             smallest[label] = smallest[label].min(id);
             sizes[label] += 1;
         }
     }
-    let theirs = ghosts.route.send(ranks, own)?;
-    let edges: Vec<(u32, u64)> = copies
-        .iter()
-        .zip(&theirs)
-        .zip(ghosts.ranks())
-        .filter(|((label, their), _)| **label >= 0 && **their >= 0 && smallest[**label as usize] != NONE)
-        .map(|((&label, &their), rank)| (label as u32, vertex(rank, their as u32)))
-        .collect();
     let roots = connect(ranks, n, edges)?;
 
     // The smallest index and the size of each tree, at its root.
@@ -61,7 +51,7 @@ pub(super) fn number<S: Scalar, const D: usize>(
     let mut told: Vec<[u64; 3]> = (first..)
         .zip(&roots)
         .zip(smallest.iter().zip(&sizes))
-        .filter(|((own, root), (smallest, _))| own != *root && **smallest != NONE)
+        .filter(|((own, root), _)| own != *root)
         .map(|((_, &root), (&smallest, &size))| [root, smallest, size])
         .collect();
     told.sort_unstable();
@@ -77,7 +67,7 @@ pub(super) fn number<S: Scalar, const D: usize>(
         smallest[root] = smallest[root].min(other);
         sizes[root] += size;
     }
-    let is_root = |at: usize| roots[at] == vertex(ranks.rank(), at as u32) && smallest[at] != NONE;
+    let is_root = |at: usize| roots[at] == vertex(ranks.rank(), at as u32);
     let own_roots: Vec<u32> = (0..n).filter(|&at| is_root(at)).map(|at| at as u32).collect();
     let keys: Vec<u64> = own_roots.iter().map(|&at| smallest[at as usize]).collect();
     let (found, count) = rank_keys(domain, &keys)?;
@@ -85,7 +75,7 @@ pub(super) fn number<S: Scalar, const D: usize>(
     own_roots.iter().zip(found).for_each(|(&at, number)| known[at as usize] = [number, sizes[at as usize]]);
     let wanted: Vec<u64> = told.iter().map(|told| told[0]).collect();
     let theirs = request(ranks, &wanted)?.send(ranks, &known)?;
-    for at in (0..n).filter(|&at| smallest[at] != NONE && !is_root(at)) {
+    for at in (0..n).filter(|&at| !is_root(at)) {
         known[at] = theirs[wanted.partition_point(|&other| other < roots[at])];
     }
     mark("across ranks");

@@ -1,15 +1,18 @@
 //! DBSCAN across ranks.
 
+use crate::bvh::Bvh;
 use crate::cluster::Dbscan;
-use crate::cluster::dbscan::steps::{core_clusters, core_of, join_borders};
+use crate::cluster::dbscan::steps::{CoreClusters, core_clusters, core_of, join_borders};
 use crate::distributed::boundary::{NONE, Numbered, number};
 use crate::distributed::communicator::{Communicator, agree};
+use crate::distributed::components::vertex;
+use crate::distributed::contacts::{contacts, map_near};
 use crate::distributed::domain::Domain;
-use crate::distributed::fof::with_ghosts;
-use crate::distributed::ghosts::Ghosts;
+use crate::distributed::ghosts::{Ghosts, Sends};
 use crate::distributed::labels::Labels;
+use crate::distributed::regions::Regions;
 use crate::error::Result;
-use crate::geometry::Scalar;
+use crate::geometry::{Scalar, Sphere};
 use crate::parallel::map;
 use crate::phases::mark;
 
@@ -20,8 +23,8 @@ impl Dbscan {
     /// The clusters of the points of all ranks, of which `points` are this rank's: the labels that [`Dbscan::run`] gives to all of them in
     /// one process, for any number of ranks. Collective.
     ///
-    /// Whether a point is core is counted where it lives, with its ghosts; ghosts are told. Then core points are united on each rank and across
-    /// ranks; border points join when numbers are known.
+    /// Whether a point is core is counted on the rank of its region, with its ghosts; ghosts are told. Then core points are united on each
+    /// rank and across ranks; border points join when numbers are known.
     ///
     /// ```
     /// use ropewalk::{Dbscan, distributed::{Communicator, on_threads}};
@@ -48,42 +51,119 @@ impl Dbscan {
     pub fn run_on_domain<S: Scalar, const D: usize>(&self, domain: &Domain<'_, S, D>) -> Result<Labels> {
         let ranks = domain.ranks;
         agree(ranks, self.check_across(&domain.space))?;
-        let ghosts = Ghosts::within(domain, self.eps())?;
-        let n = domain.points.len();
-
-        let tree = agree(ranks, with_ghosts(domain, &ghosts))?;
-        let mut core = core_of(&tree, self);
-        mark("core");
-        // Those of ghosts are known where these live.
-        core.truncate(n);
-        core.extend(ghosts.route.send(ranks, &core)?);
-        let clusters = agree(ranks, core_clusters(&tree, self, &core))?;
+        let here = Here::new(self, domain)?;
+        let core = here.core()?;
+        let clusters = agree(ranks, core_clusters(&here.tree, self, &core))?;
         mark("walk, union");
-        let (labels, count) = clusters.labels(tree.order());
-        let Numbered { numbers: mut global, count: n_clusters, .. } = number(domain, &ghosts, &labels, count)?;
+        let (labels, count) = clusters.labels(here.tree.order());
+        let core_ghosts = here.core_ghosts(&labels)?;
+        let edges = here.edges(&clusters, &labels, &core_ghosts);
+        let Numbered { numbers, count: n_clusters, .. } = number(domain, &labels, count, edges)?;
 
-        // Clusters of ghosts alone have numbers where these live.
-        let of = |label: i32| usize::try_from(label).map_or(NONE, |label| global[label]);
-        let theirs = ghosts.route.send(ranks, &map(n, TASK, &|at| of(labels[at])))?;
-        for (&label, their) in labels[n..].iter().zip(theirs) {
-            if let Ok(label) = usize::try_from(label) {
-                global[label] = their;
-            }
-        }
-        // In the order of their numbers they are counted from 0 here, for borders to join the least.
-        let mut met = global.clone();
-        met.sort_unstable();
-        met.dedup();
-        let place = |cluster: u32| met.partition_point(|&number| number < global[cluster as usize]) as u32;
-        let joined = join_borders(&tree, self, clusters.renumber(&place));
+        let of = |label: i32| usize::try_from(label).map_or(NONE, |label| numbers[label]);
+        let theirs = here.ghosts.route.send(ranks, &map(labels.len(), TASK, &|row| of(labels[row])))?;
+        drop(labels);
+        let least = here.join(clusters, &numbers, &core, (&core_ghosts, &theirs))?;
+        drop(here);
         // The number and whether it is core in one message.
-        let told = map(n, TASK, &|at| {
-            joined.get(at).map_or(NONE, |place| met[place as usize] << 1 | u64::from(core[at] != 0))
-        });
-        let told = domain.home.send_back(ranks, &told)?;
+        let told = |row: usize| match least[row] {
+            NONE => NONE,
+            number => number << 1 | u64::from(core[row] != 0),
+        };
+        let told = domain.home.send_back(ranks, &map(least.len(), TASK, &told))?;
         mark("borders, labels");
         let labels = told.iter().map(|&told| if told == NONE { -1 } else { (told >> 1) as i64 }).collect();
         let core = told.iter().map(|&told| told != NONE && told & 1 == 1).collect();
         Ok(Labels { labels, core: Some(core), n_clusters })
+    }
+}
+
+/// The points of a rank's region, and those of other ranks within `eps`.
+struct Here<'a, S, const D: usize> {
+    options: &'a Dbscan,
+    domain: &'a Domain<'a, S, D>,
+    tree: Bvh<S, D>,
+    ghosts: Ghosts<S, D>,
+}
+
+/// Ghosts that are core.
+struct CoreGhosts<S, const D: usize> {
+    points: Vec<[S; D]>,
+    /// Which ghost each is.
+    ghosts: Vec<u32>,
+    /// The cluster of each on the rank that it is of.
+    clusters: Vec<u64>,
+}
+
+impl<'a, S: Scalar, const D: usize> Here<'a, S, D> {
+    /// Collective.
+    fn new(options: &'a Dbscan, domain: &'a Domain<'a, S, D>) -> Result<Self> {
+        let tree = agree(domain.ranks, Bvh::build_in(&domain.points, domain.space))?;
+        let regions = Regions::new(domain, &tree)?;
+        let ghosts = Ghosts::within(domain, (&tree, &regions), options.eps(), Sends::Both)?;
+        Ok(Self { options, domain, tree, ghosts })
+    }
+
+    /// Which points are core: 1, or 0. Collective.
+    fn core(&self) -> Result<Vec<u8>> {
+        let Self { options, domain, tree, ghosts } = self;
+        let mut core = core_of(tree, options);
+        let near = agree(domain.ranks, Bvh::build_in(&ghosts.points, domain.space))?;
+        let points = &domain.points;
+        // Fewer than enough are here, so all can be counted.
+        let more = map_near((tree, &near), options.eps(), &|row| core[row as usize] == 0, &|row, ghosts| {
+            let ball = Sphere { center: points[row as usize], radius: options.eps() };
+            let missing = options.min_pts().saturating_sub(tree.query(ball).count());
+            (ghosts.take(missing).count() == missing).then_some(())
+        });
+        more.into_iter().for_each(|(row, ())| core[row as usize] = 1);
+        mark("core");
+        Ok(core)
+    }
+
+    /// `labels` has the cluster of each core point here, negative for others. Collective.
+    fn core_ghosts(&self, labels: &[i32]) -> Result<CoreGhosts<S, D>> {
+        let theirs = self.ghosts.route.send(self.domain.ranks, labels)?;
+        let of = self.ghosts.ranks().zip(&theirs).zip(0u32..).filter(|((_, their), _)| **their >= 0);
+        let (ghosts, clusters): (Vec<u32>, Vec<u64>) =
+            of.map(|((rank, &their), ghost)| (ghost, vertex(rank, their as u32))).unzip();
+        let points = ghosts.iter().map(|&ghost| self.ghosts.points[ghost as usize]).collect();
+        Ok(CoreGhosts { points, ghosts, clusters })
+    }
+
+    /// Clusters here, and those of other ranks that have a core point near one of theirs.
+    fn edges(&self, clusters: &CoreClusters, labels: &[i32], ghosts: &CoreGhosts<S, D>) -> Vec<(u32, u64)> {
+        let Self { options, tree, .. } = self;
+        let of = |(at, ghost): (u32, u32)| {
+            (labels[tree.order()[at as usize] as usize] as u32, ghosts.clusters[ghost as usize])
+        };
+        let contacts = contacts(tree, &|at| clusters.root(at), &ghosts.points, options.eps());
+        contacts.into_iter().map(of).collect()
+    }
+
+    /// The number of each point's cluster, of border points the least near them, or [`NONE`]. `numbers` has those of clusters, `theirs` those
+    /// of ghosts. Collective.
+    fn join(
+        &self,
+        clusters: CoreClusters,
+        numbers: &[u64],
+        core: &[u8],
+        (ghosts, theirs): (&CoreGhosts<S, D>, &[u64]),
+    ) -> Result<Vec<u64>> {
+        let Self { options, domain, tree, .. } = self;
+        // In the order of their numbers they are counted from 0 here, for borders to join the least.
+        let mut met = numbers.to_vec();
+        met.sort_unstable();
+        met.dedup();
+        let place = |cluster: u32| met.partition_point(|&number| number < numbers[cluster as usize]) as u32;
+        let joined = join_borders(tree, options, clusters.renumber(&place));
+        let mut least = map(core.len(), TASK, &|row| joined.get(row).map_or(NONE, |place| met[place as usize]));
+        let near = agree(domain.ranks, Bvh::build_in(&ghosts.points, domain.space))?;
+        let may_join = |row: u32| core[row as usize] == 0 && !options.is_star();
+        let joined = map_near((tree, &near), options.eps(), &may_join, &|_, near| {
+            near.map(|ghost| theirs[ghosts.ghosts[ghost as usize] as usize]).min()
+        });
+        joined.into_iter().for_each(|(row, number)| least[row as usize] = least[row as usize].min(number));
+        Ok(least)
     }
 }

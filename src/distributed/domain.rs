@@ -30,8 +30,6 @@ const TASK: usize = 1 << 12;
 pub struct Domain<'a, S, const D: usize> {
     pub(super) ranks: &'a dyn Communicator,
     pub(super) space: Space<D>,
-    /// The box around the points of all ranks.
-    pub(super) grid: Grid<S, D>,
     /// The points of this rank's region, by ascending global index.
     pub(super) points: Vec<[S; D]>,
     /// Their global indices.
@@ -98,7 +96,7 @@ impl<'a, S: Scalar, const D: usize> Domain<'a, S, D> {
         agree(ranks, check_count::<D>(moved.len()))?;
         let ids = home.global_indices(ranks, &starts)?;
         mark("move points");
-        Ok(Self { ranks, space, grid, points: moved, ids, home, starts })
+        Ok(Self { ranks, space, points: moved, ids, home, starts })
     }
 
     /// How many points all ranks have.
@@ -129,17 +127,6 @@ impl<'a, S: Scalar, const D: usize> Domain<'a, S, D> {
     /// The rank that came with a point.
     pub(super) fn home_of(&self, id: u64) -> usize {
         self.starts.partition_point(|&start| start <= id) - 1
-    }
-
-    /// The Morton codes of this rank's points.
-    pub(super) fn codes(&self) -> Vec<u64> {
-        // What ranks talk through stays on this thread.
-        let Self { points, grid, space, .. } = self;
-        let mut codes = vec![0; points.len()];
-        fill(&mut codes, TASK, &|range, codes| {
-            grid.codes(points[range].iter().map(|&point| space.wrap(point)), codes);
-        });
-        codes
     }
 }
 

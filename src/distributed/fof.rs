@@ -3,27 +3,26 @@
 use crate::bvh::Bvh;
 use crate::cluster::Fof;
 use crate::cluster::fof::components;
+use crate::cluster::labels::check_clusters;
 use crate::cluster::relabel::IsCore;
-use crate::distributed::boundary::{NONE, Numbered, number};
+use crate::distributed::boundary::{Numbered, number};
 use crate::distributed::communicator::{Communicator, agree};
+use crate::distributed::components::vertex;
+use crate::distributed::contacts::contacts;
 use crate::distributed::domain::Domain;
-use crate::distributed::ghosts::Ghosts;
+use crate::distributed::ghosts::{Ghosts, Sends};
 use crate::distributed::halos::Halos;
 use crate::distributed::labels::Labels;
+use crate::distributed::regions::Regions;
 use crate::error::Result;
 use crate::geometry::Scalar;
-use crate::parallel::map;
 use crate::phases::mark;
-
-/// Points per parallel task.
-const TASK: usize = 1 << 14;
 
 impl Fof {
     /// The halos of the points of all ranks, of which `points` are this rank's: the labels and halos that [`Fof::run`] finds among all of
     /// them in one process, for any number of ranks. Collective.
     ///
-    /// Memory: beside the points some 50 bytes for each of this rank's region and its ghosts, which are the points of other ranks within a
-    /// linking length.
+    /// Memory: MEMORY
     ///
     /// ```
     /// use ropewalk::{Fof, distributed::{Communicator, on_threads}};
@@ -48,46 +47,51 @@ impl Fof {
     /// # Errors
     /// As [`Fof::run_across`], for the linking length.
     pub fn run_on_domain<S: Scalar, const D: usize>(&self, domain: &Domain<'_, S, D>) -> Result<Halos> {
-        let (labels, numbered) = self.groups(domain)?;
-        let least = self.min_members as u64;
-        let of = |label: i32| match usize::try_from(label) {
-            Ok(label) if numbered.sizes[label] >= least => [numbered.numbers[label], numbered.roots[label]],
-            Ok(label) => [numbered.numbers[label], NONE],
-            Err(_) => [NONE; 2],
-        };
-        let told = map(domain.points.len(), TASK, &|at| of(labels[at]));
-        let told = domain.home.send_back(domain.ranks, &told)?;
-        mark("labels sent back");
-        let labels = told.iter().map(|told| told[0] as i64).collect();
-        let labels = Labels { labels, core: None, n_clusters: numbered.count };
-        let roots: Vec<u64> = told.into_iter().map(|told| told[1]).collect();
-        Halos::gather(domain, labels, &roots, &numbered.numbers, self.min_members)
+        let (own, numbered) = self.groups(domain)?;
+        let labels = Labels::send_back(domain, &own, &numbered)?;
+        Halos::gather(domain, labels, &own, &numbered, self.min_members)
     }
 
     /// The component of each point of a domain, negative for none, and what is known of these.
     fn groups<S: Scalar, const D: usize>(&self, domain: &Domain<'_, S, D>) -> Result<(Vec<i32>, Numbered)> {
-        agree(domain.ranks, domain.space.check_length("linking_length", self.linking_length))?;
-        let ghosts = Ghosts::within(domain, self.linking_length)?;
-        let local = with_ghosts(domain, &ghosts).and_then(|tree| {
-            let forest = components(&tree, self.linking_length);
-            let labels = forest.relabel(tree.order(), IsCore::InPairs)?;
-            let count = labels.n_clusters() as usize;
-            Ok((labels.into_labels(tree.order()).into_vec(), count))
-        });
-        let (labels, count) = agree(domain.ranks, local)?;
+        let (ranks, length) = (domain.ranks, self.linking_length);
+        agree(ranks, domain.space.check_length("linking_length", length))?;
+        let tree = agree(ranks, Bvh::build_in(&domain.points, domain.space))?;
+        let regions = Regions::new(domain, &tree)?;
+        // Of two points one knows the other.
+        let ghosts = Ghosts::within(domain, (&tree, &regions), length, Sends::One)?;
+        drop(regions);
+
+        let groups = components(&tree, length).relabel(tree.order(), IsCore::InPairs);
+        let groups = agree(ranks, groups)?;
+        let contacts = contacts(&tree, &|at| Some(groups.root(at)), &ghosts.points, length);
+        let mut count = groups.n_clusters() as usize;
+        let mut labels = groups.into_labels(tree.order()).into_vec();
         mark("labels");
-        let numbered = number(domain, &ghosts, &labels, count)?;
+
+        // Points that are alone here, but not among all ranks.
+        let mut is_met = vec![0u8; ghosts.points.len()];
+        contacts.iter().for_each(|&(_, ghost)| is_met[ghost as usize] = 1);
+        let is_met = ghosts.route.answer(ranks, &is_met)?;
+        let met_there = ghosts.route.rows().iter().zip(is_met).filter(|(_, is_met)| *is_met == 1).map(|(&row, _)| row);
+        let met_here = contacts.iter().map(|&(at, _)| tree.order()[at as usize]);
+        let mut met: Vec<u32> = met_there.chain(met_here).filter(|&row| labels[row as usize] < 0).collect();
+        met.sort_unstable();
+        met.dedup();
+        agree(ranks, check_clusters(count + met.len()))?;
+        for row in met {
+            labels[row as usize] = count as i32;
+            count += 1;
+        }
+        let theirs = ghosts.route.send(ranks, &labels)?;
+        let rank_of: Vec<usize> = ghosts.ranks().collect();
+        let edge = |&(at, ghost): &(u32, u32)| {
+            let label = labels[tree.order()[at as usize] as usize];
+            (label as u32, vertex(rank_of[ghost as usize], theirs[ghost as usize] as u32))
+        };
+        let edges = contacts.iter().map(edge).collect();
+        drop((tree, ghosts));
+        let numbered = number(domain, &labels, count, edges)?;
         Ok((labels, numbered))
     }
-}
-
-/// The tree of this rank's points and of ghosts, which come after them.
-pub(super) fn with_ghosts<S: Scalar, const D: usize>(
-    domain: &Domain<'_, S, D>,
-    ghosts: &Ghosts<S, D>,
-) -> Result<Bvh<S, D>> {
-    if ghosts.points.is_empty() {
-        return Bvh::build_in(&domain.points, domain.space);
-    }
-    Bvh::build_in(&[&domain.points[..], &ghosts.points].concat(), domain.space)
 }

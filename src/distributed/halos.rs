@@ -1,25 +1,25 @@
 //! Halos of all ranks, each with all of its members on one.
 //!
-//! In: labels, and for each point the rank that owns its halo. Out: on each rank the halos that it owns, with their members by ascending
-//! global index, so that what is computed of them there is what one process computes.
-//! Cost: each member is sent once for each column; the owner of a halo holds all of it.
+//! In: the components of a domain's points. Out: on each rank the halos that it owns, with their members by ascending global index, so that
+//! what is computed of them there is what one process computes.
+//! Cost: 16 bytes are sent for each member that is on another rank than its halo's owner; a column's value for each member. The owner of a
+//! halo holds all of it.
+
+use std::sync::OnceLock;
 
 use bytemuck::Pod;
 
+use crate::bvh::check_count;
 use crate::cluster::labels::Labels as OwnLabels;
-use crate::distributed::boundary::NONE;
-use crate::distributed::communicator::{Communicator, Reduction, reduce};
+use crate::distributed::boundary::Numbered;
+use crate::distributed::communicator::{Communicator, Reduction, agree, reduce};
 use crate::distributed::components::rank_of;
 use crate::distributed::domain::Domain;
 use crate::distributed::labels::Labels;
 use crate::distributed::route::Route;
 use crate::error::Result;
 use crate::geometry::{Boundary, Scalar};
-use crate::parallel::map;
 use crate::phases::mark;
-
-/// Points per parallel task.
-const TASK: usize = 1 << 14;
 
 /// The halos of all ranks. Each is owned by one rank, which knows all of its members.
 ///
@@ -39,8 +39,10 @@ const TASK: usize = 1 << 14;
 #[derive(Debug)]
 pub struct Halos {
     labels: Labels,
-    /// From this rank's points to the owners of their halos.
-    route: Route,
+    /// The global index of each rank's first point, at last the number of all.
+    starts: Vec<u64>,
+    /// From points, as ranks gave them, to the owners of their halos; made when it is first taken.
+    route: OnceLock<Route>,
     indices: Vec<u64>,
     owned: crate::Halos,
     /// The label of each owned halo's cluster.
@@ -49,43 +51,48 @@ pub struct Halos {
 }
 
 impl Halos {
-    /// `roots` has the component that stands for the halo of each point of this rank, [`NONE`] for none; the rank that it is of owns the halo.
-    /// `numbers` has the label of each component of this rank. Collective.
+    /// `own` has the component of each point of the domain, negative for none; the rank of the component that stands for its halo owns that.
+    /// Collective.
     pub(super) fn gather<S: Scalar, const D: usize>(
         domain: &Domain<'_, S, D>,
         labels: Labels,
-        roots: &[u64],
-        numbers: &[u64],
+        own: &[i32],
+        numbered: &Numbered,
         min_members: usize,
     ) -> Result<Self> {
         let ranks = domain.ranks;
-        let mut lists = vec![vec![]; ranks.size()];
-        for (row, &root) in (0..).zip(roots) {
-            if root != NONE {
-                lists[rank_of(root)].push(row);
+        let Numbered { numbers, sizes, roots, .. } = numbered;
+        let (mut here, mut others) = (vec![], vec![]);
+        for (&label, &id) in own.iter().zip(&domain.ids) {
+            if let Some(label) = usize::try_from(label).ok().filter(|&label| sizes[label] >= min_members as u64) {
+                let root = roots[label];
+                let list = if rank_of(root) == ranks.rank() { &mut here } else { &mut others };
+                list.push([id, root]);
             }
         }
-        let route = Route::of_lists(ranks, &lists)?;
-        drop(lists);
-        // Ranks hold stretches of indices, and send them in their order: so they ascend.
-        let indices = route.global_indices(ranks, &domain.starts)?;
-        let arrived = route.send(ranks, &map(roots.len(), TASK, &|row| roots[row] as u32))?;
+        let to: Vec<u32> = others.iter().map(|other| rank_of(other[1]) as u32).collect();
+        let mut arrived = Route::to_one(ranks, &to)?.send(ranks, &others)?;
+        drop((to, others));
+        agree(ranks, check_count::<D>(here.len() + arrived.len()))?;
+        arrived.sort_unstable();
+        let (indices, components) = merged(here, arrived);
+
         // Halos are numbered by their smallest member, which comes first.
         let (mut place, mut met) = (vec![-1; numbers.len()], vec![]);
-        let mut clusters = Vec::with_capacity(arrived.len());
-        for component in arrived {
+        let number = |component: u32| {
             let place = &mut place[component as usize];
             if *place < 0 {
                 *place = met.len() as i32;
                 met.push(numbers[component as usize]);
             }
-            clusters.push(*place);
-        }
+            *place
+        };
+        let clusters = components.into_iter().map(number).collect();
         let owned = OwnLabels::from_parts(clusters, met.len() as u32, None);
         let owned = crate::Halos::found_in(Boundary::of(&domain.space), owned, min_members);
         let len = reduce(ranks, owned.len() as u64, Reduction::Sum)?;
         mark("members");
-        Ok(Self { labels, route, indices, owned, numbers: met, len })
+        Ok(Self { labels, starts: domain.starts.clone(), route: OnceLock::new(), indices, owned, numbers: met, len })
     }
 
     /// The group of each point of this rank: all groups of two or more, also those with fewer members than a halo has at least.
@@ -124,6 +131,37 @@ impl Halos {
     /// # Errors
     /// If a rank has ended.
     pub fn bring<T: Pod + Send + Sync>(&self, ranks: &dyn Communicator, column: &[T]) -> Result<Vec<T>> {
-        self.route.send(ranks, column)
+        if let Some(route) = self.route.get() {
+            return route.send(ranks, column);
+        }
+        let firsts: Vec<usize> =
+            self.starts.iter().map(|&start| self.indices.partition_point(|&index| index < start)).collect();
+        let counts: Vec<usize> = firsts.windows(2).map(|ends| ends[1] - ends[0]).collect();
+        let start_of = self.starts.iter().zip(&counts).flat_map(|(&start, &count)| std::iter::repeat_n(start, count));
+        let rows: Vec<u32> = self.indices.iter().zip(start_of).map(|(index, start)| (index - start) as u32).collect();
+        let route = Route::requested(ranks, &rows, &counts)?;
+        let values = route.send(ranks, column);
+        // Columns are brought one after the other: none has been here meanwhile.
+        _ = self.route.set(route);
+        values
     }
+}
+
+/// The members that are here and those that have arrived, by ascending index: their indices and components.
+fn merged(here: Vec<[u64; 2]>, arrived: Vec<[u64; 2]>) -> (Vec<u64>, Vec<u32>) {
+    let n = here.len() + arrived.len();
+    let (mut indices, mut components) = (Vec::with_capacity(n), Vec::with_capacity(n));
+    let mut arrived = arrived.into_iter().peekable();
+    let mut push = |[index, root]: [u64; 2]| {
+        indices.push(index);
+        components.push(root as u32);
+    };
+    for member in here {
+        while let Some(other) = arrived.next_if(|other| other[0] < member[0]) {
+            push(other);
+        }
+        push(member);
+    }
+    arrived.for_each(push);
+    (indices, components)
 }

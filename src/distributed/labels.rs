@@ -1,5 +1,15 @@
 //! Which points belong together, across ranks.
 
+use crate::distributed::boundary::{NONE, Numbered};
+use crate::distributed::domain::Domain;
+use crate::error::Result;
+use crate::geometry::Scalar;
+use crate::parallel::map;
+use crate::phases::mark;
+
+/// Points per parallel task.
+const TASK: usize = 1 << 14;
+
 /// A cluster number for each point of this rank, or none, in the order in which the rank gave its points. Numbers are those that one
 /// process would give to the points of all ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +21,26 @@ pub struct Labels {
 }
 
 impl Labels {
+    /// The numbers of the components of a domain's points, negative for none, where the points came from. Collective.
+    pub(super) fn send_back<S: Scalar, const D: usize>(
+        domain: &Domain<'_, S, D>,
+        own: &[i32],
+        numbered: &Numbered,
+    ) -> Result<Self> {
+        let numbers = &numbered.numbers;
+        let of = |at: usize| usize::try_from(own[at]).map_or(NONE, |label| numbers[label]);
+        // Half the message, where that will do.
+        let labels = if numbered.count < u64::from(u32::MAX) {
+            let narrow = domain.home.send_back(domain.ranks, &map(own.len(), TASK, &|at| of(at) as u32))?;
+            map(narrow.len(), TASK, &|at| if narrow[at] == u32::MAX { -1 } else { i64::from(narrow[at]) })
+        } else {
+            let wide = domain.home.send_back(domain.ranks, &map(own.len(), TASK, &of))?;
+            wide.into_iter().map(|number| number as i64).collect()
+        };
+        mark("labels sent back");
+        Ok(Self { labels, core: None, n_clusters: numbered.count })
+    }
+
     /// One label per point of this rank, -1 for none.
     pub fn as_slice(&self) -> &[i64] {
         &self.labels

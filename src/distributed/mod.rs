@@ -26,9 +26,9 @@
 //! box it meets, and its results come back to the rank that asked, with global indices.
 
 mod boundary;
-mod cells;
 pub(crate) mod communicator;
 mod components;
+mod contacts;
 mod dbscan;
 mod domain;
 mod fof;

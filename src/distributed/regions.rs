@@ -1,18 +1,23 @@
 //! Where the points of all ranks are: boxes around parts of them, which every rank knows.
 //!
-//! In: a domain. Out: a tree over the boxes of all ranks, and how many points each rank has. What is within a distance of a box or a shape
-//! may be on the ranks whose boxes are.
-//! Cost: one pass over the points; at most about a thousand boxes a rank, on every rank. Source: the tops of trees of Warren and Salmon
-//! 1993.
+//! In: the tree of each rank's points. Out: a tree over boxes of all ranks, the tops of their trees, and how many points each rank has. What
+//! is within a distance of a box or a shape may be on the ranks whose boxes are.
+//! Cost: at most about a thousand boxes a rank, on every rank. Source: Warren and Salmon 1993 (tops of all ranks' trees on each).
+
+use std::collections::BinaryHeap;
 
 use crate::bvh::Bvh;
-use crate::bvh::morton::Grid;
 use crate::csr::Csr;
-use crate::distributed::cells::Cells;
 use crate::distributed::communicator::{agree, all_gather, all_gather_v};
 use crate::distributed::domain::Domain;
 use crate::error::Result;
 use crate::geometry::{Aabb, Query, Scalar, Space};
+use crate::phases::mark;
+
+/// Boxes of a rank, at most.
+const MOST: usize = 1 << 10;
+/// Boxes of all ranks, at most, unless there are more ranks.
+const MOST_OF_ALL: usize = 1 << 20;
 
 /// The boxes of all ranks.
 pub(super) struct Regions<S, const D: usize> {
@@ -24,21 +29,17 @@ pub(super) struct Regions<S, const D: usize> {
     pub rank_of: Vec<u32>,
     /// How many points each rank has.
     pub counts: Vec<u64>,
-    /// The cells of this rank's own points, and the box around the points of each.
-    pub cells: Cells,
-    pub own: Vec<Aabb<S, D>>,
 }
 
 impl<S: Scalar, const D: usize> Regions<S, D> {
-    /// Of the points of a domain, whose codes are these. Collective.
-    pub fn new(domain: &Domain<'_, S, D>, codes: &[u64]) -> Result<Self> {
+    /// Of a domain, and the tree of this rank's points. Collective.
+    pub fn new(domain: &Domain<'_, S, D>, tree: &Bvh<S, D>) -> Result<Self> {
         let ranks = domain.ranks;
-        let cells = Cells::of(codes, Grid::<S, D>::BITS, ranks.size());
-        let own = cells.boxes(codes, &domain.points, &domain.space);
+        let most = (MOST_OF_ALL / ranks.size()).clamp(16, MOST);
         let corners: Vec<[[S; D]; 2]> =
-            own.iter().filter(|bounds| bounds.lo[0] <= bounds.hi[0]).map(|bounds| [bounds.lo, bounds.hi]).collect();
+            tops(tree, most).into_iter().map(|at| tree.node(at).bounds).map(|bounds| [bounds.lo, bounds.hi]).collect();
         let all: Csr<[[S; D]; 2]> = all_gather_v(ranks, &corners)?;
-        let counts = all_gather(ranks, domain.points.len() as u64)?;
+        let counts = all_gather(ranks, tree.len() as u64)?;
         let others = (0..ranks.size()).filter(|&rank| rank != ranks.rank());
         let (mut rank_of, mut boxes) = (vec![], vec![]);
         // Of boxes that are as near, the search takes the first.
@@ -49,8 +50,28 @@ impl<S: Scalar, const D: usize> Regions<S, D> {
             }
         }
         let tree = agree(ranks, Bvh::build_in(&boxes, domain.space))?;
-        Ok(Self { tree, boxes, rank_of, counts, cells, own })
+        mark("boxes of all ranks");
+        Ok(Self { tree, boxes, rank_of, counts })
     }
+}
+
+/// At most so many nodes of a tree that hold all of it, with about as many points each: the fullest is opened until there are enough.
+fn tops<S: Scalar, const D: usize>(tree: &Bvh<S, D>, most: usize) -> Vec<usize> {
+    let mut open: BinaryHeap<(usize, usize)> = BinaryHeap::new();
+    let mut tops = vec![];
+    if !tree.is_empty() {
+        open.push((tree.len(), 0));
+    }
+    while let Some((_, at)) = open.pop() {
+        if tree.is_leaf(at) || open.len() + tops.len() + 2 > most {
+            tops.push(at);
+            continue;
+        }
+        let [left, right] = [at + 1, tree.node(at + 1).rope as usize];
+        open.extend([left, right].map(|at| (tree.span(at).len(), at)));
+    }
+    tops.sort_unstable();
+    tops
 }
 
 /// All that is within a distance of a box.
@@ -70,4 +91,22 @@ pub(super) fn by_rank(size: usize, pairs: &[(u32, u32)]) -> Vec<Vec<u32>> {
     let mut lists = vec![vec![]; size];
     pairs.iter().for_each(|&(rank, row)| lists[rank as usize].push(row));
     lists
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tops_are_few_and_hold_everything() {
+        for n in [0usize, 1, 40, 5000] {
+            let points: Vec<[f64; 1]> = (0..n).map(|i| [(i * i % 4099) as f64]).collect();
+            let tree = Bvh::build(&points).unwrap();
+            for most in [1, 7, 100] {
+                let tops = tops(&tree, most);
+                assert!(tops.len() <= most);
+                assert_eq!(tops.iter().flat_map(|&at| tree.span(at)).collect::<Vec<_>>(), (0..n).collect::<Vec<_>>());
+            }
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The steps of DBSCAN one by one, for points of which some live on other ranks.
 //!
-//! In: a tree of a rank's points and of its ghosts. Out: which points are core; their clusters; the border points' clusters, once these have
+//! In: a tree of a rank's points. Out: which points are core; their clusters; the border points' clusters, once these have
 //! numbers. Cost: as that of DBSCAN.
 
 use crate::bvh::Bvh;
@@ -29,6 +29,14 @@ impl Dbscan {
 
     pub(crate) fn eps(&self) -> f64 {
         self.eps
+    }
+
+    pub(crate) fn min_pts(&self) -> usize {
+        self.min_pts
+    }
+
+    pub(crate) fn is_star(&self) -> bool {
+        self.star
     }
 }
 
@@ -87,6 +95,11 @@ impl CoreClusters {
             }
         }
         (labels, self.clusters.n_clusters() as usize)
+    }
+
+    /// The root of a core point's tree, by its position.
+    pub fn root(&self, at: u32) -> Option<u32> {
+        self.flags.at(at).then(|| self.clusters.root(at))
     }
 
     /// The same clusters with other numbers; two may get one.

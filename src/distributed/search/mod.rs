@@ -18,7 +18,6 @@ use crate::distributed::domain::Domain;
 use crate::distributed::regions::Regions;
 use crate::error::{Kind, Result};
 use crate::geometry::{BoxSize, Scalar};
-use crate::phases::mark;
 
 pub use nearest::Neighbor;
 pub use portable::Portable;
@@ -101,10 +100,7 @@ impl<'a, S: Scalar, const D: usize> Bvh<'a, S, D> {
     /// If a rank has ended.
     pub fn of_domain(domain: Domain<'a, S, D>) -> Result<Self> {
         let tree = agree(domain.ranks, crate::Bvh::build_in(&domain.points, domain.space))?;
-        mark("build");
-        let codes = domain.codes();
-        let regions = Regions::new(&domain, &codes)?;
-        mark("boxes of all ranks");
+        let regions = Regions::new(&domain, &tree)?;
         Ok(Self { domain, tree, regions, batch: BATCH })
     }
 

@@ -6,7 +6,7 @@
 
 use crate::csr::Csr;
 use crate::distributed::communicator::{Reduction, agree, reduce};
-use crate::distributed::ghosts::Ghosts;
+use crate::distributed::ghosts::{Ghosts, Sends};
 use crate::distributed::search::{Bvh, check_same};
 use crate::error::Result;
 use crate::geometry::{Scalar, Sphere};
@@ -134,7 +134,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
     /// What is near other ranks. Collective.
     fn border(&self, radius: f64) -> Result<Border<S, D>> {
         check_same(self.domain.ranks, "radius", radius)?;
-        let ghosts = Ghosts::in_regions(&self.domain, &self.regions, &self.domain.codes(), radius)?;
+        let ghosts = Ghosts::within(&self.domain, (&self.tree, &self.regions), radius, Sends::Both)?;
         // A point that is near one of another rank is near a box of that rank.
         let mut rows = ghosts.route.rows().to_vec();
         rows.sort_unstable();
