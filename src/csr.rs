@@ -343,11 +343,31 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
         Csr { offsets: self.offsets.clone(), values }
     }
 
-    /// A copy of some of the lists.
-    pub(crate) fn some(&self, lists: Range<usize>) -> Self {
-        let start = self.offsets[lists.start];
-        let offsets = self.offsets[lists.start..=lists.end].iter().map(|offset| offset - start).collect();
-        Self { offsets, values: self.values[start..self.offsets[lists.end]].to_vec() }
+    /// A copy of some of the lists, in this order.
+    pub(crate) fn picked(&self, rows: &[u32]) -> Self {
+        let mut lists = Self::default();
+        for &row in rows {
+            lists.values.extend_from_slice(self.of(row as usize));
+            lists.offsets.push(lists.values.len());
+        }
+        lists
+    }
+
+    /// Puts lists in place of others: list `i` in that of `rows[i]`, which ascend.
+    pub(crate) fn replace(&mut self, rows: &[u32], lists: &Self) {
+        if rows.iter().zip(lists).all(|(&row, list)| self.of(row as usize).len() == list.len()) {
+            for (&row, list) in rows.iter().zip(lists) {
+                let start = self.offsets[row as usize];
+                self.values[start..start + list.len()].copy_from_slice(list);
+            }
+            return;
+        }
+        let is_kept = |row: usize| rows.binary_search(&(row as u32)).is_err();
+        let mut kept = self.parts(&|row, list| 0..if is_kept(row) { list.len() } else { 0 });
+        let n = self.len();
+        kept.append(lists);
+        let of: Vec<u32> = (0..n as u32).chain(rows.iter().copied()).collect();
+        *self = Self::joined(n, &of, &kept);
     }
 
     /// Puts other lists behind the last.
@@ -375,8 +395,13 @@ mod tests {
             joined.parts(&|list, of| list.min(of.len())..of.len()).into_parts(),
             (vec![0, 0, 2, 3, 3], vec![2, 7, 9])
         );
-        assert_eq!(joined.some(1..3), Csr::from_parts(vec![0, 3, 6], vec![1, 2, 7, 5, 3, 9]));
-        assert_eq!(joined.some(4..4), Csr::default());
+        assert_eq!(joined.picked(&[2, 0, 1]), Csr::from_parts(vec![0, 3, 3, 6], vec![5, 3, 9, 1, 2, 7]));
+        assert_eq!(joined.picked(&[]), Csr::default());
+        let mut replaced = joined.clone();
+        replaced.replace(&[1, 2], &Csr::from_parts(vec![0, 3, 6], vec![0, 1, 2, 3, 4, 5]));
+        assert_eq!(replaced, Csr::from_parts(vec![0, 0, 3, 6, 6], vec![0, 1, 2, 3, 4, 5]));
+        replaced.replace(&[0, 2], &Csr::from_parts(vec![0, 1, 3], vec![9, 8, 7]));
+        assert_eq!(replaced, Csr::from_parts(vec![0, 1, 4, 6, 6], vec![9, 0, 1, 2, 8, 7]));
         assert_eq!(joined.of_values(&|value| 2 * value).of(2), [10, 6, 18]);
         assert_eq!(Csr::<u8>::joined(0, &[], &Csr::default()), Csr::default());
         // More rows than a task has, in reverse.

@@ -67,13 +67,16 @@ pub(super) fn contacts<S: Scalar, const D: usize>(
     })
 }
 
-/// What `value` makes of points of a tree, by their index, and of the ghosts within the radius of each; only of points that are asked, and
-/// have ghosts near their leaf.
+/// A value, if any, of a ball and the ghosts in it.
+type OfBall<'a, S, T, const D: usize> = dyn Fn(Sphere<S, D>, &mut dyn Iterator<Item = u32>) -> Option<T> + Sync + 'a;
+
+/// What `value` makes of the balls around points of a tree and of the ghosts in each, by the points' index; only of points that are asked,
+/// and have ghosts near their leaf.
 pub(super) fn map_near<S: Scalar, T: Send + Sync, const D: usize>(
     (tree, ghosts): (&Bvh<S, D>, &Bvh<S, D>),
     radius: f64,
     is_asked: &(dyn Fn(u32) -> bool + Sync),
-    value: &(dyn Fn(u32, &mut dyn Iterator<Item = u32>) -> Option<T> + Sync),
+    value: &OfBall<'_, S, T, D>,
 ) -> Vec<(u32, T)> {
     if ghosts.is_empty() {
         return vec![];
@@ -87,9 +90,8 @@ pub(super) fn map_near<S: Scalar, T: Send + Sync, const D: usize>(
                 continue;
             }
             for at in positions() {
-                let row = tree.order()[at];
-                let mut near = ghosts.query(Sphere { center: tree.item(at).lo, radius });
-                values.extend(value(row, &mut near).map(|value| (row, value)));
+                let ball = Sphere { center: tree.item(at).lo, radius };
+                values.extend(value(ball, &mut ghosts.query(ball)).map(|value| (tree.order()[at], value)));
             }
         }
         values

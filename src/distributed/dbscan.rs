@@ -12,7 +12,7 @@ use crate::distributed::ghosts::{Ghosts, Sends};
 use crate::distributed::labels::Labels;
 use crate::distributed::regions::Regions;
 use crate::error::Result;
-use crate::geometry::{Scalar, Sphere};
+use crate::geometry::Scalar;
 use crate::parallel::map;
 use crate::phases::mark;
 
@@ -41,7 +41,11 @@ impl Dbscan {
     /// # Errors
     /// On all ranks what [`Dbscan::run`] refuses on one; weights, which are not taken; if a rank has ended.
     pub fn run_across<S: Scalar, const D: usize>(&self, ranks: &dyn Communicator, points: &[[S; D]]) -> Result<Labels> {
-        self.run_on_domain(&Domain::new(ranks, points, self.size().clone())?)
+        let mut domain = Domain::new(ranks, points, self.size().clone())?;
+        let tree = agree(ranks, Bvh::build_in(&domain.points, domain.space))?;
+        // The tree has them.
+        domain.points = vec![];
+        self.run_in(&domain, tree)
     }
 
     /// The same in a domain, open or periodic as that is. Collective.
@@ -49,9 +53,15 @@ impl Dbscan {
     /// # Errors
     /// As [`Dbscan::run_across`], for the options.
     pub fn run_on_domain<S: Scalar, const D: usize>(&self, domain: &Domain<'_, S, D>) -> Result<Labels> {
+        let tree = agree(domain.ranks, Bvh::build_in(&domain.points, domain.space))?;
+        self.run_in(domain, tree)
+    }
+
+    /// The same, where there is a tree of the domain's points.
+    fn run_in<S: Scalar, const D: usize>(&self, domain: &Domain<'_, S, D>, tree: Bvh<S, D>) -> Result<Labels> {
         let ranks = domain.ranks;
         agree(ranks, self.check_across(&domain.space))?;
-        let here = Here::new(self, domain)?;
+        let here = Here::new(self, domain, tree)?;
         let core = here.core()?;
         let clusters = agree(ranks, core_clusters(&here.tree, self, &core))?;
         mark("walk, union");
@@ -97,10 +107,9 @@ struct CoreGhosts<S, const D: usize> {
 
 impl<'a, S: Scalar, const D: usize> Here<'a, S, D> {
     /// Collective.
-    fn new(options: &'a Dbscan, domain: &'a Domain<'a, S, D>) -> Result<Self> {
-        let tree = agree(domain.ranks, Bvh::build_in(&domain.points, domain.space))?;
+    fn new(options: &'a Dbscan, domain: &'a Domain<'a, S, D>, tree: Bvh<S, D>) -> Result<Self> {
         let regions = Regions::new(domain, &tree)?;
-        let ghosts = Ghosts::within(domain, (&tree, &regions), options.eps(), Sends::Both)?;
+        let ghosts = Ghosts::within(domain.ranks, (&tree, &regions), options.eps(), Sends::Both)?;
         Ok(Self { options, domain, tree, ghosts })
     }
 
@@ -109,10 +118,8 @@ impl<'a, S: Scalar, const D: usize> Here<'a, S, D> {
         let Self { options, domain, tree, ghosts } = self;
         let mut core = core_of(tree, options);
         let near = agree(domain.ranks, Bvh::build_in(&ghosts.points, domain.space))?;
-        let points = &domain.points;
         // Fewer than enough are here, so all can be counted.
-        let more = map_near((tree, &near), options.eps(), &|row| core[row as usize] == 0, &|row, ghosts| {
-            let ball = Sphere { center: points[row as usize], radius: options.eps() };
+        let more = map_near((tree, &near), options.eps(), &|row| core[row as usize] == 0, &|ball, ghosts| {
             let missing = options.min_pts().saturating_sub(tree.query(ball).count());
             (ghosts.take(missing).count() == missing).then_some(())
         });

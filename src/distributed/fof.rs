@@ -22,7 +22,7 @@ impl Fof {
     /// The halos of the points of all ranks, of which `points` are this rank's: the labels and halos that [`Fof::run`] finds among all of
     /// them in one process, for any number of ranks. Collective.
     ///
-    /// Memory: MEMORY
+    /// Memory: about 50 bytes a point of the largest rank.
     ///
     /// ```
     /// use ropewalk::{Fof, distributed::{Communicator, on_threads}};
@@ -39,7 +39,11 @@ impl Fof {
     /// # Errors
     /// On all ranks what [`Fof::run`] refuses on one; if a rank has ended.
     pub fn run_across<S: Scalar, const D: usize>(&self, ranks: &dyn Communicator, points: &[[S; D]]) -> Result<Halos> {
-        self.run_on_domain(&Domain::new(ranks, points, self.size.clone())?)
+        let mut domain = Domain::new(ranks, points, self.size.clone())?;
+        let tree = agree(ranks, Bvh::build_in(&domain.points, domain.space))?;
+        // The tree has them.
+        domain.points = vec![];
+        self.run_in(&domain, tree)
     }
 
     /// The same in a domain, open or periodic as that is. Collective.
@@ -47,19 +51,28 @@ impl Fof {
     /// # Errors
     /// As [`Fof::run_across`], for the linking length.
     pub fn run_on_domain<S: Scalar, const D: usize>(&self, domain: &Domain<'_, S, D>) -> Result<Halos> {
-        let (own, numbered) = self.groups(domain)?;
+        let tree = agree(domain.ranks, Bvh::build_in(&domain.points, domain.space))?;
+        self.run_in(domain, tree)
+    }
+
+    /// The same, where there is a tree of the domain's points.
+    fn run_in<S: Scalar, const D: usize>(&self, domain: &Domain<'_, S, D>, tree: Bvh<S, D>) -> Result<Halos> {
+        let (own, numbered) = self.groups(domain, tree)?;
         let labels = Labels::send_back(domain, &own, &numbered)?;
         Halos::gather(domain, labels, &own, &numbered, self.min_members)
     }
 
     /// The component of each point of a domain, negative for none, and what is known of these.
-    fn groups<S: Scalar, const D: usize>(&self, domain: &Domain<'_, S, D>) -> Result<(Vec<i32>, Numbered)> {
+    fn groups<S: Scalar, const D: usize>(
+        &self,
+        domain: &Domain<'_, S, D>,
+        tree: Bvh<S, D>,
+    ) -> Result<(Vec<i32>, Numbered)> {
         let (ranks, length) = (domain.ranks, self.linking_length);
         agree(ranks, domain.space.check_length("linking_length", length))?;
-        let tree = agree(ranks, Bvh::build_in(&domain.points, domain.space))?;
         let regions = Regions::new(domain, &tree)?;
         // Of two points one knows the other.
-        let ghosts = Ghosts::within(domain, (&tree, &regions), length, Sends::One)?;
+        let ghosts = Ghosts::within(ranks, (&tree, &regions), length, Sends::One)?;
         drop(regions);
 
         let groups = components(&tree, length).relabel(tree.order(), IsCore::InPairs);

@@ -1,13 +1,14 @@
 //! The points of other ranks that are near those of this one.
 //!
-//! In: a domain, the tree of each rank's points, and a radius. Out: copies, *ghosts*, of all points of other ranks within the radius of a
-//! point of this rank, and of a few more: those within it of a box that holds such points. What is computed of the points is sent along the
-//! same way later.
+//! In: the tree of each rank's points, the boxes of all ranks, and a radius. Out: copies, *ghosts*, of all points of other ranks within the
+//! radius of a point of this rank, and of a few more: those within it of a box that holds such points. What is computed of the points is sent
+//! along the same way later.
 //! Cost: a search in the tree for each near box of another rank. Memory: what arrives, and 4 bytes for each point that is sent.
 
 use crate::bvh::Bvh;
-use crate::distributed::domain::Domain;
-use crate::distributed::regions::{Near, Regions, by_rank};
+use crate::bvh::traverse::Step;
+use crate::distributed::communicator::Communicator;
+use crate::distributed::regions::{Regions, by_rank};
 use crate::distributed::route::Route;
 use crate::error::Result;
 use crate::geometry::Scalar;
@@ -46,15 +47,17 @@ pub(super) struct Ghosts<S, const D: usize> {
 impl<S: Scalar, const D: usize> Ghosts<S, D> {
     /// Those within a radius; `tree` is that of this rank's points. Collective.
     pub fn within(
-        domain: &Domain<'_, S, D>,
+        ranks: &dyn Communicator,
         (tree, regions): (&Bvh<S, D>, &Regions<S, D>),
         radius: f64,
         sends: Sends,
     ) -> Result<Self> {
-        let lists = near(domain.ranks.rank(), (tree, regions), radius, sends);
-        let route = Route::of_lists(domain.ranks, &lists)?;
+        let lists = near(ranks.rank(), (tree, regions), radius, sends);
+        let corners: Vec<[S; D]> = lists.iter().flatten().map(|sent| tree.item(sent.1 as usize).lo).collect();
+        let rows = lists.iter().map(|list| list.iter().map(|sent| sent.0).collect()).collect::<Vec<_>>();
         drop(lists);
-        let points = route.send(domain.ranks, &domain.points)?;
+        let route = Route::of_lists(ranks, &rows)?;
+        let points = route.send_packed(ranks, &corners)?;
         mark("ghosts");
         Ok(Self { route, points })
     }
@@ -65,33 +68,41 @@ impl<S: Scalar, const D: usize> Ghosts<S, D> {
     }
 }
 
-/// The points of a tree that are within a radius of a box of each other rank, ascending.
+/// The points of a tree that are within a radius of a box of each other rank: the row of each, ascending, and its position.
 fn near<S: Scalar, const D: usize>(
     rank: usize,
     (tree, regions): (&Bvh<S, D>, &Regions<S, D>),
     radius: f64,
     sends: Sends,
-) -> Vec<Vec<u32>> {
-    let Regions { tree: tops, boxes, rank_of, counts } = regions;
-    let radius2 = radius * radius;
+) -> Vec<Vec<(u32, u32)>> {
+    let Regions { boxes, rank_of, counts, .. } = regions;
+    let (space, radius2) = (tree.space(), radius * radius);
+    let is_near = |at: usize, other: u32| space.min_distance2(&tree.node(at).bounds, &boxes[other as usize]) <= radius2;
     let to = |other: u32| rank_of[other as usize] as usize;
-    let mut others = vec![];
-    if !tree.is_empty() {
-        let all = Near { bounds: &tree.bounds(), radius2 };
-        others.extend(tops.query(all).filter(|&other| sends.is_from(rank, to(other))));
-    }
-    others.sort_unstable();
-    let pairs = list_tasks(others.len(), TASK, &|range| {
-        let rows = |&other: &u32| {
-            let near = tree.query(Near { bounds: &boxes[other as usize], radius2 });
-            near.map(move |row| (rank_of[other as usize], row))
-        };
-        others[range].iter().flat_map(rows).collect()
+    let others = (0..boxes.len() as u32).filter(|&other| sends.is_from(rank, to(other)) && is_near(0, other));
+    let others: Vec<u32> = others.filter(|_| !tree.is_empty()).collect();
+    let positions = list_tasks(others.len(), TASK, &|range| {
+        let mut positions = vec![];
+        for &other in &others[range] {
+            let bounds = &boxes[other as usize];
+            tree.walk(0..tree.end(), |at, _| {
+                if !is_near(at, other) {
+                    return Step::Skip;
+                }
+                if tree.is_leaf(at) {
+                    let is_near = |at: &usize| space.min_distance2(&tree.item(*at), bounds) <= radius2;
+                    positions.extend(tree.span(at).filter(is_near).map(|at| (rank_of[other as usize], at as u32)));
+                }
+                Step::Enter
+            });
+        }
+        positions
     });
-    let mut lists = by_rank(counts.len(), &pairs);
-    for rows in &mut lists {
-        rows.sort_unstable();
-        rows.dedup();
-    }
-    lists
+    let of_rank = |positions: Vec<u32>| {
+        let mut sent: Vec<(u32, u32)> = positions.into_iter().map(|at| (tree.order()[at as usize], at)).collect();
+        sent.sort_unstable();
+        sent.dedup();
+        sent
+    };
+    by_rank(counts.len(), &positions).into_iter().map(of_rank).collect()
 }

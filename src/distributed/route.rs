@@ -78,8 +78,12 @@ impl Route {
 
     /// Sends a column: what arrives. Collective.
     pub fn send<T: Pod + Send + Sync>(&self, ranks: &dyn Communicator, column: &[T]) -> Result<Vec<T>> {
-        let packed = map(self.rows.len(), TASK, &|at| column[self.rows[at] as usize]);
-        exchange_known(ranks, &packed, &self.sent, &self.received)
+        self.send_packed(ranks, &map(self.rows.len(), TASK, &|at| column[self.rows[at] as usize]))
+    }
+
+    /// Sends values that are one for each of [`Route::rows`]. Collective.
+    pub fn send_packed<T: Pod>(&self, ranks: &dyn Communicator, values: &[T]) -> Result<Vec<T>> {
+        exchange_known(ranks, values, &self.sent, &self.received)
     }
 
     /// Sends a value back for each row that has arrived: one for each row that was sent, in the order of [`Route::rows`]. Collective.

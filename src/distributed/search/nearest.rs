@@ -120,18 +120,42 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
         let here = Nearest { excluded: excluded_here(&wanted, ids), ..wanted };
         let near = agree(ranks, self.tree.try_nearest_neighbors(here))?;
         mark("search");
-        let found = near.of_values(&|near| [near.distance2.to_bits(), ids[near.index as usize]]);
+        let mut found = near.of_values(&|near| [near.distance2.to_bits(), ids[near.index as usize]]);
         drop(near);
+        let rows = self.near_others(&|row| bound(&wanted, found.of(row as usize)));
+        mark("points near other ranks");
         let rank = ranks.rank() as u32;
-        let mut lists = Csr::default();
-        self.in_batches(points.len(), &mut |range| {
-            let own = (wanted.excluded == Excluded::Own).then_some(&ids[range.clone()]);
-            let asked = Asked { points: &points[range.clone()], own, wanted: &wanted };
-            lists.append(&self.complete(&asked, &|_| rank, found.some(range))?);
+        self.in_batches(rows.len(), &mut |range| {
+            let rows = &rows[range];
+            let points: Vec<[S; D]> = rows.iter().map(|&row| points[row as usize]).collect();
+            let own: Vec<u64> = rows.iter().map(|&row| ids[row as usize]).collect();
+            let own = (wanted.excluded == Excluded::Own).then_some(&own[..]);
+            let asked = Asked { points: &points, own, wanted: &wanted };
+            let completed = self.complete(&asked, &|_| rank, found.picked(rows))?;
+            found.replace(rows, &completed);
             Ok(())
         })?;
-        drop(found);
-        Ok(neighbors(&self.domain.home.send_back_lists(ranks, &lists)?))
+        let lists = neighbors(&self.domain.home.send_back_lists(ranks, &found)?);
+        mark("sent back");
+        Ok(lists)
+    }
+
+    /// The points of this rank's region in leaves of which a point has a box of another rank within its bound, ascending: they may need to
+    /// ask.
+    fn near_others(&self, bound: &(dyn Fn(u32) -> f64 + Sync)) -> Vec<u32> {
+        let (tree, rank) = (&self.tree, self.domain.ranks.rank() as u32);
+        let Regions { tree: tops, rank_of, .. } = &self.regions;
+        let mut rows = list_tasks(tree.end(), TASK, &|nodes| {
+            let of_leaf = |leaf: usize| &tree.order()[tree.span(leaf)];
+            let asks = |&leaf: &usize| {
+                let radius2 = of_leaf(leaf).iter().map(|&row| bound(row)).fold(-1.0, f64::max);
+                let mut near = tops.query(Near { bounds: &tree.node(leaf).bounds, radius2 });
+                near.any(|other| rank_of[other as usize] != rank)
+            };
+            nodes.filter(|&at| tree.is_leaf(at)).filter(asks).flat_map(of_leaf).copied().collect()
+        });
+        rows.sort_unstable();
+        rows
     }
 
     /// Whether all ranks want the same. Collective.
@@ -183,13 +207,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
         mut found: Csr<Found>,
     ) -> Result<Csr<Found>> {
         let (ranks, n, k) = (self.domain.ranks, asked.points.len(), asked.wanted.k);
-        let bounds = map(n, TASK, &|query| {
-            if k == 0 || asked.wanted.radius.is_nan() || asked.wanted.radius < 0.0 {
-                return -1.0;
-            }
-            let all = asked.wanted.radius * asked.wanted.radius;
-            found.of(query).get(k - 1).map_or(all, |kth| f64::from_bits(kth[0]))
-        });
+        let bounds = map(n, TASK, &|query| bound(asked.wanted, found.of(query)));
         let pairs = within(&self.regions, &self.domain.space, asked.points, &bounds, first);
         let route = Route::of_lists(ranks, &by_rank(ranks.size(), &pairs))?;
         // The square of this is not below the bound.
@@ -204,6 +222,14 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
         let found = Csr::joined(n, &rows, &found).sorted();
         Ok(found.parts(&|_, list| 0..list.len().min(k)))
     }
+}
+
+/// The squared distance within which another point may be among the `k` nearest, if these are known by now; negative if none may.
+fn bound(wanted: &Nearest, found: &[Found]) -> f64 {
+    if wanted.k == 0 || wanted.radius.is_nan() || wanted.radius < 0.0 {
+        return -1.0;
+    }
+    found.get(wanted.k - 1).map_or(wanted.radius * wanted.radius, |kth| f64::from_bits(kth[0]))
 }
 
 /// Some boxes, and the rank that each is of.
