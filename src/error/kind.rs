@@ -99,7 +99,7 @@ impl Kind {
             #[cfg(feature = "distributed")]
             Kind::AcrossColumn { .. } => ErrorKind::Input,
             #[cfg(feature = "distributed")]
-            Kind::RankGone { .. } => ErrorKind::Rank,
+            Kind::RankGone { .. } | Kind::Communicator(_) => ErrorKind::Rank,
             #[cfg(feature = "mpi")]
             Kind::Mpi(_) => ErrorKind::Rank,
             Kind::Invariant(_) => ErrorKind::Internal,

@@ -51,6 +51,20 @@ impl Error {
         self.0.index()
     }
 
+    /// That ranks cannot talk, in a sentence: for a [`Communicator`](crate::distributed::Communicator) that is not of this crate. Its
+    /// kind is [`ErrorKind::Rank`].
+    ///
+    /// ```
+    /// use ropewalk::{Error, ErrorKind};
+    ///
+    /// let error = Error::communicator("MPI_Allreduce returns 16");
+    /// assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Rank, "MPI_Allreduce returns 16"));
+    /// ```
+    #[cfg(feature = "distributed")]
+    pub fn communicator(sentence: impl Into<String>) -> Self {
+        Kind::Communicator(sentence.into()).into()
+    }
+
     /// Whether it is told by another rank, or is about one that has ended.
     #[cfg(feature = "distributed")]
     pub(crate) fn is_of_another_rank(&self) -> bool {
@@ -347,6 +361,8 @@ pub(crate) enum Kind {
     RankGone {
         rank: usize,
     },
+    #[cfg(feature = "distributed")]
+    Communicator(String),
     #[cfg(feature = "mpi")]
     Mpi(String),
     Invariant(String),
