@@ -94,12 +94,13 @@ impl Kind {
             Kind::Write { .. } => ErrorKind::Io,
             #[cfg(feature = "distributed")]
             Kind::OnRank { kind, .. } => *kind,
+            Kind::Own { kind, .. } => *kind,
             #[cfg(feature = "distributed")]
             Kind::AcrossWeights | Kind::AcrossOption { .. } => ErrorKind::Unsupported,
             #[cfg(feature = "distributed")]
             Kind::AcrossColumn { .. } => ErrorKind::Input,
             #[cfg(feature = "distributed")]
-            Kind::RankGone { .. } | Kind::Communicator(_) => ErrorKind::Rank,
+            Kind::RankGone { .. } => ErrorKind::Rank,
             #[cfg(feature = "mpi")]
             Kind::Mpi(_) => ErrorKind::Rank,
             Kind::Invariant(_) => ErrorKind::Internal,
