@@ -36,8 +36,7 @@
 //! catalogue of each step.
 //!
 //! How ranks talk is any [`Communicator`]: one of MPI that a simulation has opened itself is wrapped in a type of its own, whose
-//! functions make their errors by [`Error::new`](crate::Error::new). For programs in C and C++ there is `capi/` in the repository, and for
-//! Python's mpi4py `ropewalk.DBSCAN(..).fit(X, comm=comm)`.
+//! functions make their errors by [`Error::new`](crate::Error::new). For programs in C and C++ there is `capi/` in the repository.
 
 mod boundary;
 mod cells;
