@@ -94,6 +94,7 @@ impl Kind {
             Kind::Write { .. } => ErrorKind::Io,
             #[cfg(feature = "distributed")]
             Kind::OnRank { kind, .. } => *kind,
+            Kind::Own { kind, .. } => *kind,
             #[cfg(feature = "distributed")]
             Kind::AcrossWeights | Kind::AcrossOption { .. } => ErrorKind::Unsupported,
             #[cfg(feature = "distributed")]

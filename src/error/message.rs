@@ -229,6 +229,7 @@ impl Display for Error {
             Kind::AcrossColumn { what } => write!(f, "some ranks have {what}, and others have none"),
             #[cfg(feature = "distributed")]
             Kind::RankGone { rank } => write!(f, "rank {rank} has ended before the others"),
+            Kind::Own { sentence, .. } => f.write_str(sentence),
             #[cfg(feature = "mpi")]
             Kind::Mpi(message) => write!(f, "MPI failed: {message}"),
             Kind::Invariant(message) => write!(f, "the tree is broken: {message}"),

@@ -35,6 +35,19 @@ use std::path::PathBuf;
 pub struct Error(Box<Kind>);
 
 impl Error {
+    /// An error of the caller's own, for what is written beside this crate: a source of ranks that cannot talk, or what a rank refuses that
+    /// all are to know of (`distributed::agree`).
+    ///
+    /// ```
+    /// use ropewalk::{Error, ErrorKind};
+    ///
+    /// let error = Error::new(ErrorKind::Rank, "MPI_Allreduce returns 16");
+    /// assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Rank, "MPI_Allreduce returns 16"));
+    /// ```
+    pub fn new(kind: ErrorKind, sentence: impl Into<String>) -> Self {
+        Kind::Own { kind, sentence: sentence.into() }.into()
+    }
+
     /// What sort of error it is.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind()
@@ -349,6 +362,10 @@ pub(crate) enum Kind {
     },
     #[cfg(feature = "mpi")]
     Mpi(String),
+    Own {
+        kind: ErrorKind,
+        sentence: String,
+    },
     Invariant(String),
     Changed,
     Cancelled,

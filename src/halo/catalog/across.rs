@@ -15,6 +15,17 @@ const LABEL: usize = 13;
 const FIRST: usize = 14;
 
 impl Catalog {
+    /// The same rows with the labels that all ranks know: that of each halo, in the order of the halos.
+    pub(crate) fn labelled(mut self, labels: &[u64]) -> Self {
+        let of_rows: Vec<u64> = self.order.iter().map(|&halo| labels[halo as usize]).collect();
+        let name = self.name("label");
+        if let Some(column) = self.columns.iter_mut().find(|column| column.name == name) {
+            column.values = Values::Integers(of_rows.clone());
+        }
+        self.labels = of_rows.into_iter().map(|label| label as u32).collect();
+        self
+    }
+
     /// The rows of all ranks on rank 0, `None` on the others. `labels` and `firsts` have the label and the smallest member of each halo, by
     /// global index, in the order of the halos. Collective.
     pub(crate) fn gather(self, ranks: &dyn Communicator, labels: &[u64], firsts: &[u64]) -> Result<Option<Self>> {

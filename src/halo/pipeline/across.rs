@@ -142,21 +142,36 @@ impl Across {
     /// As [`Pipeline::measure`].
     pub fn measure(&self, ranks: &dyn Communicator, pipeline: &Pipeline<'_>) -> Result<Option<Measured>> {
         let owned = self.halos.owned();
-        let found = Found {
-            halos: owned.clone(),
-            subhalos: None,
-            unbound: None,
-            attached: None,
-            density: None,
-            on_device: None,
-        };
-        let Measured { catalog, notes, .. } = agree(ranks, pipeline.measure(&found))?;
+        let Measured { catalog, notes, .. } = self.measured(ranks, pipeline)?;
         let index = |members: &[u32]| members.first().map_or(u64::MAX, |&at| self.halos.indices()[at as usize]);
         let firsts: Vec<u64> = owned.iter().map(index).collect();
         let largest = catalog.halos().iter().map(|row| (row.tag, row.count)).collect::<Vec<_>>();
         let notes = join_notes(ranks, notes, &largest)?;
         let catalog = catalog.gather(ranks, &self.halos.numbers(), &firsts)?;
         Ok(catalog.map(|catalog| Measured { catalog, centers: None, notes }))
+    }
+
+    /// Measures the halos: each rank its own, and keeps their rows; together these are the rows of [`Across::measure`]. Labels are those of
+    /// all ranks, notes those of this one. Collective; nothing is sent but whether all have measured theirs.
+    ///
+    /// # Errors
+    /// As [`Pipeline::measure`].
+    pub fn measure_owned(&self, ranks: &dyn Communicator, pipeline: &Pipeline<'_>) -> Result<Measured> {
+        let measured = self.measured(ranks, pipeline)?;
+        Ok(Measured { catalog: measured.catalog.labelled(&self.halos.numbers()), ..measured })
+    }
+
+    /// What this rank measures, with labels of its own.
+    fn measured(&self, ranks: &dyn Communicator, pipeline: &Pipeline<'_>) -> Result<Measured> {
+        let found = Found {
+            halos: self.halos.owned().clone(),
+            subhalos: None,
+            unbound: None,
+            attached: None,
+            density: None,
+            on_device: None,
+        };
+        agree(ranks, pipeline.measure(&found))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use ropewalk::distributed::Communicator;
+use ropewalk::distributed::{Communicator, Reduction};
 use ropewalk::halo::pipeline::{self, Across, CenterKind, Finder, LinkingLength, Options, Output};
 use ropewalk::halo::{Meta, Overdensity};
 use ropewalk::io::{Masses, Points, ReadOptions, Snapshot, Table, TypeRun};
@@ -75,6 +75,16 @@ fn compare_with(
     let pipeline = across.pipeline().unwrap();
     assert_eq!(pipeline.meta(), expected.meta);
     assert_eq!(pipeline.universe(), &expected.universe);
+    let owned = across.measure_owned(ranks, &pipeline).unwrap().catalog;
+    let all = &expected.catalog;
+    let mut count = [owned.halos().len() as u64];
+    ranks.all_reduce(&mut count, Reduction::Sum).unwrap();
+    assert_eq!(count, [all.halos().len() as u64]);
+    for (row, label) in owned.halos().iter().zip(owned.labels()) {
+        let at = all.labels().iter().position(|other| other == label).expect("labels are those of all ranks");
+        assert_eq!(row, &all.halos()[at]);
+    }
+    assert!(owned.halos().is_sorted_by_key(|row| (std::cmp::Reverse(row.count), row.tag)));
     let measured = across.measure(ranks, &pipeline).unwrap();
     assert_eq!(measured.is_some(), ranks.rank() == 0);
     if let Some(measured) = measured {

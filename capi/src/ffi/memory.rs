@@ -1,0 +1,176 @@
+//! Particles in a program's memory, as a snapshot.
+//!
+//! In: pointers, strides and types. Out: tables, which share positions that are side by side and aligned; anything else is copied.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use ropewalk::io::{Masses, Points, Snapshot, Table};
+use ropewalk::{Error, ErrorKind, Result, Scalar};
+
+use super::refused;
+use crate::types::{self, Numbers, Particles, Vectors};
+
+/// The positions alone.
+///
+/// # Safety
+/// What pointers lead to is as `ropewalk.h` says, and stays so until the snapshot is dropped.
+pub unsafe fn positions(particles: &Particles) -> Result<Snapshot> {
+    // SAFETY: as asked of the caller.
+    let points = unsafe { vectors("positions", &particles.positions, particles.count) }?;
+    Ok(Snapshot::new(points))
+}
+
+/// All that is known of the particles.
+///
+/// # Safety
+/// As [`positions`].
+pub unsafe fn snapshot(particles: &Particles) -> Result<Snapshot> {
+    let Particles { count, velocities, masses, mass, ids, .. } = particles;
+    // SAFETY: as asked of the caller.
+    let mut snapshot = unsafe { positions(particles) }?;
+    if !velocities.x.is_null() {
+        // SAFETY: as asked of the caller.
+        snapshot.velocities = Some(unsafe { vectors("velocities", velocities, *count) }?);
+    }
+    snapshot.masses = if masses.data.is_null() {
+        Masses::Equal(if *mass == 0.0 { 1.0 } else { *mass })
+    } else {
+        // SAFETY: as asked of the caller.
+        Masses::Each(match masses.kind {
+            types::F32 => unsafe { numbers::<f32, f64>("masses", masses, *count) }?,
+            types::F64 => unsafe { numbers::<f64, f64>("masses", masses, *count) }?,
+            kind => return Err(unknown("masses", kind, "ROPEWALK_F32 or ROPEWALK_F64")),
+        })
+    };
+    if !ids.data.is_null() {
+        // SAFETY: as asked of the caller.
+        snapshot.ids = Some(match ids.kind {
+            types::U32 => unsafe { numbers::<u32, u64>("ids", ids, *count) }?,
+            types::U64 => unsafe { numbers::<u64, u64>("ids", ids, *count) }?,
+            kind => return Err(unknown("ids", kind, "ROPEWALK_U32 or ROPEWALK_U64")),
+        });
+    }
+    Ok(snapshot)
+}
+
+fn unknown(what: &str, kind: u32, known: &str) -> Error {
+    refused(format!("{what}.type is {kind}; it must be {known}"))
+}
+
+/// Memory that values are read from.
+#[derive(Clone, Copy)]
+struct Place(*const u8);
+
+// SAFETY: it is only read, which any thread may; that nothing writes to it meanwhile is asked of the caller.
+unsafe impl Send for Place {}
+// SAFETY: as above.
+unsafe impl Sync for Place {}
+
+impl Place {
+    /// The value so many bytes on.
+    ///
+    /// # Safety
+    /// There are as many values of this size; any bytes are one.
+    unsafe fn at<T: Copy>(self, bytes: usize) -> T {
+        // SAFETY: as asked of the caller. It need not be aligned.
+        unsafe { self.0.add(bytes).cast::<T>().read_unaligned() }
+    }
+}
+
+/// The number of particles and the bytes from one to the next, of values of `width` bytes; an error if no memory can hold them.
+fn layout(what: &str, count: u64, stride: u64, width: usize) -> Result<(usize, usize)> {
+    let stride = if stride == 0 { width as u64 } else { stride };
+    if stride < width as u64 {
+        return Err(refused(format!("{what}.stride is {stride}; a particle has {width} bytes there")));
+    }
+    let bytes = count.checked_mul(stride).filter(|&bytes| isize::try_from(bytes).is_ok());
+    match (bytes, usize::try_from(count), usize::try_from(stride)) {
+        (Some(_), Ok(count), Ok(stride)) => Ok((count, stride)),
+        _ => Err(refused(format!("count is {count}; so many {what} are in no memory"))),
+    }
+}
+
+/// A list of so many values that are made one by one, in parallel.
+fn collect<T: Copy + Send>(count: usize, value: impl Fn(usize) -> T + Sync + Send) -> Result<Vec<T>> {
+    let mut all = vec![];
+    let memory = |_| Error::new(ErrorKind::Memory, format!("there is no memory for a copy of {count} particles"));
+    all.try_reserve_exact(count).map_err(memory)?;
+    all.par_extend((0..count).into_par_iter().map(value));
+    Ok(all)
+}
+
+/// # Safety
+/// As [`positions`].
+unsafe fn numbers<T: Copy + Send + Into<U>, U: Copy + Send>(
+    what: &str,
+    numbers: &Numbers,
+    count: u64,
+) -> Result<Vec<U>> {
+    let (count, stride) = layout(what, count, numbers.stride, size_of::<T>())?;
+    let start = Place(numbers.data.cast());
+    // SAFETY: the header asks for so many values, `stride` bytes after one another.
+    collect(count, |i| unsafe { start.at::<T>(i * stride) }.into())
+}
+
+/// # Safety
+/// As [`positions`].
+unsafe fn vectors(what: &str, vectors: &Vectors, count: u64) -> Result<Points> {
+    // SAFETY: as asked of the caller.
+    match vectors.kind {
+        types::F32 => Ok(Points::F32(unsafe { table(what, vectors, count) }?)),
+        types::F64 => Ok(Points::F64(unsafe { table(what, vectors, count) }?)),
+        kind => Err(unknown(what, kind, "ROPEWALK_F32 or ROPEWALK_F64")),
+    }
+}
+
+/// # Safety
+/// As [`positions`].
+unsafe fn table<S: Scalar>(what: &str, vectors: &Vectors, count: u64) -> Result<Table<S>> {
+    let Vectors { x, y, z, stride, .. } = *vectors;
+    if count == 0 {
+        return Table::new(3, vec![]);
+    }
+    let is_null = [x, y, z].map(<*const c_void>::is_null);
+    if is_null[0] || is_null[1] != is_null[2] {
+        let names: Vec<&str> = ["x", "y", "z"].into_iter().zip(is_null).filter_map(|(k, is)| is.then_some(k)).collect();
+        let names = names.join(" and ");
+        return Err(refused(format!("{what}: {names} NULL, where there are {count} particles; y and z may be, both")));
+    }
+    let width = size_of::<S>();
+    if is_null[1] {
+        let (count, stride) = layout(what, count, stride, 3 * width)?;
+        if stride == 3 * width && x.cast::<S>().is_aligned() {
+            return Table::shared(3, Arc::new(Shared::<S> { start: x.cast(), len: 3 * count }));
+        }
+        let start = Place(x.cast());
+        // SAFETY: the header asks for three values side by side, and so many threes `stride` bytes after one another.
+        let rows = collect(count, |i| [0, 1, 2].map(|k| unsafe { start.at::<S>(i * stride + k * width) }))?;
+        return Table::new(3, rows.into_flattened());
+    }
+    let (count, stride) = layout(what, count, stride, width)?;
+    let starts = [x, y, z].map(|start| Place(start.cast()));
+    // SAFETY: the header asks for three arrays of so many values, `stride` bytes after one another.
+    let rows = collect(count, |i| starts.map(|start| unsafe { start.at::<S>(i * stride) }))?;
+    Table::new(3, rows.into_flattened())
+}
+
+/// Values that a program holds.
+struct Shared<S> {
+    start: *const S,
+    len: usize,
+}
+
+// SAFETY: they are only read, which any thread may.
+unsafe impl<S: Scalar> Send for Shared<S> {}
+// SAFETY: as above.
+unsafe impl<S: Scalar> Sync for Shared<S> {}
+
+impl<S> AsRef<[S]> for Shared<S> {
+    fn as_ref(&self) -> &[S] {
+        // SAFETY: there are `len` values at `start`, aligned (`table` has looked) and in no more bytes than memory has (`layout`). The
+        // snapshot with this table is dropped before the call ends, until when nothing writes to them: the caller has been asked.
+        unsafe { std::slice::from_raw_parts(self.start, self.len) }
+    }
+}

@@ -1,0 +1,186 @@
+//! The calculations, on what [`crate::ffi`] has read.
+
+use ropewalk::distributed::{Communicator, agree};
+use ropewalk::halo::pipeline::{Across, CenterKind, LinkingLength, Options};
+use ropewalk::halo::{self, Values};
+use ropewalk::io::{Points, Snapshot};
+use ropewalk::{BoxSize, Catalog, Dbscan, Error, ErrorKind, Fof, Result};
+
+use crate::terms::{Value, compare};
+use crate::types::{self, DbscanOptions, FofOptions, Found, Halo};
+
+/// The numbers of the functions in messages.
+const FOF: u64 = 1;
+const DBSCAN: u64 = 2;
+
+fn refused(sentence: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Parameter, sentence)
+}
+
+/// The sides of a periodic box, or none.
+fn box_size(sides: [f64; 3]) -> Option<BoxSize> {
+    (sides != [0.0; 3]).then(|| BoxSize::from(sides))
+}
+
+fn sides(sides: [f64; 3]) -> [(&'static str, Value); 3] {
+    let names = ["box_size[0]", "box_size[1]", "box_size[2]"];
+    std::array::from_fn(|k| (names[k], Value::Real(sides[k])))
+}
+
+/// The type of the positions, as ranks compare it.
+fn kind(positions: &Points) -> (&'static str, Value) {
+    let kind = if matches!(positions, Points::F32(_)) { types::F32 } else { types::F64 };
+    ("positions.type", Value::Whole(kind.into()))
+}
+
+/// Runs `$work` with the rows of the positions, in their precision.
+macro_rules! with_rows {
+    ($positions:expr, |$rows:ident| $work:expr) => {
+        match $positions {
+            Points::F32(table) => {
+                let $rows = table.rows::<3>().unwrap_or_default();
+                $work
+            }
+            Points::F64(table) => {
+                let $rows = table.rows::<3>().unwrap_or_default();
+                $work
+            }
+        }
+    };
+}
+
+/// What DBSCAN finds. Collective.
+pub fn dbscan(ranks: &dyn Communicator, own: Result<(Snapshot, DbscanOptions)>) -> Result<Found> {
+    let (part, options) = agree(ranks, own)?;
+    let mut terms =
+        vec![kind(&part.points), ("eps", Value::Real(options.eps)), ("min_pts", Value::Whole(options.min_pts))];
+    terms.extend(sides(options.box_size));
+    compare(ranks, DBSCAN, &terms)?;
+    let dbscan = Dbscan::new(options.eps, whole(options.min_pts)).periodic(box_size(options.box_size));
+    let labels = with_rows!(&part.points, |rows| dbscan.run_across(ranks, rows))?;
+    let core = (0..part.points.len()).map(|i| labels.is_core(i).into()).collect();
+    let clusters = labels.n_clusters();
+    Ok(Found { labels: labels.into_vec(), core: Some(core), clusters, halos: clusters, rows: vec![] })
+}
+
+/// What friends of friends find. Collective.
+pub fn fof(ranks: &dyn Communicator, own: Result<(Snapshot, FofOptions)>) -> Result<Found> {
+    let own = own.and_then(|(part, options)| {
+        let center = check(&options)?;
+        Ok((part, options, center))
+    });
+    let (part, options, center) = agree(ranks, own)?;
+    let mut terms = vec![
+        kind(&part.points),
+        ("linking_length", Value::Real(options.linking_length)),
+        ("min_members", Value::Whole(options.min_members)),
+        ("rows", Value::Whole(options.rows.into())),
+        ("center", Value::Whole(options.center.into())),
+        ("softening", Value::Real(options.softening)),
+    ];
+    terms.extend(sides(options.box_size));
+    compare(ranks, FOF, &terms)?;
+    if options.rows != types::NO_ROWS {
+        return with_rows(ranks, &part, &options, center);
+    }
+    let fof = Fof::new(options.linking_length).min_members(whole(options.min_members));
+    let fof = fof.periodic(box_size(options.box_size));
+    let halos = with_rows!(&part.points, |rows| fof.run_across(ranks, rows))?;
+    let labels = halos.labels();
+    Ok(Found {
+        labels: labels.as_slice().to_vec(),
+        core: None,
+        clusters: labels.n_clusters(),
+        halos: halos.len(),
+        rows: vec![],
+    })
+}
+
+/// Checks what is a number in C and a choice here; the centre that is asked for.
+fn check(options: &FofOptions) -> Result<Option<CenterKind>> {
+    let FofOptions { rows, center, box_size, .. } = *options;
+    if rows > types::ROWS_ON_RANK_0 {
+        return Err(refused(format!("rows is {rows}; it must be ROPEWALK_NO_ROWS or one of those that follow it")));
+    }
+    let kind = match center {
+        types::NO_CENTER => None,
+        types::MOST_BOUND => Some(CenterKind::MostBound),
+        types::MOST_CONNECTED => Some(CenterKind::MostConnected),
+        types::SHRINKING_SPHERE => Some(CenterKind::ShrinkingSphere),
+        _ => return Err(refused(format!("center is {center}; there is no centre of this number"))),
+    };
+    if rows == types::NO_ROWS && kind.is_some() {
+        return Err(refused("center is given, but rows asks for no catalogue"));
+    }
+    if rows != types::NO_ROWS && box_size.iter().any(|side| side.to_bits() != box_size[0].to_bits()) {
+        return Err(refused(format!("box_size is {box_size:?}; a catalogue needs a cube, or zeros for open space")));
+    }
+    Ok(kind)
+}
+
+/// Halos with their rows.
+fn with_rows(
+    ranks: &dyn Communicator,
+    part: &Snapshot,
+    options: &FofOptions,
+    center: Option<CenterKind>,
+) -> Result<Found> {
+    let mut wanted = Options::default();
+    wanted.linking_length = LinkingLength::Length(options.linking_length);
+    wanted.min_members = whole(options.min_members).max(2);
+    wanted.box_size = Some(options.box_size[0]).filter(|&side| side != 0.0);
+    (wanted.center, wanted.softening) = (center, options.softening);
+    let across = Across::find(ranks, part, &wanted)?;
+    let pipeline = agree(ranks, across.pipeline())?;
+    let catalog = if options.rows == types::ROWS_OF_OWNERS {
+        Some(across.measure_owned(ranks, &pipeline)?.catalog)
+    } else {
+        across.measure(ranks, &pipeline)?.map(|measured| measured.catalog)
+    };
+    let labels = across.halos().labels();
+    Ok(Found {
+        labels: labels.as_slice().to_vec(),
+        core: None,
+        clusters: labels.n_clusters(),
+        halos: across.halos().len(),
+        rows: catalog.as_ref().map(rows_of).unwrap_or_default(),
+    })
+}
+
+fn rows_of(catalog: &Catalog) -> Vec<Halo> {
+    let column = |name: &str| {
+        catalog
+            .columns()
+            .iter()
+            .find(|column| column.name() == format!("fof_halo_{name}"))
+            .map(|column| column.values())
+    };
+    let center = ["center_x", "center_y", "center_z"].map(column);
+    let number = |values: Option<&Values>, row: usize| match values {
+        Some(Values::Numbers(values)) => values[row],
+        _ => f64::NAN,
+    };
+    let center_id = match column("center_id") {
+        Some(Values::Integers(ids)) => &ids[..],
+        _ => &[],
+    };
+    let row = |(row, (halo, &label)): (usize, (&halo::Halo, &u32))| Halo {
+        tag: halo.tag,
+        label: label.into(),
+        count: halo.count as u64,
+        mass: halo.mass,
+        center_of_mass: halo.center,
+        velocity: halo.motion.map_or([f64::NAN; 3], |motion| motion.mean),
+        velocity_dispersion: halo.motion.map_or(f64::NAN, |motion| motion.dispersion),
+        rms_radius: halo.rms_radius,
+        max_radius: halo.max_radius,
+        center: center.map(|values| number(values, row)),
+        center_id: center_id.get(row).copied().unwrap_or(u64::MAX),
+    };
+    catalog.halos().iter().zip(catalog.labels()).enumerate().map(row).collect()
+}
+
+/// More than there can be is as good as the most.
+fn whole(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
