@@ -34,6 +34,7 @@ mod domain;
 mod fof;
 mod ghosts;
 mod halos;
+mod hop;
 mod labels;
 mod regions;
 mod route;
