@@ -235,6 +235,7 @@ mod parallel;
 mod precompiled;
 mod simd;
 mod csr;
+mod mass_sum;
 mod phases;
 mod work;
 mod geometry;

@@ -45,7 +45,18 @@ pub(super) fn number<S: Scalar, const D: usize>(
         }
     }
     let roots = connect(ranks, n, edges)?;
+    number_roots(domain, smallest, sizes, roots)
+}
 
+/// The same where it is known which component stands for each: `smallest` and `sizes` are of the points here. Of components that stand for
+/// themselves some may have no points; they have no number. Collective.
+pub(super) fn number_roots<S: Scalar, const D: usize>(
+    domain: &Domain<'_, S, D>,
+    mut smallest: Vec<u64>,
+    mut sizes: Vec<u64>,
+    roots: Vec<u64>,
+) -> Result<Numbered> {
+    let (ranks, n) = (domain.ranks, roots.len());
     // The smallest index and the size of each tree, at its root.
     let first = vertex(ranks.rank(), 0);
     let mut told: Vec<[u64; 3]> = (first..)
@@ -68,7 +79,8 @@ pub(super) fn number<S: Scalar, const D: usize>(
         sizes[root] += size;
     }
     let is_root = |at: usize| roots[at] == vertex(ranks.rank(), at as u32);
-    let own_roots: Vec<u32> = (0..n).filter(|&at| is_root(at)).map(|at| at as u32).collect();
+    let is_met = |at: &usize| is_root(*at) && smallest[*at] != NONE;
+    let own_roots: Vec<u32> = (0..n).filter(is_met).map(|at| at as u32).collect();
     let keys: Vec<u64> = own_roots.iter().map(|&at| smallest[at as usize]).collect();
     let (found, count) = rank_keys(domain, &keys)?;
     let mut known = vec![[NONE, 0]; n];

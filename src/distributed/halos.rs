@@ -47,6 +47,7 @@ pub struct Halos {
     owned: crate::Halos,
     /// The label of each owned halo's cluster.
     numbers: Vec<u64>,
+    density: Option<Vec<f64>>,
     len: u64,
 }
 
@@ -92,12 +93,30 @@ impl Halos {
         let owned = crate::Halos::found_in(Boundary::of(&domain.space), owned, min_members);
         let len = reduce(ranks, owned.len() as u64, Reduction::Sum)?;
         mark("members");
-        Ok(Self { labels, starts: domain.starts.clone(), route: OnceLock::new(), indices, owned, numbers: met, len })
+        Ok(Self {
+            labels,
+            starts: domain.starts.clone(),
+            route: OnceLock::new(),
+            indices,
+            owned,
+            numbers: met,
+            density: None,
+            len,
+        })
     }
 
-    /// The group of each point of this rank: all groups of two or more, also those with fewer members than a halo has at least.
+    /// The group of each point of this rank, by friends of friends all of two or more; also those with fewer members than a halo has at least.
     pub fn labels(&self) -> &Labels {
         &self.labels
+    }
+
+    pub(super) fn with_density(self, density: Vec<f64>) -> Self {
+        Self { density: Some(density), ..self }
+    }
+
+    /// The density of each point of this rank, or its value of the caller's field, if HOP has found the halos.
+    pub fn density(&self) -> Option<&[f64]> {
+        self.density.as_deref()
     }
 
     /// How many halos all ranks own.

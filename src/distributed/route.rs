@@ -66,6 +66,11 @@ impl Route {
         Ok(rows.into_iter().zip(first).map(|(row, first)| first + u64::from(row)).collect())
     }
 
+    /// How many rows go to each rank.
+    pub fn sent(&self) -> &[usize] {
+        &self.sent
+    }
+
     /// How many rows come from each rank.
     pub fn received(&self) -> &[usize] {
         &self.received

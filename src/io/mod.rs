@@ -41,7 +41,7 @@ mod gadget;
 pub(crate) mod hdf5_write;
 mod genericio;
 mod hdf5;
-mod mass_sum;
+mod matter;
 mod npy;
 mod npz;
 mod npz_read;
@@ -63,12 +63,12 @@ mod type_column;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+pub use crate::mass_sum::MassSum;
 pub use atomic::AtomicFile;
 pub use companions::companions;
 pub use contents::{Contents, Field, Role, TypeContents};
 pub use format::Format;
 pub use gadget::{GadgetOptions, Header, Species, write_gadget};
-pub use mass_sum::MassSum;
 pub use npy::{
     NpyNumber, SharedNpy, SharedNpyRows, read_npy_u64, write_npy, write_npy_f64, write_npy_f64_rows_to,
     write_npy_f64_to, write_npy_i32, write_npy_i32_to, write_npy_to, write_npy_u32_to,

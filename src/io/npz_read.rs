@@ -15,7 +15,7 @@ use zip::{CompressionMethod, ZipArchive};
 
 use crate::io::columns::{Column, Target, gather, points, sum, whole};
 use crate::io::contents::{Contents, Field, Role, TypeContents};
-use crate::io::mass_sum::Matter;
+use crate::io::matter::Matter;
 use crate::io::npy;
 use crate::io::reading::Reading;
 use crate::io::sides::told;

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
-use crate::io::mass_sum::{MassSum, Matter};
+use crate::io::MassSum;
+use crate::io::matter::Matter;
 use crate::io::part::{Part, Places, Slice};
 use crate::io::source::Source;
 use crate::io::type_column::TypeColumn;

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use ropewalk::distributed::{Communicator, Mpi};
 use ropewalk::halo::Meta;
-use ropewalk::halo::pipeline::{Across, Measured, Pipeline};
+use ropewalk::halo::pipeline::{self, Across, Measured, Pipeline};
 use ropewalk::io::{Snapshot, TableWriter};
 
 use super::dbscan::narrow;
 use super::{Shared, describe, read, start_threads};
 use crate::args::{Finder, Halos as Args};
 use crate::device::Name;
-use crate::halos::files::{ALL, CATALOGS, Catalogs, LABELS, STANDARD_OUTPUT, in_units};
+use crate::halos::files::{ALL, CATALOGS, Catalogs, DENSITY, LABELS, STANDARD_OUTPUT, in_units};
 use crate::halos::one::read_options;
 use crate::halos::options::{Run, refused, runs};
 use crate::halos::report;
@@ -38,6 +38,8 @@ pub fn run(args: &Args, ranks: &Mpi) -> Result<Option<String>, Failure> {
     let part = read(snapshot, read_options(args, &args.particles.types), ranks, &mut phases)?;
     ranks.barrier()?;
     let labels = Shared::create::<i32>(&run.folder.join(LABELS), part.total_rows(), ranks)?;
+    let density = args.density.then(|| Shared::create::<f64>(&run.folder.join(DENSITY), part.total_rows(), ranks));
+    let density = density.transpose()?;
     let across = phases
         .run("find halos", || Across::find(ranks, &part, &run.options))
         .map_err(|error| refused(args, snapshot, &error))?;
@@ -45,6 +47,9 @@ pub fn run(args: &Args, ranks: &Mpi) -> Result<Option<String>, Failure> {
     let measured = phases.run("catalogue", || across.measure(ranks, &pipeline))?;
     let own = narrow(across.halos().labels())?;
     phases.run("labels", || labels.write(part.first_row(), &own, ranks))?;
+    if let (Some(file), Some(density)) = (&density, across.halos().density()) {
+        phases.run("density", || file.write(part.first_row(), density, ranks))?;
+    }
 
     let mut summary = Summary::default();
     describe(&mut summary, &phases, ranks)?;
@@ -57,6 +62,7 @@ pub fn run(args: &Args, ranks: &Mpi) -> Result<Option<String>, Failure> {
     let mut names: Vec<&str> = catalogs.names.iter().map(|(name, _)| name.as_str()).collect();
     names.extend(mass_function_files(args));
     names.push(LABELS);
+    names.extend(density.is_some().then_some(DENSITY));
     let written: Vec<PathBuf> = names.iter().map(|name| args.out.join(name)).collect();
     summary.finish(&phases, &written);
     if let Some(json) = &args.json {
@@ -65,6 +71,7 @@ pub fn run(args: &Args, ranks: &Mpi) -> Result<Option<String>, Failure> {
     }
     let committed = outputs.commit()?;
     labels.commit()?;
+    density.map_or(Ok(()), Shared::commit)?;
     summary.text += &format!("\n{} are in {}\n", names.join(", "), args.out.display());
     if !committed.removed.is_empty() {
         summary.text += &format!("removed: {}, of an earlier run\n", committed.removed.join(", "));
@@ -76,7 +83,7 @@ pub fn run(args: &Args, ranks: &Mpi) -> Result<Option<String>, Failure> {
 fn check(args: &Args) -> Result<(), Failure> {
     let particles = &args.particles;
     let refused = [
-        (args.finder != Finder::Fof, "--finder hop and adaptahop"),
+        (args.finder == Finder::AdaptaHop, "--finder adaptahop"),
         (!args.linking_lengths.is_empty(), "--linking-lengths"),
         (!particles.attach.is_empty(), "--attach"),
         (particles.velocities.is_some(), "--velocities"),
@@ -96,11 +103,16 @@ fn check(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// The files of rank 0: all but the labels.
+/// The files of rank 0: all but labels and densities, which all ranks write.
 fn create(args: &Args, catalogs: &Catalogs, snapshot: &Path) -> Result<Outputs, Failure> {
     let names: Vec<&str> =
         catalogs.names.iter().map(|(name, _)| name.as_str()).chain(mass_function_files(args)).collect();
-    let all: Vec<&str> = ALL.into_iter().filter(|name| *name != LABELS).chain(CATALOGS).chain(all_files()).collect();
+    let all: Vec<&str> = ALL
+        .into_iter()
+        .filter(|name| *name != LABELS && (*name != DENSITY || !args.density))
+        .chain(CATALOGS)
+        .chain(all_files())
+        .collect();
     let mut outputs = Outputs::create(std::slice::from_ref(&args.out), &names, &all, snapshot)?;
     if let Some(json) = &args.json {
         outputs.also(json, snapshot)?;
@@ -167,9 +179,15 @@ fn found(
     measured: &Measured,
     remarks: &[String],
 ) {
-    summary.both("linking length", linking_length(pipeline), pipeline.scales().linking_length);
+    let smallest = if args.finder == Finder::Fof { "two" } else { "one" };
+    match pipeline.finder() {
+        pipeline::Finder::FriendsOfFriends => {
+            summary.both("linking length", linking_length(pipeline), pipeline.scales().linking_length);
+        }
+        other => summary.both("finder", other.to_string(), other.to_string()),
+    }
     let (groups, rows) = (across.halos().labels().n_clusters(), across.halos().len());
-    summary.both("groups", format!("{} of two or more", grouped(groups)), groups);
+    summary.both("groups", format!("{} of {smallest} or more", grouped(groups)), groups);
     summary.both("halos", format!("{} of {} or more", grouped(rows), args.min_members), rows);
     summary.value("min_members", args.min_members);
     if let Some(halo) = measured.catalog.halos().first() {

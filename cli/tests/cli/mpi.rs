@@ -65,6 +65,21 @@ fn files_are_those_of_one_process() {
 }
 
 #[test]
+fn halos_by_hop_are_those_of_one_process() {
+    let scratch = Scratch::new();
+    let (one, many) = (scratch.path("one"), scratch.path("many"));
+    let options = ["--finder", "hop", "--density", "--no-pictures"];
+    halos(&sample(), &one, &options).success();
+    let (sample, out) = (sample().display().to_string(), many.display().to_string());
+    let printed = succeeds(4, &[&["halos", &sample, "--out", &out, "--mpi"][..], &options].concat());
+    assert!(printed.contains("finder          HOP\n"), "{printed}");
+    assert_eq!(scratch.names("one"), scratch.names("many"));
+    are_equal(&one, &many, &["labels.npy", "density.npy"]);
+    let catalog = scratch.names("one").into_iter().find(|name| name.starts_with("halos.")).unwrap();
+    are_equal(&one, &many, &[catalog.as_str()]);
+}
+
+#[test]
 fn labels_are_those_of_one_process() {
     let scratch = Scratch::new();
     let file = sample().display().to_string();

@@ -37,14 +37,16 @@ pub(crate) fn density_of(falling: u64) -> f64 {
     f64::from_bits(if falling >> 63 == 1 { falling } else { !falling & !(1 << 63) })
 }
 
-/// The boundaries in falling order of their densities, ties by the chains. `chain` and `density` are in the caller's order.
-pub(super) fn boundaries<S: Scalar, const D: usize>(
+/// The boundaries in falling order of their densities, ties by the chains. `chain` and `density` are in the caller's order, as is `ghosts`:
+/// which points have no say of their own; empty if all have.
+pub(crate) fn boundaries<S: Scalar, const D: usize>(
     tree: &Bvh<S, D>,
     n_merge: usize,
     chain: &[u32],
     density: &[f64],
+    ghosts: &[bool],
 ) -> Vec<ChainBoundary> {
-    let mut all = densest(&touches(tree, n_merge, chain, density));
+    let mut all = densest(&touches(tree, n_merge, chain, density, ghosts));
     all.iter_mut().for_each(|(pair, falling)| std::mem::swap(pair, falling));
     sort(&mut all);
     let boundary = |(falling, pair): Touch| ChainBoundary {
@@ -71,7 +73,7 @@ pub(crate) fn densest(lists: &[Vec<Touch>]) -> Vec<Touch> {
 
 precompiled! {
     fn touches = find(
-        tree: same_ref &Bvh<S, D>, n_merge: keep usize, chain: keep &[u32], density: keep &[f64]
+        tree: same_ref &Bvh<S, D>, n_merge: keep usize, chain: keep &[u32], density: keep &[f64], ghosts: keep &[bool]
     ) -> Vec<Vec<Touch>>
 }
 
@@ -80,10 +82,14 @@ fn find<S: Scalar, const D: usize>(
     n_merge: usize,
     chain: &[u32],
     density: &[f64],
+    ghosts: &[bool],
 ) -> Vec<Vec<Touch>> {
     let order = tree.order();
     fold_stored(tree, &Nearest::new(n_merge).excluding_self(), &|touches: &mut Vec<Touch>, at, best| {
         let index = order[at] as usize;
+        if ghosts.get(index) == Some(&true) {
+            return;
+        }
         let own = chain[index];
         for near in best.neighbors().map(|near| near.index as usize).filter(|&near| chain[near] != own) {
             let pair = u64::from(own.min(chain[near])) << 32 | u64::from(own.max(chain[near]));

@@ -23,16 +23,21 @@ const POINTS: usize = 1 << 14;
 
 /// What chains are made of, in tree order.
 #[derive(Clone, Copy)]
-pub(super) struct Landscape<'a> {
+pub(crate) struct Landscape<'a> {
     pub density: &'a [f64],
     /// The squared distance to the nearest one behind the `n_hop` nearest, itself counted; negative if one of these is as far.
     pub radius2: &'a [f64],
     pub n_hop: usize,
 }
 
+/// The position of the peak of each position.
+pub(super) fn peaks<S: Scalar, const D: usize>(tree: &Bvh<S, D>, landscape: &Landscape<'_>) -> Vec<u32> {
+    follow(hops(tree, landscape))
+}
+
 precompiled! {
-    /// The position of the peak of each position.
-    pub(super) fn peaks = find(tree: same_ref &Bvh<S, D>, landscape: keep &Landscape<'_>) -> Vec<u32>
+    /// The position that each position hops to.
+    pub(crate) fn hops = find(tree: same_ref &Bvh<S, D>, landscape: keep &Landscape<'_>) -> Vec<u32>
 }
 
 fn find<S: Scalar, const D: usize>(tree: &Bvh<S, D>, landscape: &Landscape<'_>) -> Vec<u32> {
@@ -40,7 +45,7 @@ fn find<S: Scalar, const D: usize>(tree: &Bvh<S, D>, landscape: &Landscape<'_>) 
     let of_leaf = |leaf| density[tree.span(leaf)].iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let highest = tree.reduce(of_leaf, |_, [left, right]| left.max(*right));
     let hops = Hops { tree, landscape, highest, position: OnceLock::new() };
-    let next = list_tasks(tree.end(), TASK, &|nodes: Range<usize>| {
+    list_tasks(tree.end(), TASK, &|nodes: Range<usize>| {
         let mut found = Vec::with_capacity(nodes.len() * LEAF / 2);
         dispatch!(isa => for leaf in nodes {
             if tree.is_leaf(leaf) {
@@ -48,12 +53,11 @@ fn find<S: Scalar, const D: usize>(tree: &Bvh<S, D>, landscape: &Landscape<'_>) 
             }
         });
         found
-    });
-    follow(next)
+    })
 }
 
 /// Where each position comes to that goes on and on.
-fn follow(next: Vec<u32>) -> Vec<u32> {
+pub(crate) fn follow(next: Vec<u32>) -> Vec<u32> {
     let next: Vec<AtomicU32> = next.into_iter().map(AtomicU32::new).collect();
     for_tasks(next.len(), POINTS, &|range| {
         for start in range {

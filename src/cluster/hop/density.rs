@@ -11,6 +11,7 @@ use super::smoothing::{Masses, TopHat, gather, top_hat};
 use crate::bvh::Bvh;
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Bounded, BoxSize, Scalar, Space};
+use crate::mass_sum::MassSum;
 use crate::parallel::fill;
 use crate::phases::mark;
 use crate::precompiled::precompiled;
@@ -64,8 +65,8 @@ pub enum DensityUnit {
 pub struct KernelDensity {
     pub(crate) n_density: usize,
     pub(crate) kernel: DensityKernel,
-    unit: DensityUnit,
-    volume: Option<f64>,
+    pub(crate) unit: DensityUnit,
+    pub(crate) volume: Option<f64>,
     pub(crate) masses: Option<Vec<f64>>,
     pub(crate) size: BoxSize,
 }
@@ -160,18 +161,28 @@ impl KernelDensity {
             return Ok(Densities { density: vec![], radius2: vec![], k });
         }
         let in_unit = 1.0 / self.unit_density(tree.len(), self.volume_of(tree))?;
-        Ok(densities(tree, self, k, in_unit))
+        let radius2 = kth_distances2(tree, k);
+        mark("widths");
+        let masses = Masses::of(tree.order(), self.masses.as_deref());
+        let density = densities(tree, self, &masses, &radius2, in_unit, &[]);
+        mark("densities");
+        Ok(Densities { density, radius2, k })
     }
 
     /// The neighbours whose distance is asked for, where there are `n` points.
     pub(crate) fn check(&self, n: usize) -> Result<usize> {
+        self.check_share(n, n)
+    }
+
+    /// The same where masses are those of only so many of the `n` points.
+    pub(crate) fn check_share(&self, own: usize, n: usize) -> Result<usize> {
         let k = if self.kernel == DensityKernel::TopHat { self.n_density } else { self.n_density.saturating_add(1) };
         if self.n_density == 0 {
             return Err(Kind::Parameter { name: "n_density", value: 0.0, must: "at least 1" }.into());
         }
         if let Some(masses) = &self.masses {
-            if masses.len() != n {
-                return Err(Kind::Length { what: "masses", len: masses.len(), points: n }.into());
+            if masses.len() != own {
+                return Err(Kind::Length { what: "masses", len: masses.len(), points: own }.into());
             }
             if let Some(index) = masses.iter().position(|mass| !(0.0..f64::INFINITY).contains(mass)) {
                 return Err(Kind::Mass { index, mass: masses[index] }.into());
@@ -217,6 +228,12 @@ impl KernelDensity {
 
     /// The density that is the unit, of `n` points in a volume.
     pub(crate) fn unit_density(&self, n: usize, volume: f64) -> Result<f64> {
+        let mass = || self.masses.as_ref().map_or(n as f64, |masses| MassSum::of(masses).value());
+        self.unit_of(&mass, volume)
+    }
+
+    /// The same where it is known how much they weigh.
+    pub(crate) fn unit_of(&self, mass: &dyn Fn() -> f64, volume: f64) -> Result<f64> {
         if self.unit == DensityUnit::Absolute {
             return Ok(1.0);
         }
@@ -224,7 +241,7 @@ impl KernelDensity {
             let must = "positive and finite, for densities in units of the mean";
             return Err(Kind::Parameter { name: "volume", value: volume, must }.into());
         }
-        let mass = self.masses.as_ref().map_or(n as f64, |masses| exact_sum(masses));
+        let mass = mass();
         let mean = mass / volume;
         if !mean.is_normal() {
             let must = "positive in all, for densities in units of the mean";
@@ -232,13 +249,6 @@ impl KernelDensity {
         }
         Ok(mean)
     }
-}
-
-/// A sum that does not depend on the order: of the numbers in ascending order.
-fn exact_sum(masses: &[f64]) -> f64 {
-    let mut sorted = masses.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    sorted.into_iter().sum()
 }
 
 /// Refuses what has no kernel.
@@ -255,7 +265,7 @@ pub(crate) fn check_dimension<const D: usize>() -> Result<()> {
 }
 
 /// Values in tree order, in the caller's order.
-pub(super) fn by_index<T: Copy + Default>(order: &[u32], values: &[T]) -> Vec<T> {
+pub(crate) fn by_index<T: Copy + Default>(order: &[u32], values: &[T]) -> Vec<T> {
     let mut all = vec![T::default(); values.len()];
     for (&index, &value) in order.iter().zip(values) {
         all[index as usize] = value;
@@ -271,32 +281,40 @@ pub(super) struct Densities {
     pub k: usize,
 }
 
-precompiled! {
-    fn densities = find(tree: same_ref &Bvh<S, D>, options: keep &KernelDensity, k: keep usize, in_unit: keep f64) -> Densities
+impl Masses {
+    /// Those of points in this order; 1 each if there are none.
+    pub(crate) fn of(order: &[u32], masses: Option<&[f64]>) -> Self {
+        let Some(masses) = masses else { return Self::Ones };
+        let mut own = vec![0.0; order.len()];
+        fill(&mut own, TASK, &|range, own| {
+            own.iter_mut().zip(&order[range]).for_each(|(own, &index)| *own = masses[index as usize]);
+        });
+        Self::Each { largest: own.iter().copied().fold(0.0, f64::max), masses: own }
+    }
 }
 
-fn find<S: Scalar, const D: usize>(tree: &Bvh<S, D>, options: &KernelDensity, k: usize, in_unit: f64) -> Densities {
-    let radius2 = kth_distances2(tree, k);
-    mark("widths");
-    let masses = match &options.masses {
-        None => Masses::Ones,
-        Some(masses) => {
-            let mut own = vec![0.0; tree.len()];
-            fill(&mut own, TASK, &|range, own| {
-                own.iter_mut().zip(&tree.order()[range]).for_each(|(own, &index)| *own = masses[index as usize]);
-            });
-            Masses::Each { largest: own.iter().copied().fold(0.0, f64::max), masses: own }
-        }
-    };
-    let density = match options.kernel {
-        DensityKernel::TopHat => {
-            top_hat(tree, &radius2, &masses, &TopHat { n: options.n_density, per: options.factor::<D>(in_unit) })
-        }
+precompiled! {
+    /// The density of each position, but for `ghosts`, from the distances that [`kth_distances2`] finds.
+    pub(crate) fn densities = find(
+        tree: same_ref &Bvh<S, D>, options: keep &KernelDensity, masses: keep &Masses, radius2: keep &[f64],
+        in_unit: keep f64, ghosts: keep &[bool]
+    ) -> Vec<f64>
+}
+
+fn find<S: Scalar, const D: usize>(
+    tree: &Bvh<S, D>,
+    options: &KernelDensity,
+    masses: &Masses,
+    radius2: &[f64],
+    in_unit: f64,
+    ghosts: &[bool],
+) -> Vec<f64> {
+    let per = options.factor::<D>(in_unit);
+    match options.kernel {
+        DensityKernel::TopHat => top_hat(tree, radius2, masses, &TopHat { n: options.n_density, per }),
         kernel => {
             let is_symmetric = kernel == DensityKernel::Symmetric;
-            gather(tree, &radius2, &masses, options.n_density, is_symmetric, options.factor::<D>(in_unit))
+            gather(tree, radius2, masses, options.n_density, is_symmetric, per, ghosts)
         }
-    };
-    mark("densities");
-    Densities { density, radius2, k }
+    }
 }

@@ -69,7 +69,7 @@ impl HopChains {
         drop((peak, number));
         let density = by_index(order, &density);
         mark("chains");
-        let boundaries = boundaries(tree, hop.n_merge, &chain, &density);
+        let boundaries = boundaries(tree, hop.n_merge, &chain, &density, &[]);
         mark("boundaries");
         Self { density, chain, peaks, boundaries, space: Boundary::of(tree.space()) }
     }

@@ -5,9 +5,9 @@
 //!
 //! Flow: `density` (with `smoothing`), `chains`, `boundaries`, `regroup`.
 
-mod density;
+pub(crate) mod density;
 pub(crate) mod smoothing;
-mod chains;
+pub(crate) mod chains;
 pub(crate) mod boundaries;
 mod graph;
 pub(crate) mod regroup;

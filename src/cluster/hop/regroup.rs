@@ -20,22 +20,45 @@ pub(crate) struct Thresholds {
 
 /// The group of each chain: its densest chain.
 pub(crate) fn regroup(peaks: &[f64], boundaries: &[ChainBoundary], thresholds: Thresholds) -> Vec<Option<u32>> {
+    let (forest, markers) = join(peaks, boundaries, thresholds, &mut |_| ());
+    (0..peaks.len() as u32).map(|chain| Some(forest.find(chain)).filter(|&root| root < markers)).collect()
+}
+
+/// The boundaries that alone decide which groups these give, whatever others there are: at most one for each chain.
+#[cfg(feature = "distributed")]
+pub(crate) fn decisive(peaks: &[f64], boundaries: &[ChainBoundary], thresholds: Thresholds) -> Vec<ChainBoundary> {
+    let mut kept = vec![];
+    join(peaks, boundaries, thresholds, &mut |boundary| kept.push(*boundary));
+    kept
+}
+
+/// Joins chains, and calls `joined` with each boundary over which it does; returns the forest and how many chains are markers.
+fn join(
+    peaks: &[f64],
+    boundaries: &[ChainBoundary],
+    thresholds: Thresholds,
+    joined: &mut dyn FnMut(&ChainBoundary),
+) -> (UnionFind, u32) {
     let Thresholds { outer, saddle, peak } = thresholds;
     // The first chains are the densest. A tree of the forest has its first chain for root, which is a marker if any is.
     let markers = peaks.partition_point(|&density| density >= peak) as u32;
     let forest = UnionFind::new(peaks.len());
     let above = |least: f64| boundaries.iter().take_while(move |boundary| boundary.density >= least);
-    for &ChainBoundary { denser, other, .. } in above(saddle) {
-        if denser.max(other) < markers {
-            forest.union(denser, other);
+    for boundary in above(saddle) {
+        let (a, b) = (forest.find(boundary.denser), forest.find(boundary.other));
+        if a != b && boundary.denser.max(boundary.other) < markers {
+            forest.union(a, b);
+            joined(boundary);
         }
     }
-    for &ChainBoundary { denser, other, .. } in above(outer) {
-        if forest.find(denser).max(forest.find(other)) >= markers {
-            forest.union(denser, other);
+    for boundary in above(outer) {
+        let (a, b) = (forest.find(boundary.denser), forest.find(boundary.other));
+        if a != b && a.max(b) >= markers {
+            forest.union(a, b);
+            joined(boundary);
         }
     }
-    (0..peaks.len() as u32).map(|chain| Some(forest.find(chain)).filter(|&root| root < markers)).collect()
+    (forest, markers)
 }
 
 #[cfg(test)]

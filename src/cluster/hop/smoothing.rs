@@ -24,7 +24,7 @@ const TASK: usize = 1 << 8;
 const POINTS: usize = 1 << 12;
 
 /// What the points weigh, in tree order.
-pub(super) enum Masses {
+pub(crate) enum Masses {
     Ones,
     Each { masses: Vec<f64>, largest: f64 },
 }
@@ -58,6 +58,7 @@ pub(super) fn top_hat<S: Scalar, const D: usize>(
 }
 
 /// The sum over all j of m(j) (w(r, h(i)) + w(r, h(j))) times `per`, or without the second term; `w` is the spline over h^D, not normed.
+/// It is 0 for `ghosts`, of which only what others get of them is asked; empty if there are none.
 pub(super) fn gather<S: Scalar, const D: usize>(
     tree: &Bvh<S, D>,
     radius2: &[f64],
@@ -65,6 +66,7 @@ pub(super) fn gather<S: Scalar, const D: usize>(
     n_density: usize,
     is_symmetric: bool,
     per: f64,
+    ghosts: &[bool],
 ) -> Vec<f64> {
     let largest = if let Masses::Each { largest, .. } = masses { *largest } else { 1.0 };
     // The terms that a point gets are fewer than 33 (n + 1): those of its own kernel, and those of kernels that reach it. 32 cones of
@@ -85,7 +87,8 @@ pub(super) fn gather<S: Scalar, const D: usize>(
     reach.resize(tree.len() + LANES, S::ZERO);
     let of_leaf = |leaf| reach[tree.span(leaf)].iter().copied().fold(S::ZERO, S::max);
     let node_reach = tree.reduce(of_leaf, |_, [left, right]| left.max(*right));
-    let sums = Sums { tree, radius2, inverse_h, reach, node_reach, masses, is_symmetric, most, terms: n_density };
+    let terms = n_density;
+    let sums = Sums { tree, radius2, inverse_h, reach, node_reach, masses, is_symmetric, most, terms, ghosts };
     let scratch = Scratch::new(Block::new);
     let mut density = list_tasks(tree.end(), TASK, &|nodes| {
         let mut found = Vec::with_capacity(nodes.len() * LEAF / 2);
@@ -117,6 +120,7 @@ struct Sums<'a, S, const D: usize> {
     /// The largest sum is less than this times 1/h^D.
     most: f64,
     terms: usize,
+    ghosts: &'a [bool],
 }
 
 /// What some points get terms from.
@@ -144,12 +148,20 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
         let (scale, _) = tree.units(leaf);
         let open = BallPredicate::<S, D, false>::new(tree, 0.0);
         let general = BallPredicate::<S, D, true>::scaled(tree, 0.0, scale);
-        let bounds = own.clone().map(|at| tree.item(at)).reduce(|a, b| a.union(&b));
-        let bounds = bounds.unwrap_or(tree.node(leaf).bounds);
-        let farthest2 = own.clone().map(|at| self.radius2[at].abs()).fold(0.0, f64::max);
+        let is_asked = |at: usize| self.ghosts.get(at) != Some(&true);
+        let asked = own.clone().filter(|&at| is_asked(at));
+        let Some(bounds) = asked.clone().map(|at| tree.item(at)).reduce(|a, b| a.union(&b)) else {
+            found.extend(own.map(|_| 0.0));
+            return;
+        };
+        let farthest2 = asked.map(|at| self.radius2[at].abs()).fold(0.0, f64::max);
         self.collect(isa, &general, &bounds, (general.limit(farthest2), S::from_f64(scale)), block);
         for at in own {
             let inverse_h = self.inverse_h[at];
+            if !is_asked(at) {
+                found.push(0.0);
+                continue;
+            }
             if inverse_h == 0.0 {
                 found.push(f64::INFINITY);
                 continue;

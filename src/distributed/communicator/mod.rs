@@ -20,11 +20,9 @@ pub use measured::{Measured, Traffic};
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
 pub use threads::{ThreadRank, on_threads};
-#[cfg(feature = "io")]
-pub(crate) use typed::gather;
 #[cfg(feature = "mpi")]
 use typed::offsets_of;
-pub(crate) use typed::{all_gather, all_gather_v, exchange, exchange_known, received, reduce, starts};
+pub(crate) use typed::{all_gather, all_gather_v, exchange, exchange_known, gather, received, reduce, starts};
 
 /// What [`Communicator::all_reduce`] makes of the numbers of all ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -80,7 +80,6 @@ pub(crate) fn exchange<T: Pod>(ranks: &dyn Communicator, values: &[T], sent: &[u
 }
 
 /// The values of all ranks on one of them, as a list for each; none on the others.
-#[cfg(feature = "io")]
 pub(crate) fn gather<T: Pod>(ranks: &dyn Communicator, own: &[T], root: usize) -> Result<Csr<T>> {
     let mut sent = vec![0; ranks.size()];
     sent[root] = own.len();

@@ -5,7 +5,7 @@
 //! Cost: each query is sent to the ranks it meets, most to one; each result once. Source: Warren and Salmon 1993 (what is known of other
 //! ranks), Prokopenko et al. 2025 (ArborX: two phases of a distributed search).
 
-mod nearest;
+pub(super) mod nearest;
 mod portable;
 mod range;
 mod stored;
@@ -161,7 +161,7 @@ impl<S, const D: usize> std::fmt::Debug for Bvh<'_, S, D> {
 }
 
 /// An error on all ranks unless a number is the same on all. Collective.
-fn check_same(ranks: &dyn Communicator, name: &'static str, value: f64) -> Result<()> {
+pub(super) fn check_same(ranks: &dyn Communicator, name: &'static str, value: f64) -> Result<()> {
     let all = all_gather(ranks, value)?;
     if all.iter().all(|other| *other == all[0] || (other.is_nan() && all[0].is_nan())) {
         return Ok(());

@@ -269,8 +269,8 @@ fn first_ranks<S: Scalar, const D: usize>(
     ranks.concat()
 }
 
-/// The ranks that have a box within the bound of each query, other than the first one, with the query's place.
-fn within<S: Scalar, const D: usize>(
+/// The ranks that have a box within the bound of each query, which is squared, other than the first one, with the query's place.
+pub(in crate::distributed) fn within<S: Scalar, const D: usize>(
     regions: &Regions<S, D>,
     space: &Space<D>,
     points: &[[S; D]],

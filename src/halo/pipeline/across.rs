@@ -11,6 +11,7 @@ use crate::cluster::labels::check_clusters;
 use crate::distributed::communicator::{all_gather, all_gather_v, gather, reduce};
 use crate::distributed::{self, Communicator, Reduction, agree};
 use crate::error::{Kind, Result};
+use crate::geometry::Scalar;
 use crate::halo::NoCenter;
 use crate::halo::pipeline::{Finder, Found, LinkingLength, Measured, Note, Options, Pipeline, Scales};
 use crate::io::extent::Extent;
@@ -56,22 +57,20 @@ impl Across {
     /// ranks name alike. Collective.
     ///
     /// # Errors
-    /// On all ranks what [`Pipeline::new`] and [`Fof::run`] refuse on one; HOP and AdaptaHOP, overdensities and profiles, which are of one
-    /// process; velocities, ids, masses or types that only some ranks have.
+    /// On all ranks what [`Pipeline::new`] and [`Fof::run`] or [`Hop::run`](crate::Hop::run) refuse on one; AdaptaHOP, overdensities and profiles,
+    /// which are of one process; velocities, ids, masses or types that only some ranks have.
     pub fn find(ranks: &dyn Communicator, part: &Snapshot, options: &Options) -> Result<Self> {
         agree(ranks, check(part, options))?;
         let whole = Whole::of(ranks, part, options)?;
-        let period = whole.side.filter(|_| !options.open);
-        let fof = Fof::new(whole.scales.linking_length).min_members(options.min_members).periodic(period);
         let (halos, points) = if whole.is_wide {
             let table = wide(&part.points);
             let rows = table.rows::<3>().unwrap_or_default();
-            let halos = fof.run_across(ranks, rows)?;
+            let halos = whole.halos(ranks, part, options, rows)?;
             let members = halos.bring(ranks, rows)?;
             (halos, Points::F64(Table::of(3, members.into_flattened())))
         } else {
             let rows = narrow(&part.points);
-            let halos = fof.run_across(ranks, rows)?;
+            let halos = whole.halos(ranks, part, options, rows)?;
             let members = halos.bring(ranks, rows)?;
             (halos, Points::F32(Table::of(3, members.into_flattened())))
         };
@@ -179,7 +178,7 @@ impl Across {
 fn check(part: &Snapshot, options: &Options) -> Result<()> {
     options.check()?;
     let unsupported = [
-        (options.finder != Finder::FriendsOfFriends, "finders other than friends of friends"),
+        (matches!(options.finder, Finder::AdaptaHop { .. }), "AdaptaHOP"),
         (!options.overdensities.is_empty(), "overdensities"),
         (options.profiles > 0, "profiles"),
     ];
@@ -286,6 +285,26 @@ impl Whole {
             matter,
             kinds: kinds.into_iter().collect(),
         })
+    }
+
+    /// The halos of positions.
+    fn halos<S: Scalar>(
+        &self,
+        ranks: &dyn Communicator,
+        part: &Snapshot,
+        options: &Options,
+        rows: &[[S; 3]],
+    ) -> Result<distributed::Halos> {
+        let period = self.side.filter(|_| !options.open);
+        let Finder::Hop(hop) = &options.finder else {
+            let fof = Fof::new(self.scales.linking_length).min_members(options.min_members);
+            return fof.periodic(period).run_across(ranks, rows);
+        };
+        let mut hop = hop.clone().periodic(period).min_members(options.min_members).volume(self.scales.volume);
+        if let Masses::Each(_) = self.masses {
+            hop = hop.masses(each(part));
+        }
+        hop.run_across(ranks, rows)
     }
 
     /// The types of the members that this rank has, in stretches; those of all kinds, though there be none of some.

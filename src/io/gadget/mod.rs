@@ -16,10 +16,11 @@ pub use header::Header;
 pub use write::{GadgetOptions, Species, write_gadget};
 
 use crate::Error;
+use crate::io::MassSum;
 use crate::io::columns::{Column, Number, sum};
 use crate::io::contents::{Contents, Field as Stored, Role, TypeContents};
 use crate::io::fill::{Constant, Plain, Rows, fill};
-use crate::io::mass_sum::{MassSum, Matter};
+use crate::io::matter::Matter;
 use crate::io::reading::Reading;
 use crate::io::snapshot::TypeRun;
 use crate::io::source::Word;

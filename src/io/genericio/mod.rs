@@ -13,11 +13,12 @@ mod header;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use crate::io::MassSum;
 use crate::io::columns::{Column, gather, points, sum, whole};
 use crate::io::companions::named;
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::csv_columns::choose;
-use crate::io::mass_sum::{MassSum, Matter};
+use crate::io::matter::Matter;
 use crate::io::reading::{Reading, common};
 use crate::io::sides::told;
 use crate::io::{Background, Error, Format, Masses, Result, Snapshot};

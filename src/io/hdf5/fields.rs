@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use crate::io::MassSum;
 use crate::io::fill::{Constant, Rows, fill};
 use crate::io::hdf5::bands::Band;
 use crate::io::hdf5::dataset::Column;
@@ -12,7 +13,7 @@ use crate::io::hdf5::file::Attributes;
 use crate::io::hdf5::header::Header;
 use crate::io::hdf5::parts::Part;
 use crate::io::hdf5::units::Scaling;
-use crate::io::mass_sum::{MassSum, Matter};
+use crate::io::matter::Matter;
 use crate::io::reading::Reading;
 use crate::io::snapshot::TypeRun;
 use crate::io::{Error, Masses, Points, Result, Table};

@@ -18,7 +18,7 @@ use crate::io::columns::{Column, Joined, Number, Target, sum};
 use crate::io::companions::named;
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::fill::{Rows, fill};
-use crate::io::mass_sum::Matter;
+use crate::io::matter::Matter;
 use crate::io::reading::Reading;
 use crate::io::{Error, Format, Masses, Points, Result, Snapshot, Table};
 use crate::units::{KnownUnits, VelocityUnit};

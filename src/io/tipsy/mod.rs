@@ -17,9 +17,10 @@ use std::path::{Path, PathBuf};
 
 pub use write::{TipsyOptions, write_tipsy};
 
+use crate::io::MassSum;
 use crate::io::columns::{Column, Number, gather, points, sum};
 use crate::io::contents::{Contents, Field, Role, TypeContents};
-use crate::io::mass_sum::{MassSum, Matter};
+use crate::io::matter::Matter;
 use crate::io::reading::Reading;
 use crate::io::sides::told;
 use crate::io::{Error, Format, Masses, Result, Snapshot};

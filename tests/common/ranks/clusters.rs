@@ -47,7 +47,7 @@ fn groups<S: Scalar, const D: usize>(ranks: &dyn Communicator, clouds: &[Cloud<S
 }
 
 /// Each halo is owned once, with its members.
-fn owned_are(ranks: &dyn Communicator, halos: &Halos, expected: &ropewalk::Halos, context: &str) {
+pub fn owned_are(ranks: &dyn Communicator, halos: &Halos, expected: &ropewalk::Halos, context: &str) {
     assert_eq!(halos.len(), expected.len() as u64, "{context}");
     assert!(halos.indices().is_sorted());
     let mut owned = [halos.owned().len() as u64];

@@ -16,6 +16,8 @@ super::scenarios![
     catalogs_of_a_snapshot,
     catalogs_of_parts_of_a_file,
     catalogs_of_all_kinds_of_particles,
+    catalogs_by_hop,
+    hop_catalog_of_a_snapshot,
     halos_without_centers_are_noted,
     a_snapshot_without_halos,
     refusals,
@@ -178,6 +180,31 @@ fn catalogs_of_all_kinds_of_particles(ranks: &dyn Communicator) {
     }
 }
 
+/// With masses and without, in a box and in open space.
+fn catalogs_by_hop(ranks: &dyn Communicator) {
+    let whole = mixed();
+    let mut bare = mixed();
+    (bare.velocities, bare.ids, bare.masses, bare.types) = (None, None, Masses::Unknown, vec![]);
+    for whole in [&whole, &bare] {
+        for open in [false, true] {
+            let mut options = options(5, Some(CenterKind::MostBound));
+            options.open = open;
+            options.finder = Finder::Hop(ropewalk::Hop::new(8.0).n_density(20).n_hop(12));
+            let range = Share::Uneven.of(1000, ranks);
+            compare(ranks, whole, &options, &part(whole, range.clone()), range.start);
+        }
+    }
+}
+
+fn hop_catalog_of_a_snapshot(ranks: &dyn Communicator) {
+    static KNOWN: OnceLock<Known> = OnceLock::new();
+    let mut options = options(20, Some(CenterKind::MostBound));
+    options.finder = Finder::Hop(ropewalk::Hop::new(80.0));
+    let Known { whole, expected } = KNOWN.get_or_init(|| Known::of(&options));
+    let range = Share::Even.of(whole.points.len(), ranks);
+    compare_with(ranks, (whole, expected), &options, &part(whole, range.clone()), range.start);
+}
+
 /// Three rows of particles through the whole box.
 fn halos_without_centers_are_noted(ranks: &dyn Communicator) {
     let row = |y: f32| (0..100).flat_map(move |i| [i as f32 / 10.0, y, 5.0]);
@@ -212,9 +239,9 @@ fn refusals(ranks: &dyn Communicator) {
     let mut spheres = options(2, None);
     spheres.overdensities = vec![Overdensity::Critical(200.0)];
     assert!(refused(&spheres, &own).contains("overdensities: not across ranks"));
-    let mut hop = options(2, None);
-    hop.finder = Finder::Hop(ropewalk::Hop::new(80.0));
-    assert!(refused(&hop, &own).contains("not across ranks"));
+    let mut subhalos = options(2, None);
+    subhalos.finder = Finder::AdaptaHop { finder: ropewalk::halo::AdaptaHop::new(), unbind: false };
+    assert!(refused(&subhalos, &own).contains("AdaptaHOP: not across ranks"));
     // What one process says of the whole.
     let mut narrow = options(2, None);
     narrow.box_size = Some(3.0);

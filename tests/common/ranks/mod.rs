@@ -4,6 +4,7 @@
 pub mod clusters;
 pub mod communicator;
 pub mod halos;
+pub mod hop;
 pub mod search;
 mod searched;
 pub mod shares;
@@ -18,6 +19,7 @@ pub const SCENARIOS: &[(&str, &[(&str, Scenario)])] = &[
     ("communicator", communicator::SCENARIOS),
     ("clusters", clusters::SCENARIOS),
     ("halos", halos::SCENARIOS),
+    ("hop", hop::SCENARIOS),
     ("search", search::SCENARIOS),
 ];
 

@@ -3,6 +3,7 @@
 mod clusters;
 mod communicator;
 mod halos;
+mod hop;
 mod search;
 
 use common::ranks::SCENARIOS;

@@ -135,6 +135,7 @@ impl MassSum {
     }
 
     /// The sum that has these words, or the sum of sums whose words add up to these; `None` unless there are [`MassSum::WORDS`].
+    #[cfg(any(feature = "io", feature = "distributed", test))]
     pub fn from_words(words: &[i64]) -> Option<Self> {
         let (digits, broken) = words.split_first_chunk::<DIGITS>()?;
         let &[broken] = broken else { return None };
@@ -144,7 +145,8 @@ impl MassSum {
     }
 
     /// No number: what a sum is of which a term could not be read.
-    pub(super) fn broken() -> Self {
+    #[cfg(any(feature = "io", test))]
+    pub(crate) fn broken() -> Self {
         Self { broken: 1, ..Self::default() }
     }
 
@@ -177,27 +179,6 @@ impl MassSum {
 /// 2^`power`, of a normal number.
 fn power_of_two(power: i32) -> f64 {
     f64::from_bits(((1023 + power) as u64) << 52)
-}
-
-/// The mass of all particles, in two halves.
-#[derive(Default)]
-pub(super) struct Matter {
-    /// What headers say, which every part reads.
-    pub known: MassSum,
-    /// What is summed of lists: of all of them, or of this part's share. `None` if there are none.
-    pub share: Option<MassSum>,
-}
-
-impl Matter {
-    /// That of lists which cannot be read.
-    pub(super) fn broken() -> Self {
-        Self { share: Some(MassSum::broken()), ..Self::default() }
-    }
-
-    /// What is added to this part's share.
-    pub(super) fn share(&mut self, sum: &MassSum) {
-        self.share.get_or_insert_default().merge(sum);
-    }
 }
 
 #[cfg(test)]

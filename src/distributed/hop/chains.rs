@@ -1,0 +1,84 @@
+//! Chains that climb over several ranks.
+//!
+//! In: the index that each point of a rank hops to, its own if it is a peak. Out: the peak of each point, by the rank that it is on.
+//! Each rank follows its points to a peak or to a ghost; where a ghost goes on to is asked of the rank that it is of, and pointers are jumped
+//! until all are at peaks.
+//! Cost: O(log r) rounds of messages if a chain goes from rank to rank r times, of 12 bytes for each ghost at which one leaves.
+
+use crate::cluster::hop::chains::follow;
+use crate::distributed::communicator::{Reduction, reduce};
+use crate::distributed::components::{request, vertex};
+use crate::distributed::domain::Domain;
+use crate::distributed::hop::neighborhood::Neighborhood;
+use crate::error::Result;
+use crate::geometry::Scalar;
+use crate::parallel::map;
+use crate::phases::mark;
+
+/// Points per parallel task.
+const TASK: usize = 1 << 14;
+/// What is known to be a peak.
+const PEAK: u64 = 1 << 63;
+
+/// The chains of this rank's points.
+pub(super) struct Chains {
+    /// The points of this rank that are peaks.
+    pub peaks: Vec<u32>,
+    /// The peak of each point: the rank in the high half, and its place among that rank's in the low one, as
+    /// [`vertex`](crate::distributed::components::vertex) has it.
+    pub roots: Vec<u64>,
+}
+
+/// Where points come to that hop on and on; `next` is in the order of positions, of positions. Collective.
+pub(super) fn climb<S: Scalar, const D: usize>(
+    domain: &Domain<'_, S, D>,
+    near: &Neighborhood<S, D>,
+    next: &[u32],
+) -> Result<Chains> {
+    let (ranks, n, order) = (domain.ranks, domain.points.len(), near.tree.order());
+    // By indices; ghosts are ends.
+    let mut hops = vec![0; next.len()];
+    for (&index, &next) in order.iter().zip(next) {
+        hops[index as usize] = if near.is_ghost[index as usize] { index } else { order[next as usize] };
+    }
+    let ends = follow(hops);
+
+    let (own, ghosts) = near.index.split_at(n);
+    let peaks: Vec<u32> = (0..n as u32).filter(|&row| ends[own[row as usize] as usize] == own[row as usize]).collect();
+    let rows: Vec<u32> = (0..n as u32).collect();
+    let rows = near.route.send(ranks, &rows)?;
+    // For each index that is an end: what is known of where it goes on to.
+    let mut known = vec![0; ends.len()];
+    for (&row, number) in peaks.iter().zip(0..) {
+        known[own[row as usize] as usize] = PEAK | vertex(ranks.rank(), number);
+    }
+    let mut is_used = vec![false; ends.len()];
+    own.iter().for_each(|&index| is_used[ends[index as usize] as usize] = true);
+    let senders = near.route.received().iter().enumerate().flat_map(|(rank, &count)| std::iter::repeat_n(rank, count));
+    let mut used = vec![];
+    for ((&index, row), rank) in ghosts.iter().zip(rows).zip(senders) {
+        if is_used[index as usize] {
+            known[index as usize] = vertex(rank, row);
+            used.push(index);
+        }
+    }
+    drop(is_used);
+    loop {
+        let roots = map(n, TASK, &|row| known[ends[own[row] as usize] as usize]);
+        let mut open: Vec<u64> = used.iter().map(|&index| known[index as usize]).filter(|at| at & PEAK == 0).collect();
+        open.sort_unstable();
+        open.dedup();
+        if reduce(ranks, open.len() as u64, Reduction::Sum)? == 0 {
+            mark("chains");
+            let roots = roots.into_iter().map(|root| root & !PEAK).collect();
+            return Ok(Chains { peaks, roots });
+        }
+        let answers = request(ranks, &open)?.send(ranks, &roots)?;
+        for &index in &used {
+            let known = &mut known[index as usize];
+            if *known & PEAK == 0 {
+                *known = answers[open.partition_point(|&other| other < *known)];
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! From the group of each point, by its densest peak, to labels and halos.
+//!
+//! In: groups and densities of a domain's points. Out: halos, with labels and densities where the points came from.
+//! Cost: 24 bytes for each group that a rank has members of; 16 for each point on its way back.
+
+use crate::cluster::labels::check_clusters;
+use crate::distributed::boundary::{NONE, number_roots};
+use crate::distributed::communicator::agree;
+use crate::distributed::components::{rank_of, vertex};
+use crate::distributed::domain::Domain;
+use crate::distributed::halos::Halos;
+use crate::distributed::labels::Labels;
+use crate::error::Result;
+use crate::geometry::Scalar;
+use crate::parallel::{map, sort};
+
+/// Points per parallel task.
+const TASK: usize = 1 << 14;
+
+/// Halos of points whose groups are named by one of the peaks of a rank, [`NONE`] for none; this rank has so many peaks. Collective.
+pub(super) fn label<S: Scalar, const D: usize>(
+    domain: &Domain<'_, S, D>,
+    density: &[f64],
+    groups: &[u64],
+    n_peaks: usize,
+    min_members: usize,
+) -> Result<Halos> {
+    let (ranks, rank) = (domain.ranks, domain.ranks.rank());
+    // Components are the peaks here, of which some are groups, and then the groups of other ranks that have members here.
+    let is_other = |group: &u64| *group != NONE && rank_of(*group) != rank;
+    let mut others: Vec<u64> = groups.iter().copied().filter(is_other).collect();
+    sort(&mut others);
+    others.dedup();
+    let component = |group: u64| match rank_of(group) == rank {
+        true => group as u32 as usize,
+        false => n_peaks + others.partition_point(|&other| other < group),
+    };
+    let n = n_peaks + others.len();
+    agree(ranks, check_clusters(n))?;
+    let (mut smallest, mut sizes) = (vec![NONE; n], vec![0; n]);
+    for (&group, &id) in groups.iter().zip(&domain.ids).filter(|(group, _)| **group != NONE) {
+        let at = component(group);
+        smallest[at] = smallest[at].min(id);
+        sizes[at] += 1;
+    }
+    let roots = (vertex(rank, 0)..).take(n_peaks).chain(others.iter().copied()).collect();
+    let numbered = number_roots(domain, smallest, sizes, roots)?;
+    let own = map(groups.len(), TASK, &|row| if groups[row] == NONE { -1 } else { component(groups[row]) as i32 });
+    let labels = Labels::send_back(domain, &own, &numbered)?;
+    let density = domain.home.send_back(ranks, density)?;
+    Ok(Halos::gather(domain, labels, &own, &numbered, min_members)?.with_density(density))
+}
