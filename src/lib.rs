@@ -236,6 +236,7 @@ mod precompiled;
 mod simd;
 mod csr;
 mod phases;
+mod random;
 mod work;
 mod geometry;
 mod bvh;
@@ -276,10 +277,11 @@ pub use halo::{Catalog, Center, CenterFinder, Centers, Cosmology, Particles};
 pub use phases::phases;
 pub use search::{Nearest, Neighbor, NeighborAt};
 
-/// What tests look at; no part of the interface.
+/// What tests and the program look at; no part of the interface.
 #[doc(hidden)]
 pub mod internals {
     pub use crate::bvh::{LEAF, Node};
+    pub use crate::random::mixed;
     pub use crate::simd::instruction_set;
 }
 
