@@ -66,7 +66,8 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device, note: serde_json::Value
             phases.run("attach", || pipeline.attach(&mut found, others))?;
         }
         if summary.text.is_empty() {
-            report::about(&mut summary, &snapshot, &pipeline);
+            let of_all = (snapshot.points.len() as u64, &report::type_counts(&snapshot));
+            report::about(&mut summary, &snapshot, of_all, &pipeline);
         }
         if tree.is_some() {
             summary.text.push('\n');
@@ -86,14 +87,7 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device, note: serde_json::Value
         outputs.write(json, |out| out.write_all(&bytes))?;
     }
     let committed = outputs.commit()?;
-    let [most @ .., last] = &names[..] else { return Err("there are no outputs".into()) };
-    let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
-    let names = if most.is_empty() { (*last).to_string() } else { format!("{} and {last}", most.join(", ")) };
-    let are = if most.is_empty() { "is" } else { "are" };
-    summary.text += &format!("\n{names} {are} in {}\n", folders.join(", "));
-    if !committed.removed.is_empty() {
-        summary.text += &format!("removed: {}, of an earlier run\n", committed.removed.join(", "));
-    }
+    summary.text += &report::written(&names, &folders, &committed);
     Ok(committed.report(summary.text))
 }
 
@@ -223,7 +217,8 @@ fn write(
         })?;
     }
     write_largest(args, folder, (pipeline, found, &catalog), &meta, outputs, phases)?;
-    Ok(report::halos(args, pipeline, found, &catalog, &remarks))
+    let groups = found.halos.labels().n_clusters() as u64;
+    Ok(report::halos(args, pipeline, (groups, Some(found)), &catalog, &remarks))
 }
 
 /// What each particle is in.

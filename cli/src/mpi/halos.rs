@@ -1,15 +1,17 @@
 //! `ropewalk halos --mpi`.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use ropewalk::distributed::{Communicator, Mpi};
+use ropewalk::distributed::{Communicator, Mpi, Reduction};
 use ropewalk::halo::Meta;
 use ropewalk::halo::pipeline::{Across, Measured, Pipeline};
 use ropewalk::io::{Snapshot, TableWriter};
 
 use super::dbscan::narrow;
 use super::{Shared, describe, read, start_threads};
+use crate::Failure;
 use crate::args::{Finder, Halos as Args};
 use crate::device::Name;
 use crate::halos::files::{ALL, CATALOGS, Catalogs, LABELS, STANDARD_OUTPUT, in_units};
@@ -18,9 +20,8 @@ use crate::halos::options::{Run, refused, runs};
 use crate::halos::report;
 use crate::outputs::Outputs;
 use crate::phases::Phases;
-use crate::pictures::{all_files, linking_length, mass_function, mass_function_files};
+use crate::pictures::{all_files, mass_function, mass_function_files};
 use crate::summary::Summary;
-use crate::{Failure, grouped, periodic, short};
 
 /// Halos of one snapshot; the report is rank 0's.
 pub fn run(args: &Args, ranks: &Mpi) -> Result<Option<String>, Failure> {
@@ -46,14 +47,19 @@ pub fn run(args: &Args, ranks: &Mpi) -> Result<Option<String>, Failure> {
     let own = narrow(across.halos().labels())?;
     phases.run("labels", || labels.write(part.first_row(), &own, ranks))?;
 
+    let types = type_counts(&part, ranks)?;
     let mut summary = Summary::default();
     describe(&mut summary, &phases, ranks)?;
     let (Some(mut outputs), Some(measured)) = (outputs, measured) else { return Ok(None) };
-    about(&mut summary, &across, &pipeline, &part);
+    report::about(&mut summary, &part, (across.particles(), &types), &pipeline);
     let run = Shares { args, catalogs: &catalogs, snapshot, run };
     let remarks = phases.run("catalogue", || write(&run, &across, &pipeline, &measured, &mut outputs))?;
-    found(&mut summary, args, &across, &pipeline, &measured, &remarks);
+    let groups = across.halos().labels().n_clusters();
+    let of_run = report::halos(args, &pipeline, (groups, None), &measured.catalog, &remarks);
+    summary.text += &of_run.text;
+    summary.value("runs", vec![serde_json::Value::Object(of_run.values)]);
     summary.value("snapshot", snapshot.display().to_string());
+    summary.value("run", serde_json::Value::Null);
     let mut names: Vec<&str> = catalogs.names.iter().map(|(name, _)| name.as_str()).collect();
     names.extend(mass_function_files(args));
     names.push(LABELS);
@@ -65,10 +71,7 @@ pub fn run(args: &Args, ranks: &Mpi) -> Result<Option<String>, Failure> {
     }
     let committed = outputs.commit()?;
     labels.commit()?;
-    summary.text += &format!("\n{} are in {}\n", names.join(", "), args.out.display());
-    if !committed.removed.is_empty() {
-        summary.text += &format!("removed: {}, of an earlier run\n", committed.removed.join(", "));
-    }
+    summary.text += &report::written(&names, std::slice::from_ref(&args.out), &committed);
     Ok(Some(committed.report(summary.text)))
 }
 
@@ -142,43 +145,15 @@ fn write(
     Ok(remarks)
 }
 
-/// The snapshot.
-fn about(summary: &mut Summary, across: &Across, pipeline: &Pipeline<'_>, part: &Snapshot) {
-    summary.both("particles", grouped(across.particles()), across.particles());
-    let side = pipeline.period();
-    summary.both("box", side.map_or("open".into(), |side| format!("{}, periodic", short(side))), side);
-    if let Some(side) = side.filter(|_| pipeline.outside() > 0) {
-        summary.both("wrapped", periodic::sentence(pipeline.outside(), side), pipeline.outside());
+/// How many particles of each type all ranks have. Collective.
+fn type_counts(part: &Snapshot, ranks: &Mpi) -> Result<BTreeMap<u8, u64>, Failure> {
+    // Whether a part has a type, and how many particles of it.
+    let mut counts = [0; 512];
+    for (kind, count) in report::type_counts(part) {
+        let at = 2 * usize::from(kind);
+        (counts[at], counts[at + 1]) = (1, count);
     }
-    let units = pipeline.universe().describe_units();
-    summary.both("units", &units, units.clone());
-    for note in &part.notes {
-        summary.line("note", note);
-    }
-    summary.value("assumed", part.notes.clone());
-}
-
-/// The halos.
-fn found(
-    summary: &mut Summary,
-    args: &Args,
-    across: &Across,
-    pipeline: &Pipeline<'_>,
-    measured: &Measured,
-    remarks: &[String],
-) {
-    summary.both("linking length", linking_length(pipeline), pipeline.scales().linking_length);
-    let (groups, rows) = (across.halos().labels().n_clusters(), across.halos().len());
-    summary.both("groups", format!("{} of two or more", grouped(groups)), groups);
-    summary.both("halos", format!("{} of {} or more", grouped(rows), args.min_members), rows);
-    summary.value("min_members", args.min_members);
-    if let Some(halo) = measured.catalog.halos().first() {
-        summary.line("largest", format!("{} particles, mass {}", grouped(halo.count as u64), short(halo.mass)));
-        summary.value("largest_count", halo.count);
-        summary.value("largest_mass", halo.mass);
-    }
-    for remark in remarks {
-        summary.line("note", remark);
-    }
-    summary.value("notes", remarks.to_vec());
+    ranks.all_reduce(&mut counts, Reduction::Sum)?;
+    let counts = (0..=u8::MAX).zip(counts.chunks_exact(2));
+    Ok(counts.filter(|(_, count)| count[0] > 0).map(|(kind, count)| (kind, count[1])).collect())
 }
