@@ -4,7 +4,7 @@ use crate::bvh::Bvh;
 use crate::cluster::Dbscan;
 use crate::cluster::dbscan::steps::{CoreClusters, core_clusters, core_of, join_borders};
 use crate::distributed::boundary::{NONE, Numbered, number};
-use crate::distributed::communicator::{Communicator, agree};
+use crate::distributed::communicator::{Communicator, agree, check_same};
 use crate::distributed::components::vertex;
 use crate::distributed::contacts::{contacts, map_near};
 use crate::distributed::domain::Domain;
@@ -39,7 +39,8 @@ impl Dbscan {
     /// ```
     ///
     /// # Errors
-    /// On all ranks what [`Dbscan::run`] refuses on one; weights, which are not taken; if a rank has ended.
+    /// On all ranks what [`Dbscan::run`] refuses on one; options that differ; weights, which are not taken; if a rank has
+    /// ended.
     pub fn run_across<S: Scalar, const D: usize>(&self, ranks: &dyn Communicator, points: &[[S; D]]) -> Result<Labels> {
         self.run_on_domain(&Domain::new(ranks, points, self.size().clone())?)
     }
@@ -51,6 +52,7 @@ impl Dbscan {
     pub fn run_on_domain<S: Scalar, const D: usize>(&self, domain: &Domain<'_, S, D>) -> Result<Labels> {
         let ranks = domain.ranks;
         agree(ranks, self.check_across(&domain.space))?;
+        check_same(ranks, &self.options())?;
         let here = Here::new(self, domain)?;
         let core = here.core()?;
         let clusters = agree(ranks, core_clusters(&here.tree, self, &core))?;

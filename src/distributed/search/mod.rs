@@ -13,10 +13,10 @@ mod stored;
 use std::ops::Range;
 
 use crate::csr::Csr;
-use crate::distributed::communicator::{Communicator, Reduction, agree, all_gather, reduce};
+use crate::distributed::communicator::{Communicator, Reduction, agree, reduce};
 use crate::distributed::domain::Domain;
 use crate::distributed::regions::Regions;
-use crate::error::{Kind, Result};
+use crate::error::Result;
 use crate::geometry::{BoxSize, Scalar};
 
 pub use nearest::Neighbor;
@@ -158,13 +158,4 @@ impl<S, const D: usize> std::fmt::Debug for Bvh<'_, S, D> {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         f.debug_struct("Bvh").field("domain", &self.domain).finish_non_exhaustive()
     }
-}
-
-/// An error on all ranks unless a number is the same on all. Collective.
-fn check_same(ranks: &dyn Communicator, name: &'static str, value: f64) -> Result<()> {
-    let all = all_gather(ranks, value)?;
-    if all.iter().all(|other| *other == all[0] || (other.is_nan() && all[0].is_nan())) {
-        return Ok(());
-    }
-    Err(Kind::Parameter { name, value, must: "the same on all ranks" }.into())
 }
