@@ -146,6 +146,19 @@ impl<'a, S: Scalar, const D: usize> Domain<'a, S, D> {
         &self.ids
     }
 
+    /// Open or periodic.
+    #[cfg(feature = "io")]
+    pub(crate) fn space(&self) -> &Space<D> {
+        &self.space
+    }
+
+    /// A column of the points that this rank came with, as masses, on the ranks that have them now: a value for each of
+    /// [`Domain::points`]. Collective.
+    #[cfg(feature = "io")]
+    pub(crate) fn bring<T: bytemuck::Pod + Send + Sync>(&self, column: &[T]) -> Result<Vec<T>> {
+        self.home.send(self.ranks, column)
+    }
+
     /// The rank that came with a point.
     pub(super) fn home_of(&self, id: u64) -> usize {
         self.starts.partition_point(|&start| start <= id) - 1

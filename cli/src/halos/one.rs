@@ -3,12 +3,12 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use ropewalk::halo::pipeline::{Found, Pipeline, profile_columns};
-use ropewalk::halo::{Catalog, Meta, write_ecsv};
+use ropewalk::halo::pipeline::{Found, Pipeline};
+use ropewalk::halo::{Catalog, Meta};
 use ropewalk::io::{Masses, Points, ReadOptions, Snapshot, Table, TableFormat, TableWriter, inspect};
 
 use super::files::{
-    ALL, ATTACHED, CATALOGS, Catalogs, DENSITY, GROUPS, LABELS, MEMBERS, PROFILES, STANDARD_OUTPUT, files, in_units,
+    ALL, ATTACHED, CATALOGS, Catalogs, DENSITY, GROUPS, LABELS, MEMBERS, STANDARD_OUTPUT, files, in_units,
 };
 use super::options::{refused, runs};
 use super::report;
@@ -246,18 +246,9 @@ fn write_largest(
     if args.profiles > 0 {
         phases.run("profiles", || -> Result<(), Failure> {
             let largest = pipeline.largest(found, catalog, args.profiles)?;
-            let prefix = pipeline.finder().column_prefix();
             let profiles = pipeline.profiles(found, &largest)?;
-            let columns = profile_columns(prefix, &largest.tags, &profiles);
-            let table = in_units(args, pipeline, &columns, pipeline.universe().units(), meta)?;
-            outputs.write(folder.join(PROFILES), |out| {
-                write_ecsv(out, &table.columns, table.units.as_ref(), &table.meta)
-            })?;
-            if !args.no_pictures {
-                let picture = largest::profiles(args, pipeline, &largest, &profiles)?;
-                outputs.write(folder.join(Picture::Profiles.file(args)), |out| out.write_all(&picture))?;
-            }
-            Ok(())
+            let found = (&largest.tags[..], &profiles[..], &largest.r200c[..]);
+            largest::write_profiles(args, folder, pipeline, found, meta, outputs)
         })?;
     }
     if args.gallery > 0 {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ropewalk::distributed::{Communicator, Mpi, Reduction};
 use ropewalk::halo::Meta;
-use ropewalk::halo::pipeline::{Across, Measured, Pipeline};
+use ropewalk::halo::pipeline::{Across, LargestProfiles, Measured, Pipeline};
 use ropewalk::io::{Snapshot, TableWriter};
 
 use super::dbscan::narrow;
@@ -14,13 +14,14 @@ use super::{Shared, describe, read, start_threads};
 use crate::Failure;
 use crate::args::{Finder, Halos as Args};
 use crate::device::Name;
-use crate::halos::files::{ALL, CATALOGS, Catalogs, LABELS, STANDARD_OUTPUT, in_units};
+use crate::halos::files::{ALL, CATALOGS, Catalogs, LABELS, PROFILES, STANDARD_OUTPUT, in_units};
 use crate::halos::one::read_options;
 use crate::halos::options::{Run, refused, runs};
 use crate::halos::report;
+use crate::largest;
 use crate::outputs::Outputs;
 use crate::phases::Phases;
-use crate::pictures::{all_files, mass_function, mass_function_files};
+use crate::pictures::{all_files, mass_function, shared_files};
 use crate::summary::Summary;
 
 /// Halos of one snapshot; the report is rank 0's.
@@ -44,6 +45,7 @@ pub fn run(args: &Args, ranks: &Mpi) -> Result<Option<String>, Failure> {
         .map_err(|error| refused(args, snapshot, &error))?;
     let pipeline = across.pipeline()?;
     let measured = phases.run("catalogue", || across.measure(ranks, &pipeline))?;
+    let profiles = phases.run("profiles", || profiles(args, ranks, &across, &pipeline))?;
     let own = narrow(across.halos().labels())?;
     phases.run("labels", || labels.write(part.first_row(), &own, ranks))?;
 
@@ -54,14 +56,16 @@ pub fn run(args: &Args, ranks: &Mpi) -> Result<Option<String>, Failure> {
     report::about(&mut summary, &part, (across.particles(), &types), &pipeline);
     let run = Shares { args, catalogs: &catalogs, snapshot, run };
     let remarks = phases.run("catalogue", || write(&run, &across, &pipeline, &measured, &mut outputs))?;
+    if let Some(profiles) = &profiles {
+        phases.run("profiles", || write_profiles(&run, &pipeline, profiles, &mut outputs))?;
+    }
     let groups = across.halos().labels().n_clusters();
     let of_run = report::halos(args, &pipeline, (groups, None), &measured.catalog, &remarks);
     summary.text += &of_run.text;
     summary.value("runs", vec![serde_json::Value::Object(of_run.values)]);
     summary.value("snapshot", snapshot.display().to_string());
     summary.value("run", serde_json::Value::Null);
-    let mut names: Vec<&str> = catalogs.names.iter().map(|(name, _)| name.as_str()).collect();
-    names.extend(mass_function_files(args));
+    let mut names = names(args, &catalogs);
     names.push(LABELS);
     let written: Vec<PathBuf> = names.iter().map(|name| args.out.join(name)).collect();
     summary.finish(&phases, &written);
@@ -85,8 +89,6 @@ fn check(args: &Args) -> Result<(), Failure> {
         (particles.velocities.is_some(), "--velocities"),
         (particles.masses.is_some(), "--mass"),
         (particles.ids.is_some(), "--ids"),
-        (!args.so.is_empty(), "--so"),
-        (args.profiles > 0, "--profiles"),
         (args.gallery > 0, "--gallery"),
         (args.members, "--members"),
         (args.group_catalog, "--group-catalog"),
@@ -99,10 +101,31 @@ fn check(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// The files of rank 0: all but the labels.
+/// What rank 0 writes: all but the labels.
+fn names<'a>(args: &Args, catalogs: &'a Catalogs) -> Vec<&'a str> {
+    let mut names: Vec<&str> = catalogs.names.iter().map(|(name, _)| name.as_str()).collect();
+    names.extend(shared_files(args));
+    names.extend((args.profiles > 0).then_some(PROFILES));
+    names
+}
+
+/// The profiles that are asked for, on rank 0.
+fn profiles(
+    args: &Args,
+    ranks: &Mpi,
+    across: &Across<'_>,
+    pipeline: &Pipeline<'_>,
+) -> Result<Option<LargestProfiles>, Failure> {
+    if args.profiles == 0 {
+        return Ok(None);
+    }
+    let largest = across.largest(ranks, pipeline, args.profiles)?;
+    Ok(across.profiles(ranks, pipeline, &largest)?)
+}
+
+/// Creates the files of rank 0.
 fn create(args: &Args, catalogs: &Catalogs, snapshot: &Path) -> Result<Outputs, Failure> {
-    let names: Vec<&str> =
-        catalogs.names.iter().map(|(name, _)| name.as_str()).chain(mass_function_files(args)).collect();
+    let names = names(args, catalogs);
     let all: Vec<&str> = ALL.into_iter().filter(|name| *name != LABELS).chain(CATALOGS).chain(all_files()).collect();
     let mut outputs = Outputs::create(std::slice::from_ref(&args.out), &names, &all, snapshot)?;
     if let Some(json) = &args.json {
@@ -121,7 +144,7 @@ struct Shares<'a> {
 /// Writes catalogues and mass function; returns remarks on them.
 fn write(
     run: &Shares<'_>,
-    across: &Across,
+    across: &Across<'_>,
     pipeline: &Pipeline<'_>,
     measured: &Measured,
     outputs: &mut Outputs,
@@ -143,6 +166,20 @@ fn write(
         }
     }
     Ok(remarks)
+}
+
+/// Writes profiles and their picture.
+fn write_profiles(
+    run: &Shares<'_>,
+    pipeline: &Pipeline<'_>,
+    found: &LargestProfiles,
+    outputs: &mut Outputs,
+) -> Result<(), Failure> {
+    let Shares { args, snapshot, run, .. } = *run;
+    let mut meta = vec![("snapshot", Meta::Text(snapshot.display().to_string()))];
+    meta.extend(pipeline.meta());
+    let found = (&found.tags[..], &found.profiles[..], &found.r200c[..]);
+    largest::write_profiles(args, &run.folder, pipeline, found, &meta, outputs)
 }
 
 /// How many particles of each type all ranks have. Collective.

@@ -37,19 +37,20 @@ fn are_equal(a: &Path, b: &Path, names: &[&str]) {
 fn files_are_those_of_one_process() {
     let scratch = Scratch::new();
     let one = scratch.path("one");
-    let report = halos(&sample(), &one, &["--center", "mbp,mcp", "--catalog", "halos.ecsv,halos.hdf5"]).success();
+    let options = ["--center", "mbp,mcp", "--so", "200c,vir", "--profiles", "5", "--catalog", "halos.ecsv,halos.hdf5"];
+    let report = halos(&sample(), &one, &options).success();
     let sample = sample().display().to_string();
     for ranks in [1, 2, 3, 4, 7, 16] {
         let many = scratch.path(&ranks.to_string());
         let out = many.display().to_string();
-        let options = ["--center", "mbp,mcp", "--catalog", "halos.ecsv,halos.hdf5", "--mpi"];
-        let arguments = [&["halos", &sample, "--out", &out][..], &options].concat();
-        let printed = succeeds(ranks, &arguments);
+        let printed = succeeds(ranks, &[&["halos", &sample, "--out", &out][..], &options, &["--mpi"]].concat());
         assert!(printed.contains(&format!("ranks           {ranks}\n")), "{printed}");
         // All that one process says before it tells its times.
         let lines = || report.lines().take_while(|line| !line.is_empty());
-        assert!(lines().count() >= 8 && lines().all(|line| printed.contains(&format!("{line}\n"))), "{report}{printed}");
-        let names = ["halos.ecsv", "halos.hdf5", "labels.npy", "mass_function.ecsv", "mass_function.svg"];
+        let is_told = |line: &str| printed.contains(&format!("{line}\n"));
+        assert!(lines().count() >= 8 && lines().all(is_told), "{report}{printed}");
+        let tables = ["halos.ecsv", "halos.hdf5", "labels.npy", "mass_function.ecsv"];
+        let names = [&tables[..], &["mass_function.svg", "profiles.ecsv", "profiles.svg"]].concat();
         assert_eq!(scratch.names(&ranks.to_string()), names);
         are_equal(&one, &many, &names);
     }
@@ -79,8 +80,8 @@ fn errors_end_all_ranks() {
     assert!(error.starts_with("rank 0: /nowhere.gadget2: cannot be opened"), "{error}");
     let error = fails(2, &["halos", &sample, "--out", &out, "--linking-length", "200", "--mpi"]);
     assert!(error.starts_with("rank 0: ") && error.contains("linking_length"), "{error}");
-    let error = fails(2, &["halos", &sample, "--out", &out, "--so", "200c", "--mpi"]);
-    assert_eq!(error, "rank 0: --so: not with --mpi; run one process without it");
+    let error = fails(2, &["halos", &sample, "--out", &out, "--gallery", "3", "--mpi"]);
+    assert_eq!(error, "rank 0: --gallery: not with --mpi; run one process without it");
     // What only one rank finds ends the others, too.
     let below = Path::new(&sample).join("out").display().to_string();
     let error = fails(3, &["halos", &sample, "--out", &below, "--mpi"]);

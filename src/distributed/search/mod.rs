@@ -8,6 +8,8 @@
 mod nearest;
 mod portable;
 mod range;
+#[cfg(feature = "io")]
+mod shells;
 mod stored;
 
 use std::ops::Range;
@@ -22,6 +24,8 @@ use crate::geometry::{BoxSize, Scalar};
 pub use nearest::Neighbor;
 pub use portable::Portable;
 pub use range::Hit;
+#[cfg(feature = "io")]
+pub(crate) use shells::ShellAbout;
 
 /// The most queries of a rank that are under way at once.
 const BATCH: usize = 1 << 22;

@@ -2,19 +2,24 @@
 //!
 //! In: on each rank a part of the particles, and the same options. Out: halos, each on one rank with all of its members; there they are
 //! measured as in one process, and rank 0 gets all rows.
-//! Cost: what is known of a member, as velocities and ids, is sent once, to the rank that owns its halo.
+//! Cost: what is known of a member, as velocities and ids, is sent once, to the rank that owns its halo. Where spheres or profiles are asked
+//! for, each rank keeps all particles of its region, and a tree of them.
 
 use std::collections::BTreeSet;
 
 use crate::cluster::Fof;
 use crate::cluster::labels::check_clusters;
 use crate::distributed::communicator::{all_gather, all_gather_v, gather, reduce};
-use crate::distributed::{self, Communicator, Reduction, agree};
+use crate::distributed::{self, Communicator, Domain, Reduction, agree};
 use crate::error::{Kind, Result};
-use crate::halo::NoCenter;
+use crate::geometry::Scalar;
+use crate::halo::particles::{check_masses, check_velocities};
+use crate::halo::pipeline::around::{Around, Asked, InRegions};
 use crate::halo::pipeline::{Finder, Found, LinkingLength, Measured, Note, Options, Pipeline, Scales};
+use crate::halo::{Halos, NoCenter};
 use crate::io::extent::Extent;
 use crate::io::{MassSum, Masses, Points, Snapshot, Table, TypeRun};
+use crate::random::mixed;
 
 /// The halos of a snapshot that ranks share, and what is needed to measure them.
 ///
@@ -38,42 +43,53 @@ use crate::io::{MassSum, Masses, Points, Snapshot, Table, TypeRun};
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Across {
+pub struct Across<'a> {
     /// The members of owned halos, with what all particles have in common.
-    members: Snapshot,
+    pub(super) members: Snapshot,
     /// With the linking length in the unit of the particles.
     options: Options,
-    scales: Scales,
+    pub(super) scales: Scales,
     outside: u64,
     /// Particles of all ranks, and whether they have ids.
     n: u64,
     has_ids: bool,
-    halos: distributed::Halos,
+    pub(super) halos: distributed::Halos,
+    /// All particles, if spheres or profiles are asked for.
+    pub(super) around: Option<Around<'a>>,
 }
 
-impl Across {
+impl<'a> Across<'a> {
     /// Finds the halos of all ranks' particles, of which `part` has those of this rank; what belongs to the whole, as box and units, all
     /// ranks name alike. Collective.
     ///
     /// # Errors
-    /// On all ranks what [`Pipeline::new`] and [`Fof::run`] refuse on one; HOP and AdaptaHOP, overdensities and profiles, which are of one
-    /// process; velocities, ids, masses or types that only some ranks have.
-    pub fn find(ranks: &dyn Communicator, part: &Snapshot, options: &Options) -> Result<Self> {
+    /// On all ranks what [`Pipeline::new`] and [`Fof::run`] refuse on one; HOP and AdaptaHOP, which are of one process; velocities, ids,
+    /// masses or types that only some ranks have.
+    pub fn find(ranks: &'a dyn Communicator, part: &Snapshot, options: &Options) -> Result<Self> {
         agree(ranks, check(part, options))?;
+        let text = format!("{options:?}");
+        let digest = text.bytes().fold(0, |digest, byte| mixed(digest ^ u64::from(byte)));
+        if all_gather(ranks, digest)?.iter().any(|other| *other != digest) {
+            return agree(ranks, Err(Kind::AcrossOptions.into()));
+        }
         let whole = Whole::of(ranks, part, options)?;
         let period = whole.side.filter(|_| !options.open);
-        let fof = Fof::new(whole.scales.linking_length).min_members(options.min_members).periodic(period);
-        let (halos, points) = if whole.is_wide {
+        let fof = Fof::new(whole.scales.linking_length).min_members(options.min_members);
+        let (halos, points, around) = if whole.is_wide {
             let table = wide(&part.points);
             let rows = table.rows::<3>().unwrap_or_default();
-            let halos = fof.run_across(ranks, rows)?;
+            let domain = Domain::new(ranks, rows, period)?;
+            let halos = fof.run_on_domain(&domain)?;
             let members = halos.bring(ranks, rows)?;
-            (halos, Points::F64(Table::of(3, members.into_flattened())))
+            let around = whole.around(ranks, domain, part, options)?.map(Around::F64);
+            (halos, Points::F64(Table::of(3, members.into_flattened())), around)
         } else {
             let rows = narrow(&part.points);
-            let halos = fof.run_across(ranks, rows)?;
+            let domain = Domain::new(ranks, rows, period)?;
+            let halos = fof.run_on_domain(&domain)?;
             let members = halos.bring(ranks, rows)?;
-            (halos, Points::F32(Table::of(3, members.into_flattened())))
+            let around = whole.around(ranks, domain, part, options)?.map(Around::F32);
+            (halos, Points::F32(Table::of(3, members.into_flattened())), around)
         };
         check_clusters(halos.labels().n_clusters() as usize)?;
         let mut members = Snapshot { points, matter: whole.matter, ..part.without_particles() };
@@ -106,6 +122,7 @@ impl Across {
             n: whole.n,
             has_ids: whole.has_ids,
             halos,
+            around,
         })
     }
 
@@ -150,7 +167,18 @@ impl Across {
             density: None,
             on_device: None,
         };
-        let Measured { catalog, notes, .. } = agree(ranks, pipeline.measure(&found))?;
+        let mut measured = agree(ranks, pipeline.members_of(&found))?;
+        if let (Some(around), Some(centers)) = (&self.around, &measured.centers)
+            && !pipeline.thresholds.is_empty()
+        {
+            let masses = self.masses_of(owned);
+            let (thresholds, least) = (&pipeline.thresholds[..], self.scales.linking_length);
+            let spheres =
+                around.spheres(ranks, &Asked { centers: centers.into(), masses: &masses, thresholds, least })?;
+            agree(ranks, pipeline.add_spheres(&found, &spheres, &mut measured))?;
+        }
+        agree(ranks, pipeline.keep_columns(&mut measured))?;
+        let Measured { catalog, notes, .. } = measured;
         let index = |members: &[u32]| members.first().map_or(u64::MAX, |&at| self.halos.indices()[at as usize]);
         let firsts: Vec<u64> = owned.iter().map(index).collect();
         let largest = catalog.halos().iter().map(|row| (row.tag, row.count)).collect::<Vec<_>>();
@@ -158,25 +186,52 @@ impl Across {
         let catalog = catalog.gather(ranks, &self.halos.numbers(), &firsts)?;
         Ok(catalog.map(|catalog| Measured { catalog, centers: None, notes }))
     }
+
+    /// The mass of each of some halos of this rank's members.
+    pub(super) fn masses_of(&self, halos: &Halos) -> Vec<f64> {
+        let mass = |members: &[u32]| match &self.members.masses {
+            Masses::Equal(mass) => mass * members.len() as f64,
+            Masses::Each(masses) => members.iter().map(|&at| masses[at as usize]).sum(),
+            Masses::Unknown => members.len() as f64,
+        };
+        halos.iter().map(mass).collect()
+    }
 }
 
-/// What ranks can refuse before they talk.
+/// What a rank can refuse by itself.
 fn check(part: &Snapshot, options: &Options) -> Result<()> {
     options.check()?;
-    let unsupported = [
-        (options.finder != Finder::FriendsOfFriends, "finders other than friends of friends"),
-        (!options.overdensities.is_empty(), "overdensities"),
-        (options.profiles > 0, "profiles"),
-    ];
-    if let Some((_, what)) = unsupported.into_iter().find(|(is_asked, _)| *is_asked) {
-        return Err(Kind::AcrossOption { what }.into());
+    if options.finder != Finder::FriendsOfFriends {
+        return Err(Kind::AcrossOption { what: "finders other than friends of friends" }.into());
     }
     for (what, points) in [("points", Some(&part.points)), ("velocities", part.velocities.as_ref())] {
         if let Some(dim) = points.map(Points::dim).filter(|&dim| dim != 3) {
             return Err(Kind::HaloDimension { what, dim }.into());
         }
     }
-    Ok(())
+    let points = part.points.len();
+    let masses = if let Masses::Each(masses) = &part.masses { Some(masses.len()) } else { None };
+    let lengths = [
+        ("velocities", part.velocities.as_ref().map(Points::len)),
+        ("ids", part.ids.as_ref().map(Vec::len)),
+        ("masses", masses),
+    ];
+    for (what, len) in lengths {
+        if let Some(len) = len.filter(|&len| len != points) {
+            return Err(Kind::Length { what, len, points }.into());
+        }
+    }
+    // Those of particles in no halo as well.
+    match &part.velocities {
+        Some(Points::F64(table)) => check_velocities(table.rows::<3>().unwrap_or_default())?,
+        Some(Points::F32(table)) => check_velocities(table.rows::<3>().unwrap_or_default())?,
+        None => {}
+    }
+    match &part.masses {
+        Masses::Equal(mass) => check_masses(&[*mass]),
+        Masses::Each(masses) => check_masses(masses),
+        Masses::Unknown => Ok(()),
+    }
 }
 
 /// What all ranks know of the whole.
@@ -199,8 +254,9 @@ impl Whole {
     fn of(ranks: &dyn Communicator, part: &Snapshot, options: &Options) -> Result<Self> {
         let own = part.points.len() as u64;
         let n = reduce(ranks, own, Reduction::Sum)?;
-        let any = |is: bool| Ok(reduce(ranks, u64::from(is && own > 0), Reduction::Max)? == 1);
-        // Ranks without particles know nothing against it.
+        // Ranks without particles know nothing against it, unless none has any.
+        let knows = own > 0 || n == 0;
+        let any = |is: bool| Ok(reduce(ranks, u64::from(is && knows), Reduction::Max)? == 1);
         let all = |is: bool, what: &'static str| {
             let [some, none] = [is, !is].map(any);
             if some? && none? { agree(ranks, Err(Kind::AcrossColumn { what }.into())) } else { any(is) }
@@ -209,8 +265,9 @@ impl Whole {
         let has_ids = all(part.ids.is_some(), "ids")?;
         let has_masses = all(part.masses != Masses::Unknown, "masses")?;
         let has_types = all(!part.types.is_empty(), "particle types")?;
-        let is_wide = any(matches!(part.points, Points::F64(_)))?;
         let has_wide_velocities = any(matches!(part.velocities, Some(Points::F64(_))))?;
+        // As in one process, where both have one precision.
+        let is_wide = any(matches!(part.points, Points::F64(_)))? || has_wide_velocities;
 
         let side = options.box_size.or(part.box_size);
         let period = side.filter(|_| !options.open);
@@ -258,6 +315,9 @@ impl Whole {
         let kinds: BTreeSet<u8> = part.types.iter().filter(|run| run.count > 0).map(|run| run.particle_type).collect();
         let kinds = all_gather_v(ranks, &kinds.into_iter().collect::<Vec<_>>())?;
         let kinds: BTreeSet<u8> = kinds.values().iter().copied().filter(|_| has_types).collect();
+        // What it lacks for spheres and profiles is said before halos are found.
+        let bare = Snapshot { matter, masses: masses.clone(), ..part.without_particles() };
+        agree(ranks, Pipeline::new(&bare, options).map(drop))?;
         Ok(Self {
             n,
             side,
@@ -271,6 +331,20 @@ impl Whole {
             matter,
             kinds: kinds.into_iter().collect(),
         })
+    }
+
+    /// All particles, if spheres or profiles are asked for. Collective.
+    fn around<'a, S: Scalar>(
+        &self,
+        ranks: &dyn Communicator,
+        domain: Domain<'a, S, 3>,
+        part: &Snapshot,
+        options: &Options,
+    ) -> Result<Option<InRegions<'a, S>>> {
+        if options.overdensities.is_empty() && options.profiles == 0 {
+            return Ok(None);
+        }
+        Ok(Some(InRegions::new(ranks, domain, &each(part), &self.masses)?))
     }
 
     /// The types of the members that this rank has, in stretches; those of all kinds, though there be none of some.

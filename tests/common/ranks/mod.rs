@@ -7,6 +7,7 @@ pub mod halos;
 pub mod search;
 mod searched;
 pub mod shares;
+pub mod spheres;
 
 use ropewalk::distributed::Communicator;
 
@@ -19,6 +20,7 @@ pub const SCENARIOS: &[(&str, &[(&str, Scenario)])] = &[
     ("clusters", clusters::SCENARIOS),
     ("halos", halos::SCENARIOS),
     ("search", search::SCENARIOS),
+    ("spheres", spheres::SCENARIOS),
 ];
 
 /// Functions with their names.

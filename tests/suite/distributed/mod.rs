@@ -4,6 +4,7 @@ mod clusters;
 mod communicator;
 mod halos;
 mod search;
+mod spheres;
 
 use common::ranks::SCENARIOS;
 use ropewalk::distributed::on_threads;
