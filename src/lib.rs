@@ -237,6 +237,7 @@ mod simd;
 mod csr;
 mod mass_sum;
 mod phases;
+mod random;
 mod work;
 mod geometry;
 mod bvh;
@@ -277,10 +278,11 @@ pub use halo::{Catalog, Center, CenterFinder, Centers, Cosmology, Particles};
 pub use phases::phases;
 pub use search::{Nearest, Neighbor, NeighborAt};
 
-/// What tests look at; no part of the interface.
+/// What tests and the program look at; no part of the interface.
 #[doc(hidden)]
 pub mod internals {
     pub use crate::bvh::{LEAF, Node};
+    pub use crate::random::mixed;
     pub use crate::simd::instruction_set;
 }
 

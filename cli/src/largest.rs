@@ -1,11 +1,16 @@
 //! Pictures of the largest halos: `ropewalk halos --gallery`, with all kinds of centres, and `--profiles`.
 
-use ropewalk::halo::Profile;
-use ropewalk::halo::pipeline::{CenterKind, Largest, Pipeline};
+use std::io::Write as _;
+use std::path::Path;
+
+use ropewalk::halo::pipeline::{CenterKind, Largest, Pipeline, profile_columns};
+use ropewalk::halo::{Meta, Profile, write_ecsv};
 use ropewalk::plot::{self, GalleryPanel, ProfilePanel};
 use ropewalk::{Centers, Space};
 
 use super::args::Halos as Args;
+use super::halos::files::{PROFILES, in_units};
+use super::outputs::Outputs;
 use super::pictures::{Picture, units};
 use super::{Failure, grouped, short};
 
@@ -69,14 +74,22 @@ pub fn gallery(args: &Args, pipeline: &Pipeline<'_>, largest: &Largest) -> Resul
     Ok(plot::gallery(&panels, &names, [&title, sphere], &units, Picture::Gallery.style(args))?)
 }
 
-/// Densities with their fits.
-pub fn profiles(
+/// Writes densities with their fits, and their picture: of halos with these tags, profiles and R200c.
+pub fn write_profiles(
     args: &Args,
+    folder: &Path,
     pipeline: &Pipeline<'_>,
-    largest: &Largest,
-    profiles: &[Profile],
-) -> Result<Vec<u8>, Failure> {
-    let halos = largest.tags.iter().zip(profiles).zip(&largest.r200c).enumerate().take(PANELS);
+    (tags, profiles, r200c): (&[u64], &[Profile], &[Option<f64>]),
+    meta: &[(&str, Meta)],
+    outputs: &mut Outputs,
+) -> Result<(), Failure> {
+    let columns = profile_columns(pipeline.finder().column_prefix(), tags, profiles);
+    let table = in_units(args, pipeline, &columns, pipeline.universe().units(), meta)?;
+    outputs.write(folder.join(PROFILES), |out| write_ecsv(out, &table.columns, table.units.as_ref(), &table.meta))?;
+    if args.no_pictures {
+        return Ok(());
+    }
+    let halos = tags.iter().zip(profiles).zip(r200c).enumerate().take(PANELS);
     let panels: Vec<ProfilePanel> = halos
         .map(|(rank, ((tag, profile), radius))| ProfilePanel {
             caption: format!("{}: halo {tag}", rank + 1),
@@ -86,5 +99,6 @@ pub fn profiles(
         .collect();
     let units = units(pipeline);
     let title = format!("Density profiles of the largest halos{}", units.when());
-    Ok(plot::profiles(&panels, [&title, "R200c"], &units, Picture::Profiles.style(args))?)
+    let picture = plot::profiles(&panels, [&title, "R200c"], &units, Picture::Profiles.style(args))?;
+    outputs.write(folder.join(Picture::Profiles.file(args)), |out| out.write_all(&picture))
 }

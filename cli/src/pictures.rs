@@ -150,10 +150,14 @@ fn units_of(snapshot: &Snapshot, pipeline: &Pipeline<'_>) -> AxisUnits {
     if snapshot.masses == Masses::Unknown { units.counting_particles() } else { units }
 }
 
-/// The files of [`mass_function`].
+/// The files of pictures that ranks make together: of [`mass_function`] and of profiles.
 #[cfg(feature = "mpi")]
-pub fn mass_function_files(args: &Args) -> Vec<&'static str> {
-    if args.no_pictures { vec![] } else { vec![Picture::MassFunction.file(args), MASS_TABLE] }
+pub fn shared_files(args: &Args) -> Vec<&'static str> {
+    if args.no_pictures {
+        return vec![];
+    }
+    let profiles = Picture::Profiles.is_wanted(args).then(|| Picture::Profiles.file(args));
+    [Picture::MassFunction.file(args), MASS_TABLE].into_iter().chain(profiles).collect()
 }
 
 /// The mass function and its table: names and contents. The particles of the snapshot are not looked at.

@@ -4,7 +4,7 @@ use crate::bvh::Bvh;
 use crate::cluster::Dbscan;
 use crate::cluster::dbscan::steps::{CoreClusters, core_clusters, core_of, join_borders};
 use crate::distributed::boundary::{NONE, Numbered, number};
-use crate::distributed::communicator::{Communicator, agree};
+use crate::distributed::communicator::{Communicator, agree, check_same};
 use crate::distributed::components::vertex;
 use crate::distributed::contacts::{contacts, map_near};
 use crate::distributed::domain::Domain;
@@ -39,7 +39,8 @@ impl Dbscan {
     /// ```
     ///
     /// # Errors
-    /// On all ranks what [`Dbscan::run`] refuses on one; weights, which are not taken; if a rank has ended.
+    /// On all ranks what [`Dbscan::run`] refuses on one; options that differ; weights, which are not taken; if a rank has
+    /// ended.
     pub fn run_across<S: Scalar, const D: usize>(&self, ranks: &dyn Communicator, points: &[[S; D]]) -> Result<Labels> {
         let mut domain = Domain::new(ranks, points, self.size().clone())?;
         let tree = agree(ranks, Bvh::build_in(&domain.points, domain.space))?;
@@ -61,6 +62,7 @@ impl Dbscan {
     fn run_in<S: Scalar, const D: usize>(&self, domain: &Domain<'_, S, D>, tree: Bvh<S, D>) -> Result<Labels> {
         let ranks = domain.ranks;
         agree(ranks, self.check_across(&domain.space))?;
+        check_same(ranks, &self.options())?;
         let here = Here::new(self, domain, tree)?;
         let core = here.core()?;
         let clusters = agree(ranks, core_clusters(&here.tree, self, &core))?;

@@ -9,12 +9,13 @@ use std::ops::Range;
 
 use crate::bvh::morton::Grid;
 use crate::bvh::{check, check_count};
-use crate::distributed::communicator::{Communicator, agree, all_gather, all_gather_v, starts};
+use crate::distributed::communicator::{Communicator, agree, all_gather, all_gather_v, check_same, starts};
 use crate::distributed::route::Route;
 use crate::error::Result;
 use crate::geometry::{Aabb, BoxSize, Scalar, Space};
 use crate::parallel::fill;
 use crate::phases::mark;
+use crate::random::mixed;
 
 /// Samples for each border between two ranks: shares are uneven by about one in the root of it.
 const SAMPLES: usize = 1 << 13;
@@ -27,6 +28,23 @@ const TASK: usize = 1 << 12;
 ///
 /// The points of all ranks are one set: the *global index* of a point is its index on its rank plus the number of points on all lower ranks.
 /// Results are those of one process that holds all points in this order, and arrive where the points came from.
+///
+/// ```
+/// use ropewalk::{Dbscan, Fof, distributed::{Communicator, Domain, on_threads}};
+///
+/// // Two ranks have every other point of a row; then each has one half of it, for two searches.
+/// let found = on_threads(2, |ranks| {
+///     let points: Vec<[f32; 1]> = (0..4).map(|i| [(2 * i + ranks.rank()) as f32]).collect();
+///     let domain = Domain::new(ranks, &points, None::<f64>)?;
+///     let (halos, labels) = (Fof::new(1.0).run_on_domain(&domain)?, Dbscan::new(1.0, 3).run_on_domain(&domain)?);
+///     assert_eq!((halos.len(), labels.n_clusters(), domain.len()), (1, 1, 8));
+///     Ok((domain.points().concat(), domain.indices().to_vec()))
+/// })?;
+/// // Positions and global indices: rank 0 came with 0 to 3, rank 1 with 4 to 7.
+/// assert_eq!(found[0], (vec![0.0, 2.0, 1.0, 3.0], vec![0, 1, 4, 5]));
+/// assert_eq!(found[1], (vec![4.0, 6.0, 5.0, 7.0], vec![2, 3, 6, 7]));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
 pub struct Domain<'a, S, const D: usize> {
     pub(super) ranks: &'a dyn Communicator,
     pub(super) space: Space<D>,
@@ -44,7 +62,8 @@ impl<'a, S: Scalar, const D: usize> Domain<'a, S, D> {
     /// Moves points so that each rank has as many, of a compact region each. Collective; `points` are those of this rank, any number.
     ///
     /// # Errors
-    /// On all ranks, if one has points that [`Bvh::build`](crate::Bvh::build) refuses, or a periodic box that is not positive.
+    /// On all ranks, if one has points that [`Bvh::build`](crate::Bvh::build) refuses, or a periodic box that is not positive; if
+    /// ranks differ in the box, or in which of these functions they call.
     pub fn new(ranks: &'a dyn Communicator, points: &[[S; D]], periodic: impl Into<BoxSize>) -> Result<Self> {
         Self::of(ranks, points, periodic.into(), Share::Even)
     }
@@ -77,6 +96,9 @@ impl<'a, S: Scalar, const D: usize> Domain<'a, S, D> {
             Ok((space, check(points, &space)?))
         });
         let (space, own) = agree(ranks, own)?;
+        let mut options = vec![("how points are shared out (0 evenly, 1 by weight, 2 in place)", share.number())];
+        options.extend((0..D).map(|k| ("periodic", space.period().map_or(0.0, |period| period[k]))));
+        check_same(ranks, &options)?;
         let starts = starts(ranks, points.len())?;
         let corners = all_gather_v(ranks, &[own.lo, own.hi])?;
         let bounds =
@@ -124,6 +146,19 @@ impl<'a, S: Scalar, const D: usize> Domain<'a, S, D> {
         &self.ids
     }
 
+    /// Open or periodic.
+    #[cfg(feature = "io")]
+    pub(crate) fn space(&self) -> &Space<D> {
+        &self.space
+    }
+
+    /// A column of the points that this rank came with, as masses, on the ranks that have them now: a value for each of
+    /// [`Domain::points`]. Collective.
+    #[cfg(feature = "io")]
+    pub(crate) fn bring<T: bytemuck::Pod + Send + Sync>(&self, column: &[T]) -> Result<Vec<T>> {
+        self.home.send(self.ranks, column)
+    }
+
     /// The rank that came with a point.
     pub(super) fn home_of(&self, id: u64) -> usize {
         self.starts.partition_point(|&start| start <= id) - 1
@@ -149,6 +184,14 @@ impl Share<'_> {
         match self {
             Self::Weighted(weights) => crate::cluster::dbscan::check_weights(weights, n),
             _ => Ok(()),
+        }
+    }
+
+    fn number(self) -> f64 {
+        match self {
+            Self::Even => 0.0,
+            Self::Weighted(_) => 1.0,
+            Self::InPlace => 2.0,
         }
     }
 }
@@ -209,14 +252,6 @@ fn borders(codes: &[u64], weights: &[f64], ranks: usize) -> Vec<u64> {
     // What is beyond all samples is the last one's.
     borders.resize(ranks - 1, u64::MAX);
     borders
-}
-
-/// SplitMix64 (Steele et al. 2014).
-fn mixed(seed: u64) -> u64 {
-    let x = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ x >> 31
 }
 
 #[cfg(test)]

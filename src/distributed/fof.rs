@@ -6,7 +6,7 @@ use crate::cluster::fof::components;
 use crate::cluster::labels::check_clusters;
 use crate::cluster::relabel::IsCore;
 use crate::distributed::boundary::{Numbered, number};
-use crate::distributed::communicator::{Communicator, agree};
+use crate::distributed::communicator::{Communicator, agree, check_same};
 use crate::distributed::components::vertex;
 use crate::distributed::contacts::contacts;
 use crate::distributed::domain::Domain;
@@ -37,7 +37,8 @@ impl Fof {
     /// ```
     ///
     /// # Errors
-    /// On all ranks what [`Fof::run`] refuses on one; if a rank has ended.
+    /// On all ranks what [`Fof::run`] refuses on one; options that differ; more than 2^32 - 2 members of halos that one rank owns; if a rank
+    /// has ended.
     pub fn run_across<S: Scalar, const D: usize>(&self, ranks: &dyn Communicator, points: &[[S; D]]) -> Result<Halos> {
         let mut domain = Domain::new(ranks, points, self.size.clone())?;
         let tree = agree(ranks, Bvh::build_in(&domain.points, domain.space))?;
@@ -49,7 +50,7 @@ impl Fof {
     /// The same in a domain, open or periodic as that is. Collective.
     ///
     /// # Errors
-    /// As [`Fof::run_across`], for the linking length.
+    /// As [`Fof::run_across`], for the options.
     pub fn run_on_domain<S: Scalar, const D: usize>(&self, domain: &Domain<'_, S, D>) -> Result<Halos> {
         let tree = agree(domain.ranks, Bvh::build_in(&domain.points, domain.space))?;
         self.run_in(domain, tree)
@@ -70,6 +71,7 @@ impl Fof {
     ) -> Result<(Vec<i32>, Numbered)> {
         let (ranks, length) = (domain.ranks, self.linking_length);
         agree(ranks, domain.space.check_length("linking_length", length))?;
+        check_same(ranks, &[("linking_length", length), ("min_members", self.min_members as f64)])?;
         let regions = Regions::new(domain, &tree)?;
         // Of two points one knows the other.
         let ghosts = Ghosts::within(ranks, (&tree, &regions), length, Sends::One)?;

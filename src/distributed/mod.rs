@@ -16,12 +16,12 @@
 //! | DBSCAN | [`Dbscan::run`](crate::Dbscan::run) | [`Dbscan::run_across`](crate::Dbscan::run_across) |
 //! | HOP | [`Hop::run`](crate::Hop::run) | [`Hop::run_across`](crate::Hop::run_across) |
 //! | searches | [`crate::Bvh`] | [`Bvh`] |
-//! | a snapshot's halos and their catalogue | `halo::pipeline::run` | `halo::pipeline::Across` |
+//! | a snapshot's halos, their catalogue, spheres and profiles | `halo::pipeline::run` | `halo::pipeline::Across` |
 //!
 //! Points are moved first, so that each rank has those of a compact region ([`Domain`]; several searches share one). Then each rank gets
 //! copies of the points of others that are near its own, does what one rank does, and ranks agree on what reaches over several.
 //!
-//! Not across ranks: weights of DBSCAN, AdaptaHOP, spanning trees, overdensities and profiles, devices.
+//! Not across ranks: weights of DBSCAN, AdaptaHOP, spanning trees, devices.
 //!
 //! [`Bvh`] searches: what is within a radius or a box, the k nearest, neighbours of all points, pairs. A query goes to the ranks that have a
 //! box it meets, and its results come back to the rank that asked, with global indices.
@@ -60,4 +60,6 @@ pub use communicator::{Alone, Communicator, Measured, Reduction, ThreadRank, Tra
 pub use domain::Domain;
 pub use halos::Halos;
 pub use labels::Labels;
+#[cfg(feature = "io")]
+pub(crate) use search::ShellAbout;
 pub use search::{Bvh, Hit, Neighbor, Portable};

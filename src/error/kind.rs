@@ -98,6 +98,8 @@ impl Kind {
             #[cfg(feature = "distributed")]
             Kind::AcrossWeights | Kind::AcrossOption { .. } => ErrorKind::Unsupported,
             #[cfg(feature = "distributed")]
+            Kind::AcrossOptions => ErrorKind::Parameter,
+            #[cfg(feature = "distributed")]
             Kind::AcrossColumn { .. } => ErrorKind::Input,
             #[cfg(feature = "distributed")]
             Kind::RankGone { .. } => ErrorKind::Rank,

@@ -226,6 +226,8 @@ impl Display for Error {
             #[cfg(feature = "distributed")]
             Kind::AcrossOption { what } => write!(f, "{what}: not across ranks; run on one rank"),
             #[cfg(feature = "distributed")]
+            Kind::AcrossOptions => f.write_str("ranks give differing options; all are to give the same"),
+            #[cfg(feature = "distributed")]
             Kind::AcrossColumn { what } => write!(f, "some ranks have {what}, and others have none"),
             #[cfg(feature = "distributed")]
             Kind::RankGone { rank } => write!(f, "rank {rank} has ended before the others"),

@@ -353,6 +353,8 @@ pub(crate) enum Kind {
         what: &'static str,
     },
     #[cfg(feature = "distributed")]
+    AcrossOptions,
+    #[cfg(feature = "distributed")]
     AcrossColumn {
         what: &'static str,
     },

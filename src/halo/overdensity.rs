@@ -9,7 +9,7 @@ use std::f64::consts::PI;
 use std::str::FromStr;
 
 use crate::error::{Error, Kind, Result};
-use crate::geometry::Scalar;
+use crate::geometry::{Scalar, Space};
 use crate::halo::centers::Places;
 use crate::halo::cosmology::Cosmology;
 use crate::halo::particles::Particles;
@@ -161,7 +161,7 @@ pub fn overdensities<'c, S: Scalar>(
 }
 
 /// A sphere, or why there is none.
-type Outcome = std::result::Result<SphericalOverdensity, NoSphere>;
+pub(crate) type Outcome = std::result::Result<SphericalOverdensity, NoSphere>;
 
 fn overdensities_about<S: Scalar>(
     particles: &Particles<S>,
@@ -182,11 +182,17 @@ fn overdensities_about<S: Scalar>(
 }
 
 /// The smallest sphere that is searched: its squared radius does not underflow.
-const MIN_RADIUS: f64 = 1e-150;
+pub(crate) const MIN_RADIUS: f64 = 1e-150;
 /// The largest: coordinates are at most 1e150, and no distance is larger.
 const MAX_RADIUS: f64 = 1e151;
 /// The factor from one sphere to the next.
-const GROWTH: f64 = 1.6;
+pub(crate) const GROWTH: f64 = 1.6;
+
+/// The radius beyond which no particle counts, for a larger sphere meets its own image, and the largest that is searched.
+pub(crate) fn reach(space: &Space<3>) -> (f64, f64) {
+    let reach = space.period().map_or(f64::INFINITY, |sides| sides.iter().fold(f64::INFINITY, |a, &b| a.min(0.5 * b)));
+    (reach, reach.min(MAX_RADIUS))
+}
 
 struct Search<'a, S> {
     particles: &'a Particles<'a, S>,
@@ -201,10 +207,7 @@ impl<S: Scalar> Search<'_, S> {
         let mut found: Vec<Option<Outcome>> = vec![None; self.thresholds.len()];
         let n = self.particles.positions().len();
         let lowest = self.thresholds.iter().copied().fold(f64::INFINITY, f64::min);
-        // A larger sphere meets its own image.
-        let sides = self.around.space.period();
-        let reach = sides.map_or(f64::INFINITY, |sides| sides.iter().fold(f64::INFINITY, |a, &b| a.min(0.5 * b)));
-        let most = reach.min(MAX_RADIUS);
+        let (reach, most) = reach(&self.around.space);
         // The first sphere holds the mass of some particles at the lowest density.
         let mass = (0..n.min(64)).map(|i| self.particles.mass_of(i)).sum::<f64>();
         let mut radius = radius_of(mass, lowest).max(MIN_RADIUS).min(most);
@@ -215,7 +218,9 @@ impl<S: Scalar> Search<'_, S> {
             let known = if all_known { reach } else { radius };
             for (found, &threshold) in found.iter_mut().zip(self.thresholds) {
                 if found.is_none() {
-                    *found = first_crossing(&near, threshold, known, all_known);
+                    let mut crossing = Crossing::new(threshold);
+                    crossing.extend(&near, known, all_known);
+                    *found = crossing.found;
                 }
             }
             if all_known {
@@ -227,31 +232,63 @@ impl<S: Scalar> Search<'_, S> {
     }
 }
 
-/// The sphere at whose radius the mean density falls to `threshold`; `None` if that depends on particles beyond the radius `known`.
-/// `all_known` says that no particles beyond it count.
-fn first_crossing(near: &[ParticleInSphere], threshold: f64, known: f64, all_known: bool) -> Option<Outcome> {
-    let (mut mass, mut is_first) = (0.0, true);
-    for (i, &ParticleInSphere { distance2, mass: own, .. }) in near.iter().enumerate() {
-        mass += own;
-        let next = near.get(i + 1).map(|next| next.distance2);
-        // The density is defined after all particles of one distance, and from the first mass on.
-        if next == Some(distance2) || mass == 0.0 {
-            continue;
-        }
-        let radius = radius_of(mass, threshold);
-        if is_first && radius < distance2.sqrt() {
-            return Some(Err(NoSphere::NotDense));
-        }
-        if radius < next.map_or(known, f64::sqrt) {
-            return Some(Ok(SphericalOverdensity { mass, radius, count: i + 1 }));
-        }
-        is_first = false;
+/// The first radius at which the mean density falls to a threshold, as particles come in by their distance from the centre.
+#[derive(Clone, Debug)]
+pub(crate) struct Crossing {
+    threshold: f64,
+    /// Of the particles so far, and how far the last of them is.
+    mass: f64,
+    count: usize,
+    distance2: f64,
+    /// Whether no density has been looked at.
+    is_first: bool,
+    /// The sphere, once no farther particle can change it.
+    pub found: Option<Outcome>,
+}
+
+impl Crossing {
+    pub fn new(threshold: f64) -> Self {
+        Self { threshold, mass: 0.0, count: 0, distance2: 0.0, is_first: true, found: None }
     }
-    (all_known && mass == 0.0).then_some(Err(NoSphere::NotDense))
+
+    /// Adds particles by their distance: all that are beyond the earlier ones and within the radius `known`. `all_known` says that no
+    /// particles beyond it count.
+    pub fn extend(&mut self, near: &[ParticleInSphere], known: f64, all_known: bool) {
+        for particle in near {
+            // The density is defined after all particles of one distance.
+            if particle.distance2 != self.distance2 {
+                self.look(particle.distance2.sqrt());
+            }
+            if self.found.is_some() {
+                return;
+            }
+            self.mass += particle.mass;
+            self.count += 1;
+            self.distance2 = particle.distance2;
+        }
+        self.look(known);
+        if all_known && self.mass == 0.0 {
+            self.found = Some(Err(NoSphere::NotDense));
+        }
+    }
+
+    /// Looks for the sphere between the last particle and the distance `next`; from the first mass on there is a density.
+    fn look(&mut self, next: f64) {
+        if self.mass == 0.0 || self.found.is_some() {
+            return;
+        }
+        let radius = radius_of(self.mass, self.threshold);
+        if self.is_first && radius < self.distance2.sqrt() {
+            self.found = Some(Err(NoSphere::NotDense));
+        } else if radius < next {
+            self.found = Some(Ok(SphericalOverdensity { mass: self.mass, radius, count: self.count }));
+        }
+        self.is_first = false;
+    }
 }
 
 /// The radius of a sphere of a mass and a density.
-fn radius_of(mass: f64, density: f64) -> f64 {
+pub(crate) fn radius_of(mass: f64, density: f64) -> f64 {
     let cube = 3.0 * mass / (4.0 * PI * density);
     // Where the quotient is out of the range of `f64`, its root is not.
     if cube.is_normal() { cube.cbrt() } else { (0.75 / PI).cbrt() * (mass.cbrt() / density.cbrt()) }

@@ -164,22 +164,21 @@ impl<'a, S: Scalar> Particles<'a, S> {
             Masses::Equal(mass) => check_masses(&[*mass])?,
             Masses::Each(masses) => check_masses(masses)?,
         }
-        self.check_velocities()
+        self.velocities.map_or(Ok(()), check_velocities)
     }
+}
 
-    /// A velocity that is not finite would be that of its whole halo.
-    fn check_velocities(&self) -> Result<()> {
-        let Some(velocities) = self.velocities else { return Ok(()) };
-        let is_bad = |velocity: &[S; 3]| velocity.iter().any(|&v| !Into::<f64>::into(v).is_finite());
-        let bad = map_tasks(velocities.len(), 1 << 16, &|range| {
-            let start = range.start;
-            velocities[range].iter().position(is_bad).map(|at| start + at)
-        });
-        let Some(index) = bad.into_iter().flatten().next() else { return Ok(()) };
-        let velocity: [f64; 3] = velocities[index].map(Into::into);
-        let axis = velocity.iter().position(|v| !v.is_finite()).unwrap_or(0);
-        Err(Kind::Velocity { index, axis, value: velocity[axis] }.into())
-    }
+/// Errors: a velocity that is not finite, which would be that of its whole halo.
+pub(crate) fn check_velocities<S: Scalar>(velocities: &[[S; 3]]) -> Result<()> {
+    let is_bad = |velocity: &[S; 3]| velocity.iter().any(|&v| !Into::<f64>::into(v).is_finite());
+    let bad = map_tasks(velocities.len(), 1 << 16, &|range| {
+        let start = range.start;
+        velocities[range].iter().position(is_bad).map(|at| start + at)
+    });
+    let Some(index) = bad.into_iter().flatten().next() else { return Ok(()) };
+    let velocity: [f64; 3] = velocities[index].map(Into::into);
+    let axis = velocity.iter().position(|v| !v.is_finite()).unwrap_or(0);
+    Err(Kind::Velocity { index, axis, value: velocity[axis] }.into())
 }
 
 /// Errors: a mass that is negative or not finite.

@@ -175,6 +175,15 @@ impl Profiles {
         for &value in radii {
             around.space.check_length("a radius", value)?;
         }
+        self.check()?;
+        let measure = |index: usize| match centers.at(index) {
+            Some(center) if radii[index] > 0.0 => self.of(&around.within(&center, radii[index]), radii[index]),
+            _ => Profile::default(),
+        };
+        Ok(map(radii.len(), 1, &measure))
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
         let known = match self.resolution {
             Resolution::Everywhere => None,
             Resolution::Softening(softening) => Some(("softening", softening)),
@@ -183,18 +192,17 @@ impl Profiles {
         if let Some((name, value)) = known.filter(|(_, value)| !(*value >= 0.0 && *value < f64::INFINITY)) {
             return Err(Kind::Parameter { name, value, must: "at least 0 and finite" }.into());
         }
-        let measure = |index: usize| match centers.at(index) {
-            Some(center) if radii[index] > 0.0 => {
-                let mut profile = self.measure(&around, &center, radii[index]);
-                profile.fit = fit(profile.fitted(), radii[index]);
-                profile
-            }
-            _ => Profile::default(),
-        };
-        Ok(map(radii.len(), 1, &measure))
+        Ok(())
     }
 
-    fn measure<S: Scalar>(&self, around: &ParticleTree<S>, center: &[f64; 3], radius: f64) -> Profile {
+    /// The profile of all particles within a radius, which come by their distance.
+    pub(crate) fn of(&self, near: &[ParticleInSphere], radius: f64) -> Profile {
+        let mut profile = self.measure(near, radius);
+        profile.fit = fit(profile.fitted(), radius);
+        profile
+    }
+
+    fn measure(&self, near: &[ParticleInSphere], radius: f64) -> Profile {
         let n = self.shells;
         let edge = |i: usize| radius * INNER.powf(1.0 - i as f64 / n as f64);
         let mut shells: Vec<Shell> = (0..n)
@@ -204,7 +212,7 @@ impl Profiles {
             if let Resolution::Softening(softening) = self.resolution { SOFTENINGS * softening } else { 0.0 };
         let mut shell = 0;
         let (mut enclosed, mut inner, mut count) = (0.0, 0.0, 0);
-        for ParticleInSphere { mass, distance2, .. } in around.within(center, radius) {
+        for &ParticleInSphere { mass, distance2, .. } in near {
             let distance = distance2.sqrt();
             enclosed += mass;
             count += 1;

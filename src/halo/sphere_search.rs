@@ -20,7 +20,8 @@ pub(crate) struct ParticleTree<'a, S> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ParticleInSphere {
     pub distance2: f64,
-    pub index: u32,
+    /// Among the particles of all ranks, where there are several.
+    pub index: u64,
     pub mass: f64,
 }
 
@@ -44,22 +45,32 @@ impl<'a, S: Scalar> ParticleTree<'a, S> {
     pub fn within(&self, center: &[f64; 3], radius: f64) -> Vec<ParticleInSphere> {
         let space = &self.space;
         let center = space.wrap(*center);
-        // A place beyond the range of the type is clamped to it.
-        let rounded = center.map(|x| S::from_f64(x.clamp(-S::MAX.into(), S::MAX.into())));
-        // A wider ball makes up for the rounded centre; the exact distance decides.
-        let moved: f64 = (0..3).map(|k| (center[k] - rounded[k].into()).abs()).sum();
         let near = |index: u32| {
             let position = space.wrap(self.particles.positions()[index as usize]).map(Into::into);
             ParticleInSphere {
                 distance2: space.distance2(&center, &position),
-                index,
+                index: index.into(),
                 mass: self.particles.mass_of(index as usize),
             }
         };
-        let ball = Sphere::new(rounded, (radius + moved) * (1.0 + 1e-12));
+        let ball = ball_about(&center, radius);
         let mut found: Vec<ParticleInSphere> =
             self.tree.query(ball).map(near).filter(|near| near.distance2 <= radius * radius).collect();
-        found.sort_unstable_by(|a, b| a.distance2.total_cmp(&b.distance2).then(a.index.cmp(&b.index)));
+        sort(&mut found);
         found
     }
+}
+
+/// By distance; ties by index.
+pub(crate) fn sort(particles: &mut [ParticleInSphere]) {
+    particles.sort_unstable_by(|a, b| a.distance2.total_cmp(&b.distance2).then(a.index.cmp(&b.index)));
+}
+
+/// A ball of another type about a place, which has all that is within a radius of it; the exact distance decides.
+pub(crate) fn ball_about<S: Scalar>(center: &[f64; 3], radius: f64) -> Sphere<S, 3> {
+    // A place beyond the range of the type is clamped to it.
+    let rounded = center.map(|x| S::from_f64(x.clamp(-S::MAX.into(), S::MAX.into())));
+    // A wider ball makes up for the rounded centre.
+    let moved: f64 = (0..3).map(|k| (center[k] - rounded[k].into()).abs()).sum();
+    Sphere::new(rounded, (radius + moved) * (1.0 + 1e-12))
 }

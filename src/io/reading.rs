@@ -14,6 +14,7 @@ use crate::io::part::{Part, Places, Slice};
 use crate::io::source::Source;
 use crate::io::type_column::TypeColumn;
 use crate::io::{ReadOptions, Result, TypeRun};
+use crate::random::mixed;
 use crate::{Error, error::Kind};
 
 /// How far a reading has come.
@@ -260,7 +261,7 @@ impl Keep {
 
     /// Whether the particle with this place among all that are wanted is kept.
     pub(super) fn keeps(&self, place: u64) -> bool {
-        hash(place) <= self.most
+        mixed(place) <= self.most
     }
 
     /// How many of these are kept.
@@ -270,14 +271,6 @@ impl Keep {
         }
         places.filter(|&place| self.keeps(place)).count() as u64
     }
-}
-
-/// Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (2014): the finalizer of SplitMix64.
-fn hash(place: u64) -> u64 {
-    let mut x = place.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ pub mod clouds;
 pub mod data;
 pub mod engine;
 pub mod images;
+pub mod mpirun;
 pub mod oracle;
 pub mod random;
 pub mod ranks;

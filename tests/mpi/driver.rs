@@ -1,7 +1,9 @@
 //! Starts this program by `mpirun`, with several numbers of processes, and looks at how it ends.
 
-use std::process::{Command, ExitCode, Output};
+use std::process::{ExitCode, Output};
 use std::time::Instant;
+
+use common::mpirun::mpirun;
 
 use crate::faults::FAULTS;
 
@@ -52,22 +54,8 @@ fn told(output: &Output) -> String {
     format!("{}\n{out}{err}", output.status)
 }
 
-/// For at most so many seconds.
-fn start(size: usize, seconds: usize, words: &[String]) -> Output {
+/// This program once more, on so many processes and for at most so many seconds.
+fn start(size: usize, seconds: u32, words: &[String]) -> Output {
     let program = std::env::current_exe().expect("the program has a path");
-    let mut command = Command::new("timeout");
-    command.args(["--kill-after=5", &seconds.to_string(), "mpirun", "-n", &size.to_string()]).arg(program).args(words);
-    // One thread for each rank, which lets others run while it waits. More processes than processors; as root, as containers are; and
-    // without the copies from process to process that they forbid. Open MPI reads its own, other libraries do not.
-    for (name, value) in [
-        ("RAYON_NUM_THREADS", "1"),
-        ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
-        ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-        ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
-        ("OMPI_MCA_mpi_yield_when_idle", "1"),
-        ("OMPI_MCA_btl_vader_single_copy_mechanism", "none"),
-    ] {
-        command.env(name, value);
-    }
-    command.output().expect("`timeout` of coreutils is there")
+    mpirun(size, seconds).arg(program).args(words).output().expect("`timeout` of coreutils is there")
 }

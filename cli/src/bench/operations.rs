@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use ropewalk::internals::mixed;
 use ropewalk::{
     BoxSize, Bvh, Center, CenterFinder, Centers, Csr, Dbscan, DbscanAlgorithm, Edge, Fof, FofAlgorithm, Halos, Hdbscan,
     HdbscanClusters, Hop, HopChains, KernelDensity, Labels, MinimumSpanningTree, Neighbor, Scalar, Space, SpanningTree,
@@ -57,13 +58,7 @@ impl<S: Scalar, const D: usize> Case<'_, S, D> {
 
     /// A tree of the points as they were a small step before: each coordinate another by at most half of `eps`.
     fn build_before(&self) -> ropewalk::Result<Bvh<S, D>> {
-        // SplitMix64.
-        let random = |at: usize| {
-            let mut bits = (at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-            ((bits ^ bits >> 31) >> 11) as f64 / (1u64 << 53) as f64
-        };
+        let random = |at: usize| (mixed(at as u64) >> 11) as f64 / (1u64 << 53) as f64;
         let before = |(i, point): (usize, &[S; D])| -> [S; D] {
             std::array::from_fn(|k| S::from_f64(point[k].into() + self.eps * (random(D * i + k) - 0.5)))
         };

@@ -3,12 +3,12 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use ropewalk::halo::pipeline::{Found, Pipeline, profile_columns};
-use ropewalk::halo::{Catalog, Meta, write_ecsv};
+use ropewalk::halo::pipeline::{Found, Pipeline};
+use ropewalk::halo::{Catalog, Meta};
 use ropewalk::io::{Masses, Points, ReadOptions, Snapshot, Table, TableFormat, TableWriter, inspect};
 
 use super::files::{
-    ALL, ATTACHED, CATALOGS, Catalogs, DENSITY, GROUPS, LABELS, MEMBERS, PROFILES, STANDARD_OUTPUT, files, in_units,
+    ALL, ATTACHED, CATALOGS, Catalogs, DENSITY, GROUPS, LABELS, MEMBERS, STANDARD_OUTPUT, files, in_units,
 };
 use super::options::{refused, runs};
 use super::report;
@@ -66,7 +66,8 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device, note: serde_json::Value
             phases.run("attach", || pipeline.attach(&mut found, others))?;
         }
         if summary.text.is_empty() {
-            report::about(&mut summary, &snapshot, &pipeline);
+            let of_all = (snapshot.points.len() as u64, &report::type_counts(&snapshot));
+            report::about(&mut summary, &snapshot, of_all, &pipeline);
         }
         if tree.is_some() {
             summary.text.push('\n');
@@ -86,14 +87,7 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device, note: serde_json::Value
         outputs.write(json, |out| out.write_all(&bytes))?;
     }
     let committed = outputs.commit()?;
-    let [most @ .., last] = &names[..] else { return Err("there are no outputs".into()) };
-    let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
-    let names = if most.is_empty() { (*last).to_string() } else { format!("{} and {last}", most.join(", ")) };
-    let are = if most.is_empty() { "is" } else { "are" };
-    summary.text += &format!("\n{names} {are} in {}\n", folders.join(", "));
-    if !committed.removed.is_empty() {
-        summary.text += &format!("removed: {}, of an earlier run\n", committed.removed.join(", "));
-    }
+    summary.text += &report::written(&names, &folders, &committed);
     Ok(committed.report(summary.text))
 }
 
@@ -223,7 +217,8 @@ fn write(
         })?;
     }
     write_largest(args, folder, (pipeline, found, &catalog), &meta, outputs, phases)?;
-    Ok(report::halos(args, pipeline, found, &catalog, &remarks))
+    let groups = found.halos.labels().n_clusters() as u64;
+    Ok(report::halos(args, pipeline, (groups, Some(found)), &catalog, &remarks))
 }
 
 /// What each particle is in.
@@ -251,18 +246,9 @@ fn write_largest(
     if args.profiles > 0 {
         phases.run("profiles", || -> Result<(), Failure> {
             let largest = pipeline.largest(found, catalog, args.profiles)?;
-            let prefix = pipeline.finder().column_prefix();
             let profiles = pipeline.profiles(found, &largest)?;
-            let columns = profile_columns(prefix, &largest.tags, &profiles);
-            let table = in_units(args, pipeline, &columns, pipeline.universe().units(), meta)?;
-            outputs.write(folder.join(PROFILES), |out| {
-                write_ecsv(out, &table.columns, table.units.as_ref(), &table.meta)
-            })?;
-            if !args.no_pictures {
-                let picture = largest::profiles(args, pipeline, &largest, &profiles)?;
-                outputs.write(folder.join(Picture::Profiles.file(args)), |out| out.write_all(&picture))?;
-            }
-            Ok(())
+            let found = (&largest.tags[..], &profiles[..], &largest.r200c[..]);
+            largest::write_profiles(args, folder, pipeline, found, meta, outputs)
         })?;
     }
     if args.gallery > 0 {

@@ -1,6 +1,7 @@
 //! What is said about a snapshot and its halos.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use ropewalk::halo::Catalog;
 use ropewalk::halo::pipeline::{Finder, Found, Note, Pipeline};
@@ -8,20 +9,30 @@ use ropewalk::io::Snapshot;
 
 use crate::args::{self, Halos as Args};
 use crate::device::Name;
+use crate::outputs::Committed;
 use crate::pictures::linking_length;
 use crate::summary::Summary;
 use crate::universe::describe_matter;
 use crate::{grouped, periodic, short};
 
-/// The snapshot.
-pub fn about(summary: &mut Summary, snapshot: &Snapshot, pipeline: &Pipeline<'_>) {
-    let n = snapshot.points.len();
-    summary.both("particles", grouped(n as u64), n);
-    let mut counts: BTreeMap<u8, u64> = BTreeMap::new();
+/// How many particles there are of each type.
+pub fn type_counts(snapshot: &Snapshot) -> BTreeMap<u8, u64> {
+    let mut counts = BTreeMap::new();
     for run in &snapshot.types {
         *counts.entry(run.particle_type).or_default() += run.count as u64;
     }
-    let kinds: Vec<String> = counts.iter().map(|(kind, &count)| format!("type {kind}: {}", grouped(count))).collect();
+    counts
+}
+
+/// The snapshot, or a part of one that has `n` particles and so many of each type.
+pub fn about(
+    summary: &mut Summary,
+    snapshot: &Snapshot,
+    (n, types): (u64, &BTreeMap<u8, u64>),
+    pipeline: &Pipeline<'_>,
+) {
+    summary.both("particles", grouped(n), n);
+    let kinds: Vec<String> = types.iter().map(|(kind, &count)| format!("type {kind}: {}", grouped(count))).collect();
     if kinds.len() > 1 {
         summary.line("types", kinds.join(", "));
     }
@@ -49,11 +60,12 @@ pub fn about(summary: &mut Summary, snapshot: &Snapshot, pipeline: &Pipeline<'_>
     summary.value("h", universe.h);
 }
 
-/// The halos of one linking length.
+/// The halos of one linking length, with what one process knows of them beside the catalogue; `groups` is how many there are, large and
+/// small.
 pub fn halos(
     args: &Args,
     pipeline: &Pipeline<'_>,
-    found: &Found<'_>,
+    (groups, found): (u64, Option<&Found<'_>>),
     catalog: &Catalog,
     remarks: &[String],
 ) -> Summary {
@@ -68,13 +80,13 @@ pub fn halos(
         summary.both("device", args.device.to_string(), args.device.to_string());
     }
     let (rows, least) = (catalog.halos().len(), args.min_members);
-    if found.subhalos.is_some() {
+    if found.is_some_and(|found| found.subhalos.is_some()) {
         let hosts = (0..rows).filter(|&row| catalog.is_host(row)).count();
         let deepest = catalog.subhalos().iter().map(|subhalo| subhalo.level).max().unwrap_or(1);
         let levels = if deepest > 1 { format!(", down to level {deepest}") } else { String::new() };
         summary.both("halos", format!("{} of {least} or more", grouped(hosts as u64)), hosts);
         summary.both("subhalos", format!("{}{levels}", grouped((rows - hosts) as u64)), rows - hosts);
-        if let Some(unbound) = &found.unbound {
+        if let Some(unbound) = found.and_then(|found| found.unbound.as_ref()) {
             let [particles, dissolved] = [unbound.n_particles, unbound.n_dissolved].map(|n| grouped(n as u64));
             summary.both(
                 "unbound",
@@ -84,12 +96,11 @@ pub fn halos(
         }
     } else {
         let smallest = if args.finder == args::Finder::Fof { "two" } else { "one" };
-        let groups = found.halos.labels().n_clusters();
-        summary.both("groups", format!("{} of {smallest} or more", grouped(groups as u64)), groups);
+        summary.both("groups", format!("{} of {smallest} or more", grouped(groups)), groups);
         summary.both("halos", format!("{} of {least} or more", grouped(rows as u64)), rows);
     }
     summary.value("min_members", least);
-    if let Some(attached) = &found.attached {
+    if let Some(attached) = found.and_then(|found| found.attached.as_ref()) {
         let of_groups = attached.labels.iter().filter(|&&label| label >= 0).count();
         let text = format!("{} of {} joined a group", grouped(of_groups as u64), grouped(attached.labels.len() as u64));
         summary.both("attached", text, of_groups);
@@ -104,6 +115,20 @@ pub fn halos(
     }
     summary.value("notes", remarks.to_vec());
     summary
+}
+
+/// Which files are where, and which are gone.
+pub fn written(names: &[&str], folders: &[PathBuf], committed: &Committed) -> String {
+    let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    let written = match names {
+        [most @ .., last] if !most.is_empty() => format!("{} and {last} are", most.join(", ")),
+        all => format!("{} is", all.concat()),
+    };
+    let removed = match &committed.removed[..] {
+        [] => String::new(),
+        removed => format!("removed: {}, of an earlier run\n", removed.join(", ")),
+    };
+    format!("\n{written} in {}\n{removed}", folders.join(", "))
 }
 
 /// A note as a line of the report, with the option that would help.

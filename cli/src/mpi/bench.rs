@@ -7,6 +7,7 @@ use std::fmt::Write;
 use std::time::Instant;
 
 use ropewalk::distributed::{Bvh, Communicator, Domain, Measured, Mpi, Reduction, agree};
+use ropewalk::internals::mixed;
 use ropewalk::io::{Points, ReadOptions, Table};
 use ropewalk::sample::Sample;
 use ropewalk::{Dbscan, Fof, Nearest, Scalar};
@@ -191,12 +192,4 @@ fn mean(ranks: &Mpi, seconds: f64) -> Result<f64, Failure> {
     let mut nanoseconds = [(seconds * 1e9) as u64];
     ranks.all_reduce(&mut nanoseconds, Reduction::Sum)?;
     Ok(nanoseconds[0] as f64 * 1e-9 / ranks.size() as f64)
-}
-
-/// SplitMix64 (Steele et al. 2014).
-fn mixed(seed: u64) -> u64 {
-    let x = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ x >> 31
 }

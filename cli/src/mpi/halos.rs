@@ -1,26 +1,28 @@
 //! `ropewalk halos --mpi`.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use ropewalk::distributed::{Communicator, Mpi};
+use ropewalk::distributed::{Communicator, Mpi, Reduction};
 use ropewalk::halo::Meta;
-use ropewalk::halo::pipeline::{self, Across, Measured, Pipeline};
+use ropewalk::halo::pipeline::{Across, LargestProfiles, Measured, Pipeline};
 use ropewalk::io::{Snapshot, TableWriter};
 
 use super::dbscan::narrow;
 use super::{Shared, describe, read, start_threads};
+use crate::Failure;
 use crate::args::{Finder, Halos as Args};
 use crate::device::Name;
-use crate::halos::files::{ALL, CATALOGS, Catalogs, DENSITY, LABELS, STANDARD_OUTPUT, in_units};
+use crate::halos::files::{ALL, CATALOGS, Catalogs, DENSITY, LABELS, PROFILES, STANDARD_OUTPUT, in_units};
 use crate::halos::one::read_options;
 use crate::halos::options::{Run, refused, runs};
 use crate::halos::report;
+use crate::largest;
 use crate::outputs::Outputs;
 use crate::phases::Phases;
-use crate::pictures::{all_files, linking_length, mass_function, mass_function_files};
+use crate::pictures::{all_files, mass_function, shared_files};
 use crate::summary::Summary;
-use crate::{Failure, grouped, periodic, short};
 
 /// Halos of one snapshot; the report is rank 0's.
 pub fn run(args: &Args, ranks: &Mpi) -> Result<Option<String>, Failure> {
@@ -45,22 +47,30 @@ pub fn run(args: &Args, ranks: &Mpi) -> Result<Option<String>, Failure> {
         .map_err(|error| refused(args, snapshot, &error))?;
     let pipeline = across.pipeline()?;
     let measured = phases.run("catalogue", || across.measure(ranks, &pipeline))?;
+    let profiles = phases.run("profiles", || profiles(args, ranks, &across, &pipeline))?;
     let own = narrow(across.halos().labels())?;
     phases.run("labels", || labels.write(part.first_row(), &own, ranks))?;
     if let (Some(file), Some(density)) = (&density, across.halos().density()) {
         phases.run("density", || file.write(part.first_row(), density, ranks))?;
     }
 
+    let types = type_counts(&part, ranks)?;
     let mut summary = Summary::default();
     describe(&mut summary, &phases, ranks)?;
     let (Some(mut outputs), Some(measured)) = (outputs, measured) else { return Ok(None) };
-    about(&mut summary, &across, &pipeline, &part);
+    report::about(&mut summary, &part, (across.particles(), &types), &pipeline);
     let run = Shares { args, catalogs: &catalogs, snapshot, run };
     let remarks = phases.run("catalogue", || write(&run, &across, &pipeline, &measured, &mut outputs))?;
-    found(&mut summary, args, &across, &pipeline, &measured, &remarks);
+    if let Some(profiles) = &profiles {
+        phases.run("profiles", || write_profiles(&run, &pipeline, profiles, &mut outputs))?;
+    }
+    let groups = across.halos().labels().n_clusters();
+    let of_run = report::halos(args, &pipeline, (groups, None), &measured.catalog, &remarks);
+    summary.text += &of_run.text;
+    summary.value("runs", vec![serde_json::Value::Object(of_run.values)]);
     summary.value("snapshot", snapshot.display().to_string());
-    let mut names: Vec<&str> = catalogs.names.iter().map(|(name, _)| name.as_str()).collect();
-    names.extend(mass_function_files(args));
+    summary.value("run", serde_json::Value::Null);
+    let mut names = names(args, &catalogs);
     names.push(LABELS);
     names.extend(density.is_some().then_some(DENSITY));
     let written: Vec<PathBuf> = names.iter().map(|name| args.out.join(name)).collect();
@@ -72,10 +82,7 @@ pub fn run(args: &Args, ranks: &Mpi) -> Result<Option<String>, Failure> {
     let committed = outputs.commit()?;
     labels.commit()?;
     density.map_or(Ok(()), Shared::commit)?;
-    summary.text += &format!("\n{} are in {}\n", names.join(", "), args.out.display());
-    if !committed.removed.is_empty() {
-        summary.text += &format!("removed: {}, of an earlier run\n", committed.removed.join(", "));
-    }
+    summary.text += &report::written(&names, std::slice::from_ref(&args.out), &committed);
     Ok(Some(committed.report(summary.text)))
 }
 
@@ -89,8 +96,6 @@ fn check(args: &Args) -> Result<(), Failure> {
         (particles.velocities.is_some(), "--velocities"),
         (particles.masses.is_some(), "--mass"),
         (particles.ids.is_some(), "--ids"),
-        (!args.so.is_empty(), "--so"),
-        (args.profiles > 0, "--profiles"),
         (args.gallery > 0, "--gallery"),
         (args.members, "--members"),
         (args.group_catalog, "--group-catalog"),
@@ -103,10 +108,31 @@ fn check(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// The files of rank 0: all but labels and densities, which all ranks write.
+/// What rank 0 writes: all but labels and densities, which all ranks write.
+fn names<'a>(args: &Args, catalogs: &'a Catalogs) -> Vec<&'a str> {
+    let mut names: Vec<&str> = catalogs.names.iter().map(|(name, _)| name.as_str()).collect();
+    names.extend(shared_files(args));
+    names.extend((args.profiles > 0).then_some(PROFILES));
+    names
+}
+
+/// The profiles that are asked for, on rank 0.
+fn profiles(
+    args: &Args,
+    ranks: &Mpi,
+    across: &Across<'_>,
+    pipeline: &Pipeline<'_>,
+) -> Result<Option<LargestProfiles>, Failure> {
+    if args.profiles == 0 {
+        return Ok(None);
+    }
+    let largest = across.largest(ranks, pipeline, args.profiles)?;
+    Ok(across.profiles(ranks, pipeline, &largest)?)
+}
+
+/// Creates the files of rank 0.
 fn create(args: &Args, catalogs: &Catalogs, snapshot: &Path) -> Result<Outputs, Failure> {
-    let names: Vec<&str> =
-        catalogs.names.iter().map(|(name, _)| name.as_str()).chain(mass_function_files(args)).collect();
+    let names = names(args, catalogs);
     let all: Vec<&str> = ALL
         .into_iter()
         .filter(|name| *name != LABELS && (*name != DENSITY || !args.density))
@@ -130,7 +156,7 @@ struct Shares<'a> {
 /// Writes catalogues and mass function; returns remarks on them.
 fn write(
     run: &Shares<'_>,
-    across: &Across,
+    across: &Across<'_>,
     pipeline: &Pipeline<'_>,
     measured: &Measured,
     outputs: &mut Outputs,
@@ -154,49 +180,29 @@ fn write(
     Ok(remarks)
 }
 
-/// The snapshot.
-fn about(summary: &mut Summary, across: &Across, pipeline: &Pipeline<'_>, part: &Snapshot) {
-    summary.both("particles", grouped(across.particles()), across.particles());
-    let side = pipeline.period();
-    summary.both("box", side.map_or("open".into(), |side| format!("{}, periodic", short(side))), side);
-    if let Some(side) = side.filter(|_| pipeline.outside() > 0) {
-        summary.both("wrapped", periodic::sentence(pipeline.outside(), side), pipeline.outside());
-    }
-    let units = pipeline.universe().describe_units();
-    summary.both("units", &units, units.clone());
-    for note in &part.notes {
-        summary.line("note", note);
-    }
-    summary.value("assumed", part.notes.clone());
+/// Writes profiles and their picture.
+fn write_profiles(
+    run: &Shares<'_>,
+    pipeline: &Pipeline<'_>,
+    found: &LargestProfiles,
+    outputs: &mut Outputs,
+) -> Result<(), Failure> {
+    let Shares { args, snapshot, run, .. } = *run;
+    let mut meta = vec![("snapshot", Meta::Text(snapshot.display().to_string()))];
+    meta.extend(pipeline.meta());
+    let found = (&found.tags[..], &found.profiles[..], &found.r200c[..]);
+    largest::write_profiles(args, &run.folder, pipeline, found, &meta, outputs)
 }
 
-/// The halos.
-fn found(
-    summary: &mut Summary,
-    args: &Args,
-    across: &Across,
-    pipeline: &Pipeline<'_>,
-    measured: &Measured,
-    remarks: &[String],
-) {
-    let smallest = if args.finder == Finder::Fof { "two" } else { "one" };
-    match pipeline.finder() {
-        pipeline::Finder::FriendsOfFriends => {
-            summary.both("linking length", linking_length(pipeline), pipeline.scales().linking_length);
-        }
-        other => summary.both("finder", other.to_string(), other.to_string()),
+/// How many particles of each type all ranks have. Collective.
+fn type_counts(part: &Snapshot, ranks: &Mpi) -> Result<BTreeMap<u8, u64>, Failure> {
+    // Whether a part has a type, and how many particles of it.
+    let mut counts = [0; 512];
+    for (kind, count) in report::type_counts(part) {
+        let at = 2 * usize::from(kind);
+        (counts[at], counts[at + 1]) = (1, count);
     }
-    let (groups, rows) = (across.halos().labels().n_clusters(), across.halos().len());
-    summary.both("groups", format!("{} of {smallest} or more", grouped(groups)), groups);
-    summary.both("halos", format!("{} of {} or more", grouped(rows), args.min_members), rows);
-    summary.value("min_members", args.min_members);
-    if let Some(halo) = measured.catalog.halos().first() {
-        summary.line("largest", format!("{} particles, mass {}", grouped(halo.count as u64), short(halo.mass)));
-        summary.value("largest_count", halo.count);
-        summary.value("largest_mass", halo.mass);
-    }
-    for remark in remarks {
-        summary.line("note", remark);
-    }
-    summary.value("notes", remarks.to_vec());
+    ranks.all_reduce(&mut counts, Reduction::Sum)?;
+    let counts = (0..=u8::MAX).zip(counts.chunks_exact(2));
+    Ok(counts.filter(|(_, count)| count[0] > 0).map(|(kind, count)| (kind, count[1])).collect())
 }

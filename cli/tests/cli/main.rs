@@ -18,6 +18,9 @@ mod linking_lengths;
 mod missing;
 #[cfg(feature = "mpi")]
 mod mpi;
+#[cfg(feature = "mpi")]
+#[path = "../../../tests/common/mpirun.rs"]
+mod mpirun;
 mod neighbors;
 mod mutated;
 mod outputs;

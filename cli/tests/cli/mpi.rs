@@ -2,29 +2,18 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
+use crate::mpirun::mpirun;
 use crate::program::{Scratch, halos, run, sample};
 
 /// What `mpirun -n RANKS ropewalk ARGUMENTS` leaves, within 60 seconds.
-fn mpirun(ranks: usize, arguments: &[&str]) -> Output {
-    let mut command = Command::new("timeout");
-    command.args(["--kill-after=5", "60", "mpirun", "-n", &ranks.to_string(), env!("CARGO_BIN_EXE_ropewalk")]);
-    // As in containers, where one is root, and with more processes than processors.
-    for (name, value) in [
-        ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
-        ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-        ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
-        ("OMPI_MCA_mpi_yield_when_idle", "1"),
-        ("OMPI_MCA_btl_vader_single_copy_mechanism", "none"),
-    ] {
-        command.env(name, value);
-    }
-    command.args(arguments).output().unwrap()
+fn many(ranks: usize, arguments: &[&str]) -> Output {
+    mpirun(ranks, 60).arg(env!("CARGO_BIN_EXE_ropewalk")).args(arguments).output().unwrap()
 }
 
 fn succeeds(ranks: usize, arguments: &[&str]) -> String {
-    let output = mpirun(ranks, arguments);
+    let output = many(ranks, arguments);
     let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
     assert!(output.status.success() && err.is_empty(), "{ranks} ranks: {}, {err}", output.status);
     out
@@ -32,7 +21,7 @@ fn succeeds(ranks: usize, arguments: &[&str]) -> String {
 
 /// The first line of the error.
 fn fails(ranks: usize, arguments: &[&str]) -> String {
-    let output = mpirun(ranks, arguments);
+    let output = many(ranks, arguments);
     assert!(!output.status.success() && output.status.code() != Some(124), "{}", output.status);
     assert!(output.stdout.is_empty());
     String::from_utf8(output.stderr).unwrap().lines().next().unwrap().into()
@@ -48,17 +37,20 @@ fn are_equal(a: &Path, b: &Path, names: &[&str]) {
 fn files_are_those_of_one_process() {
     let scratch = Scratch::new();
     let one = scratch.path("one");
-    halos(&sample(), &one, &["--center", "mbp,mcp", "--catalog", "halos.ecsv,halos.hdf5"]).success();
+    let options = ["--center", "mbp,mcp", "--so", "200c,vir", "--profiles", "5", "--catalog", "halos.ecsv,halos.hdf5"];
+    let report = halos(&sample(), &one, &options).success();
     let sample = sample().display().to_string();
     for ranks in [1, 2, 3, 4, 7, 16] {
         let many = scratch.path(&ranks.to_string());
         let out = many.display().to_string();
-        let options = ["--center", "mbp,mcp", "--catalog", "halos.ecsv,halos.hdf5", "--mpi"];
-        let arguments = [&["halos", &sample, "--out", &out][..], &options].concat();
-        let printed = succeeds(ranks, &arguments);
+        let printed = succeeds(ranks, &[&["halos", &sample, "--out", &out][..], &options, &["--mpi"]].concat());
         assert!(printed.contains(&format!("ranks           {ranks}\n")), "{printed}");
-        assert!(printed.contains("halos           694 of 20 or more\n"), "{printed}");
-        let names = ["halos.ecsv", "halos.hdf5", "labels.npy", "mass_function.ecsv", "mass_function.svg"];
+        // All that one process says before it tells its times.
+        let lines = || report.lines().take_while(|line| !line.is_empty());
+        let is_told = |line: &str| printed.contains(&format!("{line}\n"));
+        assert!(lines().count() >= 8 && lines().all(is_told), "{report}{printed}");
+        let tables = ["halos.ecsv", "halos.hdf5", "labels.npy", "mass_function.ecsv"];
+        let names = [&tables[..], &["mass_function.svg", "profiles.ecsv", "profiles.svg"]].concat();
         assert_eq!(scratch.names(&ranks.to_string()), names);
         are_equal(&one, &many, &names);
     }
@@ -103,8 +95,8 @@ fn errors_end_all_ranks() {
     assert!(error.starts_with("rank 0: /nowhere.gadget2: cannot be opened"), "{error}");
     let error = fails(2, &["halos", &sample, "--out", &out, "--linking-length", "200", "--mpi"]);
     assert!(error.starts_with("rank 0: ") && error.contains("linking_length"), "{error}");
-    let error = fails(2, &["halos", &sample, "--out", &out, "--so", "200c", "--mpi"]);
-    assert_eq!(error, "rank 0: --so: not with --mpi; run one process without it");
+    let error = fails(2, &["halos", &sample, "--out", &out, "--gallery", "3", "--mpi"]);
+    assert_eq!(error, "rank 0: --gallery: not with --mpi; run one process without it");
     // What only one rank finds ends the others, too.
     let below = Path::new(&sample).join("out").display().to_string();
     let error = fails(3, &["halos", &sample, "--out", &below, "--mpi"]);

@@ -23,6 +23,11 @@ impl Dbscan {
         Ok(())
     }
 
+    /// What all ranks give alike.
+    pub(crate) fn options(&self) -> [(&'static str, f64); 3] {
+        [("eps", self.eps), ("min_pts", self.min_pts as f64), ("star", self.star.into())]
+    }
+
     pub(crate) fn size(&self) -> &BoxSize {
         &self.size
     }

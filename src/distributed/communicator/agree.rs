@@ -70,6 +70,22 @@ pub fn agree<T>(ranks: &dyn Communicator, own: Result<T>) -> Result<T> {
     }
 }
 
+/// An error on all ranks unless each of these options is the same on all; two that are no number are the same. Collective; costs a reduction.
+pub(crate) fn check_same(ranks: &dyn Communicator, options: &[(&'static str, f64)]) -> Result<()> {
+    // Zero has two signs, and what is no number many forms.
+    let bits = |value: f64| if value.is_nan() { f64::NAN.to_bits() } else { (value + 0.0).to_bits() };
+    // The least of a number's complement is the complement of the largest.
+    let mut least: Vec<u64> = options.iter().map(|option| bits(option.1)).flat_map(|bits| [bits, !bits]).collect();
+    ranks.all_reduce(&mut least, Reduction::Min)?;
+    let differs = least.chunks_exact(2).position(|both| both[0] != !both[1]);
+    match differs.and_then(|at| options.get(at)) {
+        Some(&(name, value)) => {
+            agree(ranks, Err(Kind::Parameter { name, value, must: "the same on all ranks" }.into()))
+        }
+        None => Ok(()),
+    }
+}
+
 fn on_rank(rank: usize, told: &[u8]) -> Error {
     let (kind, sentence) = told.split_first().unwrap_or((&0, &[]));
     let kind = KINDS.get(usize::from(*kind)).copied().unwrap_or(ErrorKind::Internal);

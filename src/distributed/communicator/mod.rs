@@ -15,6 +15,7 @@ mod typed;
 use crate::error::Result;
 
 pub use agree::agree;
+pub(crate) use agree::check_same;
 pub use alone::Alone;
 pub use measured::{Measured, Traffic};
 #[cfg(feature = "mpi")]

@@ -17,14 +17,13 @@ use crate::cluster::hop::regroup::Thresholds;
 use crate::cluster::hop::smoothing::Masses;
 use crate::cluster::hop::{DensityKernel, check_field};
 use crate::distributed::boundary::NONE;
-use crate::distributed::communicator::{Communicator, Reduction, agree, reduce};
+use crate::distributed::communicator::{Communicator, Reduction, agree, check_same, reduce};
 use crate::distributed::domain::Domain;
 use crate::distributed::halos::Halos;
 use crate::distributed::hop::chains::climb;
 use crate::distributed::hop::label::label;
 use crate::distributed::hop::neighborhood::Neighborhood;
 use crate::distributed::hop::regroup::groups;
-use crate::distributed::search::check_same;
 use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
 use crate::mass_sum::MassSum;
@@ -155,7 +154,7 @@ impl Hop {
     fn check_same(&self, ranks: &dyn Communicator) -> Result<()> {
         let thresholds = agree(ranks, self.thresholds())?;
         let Thresholds { outer, saddle, peak } = thresholds;
-        for (name, value) in [
+        let options = [
             ("n_density", self.density.n_density as f64),
             ("n_hop", self.n_hop as f64),
             ("n_merge", self.n_merge as f64),
@@ -166,10 +165,8 @@ impl Hop {
             ("volume", self.density.volume.unwrap_or(f64::NAN)),
             ("kernel", f64::from(self.density.kernel as u8)),
             ("unit", f64::from(self.density.unit as u8)),
-        ] {
-            check_same(ranks, name, value)?;
-        }
-        Ok(())
+        ];
+        check_same(ranks, &options)
     }
 
     /// The masses of points and ghosts in tree order, and what all points weigh. Collective.

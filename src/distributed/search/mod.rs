@@ -8,20 +8,24 @@
 pub(super) mod nearest;
 mod portable;
 mod range;
+#[cfg(feature = "io")]
+mod shells;
 mod stored;
 
 use std::ops::Range;
 
 use crate::csr::Csr;
-use crate::distributed::communicator::{Communicator, Reduction, agree, all_gather, reduce};
+use crate::distributed::communicator::{Communicator, Reduction, agree, reduce};
 use crate::distributed::domain::Domain;
 use crate::distributed::regions::Regions;
-use crate::error::{Kind, Result};
+use crate::error::Result;
 use crate::geometry::{BoxSize, Scalar};
 
 pub use nearest::Neighbor;
 pub use portable::Portable;
 pub use range::Hit;
+#[cfg(feature = "io")]
+pub(crate) use shells::ShellAbout;
 
 /// The most queries of a rank that are under way at once.
 const BATCH: usize = 1 << 22;
@@ -158,13 +162,4 @@ impl<S, const D: usize> std::fmt::Debug for Bvh<'_, S, D> {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         f.debug_struct("Bvh").field("domain", &self.domain).finish_non_exhaustive()
     }
-}
-
-/// An error on all ranks unless a number is the same on all. Collective.
-pub(super) fn check_same(ranks: &dyn Communicator, name: &'static str, value: f64) -> Result<()> {
-    let all = all_gather(ranks, value)?;
-    if all.iter().all(|other| *other == all[0] || (other.is_nan() && all[0].is_nan())) {
-        return Ok(());
-    }
-    Err(Kind::Parameter { name, value, must: "the same on all ranks" }.into())
 }

@@ -8,10 +8,10 @@
 
 use crate::bvh::morton::{Grid, curve_order};
 use crate::csr::{Csr, CsrChunk};
-use crate::distributed::communicator::{agree, starts};
+use crate::distributed::communicator::{agree, check_same, starts};
 use crate::distributed::regions::{Near, Regions, by_rank};
 use crate::distributed::route::Route;
-use crate::distributed::search::{Bvh, check_same};
+use crate::distributed::search::Bvh;
 use crate::error::Result;
 use crate::geometry::{Aabb, Scalar, Space};
 use crate::parallel::{list_tasks, map, map_tasks};
@@ -165,9 +165,8 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
             Excluded::Own => -2.0,
             Excluded::Index(index) => f64::from(index),
         };
-        check_same(self.domain.ranks, "k", wanted.k as f64)?;
-        check_same(self.domain.ranks, "radius", wanted.radius)?;
-        check_same(self.domain.ranks, "excluded", excluded)
+        let options = [("k", wanted.k as f64), ("radius", wanted.radius), ("excluded", excluded)];
+        check_same(self.domain.ranks, &options)
     }
 
     /// The boxes of the ranks that have `k` points, with their ranks, where some have and others not. Collective.

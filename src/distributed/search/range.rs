@@ -143,7 +143,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
     }
 
     /// Sends each query to the ranks that have a box it meets: the route, and the queries that arrive. Collective.
-    fn send<Q: Portable<S, D>>(&self, queries: &[Q]) -> Result<(Route, Vec<Q>)> {
+    pub(super) fn send<Q: Portable<S, D>>(&self, queries: &[Q]) -> Result<(Route, Vec<Q>)> {
         let ranks = self.domain.ranks;
         let pairs = met(&self.regions, queries);
         let route = Route::of_lists(ranks, &by_rank(ranks.size(), &pairs))?;

@@ -5,9 +5,9 @@
 //! Memory: the ghosts, which are all points of other ranks if the radius is as large as a region.
 
 use crate::csr::Csr;
-use crate::distributed::communicator::{Reduction, agree, reduce};
+use crate::distributed::communicator::{Reduction, agree, check_same, reduce};
 use crate::distributed::ghosts::{Ghosts, Sends};
-use crate::distributed::search::{Bvh, check_same};
+use crate::distributed::search::Bvh;
 use crate::error::Result;
 use crate::geometry::{Scalar, Sphere};
 use crate::parallel::list_tasks;
@@ -133,7 +133,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
 
     /// What is near other ranks. Collective.
     fn border(&self, radius: f64) -> Result<Border<S, D>> {
-        check_same(self.domain.ranks, "radius", radius)?;
+        check_same(self.domain.ranks, &[("radius", radius)])?;
         let ghosts = Ghosts::within(self.domain.ranks, (&self.tree, &self.regions), radius, Sends::Both)?;
         // A point that is near one of another rank is near a box of that rank.
         let mut rows = ghosts.route.rows().to_vec();

@@ -2,20 +2,19 @@
 //!
 //! In: on each rank a part of the particles, and the same options. Out: halos, each on one rank with all of its members; there they are
 //! measured as in one process, and rank 0 gets all rows.
-//! Cost: what is known of a member, as velocities and ids, is sent once, to the rank that owns its halo.
+//! Cost: what is known of a member, as velocities and ids, is sent once, to the rank that owns its halo. Where spheres or profiles are asked
+//! for, each rank keeps all particles of its region, and a tree of them.
 
-use std::collections::BTreeSet;
-
-use crate::cluster::Fof;
 use crate::cluster::labels::check_clusters;
-use crate::distributed::communicator::{all_gather, all_gather_v, gather, reduce};
-use crate::distributed::{self, Communicator, Reduction, agree};
+use crate::distributed::communicator::{all_gather, gather};
+use crate::distributed::{self, Communicator, agree};
 use crate::error::{Kind, Result};
-use crate::geometry::Scalar;
-use crate::halo::NoCenter;
-use crate::halo::pipeline::{Finder, Found, LinkingLength, Measured, Note, Options, Pipeline, Scales};
-use crate::io::extent::Extent;
-use crate::io::{MassSum, Masses, Points, Snapshot, Table, TypeRun};
+use crate::halo::pipeline::around::{Around, Asked};
+use crate::halo::pipeline::whole::{Whole, check, each, narrow, wide};
+use crate::halo::pipeline::{Found, LinkingLength, Measured, Note, Options, Pipeline, Scales};
+use crate::halo::{Halos, NoCenter};
+use crate::io::{Masses, Points, Snapshot, Table};
+use crate::random::mixed;
 
 /// The halos of a snapshot that ranks share, and what is needed to measure them.
 ///
@@ -39,40 +38,49 @@ use crate::io::{MassSum, Masses, Points, Snapshot, Table, TypeRun};
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Across {
+pub struct Across<'a> {
     /// The members of owned halos, with what all particles have in common.
-    members: Snapshot,
+    pub(super) members: Snapshot,
     /// With the linking length in the unit of the particles.
     options: Options,
-    scales: Scales,
+    pub(super) scales: Scales,
     outside: u64,
     /// Particles of all ranks, and whether they have ids.
     n: u64,
     has_ids: bool,
-    halos: distributed::Halos,
+    pub(super) halos: distributed::Halos,
+    /// All particles, if spheres or profiles are asked for.
+    pub(super) around: Option<Around<'a>>,
 }
 
-impl Across {
+impl<'a> Across<'a> {
     /// Finds the halos of all ranks' particles, of which `part` has those of this rank; what belongs to the whole, as box and units, all
     /// ranks name alike. Collective.
     ///
     /// # Errors
-    /// On all ranks what [`Pipeline::new`] and [`Fof::run`] or [`Hop::run`](crate::Hop::run) refuse on one; AdaptaHOP, overdensities and profiles,
-    /// which are of one process; velocities, ids, masses or types that only some ranks have.
-    pub fn find(ranks: &dyn Communicator, part: &Snapshot, options: &Options) -> Result<Self> {
+    /// On all ranks what [`Pipeline::new`] and [`Fof::run`](crate::Fof::run) or [`Hop::run`](crate::Hop::run) refuse on one; AdaptaHOP, which is of one process;
+    /// velocities, ids, masses or types that only some ranks have; options that differ.
+    pub fn find(ranks: &'a dyn Communicator, part: &Snapshot, options: &Options) -> Result<Self> {
         agree(ranks, check(part, options))?;
+        let text = format!("{options:?}");
+        let digest = text.bytes().fold(0, |digest, byte| mixed(digest ^ u64::from(byte)));
+        if all_gather(ranks, digest)?.iter().any(|other| *other != digest) {
+            return agree(ranks, Err(Kind::AcrossOptions.into()));
+        }
         let whole = Whole::of(ranks, part, options)?;
-        let (halos, points) = if whole.is_wide {
+        let (halos, points, around) = if whole.is_wide {
             let table = wide(&part.points);
             let rows = table.rows::<3>().unwrap_or_default();
-            let halos = whole.halos(ranks, part, options, rows)?;
+            let (halos, around) = whole.halos(ranks, part, options, rows)?;
+            let around = around.map(Around::F64);
             let members = halos.bring(ranks, rows)?;
-            (halos, Points::F64(Table::of(3, members.into_flattened())))
+            (halos, Points::F64(Table::of(3, members.into_flattened())), around)
         } else {
             let rows = narrow(&part.points);
-            let halos = whole.halos(ranks, part, options, rows)?;
+            let (halos, around) = whole.halos(ranks, part, options, rows)?;
+            let around = around.map(Around::F32);
             let members = halos.bring(ranks, rows)?;
-            (halos, Points::F32(Table::of(3, members.into_flattened())))
+            (halos, Points::F32(Table::of(3, members.into_flattened())), around)
         };
         check_clusters(halos.labels().n_clusters() as usize)?;
         let mut members = Snapshot { points, matter: whole.matter, ..part.without_particles() };
@@ -105,6 +113,7 @@ impl Across {
             n: whole.n,
             has_ids: whole.has_ids,
             halos,
+            around,
         })
     }
 
@@ -141,7 +150,8 @@ impl Across {
     /// As [`Pipeline::measure`].
     pub fn measure(&self, ranks: &dyn Communicator, pipeline: &Pipeline<'_>) -> Result<Option<Measured>> {
         let owned = self.halos.owned();
-        let Measured { catalog, notes, .. } = self.measured(ranks, pipeline)?;
+        let measured = self.measured(ranks, pipeline)?;
+        let Measured { catalog, notes, .. } = measured;
         let index = |members: &[u32]| members.first().map_or(u64::MAX, |&at| self.halos.indices()[at as usize]);
         let firsts: Vec<u64> = owned.iter().map(index).collect();
         let largest = catalog.halos().iter().map(|row| (row.tag, row.count)).collect::<Vec<_>>();
@@ -151,7 +161,7 @@ impl Across {
     }
 
     /// Measures the halos: each rank its own, and keeps their rows; together these are the rows of [`Across::measure`]. Labels are those of
-    /// all ranks, notes those of this one. Collective; nothing is sent but whether all have measured theirs.
+    /// all ranks, notes those of this one. Collective; nothing is sent but what is around centres, where spheres are asked for.
     ///
     /// # Errors
     /// As [`Pipeline::measure`].
@@ -160,197 +170,39 @@ impl Across {
         Ok(Measured { catalog: measured.catalog.labelled(&self.halos.numbers()), ..measured })
     }
 
-    /// What this rank measures, with labels of its own.
+    /// What this rank measures, with labels of its own. Collective.
     fn measured(&self, ranks: &dyn Communicator, pipeline: &Pipeline<'_>) -> Result<Measured> {
+        let owned = self.halos.owned();
         let found = Found {
-            halos: self.halos.owned().clone(),
+            halos: owned.clone(),
             subhalos: None,
             unbound: None,
             attached: None,
             density: None,
             on_device: None,
         };
-        agree(ranks, pipeline.measure(&found))
-    }
-}
-
-/// What ranks can refuse before they talk.
-fn check(part: &Snapshot, options: &Options) -> Result<()> {
-    options.check()?;
-    let unsupported = [
-        (matches!(options.finder, Finder::AdaptaHop { .. }), "AdaptaHOP"),
-        (!options.overdensities.is_empty(), "overdensities"),
-        (options.profiles > 0, "profiles"),
-    ];
-    if let Some((_, what)) = unsupported.into_iter().find(|(is_asked, _)| *is_asked) {
-        return Err(Kind::AcrossOption { what }.into());
-    }
-    for (what, points) in [("points", Some(&part.points)), ("velocities", part.velocities.as_ref())] {
-        if let Some(dim) = points.map(Points::dim).filter(|&dim| dim != 3) {
-            return Err(Kind::HaloDimension { what, dim }.into());
+        let mut measured = agree(ranks, pipeline.members_of(&found))?;
+        if let (Some(around), Some(centers)) = (&self.around, &measured.centers)
+            && !pipeline.thresholds.is_empty()
+        {
+            let masses = self.masses_of(owned);
+            let (thresholds, least) = (&pipeline.thresholds[..], self.scales.linking_length);
+            let spheres =
+                around.spheres(ranks, &Asked { centers: centers.into(), masses: &masses, thresholds, least })?;
+            agree(ranks, pipeline.add_spheres(&found, &spheres, &mut measured))?;
         }
-    }
-    Ok(())
-}
-
-/// What all ranks know of the whole.
-struct Whole {
-    n: u64,
-    side: Option<f64>,
-    scales: Scales,
-    outside: u64,
-    is_wide: bool,
-    has_velocities: bool,
-    has_wide_velocities: bool,
-    has_ids: bool,
-    /// Of [`Masses::Each`] only that it is so.
-    masses: Masses,
-    matter: Option<f64>,
-    kinds: Vec<u8>,
-}
-
-impl Whole {
-    fn of(ranks: &dyn Communicator, part: &Snapshot, options: &Options) -> Result<Self> {
-        let own = part.points.len() as u64;
-        let n = reduce(ranks, own, Reduction::Sum)?;
-        let any = |is: bool| Ok(reduce(ranks, u64::from(is && own > 0), Reduction::Max)? == 1);
-        // Ranks without particles know nothing against it.
-        let all = |is: bool, what: &'static str| {
-            let [some, none] = [is, !is].map(any);
-            if some? && none? { agree(ranks, Err(Kind::AcrossColumn { what }.into())) } else { any(is) }
-        };
-        let has_velocities = all(part.velocities.is_some(), "velocities")?;
-        let has_ids = all(part.ids.is_some(), "ids")?;
-        let has_masses = all(part.masses != Masses::Unknown, "masses")?;
-        let has_types = all(!part.types.is_empty(), "particle types")?;
-        let is_wide = any(matches!(part.points, Points::F64(_)))?;
-        let has_wide_velocities = any(matches!(part.velocities, Some(Points::F64(_))))?;
-
-        let side = options.box_size.or(part.box_size);
-        let period = side.filter(|_| !options.open);
-        let extent = Extent::of(&part.points, period.unwrap_or(f64::INFINITY));
-        let corners = |k: usize| extent.axes.get(k).copied().unwrap_or((f64::INFINITY, f64::NEG_INFINITY));
-        let of_ranks = all_gather(ranks, [0, 1, 2].map(|k| [corners(k).0, corners(k).1]))?;
-        let outside = reduce(ranks, extent.outside, Reduction::Sum)?;
-        let of_rank = |axes: &[[f64; 2]; 3]| Extent { axes: axes.map(|[lo, hi]| (lo, hi)).to_vec(), outside: 0 };
-        let first = Extent { outside, ..of_rank(&[[f64::INFINITY, f64::NEG_INFINITY]; 3]) };
-        let extent = of_ranks.iter().fold(first, |all, axes| all.join(&of_rank(axes)));
-        let volume = match side {
-            Some(side) => side.powi(3),
-            None if n == 0 => 0.0,
-            None => extent.axes.iter().map(|(lo, hi)| hi - lo).product(),
-        };
-        let is_box = |side: &f64| *side > 0.0 && *side < f64::INFINITY;
-        let outside = match period.filter(is_box) {
-            Some(side) => extent.check(side, part.box_size == Some(side), n),
-            None => Ok(0),
-        };
-        let outside = agree(ranks, outside)?;
-        let scales = agree(ranks, Scales::of(options.linking_length, n, volume))?;
-
-        let one = if let Masses::Equal(mass) = part.masses { mass.to_bits() } else { u64::MAX };
-        let ones: Vec<u64> =
-            all_gather(ranks, [one, own])?.into_iter().filter(|of| of[1] > 0).map(|of| of[0]).collect();
-        let masses = match ones.first() {
-            _ if !has_masses && n > 0 => Masses::Unknown,
-            Some(&first) if first != u64::MAX && ones.iter().all(|&one| one == first) => {
-                Masses::Equal(f64::from_bits(first))
-            }
-            Some(_) => Masses::Each(vec![]),
-            None => part.masses.clone(),
-        };
-        let matter = match part.slice.as_ref().and_then(|slice| slice.matter.as_ref()) {
-            share if any_share(ranks, share.is_some())? => {
-                let words = share.map_or_else(|| vec![0; MassSum::WORDS], |share| share.words().to_vec());
-                let mut words: Vec<u64> = words.into_iter().map(|word| word as u64).collect();
-                ranks.all_reduce(&mut words, Reduction::Sum)?;
-                let words: Vec<i64> = words.into_iter().map(|word| word as i64).collect();
-                MassSum::from_words(&words).map(|sum| sum.value())
-            }
-            _ => part.matter,
-        };
-        let kinds: BTreeSet<u8> = part.types.iter().filter(|run| run.count > 0).map(|run| run.particle_type).collect();
-        let kinds = all_gather_v(ranks, &kinds.into_iter().collect::<Vec<_>>())?;
-        let kinds: BTreeSet<u8> = kinds.values().iter().copied().filter(|_| has_types).collect();
-        Ok(Self {
-            n,
-            side,
-            scales,
-            outside,
-            is_wide,
-            has_velocities,
-            has_wide_velocities,
-            has_ids,
-            masses,
-            matter,
-            kinds: kinds.into_iter().collect(),
-        })
+        agree(ranks, pipeline.keep_columns(&mut measured))?;
+        Ok(measured)
     }
 
-    /// The halos of positions.
-    fn halos<S: Scalar>(
-        &self,
-        ranks: &dyn Communicator,
-        part: &Snapshot,
-        options: &Options,
-        rows: &[[S; 3]],
-    ) -> Result<distributed::Halos> {
-        let period = self.side.filter(|_| !options.open);
-        let Finder::Hop(hop) = &options.finder else {
-            let fof = Fof::new(self.scales.linking_length).min_members(options.min_members);
-            return fof.periodic(period).run_across(ranks, rows);
+    /// The mass of each of some halos of this rank's members.
+    pub(super) fn masses_of(&self, halos: &Halos) -> Vec<f64> {
+        let mass = |members: &[u32]| match &self.members.masses {
+            Masses::Equal(mass) => mass * members.len() as f64,
+            Masses::Each(masses) => members.iter().map(|&at| masses[at as usize]).sum(),
+            Masses::Unknown => members.len() as f64,
         };
-        let mut hop = hop.clone().periodic(period).min_members(options.min_members).volume(self.scales.volume);
-        if let Masses::Each(_) = self.masses {
-            hop = hop.masses(each(part));
-        }
-        hop.run_across(ranks, rows)
-    }
-
-    /// The types of the members that this rank has, in stretches; those of all kinds, though there be none of some.
-    fn types_of(&self, ranks: &dyn Communicator, part: &Snapshot, halos: &distributed::Halos) -> Result<Vec<TypeRun>> {
-        let mut runs: Vec<TypeRun> =
-            self.kinds.iter().map(|&particle_type| TypeRun { particle_type, count: 0 }).collect();
-        if self.kinds.len() < 2 {
-            runs.iter_mut().for_each(|run| run.count = halos.indices().len());
-            return Ok(runs);
-        }
-        let of_run = |run: &TypeRun| std::iter::repeat_n(run.particle_type, run.count);
-        for kind in halos.bring(ranks, &part.types.iter().flat_map(of_run).collect::<Vec<u8>>())? {
-            match runs.last_mut() {
-                Some(last) if last.particle_type == kind => last.count += 1,
-                _ => runs.push(TypeRun { particle_type: kind, count: 1 }),
-            }
-        }
-        Ok(runs)
-    }
-}
-
-fn any_share(ranks: &dyn Communicator, own: bool) -> Result<bool> {
-    Ok(reduce(ranks, own.into(), Reduction::Max)? == 1)
-}
-
-fn wide(points: &Points) -> Table<f64> {
-    match points {
-        Points::F32(table) => table.widened(),
-        Points::F64(table) => table.clone(),
-    }
-}
-
-/// Rows of 32 bits; none if they are of others, as where a rank has no particles.
-fn narrow(points: &Points) -> &[[f32; 3]] {
-    match points {
-        Points::F32(table) => table.rows::<3>().unwrap_or_default(),
-        Points::F64(_) => &[],
-    }
-}
-
-/// A mass for each particle.
-fn each(part: &Snapshot) -> Vec<f64> {
-    match &part.masses {
-        Masses::Equal(mass) => vec![*mass; part.points.len()],
-        Masses::Each(masses) => masses.clone(),
-        Masses::Unknown => vec![],
+        halos.iter().map(mass).collect()
     }
 }
 

@@ -2,9 +2,13 @@
 
 use crate::error::Result;
 use crate::halo::pipeline::options::CenterKind;
+use crate::halo::pipeline::types::Spheres;
 use crate::halo::pipeline::{Found, Pipeline};
-use crate::halo::{Catalog, Centers, Column, Halos, NfwFit, Profile, Shell, Values};
+use crate::halo::{Catalog, Centers, Column, Halos, NfwFit, Profile, Profiles, Resolution, Shell, Values};
 use crate::units::Quantity;
+
+/// Shells of a profile.
+const SHELLS: usize = 20;
 
 /// The largest halos of a catalogue, in its order; of subhalos it has none.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +25,32 @@ pub struct Largest {
     pub r200c: Vec<Option<f64>>,
 }
 
+impl Pipeline<'_> {
+    /// The first `count` halos of a catalogue, subhalos not counted, with their most bound particles and R200c.
+    ///
+    /// Errors as [`CenterFinder::run`](crate::CenterFinder::run) and [`overdensities`](crate::halo::overdensities).
+    pub fn largest(&self, found: &Found<'_>, catalog: &Catalog, count: usize) -> Result<Largest> {
+        Largest::new(self, found, catalog, count)
+    }
+
+    /// The density profiles of the largest halos, in 20 shells out to R200c, fitted outside of three softenings
+    /// ([`Options::softening`](super::Options::softening)), or without one outside of the radius of Power et al. 2003 ([`Resolution`]).
+    ///
+    /// Errors as [`profiles`](crate::halo::profiles).
+    pub fn profiles(&self, found: &Found<'_>, largest: &Largest) -> Result<Vec<Profile>> {
+        self.shells(found, &largest.centers, &largest.radii(), &self.how_profiles())
+    }
+
+    /// How profiles are measured.
+    pub(super) fn how_profiles(&self) -> Profiles {
+        Profiles::new(SHELLS).resolution(match (self.options.softening, self.r200c) {
+            (softening, _) if softening > 0.0 => Resolution::Softening(softening),
+            (_, Some(threshold)) => Resolution::Power2003(threshold / 200.0),
+            _ => Resolution::Everywhere,
+        })
+    }
+}
+
 impl Largest {
     pub(super) fn new(pipeline: &Pipeline<'_>, found: &Found<'_>, catalog: &Catalog, count: usize) -> Result<Self> {
         let rows: Vec<usize> = (0..catalog.order().len()).filter(|&row| catalog.is_host(row)).take(count).collect();
@@ -31,19 +61,25 @@ impl Largest {
         }
         let halos = Halos::from_lists(pipeline.points.len(), &offsets, &members)?;
         let centers = pipeline.centers_of(&halos, CenterKind::MostBound)?;
-        let least = pipeline.options.min_sphere_particles.max(1);
         let r200c = match pipeline.r200c {
-            Some(threshold) => {
-                let spheres = pipeline.spheres(found, &centers, &[threshold])?;
-                let radius =
-                    |sphere: crate::halo::SphericalOverdensity| (sphere.count >= least).then_some(sphere.radius);
-                spheres.into_iter().map(|row| row.first().and_then(|sphere| sphere.ok()).and_then(radius)).collect()
-            }
+            Some(threshold) => radii_of(pipeline, &pipeline.spheres(found, &centers, &[threshold])?),
             None => vec![None; halos.len()],
         };
         let tags = rows.into_iter().map(|row| catalog.halos()[row].tag).collect();
         Ok(Self { halos, tags, centers, r200c })
     }
+
+    /// R200c of each, 0 where there is none.
+    pub(super) fn radii(&self) -> Vec<f64> {
+        self.r200c.iter().map(|radius| radius.unwrap_or(0.0)).collect()
+    }
+}
+
+/// The radius of the first sphere of each halo, unless few particles are inside.
+pub(super) fn radii_of(pipeline: &Pipeline<'_>, spheres: &Spheres) -> Vec<Option<f64>> {
+    let least = pipeline.options.min_sphere_particles.max(1);
+    let radius = |sphere: crate::halo::SphericalOverdensity| (sphere.count >= least).then_some(sphere.radius);
+    spheres.iter().map(|row| row.first().and_then(|sphere| sphere.ok()).and_then(radius)).collect()
 }
 
 /// Profiles as a table with a row for each shell of each profile; `tags` name the halos in a column `{prefix}_tag`, as the catalogue

@@ -26,17 +26,23 @@
 
 #[cfg(feature = "distributed")]
 mod across;
+#[cfg(feature = "distributed")]
+mod around;
 mod columns;
 mod found;
 mod group_catalog;
 mod hop;
 mod largest;
+#[cfg(feature = "distributed")]
+mod largest_across;
 mod meta;
 mod options;
 mod scales;
 mod spanning_tree;
 mod types;
 mod universe;
+#[cfg(feature = "distributed")]
+mod whole;
 
 use std::borrow::Cow;
 
@@ -44,6 +50,8 @@ use std::borrow::Cow;
 pub use across::Across;
 pub use found::{Found, Measured, Output, Unbound};
 pub use largest::{Largest, profile_columns};
+#[cfg(feature = "distributed")]
+pub use largest_across::{LargestAcross, LargestProfiles};
 pub use meta::Note;
 pub use options::{CenterKind, Finder, LinkingLength, Options, UniverseOptions};
 pub use scales::Scales;
@@ -53,14 +61,9 @@ pub use universe::Universe;
 use crate::cluster::Fof;
 use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
-use crate::halo::{
-    Catalog, CenterFinder, Centers, Halos, Meta, Overdensity, Particles, Profile, Profiles, Resolution, Unbinding,
-    Values,
-};
+use crate::halo::{Catalog, CenterFinder, Centers, Halos, Meta, Overdensity, Particles, Unbinding, Values};
 use crate::io::{Masses, Points, Snapshot, Table};
 
-/// Shells of a profile.
-const SHELLS: usize = 20;
 const R200C: Overdensity = Overdensity::Critical(200.0);
 
 /// Finds the halos of a snapshot and measures them, on the CPU.
@@ -286,6 +289,17 @@ impl<'a> Pipeline<'a> {
     /// Errors: as [`Catalog::new`], [`CenterFinder::run`] and [`overdensities`](crate::halo::overdensities); a column that is asked for and
     /// not there.
     pub fn measure(&self, found: &Found<'_>) -> Result<Measured> {
+        let mut measured = self.members_of(found)?;
+        if let Some(centers) = measured.centers.as_ref().filter(|_| !self.options.overdensities.is_empty()) {
+            let spheres = self.spheres(found, centers, &self.thresholds)?;
+            self.add_spheres(found, &spheres, &mut measured)?;
+        }
+        self.keep_columns(&mut measured)?;
+        Ok(measured)
+    }
+
+    /// What the members of halos tell: all but the spheres.
+    fn members_of(&self, found: &Found<'_>) -> Result<Measured> {
         let (halos, options) = (&found.halos, self.options);
         let mut catalog = with_particles!(self, |_positions, particles| Catalog::new(halos, &particles))?;
         catalog = catalog.units(self.universe.known_units()).prefix(options.finder.column_prefix());
@@ -311,25 +325,31 @@ impl<'a> Pipeline<'a> {
             let found = self.centers(found, CenterKind::MostConnected)?;
             columns::add_most_connected(&mut catalog, &found, self.snapshot.ids.as_deref())?;
         }
-        if let Some(centers) = centers.as_ref().filter(|_| !options.overdensities.is_empty()) {
-            let gravity = self.universe.conversion("overdensities")?.gravity();
-            let with_spin = self.universe.has_velocity_unit && self.velocities.is_some();
-            if self.velocities.is_some() && !with_spin {
-                notes.push(Note::NoVelocityUnit);
-            }
-            let spheres = columns::Spheres {
-                overdensities: &options.overdensities,
-                min_particles: options.min_sphere_particles.max(1),
-                gravity,
-                with_spin,
-            };
-            let all = self.spheres(found, centers, &self.thresholds)?;
-            with_particles!(self, |_positions, particles| spheres.add(&mut catalog, halos, &particles, centers, &all))?;
-        }
-        if !options.columns.is_empty() {
-            catalog.keep(&options.columns)?;
-        }
         Ok(Measured { catalog, centers, notes })
+    }
+
+    /// The spheres about the centres, and the structure of halos, which depends on them.
+    fn add_spheres(&self, found: &Found<'_>, all: &types::Spheres, measured: &mut Measured) -> Result<()> {
+        let (Measured { catalog, centers, notes }, halos) = (measured, &found.halos);
+        let Some(centers) = centers else { return Ok(()) };
+        let gravity = self.universe.conversion("overdensities")?.gravity();
+        let with_spin = self.universe.has_velocity_unit && self.velocities.is_some();
+        if self.velocities.is_some() && !with_spin {
+            notes.push(Note::NoVelocityUnit);
+        }
+        let spheres = columns::Spheres {
+            overdensities: &self.options.overdensities,
+            min_particles: self.options.min_sphere_particles.max(1),
+            gravity,
+            with_spin,
+        };
+        with_particles!(self, |_positions, particles| spheres.add(catalog, halos, &particles, centers, all))
+    }
+
+    /// Only the columns that are asked for.
+    fn keep_columns(&self, measured: &mut Measured) -> Result<()> {
+        let columns = &self.options.columns;
+        if columns.is_empty() { Ok(()) } else { measured.catalog.keep(columns) }
     }
 
     /// The centres of all halos, on the device that found them.
@@ -350,27 +370,6 @@ impl<'a> Pipeline<'a> {
             finder = finder.masses(masses);
         }
         with_particles!(self, |positions, _particles| finder.run(positions, halos))
-    }
-
-    /// The first `count` halos of a catalogue, subhalos not counted, with their most bound particles and R200c.
-    ///
-    /// Errors as [`CenterFinder::run`] and [`overdensities`](crate::halo::overdensities).
-    pub fn largest(&self, found: &Found<'_>, catalog: &Catalog, count: usize) -> Result<Largest> {
-        Largest::new(self, found, catalog, count)
-    }
-
-    /// The density profiles of the largest halos, in 20 shells out to R200c, fitted outside of three softenings
-    /// ([`Options::softening`]), or without one outside of the radius of Power et al. 2003 ([`Resolution`]).
-    ///
-    /// Errors as [`profiles`](crate::halo::profiles).
-    pub fn profiles(&self, found: &Found<'_>, largest: &Largest) -> Result<Vec<Profile>> {
-        let radii: Vec<f64> = largest.r200c.iter().map(|radius| radius.unwrap_or(0.0)).collect();
-        let resolution = match (self.options.softening, self.r200c) {
-            (softening, _) if softening > 0.0 => Resolution::Softening(softening),
-            (_, Some(threshold)) => Resolution::Power2003(threshold / 200.0),
-            _ => Resolution::Everywhere,
-        };
-        self.shells(found, &largest.centers, &radii, &Profiles::new(SHELLS).resolution(resolution))
     }
 
     /// The members of all halos in the order of the catalogue: `offsets`, and the `ids` one halo after the other; where particles are

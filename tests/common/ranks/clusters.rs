@@ -16,6 +16,7 @@ super::scenarios![
     a_chain_through_all_ranks,
     groups_of_a_snapshot,
     refusals_are_those_of_one_rank,
+    options_that_differ_are_refused,
 ];
 
 /// The side of a periodic box, or none.
@@ -185,4 +186,38 @@ fn refusals_are_those_of_one_rank(ranks: &dyn Communicator) {
     refused(0.1, Some(-1.0));
     let weighted = Dbscan::new(0.1, 3).weights(vec![1.0]).run_across(ranks, &points);
     assert!(told(weighted.unwrap_err()).contains("takes no weights"));
+}
+
+/// By one error, which all ranks have.
+fn options_that_differ_are_refused(ranks: &dyn Communicator) {
+    let points = [[ranks.rank() as f32, 1.0]];
+    let (is_last, from) = (ranks.rank() + 1 == ranks.size(), if ranks.rank() == 0 { "" } else { "rank 0: " });
+    let either = |of_last: f64, of_others: f64| if is_last { of_last } else { of_others };
+    let fof = |length: f64, members: f64| Fof::new(length).min_members(members as usize).periodic(100.0);
+    let group = |fof: &Fof| fof.run_across(ranks, &points).map(drop);
+    let cluster = |eps: f64, min_pts: f64, star: f64| {
+        Dbscan::new(eps, min_pts as usize).star(star == 1.0).run_across(ranks, &points).map(drop)
+    };
+    let share = |size: Option<f64>| Domain::new(ranks, &points, size).map(drop);
+    let results = [
+        ("linking_length is 1;", group(&fof(either(2.0, 1.0), 2.0))),
+        ("min_members is 3;", group(&fof(1.0, either(2.0, 3.0)))),
+        ("eps is 0.5;", cluster(either(0.25, 0.5), 3.0, 0.0)),
+        ("min_pts is 3;", cluster(1.0, either(2.0, 3.0), 0.0)),
+        ("star is 1;", cluster(1.0, 3.0, either(0.0, 1.0))),
+        ("periodic is 8;", share(Some(either(9.0, 8.0)))),
+        ("periodic is 0;", share(is_last.then_some(8.0))),
+        (
+            "how points are shared out (0 evenly, 1 by weight, 2 in place) is 2;",
+            if is_last { share(None) } else { Domain::in_place(ranks, &points, None::<f64>).map(drop) },
+        ),
+    ];
+    for (sentence, result) in results {
+        match result {
+            Err(error) => assert_eq!(error.to_string(), format!("{from}{sentence} it must be the same on all ranks")),
+            Ok(()) => assert!(ranks.size() == 1, "{sentence}"),
+        }
+    }
+    // Zero has one value here.
+    fof(either(-0.0, 0.0), 2.0).run_across(ranks, &points).unwrap();
 }

@@ -32,7 +32,7 @@ fn rows(points: &Points, range: std::ops::Range<usize>) -> Points {
 }
 
 /// The particles of a rank.
-fn part(whole: &Snapshot, range: std::ops::Range<usize>) -> Snapshot {
+pub(super) fn part(whole: &Snapshot, range: std::ops::Range<usize>) -> Snapshot {
     let mut part = whole.clone();
     part.points = rows(&whole.points, range.clone());
     part.velocities = whole.velocities.as_ref().map(|velocities| rows(velocities, range.clone()));
@@ -57,11 +57,11 @@ fn text(catalog: &ropewalk::Catalog, meta: &[(&'static str, Meta)]) -> String {
 }
 
 /// Labels, catalogue, header and notes of a part are those of the whole.
-fn compare(ranks: &dyn Communicator, whole: &Snapshot, options: &Options, own: &Snapshot, first: usize) {
+pub(super) fn compare(ranks: &dyn Communicator, whole: &Snapshot, options: &Options, own: &Snapshot, first: usize) {
     compare_with(ranks, (whole, &pipeline::run(whole, options).unwrap()), options, own, first);
 }
 
-fn compare_with(
+pub(super) fn compare_with(
     ranks: &dyn Communicator,
     (whole, expected): (&Snapshot, &Output),
     options: &Options,
@@ -95,22 +95,35 @@ fn compare_with(
         assert_eq!(measured.catalog.labels(), expected.catalog.labels());
         assert_eq!(measured.notes, expected.notes);
     }
+    if let Some(one) = &expected.largest {
+        let largest = across.largest(ranks, &pipeline, options.profiles).unwrap();
+        assert_eq!(largest.count, one.tags.len());
+        for (at, &place) in largest.places.iter().enumerate() {
+            assert_eq!(largest.own.centers.as_slice()[at].position, one.centers.as_slice()[place].position);
+        }
+        let profiles = across.profiles(ranks, &pipeline, &largest).unwrap();
+        assert_eq!(profiles.is_some(), ranks.rank() == 0);
+        if let Some(profiles) = profiles {
+            assert_eq!((profiles.tags, profiles.r200c), (one.tags.clone(), one.r200c.clone()));
+            assert_eq!(profiles.profiles, expected.profiles);
+        }
+    }
 }
 
-fn options(min_members: usize, center: Option<CenterKind>) -> Options {
+pub(super) fn options(min_members: usize, center: Option<CenterKind>) -> Options {
     let mut options = Options::default();
     (options.min_members, options.center) = (min_members, center);
     options
 }
 
 /// What one process finds in the sample, once for all ranks that are threads.
-struct Known {
-    whole: Snapshot,
-    expected: Output,
+pub(super) struct Known {
+    pub whole: Snapshot,
+    pub expected: Output,
 }
 
 impl Known {
-    fn of(options: &Options) -> Self {
+    pub fn of(options: &Options) -> Self {
         let whole = ropewalk::io::read(sample(), &ReadOptions::default()).unwrap();
         let expected = pipeline::run(&whole, options).unwrap();
         Self { whole, expected }
@@ -238,7 +251,21 @@ fn refusals(ranks: &dyn Communicator) {
     let refused = |options: &Options, own: &Snapshot| Across::find(ranks, own, options).unwrap_err().to_string();
     let mut spheres = options(2, None);
     spheres.overdensities = vec![Overdensity::Critical(200.0)];
-    assert!(refused(&spheres, &own).contains("overdensities: not across ranks"));
+    let one = pipeline::run(&whole, &spheres).unwrap_err().to_string();
+    assert!(refused(&spheres, &own).ends_with(&one), "{one}");
+    if ranks.size() > 1 {
+        let mut other = options(2, None);
+        other.most_connected = ranks.rank() == 1;
+        assert!(refused(&other, &own).ends_with("ranks give differing options; all are to give the same"));
+    }
+    let mut fast = own.clone();
+    if let (Some(Points::F32(table)), true) = (&own.velocities, ranks.rank() + 1 == ranks.size()) {
+        let mut speeds = table.as_slice().to_vec();
+        // Of a particle that is in no halo.
+        speeds[3 * (whole.points.len() - 1 - range.start) + 1] = f32::NAN;
+        fast.velocities = Some(Points::F32(Table::new(3, speeds).unwrap()));
+    }
+    assert!(refused(&options(2, None), &fast).contains("velocity"));
     let mut subhalos = options(2, None);
     subhalos.finder = Finder::AdaptaHop { finder: ropewalk::halo::AdaptaHop::new(), unbind: false };
     assert!(refused(&subhalos, &own).contains("AdaptaHOP: not across ranks"));

@@ -8,6 +8,7 @@ pub mod hop;
 pub mod search;
 mod searched;
 pub mod shares;
+pub mod spheres;
 
 use ropewalk::distributed::Communicator;
 
@@ -21,6 +22,7 @@ pub const SCENARIOS: &[(&str, &[(&str, Scenario)])] = &[
     ("halos", halos::SCENARIOS),
     ("hop", hop::SCENARIOS),
     ("search", search::SCENARIOS),
+    ("spheres", spheres::SCENARIOS),
 ];
 
 /// Functions with their names.

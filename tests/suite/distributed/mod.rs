@@ -5,6 +5,7 @@ mod communicator;
 mod halos;
 mod hop;
 mod search;
+mod spheres;
 
 use common::ranks::SCENARIOS;
 use ropewalk::distributed::on_threads;

@@ -1,0 +1,233 @@
+//! What ranks know together of a snapshot that they share: its size, box and scales, and what is known of its particles.
+
+use std::collections::BTreeSet;
+
+use crate::cluster::{Fof, Hop};
+use crate::distributed::communicator::{all_gather, all_gather_v, reduce};
+use crate::distributed::{self, Communicator, Domain, Reduction, agree};
+use crate::error::{Kind, Result};
+use crate::geometry::Scalar;
+use crate::halo::particles::{check_masses, check_velocities};
+use crate::halo::pipeline::around::InRegions;
+use crate::halo::pipeline::{Finder, Options, Pipeline, Scales};
+use crate::io::extent::Extent;
+use crate::io::{MassSum, Masses, Points, Snapshot, Table, TypeRun};
+
+/// What a rank can refuse by itself.
+pub(super) fn check(part: &Snapshot, options: &Options) -> Result<()> {
+    options.check()?;
+    if let Finder::AdaptaHop { .. } = options.finder {
+        return Err(Kind::AcrossOption { what: "AdaptaHOP" }.into());
+    }
+    for (what, points) in [("points", Some(&part.points)), ("velocities", part.velocities.as_ref())] {
+        if let Some(dim) = points.map(Points::dim).filter(|&dim| dim != 3) {
+            return Err(Kind::HaloDimension { what, dim }.into());
+        }
+    }
+    let points = part.points.len();
+    let masses = if let Masses::Each(masses) = &part.masses { Some(masses.len()) } else { None };
+    let lengths = [
+        ("velocities", part.velocities.as_ref().map(Points::len)),
+        ("ids", part.ids.as_ref().map(Vec::len)),
+        ("masses", masses),
+    ];
+    for (what, len) in lengths {
+        if let Some(len) = len.filter(|&len| len != points) {
+            return Err(Kind::Length { what, len, points }.into());
+        }
+    }
+    // Those of particles in no halo as well.
+    match &part.velocities {
+        Some(Points::F64(table)) => check_velocities(table.rows::<3>().unwrap_or_default())?,
+        Some(Points::F32(table)) => check_velocities(table.rows::<3>().unwrap_or_default())?,
+        None => {}
+    }
+    match &part.masses {
+        Masses::Equal(mass) => check_masses(&[*mass]),
+        Masses::Each(masses) => check_masses(masses),
+        Masses::Unknown => Ok(()),
+    }
+}
+
+/// What all ranks know of the whole.
+pub(super) struct Whole {
+    pub n: u64,
+    pub side: Option<f64>,
+    pub scales: Scales,
+    pub outside: u64,
+    pub is_wide: bool,
+    pub has_velocities: bool,
+    pub has_wide_velocities: bool,
+    pub has_ids: bool,
+    /// Of [`Masses::Each`] only that it is so.
+    pub masses: Masses,
+    pub matter: Option<f64>,
+    pub kinds: Vec<u8>,
+}
+
+impl Whole {
+    pub fn of(ranks: &dyn Communicator, part: &Snapshot, options: &Options) -> Result<Self> {
+        let own = part.points.len() as u64;
+        let n = reduce(ranks, own, Reduction::Sum)?;
+        // Ranks without particles know nothing against it, unless none has any.
+        let knows = own > 0 || n == 0;
+        let any = |is: bool| Ok(reduce(ranks, u64::from(is && knows), Reduction::Max)? == 1);
+        let all = |is: bool, what: &'static str| {
+            let [some, none] = [is, !is].map(any);
+            if some? && none? { agree(ranks, Err(Kind::AcrossColumn { what }.into())) } else { any(is) }
+        };
+        let has_velocities = all(part.velocities.is_some(), "velocities")?;
+        let has_ids = all(part.ids.is_some(), "ids")?;
+        let has_masses = all(part.masses != Masses::Unknown, "masses")?;
+        let has_types = all(!part.types.is_empty(), "particle types")?;
+        let has_wide_velocities = any(matches!(part.velocities, Some(Points::F64(_))))?;
+        // As in one process, where both have one precision.
+        let is_wide = any(matches!(part.points, Points::F64(_)))? || has_wide_velocities;
+
+        let side = options.box_size.or(part.box_size);
+        let period = side.filter(|_| !options.open);
+        let extent = Extent::of(&part.points, period.unwrap_or(f64::INFINITY));
+        let corners = |k: usize| extent.axes.get(k).copied().unwrap_or((f64::INFINITY, f64::NEG_INFINITY));
+        let of_ranks = all_gather(ranks, [0, 1, 2].map(|k| [corners(k).0, corners(k).1]))?;
+        let outside = reduce(ranks, extent.outside, Reduction::Sum)?;
+        let of_rank = |axes: &[[f64; 2]; 3]| Extent { axes: axes.map(|[lo, hi]| (lo, hi)).to_vec(), outside: 0 };
+        let first = Extent { outside, ..of_rank(&[[f64::INFINITY, f64::NEG_INFINITY]; 3]) };
+        let extent = of_ranks.iter().fold(first, |all, axes| all.join(&of_rank(axes)));
+        let volume = match side {
+            Some(side) => side.powi(3),
+            None if n == 0 => 0.0,
+            None => extent.axes.iter().map(|(lo, hi)| hi - lo).product(),
+        };
+        let is_box = |side: &f64| *side > 0.0 && *side < f64::INFINITY;
+        let outside = match period.filter(is_box) {
+            Some(side) => extent.check(side, part.box_size == Some(side), n),
+            None => Ok(0),
+        };
+        let outside = agree(ranks, outside)?;
+        let scales = agree(ranks, Scales::of(options.linking_length, n, volume))?;
+
+        let one = if let Masses::Equal(mass) = part.masses { mass.to_bits() } else { u64::MAX };
+        let ones: Vec<u64> =
+            all_gather(ranks, [one, own])?.into_iter().filter(|of| of[1] > 0).map(|of| of[0]).collect();
+        let masses = match ones.first() {
+            _ if !has_masses && n > 0 => Masses::Unknown,
+            Some(&first) if first != u64::MAX && ones.iter().all(|&one| one == first) => {
+                Masses::Equal(f64::from_bits(first))
+            }
+            Some(_) => Masses::Each(vec![]),
+            None => part.masses.clone(),
+        };
+        let matter = match part.slice.as_ref().and_then(|slice| slice.matter.as_ref()) {
+            share if any_share(ranks, share.is_some())? => {
+                let words = share.map_or_else(|| vec![0; MassSum::WORDS], |share| share.words().to_vec());
+                let mut words: Vec<u64> = words.into_iter().map(|word| word as u64).collect();
+                ranks.all_reduce(&mut words, Reduction::Sum)?;
+                let words: Vec<i64> = words.into_iter().map(|word| word as i64).collect();
+                MassSum::from_words(&words).map(|sum| sum.value())
+            }
+            _ => part.matter,
+        };
+        let kinds: BTreeSet<u8> = part.types.iter().filter(|run| run.count > 0).map(|run| run.particle_type).collect();
+        let kinds = all_gather_v(ranks, &kinds.into_iter().collect::<Vec<_>>())?;
+        let kinds: BTreeSet<u8> = kinds.values().iter().copied().filter(|_| has_types).collect();
+        // What it lacks for spheres and profiles is said before halos are found.
+        let bare = Snapshot { matter, masses: masses.clone(), ..part.without_particles() };
+        agree(ranks, Pipeline::new(&bare, options).map(drop))?;
+        Ok(Self {
+            n,
+            side,
+            scales,
+            outside,
+            is_wide,
+            has_velocities,
+            has_wide_velocities,
+            has_ids,
+            masses,
+            matter,
+            kinds: kinds.into_iter().collect(),
+        })
+    }
+
+    /// The halos of positions, and all particles if spheres or profiles are asked for. Collective.
+    pub fn halos<'a, S: Scalar>(
+        &self,
+        ranks: &'a dyn Communicator,
+        part: &Snapshot,
+        options: &Options,
+        rows: &[[S; 3]],
+    ) -> Result<(distributed::Halos, Option<InRegions<'a, S>>)> {
+        let period = self.side.filter(|_| !options.open);
+        let hop = if let Finder::Hop(hop) = &options.finder { Some(self.hop(hop, part, options)) } else { None };
+        let fof = Fof::new(self.scales.linking_length).min_members(options.min_members);
+        if options.overdensities.is_empty() && options.profiles == 0 {
+            let halos = match hop {
+                Some(hop) => hop.periodic(period).run_across(ranks, rows)?,
+                None => fof.periodic(period).run_across(ranks, rows)?,
+            };
+            return Ok((halos, None));
+        }
+        let domain = Domain::new(ranks, rows, period)?;
+        let halos = match hop {
+            Some(hop) => hop.run_on_domain(&domain)?,
+            None => fof.run_on_domain(&domain)?,
+        };
+        Ok((halos, Some(InRegions::new(ranks, domain, &each(part), &self.masses)?)))
+    }
+
+    /// HOP with what is known of the particles.
+    fn hop(&self, hop: &Hop, part: &Snapshot, options: &Options) -> Hop {
+        let hop = hop.clone().min_members(options.min_members).volume(self.scales.volume);
+        if let Masses::Each(_) = self.masses { hop.masses(each(part)) } else { hop }
+    }
+
+    /// The types of the members that this rank has, in stretches; those of all kinds, though there be none of some.
+    pub fn types_of(
+        &self,
+        ranks: &dyn Communicator,
+        part: &Snapshot,
+        halos: &distributed::Halos,
+    ) -> Result<Vec<TypeRun>> {
+        let mut runs: Vec<TypeRun> =
+            self.kinds.iter().map(|&particle_type| TypeRun { particle_type, count: 0 }).collect();
+        if self.kinds.len() < 2 {
+            runs.iter_mut().for_each(|run| run.count = halos.indices().len());
+            return Ok(runs);
+        }
+        let of_run = |run: &TypeRun| std::iter::repeat_n(run.particle_type, run.count);
+        for kind in halos.bring(ranks, &part.types.iter().flat_map(of_run).collect::<Vec<u8>>())? {
+            match runs.last_mut() {
+                Some(last) if last.particle_type == kind => last.count += 1,
+                _ => runs.push(TypeRun { particle_type: kind, count: 1 }),
+            }
+        }
+        Ok(runs)
+    }
+}
+
+fn any_share(ranks: &dyn Communicator, own: bool) -> Result<bool> {
+    Ok(reduce(ranks, own.into(), Reduction::Max)? == 1)
+}
+
+pub(super) fn wide(points: &Points) -> Table<f64> {
+    match points {
+        Points::F32(table) => table.widened(),
+        Points::F64(table) => table.clone(),
+    }
+}
+
+/// Rows of 32 bits; none if they are of others, as where a rank has no particles.
+pub(super) fn narrow(points: &Points) -> &[[f32; 3]] {
+    match points {
+        Points::F32(table) => table.rows::<3>().unwrap_or_default(),
+        Points::F64(_) => &[],
+    }
+}
+
+/// A mass for each particle.
+pub(super) fn each(part: &Snapshot) -> Vec<f64> {
+    match &part.masses {
+        Masses::Equal(mass) => vec![*mass; part.points.len()],
+        Masses::Each(masses) => masses.clone(),
+        Masses::Unknown => vec![],
+    }
+}
