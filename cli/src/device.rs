@@ -101,6 +101,19 @@ macro_rules! with_points_there {
 pub(super) use with_points_there;
 
 impl Name {
+    /// The device that is so many after this one, in turn: for ranks that share a host's.
+    #[cfg(feature = "mpi")]
+    pub fn after(self, turns: usize) -> Result<Device, Failure> {
+        // What there is not is told as without ranks.
+        let first = self.find()?;
+        let all = |of: &dyn Fn(usize) -> Self| (0..).take_while(|&index| of(index).find().is_ok()).count();
+        match self {
+            Self::Cpu => Ok(first),
+            Self::Cuda(index) => Self::Cuda((index + turns) % all(&Self::Cuda).max(1)).find(),
+            Self::Vulkan(index) => Self::Vulkan((index + turns) % all(&Self::Vulkan).max(1)).find(),
+        }
+    }
+
     /// Looks for the device.
     pub fn find(self) -> Result<Device, Failure> {
         match self {

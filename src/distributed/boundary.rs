@@ -103,7 +103,8 @@ fn rank_keys<S: Scalar, const D: usize>(domain: &Domain<'_, S, D>, keys: &[u64])
     let arrived = route.send(ranks, keys)?;
     let starts = starts(ranks, arrived.len())?;
     let mut order: Vec<u32> = (0..arrived.len() as u32).collect();
-    order.sort_unstable_by_key(|&at| arrived[at as usize]);
+    // Those of each rank mostly ascend, and this sort merges what does.
+    order.sort_by_key(|&at| arrived[at as usize]);
     let mut numbers = vec![0; arrived.len()];
     order.iter().zip(starts[ranks.rank()]..).for_each(|(&at, number)| numbers[at as usize] = number);
     Ok((route.send_back(ranks, &numbers)?, starts[ranks.size()]))

@@ -28,7 +28,7 @@ pub(super) enum Sends {
 }
 
 impl Sends {
-    fn is_from(self, rank: usize, to: usize) -> bool {
+    pub fn is_from(self, rank: usize, to: usize) -> bool {
         match self {
             _ if rank == to => false,
             Self::Both => true,

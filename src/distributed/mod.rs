@@ -21,7 +21,10 @@
 //! Points are moved first, so that each rank has those of a compact region ([`Domain`]; several searches share one). Then each rank gets
 //! copies of the points of others that are near its own, does what one rank does, and ranks agree on what reaches over several.
 //!
-//! Not across ranks: weights of DBSCAN, AdaptaHOP, spanning trees, devices.
+//! Where ranks have devices, `gpu::Fof` finds groups across them; several ranks may share a device, and what they tell each other goes by
+//! way of the hosts.
+//!
+//! Not across ranks: weights of DBSCAN, AdaptaHOP, spanning trees; on devices also DBSCAN, HOP and searches.
 //!
 //! [`Bvh`] searches: what is within a radius or a box, the k nearest, neighbours of all points, pairs. A query goes to the ranks that have a
 //! box it meets, and its results come back to the rank that asked, with global indices.
@@ -50,6 +53,8 @@ mod ghosts;
 mod halos;
 mod hop;
 mod labels;
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+mod on_device;
 mod regions;
 mod route;
 mod search;

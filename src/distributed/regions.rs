@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 
 use crate::bvh::Bvh;
 use crate::csr::Csr;
-use crate::distributed::communicator::{agree, all_gather, all_gather_v};
+use crate::distributed::communicator::{Communicator, agree, all_gather, all_gather_v};
 use crate::distributed::domain::Domain;
 use crate::error::Result;
 use crate::geometry::{Aabb, Query, Scalar, Space};
@@ -34,12 +34,16 @@ pub(super) struct Regions<S, const D: usize> {
 impl<S: Scalar, const D: usize> Regions<S, D> {
     /// Of a domain, and the tree of this rank's points. Collective.
     pub fn new(domain: &Domain<'_, S, D>, tree: &Bvh<S, D>) -> Result<Self> {
+        let tops = tops(tree, most_boxes(domain.ranks));
+        Self::of_boxes(domain, tops.into_iter().map(|at| tree.node(at).bounds), tree.len())
+    }
+
+    /// The same where the boxes of this rank's `n` points are known, at most [`most_boxes`]. Collective.
+    pub fn of_boxes(domain: &Domain<'_, S, D>, own: impl Iterator<Item = Aabb<S, D>>, n: usize) -> Result<Self> {
         let ranks = domain.ranks;
-        let most = (MOST_OF_ALL / ranks.size()).clamp(16, MOST);
-        let corners: Vec<[[S; D]; 2]> =
-            tops(tree, most).into_iter().map(|at| tree.node(at).bounds).map(|bounds| [bounds.lo, bounds.hi]).collect();
+        let corners: Vec<[[S; D]; 2]> = own.map(|bounds| [bounds.lo, bounds.hi]).collect();
         let all: Csr<[[S; D]; 2]> = all_gather_v(ranks, &corners)?;
-        let counts = all_gather(ranks, tree.len() as u64)?;
+        let counts = all_gather(ranks, n as u64)?;
         let others = (0..ranks.size()).filter(|&rank| rank != ranks.rank());
         let (mut rank_of, mut boxes) = (vec![], vec![]);
         // Of boxes that are as near, the search takes the first.
@@ -53,6 +57,11 @@ impl<S: Scalar, const D: usize> Regions<S, D> {
         mark("boxes of all ranks");
         Ok(Self { tree, boxes, rank_of, counts })
     }
+}
+
+/// How many boxes a rank has at most.
+pub(super) fn most_boxes(ranks: &dyn Communicator) -> usize {
+    (MOST_OF_ALL / ranks.size()).clamp(16, MOST)
 }
 
 /// At most so many nodes of a tree that hold all of it, with about as many points each: the fullest is opened until there are enough.

@@ -99,6 +99,8 @@ impl Kind {
             Kind::AcrossWeights | Kind::AcrossOption { .. } => ErrorKind::Unsupported,
             #[cfg(feature = "distributed")]
             Kind::AcrossOptions => ErrorKind::Parameter,
+            #[cfg(all(feature = "distributed", any(feature = "cuda", feature = "vulkan")))]
+            Kind::AcrossTree { .. } => ErrorKind::Parameter,
             #[cfg(feature = "distributed")]
             Kind::AcrossColumn { .. } => ErrorKind::Input,
             #[cfg(feature = "distributed")]

@@ -227,6 +227,11 @@ impl Display for Error {
             Kind::AcrossOption { what } => write!(f, "{what}: not across ranks; run on one rank"),
             #[cfg(feature = "distributed")]
             Kind::AcrossOptions => f.write_str("ranks give differing options; all are to give the same"),
+            #[cfg(all(feature = "distributed", any(feature = "cuda", feature = "vulkan")))]
+            Kind::AcrossTree { points, domain } => write!(
+                f,
+                "the tree of {points} points is not of the {domain} points of the domain, or not in its space; build it of these"
+            ),
             #[cfg(feature = "distributed")]
             Kind::AcrossColumn { what } => write!(f, "some ranks have {what}, and others have none"),
             #[cfg(feature = "distributed")]

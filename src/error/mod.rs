@@ -354,6 +354,11 @@ pub(crate) enum Kind {
     },
     #[cfg(feature = "distributed")]
     AcrossOptions,
+    #[cfg(all(feature = "distributed", any(feature = "cuda", feature = "vulkan")))]
+    AcrossTree {
+        points: usize,
+        domain: usize,
+    },
     #[cfg(feature = "distributed")]
     AcrossColumn {
         what: &'static str,

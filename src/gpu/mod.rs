@@ -41,7 +41,7 @@
 //! | `for_each_hit`, `for_each_pair` | the same, and `for_each_neighbor` of all stored points | closures: a [`Visitor`] is a type with a value for each point |
 //! | [`dbscan`](crate::cluster::dbscan()), [`Dbscan`](crate::Dbscan) | [`dbscan()`], [`Dbscan`] | |
 //! | [`Labels`](crate::Labels) | [`Labels`] | `get`, `is_core` and the like, which [`Labels::read`] gives |
-//! | [`Fof`](crate::Fof) | [`Fof`] | `algorithm`: there is one |
+//! | [`Fof`](crate::Fof) | [`Fof`], also across ranks | `algorithm`: there is one |
 //! | [`minimum_spanning_tree`](crate::minimum_spanning_tree()), [`MinimumSpanningTree`](crate::MinimumSpanningTree) | [`minimum_spanning_tree()`], [`MinimumSpanningTree`] | `alpha`; `min_samples` above 65 |
 //! | [`SpanningTree`](crate::SpanningTree) | [`SpanningTree`] | `edges`, which [`SpanningTree::read`] gives |
 //! | [`Dendrogram`](crate::Dendrogram) | [`Dendrogram`] | `merges`, which [`Dendrogram::read`] gives; `cophenetic_distance` |
@@ -82,6 +82,8 @@ pub use bvh::Origin;
 #[cfg(feature = "io")]
 pub use bvh::Widened;
 pub use bvh::{Bvh, Coordinate, Points};
+#[cfg(feature = "distributed")]
+pub(crate) use cluster::Groups;
 pub use cluster::{
     Dbscan, Dendrogram, Fof, Hdbscan, HdbscanClusters, Hop, HopChains, KernelDensity, Labels, MinimumSpanningTree,
     SpanningTree, dbscan, minimum_spanning_tree,

@@ -4,6 +4,7 @@
 #[path = "../suite/centers/shapes.rs"]
 mod shapes;
 
+mod across;
 mod centers;
 mod columns;
 mod conformance;

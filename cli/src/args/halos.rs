@@ -150,7 +150,7 @@ pub struct Halos {
     #[command(flatten)]
     pub pictures: Pictures,
     /// What finds halos and centres: cpu, cuda or vulkan, or one of several by its number, as cuda:1. The centres of a device are
-    /// mbp and mcp
+    /// mbp and mcp. With --mpi the ranks of one host take its devices in turn, from this one on
     #[arg(long, value_name = "DEVICE", default_value = "cpu", help_heading = "Running")]
     pub device: Name,
     /// Number of threads; otherwise one per processor

@@ -198,7 +198,7 @@ pub struct Bench {
     #[arg(long, value_name = "L", allow_negative_numbers = true)]
     pub periodic: Option<f64>,
     /// What to time: cpu, cuda or vulkan, or one of several by its number, as cuda:1. Points are on a device beforehand, and
-    /// results stay there
+    /// results stay there. With --mpi the ranks of one host take its devices in turn, from this one on
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     pub device: Name,
     /// Number of threads; otherwise one per processor

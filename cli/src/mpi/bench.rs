@@ -1,12 +1,16 @@
 //! `ropewalk bench --mpi`: time, memory, bytes sent, and how evenly ranks share the work.
 //!
-//! A time is that of the slowest rank, from the points where they were read to results there. Results of any number of ranks have one
+//! A time is that of the slowest rank, from the points where they were read to results there; on devices, from the points there. Results of any number of ranks have one
 //! checksum if they are equal.
 
 use std::fmt::Write;
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+use std::rc::Rc;
 use std::time::Instant;
 
 use ropewalk::distributed::{Bvh, Communicator, Domain, Measured, Mpi, Reduction, agree};
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+use ropewalk::gpu;
 use ropewalk::internals::mixed;
 use ropewalk::io::{Points, ReadOptions, Table};
 use ropewalk::sample::Sample;
@@ -14,19 +18,20 @@ use ropewalk::{Dbscan, Fof, Nearest, Scalar};
 
 use super::{read, start_threads};
 use crate::args::Bench as Args;
-use crate::device::Name;
+use crate::device::{Coordinate, Device, Name};
 use crate::dimensions::with_rows;
 use crate::phases::Phases;
 use crate::{Failure, MEMORY, grouped, short};
 
 /// What can be timed.
 const OPERATIONS: [&str; 5] = ["build", "range_count", "knn", "fof", "dbscan_densebox"];
+/// The same on devices.
+const ON_DEVICES: [&str; 1] = ["fof"];
 
 /// The table, on rank 0.
 pub fn run(args: &Args, ranks: &Mpi) -> Result<Option<String>, Failure> {
     start_threads(args.threads)?;
-    let refused =
-        [(args.device != Name::Cpu, "--device"), (args.scaling, "--scaling"), (args.json.is_some(), "--json")];
+    let refused = [(args.scaling, "--scaling"), (args.json.is_some(), "--json")];
     if let Some((_, option)) = refused.into_iter().find(|(is_given, _)| *is_given) {
         return Err(format!("{option}: not with --mpi").into());
     }
@@ -51,7 +56,7 @@ fn sample(spec: &str, ranks: &Mpi) -> Result<(Points, u64), Failure> {
     Ok((Points::F32(Table::new(3, own.into_flattened())?), rows.start))
 }
 
-fn measure<S: Scalar, const D: usize>(
+fn measure<S: Coordinate, const D: usize>(
     args: &Args,
     ranks: &Mpi,
     points: &[[S; D]],
@@ -77,13 +82,23 @@ fn measure<S: Scalar, const D: usize>(
         "{:<18}{:>11}{:>11}{:>8}{:>14}{:>14}  check",
         "operation, step", "slowest", "mean", "ratio", "most memory", "sent"
     );
-    let known = |name: &&String| OPERATIONS.contains(&name.as_str());
-    let wanted: Vec<&String> = args.ops.iter().filter(known).collect();
+    let device = args.device.after(ranks.rank_on_host()?)?;
+    let known = if args.device == Name::Cpu { &OPERATIONS[..] } else { &ON_DEVICES };
+    let wanted: Vec<&String> = args.ops.iter().filter(|name| known.contains(&name.as_str())).collect();
     if wanted.is_empty() {
-        return Err(format!("--ops: with --mpi these are {}", OPERATIONS.join(", ")).into());
+        return Err(format!("--ops: with --mpi these are {} on {}", known.join(", "), args.device).into());
     }
     for name in wanted {
-        report += &time(args, ranks, (points, first, eps), name)?;
+        let counted = Measured::new(ranks);
+        let mut run: Run<'_> = match device {
+            Device::Cpu => Box::new(|| {
+                let sum = operate(args, &counted, (points, first, eps), name)?;
+                Ok(Box::new(move || Ok(sum)))
+            }),
+            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            Device::Gpu(device) => groups_on(device, args, &counted, (points, eps))?,
+        };
+        report += &time(args, (ranks, &counted), name, &mut run)?;
     }
     Ok((ranks.rank() == 0).then_some(report))
 }
@@ -97,12 +112,16 @@ struct Best {
     bytes: u64,
 }
 
+/// Runs an operation; a sum of what it finds is made when its time is up.
+type Run<'a> = Box<dyn FnMut() -> Result<Sum<'a>, Failure> + 'a>;
+type Sum<'a> = Box<dyn FnOnce() -> Result<u64, Failure> + 'a>;
+
 /// Warms up and times an operation: its lines of the table.
-fn time<S: Scalar, const D: usize>(
+fn time(
     args: &Args,
-    ranks: &Mpi,
-    (points, first, eps): (&[[S; D]], u64, f64),
+    (ranks, counted): (&Mpi, &Measured<'_>),
     name: &str,
+    run: &mut Run<'_>,
 ) -> Result<String, Failure> {
     let mut best: Option<Best> = None;
     let mut known = None;
@@ -110,19 +129,20 @@ fn time<S: Scalar, const D: usize>(
         ranks.barrier()?;
         MEMORY.reset_peak();
         let before = MEMORY.current();
-        let counted = Measured::new(ranks);
+        let sent = counted.traffic().bytes;
         let start = Instant::now();
-        let (result, steps) = ropewalk::phases(|| operate(args, &counted, (points, first, eps), name));
+        let (result, steps) = ropewalk::phases(&mut *run);
         let own = start.elapsed().as_secs_f64();
         let peak = MEMORY.peak().saturating_sub(before) as u64;
-        let check = result?;
+        let bytes = counted.traffic().bytes - sent;
+        let check = result?()?;
         if *known.get_or_insert(check) != check {
             return Err(format!("{name}: the result is another one than before").into());
         }
         let slowest = most(ranks, own)?;
         if turn > 0 && best.as_ref().is_none_or(|best| slowest < best.slowest) {
             let steps = steps.into_iter().map(|(step, time)| (step, time.as_secs_f64())).collect();
-            best = Some(Best { slowest, own, steps, peak, bytes: counted.traffic().bytes });
+            best = Some(Best { slowest, own, steps, peak, bytes });
         }
     }
     let Some(Best { slowest, own, steps, peak, bytes }) = best else { return Ok(String::new()) };
@@ -180,6 +200,29 @@ fn operate<S: Scalar, const D: usize>(
             sum(&mut labels.as_slice().iter().map(|&label| label as u64))
         }
     })
+}
+
+/// Labels of groups, on devices: of points that have been moved to their regions and to the devices before, and labels stay there.
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+fn groups_on<'a, S: Coordinate, const D: usize>(
+    device: gpu::Device,
+    args: &Args,
+    ranks: &'a dyn Communicator,
+    (points, eps): (&[[S; D]], f64),
+) -> Result<Run<'a>, Failure> {
+    let domain = Rc::new(Domain::new(ranks, points, args.periodic)?);
+    let there = gpu::Points::new_periodic(domain.points(), args.periodic, device)?;
+    let fof = gpu::Fof::new(eps);
+    Ok(Box::new(move || {
+        let labels = fof.run_on_domain(&domain, &gpu::Bvh::of(&there)?)?;
+        labels.wait()?;
+        let domain = domain.clone();
+        Ok(Box::new(move || {
+            let labels = labels.read()?;
+            let all = domain.indices().iter().zip(labels.as_slice());
+            Ok(all.fold(0, |sum, (index, &label)| sum.wrapping_add(mixed(index ^ mixed(i64::from(label) as u64)))))
+        }))
+    }))
 }
 
 fn most(ranks: &Mpi, seconds: f64) -> Result<f64, Failure> {

@@ -13,7 +13,7 @@ use super::dbscan::narrow;
 use super::{Shared, describe, read, start_threads};
 use crate::Failure;
 use crate::args::{Finder, Halos as Args};
-use crate::device::Name;
+use crate::device::{Device, Name};
 use crate::halos::files::{ALL, CATALOGS, Catalogs, DENSITY, LABELS, PROFILES, STANDARD_OUTPUT, in_units};
 use crate::halos::one::read_options;
 use crate::halos::options::{Run, refused, runs};
@@ -32,6 +32,7 @@ pub fn run(args: &Args, ranks: &Mpi) -> Result<Option<String>, Failure> {
     let ([run], [snapshot]) = (&runs[..], &args.snapshots[..]) else {
         return Err("--mpi: one snapshot and one linking length".into());
     };
+    let device = args.device.after(ranks.rank_on_host()?)?;
     // First, so that hours of work do not end at a full disk's closed door.
     let catalogs = Catalogs::new(args, &runs)?;
     let outputs = if ranks.rank() == 0 { Some(create(args, &catalogs, snapshot)?) } else { None };
@@ -43,7 +44,11 @@ pub fn run(args: &Args, ranks: &Mpi) -> Result<Option<String>, Failure> {
     let density = args.density.then(|| Shared::create::<f64>(&run.folder.join(DENSITY), part.total_rows(), ranks));
     let density = density.transpose()?;
     let across = phases
-        .run("find halos", || Across::find(ranks, &part, &run.options))
+        .run("find halos", || match device {
+            Device::Cpu => Across::find(ranks, &part, &run.options),
+            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            Device::Gpu(device) => Across::find_on(ranks, &part, &run.options, device),
+        })
         .map_err(|error| refused(args, snapshot, &error))?;
     let pipeline = across.pipeline()?;
     let measured = phases.run("catalogue", || across.measure(ranks, &pipeline))?;
@@ -99,7 +104,7 @@ fn check(args: &Args) -> Result<(), Failure> {
         (args.gallery > 0, "--gallery"),
         (args.members, "--members"),
         (args.group_catalog, "--group-catalog"),
-        (args.device != Name::Cpu, "--device"),
+        (args.device != Name::Cpu && args.finder == Finder::Hop, "--finder hop with --device"),
         (args.catalog.iter().any(|name| name.as_os_str() == STANDARD_OUTPUT), "--catalog -"),
     ];
     match refused.into_iter().find(|(is_given, _)| *is_given) {

@@ -72,6 +72,14 @@ impl Mpi {
         Ok(Self { ranks, message: MESSAGE, engine: Rc::new(Engine { end, _mpi: mpi }) })
     }
 
+    /// The number of this rank among those of its host, as for which of its devices it takes. Collective.
+    ///
+    /// # Errors
+    /// If MPI fails.
+    pub fn rank_on_host(&self) -> Result<usize> {
+        Ok(self.ranks.split_shared().map_err(failed)?.rank() as usize)
+    }
+
     /// Starts MPI, works, and ends with the status of the program: the whole of `main`.
     ///
     /// If ranks have failed, all of them give the status of a failure, and the sentence of the first is written to standard error. If

@@ -12,6 +12,8 @@ pub(super) mod morton;
 pub(super) mod reduce;
 pub(super) mod ropes;
 mod survey;
+#[cfg(feature = "distributed")]
+mod tops;
 pub(super) mod traverse;
 #[cfg(feature = "io")]
 mod widen;
@@ -174,7 +176,7 @@ impl<S: Coordinate, const D: usize> Points<S, D> {
         self.len == 0
     }
 
-    fn new_in(points: &[[S; D]], space: Space<D>, device: Device) -> Result<Self> {
+    pub(crate) fn new_in(points: &[[S; D]], space: Space<D>, device: Device) -> Result<Self> {
         check_size::<D>(points.len())?;
         let bounds = check(points, &space)?;
         let wrapped: Vec<[S; D]>;

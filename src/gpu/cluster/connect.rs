@@ -78,7 +78,7 @@ pub(in crate::gpu) fn connect<R: Runtime, S: Coordinate, const D: usize>(
     let atomic = is_cuda(client);
     loop {
         let changed = Buffer::<u32>::from_slice(client, &[0]);
-        let input = InputLaunch::new(marks.arg(), node_states.arg(), marked);
+        let input = InputLaunch::new(marks.arg(), node_states.arg(), 0, marked);
         let output = ForestArgLaunch::new(parents.arg(), parents.arg(), changed.arg(), atomic);
         bvh.walk::<R, Unite>(client, nodes, radius, TraversalMode::HalfUniform, input, output);
         if atomic || changed.read(client)?[0] == 0 {
@@ -86,6 +86,50 @@ pub(in crate::gpu) fn connect<R: Runtime, S: Coordinate, const D: usize>(
         }
     }
     Ok(Forest { parents, node_states })
+}
+
+/// Unites other points with the stored ones that are within `radius`, where these all take part and are united already. `axes` has the
+/// coordinates of the others, axis by axis; in the forest they stand behind the stored points. Others are not united with each other.
+#[cfg(feature = "distributed")]
+pub(in crate::gpu) fn connect_others<R: Runtime, S: Coordinate, const D: usize>(
+    client: &ComputeClient<R>,
+    bvh: &Bvh<S, D>,
+    nodes: &Nodes<S>,
+    radius: f64,
+    forest: &Forest,
+    axes: &Buffer<S>,
+) -> Result<Forest> {
+    let (n, others) = (bvh.len(), axes.len() / D);
+    let (parents, dim) = (Buffer::<u32>::new(client, n + others), CubeDim::new_1d(UNITS));
+    let all = (n + others) as u32;
+    add_roots::launch::<R>(client, cubes(n + others), dim, forest.parents.arg(), parents.arg(), n as u32, all);
+    let node_states = &forest.node_states;
+    let atomic = is_cuda(client);
+    loop {
+        let changed = Buffer::<u32>::from_slice(client, &[0]);
+        let input = InputLaunch::new(bvh.order.arg(), node_states.arg(), n as u32, false);
+        let output = ForestArgLaunch::new(parents.arg(), parents.arg(), changed.arg(), atomic);
+        let asked = bvh.balls_about(client, axes, others, radius);
+        bvh.walk_queries::<R, Unite>(client, nodes, asked, TraversalMode::EachUniform, input, output);
+        if atomic || changed.read(client)?[0] == 0 {
+            break;
+        }
+    }
+    Ok(Forest { parents, node_states: node_states.clone() })
+}
+
+/// Copies a forest and puts roots behind it.
+#[cfg(feature = "distributed")]
+#[cube(launch)]
+fn add_roots(from: &Array<u32>, to: &mut Array<u32>, n: u32, all: u32) {
+    let at = ABSOLUTE_POS as u32;
+    if at < all {
+        let mut parent = at + 0;
+        if at < n {
+            parent = from[at as usize];
+        }
+        to[at as usize] = parent;
+    }
 }
 
 /// Whether all points of a node are surely within the radius of each other; copies of one point always are.
@@ -164,6 +208,8 @@ fn unite_nodes<F: Float>(
 pub(in crate::gpu) struct Input {
     marks: Array<u32>,
     node_states: Array<u32>,
+    /// The place of the first query in the forest.
+    first: u32,
     /// Whether `marks` are read.
     #[cube(comptime)]
     marked: bool,
@@ -264,7 +310,7 @@ impl LeafVisitor for Unite {
         if comptime!(input.marked) {
             takes_part = input.marks[query as usize] != 0;
         }
-        Uniting { ancestor: RuntimeCell::<u32>::new(query), takes_part }
+        Uniting { ancestor: RuntimeCell::<u32>::new(query + input.first), takes_part }
     }
 
     fn is_open(state: &Self::State, _input: &Self::Input) -> bool {

@@ -26,8 +26,8 @@ use crate::gpu::halo::groups::Halos;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Fof {
-    linking_length: f64,
-    min_members: usize,
+    pub(crate) linking_length: f64,
+    pub(crate) min_members: usize,
 }
 
 impl Fof {

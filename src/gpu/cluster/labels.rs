@@ -114,6 +114,17 @@ pub(in crate::gpu) fn relabel<R: Runtime>(
     order: &Buffer<u32>,
     membership: Membership<'_>,
 ) -> Result<(Buffer<u32>, u32)> {
+    let (numbers, representatives) = number(client, forest, order, membership)?;
+    Ok((numbers, representatives.len as u32))
+}
+
+/// The same, and the smallest member of each cluster.
+pub(in crate::gpu) fn number<R: Runtime>(
+    client: &ComputeClient<R>,
+    forest: &Forest,
+    order: &Buffer<u32>,
+    membership: Membership<'_>,
+) -> Result<(Buffer<u32>, Compact)> {
     let (n, dim) = (order.len(), CubeDim::new_1d(UNITS));
     let smallest = Buffer::<u32>::filled(client, n, NO_CLUSTER);
     let (marks, rule) = match membership {
@@ -152,7 +163,7 @@ pub(in crate::gpu) fn relabel<R: Runtime>(
     );
     // Numbers become labels, which are `i32`.
     check_clusters(representatives.len)?;
-    Ok((numbers, representatives.len as u32))
+    Ok((numbers, representatives))
 }
 
 /// Numbers in tree order as labels in the caller's order; with `core`, labels of other points tell that these are border points.

@@ -8,6 +8,8 @@ pub(super) mod hdbscan;
 pub(super) mod hop;
 pub(super) mod labels;
 pub(super) mod mst;
+#[cfg(feature = "distributed")]
+mod others;
 
 pub use dbscan::{Dbscan, dbscan};
 pub use dendrogram::Dendrogram;
@@ -16,3 +18,5 @@ pub use hdbscan::{Hdbscan, HdbscanClusters};
 pub use hop::{Hop, HopChains, KernelDensity};
 pub use labels::Labels;
 pub use mst::{MinimumSpanningTree, SpanningTree, minimum_spanning_tree};
+#[cfg(feature = "distributed")]
+pub(crate) use others::Groups;

@@ -3,7 +3,7 @@
 mod boxes;
 pub(super) mod nearest;
 pub(super) mod neighbors;
-mod query_points;
+pub(super) mod query_points;
 pub(super) mod range;
 pub(super) mod visitor;
 

@@ -10,7 +10,7 @@ use crate::distributed::communicator::{all_gather, gather};
 use crate::distributed::{self, Communicator, agree};
 use crate::error::{Kind, Result};
 use crate::halo::pipeline::around::{Around, Asked};
-use crate::halo::pipeline::whole::{Whole, check, each, narrow, wide};
+use crate::halo::pipeline::whole::{Place, Whole, check, each, narrow, wide};
 use crate::halo::pipeline::{Found, LinkingLength, Measured, Note, Options, Pipeline, Scales};
 use crate::halo::{Halos, NoCenter};
 use crate::io::{Masses, Points, Snapshot, Table};
@@ -51,6 +51,7 @@ pub struct Across<'a> {
     pub(super) halos: distributed::Halos,
     /// All particles, if spheres or profiles are asked for.
     pub(super) around: Option<Around<'a>>,
+    place: Place,
 }
 
 impl<'a> Across<'a> {
@@ -61,7 +62,26 @@ impl<'a> Across<'a> {
     /// On all ranks what [`Pipeline::new`] and [`Fof::run`](crate::Fof::run) or [`Hop::run`](crate::Hop::run) refuse on one; AdaptaHOP, which is of one process;
     /// velocities, ids, masses or types that only some ranks have; options that differ.
     pub fn find(ranks: &'a dyn Communicator, part: &Snapshot, options: &Options) -> Result<Self> {
-        agree(ranks, check(part, options))?;
+        Self::find_in(ranks, part, options, Place::Cpu)
+    }
+
+    /// The same where each rank has a device, which finds the groups of its region and the centres of the halos that it owns:
+    /// [`Fof`](crate::gpu::Fof) alone, with centres as of [`Pipeline::find_on`]. Ranks may share one. Collective.
+    ///
+    /// # Errors
+    /// As [`Across::find`] and [`Pipeline::find_on`]; HOP.
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    pub fn find_on(
+        ranks: &'a dyn Communicator,
+        part: &Snapshot,
+        options: &Options,
+        device: crate::gpu::Device,
+    ) -> Result<Self> {
+        Self::find_in(ranks, part, options, Place::Device(device))
+    }
+
+    fn find_in(ranks: &'a dyn Communicator, part: &Snapshot, options: &Options, place: Place) -> Result<Self> {
+        agree(ranks, check(part, options, place))?;
         let text = format!("{options:?}");
         let digest = text.bytes().fold(0, |digest, byte| mixed(digest ^ u64::from(byte)));
         if all_gather(ranks, digest)?.iter().any(|other| *other != digest) {
@@ -71,13 +91,13 @@ impl<'a> Across<'a> {
         let (halos, points, around) = if whole.is_wide {
             let table = wide(&part.points);
             let rows = table.rows::<3>().unwrap_or_default();
-            let (halos, around) = whole.halos(ranks, part, options, rows)?;
+            let (halos, around) = whole.halos(ranks, part, (options, place), rows)?;
             let around = around.map(Around::F64);
             let members = halos.bring(ranks, rows)?;
             (halos, Points::F64(Table::of(3, members.into_flattened())), around)
         } else {
             let rows = narrow(&part.points);
-            let (halos, around) = whole.halos(ranks, part, options, rows)?;
+            let (halos, around) = whole.halos(ranks, part, (options, place), rows)?;
             let around = around.map(Around::F32);
             let members = halos.bring(ranks, rows)?;
             (halos, Points::F32(Table::of(3, members.into_flattened())), around)
@@ -114,6 +134,7 @@ impl<'a> Across<'a> {
             has_ids: whole.has_ids,
             halos,
             around,
+            place,
         })
     }
 
@@ -179,7 +200,11 @@ impl<'a> Across<'a> {
             unbound: None,
             attached: None,
             density: None,
-            on_device: None,
+            on_device: match self.place {
+                Place::Cpu => None,
+                #[cfg(any(feature = "cuda", feature = "vulkan"))]
+                Place::Device(device) => Some(agree(ranks, pipeline.centers_on(owned, device))?),
+            },
         };
         let mut measured = agree(ranks, pipeline.members_of(&found))?;
         if let (Some(around), Some(centers)) = (&self.around, &measured.centers)

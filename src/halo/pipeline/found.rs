@@ -66,7 +66,7 @@ impl Found<'_> {
 }
 
 /// Finds the centres of all halos on a device.
-type OnDevice<'a> = Box<dyn Fn(Center) -> Result<Centers> + 'a>;
+pub(super) type OnDevice<'a> = Box<dyn Fn(Center) -> Result<Centers> + 'a>;
 
 impl fmt::Debug for Found<'_> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {

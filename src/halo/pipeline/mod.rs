@@ -36,6 +36,8 @@ mod largest;
 #[cfg(feature = "distributed")]
 mod largest_across;
 mod meta;
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+mod on_device;
 mod options;
 mod scales;
 mod spanning_tree;
@@ -241,47 +243,6 @@ impl<'a> Pipeline<'a> {
         let fof = Fof::new(self.scales.linking_length).min_members(self.options.min_members).periodic(self.period);
         let halos = with_particles!(self, |positions, _particles| fof.run(positions))?;
         Ok(Found { halos, density: None, subhalos: None, unbound: None, on_device: None, attached: None })
-    }
-
-    /// Finds the halos on a device, which finds their centres, too: [`CenterKind::MostBound`] and [`CenterKind::MostConnected`].
-    ///
-    /// Errors: what [`Pipeline::find`] refuses; [`Finder::AdaptaHop`], which runs on the CPU alone; a device that fails or has too little
-    /// memory.
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
-    pub fn find_on(&self, device: crate::gpu::Device) -> Result<Found<'a>> {
-        with_particles!(self, |positions, _particles| self.find_rows_on(positions, device))
-    }
-
-    #[cfg(any(feature = "cuda", feature = "vulkan"))]
-    fn find_rows_on<S: crate::gpu::Coordinate>(
-        &self,
-        positions: &[[S; 3]],
-        device: crate::gpu::Device,
-    ) -> Result<Found<'a>> {
-        use crate::gpu;
-        let points = gpu::Points::new_periodic(positions, self.period, device)?;
-        let (on_device, density) = match &self.options.finder {
-            Finder::Hop(hop) => {
-                let hop = gpu::Hop::from(self.with_particles_of(hop));
-                let chains = hop.chains(&points)?;
-                (hop.run_on_chains(&chains)?, Some(chains.density()?.read()?))
-            }
-            Finder::AdaptaHop { .. } => return Err(Kind::DeviceAdaptaHop.into()),
-            Finder::FriendsOfFriends => {
-                let fof = gpu::Fof::new(self.scales.linking_length).min_members(self.options.min_members);
-                (fof.run(&points)?, None)
-            }
-        };
-        let halos = on_device.read()?;
-        let masses = self.masses();
-        let centers = move |center| {
-            let mut finder = gpu::CenterFinder::new(center);
-            if let Some(masses) = masses {
-                finder = finder.masses(masses);
-            }
-            finder.run(&points, &on_device)
-        };
-        Ok(Found { halos, density, subhalos: None, unbound: None, on_device: Some(Box::new(centers)), attached: None })
     }
 
     /// Measures the halos: catalogue, centres, and spheres with the structure inside.

@@ -6,7 +6,10 @@ use crate::cluster::{Fof, Hop};
 use crate::distributed::communicator::{all_gather, all_gather_v, reduce};
 use crate::distributed::{self, Communicator, Domain, Reduction, agree};
 use crate::error::{Kind, Result};
-use crate::geometry::Scalar;
+#[cfg(not(any(feature = "cuda", feature = "vulkan")))]
+use crate::geometry::Scalar as Coordinate;
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+use crate::gpu::Coordinate;
 use crate::halo::particles::{check_masses, check_velocities};
 use crate::halo::pipeline::around::InRegions;
 use crate::halo::pipeline::{Finder, Options, Pipeline, Scales};
@@ -14,8 +17,11 @@ use crate::io::extent::Extent;
 use crate::io::{MassSum, Masses, Points, Snapshot, Table, TypeRun};
 
 /// What a rank can refuse by itself.
-pub(super) fn check(part: &Snapshot, options: &Options) -> Result<()> {
+pub(super) fn check(part: &Snapshot, options: &Options, place: Place) -> Result<()> {
     options.check()?;
+    if !matches!(place, Place::Cpu) && matches!(options.finder, Finder::Hop(_)) {
+        return Err(Kind::AcrossOption { what: "HOP on devices" }.into());
+    }
     if let Finder::AdaptaHop { .. } = options.finder {
         return Err(Kind::AcrossOption { what: "AdaptaHOP" }.into());
     }
@@ -46,6 +52,33 @@ pub(super) fn check(part: &Snapshot, options: &Options) -> Result<()> {
         Masses::Equal(mass) => check_masses(&[*mass]),
         Masses::Each(masses) => check_masses(masses),
         Masses::Unknown => Ok(()),
+    }
+}
+
+/// Where halos and centres are found.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    Cpu,
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    Device(crate::gpu::Device),
+}
+
+/// What finds halos across ranks.
+enum OneOf {
+    Hop(Hop),
+    Fof(Fof),
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    OnDevice(crate::gpu::Fof, crate::gpu::Device),
+}
+
+impl OneOf {
+    /// Friends of friends.
+    fn new(length: f64, min_members: usize, place: Place) -> Self {
+        match place {
+            Place::Cpu => Self::Fof(Fof::new(length).min_members(min_members)),
+            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            Place::Device(device) => Self::OnDevice(crate::gpu::Fof::new(length).min_members(min_members), device),
+        }
     }
 }
 
@@ -149,27 +182,34 @@ impl Whole {
     }
 
     /// The halos of positions, and all particles if spheres or profiles are asked for. Collective.
-    pub fn halos<'a, S: Scalar>(
+    pub fn halos<'a, S: Coordinate>(
         &self,
         ranks: &'a dyn Communicator,
         part: &Snapshot,
-        options: &Options,
+        (options, place): (&Options, Place),
         rows: &[[S; 3]],
     ) -> Result<(distributed::Halos, Option<InRegions<'a, S>>)> {
         let period = self.side.filter(|_| !options.open);
-        let hop = if let Finder::Hop(hop) = &options.finder { Some(self.hop(hop, part, options)) } else { None };
-        let fof = Fof::new(self.scales.linking_length).min_members(options.min_members);
-        if options.overdensities.is_empty() && options.profiles == 0 {
-            let halos = match hop {
-                Some(hop) => hop.periodic(period).run_across(ranks, rows)?,
-                None => fof.periodic(period).run_across(ranks, rows)?,
+        let is_bare = options.overdensities.is_empty() && options.profiles == 0;
+        let finder = match &options.finder {
+            Finder::Hop(hop) => OneOf::Hop(self.hop(hop, part, options)),
+            _ => OneOf::new(self.scales.linking_length, options.min_members, place),
+        };
+        if is_bare {
+            let halos = match finder {
+                OneOf::Hop(hop) => hop.periodic(period).run_across(ranks, rows)?,
+                OneOf::Fof(fof) => fof.periodic(period).run_across(ranks, rows)?,
+                #[cfg(any(feature = "cuda", feature = "vulkan"))]
+                OneOf::OnDevice(fof, device) => fof.run_across(ranks, rows, period, device)?,
             };
             return Ok((halos, None));
         }
         let domain = Domain::new(ranks, rows, period)?;
-        let halos = match hop {
-            Some(hop) => hop.run_on_domain(&domain)?,
-            None => fof.run_on_domain(&domain)?,
+        let halos = match finder {
+            OneOf::Hop(hop) => hop.run_on_domain(&domain)?,
+            OneOf::Fof(fof) => fof.run_on_domain(&domain)?,
+            #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            OneOf::OnDevice(fof, device) => fof.halos_on_domain(&domain, device)?,
         };
         Ok((halos, Some(InRegions::new(ranks, domain, &each(part), &self.masses)?)))
     }

@@ -1,0 +1,173 @@
+//! Friends-of-friends groups across ranks that have a device each: the twin of `distributed::fof`.
+//!
+//! In: a domain, and on each rank a device with the points of its region. Out: labels on the devices, or halos on the hosts.
+//! The devices build trees, find groups, and look for the groups that ghosts meet; what ranks tell each other (boxes, ghosts, groups that
+//! meet) goes by way of the hosts.
+//! Cost: that of the groups of each rank's points; of the hosts, some 100 bytes a group.
+
+use crate::cluster::labels::check_clusters;
+use crate::distributed::boundary::{Numbered, number, number_roots};
+use crate::distributed::communicator::{Communicator, agree, check_same};
+use crate::distributed::components::{connect, vertex};
+use crate::distributed::domain::Domain;
+use crate::distributed::ghosts::{Ghosts, Sends};
+use crate::distributed::halos::Halos;
+use crate::distributed::labels::Labels;
+use crate::distributed::regions::{Regions, by_rank, most_boxes};
+use crate::distributed::route::Route;
+use crate::error::{Kind, Result};
+use crate::geometry::{Aabb, BoxSize};
+use crate::gpu::{self, Bvh, Coordinate, Device, Fof, Groups, Points};
+use crate::phases::mark;
+
+impl Fof {
+    /// The halos of the points of all ranks, of which `points` are this rank's, which has a device: those of
+    /// [`crate::Fof::run_across`]. Points are moved between the hosts first. Collective.
+    ///
+    /// # Errors
+    /// As there; if a device fails.
+    pub fn run_across<S: Coordinate, const D: usize>(
+        &self,
+        ranks: &dyn Communicator,
+        points: &[[S; D]],
+        periodic: impl Into<BoxSize>,
+        device: Device,
+    ) -> Result<Halos> {
+        self.halos_on_domain(&Domain::new(ranks, points, periodic)?, device)
+    }
+
+    /// The same in a domain. Collective.
+    pub(crate) fn halos_on_domain<S: Coordinate, const D: usize>(
+        &self,
+        domain: &Domain<'_, S, D>,
+        device: Device,
+    ) -> Result<Halos> {
+        let ranks = domain.ranks;
+        let tree = agree(ranks, Points::new_in(&domain.points, domain.space, device).and_then(|own| Bvh::of(&own)))?;
+        let (groups, edges) = self.meet(domain, &tree)?;
+        drop(tree);
+        let own = agree(ranks, groups.read())?;
+        let numbered = number(domain, &own, groups.smallest.len(), edges)?;
+        drop(groups);
+        let labels = Labels::send_back(domain, &own, &numbered)?;
+        Halos::gather(domain, labels, &own, &numbered, self.min_members)
+    }
+
+    /// The group of each of a domain's points, in the order of [`Domain::points`], of which `tree` is made: numbers of all ranks, which stay on
+    /// the devices. Where points are left in place, they are in the caller's order. Collective.
+    ///
+    /// ```no_run
+    /// use ropewalk::distributed::{Communicator, Domain, on_threads};
+    /// use ropewalk::gpu::{Bvh, Device, Fof, Points};
+    ///
+    /// // Two ranks share a device.
+    /// let found = on_threads(2, |ranks| {
+    ///     let domain = Domain::in_place(ranks, &[[ranks.rank() as f32, 0.0]], None::<f64>)?;
+    ///     let tree = Bvh::of(&Points::new(domain.points(), Device::first()?)?)?;
+    ///     Fof::new(1.0).run_on_domain(&domain, &tree)?.read()
+    /// })?;
+    /// assert!(found.iter().all(|labels| labels.as_slice() == [0]));
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Fof::run_across`]; a tree of other points, or in another space; more than 2^31 - 1 groups of all ranks.
+    pub fn run_on_domain<S: Coordinate, const D: usize>(
+        &self,
+        domain: &Domain<'_, S, D>,
+        tree: &Bvh<S, D>,
+    ) -> Result<gpu::Labels> {
+        let ranks = domain.ranks;
+        let (groups, edges) = self.meet(domain, tree)?;
+        let smallest: Vec<u64> = groups.smallest.iter().map(|&row| domain.ids[row as usize]).collect();
+        let roots = connect(ranks, smallest.len(), edges)?;
+        // Nothing here depends on sizes.
+        let sizes = vec![0; smallest.len()];
+        let Numbered { numbers, count, .. } = number_roots(domain, smallest, sizes, roots)?;
+        let labels = check_clusters(count as usize).and_then(|()| {
+            let numbers: Vec<i32> = numbers.into_iter().map(|number| number as i32).collect();
+            groups.labels(&numbers, count as usize)
+        });
+        let labels = agree(ranks, labels)?;
+        mark("renumber");
+        Ok(labels)
+    }
+
+    /// The groups of this rank's points, and those of other ranks that they meet. Collective.
+    fn meet<S: Coordinate, const D: usize>(
+        &self,
+        domain: &Domain<'_, S, D>,
+        tree: &Bvh<S, D>,
+    ) -> Result<(Groups, Vec<(u32, u64)>)> {
+        let (ranks, length) = (domain.ranks, self.linking_length);
+        agree(ranks, domain.space.check_length("linking_length", length))?;
+        check_same(ranks, &[("linking_length", length), ("min_members", self.min_members as f64)])?;
+        let (n, own) = (tree.len(), domain.points.len());
+        let is_of_domain = n == own && *tree.space() == domain.space;
+        agree(ranks, if is_of_domain { Ok(()) } else { Err(Kind::AcrossTree { points: n, domain: own }.into()) })?;
+        let boxes = agree(ranks, tree.tops(most_boxes(ranks)))?;
+        let regions = Regions::of_boxes(domain, boxes.into_iter(), tree.len())?;
+        let rows = agree(ranks, near(ranks.rank(), (tree, &regions), length))?;
+        let route = Route::of_lists(ranks, &rows)?;
+        let points = route.send(ranks, &domain.points)?;
+        let ghosts = Ghosts { route, points };
+        mark("ghosts");
+
+        let mut groups = agree(ranks, Groups::find(tree, &ghosts.points, length))?;
+        let met = agree(ranks, groups.of_others())?;
+        // Points that are alone here, but not among all ranks.
+        let is_met = ghosts.route.answer(ranks, &met.iter().map(|&label| u8::from(label >= 0)).collect::<Vec<_>>())?;
+        let rows = ghosts.route.rows();
+        let alone = agree(ranks, groups.of_rows(rows))?;
+        let is_new = |&(at, _): &(usize, &u32)| is_met[at] == 1 && alone[at] < 0;
+        let mut new: Vec<u32> = rows.iter().enumerate().filter(is_new).map(|(_, &row)| row).collect();
+        new.sort_unstable();
+        new.dedup();
+        agree(ranks, check_clusters(groups.smallest.len() + new.len()).and_then(|()| groups.add(&new)))?;
+        let own = agree(ranks, groups.of_rows(rows))?;
+        let theirs = ghosts.route.send_packed(ranks, &own)?;
+        let edges = ghosts.ranks().zip(met.iter().zip(theirs)).filter(|(_, (met, _))| **met >= 0);
+        let edges = edges.map(|(rank, (&met, theirs))| (met as u32, vertex(rank, theirs as u32))).collect();
+        mark("groups that meet");
+        Ok((groups, edges))
+    }
+}
+
+/// The points of a tree that may be within a radius of a box of each other rank, ascending; of two ranks one is asked.
+fn near<S: Coordinate, const D: usize>(
+    rank: usize,
+    (tree, regions): (&Bvh<S, D>, &Regions<S, D>),
+    radius: f64,
+) -> Result<Vec<Vec<u32>>> {
+    let (own, space) = (tree.bounds(), tree.space());
+    // More than what is lost where corners and images are rounded.
+    let largest = |bounds: &Aabb<S, D>| {
+        bounds.lo.iter().chain(&bounds.hi).map(|&x| Into::<f64>::into(x).abs()).fold(0.0, f64::max)
+    };
+    let period = space.period().map_or(0.0, |period| period.iter().copied().fold(0.0, f64::max));
+    let scale = regions.boxes.iter().map(largest).fold(radius.max(period), f64::max);
+    let reach = radius + scale * f64::from(f32::EPSILON) * 4.0;
+    let to = |at: usize| regions.rank_of[at] as usize;
+    let is_asked = |at: &usize| {
+        let bounds = &regions.boxes[*at];
+        Sends::One.is_from(rank, to(*at)) && space.min_distance2(&own, bounds) <= reach * reach
+    };
+    let asked: Vec<usize> = (0..regions.boxes.len()).filter(is_asked).filter(|_| !tree.is_empty()).collect();
+    let grown = |&at: &usize| {
+        let Aabb { lo, hi } = regions.boxes[at];
+        let by = |x: S, reach: f64| S::from_f64(Into::<f64>::into(x) + reach);
+        Aabb { lo: lo.map(|x| by(x, -reach)), hi: hi.map(|x| by(x, reach)) }
+    };
+    let found = tree.query_all(&asked.iter().map(grown).collect::<Vec<_>>())?.read()?;
+    let pairs: Vec<(u32, u32)> = asked
+        .iter()
+        .zip(&found)
+        .flat_map(|(&at, rows)| rows.iter().map(move |&row| (regions.rank_of[at], row)))
+        .collect();
+    let mut lists = by_rank(regions.counts.len(), &pairs);
+    for rows in &mut lists {
+        rows.sort_unstable();
+        rows.dedup();
+    }
+    Ok(lists)
+}

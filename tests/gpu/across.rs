@@ -1,0 +1,130 @@
+//! Groups of points that ranks with devices share, against those of one process. All ranks have the same device here.
+
+use common::clouds::{self, Cloud};
+use common::ranks::clusters::owned_are;
+use common::ranks::shares::{Share, shares};
+use ropewalk::distributed::{Communicator, Domain, on_threads};
+use ropewalk::gpu::{self, Bvh, Coordinate, Device};
+use ropewalk::halo::Overdensity;
+use ropewalk::halo::pipeline::{self, Across, LinkingLength, Options};
+use ropewalk::io::{Masses, Points, Snapshot, Table};
+use ropewalk::{ErrorKind, Fof};
+
+fn device() -> Device {
+    Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
+}
+
+fn compare<S: Coordinate, const D: usize>(ranks: &dyn Communicator, cloud: &Cloud<S, D>, shares: &[Share]) {
+    let n = cloud.points.len();
+    for &radius in &cloud.radii {
+        for space in [None, Some(cloud.side)].into_iter().filter(|side| side.is_none_or(|side| side >= 2.0 * radius)) {
+            let expected = Fof::new(radius).min_members(3).periodic(space).run(&cloud.points).unwrap();
+            let of = |indices: &mut dyn Iterator<Item = u64>| -> Vec<i32> {
+                indices.map(|index| expected.labels().as_slice()[index as usize]).collect()
+            };
+            let fof = gpu::Fof::new(radius).min_members(3);
+            for share in shares {
+                let range = share.of(n, ranks);
+                let points = &cloud.points[range.clone()];
+                let context = format!("{}, radius {radius}, {space:?}, {share:?}, {} ranks", cloud.name, ranks.size());
+                let halos = fof.run_across(ranks, points, space, device()).unwrap();
+                let own = of(&mut range.map(|index| index as u64));
+                assert!(halos.labels().as_slice().iter().copied().eq(own.into_iter().map(i64::from)), "{context}");
+                owned_are(ranks, &halos, &expected, &context);
+                for domain in
+                    [Domain::new(ranks, points, space).unwrap(), Domain::in_place(ranks, points, space).unwrap()]
+                {
+                    let own = match space {
+                        None => gpu::Points::new(domain.points(), device()),
+                        Some(side) => gpu::Points::new_periodic(domain.points(), side, device()),
+                    };
+                    let labels = fof.run_on_domain(&domain, &Bvh::of(&own.unwrap()).unwrap()).unwrap().read().unwrap();
+                    assert_eq!(labels.as_slice(), of(&mut domain.indices().iter().copied()), "{context}");
+                    assert_eq!(labels.n_clusters(), expected.labels().n_clusters(), "{context}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn groups_across_ranks() {
+    on_threads(3, |ranks| {
+        for cloud in clouds::small::<f32, 3>() {
+            compare(ranks, &cloud, &[Share::Uneven]);
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn groups_of_any_number_of_ranks() {
+    for size in [1, 2, 7] {
+        on_threads(size, |ranks| {
+            let shares = if size == 2 { &shares()[..] } else { &[Share::Even] };
+            compare(ranks, &clouds::clustered::<f32, 2>(), shares);
+            Ok(())
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn groups_in_f64() {
+    on_threads(2, |ranks| {
+        compare(ranks, &clouds::clustered::<f64, 3>(), &[Share::Even]);
+        Ok(())
+    })
+    .unwrap();
+}
+
+/// The catalogue of a snapshot, with most bound particles, and with spheres.
+#[test]
+fn halos_of_a_snapshot() {
+    let cloud: Cloud<f32, 3> = clouds::clustered();
+    let part = |range: std::ops::Range<usize>| {
+        let points = Points::F32(Table::new(3, cloud.points[range].concat()).unwrap());
+        let mut part = Snapshot::new(points);
+        (part.box_size, part.masses) = (Some(cloud.side), Masses::Equal(1.0));
+        part
+    };
+    let mut options = Options::default();
+    (options.linking_length, options.min_members) = (LinkingLength::Length(cloud.radii[0]), 2);
+    options.universe.units.length = Some("Mpc/h".parse().unwrap());
+    options.universe.units.mass = Some("1e10 Msun/h".parse().unwrap());
+    (options.universe.omega_m, options.universe.redshift) = (Some(0.3), Some(0.5));
+    for overdensities in [vec![], vec![Overdensity::Mean(2.0)]] {
+        options.overdensities = overdensities;
+        let expected = pipeline::run(&part(0..cloud.points.len()), &options).unwrap();
+        let found = on_threads(3, |ranks| {
+            let part = part(Share::Even.of(cloud.points.len(), ranks));
+            let across = Across::find_on(ranks, &part, &options, device())?;
+            across.measure(ranks, &across.pipeline()?)
+        })
+        .unwrap();
+        assert!(!expected.catalog.halos().is_empty());
+        // What is not known of a sphere is not equal to itself.
+        assert_eq!(format!("{:?}", found[0].as_ref().unwrap().catalog), format!("{:?}", expected.catalog));
+    }
+}
+
+#[test]
+fn a_tree_of_other_points_is_refused() {
+    let refused = |of: &(dyn Fn(usize) -> usize + Sync), side: Option<f64>| {
+        on_threads(2, |ranks| {
+            let domain = Domain::in_place(ranks, &[[1.0f32, 1.0], [2.0, 2.0]], None::<f64>)?;
+            let points = &domain.points()[..of(ranks.rank())];
+            let own = side.map_or_else(
+                || gpu::Points::new(points, device()),
+                |side| gpu::Points::new_periodic(points, side, device()),
+            );
+            let found = gpu::Fof::new(1.0).run_on_domain(&domain, &Bvh::of(&own?)?);
+            Ok(found.map(drop).unwrap_err().kind())
+        })
+        .unwrap()
+    };
+    // One of the two ranks, and all in another space.
+    assert_eq!(refused(&|rank| 2 - rank, None), [ErrorKind::Parameter; 2]);
+    assert_eq!(refused(&|_| 2, Some(9.0)), [ErrorKind::Parameter; 2]);
+}
