@@ -22,7 +22,7 @@ impl Fof {
     /// The halos of the points of all ranks, of which `points` are this rank's: the labels and halos that [`Fof::run`] finds among all of
     /// them in one process, for any number of ranks. Collective.
     ///
-    /// Memory: about 50 bytes a point of the largest rank.
+    /// Memory: 50 to 60 bytes a point of the largest rank.
     ///
     /// ```
     /// use ropewalk::{Fof, distributed::{Communicator, on_threads}};
