@@ -77,16 +77,16 @@ fn near<S: Scalar, const D: usize>(
 ) -> Vec<Vec<(u32, u32)>> {
     let Regions { boxes, rank_of, counts, .. } = regions;
     let (space, radius2) = (tree.space(), radius * radius);
-    let is_near = |at: usize, other: u32| space.min_distance2(&tree.node(at).bounds, &boxes[other as usize]) <= radius2;
-    let to = |other: u32| rank_of[other as usize] as usize;
-    let others = (0..boxes.len() as u32).filter(|&other| sends.is_from(rank, to(other)) && is_near(0, other));
-    let others: Vec<u32> = others.filter(|_| !tree.is_empty()).collect();
+    let others = match tree.is_empty() {
+        true => vec![],
+        false => regions.asking((rank, sends), &tree.bounds(), space, radius),
+    };
     let positions = list_tasks(others.len(), TASK, &|range| {
         let mut positions = vec![];
         for &other in &others[range] {
             let bounds = &boxes[other as usize];
-            tree.walk(0..tree.end(), |at, _| {
-                if !is_near(at, other) {
+            tree.walk(0..tree.end(), |at, node| {
+                if space.min_distance2(&node.bounds, bounds) > radius2 {
                     return Step::Skip;
                 }
                 if tree.is_leaf(at) {

@@ -105,7 +105,7 @@ impl Halos {
         })
     }
 
-    /// The group of each point of this rank, by friends of friends all of two or more; also those with fewer members than a halo has at least.
+    /// The group of each point of this rank, also where it has fewer members than a halo has at least. Friends of friends are two or more.
     pub fn labels(&self) -> &Labels {
         &self.labels
     }

@@ -33,10 +33,9 @@
 //!
 //! A simulation calls these where its particles are, and nothing is written. [`Fof::run_across`](crate::Fof::run_across) and
 //! [`Dbscan::run_across`](crate::Dbscan::run_across) borrow the rank's points; bytemuck casts a slice of a struct of three coordinates to
-//! one of arrays. Labels come in the order of the points. For a catalogue `halo::pipeline::Across` takes a `Snapshot`
-//! whose tables may share the simulation's memory (`Table::shared`): positions are not copied, and what is
-//! known of a halo's members goes to the rank that owns it. What has several columns in one struct, as positions and masses, is collected
-//! first. [`Domain::in_place`] leaves points on the ranks that have them, where these have compact regions. The example `in_situ` has a
+//! one of arrays. Labels come in the order of the points. For a catalogue `halo::pipeline::Across` takes a `Snapshot` whose tables may share
+//! the simulation's memory (`Table::shared`): positions are not copied, and what is known of a halo's members goes to the rank that owns it.
+//! What has several columns in one struct, as positions and masses, is collected first. [`Domain::in_place`] leaves points on the ranks that have them, where these have compact regions. The example `in_situ` has a
 //! catalogue of each step.
 //!
 //! How ranks talk is any [`Communicator`]: one of MPI that a simulation has opened itself is wrapped in a type of its own, whose

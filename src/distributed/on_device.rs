@@ -3,7 +3,7 @@
 //! In: a domain, and on each rank a device with the points of its region. Out: labels on the devices, or halos on the hosts.
 //! The devices build trees, find groups, and look for the groups that ghosts meet; what ranks tell each other (boxes, ghosts, groups that
 //! meet) goes by way of the hosts.
-//! Cost: that of the groups of each rank's points; of the hosts, some 100 bytes a group.
+//! Cost: that of the groups of each rank's points; the hosts number all groups, by one thread and some 90 bytes each.
 
 use crate::cluster::labels::check_clusters;
 use crate::distributed::boundary::{Numbered, number, number_roots};
@@ -147,14 +147,12 @@ fn near<S: Coordinate, const D: usize>(
     let period = space.period().map_or(0.0, |period| period.iter().copied().fold(0.0, f64::max));
     let scale = regions.boxes.iter().map(largest).fold(radius.max(period), f64::max);
     let reach = radius + scale * f64::from(f32::EPSILON) * 4.0;
-    let to = |at: usize| regions.rank_of[at] as usize;
-    let is_asked = |at: &usize| {
-        let bounds = &regions.boxes[*at];
-        Sends::One.is_from(rank, to(*at)) && space.min_distance2(&own, bounds) <= reach * reach
+    let asked = match tree.is_empty() {
+        true => vec![],
+        false => regions.asking((rank, Sends::One), &own, space, reach),
     };
-    let asked: Vec<usize> = (0..regions.boxes.len()).filter(is_asked).filter(|_| !tree.is_empty()).collect();
-    let grown = |&at: &usize| {
-        let Aabb { lo, hi } = regions.boxes[at];
+    let grown = |&at: &u32| {
+        let Aabb { lo, hi } = regions.boxes[at as usize];
         let by = |x: S, reach: f64| S::from_f64(Into::<f64>::into(x) + reach);
         Aabb { lo: lo.map(|x| by(x, -reach)), hi: hi.map(|x| by(x, reach)) }
     };
@@ -162,7 +160,7 @@ fn near<S: Coordinate, const D: usize>(
     let pairs: Vec<(u32, u32)> = asked
         .iter()
         .zip(&found)
-        .flat_map(|(&at, rows)| rows.iter().map(move |&row| (regions.rank_of[at], row)))
+        .flat_map(|(&at, rows)| rows.iter().map(move |&row| (regions.rank_of[at as usize], row)))
         .collect();
     let mut lists = by_rank(regions.counts.len(), &pairs);
     for rows in &mut lists {

@@ -10,6 +10,7 @@ use crate::bvh::Bvh;
 use crate::csr::Csr;
 use crate::distributed::communicator::{Communicator, agree, all_gather, all_gather_v};
 use crate::distributed::domain::Domain;
+use crate::distributed::ghosts::Sends;
 use crate::error::Result;
 use crate::geometry::{Aabb, Query, Scalar, Space};
 use crate::phases::mark;
@@ -56,6 +57,23 @@ impl<S: Scalar, const D: usize> Regions<S, D> {
         let tree = agree(ranks, Bvh::build_in(&boxes, domain.space))?;
         mark("boxes of all ranks");
         Ok(Self { tree, boxes, rank_of, counts })
+    }
+}
+
+impl<S: Scalar, const D: usize> Regions<S, D> {
+    /// The boxes within a radius of `bounds` that are of ranks to which `rank` sends.
+    pub fn asking(
+        &self,
+        (rank, sends): (usize, Sends),
+        bounds: &Aabb<S, D>,
+        space: &Space<D>,
+        radius: f64,
+    ) -> Vec<u32> {
+        let is_near = |&at: &u32| {
+            let to = self.rank_of[at as usize] as usize;
+            sends.is_from(rank, to) && space.min_distance2(bounds, &self.boxes[at as usize]) <= radius * radius
+        };
+        (0..self.boxes.len() as u32).filter(is_near).collect()
     }
 }
 

@@ -1,5 +1,7 @@
 //! The one error type: a sentence a user can act on, with the numbers in it.
 
+#[cfg(feature = "io")]
+mod file;
 mod kind;
 mod message;
 
@@ -424,28 +426,5 @@ impl Kind {
 impl From<Kind> for Error {
     fn from(kind: Kind) -> Self {
         Self(Box::new(kind))
-    }
-}
-
-#[cfg(feature = "io")]
-impl Error {
-    /// An error about what is in a file: `path: message`.
-    pub(crate) fn file(path: impl Into<PathBuf>, message: impl std::fmt::Display) -> Self {
-        Kind::File { path: path.into(), message: message.to_string(), source: None }.into()
-    }
-
-    /// The same about a file that the user knows by another name.
-    pub(crate) fn renamed(mut self, from: &std::path::Path, to: &std::path::Path) -> Self {
-        if let Kind::File { path, .. } = &mut *self.0
-            && path == from
-        {
-            *path = to.to_path_buf();
-        }
-        self
-    }
-
-    /// A file that the operating system refuses: `path: what failed: why`. It keeps the system's error.
-    pub(crate) fn io(path: impl Into<PathBuf>, failed: impl std::fmt::Display, error: std::io::Error) -> Self {
-        Kind::File { path: path.into(), message: format!("{failed}: {error}"), source: Some(error) }.into()
     }
 }

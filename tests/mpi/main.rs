@@ -34,6 +34,8 @@ fn chosen(words: &[String]) -> Vec<(String, Scenario)> {
 
 fn scenarios(words: &[String]) -> ExitCode {
     let mut ranks = Mpi::init().unwrap();
+    // All are on one host.
+    assert_eq!(ranks.rank_on_host().unwrap(), ranks.rank());
     let mut passed = 0;
     // Messages as they are; then, for what talks and does nothing else, so short that most of what is sent is cut.
     for (bytes, module) in [(usize::MAX, ""), (100, "communicator::")] {

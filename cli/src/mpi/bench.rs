@@ -1,7 +1,7 @@
 //! `ropewalk bench --mpi`: time, memory, bytes sent, and how evenly ranks share the work.
 //!
-//! A time is that of the slowest rank, from the points where they were read to results there; on devices, from the points there. Results of any number of ranks have one
-//! checksum if they are equal.
+//! A time is that of the slowest rank, from the points where they were read to results there; on devices, from the points there. Results of
+//! any number of ranks have one checksum if they are equal.
 
 use std::fmt::Write;
 #[cfg(any(feature = "cuda", feature = "vulkan"))]

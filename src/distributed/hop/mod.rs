@@ -38,7 +38,7 @@ impl Hop {
     /// The halos of the points of all ranks, of which `points` are this rank's: the labels, halos and densities that [`Hop::run`] and
     /// [`Hop::chains`] find among all of them in one process, for any number of ranks. Masses are those of this rank's points. Collective.
     ///
-    /// Memory: beside the points some 200 bytes for each of this rank's region and its ghosts. These are the points of other ranks among the
+    /// Memory: beside the points a tree and columns for each of this rank's region and its ghosts. These are the points of other ranks among the
     /// `n_density` nearest of one here, and those that have one here among theirs. Boundaries between chains of at least the outer density come
     /// to rank 0, at most one for each chain of each rank.
     ///
@@ -78,7 +78,7 @@ impl Hop {
             Ok((thresholds, self.density.check_share(own, n)?))
         });
         let (thresholds, k) = agree(ranks, checked)?;
-        self.check_same(ranks)?;
+        self.check_same(ranks, thresholds)?;
         let kernel = self.density.kernel;
         let near = Neighborhood::new(domain, k.max(self.most_near(n)), kernel == DensityKernel::Symmetric)?;
         let (masses, total) = self.masses_in(domain, &near)?;
@@ -137,7 +137,7 @@ impl Hop {
             Ok(thresholds)
         });
         let thresholds = agree(domain.ranks, checked)?;
-        self.check_same(domain.ranks)?;
+        self.check_same(domain.ranks, thresholds)?;
         let near = Neighborhood::new(domain, self.most_near(n), false)?;
         // Of two zeros none is larger.
         let field: Vec<f64> = field.iter().map(|&value| value + 0.0).collect();
@@ -151,8 +151,7 @@ impl Hop {
     }
 
     /// Whether all ranks want the same. Collective.
-    fn check_same(&self, ranks: &dyn Communicator) -> Result<()> {
-        let thresholds = agree(ranks, self.thresholds())?;
+    fn check_same(&self, ranks: &dyn Communicator, thresholds: Thresholds) -> Result<()> {
         let Thresholds { outer, saddle, peak } = thresholds;
         let options = [
             ("n_density", self.density.n_density as f64),

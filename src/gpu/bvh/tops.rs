@@ -1,7 +1,7 @@
 //! The top of a tree, as boxes that hold all points: the twin of the tops in `distributed::regions`.
 //!
 //! In: a tree. Out: the boxes of the uppermost nodes that have at most so many points each.
-//! Cost: a pass over the nodes, or a few; 8 bytes a node.
+//! Cost: a pass over the nodes, or a few; 4 bytes a node.
 
 use cubecl::prelude::*;
 

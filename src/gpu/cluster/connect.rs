@@ -75,16 +75,10 @@ pub(in crate::gpu) fn connect<R: Runtime, S: Coordinate, const D: usize>(
         D,
         marked,
     );
-    let atomic = is_cuda(client);
-    loop {
-        let changed = Buffer::<u32>::from_slice(client, &[0]);
+    until_united(client, &parents, &|output| {
         let input = InputLaunch::new(marks.arg(), node_states.arg(), 0, marked);
-        let output = ForestArgLaunch::new(parents.arg(), parents.arg(), changed.arg(), atomic);
         bvh.walk::<R, Unite>(client, nodes, radius, TraversalMode::HalfUniform, input, output);
-        if atomic || changed.read(client)?[0] == 0 {
-            break;
-        }
-    }
+    })?;
     Ok(Forest { parents, node_states })
 }
 
@@ -104,18 +98,28 @@ pub(in crate::gpu) fn connect_others<R: Runtime, S: Coordinate, const D: usize>(
     let all = (n + others) as u32;
     add_roots::launch::<R>(client, cubes(n + others), dim, forest.parents.arg(), parents.arg(), n as u32, all);
     let node_states = &forest.node_states;
+    until_united(client, &parents, &|output| {
+        let input = InputLaunch::new(bvh.order.arg(), node_states.arg(), n as u32, false);
+        let asked = bvh.balls_about(client, axes, others, radius);
+        bvh.walk_queries::<R, Unite>(client, nodes, asked, TraversalMode::EachUniform, input, output);
+    })?;
+    Ok(Forest { parents, node_states: node_states.clone() })
+}
+
+/// Walks once, where hooks are atomic; else until a walk hooks nothing.
+fn until_united<R: Runtime>(
+    client: &ComputeClient<R>,
+    parents: &Buffer<u32>,
+    walk: &dyn Fn(ForestArgLaunch<R>),
+) -> Result<()> {
     let atomic = is_cuda(client);
     loop {
         let changed = Buffer::<u32>::from_slice(client, &[0]);
-        let input = InputLaunch::new(bvh.order.arg(), node_states.arg(), n as u32, false);
-        let output = ForestArgLaunch::new(parents.arg(), parents.arg(), changed.arg(), atomic);
-        let asked = bvh.balls_about(client, axes, others, radius);
-        bvh.walk_queries::<R, Unite>(client, nodes, asked, TraversalMode::EachUniform, input, output);
+        walk(ForestArgLaunch::new(parents.arg(), parents.arg(), changed.arg(), atomic));
         if atomic || changed.read(client)?[0] == 0 {
-            break;
+            return Ok(());
         }
     }
-    Ok(Forest { parents, node_states: node_states.clone() })
 }
 
 /// Copies a forest and puts roots behind it.
