@@ -9,7 +9,8 @@ use crate::halo::Halos;
 use crate::io::Points;
 
 impl<'a> Pipeline<'a> {
-    /// Finds the halos on a device, which finds their centres, too: [`CenterKind::MostBound`] and [`CenterKind::MostConnected`].
+    /// Finds the halos on a device, which finds their centres, too: [`CenterKind::MostBound`](super::CenterKind::MostBound) and
+    /// [`CenterKind::MostConnected`](super::CenterKind::MostConnected).
     ///
     /// Errors: what [`Pipeline::find`] refuses; [`Finder::AdaptaHop`], which runs on the CPU alone; a device that fails or has too little
     /// memory.
