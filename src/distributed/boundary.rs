@@ -2,7 +2,7 @@
 //!
 //! In: the component of each point on a rank, the components of other ranks that these meet, and the global indices of the points. Out: the
 //! global number of each component, by its smallest point; points of one cluster have one number on all ranks.
-//! Cost: messages of the size of the boundary between ranks, and 24 bytes a component. Source: Patwary et al. 2012 (PDSDBSCAN: local
+//! Cost: messages of the size of the boundary between ranks, and 28 bytes a component. Source: Patwary et al. 2012 (PDSDBSCAN: local
 //! unions first, then those across ranks).
 
 use crate::distributed::communicator::{exchange, starts};
@@ -56,15 +56,12 @@ pub(super) fn number_roots<S: Scalar, const D: usize>(
     mut sizes: Vec<u64>,
     roots: Vec<u64>,
 ) -> Result<Numbered> {
-    let (ranks, n) = (domain.ranks, roots.len());
+    let ranks = domain.ranks;
+    let own = |at: usize| vertex(ranks.rank(), at as u32);
+    let moved: Vec<u32> = (0..roots.len()).filter(|&at| roots[at] != own(at)).map(|at| at as u32).collect();
     // The smallest index and the size of each tree, at its root.
-    let first = vertex(ranks.rank(), 0);
-    let mut told: Vec<[u64; 3]> = (first..)
-        .zip(&roots)
-        .zip(smallest.iter().zip(&sizes))
-        .filter(|((own, root), _)| own != *root)
-        .map(|((_, &root), (&smallest, &size))| [root, smallest, size])
-        .collect();
+    let mut told: Vec<[u64; 3]> =
+        moved.iter().map(|&at| at as usize).map(|at| [roots[at], smallest[at], sizes[at]]).collect();
     told.sort_unstable();
     told.dedup_by(|other, kept| {
         let is_same = other[0] == kept[0];
@@ -78,34 +75,53 @@ pub(super) fn number_roots<S: Scalar, const D: usize>(
         smallest[root] = smallest[root].min(other);
         sizes[root] += size;
     }
-    let is_root = |at: usize| roots[at] == vertex(ranks.rank(), at as u32);
-    let is_met = |at: &usize| is_root(*at) && smallest[*at] != NONE;
-    let own_roots: Vec<u32> = (0..n).filter(is_met).map(|at| at as u32).collect();
-    let keys: Vec<u64> = own_roots.iter().map(|&at| smallest[at as usize]).collect();
-    let (found, count) = rank_keys(domain, &keys)?;
-    let mut known = vec![[NONE, 0]; n];
-    own_roots.iter().zip(found).for_each(|(&at, number)| known[at as usize] = [number, sizes[at as usize]]);
+    moved.iter().for_each(|&at| smallest[at as usize] = NONE);
+    let (mut numbers, count) = rank_keys(domain, smallest)?;
     let wanted: Vec<u64> = told.iter().map(|told| told[0]).collect();
-    let theirs = request(ranks, &wanted)?.send(ranks, &known)?;
-    for at in (0..n).filter(|&at| !is_root(at)) {
-        known[at] = theirs[wanted.partition_point(|&other| other < roots[at])];
+    let asked = request(ranks, &wanted)?;
+    let known: Vec<[u64; 2]> = asked.rows().iter().map(|&at| [numbers[at as usize], sizes[at as usize]]).collect();
+    let theirs = asked.send_packed(ranks, &known)?;
+    for at in moved.into_iter().map(|at| at as usize) {
+        [numbers[at], sizes[at]] = theirs[wanted.partition_point(|&other| other < roots[at])];
     }
     mark("across ranks");
-    let (numbers, sizes) = known.into_iter().map(|[number, size]| (number, size)).unzip();
     Ok(Numbered { numbers, sizes, roots, count })
 }
 
-/// The place of each key among those of all ranks, which all differ, and how many there are. Keys are global indices. Collective.
-fn rank_keys<S: Scalar, const D: usize>(domain: &Domain<'_, S, D>, keys: &[u64]) -> Result<(Vec<u64>, u64)> {
+/// The place of each key among those of all ranks, which all differ, and how many there are; [`NONE`] is no key and has no place. Keys are
+/// global indices: each is ranked where its point came from, and those of a rank that are there already stay. Collective.
+fn rank_keys<S: Scalar, const D: usize>(domain: &Domain<'_, S, D>, mut keys: Vec<u64>) -> Result<(Vec<u64>, u64)> {
     let ranks = domain.ranks;
-    let to: Vec<u32> = keys.iter().map(|&key| domain.home_of(key) as u32).collect();
+    let own = domain.starts[ranks.rank()]..domain.starts[ranks.rank() + 1];
+    let (mut here, mut away): (Vec<u32>, Vec<u32>) = (vec![], vec![]);
+    for (at, &key) in (0..).zip(&keys).filter(|(_, key)| **key != NONE) {
+        if own.contains(&key) { here.push(at) } else { away.push(at) }
+    }
+    // They mostly ascend, and this sort merges what does.
+    here.sort_by_key(|&at| keys[at as usize]);
+    let to: Vec<u32> = away.iter().map(|&at| domain.home_of(keys[at as usize]) as u32).collect();
+    let sent: Vec<u64> = away.iter().map(|&at| keys[at as usize]).collect();
     let route = Route::to_one(ranks, &to)?;
-    let arrived = route.send(ranks, keys)?;
-    let starts = starts(ranks, arrived.len())?;
+    let arrived = route.send(ranks, &sent)?;
+    let starts = starts(ranks, here.len() + arrived.len())?;
     let mut order: Vec<u32> = (0..arrived.len() as u32).collect();
-    // Those of each rank mostly ascend, and this sort merges what does.
     order.sort_by_key(|&at| arrived[at as usize]);
-    let mut numbers = vec![0; arrived.len()];
-    order.iter().zip(starts[ranks.rank()]..).for_each(|(&at, number)| numbers[at as usize] = number);
-    Ok((route.send_back(ranks, &numbers)?, starts[ranks.size()]))
+
+    let mut next = starts[ranks.rank()];
+    let mut number = || {
+        next += 1;
+        next - 1
+    };
+    let mut answers = vec![0; arrived.len()];
+    let mut others = order.into_iter().map(|at| at as usize).peekable();
+    for at in here.into_iter().map(|at| at as usize) {
+        while let Some(other) = others.next_if(|&other| arrived[other] < keys[at]) {
+            answers[other] = number();
+        }
+        keys[at] = number();
+    }
+    others.for_each(|other| answers[other] = number());
+    let answers = route.send_back(ranks, &answers)?;
+    away.iter().zip(answers).for_each(|(&at, number)| keys[at as usize] = number);
+    Ok((keys, starts[ranks.size()]))
 }

@@ -4,11 +4,15 @@
 //! component that it is connected with.
 //! Each root is hooked to the least root across an edge that is smaller; then pointers are jumped until all point to roots; so again until no
 //! edge joins two. A root that stays one for two rounds has taken in all its neighbours, so these halve the number of roots.
-//! Cost: O(log n) rounds of messages, whose size is that of the edges. Source: Shiloach and Vishkin 1982.
+//! Cost: O(log n) rounds of messages, whose size is that of the edges; components without an edge are only written down. Source: Shiloach and Vishkin 1982.
 
 use crate::distributed::communicator::{Communicator, Reduction, exchange, reduce};
 use crate::distributed::route::Route;
 use crate::error::Result;
+use crate::parallel::map;
+
+/// Components per parallel task.
+const TASK: usize = 1 << 16;
 
 /// A component: the rank in the high half, its number there in the low one.
 pub(super) fn vertex(rank: usize, number: u32) -> u64 {
@@ -31,15 +35,41 @@ pub(super) fn request(ranks: &dyn Communicator, wanted: &[u64]) -> Result<Route>
 /// The least component that each of `n` is connected with; `edges` are between these, by number, and those of any rank. Collective.
 pub(super) fn connect(ranks: &dyn Communicator, n: usize, mut edges: Vec<(u32, u64)>) -> Result<Vec<u64>> {
     let rank = ranks.rank();
-    let mut parent: Vec<u64> = (0..n as u32).map(|number| vertex(rank, number)).collect();
+    let mut roots = map(n, TASK, &|number| vertex(rank, number as u32));
     edges.sort_unstable();
     edges.dedup();
     let mut others: Vec<u64> = edges.iter().map(|edge| edge.1).collect();
     others.sort_unstable();
     others.dedup();
-    let place = |vertex: u64| others.partition_point(|&other| other < vertex);
-    let edges: Vec<(u32, u32)> = edges.into_iter().map(|(own, other)| (own, place(other) as u32)).collect();
-    let route = request(ranks, &others)?;
+
+    // Those without an edge stay as they are; the rest, which are few, are numbered from 0 in their order.
+    let asked = request(ranks, &others)?;
+    let mut met: Vec<u32> = edges.iter().map(|edge| edge.0).chain(asked.rows().iter().copied()).collect();
+    met.sort_unstable();
+    met.dedup();
+    let place = |number: u32| met.partition_point(|&other| other < number) as u32;
+    let told: Vec<u64> = asked.rows().iter().map(|&row| vertex(rank, place(row))).collect();
+    let renamed = asked.send_packed(ranks, &told)?;
+    drop((asked, told));
+    let at = |other: u64| others.partition_point(|&lower| lower < other) as u32;
+    let edges: Vec<(u32, u32)> = edges.into_iter().map(|(own, other)| (place(own), at(other))).collect();
+    let parent = unite(ranks, met.len(), &edges, &renamed)?;
+
+    let above = others_of(rank, &parent);
+    let names = request(ranks, &above)?.send(ranks, &met)?;
+    for (&number, &root) in met.iter().zip(&parent) {
+        roots[number as usize] = match rank_of(root) {
+            of if of == rank => vertex(rank, met[root as u32 as usize]),
+            of => vertex(of, names[above.partition_point(|&other| other < root)]),
+        };
+    }
+    Ok(roots)
+}
+
+/// The same, where edges lead to places in `others`, which ascend. Collective.
+fn unite(ranks: &dyn Communicator, n: usize, edges: &[(u32, u32)], others: &[u64]) -> Result<Vec<u64>> {
+    let mut parent: Vec<u64> = (0..n as u32).map(|number| vertex(ranks.rank(), number)).collect();
+    let route = request(ranks, others)?;
     loop {
         let theirs = route.send(ranks, &parent)?;
         // The larger of two roots and the smaller one, to which it is hooked.
@@ -64,11 +94,19 @@ pub(super) fn connect(ranks: &dyn Communicator, n: usize, mut edges: Vec<(u32, u
     }
 }
 
+/// The vertices of other ranks among some, ascending, each once.
+fn others_of(rank: usize, vertices: &[u64]) -> Vec<u64> {
+    let mut others: Vec<u64> = vertices.iter().copied().filter(|&vertex| rank_of(vertex) != rank).collect();
+    others.sort_unstable();
+    others.dedup();
+    others
+}
+
 /// Points all to their roots.
 fn jump(ranks: &dyn Communicator, parent: &mut [u64]) -> Result<()> {
     let first = vertex(ranks.rank(), 0);
     loop {
-        // The parents that are of other components.
+        // The parents that are of other components, here or elsewhere.
         let mut above: Vec<u64> =
             (first..).zip(&*parent).filter(|(own, parent)| own != *parent).map(|(_, &parent)| parent).collect();
         above.sort_unstable();

@@ -3,7 +3,7 @@
 //! In: a domain, and on each rank a device with the points of its region. Out: labels on the devices, or halos on the hosts.
 //! The devices build trees, find groups, and look for the groups that ghosts meet; what ranks tell each other (boxes, ghosts, groups that
 //! meet) goes by way of the hosts.
-//! Cost: that of the groups of each rank's points; the hosts number all groups, by one thread and some 90 bytes each.
+//! Cost: that of the groups of each rank's points; the hosts number all groups, some 30 bytes each.
 
 use crate::cluster::labels::check_clusters;
 use crate::distributed::boundary::{Numbered, number, number_roots};
@@ -18,7 +18,11 @@ use crate::distributed::route::Route;
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, BoxSize};
 use crate::gpu::{self, Bvh, Coordinate, Device, Fof, Groups, Points};
+use crate::parallel::map;
 use crate::phases::mark;
+
+/// Groups per parallel task.
+const TASK: usize = 1 << 16;
 
 impl Fof {
     /// The halos of the points of all ranks, of which `points` are this rank's, which has a device: those of
@@ -79,15 +83,15 @@ impl Fof {
     ) -> Result<gpu::Labels> {
         let ranks = domain.ranks;
         let (groups, edges) = self.meet(domain, tree)?;
-        let smallest: Vec<u64> = groups.smallest.iter().map(|&row| domain.ids[row as usize]).collect();
+        // Not the domain, which is not for several threads.
+        let (ids, rows) = (&domain.ids, &groups.smallest);
+        let smallest = map(rows.len(), TASK, &|at| ids[rows[at] as usize]);
         let roots = connect(ranks, smallest.len(), edges)?;
         // Nothing here depends on sizes.
         let sizes = vec![0; smallest.len()];
         let Numbered { numbers, count, .. } = number_roots(domain, smallest, sizes, roots)?;
-        let labels = check_clusters(count as usize).and_then(|()| {
-            let numbers: Vec<i32> = numbers.into_iter().map(|number| number as i32).collect();
-            groups.labels(&numbers, count as usize)
-        });
+        let labels = check_clusters(count as usize)
+            .and_then(|()| groups.labels(&map(numbers.len(), TASK, &|at| numbers[at] as i32), count as usize));
         let labels = agree(ranks, labels)?;
         mark("renumber");
         Ok(labels)

@@ -6,7 +6,7 @@
 
 use cubecl::prelude::*;
 
-use crate::error::Result;
+use crate::error::{Kind, Result};
 use crate::gpu::buffer::{Buffer, UNITS, cubes, mark};
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::cluster::connect::{Participants, connect, connect_others};
@@ -60,9 +60,10 @@ impl Groups {
 
     /// The groups of some stored points.
     pub fn of_rows(&self, rows: &[u32]) -> Result<Vec<i32>> {
-        on!(self.device, client => {
+        let labels = on!(self.device, client => {
             gather(client, &self.labels, &Buffer::from_slice(client, rows), 1, Layout::Rows).read(client)
-        })
+        })?;
+        self.checked(labels)
     }
 
     /// Makes groups of one stored point each, of points that have no group; they are numbered after the others.
@@ -82,7 +83,18 @@ impl Groups {
     pub fn read(&self) -> Result<Vec<i32>> {
         let mut labels = on!(self.device, client => self.labels.read(client))?;
         labels.truncate(self.n);
-        Ok(labels)
+        self.checked(labels)
+    }
+
+    /// Labels that are of groups: a device whose memory is full, as where several processes share it, may give others without an error.
+    fn checked(&self, labels: Vec<i32>) -> Result<Vec<i32>> {
+        let count = self.smallest.len();
+        match labels.iter().all(|&label| label < count as i32) {
+            true => Ok(labels),
+            false => {
+                Err(Kind::Device(format!("it gave groups that are none of its {count}; its memory may be full")).into())
+            }
+        }
     }
 
     /// The labels of the stored points, where each group has a number among `n_clusters`.
