@@ -1,12 +1,11 @@
 //! The calculations, on what [`crate::ffi`] has read.
 
-use ropewalk::distributed::{Communicator, agree};
+use ropewalk::distributed::{Communicator, Term, agree, agree_on};
 use ropewalk::halo::pipeline::{Across, CenterKind, LinkingLength, Options};
 use ropewalk::halo::{self, Values};
 use ropewalk::io::{Points, Snapshot};
 use ropewalk::{BoxSize, Catalog, Dbscan, Error, ErrorKind, Fof, Result};
 
-use crate::terms::{Value, compare};
 use crate::types::{self, DbscanOptions, FofOptions, Found, Halo};
 
 /// The numbers of the functions in messages.
@@ -22,15 +21,15 @@ fn box_size(sides: [f64; 3]) -> Option<BoxSize> {
     (sides != [0.0; 3]).then(|| BoxSize::from(sides))
 }
 
-fn sides(sides: [f64; 3]) -> [(&'static str, Value); 3] {
+fn sides(sides: [f64; 3]) -> [(&'static str, Term); 3] {
     let names = ["box_size[0]", "box_size[1]", "box_size[2]"];
-    std::array::from_fn(|k| (names[k], Value::Real(sides[k])))
+    std::array::from_fn(|k| (names[k], Term::Real(sides[k])))
 }
 
 /// The type of the positions, as ranks compare it.
-fn kind(positions: &Points) -> (&'static str, Value) {
+fn kind(positions: &Points) -> (&'static str, Term) {
     let kind = if matches!(positions, Points::F32(_)) { types::F32 } else { types::F64 };
-    ("positions.type", Value::Whole(kind.into()))
+    ("positions.type", Term::Whole(kind.into()))
 }
 
 /// Runs `$work` with the rows of the positions, in their precision.
@@ -53,9 +52,9 @@ macro_rules! with_rows {
 pub fn dbscan(ranks: &dyn Communicator, own: Result<(Snapshot, DbscanOptions)>) -> Result<Found> {
     let (part, options) = agree(ranks, own)?;
     let mut terms =
-        vec![kind(&part.points), ("eps", Value::Real(options.eps)), ("min_pts", Value::Whole(options.min_pts))];
+        vec![kind(&part.points), ("eps", Term::Real(options.eps)), ("min_pts", Term::Whole(options.min_pts))];
     terms.extend(sides(options.box_size));
-    compare(ranks, DBSCAN, &terms)?;
+    agree_on(ranks, DBSCAN, &terms)?;
     let dbscan = Dbscan::new(options.eps, whole(options.min_pts)).periodic(box_size(options.box_size));
     let labels = with_rows!(&part.points, |rows| dbscan.run_across(ranks, rows))?;
     let core = (0..part.points.len()).map(|i| labels.is_core(i).into()).collect();
@@ -72,14 +71,14 @@ pub fn fof(ranks: &dyn Communicator, own: Result<(Snapshot, FofOptions)>) -> Res
     let (part, options, center) = agree(ranks, own)?;
     let mut terms = vec![
         kind(&part.points),
-        ("linking_length", Value::Real(options.linking_length)),
-        ("min_members", Value::Whole(options.min_members)),
-        ("rows", Value::Whole(options.rows.into())),
-        ("center", Value::Whole(options.center.into())),
-        ("softening", Value::Real(options.softening)),
+        ("linking_length", Term::Real(options.linking_length)),
+        ("min_members", Term::Whole(options.min_members)),
+        ("rows", Term::Whole(options.rows.into())),
+        ("center", Term::Whole(options.center.into())),
+        ("softening", Term::Real(options.softening)),
     ];
     terms.extend(sides(options.box_size));
-    compare(ranks, FOF, &terms)?;
+    agree_on(ranks, FOF, &terms)?;
     if options.rows != types::NO_ROWS {
         return with_rows(ranks, &part, &options, center);
     }

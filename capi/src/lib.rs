@@ -8,5 +8,4 @@ mod ffi;
 mod find;
 #[cfg(test)]
 mod c_interface;
-mod terms;
 mod types;

@@ -16,6 +16,7 @@ use crate::distributed::communicator::{Communicator, Reduction, agree, reduce};
 use crate::distributed::components::rank_of;
 use crate::distributed::domain::Domain;
 use crate::distributed::labels::Labels;
+use crate::distributed::order::places;
 use crate::distributed::route::Route;
 use crate::error::Result;
 use crate::geometry::{Boundary, Scalar};
@@ -43,6 +44,8 @@ pub struct Halos {
     starts: Vec<u64>,
     /// From points, as ranks gave them, to the owners of their halos; made when it is first taken.
     route: OnceLock<Route>,
+    /// The place of each owned halo among those of all ranks; made when it is first asked for.
+    places: OnceLock<Vec<u64>>,
     indices: Vec<u64>,
     owned: crate::Halos,
     /// The label of each owned halo's cluster.
@@ -97,6 +100,7 @@ impl Halos {
             labels,
             starts: domain.starts.clone(),
             route: OnceLock::new(),
+            places: OnceLock::new(),
             indices,
             owned,
             numbers: met,
@@ -150,8 +154,65 @@ impl Halos {
     /// # Errors
     /// If a rank has ended.
     pub fn bring<T: Pod + Send + Sync>(&self, ranks: &dyn Communicator, column: &[T]) -> Result<Vec<T>> {
+        self.route(ranks)?.send(ranks, column)
+    }
+
+    /// The number of each owned halo among those of all ranks, which are numbered as one process numbers them: the largest first, ties by the
+    /// smallest member. Collective.
+    ///
+    /// # Errors
+    /// If a rank has ended.
+    pub fn places(&self, ranks: &dyn Communicator) -> Result<&[u64]> {
+        if let Some(places) = self.places.get() {
+            return Ok(places);
+        }
+        // Falling sizes ascend as complements.
+        let key = |members: &[u32]| [!(members.len() as u64), self.indices[members[0] as usize]];
+        let places = places(ranks, &self.owned.iter().map(key).collect::<Vec<_>>())?;
+        Ok(self.places.get_or_init(|| places))
+    }
+
+    /// The number of each of this rank's points' halo, as [`Halos::places`] has them and
+    /// [`Halos::halo_of_points`](crate::Halos::halo_of_points) of one process; -1 for points in no halo. Collective.
+    ///
+    /// ```
+    /// use ropewalk::{Fof, distributed::{Communicator, on_threads}};
+    ///
+    /// // A pair, and a row of three.
+    /// let halos = on_threads(3, |ranks| {
+    ///     let x = [0.0, 1.0, 50.0][ranks.rank()];
+    ///     let points = [[x], [9.0 + ranks.rank() as f64]];
+    ///     Fof::new(1.0).run_across(ranks, &points)?.halo_of_points(ranks)
+    /// })?;
+    /// assert_eq!(halos, [[1, 0], [1, 0], [-1, 0]]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If a rank has ended.
+    pub fn halo_of_points(&self, ranks: &dyn Communicator) -> Result<Vec<i64>> {
+        let places = self.places(ranks)?;
+        let route = self.route(ranks)?;
+        let mut of_members = vec![-1; self.indices.len()];
+        for (members, &place) in self.owned.iter().zip(places) {
+            members.iter().for_each(|&at| of_members[at as usize] = place as i64);
+        }
+        let answers = route.answer(ranks, &of_members)?;
+        let mut of_points = vec![-1; self.labels.as_slice().len()];
+        route.rows().iter().zip(answers).for_each(|(&row, place)| of_points[row as usize] = place);
+        Ok(of_points)
+    }
+
+    /// The same halos, in a space that is known otherwise.
+    #[cfg(feature = "io")]
+    pub(crate) fn in_boundary(self, boundary: Boundary) -> Self {
+        Self { owned: self.owned.in_boundary(boundary), ..self }
+    }
+
+    /// The way of columns to members. Collective where it is asked for first.
+    fn route(&self, ranks: &dyn Communicator) -> Result<&Route> {
         if let Some(route) = self.route.get() {
-            return route.send(ranks, column);
+            return Ok(route);
         }
         let firsts: Vec<usize> =
             self.starts.iter().map(|&start| self.indices.partition_point(|&index| index < start)).collect();
@@ -159,10 +220,7 @@ impl Halos {
         let start_of = self.starts.iter().zip(&counts).flat_map(|(&start, &count)| std::iter::repeat_n(start, count));
         let rows: Vec<u32> = self.indices.iter().zip(start_of).map(|(index, start)| (index - start) as u32).collect();
         let route = Route::requested(ranks, &rows, &counts)?;
-        let values = route.send(ranks, column);
-        // Columns are brought one after the other: none has been here meanwhile.
-        _ = self.route.set(route);
-        values
+        Ok(self.route.get_or_init(|| route))
     }
 }
 

@@ -54,13 +54,16 @@ mod hop;
 mod labels;
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
 mod on_device;
+mod order;
 mod regions;
 mod route;
 mod search;
 
 #[cfg(feature = "mpi")]
 pub use communicator::Mpi;
-pub use communicator::{Alone, Communicator, Measured, Reduction, ThreadRank, Traffic, agree, on_threads};
+pub use communicator::{
+    Alone, Communicator, Measured, Reduction, Term, ThreadRank, Traffic, agree, agree_on, on_threads,
+};
 pub use domain::Domain;
 pub use halos::Halos;
 pub use labels::Labels;

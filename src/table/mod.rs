@@ -6,6 +6,8 @@
 //! points become the next wider ones: the axes that are added are 0 everywhere and leave distances alone, and each `f32` is
 //! an `f64`. So answers stay what they are. Cost: that of the copy, 8 bytes a coordinate.
 
+#[cfg(feature = "distributed")]
+mod across;
 mod bvh;
 mod data;
 mod dbscan;
@@ -20,6 +22,8 @@ mod queries;
 mod rows;
 mod spanning_tree;
 
+#[cfg(feature = "distributed")]
+pub use across::{dbscan_across, fof_across};
 pub use bvh::Bvh;
 pub use dbscan::dbscan;
 pub use fof::fof;

@@ -1,5 +1,6 @@
 //! Errors that all ranks know of.
 
+use crate::distributed::communicator::terms::bits;
 use crate::distributed::communicator::{Communicator, Reduction};
 use crate::error::{Error, ErrorKind, Kind, Result};
 
@@ -72,8 +73,6 @@ pub fn agree<T>(ranks: &dyn Communicator, own: Result<T>) -> Result<T> {
 
 /// An error on all ranks unless each of these options is the same on all; two that are no number are the same. Collective; costs a reduction.
 pub(crate) fn check_same(ranks: &dyn Communicator, options: &[(&'static str, f64)]) -> Result<()> {
-    // Zero has two signs, and what is no number many forms.
-    let bits = |value: f64| if value.is_nan() { f64::NAN.to_bits() } else { (value + 0.0).to_bits() };
     // The least of a number's complement is the complement of the largest.
     let mut least: Vec<u64> = options.iter().map(|option| bits(option.1)).flat_map(|bits| [bits, !bits]).collect();
     ranks.all_reduce(&mut least, Reduction::Min)?;

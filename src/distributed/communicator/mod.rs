@@ -9,6 +9,7 @@ mod alone;
 mod measured;
 #[cfg(feature = "mpi")]
 mod mpi;
+mod terms;
 mod threads;
 mod typed;
 
@@ -20,6 +21,7 @@ pub use alone::Alone;
 pub use measured::{Measured, Traffic};
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
+pub use terms::{Term, agree_on};
 pub use threads::{ThreadRank, on_threads};
 #[cfg(feature = "mpi")]
 use typed::offsets_of;

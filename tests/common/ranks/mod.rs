@@ -9,6 +9,7 @@ pub mod search;
 mod searched;
 pub mod shares;
 pub mod spheres;
+pub mod tables;
 
 use ropewalk::distributed::Communicator;
 
@@ -23,6 +24,7 @@ pub const SCENARIOS: &[(&str, &[(&str, Scenario)])] = &[
     ("hop", hop::SCENARIOS),
     ("search", search::SCENARIOS),
     ("spheres", spheres::SCENARIOS),
+    ("tables", tables::SCENARIOS),
 ];
 
 /// Functions with their names.

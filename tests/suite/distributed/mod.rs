@@ -6,6 +6,7 @@ mod halos;
 mod hop;
 mod search;
 mod spheres;
+mod tables;
 mod traffic;
 
 use common::ranks::SCENARIOS;
