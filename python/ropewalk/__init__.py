@@ -17,7 +17,7 @@ from ropewalk._bvh import Bvh, Lists, Pairs
 from ropewalk._cosmology import halos_above
 from ropewalk._dbscan import DBSCAN, dbscan
 from ropewalk._device_bvh import DeviceBvh, DeviceLists
-from ropewalk._fof import FriendsOfFriends, Groups, friends_of_friends
+from ropewalk._fof import FriendsOfFriends, Groups, OwnedGroups, friends_of_friends
 from ropewalk._halos import HaloCatalog, halos
 from ropewalk._hdbscan import HDBSCAN
 from ropewalk._hop import HOP, HopGroups, hop
@@ -43,6 +43,7 @@ __all__ = [
     "Lists",
     "NearestNeighbors",
     "NotFittedError",
+    "OwnedGroups",
     "Pairs",
     "RopewalkWarning",
     "Snapshot",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays, _base, _native
+from ropewalk import _arrays, _base, _mpi, _native
 from ropewalk._arrays import Floats
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class DBSCAN(_base.WeightedClusterer):
     core_sample_indices_ : ndarray of int64, shape (n_core_samples,)
         The indices of the core points, ascending.
     components_ : ndarray of shape (n_core_samples, n_features)
-        Copies of the core points, in the type of `X`; not where the clusters were found on a device.
+        Copies of the core points, in the type of `X`; not where the clusters were found on a device or across ranks.
     n_features_in_ : int
         How many coordinates the points have.
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
@@ -186,8 +186,8 @@ class DBSCAN(_base.WeightedClusterer):
         self.n_jobs = n_jobs
         self.device = device
 
-    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Finds the clusters of points.
+    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None, *, comm: object = None) -> Self:
+        """Finds the clusters of points, or of those of all ranks of a communicator.
 
         Parameters
         ----------
@@ -197,7 +197,10 @@ class DBSCAN(_base.WeightedClusterer):
             For scikit-learn's sake.
         sample_weight : array_like of shape (n_samples,), or float, optional
             A weight for each point, finite and not negative, not all zero: a point is core if the weights within `eps` reach
-            `min_samples`.
+            `min_samples`. Not with `comm`.
+        comm : mpi4py.MPI.Intracomm, optional
+            The ranks that share the points, of which `X` are this rank's: any number, also none. All ranks call `fit`, with the same
+            parameters, and one with no points still gives them as many coordinates and the same type: ``numpy.empty((0, 3))``.
 
         Returns
         -------
@@ -207,8 +210,20 @@ class DBSCAN(_base.WeightedClusterer):
         Raises
         ------
         ValueError
-            Points, a parameter or weights that are refused.
+            Points, a parameter or weights that are refused. With `comm` on all ranks, also if it is one rank's, or if ranks differ in
+            their parameters.
+        TypeError
+            `comm` is no communicator.
+        RuntimeError
+            The communicator fails.
+
+        Notes
+        -----
+        Across ranks `labels_` and `core_sample_indices_` are those of this rank's points, and equal what one process finds for the
+        points of all ranks, one rank's after the other's; there are no `components_`. See `docs/across_ranks.md`.
         """
+        if comm is not None:
+            return self._fit_across(X, sample_weight, _mpi.ranks(comm))
         _base.euclidean(self.metric, self.p, self.metric_params)
         points: Any = self._fit_points(X, self.device)
         weights = self._fit_weights(sample_weight, len(points))
@@ -219,6 +234,19 @@ class DBSCAN(_base.WeightedClusterer):
         if components is not None:
             self.components_ = components
         self._remember(X, _base.shape(points)[1])
+        return self
+
+    def _fit_across(self, X: ArrayLike, sample_weight: ArrayLike | None, comm: _native.Comm) -> Self:
+        def prepare() -> tuple[Floats, float, int, list[float] | None, int | None]:
+            _base.euclidean(self.metric, self.p, self.metric_params)
+            points = _mpi.points(X, sample_weight, self.device)
+            length, least = _base.real(self.eps, "eps"), _base.integer(self.min_samples, "min_samples", 1)
+            return points, length, least, _arrays.sides(self.box_size, points.shape[1]), _base.threads(self.n_jobs)
+
+        ready = _mpi.prepared(comm, prepare)
+        self.core_sample_indices_, self.labels_ = _native.dbscan_across(comm, *ready)
+        self.__dict__.pop("components_", None)
+        self._remember(X, ready[0].shape[1])
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int32]:
@@ -243,7 +271,7 @@ class DBSCAN(_base.WeightedClusterer):
         NotFittedError
             There are no clusters yet.
         RuntimeError
-            The clusters were found on a device.
+            The clusters were found on a device or across ranks.
         ValueError
             Points that are refused.
 
@@ -253,7 +281,7 @@ class DBSCAN(_base.WeightedClusterer):
         """
         self._check_fitted()
         if "components_" not in self.__dict__:
-            raise RuntimeError("the clusters were found on a device; for new points fit with device='cpu'")
+            raise RuntimeError("the clusters were found on a device or across ranks; for new points fit with device='cpu' and without comm")
         new = self._points(X, fitting=False)
         labels = self.labels_[self.core_sample_indices_]
         eps, size = _base.real(self.eps, "eps"), _arrays.sides(self.box_size, new.shape[1])

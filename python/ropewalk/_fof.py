@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, SupportsFloat, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays, _base, _native
+from ropewalk import _arrays, _base, _mpi, _native
+from ropewalk._arrays import Floats
 from ropewalk._bvh import Indices
 
 if TYPE_CHECKING:
@@ -105,6 +106,58 @@ class Groups:
         return f"<{type(self).__name__}: {text}>"
 
 
+class OwnedGroups(Groups):
+    """The groups that one rank owns, of those that all ranks have found together: each is owned by one rank, with all of its members.
+
+    `len`, indexing and iteration are over the groups of this rank, the largest first; `numbers` tells which of all each is.
+
+    Attributes
+    ----------
+    labels : ndarray of int32, shape (n,)
+        The number of the group of each of this rank's points, -1 for none: a number among the groups of all ranks.
+    numbers : ndarray of int64, shape (n_groups,)
+        The number of each owned group among those of all ranks, ascending.
+    offsets : ndarray of int64, shape (n_groups + 1,)
+        Owned group i has the members ``indices[offsets[i]:offsets[i + 1]]``.
+    indices : ndarray of int64
+        The members of owned groups, one group after the other, each ascending: indices into the points of all ranks, one rank's after
+        the other's.
+    n_all : int
+        How many groups all ranks own.
+
+    See Also
+    --------
+    FriendsOfFriends : Its `fit` with `comm` makes them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ropewalk import OwnedGroups
+    >>> labels, offsets, indices = np.array([0, 1], np.int32), np.array([0, 3]), np.array([0, 2, 5])
+    >>> owned = OwnedGroups(labels, offsets, indices, numbers=np.array([0]), n_all=2)
+    >>> owned
+    <OwnedGroups: 1 of 2 groups, with 3 points>
+    >>> [members.tolist() for members in owned], owned.numbers
+    ([[0, 2, 5]], array([0]))
+    """
+
+    def __init__(
+        self,
+        labels: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        indices: NDArray[np.int64],
+        numbers: NDArray[np.int64],
+        n_all: int,
+    ) -> None:
+        super().__init__(labels, offsets, indices)
+        self.numbers = numbers
+        self.n_all = n_all
+
+    def __repr__(self) -> str:
+        """How many groups there are."""
+        return f"<OwnedGroups: {self.n_groups} of {self.n_all} groups, with {len(self.indices)} points>"
+
+
 def friends_of_friends(
     X: ArrayLike,
     linking_length: SupportsFloat,
@@ -186,7 +239,7 @@ class FriendsOfFriends(_base.Clusterer):
     labels_ : ndarray of int32, shape (n_samples,)
         The number of each point's group, the largest 0; -1 for none.
     groups_ : Groups
-        The groups with their members.
+        The groups with their members; across ranks `OwnedGroups`, those that this rank owns.
     n_features_in_ : int
         How many coordinates the points have.
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
@@ -220,8 +273,8 @@ class FriendsOfFriends(_base.Clusterer):
         self.n_jobs = n_jobs
         self.device = device
 
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Finds the groups of points.
+    def fit(self, X: ArrayLike, y: object = None, *, comm: object = None) -> Self:
+        """Finds the groups of points, or of those of all ranks of a communicator.
 
         Parameters
         ----------
@@ -229,6 +282,9 @@ class FriendsOfFriends(_base.Clusterer):
             Points. ``float32`` and ``float64`` in C order are not copied.
         y : ignored
             For scikit-learn's sake.
+        comm : mpi4py.MPI.Intracomm, optional
+            The ranks that share the points, of which `X` are this rank's: any number, also none. All ranks call `fit`, with the same
+            parameters, and one with no points still gives them as many coordinates and the same type: ``numpy.empty((0, 3))``.
 
         Returns
         -------
@@ -238,8 +294,20 @@ class FriendsOfFriends(_base.Clusterer):
         Raises
         ------
         ValueError
-            Points or a parameter that are refused.
+            Points or a parameter that are refused. With `comm` on all ranks, also if it is one rank's, or if ranks differ in their
+            parameters.
+        TypeError
+            `comm` is no communicator.
+        RuntimeError
+            The communicator fails.
+
+        Notes
+        -----
+        Across ranks `labels_` are those of this rank's points, and equal what one process finds for the points of all ranks, one rank's
+        after the other's. See `docs/across_ranks.md`.
         """
+        if comm is not None:
+            return self._fit_across(X, _mpi.ranks(comm))
         points = self._fit_points(X, self.device)
         self.groups_ = friends_of_friends(
             points,
@@ -251,4 +319,18 @@ class FriendsOfFriends(_base.Clusterer):
         )
         self.labels_ = self.groups_.labels
         self._remember(X, _base.shape(points)[1])
+        return self
+
+    def _fit_across(self, X: ArrayLike, comm: _native.Comm) -> Self:
+        def prepare() -> tuple[Floats, float, int, list[float] | None, int | None]:
+            points = _mpi.points(X, None, self.device)
+            length = _base.real(self.linking_length, "linking_length")
+            least = _base.integer(self.min_members, "min_members", 2)
+            return points, length, least, _arrays.sides(self.box_size, points.shape[1]), _base.threads(self.n_jobs)
+
+        ready = _mpi.prepared(comm, prepare)
+        owned, n_all = _native.friends_of_friends_across(comm, *ready)
+        self.groups_ = OwnedGroups(*owned, n_all)
+        self.labels_ = self.groups_.labels
+        self._remember(X, ready[0].shape[1])
         return self

@@ -20,6 +20,27 @@ def dbscan(
     box_size: list[float] | None,
     n_jobs: int | None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]: ...
+
+#: A communicator of mpi4py, and for tests the most bytes of a message.
+Comm = tuple[Any, int | None]
+
+def refuse_across(comm: Comm, sentence: str) -> None: ...
+def dbscan_across(
+    comm: Comm,
+    points: Floats,
+    eps: float,
+    min_samples: int,
+    box_size: list[float] | None,
+    n_jobs: int | None,
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]: ...
+def friends_of_friends_across(
+    comm: Comm,
+    points: Floats,
+    linking_length: float,
+    min_members: int,
+    box_size: list[float] | None,
+    n_jobs: int | None,
+) -> tuple[tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]], int]: ...
 def dbscan_predict(
     core: Floats,
     labels: NDArray[np.int32],

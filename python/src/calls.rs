@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use rayon::ThreadPool;
 use ropewalk::Cancel;
 
 use crate::errors::exception;
@@ -22,6 +23,15 @@ pub fn run<T: Send>(
     work: impl FnOnce() -> ropewalk::Result<T> + Send,
 ) -> PyResult<T> {
     let pool = pools::take(py, n_jobs)?;
+    run_in(py, pool, work)
+}
+
+/// The same by the threads of a pool, which is kept for the next call.
+pub fn run_in<T: Send>(
+    py: Python<'_>,
+    pool: ThreadPool,
+    work: impl FnOnce() -> ropewalk::Result<T> + Send,
+) -> PyResult<T> {
     let result = py.detach(|| {
         let cancel = Cancel::new();
         let (sender, receiver) = channel();

@@ -5,7 +5,7 @@ use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use ropewalk::{Error, ErrorKind};
 
 /// `ValueError` for what the caller can mend, `OSError` with its number for what the system refuses, `MemoryError`, and
-/// `RuntimeError` for devices and for bugs.
+/// `RuntimeError` for devices, for ranks that have ended, and for bugs.
 pub fn exception(error: Error) -> PyErr {
     let sentence = error.to_string();
     match error.kind() {
@@ -14,7 +14,9 @@ pub fn exception(error: Error) -> PyErr {
             Some(number) => PyOSError::new_err((number, sentence)),
             None => PyOSError::new_err(sentence),
         },
-        ErrorKind::Device | ErrorKind::Internal | ErrorKind::Cancelled => PyRuntimeError::new_err(sentence),
+        ErrorKind::Device | ErrorKind::Rank | ErrorKind::Internal | ErrorKind::Cancelled => {
+            PyRuntimeError::new_err(sentence)
+        }
         _ => PyValueError::new_err(sentence),
     }
 }

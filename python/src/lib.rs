@@ -4,6 +4,7 @@
 //! the library's memory. No algorithm is here; each function takes its arguments apart, calls the library ([`calls::run`]) and
 //! puts its answer together.
 
+mod across;
 mod arrays;
 mod bvh;
 mod calls;
@@ -21,6 +22,7 @@ mod indices;
 mod k_distances;
 mod lent;
 mod pools;
+mod ranks;
 mod sample;
 mod snapshot;
 mod trees;
@@ -31,6 +33,8 @@ use pyo3::prelude::*;
 // Without the interpreter's lock nothing is shared but the pools, which have their own.
 #[pymodule(gil_used = false)]
 mod _native {
+    #[pymodule_export]
+    use crate::across::{dbscan_across, friends_of_friends_across, refuse_across};
     #[pymodule_export]
     use crate::bvh::Bvh;
     #[pymodule_export]

@@ -1,0 +1,143 @@
+//! Friends of friends and DBSCAN across ranks.
+//!
+//! What one rank refuses is an error on all: also what its Python side refuses ([`refuse_across`]), and what stands in arguments that are
+//! taken apart here.
+
+use std::sync::Arc;
+
+use numpy::IntoPyArray;
+use pyo3::prelude::*;
+use ropewalk::distributed::{Communicator, agree};
+use ropewalk::{BoxSize, Dbscan, Error, ErrorKind, Fof, Result, table};
+
+use crate::arrays::{Rows, Vector};
+use crate::calls::run_in;
+use crate::errors::exception;
+use crate::indices::offsets;
+use crate::pools;
+use crate::ranks::{Raised, Ranks};
+
+/// A communicator, and for tests the most bytes of a message.
+type Comm = (Py<PyAny>, Option<usize>);
+
+/// Runs `work` with the points by `n_jobs` threads, if all ranks have points and threads. Collective.
+fn run<T: Send>(
+    py: Python<'_>,
+    (comm, piece): Comm,
+    points: &Bound<'_, PyAny>,
+    n_jobs: Option<isize>,
+    work: impl FnOnce(&dyn Communicator, Rows) -> Result<T> + Send,
+) -> PyResult<T> {
+    let ready = points.extract::<Rows>().and_then(|points| Ok((points, pools::take(py, n_jobs)?)));
+    let (points, pool) = match ready {
+        Ok(ready) => ready,
+        Err(error) => {
+            refuse_across(py, (comm, piece), error.value(py).to_string())?;
+            return Err(error);
+        }
+    };
+    let raised = Arc::new(Raised::default());
+    let result = run_in(py, pool, || {
+        let ranks = Ranks::new(&comm, piece, &raised)?;
+        let result = agree(&ranks, Ok(())).and_then(|()| work(&ranks, points));
+        end(ranks, result)
+    });
+    raised.ends(py).map_or(result, Err)
+}
+
+/// Ends the copy of the communicator where all ranks come here.
+fn end<T>(ranks: Ranks, result: Result<T>) -> Result<T> {
+    match result {
+        Err(error) if error.kind() == ErrorKind::Rank => Err(error),
+        result => ranks.free().and(result),
+    }
+}
+
+/// Tells all ranks that this one refuses its arguments, for a reason that is a sentence. Collective, in place of the other functions here.
+#[pyfunction]
+#[pyo3(signature = (comm, sentence))]
+pub fn refuse_across(py: Python<'_>, comm: Comm, sentence: String) -> PyResult<()> {
+    let raised = Arc::new(Raised::default());
+    let told = py.detach(|| {
+        let ranks = Ranks::new(&comm.0, comm.1, &raised)?;
+        // An error of all ranks, of which the first to refuse has its own. The caller knows this one's.
+        let told = agree(&ranks, Err::<(), _>(Error::new(ErrorKind::Input, sentence)));
+        end(ranks, told)
+    });
+    match told {
+        Err(error) if error.kind() == ErrorKind::Rank => Err(raised.ends(py).unwrap_or_else(|| exception(error))),
+        _ => Ok(()),
+    }
+}
+
+/// The rows of this rank's core points in ascending order, and its labels (noise -1).
+#[pyfunction]
+#[pyo3(signature = (comm, points, eps, min_samples, box_size, n_jobs))]
+pub fn dbscan_across<'py>(
+    py: Python<'py>,
+    comm: Comm,
+    points: &Bound<'py, PyAny>,
+    eps: f64,
+    min_samples: usize,
+    box_size: Option<Vec<f64>>,
+    n_jobs: Option<isize>,
+) -> PyResult<(Vector<'py, i64>, Vector<'py, i32>)> {
+    let options = Dbscan::new(eps, min_samples).periodic(box_size.map(BoxSize::from));
+    let (labels, core) = run(py, comm, points, n_jobs, |ranks, points| {
+        let labels = table::dbscan_across(ranks, &points.0, &options)?;
+        check_count("clusters", labels.n_clusters())?;
+        let core: Vec<i64> = (0..labels.as_slice().len()).filter(|&i| labels.is_core(i)).map(|i| i as i64).collect();
+        Ok((narrow(&labels.into_vec()), core))
+    })?;
+    Ok((core.into_pyarray(py), labels.into_pyarray(py)))
+}
+
+/// The group of each of this rank's points (none -1); of the groups that it owns where the members of each begin, the members by the index
+/// that they have in all ranks' points, and the number of each.
+type Owned<'py> = (Vector<'py, i32>, Vector<'py, i64>, Vector<'py, i64>, Vector<'py, i64>);
+
+/// The groups of the points of all ranks.
+#[pyfunction]
+#[pyo3(signature = (comm, points, linking_length, min_members, box_size, n_jobs))]
+pub fn friends_of_friends_across<'py>(
+    py: Python<'py>,
+    comm: Comm,
+    points: &Bound<'py, PyAny>,
+    linking_length: f64,
+    min_members: usize,
+    box_size: Option<Vec<f64>>,
+    n_jobs: Option<isize>,
+) -> PyResult<(Owned<'py>, u64)> {
+    let options = Fof::new(linking_length).min_members(min_members).periodic(box_size.map(BoxSize::from));
+    let (labels, starts, members, numbers, count) = run(py, comm, points, n_jobs, |ranks, points| {
+        let halos = table::fof_across(ranks, &points.0, &options)?;
+        check_count("groups", halos.len())?;
+        let labels = narrow(&halos.halo_of_points(ranks)?);
+        let numbers: Vec<i64> = halos.places(ranks)?.iter().map(|&place| place as i64).collect();
+        let owned = halos.owned();
+        let members: Vec<i64> = owned.iter().flatten().map(|&at| halos.indices()[at as usize] as i64).collect();
+        let mut starts = Vec::with_capacity(owned.len() + 1);
+        starts.push(0);
+        starts.extend(owned.iter().scan(0, |end, members| {
+            *end += members.len();
+            Some(*end)
+        }));
+        Ok((labels, offsets(starts), members, numbers, halos.len()))
+    })?;
+    let arrays = (labels.into_pyarray(py), starts.into_pyarray(py), members.into_pyarray(py), numbers.into_pyarray(py));
+    Ok((arrays, count))
+}
+
+/// Labels have 32 bits, as those of one process. All ranks know the count, so all refuse it.
+fn check_count(what: &str, count: u64) -> Result<()> {
+    if count > i32::MAX as u64 {
+        let sentence =
+            format!("there are {count} {what}; labels are 32-bit numbers, so at most {} can be told apart", i32::MAX);
+        return Err(Error::new(ErrorKind::Unsupported, sentence));
+    }
+    Ok(())
+}
+
+fn narrow(labels: &[i64]) -> Vec<i32> {
+    labels.iter().map(|&label| label as i32).collect()
+}
