@@ -115,7 +115,7 @@ impl Ranks {
         comm: &Bound<'py, PyAny>,
         (outgoing, incoming): (&mut [&[u8]], &mut [&mut [u8]]),
         distances: Range<usize>,
-        (requests, arrays): (&Bound<'py, PyList>, &mut Vec<(usize, Bound<'py, PyArray1<u8>>)>),
+        (requests, arrays): (&Bound<'py, PyList>, &mut Vec<Arrival<'py>>),
     ) -> PyResult<()> {
         let py = comm.py();
         for distance in distances {
@@ -134,6 +134,9 @@ impl Ranks {
         Ok(())
     }
 }
+
+/// The rank that a message comes from, and where MPI puts it.
+type Arrival<'py> = (usize, Bound<'py, PyArray1<u8>>);
 
 /// Copies the values of an array.
 fn take<T: Element + Copy>(array: &Bound<'_, PyArray1<T>>, values: &mut [T]) -> PyResult<()> {

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -61,6 +64,20 @@ SHARES = {
 }
 
 
+def mpirun(ranks, *words):
+    """How a program of Python ends that so many ranks run."""
+    known = subprocess.run(["mpirun", "--version"], capture_output=True, text=True).stdout
+    options = ["--oversubscribe", "--timeout", str(MOST_SECONDS)] if "Open MPI" in known else []
+    environment = os.environ | {
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_mpi_yield_when_idle": "1",
+        "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+    }
+    command = ["mpirun", *options, "-n", str(ranks), sys.executable, "-m", "mpi4py", *words]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=2 * MOST_SECONDS)
+
+
 def start(folder, ranks, program, *data):
     """What each rank gives for `found`, at the end of a program that has `comm`, `rank` and `data`."""
     (folder / "data").write_bytes(pickle.dumps(data))
@@ -77,16 +94,7 @@ with open({str(folder / "data")!r}, "rb") as file:
 with open({str(folder)!r} + f"/{{rank}}", "wb") as file:
     pickle.dump((comm.Get_size(), found), file)
 """
-    known = subprocess.run(["mpirun", "--version"], capture_output=True, text=True).stdout
-    options = ["--oversubscribe", "--timeout", str(MOST_SECONDS)] if "Open MPI" in known or "OpenRTE" in known else []
-    environment = os.environ | {
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "OMPI_MCA_mpi_yield_when_idle": "1",
-        "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
-    }
-    command = ["mpirun", *options, "-n", str(ranks), sys.executable, "-m", "mpi4py", "-c", text]
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=2 * MOST_SECONDS)
+    ended = mpirun(ranks, "-c", text)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     results = [pickle.loads((folder / str(rank)).read_bytes()) for rank in range(ranks)]
     # Otherwise each process is alone, of another library of MPI than mpirun is.
@@ -292,3 +300,32 @@ def test_parts_of_all_ranks(tmp_path):
         assert "across ranks" in refused
         assert new == [0]
         assert text == "<OwnedGroups: 1 of 1 groups, with 3 points>"
+
+
+def test_the_program_of_the_page(tmp_path):
+    page = (Path(__file__).parent.parent / "docs" / "across_ranks.md").read_text()
+    (tmp_path / "clusters.py").write_text(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1])
+    ended = mpirun(4, str(tmp_path / "clusters.py"))
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout == re.search(r"```text\n(.*?)```", page, re.DOTALL)[1]
+
+
+INTERRUPTED = """
+import os, signal, threading
+import numpy as np
+from mpi4py import MPI
+from ropewalk import FriendsOfFriends
+X = np.random.default_rng(MPI.COMM_WORLD.Get_rank()).uniform(0.0, 1.0, (20000, 3))
+if MPI.COMM_WORLD.Get_rank() == 1:
+    threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+while True:
+    FriendsOfFriends(0.02).fit(X, comm=MPI.COMM_WORLD)
+"""
+
+
+def test_control_c_on_one_rank_ends_all():
+    started = time.monotonic()
+    ended = mpirun(3, "-c", INTERRUPTED)
+    assert ended.returncode != 0
+    assert "KeyboardInterrupt" in ended.stderr, ended.stderr
+    assert time.monotonic() - started < MOST_SECONDS
