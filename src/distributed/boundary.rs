@@ -11,7 +11,12 @@ use crate::distributed::domain::Domain;
 use crate::distributed::route::Route;
 use crate::error::Result;
 use crate::geometry::Scalar;
+use crate::memory::zeroed;
+use crate::parallel::{fill, list_tasks, map, map_tasks};
 use crate::phases::mark;
+
+/// Components per parallel task.
+const TASK: usize = 1 << 16;
 
 /// The components of one rank among all.
 pub(super) struct Numbered {
@@ -19,8 +24,8 @@ pub(super) struct Numbered {
     pub numbers: Vec<u64>,
     /// How many points of all ranks it has.
     pub sizes: Vec<u64>,
-    /// The component that stands for all that it is connected with: one rank's, with its number there.
-    pub roots: Vec<u64>,
+    /// The components for which others stand, ascending, each with that: one rank's, with its number there.
+    pub moved: Vec<(u32, u64)>,
     /// How many components all ranks have.
     pub count: u64,
 }
@@ -44,24 +49,22 @@ pub(super) fn number<S: Scalar, const D: usize>(
             sizes[label] += 1;
         }
     }
-    let roots = connect(ranks, n, edges)?;
-    number_roots(domain, smallest, sizes, roots)
+    let moved = connect(ranks, edges)?;
+    number_roots(domain, smallest, sizes, moved)
 }
 
-/// The same where it is known which component stands for each: `smallest` and `sizes` are of the points here. Of components that stand for
-/// themselves some may have no points; they have no number. Collective.
+/// The same where it is known for which components others stand: `smallest` and `sizes` are of the points here. Of components that stand
+/// for themselves some may have no points; they have no number. Collective.
 pub(super) fn number_roots<S: Scalar, const D: usize>(
     domain: &Domain<'_, S, D>,
     mut smallest: Vec<u64>,
     mut sizes: Vec<u64>,
-    roots: Vec<u64>,
+    moved: Vec<(u32, u64)>,
 ) -> Result<Numbered> {
     let ranks = domain.ranks;
-    let own = |at: usize| vertex(ranks.rank(), at as u32);
-    let moved: Vec<u32> = (0..roots.len()).filter(|&at| roots[at] != own(at)).map(|at| at as u32).collect();
     // The smallest index and the size of each tree, at its root.
     let mut told: Vec<[u64; 3]> =
-        moved.iter().map(|&at| at as usize).map(|at| [roots[at], smallest[at], sizes[at]]).collect();
+        moved.iter().map(|&(at, root)| [root, smallest[at as usize], sizes[at as usize]]).collect();
     told.sort_unstable();
     told.dedup_by(|other, kept| {
         let is_same = other[0] == kept[0];
@@ -75,17 +78,27 @@ pub(super) fn number_roots<S: Scalar, const D: usize>(
         smallest[root] = smallest[root].min(other);
         sizes[root] += size;
     }
-    moved.iter().for_each(|&at| smallest[at as usize] = NONE);
+    moved.iter().for_each(|&(at, _)| smallest[at as usize] = NONE);
     let (mut numbers, count) = rank_keys(domain, smallest)?;
     let wanted: Vec<u64> = told.iter().map(|told| told[0]).collect();
     let asked = request(ranks, &wanted)?;
     let known: Vec<[u64; 2]> = asked.rows().iter().map(|&at| [numbers[at as usize], sizes[at as usize]]).collect();
     let theirs = asked.send_packed(ranks, &known)?;
-    for at in moved.into_iter().map(|at| at as usize) {
-        [numbers[at], sizes[at]] = theirs[wanted.partition_point(|&other| other < roots[at])];
+    for &(at, root) in &moved {
+        let at = at as usize;
+        [numbers[at], sizes[at]] = theirs[wanted.partition_point(|&other| other < root)];
     }
     mark("across ranks");
-    Ok(Numbered { numbers, sizes, roots, count })
+    Ok(Numbered { numbers, sizes, moved, count })
+}
+
+impl Numbered {
+    /// The component that stands for each of this rank's.
+    pub fn roots(&self, rank: usize) -> Vec<u64> {
+        let mut roots = map(self.numbers.len(), TASK, &|at| vertex(rank, at as u32));
+        self.moved.iter().for_each(|&(at, root)| roots[at as usize] = root);
+        roots
+    }
 }
 
 /// The place of each key among those of all ranks, which all differ, and how many there are; [`NONE`] is no key and has no place. Keys are
@@ -93,35 +106,105 @@ pub(super) fn number_roots<S: Scalar, const D: usize>(
 fn rank_keys<S: Scalar, const D: usize>(domain: &Domain<'_, S, D>, mut keys: Vec<u64>) -> Result<(Vec<u64>, u64)> {
     let ranks = domain.ranks;
     let own = domain.starts[ranks.rank()]..domain.starts[ranks.rank() + 1];
-    let (mut here, mut away): (Vec<u32>, Vec<u32>) = (vec![], vec![]);
-    for (at, &key) in (0..).zip(&keys).filter(|(_, key)| **key != NONE) {
-        if own.contains(&key) { here.push(at) } else { away.push(at) }
-    }
-    // They mostly ascend, and this sort merges what does.
-    here.sort_by_key(|&at| keys[at as usize]);
-    let to: Vec<u32> = away.iter().map(|&at| domain.home_of(keys[at as usize]) as u32).collect();
+    // What is no key, or another rank's; where points are in place these are few.
+    let is_gap = |at: &u32| !own.contains(&keys[*at as usize]);
+    let gaps: Vec<u32> =
+        list_tasks(keys.len(), TASK, &|range| (range.start as u32..range.end as u32).filter(is_gap).collect());
+    let away: Vec<u32> = gaps.iter().copied().filter(|&at| keys[at as usize] != NONE).collect();
     let sent: Vec<u64> = away.iter().map(|&at| keys[at as usize]).collect();
+    let to: Vec<u32> = sent.iter().map(|&key| domain.home_of(key) as u32).collect();
     let route = Route::to_one(ranks, &to)?;
     let arrived = route.send(ranks, &sent)?;
-    let starts = starts(ranks, here.len() + arrived.len())?;
+    let starts = starts(ranks, keys.len() - gaps.len() + arrived.len())?;
     let mut order: Vec<u32> = (0..arrived.len() as u32).collect();
+    // Those of each rank ascend, and this sort merges them.
     order.sort_by_key(|&at| arrived[at as usize]);
-
-    let mut next = starts[ranks.rank()];
-    let mut number = || {
-        next += 1;
-        next - 1
-    };
-    let mut answers = vec![0; arrived.len()];
-    let mut others = order.into_iter().map(|at| at as usize).peekable();
-    for at in here.into_iter().map(|at| at as usize) {
-        while let Some(other) = others.next_if(|&other| arrived[other] < keys[at]) {
-            answers[other] = number();
-        }
-        keys[at] = number();
-    }
-    others.for_each(|other| answers[other] = number());
+    let others: Vec<u64> = order.iter().map(|&at| arrived[at as usize]).collect();
+    let places = place(&mut keys, &gaps, &others, starts[ranks.rank()]);
+    let mut answers = zeroed(arrived.len());
+    order.into_iter().zip(places).for_each(|(at, place)| answers[at as usize] = place);
     let answers = route.send_back(ranks, &answers)?;
-    away.iter().zip(answers).for_each(|(&at, number)| keys[at as usize] = number);
+    gaps.iter().for_each(|&at| keys[at as usize] = NONE);
+    away.iter().zip(answers).for_each(|(&at, place)| keys[at as usize] = place);
     Ok((keys, starts[ranks.size()]))
+}
+
+/// Puts the place of each key, but those at `gaps`, among them and `others`, counted from `first`, where the key was; returns those of
+/// `others`, which ascend. All differ.
+fn place(keys: &mut [u64], gaps: &[u32], others: &[u64], first: u64) -> Vec<u64> {
+    // Gaps get the key before them, so that keys ascend if all but these do.
+    for at in gaps.iter().map(|&at| at as usize) {
+        keys[at] = if at == 0 { 0 } else { keys[at - 1] };
+    }
+    let steps = keys.len().saturating_sub(1);
+    let ascend = map_tasks(steps, TASK, &|range| keys[range.start..=range.end].is_sorted()).into_iter().all(|is| is);
+    let gaps_below = |at: usize| gaps.partition_point(|&gap| (gap as usize) < at);
+    if ascend {
+        let below = |other: u64| keys.partition_point(|&key| key < other);
+        let places =
+            (first..).zip(others).map(|(place, &other)| place + (below(other) - gaps_below(below(other))) as u64);
+        let places = places.collect();
+        fill(keys, TASK, &|range, keys| {
+            let mut gaps = gaps[gaps_below(range.start)..].iter().map(|&at| at as usize).peekable();
+            let mut next = first + (range.start - gaps_below(range.start)) as u64;
+            let mut before = keys.first().map_or(0, |&key| others.partition_point(|&other| other < key));
+            for (at, key) in range.zip(keys) {
+                if gaps.next_if_eq(&at).is_none() {
+                    before += others[before..].iter().take_while(|other| *other < key).count();
+                    *key = next + before as u64;
+                    next += 1;
+                }
+            }
+        });
+        return places;
+    }
+    let mut gaps = gaps.iter().copied().peekable();
+    let mut own: Vec<u32> = (0..keys.len() as u32).filter(|at| gaps.next_if_eq(at).is_none()).collect();
+    // They are made of stretches that ascend, which this sort merges.
+    own.sort_by_key(|&at| keys[at as usize]);
+    let below = |other: u64| own.partition_point(|&at| keys[at as usize] < other) as u64;
+    let places = (first..).zip(others).map(|(place, &other)| place + below(other)).collect();
+    let mut before = 0;
+    for (place, at) in (first..).zip(own) {
+        let key = &mut keys[at as usize];
+        before += others[before..].iter().take_while(|other| *other < key).count();
+        *key = place + before as u64;
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against a sort of all, with gaps at the ends and beside each other.
+    #[test]
+    fn places_are_those_of_a_sort() {
+        let mixed = |at: u64| at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        for n in [0, 1, 2, 10, 3 * TASK as u64] {
+            for is_sorted in [true, false] {
+                for every in [1, 2, 3, 1000] {
+                    let mut all: Vec<u64> = (0..2 * n).map(|at| mixed(at) << 20 | at).collect();
+                    all.sort_unstable();
+                    let others: Vec<u64> = all.iter().copied().filter(|key| key % 5 == 0).collect();
+                    let mut keys: Vec<u64> = all.iter().copied().filter(|key| key % 5 != 0).collect();
+                    if !is_sorted {
+                        keys.sort_by_key(|key| mixed(*key));
+                    }
+                    let gaps: Vec<u32> = (0..keys.len() as u32).filter(|at| at % every == 0).collect();
+                    gaps.iter().for_each(|&at| keys[at as usize] = NONE);
+                    let own = keys.iter().copied().filter(|&key| key != NONE);
+                    let mut sorted: Vec<u64> = own.chain(others.iter().copied()).collect();
+                    sorted.sort_unstable();
+                    let expected = |key: u64| 7 + sorted.binary_search(&key).unwrap() as u64;
+                    let mut found = keys.clone();
+                    let places = place(&mut found, &gaps, &others, 7);
+                    assert!(places.into_iter().eq(others.into_iter().map(expected)));
+                    for (key, place) in keys.into_iter().zip(found).filter(|(key, _)| *key != NONE) {
+                        assert_eq!(place, expected(key), "{n}, {is_sorted}, {every}");
+                    }
+                }
+            }
+        }
+    }
 }

@@ -1,18 +1,14 @@
 //! Components that reach over several ranks.
 //!
-//! In: on each rank components, numbered from 0, and edges between its own and those of other ranks. Out: for each component the least
-//! component that it is connected with.
+//! In: on each rank components, numbered from 0, and edges between its own and those of other ranks. Out: the components that are connected
+//! with a lesser one, each with the least of these.
 //! Each root is hooked to the least root across an edge that is smaller; then pointers are jumped until all point to roots; so again until no
 //! edge joins two. A root that stays one for two rounds has taken in all its neighbours, so these halve the number of roots.
-//! Cost: O(log n) rounds of messages, whose size is that of the edges; components without an edge are only written down. Source: Shiloach and Vishkin 1982.
+//! Cost: O(log n) rounds of messages, whose size is that of the edges; components without an edge are not looked at. Source: Shiloach and Vishkin 1982.
 
 use crate::distributed::communicator::{Communicator, Reduction, exchange, reduce};
 use crate::distributed::route::Route;
 use crate::error::Result;
-use crate::parallel::map;
-
-/// Components per parallel task.
-const TASK: usize = 1 << 16;
 
 /// A component: the rank in the high half, its number there in the low one.
 pub(super) fn vertex(rank: usize, number: u32) -> u64 {
@@ -32,10 +28,10 @@ pub(super) fn request(ranks: &dyn Communicator, wanted: &[u64]) -> Result<Route>
     Route::requested(ranks, &rows, &counts)
 }
 
-/// The least component that each of `n` is connected with; `edges` are between these, by number, and those of any rank. Collective.
-pub(super) fn connect(ranks: &dyn Communicator, n: usize, mut edges: Vec<(u32, u64)>) -> Result<Vec<u64>> {
+/// The components of this rank that are connected with a lesser one, ascending, and the least of all with which each is; `edges` are between
+/// components of this rank, by number, and those of any rank. Collective.
+pub(super) fn connect(ranks: &dyn Communicator, mut edges: Vec<(u32, u64)>) -> Result<Vec<(u32, u64)>> {
     let rank = ranks.rank();
-    let mut roots = map(n, TASK, &|number| vertex(rank, number as u32));
     edges.sort_unstable();
     edges.dedup();
     let mut others: Vec<u64> = edges.iter().map(|edge| edge.1).collect();
@@ -57,16 +53,15 @@ pub(super) fn connect(ranks: &dyn Communicator, n: usize, mut edges: Vec<(u32, u
 
     let above = others_of(rank, &parent);
     let names = request(ranks, &above)?.send(ranks, &met)?;
-    for (&number, &root) in met.iter().zip(&parent) {
-        roots[number as usize] = match rank_of(root) {
-            of if of == rank => vertex(rank, met[root as u32 as usize]),
-            of => vertex(of, names[above.partition_point(|&other| other < root)]),
-        };
-    }
-    Ok(roots)
+    let root = |root: u64| match rank_of(root) {
+        of if of == rank => vertex(rank, met[root as u32 as usize]),
+        of => vertex(of, names[above.partition_point(|&other| other < root)]),
+    };
+    let roots = met.iter().zip(&parent).map(|(&number, &parent)| (number, root(parent)));
+    Ok(roots.filter(|&(number, root)| root != vertex(rank, number)).collect())
 }
 
-/// The same, where edges lead to places in `others`, which ascend. Collective.
+/// The least component that each of `n` is connected with; edges lead to places in `others`, which ascend. Collective.
 fn unite(ranks: &dyn Communicator, n: usize, edges: &[(u32, u32)], others: &[u64]) -> Result<Vec<u64>> {
     let mut parent: Vec<u64> = (0..n as u32).map(|number| vertex(ranks.rank(), number)).collect();
     let route = request(ranks, others)?;
@@ -136,22 +131,19 @@ mod tests {
     fn chains_are_one_component() {
         for size in [1, 2, 3, 7] {
             for links in [0u64, 1, 2, 50, 1000] {
-                let n = 1000;
                 let at = |link: u64| vertex((link * 5 % size as u64) as usize, (link * 337 % 1000) as u32);
                 let roots = on_threads(size, |ranks| {
                     let own = |link: u64| rank_of(at(link)) == ranks.rank();
                     let edges = (0..links).filter(|&link| own(link)).map(|link| (at(link) as u32, at(link + 1)));
-                    connect(ranks, n, edges.collect())
+                    connect(ranks, edges.collect())
                 })
                 .unwrap();
                 let chain: Vec<u64> = (0..=links).map(at).collect();
                 let least = *chain.iter().min().unwrap();
                 for (rank, roots) in roots.iter().enumerate() {
-                    for (number, &root) in (0..).zip(roots) {
-                        let own = vertex(rank, number);
-                        let expected = if chain.contains(&own) { least } else { own };
-                        assert_eq!(root, expected, "{size} ranks, {links} links");
-                    }
+                    let own = (0..1000).map(|number| vertex(rank, number)).filter(|own| chain.contains(own));
+                    let expected = own.filter(|&own| own != least).map(|own| (own as u32, least));
+                    assert!(roots.iter().copied().eq(expected), "{size} ranks, {links} links");
                 }
             }
         }

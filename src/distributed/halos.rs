@@ -65,7 +65,8 @@ impl Halos {
         min_members: usize,
     ) -> Result<Self> {
         let ranks = domain.ranks;
-        let Numbered { numbers, sizes, roots, .. } = numbered;
+        let Numbered { numbers, sizes, .. } = numbered;
+        let roots = numbered.roots(ranks.rank());
         let (mut here, mut others) = (vec![], vec![]);
         for (&label, &id) in own.iter().zip(&domain.ids) {
             if let Some(label) = usize::try_from(label).ok().filter(|&label| sizes[label] >= min_members as u64) {

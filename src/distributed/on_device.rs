@@ -13,11 +13,12 @@ use crate::distributed::domain::Domain;
 use crate::distributed::ghosts::{Ghosts, Sends};
 use crate::distributed::halos::Halos;
 use crate::distributed::labels::Labels;
-use crate::distributed::regions::{Regions, by_rank, most_boxes};
+use crate::distributed::regions::{Regions, most_boxes};
 use crate::distributed::route::Route;
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, BoxSize};
 use crate::gpu::{self, Bvh, Coordinate, Device, Fof, Groups, Points};
+use crate::memory::zeroed;
 use crate::parallel::map;
 use crate::phases::mark;
 
@@ -86,10 +87,10 @@ impl Fof {
         // Not the domain, which is not for several threads.
         let (ids, rows) = (&domain.ids, &groups.smallest);
         let smallest = map(rows.len(), TASK, &|at| ids[rows[at] as usize]);
-        let roots = connect(ranks, smallest.len(), edges)?;
-        // Nothing here depends on sizes.
-        let sizes = vec![0; smallest.len()];
-        let Numbered { numbers, count, .. } = number_roots(domain, smallest, sizes, roots)?;
+        let moved = connect(ranks, edges)?;
+        // Nothing here depends on sizes; zeros are not written.
+        let sizes = zeroed(smallest.len());
+        let Numbered { numbers, count, .. } = number_roots(domain, smallest, sizes, moved)?;
         let labels = check_clusters(count as usize)
             .and_then(|()| groups.labels(&map(numbers.len(), TASK, &|at| numbers[at] as i32), count as usize));
         let labels = agree(ranks, labels)?;
@@ -160,16 +161,11 @@ fn near<S: Coordinate, const D: usize>(
         let by = |x: S, reach: f64| S::from_f64(Into::<f64>::into(x) + reach);
         Aabb { lo: lo.map(|x| by(x, -reach)), hi: hi.map(|x| by(x, reach)) }
     };
-    let found = tree.query_all(&asked.iter().map(grown).collect::<Vec<_>>())?.read()?;
-    let pairs: Vec<(u32, u32)> = asked
-        .iter()
-        .zip(&found)
-        .flat_map(|(&at, rows)| rows.iter().map(move |&row| (regions.rank_of[at as usize], row)))
-        .collect();
-    let mut lists = by_rank(regions.counts.len(), &pairs);
-    for rows in &mut lists {
+    let mut lists = vec![vec![]; regions.counts.len()];
+    for of_rank in asked.chunk_by(|&a, &b| regions.rank_of[a as usize] == regions.rank_of[b as usize]) {
+        let mut rows = tree.in_boxes(&of_rank.iter().map(grown).collect::<Vec<_>>())?;
         rows.sort_unstable();
-        rows.dedup();
+        lists[regions.rank_of[of_rank[0] as usize] as usize] = rows;
     }
     Ok(lists)
 }

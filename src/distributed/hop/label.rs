@@ -6,7 +6,7 @@
 use crate::cluster::labels::check_clusters;
 use crate::distributed::boundary::{NONE, number_roots};
 use crate::distributed::communicator::agree;
-use crate::distributed::components::{rank_of, vertex};
+use crate::distributed::components::rank_of;
 use crate::distributed::domain::Domain;
 use crate::distributed::halos::Halos;
 use crate::distributed::labels::Labels;
@@ -43,8 +43,8 @@ pub(super) fn label<S: Scalar, const D: usize>(
         smallest[at] = smallest[at].min(id);
         sizes[at] += 1;
     }
-    let roots = (vertex(rank, 0)..).take(n_peaks).chain(others.iter().copied()).collect();
-    let numbered = number_roots(domain, smallest, sizes, roots)?;
+    let moved = (n_peaks as u32..).zip(others.iter().copied()).collect();
+    let numbered = number_roots(domain, smallest, sizes, moved)?;
     let own = map(groups.len(), TASK, &|row| if groups[row] == NONE { -1 } else { component(groups[row]) as i32 });
     let labels = Labels::send_back(domain, &own, &numbered)?;
     let density = domain.home.send_back(ranks, density)?;

@@ -40,12 +40,12 @@ pub(in crate::gpu) struct Boxes<S> {
 
 /// What is known when the kernel is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct BoxSpec {
-    d: usize,
+pub(super) struct BoxSpec {
+    pub d: usize,
     /// Intervals along an axis.
-    images: usize,
+    pub images: usize,
     /// Whether points are listed, and not only counted.
-    lists: bool,
+    pub lists: bool,
 }
 
 impl<S: Coordinate> Boxes<S> {
@@ -56,9 +56,7 @@ impl<S: Coordinate> Boxes<S> {
         boxes: &[Aabb<S, D>],
     ) -> Result<Self> {
         let n = boxes.len();
-        let images = if space.period().is_some() { 3 } else { 1 };
-        let ends = map(n, TASK, &|at| intervals(space, &boxes[at]));
-        let ends: Vec<S> = ends.as_flattened().iter().flat_map(|of| of[..images].as_flattened()).copied().collect();
+        let (ends, images) = ends_of(space, boxes);
         // Where a box is in the order matters only to the speed.
         let (middles, bounds) = place(n, space, &|at| Aabb::center(&boxes[at]));
         let bounds = if bounds == Aabb::EMPTY { Aabb::point([S::ZERO; D]) } else { bounds };
@@ -122,6 +120,14 @@ impl<S: Coordinate> Boxes<S> {
             );
         }
     }
+}
+
+/// The ends of the intervals whose points boxes hold, box by box, axis by axis, and how many intervals there are along each axis.
+pub(super) fn ends_of<S: Scalar, const D: usize>(space: &Space<D>, boxes: &[Aabb<S, D>]) -> (Vec<S>, usize) {
+    let images = if space.period().is_some() { 3 } else { 1 };
+    let ends = map(boxes.len(), TASK, &|at| intervals(space, &boxes[at]));
+    let ends = ends.as_flattened().iter().flat_map(|of| of[..images].as_flattened()).copied();
+    (ends.collect(), images)
 }
 
 /// The intervals whose points a box holds along each axis: in a periodic box of three images, else each the same.
@@ -224,7 +230,12 @@ fn walk_boxes<F: Float>(
 
 /// Whether along each axis an interval meets the box between corners, or holds it as a whole.
 #[cube]
-fn takes<F: Float>(ends: &Array<F>, corners: &Array<F>, #[comptime] whole: bool, #[comptime] spec: BoxSpec) -> bool {
+pub(super) fn takes<F: Float>(
+    ends: &Array<F>,
+    corners: &Array<F>,
+    #[comptime] whole: bool,
+    #[comptime] spec: BoxSpec,
+) -> bool {
     let (d, images) = comptime!((spec.d, spec.images));
     // The corners that must not be below the interval, and those that must not be above it.
     let (low, high) = comptime!(if whole { (0, spec.d) } else { (spec.d, 0) });

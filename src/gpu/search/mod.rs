@@ -1,6 +1,8 @@
 //! What is near.
 
 mod boxes;
+#[cfg(feature = "distributed")]
+mod in_boxes;
 pub(super) mod nearest;
 pub(super) mod neighbors;
 pub(super) mod query_points;
