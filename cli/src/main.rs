@@ -1,5 +1,7 @@
 //! The command line: `ropewalk halos`, `dbscan`, `hdbscan`, `kdist`, `knn`, `pairs`, `emst`, `linkage`, `info`, `convert`, `sample` and `bench`.
 
+#[cfg(feature = "mpi")]
+mod across;
 mod args;
 mod bench;
 mod centers;
@@ -14,8 +16,6 @@ mod input;
 mod kdist;
 mod largest;
 mod memory;
-#[cfg(feature = "mpi")]
-mod mpi;
 mod neighbors;
 mod outputs;
 mod periodic;
@@ -55,8 +55,8 @@ fn main() -> ExitCode {
         }
     };
     #[cfg(feature = "mpi")]
-    if mpi::is_asked(&args) {
-        return mpi::main(&args);
+    if across::is_asked(&args) {
+        return across::main(&args);
     }
     let done = run(&args).and_then(|report| match io::stdout().lock().write_all(report.as_bytes()) {
         // The reader has seen enough, as `head` does.
