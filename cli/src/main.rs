@@ -1,6 +1,5 @@
 //! The command line: `ropewalk halos`, `dbscan`, `hdbscan`, `kdist`, `knn`, `pairs`, `emst`, `linkage`, `info`, `convert`, `sample` and `bench`.
 
-#[cfg(feature = "mpi")]
 mod across;
 mod args;
 mod bench;
@@ -55,8 +54,8 @@ fn main() -> ExitCode {
         }
     };
     #[cfg(feature = "mpi")]
-    if across::is_asked(&args) {
-        return across::main(&args);
+    if across::mpi::is_asked(&args) {
+        return across::mpi::main(&args);
     }
     let done = run(&args).and_then(|report| match io::stdout().lock().write_all(report.as_bytes()) {
         // The reader has seen enough, as `head` does.
