@@ -100,20 +100,86 @@ macro_rules! with_points_there {
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
 pub(super) use with_points_there;
 
-impl Name {
-    /// The device that is so many after this one, in turn: for ranks that share a host's.
-    #[cfg(feature = "mpi")]
-    pub fn after(self, turns: usize) -> Result<Device, Failure> {
-        // What there is not is told as without ranks.
-        let first = self.find()?;
-        let all = |of: &dyn Fn(usize) -> Self| (0..).take_while(|&index| of(index).find().is_ok()).count();
-        match self {
-            Self::Cpu => Ok(first),
-            Self::Cuda(index) => Self::Cuda((index + turns) % all(&Self::Cuda).max(1)).find(),
-            Self::Vulkan(index) => Self::Vulkan((index + turns) % all(&Self::Vulkan).max(1)).find(),
-        }
+/// One device, or several of a kind that share the work; then each is a rank's, and one that is named twice is two ranks'.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Names(Vec<Name>);
+
+impl Names {
+    /// Looks for all of them.
+    pub fn find(&self) -> Result<Vec<Device>, Failure> {
+        self.0.iter().map(|name| name.find()).collect()
     }
 
+    /// The device that is so many after this one, in turn: for processes that share a host's.
+    #[cfg(feature = "mpi")]
+    pub fn after(&self, turns: usize) -> Result<Device, Failure> {
+        let &[name] = &self.0[..] else {
+            let first = self.0.first().map_or(String::new(), |first| format!(", as {first}"));
+            let why = "with --mpi the ranks of one host take its devices in turn; name the first one";
+            return Err(format!("--device {self}: {why}{first}").into());
+        };
+        // What there is not is told as without ranks.
+        let first = name.find()?;
+        let all = |of: &dyn Fn(usize) -> Name| (0..).take_while(|&index| of(index).find().is_ok()).count();
+        match name {
+            Name::Cpu => Ok(first),
+            Name::Cuda(index) => Name::Cuda((index + turns) % all(&Name::Cuda).max(1)).find(),
+            Name::Vulkan(index) => Name::Vulkan((index + turns) % all(&Name::Vulkan).max(1)).find(),
+        }
+    }
+}
+
+/// Whether it is this one alone.
+impl PartialEq<Name> for Names {
+    fn eq(&self, other: &Name) -> bool {
+        self.0 == [*other]
+    }
+}
+
+impl FromStr for Names {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let named = match text.split_once(':') {
+            Some((kind, indices)) => indices.split(',').map(|index| one(&format!("{kind}:{index}"))).collect(),
+            None => one(text).map(|name| vec![name]),
+        };
+        let several = "several by their numbers, as cuda:0,1";
+        named.map(Self).ok_or_else(|| format!("a device is {ONE}, or {several}"))
+    }
+}
+
+impl fmt::Display for Names {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        for (place, name) in self.0.iter().enumerate() {
+            match name {
+                _ if place == 0 => write!(f, "{name}")?,
+                Name::Cpu => {}
+                Name::Cuda(index) | Name::Vulkan(index) => write!(f, ",{index}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a device is called.
+const ONE: &str = "cpu, cuda or vulkan, or one of several by its number, as cuda:1";
+
+/// The device of this name.
+fn one(text: &str) -> Option<Name> {
+    let (kind, index) = match text.split_once(':') {
+        Some((kind, index)) => (kind, index.parse().ok()),
+        None => (text, Some(0)),
+    };
+    match (kind, index) {
+        ("cpu", _) if text == "cpu" => Some(Name::Cpu),
+        ("cuda", Some(index)) => Some(Name::Cuda(index)),
+        ("vulkan", Some(index)) => Some(Name::Vulkan(index)),
+        _ => None,
+    }
+}
+
+impl Name {
     /// Looks for the device.
     pub fn find(self) -> Result<Device, Failure> {
         match self {
@@ -139,16 +205,10 @@ impl FromStr for Name {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (kind, index) = match text.split_once(':') {
-            Some((kind, index)) => (kind, index.parse().ok()),
-            None => (text, Some(0)),
-        };
-        match (kind, index) {
-            ("cpu", _) if text == "cpu" => Ok(Self::Cpu),
-            ("cuda", Some(index)) => Ok(Self::Cuda(index)),
-            ("vulkan", Some(index)) => Ok(Self::Vulkan(index)),
-            _ => Err("a device is cpu, cuda or vulkan, or one of several by its number, as cuda:1".into()),
-        }
+        one(text).ok_or_else(|| match text.parse::<Names>() {
+            Ok(_) => "several devices share the work of halos and bench alone; name one, as cuda:1".into(),
+            Err(_) => format!("a device is {ONE}"),
+        })
     }
 }
 
@@ -176,5 +236,24 @@ mod tests {
             assert_eq!(parse(text), None, "{text}");
         }
         assert_eq!(Name::Cuda(3).to_string(), "cuda:3");
+    }
+
+    #[test]
+    fn names_of_several() {
+        let parse = |text: &str| text.parse::<Names>().ok();
+        assert!(parse("cpu").is_some_and(|names| names == Name::Cpu));
+        assert!(parse("cuda").is_some_and(|names| names == Name::Cuda(0)));
+        assert_eq!(parse("cuda:2,0,1"), Some(Names(vec![Name::Cuda(2), Name::Cuda(0), Name::Cuda(1)])));
+        assert_eq!(parse("vulkan:0,0"), Some(Names(vec![Name::Vulkan(0); 2])));
+        for text in
+            ["", "cpu:0", "cpu,cpu", "cuda,vulkan", "cuda:", "cuda:0,", "cuda:,1", "cuda:0,x", "cuda:0,cuda:1", "0,1"]
+        {
+            assert_eq!(parse(text), None, "{text}");
+        }
+        for text in ["cuda:3", "vulkan:0,0,12"] {
+            assert_eq!(parse(text).unwrap().to_string(), text);
+        }
+        // Where it must be one.
+        assert!("cuda:0,1".parse::<Name>().unwrap_err().contains("name one"));
     }
 }

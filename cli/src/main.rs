@@ -1,5 +1,6 @@
 //! The command line: `ropewalk halos`, `dbscan`, `hdbscan`, `kdist`, `knn`, `pairs`, `emst`, `linkage`, `info`, `convert`, `sample` and `bench`.
 
+mod across;
 mod args;
 mod bench;
 mod centers;
@@ -14,8 +15,6 @@ mod input;
 mod kdist;
 mod largest;
 mod memory;
-#[cfg(feature = "mpi")]
-mod mpi;
 mod neighbors;
 mod outputs;
 mod periodic;
@@ -55,8 +54,8 @@ fn main() -> ExitCode {
         }
     };
     #[cfg(feature = "mpi")]
-    if mpi::is_asked(&args) {
-        return mpi::main(&args);
+    if across::mpi::is_asked(&args) {
+        return across::mpi::main(&args);
     }
     let done = run(&args).and_then(|report| match io::stdout().lock().write_all(report.as_bytes()) {
         // The reader has seen enough, as `head` does.

@@ -13,11 +13,20 @@ use crate::MEMORY;
 #[derive(Default)]
 pub struct Phases {
     rows: Vec<(&'static str, Duration, usize)>,
+    is_hidden: bool,
 }
 
 impl Phases {
+    /// Phases of a thread beside one that shows the same: they are not shown, and their memory is not measured.
+    pub fn hidden() -> Self {
+        Self { is_hidden: true, ..Self::default() }
+    }
+
     /// Does some work; on a terminal it says what and for how long on standard error. What has a name again is added to what had it.
     pub fn run<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
+        if self.is_hidden {
+            return self.time(name, work);
+        }
         let spinner = ProgressBar::new_spinner().with_message(name);
         spinner.enable_steady_tick(Duration::from_millis(100));
         let result = self.time(name, work);
@@ -42,10 +51,12 @@ impl Phases {
     }
 
     fn time<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
-        MEMORY.reset_peak();
+        if !self.is_hidden {
+            MEMORY.reset_peak();
+        }
         let start = Instant::now();
         let result = work();
-        let (time, bytes) = (start.elapsed(), MEMORY.peak());
+        let (time, bytes) = (start.elapsed(), if self.is_hidden { 0 } else { MEMORY.peak() });
         match self.rows.iter_mut().find(|row| row.0 == name) {
             Some(row) => *row = (name, row.1 + time, row.2.max(bytes)),
             None => self.rows.push((name, time, bytes)),
@@ -59,7 +70,6 @@ impl Phases {
     }
 
     /// The most bytes that were in use at a time.
-    #[cfg(feature = "mpi")]
     pub fn peak(&self) -> usize {
         self.rows.iter().map(|row| row.2).max().unwrap_or(0)
     }

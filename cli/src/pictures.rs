@@ -151,7 +151,6 @@ fn units_of(snapshot: &Snapshot, pipeline: &Pipeline<'_>) -> AxisUnits {
 }
 
 /// The files of pictures that ranks make together: of [`mass_function`] and of profiles.
-#[cfg(feature = "mpi")]
 pub fn shared_files(args: &Args) -> Vec<&'static str> {
     if args.no_pictures {
         return vec![];

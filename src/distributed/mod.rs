@@ -22,7 +22,7 @@
 //! copies of the points of others that are near its own, does what one rank does, and ranks agree on what reaches over several.
 //!
 //! Where ranks have devices, `gpu::Fof` finds groups across them; several ranks may share a device, and what they tell each other goes by
-//! way of the hosts.
+//! way of the hosts. One process with several devices has a thread for each ([`on_threads`]), as `ropewalk halos --device cuda:0,1` does.
 //!
 //! Not across ranks: weights of DBSCAN, AdaptaHOP, spanning trees; on devices also DBSCAN, HOP and searches.
 //!

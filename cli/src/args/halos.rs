@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ropewalk::units::UnitSystem;
 
 use super::super::centers::Kind;
-use super::super::device::Name;
+use super::super::device::Names;
 use super::super::universe::Overrides;
 use super::{AdaptaHop, Finder, Hop, Pictures};
 
@@ -150,9 +150,11 @@ pub struct Halos {
     #[command(flatten)]
     pub pictures: Pictures,
     /// What finds halos and centres: cpu, cuda or vulkan, or one of several by its number, as cuda:1. The centres of a device are
-    /// mbp and mcp. With --mpi the ranks of one host take its devices in turn, from this one on
+    /// mbp and mcp. Several, as cuda:0,1, share the particles of one snapshot, as processes do with --mpi: files are those of one, byte for
+    /// byte, but projection.png, which is not drawn; friends of friends alone. What they tell each other goes by way of the host, whose
+    /// threads they share. With --mpi the ranks of one host take its devices in turn, from this one on
     #[arg(long, value_name = "DEVICE", default_value = "cpu", help_heading = "Running")]
-    pub device: Name,
+    pub device: Names,
     /// Number of threads; otherwise one per processor
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Running")]
     pub threads: Option<u16>,

@@ -22,7 +22,7 @@ pub use pictures::Pictures;
 pub use points::Points;
 pub use trees::{Emst, Linkage, Spanned};
 
-use super::device::Name;
+use super::device::{Name, Names};
 
 /// Friends-of-friends halos of N-body snapshots, and density clusters of points in 1 to 10 dimensions.
 #[derive(Debug, Parser)]
@@ -198,9 +198,11 @@ pub struct Bench {
     #[arg(long, value_name = "L", allow_negative_numbers = true)]
     pub periodic: Option<f64>,
     /// What to time: cpu, cuda or vulkan, or one of several by its number, as cuda:1. Points are on a device beforehand, and
-    /// results stay there. With --mpi the ranks of one host take its devices in turn, from this one on
+    /// results stay there. Several, as cuda:0,1, share the work of fof; what they tell each other goes by way of the host, whose threads they
+    /// share. The table is that of --mpi, but its memory, which is that of all. With --mpi the ranks of one host take its devices in turn, from
+    /// this one on
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
-    pub device: Name,
+    pub device: Names,
     /// Number of threads; otherwise one per processor
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,

@@ -19,9 +19,9 @@ use ropewalk::{BoxSize, Scalar, Space};
 
 use self::operations::{Case, Operation};
 use super::args::Bench as Args;
-use super::device::{Coordinate, Device, Name};
+use super::device::{Coordinate, Device, Names};
 use super::dimensions::with_rows;
-use super::{Failure, grouped, periodic, short, start_threads};
+use super::{Failure, across, grouped, periodic, short, start_threads};
 use crate::MEMORY;
 
 /// What was measured of one operation.
@@ -51,7 +51,10 @@ impl Row {
 
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.threads)?;
-    let device = args.device.find()?;
+    let devices = args.device.find()?;
+    let &[device] = &devices[..] else {
+        return across::on_devices(&args.device, &devices, |rank| across::bench::run(args, rank));
+    };
     let points = match (&args.file, &args.sample) {
         (Some(file), _) => ropewalk::io::read(file, &ReadOptions::default())?.points,
         (None, Some(spec)) => {
@@ -204,13 +207,13 @@ fn mean_separation<S: Scalar, const D: usize>(points: &[[S; D]]) -> f64 {
 fn write_json(args: &Args, rows: &[(usize, &[Row])]) -> Result<(), Failure> {
     let Some(path) = &args.json else { return Ok(()) };
     let mut file = AtomicFile::create(path)?;
-    file.write_all(json(rows, args.device).as_bytes())
+    file.write_all(json(rows, &args.device).as_bytes())
         .map_err(|error| format!("{}: cannot be written: {error}", path.display()))?;
     Ok(file.commit()?)
 }
 
 /// The rows of each number of threads as a list of objects. All strings are our own and need no escapes.
-fn json(rows: &[(usize, &[Row])], device: Name) -> String {
+fn json(rows: &[(usize, &[Row])], device: &Names) -> String {
     let object = |(threads, row): (usize, &Row)| {
         let first = row.first.map(|first| format!("\"first_s\": {first:.6}, "));
         format!(

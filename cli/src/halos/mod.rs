@@ -7,13 +7,16 @@ pub mod report;
 mod series;
 
 use super::args::Halos as Args;
-use super::{Failure, start_threads};
+use super::{Failure, across, start_threads};
 
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.threads)?;
-    let device = args.device.find()?;
+    let devices = args.device.find()?;
     // What cannot be is said before any file is looked for.
     options::runs(args, &args.out)?;
+    let &[device] = &devices[..] else {
+        return across::on_devices(&args.device, &devices, |rank| across::halos::run(args, rank));
+    };
     match &series::snapshots(&args.snapshots)?[..] {
         [snapshot] => {
             let task = one::Task { snapshot, out: &args.out, json: args.json.clone() };

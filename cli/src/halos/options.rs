@@ -113,7 +113,7 @@ fn options(args: &Args, linking_length: LinkingLength) -> Result<Options, Failur
     }
     let not_on_device = |kind: &&Kind| args.device != Name::Cpu && !matches!(kind, Kind::Mbp | Kind::Mcp);
     if let Some(&kind) = args.center.iter().find(not_on_device) {
-        let (device, kind) = (args.device, CenterKind::from(kind));
+        let (device, kind) = (&args.device, CenterKind::from(kind));
         return Err(format!("--device {device}: centres are mbp or mcp there; for the {kind} use the cpu").into());
     }
     Ok(options)

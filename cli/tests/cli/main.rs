@@ -28,6 +28,7 @@ mod pictures;
 mod program;
 mod reference;
 mod series;
+mod several_devices;
 mod trees;
 mod types;
 mod units;

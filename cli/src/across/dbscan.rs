@@ -3,33 +3,32 @@
 use std::path::Path;
 
 use ropewalk::Scalar;
-use ropewalk::distributed::{Communicator, Domain, Labels, Mpi, Reduction};
+use ropewalk::distributed::{Communicator, Domain, Labels, Reduction};
 use ropewalk::io::{Points, Snapshot};
 
-use super::{Shared, describe, read, start_threads};
+use super::{Rank, Shared, describe, narrow, read};
 use crate::args::Dbscan as Args;
 use crate::device::Name;
 use crate::dimensions::with_rows;
 use crate::outputs::{Column, Outputs, written};
-use crate::phases::Phases;
 use crate::summary::Summary;
 use crate::text::share;
 use crate::{Failure, dbscan, grouped, short};
 
 /// Labels of all points; the report is rank 0's.
-pub fn run(args: &Args, ranks: &Mpi) -> Result<Option<String>, Failure> {
-    start_threads(args.points.threads)?;
+pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
+    let ranks = rank.ranks;
     let refused = [(args.plot.is_some(), "--plot"), (args.device != Name::Cpu, "--device")];
     if let Some((_, option)) = refused.into_iter().find(|(is_given, _)| *is_given) {
-        return Err(format!("{option}: not with --mpi").into());
+        return Err(rank.refuse(option));
     }
     if args.out.as_ref().map(|out| Column::of("--out", out)).transpose()? == Some(Column::Csv) {
         return Err("--out: with --mpi labels are a NumPy array, LABELS.npy".into());
     }
     let json: Vec<_> = args.points.json.iter().map(AsRef::as_ref).collect();
     let outputs = if ranks.rank() == 0 { Some(Outputs::files(&json, &args.points.file)?) } else { None };
-    let mut phases = Phases::default();
-    let part = read(&args.points.file, args.points.options(), ranks, &mut phases)?;
+    let mut phases = rank.phases();
+    let part = read(&args.points.file, args.points.options(), rank, &mut phases)?;
     let shared = args.out.as_ref().map(|out| Shared::create::<i32>(out, part.total_rows(), ranks)).transpose()?;
     let labels = phases.run("find clusters", || find(args, ranks, &part))?;
     if let Some(shared) = shared {
@@ -46,7 +45,7 @@ pub fn run(args: &Args, ranks: &Mpi) -> Result<Option<String>, Failure> {
     ranks.all_reduce(&mut counts, Reduction::Sum)?;
     let ([core, noise], all) = (counts, part.total_rows());
     let mut summary = Summary::default();
-    describe(&mut summary, &phases, ranks)?;
+    describe(&mut summary, &phases, rank)?;
     let Some(outputs) = outputs else { return Ok(None) };
     summary.both("points", grouped(all), all);
     summary.both("eps", short(args.eps), args.eps);
@@ -61,8 +60,12 @@ pub fn run(args: &Args, ranks: &Mpi) -> Result<Option<String>, Failure> {
     Ok(Some(if also.is_empty() { report } else { report + &written(&also) }))
 }
 
-fn find(args: &Args, ranks: &Mpi, part: &Snapshot) -> Result<Labels, Failure> {
-    fn of<S: Scalar, const D: usize>(args: &Args, ranks: &Mpi, rows: &[[S; D]]) -> Result<Labels, Failure> {
+fn find(args: &Args, ranks: &dyn Communicator, part: &Snapshot) -> Result<Labels, Failure> {
+    fn of<S: Scalar, const D: usize>(
+        args: &Args,
+        ranks: &dyn Communicator,
+        rows: &[[S; D]],
+    ) -> Result<Labels, Failure> {
         let domain = Domain::new(ranks, rows, args.points.periodic)?;
         Ok(dbscan::on_host(args).run_on_domain(&domain)?)
     }
@@ -71,11 +74,4 @@ fn find(args: &Args, ranks: &Mpi, part: &Snapshot) -> Result<Labels, Failure> {
     }
     let points = &part.points;
     with_rows!(points, f32 [2, 3], f64 [2, 3], rows => of(args, ranks, rows)).ok_or_else(|| dimensions(points))?
-}
-
-/// Labels in 32 bits, as one process has them.
-pub fn narrow(labels: &Labels) -> Result<Vec<i32>, Failure> {
-    let narrow = |&label: &i64| i32::try_from(label);
-    let all: Result<Vec<i32>, _> = labels.as_slice().iter().map(narrow).collect();
-    all.map_err(|_| "there are more than 2^31 - 1 clusters, and labels are 32-bit numbers".into())
 }

@@ -1,16 +1,15 @@
-//! `ropewalk halos --mpi`.
+//! `ropewalk halos --mpi`, and `ropewalk halos --device cuda:0,1`.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use ropewalk::distributed::{Communicator, Mpi, Reduction};
+use ropewalk::distributed::{Communicator, Reduction};
 use ropewalk::halo::Meta;
 use ropewalk::halo::pipeline::{Across, LargestProfiles, Measured, Pipeline};
 use ropewalk::io::{Snapshot, TableWriter};
 
-use super::dbscan::narrow;
-use super::{Shared, describe, read, start_threads};
+use super::{Rank, Shared, describe, narrow, read};
 use crate::Failure;
 use crate::args::{Finder, Halos as Args};
 use crate::device::{Device, Name};
@@ -20,31 +19,29 @@ use crate::halos::options::{Run, refused, runs};
 use crate::halos::report;
 use crate::largest;
 use crate::outputs::Outputs;
-use crate::phases::Phases;
 use crate::pictures::{all_files, mass_function, shared_files};
 use crate::summary::Summary;
 
 /// Halos of one snapshot; the report is rank 0's.
-pub fn run(args: &Args, ranks: &Mpi) -> Result<Option<String>, Failure> {
-    start_threads(args.threads)?;
-    check(args)?;
+pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
+    let ranks = rank.ranks;
+    check(args, rank)?;
     let runs = runs(args, &args.out)?;
     let ([run], [snapshot]) = (&runs[..], &args.snapshots[..]) else {
-        return Err("--mpi: one snapshot and one linking length".into());
+        return Err(format!("{}: one snapshot and one linking length", rank.option()).into());
     };
-    let device = args.device.after(ranks.rank_on_host()?)?;
     // First, so that hours of work do not end at a full disk's closed door.
     let catalogs = Catalogs::new(args, &runs)?;
     let outputs = if ranks.rank() == 0 { Some(create(args, &catalogs, snapshot)?) } else { None };
 
-    let mut phases = Phases::default();
-    let part = read(snapshot, read_options(args, &args.particles.types), ranks, &mut phases)?;
+    let mut phases = rank.phases();
+    let part = read(snapshot, read_options(args, &args.particles.types), rank, &mut phases)?;
     ranks.barrier()?;
     let labels = Shared::create::<i32>(&run.folder.join(LABELS), part.total_rows(), ranks)?;
     let density = args.density.then(|| Shared::create::<f64>(&run.folder.join(DENSITY), part.total_rows(), ranks));
     let density = density.transpose()?;
     let across = phases
-        .run("find halos", || match device {
+        .run("find halos", || match rank.device {
             Device::Cpu => Across::find(ranks, &part, &run.options),
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
             Device::Gpu(device) => Across::find_on(ranks, &part, &run.options, device),
@@ -61,7 +58,7 @@ pub fn run(args: &Args, ranks: &Mpi) -> Result<Option<String>, Failure> {
 
     let types = type_counts(&part, ranks)?;
     let mut summary = Summary::default();
-    describe(&mut summary, &phases, ranks)?;
+    describe(&mut summary, &phases, rank)?;
     let (Some(mut outputs), Some(measured)) = (outputs, measured) else { return Ok(None) };
     report::about(&mut summary, &part, (across.particles(), &types), &pipeline);
     let run = Shares { args, catalogs: &catalogs, snapshot, run };
@@ -92,7 +89,7 @@ pub fn run(args: &Args, ranks: &Mpi) -> Result<Option<String>, Failure> {
 }
 
 /// Refuses what one process alone can do.
-fn check(args: &Args) -> Result<(), Failure> {
+fn check(args: &Args, rank: &Rank<'_>) -> Result<(), Failure> {
     let particles = &args.particles;
     let refused = [
         (args.finder == Finder::AdaptaHop, "--finder adaptahop"),
@@ -104,11 +101,12 @@ fn check(args: &Args) -> Result<(), Failure> {
         (args.gallery > 0, "--gallery"),
         (args.members, "--members"),
         (args.group_catalog, "--group-catalog"),
+        (rank.devices.is_some() && args.finder == Finder::Hop, "--finder hop"),
         (args.device != Name::Cpu && args.finder == Finder::Hop, "--finder hop with --device"),
         (args.catalog.iter().any(|name| name.as_os_str() == STANDARD_OUTPUT), "--catalog -"),
     ];
     match refused.into_iter().find(|(is_given, _)| *is_given) {
-        Some((_, option)) => Err(format!("{option}: not with --mpi; run one process without it").into()),
+        Some((_, option)) => Err(rank.refuse(option)),
         None => Ok(()),
     }
 }
@@ -124,7 +122,7 @@ fn names<'a>(args: &Args, catalogs: &'a Catalogs) -> Vec<&'a str> {
 /// The profiles that are asked for, on rank 0.
 fn profiles(
     args: &Args,
-    ranks: &Mpi,
+    ranks: &dyn Communicator,
     across: &Across<'_>,
     pipeline: &Pipeline<'_>,
 ) -> Result<Option<LargestProfiles>, Failure> {
@@ -200,7 +198,7 @@ fn write_profiles(
 }
 
 /// How many particles of each type all ranks have. Collective.
-fn type_counts(part: &Snapshot, ranks: &Mpi) -> Result<BTreeMap<u8, u64>, Failure> {
+fn type_counts(part: &Snapshot, ranks: &dyn Communicator) -> Result<BTreeMap<u8, u64>, Failure> {
     // Whether a part has a type, and how many particles of it.
     let mut counts = [0; 512];
     for (kind, count) in report::type_counts(part) {

@@ -1,4 +1,4 @@
-//! `ropewalk bench --mpi`: time, memory, bytes sent, and how evenly ranks share the work.
+//! `ropewalk bench --mpi`, and `ropewalk bench --device cuda:0,1`: time, memory, bytes sent, and how evenly ranks share the work.
 //!
 //! A time is that of the slowest rank, from the points where they were read to results there; on devices, from the points there. Results of
 //! any number of ranks have one checksum if they are equal.
@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::rc::Rc;
 use std::time::Instant;
 
-use ropewalk::distributed::{Bvh, Communicator, Domain, Measured, Mpi, Reduction, agree};
+use ropewalk::distributed::{Bvh, Communicator, Domain, Measured, Reduction, agree};
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
 use ropewalk::gpu;
 use ropewalk::internals::mixed;
@@ -16,11 +16,10 @@ use ropewalk::io::{Points, ReadOptions, Table};
 use ropewalk::sample::Sample;
 use ropewalk::{Dbscan, Fof, Nearest, Scalar};
 
-use super::{read, start_threads};
+use super::{Rank, read};
 use crate::args::Bench as Args;
 use crate::device::{Coordinate, Device, Name};
 use crate::dimensions::with_rows;
-use crate::phases::Phases;
 use crate::{Failure, MEMORY, grouped, short};
 
 /// What can be timed.
@@ -29,27 +28,26 @@ const OPERATIONS: [&str; 5] = ["build", "range_count", "knn", "fof", "dbscan_den
 const ON_DEVICES: [&str; 1] = ["fof"];
 
 /// The table, on rank 0.
-pub fn run(args: &Args, ranks: &Mpi) -> Result<Option<String>, Failure> {
-    start_threads(args.threads)?;
+pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let refused = [(args.scaling, "--scaling"), (args.json.is_some(), "--json")];
     if let Some((_, option)) = refused.into_iter().find(|(is_given, _)| *is_given) {
-        return Err(format!("{option}: not with --mpi").into());
+        return Err(rank.refuse(option));
     }
     let (points, first) = match (&args.file, &args.sample) {
         (Some(file), _) => {
-            let part = read(file, ReadOptions::default(), ranks, &mut Phases::default())?;
+            let part = read(file, ReadOptions::default(), rank, &mut rank.phases())?;
             let first = part.first_row();
             (part.points, first)
         }
-        (None, Some(spec)) => sample(spec, ranks)?,
+        (None, Some(spec)) => sample(spec, rank.ranks)?,
         (None, None) => return Err("bench needs a FILE or --sample SPEC".into()),
     };
-    let measured = with_rows!(&points, f32 [2, 3], f64 [2, 3], rows => measure(args, ranks, rows, first));
+    let measured = with_rows!(&points, f32 [2, 3], f64 [2, 3], rows => measure(args, rank, rows, first));
     measured.unwrap_or_else(|| Err(format!("points have {} dimensions; bench takes 2 or 3", points.dim()).into()))
 }
 
 /// This rank's part of points made on the spot, of which each rank makes all.
-fn sample(spec: &str, ranks: &Mpi) -> Result<(Points, u64), Failure> {
+fn sample(spec: &str, ranks: &dyn Communicator) -> Result<(Points, u64), Failure> {
     let all = agree(ranks, Sample::parse(spec).and_then(|sample| sample.points()))?;
     let rows = ropewalk::io::Part { index: ranks.rank(), count: ranks.size() }.rows(all.len() as u64);
     let own = all[rows.start as usize..rows.end as usize].to_vec();
@@ -58,23 +56,29 @@ fn sample(spec: &str, ranks: &Mpi) -> Result<(Points, u64), Failure> {
 
 fn measure<S: Coordinate, const D: usize>(
     args: &Args,
-    ranks: &Mpi,
+    rank: &Rank<'_>,
     points: &[[S; D]],
     first: u64,
 ) -> Result<Option<String>, Failure> {
+    let ranks = rank.ranks;
     let mut all = [points.len() as u64];
     ranks.all_reduce(&mut all, Reduction::Sum)?;
-    let Some(eps) = args.eps else { return Err("--eps: with --mpi the radius is to be given".into()) };
+    let Some(eps) = args.eps else {
+        return Err(format!("--eps: with {} the radius is to be given", rank.option()).into());
+    };
+    let threads = rayon::current_num_threads();
+    let shared = match rank.devices {
+        Some(devices) => format!("{} ranks on {devices} that share {threads} threads", ranks.size()),
+        None => format!("{} ranks of {threads} threads", ranks.size()),
+    };
     let mut report = format!(
-        "{} points, {D} dimensions of {} bits, eps {}, min_pts {}, k {}, {}, {} ranks of {} threads\n\n",
+        "{} points, {D} dimensions of {} bits, eps {}, min_pts {}, k {}, {}, {shared}\n\n",
         grouped(all[0]),
         8 * size_of::<S>(),
         short(eps),
         args.min_pts,
         args.k,
         args.periodic.map_or("open".to_string(), |side| format!("periodic box of {}", short(side))),
-        ranks.size(),
-        rayon::current_num_threads(),
     );
     // Writing to a string does not fail.
     _ = writeln!(
@@ -82,15 +86,15 @@ fn measure<S: Coordinate, const D: usize>(
         "{:<18}{:>11}{:>11}{:>8}{:>14}{:>14}  check",
         "operation, step", "slowest", "mean", "ratio", "most memory", "sent"
     );
-    let device = args.device.after(ranks.rank_on_host()?)?;
     let known = if args.device == Name::Cpu { &OPERATIONS[..] } else { &ON_DEVICES };
     let wanted: Vec<&String> = args.ops.iter().filter(|name| known.contains(&name.as_str())).collect();
     if wanted.is_empty() {
-        return Err(format!("--ops: with --mpi these are {} on {}", known.join(", "), args.device).into());
+        let on = rank.devices.map_or_else(|| format!(" on {}", args.device), |_| String::new());
+        return Err(format!("--ops: with {} these are {}{on}", rank.option(), known.join(", ")).into());
     }
     for name in wanted {
         let counted = Measured::new(ranks);
-        let mut run: Run<'_> = match device {
+        let mut run: Run<'_> = match rank.device {
             Device::Cpu => Box::new(|| {
                 let sum = operate(args, &counted, (points, first, eps), name)?;
                 Ok(Box::new(move || Ok(sum)))
@@ -119,20 +123,22 @@ type Sum<'a> = Box<dyn FnOnce() -> Result<u64, Failure> + 'a>;
 /// Warms up and times an operation: its lines of the table.
 fn time(
     args: &Args,
-    (ranks, counted): (&Mpi, &Measured<'_>),
+    (ranks, counted): (&dyn Communicator, &Measured<'_>),
     name: &str,
     run: &mut Run<'_>,
 ) -> Result<String, Failure> {
     let mut best: Option<Best> = None;
     let mut known = None;
     for turn in 0..=args.reps.max(1) {
-        ranks.barrier()?;
+        // Ranks that are threads have one memory, so that none begins before all have looked at it, and all have ended when they do again.
         MEMORY.reset_peak();
         let before = MEMORY.current();
+        ranks.barrier()?;
         let sent = counted.traffic().bytes;
         let start = Instant::now();
         let (result, steps) = ropewalk::phases(&mut *run);
         let own = start.elapsed().as_secs_f64();
+        ranks.barrier()?;
         let peak = MEMORY.peak().saturating_sub(before) as u64;
         let bytes = counted.traffic().bytes - sent;
         let check = result?()?;
@@ -225,13 +231,13 @@ fn groups_on<'a, S: Coordinate, const D: usize>(
     }))
 }
 
-fn most(ranks: &Mpi, seconds: f64) -> Result<f64, Failure> {
+fn most(ranks: &dyn Communicator, seconds: f64) -> Result<f64, Failure> {
     let mut nanoseconds = [(seconds * 1e9) as u64];
     ranks.all_reduce(&mut nanoseconds, Reduction::Max)?;
     Ok(nanoseconds[0] as f64 * 1e-9)
 }
 
-fn mean(ranks: &Mpi, seconds: f64) -> Result<f64, Failure> {
+fn mean(ranks: &dyn Communicator, seconds: f64) -> Result<f64, Failure> {
     let mut nanoseconds = [(seconds * 1e9) as u64];
     ranks.all_reduce(&mut nanoseconds, Reduction::Sum)?;
     Ok(nanoseconds[0] as f64 * 1e-9 / ranks.size() as f64)

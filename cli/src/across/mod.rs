@@ -1,0 +1,155 @@
+//! Runs that ranks share: processes of MPI, with `--mpi`, or threads of this process that have a device each, with
+//! `--device cuda:0,1`.
+
+pub mod bench;
+#[cfg(feature = "mpi")]
+mod dbscan;
+pub mod halos;
+#[cfg(feature = "mpi")]
+pub mod mpi;
+
+use std::path::{Path, PathBuf};
+
+use ropewalk::distributed::{Communicator, Labels, Reduction, agree, on_threads};
+use ropewalk::io::{NpyNumber, ReadOptions, SharedNpy, SharedNpyRows, Snapshot};
+use ropewalk::{Error, ErrorKind};
+
+use crate::device::{Device, Names};
+use crate::phases::Phases;
+use crate::summary::Summary;
+use crate::{Failure, grouped, input};
+
+/// One of the ranks of a run.
+pub struct Rank<'a> {
+    ranks: &'a dyn Communicator,
+    device: Device,
+    /// What the user names, where ranks are threads of this process.
+    devices: Option<&'a Names>,
+}
+
+impl Rank<'_> {
+    /// The option that asks for ranks.
+    fn option(&self) -> String {
+        self.devices.map_or("--mpi".into(), |devices| format!("--device {devices}"))
+    }
+
+    /// Why an option cannot be.
+    fn refuse(&self, option: &str) -> Failure {
+        let instead = if self.devices.is_some() { "name one device" } else { "run one process without it" };
+        format!("{option}: not with {}; {instead}", self.option()).into()
+    }
+
+    /// No phases yet. Of several threads one shows them, and measures the memory, which they share.
+    fn phases(&self) -> Phases {
+        if self.devices.is_some() && self.ranks.rank() > 0 { Phases::hidden() } else { Phases::default() }
+    }
+}
+
+/// Does some work on threads that have one of the devices each; the report is rank 0's.
+pub fn on_devices(
+    devices: &Names,
+    found: &[Device],
+    work: impl Fn(&Rank<'_>) -> Result<Option<String>, Failure> + Sync,
+) -> Result<String, Failure> {
+    let reports = on_threads(found.len(), |ranks| {
+        work(&Rank { ranks, device: found[ranks.rank()], devices: Some(devices) }).map_err(sendable)
+    })?;
+    Ok(reports.into_iter().flatten().collect())
+}
+
+/// An error that a thread can hand over, and that is still known to be of another rank if it is.
+fn sendable(failure: Failure) -> Error {
+    failure.downcast().map_or_else(|other| Error::new(ErrorKind::Parameter, other.to_string()), |error| *error)
+}
+
+/// Reads this rank's part. Standard input has no parts.
+fn read(path: &Path, options: ReadOptions, rank: &Rank<'_>, phases: &mut Phases) -> Result<Snapshot, Failure> {
+    let ranks = rank.ranks;
+    if path.as_os_str() == input::STANDARD_INPUT {
+        return Err(format!("{}: standard input cannot be read in parts; give a file", rank.option()).into());
+    }
+    let options = options.part(ranks.rank(), ranks.size());
+    let part = phases.run("read", || agree(ranks, ropewalk::io::read(path, &options)))?;
+    Ok(part)
+}
+
+/// An array whose rows all ranks write, each those of its part; rank 0 keeps it until all have.
+struct Shared(Option<SharedNpy>);
+
+impl Shared {
+    /// Makes the file, which has no name yet.
+    fn create<T: NpyNumber>(path: &Path, rows: u64, ranks: &dyn Communicator) -> Result<Self, Failure> {
+        let file = (ranks.rank() == 0).then(|| SharedNpy::create::<T>(path, rows, None));
+        Ok(Self(agree(ranks, file.transpose())?))
+    }
+
+    /// Writes the rows of all ranks.
+    fn write<T: NpyNumber>(&self, first: u64, rows: &[T], ranks: &dyn Communicator) -> Result<(), Failure> {
+        let temporary = self.0.as_ref().map(|file| bytes_of(file.temporary()));
+        let name = tell(ranks, &temporary.unwrap_or_default())?;
+        let written = SharedNpyRows::open(path_of(name)).and_then(|mut file| {
+            file.write_rows(first, rows)?;
+            file.finish()
+        });
+        Ok(agree(ranks, written)?)
+    }
+
+    /// Gives it its name.
+    fn commit(self) -> Result<(), Failure> {
+        Ok(self.0.map_or(Ok(()), SharedNpy::commit)?)
+    }
+}
+
+/// The bytes that rank 0 has, on all ranks.
+fn tell(ranks: &dyn Communicator, own: &[u8]) -> Result<Vec<u8>, Failure> {
+    let own = if ranks.rank() == 0 { own } else { &[] };
+    let mut length = [own.len() as u64];
+    ranks.all_reduce(&mut length, Reduction::Max)?;
+    let mut counts = vec![0; ranks.size()];
+    counts[0] = length[0] as usize;
+    let mut told = vec![0; counts[0]];
+    ranks.all_gather_v(own, &mut told, &counts)?;
+    Ok(told)
+}
+
+/// The bytes of a path, for another rank's [`path_of`].
+#[cfg(unix)]
+fn bytes_of(path: &Path) -> Vec<u8> {
+    std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str()).to_vec()
+}
+
+#[cfg(unix)]
+fn path_of(bytes: Vec<u8>) -> PathBuf {
+    let name: std::ffi::OsString = std::os::unix::ffi::OsStringExt::from_vec(bytes);
+    name.into()
+}
+
+/// The bytes of a path, for another rank's [`path_of`]: elsewhere names are text.
+#[cfg(not(unix))]
+fn bytes_of(path: &Path) -> Vec<u8> {
+    path.to_string_lossy().into_owned().into_bytes()
+}
+
+#[cfg(not(unix))]
+fn path_of(bytes: Vec<u8>) -> PathBuf {
+    String::from_utf8_lossy(&bytes).into_owned().into()
+}
+
+/// Labels in 32 bits, as one process has them.
+fn narrow(labels: &Labels) -> Result<Vec<i32>, Failure> {
+    let narrow = |&label: &i64| i32::try_from(label);
+    let all: Result<Vec<i32>, _> = labels.as_slice().iter().map(narrow).collect();
+    all.map_err(|_| "there are more than 2^31 - 1 clusters, and labels are 32-bit numbers".into())
+}
+
+/// What ranks say of the run: how many, and the memory of all if they share a process, else of the one that took most.
+fn describe(summary: &mut Summary, phases: &Phases, rank: &Rank<'_>) -> Result<(), Failure> {
+    let ranks = rank.ranks;
+    let mut most = [phases.peak() as u64];
+    ranks.all_reduce(&mut most, Reduction::Max)?;
+    summary.both("ranks", grouped(ranks.size() as u64), ranks.size());
+    let mebibytes = most[0] as f64 / f64::from(1 << 20);
+    let whose = if rank.devices.is_some() { "of all ranks" } else { "on a rank" };
+    summary.both("most memory", format!("{mebibytes:.1} MiB {whose}"), most[0]);
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! `--mpi`: ranks that are processes.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use ropewalk::distributed::Mpi;
+
+use super::{Rank, bench, dbscan, halos};
+use crate::args::{Args, Command};
+use crate::device::Device;
+use crate::{Failure, signals};
+
+/// Whether the run is to be shared.
+pub fn is_asked(args: &Args) -> bool {
+    match &args.command {
+        Command::Halos(args) => args.mpi,
+        Command::Dbscan(args) => args.mpi,
+        Command::Bench(args) => args.mpi,
+        _ => false,
+    }
+}
+
+/// The whole of such a run; rank 0 writes the report.
+pub fn main(args: &Args) -> ExitCode {
+    Mpi::run(|ranks| -> Result<(), Failure> {
+        // Without it a signal leaves temporary files, and results are the same.
+        _ = signals::watch();
+        let on = |device| Rank { ranks, device, devices: None };
+        let report = match &args.command {
+            Command::Halos(args) => {
+                start_threads(args.threads)?;
+                halos::run(args, &on(args.device.after(ranks.rank_on_host()?)?))?
+            }
+            Command::Dbscan(args) => {
+                start_threads(args.points.threads)?;
+                dbscan::run(args, &on(Device::Cpu))?
+            }
+            Command::Bench(args) => {
+                start_threads(args.threads)?;
+                bench::run(args, &on(args.device.after(ranks.rank_on_host()?)?))?
+            }
+            _ => None,
+        };
+        if let Some(report) = report {
+            std::io::stdout().lock().write_all(report.as_bytes())?;
+        }
+        Ok(())
+    })
+}
+
+/// Starts the threads of a rank: one, unless more are asked for.
+fn start_threads(threads: Option<u16>) -> Result<(), Failure> {
+    crate::start_threads(threads.or(Some(1)))
+}

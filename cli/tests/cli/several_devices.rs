@@ -1,0 +1,133 @@
+//! `--device` with several devices: one process, whose threads are ranks with a device each.
+
+use crate::program::{Scratch, halos, run, sample};
+
+#[test]
+fn lists_that_are_none() {
+    let scratch = Scratch::new();
+    for list in ["cuda:0,", "cuda:,1", "vulkan:0,x", "cuda:0,vulkan:0", "cuda,vulkan", "cpu,cpu", "cpu:0,1"] {
+        let output = halos(&sample(), &scratch.path("out"), &["--device", list]);
+        assert_eq!(output.status, 2);
+        let line = output.line();
+        assert!(line.contains("or several by their numbers, as cuda:0,1"), "{line}");
+    }
+    assert!(scratch.names("").is_empty());
+}
+
+#[test]
+fn commands_that_take_one() {
+    let scratch = Scratch::new();
+    let (file, edges) = (sample().display().to_string(), scratch.path("edges.npy").display().to_string());
+    for command in [
+        &["dbscan", &file, "--eps", "0.1", "--min-pts", "5"][..],
+        &["hdbscan", &file, "--min-cluster-size", "5"],
+        &["emst", &file, "--out", &edges],
+    ] {
+        let output = run([command, &["--device", "cuda:0,1"]].concat());
+        assert_eq!(output.status, 2);
+        let line = output.line();
+        assert!(
+            line.contains("several devices share the work of halos and bench alone; name one, as cuda:1"),
+            "{line}"
+        );
+    }
+    assert!(scratch.names("").is_empty());
+}
+
+#[cfg(not(feature = "cuda"))]
+#[test]
+fn a_feature_that_is_not_built() {
+    let scratch = Scratch::new();
+    let line = halos(&sample(), &scratch.path("out"), &["--device", "cuda:0,1"]).error();
+    assert!(line.contains("--device cuda:0: this ropewalk was built without CUDA"), "{line}");
+    assert!(scratch.names("").is_empty());
+}
+
+#[cfg(feature = "vulkan")]
+mod on_vulkan {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn files_are_those_of_the_cpu() {
+        let scratch = Scratch::new();
+        let options = ["--center", "mbp", "--so", "200c", "--profiles", "3"];
+        let report = halos(&sample(), &scratch.path("one"), &options).success();
+        for (device, ranks) in [("vulkan:0,0", 2), ("vulkan:0,0,0", 3)] {
+            let options = [&options[..], &["--device", device]].concat();
+            let printed = halos(&sample(), &scratch.path(device), &options).success();
+            assert!(printed.contains(&format!("ranks           {ranks}\n")), "{printed}");
+            assert!(printed.contains(&format!("device          {device}\n")), "{printed}");
+            // All that one process says before it tells its times.
+            let lines = report.lines().take_while(|line| !line.is_empty());
+            for line in lines {
+                assert!(printed.contains(&format!("{line}\n")), "{line}: {printed}");
+            }
+            let names = scratch.names(device);
+            assert!(["halos.ecsv", "labels.npy", "profiles.ecsv"].iter().all(|name| names.iter().any(|n| n == name)));
+            for name in names {
+                let [theirs, ours] = ["one", device].map(|out| fs::read(scratch.path(out).join(&name)).unwrap());
+                assert!(ours == theirs, "{name} differs on {device}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_leaves_nothing() {
+        let scratch = Scratch::new();
+        let out = scratch.path("out");
+        let twice = sample().display().to_string();
+        for (options, says) in [
+            (&["--device", "vulkan:0,99"][..], "there is no Vulkan device 99"),
+            (&["--gallery", "3"], "--gallery: not with --device vulkan:0,0; name one device"),
+            (&["--finder", "hop"], "--finder hop: not with --device vulkan:0,0; name one device"),
+            (&["--finder", "adaptahop"], "--finder adaptahop runs on the cpu, not on vulkan:0,0"),
+            (&["--linking-lengths", "0.1,0.2"], "their spanning tree is made on the cpu, not on vulkan:0,0"),
+            (&["--center", "com"], "--device vulkan:0,0: centres are mbp or mcp there"),
+            (&["--catalog", "-"], "--catalog -: not with --device vulkan:0,0; name one device"),
+            (&[twice.as_str(), "/nowhere"], "--device vulkan:0,0: one snapshot and one linking length"),
+            // What ranks find out when files are there already.
+            (&["--linking-length", "200"], "less than twice linking_length = 100"),
+            (&["--type", "4"], "has no particles"),
+        ] {
+            let device = if options[0] == "--device" { &[][..] } else { &["--device", "vulkan:0,0"] };
+            let line = halos(&sample(), &out, &[options, device].concat()).error();
+            assert!(line.contains(says) && !line.contains("rank"), "{line}");
+            assert!(scratch.names("").is_empty());
+        }
+        let line = halos("-".as_ref(), &out, &["--device", "vulkan:0,0"]).error();
+        assert!(line.contains("--device vulkan:0,0: standard input cannot be read in parts; give a file"), "{line}");
+        // A folder that cannot be made is one rank's error.
+        let below = sample().join("out");
+        let line = halos(&sample(), &below, &["--device", "vulkan:0,0"]).error();
+        assert!(line.contains("the output directory cannot be made"), "{line}");
+        assert!(scratch.names("").is_empty());
+    }
+
+    /// Results of any number of ranks have one sum.
+    #[test]
+    fn groups_are_timed() {
+        let bench = |device: &str, more: &[&str]| {
+            let sample =
+                ["bench", "--sample", "halos:n=3e3,box=20", "--periodic", "20", "--reps", "1", "--device", device];
+            run([&sample[..], more].concat())
+        };
+        let sums = [("vulkan:0,0", 2), ("vulkan:0,0,0", 3)].map(|(device, ranks)| {
+            let printed = bench(device, &["--ops", "fof", "--eps", "0.2", "--phases", "--threads", "2"]).success();
+            assert!(printed.contains(&format!("{ranks} ranks on {device} that share 2 threads\n")), "{printed}");
+            assert!(printed.contains("  groups that meet"), "{printed}");
+            let line = printed.lines().find(|line| line.starts_with("fof ")).unwrap();
+            line.split_whitespace().last().unwrap().to_string()
+        });
+        assert_eq!(sums[0], sums[1]);
+        for (more, says) in [
+            (&["--eps", "0.2", "--ops", "knn"][..], "--ops: with --device vulkan:0,0 these are fof"),
+            (&["--ops", "fof"], "--eps: with --device vulkan:0,0 the radius is to be given"),
+            (&["--eps", "0.2", "--scaling"], "--scaling: not with --device vulkan:0,0; name one device"),
+        ] {
+            let line = bench("vulkan:0,0", more).error();
+            assert!(line.contains(says), "{line}");
+        }
+    }
+}
