@@ -365,11 +365,12 @@ class FriendsOfFriends(_base.Clusterer):
         return self
 
     def _fit_across(self, X: ArrayLike, comm: _native.Comm) -> Self:
-        def prepare() -> tuple[Floats, float, int, list[float] | None, int | None]:
+        def prepare() -> tuple[Floats, float, int, list[float] | None, int | None, int]:
             points = _mpi.points(X, None, self.device)
             length = _base.real(self.linking_length, "linking_length")
             least = _base.integer(self.min_members, "min_members", 2)
-            return points, length, least, _arrays.sides(self.box_size, points.shape[1]), _base.threads(self.n_jobs)
+            sides = _arrays.sides(self.box_size, points.shape[1])
+            return points, length, least, sides, _base.threads(self.n_jobs), _mpi.names(X)
 
         ready = _mpi.prepared(comm, prepare)
         owned, n_all = _native.friends_of_friends_across(comm, *ready)
