@@ -23,6 +23,10 @@ use crate::error::{Kind, Result};
 /// A call that is cancelled leaves nothing behind: memory is returned, temporary files are removed, files are not replaced
 /// (`io::AtomicFile`), and the same call can be made again. Only what goes to a pipe or standard output may be half written.
 ///
+/// Calls across ranks are the exception. One that waits for other ranks ends when they have come, and one that ends on one rank leaves the
+/// others waiting for it: its communicator is good for nothing after that, and a program of MPI has to end on all ranks. Where all ranks
+/// are cancelled, they may be in different steps.
+///
 /// Cancelling unwinds the stack: `Drop` runs, what the call borrowed mutably may be half changed, and a program that is compiled with
 /// `panic = "abort"` ends.
 ///

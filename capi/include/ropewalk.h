@@ -6,9 +6,10 @@
  * must not change during a call.
  *
  * ropewalk_fof and ropewalk_dbscan are collective: all ranks of the communicator call them, in the same order and with the same options.
- * What one rank refuses is an error on all. The exceptions are an error that a communicator's function returns, and
- * ROPEWALK_BUG: then the other ranks may be waiting for this one, so that the program should end (MPI_Abort). Where there is not enough
- * memory, the process ends.
+ * What one rank refuses is an error on all. The exceptions are a communicator that is refused (a rank that is not below its size, a function
+ * that is NULL), which is refused on that rank alone, an error that a communicator's function returns, and ROPEWALK_BUG: then the other
+ * ranks may be waiting for this one, so that the program should end (MPI_Abort). Without memory for a copy of the particles all ranks
+ * return ROPEWALK_MEMORY; where there is none for the calculation, the process ends.
  *
  * A call computes with several threads, OMP_NUM_THREADS notwithstanding: as many as ropewalk_set_threads or the environment's
  * RAYON_NUM_THREADS says, or one for each processor. The communicator is called from the caller's thread alone.
@@ -29,7 +30,7 @@ enum {
     ROPEWALK_OK = 0,
     /* Particles or options that are refused, on this rank or on another. */
     ROPEWALK_REFUSED = 1,
-    /* There is not enough memory. */
+    /* There is not enough memory for a copy of the particles. */
     ROPEWALK_MEMORY = 2,
     /* A function of the communicator has returned other than 0, here or on another rank. */
     ROPEWALK_COMMUNICATION = 3,
@@ -171,7 +172,7 @@ typedef struct ropewalk_result ropewalk_result;
  * Friends-of-friends halos. A NULL communicator is one rank alone. `*result` is NULL unless ROPEWALK_OK is returned. It is freed by
  * ropewalk_result_free, and holds no part of the particles.
  *
- * Memory: some 50 bytes a particle and its copies near the borders of ranks, beside the positions, which go to a rank of their region;
+ * Memory: 50 to 60 bytes a particle and its copies near the borders of ranks, beside the positions, which go to a rank of their region;
  * 8 bytes a particle stay in the result. With a catalogue, all that is known of a halo's members goes to its owner.
  */
 int ropewalk_fof(const ropewalk_communicator *ranks, const ropewalk_particles *particles,

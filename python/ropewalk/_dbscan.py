@@ -237,11 +237,12 @@ class DBSCAN(_base.WeightedClusterer):
         return self
 
     def _fit_across(self, X: ArrayLike, sample_weight: ArrayLike | None, comm: _native.Comm) -> Self:
-        def prepare() -> tuple[Floats, float, int, list[float] | None, int | None]:
+        def prepare() -> tuple[Floats, float, int, list[float] | None, int | None, int]:
             _base.euclidean(self.metric, self.p, self.metric_params)
             points = _mpi.points(X, sample_weight, self.device)
             length, least = _base.real(self.eps, "eps"), _base.integer(self.min_samples, "min_samples", 1)
-            return points, length, least, _arrays.sides(self.box_size, points.shape[1]), _base.threads(self.n_jobs)
+            sides = _arrays.sides(self.box_size, points.shape[1])
+            return points, length, least, sides, _base.threads(self.n_jobs), _mpi.names(X)
 
         ready = _mpi.prepared(comm, prepare)
         self.core_sample_indices_, self.labels_ = _native.dbscan_across(comm, *ready)

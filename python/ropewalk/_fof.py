@@ -78,10 +78,9 @@ class Groups:
             There is no such group.
         """
         self._check_host()
-        number = group.__index__()
-        at = number + self.n_groups if number < 0 else number
-        if not 0 <= at < self.n_groups:
-            raise IndexError(f"there is no group {number}; there are {self.n_groups}")
+        return self._members_at(_checked(group.__index__(), self.n_groups))
+
+    def _members_at(self, at: int) -> Indices:
         return self.indices[self.offsets[at] : self.offsets[at + 1]]
 
     def _check_host(self) -> None:
@@ -99,17 +98,27 @@ class Groups:
 
     def __iter__(self) -> Iterator[Indices]:
         self._check_host()
-        return map(self.members, range(self.n_groups))
+        return map(self._members_at, range(self.n_groups))
 
     def __repr__(self) -> str:
         text = f"{self.n_groups} groups of {len(self.indices)} points among {len(self.labels)}"
         return f"<{type(self).__name__}: {text}>"
 
 
+def _checked(number: int, n: int) -> int:
+    """The number of one of n groups, which may count from the end."""
+    counted = number + n if number < 0 else number
+    if not 0 <= counted < n:
+        raise IndexError(f"there is no group {number}; there are {n}")
+    return counted
+
+
 class OwnedGroups(Groups):
     """The groups that one rank owns, of those that all ranks have found together: each is owned by one rank, with all of its members.
 
-    `len`, indexing and iteration are over the groups of this rank, the largest first; `numbers` tells which of all each is.
+    `len` and iteration are over the groups of this rank, the largest first, and `numbers` tells which of all each is. Indexing and
+    `members` take a number among those of all ranks, as it is in `labels` and `numbers`, and are an `IndexError` for another rank's group.
+    Members are indices into the points of all ranks: into none of this rank's arrays.
 
     Attributes
     ----------
@@ -139,6 +148,12 @@ class OwnedGroups(Groups):
     <OwnedGroups: 1 of 2 groups, with 3 points>
     >>> [members.tolist() for members in owned], owned.numbers
     ([[0, 2, 5]], array([0]))
+    >>> owned.members(owned.labels[0])
+    array([0, 2, 5])
+    >>> owned.members(owned.labels[1])
+    Traceback (most recent call last):
+        ...
+    IndexError: group 1 is another rank's; numbers has those of this rank
     """
 
     def __init__(
@@ -152,6 +167,34 @@ class OwnedGroups(Groups):
         super().__init__(labels, offsets, indices)
         self.numbers = numbers
         self.n_all = n_all
+
+    def members(self, group: SupportsIndex) -> Indices:
+        """The members of a group of this rank.
+
+        Parameters
+        ----------
+        group : int
+            Its number among the groups of all ranks, as in `labels` and `numbers`; negative numbers count from the last of all.
+
+        Returns
+        -------
+        ndarray of int64
+            The indices of its points among those of all ranks, ascending: a view of `indices`.
+
+        Raises
+        ------
+        IndexError
+            There is no such group, or another rank owns it.
+
+        Notes
+        -----
+        Cost: the logarithm of the number of groups.
+        """
+        number = _checked(group.__index__(), self.n_all)
+        at = int(np.searchsorted(self.numbers, number))
+        if at == self.n_groups or self.numbers[at] != number:
+            raise IndexError(f"group {number} is another rank's; numbers has those of this rank")
+        return self._members_at(at)
 
     def __repr__(self) -> str:
         """How many groups there are."""
@@ -322,11 +365,12 @@ class FriendsOfFriends(_base.Clusterer):
         return self
 
     def _fit_across(self, X: ArrayLike, comm: _native.Comm) -> Self:
-        def prepare() -> tuple[Floats, float, int, list[float] | None, int | None]:
+        def prepare() -> tuple[Floats, float, int, list[float] | None, int | None, int]:
             points = _mpi.points(X, None, self.device)
             length = _base.real(self.linking_length, "linking_length")
             least = _base.integer(self.min_members, "min_members", 2)
-            return points, length, least, _arrays.sides(self.box_size, points.shape[1]), _base.threads(self.n_jobs)
+            sides = _arrays.sides(self.box_size, points.shape[1])
+            return points, length, least, sides, _base.threads(self.n_jobs), _mpi.names(X)
 
         ready = _mpi.prepared(comm, prepare)
         owned, n_all = _native.friends_of_friends_across(comm, *ready)

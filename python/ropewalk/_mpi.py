@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from numpy.typing import ArrayLike
 
@@ -16,8 +17,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: The most bytes of a message, for tests; `None` is as many as the compiled part takes.
-_message_bytes: int | None = None
+
+
+class Limits(NamedTuple):
+    """How messages are cut: the most bytes of one, the most that all ranks get at once, and how many ranks one sends to at a time."""
+
+    piece: int
+    gathered: int
+    partners: int
+
+
+#: For tests; `None` is what the compiled part has.
+_limits: Limits | None = None
 
 
 def ranks(comm: object) -> Comm:
@@ -27,7 +38,7 @@ def ranks(comm: object) -> Comm:
         raise TypeError(f"comm is {comm!r}; it must be an intracommunicator of mpi4py, as mpi4py.MPI.COMM_WORLD")
     if mpi.Query_thread() < mpi.THREAD_SERIALIZED:
         raise RuntimeError("mpi4py has started MPI for one thread alone; leave mpi4py.rc.thread_level at 'multiple'")
-    return comm, _message_bytes
+    return comm, _limits
 
 
 def prepared(comm: Comm, prepare: Callable[[], T]) -> T:
@@ -35,8 +46,17 @@ def prepared(comm: Comm, prepare: Callable[[], T]) -> T:
     try:
         return prepare()
     except Exception as error:
-        _native.refuse_across(comm, str(error))
+        _native.refuse_across(comm, _sentence(error))
         raise
+
+
+def _sentence(error: Exception) -> str:
+    """What an exception says, as text that can be sent: other ranks wait for it, so nothing may fail here."""
+    try:
+        text = str(error)
+    except Exception:
+        text = ""
+    return (text or type(error).__name__).encode(errors="backslashreplace").decode()
 
 
 def points(X: ArrayLike, sample_weight: ArrayLike | None, device: str | None) -> Floats:
@@ -47,6 +67,12 @@ def points(X: ArrayLike, sample_weight: ArrayLike | None, device: str | None) ->
         raise ValueError(f"device is {device!r} with comm; across ranks the processor works, so leave out one of the two")
     if _base.is_on_device(X):
         raise ValueError("X lies on a device; across ranks the processor works, so copy X to the host")
-    # Names that are no names are refused before ranks talk.
-    _base.feature_names(X)
     return _base.sample(X, least=0)
+
+
+def names(X: ArrayLike) -> int:
+    """A digest of the names of a data frame's columns in their order, by which ranks compare them; 0 if they have no names."""
+    found = _base.feature_names(X)
+    if found is None:
+        return 0
+    return int.from_bytes(hashlib.blake2b(repr([str(name) for name in found]).encode(), digest_size=8).digest(), "little")

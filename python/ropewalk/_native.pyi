@@ -22,7 +22,7 @@ def dbscan(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]: ...
 
 #: A communicator of mpi4py, and for tests the most bytes of a message.
-Comm = tuple[Any, int | None]
+Comm = tuple[Any, object]
 
 def refuse_across(comm: Comm, sentence: str) -> None: ...
 def dbscan_across(
@@ -32,6 +32,7 @@ def dbscan_across(
     min_samples: int,
     box_size: list[float] | None,
     n_jobs: int | None,
+    names: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]: ...
 def friends_of_friends_across(
     comm: Comm,
@@ -40,6 +41,7 @@ def friends_of_friends_across(
     min_members: int,
     box_size: list[float] | None,
     n_jobs: int | None,
+    names: int,
 ) -> tuple[tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]], int]: ...
 def dbscan_predict(
     core: Floats,

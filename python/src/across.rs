@@ -7,24 +7,58 @@ use std::sync::Arc;
 
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
-use ropewalk::distributed::{Communicator, agree};
-use ropewalk::{BoxSize, Dbscan, Error, ErrorKind, Fof, Result, table};
+use ropewalk::distributed::{Communicator, Term, agree, agree_on};
+use ropewalk::table::{self, Points};
+use ropewalk::{BoxSize, Dbscan, Error, ErrorKind, Fof, Result};
 
 use crate::arrays::{Rows, Vector};
 use crate::calls::run_in;
 use crate::errors::exception;
 use crate::indices::offsets;
 use crate::pools;
-use crate::ranks::{Raised, Ranks};
+use crate::ranks::{Limits, Raised, Ranks};
 
-/// A communicator, and for tests the most bytes of a message.
-type Comm = (Py<PyAny>, Option<usize>);
+/// A communicator, and for tests other limits.
+type Comm = (Py<PyAny>, Option<Limits>);
 
-/// Runs `work` with the points by `n_jobs` threads, if all ranks have points and threads. Collective.
+/// The numbers of the functions where ranks compare them.
+const FOF: u64 = 1;
+const DBSCAN: u64 = 2;
+
+/// What all ranks must ask for alike, by the names that Python has for it.
+struct Call<'a> {
+    function: u64,
+    options: [(&'static str, Term); 2],
+    box_size: Option<&'a [f64]>,
+    /// A digest of the names of the points' columns.
+    names: u64,
+}
+
+impl Call<'_> {
+    /// An error on all ranks if they differ. Collective.
+    fn agree(&self, ranks: &dyn Communicator, points: &Points) -> Result<()> {
+        let bits = if matches!(points, Points::F32(_)) { 32 } else { 64 };
+        let mut terms = vec![
+            ("coordinates per point", Term::Whole(points.dim() as u64)),
+            ("bits per coordinate (float32 or float64)", Term::Whole(bits)),
+            ("the digest of feature names (0 for none)", Term::Whole(self.names)),
+        ];
+        terms.extend(self.options);
+        // As many on all ranks.
+        let sides = self.box_size.unwrap_or_default().iter().copied().chain(std::iter::repeat(0.0));
+        terms.extend(sides.take(MOST_SIDES).map(|side| ("box_size (0 for none)", Term::Real(side))));
+        agree_on(ranks, self.function, &terms)
+    }
+}
+
+/// Points have at most so many coordinates.
+const MOST_SIDES: usize = 10;
+
+/// Runs `work` with the points by `n_jobs` threads, if all ranks have points and threads and make this call. Collective.
 fn run<T: Send>(
     py: Python<'_>,
-    (comm, piece): Comm,
-    points: &Bound<'_, PyAny>,
+    (comm, limits): Comm,
+    (call, points): (&Call, &Bound<'_, PyAny>),
     n_jobs: Option<isize>,
     work: impl FnOnce(&dyn Communicator, Rows) -> Result<T> + Send,
 ) -> PyResult<T> {
@@ -32,14 +66,15 @@ fn run<T: Send>(
     let (points, pool) = match ready {
         Ok(ready) => ready,
         Err(error) => {
-            refuse_across(py, (comm, piece), error.value(py).to_string())?;
+            refuse_across(py, (comm, limits), error.value(py).to_string())?;
             return Err(error);
         }
     };
     let raised = Arc::new(Raised::default());
     let result = run_in(py, pool, || {
-        let ranks = Ranks::new(&comm, piece, &raised)?;
-        let result = agree(&ranks, Ok(())).and_then(|()| work(&ranks, points));
+        let ranks = Ranks::new(&comm, limits.unwrap_or_default(), &raised)?;
+        let agreed = agree(&ranks, Ok(())).and_then(|()| call.agree(&ranks, &points.0));
+        let result = agreed.and_then(|()| work(&ranks, points));
         end(ranks, result)
     });
     raised.ends(py).map_or(result, Err)
@@ -59,7 +94,7 @@ fn end<T>(ranks: Ranks, result: Result<T>) -> Result<T> {
 pub fn refuse_across(py: Python<'_>, comm: Comm, sentence: String) -> PyResult<()> {
     let raised = Arc::new(Raised::default());
     let told = py.detach(|| {
-        let ranks = Ranks::new(&comm.0, comm.1, &raised)?;
+        let ranks = Ranks::new(&comm.0, comm.1.unwrap_or_default(), &raised)?;
         // An error of all ranks, of which the first to refuse has its own. The caller knows this one's.
         let told = agree(&ranks, Err::<(), _>(Error::new(ErrorKind::Input, sentence)));
         end(ranks, told)
@@ -72,7 +107,7 @@ pub fn refuse_across(py: Python<'_>, comm: Comm, sentence: String) -> PyResult<(
 
 /// The rows of this rank's core points in ascending order, and its labels (noise -1).
 #[pyfunction]
-#[pyo3(signature = (comm, points, eps, min_samples, box_size, n_jobs))]
+#[pyo3(signature = (comm, points, eps, min_samples, box_size, n_jobs, names))]
 pub fn dbscan_across<'py>(
     py: Python<'py>,
     comm: Comm,
@@ -81,9 +116,12 @@ pub fn dbscan_across<'py>(
     min_samples: usize,
     box_size: Option<Vec<f64>>,
     n_jobs: Option<isize>,
+    names: u64,
 ) -> PyResult<(Vector<'py, i64>, Vector<'py, i32>)> {
-    let options = Dbscan::new(eps, min_samples).periodic(box_size.map(BoxSize::from));
-    let (labels, core) = run(py, comm, points, n_jobs, |ranks, points| {
+    let options = [("eps", Term::Real(eps)), ("min_samples", Term::Whole(min_samples as u64))];
+    let call = Call { function: DBSCAN, options, box_size: box_size.as_deref(), names };
+    let options = Dbscan::new(eps, min_samples).periodic(box_size.clone().map(BoxSize::from));
+    let (labels, core) = run(py, comm, (&call, points), n_jobs, |ranks, points| {
         let labels = table::dbscan_across(ranks, &points.0, &options)?;
         check_count("clusters", labels.n_clusters())?;
         let core: Vec<i64> = (0..labels.as_slice().len()).filter(|&i| labels.is_core(i)).map(|i| i as i64).collect();
@@ -98,7 +136,7 @@ type Owned<'py> = (Vector<'py, i32>, Vector<'py, i64>, Vector<'py, i64>, Vector<
 
 /// The groups of the points of all ranks.
 #[pyfunction]
-#[pyo3(signature = (comm, points, linking_length, min_members, box_size, n_jobs))]
+#[pyo3(signature = (comm, points, linking_length, min_members, box_size, n_jobs, names))]
 pub fn friends_of_friends_across<'py>(
     py: Python<'py>,
     comm: Comm,
@@ -107,9 +145,12 @@ pub fn friends_of_friends_across<'py>(
     min_members: usize,
     box_size: Option<Vec<f64>>,
     n_jobs: Option<isize>,
+    names: u64,
 ) -> PyResult<(Owned<'py>, u64)> {
-    let options = Fof::new(linking_length).min_members(min_members).periodic(box_size.map(BoxSize::from));
-    let (labels, starts, members, numbers, count) = run(py, comm, points, n_jobs, |ranks, points| {
+    let options = [("linking_length", Term::Real(linking_length)), ("min_members", Term::Whole(min_members as u64))];
+    let call = Call { function: FOF, options, box_size: box_size.as_deref(), names };
+    let options = Fof::new(linking_length).min_members(min_members).periodic(box_size.clone().map(BoxSize::from));
+    let (labels, starts, members, numbers, count) = run(py, comm, (&call, points), n_jobs, |ranks, points| {
         let halos = table::fof_across(ranks, &points.0, &options)?;
         check_count("groups", halos.len())?;
         let labels = narrow(&halos.halo_of_points(ranks)?);

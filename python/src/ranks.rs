@@ -5,20 +5,21 @@
 //!
 //! What goes from rank to rank is cut into pieces that are copied into arrays of NumPy's: no memory of Rust is seen by Python, and no count
 //! is beyond the 31 bits that MPI has for it. Both sides know the count, so they cut alike, and what is empty is not sent.
-//! Cost: two copies of what is sent; at most 2 * [`PARTNERS`] pieces at a time.
+//! Cost: two copies of what is sent; of messages at most 2 * [`PARTNERS`] pieces at a time, of what all ranks tell all a second copy.
 
+use std::mem::{forget, take};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::{Element, PyArray1, PyArrayMethods};
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PyMemoryError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use ropewalk::distributed::{Communicator, Reduction};
 use ropewalk::{Error, ErrorKind, Result};
 
 /// The most bytes of a message between two ranks.
-const PIECE: usize = 1 << 24;
+const PIECE: usize = 1 << 20;
 /// The most bytes that a collective function of MPI gives to a rank.
 const GATHERED: usize = 1 << 30;
 /// Ranks that one sends to at a time.
@@ -30,8 +31,25 @@ pub struct Ranks {
     comm: Py<PyAny>,
     rank: usize,
     size: usize,
-    piece: usize,
+    limits: Limits,
     raised: Arc<Raised>,
+}
+
+/// What tests reach by few points.
+#[derive(Clone, Copy, FromPyObject)]
+pub struct Limits {
+    /// The most bytes of a message between two ranks.
+    piece: usize,
+    /// The most bytes that a collective function gives to a rank.
+    gathered: usize,
+    /// Ranks that one sends to at a time.
+    partners: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { piece: PIECE, gathered: GATHERED, partners: PARTNERS }
+    }
 }
 
 /// The first exception of a communicator.
@@ -39,10 +57,10 @@ pub struct Ranks {
 pub struct Raised(Mutex<Option<PyErr>>);
 
 impl Raised {
-    /// It, if it is one that ends programs, as `KeyboardInterrupt`: such an exception is no error of the call.
+    /// It, if it is one that ends programs, as `KeyboardInterrupt`, or one of memory: such an exception is no error of the communicator.
     pub fn ends(&self, py: Python<'_>) -> Option<PyErr> {
         let raised = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        raised.filter(|error| !error.is_instance_of::<PyException>(py))
+        raised.filter(|error| !error.is_instance_of::<PyException>(py) || error.is_instance_of::<PyMemoryError>(py))
     }
 
     fn error(&self, py: Python<'_>, error: PyErr) -> Error {
@@ -53,9 +71,8 @@ impl Raised {
 }
 
 impl Ranks {
-    /// The ranks of a copy of a communicator, in which no other message is. Collective; [`Ranks::free`] ends it. `piece` is for tests: the
-    /// most bytes of a message, if it is less than [`PIECE`].
-    pub fn new(comm: &Py<PyAny>, piece: Option<usize>, raised: &Arc<Raised>) -> Result<Self> {
+    /// The ranks of a copy of a communicator, in which no other message is. Collective; [`Ranks::free`] ends it.
+    pub fn new(comm: &Py<PyAny>, limits: Limits, raised: &Arc<Raised>) -> Result<Self> {
         let opened = Python::attach(|py| {
             let open = || {
                 let comm = comm.bind(py).call_method0("Dup")?;
@@ -66,8 +83,7 @@ impl Ranks {
             open().map_err(|error| raised.error(py, error))
         });
         let (comm, rank, size) = opened?;
-        let piece = piece.unwrap_or(PIECE).clamp(1, PIECE);
-        Ok(Self { comm, rank, size, piece, raised: Arc::clone(raised) })
+        Ok(Self { comm, rank, size, limits, raised: Arc::clone(raised) })
     }
 
     /// Collective. Where ranks do not come to it together, as after a failure of MPI, the copy is left.
@@ -92,54 +108,82 @@ impl Ranks {
         incoming: &mut [&mut [u8]],
         distances: Range<usize>,
     ) -> PyResult<()> {
-        let requests = PyList::empty(comm.py());
-        let mut arrays = vec![];
-        let exchanged =
-            self.post(comm, (outgoing, &mut *incoming), distances, (&requests, &mut arrays)).and_then(|()| {
-                requests.iter().try_for_each(|request| request.call_method0("Wait").map(drop))?;
-                arrays.iter().try_for_each(|(from, array)| {
-                    let length = incoming[*from].len().min(self.piece);
-                    incoming[*from].split_off_mut(..length).map_or(Ok(()), |piece| take(array, piece))
-                })
-            });
-        if exchanged.is_err() {
-            // MPI may still write to what was posted, so it stays for good.
-            std::mem::forget((requests.unbind(), arrays.into_iter().map(|array| array.1.unbind()).collect::<Vec<_>>()));
-        }
-        exchanged
-    }
-
-    /// Posts these messages: their requests, and for each that comes its rank and array.
-    fn post<'py>(
-        &self,
-        comm: &Bound<'py, PyAny>,
-        (outgoing, incoming): (&mut [&[u8]], &mut [&mut [u8]]),
-        distances: Range<usize>,
-        (requests, arrays): (&Bound<'py, PyList>, &mut Vec<Arrival<'py>>),
-    ) -> PyResult<()> {
         let py = comm.py();
-        for distance in distances {
-            let (to, from) = self.partners(distance);
-            let length = incoming[from].len().min(self.piece);
+        let next = |bytes: &[u8]| bytes.len().min(self.limits.piece);
+        // What may fail by itself does so before MPI knows of any of it.
+        let (mut arriving, mut leaving) = (vec![], vec![]);
+        for (to, from) in distances.map(|distance| self.partners(distance)) {
+            let length = next(incoming[from]);
             if length > 0 {
-                let array = PyArray1::zeros(py, length, false);
-                arrays.push((from, array.clone()));
-                requests.append(comm.call_method1("Irecv", (array, from, TAG))?)?;
+                arriving.push((from, array(py, length)?));
             }
-            let length = outgoing[to].len().min(self.piece);
+            let length = next(outgoing[to]);
             if let Some(piece) = outgoing[to].split_off(..length).filter(|piece| !piece.is_empty()) {
-                requests.append(comm.call_method1("Isend", (PyArray1::from_slice(py, piece), to, TAG))?)?;
+                leaving.push((to, copied(py, piece)?));
             }
         }
-        Ok(())
+        let requests = Vec::with_capacity(arriving.len() + leaving.len());
+        let mut posted = Posted { arriving, leaving, requests };
+        posted.post(comm)?;
+        for request in &posted.requests {
+            request.call_method0("Wait")?;
+        }
+        posted.end().iter().try_for_each(|(from, array)| {
+            let length = next(incoming[*from]);
+            incoming[*from].split_off_mut(..length).map_or(Ok(()), |piece| copy_to(array, piece))
+        })
     }
 }
 
-/// The rank that a message comes from, and where MPI puts it.
-type Arrival<'py> = (usize, Bound<'py, PyArray1<u8>>);
+/// A rank, and the bytes that it sends or gets.
+type Message<'py> = (usize, Bound<'py, PyArray1<u8>>);
+
+/// What MPI reads and writes meanwhile. Unless all of it has ended, it stays for good: neither an exception nor a panic may free it.
+struct Posted<'py> {
+    arriving: Vec<Message<'py>>,
+    leaving: Vec<Message<'py>>,
+    requests: Vec<Bound<'py, PyAny>>,
+}
+
+impl<'py> Posted<'py> {
+    fn post(&mut self, comm: &Bound<'py, PyAny>) -> PyResult<()> {
+        for (from, array) in &self.arriving {
+            self.requests.push(comm.call_method1("Irecv", (array, *from, TAG))?);
+        }
+        for (to, array) in &self.leaving {
+            self.requests.push(comm.call_method1("Isend", (array, *to, TAG))?);
+        }
+        Ok(())
+    }
+
+    /// What has come, where all requests have ended.
+    fn end(mut self) -> Vec<Message<'py>> {
+        self.requests.clear();
+        self.leaving.clear();
+        take(&mut self.arriving)
+    }
+}
+
+impl Drop for Posted<'_> {
+    fn drop(&mut self) {
+        forget((take(&mut self.arriving), take(&mut self.leaving), take(&mut self.requests)));
+    }
+}
+
+/// An array with any values. Where there is no memory for it, this is an exception; NumPy's own function in C would be a panic.
+fn array<T: Element>(py: Python<'_>, length: usize) -> PyResult<Bound<'_, PyArray1<T>>> {
+    Ok(py.import("numpy")?.call_method1("empty", (length, T::get_dtype(py)))?.cast_into()?)
+}
+
+/// An array with a copy of these values.
+fn copied<'py, T: Element + Copy>(py: Python<'py>, values: &[T]) -> PyResult<Bound<'py, PyArray1<T>>> {
+    let array = array(py, values.len())?;
+    array.try_readwrite()?.as_slice_mut()?.copy_from_slice(values);
+    Ok(array)
+}
 
 /// Copies the values of an array.
-fn take<T: Element + Copy>(array: &Bound<'_, PyArray1<T>>, values: &mut [T]) -> PyResult<()> {
+fn copy_to<T: Element + Copy>(array: &Bound<'_, PyArray1<T>>, values: &mut [T]) -> PyResult<()> {
     values.copy_from_slice(array.try_readonly()?.as_slice()?);
     Ok(())
 }
@@ -160,13 +204,13 @@ impl Communicator for Ranks {
             received.iter().filter_map(|&count| receive.split_off_mut(..count)).collect();
         incoming[self.rank].copy_from_slice(outgoing[self.rank]);
         // A rank waits in a pass only for ranks that are not beyond it, so the one that is furthest behind goes on.
-        for first in (1..self.size).step_by(PARTNERS) {
-            let distances = first..self.size.min(first + PARTNERS);
+        for first in (1..self.size).step_by(self.limits.partners) {
+            let distances = first..self.size.min(first + self.limits.partners);
             let bytes = distances.clone().map(|distance| {
                 let (to, from) = self.partners(distance);
                 outgoing[to].len().max(incoming[from].len())
             });
-            for _ in 0..bytes.max().unwrap_or(0).div_ceil(self.piece) {
+            for _ in 0..bytes.max().unwrap_or(0).div_ceil(self.limits.piece) {
                 self.with(|comm| self.pass(comm, &mut outgoing, &mut incoming, distances.clone()))?;
             }
         }
@@ -174,14 +218,12 @@ impl Communicator for Ranks {
     }
 
     fn all_gather_v(&self, own: &[u8], receive: &mut [u8], counts: &[usize]) -> Result<()> {
-        let most = if self.piece < PIECE { self.piece } else { GATHERED };
-        if receive.len() <= most {
+        if receive.len() <= self.limits.gathered {
             return self.with(|comm| {
                 let py = comm.py();
-                let all = PyArray1::zeros(py, receive.len(), false);
-                let lengths = PyList::new(py, counts)?;
-                comm.call_method1("Allgatherv", (PyArray1::from_slice(py, own), (&all, lengths)))?;
-                take(&all, receive)
+                let (own, all) = (copied(py, own)?, array(py, receive.len())?);
+                comm.call_method1("Allgatherv", (own, (&all, PyList::new(py, counts)?)))?;
+                copy_to(&all, receive)
             });
         }
         let mut free = receive;
@@ -190,11 +232,11 @@ impl Communicator for Ranks {
             if root == self.rank {
                 block.copy_from_slice(own);
             }
-            for piece in block.chunks_mut(self.piece) {
+            for piece in block.chunks_mut(self.limits.piece) {
                 self.with(|comm| {
-                    let array = PyArray1::from_slice(comm.py(), piece);
+                    let array = copied(comm.py(), piece)?;
                     comm.call_method1("Bcast", (&array, root))?;
-                    take(&array, piece)
+                    copy_to(&array, piece)
                 })?;
             }
             free = others;
@@ -208,15 +250,15 @@ impl Communicator for Ranks {
             Reduction::Min => "MIN",
             Reduction::Max => "MAX",
         };
-        for piece in numbers.chunks_mut((self.piece / size_of::<u64>()).max(1)) {
+        for piece in numbers.chunks_mut((self.limits.piece / size_of::<u64>()).max(1)) {
             self.with(|comm| {
                 let py = comm.py();
-                let (own, all) = (PyArray1::from_slice(py, piece), PyArray1::<u64>::zeros(py, piece.len(), false));
+                let (own, all) = (copied(py, piece)?, array::<u64>(py, piece.len())?);
                 let mpi = py.import("mpi4py.MPI")?;
                 // mpi4py takes these for MPI_UNSIGNED_LONG, which Open MPI 4.1 compares as if it had a sign.
                 let kind = mpi.getattr("UINT64_T")?;
                 comm.call_method1("Allreduce", ((own, &kind), (&all, &kind), mpi.getattr(name)?))?;
-                take(&all, piece)
+                copy_to(&all, piece)
             })?;
         }
         Ok(())
@@ -226,9 +268,8 @@ impl Communicator for Ranks {
         self.with(|comm| comm.call_method0("Barrier").map(drop))
     }
 
-    fn split(&self, color: usize, key: usize) -> Result<Box<dyn Communicator>> {
-        let comm = self.with(|comm| Ok(comm.call_method1("Split", (color, key))?.unbind()))?;
-        let ranks = Self::new(&comm, Some(self.piece), &self.raised)?;
-        Ok(Box::new(ranks))
+    /// What is calculated here splits none.
+    fn split(&self, _color: usize, _key: usize) -> Result<Box<dyn Communicator>> {
+        Err(Error::new(ErrorKind::Unsupported, "a communicator of mpi4py is split by its own Split"))
     }
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import ropewalk
-from ropewalk import DBSCAN, FriendsOfFriends, dbscan, friends_of_friends
+from ropewalk import DBSCAN, FriendsOfFriends, OwnedGroups, dbscan, friends_of_friends
 
 RANDOM = np.random.default_rng(20261124)
 
@@ -153,3 +153,26 @@ def test_groups_on_a_device_say_what_to_do(ask):
     assert len(groups) == 2
     with pytest.raises(RuntimeError, match=r"Groups\(groups.labels.get\(\), groups.offsets.get\(\), groups.indices.get\(\)\)"):
         ask(groups)
+
+
+def test_owned_groups_are_found_by_their_number():
+    X = RANDOM.integers(0, 60, (90, 1)).astype(float)
+    whole = friends_of_friends(X, 1.0)
+    assert len(whole) > 4
+    numbers = np.arange(1, len(whole), 2)
+    offsets = np.cumsum([0, *whole.sizes[numbers]])
+    indices = np.concatenate([whole.members(number) for number in numbers]).astype(np.int64)
+    owned = OwnedGroups(whole.labels, offsets, indices, numbers, len(whole))
+    assert [members.tolist() for members in owned] == [whole.members(number).tolist() for number in numbers]
+    for number in [*range(-len(whole), len(whole)), *whole.labels[whole.labels >= 0]]:
+        if number % len(whole) in numbers:
+            np.testing.assert_array_equal(owned.members(number), whole.members(number))
+            np.testing.assert_array_equal(owned[number], whole[number])
+        else:
+            with pytest.raises(IndexError, match="another rank"):
+                owned.members(number)
+    for number in [len(whole), -len(whole) - 1]:
+        with pytest.raises(IndexError, match=f"there is no group {number}; there are {len(whole)}"):
+            owned.members(number)
+    with pytest.raises(IndexError, match="another rank"):
+        OwnedGroups(whole.labels, np.zeros(1, np.int64), indices[:0], numbers[:0], len(whole)).members(0)

@@ -104,8 +104,9 @@ with open({str(folder)!r} + f"/{{rank}}", "wb") as file:
 
 FITS = """
 found = {}
-for message_bytes in [None, 100]:
-    _mpi._message_bytes = message_bytes
+for few in [False, True]:
+    # Short messages to two ranks at a time: with four ranks there is a second round of passes.
+    _mpi._limits = _mpi.Limits(piece=100, gathered=100, partners=2) if few else None
     for name, (X, radius, least, side) in data[0].items():
         for share, cuts in data[1][name].items():
             own = X[cuts[rank] : cuts[rank + 1]]
@@ -114,7 +115,15 @@ for message_bytes in [None, 100]:
             groups = fof.groups_
             assert groups.labels is fof.labels_ and dbscan.n_features_in_ == fof.n_features_in_ == X.shape[1]
             members = [(number, own.tolist()) for number, own in zip(groups.numbers.tolist(), groups)]
-            found[message_bytes, name, share] = (
+            for number, own in members:
+                assert groups.members(number).tolist() == groups[number].tolist() == own
+            for number in set(range(groups.n_all)) - set(groups.numbers.tolist()):
+                try:
+                    groups.members(number)
+                    raise AssertionError(f"{number} is not of {groups.numbers}")
+                except IndexError:
+                    pass
+            found[few, name, share] = (
                 dbscan.labels_, dbscan.core_sample_indices_, fof.labels_, members, groups.n_all
             )
 """
@@ -134,9 +143,9 @@ def test_ranks_and_one_process(fitted, name):
     X, radius, least, side = CLOUDS[name]
     dbscan = DBSCAN(eps=radius, min_samples=least, box_size=side).fit(X)
     fof = FriendsOfFriends(radius, min_members=least + 1, box_size=side).fit(X)
-    for message_bytes in [None, 100]:
+    for few in [False, True]:
         for share, of in SHARES.items():
-            labels, core, groups, members, n_all = zip(*[own[message_bytes, name, share] for own in found], strict=True)
+            labels, core, groups, members, n_all = zip(*[own[few, name, share] for own in found], strict=True)
             cuts = of(len(X), ranks)
             assert [len(own) for own in labels] == np.diff(cuts).tolist()
             for own in labels + groups:
@@ -156,30 +165,43 @@ def test_ranks_and_scikit_learn(fitted, name):
     cluster = pytest.importorskip("sklearn.cluster")
     X, radius, least, _ = CLOUDS[name]
     theirs = cluster.DBSCAN(eps=radius, min_samples=least).fit(X)
-    labels = np.concatenate([own[None, name, "even"][0] for own in fitted[1]])
+    labels = np.concatenate([own[False, name, "even"][0] for own in fitted[1]])
     np.testing.assert_array_equal(labels, theirs.labels_)
 
 
 REFUSALS = """
-last = comm.Get_size() - 1
+import pandas
 X = np.arange(12.0).reshape(4, 3)
 bad = X.copy()
 bad[3, 1] = np.nan
-def either(of_last, of_others):
-    return of_last if rank == last else of_others
+def either(of_some, of_others):
+    return of_some if rank in data[0] else of_others
 def dbscan(X=X, weights=None, **options):
     return DBSCAN(**options).fit(X, sample_weight=weights, comm=comm)
 def fof(X=X, length=1.0, **options):
     return FriendsOfFriends(length, **options).fit(X, comm=comm)
+class Raises:
+    def __init__(self, error):
+        self.error = error
+    def __array__(self, *_, **__):
+        raise self.error
+class Mute(ValueError):
+    def __str__(self):
+        raise OSError("there is no sentence")
 calls = {
     "eps": lambda: dbscan(eps=either(2.0, 1.0)),
-    "eps is no number": lambda: dbscan(eps=either("1", 1.0)),
     "eps is negative": lambda: dbscan(eps=either(-1.0, 1.0)),
     "min_samples": lambda: dbscan(min_samples=either(3, 4)),
-    "min_samples is none": lambda: dbscan(min_samples=either(0, 4)),
     "linking_length": lambda: fof(length=either(1.0, 2.0)),
     "min_members": lambda: fof(min_members=either(3, 2)),
     "box_size": lambda: fof(box_size=either(None, 50.0)),
+    "one side": lambda: dbscan(box_size=either([50.0, 50.0, 60.0], 50.0)),
+    "dimension": lambda: dbscan(either(X[:, :2], X)),
+    "dimension of a box": lambda: dbscan(either(X[:, :2], X), box_size=50.0),
+    "type": lambda: fof(either(X.astype(np.float32), X)),
+    "functions": lambda: either(dbscan, fof)(),
+    "eps is no number": lambda: dbscan(eps=either("1", 1.0)),
+    "min_samples is none": lambda: dbscan(min_samples=either(0, 4)),
     "box_size has two sides": lambda: dbscan(box_size=either([50.0, 50.0], 50.0)),
     "metric": lambda: dbscan(metric=either("cosine", "euclidean")),
     "n_jobs": lambda: fof(n_jobs=either(0, 1)),
@@ -187,11 +209,13 @@ calls = {
     "NaN in groups": lambda: fof(either(bad, X)),
     "no rows": lambda: fof(either(X[0], X)),
     "eleven coordinates": lambda: fof(either(np.zeros((2, 11)), X)),
-    "dimension": lambda: dbscan(either(X[:, :2], X)),
-    "type": lambda: fof(either(X.astype(np.float32), X)),
     "weights": lambda: dbscan(weights=either([1.0] * 4, None)),
     "device": lambda: dbscan(device=either("cuda", None)),
-    "functions": lambda: either(dbscan, fof)(),
+    "order of columns": lambda: fof(pandas.DataFrame(X, columns=either(["x", "z", "y"], ["x", "y", "z"]))),
+    "no names": lambda: dbscan(either(X, pandas.DataFrame(X, columns=["x", "y", "z"]))),
+    "no sentence": lambda: fof(either(Raises(Mute()), X)),
+    "an empty sentence": lambda: fof(either(Raises(ValueError()), X)),
+    "half a letter": lambda: fof(either(Raises(ValueError("file \\udc80 is gone")), X)),
 }
 found = {}
 for name, call in calls.items():
@@ -199,21 +223,31 @@ for name, call in calls.items():
         call()
         found[name] = None
     except Exception as error:
-        found[name] = (type(error).__name__, str(error))
+        found[name] = (type(error).__name__, _mpi._sentence(error))
 # Nothing is left over that disturbs those who call rightly.
 assert fof(X + 100 * rank).labels_.tolist() == [-1] * 4
+assert fof(pandas.DataFrame(X, columns=["x", "y", "z"])).feature_names_in_.tolist() == ["x", "y", "z"]
 """
 
-#: What the sentence on all ranks holds.
+#: What differs, and what those that differ and others ask for.
+DIFFERENCES = {
+    "eps": ("eps", 2, 1),
+    "eps is negative": ("eps", -1, 1),
+    "min_samples": ("min_samples", 3, 4),
+    "linking_length": ("linking_length", 1, 2),
+    "min_members": ("min_members", 3, 2),
+    "box_size": ("box_size (0 for none)", 0, 50),
+    "one side": ("box_size (0 for none)", 60, 50),
+    "dimension": ("coordinates per point", 2, 3),
+    "dimension of a box": ("coordinates per point", 2, 3),
+    "type": ("bits per coordinate (float32 or float64)", 32, 64),
+}
+
+#: What the sentence on all ranks holds where one refuses what it is given by itself, or where it tells no values.
 SENTENCES = {
-    "eps": "eps is 1; it must be the same on all ranks",
+    "functions": "calls another function than rank 0",
     "eps is no number": "eps is '1'; it must be a number",
-    "eps is negative": "eps is -1",
-    "min_samples": "min_pts is 4; it must be the same on all ranks",
     "min_samples is none": "min_samples is 0; it must be at least 1",
-    "linking_length": "linking_length is 2; it must be the same on all ranks",
-    "min_members": "min_members is 2; it must be the same on all ranks",
-    "box_size": "periodic is 50; it must be the same on all ranks",
     "box_size has two sides": "box_size has 2 sides; the points have 3 coordinates",
     "metric": "metric is 'cosine'",
     "n_jobs": "n_jobs is 0",
@@ -221,23 +255,32 @@ SENTENCES = {
     "NaN in groups": "point 3: coordinate 1 is NaN; coordinates must be finite",
     "no rows": "Expected a 2-dimensional array X",
     "eleven coordinates": "11 dimensions: points may have 1 to 10",
-    "dimension": "coordinates per point is 2 on rank 2 and 3 on rank 0",
-    "type": "bits per coordinate (float32 or float64) is 32 on rank 2 and 64 on rank 0",
     "weights": "sample_weight is given with comm",
     "device": "device is 'cuda' with comm",
-    "functions": "rank 2 calls another function than rank 0",
+    "order of columns": "the digest of feature names (0 for none) is ",
+    "no names": "the digest of feature names (0 for none) is ",
+    "no sentence": "Mute",
+    "an empty sentence": "ValueError",
+    "half a letter": "file \\udc80 is gone",
 }
 
 
-def test_what_one_rank_refuses_is_an_error_on_all(tmp_path):
-    found = start(tmp_path, 3, REFUSALS)
-    assert all(list(own) == list(SENTENCES) for own in found)
-    for name, sentence in SENTENCES.items():
+@pytest.mark.parametrize("refusing", [[2], [0], [0, 1], [1, 2]])
+def test_what_ranks_refuse_is_an_error_on_all(tmp_path, refusing):
+    pytest.importorskip("pandas")
+    found = start(tmp_path, 3, REFUSALS, refusing)
+    sentences = dict(SENTENCES)
+    for name, (what, of_some, of_others) in DIFFERENCES.items():
+        asked = [of_some if rank in refusing else of_others for rank in range(3)]
+        first = next(rank for rank in range(3) if asked[rank] != asked[0])
+        sentences[name] = f"{what} is {asked[first]} on rank {first} and {asked[0]} on rank 0"
+    assert all(set(own) == set(sentences) for own in found)
+    for name, sentence in sentences.items():
         for rank, own in enumerate(found):
             assert own[name] is not None, f"{name}: rank {rank} has no error"
             kind, text = own[name]
-            assert kind in ("ValueError", "TypeError"), (name, rank, own[name])
-            assert sentence in text, (name, rank)
+            assert kind in ("ValueError", "TypeError", "Mute"), (name, rank, own[name])
+            assert sentence in text, (name, rank, text)
         # One sentence, and the rank that it is of for those that it is not.
         own = {text.split(": ", 1)[1] if text.startswith("rank ") and text[6] == ":" else text for _, text in (own[name] for own in found)}
         assert len(own) == 1, own
@@ -269,6 +312,50 @@ def test_what_is_no_communicator(tmp_path):
         assert all(kind == "TypeError" and "it must be an intracommunicator of mpi4py" in text for kind, text in own[:16])
         assert own[16:20] == [("RuntimeError", "the communicator fails: the cable is cut")] * 4
         assert own[20:] == [("KeyboardInterrupt", "Ctrl-C")] * 4
+
+
+WITHOUT_MEMORY = """
+empty = np.empty
+def fails(*_, **__):
+    raise MemoryError("there is no memory for an array")
+X = np.random.default_rng(rank).uniform(0.0, 1.0, (500, 3))
+found = []
+for estimator in [DBSCAN(eps=0.1), FriendsOfFriends(0.1)]:
+    np.empty = fails
+    try:
+        estimator.fit(X, comm=comm)
+    except MemoryError as error:
+        found.append(str(error))
+    np.empty = empty
+    estimator.fit(X, comm=comm)
+"""
+
+
+def test_no_memory_for_messages(tmp_path):
+    assert start(tmp_path, 2, WITHOUT_MEMORY) == [["there is no memory for an array"] * 2] * 2
+
+
+BROKEN_OFF = """
+import gc
+class Broken(MPI.Intracomm):
+    "A communicator that fails when it has something under way."
+    def Isend(self, *words):
+        raise OSError("the cable is cut")
+X = np.random.default_rng(rank).uniform(0.0, 1.0, (500, 3))
+found = []
+for _ in range(3):
+    try:
+        FriendsOfFriends(0.1).fit(X, comm=Broken(comm))
+    except RuntimeError as error:
+        found.append(str(error))
+gc.collect()
+labels = FriendsOfFriends(0.1).fit(X, comm=comm).labels_
+"""
+
+
+def test_messages_that_are_broken_off(tmp_path):
+    for own in start(tmp_path, 3, BROKEN_OFF):
+        assert own == ["the communicator fails: the cable is cut"] * 3
 
 
 PARTS = """
@@ -311,21 +398,35 @@ def test_the_program_of_the_page(tmp_path):
 
 
 INTERRUPTED = """
-import os, signal, threading
+import os, signal, sys, threading
 import numpy as np
 from mpi4py import MPI
-from ropewalk import FriendsOfFriends
-X = np.random.default_rng(MPI.COMM_WORLD.Get_rank()).uniform(0.0, 1.0, (20000, 3))
-if MPI.COMM_WORLD.Get_rank() == 1:
+from ropewalk import DBSCAN, FriendsOfFriends
+comm = MPI.COMM_WORLD
+if comm.Get_rank() == 1:
     threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
-while True:
-    FriendsOfFriends(0.02).fit(X, comm=MPI.COMM_WORLD)
 """
 
+#: What ranks do meanwhile: one call after the other, which mostly wait for each other; or one that works for minutes.
+MEANWHILE = {
+    "short calls": """
+X = np.random.default_rng(comm.Get_rank()).uniform(0.0, 1.0, (20000, 3))
+while True:
+    FriendsOfFriends(0.02).fit(X, comm=comm)
+""",
+    "one long call": """
+X = np.random.default_rng(comm.Get_rank()).uniform(0.0, 1.0, (200000, 3))
+DBSCAN(eps=0.3, min_samples=10**9, n_jobs=1).fit(X, comm=comm)
+print("it was faster")
+""",
+}
 
-def test_control_c_on_one_rank_ends_all():
+
+@pytest.mark.parametrize("meanwhile", MEANWHILE)
+def test_control_c_on_one_rank_that_works_ends_all(meanwhile):
     started = time.monotonic()
-    ended = mpirun(3, "-c", INTERRUPTED)
+    ended = mpirun(3, "-c", INTERRUPTED + MEANWHILE[meanwhile])
     assert ended.returncode != 0
     assert "KeyboardInterrupt" in ended.stderr, ended.stderr
+    assert "it was faster" not in ended.stdout
     assert time.monotonic() - started < MOST_SECONDS

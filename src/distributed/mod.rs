@@ -5,8 +5,9 @@
 //!                                                                   -> regions (boxes of all ranks) -> search
 //! ```
 //!
-//! Every function that takes a [`Communicator`], and every method of what was made with one, is *collective*: all ranks call it, in the same
-//! order, and what one refuses is an error on all. Each rank gives its own points, any number of them. Together they are one set, in which a
+//! Every function that takes a [`Communicator`] or a [`Domain`] is *collective*: all ranks call it, in the same order, and what one refuses is
+//! an error on all. So is every method of [`Bvh`] that returns a `Result`. What tells what there is, as [`Domain::points`], [`Bvh::len`] or
+//! [`Halos::owned`], is not. Each rank gives its own points, any number of them. Together they are one set, in which a
 //! point has a *global index*: its index on its rank, plus the number of points on all lower ranks. Labels, members and neighbours are those
 //! that one process finds in this set, whatever the number of ranks; they arrive where the points came from, in their order.
 //!
@@ -14,6 +15,7 @@
 //! |---|---|---|
 //! | friends of friends | [`Fof::run`](crate::Fof::run) | [`Fof::run_across`](crate::Fof::run_across) |
 //! | DBSCAN | [`Dbscan::run`](crate::Dbscan::run) | [`Dbscan::run_across`](crate::Dbscan::run_across) |
+//! | both of points whose kind is known at run time | [`table::fof`](crate::table::fof), [`table::dbscan`](crate::table::dbscan) | [`table::fof_across`](crate::table::fof_across), [`table::dbscan_across`](crate::table::dbscan_across) |
 //! | HOP | [`Hop::run`](crate::Hop::run) | [`Hop::run_across`](crate::Hop::run_across) |
 //! | searches | [`crate::Bvh`] | [`Bvh`] |
 //! | a snapshot's halos, their catalogue, spheres and profiles | `halo::pipeline::run` | `halo::pipeline::Across` |

@@ -1,8 +1,9 @@
 //! How ranks talk: processes of MPI, threads of one process, or one rank alone.
 //!
 //! In: bytes for each rank. Out: bytes from each. What the algorithms need of a message-passing library is seven functions, so that all
-//! of them can be tried without one. Every function that talks is called by all ranks of a communicator, in the same order; an error of
-//! one rank is made known to all by [`agree`] before they go on, so that none waits for a rank that has given up.
+//! of them can be tried without one. Every function that talks is called by all ranks of a communicator, in the same order; what one rank
+//! refuses is made known to all by [`agree`] before they go on. A rank that is cancelled ([`Cancel`](crate::Cancel)) or panics tells nothing:
+//! the others wait for it until its communicator is dropped, where threads get an error ([`on_threads`]) and processes of MPI are ended.
 
 mod agree;
 mod alone;
@@ -16,11 +17,11 @@ mod typed;
 use crate::error::Result;
 
 pub use agree::agree;
-pub(crate) use agree::check_same;
 pub use alone::Alone;
 pub use measured::{Measured, Traffic};
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
+pub(crate) use terms::check_same;
 pub use terms::{Term, agree_on};
 pub use threads::{ThreadRank, on_threads};
 #[cfg(feature = "mpi")]
@@ -84,7 +85,8 @@ pub trait Communicator {
     /// As [`Communicator::all_to_all_v`].
     fn all_gather_v(&self, own: &[u8], receive: &mut [u8], counts: &[usize]) -> Result<()>;
 
-    /// Makes each number what the reduction makes of those of all ranks at its place; all ranks give as many.
+    /// Makes each number what the reduction makes of those of all ranks at its place; all ranks give as many. This library asks for the least
+    /// and the largest only of numbers below 2^63, as some libraries of MPI compare larger ones wrongly.
     ///
     /// # Errors
     /// As [`Communicator::all_to_all_v`].

@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use ferrompi::{ReduceOp, ThreadLevel, scope};
 
+use crate::distributed::communicator::agree::NO_RANK;
 use crate::distributed::communicator::{Communicator, Reduction, all_gather, offsets_of};
 use crate::error::{Error, Kind, Result};
 
@@ -127,7 +128,7 @@ impl Mpi {
         // A program that starts ranks may end all when the first returns, so nothing is written later. As in `agree`, those that have
         // the error of another rank come last.
         let (rank, size) = (self.engine.end.rank() as u64, self.engine.end.size() as u64);
-        let own = failure.map_or(u64::MAX, |error| {
+        let own = failure.map_or(NO_RANK, |error| {
             let another = error.downcast_ref::<Error>().is_some_and(Error::is_of_another_rank);
             rank + if another { size } else { 0 }
         });
@@ -138,7 +139,7 @@ impl Mpi {
             _ => {}
         }
         self.engine.end.barrier().map_err(failed)?;
-        Ok(first != [u64::MAX])
+        Ok(first != [NO_RANK])
     }
 
     /// Waits until all ranks are here: not for long if this one has failed, as the others may be waiting for it elsewhere.

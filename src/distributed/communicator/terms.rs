@@ -11,12 +11,15 @@ use crate::distributed::communicator::{Communicator, all_gather};
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::zeroed;
 
+/// The number of a function where it is known that all ranks call the same.
+const KNOWN: u64 = 0;
+
 /// An option's value, as [`agree_on`] compares it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Term {
     /// A whole number, or the number of a choice.
     Whole(u64),
-    /// A real number. Zeros of both signs are the same, and so are all that are no number.
+    /// A real number. Zeros of both signs are the same, and so are all that are no number, which `==` takes for different.
     Real(f64),
 }
 
@@ -47,7 +50,7 @@ impl fmt::Display for Term {
 }
 
 /// What is sent of a real number: zero has two signs, and what is no number many forms.
-pub(super) fn bits(value: f64) -> u64 {
+fn bits(value: f64) -> u64 {
     if value.is_nan() { f64::NAN.to_bits() } else { (value + 0.0).to_bits() }
 }
 
@@ -83,6 +86,12 @@ pub fn agree_on(ranks: &dyn Communicator, function: u64, options: &[(&str, Term)
         }
     }
     Ok(())
+}
+
+/// The same where all ranks are known to call one function with real numbers. Collective.
+pub(crate) fn check_same(ranks: &dyn Communicator, options: &[(&str, f64)]) -> Result<()> {
+    let terms: Vec<(&str, Term)> = options.iter().map(|&(name, value)| (name, Term::Real(value))).collect();
+    agree_on(ranks, KNOWN, &terms)
 }
 
 fn refused(sentence: String) -> Error {

@@ -191,7 +191,8 @@ fn refusals_are_those_of_one_rank(ranks: &dyn Communicator) {
 /// By one error, which all ranks have.
 fn options_that_differ_are_refused(ranks: &dyn Communicator) {
     let points = [[ranks.rank() as f32, 1.0]];
-    let (is_last, from) = (ranks.rank() + 1 == ranks.size(), if ranks.rank() == 0 { "" } else { "rank 0: " });
+    let last = ranks.size() - 1;
+    let is_last = ranks.rank() == last;
     let either = |of_last: f64, of_others: f64| if is_last { of_last } else { of_others };
     let fof = |length: f64, members: f64| Fof::new(length).min_members(members as usize).periodic(100.0);
     let group = |fof: &Fof| fof.run_across(ranks, &points).map(drop);
@@ -200,21 +201,23 @@ fn options_that_differ_are_refused(ranks: &dyn Communicator) {
     };
     let share = |size: Option<f64>| Domain::new(ranks, &points, size).map(drop);
     let results = [
-        ("linking_length is 1;", group(&fof(either(2.0, 1.0), 2.0))),
-        ("min_members is 3;", group(&fof(1.0, either(2.0, 3.0)))),
-        ("eps is 0.5;", cluster(either(0.25, 0.5), 3.0, 0.0)),
-        ("min_pts is 3;", cluster(1.0, either(2.0, 3.0), 0.0)),
-        ("star is 1;", cluster(1.0, 3.0, either(0.0, 1.0))),
-        ("periodic is 8;", share(Some(either(9.0, 8.0)))),
-        ("periodic is 0;", share(is_last.then_some(8.0))),
+        (["linking_length", "2", "1"], group(&fof(either(2.0, 1.0), 2.0))),
+        (["min_members", "2", "3"], group(&fof(1.0, either(2.0, 3.0)))),
+        (["eps", "0.25", "0.5"], cluster(either(0.25, 0.5), 3.0, 0.0)),
+        (["min_pts", "2", "3"], cluster(1.0, either(2.0, 3.0), 0.0)),
+        (["star", "0", "1"], cluster(1.0, 3.0, either(0.0, 1.0))),
+        (["periodic", "9", "8"], share(Some(either(9.0, 8.0)))),
+        (["periodic", "8", "0"], share(is_last.then_some(8.0))),
         (
-            "how points are shared out (0 evenly, 1 by weight, 2 in place) is 2;",
+            ["how points are shared out (0 evenly, 1 by weight, 2 in place)", "0", "2"],
             if is_last { share(None) } else { Domain::in_place(ranks, &points, None::<f64>).map(drop) },
         ),
     ];
-    for (sentence, result) in results {
+    for ([name, of_last, of_others], result) in results {
+        let sentence =
+            format!("{name} is {of_last} on rank {last} and {of_others} on rank 0; all ranks must ask for the same");
         match result {
-            Err(error) => assert_eq!(error.to_string(), format!("{from}{sentence} it must be the same on all ranks")),
+            Err(error) => assert_eq!(error.to_string(), sentence),
             Ok(()) => assert!(ranks.size() == 1, "{sentence}"),
         }
     }

@@ -255,8 +255,8 @@ fn refusals_are_known_to_all(ranks: &dyn Communicator) {
     let own = ranks.rank() as u32;
     let refused = |error: Error, name: &str| {
         assert_eq!(error.kind(), ErrorKind::Parameter);
-        let from = if own == 0 { "" } else { "rank 0: " };
-        assert_eq!(error.to_string(), format!("{from}{name} is 0; it must be the same on all ranks"));
+        let sentence = format!("{name} is 1 on rank 1 and 0 on rank 0; all ranks must ask for the same");
+        assert_eq!(error.to_string(), sentence);
     };
     if ranks.size() > 1 {
         refused(bvh.neighbors(own as f64).unwrap_err(), "radius");
