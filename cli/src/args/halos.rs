@@ -157,7 +157,8 @@ pub struct Halos {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Running")]
     pub threads: Option<u16>,
     /// Share the work among the processes that mpirun or srun starts: each reads its part of the snapshot. Files are those of one
-    /// process, byte for byte, but projection.png, which is not drawn. Friends of friends alone; one thread each, unless --threads says more
+    /// process, byte for byte; of --members one process holds 16 bytes for each member. Not with --finder adaptahop, --linking-lengths,
+    /// --attach, --gallery, --group-catalog, --velocities, --mass, --ids and --catalog -; one thread each, unless --threads says more
     #[cfg(feature = "mpi")]
     #[arg(long, help_heading = "Running")]
     pub mpi: bool,
