@@ -105,8 +105,9 @@ impl Outputs {
         write(file).map_err(|error| format!("{}: cannot be written: {error}", target.display()).into())
     }
 
-    /// Gives the files their names, replacing older ones; then removes what an earlier run left beside them.
-    pub fn commit(mut self) -> Result<Committed, Failure> {
+    /// Gives the files their names, replacing older ones; then removes what an earlier run left beside them. If it fails, directories that were
+    /// made go when this is dropped.
+    pub fn commit(&mut self) -> Result<Committed, Failure> {
         let to_stdout = self.files.iter().any(AtomicFile::is_stdout);
         AtomicFile::commit_all(std::mem::take(&mut self.files))?;
         signals::with_made(|made| made.retain(|path| !self.made.contains(path)));

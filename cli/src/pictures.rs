@@ -2,14 +2,17 @@
 
 use ropewalk::halo::pipeline::{Pipeline, Universe};
 use ropewalk::halo::{Expected, MassCounts, MassFunction, Meta, write_ecsv};
-use ropewalk::io::{Masses, Points, Snapshot, Table};
+use ropewalk::io::{Masses, Snapshot};
 use ropewalk::plot::{self, AxisUnits, PictureFormat, Projection, Style};
-use ropewalk::{Catalog, Particles, Scalar};
+use ropewalk::{Catalog, Particles};
 
 use super::args::{self, Halos as Args};
+use super::dimensions::with_rows;
 use super::halos::files::in_units;
 use super::{Failure, grouped, short};
 
+/// Why there is no projection; halos are refused before.
+const NOT_OF_SPACE: &str = "points have not three coordinates";
 /// The numbers of the mass function.
 const MASS_TABLE: &str = "mass_function.ecsv";
 
@@ -94,16 +97,28 @@ pub fn linking_length(pipeline: &Pipeline<'_>) -> String {
     }
 }
 
-/// Errors: a slab that no particle is in. One of a periodic box reaches around it, and lies in it wherever it begins.
-pub fn check_slab(args: &Args, snapshot: &Snapshot) -> Result<(), Failure> {
+/// The lower and the upper corner of a box around particles.
+pub type Extent = ([f64; 3], [f64; 3]);
+
+/// The box around the particles; `None` if there are none, or if they have not three coordinates, which is refused by what
+/// finds halos.
+pub fn extent(snapshot: &Snapshot) -> Option<Extent> {
+    let extent = with_rows!(&snapshot.points, f32 [3], f64 [3], rows => Particles::new(rows).extent());
+    extent.filter(|_| !snapshot.points.is_empty())
+}
+
+/// Errors: a slab that no particle is in, if they have this extent. One of a periodic box reaches around it, and lies in it wherever it begins.
+pub fn check_slab(
+    args: &Args,
+    snapshot: &Snapshot,
+    extent: impl FnOnce() -> Result<Option<Extent>, Failure>,
+) -> Result<(), Failure> {
     let Some(slab) = args.pictures.slab else { return Ok(()) };
     let is_periodic = !args.open && args.box_size.or(snapshot.box_size).is_some();
-    let extent = match &snapshot.points {
-        Points::F32(table) => table.rows().map(|positions| Particles::new(positions).extent()),
-        Points::F64(table) => table.rows().map(|positions| Particles::new(positions).extent()),
-    };
-    // Points that have not three coordinates are refused by what finds halos.
-    let Some((lo, hi)) = extent.filter(|_| !is_periodic && !snapshot.points.is_empty()) else { return Ok(()) };
+    if is_periodic {
+        return Ok(());
+    }
+    let Some((lo, hi)) = extent()? else { return Ok(()) };
     let (axis, [from, to]) = (slab.axis(), slab.ends());
     let (lo, hi) = (lo[axis], hi[axis]);
     // Coordinates that are no numbers have no extent, and are refused where halos are found.
@@ -122,7 +137,46 @@ pub fn pictures(
     catalog: &Catalog,
     (meta, remarks): (&[(&str, Meta)], &mut Vec<String>),
 ) -> Result<Vec<(&'static str, Vec<u8>)>, Failure> {
-    let n = grouped(snapshot.points.len() as u64);
+    let shown = shown(args, snapshot, pipeline, (snapshot.points.len() as u64, catalog));
+    let period = pipeline.period();
+    let projection = with_rows!(&snapshot.points, f32 [3], f64 [3], rows => {
+        let style = Picture::Projection.style(args);
+        plot::projection(&Particles::of_snapshot(rows, snapshot, period), catalog, &shown, style)
+    });
+    let projection = projection.ok_or(NOT_OF_SPACE)??;
+    let mut pictures = vec![(Picture::Projection.file(args), projection)];
+    pictures.extend(mass_function(args, snapshot, pipeline, catalog, (meta, remarks))?);
+    if args.finder == args::Finder::AdaptaHop {
+        pictures.push((Picture::Dendrogram.file(args), dendrogram(args, catalog, &shown.units)?));
+    }
+    Ok(pictures)
+}
+
+/// The projection of the particles of all ranks, on that with the catalogue; `members` has what is known of all of them.
+#[cfg(feature = "mpi")]
+pub fn projection_across(
+    args: &Args,
+    ranks: &dyn ropewalk::distributed::Communicator,
+    part: &Snapshot,
+    (members, n): (&Snapshot, u64),
+    pipeline: &Pipeline<'_>,
+    catalog: Option<&Catalog>,
+) -> Result<Option<Vec<u8>>, Failure> {
+    let shown = match catalog {
+        Some(catalog) => shown(args, members, pipeline, (n, catalog)),
+        None => Projection { slab: args.pictures.slab, ..Projection::default() },
+    };
+    let period = pipeline.period();
+    let picture = with_rows!(&part.points, f32 [3], f64 [3], rows => {
+        let style = Picture::Projection.style(args);
+        plot::projection_across(ranks, &Particles::of_snapshot(rows, part, period), catalog, &shown, style)
+    });
+    Ok(picture.ok_or(NOT_OF_SPACE)??)
+}
+
+/// The line above the projection of so many particles, and its units and slab.
+fn shown(args: &Args, snapshot: &Snapshot, pipeline: &Pipeline<'_>, (n, catalog): (u64, &Catalog)) -> Projection {
+    let n = grouped(n);
     let [halos, subhalos] = counts(catalog);
     let units = units_of(snapshot, pipeline);
     let place = match pipeline.period() {
@@ -131,32 +185,13 @@ pub fn pictures(
         Some(side) => format!("box {}", short(side)),
     };
     let when = units.when();
-    let shown = Projection {
-        title: format!("{n} particles, {place}{when}, {halos}{subhalos}"),
-        units: units.clone(),
-        slab: args.pictures.slab,
-    };
-    let mut pictures = vec![(Picture::Projection.file(args), projection(args, pipeline, snapshot, catalog, &shown)?)];
-    pictures.extend(mass_function(args, snapshot, pipeline, catalog, (meta, remarks))?);
-    if args.finder == args::Finder::AdaptaHop {
-        pictures.push((Picture::Dendrogram.file(args), dendrogram(args, catalog, &units)?));
-    }
-    Ok(pictures)
+    Projection { title: format!("{n} particles, {place}{when}, {halos}{subhalos}"), units, slab: args.pictures.slab }
 }
 
 /// What pictures are in: particles are counted where they have no masses.
 fn units_of(snapshot: &Snapshot, pipeline: &Pipeline<'_>) -> AxisUnits {
     let units = units(pipeline);
     if snapshot.masses == Masses::Unknown { units.counting_particles() } else { units }
-}
-
-/// The files of pictures that ranks make together: of [`mass_function`] and of profiles.
-pub fn shared_files(args: &Args) -> Vec<&'static str> {
-    if args.no_pictures {
-        return vec![];
-    }
-    let profiles = Picture::Profiles.is_wanted(args).then(|| Picture::Profiles.file(args));
-    [Picture::MassFunction.file(args), MASS_TABLE].into_iter().chain(profiles).collect()
 }
 
 /// The mass function and its table: names and contents. The particles of the snapshot are not looked at.
@@ -222,31 +257,6 @@ fn dendrogram(args: &Args, catalog: &Catalog, units: &AxisUnits) -> Result<Vec<u
         _ => String::new(),
     };
     Ok(plot::dendrogram(catalog, row, &title, Picture::Dendrogram.style(args))?)
-}
-
-/// The picture of all particles, in the precision of the snapshot.
-fn projection(
-    args: &Args,
-    pipeline: &Pipeline<'_>,
-    snapshot: &Snapshot,
-    catalog: &Catalog,
-    shown: &Projection,
-) -> Result<Vec<u8>, Failure> {
-    fn of<S: Scalar>(
-        table: &Table<S>,
-        snapshot: &Snapshot,
-        period: Option<f64>,
-        catalog: &Catalog,
-        (shown, style): (&Projection, Style),
-    ) -> Result<Vec<u8>, Failure> {
-        let positions = table.rows().ok_or("points have not three coordinates")?;
-        Ok(plot::projection(&Particles::of_snapshot(positions, snapshot, period), catalog, shown, style)?)
-    }
-    let how = (shown, Picture::Projection.style(args));
-    match &snapshot.points {
-        Points::F32(table) => of(table, snapshot, pipeline.period(), catalog, how),
-        Points::F64(table) => of(table, snapshot, pipeline.period(), catalog, how),
-    }
 }
 
 /// The mass functions that are expected, in the snapshot's units, or why there are none.

@@ -18,7 +18,8 @@
 //! | both of points whose kind is known at run time | [`table::fof`](crate::table::fof), [`table::dbscan`](crate::table::dbscan) | [`table::fof_across`](crate::table::fof_across), [`table::dbscan_across`](crate::table::dbscan_across) |
 //! | HOP | [`Hop::run`](crate::Hop::run) | [`Hop::run_across`](crate::Hop::run_across) |
 //! | searches | [`crate::Bvh`] | [`Bvh`] |
-//! | a snapshot's halos, their catalogue, spheres and profiles | `halo::pipeline::run` | `halo::pipeline::Across` |
+//! | a snapshot's halos, their catalogue, members, spheres and profiles | `halo::pipeline::run` | `halo::pipeline::Across` |
+//! | the picture of all particles | `plot::projection` | `plot::projection_across` |
 //!
 //! Points are moved first, so that each rank has those of a compact region ([`Domain`]; several searches share one). Then each rank gets
 //! copies of the points of others that are near its own, does what one rank does, and ranks agree on what reaches over several.

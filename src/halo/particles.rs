@@ -64,21 +64,8 @@ impl<'a, S: Scalar> Particles<'a, S> {
     }
 
     #[cfg(feature = "plot")]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.positions.is_empty()
-    }
-
-    #[cfg(feature = "plot")]
     pub(crate) fn len(&self) -> usize {
         self.positions.len()
-    }
-
-    #[cfg(feature = "plot")]
-    pub(crate) fn total_mass(&self) -> f64 {
-        match self.masses {
-            Masses::Equal(mass) => mass * self.positions.len() as f64,
-            Masses::Each(masses) => masses.iter().sum(),
-        }
     }
 
     /// The lower and the upper corner of the box around all particles; zeros if there are none.

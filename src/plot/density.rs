@@ -2,12 +2,15 @@
 //!
 //! Each particle is spread over a few times the distance to its neighbours: a pixel or so in a halo, dozens in a void. The
 //! density in space that this takes comes from counts in cubes of a cell, two cells, four, and so on.
-//! Cost: 24 bytes a particle and 10 MB; some n^(1/3) pixels a particle. The picture is the same for any number of threads,
-//! as each pixel has its sum in one order of the particles.
+//! Cost: 24 bytes a particle, 27 MB, and 8 bytes a pixel; some n^(1/3) pixels a particle. The picture is the same for any number of threads,
+//! and of ranks that share the particles: a pixel is a sum of whole numbers, which has no order.
 
+use crate::error::Result;
 use crate::geometry::Scalar;
 use crate::halo::Particles;
-use crate::parallel::{fill, map, sort};
+use crate::mass_sum::MassSum;
+use crate::parallel::{fill, map, map_tasks, sort};
+use crate::plot::shares::Shares;
 use crate::plot::slab::Slab;
 use crate::plot::window::Window;
 
@@ -24,6 +27,8 @@ const NARROW: f32 = 1.0;
 const WIDE: f32 = 64.0;
 /// Rows of a parallel task.
 const BAND: usize = 60;
+/// Particles of one.
+const TASK: usize = 1 << 12;
 
 /// A particle's place in pixels, how far it is spread, and its weight.
 #[derive(Clone, Copy)]
@@ -40,38 +45,41 @@ fn ascending(x: f32) -> u32 {
 }
 
 /// Surface density in units of its mean, row by row from the top (the largest y), on a square of `side` pixels, and the number of particles:
-/// all, or those of a slab.
+/// all, or those of a slab. Without particles there are no pixels.
+///
+/// Errors: if a rank that shares the particles has ended.
 pub fn density<S: Scalar>(
     particles: &Particles<S>,
     window: &Window,
     side: usize,
     slab: Option<&Slab>,
-) -> (Vec<f32>, usize) {
+    shares: &dyn Shares,
+) -> Result<(Vec<f32>, u64)> {
     let fine = side as f64 / SIDE as f64;
-    let grids = Grids::new(particles, window);
     // By height, which is how the grids are laid out: neighbours in the list then share a part of them that fits a cache.
     let height = |i: usize| (fine * window.pixel(particles.position(i))[1]) as f32;
-    let mut order: Vec<u64> = map(particles.len(), 1 << 12, &|i| u64::from(ascending(height(i))) << 32 | i as u64);
-    let mut total = particles.total_mass();
+    let mut order: Vec<u64> = map(particles.len(), TASK, &|i| u64::from(ascending(height(i))) << 32 | i as u64);
     if let Some(slab) = slab {
         order.retain(|&key| window.is_in(slab, particles.position(key as u32 as usize)));
-        total = order.iter().map(|&key| particles.mass_of(key as u32 as usize)).sum();
     }
-    let n = order.len();
-    let mean = total / n as f64;
-    let weight_of = |i: usize| if mean > 0.0 { (particles.mass_of(i) / mean) as f32 } else { 1.0 };
+    let here = order.len();
+    let masses = Masses::of(particles, &order, shares)?;
+    if masses.n == 0 {
+        return Ok((vec![], 0));
+    }
+    let grids = Grids::new(particles, window, shares)?;
     sort(&mut order);
     let wide = fine as f32 * WIDE;
-    let spreads: Vec<Spread> = map(n, 1 << 12, &|place| {
+    let spreads: Vec<Spread> = map(here, TASK, &|place| {
         let i = order[place] as u32 as usize;
         let at = particles.position(i);
         let width = (fine as f32 * grids.width(at)).clamp(NARROW, wide.max(NARROW));
-        Spread { at: window.pixel(at).map(|x| (fine * x) as f32), width, weight: weight_of(i) }
+        Spread { at: window.pixel(at).map(|x| (fine * x) as f32), width, weight: masses.weight(particles.mass_of(i)) }
     });
     drop(order);
 
-    let mut image = vec![0.0f32; side * side];
-    let scale = (side * side) as f32 / n.max(1) as f32;
+    let unit = masses.unit();
+    let mut image = vec![0u64; side * side];
     fill(&mut image, BAND * side, &|range, rows| {
         let top = (range.start / side) as f32;
         let bottom = top + BAND as f32;
@@ -88,24 +96,96 @@ pub fn density<S: Scalar>(
             for spread in &spreads[first..last] {
                 let y = spread.at[1] + shift - top;
                 if y + spread.width > 0.0 && y - spread.width < BAND as f32 {
-                    spread.add_to(Band { rows, side, wraps: window.wraps() }, y, scale, &mut weights);
+                    spread.add_to(Band { rows, side, wraps: window.wraps() }, y, unit, &mut weights);
                 }
             }
         }
     });
-    (image, n)
+    drop(spreads);
+    shares.sum(&mut image)?;
+    let scale = (side * side) as f64 / masses.n as f64 / unit.per_one();
+    Ok((map(image.len(), TASK, &|at| (image[at] as i64 as f64 * scale) as f32), masses.n))
+}
+
+/// What all particles that are shown weigh.
+struct Masses {
+    n: u64,
+    mean: f64,
+    heaviest: f64,
+}
+
+impl Masses {
+    /// Of the particles that the lower halves of `keys` name.
+    fn of<S: Scalar>(particles: &Particles<S>, keys: &[u64], shares: &dyn Shares) -> Result<Self> {
+        let tasks = map_tasks(keys.len(), TASK, &|range| {
+            let (mut sum, mut heaviest) = (MassSum::default(), 0.0f64);
+            for &key in &keys[range] {
+                let mass = particles.mass_of(key as u32 as usize);
+                sum.add(mass);
+                heaviest = heaviest.max(mass.abs());
+            }
+            (sum, heaviest)
+        });
+        let (mut sum, mut heaviest) = (MassSum::default(), [0.0f64]);
+        for task in &tasks {
+            sum.merge(&task.0);
+            heaviest[0] = heaviest[0].max(task.1);
+        }
+        let mut words = sum.words().map(|word| word as u64);
+        let mut n = [keys.len() as u64];
+        shares.sum(&mut words)?;
+        shares.sum(&mut n)?;
+        shares.max(&mut heaviest)?;
+        let total = MassSum::from_words(&words.map(|word| word as i64)).map_or(f64::NAN, |sum| sum.value());
+        Ok(Self { n: n[0], mean: total / n[0] as f64, heaviest: heaviest[0] })
+    }
+
+    /// In units of the mean; particles without mass count.
+    fn weight(&self, mass: f64) -> f32 {
+        if self.mean > 0.0 { (mass / self.mean) as f32 } else { 1.0 }
+    }
+
+    /// The finest of which neither the sum of all weights is too many, nor what one particle adds to a pixel.
+    fn unit(&self) -> Unit {
+        let digits = |x: f64| (x.to_bits() >> 52 & 0x7ff) as i32 - 1023;
+        let [all, one] = [self.n as f64, f64::from(self.weight(self.heaviest))].map(digits);
+        Unit::new((60 - all).min(48 - one))
+    }
+}
+
+/// 2^-bits, the unit of which sums are whole numbers.
+#[derive(Clone, Copy)]
+struct Unit {
+    /// A float whose last bit is the unit: what is added to it is rounded to whole units, in either direction from here.
+    magic: f64,
+}
+
+impl Unit {
+    fn new(bits: i32) -> Self {
+        Self { magic: 1.5 * 2f64.powi(52 - bits) }
+    }
+
+    /// Units of 1.
+    fn per_one(self) -> f64 {
+        1.5 * 2f64.powi(52) / self.magic
+    }
+
+    /// How many units are nearest to `x`, modulo 2^64; of less than 2^51 either way.
+    fn count(self, x: f32) -> u64 {
+        (f64::from(x) + self.magic).to_bits().wrapping_sub(self.magic.to_bits())
+    }
 }
 
 /// Some rows of the picture.
 struct Band<'a> {
-    rows: &'a mut [f32],
+    rows: &'a mut [u64],
     side: usize,
     wraps: bool,
 }
 
 impl Spread {
     /// Adds the particle to the rows of a band, its own row being `y`.
-    fn add_to(&self, band: Band<'_>, y: f32, scale: f32, [across, down]: &mut [Vec<f32>; 2]) {
+    fn add_to(&self, band: Band<'_>, y: f32, unit: Unit, [across, down]: &mut [Vec<f32>; 2]) {
         let Band { rows, side, wraps } = band;
         let columns = kernel(self.at[0], self.width, across);
         let lines = kernel(y, self.width, down);
@@ -114,16 +194,16 @@ impl Spread {
             else {
                 continue;
             };
-            let weight = self.weight * scale * *weight;
+            let weight = self.weight * *weight;
             if columns >= 0 && columns as usize + across.len() <= side {
                 for (pixel, across) in row[columns as usize..].iter_mut().zip(across.iter()) {
-                    *pixel += weight * across;
+                    *pixel = pixel.wrapping_add(unit.count(weight * across));
                 }
             } else {
                 for (column, across) in (columns..).zip(across.iter()) {
                     let column = if wraps { column.rem_euclid(side as i64) } else { column };
                     if let Some(pixel) = usize::try_from(column).ok().and_then(|column| row.get_mut(column)) {
-                        *pixel += weight * across;
+                        *pixel = pixel.wrapping_add(unit.count(weight * across));
                     }
                 }
             }
@@ -154,24 +234,27 @@ struct Grids<'a> {
 }
 
 impl<'a> Grids<'a> {
-    fn new<S: Scalar>(particles: &Particles<S>, window: &'a Window) -> Self {
-        let n = particles.len();
-        let mut finest = vec![0u32; CELLS * CELLS * CELLS];
-        for i in 0..n {
+    fn new<S: Scalar>(particles: &Particles<S>, window: &'a Window, shares: &dyn Shares) -> Result<Self> {
+        let mut all = vec![0u64; CELLS * CELLS * CELLS];
+        for i in 0..particles.len() {
             let cell = window.cell(particles.position(i), CELLS).map(|x| (x.max(0.0) as usize).min(CELLS - 1));
-            finest[(cell[1] * CELLS + cell[2]) * CELLS + cell[0]] += 1;
+            all[(cell[1] * CELLS + cell[2]) * CELLS + cell[0]] += 1;
         }
-        let mut counts = vec![finest];
+        shares.sum(&mut all)?;
+        // More than fit would be spread over less than a pixel, too.
+        let mut counts =
+            vec![all.into_iter().map(|count| u32::try_from(count).unwrap_or(u32::MAX)).collect::<Vec<_>>()];
         for level in 1..=LEVELS {
             let (side, finer) = (CELLS >> level, &counts[level - 1]);
-            let mut coarser = vec![0; side * side * side];
+            let mut coarser = vec![0u32; side * side * side];
             for (i, count) in finer.iter().enumerate() {
                 let [x, z, y] = [i % (2 * side), i / (2 * side) % (2 * side), i / (4 * side * side)].map(|x| x / 2);
-                coarser[(y * side + z) * side + x] += count;
+                let cell = &mut coarser[(y * side + z) * side + x];
+                *cell = cell.saturating_add(*count);
             }
             counts.push(coarser);
         }
-        Self { window, counts }
+        Ok(Self { window, counts })
     }
 
     /// Half the side of the square over which a particle at `at` is spread, in units: the side of the cube that holds
@@ -213,6 +296,7 @@ impl<'a> Grids<'a> {
 mod tests {
     use super::*;
     use crate::Space;
+    use crate::plot::shares::Whole;
 
     #[test]
     fn weights_add_up() {
@@ -232,16 +316,41 @@ mod tests {
             .map(|i| [i, i.wrapping_mul(2_654_435_761), i.wrapping_mul(40_503)].map(|x| (x % 1000) as f32 / 100.0))
             .collect();
         let particles = Particles::new(&positions).periodic(10.0);
-        let window = Window::new(&particles, &Space::periodic(10.0).unwrap(), 2);
+        let window = Window::new(particles.extent(), &Space::periodic(10.0).unwrap(), 2);
         let slab: Slab = "z:8..11".parse().unwrap();
         let inside = positions.iter().filter(|p| p[2] >= 8.0 || p[2] <= 1.0).count();
         for (side, slab, count) in
             [(SIDE, None, 4000), (300, None, 4000), (1500, None, 4000), (SIDE, Some(&slab), inside)]
         {
-            let (image, n) = density(&particles, &window, side, slab);
+            let (image, n) = density(&particles, &window, side, slab, &Whole).unwrap();
             let mean = image.iter().map(|&x| f64::from(x)).sum::<f64>() / image.len() as f64;
             assert!((mean - 1.0).abs() < 1e-4, "{mean}");
-            assert_eq!((image.len(), n), (side * side, count));
+            assert_eq!((image.len(), n), (side * side, count as u64));
         }
+    }
+    /// Masses over eighteen powers of ten, in either order.
+    #[test]
+    fn sums_have_no_order() {
+        let n = 3000u32;
+        let of = |i: u32| [i, i.wrapping_mul(2_654_435_761), i.wrapping_mul(40_503)].map(|x| (x % 997) as f32 / 100.0);
+        let mass = |i: u32| 10f64.powi(i as i32 % 19 - 9);
+        let seen = |order: Vec<u32>| {
+            let positions: Vec<[f32; 3]> = order.iter().map(|&i| of(i)).collect();
+            let masses: Vec<f64> = order.iter().map(|&i| mass(i)).collect();
+            let particles = Particles::new(&positions).masses(&masses).periodic(10.0);
+            let window = Window::new(particles.extent(), &Space::periodic(10.0).unwrap(), 2);
+            density(&particles, &window, 200, None, &Whole).unwrap().0
+        };
+        let image = seen((0..n).collect());
+        assert!(image == seen((0..n).rev().collect()));
+        let mean = image.iter().map(|&x| f64::from(x)).sum::<f64>() / image.len() as f64;
+        assert!((mean - 1.0).abs() < 1e-4, "{mean}");
+    }
+
+    #[test]
+    fn units_are_counted() {
+        let unit = Unit::new(10);
+        assert_eq!(unit.per_one(), 1024.0);
+        assert_eq!([0.0, 1.0, -2.5, 0.000_6].map(|x| unit.count(x) as i64), [0, 1024, -2560, 1]);
     }
 }

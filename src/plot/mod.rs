@@ -4,7 +4,7 @@
 //!
 //! In: [`Particles`](crate::Particles) and a [`Catalog`](crate::Catalog); points and [`Labels`](crate::Labels); sorted
 //! distances; [`HdbscanClusters`](crate::cluster::HdbscanClusters). Out: the bytes of a file, from each function, in the format and the
-//! resolution of a [`Style`]. Text in PNG and PDF is set in DejaVu Sans, a part of which is compiled in; a PDF has it with it, an SVG
+//! resolution of a [`Style`]; particles of a projection may be shared by ranks (`projection_across`). Text in PNG and PDF is set in DejaVu Sans, a part of which is compiled in; a PDF has it with it, an SVG
 //! names it first and lets the viewer choose. Each picture says its size in inches, of which SVG and PDF keep lines and text as such.
 
 mod axis;
@@ -24,6 +24,9 @@ mod panel;
 mod pdf;
 mod profiles;
 mod projection;
+#[cfg(feature = "distributed")]
+mod projection_across;
+mod shares;
 mod slab;
 mod style;
 mod svg;
@@ -39,6 +42,8 @@ pub use k_distances::k_distances;
 pub use mass_function::mass_function;
 pub use profiles::{ProfilePanel, profiles};
 pub use projection::{Projection, projection};
+#[cfg(feature = "distributed")]
+pub use projection_across::projection_across;
 pub use slab::Slab;
 pub use style::{PictureFormat, Style};
 

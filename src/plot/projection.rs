@@ -1,7 +1,7 @@
 //! All particles, or those of a slab, seen along an axis, with the largest halos and subhalos circled.
 
 use crate::error::Result;
-use crate::geometry::{Boundary, Scalar};
+use crate::geometry::{Boundary, Scalar, Space};
 use crate::halo::{Catalog, Halo, Particles};
 use crate::plot::axis::{FAINT, INK, PAPER};
 use crate::plot::axis_units::AxisUnits;
@@ -11,6 +11,7 @@ use crate::plot::colors::{Rgb, inferno};
 use crate::plot::density::{SIDE, density};
 use crate::plot::font::{HIGH, width};
 use crate::plot::panel::{Panel, Scale};
+use crate::plot::shares::{Shares, Whole, extent};
 use crate::plot::slab::{AXES, Slab};
 use crate::plot::style::Style;
 use crate::plot::ticks::{Room, Side, between_decades, logarithmic};
@@ -63,44 +64,76 @@ pub fn projection<S: Scalar>(
     let style = style.into();
     let said = particles.boundary()?;
     let known = [("the halos were measured in", catalog.boundary()), ("the particles are in", &said)];
-    let slab = shown.slab.as_ref();
-    let along = slab.map_or(2, Slab::axis);
-    let window = Window::new(particles, &Boundary::agree(&known)?.space()?, along);
-    let circles = Circles::new(catalog, |at| slab.is_none_or(|slab| window.is_in(slab, at)));
-    let mut chart = Chart::in_pixels(WIDTH, HEIGHT, &shown.title);
+    let space = Boundary::agree(&known)?.space()?;
+    Seen::new(particles, &space, shown.slab.as_ref(), style, &Whole)?.draw(catalog, shown, style)
+}
 
-    let side = (chart.scale(style)? * SIDE as f64).round().max(1.0) as usize;
-    let (image, n) = if particles.is_empty() { (vec![], 0) } else { density(particles, &window, side, slab) };
-    chart.fill(PLOT, inferno(0.0));
-    if n == 0 {
-        let what = if slab.is_some() { "no particles in the slab" } else { "no particles" };
-        chart.text(what, [MIDDLE, 0.5 * (TOP + BOTTOM)], 32.0, Align::Center, PAPER);
-    } else {
-        let scale = Colors::new(&image);
-        let pixels = image.iter().map(|&density| scale.color(density)).collect();
-        chart.image([LEFT, TOP], [SIDE as f64; 2], Image { width: side, height: side, pixels });
-        scale.draw(&mut chart);
+/// What is seen of the particles.
+pub struct Seen {
+    window: Window,
+    /// Pixels along a side, and their densities from the top; none without particles.
+    side: usize,
+    image: Vec<f32>,
+    n: u64,
+}
+
+impl Seen {
+    /// Of the particles of all who share them.
+    ///
+    /// Errors: a resolution that is refused; if a rank has ended.
+    pub fn new<S: Scalar>(
+        particles: &Particles<S>,
+        space: &Space<3>,
+        slab: Option<&Slab>,
+        style: Style,
+        shares: &dyn Shares,
+    ) -> Result<Self> {
+        let scale = Chart::in_pixels(WIDTH, HEIGHT, "").scale(style)?;
+        let side = (scale * SIDE as f64).round().max(1.0) as usize;
+        let window = Window::new(extent(particles, shares)?, space, slab.map_or(2, Slab::axis));
+        let (image, n) = density(particles, &window, side, slab, shares)?;
+        Ok(Self { window, side, image, n })
     }
-    let places = [[LEFT, RIGHT], [BOTTOM, TOP]];
-    let scale = |k: usize| {
-        let from = window.lo[window.axes[k]];
-        Scale::linear([from, from + window.side], places[k])
-    };
-    let panel = Panel { is_gridded: false, is_outside: true, ..Panel::new(scale(0), scale(1)) };
-    let names = window.axes.map(|k| format!("{}  [{}]", AXES[k], shown.units.length()));
-    panel.draw(&mut chart, [Some(&names[0]), Some(&names[1])], |chart| {
-        if n > 0 {
-            circles.draw(chart, &window);
+
+    /// The picture with the halos.
+    ///
+    /// Errors: a picture that cannot be encoded.
+    pub fn draw(&self, catalog: &Catalog, shown: &Projection, style: Style) -> Result<Vec<u8>> {
+        let Self { window, side, image, n } = self;
+        let slab = shown.slab.as_ref();
+        let circles = Circles::new(catalog, |at| slab.is_none_or(|slab| window.is_in(slab, at)));
+        let mut chart = Chart::in_pixels(WIDTH, HEIGHT, &shown.title);
+        chart.fill(PLOT, inferno(0.0));
+        if *n == 0 {
+            let what = if slab.is_some() { "no particles in the slab" } else { "no particles" };
+            chart.text(what, [MIDDLE, 0.5 * (TOP + BOTTOM)], 32.0, Align::Center, PAPER);
+        } else {
+            let scale = Colors::new(image);
+            let pixels = image.iter().map(|&density| scale.color(density)).collect();
+            chart.image([LEFT, TOP], [SIDE as f64; 2], Image { width: *side, height: *side, pixels });
+            scale.draw(&mut chart);
         }
-    });
-    let mut line = 36.0;
-    if let Some(slab) = slab {
-        line = 27.0;
-        chart.heading(&slab.describe(n, shown.units.length()), [MIDDLE, 49.0], 18.0, INK);
+        let places = [[LEFT, RIGHT], [BOTTOM, TOP]];
+        let scale = |k: usize| {
+            let from = window.lo[window.axes[k]];
+            Scale::linear([from, from + window.side], places[k])
+        };
+        let panel = Panel { is_gridded: false, is_outside: true, ..Panel::new(scale(0), scale(1)) };
+        let names = window.axes.map(|k| format!("{}  [{}]", AXES[k], shown.units.length()));
+        panel.draw(&mut chart, [Some(&names[0]), Some(&names[1])], |chart| {
+            if *n > 0 {
+                circles.draw(chart, window);
+            }
+        });
+        let mut line = 36.0;
+        if let Some(slab) = slab {
+            line = 27.0;
+            chart.heading(&slab.describe(*n, shown.units.length()), [MIDDLE, 49.0], 18.0, INK);
+        }
+        chart.heading(&shown.title, [MIDDLE, line], 25.0, INK);
+        circles.legend(&mut chart, if slab.is_some() { 71.0 } else { 67.0 });
+        chart.encoded(style)
     }
-    chart.heading(&shown.title, [MIDDLE, line], 25.0, INK);
-    circles.legend(&mut chart, if slab.is_some() { 71.0 } else { 67.0 });
-    chart.encoded(style)
 }
 
 /// The halos and subhalos that are circled, the largest first.

@@ -64,8 +64,8 @@ impl Slab {
     }
 
     /// The line above a picture.
-    pub(super) fn describe(&self, particles: usize, unit: &str) -> String {
-        format!("only {self} {unit}: {} particles", thousands(particles))
+    pub(super) fn describe(&self, particles: u64, unit: &str) -> String {
+        format!("only {self} {unit}: {} particles", thousands(particles as usize))
     }
 }
 

@@ -1,7 +1,6 @@
 //! The part of space that a projection shows.
 
-use crate::geometry::{Scalar, Space};
-use crate::halo::Particles;
+use crate::geometry::Space;
 use crate::plot::density::SIDE;
 use crate::plot::slab::Slab;
 
@@ -18,8 +17,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// The periodic box, or the smallest square and cube around the particles with some air, seen along an axis.
-    pub fn new<S: Scalar>(particles: &Particles<S>, space: &Space<3>, along: usize) -> Self {
+    /// The periodic box, or the smallest square and cube with some air around particles of this extent, seen along an axis.
+    pub fn new((lo, hi): ([f64; 3], [f64; 3]), space: &Space<3>, along: usize) -> Self {
         // Right-handed, the axis towards the viewer.
         let axes = [(along + 1) % 3, (along + 2) % 3];
         if let Some(&period) = space.period() {
@@ -32,7 +31,6 @@ impl Window {
                 period: Some(period),
             };
         }
-        let (lo, hi) = particles.extent();
         // Particles that are all in one place still need a window with some width, in their own numbers.
         let least = 1e-3 * lo.iter().chain(&hi).fold(1e-300, |most: f64, x| most.max(x.abs()));
         let extent = |k: usize| if hi[k] > lo[k] { 1.02 * (hi[k] - lo[k]) } else { least };

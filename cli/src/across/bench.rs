@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::rc::Rc;
 use std::time::Instant;
 
-use ropewalk::distributed::{Bvh, Communicator, Domain, Measured, Reduction, agree};
+use ropewalk::distributed::{Bvh, Communicator, Domain, Measured, Reduction, Traffic, agree};
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
 use ropewalk::gpu;
 use ropewalk::internals::mixed;
@@ -83,8 +83,8 @@ fn measure<S: Coordinate, const D: usize>(
     // Writing to a string does not fail.
     _ = writeln!(
         report,
-        "{:<18}{:>11}{:>11}{:>8}{:>14}{:>14}  check",
-        "operation, step", "slowest", "mean", "ratio", "most memory", "sent"
+        "{:<18}{:>11}{:>11}{:>8}{:>14}{:>14}{:>8}  check",
+        "operation, step", "slowest", "mean", "ratio", "most memory", "sent", "calls"
     );
     let known = if args.device == Name::Cpu { &OPERATIONS[..] } else { &ON_DEVICES };
     let wanted: Vec<&String> = args.ops.iter().filter(|name| known.contains(&name.as_str())).collect();
@@ -113,7 +113,7 @@ struct Best {
     own: f64,
     steps: Vec<(&'static str, f64)>,
     peak: u64,
-    bytes: u64,
+    sent: Traffic,
 }
 
 /// Runs an operation; a sum of what it finds is made when its time is up.
@@ -134,13 +134,14 @@ fn time(
         MEMORY.reset_peak();
         let before = MEMORY.current();
         ranks.barrier()?;
-        let sent = counted.traffic().bytes;
+        let earlier = counted.traffic();
         let start = Instant::now();
         let (result, steps) = ropewalk::phases(&mut *run);
         let own = start.elapsed().as_secs_f64();
         ranks.barrier()?;
         let peak = MEMORY.peak().saturating_sub(before) as u64;
-        let bytes = counted.traffic().bytes - sent;
+        let traffic = counted.traffic();
+        let sent = Traffic { bytes: traffic.bytes - earlier.bytes, calls: traffic.calls - earlier.calls };
         let check = result?()?;
         if *known.get_or_insert(check) != check {
             return Err(format!("{name}: the result is another one than before").into());
@@ -148,10 +149,12 @@ fn time(
         let slowest = most(ranks, own)?;
         if turn > 0 && best.as_ref().is_none_or(|best| slowest < best.slowest) {
             let steps = steps.into_iter().map(|(step, time)| (step, time.as_secs_f64())).collect();
-            best = Some(Best { slowest, own, steps, peak, bytes });
+            best = Some(Best { slowest, own, steps, peak, sent });
         }
     }
-    let Some(Best { slowest, own, steps, peak, bytes }) = best else { return Ok(String::new()) };
+    let Some(Best { slowest, own, steps, peak, sent: Traffic { bytes, calls } }) = best else {
+        return Ok(String::new());
+    };
     let (mut memory, mut sent) = ([peak], [bytes, known.unwrap_or(0)]);
     ranks.all_reduce(&mut memory, Reduction::Max)?;
     ranks.all_reduce(&mut sent, Reduction::Sum)?;
@@ -162,7 +165,7 @@ fn time(
         // Writing to a string does not fail.
         _ = writeln!(lines, "{name:<18}{slowest:>9.4} s{mean:>9.4} s{ratio:>8.2}{rest}");
     };
-    let rest = format!("{:>14}{:>14}  {:016x}", mebibytes(memory[0]), mebibytes(sent[0]), sent[1]);
+    let rest = format!("{:>14}{:>14}{calls:>8}  {:016x}", mebibytes(memory[0]), mebibytes(sent[0]), sent[1]);
     line(name, slowest, mean(ranks, own)?, rest);
     if args.phases {
         for (step, seconds) in steps {

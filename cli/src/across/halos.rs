@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 use ropewalk::distributed::{Communicator, Reduction};
 use ropewalk::halo::Meta;
 use ropewalk::halo::pipeline::{Across, LargestProfiles, Measured, Pipeline};
-use ropewalk::io::{Snapshot, TableWriter};
+use ropewalk::io::Snapshot;
 
 use super::{Rank, Shared, describe, narrow, read};
 use crate::Failure;
 use crate::args::{Finder, Halos as Args};
 use crate::device::{Device, Name};
-use crate::halos::files::{ALL, CATALOGS, Catalogs, DENSITY, LABELS, PROFILES, STANDARD_OUTPUT, in_units};
+use crate::halos::files::{ALL, CATALOGS, Catalogs, DENSITY, LABELS, Members, STANDARD_OUTPUT, files, write_catalogs};
 use crate::halos::one::read_options;
 use crate::halos::options::{Run, refused, runs};
 use crate::halos::report;
 use crate::largest;
 use crate::outputs::Outputs;
-use crate::pictures::{all_files, mass_function, shared_files};
+use crate::pictures::{self, Extent, Picture, all_files, check_slab, mass_function, projection_across};
 use crate::summary::Summary;
 
 /// Halos of one snapshot; the report is rank 0's.
@@ -32,10 +32,12 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     };
     // First, so that hours of work do not end at a full disk's closed door.
     let catalogs = Catalogs::new(args, &runs)?;
-    let outputs = if ranks.rank() == 0 { Some(create(args, &catalogs, snapshot)?) } else { None };
+    // Dropped after labels and densities if there is an error: only an empty folder is removed.
+    let mut outputs = if ranks.rank() == 0 { Some(create(args, &catalogs, snapshot)?) } else { None };
 
     let mut phases = rank.phases();
     let part = read(snapshot, read_options(args, &args.particles.types), rank, &mut phases)?;
+    check_slab(args, &part, || extent(&part, ranks))?;
     ranks.barrier()?;
     let labels = Shared::create::<i32>(&run.folder.join(LABELS), part.total_rows(), ranks)?;
     let density = args.density.then(|| Shared::create::<f64>(&run.folder.join(DENSITY), part.total_rows(), ranks));
@@ -50,6 +52,15 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let pipeline = across.pipeline()?;
     let measured = phases.run("catalogue", || across.measure(ranks, &pipeline))?;
     let profiles = phases.run("profiles", || profiles(args, ranks, &across, &pipeline))?;
+    let members = args.members.then(|| phases.run("members", || across.member_lists(ranks))).transpose()?.flatten();
+    let projection = match &measured {
+        _ if args.no_pictures => None,
+        measured => phases.run("pictures", || {
+            let (all, catalog) =
+                ((across.members(), across.particles()), measured.as_ref().map(|found| &found.catalog));
+            projection_across(args, ranks, &part, all, &pipeline, catalog)
+        })?,
+    };
     let own = narrow(across.halos().labels())?;
     phases.run("labels", || labels.write(part.first_row(), &own, ranks))?;
     if let (Some(file), Some(density)) = (&density, across.halos().density()) {
@@ -59,12 +70,15 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let types = type_counts(&part, ranks)?;
     let mut summary = Summary::default();
     describe(&mut summary, &phases, rank)?;
-    let (Some(mut outputs), Some(measured)) = (outputs, measured) else { return Ok(None) };
+    let (Some(outputs), Some(measured)) = (&mut outputs, measured) else { return Ok(None) };
     report::about(&mut summary, &part, (across.particles(), &types), &pipeline);
     let run = Shares { args, catalogs: &catalogs, snapshot, run };
-    let remarks = phases.run("catalogue", || write(&run, &across, &pipeline, &measured, &mut outputs))?;
+    if let Some(picture) = &projection {
+        outputs.write(run.run.folder.join(Picture::Projection.file(args)), |out| out.write_all(picture))?;
+    }
+    let remarks = phases.run("catalogue", || write(&run, &across, &pipeline, (&measured, members), outputs))?;
     if let Some(profiles) = &profiles {
-        phases.run("profiles", || write_profiles(&run, &pipeline, profiles, &mut outputs))?;
+        phases.run("profiles", || write_profiles(&run, &pipeline, profiles, outputs))?;
     }
     let groups = across.halos().labels().n_clusters();
     let of_run = report::halos(args, &pipeline, (groups, None), &measured.catalog, &remarks);
@@ -72,9 +86,8 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     summary.value("runs", vec![serde_json::Value::Object(of_run.values)]);
     summary.value("snapshot", snapshot.display().to_string());
     summary.value("run", serde_json::Value::Null);
-    let mut names = names(args, &catalogs);
-    names.push(LABELS);
-    names.extend(density.is_some().then_some(DENSITY));
+    let names = files(args, &catalogs);
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let written: Vec<PathBuf> = names.iter().map(|name| args.out.join(name)).collect();
     summary.finish(&phases, &written);
     if let Some(json) = &args.json {
@@ -99,7 +112,6 @@ fn check(args: &Args, rank: &Rank<'_>) -> Result<(), Failure> {
         (particles.masses.is_some(), "--mass"),
         (particles.ids.is_some(), "--ids"),
         (args.gallery > 0, "--gallery"),
-        (args.members, "--members"),
         (args.group_catalog, "--group-catalog"),
         (rank.devices.is_some() && args.finder == Finder::Hop, "--finder hop"),
         (args.device != Name::Cpu && args.finder == Finder::Hop, "--finder hop with --device"),
@@ -111,12 +123,19 @@ fn check(args: &Args, rank: &Rank<'_>) -> Result<(), Failure> {
     }
 }
 
-/// What rank 0 writes: all but labels and densities, which all ranks write.
-fn names<'a>(args: &Args, catalogs: &'a Catalogs) -> Vec<&'a str> {
-    let mut names: Vec<&str> = catalogs.names.iter().map(|(name, _)| name.as_str()).collect();
-    names.extend(shared_files(args));
-    names.extend((args.profiles > 0).then_some(PROFILES));
-    names
+/// The box around the particles of all ranks. Collective.
+fn extent(part: &Snapshot, ranks: &dyn Communicator) -> Result<Option<Extent>, Failure> {
+    let (lo, hi) = pictures::extent(part).unwrap_or(([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]));
+    let size = size_of::<[f64; 6]>();
+    let mut all = vec![0; size * ranks.size()];
+    let own: Vec<u8> = lo.into_iter().chain(hi).flat_map(f64::to_ne_bytes).collect();
+    ranks.all_gather_v(&own, &mut all, &vec![size; ranks.size()])?;
+    let numbers: Vec<f64> = all.as_chunks().0.iter().map(|&bytes| f64::from_ne_bytes(bytes)).collect();
+    let corner = |at: usize, of: fn(f64, f64) -> f64| {
+        [0, 1, 2].map(|k| numbers.iter().skip(at + k).step_by(6).copied().fold(numbers[at + k], of))
+    };
+    let (lo, hi) = (corner(0, f64::min), corner(3, f64::max));
+    Ok((lo[0] != f64::INFINITY).then_some((lo, hi)))
 }
 
 /// The profiles that are asked for, on rank 0.
@@ -133,9 +152,10 @@ fn profiles(
     Ok(across.profiles(ranks, pipeline, &largest)?)
 }
 
-/// Creates the files of rank 0.
+/// Creates the files of rank 0: all but labels and densities, which all ranks write.
 fn create(args: &Args, catalogs: &Catalogs, snapshot: &Path) -> Result<Outputs, Failure> {
-    let names = names(args, catalogs);
+    let names = files(args, catalogs);
+    let names: Vec<&str> = names.iter().map(String::as_str).filter(|name| ![LABELS, DENSITY].contains(name)).collect();
     let all: Vec<&str> = ALL
         .into_iter()
         .filter(|name| *name != LABELS && (*name != DENSITY || !args.density))
@@ -156,23 +176,19 @@ struct Shares<'a> {
     run: &'a Run,
 }
 
-/// Writes catalogues and mass function; returns remarks on them.
+/// Writes catalogues, members and mass function; returns remarks on them.
 fn write(
     run: &Shares<'_>,
     across: &Across<'_>,
     pipeline: &Pipeline<'_>,
-    measured: &Measured,
+    (measured, members): (&Measured, Option<Members>),
     outputs: &mut Outputs,
 ) -> Result<Vec<String>, Failure> {
     let Shares { args, catalogs, snapshot, run } = *run;
     let mut meta = vec![("snapshot", Meta::Text(snapshot.display().to_string()))];
     meta.extend(pipeline.meta());
     let catalog = &measured.catalog;
-    let columns = in_units(args, pipeline, catalog.columns(), catalog.column_units(), &meta)?;
-    for (name, format) in &catalogs.names {
-        let table = TableWriter::new(&columns.columns).units(columns.units.as_ref()).meta(&columns.meta);
-        outputs.write(run.folder.join(name), |out| table.write(out, *format))?;
-    }
+    write_catalogs(args, (catalogs, &run.folder), pipeline, catalog, (members, &meta), outputs)?;
     let mut remarks: Vec<String> = measured.notes.iter().map(report::remark).collect();
     if !args.no_pictures {
         let about = (&meta[..], &mut remarks);

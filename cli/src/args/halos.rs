@@ -151,15 +151,16 @@ pub struct Halos {
     pub pictures: Pictures,
     /// What finds halos and centres: cpu, cuda or vulkan, or one of several by its number, as cuda:1. The centres of a device are
     /// mbp and mcp. Several, as cuda:0,1, share the particles of one snapshot, as processes do with --mpi: files are those of one, byte for
-    /// byte, but projection.png, which is not drawn; friends of friends alone. What they tell each other goes by way of the host, whose
-    /// threads they share. With --mpi the ranks of one host take its devices in turn, from this one on
+    /// byte; friends of friends alone. What they tell each other goes by way of the host, whose threads they share. With --mpi the ranks of
+    /// one host take its devices in turn, from this one on
     #[arg(long, value_name = "DEVICE", default_value = "cpu", help_heading = "Running")]
     pub device: Names,
     /// Number of threads; otherwise one per processor
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Running")]
     pub threads: Option<u16>,
     /// Share the work among the processes that mpirun or srun starts: each reads its part of the snapshot. Files are those of one
-    /// process, byte for byte, but projection.png, which is not drawn. Friends of friends alone; one thread each, unless --threads says more
+    /// process, byte for byte; of --members one process holds 16 bytes for each member. Not with --finder adaptahop, --linking-lengths,
+    /// --attach, --gallery, --group-catalog, --velocities, --mass, --ids and --catalog -; one thread each, unless --threads says more
     #[cfg(feature = "mpi")]
     #[arg(long, help_heading = "Running")]
     pub mpi: bool,

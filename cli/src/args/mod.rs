@@ -228,7 +228,7 @@ pub struct Bench {
     pub json: Option<PathBuf>,
     /// Time what the processes that mpirun or srun starts do together: build, range_count, knn, fof and dbscan_densebox, each with the
     /// moving of the points to where they are worked on. Shows the slowest rank's time and all ranks' mean, the memory of the rank that takes
-    /// most beyond its points, and bytes sent
+    /// most beyond its points, bytes sent, and how many collective calls they make
     #[cfg(feature = "mpi")]
     #[arg(long)]
     pub mpi: bool,

@@ -1,15 +1,17 @@
 //! What a run writes: names, formats and units.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use ropewalk::halo::pipeline::Pipeline;
-use ropewalk::halo::{Column, Meta, meta_in_units};
-use ropewalk::io::TableFormat;
+use ropewalk::halo::{Catalog, Column, Meta, Values, meta_in_units};
+use ropewalk::io::{TableFormat, TableWriter};
 use ropewalk::units::Units;
 
 use super::options::Run;
 use crate::Failure;
 use crate::args::Halos as Args;
+use crate::outputs::Outputs;
 use crate::pictures;
 
 pub const CATALOGS: [&str; 5] = ["halos.ecsv", "halos.csv", "halos.hdf5", "halos.h5", "halos.parquet"];
@@ -97,4 +99,32 @@ pub fn in_units<'a>(
         units: Some(*factors.units()),
         meta: meta_in_units(meta, &factors),
     })
+}
+
+/// Lists of members, by name.
+pub type Members = Vec<(&'static str, Values)>;
+
+/// Writes lists of members, if there are any, and the catalogue in each of its formats.
+pub fn write_catalogs(
+    args: &Args,
+    (catalogs, folder): (&Catalogs, &Path),
+    pipeline: &Pipeline<'_>,
+    catalog: &Catalog,
+    (members, meta): (Option<Members>, &[(&str, Meta)]),
+    outputs: &mut Outputs,
+) -> Result<(), Failure> {
+    if let Some(members) = &members {
+        outputs.write(folder.join(MEMBERS), |out| ropewalk::io::write_npz_to(out, members))?;
+    }
+    let columns = in_units(args, pipeline, catalog.columns(), catalog.column_units(), meta)?;
+    let table = || TableWriter::new(&columns.columns).units(columns.units.as_ref()).meta(&columns.meta);
+    for (name, format) in &catalogs.names {
+        // Only HDF5 has a place for members.
+        let members = members.as_deref().filter(|_| *format == TableFormat::Hdf5).unwrap_or_default();
+        outputs.write(folder.join(name), |out| table().members(members).write(out, *format))?;
+    }
+    if catalogs.to_stdout {
+        outputs.write(STANDARD_OUTPUT, |out| table().write(out, TableFormat::Ecsv))?;
+    }
+    Ok(())
 }

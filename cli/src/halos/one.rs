@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use ropewalk::halo::pipeline::{Found, Pipeline};
 use ropewalk::halo::{Catalog, Meta};
-use ropewalk::io::{Masses, Points, ReadOptions, Snapshot, Table, TableFormat, TableWriter, inspect};
+use ropewalk::io::{Masses, Points, ReadOptions, Snapshot, Table, inspect};
 
 use super::files::{
-    ALL, ATTACHED, CATALOGS, Catalogs, DENSITY, GROUPS, LABELS, MEMBERS, STANDARD_OUTPUT, files, in_units,
+    ALL, ATTACHED, CATALOGS, Catalogs, DENSITY, GROUPS, LABELS, STANDARD_OUTPUT, files, write_catalogs,
 };
 use super::options::{refused, runs};
 use super::report;
@@ -16,7 +16,7 @@ use crate::args::Halos as Args;
 use crate::device::Device;
 use crate::outputs::Outputs;
 use crate::phases::Phases;
-use crate::pictures::{self, Picture, check_slab, pictures};
+use crate::pictures::{self, Picture, check_slab, extent, pictures};
 use crate::summary::Summary;
 use crate::{Failure, input, largest};
 
@@ -46,7 +46,7 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device, note: serde_json::Value
 
     let mut phases = Phases::default();
     let snapshot = read(args, task.snapshot, &mut phases)?;
-    check_slab(args, &snapshot)?;
+    check_slab(args, &snapshot, || Ok(extent(&snapshot)))?;
     let attached = read_attached(args, task.snapshot, &snapshot, &mut phases)?;
     let mut tree = None;
     let mut summary = Summary::default();
@@ -186,22 +186,8 @@ fn write(
     let (catalog, mut remarks) = phases.run("catalogue", || -> Result<_, Failure> {
         let measured = pipeline.measure(found)?;
         let catalog = measured.catalog;
-        let members = if args.members { pipeline.members(found, &catalog) } else { vec![] };
-        if args.members {
-            outputs.write(folder.join(MEMBERS), |out| ropewalk::io::write_npz_to(out, &members))?;
-        }
-        let columns = in_units(args, pipeline, catalog.columns(), catalog.column_units(), &meta)?;
-        for (name, format) in &catalogs.names {
-            // Only HDF5 has a place for members.
-            let members = if *format == TableFormat::Hdf5 { &members[..] } else { &[] };
-            let table =
-                TableWriter::new(&columns.columns).units(columns.units.as_ref()).meta(&columns.meta).members(members);
-            outputs.write(folder.join(name), |out| table.write(out, *format))?;
-        }
-        if catalogs.to_stdout {
-            let table = TableWriter::new(&columns.columns).units(columns.units.as_ref()).meta(&columns.meta);
-            outputs.write(STANDARD_OUTPUT, |out| table.write(out, TableFormat::Ecsv))?;
-        }
+        let members = args.members.then(|| pipeline.members(found, &catalog));
+        write_catalogs(args, (catalogs, folder), pipeline, &catalog, (members, &meta), outputs)?;
         if args.group_catalog {
             outputs.write(folder.join(GROUPS), |out| pipeline.write_group_catalog(out, found, &catalog))?;
         }

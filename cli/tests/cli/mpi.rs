@@ -1,8 +1,12 @@
 //! The program as several processes of MPI: what they write together, and how they end.
 
 use std::fs;
+use std::io::BufReader;
 use std::path::Path;
 use std::process::Output;
+
+use npyz::NpyFile;
+use zip::ZipArchive;
 
 use crate::mpirun::mpirun;
 use crate::program::{Scratch, halos, run, sample};
@@ -37,7 +41,8 @@ fn are_equal(a: &Path, b: &Path, names: &[&str]) {
 fn files_are_those_of_one_process() {
     let scratch = Scratch::new();
     let one = scratch.path("one");
-    let options = ["--center", "mbp,mcp", "--so", "200c,vir", "--profiles", "5", "--catalog", "halos.ecsv,halos.hdf5"];
+    let measured = ["--center", "mbp,mcp", "--so", "200c,vir", "--profiles", "5", "--members"];
+    let options = [&measured[..], &["--catalog", "halos.ecsv,halos.hdf5", "--dpi", "30"]].concat();
     let report = halos(&sample(), &one, &options).success();
     let sample = sample().display().to_string();
     for ranks in [1, 2, 3, 4, 7, 16] {
@@ -50,10 +55,66 @@ fn files_are_those_of_one_process() {
         let is_told = |line: &str| printed.contains(&format!("{line}\n"));
         assert!(lines().count() >= 8 && lines().all(is_told), "{report}{printed}");
         let tables = ["halos.ecsv", "halos.hdf5", "labels.npy", "mass_function.ecsv"];
-        let names = [&tables[..], &["mass_function.svg", "profiles.ecsv", "profiles.svg"]].concat();
+        let more = ["mass_function.svg", "members.npz", "profiles.ecsv", "profiles.svg", "projection.png"];
+        let names = [&tables[..], &more].concat();
+        assert_eq!(scratch.names("one"), names);
         assert_eq!(scratch.names(&ranks.to_string()), names);
         are_equal(&one, &many, &names);
     }
+}
+
+/// Where particles have no ids they are indices among those of all ranks; some ranks have no particles, or no halos.
+#[test]
+fn members_are_those_of_one_process() {
+    let scratch = Scratch::new();
+    let points = scratch.write("points.csv", "x,y,z\n0.25,1,1\n5,5,5\n9.75,1,1\n5,5,5.5\n5,5,6\n");
+    let options = ["--eps", "0.5", "--min-members", "2", "--box", "10", "--members", "--catalog", "halos.hdf5"];
+    let out = |name: &str| scratch.path(name).display().to_string();
+    halos(&points, &scratch.path("one"), &options).success();
+    let mut archive = ZipArchive::new(fs::File::open(scratch.path("one/members.npz")).unwrap()).unwrap();
+    let mut array = |name: &str| -> Vec<u64> {
+        NpyFile::new(BufReader::new(archive.by_name(name).unwrap())).unwrap().into_vec().unwrap()
+    };
+    assert_eq!((array("offsets.npy"), array("ids.npy")), (vec![0, 3, 5], vec![1, 3, 4, 0, 2]));
+    let file = points.display().to_string();
+    for ranks in [1, 2, 3, 7] {
+        succeeds(ranks, &[&["halos", &file, "--out", &out(&ranks.to_string()), "--mpi"][..], &options].concat());
+        are_equal(&scratch.path("one"), &scratch.path(&ranks.to_string()), &["members.npz", "halos.hdf5"]);
+    }
+}
+
+/// Particles of other masses, in open space and in a slab that reaches around a periodic box, in each format.
+#[test]
+fn projections_are_those_of_one_process() {
+    let scratch = Scratch::new();
+    let mut text = String::from("x,y,z,mass\n");
+    for i in 0..3000u32 {
+        let [x, y, z] = [i, i.wrapping_mul(2_654_435_761), i.wrapping_mul(40_503)].map(|x| f64::from(x % 997) * 0.01);
+        // A clump, and masses of many sizes.
+        let by = if i % 3 == 0 { 0.1 } else { 1.0 };
+        let mass = 0.1 * f64::from(i % 7 + 1) * 10f64.powi(i as i32 % 9 - 4);
+        text += &format!("{},{},{},{mass}\n", by * x - 3.0, by * y, by * z);
+    }
+    let points = scratch.write("points.csv", text);
+    let runs: [(&Path, &[&str], &str); 4] = [
+        (&points, &["--eps", "0.1", "--dpi", "40"], "projection.png"),
+        (&points, &["--eps", "0.1", "--slab", "x:-2..4.5", "--format", "pdf", "--dpi", "40"], "projection.pdf"),
+        (&sample(), &["--slab", "y:30..35", "--dpi", "40"], "projection.png"),
+        (&sample(), &["--open", "--eps", "0.1", "--format", "svg", "--dpi", "40"], "projection.svg"),
+    ];
+    for (at, (file, options, name)) in runs.into_iter().enumerate() {
+        let out = |ranks: usize| format!("{at}-{ranks}");
+        halos(file, &scratch.path(&out(0)), options).success();
+        for ranks in [1, 2, 3, 7] {
+            let [file, out] = [file, &scratch.path(&out(ranks))].map(|path| path.display().to_string());
+            succeeds(ranks, &[&["halos", &file, "--out", &out, "--mpi"][..], options].concat());
+            are_equal(&scratch.path(&format!("{at}-0")), Path::new(&out), &[name]);
+        }
+    }
+    // What a rank's own particles do not reach, those of others may; what none reaches is refused.
+    let (file, out) = (points.display().to_string(), scratch.path("none").display().to_string());
+    let error = fails(3, &["halos", &file, "--out", &out, "--eps", "0.1", "--mpi", "--slab", "x:8..9"]);
+    assert_eq!(error, "rank 0: --slab x:8..9: the particles are from -3 to 6.96 along x");
 }
 
 #[test]
@@ -83,6 +144,27 @@ fn labels_are_those_of_one_process() {
         assert!(printed.contains("clusters        3,184\n"), "{printed}");
         assert!(fs::read(labels("one.npy")).unwrap() == fs::read(labels("many.npy")).unwrap());
     }
+}
+
+/// A file that rank 0 may not make so long, when labels, which are shorter, are written: nothing is left of either.
+#[test]
+fn members_that_cannot_be_written_end_all_ranks() {
+    let scratch = Scratch::new();
+    let (sample, out) = (sample().display().to_string(), scratch.path("out").display().to_string());
+    let options = ["--mpi", "--members", "--min-members", "2", "--catalog", "halos.csv", "--no-pictures"];
+    let output = mpirun(2, 60)
+        // Shared memory of Open MPI is a file, which may not be so long, either.
+        .env("OMPI_MCA_btl", "self,tcp")
+        .args(["bash", "-c", "trap '' XFSZ; ulimit -f 1250; exec \"$@\"", "bash", env!("CARGO_BIN_EXE_ropewalk")])
+        .args(["halos", &sample, "--out", &out, "--columns", "fof_halo_tag"])
+        .args(options)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    let line = said.lines().next().unwrap();
+    assert!(line.starts_with("rank 0: ") && line.contains("members.npz: cannot be written"), "{said}");
+    assert!(!output.status.success() && output.status.code() != Some(124) && output.stdout.is_empty());
+    assert_eq!(scratch.names("."), [""; 0]);
 }
 
 /// One sentence, and nothing is left.

@@ -1,12 +1,11 @@
 //! The largest halos of all ranks: each stays with the rank that owns it, and rank 0 gets their profiles.
 
-use std::cmp::Reverse;
-
 use crate::distributed::communicator::{all_gather_v, gather};
 use crate::distributed::{Communicator, agree};
 use crate::error::Result;
 use crate::halo::pipeline::around::Asked;
 use crate::halo::pipeline::largest::radii_of;
+use crate::halo::pipeline::members_across::{Key, in_catalogue};
 use crate::halo::pipeline::options::CenterKind;
 use crate::halo::pipeline::{Across, Largest, Pipeline};
 use crate::halo::{Halos, NfwFit, Profile, Shell};
@@ -43,23 +42,14 @@ impl Across<'_> {
     /// As [`Pipeline::largest`].
     pub fn largest(&self, ranks: &dyn Communicator, pipeline: &Pipeline<'_>, count: usize) -> Result<LargestAcross> {
         let owned = self.halos.owned();
-        let ids = self.members.ids.as_deref().unwrap_or_default();
-        let key = |halo: usize| {
-            let members = owned.members(halo);
-            let tag = members.iter().filter_map(|&at| ids.get(at as usize)).min().copied().unwrap_or(0);
-            let first = members.first().map_or(u64::MAX, |&at| self.halos.indices()[at as usize]);
-            [members.len() as u64, tag, first, ranks.rank() as u64, halo as u64]
-        };
-        let mut keys: Vec<[u64; 5]> = (0..owned.len()).map(key).collect();
-        let order = |key: &[u64; 5]| (Reverse(key[0]), key[1], key[2]);
-        keys.sort_unstable_by_key(order);
+        let mut keys = self.sorted_keys(ranks);
         keys.truncate(count);
         let (_, mut all) = all_gather_v(ranks, &keys)?.into_parts();
-        all.sort_unstable_by_key(order);
+        all.sort_unstable_by_key(in_catalogue);
         all.truncate(count);
 
-        let is_own = |key: &[u64; 5]| key[3] == ranks.rank() as u64;
-        let (places, own): (Vec<usize>, Vec<[u64; 5]>) =
+        let is_own = |key: &Key| key[3] == ranks.rank() as u64;
+        let (places, own): (Vec<usize>, Vec<Key>) =
             all.iter().copied().enumerate().filter(|(_, key)| is_own(key)).unzip();
         let (mut offsets, mut members) = (vec![0], vec![]);
         for key in &own {

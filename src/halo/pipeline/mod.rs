@@ -35,6 +35,8 @@ mod hop;
 mod largest;
 #[cfg(feature = "distributed")]
 mod largest_across;
+#[cfg(feature = "distributed")]
+mod members_across;
 mod meta;
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
 mod on_device;
