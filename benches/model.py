@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Time, memory and bytes of friends of friends with a catalogue across ranks, on paper: benches/model.md says what each line means.
+
+    python3 benches/model.py [--particles 1e12] [--ranks 1e4] [--network 1e9]
+
+The constants are measured (benches/ranks.sh and `ropewalk halos --mpi`); the network is assumed."""
+import argparse
+from math import log2
+
+NANOSECONDS = 567  # a particle of a rank of 2.4 million, p3m_336 on 16 ranks of one machine, all of it
+AT = 37.9e6 / 16  # .. and the particles of that rank
+BYTES_SENT = 21.7  # a particle, in random order: nearly each is sent to its region, and its label back
+MEMORY = 58  # bytes a particle of a rank, at most at a time
+GROUPS = 2.63e6 / 37.9e6  # groups of two or more a particle
+HALOS = 69_346 / 37.9e6  # halos of 20 or more a particle
+ROW = 15 * 8 + 13 * 8 * 2  # bytes a row on rank 0: what is sent of it, and its 13 columns before and after they are put in order
+CALLS = 67  # collective functions of a run on 16 ranks
+SHARE = 1 << 20  # boxes, and samples, of all ranks at most
+
+a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+a.add_argument("--particles", type=float, default=1e12)
+a.add_argument("--ranks", type=float, default=1e4)
+a.add_argument("--network", type=float, default=1e9, help="bytes a second that a rank sends, all others sending")
+a.add_argument("--latency", type=float, default=2e-6, help="seconds that a message takes beside its bytes")
+a.add_argument("--memory", type=float, default=4e9, help="bytes of a rank")
+a.add_argument("--rank-0", type=float, default=64e9, help="bytes of rank 0")
+o = a.parse_args()
+N, P, n = o.particles, o.ranks, o.particles / o.ranks
+boxes = min(1 << 10, max(16, SHARE // int(P))) * P
+print(f"{N:.0e} particles on {P:.0f} ranks, {n:.1e} on each")
+# Sorts and walks take as many steps as the tree has levels.
+print(f"  work          {n * NANOSECONDS * 1e-9 * log2(n) / log2(AT):10.1f} s")
+print(f"  moving        {n * BYTES_SENT / o.network:10.1f} s      {n * BYTES_SENT / 1e9:8.2f} GB sent by a rank; 0 where particles are in place")
+# Six faces of a cube; a fifth of a mean separation deep, and twice as many at boxes' corners.
+ghosts = 6 * n ** (2 / 3) * 0.2 * 2
+print(f"  ghosts        {ghosts * 2.5 * 12 / o.network:10.3f} s      {ghosts:8.1e} of a rank, 2.5 times their positions are sent")
+print(f"  calls         {CALLS * P * o.latency:10.2f} s      {CALLS} of a message to each rank")
+print(f"  boxes         {boxes * 24 / o.network:10.3f} s      {boxes * 64 / 1e9:8.2f} GB of a rank, with their tree")
+print(f"  memory                          {(n * MEMORY + boxes * 64 + SHARE * 16) / 1e9:8.1f} GB of a rank")
+print(f"  catalogue     {N * HALOS * ROW / o.network:10.1f} s      {N * HALOS * ROW / 1e9:8.1f} GB on rank 0: {N * HALOS:.1e} rows")
+print("what ends first, as particles grow on as many ranks:")
+for what, limit in sorted(
+    {
+        "labels of 32 bits in labels.npy": (2**31 - 1) / GROUPS,
+        f"rows in {o.rank_0 / 1e9:.0f} GB of rank 0": o.rank_0 / (HALOS * ROW),
+        f"particles in {o.memory / 1e9:.0f} GB of a rank": (o.memory - boxes * 64) / MEMORY * P,
+        "32-bit indices on a rank": 2.0**32 * P,
+    }.items(),
+    key=lambda item: item[1],
+):
+    print(f"  {limit:8.1e}  {what}")
