@@ -153,7 +153,6 @@ pub fn pictures(
 }
 
 /// The projection of the particles of all ranks, on that with the catalogue; `members` has what is known of all of them.
-#[cfg(feature = "mpi")]
 pub fn projection_across(
     args: &Args,
     ranks: &dyn ropewalk::distributed::Communicator,
