@@ -271,7 +271,7 @@ pub use cluster::{
 pub use cluster::{dbscan, minimum_spanning_tree};
 pub use csr::Csr;
 pub use error::{Error, ErrorKind, Result};
-pub use geometry::{Aabb, Boundary, Bounded, BoxSize, Query, Scalar, Space, Sphere};
+pub use geometry::{Aabb, Boundary, Bounded, BoxSize, Query, Ray, Scalar, Space, Sphere};
 pub use halo::{AdaptaHop, AdaptaHopAlgorithm, Halos, Subhalo, SubhaloSelection, Subhalos};
 #[cfg(feature = "halos")]
 pub use halo::{Catalog, Center, CenterFinder, Centers, Cosmology, Particles};

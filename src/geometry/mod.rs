@@ -5,6 +5,7 @@ mod boundary;
 mod bounded;
 mod filtered;
 mod predicate;
+mod ray;
 mod scalar;
 pub(crate) mod scale;
 mod space;
@@ -14,6 +15,7 @@ pub use boundary::Boundary;
 pub use bounded::Bounded;
 pub(crate) use filtered::{Blocks, FilteredRadius, Metric};
 pub use predicate::Query;
+pub use ray::Ray;
 pub(crate) use scalar::Lane;
 pub use scalar::Scalar;
 #[cfg(feature = "halos")]

@@ -42,6 +42,8 @@ pub(crate) mod hdf5_write;
 mod genericio;
 mod hdf5;
 mod matter;
+#[cfg(feature = "mesh")]
+mod mesh;
 mod npy;
 mod npz;
 mod npz_read;
@@ -69,6 +71,8 @@ pub use companions::companions;
 pub use contents::{Contents, Field, Role, TypeContents};
 pub use format::Format;
 pub use gadget::{GadgetOptions, Header, Species, write_gadget};
+#[cfg(feature = "mesh")]
+pub use mesh::{MeshData, read_mesh};
 pub use npy::{
     NpyNumber, SharedNpy, SharedNpyRows, read_npy_u64, write_npy, write_npy_f64, write_npy_f64_rows_to,
     write_npy_f64_to, write_npy_i32, write_npy_i32_to, write_npy_to, write_npy_u32_to,

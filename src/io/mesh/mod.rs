@@ -1,0 +1,206 @@
+//! Triangle meshes from files.
+//!
+//! - in: Wavefront OBJ, PLY (text, and binary of either byte order) or STL (text or binary); the content decides, not the name
+//! - out: vertices, and three of them for each triangle; polygons are cut into fans about their first corner
+//! - cost: one pass over the file, which is read whole
+//!
+//! Colours, normals, materials, lines and points are passed over. STL names no vertices: corners with the same coordinates become one. The
+//! parts of an OBJ file become one mesh, and a vertex that several of them use stands once for each.
+
+mod obj;
+mod ply;
+mod stl;
+
+use std::fs;
+use std::path::Path;
+
+use crate::io::{Points, Table};
+use crate::{Error, Result};
+
+/// The triangles of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeshData {
+    /// Corners of triangles, in three dimensions: 32-bit numbers of STL, and of PLY that has `float`, otherwise 64-bit ones.
+    pub vertices: Points,
+    /// The corners of each triangle, as indices into the vertices, all of which are there.
+    pub faces: Vec<[u32; 3]>,
+}
+
+/// Reads a mesh.
+///
+/// ```
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("square.obj");
+/// std::fs::write(&path, "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n")?;
+/// let mesh = ropewalk::io::read_mesh(&path)?;
+/// assert_eq!(mesh.faces, [[0, 1, 2], [0, 2, 3]]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If the file cannot be read, is none of these, has anything but no triangles, is cut off or contradicts itself, names a vertex that is not there, or has more than
+/// 2^32 - 1 vertices.
+pub fn read_mesh(path: impl AsRef<Path>) -> Result<MeshData> {
+    let path = path.as_ref();
+    let bytes = fs::read(path).map_err(|error| Error::io(path, "could not be read", error))?;
+    read_bytes(&bytes).map_err(|message| Error::file(path, message))
+}
+
+fn read_bytes(bytes: &[u8]) -> std::result::Result<MeshData, String> {
+    let mesh = if bytes.starts_with(b"ply") && bytes[3..].first().is_some_and(u8::is_ascii_whitespace) {
+        ply::read(bytes)?
+    } else if stl::sniff(bytes) {
+        stl::read(bytes)?
+    } else {
+        obj::read(bytes)?
+    };
+    let n = mesh.vertices.len();
+    let is_outside = |face: &[u32; 3]| face.iter().any(|&vertex| vertex as usize >= n);
+    match mesh.faces.iter().position(is_outside) {
+        Some(face) => Err(format!("triangle {face} has a vertex that is none of {n}")),
+        None => Ok(mesh),
+    }
+}
+
+/// Vertices of numbers that are all finite, or the first that is not.
+fn vertices<S: Into<f64> + Copy>(
+    coordinates: Vec<S>,
+    points: fn(Table<S>) -> Points,
+) -> std::result::Result<Points, String> {
+    if let Some(at) = coordinates.iter().position(|&x| !x.into().is_finite()) {
+        return Err(format!("vertex {} has a coordinate that is {}", at / 3, coordinates[at].into()));
+    }
+    Table::new(3, coordinates).map(points).map_err(|error| error.to_string())
+}
+
+/// The triangles of a polygon: a fan about its first corner. Fewer than three corners are none.
+fn fan(corners: &[u32]) -> impl Iterator<Item = [u32; 3]> {
+    let first = corners.first().copied().unwrap_or_default();
+    corners.get(1..).unwrap_or_default().windows(2).map(move |edge| [first, edge[0], edge[1]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CORNERS: [[f64; 3]; 4] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, -4.5]];
+    const FACES: [[u32; 3]; 4] = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]];
+
+    /// The corners of each triangle.
+    fn triangles(mesh: &MeshData) -> Vec<[[f64; 3]; 3]> {
+        let wide: Vec<f64> = match &mesh.vertices {
+            Points::F32(table) => table.as_slice().iter().map(|&x| x.into()).collect(),
+            Points::F64(table) => table.as_slice().to_vec(),
+        };
+        mesh.faces.iter().map(|face| face.map(|at| std::array::from_fn(|k| wide[3 * at as usize + k]))).collect()
+    }
+
+    fn expected() -> Vec<[[f64; 3]; 3]> {
+        FACES.iter().map(|face| face.map(|at| CORNERS[at as usize])).collect()
+    }
+
+    fn ply(format: &str, body: &[u8]) -> Vec<u8> {
+        let header = format!(
+            "ply\nformat {format} 1.0\nelement vertex 4\nproperty float x\nproperty double y\nproperty float z\nproperty uchar red\n\
+             element face 4\nproperty list uchar int vertex_indices\nend_header\n"
+        );
+        [header.as_bytes(), body].concat()
+    }
+
+    #[test]
+    fn one_tetrahedron_in_all_formats() {
+        let text = |row: &[f64; 3]| format!("{} {} {}", row[0], row[1], row[2]);
+        let obj: String = CORNERS.iter().map(|row| format!("v {}\n", text(row))).collect::<String>()
+            + "# a comment\nvn 0 0 1\no part\nf 1//1 3//1 2//1\nf 1 2 4\ng other\nf -3 -2 -1\nf 3 1 4\n";
+        let mut stl = String::from("solid tetrahedron\n");
+        for corners in expected() {
+            let vertices: String = corners.iter().map(|row| format!("vertex {}\n", text(row))).collect();
+            stl += &format!("facet normal 0 0 0\nouter loop\n{vertices}endloop\nendfacet\n");
+        }
+        stl += "endsolid tetrahedron\n";
+        let mut binary = vec![b's'; 80];
+        binary.extend(4u32.to_le_bytes());
+        for corners in expected() {
+            binary.extend([0; 12]);
+            binary.extend(corners.as_flattened().iter().flat_map(|&x| (x as f32).to_le_bytes()));
+            binary.extend([0; 2]);
+        }
+        let lines: String = CORNERS.iter().map(|row| format!("{} 7\n", text(row))).collect();
+        let faces: String = FACES.iter().map(|face| format!("3 {} {} {}\n", face[0], face[1], face[2])).collect();
+        let packed = |is_little: bool| {
+            let mut all = vec![];
+            let mut push = |bytes: &mut [u8]| {
+                // Written in this machine's order.
+                if is_little == cfg!(target_endian = "big") {
+                    bytes.reverse();
+                }
+                all.extend_from_slice(bytes);
+            };
+            for row in CORNERS {
+                push(&mut (row[0] as f32).to_ne_bytes());
+                push(&mut row[1].to_ne_bytes());
+                push(&mut (row[2] as f32).to_ne_bytes());
+                push(&mut [7]);
+            }
+            for face in FACES {
+                push(&mut [3]);
+                face.iter().for_each(|&at| push(&mut (at as i32).to_ne_bytes()));
+            }
+            all
+        };
+        let files = [
+            obj.into_bytes(),
+            stl.into_bytes(),
+            binary,
+            ply("ascii", (lines + &faces).as_bytes()),
+            ply("binary_little_endian", &packed(true)),
+            ply("binary_big_endian", &packed(false)),
+        ];
+        for (at, file) in files.iter().enumerate() {
+            let mesh = read_bytes(file).unwrap_or_else(|error| panic!("file {at}: {error}"));
+            assert_eq!(triangles(&mesh), expected(), "file {at}");
+        }
+    }
+
+    #[test]
+    fn polygons_are_fans() {
+        assert!(fan(&[4, 5, 6, 7, 8]).eq([[4, 5, 6], [4, 6, 7], [4, 7, 8]]));
+        for few in [&[][..], &[1], &[1, 2]] {
+            assert_eq!(fan(few).count(), 0);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_an_error() {
+        let vertices = "v 0 0 0\nv 1 0 0\nv 0 1 0\n";
+        for text in [
+            "v 0 0 0\nf 1 2 3\n".to_string(),
+            format!("{vertices}f 1 2 x\n"),
+            format!("{vertices}v 0 zero 0\n"),
+            format!("{vertices}v nan 0 0\nf 1 2 4\n"),
+            "<html>".into(),
+            "solid cut\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\n".into(),
+            "ply\nformat ascii 1.0\nelement vertex 2\n".into(),
+            String::from_utf8_lossy(&ply("ascii", b"0 0 0 7\n1 0 0 7\n0 1 0 7\n0 0 1 7\n3 0 1 9\n")).into_owned(),
+            String::from_utf8_lossy(&ply("ascii", b"0 0 0 7\n")).into_owned(),
+        ] {
+            assert!(read_bytes(text.as_bytes()).is_err(), "{text}");
+        }
+        // Cut off anywhere.
+        let mut body = vec![0; 4 * 17];
+        (0..4).for_each(|_| body.extend([3, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0]));
+        let whole = ply("binary_little_endian", &body);
+        assert!(read_bytes(&whole).is_ok());
+        for length in 4..whole.len() {
+            assert!(read_bytes(&whole[..length]).is_err(), "{length} bytes");
+        }
+    }
+
+    #[test]
+    fn nothing_is_an_empty_mesh() {
+        for text in ["", "# nothing\n", "solid nothing\nendsolid nothing\n"] {
+            let mesh = read_bytes(text.as_bytes()).unwrap();
+            assert!(mesh.faces.is_empty() && mesh.vertices.is_empty());
+        }
+    }
+}
