@@ -271,12 +271,12 @@ pub use cluster::{
 pub use cluster::{dbscan, minimum_spanning_tree};
 pub use csr::Csr;
 pub use error::{Error, ErrorKind, Result};
-pub use geometry::{Aabb, Boundary, Bounded, BoxSize, Query, Ray, Scalar, Space, Sphere};
+pub use geometry::{Aabb, Boundary, Bounded, BoxSize, Distance, Intersects, Query, Ray, Scalar, Space, Sphere};
 pub use halo::{AdaptaHop, AdaptaHopAlgorithm, Halos, Subhalo, SubhaloSelection, Subhalos};
 #[cfg(feature = "halos")]
 pub use halo::{Catalog, Center, CenterFinder, Centers, Cosmology, Particles};
 pub use phases::phases;
-pub use search::{Nearest, Neighbor, NeighborAt};
+pub use search::{Hit, Nearest, NearestHit, Neighbor, NeighborAt, ValueBvh};
 
 /// What tests and the program look at; no part of the interface.
 #[doc(hidden)]
