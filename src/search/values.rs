@@ -77,7 +77,8 @@ impl<T: Bounded<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
 
     /// Takes values that have moved in place of the old ones, which come back: the tree [follows](Bvh::refit) them.
     ///
-    /// Errors as [`Bvh::refit`], also if there are more or fewer; the tree is then as it was.
+    /// Errors as [`Bvh::refit`], also if there are more or fewer: the tree is then as it was, or empty if the call is
+    /// [cancelled](crate::Cancel).
     ///
     /// ```
     /// let mut bvh = ropewalk::ValueBvh::build(vec![[0.0f32], [5.0]])?;
