@@ -4,7 +4,7 @@
 //! stand range and nearest-neighbour queries, pairs, DBSCAN, HDBSCAN*, friends-of-friends (FOF) and HOP halos and their centres.
 //!
 //! ```text
-//! geometry -> bvh (morton, radix sort, hierarchy, ropes) -> search (range, neighbors, pairs, nearest)
+//! geometry -> bvh (morton, radix sort, hierarchy, ropes) -> search (range, neighbors, pairs, nearest, values)
 //!          -> cluster (union-find, DBSCAN, FOF, spanning trees, HDBSCAN*, HOP)
 //!          -> halo (centers, catalog, overdensity, profile, pipeline) -> plot
 //! io, table, sample: where points come from
@@ -35,6 +35,20 @@
 //! // Many queries at once run in parallel; their answers are lists in one allocation.
 //! let lists = bvh.query_all(&[ball, Sphere::new(points[3], 1.0)]);
 //! assert_eq!((lists[0].len(), &lists[1]), (3, &[3][..]));
+//! # Ok::<(), ropewalk::Error>(())
+//! ```
+//!
+//! A [`ValueBvh`] owns its shapes, and what they carry; it finds by the shapes themselves ([`Distance`], [`HitBy`]) where a [`Bvh`] knows
+//! their boxes.
+//!
+//! ```
+//! use ropewalk::{Sphere, ValueBvh};
+//!
+//! let lamps = vec![(Sphere::new([0.0f32, 0.0], 5.0), "tower"), (Sphere::new([6.0, 6.0], 1.0), "gate")];
+//! let bvh = ValueBvh::build(lamps)?;
+//! assert_eq!(bvh.nearest([5.0f32, 5.0], 1)[0].value.1, "gate");
+//! let from_here = bvh.nearest_where([5.0f32, 5.0], 1, |hit| hit.value.1 != "gate");
+//! assert_eq!(from_here[0].index, 0);
 //! # Ok::<(), ropewalk::Error>(())
 //! ```
 //!
@@ -271,12 +285,12 @@ pub use cluster::{
 pub use cluster::{dbscan, minimum_spanning_tree};
 pub use csr::Csr;
 pub use error::{Error, ErrorKind, Result};
-pub use geometry::{Aabb, Boundary, Bounded, BoxSize, Query, Ray, Scalar, Space, Sphere};
+pub use geometry::{Aabb, Boundary, Bounded, BoxSize, Distance, HitBy, Query, Ray, Scalar, Space, Sphere};
 pub use halo::{AdaptaHop, AdaptaHopAlgorithm, Halos, Subhalo, SubhaloSelection, Subhalos};
 #[cfg(feature = "halos")]
 pub use halo::{Catalog, Center, CenterFinder, Centers, Cosmology, Particles};
 pub use phases::phases;
-pub use search::{Nearest, Neighbor, NeighborAt};
+pub use search::{Hit, Nearest, NearestHit, Neighbor, NeighborAt, ValueBvh};
 
 /// What tests and the program look at; no part of the interface.
 #[doc(hidden)]

@@ -65,6 +65,7 @@ unsafe impl<S: bytemuck::Zeroable, const D: usize> bytemuck::Zeroable for Node<S
 /// | what is within a radius, in a box, in a shape of mine? | [`query`](Bvh::query) | [`query_all`](Bvh::query_all) | [`neighbors`](Bvh::neighbors) |
 /// | how many? | `query(..).count()` | [`count_all`](Bvh::count_all) | [`count_neighbors`](Bvh::count_neighbors) |
 /// | which are the k nearest? | [`nearest`](Bvh::nearest), [`nearest_into`](Bvh::nearest_into) | [`nearest_all`](Bvh::nearest_all) | [`nearest_neighbors`](Bvh::nearest_neighbors) |
+/// | which are the nearest by a distance of mine, or of those I choose? | [`nearest_by`](Bvh::nearest_by), [`nearest_where`](Bvh::nearest_where) | [`nearest_all_by`](Bvh::nearest_all_by) | |
 /// | map each to a value of mine, by what is within a radius | | | [`map_neighbors`](Bvh::map_neighbors) |
 /// | call me for each | it is an iterator | [`for_each_hit`](Bvh::for_each_hit) | [`for_each_pair`](Bvh::for_each_pair), each pair once |
 /// | which pairs are within a radius, or overlap? | | | [`pairs`](Bvh::pairs), [`overlapping_pairs`](Bvh::overlapping_pairs) |
@@ -73,6 +74,9 @@ unsafe impl<S: bytemuck::Zeroable, const D: usize> bytemuck::Zeroable for Node<S
 /// Where points move, [`refit`](Bvh::refit) follows them, [`rebuild`](Bvh::rebuild) builds anew in the same memory, and
 /// [`degradation`](Bvh::degradation) says which is due; [`neighbors_into`](Bvh::neighbors_into),
 /// [`count_neighbors_into`](Bvh::count_neighbors_into) and [`map_neighbors_into`](Bvh::map_neighbors_into) put results where the last ones were.
+///
+/// A [`ValueBvh`](crate::ValueBvh) owns what is stored, shapes or pairs of a shape and a value, and decides by the shapes where this knows their
+/// boxes.
 ///
 /// Many answers come as lists in one allocation ([`Csr`](crate::Csr)), in the order of the questions or of the caller's slice.
 ///

@@ -5,7 +5,8 @@ use crate::geometry::{Aabb, Scalar, Sphere};
 /// Something with a bounding box: what a [`Bvh`](crate::Bvh) stores.
 ///
 /// Implement it for a type of your own and the tree finds candidates by their boxes; your own code then decides among them
-/// (`bvh.query(..).filter(..)`, see the example `own_geometry`). Points, glam vectors, boxes and spheres come with it.
+/// (`bvh.query(..).filter(..)`, see the example `own_geometry`), or a [`ValueBvh`](crate::ValueBvh) does by [`Distance`](crate::Distance) and
+/// [`HitBy`](crate::HitBy). Points, glam vectors, boxes and spheres come with it, and pairs of one of them and a value.
 ///
 /// ```
 /// use ropewalk::{Aabb, Bounded, Bvh, Sphere};
@@ -77,6 +78,16 @@ impl<S: Scalar, const D: usize> Bounded<S, D> for Sphere<S, D> {
             })
         };
         Aabb { lo: corner(-1.0), hi: corner(1.0) }
+    }
+}
+
+/// A shape that carries a value.
+impl<S, const D: usize, G: Bounded<S, D>, V: Sync> Bounded<S, D> for (G, V) {
+    const IS_POINT: bool = G::IS_POINT;
+
+    #[inline(always)]
+    fn bounds(&self) -> Aabb<S, D> {
+        self.0.bounds()
     }
 }
 

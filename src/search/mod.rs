@@ -1,4 +1,4 @@
-//! What is near: range queries, neighbours of all stored points, pairs, nearest neighbours.
+//! What is near: range queries, neighbours of all stored points, pairs, nearest neighbours; trees that own what they store.
 
 pub(crate) mod ball_predicate;
 mod map_neighbors;
@@ -7,7 +7,9 @@ pub(crate) mod nearest;
 mod neighbors;
 pub(crate) mod pairs;
 mod range;
+mod values;
 
 pub use map_neighbors::NeighborAt;
 pub use nearest::{Nearest, Neighbor};
 pub use range::Hits;
+pub use values::{Hit, NearestHit, ValueBvh};

@@ -77,6 +77,10 @@ impl<S: Scalar, const D: usize, Q: Query<S, D>> Hits<'_, S, D, Q> {
 }
 
 impl<S, const D: usize, Q> Hits<'_, S, D, Q> {
+    pub(super) fn query(&self) -> &Q {
+        &self.query
+    }
+
     fn pending(&self) -> usize {
         self.run.len() + self.mask.count_ones() as usize
     }
@@ -175,12 +179,22 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
 
     /// The hits of every query as lists, in parallel. See [`Csr`].
     pub fn query_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Csr<u32> {
+        self.query_all_where(queries, |_, _| true)
+    }
+
+    /// The hits of every query that `keep` is true for, given the query's number and the hit.
+    pub(super) fn query_all_where<Q: Query<S, D>>(
+        &self,
+        queries: &[Q],
+        keep: impl Fn(usize, u32) -> bool + Sync,
+    ) -> Csr<u32> {
         let order = self.walk_order(queries);
         let chunks = map_tasks(order.len(), TASK, &|range| {
             let mut chunk = CsrChunk::default();
             dispatch!(_isa => for &query in &order[range] {
                 let before = chunk.values.len();
-                chunk.values.extend(self.query(&queries[query as usize]));
+                let query = query as usize;
+                chunk.values.extend(self.query(&queries[query]).filter(|&hit| keep(query, hit)));
                 chunk.lengths.push((chunk.values.len() - before) as u32);
             });
             chunk

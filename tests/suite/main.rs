@@ -36,6 +36,7 @@ mod table_predict;
 mod tree;
 mod unbinding;
 mod units;
+mod values;
 
 /// `ROPEWALK_ISA=baseline` is for running this program without AVX2: then it must not use it.
 #[test]

@@ -58,6 +58,12 @@ impl ExactHeap {
         if self.bound == 0 { -1.0 } else { distance2(self.bound - 1) }
     }
 
+    /// Whether a neighbour that is at least so far may be among the best.
+    #[inline(always)]
+    pub fn accepts(&self, distance2: f64, index: u32) -> bool {
+        key(distance2, index) < self.bound
+    }
+
     /// Takes a neighbour in, if it may be among the best.
     #[inline(always)]
     pub fn push(&mut self, distance2: f64, index: u32) -> bool {

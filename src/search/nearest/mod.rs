@@ -1,7 +1,8 @@
 //! The k nearest primitives.
 //!
 //! In: a point and `k`, or all stored primitives. Out: neighbours, nearest first, ties by index.
-//! For a point that need not be stored from the root downwards, the nearer child first (`top_down`, for one neighbour `closest`). For the
+//! For a point that need not be stored from the root downwards, the nearer child first (`top_down`, for one neighbour `closest`, by distances
+//! of the caller's `by_distance`). For the
 //! stored ones from their leaf upwards, all of a leaf at once (`bottom_up`): each sibling of the path is walked along its ropes with the
 //! distance of the k-th best so far as radius.
 //! Cost: O(k + depth) leaves for a compact cloud. A stack holds one node per level and cannot overflow: a tree is at most 222 levels
@@ -10,6 +11,7 @@
 
 mod approx_heap;
 mod bottom_up;
+mod by_distance;
 mod closest;
 mod exact_heap;
 mod kth_distance;
@@ -304,13 +306,24 @@ fn nearest_of_leaves<S: Scalar, const D: usize>(
 
 #[allow(clippy::ptr_arg, reason = "a door takes no slices of boxes")]
 fn queries<S: Scalar, const D: usize>(tree: &Bvh<S, D>, of: &Vec<Aabb<S, D>>, wanted: &Nearest) -> Csr<Neighbor> {
+    lists_along_curve(tree, of, &|query, found| {
+        search_in(tree, &of[query as usize], wanted, wanted.excluded_for(query), found);
+    })
+}
+
+/// What `append` finds for each query, in parallel; queries are taken along the curve.
+fn lists_along_curve<S: Scalar, const D: usize>(
+    tree: &Bvh<S, D>,
+    of: &[Aabb<S, D>],
+    append: &(dyn Fn(u32, &mut Vec<Neighbor>) + Sync),
+) -> Csr<Neighbor> {
     let grid = Grid::over(&tree.bounds());
     let order = curve_order(of.len(), &grid, |query| of[query].lo);
     let chunks = map_tasks(order.len(), TASK, &|range| {
         let mut chunk = CsrChunk::default();
         for &query in &order[range] {
             let before = chunk.values.len();
-            search_in(tree, &of[query as usize], wanted, wanted.excluded_for(query), &mut chunk.values);
+            append(query, &mut chunk.values);
             chunk.lengths.push((chunk.values.len() - before) as u32);
         }
         chunk

@@ -1,0 +1,204 @@
+//! The nearest by a distance of the caller's: of what is in the boxes, or of some of it.
+//!
+//! In: a point, and a function from indices to squared distances. Out: neighbours, nearest first, ties by index.
+//! The search from the root (`top_down`) goes by the distances of boxes, which are lower bounds; a leaf's primitives are asked for in the order
+//! of those, so that few are.
+//! Cost: that of the search by boxes, and the function for what is nearer by its box than the k-th nearest is: about k of compact shapes.
+
+use std::ops::Range;
+
+use crate::bvh::traverse::bits;
+use crate::bvh::{Bvh, DEPTH, LEAF, copied};
+use crate::csr::Csr;
+use crate::geometry::{Aabb, Bounded, Scalar};
+use crate::precompiled::precompiled;
+use crate::search::ball_predicate::BallPredicate;
+use crate::search::nearest::top_down::Wanted;
+use crate::search::nearest::{ExactHeap, Excluded, Nearest, Neighbor, lists_along_curve};
+use crate::simd::{Isa, dispatch};
+
+/// The squared distance of an index, given that to its box; `None` if it is not wanted.
+type Distance2<'a> = &'a mut dyn FnMut(u32, f64) -> Option<f64>;
+
+precompiled! {
+    /// Appends what is wanted near a point by distances of the caller's, nearest first, ties by index.
+    fn search_by = search_by_in(
+        tree: same_ref &Bvh<S, D>, of: same_ref &Aabb<S, D>, wanted: keep &Nearest, excluded: keep Option<u32>, distance2: keep Distance2<'_>,
+        found: keep &mut Vec<Neighbor>
+    ) -> ()
+}
+
+fn search_by_in<S: Scalar, const D: usize>(
+    tree: &Bvh<S, D>,
+    of: &Aabb<S, D>,
+    wanted: &Nearest,
+    excluded: Option<u32>,
+    distance2: Distance2<'_>,
+    found: &mut Vec<Neighbor>,
+) {
+    // A NaN would compare false to everything, and so be near to everything.
+    if tree.is_empty() || !of.is_finite() {
+        return;
+    }
+    // The function may search, too: then it finds nothing kept.
+    let mut best = ExactHeap::take_kept();
+    best.reset(wanted);
+    let scale = tree.scale_from(of);
+    dispatch!(isa => {
+        let ball = BallPredicate::<S, D, true>::scaled(tree, 0.0, scale);
+        let of = tree.space().wrap_box(*of);
+        let limit = ball.limit(best.limit());
+        let mut search = ByDistance { tree, ball: &ball, of, excluded, distance2, best: &mut best, limit };
+        tree.search_downwards::<_, true, DEPTH>(isa, &ball, &of, &mut search);
+    });
+    best.sort();
+    found.extend(best.neighbors());
+    best.keep();
+}
+
+/// The nearest by distances that only the caller knows.
+struct ByDistance<'a, S, const D: usize> {
+    tree: &'a Bvh<S, D>,
+    ball: &'a BallPredicate<'a, S, D, true>,
+    of: Aabb<S, D>,
+    excluded: Option<u32>,
+    distance2: Distance2<'a>,
+    best: &'a mut ExactHeap,
+    limit: S,
+}
+
+impl<S: Scalar, const D: usize> ByDistance<'_, S, D> {
+    /// Asks for the distance of one, unless it is too far by its box: then it is false.
+    fn push(&mut self, position: usize, to_box: f64) -> bool {
+        let index = self.tree.order()[position];
+        if !self.best.accepts(to_box, index) {
+            return false;
+        }
+        if Some(index) != self.excluded
+            && let Some(distance2) = (self.distance2)(index, to_box)
+            && !distance2.is_nan()
+        {
+            // Rounded below that of the box it would depend on the order of the search whether it is found.
+            self.best.push(if distance2 > to_box { distance2 } else { to_box }, index);
+        }
+        true
+    }
+}
+
+impl<S: Scalar, const D: usize> Wanted<S, D, true> for ByDistance<'_, S, D> {
+    #[inline(always)]
+    fn limit(&self) -> S {
+        self.limit
+    }
+
+    #[inline(always)]
+    fn scan_leaf<I: Isa>(&mut self, isa: I, span: Range<usize>) {
+        let mut candidates = [(0.0, 0); LEAF];
+        let mut len = 0;
+        for bit in bits(self.ball.closer(isa, &self.of, &self.tree.blocks(&span), self.limit)) {
+            candidates[len] = (self.ball.distance2(&self.of, span.start + bit), span.start + bit);
+            len += 1;
+        }
+        let candidates = &mut candidates[..len];
+        candidates.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        for &mut (to_box, position) in candidates {
+            self.push(position, to_box);
+        }
+        if len > 0 {
+            self.limit = self.ball.limit(self.best.limit());
+        }
+    }
+
+    /// Copies of one point may be at any distance, but once one is too far by its box, all are.
+    #[cold]
+    #[inline(never)]
+    fn scan_copies(&mut self, mut span: Range<usize>) {
+        let to_box = self.ball.distance2(&self.of, span.start);
+        span.all(|position| self.push(position, to_box));
+        self.limit = self.ball.limit(self.best.limit());
+    }
+}
+
+impl<S: Scalar, const D: usize> Bvh<S, D> {
+    /// The `k` nearest to a point by distances that you know: `distance2` gives the squared distance of an index, or `None` for what is not
+    /// wanted. Nearest first, ties by index; a radius in `wanted` is inclusive, and a distance that is NaN is not near.
+    ///
+    /// It is called for few, those that are near by their boxes. What is stored lies in its box: a distance below that to the box, as
+    /// [`Space::min_distance2`](crate::Space::min_distance2) computes it, is taken for rounded, and becomes that of the box. In a periodic box
+    /// distances to boxes are those to the nearest image, and so must be yours.
+    ///
+    /// ```
+    /// use ropewalk::{Bvh, Sphere};
+    ///
+    /// let balls = [Sphere::new([0.0f32, 0.0], 5.0), Sphere::new([6.0, 6.0], 1.0)];
+    /// let bvh = Bvh::build(&balls)?;
+    /// // The point is in the first one's box, but nearer to the second ball.
+    /// let near = bvh.nearest_by([5.0f32, 5.0], 1, |i| {
+    ///     let ball = &balls[i as usize];
+    ///     let [x, y] = ball.center.map(|c| 5.0 - f64::from(c));
+    ///     Some((x.hypot(y) - ball.radius).max(0.0).powi(2))
+    /// });
+    /// assert_eq!(near[0].index, 1);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn nearest_by(
+        &self,
+        point: impl Into<[S; D]>,
+        wanted: impl Into<Nearest>,
+        mut distance2: impl FnMut(u32) -> Option<f64>,
+    ) -> Vec<Neighbor> {
+        self.nearest_of_some(point.into(), wanted.into(), &mut |index, _| distance2(index))
+    }
+
+    /// The `k` nearest of those that `keep` is true for, as [`Bvh::nearest`] finds them. It is asked about few.
+    ///
+    /// ```
+    /// let bvh = ropewalk::Bvh::build(&[[0.0f32], [1.0], [2.0], [4.0]])?;
+    /// let near = bvh.nearest_where([0.0f32], 2, |i| i % 2 == 1);
+    /// assert_eq!(near.iter().map(|near| near.index).collect::<Vec<_>>(), [1, 3]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn nearest_where(
+        &self,
+        point: impl Into<[S; D]>,
+        wanted: impl Into<Nearest>,
+        mut keep: impl FnMut(u32) -> bool,
+    ) -> Vec<Neighbor> {
+        self.nearest_of_some(point.into(), wanted.into(), &mut |index, to_box| keep(index).then_some(to_box))
+    }
+
+    /// The nearest to each of many points by distances that you know, as lists in the order of the points, in parallel: `distance2` gets the
+    /// number of the point and an index. See [`Bvh::nearest_by`].
+    ///
+    /// ```
+    /// let (points, weights) = ([[0.0f64], [1.0], [5.0]], [4.0, 1.0, 1.0]);
+    /// let bvh = ropewalk::Bvh::build(&points)?;
+    /// // Weights of at least 1 make distances longer, never shorter.
+    /// let near = bvh.nearest_all_by(&[[0.25], [3.5]], 1, |of, i| {
+    ///     let at: f64 = [0.25, 3.5][of] - points[i as usize][0];
+    ///     Some(weights[i as usize] * at * at)
+    /// });
+    /// assert_eq!(near.values().iter().map(|near| near.index).collect::<Vec<_>>(), [0, 2]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn nearest_all_by<T: Bounded<S, D>>(
+        &self,
+        points: &[T],
+        wanted: impl Into<Nearest>,
+        distance2: impl Fn(usize, u32) -> Option<f64> + Sync,
+    ) -> Csr<Neighbor> {
+        let (of, wanted) = (copied(points, Bounded::bounds), wanted.into());
+        lists_along_curve(self, &of, &|query, found| {
+            let excluded = wanted.excluded_for(query);
+            let mut to_index = |index, _| distance2(query as usize, index);
+            search_by(self, &of[query as usize], &wanted, excluded, &mut to_index, found);
+        })
+    }
+
+    fn nearest_of_some(&self, point: [S; D], wanted: Nearest, distance2: Distance2<'_>) -> Vec<Neighbor> {
+        let mut found = vec![];
+        let excluded = if let Excluded::Index(index) = wanted.excluded { Some(index) } else { None };
+        search_by(self, &Aabb::point(point), &wanted, excluded, distance2, &mut found);
+        found
+    }
+}

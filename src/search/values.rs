@@ -1,0 +1,272 @@
+//! A tree that owns what is stored in it, and hands it out.
+//!
+//! In: shapes, or pairs of a shape and a value. Out: what the tree's searches find, each with what is stored there.
+//! Boxes find candidates; the shapes themselves decide ([`HitBy`], [`Distance`]).
+//! Cost: that of the searches of [`Bvh`], and a decision for each candidate.
+
+use std::ops::ControlFlow;
+
+use crate::bvh::Bvh;
+use crate::csr::Csr;
+use crate::error::Result;
+use crate::geometry::{Bounded, Distance, HitBy, Query, Scalar};
+use crate::search::{Nearest, Neighbor};
+
+/// What a search of a [`ValueBvh`] finds.
+#[derive(Debug, PartialEq)]
+pub struct Hit<'t, T> {
+    /// Its index among the values.
+    pub index: u32,
+    /// What is stored there.
+    pub value: &'t T,
+}
+
+/// What a nearest search of a [`ValueBvh`] finds.
+#[derive(Debug, PartialEq)]
+pub struct NearestHit<'t, T> {
+    /// Its index among the values.
+    pub index: u32,
+    /// The squared distance to the shape: that of [`Distance::distance2_to`], but not below that to its box.
+    pub distance2: f64,
+    /// What is stored there.
+    pub value: &'t T,
+}
+
+impl<T> Copy for Hit<'_, T> {}
+impl<T> Clone for Hit<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for NearestHit<'_, T> {}
+impl<T> Clone for NearestHit<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+/// A [`Bvh`] that owns its primitives, and answers with them: shapes, or pairs `(shape, value)`.
+///
+/// Hits are decided by the shapes, not by their boxes, where [`Bvh`] knows boxes alone. Space is open: a shape has one place. For a
+/// periodic box there are [`Bvh::build_periodic`] and [`Bvh::nearest_by`].
+///
+/// ```
+/// use ropewalk::{Sphere, ValueBvh};
+///
+/// let towns = vec![([0.0f32, 0.0], "Wapping"), ([3.0, 4.0], "Limehouse"), ([9.0, 9.0], "Barking")];
+/// let bvh = ValueBvh::build(towns)?;
+/// let names: Vec<&str> = bvh.query(Sphere::new([0.0f32, 0.0], 5.0)).map(|hit| hit.value.1).collect();
+/// assert_eq!(names.len(), 2);
+/// let near = bvh.nearest([8.0f32, 8.0], 1);
+/// assert_eq!((near[0].value.1, near[0].distance2), ("Barking", 2.0));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct ValueBvh<T, S, const D: usize> {
+    values: Vec<T>,
+    bvh: Bvh<S, D>,
+}
+
+impl<T: Bounded<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
+    /// Builds the tree in parallel. Errors as [`Bvh::build`].
+    pub fn build(values: Vec<T>) -> Result<Self> {
+        let bvh = Bvh::build(&values)?;
+        Ok(Self { values, bvh })
+    }
+
+    /// Takes values that have moved in place of the old ones, which come back: the tree [follows](Bvh::refit) them.
+    ///
+    /// Errors as [`Bvh::refit`], also if there are more or fewer: the tree is then as it was, or empty if the call is
+    /// [cancelled](crate::Cancel).
+    ///
+    /// ```
+    /// let mut bvh = ropewalk::ValueBvh::build(vec![[0.0f32], [5.0]])?;
+    /// let old = bvh.refit(vec![[4.0], [5.0]])?;
+    /// assert_eq!((bvh.nearest([3.0f32], 1)[0].index, old), (0, vec![[0.0], [5.0]]));
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn refit(&mut self, values: Vec<T>) -> Result<Vec<T>> {
+        match self.bvh.refit(&values) {
+            Ok(()) => Ok(std::mem::replace(&mut self.values, values)),
+            Err(error) => {
+                // It may have been left empty.
+                if self.bvh.len() != self.values.len() {
+                    self.values.clear();
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// How many values are stored.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether nothing is stored.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// What is stored: indices are positions here.
+    pub fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    /// The values alone, in their order.
+    pub fn into_values(self) -> Vec<T> {
+        self.values
+    }
+
+    /// The tree over their boxes: searches that ask for no more than those, or that decide by themselves.
+    pub fn bvh(&self) -> &Bvh<S, D> {
+        &self.bvh
+    }
+
+    fn hit(&self, index: u32) -> Hit<'_, T> {
+        Hit { index, value: &self.values[index as usize] }
+    }
+
+    /// What a shape hits, as an iterator in no promised order (it is the same every time). It walks as it is read, so stopping
+    /// early is free.
+    ///
+    /// ```
+    /// use ropewalk::{Aabb, Sphere, ValueBvh};
+    ///
+    /// let bvh = ValueBvh::build(vec![Sphere::new([0.0f32, 0.0], 1.0), Sphere::new([3.0, 0.0], 1.5)])?;
+    /// let corner = Aabb::new([0.75f32, 0.75], [2.0, 2.0]);
+    /// assert_eq!(bvh.bvh().query(corner).count(), 2); // by their boxes
+    /// assert_eq!(bvh.query(corner).map(|hit| hit.index).collect::<Vec<_>>(), [1]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn query<Q: Query<S, D>>(&self, query: Q) -> impl Iterator<Item = Hit<'_, T>>
+    where
+        T: HitBy<Q>,
+    {
+        let mut hits = self.bvh.query(query);
+        std::iter::from_fn(move || {
+            loop {
+                let hit = self.hit(hits.next()?);
+                if hit.value.is_hit_by(hits.query()) {
+                    return Some(hit);
+                }
+            }
+        })
+    }
+
+    /// What each of many shapes hits, as lists of indices, in parallel.
+    pub fn query_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Csr<u32>
+    where
+        T: HitBy<Q>,
+    {
+        self.bvh.query_all_where(queries, |query, hit| self.values[hit as usize].is_hit_by(&queries[query]))
+    }
+
+    /// Calls `visit` with each query's number and each of its hits, in parallel over the queries; nothing is stored.
+    /// `Break` ends that query, not the others.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// use ropewalk::{Sphere, ValueBvh};
+    ///
+    /// let bvh = ValueBvh::build(vec![([0.0f32], 10), ([0.5], 20), ([7.0], 30)])?;
+    /// let sums = [const { AtomicU32::new(0) }; 2];
+    /// bvh.for_each_hit(&[Sphere::new([0.0f32], 1.0), Sphere::new([7.0], 0.0)], |query, hit| {
+    ///     sums[query].fetch_add(hit.value.1, Ordering::Relaxed);
+    ///     ControlFlow::Continue(())
+    /// });
+    /// assert_eq!(sums.map(AtomicU32::into_inner), [30, 30]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn for_each_hit<Q: Query<S, D>>(
+        &self,
+        queries: &[Q],
+        visit: impl Fn(usize, Hit<'_, T>) -> ControlFlow<()> + Sync,
+    ) where
+        T: HitBy<Q>,
+    {
+        self.bvh.for_each_hit(queries, |query, index| {
+            let hit = self.hit(index);
+            if hit.value.is_hit_by(&queries[query]) { visit(query, hit) } else { ControlFlow::Continue(()) }
+        });
+    }
+
+    /// Calls `visit` once for every two whose boxes are within `radius` of each other, the lower index first, in parallel and in no
+    /// particular order; it decides by the values. A radius of 0 is for shapes that intersect.
+    ///
+    /// ```
+    /// use std::sync::Mutex;
+    /// use ropewalk::{HitBy, Sphere, ValueBvh};
+    ///
+    /// let balls = [[0.0f32, 0.0], [1.75, 1.75], [2.0, 0.0]].map(|center| Sphere::new(center, 1.0));
+    /// let pairs = Mutex::new(vec![]);
+    /// ValueBvh::build(balls.to_vec())?.for_each_pair(0.0, |a, b| {
+    ///     if a.value.is_hit_by(b.value) {
+    ///         pairs.lock().unwrap().push([a.index, b.index]);
+    ///     }
+    /// });
+    /// let mut pairs = pairs.into_inner().unwrap();
+    /// pairs.sort();
+    /// assert_eq!(pairs, [[0, 2], [1, 2]]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn for_each_pair(&self, radius: impl Into<f64>, visit: impl Fn(Hit<'_, T>, Hit<'_, T>) + Sync) {
+        self.bvh.for_each_pair(radius, |i, j| visit(self.hit(i), self.hit(j)));
+    }
+}
+
+impl<T: Distance<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
+    /// The `k` nearest to a point by the distance to the shapes, nearest first, ties by index. `wanted` is `k` or a [`Nearest`], whose
+    /// radius is inclusive. A point that is NaN has no neighbours, and a shape whose distance is NaN is none.
+    ///
+    /// ```
+    /// use ropewalk::{Nearest, Sphere, ValueBvh};
+    ///
+    /// let bvh = ValueBvh::build(vec![Sphere::new([0.0f32, 0.0], 5.0), Sphere::new([6.0, 6.0], 1.0)])?;
+    /// // The point is in the first one's box, but nearer to the second ball.
+    /// assert_eq!(bvh.nearest([5.0f32, 5.0], 2).iter().map(|near| near.index).collect::<Vec<_>>(), [1, 0]);
+    /// assert_eq!(bvh.nearest([5.0f32, 5.0], Nearest::new(2).within(1.0)).len(), 1);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn nearest(&self, point: impl Into<[S; D]>, wanted: impl Into<Nearest>) -> Vec<NearestHit<'_, T>> {
+        self.nearest_where(point, wanted, |_| true)
+    }
+
+    /// The `k` nearest of those that `keep` is true for. It is asked about few.
+    ///
+    /// ```
+    /// let bvh = ropewalk::ValueBvh::build(vec![([0.0f32], "closed"), ([1.0], "open"), ([4.0], "open")])?;
+    /// let near = bvh.nearest_where([0.0f32], 1, |hit| hit.value.1 == "open");
+    /// assert_eq!(near[0].index, 1);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn nearest_where(
+        &self,
+        point: impl Into<[S; D]>,
+        wanted: impl Into<Nearest>,
+        mut keep: impl FnMut(Hit<'_, T>) -> bool,
+    ) -> Vec<NearestHit<'_, T>> {
+        let point = point.into();
+        let near = self.bvh.nearest_by(point, wanted, |index| {
+            let hit = self.hit(index);
+            keep(hit).then(|| hit.value.distance2_to(&point))
+        });
+        let value = |index| &self.values[index as usize];
+        near.iter().map(|&Neighbor { index, distance2 }| NearestHit { index, distance2, value: value(index) }).collect()
+    }
+
+    /// The nearest to each of many points, as lists in the order of the points, in parallel.
+    ///
+    /// ```
+    /// let bvh = ropewalk::ValueBvh::build(vec![([0.0f32], 'a'), ([1.0], 'b')])?;
+    /// let near = bvh.nearest_all(&[[0.75f32], [0.25]], 1);
+    /// let values: Vec<char> = near.values().iter().map(|near| bvh.values()[near.index as usize].1).collect();
+    /// assert_eq!(values, ['b', 'a']);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn nearest_all(&self, points: &[[S; D]], wanted: impl Into<Nearest>) -> Csr<Neighbor> {
+        self.bvh.nearest_all_by(points, wanted, |of, index| Some(self.values[index as usize].distance2_to(&points[of])))
+    }
+}
