@@ -243,6 +243,7 @@ mod geometry;
 mod bvh;
 pub mod search;
 pub mod cluster;
+pub mod interpolate;
 pub mod halo;
 #[cfg(any(feature = "halos", feature = "io"))]
 pub mod units;
@@ -275,6 +276,7 @@ pub use geometry::{Aabb, Boundary, Bounded, BoxSize, Query, Ray, Scalar, Space, 
 pub use halo::{AdaptaHop, AdaptaHopAlgorithm, Halos, Subhalo, SubhaloSelection, Subhalos};
 #[cfg(feature = "halos")]
 pub use halo::{Catalog, Center, CenterFinder, Centers, Cosmology, Particles};
+pub use interpolate::{Interpolator, InverseDistance, MovingLeastSquares, Sph};
 pub use phases::phases;
 pub use search::{Nearest, Neighbor, NeighborAt};
 
