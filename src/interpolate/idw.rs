@@ -61,6 +61,12 @@ impl InverseDistance {
         self
     }
 
+    /// The periodic box.
+    #[cfg(feature = "io")]
+    pub(crate) fn size(&self) -> &BoxSize {
+        &self.size
+    }
+
     /// The coefficients for each target, in parallel.
     ///
     /// Errors: a power that is not positive and finite, no neighbours, a radius that is not positive or more than half the periodic box; coordinates

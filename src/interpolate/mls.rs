@@ -109,6 +109,12 @@ impl MovingLeastSquares {
         self
     }
 
+    /// The periodic box.
+    #[cfg(feature = "io")]
+    pub(crate) fn size(&self) -> &BoxSize {
+        &self.size
+    }
+
     /// The coefficients for each target, in parallel: of points of 1 to 10 dimensions, in `f64`.
     ///
     /// Memory: 12 bytes a coefficient, and as many meanwhile.

@@ -101,6 +101,12 @@ impl Sph {
         self
     }
 
+    /// The periodic box.
+    #[cfg(feature = "io")]
+    pub(crate) fn size(&self) -> &BoxSize {
+        &self.size
+    }
+
     /// Each target's sum over sources of f(j) V(j) W(r, H), with its own radius H; divided by the sum of V(j) W if it is normed.
     ///
     /// Errors: sums that are not normed without volumes; volumes that are not one for each source, negative or not finite; no neighbours, a

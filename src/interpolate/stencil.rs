@@ -211,10 +211,13 @@ fn find_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, targets: &Vec<[S; D]>, 
         slopes.push(chunk.slopes);
         n_alone += chunk.n_alone;
     }
-    let slopes = plan.has_gradients.then(|| Csr::gather(&order, &slopes).into_parts().1.into_flattened());
+    let slopes = plan.has_gradients.then(|| {
+        let slopes = Csr::gather(&order, &slopes).into_parts().1;
+        slopes.iter().flat_map(|slope| &slope[..plan.axes]).copied().collect()
+    });
     Interpolator {
         n_sources: tree.len(),
-        dim: D,
+        dim: plan.axes,
         sources: Csr::gather(&order, &sources),
         coefficients: Csr::gather(&order, &coefficients),
         slopes,
