@@ -39,8 +39,8 @@ pub struct Interpolator {
     pub(super) degrees: Vec<i8>,
     pub(super) degree: i8,
     pub(super) n_alone: usize,
-    /// The value of a target without sources.
-    pub(super) missing: f64,
+    /// Whether targets without sources are 0, as sums are; they are NaN otherwise.
+    pub(super) is_sum: bool,
 }
 
 /// The values of one point: a number, or several in an array. Sealed.
@@ -173,7 +173,7 @@ impl Interpolator {
                 let sources = self.sources.of(target);
                 let first = self.sources.offsets()[target];
                 if sources.is_empty() {
-                    *gradient = [self.missing; D];
+                    *gradient = [self.missing(); D];
                 }
                 for (&source, slope) in sources.iter().zip(&slopes[first..]) {
                     for (sum, slope) in gradient.iter_mut().zip(slope) {
@@ -185,13 +185,18 @@ impl Interpolator {
         Ok(found)
     }
 
+    /// The value of a target without sources.
+    fn missing(&self) -> f64 {
+        if self.is_sum { 0.0 } else { f64::NAN }
+    }
+
     fn apply_to(&self, values: &[f64], found: &mut [f64], columns: usize) -> Result<()> {
         check_values(values, columns)?;
         fill(found, TASK * columns, &|range, own| {
             for (own, target) in own.chunks_exact_mut(columns).zip(range.start / columns..) {
                 let (sources, coefficients) = (self.sources.of(target), self.coefficients.of(target));
                 if sources.is_empty() {
-                    own.fill(self.missing);
+                    own.fill(self.missing());
                 } else if let [own] = own {
                     *own = sources.iter().zip(coefficients).map(|(&source, c)| c * values[source as usize]).sum();
                 } else {
@@ -231,7 +236,7 @@ impl Interpolator {
             coefficients: Csr::from_parts(offsets, coefficients),
             slopes: None,
             n_alone: self.n_alone,
-            missing: 0.0,
+            is_sum: true,
         }
     }
 }

@@ -224,7 +224,7 @@ fn find_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, targets: &Vec<[S; D]>, 
         degrees,
         degree: plan.degree,
         n_alone,
-        missing: f64::NAN,
+        is_sum: false,
     }
 }
 
