@@ -1,11 +1,13 @@
 //! Geometric search and density clustering on large point sets, on the CPU and on GPUs.
 //!
 //! A linear bounding volume hierarchy (LBVH) is built from 64-bit Morton codes, and walked along *ropes*, without a stack. On it
-//! stand range and nearest-neighbour queries, pairs, DBSCAN, HDBSCAN*, friends-of-friends (FOF) and HOP halos and their centres.
+//! stand range and nearest-neighbour queries, pairs, DBSCAN, HDBSCAN*, friends-of-friends (FOF) and HOP halos and their centres, and
+//! interpolation.
 //!
 //! ```text
 //! geometry -> bvh (morton, radix sort, hierarchy, ropes) -> search (range, neighbors, pairs, nearest, values)
 //!          -> cluster (union-find, DBSCAN, FOF, spanning trees, HDBSCAN*, HOP)
+//!          -> interpolate (moving least squares, smoothing kernels, inverse distances)
 //!          -> halo (centers, catalog, overdensity, profile, pipeline) -> plot
 //! io, table, sample: where points come from
 //! gpu: the same modules, on a device
@@ -119,6 +121,21 @@
 //! let points: Vec<[f64; 2]> = (0..40).map(|i| [i % 5, i / 5 % 4].map(|x| f64::from(x + i / 20 * 50))).collect();
 //! let halos = Hop::new(5.0).n_density(6).n_hop(6).run(&points)?;
 //! assert_eq!((halos.len(), halos.members(1)[0]), (2, 20));
+//! # Ok::<(), ropewalk::Error>(())
+//! ```
+//!
+//! # Interpolation
+//!
+//! Values at places of what is known at others: [`MovingLeastSquares`], which reproduces polynomials, smoothing kernels ([`Sph`]), inverse distances
+//! ([`InverseDistance`]).
+//!
+//! ```
+//! use ropewalk::MovingLeastSquares;
+//!
+//! let sources: Vec<[f64; 2]> = (0..36).map(|i| [f64::from(i % 6), f64::from(i / 6)]).collect();
+//! let parabola: Vec<f64> = sources.iter().map(|[x, y]| x * x + y).collect();
+//! let interpolator = MovingLeastSquares::new(2).prepare(&sources, &[[2.5, 2.25]])?;
+//! assert!((interpolator.apply(&parabola)?[0] - 8.5).abs() < 1e-12);
 //! # Ok::<(), ropewalk::Error>(())
 //! ```
 //!
@@ -257,6 +274,7 @@ mod geometry;
 mod bvh;
 pub mod search;
 pub mod cluster;
+pub mod interpolate;
 pub mod halo;
 #[cfg(any(feature = "halos", feature = "io"))]
 pub mod units;
@@ -289,6 +307,7 @@ pub use geometry::{Aabb, Boundary, Bounded, BoxSize, Distance, HitBy, Query, Ray
 pub use halo::{AdaptaHop, AdaptaHopAlgorithm, Halos, Subhalo, SubhaloSelection, Subhalos};
 #[cfg(feature = "halos")]
 pub use halo::{Catalog, Center, CenterFinder, Centers, Cosmology, Particles};
+pub use interpolate::{Interpolator, InverseDistance, MovingLeastSquares, Sph};
 pub use phases::phases;
 pub use search::{Hit, Nearest, NearestHit, Neighbor, NeighborAt, ValueBvh};
 

@@ -2,8 +2,9 @@
 #![cfg(feature = "serde")]
 
 use ropewalk::halo::pipeline::{self, LinkingLength, Options};
+use ropewalk::interpolate::{Fallback, Weight};
 use ropewalk::io::{Points, Snapshot, Table};
-use ropewalk::{Catalog, ClusterSelection, Dbscan, Fof, Hdbscan, Labels, Ties};
+use ropewalk::{Catalog, ClusterSelection, Dbscan, Fof, Hdbscan, Labels, MovingLeastSquares, Ties};
 
 #[test]
 fn options_and_results_are_data() {
@@ -34,6 +35,8 @@ fn labels_are_data() {
     let labels = fof.run(&points).unwrap().labels().clone();
     assert_eq!(labels.as_slice(), [-1, -1, -1, -1, 0, 0]);
     assert_eq!(through_text(&labels), labels);
+    let mls = MovingLeastSquares::new(1).weight(Weight::Wu4).radius(2.0).fallback(Fallback::Nearest);
+    assert_eq!(through_text(&mls), mls);
     // What a file says is checked.
     let error = |text: &str| serde_json::from_str::<Labels>(text).unwrap_err().to_string();
     assert!(error(r#"{"labels": [0, 2], "core": null}"#).contains("point 1"));

@@ -36,6 +36,32 @@ pub fn points(args: &args::Points, phases: &mut Phases) -> Result<Read, Failure>
     Ok(Read { snapshot, outside })
 }
 
+/// Values of fields, row by row.
+pub struct Fields {
+    pub values: Vec<f64>,
+    /// Values in a row.
+    pub columns: usize,
+    /// What the columns are called, if the file says so.
+    pub names: Vec<String>,
+}
+
+/// The values of one or more fields, a row for each of `points`.
+pub fn fields(path: &Path, points: usize) -> Result<Fields, Failure> {
+    let Snapshot { points: rows, columns: names, .. } = ropewalk::io::read(path, &ReadOptions::default())?;
+    let (columns, len) = (rows.dim(), rows.len());
+    if len != points {
+        return Err(format!("{}: has {len} rows; for {points} sources it must have {points}", path.display()).into());
+    }
+    Ok(Fields { values: wide(rows), columns, names })
+}
+
+fn wide(points: Points) -> Vec<f64> {
+    match points {
+        Points::F32(table) => table.as_slice().iter().map(|&x| x.into()).collect(),
+        Points::F64(table) => table.into_vec(),
+    }
+}
+
 /// One value for each point of a file of one column; `option` names it.
 pub fn values(option: &str, path: &Path, points: usize) -> Result<Vec<f64>, Failure> {
     let column = ropewalk::io::read(path, &ReadOptions::default())?.points;
@@ -46,8 +72,5 @@ pub fn values(option: &str, path: &Path, points: usize) -> Result<Vec<f64>, Fail
         )
         .into());
     }
-    Ok(match column {
-        Points::F32(table) => table.as_slice().iter().map(|&x| x.into()).collect(),
-        Points::F64(table) => table.as_slice().to_vec(),
-    })
+    Ok(wide(column))
 }

@@ -1,4 +1,4 @@
-//! The command line: `ropewalk halos`, `dbscan`, `hdbscan`, `kdist`, `knn`, `pairs`, `emst`, `linkage`, `info`, `convert`, `sample` and `bench`.
+//! The command line: `ropewalk halos`, `dbscan`, `hdbscan`, `kdist`, `knn`, `pairs`, `interpolate`, `emst`, `linkage`, `info`, `convert`, `sample` and `bench`.
 
 mod across;
 mod args;
@@ -12,6 +12,7 @@ mod halos;
 mod hdbscan;
 mod info;
 mod input;
+mod interpolate;
 mod kdist;
 mod largest;
 mod memory;
@@ -89,6 +90,7 @@ fn run(args: &Args) -> Result<String, Failure> {
         args::Command::Kdist(args) => kdist::run(args),
         args::Command::Knn(args) => neighbors::knn(args),
         args::Command::Pairs(args) => neighbors::pairs(args),
+        args::Command::Interpolate(args) => interpolate::run(args),
         args::Command::Emst(args) => trees::emst(args),
         args::Command::Linkage(args) => trees::linkage(args),
         args::Command::Info(args) => info::run(args),

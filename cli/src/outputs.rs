@@ -79,6 +79,15 @@ impl Outputs {
         Ok(outputs)
     }
 
+    /// Whether none of the files is one of another input.
+    pub fn spare(&self, input: &Path) -> Result<(), Failure> {
+        let inputs = Inputs::of(input);
+        match self.files.iter().find(|file| inputs.contain(file.path())) {
+            Some(file) => Err(replaced(file.path())),
+            None => Ok(()),
+        }
+    }
+
     /// One more file, in a directory that is there.
     pub fn also(&mut self, target: &Path, input: &Path) -> Result<(), Failure> {
         self.stale.retain(|stale| stale != target);
@@ -87,7 +96,7 @@ impl Outputs {
 
     fn add(&mut self, target: &Path, inputs: &Inputs) -> Result<(), Failure> {
         if inputs.contain(target) {
-            return Err(format!("{}: is the input, which the output would replace", target.display()).into());
+            return Err(replaced(target));
         }
         self.files.push(AtomicFile::create(target)?);
         Ok(())
@@ -180,6 +189,10 @@ impl Inputs {
 /// Whether it is a file itself, not a link to one.
 fn is_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file())
+}
+
+fn replaced(target: &Path) -> Failure {
+    format!("{}: is the input, which the output would replace", target.display()).into()
 }
 
 /// The directory of a file; `.` for a bare name.

@@ -65,9 +65,13 @@ impl Kind {
             | Kind::NoMass { .. }
             | Kind::WeightCount { .. }
             | Kind::FieldValue { .. }
+            | Kind::FieldLength { .. }
+            | Kind::SourceValue { .. }
+            | Kind::Volume { .. }
             | Kind::Weight { .. }
             | Kind::Changed => ErrorKind::Input,
             Kind::Parameter { .. }
+            | Kind::BasisSize { .. }
             | Kind::BoxDimension { .. }
             | Kind::BoxSize { .. }
             | Kind::BoxTooSmall { .. }
@@ -88,7 +92,7 @@ impl Kind {
             | Kind::BinsDimension { .. }
             | Kind::BinsExtent
             | Kind::HopDimension { .. }
-            | Kind::HopExtent => ErrorKind::Unsupported,
+            | Kind::Extent { .. } => ErrorKind::Unsupported,
             Kind::Missing { .. } | Kind::NoSeparation { .. } => ErrorKind::Missing,
             Kind::Memory { .. } => ErrorKind::Memory,
             Kind::Write { .. } => ErrorKind::Io,
@@ -149,6 +153,7 @@ impl Kind {
             | Kind::Twice { name, .. }
             | Kind::Missing { name, .. } => Some(name),
             Kind::NoSeparation { .. } => Some("linking_length"),
+            Kind::BasisSize { .. } => Some("neighbors"),
             _ => None,
         }
     }
@@ -162,6 +167,8 @@ impl Kind {
             | Kind::NoMass { index, .. }
             | Kind::Velocity { index, .. }
             | Kind::FieldValue { index }
+            | Kind::SourceValue { index, .. }
+            | Kind::Volume { index, .. }
             | Kind::Radius { index, .. }
             | Kind::Weight { index, .. } => Some(index),
             Kind::Label { point, .. } => Some(point),

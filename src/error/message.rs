@@ -97,7 +97,25 @@ impl Display for Error {
             Kind::FieldValue { index } => {
                 write!(f, "the field is NaN at point {index}; it must be a number everywhere")
             }
-            Kind::HopExtent => write!(f, "densities and HOP are for points, and these primitives have an extent"),
+            Kind::Extent { what } => write!(f, "{what} for points, and these primitives have an extent"),
+            Kind::BasisSize { k, basis, degree, dim } => write!(
+                f,
+                "{k} neighbours are too few: a polynomial of degree {degree} in {dim} dimensions has {basis} coefficients, and twice as many \
+         neighbours make a good fit"
+            ),
+            Kind::FieldLength { len, sources } => {
+                write!(f, "the field has {len} values for {sources} sources; there must be one each")
+            }
+            Kind::SourceValue { index, value } => write!(
+                f,
+                "source {index}: its value is {value}; values must be finite",
+                value = Number(*value)
+            ),
+            Kind::Volume { index, volume } => write!(
+                f,
+                "source {index}: its volume is {volume}; volumes must be finite and not negative",
+                volume = Number(*volume)
+            ),
             Kind::Parameter { name, value, must } => {
                 write!(f, "{name} is {value}; it must be {must}", value = Number(*value))
             }

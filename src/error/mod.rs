@@ -182,7 +182,27 @@ pub(crate) enum Kind {
     HopDimension {
         dim: usize,
     },
-    HopExtent,
+    Extent {
+        what: &'static str,
+    },
+    BasisSize {
+        k: usize,
+        basis: usize,
+        degree: usize,
+        dim: usize,
+    },
+    FieldLength {
+        len: usize,
+        sources: usize,
+    },
+    SourceValue {
+        index: usize,
+        value: f64,
+    },
+    Volume {
+        index: usize,
+        volume: f64,
+    },
     FieldValue {
         index: usize,
     },

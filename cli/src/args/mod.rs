@@ -8,6 +8,7 @@ mod convert;
 mod halos;
 mod hdbscan;
 mod hop;
+mod interpolate;
 mod neighbors;
 mod pictures;
 mod points;
@@ -17,6 +18,7 @@ pub use convert::Convert;
 pub use halos::{Halos, Particles};
 pub use hdbscan::{Hdbscan, Method};
 pub use hop::{AdaptaHop, Finder, Hop};
+pub use interpolate::{Interpolate, Method as InterpolationMethod};
 pub use neighbors::{Knn, Pairs};
 pub use pictures::Pictures;
 pub use points::Points;
@@ -40,6 +42,7 @@ pub enum Command {
     Kdist(Kdist),
     Knn(Knn),
     Pairs(Pairs),
+    Interpolate(Box<Interpolate>),
     Emst(Emst),
     Linkage(Linkage),
     Info(Info),

@@ -13,6 +13,7 @@ mod device;
 mod good_input;
 mod hdbscan;
 mod hop;
+mod interpolate;
 mod kdist;
 mod linking_lengths;
 mod missing;

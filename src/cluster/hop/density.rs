@@ -254,7 +254,7 @@ impl KernelDensity {
 /// Refuses what has no kernel.
 pub(super) fn check_points<S: Scalar, const D: usize>(tree: &Bvh<S, D>) -> Result<()> {
     if !tree.holds_points() {
-        return Err(Kind::HopExtent.into());
+        return Err(Kind::Extent { what: "densities and HOP are" }.into());
     }
     check_dimension::<D>()
 }

@@ -324,7 +324,7 @@ impl<const D: usize> Sum<D> {
 
 /// The spline M4 for q = r/h: 1 - 3/2 q^2 + 3/4 q^3 up to 1, (2 - q)^3 / 4 up to 2. Without a branch.
 #[inline(always)]
-fn spline(q: f64) -> f64 {
+pub(crate) fn spline(q: f64) -> f64 {
     let (outer, inner) = (Scalar::max(2.0 - q, 0.0), Scalar::max(1.0 - q, 0.0));
     0.25 * (outer * outer * outer) - inner * inner * inner
 }

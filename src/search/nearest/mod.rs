@@ -23,7 +23,8 @@ use bottom_up::LeafScratch;
 pub(crate) use bottom_up::NearestVisitor;
 pub(crate) use exact_heap::ExactHeap;
 pub(crate) use kth_distance::kth_distances2;
-use top_down::{search, search_in};
+use top_down::search;
+pub(crate) use top_down::search_in;
 
 use crate::bvh::morton::{Grid, curve_order};
 use crate::bvh::{Bvh, copied};

@@ -27,7 +27,7 @@ precompiled! {
     ) -> ()
 }
 
-pub(super) fn search_in<S: Scalar, const D: usize>(
+pub(crate) fn search_in<S: Scalar, const D: usize>(
     tree: &Bvh<S, D>,
     of: &Aabb<S, D>,
     wanted: &Nearest,

@@ -1,0 +1,132 @@
+//! The arguments of `ropewalk interpolate`.
+
+use std::path::PathBuf;
+
+use super::Points;
+
+/// Write values at places of what is known at others.
+///
+/// FILE has the places where values are known, VALUES a row of one or more numbers for each, TARGETS the places where they are wanted. mls fits a
+/// polynomial to the neighbours of each target (moving least squares), and reproduces polynomials up to its degree; where neighbours lie so
+/// that they do not determine it, on a line for example, the degree is lower, and the report says how often. sph is the mean by a
+/// smoothing kernel, idw that by inverse distances. scatter shares the value of each source among the nearest targets, so that the sum over all stays the
+/// same: for masses and counts.
+#[derive(Debug, clap::Args)]
+pub struct Interpolate {
+    #[command(flatten)]
+    pub points: Points,
+    /// The file with the values, as many rows as FILE has: an array of numbers, or a table
+    pub values: PathBuf,
+    /// The file with the places where values are wanted; its columns are chosen as those of FILE
+    pub targets: PathBuf,
+    /// How values are made of others
+    #[arg(long, value_enum, default_value_t = Method::Mls)]
+    pub method: Method,
+    /// The degree of mls: 0, 1 or 2
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub degree: usize,
+    /// How much neighbours count for mls
+    #[arg(long, value_enum, default_value_t = Weight::Wendland2)]
+    pub weight: Weight,
+    /// The smoothing kernel of sph and scatter
+    #[arg(long, value_enum, default_value_t = Kernel::CubicSpline)]
+    pub kernel: Kernel,
+    /// The power of distances for idw
+    #[arg(long, value_name = "P", default_value_t = 2.0, allow_negative_numbers = true)]
+    pub power: f64,
+    /// How many neighbours count; otherwise twice as many as a polynomial has coefficients for mls, 32 for sph and scatter, 8 for idw
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    pub k: Option<u32>,
+    /// How far neighbours are at most, in the unit of the coordinates, instead of how many
+    #[arg(long, value_name = "R", allow_negative_numbers = true, conflicts_with = "k")]
+    pub radius: Option<f64>,
+    /// What targets get that have no neighbour within the radius
+    #[arg(long, value_enum, default_value_t = Fallback::Nan)]
+    pub fallback: Fallback,
+    /// Write the values at the targets, by the name's ending: .npy is a NumPy array of f64, .csv a text table with the columns of VALUES; - is
+    /// that table on standard output
+    #[arg(long, value_name = "OUT.npy|csv")]
+    pub out: PathBuf,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]
+pub enum Method {
+    /// Moving least squares
+    Mls,
+    /// The mean of neighbours by a smoothing kernel
+    Sph,
+    /// Values of sources shared among targets
+    Scatter,
+    /// Inverse-distance weighting
+    Idw,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum Weight {
+    Wendland0,
+    Wendland2,
+    Wendland4,
+    Wendland6,
+    Wu2,
+    Wu4,
+    Buhmann2,
+    Buhmann3,
+    Buhmann4,
+    Gaussian,
+}
+
+impl From<Weight> for ropewalk::interpolate::Weight {
+    fn from(weight: Weight) -> Self {
+        match weight {
+            Weight::Wendland0 => Self::Wendland0,
+            Weight::Wendland2 => Self::Wendland2,
+            Weight::Wendland4 => Self::Wendland4,
+            Weight::Wendland6 => Self::Wendland6,
+            Weight::Wu2 => Self::Wu2,
+            Weight::Wu4 => Self::Wu4,
+            Weight::Buhmann2 => Self::Buhmann2,
+            Weight::Buhmann3 => Self::Buhmann3,
+            Weight::Buhmann4 => Self::Buhmann4,
+            Weight::Gaussian => Self::Gaussian,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum Kernel {
+    CubicSpline,
+    WendlandC2,
+    WendlandC4,
+    WendlandC6,
+}
+
+impl From<Kernel> for ropewalk::interpolate::SmoothingKernel {
+    fn from(kernel: Kernel) -> Self {
+        match kernel {
+            Kernel::CubicSpline => Self::CubicSpline,
+            Kernel::WendlandC2 => Self::WendlandC2,
+            Kernel::WendlandC4 => Self::WendlandC4,
+            Kernel::WendlandC6 => Self::WendlandC6,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum Fallback {
+    /// Not a number
+    Nan,
+    /// The value of the nearest source
+    Nearest,
+    /// The mean of the eight nearest by inverse squared distances
+    Idw,
+}
+
+impl From<Fallback> for ropewalk::interpolate::Fallback {
+    fn from(fallback: Fallback) -> Self {
+        match fallback {
+            Fallback::Nan => Self::Nan,
+            Fallback::Nearest => Self::Nearest,
+            Fallback::Idw => Self::InverseDistance,
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! `ropewalk interpolate`.
+
+use std::path::Path;
+
+use ropewalk::table::{Interpolation, interpolator};
+use ropewalk::{InverseDistance, MovingLeastSquares, Sph};
+
+use super::args::{Interpolate as Args, InterpolationMethod as Method};
+use super::outputs::{Column, Outputs, write_csv};
+use super::phases::Phases;
+use super::summary::Summary;
+use super::{Failure, grouped, input, short, start_threads};
+
+pub fn run(args: &Args) -> Result<String, Failure> {
+    start_threads(args.points.threads)?;
+    let targets: Vec<&Path> =
+        [Some(&args.out), args.points.json.as_ref()].into_iter().flatten().map(AsRef::as_ref).collect();
+    let mut outputs = Outputs::files(&targets, &args.points.file)?;
+    [&args.values, &args.targets].into_iter().try_for_each(|input| outputs.spare(input))?;
+    let out = Column::of("--out", &args.out)?;
+
+    let mut phases = Phases::default();
+    let input::Read { snapshot, outside } = input::points(&args.points, &mut phases)?;
+    let fields = input::fields(&args.values, snapshot.points.len())?;
+    let places = input::read(&args.targets, &args.points.options(), &mut phases)?.points;
+    let prepared = phases.run("coefficients", || interpolator(&method(args), &snapshot.points, &places))?;
+    let values = phases.run("values", || prepared.apply_rows(&fields.values, fields.columns))?;
+    phases.run("write", || {
+        outputs.write(&args.out, |file| match out {
+            Column::Npy if fields.columns == 1 => Ok::<_, Failure>(ropewalk::io::write_npy_f64_to(file, &values)?),
+            Column::Npy => Ok(ropewalk::io::write_npy_f64_rows_to(file, &values, fields.columns)?),
+            Column::Csv => {
+                let names = names(&fields);
+                write_csv(file, &names.iter().map(String::as_str).collect::<Vec<_>>(), &values)
+            }
+        })
+    })?;
+    let mut summary = Summary::default();
+    summary.describe(&snapshot, &args.points, outside);
+    summary.both("targets", grouped(places.len() as u64), places.len());
+    summary.both("fields", fields.columns.to_string(), fields.columns);
+    if let Some(radius) = args.radius {
+        summary.both("radius", short(radius), radius);
+    }
+    if args.method == Method::Mls {
+        summary.both("degree", args.degree.to_string(), args.degree);
+        let lower = prepared.n_lower();
+        summary.both("lower degree", format!("{} targets", grouped(lower as u64)), lower);
+    }
+    let alone = prepared.n_without_neighbors();
+    let whose = if args.method == Method::Scatter { "sources" } else { "targets" };
+    summary.both("no neighbours", format!("{} {whose}", grouped(alone as u64)), alone);
+    summary.close(&phases, outputs, &targets, args.points.json.as_ref())
+}
+
+fn method(args: &Args) -> Interpolation {
+    let (k, fallback, size) = (args.k.map(|k| k as usize), args.fallback.into(), args.points.periodic);
+    // The options have one vocabulary, but no type in common.
+    macro_rules! with_reach {
+        ($options:expr) => {{
+            let options = $options.fallback(fallback).periodic(size);
+            match (k, args.radius) {
+                (_, Some(radius)) => options.radius(radius),
+                (Some(k), None) => options.neighbors(k),
+                (None, None) => options,
+            }
+        }};
+    }
+    match args.method {
+        Method::Mls => {
+            let options = MovingLeastSquares::new(args.degree).weight(args.weight.into());
+            Interpolation::MovingLeastSquares(with_reach!(options))
+        }
+        Method::Sph => Interpolation::Gather(with_reach!(Sph::new(args.kernel.into()))),
+        Method::Scatter => Interpolation::Scatter(with_reach!(Sph::new(args.kernel.into()))),
+        Method::Idw => Interpolation::InverseDistance(with_reach!(InverseDistance::new(args.power))),
+    }
+}
+
+/// Those of the file, or value; value0, value1 and so on.
+fn names(fields: &input::Fields) -> Vec<String> {
+    match fields.columns {
+        n if fields.names.len() == n => fields.names.clone(),
+        1 => vec!["value".into()],
+        n => (0..n).map(|i| format!("value{i}")).collect(),
+    }
+}

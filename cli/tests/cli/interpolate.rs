@@ -1,0 +1,164 @@
+//! `interpolate`.
+
+use std::fs;
+
+use npyz::NpyFile;
+use ropewalk::io::{Points, Table, write_npy};
+
+use crate::program::{Scratch, run};
+
+/// A lattice of 6 x 6, a parabola and a plane on it.
+const SIDE: usize = 6;
+
+fn parabola(x: f64, y: f64) -> f64 {
+    1.0 + 2.0 * x - y + 0.5 * x * x - x * y
+}
+
+fn lattice() -> (String, String) {
+    let (mut places, mut values) = (String::from("x,y\n"), String::from("first,second\n"));
+    for i in 0..SIDE * SIDE {
+        let (x, y) = ((i % SIDE) as f64, (i / SIDE) as f64);
+        places += &format!("{x},{y}\n");
+        values += &format!("{},{}\n", parabola(x, y), x + y);
+    }
+    (places, values)
+}
+
+struct Files {
+    scratch: Scratch,
+    sources: String,
+    values: String,
+    targets: String,
+}
+
+fn files() -> Files {
+    let scratch = Scratch::new();
+    let (places, values) = lattice();
+    let write = |name: &str, text: &str| scratch.write(name, text).display().to_string();
+    let (sources, values) = (write("sources.csv", &places), write("values.csv", &values));
+    let targets = write("targets.csv", "x,y\n2.5,3.25\n0.1,4.9\n3,3\n");
+    Files { scratch, sources, values, targets }
+}
+
+impl Files {
+    fn of(&self, name: &str) -> String {
+        self.scratch.path(name).display().to_string()
+    }
+
+    fn arguments<'a>(&'a self, out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+        let first: [&str; 6] = ["interpolate", &self.sources, &self.values, &self.targets, "--out", out];
+        first.iter().chain(more).copied().collect()
+    }
+
+    fn array(&self, more: &[&str]) -> (Vec<f64>, Vec<u64>, String) {
+        let out = self.of("out.npy");
+        let printed = run(self.arguments(&out, more)).success();
+        let array = NpyFile::new(fs::File::open(out).unwrap()).unwrap();
+        let shape = array.shape().to_vec();
+        (array.into_vec().unwrap(), shape, printed)
+    }
+}
+
+#[test]
+fn polynomials_come_back() {
+    let files = files();
+    let expected = [parabola(2.5, 3.25), 5.75, parabola(0.1, 4.9), 5.0, parabola(3.0, 3.0), 6.0];
+    for more in [&[][..], &["--k", "20", "--weight", "gaussian"], &["--radius", "3.5", "--degree", "2"]] {
+        let (values, shape, printed) = files.array(more);
+        assert_eq!(shape, [3, 2]);
+        assert!(values.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-10), "{values:?}");
+        assert!(printed.contains("targets         3\nfields          2\n"), "{printed}");
+        assert!(
+            printed.contains("degree          2\nlower degree    0 targets\nno neighbours   0 targets\n"),
+            "{printed}"
+        );
+    }
+    // None near the first, one near the second, and the third is at one. Columns keep their names, on standard output with the report elsewhere.
+    let output = run(files.arguments("-", &["--degree", "1", "--radius", "0.5", "--json", &files.of("report.json")]));
+    assert_eq!(output.status, 0, "{}", output.stderr);
+    let lines: Vec<&str> = output.stdout.lines().collect();
+    assert_eq!((lines[0], lines[1], lines[2]), ("first,second", "NaN,NaN", "-4.0,5.0"), "{lines:?}");
+    let json = fs::read_to_string(files.of("report.json")).unwrap();
+    assert!(json.contains("\"lower_degree\": 2,") && json.contains("\"no_neighbours\": 1"), "{json}");
+    assert!(output.stderr.contains("written: -"), "{}", output.stderr);
+}
+
+#[test]
+fn other_methods() {
+    let files = files();
+    for (more, third) in
+        [(&["--method", "idw"][..], Some(6.0)), (&["--method", "idw", "--power", "3.5", "--k", "4"], Some(6.0))]
+    {
+        let (values, _, printed) = files.array(more);
+        assert_eq!(Some(values[5]), third);
+        assert!(!printed.contains("degree"), "{printed}");
+    }
+    // Symmetric about its neighbours.
+    let (values, ..) = files.array(&["--method", "sph", "--kernel", "wendland-c4", "--radius", "2"]);
+    assert!((values[5] - 6.0).abs() < 1e-12);
+    let (values, shape, printed) = files.array(&["--method", "scatter", "--radius", "1.5"]);
+    let sums = [0, 1].map(|field| values.iter().skip(field).step_by(2).sum::<f64>());
+    let total: f64 = (0..SIDE * SIDE).map(|i| parabola((i % SIDE) as f64, (i / SIDE) as f64)).sum();
+    assert!(shape == [3, 2] && (sums[0] - total).abs() < 1e-9 && (sums[1] - 180.0).abs() < 1e-9, "{sums:?}");
+    assert!(printed.contains("no neighbours   ") && printed.contains(" sources\n"), "{printed}");
+    for fallback in ["nearest", "idw"] {
+        let (values, ..) = files.array(&["--radius", "0.1", "--fallback", fallback]);
+        assert!(values.iter().all(|value| value.is_finite()));
+    }
+}
+
+/// One field of an array, in four dimensions and a periodic box.
+#[test]
+fn arrays_of_four_dimensions() {
+    let scratch = Scratch::new();
+    let places: Vec<f32> = (0..4000).map(|i| ((i * i + 7 * i) % 997) as f32 / 997.0).collect();
+    let values: Vec<f64> = places.chunks(4).map(|x| f64::from(x[0] + 2.0 * x[3])).collect();
+    let [sources, field, out] = ["s.npy", "f.npy", "o.npy"].map(|name| scratch.path(name).display().to_string());
+    write_npy(&sources, &Points::F32(Table::new(4, places).unwrap())).unwrap();
+    ropewalk::io::write_npy_f64(&field, &values).unwrap();
+    for side in [&[][..], &["--periodic", "1"]] {
+        let arguments = ["interpolate", &sources, &field, &sources, "--degree", "1", "--out", &out];
+        run(arguments.iter().chain(side)).success();
+        let array = NpyFile::new(fs::File::open(&out).unwrap()).unwrap();
+        assert_eq!(array.shape(), [1000]);
+        let found: Vec<f64> = array.into_vec().unwrap();
+        // The field jumps at the boundary of the box.
+        let close = found.iter().zip(&values).filter(|(found, value)| (*found - *value).abs() < 1e-6).count();
+        assert_eq!(close == 1000, side.is_empty(), "{close}");
+    }
+}
+
+#[test]
+fn bad_input() {
+    let files = files();
+    let out = files.of("out.npy");
+    let error = |more: &[&str]| run(files.arguments(&out, more)).error();
+    for (more, text) in [
+        (&["--degree", "3"][..], "degree is 3; it must be 0, 1 or 2"),
+        (&["--k", "5"], "5 neighbours are too few: a polynomial of degree 2 in 2 dimensions has 6"),
+        (&["--radius", "0"], "radius is 0; it must be positive and finite"),
+        (&["--radius", "-1"], "radius is -1"),
+        (&["--radius", "4", "--periodic", "6"], "less than twice radius"),
+        (&["--method", "idw", "--power", "0"], "power is 0"),
+    ] {
+        let line = error(more);
+        assert!(line.contains(text), "{line}");
+    }
+    assert_eq!(run(files.arguments(&out, &["--k", "9", "--radius", "1"])).status, 2);
+    assert_eq!(run(files.arguments(&out, &["--weight", "wendland3"])).status, 2);
+    assert_eq!(run(files.arguments(&out, &["--k", "0"])).status, 2);
+    let short = files.scratch.write("short.csv", "value\n1\n2\n").display().to_string();
+    let line = run(["interpolate", &files.sources, &short, &files.targets, "--out", &out]).error();
+    assert!(line.contains("has 2 rows; for 36 sources it must have 36"), "{line}");
+    let other = files.scratch.write("other.csv", "a,b,c\n1,2,3\n").display().to_string();
+    let line = run(["interpolate", &files.sources, &files.values, &other, "--out", &out]).error();
+    assert!(line.contains("the dimension of the targets is 3"), "{line}");
+    // No input is written over.
+    for input in [&files.sources, &files.values, &files.targets] {
+        let line = run(files.arguments(input, &[])).error();
+        assert!(line.contains("is the input, which the output would replace"), "{line}");
+    }
+    let line = run(files.arguments(&files.of("out.txt"), &[])).error();
+    assert!(line.contains("must end in .npy or .csv"), "{line}");
+    assert!(!files.scratch.path("out.npy").exists());
+}

@@ -1,0 +1,44 @@
+//! Values at places of what is known at others: a temperature by scattered stations, with its gradient; mass on a grid.
+//!
+//! `cargo run --release --example interpolate`
+
+use ropewalk::interpolate::{Fallback, SmoothingKernel};
+use ropewalk::{InverseDistance, MovingLeastSquares, Sph};
+
+/// Scattered, the same on every machine.
+fn station(i: u32) -> [f64; 2] {
+    [0.618_033_988_75, 0.754_877_666_25].map(|step| 10.0 * (f64::from(i) * step).fract())
+}
+
+fn temperature([x, y]: [f64; 2]) -> f64 {
+    20.0 + 3.0 * (0.5 * x).sin() * (0.4 * y).cos()
+}
+
+fn main() -> ropewalk::Result<()> {
+    let stations: Vec<[f64; 2]> = (1..=800).map(station).collect();
+    let values: Vec<f64> = stations.iter().map(|&place| temperature(place)).collect();
+    let places = [[5.0, 5.0], [2.5, 7.5], [40.0, 5.0]];
+
+    // Parabolas through the neighbours within a length; a place without any gets NaN, or something that was chosen.
+    let fit = MovingLeastSquares::new(2).radius(1.5).with_gradients(true).fallback(Fallback::Nearest);
+    let fit = fit.prepare(&stations, &places)?;
+    let (fitted, gradients) = (fit.apply(&values)?, fit.gradient::<2>(&values)?);
+    // Simpler and rougher.
+    let weighted = InverseDistance::new(2.0).neighbors(12).prepare(&stations, &places)?.apply(&values)?;
+    for (at, place) in places.into_iter().enumerate() {
+        let ([dx, dy], truth) = (gradients[at], temperature(place));
+        let (fitted, weighted, degree) = (fitted[at], weighted[at], fit.degrees()[at]);
+        println!("{place:?}: {fitted:.3} (degree {degree}), {weighted:.2} by inverse distances, in truth {truth:.3}");
+        println!("  changes by {dx:.2} a step to the right, by {dy:.2} upwards");
+    }
+    println!("{} of {} places have no station near", fit.n_without_neighbors(), fit.len());
+    assert!((fitted[0] - temperature(places[0])).abs() < 0.01);
+
+    // Each station's mass is shared among the cells that its kernel reaches: none is lost.
+    let cells: Vec<[f64; 2]> = (0..25).map(|i| [i % 5, i / 5].map(|k| 1.0 + 2.0 * f64::from(k))).collect();
+    let cells = Sph::new(SmoothingKernel::CubicSpline).radius(2.0).scatter(&stations, &cells)?;
+    let masses = cells.apply(&vec![0.5; stations.len()])?;
+    println!("mass {:.3} in {} cells", masses.iter().sum::<f64>(), masses.len());
+    assert!((masses.iter().sum::<f64>() - 400.0).abs() < 1e-9);
+    Ok(())
+}

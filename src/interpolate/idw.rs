@@ -1,0 +1,94 @@
+//! Inverse-distance weighting.
+//!
+//! In: sources, targets, a power. Out: an interpolator. Source: Shepard 1968.
+
+use super::stencil::{Plan, places_of, stencils, tree_of};
+use super::{Fallback, Interpolator, Reach};
+use crate::error::{Kind, Result};
+use crate::geometry::{Bounded, BoxSize, Scalar};
+
+/// Neighbours of which each counts one over its distance to a power, in parts of the sum: options, then [`InverseDistance::prepare`].
+///
+/// Where a source is, the value is its own; where several are, their mean. Values are never beyond the least and the largest of the neighbours.
+///
+/// ```
+/// use ropewalk::InverseDistance;
+///
+/// let interpolator = InverseDistance::new(2.0).neighbors(2).prepare(&[[0.0f64], [3.0], [9.0]], &[[1.0], [3.0]])?;
+/// assert_eq!(interpolator.apply(&[10.0, 20.0, 0.0])?, [12.0, 20.0]);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct InverseDistance {
+    power: f64,
+    reach: Reach,
+    fallback: Fallback,
+    size: BoxSize,
+}
+
+impl InverseDistance {
+    /// One over the distance to `power`, usually 2, of the 8 nearest, in open space.
+    pub fn new(power: impl Into<f64>) -> Self {
+        Self { power: power.into(), reach: Reach::Neighbors(8), fallback: Fallback::Nan, size: BoxSize::default() }
+    }
+
+    /// The `k` nearest sources count.
+    #[must_use]
+    pub fn neighbors(mut self, k: usize) -> Self {
+        self.reach = Reach::Neighbors(k);
+        self
+    }
+
+    /// All sources within a radius count, which is inclusive.
+    #[must_use]
+    pub fn radius(mut self, radius: impl Into<f64>) -> Self {
+        self.reach = Reach::Radius(radius.into());
+        self
+    }
+
+    /// What a target gets that has no source within the radius.
+    #[must_use]
+    pub fn fallback(mut self, fallback: Fallback) -> Self {
+        self.fallback = fallback;
+        self
+    }
+
+    /// Distances are those in a periodic box.
+    #[must_use]
+    pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
+        self.size = size.into();
+        self
+    }
+
+    /// The periodic box.
+    #[cfg(feature = "io")]
+    pub(crate) fn size(&self) -> &BoxSize {
+        &self.size
+    }
+
+    /// The coefficients for each target, in parallel.
+    ///
+    /// Errors: a power that is not positive and finite, no neighbours, a radius that is not positive or more than half the periodic box; coordinates
+    /// that are not finite; primitives with an extent.
+    pub fn prepare<T: Bounded<S, D>, U: Bounded<S, D>, S: Scalar, const D: usize>(
+        &self,
+        sources: &[T],
+        targets: &[U],
+    ) -> Result<Interpolator> {
+        if !(self.power > 0.0 && self.power < f64::INFINITY) {
+            return Err(Kind::Parameter { name: "power", value: self.power, must: "positive and finite" }.into());
+        }
+        let tree = tree_of(sources, &self.size)?;
+        self.reach.check(targets.len(), tree.space())?;
+        let plan = Plan {
+            reach: &self.reach,
+            fallback: self.fallback,
+            rule: &|work| work.inverse_distances(self.power),
+            axes: 0,
+            has_gradients: false,
+            degree: 0,
+        };
+        Ok(stencils(&tree, &places_of(targets, tree.space())?, &plan))
+    }
+}

@@ -1,0 +1,253 @@
+//! Coefficients of sources for each target: made once, applied to any number of fields.
+//!
+//! In: values at the sources. Out: values at the targets, each the sum of a few values times their coefficients.
+//! Cost: a product for each coefficient and field.
+
+use crate::csr::Csr;
+use crate::error::{Kind, Result};
+use crate::memory::zeroed;
+use crate::parallel::{fill, map_tasks};
+
+/// Targets per parallel task.
+const TASK: usize = 1 << 10;
+
+/// What makes values at targets of values at sources: a sparse matrix with a row for each target.
+///
+/// [`MovingLeastSquares`](crate::MovingLeastSquares), [`Sph`](crate::Sph) and [`InverseDistance`](crate::InverseDistance) prepare one.
+///
+/// ```
+/// use ropewalk::MovingLeastSquares;
+///
+/// let sources: Vec<[f64; 2]> = (0..100).map(|i| [f64::from(i % 10), f64::from(i / 10)]).collect();
+/// let interpolator = MovingLeastSquares::new(2).prepare(&sources, &[[4.3, 5.5]])?;
+///
+/// // Two fields at once; a parabola is reproduced.
+/// let fields: Vec<[f64; 2]> = sources.iter().map(|[x, y]| [x * x - y, 1.0]).collect();
+/// let [parabola, one] = interpolator.apply(&fields)?[0];
+/// assert!((parabola - (4.3 * 4.3 - 5.5)).abs() < 1e-12 && (one - 1.0).abs() < 1e-12);
+/// assert_eq!((interpolator.degrees(), interpolator.n_lower()), (&[2][..], 0));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interpolator {
+    pub(super) n_sources: usize,
+    pub(super) dim: usize,
+    pub(super) sources: Csr<u32>,
+    pub(super) coefficients: Csr<f64>,
+    /// What each coefficient changes by along each axis.
+    pub(super) slopes: Option<Vec<f64>>,
+    pub(super) degrees: Vec<i8>,
+    pub(super) degree: i8,
+    pub(super) n_alone: usize,
+    /// Whether targets without sources are 0, as sums are; they are NaN otherwise.
+    pub(super) is_sum: bool,
+}
+
+/// The values of one point: a number, or several in an array. Sealed.
+pub trait FieldValue: sealed::Flat {}
+
+impl FieldValue for f64 {}
+impl<const F: usize> FieldValue for [f64; F] {}
+
+mod sealed {
+    pub trait Flat: bytemuck::Pod + Send + Sync {
+        const WIDTH: usize;
+    }
+
+    impl Flat for f64 {
+        const WIDTH: usize = 1;
+    }
+
+    impl<const F: usize> Flat for [f64; F] {
+        const WIDTH: usize = F;
+    }
+}
+
+impl Interpolator {
+    /// How many targets there are.
+    pub fn len(&self) -> usize {
+        self.degrees.len()
+    }
+
+    /// Whether there are no targets.
+    pub fn is_empty(&self) -> bool {
+        self.degrees.is_empty()
+    }
+
+    /// How many sources there are: each field has as many values.
+    pub fn n_sources(&self) -> usize {
+        self.n_sources
+    }
+
+    /// The indices of the sources that each target takes from, nearest first.
+    pub fn sources(&self) -> &Csr<u32> {
+        &self.sources
+    }
+
+    /// The coefficients of these sources.
+    pub fn coefficients(&self) -> &Csr<f64> {
+        &self.coefficients
+    }
+
+    /// The degree of the polynomials that are reproduced at each target; -1 where not even constants are: of sums that are not normed,
+    /// and of targets that take from no source.
+    pub fn degrees(&self) -> &[i8] {
+        &self.degrees
+    }
+
+    /// How many targets have a lower degree than was asked for, those without a neighbour included.
+    pub fn n_lower(&self) -> usize {
+        self.degrees.iter().filter(|&&degree| degree < self.degree).count()
+    }
+
+    /// How many targets have no source near enough to count: their values are those of [`Fallback`](crate::interpolate::Fallback).
+    pub fn n_without_neighbors(&self) -> usize {
+        self.n_alone
+    }
+
+    /// The values at the targets of a field, or of several at once, whose values at the sources are given in their order.
+    ///
+    /// Errors: other than one value for each source; a value that is not finite.
+    pub fn apply<V: FieldValue>(&self, values: &[V]) -> Result<Vec<V>> {
+        if values.len() != self.n_sources {
+            return Err(Kind::FieldLength { len: values.len(), sources: self.n_sources }.into());
+        }
+        let mut found: Vec<V> = zeroed(self.len());
+        if V::WIDTH > 0 {
+            self.apply_to(bytemuck::cast_slice(values), bytemuck::cast_slice_mut(&mut found), V::WIDTH)?;
+        }
+        Ok(found)
+    }
+
+    /// The same for fields whose number is known at run time: `columns` values for each source, row by row.
+    ///
+    /// Errors: other than `columns` values for each source; no columns; a value that is not finite.
+    pub fn apply_rows(&self, values: &[f64], columns: usize) -> Result<Vec<f64>> {
+        if columns == 0 {
+            return Err(Kind::Parameter { name: "columns", value: 0.0, must: "at least 1" }.into());
+        }
+        if self.n_sources.checked_mul(columns) != Some(values.len()) {
+            return Err(Kind::FieldLength { len: values.len() / columns, sources: self.n_sources }.into());
+        }
+        let mut found = zeroed(self.len() * columns);
+        self.apply_to(values, &mut found, columns)?;
+        Ok(found)
+    }
+
+    /// The gradient at each target of a field: of the polynomial that is fitted there. It is that of the field for polynomials of the degree
+    /// that is reproduced, and 0 for a degree of 0; where the neighbours of a target lie in a plane, it has no part across.
+    ///
+    /// This is the diffuse derivative (Nayroles et al. 1992), of which weights are no part: it has the order of the fit, but is not the exact
+    /// derivative of the values as a function of the target.
+    ///
+    /// Errors: as [`Interpolator::apply`]; `D` is not the dimension; it was not prepared
+    /// ([`MovingLeastSquares::with_gradients`](crate::MovingLeastSquares::with_gradients)).
+    ///
+    /// ```
+    /// use ropewalk::MovingLeastSquares;
+    ///
+    /// let sources: Vec<[f64; 2]> = (0..100).map(|i| [f64::from(i % 10), f64::from(i / 10)]).collect();
+    /// let interpolator = MovingLeastSquares::new(2).with_gradients(true).prepare(&sources, &[[4.5, 5.0]])?;
+    /// let field: Vec<f64> = sources.iter().map(|[x, y]| x * x - y).collect();
+    /// let [[x, y]] = interpolator.gradient(&field)?[..] else { unreachable!() };
+    /// assert!((x - 9.0).abs() < 1e-12 && (y + 1.0).abs() < 1e-12);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn gradient<const D: usize>(&self, values: &[f64]) -> Result<Vec<[f64; D]>> {
+        let Some(slopes) = &self.slopes else {
+            let message = "gradients were not prepared; ask for them by with_gradients".into();
+            return Err(Kind::Missing { name: "with_gradients", message }.into());
+        };
+        if D != self.dim {
+            let must = "the dimension of the points";
+            return Err(Kind::Parameter { name: "the dimension of the gradient", value: D as f64, must }.into());
+        }
+        if values.len() != self.n_sources {
+            return Err(Kind::FieldLength { len: values.len(), sources: self.n_sources }.into());
+        }
+        check_values(values, 1)?;
+        let slopes: &[[f64; D]] = slopes.as_chunks().0;
+        let mut found: Vec<[f64; D]> = zeroed(self.len());
+        fill(&mut found, TASK, &|range, own| {
+            for (gradient, target) in own.iter_mut().zip(range) {
+                let sources = self.sources.of(target);
+                let first = self.sources.offsets()[target];
+                if sources.is_empty() {
+                    *gradient = [self.missing(); D];
+                }
+                for (&source, slope) in sources.iter().zip(&slopes[first..]) {
+                    for (sum, slope) in gradient.iter_mut().zip(slope) {
+                        *sum += slope * values[source as usize];
+                    }
+                }
+            }
+        });
+        Ok(found)
+    }
+
+    /// The value of a target without sources.
+    fn missing(&self) -> f64 {
+        if self.is_sum { 0.0 } else { f64::NAN }
+    }
+
+    fn apply_to(&self, values: &[f64], found: &mut [f64], columns: usize) -> Result<()> {
+        check_values(values, columns)?;
+        fill(found, TASK * columns, &|range, own| {
+            for (own, target) in own.chunks_exact_mut(columns).zip(range.start / columns..) {
+                let (sources, coefficients) = (self.sources.of(target), self.coefficients.of(target));
+                if sources.is_empty() {
+                    own.fill(self.missing());
+                } else if let [own] = own {
+                    *own = sources.iter().zip(coefficients).map(|(&source, c)| c * values[source as usize]).sum();
+                } else {
+                    for (&source, coefficient) in sources.iter().zip(coefficients) {
+                        let row = &values[source as usize * columns..][..columns];
+                        own.iter_mut().zip(row).for_each(|(own, value)| *own += coefficient * value);
+                    }
+                }
+            }
+        });
+        Ok(())
+    }
+
+    /// The same coefficients with the targets as sources; what has no source is 0.
+    pub(super) fn transposed(self) -> Self {
+        let mut offsets = vec![0; self.n_sources + 1];
+        self.sources.values().iter().for_each(|&source| offsets[source as usize + 1] += 1);
+        for i in 0..self.n_sources {
+            offsets[i + 1] += offsets[i];
+        }
+        let mut next = offsets.clone();
+        let mut sources: Vec<u32> = zeroed(self.sources.values().len());
+        let mut coefficients: Vec<f64> = zeroed(sources.len());
+        for (row, (list, own)) in self.sources.iter().zip(&self.coefficients).enumerate() {
+            for (&column, &coefficient) in list.iter().zip(own) {
+                let at = next[column as usize];
+                next[column as usize] += 1;
+                (sources[at], coefficients[at]) = (row as u32, coefficient);
+            }
+        }
+        Self {
+            n_sources: self.len(),
+            dim: self.dim,
+            degrees: vec![-1; self.n_sources],
+            degree: -1,
+            sources: Csr::from_parts(offsets.clone(), sources),
+            coefficients: Csr::from_parts(offsets, coefficients),
+            slopes: None,
+            n_alone: self.n_alone,
+            is_sum: true,
+        }
+    }
+}
+
+/// Errors: a value that is not finite.
+fn check_values(values: &[f64], columns: usize) -> Result<()> {
+    let first = map_tasks(values.len(), 1 << 14, &|range| {
+        values[range.clone()].iter().position(|value| !value.is_finite()).map(|at| range.start + at)
+    });
+    match first.into_iter().flatten().next() {
+        Some(at) => Err(Kind::SourceValue { index: at / columns, value: values[at] }.into()),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,286 @@
+//! What each target takes from the sources around it: the search that all methods share.
+//!
+//! In: a tree over the sources, targets, how far each looks, and a rule that makes coefficients of neighbours. Out: for each target the indices
+//! of sources with a coefficient each, in ascending distance. Targets are worked on along the tree's curve, so that one finds in the
+//! caches what the last one left.
+//! Cost: a search of nearest neighbours a target. Memory: 12 bytes a coefficient and as many while lists are put in order, 40 a target.
+
+use super::interpolator::Interpolator;
+use super::{Fallback, Reach};
+use crate::bvh::morton::{Grid, curve_order};
+use crate::bvh::{Bvh, copied};
+use crate::csr::{Csr, CsrChunk};
+use crate::error::{Kind, Result};
+use crate::geometry::{Aabb, Bounded, BoxSize, Scalar, Space};
+use crate::interpolate::mls::Fit;
+use crate::parallel::{Scratch, map_tasks};
+use crate::precompiled::precompiled;
+use crate::search::nearest::search_in;
+use crate::search::{Nearest, Neighbor};
+use crate::simd::{LANES, Lanes};
+
+/// Targets per parallel task.
+const TASK: usize = 1 << 8;
+/// The power of distances, and how many neighbours, where a target takes what is nearest in place of what it lacks.
+const POWER: f64 = 2.0;
+const NEAREST: usize = 8;
+/// What a radius is in parts of the distance of the farthest of `k` neighbours: ArborX's, so that the farthest counts for something.
+const BEYOND_FARTHEST: f64 = 1.1;
+
+/// What a rule makes of `work`: the degree of the polynomials that are reproduced, -1 for none. Nothing if no neighbour counts.
+pub(super) type Rule<'a> = &'a (dyn Fn(&mut Work) -> Option<i8> + Sync);
+
+/// What to make for each target.
+pub(super) struct Plan<'a> {
+    pub reach: &'a Reach,
+    pub fallback: Fallback,
+    pub rule: Rule<'a>,
+    /// Coordinates that count: those that follow are 0 everywhere.
+    pub axes: usize,
+    pub has_gradients: bool,
+    /// The degree that is asked for.
+    pub degree: i8,
+}
+
+/// What one target's neighbours are, and what is made of them.
+#[derive(Default)]
+pub(super) struct Work {
+    found: Vec<Neighbor>,
+    /// Where the weights end; 0 if all neighbours are where the target is.
+    pub radius: f64,
+    /// Blocks of neighbours; the last is padded.
+    pub blocks: usize,
+    /// The squared distance of each.
+    pub distances2: Vec<Lanes<f64>>,
+    /// From the target to each, axis by axis.
+    pub offsets: Vec<Lanes<f64>>,
+    pub coefficients: Vec<Lanes<f64>>,
+    /// What the coefficients change by along each axis, axis by axis.
+    pub slopes: Vec<Lanes<f64>>,
+    pub fit: Fit,
+}
+
+impl Work {
+    /// How many neighbours there are.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.found.len()
+    }
+
+    /// The index of each.
+    pub fn index(&self, at: usize) -> usize {
+        self.found[at].index as usize
+    }
+
+    /// Puts distances in units of the radius in place of the coefficients; of the padding they are 1.
+    #[inline(always)]
+    pub fn relative_distances(&mut self) {
+        let inverse = if self.radius > 0.0 { 1.0 / self.radius } else { 0.0 };
+        for (own, distances2) in self.coefficients.iter_mut().zip(&self.distances2) {
+            for l in 0..LANES {
+                own[l] = distances2[l].sqrt() * inverse;
+            }
+        }
+        self.coefficients.as_flattened_mut()[self.found.len()..].fill(1.0);
+    }
+
+    /// Divides the coefficients by their sum; false if that is 0.
+    pub fn normalize(&mut self) -> bool {
+        let sum: f64 = self.coefficients.as_flattened().iter().sum();
+        if sum > 0.0 {
+            self.coefficients.as_flattened_mut().iter_mut().for_each(|coefficient| *coefficient /= sum);
+        }
+        sum > 0.0
+    }
+
+    /// One over the distance to a power, normed; the mean of those where the target is, if there are any.
+    pub fn inverse_distances(&mut self, power: f64) -> Option<i8> {
+        let nearest2 = self.found.first()?.distance2;
+        for (own, near) in self.coefficients.as_flattened_mut().iter_mut().zip(&self.found) {
+            // Of the nearest it is 1, so nothing overflows.
+            let ratio = nearest2 / near.distance2;
+            *own = match nearest2 {
+                0.0 => f64::from(u8::from(near.distance2 == 0.0)),
+                _ if power == 2.0 => ratio,
+                _ => ratio.powf(0.5 * power),
+            };
+        }
+        self.normalize().then_some(0)
+    }
+
+    /// Finds the neighbours of a point, and where they are.
+    #[inline(always)]
+    fn find<S: Scalar, const D: usize>(&mut self, of: &Around<'_, S, D>, target: &[S; D], wanted: &Nearest) {
+        self.found.clear();
+        search_in(of.tree, &Aabb::point(*target), wanted, None, &mut self.found);
+        let len = self.found.len();
+        self.blocks = len.div_ceil(LANES);
+        let farthest = self.found.last().map_or(0.0, |near| near.distance2.sqrt());
+        self.radius = if wanted.radius.is_finite() { wanted.radius } else { BEYOND_FARTHEST * farthest };
+        for values in [&mut self.distances2, &mut self.coefficients] {
+            values.clear();
+            values.resize(self.blocks, [0.0; LANES]);
+        }
+        for values in [&mut self.offsets, &mut self.slopes] {
+            values.clear();
+            values.resize(self.blocks * of.axes, [0.0; LANES]);
+        }
+        let padded = self.blocks * LANES;
+        let offsets = self.offsets.as_flattened_mut();
+        for (at, near) in self.found.iter().enumerate() {
+            self.distances2[at / LANES][at % LANES] = near.distance2;
+            let source = of.tree.item(of.positions[near.index as usize] as usize).lo;
+            let offset = of.tree.space().offset(target, &source);
+            for (axis, &x) in offset.iter().enumerate().take(of.axes) {
+                offsets[axis * padded + at] = x;
+            }
+        }
+    }
+}
+
+/// What is searched.
+struct Around<'a, S, const D: usize> {
+    tree: &'a Bvh<S, D>,
+    positions: Vec<u32>,
+    axes: usize,
+}
+
+/// Some targets' coefficients.
+struct Chunk<const D: usize> {
+    sources: CsrChunk<u32>,
+    coefficients: CsrChunk<f64>,
+    slopes: CsrChunk<[f64; D]>,
+    degrees: Vec<i8>,
+    /// Targets without a neighbour that counts.
+    n_alone: usize,
+}
+
+impl<const D: usize> Chunk<D> {
+    fn add(&mut self, work: &Work, has_gradients: bool) {
+        let (len, padded) = (work.len(), work.blocks * LANES);
+        self.sources.values.extend(work.found.iter().map(|near| near.index));
+        self.coefficients.values.extend_from_slice(&work.coefficients.as_flattened()[..len]);
+        self.sources.lengths.push(len as u32);
+        self.coefficients.lengths.push(len as u32);
+        if has_gradients {
+            let slopes = work.slopes.as_flattened();
+            self.slopes.values.extend((0..len).map(|at| -> [f64; D] {
+                std::array::from_fn(|axis| slopes.get(axis * padded + at).copied().unwrap_or(0.0))
+            }));
+            self.slopes.lengths.push(len as u32);
+        }
+    }
+}
+
+precompiled! {
+    /// The coefficients of each target.
+    pub(super) fn stencils = find_all(
+        tree: same_ref &Bvh<S, D>, targets: same_ref &Vec<[S; D]>, plan: keep &Plan<'_>
+    ) -> Interpolator
+}
+
+#[allow(clippy::ptr_arg, reason = "a door takes no slices of points")]
+fn find_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, targets: &Vec<[S; D]>, plan: &Plan<'_>) -> Interpolator {
+    let grid = Grid::over(&tree.bounds());
+    let order = curve_order(targets.len(), &grid, |target| targets[target]);
+    let around = Around { tree, positions: tree.positions(), axes: plan.axes };
+    let scratch = Scratch::new(Work::default);
+    let chunks = map_tasks(order.len(), TASK, &|range| {
+        let mut chunk = Chunk::<D> {
+            sources: CsrChunk::default(),
+            coefficients: CsrChunk::default(),
+            slopes: CsrChunk::default(),
+            degrees: Vec::with_capacity(range.len()),
+            n_alone: 0,
+        };
+        scratch.with(|work| {
+            for &target in &order[range] {
+                let index = target as usize;
+                chunk.find(&around, plan, (index, &targets[index]), work);
+            }
+        });
+        chunk
+    });
+    let mut degrees = vec![0; order.len()];
+    let all = chunks.iter().flat_map(|chunk| &chunk.degrees);
+    order.iter().zip(all).for_each(|(&target, &degree)| degrees[target as usize] = degree);
+    let (mut sources, mut coefficients, mut slopes, mut n_alone) = (vec![], vec![], vec![], 0);
+    for chunk in chunks {
+        sources.push(chunk.sources);
+        coefficients.push(chunk.coefficients);
+        slopes.push(chunk.slopes);
+        n_alone += chunk.n_alone;
+    }
+    let slopes = plan.has_gradients.then(|| {
+        let slopes = Csr::gather(&order, &slopes).into_parts().1;
+        slopes.iter().flat_map(|slope| &slope[..plan.axes]).copied().collect()
+    });
+    Interpolator {
+        n_sources: tree.len(),
+        dim: plan.axes,
+        sources: Csr::gather(&order, &sources),
+        coefficients: Csr::gather(&order, &coefficients),
+        slopes,
+        degrees,
+        degree: plan.degree,
+        n_alone,
+        is_sum: false,
+    }
+}
+
+impl<const D: usize> Chunk<D> {
+    /// Appends what one target takes.
+    fn find<S: Scalar>(
+        &mut self,
+        around: &Around<'_, S, D>,
+        plan: &Plan<'_>,
+        (index, target): (usize, &[S; D]),
+        work: &mut Work,
+    ) {
+        work.find(around, target, &plan.reach.of(index));
+        let mut degree = if work.len() > 0 { (plan.rule)(work) } else { None };
+        if degree.is_none() {
+            self.n_alone += 1;
+            let k = match plan.fallback {
+                Fallback::Nan => 0,
+                Fallback::Nearest => 1,
+                Fallback::InverseDistance => NEAREST,
+            };
+            work.find(around, target, &Nearest::new(k));
+            degree = work.inverse_distances(POWER);
+        }
+        self.degrees.push(degree.unwrap_or(-1));
+        self.add(work, plan.has_gradients);
+    }
+}
+
+/// A tree over points.
+///
+/// Errors: what [`Bvh::build`] refuses, and what has an extent.
+pub(super) fn tree_of<T: Bounded<S, D>, S: Scalar, const D: usize>(points: &[T], size: &BoxSize) -> Result<Bvh<S, D>> {
+    if !T::IS_POINT {
+        return Err(Kind::Extent { what: "interpolation is" }.into());
+    }
+    Bvh::build_in(points, Space::periodic(size.clone())?)
+}
+
+/// Points to ask about, in the periodic box.
+///
+/// Errors: coordinates that are not finite or too large, and what has an extent.
+pub(super) fn places_of<T: Bounded<S, D>, S: Scalar, const D: usize>(
+    points: &[T],
+    space: &Space<D>,
+) -> Result<Vec<[S; D]>> {
+    if !T::IS_POINT {
+        return Err(Kind::Extent { what: "interpolation is" }.into());
+    }
+    let places = copied(points, |point| space.wrap(point.bounds().lo));
+    let fits = |x: &S| Into::<f64>::into(x.abs()) <= S::LIMIT;
+    let first = map_tasks(points.len(), TASK, &|range| {
+        points[range.clone()].iter().position(|point| !point.bounds().lo.iter().all(fits)).map(|at| range.start + at)
+    });
+    let Some(index) = first.into_iter().flatten().next() else { return Ok(places) };
+    let point = points[index].bounds().lo;
+    let axis = point.iter().position(|x| !fits(x)).unwrap_or(0);
+    Err(Kind::coordinate(index, axis, point[axis].into(), S::LIMIT).into())
+}

@@ -1,0 +1,98 @@
+//! Neighbours that say too little: the degree is lower, and is told.
+
+use ropewalk::interpolate::Fallback;
+use ropewalk::{InverseDistance, MovingLeastSquares};
+
+use super::points;
+
+const NONE: [[f64; 3]; 0] = [];
+
+/// The degrees at some targets, of which it is asserted that linear functions come back where they are 1 or more.
+fn degrees(degree: usize, sources: &[[f64; 3]], targets: &[[f64; 3]]) -> Vec<i8> {
+    let interpolator =
+        MovingLeastSquares::new(degree).neighbors(20).with_gradients(true).prepare(sources, targets).unwrap();
+    let linear = |[x, y, z]: [f64; 3]| 1.0 + 2.0 * x - 3.0 * y + 0.5 * z;
+    let field: Vec<f64> = sources.iter().map(|&x| linear(x)).collect();
+    let values = interpolator.apply(&field).unwrap();
+    for ((value, &target), degree) in values.into_iter().zip(targets).zip(interpolator.degrees()) {
+        assert!(*degree < 1 || (value - linear(target)).abs() < 1e-9, "{target:?}: {value}");
+    }
+    let gradients = interpolator.gradient::<3>(&field).unwrap();
+    let is_finite = gradients.iter().map(|gradient| gradient.iter().all(|x| x.is_finite()));
+    assert!(is_finite.eq(interpolator.degrees().iter().map(|&degree| degree >= 0)));
+    interpolator.degrees().to_vec()
+}
+
+#[test]
+fn points_of_a_plane() {
+    let flat: Vec<[f64; 3]> = points::<2>(100, 1).into_iter().map(|[x, y]| [x, y, x - 2.0 * y]).collect();
+    // In the plane, where the plane's points are enough; beside it.
+    assert_eq!(degrees(2, &flat, &[[0.5, 0.25, 0.0], flat[7], [0.5, 0.25, 0.1]]), [2, 2, 0]);
+    // What the plane does not tell is no part of the gradient.
+    let targets = [[0.5, 0.25, 0.0]];
+    let interpolator = MovingLeastSquares::new(2).with_gradients(true).prepare(&flat, &targets).unwrap();
+    let field: Vec<f64> = flat.iter().map(|[x, y, _]| x + y).collect();
+    // (1, 1, 0) without its part along (1, -2, -1).
+    let [found] = interpolator.gradient::<3>(&field).unwrap()[..] else { unreachable!() };
+    let expected = [7.0 / 6.0, 4.0 / 6.0, -1.0 / 6.0];
+    assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-9), "{found:?}");
+}
+
+#[test]
+fn points_of_a_line() {
+    let line: Vec<[f64; 3]> = (0..50).map(|i| [1.0, 2.0, 3.0].map(|x| 0.02 * x * f64::from(i))).collect();
+    assert_eq!(degrees(2, &line, &[[0.5, 1.0, 1.5], [0.5, 1.0, 1.6]]), [2, 0]);
+}
+
+#[test]
+fn copies_and_few_points() {
+    assert_eq!(degrees(2, &[[1.0; 3]; 40], &[[1.0; 3], [2.0; 3]]), [2, 0]);
+    assert_eq!(degrees(2, &[[1.0; 3]], &[[1.0; 3], [2.0; 3]]), [2, 0]);
+    // Four corners tell all of a linear function.
+    let corners = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+    assert_eq!(degrees(2, &corners, &[[0.2, 0.3, 0.4], [0.0; 3]])[0], 1);
+    let many: Vec<[f64; 3]> = corners.into_iter().cycle().take(400).collect();
+    assert_eq!(degrees(1, &many, &[[0.2, 0.3, 0.4]]), [0]);
+    assert_eq!(degrees(1, &many[..20], &[[0.2, 0.3, 0.4]]), [1]);
+    assert_eq!(degrees(2, &NONE, &[[0.0; 3]]), [-1]);
+    assert!(degrees(2, &corners, &NONE).is_empty());
+}
+
+/// Nearly flat: columns of very different size are no dependent ones.
+#[test]
+fn flat_layers() {
+    for height in [1e-2, 1e-4] {
+        let layers: Vec<[f64; 3]> = points::<3>(2000, 2).into_iter().map(|[x, y, z]| [x, y, height * z]).collect();
+        let target = [0.5, 0.5, 0.4 * height];
+        let interpolator = MovingLeastSquares::new(2).neighbors(40).prepare(&layers, &[target]).unwrap();
+        let field = |[x, y, z]: [f64; 3]| x * y + z / height * (x - z / height);
+        let values: Vec<f64> = layers.iter().map(|&x| field(x)).collect();
+        assert_eq!(interpolator.degrees(), [2], "{height}");
+        assert!((interpolator.apply(&values).unwrap()[0] - field(target)).abs() < 1e-6, "{height}");
+    }
+}
+
+#[test]
+fn nothing_within_the_radius() {
+    let sources = [[0.0f32], [1.0], [2.0]];
+    let targets = [[0.5f32], [9.0], [2.0]];
+    let field = [1.0, 2.0, 3.0];
+    let options = MovingLeastSquares::new(1).radius(1.5);
+    let prepare = |fallback| options.clone().fallback(fallback).prepare(&sources, &targets).unwrap();
+    let interpolator = prepare(Fallback::Nan);
+    let values = interpolator.apply(&field).unwrap();
+    assert!((values[0] - 1.5).abs() < 1e-12 && values[1].is_nan() && (values[2] - 3.0).abs() < 1e-12, "{values:?}");
+    assert_eq!((interpolator.n_without_neighbors(), interpolator.n_lower()), (1, 1));
+    assert_eq!(interpolator.degrees(), [1, -1, 1]);
+    let nearest = prepare(Fallback::Nearest);
+    assert_eq!(nearest.apply(&field).unwrap()[1], 3.0);
+    assert_eq!((nearest.degrees(), nearest.n_without_neighbors()), (&[1, 0, 1][..], 1));
+    let weights = [81.0, 64.0, 49.0f64].map(f64::recip);
+    let mean = weights.iter().zip(field).map(|(w, f)| w * f).sum::<f64>() / weights.iter().sum::<f64>();
+    assert!((prepare(Fallback::InverseDistance).apply(&field).unwrap()[1] - mean).abs() < 1e-12);
+    // A weight of 0 at the radius is none.
+    let edge = options.radius(7.0).prepare(&sources, &[[9.0f32]]).unwrap();
+    assert_eq!((edge.n_without_neighbors(), edge.degrees()), (1, &[-1][..]));
+    let far = InverseDistance::new(1.0).radius(0.25).prepare(&sources, &targets).unwrap();
+    assert!(far.apply(&field).unwrap()[0].is_nan() && far.n_without_neighbors() == 2);
+}
