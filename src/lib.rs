@@ -276,7 +276,7 @@ pub use halo::{AdaptaHop, AdaptaHopAlgorithm, Halos, Subhalo, SubhaloSelection, 
 #[cfg(feature = "halos")]
 pub use halo::{Catalog, Center, CenterFinder, Centers, Cosmology, Particles};
 pub use phases::phases;
-pub use search::{Nearest, Neighbor, NeighborAt};
+pub use search::{Mesh, MeshNearest, Nearest, Neighbor, NeighborAt, RayHit};
 
 /// What tests and the program look at; no part of the interface.
 #[doc(hidden)]
