@@ -66,6 +66,7 @@ impl Kind {
             | Kind::WeightCount { .. }
             | Kind::FieldValue { .. }
             | Kind::Weight { .. }
+            | Kind::Face { .. }
             | Kind::Changed => ErrorKind::Input,
             Kind::Parameter { .. }
             | Kind::BoxDimension { .. }
@@ -83,6 +84,7 @@ impl Kind {
             #[cfg(feature = "plot")]
             Kind::UnknownSlab { .. } => ErrorKind::Parameter,
             Kind::TooMany { .. }
+            | Kind::TooManyFaces { .. }
             | Kind::TooManyClusters { .. }
             | Kind::Dimension { .. }
             | Kind::BinsDimension { .. }
@@ -163,7 +165,8 @@ impl Kind {
             | Kind::Velocity { index, .. }
             | Kind::FieldValue { index }
             | Kind::Radius { index, .. }
-            | Kind::Weight { index, .. } => Some(index),
+            | Kind::Weight { index, .. }
+            | Kind::Face { index, .. } => Some(index),
             Kind::Label { point, .. } => Some(point),
             Kind::MemberTwice { point, .. } => Some(point as usize),
             Kind::Offsets { halo, .. } | Kind::Member { halo, .. } => Some(halo),
