@@ -1,4 +1,5 @@
-//! The command line: `ropewalk halos`, `dbscan`, `hdbscan`, `kdist`, `knn`, `pairs`, `emst`, `linkage`, `info`, `convert`, `sample` and `bench`.
+//! The command line: `ropewalk halos`, `dbscan`, `hdbscan`, `kdist`, `knn`, `pairs`, `emst`, `linkage`, `raycast`, `info`, `convert`,
+//! `sample` and `bench`.
 
 mod across;
 mod args;
@@ -20,6 +21,7 @@ mod outputs;
 mod periodic;
 mod phases;
 mod pictures;
+mod raycast;
 mod sample;
 mod signals;
 mod summary;
@@ -91,6 +93,7 @@ fn run(args: &Args) -> Result<String, Failure> {
         args::Command::Pairs(args) => neighbors::pairs(args),
         args::Command::Emst(args) => trees::emst(args),
         args::Command::Linkage(args) => trees::linkage(args),
+        args::Command::Raycast(args) => raycast::run(args),
         args::Command::Info(args) => info::run(args),
         args::Command::Convert(args) => convert::run(args),
         args::Command::Sample(args) => sample::run(args),

@@ -171,3 +171,51 @@ impl Camera {
 fn parameter(name: &'static str, value: f64, must: &'static str) -> Error {
     Kind::Parameter { name, value, must }.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The pixels of a picture of a floor, and a roof above a part of it, from above.
+    fn seen(roof: bool) -> (usize, Vec<[u8; 3]>) {
+        let square = |half: f32, z: f32| [[-half, -half, z], [half, -half, z], [half, half, z], [-half, half, z]];
+        let vertices = [square(4.0, 0.0), square(1.0, 2.0)].concat();
+        let faces = [[0, 1, 2], [0, 2, 3], [4, 5, 6], [4, 6, 7]];
+        let mesh = Mesh::build(&vertices, &faces[..if roof { 4 } else { 2 }]).unwrap();
+        let (png, _) = shaded(&mesh, &View { azimuth: -90.0, elevation: 90.0, width: 60, height: 40 }).unwrap();
+        let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
+        let mut pixels = vec![0; 60 * 40 * 3];
+        reader.next_frame(&mut pixels).unwrap();
+        (60, pixels.as_chunks::<3>().0.to_vec())
+    }
+
+    #[test]
+    fn light_shadow_and_sky() {
+        // The cosine of the angle between the lamp and the normal.
+        let facing = 0.55 / (0.55f64.powi(2) + 0.45f64.powi(2) + 0.7f64.powi(2)).sqrt();
+        let shade = |light: f64| SURFACE.map(|x| (light * x).round() as u8);
+        let (lit, dark) = (shade(AMBIENT + (1.0 - AMBIENT) * facing), shade(AMBIENT));
+        let (width, pixels) = seen(false);
+        assert_eq!(pixels[20 * width + 30], lit);
+        assert_eq!(pixels[0], TOP.map(|x| x as u8));
+        assert!(!pixels.contains(&dark));
+        let (_, pixels) = seen(true);
+        assert!(pixels.iter().filter(|pixel| **pixel == dark).count() > 20);
+        assert!(pixels.iter().filter(|pixel| **pixel == lit).count() > 200);
+    }
+
+    #[test]
+    fn nothing_and_less_than_nothing() {
+        let mesh = Mesh::<f64>::build(&[], &[]).unwrap();
+        let view = View { width: 4, height: 3, ..View::default() };
+        assert!(shaded(&mesh, &view).is_ok());
+        for view in [
+            View { width: 0, ..view },
+            View { height: MOST + 1, ..view },
+            View { azimuth: f64::NAN, ..view },
+            View { elevation: 91.0, ..view },
+        ] {
+            assert!(shaded(&mesh, &view).is_err(), "{view:?}");
+        }
+    }
+}

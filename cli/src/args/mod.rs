@@ -11,6 +11,7 @@ mod hop;
 mod neighbors;
 mod pictures;
 mod points;
+mod raycast;
 mod trees;
 
 pub use convert::Convert;
@@ -20,6 +21,7 @@ pub use hop::{AdaptaHop, Finder, Hop};
 pub use neighbors::{Knn, Pairs};
 pub use pictures::Pictures;
 pub use points::Points;
+pub use raycast::Raycast;
 pub use trees::{Emst, Linkage, Spanned};
 
 use super::device::{Name, Names};
@@ -42,6 +44,7 @@ pub enum Command {
     Pairs(Pairs),
     Emst(Emst),
     Linkage(Linkage),
+    Raycast(Raycast),
     Info(Info),
     Convert(Convert),
     Sample(Sample),

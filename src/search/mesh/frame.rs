@@ -118,7 +118,10 @@ impl FrameRay {
         let axes = [(last + 1) % 3, (last + 2) % 3, last];
         // Along what is shorter a ray moves by less than it is rounded.
         let least = |x: f64| if x.abs() < 1e-12 { 1e-12f64.copysign(x) } else { x };
-        let (row, other) = (|k: usize| if direction[k] < 0.0 { k + 3 } else { k }, |k: usize| if direction[k] < 0.0 { k } else { k + 3 });
+        let (row, other) = (
+            |k: usize| if direction[k] < 0.0 { k + 3 } else { k },
+            |k: usize| if direction[k] < 0.0 { k } else { k + 3 },
+        );
         let moved = |by: f64| std::array::from_fn(|k| (at[k] + by.copysign(direction[k])) as f32);
         let sign = direction[last] as f32;
         Prepared::Ready(Self {

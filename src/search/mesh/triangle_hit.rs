@@ -95,7 +95,8 @@ impl TriangleRay {
         let mut signs = edges.map(|e| i32::from(e > 0.0) - i32::from(e < 0.0));
         if let (Rule::Crossing, Some(scaled)) = (rule, scaled) {
             for (at, sign) in signs.iter_mut().enumerate().filter(|(_, sign)| **sign == 0) {
-                let moved = scaled.first_of_cross([1 + (at + 1) % 3, 1 + (at + 2) % 3]) * self.direction[self.axes[2]].signum();
+                let moved =
+                    scaled.first_of_cross([1 + (at + 1) % 3, 1 + (at + 2) % 3]) * self.direction[self.axes[2]].signum();
                 *sign = i32::from(moved > 0.0) - i32::from(moved < 0.0);
             }
         }

@@ -9,8 +9,8 @@ use std::f64::consts::PI;
 
 use crate::geometry::Scalar;
 use crate::parallel::{map, map_tasks};
-use crate::search::mesh::rays::in_order;
 use crate::search::mesh::Mesh;
+use crate::search::mesh::rays::in_order;
 use crate::search::mesh::wide_tree::{BLOCK, Node, WideTree};
 
 /// A node is a dipole to points that are this many of its radii away.
