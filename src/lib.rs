@@ -309,7 +309,7 @@ pub use halo::{AdaptaHop, AdaptaHopAlgorithm, Halos, Subhalo, SubhaloSelection, 
 pub use halo::{Catalog, Center, CenterFinder, Centers, Cosmology, Particles};
 pub use interpolate::{Interpolator, InverseDistance, MovingLeastSquares, Sph};
 pub use phases::phases;
-pub use search::{Hit, Nearest, NearestHit, Neighbor, NeighborAt, ValueBvh};
+pub use search::{Hit, Mesh, MeshNearest, Nearest, NearestHit, Neighbor, NeighborAt, RayHit, ValueBvh};
 
 /// What tests and the program look at; no part of the interface.
 #[doc(hidden)]

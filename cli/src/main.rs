@@ -1,4 +1,5 @@
-//! The command line: `ropewalk halos`, `dbscan`, `hdbscan`, `kdist`, `knn`, `pairs`, `interpolate`, `emst`, `linkage`, `info`, `convert`, `sample` and `bench`.
+//! The command line: `ropewalk halos`, `dbscan`, `hdbscan`, `kdist`, `knn`, `pairs`, `interpolate`, `emst`, `linkage`, `raycast`, `info`,
+//! `convert`, `sample` and `bench`.
 
 mod across;
 mod args;
@@ -21,6 +22,7 @@ mod outputs;
 mod periodic;
 mod phases;
 mod pictures;
+mod raycast;
 mod sample;
 mod signals;
 mod summary;
@@ -93,6 +95,7 @@ fn run(args: &Args) -> Result<String, Failure> {
         args::Command::Interpolate(args) => interpolate::run(args),
         args::Command::Emst(args) => trees::emst(args),
         args::Command::Linkage(args) => trees::linkage(args),
+        args::Command::Raycast(args) => raycast::run(args),
         args::Command::Info(args) => info::run(args),
         args::Command::Convert(args) => convert::run(args),
         args::Command::Sample(args) => sample::run(args),

@@ -69,6 +69,7 @@ impl Kind {
             | Kind::SourceValue { .. }
             | Kind::Volume { .. }
             | Kind::Weight { .. }
+            | Kind::Face { .. }
             | Kind::Changed => ErrorKind::Input,
             Kind::Parameter { .. }
             | Kind::BasisSize { .. }
@@ -87,6 +88,7 @@ impl Kind {
             #[cfg(feature = "plot")]
             Kind::UnknownSlab { .. } => ErrorKind::Parameter,
             Kind::TooMany { .. }
+            | Kind::TooManyFaces { .. }
             | Kind::TooManyClusters { .. }
             | Kind::Dimension { .. }
             | Kind::BinsDimension { .. }
@@ -170,7 +172,8 @@ impl Kind {
             | Kind::SourceValue { index, .. }
             | Kind::Volume { index, .. }
             | Kind::Radius { index, .. }
-            | Kind::Weight { index, .. } => Some(index),
+            | Kind::Weight { index, .. }
+            | Kind::Face { index, .. } => Some(index),
             Kind::Label { point, .. } => Some(point),
             Kind::MemberTwice { point, .. } => Some(point as usize),
             Kind::Offsets { halo, .. } | Kind::Member { halo, .. } => Some(halo),

@@ -82,6 +82,11 @@ impl Display for Error {
             Kind::TooMany { n, max } => {
                 write!(f, "{n} points are too many: indices are 32 bits, so at most {max} points fit one tree")
             }
+            Kind::TooManyFaces { n, max } => write!(f, "{n} faces are too many: at most {max} fit one mesh"),
+            Kind::Face { index, vertex, vertices } => write!(
+                f,
+                "face {index} has vertex {vertex}; there are {vertices} vertices, which are counted from 0"
+            ),
             Kind::Dimension { dim } => write!(f, "{dim} dimensions: points may have 1 to 10"),
             Kind::BinsDimension { dim } => write!(
                 f,

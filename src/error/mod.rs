@@ -172,6 +172,15 @@ pub(crate) enum Kind {
         n: usize,
         max: usize,
     },
+    TooManyFaces {
+        n: usize,
+        max: usize,
+    },
+    Face {
+        index: usize,
+        vertex: u32,
+        vertices: usize,
+    },
     Dimension {
         dim: usize,
     },

@@ -1,6 +1,6 @@
 //! Pictures as PNG, SVG or PDF: the cumulative mass function of a catalogue beside what is expected, the projected density with its halos,
-//! halos and their profiles one by one, clusters in the plane, the k-distance curve, the condensed tree, and the dendrogram of a halo's
-//! subhalos.
+//! halos and their profiles one by one, clusters in the plane, the k-distance curve, the condensed tree, the dendrogram of a halo's
+//! subhalos, and a mesh in light and shadow, as PNG.
 //!
 //! In: [`Particles`](crate::Particles) and a [`Catalog`](crate::Catalog); points and [`Labels`](crate::Labels); sorted
 //! distances; [`HdbscanClusters`](crate::cluster::HdbscanClusters). Out: the bytes of a file, from each function, in the format and the
@@ -26,6 +26,7 @@ mod profiles;
 mod projection;
 #[cfg(feature = "distributed")]
 mod projection_across;
+mod shaded;
 mod shares;
 mod slab;
 mod style;
@@ -44,6 +45,7 @@ pub use profiles::{ProfilePanel, profiles};
 pub use projection::{Projection, projection};
 #[cfg(feature = "distributed")]
 pub use projection_across::projection_across;
+pub use shaded::{View, shaded};
 pub use slab::Slab;
 pub use style::{PictureFormat, Style};
 

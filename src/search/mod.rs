@@ -2,6 +2,7 @@
 
 pub(crate) mod ball_predicate;
 mod map_neighbors;
+mod mesh;
 pub(crate) mod nearby;
 pub(crate) mod nearest;
 mod neighbors;
@@ -10,6 +11,7 @@ mod range;
 mod values;
 
 pub use map_neighbors::NeighborAt;
+pub use mesh::{Mesh, MeshNearest, RayHit};
 pub use nearest::{Nearest, Neighbor};
 pub use range::Hits;
 pub use values::{Hit, NearestHit, ValueBvh};

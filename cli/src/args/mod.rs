@@ -12,6 +12,7 @@ mod interpolate;
 mod neighbors;
 mod pictures;
 mod points;
+mod raycast;
 mod trees;
 
 pub use convert::Convert;
@@ -22,6 +23,7 @@ pub use interpolate::{Interpolate, Method as InterpolationMethod};
 pub use neighbors::{Knn, Pairs};
 pub use pictures::Pictures;
 pub use points::Points;
+pub use raycast::Raycast;
 pub use trees::{Emst, Linkage, Spanned};
 
 use super::device::{Name, Names};
@@ -45,6 +47,7 @@ pub enum Command {
     Interpolate(Box<Interpolate>),
     Emst(Emst),
     Linkage(Linkage),
+    Raycast(Raycast),
     Info(Info),
     Convert(Convert),
     Sample(Sample),

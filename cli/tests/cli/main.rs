@@ -27,6 +27,7 @@ mod mutated;
 mod outputs;
 mod pictures;
 mod program;
+mod raycast;
 mod reference;
 mod series;
 mod several_devices;

@@ -1,0 +1,172 @@
+//! The unit that the tree is stored in: the mesh is centred, and its longest side at most 1.
+//!
+//! In: corners and queries as the caller has them. Out: `f32` numbers, and how far they may be off.
+//! All roundings of a query are then bounded by one length, its *padding*: by that each box is wider and each triangle larger, so that no
+//! candidate is missed. Source: Ize 2013 (robust traversal), with an absolute bound in place of relative ones.
+
+use crate::geometry::{Aabb, Ray, Scalar};
+
+/// The padding of queries that begin near the mesh. Corners, boxes and origins are rounded by less than 2^-24 in all, and what is computed
+/// of them (no number exceeds 2) by less than 2^-21.
+const PADDING: f64 = 1.0 / (1 << 20) as f64;
+
+/// How coordinates become those of the tree: less `center`, times `scale`, which is a power of two.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    center: [f64; 3],
+    scale: f64,
+}
+
+impl Frame {
+    pub fn over<S: Scalar>(bounds: &Aabb<S, 3>) -> Self {
+        let corner = |at: [S; 3]| at.map(Into::<f64>::into);
+        let (lo, hi) = (corner(bounds.lo), corner(bounds.hi));
+        let extent = (0..3).map(|k| hi[k] - lo[k]).fold(0.0, f64::max);
+        if extent.is_nan() || extent <= 0.0 {
+            return Self { center: if lo[0] <= hi[0] { lo } else { [0.0; 3] }, scale: 1.0 };
+        }
+        let exponent = extent.log2().ceil().clamp(-1000.0, 1000.0);
+        Self { center: std::array::from_fn(|k| lo[k] + 0.5 * (hi[k] - lo[k])), scale: (-exponent).exp2() }
+    }
+
+    /// A point in the unit of the tree.
+    #[inline(always)]
+    pub fn place(&self, point: [f64; 3]) -> [f64; 3] {
+        std::array::from_fn(|k| (point[k] - self.center[k]) * self.scale)
+    }
+
+    /// A length in the unit of the tree.
+    #[inline(always)]
+    pub fn length(&self, length: f64) -> f64 {
+        length * self.scale
+    }
+}
+
+/// The largest magnitude.
+#[inline(always)]
+fn magnitude(of: &[f64; 3]) -> f64 {
+    of.iter().fold(0.0, |most, x| f64::max(most, x.abs()))
+}
+
+/// A ray in the unit of the tree, from where it enters the box around the mesh.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FrameRay {
+    pub origin: [f32; 3],
+    /// Where planes of boxes that are entered, and left, are measured from.
+    pub near: [f32; 3],
+    pub far: [f32; 3],
+    /// One over the direction, no part of which is 0.
+    pub inverse: [f32; 3],
+    /// Rows of a node's bounds.
+    pub near_row: [usize; 3],
+    pub far_row: [usize; 3],
+    /// The axes of the triangle test; the direction is longest along the last, where it is 1 or -1.
+    pub axes: [usize; 3],
+    /// The direction along the other two.
+    pub shear: [f32; 2],
+    pub sign: f32,
+    pub padding: f32,
+    /// `t` times `unit`, less `start`, is along the longest axis of the direction in the unit of the tree.
+    unit: f64,
+    start: f64,
+}
+
+/// What a query can do.
+pub(super) enum Prepared<T> {
+    /// It meets nothing.
+    Nothing,
+    /// It is too far away for `f32`: each triangle is asked.
+    TooFar,
+    Ready(T),
+}
+
+impl FrameRay {
+    /// Of a proper ray.
+    #[inline]
+    pub fn new<S: Scalar>(ray: &Ray<S, 3>, frame: &Frame) -> Prepared<Self> {
+        let origin = frame.place(ray.origin.map(Into::into));
+        let direction: [f64; 3] = ray.direction.map(Into::into);
+        let longest = magnitude(&direction);
+        let unit = frame.scale * longest;
+        let direction = direction.map(|x| x / longest);
+        // What is far away is rounded by more.
+        let mut padding = PADDING + 64.0 * f64::EPSILON * magnitude(&origin);
+        let first = ray.from * unit;
+        padding += 64.0 * f64::EPSILON * if first.is_finite() { first.abs() } else { 0.0 };
+        if !(padding <= 1.0 && unit.is_normal() && unit.recip().is_normal()) {
+            return Prepared::TooFar;
+        }
+        let side = 0.5 + 2.0 * padding;
+        let (mut enter, mut leave) = (first, ray.to * unit);
+        for k in 0..3 {
+            if direction[k] == 0.0 {
+                if origin[k].abs() > side {
+                    return Prepared::Nothing;
+                }
+            } else {
+                let towards = side.copysign(direction[k]);
+                enter = enter.max((-towards - origin[k]) / direction[k]);
+                leave = leave.min((towards - origin[k]) / direction[k]);
+            }
+        }
+        if enter > leave + padding {
+            return Prepared::Nothing;
+        }
+        let start = enter;
+        let at: [f64; 3] = std::array::from_fn(|k| origin[k] + start * direction[k]);
+        let last = (0..3).find(|&k| direction[k].abs() == 1.0).unwrap_or(0);
+        let axes = [(last + 1) % 3, (last + 2) % 3, last];
+        // Along what is shorter a ray moves by less than it is rounded.
+        let least = |x: f64| if x.abs() < 1e-12 { 1e-12f64.copysign(x) } else { x };
+        let (row, other) = (
+            |k: usize| if direction[k] < 0.0 { k + 3 } else { k },
+            |k: usize| if direction[k] < 0.0 { k } else { k + 3 },
+        );
+        let moved = |by: f64| std::array::from_fn(|k| (at[k] + by.copysign(direction[k])) as f32);
+        let sign = direction[last] as f32;
+        Prepared::Ready(Self {
+            origin: at.map(|x| x as f32),
+            near: moved(padding),
+            far: moved(-padding),
+            inverse: direction.map(|x| least(x).recip() as f32),
+            near_row: std::array::from_fn(row),
+            far_row: std::array::from_fn(other),
+            axes,
+            shear: [axes[0], axes[1]].map(|k| (direction[k] * direction[last]) as f32),
+            sign,
+            padding: padding as f32,
+            unit,
+            start,
+        })
+    }
+
+    /// A `t` as the tree has it, at least.
+    #[inline(always)]
+    pub fn limit(&self, t: f64) -> f32 {
+        let along = t * self.unit - self.start;
+        // Rounded up: relative to what it was before the start was taken off, the padding has the error.
+        ((along + f64::from(self.padding)) * (1.0 + 1e-6 * along.signum())) as f32
+    }
+}
+
+/// A point in the unit of the tree.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FramePoint {
+    pub at: [f32; 3],
+    pub padding: f32,
+}
+
+impl FramePoint {
+    /// Of a finite point.
+    #[inline]
+    pub fn new(point: [f64; 3], frame: &Frame) -> Prepared<Self> {
+        let at = frame.place(point);
+        // Here numbers are as large as the point is far away.
+        let padding = PADDING * (1.0 + magnitude(&at));
+        if padding <= 1.0 {
+            Prepared::Ready(Self { at: at.map(|x| x as f32), padding: padding as f32 })
+        } else {
+            Prepared::TooFar
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Triangle meshes: what rays meet, the nearest triangle, inside and outside.
+//!
+//! In: vertices and faces. Out: hits with `t` and barycentric coordinates; nearest points; winding numbers.
+//! One tree of eight children a node ([`wide_tree`]) serves all; it chooses candidates in `f32`, and `f64` decides.
+//! Cost: about 100 bytes a triangle for `f32`; a build of O(n log n); a query of O(log n) for a compact mesh.
+
+mod exact;
+mod frame;
+mod nearest;
+mod point_triangle;
+mod rays;
+mod sah;
+mod triangle_hit;
+mod wide_tree;
+mod winding;
+
+pub use nearest::MeshNearest;
+pub use rays::RayHit;
+
+use crate::error::{Kind, Result};
+use crate::geometry::{Aabb, Scalar};
+use crate::parallel::{fold_tasks, map};
+use frame::Frame;
+use wide_tree::WideTree;
+use winding::Dipoles;
+
+/// Vertices or faces per parallel task.
+const TASK: usize = 1 << 14;
+
+/// A mesh of triangles in space, with the tree that searches it.
+///
+/// It keeps a copy of the corners; results are `u32` indices into the faces. Nothing is asked of the mesh: it may be open, cross itself or
+/// have triangles without area, which no ray meets, and which are as near as the segments or points that they are.
+///
+/// | question | one | many, in parallel |
+/// |---|---|---|
+/// | what does a ray meet first? | [`first_hit`](Mesh::first_hit) | [`first_hits`](Mesh::first_hits) |
+/// | does it meet anything (is there shadow)? | [`any_hit`](Mesh::any_hit) | [`any_hits`](Mesh::any_hits) |
+/// | all that it crosses, or the first k | [`hits`](Mesh::hits), [`k_hits`](Mesh::k_hits) | [`hits_all`](Mesh::hits_all) |
+/// | call me for each | [`for_each_hit`](Mesh::for_each_hit) | [`for_each_hit_all`](Mesh::for_each_hit_all) |
+/// | which triangle is the nearest? | [`nearest`](Mesh::nearest), [`nearest_within`](Mesh::nearest_within) | [`nearest_all`](Mesh::nearest_all) |
+/// | is a point inside? how far from the surface? | [`contains`](Mesh::contains), [`signed_distance`](Mesh::signed_distance) | [`signed_distances`](Mesh::signed_distances) |
+///
+/// ```
+/// use ropewalk::{Mesh, Ray};
+///
+/// let corners = [[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+/// let mesh = Mesh::build(&corners, &[[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])?;
+/// let hit = mesh.first_hit(&Ray::new([0.25, 0.25, -1.0], [0.0, 0.0, 2.0])).unwrap();
+/// assert_eq!((hit.triangle, hit.t, hit.barycentric), (0, 0.5, [0.5, 0.25, 0.25]));
+/// assert!(mesh.contains([0.25, 0.25, 0.25]));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Mesh<S> {
+    /// The corners of each face.
+    corners: Vec<[[S; 3]; 3]>,
+    bounds: Aabb<S, 3>,
+    frame: Frame,
+    tree: WideTree,
+    dipoles: Dipoles,
+}
+
+impl<S: Scalar> Mesh<S> {
+    /// Builds the tree in parallel, over faces that are three numbers of vertices each. There may be none.
+    ///
+    /// Errors: a vertex that is NaN, infinite, or beyond 1e150 in `f64`, with its index; a face with a number that no vertex has, with the
+    /// index of the face; more than 2^31 - 1 faces.
+    pub fn build(vertices: &[[S; 3]], faces: &[[u32; 3]]) -> Result<Self> {
+        check_vertices(vertices)?;
+        let max = wide_tree::BLOCK as usize - 1;
+        if faces.len() > max {
+            return Err(Kind::TooManyFaces { n: faces.len(), max }.into());
+        }
+        let fault = |range: std::ops::Range<usize>| {
+            let is_bad = |face: &[u32; 3]| face.iter().any(|&vertex| vertex as usize >= vertices.len());
+            faces[range.clone()].iter().position(is_bad).map(|at| range.start + at)
+        };
+        if let Some(index) = fold_tasks(0..faces.len(), TASK, &fault, &Option::or) {
+            let vertex = faces[index].into_iter().find(|&vertex| vertex as usize >= vertices.len()).unwrap_or_default();
+            return Err(Kind::Face { index, vertex, vertices: vertices.len() }.into());
+        }
+        let corners = map(faces.len(), TASK, &|face| faces[face].map(|vertex| vertices[vertex as usize]));
+        let part = |range: std::ops::Range<usize>| {
+            let corners: &[[[S; 3]; 3]] = &corners[range];
+            corners.as_flattened().iter().fold(Aabb::EMPTY, |bounds, &corner| bounds.union(&Aabb::point(corner)))
+        };
+        let bounds = fold_tasks(0..faces.len(), TASK, &part, &|a, b| a.union(&b));
+        let frame = Frame::over(&bounds);
+        let placed = |face: usize| corners[face].map(|corner| frame.place(corner.map(Into::into)).map(|x| x as f32));
+        let tree = sah::build(faces.len(), &placed);
+        let dipoles = Dipoles::of(&tree, &|face| corners[face].map(|corner| frame.place(corner.map(Into::into))));
+        Ok(Self { corners, bounds, frame, tree, dipoles })
+    }
+
+    /// How many triangles there are.
+    pub fn len(&self) -> usize {
+        self.corners.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.corners.is_empty()
+    }
+
+    /// The box around all triangles; [`Aabb::EMPTY`] if there are none.
+    pub fn bounds(&self) -> Aabb<S, 3> {
+        self.bounds
+    }
+
+    /// The corners of a triangle.
+    #[cfg(feature = "plot")]
+    pub(crate) fn triangle(&self, triangle: u32) -> [[S; 3]; 3] {
+        self.corners[triangle as usize]
+    }
+
+    /// The corners of a triangle, exactly.
+    #[inline(always)]
+    fn corners_of(&self, triangle: u32) -> [[f64; 3]; 3] {
+        self.corners[triangle as usize].map(|corner| corner.map(Into::into))
+    }
+}
+
+fn check_vertices<S: Scalar>(vertices: &[[S; 3]]) -> Result<()> {
+    let fault = |range: std::ops::Range<usize>| {
+        let fits = |x: &S| Into::<f64>::into(x.abs()) <= S::LIMIT;
+        vertices[range.clone()].iter().position(|vertex| !vertex.iter().all(fits)).map(|at| range.start + at)
+    };
+    let Some(index) = fold_tasks(0..vertices.len(), TASK, &fault, &Option::or) else { return Ok(()) };
+    let vertex: [f64; 3] = vertices[index].map(Into::into);
+    let axis = (0..3).find(|&k| !(vertex[k].abs() <= S::LIMIT)).unwrap_or(0);
+    Err(Kind::coordinate(index, axis, vertex[axis], S::LIMIT).into())
+}

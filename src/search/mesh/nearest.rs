@@ -1,0 +1,199 @@
+//! The nearest triangle to a point.
+//!
+//! In: a point, or many, and how far to look. Out: the triangle, its nearest point, and the squared distance.
+//! A walk takes the nearest boxes first. A block's triangles are measured in `f32` with all its roundings allowed for; those that may be the
+//! nearest are measured by [`closest`]. Cost: O(log n) on a compact mesh, for a point that is not about equally far from much of it.
+
+use crate::bvh::morton::{Grid, curve_order};
+use crate::bvh::traverse::bits;
+use crate::geometry::{Aabb, Scalar};
+use crate::parallel::map_tasks;
+use crate::search::mesh::Mesh;
+use crate::search::mesh::frame::{FramePoint, Prepared};
+use crate::search::mesh::point_triangle::closest;
+use crate::search::mesh::rays::in_order;
+use crate::search::mesh::wide_tree::{Block, Node, higher, lower};
+use crate::simd::{Isa, LANES, Lanes, dispatch};
+
+/// Points per parallel task.
+const TASK: usize = 1 << 9;
+
+/// The nearest point of a mesh.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MeshNearest {
+    /// The index of the face.
+    pub triangle: u32,
+    /// The point of the face that is the nearest.
+    pub point: [f64; 3],
+    /// The square of the distance.
+    pub distance2: f64,
+    /// The weights of the face's corners that give the point.
+    pub barycentric: [f64; 3],
+}
+
+impl<S: Scalar> Mesh<S> {
+    /// The nearest triangle to a point; of several at one distance, as about an edge or a corner, that of the lowest index. `None` if there is
+    /// no triangle, or the point is not finite.
+    ///
+    /// ```
+    /// let mesh = ropewalk::Mesh::build(&[[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], &[[0, 1, 2]])?;
+    /// let near = mesh.nearest([0.25, 0.25, 2.0]).unwrap();
+    /// assert_eq!((near.point, near.distance2), ([0.25, 0.25, 0.0], 4.0));
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn nearest(&self, point: impl Into<[S; 3]>) -> Option<MeshNearest> {
+        self.nearest_within(point, f64::INFINITY)
+    }
+
+    /// The same, if it is no farther than `radius`, which is inclusive. Nothing is within a radius that is negative or NaN.
+    pub fn nearest_within(&self, point: impl Into<[S; 3]>, radius: impl Into<f64>) -> Option<MeshNearest> {
+        let (point, radius) = (point.into().map(Into::into), radius.into());
+        dispatch!(isa => self.closest_to(isa, &point, radius))
+    }
+
+    /// [`nearest_within`](Mesh::nearest_within) of each point, in parallel.
+    pub fn nearest_all(&self, points: &[[S; 3]], radius: impl Into<f64>) -> Vec<Option<MeshNearest>> {
+        let radius = radius.into();
+        let order = self.point_order(points);
+        let found = map_tasks(order.len(), TASK, &|range| {
+            let mut found = Vec::with_capacity(range.len());
+            dispatch!(isa => for &point in &order[range] {
+                found.push(self.closest_to(isa, &points[point as usize].map(Into::into), radius));
+            });
+            found
+        });
+        in_order(&order, found)
+    }
+
+    /// The order in which to take many points: along a curve, twice as wide as the mesh.
+    pub(super) fn point_order(&self, points: &[[S; 3]]) -> Vec<u32> {
+        let wide = Aabb { lo: [-1.0f32; 3], hi: [1.0; 3] };
+        curve_order(points.len(), &Grid::over(&wide), |point| {
+            self.frame.place(points[point].map(Into::into)).map(|x| x as f32)
+        })
+    }
+
+    #[inline(always)]
+    fn closest_to<I: Isa>(&self, isa: I, point: &[f64; 3], radius: f64) -> Option<MeshNearest> {
+        // A radius that is NaN is not at least 0.
+        if self.is_empty() || !point.iter().all(|x| x.is_finite()) || !(radius >= 0.0) {
+            return None;
+        }
+        let mut best: Option<MeshNearest> = None;
+        let mut most = radius * radius;
+        let mut decide = |triangle: u32| {
+            let found = closest(&self.corners_of(triangle), point);
+            let is_better = match &best {
+                None => found.distance2 <= most,
+                Some(best) => {
+                    found.distance2 < best.distance2 || (found.distance2 == best.distance2 && triangle < best.triangle)
+                }
+            };
+            if is_better {
+                most = found.distance2;
+                best = Some(MeshNearest {
+                    triangle,
+                    point: found.point,
+                    distance2: found.distance2,
+                    barycentric: found.weights,
+                });
+            }
+            most
+        };
+        match FramePoint::new(*point, &self.frame) {
+            Prepared::Nothing => {}
+            Prepared::TooFar => (0..self.len() as u32).for_each(|triangle| _ = decide(triangle)),
+            Prepared::Ready(from) => {
+                let reach = |distance2: f64| {
+                    (self.frame.length(distance2.sqrt()) * (1.0 + 1e-6) + f64::from(from.padding)) as f32
+                };
+                let square = |reach: f32| reach * reach * (1.0 + 1e-6);
+                let mut within = reach(radius * radius);
+                self.tree.walk(
+                    isa,
+                    square(within),
+                    |node, _| keys(&from, node),
+                    |block, limit| {
+                        let mask = candidates(isa, &from, block, within);
+                        if mask == 0 {
+                            return Some(limit);
+                        }
+                        for lane in bits(mask) {
+                            within = reach(decide(block.triangle[lane % LANES]));
+                        }
+                        Some(square(within))
+                    },
+                );
+            }
+        }
+        best
+    }
+}
+
+/// The squared distance to each child of a node, at the least.
+#[inline(always)]
+fn keys(from: &FramePoint, node: &Node) -> Lanes<f32> {
+    let mut sum = [0.0f32; LANES];
+    for k in 0..3 {
+        let (above, below) = (from.at[k] + from.padding, from.at[k] - from.padding);
+        for l in 0..LANES {
+            let gap = higher(higher(node.bounds[k][l] - above, below - node.bounds[k + 3][l]), 0.0);
+            sum[l] += gap * gap;
+        }
+    }
+    sum
+}
+
+/// The triangles of a block that may be within a distance, a bit each.
+#[inline(always)]
+fn candidates<I: Isa>(isa: I, from: &FramePoint, block: &Block, within: f32) -> u32 {
+    /// Below any square that matters.
+    const TINY: f32 = 1e-30;
+    let mut beyond = [0.0f32; LANES];
+    for l in 0..LANES {
+        let corner = |at: usize, k: usize| block.corners[at][k][l];
+        // From each corner to the point, and along the edge to the next corner.
+        let mut to = [[0.0f32; 3]; 3];
+        let mut edge = [[0.0f32; 3]; 3];
+        for at in 0..3 {
+            for k in 0..3 {
+                to[at][k] = from.at[k] - corner(at, k);
+                edge[at][k] = corner((at + 1) % 3, k) - corner(at, k);
+            }
+        }
+        let [e, f, _] = edge;
+        let normal = [e[1] * f[2] - e[2] * f[1], e[2] * f[0] - e[0] * f[2], e[0] * f[1] - e[1] * f[0]];
+        let area2 = higher(dot(&normal, &normal), TINY);
+        let mut nearest2 = f32::INFINITY;
+        let mut longest2 = 0.0f32;
+        let mut outside = f32::NEG_INFINITY;
+        for at in 0..3 {
+            let (edge, to) = (&edge[at], &to[at]);
+            let length2 = dot(edge, edge);
+            let part = lower(higher(dot(edge, to) / higher(length2, TINY), 0.0), 1.0);
+            let off = [to[0] - part * edge[0], to[1] - part * edge[1], to[2] - part * edge[2]];
+            nearest2 = lower(dot(&off, &off), nearest2);
+            longest2 = higher(length2, longest2);
+            let across = [
+                edge[1] * normal[2] - edge[2] * normal[1],
+                edge[2] * normal[0] - edge[0] * normal[2],
+                edge[0] * normal[1] - edge[1] * normal[0],
+            ];
+            outside = higher(dot(&across, to), outside);
+        }
+        let height = dot(&normal, &to[0]);
+        let height2 = height * height / area2;
+        let distance2 = if outside <= 0.0 { height2 } else { nearest2 };
+        // A normal is off by about the padding over the height of the triangle, `sqrt(area2 / longest2)`.
+        let far2 = dot(&to[0], &to[0]);
+        let error = from.padding * (2.0 + 2.0 * (far2 * longest2 / area2).sqrt());
+        let most = within + error;
+        beyond[l] = distance2 - most * most * (1.0 + 1e-5);
+    }
+    isa.at_most_f32(&beyond, 0.0)
+}
+
+#[inline(always)]
+fn dot(a: &[f32; 3], b: &[f32; 3]) -> f32 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}

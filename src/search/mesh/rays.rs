@@ -1,0 +1,347 @@
+//! What rays meet on a mesh.
+//!
+//! In: one ray, or many. Out: the first hit, whether there is any, all of them in order, or a callback.
+//! A walk takes the nearest boxes first. A block's triangles are tested in `f32` with all its roundings allowed for; those that may be met are
+//! decided by [`TriangleRay`]. Many rays are taken along a curve of where they enter and where they go, so that neighbours in time meet the
+//! same nodes. Cost: O(log n) for the first hit on a compact mesh.
+#![allow(unsafe_code)] // To gather lists in place (see `Csr`), which begin as zeros.
+
+use std::ops::ControlFlow;
+
+use crate::bvh::morton::{Grid, curve_order};
+use crate::bvh::traverse::bits;
+use crate::csr::{Csr, CsrChunk};
+use crate::geometry::{Aabb, Ray, Scalar};
+use crate::parallel::{for_tasks, map_tasks};
+use crate::search::mesh::Mesh;
+use crate::search::mesh::frame::{FrameRay, Prepared};
+use crate::search::mesh::triangle_hit::{Rule, TriangleRay};
+use crate::search::mesh::wide_tree::{Block, Node, higher, lower};
+use crate::simd::{Isa, LANES, Lanes, dispatch};
+
+/// Rays per parallel task.
+const TASK: usize = 1 << 9;
+
+/// Where a ray meets a triangle.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RayHit {
+    /// The index of the face.
+    pub triangle: u32,
+    /// The point is `origin + t * direction` of the ray.
+    pub t: f64,
+    /// The weights of the face's corners that give the point. Their sum is 1; the one across from an edge that is met is 0.
+    pub barycentric: [f64; 3],
+}
+
+// SAFETY: zeros are a value of each field. The derived implementation would cost each program that uses this crate a parser of Rust.
+unsafe impl bytemuck::Zeroable for RayHit {}
+
+impl RayHit {
+    /// Whether it comes before another one: at the same `t` the lower index does.
+    #[inline(always)]
+    fn is_before(&self, other: &Self) -> bool {
+        self.t < other.t || (self.t == other.t && self.triangle < other.triangle)
+    }
+}
+
+impl<S: Scalar> Mesh<S> {
+    /// What the ray meets first. Edges and corners belong to all triangles that have them; where several are met at one `t`, as there, it is
+    /// the one of the lowest index.
+    ///
+    /// Rays do not pass between triangles that share an edge or a corner. Both sides of a triangle are met. `t` is inclusive.
+    /// A triangle without area is met by none, nor is one whose plane the ray lies in.
+    ///
+    /// ```
+    /// use ropewalk::{Mesh, Ray};
+    ///
+    /// let square = [[0.0f64, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
+    /// let mesh = Mesh::build(&square, &[[0, 1, 2], [0, 2, 3]])?;
+    /// let ray = Ray::new([0.5, 0.5, 1.0], [0.0, 0.0, -1.0]);
+    /// assert_eq!(mesh.first_hit(&ray).unwrap().triangle, 0); // the diagonal
+    /// assert!(mesh.first_hit(&ray.between(0.0, 1.0)).is_some());
+    /// assert!(mesh.first_hit(&ray.between(0.0, 0.9)).is_none());
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn first_hit(&self, ray: &Ray<S, 3>) -> Option<RayHit> {
+        dispatch!(isa => self.first(isa, ray))
+    }
+
+    /// Whether the ray meets anything, by the rule of [`first_hit`](Mesh::first_hit): for shadows, or lines of sight.
+    ///
+    /// ```
+    /// use ropewalk::{Mesh, Ray};
+    ///
+    /// let mesh = Mesh::build(&[[0.0f32, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0]], &[[0, 1, 2]])?;
+    /// let ray = Ray::new([0.0, 0.0, 0.0], [0.1, 0.1, 1.0]);
+    /// assert!(mesh.any_hit(&ray) && !mesh.any_hit(&ray.between(0.0, 0.5)));
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn any_hit(&self, ray: &Ray<S, 3>) -> bool {
+        dispatch!(isa => self.any(isa, ray))
+    }
+
+    /// All crossings of the ray and the surface, in ascending order of `t`, then of index.
+    ///
+    /// A ray through an edge or a corner crosses some of the triangles there: those that it would if it were moved by an infinitesimal step
+    /// (along x; along y by one that is infinitesimal beside that; likewise along z). So each passage through a surface is one hit, and a line
+    /// crosses a closed surface an even number of times; where it touches an edge from outside, that is none or two.
+    ///
+    /// ```
+    /// use ropewalk::{Mesh, Ray};
+    ///
+    /// let square = [[0.0f64, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
+    /// let mesh = Mesh::build(&square, &[[0, 1, 2], [0, 2, 3]])?;
+    /// assert_eq!(mesh.hits(&Ray::new([0.5, 0.5, 1.0], [0.0, 0.0, -1.0])).len(), 1);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn hits(&self, ray: &Ray<S, 3>) -> Vec<RayHit> {
+        let mut found = vec![];
+        dispatch!(isa => self.first_k(isa, ray, usize::MAX, &mut found));
+        found
+    }
+
+    /// The first `k` of [`hits`](Mesh::hits); fewer if there are not as many.
+    pub fn k_hits(&self, ray: &Ray<S, 3>, k: usize) -> Vec<RayHit> {
+        let mut found = vec![];
+        dispatch!(isa => self.first_k(isa, ray, k, &mut found));
+        found
+    }
+
+    /// Calls `visit` with each of [`hits`](Mesh::hits), in no promised order, until it breaks.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// use ropewalk::{Mesh, Ray};
+    ///
+    /// let mesh = Mesh::build(&[[0.0f32, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0]], &[[0, 1, 2]])?;
+    /// let mut count = 0;
+    /// mesh.for_each_hit(&Ray::new([0.2, 0.2, 0.0], [0.0, 0.0, 1.0]), |_hit| {
+    ///     count += 1;
+    ///     ControlFlow::Continue(())
+    /// });
+    /// assert_eq!(count, 1);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn for_each_hit(&self, ray: &Ray<S, 3>, mut visit: impl FnMut(RayHit) -> ControlFlow<()>) {
+        dispatch!(isa => self.cast(isa, ray, Rule::Crossing, |hit| match visit(hit) {
+            ControlFlow::Continue(()) => Some(f64::INFINITY),
+            ControlFlow::Break(()) => None,
+        }));
+    }
+
+    /// [`first_hit`](Mesh::first_hit) of each ray, in parallel.
+    pub fn first_hits(&self, rays: &[Ray<S, 3>]) -> Vec<Option<RayHit>> {
+        let order = self.ray_order(rays);
+        let found = map_tasks(order.len(), TASK, &|range| {
+            let mut found = Vec::with_capacity(range.len());
+            dispatch!(isa => for &ray in &order[range] {
+                found.push(self.first(isa, &rays[ray as usize]));
+            });
+            found
+        });
+        in_order(&order, found)
+    }
+
+    /// [`any_hit`](Mesh::any_hit) of each ray, in parallel.
+    pub fn any_hits(&self, rays: &[Ray<S, 3>]) -> Vec<bool> {
+        let order = self.ray_order(rays);
+        let found = map_tasks(order.len(), TASK, &|range| {
+            let mut found = Vec::with_capacity(range.len());
+            dispatch!(isa => for &ray in &order[range] {
+                found.push(self.any(isa, &rays[ray as usize]));
+            });
+            found
+        });
+        in_order(&order, found)
+    }
+
+    /// [`hits`](Mesh::hits) of each ray as lists, in parallel.
+    pub fn hits_all(&self, rays: &[Ray<S, 3>]) -> Csr<RayHit> {
+        let order = self.ray_order(rays);
+        let chunks = map_tasks(order.len(), TASK, &|range| {
+            let mut chunk = CsrChunk::default();
+            let mut found = vec![];
+            dispatch!(isa => for &ray in &order[range] {
+                found.clear();
+                self.first_k(isa, &rays[ray as usize], usize::MAX, &mut found);
+                chunk.values.extend_from_slice(&found);
+                chunk.lengths.push(found.len() as u32);
+            });
+            chunk
+        });
+        Csr::gather(&order, &chunks)
+    }
+
+    /// Calls `visit` with each ray's number and each of its [`hits`](Mesh::hits), in parallel over the rays, in no promised order. `Break` ends
+    /// that ray, not the others.
+    pub fn for_each_hit_all(&self, rays: &[Ray<S, 3>], visit: impl Fn(usize, RayHit) -> ControlFlow<()> + Sync) {
+        let order = self.ray_order(rays);
+        for_tasks(order.len(), TASK, &|range| {
+            for &ray in &order[range] {
+                self.for_each_hit(&rays[ray as usize], |hit| visit(ray as usize, hit));
+            }
+        });
+    }
+
+    /// The order in which to take many rays.
+    fn ray_order(&self, rays: &[Ray<S, 3>]) -> Vec<u32> {
+        let unit = Aabb { lo: [-1.0f32; 6], hi: [1.0; 6] };
+        curve_order(rays.len(), &Grid::over(&unit), |ray| {
+            if let Prepared::Ready(ray) = FrameRay::new(&rays[ray], &self.frame) {
+                let [x, y, z] = ray.origin;
+                let [i, j, k] = ray.inverse.map(f32::recip);
+                // Directions matter less than where a ray begins.
+                [2.0 * x, 2.0 * y, 2.0 * z, i, j, k]
+            } else {
+                [-1.0; 6]
+            }
+        })
+    }
+
+    #[inline(always)]
+    fn first<I: Isa>(&self, isa: I, ray: &Ray<S, 3>) -> Option<RayHit> {
+        let mut best: Option<RayHit> = None;
+        self.cast(isa, ray, Rule::Closed, |hit| {
+            if best.is_none_or(|best| hit.is_before(&best)) {
+                best = Some(hit);
+            }
+            best.map(|best| best.t)
+        });
+        best
+    }
+
+    #[inline(always)]
+    fn any<I: Isa>(&self, isa: I, ray: &Ray<S, 3>) -> bool {
+        let mut found = false;
+        self.cast(isa, ray, Rule::Closed, |_| {
+            found = true;
+            None
+        });
+        found
+    }
+
+    #[inline(always)]
+    fn first_k<I: Isa>(&self, isa: I, ray: &Ray<S, 3>, k: usize, found: &mut Vec<RayHit>) {
+        if k == 0 {
+            return;
+        }
+        let order = |a: &RayHit, b: &RayHit| a.t.total_cmp(&b.t).then(a.triangle.cmp(&b.triangle));
+        self.cast(isa, ray, Rule::Crossing, |hit| {
+            if k == usize::MAX {
+                found.push(hit);
+                return Some(f64::INFINITY);
+            }
+            let place = found.partition_point(|other| other.is_before(&hit));
+            if place < k {
+                found.truncate(k - 1);
+                found.insert(place, hit);
+            }
+            Some(if found.len() == k { found[k - 1].t } else { f64::INFINITY })
+        });
+        if k == usize::MAX {
+            found.sort_unstable_by(order);
+        }
+    }
+
+    /// Calls `visit` with triangles that the ray meets, the nearest boxes first. It returns the largest `t` that is of interest from there on,
+    /// or `None` to end.
+    #[inline(always)]
+    fn cast<I: Isa>(&self, isa: I, ray: &Ray<S, 3>, rule: Rule, mut visit: impl FnMut(RayHit) -> Option<f64>) {
+        if !ray.is_proper() || self.is_empty() {
+            return;
+        }
+        let exact = TriangleRay::new(ray);
+        let mut decide = |triangle: u32| -> Option<Option<f64>> {
+            let hit = exact.hit(&self.corners_of(triangle), rule)?;
+            let is_within = ray.from <= hit.t && hit.t <= ray.to;
+            is_within.then(|| visit(RayHit { triangle, t: hit.t, barycentric: hit.weights }))
+        };
+        match FrameRay::new(ray, &self.frame) {
+            Prepared::Nothing => {}
+            Prepared::TooFar => {
+                for triangle in 0..self.len() as u32 {
+                    if let Some(None) = decide(triangle) {
+                        return;
+                    }
+                }
+            }
+            Prepared::Ready(frame_ray) => {
+                let enter = |node: &Node, _: f32| keys(&frame_ray, node);
+                self.tree.walk(isa, frame_ray.limit(ray.to), enter, |block, mut limit| {
+                    for lane in bits(candidates(isa, &frame_ray, block, limit)) {
+                        match decide(block.triangle[lane % LANES]) {
+                            None => {}
+                            Some(Some(t)) => limit = limit.min(frame_ray.limit(t)),
+                            Some(None) => return None,
+                        }
+                    }
+                    Some(limit)
+                });
+            }
+        }
+    }
+}
+
+/// The results of tasks in the order of the rays.
+pub(super) fn in_order<T: Copy + Default>(order: &[u32], found: Vec<Vec<T>>) -> Vec<T> {
+    let mut all = vec![T::default(); order.len()];
+    for (&ray, found) in order.iter().zip(found.into_iter().flatten()) {
+        all[ray as usize] = found;
+    }
+    all
+}
+
+/// Where a ray enters each child of a node, at the earliest; infinite if it misses it.
+#[inline(always)]
+fn keys(ray: &FrameRay, node: &Node) -> Lanes<f32> {
+    let mut enter = [0.0f32; LANES];
+    let mut leave = [f32::INFINITY; LANES];
+    for k in 0..3 {
+        let (near, far) = (&node.bounds[ray.near_row[k]], &node.bounds[ray.far_row[k]]);
+        for l in 0..LANES {
+            let first = (near[l] - ray.near[k]) * ray.inverse[k];
+            let last = (far[l] - ray.far[k]) * ray.inverse[k];
+            enter[l] = higher(first, enter[l]);
+            leave[l] = lower(last, leave[l]);
+        }
+    }
+    for l in 0..LANES {
+        enter[l] = if enter[l] <= leave[l] { enter[l] } else { f32::INFINITY };
+    }
+    enter
+}
+
+/// The triangles of a block that a ray may meet below a limit, a bit each.
+#[inline(always)]
+fn candidates<I: Isa>(isa: I, ray: &FrameRay, block: &Block, limit: f32) -> u32 {
+    let [kx, ky, kz] = ray.axes;
+    let mut x = [[0.0f32; LANES]; 3];
+    let mut y = [[0.0f32; LANES]; 3];
+    let mut wide = [0.0f32; LANES];
+    let mut least = [f32::INFINITY; LANES];
+    let mut most = [f32::NEG_INFINITY; LANES];
+    for (corner, at) in block.corners.iter().enumerate() {
+        for l in 0..LANES {
+            let z = at[kz][l] - ray.origin[kz];
+            x[corner][l] = at[kx][l] - ray.origin[kx] - ray.shear[0] * z;
+            y[corner][l] = at[ky][l] - ray.origin[ky] - ray.shear[1] * z;
+            let along = z * ray.sign;
+            least[l] = lower(least[l], along);
+            most[l] = higher(most[l], along);
+            wide[l] = higher(wide[l], higher(x[corner][l].abs(), y[corner][l].abs()));
+        }
+    }
+    let mut beyond = [0.0f32; LANES];
+    for l in 0..LANES {
+        let a = x[1][l] * y[2][l] - x[2][l] * y[1][l];
+        let b = x[2][l] * y[0][l] - x[0][l] * y[2][l];
+        let c = x[0][l] * y[1][l] - x[1][l] * y[0][l];
+        let error = ray.padding * (5.0 * wide[l] + 2.0 * ray.padding);
+        let lowest = lower(a, lower(b, c));
+        let highest = higher(a, higher(b, c));
+        // Where two have different signs for sure it is positive; NaN where there is no triangle.
+        let mixed = lower(0.0 - lowest, highest) - error;
+        beyond[l] = higher(mixed, higher(least[l] - ray.padding - limit, 0.0 - ray.padding - most[l]));
+    }
+    isa.at_most_f32(&beyond, 0.0)
+}

@@ -1,0 +1,166 @@
+//! Where a ray meets a triangle, without gaps.
+//!
+//! In: a ray and a triangle, in `f64`. Out: the weights of the corners and `t`.
+//! The triangle is moved and sheared so that the ray is the last axis; three edge functions, the areas about it, then have one sign where it
+//! is met. What rounding could have a part in is computed without rounding ([`exact`](super::exact)), so each edge has one sign, whichever
+//! triangle asks, and no ray passes between two. Where a function is 0 the ray meets the edge or a corner; `t` is then that of the edge or of
+//! the corner, the same for all triangles about it.
+//! Cost: about 60 operations. Source: Woop, Benthin and Wald 2013; Edelsbrunner and Mücke 1990 (the moved line of [`Rule::Crossing`]).
+
+use crate::geometry::{Ray, Scalar};
+use crate::search::mesh::exact::Scaled;
+
+/// Which triangles a ray through an edge or a corner meets.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Rule {
+    /// All that have it.
+    Closed,
+    /// Those that a line beside it meets: the ray moved by an infinitesimal step along x, one along y that is infinitesimal beside that,
+    /// and so on. A closed surface is then crossed an even number of times by a line.
+    Crossing,
+}
+
+/// What was met.
+#[derive(Clone, Copy)]
+pub(super) struct TriangleHit {
+    pub t: f64,
+    pub weights: [f64; 3],
+}
+
+/// A ray, ready for triangles.
+#[derive(Clone, Copy)]
+pub(super) struct TriangleRay {
+    origin: [f64; 3],
+    direction: [f64; 3],
+    axes: [usize; 3],
+    shear: [f64; 2],
+}
+
+impl TriangleRay {
+    pub fn new<S: Scalar>(ray: &Ray<S, 3>) -> Self {
+        let direction: [f64; 3] = ray.direction.map(Into::into);
+        let longest = |&a: &usize, &b: &usize| direction[a].abs().total_cmp(&direction[b].abs());
+        let last = (0..3).max_by(longest).unwrap_or(0);
+        let axes = [(last + 1) % 3, (last + 2) % 3, last];
+        let shear = [axes[0], axes[1]].map(|k| direction[k] / direction[last]);
+        Self { origin: ray.origin.map(Into::into), direction, axes, shear }
+    }
+
+    /// Where the line meets a triangle; `t` may be anything.
+    pub fn hit(&self, corners: &[[f64; 3]; 3], rule: Rule) -> Option<TriangleHit> {
+        let [kx, ky, kz] = self.axes;
+        let mut x = [0.0; 3];
+        let mut y = [0.0; 3];
+        let mut z = [0.0; 3];
+        let (mut far, mut wide) = (0.0, 0.0);
+        for (at, corner) in corners.iter().enumerate() {
+            let p: [f64; 3] = std::array::from_fn(|k| corner[k] - self.origin[k]);
+            x[at] = p[kx] - self.shear[0] * p[kz];
+            y[at] = p[ky] - self.shear[1] * p[kz];
+            z[at] = p[kz] / self.direction[kz];
+            far = p.iter().fold(far, |most, x| f64::max(most, x.abs()));
+            wide = f64::max(wide, f64::max(x[at].abs(), y[at].abs()));
+        }
+        // Differences, products and quotients round by half an epsilon each: a sheared coordinate by less than three.
+        let error = 4.0 * f64::EPSILON * far;
+        let error = 4.0 * error * (wide + error) + 4.0 * f64::EPSILON * wide * wide + f64::MIN_POSITIVE;
+        let mut edges: [f64; 3] = std::array::from_fn(|at| {
+            let (b, c) = ((at + 1) % 3, (at + 2) % 3);
+            x[b] * y[c] - x[c] * y[b]
+        });
+        if edges.iter().any(|&e| e < -error) && edges.iter().any(|&e| e > error) {
+            return None;
+        }
+        // Beyond this both the sign and some digits are sure. NaN is not.
+        let sure = |e: f64| e.abs() > 1e6 * error;
+        let mut scaled = None;
+        if !edges.iter().all(|&e| sure(e)) {
+            let [a, b, c] = *corners;
+            let exact = Scaled::new(self.direction, [self.origin, a, b, c]);
+            for (at, edge) in edges.iter_mut().enumerate() {
+                if !sure(*edge) {
+                    let volume = exact.volume([0, 1 + (at + 1) % 3, 1 + (at + 2) % 3]);
+                    let area = volume / self.direction[kz];
+                    let least = f64::MIN_POSITIVE.copysign(volume) * self.direction[kz].signum();
+                    *edge = if volume != 0.0 && area == 0.0 { least } else { area };
+                }
+            }
+            scaled = Some(exact);
+        }
+        self.is_met(&edges, rule, scaled.as_ref()).then(|| self.place(corners, edges, z, scaled))
+    }
+
+    /// Whether the edge functions have one sign.
+    fn is_met(&self, edges: &[f64; 3], rule: Rule, scaled: Option<&Scaled<4>>) -> bool {
+        let mut signs = edges.map(|e| i32::from(e > 0.0) - i32::from(e < 0.0));
+        if let (Rule::Crossing, Some(scaled)) = (rule, scaled) {
+            for (at, sign) in signs.iter_mut().enumerate().filter(|(_, sign)| **sign == 0) {
+                let moved =
+                    scaled.first_of_cross([1 + (at + 1) % 3, 1 + (at + 2) % 3]) * self.direction[self.axes[2]].signum();
+                *sign = i32::from(moved > 0.0) - i32::from(moved < 0.0);
+            }
+        }
+        match rule {
+            Rule::Crossing => signs == [1; 3] || signs == [-1; 3],
+            // Where all are 0 the ray lies in the plane, or there is no plane.
+            Rule::Closed => signs != [0; 3] && (signs.iter().all(|&s| s >= 0) || signs.iter().all(|&s| s <= 0)),
+        }
+    }
+
+    /// What is met where the edge functions have one sign.
+    fn place(&self, corners: &[[f64; 3]; 3], edges: [f64; 3], z: [f64; 3], scaled: Option<Scaled<4>>) -> TriangleHit {
+        let sum: f64 = edges.iter().sum();
+        let mut weights = edges.map(|e| e / sum);
+        if !(sum.abs() <= f64::MAX && sum.is_normal()) {
+            // Their sum overflows, or they underflow.
+            let most = edges.iter().fold(0.0, |most, e| f64::max(most, e.abs()));
+            let edges = edges.map(|e| e / most);
+            weights = edges.map(|e| e / edges.iter().sum::<f64>());
+        }
+        let zeros = edges.iter().filter(|&&e| e == 0.0).count();
+        let mut t = match zeros {
+            0 => (0..3).map(|at| weights[at] * z[at]).sum(),
+            1 => {
+                let at = (0..3).find(|&at| edges[at] == 0.0).unwrap_or(0);
+                let (mut p, mut q) = ((at + 1) % 3, (at + 2) % 3);
+                // The edge has one beginning, whichever triangle it is of.
+                if corners[p] > corners[q] {
+                    (p, q) = (q, p);
+                }
+                self.along_edge(&corners[p], &corners[q])
+            }
+            _ => z[(0..3).find(|&at| edges[at] != 0.0).unwrap_or(0)],
+        };
+        let most = z.iter().fold(0.0, |most, z| f64::max(most, z.abs()));
+        if t.abs() <= 1e-9 * most {
+            // So small that rounding could give its sign.
+            let [a, b, c] = *corners;
+            let exact = scaled.unwrap_or_else(|| Scaled::new(self.direction, [self.origin, a, b, c]));
+            let height = exact.height([0, 1, 2, 3]);
+            let area = sum * self.direction[self.axes[2]];
+            let is_sure = height != 0.0 && height.is_normal() && area.is_normal();
+            t = if height == 0.0 {
+                0.0
+            } else if is_sure && zeros == 0 {
+                height / area
+            } else {
+                t.abs().copysign(height * area.signum())
+            };
+        }
+        TriangleHit { t, weights }
+    }
+
+    /// `t` where the line meets that through two points.
+    fn along_edge(&self, p: &[f64; 3], q: &[f64; 3]) -> f64 {
+        let [kx, ky, kz] = self.axes;
+        let sheared = |at: &[f64; 3]| {
+            let p: [f64; 3] = std::array::from_fn(|k| at[k] - self.origin[k]);
+            [p[kx] - self.shear[0] * p[kz], p[ky] - self.shear[1] * p[kz], p[kz] / self.direction[kz]]
+        };
+        let (p, q) = (sheared(p), sheared(q));
+        let wider = usize::from((p[1] - q[1]).abs() > (p[0] - q[0]).abs());
+        let part = (p[wider] / (p[wider] - q[wider])).clamp(0.0, 1.0);
+        let part = if part.is_nan() { 0.5 } else { part };
+        p[2] + part * (q[2] - p[2])
+    }
+}

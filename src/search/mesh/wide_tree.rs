@@ -1,0 +1,142 @@
+//! A tree of eight children a node, over triangles in blocks of eight.
+//!
+//! In: triangles in the unit of their [`Frame`](super::frame::Frame). Out: one ordered walk, which rays and nearest points are visitors of.
+//! Boxes and triangles are `f32`, one array a coordinate, so that one instruction tests eight. They only choose candidates: what they are
+//! rounded by is less than the padding of each query, and `f64` decides among what is left.
+//! Cost: 40 bytes a lane of a block, of which about two thirds are filled, and about 8 bytes a triangle for the nodes.
+//! Source: Wald, Benthin and Boulos 2008 (wide trees); Embree (Wald et al. 2014).
+
+use crate::bvh::traverse::bits;
+use crate::simd::{Isa, LANES, Lanes};
+
+/// Set in the number of a child that is a block.
+pub(super) const BLOCK: u32 = 1 << 31;
+
+/// The depth at which the builder begins to halve, so that the stack of a walk cannot overflow.
+pub(super) const FREE_DEPTH: usize = 24;
+
+/// A walk leaves at most seven children a level behind, on levels that are free or halve at most 2^31 triangles.
+const STACK: usize = (LANES - 1) * (FREE_DEPTH + 32) + LANES;
+
+/// The smaller of two numbers, by one instruction; the second if one is NaN.
+#[inline(always)]
+pub(super) fn lower(a: f32, b: f32) -> f32 {
+    if a < b { a } else { b }
+}
+
+/// The larger of two numbers, likewise.
+#[inline(always)]
+pub(super) fn higher(a: f32, b: f32) -> f32 {
+    if a > b { a } else { b }
+}
+
+/// Eight children: their boxes, and where they are.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(32))]
+pub(super) struct Node {
+    /// The lower corners by axis, then the upper ones. A child that is none has an empty box.
+    pub bounds: [Lanes<f32>; 6],
+    /// Numbers of nodes; or of blocks, with [`BLOCK`].
+    pub child: Lanes<u32>,
+}
+
+impl Node {
+    pub const EMPTY: Self = Self {
+        bounds: {
+            let (lo, hi) = ([f32::INFINITY; LANES], [f32::NEG_INFINITY; LANES]);
+            [lo, lo, lo, hi, hi, hi]
+        },
+        child: [0; LANES],
+    };
+}
+
+/// Up to eight triangles.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(32))]
+pub(super) struct Block {
+    /// The corners: `corners[corner][axis]`; NaN where there is no triangle.
+    pub corners: [[Lanes<f32>; 3]; 3],
+    /// Their numbers.
+    pub triangle: Lanes<u32>,
+}
+
+impl Block {
+    pub const EMPTY: Self = Self { corners: [[[f32::NAN; LANES]; 3]; 3], triangle: [u32::MAX; LANES] };
+}
+
+/// The tree.
+#[derive(Clone, Debug)]
+pub(super) struct WideTree {
+    pub nodes: Vec<Node>,
+    pub blocks: Vec<Block>,
+    /// A child's number; none if there are no blocks.
+    pub root: u32,
+}
+
+impl WideTree {
+    /// Visits blocks, the nearest first. `enter` gives a key of each child, not negative, and one above the limit to those that are left out;
+    /// `visit` looks at a block, and returns the limit from there on, or `None` to end.
+    #[inline(always)]
+    pub fn walk<I: Isa>(
+        &self,
+        isa: I,
+        limit: f32,
+        mut enter: impl FnMut(&Node, f32) -> Lanes<f32>,
+        mut visit: impl FnMut(&Block, f32) -> Option<f32>,
+    ) {
+        if self.blocks.is_empty() {
+            return;
+        }
+        // A key in the upper half and a child in the lower one: they are ordered as keys are, for those are not negative.
+        let mut stack = [0u64; STACK];
+        let mut len = 0;
+        // The key of an empty child is infinite.
+        let mut limit = limit.min(f32::MAX);
+        let mut at = self.root;
+        loop {
+            if at & BLOCK == 0 {
+                let node = &self.nodes[at as usize];
+                let keys = enter(node, limit);
+                let mask = isa.at_most_f32(&keys, limit);
+                if mask != 0 {
+                    let first = mask.trailing_zeros() as usize % LANES;
+                    if mask & (mask - 1) == 0 {
+                        at = node.child[first];
+                        continue;
+                    }
+                    let base = len;
+                    for lane in bits(mask) {
+                        let lane = lane % LANES;
+                        let entry = u64::from(keys[lane].to_bits()) << 32 | u64::from(node.child[lane]);
+                        // The farthest lies deepest.
+                        let mut place = len;
+                        while place > base && stack[place - 1] < entry {
+                            stack[place] = stack[place - 1];
+                            place -= 1;
+                        }
+                        stack[place] = entry;
+                        len += 1;
+                    }
+                    len -= 1;
+                    at = stack[len] as u32;
+                    continue;
+                }
+            } else {
+                match visit(&self.blocks[(at ^ BLOCK) as usize], limit) {
+                    Some(left) => limit = left.min(f32::MAX),
+                    None => return,
+                }
+            }
+            loop {
+                if len == 0 {
+                    return;
+                }
+                len -= 1;
+                if f32::from_bits((stack[len] >> 32) as u32) <= limit {
+                    at = stack[len] as u32;
+                    break;
+                }
+            }
+        }
+    }
+}
