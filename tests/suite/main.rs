@@ -18,6 +18,7 @@ mod halos;
 mod hdbscan;
 mod hits;
 mod hop;
+mod mesh;
 mod moving;
 mod overdensity;
 mod particles;
