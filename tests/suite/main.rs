@@ -19,6 +19,7 @@ mod hdbscan;
 mod hits;
 mod hop;
 mod interpolate;
+mod mesh;
 mod moving;
 mod overdensity;
 mod particles;

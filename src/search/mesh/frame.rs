@@ -118,19 +118,16 @@ impl FrameRay {
         let axes = [(last + 1) % 3, (last + 2) % 3, last];
         // Along what is shorter a ray moves by less than it is rounded.
         let least = |x: f64| if x.abs() < 1e-12 { 1e-12f64.copysign(x) } else { x };
-        let (row, other) = (
-            |k: usize| if direction[k] < 0.0 { k + 3 } else { k },
-            |k: usize| if direction[k] < 0.0 { k } else { k + 3 },
-        );
-        let moved = |by: f64| std::array::from_fn(|k| (at[k] + by.copysign(direction[k])) as f32);
+        let signs = direction.map(f64::signum);
+        let moved = |by: f64| std::array::from_fn(|k| (at[k] + by * signs[k]) as f32);
         let sign = direction[last] as f32;
         Prepared::Ready(Self {
             origin: at.map(|x| x as f32),
             near: moved(padding),
             far: moved(-padding),
             inverse: direction.map(|x| least(x).recip() as f32),
-            near_row: std::array::from_fn(row),
-            far_row: std::array::from_fn(other),
+            near_row: std::array::from_fn(|k| if signs[k] > 0.0 { k } else { k + 3 }),
+            far_row: std::array::from_fn(|k| if signs[k] > 0.0 { k + 3 } else { k }),
             axes,
             shear: [axes[0], axes[1]].map(|k| (direction[k] * direction[last]) as f32),
             sign,

@@ -112,7 +112,9 @@ impl<S: Scalar> Mesh<S> {
                 self.tree.walk(
                     isa,
                     square(within),
-                    |node, _| keys(&from, node),
+                    #[inline(always)]
+                    |node| keys(&from, node),
+                    #[inline(always)]
                     |block, limit| {
                         let mask = candidates(isa, &from, block, within);
                         if mask == 0 {

@@ -110,12 +110,13 @@ impl TriangleRay {
     /// What is met where the edge functions have one sign.
     fn place(&self, corners: &[[f64; 3]; 3], edges: [f64; 3], z: [f64; 3], scaled: Option<Scaled<4>>) -> TriangleHit {
         let sum: f64 = edges.iter().sum();
-        let mut weights = edges.map(|e| e / sum);
+        // No weight is -0.
+        let mut weights = edges.map(|e| e / sum + 0.0);
         if !(sum.abs() <= f64::MAX && sum.is_normal()) {
             // Their sum overflows, or they underflow.
             let most = edges.iter().fold(0.0, |most, e| f64::max(most, e.abs()));
             let edges = edges.map(|e| e / most);
-            weights = edges.map(|e| e / edges.iter().sum::<f64>());
+            weights = edges.map(|e| e / edges.iter().sum::<f64>() + 0.0);
         }
         let zeros = edges.iter().filter(|&&e| e == 0.0).count();
         let mut t = match zeros {

@@ -81,7 +81,7 @@ impl WideTree {
         &self,
         isa: I,
         limit: f32,
-        mut enter: impl FnMut(&Node, f32) -> Lanes<f32>,
+        enter: impl Fn(&Node) -> Lanes<f32>,
         mut visit: impl FnMut(&Block, f32) -> Option<f32>,
     ) {
         if self.blocks.is_empty() {
@@ -96,7 +96,7 @@ impl WideTree {
         loop {
             if at & BLOCK == 0 {
                 let node = &self.nodes[at as usize];
-                let keys = enter(node, limit);
+                let keys = enter(node);
                 let mask = isa.at_most_f32(&keys, limit);
                 if mask != 0 {
                     let first = mask.trailing_zeros() as usize % LANES;

@@ -14,7 +14,7 @@ use crate::search::mesh::rays::in_order;
 use crate::search::mesh::wide_tree::{BLOCK, Node, WideTree};
 
 /// A node is a dipole to points that are this many of its radii away.
-const FAR: f64 = 4.0;
+const FAR: f64 = 5.0;
 
 /// Points per parallel task.
 const TASK: usize = 1 << 7;
@@ -114,7 +114,7 @@ impl<S: Scalar> Mesh<S> {
     /// How often the surface goes around a point: 1 inside of a closed surface whose faces turn counterclockwise as seen from outside, 0
     /// outside of it, and in between about holes. On the surface it is any of the values beside it. NaN if the point is not finite.
     ///
-    /// It is approximate: triangles far away are taken together, which changes it by some thousandths at most where it was measured.
+    /// It is approximate: triangles far away are taken together, which changes it by less than a hundredth where it was measured.
     ///
     /// ```
     /// let corners = [[0.0f64, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];

@@ -1,0 +1,363 @@
+//! What went wrong, with the numbers that its sentence has.
+
+#[cfg(feature = "io")]
+use std::path::PathBuf;
+
+use crate::error::ErrorKind;
+
+#[derive(Debug)]
+#[allow(dead_code, reason = "what only some features refuse")]
+pub(crate) enum Kind {
+    NotFinite {
+        index: usize,
+        axis: usize,
+        value: f64,
+    },
+    TooFar {
+        index: usize,
+        axis: usize,
+        value: f64,
+        limit: f64,
+    },
+    Inverted {
+        index: usize,
+        axis: usize,
+        lo: f64,
+        hi: f64,
+    },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    NoDevice {
+        what: &'static str,
+        index: usize,
+        found: usize,
+    },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    DevicePoints,
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    DeviceLists {
+        values: u64,
+    },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    DeviceMemory {
+        bytes: u128,
+        most: u64,
+    },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    DeviceCenter {
+        center: String,
+    },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    DeviceTies,
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    DeviceRounding,
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    DeviceSmall {
+        value: f64,
+    },
+    #[cfg(all(feature = "io", any(feature = "cuda", feature = "vulkan")))]
+    DeviceAdaptaHop,
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    Devices {
+        points: String,
+        what: &'static str,
+        other: String,
+    },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    DeviceValues {
+        len: usize,
+        n: usize,
+        what: &'static str,
+    },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    DeviceRows {
+        len: usize,
+        dim: usize,
+    },
+    #[cfg(feature = "cuda")]
+    DeviceAddress {
+        address: u64,
+        bytes: u64,
+        index: usize,
+        found: String,
+    },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    Device(String),
+    TooManyClusters {
+        clusters: usize,
+        max: usize,
+    },
+    TooMany {
+        n: usize,
+        max: usize,
+    },
+    TooManyFaces {
+        n: usize,
+        max: usize,
+    },
+    Face {
+        index: usize,
+        vertex: u32,
+        vertices: usize,
+    },
+    Dimension {
+        dim: usize,
+    },
+    BinsDimension {
+        dim: usize,
+    },
+    BinsExtent,
+    HopDimension {
+        dim: usize,
+    },
+    Extent {
+        what: &'static str,
+    },
+    BasisSize {
+        k: usize,
+        basis: usize,
+        degree: usize,
+        dim: usize,
+    },
+    FieldLength {
+        len: usize,
+        sources: usize,
+    },
+    SourceValue {
+        index: usize,
+        value: f64,
+    },
+    Volume {
+        index: usize,
+        volume: f64,
+    },
+    FieldValue {
+        index: usize,
+    },
+    Parameter {
+        name: &'static str,
+        value: f64,
+        must: &'static str,
+    },
+    BoxDimension {
+        sides: usize,
+        dim: usize,
+    },
+    BoxSize {
+        axis: usize,
+        size: f64,
+        limit: f64,
+    },
+    BoxTooSmall {
+        axis: usize,
+        size: f64,
+        name: &'static str,
+        length: f64,
+    },
+    Length {
+        what: &'static str,
+        len: usize,
+        points: usize,
+    },
+    Refit {
+        len: usize,
+        points: usize,
+    },
+    Mass {
+        index: usize,
+        mass: f64,
+    },
+    ColumnLength {
+        name: String,
+        len: usize,
+        halos: usize,
+    },
+    ColumnTaken {
+        name: String,
+    },
+    ColumnUnknown {
+        name: String,
+        known: String,
+    },
+    Label {
+        point: usize,
+        label: i32,
+        points: usize,
+    },
+    NoOffsets {
+        count: usize,
+    },
+    Offsets {
+        halo: usize,
+        start: usize,
+        end: usize,
+    },
+    LastOffset {
+        end: usize,
+        members: usize,
+    },
+    Member {
+        halo: usize,
+        point: u32,
+        points: usize,
+    },
+    MemberTwice {
+        point: u32,
+        first: usize,
+        halo: usize,
+    },
+    NoMass {
+        index: usize,
+        mass: f64,
+    },
+    Velocity {
+        index: usize,
+        axis: usize,
+        value: f64,
+    },
+    Spaces {
+        what: &'static str,
+        of: String,
+        other_what: &'static str,
+        other_of: String,
+    },
+    UnknownOverdensity {
+        text: String,
+    },
+    #[cfg(feature = "plot")]
+    UnknownSlab {
+        text: String,
+    },
+    Twice {
+        name: &'static str,
+        value: String,
+    },
+    Missing {
+        name: &'static str,
+        message: String,
+    },
+    NoSeparation {
+        volume: f64,
+    },
+    HaloDimension {
+        what: &'static str,
+        dim: usize,
+    },
+    BoxTooNarrow {
+        side: f64,
+        axis: usize,
+        lo: f64,
+        hi: f64,
+        outside: u64,
+        points: u64,
+    },
+    UnequalColumns {
+        name: String,
+        len: usize,
+        first: usize,
+    },
+    Write {
+        source: std::io::Error,
+    },
+    #[cfg(feature = "plot")]
+    Picture(String),
+    WeightCount {
+        weights: usize,
+        n: usize,
+    },
+    Weight {
+        index: usize,
+        value: f64,
+    },
+    UnknownUnit {
+        what: &'static str,
+        text: String,
+        known: &'static str,
+    },
+    UnknownFormat {
+        text: String,
+        known: String,
+    },
+    UnitNeedsH {
+        unit: String,
+    },
+    AmbiguousUnits {
+        first: String,
+        second: String,
+    },
+    NoUnits {
+        density: f64,
+        omega_m: f64,
+        expected: f64,
+    },
+    #[cfg(feature = "distributed")]
+    OnRank {
+        rank: usize,
+        kind: ErrorKind,
+        message: String,
+    },
+    #[cfg(feature = "distributed")]
+    AcrossWeights,
+    #[cfg(feature = "distributed")]
+    AcrossOption {
+        what: &'static str,
+    },
+    #[cfg(feature = "distributed")]
+    AcrossOptions,
+    #[cfg(all(feature = "distributed", any(feature = "cuda", feature = "vulkan")))]
+    AcrossTree {
+        points: usize,
+        domain: usize,
+    },
+    #[cfg(feature = "distributed")]
+    AcrossColumn {
+        what: &'static str,
+    },
+    #[cfg(feature = "distributed")]
+    RankGone {
+        rank: usize,
+    },
+    #[cfg(feature = "mpi")]
+    Mpi(String),
+    Own {
+        kind: ErrorKind,
+        sentence: String,
+    },
+    Invariant(String),
+    Changed,
+    Cancelled,
+    Radii {
+        len: usize,
+        centers: usize,
+    },
+    Radius {
+        index: usize,
+        radius: f64,
+    },
+    #[cfg(feature = "sample")]
+    Spec {
+        spec: String,
+        message: String,
+    },
+    Memory {
+        n: usize,
+        what: &'static str,
+        bytes: u128,
+    },
+    #[cfg(feature = "io")]
+    File {
+        path: PathBuf,
+        message: String,
+        source: Option<std::io::Error>,
+    },
+}
+
+impl Kind {
+    /// Of a coordinate that is not finite, or beyond `limit`.
+    pub(crate) fn coordinate(index: usize, axis: usize, value: f64, limit: f64) -> Self {
+        if value.is_finite() {
+            Self::TooFar { index, axis, value, limit }
+        } else {
+            Self::NotFinite { index, axis, value }
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Meshes: what rays meet, nearest triangles, inside and outside, against exact arithmetic and brute force.
+
+mod input;
+mod nearest;
+mod rays;
+mod solids;

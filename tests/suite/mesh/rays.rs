@@ -1,0 +1,237 @@
+//! Hits against exact arithmetic on integers, and against Möller and Trumbore's test in `f64`.
+
+use std::ops::ControlFlow;
+
+use super::solids::{Random, Solid, is_inside, meeting};
+use ropewalk::{Mesh, Ray, RayHit, Scalar};
+
+fn mesh_of<S: Scalar>(solid: &Solid, scale: f64) -> Mesh<S> {
+    let vertices: Vec<[S; 3]> =
+        solid.vertices.iter().map(|vertex| vertex.map(|x| S::from_f64(x as f64 * scale))).collect();
+    Mesh::build(&vertices, &solid.faces).unwrap()
+}
+
+fn ray_of<S: Scalar>(o: [i64; 3], d: [i64; 3], scale: f64) -> Ray<S, 3> {
+    Ray::new(o.map(|x| S::from_f64(x as f64 * scale)), d.map(|x| S::from_f64(x as f64 * scale)))
+}
+
+/// Checks all questions about one ray against exact answers, and returns its crossings. `is_one` is for a single convex surface.
+fn check<S: Scalar>(mesh: &Mesh<S>, solid: &Solid, o: [i64; 3], d: [i64; 3], scale: f64, is_one: bool) -> Vec<RayHit> {
+    let ray = ray_of::<S>(o, d, scale);
+    let what = format!("from {o:?} along {d:?}, scale {scale:e}");
+    let met: Vec<(usize, i128, i128)> = (0..solid.faces.len())
+        .filter_map(|face| meeting(o, d, solid.corners(face)).map(|(num, den)| (face, num, den)))
+        .collect();
+    let ahead: Vec<_> = met.iter().filter(|(_, num, _)| *num >= 0).collect();
+    let first = ahead.iter().min_by(|a, b| (a.1 * b.2).cmp(&(b.1 * a.2)));
+    let hit = mesh.first_hit(&ray);
+    assert_eq!(hit.is_some(), first.is_some(), "{what}");
+    assert_eq!(mesh.any_hit(&ray), first.is_some(), "{what}");
+    if let (Some(hit), Some(first)) = (hit, first) {
+        let exact = first.1 as f64 / first.2 as f64;
+        assert!((hit.t - exact).abs() <= 1e-13 * exact.abs(), "{what}: {} is not {exact}", hit.t);
+        let mut same = ahead.iter().filter(|other| other.1 * first.2 == first.1 * other.2);
+        if is_one {
+            assert_eq!(hit.triangle as usize, same.next().unwrap().0, "{what}");
+        } else {
+            assert!(same.any(|other| other.0 == hit.triangle as usize), "{what}");
+        }
+        assert!((hit.barycentric.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{what}");
+        let corners = solid.corners(hit.triangle as usize);
+        for (k, at) in ray.at(hit.t).into_iter().enumerate() {
+            let there: f64 = (0..3).map(|corner| hit.barycentric[corner] * corners[corner][k] as f64 * scale).sum();
+            assert!(
+                (there - at).abs() <= 1e-11 * scale * (1.0 + o.iter().map(|x| x.abs()).max().unwrap() as f64),
+                "{what}"
+            );
+        }
+        // The range is inclusive.
+        assert_eq!(mesh.first_hit(&ray.between(hit.t, hit.t)).map(|hit| hit.t), Some(hit.t), "{what}");
+        assert!(!mesh.any_hit(&ray.between(0.0, hit.t * (1.0 - 1e-12) - 1e-300)), "{what}");
+    }
+    let hits = mesh.hits(&ray);
+    assert!(hits.is_sorted_by(|a, b| (a.t, a.triangle) < (b.t, b.triangle)), "{what}");
+    assert!(hits.iter().all(|hit| ahead.iter().any(|met| met.0 == hit.triangle as usize)), "{what}");
+    let mut visited = vec![];
+    mesh.for_each_hit(&ray, |hit| {
+        visited.push(hit);
+        ControlFlow::Continue(())
+    });
+    visited.sort_by(|a, b| a.t.total_cmp(&b.t).then(a.triangle.cmp(&b.triangle)));
+    assert_eq!(visited, hits, "{what}");
+    for k in [0, 1, 2, 5] {
+        assert_eq!(mesh.k_hits(&ray, k), hits[..k.min(hits.len())], "{what}");
+    }
+    hits
+}
+
+fn direction(random: &mut Random) -> [i64; 3] {
+    loop {
+        let d = [0; 3].map(|_: i64| random.integer(-3, 3));
+        if d != [0; 3] {
+            return d;
+        }
+    }
+}
+
+/// From inside of a convex surface each ray crosses it once, through whatever edge or corner; from outside not at all or twice.
+fn crossings_of_convex_surfaces<S: Scalar>(scale: f64) {
+    let mut random = Random(1);
+    for (solid, size, is_cube) in
+        [(Solid::octahedron(6), 6, false), (Solid::cube(5), 5, true), (Solid::octahedron(1), 1, false)]
+    {
+        let mesh = mesh_of::<S>(&solid, scale);
+        for _ in 0..400 {
+            let o = [0; 3].map(|_: i64| random.integer(-size - 2, size + 2));
+            let d = direction(&mut random);
+            let reach: i64 = o.iter().map(|x| x.abs()).sum();
+            let (is_in, is_on) = if is_cube {
+                let is_closed_in = o.iter().all(|&x| (0..=size).contains(&x));
+                let is_in = o.iter().all(|&x| 0 < x && x < size);
+                (is_in, is_closed_in && !is_in)
+            } else {
+                (reach < size, reach == size)
+            };
+            let hits = check::<S>(&mesh, &solid, o, d, scale, true);
+            if !is_on {
+                assert!(
+                    if is_in { hits.len() == 1 } else { hits.len() % 2 == 0 && hits.len() <= 2 },
+                    "{o:?} {d:?}: {hits:?}"
+                );
+            }
+            let line = mesh.hits(&ray_of::<S>(o, d, scale).between(f64::NEG_INFINITY, f64::INFINITY));
+            assert!(line.is_empty() || line.len() == 2, "{o:?} {d:?}: {line:?}");
+        }
+    }
+}
+
+#[test]
+fn each_passage_through_a_convex_surface_is_one_hit() {
+    crossings_of_convex_surfaces::<f32>(1.0);
+    crossings_of_convex_surfaces::<f64>(1.0);
+}
+
+/// Powers of two change nothing.
+#[test]
+fn very_large_and_very_small_meshes() {
+    crossings_of_convex_surfaces::<f32>(2f64.powi(-120));
+    crossings_of_convex_surfaces::<f32>(2f64.powi(120));
+    crossings_of_convex_surfaces::<f64>(2f64.powi(-300));
+    crossings_of_convex_surfaces::<f64>(2f64.powi(300));
+}
+
+#[test]
+fn parity_is_inside_of_tetrahedra_that_cross() {
+    let mut random = Random(2);
+    for round in 0..30 {
+        let size = 2 + round % 5;
+        let solid = Solid::tetrahedra(60, size, &mut random);
+        let (single, double) = (mesh_of::<f32>(&solid, 1.0), mesh_of::<f64>(&solid, 1.0));
+        for _ in 0..60 {
+            let o = [0; 3].map(|_: i64| random.integer(-1, size + 1));
+            let d = direction(&mut random);
+            let hits = check::<f64>(&double, &solid, o, d, 1.0, false);
+            assert_eq!(check::<f32>(&single, &solid, o, d, 1.0, false), hits);
+            for tetrahedron in 0..solid.faces.len() / 4 {
+                let faces: Vec<_> = (4 * tetrahedron..4 * tetrahedron + 4).map(|face| solid.corners(face)).collect();
+                let count = hits.iter().filter(|hit| hit.triangle as usize / 4 == tetrahedron).count();
+                if let Some(is_in) = is_inside(o, &faces) {
+                    let expected: &[usize] = if is_in { &[1] } else { &[0, 2] };
+                    assert!(expected.contains(&count), "{count} of {faces:?} from {o:?} along {d:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Where `f32` cannot tell triangles apart, all are asked.
+#[test]
+fn rays_from_far_away() {
+    let mut random = Random(3);
+    let solid = Solid::octahedron(5);
+    let mesh = mesh_of::<f64>(&solid, 1.0);
+    for power in [4, 12, 20, 28, 36] {
+        for _ in 0..60 {
+            let near = [0; 3].map(|_: i64| random.integer(-6, 6));
+            let d = direction(&mut random);
+            let o = std::array::from_fn(|k| near[k] - (d[k] << power));
+            let hits = check::<f64>(&mesh, &solid, o, d, 1.0, true);
+            assert!(hits.is_empty() || hits.len() == 2);
+        }
+    }
+}
+
+/// Möller and Trumbore 1997.
+fn straightforward(ray: &Ray<f64, 3>, [a, b, c]: [[f64; 3]; 3]) -> Option<(f64, f64)> {
+    let minus = |a: [f64; 3], b: [f64; 3]| -> [f64; 3] { std::array::from_fn(|k| a[k] - b[k]) };
+    let dot = |a: [f64; 3], b: [f64; 3]| (0..3).map(|k| a[k] * b[k]).sum::<f64>();
+    let cross = |a: [f64; 3], b: [f64; 3]| -> [f64; 3] {
+        std::array::from_fn(|k| a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3])
+    };
+    let (e, f) = (minus(b, a), minus(c, a));
+    let p = cross(ray.direction, f);
+    let det = dot(e, p);
+    let s = minus(ray.origin, a);
+    let u = dot(s, p) / det;
+    let q = cross(s, e);
+    let v = dot(ray.direction, q) / det;
+    let t = dot(f, q) / det;
+    // How far from the edges, in weights.
+    let margin = u.min(v).min(1.0 - u - v);
+    (t.is_finite() && margin > -1e-9).then_some((t, margin))
+}
+
+#[test]
+fn random_meshes_against_brute_force() {
+    let mut random = Random(4);
+    for (n, size) in [(1, 1.0), (9, 0.5), (100, 0.3), (3000, 0.05), (3000, 0.5)] {
+        let mut vertices: Vec<[f32; 3]> = vec![];
+        for _ in 0..n {
+            let center = [0.0; 3].map(|_: f64| random.unit());
+            (0..3).for_each(|_| vertices.push(center.map(|x| (x + size * (random.unit() - 0.5)) as f32)));
+        }
+        let faces: Vec<[u32; 3]> = (0..n).map(|i| [3 * i, 3 * i + 1, 3 * i + 2]).collect();
+        let mesh = Mesh::build(&vertices, &faces).unwrap();
+        let rays: Vec<Ray<f32, 3>> = (0..600)
+            .map(|_| {
+                let [o, d] = [3.0, 2.0].map(|wide| [0.0; 3].map(|_: f64| (wide * random.unit() - 1.0) as f32));
+                Ray::new(o, d).between(0.1, 1.5)
+            })
+            .collect();
+        let (firsts, any, all) = (mesh.first_hits(&rays), mesh.any_hits(&rays), mesh.hits_all(&rays));
+        for (i, ray) in rays.iter().enumerate() {
+            assert_eq!((mesh.first_hit(ray), mesh.any_hit(ray)), (firsts[i], any[i]));
+            assert_eq!(mesh.hits(ray), all.of(i));
+            let wide = Ray::new(ray.origin.map(f64::from), ray.direction.map(f64::from));
+            let mut expected: Vec<(f64, u32)> = vec![];
+            let mut is_sure = true;
+            for (face, own) in faces.iter().enumerate() {
+                let corners = own.map(|vertex| vertices[vertex as usize].map(f64::from));
+                if let Some((t, margin)) = straightforward(&wide, corners) {
+                    is_sure &= margin > 1e-9 && (t - 0.1).abs() > 1e-9 && (t - 1.5).abs() > 1e-9;
+                    if (0.1..=1.5).contains(&t) {
+                        expected.push((t, face as u32));
+                    }
+                }
+            }
+            if is_sure {
+                expected.sort_by(|a, b| a.0.total_cmp(&b.0));
+                assert_eq!(
+                    all.of(i).iter().map(|hit| hit.triangle).collect::<Vec<_>>(),
+                    expected.iter().map(|e| e.1).collect::<Vec<_>>()
+                );
+                assert!(all.of(i).iter().zip(&expected).all(|(hit, e)| (hit.t - e.0).abs() < 1e-9));
+                assert_eq!(firsts[i].as_ref(), all.of(i).first());
+                assert_eq!(any[i], !expected.is_empty());
+            }
+        }
+        // Callbacks see the same, and end one ray early.
+        let seen = std::sync::Mutex::new(vec![0; rays.len()]);
+        mesh.for_each_hit_all(&rays, |ray, hit| {
+            assert!(all.of(ray).contains(&hit));
+            seen.lock().unwrap()[ray] += 1;
+            ControlFlow::Break(())
+        });
+        assert!(seen.into_inner().unwrap().iter().enumerate().all(|(ray, &n)| n == all.of(ray).len().min(1)));
+    }
+}
