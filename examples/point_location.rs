@@ -5,7 +5,7 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use ropewalk::{Aabb, Bounded, Intersects, Result, ValueBvh};
+use ropewalk::{Aabb, Bounded, HitBy, Result, ValueBvh};
 
 const CELLS: usize = 20;
 
@@ -37,8 +37,8 @@ impl Bounded<f64, 3> for Tetrahedron {
 }
 
 /// A point is asked for as a box without extent. Its faces belong to a tetrahedron, so that points between two are in both.
-impl Intersects<Aabb<f64, 3>> for Tetrahedron {
-    fn intersects(&self, point: &Aabb<f64, 3>) -> bool {
+impl HitBy<Aabb<f64, 3>> for Tetrahedron {
+    fn is_hit_by(&self, point: &Aabb<f64, 3>) -> bool {
         self.weights(point.lo).iter().all(|&weight| weight >= 0.0)
     }
 }

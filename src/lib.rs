@@ -38,7 +38,7 @@
 //! # Ok::<(), ropewalk::Error>(())
 //! ```
 //!
-//! A [`ValueBvh`] owns its shapes, and what they carry; it finds by the shapes themselves ([`Distance`], [`Intersects`]) where a [`Bvh`] knows
+//! A [`ValueBvh`] owns its shapes, and what they carry; it finds by the shapes themselves ([`Distance`], [`HitBy`]) where a [`Bvh`] knows
 //! their boxes.
 //!
 //! ```
@@ -285,7 +285,7 @@ pub use cluster::{
 pub use cluster::{dbscan, minimum_spanning_tree};
 pub use csr::Csr;
 pub use error::{Error, ErrorKind, Result};
-pub use geometry::{Aabb, Boundary, Bounded, BoxSize, Distance, Intersects, Query, Ray, Scalar, Space, Sphere};
+pub use geometry::{Aabb, Boundary, Bounded, BoxSize, Distance, HitBy, Query, Ray, Scalar, Space, Sphere};
 pub use halo::{AdaptaHop, AdaptaHopAlgorithm, Halos, Subhalo, SubhaloSelection, Subhalos};
 #[cfg(feature = "halos")]
 pub use halo::{Catalog, Center, CenterFinder, Centers, Cosmology, Particles};

@@ -11,30 +11,30 @@ use crate::geometry::{Aabb, Bounded, Scalar, Space, Sphere};
 /// use ropewalk::{Distance, Sphere};
 ///
 /// let ball = Sphere::new([3.0f32, 4.0], 2.0);
-/// assert_eq!(ball.distance2(&[0.0, 0.0]), 9.0);
-/// assert_eq!((ball, "a name").distance2(&[3.0, 5.0]), 0.0);
+/// assert_eq!(ball.distance2_to(&[0.0, 0.0]), 9.0);
+/// assert_eq!((ball, "a name").distance2_to(&[3.0, 5.0]), 0.0);
 /// ```
 pub trait Distance<S, const D: usize>: Bounded<S, D> {
     /// The squared distance from a point to the nearest point of the shape, in `f64`; 0 inside of what is solid. NaN if there is none.
-    fn distance2(&self, point: &[S; D]) -> f64;
+    fn distance2_to(&self, point: &[S; D]) -> f64;
 }
 
 impl<S: Scalar, const D: usize> Distance<S, D> for [S; D] {
     #[inline]
-    fn distance2(&self, point: &[S; D]) -> f64 {
+    fn distance2_to(&self, point: &[S; D]) -> f64 {
         Space::OPEN.distance2(point, self)
     }
 }
 
 impl<S: Scalar, const D: usize> Distance<S, D> for Aabb<S, D> {
     #[inline]
-    fn distance2(&self, point: &[S; D]) -> f64 {
+    fn distance2_to(&self, point: &[S; D]) -> f64 {
         Space::OPEN.min_distance2(&Aabb::point(*point), self)
     }
 }
 
 impl<S: Scalar, const D: usize> Distance<S, D> for Sphere<S, D> {
-    fn distance2(&self, point: &[S; D]) -> f64 {
+    fn distance2_to(&self, point: &[S; D]) -> f64 {
         let distance2 = Space::OPEN.distance2(point, &self.center);
         // Inside by the same test that decides for balls that are asked for.
         if distance2 <= self.radius * self.radius { 0.0 } else { (distance2.sqrt() - self.radius).powi(2) }
@@ -44,8 +44,8 @@ impl<S: Scalar, const D: usize> Distance<S, D> for Sphere<S, D> {
 /// A value that a shape carries has no part in where it is.
 impl<S, const D: usize, G: Distance<S, D>, V: Sync> Distance<S, D> for (G, V) {
     #[inline]
-    fn distance2(&self, point: &[S; D]) -> f64 {
-        self.0.distance2(point)
+    fn distance2_to(&self, point: &[S; D]) -> f64 {
+        self.0.distance2_to(point)
     }
 }
 
@@ -54,8 +54,8 @@ macro_rules! glam_vector {
     ($($vector:ty: $scalar:ty, $dim:literal;)*) => {$(
         impl Distance<$scalar, $dim> for $vector {
             #[inline]
-            fn distance2(&self, point: &[$scalar; $dim]) -> f64 {
-                self.to_array().distance2(point)
+            fn distance2_to(&self, point: &[$scalar; $dim]) -> f64 {
+                self.to_array().distance2_to(point)
             }
         }
     )*};
@@ -79,13 +79,13 @@ mod tests {
     #[test]
     fn by_hand() {
         let point = [3.0f64, 4.0];
-        assert_eq!([0.0, 0.0].distance2(&point), 25.0);
-        assert_eq!(Aabb::new([0.0f64, 0.0], [2.0, 5.0]).distance2(&point), 1.0);
-        assert_eq!(Aabb::new([0.0f64, 0.0], [3.0, 5.0]).distance2(&point), 0.0);
-        assert_eq!(Sphere::new([0.0f64, 0.0], 3.0).distance2(&point), 4.0);
+        assert_eq!([0.0, 0.0].distance2_to(&point), 25.0);
+        assert_eq!(Aabb::new([0.0f64, 0.0], [2.0, 5.0]).distance2_to(&point), 1.0);
+        assert_eq!(Aabb::new([0.0f64, 0.0], [3.0, 5.0]).distance2_to(&point), 0.0);
+        assert_eq!(Sphere::new([0.0f64, 0.0], 3.0).distance2_to(&point), 4.0);
         // The surface belongs to the ball.
-        assert_eq!(Sphere::new([0.0f64, 0.0], 5.0).distance2(&point), 0.0);
-        assert_eq!(Sphere::new(point, 0.0).distance2(&point), 0.0);
-        assert!(Sphere::new(point, 1.0).distance2(&[f64::NAN, 0.0]).is_nan());
+        assert_eq!(Sphere::new([0.0f64, 0.0], 5.0).distance2_to(&point), 0.0);
+        assert_eq!(Sphere::new(point, 0.0).distance2_to(&point), 0.0);
+        assert!(Sphere::new(point, 1.0).distance2_to(&[f64::NAN, 0.0]).is_nan());
     }
 }

@@ -1,7 +1,7 @@
 //! A tree that owns what is stored in it, and hands it out.
 //!
 //! In: shapes, or pairs of a shape and a value. Out: what the tree's searches find, each with what is stored there.
-//! Boxes find candidates; the shapes themselves decide ([`Intersects`], [`Distance`]).
+//! Boxes find candidates; the shapes themselves decide ([`HitBy`], [`Distance`]).
 //! Cost: that of the searches of [`Bvh`], and a decision for each candidate.
 
 use std::ops::ControlFlow;
@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use crate::bvh::Bvh;
 use crate::csr::Csr;
 use crate::error::Result;
-use crate::geometry::{Bounded, Distance, Intersects, Query, Scalar};
+use crate::geometry::{Bounded, Distance, HitBy, Query, Scalar};
 use crate::search::{Nearest, Neighbor};
 
 /// What a search of a [`ValueBvh`] finds.
@@ -26,7 +26,7 @@ pub struct Hit<'t, T> {
 pub struct NearestHit<'t, T> {
     /// Its index among the values.
     pub index: u32,
-    /// The squared distance to the shape: that of [`Distance::distance2`], but not below that to its box.
+    /// The squared distance to the shape: that of [`Distance::distance2_to`], but not below that to its box.
     pub distance2: f64,
     /// What is stored there.
     pub value: &'t T,
@@ -128,7 +128,7 @@ impl<T: Bounded<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
         Hit { index, value: &self.values[index as usize] }
     }
 
-    /// What intersects a shape, as an iterator in no promised order (it is the same every time). It walks as it is read, so stopping
+    /// What a shape hits, as an iterator in no promised order (it is the same every time). It walks as it is read, so stopping
     /// early is free.
     ///
     /// ```
@@ -142,25 +142,25 @@ impl<T: Bounded<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
     /// ```
     pub fn query<Q: Query<S, D>>(&self, query: Q) -> impl Iterator<Item = Hit<'_, T>>
     where
-        T: Intersects<Q>,
+        T: HitBy<Q>,
     {
         let mut hits = self.bvh.query(query);
         std::iter::from_fn(move || {
             loop {
                 let hit = self.hit(hits.next()?);
-                if hit.value.intersects(hits.query()) {
+                if hit.value.is_hit_by(hits.query()) {
                     return Some(hit);
                 }
             }
         })
     }
 
-    /// What intersects each of many shapes, as lists of indices, in parallel.
+    /// What each of many shapes hits, as lists of indices, in parallel.
     pub fn query_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Csr<u32>
     where
-        T: Intersects<Q>,
+        T: HitBy<Q>,
     {
-        self.bvh.query_all_where(queries, |query, hit| self.values[hit as usize].intersects(&queries[query]))
+        self.bvh.query_all_where(queries, |query, hit| self.values[hit as usize].is_hit_by(&queries[query]))
     }
 
     /// Calls `visit` with each query's number and each of its hits, in parallel over the queries; nothing is stored.
@@ -185,11 +185,11 @@ impl<T: Bounded<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
         queries: &[Q],
         visit: impl Fn(usize, Hit<'_, T>) -> ControlFlow<()> + Sync,
     ) where
-        T: Intersects<Q>,
+        T: HitBy<Q>,
     {
         self.bvh.for_each_hit(queries, |query, index| {
             let hit = self.hit(index);
-            if hit.value.intersects(&queries[query]) { visit(query, hit) } else { ControlFlow::Continue(()) }
+            if hit.value.is_hit_by(&queries[query]) { visit(query, hit) } else { ControlFlow::Continue(()) }
         });
     }
 
@@ -198,12 +198,12 @@ impl<T: Bounded<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
     ///
     /// ```
     /// use std::sync::Mutex;
-    /// use ropewalk::{Intersects, Sphere, ValueBvh};
+    /// use ropewalk::{HitBy, Sphere, ValueBvh};
     ///
     /// let balls = [[0.0f32, 0.0], [1.75, 1.75], [2.0, 0.0]].map(|center| Sphere::new(center, 1.0));
     /// let pairs = Mutex::new(vec![]);
     /// ValueBvh::build(balls.to_vec())?.for_each_pair(0.0, |a, b| {
-    ///     if a.value.intersects(b.value) {
+    ///     if a.value.is_hit_by(b.value) {
     ///         pairs.lock().unwrap().push([a.index, b.index]);
     ///     }
     /// });
@@ -251,7 +251,7 @@ impl<T: Distance<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
         let point = point.into();
         let near = self.bvh.nearest_by(point, wanted, |index| {
             let hit = self.hit(index);
-            keep(hit).then(|| hit.value.distance2(&point))
+            keep(hit).then(|| hit.value.distance2_to(&point))
         });
         let value = |index| &self.values[index as usize];
         near.iter().map(|&Neighbor { index, distance2 }| NearestHit { index, distance2, value: value(index) }).collect()
@@ -267,6 +267,6 @@ impl<T: Distance<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn nearest_all(&self, points: &[[S; D]], wanted: impl Into<Nearest>) -> Csr<Neighbor> {
-        self.bvh.nearest_all_by(points, wanted, |of, index| Some(self.values[index as usize].distance2(&points[of])))
+        self.bvh.nearest_all_by(points, wanted, |of, index| Some(self.values[index as usize].distance2_to(&points[of])))
     }
 }

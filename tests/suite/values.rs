@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use common::random::Random;
 use ropewalk::{
-    Aabb, Bounded, Bvh, Distance, ErrorKind, Intersects, Nearest, Neighbor, Query, Scalar, Space, Sphere, ValueBvh,
+    Aabb, Bounded, Bvh, Distance, ErrorKind, HitBy, Nearest, Neighbor, Query, Scalar, Space, Sphere, ValueBvh,
 };
 
 /// A shape of one's own: the segments between two corners of a box, whose distance is far from that of the box.
@@ -20,7 +20,7 @@ impl<S: Scalar, const D: usize> Bounded<S, D> for Stick<S, D> {
 }
 
 impl<S: Scalar, const D: usize> Distance<S, D> for Stick<S, D> {
-    fn distance2(&self, point: &[S; D]) -> f64 {
+    fn distance2_to(&self, point: &[S; D]) -> f64 {
         let wide = |at: &[S; D]| at.map(Into::<f64>::into);
         let (from, to, at) = (wide(&self.0), wide(&self.1), wide(point));
         let dot = |a: [f64; D], b: [f64; D]| (0..D).map(|k| a[k] * b[k]).sum::<f64>();
@@ -33,9 +33,9 @@ impl<S: Scalar, const D: usize> Distance<S, D> for Stick<S, D> {
     }
 }
 
-impl<S: Scalar, const D: usize> Intersects<Sphere<S, D>> for Stick<S, D> {
-    fn intersects(&self, ball: &Sphere<S, D>) -> bool {
-        ball.radius >= 0.0 && self.distance2(&ball.center) <= ball.radius * ball.radius
+impl<S: Scalar, const D: usize> HitBy<Sphere<S, D>> for Stick<S, D> {
+    fn is_hit_by(&self, ball: &Sphere<S, D>) -> bool {
+        ball.radius >= 0.0 && self.distance2_to(&ball.center) <= ball.radius * ball.radius
     }
 }
 
@@ -51,7 +51,7 @@ fn expected<T: Distance<S, D>, S: Scalar, const D: usize>(
     let mut all: Vec<Neighbor> = (0..)
         .zip(shapes)
         .filter(|&(index, _)| keep(index))
-        .map(|(index, shape)| (index, shape.distance2(&point), to_box(shape)))
+        .map(|(index, shape)| (index, shape.distance2_to(&point), to_box(shape)))
         .filter(|(_, distance2, _)| !distance2.is_nan())
         .map(|(index, distance2, to_box)| Neighbor { index, distance2: distance2.max(to_box) })
         .filter(|near| radius >= 0.0 && near.distance2 <= radius * radius)
@@ -215,7 +215,7 @@ fn few_distances_are_asked_for() {
             let of: [f32; 3] = place(&mut random, false);
             let near = bvh.nearest_by(of, k, |index| {
                 asked.set(asked.get() + 1);
-                Some(sticks[index as usize].distance2(&of))
+                Some(sticks[index as usize].distance2_to(&of))
             });
             let kth = near[k - 1].distance2;
             let of = Aabb::point(of);
@@ -233,7 +233,7 @@ fn few_distances_are_asked_for() {
 
 fn intersecting<T, Q>(name: &str, grid: bool, shapes: Vec<T>, queries: &[Q])
 where
-    T: Bounded<f32, 2> + Intersects<Q> + Clone,
+    T: Bounded<f32, 2> + HitBy<Q> + Clone,
     Q: Query<f32, 2> + Copy + std::fmt::Debug,
 {
     let bvh = ValueBvh::build(shapes.iter().cloned().zip(100usize..).collect()).unwrap();
@@ -255,7 +255,7 @@ where
     for (at, query) in queries.iter().enumerate() {
         let what = format!("{name}, grid {grid}, {query:?}");
         let expected: Vec<u32> =
-            (0..).zip(&shapes).filter(|(_, shape)| shape.intersects(query)).map(|(i, _)| i).collect();
+            (0..).zip(&shapes).filter(|(_, shape)| shape.is_hit_by(query)).map(|(i, _)| i).collect();
         let hits: Vec<u32> = bvh.query(*query).map(|hit| hit.index).collect();
         assert_eq!((&lists[at], &called[at]), (&hits[..], &hits), "{what}");
         assert_eq!(firsts[at], hits[..hits.len().min(1)], "{what}");

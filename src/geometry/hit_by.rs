@@ -1,71 +1,71 @@
-//! Whether two shapes have a point in common.
+//! Whether what is stored is hit by what is asked.
 
 use crate::geometry::{Aabb, Distance, Scalar, Space, Sphere};
 
-/// Whether a stored shape itself, not only its box, has a point in common with what is asked: what [`ValueBvh::query`](crate::ValueBvh::query)
-/// decides its hits by. Boundaries belong to the shapes.
+/// Whether what is asked hits a stored shape itself, not only its box: what [`ValueBvh::query`](crate::ValueBvh::query) decides by. Shapes hit
+/// each other where they have a point in common, boundaries included; for a type of your own the answer is yours.
 ///
 /// Points, boxes and balls come with it, for boxes and balls; so does a pair of such a shape and a value. Space is open here.
 ///
 /// ```
-/// use ropewalk::{Aabb, Intersects, Sphere};
+/// use ropewalk::{Aabb, HitBy, Sphere};
 ///
 /// let ball = Sphere::new([0.0f32, 0.0], 1.0);
 /// // The corner of the ball's box is not in the ball.
-/// assert!(!ball.intersects(&Aabb::new([0.8f32, 0.8], [2.0, 2.0])));
-/// assert!(ball.intersects(&Aabb::new([1.0f32, 0.0], [2.0, 2.0])));
+/// assert!(!ball.is_hit_by(&Aabb::new([0.8f32, 0.8], [2.0, 2.0])));
+/// assert!(ball.is_hit_by(&Aabb::new([1.0f32, 0.0], [2.0, 2.0])));
 /// ```
-pub trait Intersects<Q> {
-    /// Whether the two have a point in common.
-    fn intersects(&self, query: &Q) -> bool;
+pub trait HitBy<Q> {
+    /// Whether this is a hit of `query`. Where its box is missed, it is not asked.
+    fn is_hit_by(&self, query: &Q) -> bool;
 }
 
 /// A value that a shape carries has no part in where it is.
-impl<Q, G: Intersects<Q>, V> Intersects<Q> for (G, V) {
+impl<Q, G: HitBy<Q>, V> HitBy<Q> for (G, V) {
     #[inline]
-    fn intersects(&self, query: &Q) -> bool {
-        self.0.intersects(query)
+    fn is_hit_by(&self, query: &Q) -> bool {
+        self.0.is_hit_by(query)
     }
 }
 
 /// Whether a shape comes as near to a ball's centre as its radius.
 #[inline]
 pub(crate) fn meets_ball<S: Scalar, const D: usize>(shape: &impl Distance<S, D>, ball: &Sphere<S, D>) -> bool {
-    ball.radius >= 0.0 && shape.distance2(&ball.center) <= ball.radius * ball.radius
+    ball.radius >= 0.0 && shape.distance2_to(&ball.center) <= ball.radius * ball.radius
 }
 
-impl<S: Scalar, const D: usize> Intersects<Sphere<S, D>> for [S; D] {
+impl<S: Scalar, const D: usize> HitBy<Sphere<S, D>> for [S; D] {
     #[inline]
-    fn intersects(&self, query: &Sphere<S, D>) -> bool {
+    fn is_hit_by(&self, query: &Sphere<S, D>) -> bool {
         meets_ball(self, query)
     }
 }
 
-impl<S: Scalar, const D: usize> Intersects<Sphere<S, D>> for Aabb<S, D> {
+impl<S: Scalar, const D: usize> HitBy<Sphere<S, D>> for Aabb<S, D> {
     #[inline]
-    fn intersects(&self, query: &Sphere<S, D>) -> bool {
+    fn is_hit_by(&self, query: &Sphere<S, D>) -> bool {
         meets_ball(self, query)
     }
 }
 
-impl<S: Scalar, const D: usize> Intersects<Sphere<S, D>> for Sphere<S, D> {
+impl<S: Scalar, const D: usize> HitBy<Sphere<S, D>> for Sphere<S, D> {
     #[inline]
-    fn intersects(&self, query: &Sphere<S, D>) -> bool {
+    fn is_hit_by(&self, query: &Sphere<S, D>) -> bool {
         let sum = self.radius + query.radius;
         self.radius >= 0.0 && query.radius >= 0.0 && Space::OPEN.distance2(&self.center, &query.center) <= sum * sum
     }
 }
 
-impl<S: Scalar, const D: usize> Intersects<Aabb<S, D>> for [S; D] {
+impl<S: Scalar, const D: usize> HitBy<Aabb<S, D>> for [S; D] {
     #[inline]
-    fn intersects(&self, query: &Aabb<S, D>) -> bool {
+    fn is_hit_by(&self, query: &Aabb<S, D>) -> bool {
         query.contains(*self)
     }
 }
 
-impl<S: Scalar, const D: usize> Intersects<Aabb<S, D>> for Aabb<S, D> {
+impl<S: Scalar, const D: usize> HitBy<Aabb<S, D>> for Aabb<S, D> {
     #[inline]
-    fn intersects(&self, query: &Aabb<S, D>) -> bool {
+    fn is_hit_by(&self, query: &Aabb<S, D>) -> bool {
         (0..D).all(|k| {
             // A box with its lower corner above its upper one holds nothing.
             let (lo, hi) = (self.lo[k].max(query.lo[k]), self.hi[k].min(query.hi[k]));
@@ -74,9 +74,9 @@ impl<S: Scalar, const D: usize> Intersects<Aabb<S, D>> for Aabb<S, D> {
     }
 }
 
-impl<S: Scalar, const D: usize> Intersects<Aabb<S, D>> for Sphere<S, D> {
+impl<S: Scalar, const D: usize> HitBy<Aabb<S, D>> for Sphere<S, D> {
     #[inline]
-    fn intersects(&self, query: &Aabb<S, D>) -> bool {
+    fn is_hit_by(&self, query: &Aabb<S, D>) -> bool {
         (0..D).all(|k| query.lo[k] <= query.hi[k]) && meets_ball(query, self)
     }
 }
@@ -88,32 +88,32 @@ mod tests {
     /// All boxes and balls of a small grid, in whole numbers.
     #[test]
     fn whole_numbers() {
-        let places = || (-2..=2).flat_map(|x| (-2..=2).map(move |y| [x, y]));
+        let places = || (-2..=2).flat_map(|x: i32| (-2..=2).map(move |y| [x, y]));
         let wide = |at: [i32; 2]| at.map(f64::from);
-        let query = Aabb::new([-1.0f64, 0.0], [1.0, 1.0]);
         let square = |gap: i32| gap.max(0).pow(2);
+        let query = Aabb::new([-1.0f64, 0.0], [1.0, 1.0]);
         for at in places() {
             let to_box = square(at[0].abs() - 1) + square(-at[1]) + square(at[1] - 1);
-            assert_eq!(wide(at).intersects(&query), to_box == 0);
+            assert_eq!(wide(at).is_hit_by(&query), to_box == 0);
             for radius in -1..=3 {
                 let ball = Sphere::new(wide(at), radius);
                 let meets = radius >= 0 && to_box <= radius * radius;
-                assert_eq!((ball.intersects(&query), query.intersects(&ball)), (meets, meets), "{ball:?}");
-                assert!(!ball.intersects(&Aabb::EMPTY) && !ball.intersects(&Aabb::new([1.0, 0.0], [-1.0, 0.0])));
+                assert_eq!((ball.is_hit_by(&query), query.is_hit_by(&ball)), (meets, meets), "{ball:?}");
+                assert!(!ball.is_hit_by(&Aabb::EMPTY) && !ball.is_hit_by(&Aabb::new([1.0, 0.0], [-1.0, 0.0])));
                 let to_origin = at[0] * at[0] + at[1] * at[1];
                 assert_eq!(
-                    wide(at).intersects(&Sphere::new([0.0, 0.0], radius)),
+                    wide(at).is_hit_by(&Sphere::new([0.0, 0.0], radius)),
                     radius >= 0 && to_origin <= radius * radius
                 );
                 for other in -1..=3 {
                     let meets = radius >= 0 && other >= 0 && to_origin <= (radius + other).pow(2);
-                    assert_eq!(ball.intersects(&Sphere::new([0.0, 0.0], other)), meets, "{ball:?}");
+                    assert_eq!(ball.is_hit_by(&Sphere::new([0.0, 0.0], other)), meets, "{ball:?}");
                 }
             }
             for to in places() {
                 let within = |k: usize, lo: i32, hi: i32| (lo..=hi).any(|x| at[k] <= x && x <= to[k]);
                 let meets = within(0, -1, 1) && within(1, 0, 1);
-                assert_eq!(Aabb::new(wide(at), wide(to)).intersects(&query), meets, "{at:?} {to:?}");
+                assert_eq!(Aabb::new(wide(at), wide(to)).is_hit_by(&query), meets, "{at:?} {to:?}");
             }
         }
     }
