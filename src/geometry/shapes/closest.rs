@@ -7,7 +7,7 @@
 
 use crate::geometry::shapes::vector::{along, area2, areas, dot, length2, sub, times, unit, volume, volume2};
 
-/// The nearest point of a shape: how far, and which.
+/// The nearest point of a shape: how far, and which. It is the point itself if that lies in the shape.
 #[derive(Clone, Copy, Debug)]
 pub struct Closest<const D: usize> {
     pub distance2: f64,
@@ -35,16 +35,21 @@ pub fn on_segment<const D: usize>(p: &[f64; D], [a, b]: [&[f64; D]; 2]) -> Close
     } else if t >= e2 {
         on_point(p, b)
     } else {
-        Closest { distance2: area2(&w, &e) / e2 / (unit * unit), point: along(a, t / e2, &sub(b, a)) }
+        let distance2 = area2(&w, &e) / e2 / (unit * unit);
+        Closest { distance2, point: if distance2 == 0.0 { *p } else { along(a, t / e2, &sub(b, a)) } }
     }
 }
 
-/// Weights of the corners at the foot of a point on the plane of a triangle, times the third value; that is 0 if there is no plane.
+/// Weights of the corners at the foot of a point on the plane of a triangle, times the second value, a squared area; that is 0 if there is no
+/// plane but for rounding.
 pub fn weights<const D: usize>(p: &[f64; D], [a, b, c]: [&[f64; D]; 3]) -> ([f64; 3], f64) {
     let [w, e, f] = [sub(p, a), sub(b, a), sub(c, a)];
     let unit = unit(&[&w, &e, &f]);
     let [w, e, f] = [w, e, f].map(|x| times(&x, unit));
     let n2 = area2(&e, &f);
+    if n2 <= (4.0 * f64::EPSILON).powi(2) * length2(&e) * length2(&f) {
+        return ([0.0; 3], 0.0);
+    }
     let (v, u) = (areas([&w, &f], [&e, &f]), areas([&e, &w], [&e, &f]));
     ([n2 - v - u, v, u], n2)
 }
@@ -58,7 +63,7 @@ pub fn on_triangle<const D: usize>(p: &[f64; D], corners: [&[f64; D]; 3]) -> Clo
         let scaled = [&w, &e, &f].map(|x| times(x, unit));
         let distance2 = volume2(&scaled[0], &scaled[1], &scaled[2]) / n2 / (unit * unit);
         let point = along(&along(a, weights[1] / n2, &e), weights[2] / n2, &f);
-        return Closest { distance2, point };
+        return Closest { distance2, point: if distance2 == 0.0 { *p } else { point } };
     }
     on_segment(p, [a, b]).or(on_segment(p, [b, c])).or(on_segment(p, [c, a]))
 }
@@ -75,10 +80,23 @@ pub fn volumes(p: &[f64; 3], corners: [&[f64; 3]; 4]) -> ([f64; 4], f64) {
 /// The triangles of a tetrahedron.
 pub const FACES: [[usize; 3]; 4] = [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]];
 
+/// On which side of the plane of three points a fourth lies: positive, negative, or zero in it. Exact.
+fn side(points: [&[f64; 3]; 4], unit: f64) -> f64 {
+    let [a, b, c, d] = points.map(|p| robust::Coord3D { x: p[0] * unit, y: p[1] * unit, z: p[2] * unit });
+    robust::orient3d(a, b, c, d)
+}
+
+/// Whether a point lies in a tetrahedron. Exact, so that of those that fill space every point is in one.
+fn is_in_tetrahedron(p: &[f64; 3], corners: [&[f64; 3]; 4]) -> bool {
+    let [a, b, c, d] = corners;
+    let unit = unit(&[p, a, b, c, d]);
+    let all = side(corners, unit);
+    let agrees = |part: f64| part == 0.0 || (part > 0.0) == (all > 0.0);
+    all != 0.0 && [[p, b, c, d], [a, p, c, d], [a, b, p, d], [a, b, c, p]].into_iter().all(|of| agrees(side(of, unit)))
+}
+
 pub fn on_tetrahedron(p: &[f64; 3], corners: [&[f64; 3]; 4]) -> Closest<3> {
-    let (weights, all) = volumes(p, corners);
-    let inside = |sign: f64| weights.iter().all(|&weight| weight * sign >= 0.0);
-    if all != 0.0 && inside(all.signum()) {
+    if is_in_tetrahedron(p, corners) {
         return Closest { distance2: 0.0, point: *p };
     }
     // A flat one is all there is in its triangles.

@@ -58,9 +58,12 @@ pub trait Convex<S: Scalar, const D: usize>: Bounded<S, D> {
     /// assert_eq!(Sphere::new([2.0, 0.0, 0.0], 1.0).ray_interval(&ray), None);
     /// ```
     fn ray_interval(&self, ray: &Ray<S, D>) -> Option<[f64; 2]> {
-        let line = [wide(&ray.origin), wide(&ray.direction)];
-        let inside = if ray.is_proper() { ray_interval::of_solid(&self.solid(), &line)? } else { return None };
-        let [from, to] = [inside[0].max(ray.from), inside[1].min(ray.to)];
+        if !ray.is_proper() {
+            return None;
+        }
+        let [first, last] =
+            ray_interval::in_reach(&self.solid(), &self.bounds(), [wide(&ray.origin), wide(&ray.direction)])?;
+        let [from, to] = [first.max(ray.from), last.min(ray.to)];
         (from <= to).then_some([from, to])
     }
 }

@@ -8,7 +8,7 @@ use crate::geometry::shapes::closest::{self, Closest};
 use crate::geometry::shapes::ellipsoid::on_ellipsoid;
 use crate::geometry::shapes::minimum_norm;
 use crate::geometry::shapes::slabs::Slabs;
-use crate::geometry::shapes::vector::{along, dot, in_space, length2, sub};
+use crate::geometry::shapes::vector::{along, dot, in_space, length2, sub, times};
 
 /// A box of any orientation, or the ellipsoid in it: axes of length 1 that are at right angles, and half the length along each.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -174,6 +174,22 @@ impl<const D: usize> Core<D> {
             }
             Core::Slabs(_) => farthest(corners, direction),
             Core::Nothing => [0.0; D],
+        }
+    }
+
+    /// The core from `origin` on, in another unit; a k-DOP stays where it is.
+    pub fn moved(&self, origin: &[f64; D], unit: f64) -> Self {
+        let moved = |p: [f64; D]| times(&sub(&p, origin), unit);
+        let frame = |frame: &Frame<D>| Frame { center: moved(frame.center), half: times(&frame.half, unit), ..*frame };
+        match self {
+            Core::Point(a) => Core::Point(moved(*a)),
+            Core::Segment(ends) => Core::Segment(ends.map(moved)),
+            Core::Triangle(corners) => Core::Triangle(corners.map(moved)),
+            Core::Tetrahedron(corners) => Core::Tetrahedron(corners.map(moved)),
+            Core::Box(corners) => Core::Box(corners.map(moved)),
+            Core::Oriented(of) => Core::Oriented(frame(of)),
+            Core::Ellipsoid(of) => Core::Ellipsoid(frame(of)),
+            Core::Slabs(_) | Core::Nothing => self.clone(),
         }
     }
 

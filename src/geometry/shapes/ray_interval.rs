@@ -1,29 +1,42 @@
 //! The part of a line inside a shape.
 //!
 //! In: a core, its radius, and a line `origin + t * direction`. Out: the first and the last `t`, of all real numbers.
-//! A shape with faces is clipped by its slabs or planes; a ball is met where half a chord is real; a capsule is two balls and a cylinder.
+//! A box is clipped by its slabs; a tetrahedron is met where its triangles are; a ball is met where half a chord is real; a capsule is two balls and a cylinder.
 //! Lines in the plane of a triangle, and triangles without area, are met along their edges.
 //! Cost: O(D) for boxes and balls, O(D²) for capsules.
 
-use crate::geometry::shapes::closest::FACES;
+use crate::geometry::shapes::closest::{FACES, weights};
 use crate::geometry::shapes::core::{Core, Frame, Solid};
-use crate::geometry::shapes::vector::{along, area2, areas, cross, dot, in_space, length2, sub, volume, volume2};
+use crate::geometry::shapes::vector::{
+    along, area2, areas, cross, dot, in_space, length2, sub, times, unit, volume, volume2, volumes, wide,
+};
+use crate::geometry::{Aabb, Scalar};
 
 type Interval = Option<[f64; 2]>;
 const ALL: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
 
+/// The interval of a solid, in units in which no product of its lengths overflows or vanishes.
+pub fn in_reach<S: Scalar, const D: usize>(solid: &Solid<D>, bounds: &Aabb<S, D>, line: [[f64; D]; 2]) -> Interval {
+    let [origin, direction] = line;
+    let reach = [&bounds.lo, &bounds.hi].map(|corner| sub(&wide(corner), &origin));
+    let (length, step) = (unit(&[&reach[0], &reach[1]]), unit(&[&direction]));
+    if (length == 1.0 && step == 1.0) || matches!(solid.core, Core::Slabs(_)) {
+        return of_solid(solid, &line);
+    }
+    let moved = Solid { core: solid.core.moved(&origin, length), radius: solid.radius * length };
+    let inside = of_solid(&moved, &[[0.0; D], times(&direction, step)])?;
+    Some(inside.map(|t| t * step / length))
+}
+
 /// The interval of a solid.
-pub fn of_solid<const D: usize>(solid: &Solid<D>, line: &[[f64; D]; 2]) -> Interval {
+fn of_solid<const D: usize>(solid: &Solid<D>, line: &[[f64; D]; 2]) -> Interval {
     let [origin, direction] = line;
     match &solid.core {
         Core::Point(a) => ball(&sub(origin, a), direction, solid.radius),
         Core::Segment(ends) if solid.radius > 0.0 => capsule(ends, solid.radius, line),
         Core::Segment(ends) => segment(ends, line),
         Core::Triangle(corners) => triangle(corners, line),
-        Core::Tetrahedron(corners) => {
-            let [origin, direction] = line.map(|x| in_space(&x));
-            tetrahedron(&corners.map(|corner| in_space(&corner)), &[origin, direction])
-        }
+        Core::Tetrahedron(corners) => tetrahedron(corners, line),
         Core::Box([lo, hi]) => (0..D).try_fold(ALL, |inside, k| clip(inside, origin[k], direction[k], [lo[k], hi[k]])),
         Core::Oriented(frame) => {
             let (from, by) = (frame.components(&sub(origin, &frame.center)), frame.components(direction));
@@ -115,6 +128,9 @@ fn triangle<const D: usize>(corners: &[[f64; D]; 3], line: &[[f64; D]; 2]) -> In
     if D < 3 {
         return edges();
     }
+    if D > 3 {
+        return triangle_in_general(corners, line).or_else(edges);
+    }
     let by = in_space(direction);
     let [a, b, c] = corners.map(|corner| in_space(&sub(&corner, origin)));
     // Volumes with the edges: neighbours compute the same of the edge that they share, so that no line passes between them.
@@ -130,21 +146,22 @@ fn triangle<const D: usize>(corners: &[[f64; D]; 3], line: &[[f64; D]; 2]) -> In
     inside.then_some([t, t])
 }
 
-fn tetrahedron(corners: &[[f64; 3]; 4], line: &[[f64; 3]; 2]) -> Interval {
-    let [origin, direction] = line;
-    let mut inside = ALL;
-    for (i, face) in FACES.iter().enumerate() {
-        let [a, b, c] = face.map(|corner| corners[corner]);
-        let normal = cross(&sub(&b, &a), &sub(&c, &a));
-        // The corner opposite to the face.
-        let depth = dot(&normal, &sub(&corners[3 - i], &a));
-        if depth == 0.0 {
-            return hull(FACES.map(|face| triangle(&face.map(|corner| corners[corner]), line)));
-        }
-        let ends = if depth > 0.0 { [0.0, f64::INFINITY] } else { [f64::NEG_INFINITY, 0.0] };
-        inside = clip(inside, dot(&normal, &sub(origin, &a)), dot(&normal, direction), ends)?;
+/// Beyond three dimensions a line meets the plane of a triangle if its part across the plane vanishes at some `t`.
+fn triangle_in_general<const D: usize>([a, b, c]: &[[f64; D]; 3], [origin, direction]: &[[f64; D]; 2]) -> Interval {
+    let [w, e, f] = [sub(origin, a), sub(b, a), sub(c, a)];
+    let across2 = volume2(direction, &e, &f);
+    let product = volumes([&w, &e, &f], [direction, &e, &f]);
+    if across2 == 0.0 || volume2(&w, &e, &f) * across2 != product * product {
+        return None;
     }
-    Some(inside)
+    let t = -product / across2;
+    let (weights, _) = weights(&along(origin, t, direction), [a, b, c]);
+    weights.iter().all(|&weight| weight >= 0.0).then_some([t, t])
+}
+
+/// By its triangles, for the planes of a thin one say little about where it ends.
+fn tetrahedron<const D: usize>(corners: &[[f64; D]; 4], line: &[[f64; D]; 2]) -> Interval {
+    hull(FACES.map(|face| triangle(&face.map(|corner| corners[corner]), line)))
 }
 
 fn ellipsoid<const D: usize>(frame: &Frame<D>, [origin, direction]: &[[f64; D]; 2]) -> Interval {

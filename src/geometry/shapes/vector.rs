@@ -66,19 +66,24 @@ pub fn area2<const D: usize>(a: &[f64; D], b: &[f64; D]) -> f64 {
     areas([a, b], [a, b])
 }
 
-/// The squared volume of the parallelepiped of three vectors.
-pub fn volume2<const D: usize>(a: &[f64; D], b: &[f64; D], c: &[f64; D]) -> f64 {
+/// The scalar product of the parallelepipeds of two triples of vectors: in three dimensions the product of their volumes.
+pub fn volumes<const D: usize>(abc: [&[f64; D]; 3], def: [&[f64; D]; 3]) -> f64 {
     let mut sum = 0.0;
     for i in 0..D {
         for j in i + 1..D {
             for k in j + 1..D {
-                let [a, b, c] = [a, b, c].map(|x| [x[i], x[j], x[k]]);
-                let v = volume(&a, &b, &c);
-                sum += v * v;
+                let of =
+                    |[a, b, c]: [&[f64; D]; 3]| volume(&[a[i], a[j], a[k]], &[b[i], b[j], b[k]], &[c[i], c[j], c[k]]);
+                sum += of(abc) * of(def);
             }
         }
     }
     sum
+}
+
+/// The squared volume of the parallelepiped of three vectors.
+pub fn volume2<const D: usize>(a: &[f64; D], b: &[f64; D], c: &[f64; D]) -> f64 {
+    volumes([a, b, c], [a, b, c])
 }
 
 /// The first three coordinates; zeros for those that are not there.
