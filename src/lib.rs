@@ -303,7 +303,11 @@ pub use cluster::{
 pub use cluster::{dbscan, minimum_spanning_tree};
 pub use csr::Csr;
 pub use error::{Error, ErrorKind, Result};
-pub use geometry::{Aabb, Boundary, Bounded, BoxSize, Distance, HitBy, Query, Ray, Scalar, Space, Sphere};
+pub use geometry::shapes;
+pub use geometry::{
+    Aabb, Boundary, Bounded, BoxSize, Capsule, Convex, Distance, Dop6, Dop8, Dop14, Dop18, Dop26, Ellipsoid, HitBy,
+    Kdop, Obb, Query, Ray, Scalar, Segment, Space, Sphere, Tetrahedron, Triangle,
+};
 pub use halo::{AdaptaHop, AdaptaHopAlgorithm, Halos, Subhalo, SubhaloSelection, Subhalos};
 #[cfg(feature = "halos")]
 pub use halo::{Catalog, Center, CenterFinder, Centers, Cosmology, Particles};

@@ -10,6 +10,7 @@ mod predicate;
 mod ray;
 mod scalar;
 pub(crate) mod scale;
+pub mod shapes;
 mod space;
 
 pub use aabb::{Aabb, Sphere};
@@ -22,6 +23,9 @@ pub use predicate::Query;
 pub use ray::Ray;
 pub(crate) use scalar::Lane;
 pub use scalar::Scalar;
+pub use shapes::{
+    Capsule, Convex, Dop6, Dop8, Dop14, Dop18, Dop26, Ellipsoid, Kdop, Obb, Segment, Tetrahedron, Triangle,
+};
 #[cfg(feature = "halos")]
 pub(crate) use space::length2;
 pub use space::{BoxSize, Space};

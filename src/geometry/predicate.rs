@@ -22,8 +22,14 @@ use crate::geometry::{Aabb, Scalar, Space, Sphere};
 /// ```
 pub trait Query<S: Scalar, const D: usize>: Sync {
     /// Whether the shape meets a box. For a stored primitive's box this decides whether it is a hit; for a node's box it must
-    /// be true if it is for any box inside.
+    /// be true if it is for any box inside, unless [`Query::may_meet`] is.
     fn meets(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool;
+
+    /// Whether the shape may meet any box inside a node's; `true` is always allowed. [`Query::meets`], unless that is rounded in such a way that
+    /// a box may be missed where one inside is met.
+    fn may_meet(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool {
+        self.meets(bounds, space)
+    }
 
     /// Whether every box inside `bounds` is surely met; `false` is always allowed.
     fn covers(&self, _bounds: &Aabb<S, D>, _space: &Space<D>) -> bool {
@@ -95,6 +101,10 @@ impl<S: Scalar, const D: usize> Query<S, D> for Aabb<S, D> {
 impl<S: Scalar, const D: usize, Q: Query<S, D>> Query<S, D> for &Q {
     fn meets(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool {
         (**self).meets(bounds, space)
+    }
+
+    fn may_meet(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool {
+        (**self).may_meet(bounds, space)
     }
 
     fn covers(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool {

@@ -41,7 +41,7 @@ impl<S: Scalar, const D: usize, Q: Query<S, D>> Hits<'_, S, D, Q> {
             self.at..tree.end(),
             #[inline(always)]
             |at, node| {
-                if !query.meets(&node.bounds, space) {
+                if !query.may_meet(&node.bounds, space) {
                     return Step::Skip;
                 }
                 if query.covers(&node.bounds, space) {

@@ -29,6 +29,7 @@ mod profiles;
 mod properties;
 mod regressions;
 mod sample;
+mod shapes;
 mod shared_tables;
 mod spanning_tree;
 mod structure;

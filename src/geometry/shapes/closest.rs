@@ -1,0 +1,128 @@
+//! The closest points of segments, triangles and tetrahedra to a point, and of two segments.
+//!
+//! In: differences of coordinates. Out: a squared distance and where it is attained.
+//! Squared distances are quotients of polynomials (an area over a length, a volume over an area), not lengths of rounded offsets: for
+//! integers that are not large they are the exact ones, rounded once. Every degenerate shape is what it is made of: edges, or a point.
+//! Source: Ericson 2005, Real-Time Collision Detection, sections 5.1.2, 5.1.5, 5.1.9; in any dimension by exterior products.
+
+use crate::geometry::shapes::vector::{along, area2, areas, dot, length2, sub, times, unit, volume, volume2};
+
+/// The nearest point of a shape: how far, and which. It is the point itself if that lies in the shape.
+#[derive(Clone, Copy, Debug)]
+pub struct Closest<const D: usize> {
+    pub distance2: f64,
+    pub point: [f64; D],
+}
+
+impl<const D: usize> Closest<D> {
+    /// The nearer of two; the first, if they are as near.
+    fn or(self, other: Self) -> Self {
+        if other.distance2 < self.distance2 { other } else { self }
+    }
+}
+
+pub fn on_point<const D: usize>(p: &[f64; D], a: &[f64; D]) -> Closest<D> {
+    Closest { distance2: length2(&sub(p, a)), point: *a }
+}
+
+pub fn on_segment<const D: usize>(p: &[f64; D], [a, b]: [&[f64; D]; 2]) -> Closest<D> {
+    let (w, e) = (sub(p, a), sub(b, a));
+    let unit = unit(&[&w, &e]);
+    let (w, e) = (times(&w, unit), times(&e, unit));
+    let (t, e2) = (dot(&w, &e), length2(&e));
+    if t <= 0.0 {
+        on_point(p, a)
+    } else if t >= e2 {
+        on_point(p, b)
+    } else {
+        let distance2 = area2(&w, &e) / e2 / (unit * unit);
+        Closest { distance2, point: if distance2 == 0.0 { *p } else { along(a, t / e2, &sub(b, a)) } }
+    }
+}
+
+/// Weights of the corners at the foot of a point on the plane of a triangle, times the second value, a squared area; that is 0 if there is no
+/// plane but for rounding.
+pub fn weights<const D: usize>(p: &[f64; D], [a, b, c]: [&[f64; D]; 3]) -> ([f64; 3], f64) {
+    let [w, e, f] = [sub(p, a), sub(b, a), sub(c, a)];
+    let unit = unit(&[&w, &e, &f]);
+    let [w, e, f] = [w, e, f].map(|x| times(&x, unit));
+    let n2 = area2(&e, &f);
+    if n2 <= (4.0 * f64::EPSILON).powi(2) * length2(&e) * length2(&f) {
+        return ([0.0; 3], 0.0);
+    }
+    let (v, u) = (areas([&w, &f], [&e, &f]), areas([&e, &w], [&e, &f]));
+    ([n2 - v - u, v, u], n2)
+}
+
+pub fn on_triangle<const D: usize>(p: &[f64; D], corners: [&[f64; D]; 3]) -> Closest<D> {
+    let [a, b, c] = corners;
+    let (weights, n2) = weights(p, corners);
+    if n2 > 0.0 && weights.iter().all(|&weight| weight >= 0.0) {
+        let [w, e, f] = [sub(p, a), sub(b, a), sub(c, a)];
+        let unit = unit(&[&w, &e, &f]);
+        let scaled = [&w, &e, &f].map(|x| times(x, unit));
+        let distance2 = volume2(&scaled[0], &scaled[1], &scaled[2]) / n2 / (unit * unit);
+        let point = along(&along(a, weights[1] / n2, &e), weights[2] / n2, &f);
+        return Closest { distance2, point: if distance2 == 0.0 { *p } else { point } };
+    }
+    on_segment(p, [a, b]).or(on_segment(p, [b, c])).or(on_segment(p, [c, a]))
+}
+
+/// Weights of the corners of a tetrahedron at a point, times the second value: six volumes with one sign if the point is inside.
+pub fn volumes(p: &[f64; 3], corners: [&[f64; 3]; 4]) -> ([f64; 4], f64) {
+    let [a, b, c, d] = corners.map(|x| sub(x, p));
+    let (e, f, g) = (sub(corners[1], corners[0]), sub(corners[2], corners[0]), sub(corners[3], corners[0]));
+    let unit = unit(&[&a, &e, &f, &g]);
+    let [a, b, c, d, e, f, g] = [a, b, c, d, e, f, g].map(|x| times(&x, unit));
+    ([volume(&b, &c, &d), -volume(&a, &c, &d), volume(&a, &b, &d), -volume(&a, &b, &c)], volume(&e, &f, &g))
+}
+
+/// The triangles of a tetrahedron.
+pub const FACES: [[usize; 3]; 4] = [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]];
+
+/// On which side of the plane of three points a fourth lies: positive, negative, or zero in it. Exact.
+fn side(points: [&[f64; 3]; 4], unit: f64) -> f64 {
+    let [a, b, c, d] = points.map(|p| robust::Coord3D { x: p[0] * unit, y: p[1] * unit, z: p[2] * unit });
+    robust::orient3d(a, b, c, d)
+}
+
+/// Whether a point lies in a tetrahedron. Exact, so that of those that fill space every point is in one.
+fn is_in_tetrahedron(p: &[f64; 3], corners: [&[f64; 3]; 4]) -> bool {
+    let [a, b, c, d] = corners;
+    let unit = unit(&[p, a, b, c, d]);
+    let all = side(corners, unit);
+    let agrees = |part: f64| part == 0.0 || (part > 0.0) == (all > 0.0);
+    all != 0.0 && [[p, b, c, d], [a, p, c, d], [a, b, p, d], [a, b, c, p]].into_iter().all(|of| agrees(side(of, unit)))
+}
+
+pub fn on_tetrahedron(p: &[f64; 3], corners: [&[f64; 3]; 4]) -> Closest<3> {
+    if is_in_tetrahedron(p, corners) {
+        return Closest { distance2: 0.0, point: *p };
+    }
+    // A flat one is all there is in its triangles.
+    let faces = FACES.map(|face| on_triangle(p, face.map(|i| corners[i])));
+    faces[0].or(faces[1]).or(faces[2]).or(faces[3])
+}
+
+/// The squared distance of two segments.
+pub fn segments<const D: usize>([a, b]: [&[f64; D]; 2], [c, d]: [&[f64; D]; 2]) -> f64 {
+    let ends = [on_segment(a, [c, d]), on_segment(b, [c, d]), on_segment(c, [a, b]), on_segment(d, [a, b])];
+    let least = ends.iter().fold(f64::INFINITY, |least, end| least.min(end.distance2));
+    let [w, e, f] = [sub(c, a), sub(b, a), sub(d, c)];
+    let unit = unit(&[&w, &e, &f]);
+    let [w, e, f] = [w, e, f].map(|x| times(&x, unit));
+    let n2 = area2(&e, &f);
+    // Where the lines are nearest: `s` along the first and `t` along the second, times `n2`.
+    let (s, t) = (areas([&w, &f], [&e, &f]), areas([&w, &e], [&e, &f]));
+    let is_inside = |x: f64| 0.0 < x && x < n2;
+    if !(is_inside(s) && is_inside(t)) {
+        return least;
+    }
+    let between = if n2 > 1e-12 * length2(&e) * length2(&f) {
+        volume2(&w, &e, &f) / n2
+    } else {
+        // Almost parallel: the normal is lost in rounding, but points of the segments are never too near.
+        length2(&sub(&along(&w, t / n2, &f), &times(&e, s / n2)))
+    };
+    least.min(between / (unit * unit))
+}

@@ -1,0 +1,217 @@
+//! What every shape is made of: a core, and a ball about each of its points.
+//!
+//! In: a shape of either scalar. Out: the same in `f64`: seven kinds of cores and a radius, in which all pairs are decided.
+//! A sphere is a point with a radius, a capsule a segment with one. All cores are convex and closed.
+//! Cost: a copy of the coordinates; the corners of a k-DOP are computed where they are asked for.
+
+use crate::geometry::shapes::closest::{self, Closest};
+use crate::geometry::shapes::ellipsoid::on_ellipsoid;
+use crate::geometry::shapes::minimum_norm;
+use crate::geometry::shapes::slabs::Slabs;
+use crate::geometry::shapes::vector::{along, dot, in_space, length2, sub, times};
+
+/// A box of any orientation, or the ellipsoid in it: axes of length 1 that are at right angles, and half the length along each.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Frame<const D: usize> {
+    pub center: [f64; D],
+    pub axes: [[f64; D]; D],
+    pub half: [f64; D],
+}
+
+impl<const D: usize> Frame<D> {
+    /// A vector along the axes.
+    #[inline]
+    pub fn components(&self, vector: &[f64; D]) -> [f64; D] {
+        self.axes.map(|axis| dot(&axis, vector))
+    }
+
+    /// The point whose components from the centre on are these.
+    #[inline]
+    pub fn place(&self, components: &[f64; D]) -> [f64; D] {
+        let mut point = self.center;
+        for (component, axis) in components.iter().zip(&self.axes) {
+            point = along(&point, *component, axis);
+        }
+        point
+    }
+}
+
+/// A convex set of points.
+#[derive(Clone, Debug)]
+pub enum Core<const D: usize> {
+    Point([f64; D]),
+    Segment([[f64; D]; 2]),
+    Triangle([[f64; D]; 3]),
+    /// In three dimensions.
+    Tetrahedron([[f64; D]; 4]),
+    Box([[f64; D]; 2]),
+    Oriented(Frame<D>),
+    Ellipsoid(Frame<D>),
+    Slabs(Slabs<D>),
+    /// What has no points: anything with a coordinate that is not finite, a negative length, a box upside down.
+    Nothing,
+}
+
+/// All points within a radius of a core.
+#[doc(hidden)]
+#[derive(Clone, Debug)]
+pub struct Solid<const D: usize> {
+    pub(crate) core: Core<D>,
+    pub(crate) radius: f64,
+}
+
+impl<const D: usize> Solid<D> {
+    /// A core and a radius; nothing, if a coordinate is beyond `limit` or NaN, or the radius is negative or NaN.
+    pub fn new(core: Core<D>, radius: f64, limit: f64) -> Self {
+        let is_proper = |p: &[f64; D]| p.iter().all(|x| x.abs() <= limit);
+        let is_frame = |frame: &Frame<D>| {
+            is_proper(&frame.center)
+                && frame.axes.iter().flatten().all(|x| x.abs() <= 2.0)
+                && frame.half.iter().all(|x| (0.0..=limit).contains(x))
+        };
+        let proper = radius >= 0.0
+            && match &core {
+                Core::Point(p) => is_proper(p),
+                Core::Segment(ends) => ends.iter().all(is_proper),
+                Core::Triangle(corners) => corners.iter().all(is_proper),
+                Core::Tetrahedron(corners) => corners.iter().all(is_proper),
+                Core::Box([lo, hi]) => is_proper(lo) && is_proper(hi) && (0..D).all(|k| lo[k] <= hi[k]),
+                Core::Oriented(frame) | Core::Ellipsoid(frame) => is_frame(frame),
+                Core::Slabs(slabs) => slabs.is_proper(limit),
+                Core::Nothing => false,
+            };
+        Self { core: if proper { core } else { Core::Nothing }, radius }
+    }
+
+    /// The point of the solid that is nearest to `p`, which is `p` itself inside.
+    pub fn closest(&self, p: &[f64; D]) -> Closest<D> {
+        let near = self.core.closest(p);
+        if self.radius == 0.0 || near.distance2 == f64::INFINITY {
+            return near;
+        }
+        let distance2 = beyond(near.distance2, self.radius);
+        let distance = near.distance2.sqrt();
+        let point = if distance2 == 0.0 && distance <= self.radius {
+            *p
+        } else {
+            along(&near.point, self.radius / distance, &sub(p, &near.point))
+        };
+        Closest { distance2, point }
+    }
+}
+
+/// The squared distance that is left of one when a radius is taken away.
+#[inline]
+pub fn beyond(distance2: f64, radius: f64) -> f64 {
+    if radius == 0.0 {
+        return distance2;
+    }
+    if distance2 <= radius * radius {
+        return 0.0;
+    }
+    let rest = distance2.sqrt() - radius;
+    rest * rest
+}
+
+impl<const D: usize> Core<D> {
+    /// The point of the core that is nearest to `p`: `p` itself inside.
+    pub fn closest(&self, p: &[f64; D]) -> Closest<D> {
+        match self {
+            Core::Point(a) => closest::on_point(p, a),
+            Core::Segment([a, b]) => closest::on_segment(p, [a, b]),
+            Core::Triangle([a, b, c]) => closest::on_triangle(p, [a, b, c]),
+            Core::Tetrahedron(corners) => {
+                let corners = corners.map(|corner| in_space(&corner));
+                let near = closest::on_tetrahedron(&in_space(p), corners.each_ref());
+                Closest { distance2: near.distance2, point: std::array::from_fn(|k| near.point[k]) }
+            }
+            Core::Box([lo, hi]) => {
+                let point = std::array::from_fn(|k| p[k].max(lo[k]).min(hi[k]));
+                Closest { distance2: length2(&sub(p, &point)), point }
+            }
+            Core::Oriented(frame) => {
+                let components = frame.components(&sub(p, &frame.center));
+                let clamped: [f64; D] = std::array::from_fn(|k| components[k].clamp(-frame.half[k], frame.half[k]));
+                let distance2 = length2(&sub(&components, &clamped));
+                Closest { distance2, point: if distance2 == 0.0 { *p } else { frame.place(&clamped) } }
+            }
+            Core::Ellipsoid(frame) => on_ellipsoid(frame, p),
+            Core::Slabs(slabs) if slabs.contains(p) => Closest { distance2: 0.0, point: *p },
+            Core::Slabs(slabs) => {
+                let corners = slabs.corners();
+                if corners.is_empty() {
+                    return far();
+                }
+                let nearest =
+                    minimum_norm::nearest(|direction| sub(&farthest(&corners, direction), p), &sub(&corners[0], p));
+                Closest { distance2: length2(&nearest), point: std::array::from_fn(|k| p[k] + nearest[k]) }
+            }
+            Core::Nothing => far(),
+        }
+    }
+
+    /// A point of the core that is farthest along a direction. `corners` are those of a k-DOP; zero if there are none.
+    pub fn support(&self, direction: &[f64; D], corners: &[[f64; D]]) -> [f64; D] {
+        match self {
+            Core::Point(a) => *a,
+            Core::Segment(ends) => farthest(ends, direction),
+            Core::Triangle(corners) => farthest(corners, direction),
+            Core::Tetrahedron(corners) => farthest(corners, direction),
+            Core::Box([lo, hi]) => std::array::from_fn(|k| if direction[k] < 0.0 { lo[k] } else { hi[k] }),
+            Core::Oriented(frame) => {
+                let components = frame.components(direction);
+                frame.place(&std::array::from_fn(|k| frame.half[k].copysign(components[k])))
+            }
+            Core::Ellipsoid(frame) => {
+                let components = frame.components(direction);
+                let stretched: [f64; D] = std::array::from_fn(|k| frame.half[k] * components[k]);
+                let length = length2(&stretched).sqrt();
+                if length > 0.0 {
+                    frame.place(&std::array::from_fn(|k| frame.half[k] * (stretched[k] / length)))
+                } else {
+                    frame.center
+                }
+            }
+            Core::Slabs(_) => farthest(corners, direction),
+            Core::Nothing => [0.0; D],
+        }
+    }
+
+    /// The core from `origin` on, in another unit; a k-DOP stays where it is.
+    pub fn moved(&self, origin: &[f64; D], unit: f64) -> Self {
+        let moved = |p: [f64; D]| times(&sub(&p, origin), unit);
+        let frame = |frame: &Frame<D>| Frame { center: moved(frame.center), half: times(&frame.half, unit), ..*frame };
+        match self {
+            Core::Point(a) => Core::Point(moved(*a)),
+            Core::Segment(ends) => Core::Segment(ends.map(moved)),
+            Core::Triangle(corners) => Core::Triangle(corners.map(moved)),
+            Core::Tetrahedron(corners) => Core::Tetrahedron(corners.map(moved)),
+            Core::Box(corners) => Core::Box(corners.map(moved)),
+            Core::Oriented(of) => Core::Oriented(frame(of)),
+            Core::Ellipsoid(of) => Core::Ellipsoid(frame(of)),
+            Core::Slabs(_) | Core::Nothing => self.clone(),
+        }
+    }
+
+    /// The corners, if the core is a k-DOP; for [`Core::support`].
+    pub fn corners(&self) -> Vec<[f64; D]> {
+        if let Core::Slabs(slabs) = self { slabs.corners() } else { vec![] }
+    }
+}
+
+/// What is nearest where nothing is.
+fn far<const D: usize>() -> Closest<D> {
+    Closest { distance2: f64::INFINITY, point: [f64::NAN; D] }
+}
+
+/// The first of the points that are farthest along a direction; zero if there are none.
+pub fn farthest<const D: usize>(points: &[[f64; D]], direction: &[f64; D]) -> [f64; D] {
+    let mut best = (f64::NEG_INFINITY, [0.0; D]);
+    for point in points {
+        let at = dot(point, direction);
+        if at > best.0 {
+            best = (at, *point);
+        }
+    }
+    best.1
+}

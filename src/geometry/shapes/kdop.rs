@@ -1,0 +1,157 @@
+//! k-DOPs: discrete oriented polytopes, which k/2 pairs of parallel planes bound.
+
+use crate::geometry::shapes::core::{Core, Solid};
+use crate::geometry::shapes::slabs::Slabs;
+use crate::geometry::shapes::vector::{outwards, wide};
+use crate::geometry::{Aabb, Bounded, Convex, Scalar};
+
+/// The axes, the diagonals of the cube, the diagonals of its faces.
+const DIRECTIONS: [[i8; 3]; 13] = [
+    [1, 0, 0],
+    [0, 1, 0],
+    [0, 0, 1],
+    [1, 1, 1],
+    [1, 1, -1],
+    [1, -1, 1],
+    [1, -1, -1],
+    [1, 1, 0],
+    [1, -1, 0],
+    [1, 0, 1],
+    [1, 0, -1],
+    [0, 1, 1],
+    [0, 1, -1],
+];
+/// Without the diagonals of the cube.
+const EDGES: [[i8; 3]; 9] =
+    [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, -1, 0], [1, 0, 1], [1, 0, -1], [0, 1, 1], [0, 1, -1]];
+/// In the plane.
+const PLANE: [[i8; 3]; 4] = [[1, 0, 0], [0, 1, 0], [1, 1, 0], [1, -1, 0]];
+
+/// The points between `N` pairs of parallel planes of fixed directions: a bounding volume that is tighter than a box.
+///
+/// The directions are the axes and, in [`Dop14`], the 4 diagonals of the cube, in [`Dop18`] the 6 of its faces, in [`Dop26`] both; in the
+/// plane [`Dop8`] has the two diagonals. They are vectors of 0, 1 and -1, so projections are sums of coordinates; of what is built around
+/// points they are rounded outwards.
+///
+/// [`Kdop::may_intersect`] compares the intervals alone, as bounding volumes are used; [`Convex::intersects`] decides, about corners that
+/// are rounded in `f64`. Slabs that have no point in common hold nothing.
+///
+/// ```
+/// use ropewalk::{Convex, Dop8};
+///
+/// let mut dop = Dop8::around(&[[0.0f32, 0.0], [4.0, 0.0], [0.0, 4.0]]);
+/// assert!(dop.intersects(&[2.0, 2.0]) && !dop.intersects(&[3.0, 3.0])); // which its box holds
+/// dop = dop.union(&Dop8::around(&[[4.0, 4.0]]));
+/// assert!(dop.intersects(&[3.0, 3.0]));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Kdop<S, const D: usize, const N: usize> {
+    lo: [S; N],
+    hi: [S; N],
+}
+
+/// An axis-aligned box as a k-DOP.
+pub type Dop6<S> = Kdop<S, 3, 3>;
+/// A box without its eight corners.
+pub type Dop14<S> = Kdop<S, 3, 7>;
+/// A box without its twelve edges.
+pub type Dop18<S> = Kdop<S, 3, 9>;
+/// A box without its corners and edges.
+pub type Dop26<S> = Kdop<S, 3, 13>;
+/// A rectangle without its corners.
+pub type Dop8<S> = Kdop<S, 2, 4>;
+
+impl<S: Scalar, const D: usize, const N: usize> Kdop<S, D, N> {
+    const ROWS: &'static [[i8; 3]] = match (D, N) {
+        (3, 3) => &EDGES.as_slice().split_at(3).0,
+        (3, 7) => &DIRECTIONS.as_slice().split_at(7).0,
+        (3, 9) => &EDGES,
+        (3, 13) => &DIRECTIONS,
+        (2, 4) => &PLANE,
+        _ => panic!("there are k-DOPs of 6, 14, 18 and 26 planes in three dimensions, of 8 in two"),
+    };
+
+    /// The k-DOP that holds nothing: what a union starts from.
+    pub const EMPTY: Self = Self { lo: [S::INFINITY; N], hi: [S::NEG_INFINITY; N] };
+
+    /// The smallest k-DOP around some points; [`Kdop::EMPTY`] if there are none. A coordinate that is NaN makes it hold nothing for good.
+    pub fn around(points: &[[S; D]]) -> Self {
+        points.iter().fold(Self::EMPTY, |dop, point| dop.union(&Self::point(point)))
+    }
+
+    fn point(point: &[S; D]) -> Self {
+        let (mut lo, mut hi) = ([S::ZERO; N], [S::ZERO; N]);
+        let point = wide(point);
+        for (i, row) in Self::ROWS.iter().enumerate() {
+            let (mut sum, mut rest) = (0.0, 0.0);
+            for k in 0..D {
+                // What the sum loses in rounding (Knuth 1969).
+                let (before, next) = (sum, f64::from(row[k]) * point[k]);
+                sum = before + next;
+                let back = sum - before;
+                rest += ((before - (sum - back)) + (next - back)).abs();
+            }
+            [lo[i], hi[i]] = outwards(sum, sum, 2.0 * rest);
+        }
+        Self { lo, hi }
+    }
+
+    /// The k-DOP between two numbers along each direction, the order of which [`Kdop::directions`] gives.
+    pub fn new(lo: [S; N], hi: [S; N]) -> Self {
+        Self { lo, hi }
+    }
+
+    /// The directions of the planes; the axes come first.
+    pub fn directions() -> [[f64; D]; N] {
+        std::array::from_fn(|i| std::array::from_fn(|k| f64::from(Self::ROWS[i][k])))
+    }
+
+    /// The lower ends of the intervals along the directions.
+    pub fn lo(&self) -> [S; N] {
+        self.lo
+    }
+
+    /// The upper ends of the intervals along the directions.
+    pub fn hi(&self) -> [S; N] {
+        self.hi
+    }
+
+    /// The smallest k-DOP around both.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
+        // Of a NaN neither is chosen, so it stays.
+        let least = |a: S, b: S| if a <= b || a.abs().partial_cmp(&a.abs()).is_none() { a } else { b };
+        let most = |a: S, b: S| if a >= b || a.abs().partial_cmp(&a.abs()).is_none() { a } else { b };
+        Self {
+            lo: std::array::from_fn(|i| least(self.lo[i], other.lo[i])),
+            hi: std::array::from_fn(|i| most(self.hi[i], other.hi[i])),
+        }
+    }
+
+    /// Whether all intervals overlap: `false` if the two are surely apart. 2 N comparisons.
+    pub fn may_intersect(&self, other: &Self) -> bool {
+        (0..N).all(|i| self.lo[i] <= other.hi[i] && other.lo[i] <= self.hi[i])
+    }
+
+    /// The corners, rounded, some of them repeatedly; none if it holds nothing.
+    pub fn corners(&self) -> Vec<[f64; D]> {
+        self.solid().core.corners()
+    }
+}
+
+impl<S: Scalar, const D: usize, const N: usize> Convex<S, D> for Kdop<S, D, N> {
+    fn solid(&self) -> Solid<D> {
+        let mut ends = [[0.0; 2]; 13];
+        for (ends, (lo, hi)) in ends.iter_mut().zip(self.lo.iter().zip(&self.hi)) {
+            *ends = [(*lo).into(), (*hi).into()];
+        }
+        Solid::new(Core::Slabs(Slabs { directions: Self::ROWS, ends }), 0.0, S::LIMIT)
+    }
+}
+
+impl<S: Scalar, const D: usize, const N: usize> Bounded<S, D> for Kdop<S, D, N> {
+    /// The slabs along the axes.
+    fn bounds(&self) -> Aabb<S, D> {
+        Aabb { lo: std::array::from_fn(|k| self.lo[k]), hi: std::array::from_fn(|k| self.hi[k]) }
+    }
+}

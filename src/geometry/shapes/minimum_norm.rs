@@ -1,0 +1,122 @@
+//! The point of a convex set that is nearest to the origin.
+//!
+//! In: a support function, which says what is farthest along a direction. Out: the nearest point, in any dimension.
+//! A simplex of at most D + 1 points of the set is kept; each step adds the point that is farthest towards the origin and moves to the point
+//! of the new simplex that is nearest (Gilbert, Johnson and Keerthi 1988; Wolfe 1976 for the simplex, section 3).
+//! Polytopes end after finitely many steps; what is round converges. An answer within [`TOUCH`] of the magnitude of what was looked at is
+//! the origin itself.
+//! Cost: O(D³) a step, 3 to 10 steps for polytopes, tens for ellipsoids.
+
+use crate::geometry::shapes::vector::{along, dot, length2, sub, times};
+
+/// Distances below this, relative to the coordinates that they are differences of, are rounding.
+const TOUCH: f64 = 64.0 * f64::EPSILON;
+
+/// More steps than these mean that rounding has the last word.
+const STEPS: usize = 500;
+
+/// The nearest point to the origin, zero inside. `start` is any point of the set.
+pub fn nearest<const D: usize>(support: impl Fn(&[f64; D]) -> [f64; D], start: &[f64; D]) -> [f64; D] {
+    let mut simplex = vec![(1.0, *start)];
+    let mut nearest = *start;
+    let mut largest = length2(start);
+    for _ in 0..STEPS {
+        let norm2 = length2(&nearest);
+        if norm2 <= TOUCH * TOUCH * largest || !norm2.is_finite() {
+            return [0.0; D];
+        }
+        let next = support(&times(&nearest, -1.0 / norm2.sqrt()));
+        largest = largest.max(length2(&next));
+        let gain = dot(&nearest, &sub(&nearest, &next));
+        if gain <= 4.0 * f64::EPSILON * norm2 || simplex.iter().any(|(_, point)| *point == next) {
+            break;
+        }
+        simplex.push((0.0, next));
+        let moved = descend(&mut simplex);
+        // An inner point of a full simplex is the origin, though it be rounded.
+        if simplex.len() == D + 1 {
+            return [0.0; D];
+        }
+        if length2(&moved) >= norm2 {
+            break;
+        }
+        nearest = moved;
+    }
+    nearest
+}
+
+/// Reduces a simplex to the face that is nearest to the origin, and returns its nearest point.
+fn descend<const D: usize>(simplex: &mut Vec<(f64, [f64; D])>) -> [f64; D] {
+    // Each round removes a corner.
+    loop {
+        let weights = affine_weights(simplex);
+        let is_inner = weights.iter().all(|&weight| weight > 0.0);
+        if is_inner || simplex.len() == 1 {
+            for (corner, weight) in simplex.iter_mut().zip(&weights) {
+                corner.0 = *weight;
+            }
+            break;
+        }
+        // From the old weights towards the new ones, as far as none is negative.
+        let (mut step, mut leaves) = (f64::INFINITY, 0);
+        for (i, ((old, _), new)) in simplex.iter().zip(&weights).enumerate() {
+            if *new <= 0.0 {
+                let here = if old > new { old / (old - new) } else { 0.0 };
+                if here < step {
+                    (step, leaves) = (here, i);
+                }
+            }
+        }
+        for (corner, weight) in simplex.iter_mut().zip(&weights) {
+            corner.0 = (corner.0 + step * (weight - corner.0)).max(0.0);
+        }
+        simplex.swap_remove(leaves);
+    }
+    // Relative to one corner, so that the rounding of the weights costs the least.
+    let base = simplex[0].1;
+    simplex[1..].iter().fold(base, |sum, (weight, corner)| along(&sum, *weight, &sub(corner, &base)))
+}
+
+/// The weights, which sum to 1, of the point of the affine hull that is nearest to the origin; negative for a corner that depends on the
+/// others.
+fn affine_weights<const D: usize>(simplex: &[(f64, [f64; D])]) -> Vec<f64> {
+    let Some(((_, base), others)) = simplex.split_first() else { return vec![] };
+    // The modified Gram-Schmidt process: directions = orthonormal * upper triangle.
+    let mut orthonormal: Vec<[f64; D]> = vec![];
+    let mut triangle: Vec<Vec<f64>> = vec![];
+    for (at, (_, corner)) in others.iter().enumerate() {
+        let mut rest = sub(corner, base);
+        let whole = length2(&rest);
+        let mut column = vec![];
+        for q in &orthonormal {
+            let part = dot(q, &rest);
+            rest = along(&rest, -part, q);
+            column.push(part);
+        }
+        let left = length2(&rest);
+        if left <= 1e-28 * whole {
+            let mut weights = vec![1.0; simplex.len()];
+            weights[at + 1] = -1.0;
+            return weights;
+        }
+        column.push(left.sqrt());
+        orthonormal.push(times(&rest, 1.0 / left.sqrt()));
+        triangle.push(column);
+    }
+    let mut weights = vec![0.0; simplex.len()];
+    let mut goal = *base;
+    let parts: Vec<f64> = orthonormal
+        .iter()
+        .map(|q| {
+            let part = dot(q, &goal);
+            goal = along(&goal, -part, q);
+            -part
+        })
+        .collect();
+    for i in (0..triangle.len()).rev() {
+        let known: f64 = (i + 1..triangle.len()).map(|j| triangle[j][i] * weights[j + 1]).sum();
+        weights[i + 1] = (parts[i] - known) / triangle[i][i];
+    }
+    weights[0] = 1.0 - weights[1..].iter().sum::<f64>();
+    weights
+}

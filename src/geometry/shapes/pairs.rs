@@ -1,0 +1,98 @@
+//! Two shapes: how far apart, and whether they have a point in common.
+//!
+//! In: cores and radii. Out: a squared distance; a decision in which touching counts.
+//! Where there is a closed form it decides; what is round or has many corners is left to [`minimum_norm`]. A point or polytope meets
+//! an ellipsoid where it meets the unit ball in the coordinates that make a ball of the ellipsoid.
+
+use crate::geometry::shapes::closest::segments;
+use crate::geometry::shapes::core::{Core, Frame, Solid, beyond};
+use crate::geometry::shapes::minimum_norm;
+use crate::geometry::shapes::polytope::{self, Polytope};
+use crate::geometry::shapes::vector::{along, length2, sub, times};
+
+/// The squared distance, zero where the two touch, infinite if one has no points.
+pub fn distance2<const D: usize>(a: &Solid<D>, b: &Solid<D>) -> f64 {
+    match cores(&a.core, &b.core) {
+        distance2 if distance2 == f64::INFINITY => distance2,
+        distance2 => beyond(distance2, a.radius + b.radius),
+    }
+}
+
+/// Whether the two have a point in common.
+pub fn intersects<const D: usize>(a: &Solid<D>, b: &Solid<D>) -> bool {
+    let radius = a.radius + b.radius;
+    let is_point = |solid: &Solid<D>| matches!(solid.core, Core::Point(_));
+    match (&a.core, &b.core) {
+        (Core::Nothing, _) | (_, Core::Nothing) => false,
+        (Core::Ellipsoid(frame), _) if !is_point(b) && is_round(frame) => meets_ellipsoid(frame, a.radius, b),
+        (_, Core::Ellipsoid(frame)) if !is_point(a) && is_round(frame) => meets_ellipsoid(frame, b.radius, a),
+        (p, q) => {
+            if radius == 0.0
+                && !(is_point(a) || is_point(b))
+                && let (Some(p), Some(q)) = (Polytope::new(p), Polytope::new(q))
+            {
+                return p.intersects(&q);
+            }
+            let distance2 = cores(p, q);
+            distance2 < f64::INFINITY && distance2 <= radius * radius
+        }
+    }
+}
+
+/// The squared distance of two cores.
+fn cores<const D: usize>(a: &Core<D>, b: &Core<D>) -> f64 {
+    match (a, b) {
+        (Core::Nothing, _) | (_, Core::Nothing) => f64::INFINITY,
+        (Core::Point(p), other) | (other, Core::Point(p)) => other.closest(p).distance2,
+        (Core::Segment([a, b]), Core::Segment([c, d])) => segments([a, b], [c, d]),
+        (Core::Box([lo, hi]), Core::Box([from, to])) => {
+            length2(&std::array::from_fn::<_, D, _>(|k| (from[k] - hi[k]).max(lo[k] - to[k]).max(0.0)))
+        }
+        _ => polytope::distance2(a, b).unwrap_or_else(|| {
+            let (of_a, of_b) = (a.corners(), b.corners());
+            if is_empty(a, &of_a) || is_empty(b, &of_b) {
+                return f64::INFINITY;
+            }
+            // About a point of the first, so that rounding is relative to the shapes.
+            let origin = a.support(&[0.0; D], &of_a);
+            let difference = |direction: &[f64; D]| {
+                let back = times(direction, -1.0);
+                sub(&sub(&a.support(direction, &of_a), &origin), &sub(&b.support(&back, &of_b), &origin))
+            };
+            length2(&minimum_norm::nearest(difference, &difference(&[0.0; D])))
+        }),
+    }
+}
+
+fn is_empty<const D: usize>(core: &Core<D>, corners: &[[f64; D]]) -> bool {
+    matches!(core, Core::Slabs(_)) && corners.is_empty()
+}
+
+/// Whether the ellipsoid is an image of the unit ball that can be undone.
+fn is_round<const D: usize>(frame: &Frame<D>) -> bool {
+    let [least, most] = frame.half.iter().fold([f64::INFINITY, 0.0], |[lo, hi]: [f64; 2], &x| [lo.min(x), hi.max(x)]);
+    least > 1e-6 * most
+}
+
+/// Whether a solid meets an ellipsoid and what is within a radius of it, in the coordinates in which the ellipsoid is the unit ball.
+fn meets_ellipsoid<const D: usize>(frame: &Frame<D>, radius: f64, solid: &Solid<D>) -> bool {
+    let corners = solid.core.corners();
+    if is_empty(&solid.core, &corners) {
+        return false;
+    }
+    let image = |point: &[f64; D]| -> [f64; D] {
+        let components = frame.components(&sub(point, &frame.center));
+        std::array::from_fn(|k| components[k] / frame.half[k])
+    };
+    let support = |direction: &[f64; D]| {
+        let mut normal = [0.0; D];
+        for k in 0..D {
+            normal = along(&normal, direction[k] / frame.half[k], &frame.axes[k]);
+        }
+        let point = solid.core.support(&normal, &corners);
+        let length = length2(&normal).sqrt();
+        let ball = if length > 0.0 { (solid.radius + radius) / length } else { 0.0 };
+        image(&along(&point, ball, &normal))
+    };
+    length2(&minimum_norm::nearest(support, &support(&[0.0; D]))) <= 1.0
+}

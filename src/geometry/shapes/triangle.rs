@@ -1,0 +1,93 @@
+//! Triangles and tetrahedra.
+
+use crate::geometry::shapes::closest;
+use crate::geometry::shapes::core::{Core, Solid};
+use crate::geometry::shapes::segment::around;
+use crate::geometry::shapes::vector::wide;
+use crate::geometry::{Aabb, Bounded, Convex, Scalar};
+
+/// A triangle with what it encloses. Its corners may lie on a line, or coincide: it then is a segment or a point.
+///
+/// ```
+/// use ropewalk::{Convex, Triangle};
+///
+/// let triangle = Triangle::new([0.0f32, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]);
+/// assert_eq!(triangle.distance2(&[1.0, 1.0, 2.0]), 4.0);
+/// assert_eq!(triangle.barycentric([1.0, 2.0, 7.0]), Some([0.25, 0.25, 0.5]));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Triangle<S, const D: usize> {
+    /// The three corners.
+    pub vertices: [[S; D]; 3],
+}
+
+impl<S: Scalar, const D: usize> Triangle<S, D> {
+    /// The triangle of three corners; arrays and glam vectors will do.
+    pub fn new(a: impl Into<[S; D]>, b: impl Into<[S; D]>, c: impl Into<[S; D]>) -> Self {
+        Self { vertices: [a.into(), b.into(), c.into()] }
+    }
+
+    /// Weights of the corners that sum to 1 and give the point, or its foot on the plane of the triangle; none is negative inside.
+    /// `None` if the triangle has no area, or a coordinate is not finite.
+    pub fn barycentric(&self, point: impl Into<[S; D]>) -> Option<[f64; 3]> {
+        let vertices = self.vertices.map(|vertex| wide(&vertex));
+        let (weights, all) = closest::weights(&wide(&point.into()), vertices.each_ref());
+        let weights = weights.map(|weight| weight / all);
+        weights.iter().all(|weight| weight.is_finite()).then_some(weights)
+    }
+}
+
+impl<S: Scalar, const D: usize> Convex<S, D> for Triangle<S, D> {
+    fn solid(&self) -> Solid<D> {
+        Solid::new(Core::Triangle(self.vertices.map(|vertex| wide(&vertex))), 0.0, S::LIMIT)
+    }
+}
+
+impl<S: Scalar, const D: usize> Bounded<S, D> for Triangle<S, D> {
+    fn bounds(&self) -> Aabb<S, D> {
+        around(&self.vertices)
+    }
+}
+
+/// A tetrahedron with what it encloses, its corners in any order. It may be flat.
+///
+/// ```
+/// use ropewalk::{Convex, Tetrahedron};
+///
+/// let corner = Tetrahedron::new([[0.0f64, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]);
+/// assert!(corner.intersects(&[0.25, 0.25, 0.5])); // on a face
+/// assert_eq!(corner.barycentric([0.5, 0.0, 0.25]), Some([0.25, 0.5, 0.0, 0.25]));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tetrahedron<S> {
+    /// The four corners.
+    pub vertices: [[S; 3]; 4],
+}
+
+impl<S: Scalar> Tetrahedron<S> {
+    /// The tetrahedron of four corners; arrays and glam vectors will do.
+    pub fn new(vertices: [impl Into<[S; 3]>; 4]) -> Self {
+        Self { vertices: vertices.map(Into::into) }
+    }
+
+    /// Weights of the corners that sum to 1 and give the point; none is negative inside. `None` if the tetrahedron has no volume, or a
+    /// coordinate is not finite.
+    pub fn barycentric(&self, point: impl Into<[S; 3]>) -> Option<[f64; 4]> {
+        let vertices = self.vertices.map(|vertex| wide(&vertex));
+        let (weights, all) = closest::volumes(&wide(&point.into()), vertices.each_ref());
+        let weights = weights.map(|weight| weight / all);
+        weights.iter().all(|weight| weight.is_finite()).then_some(weights)
+    }
+}
+
+impl<S: Scalar> Convex<S, 3> for Tetrahedron<S> {
+    fn solid(&self) -> Solid<3> {
+        Solid::new(Core::Tetrahedron(self.vertices.map(|vertex| wide(&vertex))), 0.0, S::LIMIT)
+    }
+}
+
+impl<S: Scalar> Bounded<S, 3> for Tetrahedron<S> {
+    fn bounds(&self) -> Aabb<S, 3> {
+        around(&self.vertices)
+    }
+}
