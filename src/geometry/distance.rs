@@ -5,7 +5,8 @@ use crate::geometry::{Aabb, Bounded, Scalar, Space, Sphere};
 /// Something whose distance from a point is known: what [`ValueBvh::nearest`](crate::ValueBvh::nearest) finds by the distance of what is
 /// stored, not of its box.
 ///
-/// Points, glam vectors, boxes and balls come with it; so does a pair of such a shape and a value. Space is open here.
+/// Points, glam vectors, boxes, balls and the other [shapes](crate::shapes) come with it; so does a pair of a shape and a value. Space is open
+/// here.
 ///
 /// ```
 /// use ropewalk::{Distance, Sphere};

@@ -5,7 +5,8 @@ use crate::geometry::{Aabb, Distance, Scalar, Space, Sphere};
 /// Whether what is asked hits a stored shape itself, not only its box: what [`ValueBvh::query`](crate::ValueBvh::query) decides by. Shapes hit
 /// each other where they have a point in common, boundaries included; for a type of your own the answer is yours.
 ///
-/// Points, boxes and balls come with it, for boxes and balls; so does a pair of such a shape and a value. Space is open here.
+/// Points, boxes, balls and the other [shapes](crate::shapes) come with it, for each other and for rays; so does a pair of a shape and a
+/// value. Space is open here.
 ///
 /// ```
 /// use ropewalk::{Aabb, HitBy, Sphere};

@@ -73,6 +73,7 @@ mod query;
 mod ray_interval;
 mod segment;
 mod slabs;
+mod stored;
 mod triangle;
 mod vector;
 
