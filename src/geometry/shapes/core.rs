@@ -47,7 +47,7 @@ pub enum Core<const D: usize> {
     Box([[f64; D]; 2]),
     Oriented(Frame<D>),
     Ellipsoid(Frame<D>),
-    Slabs(Slabs<D>),
+    Slabs(Box<Slabs<D>>),
     /// What has no points: anything with a coordinate that is not finite, a negative length, a box upside down.
     Nothing,
 }

@@ -97,11 +97,12 @@ pub fn on_ellipsoid<const D: usize>(frame: &Frame<D>, p: &[f64; D]) -> Closest<D
         for _ in 0..200 {
             let (level, slope) = level(t);
             let next = t - level / slope;
-            // NaN, where nothing is left of the slope, ends it, too.
-            if !(next > t) {
+            // Rounding ends it, or NaN, where nothing is left of the slope.
+            if next > t {
+                t = next;
+            } else {
                 break;
             }
-            t = next;
         }
     }
     let near: [f64; D] = std::array::from_fn(|k| if r[k] > 0.0 { y[k] / (1.0 + t / r[k] / r[k]) } else { 0.0 });

@@ -63,8 +63,8 @@ pub type Dop8<S> = Kdop<S, 2, 4>;
 
 impl<S: Scalar, const D: usize, const N: usize> Kdop<S, D, N> {
     const ROWS: &'static [[i8; 3]] = match (D, N) {
-        (3, 3) => &EDGES.as_slice().split_at(3).0,
-        (3, 7) => &DIRECTIONS.as_slice().split_at(7).0,
+        (3, 3) => EDGES.as_slice().split_at(3).0,
+        (3, 7) => DIRECTIONS.as_slice().split_at(7).0,
         (3, 9) => &EDGES,
         (3, 13) => &DIRECTIONS,
         (2, 4) => &PLANE,
@@ -145,7 +145,7 @@ impl<S: Scalar, const D: usize, const N: usize> Convex<S, D> for Kdop<S, D, N> {
         for (ends, (lo, hi)) in ends.iter_mut().zip(self.lo.iter().zip(&self.hi)) {
             *ends = [(*lo).into(), (*hi).into()];
         }
-        Solid::new(Core::Slabs(Slabs { directions: Self::ROWS, ends }), 0.0, S::LIMIT)
+        Solid::new(Core::Slabs(Box::new(Slabs { directions: Self::ROWS, ends })), 0.0, S::LIMIT)
     }
 }
 

@@ -20,6 +20,7 @@ pub fn nearest<const D: usize>(support: impl Fn(&[f64; D]) -> [f64; D], start: &
     let mut simplex = vec![(1.0, *start)];
     let mut nearest = *start;
     let mut largest = length2(start);
+    let mut stalls = 0;
     for _ in 0..STEPS {
         let norm2 = length2(&nearest);
         if norm2 <= TOUCH * TOUCH * largest || !norm2.is_finite() {
@@ -37,8 +38,12 @@ pub fn nearest<const D: usize>(support: impl Fn(&[f64; D]) -> [f64; D], start: &
         if simplex.len() == D + 1 {
             return [0.0; D];
         }
+        // Where squares no longer fall, points still move: by the root of the rounding.
         if length2(&moved) >= norm2 {
-            break;
+            stalls += 1;
+            if stalls > 2 * D {
+                break;
+            }
         }
         nearest = moved;
     }

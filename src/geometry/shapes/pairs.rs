@@ -24,6 +24,7 @@ pub fn intersects<const D: usize>(a: &Solid<D>, b: &Solid<D>) -> bool {
     let is_point = |solid: &Solid<D>| matches!(solid.core, Core::Point(_));
     match (&a.core, &b.core) {
         (Core::Nothing, _) | (_, Core::Nothing) => false,
+        (Core::Slabs(slabs), other) | (other, Core::Slabs(slabs)) if slabs.excludes(other, radius) => false,
         (Core::Ellipsoid(frame), _) if !is_point(b) && is_round(frame) => meets_ellipsoid(frame, a.radius, b),
         (_, Core::Ellipsoid(frame)) if !is_point(a) && is_round(frame) => meets_ellipsoid(frame, b.radius, a),
         (p, q) => {
@@ -86,8 +87,8 @@ fn meets_ellipsoid<const D: usize>(frame: &Frame<D>, radius: f64, solid: &Solid<
     };
     let support = |direction: &[f64; D]| {
         let mut normal = [0.0; D];
-        for k in 0..D {
-            normal = along(&normal, direction[k] / frame.half[k], &frame.axes[k]);
+        for (k, axis) in frame.axes.iter().enumerate() {
+            normal = along(&normal, direction[k] / frame.half[k], axis);
         }
         let point = solid.core.support(&normal, &corners);
         let length = length2(&normal).sqrt();

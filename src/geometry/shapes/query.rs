@@ -31,8 +31,7 @@ fn meets<S: Scalar, const D: usize>(
     let first: [f64; D] = std::array::from_fn(|k| ((lo[k] - to[k]) / period[k] - 1e-9).ceil());
     let last: [f64; D] = std::array::from_fn(|k| ((hi[k] - from[k]) / period[k] + 1e-9).floor());
     let count: f64 = (0..D).map(|k| (last[k] - first[k] + 1.0).max(0.0)).product();
-    // NaN, too, is no image.
-    if !(count > 0.0) {
+    if count == 0.0 || count.is_nan() {
         return false;
     }
     let solid = shape.solid();

@@ -5,6 +5,7 @@
 //! Cost: the corners of a 26-DOP take 26 polygons that 24 half spaces clip.
 //! Source: Klosowski et al. 1998 (k-DOPs); Sutherland and Hodgman 1974 (clipping).
 
+use crate::geometry::shapes::core::Core;
 use crate::geometry::shapes::vector::{along, cross, dot, in_space, length2, sub};
 
 /// Directions, of which the first D are the axes, and what is allowed along each.
@@ -31,6 +32,21 @@ impl<const D: usize> Slabs<D> {
         self.iter().all(|(direction, [lo, hi])| (lo..=hi).contains(&dot(&direction, p)))
     }
 
+    /// Whether an interval alone shows that a core, and what is within a radius of it, lies outside.
+    pub fn excludes(&self, core: &Core<D>, radius: f64) -> bool {
+        let is_apart = |direction: &[f64; D], [lo, hi]: [f64; 2]| match core {
+            Core::Slabs(other) => other.iter().any(|(same, [from, to])| same == *direction && (hi < from || to < lo)),
+            _ => {
+                let back = direction.map(|x| -x);
+                let reach = radius * length2(direction).sqrt() * (1.0 + 1e-12);
+                let (from, to) =
+                    (-dot(&back, &core.support(&back, &[])), dot(direction, &core.support(direction, &[])));
+                hi < from - reach || to + reach < lo
+            }
+        };
+        self.iter().any(|(direction, ends)| is_apart(&direction, ends))
+    }
+
     /// The corners, some of them repeatedly, within rounding; none if the slabs have no point in common.
     pub fn corners(&self) -> Vec<[f64; D]> {
         let center: [f64; D] = std::array::from_fn(|k| self.ends[k][0] + 0.5 * (self.ends[k][1] - self.ends[k][0]));
@@ -51,8 +67,8 @@ impl<const D: usize> Slabs<D> {
             for end in ends {
                 let mut polygon = square(normal, *end, 4.0 * reach + f64::MIN_POSITIVE);
                 for (_, (direction, [lo, hi])) in slabs.iter().enumerate().filter(|(j, _)| *j != i) {
-                    polygon = clip(&polygon, direction, *hi + tolerance);
-                    polygon = clip(&polygon, &direction.map(|x| -x), tolerance - *lo);
+                    clip(&mut polygon, direction, *hi + tolerance);
+                    clip(&mut polygon, &direction.map(|x| -x), tolerance - *lo);
                 }
                 corners.extend(polygon.iter().map(|p| std::array::from_fn(|k| center[k] + p[k])));
             }
@@ -70,8 +86,11 @@ fn square(normal: &[f64; 3], at: f64, half: f64) -> Vec<[f64; 3]> {
     vec![corner(1.0, 1.0), corner(-1.0, 1.0), corner(-1.0, -1.0), corner(1.0, -1.0)]
 }
 
-/// The part of a convex polygon in the half space `normal · x <= most`.
-fn clip(polygon: &[[f64; 3]], normal: &[f64; 3], most: f64) -> Vec<[f64; 3]> {
+/// Leaves of a convex polygon what lies in the half space `normal · x <= most`.
+fn clip(polygon: &mut Vec<[f64; 3]>, normal: &[f64; 3], most: f64) {
+    if polygon.iter().all(|p| dot(normal, p) <= most) {
+        return;
+    }
     let mut kept = Vec::with_capacity(polygon.len() + 1);
     for (i, p) in polygon.iter().enumerate() {
         let q = &polygon[(i + 1) % polygon.len()];
@@ -83,5 +102,5 @@ fn clip(polygon: &[[f64; 3]], normal: &[f64; 3], most: f64) -> Vec<[f64; 3]> {
             kept.push(along(p, here / (here - next), &sub(q, p)));
         }
     }
-    kept
+    *polygon = kept;
 }
