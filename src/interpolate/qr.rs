@@ -79,7 +79,7 @@ impl Qr {
             if j == 0 {
                 first = norm;
             }
-            if !(norm > tolerance * first) {
+            if norm <= tolerance * first {
                 // It is one of the columns that are left over, and keeps what is above.
                 done[j * blocks..].as_flattened_mut()[..j].copy_from_slice(&self.upper[j * width..][..j]);
                 self.rank = j;

@@ -54,8 +54,8 @@ impl Interpolation {
 /// use ropewalk::table::{Interpolation, Points, Table, interpolator};
 ///
 /// // Four dimensions, which are those that count: a linear function has five coefficients.
-/// let sources = Points::F32(Table::new(4, (0..324).map(|i| ((i * i) % 101) as f32).collect())?);
-/// let targets = Points::F64(Table::new(4, vec![50.0; 4])?);
+/// let sources = Points::F32(Table::new(4, (0..324).map(|i| ((i * i) as f32).sin()).collect())?);
+/// let targets = Points::F64(Table::new(4, vec![0.25; 4])?);
 /// let method = Interpolation::MovingLeastSquares(MovingLeastSquares::new(1).neighbors(12));
 /// let interpolator = interpolator(&method, &sources, &targets)?;
 /// assert_eq!((interpolator.degrees(), interpolator.sources().of(0).len()), (&[1][..], 12));
