@@ -3,7 +3,8 @@
 
     python3 benches/model.py [--particles 1e12] [--ranks 1e4] [--network 1e9]
 
-The constants are measured (benches/ranks.sh and `ropewalk halos --mpi`); the network is assumed."""
+The constants are measured; the network is assumed. Work is what `bench --ops fof` times (benches/ranks.sh): what measures halos for the
+catalogue is not in it."""
 import argparse
 from math import log2
 
@@ -13,9 +14,10 @@ BYTES_SENT = 21.7  # a particle, in random order: nearly each is sent to its reg
 MEMORY = 58  # bytes a particle of a rank, at most at a time
 GROUPS = 2.63e6 / 37.9e6  # groups of two or more a particle
 HALOS = 69_346 / 37.9e6  # halos of 20 or more a particle
-ROW = 15 * 8 + 13 * 8 * 2  # bytes a row on rank 0: what is sent of it, and its 13 columns before and after they are put in order
+SENT = 15 * 8  # bytes that are sent of a row
+ROW = SENT + 13 * 8 * 2  # .. and that it takes on rank 0, with its 13 columns before and after they are put in order
 CALLS = 89  # collective functions of a run on 16 ranks
-SHARE = 1 << 20  # boxes, and samples, of all ranks at most
+SHARE = 1 << 20  # boxes, and samples, of all ranks at most; 16 boxes a rank beyond 65,536 ranks
 
 a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 a.add_argument("--particles", type=float, default=1e12)
@@ -37,7 +39,7 @@ print(f"  ghosts        {ghosts * 2.5 * 12 / o.network:10.3f} s      {ghosts:8.1
 print(f"  calls         {CALLS * P * o.latency:10.2f} s      {CALLS} of a message to each rank")
 print(f"  boxes         {boxes * 24 / o.network:10.3f} s      {boxes * 64 / 1e9:8.2f} GB of a rank, with their tree")
 print(f"  memory                          {(n * MEMORY + boxes * 64 + SHARE * 16) / 1e9:8.1f} GB of a rank")
-print(f"  catalogue     {N * HALOS * ROW / o.network:10.1f} s      {N * HALOS * ROW / 1e9:8.1f} GB on rank 0: {N * HALOS:.1e} rows")
+print(f"  catalogue     {N * HALOS * SENT / o.network:10.1f} s      {N * HALOS * ROW / 1e9:8.1f} GB on rank 0: {N * HALOS:.1e} rows")
 print("what ends first, as particles grow on as many ranks:")
 for what, limit in sorted(
     {

@@ -2,7 +2,7 @@
 # Times ranks on one machine: shares of one snapshot, and equal parts of growing point sets. `benches/model.md` says what for.
 #
 #     benches/ranks.sh ROPEWALK SNAPSHOT.npy PERIODIC_SIDE EPS [RANKS ..]
-set -eu
+set -euo pipefail
 program=$1 snapshot=$2 side=$3 eps=$4
 shift 4
 [ $# -gt 0 ] || set -- 1 2 4 8 16

@@ -176,22 +176,34 @@ fn place(keys: &mut [u64], gaps: &[u32], others: &[u64], first: u64) -> Vec<u64>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::mixed;
 
-    /// Against a sort of all, with gaps at the ends and beside each other.
+    /// Against a sort of all, where no keys, half or all of them are gaps, with a key or a gap first, and several in a row where a task ends.
     #[test]
     fn places_are_those_of_a_sort() {
-        let mixed = |at: u64| at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-        for n in [0, 1, 2, 10, 3 * TASK as u64] {
+        const END: u64 = TASK as u64;
+        let row = |at: u64| (2..5).contains(&at) || (END - 3..END + 4).contains(&at);
+        let half = |at: u64| mixed(at) % 2 == 0;
+        let patterns: [(&str, &dyn Fn(u64) -> bool); 7] = [
+            ("none", &|_| false),
+            ("all", &|_| true),
+            ("a row", &row),
+            ("all but a row", &|at| !row(at)),
+            ("half, first a key", &|at| at > 0 && half(at)),
+            ("half, first a gap", &|at| at == 0 || half(at)),
+            ("half and a row", &|at| half(at) || row(at)),
+        ];
+        for n in [0, 1, 2, 10, 3 * END] {
+            let mut all: Vec<u64> = (0..2 * n).map(|at| mixed(at) >> 40 << 20 | at).collect();
+            all.sort_unstable();
             for is_sorted in [true, false] {
-                for every in [1, 2, 3, 1000] {
-                    let mut all: Vec<u64> = (0..2 * n).map(|at| mixed(at) << 20 | at).collect();
-                    all.sort_unstable();
-                    let others: Vec<u64> = all.iter().copied().filter(|key| key % 5 == 0).collect();
-                    let mut keys: Vec<u64> = all.iter().copied().filter(|key| key % 5 != 0).collect();
+                for (gaps_are, is_gap) in patterns {
+                    let is_other = |key: &u64| mixed(*key) % 5 == 0;
+                    let (others, mut keys): (Vec<u64>, Vec<u64>) = all.iter().copied().partition(is_other);
                     if !is_sorted {
                         keys.sort_by_key(|key| mixed(*key));
                     }
-                    let gaps: Vec<u32> = (0..keys.len() as u32).filter(|at| at % every == 0).collect();
+                    let gaps: Vec<u32> = (0..keys.len() as u32).filter(|&at| is_gap(at.into())).collect();
                     gaps.iter().for_each(|&at| keys[at as usize] = NONE);
                     let own = keys.iter().copied().filter(|&key| key != NONE);
                     let mut sorted: Vec<u64> = own.chain(others.iter().copied()).collect();
@@ -199,9 +211,9 @@ mod tests {
                     let expected = |key: u64| 7 + sorted.binary_search(&key).unwrap() as u64;
                     let mut found = keys.clone();
                     let places = place(&mut found, &gaps, &others, 7);
-                    assert!(places.into_iter().eq(others.into_iter().map(expected)));
+                    assert!(places.into_iter().eq(others.into_iter().map(expected)), "{n}, {is_sorted}, {gaps_are}");
                     for (key, place) in keys.into_iter().zip(found).filter(|(key, _)| *key != NONE) {
-                        assert_eq!(place, expected(key), "{n}, {is_sorted}, {every}");
+                        assert_eq!(place, expected(key), "{n}, {is_sorted}, {gaps_are}");
                     }
                 }
             }

@@ -139,6 +139,7 @@ impl Fof {
 }
 
 /// The points of a tree that may be within a radius of a box of each other rank, ascending; of two ranks one is asked.
+/// Cost: for each rank that is near, all leaves are compared with its boxes, and all points are flagged.
 fn near<S: Coordinate, const D: usize>(
     rank: usize,
     (tree, regions): (&Bvh<S, D>, &Regions<S, D>),

@@ -1,5 +1,9 @@
 //! Particles: positions, velocities, masses and ids.
 
+#[cfg(feature = "distributed")]
+use crate::distributed::Communicator;
+#[cfg(feature = "distributed")]
+use crate::distributed::communicator::all_gather_v;
 use crate::error::{Kind, Result};
 use crate::geometry::{Boundary, BoxSize, Scalar, Space};
 use crate::parallel::map_tasks;
@@ -18,6 +22,25 @@ pub struct Particles<'a, S> {
 enum Masses<'a> {
     Equal(f64),
     Each(&'a [f64]),
+}
+
+/// The lower and the upper corner of a box.
+type Corners = [[f64; 3]; 2];
+
+/// The box around nothing.
+const NOTHING: Corners = [[f64::INFINITY; 3], [f64::NEG_INFINITY; 3]];
+
+fn join([lo, hi]: Corners, [other_lo, other_hi]: Corners) -> Corners {
+    [std::array::from_fn(|k| lo[k].min(other_lo[k])), std::array::from_fn(|k| hi[k].max(other_hi[k]))]
+}
+
+/// The box around all boxes; zeros if there are none.
+fn box_around(boxes: &[Corners]) -> Corners {
+    if boxes.is_empty() {
+        return [[0.0; 3]; 2];
+    }
+    // Of 0 and -0 either may be the least: the sum with 0 is 0.
+    boxes.iter().copied().fold(NOTHING, join).map(|corner| corner.map(|x| x + 0.0))
 }
 
 impl<'a, S: Scalar> Particles<'a, S> {
@@ -70,15 +93,32 @@ impl<'a, S: Scalar> Particles<'a, S> {
 
     /// The lower and the upper corner of the box around all particles; zeros if there are none.
     pub fn extent(&self) -> ([f64; 3], [f64; 3]) {
-        let empty = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
-        let join = |a: ([f64; 3], [f64; 3]), b: ([f64; 3], [f64; 3])| {
-            (std::array::from_fn(|k| a.0[k].min(b.0[k])), std::array::from_fn(|k| a.1[k].max(b.1[k])))
-        };
-        let parts = map_tasks(self.positions.len(), 1 << 16, &|range| {
-            range.map(|i| (self.position(i), self.position(i))).fold(empty, join)
-        });
-        let all = parts.into_iter().fold(empty, join);
-        if self.positions.is_empty() { ([0.0; 3], [0.0; 3]) } else { all }
+        let [lo, hi] = box_around(&map_tasks(self.positions.len(), 1 << 16, &|range| {
+            range.map(|i| [self.position(i); 2]).fold(NOTHING, join)
+        }));
+        (lo, hi)
+    }
+
+    /// The same of the particles of all ranks, of which these are one's; zeros if no rank has any. Collective.
+    ///
+    /// ```
+    /// use ropewalk::Particles;
+    /// use ropewalk::distributed::{Communicator, on_threads};
+    ///
+    /// let parts = [&[[-3.0f32, 1.0, 0.5]][..], &[], &[[2.0, 4.0, 0.5]]];
+    /// let extents = on_threads(3, |ranks| Particles::new(parts[ranks.rank()]).extent_across(ranks))?;
+    /// assert_eq!(extents, [([-3.0, 1.0, 0.5], [2.0, 4.0, 0.5]); 3]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If a rank has ended.
+    #[cfg(feature = "distributed")]
+    pub fn extent_across(&self, ranks: &dyn Communicator) -> Result<([f64; 3], [f64; 3])> {
+        let (lo, hi) = self.extent();
+        let own = if self.positions.is_empty() { &[][..] } else { &[[lo, hi]] };
+        let [lo, hi] = box_around(all_gather_v(ranks, own)?.values());
+        Ok((lo, hi))
     }
 
     pub(crate) fn position(&self, i: usize) -> [f64; 3] {

@@ -3,7 +3,8 @@
 //! Each particle is spread over a few times the distance to its neighbours: a pixel or so in a halo, dozens in a void. The
 //! density in space that this takes comes from counts in cubes of a cell, two cells, four, and so on.
 //! Cost: 24 bytes a particle, 27 MB, and 8 bytes a pixel; some n^(1/3) pixels a particle. The picture is the same for any number of threads,
-//! and of ranks that share the particles: a pixel is a sum of whole numbers, which has no order.
+//! and of ranks that share the particles: a pixel is a sum of whole numbers, which has no order. What a particle adds to a pixel is seen there
+//! if it is 2^-61 of the mass of all or more, so that light particles stay beside one that is 10^12 times as heavy, and 2^-51 of its own mass.
 
 use crate::error::Result;
 use crate::geometry::Scalar;
@@ -96,7 +97,8 @@ pub fn density<S: Scalar>(
             for spread in &spreads[first..last] {
                 let y = spread.at[1] + shift - top;
                 if y + spread.width > 0.0 && y - spread.width < BAND as f32 {
-                    spread.add_to(Band { rows, side, wraps: window.wraps() }, y, unit, &mut weights);
+                    let counter = unit.counter(spread.weight);
+                    spread.add_to(Band { rows, side, wraps: window.wraps() }, y, counter, &mut weights);
                 }
             }
         }
@@ -111,33 +113,37 @@ pub fn density<S: Scalar>(
 struct Masses {
     n: u64,
     mean: f64,
-    heaviest: f64,
+    /// Without their signs.
+    magnitude: f64,
 }
 
 impl Masses {
     /// Of the particles that the lower halves of `keys` name.
     fn of<S: Scalar>(particles: &Particles<S>, keys: &[u64], shares: &dyn Shares) -> Result<Self> {
         let tasks = map_tasks(keys.len(), TASK, &|range| {
-            let (mut sum, mut heaviest) = (MassSum::default(), 0.0f64);
+            // Of all, and of those below zero.
+            let mut sums = [MassSum::default(), MassSum::default()];
             for &key in &keys[range] {
                 let mass = particles.mass_of(key as u32 as usize);
-                sum.add(mass);
-                heaviest = heaviest.max(mass.abs());
+                sums[0].add(mass);
+                if mass < 0.0 {
+                    sums[1].add(mass);
+                }
             }
-            (sum, heaviest)
+            sums
         });
-        let (mut sum, mut heaviest) = (MassSum::default(), [0.0f64]);
-        for task in &tasks {
-            sum.merge(&task.0);
-            heaviest[0] = heaviest[0].max(task.1);
-        }
-        let mut words = sum.words().map(|word| word as u64);
         let mut n = [keys.len() as u64];
-        shares.sum(&mut words)?;
         shares.sum(&mut n)?;
-        shares.max(&mut heaviest)?;
-        let total = MassSum::from_words(&words.map(|word| word as i64)).map_or(f64::NAN, |sum| sum.value());
-        Ok(Self { n: n[0], mean: total / n[0] as f64, heaviest: heaviest[0] })
+        let mut values = [f64::NAN; 2];
+        for (at, value) in values.iter_mut().enumerate() {
+            let mut sum = MassSum::default();
+            tasks.iter().for_each(|task| sum.merge(&task[at]));
+            let mut words = sum.words().map(|word| word as u64);
+            shares.sum(&mut words)?;
+            *value = MassSum::from_words(&words.map(|word| word as i64)).map_or(f64::NAN, |sum| sum.value());
+        }
+        let [all, below] = values;
+        Ok(Self { n: n[0], mean: all / n[0] as f64, magnitude: all - 2.0 * below })
     }
 
     /// In units of the mean; particles without mass count.
@@ -145,34 +151,50 @@ impl Masses {
         if self.mean > 0.0 { (mass / self.mean) as f32 } else { 1.0 }
     }
 
-    /// The finest of which neither the sum of all weights is too many, nor what one particle adds to a pixel.
+    /// The finest of which the sum of all weights is less than 2^61: a pixel has no more.
     fn unit(&self) -> Unit {
-        let digits = |x: f64| (x.to_bits() >> 52 & 0x7ff) as i32 - 1023;
-        let [all, one] = [self.n as f64, f64::from(self.weight(self.heaviest))].map(digits);
-        Unit::new((60 - all).min(48 - one))
+        let all = if self.mean > 0.0 { self.magnitude / self.mean } else { self.n as f64 };
+        Unit { bits: 60 - exponent(all) }
     }
+}
+
+/// The largest power of two that is no more than a normal number, without its sign.
+fn exponent(x: f64) -> i32 {
+    (x.to_bits() >> 52 & 0x7ff) as i32 - 1023
 }
 
 /// 2^-bits, the unit of which sums are whole numbers.
 #[derive(Clone, Copy)]
 struct Unit {
-    /// A float whose last bit is the unit: what is added to it is rounded to whole units, in either direction from here.
-    magic: f64,
+    bits: i32,
 }
 
 impl Unit {
-    fn new(bits: i32) -> Self {
-        Self { magic: 1.5 * 2f64.powi(52 - bits) }
-    }
-
     /// Units of 1.
     fn per_one(self) -> f64 {
-        1.5 * 2f64.powi(52) / self.magic
+        2f64.powi(self.bits)
     }
 
-    /// How many units are nearest to `x`, modulo 2^64; of less than 2^51 either way.
+    /// Counts what a particle of some weight adds to pixels: in units, or if it is heavy in the least multiple of them, by a power of two,
+    /// of which its weight is less than 2^51.
+    fn counter(self, weight: f32) -> Counter {
+        let bits = self.bits.min(50 - exponent(weight.into()));
+        Counter { magic: 1.5 * 2f64.powi(52 - bits), shift: (self.bits - bits) as u32 }
+    }
+}
+
+/// Counts units in numbers that are no more than a weight.
+#[derive(Clone, Copy)]
+struct Counter {
+    /// A float whose last bit is 2^shift units: what is added to it is rounded to whole ones, in either direction from here.
+    magic: f64,
+    shift: u32,
+}
+
+impl Counter {
+    /// How many units are nearest to `x`, modulo 2^64.
     fn count(self, x: f32) -> u64 {
-        (f64::from(x) + self.magic).to_bits().wrapping_sub(self.magic.to_bits())
+        (f64::from(x) + self.magic).to_bits().wrapping_sub(self.magic.to_bits()).wrapping_shl(self.shift)
     }
 }
 
@@ -185,7 +207,7 @@ struct Band<'a> {
 
 impl Spread {
     /// Adds the particle to the rows of a band, its own row being `y`.
-    fn add_to(&self, band: Band<'_>, y: f32, unit: Unit, [across, down]: &mut [Vec<f32>; 2]) {
+    fn add_to(&self, band: Band<'_>, y: f32, counter: Counter, [across, down]: &mut [Vec<f32>; 2]) {
         let Band { rows, side, wraps } = band;
         let columns = kernel(self.at[0], self.width, across);
         let lines = kernel(y, self.width, down);
@@ -197,13 +219,13 @@ impl Spread {
             let weight = self.weight * *weight;
             if columns >= 0 && columns as usize + across.len() <= side {
                 for (pixel, across) in row[columns as usize..].iter_mut().zip(across.iter()) {
-                    *pixel = pixel.wrapping_add(unit.count(weight * across));
+                    *pixel = pixel.wrapping_add(counter.count(weight * across));
                 }
             } else {
                 for (column, across) in (columns..).zip(across.iter()) {
                     let column = if wraps { column.rem_euclid(side as i64) } else { column };
                     if let Some(pixel) = usize::try_from(column).ok().and_then(|column| row.get_mut(column)) {
-                        *pixel = pixel.wrapping_add(unit.count(weight * across));
+                        *pixel = pixel.wrapping_add(counter.count(weight * across));
                     }
                 }
             }
@@ -328,6 +350,7 @@ mod tests {
             assert_eq!((image.len(), n), (side * side, count as u64));
         }
     }
+
     /// Masses over eighteen powers of ten, in either order.
     #[test]
     fn sums_have_no_order() {
@@ -347,10 +370,36 @@ mod tests {
         assert!((mean - 1.0).abs() < 1e-4, "{mean}");
     }
 
+    /// A particle beside one of 10^12 times its mass: by the formula of the biweight, over the widest square.
+    #[test]
+    fn light_particles_are_seen() {
+        let positions = [[2.0f32, 2.0, 5.0], [7.0, 7.0, 5.0]];
+        let masses = [1.0, 1e12];
+        let particles = Particles::new(&positions).masses(&masses).periodic(10.0);
+        let window = Window::new(particles.extent(), &Space::periodic(10.0).unwrap(), 2);
+        let (image, _) = density(&particles, &window, SIDE, None, &Whole).unwrap();
+        for (at, mass) in positions.iter().zip(masses) {
+            let [x, y] = window.pixel(at.map(f64::from));
+            let near = |i: usize| (x - (i % SIDE) as f64).hypot(y - (i / SIDE) as f64) < 100.0;
+            let pixels = (0..image.len()).filter(|&i| near(i)).map(|i| f64::from(image[i]));
+            let (sum, peak) = pixels.fold((0.0, 0.0f64), |(sum, peak), x| (sum + x, peak.max(x)));
+            let whole = mass / (masses[0] + masses[1]) * image.len() as f64;
+            let highest = whole * (15.0 / 16.0 / f64::from(WIDE)).powi(2);
+            assert!((sum / whole - 1.0).abs() < 1e-3, "{mass}: {sum}, {whole}");
+            assert!((peak / highest - 1.0).abs() < 1e-2, "{mass}: {peak}, {highest}");
+        }
+    }
+
     #[test]
     fn units_are_counted() {
-        let unit = Unit::new(10);
+        let unit = Unit { bits: 10 };
         assert_eq!(unit.per_one(), 1024.0);
-        assert_eq!([0.0, 1.0, -2.5, 0.000_6].map(|x| unit.count(x) as i64), [0, 1024, -2560, 1]);
+        let counter = unit.counter(2.5);
+        assert_eq!([0.0, 1.0, -2.5, 0.000_6].map(|x| counter.count(x) as i64), [0, 1024, -2560, 1]);
+        // Less than 2^51 of 2^7 units each.
+        let (unit, heavy) = (Unit { bits: 55 }, 7.0);
+        let counter = unit.counter(-heavy);
+        let counts = [heavy, -heavy, 2f32.powi(-48), 2f32.powi(-50)].map(|x| counter.count(x) as i64);
+        assert_eq!(counts, [7 << 55, -(7 << 55), 1 << 7, 0]);
     }
 }

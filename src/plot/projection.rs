@@ -11,7 +11,7 @@ use crate::plot::colors::{Rgb, inferno};
 use crate::plot::density::{SIDE, density};
 use crate::plot::font::{HIGH, width};
 use crate::plot::panel::{Panel, Scale};
-use crate::plot::shares::{Shares, Whole, extent};
+use crate::plot::shares::{Shares, Whole};
 use crate::plot::slab::{AXES, Slab};
 use crate::plot::style::Style;
 use crate::plot::ticks::{Room, Side, between_decades, logarithmic};
@@ -65,7 +65,8 @@ pub fn projection<S: Scalar>(
     let said = particles.boundary()?;
     let known = [("the halos were measured in", catalog.boundary()), ("the particles are in", &said)];
     let space = Boundary::agree(&known)?.space()?;
-    Seen::new(particles, &space, shown.slab.as_ref(), style, &Whole)?.draw(catalog, shown, style)
+    let within = (particles.extent(), &space);
+    Seen::new(particles, within, shown.slab.as_ref(), style, &Whole)?.draw(catalog, shown, style)
 }
 
 /// What is seen of the particles.
@@ -78,19 +79,19 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Of the particles of all who share them.
+    /// Of the particles of all who share them, with the corners of the box around all and the space that they are in.
     ///
     /// Errors: a resolution that is refused; if a rank has ended.
     pub fn new<S: Scalar>(
         particles: &Particles<S>,
-        space: &Space<3>,
+        (extent, space): (([f64; 3], [f64; 3]), &Space<3>),
         slab: Option<&Slab>,
         style: Style,
         shares: &dyn Shares,
     ) -> Result<Self> {
         let scale = Chart::in_pixels(WIDTH, HEIGHT, "").scale(style)?;
         let side = (scale * SIDE as f64).round().max(1.0) as usize;
-        let window = Window::new(extent(particles, shares)?, space, slab.map_or(2, Slab::axis));
+        let window = Window::new(extent, space, slab.map_or(2, Slab::axis));
         let (image, n) = density(particles, &window, side, slab, shares)?;
         Ok(Self { window, side, image, n })
     }

@@ -130,7 +130,8 @@ fn time(
     let mut best: Option<Best> = None;
     let mut known = None;
     for turn in 0..=args.reps.max(1) {
-        // Ranks that are threads have one memory, so that none begins before all have looked at it, and all have ended when they do again.
+        // Ranks that are threads have one memory, so that none begins before all have looked at it, all have ended when they do again, and
+        // none makes its sum before.
         MEMORY.reset_peak();
         let before = MEMORY.current();
         ranks.barrier()?;
@@ -142,6 +143,7 @@ fn time(
         let peak = MEMORY.peak().saturating_sub(before) as u64;
         let traffic = counted.traffic();
         let sent = Traffic { bytes: traffic.bytes - earlier.bytes, calls: traffic.calls - earlier.calls };
+        ranks.barrier()?;
         let check = result?()?;
         if *known.get_or_insert(check) != check {
             return Err(format!("{name}: the result is another one than before").into());

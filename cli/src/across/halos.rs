@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use ropewalk::Particles;
 use ropewalk::distributed::{Communicator, Reduction};
 use ropewalk::halo::Meta;
 use ropewalk::halo::pipeline::{Across, LargestProfiles, Measured, Pipeline};
@@ -13,13 +14,14 @@ use super::{Rank, Shared, describe, narrow, read};
 use crate::Failure;
 use crate::args::{Finder, Halos as Args};
 use crate::device::{Device, Name};
+use crate::dimensions::with_rows;
 use crate::halos::files::{ALL, CATALOGS, Catalogs, DENSITY, LABELS, Members, STANDARD_OUTPUT, files, write_catalogs};
 use crate::halos::one::read_options;
 use crate::halos::options::{Run, refused, runs};
 use crate::halos::report;
 use crate::largest;
 use crate::outputs::Outputs;
-use crate::pictures::{self, Extent, Picture, all_files, check_slab, mass_function, projection_across};
+use crate::pictures::{Extent, Picture, all_files, check_slab, mass_function, projection_across};
 use crate::summary::Summary;
 
 /// Halos of one snapshot; the report is rank 0's.
@@ -52,7 +54,6 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let pipeline = across.pipeline()?;
     let measured = phases.run("catalogue", || across.measure(ranks, &pipeline))?;
     let profiles = phases.run("profiles", || profiles(args, ranks, &across, &pipeline))?;
-    let members = args.members.then(|| phases.run("members", || across.member_lists(ranks))).transpose()?.flatten();
     let projection = match &measured {
         _ if args.no_pictures => None,
         measured => phases.run("pictures", || {
@@ -61,6 +62,8 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
             projection_across(args, ranks, &part, all, &pipeline, catalog)
         })?,
     };
+    // Last, so that rank 0 does not hold them beside the picture's sums.
+    let members = args.members.then(|| phases.run("members", || across.member_lists(ranks))).transpose()?.flatten();
     let own = narrow(across.halos().labels())?;
     phases.run("labels", || labels.write(part.first_row(), &own, ranks))?;
     if let (Some(file), Some(density)) = (&density, across.halos().density()) {
@@ -123,19 +126,10 @@ fn check(args: &Args, rank: &Rank<'_>) -> Result<(), Failure> {
     }
 }
 
-/// The box around the particles of all ranks. Collective.
+/// The box around the particles of all ranks, as [`crate::pictures::extent`] has that of one process. Collective.
 fn extent(part: &Snapshot, ranks: &dyn Communicator) -> Result<Option<Extent>, Failure> {
-    let (lo, hi) = pictures::extent(part).unwrap_or(([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]));
-    let size = size_of::<[f64; 6]>();
-    let mut all = vec![0; size * ranks.size()];
-    let own: Vec<u8> = lo.into_iter().chain(hi).flat_map(f64::to_ne_bytes).collect();
-    ranks.all_gather_v(&own, &mut all, &vec![size; ranks.size()])?;
-    let numbers: Vec<f64> = all.as_chunks().0.iter().map(|&bytes| f64::from_ne_bytes(bytes)).collect();
-    let corner = |at: usize, of: fn(f64, f64) -> f64| {
-        [0, 1, 2].map(|k| numbers.iter().skip(at + k).step_by(6).copied().fold(numbers[at + k], of))
-    };
-    let (lo, hi) = (corner(0, f64::min), corner(3, f64::max));
-    Ok((lo[0] != f64::INFINITY).then_some((lo, hi)))
+    let extent = with_rows!(&part.points, f32 [3], f64 [3], rows => Particles::new(rows).extent_across(ranks));
+    Ok(extent.transpose()?.filter(|_| part.total_rows() > 0))
 }
 
 /// The profiles that are asked for, on rank 0.

@@ -151,8 +151,9 @@ pub struct Halos {
     pub pictures: Pictures,
     /// What finds halos and centres: cpu, cuda or vulkan, or one of several by its number, as cuda:1. The centres of a device are
     /// mbp and mcp. Several, as cuda:0,1, share the particles of one snapshot, as processes do with --mpi: files are those of one, byte for
-    /// byte; friends of friends alone. What they tell each other goes by way of the host, whose threads they share. With --mpi the ranks of
-    /// one host take its devices in turn, from this one on
+    /// byte; friends of friends alone, and not with --linking-lengths, --attach, --gallery, --group-catalog, --velocities, --mass, --ids and
+    /// --catalog -, as with --mpi. What they tell each other goes by way of the host, whose threads they share. With --mpi the ranks of one
+    /// host take its devices in turn, from this one on
     #[arg(long, value_name = "DEVICE", default_value = "cpu", help_heading = "Running")]
     pub device: Names,
     /// Number of threads; otherwise one per processor

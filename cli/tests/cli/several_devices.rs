@@ -52,7 +52,7 @@ mod on_vulkan {
     #[test]
     fn files_are_those_of_the_cpu() {
         let scratch = Scratch::new();
-        let options = ["--center", "mbp", "--so", "200c", "--profiles", "3"];
+        let options = ["--center", "mbp", "--so", "200c", "--profiles", "3", "--members", "--dpi", "30"];
         let report = halos(&sample(), &scratch.path("one"), &options).success();
         for (device, ranks) in [("vulkan:0,0", 2), ("vulkan:0,0,0", 3)] {
             let options = [&options[..], &["--device", device]].concat();
@@ -65,7 +65,9 @@ mod on_vulkan {
                 assert!(printed.contains(&format!("{line}\n")), "{line}: {printed}");
             }
             let names = scratch.names(device);
-            assert!(["halos.ecsv", "labels.npy", "profiles.ecsv"].iter().all(|name| names.iter().any(|n| n == name)));
+            assert_eq!(names, scratch.names("one"));
+            let asked = ["halos.ecsv", "labels.npy", "members.npz", "profiles.ecsv", "projection.png"];
+            assert!(asked.iter().all(|name| names.iter().any(|n| n == name)), "{names:?}");
             for name in names {
                 let [theirs, ours] = ["one", device].map(|out| fs::read(scratch.path(out).join(&name)).unwrap());
                 assert!(ours == theirs, "{name} differs on {device}");
