@@ -1,6 +1,7 @@
 //! What is near: range queries, neighbours of all stored points, pairs, nearest neighbours.
 
 pub(crate) mod ball_predicate;
+mod cast;
 mod map_neighbors;
 mod mesh;
 pub(crate) mod nearby;
@@ -9,6 +10,7 @@ mod neighbors;
 pub(crate) mod pairs;
 mod range;
 
+pub use cast::CastHit;
 pub use map_neighbors::NeighborAt;
 pub use mesh::{Mesh, MeshNearest, RayHit};
 pub use nearest::{Nearest, Neighbor};
