@@ -54,6 +54,23 @@
 //! # Ok::<(), ropewalk::Error>(())
 //! ```
 //!
+//! # Meshes
+//!
+//! A [`Mesh`] is searched by rays (the first hit, any, all of them in order), and for the nearest triangle; its winding number says what is
+//! inside. [`Bvh::cast`] is for rays among shapes of your own.
+//!
+//! ```
+//! use ropewalk::{Mesh, Ray};
+//!
+//! let corners = [[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+//! let mesh = Mesh::build(&corners, &[[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])?;
+//! let ray = Ray::new([0.25, 0.25, -1.0], [0.0, 0.0, 1.0]);
+//! assert_eq!(mesh.first_hit(&ray).unwrap().t, 1.0);
+//! assert_eq!(mesh.hits(&ray).len(), 2);
+//! assert_eq!(mesh.signed_distance([0.25, 0.25, 0.125]), -0.125);
+//! # Ok::<(), ropewalk::Error>(())
+//! ```
+//!
 //! # Neighbours and pairs of the stored points
 //!
 //! Where the queries are the stored points themselves, the methods without a query argument are faster: one walk serves a leaf.
@@ -313,7 +330,7 @@ pub use halo::{AdaptaHop, AdaptaHopAlgorithm, Halos, Subhalo, SubhaloSelection, 
 pub use halo::{Catalog, Center, CenterFinder, Centers, Cosmology, Particles};
 pub use interpolate::{Interpolator, InverseDistance, MovingLeastSquares, Sph};
 pub use phases::phases;
-pub use search::{Hit, Mesh, MeshNearest, Nearest, NearestHit, Neighbor, NeighborAt, RayHit, ValueBvh};
+pub use search::{CastHit, Hit, Mesh, MeshNearest, Nearest, NearestHit, Neighbor, NeighborAt, RayHit, ValueBvh};
 
 /// What tests and the program look at; no part of the interface.
 #[doc(hidden)]

@@ -183,7 +183,7 @@ mod tests {
     fn places_are_those_of_a_sort() {
         const END: u64 = TASK as u64;
         let row = |at: u64| (2..5).contains(&at) || (END - 3..END + 4).contains(&at);
-        let half = |at: u64| mixed(at) % 2 == 0;
+        let half = |at: u64| mixed(at).is_multiple_of(2);
         let patterns: [(&str, &dyn Fn(u64) -> bool); 7] = [
             ("none", &|_| false),
             ("all", &|_| true),
@@ -198,7 +198,7 @@ mod tests {
             all.sort_unstable();
             for is_sorted in [true, false] {
                 for (gaps_are, is_gap) in patterns {
-                    let is_other = |key: &u64| mixed(*key) % 5 == 0;
+                    let is_other = |key: &u64| mixed(*key).is_multiple_of(5);
                     let (others, mut keys): (Vec<u64>, Vec<u64>) = all.iter().copied().partition(is_other);
                     if !is_sorted {
                         keys.sort_by_key(|key| mixed(*key));

@@ -1,6 +1,7 @@
 //! What is near: range queries, neighbours of all stored points, pairs, nearest neighbours; trees that own what they store.
 
 pub(crate) mod ball_predicate;
+mod cast;
 mod map_neighbors;
 mod mesh;
 pub(crate) mod nearby;
@@ -10,6 +11,7 @@ pub(crate) mod pairs;
 mod range;
 mod values;
 
+pub use cast::CastHit;
 pub use map_neighbors::NeighborAt;
 pub use mesh::{Mesh, MeshNearest, RayHit};
 pub use nearest::{Nearest, Neighbor};

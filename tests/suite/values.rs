@@ -190,7 +190,7 @@ fn periodic_boxes() {
     let bvh = Bvh::build_periodic(&points, 10.0).unwrap();
     for _ in 0..50 {
         let of = [0.0; 2].map(|_| random.unit() * 10.0);
-        let by = bvh.nearest_by(of, 8, |index| Some(bvh.space().distance2_to(&of, &points[index as usize])));
+        let by = bvh.nearest_by(of, 8, |index| Some(bvh.space().distance2(&of, &points[index as usize])));
         assert_eq!(by, bvh.nearest(of, 8));
         let odd = bvh.nearest_where(of, 8, |index| index % 2 == 1);
         let expected: Vec<Neighbor> = bvh.nearest(of, 300).into_iter().filter(|near| near.index % 2 == 1).collect();

@@ -86,26 +86,26 @@ impl<const N: usize> Scaled<N> {
     pub fn volume(&self, [o, p, q]: [usize; 3]) -> f64 {
         let mut sum = Expansion::default();
         let (d, [o, p, q]) = (&self.direction, [o, p, q].map(|at| &self.points[at]));
-        for k in 0..3 {
+        for (k, &d) in d.iter().enumerate() {
             let (i, j) = ((k + 1) % 3, (k + 2) % 3);
             for (a, b) in [(p, q), (q, o), (o, p)] {
-                sum.add_product(d[k], a[i], b[j]);
-                sum.add_product(-d[k], a[j], b[i]);
+                sum.add_product(d, a[i], b[j]);
+                sum.add_product(-d, a[j], b[i]);
             }
         }
         self.unscaled(sum.value(), 1)
     }
 
-    /// `(a - o) . ((b - a) x (c - a))`, the volume over a triangle, times the scale of the direction and over that of the points.
+    /// `(a - o) . ((b - a) x (c - a))`, the volume between a point and a triangle; not 0 unless it is exactly 0.
     pub fn height(&self, [o, a, b, c]: [usize; 4]) -> f64 {
         let mut sum = Expansion::default();
         let at = |i: usize| &self.points[i];
         for ([p, q, r], sign) in [([a, b, c], 1.0), ([o, b, c], -1.0), ([a, o, c], -1.0), ([a, b, o], -1.0)] {
             let (p, q, r) = (at(p), at(q), at(r));
-            for k in 0..3 {
+            for (k, &p) in p.iter().enumerate() {
                 let (i, j) = ((k + 1) % 3, (k + 2) % 3);
-                sum.add_product(sign * p[k], q[i], r[j]);
-                sum.add_product(-sign * p[k], q[j], r[i]);
+                sum.add_product(sign * p, q[i], r[j]);
+                sum.add_product(-sign * p, q[j], r[i]);
             }
         }
         self.unscaled(sum.value(), 0)

@@ -128,6 +128,6 @@ fn check_vertices<S: Scalar>(vertices: &[[S; 3]]) -> Result<()> {
     };
     let Some(index) = fold_tasks(0..vertices.len(), TASK, &fault, &Option::or) else { return Ok(()) };
     let vertex: [f64; 3] = vertices[index].map(Into::into);
-    let axis = (0..3).find(|&k| !(vertex[k].abs() <= S::LIMIT)).unwrap_or(0);
+    let axis = (0..3).find(|&k| vertex[k].is_nan() || vertex[k].abs() > S::LIMIT).unwrap_or(0);
     Err(Kind::coordinate(index, axis, vertex[axis], S::LIMIT).into())
 }

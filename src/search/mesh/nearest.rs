@@ -75,8 +75,7 @@ impl<S: Scalar> Mesh<S> {
 
     #[inline(always)]
     fn closest_to<I: Isa>(&self, isa: I, point: &[f64; 3], radius: f64) -> Option<MeshNearest> {
-        // A radius that is NaN is not at least 0.
-        if self.is_empty() || !point.iter().all(|x| x.is_finite()) || !(radius >= 0.0) {
+        if self.is_empty() || !point.iter().all(|x| x.is_finite()) || radius.is_nan() || radius < 0.0 {
             return None;
         }
         let mut best: Option<MeshNearest> = None;
@@ -138,9 +137,9 @@ fn keys(from: &FramePoint, node: &Node) -> Lanes<f32> {
     let mut sum = [0.0f32; LANES];
     for k in 0..3 {
         let (above, below) = (from.at[k] + from.padding, from.at[k] - from.padding);
-        for l in 0..LANES {
+        for (l, sum) in sum.iter_mut().enumerate() {
             let gap = higher(higher(node.bounds[k][l] - above, below - node.bounds[k + 3][l]), 0.0);
-            sum[l] += gap * gap;
+            *sum += gap * gap;
         }
     }
     sum
@@ -152,7 +151,7 @@ fn candidates<I: Isa>(isa: I, from: &FramePoint, block: &Block, within: f32) -> 
     /// Below any square that matters.
     const TINY: f32 = 1e-30;
     let mut beyond = [0.0f32; LANES];
-    for l in 0..LANES {
+    for (l, beyond) in beyond.iter_mut().enumerate() {
         let corner = |at: usize, k: usize| block.corners[at][k][l];
         // From each corner to the point, and along the edge to the next corner.
         let mut to = [[0.0f32; 3]; 3];
@@ -190,7 +189,7 @@ fn candidates<I: Isa>(isa: I, from: &FramePoint, block: &Block, within: f32) -> 
         let far2 = dot(&to[0], &to[0]);
         let error = from.padding * (2.0 + 2.0 * (far2 * longest2 / area2).sqrt());
         let most = within + error;
-        beyond[l] = distance2 - most * most * (1.0 + 1e-5);
+        *beyond = distance2 - most * most * (1.0 + 1e-5);
     }
     isa.at_most_f32(&beyond, 0.0)
 }

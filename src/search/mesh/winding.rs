@@ -61,16 +61,18 @@ impl Dipole {
     /// Of several.
     fn joined(parts: &[Self]) -> Self {
         let mut all = Self::default();
-        let mut even = [0.0; 3];
         for part in parts {
             all.area += part.area;
             for k in 0..3 {
                 all.normal[k] += part.normal[k];
                 all.center[k] += part.area * part.center[k];
-                even[k] += part.center[k] / parts.len() as f64;
             }
         }
-        all.center = if all.area > 0.0 { all.center.map(|x| x / all.area) } else { even };
+        all.center = if all.area > 0.0 {
+            all.center.map(|x| x / all.area)
+        } else {
+            parts.first().map_or([0.0; 3], |part| part.center)
+        };
         let reach = |part: &Self| {
             let off = minus(&part.center, &all.center);
             dot(&off, &off).sqrt() + part.radius

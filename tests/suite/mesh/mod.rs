@@ -1,5 +1,6 @@
 //! Meshes: what rays meet, nearest triangles, inside and outside, against exact arithmetic and brute force.
 
+mod cast;
 mod input;
 mod nearest;
 mod rays;

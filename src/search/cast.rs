@@ -1,0 +1,81 @@
+//! The first of the stored shapes that a ray meets, by a test of the caller's.
+//!
+//! In: a ray, and a function that says where it meets a shape. Out: the first hit.
+//! The nearer child comes first, and what lies behind the best hit so far is left out. Cost: O(depth) nodes on a compact cloud.
+
+use crate::bvh::{Bvh, DEPTH};
+use crate::geometry::{Ray, Scalar};
+
+/// What a ray meets first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CastHit {
+    /// The index in the slice the tree was built from.
+    pub index: u32,
+    /// The point is `origin + t * direction` of the ray.
+    pub t: f64,
+}
+
+impl<S: Scalar, const D: usize> Bvh<S, D> {
+    /// The first stored shape that a ray meets; of several at one `t`, that of the lowest index. `hit` gives the `t` where the ray meets the
+    /// shape of an index, if it does; it is asked of shapes whose boxes the ray meets before the best hit so far. What it gives outside of the
+    /// ray's range does not count.
+    ///
+    /// For all candidates, in no order, the ray is a query: `bvh.query(ray)`. For triangles there is [`Mesh`](crate::Mesh).
+    ///
+    /// ```
+    /// use ropewalk::{Bvh, Ray, Sphere};
+    ///
+    /// let balls = [Sphere::new([0.0f64, 9.0], 1.0), Sphere::new([0.5, 5.0], 1.0), Sphere::new([0.9, 2.0], 0.5)];
+    /// let bvh = Bvh::build(&balls)?;
+    /// let first = bvh.cast(&Ray::new([0.0, 0.0], [0.0, 1.0]), |index| {
+    ///     let Sphere { center: [x, y], radius } = balls[index as usize];
+    ///     (x.abs() <= radius).then(|| y - (radius * radius - x * x).sqrt())
+    /// });
+    /// assert_eq!(first.unwrap().index, 1);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn cast(&self, ray: &Ray<S, D>, mut hit: impl FnMut(u32) -> Option<f64>) -> Option<CastHit> {
+        let mut best: Option<CastHit> = None;
+        if self.is_empty() || !ray.is_proper() {
+            return None;
+        }
+        let mut left = [(0.0, 0u32); DEPTH];
+        let mut len = 0;
+        let (mut at, mut enter) = (0, ray.enters(&self.bounds()));
+        loop {
+            let most = best.map_or(f64::MAX, |best| best.t);
+            if enter <= most {
+                if !self.is_leaf(at) {
+                    let right = self.node(at + 1).rope as usize;
+                    let mut near = (ray.enters(&self.node(at + 1).bounds), at + 1);
+                    let mut far = (ray.enters(&self.node(right).bounds), right);
+                    if far.0 < near.0 {
+                        (near, far) = (far, near);
+                    }
+                    if far.0 <= most && len < DEPTH {
+                        left[len] = (far.0, far.1 as u32);
+                        len += 1;
+                    }
+                    (enter, at) = near;
+                    continue;
+                }
+                for position in self.span(at) {
+                    if ray.enters(&self.item(position)) > best.map_or(f64::MAX, |best| best.t) {
+                        continue;
+                    }
+                    let index = self.order()[position];
+                    let Some(t) = hit(index).filter(|t| ray.from <= *t && *t <= ray.to) else { continue };
+                    let is_first = |best: CastHit| t < best.t || (t == best.t && index < best.index);
+                    if best.is_none_or(is_first) {
+                        best = Some(CastHit { index, t });
+                    }
+                }
+            }
+            if len == 0 {
+                return best;
+            }
+            len -= 1;
+            (enter, at) = (left[len].0, left[len].1 as usize);
+        }
+    }
+}
