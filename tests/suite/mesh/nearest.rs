@@ -73,9 +73,10 @@ fn nearest_against_brute_force() {
             assert!(near(distance2(corners[found.triangle as usize], wide)));
             let off = minus(wide, found.point);
             assert!(near(dot(off, off)));
-            for k in 0..3 {
-                let there: f64 = (0..3).map(|c| found.barycentric[c] * corners[found.triangle as usize][c][k]).sum();
-                assert!((there - found.point[k]).abs() < 1e-6);
+            for (k, at) in found.point.into_iter().enumerate() {
+                let weighted = found.barycentric.iter().zip(&corners[found.triangle as usize]);
+                let there: f64 = weighted.map(|(weight, corner)| weight * corner[k]).sum();
+                assert!((there - at).abs() < 1e-6);
             }
             // The radius is inclusive.
             let distance = found.distance2.sqrt();

@@ -95,7 +95,7 @@ fn crossings_of_convex_surfaces<S: Scalar>(scale: f64) {
             let hits = check::<S>(&mesh, &solid, o, d, scale, true);
             if !is_on {
                 assert!(
-                    if is_in { hits.len() == 1 } else { hits.len() % 2 == 0 && hits.len() <= 2 },
+                    if is_in { hits.len() == 1 } else { hits.len().is_multiple_of(2) && hits.len() <= 2 },
                     "{o:?} {d:?}: {hits:?}"
                 );
             }
