@@ -98,7 +98,8 @@ struct Numbers<const D: usize> {
 fn numbers<const D: usize>(kinds: usize) -> impl Strategy<Value = Numbers<D>> {
     let size = prop_oneof![1 => Just(0.0), 4 => 0.0..3.0f64, 1 => 0.0..0.01f64];
     // Near the points of a grid what is almost parallel, flat or touched is common.
-    let noise = prop_oneof![Just(0.0), -1e-15..1e-15, -1e-12..1e-12, -1e-8..1e-8, -1e-5..1e-5];
+    let noise = (-8i32..=8, prop::sample::select(vec![0.0, 1e-16, 1e-12, 1e-8, 1e-5]))
+        .prop_map(|(i, unit)| f64::from(i) * unit);
     let nearly = (-3i32..=3, noise).prop_map(|(x, noise)| f64::from(x) + noise);
     let point = prop_oneof![prop::collection::vec(-4.0..4.0f64, D), prop::collection::vec(nearly, D)]
         .prop_map(|x| -> P<D> { x.try_into().unwrap() });
@@ -197,8 +198,10 @@ fn pair_is_right<const D: usize>(
     prop_assert!(upper - lower < 1e-2, "nothing is proved: {lower}, {upper}");
     let (meets, meets_too) = (a.intersects(b), b.intersects(a));
     prop_assert!(meets == meets_too || found < 1e-9);
-    prop_assert!(if meets { lower < 1e-9 } else { found > 0.0 }, "meets: {meets}; {lower} to {upper}, {found}");
-    prop_assert!(meets || found > 1e-9 || upper < 1e-8);
+    prop_assert!(
+        if meets { lower < 1e-9 } else { found > 0.0 || upper < 1e-9 },
+        "meets: {meets}; {lower} to {upper}, {found}"
+    );
     Ok(())
 }
 
@@ -209,7 +212,8 @@ fn closest_point_is_right<const D: usize>(
     let q = a.closest_point(p);
     let normal = sub(&p, &q);
     let beyond = own.support(&normal) - dot(&normal, &q);
-    prop_assert!(beyond.abs() <= 1e-10, "the shape reaches {beyond} beyond {q:?}");
+    // Squares that differ by their rounding may be those of points that differ by its root.
+    prop_assert!(beyond.abs() <= 1e-6, "the shape reaches {beyond} beyond {q:?}");
     prop_assert!((a.distance2(&p).sqrt() - length(&normal)).abs() < 1e-10);
     // No plane separates the point from the shape.
     for i in 0..D * D {

@@ -11,7 +11,7 @@ use crate::geometry::{Aabb, Bounded, Ray, Scalar, Sphere};
 /// All shapes are solid and closed: what touches intersects, and a point inside is its own closest point. Answers are those of `f64`
 /// arithmetic, whatever the scalar. A shape with a coordinate that is NaN or infinite (or beyond 1e150 in `f64`, where squares
 /// overflow), with a negative radius, or with its corners upside down, has no points: nothing intersects it, and it is infinitely far from
-/// everything.
+/// everything. Gaps whose squares vanish in `f64` (below 1e-162) are none.
 ///
 /// The module says [how each pair is decided](crate::shapes#pairs).
 ///
@@ -41,7 +41,8 @@ pub trait Convex<S: Scalar, const D: usize>: Bounded<S, D> {
         pairs::intersects(&self.solid(), &other.solid())
     }
 
-    /// The point of the shape that is nearest to another, which is that one itself inside; NaN if there is none.
+    /// The point of the shape that is nearest to another, which is that one itself inside; NaN if there is none. Where squared distances differ
+    /// by their last digits only, either of the points.
     fn closest_point(&self, point: impl Into<[S; D]>) -> [f64; D] {
         let point = Solid::new(Core::Point(wide(&point.into())), 0.0, S::LIMIT);
         if let Core::Point(point) = point.core { self.solid().closest(&point).point } else { [f64::NAN; D] }

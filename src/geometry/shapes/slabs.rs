@@ -34,17 +34,18 @@ impl<const D: usize> Slabs<D> {
 
     /// Whether an interval alone shows that a core, and what is within a radius of it, lies outside.
     pub fn excludes(&self, core: &Core<D>, radius: f64) -> bool {
-        let is_apart = |direction: &[f64; D], [lo, hi]: [f64; 2]| match core {
-            Core::Slabs(other) => other.iter().any(|(same, [from, to])| same == *direction && (hi < from || to < lo)),
+        let are_apart = |[lo, hi]: [f64; 2], [from, to]: [f64; 2]| hi < from || to < lo;
+        self.iter().any(|(direction, ends)| match core {
+            Core::Slabs(other) => other.iter().any(|(same, interval)| same == direction && are_apart(ends, interval)),
             _ => {
                 let back = direction.map(|x| -x);
-                let reach = radius * length2(direction).sqrt() * (1.0 + 1e-12);
+                // More than it is, as the root is rounded.
+                let reach = radius * length2(&direction).sqrt() * (1.0 + 1e-12);
                 let (from, to) =
-                    (-dot(&back, &core.support(&back, &[])), dot(direction, &core.support(direction, &[])));
-                hi < from - reach || to + reach < lo
+                    (-dot(&back, &core.support(&back, &[])), dot(&direction, &core.support(&direction, &[])));
+                are_apart(ends, [from - reach, to + reach])
             }
-        };
-        self.iter().any(|(direction, ends)| is_apart(&direction, ends))
+        })
     }
 
     /// The corners, some of them repeatedly, within rounding; none if the slabs have no point in common.
