@@ -54,13 +54,13 @@ pub fn nearest<const D: usize>(support: impl Fn(&[f64; D]) -> [f64; D], start: &
 fn descend<const D: usize>(simplex: &mut Vec<(f64, [f64; D])>) -> [f64; D] {
     // Each round removes a corner.
     loop {
-        let weights = affine_weights(simplex);
+        let (weights, nearest) = affine_weights(simplex);
         let is_inner = weights.iter().all(|&weight| weight > 0.0);
         if is_inner || simplex.len() == 1 {
             for (corner, weight) in simplex.iter_mut().zip(&weights) {
                 corner.0 = *weight;
             }
-            break;
+            return nearest;
         }
         // From the old weights towards the new ones, as far as none is negative.
         let (mut step, mut leaves) = (f64::INFINITY, 0);
@@ -77,15 +77,12 @@ fn descend<const D: usize>(simplex: &mut Vec<(f64, [f64; D])>) -> [f64; D] {
         }
         simplex.swap_remove(leaves);
     }
-    // Relative to one corner, so that the rounding of the weights costs the least.
-    let base = simplex[0].1;
-    simplex[1..].iter().fold(base, |sum, (weight, corner)| along(&sum, *weight, &sub(corner, &base)))
 }
 
 /// The weights, which sum to 1, of the point of the affine hull that is nearest to the origin; negative for a corner that depends on the
-/// others.
-fn affine_weights<const D: usize>(simplex: &[(f64, [f64; D])]) -> Vec<f64> {
-    let Some(((_, base), others)) = simplex.split_first() else { return vec![] };
+/// others. And that point.
+fn affine_weights<const D: usize>(simplex: &[(f64, [f64; D])]) -> (Vec<f64>, [f64; D]) {
+    let Some(((_, base), others)) = simplex.split_first() else { return (vec![], [0.0; D]) };
     // The modified Gram-Schmidt process: directions = orthonormal * upper triangle.
     let mut orthonormal: Vec<[f64; D]> = vec![];
     let mut triangle: Vec<Vec<f64>> = vec![];
@@ -102,7 +99,7 @@ fn affine_weights<const D: usize>(simplex: &[(f64, [f64; D])]) -> Vec<f64> {
         if left <= 1e-28 * whole {
             let mut weights = vec![1.0; simplex.len()];
             weights[at + 1] = -1.0;
-            return weights;
+            return (weights, *base);
         }
         column.push(left.sqrt());
         orthonormal.push(times(&rest, 1.0 / left.sqrt()));
@@ -118,10 +115,14 @@ fn affine_weights<const D: usize>(simplex: &[(f64, [f64; D])]) -> Vec<f64> {
             -part
         })
         .collect();
+    // Once more, so that the point is at right angles to the simplex though it be much smaller than the corners.
+    for q in &orthonormal {
+        goal = along(&goal, -dot(q, &goal), q);
+    }
     for i in (0..triangle.len()).rev() {
         let known: f64 = (i + 1..triangle.len()).map(|j| triangle[j][i] * weights[j + 1]).sum();
         weights[i + 1] = (parts[i] - known) / triangle[i][i];
     }
     weights[0] = 1.0 - weights[1..].iter().sum::<f64>();
-    weights
+    (weights, goal)
 }

@@ -42,7 +42,8 @@
 //! - N: Newton's method to the last digits.
 //! - P: touching is exact as sums of coordinates are; the distance is I.
 //! - I: iteration to the last digits (Gilbert, Johnson and Keerthi). Shapes that are apart by less than 1e-13 of their coordinates
-//!   have distance 0 and may count as touching.
+//!   have distance 0 and may count as touching; where a radius is exactly the distance,
+//!   rounding decides.
 //! - E: touching is I, in the coordinates that make a ball of the ellipsoid, so that the axes and radii round it; if a radius is less
 //!   than a millionth of another, and for distances, I.
 //!
