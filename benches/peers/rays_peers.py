@@ -1,7 +1,7 @@
 """First hits of rays on meshes, beside embree (embreex) and trimesh's own search.
 
 Meshes: a bumpy sphere, and tubes of long thin triangles. Rays: from all around, and those of a camera. Both programs run on one thread.
-It prints times and how many hits differ; where they do, a ray passes within rounding of an edge, or of two surfaces at once.
+It prints times and how many hits differ: embree decides in 32 bits, so rays that pass close by an edge may meet another triangle.
 
     cargo build --release --example first_hits
     python rays_peers.py [triangles] [rays]          (needs numpy, embreex; trimesh and rtree for a few rays more)
@@ -85,7 +85,7 @@ def main():
             own = float(told.split()[-2])
             print(f"{name}, {len(faces)} triangles, {len(rays)} rays {kind}: embree {taken:.3f} s, ropewalk {own:.3f} s"
                   f" ({own / taken:.2f}); {(ours != theirs).sum()} hits differ, {((ours < 0) != (theirs < 0)).sum()} of them in whether")
-            check_with_trimesh(vertices, faces, rays[:200], ours[:200])
+            check_with_trimesh(vertices, faces, rays[:50], ours[:50])
 
 
 def check_with_trimesh(vertices, faces, rays, ours):
