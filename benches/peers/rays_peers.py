@@ -3,7 +3,7 @@
 Meshes: a bumpy sphere, and tubes of long thin triangles. Rays: from all around, and those of a camera. Both programs run on one thread.
 It prints times and how many hits differ: embree decides in 32 bits, so rays that pass close by an edge may meet another triangle.
 
-    cargo build --release --example first_hits
+    cargo build --release --bin first_hits           (here)
     python rays_peers.py [triangles] [rays]          (needs numpy, embreex; trimesh and rtree for a few rays more)
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 from embreex import rtcore_scene
 from embreex.mesh_construction import TriangleMesh
 
-PROGRAM = Path(__file__).parents[2] / "target/release/examples/first_hits"
+PROGRAM = Path(__file__).parent / "target/release/first_hits"
 
 
 def sphere(n):

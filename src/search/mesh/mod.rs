@@ -2,7 +2,7 @@
 //!
 //! In: vertices and faces. Out: hits with `t` and barycentric coordinates; nearest points; winding numbers.
 //! One tree of eight children a node ([`wide_tree`]) serves all; it chooses candidates in `f32`, and `f64` decides.
-//! Cost: about 100 bytes a triangle for `f32`; a build of O(n log n); a query of O(log n) for a compact mesh.
+//! Cost: a build of O(n log n); a query of O(log n) for a compact mesh.
 
 mod exact;
 mod frame;
