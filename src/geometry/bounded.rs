@@ -5,7 +5,7 @@ use crate::geometry::{Aabb, Scalar, Sphere};
 /// Something with a bounding box: what a [`Bvh`](crate::Bvh) stores.
 ///
 /// Implement it for a type of your own and the tree finds candidates by their boxes; your own code then decides among them
-/// (`bvh.query(..).filter(..)`, see the example `own_geometry`). Points, glam vectors, boxes and spheres come with it.
+/// (`bvh.query(..).filter(..)`, see the example `own_geometry`). Points, glam vectors and the [shapes](crate::shapes) come with it.
 ///
 /// ```
 /// use ropewalk::{Aabb, Bounded, Bvh, Sphere};

@@ -378,8 +378,8 @@ fn boxes_are_rounded_outwards() {
             Obb::new(center, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [radius; 3]).bounds(),
         ];
         for bounds in boxes {
-            for k in 0..3 {
-                let (lo, hi, middle) = (f64::from(bounds.lo[k]), f64::from(bounds.hi[k]), f64::from(center[k]));
+            for (k, middle) in center.map(f64::from).into_iter().enumerate() {
+                let (lo, hi) = (f64::from(bounds.lo[k]), f64::from(bounds.hi[k]));
                 assert!(lo <= middle - radius && middle + radius <= hi, "{bounds:?} of {middle} and {radius}");
                 assert!(hi - lo <= 2.0 * radius + 1e-6 * middle.abs() + 1e-44);
             }
