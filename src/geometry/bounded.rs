@@ -6,7 +6,7 @@ use crate::geometry::{Aabb, Scalar, Sphere};
 ///
 /// Implement it for a type of your own and the tree finds candidates by their boxes; your own code then decides among them
 /// (`bvh.query(..).filter(..)`, see the example `own_geometry`), or a [`ValueBvh`](crate::ValueBvh) does by [`Distance`](crate::Distance) and
-/// [`HitBy`](crate::HitBy). Points, glam vectors, boxes and spheres come with it, and pairs of one of them and a value.
+/// [`HitBy`](crate::HitBy). Points, glam vectors and the [shapes](crate::shapes) come with it, and pairs of one of them and a value.
 ///
 /// ```
 /// use ropewalk::{Aabb, Bounded, Bvh, Sphere};

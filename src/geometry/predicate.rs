@@ -2,7 +2,7 @@
 
 use crate::geometry::{Aabb, Scalar, Space, Sphere};
 
-/// A shape to ask a tree with: [`Sphere`], [`Aabb`], or your own.
+/// A shape to ask a tree with: [`Sphere`], [`Aabb`], the other [shapes](crate::shapes), or your own.
 ///
 /// ```
 /// use ropewalk::{Aabb, Bvh, Query, Space};

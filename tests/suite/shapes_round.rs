@@ -5,6 +5,7 @@
 //! points are proved by the plane through them.
 
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use ropewalk::{
     Aabb, Bvh, Capsule, Convex, Dop14, Dop18, Dop26, Ellipsoid, Kdop, Obb, Query, Ray, Segment, Space, Sphere,
     Tetrahedron, Triangle,
@@ -273,13 +274,14 @@ fn box_is_right<const D: usize>(
     Ok(())
 }
 
+// Tolerances are those of rounding, so the cases are the same in each run.
 macro_rules! tests {
     ($module:ident, $dim:tt, $kinds:literal) => {
         mod $module {
             use super::*;
 
             proptest! {
-                #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+                #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
                 #[test]
                 fn pairs(a in numbers::<$dim>($kinds), b in numbers::<$dim>($kinds)) {
@@ -307,7 +309,7 @@ tests!(in_space, 3, 12);
 tests!(in_five_dimensions, 5, 8);
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, rng_seed: RngSeed::Fixed(2), ..ProptestConfig::default() })]
 
     #[test]
     fn boxes_and_trees(a in numbers::<3>(12), other in numbers::<3>(1)) {

@@ -3,6 +3,7 @@
 use common::random::Random;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use rayon::ThreadPoolBuilder;
 use ropewalk::interpolate::Weight;
 use ropewalk::{MovingLeastSquares, Scalar};
@@ -92,8 +93,9 @@ fn polynomials_come_back<S: Scalar, const D: usize>(question: &Question<D>) -> R
     Ok(())
 }
 
+// Tolerances are those of rounding, so the cases are the same in each run.
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
     #[test]
     fn polynomials_in_one_dimension(question in question::<1>()) {
