@@ -106,7 +106,7 @@ mod tests {
             Aabb::new([-5.0, 70.0], [3.0, 104.0]),
             Aabb::new([7.0, 7.0], [6.0, 8.0]),
         ];
-        for space in [Space::open(), Space::periodic(100.0).unwrap()] {
+        for space in [Space::OPEN, Space::periodic(100.0).unwrap()] {
             let bvh = Bvh::of(&Points::new_in(&points, space, device).unwrap()).unwrap();
             let mut found = bvh.in_boxes(&boxes).unwrap();
             found.sort_unstable();
