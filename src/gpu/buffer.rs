@@ -72,6 +72,12 @@ impl<T: CubeElement> Buffer<T> {
         unsafe { ArrayArg::from_raw_parts(self.handle.clone(), (self.len / 2).max(1)) }
     }
 
+    /// The same for a kernel that reads four elements at once; their number is a multiple of four.
+    pub fn quads<R: Runtime>(&self) -> ArrayArg<R> {
+        // SAFETY: as of `pairs`: all vectors of four elements that are claimed are there, but for the one that is claimed of none.
+        unsafe { ArrayArg::from_raw_parts(self.handle.clone(), (self.len / 4).max(1)) }
+    }
+
     /// Waits for all kernels that were launched, and copies the elements.
     pub fn read<R: Runtime>(&self, client: &ComputeClient<R>) -> Result<Vec<T>> {
         check();

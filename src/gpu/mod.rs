@@ -98,4 +98,4 @@ pub use halo::CenterFinder;
 pub use halo::Halos;
 #[cfg(feature = "cuda")]
 pub use interop::CudaMemory;
-pub use search::{Neighbors, Query, Visitor};
+pub use search::{CastHits, Mesh, MeshNeighbors, Neighbors, Query, RayHits, RayLists, Rays, Solids, Visitor};

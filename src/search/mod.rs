@@ -3,7 +3,7 @@
 pub(crate) mod ball_predicate;
 mod cast;
 mod map_neighbors;
-mod mesh;
+pub(crate) mod mesh;
 pub(crate) mod nearby;
 pub(crate) mod nearest;
 mod neighbors;

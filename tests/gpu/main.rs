@@ -14,6 +14,7 @@ mod devices;
 mod dimensions;
 mod hdbscan;
 mod hop;
+mod mesh;
 mod queries;
 mod spanning_tree;
 mod visit;

@@ -3,12 +3,14 @@
 mod boxes;
 #[cfg(feature = "distributed")]
 mod in_boxes;
+mod mesh;
 pub(super) mod nearest;
 pub(super) mod neighbors;
 pub(super) mod query_points;
 pub(super) mod range;
 pub(super) mod visitor;
 
+pub use mesh::{CastHits, Mesh, MeshNeighbors, RayHits, RayLists, Rays, Solids};
 pub use nearest::Neighbors;
 pub use range::Query;
 pub use visitor::Visitor;

@@ -8,13 +8,13 @@ use crate::geometry::{Aabb, Ray, Scalar};
 
 /// The padding of queries that begin near the mesh. Corners, boxes and origins are rounded by less than 2^-24 in all, and what is computed
 /// of them (no number exceeds 2) by less than 2^-21.
-const PADDING: f64 = 1.0 / (1 << 20) as f64;
+pub const PADDING: f64 = 1.0 / (1 << 20) as f64;
 
 /// How coordinates become those of the tree: less `center`, times `scale`, which is a power of two.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Frame {
-    center: [f64; 3],
-    scale: f64,
+pub(crate) struct Frame {
+    pub center: [f64; 3],
+    pub scale: f64,
 }
 
 impl Frame {
@@ -50,7 +50,7 @@ fn magnitude(of: &[f64; 3]) -> f64 {
 
 /// A ray in the unit of the tree, from where it enters the box around the mesh.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct FrameRay {
+pub(crate) struct FrameRay {
     pub origin: [f32; 3],
     /// Where planes of boxes that are entered, and left, are measured from.
     pub near: [f32; 3],
@@ -72,7 +72,7 @@ pub(super) struct FrameRay {
 }
 
 /// What a query can do.
-pub(super) enum Prepared<T> {
+pub(crate) enum Prepared<T> {
     /// It meets nothing.
     Nothing,
     /// It is too far away for `f32`: each triangle is asked.
@@ -148,7 +148,7 @@ impl FrameRay {
 
 /// A point in the unit of the tree.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct FramePoint {
+pub(crate) struct FramePoint {
     pub at: [f32; 3],
     pub padding: f32,
 }

@@ -5,13 +5,13 @@
 //! Cost: a build of O(n log n); a query of O(log n) for a compact mesh.
 
 mod exact;
-mod frame;
+pub(crate) mod frame;
 mod nearest;
 mod point_triangle;
 mod rays;
-mod sah;
+pub(crate) mod sah;
 mod triangle_hit;
-mod wide_tree;
+pub(crate) mod wide_tree;
 mod winding;
 
 pub use nearest::MeshNearest;
@@ -54,10 +54,10 @@ const TASK: usize = 1 << 14;
 #[derive(Clone, Debug)]
 pub struct Mesh<S> {
     /// The corners of each face.
-    corners: Vec<[[S; 3]; 3]>,
+    pub(crate) corners: Vec<[[S; 3]; 3]>,
     bounds: Aabb<S, 3>,
-    frame: Frame,
-    tree: WideTree,
+    pub(crate) frame: Frame,
+    pub(crate) tree: WideTree,
     dipoles: Dipoles,
 }
 
@@ -88,7 +88,7 @@ impl<S: Scalar> Mesh<S> {
         let bounds = fold_tasks(0..faces.len(), TASK, &part, &|a, b| a.union(&b));
         let frame = Frame::over(&bounds);
         let placed = |face: usize| corners[face].map(|corner| frame.place(corner.map(Into::into)).map(|x| x as f32));
-        let tree = sah::build(faces.len(), &placed);
+        let tree = WideTree::build(faces.len(), &placed);
         let dipoles = Dipoles::of(&tree, &|face| corners[face].map(|corner| frame.place(corner.map(Into::into))));
         Ok(Self { corners, bounds, frame, tree, dipoles })
     }

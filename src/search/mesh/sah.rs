@@ -1,11 +1,11 @@
 //! The wide tree, built from the top by the surface area heuristic.
 //!
-//! In: triangles in the unit of their frame. Out: nodes in depth-first order, blocks in the order of the leaves.
-//! A node's triangles are split in two where bins along the axes say that walks cost least; the part of the largest surface is split next,
+//! In: boxes in the unit of their frame. Out: nodes in depth-first order, and what the leaves hold, in blocks of up to eight.
+//! A node's boxes are split in two where bins along the axes say that walks cost least; the part of the largest surface is split next,
 //! until there are eight. Cost: O(n log n), parallel over subtrees. Source: Wald 2007 (bins); Wald, Benthin and Boulos 2008.
 
 use crate::parallel::{fill, for_each, map};
-use crate::search::mesh::wide_tree::{BLOCK, Block, FREE_DEPTH, Node, WideTree};
+use crate::search::mesh::wide_tree::{BLOCK, FREE_DEPTH, Node};
 use crate::simd::LANES;
 
 /// Bins along each axis.
@@ -14,12 +14,12 @@ const BINS: usize = 16;
 /// Subtrees of fewer triangles are built by one thread.
 const SEQUENTIAL: usize = 1 << 12;
 
-/// A triangle's box.
+/// An item's box.
 #[derive(Clone, Copy)]
 struct Item {
     lo: [f32; 3],
     hi: [f32; 3],
-    triangle: u32,
+    index: u32,
     /// Of the first in a block: how many are in it.
     len: u32,
 }
@@ -67,15 +67,33 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The tree over triangles, whose corners are `corners(triangle)`.
-pub(super) fn build(n: usize, corners: &(dyn Fn(usize) -> [[f32; 3]; 3] + Sync)) -> WideTree {
-    let mut items = map(n, 1 << 14, &|triangle| {
-        let mut extent = Extent::EMPTY;
-        corners(triangle).iter().for_each(|corner| extent.add(corner, corner));
-        Item { lo: extent.lo, hi: extent.hi, triangle: triangle as u32, len: 0 }
+/// Nodes over items in the order of the leaves.
+pub(crate) struct SahTree {
+    /// Parents come before their children. The number of a child that is a block is that among `blocks`, with [`BLOCK`].
+    pub nodes: Vec<Node>,
+    /// A child's number; none if there are no items.
+    pub root: u32,
+    /// Items, block after block.
+    pub order: Vec<u32>,
+    /// Where the items of each block begin in `order`, and behind the last their number.
+    pub blocks: Vec<u32>,
+}
+
+impl SahTree {
+    /// The items of a block.
+    pub fn items(&self, block: usize) -> &[u32] {
+        &self.order[self.blocks[block] as usize..self.blocks[block + 1] as usize]
+    }
+}
+
+/// The tree over `n` items, whose boxes are between the corners `bounds(item)`.
+pub(crate) fn build(n: usize, bounds: &(dyn Fn(usize) -> [[f32; 3]; 2] + Sync)) -> SahTree {
+    let mut items = map(n, 1 << 14, &|item| {
+        let [lo, hi] = bounds(item);
+        Item { lo, hi, index: item as u32, len: 0 }
     });
     if n == 0 {
-        return WideTree { nodes: vec![], blocks: vec![], root: 0 };
+        return SahTree { nodes: vec![], root: 0, order: vec![], blocks: vec![0] };
     }
     let mut nodes = vec![];
     let mut root = if n <= LANES {
@@ -85,31 +103,19 @@ pub(super) fn build(n: usize, corners: &(dyn Fn(usize) -> [[f32; 3]; 3] + Sync))
         subtree(Part::new(&mut items, 0), 0, &mut nodes);
         0
     };
-    // Blocks in the order of the leaves, which is that of the triangles by now.
-    let firsts: Vec<u32> = (0..n).filter(|&at| items[at].len != 0).map(|at| at as u32).collect();
+    // Blocks in the order of the leaves, which is that of the items by now.
+    let mut blocks: Vec<u32> = (0..n).filter(|&at| items[at].len != 0).map(|at| at as u32).collect();
     let number = |child: &mut u32| {
         if *child & BLOCK != 0 {
-            *child = BLOCK | firsts.binary_search(&(*child ^ BLOCK)).unwrap_or(0) as u32;
+            *child = BLOCK | blocks.binary_search(&(*child ^ BLOCK)).unwrap_or(0) as u32;
         }
     };
     fill(&mut nodes, 1 << 8, &|_, nodes: &mut [Node]| {
         nodes.iter_mut().for_each(|node| node.child.iter_mut().for_each(number));
     });
     number(&mut root);
-    let blocks = map(firsts.len(), 1 << 10, &|block| {
-        let first = firsts[block] as usize;
-        let mut own = Block::EMPTY;
-        for (lane, item) in items[first..first + items[first].len as usize].iter().enumerate().take(LANES) {
-            own.triangle[lane] = item.triangle;
-            for (to, from) in own.corners.iter_mut().zip(corners(item.triangle as usize)) {
-                for (to, from) in to.iter_mut().zip(from) {
-                    to[lane] = from;
-                }
-            }
-        }
-        own
-    });
-    WideTree { nodes, blocks, root }
+    blocks.push(n as u32);
+    SahTree { nodes, root, order: map(n, 1 << 14, &|at| items[at].index), blocks }
 }
 
 /// Appends the node over a part and the nodes below it.
@@ -127,7 +133,7 @@ fn subtree(part: Part<'_>, depth: usize, nodes: &mut Vec<Node>) {
         parts.push(Part::new(left, first));
         parts.push(Part::new(right, first + middle));
     }
-    // In the order of their triangles.
+    // In the order of their items.
     parts.sort_unstable_by_key(|part| part.first);
     let own = nodes.len();
     nodes.push(Node::EMPTY);
@@ -139,7 +145,7 @@ fn subtree(part: Part<'_>, depth: usize, nodes: &mut Vec<Node>) {
         }
         if part.items.len() <= LANES {
             // A copy of the numbers does not depend on how they were split.
-            part.items.sort_unstable_by_key(|item| item.triangle);
+            part.items.sort_unstable_by_key(|item| item.index);
             part.items[0].len = part.items.len() as u32;
             node.child[lane] = BLOCK | part.first as u32;
         }
@@ -198,9 +204,8 @@ fn split(items: &mut [Item], depth: usize) -> usize {
     };
     let axis = (0..3).max_by(longest).unwrap_or(0);
     let middle = items.len() / 2;
-    items.select_nth_unstable_by(middle, |a, b| {
-        center(a, axis).total_cmp(&center(b, axis)).then(a.triangle.cmp(&b.triangle))
-    });
+    items
+        .select_nth_unstable_by(middle, |a, b| center(a, axis).total_cmp(&center(b, axis)).then(a.index.cmp(&b.index)));
     middle
 }
 

@@ -7,13 +7,15 @@
 //! Source: Wald, Benthin and Boulos 2008 (wide trees); Embree (Wald et al. 2014).
 
 use crate::bvh::traverse::bits;
+use crate::parallel::map;
+use crate::search::mesh::sah::build;
 use crate::simd::{Isa, LANES, Lanes};
 
 /// Set in the number of a child that is a block.
-pub(super) const BLOCK: u32 = 1 << 31;
+pub(crate) const BLOCK: u32 = 1 << 31;
 
 /// The depth at which the builder begins to halve, so that the stack of a walk cannot overflow.
-pub(super) const FREE_DEPTH: usize = 24;
+pub(crate) const FREE_DEPTH: usize = 24;
 
 /// A walk leaves at most seven children a level behind, on levels that are free or halve at most 2^31 triangles.
 const STACK: usize = (LANES - 1) * (FREE_DEPTH + 32) + LANES;
@@ -33,7 +35,7 @@ pub(super) fn higher(a: f32, b: f32) -> f32 {
 /// Eight children: their boxes, and where they are.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(32))]
-pub(super) struct Node {
+pub(crate) struct Node {
     /// The lower corners by axis, then the upper ones. A child that is none has an empty box.
     pub bounds: [Lanes<f32>; 6],
     /// Numbers of nodes; or of blocks, with [`BLOCK`].
@@ -53,7 +55,7 @@ impl Node {
 /// Up to eight triangles.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(32))]
-pub(super) struct Block {
+pub(crate) struct Block {
     /// The corners: `corners[corner][axis]`; NaN where there is no triangle.
     pub corners: [[Lanes<f32>; 3]; 3],
     /// Their numbers.
@@ -66,7 +68,7 @@ impl Block {
 
 /// The tree.
 #[derive(Clone, Debug)]
-pub(super) struct WideTree {
+pub(crate) struct WideTree {
     pub nodes: Vec<Node>,
     pub blocks: Vec<Block>,
     /// A child's number; none if there are no blocks.
@@ -74,6 +76,29 @@ pub(super) struct WideTree {
 }
 
 impl WideTree {
+    /// The tree over `n` triangles, whose corners are `corners(triangle)`.
+    pub fn build(n: usize, corners: &(dyn Fn(usize) -> [[f32; 3]; 3] + Sync)) -> Self {
+        let bounds = |triangle: usize| {
+            let corners = corners(triangle);
+            let along = |k: usize, pick: fn(f32, f32) -> f32| pick(corners[0][k], pick(corners[1][k], corners[2][k]));
+            [std::array::from_fn(|k| along(k, f32::min)), std::array::from_fn(|k| along(k, f32::max))]
+        };
+        let tree = build(n, &bounds);
+        let blocks = map(tree.blocks.len() - 1, 1 << 10, &|block| {
+            let mut own = Block::EMPTY;
+            for (lane, &triangle) in tree.items(block).iter().enumerate().take(LANES) {
+                own.triangle[lane] = triangle;
+                for (to, from) in own.corners.iter_mut().zip(corners(triangle as usize)) {
+                    for (to, from) in to.iter_mut().zip(from) {
+                        to[lane] = from;
+                    }
+                }
+            }
+            own
+        });
+        Self { nodes: tree.nodes, blocks, root: tree.root }
+    }
+
     /// Visits blocks, the nearest first. `enter` gives a key of each child, not negative, and one above the limit to those that are left out;
     /// `visit` looks at a block, and returns the limit from there on, or `None` to end.
     #[inline(always)]

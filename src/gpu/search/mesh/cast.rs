@@ -1,0 +1,441 @@
+//! Many rays through a tree: the twin of `search::mesh::rays`.
+//!
+//! In: rays and a tree. Out: the first hit of each, whether there is one, how many there are, or all.
+//! A unit takes a ray. It looks at nodes until there are items to look at, and then at these, so that the units of a warp are at the same more
+//! often. A ray for which rounding decides is marked, and a second kernel takes those without rounding.
+//! Cost: O(log n) nodes of 80 bytes for the first hit on a compact mesh. Source: Aila and Laine 2009 (the two loops); Ylitie, Karras and
+//! Laine 2017.
+//!
+//! **Launch contract.** The kernels have no bounds checks. They rely on this: units compare their position with the number of rays; rays have
+//! three numbers each, and two if they have ranges; nodes and items are those of one compressed tree, which is not empty; results and marks have a
+//! place for each ray, lists as many as were counted.
+
+#![allow(unsafe_code)] // Kernels without bounds checks.
+
+use cubecl::prelude::*;
+
+use crate::gpu::buffer::{Buffer, count};
+use crate::gpu::bvh::Coordinate;
+use crate::gpu::search::mesh::lists::{Found, Hits, HitsLaunch, sort_lists, width};
+use crate::gpu::search::mesh::rays::{ExactRay, FrameRay, READY, Rays, RaysIn, TOO_FAR};
+use crate::gpu::search::mesh::solid_hit::{ball_hit, box_hit};
+use crate::gpu::search::mesh::tree::{Axis, Node, Nodes, Tree, Vec4, Way, byte};
+use crate::gpu::search::mesh::triangle_hit::{HitSpec, IN_DOUBT, MET, triangle_hit};
+
+/// Units of a block.
+const CAST_UNITS: u32 = 128;
+
+/// What is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Item {
+    /// Three corners.
+    Triangle,
+    /// The lower corner and the upper one.
+    Box,
+    /// The centre, and the radius.
+    Ball,
+}
+
+/// What is wanted of each ray.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Wanted {
+    First,
+    Any,
+    /// The number of all crossings.
+    Count,
+    /// All crossings, in ascending order.
+    List,
+}
+
+/// What a kernel is compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct CastSpec {
+    item: Item,
+    wanted: Wanted,
+    has_ranges: bool,
+    exact: bool,
+}
+
+/// What is stored, on a device.
+#[derive(Clone, Debug)]
+pub(super) struct Items<S> {
+    pub item: Item,
+    pub n: usize,
+    /// The coordinates of each item, by index.
+    pub exact: Buffer<S>,
+    /// The radii of balls.
+    pub radii: Buffer<f64>,
+    /// Triangles in the order of the leaves and in the unit of the tree, three corners of four numbers; of other items none.
+    pub framed: Buffer<u32>,
+    pub numbers: Buffer<f64>,
+}
+
+impl<S: Coordinate> Items<S> {
+    pub fn arg<R: Runtime>(&self) -> ItemsInLaunch<S, R> {
+        ItemsInLaunch::new(self.exact.arg(), self.radii.arg(), self.framed.quads(), self.numbers.arg(), self.n as u32)
+    }
+}
+
+/// Items in a kernel.
+#[derive(CubeType, CubeLaunch)]
+pub(super) struct ItemsIn<F: Float> {
+    exact: Array<F>,
+    radii: Array<f64>,
+    framed: Vec4,
+    pub numbers: Array<f64>,
+    pub n: u32,
+}
+
+#[cube]
+impl<F: Float> ItemsIn<F> {
+    /// The corners of a triangle.
+    pub fn triangle(&self, index: u32) -> Array<f64> {
+        let mut corners = Array::<f64>::new(9usize);
+        #[unroll]
+        for k in 0..9usize {
+            corners[k] = f64::cast_from(self.exact[9 * index as usize + k]);
+        }
+        corners
+    }
+
+    /// The first `width` numbers of an item that has so many.
+    fn solid(&self, index: u32, #[comptime] width: usize) -> Array<f64> {
+        let mut own = Array::<f64>::new(width);
+        #[unroll]
+        for k in 0..width {
+            own[k] = f64::cast_from(self.exact[width * index as usize + k]);
+        }
+        own
+    }
+
+    /// The corners at a position in the unit of the tree.
+    pub fn framed(&self, position: u32) -> Array<f32> {
+        let mut corners = Array::<f32>::new(9usize);
+        #[unroll]
+        for corner in 0..3usize {
+            let own = self.framed[3 * position as usize + corner];
+            #[unroll]
+            for k in 0..3usize {
+                corners[3 * corner + k] = f32::reinterpret(own[k]);
+            }
+        }
+        corners
+    }
+}
+
+/// Casts rays through a tree that is not empty.
+pub(super) fn cast<R: Runtime, S: Coordinate>(
+    client: &ComputeClient<R>,
+    tree: &Tree,
+    items: &Items<S>,
+    rays: &Rays<S>,
+    wanted: Wanted,
+    found: &Found,
+) {
+    let n = rays.len();
+    let doubts = Buffer::<u32>::new(client, n);
+    let spec = CastSpec { item: items.item, wanted, has_ranges: rays.has_ranges(), exact: false };
+    let dim = CubeDim::new_1d(CAST_UNITS);
+    let hits = || HitsLaunch::new(found.indices.arg(), found.numbers.arg(), found.offsets.arg());
+    let blocks = count(n.div_ceil(CAST_UNITS as usize));
+    // SAFETY: the launch contract of this module.
+    unsafe {
+        cast_all::launch_unchecked::<S, R>(
+            client,
+            blocks.clone(),
+            dim,
+            tree.arg(),
+            items.arg(),
+            rays.arg(),
+            hits(),
+            doubts.arg(),
+            n as u32,
+            spec,
+        );
+        cast_doubted::launch_unchecked::<S, R>(
+            client,
+            blocks.clone(),
+            dim,
+            tree.arg(),
+            items.arg(),
+            rays.arg(),
+            hits(),
+            doubts.arg(),
+            n as u32,
+            CastSpec { exact: true, ..spec },
+        );
+        if wanted == Wanted::List {
+            sort_lists::launch_unchecked::<R>(client, blocks, dim, hits(), n as u32, items.item);
+        }
+    }
+}
+
+#[cube(launch_unchecked)]
+fn cast_all<F: Float>(
+    nodes: &Nodes,
+    items: &ItemsIn<F>,
+    rays: &RaysIn<F>,
+    hits: &mut Hits,
+    doubts: &mut Array<u32>,
+    n: u32,
+    #[comptime] spec: CastSpec,
+) {
+    let at = ABSOLUTE_POS as u32;
+    if at < n {
+        let is_doubted = cast_ray::<F>(nodes, items, rays, hits, at, spec);
+        doubts[at as usize] = u32::cast_from(is_doubted);
+    }
+}
+
+#[cube(launch_unchecked)]
+fn cast_doubted<F: Float>(
+    nodes: &Nodes,
+    items: &ItemsIn<F>,
+    rays: &RaysIn<F>,
+    hits: &mut Hits,
+    doubts: &Array<u32>,
+    n: u32,
+    #[comptime] spec: CastSpec,
+) {
+    let at = ABSOLUTE_POS as u32;
+    if at < n {
+        if doubts[at as usize] != 0 {
+            cast_ray::<F>(nodes, items, rays, hits, at, spec);
+        }
+    }
+}
+
+/// What is found of a ray.
+#[derive(CubeType)]
+struct Casting {
+    /// The index of the best hit, or how many there are; whether the ray is in doubt.
+    state: Array<u32>,
+    /// Its `t` and weights.
+    best: Array<f64>,
+    /// How far to look, in the unit of the tree.
+    limit: Array<f32>,
+}
+
+/// Casts one ray, and returns whether it is in doubt.
+#[cube]
+fn cast_ray<F: Float>(
+    nodes: &Nodes,
+    items: &ItemsIn<F>,
+    rays: &RaysIn<F>,
+    hits: &mut Hits,
+    at: u32,
+    #[comptime] spec: CastSpec,
+) -> bool {
+    let ray = rays.ray(at, &items.numbers, comptime!(spec.has_ranges));
+    let mut casting =
+        Casting { state: Array::<u32>::new(2usize), best: Array::<f64>::new(4usize), limit: Array::<f32>::new(1usize) };
+    casting.state[0] = 0;
+    if comptime!(spec.wanted == Wanted::First) {
+        casting.state[0] = u32::MAX.runtime();
+    }
+    casting.state[1] = 0;
+    casting.best[0] = items.numbers[9];
+    #[unroll]
+    for k in 1..4usize {
+        casting.best[k] = f64::new(0.0);
+    }
+    if ray.is_proper {
+        let placed = FrameRay::new(&ray, &items.numbers);
+        casting.limit[0] = placed.limit(ray.to);
+        if placed.state == READY {
+            let mut way = Way::new(placed.octant);
+            while way.goes_on() {
+                while !way.has_items() && way.goes_on() {
+                    if way.find_node() {
+                        let node = nodes.node(way.next_node());
+                        way.enter(&node, entered(&placed, &node, casting.limit[0]));
+                    }
+                }
+                while way.has_items() {
+                    let position = way.next_item();
+                    let mut may_be_met = true.runtime();
+                    if comptime!(spec.item == Item::Triangle) {
+                        may_be_met = may_meet(&placed, &items.framed(position), casting.limit[0]);
+                    }
+                    if may_be_met {
+                        decide::<F>(items, &ray, &placed, nodes.order[position as usize], &mut casting, hits, at, spec);
+                        if is_done(&casting, spec) {
+                            way.end();
+                        }
+                    }
+                }
+            }
+        } else if placed.state == TOO_FAR {
+            if comptime!(spec.exact) {
+                let mut index = Array::<u32>::new(1usize);
+                index[0] = 0;
+                while index[0] < items.n {
+                    decide::<F>(items, &ray, &placed, index[0], &mut casting, hits, at, spec);
+                    index[0] = index[0] + 1;
+                    if is_done(&casting, spec) {
+                        index[0] = items.n;
+                    }
+                }
+            } else {
+                casting.state[1] = 1;
+            }
+        }
+    }
+    if comptime!(spec.wanted != Wanted::List) {
+        hits.indices[at as usize] = casting.state[0];
+    }
+    if comptime!(spec.wanted == Wanted::First) {
+        let width = comptime!(width(spec.item));
+        #[unroll]
+        for k in 0..width {
+            hits.numbers[width * at as usize + k] = casting.best[k];
+        }
+    }
+    casting.state[1] != 0
+}
+
+/// Whether nothing more is wanted of a ray.
+#[cube]
+fn is_done(casting: &Casting, #[comptime] spec: CastSpec) -> bool {
+    let mut is_done = casting.state[1] != 0;
+    if comptime!(spec.wanted == Wanted::Any) {
+        is_done = casting.state[0] != 0;
+    }
+    is_done
+}
+
+/// The children of a node that a ray enters below a limit, a bit each.
+#[cube]
+fn entered(ray: &FrameRay, node: &Node, limit: f32) -> u32 {
+    let mut hits = Array::<u32>::new(1usize);
+    hits[0] = 0;
+    let x = Slab::new(&node.x, ray, 0usize);
+    let y = Slab::new(&node.y, ray, 1usize);
+    let z = Slab::new(&node.z, ray, 2usize);
+    #[unroll]
+    for place in 0..8usize {
+        let (word, at) = comptime!((place / 4, place as u32 % 4));
+        let enter = max(max(x.enter(word, at), y.enter(word, at)), max(z.enter(word, at), f32::new(0.0)));
+        let leave = min(min(x.leave(word, at), y.leave(word, at)), min(z.leave(word, at), limit));
+        hits[0] = hits[0] | select(enter <= leave, comptime!(1u32 << place), 0u32);
+    }
+    hits[0]
+}
+
+/// Where a ray enters and leaves the children of a node along one axis.
+#[derive(CubeType)]
+struct Slab {
+    step: f32,
+    enter: f32,
+    leave: f32,
+    near: Array<u32>,
+    far: Array<u32>,
+}
+
+#[cube]
+impl Slab {
+    fn new(axis: &Axis, ray: &FrameRay, #[comptime] k: usize) -> Slab {
+        let inverse = ray.inverse[k];
+        let is_negative = ray.octant & comptime!(1u32 << k) != 0;
+        let (mut near, mut far) = (Array::<u32>::new(2usize), Array::<u32>::new(2usize));
+        #[unroll]
+        for word in 0..2usize {
+            near[word] = select(is_negative, axis.to[word], axis.from[word]);
+            far[word] = select(is_negative, axis.from[word], axis.to[word]);
+        }
+        Slab {
+            step: axis.step * inverse,
+            enter: (axis.lo - ray.near[k]) * inverse,
+            leave: (axis.lo - ray.far[k]) * inverse,
+            near,
+            far,
+        }
+    }
+
+    fn enter(&self, #[comptime] word: usize, #[comptime] at: u32) -> f32 {
+        fma(byte(self.near[word], at), self.step, self.enter)
+    }
+
+    fn leave(&self, #[comptime] word: usize, #[comptime] at: u32) -> f32 {
+        fma(byte(self.far[word], at), self.step, self.leave)
+    }
+}
+
+/// Whether a ray may meet a triangle below a limit.
+#[cube]
+fn may_meet(ray: &FrameRay, corners: &Array<f32>, limit: f32) -> bool {
+    let (mut x, mut y, mut z) = (Array::<f32>::new(3usize), Array::<f32>::new(3usize), Array::<f32>::new(3usize));
+    let mut wide = f32::new(0.0);
+    #[unroll]
+    for at in 0..3usize {
+        let (a, b) = (corners[3 * at] - ray.origin[0], corners[3 * at + 1] - ray.origin[1]);
+        let c = corners[3 * at + 2] - ray.origin[2];
+        x[at] = a * ray.across[0] + b * ray.across[1] + c * ray.across[2];
+        y[at] = a * ray.over[0] + b * ray.over[1] + c * ray.over[2];
+        z[at] = a * ray.along[0] + b * ray.along[1] + c * ray.along[2];
+        wide = max(wide, max(x[at].abs(), y[at].abs()));
+    }
+    let a = x[1] * y[2] - x[2] * y[1];
+    let b = x[2] * y[0] - x[0] * y[2];
+    let c = x[0] * y[1] - x[1] * y[0];
+    let error = ray.padding * (f32::new(5.0) * wide + f32::new(2.0) * ray.padding);
+    let is_mixed = min(a, min(b, c)) < -error && max(a, max(b, c)) > error;
+    let is_behind = max(z[0], max(z[1], z[2])) < -ray.padding;
+    let is_beyond = min(z[0], min(z[1], z[2])) - ray.padding > limit;
+    !(is_mixed || is_behind || is_beyond)
+}
+
+/// Decides whether a ray meets an item, and keeps what is wanted of that.
+#[cube]
+fn decide<F: Float>(
+    items: &ItemsIn<F>,
+    ray: &ExactRay,
+    placed: &FrameRay,
+    index: u32,
+    casting: &mut Casting,
+    hits: &mut Hits,
+    at: u32,
+    #[comptime] spec: CastSpec,
+) {
+    let mut found = Array::<f64>::new(4usize);
+    let mut decided = Array::<u32>::new(1usize);
+    if comptime!(spec.item == Item::Triangle) {
+        let crossing = comptime!(matches!(spec.wanted, Wanted::Count | Wanted::List));
+        let spec = comptime!(HitSpec { exact: spec.exact, crossing });
+        decided[0] = triangle_hit(ray, &items.triangle(index), &mut found, &items.numbers, spec);
+    } else if comptime!(spec.item == Item::Box) {
+        decided[0] = box_hit(ray, &items.solid(index, 6usize), &mut found, &items.numbers);
+    } else {
+        let radius = items.radii[index as usize];
+        decided[0] = ball_hit(ray, &items.solid(index, 3usize), radius, &mut found, &items.numbers);
+    }
+    let result = decided[0];
+    if comptime!(!spec.exact) {
+        if result == IN_DOUBT {
+            casting.state[1] = 1;
+        }
+    }
+    let t = found[0];
+    if result == MET && t >= ray.from && t <= ray.to {
+        if comptime!(spec.wanted == Wanted::First) {
+            if t < casting.best[0] || (t == casting.best[0] && index < casting.state[0]) {
+                casting.state[0] = index;
+                #[unroll]
+                for k in 0..comptime!(width(spec.item)) {
+                    casting.best[k] = found[k];
+                }
+                casting.limit[0] = min(casting.limit[0], placed.limit(t));
+            }
+        } else {
+            if comptime!(spec.wanted == Wanted::List) {
+                let place = (hits.offsets[at as usize] + casting.state[0]) as usize;
+                hits.indices[place] = index;
+                #[unroll]
+                for k in 0..comptime!(width(spec.item)) {
+                    hits.numbers[comptime!(width(spec.item)) * place + k] = found[k];
+                }
+            }
+            casting.state[0] = casting.state[0] + 1;
+        }
+    }
+}

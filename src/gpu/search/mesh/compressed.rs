@@ -1,0 +1,161 @@
+//! The wide tree as devices store it: 80 bytes for eight children.
+//!
+//! In: the nodes of the CPU's tree. Out: nodes whose children's boxes are bytes along each axis, and items in the order of the leaves.
+//! A box is rounded outwards to 255 steps of its parent's, so no candidate is missed. Each leaf is one item: what is a block on the CPU is a
+//! node here. Children lie in the places that suit them best by octant, so that a walk which takes places in the order of a ray's octant takes
+//! near ones first. Cost: O(n). Source: Ylitie, Karras and Laine 2017.
+
+use crate::parallel::map;
+use crate::search::mesh::wide_tree::BLOCK;
+use crate::simd::LANES;
+
+/// Words of a node: three of its lower corner; the exponents of the steps along the axes and which children are nodes, a byte each; the first
+/// node and the first item of the children; which children are items; none; lower and upper ends along x, y and z, a byte for each child.
+pub(super) const WORDS: usize = 20;
+
+/// A box in the unit of the tree.
+pub(super) type Bounds = [[f32; 3]; 2];
+
+/// A child of a node of the CPU's tree.
+#[derive(Clone, Copy)]
+pub(super) enum Child {
+    /// A node or a block, as the tree numbers it.
+    Below(u32),
+    /// An item.
+    Item(u32),
+}
+
+/// The tree as it comes.
+pub(super) trait Source: Sync {
+    /// The number of the root; none if there are no items.
+    fn root(&self) -> u32;
+    /// The children of a node or a block.
+    fn children(&self, at: u32) -> Vec<(Bounds, Child)>;
+}
+
+/// What devices store.
+pub(super) struct Compressed {
+    pub nodes: Vec<[u32; WORDS]>,
+    /// Items in the order of the leaves.
+    pub order: Vec<u32>,
+}
+
+/// A node that is placed: the boxes of its children, place by place, and where those that are nodes or items begin.
+struct Placed {
+    children: [Option<(Bounds, Child)>; LANES],
+    first_node: u32,
+    first_item: u32,
+}
+
+/// Compresses a tree of one item at least.
+pub(super) fn compress(source: &impl Source) -> Compressed {
+    let mut placed: Vec<Placed> = vec![];
+    let (mut nodes, mut order) = (vec![source.root()], vec![]);
+    // Level by level: what is below a level is found in parallel.
+    let mut from = 0;
+    while from < nodes.len() {
+        let level: Vec<_> = map(nodes.len() - from, 1 << 8, &|at| places(&source.children(nodes[from + at])));
+        from = nodes.len();
+        for children in level {
+            let (first_node, first_item) = (nodes.len() as u32, order.len() as u32);
+            for (_, child) in children.iter().flatten() {
+                match *child {
+                    Child::Below(at) => nodes.push(at),
+                    Child::Item(item) => order.push(item),
+                }
+            }
+            placed.push(Placed { children, first_node, first_item });
+        }
+    }
+    Compressed { nodes: map(placed.len(), 1 << 10, &|at| words(&placed[at])), order }
+}
+
+/// Puts children where they lie most in the direction of a place: bit `k` of its number is 1 for what is above along axis `k`.
+fn places(children: &[(Bounds, Child)]) -> [Option<(Bounds, Child)>; LANES] {
+    let center = |bounds: &Bounds, k: usize| bounds[0][k] + bounds[1][k];
+    let n = children.len().max(1) as f32;
+    let middle: [f32; 3] =
+        std::array::from_fn(|k| children.iter().map(|(bounds, _)| center(bounds, k)).sum::<f32>() / n);
+    let mut pairs: Vec<(f32, usize, usize)> = vec![];
+    for (child, (bounds, _)) in children.iter().enumerate() {
+        for place in 0..LANES {
+            let along = |k: usize| (center(bounds, k) - middle[k]) * if place >> k & 1 == 1 { 1.0 } else { -1.0 };
+            pairs.push(((0..3).map(along).sum(), child, place));
+        }
+    }
+    pairs.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut placed = [None; LANES];
+    let mut is_placed = [false; LANES];
+    for (_, child, place) in pairs {
+        if !is_placed[child] && placed[place].is_none() {
+            (placed[place], is_placed[child]) = (Some(children[child]), true);
+        }
+    }
+    placed
+}
+
+/// A node's words.
+fn words(node: &Placed) -> [u32; WORDS] {
+    let mut words = [0; WORDS];
+    let mut inner = 0;
+    for (place, (_, child)) in
+        node.children.iter().enumerate().filter_map(|(place, child)| Some((place, child.as_ref()?)))
+    {
+        match child {
+            Child::Below(_) => inner |= 1 << place,
+            Child::Item(_) => words[6] |= 1 << place,
+        }
+    }
+    (words[3], words[4], words[5]) = (inner << 24, node.first_node, node.first_item);
+    for k in 0..3 {
+        let present = || node.children.iter().flatten().map(|(bounds, _)| (bounds[0][k], bounds[1][k]));
+        let lo = present().fold(f32::INFINITY, |lo, (x, _)| lo.min(x));
+        let extent = present().map(|(_, x)| f64::from(x) - f64::from(lo)).fold(0.0, f64::max);
+        // The least power of two of which 255 steps are enough.
+        let mut exponent = 1u32;
+        while exponent < 254 && extent > 255.0 * step(exponent) {
+            exponent += 1;
+        }
+        words[k] = lo.to_bits();
+        words[3] |= exponent << (8 * k);
+        for place in 0..LANES {
+            let (word, shift) = (2 * k + place / 4, 8 * (place % 4));
+            let [mut from, mut to] = [255, 0];
+            if let Some((bounds, _)) = &node.children[place] {
+                let steps = |x: f32| (f64::from(x) - f64::from(lo)) / step(exponent);
+                (from, to) = (steps(bounds[0][k]).floor() as u32, steps(bounds[1][k]).ceil() as u32);
+            }
+            words[8 + word] |= from << shift;
+            words[14 + word] |= to << shift;
+        }
+    }
+    words
+}
+
+/// Two to a biased exponent.
+fn step(exponent: u32) -> f64 {
+    f64::from(f32::from_bits(exponent << 23))
+}
+
+/// The box of corners.
+pub(super) fn bounds_of(corners: &[[f32; 3]]) -> Bounds {
+    corners.iter().fold([[f32::INFINITY; 3], [f32::NEG_INFINITY; 3]], |[lo, hi], corner| {
+        [std::array::from_fn(|k| lo[k].min(corner[k])), std::array::from_fn(|k| hi[k].max(corner[k]))]
+    })
+}
+
+/// The children of a node of the CPU's that are there.
+pub(super) fn children_of(node: &crate::search::mesh::wide_tree::Node) -> Vec<(Bounds, Child)> {
+    (0..LANES)
+        .filter(|&lane| node.bounds[0][lane] < f32::INFINITY)
+        .map(|lane| {
+            let corner = |from: usize| std::array::from_fn(|k| node.bounds[from + k][lane]);
+            ([corner(0), corner(3)], Child::Below(node.child[lane]))
+        })
+        .collect()
+}
+
+/// Whether a number is that of a block, and which.
+pub(super) fn block(at: u32) -> Option<usize> {
+    (at & BLOCK != 0).then_some((at & !BLOCK) as usize)
+}

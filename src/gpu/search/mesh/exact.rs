@@ -1,0 +1,240 @@
+//! Sums of products without rounding: the twin of `search::mesh::exact`.
+//!
+//! In: numbers. Out: the same sums, part for part. Cost: some microseconds a sum, and a kilobyte of a unit's memory.
+
+use cubecl::prelude::*;
+
+/// Parts that a sum of 24 products of three can have.
+const PARTS: usize = 96;
+
+/// A product of its own: compilers may fuse one with a sum, but nothing with what is fused already.
+#[cube]
+pub(super) fn product(a: f64, b: f64) -> f64 {
+    fma(a, b, f64::new(0.0))
+}
+
+/// A number whose bits are combined with none. No compiler knows that: those of Vulkan take `(a + b) - a` for `b`, or move brackets.
+#[cube]
+fn kept(x: f64, none: u64) -> f64 {
+    f64::reinterpret(u64::reinterpret(x) ^ none)
+}
+
+/// The sum and what it is rounded by.
+#[cube]
+fn two_sum(a: f64, b: f64, none: u64) -> (f64, f64) {
+    let sum = kept(a + b, none);
+    let of_b = kept(sum - a, none);
+    let of_a = kept(sum - of_b, none);
+    let (rest_a, rest_b) = (kept(a - of_a, none), kept(b - of_b, none));
+    (sum, kept(rest_a + rest_b, none))
+}
+
+/// The two halves of a number.
+#[cube]
+fn halves(x: f64, none: u64) -> (f64, f64) {
+    // 2^27 + 1, which is no number of 32 bits.
+    let c = kept(f64::reinterpret(0x41a0_0000_0200_0000u64) * x, none);
+    let high = kept(c - kept(c - x, none), none);
+    (high, kept(x - high, none))
+}
+
+/// The product and what it is rounded by.
+#[cube]
+fn two_product(a: f64, b: f64, none: u64) -> (f64, f64) {
+    let (a1, a2) = halves(a, none);
+    let (b1, b2) = halves(b, none);
+    let all = kept(a * b, none);
+    let first = kept(all - kept(a1 * b1, none), none);
+    let second = kept(first - kept(a2 * b1, none), none);
+    let third = kept(second - kept(a1 * b2, none), none);
+    (all, kept(kept(a2 * b2, none) - third, none))
+}
+
+/// An exact sum: parts that do not overlap, the smallest first.
+#[derive(CubeType)]
+struct Expansion {
+    none: u64,
+    parts: Array<f64>,
+    len: Array<u32>,
+}
+
+#[cube]
+impl Expansion {
+    fn new(none: u64) -> Expansion {
+        let mut len = Array::<u32>::new(1usize);
+        len[0] = 0;
+        Expansion { none, parts: Array::<f64>::new(PARTS), len }
+    }
+
+    fn add(&mut self, x: f64) {
+        let zero = f64::new(0.0);
+        let mut carried = Array::<f64>::new(1usize);
+        let mut kept = Array::<u32>::new(1usize);
+        carried[0] = x;
+        kept[0] = 0;
+        // Parts that become 0 are dropped.
+        for at in 0..self.len[0] {
+            let (sum, rest) = two_sum(carried[0], self.parts[at as usize], self.none);
+            carried[0] = sum;
+            if rest != zero {
+                self.parts[kept[0] as usize] = rest;
+                kept[0] = kept[0] + 1;
+            }
+        }
+        if carried[0] != zero {
+            self.parts[kept[0] as usize] = carried[0];
+            kept[0] = kept[0] + 1;
+        }
+        self.len[0] = kept[0];
+    }
+
+    /// Adds a product of three.
+    fn add_product(&mut self, a: f64, b: f64, c: f64) {
+        let (high, low) = two_product(a, b, self.none);
+        self.add_two(high, c);
+        self.add_two(low, c);
+    }
+
+    /// Adds a product of two.
+    fn add_two(&mut self, a: f64, b: f64) {
+        let (high, low) = two_product(a, b, self.none);
+        self.add(high);
+        self.add(low);
+    }
+
+    /// The sum, rounded; its sign is that of the largest part.
+    fn value(&self) -> f64 {
+        let mut sum = Array::<f64>::new(1usize);
+        sum[0] = f64::new(0.0);
+        for at in 0..self.len[0] {
+            sum[0] = sum[0] + self.parts[at as usize];
+        }
+        sum[0]
+    }
+}
+
+/// Two to the power by which a number is multiplied to be about 1.
+#[cube]
+fn scale(most: f64) -> f64 {
+    let exponent = i32::cast_from(1023u32) - i32::cast_from(u32::cast_from(u64::reinterpret(most) >> 52));
+    let clamped = max(min(exponent, 1000i32), -1000i32);
+    let power = f64::reinterpret(u64::cast_from(u32::cast_from(clamped + 1023i32)) << 52);
+    select(most > f64::new(0.0), power, f64::new(1.0))
+}
+
+/// A direction and points whose largest coordinates are about 1, and what volumes of them are to be divided by.
+#[derive(CubeType)]
+pub(super) struct Scaled {
+    direction: Array<f64>,
+    /// A ray's origin and the corners of a triangle.
+    points: Array<f64>,
+    of_direction: f64,
+    of_points: f64,
+    /// The least number that is normal, the largest, and no bits.
+    tiny: f64,
+    huge: f64,
+    none: u64,
+}
+
+#[cube]
+impl Scaled {
+    pub fn new(direction: &Array<f64>, points: &Array<f64>, numbers: &Array<f64>) -> Scaled {
+        let mut most = Array::<f64>::new(2usize);
+        most[0] = f64::new(0.0);
+        most[1] = f64::new(0.0);
+        #[unroll]
+        for k in 0..3usize {
+            most[0] = max(most[0], direction[k].abs());
+        }
+        #[unroll]
+        for k in 0..12usize {
+            most[1] = max(most[1], points[k].abs());
+        }
+        let (of_direction, of_points) = (scale(most[0]), scale(most[1]));
+        let (mut scaled, mut placed) = (Array::<f64>::new(3usize), Array::<f64>::new(12usize));
+        #[unroll]
+        for k in 0..3usize {
+            scaled[k] = direction[k] * of_direction;
+        }
+        #[unroll]
+        for k in 0..12usize {
+            placed[k] = points[k] * of_points;
+        }
+        Scaled {
+            direction: scaled,
+            points: placed,
+            of_direction,
+            of_points,
+            tiny: numbers[4],
+            huge: numbers[5],
+            none: u64::reinterpret(numbers[15]),
+        }
+    }
+
+    fn at(&self, point: u32, k: u32) -> f64 {
+        self.points[(3 * point + k) as usize]
+    }
+
+    /// `direction . ((p - o) x (q - o))`, for the points with these numbers and the origin; not 0 unless it is exactly 0.
+    pub fn volume(&self, p: u32, q: u32) -> f64 {
+        let mut sum = Expansion::new(self.none);
+        for k in 0..3u32 {
+            let d = self.direction[k as usize];
+            let (i, j) = ((k + 1) % 3, (k + 2) % 3);
+            for turn in 0..3u32 {
+                let a = select(turn == 0, p, select(turn == 1, q, 0u32));
+                let b = select(turn == 0, q, select(turn == 1, 0u32, p));
+                sum.add_product(d, self.at(a, i), self.at(b, j));
+                sum.add_product(-d, self.at(a, j), self.at(b, i));
+            }
+        }
+        self.unscaled(sum.value(), self.of_direction)
+    }
+
+    /// `(a - o) . ((b - a) x (c - a))`, the volume between the origin and the triangle; not 0 unless it is exactly 0.
+    pub fn height(&self) -> f64 {
+        let mut sum = Expansion::new(self.none);
+        for turn in 0..4u32 {
+            // The corners, one of which is replaced by the origin, with the sign changed.
+            let p = select(turn == 1, 0u32, 1u32);
+            let q = select(turn == 2, 0u32, 2u32);
+            let r = select(turn == 3, 0u32, 3u32);
+            let sign = select(turn == 0, f64::new(1.0), f64::new(-1.0));
+            for k in 0..3u32 {
+                let (i, j) = ((k + 1) % 3, (k + 2) % 3);
+                let own = self.at(p, k);
+                sum.add_product(sign * own, self.at(q, i), self.at(r, j));
+                sum.add_product(-sign * own, self.at(q, j), self.at(r, i));
+            }
+        }
+        self.unscaled(sum.value(), self.of_points)
+    }
+
+    /// The first part of `direction x (q - p)` that is not 0, or 0.
+    pub fn first_of_cross(&self, p: u32, q: u32) -> f64 {
+        let mut found = Array::<f64>::new(1usize);
+        found[0] = f64::new(0.0);
+        for k in 0..3u32 {
+            if found[0] == f64::new(0.0) {
+                let (i, j) = ((k + 1) % 3, (k + 2) % 3);
+                let (di, dj) = (self.direction[i as usize], self.direction[j as usize]);
+                let mut sum = Expansion::new(self.none);
+                sum.add_two(di, self.at(q, j));
+                sum.add_two(-di, self.at(p, j));
+                sum.add_two(-dj, self.at(q, i));
+                sum.add_two(dj, self.at(p, i));
+                found[0] = sum.value();
+            }
+        }
+        found[0]
+    }
+
+    /// In the caller's unit, the sign kept whatever underflows.
+    fn unscaled(&self, value: f64, first: f64) -> f64 {
+        let zero = f64::new(0.0);
+        let out = value / first / self.of_points / self.of_points;
+        let least = select(value < zero, -self.tiny, self.tiny);
+        let clamped = max(min(out, self.huge), -self.huge);
+        select(out == zero && value != zero, least, clamped)
+    }
+}

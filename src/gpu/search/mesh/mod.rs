@@ -1,0 +1,279 @@
+//! Triangles, boxes and balls on a device, for rays and nearest points: the twin of `search::mesh`.
+//!
+//! ```text
+//! wide tree of the CPU -> compressed -> tree -> cast (rays, triangle_hit, solid_hit, exact) -> lists -> hits
+//!                                            -> nearest (point_triangle)
+//! ```
+//!
+//! The tree is built on the CPU and compressed there.
+
+mod cast;
+mod compressed;
+mod exact;
+mod hits;
+mod lists;
+mod nearest;
+mod point_triangle;
+mod rays;
+mod solid_hit;
+mod solids;
+mod tree;
+mod triangle_hit;
+
+pub use hits::{CastHits, RayHits, RayLists};
+pub use nearest::MeshNeighbors;
+pub use rays::Rays;
+pub use solids::Solids;
+
+use cubecl::prelude::*;
+
+use crate::error::{Kind, Result};
+use crate::gpu::buffer::{Buffer, check_allocation};
+use crate::gpu::bvh::Coordinate;
+use crate::gpu::csr::Csr;
+use crate::gpu::device::{Device, on};
+use crate::gpu::device_vec::DeviceVec;
+use crate::gpu::primitives::rounding::{check_distances, rounds_well};
+use crate::gpu::search::mesh::cast::{Item, Items, Wanted, cast};
+use crate::gpu::search::mesh::compressed::{
+    Bounds, Child, Compressed, Source, block, bounds_of, children_of, compress,
+};
+use crate::gpu::search::mesh::lists::{Found, width};
+use crate::gpu::search::mesh::rays::numbers;
+use crate::gpu::search::mesh::tree::Tree;
+use crate::parallel::map;
+use crate::search::mesh::frame::Frame;
+use crate::search::mesh::wide_tree::WideTree;
+
+/// A mesh of triangles on a device: the twin of [`crate::Mesh`], of which it is uploaded.
+///
+/// Answers are those of the CPU, bit for bit; what rounding could decide is computed without rounding here, too.
+///
+/// Memory: about 105 bytes a triangle of `f32`, 140 of `f64`.
+///
+/// ```no_run
+/// use ropewalk::gpu::{self, Device, Rays};
+/// use ropewalk::{Mesh, Ray};
+///
+/// let device = Device::first()?;
+/// let mesh = Mesh::build(&[[0.0f32, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0]], &[[0, 1, 2]])?;
+/// let mesh = gpu::Mesh::upload(&mesh, device)?;
+/// let rays = Rays::new(&[Ray::new([0.25, 0.25, 0.0], [0.0, 0.0, 0.5])], device)?;
+/// let hit = mesh.first_hits(&rays)?.read()?[0].unwrap();
+/// assert_eq!((hit.triangle, hit.t, hit.barycentric), (0, 2.0, [0.5, 0.25, 0.25]));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Mesh<S> {
+    stored: Stored<S>,
+}
+
+/// What is stored, and its tree.
+#[derive(Clone, Debug)]
+struct Stored<S> {
+    device: Device,
+    /// None without items.
+    tree: Option<Tree>,
+    items: Items<S>,
+}
+
+impl<S: Coordinate> Mesh<S> {
+    /// Compresses the tree of a mesh and copies it to a device.
+    ///
+    /// Errors: more than 2^32 - 1 coordinates of corners; a device whose quotients are not those of the CPU; if it has no buffers as large as
+    /// the mesh is.
+    pub fn upload(mesh: &crate::Mesh<S>, device: Device) -> Result<Self> {
+        let (n, corners) = (mesh.len(), &mesh.corners);
+        let compressed = (n > 0).then(|| compress(&mesh.tree));
+        let framed = |at: usize| -> [u32; 12] {
+            let triangle = compressed.as_ref().map_or(0, |tree| tree.order[at]) as usize;
+            let corner = |corner: [S; 3]| mesh.frame.place(corner.map(Into::into)).map(|x| x as f32);
+            let [a, b, c] = corners[triangle].map(corner).map(|[x, y, z]| [x, y, z, 0.0].map(f32::to_bits));
+            std::array::from_fn(|k| [a, b, c][k / 4][k % 4])
+        };
+        let framed = map(n, 1 << 12, &framed);
+        let exact = corners.as_flattened().as_flattened();
+        let stored =
+            Stored::new(device, &mesh.frame, compressed.as_ref(), Item::Triangle, exact, &[], framed.as_flattened())?;
+        Ok(Self { stored })
+    }
+
+    /// How many triangles there are.
+    pub fn len(&self) -> usize {
+        self.stored.items.n
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What each ray meets first: as [`crate::Mesh::first_hits`].
+    ///
+    /// Memory: 36 bytes a ray, and 4 while it runs. The order of rays is theirs: such as lie near each other are faster.
+    ///
+    /// Errors: rays on another device; if the device fails.
+    pub fn first_hits(&self, rays: &Rays<S>) -> Result<RayHits> {
+        let found = self.stored.first(rays)?;
+        Ok(RayHits { device: self.stored.device, indices: found.indices, numbers: found.numbers })
+    }
+
+    /// Whether each ray meets anything, 1 or 0: as [`crate::Mesh::any_hits`].
+    ///
+    /// Memory: 4 bytes a ray, and 4 while it runs.
+    ///
+    /// Errors: as [`Mesh::first_hits`].
+    pub fn any_hits(&self, rays: &Rays<S>) -> Result<DeviceVec<u32>> {
+        self.stored.any(rays)
+    }
+
+    /// All crossings of each ray, in ascending order of `t`, then of index: as [`crate::Mesh::hits_all`]. They are counted first and found
+    /// again.
+    ///
+    /// Memory: 36 bytes a hit and 4 a ray, and 8 a ray while it runs.
+    ///
+    /// Errors: more than 2^32 - 1 hits in all, or more than a buffer of the device can hold; as [`Mesh::first_hits`].
+    ///
+    /// ```no_run
+    /// use ropewalk::gpu::{self, Device, Rays};
+    /// use ropewalk::{Mesh, Ray};
+    ///
+    /// let device = Device::first()?;
+    /// let mesh = Mesh::build(&[[0.0f32, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0]], &[[0, 1, 2]])?;
+    /// let mesh = gpu::Mesh::upload(&mesh, device)?;
+    /// let rays = Rays::new(&[Ray::new([0.25, 0.25, 0.0], [0.0, 0.0, 0.5])], device)?;
+    /// assert_eq!(mesh.hits_all(&rays)?.read()?.of(0)[0].t, 2.0);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn hits_all(&self, rays: &Rays<S>) -> Result<RayLists> {
+        let found = self.stored.all(rays)?;
+        let device = self.stored.device;
+        let lists = Csr { device, offsets: found.offsets, values: found.indices };
+        Ok(RayLists { lists, numbers: found.numbers })
+    }
+}
+
+impl<S: Coordinate> Stored<S> {
+    fn new(
+        device: Device,
+        frame: &Frame,
+        compressed: Option<&Compressed>,
+        item: Item,
+        exact: &[S],
+        radii: &[f64],
+        framed: &[u32],
+    ) -> Result<Self> {
+        let max = u32::MAX as usize;
+        if exact.len() > max {
+            return Err(Kind::TooMany { n: exact.len(), max }.into());
+        }
+        let n = compressed.map_or(0, |tree| tree.order.len());
+        on!(device, client => {
+            let finest = || exact.iter().map(|&x| Into::<f64>::into(x).abs()).filter(|x| *x > 0.0).fold(f64::INFINITY, f64::min);
+            check_distances::<_, S>(client, device, finest)?;
+            if !rounds_well(client, device)? {
+                return Err(Kind::DeviceRounding.into());
+            }
+            check_allocation(client, size_of_val(exact).max(4 * framed.len()) as u128)?;
+            Ok(Self {
+                device,
+                tree: compressed.map(|compressed| Tree::new(client, compressed)),
+                items: Items {
+                    item,
+                    n,
+                    exact: Buffer::from_slice(client, exact),
+                    radii: Buffer::from_slice(client, radii),
+                    framed: Buffer::from_slice(client, framed),
+                    numbers: Buffer::from_slice(client, &numbers::<S>(frame)),
+                },
+            })
+        })
+    }
+
+    fn first(&self, rays: &Rays<S>) -> Result<Found> {
+        self.check(rays)?;
+        let (n, width) = (rays.len(), width(self.items.item));
+        on!(self.device, client => {
+            check_allocation(client, (8 * width * n) as u128)?;
+            let found = Found {
+                indices: Buffer::filled(client, n, u32::MAX),
+                numbers: Buffer::new(client, width * n),
+                offsets: Buffer::new(client, 0),
+            };
+            self.cast(client, rays, Wanted::First, &found);
+            Ok(found)
+        })
+    }
+
+    fn any(&self, rays: &Rays<S>) -> Result<DeviceVec<u32>> {
+        self.check(rays)?;
+        on!(self.device, client => {
+            let found = Found {
+                indices: Buffer::filled(client, rays.len(), 0),
+                numbers: Buffer::new(client, 0),
+                offsets: Buffer::new(client, 0),
+            };
+            self.cast(client, rays, Wanted::Any, &found);
+            Ok(DeviceVec { device: self.device, values: found.indices })
+        })
+    }
+
+    fn all(&self, rays: &Rays<S>) -> Result<Found> {
+        self.check(rays)?;
+        on!(self.device, client => {
+            let offsets = Buffer::filled(client, rays.len() + 1, 0);
+            let counts =
+                Found { indices: offsets.clone(), numbers: Buffer::new(client, 0), offsets: Buffer::new(client, 0) };
+            self.cast(client, rays, Wanted::Count, &counts);
+            let indices = Csr::allocate_values(client, &offsets)?;
+            let width = width(self.items.item);
+            check_allocation(client, (8 * width * indices.len()) as u128)?;
+            let numbers = Buffer::new(client, width * indices.len());
+            let found = Found { indices, numbers, offsets };
+            self.cast(client, rays, Wanted::List, &found);
+            Ok(found)
+        })
+    }
+
+    fn cast<R: Runtime>(&self, client: &ComputeClient<R>, rays: &Rays<S>, wanted: Wanted, found: &Found) {
+        if let Some(tree) = self.tree.as_ref().filter(|_| !rays.is_empty()) {
+            cast(client, tree, &self.items, rays, wanted, found);
+        }
+    }
+
+    fn check(&self, rays: &Rays<S>) -> Result<()> {
+        if rays.device == self.device {
+            Ok(())
+        } else {
+            Err(Kind::Device("the rays are on another device than what is stored".into()).into())
+        }
+    }
+}
+
+impl Source for WideTree {
+    fn root(&self) -> u32 {
+        self.root
+    }
+
+    fn children(&self, at: u32) -> Vec<(Bounds, Child)> {
+        let items = |at: usize| {
+            let own = &self.blocks[at];
+            (0..own.triangle.len()).filter(|&lane| own.triangle[lane] != u32::MAX).map(move |lane| {
+                let corners = own.corners.map(|corner| corner.map(|axis| axis[lane]));
+                (bounds_of(&corners), Child::Item(own.triangle[lane]))
+            })
+        };
+        let Some(at) = block(at) else {
+            // A block of one is that one.
+            let alone = |(bounds, child): (Bounds, Child)| match child {
+                Child::Below(below) => block(below)
+                    .filter(|&block| items(block).count() == 1)
+                    .and_then(|block| items(block).next())
+                    .unwrap_or((bounds, child)),
+                Child::Item(_) => (bounds, child),
+            };
+            return children_of(&self.nodes[at as usize]).into_iter().map(alone).collect();
+        };
+        items(at).collect()
+    }
+}

@@ -1,0 +1,411 @@
+//! The nearest triangle to many points: the twin of `search::mesh::nearest`.
+//!
+//! In: points, and how far to look. Out: for each the triangle, its nearest point, the squared distance and the weights of the corners.
+//! A unit takes a point, along the Morton curve. Children that may be near enough wait on a stack with their distances, the nearest on top.
+//! Triangles are measured in `f32` with all roundings allowed for; those that may be the nearest are decided in `f64`. A point too far away for
+//! `f32`, or whose stack is full, is left to a second kernel, which asks all triangles.
+//! Cost: O(log n) on a compact mesh, for a point that is not about equally far from much of it.
+//!
+//! **Launch contract.** As that of `cast`, for points in place of rays: results have a row for each index in their order.
+
+#![allow(unsafe_code)] // Kernels without bounds checks.
+
+use cubecl::prelude::*;
+
+use crate::error::Result;
+use crate::geometry::Space;
+use crate::gpu::buffer::{Buffer, check_allocation, count, wait};
+use crate::gpu::bvh::Coordinate;
+use crate::gpu::device::{Device, on};
+use crate::gpu::device_vec::DeviceVec;
+use crate::gpu::search::mesh::Mesh;
+use crate::gpu::search::mesh::cast::ItemsIn;
+use crate::gpu::search::mesh::point_triangle::{NUMBERS, closest};
+use crate::gpu::search::mesh::tree::{Axis, Node, Nodes, byte};
+use crate::gpu::search::query_points::QueryPoints;
+use crate::search::MeshNearest;
+
+/// Units of a block.
+const NEAREST_UNITS: u32 = 128;
+/// Children that can wait. A mesh as points are seldom has half as many.
+const STACK: usize = 96;
+/// Set in the number of a child that is an item.
+const IS_ITEM: u32 = 1 << 31;
+
+/// The nearest triangle to each of many points, on a device. They may still be computed.
+#[derive(Clone, Debug)]
+pub struct MeshNeighbors {
+    device: Device,
+    indices: Buffer<u32>,
+    numbers: Buffer<f64>,
+}
+
+impl MeshNeighbors {
+    /// The triangle of each point; `u32::MAX` if there is none.
+    pub fn triangles(&self) -> DeviceVec<u32> {
+        DeviceVec { device: self.device, values: self.indices.clone() }
+    }
+
+    /// Seven numbers a point: the squared distance, the nearest point, and the weights of the triangle's corners. Of a point that has no
+    /// triangle they are anything.
+    pub fn numbers(&self) -> DeviceVec<f64> {
+        DeviceVec { device: self.device, values: self.numbers.clone() }
+    }
+
+    /// Waits until they are there.
+    ///
+    /// Errors: if the device fails.
+    pub fn wait(&self) -> Result<()> {
+        on!(self.device, client => wait(client))
+    }
+
+    /// Copies them from the device.
+    ///
+    /// Errors: if the device fails.
+    pub fn read(&self) -> Result<Vec<Option<MeshNearest>>> {
+        on!(self.device, client => {
+            let (indices, numbers) = (self.indices.read(client)?, self.numbers.read(client)?);
+            let found = |(triangle, &[distance2, x, y, z, a, b, c]): (u32, &[f64; NUMBERS])| {
+                (triangle != u32::MAX).then_some(MeshNearest {
+                    triangle,
+                    point: [x, y, z],
+                    distance2,
+                    barycentric: [a, b, c],
+                })
+            };
+            Ok(indices.into_iter().zip(numbers.as_chunks().0).map(found).collect())
+        })
+    }
+}
+
+impl<S: Coordinate> Mesh<S> {
+    /// The nearest triangle to each point within `radius`, which is inclusive: as [`crate::Mesh::nearest_all`].
+    ///
+    /// Memory: 60 bytes a point; while it runs, by the sizes of buffers, some 60 more a point of `f32`.
+    ///
+    /// Errors: more than a buffer of the device can hold; if the device fails.
+    ///
+    /// ```no_run
+    /// use ropewalk::gpu::{self, Device};
+    ///
+    /// let mesh = ropewalk::Mesh::build(&[[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], &[[0, 1, 2]])?;
+    /// let mesh = gpu::Mesh::upload(&mesh, Device::first()?)?;
+    /// let near = mesh.nearest_all(&[[0.25, 0.25, 2.0]], f64::INFINITY)?.read()?[0].unwrap();
+    /// assert_eq!((near.point, near.distance2), ([0.25, 0.25, 0.0], 4.0));
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn nearest_all(&self, points: &[[S; 3]], radius: impl Into<f64>) -> Result<MeshNeighbors> {
+        let (stored, radius, n) = (&self.stored, radius.into(), points.len());
+        on!(stored.device, client => {
+            check_allocation(client, (8 * NUMBERS * n) as u128)?;
+            let indices = Buffer::filled(client, n, u32::MAX);
+            let numbers = Buffer::<f64>::new(client, NUMBERS * n);
+            let tree = stored.tree.as_ref().filter(|_| radius >= 0.0);
+            let queries = if tree.is_some() { QueryPoints::of_finite(client, points, &Space::OPEN)? } else { None };
+            if let (Some(tree), Some(queries)) = (tree, queries) {
+                let n = queries.order.len();
+                let doubts = Buffer::<u32>::new(client, n);
+                let radius2 = Buffer::from_slice(client, &[radius * radius]);
+                let near = || NearLaunch::new(indices.arg(), numbers.arg());
+                let asked = || AskedLaunch::new(queries.axes.arg(), queries.order.arg(), radius2.arg(), n as u32);
+                let (dim, blocks) = (CubeDim::new_1d(NEAREST_UNITS), count(n.div_ceil(NEAREST_UNITS as usize)));
+                // SAFETY: the launch contract of this module.
+                unsafe {
+                    let items = stored.items.arg();
+                    find_all::launch_unchecked::<S, _>(
+                        client, blocks.clone(), dim, tree.arg(), items, asked(), near(), doubts.arg(),
+                    );
+                    let items = stored.items.arg();
+                    find_doubted::launch_unchecked::<S, _>(client, blocks, dim, items, asked(), near(), doubts.arg());
+                }
+            }
+            Ok(MeshNeighbors { device: stored.device, indices, numbers })
+        })
+    }
+}
+
+/// Points that are asked about, in a kernel.
+#[derive(CubeType, CubeLaunch)]
+struct Asked<F: Float> {
+    /// Coordinates, axis by axis.
+    axes: Array<F>,
+    order: Array<u32>,
+    radius2: Array<f64>,
+    n: u32,
+}
+
+#[cube]
+impl<F: Float> Asked<F> {
+    fn point(&self, at: u32) -> Array<f64> {
+        let mut point = Array::<f64>::new(3usize);
+        #[unroll]
+        for k in 0..3usize {
+            point[k] = f64::cast_from(self.axes[k * self.n as usize + at as usize]);
+        }
+        point
+    }
+}
+
+/// Where what is nearest is written.
+#[derive(CubeType, CubeLaunch)]
+struct Near {
+    indices: Array<u32>,
+    numbers: Array<f64>,
+}
+
+/// The best so far.
+#[derive(CubeType)]
+struct Best {
+    index: Array<u32>,
+    found: Array<f64>,
+    /// What is no farther may be better, in the unit of the tree; and its square.
+    within: Array<f32>,
+    padding: f32,
+    scale: f64,
+}
+
+#[cube]
+impl Best {
+    fn new(radius2: f64, padding: f32, scale: f64) -> Best {
+        let mut best = Best {
+            index: Array::<u32>::new(1usize),
+            found: Array::<f64>::new(NUMBERS),
+            within: Array::<f32>::new(2usize),
+            padding,
+            scale,
+        };
+        best.index[0] = u32::MAX.runtime();
+        best.found[0] = radius2;
+        #[unroll]
+        for k in 1..NUMBERS {
+            best.found[k] = f64::new(0.0);
+        }
+        best.narrow();
+        best
+    }
+
+    /// Looks no farther than what is found.
+    fn narrow(&mut self) {
+        let reach = self.found[0].sqrt() * self.scale * (f64::new(1.0) + f64::new(1e-6));
+        let within = f32::cast_from(reach) * f32::new(1.000_001) + self.padding;
+        self.within[0] = within;
+        self.within[1] = min(within * within * f32::new(1.000_001), f32::new(3.402_823_5e38));
+    }
+
+    /// Measures a triangle, and keeps it if it is nearer.
+    fn decide<F: Float>(&mut self, items: &ItemsIn<F>, point: &Array<f64>, index: u32) {
+        let near = closest(&items.triangle(index), point, &items.numbers);
+        let distance2 = near.found[0];
+        let is_first = self.index[0] == u32::MAX && distance2 <= self.found[0];
+        let is_nearer = distance2 < self.found[0] || (distance2 == self.found[0] && index < self.index[0]);
+        if is_first || is_nearer {
+            self.index[0] = index;
+            #[unroll]
+            for k in 0..NUMBERS {
+                self.found[k] = near.found[k];
+            }
+            self.narrow();
+        }
+    }
+
+    fn write(&self, near: &mut Near, row: u32) {
+        near.indices[row as usize] = self.index[0];
+        #[unroll]
+        for k in 0..NUMBERS {
+            near.numbers[NUMBERS * row as usize + k] = self.found[k];
+        }
+    }
+}
+
+#[cube(launch_unchecked)]
+fn find_all<F: Float>(nodes: &Nodes, items: &ItemsIn<F>, asked: &Asked<F>, near: &mut Near, doubts: &mut Array<u32>) {
+    let at = ABSOLUTE_POS as u32;
+    if at < asked.n {
+        let point = asked.point(at);
+        let is_doubted = find::<F>(nodes, items, &point, asked.radius2[0], near, asked.order[at as usize]);
+        doubts[at as usize] = u32::cast_from(is_doubted);
+    }
+}
+
+#[cube(launch_unchecked)]
+fn find_doubted<F: Float>(items: &ItemsIn<F>, asked: &Asked<F>, near: &mut Near, doubts: &Array<u32>) {
+    let at = ABSOLUTE_POS as u32;
+    if at < asked.n {
+        if doubts[at as usize] != 0 {
+            let point = asked.point(at);
+            let mut best = Best::new(asked.radius2[0], f32::new(0.0), f64::new(1.0));
+            for index in 0..items.n {
+                best.decide::<F>(items, &point, index);
+            }
+            best.write(near, asked.order[at as usize]);
+        }
+    }
+}
+
+/// Finds what is nearest to a point, and returns whether it is in doubt.
+#[cube]
+fn find<F: Float>(
+    nodes: &Nodes,
+    items: &ItemsIn<F>,
+    point: &Array<f64>,
+    radius2: f64,
+    near: &mut Near,
+    row: u32,
+) -> bool {
+    let numbers = &items.numbers;
+    let mut placed = Array::<f32>::new(3usize);
+    let mut far = f64::new(0.0);
+    #[unroll]
+    for k in 0..3usize {
+        let at = (point[k] - numbers[k]) * numbers[3];
+        far = max(far, at.abs());
+        placed[k] = f32::cast_from(at);
+    }
+    // Here numbers are as large as the point is far away.
+    let padding = numbers[8] * (f64::new(1.0) + far);
+    let mut is_doubted = !(padding <= f64::new(1.0));
+    if !is_doubted {
+        let mut best = Best::new(radius2, f32::cast_from(padding), numbers[3]);
+        let mut waiting = Waiting::new();
+        waiting.push(f32::new(0.0), 0u32.runtime());
+        while waiting.any() {
+            let (distance2, child) = waiting.pop();
+            if distance2 <= best.within[1] {
+                if child & IS_ITEM != 0 {
+                    let position = child & (IS_ITEM - 1);
+                    if may_be_near(&placed, &items.framed(position), best.padding, best.within[0]) {
+                        best.decide::<F>(items, point, nodes.order[position as usize]);
+                    }
+                } else {
+                    let node = nodes.node(child);
+                    waiting.push_children(&node, &placed, best.padding, best.within[1]);
+                }
+            }
+        }
+        is_doubted = waiting.is_full();
+        best.write(near, row);
+    }
+    is_doubted
+}
+
+/// Children that wait: the squares of their distances, the nearest of a node's on top.
+#[derive(CubeType)]
+struct Waiting {
+    distances2: Array<f32>,
+    children: Array<u32>,
+    /// How many there are; whether there was no place for one.
+    state: Array<u32>,
+}
+
+#[cube]
+impl Waiting {
+    fn new() -> Waiting {
+        let mut state = Array::<u32>::new(2usize);
+        state[0] = 0;
+        state[1] = 0;
+        Waiting { distances2: Array::<f32>::new(STACK), children: Array::<u32>::new(STACK), state }
+    }
+
+    fn any(&self) -> bool {
+        self.state[0] != 0
+    }
+
+    fn is_full(&self) -> bool {
+        self.state[1] != 0
+    }
+
+    fn push(&mut self, distance2: f32, child: u32) {
+        self.distances2[self.state[0] as usize] = distance2;
+        self.children[self.state[0] as usize] = child;
+        self.state[0] = self.state[0] + 1;
+    }
+
+    fn pop(&mut self) -> (f32, u32) {
+        self.state[0] = self.state[0] - 1;
+        (self.distances2[self.state[0] as usize], self.children[self.state[0] as usize])
+    }
+
+    /// Puts the children of a node that are within a squared distance where they belong among each other; ends the walk if they are too many.
+    fn push_children(&mut self, node: &Node, point: &Array<f32>, padding: f32, within2: f32) {
+        let base = self.state[0];
+        if base as usize + 8 > STACK {
+            self.state[0] = 0;
+            self.state[1] = 1;
+        } else {
+            #[unroll]
+            for place in 0..8usize {
+                let (word, at) = comptime!((place / 4, place as u32 % 4));
+                let x = gap(&node.x, point[0], padding, word, at);
+                let y = gap(&node.y, point[1], padding, word, at);
+                let z = gap(&node.z, point[2], padding, word, at);
+                let distance2 = x * x + y * y + z * z;
+                let bit = comptime!(1u32 << place);
+                if node.has(bit) && distance2 <= within2 {
+                    let mut to = Array::<u32>::new(1usize);
+                    to[0] = self.state[0];
+                    let mut goes_on = to[0] > base && self.distances2[(max(to[0], 1u32) - 1) as usize] < distance2;
+                    while goes_on {
+                        let below = to[0] - 1;
+                        self.distances2[to[0] as usize] = self.distances2[below as usize];
+                        self.children[to[0] as usize] = self.children[below as usize];
+                        to[0] = below;
+                        goes_on = below > base && self.distances2[(max(below, 1u32) - 1) as usize] < distance2;
+                    }
+                    self.distances2[to[0] as usize] = distance2;
+                    self.children[to[0] as usize] = node.child(bit, IS_ITEM);
+                    self.state[0] = self.state[0] + 1;
+                }
+            }
+        }
+    }
+}
+
+/// How far a coordinate is from the interval of a child, at the least.
+#[cube]
+fn gap(axis: &Axis, x: f32, padding: f32, #[comptime] word: usize, #[comptime] at: u32) -> f32 {
+    let lo = axis.lo + byte(axis.from[word], at) * axis.step;
+    let hi = axis.lo + byte(axis.to[word], at) * axis.step;
+    max(max(lo - (x + padding), (x - padding) - hi), f32::new(0.0))
+}
+
+/// Whether a triangle may be within a distance.
+#[cube]
+fn may_be_near(point: &Array<f32>, corners: &Array<f32>, padding: f32, within: f32) -> bool {
+    // Below any square that matters.
+    let tiny = f32::new(1e-30);
+    let zero = f32::new(0.0);
+    let (mut to, mut edge) = (Array::<f32>::new(9usize), Array::<f32>::new(9usize));
+    #[unroll]
+    for at in 0..3usize {
+        let next = comptime!((at + 1) % 3);
+        #[unroll]
+        for k in 0..3usize {
+            to[3 * at + k] = point[k] - corners[3 * at + k];
+            edge[3 * at + k] = corners[3 * next + k] - corners[3 * at + k];
+        }
+    }
+    let nx = edge[1] * edge[5] - edge[2] * edge[4];
+    let ny = edge[2] * edge[3] - edge[0] * edge[5];
+    let nz = edge[0] * edge[4] - edge[1] * edge[3];
+    let area2 = max(nx * nx + ny * ny + nz * nz, tiny);
+    let (mut nearest2, mut longest2, mut outside) = (f32::new(3e38), zero, f32::new(-3e38));
+    #[unroll]
+    for at in 0..3usize {
+        let (ex, ey, ez) = (edge[3 * at], edge[3 * at + 1], edge[3 * at + 2]);
+        let (tx, ty, tz) = (to[3 * at], to[3 * at + 1], to[3 * at + 2]);
+        let length2 = ex * ex + ey * ey + ez * ez;
+        let part = min(max((ex * tx + ey * ty + ez * tz) / max(length2, tiny), zero), f32::new(1.0));
+        let (ox, oy, oz) = (tx - part * ex, ty - part * ey, tz - part * ez);
+        nearest2 = min(nearest2, ox * ox + oy * oy + oz * oz);
+        longest2 = max(longest2, length2);
+        let across = (ey * nz - ez * ny) * tx + (ez * nx - ex * nz) * ty + (ex * ny - ey * nx) * tz;
+        outside = max(outside, across);
+    }
+    let height = nx * to[0] + ny * to[1] + nz * to[2];
+    let distance2 = select(outside <= zero, height * height / area2, nearest2);
+    // A normal is off by about the padding over the height of the triangle, `sqrt(area2 / longest2)`.
+    let far2 = to[0] * to[0] + to[1] * to[1] + to[2] * to[2];
+    let error = padding * (f32::new(2.0) + f32::new(2.0) * (far2 * longest2 / area2).sqrt());
+    let most = within + error;
+    !(distance2 > most * most * f32::new(1.000_01))
+}

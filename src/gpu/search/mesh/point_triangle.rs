@@ -1,0 +1,151 @@
+//! The point of a triangle that is nearest to a point: the twin of `search::mesh::point_triangle`, bit for bit.
+//!
+//! In: a triangle and a point, in `f64`. Out: the squared distance, the point, the weights of the corners. Source: as the CPU's.
+
+use cubecl::prelude::*;
+
+use crate::gpu::search::mesh::exact::product;
+
+/// The nearest point of a triangle.
+#[derive(CubeType)]
+pub(super) struct Closest {
+    /// The squared distance, the point, and the weights.
+    pub found: Array<f64>,
+}
+
+/// Numbers of what is nearest.
+pub(super) const NUMBERS: usize = 7;
+
+#[cube]
+fn dot(a: &Array<f64>, b: &Array<f64>) -> f64 {
+    product(a[0], b[0]) + product(a[1], b[1]) + product(a[2], b[2])
+}
+
+#[cube]
+fn cross(a: &Array<f64>, b: &Array<f64>) -> Array<f64> {
+    let mut out = Array::<f64>::new(3usize);
+    out[0] = product(a[1], b[2]) - product(a[2], b[1]);
+    out[1] = product(a[2], b[0]) - product(a[0], b[2]);
+    out[2] = product(a[0], b[1]) - product(a[1], b[0]);
+    out
+}
+
+/// `a - b`, times a number.
+#[cube]
+fn minus(a: &Array<f64>, b: &Array<f64>, times: f64) -> Array<f64> {
+    let mut out = Array::<f64>::new(3usize);
+    #[unroll]
+    for k in 0..3usize {
+        out[k] = (a[k] - b[k]) * times;
+    }
+    out
+}
+
+/// A corner of a triangle.
+#[cube]
+fn corner(corners: &Array<f64>, #[comptime] at: usize) -> Array<f64> {
+    let mut out = Array::<f64>::new(3usize);
+    #[unroll]
+    for k in 0..3usize {
+        out[k] = corners[3 * at + k];
+    }
+    out
+}
+
+/// Whether a point comes after another, by its coordinates.
+#[cube]
+fn is_after(a: &Array<f64>, b: &Array<f64>) -> bool {
+    a[0] > b[0] || (a[0] == b[0] && (a[1] > b[1] || (a[1] == b[1] && a[2] > b[2])))
+}
+
+/// The nearest point of a triangle to `from`.
+#[cube]
+pub(super) fn closest(corners: &Array<f64>, from: &Array<f64>, numbers: &Array<f64>) -> Closest {
+    let (zero, one) = (f64::new(0.0), f64::new(1.0));
+    let mut best = Closest { found: Array::<f64>::new(NUMBERS) };
+    best.found[0] = numbers[9];
+    #[unroll]
+    for k in 0..3usize {
+        best.found[1 + k] = corners[k];
+        best.found[4 + k] = zero;
+    }
+    best.found[4] = one;
+    #[unroll]
+    for at in 0..3usize {
+        let next = comptime!((at + 1) % 3);
+        let (a, b) = (corner(corners, at), corner(corners, next));
+        let is_turned = is_after(&a, &b);
+        let (mut p, mut q) = (Array::<f64>::new(3usize), Array::<f64>::new(3usize));
+        #[unroll]
+        for k in 0..3usize {
+            p[k] = select(is_turned, b[k], a[k]);
+            q[k] = select(is_turned, a[k], b[k]);
+        }
+        let (along, ahead) = (minus(&q, &p, one), minus(from, &p, one));
+        let length2 = dot(&along, &along);
+        // Of corners that are one, or so near each other that their squares vanish.
+        let part = select(length2 > zero, max(min(dot(&ahead, &along) / length2, one), zero), zero);
+        let mut point = Array::<f64>::new(3usize);
+        #[unroll]
+        for k in 0..3usize {
+            point[k] = select(part == one, q[k], p[k] + product(part, along[k]));
+        }
+        let off = minus(from, &point, one);
+        let distance2 = dot(&off, &off);
+        if distance2 < best.found[0] {
+            best.found[0] = distance2;
+            #[unroll]
+            for k in 0..3usize {
+                best.found[1 + k] = point[k];
+                best.found[4 + k] = zero;
+            }
+            best.found[4 + at] = select(is_turned, part, one - part);
+            best.found[4 + next] = select(is_turned, one - part, part);
+        }
+    }
+    inside(corners, from, numbers, &mut best);
+    best
+}
+
+/// The foot of the perpendicular, if it lies within the triangle and is nearer.
+#[cube]
+fn inside(corners: &Array<f64>, from: &Array<f64>, numbers: &Array<f64>, best: &mut Closest) {
+    let (zero, one) = (f64::new(0.0), f64::new(1.0));
+    let (a, b, c) = (corner(corners, 0usize), corner(corners, 1usize), corner(corners, 2usize));
+    let (mut ab, mut bc, mut ca) = (minus(&b, &a, one), minus(&c, &b, one), minus(&a, &c, one));
+    let mut longest = zero;
+    #[unroll]
+    for k in 0..3usize {
+        longest = max(longest, max(ab[k].abs(), max(bc[k].abs(), ca[k].abs())));
+    }
+    // The unit is such that no product overflows or underflows, unless the triangle is a sliver.
+    let is_fair = longest >= numbers[13] && longest < numbers[14];
+    let scale = select(is_fair, one, one / longest);
+    #[unroll]
+    for k in 0..3usize {
+        ab[k] = ab[k] * scale;
+        bc[k] = bc[k] * scale;
+        ca[k] = ca[k] * scale;
+    }
+    let normal = cross(&ab, &bc);
+    let square = dot(&normal, &normal);
+    let (of_a, of_b, of_c) = (minus(from, &a, scale), minus(from, &b, scale), minus(from, &c, scale));
+    let mut weights = Array::<f64>::new(3usize);
+    weights[0] = dot(&cross(&normal, &bc), &of_b) / square;
+    weights[1] = dot(&cross(&normal, &ca), &of_c) / square;
+    weights[2] = dot(&cross(&normal, &ab), &of_a) / square;
+    let height = dot(&normal, &of_a);
+    let part = height / square;
+    let distance2 = part * height / scale / scale;
+    let is_sound = scale >= numbers[4] && scale <= numbers[5];
+    let is_within = weights[0] > zero && weights[1] > zero && weights[2] > zero;
+    if is_sound && is_within && distance2 < best.found[0] {
+        let off = part / scale;
+        best.found[0] = distance2;
+        #[unroll]
+        for k in 0..3usize {
+            best.found[1 + k] = from[k] - product(normal[k], off);
+            best.found[4 + k] = weights[k];
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! A compressed tree's buffers, and what a walk reads of them.
+//!
+//! In: the number of a node. Out: which of its children a test takes, by octant; and the way through the tree, group by group.
+
+use cubecl::prelude::*;
+
+use crate::gpu::buffer::Buffer;
+use crate::gpu::search::mesh::compressed::Compressed;
+
+/// Numbers four by four, which devices load at once.
+pub(super) type Vec4 = Array<Vector<u32, Const<4>>>;
+
+/// Vectors of a node.
+const VECTORS: u32 = 5;
+
+/// Levels at most: those that are free, those that halve 2^31 items, and that of a block.
+const LEVELS: usize = 24 + 32 + 1;
+
+/// The tree on a device.
+#[derive(Clone, Debug)]
+pub(super) struct Tree {
+    pub nodes: Buffer<u32>,
+    /// Items in the order of the leaves.
+    pub order: Buffer<u32>,
+}
+
+impl Tree {
+    pub fn new<R: Runtime>(client: &ComputeClient<R>, compressed: &Compressed) -> Self {
+        Self {
+            nodes: Buffer::from_slice(client, compressed.nodes.as_flattened()),
+            order: Buffer::from_slice(client, &compressed.order),
+        }
+    }
+
+    pub fn arg<R: Runtime>(&self) -> NodesLaunch<R> {
+        NodesLaunch::new(self.nodes.quads(), self.order.arg())
+    }
+}
+
+/// The tree's buffers.
+#[derive(CubeType, CubeLaunch)]
+pub(super) struct Nodes {
+    words: Vec4,
+    /// Items in the order of the leaves.
+    pub order: Array<u32>,
+}
+
+/// Boxes of a node's children along one axis: `lo + step * byte`.
+#[derive(CubeType)]
+pub(super) struct Axis {
+    pub lo: f32,
+    pub step: f32,
+    /// The bytes of the lower ends, four by four, and of the upper ones.
+    pub from: Array<u32>,
+    pub to: Array<u32>,
+}
+
+/// A node's children.
+#[derive(CubeType)]
+pub(super) struct Node {
+    first_node: u32,
+    first_item: u32,
+    /// The places of those that are nodes, and of those that are items.
+    inner: u32,
+    items: u32,
+    pub x: Axis,
+    pub y: Axis,
+    pub z: Axis,
+}
+
+#[cube]
+impl Nodes {
+    pub fn node(&self, at: u32) -> Node {
+        let first = (at * VECTORS) as usize;
+        let (a, b) = (self.words[first], self.words[first + 1]);
+        let (c, d, e) = (self.words[first + 2], self.words[first + 3], self.words[first + 4]);
+        let exponents = a[3];
+        Node {
+            first_node: b[0],
+            first_item: b[1],
+            inner: exponents >> 24,
+            items: b[2],
+            x: axis(a[0], exponents & 255, c[0], c[1], d[2], d[3]),
+            y: axis(a[1], (exponents >> 8) & 255, c[2], c[3], e[0], e[1]),
+            z: axis(a[2], (exponents >> 16) & 255, d[0], d[1], e[2], e[3]),
+        }
+    }
+}
+
+#[cube]
+impl Node {
+    /// Whether there is a child at the place of a bit.
+    pub fn has(&self, bit: u32) -> bool {
+        (self.inner | self.items) & bit != 0
+    }
+
+    /// The number of the child at the place of a bit: of a node, or of an item with a mark.
+    pub fn child(&self, bit: u32, mark: u32) -> u32 {
+        let node = self.first_node + (self.inner & (bit - 1)).count_ones();
+        let item = self.first_item + (self.items & (bit - 1)).count_ones();
+        select(self.inner & bit != 0, node, item | mark)
+    }
+}
+
+#[cube]
+fn axis(lo: u32, exponent: u32, from: u32, from_upper: u32, to: u32, to_upper: u32) -> Axis {
+    let (mut lower, mut upper) = (Array::<u32>::new(2usize), Array::<u32>::new(2usize));
+    lower[0] = from;
+    lower[1] = from_upper;
+    upper[0] = to;
+    upper[1] = to_upper;
+    Axis { lo: f32::reinterpret(lo), step: f32::reinterpret(exponent << 23), from: lower, to: upper }
+}
+
+/// A byte of four as a number.
+#[cube]
+pub(super) fn byte(word: u32, #[comptime] at: u32) -> f32 {
+    f32::cast_from((word >> comptime!(8 * at)) & 255)
+}
+
+/// Exchanges places: bit `p` of the mask goes to `p ^ octant`, for masks of eight bits side by side.
+#[cube]
+fn by_octant(mask: u32, octant: u32) -> u32 {
+    let one = select(octant & 1 != 0, ((mask & 0x5555) << 1) | ((mask >> 1) & 0x5555), mask);
+    let two = select(octant & 2 != 0, ((one & 0x3333) << 2) | ((one >> 2) & 0x3333), one);
+    select(octant & 4 != 0, ((two & 0x0f0f) << 4) | ((two >> 4) & 0x0f0f), two)
+}
+
+/// Where a walk is: the children of one node that are left, those of nodes above, and items to look at.
+///
+/// Children are numbered by octant here, so that the lowest bit is the nearest.
+#[derive(CubeType)]
+pub(super) struct Way {
+    octant: u32,
+    /// The first node of the group; its children that are left, and behind them the places of all that are nodes.
+    group: Array<u32>,
+    /// The first item; those that are left, and the places of all.
+    items: Array<u32>,
+    above: Array<u32>,
+    above_left: Array<u32>,
+    /// How many groups lie above; whether the walk goes on.
+    state: Array<u32>,
+}
+
+#[cube]
+impl Way {
+    /// A walk from the root on, which takes places in the order of an octant.
+    pub fn new(octant: u32) -> Way {
+        let (mut group, mut items, mut state) =
+            (Array::<u32>::new(3usize), Array::<u32>::new(3usize), Array::<u32>::new(2usize));
+        group[0] = 0;
+        group[1] = 1u32 << octant;
+        group[2] = 1;
+        items[0] = 0;
+        items[1] = 0;
+        items[2] = 0;
+        state[0] = 0;
+        state[1] = 1;
+        Way { octant, group, items, above: Array::<u32>::new(LEVELS), above_left: Array::<u32>::new(LEVELS), state }
+    }
+
+    pub fn goes_on(&self) -> bool {
+        self.state[1] != 0
+    }
+
+    /// Ends the walk.
+    pub fn end(&mut self) {
+        self.state[1] = 0;
+        self.items[1] = 0;
+    }
+
+    pub fn has_items(&self) -> bool {
+        self.items[1] != 0
+    }
+
+    /// Whether there is a node to look at; if there is none, the walk is at its end.
+    pub fn find_node(&mut self) -> bool {
+        if self.group[1] == 0 {
+            if self.state[0] == 0 {
+                self.state[1] = 0;
+            } else {
+                let top = self.state[0] - 1;
+                self.state[0] = top;
+                let left = self.above_left[top as usize];
+                self.group[0] = self.above[top as usize];
+                self.group[1] = left & 255;
+                self.group[2] = left >> 8;
+            }
+        }
+        self.state[1] != 0
+    }
+
+    /// Takes the nearest node of the group.
+    pub fn next_node(&mut self) -> u32 {
+        let place = (self.group[1].find_first_set() - 1) ^ self.octant;
+        let left = self.group[1] & (self.group[1] - 1);
+        let node = self.group[0] + (self.group[2] & ((1u32 << place) - 1)).count_ones();
+        if left != 0 {
+            self.above[self.state[0] as usize] = self.group[0];
+            self.above_left[self.state[0] as usize] = left | (self.group[2] << 8);
+            self.state[0] = self.state[0] + 1;
+        }
+        node
+    }
+
+    /// Goes on with the children of a node that are in `hits`, a bit for each place.
+    pub fn enter(&mut self, node: &Node, hits: u32) {
+        let both = by_octant((hits & node.inner) | ((hits & node.items) << 8), self.octant);
+        self.group[0] = node.first_node;
+        self.group[1] = both & 255;
+        self.group[2] = node.inner;
+        self.items[0] = node.first_item;
+        self.items[1] = both >> 8;
+        self.items[2] = node.items;
+    }
+
+    /// Takes the position of the nearest item.
+    pub fn next_item(&mut self) -> u32 {
+        let place = (self.items[1].find_first_set() - 1) ^ self.octant;
+        self.items[1] = self.items[1] & (self.items[1] - 1);
+        self.items[0] + (self.items[2] & ((1u32 << place) - 1)).count_ones()
+    }
+}

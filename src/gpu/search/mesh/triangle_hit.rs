@@ -1,0 +1,227 @@
+//! Where a ray meets a triangle, without gaps: the twin of `search::mesh::triangle_hit`.
+//!
+//! In: a ray and a triangle, in `f64`. Out: the weights of the corners and `t`, bit for bit those of the CPU.
+//! What rounding could have a part in is left in doubt by the kernel that is fast, and computed without rounding by one that takes those rays.
+
+use cubecl::prelude::*;
+
+use crate::gpu::search::mesh::exact::{Scaled, product};
+use crate::gpu::search::mesh::rays::{ExactRay, longest_axis, pick};
+
+/// What is known of a ray and an item.
+pub(super) const MISSED: u32 = 0;
+pub(super) const MET: u32 = 1;
+pub(super) const IN_DOUBT: u32 = 2;
+
+/// How a triangle is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct HitSpec {
+    /// Whether nothing is left in doubt.
+    pub exact: bool,
+    /// Whether edges belong to one of the triangles about them, as crossings are counted, and not to all.
+    pub crossing: bool,
+}
+
+/// Where the line meets a triangle: `found` is `t` and the weights.
+#[cube]
+pub(super) fn triangle_hit(
+    ray: &ExactRay,
+    corners: &Array<f64>,
+    found: &mut Array<f64>,
+    numbers: &Array<f64>,
+    #[comptime] spec: HitSpec,
+) -> u32 {
+    let (zero, epsilon) = (f64::new(0.0), f64::new(2.220_446e-16));
+    let tiny = numbers[4];
+    let last = longest_axis(&ray.direction);
+    let (kx, ky) = ((last + 1) % 3, (last + 2) % 3);
+    let deep = pick(&ray.direction, last);
+    let (shear, other) = (pick(&ray.direction, kx) / deep, pick(&ray.direction, ky) / deep);
+    let (mut x, mut y, mut z) = (Array::<f64>::new(3usize), Array::<f64>::new(3usize), Array::<f64>::new(3usize));
+    let (mut far, mut wide) = (zero, zero);
+    #[unroll]
+    for at in 0..3usize {
+        let mut p = Array::<f64>::new(3usize);
+        #[unroll]
+        for k in 0..3usize {
+            p[k] = corners[3 * at + k] - ray.origin[k];
+            far = max(far, p[k].abs());
+        }
+        let depth = pick(&p, last);
+        x[at] = pick(&p, kx) - product(shear, depth);
+        y[at] = pick(&p, ky) - product(other, depth);
+        z[at] = depth;
+        wide = max(wide, max(x[at].abs(), y[at].abs()));
+    }
+    // The same bound as on the CPU, by products that may be fused: it need not be the same number.
+    let four = f64::new(4.0) * epsilon;
+    let bound = four * far;
+    let error = f64::new(4.0) * bound * (wide + bound) + four * wide * wide + tiny;
+    let mut edges = Array::<f64>::new(3usize);
+    edges[0] = product(x[1], y[2]) - product(x[2], y[1]);
+    edges[1] = product(x[2], y[0]) - product(x[0], y[2]);
+    edges[2] = product(x[0], y[1]) - product(x[1], y[0]);
+    let lowest = min(edges[0], min(edges[1], edges[2]));
+    let highest = max(edges[0], max(edges[1], edges[2]));
+    let mut result = MISSED.runtime();
+    if !(lowest < -error && highest > error) {
+        // Beyond this both the sign and some digits are sure. NaN is not.
+        let sure = f64::new(1e6) * error;
+        let are_sure = edges[0].abs() > sure && edges[1].abs() > sure && edges[2].abs() > sure;
+        #[unroll]
+        for at in 0..3usize {
+            z[at] = z[at] / deep;
+        }
+        if comptime!(spec.exact) {
+            let mut points = Array::<f64>::new(12usize);
+            #[unroll]
+            for k in 0..3usize {
+                points[k] = ray.origin[k];
+            }
+            #[unroll]
+            for k in 0..9usize {
+                points[3 + k] = corners[k];
+            }
+            let scaled = Scaled::new(&ray.direction, &points, numbers);
+            let turn = select(deep < zero, f64::new(-1.0), f64::new(1.0));
+            let mut signs = Array::<i32>::new(3usize);
+            #[unroll]
+            for at in 0..3usize {
+                let (b, c) = comptime!((((at + 1) % 3 + 1) as u32, ((at + 2) % 3 + 1) as u32));
+                let is_sure = edges[at].abs() > sure;
+                if !is_sure {
+                    let volume = scaled.volume(b.runtime(), c.runtime());
+                    let area = volume / deep;
+                    let least = select(volume < zero, -tiny, tiny) * turn;
+                    edges[at] = select(volume != zero && area == zero, least, area);
+                }
+                signs[at] = sign(edges[at]);
+                if comptime!(spec.crossing) {
+                    if signs[at] == 0 {
+                        signs[at] = sign(scaled.first_of_cross(b.runtime(), c.runtime()) * turn);
+                    }
+                }
+            }
+            if are_one(&signs, comptime!(spec.crossing)) {
+                result = MET.runtime();
+                place(ray, corners, &edges, &z, found, numbers, &scaled);
+            }
+        } else {
+            let sum = edges[0] + edges[1] + edges[2];
+            let is_met = lowest > zero || highest < zero;
+            result = select(are_sure, select(is_met, MET.runtime(), MISSED.runtime()), IN_DOUBT.runtime());
+            #[unroll]
+            for at in 0..3usize {
+                found[1 + at] = edges[at] / sum;
+            }
+            found[0] = product(found[1], z[0]) + product(found[2], z[1]) + product(found[3], z[2]);
+            let most = max(z[0].abs(), max(z[1].abs(), z[2].abs()));
+            let is_far = found[0].abs() > numbers[6] * most && sum.abs() >= tiny && sum.abs() <= numbers[5];
+            result = select(result == MET && !is_far, IN_DOUBT.runtime(), result);
+        }
+    }
+    result
+}
+
+#[cube]
+fn sign(x: f64) -> i32 {
+    let zero = f64::new(0.0);
+    select(x > zero, 1i32, select(x < zero, -1i32, 0i32))
+}
+
+/// Whether signs are those of a triangle that is met.
+#[cube]
+fn are_one(signs: &Array<i32>, #[comptime] crossing: bool) -> bool {
+    let (a, b, c) = (signs[0], signs[1], signs[2]);
+    let lowest = min(a, min(b, c));
+    let highest = max(a, max(b, c));
+    let mut are = lowest == highest && lowest != 0;
+    if comptime!(!crossing) {
+        // Where all are 0 the ray lies in the plane, or there is no plane.
+        are = (lowest >= 0 || highest <= 0) && lowest != highest || are;
+    }
+    are
+}
+
+/// What is met where the edge functions have one sign.
+#[cube]
+fn place(
+    ray: &ExactRay,
+    corners: &Array<f64>,
+    edges: &Array<f64>,
+    z: &Array<f64>,
+    found: &mut Array<f64>,
+    numbers: &Array<f64>,
+    scaled: &Scaled,
+) {
+    let (zero, one, tiny) = (f64::new(0.0), f64::new(1.0), numbers[4]);
+    let sum = edges[0] + edges[1] + edges[2];
+    let most_edge = max(edges[0].abs(), max(edges[1].abs(), edges[2].abs()));
+    let is_normal = sum.abs() >= tiny && sum.abs() <= numbers[5];
+    // Their sum overflows, or they underflow.
+    let by = select(is_normal, one, most_edge);
+    let parts = edges[0] / by + edges[1] / by + edges[2] / by;
+    let mut zeros = 0u32.runtime();
+    let (mut zero_at, mut other_at) = (0u32.runtime(), 0u32.runtime());
+    #[unroll]
+    for at in 0..3usize {
+        let back = comptime!(2 - at);
+        found[1 + at] = edges[at] / by / parts + zero;
+        zeros += select(edges[at] == zero, 1u32, 0u32);
+        // The first of each kind.
+        zero_at = select(edges[back] == zero, comptime!(back as u32), zero_at);
+        other_at = select(edges[back] != zero, comptime!(back as u32), other_at);
+    }
+    let mut t = product(found[1], z[0]) + product(found[2], z[1]) + product(found[3], z[2]);
+    if zeros == 1 {
+        t = along_edge(ray, corners, (zero_at + 1) % 3, (zero_at + 2) % 3);
+    }
+    if zeros >= 2 {
+        t = pick(z, other_at);
+    }
+    let most = max(z[0].abs(), max(z[1].abs(), z[2].abs()));
+    if t.abs() <= numbers[6] * most {
+        // So small that rounding could give its sign.
+        let height = scaled.height();
+        let area = sum * pick(&ray.direction, longest_axis(&ray.direction));
+        let is_sure = height.abs() >= tiny && area.abs() >= tiny && area.abs() <= numbers[5];
+        let turned = select(area < zero, -height, height);
+        let signed = select(turned < zero, -t.abs(), t.abs());
+        t = select(height == zero, zero, select(is_sure && zeros == 0, height / area, signed));
+    }
+    found[0] = t;
+}
+
+/// `t` where the line meets that through two corners.
+#[cube]
+fn along_edge(ray: &ExactRay, corners: &Array<f64>, first: u32, second: u32) -> f64 {
+    let (zero, one) = (f64::new(0.0), f64::new(1.0));
+    let (mut a, mut b) = (Array::<f64>::new(3usize), Array::<f64>::new(3usize));
+    #[unroll]
+    for k in 0..3usize {
+        a[k] = corners[(3 * first) as usize + k];
+        b[k] = corners[(3 * second) as usize + k];
+    }
+    // The edge has one beginning, whichever triangle it is of.
+    let is_later = a[0] > b[0] || (a[0] == b[0] && (a[1] > b[1] || (a[1] == b[1] && a[2] > b[2])));
+    let (mut p, mut q) = (Array::<f64>::new(3usize), Array::<f64>::new(3usize));
+    #[unroll]
+    for k in 0..3usize {
+        p[k] = select(is_later, b[k], a[k]) - ray.origin[k];
+        q[k] = select(is_later, a[k], b[k]) - ray.origin[k];
+    }
+    let last = longest_axis(&ray.direction);
+    let (kx, ky) = ((last + 1) % 3, (last + 2) % 3);
+    let deep = pick(&ray.direction, last);
+    let (shear, other) = (pick(&ray.direction, kx) / deep, pick(&ray.direction, ky) / deep);
+    let (px, qx) = (pick(&p, kx) - product(shear, pick(&p, last)), pick(&q, kx) - product(shear, pick(&q, last)));
+    let (py, qy) = (pick(&p, ky) - product(other, pick(&p, last)), pick(&q, ky) - product(other, pick(&q, last)));
+    let (pz, qz) = (pick(&p, last) / deep, pick(&q, last) / deep);
+    let is_y = (py - qy).abs() > (px - qx).abs();
+    let (from, to) = (select(is_y, py, px), select(is_y, qy, qx));
+    let gap = from - to;
+    // A quotient of 0 and 0 is one half, of others and 0 an end.
+    let at_end = select(from > zero, one, select(from < zero, zero, f64::new(0.5)));
+    let part = select(gap == zero, at_end, max(min(from / select(gap == zero, one, gap), one), zero));
+    pz + product(part, qz - pz)
+}

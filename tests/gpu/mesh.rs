@@ -1,0 +1,251 @@
+//! Rays and nearest triangles on a device, against those of the CPU, bit for bit.
+
+use common::random::Random;
+use ropewalk::gpu::{self, Coordinate, Device, Rays, Solids};
+use ropewalk::{Aabb, Bvh, Convex, Mesh, Ray, Sphere};
+
+fn device() -> Device {
+    Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
+}
+
+/// Vertices and faces.
+struct Surface {
+    name: &'static str,
+    vertices: Vec<[f64; 3]>,
+    faces: Vec<[u32; 3]>,
+}
+
+/// A closed surface of `n` by `2 n` quads, whose radius is that of a direction.
+fn around(name: &'static str, n: u32, radius: impl Fn([f64; 3]) -> f64) -> Surface {
+    let mut vertices = vec![];
+    for i in 0..=n {
+        for j in 0..2 * n {
+            let (theta, phi) = (f64::from(i) / f64::from(n), f64::from(j) / f64::from(n));
+            let (theta, phi) = (theta * std::f64::consts::PI, phi * std::f64::consts::PI);
+            let at = [theta.sin() * phi.cos(), theta.sin() * phi.sin(), theta.cos()];
+            vertices.push(at.map(|x| x * radius(at)));
+        }
+    }
+    let at = |i: u32, j: u32| i * 2 * n + j % (2 * n);
+    let quads = (0..n).flat_map(|i| (0..2 * n).map(move |j| (i, j)));
+    let faces = quads
+        .flat_map(|(i, j)| [[at(i, j), at(i + 1, j), at(i + 1, j + 1)], [at(i, j), at(i + 1, j + 1), at(i, j + 1)]]);
+    Surface { name, vertices, faces: faces.collect() }
+}
+
+fn surfaces() -> Vec<Surface> {
+    let bumpy = |[x, y, z]: [f64; 3]| 1.0 + 0.1 * (9.0 * x).sin() * (7.0 * y).cos() + 0.05 * (11.0 * z).sin();
+    let ball = around("a ball", 16, bumpy);
+    let far = ball.vertices.iter().map(|&[x, y, z]| [1000.0 + x, y - 500.0, z]).collect();
+    let far = Surface { name: "far away", vertices: far, faces: ball.faces.clone() };
+    // Whole numbers, so that rays meet edges and corners.
+    let grid = (0..81).map(|i| [f64::from(i % 9), f64::from(i / 9), f64::from(i % 9 / 3)]).collect();
+    let at = |x: u32, y: u32| y * 9 + x;
+    let squares = (0..64).map(|i| (i % 8, i / 8));
+    let faces = squares
+        .flat_map(|(x, y)| [[at(x, y), at(x + 1, y), at(x + 1, y + 1)], [at(x, y), at(x + 1, y + 1), at(x, y + 1)]]);
+    let steps = Surface { name: "steps", vertices: grid, faces: faces.collect() };
+    let mut random = Random::new(11);
+    let soup: Vec<[f64; 3]> = (0..900).map(|_| std::array::from_fn(|_| random.unit())).collect();
+    let faces = (0..300).map(|i| [3 * i, 3 * i + 1, if i % 7 == 0 { 3 * i } else { 3 * i + 2 }]).collect();
+    let soup = Surface { name: "crossing, some without area", vertices: soup, faces };
+    let copies = Surface { name: "copies", vertices: ball.vertices.clone(), faces: vec![[40, 72, 73]; 40] };
+    let one = Surface { name: "one", vertices: ball.vertices.clone(), faces: vec![[40, 72, 73]] };
+    let none = Surface { name: "none", vertices: vec![], faces: vec![] };
+    vec![ball, far, steps, soup, copies, one, none]
+}
+
+fn mesh_of<S: Coordinate>(surface: &Surface) -> Mesh<S> {
+    let vertices: Vec<[S; 3]> = surface.vertices.iter().map(|vertex| vertex.map(S::from_f64)).collect();
+    Mesh::build(&vertices, &surface.faces).unwrap()
+}
+
+/// Points about a box, on vertices, and far away.
+fn places<S: Coordinate>(bounds: &Aabb<S, 3>, vertices: &[[f64; 3]], n: usize) -> Vec<[S; 3]> {
+    let mut random = Random::new(5);
+    let [lo, hi] = [bounds.lo, bounds.hi].map(|corner| corner.map(Into::<f64>::into));
+    let place = |i: usize| -> [S; 3] {
+        let wide = [0.1, 1.0, 3.0, 1e6][if i % 50 == 0 { 3 } else { i % 3 }];
+        let at: [f64; 3] = std::array::from_fn(|k| {
+            let middle = 0.5 * (lo[k] + hi[k]);
+            middle + wide * (hi[k] - lo[k] + 0.01) * (random.unit() - 0.5)
+        });
+        match vertices {
+            [] => [0.5; 3].map(S::from_f64),
+            _ if i % 4 == 0 => vertices[i * 31 % vertices.len()].map(S::from_f64),
+            _ => at.map(S::from_f64),
+        }
+    };
+    (0..n).map(place).collect()
+}
+
+/// Rays from each place to others, some along axes, some of a part only, and some that are none.
+fn rays<S: Coordinate>(bounds: &Aabb<S, 3>, vertices: &[[f64; 3]], n: usize) -> Vec<Ray<S, 3>> {
+    let places = places(bounds, vertices, 2 * n);
+    let mut rays: Vec<Ray<S, 3>> = (0..n)
+        .map(|i| {
+            let (from, to) = (places[i], places[n + i * 7 % n]);
+            let mut direction: [S; 3] =
+                std::array::from_fn(|k| S::from_f64(Into::<f64>::into(to[k]) - Into::<f64>::into(from[k])));
+            if i % 6 == 0 {
+                direction = [0.0; 3].map(S::from_f64);
+                direction[i % 3] = S::from_f64(if i % 12 == 0 { 2.0 } else { -1.0 });
+            }
+            let ray = Ray::new(from, direction);
+            match i % 5 {
+                0 => ray.between(-3.0, 0.75),
+                1 => ray.between(0.5, f64::INFINITY),
+                _ => ray,
+            }
+        })
+        .collect();
+    let [zero, one, nan] = [0.0, 1.0, f64::NAN].map(S::from_f64);
+    rays.push(Ray::new([zero; 3], [zero; 3]));
+    rays.push(Ray::new([nan, zero, zero], [one; 3]));
+    rays.push(Ray::new([zero; 3], [one, S::from_f64(f64::INFINITY), zero]));
+    rays.push(Ray::new([zero; 3], [one; 3]).between(2.0, 1.0));
+    rays.push(Ray::new([zero; 3], [one; 3]).between(f64::NEG_INFINITY, f64::INFINITY));
+    rays.push(Ray::new([1e20, 0.5, 0.25].map(S::from_f64), [-one, zero, zero]));
+    rays.push(Ray::new([1e-3, 0.5, 0.25].map(S::from_f64), [1e-30, 0.0, 1e-32].map(S::from_f64)));
+    rays
+}
+
+fn compare_rays<S: Coordinate>(n: usize) {
+    let device = device();
+    for surface in surfaces() {
+        let mesh = mesh_of::<S>(&surface);
+        let rays = rays(&mesh.bounds(), &surface.vertices, n);
+        let ours = gpu::Mesh::upload(&mesh, device).unwrap();
+        assert_eq!((ours.len(), ours.is_empty()), (mesh.len(), mesh.is_empty()));
+        let there = Rays::new(&rays, device).unwrap();
+        let (firsts, expected) = (ours.first_hits(&there).unwrap().read().unwrap(), mesh.first_hits(&rays));
+        let anys = ours.any_hits(&there).unwrap().read().unwrap();
+        let (lists, all) = (ours.hits_all(&there).unwrap().read().unwrap(), mesh.hits_all(&rays));
+        let met = expected.iter().flatten().count();
+        assert!(surface.faces.len() < 100 || (met > n / 20 && met < rays.len()), "{}: {met}", surface.name);
+        for (i, ray) in rays.iter().enumerate() {
+            assert_eq!(firsts[i], expected[i], "{}: {ray:?}", surface.name);
+            assert_eq!(anys[i], u32::from(expected[i].is_some()), "{}: {ray:?}", surface.name);
+            assert_eq!(lists.of(i), all.of(i), "{}: {ray:?}", surface.name);
+        }
+    }
+}
+
+#[test]
+fn rays_in_f32() {
+    compare_rays::<f32>(3000);
+}
+
+#[test]
+fn rays_in_f64() {
+    compare_rays::<f64>(3000);
+}
+
+#[test]
+fn half_lines_from_numbers_on_the_device() {
+    let device = device();
+    let surface = &surfaces()[0];
+    let mesh = mesh_of::<f32>(surface);
+    let rays: Vec<Ray<f32, 3>> =
+        (0..500u32).map(|i| Ray::new([0.0; 3], [i % 8, i / 8 % 8, i / 64].map(|x| x as f32 - 3.5))).collect();
+    let numbers = |of: fn(&Ray<f32, 3>) -> [f32; 3]| {
+        gpu::DeviceVec::new(rays.iter().map(of).collect::<Vec<_>>().as_flattened(), device).unwrap()
+    };
+    let (origins, directions) = (numbers(|ray| ray.origin), numbers(|ray| ray.direction));
+    let there = Rays::of(&origins, &directions).unwrap();
+    let found = gpu::Mesh::upload(&mesh, device).unwrap().first_hits(&there).unwrap().read().unwrap();
+    assert_eq!(found, mesh.first_hits(&rays));
+    assert_eq!(found.iter().flatten().count(), rays.len());
+    let short = gpu::DeviceVec::new(&[0.0f32; 4], device).unwrap();
+    let error = Rays::of(&short, &directions).unwrap_err().to_string();
+    assert!(error.contains('4') && error.contains('3'), "{error}");
+    let error = Rays::of(&origins, &gpu::DeviceVec::new(&[0.0f32; 3], device).unwrap()).unwrap_err().to_string();
+    assert!(error.contains("500"), "{error}");
+}
+
+fn compare_nearest<S: Coordinate>(n: usize) {
+    let device = device();
+    for surface in surfaces() {
+        let mesh = mesh_of::<S>(&surface);
+        let mut points = places(&mesh.bounds(), &surface.vertices, n);
+        points.push([f64::NAN, 0.0, 0.0].map(S::from_f64));
+        points.push([0.0, f64::INFINITY, 0.0].map(S::from_f64));
+        points.push([0.0, 0.0, 1e12].map(S::from_f64));
+        let ours = gpu::Mesh::upload(&mesh, device).unwrap();
+        for radius in [f64::INFINITY, 0.3, 0.0, -1.0, f64::NAN] {
+            let found = ours.nearest_all(&points, radius).unwrap().read().unwrap();
+            let expected = mesh.nearest_all(&points, radius);
+            for (i, point) in points.iter().enumerate() {
+                assert_eq!(found[i], expected[i], "{}: {point:?} within {radius}", surface.name);
+            }
+            let near = found.iter().flatten().count();
+            assert!(radius.is_finite() || near == if mesh.is_empty() || radius.is_nan() { 0 } else { n + 1 });
+        }
+    }
+}
+
+#[test]
+fn nearest_in_f32() {
+    compare_nearest::<f32>(2000);
+}
+
+#[test]
+fn nearest_in_f64() {
+    compare_nearest::<f64>(2000);
+}
+
+fn compare_solids<S: Coordinate, G: Convex<S, 3>>(solids: &[G], ours: &Solids<S>, device: Device) {
+    let bvh = Bvh::build(solids).unwrap();
+    let corners: Vec<[f64; 3]> = solids.iter().map(|solid| solid.bounds().hi.map(Into::into)).collect();
+    let rays = rays(&bvh.bounds(), &corners, 2000);
+    let there = Rays::new(&rays, device).unwrap();
+    let firsts = ours.first_hits(&there).unwrap().read().unwrap();
+    let anys = ours.any_hits(&there).unwrap().read().unwrap();
+    let lists = ours.hits_all(&there).unwrap().read().unwrap();
+    for (i, ray) in rays.iter().enumerate() {
+        let enters = |index: u32| solids[index as usize].ray_interval(ray).map(|[first, _]| first);
+        assert_eq!(firsts[i], bvh.cast(ray, enters), "{ray:?}");
+        let mut all: Vec<(f64, u32)> =
+            (0..solids.len() as u32).filter_map(|index| Some((enters(index)?, index))).collect();
+        // Zeros of either sign are one number.
+        all.sort_by(|a, b| (a.0 + 0.0).total_cmp(&(b.0 + 0.0)).then(a.1.cmp(&b.1)));
+        assert_eq!(anys[i], u32::from(!all.is_empty()), "{ray:?}");
+        assert_eq!(lists.of(i), all.iter().map(|&(_, index)| index).collect::<Vec<u32>>(), "{ray:?}");
+    }
+    assert!(solids.len() < 100 || firsts.iter().flatten().count() > 300);
+}
+
+fn solids_of<S: Coordinate>() {
+    let device = device();
+    for n in [700, 5, 1] {
+        let mut random = Random::new(3);
+        let corners: Vec<[[f64; 3]; 2]> =
+            (0..n).map(|_| std::array::from_fn(|_| std::array::from_fn(|_| 4.0 * random.unit()))).collect();
+        let boxes: Vec<Aabb<S, 3>> = corners
+            .iter()
+            .map(|[lo, size]| {
+                let hi: [f64; 3] = std::array::from_fn(|k| lo[k] + 0.1 * size[k]);
+                Aabb::new(lo.map(S::from_f64), hi.map(S::from_f64))
+            })
+            .collect();
+        let balls: Vec<Sphere<S, 3>> =
+            corners.iter().map(|[at, size]| Sphere::new(at.map(S::from_f64), 0.1 * size[0])).collect();
+        compare_solids(&boxes, &Solids::boxes(&boxes, device).unwrap(), device);
+        compare_solids(&balls, &Solids::balls(&balls, device).unwrap(), device);
+    }
+    let none = Solids::<S>::balls(&[], device).unwrap();
+    let rays = Rays::new(&[Ray::new([0.0; 3].map(S::from_f64), [1.0; 3].map(S::from_f64))], device).unwrap();
+    assert_eq!((none.len(), none.first_hits(&rays).unwrap().read().unwrap()), (0, vec![None]));
+    let error = Solids::balls(&[Sphere::new([f64::NAN; 3].map(S::from_f64), 1.0)], device).unwrap_err();
+    assert!(error.to_string().contains("NaN"), "{error}");
+}
+
+#[test]
+fn solids_in_f32() {
+    solids_of::<f32>();
+}
+
+#[test]
+fn solids_in_f64() {
+    solids_of::<f64>();
+}
