@@ -7,11 +7,10 @@
 use crate::bvh::morton::{Grid, curve_order};
 use crate::bvh::traverse::bits;
 use crate::geometry::{Aabb, Scalar};
-use crate::parallel::map_tasks;
 use crate::search::mesh::Mesh;
+use crate::search::mesh::batch::in_turn;
 use crate::search::mesh::frame::{FramePoint, Prepared};
 use crate::search::mesh::point_triangle::closest;
-use crate::search::mesh::rays::in_order;
 use crate::search::mesh::wide_tree::{Block, Node, higher, lower};
 use crate::simd::{Isa, LANES, Lanes, dispatch};
 
@@ -54,15 +53,11 @@ impl<S: Scalar> Mesh<S> {
     /// [`nearest_within`](Mesh::nearest_within) of each point, in parallel.
     pub fn nearest_all(&self, points: &[[S; 3]], radius: impl Into<f64>) -> Vec<Option<MeshNearest>> {
         let radius = radius.into();
-        let order = self.point_order(points);
-        let found = map_tasks(order.len(), TASK, &|range| {
-            let mut found = Vec::with_capacity(range.len());
-            dispatch!(isa => for &point in &order[range] {
-                found.push(self.closest_to(isa, &points[point as usize].map(Into::into), radius));
+        in_turn(points, Some(&self.point_order(points)), TASK, &|points, found| {
+            dispatch!(isa => for (point, found) in points.iter().zip(found) {
+                *found = self.closest_to(isa, &point.map(Into::into), radius);
             });
-            found
-        });
-        in_order(&order, found)
+        })
     }
 
     /// The order in which to take many points: along a curve, twice as wide as the mesh.
