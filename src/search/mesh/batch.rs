@@ -3,6 +3,7 @@
 //! In: queries, and their order if it is not theirs. Out: a result each, in the order of the queries.
 //! A task's queries are gathered before it begins: the processor waits for many at once, where each would be waited for in its turn.
 
+use crate::memory::with_capacity;
 use crate::parallel::{fill, map_tasks};
 
 /// The results of `work`, which is given some queries and room for as many results.
@@ -12,7 +13,8 @@ pub(super) fn in_turn<Q: Copy + Sync, T: Copy + Default + Send + Sync>(
     task: usize,
     work: &(dyn Fn(&[Q], &mut [T]) + Sync),
 ) -> Vec<T> {
-    let mut all = vec![T::default(); queries.len()];
+    let mut all = with_capacity(queries.len());
+    all.resize(queries.len(), T::default());
     let Some(order) = order else {
         fill(&mut all, task, &|range, own| work(&queries[range], own));
         return all;

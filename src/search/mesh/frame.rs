@@ -111,8 +111,10 @@ impl FrameRay {
                 }
             } else {
                 let towards = side.copysign(direction[k]);
-                enter = enter.max((-towards - origin[k]) * inverse[k]);
-                leave = leave.min((towards - origin[k]) * inverse[k]);
+                // Of a NaN neither is chosen.
+                let (near, far) = ((-towards - origin[k]) * inverse[k], (towards - origin[k]) * inverse[k]);
+                enter = if near > enter { near } else { enter };
+                leave = if far < leave { far } else { leave };
             }
         }
         if enter > leave + padding {
