@@ -112,6 +112,7 @@ def main():
     parser.add_argument("--reps", type=int, default=5, help="turns after one to warm up; the least time counts")
     parser.add_argument("--meshes", default="sphere,tubes")
     parser.add_argument("--kinds", default="around,camera", help="of rays; with the first come points all around, with the second those by the surface")
+    parser.add_argument("--ops", default="build,first_hits,nearest")
     parser.add_argument("--trimesh", action="store_true", help="compare 50 rays with trimesh's own search, too")
     options = parser.parse_args()
     agree = True
@@ -135,10 +136,11 @@ def main():
             for library, op in rivals:
                 served.run(library, op)
                 agree &= compare(f"{library} {op}", t, served.answer()[0], 1e-5)
-            served.run("ropewalk", "nearest_all")
-            distances = served.answer()[0]
-            served.run("parry3d", "nearest")
-            agree &= compare("parry3d nearest", distances, served.answer()[0], 1e-5)
+            if "nearest" in options.ops:
+                served.run("ropewalk", "nearest_all")
+                distances = served.answer()[0]
+                served.run("parry3d", "nearest")
+                agree &= compare("parry3d nearest", distances, served.answer()[0], 1e-5)
             if traced:
                 theirs = traced()
                 print(f"  embree: {(triangles != theirs).sum()} triangles differ, {((triangles < 0) != (theirs < 0)).sum()} in whether")
@@ -153,18 +155,21 @@ def main():
                 run()
                 return time.perf_counter() - start
 
-            taken = in_turns({library: ask(library, "build") for library in libraries}, 2)
-            report("build", taken, "ropewalk")
+            ops = options.ops.split(",")
+            if "build" in ops:
+                report("build", in_turns({library: ask(library, "build") for library in libraries}, 2), "ropewalk")
             print("  bytes a triangle, kept and at the most: "
                   + ", ".join(f"{library} {kept / len(faces):.0f}, {most / len(faces):.0f}" for library, (_, kept, most) in built.items()))
             runs = {"ropewalk first_hits": ask("ropewalk", "first_hits"), "ropewalk first_hit": ask("ropewalk", "first_hit")}
             runs |= {f"{library} {op}": ask(library, op) for library, op in rivals}
             if traced:
                 runs["embree"] = lambda: timed(traced)
-            report("first hits", in_turns(runs, options.reps), "ropewalk first_hits")
+            if "first_hits" in ops:
+                report("first hits", in_turns(runs, options.reps), "ropewalk first_hits")
             asked = [("ropewalk", "nearest_all"), ("ropewalk", "nearest"), ("parry3d", "nearest")]
             runs = {f"{library} {op}": ask(library, op) for library, op in asked}
-            report("nearest", in_turns(runs, options.reps), "ropewalk nearest_all")
+            if "nearest" in ops:
+                report("nearest", in_turns(runs, options.reps), "ropewalk nearest_all")
             served.close()
     if not agree:
         raise SystemExit("more than a thousandth of an answer differs")
