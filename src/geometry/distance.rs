@@ -63,15 +63,7 @@ macro_rules! glam_vector {
 }
 
 #[cfg(feature = "glam")]
-glam_vector! {
-    glam::Vec2: f32, 2;
-    glam::Vec3: f32, 3;
-    glam::Vec3A: f32, 3;
-    glam::Vec4: f32, 4;
-    glam::DVec2: f64, 2;
-    glam::DVec3: f64, 3;
-    glam::DVec4: f64, 4;
-}
+for_each_glam_vector!(glam_vector);
 
 #[cfg(test)]
 mod tests {

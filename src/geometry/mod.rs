@@ -1,5 +1,21 @@
 //! Points, boxes, balls, and what distance between them means.
 
+/// Calls a macro with each vector of glam that is a point.
+#[cfg(feature = "glam")]
+macro_rules! for_each_glam_vector {
+    ($with:ident) => {
+        $with! {
+            glam::Vec2: f32, 2;
+            glam::Vec3: f32, 3;
+            glam::Vec3A: f32, 3;
+            glam::Vec4: f32, 4;
+            glam::DVec2: f64, 2;
+            glam::DVec3: f64, 3;
+            glam::DVec4: f64, 4;
+        }
+    };
+}
+
 mod aabb;
 mod boundary;
 mod bounded;

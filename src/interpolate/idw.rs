@@ -2,6 +2,7 @@
 //!
 //! In: sources, targets, a power. Out: an interpolator. Source: Shepard 1968.
 
+use super::options::options;
 use super::stencil::{Plan, places_of, stencils, tree_of};
 use super::{Fallback, Interpolator, Reach};
 use crate::error::{Kind, Result};
@@ -33,38 +34,13 @@ impl InverseDistance {
         Self { power: power.into(), reach: Reach::Neighbors(8), fallback: Fallback::Nan, size: BoxSize::default() }
     }
 
-    /// The `k` nearest sources count.
-    #[must_use]
-    pub fn neighbors(mut self, k: usize) -> Self {
-        self.reach = Reach::Neighbors(k);
-        self
-    }
-
-    /// All sources within a radius count, which is inclusive.
-    #[must_use]
-    pub fn radius(mut self, radius: impl Into<f64>) -> Self {
-        self.reach = Reach::Radius(radius.into());
-        self
-    }
-
-    /// What a target gets that has no source within the radius.
-    #[must_use]
-    pub fn fallback(mut self, fallback: Fallback) -> Self {
-        self.fallback = fallback;
-        self
-    }
-
-    /// Distances are those in a periodic box.
-    #[must_use]
-    pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
-        self.size = size.into();
-        self
-    }
-
-    /// The periodic box.
-    #[cfg(feature = "io")]
-    pub(crate) fn size(&self) -> &BoxSize {
-        &self.size
+    options! {
+        /// The `k` nearest sources count.
+        neighbors,
+        /// All sources within a radius count, which is inclusive.
+        radius,
+        /// What a target gets that has no source within the radius.
+        fallback
     }
 
     /// The coefficients for each target, in parallel.

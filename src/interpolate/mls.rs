@@ -10,6 +10,7 @@
 //! space); where it has none, the same is tried with the next lower degree.
 
 use super::basis::{basis_size, fill_columns};
+use super::options::options;
 use super::qr::Qr;
 use super::stencil::{Plan, Work, places_of, stencils, tree_of};
 use super::{Fallback, Interpolator, Reach, Weight};
@@ -73,26 +74,14 @@ impl MovingLeastSquares {
         self
     }
 
-    /// The `k` nearest sources count; weights end at 1.1 times the distance of the last. With as many as there are monomials, the fit goes
-    /// through all of them, and errors of values are multiplied: take twice as many. If there are fewer sources, all count.
-    #[must_use]
-    pub fn neighbors(mut self, k: usize) -> Self {
-        self.reach = Some(Reach::Neighbors(k));
-        self
-    }
-
-    /// All sources within a radius count, where weights end: values are then as smooth a function of the target as weights are.
-    #[must_use]
-    pub fn radius(mut self, radius: impl Into<f64>) -> Self {
-        self.reach = Some(Reach::Radius(radius.into()));
-        self
-    }
-
-    /// What a target gets that has no source within the radius.
-    #[must_use]
-    pub fn fallback(mut self, fallback: Fallback) -> Self {
-        self.fallback = fallback;
-        self
+    options! {
+        /// The `k` nearest sources count; weights end at 1.1 times the distance of the last. With as many as there are monomials, the fit goes
+        /// through all of them, and errors of values are multiplied: take twice as many. If there are fewer sources, all count.
+        neighbors,
+        /// All sources within a radius count, where weights end: values are then as smooth a function of the target as weights are.
+        radius,
+        /// What a target gets that has no source within the radius.
+        fallback
     }
 
     /// Whether [`Interpolator::gradient`] is prepared, too: as many numbers more for each coefficient as there are dimensions.
@@ -100,19 +89,6 @@ impl MovingLeastSquares {
     pub fn with_gradients(mut self, has_gradients: bool) -> Self {
         self.has_gradients = has_gradients;
         self
-    }
-
-    /// Distances are those in a periodic box.
-    #[must_use]
-    pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
-        self.size = size.into();
-        self
-    }
-
-    /// The periodic box.
-    #[cfg(feature = "io")]
-    pub(crate) fn size(&self) -> &BoxSize {
-        &self.size
     }
 
     /// The coefficients for each target, in parallel: of points of 1 to 10 dimensions, in `f64`.

@@ -17,6 +17,7 @@ mod idw;
 mod interpolator;
 mod kernels;
 mod mls;
+mod options;
 mod qr;
 mod sph;
 mod stencil;

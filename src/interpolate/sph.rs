@@ -2,6 +2,7 @@
 //!
 //! In: particles, places, a kernel and how far it reaches. Out: an interpolator. Source: Monaghan 1992, section 2; Price 2012, section 2.
 
+use super::options::options;
 use super::stencil::{Plan, Work, places_of, stencils, tree_of};
 use super::{Fallback, Interpolator, Reach, SmoothingKernel};
 use crate::error::{Kind, Result};
@@ -51,19 +52,14 @@ impl Sph {
         }
     }
 
-    /// The `k` nearest count, by a kernel that ends at 1.1 times the distance of the last: of a target the nearest sources
-    /// ([`Sph::gather`]), of a source the nearest targets ([`Sph::scatter`]).
-    #[must_use]
-    pub fn neighbors(mut self, k: usize) -> Self {
-        self.reach = Reach::Neighbors(k);
-        self
-    }
-
-    /// All kernels end at `radius`. The cubic spline's is 2h.
-    #[must_use]
-    pub fn radius(mut self, radius: impl Into<f64>) -> Self {
-        self.reach = Reach::Radius(radius.into());
-        self
+    options! {
+        /// The `k` nearest count, by a kernel that ends at 1.1 times the distance of the last: of a target the nearest sources
+        /// ([`Sph::gather`]), of a source the nearest targets ([`Sph::scatter`]).
+        neighbors,
+        /// All kernels end at `radius`. The cubic spline's is 2h.
+        radius,
+        /// What a target gets that has no source within the radius, if it gathers.
+        fallback
     }
 
     /// Kernels end at a radius each: of a target if it gathers, of a source if it scatters.
@@ -85,26 +81,6 @@ impl Sph {
     pub fn normalized(mut self, is_normalized: bool) -> Self {
         self.is_normalized = is_normalized;
         self
-    }
-
-    /// What a target gets that has no source within the radius, if it gathers.
-    #[must_use]
-    pub fn fallback(mut self, fallback: Fallback) -> Self {
-        self.fallback = fallback;
-        self
-    }
-
-    /// Distances are those in a periodic box.
-    #[must_use]
-    pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
-        self.size = size.into();
-        self
-    }
-
-    /// The periodic box.
-    #[cfg(feature = "io")]
-    pub(crate) fn size(&self) -> &BoxSize {
-        &self.size
     }
 
     /// Each target's sum over sources of f(j) V(j) W(r, H), with its own radius H; divided by the sum of V(j) W if it is normed.

@@ -1,7 +1,10 @@
 //! A mesh in light and shadow.
 //!
 //! In: a mesh, and where it is seen from. Out: a PNG file.
-//! A ray through each of four points of a pixel finds the surface, and a second one the light. Cost: two rays for each of these points.
+//! A ray through each of four points of a pixel finds the surface, and a second one the light, strip by strip. Cost: two rays for each of these
+//! points.
+
+use std::ops::Range;
 
 use crate::error::{Error, Kind, Result};
 use crate::geometry::{Ray, Scalar};
@@ -14,6 +17,8 @@ use crate::search::Mesh;
 const SAMPLES: usize = 2;
 /// Rays per parallel task.
 const TASK: usize = 1 << 10;
+/// Pixels whose rays are there at one time, or one row.
+const STRIP: usize = 1 << 15;
 /// Half the angle that the picture's shorter side spans, as its tangent.
 const TANGENT: f64 = 0.26;
 /// Pixels of a side, at most.
@@ -68,11 +73,25 @@ pub fn shaded<S: Scalar>(mesh: &Mesh<S>, view: &View) -> Result<(Vec<u8>, u64)> 
         }
     }
     let camera = Camera::new(mesh, view)?;
+    let rows = (STRIP / width).max(1);
+    let mut pixels = Vec::with_capacity(width * height);
+    let mut rays = 0;
+    for first in (0..height).step_by(rows) {
+        let strip = strip(mesh, view, &camera, first..height.min(first + rows));
+        pixels.extend_from_slice(&strip.0);
+        rays += strip.1;
+    }
+    Ok((Image { width, height, pixels }.png(DPI)?, rays))
+}
+
+/// The pixels of some rows, and how many rays were cast.
+fn strip<S: Scalar>(mesh: &Mesh<S>, view: &View, camera: &Camera, rows: Range<usize>) -> (Vec<Rgb>, u64) {
+    let View { width, height, .. } = *view;
     let (across, down) = (SAMPLES * width, SAMPLES * height);
     let unit = 1.0 / down.min(across) as f64;
-    let rays = map(across * down, TASK, &|at| {
+    let rays = map(across * SAMPLES * rows.len(), TASK, &|at| {
         let middle = |at: usize, n: usize| (2.0 * (at as f64 + 0.5) - n as f64) * unit;
-        camera.ray(middle(at % across, across), -middle(at / across, down))
+        camera.ray(middle(at % across, across), -middle(SAMPLES * rows.start + at / across, down))
     });
     let hits = mesh.first_hits(&rays);
     let met: Vec<usize> = (0..hits.len()).filter(|&at| hits[at].is_some()).collect();
@@ -86,13 +105,15 @@ pub fn shaded<S: Scalar>(mesh: &Mesh<S>, view: &View) -> Result<(Vec<u8>, u64)> 
     for ((&at, (facing, _)), is_dark) in met.iter().zip(&surfaces).zip(shadows) {
         light[at] = AMBIENT + (1.0 - AMBIENT) * if is_dark { 0.0 } else { facing.max(0.0) };
     }
-    let pixels = map(width * height, TASK, &|pixel| color(&light, (pixel % width, pixel / width), width, height));
-    Ok((Image { width, height, pixels }.png(DPI)?, (rays.len() + lamps.len()) as u64))
+    let pixels = map(width * rows.len(), TASK, &|pixel| {
+        let (x, y) = (pixel % width, pixel / width);
+        color(&light, (x, y), width, (rows.start + y) as f64 / height as f64)
+    });
+    (pixels, (rays.len() + lamps.len()) as u64)
 }
 
-/// The mean of a pixel's points, which have the light of the surface, or -1 for none.
-fn color(light: &[f64], (x, y): (usize, usize), width: usize, height: usize) -> Rgb {
-    let sky = y as f64 / height as f64;
+/// The mean of a pixel's points, which have the light of the surface, or -1 for none; `sky` is how far down the picture it is.
+fn color(light: &[f64], (x, y): (usize, usize), width: usize, sky: f64) -> Rgb {
     let mut sum = [0.0; 3];
     for (row, column) in (0..SAMPLES).flat_map(|row| (0..SAMPLES).map(move |column| (row, column))) {
         let light = light[(SAMPLES * y + row) * SAMPLES * width + SAMPLES * x + column];
@@ -202,6 +223,17 @@ mod tests {
         let (_, pixels) = seen(true);
         assert!(pixels.iter().filter(|pixel| **pixel == dark).count() > 20);
         assert!(pixels.iter().filter(|pixel| **pixel == lit).count() > 200);
+    }
+
+    #[test]
+    fn strips_do_not_show() {
+        let mesh = Mesh::build(&[[0.0f64, 0.0, 0.0], [3.0, 0.0, 1.0], [0.0, 2.0, 0.5]], &[[0, 1, 2]]).unwrap();
+        let view = View { width: 30, height: 20, ..View::default() };
+        let camera = Camera::new(&mesh, &view).unwrap();
+        let (whole, rays) = strip(&mesh, &view, &camera, 0..20);
+        let parts: Vec<_> = [0..7, 7..8, 8..20].map(|rows| strip(&mesh, &view, &camera, rows)).into();
+        assert_eq!(parts.iter().flat_map(|part| part.0.clone()).collect::<Vec<_>>(), whole);
+        assert_eq!(parts.iter().map(|part| part.1).sum::<u64>(), rays);
     }
 
     #[test]

@@ -61,53 +61,31 @@ pub enum Method {
     Idw,
 }
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub enum Weight {
-    Wendland0,
-    Wendland2,
-    Wendland4,
-    Wendland6,
-    Wu2,
-    Wu4,
-    Buhmann2,
-    Buhmann3,
-    Buhmann4,
-    Gaussian,
+/// Choices that the library has by the same names.
+macro_rules! choices {
+    ($(pub enum $name:ident: $library:ty { $($choice:ident),* $(,)? })*) => {$(
+        #[derive(Clone, Copy, Debug, clap::ValueEnum)]
+        pub enum $name {
+            $($choice),*
+        }
+
+        impl From<$name> for $library {
+            fn from(choice: $name) -> Self {
+                match choice {
+                    $($name::$choice => Self::$choice),*
+                }
+            }
+        }
+    )*};
 }
 
-impl From<Weight> for ropewalk::interpolate::Weight {
-    fn from(weight: Weight) -> Self {
-        match weight {
-            Weight::Wendland0 => Self::Wendland0,
-            Weight::Wendland2 => Self::Wendland2,
-            Weight::Wendland4 => Self::Wendland4,
-            Weight::Wendland6 => Self::Wendland6,
-            Weight::Wu2 => Self::Wu2,
-            Weight::Wu4 => Self::Wu4,
-            Weight::Buhmann2 => Self::Buhmann2,
-            Weight::Buhmann3 => Self::Buhmann3,
-            Weight::Buhmann4 => Self::Buhmann4,
-            Weight::Gaussian => Self::Gaussian,
-        }
+choices! {
+    pub enum Weight: ropewalk::interpolate::Weight {
+        Wendland0, Wendland2, Wendland4, Wendland6, Wu2, Wu4, Buhmann2, Buhmann3, Buhmann4, Gaussian,
     }
-}
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub enum Kernel {
-    CubicSpline,
-    WendlandC2,
-    WendlandC4,
-    WendlandC6,
-}
-
-impl From<Kernel> for ropewalk::interpolate::SmoothingKernel {
-    fn from(kernel: Kernel) -> Self {
-        match kernel {
-            Kernel::CubicSpline => Self::CubicSpline,
-            Kernel::WendlandC2 => Self::WendlandC2,
-            Kernel::WendlandC4 => Self::WendlandC4,
-            Kernel::WendlandC6 => Self::WendlandC6,
-        }
+    pub enum Kernel: ropewalk::interpolate::SmoothingKernel {
+        CubicSpline, WendlandC2, WendlandC4, WendlandC6,
     }
 }
 
@@ -128,5 +106,21 @@ impl From<Fallback> for ropewalk::interpolate::Fallback {
             Fallback::Nearest => Self::Nearest,
             Fallback::Idw => Self::InverseDistance,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::ValueEnum;
+
+    use super::{Kernel, Weight};
+
+    #[test]
+    fn all_that_the_library_has() {
+        let weights = Weight::value_variants().iter().map(|&weight| ropewalk::interpolate::Weight::from(weight));
+        assert!(weights.eq(ropewalk::interpolate::Weight::ALL));
+        let kernels =
+            Kernel::value_variants().iter().map(|&kernel| ropewalk::interpolate::SmoothingKernel::from(kernel));
+        assert!(kernels.eq(ropewalk::interpolate::SmoothingKernel::ALL));
     }
 }

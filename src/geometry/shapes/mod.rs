@@ -62,6 +62,21 @@
 //! # Ok::<(), ropewalk::Error>(())
 //! ```
 
+/// Calls a macro with each shape of this room: its type, its dimension and its other parameters.
+macro_rules! for_each_shape {
+    ($with:ident) => {
+        $with! {
+            Segment<S, D>, D, [const D: usize];
+            Capsule<S, D>, D, [const D: usize];
+            Triangle<S, D>, D, [const D: usize];
+            Tetrahedron<S>, 3, [];
+            Obb<S, D>, D, [const D: usize];
+            Ellipsoid<S, D>, D, [const D: usize];
+            Kdop<S, D, N>, D, [const D: usize, const N: usize];
+        }
+    };
+}
+
 mod closest;
 mod convex;
 mod core;

@@ -25,6 +25,7 @@ pub fn intersects<const D: usize>(a: &Solid<D>, b: &Solid<D>) -> bool {
     match (&a.core, &b.core) {
         (Core::Nothing, _) | (_, Core::Nothing) => false,
         (Core::Slabs(slabs), other) | (other, Core::Slabs(slabs)) if slabs.excludes(other, radius) => false,
+        (Core::Slabs(a), Core::Slabs(b)) if a.share_middle(b) => true,
         (Core::Ellipsoid(frame), _) if !is_point(b) && is_round(frame) => meets_ellipsoid(frame, a.radius, b),
         (_, Core::Ellipsoid(frame)) if !is_point(a) && is_round(frame) => meets_ellipsoid(frame, b.radius, a),
         (p, q) => {

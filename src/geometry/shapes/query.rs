@@ -75,12 +75,4 @@ macro_rules! query {
     )*};
 }
 
-query! {
-    Segment<S, D>, D, [const D: usize];
-    Capsule<S, D>, D, [const D: usize];
-    Triangle<S, D>, D, [const D: usize];
-    Tetrahedron<S>, 3, [];
-    Obb<S, D>, D, [const D: usize];
-    Ellipsoid<S, D>, D, [const D: usize];
-    Kdop<S, D, N>, D, [const D: usize, const N: usize];
-}
+for_each_shape!(query);

@@ -48,6 +48,15 @@ impl<const D: usize> Slabs<D> {
         })
     }
 
+    /// Whether the middle of what both allow along the axes is in both: then they have a point in common.
+    pub fn share_middle(&self, other: &Self) -> bool {
+        let middle = std::array::from_fn(|k| {
+            let ([lo, hi], [from, to]) = (self.ends[k], other.ends[k]);
+            0.5 * (lo.max(from) + hi.min(to))
+        });
+        self.contains(&middle) && other.contains(&middle)
+    }
+
     /// The corners, some of them repeatedly, within rounding; none if the slabs have no point in common.
     pub fn corners(&self) -> Vec<[f64; D]> {
         let center: [f64; D] = std::array::from_fn(|k| self.ends[k][0] + 0.5 * (self.ends[k][1] - self.ends[k][0]));
@@ -64,12 +73,16 @@ impl<const D: usize> Slabs<D> {
         // What is cut off by less than this is not.
         let tolerance = 16.0 * f64::EPSILON * magnitude;
         let mut corners = vec![];
+        let mut spare = vec![];
         for (i, (normal, ends)) in slabs.iter().enumerate() {
             for end in ends {
                 let mut polygon = square(normal, *end, 4.0 * reach + f64::MIN_POSITIVE);
                 for (_, (direction, [lo, hi])) in slabs.iter().enumerate().filter(|(j, _)| *j != i) {
-                    clip(&mut polygon, direction, *hi + tolerance);
-                    clip(&mut polygon, &direction.map(|x| -x), tolerance - *lo);
+                    clip(&mut polygon, &mut spare, direction, *hi + tolerance);
+                    clip(&mut polygon, &mut spare, &direction.map(|x| -x), tolerance - *lo);
+                    if polygon.is_empty() {
+                        break;
+                    }
                 }
                 corners.extend(polygon.iter().map(|p| std::array::from_fn(|k| center[k] + p[k])));
             }
@@ -87,12 +100,12 @@ fn square(normal: &[f64; 3], at: f64, half: f64) -> Vec<[f64; 3]> {
     vec![corner(1.0, 1.0), corner(-1.0, 1.0), corner(-1.0, -1.0), corner(1.0, -1.0)]
 }
 
-/// Leaves of a convex polygon what lies in the half space `normal · x <= most`.
-fn clip(polygon: &mut Vec<[f64; 3]>, normal: &[f64; 3], most: f64) {
+/// Leaves of a convex polygon what lies in the half space `normal · x <= most`; `kept` is room for it.
+fn clip(polygon: &mut Vec<[f64; 3]>, kept: &mut Vec<[f64; 3]>, normal: &[f64; 3], most: f64) {
     if polygon.iter().all(|p| dot(normal, p) <= most) {
         return;
     }
-    let mut kept = Vec::with_capacity(polygon.len() + 1);
+    kept.clear();
     for (i, p) in polygon.iter().enumerate() {
         let q = &polygon[(i + 1) % polygon.len()];
         let (here, next) = (dot(normal, p) - most, dot(normal, q) - most);
@@ -103,5 +116,5 @@ fn clip(polygon: &mut Vec<[f64; 3]>, normal: &[f64; 3], most: f64) {
             kept.push(along(p, here / (here - next), &sub(q, p)));
         }
     }
-    *polygon = kept;
+    std::mem::swap(polygon, kept);
 }

@@ -82,20 +82,26 @@ pub(crate) enum Prepared<T> {
 
 impl FrameRay {
     /// Of a proper ray.
-    #[inline]
+    #[inline(always)]
     pub fn new<S: Scalar>(ray: &Ray<S, 3>, frame: &Frame) -> Prepared<Self> {
         let origin = frame.place(ray.origin.map(Into::into));
         let direction: [f64; 3] = ray.direction.map(Into::into);
-        let longest = magnitude(&direction);
+        let last = (0..3).reduce(|a, b| if direction[b].abs() > direction[a].abs() { b } else { a }).unwrap_or(0);
+        let longest = direction[last].abs();
         let unit = frame.scale * longest;
-        let direction = direction.map(|x| x / longest);
+        let relative = longest.recip();
+        let mut direction = direction.map(|x| x * relative);
+        direction[last] = 1f64.copysign(direction[last]);
         // What is far away is rounded by more.
         let mut padding = PADDING + 64.0 * f64::EPSILON * magnitude(&origin);
         let first = ray.from * unit;
         padding += 64.0 * f64::EPSILON * if first.is_finite() { first.abs() } else { 0.0 };
-        if !(padding <= 1.0 && unit.is_normal() && unit.recip().is_normal()) {
+        // One over the unit, and over the direction's longest part, are normal numbers, too.
+        let normal = f64::MIN_POSITIVE..=f64::MIN_POSITIVE.recip();
+        if !(padding <= 1.0 && normal.contains(&unit) && normal.contains(&longest)) {
             return Prepared::TooFar;
         }
+        let inverse = direction.map(f64::recip);
         let side = 0.5 + 2.0 * padding;
         let (mut enter, mut leave) = (first, ray.to * unit);
         for k in 0..3 {
@@ -105,8 +111,10 @@ impl FrameRay {
                 }
             } else {
                 let towards = side.copysign(direction[k]);
-                enter = enter.max((-towards - origin[k]) / direction[k]);
-                leave = leave.min((towards - origin[k]) / direction[k]);
+                // Of a NaN neither is chosen.
+                let (near, far) = ((-towards - origin[k]) * inverse[k], (towards - origin[k]) * inverse[k]);
+                enter = if near > enter { near } else { enter };
+                leave = if far < leave { far } else { leave };
             }
         }
         if enter > leave + padding {
@@ -114,10 +122,9 @@ impl FrameRay {
         }
         let start = enter;
         let at: [f64; 3] = std::array::from_fn(|k| origin[k] + start * direction[k]);
-        let last = (0..3).find(|&k| direction[k].abs() == 1.0).unwrap_or(0);
         let axes = [(last + 1) % 3, (last + 2) % 3, last];
         // Along what is shorter a ray moves by less than it is rounded.
-        let least = |x: f64| if x.abs() < 1e-12 { 1e-12f64.copysign(x) } else { x };
+        let most = |x: f64| if x.abs() > 1e12 { 1e12f64.copysign(x) } else { x };
         let signs = direction.map(f64::signum);
         let moved = |by: f64| std::array::from_fn(|k| (at[k] + by * signs[k]) as f32);
         let sign = direction[last] as f32;
@@ -125,7 +132,7 @@ impl FrameRay {
             origin: at.map(|x| x as f32),
             near: moved(padding),
             far: moved(-padding),
-            inverse: direction.map(|x| least(x).recip() as f32),
+            inverse: inverse.map(|x| most(x) as f32),
             near_row: std::array::from_fn(|k| if signs[k] > 0.0 { k } else { k + 3 }),
             far_row: std::array::from_fn(|k| if signs[k] > 0.0 { k + 3 } else { k }),
             axes,

@@ -4,6 +4,7 @@
 //! One tree of eight children a node ([`wide_tree`]) serves all; it chooses candidates in `f32`, and `f64` decides.
 //! Cost: a build of O(n log n); a query of O(log n) for a compact mesh.
 
+mod batch;
 mod exact;
 pub(crate) mod frame;
 mod nearest;

@@ -7,11 +7,10 @@
 use crate::bvh::morton::{Grid, curve_order};
 use crate::bvh::traverse::bits;
 use crate::geometry::{Aabb, Scalar};
-use crate::parallel::map_tasks;
 use crate::search::mesh::Mesh;
+use crate::search::mesh::batch::in_turn;
 use crate::search::mesh::frame::{FramePoint, Prepared};
 use crate::search::mesh::point_triangle::closest;
-use crate::search::mesh::rays::in_order;
 use crate::search::mesh::wide_tree::{Block, Node, higher, lower};
 use crate::simd::{Isa, LANES, Lanes, dispatch};
 
@@ -54,15 +53,11 @@ impl<S: Scalar> Mesh<S> {
     /// [`nearest_within`](Mesh::nearest_within) of each point, in parallel.
     pub fn nearest_all(&self, points: &[[S; 3]], radius: impl Into<f64>) -> Vec<Option<MeshNearest>> {
         let radius = radius.into();
-        let order = self.point_order(points);
-        let found = map_tasks(order.len(), TASK, &|range| {
-            let mut found = Vec::with_capacity(range.len());
-            dispatch!(isa => for &point in &order[range] {
-                found.push(self.closest_to(isa, &points[point as usize].map(Into::into), radius));
+        in_turn(points, Some(&self.point_order(points)), TASK, &|points, found| {
+            dispatch!(isa => for (point, found) in points.iter().zip(found) {
+                *found = self.closest_to(isa, &point.map(Into::into), radius);
             });
-            found
-        });
-        in_order(&order, found)
+        })
     }
 
     /// The order in which to take many points: along a curve, twice as wide as the mesh.
@@ -115,12 +110,20 @@ impl<S: Scalar> Mesh<S> {
                     |node| keys(&from, node),
                     #[inline(always)]
                     |block, limit| {
-                        let mask = candidates(isa, &from, block, within);
+                        let least = lower_bounds(&from, block);
+                        let mut mask = isa.at_most_f32(&least, within);
                         if mask == 0 {
                             return Some(limit);
                         }
-                        for lane in bits(mask) {
-                            within = reach(decide(block.triangle[lane % LANES]));
+                        // The nearest first: what it leaves within reach are few.
+                        while mask != 0 {
+                            let nearer = |a: usize, b: usize| if least[b] < least[a] { b } else { a };
+                            let lane = bits(mask).map(|lane| lane % LANES).reduce(nearer).unwrap_or(0);
+                            if least[lane] > within {
+                                break;
+                            }
+                            mask &= !(1 << lane);
+                            within = reach(decide(block.triangle[lane]));
                         }
                         Some(square(within))
                     },
@@ -145,13 +148,20 @@ fn keys(from: &FramePoint, node: &Node) -> Lanes<f32> {
     sum
 }
 
-/// The triangles of a block that may be within a distance, a bit each.
+/// What the distance to each triangle of a block is at the least; NaN where there is none.
+///
+/// With the padding p, the computed normal is off by an angle of at most 2p over the height of the triangle, so whether the foot of the
+/// perpendicular lies inside is sure but for a strip along the edges. Two bounds serve. The distance to the nearest edge, e: a foot that is
+/// inside is at most the radius of the inscribed circle away from an edge, and one that was taken to be outside at most that strip, s, so
+/// the distance is at least sqrt(e^2 - s^2). And, of a foot inside, the height over the plane, which a tilt changes by the angle times
+/// the longest edge.
 #[inline(always)]
-fn candidates<I: Isa>(isa: I, from: &FramePoint, block: &Block, within: f32) -> u32 {
+fn lower_bounds(from: &FramePoint, block: &Block) -> Lanes<f32> {
     /// Below any square that matters.
     const TINY: f32 = 1e-30;
-    let mut beyond = [0.0f32; LANES];
-    for (l, beyond) in beyond.iter_mut().enumerate() {
+    let padding = from.padding;
+    let mut least = [0.0f32; LANES];
+    for (l, least) in least.iter_mut().enumerate() {
         let corner = |at: usize, k: usize| block.corners[at][k][l];
         // From each corner to the point, and along the edge to the next corner.
         let mut to = [[0.0f32; 3]; 3];
@@ -166,7 +176,7 @@ fn candidates<I: Isa>(isa: I, from: &FramePoint, block: &Block, within: f32) -> 
         let normal = [e[1] * f[2] - e[2] * f[1], e[2] * f[0] - e[0] * f[2], e[0] * f[1] - e[1] * f[0]];
         let area2 = higher(dot(&normal, &normal), TINY);
         let mut nearest2 = f32::INFINITY;
-        let mut longest2 = 0.0f32;
+        let mut longest2 = TINY;
         let mut outside = f32::NEG_INFINITY;
         for at in 0..3 {
             let (edge, to) = (&edge[at], &to[at]);
@@ -182,16 +192,19 @@ fn candidates<I: Isa>(isa: I, from: &FramePoint, block: &Block, within: f32) -> 
             ];
             outside = higher(dot(&across, to), outside);
         }
-        let height = dot(&normal, &to[0]);
-        let height2 = height * height / area2;
-        let distance2 = if outside <= 0.0 { height2 } else { nearest2 };
-        // A normal is off by about the padding over the height of the triangle, `sqrt(area2 / longest2)`.
-        let far2 = dot(&to[0], &to[0]);
-        let error = from.padding * (2.0 + 2.0 * (far2 * longest2 / area2).sqrt());
-        let most = within + error;
-        *beyond = distance2 - most * most * (1.0 + 1e-5);
+        let (longest, far) = (longest2.sqrt(), dot(&to[0], &to[0]).sqrt());
+        let shortest_height = (area2 / longest2).sqrt();
+        let tilt = 2.0 * padding / shortest_height;
+        let inscribed = lower(0.5 * shortest_height, longest) + 4.0 * padding;
+        let strip = if outside <= 0.0 { inscribed } else { lower(tilt * far, inscribed) };
+        let by_edge = higher(nearest2 * (1.0 - 1e-6) - strip * strip * (1.0 + 1e-6), 0.0).sqrt();
+        let height = dot(&normal, &to[0]).abs() / area2.sqrt();
+        let by_plane = if outside <= 0.0 { height - tilt * (longest + 1.5 * tilt * far) } else { 0.0 };
+        // NaN if the height is; in this order.
+        let bound = if height.is_nan() { f32::NAN } else { higher(by_edge, by_plane) };
+        *least = bound * (1.0 - 1e-5) - 2.0 * padding;
     }
-    isa.at_most_f32(&beyond, 0.0)
+    least
 }
 
 #[inline(always)]

@@ -14,6 +14,7 @@ use crate::csr::{Csr, CsrChunk};
 use crate::geometry::{Aabb, Ray, Scalar};
 use crate::parallel::{for_tasks, map_tasks};
 use crate::search::mesh::Mesh;
+use crate::search::mesh::batch::in_turn;
 use crate::search::mesh::frame::{FrameRay, Prepared};
 use crate::search::mesh::triangle_hit::{Rule, TriangleRay};
 use crate::search::mesh::wide_tree::{Block, Node, higher, lower};
@@ -132,32 +133,26 @@ impl<S: Scalar> Mesh<S> {
     /// [`first_hit`](Mesh::first_hit) of each ray, in parallel.
     pub fn first_hits(&self, rays: &[Ray<S, 3>]) -> Vec<Option<RayHit>> {
         let order = self.ray_order(rays);
-        let found = map_tasks(order.len(), TASK, &|range| {
-            let mut found = Vec::with_capacity(range.len());
-            dispatch!(isa => for &ray in &order[range] {
-                found.push(self.first(isa, &rays[ray as usize]));
+        in_turn(rays, order.as_deref(), TASK, &|rays, found| {
+            dispatch!(isa => for (ray, found) in rays.iter().zip(found) {
+                *found = self.first(isa, ray);
             });
-            found
-        });
-        in_order(&order, found)
+        })
     }
 
     /// [`any_hit`](Mesh::any_hit) of each ray, in parallel.
     pub fn any_hits(&self, rays: &[Ray<S, 3>]) -> Vec<bool> {
         let order = self.ray_order(rays);
-        let found = map_tasks(order.len(), TASK, &|range| {
-            let mut found = Vec::with_capacity(range.len());
-            dispatch!(isa => for &ray in &order[range] {
-                found.push(self.any(isa, &rays[ray as usize]));
+        in_turn(rays, order.as_deref(), TASK, &|rays, found| {
+            dispatch!(isa => for (ray, found) in rays.iter().zip(found) {
+                *found = self.any(isa, ray);
             });
-            found
-        });
-        in_order(&order, found)
+        })
     }
 
     /// [`hits`](Mesh::hits) of each ray as lists, in parallel.
     pub fn hits_all(&self, rays: &[Ray<S, 3>]) -> Csr<RayHit> {
-        let order = self.ray_order(rays);
+        let order = self.ray_order(rays).unwrap_or_else(|| (0..rays.len() as u32).collect());
         let chunks = map_tasks(order.len(), TASK, &|range| {
             let mut chunk = CsrChunk::default();
             let mut found = vec![];
@@ -176,15 +171,16 @@ impl<S: Scalar> Mesh<S> {
     /// that ray, not the others.
     pub fn for_each_hit_all(&self, rays: &[Ray<S, 3>], visit: impl Fn(usize, RayHit) -> ControlFlow<()> + Sync) {
         let order = self.ray_order(rays);
-        for_tasks(order.len(), TASK, &|range| {
-            for &ray in &order[range] {
-                self.for_each_hit(&rays[ray as usize], |hit| visit(ray as usize, hit));
+        for_tasks(rays.len(), TASK, &|range| {
+            for at in range {
+                let ray = order.as_ref().map_or(at, |order| order[at] as usize);
+                self.for_each_hit(&rays[ray], |hit| visit(ray, hit));
             }
         });
     }
 
-    /// The order in which to take many rays: as they come, where most are like the one before, else along a curve.
-    fn ray_order(&self, rays: &[Ray<S, 3>]) -> Vec<u32> {
+    /// The order in which to take many rays: along a curve, unless most are like the one before.
+    fn ray_order(&self, rays: &[Ray<S, 3>]) -> Option<Vec<u32>> {
         /// Rays looked at, each with the next.
         const SAMPLE: usize = 256;
         /// Rays that differ by less are alike.
@@ -203,9 +199,9 @@ impl<S: Scalar> Mesh<S> {
         let n = sampled.len();
         let is_alike = |&ray: &usize| place(ray).into_iter().zip(place(ray - 1)).all(|(a, b)| (a - b).abs() < ALIKE);
         if 2 * sampled.filter(is_alike).count() >= n {
-            return (0..rays.len() as u32).collect();
+            return None;
         }
-        curve_order(rays.len(), &Grid::over(&Aabb { lo: [-1.0f32; 6], hi: [1.0; 6] }), place)
+        Some(curve_order(rays.len(), &Grid::over(&Aabb { lo: [-1.0f32; 6], hi: [1.0; 6] }), place))
     }
 
     #[inline(always)]
@@ -296,15 +292,6 @@ impl<S: Scalar> Mesh<S> {
             }
         }
     }
-}
-
-/// The results of tasks in the order of the rays.
-pub(super) fn in_order<T: Copy + Default>(order: &[u32], found: Vec<Vec<T>>) -> Vec<T> {
-    let mut all = vec![T::default(); order.len()];
-    for (&ray, found) in order.iter().zip(found.into_iter().flatten()) {
-        all[ray as usize] = found;
-    }
-    all
 }
 
 /// Where a ray enters each child of a node, at the earliest; infinite if it misses it.

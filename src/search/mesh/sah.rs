@@ -4,6 +4,7 @@
 //! A node's boxes are split in two where bins along the axes say that walks cost least; the part of the largest surface is split next,
 //! until there are eight. Cost: O(n log n), parallel over subtrees. Source: Wald 2007 (bins); Wald, Benthin and Boulos 2008.
 
+use crate::memory::with_capacity;
 use crate::parallel::{fill, for_each, map};
 use crate::search::mesh::wide_tree::{BLOCK, FREE_DEPTH, Node};
 use crate::simd::LANES;
@@ -95,14 +96,18 @@ pub(crate) fn build(n: usize, bounds: &(dyn Fn(usize) -> [[f32; 3]; 2] + Sync)) 
     if n == 0 {
         return SahTree { nodes: vec![], root: 0, order: vec![], blocks: vec![0] };
     }
-    let mut nodes = vec![];
+    let mut appended = vec![];
     let mut root = if n <= LANES {
         items[0].len = n as u32;
         BLOCK
     } else {
-        subtree(Part::new(&mut items, 0), 0, &mut nodes);
+        subtree(Part::new(&mut items, 0), 0, &mut appended);
         0
     };
+    // Walks want them in large pages.
+    let mut nodes = with_capacity(appended.len());
+    nodes.append(&mut appended);
+    drop(appended);
     // Blocks in the order of the leaves, which is that of the items by now.
     let mut blocks: Vec<u32> = (0..n).filter(|&at| items[at].len != 0).map(|at| at as u32).collect();
     let number = |child: &mut u32| {

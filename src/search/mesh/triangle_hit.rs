@@ -27,6 +27,18 @@ pub(super) struct TriangleHit {
     pub weights: [f64; 3],
 }
 
+/// The larger of two numbers, by one instruction; the second if one is NaN.
+#[inline(always)]
+fn larger(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
+}
+
+/// The largest magnitude.
+#[inline(always)]
+fn largest([a, b, c]: [f64; 3]) -> f64 {
+    larger(a.abs(), larger(b.abs(), c.abs()))
+}
+
 /// A ray, ready for triangles.
 #[derive(Clone, Copy)]
 pub(super) struct TriangleRay {
@@ -51,16 +63,17 @@ impl TriangleRay {
         let [kx, ky, kz] = self.axes;
         let mut x = [0.0; 3];
         let mut y = [0.0; 3];
-        let mut z = [0.0; 3];
-        let (mut far, mut wide) = (0.0, 0.0);
+        let mut along = [0.0; 3];
+        let (mut far, mut wide) = ([0.0; 3], [0.0; 3]);
         for (at, corner) in corners.iter().enumerate() {
             let p: [f64; 3] = std::array::from_fn(|k| corner[k] - self.origin[k]);
             x[at] = p[kx] - self.shear[0] * p[kz];
             y[at] = p[ky] - self.shear[1] * p[kz];
-            z[at] = p[kz] / self.direction[kz];
-            far = p.iter().fold(far, |most, x| f64::max(most, x.abs()));
-            wide = f64::max(wide, f64::max(x[at].abs(), y[at].abs()));
+            along[at] = p[kz];
+            far[at] = largest(p);
+            wide[at] = larger(x[at].abs(), y[at].abs());
         }
+        let (far, wide) = (largest(far), largest(wide));
         // Differences, products and quotients round by half an epsilon each: a sheared coordinate by less than three.
         let error = 4.0 * f64::EPSILON * far;
         let error = 4.0 * error * (wide + error) + 4.0 * f64::EPSILON * wide * wide + f64::MIN_POSITIVE;
@@ -87,7 +100,10 @@ impl TriangleRay {
             }
             scaled = Some(exact);
         }
-        self.is_met(&edges, rule, scaled.as_ref()).then(|| self.place(corners, edges, z, scaled))
+        self.is_met(&edges, rule, scaled.as_ref()).then(|| {
+            let z = along.map(|along| along / self.direction[kz]);
+            self.place(corners, edges, z, scaled)
+        })
     }
 
     /// Whether the edge functions have one sign.

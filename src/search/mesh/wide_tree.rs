@@ -14,11 +14,8 @@ use crate::simd::{Isa, LANES, Lanes};
 /// Set in the number of a child that is a block.
 pub(crate) const BLOCK: u32 = 1 << 31;
 
-/// The depth at which the builder begins to halve, so that the stack of a walk cannot overflow.
+/// The depth at which the builder begins to halve, so that no tree is deeper than 32 levels more.
 pub(crate) const FREE_DEPTH: usize = 24;
-
-/// A walk leaves at most seven children a level behind, on levels that are free or halve at most 2^31 triangles.
-const STACK: usize = (LANES - 1) * (FREE_DEPTH + 32) + LANES;
 
 /// The smaller of two numbers, by one instruction; the second if one is NaN.
 #[inline(always)]
@@ -112,9 +109,7 @@ impl WideTree {
         if self.blocks.is_empty() {
             return;
         }
-        // A key in the upper half and a child in the lower one: they are ordered as keys are, for those are not negative.
-        let mut stack = [0u64; STACK];
-        let mut len = 0;
+        let mut stack = Stack { few: [0; FEW], len: 0, more: vec![] };
         // The key of an empty child is infinite.
         let mut limit = limit.min(f32::MAX);
         let mut at = self.root;
@@ -129,21 +124,7 @@ impl WideTree {
                         at = node.child[first];
                         continue;
                     }
-                    let base = len;
-                    for lane in bits(mask) {
-                        let lane = lane % LANES;
-                        let entry = u64::from(keys[lane].to_bits()) << 32 | u64::from(node.child[lane]);
-                        // The farthest lies deepest.
-                        let mut place = len;
-                        while place > base && stack[place - 1] < entry {
-                            stack[place] = stack[place - 1];
-                            place -= 1;
-                        }
-                        stack[place] = entry;
-                        len += 1;
-                    }
-                    len -= 1;
-                    at = stack[len] as u32;
+                    at = stack.push(mask, &keys, &node.child);
                     continue;
                 }
             } else {
@@ -153,15 +134,68 @@ impl WideTree {
                 }
             }
             loop {
-                if len == 0 {
-                    return;
-                }
-                len -= 1;
-                if f32::from_bits((stack[len] >> 32) as u32) <= limit {
-                    at = stack[len] as u32;
+                let Some(entry) = stack.pop() else { return };
+                if f32::from_bits((entry >> 32) as u32) <= limit {
+                    at = entry as u32;
                     break;
                 }
             }
         }
     }
+}
+
+/// Entries that have a place without an allocation: more than walks leave behind at one time, but in odd trees.
+const FEW: usize = 96;
+
+/// What a walk leaves behind, the farthest of a node's children deepest: a key in the upper half and a child in the lower one. They are
+/// ordered as keys are, for those are not negative.
+struct Stack {
+    few: [u64; FEW],
+    len: usize,
+    /// What lies above the few.
+    more: Vec<u64>,
+}
+
+impl Stack {
+    /// Adds the children of a mask, of which there are some, but for the nearest, which it returns.
+    #[inline(always)]
+    fn push(&mut self, mask: u32, keys: &Lanes<f32>, child: &Lanes<u32>) -> u32 {
+        let entry = |lane: usize| u64::from(keys[lane].to_bits()) << 32 | u64::from(child[lane]);
+        let room = self.few.get_mut(self.len..).and_then(<[u64]>::first_chunk_mut::<LANES>);
+        if let (Some(room), true) = (room, self.more.is_empty()) {
+            let n = insert(room, mask, entry);
+            self.len += n - 1;
+            return room[(n - 1) % LANES] as u32;
+        }
+        let mut room = [0; LANES];
+        let n = insert(&mut room, mask, entry);
+        self.more.extend_from_slice(&room[..(n - 1) % LANES]);
+        room[(n - 1) % LANES] as u32
+    }
+
+    #[inline(always)]
+    fn pop(&mut self) -> Option<u64> {
+        if let Some(entry) = self.more.pop() {
+            return Some(entry);
+        }
+        self.len = self.len.checked_sub(1)?;
+        Some(self.few[self.len])
+    }
+}
+
+/// The entries of a mask in descending order, and how many they are.
+#[inline(always)]
+fn insert(room: &mut Lanes<u64>, mask: u32, entry: impl Fn(usize) -> u64) -> usize {
+    let mut n = 0;
+    for lane in bits(mask) {
+        let entry = entry(lane % LANES);
+        let mut place = n;
+        while place > 0 && room[(place - 1) % LANES] < entry {
+            room[place % LANES] = room[(place - 1) % LANES];
+            place -= 1;
+        }
+        room[place % LANES] = entry;
+        n += 1;
+    }
+    n
 }

@@ -8,9 +8,9 @@
 use std::f64::consts::PI;
 
 use crate::geometry::Scalar;
-use crate::parallel::{map, map_tasks};
+use crate::parallel::map;
 use crate::search::mesh::Mesh;
-use crate::search::mesh::rays::in_order;
+use crate::search::mesh::batch::in_turn;
 use crate::search::mesh::wide_tree::{BLOCK, Node, WideTree};
 
 /// A node is a dipole to points that are this many of its radii away.
@@ -183,11 +183,9 @@ impl<S: Scalar> Mesh<S> {
 
     /// [`signed_distance`](Mesh::signed_distance) of each point, in parallel.
     pub fn signed_distances(&self, points: &[[S; 3]]) -> Vec<f64> {
-        let order = self.point_order(points);
-        let found = map_tasks(order.len(), TASK, &|range| {
-            order[range].iter().map(|&point| self.signed_distance(points[point as usize])).collect()
-        });
-        in_order(&order, found)
+        in_turn(points, Some(&self.point_order(points)), TASK, &|points, found| {
+            points.iter().zip(found).for_each(|(&point, found)| *found = self.signed_distance(point));
+        })
     }
 }
 

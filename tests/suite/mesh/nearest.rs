@@ -55,11 +55,14 @@ fn nearest_against_brute_force() {
         let faces: Vec<[u32; 3]> = (0..n).map(|i| [3 * i, 3 * i + 1, 3 * i + 2]).collect();
         let mesh = Mesh::build(&vertices, &faces).unwrap();
         let corners: Vec<_> = faces.iter().map(|face| face.map(|v| vertices[v as usize].map(f64::from))).collect();
-        let points: Vec<[f32; 3]> = (0..500)
+        let points: Vec<[f32; 3]> = (0..600)
             .map(|i| {
-                // Near, far and very far.
-                let wide = [1.2, 1.2, 30.0, 1e4, 1e9][i % 5];
-                [0.0; 3].map(|_: f64| (wide * (random.unit() - 0.5) + 0.5) as f32)
+                // Near, far and very far; by a triangle, and beside one of its edges.
+                let wide = [1.2, 1e-4, 30.0, 1e4, 1e9, 1e-4][i % 6];
+                let [a, b, c] = corners[i % n as usize];
+                let (part, other) = (random.unit(), if i % 6 == 1 { random.unit() } else { 0.0 });
+                let by = |k: usize| a[k] + part * (b[k] - a[k]) + other * (1.0 - part) * (c[k] - a[k]);
+                std::array::from_fn(|k| (wide * (random.unit() - 0.5) + if wide < 1.0 { by(k) } else { 0.5 }) as f32)
             })
             .collect();
         let all = mesh.nearest_all(&points, f64::INFINITY);
