@@ -21,6 +21,7 @@ mod hop;
 mod indices;
 mod k_distances;
 mod lent;
+mod mesh;
 mod pools;
 mod ranks;
 mod sample;
@@ -57,6 +58,8 @@ mod _native {
     use crate::hop::hop;
     #[pymodule_export]
     use crate::k_distances::k_distances;
+    #[pymodule_export]
+    use crate::mesh::{Mesh, read_mesh};
     #[pymodule_export]
     use crate::pools::{set_threads, threads};
     #[pymodule_export]

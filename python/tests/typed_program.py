@@ -11,10 +11,14 @@ from ropewalk import (
     Bvh,
     FriendsOfFriends,
     Groups,
+    HitLists,
     HopGroups,
     Lists,
+    Mesh,
     NearestNeighbors,
+    NearestTriangles,
     Pairs,
+    RayHits,
     SpanningTree,
     dbscan,
     friends_of_friends,
@@ -74,6 +78,12 @@ def main() -> None:
 
     neighbors: NearestNeighbors = NearestNeighbors(n_neighbors=2).fit(X)
     assert neighbors.kneighbors_graph().nnz == 400 and neighbors.radius_neighbors(radius=0.1)[0].shape == (200,)
+
+    mesh: Mesh = Mesh(np.eye(3, dtype=np.float32), [[0, 1, 2]])
+    first: RayHits = mesh.first_hits([0.0, 0.0, 0.0], X[100:], t_max=1.0)
+    crossed: HitLists = mesh.hits_all(X[:3], np.ones(3))
+    nearest: NearestTriangles = mesh.nearest(X, radius=9.0)
+    assert first.triangle.shape == (100,) and len(crossed.of(0).t) == 1 and nearest.distance.shape == mesh.signed_distance(X).shape
 
     spanned: SpanningTree = minimum_spanning_tree(X)
     cut: NDArray[np.int32] = spanned.cut(0.3)
