@@ -19,6 +19,7 @@ mod halos;
 mod hdbscan;
 mod hop;
 mod indices;
+mod interpolate;
 mod k_distances;
 mod lent;
 mod mesh;
@@ -56,6 +57,8 @@ mod _native {
     use crate::hdbscan::{Clusters, hdbscan, hdbscan_of_tree};
     #[pymodule_export]
     use crate::hop::hop;
+    #[pymodule_export]
+    use crate::interpolate::{Interpolator, prepare};
     #[pymodule_export]
     use crate::k_distances::k_distances;
     #[pymodule_export]
