@@ -348,7 +348,7 @@ def main():
         if "--open3d" in sys.argv:
             first, distances = open3d(case)
             case.first_hits("Open3D", first, 200_000)
-            distances(100_000)
+            distances(20_000)
         case.all_hits(500)
         case.crossings(100_000, 50)
         case.distances(20_000, 300)
