@@ -6,6 +6,8 @@ decides them, whatever the type of the points.
 - Clusters: `DBSCAN`, `HDBSCAN` as in scikit-learn, `dbscan`; `k_distances` to choose `eps`.
 - Groups of points: `FriendsOfFriends`, `friends_of_friends`; `HOP`, `hop` about peaks of density.
 - Neighbours: `Bvh`, a search tree; `NearestNeighbors` as in scikit-learn.
+- Meshes: `Mesh`, of triangles: rays, nearest triangles, inside and outside; `read_mesh`.
+- Values between points: `MovingLeastSquares`, `Sph`, `InverseDistance`.
 - Trees: `minimum_spanning_tree`, `linkage`.
 - Halos of simulations: `read_snapshot`, `halos` with their catalogue, `halos_above` as theory expects them.
 - `ropewalk.sample` has point sets to try things on, `ropewalk.plot` pictures; `set_threads` says how many threads work.
@@ -21,7 +23,9 @@ from ropewalk._fof import FriendsOfFriends, Groups, OwnedGroups, friends_of_frie
 from ropewalk._halos import HaloCatalog, halos
 from ropewalk._hdbscan import HDBSCAN
 from ropewalk._hop import HOP, HopGroups, hop
+from ropewalk._interpolate import Interpolator, InverseDistance, MovingLeastSquares, Sph
 from ropewalk._k_distances import k_distances
+from ropewalk._mesh import HitLists, Mesh, MeshData, NearestTriangles, RayHits, read_mesh
 from ropewalk._native import set_threads, threads
 from ropewalk._neighbors import NearestNeighbors
 from ropewalk._snapshot import Snapshot, read_snapshot
@@ -39,15 +43,24 @@ __all__ = [
     "HDBSCAN",
     "HOP",
     "HaloCatalog",
+    "HitLists",
     "HopGroups",
+    "Interpolator",
+    "InverseDistance",
     "Lists",
+    "Mesh",
+    "MeshData",
+    "MovingLeastSquares",
     "NearestNeighbors",
+    "NearestTriangles",
     "NotFittedError",
     "OwnedGroups",
     "Pairs",
+    "RayHits",
     "RopewalkWarning",
     "Snapshot",
     "SpanningTree",
+    "Sph",
     "Table",
     "dbscan",
     "friends_of_friends",
@@ -58,6 +71,7 @@ __all__ = [
     "linkage",
     "minimum_spanning_tree",
     "plot",
+    "read_mesh",
     "read_snapshot",
     "sample",
     "set_threads",

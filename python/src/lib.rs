@@ -19,8 +19,10 @@ mod halos;
 mod hdbscan;
 mod hop;
 mod indices;
+mod interpolate;
 mod k_distances;
 mod lent;
+mod mesh;
 mod pools;
 mod ranks;
 mod sample;
@@ -56,7 +58,11 @@ mod _native {
     #[pymodule_export]
     use crate::hop::hop;
     #[pymodule_export]
+    use crate::interpolate::{Interpolator, prepare};
+    #[pymodule_export]
     use crate::k_distances::k_distances;
+    #[pymodule_export]
+    use crate::mesh::{Mesh, read_mesh};
     #[pymodule_export]
     use crate::pools::{set_threads, threads};
     #[pymodule_export]

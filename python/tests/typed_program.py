@@ -11,11 +11,19 @@ from ropewalk import (
     Bvh,
     FriendsOfFriends,
     Groups,
+    HitLists,
     HopGroups,
+    Interpolator,
+    InverseDistance,
     Lists,
+    Mesh,
+    MovingLeastSquares,
     NearestNeighbors,
+    NearestTriangles,
     Pairs,
+    RayHits,
     SpanningTree,
+    Sph,
     dbscan,
     friends_of_friends,
     halos_above,
@@ -74,6 +82,18 @@ def main() -> None:
 
     neighbors: NearestNeighbors = NearestNeighbors(n_neighbors=2).fit(X)
     assert neighbors.kneighbors_graph().nnz == 400 and neighbors.radius_neighbors(radius=0.1)[0].shape == (200,)
+
+    mesh: Mesh = Mesh(np.eye(3, dtype=np.float32), [[0, 1, 2]])
+    first: RayHits = mesh.first_hits([0.0, 0.0, 0.0], X[100:], t_max=1.0)
+    crossed: HitLists = mesh.hits_all(X[:3], np.ones(3))
+    nearest: NearestTriangles = mesh.nearest(X, radius=9.0)
+    assert first.triangle.shape == (100,) and len(crossed.of(0).t) == 1 and nearest.distance.shape == mesh.signed_distance(X).shape
+
+    interpolator: Interpolator = MovingLeastSquares(1, k=8, gradients=True).prepare(X, X[:5])
+    values: NDArray[np.float64] = interpolator.apply(X)
+    assert values.shape == (5, 3) and interpolator.gradient(X[:, 0]).shape == (5, 3) and (interpolator.degrees == 1).all()
+    gathered = Sph(k=8).gather(X, X[:5]).apply(X[:, 0])
+    assert gathered.shape == InverseDistance().interpolate(X, X[:, 0], X[:5]).shape == (5,)
 
     spanned: SpanningTree = minimum_spanning_tree(X)
     cut: NDArray[np.int32] = spanned.cut(0.3)

@@ -40,7 +40,7 @@ const TASK: usize = 1 << 14;
 /// | all that it crosses, or the first k | [`hits`](Mesh::hits), [`k_hits`](Mesh::k_hits) | [`hits_all`](Mesh::hits_all) |
 /// | call me for each | [`for_each_hit`](Mesh::for_each_hit) | [`for_each_hit_all`](Mesh::for_each_hit_all) |
 /// | which triangle is the nearest? | [`nearest`](Mesh::nearest), [`nearest_within`](Mesh::nearest_within) | [`nearest_all`](Mesh::nearest_all) |
-/// | is a point inside? how far from the surface? | [`contains`](Mesh::contains), [`signed_distance`](Mesh::signed_distance) | [`signed_distances`](Mesh::signed_distances) |
+/// | is a point inside? how far from the surface? | [`contains`](Mesh::contains), [`signed_distance`](Mesh::signed_distance) | [`winding_numbers`](Mesh::winding_numbers), [`signed_distances`](Mesh::signed_distances) |
 ///
 /// ```
 /// use ropewalk::{Mesh, Ray};
@@ -119,6 +119,26 @@ impl<S: Scalar> Mesh<S> {
     #[inline(always)]
     fn corners_of(&self, triangle: u32) -> [[f64; 3]; 3] {
         self.corners[triangle as usize].map(|corner| corner.map(Into::into))
+    }
+}
+
+impl Mesh<f32> {
+    /// The same mesh for queries of 64 bits. The tree is copied, not built again; answers to queries that 32 bits hold are the same.
+    ///
+    /// ```
+    /// let mesh = ropewalk::Mesh::build(&[[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], &[[0, 1, 2]])?;
+    /// assert_eq!(mesh.widened().nearest([0.1, 0.1, 0.3]).unwrap().distance2, 0.3 * 0.3);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn widened(&self) -> Mesh<f64> {
+        let wide = |corner: [f32; 3]| corner.map(f64::from);
+        Mesh {
+            corners: map(self.len(), TASK, &|face| self.corners[face].map(wide)),
+            bounds: Aabb { lo: wide(self.bounds.lo), hi: wide(self.bounds.hi) },
+            frame: self.frame,
+            tree: self.tree.clone(),
+            dipoles: self.dipoles.clone(),
+        }
     }
 }
 

@@ -181,10 +181,20 @@ impl<S: Scalar> Mesh<S> {
         if self.contains(point) { -distance } else { distance }
     }
 
+    /// [`winding_number`](Mesh::winding_number) of each point, in parallel.
+    pub fn winding_numbers(&self, points: &[[S; 3]]) -> Vec<f64> {
+        self.of_each(points, &|point| self.winding_number(point))
+    }
+
     /// [`signed_distance`](Mesh::signed_distance) of each point, in parallel.
     pub fn signed_distances(&self, points: &[[S; 3]]) -> Vec<f64> {
+        self.of_each(points, &|point| self.signed_distance(point))
+    }
+
+    /// A number for each point, in parallel.
+    fn of_each(&self, points: &[[S; 3]], number: &(dyn Fn([S; 3]) -> f64 + Sync)) -> Vec<f64> {
         in_turn(points, Some(&self.point_order(points)), TASK, &|points, found| {
-            points.iter().zip(found).for_each(|(&point, found)| *found = self.signed_distance(point));
+            points.iter().zip(found).for_each(|(&point, found)| *found = number(point));
         })
     }
 }

@@ -130,6 +130,8 @@ fn winding_numbers_of_solids() {
         }
         let signed = mesh.signed_distances(&points);
         assert!(points.iter().zip(&signed).all(|(&point, &signed)| mesh.signed_distance(point) == signed));
+        let numbers = mesh.winding_numbers(&points);
+        assert!(points.iter().zip(&numbers).all(|(&point, &number)| mesh.winding_number(point) == number));
     }
     assert!(worst < 1e-2, "{worst}");
     // A side of a cube, seen from its middle, is a sixth of the sphere.

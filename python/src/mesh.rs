@@ -1,0 +1,224 @@
+//! Triangle meshes: rays, nearest triangles, inside and outside.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use bytemuck::allocation::cast_vec;
+use numpy::{Element, IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray2};
+use pyo3::prelude::*;
+use rayon::prelude::*;
+use ropewalk::table::{Points, Table};
+use ropewalk::{Error, ErrorKind, MeshNearest, Ray, RayHit, Result, Scalar, io};
+
+use crate::arrays::{Rows, Vector};
+use crate::calls::run;
+use crate::errors::exception;
+use crate::indices::offsets;
+
+type Matrix<'py, T> = Bound<'py, PyArray2<T>>;
+
+/// Triangles, numbers, and rows of three.
+type Hits<'py> = (Vector<'py, i32>, Vector<'py, f64>, Matrix<'py, f64>);
+
+/// The same in Rust.
+type Columns = (Vec<i32>, Vec<f64>, Vec<[f64; 3]>);
+
+/// The least and the largest `t` of each ray; all from 0 on if there are none.
+type Limits<'py> = Option<PyReadonlyArray2<'py, f64>>;
+
+/// A triangle mesh that is not changed any more.
+#[pyclass(frozen, module = "ropewalk._native")]
+pub struct Mesh(Kind);
+
+enum Kind {
+    /// And the same in 64 bits once it is asked by points of 64.
+    F32(ropewalk::Mesh<f32>, OnceLock<ropewalk::Mesh<f64>>),
+    F64(ropewalk::Mesh<f64>),
+}
+
+/// Runs `$work` with the mesh and the table of its kind.
+macro_rules! with_mesh {
+    ($own:expr, $points:expr, |$mesh:ident, $table:ident| $work:expr) => {
+        match (&$own.0, &$points.0) {
+            (Kind::F32($mesh, _), Points::F32($table)) => $work,
+            (Kind::F32(narrow, wide), Points::F64($table)) => {
+                let $mesh = wide.get_or_init(|| narrow.widened());
+                $work
+            }
+            (Kind::F64($mesh), Points::F64($table)) => $work,
+            (Kind::F64(_), Points::F32(_)) => Err(mistake("points of 32 bits")),
+        }
+    };
+}
+
+#[pymethods]
+impl Mesh {
+    #[new]
+    #[pyo3(signature = (vertices, faces, n_jobs))]
+    fn new(py: Python<'_>, vertices: Rows, faces: PyReadonlyArray2<u32>, n_jobs: Option<isize>) -> PyResult<Self> {
+        let faces = faces.as_slice()?.as_chunks().0;
+        run(py, n_jobs, || {
+            Ok(match &vertices.0 {
+                Points::F32(table) => Kind::F32(ropewalk::Mesh::build(rows(table)?, faces)?, OnceLock::new()),
+                Points::F64(table) => Kind::F64(ropewalk::Mesh::build(rows(table)?, faces)?),
+            })
+        })
+        .map(Self)
+    }
+
+    /// The corners of the box around all triangles.
+    fn bounds(&self) -> ([f64; 3], [f64; 3]) {
+        match &self.0 {
+            Kind::F32(mesh, _) => (mesh.bounds().lo.map(f64::from), mesh.bounds().hi.map(f64::from)),
+            Kind::F64(mesh) => (mesh.bounds().lo, mesh.bounds().hi),
+        }
+    }
+
+    /// Of each ray, an origin and a direction in a row; -1, infinity and NaN for none.
+    #[pyo3(signature = (rays, limits, n_jobs))]
+    fn first_hits<'py>(
+        &self,
+        py: Python<'py>,
+        rays: Rows,
+        limits: Limits<'py>,
+        n_jobs: Option<isize>,
+    ) -> PyResult<Hits<'py>> {
+        let limits = pairs(&limits)?;
+        let found = run(py, n_jobs, || {
+            with_mesh!(self, rays, |mesh, table| {
+                let hits = mesh.first_hits(&half_lines(table, limits)?);
+                Ok(columns(&hits, |hit| hit.as_ref().map_or((-1, f64::INFINITY, [f64::NAN; 3]), of_hit)))
+            })
+        })?;
+        arrays(py, found)
+    }
+
+    #[pyo3(signature = (rays, limits, n_jobs))]
+    fn any_hits<'py>(
+        &self,
+        py: Python<'py>,
+        rays: Rows,
+        limits: Limits<'py>,
+        n_jobs: Option<isize>,
+    ) -> PyResult<Vector<'py, bool>> {
+        let limits = pairs(&limits)?;
+        let found =
+            run(py, n_jobs, || with_mesh!(self, rays, |mesh, table| Ok(mesh.any_hits(&half_lines(table, limits)?))))?;
+        Ok(found.into_pyarray(py))
+    }
+
+    /// Where each ray's list begins, and what is in the lists.
+    #[pyo3(signature = (rays, limits, n_jobs))]
+    fn hits_all<'py>(
+        &self,
+        py: Python<'py>,
+        rays: Rows,
+        limits: Limits<'py>,
+        n_jobs: Option<isize>,
+    ) -> PyResult<(Vector<'py, i64>, Hits<'py>)> {
+        let limits = pairs(&limits)?;
+        let (starts, found) = run(py, n_jobs, || {
+            with_mesh!(self, rays, |mesh, table| {
+                let (starts, hits) = mesh.hits_all(&half_lines(table, limits)?).into_parts();
+                Ok((starts, columns(&hits, of_hit)))
+            })
+        })?;
+        Ok((offsets(starts).into_pyarray(py), arrays(py, found)?))
+    }
+
+    /// Triangles, distances and barycentric coordinates, and the points; -1, infinity and NaN for none.
+    #[pyo3(signature = (points, radius, n_jobs))]
+    fn nearest<'py>(
+        &self,
+        py: Python<'py>,
+        points: Rows,
+        radius: f64,
+        n_jobs: Option<isize>,
+    ) -> PyResult<(Hits<'py>, Matrix<'py, f64>)> {
+        let (found, places) = run(py, n_jobs, || {
+            with_mesh!(self, points, |mesh, table| {
+                let near = mesh.nearest_all(rows(table)?, radius);
+                let of_nearest = |near: &MeshNearest| (near.triangle as i32, near.distance2.sqrt(), near.barycentric);
+                let none = (-1, f64::INFINITY, [f64::NAN; 3]);
+                let places = near.par_iter().map(|near| near.map_or([f64::NAN; 3], |near| near.point)).collect();
+                Ok((columns(&near, |near| near.as_ref().map_or(none, of_nearest)), places))
+            })
+        })?;
+        Ok((arrays(py, found)?, matrix(py, places)?))
+    }
+
+    #[pyo3(signature = (points, n_jobs))]
+    fn winding_number<'py>(&self, py: Python<'py>, points: Rows, n_jobs: Option<isize>) -> PyResult<Vector<'py, f64>> {
+        let found = run(py, n_jobs, || with_mesh!(self, points, |mesh, table| Ok(mesh.winding_numbers(rows(table)?))))?;
+        Ok(found.into_pyarray(py))
+    }
+
+    #[pyo3(signature = (points, n_jobs))]
+    fn signed_distance<'py>(&self, py: Python<'py>, points: Rows, n_jobs: Option<isize>) -> PyResult<Vector<'py, f64>> {
+        let found =
+            run(py, n_jobs, || with_mesh!(self, points, |mesh, table| Ok(mesh.signed_distances(rows(table)?))))?;
+        Ok(found.into_pyarray(py))
+    }
+}
+
+/// The vertices and faces of a file.
+#[pyfunction]
+#[pyo3(signature = (path))]
+pub fn read_mesh(py: Python<'_>, path: PathBuf) -> PyResult<(Bound<'_, PyAny>, Matrix<'_, u32>)> {
+    let mesh = py.detach(|| io::read_mesh(&path)).map_err(exception)?;
+    let shape = [mesh.vertices.len(), 3];
+    let vertices = match mesh.vertices {
+        Points::F32(table) => table.into_vec().into_pyarray(py).reshape(shape)?.into_any(),
+        Points::F64(table) => table.into_vec().into_pyarray(py).reshape(shape)?.into_any(),
+    };
+    Ok((vertices, matrix(py, mesh.faces)?))
+}
+
+/// What the Python side promises and does not keep.
+fn mistake(what: &str) -> Error {
+    Error::new(ErrorKind::Internal, format!("a bug: {what}"))
+}
+
+fn rows<S, const D: usize>(table: &Table<S>) -> Result<&[[S; D]]> {
+    table.rows().ok_or_else(|| mistake("rows of other lengths"))
+}
+
+fn pairs<'a>(limits: &'a Limits<'_>) -> PyResult<Option<&'a [[f64; 2]]>> {
+    limits.as_ref().map(|limits| Ok(limits.as_slice()?.as_chunks().0)).transpose()
+}
+
+/// Rays of origins and directions, with the limits of each.
+fn half_lines<S: Scalar>(table: &Table<S>, limits: Option<&[[f64; 2]]>) -> Result<Vec<Ray<S, 3>>> {
+    let ray = |[x, y, z, u, v, w]: &[S; 6]| Ray::new([*x, *y, *z], [*u, *v, *w]);
+    let rows = rows::<S, 6>(table)?;
+    Ok(match limits {
+        None => rows.par_iter().map(ray).collect(),
+        Some(limits) if limits.len() != rows.len() => return Err(mistake("limits of other rays")),
+        Some(limits) => rows.par_iter().zip(limits).map(|(row, [from, to])| ray(row).between(*from, *to)).collect(),
+    })
+}
+
+fn of_hit(hit: &RayHit) -> (i32, f64, [f64; 3]) {
+    // There are fewer than 2^31 triangles.
+    (hit.triangle as i32, hit.t, hit.barycentric)
+}
+
+fn columns<T: Sync>(of: &[T], row: impl Fn(&T) -> (i32, f64, [f64; 3]) + Sync) -> Columns {
+    let (mut triangles, mut numbers) = (vec![], vec![]);
+    let narrow = of.par_iter().map(|own| {
+        let (triangle, number, _) = row(own);
+        (triangle, number)
+    });
+    narrow.unzip_into_vecs(&mut triangles, &mut numbers);
+    (triangles, numbers, of.par_iter().map(|own| row(own).2).collect())
+}
+
+fn arrays(py: Python<'_>, (triangles, numbers, weights): Columns) -> PyResult<Hits<'_>> {
+    Ok((triangles.into_pyarray(py), numbers.into_pyarray(py), matrix(py, weights)?))
+}
+
+/// Rows that NumPy takes over.
+fn matrix<T: Element + bytemuck::Pod>(py: Python<'_>, rows: Vec<[T; 3]>) -> PyResult<Matrix<'_, T>> {
+    let shape = [rows.len(), 3];
+    cast_vec::<[T; 3], T>(rows).into_pyarray(py).reshape(shape)
+}
