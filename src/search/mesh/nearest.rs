@@ -33,7 +33,7 @@ pub struct MeshNearest {
 
 impl<S: Scalar> Mesh<S> {
     /// The nearest triangle to a point; of several at one distance, as about an edge or a corner, that of the lowest index. `None` if there is
-    /// no triangle, or the point is not finite.
+    /// no triangle, or the point is not finite, or beyond 1e150 in `f64`, where squares overflow.
     ///
     /// ```
     /// let mesh = ropewalk::Mesh::build(&[[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], &[[0, 1, 2]])?;
@@ -75,7 +75,7 @@ impl<S: Scalar> Mesh<S> {
 
     #[inline(always)]
     fn closest_to<I: Isa>(&self, isa: I, point: &[f64; 3], radius: f64) -> Option<MeshNearest> {
-        if self.is_empty() || !point.iter().all(|x| x.is_finite()) || radius.is_nan() || radius < 0.0 {
+        if self.is_empty() || !point.iter().all(|x| x.abs() <= S::LIMIT) || radius.is_nan() || radius < 0.0 {
             return None;
         }
         let mut best: Option<MeshNearest> = None;

@@ -138,3 +138,51 @@ fn winding_numbers_of_solids() {
         assert!(!mesh.contains([20.0; 3]));
     }
 }
+
+/// Of many nested surfaces the errors of winding numbers add up, to more than a half, but what is inside is known.
+#[test]
+fn many_nested_surfaces() {
+    const SHELLS: usize = 500;
+    let solid = Solid::octahedron(6);
+    let radius = |shell: f64| 1.0 + 1e-6 * shell;
+    let (mut vertices, mut faces) = (vec![], vec![]);
+    for shell in 0..SHELLS {
+        let first = vertices.len() as u32;
+        vertices.extend(solid.vertices.iter().map(|vertex| vertex.map(|x| radius(shell as f64) * x as f64 / 6.0)));
+        faces.extend(solid.faces.iter().map(|face| face.map(|at| first + at)));
+    }
+    let mesh = Mesh::build(&vertices, &faces).unwrap();
+    let (mut random, mut worst) = (Random(11), 0.0f64);
+    let last = SHELLS as f64 - 1.0;
+    for (shell, around) in [(last + 10.0, 0), (last + 1e5, 0), (last - 0.5, 1)] {
+        for i in 0..120 {
+            let point = [0.0; 3].map(|_: f64| random.unit() - 0.5);
+            let from_center: f64 = point.iter().map(|x| x.abs()).sum();
+            let point = point.map(|x| x * radius(shell) / from_center);
+            let winding = mesh.winding_number(point);
+            if around == 0 {
+                worst = worst.max(winding.abs());
+            }
+            // Some of those that are far from right, and some others.
+            if i % 50 == 0 || (winding.abs() > 0.5) != (around > 0) && i % 3 == 0 {
+                assert_eq!(mesh.contains(point), around > 0, "{shell}: {point:?}");
+            }
+        }
+    }
+    assert!(worst > 0.5, "{worst}");
+}
+
+/// Squares of such distances overflow.
+#[test]
+fn beyond_the_limit_nothing_is_near() {
+    let mesh = Mesh::build(&[[0.0f64, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], &[[0, 1, 2], [0, 0, 0]]).unwrap();
+    for x in [1e151, -1e200, f64::MAX] {
+        for point in [[x, 0.0, 0.0], [0.5, x, 0.0], [x; 3]] {
+            assert_eq!((mesh.nearest(point), mesh.nearest_within(point, 1.0)), (None, None));
+            assert_eq!(mesh.nearest_all(&[point], f64::INFINITY), [None]);
+            assert!(mesh.signed_distance(point).is_nan());
+        }
+    }
+    let near = mesh.nearest([1e150, 0.0, 0.0]).unwrap();
+    assert!(near.triangle == 0 && near.distance2.is_finite(), "{near:?}");
+}
