@@ -51,9 +51,10 @@ fn points_on_faces_are_found() {
     assert!(points.len() > 2000 && found.iter().all(|&found| found));
     for (at, &point) in points.iter().enumerate() {
         let mut as_box: Vec<u32> = tree.query(Aabb::point(point)).map(|hit| hit.index).collect();
+        let mut as_point: Vec<u32> = tree.query(point).map(|hit| hit.index).collect();
         let mut as_ball: Vec<u32> = tree.query(Sphere::new(point, 0.0)).map(|hit| hit.index).collect();
-        (as_box.sort_unstable(), as_ball.sort_unstable());
-        assert!(!as_ball.is_empty() && as_box == as_ball, "{point:?}: {as_box:?}, {as_ball:?}");
+        [&mut as_box, &mut as_point, &mut as_ball].into_iter().for_each(|found| found.sort_unstable());
+        assert!(!as_ball.is_empty() && as_box == as_ball && as_point == as_ball, "{point:?}: {as_box:?}, {as_ball:?}");
         if at % 50 > 0 {
             continue;
         }
@@ -116,9 +117,18 @@ fn shapes_without_points() {
         assert!(if convex.is_finite() { own == convex } else { own.is_nan() }, "{a:?} {point:?}: {own}, {convex}");
     }
     for point in &points {
-        points.iter().for_each(|other| near(other, point));
-        balls.iter().for_each(|ball| (near(ball, point), check(point, ball), check(ball, &Aabb::point(*point))).0);
-        boxes.iter().for_each(|own| (near(own, point), check(point, own)).0);
+        points.iter().for_each(|other| (near(other, point), check(other, point)).0);
+        balls.iter().for_each(|ball| {
+            near(ball, point);
+            check(point, ball);
+            check(ball, point);
+            check(ball, &Aabb::point(*point));
+        });
+        boxes.iter().for_each(|own| {
+            near(own, point);
+            check(point, own);
+            check(own, point);
+        });
     }
     for ball in &balls {
         balls.iter().for_each(|other| check(ball, other));
