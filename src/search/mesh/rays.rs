@@ -49,7 +49,8 @@ impl<S: Scalar> Mesh<S> {
     /// the one of the lowest index.
     ///
     /// Rays do not pass between triangles that share an edge or a corner. Both sides of a triangle are met. `t` is inclusive.
-    /// A triangle without area is met by none, nor is one whose plane the ray lies in.
+    /// A triangle without area is met by none, nor is one whose plane the ray lies in; [`Triangle`](crate::Triangle) gives the part of such a
+    /// ray that is inside ([`ray_interval`](crate::Convex::ray_interval)).
     ///
     /// ```
     /// use ropewalk::{Mesh, Ray};
