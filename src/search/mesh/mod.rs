@@ -5,6 +5,7 @@
 //! Cost: a build of O(n log n); a query of O(log n) for a compact mesh.
 
 mod exact;
+mod far;
 mod frame;
 mod nearest;
 mod point_triangle;

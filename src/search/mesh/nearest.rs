@@ -2,13 +2,15 @@
 //!
 //! In: a point, or many, and how far to look. Out: the triangle, its nearest point, and the squared distance.
 //! A walk takes the nearest boxes first. A block's triangles are measured in `f32` with all its roundings allowed for; those that may be the
-//! nearest are measured by [`closest`]. Cost: O(log n) on a compact mesh, for a point that is not about equally far from much of it.
+//! nearest are measured by [`closest`]. Cost: O(log n) on a compact mesh, for a point that is not about equally far from much of it; points
+//! that are a million sizes of the mesh away take another walk ([`walk_from_afar`]).
 
 use crate::bvh::morton::{Grid, curve_order};
 use crate::bvh::traverse::bits;
 use crate::geometry::{Aabb, Scalar};
 use crate::parallel::map_tasks;
 use crate::search::mesh::Mesh;
+use crate::search::mesh::far::walk_from_afar;
 use crate::search::mesh::frame::{FramePoint, Prepared};
 use crate::search::mesh::point_triangle::closest;
 use crate::search::mesh::rays::in_order;
@@ -101,7 +103,10 @@ impl<S: Scalar> Mesh<S> {
         };
         match FramePoint::new(*point, &self.frame) {
             Prepared::Nothing => {}
-            Prepared::TooFar => (0..self.len() as u32).for_each(|triangle| _ = decide(triangle)),
+            Prepared::TooFar => walk_from_afar(&self.tree, &self.frame, *point, radius, |block| {
+                let triangles = block.triangle.iter().filter(|&&triangle| triangle != u32::MAX);
+                triangles.map(|&triangle| decide(triangle)).fold(f64::INFINITY, f64::min).sqrt()
+            }),
             Prepared::Ready(from) => {
                 let reach = |distance2: f64| {
                     (self.frame.length(distance2.sqrt()) * (1.0 + 1e-6) + f64::from(from.padding)) as f32

@@ -111,14 +111,10 @@ impl Moments {
     /// The dipole with its errors: the field x / |x|^3 has a symmetric derivative without trace, of the norm sqrt(6) / d^3; and second
     /// derivatives of at most 6 / d^4, where d is that of the nearest point.
     fn bounded(&self) -> Dipole {
-        let m = &self.first;
-        let trace = (m[0][0] + m[1][1] + m[2][2]) / 3.0;
-        let mut square = 0.0;
-        for k in 0..3 {
-            for l in 0..3 {
-                square += (0.5 * (m[k][l] + m[l][k]) - if k == l { trace } else { 0.0 }).powi(2);
-            }
-        }
+        let [[xx, xy, xz], [yx, yy, yz], [zx, zy, zz]] = self.first;
+        let third = (xx + yy + zz) / 3.0;
+        let diagonal: f64 = [xx, yy, zz].iter().map(|x| (x - third).powi(2)).sum();
+        let square = diagonal + 0.5 * ((xy + yx).powi(2) + (xz + zx).powi(2) + (yz + zy).powi(2));
         let up = |x: f64| (x * (1.0 + 1e-6)) as f32;
         let error = [up((6.0 * square).sqrt()), up(3.0 * self.second / (1.0 - 1.0 / FAR).powi(4))];
         Dipole { error, ..self.dipole }

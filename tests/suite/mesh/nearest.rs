@@ -172,6 +172,32 @@ fn many_nested_surfaces() {
     assert!(worst > 0.5, "{worst}");
 }
 
+/// What one triangle alone says, of all the nearest, the lowest index first: however far away the point is.
+#[test]
+fn nearest_from_afar() {
+    let mut random = Random(12);
+    let solid = Solid::octahedron(7);
+    let vertices: Vec<[f64; 3]> = solid.vertices.iter().map(|vertex| vertex.map(|x| 0.1 * x as f64)).collect();
+    let mesh = Mesh::build(&vertices, &solid.faces).unwrap();
+    let alone: Vec<Mesh<f64>> = solid.faces.iter().map(|face| Mesh::build(&vertices, &[*face]).unwrap()).collect();
+    for distance in [1e5, 1e6, 1e7, 1e9, 1e12, 1e14, 1e17, 1e30, 1e149] {
+        for i in 0..12 {
+            let mut direction = [0.0; 3].map(|_: f64| 2.0 * random.unit() - 1.0);
+            if i < 4 {
+                // Corners and edges, which are ties.
+                direction = [[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [1.0, 1.0, 0.0], [1.0, -1.0, 1.0]][i];
+            }
+            let point = direction.map(|x| x * distance);
+            let each = alone.iter().map(|mesh| mesh.nearest(point).unwrap().distance2);
+            let (least, triangle) = each.zip(0u32..).min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))).unwrap();
+            let found = mesh.nearest(point).unwrap();
+            assert_eq!((found.distance2, found.triangle), (least, triangle), "{point:?}");
+            assert_eq!(mesh.nearest_within(point, least.sqrt() * (1.0 - 1e-12)), None);
+            assert_eq!(mesh.nearest_within(point, least.sqrt() * (1.0 + 1e-15)), Some(found));
+        }
+    }
+}
+
 /// Squares of such distances overflow.
 #[test]
 fn beyond_the_limit_nothing_is_near() {
