@@ -20,8 +20,8 @@ const FAR: f64 = 5.0;
 /// Where that leaves inside or outside open, nodes must be twice as far away, up to here; then all triangles are summed.
 const FARTHEST: f64 = 80.0;
 
-/// Winding numbers of closed surfaces are whole: one that is known to less than this is nearer than a half to the right side. It is a
-/// little less for surfaces with holes.
+/// What a winding number may be off by at most to decide. Those of closed surfaces are whole, and on the right side of a half then; about
+/// holes the surface that divides inside and outside is moved by as little.
 const KNOWN: f64 = 0.1;
 
 /// Points per parallel task.
@@ -207,10 +207,11 @@ impl<S: Scalar> Mesh<S> {
 
     /// Whether a point is inside: whether the surface goes around it more than half, whichever way its faces turn.
     ///
-    /// For a closed mesh that does not cross itself this is the inside, and of nested ones, however many, the inside of any; about holes it is
-    /// what is mostly enclosed, up to a tenth. For points on the surface it is either. False if the point is not finite.
+    /// For a closed mesh that does not cross itself this is the inside, and of nested ones whose faces turn alike, however many, the inside of
+    /// any; about holes it is what is mostly enclosed, up to a tenth. For points on the surface it is either. False if the point is not finite.
     ///
-    /// Triangles far away are taken together as far as that cannot change the answer.
+    /// Triangles far away are taken together as far as that cannot change the answer: where hundreds of surfaces are nested, few are, and
+    /// the cost is up to O(n).
     pub fn contains(&self, point: impl Into<[S; 3]>) -> bool {
         let point: [f64; 3] = point.into().map(Into::into);
         if !point.iter().all(|x| x.is_finite()) {
