@@ -5,43 +5,9 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use ropewalk::{Aabb, Bounded, HitBy, Result, ValueBvh};
+use ropewalk::{Result, Tetrahedron, ValueBvh};
 
 const CELLS: usize = 20;
-
-struct Tetrahedron([[f64; 3]; 4]);
-
-/// Six times the volume of a tetrahedron, positive if it is oriented so.
-fn volume([a, b, c, d]: [[f64; 3]; 4]) -> f64 {
-    let from_a = |p: [f64; 3]| std::array::from_fn::<f64, 3, _>(|k| p[k] - a[k]);
-    let (u, v, w) = (from_a(b), from_a(c), from_a(d));
-    u[0] * (v[1] * w[2] - v[2] * w[1]) + u[1] * (v[2] * w[0] - v[0] * w[2]) + u[2] * (v[0] * w[1] - v[1] * w[0])
-}
-
-impl Tetrahedron {
-    /// The weights of the corners at a point: their sum is 1, and inside all are positive.
-    fn weights(&self, point: [f64; 3]) -> [f64; 4] {
-        std::array::from_fn(|corner| {
-            let mut corners = self.0;
-            corners[corner] = point;
-            volume(corners) / volume(self.0)
-        })
-    }
-}
-
-/// All that the tree needs to know.
-impl Bounded<f64, 3> for Tetrahedron {
-    fn bounds(&self) -> Aabb<f64, 3> {
-        self.0.iter().fold(Aabb::EMPTY, |bounds, &corner| bounds.union(&Aabb::point(corner)))
-    }
-}
-
-/// A point is asked for as a box without extent. Its faces belong to a tetrahedron, so that points between two are in both.
-impl HitBy<Aabb<f64, 3>> for Tetrahedron {
-    fn is_hit_by(&self, point: &Aabb<f64, 3>) -> bool {
-        self.weights(point.lo).iter().all(|&weight| weight >= 0.0)
-    }
-}
 
 fn main() -> Result<()> {
     // Each cell of a grid is six tetrahedra about its diagonal, one for each order of the axes (Kuhn 1960).
@@ -56,18 +22,19 @@ fn main() -> Result<()> {
                 corners[step + 1..].iter_mut().for_each(|corner| corner[axis] += 1.0);
             }
             // What a tetrahedron carries: the field at its corners.
-            mesh.push((Tetrahedron(corners), corners.map(field)));
+            mesh.push((Tetrahedron::new(corners), corners.map(field)));
         }
     }
     let bvh = ValueBvh::build(mesh)?;
 
-    // One point: a few candidates by their boxes, of which one or more hold it.
+    // One point: a few candidates by their boxes, of which one or more hold it. Faces belong to a tetrahedron, and the test is exact: no point
+    // falls between two.
     let point = [7.25, 3.5, 11.125];
-    let hit = bvh.query(Aabb::point(point)).next();
-    let candidates = bvh.bvh().query(Aabb::point(point)).count();
+    let hit = bvh.query(point).next();
+    let candidates = bvh.bvh().query(point).count();
     if let Some(hit) = hit {
         let (tetrahedron, values) = hit.value;
-        let weights = tetrahedron.weights(point);
+        let weights = tetrahedron.barycentric(point).unwrap_or_default();
         let value: f64 = weights.iter().zip(values).map(|(weight, value)| weight * value).sum();
         println!("{point:?} is in tetrahedron {} of {}, one of {candidates} candidates", hit.index, bvh.len());
         println!("the field there is {value:.6}, as it should be {:.6}", field(point));
@@ -75,25 +42,23 @@ fn main() -> Result<()> {
     }
 
     // Many points, in parallel: the first that holds a point is enough.
-    let points: Vec<Aabb<f64, 3>> = (1..=100_000)
+    let points: Vec<[f64; 3]> = (1..=100_000)
         .map(|i| {
-            Aabb::point(
-                [0.819_172_513_396_164, 0.671_043_606_703_789, 0.549_700_477_901_970]
-                    .map(|step| 1.25 * CELLS as f64 * (step * f64::from(i)).fract()),
-            )
+            [0.819_172_513_396_164, 0.671_043_606_703_789, 0.549_700_477_901_970]
+                .map(|step| 1.25 * CELLS as f64 * (step * f64::from(i)).fract())
         })
         .collect();
     let inside = AtomicU64::new(0);
     bvh.for_each_hit(&points, |query, hit| {
         let (tetrahedron, values) = hit.value;
-        let weights = tetrahedron.weights(points[query].lo);
+        let weights = tetrahedron.barycentric(points[query]).unwrap_or_default();
         let value: f64 = weights.iter().zip(values).map(|(weight, value)| weight * value).sum();
-        assert!((value - field(points[query].lo)).abs() < 1e-10);
+        assert!((value - field(points[query])).abs() < 1e-10);
         inside.fetch_add(1, Relaxed);
         ControlFlow::Break(())
     });
     let inside = inside.into_inner();
-    let expected = points.iter().filter(|point| point.lo.iter().all(|&x| x <= CELLS as f64)).count();
+    let expected = points.iter().filter(|point| point.iter().all(|&x| x <= CELLS as f64)).count();
     println!("{inside} of {} points are in the mesh", points.len());
     assert_eq!(inside, expected as u64);
     Ok(())

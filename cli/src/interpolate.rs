@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ropewalk::interpolate::SmoothingKernel;
 use ropewalk::table::{Interpolation, interpolator};
 use ropewalk::{InverseDistance, MovingLeastSquares, Sph};
 
@@ -11,7 +12,11 @@ use super::phases::Phases;
 use super::summary::Summary;
 use super::{Failure, grouped, input, short, start_threads};
 
+/// The degree of mls, unless told.
+const DEGREE: usize = 2;
+
 pub fn run(args: &Args) -> Result<String, Failure> {
+    check(args)?;
     start_threads(args.points.threads)?;
     let targets: Vec<&Path> =
         [Some(&args.out), args.points.json.as_ref()].into_iter().flatten().map(AsRef::as_ref).collect();
@@ -43,7 +48,8 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         summary.both("radius", short(radius), radius);
     }
     if args.method == Method::Mls {
-        summary.both("degree", args.degree.to_string(), args.degree);
+        let degree = args.degree.unwrap_or(DEGREE);
+        summary.both("degree", degree.to_string(), degree);
         let lower = prepared.n_lower();
         summary.both("lower degree", format!("{} targets", grouped(lower as u64)), lower);
     }
@@ -53,8 +59,28 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     summary.close(&phases, outputs, &targets, args.points.json.as_ref())
 }
 
+/// Errors: an option of another method.
+fn check(args: &Args) -> Result<(), Failure> {
+    let (is_mls, is_idw) = (args.method == Method::Mls, args.method == Method::Idw);
+    let is_scatter = args.method == Method::Scatter;
+    for (is_given, is_used, name, methods) in [
+        (args.degree.is_some(), is_mls, "degree", "mls"),
+        (args.weight.is_some(), is_mls, "weight", "mls"),
+        (args.kernel.is_some(), !is_mls && !is_idw, "kernel", "sph or scatter"),
+        (args.power.is_some(), is_idw, "power", "idw"),
+        (args.fallback.is_some(), !is_scatter, "fallback", "mls, sph or idw"),
+    ] {
+        if is_given && !is_used {
+            return Err(format!("--{name}: an option of --method {methods}").into());
+        }
+    }
+    Ok(())
+}
+
 fn method(args: &Args) -> Interpolation {
-    let (k, fallback, size) = (args.k.map(|k| k as usize), args.fallback.into(), args.points.periodic);
+    let (k, size) = (args.k.map(|k| k as usize), args.points.periodic);
+    let fallback = args.fallback.map(Into::into).unwrap_or_default();
+    let sph = || Sph::new(args.kernel.map_or(SmoothingKernel::CubicSpline, Into::into));
     // The options have one vocabulary, but no type in common.
     macro_rules! with_reach {
         ($options:expr) => {{
@@ -68,12 +94,13 @@ fn method(args: &Args) -> Interpolation {
     }
     match args.method {
         Method::Mls => {
-            let options = MovingLeastSquares::new(args.degree).weight(args.weight.into());
+            let options = MovingLeastSquares::new(args.degree.unwrap_or(DEGREE))
+                .weight(args.weight.map(Into::into).unwrap_or_default());
             Interpolation::MovingLeastSquares(with_reach!(options))
         }
-        Method::Sph => Interpolation::Gather(with_reach!(Sph::new(args.kernel.into()))),
-        Method::Scatter => Interpolation::Scatter(with_reach!(Sph::new(args.kernel.into()))),
-        Method::Idw => Interpolation::InverseDistance(with_reach!(InverseDistance::new(args.power))),
+        Method::Sph => Interpolation::Gather(with_reach!(sph())),
+        Method::Scatter => Interpolation::Scatter(with_reach!(sph())),
+        Method::Idw => Interpolation::InverseDistance(with_reach!(InverseDistance::new(args.power.unwrap_or(2.0)))),
     }
 }
 

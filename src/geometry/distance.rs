@@ -1,5 +1,6 @@
 //! What has a distance from a point.
 
+use crate::geometry::shapes::beyond;
 use crate::geometry::{Aabb, Bounded, Scalar, Space, Sphere};
 
 /// Something whose distance from a point is known: what [`ValueBvh::nearest`](crate::ValueBvh::nearest) finds by the distance of what is
@@ -30,6 +31,10 @@ impl<S: Scalar, const D: usize> Distance<S, D> for [S; D] {
 impl<S: Scalar, const D: usize> Distance<S, D> for Aabb<S, D> {
     #[inline]
     fn distance2_to(&self, point: &[S; D]) -> f64 {
+        // A NaN would be near to everything, and so would be a box upside down to what lies between its corners.
+        if !(0..D).all(|k| self.lo[k] <= self.hi[k] && point[k].abs() <= S::INFINITY) {
+            return f64::NAN;
+        }
         Space::OPEN.min_distance2(&Aabb::point(*point), self)
     }
 }
@@ -37,8 +42,11 @@ impl<S: Scalar, const D: usize> Distance<S, D> for Aabb<S, D> {
 impl<S: Scalar, const D: usize> Distance<S, D> for Sphere<S, D> {
     fn distance2_to(&self, point: &[S; D]) -> f64 {
         let distance2 = Space::OPEN.distance2(point, &self.center);
+        if self.radius < 0.0 {
+            return f64::NAN;
+        }
         // Inside by the same test that decides for balls that are asked for.
-        if distance2 <= self.radius * self.radius { 0.0 } else { (distance2.sqrt() - self.radius).powi(2) }
+        beyond(distance2, self.radius)
     }
 }
 

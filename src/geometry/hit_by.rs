@@ -82,6 +82,27 @@ impl<S: Scalar, const D: usize> HitBy<Aabb<S, D>> for Sphere<S, D> {
     }
 }
 
+impl<S: Scalar, const D: usize> HitBy<[S; D]> for [S; D] {
+    #[inline]
+    fn is_hit_by(&self, query: &[S; D]) -> bool {
+        self == query
+    }
+}
+
+impl<S: Scalar, const D: usize> HitBy<[S; D]> for Aabb<S, D> {
+    #[inline]
+    fn is_hit_by(&self, query: &[S; D]) -> bool {
+        self.contains(*query)
+    }
+}
+
+impl<S: Scalar, const D: usize> HitBy<[S; D]> for Sphere<S, D> {
+    #[inline]
+    fn is_hit_by(&self, query: &[S; D]) -> bool {
+        meets_ball(query, self)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

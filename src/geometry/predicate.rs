@@ -2,7 +2,7 @@
 
 use crate::geometry::{Aabb, Scalar, Space, Sphere};
 
-/// A shape to ask a tree with: [`Sphere`], [`Aabb`], the other [shapes](crate::shapes), or your own.
+/// A shape to ask a tree with: points, [`Sphere`], [`Aabb`], the other [shapes](crate::shapes), or your own.
 ///
 /// ```
 /// use ropewalk::{Aabb, Bvh, Query, Space};
@@ -95,6 +95,18 @@ impl<S: Scalar, const D: usize> Query<S, D> for Aabb<S, D> {
 
     fn center(&self) -> Option<[S; D]> {
         Some(Aabb::center(self))
+    }
+}
+
+/// A point, which meets the boxes that contain it.
+impl<S: Scalar, const D: usize> Query<S, D> for [S; D] {
+    #[inline]
+    fn meets(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool {
+        Aabb::point(*self).meets(bounds, space)
+    }
+
+    fn center(&self) -> Option<[S; D]> {
+        Some(*self)
     }
 }
 

@@ -95,12 +95,14 @@ impl Interpolator {
         &self.degrees
     }
 
-    /// How many targets have a lower degree than was asked for, those without a neighbour included.
+    /// How many targets have a lower degree than was asked for. Those without a neighbour have the degree of their
+    /// [`Fallback`](crate::interpolate::Fallback): 0 if it gives a value, otherwise -1.
     pub fn n_lower(&self) -> usize {
         self.degrees.iter().filter(|&&degree| degree < self.degree).count()
     }
 
-    /// How many targets have no source near enough to count: their values are those of [`Fallback`](crate::interpolate::Fallback).
+    /// How many targets have no source near enough to count: their values are those of [`Fallback`](crate::interpolate::Fallback), those of
+    /// sums that are not normed 0 in place of NaN.
     pub fn n_without_neighbors(&self) -> usize {
         self.n_alone
     }
@@ -121,7 +123,7 @@ impl Interpolator {
 
     /// The same for fields whose number is known at run time: `columns` values for each source, row by row.
     ///
-    /// Errors: other than `columns` values for each source; no columns; a value that is not finite.
+    /// Errors: other than `columns` values for each source; no columns, or more than can be; a value that is not finite.
     pub fn apply_rows(&self, values: &[f64], columns: usize) -> Result<Vec<f64>> {
         if columns == 0 {
             return Err(Kind::Parameter { name: "columns", value: 0.0, must: "at least 1" }.into());
@@ -129,7 +131,14 @@ impl Interpolator {
         if self.n_sources.checked_mul(columns) != Some(values.len()) {
             return Err(Kind::FieldLength { len: values.len() / columns, sources: self.n_sources }.into());
         }
-        let mut found = zeroed(self.len() * columns);
+        // Without sources no value is given that so many columns could be too many for.
+        let len = self.len().checked_mul(columns).filter(|len| len.checked_mul(size_of::<f64>()).is_some());
+        let Some(len) = len.filter(|&len| len <= isize::MAX as usize / size_of::<f64>()) else {
+            return Err(
+                Kind::Parameter { name: "columns", value: columns as f64, must: "fewer for as many targets" }.into()
+            );
+        };
+        let mut found = zeroed(len);
         self.apply_to(values, &mut found, columns)?;
         Ok(found)
     }
@@ -192,7 +201,7 @@ impl Interpolator {
 
     fn apply_to(&self, values: &[f64], found: &mut [f64], columns: usize) -> Result<()> {
         check_values(values, columns)?;
-        fill(found, TASK * columns, &|range, own| {
+        fill(found, TASK.saturating_mul(columns), &|range, own| {
             for (own, target) in own.chunks_exact_mut(columns).zip(range.start / columns..) {
                 let (sources, coefficients) = (self.sources.of(target), self.coefficients.of(target));
                 if sources.is_empty() {

@@ -22,13 +22,20 @@ use crate::simd::{LANES, Lanes, dispatch};
 const DEPENDENT: f64 = 1e-12;
 /// What A^T a may be away from the unit vector, in units of the monomials, for the value at the target to be determined.
 const DETERMINED: f64 = 1e-9;
+/// The same two, where they are more, in units of what coordinates are rounded by over the radius: each monomial of a neighbour is off by
+/// at most two, and pivots have grown a little.
+const ROUNDED: f64 = 16.0;
+/// What rounded coordinates may change a function by that changes by 1 over the radius.
+const UNCERTAIN: f64 = 1e-3;
 
 /// Moving least squares: options, then [`MovingLeastSquares::prepare`].
 ///
 /// At each target a polynomial is fitted to the neighbours, those that are near counted more; its value there is that of the field. All
 /// polynomials of the degree are reproduced, so values add up to 1 for a field of 1. Where sources are too few or lie so that they do not determine
 /// the value of such polynomials at the target (on a line, in a plane beside it), the degree is lower there, and
-/// [`Interpolator::degrees`] says so: it is always true that polynomials of that degree are reproduced.
+/// [`Interpolator::degrees`] says so: it is always true that polynomials of that degree are reproduced. Coordinates count as rounded to their
+/// type: what lies beside a line or plane by no more than that lies in it, and the degree is lower, too, where rounding of the sources
+/// would change the value at the target by a thousandth of what the field changes by over the radius.
 ///
 /// ```
 /// use ropewalk::MovingLeastSquares;
@@ -102,15 +109,16 @@ impl MovingLeastSquares {
         sources: &[T],
         targets: &[U],
     ) -> Result<Interpolator> {
-        self.prepare_by(sources, targets, D)
+        self.prepare_by(sources, targets, D, S::ROUNDING)
     }
 
-    /// The same in `axes` dimensions: the coordinates that follow are 0.
+    /// The same in `axes` dimensions: the coordinates that follow are 0. Coordinates are rounded by `rounding` times themselves.
     pub(crate) fn prepare_by<T: Bounded<S, D>, U: Bounded<S, D>, S: Scalar, const D: usize>(
         &self,
         sources: &[T],
         targets: &[U],
         axes: usize,
+        rounding: f64,
     ) -> Result<Interpolator> {
         if self.degree > 2 {
             return Err(Kind::Parameter { name: "degree", value: self.degree as f64, must: "0, 1 or 2" }.into());
@@ -127,7 +135,7 @@ impl MovingLeastSquares {
         let plan = Plan {
             reach: &reach,
             fallback: self.fallback,
-            rule: &|work| dispatch!(_isa => fit(self, work)),
+            rule: &|work| dispatch!(_isa => fit(self, rounding, work)),
             axes,
             has_gradients: self.has_gradients,
             degree: self.degree as i8,
@@ -147,10 +155,11 @@ pub(super) struct Fit {
 
 /// The coefficients of the highest degree whose polynomials the neighbours determine at the target.
 #[inline(always)]
-fn fit(options: &MovingLeastSquares, work: &mut Work) -> Option<i8> {
+fn fit(options: &MovingLeastSquares, rounding: f64, work: &mut Work) -> Option<i8> {
     work.relative_distances();
     options.weight.apply(&mut work.coefficients);
     let (len, inverse) = (work.len(), if work.radius > 0.0 { 1.0 / work.radius } else { 0.0 });
+    let rounding = rounding * work.magnitude * inverse;
     let Work { offsets, coefficients, slopes, fit: Fit { roots, matrix, transpose }, .. } = work;
     roots.clear();
     roots.extend_from_slice(coefficients);
@@ -169,16 +178,19 @@ fn fit(options: &MovingLeastSquares, work: &mut Work) -> Option<i8> {
     for degree in (0..=options.degree).rev() {
         let width = basis_size(dim, degree);
         fill_columns(matrix.matrix(len, width), roots, offsets, degree);
-        matrix.decompose(true, DEPENDENT);
+        matrix.decompose(true, DEPENDENT.max(ROUNDED * rounding));
         if matrix.rank() == width {
             matrix.shortest(0, coefficients);
         } else {
             matrix.decompose_transpose(transpose);
-            if matrix.shortest_of_dependent(transpose, 0, coefficients) > DETERMINED {
+            if matrix.shortest_of_dependent(transpose, 0, coefficients) > DETERMINED.max(ROUNDED * rounding) {
                 continue;
             }
         }
         multiply(coefficients, roots, 1.0);
+        if degree > 0 && rounding * coefficients.as_flattened().iter().map(|c| c.abs()).sum::<f64>() > UNCERTAIN {
+            continue;
+        }
         if options.has_gradients && degree > 0 {
             for (axis, slopes) in slopes.chunks_exact_mut(roots.len()).enumerate() {
                 if matrix.rank() == width {

@@ -37,7 +37,7 @@ use crate::search::Nearest;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Fallback {
-    /// NaN.
+    /// NaN; but 0 for a sum that is not normed, as sums of nothing are.
     #[default]
     Nan,
     /// The value of the nearest source.

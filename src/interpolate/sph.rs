@@ -114,7 +114,8 @@ impl Sph {
             has_gradients: false,
             degree: if self.is_normalized { 0 } else { -1 },
         };
-        Ok(stencils(&tree, &places_of(targets, tree.space())?, &plan))
+        let sums = stencils(&tree, &places_of(targets, tree.space())?, &plan);
+        Ok(Interpolator { is_sum: !self.is_normalized, ..sums })
     }
 
     /// Each source's value shared among the targets that its kernel reaches, in parts of W(r, H) with its own radius H: the sum over all

@@ -48,6 +48,8 @@ pub(super) struct Work {
     found: Vec<Neighbor>,
     /// Where the weights end; 0 if all neighbours are where the target is.
     pub radius: f64,
+    /// The largest coordinate of the target and the neighbours.
+    pub magnitude: f64,
     /// Blocks of neighbours; the last is padded.
     pub blocks: usize,
     /// The squared distance of each.
@@ -127,9 +129,12 @@ impl Work {
         }
         let padded = self.blocks * LANES;
         let offsets = self.offsets.as_flattened_mut();
+        let larger = |most: f64, x: &S| most.max(Into::<f64>::into(x.abs()));
+        self.magnitude = target.iter().fold(0.0, larger);
         for (at, near) in self.found.iter().enumerate() {
             self.distances2[at / LANES][at % LANES] = near.distance2;
             let source = of.tree.item(of.positions[near.index as usize] as usize).lo;
+            self.magnitude = source.iter().fold(self.magnitude, larger);
             let offset = of.tree.space().offset(target, &source);
             for (axis, &x) in offset.iter().enumerate().take(of.axes) {
                 offsets[axis * padded + at] = x;

@@ -20,6 +20,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// shape of an index, if it does; it is asked of shapes whose boxes the ray meets before the best hit so far. What it gives outside of the
     /// ray's range does not count.
     ///
+    /// In a periodic box the ray goes straight on, and meets shapes where they are: not their images.
+    ///
     /// For all candidates, in no order, the ray is a query: `bvh.query(ray)`. For triangles there is [`Mesh`](crate::Mesh).
     ///
     /// ```

@@ -34,9 +34,10 @@ impl Interpolation {
         [sources, targets]: [&[T]; 2],
         size: BoxSize,
         axes: usize,
+        rounding: f64,
     ) -> Result<Interpolator> {
         match self.clone() {
-            Self::MovingLeastSquares(options) => options.periodic(size).prepare_by(sources, targets, axes),
+            Self::MovingLeastSquares(options) => options.periodic(size).prepare_by(sources, targets, axes, rounding),
             Self::Gather(options) => options.periodic(size).gather_by(sources, targets, axes),
             Self::Scatter(options) => options.periodic(size).scatter(sources, targets),
             Self::InverseDistance(options) => options.periodic(size).prepare(sources, targets),
@@ -64,8 +65,11 @@ impl Interpolation {
 pub fn interpolator(method: &Interpolation, sources: &Points, targets: &Points) -> Result<Interpolator> {
     check_dim("the dimension of the targets", targets, sources.dim())?;
     let axes = sources.dim();
+    // Of 32 bits they are rounded so, whatever they are taken as.
+    let is_wide = matches!((sources, targets), (Points::F64(_), Points::F64(_)));
+    let rounding = if is_wide { 0.5 * f64::EPSILON } else { f64::from(0.5 * f32::EPSILON) };
     let (sources, targets) = of_one_precision(sources, targets);
     let (sources, size) = compiled(&sources, method.size())?;
     let (targets, _) = compiled(&targets, method.size())?;
-    with_rows!(&*sources, rows => method.prepare([rows, like(rows, &targets)?], size, axes))
+    with_rows!(&*sources, rows => method.prepare([rows, like(rows, &targets)?], size, axes, rounding))
 }

@@ -30,6 +30,7 @@ mod properties;
 mod regressions;
 mod sample;
 mod shapes;
+mod shapes_edges;
 mod shapes_round;
 mod shared_tables;
 mod spanning_tree;

@@ -22,27 +22,27 @@ pub struct Interpolate {
     /// How values are made of others
     #[arg(long, value_enum, default_value_t = Method::Mls)]
     pub method: Method,
-    /// The degree of mls: 0, 1 or 2
-    #[arg(long, value_name = "N", default_value_t = 2)]
-    pub degree: usize,
-    /// How much neighbours count for mls
-    #[arg(long, value_enum, default_value_t = Weight::Wendland2)]
-    pub weight: Weight,
-    /// The smoothing kernel of sph and scatter
-    #[arg(long, value_enum, default_value_t = Kernel::CubicSpline)]
-    pub kernel: Kernel,
-    /// The power of distances for idw
-    #[arg(long, value_name = "P", default_value_t = 2.0, allow_negative_numbers = true)]
-    pub power: f64,
+    /// The degree of mls: 0, 1 or 2; otherwise 2
+    #[arg(long, value_name = "N")]
+    pub degree: Option<usize>,
+    /// How much neighbours count for mls; otherwise wendland2
+    #[arg(long, value_enum)]
+    pub weight: Option<Weight>,
+    /// The smoothing kernel of sph and scatter; otherwise cubic-spline
+    #[arg(long, value_enum)]
+    pub kernel: Option<Kernel>,
+    /// The power of distances for idw; otherwise 2
+    #[arg(long, value_name = "P", allow_negative_numbers = true)]
+    pub power: Option<f64>,
     /// How many neighbours count; otherwise twice as many as a polynomial has coefficients for mls, 32 for sph and scatter, 8 for idw
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     pub k: Option<u32>,
     /// How far neighbours are at most, in the unit of the coordinates, instead of how many
     #[arg(long, value_name = "R", allow_negative_numbers = true, conflicts_with = "k")]
     pub radius: Option<f64>,
-    /// What targets get that have no neighbour within the radius
-    #[arg(long, value_enum, default_value_t = Fallback::Nan)]
-    pub fallback: Fallback,
+    /// What targets get that have no neighbour within the radius; otherwise nan. Not for scatter, which has none
+    #[arg(long, value_enum)]
+    pub fallback: Option<Fallback>,
     /// Write the values at the targets, by the name's ending: .npy is a NumPy array of f64, .csv a text table with the columns of VALUES; - is
     /// that table on standard output
     #[arg(long, value_name = "OUT.npy|csv")]

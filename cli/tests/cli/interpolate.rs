@@ -140,6 +140,11 @@ fn bad_input() {
         (&["--radius", "-1"], "radius is -1"),
         (&["--radius", "4", "--periodic", "6"], "less than twice radius"),
         (&["--method", "idw", "--power", "0"], "power is 0"),
+        (&["--method", "idw", "--degree", "7"], "--degree: an option of --method mls"),
+        (&["--method", "sph", "--weight", "wendland2"], "--weight: an option of --method mls"),
+        (&["--kernel", "cubic-spline"], "--kernel: an option of --method sph or scatter"),
+        (&["--method", "scatter", "--power", "2"], "--power: an option of --method idw"),
+        (&["--method", "scatter", "--fallback", "nan"], "--fallback: an option of --method mls, sph or idw"),
     ] {
         let line = error(more);
         assert!(line.contains(text), "{line}");

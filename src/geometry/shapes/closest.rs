@@ -5,7 +5,7 @@
 //! integers that are not large they are the exact ones, rounded once. Every degenerate shape is what it is made of: edges, or a point.
 //! Source: Ericson 2005, Real-Time Collision Detection, sections 5.1.2, 5.1.5, 5.1.9; in any dimension by exterior products.
 
-use crate::geometry::shapes::vector::{along, area2, areas, dot, length2, sub, times, unit, volume, volume2};
+use crate::geometry::shapes::vector::{along, area2, areas, dot, length2, sub, times, unit, volume2};
 
 /// The nearest point of a shape: how far, and which. It is the point itself if that lies in the shape.
 #[derive(Clone, Copy, Debug)]
@@ -68,13 +68,13 @@ pub fn on_triangle<const D: usize>(p: &[f64; D], corners: [&[f64; D]; 3]) -> Clo
     on_segment(p, [a, b]).or(on_segment(p, [b, c])).or(on_segment(p, [c, a]))
 }
 
-/// Weights of the corners of a tetrahedron at a point, times the second value: six volumes with one sign if the point is inside.
-pub fn volumes(p: &[f64; 3], corners: [&[f64; 3]; 4]) -> ([f64; 4], f64) {
-    let [a, b, c, d] = corners.map(|x| sub(x, p));
-    let (e, f, g) = (sub(corners[1], corners[0]), sub(corners[2], corners[0]), sub(corners[3], corners[0]));
-    let unit = unit(&[&a, &e, &f, &g]);
-    let [a, b, c, d, e, f, g] = [a, b, c, d, e, f, g].map(|x| times(&x, unit));
-    ([volume(&b, &c, &d), -volume(&a, &c, &d), volume(&a, &b, &d), -volume(&a, &b, &c)], volume(&e, &f, &g))
+/// Weights of the corners of a tetrahedron at a point, times their sum: six volumes with one sign if the point is inside. None if the
+/// tetrahedron has no volume, exactly.
+pub fn volumes(p: &[f64; 3], corners: [&[f64; 3]; 4]) -> Option<[f64; 4]> {
+    let [a, b, c, d] = corners;
+    let unit = unit(&[p, a, b, c, d]);
+    let is_flat = side(corners, unit) == 0.0;
+    (!is_flat).then(|| [[p, b, c, d], [a, p, c, d], [a, b, p, d], [a, b, c, p]].map(|of| side(of, unit)))
 }
 
 /// The triangles of a tetrahedron.

@@ -48,7 +48,8 @@ pub trait Convex<S: Scalar, const D: usize>: Bounded<S, D> {
         if let Core::Point(point) = point.core { self.solid().closest(&point).point } else { [f64::NAN; D] }
     }
 
-    /// The first and the last `t` of a ray in the shape, both in the range of the ray; none if the ray misses it.
+    /// The first and the last `t` of a ray in the shape, both in the range of the ray; none if the ray misses it. In the plane of a triangle
+    /// this is the part inside; a [`Mesh`](crate::Mesh) has no hit there.
     ///
     /// ```
     /// use ropewalk::{Convex, Ray, Sphere};

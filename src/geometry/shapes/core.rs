@@ -63,6 +63,11 @@ pub struct Solid<const D: usize> {
 impl<const D: usize> Solid<D> {
     /// A core and a radius; nothing, if a coordinate is beyond `limit` or NaN, or the radius is negative or NaN.
     pub fn new(core: Core<D>, radius: f64, limit: f64) -> Self {
+        // A box that is one point is decided as points are.
+        let core = match core {
+            Core::Box([lo, hi]) if lo == hi => Core::Point(lo),
+            core => core,
+        };
         let is_proper = |p: &[f64; D]| p.iter().all(|x| x.abs() <= limit);
         let is_frame = |frame: &Frame<D>| {
             is_proper(&frame.center)

@@ -55,8 +55,11 @@ impl<S: Scalar, const D: usize> Convex<S, D> for Ellipsoid<S, D> {
 }
 
 impl<S: Scalar, const D: usize> Bounded<S, D> for Ellipsoid<S, D> {
-    /// Rounded outwards.
+    /// Rounded outwards; upside down, so that a tree refuses it, if a radius is negative or NaN.
     fn bounds(&self) -> Aabb<S, D> {
+        if !self.radii.iter().all(|&radius| radius >= 0.0) {
+            return Aabb::EMPTY;
+        }
         let mut bounds = Aabb { lo: self.center, hi: self.center };
         for k in 0..D {
             let half = length2(&std::array::from_fn::<_, D, _>(|i| self.radii[i] * self.axes[i][k])).sqrt();

@@ -1,7 +1,7 @@
 //! Shapes: segments, triangles, tetrahedra, boxes, capsules, ellipsoids, k-DOPs; how far they are from each other, and whether they touch.
 //!
-//! All are convex, solid and closed; [`Convex`] has the questions. Each can be stored in a [`Bvh`](crate::Bvh), by its box, and but for points
-//! each can be asked: `bvh.query(shape)` then gives the boxes that the shape itself intersects.
+//! All are convex, solid and closed; [`Convex`] has the questions. Each can be stored in a [`Bvh`](crate::Bvh), by its box, and each
+//! can be asked: `bvh.query(shape)` then gives the boxes that the shape itself intersects.
 //!
 //! | shape | dimensions | what it is |
 //! |---|---|---|
@@ -35,7 +35,8 @@
 //! | k-DOP | | | | | | | | I |
 //! | ray | F | F | F | F | F | F | F | F |
 //!
-//! - F: a closed form. A: separating axes decide about touching, and of the features (corners, edges, faces) the nearest give the distance. Both
+//! - F: a closed form; of a ray and a triangle beyond three dimensions it needs the ray to lie in the triangle's space exactly, and rounding
+//!   that lifts the two apart makes them miss. A: separating axes decide about touching, and of the features (corners, edges, faces) the nearest give the distance. Both
 //!   are polynomials of differences of coordinates, and quotients of these: right for integers as long as the third powers of
 //!   differences, sixth powers for distances, are below 2^53, and else to the last digits. Beyond three dimensions pairs with a triangle, and with an
 //!   oriented box, are I, but for points.
@@ -93,6 +94,8 @@ mod slabs;
 mod stored;
 mod triangle;
 mod vector;
+
+pub(in crate::geometry) use core::beyond;
 
 pub use convex::Convex;
 pub use ellipsoid::Ellipsoid;

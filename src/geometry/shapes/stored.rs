@@ -16,6 +16,12 @@ pub trait Asks<S: Scalar, const D: usize> {
     fn hits<T: Convex<S, D>>(&self, stored: &T) -> bool;
 }
 
+impl<S: Scalar, const D: usize> Asks<S, D> for [S; D] {
+    fn hits<T: Convex<S, D>>(&self, stored: &T) -> bool {
+        stored.intersects(self)
+    }
+}
+
 impl<S: Scalar, const D: usize> Asks<S, D> for Aabb<S, D> {
     fn hits<T: Convex<S, D>>(&self, stored: &T) -> bool {
         stored.intersects(self)

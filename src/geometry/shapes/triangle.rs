@@ -74,8 +74,9 @@ impl<S: Scalar> Tetrahedron<S> {
     /// coordinate is not finite.
     pub fn barycentric(&self, point: impl Into<[S; 3]>) -> Option<[f64; 4]> {
         let vertices = self.vertices.map(|vertex| wide(&vertex));
-        let (weights, all) = closest::volumes(&wide(&point.into()), vertices.each_ref());
-        let weights = weights.map(|weight| weight / all);
+        let volumes = closest::volumes(&wide(&point.into()), vertices.each_ref())?;
+        let all: f64 = volumes.iter().sum();
+        let weights = volumes.map(|volume| volume / all);
         weights.iter().all(|weight| weight.is_finite()).then_some(weights)
     }
 }

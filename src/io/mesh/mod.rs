@@ -4,7 +4,8 @@
 //! - out: vertices, and three of them for each triangle; polygons are cut into fans about their first corner
 //! - cost: one pass over the file, which is read whole
 //!
-//! Colours, normals, materials, lines and points are passed over. STL names no vertices: corners with the same coordinates become one. The
+//! Colours, normals, materials, lines and points are passed over. A binary STL file ends with its last triangle, and an OBJ file has each
+//! face on one line: bytes that follow, and a line that `\` continues, are errors. STL names no vertices: corners with the same coordinates become one. The
 //! parts of an OBJ file become one mesh, and a vertex that several of them use stands once for each.
 
 mod obj;
@@ -55,6 +56,9 @@ fn read_bytes(bytes: &[u8]) -> std::result::Result<MeshData, String> {
         obj::read(bytes)?
     };
     let n = mesh.vertices.len();
+    if mesh.faces.is_empty() && n > 0 {
+        return Err(format!("has {n} vertices, but no triangles"));
+    }
     let is_outside = |face: &[u32; 3]| face.iter().any(|&vertex| vertex as usize >= n);
     match mesh.faces.iter().position(is_outside) {
         Some(face) => Err(format!("triangle {face} has a vertex that is none of {n}")),
@@ -179,6 +183,11 @@ mod tests {
             format!("{vertices}v 0 zero 0\n"),
             format!("{vertices}v nan 0 0\nf 1 2 4\n"),
             "<html>".into(),
+            // Points alone, faces of two corners, and a line that is continued.
+            vertices.into(),
+            "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty float z\nend_header\n0 0 0\n".into(),
+            String::from_utf8_lossy(&ply("ascii", b"0 0 0 7\n1 0 0 7\n0 1 0 7\n0 0 1 7\n2 0 1\n2 0 2\n2 0 3\n2 1 2\n")).into_owned(),
+            format!("{vertices}f 1 2 \\\n3\n"),
             "solid cut\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\n".into(),
             "ply\nformat ascii 1.0\nelement vertex 2\n".into(),
             String::from_utf8_lossy(&ply("ascii", b"0 0 0 7\n1 0 0 7\n0 1 0 7\n0 0 1 7\n3 0 1 9\n")).into_owned(),
@@ -194,6 +203,56 @@ mod tests {
         for length in 4..whole.len() {
             assert!(read_bytes(&whole[..length]).is_err(), "{length} bytes");
         }
+    }
+
+    #[test]
+    fn faces_by_another_name_are_named() {
+        let whole = ply("ascii", b"0 0 0 7\n1 0 0 7\n0 1 0 7\n0 0 1 7\n3 0 1 2\n3 0 1 2\n3 0 1 2\n3 0 1 2\n");
+        let named = |name: &str| String::from_utf8_lossy(&whole).replace("vertex_indices", name);
+        assert!(["vertex_index", "vertex_indices"].iter().all(|name| read_bytes(named(name).as_bytes()).is_ok()));
+        let error = read_bytes(named("vertex_indexes").as_bytes()).unwrap_err();
+        assert!(error.contains("vertex_indexes") && error.contains("vertex_indices"), "{error}");
+    }
+
+    /// What changes a few bytes is read or refused; all vertices of faces are there, and no coordinate is NaN.
+    #[test]
+    fn mutated_files() {
+        let corners: Vec<u8> = (0..12).flat_map(|i| (i as f32).to_le_bytes()).collect();
+        let mut stl = vec![b' '; 80];
+        stl.extend(1u32.to_le_bytes());
+        stl.extend([&corners[..], &[0, 0]].concat());
+        let seeds = [
+            b"v 0 0 0\nv 1 0 0 0.5 0.5 0.5\nvt 0 1\nvn 0 0 1\nv 0 1 0\no part\nf 1/1/1 2//1 -1\nl 1 2\nf 1 2 3 2\n".to_vec(),
+            b"solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1e3 0\nendloop\nendfacet\nendsolid a\n".to_vec(),
+            stl,
+            ply("ascii", b"0 0 0 7\n1 0 0 7\n0 1 0 7\n0 0 1 7\n3 0 1 2\n3 0 1 2\n4 0 1 2 3\n3 0 1 2\n"),
+            ply("binary_little_endian", &[0; 68 + 4]),
+        ];
+        let mut n_read = 0;
+        for round in 0..20_000 {
+            let mut place = 16 * round;
+            let mut below = |n: usize| {
+                place += 1;
+                (crate::random::mixed(place) % n.max(1) as u64) as usize
+            };
+            let mut bytes = seeds[below(seeds.len())].clone();
+            for _ in 0..1 + below(3) {
+                if bytes.is_empty() {
+                    break;
+                }
+                let at = below(bytes.len());
+                match below(4) {
+                    0 => bytes.truncate(at.max(1)),
+                    1 => bytes.insert(at, b"09-/.e \n"[below(8)]),
+                    2 => drop(bytes.remove(at)),
+                    _ => bytes[at] = [b'0' + below(10) as u8, 0xff, 0, b' ', 0x7f][below(5)],
+                }
+            }
+            let Ok(mesh) = read_bytes(&bytes) else { continue };
+            n_read += 1;
+            assert!(triangles(&mesh).as_flattened().as_flattened().iter().all(|x| x.is_finite()));
+        }
+        assert!(n_read > 1000, "{n_read}");
     }
 
     #[test]

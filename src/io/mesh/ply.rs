@@ -28,6 +28,11 @@ fn read_elements(bytes: &[u8]) -> Result<MeshData, String> {
                 coordinates = corners.iter().flat_map(|corner| corner.0).collect();
             }
             "face" => {
+                let names: Vec<&str> = element.properties.iter().map(|(name, _)| name.as_str()).collect();
+                if element.count > 0 && !names.iter().any(|name| CORNERS.contains(name)) {
+                    let (names, known) = (names.join(", "), CORNERS.join(" or "));
+                    return Err(format!("faces have {names}, of which none is the list {known}"));
+                }
                 for Face(corners) in elements(&mut reader, element, &header)? {
                     faces.extend(fan(&corners));
                 }

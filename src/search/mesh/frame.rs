@@ -8,7 +8,7 @@ use crate::geometry::{Aabb, Ray, Scalar};
 
 /// The padding of queries that begin near the mesh. Corners, boxes and origins are rounded by less than 2^-24 in all, and what is computed
 /// of them (no number exceeds 2) by less than 2^-21.
-pub const PADDING: f64 = 1.0 / (1 << 20) as f64;
+pub(crate) const PADDING: f64 = 1.0 / (1 << 20) as f64;
 
 /// How coordinates become those of the tree: less `center`, times `scale`, which is a power of two.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +44,7 @@ impl Frame {
 
 /// The largest magnitude.
 #[inline(always)]
-fn magnitude(of: &[f64; 3]) -> f64 {
+pub(super) fn magnitude(of: &[f64; 3]) -> f64 {
     of.iter().fold(0.0, |most, x| f64::max(most, x.abs()))
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct FrameRay {
 pub(crate) enum Prepared<T> {
     /// It meets nothing.
     Nothing,
-    /// It is too far away for `f32`: each triangle is asked.
+    /// It is too far away for `f32`.
     TooFar,
     Ready(T),
 }
@@ -98,7 +98,7 @@ impl FrameRay {
         padding += 64.0 * f64::EPSILON * if first.is_finite() { first.abs() } else { 0.0 };
         // One over the unit, and over the direction's longest part, are normal numbers, too.
         let normal = f64::MIN_POSITIVE..=f64::MIN_POSITIVE.recip();
-        if !(padding <= 1.0 && normal.contains(&unit) && normal.contains(&longest)) {
+        if !(normal.contains(&unit) && normal.contains(&longest)) {
             return Prepared::TooFar;
         }
         let inverse = direction.map(f64::recip);
@@ -119,6 +119,9 @@ impl FrameRay {
         }
         if enter > leave + padding {
             return Prepared::Nothing;
+        }
+        if padding.is_nan() || padding > 1.0 {
+            return Prepared::TooFar;
         }
         let start = enter;
         let at: [f64; 3] = std::array::from_fn(|k| origin[k] + start * direction[k]);
@@ -172,5 +175,22 @@ impl FramePoint {
         } else {
             Prepared::TooFar
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// However far away it begins: no triangle is asked.
+    #[test]
+    fn rays_that_begin_behind_the_mesh_meet_nothing() {
+        let frame = Frame::over(&Aabb::new([-1.0f64; 3], [3.0; 3]));
+        for from in [4.0, 1e10, 1e18, 1e200] {
+            let ray = Ray::new([0.5, 0.5, 0.5], [1.0, 1e-3, 0.0]).between(from, f64::INFINITY);
+            assert!(matches!(FrameRay::new(&ray, &frame), Prepared::Nothing), "{from}");
+        }
+        let ray = Ray::new([-1e18, 0.5, 0.5], [1.0, 0.0, 0.0]);
+        assert!(matches!(FrameRay::new(&ray, &frame), Prepared::TooFar));
     }
 }

@@ -6,6 +6,7 @@
 
 mod batch;
 mod exact;
+mod far;
 pub(crate) mod frame;
 mod nearest;
 mod point_triangle;

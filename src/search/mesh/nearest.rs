@@ -2,13 +2,15 @@
 //!
 //! In: a point, or many, and how far to look. Out: the triangle, its nearest point, and the squared distance.
 //! A walk takes the nearest boxes first. A block's triangles are measured in `f32` with all its roundings allowed for; those that may be the
-//! nearest are measured by [`closest`]. Cost: O(log n) on a compact mesh, for a point that is not about equally far from much of it.
+//! nearest are measured by [`closest`]. Cost: O(log n) on a compact mesh, for a point that is not about equally far from much of it; points
+//! that are a million sizes of the mesh away take another walk ([`walk_from_afar`]).
 
 use crate::bvh::morton::{Grid, curve_order};
 use crate::bvh::traverse::bits;
 use crate::geometry::{Aabb, Scalar};
 use crate::search::mesh::Mesh;
 use crate::search::mesh::batch::in_turn;
+use crate::search::mesh::far::walk_from_afar;
 use crate::search::mesh::frame::{FramePoint, Prepared};
 use crate::search::mesh::point_triangle::closest;
 use crate::search::mesh::wide_tree::{Block, Node, higher, lower};
@@ -32,7 +34,7 @@ pub struct MeshNearest {
 
 impl<S: Scalar> Mesh<S> {
     /// The nearest triangle to a point; of several at one distance, as about an edge or a corner, that of the lowest index. `None` if there is
-    /// no triangle, or the point is not finite.
+    /// no triangle, or the point is not finite, or beyond 1e150 in `f64`, where squares overflow.
     ///
     /// ```
     /// let mesh = ropewalk::Mesh::build(&[[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], &[[0, 1, 2]])?;
@@ -70,7 +72,7 @@ impl<S: Scalar> Mesh<S> {
 
     #[inline(always)]
     fn closest_to<I: Isa>(&self, isa: I, point: &[f64; 3], radius: f64) -> Option<MeshNearest> {
-        if self.is_empty() || !point.iter().all(|x| x.is_finite()) || radius.is_nan() || radius < 0.0 {
+        if self.is_empty() || !point.iter().all(|x| x.abs() <= S::LIMIT) || radius.is_nan() || radius < 0.0 {
             return None;
         }
         let mut best: Option<MeshNearest> = None;
@@ -96,7 +98,10 @@ impl<S: Scalar> Mesh<S> {
         };
         match FramePoint::new(*point, &self.frame) {
             Prepared::Nothing => {}
-            Prepared::TooFar => (0..self.len() as u32).for_each(|triangle| _ = decide(triangle)),
+            Prepared::TooFar => walk_from_afar(&self.tree, &self.frame, *point, radius, |block| {
+                let triangles = block.triangle.iter().filter(|&&triangle| triangle != u32::MAX);
+                triangles.map(|&triangle| decide(triangle)).fold(f64::INFINITY, f64::min).sqrt()
+            }),
             Prepared::Ready(from) => {
                 let reach = |distance2: f64| {
                     (self.frame.length(distance2.sqrt()) * (1.0 + 1e-6) + f64::from(from.padding)) as f32

@@ -44,6 +44,47 @@ fn points_of_a_line() {
     assert_eq!(degrees(2, &line, &[[0.5, 1.0, 1.5], [0.5, 1.0, 1.6]]), [2, 0]);
 }
 
+/// Coordinates of 32 bits lie beside their line or plane by what they are rounded by; that is no direction to fit along.
+#[test]
+fn rounded_points_of_lines_and_planes() {
+    let field = |[x, y, z]: [f32; 3]| f64::from(3.0 * x + y - z).sin();
+    let check = |sources: &[[f32; 3]], targets: &[[f32; 3]], expected: &[i8], off: f64| {
+        let values: Vec<f64> = sources.iter().map(|&x| field(x)).collect();
+        let shifted = |by: f32| move |x: &[f32; 3]| x.map(|x| x + by);
+        for by in [0.0, 30.0] {
+            let [sources, targets] = [sources, targets].map(|x| x.iter().map(shifted(by)).collect::<Vec<_>>());
+            for degree in [1, 2] {
+                let interpolator = MovingLeastSquares::new(degree).prepare(&sources, &targets).unwrap();
+                let wide = |of: &[[f32; 3]]| of.iter().map(|x| x.map(f64::from)).collect::<Vec<_>>();
+                assert!(
+                    interpolator.degrees().iter().all(|degree| expected.contains(degree)),
+                    "{:?}",
+                    interpolator.degrees()
+                );
+                assert_eq!(interpolator.n_lower(), if expected == [0] { targets.len() } else { 0 });
+                for (found, (at, target)) in
+                    interpolator.apply(&values).unwrap().into_iter().zip(wide(&targets).iter().enumerate())
+                {
+                    let size: f64 = interpolator.coefficients().of(at).iter().map(|c| c.abs()).sum();
+                    let right = field(target.map(|x| (x - f64::from(by)) as f32));
+                    assert!(size < 100.0 && (found - right).abs() < off, "{target:?}: {found}, not {right}; {size}");
+                }
+            }
+        }
+    };
+    let line: Vec<[f32; 3]> = (0..200).map(|i| i as f32 / 200.0).map(|t| [t, 0.1 * t + 0.3, 0.7 - 0.3 * t]).collect();
+    let on: Vec<[f32; 3]> = (0..50).map(|i| i as f32 / 53.0).map(|t| [t, 0.1 * t + 0.3, 0.7 - 0.3 * t]).collect();
+    let beside: Vec<[f32; 3]> = on.iter().map(|&[x, y, z]| [x, y + 0.1, z]).collect();
+    check(&line, &on, &[1, 2], 1e-2);
+    check(&line, &beside, &[0], 0.5);
+    let of_plane = |[x, y]: [f64; 2]| [x, y, 0.3 * x - 0.7 * y + 0.2].map(|x| x as f32);
+    let plane: Vec<[f32; 3]> = points::<2>(2000, 4).into_iter().map(of_plane).collect();
+    let on: Vec<[f32; 3]> = points::<2>(200, 5).into_iter().map(|x| of_plane(x.map(|x| 0.1 + 0.8 * x))).collect();
+    let beside: Vec<[f32; 3]> = on.iter().map(|&[x, y, z]| [x, y, z + 1e-3]).collect();
+    check(&plane, &on, &[1, 2], 1e-2);
+    check(&plane, &beside, &[0], 0.5);
+}
+
 #[test]
 fn copies_and_few_points() {
     assert_eq!(degrees(2, &[[1.0; 3]; 40], &[[1.0; 3], [2.0; 3]]), [2, 0]);

@@ -69,6 +69,33 @@ fn volumes_count() {
     assert_eq!(gather.apply(&[4.0, 8.0]).unwrap(), [7.0]);
 }
 
+/// A sum of nothing is 0, where sums are not normed and nothing takes their place.
+#[test]
+fn sums_of_nothing() {
+    let (sources, targets) = ([[0.0f64], [1.0]], [[0.5f64], [9.0]]);
+    let sph = Sph::new(SmoothingKernel::CubicSpline).radius(1.0).volumes([1.0, 1.0]);
+    let plain = sph.clone().normalized(false).gather(&sources, &targets).unwrap();
+    let values = plain.apply(&[1.0, 1.0]).unwrap();
+    assert!(values[0] > 0.0 && values[1] == 0.0, "{values:?}");
+    assert_eq!(plain.apply_rows(&[1.0; 4], 2).unwrap()[2..], [0.0; 2]);
+    assert_eq!((plain.n_without_neighbors(), plain.sources().of(1).len()), (1, 0));
+    assert!(sph.gather(&sources, &targets).unwrap().apply(&[1.0, 1.0]).unwrap()[1].is_nan());
+    let nothing: [[f64; 1]; 0] = [];
+    let none = sph.volumes([]).normalized(false).gather(&nothing, &targets).unwrap();
+    assert_eq!(none.apply(&[] as &[f64]).unwrap(), [0.0; 2]);
+}
+
+/// As many columns as there are bytes are an error, not a panic.
+#[test]
+fn more_columns_than_memory() {
+    let nothing: [[f64; 1]; 0] = [];
+    let interpolator = InverseDistance::new(2.0).prepare(&nothing, &[[0.5f64]; 4]).unwrap();
+    for columns in [1 << 62, usize::MAX] {
+        let error = interpolator.apply_rows(&[], columns).unwrap_err();
+        assert!(error.to_string().contains("columns"), "{error}");
+    }
+}
+
 #[test]
 fn inverse_distances() {
     let sources = [[0.0f64, 0.0], [3.0, 0.0], [0.0, 0.0], [0.0, 6.0]];

@@ -143,3 +143,77 @@ fn winding_numbers_of_solids() {
         assert!(!mesh.contains([20.0; 3]));
     }
 }
+
+/// Of many nested surfaces the errors of winding numbers add up, to more than a half, but what is inside is known.
+#[test]
+fn many_nested_surfaces() {
+    const SHELLS: usize = 500;
+    let solid = Solid::octahedron(6);
+    let radius = |shell: f64| 1.0 + 1e-6 * shell;
+    let (mut vertices, mut faces) = (vec![], vec![]);
+    for shell in 0..SHELLS {
+        let first = vertices.len() as u32;
+        vertices.extend(solid.vertices.iter().map(|vertex| vertex.map(|x| radius(shell as f64) * x as f64 / 6.0)));
+        faces.extend(solid.faces.iter().map(|face| face.map(|at| first + at)));
+    }
+    let mesh = Mesh::build(&vertices, &faces).unwrap();
+    let (mut random, mut worst) = (Random(11), 0.0f64);
+    let last = SHELLS as f64 - 1.0;
+    for (shell, around) in [(last + 10.0, 0), (last + 1e5, 0), (last - 0.5, 1)] {
+        for i in 0..120 {
+            let point = [0.0; 3].map(|_: f64| random.unit() - 0.5);
+            let from_center: f64 = point.iter().map(|x| x.abs()).sum();
+            let point = point.map(|x| x * radius(shell) / from_center);
+            let winding = mesh.winding_number(point);
+            if around == 0 {
+                worst = worst.max(winding.abs());
+            }
+            // Some of those that are far from right, and some others.
+            if i % 50 == 0 || (winding.abs() > 0.5) != (around > 0) && i % 3 == 0 {
+                assert_eq!(mesh.contains(point), around > 0, "{shell}: {point:?}");
+            }
+        }
+    }
+    assert!(worst > 0.5, "{worst}");
+}
+
+/// What one triangle alone says, of all the nearest, the lowest index first: however far away the point is.
+#[test]
+fn nearest_from_afar() {
+    let mut random = Random(12);
+    let solid = Solid::octahedron(7);
+    let vertices: Vec<[f64; 3]> = solid.vertices.iter().map(|vertex| vertex.map(|x| 0.1 * x as f64)).collect();
+    let mesh = Mesh::build(&vertices, &solid.faces).unwrap();
+    let alone: Vec<Mesh<f64>> = solid.faces.iter().map(|face| Mesh::build(&vertices, &[*face]).unwrap()).collect();
+    for distance in [1e5, 1e6, 1e7, 1e9, 1e12, 1e14, 1e17, 1e30, 1e149] {
+        for i in 0..12 {
+            let mut direction = [0.0; 3].map(|_: f64| 2.0 * random.unit() - 1.0);
+            if i < 4 {
+                // Corners and edges, which are ties.
+                direction = [[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [1.0, 1.0, 0.0], [1.0, -1.0, 1.0]][i];
+            }
+            let point = direction.map(|x| x * distance);
+            let each = alone.iter().map(|mesh| mesh.nearest(point).unwrap().distance2);
+            let (least, triangle) = each.zip(0u32..).min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))).unwrap();
+            let found = mesh.nearest(point).unwrap();
+            assert_eq!((found.distance2, found.triangle), (least, triangle), "{point:?}");
+            assert_eq!(mesh.nearest_within(point, least.sqrt() * (1.0 - 1e-12)), None);
+            assert_eq!(mesh.nearest_within(point, least.sqrt() * (1.0 + 1e-15)), Some(found));
+        }
+    }
+}
+
+/// Squares of such distances overflow.
+#[test]
+fn beyond_the_limit_nothing_is_near() {
+    let mesh = Mesh::build(&[[0.0f64, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], &[[0, 1, 2], [0, 0, 0]]).unwrap();
+    for x in [1e151, -1e200, f64::MAX] {
+        for point in [[x, 0.0, 0.0], [0.5, x, 0.0], [x; 3]] {
+            assert_eq!((mesh.nearest(point), mesh.nearest_within(point, 1.0)), (None, None));
+            assert_eq!(mesh.nearest_all(&[point], f64::INFINITY), [None]);
+            assert!(mesh.signed_distance(point).is_nan());
+        }
+    }
+    let near = mesh.nearest([1e150, 0.0, 0.0]).unwrap();
+    assert!(near.triangle == 0 && near.distance2.is_finite(), "{near:?}");
+}

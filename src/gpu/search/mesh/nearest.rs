@@ -23,6 +23,7 @@ use crate::gpu::search::mesh::cast::ItemsIn;
 use crate::gpu::search::mesh::point_triangle::{NUMBERS, closest};
 use crate::gpu::search::mesh::tree::{Axis, Node, Nodes, byte};
 use crate::gpu::search::query_points::QueryPoints;
+use crate::parallel::map;
 use crate::search::MeshNearest;
 
 /// Units of a block.
@@ -101,7 +102,11 @@ impl<S: Coordinate> Mesh<S> {
             let indices = Buffer::filled(client, n, u32::MAX);
             let numbers = Buffer::<f64>::new(client, NUMBERS * n);
             let tree = stored.tree.as_ref().filter(|_| radius >= 0.0);
-            let queries = if tree.is_some() { QueryPoints::of_finite(client, points, &Space::OPEN)? } else { None };
+            // Beyond the largest coordinate nothing is near.
+            let within = map(if tree.is_some() { n } else { 0 }, 1 << 14, &|at| {
+                points[at].map(|x| if Into::<f64>::into(x).abs() <= S::LIMIT { x } else { S::from_f64(f64::NAN) })
+            });
+            let queries = QueryPoints::of_finite(client, &within, &Space::OPEN)?;
             if let (Some(tree), Some(queries)) = (tree, queries) {
                 let n = queries.order.len();
                 let doubts = Buffer::<u32>::new(client, n);

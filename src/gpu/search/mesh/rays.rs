@@ -243,8 +243,9 @@ impl FrameRay {
         }
         misses = misses || enter > leave + padding;
         let mut state = READY.runtime();
+        state = select(padding <= one, state, TOO_FAR.runtime());
         state = select(misses, NOTHING.runtime(), state);
-        state = select(padding <= one && is_sound, state, TOO_FAR.runtime());
+        state = select(is_sound, state, TOO_FAR.runtime());
         let last = longest_axis(&direction);
         let mut octant = 0u32.runtime();
         let (mut placed, mut near, mut beyond) =
