@@ -1,0 +1,123 @@
+//! Rays and nearest triangles on a device: rates, and whether answers are those of the CPU.
+//!
+//!     cargo run --release -p ropewalk-benches --features cuda --bin device_rays -- [TRIANGLES] [RAYS] [FOLDER]
+//!
+//! The mesh is a bumpy sphere. Incoherent rays begin anywhere in a box that is half as wide again and go to any point of it; those of a camera
+//! go through the pixels of a picture. With FOLDER the mesh and the incoherent rays are written there, as numbers of 32 bits, for other programs.
+
+use std::error::Error;
+use std::time::Instant;
+
+use ropewalk::gpu::{self, Device, Rays};
+use ropewalk::{Mesh, Ray};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// Turns of each measurement, of which the least time counts.
+const TURNS: usize = 7;
+
+fn main() -> Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let mut number = |default: usize| arguments.next().map_or(Ok(default), |text| text.parse());
+    let (triangles, n) = (number(1_000_000)?, number(1 << 24)?);
+    let folder = arguments.next();
+    let device = Device::first()?;
+    println!("{device:?}, {triangles} triangles, {n} rays");
+
+    let (vertices, faces) = bumpy(triangles);
+    let began = Instant::now();
+    let mesh = Mesh::build(&vertices, &faces)?;
+    println!("build on the CPU {:.3} s", began.elapsed().as_secs_f64());
+    let began = Instant::now();
+    let there = gpu::Mesh::upload(&mesh, device)?;
+    device.memory()?;
+    println!("upload {:.3} s", began.elapsed().as_secs_f64());
+
+    let incoherent = incoherent(n);
+    if let Some(folder) = folder {
+        let write = |name: &str, numbers: &[u8]| std::fs::write(format!("{folder}/{name}"), numbers);
+        let bytes = |numbers: &[f32]| numbers.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
+        write("vertices.f32", &bytes(vertices.as_flattened()))?;
+        write("faces.u32", &faces.as_flattened().iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>())?;
+        let numbers: Vec<f32> = incoherent.iter().flat_map(|ray| [ray.origin, ray.direction]).flatten().collect();
+        write("rays.f32", &bytes(&numbers))?;
+    }
+    for (name, rays) in [("incoherent", incoherent), ("camera", camera(n))] {
+        let asked = Rays::new(&rays, device)?;
+        let some = &rays[..n.min(200_000)];
+        let firsts = there.first_hits(&asked)?.read()?;
+        let expected = mesh.first_hits(some);
+        let differ = expected.iter().zip(&firsts).filter(|(a, b)| a != b).count();
+        let anys = there.any_hits(&asked)?.read()?;
+        let wrong = anys.iter().zip(&firsts).filter(|(any, first)| (**any == 1) != first.is_some()).count();
+        let hit = firsts.iter().flatten().count();
+        println!("{name}: {hit} hit, {differ} of {} differ from the CPU's, {wrong} of any", some.len());
+        time(&format!("{name}, first"), n, &|| Ok(there.first_hits(&asked)?.wait()?))?;
+        time(&format!("{name}, any"), n, &|| Ok(there.any_hits(&asked)?.wait()?))?;
+        let few = Rays::new(some, device)?;
+        let lists = there.hits_all(&few)?.read()?;
+        println!("{name}: lists are the CPU's: {}", lists == mesh.hits_all(some));
+        time(&format!("{name}, all"), some.len(), &|| Ok(there.hits_all(&few)?.triangles().wait()?))?;
+    }
+    let points: Vec<[f32; 3]> = self::incoherent(n.min(1 << 20)).iter().map(|ray| ray.origin).collect();
+    let near = there.nearest_all(&points, f64::INFINITY)?.read()?;
+    let some = &points[..points.len().min(100_000)];
+    let differ = mesh.nearest_all(some, f64::INFINITY).iter().zip(&near).filter(|(a, b)| a != b).count();
+    println!("nearest: {differ} of {} differ from the CPU's", some.len());
+    time("nearest, with the upload of points", points.len(), &|| Ok(there.nearest_all(&points, f64::INFINITY)?.wait()?))
+}
+
+fn time(what: &str, n: usize, work: &dyn Fn() -> Result<()>) -> Result<()> {
+    let mut least = f64::INFINITY;
+    for _ in 0..TURNS {
+        let began = Instant::now();
+        work()?;
+        least = least.min(began.elapsed().as_secs_f64());
+    }
+    println!("{what}: {:.3} ms, {:.1} million a second", 1e3 * least, n as f64 / least / 1e6);
+    Ok(())
+}
+
+/// A bumpy sphere of about so many triangles.
+fn bumpy(triangles: usize) -> (Vec<[f32; 3]>, Vec<[u32; 3]>) {
+    let n = ((triangles as f64 / 4.0).sqrt() as u32).max(2);
+    let place = |i: u32, j: u32| {
+        let (theta, phi) = (f64::from(i) / f64::from(n), f64::from(j) / f64::from(n));
+        let (theta, phi) = (theta * std::f64::consts::PI, phi * std::f64::consts::PI);
+        let at = [theta.sin() * phi.cos(), theta.sin() * phi.sin(), theta.cos()];
+        let bumps = 0.1 * (9.0 * at[0]).sin() * (7.0 * at[1]).cos() + 0.05 * (31.0 * at[2]).sin();
+        at.map(|x| (x * (1.0 + bumps)) as f32)
+    };
+    let vertices = (0..=n).flat_map(|i| (0..2 * n).map(move |j| place(i, j))).collect();
+    let at = |i: u32, j: u32| i * 2 * n + j % (2 * n);
+    let quads = (0..n).flat_map(|i| (0..2 * n).map(move |j| (i, j)));
+    let faces = quads.flat_map(|(i, j)| {
+        [[at(i, j), at(i + 1, j), at(i + 1, j + 1)], [at(i, j), at(i + 1, j + 1), at(i, j + 1)]]
+    });
+    (vertices, faces.collect())
+}
+
+fn incoherent(n: usize) -> Vec<Ray<f32, 3>> {
+    let mut state = 1u64;
+    let mut random = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 40) as f32 / (1 << 24) as f32 - 0.5) * 3.0
+    };
+    let mut place = || -> [f32; 3] { std::array::from_fn(|_| random()) };
+    (0..n)
+        .map(|_| {
+            let (from, to) = (place(), place());
+            Ray::new(from, std::array::from_fn::<f32, 3, _>(|k| to[k] - from[k]))
+        })
+        .collect()
+}
+
+fn camera(n: usize) -> Vec<Ray<f32, 3>> {
+    let width = (n as f64).sqrt() as usize;
+    (0..n)
+        .map(|i| {
+            let [x, y] = [i % width, i / width].map(|at| at as f32 / width as f32 - 0.5);
+            Ray::new([0.0, -3.0, 0.0], [x, 1.0, y])
+        })
+        .collect()
+}
