@@ -64,7 +64,9 @@ fn main() -> Result<()> {
     let some = &points[..points.len().min(100_000)];
     let differ = mesh.nearest_all(some, f64::INFINITY).iter().zip(&near).filter(|(a, b)| a != b).count();
     println!("nearest: {differ} of {} differ from the CPU's", some.len());
-    time("nearest, with the upload of points", points.len(), &|| Ok(there.nearest_all(&points, f64::INFINITY)?.wait()?))
+    time("nearest, with the upload of points", points.len(), &|| {
+        Ok(there.nearest_all(&points, f64::INFINITY)?.wait()?)
+    })
 }
 
 fn time(what: &str, n: usize, work: &dyn Fn() -> Result<()>) -> Result<()> {
@@ -91,9 +93,8 @@ fn bumpy(triangles: usize) -> (Vec<[f32; 3]>, Vec<[u32; 3]>) {
     let vertices = (0..=n).flat_map(|i| (0..2 * n).map(move |j| place(i, j))).collect();
     let at = |i: u32, j: u32| i * 2 * n + j % (2 * n);
     let quads = (0..n).flat_map(|i| (0..2 * n).map(move |j| (i, j)));
-    let faces = quads.flat_map(|(i, j)| {
-        [[at(i, j), at(i + 1, j), at(i + 1, j + 1)], [at(i, j), at(i + 1, j + 1), at(i, j + 1)]]
-    });
+    let faces = quads
+        .flat_map(|(i, j)| [[at(i, j), at(i + 1, j), at(i + 1, j + 1)], [at(i, j), at(i + 1, j + 1), at(i, j + 1)]]);
     (vertices, faces.collect())
 }
 

@@ -51,6 +51,10 @@ pub(crate) enum Kind {
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
     DeviceRounding,
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    DeviceLoops {
+        what: &'static str,
+    },
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
     DeviceSmall {
         value: f64,
     },

@@ -133,6 +133,7 @@ impl Kind {
             | Kind::DeviceCenter { .. }
             | Kind::DeviceTies
             | Kind::DeviceRounding
+            | Kind::DeviceLoops { .. }
             | Kind::DeviceSmall { .. } => ErrorKind::Unsupported,
             #[cfg(all(feature = "io", any(feature = "cuda", feature = "vulkan")))]
             Kind::DeviceAdaptaHop => ErrorKind::Unsupported,

@@ -42,6 +42,11 @@ impl Display for Error {
                 "this device's driver rounds sums of products otherwise than the CPU, so that answers would differ; use CUDA for NVIDIA's GPUs, or the CPU",
             ),
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
+            Kind::DeviceLoops { what } => write!(
+                f,
+                "{what} asks about more triangles than this device's driver may have loops for; use CUDA, or the CPU"
+            ),
+            #[cfg(any(feature = "cuda", feature = "vulkan"))]
             Kind::DeviceSmall { value } => write!(
                 f,
                 "this device's driver takes a coordinate of {value:e} for 0; multiply all coordinates by a power of two, or use CUDA or the CPU"

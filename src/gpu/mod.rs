@@ -5,6 +5,7 @@
 //!                                                                        -> connect -> labels -> dbscan, fof -> halos -> centers
 //!                                                                        -> hop -> halos
 //!                                                                        -> mst -> cut, dendrogram -> hdbscan
+//! Mesh, boxes, balls -> search::mesh (rays, nearest triangles)
 //! ```
 //!
 //! ```no_run
@@ -34,11 +35,14 @@
 //!
 //! | on the CPU | here | what is missing here |
 //! |---|---|---|
-//! | [`Bvh`](crate::Bvh) | [`Bvh`] | boxes and other primitives than points; `for_each_pair` without a [`Visitor`] |
+//! | [`Bvh`](crate::Bvh) | [`Bvh`] | other primitives than points, but for rays; `for_each_pair` without a [`Visitor`] |
 //! | `query_all`, `count_all` | the same, of [`Sphere`](crate::Sphere)s and [`Aabb`](crate::Aabb)s; [`Csr`], [`DeviceVec`] | queries of your own; a single `query` |
 //! | `neighbors`, `count_neighbors`, `count_pairs` | the same | |
 //! | `nearest_neighbors`, `nearest_all` | the same; [`Neighbors`] | a single `nearest` |
 //! | `for_each_hit`, `for_each_pair` | the same, and `for_each_neighbor` of all stored points | closures: a [`Visitor`] is a type with a value for each point |
+//! | [`Mesh`](crate::Mesh) | [`Mesh`], uploaded; [`Rays`], [`RayHits`], [`RayLists`], [`MeshNeighbors`] | a single ray or point; `k_hits`, `for_each_hit`; winding numbers |
+//! | [`Bvh::cast`](crate::Bvh::cast) | [`Solids`]: boxes and balls; [`CastHits`] | shapes of your own |
+//! | [`MovingLeastSquares`](crate::interpolate::MovingLeastSquares) and its like | | all of it |
 //! | [`dbscan`](crate::cluster::dbscan()), [`Dbscan`](crate::Dbscan) | [`dbscan()`], [`Dbscan`] | |
 //! | [`Labels`](crate::Labels) | [`Labels`] | `get`, `is_core` and the like, which [`Labels::read`] gives |
 //! | [`Fof`](crate::Fof) | [`Fof`], also across ranks | `algorithm`: there is one |

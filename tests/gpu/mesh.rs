@@ -35,7 +35,7 @@ fn around(name: &'static str, n: u32, radius: impl Fn([f64; 3]) -> f64) -> Surfa
 
 fn surfaces() -> Vec<Surface> {
     let bumpy = |[x, y, z]: [f64; 3]| 1.0 + 0.1 * (9.0 * x).sin() * (7.0 * y).cos() + 0.05 * (11.0 * z).sin();
-    let ball = around("a ball", 16, bumpy);
+    let ball = around("a ball", 8, bumpy);
     let far = ball.vertices.iter().map(|&[x, y, z]| [1000.0 + x, y - 500.0, z]).collect();
     let far = Surface { name: "far away", vertices: far, faces: ball.faces.clone() };
     // Whole numbers, so that rays meet edges and corners.
@@ -49,8 +49,8 @@ fn surfaces() -> Vec<Surface> {
     let soup: Vec<[f64; 3]> = (0..900).map(|_| std::array::from_fn(|_| random.unit())).collect();
     let faces = (0..300).map(|i| [3 * i, 3 * i + 1, if i % 7 == 0 { 3 * i } else { 3 * i + 2 }]).collect();
     let soup = Surface { name: "crossing, some without area", vertices: soup, faces };
-    let copies = Surface { name: "copies", vertices: ball.vertices.clone(), faces: vec![[40, 72, 73]; 40] };
-    let one = Surface { name: "one", vertices: ball.vertices.clone(), faces: vec![[40, 72, 73]] };
+    let copies = Surface { name: "copies", vertices: ball.vertices.clone(), faces: vec![[40, 56, 57]; 40] };
+    let one = Surface { name: "one", vertices: ball.vertices.clone(), faces: vec![[40, 56, 57]] };
     let none = Surface { name: "none", vertices: vec![], faces: vec![] };
     vec![ball, far, steps, soup, copies, one, none]
 }
@@ -105,7 +105,6 @@ fn rays<S: Coordinate>(bounds: &Aabb<S, 3>, vertices: &[[f64; 3]], n: usize) -> 
     rays.push(Ray::new([zero; 3], [one, S::from_f64(f64::INFINITY), zero]));
     rays.push(Ray::new([zero; 3], [one; 3]).between(2.0, 1.0));
     rays.push(Ray::new([zero; 3], [one; 3]).between(f64::NEG_INFINITY, f64::INFINITY));
-    rays.push(Ray::new([1e20, 0.5, 0.25].map(S::from_f64), [-one, zero, zero]));
     rays.push(Ray::new([1e-3, 0.5, 0.25].map(S::from_f64), [1e-30, 0.0, 1e-32].map(S::from_f64)));
     rays
 }
@@ -118,7 +117,8 @@ fn compare_rays<S: Coordinate>(n: usize) {
         let ours = gpu::Mesh::upload(&mesh, device).unwrap();
         assert_eq!((ours.len(), ours.is_empty()), (mesh.len(), mesh.is_empty()));
         let there = Rays::new(&rays, device).unwrap();
-        let (firsts, expected) = (ours.first_hits(&there).unwrap().read().unwrap(), mesh.first_hits(&rays));
+        let found = ours.first_hits(&there).unwrap_or_else(|error| panic!("{}: {error}", surface.name));
+        let (firsts, expected) = (found.read().unwrap(), mesh.first_hits(&rays));
         let anys = ours.any_hits(&there).unwrap().read().unwrap();
         let (lists, all) = (ours.hits_all(&there).unwrap().read().unwrap(), mesh.hits_all(&rays));
         let met = expected.iter().flatten().count();
@@ -139,6 +139,34 @@ fn rays_in_f32() {
 #[test]
 fn rays_in_f64() {
     compare_rays::<f64>(3000);
+}
+
+/// Each triangle is asked, which drivers may refuse.
+#[test]
+fn rays_from_afar() {
+    let device = device();
+    let ray = Ray::new([1e20f64, 0.5, 0.25], [-1.0, 0.0, 0.0]);
+    for surface in surfaces() {
+        let mesh = mesh_of::<f64>(&surface);
+        let there = Rays::new(&[ray], device).unwrap();
+        match gpu::Mesh::upload(&mesh, device).unwrap().first_hits(&there) {
+            Ok(hits) => assert_eq!(hits.read().unwrap()[0], mesh.first_hit(&ray), "{}", surface.name),
+            Err(error) => {
+                assert!(mesh.len() >= 64 && !format!("{device:?}").contains("Cuda"), "{error}");
+                assert_eq!(error.kind(), ropewalk::ErrorKind::Unsupported);
+            }
+        }
+    }
+}
+
+/// As many that they are taken in an order of their own.
+#[test]
+fn many_rays() {
+    let device = device();
+    let mesh = mesh_of::<f32>(&surfaces()[0]);
+    let rays = rays(&mesh.bounds(), &surfaces()[0].vertices, 17_000);
+    let found = gpu::Mesh::upload(&mesh, device).unwrap().first_hits(&Rays::new(&rays, device).unwrap()).unwrap();
+    assert!(found.read().unwrap() == mesh.first_hits(&rays));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! In: rays and a tree. Out: the first hit of each, whether there is one, how many there are, or all.
 //! A unit takes a ray. It looks at nodes until there are items to look at, and then at these, so that the units of a warp are at the same more
 //! often. A ray for which rounding decides is marked, and a second kernel takes those without rounding.
+//! Many rays are taken along a curve first (`ray_order`), so that those of a warp meet the same nodes.
 //! Cost: O(log n) nodes of 80 bytes for the first hit on a compact mesh. Source: Aila and Laine 2009 (the two loops); Ylitie, Karras and
 //! Laine 2017.
 //!
@@ -14,16 +15,23 @@
 
 use cubecl::prelude::*;
 
+use crate::error::{Kind, Result};
 use crate::gpu::buffer::{Buffer, count};
 use crate::gpu::bvh::Coordinate;
+use crate::gpu::device::is_cuda;
+use crate::gpu::search::mesh::candidates::{entered, may_meet};
 use crate::gpu::search::mesh::lists::{Found, Hits, HitsLaunch, sort_lists, width};
+use crate::gpu::search::mesh::ray_order::along_curve;
 use crate::gpu::search::mesh::rays::{ExactRay, FrameRay, READY, Rays, RaysIn, TOO_FAR};
 use crate::gpu::search::mesh::solid_hit::{ball_hit, box_hit};
-use crate::gpu::search::mesh::tree::{Axis, Node, Nodes, Tree, Vec4, Way, byte};
+use crate::gpu::search::mesh::tree::{Nodes, Tree, Vec4, Way};
 use crate::gpu::search::mesh::triangle_hit::{HitSpec, IN_DOUBT, MET, triangle_hit};
 
 /// Units of a block.
 const CAST_UNITS: u32 = 128;
+
+/// Exact sums of a ray where loops must be short: a software driver ends all loops of a unit after 65,535 turns, and a sum has up to 240.
+const GUARDED: u32 = 270;
 
 /// What is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,6 +62,10 @@ struct CastSpec {
     wanted: Wanted,
     has_ranges: bool,
     exact: bool,
+    /// Whether rays are taken in an order of their own.
+    is_ordered: bool,
+    /// Whether few items are decided exactly for a ray, as drivers end long loops.
+    is_guarded: bool,
 }
 
 /// What is stored, on a device.
@@ -131,10 +143,19 @@ pub(super) fn cast<R: Runtime, S: Coordinate>(
     rays: &Rays<S>,
     wanted: Wanted,
     found: &Found,
-) {
+) -> Result<()> {
     let n = rays.len();
+    let order = along_curve(client, items, rays);
     let doubts = Buffer::<u32>::new(client, n);
-    let spec = CastSpec { item: items.item, wanted, has_ranges: rays.has_ranges(), exact: false };
+    let spec = CastSpec {
+        item: items.item,
+        wanted,
+        has_ranges: rays.has_ranges(),
+        exact: false,
+        is_ordered: order.is_some(),
+        is_guarded: !is_cuda(client),
+    };
+    let order = order.unwrap_or_else(|| Buffer::new(client, 0));
     let dim = CubeDim::new_1d(CAST_UNITS);
     let hits = || HitsLaunch::new(found.indices.arg(), found.numbers.arg(), found.offsets.arg());
     let blocks = count(n.div_ceil(CAST_UNITS as usize));
@@ -147,6 +168,7 @@ pub(super) fn cast<R: Runtime, S: Coordinate>(
             tree.arg(),
             items.arg(),
             rays.arg(),
+            order.arg(),
             hits(),
             doubts.arg(),
             n as u32,
@@ -159,6 +181,7 @@ pub(super) fn cast<R: Runtime, S: Coordinate>(
             tree.arg(),
             items.arg(),
             rays.arg(),
+            order.arg(),
             hits(),
             doubts.arg(),
             n as u32,
@@ -168,6 +191,10 @@ pub(super) fn cast<R: Runtime, S: Coordinate>(
             sort_lists::launch_unchecked::<R>(client, blocks, dim, hits(), n as u32, items.item);
         }
     }
+    if spec.is_guarded && doubts.read(client)?.contains(&1) {
+        return Err(Kind::DeviceLoops { what: "a ray" }.into());
+    }
+    Ok(())
 }
 
 #[cube(launch_unchecked)]
@@ -175,16 +202,27 @@ fn cast_all<F: Float>(
     nodes: &Nodes,
     items: &ItemsIn<F>,
     rays: &RaysIn<F>,
+    order: &Array<u32>,
     hits: &mut Hits,
     doubts: &mut Array<u32>,
     n: u32,
     #[comptime] spec: CastSpec,
 ) {
-    let at = ABSOLUTE_POS as u32;
-    if at < n {
-        let is_doubted = cast_ray::<F>(nodes, items, rays, hits, at, spec);
-        doubts[at as usize] = u32::cast_from(is_doubted);
+    let unit = ABSOLUTE_POS as u32;
+    if unit < n {
+        let at = ray_of(order, unit, comptime!(spec.is_ordered));
+        doubts[at as usize] = cast_ray::<F>(nodes, items, rays, hits, at, spec);
     }
+}
+
+/// The ray that a unit takes.
+#[cube]
+fn ray_of(order: &Array<u32>, unit: u32, #[comptime] is_ordered: bool) -> u32 {
+    let mut at = unit + 0;
+    if comptime!(is_ordered) {
+        at = order[unit as usize];
+    }
+    at
 }
 
 #[cube(launch_unchecked)]
@@ -192,15 +230,17 @@ fn cast_doubted<F: Float>(
     nodes: &Nodes,
     items: &ItemsIn<F>,
     rays: &RaysIn<F>,
+    order: &Array<u32>,
     hits: &mut Hits,
-    doubts: &Array<u32>,
+    doubts: &mut Array<u32>,
     n: u32,
     #[comptime] spec: CastSpec,
 ) {
-    let at = ABSOLUTE_POS as u32;
-    if at < n {
+    let unit = ABSOLUTE_POS as u32;
+    if unit < n {
+        let at = ray_of(order, unit, comptime!(spec.is_ordered));
         if doubts[at as usize] != 0 {
-            cast_ray::<F>(nodes, items, rays, hits, at, spec);
+            doubts[at as usize] = cast_ray::<F>(nodes, items, rays, hits, at, spec);
         }
     }
 }
@@ -208,7 +248,7 @@ fn cast_doubted<F: Float>(
 /// What is found of a ray.
 #[derive(CubeType)]
 struct Casting {
-    /// The index of the best hit, or how many there are; whether the ray is in doubt.
+    /// The index of the best hit, or how many there are; whether the ray is in doubt; how many exact sums it took.
     state: Array<u32>,
     /// Its `t` and weights.
     best: Array<f64>,
@@ -216,7 +256,7 @@ struct Casting {
     limit: Array<f32>,
 }
 
-/// Casts one ray, and returns whether it is in doubt.
+/// Casts one ray, and returns 1 if it is in doubt, else 0.
 #[cube]
 fn cast_ray<F: Float>(
     nodes: &Nodes,
@@ -225,15 +265,16 @@ fn cast_ray<F: Float>(
     hits: &mut Hits,
     at: u32,
     #[comptime] spec: CastSpec,
-) -> bool {
+) -> u32 {
     let ray = rays.ray(at, &items.numbers, comptime!(spec.has_ranges));
     let mut casting =
-        Casting { state: Array::<u32>::new(2usize), best: Array::<f64>::new(4usize), limit: Array::<f32>::new(1usize) };
+        Casting { state: Array::<u32>::new(3usize), best: Array::<f64>::new(4usize), limit: Array::<f32>::new(1usize) };
     casting.state[0] = 0;
     if comptime!(spec.wanted == Wanted::First) {
         casting.state[0] = u32::MAX.runtime();
     }
     casting.state[1] = 0;
+    casting.state[2] = 0;
     casting.best[0] = items.numbers[9];
     #[unroll]
     for k in 1..4usize {
@@ -291,7 +332,7 @@ fn cast_ray<F: Float>(
             hits.numbers[width * at as usize + k] = casting.best[k];
         }
     }
-    casting.state[1] != 0
+    casting.state[1]
 }
 
 /// Whether nothing more is wanted of a ray.
@@ -302,87 +343,6 @@ fn is_done(casting: &Casting, #[comptime] spec: CastSpec) -> bool {
         is_done = casting.state[0] != 0;
     }
     is_done
-}
-
-/// The children of a node that a ray enters below a limit, a bit each.
-#[cube]
-fn entered(ray: &FrameRay, node: &Node, limit: f32) -> u32 {
-    let mut hits = Array::<u32>::new(1usize);
-    hits[0] = 0;
-    let x = Slab::new(&node.x, ray, 0usize);
-    let y = Slab::new(&node.y, ray, 1usize);
-    let z = Slab::new(&node.z, ray, 2usize);
-    #[unroll]
-    for place in 0..8usize {
-        let (word, at) = comptime!((place / 4, place as u32 % 4));
-        let enter = max(max(x.enter(word, at), y.enter(word, at)), max(z.enter(word, at), f32::new(0.0)));
-        let leave = min(min(x.leave(word, at), y.leave(word, at)), min(z.leave(word, at), limit));
-        hits[0] = hits[0] | select(enter <= leave, comptime!(1u32 << place), 0u32);
-    }
-    hits[0]
-}
-
-/// Where a ray enters and leaves the children of a node along one axis.
-#[derive(CubeType)]
-struct Slab {
-    step: f32,
-    enter: f32,
-    leave: f32,
-    near: Array<u32>,
-    far: Array<u32>,
-}
-
-#[cube]
-impl Slab {
-    fn new(axis: &Axis, ray: &FrameRay, #[comptime] k: usize) -> Slab {
-        let inverse = ray.inverse[k];
-        let is_negative = ray.octant & comptime!(1u32 << k) != 0;
-        let (mut near, mut far) = (Array::<u32>::new(2usize), Array::<u32>::new(2usize));
-        #[unroll]
-        for word in 0..2usize {
-            near[word] = select(is_negative, axis.to[word], axis.from[word]);
-            far[word] = select(is_negative, axis.from[word], axis.to[word]);
-        }
-        Slab {
-            step: axis.step * inverse,
-            enter: (axis.lo - ray.near[k]) * inverse,
-            leave: (axis.lo - ray.far[k]) * inverse,
-            near,
-            far,
-        }
-    }
-
-    fn enter(&self, #[comptime] word: usize, #[comptime] at: u32) -> f32 {
-        fma(byte(self.near[word], at), self.step, self.enter)
-    }
-
-    fn leave(&self, #[comptime] word: usize, #[comptime] at: u32) -> f32 {
-        fma(byte(self.far[word], at), self.step, self.leave)
-    }
-}
-
-/// Whether a ray may meet a triangle below a limit.
-#[cube]
-fn may_meet(ray: &FrameRay, corners: &Array<f32>, limit: f32) -> bool {
-    let (mut x, mut y, mut z) = (Array::<f32>::new(3usize), Array::<f32>::new(3usize), Array::<f32>::new(3usize));
-    let mut wide = f32::new(0.0);
-    #[unroll]
-    for at in 0..3usize {
-        let (a, b) = (corners[3 * at] - ray.origin[0], corners[3 * at + 1] - ray.origin[1]);
-        let c = corners[3 * at + 2] - ray.origin[2];
-        x[at] = a * ray.across[0] + b * ray.across[1] + c * ray.across[2];
-        y[at] = a * ray.over[0] + b * ray.over[1] + c * ray.over[2];
-        z[at] = a * ray.along[0] + b * ray.along[1] + c * ray.along[2];
-        wide = max(wide, max(x[at].abs(), y[at].abs()));
-    }
-    let a = x[1] * y[2] - x[2] * y[1];
-    let b = x[2] * y[0] - x[0] * y[2];
-    let c = x[0] * y[1] - x[1] * y[0];
-    let error = ray.padding * (f32::new(5.0) * wide + f32::new(2.0) * ray.padding);
-    let is_mixed = min(a, min(b, c)) < -error && max(a, max(b, c)) > error;
-    let is_behind = max(z[0], max(z[1], z[2])) < -ray.padding;
-    let is_beyond = min(z[0], min(z[1], z[2])) - ray.padding > limit;
-    !(is_mixed || is_behind || is_beyond)
 }
 
 /// Decides whether a ray meets an item, and keeps what is wanted of that.
@@ -397,7 +357,8 @@ fn decide<F: Float>(
     at: u32,
     #[comptime] spec: CastSpec,
 ) {
-    let mut found = Array::<f64>::new(4usize);
+    let mut found = Array::<f64>::new(5usize);
+    found[4] = f64::new(0.0);
     let mut decided = Array::<u32>::new(1usize);
     if comptime!(spec.item == Item::Triangle) {
         let crossing = comptime!(matches!(spec.wanted, Wanted::Count | Wanted::List));
@@ -414,6 +375,10 @@ fn decide<F: Float>(
         if result == IN_DOUBT {
             casting.state[1] = 1;
         }
+    }
+    if comptime!(spec.exact && spec.is_guarded && spec.item == Item::Triangle) {
+        casting.state[2] = casting.state[2] + u32::cast_from(found[4]);
+        casting.state[1] = select(casting.state[2] < GUARDED, 0u32, 1u32);
     }
     let t = found[0];
     if result == MET && t >= ray.from && t <= ray.to {

@@ -4,8 +4,10 @@
 
 use cubecl::prelude::*;
 
-/// Parts that a sum of 24 products of three can have.
-const PARTS: usize = 96;
+/// Terms of a sum of 24 products of three, of which there are no more parts.
+const TERMS: usize = 96;
+/// Parts that a turn takes.
+const STEP: u32 = 12;
 
 /// A product of its own: compilers may fuse one with a sum, but nothing with what is fused already.
 #[cube]
@@ -29,20 +31,19 @@ fn two_sum(a: f64, b: f64, none: u64) -> (f64, f64) {
     (sum, kept(rest_a + rest_b, none))
 }
 
-/// The two halves of a number.
+/// The two halves of a number; `split` is 2^27 + 1, which is no number of 32 bits.
 #[cube]
-fn halves(x: f64, none: u64) -> (f64, f64) {
-    // 2^27 + 1, which is no number of 32 bits.
-    let c = kept(f64::reinterpret(0x41a0_0000_0200_0000u64) * x, none);
+fn halves(x: f64, none: u64, split: f64) -> (f64, f64) {
+    let c = kept(split * x, none);
     let high = kept(c - kept(c - x, none), none);
     (high, kept(x - high, none))
 }
 
 /// The product and what it is rounded by.
 #[cube]
-fn two_product(a: f64, b: f64, none: u64) -> (f64, f64) {
-    let (a1, a2) = halves(a, none);
-    let (b1, b2) = halves(b, none);
+fn two_product(a: f64, b: f64, none: u64, split: f64) -> (f64, f64) {
+    let (a1, a2) = halves(a, none, split);
+    let (b1, b2) = halves(b, none, split);
     let all = kept(a * b, none);
     let first = kept(all - kept(a1 * b1, none), none);
     let second = kept(first - kept(a2 * b1, none), none);
@@ -50,66 +51,91 @@ fn two_product(a: f64, b: f64, none: u64) -> (f64, f64) {
     (all, kept(kept(a2 * b2, none) - third, none))
 }
 
-/// An exact sum: parts that do not overlap, the smallest first.
+/// An exact sum of terms, which are added in their order.
 #[derive(CubeType)]
 struct Expansion {
     none: u64,
-    parts: Array<f64>,
-    len: Array<u32>,
+    split: f64,
+    terms: Array<f64>,
+    n_terms: Array<u32>,
 }
 
 #[cube]
 impl Expansion {
-    fn new(none: u64) -> Expansion {
-        let mut len = Array::<u32>::new(1usize);
-        len[0] = 0;
-        Expansion { none, parts: Array::<f64>::new(PARTS), len }
+    fn new(none: u64, split: f64) -> Expansion {
+        let mut n_terms = Array::<u32>::new(1usize);
+        n_terms[0] = 0;
+        Expansion { none, split, terms: Array::<f64>::new(TERMS), n_terms }
     }
 
     fn add(&mut self, x: f64) {
-        let zero = f64::new(0.0);
-        let mut carried = Array::<f64>::new(1usize);
-        let mut kept = Array::<u32>::new(1usize);
-        carried[0] = x;
-        kept[0] = 0;
-        // Parts that become 0 are dropped.
-        for at in 0..self.len[0] {
-            let (sum, rest) = two_sum(carried[0], self.parts[at as usize], self.none);
-            carried[0] = sum;
-            if rest != zero {
-                self.parts[kept[0] as usize] = rest;
-                kept[0] = kept[0] + 1;
-            }
-        }
-        if carried[0] != zero {
-            self.parts[kept[0] as usize] = carried[0];
-            kept[0] = kept[0] + 1;
-        }
-        self.len[0] = kept[0];
+        self.terms[self.n_terms[0] as usize] = x;
+        self.n_terms[0] = self.n_terms[0] + 1;
     }
 
     /// Adds a product of three.
     fn add_product(&mut self, a: f64, b: f64, c: f64) {
-        let (high, low) = two_product(a, b, self.none);
+        let (high, low) = two_product(a, b, self.none, self.split);
         self.add_two(high, c);
         self.add_two(low, c);
     }
 
     /// Adds a product of two.
     fn add_two(&mut self, a: f64, b: f64) {
-        let (high, low) = two_product(a, b, self.none);
+        let (high, low) = two_product(a, b, self.none, self.split);
         self.add(high);
         self.add(low);
     }
 
     /// The sum, rounded; its sign is that of the largest part.
+    ///
+    /// It is kept as parts that do not overlap, the smallest first. A software driver of Vulkan ends all loops of a unit after 65,535 turns, so
+    /// the first [`STEP`] parts take none.
     fn value(&self) -> f64 {
-        let mut sum = Array::<f64>::new(1usize);
-        sum[0] = f64::new(0.0);
-        for at in 0..self.len[0] {
-            sum[0] = sum[0] + self.parts[at as usize];
+        let zero = f64::new(0.0);
+        let mut parts = Array::<f64>::new(comptime!(TERMS + STEP as usize));
+        let (mut carried, mut counts) = (Array::<f64>::new(1usize), Array::<u32>::new(2usize));
+        // How many parts there are, and how many are kept of them.
+        counts[0] = 0;
+        for term in 0..self.n_terms[0] {
+            carried[0] = self.terms[term as usize];
+            counts[1] = 0;
+            let len = counts[0] + 0;
+            take(&mut parts, &mut carried, &mut counts, 0u32.runtime(), len, self.none);
+            if len > STEP {
+                for step in 1..len.div_ceil(STEP) {
+                    take(&mut parts, &mut carried, &mut counts, step * STEP, len, self.none);
+                }
+            }
+            if carried[0] != zero {
+                parts[counts[1] as usize] = carried[0];
+                counts[1] = counts[1] + 1;
+            }
+            counts[0] = counts[1];
         }
-        sum[0]
+        carried[0] = zero;
+        for at in 0..counts[0] {
+            carried[0] = carried[0] + parts[at as usize];
+        }
+        carried[0]
+    }
+}
+
+/// Adds what is carried to parts from one place on, and keeps what is left of them.
+#[cube]
+fn take(parts: &mut Array<f64>, carried: &mut Array<f64>, counts: &mut Array<u32>, from: u32, len: u32, none: u64) {
+    #[unroll]
+    for k in 0..STEP {
+        let at = from + k;
+        if at < len {
+            let (sum, rest) = two_sum(carried[0], parts[at as usize], none);
+            carried[0] = sum;
+            // Parts that become 0 are dropped.
+            if rest != f64::new(0.0) {
+                parts[counts[1] as usize] = rest;
+                counts[1] = counts[1] + 1;
+            }
+        }
     }
 }
 
@@ -130,10 +156,11 @@ pub(super) struct Scaled {
     points: Array<f64>,
     of_direction: f64,
     of_points: f64,
-    /// The least number that is normal, the largest, and no bits.
+    /// The least number that is normal, the largest, no bits, and what splits numbers.
     tiny: f64,
     huge: f64,
     none: u64,
+    split: f64,
 }
 
 #[cube]
@@ -168,6 +195,7 @@ impl Scaled {
             tiny: numbers[4],
             huge: numbers[5],
             none: u64::reinterpret(numbers[15]),
+            split: numbers[16],
         }
     }
 
@@ -177,7 +205,7 @@ impl Scaled {
 
     /// `direction . ((p - o) x (q - o))`, for the points with these numbers and the origin; not 0 unless it is exactly 0.
     pub fn volume(&self, p: u32, q: u32) -> f64 {
-        let mut sum = Expansion::new(self.none);
+        let mut sum = Expansion::new(self.none, self.split);
         for k in 0..3u32 {
             let d = self.direction[k as usize];
             let (i, j) = ((k + 1) % 3, (k + 2) % 3);
@@ -193,7 +221,7 @@ impl Scaled {
 
     /// `(a - o) . ((b - a) x (c - a))`, the volume between the origin and the triangle; not 0 unless it is exactly 0.
     pub fn height(&self) -> f64 {
-        let mut sum = Expansion::new(self.none);
+        let mut sum = Expansion::new(self.none, self.split);
         for turn in 0..4u32 {
             // The corners, one of which is replaced by the origin, with the sign changed.
             let p = select(turn == 1, 0u32, 1u32);
@@ -218,7 +246,7 @@ impl Scaled {
             if found[0] == f64::new(0.0) {
                 let (i, j) = ((k + 1) % 3, (k + 2) % 3);
                 let (di, dj) = (self.direction[i as usize], self.direction[j as usize]);
-                let mut sum = Expansion::new(self.none);
+                let mut sum = Expansion::new(self.none, self.split);
                 sum.add_two(di, self.at(q, j));
                 sum.add_two(-di, self.at(p, j));
                 sum.add_two(-dj, self.at(q, i));

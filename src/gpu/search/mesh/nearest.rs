@@ -12,11 +12,11 @@
 
 use cubecl::prelude::*;
 
-use crate::error::Result;
+use crate::error::{Kind, Result};
 use crate::geometry::Space;
 use crate::gpu::buffer::{Buffer, check_allocation, count, wait};
 use crate::gpu::bvh::Coordinate;
-use crate::gpu::device::{Device, on};
+use crate::gpu::device::{Device, is_cuda, on};
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::search::mesh::Mesh;
 use crate::gpu::search::mesh::cast::ItemsIn;
@@ -30,6 +30,8 @@ use crate::search::MeshNearest;
 const NEAREST_UNITS: u32 = 128;
 /// Children that can wait. A mesh as points are seldom has half as many.
 const STACK: usize = 96;
+/// Triangles that a software driver's loop reaches.
+const LOOP: usize = 60_000;
 /// Set in the number of a child that is an item.
 const IS_ITEM: u32 = 1 << 31;
 
@@ -84,7 +86,8 @@ impl<S: Coordinate> Mesh<S> {
     ///
     /// Memory: 60 bytes a point; while it runs, by the sizes of buffers, some 60 more a point of `f32`.
     ///
-    /// Errors: more than a buffer of the device can hold; if the device fails.
+    /// Errors: more than a buffer of the device can hold; without CUDA, a point farther than 1e6 sizes of a mesh of 60,000 triangles or more;
+    /// if the device fails.
     ///
     /// ```no_run
     /// use ropewalk::gpu::{self, Device};
@@ -120,6 +123,11 @@ impl<S: Coordinate> Mesh<S> {
                     find_all::launch_unchecked::<S, _>(
                         client, blocks.clone(), dim, tree.arg(), items, asked(), near(), doubts.arg(),
                     );
+                    // Loops are no longer there: see `cast`.
+                    let is_long = stored.items.n > LOOP && !is_cuda(client);
+                    if is_long && doubts.read(client)?.contains(&1) {
+                        return Err(Kind::DeviceLoops { what: "a point far from the mesh" }.into());
+                    }
                     let items = stored.items.arg();
                     find_doubted::launch_unchecked::<S, _>(client, blocks, dim, items, asked(), near(), doubts.arg());
                 }
@@ -268,7 +276,7 @@ fn find<F: Float>(
     }
     // Here numbers are as large as the point is far away.
     let padding = numbers[8] * (f64::new(1.0) + far);
-    let mut is_doubted = !(padding <= f64::new(1.0));
+    let mut is_doubted = padding > f64::new(1.0);
     if !is_doubted {
         let mut best = Best::new(radius2, f32::cast_from(padding), numbers[3]);
         let mut waiting = Waiting::new();
@@ -412,5 +420,6 @@ fn may_be_near(point: &Array<f32>, corners: &Array<f32>, padding: f32, within: f
     let far2 = to[0] * to[0] + to[1] * to[1] + to[2] * to[2];
     let error = padding * (f32::new(2.0) + f32::new(2.0) * (far2 * longest2 / area2).sqrt());
     let most = within + error;
-    !(distance2 > most * most * f32::new(1.000_01))
+    let is_beyond = distance2 > most * most * f32::new(1.000_01);
+    !is_beyond
 }

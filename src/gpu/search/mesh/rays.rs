@@ -116,8 +116,8 @@ pub(super) struct RaysIn<F: Float> {
 
 /// Numbers that kernels need: the frame's centre and scale, the least normal number and the largest, below which part of the corners' `t` its
 /// sign is in doubt, the largest coordinate, the padding, infinity, and lengths whose products neither overflow nor vanish, for rays
-/// and for triangles; and 0, which compilers are not to know.
-pub(super) fn numbers<S: Coordinate>(frame: &Frame) -> [f64; 16] {
+/// and for triangles; 0, which compilers are not to know; and 2^27 + 1.
+pub(super) fn numbers<S: Coordinate>(frame: &Frame) -> [f64; 17] {
     let [x, y, z] = frame.center;
     let padding = crate::search::mesh::frame::PADDING;
     [
@@ -137,6 +137,7 @@ pub(super) fn numbers<S: Coordinate>(frame: &Frame) -> [f64; 16] {
         1e-40,
         1e40,
         0.0,
+        134_217_729.0,
     ]
 }
 

@@ -22,7 +22,7 @@ pub(super) struct HitSpec {
     pub crossing: bool,
 }
 
-/// Where the line meets a triangle: `found` is `t` and the weights.
+/// Where the line meets a triangle: `found` is `t`, the weights, and how many exact sums that took more.
 #[cube]
 pub(super) fn triangle_hit(
     ray: &ExactRay,
@@ -85,12 +85,13 @@ pub(super) fn triangle_hit(
             let scaled = Scaled::new(&ray.direction, &points, numbers);
             let turn = select(deep < zero, f64::new(-1.0), f64::new(1.0));
             let mut signs = Array::<i32>::new(3usize);
-            #[unroll]
-            for at in 0..3usize {
-                let (b, c) = comptime!((((at + 1) % 3 + 1) as u32, ((at + 2) % 3 + 1) as u32));
+            // One after the other, for each is much code.
+            for edge in 0..3u32 {
+                let (at, b, c) = (edge as usize, (edge + 1) % 3 + 1, (edge + 2) % 3 + 1);
                 let is_sure = edges[at].abs() > sure;
                 if !is_sure {
-                    let volume = scaled.volume(b.runtime(), c.runtime());
+                    let volume = scaled.volume(b, c);
+                    found[4] = found[4] + f64::new(1.0);
                     let area = volume / deep;
                     let least = select(volume < zero, -tiny, tiny) * turn;
                     edges[at] = select(volume != zero && area == zero, least, area);
@@ -98,7 +99,7 @@ pub(super) fn triangle_hit(
                 signs[at] = sign(edges[at]);
                 if comptime!(spec.crossing) {
                     if signs[at] == 0 {
-                        signs[at] = sign(scaled.first_of_cross(b.runtime(), c.runtime()) * turn);
+                        signs[at] = sign(scaled.first_of_cross(b, c) * turn);
                     }
                 }
             }
@@ -183,6 +184,7 @@ fn place(
     if t.abs() <= numbers[6] * most {
         // So small that rounding could give its sign.
         let height = scaled.height();
+        found[4] = found[4] + f64::new(1.0);
         let area = sum * pick(&ray.direction, longest_axis(&ray.direction));
         let is_sure = height.abs() >= tiny && area.abs() >= tiny && area.abs() <= numbers[5];
         let turned = select(area < zero, -height, height);

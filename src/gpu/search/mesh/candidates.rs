@@ -1,0 +1,90 @@
+//! What a ray may meet: children of nodes by their boxes, and triangles in `f32` with all roundings allowed for.
+//!
+//! In: a ray in the unit of the tree, and how far to look. Out: candidates; none that is met is missing. Source: as the CPU's
+//! (`search::mesh::rays`).
+
+use cubecl::prelude::*;
+
+use crate::gpu::search::mesh::rays::FrameRay;
+use crate::gpu::search::mesh::tree::{Axis, Node, byte};
+
+/// The children of a node that a ray enters below a limit, a bit each.
+#[cube]
+pub(super) fn entered(ray: &FrameRay, node: &Node, limit: f32) -> u32 {
+    let mut hits = Array::<u32>::new(1usize);
+    hits[0] = 0;
+    let x = Slab::new(&node.x, ray, 0usize);
+    let y = Slab::new(&node.y, ray, 1usize);
+    let z = Slab::new(&node.z, ray, 2usize);
+    #[unroll]
+    for place in 0..8usize {
+        let (word, at) = comptime!((place / 4, place as u32 % 4));
+        let enter = max(max(x.enter(word, at), y.enter(word, at)), max(z.enter(word, at), f32::new(0.0)));
+        let leave = min(min(x.leave(word, at), y.leave(word, at)), min(z.leave(word, at), limit));
+        hits[0] = hits[0] | select(enter <= leave, comptime!(1u32 << place), 0u32);
+    }
+    hits[0]
+}
+
+/// Where a ray enters and leaves the children of a node along one axis.
+#[derive(CubeType)]
+struct Slab {
+    step: f32,
+    enter: f32,
+    leave: f32,
+    near: Array<u32>,
+    far: Array<u32>,
+}
+
+#[cube]
+impl Slab {
+    fn new(axis: &Axis, ray: &FrameRay, #[comptime] k: usize) -> Slab {
+        let inverse = ray.inverse[k];
+        let is_negative = ray.octant & comptime!(1u32 << k) != 0;
+        let (mut near, mut far) = (Array::<u32>::new(2usize), Array::<u32>::new(2usize));
+        #[unroll]
+        for word in 0..2usize {
+            near[word] = select(is_negative, axis.to[word], axis.from[word]);
+            far[word] = select(is_negative, axis.from[word], axis.to[word]);
+        }
+        Slab {
+            step: axis.step * inverse,
+            enter: (axis.lo - ray.near[k]) * inverse,
+            leave: (axis.lo - ray.far[k]) * inverse,
+            near,
+            far,
+        }
+    }
+
+    fn enter(&self, #[comptime] word: usize, #[comptime] at: u32) -> f32 {
+        fma(byte(self.near[word], at), self.step, self.enter)
+    }
+
+    fn leave(&self, #[comptime] word: usize, #[comptime] at: u32) -> f32 {
+        fma(byte(self.far[word], at), self.step, self.leave)
+    }
+}
+
+/// Whether a ray may meet a triangle below a limit.
+#[cube]
+pub(super) fn may_meet(ray: &FrameRay, corners: &Array<f32>, limit: f32) -> bool {
+    let (mut x, mut y, mut z) = (Array::<f32>::new(3usize), Array::<f32>::new(3usize), Array::<f32>::new(3usize));
+    let mut wide = f32::new(0.0);
+    #[unroll]
+    for at in 0..3usize {
+        let (a, b) = (corners[3 * at] - ray.origin[0], corners[3 * at + 1] - ray.origin[1]);
+        let c = corners[3 * at + 2] - ray.origin[2];
+        x[at] = a * ray.across[0] + b * ray.across[1] + c * ray.across[2];
+        y[at] = a * ray.over[0] + b * ray.over[1] + c * ray.over[2];
+        z[at] = a * ray.along[0] + b * ray.along[1] + c * ray.along[2];
+        wide = max(wide, max(x[at].abs(), y[at].abs()));
+    }
+    let a = x[1] * y[2] - x[2] * y[1];
+    let b = x[2] * y[0] - x[0] * y[2];
+    let c = x[0] * y[1] - x[1] * y[0];
+    let error = ray.padding * (f32::new(5.0) * wide + f32::new(2.0) * ray.padding);
+    let is_mixed = min(a, min(b, c)) < -error && max(a, max(b, c)) > error;
+    let is_behind = max(z[0], max(z[1], z[2])) < -ray.padding;
+    let is_beyond = min(z[0], min(z[1], z[2])) - ray.padding > limit;
+    !(is_mixed || is_behind || is_beyond)
+}
