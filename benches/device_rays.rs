@@ -1,6 +1,6 @@
 //! Rays and nearest triangles on a device: rates, and whether answers are those of the CPU.
 //!
-//!     cargo run --release -p ropewalk-benches --features cuda --bin device_rays -- [TRIANGLES] [RAYS] [FOLDER]
+//!     cargo bench -p ropewalk-benches --features cuda --bench device_rays -- [TRIANGLES] [RAYS] [FOLDER]
 //!
 //! The mesh is a bumpy sphere. Incoherent rays begin anywhere in a box that is half as wide again and go to any point of it; those of a camera
 //! go through the pixels of a picture. With FOLDER the mesh and the incoherent rays are written there, as numbers of 32 bits, for other programs.
@@ -17,7 +17,8 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 const TURNS: usize = 7;
 
 fn main() -> Result<()> {
-    let mut arguments = std::env::args().skip(1);
+    // Cargo adds `--bench`.
+    let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
     let mut number = |default: usize| arguments.next().map_or(Ok(default), |text| text.parse());
     let (triangles, n) = (number(1_000_000)?, number(1 << 24)?);
     let folder = arguments.next();
