@@ -1,8 +1,8 @@
 //! Many rays through a tree: the twin of `search::mesh::rays`.
 //!
 //! In: rays and a tree. Out: the first hit of each, whether there is one, how many there are, or all.
-//! A unit takes a ray. It looks at nodes until there are items to look at, and then at these, so that the units of a warp are at the same more
-//! often. A ray for which rounding decides is marked, and a second kernel takes those without rounding.
+//! A unit takes a ray. It looks at nodes until there are items to look at, at these until one may be met, and then decides, so that the units of
+//! a warp are at the same more often; deciding costs most. A ray for which rounding decides is marked, and a second kernel takes those without rounding.
 //! Many rays are taken along a curve first (`ray_order`), so that those of a warp meet the same nodes.
 //! Cost: O(log n) nodes of 80 bytes for the first hit on a compact mesh. Source: Aila and Laine 2009 (the two loops); Ylitie, Karras and
 //! Laine 2017.
@@ -32,6 +32,9 @@ const CAST_UNITS: u32 = 128;
 
 /// Exact sums of a ray where loops must be short: a software driver ends all loops of a unit after 65,535 turns, and a sum has up to 240.
 const GUARDED: u32 = 270;
+
+/// The position of no item.
+const NONE: u32 = u32::MAX;
 
 /// What is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -285,24 +288,30 @@ fn cast_ray<F: Float>(
         casting.limit[0] = placed.limit(ray.to);
         if placed.state == READY {
             let mut way = Way::new(placed.octant);
+            let mut pending = Array::<u32>::new(1usize);
             while way.goes_on() {
-                while !way.has_items() && way.goes_on() {
-                    if way.find_node() {
-                        let node = nodes.node(way.next_node());
-                        way.enter(&node, entered(&placed, &node, casting.limit[0]));
+                pending[0] = NONE.runtime();
+                while pending[0] == NONE && way.goes_on() {
+                    while !way.has_items() && way.goes_on() {
+                        if way.find_node() {
+                            let node = nodes.node(way.next_node());
+                            way.enter(&node, entered(&placed, &node, casting.limit[0]));
+                        }
+                    }
+                    while way.has_items() && pending[0] == NONE {
+                        let position = way.next_item();
+                        let mut may_be_met = true.runtime();
+                        if comptime!(spec.item == Item::Triangle) {
+                            may_be_met = may_meet(&placed, &items.framed(position), casting.limit[0]);
+                        }
+                        pending[0] = select(may_be_met, position, NONE.runtime());
                     }
                 }
-                while way.has_items() {
-                    let position = way.next_item();
-                    let mut may_be_met = true.runtime();
-                    if comptime!(spec.item == Item::Triangle) {
-                        may_be_met = may_meet(&placed, &items.framed(position), casting.limit[0]);
-                    }
-                    if may_be_met {
-                        decide::<F>(items, &ray, &placed, nodes.order[position as usize], &mut casting, hits, at, spec);
-                        if is_done(&casting, spec) {
-                            way.end();
-                        }
+                if pending[0] != NONE {
+                    let index = nodes.order[pending[0] as usize];
+                    decide::<F>(items, &ray, &placed, index, &mut casting, hits, at, spec);
+                    if is_done(&casting, spec) {
+                        way.end();
                     }
                 }
             }
