@@ -27,8 +27,8 @@ use crate::gpu::search::mesh::solid_hit::{ball_hit, box_hit};
 use crate::gpu::search::mesh::tree::{Nodes, Tree, Vec4, Way};
 use crate::gpu::search::mesh::triangle_hit::{HitSpec, IN_DOUBT, MET, triangle_hit};
 
-/// Units of a block.
-const CAST_UNITS: u32 = 128;
+/// Units of a block: few, for a block waits for its longest ray.
+const CAST_UNITS: u32 = 64;
 
 /// Exact sums of a ray where loops must be short: a software driver ends all loops of a unit after 65,535 turns, and a sum has up to 240.
 const GUARDED: u32 = 270;
