@@ -33,6 +33,10 @@ const CAST_UNITS: u32 = 64;
 /// Exact sums of a ray where loops must be short: a software driver ends all loops of a unit after 65,535 turns, and a sum has up to 240.
 const GUARDED: u32 = 270;
 
+/// Items that a loop of such a driver reaches, and hits that it sorts.
+pub(super) const LOOP: usize = 60_000;
+const SORTED: u32 = 3000;
+
 /// The position of no item.
 const NONE: u32 = u32::MAX;
 
@@ -177,6 +181,13 @@ pub(super) fn cast<R: Runtime, S: Coordinate>(
             n as u32,
             spec,
         );
+        if spec.is_guarded {
+            let is_long = |list: &[u32]| list[1] - list[0] > SORTED;
+            let far = items.n > LOOP && doubts.read(client)?.contains(&1);
+            if far || (wanted == Wanted::List && found.offsets.read(client)?.windows(2).any(is_long)) {
+                return Err(Kind::DeviceLoops { what: "a ray" }.into());
+            }
+        }
         cast_doubted::launch_unchecked::<S, R>(
             client,
             blocks.clone(),
@@ -392,7 +403,10 @@ fn decide<F: Float>(
     let t = found[0];
     if result == MET && t >= ray.from && t <= ray.to {
         if comptime!(spec.wanted == Wanted::First) {
-            if t < casting.best[0] || (t == casting.best[0] && index < casting.state[0]) {
+            // Solids at infinity are none, as on the CPU.
+            let counts = comptime!(spec.item == Item::Triangle) || t <= items.numbers[5];
+            let is_first = t < casting.best[0] || (t == casting.best[0] && index < casting.state[0]);
+            if is_first && counts {
                 casting.state[0] = index;
                 #[unroll]
                 for k in 0..comptime!(width(spec.item)) {

@@ -114,7 +114,8 @@ impl<S: Coordinate> Mesh<S> {
     ///
     /// Memory: 36 bytes a ray, and 28 while it runs.
     ///
-    /// Errors: rays on another device; without CUDA, a ray for which rounding could decide about some 70 triangles or more; if the device fails.
+    /// Errors: rays on another device; results that no buffer of the device can hold; without CUDA, a ray from so far that each of 60,000
+    /// triangles or more is asked, or for which rounding could decide about some 70; if the device fails.
     pub fn first_hits(&self, rays: &Rays<S>) -> Result<RayHits> {
         let found = self.stored.first(rays)?;
         Ok(RayHits { device: self.stored.device, indices: found.indices, numbers: found.numbers })
@@ -134,7 +135,7 @@ impl<S: Coordinate> Mesh<S> {
     ///
     /// Memory: 36 bytes a hit and 4 a ray, and 28 a ray while it runs.
     ///
-    /// Errors: more than 2^32 - 1 hits in all, or more than a buffer of the device can hold; as [`Mesh::first_hits`].
+    /// Errors: 2^30 hits or more in all; without CUDA, a ray of more than 3,000 hits; as [`Mesh::first_hits`].
     ///
     /// ```no_run
     /// use ropewalk::gpu::{self, Device, Rays};
@@ -176,7 +177,8 @@ impl<S: Coordinate> Stored<S> {
             if !rounds_well(client, device)? {
                 return Err(Kind::DeviceRounding.into());
             }
-            check_allocation(client, size_of_val(exact).max(4 * framed.len()) as u128)?;
+            let nodes = compressed.map_or(0, |tree| size_of_val(&*tree.nodes));
+            check_allocation(client, size_of_val(exact).max(4 * framed.len()).max(nodes) as u128)?;
             Ok(Self {
                 device,
                 tree: compressed.map(|compressed| Tree::new(client, compressed)),
@@ -229,6 +231,7 @@ impl<S: Coordinate> Stored<S> {
             self.cast(client, rays, Wanted::Count, &counts)?;
             let indices = Csr::allocate_values(client, &offsets)?;
             let width = width(self.items.item);
+            check_numbers(width, indices.len())?;
             check_allocation(client, (8 * width * indices.len()) as u128)?;
             let numbers = Buffer::new(client, width * indices.len());
             let found = Found { indices, numbers, offsets };
@@ -249,6 +252,12 @@ impl<S: Coordinate> Stored<S> {
             Err(Kind::Device("the rays are on another device than what is stored".into()).into())
         }
     }
+}
+
+/// Refuses more numbers than kernels have indices for, which are 32 bits.
+fn check_numbers(width: usize, rows: usize) -> Result<()> {
+    let values = width as u64 * rows as u64;
+    if values > u64::from(u32::MAX) { Err(Kind::DeviceLists { values }.into()) } else { Ok(()) }
 }
 
 impl Source for WideTree {

@@ -18,20 +18,18 @@ use crate::gpu::buffer::{Buffer, check_allocation, count, wait};
 use crate::gpu::bvh::Coordinate;
 use crate::gpu::device::{Device, is_cuda, on};
 use crate::gpu::device_vec::DeviceVec;
-use crate::gpu::search::mesh::Mesh;
-use crate::gpu::search::mesh::cast::ItemsIn;
+use crate::gpu::search::mesh::cast::{ItemsIn, LOOP};
 use crate::gpu::search::mesh::point_triangle::{NUMBERS, closest};
 use crate::gpu::search::mesh::tree::{Axis, Node, Nodes, byte};
+use crate::gpu::search::mesh::{Mesh, check_numbers};
 use crate::gpu::search::query_points::QueryPoints;
 use crate::parallel::map;
 use crate::search::MeshNearest;
 
 /// Units of a block.
 const NEAREST_UNITS: u32 = 128;
-/// Children that can wait. A mesh as points are seldom has half as many.
+/// Children that can wait. Few walks have half as many.
 const STACK: usize = 96;
-/// Triangles that a software driver's loop reaches.
-const LOOP: usize = 60_000;
 /// Set in the number of a child that is an item.
 const IS_ITEM: u32 = 1 << 31;
 
@@ -101,6 +99,7 @@ impl<S: Coordinate> Mesh<S> {
     pub fn nearest_all(&self, points: &[[S; 3]], radius: impl Into<f64>) -> Result<MeshNeighbors> {
         let (stored, radius, n) = (&self.stored, radius.into(), points.len());
         on!(stored.device, client => {
+            check_numbers(NUMBERS, n)?;
             check_allocation(client, (8 * NUMBERS * n) as u128)?;
             let indices = Buffer::filled(client, n, u32::MAX);
             let numbers = Buffer::<f64>::new(client, NUMBERS * n);
@@ -123,7 +122,7 @@ impl<S: Coordinate> Mesh<S> {
                     find_all::launch_unchecked::<S, _>(
                         client, blocks.clone(), dim, tree.arg(), items, asked(), near(), doubts.arg(),
                     );
-                    // Loops are no longer there: see `cast`.
+                    // Loops end early there: see `cast`.
                     let is_long = stored.items.n > LOOP && !is_cuda(client);
                     if is_long && doubts.read(client)?.contains(&1) {
                         return Err(Kind::DeviceLoops { what: "a point far from the mesh" }.into());

@@ -83,8 +83,11 @@ pub(super) fn closest(corners: &Array<f64>, from: &Array<f64>, numbers: &Array<f
         }
         let (along, ahead) = (minus(&q, &p, one), minus(from, &p, one));
         let length2 = dot(&along, &along);
-        // Of corners that are one, or so near each other that their squares vanish.
-        let part = select(length2 > zero, max(min(dot(&ahead, &along) / length2, one), zero), zero);
+        let towards = dot(&ahead, &along);
+        // Of corners that are one, or so near each other that their squares vanish, a quotient of 0 is none or infinite.
+        let at_end = select(towards > zero, one, zero);
+        let is_long = length2 > zero;
+        let part = select(is_long, max(min(towards / select(is_long, length2, one), one), zero), at_end);
         let mut point = Array::<f64>::new(3usize);
         #[unroll]
         for k in 0..3usize {

@@ -178,7 +178,7 @@ impl<F: Float> RaysIn<F> {
     }
 }
 
-/// What a ray can do.
+/// What a ray can do: it meets nothing.
 pub(super) const NOTHING: u32 = 0;
 /// It is too far away for `f32`: each item is asked.
 pub(super) const TOO_FAR: u32 = 1;

@@ -190,7 +190,7 @@ impl Way {
         self.state[1] != 0
     }
 
-    /// Takes the nearest node of the group.
+    /// Takes the nearest node of the group, by octant.
     pub fn next_node(&mut self) -> u32 {
         let place = (self.group[1].find_first_set() - 1) ^ self.octant;
         let left = self.group[1] & (self.group[1] - 1);
@@ -214,7 +214,7 @@ impl Way {
         self.items[2] = node.items;
     }
 
-    /// Takes the position of the nearest item.
+    /// Takes the position of the nearest item, by octant.
     pub fn next_item(&mut self) -> u32 {
         let place = (self.items[1].find_first_set() - 1) ^ self.octant;
         self.items[1] = self.items[1] & (self.items[1] - 1);

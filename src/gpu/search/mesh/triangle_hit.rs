@@ -187,7 +187,9 @@ fn place(
         found[4] = found[4] + f64::new(1.0);
         let area = sum * pick(&ray.direction, longest_axis(&ray.direction));
         let is_sure = height.abs() >= tiny && area.abs() >= tiny && area.abs() <= numbers[5];
-        let turned = select(area < zero, -height, height);
+        // The area may vanish, its sign does not.
+        let is_negative = (sum < zero) != (pick(&ray.direction, longest_axis(&ray.direction)) < zero);
+        let turned = select(is_negative, -height, height);
         let signed = select(turned < zero, -t.abs(), t.abs());
         t = select(height == zero, zero, select(is_sure && zeros == 0, height / area, signed));
     }
