@@ -30,9 +30,12 @@ fn main() -> Result<()> {
     let mesh = Mesh::build(&vertices, &faces)?;
     println!("build on the CPU {:.3} s", began.elapsed().as_secs_f64());
     let began = Instant::now();
+    let before = device.memory()?.used;
+    let first = began.elapsed().as_secs_f64();
     let there = gpu::Mesh::upload(&mesh, device)?;
-    device.memory()?;
-    println!("upload {:.3} s", began.elapsed().as_secs_f64());
+    let bytes = (device.memory()?.used - before) as f64 / mesh.len() as f64;
+    let upload = began.elapsed().as_secs_f64() - first;
+    println!("first call to the device {first:.3} s, upload {upload:.3} s, {bytes:.0} bytes a triangle");
 
     let incoherent = incoherent(n);
     if let Some(folder) = folder {

@@ -62,9 +62,8 @@ pub(crate) enum Kind {
     DeviceAdaptaHop,
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
     Devices {
-        points: String,
-        what: &'static str,
-        other: String,
+        what: [&'static str; 2],
+        on: [String; 2],
     },
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
     DeviceValues {

@@ -63,8 +63,8 @@ impl Display for Error {
                 "on a device, centres are most bound or most connected particles (MostBound, MostConnected), not {center}"
             ),
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
-            Kind::Devices { points, what, other } => {
-                write!(f, "the points are on {points}, {what} on {other}; they must be on the same device")
+            Kind::Devices { what: [a, b], on: [one, other] } => {
+                write!(f, "{a} are on {one}, {b} on {other}; they must be on the same device")
             }
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
             Kind::DeviceValues { len, n, what } => {

@@ -93,6 +93,14 @@ impl Device {
     }
 }
 
+/// Refuses what is on two devices.
+pub(in crate::gpu) fn check_same(what: [&'static str; 2], [one, other]: [Device; 2]) -> Result<()> {
+    if one == other {
+        return Ok(());
+    }
+    Err(Kind::Devices { what, on: [one, other].map(|device| format!("{device:?}")) }.into())
+}
+
 /// Does `work` on one stream, which it shares with all other work that is done so, whatever the threads.
 ///
 /// Each thread has a stream otherwise, and on each the allocator holds memory of its own: a program whose calls come from many threads, as

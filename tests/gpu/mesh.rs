@@ -35,6 +35,7 @@ fn around(name: &'static str, n: u32, radius: impl Fn([f64; 3]) -> f64) -> Surfa
 
 fn surfaces() -> Vec<Surface> {
     let bumpy = |[x, y, z]: [f64; 3]| 1.0 + 0.1 * (9.0 * x).sin() * (7.0 * y).cos() + 0.05 * (11.0 * z).sin();
+    // Of few triangles about its poles, for a software driver's loops are short.
     let ball = around("a ball", 8, bumpy);
     let far = ball.vertices.iter().map(|&[x, y, z]| [1000.0 + x, y - 500.0, z]).collect();
     let far = Surface { name: "far away", vertices: far, faces: ball.faces.clone() };
@@ -139,6 +140,41 @@ fn rays_in_f32() {
 #[test]
 fn rays_in_f64() {
     compare_rays::<f64>(3000);
+}
+
+/// More triangles than a driver's loop may reach: rays through corners are decided all the same, and where all triangles are asked it is said.
+#[test]
+fn a_large_mesh() {
+    let device = device();
+    let n = 190;
+    let vertices: Vec<[f32; 3]> =
+        (0..(n + 1) * (n + 1)).map(|i| [i % (n + 1), i / (n + 1), i % 3].map(|x| x as f32)).collect();
+    let at = |x: u32, y: u32| y * (n + 1) + x;
+    let squares = (0..n * n).map(|i| (i % n, i / n));
+    let faces: Vec<[u32; 3]> = squares
+        .flat_map(|(x, y)| [[at(x, y), at(x + 1, y), at(x + 1, y + 1)], [at(x, y), at(x + 1, y + 1), at(x, y + 1)]])
+        .collect();
+    let mesh = Mesh::build(&vertices, &faces).unwrap();
+    let ours = gpu::Mesh::upload(&mesh, device).unwrap();
+    let rays: Vec<Ray<f32, 3>> = (0..2000u32)
+        .map(|i| Ray::new([i % 187, i * 31 % 189, 9].map(|x| 0.5 * (1 + i % 2) as f32 * x as f32), [0.0, 0.0, -1.0]))
+        .collect();
+    let hits = ours.first_hits(&Rays::new(&rays, device).unwrap()).unwrap().read().unwrap();
+    assert_eq!(hits, mesh.first_hits(&rays));
+    assert_eq!(hits.iter().flatten().count(), rays.len());
+    let far = [Ray::new([1e20, 0.5, 0.5], [-1.0, 0.0, 0.0])];
+    let points = [[1e12, 0.5, 0.5]];
+    if format!("{device:?}").contains("Cuda") {
+        let near = ours.nearest_all(&points, f64::INFINITY).unwrap().read().unwrap();
+        assert_eq!(near, mesh.nearest_all(&points, f64::INFINITY));
+    } else {
+        for error in [
+            ours.first_hits(&Rays::new(&far, device).unwrap()).unwrap_err(),
+            ours.nearest_all(&points, f64::INFINITY).unwrap_err(),
+        ] {
+            assert_eq!(error.kind(), ropewalk::ErrorKind::Unsupported, "{error}");
+        }
+    }
 }
 
 /// Each triangle is asked, which drivers may refuse.

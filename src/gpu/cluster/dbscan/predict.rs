@@ -11,7 +11,7 @@ use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::bvh::{Bvh, Coordinate, Points};
 use crate::gpu::cluster::dbscan::Dbscan;
 use crate::gpu::cluster::labels::Labels;
-use crate::gpu::device::on;
+use crate::gpu::device::{check_same, on};
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::search::nearest::Nearest;
@@ -48,10 +48,7 @@ impl Dbscan {
     ) -> Result<DeviceVec<i32>> {
         self.check_options(&points.space)?;
         for (what, device) in [("the labels", labels.device), ("the new points", new.device)] {
-            if device != points.device {
-                let [points, other] = [points.device, device].map(|device| format!("{device:?}"));
-                return Err(Kind::Devices { points, what, other }.into());
-            }
+            check_same(["the points", what], [points.device, device])?;
         }
         if labels.len() != points.len {
             return Err(Kind::Length { what: "labels", len: labels.len(), points: points.len }.into());

@@ -51,7 +51,7 @@ use crate::error::{Kind, Result};
 use crate::geometry::Boundary;
 use crate::gpu::buffer::{Buffer, mark};
 use crate::gpu::bvh::{Coordinate, Points};
-use crate::gpu::device::on;
+use crate::gpu::device::{check_same, on};
 use crate::gpu::halo::groups::Halos;
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::primitives::rounding::rounds_well;
@@ -132,10 +132,7 @@ impl<'a> CenterFinder<'a> {
     #[doc(hidden)]
     pub fn run_traced<S: Coordinate>(&self, points: &Points<S, 3>, halos: &Halos) -> Result<Traced> {
         self.center.check()?;
-        if points.device != halos.device {
-            let [points, other] = [points.device, halos.device].map(|device| format!("{device:?}"));
-            return Err(Kind::Devices { points, what: "the halos", other }.into());
-        }
+        check_same(["the points", "the halos"], [points.device, halos.device])?;
         self.on_host().check_lengths(points.len, halos.labels.len())?;
         let boundary = Boundary::agree(&[
             ("the halos were found in", &halos.boundary),

@@ -21,7 +21,7 @@ use crate::gpu::bvh::Coordinate;
 use crate::gpu::device::is_cuda;
 use crate::gpu::search::mesh::candidates::{entered, may_meet};
 use crate::gpu::search::mesh::lists::{Found, Hits, HitsLaunch, sort_lists, width};
-use crate::gpu::search::mesh::ray_order::along_curve;
+use crate::gpu::search::mesh::numbers::{HUGE, INFINITE};
 use crate::gpu::search::mesh::rays::{ExactRay, FrameRay, READY, Rays, RaysIn, TOO_FAR};
 use crate::gpu::search::mesh::solid_hit::{ball_hit, box_hit};
 use crate::gpu::search::mesh::tree::{Nodes, Tree, Vec4, Way};
@@ -36,6 +36,9 @@ const GUARDED: u32 = 270;
 /// Items that a loop of such a driver reaches, and hits that it sorts.
 pub(super) const LOOP: usize = 60_000;
 const SORTED: u32 = 3000;
+
+/// The mark of a ray that each item is to be asked about; of others in doubt it is 1, of those that are decided 0.
+const FAR: u32 = 2;
 
 /// The position of no item.
 const NONE: u32 = u32::MAX;
@@ -142,18 +145,18 @@ impl<F: Float> ItemsIn<F> {
     }
 }
 
-/// Casts rays through a tree that is not empty.
+/// Casts rays, in an order if there is one, through a tree that is not empty.
 pub(super) fn cast<R: Runtime, S: Coordinate>(
     client: &ComputeClient<R>,
     tree: &Tree,
     items: &Items<S>,
     rays: &Rays<S>,
+    order: Option<&Buffer<u32>>,
     wanted: Wanted,
     found: &Found,
 ) -> Result<()> {
     let n = rays.len();
-    let order = along_curve(client, items, rays);
-    let doubts = Buffer::<u32>::new(client, n);
+    let marks = Buffer::<u32>::new(client, n);
     let spec = CastSpec {
         item: items.item,
         wanted,
@@ -162,99 +165,70 @@ pub(super) fn cast<R: Runtime, S: Coordinate>(
         is_ordered: order.is_some(),
         is_guarded: !is_cuda(client),
     };
-    let order = order.unwrap_or_else(|| Buffer::new(client, 0));
+    let none = Buffer::new(client, 0);
+    let order = order.unwrap_or(&none);
     let dim = CubeDim::new_1d(CAST_UNITS);
     let hits = || HitsLaunch::new(found.indices.arg(), found.numbers.arg(), found.offsets.arg());
-    let blocks = count(n.div_ceil(CAST_UNITS as usize));
-    // SAFETY: the launch contract of this module.
-    unsafe {
-        cast_all::launch_unchecked::<S, R>(
-            client,
-            blocks.clone(),
-            dim,
-            tree.arg(),
-            items.arg(),
-            rays.arg(),
-            order.arg(),
-            hits(),
-            doubts.arg(),
-            n as u32,
-            spec,
-        );
-        if spec.is_guarded {
-            let is_long = |list: &[u32]| list[1] - list[0] > SORTED;
-            let far = items.n > LOOP && doubts.read(client)?.contains(&1);
-            if far || (wanted == Wanted::List && found.offsets.read(client)?.windows(2).any(is_long)) {
-                return Err(Kind::DeviceLoops { what: "a ray" }.into());
-            }
+    let blocks = || count(n.div_ceil(CAST_UNITS as usize));
+    let refuse = || Err(Kind::DeviceLoops { what: "a ray" }.into());
+    for exact in [false, true] {
+        let spec = CastSpec { exact, ..spec };
+        // SAFETY: the launch contract of this module.
+        unsafe {
+            cast_rays::launch_unchecked::<S, R>(
+                client,
+                blocks(),
+                dim,
+                tree.arg(),
+                items.arg(),
+                rays.arg(),
+                order.arg(),
+                hits(),
+                marks.arg(),
+                n as u32,
+                spec,
+            );
         }
-        cast_doubted::launch_unchecked::<S, R>(
-            client,
-            blocks.clone(),
-            dim,
-            tree.arg(),
-            items.arg(),
-            rays.arg(),
-            order.arg(),
-            hits(),
-            doubts.arg(),
-            n as u32,
-            CastSpec { exact: true, ..spec },
-        );
-        if wanted == Wanted::List {
-            sort_lists::launch_unchecked::<R>(client, blocks, dim, hits(), n as u32, items.item);
+        let left = if spec.is_guarded { marks.read(client)? } else { vec![] };
+        if left.iter().any(|&mark| if exact { mark != 0 } else { mark == FAR && items.n > LOOP }) {
+            return refuse();
         }
     }
-    if spec.is_guarded && doubts.read(client)?.contains(&1) {
-        return Err(Kind::DeviceLoops { what: "a ray" }.into());
+    let is_long = |list: &[u32]| list[1] - list[0] > SORTED;
+    if wanted == Wanted::List && spec.is_guarded && found.offsets.read(client)?.windows(2).any(is_long) {
+        return refuse();
+    }
+    if wanted == Wanted::List {
+        // SAFETY: as above.
+        unsafe { sort_lists::launch_unchecked::<R>(client, blocks(), dim, hits(), n as u32, items.item) };
     }
     Ok(())
 }
 
+/// Casts each of `n` rays; if it is exact, those that are in doubt.
 #[cube(launch_unchecked)]
-fn cast_all<F: Float>(
+fn cast_rays<F: Float>(
     nodes: &Nodes,
     items: &ItemsIn<F>,
     rays: &RaysIn<F>,
     order: &Array<u32>,
     hits: &mut Hits,
-    doubts: &mut Array<u32>,
+    marks: &mut Array<u32>,
     n: u32,
     #[comptime] spec: CastSpec,
 ) {
     let unit = ABSOLUTE_POS as u32;
     if unit < n {
-        let at = ray_of(order, unit, comptime!(spec.is_ordered));
-        doubts[at as usize] = cast_ray::<F>(nodes, items, rays, hits, at, spec);
-    }
-}
-
-/// The ray that a unit takes.
-#[cube]
-fn ray_of(order: &Array<u32>, unit: u32, #[comptime] is_ordered: bool) -> u32 {
-    let mut at = unit + 0;
-    if comptime!(is_ordered) {
-        at = order[unit as usize];
-    }
-    at
-}
-
-#[cube(launch_unchecked)]
-fn cast_doubted<F: Float>(
-    nodes: &Nodes,
-    items: &ItemsIn<F>,
-    rays: &RaysIn<F>,
-    order: &Array<u32>,
-    hits: &mut Hits,
-    doubts: &mut Array<u32>,
-    n: u32,
-    #[comptime] spec: CastSpec,
-) {
-    let unit = ABSOLUTE_POS as u32;
-    if unit < n {
-        let at = ray_of(order, unit, comptime!(spec.is_ordered));
-        if doubts[at as usize] != 0 {
-            doubts[at as usize] = cast_ray::<F>(nodes, items, rays, hits, at, spec);
+        let mut at = unit + 0;
+        if comptime!(spec.is_ordered) {
+            at = order[unit as usize];
+        }
+        let mut is_asked = true.runtime();
+        if comptime!(spec.exact) {
+            is_asked = marks[at as usize] != 0;
+        }
+        if is_asked {
+            marks[at as usize] = cast_ray::<F>(nodes, items, rays, hits, at, spec);
         }
     }
 }
@@ -262,7 +236,7 @@ fn cast_doubted<F: Float>(
 /// What is found of a ray.
 #[derive(CubeType)]
 struct Casting {
-    /// The index of the best hit, or how many there are; whether the ray is in doubt; how many exact sums it took.
+    /// The index of the best hit, or how many there are; the ray's mark; how many exact sums it took.
     state: Array<u32>,
     /// Its `t` and weights.
     best: Array<f64>,
@@ -270,7 +244,7 @@ struct Casting {
     limit: Array<f32>,
 }
 
-/// Casts one ray, and returns 1 if it is in doubt, else 0.
+/// Casts one ray, and returns its mark.
 #[cube]
 fn cast_ray<F: Float>(
     nodes: &Nodes,
@@ -289,7 +263,7 @@ fn cast_ray<F: Float>(
     }
     casting.state[1] = 0;
     casting.state[2] = 0;
-    casting.best[0] = items.numbers[9];
+    casting.best[0] = items.numbers[INFINITE];
     #[unroll]
     for k in 1..4usize {
         casting.best[k] = f64::new(0.0);
@@ -338,7 +312,7 @@ fn cast_ray<F: Float>(
                     }
                 }
             } else {
-                casting.state[1] = 1;
+                casting.state[1] = FAR.runtime();
             }
         }
     }
@@ -404,7 +378,7 @@ fn decide<F: Float>(
     if result == MET && t >= ray.from && t <= ray.to {
         if comptime!(spec.wanted == Wanted::First) {
             // Solids at infinity are none, as on the CPU.
-            let counts = comptime!(spec.item == Item::Triangle) || t <= items.numbers[5];
+            let counts = comptime!(spec.item == Item::Triangle) || t <= items.numbers[HUGE];
             let is_first = t < casting.best[0] || (t == casting.best[0] && index < casting.state[0]);
             if is_first && counts {
                 casting.state[0] = index;

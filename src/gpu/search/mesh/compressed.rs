@@ -6,7 +6,7 @@
 //! near ones first. Cost: O(n). Source: Ylitie, Karras and Laine 2017.
 
 use crate::parallel::map;
-use crate::search::mesh::wide_tree::BLOCK;
+use crate::search::mesh::wide_tree::{BLOCK, Node};
 use crate::simd::LANES;
 
 /// Words of a node: three of its lower corner; the exponents of the steps along the axes and which children are nodes, a byte each; the first
@@ -25,12 +25,15 @@ pub(super) enum Child {
     Item(u32),
 }
 
+/// Up to eight children and their boxes.
+pub(super) type Children = [Option<(Bounds, Child)>; LANES];
+
 /// The tree as it comes.
 pub(super) trait Source: Sync {
     /// The number of the root; none if there are no items.
     fn root(&self) -> u32;
     /// The children of a node or a block.
-    fn children(&self, at: u32) -> Vec<(Bounds, Child)>;
+    fn children(&self, at: u32) -> Children;
 }
 
 /// What devices store.
@@ -42,7 +45,7 @@ pub(super) struct Compressed {
 
 /// A node that is placed: the boxes of its children, place by place, and where those that are nodes or items begin.
 struct Placed {
-    children: [Option<(Bounds, Child)>; LANES],
+    children: Children,
     first_node: u32,
     first_item: u32,
 }
@@ -71,24 +74,24 @@ pub(super) fn compress(source: &impl Source) -> Compressed {
 }
 
 /// Puts children where they lie most in the direction of a place: bit `k` of its number is 1 for what is above along axis `k`.
-fn places(children: &[(Bounds, Child)]) -> [Option<(Bounds, Child)>; LANES] {
+fn places(children: &Children) -> Children {
     let center = |bounds: &Bounds, k: usize| bounds[0][k] + bounds[1][k];
-    let n = children.len().max(1) as f32;
-    let middle: [f32; 3] =
-        std::array::from_fn(|k| children.iter().map(|(bounds, _)| center(bounds, k)).sum::<f32>() / n);
-    let mut pairs: Vec<(f32, usize, usize)> = vec![];
-    for (child, (bounds, _)) in children.iter().enumerate() {
+    let present = || children.iter().flatten().map(|(bounds, _)| bounds);
+    let n = present().count().max(1) as f32;
+    let middle: [f32; 3] = std::array::from_fn(|k| present().map(|bounds| center(bounds, k)).sum::<f32>() / n);
+    let mut pairs = [(f32::NEG_INFINITY, 0, 0); LANES * LANES];
+    for (child, bounds) in children.iter().enumerate().filter_map(|(at, child)| Some((at, &child.as_ref()?.0))) {
         for place in 0..LANES {
             let along = |k: usize| (center(bounds, k) - middle[k]) * if place >> k & 1 == 1 { 1.0 } else { -1.0 };
-            pairs.push(((0..3).map(along).sum(), child, place));
+            pairs[child * LANES + place] = ((0..3).map(along).sum(), child, place);
         }
     }
-    pairs.sort_by(|a, b| b.0.total_cmp(&a.0));
+    pairs.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
     let mut placed = [None; LANES];
-    let mut is_placed = [false; LANES];
+    let mut left = *children;
     for (_, child, place) in pairs {
-        if !is_placed[child] && placed[place].is_none() {
-            (placed[place], is_placed[child]) = (Some(children[child]), true);
+        if placed[place].is_none() {
+            placed[place] = left[child].take();
         }
     }
     placed
@@ -144,15 +147,14 @@ pub(super) fn bounds_of(corners: &[[f32; 3]]) -> Bounds {
     })
 }
 
-/// The children of a node of the CPU's that are there.
-pub(super) fn children_of(node: &crate::search::mesh::wide_tree::Node) -> Vec<(Bounds, Child)> {
-    (0..LANES)
-        .filter(|&lane| node.bounds[0][lane] < f32::INFINITY)
-        .map(|lane| {
-            let corner = |from: usize| std::array::from_fn(|k| node.bounds[from + k][lane]);
-            ([corner(0), corner(3)], Child::Below(node.child[lane]))
-        })
-        .collect()
+/// The children of a node of the CPU's that are there; `only` gives the item of a block that has no other.
+pub(super) fn children_of(node: &Node, only: impl Fn(usize) -> Option<(Bounds, Child)>) -> Children {
+    std::array::from_fn(|lane| {
+        let corner = |from: usize| std::array::from_fn(|k| node.bounds[from + k][lane]);
+        let (is_there, below) = (node.bounds[0][lane] < f32::INFINITY, node.child[lane]);
+        let own = || Some(([corner(0), corner(3)], Child::Below(below)));
+        is_there.then(|| block(below).and_then(&only).or_else(own)).flatten()
+    })
 }
 
 /// Whether a number is that of a block, and which.

@@ -4,6 +4,8 @@
 
 use cubecl::prelude::*;
 
+use crate::gpu::search::mesh::numbers::{HUGE, NO_BITS, SPLIT, TINY};
+
 /// Terms of a sum of 24 products of three, of which there are no more parts.
 const TERMS: usize = 96;
 /// Parts that a turn takes.
@@ -192,10 +194,10 @@ impl Scaled {
             points: placed,
             of_direction,
             of_points,
-            tiny: numbers[4],
-            huge: numbers[5],
-            none: u64::reinterpret(numbers[15]),
-            split: numbers[16],
+            tiny: numbers[TINY],
+            huge: numbers[HUGE],
+            none: u64::reinterpret(numbers[NO_BITS]),
+            split: numbers[SPLIT],
         }
     }
 

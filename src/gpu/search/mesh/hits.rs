@@ -1,58 +1,88 @@
-//! What rays meet, on a device.
+//! What rays meet, and what is nearest to points, on a device.
 
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, wait};
 use crate::gpu::csr::Csr;
 use crate::gpu::device::{Device, on};
 use crate::gpu::device_vec::DeviceVec;
-use crate::search::{CastHit, RayHit};
+use crate::gpu::search::mesh::point_triangle::NUMBERS;
+use crate::search::{CastHit, MeshNearest, RayHit};
+
+/// An item for each query, or none, and `N` numbers, on a device.
+#[derive(Clone, Debug)]
+pub(super) struct Rows<const N: usize> {
+    pub device: Device,
+    /// `u32::MAX` for none.
+    pub indices: Buffer<u32>,
+    pub numbers: Buffer<f64>,
+}
+
+impl<const N: usize> Rows<N> {
+    fn indices(&self) -> DeviceVec<u32> {
+        DeviceVec { device: self.device, values: self.indices.clone() }
+    }
+
+    fn numbers(&self) -> DeviceVec<f64> {
+        DeviceVec { device: self.device, values: self.numbers.clone() }
+    }
+
+    fn read<T>(&self, of: impl Fn(u32, &[f64; N]) -> T) -> Result<Vec<Option<T>>> {
+        on!(self.device, client => {
+            let (indices, numbers) = (self.indices.read(client)?, self.numbers.read(client)?);
+            let rows = indices.into_iter().zip(numbers.as_chunks().0);
+            Ok(rows.map(|(index, numbers)| (index != u32::MAX).then(|| of(index, numbers))).collect())
+        })
+    }
+}
+
+/// What all such results can do.
+macro_rules! rows {
+    ($type:ty) => {
+        impl $type {
+            /// How many queries there are.
+            pub fn len(&self) -> usize {
+                self.0.indices.len()
+            }
+
+            /// Whether there is none.
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+
+            /// Waits until the results are there.
+            ///
+            /// Errors: if the device fails.
+            pub fn wait(&self) -> Result<()> {
+                on!(self.0.device, client => wait(client))
+            }
+        }
+    };
+}
+
+rows!(RayHits);
+rows!(CastHits);
+rows!(MeshNeighbors);
 
 /// The first hit of each ray on a mesh, on a device. They may still be computed.
 #[derive(Clone, Debug)]
-pub struct RayHits {
-    pub(super) device: Device,
-    pub(super) indices: Buffer<u32>,
-    /// `t`, then the weights of the corners.
-    pub(super) numbers: Buffer<f64>,
-}
+pub struct RayHits(pub(super) Rows<4>);
 
 impl RayHits {
-    /// How many rays there are.
-    pub fn len(&self) -> usize {
-        self.indices.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// The triangle that each ray meets; `u32::MAX` for a ray that meets none.
     pub fn triangles(&self) -> DeviceVec<u32> {
-        DeviceVec { device: self.device, values: self.indices.clone() }
+        self.0.indices()
     }
 
     /// Four numbers a ray: `t`, and the weights of the triangle's corners. Of a ray that meets none they are anything.
     pub fn numbers(&self) -> DeviceVec<f64> {
-        DeviceVec { device: self.device, values: self.numbers.clone() }
-    }
-
-    /// Waits until the hits are there.
-    ///
-    /// Errors: if the device fails.
-    pub fn wait(&self) -> Result<()> {
-        on!(self.device, client => wait(client))
+        self.0.numbers()
     }
 
     /// Copies the hits from the device.
     ///
     /// Errors: if the device fails.
     pub fn read(&self) -> Result<Vec<Option<RayHit>>> {
-        on!(self.device, client => {
-            let (indices, numbers) = (self.indices.read(client)?, self.numbers.read(client)?);
-            let hits = indices.into_iter().zip(numbers.as_chunks().0);
-            Ok(hits.map(|(triangle, numbers)| (triangle != u32::MAX).then(|| hit(triangle, numbers))).collect())
-        })
+        self.0.read(hit)
     }
 }
 
@@ -93,31 +123,52 @@ impl RayLists {
 
 /// The first hit of each ray on boxes or balls, on a device. They may still be computed.
 #[derive(Clone, Debug)]
-pub struct CastHits {
-    pub(super) device: Device,
-    pub(super) indices: Buffer<u32>,
-    pub(super) ts: Buffer<f64>,
-}
+pub struct CastHits(pub(super) Rows<1>);
 
 impl CastHits {
     /// The solid that each ray meets; `u32::MAX` for a ray that meets none.
     pub fn indices(&self) -> DeviceVec<u32> {
-        DeviceVec { device: self.device, values: self.indices.clone() }
+        self.0.indices()
     }
 
     /// The `t` of each; of a ray that meets none anything.
     pub fn ts(&self) -> DeviceVec<f64> {
-        DeviceVec { device: self.device, values: self.ts.clone() }
+        self.0.numbers()
     }
 
     /// Copies the hits from the device.
     ///
     /// Errors: if the device fails.
     pub fn read(&self) -> Result<Vec<Option<CastHit>>> {
-        on!(self.device, client => {
-            let (indices, ts) = (self.indices.read(client)?, self.ts.read(client)?);
-            let hits = indices.into_iter().zip(ts);
-            Ok(hits.map(|(index, t)| (index != u32::MAX).then_some(CastHit { index, t })).collect())
+        self.0.read(|index, &[t]| CastHit { index, t })
+    }
+}
+
+/// The nearest triangle to each of many points, on a device. They may still be computed.
+#[derive(Clone, Debug)]
+pub struct MeshNeighbors(pub(super) Rows<NUMBERS>);
+
+impl MeshNeighbors {
+    /// The triangle of each point; `u32::MAX` if there is none.
+    pub fn triangles(&self) -> DeviceVec<u32> {
+        self.0.indices()
+    }
+
+    /// Seven numbers a point: the squared distance, the nearest point, and the weights of the triangle's corners. Of a point that has no
+    /// triangle they are anything.
+    pub fn numbers(&self) -> DeviceVec<f64> {
+        self.0.numbers()
+    }
+
+    /// Copies them from the device.
+    ///
+    /// Errors: if the device fails.
+    pub fn read(&self) -> Result<Vec<Option<MeshNearest>>> {
+        self.0.read(|triangle, &[distance2, x, y, z, a, b, c]| MeshNearest {
+            triangle,
+            point: [x, y, z],
+            distance2,
+            barycentric: [a, b, c],
         })
     }
 }

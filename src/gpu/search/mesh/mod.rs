@@ -14,6 +14,7 @@ mod exact;
 mod hits;
 mod lists;
 mod nearest;
+mod numbers;
 mod point_triangle;
 mod ray_order;
 mod rays;
@@ -22,8 +23,7 @@ mod solids;
 mod tree;
 mod triangle_hit;
 
-pub use hits::{CastHits, RayHits, RayLists};
-pub use nearest::MeshNeighbors;
+pub use hits::{CastHits, MeshNeighbors, RayHits, RayLists};
 pub use rays::Rays;
 pub use solids::Solids;
 
@@ -33,15 +33,17 @@ use crate::error::{Kind, Result};
 use crate::gpu::buffer::{Buffer, check_allocation};
 use crate::gpu::bvh::Coordinate;
 use crate::gpu::csr::Csr;
-use crate::gpu::device::{Device, on};
+use crate::gpu::device::{Device, check_same, on};
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::rounding::{check_distances, rounds_well};
 use crate::gpu::search::mesh::cast::{Item, Items, Wanted, cast};
 use crate::gpu::search::mesh::compressed::{
-    Bounds, Child, Compressed, Source, block, bounds_of, children_of, compress,
+    Child, Children, Compressed, Source, block, bounds_of, children_of, compress,
 };
+use crate::gpu::search::mesh::hits::Rows;
 use crate::gpu::search::mesh::lists::{Found, width};
-use crate::gpu::search::mesh::rays::numbers;
+use crate::gpu::search::mesh::numbers::numbers;
+use crate::gpu::search::mesh::ray_order::along_curve;
 use crate::gpu::search::mesh::tree::Tree;
 use crate::parallel::map;
 use crate::search::mesh::frame::Frame;
@@ -49,9 +51,9 @@ use crate::search::mesh::wide_tree::WideTree;
 
 /// A mesh of triangles on a device: the twin of [`crate::Mesh`], of which it is uploaded.
 ///
-/// Answers are those of the CPU, bit for bit; what rounding could decide is computed without rounding here, too.
+/// Answers equal those of the CPU; what rounding could decide is computed without rounding here, too.
 ///
-/// Memory: about 105 bytes a triangle of `f32`, 140 of `f64`.
+/// Memory, by the sizes of its buffers: about 105 bytes a triangle of `f32`, 140 of `f64`.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{self, Device, Rays};
@@ -117,8 +119,7 @@ impl<S: Coordinate> Mesh<S> {
     /// Errors: rays on another device; results that no buffer of the device can hold; without CUDA, a ray from so far that each of 60,000
     /// triangles or more is asked, or for which rounding could decide about some 70; if the device fails.
     pub fn first_hits(&self, rays: &Rays<S>) -> Result<RayHits> {
-        let found = self.stored.first(rays)?;
-        Ok(RayHits { device: self.stored.device, indices: found.indices, numbers: found.numbers })
+        Ok(RayHits(self.stored.first(rays)?))
     }
 
     /// Whether each ray meets anything, 1 or 0: as [`crate::Mesh::any_hits`].
@@ -194,18 +195,18 @@ impl<S: Coordinate> Stored<S> {
         })
     }
 
-    fn first(&self, rays: &Rays<S>) -> Result<Found> {
+    fn first<const N: usize>(&self, rays: &Rays<S>) -> Result<Rows<N>> {
         self.check(rays)?;
-        let (n, width) = (rays.len(), width(self.items.item));
+        let n = rays.len();
         on!(self.device, client => {
-            check_allocation(client, (8 * width * n) as u128)?;
+            check_allocation(client, (8 * N * n) as u128)?;
             let found = Found {
                 indices: Buffer::filled(client, n, u32::MAX),
-                numbers: Buffer::new(client, width * n),
+                numbers: Buffer::new(client, N * n),
                 offsets: Buffer::new(client, 0),
             };
-            self.cast(client, rays, Wanted::First, &found)?;
-            Ok(found)
+            self.cast(client, rays, self.order(client, rays).as_ref(), Wanted::First, &found)?;
+            Ok(Rows { device: self.device, indices: found.indices, numbers: found.numbers })
         })
     }
 
@@ -217,7 +218,7 @@ impl<S: Coordinate> Stored<S> {
                 numbers: Buffer::new(client, 0),
                 offsets: Buffer::new(client, 0),
             };
-            self.cast(client, rays, Wanted::Any, &found)?;
+            self.cast(client, rays, self.order(client, rays).as_ref(), Wanted::Any, &found)?;
             Ok(DeviceVec { device: self.device, values: found.indices })
         })
     }
@@ -228,29 +229,38 @@ impl<S: Coordinate> Stored<S> {
             let offsets = Buffer::filled(client, rays.len() + 1, 0);
             let counts =
                 Found { indices: offsets.clone(), numbers: Buffer::new(client, 0), offsets: Buffer::new(client, 0) };
-            self.cast(client, rays, Wanted::Count, &counts)?;
+            let order = self.order(client, rays);
+            self.cast(client, rays, order.as_ref(), Wanted::Count, &counts)?;
             let indices = Csr::allocate_values(client, &offsets)?;
             let width = width(self.items.item);
             check_numbers(width, indices.len())?;
             check_allocation(client, (8 * width * indices.len()) as u128)?;
             let numbers = Buffer::new(client, width * indices.len());
             let found = Found { indices, numbers, offsets };
-            self.cast(client, rays, Wanted::List, &found)?;
+            self.cast(client, rays, order.as_ref(), Wanted::List, &found)?;
             Ok(found)
         })
     }
 
-    fn cast<R: Runtime>(&self, client: &ComputeClient<R>, rays: &Rays<S>, wanted: Wanted, found: &Found) -> Result<()> {
+    /// The order in which rays are taken, if not as they come.
+    fn order<R: Runtime>(&self, client: &ComputeClient<R>, rays: &Rays<S>) -> Option<Buffer<u32>> {
+        along_curve(client, &self.items, rays)
+    }
+
+    fn cast<R: Runtime>(
+        &self,
+        client: &ComputeClient<R>,
+        rays: &Rays<S>,
+        order: Option<&Buffer<u32>>,
+        wanted: Wanted,
+        found: &Found,
+    ) -> Result<()> {
         let Some(tree) = self.tree.as_ref().filter(|_| !rays.is_empty()) else { return Ok(()) };
-        cast(client, tree, &self.items, rays, wanted, found)
+        cast(client, tree, &self.items, rays, order, wanted, found)
     }
 
     fn check(&self, rays: &Rays<S>) -> Result<()> {
-        if rays.device == self.device {
-            Ok(())
-        } else {
-            Err(Kind::Device("the rays are on another device than what is stored".into()).into())
-        }
+        check_same(["the rays", "what is stored"], [rays.device, self.device])
     }
 }
 
@@ -265,25 +275,17 @@ impl Source for WideTree {
         self.root
     }
 
-    fn children(&self, at: u32) -> Vec<(Bounds, Child)> {
-        let items = |at: usize| {
+    fn children(&self, at: u32) -> Children {
+        let item = |at: usize, lane: usize| {
             let own = &self.blocks[at];
-            (0..own.triangle.len()).filter(|&lane| own.triangle[lane] != u32::MAX).map(move |lane| {
-                let corners = own.corners.map(|corner| corner.map(|axis| axis[lane]));
-                (bounds_of(&corners), Child::Item(own.triangle[lane]))
-            })
+            let corners = own.corners.map(|corner| corner.map(|axis| axis[lane]));
+            (own.triangle[lane] != u32::MAX).then(|| (bounds_of(&corners), Child::Item(own.triangle[lane])))
         };
-        let Some(at) = block(at) else {
-            // A block of one is that one.
-            let alone = |(bounds, child): (Bounds, Child)| match child {
-                Child::Below(below) => block(below)
-                    .filter(|&block| items(block).count() == 1)
-                    .and_then(|block| items(block).next())
-                    .unwrap_or((bounds, child)),
-                Child::Item(_) => (bounds, child),
-            };
-            return children_of(&self.nodes[at as usize]).into_iter().map(alone).collect();
-        };
-        items(at).collect()
+        // A block is filled from its first place on.
+        let only = |at: usize| item(at, 0).filter(|_| item(at, 1).is_none());
+        match block(at) {
+            Some(at) => std::array::from_fn(|lane| item(at, lane)),
+            None => children_of(&self.nodes[at as usize], only),
+        }
     }
 }

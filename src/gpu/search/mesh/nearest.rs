@@ -14,17 +14,17 @@ use cubecl::prelude::*;
 
 use crate::error::{Kind, Result};
 use crate::geometry::Space;
-use crate::gpu::buffer::{Buffer, check_allocation, count, wait};
+use crate::gpu::buffer::{Buffer, check_allocation, count};
 use crate::gpu::bvh::Coordinate;
-use crate::gpu::device::{Device, is_cuda, on};
-use crate::gpu::device_vec::DeviceVec;
+use crate::gpu::device::{is_cuda, on};
 use crate::gpu::search::mesh::cast::{ItemsIn, LOOP};
+use crate::gpu::search::mesh::hits::{MeshNeighbors, Rows};
+use crate::gpu::search::mesh::numbers::{PADDING, SCALE};
 use crate::gpu::search::mesh::point_triangle::{NUMBERS, closest};
 use crate::gpu::search::mesh::tree::{Axis, Node, Nodes, byte};
 use crate::gpu::search::mesh::{Mesh, check_numbers};
 use crate::gpu::search::query_points::QueryPoints;
 use crate::parallel::map;
-use crate::search::MeshNearest;
 
 /// Units of a block.
 const NEAREST_UNITS: u32 = 128;
@@ -32,52 +32,6 @@ const NEAREST_UNITS: u32 = 128;
 const STACK: usize = 96;
 /// Set in the number of a child that is an item.
 const IS_ITEM: u32 = 1 << 31;
-
-/// The nearest triangle to each of many points, on a device. They may still be computed.
-#[derive(Clone, Debug)]
-pub struct MeshNeighbors {
-    device: Device,
-    indices: Buffer<u32>,
-    numbers: Buffer<f64>,
-}
-
-impl MeshNeighbors {
-    /// The triangle of each point; `u32::MAX` if there is none.
-    pub fn triangles(&self) -> DeviceVec<u32> {
-        DeviceVec { device: self.device, values: self.indices.clone() }
-    }
-
-    /// Seven numbers a point: the squared distance, the nearest point, and the weights of the triangle's corners. Of a point that has no
-    /// triangle they are anything.
-    pub fn numbers(&self) -> DeviceVec<f64> {
-        DeviceVec { device: self.device, values: self.numbers.clone() }
-    }
-
-    /// Waits until they are there.
-    ///
-    /// Errors: if the device fails.
-    pub fn wait(&self) -> Result<()> {
-        on!(self.device, client => wait(client))
-    }
-
-    /// Copies them from the device.
-    ///
-    /// Errors: if the device fails.
-    pub fn read(&self) -> Result<Vec<Option<MeshNearest>>> {
-        on!(self.device, client => {
-            let (indices, numbers) = (self.indices.read(client)?, self.numbers.read(client)?);
-            let found = |(triangle, &[distance2, x, y, z, a, b, c]): (u32, &[f64; NUMBERS])| {
-                (triangle != u32::MAX).then_some(MeshNearest {
-                    triangle,
-                    point: [x, y, z],
-                    distance2,
-                    barycentric: [a, b, c],
-                })
-            };
-            Ok(indices.into_iter().zip(numbers.as_chunks().0).map(found).collect())
-        })
-    }
-}
 
 impl<S: Coordinate> Mesh<S> {
     /// The nearest triangle to each point within `radius`, which is inclusive: as [`crate::Mesh::nearest_all`].
@@ -131,7 +85,7 @@ impl<S: Coordinate> Mesh<S> {
                     find_doubted::launch_unchecked::<S, _>(client, blocks, dim, items, asked(), near(), doubts.arg());
                 }
             }
-            Ok(MeshNeighbors { device: stored.device, indices, numbers })
+            Ok(MeshNeighbors(Rows { device: stored.device, indices, numbers }))
         })
     }
 }
@@ -207,14 +161,14 @@ impl Best {
     /// Measures a triangle, and keeps it if it is nearer.
     fn decide<F: Float>(&mut self, items: &ItemsIn<F>, point: &Array<f64>, index: u32) {
         let near = closest(&items.triangle(index), point, &items.numbers);
-        let distance2 = near.found[0];
+        let distance2 = near[0];
         let is_first = self.index[0] == u32::MAX && distance2 <= self.found[0];
         let is_nearer = distance2 < self.found[0] || (distance2 == self.found[0] && index < self.index[0]);
         if is_first || is_nearer {
             self.index[0] = index;
             #[unroll]
             for k in 0..NUMBERS {
-                self.found[k] = near.found[k];
+                self.found[k] = near[k];
             }
             self.narrow();
         }
@@ -269,15 +223,15 @@ fn find<F: Float>(
     let mut far = f64::new(0.0);
     #[unroll]
     for k in 0..3usize {
-        let at = (point[k] - numbers[k]) * numbers[3];
+        let at = (point[k] - numbers[k]) * numbers[SCALE];
         far = max(far, at.abs());
         placed[k] = f32::cast_from(at);
     }
     // Here numbers are as large as the point is far away.
-    let padding = numbers[8] * (f64::new(1.0) + far);
+    let padding = numbers[PADDING] * (f64::new(1.0) + far);
     let mut is_doubted = padding > f64::new(1.0);
     if !is_doubted {
-        let mut best = Best::new(radius2, f32::cast_from(padding), numbers[3]);
+        let mut best = Best::new(radius2, f32::cast_from(padding), numbers[SCALE]);
         let mut waiting = Waiting::new();
         waiting.push(f32::new(0.0), 0u32.runtime());
         while waiting.any() {

@@ -5,15 +5,9 @@
 use cubecl::prelude::*;
 
 use crate::gpu::search::mesh::exact::product;
+use crate::gpu::search::mesh::numbers::{HUGE, INFINITE, THIN, TINY, WIDE};
 
-/// The nearest point of a triangle.
-#[derive(CubeType)]
-pub(super) struct Closest {
-    /// The squared distance, the point, and the weights.
-    pub found: Array<f64>,
-}
-
-/// Numbers of what is nearest.
+/// Numbers of what is nearest: the squared distance, the point, and the weights of the corners.
 pub(super) const NUMBERS: usize = 7;
 
 #[cube]
@@ -60,16 +54,16 @@ fn is_after(a: &Array<f64>, b: &Array<f64>) -> bool {
 
 /// The nearest point of a triangle to `from`.
 #[cube]
-pub(super) fn closest(corners: &Array<f64>, from: &Array<f64>, numbers: &Array<f64>) -> Closest {
+pub(super) fn closest(corners: &Array<f64>, from: &Array<f64>, numbers: &Array<f64>) -> Array<f64> {
     let (zero, one) = (f64::new(0.0), f64::new(1.0));
-    let mut best = Closest { found: Array::<f64>::new(NUMBERS) };
-    best.found[0] = numbers[9];
+    let mut best = Array::<f64>::new(NUMBERS);
+    best[0] = numbers[INFINITE];
     #[unroll]
     for k in 0..3usize {
-        best.found[1 + k] = corners[k];
-        best.found[4 + k] = zero;
+        best[1 + k] = corners[k];
+        best[4 + k] = zero;
     }
-    best.found[4] = one;
+    best[4] = one;
     #[unroll]
     for at in 0..3usize {
         let next = comptime!((at + 1) % 3);
@@ -95,15 +89,15 @@ pub(super) fn closest(corners: &Array<f64>, from: &Array<f64>, numbers: &Array<f
         }
         let off = minus(from, &point, one);
         let distance2 = dot(&off, &off);
-        if distance2 < best.found[0] {
-            best.found[0] = distance2;
+        if distance2 < best[0] {
+            best[0] = distance2;
             #[unroll]
             for k in 0..3usize {
-                best.found[1 + k] = point[k];
-                best.found[4 + k] = zero;
+                best[1 + k] = point[k];
+                best[4 + k] = zero;
             }
-            best.found[4 + at] = select(is_turned, part, one - part);
-            best.found[4 + next] = select(is_turned, one - part, part);
+            best[4 + at] = select(is_turned, part, one - part);
+            best[4 + next] = select(is_turned, one - part, part);
         }
     }
     inside(corners, from, numbers, &mut best);
@@ -112,7 +106,7 @@ pub(super) fn closest(corners: &Array<f64>, from: &Array<f64>, numbers: &Array<f
 
 /// The foot of the perpendicular, if it lies within the triangle and is nearer.
 #[cube]
-fn inside(corners: &Array<f64>, from: &Array<f64>, numbers: &Array<f64>, best: &mut Closest) {
+fn inside(corners: &Array<f64>, from: &Array<f64>, numbers: &Array<f64>, best: &mut Array<f64>) {
     let (zero, one) = (f64::new(0.0), f64::new(1.0));
     let (a, b, c) = (corner(corners, 0usize), corner(corners, 1usize), corner(corners, 2usize));
     let (mut ab, mut bc, mut ca) = (minus(&b, &a, one), minus(&c, &b, one), minus(&a, &c, one));
@@ -122,7 +116,7 @@ fn inside(corners: &Array<f64>, from: &Array<f64>, numbers: &Array<f64>, best: &
         longest = max(longest, max(ab[k].abs(), max(bc[k].abs(), ca[k].abs())));
     }
     // The unit is such that no product overflows or underflows, unless the triangle is a sliver.
-    let is_fair = longest >= numbers[13] && longest < numbers[14];
+    let is_fair = longest >= numbers[THIN] && longest < numbers[WIDE];
     let scale = select(is_fair, one, one / longest);
     #[unroll]
     for k in 0..3usize {
@@ -140,15 +134,15 @@ fn inside(corners: &Array<f64>, from: &Array<f64>, numbers: &Array<f64>, best: &
     let height = dot(&normal, &of_a);
     let part = height / square;
     let distance2 = part * height / scale / scale;
-    let is_sound = scale >= numbers[4] && scale <= numbers[5];
+    let is_sound = scale >= numbers[TINY] && scale <= numbers[HUGE];
     let is_within = weights[0] > zero && weights[1] > zero && weights[2] > zero;
-    if is_sound && is_within && distance2 < best.found[0] {
+    if is_sound && is_within && distance2 < best[0] {
         let off = part / scale;
-        best.found[0] = distance2;
+        best[0] = distance2;
         #[unroll]
         for k in 0..3usize {
-            best.found[1 + k] = from[k] - product(normal[k], off);
-            best.found[4 + k] = weights[k];
+            best[1 + k] = from[k] - product(normal[k], off);
+            best[4 + k] = weights[k];
         }
     }
 }

@@ -9,10 +9,10 @@ use crate::error::{Kind, Result};
 use crate::geometry::Ray;
 use crate::gpu::buffer::{Buffer, check_allocation};
 use crate::gpu::bvh::Coordinate;
-use crate::gpu::device::{Device, on};
+use crate::gpu::device::{Device, check_same, on};
 use crate::gpu::device_vec::DeviceVec;
+use crate::gpu::search::mesh::numbers::{HUGE, INFINITE, LARGEST, PADDING, SCALE, TINY};
 use crate::parallel::map;
-use crate::search::mesh::frame::Frame;
 
 /// Rays of a parallel task.
 const TASK: usize = 1 << 14;
@@ -69,9 +69,7 @@ impl<S: Coordinate> Rays<S> {
         if directions.len() != len {
             return Err(Kind::DeviceValues { len: directions.len() / 3, n: len / 3, what: "origins" }.into());
         }
-        if directions.device != device {
-            return Err(Kind::Device("the directions are on another device than the origins".into()).into());
-        }
+        check_same(["the origins", "the directions"], [device, directions.device])?;
         check_count(len / 3)?;
         on!(device, client => Ok(Self {
             device,
@@ -114,33 +112,6 @@ pub(super) struct RaysIn<F: Float> {
     ranges: Array<f64>,
 }
 
-/// Numbers that kernels need: the frame's centre and scale, the least normal number and the largest, below which part of the corners' `t` its
-/// sign is in doubt, the largest coordinate, the padding, infinity, and lengths whose products neither overflow nor vanish, for rays
-/// and for triangles; 0, which compilers are not to know; and 2^27 + 1.
-pub(super) fn numbers<S: Coordinate>(frame: &Frame) -> [f64; 17] {
-    let [x, y, z] = frame.center;
-    let padding = crate::search::mesh::frame::PADDING;
-    [
-        x,
-        y,
-        z,
-        frame.scale,
-        f64::MIN_POSITIVE,
-        f64::MAX,
-        1e-9,
-        S::MAX.into(),
-        padding,
-        f64::INFINITY,
-        1e-45,
-        1e45,
-        1e-300,
-        1e-40,
-        1e40,
-        0.0,
-        134_217_729.0,
-    ]
-}
-
 /// A ray as it was given.
 #[derive(CubeType)]
 pub(super) struct ExactRay {
@@ -165,11 +136,11 @@ impl<F: Float> RaysIn<F> {
         for k in 0..3usize {
             origin[k] = f64::cast_from(self.origins[3 * at as usize + k]);
             direction[k] = f64::cast_from(self.directions[3 * at as usize + k]);
-            is_proper = is_proper && origin[k].abs() <= numbers[7] && direction[k].abs() <= numbers[7];
+            is_proper = is_proper && origin[k].abs() <= numbers[LARGEST] && direction[k].abs() <= numbers[LARGEST];
             most[1] = max(most[1], direction[k].abs());
         }
         let mut from = zero;
-        let mut to = numbers[9];
+        let mut to = numbers[INFINITE];
         if comptime!(has_ranges) {
             from = self.ranges[2 * at as usize];
             to = self.ranges[2 * at as usize + 1];
@@ -215,7 +186,7 @@ impl FrameRay {
         let (mut longest, mut far) = (zero, zero);
         #[unroll]
         for k in 0..3usize {
-            origin[k] = (ray.origin[k] - numbers[k]) * numbers[3];
+            origin[k] = (ray.origin[k] - numbers[k]) * numbers[SCALE];
             longest = max(longest, ray.direction[k].abs());
             far = max(far, origin[k].abs());
         }
@@ -223,13 +194,13 @@ impl FrameRay {
         for k in 0..3usize {
             direction[k] = ray.direction[k] / longest;
         }
-        let unit = numbers[3] * longest;
+        let unit = numbers[SCALE] * longest;
         let first = ray.from * unit;
         // 64 epsilons: what is far away is rounded by more.
         let epsilon = f64::new(1.421_085_5e-14);
-        let start_error = select(first.abs() <= numbers[5], first.abs(), zero);
-        let padding = numbers[8] + epsilon * far + epsilon * start_error;
-        let is_sound = unit >= numbers[4] && unit <= numbers[5] && one / unit >= numbers[4];
+        let start_error = select(first.abs() <= numbers[HUGE], first.abs(), zero);
+        let padding = numbers[PADDING] + epsilon * far + epsilon * start_error;
+        let is_sound = unit >= numbers[TINY] && unit <= numbers[HUGE] && one / unit >= numbers[TINY];
         let side = f64::new(0.5) + f64::new(2.0) * padding;
         let (mut enter, mut leave) = (first, ray.to * unit);
         let mut misses = false.runtime();

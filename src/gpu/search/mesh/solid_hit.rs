@@ -5,6 +5,7 @@
 use cubecl::prelude::*;
 
 use crate::gpu::search::mesh::exact::product;
+use crate::gpu::search::mesh::numbers::{HUGE, INFINITE, LONG, SHORT, SHORTEST};
 use crate::gpu::search::mesh::rays::ExactRay;
 use crate::gpu::search::mesh::triangle_hit::{MET, MISSED};
 
@@ -12,7 +13,7 @@ use crate::gpu::search::mesh::triangle_hit::{MET, MISSED};
 #[cube]
 pub(super) fn box_hit(ray: &ExactRay, ends: &Array<f64>, found: &mut Array<f64>, numbers: &Array<f64>) -> u32 {
     let zero = f64::new(0.0);
-    let (mut first, mut last) = (-numbers[9], numbers[9]);
+    let (mut first, mut last) = (-numbers[INFINITE], numbers[INFINITE]);
     let mut is_missed = false.runtime();
     #[unroll]
     for k in 0..3usize {
@@ -72,7 +73,7 @@ pub(super) fn ball_hit(
 /// A power of two of about one over a length; 1 for lengths whose products need none.
 #[cube]
 fn unit(length: f64, numbers: &Array<f64>) -> f64 {
-    let is_fair = length >= numbers[10] && length < numbers[11];
-    let bits = (u64::reinterpret(f64::new(1.0) / max(length, numbers[12])) >> 52) << 52;
-    select(is_fair || length <= f64::new(0.0) || length > numbers[5], f64::new(1.0), f64::reinterpret(bits))
+    let is_fair = length >= numbers[SHORT] && length < numbers[LONG];
+    let bits = (u64::reinterpret(f64::new(1.0) / max(length, numbers[SHORTEST])) >> 52) << 52;
+    select(is_fair || length <= f64::new(0.0) || length > numbers[HUGE], f64::new(1.0), f64::reinterpret(bits))
 }

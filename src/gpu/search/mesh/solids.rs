@@ -10,7 +10,7 @@ use crate::gpu::device::Device;
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::search::mesh::Stored;
 use crate::gpu::search::mesh::cast::Item;
-use crate::gpu::search::mesh::compressed::{Bounds, Child, Source, block, children_of, compress};
+use crate::gpu::search::mesh::compressed::{Bounds, Child, Children, Source, block, children_of, compress};
 use crate::gpu::search::mesh::hits::CastHits;
 use crate::gpu::search::mesh::rays::Rays;
 use crate::parallel::map;
@@ -25,7 +25,7 @@ const TASK: usize = 1 << 14;
 /// A ray meets what has a point of it, boundaries included; where it begins inside, it enters at its own beginning. Answers are those of
 /// [`Convex::ray_interval`](crate::Convex::ray_interval).
 ///
-/// Memory: about 45 bytes a box of `f32` and 70 of `f64`, 41 and 53 a ball.
+/// Memory, by the sizes of its buffers: about 45 bytes a box of `f32` and 70 of `f64`, 41 and 53 a ball.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Device, Rays, Solids};
@@ -95,8 +95,7 @@ impl<S: Coordinate> Solids<S> {
     /// Errors: rays on another device; results that no buffer of the device can hold; without CUDA, a ray from so far that each of 60,000 solids
     /// or more is asked; if the device fails.
     pub fn first_hits(&self, rays: &Rays<S>) -> Result<CastHits> {
-        let found = self.stored.first(rays)?;
-        Ok(CastHits { device: self.stored.device, indices: found.indices, ts: found.numbers })
+        Ok(CastHits(self.stored.first(rays)?))
     }
 
     /// Whether each ray meets any, 1 or 0.
@@ -128,18 +127,12 @@ impl Source for Placed<'_> {
         self.tree.root
     }
 
-    fn children(&self, at: u32) -> Vec<(Bounds, Child)> {
+    fn children(&self, at: u32) -> Children {
         let item = |&item: &u32| ((self.placed)(item as usize), Child::Item(item));
-        if let Some(at) = block(at) {
-            return self.tree.items(at).iter().map(item).collect();
+        let only = |at: usize| if let [one] = self.tree.items(at) { Some(item(one)) } else { None };
+        match block(at) {
+            Some(at) => std::array::from_fn(|lane| self.tree.items(at).get(lane).map(item)),
+            None => children_of(&self.tree.nodes[at as usize], only),
         }
-        let alone = |(bounds, child): (Bounds, Child)| match child {
-            Child::Below(below) => match block(below).map(|block| self.tree.items(block)) {
-                Some([one]) => item(one),
-                _ => (bounds, child),
-            },
-            Child::Item(_) => (bounds, child),
-        };
-        children_of(&self.tree.nodes[at as usize]).into_iter().map(alone).collect()
     }
 }

@@ -6,6 +6,7 @@
 use cubecl::prelude::*;
 
 use crate::gpu::search::mesh::exact::{Scaled, product};
+use crate::gpu::search::mesh::numbers::{DOUBTFUL, HUGE, TINY};
 use crate::gpu::search::mesh::rays::{ExactRay, longest_axis, pick};
 
 /// What is known of a ray and an item.
@@ -32,7 +33,7 @@ pub(super) fn triangle_hit(
     #[comptime] spec: HitSpec,
 ) -> u32 {
     let (zero, epsilon) = (f64::new(0.0), f64::new(2.220_446e-16));
-    let tiny = numbers[4];
+    let tiny = numbers[TINY];
     let last = longest_axis(&ray.direction);
     let (kx, ky) = ((last + 1) % 3, (last + 2) % 3);
     let deep = pick(&ray.direction, last);
@@ -117,7 +118,7 @@ pub(super) fn triangle_hit(
             }
             found[0] = product(found[1], z[0]) + product(found[2], z[1]) + product(found[3], z[2]);
             let most = max(z[0].abs(), max(z[1].abs(), z[2].abs()));
-            let is_far = found[0].abs() > numbers[6] * most && sum.abs() >= tiny && sum.abs() <= numbers[5];
+            let is_far = found[0].abs() > numbers[DOUBTFUL] * most && sum.abs() >= tiny && sum.abs() <= numbers[HUGE];
             result = select(result == MET && !is_far, IN_DOUBT.runtime(), result);
         }
     }
@@ -155,10 +156,10 @@ fn place(
     numbers: &Array<f64>,
     scaled: &Scaled,
 ) {
-    let (zero, one, tiny) = (f64::new(0.0), f64::new(1.0), numbers[4]);
+    let (zero, one, tiny) = (f64::new(0.0), f64::new(1.0), numbers[TINY]);
     let sum = edges[0] + edges[1] + edges[2];
     let most_edge = max(edges[0].abs(), max(edges[1].abs(), edges[2].abs()));
-    let is_normal = sum.abs() >= tiny && sum.abs() <= numbers[5];
+    let is_normal = sum.abs() >= tiny && sum.abs() <= numbers[HUGE];
     // Their sum overflows, or they underflow.
     let by = select(is_normal, one, most_edge);
     let parts = edges[0] / by + edges[1] / by + edges[2] / by;
@@ -181,12 +182,12 @@ fn place(
         t = pick(z, other_at);
     }
     let most = max(z[0].abs(), max(z[1].abs(), z[2].abs()));
-    if t.abs() <= numbers[6] * most {
+    if t.abs() <= numbers[DOUBTFUL] * most {
         // So small that rounding could give its sign.
         let height = scaled.height();
         found[4] = found[4] + f64::new(1.0);
         let area = sum * pick(&ray.direction, longest_axis(&ray.direction));
-        let is_sure = height.abs() >= tiny && area.abs() >= tiny && area.abs() <= numbers[5];
+        let is_sure = height.abs() >= tiny && area.abs() >= tiny && area.abs() <= numbers[HUGE];
         // The area may vanish, its sign does not.
         let is_negative = (sum < zero) != (pick(&ray.direction, longest_axis(&ray.direction)) < zero);
         let turned = select(is_negative, -height, height);
