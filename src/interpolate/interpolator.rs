@@ -132,8 +132,8 @@ impl Interpolator {
             return Err(Kind::FieldLength { len: values.len() / columns, sources: self.n_sources }.into());
         }
         // Without sources no value is given that so many columns could be too many for.
-        let len = self.len().checked_mul(columns).filter(|len| len.checked_mul(size_of::<f64>()).is_some());
-        let Some(len) = len.filter(|&len| len <= isize::MAX as usize / size_of::<f64>()) else {
+        let most = isize::MAX as usize / size_of::<f64>();
+        let Some(len) = self.len().checked_mul(columns).filter(|&len| len <= most) else {
             return Err(
                 Kind::Parameter { name: "columns", value: columns as f64, must: "fewer for as many targets" }.into()
             );
