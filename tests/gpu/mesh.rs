@@ -66,14 +66,14 @@ fn places<S: Coordinate>(bounds: &Aabb<S, 3>, vertices: &[[f64; 3]], n: usize) -
     let mut random = Random::new(5);
     let [lo, hi] = [bounds.lo, bounds.hi].map(|corner| corner.map(Into::<f64>::into));
     let place = |i: usize| -> [S; 3] {
-        let wide = [0.1, 1.0, 3.0, 1e6][if i % 50 == 0 { 3 } else { i % 3 }];
+        let wide = [0.1, 1.0, 3.0, 1e6][if i.is_multiple_of(50) { 3 } else { i % 3 }];
         let at: [f64; 3] = std::array::from_fn(|k| {
             let middle = 0.5 * (lo[k] + hi[k]);
             middle + wide * (hi[k] - lo[k] + 0.01) * (random.unit() - 0.5)
         });
         match vertices {
             [] => [0.5; 3].map(S::from_f64),
-            _ if i % 4 == 0 => vertices[i * 31 % vertices.len()].map(S::from_f64),
+            _ if i.is_multiple_of(4) => vertices[i * 31 % vertices.len()].map(S::from_f64),
             _ => at.map(S::from_f64),
         }
     };
