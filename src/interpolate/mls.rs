@@ -19,14 +19,14 @@ use crate::geometry::{Bounded, BoxSize, Scalar};
 use crate::simd::{LANES, Lanes, dispatch};
 
 /// Columns that have at most this part of the first left are dependent: what rounding of differences leaves of 0, and room.
-const DEPENDENT: f64 = 1e-12;
+pub(crate) const DEPENDENT: f64 = 1e-12;
 /// What A^T a may be away from the unit vector, in units of the monomials, for the value at the target to be determined.
-const DETERMINED: f64 = 1e-9;
+pub(crate) const DETERMINED: f64 = 1e-9;
 /// The same two, where they are more, in units of what coordinates are rounded by over the radius: each monomial of a neighbour is off by
 /// at most two, and pivots have grown a little.
-const ROUNDED: f64 = 16.0;
+pub(crate) const ROUNDED: f64 = 16.0;
 /// What rounded coordinates may change a function by that changes by 1 over the radius.
-const UNCERTAIN: f64 = 1e-3;
+pub(crate) const UNCERTAIN: f64 = 1e-3;
 
 /// Moving least squares: options, then [`MovingLeastSquares::prepare`].
 ///
@@ -51,12 +51,12 @@ const UNCERTAIN: f64 = 1e-3;
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MovingLeastSquares {
-    degree: usize,
-    weight: Weight,
+    pub(crate) degree: usize,
+    pub(crate) weight: Weight,
     /// Otherwise twice as many neighbours as there are monomials.
     reach: Option<Reach>,
     fallback: Fallback,
-    has_gradients: bool,
+    pub(crate) has_gradients: bool,
     size: BoxSize,
 }
 
@@ -112,14 +112,10 @@ impl MovingLeastSquares {
         self.prepare_by(sources, targets, D, S::ROUNDING)
     }
 
-    /// The same in `axes` dimensions: the coordinates that follow are 0. Coordinates are rounded by `rounding` times themselves.
-    pub(crate) fn prepare_by<T: Bounded<S, D>, U: Bounded<S, D>, S: Scalar, const D: usize>(
-        &self,
-        sources: &[T],
-        targets: &[U],
-        axes: usize,
-        rounding: f64,
-    ) -> Result<Interpolator> {
+    /// How far each target looks, in `axes` dimensions.
+    ///
+    /// Errors: a degree above 2; fewer neighbours than there are monomials.
+    pub(crate) fn checked_reach(&self, axes: usize) -> Result<Reach> {
         if self.degree > 2 {
             return Err(Kind::Parameter { name: "degree", value: self.degree as f64, must: "0, 1 or 2" }.into());
         }
@@ -130,6 +126,18 @@ impl MovingLeastSquares {
         {
             return Err(Kind::BasisSize { k, basis, degree: self.degree, dim: axes }.into());
         }
+        Ok(reach)
+    }
+
+    /// The same in `axes` dimensions: the coordinates that follow are 0. Coordinates are rounded by `rounding` times themselves.
+    pub(crate) fn prepare_by<T: Bounded<S, D>, U: Bounded<S, D>, S: Scalar, const D: usize>(
+        &self,
+        sources: &[T],
+        targets: &[U],
+        axes: usize,
+        rounding: f64,
+    ) -> Result<Interpolator> {
+        let reach = self.checked_reach(axes)?;
         let tree = tree_of(sources, &self.size)?;
         reach.check(targets.len(), tree.space())?;
         let plan = Plan {
@@ -176,6 +184,11 @@ fn fit(options: &MovingLeastSquares, rounding: f64, work: &mut Work) -> Option<i
     }
     let dim = offsets.len() / roots.len();
     for degree in (0..=options.degree).rev() {
+        // Constants are the same wherever neighbours are; coefficients, whose sizes add up to 1 at least, would be too uncertain for others.
+        let rounding = if degree == 0 { 0.0 } else { rounding };
+        if rounding > UNCERTAIN {
+            continue;
+        }
         let width = basis_size(dim, degree);
         fill_columns(matrix.matrix(len, width), roots, offsets, degree);
         matrix.decompose(true, DEPENDENT.max(ROUNDED * rounding));
@@ -188,7 +201,7 @@ fn fit(options: &MovingLeastSquares, rounding: f64, work: &mut Work) -> Option<i
             }
         }
         multiply(coefficients, roots, 1.0);
-        if degree > 0 && rounding * coefficients.as_flattened().iter().map(|c| c.abs()).sum::<f64>() > UNCERTAIN {
+        if rounding * coefficients.as_flattened().iter().map(|c| c.abs()).sum::<f64>() > UNCERTAIN {
             continue;
         }
         if options.has_gradients && degree > 0 {

@@ -44,6 +44,17 @@ fn points_of_a_line() {
     assert_eq!(degrees(2, &line, &[[0.5, 1.0, 1.5], [0.5, 1.0, 1.6]]), [2, 0]);
 }
 
+/// Neighbours no farther than what coordinates are rounded by: their mean is what is left.
+#[test]
+fn neighbors_within_what_coordinates_are_rounded_by() {
+    let at = |i: usize, step: usize| 1000.0 + 0.00007 * (i / step % 20) as f32;
+    let sources: Vec<[f32; 3]> = (0..400).map(|i| [at(i, 1), at(i, 20), at(7 * i, 1)]).collect();
+    let interpolator = MovingLeastSquares::new(2).with_gradients(true).prepare(&sources, &sources[..5]).unwrap();
+    assert_eq!(interpolator.degrees(), [0; 5]);
+    assert!(interpolator.apply(&[2.5; 400]).unwrap().iter().all(|value| (value - 2.5f64).abs() < 1e-14));
+    assert_eq!(interpolator.gradient(&[2.5; 400]).unwrap(), [[0.0; 3]; 5]);
+}
+
 /// Coordinates of 32 bits lie beside their line or plane by what they are rounded by; that is no direction to fit along.
 #[test]
 fn rounded_points_of_lines_and_planes() {
