@@ -44,7 +44,7 @@ impl Display for Error {
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
             Kind::DeviceLoops { what } => write!(
                 f,
-                "{what} asks about more triangles than this device's driver may have loops for; use CUDA, or the CPU"
+                "{what} takes longer loops than this device's driver runs; use CUDA, or the CPU"
             ),
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
             Kind::DeviceSmall { value } => write!(

@@ -162,6 +162,9 @@ impl Device {
     }
 }
 
+/// Turns of the loops of a unit, all together, that devices without CUDA are trusted with: Mesa's driver on the processor ends them after 65,535.
+pub(in crate::gpu) const MOST_TURNS: usize = 60_000;
+
 /// Whether a client's device is one of CUDA's.
 pub(in crate::gpu) fn is_cuda<R: Runtime>(client: &ComputeClient<R>) -> bool {
     R::name(client) == "cuda"

@@ -5,6 +5,7 @@
 //!                                                                        -> connect -> labels -> dbscan, fof -> halos -> centers
 //!                                                                        -> hop -> halos
 //!                                                                        -> mst -> cut, dendrogram -> hdbscan
+//! sources, targets -> nearest -> interpolate
 //! Mesh, boxes, balls -> search::mesh (rays, nearest triangles)
 //! ```
 //!
@@ -42,7 +43,9 @@
 //! | `for_each_hit`, `for_each_pair` | the same, and `for_each_neighbor` of all stored points | closures: a [`Visitor`] is a type with a value for each point |
 //! | [`Mesh`](crate::Mesh) | [`Mesh`], uploaded; [`Rays`], [`RayHits`], [`RayLists`], [`MeshNeighbors`] | a single ray or point; `k_hits`, `for_each_hit`; winding numbers |
 //! | [`Bvh::cast`](crate::Bvh::cast) | [`Solids`]: boxes and balls; [`CastHits`] | shapes of your own |
-//! | [`MovingLeastSquares`](crate::interpolate::MovingLeastSquares) and its like | | all of it |
+//! | [`MovingLeastSquares`](crate::MovingLeastSquares) | [`MovingLeastSquares`] | `radius`, `fallback` |
+//! | [`Interpolator`](crate::Interpolator) | [`Interpolator`] | `n_lower`, `n_without_neighbors`, which [`Interpolator::read`] gives |
+//! | [`Sph`](crate::Sph), [`InverseDistance`](crate::InverseDistance) | | all of it |
 //! | [`dbscan`](crate::cluster::dbscan()), [`Dbscan`](crate::Dbscan) | [`dbscan()`], [`Dbscan`] | |
 //! | [`Labels`](crate::Labels) | [`Labels`] | `get`, `is_core` and the like, which [`Labels::read`] gives |
 //! | [`Fof`](crate::Fof) | [`Fof`], also across ranks | `algorithm`: there is one |
@@ -74,6 +77,7 @@ mod device_vec;
 mod halo;
 #[cfg(feature = "cuda")]
 mod interop;
+mod interpolate;
 #[cfg(all(target_os = "linux", any(feature = "cuda", test)))]
 #[cfg_attr(not(feature = "cuda"), allow(dead_code))] // Its tests need no device.
 mod kernel_cache;
@@ -102,4 +106,5 @@ pub use halo::CenterFinder;
 pub use halo::Halos;
 #[cfg(feature = "cuda")]
 pub use interop::CudaMemory;
+pub use interpolate::{Interpolator, MovingLeastSquares};
 pub use search::{CastHits, Mesh, MeshNeighbors, Neighbors, Query, RayHits, RayLists, Rays, Solids, Visitor};

@@ -6,7 +6,7 @@
 use crate::simd::{LANES, Lanes};
 
 /// How many monomials of at most a degree there are: C(dim + degree, degree).
-pub(super) fn basis_size(dim: usize, degree: usize) -> usize {
+pub(crate) fn basis_size(dim: usize, degree: usize) -> usize {
     (1..=degree).fold(1, |size, i| size * (dim + i) / i)
 }
 

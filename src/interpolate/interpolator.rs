@@ -219,6 +219,36 @@ impl Interpolator {
         Ok(())
     }
 
+    /// Rows of `k` sources each, of which those without a degree have none; `shape` is the number of sources, the dimension, and `k`.
+    #[cfg(any(feature = "cuda", feature = "vulkan"))]
+    pub(crate) fn of_rows(
+        [n_sources, dim, k]: [usize; 3],
+        degree: i8,
+        degrees: Vec<i8>,
+        sources: Vec<u32>,
+        coefficients: Vec<f64>,
+        slopes: Option<Vec<f64>>,
+    ) -> Self {
+        let lengths = degrees.iter().map(|&degree| if degree < 0 { 0 } else { k });
+        let mut offsets = vec![0];
+        offsets.extend(lengths.scan(0, |end, len| {
+            *end += len;
+            Some(*end)
+        }));
+        let is_kept = |row: usize| degrees[row] >= 0;
+        Self {
+            n_sources,
+            dim,
+            sources: Csr::from_parts(offsets.clone(), rows(&sources, k, &is_kept)),
+            coefficients: Csr::from_parts(offsets, rows(&coefficients, k, &is_kept)),
+            slopes: slopes.map(|slopes| rows(&slopes, k * dim, &is_kept)),
+            degree,
+            n_alone: degrees.iter().filter(|&&degree| degree < 0).count(),
+            degrees,
+            is_sum: false,
+        }
+    }
+
     /// The same coefficients with the targets as sources; what has no source is 0.
     pub(super) fn transposed(self) -> Self {
         let mut offsets = vec![0; self.n_sources + 1];
@@ -248,6 +278,13 @@ impl Interpolator {
             is_sum: true,
         }
     }
+}
+
+/// The rows of `width` that are kept.
+#[cfg(any(feature = "cuda", feature = "vulkan"))]
+fn rows<T: Copy>(values: &[T], width: usize, is_kept: &dyn Fn(usize) -> bool) -> Vec<T> {
+    let kept = values.chunks_exact(width.max(1)).enumerate().filter(|(row, _)| is_kept(*row));
+    kept.flat_map(|(_, row)| row).copied().collect()
 }
 
 /// Errors: a value that is not finite.

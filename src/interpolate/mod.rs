@@ -12,15 +12,15 @@
 //!
 //! Flow: `stencil` searches (`search::nearest`), `kernels` weigh; `basis` and `qr` fit (`mls`).
 
-mod basis;
+pub(crate) mod basis;
 mod idw;
 mod interpolator;
 mod kernels;
-mod mls;
+pub(crate) mod mls;
 mod options;
-mod qr;
+pub(crate) mod qr;
 mod sph;
-mod stencil;
+pub(crate) mod stencil;
 
 pub use idw::InverseDistance;
 pub use interpolator::{FieldValue, Interpolator};
@@ -49,7 +49,7 @@ pub enum Fallback {
 /// How far each point looks.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-enum Reach {
+pub(crate) enum Reach {
     Neighbors(usize),
     Radius(f64),
     Each(Vec<f64>),

@@ -8,7 +8,7 @@
 use crate::simd::{LANES, Lanes};
 
 /// A squared norm below this part of the one that was computed last is computed again.
-const CANCELLED: f64 = 1e-6;
+pub(crate) const CANCELLED: f64 = 1e-6;
 
 #[derive(Default)]
 pub(super) struct Qr {

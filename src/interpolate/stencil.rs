@@ -25,7 +25,7 @@ const TASK: usize = 1 << 8;
 const POWER: f64 = 2.0;
 const NEAREST: usize = 8;
 /// What a radius is in parts of the distance of the farthest of `k` neighbours: ArborX's, so that the farthest counts for something.
-const BEYOND_FARTHEST: f64 = 1.1;
+pub(crate) const BEYOND_FARTHEST: f64 = 1.1;
 
 /// What a rule makes of `work`: the degree of the polynomials that are reproduced, -1 for none. Nothing if no neighbour counts.
 pub(super) type Rule<'a> = &'a (dyn Fn(&mut Work) -> Option<i8> + Sync);
@@ -272,7 +272,7 @@ pub(super) fn tree_of<T: Bounded<S, D>, S: Scalar, const D: usize>(points: &[T],
 /// Points to ask about, in the periodic box.
 ///
 /// Errors: coordinates that are not finite or too large, and what has an extent.
-pub(super) fn places_of<T: Bounded<S, D>, S: Scalar, const D: usize>(
+pub(crate) fn places_of<T: Bounded<S, D>, S: Scalar, const D: usize>(
     points: &[T],
     space: &Space<D>,
 ) -> Result<Vec<[S; D]>> {

@@ -14,6 +14,7 @@ mod devices;
 mod dimensions;
 mod hdbscan;
 mod hop;
+mod interpolate;
 mod mesh;
 mod queries;
 mod spanning_tree;

@@ -15,6 +15,12 @@ use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::device::{Device, is_cuda};
 use crate::gpu::metric::exact_distance2;
 
+/// A product of its own: compilers may fuse one with a sum, but nothing with what is fused already.
+#[cube]
+pub(in crate::gpu) fn product(a: f64, b: f64) -> f64 {
+    fma(a, b, f64::new(0.0))
+}
+
 /// Whether a device rounds quotients and roots in `f64` to the nearest number, and 1 over a root in two steps, as it is written. CUDA promises
 /// that, Vulkan does not.
 pub(in crate::gpu) fn rounds_well<R: Runtime>(client: &ComputeClient<R>, device: Device) -> Result<bool> {

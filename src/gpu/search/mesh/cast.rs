@@ -18,7 +18,7 @@ use cubecl::prelude::*;
 use crate::error::{Kind, Result};
 use crate::gpu::buffer::{Buffer, count};
 use crate::gpu::bvh::Coordinate;
-use crate::gpu::device::is_cuda;
+use crate::gpu::device::{MOST_TURNS, is_cuda};
 use crate::gpu::search::mesh::candidates::{entered, may_meet};
 use crate::gpu::search::mesh::lists::{Found, Hits, HitsLaunch, sort_lists, width};
 use crate::gpu::search::mesh::numbers::{HUGE, INFINITE};
@@ -33,8 +33,7 @@ const CAST_UNITS: u32 = 64;
 /// Exact sums of a ray where loops must be short: a software driver ends all loops of a unit after 65,535 turns, and a sum has up to 240.
 const GUARDED: u32 = 270;
 
-/// Items that a loop of such a driver reaches, and hits that it sorts.
-pub(super) const LOOP: usize = 60_000;
+/// Hits that such a driver sorts.
 const SORTED: u32 = 3000;
 
 /// The mark of a ray that each item is to be asked about; of others in doubt it is 1, of those that are decided 0.
@@ -190,7 +189,7 @@ pub(super) fn cast<R: Runtime, S: Coordinate>(
             );
         }
         let left = if spec.is_guarded { marks.read(client)? } else { vec![] };
-        if left.iter().any(|&mark| if exact { mark != 0 } else { mark == FAR && items.n > LOOP }) {
+        if left.iter().any(|&mark| if exact { mark != 0 } else { mark == FAR && items.n > MOST_TURNS }) {
             return refuse();
         }
     }

@@ -11,12 +11,6 @@ const TERMS: usize = 96;
 /// Parts that a turn takes.
 const STEP: u32 = 12;
 
-/// A product of its own: compilers may fuse one with a sum, but nothing with what is fused already.
-#[cube]
-pub(super) fn product(a: f64, b: f64) -> f64 {
-    fma(a, b, f64::new(0.0))
-}
-
 /// A number whose bits are combined with none. No compiler knows that: those of Vulkan take `(a + b) - a` for `b`, or move brackets.
 #[cube]
 fn kept(x: f64, none: u64) -> f64 {

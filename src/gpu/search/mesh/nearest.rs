@@ -16,8 +16,8 @@ use crate::error::{Kind, Result};
 use crate::geometry::Space;
 use crate::gpu::buffer::{Buffer, check_allocation, count};
 use crate::gpu::bvh::Coordinate;
-use crate::gpu::device::{is_cuda, on};
-use crate::gpu::search::mesh::cast::{ItemsIn, LOOP};
+use crate::gpu::device::{MOST_TURNS, is_cuda, on};
+use crate::gpu::search::mesh::cast::ItemsIn;
 use crate::gpu::search::mesh::hits::{MeshNeighbors, Rows};
 use crate::gpu::search::mesh::numbers::{PADDING, SCALE};
 use crate::gpu::search::mesh::point_triangle::{NUMBERS, closest};
@@ -77,7 +77,7 @@ impl<S: Coordinate> Mesh<S> {
                         client, blocks.clone(), dim, tree.arg(), items, asked(), near(), doubts.arg(),
                     );
                     // Loops end early there: see `cast`.
-                    let is_long = stored.items.n > LOOP && !is_cuda(client);
+                    let is_long = stored.items.n > MOST_TURNS && !is_cuda(client);
                     if is_long && doubts.read(client)?.contains(&1) {
                         return Err(Kind::DeviceLoops { what: "a point far from the mesh" }.into());
                     }

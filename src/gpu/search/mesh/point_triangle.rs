@@ -4,7 +4,7 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::search::mesh::exact::product;
+use crate::gpu::primitives::rounding::product;
 use crate::gpu::search::mesh::numbers::{HUGE, INFINITE, THIN, TINY, WIDE};
 
 /// Numbers of what is nearest: the squared distance, the point, and the weights of the corners.

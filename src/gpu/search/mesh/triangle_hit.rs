@@ -5,7 +5,8 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::search::mesh::exact::{Scaled, product};
+use crate::gpu::primitives::rounding::product;
+use crate::gpu::search::mesh::exact::Scaled;
 use crate::gpu::search::mesh::numbers::{DOUBTFUL, HUGE, TINY};
 use crate::gpu::search::mesh::rays::{ExactRay, longest_axis, pick};
 

@@ -1,0 +1,345 @@
+//! The polynomial that is fitted at each target: the twin of `interpolate::mls`.
+//!
+//! In: sources, targets and their nearest sources. Out: coefficients of these sources, slopes, and the degree that each target has.
+//! A unit takes a target. What it works in is in one buffer, of which few targets at a time have a part (`scratch`).
+//! Cost: that of the CPU's operations, by 2 k n^2 numbers of the scratch for k neighbours and n monomials.
+//!
+//! **Launch contract.** The kernel has no bounds checks. It relies on `k` neighbours for each target, which are stored; on a place for each
+//! source; on room for `k` coefficients and a degree for each target, and the slopes if there are any; and on scratch of [`Room::size`] for
+//! each unit.
+
+use cubecl::prelude::*;
+
+use crate::gpu::interpolate::qr::{Qr, clear, size_beside};
+use crate::gpu::interpolate::scratch::Places;
+use crate::gpu::interpolate::weights::weigh;
+use crate::gpu::primitives::rounding::product;
+use crate::interpolate::basis::basis_size;
+use crate::interpolate::mls::{DEPENDENT, DETERMINED, ROUNDED, UNCERTAIN};
+use crate::interpolate::qr::CANCELLED;
+use crate::interpolate::stencil::BEYOND_FARTHEST;
+use crate::simd::LANES;
+
+/// Rows of a block.
+const BLOCK: u32 = LANES as u32;
+
+/// Numbers of `f64` that kernels are given: cubecl writes its own as `f32`. These are their places.
+pub(super) const TINY: usize = 0;
+pub(super) const LN_2: usize = 1;
+const DEPENDENT_PART: usize = 2;
+const DETERMINED_WITHIN: usize = 3;
+const UNCERTAIN_PART: usize = 4;
+const CANCELLED_PART: usize = 5;
+const FARTHER: usize = 6;
+const ROUNDING: usize = 7;
+
+/// The numbers; coordinates are rounded by `rounding` times themselves.
+pub(super) fn numbers(rounding: f64) -> [f64; 8] {
+    let mut all = [0.0; 8];
+    for (at, value) in [
+        (TINY, f64::MIN_POSITIVE),
+        (LN_2, std::f64::consts::LN_2),
+        (DEPENDENT_PART, DEPENDENT),
+        (DETERMINED_WITHIN, DETERMINED),
+        (UNCERTAIN_PART, UNCERTAIN),
+        (CANCELLED_PART, CANCELLED),
+        (FARTHER, BEYOND_FARTHEST),
+        (ROUNDING, rounding),
+    ] {
+        all[at] = value;
+    }
+    all
+}
+
+/// What is known when a kernel is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct FitSpec {
+    pub d: usize,
+    pub periodic: bool,
+}
+
+/// Numbers of a unit's scratch: as [`Room`] has them.
+pub(super) fn scratch(dim: usize, degree: usize, k: usize) -> usize {
+    let (rows, width) = (k.next_multiple_of(LANES), basis_size(dim, degree));
+    let tall = width.next_multiple_of(LANES);
+    rows * (2 + dim + width) + 2 * size_beside(width) + tall * (width + 1)
+}
+
+/// About how often a unit goes through its innermost loops.
+pub(super) fn turns(dim: usize, degree: usize, k: usize) -> usize {
+    let (blocks, width) = (k.div_ceil(LANES), basis_size(dim, degree));
+    (degree + 1) * width * (width * (blocks + width.div_ceil(LANES)) + 4 * width)
+}
+
+/// Where the parts of a unit's scratch begin: first are the roots of weights. R and what is beside it follow the matrix, and so they do its
+/// transpose; the last is a column as high as that.
+#[derive(CubeType)]
+struct Room {
+    coefficients: u32,
+    offsets: u32,
+    matrix: u32,
+    beside: u32,
+    transpose: u32,
+    beside_transpose: u32,
+    projected: u32,
+}
+
+#[cube]
+impl Room {
+    fn new(rows: u32, width: u32, #[comptime] d: usize) -> Room {
+        let (offsets, tall) = (2 * rows, width.div_ceil(BLOCK) * BLOCK);
+        let matrix = offsets + rows * d as u32;
+        let beside = matrix + rows * width;
+        let transpose = beside + (width * width + 3 * width);
+        let beside_transpose = transpose + tall * width;
+        let projected = beside_transpose + (width * width + 3 * width);
+        Room { coefficients: rows, offsets, matrix, beside, transpose, beside_transpose, projected }
+    }
+}
+
+/// Sources, and targets with their neighbours.
+#[derive(CubeType, CubeLaunch)]
+pub(super) struct Given<F: Float> {
+    /// Coordinates of sources in tree order, axis by axis, and the place of each source there.
+    axes: Array<F>,
+    positions: Array<u32>,
+    /// Coordinates of targets, one target after the other.
+    targets: Array<F>,
+    /// The neighbours of each target, nearest first.
+    indices: Array<u32>,
+    distances2: Array<f64>,
+    sides: Array<f64>,
+    numbers: Array<f64>,
+    n_sources: u32,
+    n_targets: u32,
+    /// The neighbours of a target.
+    k: u32,
+    degree: u32,
+    /// A place in [`Weight::ALL`](crate::interpolate::Weight::ALL).
+    weight: u32,
+    /// 1 if slopes are wanted.
+    has_slopes: u32,
+    /// The first target of this launch, and how many units it has.
+    first: u32,
+    units: u32,
+}
+
+/// Where results are written.
+#[derive(CubeType, CubeLaunch)]
+pub(super) struct Fitted {
+    coefficients: Array<f64>,
+    slopes: Array<f64>,
+    degrees: Array<i32>,
+}
+
+/// What of a fit is the same for all degrees.
+#[derive(CubeType)]
+struct Fit {
+    places: Places,
+    room: Room,
+    k: u32,
+    blocks: u32,
+    inverse: f64,
+    /// What coordinates are rounded by, over the radius.
+    rounding: f64,
+}
+
+#[cube(launch_unchecked)]
+pub(super) fn fit_all<F: Float>(
+    given: &Given<F>,
+    fitted: &mut Fitted,
+    work: &mut Array<f64>,
+    #[comptime] spec: FitSpec,
+) {
+    let unit = ABSOLUTE_POS as u32;
+    let target = given.first + unit;
+    if unit < given.units && target < given.n_targets {
+        let fit = prepare::<F>(given, work, unit, target, spec);
+        let mut degree = Array::<i32>::new(2usize);
+        // What is tried next, and what was found.
+        degree[0] = i32::cast_from(given.degree);
+        degree[1] = -1;
+        while degree[0] >= 0 {
+            let tried = degree[0] + 0;
+            degree[0] = tried - 1;
+            if fit_degree(&fit, given, fitted, work, u32::cast_from(tried), target, spec) {
+                degree[1] = tried;
+                degree[0] = -1;
+            }
+        }
+        fitted.degrees[target as usize] = degree[1];
+    }
+}
+
+/// Roots of weights, and offsets in units of the radius.
+#[cube]
+fn prepare<F: Float>(
+    given: &Given<F>,
+    work: &mut Array<f64>,
+    unit: u32,
+    target: u32,
+    #[comptime] spec: FitSpec,
+) -> Fit {
+    let (zero, k) = (f64::new(0.0), given.k);
+    let places = Places::new(unit, given.units);
+    let blocks = k.div_ceil(BLOCK);
+    let rows = blocks * BLOCK;
+    let room = Room::new(rows, width_of(given.degree, spec), spec.d);
+    let row = (target * k) as usize;
+    let radius = given.numbers[FARTHER] * given.distances2[row + (k - 1) as usize].sqrt();
+    let inverse = select(radius > zero, f64::new(1.0) / select(radius > zero, radius, f64::new(1.0)), zero);
+    let mut magnitude = Array::<f64>::new(1usize);
+    magnitude[0] = zero;
+    clear(work, &places, room.coefficients, blocks);
+    clear(work, &places, 0u32.runtime(), blocks);
+    #[unroll]
+    for axis in 0..spec.d {
+        let x = f64::cast_from(given.targets[target as usize * spec.d + axis]);
+        magnitude[0] = max(magnitude[0], x.abs());
+        let offsets = room.offsets + rows * axis as u32;
+        clear(work, &places, offsets, blocks);
+        for i in 0..k {
+            let position = given.positions[given.indices[row + i as usize] as usize] as usize;
+            let other = f64::cast_from(given.axes[axis * given.n_sources as usize + position]);
+            magnitude[0] = max(magnitude[0], other.abs());
+            let mut offset = other - x;
+            if comptime!(spec.periodic) {
+                // The image that is nearest, as `Space::offset` has it.
+                let direct = offset.abs();
+                let around = max(given.sides[axis] - direct, zero);
+                let back = select(offset > zero, -around, around);
+                offset = select(around < direct, back, offset);
+            }
+            work[places.of(offsets + i)] = offset * inverse;
+        }
+    }
+    for i in 0..k {
+        let x = given.distances2[row + i as usize].sqrt() * inverse;
+        work[places.of(i)] = weigh(x, &given.numbers, given.weight).sqrt();
+    }
+    let rounding = given.numbers[ROUNDING] * magnitude[0] * inverse;
+    Fit { places, room, k, blocks, inverse, rounding }
+}
+
+/// The coefficients and slopes of a degree; false if the neighbours do not determine the value at the target.
+#[cube]
+fn fit_degree<F: Float>(
+    fit: &Fit,
+    given: &Given<F>,
+    fitted: &mut Fitted,
+    work: &mut Array<f64>,
+    degree: u32,
+    target: u32,
+    #[comptime] spec: FitSpec,
+) -> bool {
+    let (places, room, numbers) = (&fit.places, &fit.room, &given.numbers);
+    let rounding = select(degree == 0, f64::new(0.0), fit.rounding);
+    let mut is_found = Array::<u32>::new(1usize);
+    is_found[0] = 0;
+    if rounding <= numbers[UNCERTAIN_PART] {
+        let most = comptime!(basis_size(spec.d, 2));
+        let width = width_of(degree, spec);
+        fill_columns(fit, work, degree, spec);
+        let mut matrix = Qr::new(room.matrix, room.beside, fit.k, width, most);
+        let doubt = f64::new(comptime!(ROUNDED as f32)) * rounding;
+        matrix.decompose(work, places, max(numbers[DEPENDENT_PART], doubt), numbers[CANCELLED_PART], true);
+        let mut transpose = Qr::new(room.transpose, room.beside_transpose, width, matrix.rank(), most);
+        if !matrix.is_full() {
+            matrix.decompose_transpose(work, places, &mut transpose);
+        }
+        let missing = solve(fit, &matrix, &transpose, work, 0u32.runtime(), f64::new(1.0));
+        let mut size = Array::<f64>::new(1usize);
+        size[0] = f64::new(0.0);
+        for i in 0..fit.k {
+            size[0] += work[places.of(room.coefficients + i)].abs();
+        }
+        let is_off = missing > max(numbers[DETERMINED_WITHIN], doubt);
+        // The product of a size that is 0 with what is infinite is no number.
+        let is_uncertain = product(rounding, size[0]) > numbers[UNCERTAIN_PART];
+        if has_weight(fit, work) && !is_off && !is_uncertain {
+            is_found[0] = 1;
+            let row = (target * fit.k) as usize;
+            for i in 0..fit.k {
+                fitted.coefficients[row + i as usize] = work[places.of(room.coefficients + i)];
+            }
+            if given.has_slopes == 1 {
+                #[unroll]
+                for axis in 0..spec.d {
+                    if degree > 0 {
+                        solve(fit, &matrix, &transpose, work, 1u32 + axis as u32, fit.inverse);
+                    } else {
+                        clear(work, places, room.coefficients, fit.blocks);
+                    }
+                    for i in 0..fit.k {
+                        let slope = work[places.of(room.coefficients + i)];
+                        fitted.slopes[(row + i as usize) * spec.d + axis] = slope;
+                    }
+                }
+            }
+        }
+    }
+    is_found[0] == 1
+}
+
+/// Whether any neighbour counts.
+#[cube]
+fn has_weight(fit: &Fit, work: &Array<f64>) -> bool {
+    let mut most = Array::<f64>::new(1usize);
+    most[0] = f64::new(0.0);
+    for i in 0..fit.k {
+        most[0] = max(most[0], work[fit.places.of(i)]);
+    }
+    most[0] > f64::new(0.0)
+}
+
+/// How many monomials there are.
+#[cube]
+fn width_of(degree: u32, #[comptime] spec: FitSpec) -> u32 {
+    let linear = select(degree == 1, comptime!(basis_size(spec.d, 1) as u32), comptime!(basis_size(spec.d, 2) as u32));
+    select(degree == 0, 1u32, linear)
+}
+
+/// Writes the columns: 1, each coordinate, each product of two, each row times its root.
+#[cube]
+fn fill_columns(fit: &Fit, work: &mut Array<f64>, degree: u32, #[comptime] spec: FitSpec) {
+    let (places, room, rows) = (&fit.places, &fit.room, fit.blocks * BLOCK);
+    for i in 0..rows {
+        work[places.of(room.matrix + i)] = work[places.of(i)];
+    }
+    if degree >= 1 {
+        for at in 0..rows * comptime!(spec.d as u32) {
+            work[places.of(room.matrix + rows + at)] = work[places.of(at % rows)] * work[places.of(room.offsets + at)];
+        }
+    }
+    if degree >= 2 {
+        let mut column = Array::<u32>::new(1usize);
+        column[0] = room.matrix + rows * comptime!(1 + spec.d as u32);
+        for a in 0..comptime!(spec.d as u32) {
+            for b in a..comptime!(spec.d as u32) {
+                for i in 0..rows {
+                    let first = work[places.of(room.matrix + rows * (1 + a) + i)];
+                    work[places.of(column[0] + i)] = first * work[places.of(room.offsets + rows * b + i)];
+                }
+                column[0] += rows;
+            }
+        }
+    }
+}
+
+/// Puts the solution for a monomial in place of the coefficients, times the roots and a number. Returns how far it is from one.
+#[cube]
+fn solve(fit: &Fit, matrix: &Qr, transpose: &Qr, work: &mut Array<f64>, column: u32, times: f64) -> f64 {
+    let (places, room) = (&fit.places, &fit.room);
+    let mut missing = Array::<f64>::new(1usize);
+    missing[0] = f64::new(0.0);
+    if matrix.is_full() {
+        matrix.shortest(work, places, column, room.coefficients);
+    } else {
+        missing[0] = matrix.shortest_of_dependent(work, places, transpose, column, room.coefficients, room.projected);
+    }
+    for i in 0..fit.k {
+        let root = work[places.of(i)] * times;
+        work[places.of(room.coefficients + i)] = work[places.of(room.coefficients + i)] * root;
+    }
+    missing[0]
+}

@@ -1,0 +1,222 @@
+//! Coefficients of sources for each target, on a device: the twin of `interpolate::interpolator`.
+//!
+//! In: values at the sources. Out: values at the targets. Cost: as the CPU's; a unit takes a number of the result.
+
+use cubecl::prelude::*;
+
+use crate::error::{Kind, Result};
+use crate::gpu::buffer::{Buffer, UNITS, check_allocation, cubes, wait};
+use crate::gpu::device::{Device, check_same, on};
+use crate::gpu::device_vec::DeviceVec;
+use crate::gpu::primitives::reduce::sum;
+use crate::gpu::primitives::rounding::product;
+
+/// What makes values at targets of values at sources, on a device: the twin of [`crate::interpolate::Interpolator`].
+/// [`MovingLeastSquares`](crate::gpu::MovingLeastSquares) prepares it.
+#[derive(Clone, Debug)]
+pub struct Interpolator {
+    pub(super) device: Device,
+    pub(super) n_sources: usize,
+    pub(super) dim: usize,
+    pub(super) degree: i8,
+    /// Sources of each target.
+    pub(super) k: usize,
+    pub(super) indices: Buffer<u32>,
+    pub(super) coefficients: Buffer<f64>,
+    pub(super) slopes: Option<Buffer<f64>>,
+    pub(super) degrees: Buffer<i32>,
+}
+
+impl Interpolator {
+    /// How many targets there are.
+    pub fn len(&self) -> usize {
+        self.degrees.len()
+    }
+
+    /// Whether there are no targets.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many sources there are: each field has as many values.
+    pub fn n_sources(&self) -> usize {
+        self.n_sources
+    }
+
+    /// How many sources each target takes from: the neighbours asked for, or all if they are fewer.
+    pub fn k(&self) -> usize {
+        self.k
+    }
+
+    /// The indices of the sources that each target takes from, nearest first, [`Interpolator::k`] a target.
+    pub fn sources(&self) -> DeviceVec<u32> {
+        DeviceVec { device: self.device, values: self.indices.clone() }
+    }
+
+    /// The coefficients of these sources. Those of a target whose degree is -1 mean nothing.
+    pub fn coefficients(&self) -> DeviceVec<f64> {
+        DeviceVec { device: self.device, values: self.coefficients.clone() }
+    }
+
+    /// The degree of the polynomials that are reproduced at each target; -1 without sources.
+    pub fn degrees(&self) -> DeviceVec<i32> {
+        DeviceVec { device: self.device, values: self.degrees.clone() }
+    }
+
+    /// The values at the targets of a field, whose values at the sources are given in their order: as
+    /// [`crate::interpolate::Interpolator::apply`].
+    ///
+    /// Errors: other than one value for each source; a value that is not finite, for which it waits; values on another device; if the device fails.
+    pub fn apply(&self, values: &DeviceVec<f64>) -> Result<DeviceVec<f64>> {
+        self.apply_rows(values, 1)
+    }
+
+    /// The same for several fields: `columns` values for each source, row by row, and so for each target.
+    ///
+    /// Errors: as [`Interpolator::apply`]; no columns; more than 2^32 - 1 values in all, or more than a buffer of the device can hold.
+    pub fn apply_rows(&self, values: &DeviceVec<f64>, columns: usize) -> Result<DeviceVec<f64>> {
+        if columns == 0 {
+            return Err(Kind::Parameter { name: "columns", value: 0.0, must: "at least 1" }.into());
+        }
+        let rows = Rows { slopes: None, columns, out: columns };
+        self.sum(values, rows)
+    }
+
+    /// The gradient at each target of a field, as many numbers a target as there are dimensions: as
+    /// [`crate::interpolate::Interpolator::gradient`].
+    ///
+    /// Errors: as [`Interpolator::apply`]; gradients that were not prepared.
+    pub fn gradient(&self, values: &DeviceVec<f64>) -> Result<DeviceVec<f64>> {
+        let Some(slopes) = &self.slopes else {
+            let message = "gradients were not prepared; ask for them by with_gradients".into();
+            return Err(Kind::Missing { name: "with_gradients", message }.into());
+        };
+        self.sum(values, Rows { slopes: Some(slopes), columns: 1, out: self.dim })
+    }
+
+    /// Waits until the coefficients are there.
+    ///
+    /// Errors: if the device fails.
+    pub fn wait(&self) -> Result<()> {
+        on!(self.device, client => wait(client))
+    }
+
+    /// Copies the coefficients from the device.
+    ///
+    /// Errors: if the device fails.
+    pub fn read(&self) -> Result<crate::interpolate::Interpolator> {
+        on!(self.device, client => {
+            let slopes = self.slopes.as_ref().map(|slopes| slopes.read(client)).transpose()?;
+            let degrees = self.degrees.read(client)?.into_iter().map(|degree| degree as i8).collect();
+            let (sources, coefficients) = (self.indices.read(client)?, self.coefficients.read(client)?);
+            let shape = [self.n_sources, self.dim, self.k];
+            Ok(crate::interpolate::Interpolator::of_rows(shape, self.degree, degrees, sources, coefficients, slopes))
+        })
+    }
+
+    /// A sum for each target and number of its result.
+    fn sum(&self, values: &DeviceVec<f64>, rows: Rows<'_>) -> Result<DeviceVec<f64>> {
+        check_same(["the values", "the coefficients"], [values.device, self.device])?;
+        if self.n_sources.checked_mul(rows.columns) != Some(values.len()) {
+            return Err(Kind::FieldLength { len: values.len() / rows.columns, sources: self.n_sources }.into());
+        }
+        let most = u128::from(u32::MAX);
+        let all = self.len() as u128 * rows.out as u128;
+        if all.max(values.len() as u128) > most {
+            return Err(Kind::DeviceLists { values: u64::try_from(all).unwrap_or(u64::MAX) }.into());
+        }
+        on!(self.device, client => {
+            check_allocation(client, 8 * all)?;
+            check_values(client, &values.values, rows.columns)?;
+            Ok(DeviceVec { device: self.device, values: self.sum_checked(client, &values.values, &rows) })
+        })
+    }
+
+    fn sum_checked<R: Runtime>(&self, client: &ComputeClient<R>, values: &Buffer<f64>, rows: &Rows<'_>) -> Buffer<f64> {
+        let found = Buffer::<f64>::new(client, self.len() * rows.out);
+        let (blocks, dim) = (cubes(found.len()), CubeDim::new_1d(UNITS));
+        let (has_slopes, factors) = (rows.slopes.is_some(), rows.slopes.unwrap_or(&self.coefficients));
+        let nan = Buffer::from_slice(client, &[f64::NAN]);
+        let terms = TermsLaunch::new(
+            self.indices.arg(),
+            factors.arg(),
+            self.degrees.arg(),
+            values.arg(),
+            nan.arg(),
+            self.k as u32,
+            found.len() as u32,
+        );
+        add_terms::launch::<R>(client, blocks, dim, terms, found.arg(), rows.out as u32, has_slopes);
+        found
+    }
+}
+
+/// What to sum.
+struct Rows<'a> {
+    /// Otherwise the coefficients.
+    slopes: Option<&'a Buffer<f64>>,
+    /// Values of each source, and of each target.
+    columns: usize,
+    out: usize,
+}
+
+/// Errors: a value that is not finite.
+fn check_values<R: Runtime>(client: &ComputeClient<R>, values: &Buffer<f64>, columns: usize) -> Result<()> {
+    let flags = Buffer::<u32>::new(client, values.len());
+    let largest = Buffer::from_slice(client, &[f64::MAX]);
+    let (blocks, dim) = (cubes(values.len()), CubeDim::new_1d(UNITS));
+    flag_large::launch::<R>(client, blocks, dim, values.arg(), largest.arg(), flags.arg(), values.len() as u32);
+    if sum(client, &flags)? == 0 {
+        return Ok(());
+    }
+    let values = values.read(client)?;
+    let at = values.iter().position(|value| !value.is_finite()).unwrap_or(0);
+    Err(Kind::SourceValue { index: at / columns, value: values[at] }.into())
+}
+
+#[cube(launch)]
+fn flag_large(values: &Array<f64>, largest: &Array<f64>, flags: &mut Array<u32>, n: u32) {
+    let at = ABSOLUTE_POS;
+    if (at as u32) < n {
+        flags[at] = select(values[at].abs() <= largest[0], 0u32, 1u32);
+    }
+}
+
+/// Coefficients or slopes, and values at sources.
+#[derive(CubeType, CubeLaunch)]
+struct Terms {
+    indices: Array<u32>,
+    factors: Array<f64>,
+    degrees: Array<i32>,
+    values: Array<f64>,
+    nan: Array<f64>,
+    k: u32,
+    /// Numbers of the result.
+    n: u32,
+}
+
+/// Number `at` of the result is one of `width` of a target. With slopes each source has one value and `width` factors, otherwise one factor and
+/// `width` values.
+#[cube(launch)]
+fn add_terms(terms: &Terms, found: &mut Array<f64>, width: u32, #[comptime] has_slopes: bool) {
+    let at = ABSOLUTE_POS as u32;
+    if at < terms.n {
+        let (target, column) = (at / width, at % width);
+        let mut sum = f64::new(0.0);
+        for i in 0..terms.k {
+            let place = target * terms.k + i;
+            let source = terms.indices[place as usize];
+            let mut factor = place;
+            let mut value = source * width + column;
+            if comptime!(has_slopes) {
+                factor = place * width + column;
+                value = source;
+            }
+            sum += product(terms.factors[factor as usize], terms.values[value as usize]);
+        }
+        if terms.degrees[target as usize] < 0 {
+            sum = terms.nan[0];
+        }
+        found[at as usize] = sum;
+    }
+}

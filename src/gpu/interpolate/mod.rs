@@ -1,0 +1,208 @@
+//! Moving least squares on a device: the twin of `interpolate`.
+//!
+//! ```text
+//! targets -> search::nearest -> fit (weights, qr, in a scratch) -> Interpolator
+//! ```
+
+#![allow(unsafe_code)] // A kernel without bounds checks; `fit` has its launch contract.
+
+mod fit;
+mod interpolator;
+mod qr;
+mod scratch;
+mod weights;
+
+pub use interpolator::Interpolator;
+
+use cubecl::prelude::*;
+
+use crate::error::{Kind, Result};
+use crate::geometry::Aabb;
+use crate::gpu::buffer::{Buffer, UNITS, check_allocation, cubes, mark};
+use crate::gpu::bvh::{Bvh, Coordinate, Points};
+use crate::gpu::device::{MOST_TURNS, is_cuda, on};
+use crate::gpu::interpolate::fit::{FitSpec, FittedLaunch, GivenLaunch, fit_all, numbers, scratch, turns};
+use crate::gpu::primitives::gather::invert;
+use crate::gpu::primitives::rounding::rounds_well;
+use crate::interpolate::stencil::places_of;
+use crate::interpolate::{Reach, Weight};
+use crate::search::Nearest;
+
+/// What the scratch of a launch has at most, in bytes, if that does for one block.
+const SCRATCH: usize = 1 << 26;
+
+/// Moving least squares: options, then [`MovingLeastSquares::prepare`]. The twin of [`crate::MovingLeastSquares`], whose options mean the same.
+/// Points are in a periodic box if the sources were uploaded so.
+///
+/// ```no_run
+/// use ropewalk::gpu::{Device, DeviceVec, MovingLeastSquares, Points};
+///
+/// let device = Device::first()?;
+/// let sources: Vec<[f64; 2]> = (0..100).map(|i| [f64::from(i % 10), f64::from(i / 10)]).collect();
+/// let interpolator = MovingLeastSquares::new(2).prepare(&Points::new(&sources, device)?, &[[4.3, 5.5]])?;
+/// let parabola: Vec<f64> = sources.iter().map(|[x, y]| x * x - y).collect();
+/// let found = interpolator.apply(&DeviceVec::new(&parabola, device)?)?.read()?;
+/// assert!((found[0] - (4.3 * 4.3 - 5.5)).abs() < 1e-12);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct MovingLeastSquares {
+    options: crate::MovingLeastSquares,
+}
+
+impl From<crate::MovingLeastSquares> for MovingLeastSquares {
+    /// The options of the CPU's; a radius is refused when it runs. The box is that of the sources there.
+    fn from(options: crate::MovingLeastSquares) -> Self {
+        Self { options }
+    }
+}
+
+impl MovingLeastSquares {
+    /// As [`crate::MovingLeastSquares::new`].
+    pub fn new(degree: usize) -> Self {
+        Self { options: crate::MovingLeastSquares::new(degree) }
+    }
+
+    /// As [`crate::MovingLeastSquares::weight`].
+    #[must_use]
+    pub fn weight(self, weight: Weight) -> Self {
+        Self { options: self.options.weight(weight) }
+    }
+
+    /// As [`crate::MovingLeastSquares::neighbors`].
+    #[must_use]
+    pub fn neighbors(self, k: usize) -> Self {
+        Self { options: self.options.neighbors(k) }
+    }
+
+    /// As [`crate::MovingLeastSquares::with_gradients`].
+    #[must_use]
+    pub fn with_gradients(self, has_gradients: bool) -> Self {
+        Self { options: self.options.with_gradients(has_gradients) }
+    }
+
+    /// The coefficients for each target: bit for bit those of the CPU, but for the weights Buhmann2 and Gaussian, whose functions devices
+    /// compute otherwise in the last places.
+    ///
+    /// Memory, for `k` neighbours: 12 `k` bytes a target, 8 `k` more for each axis of the gradients; 12 `k` more while it runs, and 64 MiB.
+    ///
+    /// Errors: as [`crate::MovingLeastSquares::prepare`]; more than 2^32 - 1 coefficients or slopes in all, or more than a buffer of the device can
+    /// hold; a device whose quotients are not those of the CPU; without CUDA, a fit of so many monomials to so many neighbours that its
+    /// loops are too long for drivers, as of degree 2 in ten dimensions; if the device fails.
+    pub fn prepare<S: Coordinate, const D: usize>(
+        &self,
+        sources: &Points<S, D>,
+        targets: &[[S; D]],
+    ) -> Result<Interpolator> {
+        self.check(D)?;
+        self.prepare_on(&Bvh::of(sources)?, targets)
+    }
+
+    /// The same for sources in a tree that is already built.
+    ///
+    /// Errors: as [`MovingLeastSquares::prepare`].
+    pub fn prepare_on<S: Coordinate, const D: usize>(
+        &self,
+        sources: &Bvh<S, D>,
+        targets: &[[S; D]],
+    ) -> Result<Interpolator> {
+        let k = self.check(D)?.min(sources.len());
+        let places = places_of(targets, &sources.space)?;
+        let (degree, has_gradients) = (self.options.degree, self.options.has_gradients);
+        on!(sources.device, client => {
+            if !rounds_well(client, sources.device)? {
+                return Err(Kind::DeviceRounding.into());
+            }
+            if !is_cuda(client) && turns(D, degree, k) > MOST_TURNS {
+                return Err(Kind::DeviceLoops { what: "a fit of so many monomials to so many neighbors" }.into());
+            }
+            let n = targets.len();
+            let values = n as u128 * k as u128 * if has_gradients { D as u128 } else { 1 };
+            if values > u128::from(u32::MAX) {
+                return Err(Kind::DeviceLists { values: u64::try_from(values).unwrap_or(u64::MAX) }.into());
+            }
+            check_allocation(client, 8 * values)?;
+            let found = Interpolator {
+                device: sources.device,
+                n_sources: sources.len(),
+                dim: D,
+                degree: degree as i8,
+                k,
+                indices: Buffer::new(client, n * k),
+                coefficients: Buffer::new(client, n * k),
+                slopes: has_gradients.then(|| Buffer::new(client, n * k * D)),
+                degrees: Buffer::filled(client, n, -1),
+            };
+            if n * k == 0 {
+                return Ok(found);
+            }
+            let bounds = places.iter().fold(Aabb::EMPTY, |bounds, &place| bounds.union(&Aabb::point(place)));
+            let targets = Buffer::from_slice(client, places.as_flattened());
+            let near = sources.nearest_of_placed(client, &targets, &bounds, Nearest::new(k))?;
+            let found = Interpolator { indices: near.indices.clone(), ..found };
+            fit(client, sources, &targets, &near.distances2, &found, self.options.weight);
+            mark(client, "fits")?;
+            Ok(found)
+        })
+    }
+}
+
+impl MovingLeastSquares {
+    /// How many neighbours count, in `dim` dimensions.
+    fn check(&self, dim: usize) -> Result<usize> {
+        match self.options.checked_reach(dim)? {
+            Reach::Neighbors(k) => Ok(k),
+            Reach::Radius(value) => {
+                let must = "left to the CPU; a device takes a number of neighbors";
+                Err(Kind::Parameter { name: "radius", value, must }.into())
+            }
+            Reach::Each(_) => Err(Kind::Parameter { name: "radius", value: f64::NAN, must: "one for all" }.into()),
+        }
+    }
+}
+
+/// Fits polynomials to neighbours that are found.
+fn fit<R: Runtime, S: Coordinate, const D: usize>(
+    client: &ComputeClient<R>,
+    sources: &Bvh<S, D>,
+    targets: &Buffer<S>,
+    distances2: &Buffer<f64>,
+    found: &Interpolator,
+    weight: Weight,
+) {
+    let (n, k) = (found.len(), found.k);
+    let own = scratch(D, found.degree as usize, k);
+    let block = UNITS as usize;
+    let units = (SCRATCH / (8 * own)).next_multiple_of(block).min(n.next_multiple_of(block));
+    let work = Buffer::<f64>::new(client, own * units);
+    let weight = Weight::ALL.iter().position(|&own| own == weight).unwrap_or(0);
+    let spec = FitSpec { d: D, periodic: sources.space.period().is_some() };
+    let positions = invert(client, &sources.order);
+    let numbers = Buffer::from_slice(client, &numbers(S::ROUNDING));
+    let sides = sources.space.period().map_or([0.0; D], |sides| *sides);
+    let sides = Buffer::from_slice(client, &sides);
+    for first in (0..n).step_by(units) {
+        let given = GivenLaunch::new(
+            sources.axes.arg(),
+            positions.arg(),
+            targets.arg(),
+            found.indices.arg(),
+            distances2.arg(),
+            sides.arg(),
+            numbers.arg(),
+            sources.len() as u32,
+            n as u32,
+            k as u32,
+            found.degree as u32,
+            weight as u32,
+            u32::from(found.slopes.is_some()),
+            first as u32,
+            units as u32,
+        );
+        let slopes = found.slopes.as_ref().unwrap_or(&found.coefficients);
+        let fitted = FittedLaunch::new(found.coefficients.arg(), slopes.arg(), found.degrees.arg());
+        let dim = CubeDim::new_1d(UNITS);
+        // SAFETY: the launch contract of `fit`.
+        unsafe { fit_all::launch_unchecked::<S, _>(client, cubes(units), dim, given, fitted, work.arg(), spec) };
+    }
+}

@@ -1,0 +1,168 @@
+//! Moving least squares on a device, against those of the CPU, bit for bit.
+
+use common::random::Random;
+use ropewalk::gpu::{self, Coordinate, Device, DeviceVec, Points};
+use ropewalk::interpolate::Weight;
+use ropewalk::{ErrorKind, Interpolator, MovingLeastSquares};
+
+fn device() -> Device {
+    Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
+}
+
+/// Weights that are series there.
+const SERIES: [Weight; 2] = [Weight::Buhmann2, Weight::Gaussian];
+
+/// Sources and targets of a kind.
+struct Case<const D: usize> {
+    name: &'static str,
+    sources: Vec<[f64; D]>,
+    targets: Vec<[f64; D]>,
+}
+
+/// Points of the unit cube.
+fn cube<const D: usize>(n: usize, seed: u64) -> Vec<[f64; D]> {
+    let mut random = Random::new(seed);
+    (0..n).map(|_| std::array::from_fn(|_| random.unit())).collect()
+}
+
+fn cases<const D: usize>() -> Vec<Case<D>> {
+    let some = || cube::<D>(300, 1);
+    let near = |sources: &[[f64; D]]| {
+        let mut targets: Vec<[f64; D]> = cube(150, 2);
+        targets.extend(&sources[..50.min(sources.len())]);
+        targets.push([-1.0; D]);
+        targets
+    };
+    let case = |name, sources: Vec<[f64; D]>| {
+        let targets = near(&sources);
+        Case { name, sources, targets }
+    };
+    let moved =
+        |by: &dyn Fn(usize, [f64; D]) -> [f64; D]| some().into_iter().enumerate().map(|(i, x)| by(i, x)).collect();
+    vec![
+        case("a cube", some()),
+        // Whole steps: equal distances, and neighbours of a target on lines and planes.
+        case("a lattice", moved(&|_, x| x.map(|x| (8.0 * x).round() / 8.0))),
+        case("a plane", moved(&|_, x| std::array::from_fn(|k| if k + 1 == D { 0.25 * x[0] + 0.5 } else { x[k] }))),
+        case("a line", moved(&|i, _| [i as f64 / 300.0; D])),
+        case("nearly a plane", moved(&|i, x| std::array::from_fn(|k| if k + 1 == D { 1e-9 * i as f64 } else { x[k] }))),
+        case("copies", moved(&|i, _| some()[i % 20])),
+        Case { name: "one place", sources: vec![[0.5; D]; 60], targets: vec![[0.5; D], [0.25; D]] },
+        Case {
+            name: "far from the origin, next to each other",
+            sources: moved(&|_, x| x.map(|x| 1000.0 + 0.005 * x)),
+            targets: cube(50, 3).into_iter().map(|x: [f64; D]| x.map(|x| 1000.0 + 0.005 * x)).collect(),
+        },
+        Case { name: "few", sources: some()[..3].to_vec(), targets: cube(10, 4) },
+        Case { name: "none", sources: vec![], targets: cube(10, 5) },
+        Case { name: "no targets", sources: some(), targets: vec![] },
+    ]
+}
+
+/// Numbers that are equal, or within what series differ by.
+fn are_near(ours: &[f64], theirs: &[f64], tolerance: f64) -> bool {
+    let near =
+        |(a, b): (&f64, &f64)| a == b || (a - b).abs() <= tolerance * (1.0 + b.abs()) || (a.is_nan() && b.is_nan());
+    ours.len() == theirs.len() && ours.iter().zip(theirs).all(near)
+}
+
+fn compare<S: Coordinate, const D: usize>(options: &MovingLeastSquares, weight: Weight, side: Option<f64>) {
+    for case in cases::<D>() {
+        let context = format!("{} of {D}, {}, {weight:?}, {side:?}", case.name, size_of::<S>());
+        let [sources, targets] =
+            [case.sources, case.targets].map(|x| x.iter().map(|x| x.map(S::from_f64)).collect::<Vec<[S; D]>>());
+        let (points, expected) = match side {
+            None => (Points::new(&sources, device()), options.clone()),
+            Some(side) => (Points::new_periodic(&sources, side, device()), options.clone().periodic(side)),
+        };
+        let expected = expected.prepare(&sources, &targets).unwrap();
+        let found = gpu::MovingLeastSquares::from(options.clone()).prepare(&points.unwrap(), &targets).unwrap();
+        let (degrees, there) = (found.degrees().read().unwrap(), found.read().unwrap());
+        assert!(degrees.iter().copied().eq(there.degrees().iter().copied().map(i32::from)), "{context}");
+        assert_eq!(there.sources(), expected.sources(), "{context}");
+        // Where few sources tell little, rounding of weights grows.
+        let is_series = SERIES.contains(&weight);
+        if !is_series {
+            assert_eq!(there, expected, "{context}");
+        } else if case.name == "a cube" {
+            let [ours, theirs] = [&there, &expected].map(|all: &Interpolator| all.coefficients().values());
+            assert!(are_near(ours, theirs, 1e-9) && there.degrees() == expected.degrees(), "{context}");
+        }
+
+        let n = sources.len();
+        let field: Vec<f64> = (0..2 * n).map(|i| ((i * 7919) % 1000) as f64 - 500.0).collect();
+        let on_device = |values: &[f64]| DeviceVec::new(values, device()).unwrap();
+        let values = found.apply(&on_device(&field[..n])).unwrap().read().unwrap();
+        assert!(are_near(&values, &there.apply(&field[..n]).unwrap(), 0.0), "{context}");
+        let values = found.apply_rows(&on_device(&field), 2).unwrap().read().unwrap();
+        assert!(are_near(&values, &there.apply_rows(&field, 2).unwrap(), 0.0), "{context}");
+        let gradient = found.gradient(&on_device(&field[..n])).unwrap().read().unwrap();
+        assert!(are_near(&gradient, there.gradient::<D>(&field[..n]).unwrap().as_flattened(), 0.0), "{context}");
+    }
+}
+
+#[test]
+fn all_weights_in_space() {
+    for weight in Weight::ALL {
+        compare::<f64, 3>(&MovingLeastSquares::new(2).weight(weight).with_gradients(true), weight, None);
+    }
+}
+
+#[test]
+fn other_degrees_numbers_and_boxes() {
+    let weight = Weight::default();
+    for degree in 0..3 {
+        // Kernels of the search are compiled for each number of neighbours.
+        let options = MovingLeastSquares::new(degree).neighbors(20).with_gradients(true);
+        compare::<f32, 3>(&options, weight, None);
+        compare::<f32, 2>(&options, weight, Some(1.0));
+        compare::<f64, 1>(&options, weight, None);
+    }
+    compare::<f64, 3>(&MovingLeastSquares::new(2).neighbors(10).with_gradients(true), weight, Some(1001.0));
+    compare::<f32, 2>(&MovingLeastSquares::new(1).neighbors(70).with_gradients(true), weight, None);
+    compare::<f64, 4>(&MovingLeastSquares::new(1).with_gradients(true), weight, None);
+}
+
+/// More targets than a launch takes, which are then read by chunks of scratch.
+#[test]
+fn many_targets() {
+    let (sources, targets) = (cube::<2>(2000, 6), cube::<2>(30_000, 7));
+    let options = MovingLeastSquares::new(2);
+    let found = gpu::MovingLeastSquares::from(options.clone());
+    let found = found.prepare(&Points::new(&sources, device()).unwrap(), &targets).unwrap();
+    assert_eq!(found.read().unwrap(), options.prepare(&sources, &targets).unwrap());
+    assert_eq!((found.len(), found.k(), found.n_sources(), found.is_empty()), (30_000, 12, 2000, false));
+}
+
+#[test]
+fn what_is_refused() {
+    let sources = cube::<3>(50, 8);
+    let points = Points::new(&sources, device()).unwrap();
+    let kind = |options: gpu::MovingLeastSquares, targets: &[[f64; 3]]| {
+        options.prepare(&points, targets).err().unwrap().kind()
+    };
+    let of = gpu::MovingLeastSquares::new;
+    let parameter = ErrorKind::Parameter;
+    assert_eq!(kind(of(3), &[]), parameter);
+    assert_eq!(kind(of(2).neighbors(9), &[]), parameter);
+    assert_eq!(kind(MovingLeastSquares::new(1).radius(0.1).into(), &[]), parameter);
+    assert_eq!(kind(of(1), &[[0.0, f64::NAN, 0.0]]), ErrorKind::NotFinite);
+
+    let found = of(1).prepare(&points, &[[0.5; 3]]).unwrap();
+    let values = |n: usize, last: f64| {
+        let mut values = vec![1.0; n];
+        values[n - 1] = last;
+        DeviceVec::new(&values, device()).unwrap()
+    };
+    let kind = |result: ropewalk::Result<DeviceVec<f64>>| result.err().unwrap().kind();
+    assert_eq!(kind(found.apply(&values(49, 1.0))), ErrorKind::Input);
+    assert_eq!(kind(found.apply_rows(&values(50, 1.0), 0)), parameter);
+    assert_eq!(kind(found.apply_rows(&values(50, 1.0), 2)), ErrorKind::Input);
+    for last in [f64::NAN, f64::INFINITY] {
+        let error = found.apply(&values(50, last)).err().unwrap();
+        assert!(error.to_string().contains("49"), "{error}");
+    }
+    assert_eq!(kind(found.gradient(&values(50, 1.0))), ErrorKind::Missing);
+    let [one] = found.apply(&values(50, 1.0)).unwrap().read().unwrap()[..] else { unreachable!() };
+    assert!((one - 1.0).abs() < 1e-14);
+}
