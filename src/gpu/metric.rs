@@ -89,6 +89,15 @@ pub(in crate::gpu) fn gap<F: Float>(a: F, b: F, side: F, #[comptime] periodic: b
     gap
 }
 
+/// From a coordinate to the nearest image of another, as [`Space::offset`](crate::Space::offset) has it for points in the box.
+#[cube]
+pub(in crate::gpu) fn offset(from: f64, to: f64, side: f64, #[comptime] periodic: bool) -> f64 {
+    let direct = to - from;
+    let length = gap::<f64>(from, to, side, periodic);
+    let back = select(direct > f64::new(0.0), -length, length);
+    select(length < direct.abs(), back, direct)
+}
+
 /// The squared distance of a point from the one at a position.
 #[cube]
 pub(in crate::gpu) fn distance2<F: Float>(

@@ -235,13 +235,12 @@ impl Interpolator {
             *end += len;
             Some(*end)
         }));
-        let is_kept = |row: usize| degrees[row] >= 0;
         Self {
             n_sources,
             dim,
-            sources: Csr::from_parts(offsets.clone(), rows(&sources, k, &is_kept)),
-            coefficients: Csr::from_parts(offsets, rows(&coefficients, k, &is_kept)),
-            slopes: slopes.map(|slopes| rows(&slopes, k * dim, &is_kept)),
+            sources: Csr::from_parts(offsets.clone(), with_degree(sources, k, &degrees)),
+            coefficients: Csr::from_parts(offsets, with_degree(coefficients, k, &degrees)),
+            slopes: slopes.map(|slopes| with_degree(slopes, k * dim, &degrees)),
             degree,
             n_alone: degrees.iter().filter(|&&degree| degree < 0).count(),
             degrees,
@@ -280,11 +279,14 @@ impl Interpolator {
     }
 }
 
-/// The rows of `width` that are kept.
+/// The rows of `width` whose targets have a degree, which are nearly always all.
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
-fn rows<T: Copy>(values: &[T], width: usize, is_kept: &dyn Fn(usize) -> bool) -> Vec<T> {
-    let kept = values.chunks_exact(width.max(1)).enumerate().filter(|(row, _)| is_kept(*row));
-    kept.flat_map(|(_, row)| row).copied().collect()
+fn with_degree<T: Copy>(values: Vec<T>, width: usize, degrees: &[i8]) -> Vec<T> {
+    if degrees.iter().all(|&degree| degree >= 0) {
+        return values;
+    }
+    let rows = values.chunks_exact(width.max(1)).zip(degrees);
+    rows.filter(|(_, degree)| **degree >= 0).flat_map(|(row, _)| row).copied().collect()
 }
 
 /// Errors: a value that is not finite.

@@ -272,7 +272,7 @@ pub(super) fn tree_of<T: Bounded<S, D>, S: Scalar, const D: usize>(points: &[T],
 /// Points to ask about, in the periodic box.
 ///
 /// Errors: coordinates that are not finite or too large, and what has an extent.
-pub(crate) fn places_of<T: Bounded<S, D>, S: Scalar, const D: usize>(
+pub(super) fn places_of<T: Bounded<S, D>, S: Scalar, const D: usize>(
     points: &[T],
     space: &Space<D>,
 ) -> Result<Vec<[S; D]>> {

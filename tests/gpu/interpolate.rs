@@ -86,7 +86,7 @@ fn compare<S: Coordinate, const D: usize>(options: &MovingLeastSquares, weight: 
             assert_eq!(there, expected, "{context}");
         } else if case.name == "a cube" {
             let [ours, theirs] = [&there, &expected].map(|all: &Interpolator| all.coefficients().values());
-            assert!(are_near(ours, theirs, 1e-9) && there.degrees() == expected.degrees(), "{context}");
+            assert!(are_near(ours, theirs, 1e-10) && there.degrees() == expected.degrees(), "{context}");
         }
 
         let n = sources.len();
@@ -123,7 +123,7 @@ fn other_degrees_numbers_and_boxes() {
     compare::<f64, 4>(&MovingLeastSquares::new(1).with_gradients(true), weight, None);
 }
 
-/// More targets than a launch takes, which are then read by chunks of scratch.
+/// More targets than one launch takes.
 #[test]
 fn many_targets() {
     let (sources, targets) = (cube::<2>(2000, 6), cube::<2>(30_000, 7));
@@ -145,7 +145,7 @@ fn what_is_refused() {
     let parameter = ErrorKind::Parameter;
     assert_eq!(kind(of(3), &[]), parameter);
     assert_eq!(kind(of(2).neighbors(9), &[]), parameter);
-    assert_eq!(kind(MovingLeastSquares::new(1).radius(0.1).into(), &[]), parameter);
+    assert_eq!(kind(MovingLeastSquares::new(1).radius(0.1).into(), &[]), ErrorKind::Missing);
     assert_eq!(kind(of(1), &[[0.0, f64::NAN, 0.0]]), ErrorKind::NotFinite);
 
     let found = of(1).prepare(&points, &[[0.5; 3]]).unwrap();

@@ -1,18 +1,17 @@
 //! The polynomial that is fitted at each target: the twin of `interpolate::mls`.
 //!
 //! In: sources, targets and their nearest sources. Out: coefficients of these sources, slopes, and the degree that each target has.
-//! A unit takes a target. What it works in is in one buffer, of which few targets at a time have a part (`scratch`).
+//! A unit takes a target. What it works in is its part of one buffer, the scratch, so few targets are taken at a time.
 //! Cost: that of the CPU's operations, by 2 k n^2 numbers of the scratch for k neighbours and n monomials.
 //!
 //! **Launch contract.** The kernel has no bounds checks. It relies on `k` neighbours for each target, which are stored; on a place for each
-//! source; on room for `k` coefficients and a degree for each target, and the slopes if there are any; and on scratch of [`Room::size`] for
-//! each unit.
+//! source; on room for `k` coefficients and a degree for each target, and the slopes if there are any; and on [`scratch`] for each unit.
 
 use cubecl::prelude::*;
 
-use crate::gpu::interpolate::qr::{Qr, clear, size_beside};
-use crate::gpu::interpolate::scratch::Places;
+use crate::gpu::interpolate::qr::{Places, Qr, clear, size_beside};
 use crate::gpu::interpolate::weights::weigh;
+use crate::gpu::metric::offset;
 use crate::gpu::primitives::rounding::product;
 use crate::interpolate::basis::basis_size;
 use crate::interpolate::mls::{DEPENDENT, DETERMINED, ROUNDED, UNCERTAIN};
@@ -62,13 +61,16 @@ pub(super) struct FitSpec {
 pub(super) fn scratch(dim: usize, degree: usize, k: usize) -> usize {
     let (rows, width) = (k.next_multiple_of(LANES), basis_size(dim, degree));
     let tall = width.next_multiple_of(LANES);
-    rows * (2 + dim + width) + 2 * size_beside(width) + tall * (width + 1)
+    rows * (2 + dim + width) + 2 * size_beside(width as u32) as usize + tall * (width + 1)
 }
 
-/// About how often a unit goes through its innermost loops.
+/// How often a unit goes through its innermost loops, about and at most: by neighbours where the matrix is filled and read, by blocks of rows where it
+/// is decomposed.
 pub(super) fn turns(dim: usize, degree: usize, k: usize) -> usize {
-    let (blocks, width) = (k.div_ceil(LANES), basis_size(dim, degree));
-    (degree + 1) * width * (width * (blocks + width.div_ceil(LANES)) + 4 * width)
+    let (rows, width) = (k.next_multiple_of(LANES), basis_size(dim, degree));
+    let blocks = (rows / LANES).saturating_add(width.div_ceil(LANES));
+    let a_degree = rows.saturating_mul(width + 8 * dim + 8).saturating_add((blocks + 4).saturating_mul(width * width));
+    a_degree.saturating_mul(degree + 1)
 }
 
 /// Where the parts of a unit's scratch begin: first are the roots of weights. R and what is beside it follow the matrix, and so they do its
@@ -90,9 +92,9 @@ impl Room {
         let (offsets, tall) = (2 * rows, width.div_ceil(BLOCK) * BLOCK);
         let matrix = offsets + rows * d as u32;
         let beside = matrix + rows * width;
-        let transpose = beside + (width * width + 3 * width);
+        let transpose = beside + size_beside(width);
         let beside_transpose = transpose + tall * width;
-        let projected = beside_transpose + (width * width + 3 * width);
+        let projected = beside_transpose + size_beside(width);
         Room { coefficients: rows, offsets, matrix, beside, transpose, beside_transpose, projected }
     }
 }
@@ -139,6 +141,8 @@ struct Fit {
     room: Room,
     k: u32,
     blocks: u32,
+    /// Whether any neighbour counts.
+    counts: bool,
     inverse: f64,
     /// What coordinates are rounded by, over the radius.
     rounding: f64,
@@ -157,7 +161,7 @@ pub(super) fn fit_all<F: Float>(
         let fit = prepare::<F>(given, work, unit, target, spec);
         let mut degree = Array::<i32>::new(2usize);
         // What is tried next, and what was found.
-        degree[0] = i32::cast_from(given.degree);
+        degree[0] = select(fit.counts, i32::cast_from(given.degree), -1i32);
         degree[1] = -1;
         while degree[0] >= 0 {
             let tried = degree[0] + 0;
@@ -190,7 +194,6 @@ fn prepare<F: Float>(
     let inverse = select(radius > zero, f64::new(1.0) / select(radius > zero, radius, f64::new(1.0)), zero);
     let mut magnitude = Array::<f64>::new(1usize);
     magnitude[0] = zero;
-    clear(work, &places, room.coefficients, blocks);
     clear(work, &places, 0u32.runtime(), blocks);
     #[unroll]
     for axis in 0..spec.d {
@@ -202,23 +205,20 @@ fn prepare<F: Float>(
             let position = given.positions[given.indices[row + i as usize] as usize] as usize;
             let other = f64::cast_from(given.axes[axis * given.n_sources as usize + position]);
             magnitude[0] = max(magnitude[0], other.abs());
-            let mut offset = other - x;
-            if comptime!(spec.periodic) {
-                // The image that is nearest, as `Space::offset` has it.
-                let direct = offset.abs();
-                let around = max(given.sides[axis] - direct, zero);
-                let back = select(offset > zero, -around, around);
-                offset = select(around < direct, back, offset);
-            }
-            work[places.of(offsets + i)] = offset * inverse;
+            let away = offset(x, other, given.sides[axis], comptime!(spec.periodic));
+            work[places.of(offsets + i)] = away * inverse;
         }
     }
+    let mut most = Array::<f64>::new(1usize);
+    most[0] = zero;
     for i in 0..k {
         let x = given.distances2[row + i as usize].sqrt() * inverse;
-        work[places.of(i)] = weigh(x, &given.numbers, given.weight).sqrt();
+        let root = weigh(x, &given.numbers, given.weight).sqrt();
+        work[places.of(i)] = root;
+        most[0] = max(most[0], root);
     }
     let rounding = given.numbers[ROUNDING] * magnitude[0] * inverse;
-    Fit { places, room, k, blocks, inverse, rounding }
+    Fit { places, room, k, blocks, counts: most[0] > zero, inverse, rounding }
 }
 
 /// The coefficients and slopes of a degree; false if the neighbours do not determine the value at the target.
@@ -254,9 +254,8 @@ fn fit_degree<F: Float>(
             size[0] += work[places.of(room.coefficients + i)].abs();
         }
         let is_off = missing > max(numbers[DETERMINED_WITHIN], doubt);
-        // The product of a size that is 0 with what is infinite is no number.
         let is_uncertain = product(rounding, size[0]) > numbers[UNCERTAIN_PART];
-        if has_weight(fit, work) && !is_off && !is_uncertain {
+        if !is_off && !is_uncertain {
             is_found[0] = 1;
             let row = (target * fit.k) as usize;
             for i in 0..fit.k {
@@ -279,17 +278,6 @@ fn fit_degree<F: Float>(
         }
     }
     is_found[0] == 1
-}
-
-/// Whether any neighbour counts.
-#[cube]
-fn has_weight(fit: &Fit, work: &Array<f64>) -> bool {
-    let mut most = Array::<f64>::new(1usize);
-    most[0] = f64::new(0.0);
-    for i in 0..fit.k {
-        most[0] = max(most[0], work[fit.places.of(i)]);
-    }
-    most[0] > f64::new(0.0)
 }
 
 /// How many monomials there are.

@@ -1,7 +1,7 @@
 //! Moving least squares on a device: the twin of `interpolate`.
 //!
 //! ```text
-//! targets -> search::nearest -> fit (weights, qr, in a scratch) -> Interpolator
+//! targets -> search::nearest -> fit (weights, qr) -> Interpolator
 //! ```
 
 #![allow(unsafe_code)] // A kernel without bounds checks; `fit` has its launch contract.
@@ -9,7 +9,6 @@
 mod fit;
 mod interpolator;
 mod qr;
-mod scratch;
 mod weights;
 
 pub use interpolator::Interpolator;
@@ -17,18 +16,16 @@ pub use interpolator::Interpolator;
 use cubecl::prelude::*;
 
 use crate::error::{Kind, Result};
-use crate::geometry::Aabb;
 use crate::gpu::buffer::{Buffer, UNITS, check_allocation, cubes, mark};
 use crate::gpu::bvh::{Bvh, Coordinate, Points};
 use crate::gpu::device::{MOST_TURNS, is_cuda, on};
 use crate::gpu::interpolate::fit::{FitSpec, FittedLaunch, GivenLaunch, fit_all, numbers, scratch, turns};
 use crate::gpu::primitives::gather::invert;
 use crate::gpu::primitives::rounding::rounds_well;
-use crate::interpolate::stencil::places_of;
 use crate::interpolate::{Reach, Weight};
 use crate::search::Nearest;
 
-/// What the scratch of a launch has at most, in bytes, if that does for one block.
+/// What the scratch of a launch has at most, in bytes, if that does for one unit.
 const SCRATCH: usize = 1 << 26;
 
 /// Moving least squares: options, then [`MovingLeastSquares::prepare`]. The twin of [`crate::MovingLeastSquares`], whose options mean the same.
@@ -51,7 +48,7 @@ pub struct MovingLeastSquares {
 }
 
 impl From<crate::MovingLeastSquares> for MovingLeastSquares {
-    /// The options of the CPU's; a radius is refused when it runs. The box is that of the sources there.
+    /// The options of the CPU's; a radius is refused when it runs, and no fallback is needed. The box is that of the sources there.
     fn from(options: crate::MovingLeastSquares) -> Self {
         Self { options }
     }
@@ -84,7 +81,8 @@ impl MovingLeastSquares {
     /// The coefficients for each target: bit for bit those of the CPU, but for the weights Buhmann2 and Gaussian, whose functions devices
     /// compute otherwise in the last places.
     ///
-    /// Memory, for `k` neighbours: 12 `k` bytes a target, 8 `k` more for each axis of the gradients; 12 `k` more while it runs, and 64 MiB.
+    /// Memory, for `k` neighbours: 12 `k` bytes a target, 8 `k` more for each axis of the gradients; 8 `k` more while it runs, and 64 MiB, or what one fit
+    /// needs if that is more.
     ///
     /// Errors: as [`crate::MovingLeastSquares::prepare`]; more than 2^32 - 1 coefficients or slopes in all, or more than a buffer of the device can
     /// hold; a device whose quotients are not those of the CPU; without CUDA, a fit of so many monomials to so many neighbours that its
@@ -107,56 +105,55 @@ impl MovingLeastSquares {
         targets: &[[S; D]],
     ) -> Result<Interpolator> {
         let k = self.check(D)?.min(sources.len());
-        let places = places_of(targets, &sources.space)?;
-        let (degree, has_gradients) = (self.options.degree, self.options.has_gradients);
-        on!(sources.device, client => {
-            if !rounds_well(client, sources.device)? {
+        let (device, degree) = (sources.device, self.options.degree);
+        let targets = Points::new_in(targets, sources.space, device)?;
+        on!(device, client => {
+            if !rounds_well(client, device)? {
                 return Err(Kind::DeviceRounding.into());
             }
             if !is_cuda(client) && turns(D, degree, k) > MOST_TURNS {
                 return Err(Kind::DeviceLoops { what: "a fit of so many monomials to so many neighbors" }.into());
             }
             let n = targets.len();
-            let values = n as u128 * k as u128 * if has_gradients { D as u128 } else { 1 };
+            let axes = if self.options.has_gradients { D } else { 0 };
+            let values = n as u128 * k as u128 * axes.max(1) as u128;
+            let values = values.max(scratch(D, degree, k) as u128);
             if values > u128::from(u32::MAX) {
                 return Err(Kind::DeviceLists { values: u64::try_from(values).unwrap_or(u64::MAX) }.into());
             }
             check_allocation(client, 8 * values)?;
+            // Without targets or neighbours there is nothing to fit.
+            let near = match n * k {
+                0 => None,
+                _ => Some(sources.nearest_of_placed(client, &targets.values, &targets.bounds, Nearest::new(k))?),
+            };
             let found = Interpolator {
-                device: sources.device,
+                device,
                 n_sources: sources.len(),
                 dim: D,
                 degree: degree as i8,
                 k,
-                indices: Buffer::new(client, n * k),
+                indices: near.as_ref().map_or_else(|| Buffer::new(client, 0), |near| near.indices.clone()),
                 coefficients: Buffer::new(client, n * k),
-                slopes: has_gradients.then(|| Buffer::new(client, n * k * D)),
+                slopes: self.options.has_gradients.then(|| Buffer::new(client, n * k * D)),
                 degrees: Buffer::filled(client, n, -1),
             };
-            if n * k == 0 {
-                return Ok(found);
+            if let Some(near) = near {
+                fit(client, sources, &targets.values, &near.distances2, &found, self.options.weight);
+                mark(client, "fits")?;
             }
-            let bounds = places.iter().fold(Aabb::EMPTY, |bounds, &place| bounds.union(&Aabb::point(place)));
-            let targets = Buffer::from_slice(client, places.as_flattened());
-            let near = sources.nearest_of_placed(client, &targets, &bounds, Nearest::new(k))?;
-            let found = Interpolator { indices: near.indices.clone(), ..found };
-            fit(client, sources, &targets, &near.distances2, &found, self.options.weight);
-            mark(client, "fits")?;
             Ok(found)
         })
     }
-}
 
-impl MovingLeastSquares {
     /// How many neighbours count, in `dim` dimensions.
     fn check(&self, dim: usize) -> Result<usize> {
         match self.options.checked_reach(dim)? {
             Reach::Neighbors(k) => Ok(k),
-            Reach::Radius(value) => {
-                let must = "left to the CPU; a device takes a number of neighbors";
-                Err(Kind::Parameter { name: "radius", value, must }.into())
+            Reach::Radius(_) | Reach::Each(_) => {
+                let message = "a device takes a number of neighbors, and no radius, which the CPU takes".into();
+                Err(Kind::Missing { name: "neighbors", message }.into())
             }
-            Reach::Each(_) => Err(Kind::Parameter { name: "radius", value: f64::NAN, must: "one for all" }.into()),
         }
     }
 }
@@ -172,8 +169,7 @@ fn fit<R: Runtime, S: Coordinate, const D: usize>(
 ) {
     let (n, k) = (found.len(), found.k);
     let own = scratch(D, found.degree as usize, k);
-    let block = UNITS as usize;
-    let units = (SCRATCH / (8 * own)).next_multiple_of(block).min(n.next_multiple_of(block));
+    let units = (SCRATCH / (8 * own)).clamp(1, n);
     let work = Buffer::<f64>::new(client, own * units);
     let weight = Weight::ALL.iter().position(|&own| own == weight).unwrap_or(0);
     let spec = FitSpec { d: D, periodic: sources.space.period().is_some() };

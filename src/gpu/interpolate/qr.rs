@@ -6,12 +6,30 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::interpolate::scratch::Places;
 use crate::gpu::primitives::rounding::product;
 use crate::simd::LANES;
 
 /// A block of rows.
 const BLOCK: u32 = LANES as u32;
+
+/// The places of a unit's numbers in a buffer for all units. Those of the units are side by side, so that a warp reads one line after the other.
+#[derive(CubeType)]
+pub(super) struct Places {
+    unit: u32,
+    units: u32,
+}
+
+#[cube]
+impl Places {
+    pub fn new(unit: u32, units: u32) -> Places {
+        Places { unit, units }
+    }
+
+    /// The place of the unit's number `i` in the buffer.
+    pub fn of(&self, i: u32) -> usize {
+        (i * self.units + self.unit) as usize
+    }
+}
 
 /// A matrix, and where its parts begin in the scratch of a unit.
 #[derive(CubeType)]
@@ -33,7 +51,8 @@ pub(super) struct Qr {
 }
 
 /// Numbers that a matrix needs in the scratch beside its columns.
-pub(super) fn size_beside(width: usize) -> usize {
+#[cube]
+pub(super) fn size_beside(width: u32) -> u32 {
     width * width + 3 * width
 }
 

@@ -1,7 +1,7 @@
 //! Weights of neighbours in kernels: the twin of `interpolate::kernels`.
 //!
 //! In: a distance over the radius. Out: its weight, bit for bit the CPU's, but for Buhmann2's and the Gaussian: logarithms and exponentials are
-//! series here, within 1e-14 of it, for not all devices have them in `f64`.
+//! series here, within some roundings of 1, for not all devices have them in `f64`.
 
 use cubecl::prelude::*;
 
