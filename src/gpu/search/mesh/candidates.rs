@@ -5,7 +5,7 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::search::mesh::rays::FrameRay;
+use crate::gpu::search::mesh::frame_ray::FrameRay;
 use crate::gpu::search::mesh::tree::{Axis, Node, byte};
 
 /// The children of a node that a ray enters below a limit, a bit each.
@@ -40,20 +40,16 @@ struct Slab {
 impl Slab {
     fn new(axis: &Axis, ray: &FrameRay, #[comptime] k: usize) -> Slab {
         let inverse = ray.inverse[k];
-        let is_negative = ray.octant & comptime!(1u32 << k) != 0;
+        let is_negative = inverse < f32::new(0.0);
+        let at = (axis.lo - ray.origin[k]) * inverse;
+        let padding = ray.padding() * inverse.abs();
         let (mut near, mut far) = (Array::<u32>::new(2usize), Array::<u32>::new(2usize));
         #[unroll]
         for word in 0..2usize {
             near[word] = select(is_negative, axis.to[word], axis.from[word]);
             far[word] = select(is_negative, axis.from[word], axis.to[word]);
         }
-        Slab {
-            step: axis.step * inverse,
-            enter: (axis.lo - ray.near[k]) * inverse,
-            leave: (axis.lo - ray.far[k]) * inverse,
-            near,
-            far,
-        }
+        Slab { step: axis.step * inverse, enter: at - padding, leave: at + padding, near, far }
     }
 
     fn enter(&self, #[comptime] word: usize, #[comptime] at: u32) -> f32 {
@@ -70,21 +66,28 @@ impl Slab {
 pub(super) fn may_meet(ray: &FrameRay, corners: &Array<f32>, limit: f32) -> bool {
     let (mut x, mut y, mut z) = (Array::<f32>::new(3usize), Array::<f32>::new(3usize), Array::<f32>::new(3usize));
     let mut wide = f32::new(0.0);
+    let last = ray.longest();
+    let is_back = ray.octant() & (1u32 << last) != 0;
     #[unroll]
     for at in 0..3usize {
-        let (a, b) = (corners[3 * at] - ray.origin[0], corners[3 * at + 1] - ray.origin[1]);
-        let c = corners[3 * at + 2] - ray.origin[2];
-        x[at] = a * ray.across[0] + b * ray.across[1] + c * ray.across[2];
-        y[at] = a * ray.over[0] + b * ray.over[1] + c * ray.over[2];
-        z[at] = a * ray.along[0] + b * ray.along[1] + c * ray.along[2];
+        let mut p = Array::<f32>::new(3usize);
+        #[unroll]
+        for k in 0..3usize {
+            p[k] = corners[3 * at + k] - ray.origin[k];
+        }
+        let depth = select(last == 0, p[0], select(last == 1, p[1], p[2]));
+        x[at] = select(last == 0, p[1], select(last == 1, p[2], p[0])) - ray.shear[0] * depth;
+        y[at] = select(last == 0, p[2], select(last == 1, p[0], p[1])) - ray.shear[1] * depth;
+        z[at] = select(is_back, -depth, depth);
         wide = max(wide, max(x[at].abs(), y[at].abs()));
     }
     let a = x[1] * y[2] - x[2] * y[1];
     let b = x[2] * y[0] - x[0] * y[2];
     let c = x[0] * y[1] - x[1] * y[0];
-    let error = ray.padding * (f32::new(5.0) * wide + f32::new(2.0) * ray.padding);
+    let padding = ray.padding();
+    let error = padding * (f32::new(5.0) * wide + f32::new(2.0) * padding);
     let is_mixed = min(a, min(b, c)) < -error && max(a, max(b, c)) > error;
-    let is_behind = max(z[0], max(z[1], z[2])) < -ray.padding;
-    let is_beyond = min(z[0], min(z[1], z[2])) - ray.padding > limit;
+    let is_behind = max(z[0], max(z[1], z[2])) < -padding;
+    let is_beyond = min(z[0], min(z[1], z[2])) - padding > limit;
     !(is_mixed || is_behind || is_beyond)
 }

@@ -9,7 +9,7 @@
 use cubecl::prelude::*;
 
 use crate::gpu::buffer::Buffer;
-use crate::gpu::search::mesh::cast::Item;
+use crate::gpu::search::mesh::items::Item;
 
 /// Where hits are written.
 #[derive(CubeType, CubeLaunch)]

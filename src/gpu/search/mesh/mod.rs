@@ -1,7 +1,7 @@
 //! Triangles, boxes and balls on a device, for rays and nearest points: the twin of `search::mesh`.
 //!
 //! ```text
-//! wide tree of the CPU -> compressed -> tree -> cast (rays, triangle_hit, solid_hit, exact) -> lists -> hits
+//! wide tree of the CPU -> compressed -> tree -> cast (rays -> prepared -> casting: candidates, triangle_hit, solid_hit, exact) -> lists -> hits
 //!                                            -> nearest (point_triangle)
 //! ```
 //!
@@ -9,14 +9,17 @@
 
 mod candidates;
 mod cast;
+mod casting;
 mod compressed;
 mod exact;
+mod frame_ray;
 mod hits;
+mod items;
 mod lists;
 mod nearest;
 mod numbers;
 mod point_triangle;
-mod ray_order;
+mod prepared;
 mod rays;
 mod solid_hit;
 mod solids;
@@ -36,14 +39,15 @@ use crate::gpu::csr::Csr;
 use crate::gpu::device::{Device, check_same, on};
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::rounding::{check_distances, rounds_well};
-use crate::gpu::search::mesh::cast::{Item, Items, Wanted, cast};
+use crate::gpu::search::mesh::cast::{Wanted, cast};
 use crate::gpu::search::mesh::compressed::{
     Child, Children, Compressed, Source, block, bounds_of, children_of, compress,
 };
 use crate::gpu::search::mesh::hits::Rows;
+use crate::gpu::search::mesh::items::{Item, Items};
 use crate::gpu::search::mesh::lists::{Found, width};
 use crate::gpu::search::mesh::numbers::numbers;
-use crate::gpu::search::mesh::ray_order::along_curve;
+use crate::gpu::search::mesh::prepared::Prepared;
 use crate::gpu::search::mesh::tree::Tree;
 use crate::parallel::map;
 use crate::search::mesh::frame::Frame;
@@ -92,8 +96,9 @@ impl<S: Coordinate> Mesh<S> {
         let framed = |at: usize| -> [u32; 12] {
             let triangle = compressed.as_ref().map_or(0, |tree| tree.order[at]) as usize;
             let corner = |corner: [S; 3]| mesh.frame.place(corner.map(Into::into)).map(|x| x as f32);
-            let [a, b, c] = corners[triangle].map(corner).map(|[x, y, z]| [x, y, z, 0.0].map(f32::to_bits));
-            std::array::from_fn(|k| [a, b, c][k / 4][k % 4])
+            let [a, b, c] = corners[triangle].map(corner).map(|corner| corner.map(f32::to_bits));
+            let words = |k: usize| [a, b, c][k / 4].get(k % 4).copied().unwrap_or(triangle as u32);
+            std::array::from_fn(words)
         };
         let framed = map(n, 1 << 12, &framed);
         let exact = corners.as_flattened().as_flattened();
@@ -114,7 +119,7 @@ impl<S: Coordinate> Mesh<S> {
 
     /// What each ray meets first: as [`crate::Mesh::first_hits`].
     ///
-    /// Memory: 36 bytes a ray, and 28 while it runs.
+    /// Memory: 36 bytes a ray, and 92 while it runs.
     ///
     /// Errors: rays on another device; results that no buffer of the device can hold; without CUDA, a ray from so far that each of 60,000
     /// triangles or more is asked, or for which rounding could decide about some 70; if the device fails.
@@ -124,7 +129,7 @@ impl<S: Coordinate> Mesh<S> {
 
     /// Whether each ray meets anything, 1 or 0: as [`crate::Mesh::any_hits`].
     ///
-    /// Memory: 4 bytes a ray, and 28 while it runs.
+    /// Memory: 4 bytes a ray, and 92 while it runs.
     ///
     /// Errors: as [`Mesh::first_hits`].
     pub fn any_hits(&self, rays: &Rays<S>) -> Result<DeviceVec<u32>> {
@@ -134,7 +139,7 @@ impl<S: Coordinate> Mesh<S> {
     /// All crossings of each ray, in ascending order of `t`, then of index: as [`crate::Mesh::hits_all`]. They are counted first and found
     /// again.
     ///
-    /// Memory: 36 bytes a hit and 4 a ray, and 28 a ray while it runs.
+    /// Memory: 36 bytes a hit and 4 a ray, and 92 a ray while it runs.
     ///
     /// Errors: 2^30 hits or more in all; without CUDA, a ray of more than 3,000 hits; as [`Mesh::first_hits`].
     ///
@@ -179,16 +184,15 @@ impl<S: Coordinate> Stored<S> {
                 return Err(Kind::DeviceRounding.into());
             }
             let nodes = compressed.map_or(0, |tree| size_of_val(&*tree.nodes));
-            check_allocation(client, size_of_val(exact).max(4 * framed.len()).max(nodes) as u128)?;
+            check_allocation(client, size_of_val(exact).max(4 * framed.len() + nodes) as u128)?;
             Ok(Self {
                 device,
-                tree: compressed.map(|compressed| Tree::new(client, compressed)),
+                tree: compressed.map(|compressed| Tree::new(client, compressed, framed)),
                 items: Items {
                     item,
                     n,
                     exact: Buffer::from_slice(client, exact),
                     radii: Buffer::from_slice(client, radii),
-                    framed: Buffer::from_slice(client, framed),
                     numbers: Buffer::from_slice(client, &numbers::<S>(frame)),
                 },
             })
@@ -205,7 +209,7 @@ impl<S: Coordinate> Stored<S> {
                 numbers: Buffer::new(client, N * n),
                 offsets: Buffer::new(client, 0),
             };
-            self.cast(client, rays, self.order(client, rays).as_ref(), Wanted::First, &found)?;
+            self.cast(client, rays, &Prepared::new(client, &self.items, rays)?, Wanted::First, &found)?;
             Ok(Rows { device: self.device, indices: found.indices, numbers: found.numbers })
         })
     }
@@ -218,7 +222,7 @@ impl<S: Coordinate> Stored<S> {
                 numbers: Buffer::new(client, 0),
                 offsets: Buffer::new(client, 0),
             };
-            self.cast(client, rays, self.order(client, rays).as_ref(), Wanted::Any, &found)?;
+            self.cast(client, rays, &Prepared::new(client, &self.items, rays)?, Wanted::Any, &found)?;
             Ok(DeviceVec { device: self.device, values: found.indices })
         })
     }
@@ -229,34 +233,29 @@ impl<S: Coordinate> Stored<S> {
             let offsets = Buffer::filled(client, rays.len() + 1, 0);
             let counts =
                 Found { indices: offsets.clone(), numbers: Buffer::new(client, 0), offsets: Buffer::new(client, 0) };
-            let order = self.order(client, rays);
-            self.cast(client, rays, order.as_ref(), Wanted::Count, &counts)?;
+            let prepared = Prepared::new(client, &self.items, rays)?;
+            self.cast(client, rays, &prepared, Wanted::Count, &counts)?;
             let indices = Csr::allocate_values(client, &offsets)?;
             let width = width(self.items.item);
             check_numbers(width, indices.len())?;
             check_allocation(client, (8 * width * indices.len()) as u128)?;
             let numbers = Buffer::new(client, width * indices.len());
             let found = Found { indices, numbers, offsets };
-            self.cast(client, rays, order.as_ref(), Wanted::List, &found)?;
+            self.cast(client, rays, &prepared, Wanted::List, &found)?;
             Ok(found)
         })
-    }
-
-    /// The order in which rays are taken, if not as they come.
-    fn order<R: Runtime>(&self, client: &ComputeClient<R>, rays: &Rays<S>) -> Option<Buffer<u32>> {
-        along_curve(client, &self.items, rays)
     }
 
     fn cast<R: Runtime>(
         &self,
         client: &ComputeClient<R>,
         rays: &Rays<S>,
-        order: Option<&Buffer<u32>>,
+        prepared: &Prepared,
         wanted: Wanted,
         found: &Found,
     ) -> Result<()> {
         let Some(tree) = self.tree.as_ref().filter(|_| !rays.is_empty()) else { return Ok(()) };
-        cast(client, tree, &self.items, rays, order, wanted, found)
+        cast(client, tree, &self.items, rays, prepared, wanted, found)
     }
 
     fn check(&self, rays: &Rays<S>) -> Result<()> {

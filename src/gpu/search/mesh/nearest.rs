@@ -17,8 +17,8 @@ use crate::geometry::Space;
 use crate::gpu::buffer::{Buffer, check_allocation, count};
 use crate::gpu::bvh::Coordinate;
 use crate::gpu::device::{MOST_TURNS, is_cuda, on};
-use crate::gpu::search::mesh::cast::ItemsIn;
 use crate::gpu::search::mesh::hits::{MeshNeighbors, Rows};
+use crate::gpu::search::mesh::items::ItemsIn;
 use crate::gpu::search::mesh::numbers::{PADDING, SCALE};
 use crate::gpu::search::mesh::point_triangle::{NUMBERS, closest};
 use crate::gpu::search::mesh::tree::{Axis, Node, Nodes, byte};
@@ -239,8 +239,9 @@ fn find<F: Float>(
             if distance2 <= best.within[1] {
                 if child & IS_ITEM != 0 {
                     let position = child & (IS_ITEM - 1);
-                    if may_be_near(&placed, &items.framed(position), best.padding, best.within[0]) {
-                        best.decide::<F>(items, point, nodes.order[position as usize]);
+                    let triangle = nodes.triangle(position);
+                    if may_be_near(&placed, &triangle.corners, best.padding, best.within[0]) {
+                        best.decide::<F>(items, point, triangle.index);
                     }
                 } else {
                     let node = nodes.node(child);

@@ -1,7 +1,6 @@
-//! Rays on a device, and how a walk is given one: the twin of `search::mesh::frame`.
+//! Rays on a device.
 //!
-//! In: origins and directions. Out: each in the unit of the tree, from where it enters the box around it, with its padding.
-//! This only chooses candidates; `triangle_hit` and `solid_hit` decide. Source: as the CPU's.
+//! In: origins and directions. Out: each in a kernel, as it was given.
 
 use cubecl::prelude::*;
 
@@ -11,7 +10,7 @@ use crate::gpu::buffer::{Buffer, check_allocation};
 use crate::gpu::bvh::Coordinate;
 use crate::gpu::device::{Device, check_same, on};
 use crate::gpu::device_vec::DeviceVec;
-use crate::gpu::search::mesh::numbers::{HUGE, INFINITE, LARGEST, PADDING, SCALE, TINY};
+use crate::gpu::search::mesh::numbers::{INFINITE, LARGEST};
 use crate::parallel::map;
 
 /// Rays of a parallel task.
@@ -146,133 +145,6 @@ impl<F: Float> RaysIn<F> {
             to = self.ranges[2 * at as usize + 1];
         }
         ExactRay { origin, direction, from, to, is_proper: is_proper && most[1] > zero && from <= to }
-    }
-}
-
-/// What a ray can do: it meets nothing.
-pub(super) const NOTHING: u32 = 0;
-/// It is too far away for `f32`: each item is asked.
-pub(super) const TOO_FAR: u32 = 1;
-pub(super) const READY: u32 = 2;
-
-/// A ray in the unit of the tree.
-#[derive(CubeType)]
-pub(super) struct FrameRay {
-    pub origin: Array<f32>,
-    /// Where planes of boxes that are entered, and left, are measured from.
-    pub near: Array<f32>,
-    pub far: Array<f32>,
-    /// One over the direction, no part of which is 0.
-    pub inverse: Array<f32>,
-    /// Bit `k` is set where the direction is negative along axis `k`.
-    pub octant: u32,
-    /// What a difference of points is multiplied by: the first two give its place across the ray, the last how far along it is.
-    pub across: Array<f32>,
-    pub over: Array<f32>,
-    pub along: Array<f32>,
-    pub padding: f32,
-    unit: f64,
-    start: f64,
-    pub state: u32,
-}
-
-#[cube]
-impl FrameRay {
-    /// Of a proper ray.
-    pub fn new(ray: &ExactRay, numbers: &Array<f64>) -> FrameRay {
-        let (zero, one) = (f64::new(0.0), f64::new(1.0));
-        let mut origin = Array::<f64>::new(3usize);
-        let mut direction = Array::<f64>::new(3usize);
-        let (mut longest, mut far) = (zero, zero);
-        #[unroll]
-        for k in 0..3usize {
-            origin[k] = (ray.origin[k] - numbers[k]) * numbers[SCALE];
-            longest = max(longest, ray.direction[k].abs());
-            far = max(far, origin[k].abs());
-        }
-        #[unroll]
-        for k in 0..3usize {
-            direction[k] = ray.direction[k] / longest;
-        }
-        let unit = numbers[SCALE] * longest;
-        let first = ray.from * unit;
-        // 64 epsilons: what is far away is rounded by more.
-        let epsilon = f64::new(1.421_085_5e-14);
-        let start_error = select(first.abs() <= numbers[HUGE], first.abs(), zero);
-        let padding = numbers[PADDING] + epsilon * far + epsilon * start_error;
-        let is_sound = unit >= numbers[TINY] && unit <= numbers[HUGE] && one / unit >= numbers[TINY];
-        let side = f64::new(0.5) + f64::new(2.0) * padding;
-        let (mut enter, mut leave) = (first, ray.to * unit);
-        let mut misses = false.runtime();
-        #[unroll]
-        for k in 0..3usize {
-            let towards = select(direction[k] < zero, -side, side);
-            let is_across = direction[k] == zero;
-            misses = misses || (is_across && origin[k].abs() > side);
-            let by = select(is_across, one, direction[k]);
-            enter = select(is_across, enter, max(enter, (-towards - origin[k]) / by));
-            leave = select(is_across, leave, min(leave, (towards - origin[k]) / by));
-        }
-        misses = misses || enter > leave + padding;
-        let mut state = READY.runtime();
-        state = select(padding <= one, state, TOO_FAR.runtime());
-        state = select(misses, NOTHING.runtime(), state);
-        state = select(is_sound, state, TOO_FAR.runtime());
-        let last = longest_axis(&direction);
-        let mut octant = 0u32.runtime();
-        let (mut placed, mut near, mut beyond) =
-            (Array::<f32>::new(3usize), Array::<f32>::new(3usize), Array::<f32>::new(3usize));
-        let (mut inverse, mut across, mut over, mut along) = (
-            Array::<f32>::new(3usize),
-            Array::<f32>::new(3usize),
-            Array::<f32>::new(3usize),
-            Array::<f32>::new(3usize),
-        );
-        let sign = pick(&direction, last);
-        let shear = f32::cast_from(-pick(&direction, (last + 1) % 3) * sign);
-        let other_shear = f32::cast_from(-pick(&direction, (last + 2) % 3) * sign);
-        // Along what is shorter a ray moves by less than it is rounded.
-        let least = f64::new(1e-12);
-        #[unroll]
-        for k in 0..3usize {
-            let axis = comptime!(k as u32);
-            let at = origin[k] + enter * direction[k];
-            let is_negative = direction[k] < zero;
-            let by = select(is_negative, -padding, padding);
-            placed[k] = f32::cast_from(at);
-            near[k] = f32::cast_from(at + by);
-            beyond[k] = f32::cast_from(at - by);
-            let length = max(direction[k].abs(), least);
-            inverse[k] = f32::cast_from(one / select(is_negative, -length, length));
-            octant |= select(is_negative, comptime!(1u32 << k), 0u32);
-            let (none, whole) = (f32::new(0.0), f32::new(1.0));
-            across[k] = select((last + 1) % 3 == axis, whole, select(last == axis, shear, none));
-            over[k] = select((last + 2) % 3 == axis, whole, select(last == axis, other_shear, none));
-            along[k] = select(last == axis, f32::cast_from(sign), none);
-        }
-        FrameRay {
-            origin: placed,
-            near,
-            far: beyond,
-            inverse,
-            octant,
-            across,
-            over,
-            along,
-            padding: f32::cast_from(padding),
-            unit,
-            start: enter,
-            state,
-        }
-    }
-
-    /// A `t` as the tree has it, at least.
-    pub fn limit(&self, t: f64) -> f32 {
-        let along = t * self.unit - self.start;
-        // Rounded up: relative to what it was before the start was taken off, the padding has the error.
-        let more = select(along < f64::new(0.0), f64::new(-1e-6), f64::new(1e-6));
-        let limit = f32::cast_from((along + f64::cast_from(self.padding)) * (f64::new(1.0) + more));
-        min(limit, f32::new(3.402_823_5e38))
     }
 }
 

@@ -13,27 +13,36 @@ pub(super) type Vec4 = Array<Vector<u32, Const<4>>>;
 /// Vectors of a node.
 const VECTORS: u32 = 5;
 
+/// Vectors of a triangle.
+const CORNERS: u32 = 3;
+
 /// Levels at most: those that are free, those that halve 2^31 items, and that of a block.
 const LEVELS: usize = 24 + 32 + 1;
 
 /// The tree on a device.
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
-    pub nodes: Buffer<u32>,
+    /// Nodes, and behind them triangles in the order of the leaves and in the unit of the tree, three corners of four numbers.
+    words: Buffer<u32>,
+    /// The vector with which triangles begin.
+    triangles: u32,
     /// Items in the order of the leaves.
     pub order: Buffer<u32>,
 }
 
 impl Tree {
-    pub fn new<R: Runtime>(client: &ComputeClient<R>, compressed: &Compressed) -> Self {
+    /// Of nodes, and of triangles if there are any.
+    pub fn new<R: Runtime>(client: &ComputeClient<R>, compressed: &Compressed, triangles: &[u32]) -> Self {
+        let nodes = compressed.nodes.as_flattened();
         Self {
-            nodes: Buffer::from_slice(client, compressed.nodes.as_flattened()),
+            words: Buffer::from_slice(client, &[nodes, triangles].concat()),
+            triangles: (nodes.len() / 4) as u32,
             order: Buffer::from_slice(client, &compressed.order),
         }
     }
 
     pub fn arg<R: Runtime>(&self) -> NodesLaunch<R> {
-        NodesLaunch::new(self.nodes.quads(), self.order.arg())
+        NodesLaunch::new(self.words.quads(), self.triangles, self.order.arg())
     }
 }
 
@@ -41,6 +50,7 @@ impl Tree {
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct Nodes {
     words: Vec4,
+    triangles: u32,
     /// Items in the order of the leaves.
     pub order: Array<u32>,
 }
@@ -85,6 +95,33 @@ impl Nodes {
             z: axis(a[2], (exponents >> 16) & 255, d[0], d[1], e[2], e[3]),
         }
     }
+
+    /// The triangle at a position.
+    pub fn triangle(&self, position: u32) -> Triangle {
+        let first = (self.triangles + position * CORNERS) as usize;
+        let mut corners = Array::<f32>::new(9usize);
+        let mut index = 0u32.runtime();
+        #[unroll]
+        for corner in 0..3usize {
+            let own = self.words[first + corner];
+            #[unroll]
+            for k in 0..3usize {
+                corners[3 * corner + k] = f32::reinterpret(own[k]);
+            }
+            if comptime!(corner == 0) {
+                index = own[3];
+            }
+        }
+        Triangle { corners, index }
+    }
+}
+
+/// A triangle as walks take it.
+#[derive(CubeType)]
+pub(super) struct Triangle {
+    /// Its corners in the unit of the tree.
+    pub corners: Array<f32>,
+    pub index: u32,
 }
 
 #[cube]
@@ -131,7 +168,6 @@ fn by_octant(mask: u32, octant: u32) -> u32 {
 /// Children are numbered by octant here, so that the lowest bit is the nearest.
 #[derive(CubeType)]
 pub(super) struct Way {
-    octant: u32,
     /// The first node of the group; its children that are left, and behind them the places of all that are nodes.
     group: Array<u32>,
     /// The first item; those that are left, and the places of all.
@@ -144,19 +180,30 @@ pub(super) struct Way {
 
 #[cube]
 impl Way {
-    /// A walk from the root on, which takes places in the order of an octant.
-    pub fn new(octant: u32) -> Way {
-        let (mut group, mut items, mut state) =
-            (Array::<u32>::new(3usize), Array::<u32>::new(3usize), Array::<u32>::new(2usize));
-        group[0] = 0;
-        group[1] = 1u32 << octant;
-        group[2] = 1;
-        items[0] = 0;
-        items[1] = 0;
-        items[2] = 0;
+    /// A walk that is at its end.
+    pub fn new() -> Way {
+        let mut state = Array::<u32>::new(2usize);
         state[0] = 0;
-        state[1] = 1;
-        Way { octant, group, items, above: Array::<u32>::new(LEVELS), above_left: Array::<u32>::new(LEVELS), state }
+        state[1] = 0;
+        let mut items = Array::<u32>::new(3usize);
+        items[1] = 0;
+        Way {
+            group: Array::<u32>::new(3usize),
+            items,
+            above: Array::<u32>::new(LEVELS),
+            above_left: Array::<u32>::new(LEVELS),
+            state,
+        }
+    }
+
+    /// Begins at the root.
+    pub fn begin(&mut self, octant: u32) {
+        self.group[0] = 0;
+        self.group[1] = 1u32 << octant;
+        self.group[2] = 1;
+        self.items[1] = 0;
+        self.state[0] = 0;
+        self.state[1] = 1;
     }
 
     pub fn goes_on(&self) -> bool {
@@ -191,8 +238,8 @@ impl Way {
     }
 
     /// Takes the nearest node of the group, by octant.
-    pub fn next_node(&mut self) -> u32 {
-        let place = (self.group[1].find_first_set() - 1) ^ self.octant;
+    pub fn next_node(&mut self, octant: u32) -> u32 {
+        let place = (self.group[1].find_first_set() - 1) ^ octant;
         let left = self.group[1] & (self.group[1] - 1);
         let node = self.group[0] + (self.group[2] & ((1u32 << place) - 1)).count_ones();
         if left != 0 {
@@ -204,8 +251,8 @@ impl Way {
     }
 
     /// Goes on with the children of a node that are in `hits`, a bit for each place.
-    pub fn enter(&mut self, node: &Node, hits: u32) {
-        let both = by_octant((hits & node.inner) | ((hits & node.items) << 8), self.octant);
+    pub fn enter(&mut self, node: &Node, hits: u32, octant: u32) {
+        let both = by_octant((hits & node.inner) | ((hits & node.items) << 8), octant);
         self.group[0] = node.first_node;
         self.group[1] = both & 255;
         self.group[2] = node.inner;
@@ -215,8 +262,8 @@ impl Way {
     }
 
     /// Takes the position of the nearest item, by octant.
-    pub fn next_item(&mut self) -> u32 {
-        let place = (self.items[1].find_first_set() - 1) ^ self.octant;
+    pub fn next_item(&mut self, octant: u32) -> u32 {
+        let place = (self.items[1].find_first_set() - 1) ^ octant;
         self.items[1] = self.items[1] & (self.items[1] - 1);
         self.items[0] + (self.items[2] & ((1u32 << place) - 1)).count_ones()
     }

@@ -1,0 +1,304 @@
+//! How units walk, ray after ray.
+//!
+//! In: prepared rays and a tree. Out: what is found of each, and whether rounding could decide it.
+//! The units of a warp look at up to `STEPS` nodes and items each, together; then those that have an item which may be met decide, which costs
+//! most, and those that are done with a ray take the next of their block. So no unit waits for the longest ray of its warp.
+//! Source: Aila and Laine 2009 (loops of rays that are replaced when they end).
+//!
+//! **Launch contract.** That of `cast`.
+
+#![allow(unsafe_code)] // A kernel without bounds checks.
+
+use cubecl::prelude::*;
+
+use crate::gpu::search::mesh::candidates::{entered, may_meet};
+use crate::gpu::search::mesh::cast::{CastSpec, FAR, Wanted};
+use crate::gpu::search::mesh::frame_ray::{FrameRay, READY, TOO_FAR};
+use crate::gpu::search::mesh::items::{Item, ItemsIn};
+use crate::gpu::search::mesh::lists::{Hits, width};
+use crate::gpu::search::mesh::numbers::{HUGE, INFINITE};
+use crate::gpu::search::mesh::prepared::PreparedIn;
+use crate::gpu::search::mesh::rays::RaysIn;
+use crate::gpu::search::mesh::solid_hit::{ball_hit, box_hit};
+use crate::gpu::search::mesh::tree::{Nodes, Way};
+use crate::gpu::search::mesh::triangle_hit::{HitSpec, IN_DOUBT, MET, triangle_hit};
+
+/// Nodes, and items of each, that are looked at before one is decided. Of 4 to 16, 6 and 8 were the fastest.
+const STEPS: u32 = 8;
+
+/// Exact sums of a ray where loops must be short: a software driver ends all loops of a unit after 65,535 turns, and a sum has up to 240.
+const GUARDED: u32 = 270;
+
+/// No ray, or no item.
+const NONE: u32 = u32::MAX;
+
+/// Casts each of `n` rays; if it is exact, those that are in doubt.
+///
+/// A block has `turns` rays for each of its units, and a unit that is done with one takes the next of them.
+#[cube(launch_unchecked)]
+pub(super) fn cast_rays<F: Float>(
+    nodes: &Nodes,
+    items: &ItemsIn<F>,
+    rays: &RaysIn<F>,
+    prepared: &PreparedIn,
+    hits: &mut Hits,
+    marks: &mut Array<u32>,
+    n: u32,
+    turns: u32,
+    #[comptime] spec: CastSpec,
+) {
+    // How many of the block's rays are taken.
+    let taken = SharedMemory::<Atomic<u32>>::new(1usize);
+    if comptime!(spec.takes_turns) {
+        if UNIT_POS == 0 {
+            taken[0].store(CUBE_DIM);
+        }
+        sync_cube();
+    }
+    let own = CUBE_DIM * turns;
+    let first = CUBE_POS as u32 * own;
+    let end = min(n - min(first, n), own);
+    let mut casting = Casting::new();
+    let mut ray = FrameRay::new();
+    let mut way = Way::new();
+    // The next ray is known before it is needed.
+    let mut next = Array::<u32>::new(1usize);
+    next[0] = NONE.runtime();
+    if UNIT_POS < end {
+        next[0] = prepared.ray(first + UNIT_POS, comptime!(spec.is_ordered));
+    }
+    let mut goes_on = Array::<u32>::new(1usize);
+    goes_on[0] = 1;
+    while goes_on[0] != 0 {
+        if casting.pending[0] != NONE {
+            let mut index = casting.pending[0] + 0;
+            if comptime!(spec.item != Item::Triangle) {
+                index = nodes.order[index as usize];
+            }
+            casting.pending[0] = NONE.runtime();
+            decide::<F>(items, rays, prepared, &mut ray, index, &mut casting, hits, spec);
+            if casting.is_done(spec) {
+                way.end();
+            }
+        }
+        if !way.goes_on() {
+            casting.finish(hits, marks, spec);
+            let at = next[0] + 0;
+            if at != NONE {
+                next[0] = NONE.runtime();
+                // Without a loop's atomics where there is nothing to take: software drivers end such loops.
+                if comptime!(spec.takes_turns) {
+                    let place = taken[0].fetch_add(1);
+                    if place < end {
+                        next[0] = prepared.ray(first + place, comptime!(spec.is_ordered));
+                    }
+                }
+                let mut is_asked = true.runtime();
+                if comptime!(spec.exact) {
+                    is_asked = marks[at as usize] != 0;
+                }
+                if is_asked {
+                    casting.begin(at, prepared, &items.numbers, &mut ray, &mut way, spec);
+                }
+            } else {
+                goes_on[0] = 0;
+            }
+        }
+        if comptime!(spec.exact) {
+            casting.find_next_of_all(&mut way, items.n);
+        }
+        let mut step = Array::<u32>::new(1usize);
+        step[0] = 0;
+        while step[0] < STEPS && casting.pending[0] == NONE && way.goes_on() {
+            step[0] = step[0] + 1;
+            if !way.has_items() {
+                if way.find_node() {
+                    let node = nodes.node(way.next_node(ray.octant()));
+                    way.enter(&node, entered(&ray, &node, ray.limit[0]), ray.octant());
+                }
+            }
+            if way.has_items() {
+                let position = way.next_item(ray.octant());
+                if comptime!(spec.item == Item::Triangle) {
+                    let triangle = nodes.triangle(position);
+                    let may_be_met = may_meet(&ray, &triangle.corners, ray.limit[0]);
+                    casting.pending[0] = select(may_be_met, triangle.index, NONE.runtime());
+                } else {
+                    casting.pending[0] = select(true.runtime(), position, NONE.runtime());
+                }
+            }
+        }
+    }
+}
+
+/// A ray, and what is found of it.
+#[derive(CubeType)]
+struct Casting {
+    /// The ray, or none.
+    at: Array<u32>,
+    /// What is to be decided: a triangle's index, or a solid's position; and the next of all if all are to be.
+    pending: Array<u32>,
+    /// The index of the best hit, or how many there are; the ray's mark; how many exact sums it took.
+    state: Array<u32>,
+    /// The `t` of the best hit.
+    best: Array<f64>,
+}
+
+#[cube]
+impl Casting {
+    fn new() -> Casting {
+        let mut casting = Casting {
+            at: Array::<u32>::new(1usize),
+            pending: Array::<u32>::new(2usize),
+            state: Array::<u32>::new(3usize),
+            best: Array::<f64>::new(1usize),
+        };
+        casting.at[0] = NONE.runtime();
+        casting.pending[0] = NONE.runtime();
+        casting.pending[1] = NONE.runtime();
+        casting
+    }
+
+    /// Takes a ray, and begins its way if it may meet something.
+    fn begin(
+        &mut self,
+        at: u32,
+        prepared: &PreparedIn,
+        numbers: &Array<f64>,
+        ray: &mut FrameRay,
+        way: &mut Way,
+        #[comptime] spec: CastSpec,
+    ) {
+        self.at[0] = at;
+        self.state[0] = 0;
+        if comptime!(spec.wanted == Wanted::First) {
+            self.state[0] = NONE.runtime();
+        }
+        self.state[1] = 0;
+        self.state[2] = 0;
+        self.best[0] = numbers[INFINITE];
+        self.pending[1] = NONE.runtime();
+        ray.load(&prepared.words, at);
+        if ray.state() == READY {
+            way.begin(ray.octant());
+        } else if ray.state() == TOO_FAR {
+            if comptime!(spec.exact) {
+                self.pending[1] = 0;
+                way.begin(ray.octant());
+            } else {
+                self.state[1] = FAR.runtime();
+            }
+        }
+    }
+
+    /// Takes the next item, if all are to be decided.
+    fn find_next_of_all(&mut self, way: &mut Way, n: u32) {
+        let next = self.pending[1];
+        if next != NONE && way.goes_on() {
+            if next < n {
+                self.pending[0] = next;
+                self.pending[1] = next + 1;
+            } else {
+                way.end();
+            }
+        }
+    }
+
+    /// Whether nothing more is wanted of the ray.
+    fn is_done(&self, #[comptime] spec: CastSpec) -> bool {
+        let mut is_done = self.state[1] != 0;
+        if comptime!(spec.wanted == Wanted::Any) {
+            is_done = self.state[0] != 0;
+        }
+        is_done
+    }
+
+    /// Writes what is found, if there is a ray.
+    fn finish(&mut self, hits: &mut Hits, marks: &mut Array<u32>, #[comptime] spec: CastSpec) {
+        let at = self.at[0] + 0;
+        if at != NONE {
+            self.at[0] = NONE.runtime();
+            marks[at as usize] = self.state[1];
+            if comptime!(spec.wanted != Wanted::List) {
+                hits.indices[at as usize] = self.state[0];
+            }
+            if comptime!(spec.wanted == Wanted::First) {
+                let first = comptime!(width(spec.item)) * at as usize;
+                hits.numbers[first] = self.best[0];
+                if self.state[0] == NONE {
+                    #[unroll]
+                    for k in 1..comptime!(width(spec.item)) {
+                        hits.numbers[first + k] = f64::new(0.0);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Decides whether a ray meets an item, and keeps what is wanted of that.
+#[cube]
+fn decide<F: Float>(
+    items: &ItemsIn<F>,
+    rays: &RaysIn<F>,
+    prepared: &PreparedIn,
+    placed: &mut FrameRay,
+    index: u32,
+    casting: &mut Casting,
+    hits: &mut Hits,
+    #[comptime] spec: CastSpec,
+) {
+    let at = casting.at[0] + 0;
+    let ray = rays.ray(at, &items.numbers, comptime!(spec.has_ranges));
+    let (unit, start) = prepared.scale(at);
+    let mut found = Array::<f64>::new(5usize);
+    found[4] = f64::new(0.0);
+    let mut decided = Array::<u32>::new(1usize);
+    if comptime!(spec.item == Item::Triangle) {
+        let crossing = comptime!(matches!(spec.wanted, Wanted::Count | Wanted::List));
+        let spec = comptime!(HitSpec { exact: spec.exact, crossing });
+        decided[0] = triangle_hit(&ray, &items.triangle(index), &mut found, &items.numbers, spec);
+    } else if comptime!(spec.item == Item::Box) {
+        decided[0] = box_hit(&ray, &items.solid(index, 6usize), &mut found, &items.numbers);
+    } else {
+        let radius = items.radii[index as usize];
+        decided[0] = ball_hit(&ray, &items.solid(index, 3usize), radius, &mut found, &items.numbers);
+    }
+    let result = decided[0];
+    if comptime!(!spec.exact) {
+        if result == IN_DOUBT {
+            casting.state[1] = 1;
+        }
+    }
+    if comptime!(spec.exact && spec.is_guarded && spec.item == Item::Triangle) {
+        casting.state[2] = casting.state[2] + u32::cast_from(found[4]);
+        casting.state[1] = select(casting.state[2] < GUARDED, 0u32, 1u32);
+    }
+    let t = found[0];
+    if result == MET && t >= ray.from && t <= ray.to {
+        if comptime!(spec.wanted == Wanted::First) {
+            // Solids at infinity are none, as on the CPU.
+            let counts = comptime!(spec.item == Item::Triangle) || t <= items.numbers[HUGE];
+            let is_first = t < casting.best[0] || (t == casting.best[0] && index < casting.state[0]);
+            if is_first && counts {
+                casting.state[0] = index;
+                casting.best[0] = t;
+                #[unroll]
+                for k in 1..comptime!(width(spec.item)) {
+                    hits.numbers[comptime!(width(spec.item)) * at as usize + k] = found[k];
+                }
+                placed.limit[0] = min(placed.limit[0], placed.limit_of(t, unit, start));
+            }
+        } else {
+            if comptime!(spec.wanted == Wanted::List) {
+                let place = (hits.offsets[at as usize] + casting.state[0]) as usize;
+                hits.indices[place] = index;
+                #[unroll]
+                for k in 0..comptime!(width(spec.item)) {
+                    hits.numbers[comptime!(width(spec.item)) * place + k] = found[k];
+                }
+            }
+            casting.state[0] = casting.state[0] + 1;
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What is stored, on a device: triangles, boxes or balls.
+//!
+//! In: the number of an item. Out: its coordinates, exact or in the unit of the tree.
+
+use cubecl::prelude::*;
+
+use crate::gpu::buffer::Buffer;
+use crate::gpu::bvh::Coordinate;
+
+/// What is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Item {
+    /// Three corners.
+    Triangle,
+    /// The lower corner and the upper one.
+    Box,
+    /// The centre, and the radius.
+    Ball,
+}
+
+/// What is stored, on a device.
+#[derive(Clone, Debug)]
+pub(super) struct Items<S> {
+    pub item: Item,
+    pub n: usize,
+    /// The coordinates of each item, by index.
+    pub exact: Buffer<S>,
+    /// The radii of balls.
+    pub radii: Buffer<f64>,
+    pub numbers: Buffer<f64>,
+}
+
+impl<S: Coordinate> Items<S> {
+    pub fn arg<R: Runtime>(&self) -> ItemsInLaunch<S, R> {
+        ItemsInLaunch::new(self.exact.arg(), self.radii.arg(), self.numbers.arg(), self.n as u32)
+    }
+}
+
+/// Items in a kernel.
+#[derive(CubeType, CubeLaunch)]
+pub(super) struct ItemsIn<F: Float> {
+    exact: Array<F>,
+    pub radii: Array<f64>,
+    pub numbers: Array<f64>,
+    pub n: u32,
+}
+
+#[cube]
+impl<F: Float> ItemsIn<F> {
+    /// The corners of a triangle.
+    pub fn triangle(&self, index: u32) -> Array<f64> {
+        let mut corners = Array::<f64>::new(9usize);
+        #[unroll]
+        for k in 0..9usize {
+            corners[k] = f64::cast_from(self.exact[9 * index as usize + k]);
+        }
+        corners
+    }
+
+    /// The first `width` numbers of an item that has so many.
+    pub fn solid(&self, index: u32, #[comptime] width: usize) -> Array<f64> {
+        let mut own = Array::<f64>::new(width);
+        #[unroll]
+        for k in 0..width {
+            own[k] = f64::cast_from(self.exact[width * index as usize + k]);
+        }
+        own
+    }
+}
