@@ -262,7 +262,7 @@ impl<S: Scalar> Mesh<S> {
     pub(super) fn hit_on(&self, ray: &Ray<S, 3>, exact: &TriangleRay, triangle: u32, rule: Rule) -> Option<RayHit> {
         let hit = exact.hit(&self.corners_of(triangle), rule)?;
         let is_within = ray.from <= hit.t && hit.t <= ray.to;
-        is_within.then(|| RayHit { triangle, t: hit.t, barycentric: hit.weights })
+        is_within.then_some(RayHit { triangle, t: hit.t, barycentric: hit.weights })
     }
 
     /// Calls `visit` with triangles that the ray meets, the nearest boxes first. It returns the largest `t` that is of interest from there on,

@@ -253,13 +253,13 @@ fn many_rays_that_are_alike_meet_what_each_meets() {
         }
         solid.faces.extend(solid.faces.clone());
         let mesh = mesh_of::<f64>(&solid, 1.0);
-        let rays: Vec<Ray<f64, 3>> = (0..2 * 64 * 64)
+        let rays: Vec<Ray<f64, 3>> = (0..2 * 32 * 32)
             .map(|i| {
-                let (x, y) = (i % 64 * side, i / 64 % 64 * side);
-                let mut ray = if i < 64 * 64 {
-                    ray_of([32 * side, 32 * side, 192 * side], [x - 32 * side, y - 32 * side, -192 * side], 1.0 / 64.0)
+                let (x, y) = (i % 32 * side, i / 32 % 32 * side);
+                let mut ray = if i < 32 * 32 {
+                    ray_of([16 * side, 16 * side, 96 * side], [x - 16 * side, y - 16 * side, -96 * side], 1.0 / 32.0)
                 } else {
-                    ray_of([x, y, 192 * side], [0, 0, -192 * side], 1.0 / 64.0)
+                    ray_of([x, y, 96 * side], [0, 0, -96 * side], 1.0 / 32.0)
                 };
                 match i % 53 {
                     3 => ray.direction[1] = f64::NAN,
@@ -271,13 +271,12 @@ fn many_rays_that_are_alike_meet_what_each_meets() {
                 ray
             })
             .collect();
+        let first: Vec<Option<RayHit>> = rays.iter().map(|ray| mesh.first_hit(ray)).collect();
+        let any: Vec<bool> = rays.iter().map(|ray| mesh.any_hit(ray)).collect();
+        let met = any.iter().filter(|&&any| any).count();
+        assert!(met > rays.len() / 2 && met < rays.len(), "{met}");
         for n in [rays.len(), 1, 7, 9] {
-            let (firsts, any) = (mesh.first_hits(&rays[..n]), mesh.any_hits(&rays[..n]));
-            for (i, ray) in rays[..n].iter().enumerate() {
-                assert_eq!((firsts[i], any[i]), (mesh.first_hit(ray), mesh.any_hit(ray)), "{ray:?}");
-            }
-            let met = any.iter().filter(|&&any| any).count();
-            assert!(n < 10 || (met > n / 2 && met < n), "{met}");
+            assert!(mesh.first_hits(&rays[..n]) == first[..n] && mesh.any_hits(&rays[..n]) == any[..n]);
         }
     }
 }
