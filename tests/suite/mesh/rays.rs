@@ -257,7 +257,7 @@ fn many_rays_that_are_alike_meet_what_each_meets() {
             .map(|i| {
                 let (x, y) = (i % 32 * side, i / 32 % 32 * side);
                 let mut ray = if i < 32 * 32 {
-                    ray_of([16 * side, 16 * side, 96 * side], [x - 16 * side, y - 16 * side, -96 * side], 1.0 / 32.0)
+                    ray_of([12 * side, 12 * side, 96 * side], [x - 12 * side, y - 12 * side, -96 * side], 1.0 / 32.0)
                 } else {
                     ray_of([x, y, 96 * side], [0, 0, -96 * side], 1.0 / 32.0)
                 };
