@@ -86,12 +86,11 @@ impl FrameRay {
     pub fn new<S: Scalar>(ray: &Ray<S, 3>, frame: &Frame) -> Prepared<Self> {
         let origin = frame.place(ray.origin.map(Into::into));
         let direction: [f64; 3] = ray.direction.map(Into::into);
-        let last = (0..3).reduce(|a, b| if direction[b].abs() > direction[a].abs() { b } else { a }).unwrap_or(0);
-        let longest = direction[last].abs();
+        let longest = magnitude(&direction);
+        let last = if direction[0].abs() == longest { 0 } else { 1 + usize::from(direction[1].abs() != longest) };
         let unit = frame.scale * longest;
         let relative = longest.recip();
-        let mut direction = direction.map(|x| x * relative);
-        direction[last] = 1f64.copysign(direction[last]);
+        let direction = direction.map(|x| if x.abs() == longest { 1f64.copysign(x) } else { x * relative });
         // What is far away is rounded by more.
         let mut padding = PADDING + 64.0 * f64::EPSILON * magnitude(&origin);
         let first = ray.from * unit;
@@ -128,7 +127,7 @@ impl FrameRay {
         let axes = [(last + 1) % 3, (last + 2) % 3, last];
         // Along what is shorter a ray moves by less than it is rounded.
         let most = |x: f64| if x.abs() > 1e12 { 1e12f64.copysign(x) } else { x };
-        let signs = direction.map(f64::signum);
+        let signs = direction.map(|x| 1f64.copysign(x));
         let moved = |by: f64| std::array::from_fn(|k| (at[k] + by * signs[k]) as f32);
         let sign = direction[last] as f32;
         Prepared::Ready(Self {

@@ -5,6 +5,7 @@
 //! Cost: a build of O(n log n); a query of O(log n) for a compact mesh.
 
 mod batch;
+mod beam;
 mod exact;
 mod far;
 pub(crate) mod frame;
@@ -13,6 +14,7 @@ mod point_triangle;
 mod rays;
 pub(crate) mod sah;
 mod triangle_hit;
+mod turns;
 pub(crate) mod wide_tree;
 mod winding;
 

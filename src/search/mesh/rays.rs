@@ -3,7 +3,7 @@
 //! In: one ray, or many. Out: the first hit, whether there is any, all of them in order, or a callback.
 //! A walk takes the nearest boxes first. A block's triangles are tested in `f32` with all its roundings allowed for; those that may be met are
 //! decided by [`TriangleRay`]. Many rays are taken along a curve of where they enter and where they go, so that neighbours in time meet the
-//! same nodes. Cost: O(log n) for the first hit on a compact mesh.
+//! same nodes; first hits, a few rays at a time ([`turns`](super::turns)). Cost: O(log n) for the first hit on a compact mesh.
 #![allow(unsafe_code)] // To gather lists in place (see `Csr`), which begin as zeros.
 
 use std::ops::ControlFlow;
@@ -136,20 +136,25 @@ impl<S: Scalar> Mesh<S> {
     /// [`first_hit`](Mesh::first_hit) of each ray, in parallel.
     pub fn first_hits(&self, rays: &[Ray<S, 3>]) -> Vec<Option<RayHit>> {
         let order = self.ray_order(rays);
-        in_turn(rays, order.as_deref(), TASK, &|rays, found| {
-            dispatch!(isa => for (ray, found) in rays.iter().zip(found) {
-                *found = self.first(isa, ray);
-            });
+        in_turn(rays, order.as_deref(), TASK, &|rays, found: &mut [Option<RayHit>]| {
+            dispatch!(isa => self.take_turns(isa, rays, Rule::Closed, #[inline(always)] |ray, hit| {
+                let best = &mut found[ray];
+                if best.is_none_or(|best| hit.is_before(&best)) {
+                    *best = Some(hit);
+                }
+                best.map(|best| best.t)
+            }));
         })
     }
 
     /// [`any_hit`](Mesh::any_hit) of each ray, in parallel.
     pub fn any_hits(&self, rays: &[Ray<S, 3>]) -> Vec<bool> {
         let order = self.ray_order(rays);
-        in_turn(rays, order.as_deref(), TASK, &|rays, found| {
-            dispatch!(isa => for (ray, found) in rays.iter().zip(found) {
-                *found = self.any(isa, ray);
-            });
+        in_turn(rays, order.as_deref(), TASK, &|rays, found: &mut [bool]| {
+            dispatch!(isa => self.take_turns(isa, rays, Rule::Closed, #[inline(always)] |ray, _| {
+                found[ray] = true;
+                None
+            }));
         })
     }
 
@@ -252,20 +257,31 @@ impl<S: Scalar> Mesh<S> {
         }
     }
 
+    /// Where the ray meets a triangle.
+    #[inline(always)]
+    pub(super) fn hit_on(&self, ray: &Ray<S, 3>, exact: &TriangleRay, triangle: u32, rule: Rule) -> Option<RayHit> {
+        let hit = exact.hit(&self.corners_of(triangle), rule)?;
+        let is_within = ray.from <= hit.t && hit.t <= ray.to;
+        is_within.then_some(RayHit { triangle, t: hit.t, barycentric: hit.weights })
+    }
+
     /// Calls `visit` with triangles that the ray meets, the nearest boxes first. It returns the largest `t` that is of interest from there on,
     /// or `None` to end. If it begins 1e13 sizes of the mesh away
     /// and does not miss the box around the mesh for sure, all triangles are asked.
     #[inline(always)]
-    fn cast<I: Isa>(&self, isa: I, ray: &Ray<S, 3>, rule: Rule, mut visit: impl FnMut(RayHit) -> Option<f64>) {
+    pub(super) fn cast<I: Isa>(
+        &self,
+        isa: I,
+        ray: &Ray<S, 3>,
+        rule: Rule,
+        mut visit: impl FnMut(RayHit) -> Option<f64>,
+    ) {
         if !ray.is_proper() || self.is_empty() {
             return;
         }
         let exact = TriangleRay::new(ray);
-        let mut decide = |triangle: u32| -> Option<Option<f64>> {
-            let hit = exact.hit(&self.corners_of(triangle), rule)?;
-            let is_within = ray.from <= hit.t && hit.t <= ray.to;
-            is_within.then(|| visit(RayHit { triangle, t: hit.t, barycentric: hit.weights }))
-        };
+        let mut decide =
+            |triangle: u32| -> Option<Option<f64>> { self.hit_on(ray, &exact, triangle, rule).map(&mut visit) };
         match FrameRay::new(ray, &self.frame) {
             Prepared::Nothing => {}
             Prepared::TooFar => {
@@ -300,14 +316,25 @@ impl<S: Scalar> Mesh<S> {
 
 /// Where a ray enters each child of a node, at the earliest; infinite if it misses it.
 #[inline(always)]
-fn keys(ray: &FrameRay, node: &Node) -> Lanes<f32> {
+pub(super) fn keys(ray: &FrameRay, node: &Node) -> Lanes<f32> {
+    keys_between([&ray.near, &ray.inverse], [&ray.far, &ray.inverse], &[ray.near_row, ray.far_row], node)
+}
+
+/// The same of where planes that are entered, and left, are measured from, with one over the direction, and of the planes' rows.
+#[inline(always)]
+pub(super) fn keys_between(
+    near: [&[f32; 3]; 2],
+    far: [&[f32; 3]; 2],
+    rows: &[[usize; 3]; 2],
+    node: &Node,
+) -> Lanes<f32> {
     let mut enter = [0.0f32; LANES];
     let mut leave = [f32::INFINITY; LANES];
     for k in 0..3 {
-        let (near, far) = (&node.bounds[ray.near_row[k]], &node.bounds[ray.far_row[k]]);
+        let (entered, left) = (&node.bounds[rows[0][k]], &node.bounds[rows[1][k]]);
         for l in 0..LANES {
-            let first = (near[l] - ray.near[k]) * ray.inverse[k];
-            let last = (far[l] - ray.far[k]) * ray.inverse[k];
+            let first = (entered[l] - near[0][k]) * near[1][k];
+            let last = (left[l] - far[0][k]) * far[1][k];
             enter[l] = higher(first, enter[l]);
             leave[l] = lower(last, leave[l]);
         }
@@ -320,7 +347,7 @@ fn keys(ray: &FrameRay, node: &Node) -> Lanes<f32> {
 
 /// The triangles of a block that a ray may meet below a limit, a bit each.
 #[inline(always)]
-fn candidates<I: Isa>(isa: I, ray: &FrameRay, block: &Block, limit: f32) -> u32 {
+pub(super) fn candidates<I: Isa>(isa: I, ray: &FrameRay, block: &Block, limit: f32) -> u32 {
     let [kx, ky, kz] = ray.axes;
     let mut x = [[0.0f32; LANES]; 3];
     let mut y = [[0.0f32; LANES]; 3];

@@ -1,6 +1,7 @@
 //! A tree of eight children a node, over triangles in blocks of eight.
 //!
-//! In: triangles in the unit of their [`Frame`](super::frame::Frame). Out: one ordered walk, which rays and nearest points are visitors of.
+//! In: triangles in the unit of their [`Frame`](super::frame::Frame). Out: one ordered walk, which rays and nearest points are visitors of; it
+//! can be taken block by block, and begun together with others.
 //! Boxes and triangles are `f32`, one array a coordinate, so that one instruction tests eight. They only choose candidates: what they are
 //! rounded by is less than the padding of each query, and `f64` decides among what is left.
 //! Cost: 40 bytes a lane of a block, of which about two thirds are filled, and about 8 bytes a triangle for the nodes.
@@ -109,38 +110,91 @@ impl WideTree {
         if self.blocks.is_empty() {
             return;
         }
-        let mut stack = Stack { few: [0; FEW], len: 0, more: vec![] };
+        let mut stack = Stack::new();
         // The key of an empty child is infinite.
         let mut limit = limit.min(f32::MAX);
-        let mut at = self.root;
+        let mut from = Some(self.root);
+        while let Some(block) = self.next_block(
+            isa,
+            from.take(),
+            limit,
+            &mut stack,
+            #[inline(always)]
+            |node| enter(node),
+        ) {
+            match visit(&self.blocks[block as usize], limit) {
+                Some(left) => limit = left.min(f32::MAX),
+                None => return,
+            }
+        }
+    }
+
+    /// The next block of a walk, which begins at the child `from`, or goes on with what it left behind.
+    #[inline(always)]
+    pub fn next_block<I: Isa>(
+        &self,
+        isa: I,
+        mut from: Option<u32>,
+        limit: f32,
+        stack: &mut Stack,
+        enter: impl Fn(&Node) -> Lanes<f32>,
+    ) -> Option<u32> {
         loop {
-            if at & BLOCK == 0 {
+            let mut at = match from.take() {
+                Some(at) => at,
+                None => loop {
+                    let entry = stack.pop()?;
+                    if f32::from_bits((entry >> 32) as u32) <= limit {
+                        break entry as u32;
+                    }
+                },
+            };
+            loop {
+                if at & BLOCK != 0 {
+                    return Some(at ^ BLOCK);
+                }
                 let node = &self.nodes[at as usize];
                 let keys = enter(node);
                 let mask = isa.at_most_f32(&keys, limit);
-                if mask != 0 {
-                    let first = mask.trailing_zeros() as usize % LANES;
-                    if mask & (mask - 1) == 0 {
-                        at = node.child[first];
-                        continue;
-                    }
-                    at = stack.push(mask, &keys, &node.child);
-                    continue;
-                }
-            } else {
-                match visit(&self.blocks[(at ^ BLOCK) as usize], limit) {
-                    Some(left) => limit = left.min(f32::MAX),
-                    None => return,
-                }
-            }
-            loop {
-                let Some(entry) = stack.pop() else { return };
-                if f32::from_bits((entry >> 32) as u32) <= limit {
-                    at = entry as u32;
+                if mask == 0 {
                     break;
                 }
+                at = if mask & (mask - 1) == 0 {
+                    node.child[mask.trailing_zeros() as usize % LANES]
+                } else {
+                    stack.push(mask, &keys, &node.child)
+                };
             }
         }
+    }
+
+    /// Goes down for several queries at once, as long as all of them enter the nearest child. Out: the child that each then walks on from, with
+    /// what is left behind; `None` if there is nothing for any. `enter` gives the least of their keys of each child, and a bit each to
+    /// those that all of them enter.
+    #[inline(always)]
+    pub fn descend<I: Isa>(
+        &self,
+        isa: I,
+        stack: &mut Stack,
+        enter: impl Fn(&Node) -> (Lanes<f32>, u32),
+    ) -> Option<u32> {
+        stack.clear();
+        let mut at = self.root;
+        while at & BLOCK == 0 {
+            let node = &self.nodes[at as usize];
+            let (keys, entered_by_all) = enter(node);
+            let mask = isa.at_most_f32(&keys, f32::MAX);
+            if mask == 0 {
+                at = stack.pop()? as u32;
+                continue;
+            }
+            let nearest = bits(mask).reduce(|a, b| if keys[b % LANES] < keys[a % LANES] { b } else { a }).unwrap_or(0);
+            if entered_by_all >> nearest & 1 == 0 {
+                break;
+            }
+            at = stack.push(mask, &keys, &node.child);
+        }
+        Some(at)
     }
 }
 
@@ -149,7 +203,7 @@ const FEW: usize = 96;
 
 /// What a walk leaves behind, the farthest of a node's children deepest: a key in the upper half and a child in the lower one. They are
 /// ordered as keys are, for those are not negative.
-struct Stack {
+pub(crate) struct Stack {
     few: [u64; FEW],
     len: usize,
     /// What lies above the few.
@@ -157,6 +211,25 @@ struct Stack {
 }
 
 impl Stack {
+    pub fn new() -> Self {
+        Self { few: [0; FEW], len: 0, more: vec![] }
+    }
+
+    #[inline(always)]
+    pub fn clear(&mut self) {
+        self.len = 0;
+        self.more.clear();
+    }
+
+    /// What another one has.
+    #[inline(always)]
+    pub fn assign(&mut self, other: &Self) {
+        self.len = other.len;
+        self.few[..other.len].copy_from_slice(&other.few[..other.len]);
+        self.more.clear();
+        self.more.extend_from_slice(&other.more);
+    }
+
     /// Adds the children of a mask, of which there are some, but for the nearest, which it returns.
     #[inline(always)]
     fn push(&mut self, mask: u32, keys: &Lanes<f32>, child: &Lanes<u32>) -> u32 {

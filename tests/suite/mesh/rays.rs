@@ -235,3 +235,48 @@ fn random_meshes_against_brute_force() {
         assert!(seen.into_inner().unwrap().iter().enumerate().all(|(ray, &n)| n == all.of(ray).len().min(1)));
     }
 }
+
+/// Those of a camera, and parallel ones through corners and edges of a surface that is there twice; among them some that have no points, begin far away, end
+/// early, or go elsewhere.
+#[test]
+fn many_rays_that_are_alike_meet_what_each_meets() {
+    let height = |x: i64, y: i64| (x * x + 3 * y + x * y) % 4;
+    for side in [1, 3, 40] {
+        let mut solid = Solid { vertices: vec![], faces: vec![] };
+        for x in 0..=side {
+            solid.vertices.extend((0..=side).map(|y| [x, y, height(x, y)]));
+        }
+        let at = |x: i64, y: i64| (x * (side + 1) + y) as u32;
+        for (x, y) in (0..side).flat_map(|x| (0..side).map(move |y| (x, y))).chain((0..side).map(|x| (x, x))) {
+            solid.faces.push([at(x, y), at(x + 1, y), at(x, y + 1)]);
+            solid.faces.push([at(x + 1, y), at(x + 1, y + 1), at(x, y + 1)]);
+        }
+        solid.faces.extend(solid.faces.clone());
+        let mesh = mesh_of::<f64>(&solid, 1.0);
+        let rays: Vec<Ray<f64, 3>> = (0..2 * 32 * 32)
+            .map(|i| {
+                let (x, y) = (i % 32 * side, i / 32 % 32 * side);
+                let mut ray = if i < 32 * 32 {
+                    ray_of([12 * side, 12 * side, 96 * side], [x - 12 * side, y - 12 * side, -96 * side], 1.0 / 32.0)
+                } else {
+                    ray_of([x, y, 96 * side], [0, 0, -96 * side], 1.0 / 32.0)
+                };
+                match i % 53 {
+                    3 => ray.direction[1] = f64::NAN,
+                    11 => ray = Ray::new([0, 1, 2].map(|k| ray.origin[k] - 1e15 * ray.direction[k]), ray.direction),
+                    17 => ray = ray.between(0.0, 0.9),
+                    29 => ray.direction = ray.direction.map(|x| -x),
+                    _ => {}
+                }
+                ray
+            })
+            .collect();
+        let first: Vec<Option<RayHit>> = rays.iter().map(|ray| mesh.first_hit(ray)).collect();
+        let any: Vec<bool> = rays.iter().map(|ray| mesh.any_hit(ray)).collect();
+        let met = any.iter().filter(|&&any| any).count();
+        assert!(met > rays.len() / 2 && met < rays.len(), "{met}");
+        for n in [rays.len(), 1, 7, 9] {
+            assert!(mesh.first_hits(&rays[..n]) == first[..n] && mesh.any_hits(&rays[..n]) == any[..n]);
+        }
+    }
+}

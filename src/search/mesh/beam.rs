@@ -1,0 +1,57 @@
+//! Several rays in one look at a node.
+//!
+//! In: rays that go up or down along the same axes. Out: for each child of a node a bound of where the first of them enters it, and whether all
+//! do. Cost: twice that of one ray. Source: Reshetov, Soupikov and Hurley 2005 (interval arithmetic).
+
+use crate::search::mesh::frame::FrameRay;
+use crate::search::mesh::rays::keys_between;
+use crate::search::mesh::wide_tree::{Node, higher, lower};
+use crate::simd::{Isa, Lanes};
+
+/// What lies between some rays, none of which goes the other way along an axis: two of each number, in the order of their magnitudes where the
+/// rays go up, and mirrored where they go down.
+pub(super) struct Beam {
+    near: [[f32; 3]; 2],
+    far: [[f32; 3]; 2],
+    inverse: [[f32; 3]; 2],
+    rows: [[usize; 3]; 2],
+}
+
+impl Beam {
+    /// `None` without rays, or where two go different ways.
+    #[inline(always)]
+    pub fn around<'a>(mut rays: impl Iterator<Item = &'a FrameRay>) -> Option<Self> {
+        let first = rays.next()?;
+        let (mut near, mut far, mut inverse) = ([first.near; 2], [first.far; 2], [first.inverse; 2]);
+        for ray in rays {
+            for (range, own) in [(&mut near, &ray.near), (&mut far, &ray.far), (&mut inverse, &ray.inverse)] {
+                for k in 0..3 {
+                    range[0][k] = lower(own[k], range[0][k]);
+                    range[1][k] = higher(own[k], range[1][k]);
+                }
+            }
+        }
+        for k in 0..3 {
+            if inverse[0][k] < 0.0 {
+                if inverse[1][k] > 0.0 {
+                    return None;
+                }
+                for [low, high] in [&mut near, &mut far, &mut inverse] {
+                    std::mem::swap(&mut low[k], &mut high[k]);
+                }
+            }
+        }
+        Some(Self { near, far, inverse, rows: [first.near_row, first.far_row] })
+    }
+
+    /// No more than the key of any ray for each child of a node, and a bit each to children that all of them enter. Differences and products
+    /// round monotonically, so bounds of what goes in give bounds of what comes out; what is negative is beyond the ray's beginning, by whichever
+    /// inverse.
+    #[inline(always)]
+    pub fn keys<I: Isa>(&self, isa: I, node: &Node) -> (Lanes<f32>, u32) {
+        let [small, large] = &self.inverse;
+        let least = keys_between([&self.near[1], small], [&self.far[0], large], &self.rows, node);
+        let most = keys_between([&self.near[0], large], [&self.far[1], small], &self.rows, node);
+        (least, isa.at_most_f32(&most, f32::MAX))
+    }
+}
