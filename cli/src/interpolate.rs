@@ -26,7 +26,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
 
     let mut phases = Phases::default();
     let input::Read { snapshot, outside } = input::points(&args.points, &mut phases)?;
-    let fields = input::fields(&args.values, snapshot.points.len())?;
+    let fields = input::fields(&args.values, &args.fields, snapshot.points.len())?;
     let places = input::read(&args.targets, &args.points.options(), &mut phases)?.points;
     let prepared = phases.run("coefficients", || interpolator(&method(args), &snapshot.points, &places))?;
     let values = phases.run("values", || prepared.apply_rows(&fields.values, fields.columns))?;
@@ -34,16 +34,15 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         outputs.write(&args.out, |file| match out {
             Column::Npy if fields.columns == 1 => Ok::<_, Failure>(ropewalk::io::write_npy_f64_to(file, &values)?),
             Column::Npy => Ok(ropewalk::io::write_npy_f64_rows_to(file, &values, fields.columns)?),
-            Column::Csv => {
-                let names = names(&fields);
-                write_csv(file, &names.iter().map(String::as_str).collect::<Vec<_>>(), &values)
-            }
+            Column::Csv => write_csv(file, &fields.names.iter().map(String::as_str).collect::<Vec<_>>(), &values),
         })
     })?;
     let mut summary = Summary::default();
     summary.describe(&snapshot, &args.points, outside);
     summary.both("targets", grouped(places.len() as u64), places.len());
-    summary.both("fields", fields.columns.to_string(), fields.columns);
+    summary.line("fields", format!("{}: {}", fields.columns, listed(&fields.names)));
+    summary.value("fields", fields.columns);
+    summary.value("field_names", fields.names);
     if let Some(radius) = args.radius {
         summary.both("radius", short(radius), radius);
     }
@@ -104,11 +103,12 @@ fn method(args: &Args) -> Interpolation {
     }
 }
 
-/// Those of the file, or value; value0, value1 and so on.
-fn names(fields: &input::Fields) -> Vec<String> {
-    match fields.columns {
-        n if fields.names.len() == n => fields.names.clone(),
-        1 => vec!["value".into()],
-        n => (0..n).map(|i| format!("value{i}")).collect(),
+/// Names in a line: all, or the first of many.
+fn listed(names: &[String]) -> String {
+    const MOST: usize = 12;
+    let first = names.iter().take(MOST).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(MOST) {
+        0 => first,
+        more => format!("{first} and {more} more"),
     }
 }
