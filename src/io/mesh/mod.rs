@@ -10,6 +10,7 @@
 
 mod obj;
 mod ply;
+mod ply_text;
 mod stl;
 
 use std::fs;
@@ -220,6 +221,51 @@ mod tests {
         assert!(["vertex_index", "vertex_indices"].iter().all(|name| read_bytes(named(name).as_bytes()).is_ok()));
         let error = read_bytes(named("vertex_indexes").as_bytes()).unwrap_err();
         assert!(error.contains("vertex_indexes") && error.contains("vertex_indices"), "{error}");
+    }
+
+    #[test]
+    fn numbers_of_text_ply_as_others_write_them() {
+        let mesh = read_bytes(&ply("ascii", b".5 1. -.5e1 7\n+1 1E0 0 7\n\n  0 1 0 7 9\n0 0 1 7\n3 0 1 2\n\n0\n0\n0"))
+            .unwrap();
+        assert_eq!(triangles(&mesh), [[[0.5, 1.0, -5.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]]);
+        let more =
+            String::from_utf8(ply("ascii", b"0 0 0 7 nan\n1 0 0 7 inf\n0 1 0 7 0\n0 0 1 7 1\n3 0 1 2\n0\n0\n0\n"))
+                .unwrap();
+        let more = more.replace("uchar red\n", "uchar red\nproperty float quality\n");
+        assert_eq!(read_bytes(more.as_bytes()).unwrap().faces, [[0, 1, 2]]);
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        let header = "ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nproperty float y\nproperty float z\n\
+            property uchar a\nproperty list uchar int b\nend_header\n";
+        let header = header.to_string();
+        let obj = "v 0 0 0\nv 1 0 0\nv 0 1 0\n";
+        for (text, said) in [
+            (format!("{header}0 0 0 0 0\none 0 0 0 0\n"), "line 11: 'one' is not a number"),
+            (
+                format!("{header}0 0 0 300 0\n0 0 0 0 0\n"),
+                "line 10: '300' is not a whole number that its type can hold",
+            ),
+            (format!("{header}0 0 0 0 0\n0 0 0 0 2 1\n"), "line 11: ends before b of the element vertex"),
+            (format!("{header}0 0 0 0 0\n"), "ends after 1 of 2 lines of the element vertex"),
+            (
+                header.replace("vertex 2", "vertex x"),
+                "line 3: 'element vertex x' cannot be read as a line of the header",
+            ),
+            (header.replace("end_header\n", ""), "its header has no line end_header"),
+            (header.replace("format ascii 1.0\n", ""), "No format line found."),
+            (format!("{obj}f 1 2 x\n"), "line 4: 'f 1 2 x' is no list of vertices"),
+            (format!("{obj}\r\nf 1 2 3\r\nv 0 zero 0"), "line 6: 'v 0 zero 0' has no three numbers"),
+            (format!("{obj}f 1 2 \\\n3\n"), r"line 4: 'f 1 2 \\' is no list of vertices"),
+            (format!("{obj}f 1 2 9\n"), "a face has a vertex that is not there"),
+        ] {
+            let error = read_bytes(text.as_bytes()).unwrap_err();
+            assert!(error.contains(said) && !error.contains('\n'), "{error}");
+        }
+        let whole = ply("binary_little_endian", &[0; 20]);
+        let error = read_bytes(&whole).unwrap_err();
+        assert!(error.ends_with("ends within the element vertex, of which there should be 4"), "{error}");
     }
 
     /// What changes a few bytes is read or refused; all vertices of faces are there, and no coordinate is NaN.
