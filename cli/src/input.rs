@@ -32,7 +32,8 @@ pub struct Read {
 /// Reads the points of a command, which must fit the periodic box that is named.
 pub fn points(args: &args::Points, phases: &mut Phases) -> Result<Read, Failure> {
     let snapshot = read(&args.file, &args.options(), phases)?;
-    let outside = periodic::wrapped(&snapshot.points, args.periodic, snapshot.box_size)?;
+    let outside = periodic::wrapped(&snapshot.points, args.periodic, snapshot.box_size)
+        .map_err(|error| format!("{}: {error}", args.file.display()))?;
     Ok(Read { snapshot, outside })
 }
 

@@ -195,6 +195,27 @@ fn bad_input() {
     let other = files.scratch.write("other.csv", "a,b,c\n1,2,3\n").display().to_string();
     let line = run(["interpolate", &files.sources, &files.values, &other, "--out", &out]).error();
     assert!(line.contains("the dimension of the targets is 3"), "{line}");
+    // A point or a value that is none, with its file.
+    let hole = |file: &str, name: &str| {
+        let mut lines: Vec<String> = fs::read_to_string(file).unwrap().lines().map(Into::into).collect();
+        let (first, _) = lines[3].split_once(',').unwrap();
+        lines[3] = format!("{first},nan");
+        files.scratch.write(name, lines.join("\n")).display().to_string()
+    };
+    let sources = hole(&files.sources, "no-source.csv");
+    let values = hole(&files.values, "no-value.csv");
+    let targets = hole(&files.targets, "no-target.csv");
+    let point = "point 2: coordinate 1 is NaN";
+    for (inputs, more, path, text) in [
+        ([&sources, &files.values, &files.targets], &[][..], &sources, point),
+        ([&sources, &files.values, &files.targets], &["--periodic", "20"], &sources, point),
+        ([&files.sources, &files.values, &targets], &[], &targets, point),
+        ([&files.sources, &values, &files.targets], &[], &values, "the field second: source 2: its value is NaN"),
+    ] {
+        let arguments = ["interpolate", inputs[0], inputs[1], inputs[2], "--out", &out];
+        let line = run(arguments.iter().chain(more)).error();
+        assert!(line.contains(&format!("{path}: {text}")), "{line}");
+    }
     // No input is written over.
     for input in [&files.sources, &files.values, &files.targets] {
         let line = run(files.arguments(input, &[])).error();
