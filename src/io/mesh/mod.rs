@@ -235,6 +235,17 @@ mod tests {
         assert_eq!(read_bytes(more.as_bytes()).unwrap().faces, [[0, 1, 2]]);
     }
 
+    /// However many a header promises.
+    #[test]
+    fn elements_without_properties_take_no_time() {
+        let body = [vec![0; 4 * 17], [3, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0].repeat(4)].concat();
+        let whole = ply("binary_little_endian", &body);
+        let end = whole.windows(10).position(|bytes| bytes == b"end_header").unwrap();
+        let more = [&whole[..end], b"element foo 4000000000000000000\n", &whole[end..]].concat();
+        assert_eq!(read_bytes(&more), read_bytes(&whole));
+        assert!(read_bytes(&more).is_ok());
+    }
+
     #[test]
     fn errors_name_the_line() {
         let header = "ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nproperty float y\nproperty float z\n\
