@@ -37,7 +37,8 @@ pub struct Fields {
 /// ```
 ///
 /// # Errors
-/// If the file cannot be read, is no table, is cut off or contradicts itself; a chosen column that is not there or holds no numbers.
+/// If the file cannot be read, is no table, is cut off or contradicts itself; a chosen column that is not there or holds no numbers;
+/// in other formats than text a whole number beyond 2^53, as large ids are: choose the other columns then.
 pub fn read_fields(path: impl AsRef<Path>, chosen: &[String]) -> Result<Fields> {
     let options = ReadOptions::default().columns(chosen);
     let reading = Reading::new(&options, None)?.of_fields();
