@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     if let Some(path) = std::env::args().nth(1) {
         let (picture, rays) = shaded(&mesh, &View::default())?;
-        std::fs::write(&path, picture)?;
+        std::fs::write(&path, picture).map_err(|error| format!("{path}: {error}"))?;
         println!("{rays} rays drew {path}");
     }
     Ok(())

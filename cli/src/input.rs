@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ropewalk::io::{Points, Progress, ReadOptions, Snapshot};
+use ropewalk::io::{Fields, Points, Progress, ReadOptions, Snapshot};
 
 use super::phases::Phases;
 use super::{Failure, args, periodic};
@@ -32,27 +32,26 @@ pub struct Read {
 /// Reads the points of a command, which must fit the periodic box that is named.
 pub fn points(args: &args::Points, phases: &mut Phases) -> Result<Read, Failure> {
     let snapshot = read(&args.file, &args.options(), phases)?;
-    let outside = periodic::wrapped(&snapshot.points, args.periodic, snapshot.box_size)?;
+    let outside = periodic::wrapped(&snapshot.points, args.periodic, snapshot.box_size)
+        .map_err(|error| format!("{}: {error}", args.file.display()))?;
     Ok(Read { snapshot, outside })
 }
 
-/// Values of fields, row by row.
-pub struct Fields {
-    pub values: Vec<f64>,
-    /// Values in a row.
-    pub columns: usize,
-    /// What the columns are called, if the file says so.
-    pub names: Vec<String>,
-}
-
-/// The values of one or more fields, a row for each of `points`.
-pub fn fields(path: &Path, points: usize) -> Result<Fields, Failure> {
-    let Snapshot { points: rows, columns: names, .. } = ropewalk::io::read(path, &ReadOptions::default())?;
-    let (columns, len) = (rows.dim(), rows.len());
+/// The values of the fields that are chosen, or of all, a row for each of `points`. Each has a name: that of the file, or value; value0,
+/// value1 and so on.
+pub fn fields(path: &Path, chosen: &[String], points: usize) -> Result<Fields, Failure> {
+    let mut fields = ropewalk::io::read_fields(path, chosen)?;
+    let len = fields.values.len() / fields.columns;
     if len != points {
         return Err(format!("{}: has {len} rows; for {points} sources it must have {points}", path.display()).into());
     }
-    Ok(Fields { values: wide(rows), columns, names })
+    if fields.names.len() != fields.columns {
+        fields.names = match fields.columns {
+            1 => vec!["value".into()],
+            n => (0..n).map(|i| format!("value{i}")).collect(),
+        };
+    }
+    Ok(fields)
 }
 
 fn wide(points: Points) -> Vec<f64> {

@@ -1,8 +1,9 @@
 //! `ropewalk interpolate`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ropewalk::interpolate::SmoothingKernel;
+use ropewalk::io::{Fields, Points, Table};
 use ropewalk::table::{Interpolation, interpolator};
 use ropewalk::{InverseDistance, MovingLeastSquares, Sph};
 
@@ -26,24 +27,27 @@ pub fn run(args: &Args) -> Result<String, Failure> {
 
     let mut phases = Phases::default();
     let input::Read { snapshot, outside } = input::points(&args.points, &mut phases)?;
-    let fields = input::fields(&args.values, snapshot.points.len())?;
+    let fields = input::fields(&args.values, &args.fields, snapshot.points.len())?;
     let places = input::read(&args.targets, &args.points.options(), &mut phases)?.points;
-    let prepared = phases.run("coefficients", || interpolator(&method(args), &snapshot.points, &places))?;
-    let values = phases.run("values", || prepared.apply_rows(&fields.values, fields.columns))?;
+    let prepared = phases
+        .run("coefficients", || interpolator(&method(args), &snapshot.points, &places))
+        .map_err(|error| of_point(error, [(&args.points.file, &snapshot.points), (&args.targets, &places)]))?;
+    let values = phases
+        .run("values", || prepared.apply_rows(&fields.values, fields.columns))
+        .map_err(|error| of_value(error, &args.values, &fields))?;
     phases.run("write", || {
         outputs.write(&args.out, |file| match out {
             Column::Npy if fields.columns == 1 => Ok::<_, Failure>(ropewalk::io::write_npy_f64_to(file, &values)?),
             Column::Npy => Ok(ropewalk::io::write_npy_f64_rows_to(file, &values, fields.columns)?),
-            Column::Csv => {
-                let names = names(&fields);
-                write_csv(file, &names.iter().map(String::as_str).collect::<Vec<_>>(), &values)
-            }
+            Column::Csv => write_csv(file, &fields.names.iter().map(String::as_str).collect::<Vec<_>>(), &values),
         })
     })?;
     let mut summary = Summary::default();
     summary.describe(&snapshot, &args.points, outside);
     summary.both("targets", grouped(places.len() as u64), places.len());
-    summary.both("fields", fields.columns.to_string(), fields.columns);
+    summary.line("fields", format!("{}: {}", fields.columns, listed(&fields.names)));
+    summary.value("fields", fields.columns);
+    summary.value("field_names", fields.names);
     if let Some(radius) = args.radius {
         summary.both("radius", short(radius), radius);
     }
@@ -57,6 +61,33 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let whose = if args.method == Method::Scatter { "sources" } else { "targets" };
     summary.both("no neighbours", format!("{} {whose}", grouped(alone as u64)), alone);
     summary.close(&phases, outputs, &targets, args.points.json.as_ref())
+}
+
+/// An error with the first of these files whose point it is about, if that is not finite.
+fn of_point(error: ropewalk::Error, files: [(&PathBuf, &Points); 2]) -> Failure {
+    let is_finite = |points: &Points, point| match points {
+        Points::F32(table) => is_finite(table, point),
+        Points::F64(table) => is_finite(table, point),
+    };
+    let found = error.index().and_then(|point| files.into_iter().find(|(_, points)| !is_finite(points, point)));
+    match found {
+        Some((path, _)) => format!("{}: {error}", path.display()).into(),
+        None => error.into(),
+    }
+}
+
+fn is_finite<S: Into<f64> + Copy>(table: &Table<S>, row: usize) -> bool {
+    let row = table.as_slice().chunks(table.dim()).nth(row);
+    row.is_none_or(|row| row.iter().all(|&x| x.into().is_finite()))
+}
+
+/// An error with the field that it is about, if one has no finite value there.
+fn of_value(error: ropewalk::Error, path: &Path, fields: &Fields) -> Failure {
+    let row = error.index().and_then(|source| fields.values.chunks(fields.columns).nth(source));
+    match row.and_then(|row| row.iter().zip(&fields.names).find(|(value, _)| !value.is_finite())) {
+        Some((_, name)) => format!("{}: the field {name}: {error}", path.display()).into(),
+        None => error.into(),
+    }
 }
 
 /// Errors: an option of another method.
@@ -104,11 +135,12 @@ fn method(args: &Args) -> Interpolation {
     }
 }
 
-/// Those of the file, or value; value0, value1 and so on.
-fn names(fields: &input::Fields) -> Vec<String> {
-    match fields.columns {
-        n if fields.names.len() == n => fields.names.clone(),
-        1 => vec!["value".into()],
-        n => (0..n).map(|i| format!("value{i}")).collect(),
+/// Names in a line: all, or the first of many.
+fn listed(names: &[String]) -> String {
+    const MOST: usize = 12;
+    let first = names.iter().take(MOST).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(MOST) {
+        0 => first,
+        more => format!("{first} and {more} more"),
     }
 }

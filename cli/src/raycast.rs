@@ -22,6 +22,9 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let mut outputs = Outputs::files(&targets, &args.file)?;
     let mut phases = Phases::default();
     let mesh = phases.run("read", || ropewalk::io::read_mesh(&args.file))?;
+    if mesh.faces.is_empty() {
+        return Err(format!("{}: has no triangles to draw", args.file.display()).into());
+    }
     let (picture, rays) = match &mesh.vertices {
         Points::F32(vertices) => draw(vertices.rows::<3>().unwrap_or_default(), &mesh.faces, &view, &mut phases)?,
         Points::F64(vertices) => draw(vertices.rows::<3>().unwrap_or_default(), &mesh.faces, &view, &mut phases)?,

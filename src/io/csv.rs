@@ -25,7 +25,10 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     // Reading it twice, by lines and for its header, must find the same file.
     drop(reading.open(path)?);
     let options = reading.options;
-    let (mut snapshot, rows) = read_rows(path, options)?;
+    let (mut snapshot, rows) = read_rows(path, reading)?;
+    if reading.is_of_fields {
+        return Ok(snapshot);
+    }
     let ecsv::Header { units, redshift, box_size, background, particle_mass } =
         ecsv::Header::read(path, &snapshot.columns)?;
     let options = ReadOptions { redshift: options.redshift.or(redshift), ..options.clone() };
@@ -42,7 +45,8 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
 }
 
 /// The rows, and how many there are of all types.
-fn read_rows(path: &Path, options: &ReadOptions) -> Result<(Snapshot, u64)> {
+fn read_rows(path: &Path, reading: &Reading<'_>) -> Result<(Snapshot, u64)> {
+    let options = reading.options;
     let chosen = &options.columns;
     let refuse = |message: String| Error::file(path, message);
     let open = |delimiter| Lines::open(path, delimiter).map_err(|error| refuse(format!("cannot be read: {error}")));
@@ -57,8 +61,12 @@ fn read_rows(path: &Path, options: &ReadOptions) -> Result<(Snapshot, u64)> {
             Some(rows) => rows,
             None => {
                 let names = fields.iter().all(is_name);
-                let columns =
-                    if names { Columns::named(texts(fields), chosen) } else { Columns::plain(fields.len(), chosen) };
+                let called = if names { texts(fields) } else { vec![] };
+                let columns = match names {
+                    _ if reading.is_of_fields => Columns::fields(called, fields.len(), chosen),
+                    true => Columns::named(called, chosen),
+                    false => Columns::plain(fields.len(), chosen),
+                };
                 let empty = rows.insert(Rows::new(columns.map_err(refuse)?, &options.types));
                 if names {
                     continue;

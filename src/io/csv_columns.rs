@@ -4,6 +4,7 @@
 //!   coordinates, with `z` if there is one, and others are ignored; else all other columns are coordinates, so that of RA, DEC and z
 //!   none is lost. Upper and lower case are the same.
 //! - no names: all columns are coordinates
+//! - fields: all columns that hold numbers, or the chosen ones, whatever their names
 //! - chosen columns, by name or number from 1: these are the coordinates, in this order, and other columns are what their names say
 
 use std::collections::BTreeMap;
@@ -17,14 +18,27 @@ use crate::io::{Format, Masses, Points, Snapshot, Table, TypeRun};
 /// Names of columns that are known.
 const KNOWN: [&str; 9] = ["x", "y", "z", "vx", "vy", "vz", "id", "mass", "type"];
 
+/// Why columns are taken for coordinates.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Taken {
+    /// By their names, or because they are chosen.
+    #[default]
+    ByName,
+    /// They are just what is left over.
+    Rest,
+    /// They are no coordinates, but fields that are chosen.
+    Fields,
+    /// The same, and all that hold numbers.
+    AllFields,
+}
+
 /// Which columns hold what; positions in a row of `width` fields.
 #[derive(Default)]
 pub(super) struct Columns {
     width: usize,
     /// What the first line calls them, or what they were chosen by; empty if nothing does.
     pub names: Vec<String>,
-    /// Whether coordinates are just what is left over.
-    is_rest: bool,
+    taken: Taken,
     pub coordinates: Vec<usize>,
     pub velocities: Vec<usize>,
     pub id: Option<usize>,
@@ -39,8 +53,21 @@ impl Columns {
             return Self { width, coordinates: (0..width).collect(), ..Self::default() }.checked();
         }
         let coordinates = choose(chosen, &[], width)?;
-        let names = (1..=width).map(|column| column.to_string()).collect();
-        Self { width, names, coordinates, ..Self::default() }.checked()
+        Self { width, names: numbered(width), coordinates, ..Self::default() }.checked()
+    }
+
+    /// The columns of a table of fields: `names` are empty if it has none.
+    pub(super) fn fields(names: Vec<String>, width: usize, chosen: &[String]) -> std::result::Result<Self, String> {
+        if width == 0 {
+            return Err("has no column that holds numbers".into());
+        }
+        if chosen.is_empty() {
+            let (coordinates, taken) = ((0..width).collect(), Taken::AllFields);
+            return Ok(Self { width, names, taken, coordinates, ..Self::default() });
+        }
+        let (coordinates, taken) = (choose(chosen, &names, width)?, Taken::Fields);
+        let names = if names.is_empty() { numbered(width) } else { names };
+        Ok(Self { width, names, taken, coordinates, ..Self::default() })
     }
 
     /// The columns of a table with names.
@@ -50,12 +77,12 @@ impl Columns {
             return Err(format!("has two columns named {twice}"));
         }
         let find = |name: &str| lower.iter().position(|n| n == name);
-        let mut is_rest = false;
+        let mut taken = Taken::ByName;
         let coordinates: Vec<usize> = match (find("x"), find("y")) {
             _ if !chosen.is_empty() => choose(chosen, &names, names.len())?,
             (Some(x), Some(y)) => [x, y].into_iter().chain(find("z")).collect(),
             _ => {
-                is_rest = true;
+                taken = Taken::Rest;
                 let others = ["vx", "vy", "vz", "id", "mass", "type"];
                 (0..).zip(&lower).filter(|(_, name)| !others.contains(&name.as_str())).map(|(i, _)| i).collect()
             }
@@ -71,7 +98,7 @@ impl Columns {
             velocities.clear();
         }
         let (id, mass, kind) = (find("id"), find("mass"), find("type"));
-        Self { width: names.len(), names, is_rest, coordinates, velocities, id, mass, kind }.checked()
+        Self { width: names.len(), names, taken, coordinates, velocities, id, mass, kind }.checked()
     }
 
     fn checked(self) -> std::result::Result<Self, String> {
@@ -89,6 +116,11 @@ impl Columns {
     pub(super) fn called(&self) -> Vec<String> {
         self.coordinates.iter().filter_map(|&column| self.names.get(column).cloned()).collect()
     }
+}
+
+/// Columns called by their numbers.
+fn numbered(width: usize) -> Vec<String> {
+    (1..=width).map(|column| column.to_string()).collect()
 }
 
 /// What to do if columns are taken for coordinates that are none.
@@ -156,10 +188,17 @@ impl Rows {
     }
 
     pub(super) fn push(&mut self, fields: &ByteRecord) -> std::result::Result<(), String> {
-        let columns = &self.columns;
+        let columns = &mut self.columns;
         if fields.len() != columns.width {
             let text = shorten(&fields.iter().collect::<Vec<_>>().join(&b' '));
             return Err(format!("{} columns where the first line has {}: {text}", fields.len(), columns.width));
+        }
+        // The first row shows which columns are text.
+        if columns.taken == Taken::AllFields && self.counts.is_empty() {
+            columns.coordinates.retain(|&column| !fields.get(column).is_some_and(is_text));
+            if columns.coordinates.is_empty() {
+                return Err("no column holds a number".into());
+            }
         }
         let mass = columns.mass.map(|column| parse::<f64>(fields, column, "a mass")).transpose()?;
         self.matter += mass.unwrap_or(0.0);
@@ -186,8 +225,11 @@ impl Rows {
         }
         for &column in &columns.coordinates {
             let value = parse(fields, column, "a number").map_err(|message| match columns.names.get(column) {
-                Some(name) if columns.is_rest => {
+                Some(name) if columns.taken == Taken::Rest => {
                     format!("{message}, in the column {}. {ADVICE}", shorten(name.as_bytes()))
+                }
+                Some(name) if columns.taken != Taken::ByName => {
+                    format!("{message}, in the field {}", shorten(name.as_bytes()))
                 }
                 _ => message,
             })?;
@@ -254,6 +296,11 @@ fn shorten(text: &[u8]) -> String {
 pub(super) fn is_name(field: &[u8]) -> bool {
     let begins = field.first().is_some_and(|byte| byte.is_ascii_digit() || b"+-.".contains(byte));
     !begins && number::<f64>(field).is_none()
+}
+
+/// True for what is there and no number, nor begins like one.
+fn is_text(field: &[u8]) -> bool {
+    !field.is_empty() && is_name(field)
 }
 
 fn number<T: std::str::FromStr>(field: &[u8]) -> Option<T> {

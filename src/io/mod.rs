@@ -35,6 +35,7 @@ mod csv_columns;
 mod ecsv;
 mod epoch;
 pub(crate) mod extent;
+mod fields;
 mod fill;
 mod format;
 mod gadget;
@@ -69,6 +70,7 @@ pub use crate::mass_sum::MassSum;
 pub use atomic::AtomicFile;
 pub use companions::companions;
 pub use contents::{Contents, Field, Role, TypeContents};
+pub use fields::{Fields, read_fields};
 pub use format::Format;
 pub use gadget::{GadgetOptions, Header, Species, write_gadget};
 #[cfg(feature = "mesh")]
@@ -195,6 +197,9 @@ fn uncompressed<T>(
 
 fn read_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Snapshot> {
     match found {
+        Found::Gadget | Found::Tipsy | Found::Ramses | Found::Asdf | Found::Hdf5 if reading.is_of_fields => {
+            Err(Error::file(path, "is a snapshot of a simulation, and no table of fields"))
+        }
         Found::Gadget | Found::Tipsy | Found::Ramses | Found::Asdf if !reading.options.columns.is_empty() => {
             Err(Error::file(path, "is a snapshot of a simulation, and has no columns to choose"))
         }

@@ -3,6 +3,7 @@
 //! - in: an archive of `numpy.savez` or `savez_compressed`. Positions are `positions` (or `pos`, `coordinates`, `points`, ..), an array
 //!   of N rows, or `x`, `y` and `z`; beside them velocities, `id`, `mass` and `types` in the same ways, and the numbers `box_size`, `redshift`,
 //!   `omega_m`, `omega_lambda` and `h`
+//! - fields: the arrays that are chosen, or all with as many rows as the longest, whatever their names
 //! - out: a [`Snapshot`], in the precision of the arrays
 //! - cost: arrays that are wanted are read twice, first for their checksums, or uncompressed into a temporary file
 //! - layout: NumPy enhancement proposal 1; PKWARE's APPNOTE
@@ -67,6 +68,7 @@ impl<'a> Archive<'a> {
         let refuse =
             |error: zip::result::ZipError| Error::file(path, format!("is a zip archive that cannot be read: {error}"));
         let mut zip = ZipArchive::new(BufReader::new(file)).map_err(refuse)?;
+        let of = if reading.is_of_fields { npy::Of::Fields } else { npy::Of::Points };
         let mut arrays = vec![];
         for index in 0..zip.len() {
             let mut file = zip.by_index(index).map_err(refuse)?;
@@ -77,7 +79,7 @@ impl<'a> Archive<'a> {
             let most = npy::LONGEST_HEADER + 12;
             let read = file.by_ref().take(most).read_to_end(&mut start);
             let header = match read {
-                Ok(_) => npy::decode(&start),
+                Ok(_) => npy::decode(&start, of),
                 Err(error) => Err(format!("cannot be read: {error}")),
             };
             let is_stored = file.compression() == CompressionMethod::Stored;
@@ -167,6 +169,7 @@ fn columns(arrays: &[Placed]) -> Vec<Column<'_>> {
 }
 
 /// Which arrays are what.
+#[derive(Default)]
 struct Choice {
     positions: Vec<usize>,
     velocities: Vec<usize>,
@@ -180,7 +183,8 @@ struct Choice {
 }
 
 impl Choice {
-    fn new(archive: &Archive<'_>, chosen: &[String]) -> Result<Self> {
+    fn new(archive: &Archive<'_>, reading: &Reading<'_>) -> Result<Self> {
+        let chosen = &reading.options.columns[..];
         let refuse = |message: String| Error::file(archive.path, message);
         let names = || {
             let names: Vec<String> =
@@ -192,7 +196,12 @@ impl Choice {
             Some(two.into_iter().chain(archive.find(&names[2..])).collect())
         };
         let only = || (archive.arrays.len() == 1).then(|| vec![0]);
-        let positions = if chosen.is_empty() {
+        let positions = if chosen.is_empty() && reading.is_of_fields {
+            let rows = |array: usize| archive.header(array).map_or(0, |header| header.points);
+            let all: Vec<usize> = (0..archive.arrays.len()).filter(|&array| archive.header(array).is_ok()).collect();
+            let most = all.iter().map(|&array| rows(array)).max();
+            all.into_iter().filter(|&array| Some(rows(array)) == most).collect()
+        } else if chosen.is_empty() {
             let own = archive.find(&POSITIONS).map(|array| vec![array]);
             own.or_else(|| axes(["x", "y", "z"])).or_else(only).ok_or_else(|| {
                 refuse(format!(
@@ -208,6 +217,9 @@ impl Choice {
             let missing = |name: &String| refuse(format!("has no array {}; it has {}", name.escape_debug(), names()));
             chosen.iter().map(|name| find(name).ok_or_else(|| missing(name))).collect::<Result<_>>()?
         };
+        if reading.is_of_fields {
+            return Self { positions, ..Self::default() }.check(archive, reading);
+        }
         let rest = |array: &usize| !positions.contains(array);
         let velocities =
             archive.find(&VELOCITIES).filter(rest).map(|array| vec![array]).or_else(|| axes(["vx", "vy", "vz"]));
@@ -221,21 +233,24 @@ impl Choice {
             cosmology: COSMOLOGY.map(|name| archive.find(&[name]).filter(rest)),
             positions,
         };
-        choice.check(archive, chosen)
+        choice.check(archive, reading)
     }
 
     /// All have one number of rows, and velocities as many components as positions.
-    fn check(mut self, archive: &Archive<'_>, chosen: &[String]) -> Result<Self> {
-        let Some(&first) = self.positions.first() else { return Err(Error::file(archive.path, "has no positions")) };
+    fn check(mut self, archive: &Archive<'_>, reading: &Reading<'_>) -> Result<Self> {
+        let Some(&first) = self.positions.first() else {
+            let message = if reading.is_of_fields { "has no arrays of numbers" } else { "has no positions" };
+            return Err(Error::file(archive.path, message));
+        };
         let rows = archive.header(first)?.points;
         let width =
             |arrays: &[usize]| arrays.iter().map(|&array| Ok(archive.header(array)?.dim)).sum::<Result<usize>>();
         let dim = width(&self.positions)?;
-        if !(1..=10).contains(&dim) {
+        if !(1..=10).contains(&dim) && !reading.is_of_fields {
             return Err(archive.error(first, format!("and others have {dim} coordinates; points have 1 to 10")));
         }
         let speeds = width(&self.velocities)?;
-        if speeds != dim && !chosen.is_empty() {
+        if speeds != dim && !reading.options.columns.is_empty() {
             self.velocities.clear();
         } else if speeds != dim && speeds != 0 {
             return Err(Error::file(
@@ -261,6 +276,19 @@ impl Choice {
             }
         }
         Ok(self)
+    }
+
+    /// What each value of a row of fields is called: as its array, with a number if that has several.
+    fn fields(&self, archive: &Archive<'_>) -> Result<Vec<String>> {
+        let mut names = vec![];
+        for &array in &self.positions {
+            let (name, dim) = (&archive.arrays[array].name, archive.header(array)?.dim);
+            match dim {
+                1 => names.push(name.clone()),
+                _ => names.extend((0..dim).map(|place| format!("{name}{place}"))),
+            }
+        }
+        Ok(names)
     }
 
     fn role(&self, array: usize) -> Role {
@@ -321,7 +349,7 @@ fn types(archive: &mut Archive<'_>, choice: &Choice, reading: &Reading<'_>) -> R
 /// What the archive says about itself.
 pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let mut archive = Archive::open(path, reading)?;
-    let choice = Choice::new(&archive, &reading.options.columns)?;
+    let choice = Choice::new(&archive, reading)?;
     let field = |(place, array): (usize, &Array)| match &array.header {
         Ok((header, _)) => {
             Field::new(array.name.as_str(), header.number().name(), header.dim as u64, choice.role(place))
@@ -351,7 +379,8 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
 pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let mut archive = Archive::open(path, reading)?;
     let options = reading.options;
-    let choice = Choice::new(&archive, &options.columns)?;
+    let choice = Choice::new(&archive, reading)?;
+    let names = if reading.is_of_fields { choice.fields(&archive)? } else { options.columns.clone() };
     reading.choose(types(&mut archive, &choice, reading)?);
     let mut spools = vec![];
     let mut place = |archive: &mut Archive<'_>, arrays: &[usize]| -> Result<Vec<Placed>> {
@@ -402,7 +431,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
             redshift,
             background,
             format: Format::Npz,
-            columns: options.columns.clone(),
+            columns: names,
             ..Snapshot::new(vectors(&positions, 1.0)?)
         })
     };

@@ -47,6 +47,8 @@ impl Stamp {
 pub(super) struct Reading<'a> {
     pub options: &'a ReadOptions,
     pub keep: Keep,
+    /// Whether columns are fields, and not what their names say of points.
+    pub is_of_fields: bool,
     part: Option<Part>,
     /// Where the rows of the part are, once it is known how many the whole has.
     places: OnceLock<Places>,
@@ -68,6 +70,7 @@ impl<'a> Reading<'a> {
         Ok(Self {
             options,
             keep: Keep::new(options.subsample)?,
+            is_of_fields: false,
             part: options.part,
             places: OnceLock::new(),
             share: OnceLock::new(),
@@ -78,6 +81,11 @@ impl<'a> Reading<'a> {
             is_copy: AtomicBool::new(false),
             stamps: Mutex::default(),
         })
+    }
+
+    /// The same, of fields.
+    pub(super) fn of_fields(self) -> Self {
+        Self { is_of_fields: true, ..self }
     }
 
     /// Opens a file, which must be as it was when it was opened before.

@@ -8,6 +8,7 @@ mod csv;
 mod damage;
 mod epochs;
 mod expected;
+mod fields;
 mod fuzz;
 mod gadget;
 mod genericio;

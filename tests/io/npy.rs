@@ -122,7 +122,7 @@ fn wrong() {
     refused(case("'<f4'", "()"), &["shape ()"]);
     refused(case("'<f4'", "(1, 7, 3)"), &["shape (1, 7, 3)"]);
     refused(case("'<f4'", "(1, 11)"), &["shape (1, 11)"]);
-    refused(case("'<f4'", "(8, 3)"), &["truncated", "8 points of 3 coordinates are 96 bytes, 84 follow"]);
+    refused(case("'<f4'", "(8, 3)"), &["truncated", "8 rows of 3 numbers are 96 bytes, 84 follow"]);
     refused(case("'<f4'", "(1000000000000000, 3)"), &["are 12000000000000000 bytes, 84 follow"]);
     refused(case("'<f8'", "(18446744073709551615, 10)"), &["are 1475739525896764129200 bytes"]);
     refused(case("'<f4'", &"(".repeat(5000)), &["shape"]);

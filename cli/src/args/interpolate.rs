@@ -15,10 +15,14 @@ use super::Points;
 pub struct Interpolate {
     #[command(flatten)]
     pub points: Points,
-    /// The file with the values, as many rows as FILE has: an array of numbers, or a table
+    /// The file with the values, as many rows as FILE has: an array of numbers, or a table, of which each column of numbers is a field,
+    /// whatever its name
     pub values: PathBuf,
     /// The file with the places where values are wanted; its columns are chosen as those of FILE
     pub targets: PathBuf,
+    /// Which columns of VALUES are fields: names or numbers from 1, as rho,T or 2,3. Otherwise all that hold numbers
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub fields: Vec<String>,
     /// How values are made of others
     #[arg(long, value_enum, default_value_t = Method::Mls)]
     pub method: Method,

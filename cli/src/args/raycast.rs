@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 /// Draw a triangle mesh in light and shadow.
 ///
-/// MESH is a Wavefront OBJ, PLY or STL file, told by its content. The z axis points up, and the whole mesh is in the picture; both sides of
-/// its triangles are drawn.
+/// MESH is a Wavefront OBJ, PLY or STL file, told by its content. Polygons are split as fans from their first corner, which is right for
+/// convex ones. The z axis points up, and the whole mesh is in the picture; both sides of its triangles are drawn.
 #[derive(Debug, clap::Args)]
 pub struct Raycast {
     /// The file with the mesh
@@ -15,7 +15,7 @@ pub struct Raycast {
     #[arg(long, value_name = "PICTURE.png")]
     pub out: PathBuf,
     /// Pixels across and down
-    #[arg(long, value_name = "W,H", value_delimiter = ',', num_args = 1, default_values_t = [1200, 900])]
+    #[arg(long, value_name = "W,H", value_delimiter = ',', num_args = 1, default_value = "1200,900")]
     pub size: Vec<usize>,
     /// From which side it is seen: degrees about the z axis, from x towards y
     #[arg(long, value_name = "DEGREES", allow_negative_numbers = true, default_value_t = -60.0)]

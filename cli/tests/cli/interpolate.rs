@@ -67,7 +67,7 @@ fn polynomials_come_back() {
         let (values, shape, printed) = files.array(more);
         assert_eq!(shape, [3, 2]);
         assert!(values.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-10), "{values:?}");
-        assert!(printed.contains("targets         3\nfields          2\n"), "{printed}");
+        assert!(printed.contains("targets         3\nfields          2: first, second\n"), "{printed}");
         assert!(
             printed.contains("degree          2\nlower degree    0 targets\nno neighbours   0 targets\n"),
             "{printed}"
@@ -81,6 +81,43 @@ fn polynomials_come_back() {
     let json = fs::read_to_string(files.of("report.json")).unwrap();
     assert!(json.contains("\"lower_degree\": 2,") && json.contains("\"no_neighbours\": 1"), "{json}");
     assert!(output.stderr.contains("written: -"), "{}", output.stderr);
+}
+
+/// Names that mean something for points mean nothing for values, and there may be any number of them.
+#[test]
+fn every_column_of_numbers_is_a_field() {
+    let files = files();
+    let n = SIDE * SIDE;
+    let table = |header: &str, row: &dyn Fn(usize) -> String| {
+        let rows: String = (0..n).map(|i| row(i) + "\n").collect();
+        files.scratch.write("fields.csv", format!("{header}\n{rows}")).display().to_string()
+    };
+    let header = |values: &str, more: &[&str]| {
+        let arguments = ["interpolate", &files.sources, values, &files.targets, "--degree", "0", "--out", "-"];
+        let output = run(arguments.iter().chain(more));
+        assert_eq!(output.status, 0, "{}", output.stderr);
+        output.stdout.lines().next().unwrap_or_default().to_string()
+    };
+    let known = table("id,x,mass,y,type,vx,note,rho", &|i| format!("{i},1,2,3,{i},5,none,{i}"));
+    assert_eq!(header(&known, &[]), "id,x,mass,y,type,vx,rho");
+    assert_eq!(header(&known, &["--fields", "rho,mass"]), "rho,mass");
+    assert_eq!(header(&known, &["--fields", "8,ID"]), "rho,id");
+    let error = |values: &str, more: &[&str]| {
+        let arguments = ["interpolate", &files.sources, values, &files.targets, "--out", "-"];
+        run(arguments.iter().chain(more)).error()
+    };
+    let line = error(&known, &["--fields", "q"]);
+    assert!(line.contains("fields.csv: has no column q"), "{line}");
+    let line = error(&known, &["--fields", "note"]);
+    assert!(line.contains("line 2: column 7 is not a number: 'none', in the field note"), "{line}");
+    let names: Vec<String> = (0..25).map(|k| format!("f{k}")).collect();
+    let many = table(&names.join(","), &|i| vec![i.to_string(); 25].join(","));
+    assert_eq!(header(&many, &[]), names.join(","));
+    let printed = run(["interpolate", &files.sources, &many, &files.targets, "--out", &files.of("out.csv")]).success();
+    assert!(printed.contains("fields          25: f0, f1,") && printed.contains("f11 and 13 more\n"), "{printed}");
+    let short = table("x,y,z", &|i| if i == 4 { "1,,3".into() } else { "1,2,3".into() });
+    let line = error(&short, &[]);
+    assert!(line.contains("line 6: column 2 is not a number: '', in the field y"), "{line}");
 }
 
 #[test]
@@ -158,6 +195,27 @@ fn bad_input() {
     let other = files.scratch.write("other.csv", "a,b,c\n1,2,3\n").display().to_string();
     let line = run(["interpolate", &files.sources, &files.values, &other, "--out", &out]).error();
     assert!(line.contains("the dimension of the targets is 3"), "{line}");
+    // A point or a value that is none, with its file.
+    let hole = |file: &str, name: &str| {
+        let mut lines: Vec<String> = fs::read_to_string(file).unwrap().lines().map(Into::into).collect();
+        let (first, _) = lines[3].split_once(',').unwrap();
+        lines[3] = format!("{first},nan");
+        files.scratch.write(name, lines.join("\n")).display().to_string()
+    };
+    let sources = hole(&files.sources, "no-source.csv");
+    let values = hole(&files.values, "no-value.csv");
+    let targets = hole(&files.targets, "no-target.csv");
+    let point = "point 2: coordinate 1 is NaN";
+    for (inputs, more, path, text) in [
+        ([&sources, &files.values, &files.targets], &[][..], &sources, point),
+        ([&sources, &files.values, &files.targets], &["--periodic", "20"], &sources, point),
+        ([&files.sources, &files.values, &targets], &[], &targets, point),
+        ([&files.sources, &values, &files.targets], &[], &values, "the field second: source 2: its value is NaN"),
+    ] {
+        let arguments = ["interpolate", inputs[0], inputs[1], inputs[2], "--out", &out];
+        let line = run(arguments.iter().chain(more)).error();
+        assert!(line.contains(&format!("{path}: {text}")), "{line}");
+    }
     // No input is written over.
     for input in [&files.sources, &files.values, &files.targets] {
         let line = run(files.arguments(input, &[])).error();

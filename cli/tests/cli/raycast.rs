@@ -23,13 +23,29 @@ fn a_cube_is_drawn() {
     assert!(fs::read(&out).unwrap() != picture);
 }
 
+/// The default of the size is shown as it is typed, and is what it says.
+#[test]
+fn the_size_that_is_shown() {
+    let scratch = Scratch::new();
+    let (mesh, out) = (scratch.write("cube.obj", CUBE), scratch.path("cube.png"));
+    let [mesh, out] = [&mesh, &out].map(|path| path.display().to_string());
+    let help = run(["raycast", "--help"]).success();
+    assert!(help.contains("[default: 1200,900]") && help.contains("fans from their first corner"), "{help}");
+    run(["raycast", &mesh, "--out", &out]).success();
+    assert_eq!(fs::read(&out).unwrap()[16..24], [0, 0, 4, 176, 0, 0, 3, 132]);
+}
+
 #[test]
 fn what_is_wrong_is_told() {
     let scratch = Scratch::new();
     let out = scratch.path("cube.png").display().to_string();
     let mesh = scratch.write("cube.obj", CUBE).display().to_string();
     let cut = scratch.write("cut.obj", "v 0 0 0\nf 1 2 3\n").display().to_string();
+    let empty = scratch.write("empty.stl", "").display().to_string();
+    let bare = scratch.write("bare.stl", "solid bare\nendsolid bare\n").display().to_string();
     for (arguments, sentence) in [
+        (vec!["raycast", &empty, "--out", &out], "empty.stl: is empty"),
+        (vec!["raycast", &bare, "--out", &out], "bare.stl: has no triangles to draw"),
         (vec!["raycast", &cut, "--out", &out], "is no mesh in the OBJ, PLY or STL format"),
         (vec!["raycast", &mesh, "--out", "cube.jpg"], "must end in .png"),
         (vec!["raycast", &mesh, "--out", &out, "--size", "64"], "--size: two numbers"),

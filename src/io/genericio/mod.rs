@@ -152,7 +152,8 @@ struct Variables {
 }
 
 impl Variables {
-    fn new(header: &Header, chosen: &[String]) -> Result<Self> {
+    fn new(header: &Header, reading: &Reading<'_>) -> Result<Self> {
+        let chosen = &reading.options.columns[..];
         let names: Vec<String> = header.variables.iter().map(|variable| variable.name.clone()).collect();
         let refuse = |message: String| Error::file(&header.path, message);
         let by_name = |names: [&str; 3]| names.iter().map(|name| header.find(name)).collect::<Option<Vec<usize>>>();
@@ -160,7 +161,13 @@ impl Variables {
             let mut all = (0..).zip(&header.variables).filter(|(_, variable)| variable.axis == Some(axis));
             all.next().filter(|_| all.next().is_none()).map(|(place, _)| place)
         };
-        let positions = if chosen.is_empty() {
+        let positions = if chosen.is_empty() && reading.is_of_fields {
+            let is_field = |place: &usize| {
+                let variable = &header.variables[*place];
+                variable.number.is_some() && variable.width == 1
+            };
+            (0..names.len()).filter(is_field).collect()
+        } else if chosen.is_empty() {
             by_name(["x", "y", "z"]).or_else(|| (0..3).map(marked).collect()).ok_or_else(|| {
                 let list =
                     names.iter().take(20).map(|name| name.escape_debug().to_string()).collect::<Vec<_>>().join(", ");
@@ -172,13 +179,16 @@ impl Variables {
         } else {
             choose(chosen, &names, names.len()).map_err(refuse)?
         };
-        if positions.len() > 10 {
+        if positions.len() > 10 && !reading.is_of_fields {
             return Err(refuse(format!("{} variables are chosen; points have 1 to 10 coordinates", positions.len())));
         }
-        let other = |name: &str| header.find(name).filter(|variable| !positions.contains(variable));
+        if positions.is_empty() {
+            return Err(refuse("has no variable of numbers".into()));
+        }
+        let rest = |variable: &usize| !reading.is_of_fields && !positions.contains(variable);
+        let other = |name: &str| header.find(name).filter(rest);
         let (id, mass) = (other("id"), other("mass"));
-        let velocities = by_name(["vx", "vy", "vz"])
-            .filter(|all| positions.len() == 3 && all.iter().all(|v| !positions.contains(v)));
+        let velocities = by_name(["vx", "vy", "vz"]).filter(|all| positions.len() == 3 && all.iter().all(rest));
         let velocities = velocities.unwrap_or_default();
         let is_wide = |variable: &usize| header.variables[*variable].width > 1;
         if let Some(wide) = positions.iter().chain(&velocities).chain(&id).chain(&mass).find(|v| is_wide(v)) {
@@ -218,7 +228,7 @@ impl Variables {
 pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let parts = parts(path, reading)?;
     let Some(first) = parts.first() else { return Err(Error::file(path, "has no files")) };
-    let variables = Variables::new(first, &reading.options.columns)?;
+    let variables = Variables::new(first, reading)?;
     let field = |(place, own): (usize, &header::Variable)| {
         let number = own.number.map_or("bytes", |number| number.name());
         Field::new(own.name.as_str(), number, own.width, variables.role(place))
@@ -244,7 +254,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let parts = parts(path, reading)?;
     let Some(first) = parts.first() else { return Err(Error::file(path, "has no files")) };
     let options = reading.options;
-    let variables = Variables::new(first, &options.columns)?;
+    let variables = Variables::new(first, reading)?;
     let total = parts.iter().map(Header::rows).fold(0, u64::saturating_add);
     // Of the masses of a subsample all are summed.
     let is_summed = |of: &[usize]| !reading.keep.is_all() && variables.mass.is_some_and(|mass| of == [mass]);
@@ -283,7 +293,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     }
     let mut notes = vec![];
     // Other columns lie in no box.
-    let sides = if options.columns.is_empty() { &first.scale[..] } else { &[] };
+    let sides = if options.columns.is_empty() && !reading.is_of_fields { &first.scale[..] } else { &[] };
     let box_size = options.side(path, sides, &mut notes)?;
     let velocity = velocities.as_ref().map(|_| VelocityUnit { is_internal: false, ..unit });
     Ok(Snapshot {
@@ -295,7 +305,10 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         box_size,
         notes,
         format: Format::GenericIo,
-        columns: options.columns.clone(),
+        columns: match reading.is_of_fields {
+            true => variables.positions.iter().map(|&place| first.variables[place].name.clone()).collect(),
+            false => options.columns.clone(),
+        },
         ..Snapshot::new(positions)
     })
 }

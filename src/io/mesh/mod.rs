@@ -4,12 +4,13 @@
 //! - out: vertices, and three of them for each triangle; polygons are cut into fans about their first corner
 //! - cost: one pass over the file, which is read whole
 //!
-//! Colours, normals, materials, lines and points are passed over. A binary STL file ends with its last triangle, and an OBJ file has each
+//! Colours, normals, materials, lines and points are passed over, and so is a UTF-8 mark before text. A binary STL file ends with its last triangle, and an OBJ file has each
 //! face on one line: bytes that follow, and a line that `\` continues, are errors. STL names no vertices: corners with the same coordinates become one. The
-//! parts of an OBJ file become one mesh, and a vertex that several of them use stands once for each.
+//! parts of an OBJ file, and the solids of an STL file, become one mesh, and a vertex that several of them use stands once for each.
 
 mod obj;
 mod ply;
+mod ply_text;
 mod stl;
 
 use std::fs;
@@ -48,12 +49,20 @@ pub fn read_mesh(path: impl AsRef<Path>) -> Result<MeshData> {
 }
 
 fn read_bytes(bytes: &[u8]) -> std::result::Result<MeshData, String> {
-    let mesh = if bytes.starts_with(b"ply") && bytes[3..].first().is_some_and(u8::is_ascii_whitespace) {
-        ply::read(bytes)?
-    } else if stl::sniff(bytes) {
-        stl::read(bytes)?
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let mesh = if text.is_empty() {
+        return Err("is empty".into());
+    } else if text.starts_with(b"ply") && text[3..].first().is_some_and(u8::is_ascii_whitespace) {
+        ply::read(text)?
+    } else if stl::is_binary(bytes) {
+        stl::read_binary(bytes)?
+    } else if text.contains(&0) {
+        // No text has this byte, and binary files have it in many places.
+        return Err(format!("is no mesh: it is binary, but no PLY; {}", stl::wrong_length(bytes)));
+    } else if stl::is_text(text) {
+        stl::read_text(text)?
     } else {
-        obj::read(bytes)?
+        obj::read(text)?
     };
     let n = mesh.vertices.len();
     if mesh.faces.is_empty() && n > 0 {
@@ -214,6 +223,62 @@ mod tests {
         assert!(error.contains("vertex_indexes") && error.contains("vertex_indices"), "{error}");
     }
 
+    #[test]
+    fn numbers_of_text_ply_as_others_write_them() {
+        let mesh = read_bytes(&ply("ascii", b".5 1. -.5e1 7\n+1 1E0 0 7\n\n  0 1 0 7 9\n0 0 1 7\n3 0 1 2\n\n0\n0\n0"))
+            .unwrap();
+        assert_eq!(triangles(&mesh), [[[0.5, 1.0, -5.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]]);
+        let more =
+            String::from_utf8(ply("ascii", b"0 0 0 7 nan\n1 0 0 7 inf\n0 1 0 7 0\n0 0 1 7 1\n3 0 1 2\n0\n0\n0\n"))
+                .unwrap();
+        let more = more.replace("uchar red\n", "uchar red\nproperty float quality\n");
+        assert_eq!(read_bytes(more.as_bytes()).unwrap().faces, [[0, 1, 2]]);
+    }
+
+    /// However many a header promises.
+    #[test]
+    fn elements_without_properties_take_no_time() {
+        let body = [vec![0; 4 * 17], [3, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0].repeat(4)].concat();
+        let whole = ply("binary_little_endian", &body);
+        let end = whole.windows(10).position(|bytes| bytes == b"end_header").unwrap();
+        let more = [&whole[..end], b"element foo 4000000000000000000\n", &whole[end..]].concat();
+        assert_eq!(read_bytes(&more), read_bytes(&whole));
+        assert!(read_bytes(&more).is_ok());
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        let header = "ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nproperty float y\nproperty float z\n\
+            property uchar a\nproperty list uchar int b\nend_header\n";
+        let header = header.to_string();
+        let obj = "v 0 0 0\nv 1 0 0\nv 0 1 0\n";
+        for (text, said) in [
+            (format!("{header}0 0 0 0 0\none 0 0 0 0\n"), "line 11: 'one' is not a number"),
+            (
+                format!("{header}0 0 0 300 0\n0 0 0 0 0\n"),
+                "line 10: '300' is not a whole number that its type can hold",
+            ),
+            (format!("{header}0 0 0 0 0\n0 0 0 0 2 1\n"), "line 11: ends before b of the element vertex"),
+            (format!("{header}0 0 0 0 0\n"), "ends after 1 of 2 lines of the element vertex"),
+            (
+                header.replace("vertex 2", "vertex x"),
+                "line 3: 'element vertex x' cannot be read as a line of the header",
+            ),
+            (header.replace("end_header\n", ""), "its header has no line end_header"),
+            (header.replace("format ascii 1.0\n", ""), "No format line found."),
+            (format!("{obj}f 1 2 x\n"), "line 4: 'f 1 2 x' is no list of vertices"),
+            (format!("{obj}\r\nf 1 2 3\r\nv 0 zero 0"), "line 6: 'v 0 zero 0' has no three numbers"),
+            (format!("{obj}f 1 2 \\\n3\n"), r"line 4: 'f 1 2 \\' is no list of vertices"),
+            (format!("{obj}f 1 2 9\n"), "a face has a vertex that is not there"),
+        ] {
+            let error = read_bytes(text.as_bytes()).unwrap_err();
+            assert!(error.contains(said) && !error.contains('\n'), "{error}");
+        }
+        let whole = ply("binary_little_endian", &[0; 20]);
+        let error = read_bytes(&whole).unwrap_err();
+        assert!(error.ends_with("ends within the element vertex, of which there should be 4"), "{error}");
+    }
+
     /// What changes a few bytes is read or refused; all vertices of faces are there, and no coordinate is NaN.
     #[test]
     fn mutated_files() {
@@ -257,9 +322,66 @@ mod tests {
 
     #[test]
     fn nothing_is_an_empty_mesh() {
-        for text in ["", "# nothing\n", "solid nothing\nendsolid nothing\n"] {
+        for text in ["# nothing\n", "solid nothing\nendsolid nothing\n"] {
             let mesh = read_bytes(text.as_bytes()).unwrap();
             assert!(mesh.faces.is_empty() && mesh.vertices.is_empty());
+        }
+        assert_eq!(read_bytes(b""), Err("is empty".into()));
+        assert_eq!(read_bytes(b"\xef\xbb\xbf"), Err("is empty".into()));
+    }
+
+    /// A facet as text.
+    fn facet(corners: [[i32; 3]; 3]) -> String {
+        let vertices = corners.map(|[x, y, z]| format!("  vertex {x} {y} {z}\n")).concat();
+        format!("facet normal 0 0 0\n outer loop\n{vertices} endloop\nendfacet\n")
+    }
+
+    #[test]
+    fn all_solids_of_a_text_are_read() {
+        let [one, two] = [[0, 0, 1], [5, 6, 7]].map(|last| facet([[0, 0, 0], [1, 0, 0], last]));
+        let text = format!("solid a b\n{one}endsolid a b\n\nsolid\nendsolid\n\n solid \u{e9}\n{two}endsolid \u{e9}\n");
+        let faces = [[0, 1, 2], [0, 1, 3]];
+        assert_eq!(read_bytes(text.as_bytes()).unwrap().faces, faces);
+        assert_eq!(read_bytes(text.to_uppercase().as_bytes()).unwrap().faces, faces);
+        assert_eq!(read_bytes(format!("  \r\n  {}", text.replace('\n', "\r\n")).as_bytes()).unwrap().faces, faces);
+        // A name in another encoding.
+        assert_eq!(read_bytes(&[b"solid \xe9\n", one.as_bytes(), b"endsolid"].concat()).unwrap().faces, faces[..1]);
+        let many = "solid\nendsolid\n".repeat(100_000);
+        assert!(read_bytes(many.as_bytes()).unwrap().faces.is_empty());
+        for (text, said) in [
+            (format!("solid a\n{one}endsolid a\nfacet\n"), "line 10: what follows endsolid is no other solid"),
+            (format!("solid a\n{one}solid b\n{two}endsolid\n"), "line 9: invalid facet header"),
+            (format!("solid a\n\n{}", one.replace("1 0 0", "1 0 x")), "line 6: invalid float literal"),
+            (format!("solid a\n{one}"), "line 8: EOF while expecting facet or endsolid"),
+        ] {
+            let error = read_bytes(text.as_bytes()).unwrap_err();
+            assert!(error.contains(said), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_mark_before_text_is_no_part_of_it() {
+        let one = facet([[0, 0, 0], [1, 0, 0], [0, 1, 0]]);
+        for text in [
+            "v 9 9 9\nv 0 0 0\nv 1 0 0\nf 1 2 3\n".into(),
+            format!("solid\n{one}endsolid\n"),
+            String::from_utf8(ply("ascii", b"0 0 0 7\n1 0 0 7\n0 1 0 7\n0 0 1 7\n3 0 1 2\n0\n0\n0\n")).unwrap(),
+        ] {
+            let mesh = read_bytes(text.as_bytes()).unwrap();
+            assert_eq!(read_bytes(format!("\u{feff}{text}").as_bytes()), Ok(mesh), "{text}");
+        }
+    }
+
+    #[test]
+    fn binary_stl_of_another_length() {
+        for name in [b"solid", b"other"] {
+            let mut bytes = [&name[..], &[0; 75]].concat();
+            bytes.extend(4u32.to_le_bytes());
+            bytes.extend([0; 151]);
+            let error = read_bytes(&bytes).unwrap_err();
+            assert!(error.ends_with("as binary STL of 4 triangles it needs 284 bytes, and 235 are there"), "{error}");
+            let error = read_bytes(&bytes[..70]).unwrap_err();
+            assert!(error.ends_with("binary STL has at least 84 bytes, and 70 are there"), "{error}");
         }
     }
 }

@@ -1,11 +1,14 @@
 //! PLY: elements with properties, of which vertices and faces are read.
 
-use std::io::{BufRead, Cursor};
+use std::io::{Cursor, ErrorKind};
 
 use ply_rs_bw::parser::{ParseError, Parser, Reader};
-use ply_rs_bw::ply::{ElementDef, Header, Property, PropertyAccess, PropertyAccessResult, PropertyType, ScalarType};
+use ply_rs_bw::ply::{
+    ElementDef, Encoding, Header, Property, PropertyAccess, PropertyAccessResult, PropertyType, ScalarType,
+};
 
 use crate::io::Points;
+use crate::io::mesh::ply_text::Lines;
 use crate::io::mesh::{MeshData, fan, vertices};
 
 /// What faces call their corners.
@@ -16,15 +19,21 @@ pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
 }
 
 fn read_elements(bytes: &[u8]) -> Result<MeshData, String> {
-    let text = |error: ParseError| error.to_string();
     let mut reader = Reader::new(Cursor::new(bytes));
-    let header = Parser::<Corner>::new().read_header(&mut reader).map_err(text)?;
+    let header = Parser::<Corner>::new().read_header(&mut reader).map_err(|error| in_header(&error, bytes))?;
+    let mut payload = match header.encoding {
+        Encoding::Ascii => {
+            let place = reader.get_ref().position() as usize;
+            Payload::Text(Lines::new(bytes.get(place..).unwrap_or_default(), reader.line()))
+        }
+        _ => Payload::Binary(reader, &header),
+    };
     let (mut coordinates, mut faces, mut is_wide) = (vec![], vec![], false);
     for (name, element) in &header.elements {
         match name.as_str() {
             "vertex" => {
                 is_wide = has_doubles(element)?;
-                let corners: Vec<Corner> = elements(&mut reader, element, &header)?;
+                let corners: Vec<Corner> = payload.elements(element)?;
                 coordinates = corners.iter().flat_map(|corner| corner.0).collect();
             }
             "face" => {
@@ -33,11 +42,11 @@ fn read_elements(bytes: &[u8]) -> Result<MeshData, String> {
                     let (names, known) = (names.join(", "), CORNERS.join(" or "));
                     return Err(format!("faces have {names}, of which none is the list {known}"));
                 }
-                for Face(corners) in elements(&mut reader, element, &header)? {
+                for Face(corners) in payload.elements(element)? {
                     faces.extend(fan(&corners));
                 }
             }
-            _ => drop(elements::<Other>(&mut reader, element, &header)?),
+            _ => drop(payload.elements::<Other>(element)?),
         }
     }
     if u32::try_from(coordinates.len() / 3).is_err() {
@@ -50,12 +59,42 @@ fn read_elements(bytes: &[u8]) -> Result<MeshData, String> {
     Ok(MeshData { vertices, faces })
 }
 
-fn elements<E: PropertyAccess>(
-    reader: &mut Reader<impl BufRead>,
-    element: &ElementDef,
-    header: &Header,
-) -> Result<Vec<E>, String> {
-    Parser::<E>::new().read_payload_for_element(reader, element, header).map_err(|error| error.to_string())
+/// What follows the header.
+enum Payload<'a> {
+    Text(Lines<'a>),
+    Binary(Reader<Cursor<&'a [u8]>>, &'a Header),
+}
+
+impl Payload<'_> {
+    fn elements<E: PropertyAccess>(&mut self, element: &ElementDef) -> Result<Vec<E>, String> {
+        match self {
+            Self::Text(lines) => lines.elements(element),
+            // Nothing is stored of what has no properties, however many the header promises.
+            Self::Binary(..) if element.properties.is_empty() => Ok(vec![]),
+            Self::Binary(reader, header) => {
+                let read = Parser::<E>::new().read_payload_for_element(reader, element, header);
+                read.map_err(|error| match error.kind() {
+                    ErrorKind::UnexpectedEof => {
+                        format!("ends within the element {}, of which there should be {}", element.name, element.count)
+                    }
+                    _ => error.to_string(),
+                })
+            }
+        }
+    }
+}
+
+/// What is wrong in a header: the line, if it is one.
+fn in_header(error: &ParseError, bytes: &[u8]) -> String {
+    let line = error.line().and_then(|number| {
+        let line = bytes.split(|&byte| byte == b'\n').nth(number.checked_sub(1)?)?.trim_ascii();
+        Some((number, String::from_utf8_lossy(line.get(..60).unwrap_or(line)).escape_debug().to_string()))
+    });
+    match line {
+        _ if error.kind() == ErrorKind::UnexpectedEof => "its header has no line end_header".into(),
+        Some((number, line)) => format!("line {number}: '{line}' cannot be read as a line of the header"),
+        None => error.to_string(),
+    }
 }
 
 /// Whether a coordinate of the vertices needs 64 bits.

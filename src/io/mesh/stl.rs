@@ -1,6 +1,8 @@
 //! STL: the corners of each triangle, by 32-bit numbers.
 
-use std::io::Cursor;
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
+
+use stl_io::IndexedMesh;
 
 use crate::io::Points;
 use crate::io::mesh::{MeshData, vertices};
@@ -9,30 +11,142 @@ use crate::io::mesh::{MeshData, vertices};
 const HEADER: usize = 84;
 const TRIANGLE: usize = 50;
 
-/// Whether these are text that begins as STL, or as many bytes as a binary file's count of triangles makes.
-pub(super) fn sniff(bytes: &[u8]) -> bool {
-    is_binary(bytes) || bytes.trim_ascii_start().starts_with(b"solid")
+/// How many triangles a binary file says it has, if it is long enough to say so.
+fn promised(bytes: &[u8]) -> Option<u32> {
+    let count = bytes.get(HEADER - 4..HEADER)?;
+    count.try_into().ok().map(u32::from_le_bytes)
 }
 
-fn is_binary(bytes: &[u8]) -> bool {
-    let count = bytes.get(HEADER - 4..HEADER).and_then(|count| count.try_into().ok()).map(u32::from_le_bytes);
-    count.is_some_and(|count| bytes.len() as u64 == HEADER as u64 + u64::from(count) * TRIANGLE as u64)
+/// How long a binary file of `triangles` is.
+fn length(triangles: u32) -> u64 {
+    HEADER as u64 + u64::from(triangles) * TRIANGLE as u64
 }
 
-pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
+/// Whether these are as many bytes as a binary file's count of triangles makes.
+pub(super) fn is_binary(bytes: &[u8]) -> bool {
+    promised(bytes).is_some_and(|triangles| bytes.len() as u64 == length(triangles))
+}
+
+/// Whether these are text that begins as STL.
+pub(super) fn is_text(bytes: &[u8]) -> bool {
+    begins(bytes.trim_ascii_start(), b"solid")
+}
+
+/// What is wrong with bytes that are neither text nor as many as a binary file has.
+pub(super) fn wrong_length(bytes: &[u8]) -> String {
+    let there = bytes.len();
+    match promised(bytes) {
+        Some(triangles) => {
+            let due = length(triangles);
+            format!("as binary STL of {triangles} triangles it needs {due} bytes, and {there} are there")
+        }
+        None => format!("binary STL has at least {HEADER} bytes, and {there} are there"),
+    }
+}
+
+pub(super) fn read_binary(bytes: &[u8]) -> Result<MeshData, String> {
     let mut copy;
     let mut bytes = bytes;
     // By its first word the reader would take it for text.
-    if is_binary(bytes) && bytes.starts_with(b"solid") {
+    if bytes.starts_with(b"solid") {
         copy = bytes.to_vec();
         copy[..5].fill(b' ');
         bytes = &copy;
     }
-    let mesh = stl_io::read_stl(&mut Cursor::new(bytes)).map_err(|error| format!("is no whole STL file: {error}"))?;
+    let mesh = stl_io::read_stl(&mut Cursor::new(bytes));
+    of(mesh.map_err(|error| format!("is no whole STL file: {error}"))?)
+}
+
+pub(super) fn read_text(bytes: &[u8]) -> Result<MeshData, String> {
+    let mut solids = Solids::new(bytes);
+    let mesh = stl_io::read_stl(&mut solids);
+    of(mesh.map_err(|error| format!("is no whole STL file: line {}: {error}", solids.line))?)
+}
+
+fn of(mesh: IndexedMesh) -> Result<MeshData, String> {
     if u32::try_from(mesh.vertices.len()).is_err() {
         return Err("has more than 2^32 - 1 vertices".into());
     }
     let coordinates = mesh.vertices.iter().flat_map(|vertex| vertex.0).collect();
     let faces = mesh.faces.iter().map(|face| face.vertices.map(|at| at as u32)).collect();
     Ok(MeshData { vertices: vertices(coordinates, Points::F32)?, faces })
+}
+
+/// Whether a line begins with this word, in upper or lower case.
+fn begins(line: &[u8], word: &[u8]) -> bool {
+    line.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
+}
+
+/// Text of one or more solids as that of one, which is all that the reader takes: names are left out, words are in lower case, and where a
+/// solid ends and another begins is no line. It is handed out by lines, so that an error is in the line that was handed out last.
+struct Solids<'a> {
+    text: &'a [u8],
+    /// What is not yet read.
+    rest: &'a [u8],
+    /// What of a line is not yet handed out.
+    ready: Cursor<Vec<u8>>,
+    /// The number of the last line.
+    line: usize,
+}
+
+impl<'a> Solids<'a> {
+    fn new(text: &'a [u8]) -> Self {
+        Self { text, rest: text, ready: Cursor::default(), line: 0 }
+    }
+
+    /// The next line that is not blank, without blanks around it.
+    fn next(&mut self) -> Option<&'a [u8]> {
+        while !self.rest.is_empty() {
+            let end = self.rest.iter().position(|&byte| byte == b'\n').map_or(self.rest.len(), |end| end + 1);
+            let (line, rest) = self.rest.split_at(end);
+            self.rest = rest;
+            self.line += 1;
+            if !line.trim_ascii().is_empty() {
+                return Some(line.trim_ascii());
+            }
+        }
+        None
+    }
+
+    /// The next line of the one solid; nothing after the last.
+    fn prepare(&mut self) -> io::Result<Vec<u8>> {
+        let mut line = self.next();
+        while line.is_some_and(|line| begins(line, b"endsolid")) {
+            match self.next() {
+                None => return Ok(b"endsolid\n".to_vec()),
+                Some(other) if begins(other, b"solid") => line = self.next(),
+                Some(_) => {
+                    let message = "what follows endsolid is no other solid";
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+                }
+            }
+        }
+        Ok(match line {
+            None => vec![],
+            Some(line) if begins(line, b"solid") => b"solid \n".to_vec(),
+            Some(line) => [&line.to_ascii_lowercase()[..], b"\n"].concat(),
+        })
+    }
+}
+
+impl Read for Solids<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.ready.read(buffer)?;
+        if n > 0 || buffer.is_empty() {
+            return Ok(n);
+        }
+        self.ready = Cursor::new(self.prepare()?);
+        self.ready.read(buffer)
+    }
+}
+
+impl Seek for Solids<'_> {
+    /// The reader looks at the first line, and begins again.
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        if to != SeekFrom::Start(0) {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        *self = Self::new(self.text);
+        Ok(0)
+    }
 }

@@ -43,9 +43,14 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let chosen = &reading.options.columns[..];
     let mut source = reading.open(path)?;
     let text = header_text(&mut source)?;
-    let header = Header::parse(&text, !chosen.is_empty()).map_err(|message| source.error(message))?;
+    let of = match chosen {
+        _ if reading.is_of_fields => Of::Fields,
+        [] => Of::Points,
+        _ => Of::Chosen,
+    };
+    let header = Header::parse(&text, of).map_err(|message| source.error(message))?;
     let axes = choose(chosen, &[], header.dim).map_err(|message| source.error(message))?;
-    if axes.len() > 10 {
+    if axes.len() > 10 && !reading.is_of_fields {
         return Err(source.error(format!("{} columns are chosen; points have 1 to 10", axes.len())));
     }
     header.check_length(&source)?;
@@ -74,7 +79,7 @@ pub fn read_npy_u64(path: impl AsRef<Path>) -> Result<Vec<u64>> {
         return Err(source.error("is not a NumPy array"));
     }
     let text = header_text(&mut source)?;
-    let header = Header::parse(&text, false).map_err(|message| source.error(message))?;
+    let header = Header::parse(&text, Of::Points).map_err(|message| source.error(message))?;
     if header.dim != 1 {
         return Err(source.error(format!("has rows of {} values; ids are one each", header.dim)));
     }
@@ -122,7 +127,7 @@ fn header_text(source: &mut Source) -> Result<String> {
 }
 
 /// What an array that begins with `bytes` says, and where its values begin; one without dimensions has one row.
-pub(super) fn decode(bytes: &[u8]) -> std::result::Result<(Header, u64), String> {
+pub(super) fn decode(bytes: &[u8], of: Of) -> std::result::Result<(Header, u64), String> {
     let (length, start) = match bytes {
         [b'\x93', b'N', b'U', b'M', b'P', b'Y', 1, _, a, b, ..] => (u32::from(u16::from_le_bytes([*a, *b])), 10),
         [b'\x93', b'N', b'U', b'M', b'P', b'Y', 2 | 3, _, a, b, c, d, ..] => (u32::from_le_bytes([*a, *b, *c, *d]), 12),
@@ -132,7 +137,17 @@ pub(super) fn decode(bytes: &[u8]) -> std::result::Result<(Header, u64), String>
     let text =
         bytes.get(start..end).ok_or_else(|| format!("has a header of {length} bytes, of which some are missing"))?;
     let text = String::from_utf8_lossy(text).replace("()", "(1,)");
-    Ok((Header::parse(&text, false)?, end as u64))
+    Ok((Header::parse(&text, of)?, end as u64))
+}
+
+/// What the values of an array are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Of {
+    Points,
+    /// Rows of any width, of which columns are chosen that are points.
+    Chosen,
+    /// Rows of any width.
+    Fields,
 }
 
 /// What the header says, checked to be an array of points.
@@ -179,7 +194,7 @@ impl Header {
         let (promised, left) = (u128::from(points) * dim as u128 * u128::from(bytes), source.left());
         if promised > u128::from(left) {
             return Err(source.error(format!(
-                "truncated: {points} points of {dim} coordinates are {promised} bytes, {left} follow the header"
+                "truncated: {points} rows of {dim} numbers are {promised} bytes, {left} follow the header"
             )));
         }
         Ok(())
@@ -205,8 +220,8 @@ impl Header {
         axes.iter().map(of).collect()
     }
 
-    /// Reads `{'descr': '<f8', 'fortran_order': False, 'shape': (10, 3), }`. Rows that columns are chosen of may be of any width.
-    fn parse(text: &str, is_chosen: bool) -> std::result::Result<Self, String> {
+    /// Reads `{'descr': '<f8', 'fortran_order': False, 'shape': (10, 3), }`.
+    fn parse(text: &str, of: Of) -> std::result::Result<Self, String> {
         let wanted = "an array of 32- or 64-bit floats or of integers is wanted";
         let descr = value(text, "descr")?;
         let Some(type_name) = descr.strip_prefix(['\'', '"']).and_then(|rest| rest.split(['\'', '"']).next()) else {
@@ -239,10 +254,14 @@ impl Header {
         let (points, dim) = match sides.as_deref() {
             Some(&[points]) => (points, 1),
             Some(&[points, dim @ 1..=10]) => (points, dim as usize),
-            Some(&[points, dim]) if is_chosen && (1..=MOST_COLUMNS).contains(&dim) => (points, dim as usize),
+            Some(&[points, dim]) if of != Of::Points && (1..=MOST_COLUMNS).contains(&dim) => (points, dim as usize),
             Some(_) => {
                 let shape = shape.split_inclusive(')').next().unwrap_or_default();
-                return Err(format!("has shape {}; N points are (N, 1) to (N, 10), or (N,)", shorten(shape)));
+                let wanted = match of {
+                    Of::Fields => "N values are (N,), and those of F fields (N, F)",
+                    _ => "N points are (N, 1) to (N, 10), or (N,)",
+                };
+                return Err(format!("has shape {}; {wanted}", shorten(shape)));
             }
             None => return Err(format!("its header has shape {}", shorten(shape))),
         };
@@ -280,14 +299,17 @@ mod tests {
     #[test]
     fn headers() {
         let header = |descr: &str, order: &str, shape: &str| {
-            Header::parse(&format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}   \n"), false)
+            Header::parse(
+                &format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}   \n"),
+                Of::Points,
+            )
         };
         let good = Header { big_endian: true, kind: Number::Float, bytes: 8, fortran: true, points: 7, dim: 3 };
         assert_eq!(header("'>f8'", "True", "(7, 3)"), Ok(good));
         // Python 2 wrote long integers with an L, and dictionaries in any order.
         let text = "{'shape': (7L,), \"fortran_order\": False, 'descr': '<f4'}";
         let good = Header { big_endian: false, kind: Number::Float, bytes: 4, fortran: false, points: 7, dim: 1 };
-        assert_eq!(Header::parse(text, false), Ok(good));
+        assert_eq!(Header::parse(text, Of::Points), Ok(good));
         let good = Header { big_endian: false, kind: Number::Unsigned, bytes: 1, fortran: false, points: 7, dim: 2 };
         assert_eq!(header("'|u1'", "False", "(7, 2)"), Ok(good));
 
@@ -311,6 +333,6 @@ mod tests {
             let message = header(descr, order, shape).unwrap_err();
             assert!(message.contains(said), "{message}");
         }
-        assert!(Header::parse("", false).unwrap_err().contains("'descr'"));
+        assert!(Header::parse("", Of::Points).unwrap_err().contains("'descr'"));
     }
 }

@@ -17,7 +17,7 @@ use crate::error::{Error, Kind};
 use crate::io::Result;
 use crate::io::atomic::AtomicFile;
 use crate::io::columns::Number;
-use crate::io::npy::{Header, MOST_COLUMNS, header_text};
+use crate::io::npy::{Header, MOST_COLUMNS, Of, header_text};
 use crate::io::source::{Source, foreign};
 
 /// Bytes written between looks whether the call is cancelled.
@@ -158,7 +158,7 @@ impl<T: NpyNumber> SharedNpyRows<T> {
             return Err(source.error("is not a NumPy array"));
         }
         let text = header_text(&mut source)?;
-        let header = Header::parse(&text, true).map_err(|message| source.error(message))?;
+        let header = Header::parse(&text, Of::Chosen).map_err(|message| source.error(message))?;
         if header.number().name() != T::NUMBER || header.fortran || foreign(header.big_endian) {
             let (found, wanted) = (header.number().name(), T::NUMBER);
             return Err(source.error(format!("holds {found}, and {wanted} are to be written, row by row")));

@@ -78,8 +78,7 @@ impl<'a> Scan<'a> {
         let schema = metadata.file_metadata().schema_descr();
         let names: Vec<String> = schema.columns().iter().map(|column| column.path().string()).collect();
         let numbers: Vec<Option<Number>> = schema.columns().iter().map(|column| number(column)).collect();
-        let columns =
-            choose(names, &numbers, &reading.options.columns).map_err(|message| Error::file(path, message))?;
+        let columns = choose(names, &numbers, reading).map_err(|message| Error::file(path, message))?;
         let value = |key: &str| {
             let entries = metadata.file_metadata().key_value_metadata()?;
             entries.iter().find(|entry| entry.key == key)?.value.as_deref()
@@ -94,7 +93,10 @@ impl<'a> Scan<'a> {
                 known.push((vec!["meta".into(), entry.key.clone()], value.clone()));
             }
         }
-        let header = ecsv::Header::of(path, &known, &columns.called())?;
+        let header = match reading.is_of_fields {
+            true => ecsv::Header::default(),
+            false => ecsv::Header::of(path, &known, &columns.called())?,
+        };
         let rows = metadata
             .row_groups()
             .iter()
@@ -222,10 +224,19 @@ impl<'a> Scan<'a> {
 }
 
 /// Which columns are what, by the names of those that hold numbers; chosen ones must.
-fn choose(names: Vec<String>, numbers: &[Option<Number>], chosen: &[String]) -> std::result::Result<Columns, String> {
+fn choose(
+    names: Vec<String>,
+    numbers: &[Option<Number>],
+    reading: &Reading<'_>,
+) -> std::result::Result<Columns, String> {
+    let chosen = &reading.options.columns[..];
+    let named = |names: Vec<String>, chosen: &[String]| match (reading.is_of_fields, names.len()) {
+        (true, width) => Columns::fields(names, width, chosen),
+        (false, _) => Columns::named(names, chosen),
+    };
     let is_number = |column: usize| numbers.get(column).is_some_and(Option::is_some);
     if !chosen.is_empty() {
-        let mut columns = Columns::named(names.clone(), chosen)?;
+        let mut columns = named(names.clone(), chosen)?;
         columns.kind = columns.kind.filter(|&column| is_number(column));
         let mut used = columns.coordinates.iter().chain(&columns.velocities).chain(&columns.id).chain(&columns.mass);
         return match used.find(|&&column| !is_number(column)) {
@@ -235,7 +246,7 @@ fn choose(names: Vec<String>, numbers: &[Option<Number>], chosen: &[String]) -> 
     }
     // An index of pandas is no coordinate.
     let wanted: Vec<usize> = (0..names.len()).filter(|&i| is_number(i) && !names[i].starts_with("__")).collect();
-    let mut columns = Columns::named(wanted.iter().map(|&i| names[i].clone()).collect(), &[])?;
+    let mut columns = named(wanted.iter().map(|&i| names[i].clone()).collect(), &[])?;
     let back = |column: &mut usize| *column = wanted[*column];
     columns.names = names;
     columns

@@ -1,0 +1,52 @@
+//! Values of fields: numbers that stand for no places, row by row.
+//!
+//! - in: a table of any of the formats that [`read`](crate::io::read) takes for tables
+//! - out: a row of values for each row of it, and what they are called; nothing is converted, and names mean nothing
+//! - cost: that of reading points, and 8 bytes a value
+
+use std::path::Path;
+
+use crate::Result;
+use crate::io::reading::Reading;
+use crate::io::{Points, ReadOptions, existing, read_all};
+
+/// The values of fields.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Fields {
+    /// All values, row by row.
+    pub values: Vec<f64>,
+    /// Values in a row, at least one.
+    pub columns: usize,
+    /// What the columns are called, each; empty if the file does not say.
+    pub names: Vec<String>,
+}
+
+/// Reads the fields of a table: text, a NumPy array or archive, Parquet, or GenericIO. `chosen` are their names, or their numbers from 1;
+/// none stand for all columns that hold numbers, `x`, `id` and `mass` as any other. Text shows by its first row which do. A NumPy archive
+/// has those arrays for fields that have as many rows as its longest.
+///
+/// ```
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("fields.csv");
+/// std::fs::write(&path, "id,mass,name,vx\n7,0.5,a,-1\n8,1.5,b,2\n")?;
+/// let fields = ropewalk::io::read_fields(&path, &[])?;
+/// assert_eq!((fields.names.join(" "), fields.columns), ("id mass vx".into(), 3));
+/// assert_eq!(ropewalk::io::read_fields(&path, &["mass".into()])?.values, [0.5, 1.5]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If the file cannot be read, is no table, is cut off or contradicts itself; a chosen column that is not there or holds no numbers;
+/// in other formats than text a whole number beyond 2^53, as large ids are: choose the other columns then.
+pub fn read_fields(path: impl AsRef<Path>, chosen: &[String]) -> Result<Fields> {
+    let options = ReadOptions::default().columns(chosen);
+    let reading = Reading::new(&options, None)?.of_fields();
+    let snapshot = read_all(&existing(path.as_ref()), reading)?;
+    let columns = snapshot.points.dim();
+    let values = match snapshot.points {
+        Points::F32(table) => table.as_slice().iter().map(|&x| x.into()).collect(),
+        Points::F64(table) => table.into_vec(),
+    };
+    Ok(Fields { values, columns, names: snapshot.columns })
+}
