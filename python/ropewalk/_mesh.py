@@ -334,8 +334,10 @@ class Mesh:
         """How often the surface goes around each point.
 
         It is 1 inside of a closed surface whose faces turn counterclockwise as seen from outside, 0 outside of it, and in between about holes.
-        On the surface it is any of the values beside it. It is approximate: triangles far away are taken together, which changes it by less
-        than a hundredth where it was measured.
+        On the surface it is any of the values beside it.
+
+        It is approximate: triangles far away are taken together. That changed it by less than a hundredth for one surface (an octahedron, of
+        8 to 20,000 triangles), but the errors of many nested ones add up, to 0.6 for 500 spheres. `contains` does not rely on it.
 
         Parameters
         ----------
@@ -369,9 +371,13 @@ class Mesh:
     def contains(self, points: ArrayLike) -> Any:
         """Whether each point is inside: whether the surface goes around it more than half, whichever way its faces turn.
 
-        For a closed mesh that does not cross itself this is the inside; about holes it is what is mostly enclosed. For points on the surface
-        it is either. Parameters and errors are those of `winding_number`. The result is a boolean array of shape (m,), for a single point a
-        boolean.
+        For a closed mesh that does not cross itself this is the inside, and of nested ones whose faces turn alike, however many, the inside of
+        any; about holes it is what is mostly enclosed, up to a tenth. For points on the surface it is either.
+
+        Parameters and errors are those of `winding_number`. The result is a boolean array of shape (m,), for a single point a boolean.
+
+        Triangles far away are taken together as far as that cannot change the answer: where hundreds of surfaces are nested, few are, and a point
+        takes up to as long as a sum over all triangles.
 
         Examples
         --------
@@ -380,7 +386,8 @@ class Mesh:
         >>> mesh.contains([[0.1, 0.1, 0.1], [1.0, 1.0, 1.0]])
         array([ True, False])
         """
-        return np.abs(self.winding_number(points)) > 0.5
+        rows, shape = self._points(points)
+        return self._mesh.contains(rows, self._n_jobs).reshape(shape)[()]
 
     def signed_distance(self, points: ArrayLike) -> Any:
         """The distance of each point to the surface, negative inside (`contains`).

@@ -176,6 +176,30 @@ def test_an_open_mesh():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_inside_of_many_nested_surfaces(dtype):
+    """Octahedra whose errors of winding numbers add up to more than a half: what is inside is not decided by those."""
+    n, corners, faces = 4, {}, []
+    at = lambda *place: corners.setdefault(place, len(corners))
+    for x, y, z in np.ndindex(2, 2, 2):
+        x, y, z = 2 * x - 1, 2 * y - 1, 2 * z - 1
+        corner = lambda i, j: at(x * i, y * j, z * (n - i - j))
+        own = [[corner(i, j), corner(i + 1, j), corner(i, j + 1)] for i in range(n) for j in range(n - i)]
+        own += [[corner(i + 1, j), corner(i + 1, j + 1), corner(i, j + 1)] for i in range(n) for j in range(n - i - 1)]
+        faces += own if x * y * z > 0 else [face[::-1] for face in own]
+    sizes = 1 + 1e-6 * np.arange(500)
+    vertices = (np.array(list(corners)) / n * sizes[:, None, None]).reshape(-1, 3)
+    mesh = Mesh(vertices.astype(dtype), np.concatenate([np.array(faces) + len(corners) * i for i in range(500)]))
+    points, sums = rays(401, 8, dtype)[0], np.linspace(0.5, 2, 401)
+    points *= (sums / np.abs(points).sum(1))[:, None].astype(dtype)
+    inside = sums < 1
+    is_wrong = (np.abs(mesh.winding_number(points)) > 0.5) != inside
+    assert is_wrong.any()
+    some = is_wrong | (np.arange(401) % 10 == 5)
+    np.testing.assert_array_equal(mesh.contains(points[some]), inside[some])
+    np.testing.assert_array_equal(mesh.signed_distance(points[some]) < 0, inside[some])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_edges_and_corners_count_once(dtype):
     """Lines through corners, edges and diagonals of a cube's grid cross the cube's surface twice, at places known as fractions."""
     n = 6
