@@ -109,9 +109,9 @@ class Interpolator:
 
     @property
     def degrees(self) -> NDArray[np.int8]:
-        """The degree of the polynomials that are reproduced at each target; -1 where not even constants are.
+        """The degree of the polynomials whose values are reproduced at each target; -1 where not even constants are.
 
-        These are sums that are not normed, and targets that take from no source.
+        `gradient` says what of gradients is. Without a degree are sums that are not normed, and targets that take from no source.
         """
         return self._native.degrees()
 
@@ -143,8 +143,13 @@ class Interpolator:
     def gradient(self, values: ArrayLike) -> NDArray[np.float64]:
         """The gradient of a field at each target: that of the polynomial which is fitted there.
 
-        It is that of the field for polynomials of the degree that is reproduced, and 0 for a degree of 0; where the neighbours of a target lie in a
-        plane, it has no part across. It is not the exact derivative of the values as a function of the target, of which weights are a part.
+        It is 0 for a degree of 0; otherwise that of the field for polynomials of the degree that is reproduced, if no other one of that degree is 0
+        at all neighbours. There is such a one where neighbours lie in a plane, and of degree 2 on any quadric: a sphere, a cylinder, in two
+        dimensions a circle. Values on it are reproduced, which `degrees` tells; of the gradient only the part along the surface is. The part
+        across it is not determined: it is 0 for a plane, and says nothing of the field for others. Degree 1 has the whole gradient of linear
+        functions on these.
+
+        It is not the exact derivative of the values as a function of the target, of which weights are a part.
 
         Parameters
         ----------
