@@ -145,7 +145,7 @@ class Mesh:
     Parameters
     ----------
     vertices : array_like of shape (n, 3)
-        The corners. ``float32`` and ``float64`` arrays in C order are not copied by Python; the tree has a copy of its own.
+        The corners. They and the faces are copied: what is written into the arrays later changes nothing.
     faces : array_like of integers, shape (faces, 3)
         The corners of each triangle as indices into `vertices`. There may be none.
     n_jobs : int, optional
@@ -191,26 +191,24 @@ class Mesh:
     _vertices: Floats
 
     def __init__(self, vertices: ArrayLike, faces: ArrayLike, *, n_jobs: int | None = None) -> None:
-        self._vertices = as_points(vertices, "vertices")
-        if self._vertices.shape[1] != 3:
-            raise ValueError(f"vertices has the shape {self._vertices.shape}; they have three coordinates")
-        self._faces = _corners(faces, len(self._vertices))
+        rows = as_points(vertices, "vertices")
+        if rows.shape[1] != 3:
+            raise ValueError(f"vertices has the shape {rows.shape}; they have three coordinates")
+        self._vertices, self._faces = rows.copy(), _corners(faces, len(rows)).copy()
+        for own in (self._vertices, self._faces):
+            own.flags.writeable = False
         self._n_jobs = threads(n_jobs)
         self._mesh = _native.Mesh(self._vertices, self._faces, self._n_jobs)
 
     @property
     def vertices(self) -> Floats:
         """The vertices as they were given, not to be written into."""
-        view = self._vertices.view()
-        view.flags.writeable = False
-        return view
+        return self._vertices.view()
 
     @property
     def faces(self) -> NDArray[np.uint32]:
         """The corners of each triangle, not to be written into."""
-        view = self._faces.view()
-        view.flags.writeable = False
-        return view
+        return self._faces.view()
 
     @property
     def n_jobs(self) -> int | None:
@@ -473,6 +471,9 @@ def _corners(faces: ArrayLike, n: int) -> NDArray[np.uint32]:
     """Rows of three indices of `n` vertices."""
     refuse_unit(faces, "faces")
     array: NDArray[Any] = np.asarray(faces)
+    if array.shape == (0,):
+        # An empty list has no rows whose length could be told.
+        array = array.reshape(0, 3)
     if array.ndim != 2 or array.shape[1] != 3:
         raise ValueError(f"faces has the shape {array.shape}; rows of three vertices, a triangle each, are needed")
     if array.size and array.dtype.kind not in "iu":

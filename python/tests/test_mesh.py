@@ -1,5 +1,6 @@
 """Meshes against loops over all triangles in NumPy, which share no code with the library, and against what is known of solids."""
 
+import copy
 import pickle
 from fractions import Fraction
 
@@ -257,7 +258,8 @@ def test_one_query_and_many_axes():
 
 
 def test_no_triangles_and_no_queries():
-    for mesh in [Mesh(np.zeros((0, 3)), np.zeros((0, 3), int)), Mesh(np.zeros((5, 3), np.float32), np.zeros((0, 3), np.uint32))]:
+    empty = [Mesh(np.zeros((0, 3)), np.zeros((0, 3), int)), Mesh(np.zeros((5, 3), np.float32), np.zeros((0, 3), np.uint32)), Mesh(ONE, [])]
+    for mesh in empty:
         assert len(mesh) == 0 and mesh.bounds.tolist() == [[np.inf] * 3, [-np.inf] * 3]
         assert mesh.first_hits([[0.0, 0.0, 0.0]], [1.0, 0.0, 0.0]).triangle.tolist() == [-1]
         assert mesh.hits_all([[0.0, 0.0, 0.0]], [1.0, 0.0, 0.0]).offsets.tolist() == [0, 0]
@@ -286,21 +288,29 @@ def test_immutable_and_pickled():
     mesh = Mesh(vertices, faces, n_jobs=2)
     assert repr(mesh) == f"Mesh(faces={len(faces)}, vertices={len(vertices)}, dtype=float32)" and len(mesh) == len(faces)
     np.testing.assert_array_equal(mesh.bounds, [vertices[faces].min((0, 1)), vertices[faces].max((0, 1))])
-    assert mesh.n_jobs == 2 and np.shares_memory(mesh.vertices, vertices)
+    assert mesh.n_jobs == 2 and not np.shares_memory(mesh.vertices, vertices)
     for array in (mesh.vertices, mesh.faces):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array.flags.writeable = True
     for name in ["vertices", "faces", "n_jobs", "anything"]:
         with pytest.raises(AttributeError):
             setattr(mesh, name, 1)
     again = pickle.loads(pickle.dumps(mesh))
     origins, directions = rays(50, 6)
     np.testing.assert_array_equal(again.first_hits(origins, directions).t, mesh.first_hits(origins, directions).t)
-    # What is written later changes no answer.
+    # What is written later changes no answer, and neither what the mesh shows nor what is made of it.
     before = mesh.nearest(origins.astype(np.float32)).distance
+    faces = faces.astype(np.uint32)
+    mesh, kept = Mesh(vertices, faces), (vertices.copy(), faces.copy())
     vertices += 100
-    np.testing.assert_array_equal(mesh.nearest(origins.astype(np.float32)).distance, before)
-    np.testing.assert_array_equal(mesh.nearest(origins).distance, before)
+    faces[:] = 0
+    for one in (mesh, pickle.loads(pickle.dumps(mesh)), copy.copy(mesh)):
+        np.testing.assert_array_equal(one.nearest(origins.astype(np.float32)).distance, before)
+        np.testing.assert_array_equal(one.nearest(origins).distance, before)
+        np.testing.assert_array_equal(one.vertices, kept[0])
+        np.testing.assert_array_equal(one.faces, kept[1])
 
 
 @pytest.mark.parametrize("n_jobs", [2, 3, -1])
