@@ -418,7 +418,8 @@ class Mesh:
         o, d = _vectors(origins, "origins"), _vectors(directions, "directions")
         zero = np.argwhere(~d.any(axis=-1))
         if len(zero):
-            raise ValueError(f"directions: that of ray {_place(zero[0])} is zero; a ray needs a direction")
+            which = f"that of ray {_place(zero[0])}" if d.ndim > 1 else "it"
+            raise ValueError(f"directions: {which} is zero; a ray needs a direction")
         try:
             shape = np.broadcast_shapes(o.shape, d.shape)[:-1]
         except ValueError:

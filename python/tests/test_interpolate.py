@@ -240,13 +240,15 @@ BAD = np.where(np.arange(100).reshape(50, 2) == 7, np.nan, SOURCES)
         (lambda: MovingLeastSquares().prepare(SOURCES, SOURCES).apply(np.zeros(49)), ValueError, r"values has the shape \(49,\)"),
         (lambda: MovingLeastSquares().prepare(SOURCES, SOURCES).apply(0.0), ValueError, r"values has the shape \(\)"),
         (lambda: MovingLeastSquares().prepare(SOURCES, SOURCES).apply(BAD), ValueError, "3.* NaN"),
-        (lambda: MovingLeastSquares().prepare(SOURCES, SOURCES).gradient(SOURCES[:, 0]), ValueError, "gradients were not prepared"),
+        (lambda: MovingLeastSquares().prepare(SOURCES, SOURCES).gradient(SOURCES[:, 0]), ValueError, "gradients=True"),
+        (lambda: InverseDistance().prepare(SOURCES, SOURCES).gradient(SOURCES[:, 0]), ValueError, "gradients were not prepared"),
+        (lambda: MovingLeastSquares().prepare(SOURCES, SOURCES).apply(1j * SOURCES), ValueError, "values is complex; real numbers are needed"),
         (lambda: InverseDistance(power=0.0).prepare(SOURCES, SOURCES), ValueError, "power is 0"),
         (lambda: Sph(normalized=False).gather(SOURCES, SOURCES), ValueError, "volume"),
         (lambda: Sph(volumes=np.ones(49)).gather(SOURCES, SOURCES), ValueError, "49"),
         (lambda: Sph(volumes=-np.ones(50)).gather(SOURCES, SOURCES), ValueError, "volume"),
         (lambda: Sph(radius=np.ones(49)).gather(SOURCES, SOURCES), ValueError, "49"),
-        (lambda: Sph().scatter(SOURCES, np.zeros((0, 2))), ValueError, "target"),
+        (lambda: Sph().scatter(SOURCES, np.zeros((0, 2))), ValueError, "the number of targets is 0; it must be at least 1, or"),
     ],
 )
 def test_bad_input(call, error, words):

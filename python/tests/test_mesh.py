@@ -384,6 +384,7 @@ NAN = np.where(np.arange(9).reshape(3, 3) == 5, np.nan, 1.0)
         (lambda: Mesh(ONE, [[0, 1, 2]]).any_hits(ONE, NAN), ValueError, "directions 1: coordinate 2 is nan"),
         (lambda: Mesh(ONE, [[0, 1, 2]]).hits_all(ONE, [np.inf, 0, 0]), ValueError, "directions: coordinate 0 is inf"),
         (lambda: Mesh(ONE, [[0, 1, 2]]).first_hits(ONE, ONE), ValueError, "that of ray 0 is zero"),
+        (lambda: Mesh(ONE, [[0, 1, 2]]).first_hits(ONE, ONE[0]), ValueError, "directions: it is zero; a ray needs"),
         (lambda: Mesh(ONE, [[0, 1, 2]]).first_hits(ONE, np.ones((2, 3))), ValueError, "one of either for each ray"),
         (lambda: Mesh(ONE, [[0, 1, 2]]).first_hits([[0.0, 0.0]], ONE[1]), ValueError, "three coordinates"),
         (lambda: Mesh(ONE, [[0, 1, 2]]).any_hits(ONE, ONE[1], t_min=np.nan), ValueError, "t_min is NaN"),

@@ -130,7 +130,7 @@ impl Sph {
     ) -> Result<Interpolator> {
         if targets.is_empty() && !sources.is_empty() {
             let must = "at least 1, or what is scattered is lost";
-            return Err(Kind::Parameter { name: "targets.len()", value: 0.0, must }.into());
+            return Err(Kind::Parameter { name: "the number of targets", value: 0.0, must }.into());
         }
         let tree = tree_of(targets, &self.size)?;
         self.reach.check(sources.len(), tree.space())?;
