@@ -400,11 +400,12 @@ class Sph:
         Instead of `k`: where kernels end, one radius for all, or one for each target that gathers, or each source that scatters. The cubic
         spline's is 2h.
     volumes : array_like, optional
-        The volume m/rho of each source, for `gather`; otherwise all are alike.
+        The volume m/rho of each source, for `gather`; otherwise all are alike. A target whose sources all have a volume of 0 counts as one
+        without sources, if `gather` divides by their sum.
     normalized : bool
         Whether `gather` divides by the sum of the kernel: then constants are reproduced, also near the boundary. Otherwise `volumes` are needed.
     fallback : {"nan", "nearest", "inverse_distance"}
-        What a target gets that gathers and has no source within the radius.
+        What a target gets that gathers and has no source within the radius. `scatter` takes neither this nor the two before.
     box_size : float or sequence of floats, optional
         The sides of a periodic box. By default space is open.
     n_jobs : int, optional
@@ -439,7 +440,9 @@ class Sph:
         n_jobs: int | None = None,
     ) -> None:
         self.kernel = choice(kernel, "kernel", KERNELS)
-        each = None if radius is None or np.ndim(radius) == 0 else np.ravel(numbers(radius, "radius")).astype(np.float64)
+        each = None if radius is None or np.ndim(radius) == 0 else numbers(radius, "radius").astype(np.float64)
+        if each is not None and each.ndim != 1:
+            raise ValueError(f"radius has the shape {each.shape}; one number, or one for each point, is needed")
         self.k, one = _reach(k, radius if each is None else 1.0)
         self.radius = one if each is None else each
         self.volumes = None if volumes is None else vector(volumes, np.size(volumes), "volumes")
@@ -487,9 +490,13 @@ class Sph:
         Raises
         ------
         ValueError
-            If there is no target; radii are not positive or not one for each source, or more than half the periodic box; a coordinate is not
-            finite; targets have another dimension.
+            If `volumes`, `normalized` or `fallback` are given, which are for `gather`; there is no target; radii are not positive or not one
+            for each source, or more than half the periodic box; a coordinate is not finite; targets have another dimension.
         """
+        own = {"volumes": self.volumes is None, "normalized": self.normalized, "fallback": self.fallback == "nan"}
+        for name, is_default in own.items():
+            if not is_default:
+                raise ValueError(f"{name} is given, which is for gather; scatter shares all that a source has among targets")
         return _prepared(self, "scatter", sources, targets, self._own())
 
     def _own(self) -> dict[str, Any]:

@@ -69,7 +69,8 @@ impl Sph {
         self
     }
 
-    /// The volume m/rho of each source, for [`Sph::gather`]; otherwise all are alike.
+    /// The volume m/rho of each source, for [`Sph::gather`]; otherwise all are alike. A target whose sources all have a volume of 0 counts
+    /// as one without sources, if sums are normed.
     #[must_use]
     pub fn volumes(mut self, volumes: impl Into<Vec<f64>>) -> Self {
         self.volumes = Some(volumes.into());
