@@ -56,7 +56,8 @@ class Options:
 class Interpolator:
     """What makes values at targets of values at sources: a sparse matrix with a row for each target.
 
-    `MovingLeastSquares`, `Sph` and `InverseDistance` prepare one; it takes any number of fields.
+    `MovingLeastSquares`, `Sph` and `InverseDistance` prepare one; it takes any number of fields. It cannot be pickled, but `matrix` has
+    its coefficients.
 
     Attributes
     ----------
@@ -91,6 +92,9 @@ class Interpolator:
 
     def __repr__(self) -> str:
         return f"Interpolator(targets={len(self)}, sources={self.n_sources})"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an Interpolator cannot be pickled; send its `matrix()`, which are arrays, or sources and targets, and prepare it there")
 
     @property
     def n_sources(self) -> int:

@@ -1,6 +1,7 @@
 """Interpolation against scipy's least squares, and against sums as they are defined."""
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -209,6 +210,11 @@ def test_the_matrix():
         np.testing.assert_array_equal(indices[9 * i : 9 * i + 9], near(sources, target, 9, None)[0])
     del found
     assert matrix.data.sum() == pytest.approx(30)
+
+
+def test_not_pickled():
+    with pytest.raises(TypeError, match="an Interpolator cannot be pickled; send its `matrix"):
+        pickle.dumps(InverseDistance().prepare(SOURCES, SOURCES))
 
 
 def test_nothing():
