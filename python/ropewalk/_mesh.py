@@ -167,6 +167,11 @@ class Mesh:
     lowest index. `hits_all` counts each passage through a surface once, also through an edge or a corner, so that a line crosses a
     closed mesh an even number of times. A ray in the plane of a triangle does not meet it.
 
+    This holds while numbers neither overflow nor vanish: rays begin within 1e150; of the numbers of a ray and a triangle, those below 1e-60 of
+    the largest may count as 0 (from 1e200 away a mesh of size 1 is missed); and the triangles' areas, also times the longest part of the
+    direction, are from 1e-290 to 1e290. Otherwise `t` and the weights may be those of another point of the triangle, as in a mesh of size 1e-150
+    by directions of 1e-150.
+
     A mesh of ``float32`` that is asked with ``float64`` arrays keeps a copy of its tree for them from then on.
 
     Examples
@@ -296,6 +301,9 @@ class Mesh:
     def nearest(self, points: ArrayLike, *, radius: float = np.inf) -> NearestTriangles:
         """The nearest triangle to each point; of several at one distance, as about an edge or a corner, that of the lowest index.
 
+        There is none to points beyond 1e150 in ``float64``, where squares overflow. Distances and triangles below 1e-150 lose digits, as squares
+        underflow; which triangle is the nearest is not told apart there, and from 1e-162 on distances are 0.
+
         Parameters
         ----------
         points : array_like of shape (m, 3) or (3,)
@@ -391,7 +399,7 @@ class Mesh:
         """The distance of each point to the surface, negative inside (`contains`).
 
         Parameters and errors are those of `winding_number`. The result is an array of shape (m,), for a single point a number; infinite if there
-        is no triangle.
+        is no triangle, NaN for points beyond 1e150 in ``float64``. What is below 1e-150 is as by `nearest`.
 
         Examples
         --------

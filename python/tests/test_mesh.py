@@ -360,6 +360,16 @@ def test_files(tmp_path):
     assert len(Mesh(*read_mesh(path))) == 0
 
 
+def test_beyond_the_range():
+    """Where squares overflow there is no nearest triangle; where they underflow, no distance."""
+    mesh = Mesh(ONE, [[0, 1, 2]])
+    near = mesh.nearest([[1e150, 0.0, 0.0], [1.1e150, 0.0, 0.0]])
+    assert near.triangle.tolist() == [0, -1] and near.distance.tolist() == [1e150, np.inf]
+    assert np.isnan(mesh.signed_distance([1.1e150, 0.0, 0.0])) and not mesh.contains([1.1e150, 0.0, 0.0])
+    assert mesh.nearest([[0.25, 0.25, 1e-150], [0.25, 0.25, 1e-163]]).distance.tolist() == [pytest.approx(1e-150, rel=1e-6, abs=0), 0.0]
+    assert mesh.first_hits([[0.25, 0.25, 1e60], [0.25, 0.25, 1e200]], [0.0, 0.0, -1.0]).triangle.tolist() == [0, -1]
+
+
 ONE = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
 NAN = np.where(np.arange(9).reshape(3, 3) == 5, np.nan, 1.0)
 

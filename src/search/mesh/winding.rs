@@ -229,7 +229,7 @@ impl<S: Scalar> Mesh<S> {
     }
 
     /// The distance to the surface, negative [inside](Mesh::contains). Infinite if there is no triangle; NaN if the point is not finite, or
-    /// beyond 1e150 in `f64`.
+    /// beyond 1e150 in `f64`. What is below 1e-150 is as by [`nearest`](Mesh::nearest).
     ///
     /// ```
     /// let corners = [[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
