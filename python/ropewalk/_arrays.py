@@ -27,12 +27,12 @@ def numbers(x: ArrayLike, name: str) -> Floats:
     """The same for any number of dimensions."""
     refuse_unit(x, name)
     if hasattr(x, "toarray"):
-        raise ValueError(f"{name} is a sparse matrix; dense coordinates are needed: {name}.toarray()")
+        raise ValueError(f"{name} is a sparse matrix; a dense array is needed: {name}.toarray()")
     if np.ma.isMaskedArray(x):
         raise ValueError(f"{name} is a masked array; leave out what is masked, or fill it")
     array: NDArray[Any] = np.asarray(x)
     if np.issubdtype(array.dtype, np.complexfloating):
-        raise ValueError(f"{name} is complex; coordinates are real numbers")
+        raise ValueError(f"{name} is complex; real numbers are needed")
     if array.dtype.kind in "mM":
         raise ValueError(f"{name} holds times ({array.dtype}); numbers are needed: {name}.astype(float)")
     if array.dtype.kind in "SU":

@@ -56,7 +56,8 @@ class Options:
 class Interpolator:
     """What makes values at targets of values at sources: a sparse matrix with a row for each target.
 
-    `MovingLeastSquares`, `Sph` and `InverseDistance` prepare one; it takes any number of fields.
+    `MovingLeastSquares`, `Sph` and `InverseDistance` prepare one; it takes any number of fields. It cannot be pickled, but `matrix` has
+    its coefficients.
 
     Attributes
     ----------
@@ -92,6 +93,9 @@ class Interpolator:
     def __repr__(self) -> str:
         return f"Interpolator(targets={len(self)}, sources={self.n_sources})"
 
+    def __reduce__(self) -> Any:
+        raise TypeError("an Interpolator cannot be pickled; send its `matrix()`, which are arrays, or sources and targets, and prepare it there")
+
     @property
     def n_sources(self) -> int:
         """How many sources there are: each field has as many values."""
@@ -109,9 +113,9 @@ class Interpolator:
 
     @property
     def degrees(self) -> NDArray[np.int8]:
-        """The degree of the polynomials that are reproduced at each target; -1 where not even constants are.
+        """The degree of the polynomials whose values are reproduced at each target; -1 where not even constants are.
 
-        These are sums that are not normed, and targets that take from no source.
+        `gradient` says what of gradients is. Without a degree are sums that are not normed, and targets that take from no source.
         """
         return self._native.degrees()
 
@@ -143,8 +147,13 @@ class Interpolator:
     def gradient(self, values: ArrayLike) -> NDArray[np.float64]:
         """The gradient of a field at each target: that of the polynomial which is fitted there.
 
-        It is that of the field for polynomials of the degree that is reproduced, and 0 for a degree of 0; where the neighbours of a target lie in a
-        plane, it has no part across. It is not the exact derivative of the values as a function of the target, of which weights are a part.
+        It is 0 for a degree of 0; otherwise that of the field for polynomials of the degree that is reproduced, if no other one of that degree is 0
+        at all neighbours. There is such a one where neighbours lie in a plane, and of degree 2 on any quadric: a sphere, a cylinder, in two
+        dimensions a circle. Values on it are reproduced, which `degrees` tells; of the gradient only the part along the surface is. The part
+        across it is not determined: it is 0 for a plane, and says nothing of the field for others. Degree 1 has the whole gradient of linear
+        functions on these.
+
+        It is not the exact derivative of the values as a function of the target, of which weights are a part.
 
         Parameters
         ----------
@@ -395,11 +404,12 @@ class Sph:
         Instead of `k`: where kernels end, one radius for all, or one for each target that gathers, or each source that scatters. The cubic
         spline's is 2h.
     volumes : array_like, optional
-        The volume m/rho of each source, for `gather`; otherwise all are alike.
+        The volume m/rho of each source, for `gather`; otherwise all are alike. A target whose sources all have a volume of 0 counts as one
+        without sources, if `gather` divides by their sum.
     normalized : bool
         Whether `gather` divides by the sum of the kernel: then constants are reproduced, also near the boundary. Otherwise `volumes` are needed.
     fallback : {"nan", "nearest", "inverse_distance"}
-        What a target gets that gathers and has no source within the radius.
+        What a target gets that gathers and has no source within the radius. `scatter` takes neither this nor the two before.
     box_size : float or sequence of floats, optional
         The sides of a periodic box. By default space is open.
     n_jobs : int, optional
@@ -434,7 +444,9 @@ class Sph:
         n_jobs: int | None = None,
     ) -> None:
         self.kernel = choice(kernel, "kernel", KERNELS)
-        each = None if radius is None or np.ndim(radius) == 0 else np.ravel(numbers(radius, "radius")).astype(np.float64)
+        each = None if radius is None or np.ndim(radius) == 0 else numbers(radius, "radius").astype(np.float64)
+        if each is not None and each.ndim != 1:
+            raise ValueError(f"radius has the shape {each.shape}; one number, or one for each point, is needed")
         self.k, one = _reach(k, radius if each is None else 1.0)
         self.radius = one if each is None else each
         self.volumes = None if volumes is None else vector(volumes, np.size(volumes), "volumes")
@@ -482,9 +494,13 @@ class Sph:
         Raises
         ------
         ValueError
-            If there is no target; radii are not positive or not one for each source, or more than half the periodic box; a coordinate is not
-            finite; targets have another dimension.
+            If `volumes`, `normalized` or `fallback` are given, which are for `gather`; there is no target; radii are not positive or not one
+            for each source, or more than half the periodic box; a coordinate is not finite; targets have another dimension.
         """
+        own = {"volumes": self.volumes is None, "normalized": self.normalized, "fallback": self.fallback == "nan"}
+        for name, is_default in own.items():
+            if not is_default:
+                raise ValueError(f"{name} is given, which is for gather; scatter shares all that a source has among targets")
         return _prepared(self, "scatter", sources, targets, self._own())
 
     def _own(self) -> dict[str, Any]:

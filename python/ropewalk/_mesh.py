@@ -145,7 +145,7 @@ class Mesh:
     Parameters
     ----------
     vertices : array_like of shape (n, 3)
-        The corners. ``float32`` and ``float64`` arrays in C order are not copied by Python; the tree has a copy of its own.
+        The corners. They and the faces are copied: what is written into the arrays later changes nothing.
     faces : array_like of integers, shape (faces, 3)
         The corners of each triangle as indices into `vertices`. There may be none.
     n_jobs : int, optional
@@ -166,6 +166,11 @@ class Mesh:
     which need not have length 1; its range is inclusive. Where a ray meets several triangles at one `t`, as on an edge, `first_hits` names the
     lowest index. `hits_all` counts each passage through a surface once, also through an edge or a corner, so that a line crosses a
     closed mesh an even number of times. A ray in the plane of a triangle does not meet it.
+
+    This holds while numbers neither overflow nor vanish: rays begin within 1e150; of the numbers of a ray and a triangle, those below 1e-60 of
+    the largest may count as 0 (from 1e200 away a mesh of size 1 is missed); and the triangles' areas, also times the longest part of the
+    direction, are from 1e-290 to 1e290. Otherwise `t` and the weights may be those of another point of the triangle, as in a mesh of size 1e-150
+    by directions of 1e-150.
 
     A mesh of ``float32`` that is asked with ``float64`` arrays keeps a copy of its tree for them from then on.
 
@@ -191,26 +196,24 @@ class Mesh:
     _vertices: Floats
 
     def __init__(self, vertices: ArrayLike, faces: ArrayLike, *, n_jobs: int | None = None) -> None:
-        self._vertices = as_points(vertices, "vertices")
-        if self._vertices.shape[1] != 3:
-            raise ValueError(f"vertices has the shape {self._vertices.shape}; they have three coordinates")
-        self._faces = _corners(faces, len(self._vertices))
+        rows = as_points(vertices, "vertices")
+        if rows.shape[1] != 3:
+            raise ValueError(f"vertices has the shape {rows.shape}; they have three coordinates")
+        self._vertices, self._faces = rows.copy(), _corners(faces, len(rows)).copy()
+        for own in (self._vertices, self._faces):
+            own.flags.writeable = False
         self._n_jobs = threads(n_jobs)
         self._mesh = _native.Mesh(self._vertices, self._faces, self._n_jobs)
 
     @property
     def vertices(self) -> Floats:
         """The vertices as they were given, not to be written into."""
-        view = self._vertices.view()
-        view.flags.writeable = False
-        return view
+        return self._vertices.view()
 
     @property
     def faces(self) -> NDArray[np.uint32]:
         """The corners of each triangle, not to be written into."""
-        view = self._faces.view()
-        view.flags.writeable = False
-        return view
+        return self._faces.view()
 
     @property
     def n_jobs(self) -> int | None:
@@ -298,6 +301,9 @@ class Mesh:
     def nearest(self, points: ArrayLike, *, radius: float = np.inf) -> NearestTriangles:
         """The nearest triangle to each point; of several at one distance, as about an edge or a corner, that of the lowest index.
 
+        There is none to points beyond 1e150 in ``float64``, where squares overflow. Distances and triangles below 1e-150 lose digits, as squares
+        underflow; which triangle is the nearest is not told apart there, and from 1e-162 on distances are 0.
+
         Parameters
         ----------
         points : array_like of shape (m, 3) or (3,)
@@ -334,8 +340,10 @@ class Mesh:
         """How often the surface goes around each point.
 
         It is 1 inside of a closed surface whose faces turn counterclockwise as seen from outside, 0 outside of it, and in between about holes.
-        On the surface it is any of the values beside it. It is approximate: triangles far away are taken together, which changes it by less
-        than a hundredth where it was measured.
+        On the surface it is any of the values beside it.
+
+        It is approximate: triangles far away are taken together. That changed it by less than a hundredth for one surface (an octahedron, of
+        8 to 20,000 triangles), but the errors of many nested ones add up, to 0.6 for 500 spheres. `contains` does not rely on it.
 
         Parameters
         ----------
@@ -369,9 +377,13 @@ class Mesh:
     def contains(self, points: ArrayLike) -> Any:
         """Whether each point is inside: whether the surface goes around it more than half, whichever way its faces turn.
 
-        For a closed mesh that does not cross itself this is the inside; about holes it is what is mostly enclosed. For points on the surface
-        it is either. Parameters and errors are those of `winding_number`. The result is a boolean array of shape (m,), for a single point a
-        boolean.
+        For a closed mesh that does not cross itself this is the inside, and of nested ones whose faces turn alike, however many, the inside of
+        any; about holes it is what is mostly enclosed, up to a tenth. For points on the surface it is either.
+
+        Parameters and errors are those of `winding_number`. The result is a boolean array of shape (m,), for a single point a boolean.
+
+        Triangles far away are taken together as far as that cannot change the answer: where hundreds of surfaces are nested, few are, and a point
+        takes up to as long as a sum over all triangles.
 
         Examples
         --------
@@ -380,13 +392,14 @@ class Mesh:
         >>> mesh.contains([[0.1, 0.1, 0.1], [1.0, 1.0, 1.0]])
         array([ True, False])
         """
-        return np.abs(self.winding_number(points)) > 0.5
+        rows, shape = self._points(points)
+        return self._mesh.contains(rows, self._n_jobs).reshape(shape)[()]
 
     def signed_distance(self, points: ArrayLike) -> Any:
         """The distance of each point to the surface, negative inside (`contains`).
 
         Parameters and errors are those of `winding_number`. The result is an array of shape (m,), for a single point a number; infinite if there
-        is no triangle.
+        is no triangle, NaN for points beyond 1e150 in ``float64``. What is below 1e-150 is as by `nearest`.
 
         Examples
         --------
@@ -413,7 +426,8 @@ class Mesh:
         o, d = _vectors(origins, "origins"), _vectors(directions, "directions")
         zero = np.argwhere(~d.any(axis=-1))
         if len(zero):
-            raise ValueError(f"directions: that of ray {_place(zero[0])} is zero; a ray needs a direction")
+            which = f"that of ray {_place(zero[0])}" if d.ndim > 1 else "it"
+            raise ValueError(f"directions: {which} is zero; a ray needs a direction")
         try:
             shape = np.broadcast_shapes(o.shape, d.shape)[:-1]
         except ValueError:
@@ -466,6 +480,9 @@ def _corners(faces: ArrayLike, n: int) -> NDArray[np.uint32]:
     """Rows of three indices of `n` vertices."""
     refuse_unit(faces, "faces")
     array: NDArray[Any] = np.asarray(faces)
+    if array.shape == (0,):
+        # An empty list has no rows whose length could be told.
+        array = array.reshape(0, 3)
     if array.ndim != 2 or array.shape[1] != 3:
         raise ValueError(f"faces has the shape {array.shape}; rows of three vertices, a triangle each, are needed")
     if array.size and array.dtype.kind not in "iu":

@@ -105,6 +105,7 @@ fn fallback(name: &str) -> PyResult<Fallback> {
 pub struct Interpolator {
     own: ropewalk::Interpolator,
     dim: usize,
+    has_gradients: bool,
 }
 
 /// The coefficients by a method.
@@ -117,9 +118,9 @@ pub fn prepare(
     targets: Rows,
     n_jobs: Option<isize>,
 ) -> PyResult<Interpolator> {
-    let method = options.method()?;
+    let (has_gradients, method) = (options.gradients, options.method()?);
     let own = run(py, n_jobs, || interpolator(&method, &sources.0, &targets.0))?;
-    Ok(Interpolator { own, dim: sources.0.dim() })
+    Ok(Interpolator { own, dim: sources.0.dim(), has_gradients })
 }
 
 #[pymethods]
@@ -179,6 +180,10 @@ impl Interpolator {
         values: PyReadonlyArray1<'py, f64>,
         n_jobs: Option<isize>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        if !self.has_gradients {
+            let what = "gradients were not prepared; ask for them by MovingLeastSquares(gradients=True)";
+            return Err(PyValueError::new_err(what));
+        }
         let values = values.as_slice()?;
         macro_rules! of_dim {
             ($($dim:literal)*) => {

@@ -154,6 +154,12 @@ impl Mesh {
     }
 
     #[pyo3(signature = (points, n_jobs))]
+    fn contains<'py>(&self, py: Python<'py>, points: Rows, n_jobs: Option<isize>) -> PyResult<Vector<'py, bool>> {
+        let found = run(py, n_jobs, || with_mesh!(self, points, |mesh, table| Ok(mesh.contains_all(rows(table)?))))?;
+        Ok(found.into_pyarray(py))
+    }
+
+    #[pyo3(signature = (points, n_jobs))]
     fn signed_distance<'py>(&self, py: Python<'py>, points: Rows, n_jobs: Option<isize>) -> PyResult<Vector<'py, f64>> {
         let found =
             run(py, n_jobs, || with_mesh!(self, points, |mesh, table| Ok(mesh.signed_distances(rows(table)?))))?;

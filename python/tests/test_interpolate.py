@@ -1,6 +1,7 @@
 """Interpolation against scipy's least squares, and against sums as they are defined."""
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -175,6 +176,18 @@ def test_kernels_have_an_integral_of_one():
         np.testing.assert_allclose(own.gather(sources, [[0.5, 0.5, 0.5]]).apply(np.ones(len(sources))), 1.0, atol=2e-3)
 
 
+def test_volumes_of_nothing():
+    """Targets whose sources have no volume have no source, if sums are normed."""
+    sources = points(60, 2, 22)
+    volumes = (sources[:, 0] > 0.5).astype(np.float64)
+    targets = [[0.05, 0.5], [0.9, 0.5]]
+    found = Sph(radius=0.3, volumes=volumes).gather(sources, targets)
+    assert found.n_without_neighbors == 1 and found.degrees.tolist() == [-1, 0]
+    np.testing.assert_array_equal(np.isnan(found.apply(np.ones(60))), [True, False])
+    raw = Sph(radius=0.3, volumes=volumes, normalized=False).gather(sources, targets).apply(np.ones(60))
+    assert raw[0] == 0 and raw[1] > 0
+
+
 def test_nothing_is_lost_that_is_scattered():
     sources, targets = points(500, 2, 13), points(40, 2, 14)
     masses = np.stack([np.ones(500), sources[:, 0]], 1)
@@ -197,6 +210,11 @@ def test_the_matrix():
         np.testing.assert_array_equal(indices[9 * i : 9 * i + 9], near(sources, target, 9, None)[0])
     del found
     assert matrix.data.sum() == pytest.approx(30)
+
+
+def test_not_pickled():
+    with pytest.raises(TypeError, match="an Interpolator cannot be pickled; send its `matrix"):
+        pickle.dumps(InverseDistance().prepare(SOURCES, SOURCES))
 
 
 def test_nothing():
@@ -240,13 +258,19 @@ BAD = np.where(np.arange(100).reshape(50, 2) == 7, np.nan, SOURCES)
         (lambda: MovingLeastSquares().prepare(SOURCES, SOURCES).apply(np.zeros(49)), ValueError, r"values has the shape \(49,\)"),
         (lambda: MovingLeastSquares().prepare(SOURCES, SOURCES).apply(0.0), ValueError, r"values has the shape \(\)"),
         (lambda: MovingLeastSquares().prepare(SOURCES, SOURCES).apply(BAD), ValueError, "3.* NaN"),
-        (lambda: MovingLeastSquares().prepare(SOURCES, SOURCES).gradient(SOURCES[:, 0]), ValueError, "gradients were not prepared"),
+        (lambda: MovingLeastSquares().prepare(SOURCES, SOURCES).gradient(SOURCES[:, 0]), ValueError, "gradients=True"),
+        (lambda: InverseDistance().prepare(SOURCES, SOURCES).gradient(SOURCES[:, 0]), ValueError, "gradients were not prepared"),
+        (lambda: MovingLeastSquares().prepare(SOURCES, SOURCES).apply(1j * SOURCES), ValueError, "values is complex; real numbers are needed"),
         (lambda: InverseDistance(power=0.0).prepare(SOURCES, SOURCES), ValueError, "power is 0"),
         (lambda: Sph(normalized=False).gather(SOURCES, SOURCES), ValueError, "volume"),
         (lambda: Sph(volumes=np.ones(49)).gather(SOURCES, SOURCES), ValueError, "49"),
         (lambda: Sph(volumes=-np.ones(50)).gather(SOURCES, SOURCES), ValueError, "volume"),
         (lambda: Sph(radius=np.ones(49)).gather(SOURCES, SOURCES), ValueError, "49"),
-        (lambda: Sph().scatter(SOURCES, np.zeros((0, 2))), ValueError, "target"),
+        (lambda: Sph(radius=np.ones((25, 2))), ValueError, r"radius has the shape \(25, 2\)"),
+        (lambda: Sph(volumes=np.ones(50)).scatter(SOURCES, SOURCES), ValueError, "volumes is given, which is for gather"),
+        (lambda: Sph(fallback="nearest").scatter(SOURCES, SOURCES), ValueError, "fallback is given"),
+        (lambda: Sph(normalized=False).scatter(SOURCES, SOURCES), ValueError, "normalized is given"),
+        (lambda: Sph().scatter(SOURCES, np.zeros((0, 2))), ValueError, "the number of targets is 0; it must be at least 1, or"),
     ],
 )
 def test_bad_input(call, error, words):

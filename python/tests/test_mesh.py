@@ -1,5 +1,6 @@
 """Meshes against loops over all triangles in NumPy, which share no code with the library, and against what is known of solids."""
 
+import copy
 import pickle
 from fractions import Fraction
 
@@ -176,6 +177,30 @@ def test_an_open_mesh():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_inside_of_many_nested_surfaces(dtype):
+    """Octahedra whose errors of winding numbers add up to more than a half: what is inside is not decided by those."""
+    n, corners, faces = 4, {}, []
+    at = lambda *place: corners.setdefault(place, len(corners))
+    for x, y, z in np.ndindex(2, 2, 2):
+        x, y, z = 2 * x - 1, 2 * y - 1, 2 * z - 1
+        corner = lambda i, j: at(x * i, y * j, z * (n - i - j))
+        own = [[corner(i, j), corner(i + 1, j), corner(i, j + 1)] for i in range(n) for j in range(n - i)]
+        own += [[corner(i + 1, j), corner(i + 1, j + 1), corner(i, j + 1)] for i in range(n) for j in range(n - i - 1)]
+        faces += own if x * y * z > 0 else [face[::-1] for face in own]
+    sizes = 1 + 1e-6 * np.arange(500)
+    vertices = (np.array(list(corners)) / n * sizes[:, None, None]).reshape(-1, 3)
+    mesh = Mesh(vertices.astype(dtype), np.concatenate([np.array(faces) + len(corners) * i for i in range(500)]))
+    points, sums = rays(401, 8, dtype)[0], np.linspace(0.5, 2, 401)
+    points *= (sums / np.abs(points).sum(1))[:, None].astype(dtype)
+    inside = sums < 1
+    is_wrong = (np.abs(mesh.winding_number(points)) > 0.5) != inside
+    assert is_wrong.any()
+    some = is_wrong | (np.arange(401) % 10 == 5)
+    np.testing.assert_array_equal(mesh.contains(points[some]), inside[some])
+    np.testing.assert_array_equal(mesh.signed_distance(points[some]) < 0, inside[some])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_edges_and_corners_count_once(dtype):
     """Lines through corners, edges and diagonals of a cube's grid cross the cube's surface twice, at places known as fractions."""
     n = 6
@@ -233,7 +258,8 @@ def test_one_query_and_many_axes():
 
 
 def test_no_triangles_and_no_queries():
-    for mesh in [Mesh(np.zeros((0, 3)), np.zeros((0, 3), int)), Mesh(np.zeros((5, 3), np.float32), np.zeros((0, 3), np.uint32))]:
+    empty = [Mesh(np.zeros((0, 3)), np.zeros((0, 3), int)), Mesh(np.zeros((5, 3), np.float32), np.zeros((0, 3), np.uint32)), Mesh(ONE, [])]
+    for mesh in empty:
         assert len(mesh) == 0 and mesh.bounds.tolist() == [[np.inf] * 3, [-np.inf] * 3]
         assert mesh.first_hits([[0.0, 0.0, 0.0]], [1.0, 0.0, 0.0]).triangle.tolist() == [-1]
         assert mesh.hits_all([[0.0, 0.0, 0.0]], [1.0, 0.0, 0.0]).offsets.tolist() == [0, 0]
@@ -262,21 +288,29 @@ def test_immutable_and_pickled():
     mesh = Mesh(vertices, faces, n_jobs=2)
     assert repr(mesh) == f"Mesh(faces={len(faces)}, vertices={len(vertices)}, dtype=float32)" and len(mesh) == len(faces)
     np.testing.assert_array_equal(mesh.bounds, [vertices[faces].min((0, 1)), vertices[faces].max((0, 1))])
-    assert mesh.n_jobs == 2 and np.shares_memory(mesh.vertices, vertices)
+    assert mesh.n_jobs == 2 and not np.shares_memory(mesh.vertices, vertices)
     for array in (mesh.vertices, mesh.faces):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array.flags.writeable = True
     for name in ["vertices", "faces", "n_jobs", "anything"]:
         with pytest.raises(AttributeError):
             setattr(mesh, name, 1)
     again = pickle.loads(pickle.dumps(mesh))
     origins, directions = rays(50, 6)
     np.testing.assert_array_equal(again.first_hits(origins, directions).t, mesh.first_hits(origins, directions).t)
-    # What is written later changes no answer.
+    # What is written later changes no answer, and neither what the mesh shows nor what is made of it.
     before = mesh.nearest(origins.astype(np.float32)).distance
+    faces = faces.astype(np.uint32)
+    mesh, kept = Mesh(vertices, faces), (vertices.copy(), faces.copy())
     vertices += 100
-    np.testing.assert_array_equal(mesh.nearest(origins.astype(np.float32)).distance, before)
-    np.testing.assert_array_equal(mesh.nearest(origins).distance, before)
+    faces[:] = 0
+    for one in (mesh, pickle.loads(pickle.dumps(mesh)), copy.copy(mesh)):
+        np.testing.assert_array_equal(one.nearest(origins.astype(np.float32)).distance, before)
+        np.testing.assert_array_equal(one.nearest(origins).distance, before)
+        np.testing.assert_array_equal(one.vertices, kept[0])
+        np.testing.assert_array_equal(one.faces, kept[1])
 
 
 @pytest.mark.parametrize("n_jobs", [2, 3, -1])
@@ -326,6 +360,16 @@ def test_files(tmp_path):
     assert len(Mesh(*read_mesh(path))) == 0
 
 
+def test_beyond_the_range():
+    """Where squares overflow there is no nearest triangle; where they underflow, no distance."""
+    mesh = Mesh(ONE, [[0, 1, 2]])
+    near = mesh.nearest([[1e150, 0.0, 0.0], [1.1e150, 0.0, 0.0]])
+    assert near.triangle.tolist() == [0, -1] and near.distance.tolist() == [1e150, np.inf]
+    assert np.isnan(mesh.signed_distance([1.1e150, 0.0, 0.0])) and not mesh.contains([1.1e150, 0.0, 0.0])
+    assert mesh.nearest([[0.25, 0.25, 1e-150], [0.25, 0.25, 1e-163]]).distance.tolist() == [pytest.approx(1e-150, rel=1e-6, abs=0), 0.0]
+    assert mesh.first_hits([[0.25, 0.25, 1e60], [0.25, 0.25, 1e200]], [0.0, 0.0, -1.0]).triangle.tolist() == [0, -1]
+
+
 ONE = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
 NAN = np.where(np.arange(9).reshape(3, 3) == 5, np.nan, 1.0)
 
@@ -350,6 +394,7 @@ NAN = np.where(np.arange(9).reshape(3, 3) == 5, np.nan, 1.0)
         (lambda: Mesh(ONE, [[0, 1, 2]]).any_hits(ONE, NAN), ValueError, "directions 1: coordinate 2 is nan"),
         (lambda: Mesh(ONE, [[0, 1, 2]]).hits_all(ONE, [np.inf, 0, 0]), ValueError, "directions: coordinate 0 is inf"),
         (lambda: Mesh(ONE, [[0, 1, 2]]).first_hits(ONE, ONE), ValueError, "that of ray 0 is zero"),
+        (lambda: Mesh(ONE, [[0, 1, 2]]).first_hits(ONE, ONE[0]), ValueError, "directions: it is zero; a ray needs"),
         (lambda: Mesh(ONE, [[0, 1, 2]]).first_hits(ONE, np.ones((2, 3))), ValueError, "one of either for each ray"),
         (lambda: Mesh(ONE, [[0, 1, 2]]).first_hits([[0.0, 0.0]], ONE[1]), ValueError, "three coordinates"),
         (lambda: Mesh(ONE, [[0, 1, 2]]).any_hits(ONE, ONE[1], t_min=np.nan), ValueError, "t_min is NaN"),

@@ -89,8 +89,8 @@ impl Interpolator {
         &self.coefficients
     }
 
-    /// The degree of the polynomials that are reproduced at each target; -1 where not even constants are: of sums that are not normed,
-    /// and of targets that take from no source.
+    /// The degree of the polynomials whose values are reproduced at each target ([`Interpolator::gradient`] says what of gradients is); -1
+    /// where not even constants are: of sums that are not normed, and of targets that take from no source.
     pub fn degrees(&self) -> &[i8] {
         &self.degrees
     }
@@ -143,8 +143,13 @@ impl Interpolator {
         Ok(found)
     }
 
-    /// The gradient at each target of a field: of the polynomial that is fitted there. It is that of the field for polynomials of the degree
-    /// that is reproduced, and 0 for a degree of 0; where the neighbours of a target lie in a plane, it has no part across.
+    /// The gradient at each target of a field: of the polynomial that is fitted there, 0 for a degree of 0. It is that of the field for polynomials
+    /// of the degree that is reproduced, if no other one of that degree is 0 at all neighbours.
+    ///
+    /// There is such a one where neighbours lie in a plane, and of degree 2 on any quadric: a sphere, a cylinder, in two dimensions a circle.
+    /// Values on it are reproduced, which [`Interpolator::degrees`] tells; of the gradient only the part along the surface is. The part across
+    /// it is not determined: it is 0 for a plane, and says nothing of the field for others. Degree 1 has the whole gradient of linear
+    /// functions on these.
     ///
     /// This is the diffuse derivative (Nayroles et al. 1992), of which weights are no part: it has the order of the fit, but is not the exact
     /// derivative of the values as a function of the target.

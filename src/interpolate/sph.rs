@@ -69,7 +69,8 @@ impl Sph {
         self
     }
 
-    /// The volume m/rho of each source, for [`Sph::gather`]; otherwise all are alike.
+    /// The volume m/rho of each source, for [`Sph::gather`]; otherwise all are alike. A target whose sources all have a volume of 0 counts
+    /// as one without sources, if sums are normed.
     #[must_use]
     pub fn volumes(mut self, volumes: impl Into<Vec<f64>>) -> Self {
         self.volumes = Some(volumes.into());
@@ -130,7 +131,7 @@ impl Sph {
     ) -> Result<Interpolator> {
         if targets.is_empty() && !sources.is_empty() {
             let must = "at least 1, or what is scattered is lost";
-            return Err(Kind::Parameter { name: "targets.len()", value: 0.0, must }.into());
+            return Err(Kind::Parameter { name: "the number of targets", value: 0.0, must }.into());
         }
         let tree = tree_of(targets, &self.size)?;
         self.reach.check(sources.len(), tree.space())?;

@@ -58,7 +58,7 @@ impl Interpolator {
         DeviceVec { device: self.device, values: self.coefficients.clone() }
     }
 
-    /// The degree of the polynomials that are reproduced at each target; -1 without sources.
+    /// The degree of the polynomials whose values are reproduced at each target; -1 without sources.
     pub fn degrees(&self) -> DeviceVec<i32> {
         DeviceVec { device: self.device, values: self.degrees.clone() }
     }
@@ -83,7 +83,7 @@ impl Interpolator {
     }
 
     /// The gradient at each target of a field, as many numbers a target as there are dimensions: as
-    /// [`crate::interpolate::Interpolator::gradient`].
+    /// [`crate::interpolate::Interpolator::gradient`], which says what is not determined where sources lie in a plane, or on a quadric.
     ///
     /// Errors: as [`Interpolator::apply`]; gradients that were not prepared.
     pub fn gradient(&self, values: &DeviceVec<f64>) -> Result<DeviceVec<f64>> {

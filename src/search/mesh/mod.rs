@@ -43,7 +43,8 @@ const TASK: usize = 1 << 14;
 /// | all that it crosses, or the first k | [`hits`](Mesh::hits), [`k_hits`](Mesh::k_hits) | [`hits_all`](Mesh::hits_all) |
 /// | call me for each | [`for_each_hit`](Mesh::for_each_hit) | [`for_each_hit_all`](Mesh::for_each_hit_all) |
 /// | which triangle is the nearest? | [`nearest`](Mesh::nearest), [`nearest_within`](Mesh::nearest_within) | [`nearest_all`](Mesh::nearest_all) |
-/// | is a point inside? how far from the surface? | [`contains`](Mesh::contains), [`signed_distance`](Mesh::signed_distance) | [`winding_numbers`](Mesh::winding_numbers), [`signed_distances`](Mesh::signed_distances) |
+/// | is a point inside? how far from the surface? | [`contains`](Mesh::contains), [`signed_distance`](Mesh::signed_distance) | [`contains_all`](Mesh::contains_all), [`signed_distances`](Mesh::signed_distances) |
+/// | how often does the surface go around it? | [`winding_number`](Mesh::winding_number) | [`winding_numbers`](Mesh::winding_numbers) |
 ///
 /// ```
 /// use ropewalk::{Mesh, Ray};

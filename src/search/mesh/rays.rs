@@ -55,6 +55,11 @@ impl<S: Scalar> Mesh<S> {
     /// A triangle without area is met by none, nor is one whose plane the ray lies in; [`Triangle`](crate::Triangle) gives the part of such a
     /// ray that is inside ([`ray_interval`](crate::Convex::ray_interval)).
     ///
+    /// This holds while numbers neither overflow nor vanish: rays begin within 1e150; of the numbers of a ray and a triangle, those below 1e-60
+    /// of the largest may count as 0 (from 1e200 away a mesh of size 1 is missed); and the triangles' areas, also times the longest part of the
+    /// direction, are from 1e-290 to 1e290. Otherwise `t` and the weights may be those of another point of the triangle, as in a mesh of size
+    /// 1e-150 by directions of 1e-150.
+    ///
     /// ```
     /// use ropewalk::{Mesh, Ray};
     ///

@@ -229,7 +229,7 @@ impl<S: Scalar> Mesh<S> {
     }
 
     /// The distance to the surface, negative [inside](Mesh::contains). Infinite if there is no triangle; NaN if the point is not finite, or
-    /// beyond 1e150 in `f64`.
+    /// beyond 1e150 in `f64`. What is below 1e-150 is as by [`nearest`](Mesh::nearest).
     ///
     /// ```
     /// let corners = [[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
@@ -257,10 +257,19 @@ impl<S: Scalar> Mesh<S> {
         self.of_each(points, &|point| self.signed_distance(point))
     }
 
-    /// A number for each point, in parallel.
-    fn of_each(&self, points: &[[S; 3]], number: &(dyn Fn([S; 3]) -> f64 + Sync)) -> Vec<f64> {
+    /// [`contains`](Mesh::contains) of each point, in parallel.
+    pub fn contains_all(&self, points: &[[S; 3]]) -> Vec<bool> {
+        self.of_each(points, &|point| self.contains(point))
+    }
+
+    /// An answer for each point, in parallel.
+    fn of_each<T: Copy + Default + Send + Sync>(
+        &self,
+        points: &[[S; 3]],
+        answer: &(dyn Fn([S; 3]) -> T + Sync),
+    ) -> Vec<T> {
         in_turn(points, Some(&self.point_order(points)), TASK, &|points, found| {
-            points.iter().zip(found).for_each(|(&point, found)| *found = number(point));
+            points.iter().zip(found).for_each(|(&point, found)| *found = answer(point));
         })
     }
 }

@@ -38,6 +38,35 @@ fn points_of_a_plane() {
     assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-9), "{found:?}");
 }
 
+/// A quadric: values on it are reproduced, and the part of gradients along it; the part across is not determined.
+#[test]
+fn points_of_a_sphere() {
+    let sphere: Vec<[f64; 3]> = points::<3>(3000, 6)
+        .into_iter()
+        .map(|at| at.map(|x| 2.0 * x - 1.0))
+        .filter(|[x, y, z]| x * x + y * y + z * z > 0.01)
+        .map(|at| at.map(|x| x / at.iter().map(|x| x * x).sum::<f64>().sqrt()))
+        .collect();
+    let targets = &sphere[..20];
+    let values = |field: &dyn Fn(&[f64; 3]) -> f64| sphere.iter().map(field).collect::<Vec<_>>();
+    let fit = |degree| MovingLeastSquares::new(degree).with_gradients(true).prepare(&sphere, targets).unwrap();
+    let interpolator = fit(2);
+    assert_eq!(interpolator.degrees(), [2; 20]);
+    let field = |[x, y, z]: &[f64; 3]| x * x - y * z + z;
+    let (found, gradients) =
+        (interpolator.apply(&values(&field)).unwrap(), interpolator.gradient::<3>(&values(&field)).unwrap());
+    for ((at, found), [a, b, c]) in targets.iter().zip(found).zip(gradients) {
+        let [x, y, z] = *at;
+        assert!((found - field(at)).abs() < 1e-9, "{at:?}: {found}");
+        let [a, b, c] = [a - 2.0 * x, b + z, c + y - 1.0];
+        let across = a * x + b * y + c * z;
+        assert!([a - across * x, b - across * y, c - across * z].iter().all(|off| off.abs() < 1e-9), "{at:?}");
+    }
+    for gradient in fit(1).gradient::<3>(&values(&|[x, y, z]| 2.0 * x - y + 3.0 * z)).unwrap() {
+        assert!(gradient.iter().zip([2.0, -1.0, 3.0]).all(|(found, right)| (found - right).abs() < 1e-9));
+    }
+}
+
 #[test]
 fn points_of_a_line() {
     let line: Vec<[f64; 3]> = (0..50).map(|i| [1.0, 2.0, 3.0].map(|x| 0.02 * x * f64::from(i))).collect();

@@ -50,6 +50,13 @@ fn options() {
     check(of(sph().radii([0.5; 3])), ErrorKind::Parameter, Some("radius"), "3 radii for 4 centres");
     let error = of(sph().radii([0.5, 0.5, f64::NAN, 0.5]));
     assert_eq!(error.index(), Some(2));
+    let error = sph().scatter(&sources, &targets[..0]).unwrap_err();
+    check(
+        error,
+        ErrorKind::Parameter,
+        Some("the number of targets"),
+        "the number of targets is 0; it must be at least 1",
+    );
     check(of(sph().radii([0.5, 0.7, 0.2, 0.5]).periodic(1.0)), ErrorKind::Parameter, Some("radius"), "0.7");
 }
 

@@ -132,6 +132,8 @@ fn winding_numbers_of_solids() {
         assert!(points.iter().zip(&signed).all(|(&point, &signed)| mesh.signed_distance(point) == signed));
         let numbers = mesh.winding_numbers(&points);
         assert!(points.iter().zip(&numbers).all(|(&point, &number)| mesh.winding_number(point) == number));
+        let inside = mesh.contains_all(&points);
+        assert!(points.iter().zip(&inside).all(|(&point, &is_in)| mesh.contains(point) == is_in));
     }
     assert!(worst < 1e-2, "{worst}");
     // A side of a cube, seen from its middle, is a sixth of the sphere.

@@ -65,6 +65,44 @@ fn check<S: Scalar>(mesh: &Mesh<S>, solid: &Solid, o: [i64; 3], d: [i64; 3], sca
     hits
 }
 
+/// As far as the documented range goes, powers of two change no digit: also beside edges, where rounding is no part of the answer.
+#[test]
+fn any_unit_within_the_range() {
+    let mut random = Random(21);
+    let mut number = |size: f64| size * (random.unit() - 0.5);
+    let corners: Vec<[f64; 3]> = (0..90).map(|_| [0.0; 3].map(|_: f64| number(2.0))).collect();
+    let faces: Vec<[u32; 3]> = (0..30).map(|face| [3 * face, 3 * face + 1, 3 * face + 2]).collect();
+    let rays: Vec<Ray<f64, 3>> = (0..3000)
+        .map(|i| {
+            let ([a, b, _], part) = (faces[i % 30].map(|at| corners[at as usize]), number(1.0) + 0.5);
+            let origin = [0.0; 3].map(|_: f64| number(6.0));
+            let beside = 10f64.powi(-8 - (i % 11) as i32);
+            let to: [f64; 3] = std::array::from_fn(|k| part * a[k] + (1.0 - part) * b[k] + number(beside) - origin[k]);
+            Ray::new(origin, to)
+        })
+        .collect();
+    let of = |unit: f64, length: f64| {
+        let scaled: Vec<[f64; 3]> = corners.iter().map(|corner| corner.map(|x| unit * x)).collect();
+        let scaled_ray = |ray: &Ray<f64, 3>| Ray::new(ray.origin.map(|x| unit * x), ray.direction.map(|x| length * x));
+        Mesh::build(&scaled, &faces).unwrap().first_hits(&rays.iter().map(scaled_ray).collect::<Vec<_>>())
+    };
+    let expected = of(1.0, 1.0);
+    assert!(expected.iter().flatten().count() > 1000);
+    for [unit, length] in [[-300, -300], [-330, -280], [-470, 0], [0, -940], [470, 0], [0, 940], [200, -700]] {
+        let found = of(2f64.powi(unit), 2f64.powi(length));
+        for (found, expected) in found.into_iter().zip(&expected) {
+            let found = found.map(|hit| RayHit { t: hit.t * 2f64.powi(length - unit), ..hit });
+            assert_eq!(found, *expected, "2^{unit}, 2^{length}");
+        }
+    }
+    // From too far away.
+    let mesh = Mesh::build(&[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], &[[0, 1, 2]]).unwrap();
+    let from =
+        |z: f64| mesh.first_hit(&Ray::new([0.25, 0.25, z], [0.0, 0.0, -1.0])).map(|hit| (hit.t, hit.barycentric));
+    assert_eq!(from(1e60), Some((1e60, [0.5, 0.25, 0.25])));
+    assert_eq!(from(1e200), None);
+}
+
 fn direction(random: &mut Random) -> [i64; 3] {
     loop {
         let d = [0; 3].map(|_: i64| random.integer(-3, 3));
