@@ -24,8 +24,8 @@ use crate::gpu::search::mesh::prepared::Prepared;
 use crate::gpu::search::mesh::rays::Rays;
 use crate::gpu::search::mesh::tree::Tree;
 
-/// Units of a block, and of one of the others where rays are many. Of those it is one for a multiprocessor, so that the compiler keeps to
-/// 96 registers, and 20 warps are there in place of 16.
+/// Units of a small block and of a large one. A multiprocessor has room for one large block, so the compiler keeps to 96 registers, and 20
+/// warps are there in place of 16.
 const FEW_UNITS: u32 = 64;
 const MANY_UNITS: u32 = 640;
 

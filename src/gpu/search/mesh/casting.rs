@@ -72,6 +72,7 @@ pub(super) fn cast_rays<F: Float>(
     while goes_on[0] != 0 {
         if casting.pending[0] != NONE {
             let mut index = casting.pending[0] + 0;
+            // Looked up here: cubecl 0.10 compiles no kernel for Vulkan that looks it up below.
             if comptime!(spec.item != Item::Triangle) {
                 index = nodes.order[index as usize];
             }
