@@ -224,9 +224,9 @@ impl Casting {
                 hits.indices[at as usize] = self.state[0];
             }
             if comptime!(spec.wanted == Wanted::First) {
-                let first = comptime!(width(spec.item)) * at as usize;
-                hits.numbers[first] = self.best[0];
                 if self.state[0] == NONE {
+                    let first = comptime!(width(spec.item)) * at as usize;
+                    hits.numbers[first] = self.best[0];
                     #[unroll]
                     for k in 1..comptime!(width(spec.item)) {
                         hits.numbers[first + k] = f64::new(0.0);
@@ -285,7 +285,7 @@ fn decide<F: Float>(
                 casting.state[0] = index;
                 casting.best[0] = t;
                 #[unroll]
-                for k in 1..comptime!(width(spec.item)) {
+                for k in 0..comptime!(width(spec.item)) {
                     hits.numbers[comptime!(width(spec.item)) * at as usize + k] = found[k];
                 }
                 placed.limit[0] = min(placed.limit[0], placed.limit_of(t, unit, start));
