@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ropewalk::io::{Masses, ReadOptions, Snapshot, inspect, read, read_header};
+use ropewalk::io::{Masses, ReadOptions, Snapshot, inspect, read, read_fields, read_header};
 
 /// A reader, which the first bytes of a file choose.
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +79,12 @@ impl Reader {
             _ = (contents.total(), contents.bytes(&ReadOptions::default()));
         }
         _ = read_header(path);
+        for chosen in [vec![], vec!["mass".to_owned()], vec!["2".to_owned(), "1".to_owned()]] {
+            if let Ok(fields) = read_fields(path, &chosen) {
+                assert!(fields.columns > 0 && fields.values.len() % fields.columns == 0);
+                assert!(fields.names.is_empty() || fields.names.len() == fields.columns);
+            }
+        }
     }
 
     /// Where the file goes, with what must be beside it.
