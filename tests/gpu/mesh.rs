@@ -195,14 +195,23 @@ fn rays_from_afar() {
     }
 }
 
-/// As many that they are taken in an order of their own.
+/// As many that they are taken in an order of their own; and on CUDA as many that units take several, of small blocks and of large ones.
 #[test]
 fn many_rays() {
     let device = device();
     let mesh = mesh_of::<f32>(&surfaces()[0]);
-    let rays = rays(&mesh.bounds(), &surfaces()[0].vertices, 17_000);
-    let found = gpu::Mesh::upload(&mesh, device).unwrap().first_hits(&Rays::new(&rays, device).unwrap()).unwrap();
-    assert!(found.read().unwrap() == mesh.first_hits(&rays));
+    let ours = gpu::Mesh::upload(&mesh, device).unwrap();
+    let more = [(1 << 19) + 77, (1 << 22) + 77];
+    let more = if format!("{device:?}").contains("Cuda") { &more[..] } else { &[] };
+    for &n in [17_000].iter().chain(more) {
+        let rays = rays(&mesh.bounds(), &surfaces()[0].vertices, n);
+        let there = Rays::new(&rays, device).unwrap();
+        assert!(ours.first_hits(&there).unwrap().read().unwrap() == mesh.first_hits(&rays), "{n} rays");
+        let anys = ours.any_hits(&there).unwrap().read().unwrap();
+        assert!(anys.into_iter().map(|any| any == 1).eq(mesh.any_hits(&rays)), "{n} rays");
+        let (lists, all) = (ours.hits_all(&there).unwrap().read().unwrap(), mesh.hits_all(&rays));
+        assert!((0..rays.len()).all(|ray| lists.of(ray) == all.of(ray)), "{n} rays");
+    }
 }
 
 #[test]

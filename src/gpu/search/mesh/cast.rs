@@ -20,7 +20,7 @@ use crate::gpu::device::{MOST_TURNS, is_cuda};
 use crate::gpu::search::mesh::casting::cast_rays;
 use crate::gpu::search::mesh::items::{Item, Items};
 use crate::gpu::search::mesh::lists::{Found, HitsLaunch, sort_lists};
-use crate::gpu::search::mesh::prepared::Prepared;
+use crate::gpu::search::mesh::prepared::PreparedRays;
 use crate::gpu::search::mesh::rays::Rays;
 use crate::gpu::search::mesh::tree::Tree;
 
@@ -33,7 +33,7 @@ const MANY_UNITS: u32 = 640;
 const MANY_TURNS: u32 = 16;
 const MANY: usize = 1 << 22;
 
-/// Rays for each that a unit of a small block takes, so that there are blocks for all multiprocessors.
+/// A unit of a small block takes one ray for each so many, so that there are blocks for all multiprocessors.
 const RAYS_A_TURN: usize = 1 << 18;
 
 /// Hits that a software driver sorts, which ends all loops of a unit after 65,535 turns.
@@ -74,7 +74,7 @@ pub(super) fn cast<R: Runtime, S: Coordinate>(
     tree: &Tree,
     items: &Items<S>,
     rays: &Rays<S>,
-    prepared: &Prepared,
+    prepared: &PreparedRays,
     wanted: Wanted,
     found: &Found,
 ) -> Result<()> {

@@ -2,7 +2,7 @@
 //!
 //! In: prepared rays and a tree. Out: what is found of each, and whether rounding could decide it.
 //! The units of a warp look at up to `STEPS` nodes and items each, together; then those that have an item which may be met decide, which costs
-//! most, and those that are done with a ray take the next of their block. So no unit waits for the longest ray of its warp.
+//! most. Where there are many rays, units that are done with one take the next of their block, and none waits for the longest ray of its warp.
 //! Source: Aila and Laine 2009 (loops of rays that are replaced when they end).
 //!
 //! **Launch contract.** That of `cast`.
@@ -17,7 +17,7 @@ use crate::gpu::search::mesh::frame_ray::{FrameRay, READY, TOO_FAR};
 use crate::gpu::search::mesh::items::{Item, ItemsIn};
 use crate::gpu::search::mesh::lists::{Hits, width};
 use crate::gpu::search::mesh::numbers::{HUGE, INFINITE};
-use crate::gpu::search::mesh::prepared::PreparedIn;
+use crate::gpu::search::mesh::prepared::PreparedRaysIn;
 use crate::gpu::search::mesh::rays::RaysIn;
 use crate::gpu::search::mesh::solid_hit::{ball_hit, box_hit};
 use crate::gpu::search::mesh::tree::{Nodes, Way};
@@ -40,7 +40,7 @@ pub(super) fn cast_rays<F: Float>(
     nodes: &Nodes,
     items: &ItemsIn<F>,
     rays: &RaysIn<F>,
-    prepared: &PreparedIn,
+    prepared: &PreparedRaysIn,
     hits: &mut Hits,
     marks: &mut Array<u32>,
     n: u32,
@@ -164,7 +164,7 @@ impl Casting {
     fn begin(
         &mut self,
         at: u32,
-        prepared: &PreparedIn,
+        prepared: &PreparedRaysIn,
         numbers: &Array<f64>,
         ray: &mut FrameRay,
         way: &mut Way,
@@ -242,7 +242,7 @@ impl Casting {
 fn decide<F: Float>(
     items: &ItemsIn<F>,
     rays: &RaysIn<F>,
-    prepared: &PreparedIn,
+    prepared: &PreparedRaysIn,
     placed: &mut FrameRay,
     index: u32,
     casting: &mut Casting,

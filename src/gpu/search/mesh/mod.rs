@@ -47,7 +47,7 @@ use crate::gpu::search::mesh::hits::Rows;
 use crate::gpu::search::mesh::items::{Item, Items};
 use crate::gpu::search::mesh::lists::{Found, width};
 use crate::gpu::search::mesh::numbers::numbers;
-use crate::gpu::search::mesh::prepared::Prepared;
+use crate::gpu::search::mesh::prepared::PreparedRays;
 use crate::gpu::search::mesh::tree::Tree;
 use crate::parallel::map;
 use crate::search::mesh::frame::Frame;
@@ -57,7 +57,7 @@ use crate::search::mesh::wide_tree::WideTree;
 ///
 /// Answers equal those of the CPU; what rounding could decide is computed without rounding here, too.
 ///
-/// Memory, by the sizes of its buffers: about 105 bytes a triangle of `f32`, 140 of `f64`.
+/// Memory, by the sizes of its buffers: about 101 bytes a triangle of `f32`, 136 of `f64`.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{self, Device, Rays};
@@ -209,7 +209,7 @@ impl<S: Coordinate> Stored<S> {
                 numbers: Buffer::new(client, N * n),
                 offsets: Buffer::new(client, 0),
             };
-            self.cast(client, rays, &Prepared::new(client, &self.items, rays)?, Wanted::First, &found)?;
+            self.cast(client, rays, &PreparedRays::new(client, &self.items, rays)?, Wanted::First, &found)?;
             Ok(Rows { device: self.device, indices: found.indices, numbers: found.numbers })
         })
     }
@@ -222,7 +222,7 @@ impl<S: Coordinate> Stored<S> {
                 numbers: Buffer::new(client, 0),
                 offsets: Buffer::new(client, 0),
             };
-            self.cast(client, rays, &Prepared::new(client, &self.items, rays)?, Wanted::Any, &found)?;
+            self.cast(client, rays, &PreparedRays::new(client, &self.items, rays)?, Wanted::Any, &found)?;
             Ok(DeviceVec { device: self.device, values: found.indices })
         })
     }
@@ -233,7 +233,7 @@ impl<S: Coordinate> Stored<S> {
             let offsets = Buffer::filled(client, rays.len() + 1, 0);
             let counts =
                 Found { indices: offsets.clone(), numbers: Buffer::new(client, 0), offsets: Buffer::new(client, 0) };
-            let prepared = Prepared::new(client, &self.items, rays)?;
+            let prepared = PreparedRays::new(client, &self.items, rays)?;
             self.cast(client, rays, &prepared, Wanted::Count, &counts)?;
             let indices = Csr::allocate_values(client, &offsets)?;
             let width = width(self.items.item);
@@ -250,7 +250,7 @@ impl<S: Coordinate> Stored<S> {
         &self,
         client: &ComputeClient<R>,
         rays: &Rays<S>,
-        prepared: &Prepared,
+        prepared: &PreparedRays,
         wanted: Wanted,
         found: &Found,
     ) -> Result<()> {

@@ -21,14 +21,14 @@ const FEW: usize = 1 << 14;
 const BITS: u32 = 27;
 
 /// Rays in the unit of a tree.
-pub(super) struct Prepared {
+pub(super) struct PreparedRays {
     words: Buffer<u32>,
     scales: Buffer<f64>,
     /// The order in which they are taken; empty if they are taken as they come.
     order: Buffer<u32>,
 }
 
-impl Prepared {
+impl PreparedRays {
     pub fn new<R: Runtime, S: Coordinate>(client: &ComputeClient<R>, items: &Items<S>, rays: &Rays<S>) -> Result<Self> {
         let n = rays.len();
         check_allocation(client, (16 * VECTORS * n) as u128)?;
@@ -57,8 +57,8 @@ impl Prepared {
         Ok(prepared)
     }
 
-    pub fn arg<R: Runtime>(&self) -> PreparedInLaunch<R> {
-        PreparedInLaunch::new(self.words.quads(), self.scales.arg(), self.order.arg())
+    pub fn arg<R: Runtime>(&self) -> PreparedRaysInLaunch<R> {
+        PreparedRaysInLaunch::new(self.words.quads(), self.scales.arg(), self.order.arg())
     }
 
     /// Whether they are taken in an order of their own.
@@ -69,7 +69,7 @@ impl Prepared {
 
 /// Rays of a tree in a kernel.
 #[derive(CubeType, CubeLaunch)]
-pub(super) struct PreparedIn {
+pub(super) struct PreparedRaysIn {
     /// Each as [`FrameRay::store`] writes it.
     pub words: Vec4,
     /// The scale of each, as [`FrameRay::set`] has it.
@@ -78,7 +78,7 @@ pub(super) struct PreparedIn {
 }
 
 #[cube]
-impl PreparedIn {
+impl PreparedRaysIn {
     /// The ray at a place.
     pub fn ray(&self, place: u32, #[comptime] is_ordered: bool) -> u32 {
         let mut at = place + 0;
@@ -99,7 +99,7 @@ impl PreparedIn {
 fn prepare<F: Float>(
     items: &ItemsIn<F>,
     rays: &RaysIn<F>,
-    prepared: &mut PreparedIn,
+    prepared: &mut PreparedRaysIn,
     keys: &mut Array<u64>,
     n: u32,
     #[comptime] has_ranges: bool,

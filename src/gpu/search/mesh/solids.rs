@@ -90,7 +90,7 @@ impl<S: Coordinate> Solids<S> {
 
     /// What each ray enters first; of several at one `t`, that of the lowest index: as [`crate::Bvh::cast`].
     ///
-    /// Memory: 12 bytes a ray, and 28 while it runs.
+    /// Memory: 12 bytes a ray, and 92 while it runs.
     ///
     /// Errors: rays on another device; results that no buffer of the device can hold; without CUDA, a ray from so far that each of 60,000 solids
     /// or more is asked; if the device fails.
@@ -107,7 +107,7 @@ impl<S: Coordinate> Solids<S> {
 
     /// The solids that each ray meets, in ascending order of where it enters them, then of index. They are counted first and found again.
     ///
-    /// Memory: 12 bytes a hit and 4 a ray, and 28 a ray while it runs.
+    /// Memory: 12 bytes a hit and 4 a ray, and 92 a ray while it runs.
     ///
     /// Errors: more than 2^32 - 1 hits in all, or more than a buffer of the device can hold; as [`Solids::first_hits`].
     pub fn hits_all(&self, rays: &Rays<S>) -> Result<Csr> {

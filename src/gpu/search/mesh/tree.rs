@@ -26,8 +26,8 @@ pub(super) struct Tree {
     words: Buffer<u32>,
     /// The vector with which triangles begin.
     triangles: u32,
-    /// Items in the order of the leaves.
-    pub order: Buffer<u32>,
+    /// Boxes or balls in the order of the leaves; empty for triangles, whose indices are beside their corners.
+    order: Buffer<u32>,
 }
 
 impl Tree {
@@ -37,7 +37,7 @@ impl Tree {
         Self {
             words: Buffer::from_slice(client, &[nodes, triangles].concat()),
             triangles: (nodes.len() / 4) as u32,
-            order: Buffer::from_slice(client, &compressed.order),
+            order: Buffer::from_slice(client, if triangles.is_empty() { &compressed.order } else { &[] }),
         }
     }
 
@@ -51,7 +51,7 @@ impl Tree {
 pub(super) struct Nodes {
     words: Vec4,
     triangles: u32,
-    /// Items in the order of the leaves.
+    /// Boxes or balls in the order of the leaves.
     pub order: Array<u32>,
 }
 
