@@ -148,7 +148,7 @@ impl FrameRay {
 
     /// A `t` as the tree has it, at least.
     #[inline(always)]
-    pub fn limit(&self, t: f64) -> f32 {
+    pub fn limit_of(&self, t: f64) -> f32 {
         let along = t * self.unit - self.start;
         // Rounded up: relative to what it was before the start was taken off, the padding has the error.
         ((along + f64::from(self.padding)) * (1.0 + 1e-6 * along.signum())) as f32

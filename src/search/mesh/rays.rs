@@ -3,7 +3,7 @@
 //! In: one ray, or many. Out: the first hit, whether there is any, all of them in order, or a callback.
 //! A walk takes the nearest boxes first. A block's triangles are tested in `f32` with all its roundings allowed for; those that may be met are
 //! decided by [`TriangleRay`]. Many rays are taken along a curve of where they enter and where they go, so that neighbours in time meet the
-//! same nodes; first hits, a few rays at a time ([`turns`](super::turns)). Cost: O(log n) for the first hit on a compact mesh.
+//! same nodes; for first and any hits a few rays at a time ([`turns`](super::turns)). Cost: O(log n) for the first hit on a compact mesh.
 #![allow(unsafe_code)] // To gather lists in place (see `Csr`), which begin as zeros.
 
 use std::ops::ControlFlow;
@@ -299,7 +299,7 @@ impl<S: Scalar> Mesh<S> {
             Prepared::Ready(frame_ray) => {
                 self.tree.walk(
                     isa,
-                    frame_ray.limit(ray.to),
+                    frame_ray.limit_of(ray.to),
                     #[inline(always)]
                     |node: &Node| keys(&frame_ray, node),
                     #[inline(always)]
@@ -307,7 +307,7 @@ impl<S: Scalar> Mesh<S> {
                         for lane in bits(candidates(isa, &frame_ray, block, limit)) {
                             match decide(block.triangle[lane % LANES]) {
                                 None => {}
-                                Some(Some(t)) => limit = limit.min(frame_ray.limit(t)),
+                                Some(Some(t)) => limit = limit.min(frame_ray.limit_of(t)),
                                 Some(None) => return None,
                             }
                         }

@@ -1,8 +1,8 @@
 //! Many rays at a time, on one thread.
 //!
 //! In: rays, of which neighbours are more or less alike. Out: calls of a visitor, as for one ray.
-//! Some rays go down the tree together, as long as all of them enter the same child first; from there on each has a walk of its own. These take
-//! turns: a ray that comes to a block, or to a triangle, asks for it and lets the others go on, so that memory is waited for by all at once.
+//! Some rays go down the tree together, as long as all of them enter the child that any of them enters first; from there on each has a walk of
+//! its own. These take turns: a ray that comes to a block, or to a triangle, asks for it and lets the others go on, so that memory is waited for by all at once.
 //! Cost: two looks at each node of the common way, not eight; then as one ray's. Source: Reshetov, Soupikov and Hurley 2005 (entry points).
 
 use crate::bvh::traverse::bits;
@@ -35,13 +35,13 @@ struct Walk {
 impl Walk {
     #[inline(always)]
     fn new(ray: usize, frame_ray: FrameRay, to: f64) -> Self {
-        let limit = frame_ray.limit(to).min(f32::MAX);
+        let limit = frame_ray.limit_of(to).min(f32::MAX);
         Self { ray, frame_ray, exact: None, limit, from: None, block: None, candidates: 0 }
     }
 }
 
 impl<S: Scalar> Mesh<S> {
-    /// For each ray the calls of [`cast`](Mesh::cast), with the ray's place.
+    /// For each ray calls as those of [`cast`](Mesh::cast), with the ray's place; what is nearer may come later than there.
     #[inline(always)]
     pub(super) fn take_turns<I: Isa>(
         &self,
@@ -124,7 +124,7 @@ impl<S: Scalar> Mesh<S> {
             for lane in bits(std::mem::take(&mut walk.candidates)) {
                 let exact = walk.exact.get_or_insert_with(|| TriangleRay::new(ray));
                 if let Some(hit) = self.hit_on(ray, exact, block.triangle[lane % LANES], rule) {
-                    walk.limit = walk.limit.min(walk.frame_ray.limit(visit(walk.ray, hit)?));
+                    walk.limit = walk.limit.min(walk.frame_ray.limit_of(visit(walk.ray, hit)?));
                 }
             }
         }

@@ -188,7 +188,7 @@ impl WideTree {
                 at = stack.pop()? as u32;
                 continue;
             }
-            let nearest = bits(mask).reduce(|a, b| if keys[b % LANES] < keys[a % LANES] { b } else { a }).unwrap_or(0);
+            let nearest = bits(mask).min_by_key(|&lane| entry(lane % LANES, &keys, &node.child)).unwrap_or(0);
             if entered_by_all >> nearest & 1 == 0 {
                 break;
             }
@@ -233,7 +233,7 @@ impl Stack {
     /// Adds the children of a mask, of which there are some, but for the nearest, which it returns.
     #[inline(always)]
     fn push(&mut self, mask: u32, keys: &Lanes<f32>, child: &Lanes<u32>) -> u32 {
-        let entry = |lane: usize| u64::from(keys[lane].to_bits()) << 32 | u64::from(child[lane]);
+        let entry = |lane: usize| entry(lane, keys, child);
         let room = self.few.get_mut(self.len..).and_then(<[u64]>::first_chunk_mut::<LANES>);
         if let (Some(room), true) = (room, self.more.is_empty()) {
             let n = insert(room, mask, entry);
@@ -254,6 +254,12 @@ impl Stack {
         self.len = self.len.checked_sub(1)?;
         Some(self.few[self.len])
     }
+}
+
+/// What is left behind of a child.
+#[inline(always)]
+fn entry(lane: usize, keys: &Lanes<f32>, child: &Lanes<u32>) -> u64 {
+    u64::from(keys[lane].to_bits()) << 32 | u64::from(child[lane])
 }
 
 /// The entries of a mask in descending order, and how many they are.
