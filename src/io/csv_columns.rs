@@ -13,7 +13,7 @@ use csv::ByteRecord;
 
 use crate::io::columns::Target;
 use crate::io::type_column::{NO_TYPE, particle_type};
-use crate::io::{Format, Masses, Points, Snapshot, Table, TypeRun};
+use crate::io::{Format, Masses, Points, Snapshot, Table, TypeRun, shorten};
 
 /// Names of columns that are known.
 const KNOWN: [&str; 9] = ["x", "y", "z", "vx", "vy", "vz", "id", "mass", "type"];
@@ -285,11 +285,6 @@ impl std::str::FromStr for Id {
         let is_exact = (0.0..=(1u64 << 53) as f64).contains(&id) && id.fract() == 0.0;
         if is_exact { Ok(Self(id as u64)) } else { Err(()) }
     }
-}
-
-/// The first 60 bytes, printable.
-fn shorten(text: &[u8]) -> String {
-    String::from_utf8_lossy(text.get(..60).unwrap_or(text)).escape_debug().to_string()
 }
 
 /// True for what is no number, nor begins like one: a slip in the first row must not make it a line of names.

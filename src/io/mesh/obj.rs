@@ -4,8 +4,8 @@ use std::io::{self, BufRead, Read};
 
 use tobj::{LoadError, LoadOptions};
 
-use crate::io::Points;
 use crate::io::mesh::{MeshData, vertices};
+use crate::io::{Points, shorten};
 
 pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
     let options = LoadOptions { triangulate: true, ignore_points: true, ignore_lines: true, ..Default::default() };
@@ -35,14 +35,13 @@ fn message(error: LoadError, bytes: &[u8], number: usize) -> String {
         return "a face has a vertex that is not there".into();
     }
     let line = bytes.split(|&byte| byte == b'\n').nth(number.saturating_sub(1)).unwrap_or_default().trim_ascii();
-    let short = String::from_utf8_lossy(line.get(..60).unwrap_or(line)).escape_debug().to_string();
     let what = match error {
         LoadError::ReadError => "is no text in UTF-8".into(),
         LoadError::PositionParseError => "has no three numbers".into(),
         LoadError::FaceParseError => "is no list of vertices, each as 1, 1/2, 1//3 or 1/2/3".into(),
         other => format!("cannot be read: {other}"),
     };
-    format!("line {number}: '{short}' {what}")
+    format!("line {number}: '{}' {what}", shorten(line))
 }
 
 /// Bytes, and how many lines of them are read, also in part.

@@ -20,7 +20,7 @@ use crate::io::columns::{self, Column};
 use crate::io::csv_columns::choose;
 use crate::io::reading::Reading;
 use crate::io::source::{Source, Word, room};
-use crate::io::{Format, Result, Snapshot};
+use crate::io::{Format, Result, Snapshot, shorten};
 
 pub use shared::{NpyNumber, SharedNpy, SharedNpyRows};
 pub(super) use write::{write, write_points};
@@ -225,7 +225,7 @@ impl Header {
         let wanted = "an array of 32- or 64-bit floats or of integers is wanted";
         let descr = value(text, "descr")?;
         let Some(type_name) = descr.strip_prefix(['\'', '"']).and_then(|rest| rest.split(['\'', '"']).next()) else {
-            return Err(format!("holds records of type {}; {wanted}", shorten(descr)));
+            return Err(format!("holds records of type {}; {wanted}", shorten(descr.as_bytes())));
         };
         let found = type_name.parse::<TypeStr>().ok().and_then(|found| {
             let kind = match (found.type_char(), found.size_field()) {
@@ -238,11 +238,11 @@ impl Header {
         });
         let (big_endian, kind, bytes) = match found {
             Some(found) => found,
-            None => return Err(format!("holds values of type '{}'; {wanted}", shorten(type_name))),
+            None => return Err(format!("holds values of type '{}'; {wanted}", shorten(type_name.as_bytes()))),
         };
         let order = value(text, "fortran_order")?;
         let fortran = match (order.starts_with("True"), order.starts_with("False")) {
-            (false, false) => return Err(format!("its header has fortran_order {}", shorten(order))),
+            (false, false) => return Err(format!("its header has fortran_order {}", shorten(order.as_bytes()))),
             (fortran, _) => fortran,
         };
         let shape = value(text, "shape")?;
@@ -261,9 +261,9 @@ impl Header {
                     Of::Fields => "N values are (N,), and those of F fields (N, F)",
                     _ => "N points are (N, 1) to (N, 10), or (N,)",
                 };
-                return Err(format!("has shape {}; {wanted}", shorten(shape)));
+                return Err(format!("has shape {}; {wanted}", shorten(shape.as_bytes())));
             }
-            None => return Err(format!("its header has shape {}", shorten(shape))),
+            None => return Err(format!("its header has shape {}", shorten(shape.as_bytes()))),
         };
         Ok(Self { big_endian, kind, bytes, fortran, points, dim })
     }
@@ -277,11 +277,6 @@ fn value<'a>(text: &'a str, key: &str) -> std::result::Result<&'a str, String> {
         .and_then(|rest| rest.trim_start().strip_prefix(':'))
         .map(str::trim)
         .ok_or_else(|| format!("its header has no '{key}'"))
-}
-
-/// The first 60 characters, printable.
-fn shorten(text: &str) -> String {
-    text.chars().take(60).collect::<String>().escape_debug().to_string()
 }
 
 /// The values of a one-dimensional array.
