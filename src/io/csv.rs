@@ -4,6 +4,7 @@
 //! - out: a [`Snapshot`] in f64
 //! - names: if no field of the first line is or begins like a number, it names the columns
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Chain, Read};
 use std::ops::Range;
@@ -17,8 +18,10 @@ use crate::io::source::Cancellable;
 use crate::io::{Error, Points, ReadOptions, Result, Snapshot, ecsv};
 use crate::units::{KnownUnits, VelocityUnit};
 
-/// Bytes in the longest line that is read; ten numbers need far fewer.
+/// Bytes in the longest line that is read of points; ten numbers need far fewer.
 const LONGEST_LINE: usize = 1 << 16;
+/// The same of fields, of which there may be any number.
+const LONGEST_LINE_OF_FIELDS: usize = 1 << 24;
 
 /// Reads the rows of the text file `path` whose types are wanted.
 pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
@@ -49,7 +52,9 @@ fn read_rows(path: &Path, reading: &Reading<'_>) -> Result<(Snapshot, u64)> {
     let options = reading.options;
     let chosen = &options.columns;
     let refuse = |message: String| Error::file(path, message);
-    let open = |delimiter| Lines::open(path, delimiter).map_err(|error| refuse(format!("cannot be read: {error}")));
+    let longest = if reading.is_of_fields { LONGEST_LINE_OF_FIELDS } else { LONGEST_LINE };
+    let open =
+        |delimiter| Lines::open(path, delimiter, longest).map_err(|error| refuse(format!("cannot be read: {error}")));
     // A line that nothing separates is a line as it stands.
     let mut whole = open(b'\0')?;
     whole.next().map_err(refuse)?;
@@ -100,9 +105,9 @@ struct Lines {
 }
 
 impl Lines {
-    fn open(path: &Path, delimiter: u8) -> io::Result<Self> {
+    fn open(path: &Path, delimiter: u8, longest: usize) -> io::Result<Self> {
         // The end of the last line is put there if it lacks one. Quotes do not join lines: else a stray one would.
-        let text = Bounded { file: Cancellable(File::open(path)?), line: 0 }.chain(b"\n".as_slice());
+        let text = Bounded { file: Cancellable(File::open(path)?), line: 0, longest }.chain(b"\n".as_slice());
         let reader = ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
@@ -139,7 +144,7 @@ impl Lines {
                 let (field, pieces) = joined.as_ref().map_or((&row[start], 1), |(field, pieces)| (field, *pieces));
                 let field = clean(field);
                 if *delimiter != b' ' || !field.is_empty() {
-                    fields.push_field(field);
+                    fields.push_field(&field);
                 }
                 start += pieces;
             }
@@ -158,6 +163,8 @@ struct Bounded {
     file: Cancellable<File>,
     /// Bytes since the last end of a line.
     line: usize,
+    /// Lines must have fewer.
+    longest: usize,
 }
 
 impl Read for Bounded {
@@ -166,8 +173,8 @@ impl Read for Bounded {
             self.file.read(buffer).map_err(|error| io::Error::new(error.kind(), format!("cannot be read: {error}")))?;
         let end = buffer[..n].iter().rposition(|&byte| byte == b'\n');
         self.line = end.map_or(self.line + n, |end| n - end - 1);
-        if self.line >= LONGEST_LINE {
-            return Err(io::Error::other(format!("has {LONGEST_LINE} bytes or more; this is no table of points")));
+        if self.line >= self.longest {
+            return Err(io::Error::other(format!("has {} bytes or more; no line of a table is so long", self.longest)));
         }
         Ok(n)
     }
@@ -196,8 +203,19 @@ fn find_delimiter(line: &[u8]) -> u8 {
     b";,\t ".iter().copied().find(|byte| outside.contains(byte)).unwrap_or(b',')
 }
 
-/// A field without blanks and quotes around it.
-fn clean(field: &[u8]) -> &[u8] {
+/// A field without blanks and quotes around it; in quotes two of them stand for one.
+fn clean(field: &[u8]) -> Cow<'_, [u8]> {
     let field = field.trim_ascii();
-    field.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")).unwrap_or(field).trim_ascii()
+    match field.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) {
+        Some(inner) if inner.contains(&b'"') => {
+            let mut is_first = false;
+            let keep = |byte: &u8| {
+                is_first = *byte == b'"' && !is_first;
+                *byte != b'"' || is_first
+            };
+            inner.trim_ascii().iter().copied().filter(keep).collect()
+        }
+        Some(inner) => inner.trim_ascii().into(),
+        None => field.into(),
+    }
 }

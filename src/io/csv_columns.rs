@@ -4,7 +4,7 @@
 //!   coordinates, with `z` if there is one, and others are ignored; else all other columns are coordinates, so that of RA, DEC and z
 //!   none is lost. Upper and lower case are the same.
 //! - no names: all columns are coordinates
-//! - fields: all columns that hold numbers, or the chosen ones, whatever their names
+//! - fields: all columns that hold numbers, or the chosen ones, whatever their names; the first row shows which do
 //! - chosen columns, by name or number from 1: these are the coordinates, in this order, and other columns are what their names say
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use csv::ByteRecord;
 
 use crate::io::columns::Target;
 use crate::io::type_column::{NO_TYPE, particle_type};
-use crate::io::{Format, Masses, Points, Snapshot, Table, TypeRun};
+use crate::io::{Format, Masses, Points, Snapshot, Table, TypeRun, shorten};
 
 /// Names of columns that are known.
 const KNOWN: [&str; 9] = ["x", "y", "z", "vx", "vy", "vz", "id", "mass", "type"];
@@ -44,6 +44,14 @@ pub(super) struct Columns {
     pub id: Option<usize>,
     pub mass: Option<usize>,
     pub kind: Option<usize>,
+    /// Columns that are no fields, as the first row has text there.
+    text: Vec<Text>,
+}
+
+/// A column of text, and what it is in the first row.
+struct Text {
+    column: usize,
+    first: String,
 }
 
 impl Columns {
@@ -98,7 +106,7 @@ impl Columns {
             velocities.clear();
         }
         let (id, mass, kind) = (find("id"), find("mass"), find("type"));
-        Self { width: names.len(), names, taken, coordinates, velocities, id, mass, kind }.checked()
+        Self { width: names.len(), names, taken, coordinates, velocities, id, mass, kind, text: vec![] }.checked()
     }
 
     fn checked(self) -> std::result::Result<Self, String> {
@@ -110,6 +118,52 @@ impl Columns {
             return Err(format!("has {dim} columns of coordinates, but {speeds} of velocities"));
         }
         Ok(self)
+    }
+
+    /// Leaves out the columns of text, as the first row shows them.
+    fn leave_out_text(&mut self, fields: &ByteRecord) -> std::result::Result<(), String> {
+        for column in std::mem::take(&mut self.coordinates) {
+            let field = fields.get(column).unwrap_or_default();
+            if is_text(field) {
+                self.text.push(Text { column, first: shorten(field) });
+            } else {
+                self.coordinates.push(column);
+            }
+        }
+        if self.coordinates.is_empty() { Err("no column holds a number".into()) } else { Ok(()) }
+    }
+
+    /// Errors: the second row has a number where the first has text. That was no row, or it lacks a number.
+    fn check_text(&self, fields: &ByteRecord) -> std::result::Result<(), String> {
+        let found = self.text.iter().find_map(|text| {
+            // Text that is missing may be `nan`.
+            let field = fields.get(text.column).filter(|field| number(field).is_some_and(f64::is_finite))?;
+            Some((text, shorten(field)))
+        });
+        let Some((Text { column, first }, second)) = found else { return Ok(()) };
+        Err(match self.names.get(*column) {
+            Some(name) => {
+                let name = shorten(name.as_bytes());
+                format!("the field {name} is the number {second}, but '{first}' in the first row. {FIELDS_ADVICE}")
+            }
+            None => {
+                let column = column + 1;
+                let what = "the first line is neither names nor numbers";
+                format!("column {column} is the number {second}, but '{first}' in the first line: {what}")
+            }
+        })
+    }
+
+    /// What to add to the error that a field or coordinate in `column` is no number.
+    fn advice(&self, column: usize) -> String {
+        let name = self.names.get(column).map(|name| shorten(name.as_bytes()));
+        match (self.taken, name) {
+            (Taken::ByName, _) | (Taken::Rest | Taken::Fields, None) => String::new(),
+            (Taken::Rest, Some(name)) => format!(", in the column {name}. {ADVICE}"),
+            (Taken::Fields, Some(name)) => format!(", in the field {name}"),
+            (Taken::AllFields, Some(name)) => format!(", in the field {name}. {FIELDS_ADVICE}"),
+            (Taken::AllFields, None) => format!(". {FIELDS_ADVICE}"),
+        }
     }
 
     /// What the columns of coordinates are called.
@@ -126,6 +180,9 @@ fn numbered(width: usize) -> Vec<String> {
 /// What to do if columns are taken for coordinates that are none.
 const ADVICE: &str =
     "Choose the columns that are coordinates (ReadOptions::columns, --columns A,B, in Python columns=)";
+
+/// What to do if columns are taken for fields that are none.
+pub(super) const FIELDS_ADVICE: &str = "Choose the fields that are wanted (read_fields, --fields A,B)";
 
 /// The columns that are chosen by name or by number from 1.
 pub(super) fn choose(chosen: &[String], names: &[String], width: usize) -> std::result::Result<Vec<usize>, String> {
@@ -193,11 +250,11 @@ impl Rows {
             let text = shorten(&fields.iter().collect::<Vec<_>>().join(&b' '));
             return Err(format!("{} columns where the first line has {}: {text}", fields.len(), columns.width));
         }
-        // The first row shows which columns are text.
-        if columns.taken == Taken::AllFields && self.counts.is_empty() {
-            columns.coordinates.retain(|&column| !fields.get(column).is_some_and(is_text));
-            if columns.coordinates.is_empty() {
-                return Err("no column holds a number".into());
+        if columns.taken == Taken::AllFields {
+            match self.counts.values().sum() {
+                0 => columns.leave_out_text(fields)?,
+                1 => columns.check_text(fields)?,
+                _ => {}
             }
         }
         let mass = columns.mass.map(|column| parse::<f64>(fields, column, "a mass")).transpose()?;
@@ -224,15 +281,8 @@ impl Rows {
             (None, _) => {}
         }
         for &column in &columns.coordinates {
-            let value = parse(fields, column, "a number").map_err(|message| match columns.names.get(column) {
-                Some(name) if columns.taken == Taken::Rest => {
-                    format!("{message}, in the column {}. {ADVICE}", shorten(name.as_bytes()))
-                }
-                Some(name) if columns.taken != Taken::ByName => {
-                    format!("{message}, in the field {}", shorten(name.as_bytes()))
-                }
-                _ => message,
-            })?;
+            let value = parse(fields, column, "a number");
+            let value = value.map_err(|message| message + &columns.advice(column))?;
             self.coordinates.push(value);
         }
         for &column in &columns.velocities {
@@ -285,11 +335,6 @@ impl std::str::FromStr for Id {
         let is_exact = (0.0..=(1u64 << 53) as f64).contains(&id) && id.fract() == 0.0;
         if is_exact { Ok(Self(id as u64)) } else { Err(()) }
     }
-}
-
-/// The first 60 bytes, printable.
-fn shorten(text: &[u8]) -> String {
-    String::from_utf8_lossy(text.get(..60).unwrap_or(text)).escape_debug().to_string()
 }
 
 /// True for what is no number, nor begins like one: a slip in the first row must not make it a line of names.

@@ -11,7 +11,7 @@ use crate::io::reading::Reading;
 use crate::io::{Points, ReadOptions, existing, read_all};
 
 /// The values of fields.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Fields {
     /// All values, row by row.
@@ -22,9 +22,15 @@ pub struct Fields {
     pub names: Vec<String>,
 }
 
-/// Reads the fields of a table: text, a NumPy array or archive, Parquet, or GenericIO. `chosen` are their names, or their numbers from 1;
-/// none stand for all columns that hold numbers, `x`, `id` and `mass` as any other. Text shows by its first row which do. A NumPy archive
-/// has those arrays for fields that have as many rows as its longest.
+/// Reads the fields of a table: text, a NumPy array or archive, Parquet, or GenericIO. `chosen` are their names, or their numbers from 1, in
+/// an archive those of its arrays, each but once. None stand for all columns that hold numbers, `x`, `id` and `mass` as any other:
+///
+/// - text: the first row shows which do. One that begins with another word, as `NA`, is text and left out; it is an error if the second row
+///   has a number there. One that is empty at first, or begins like a number, as `2020-01-01` and `3C273`, is an error: numbers that are
+///   missing are `nan`, and columns of text are left out by choosing others
+/// - archives: arrays that have as many rows as the longest. Of numbers all of these must be floats of 32 or 64 bits or integers, with one
+///   value or several a row; arrays of text, truths, dates, objects and records are left out
+/// - Parquet: but for those whose names begin with `__`, as indexes of pandas do
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;
@@ -37,7 +43,7 @@ pub struct Fields {
 /// ```
 ///
 /// # Errors
-/// If the file cannot be read, is no table, is cut off or contradicts itself; a chosen column that is not there or holds no numbers;
+/// If the file cannot be read, is no table, is cut off or contradicts itself; a chosen column that is not there, holds no numbers or is chosen twice;
 /// in other formats than text a whole number beyond 2^53, as large ids are: choose the other columns then.
 pub fn read_fields(path: impl AsRef<Path>, chosen: &[String]) -> Result<Fields> {
     let options = ReadOptions::default().columns(chosen);

@@ -284,3 +284,10 @@ fn existing(path: &Path) -> PathBuf {
     let whole = path.to_path_buf();
     if path.is_file() { whole } else { hdf5::first(path).unwrap_or(whole) }
 }
+
+/// The first 60 characters, printable, for messages.
+fn shorten(text: &[u8]) -> String {
+    // No character has more than four bytes.
+    let start = text.get(..240).unwrap_or(text);
+    String::from_utf8_lossy(start).chars().take(60).collect::<String>().escape_debug().to_string()
+}

@@ -3,7 +3,7 @@
 //! - in: an archive of `numpy.savez` or `savez_compressed`. Positions are `positions` (or `pos`, `coordinates`, `points`, ..), an array
 //!   of N rows, or `x`, `y` and `z`; beside them velocities, `id`, `mass` and `types` in the same ways, and the numbers `box_size`, `redshift`,
 //!   `omega_m`, `omega_lambda` and `h`
-//! - fields: the arrays that are chosen, or all with as many rows as the longest, whatever their names
+//! - fields: the arrays that are chosen, or all of numbers with as many rows as the longest, whatever their names
 //! - out: a [`Snapshot`], in the precision of the arrays
 //! - cost: arrays that are wanted are read twice, first for their checksums, or uncompressed into a temporary file
 //! - layout: NumPy enhancement proposal 1; PKWARE's APPNOTE
@@ -16,6 +16,7 @@ use zip::{CompressionMethod, ZipArchive};
 
 use crate::io::columns::{Column, Target, gather, points, sum, whole};
 use crate::io::contents::{Contents, Field, Role, TypeContents};
+use crate::io::csv_columns::{FIELDS_ADVICE, choose};
 use crate::io::matter::Matter;
 use crate::io::npy;
 use crate::io::reading::Reading;
@@ -42,6 +43,8 @@ struct Array {
     name: String,
     /// What it is, and where its values begin in it; or why they cannot be read.
     header: std::result::Result<(npy::Header, u64), String>,
+    /// How many rows it has, if it holds numbers, also those that are not read.
+    rows: std::result::Result<Option<u64>, String>,
     /// Bytes of it, uncompressed.
     size: u64,
     /// Where it begins in the archive, if it is not compressed.
@@ -78,10 +81,9 @@ impl<'a> Archive<'a> {
             let mut start = vec![];
             let most = npy::LONGEST_HEADER + 12;
             let read = file.by_ref().take(most).read_to_end(&mut start);
-            let header = match read {
-                Ok(_) => npy::decode(&start, of),
-                Err(error) => Err(format!("cannot be read: {error}")),
-            };
+            let read = read.map_err(|error| format!("cannot be read: {error}"));
+            let rows = read.clone().and_then(|_| npy::rows_of_numbers(&start));
+            let header = read.and_then(|_| npy::decode(&start, of));
             let is_stored = file.compression() == CompressionMethod::Stored;
             let stored_at = file
                 .data_start()
@@ -94,7 +96,7 @@ impl<'a> Archive<'a> {
                 );
                 return Err(Error::file(path, message));
             }
-            arrays.push(Array { index, name, header, size: file.size(), stored_at });
+            arrays.push(Array { index, name, header, rows, size: file.size(), stored_at });
         }
         Ok(Self { path, zip, arrays })
     }
@@ -115,6 +117,18 @@ impl<'a> Archive<'a> {
     /// The first array with one of these names.
     fn find(&self, names: &[&str]) -> Option<usize> {
         names.iter().find_map(|name| self.arrays.iter().position(|array| array.name.eq_ignore_ascii_case(name)))
+    }
+
+    /// The arrays of numbers with as many rows as the longest, all of which must be such as are read.
+    fn longest(&self) -> Result<Vec<usize>> {
+        let refuse = |array, message: &String| self.error(array, format!("{message}. {FIELDS_ADVICE}"));
+        let rows = |(place, array): (usize, &Array)| array.rows.clone().map_err(|message| refuse(place, &message));
+        let rows: Vec<Option<u64>> = self.arrays.iter().enumerate().map(rows).collect::<Result<_>>()?;
+        let most = rows.iter().flatten().max();
+        let longest: Vec<usize> =
+            (0..rows.len()).filter(|&array| most.is_some() && rows[array].as_ref() == most).collect();
+        let refused = longest.iter().find_map(|&array| Some((array, self.arrays[array].header.as_ref().err()?)));
+        refused.map_or(Ok(longest), |(array, message)| Err(refuse(array, message)))
     }
 
     /// An array with the checksum it should have, in this file or in a temporary one, which is added to `spools`.
@@ -197,10 +211,7 @@ impl Choice {
         };
         let only = || (archive.arrays.len() == 1).then(|| vec![0]);
         let positions = if chosen.is_empty() && reading.is_of_fields {
-            let rows = |array: usize| archive.header(array).map_or(0, |header| header.points);
-            let all: Vec<usize> = (0..archive.arrays.len()).filter(|&array| archive.header(array).is_ok()).collect();
-            let most = all.iter().map(|&array| rows(array)).max();
-            all.into_iter().filter(|&array| Some(rows(array)) == most).collect()
+            archive.longest()?
         } else if chosen.is_empty() {
             let own = archive.find(&POSITIONS).map(|array| vec![array]);
             own.or_else(|| axes(["x", "y", "z"])).or_else(only).ok_or_else(|| {
@@ -211,11 +222,8 @@ impl Choice {
                 ))
             })?
         } else {
-            let find = |name: &String| {
-                archive.arrays.iter().position(|array| array.name == *name).or(archive.find(&[name.as_str()]))
-            };
-            let missing = |name: &String| refuse(format!("has no array {}; it has {}", name.escape_debug(), names()));
-            chosen.iter().map(|name| find(name).ok_or_else(|| missing(name))).collect::<Result<_>>()?
+            let names: Vec<String> = archive.arrays.iter().map(|array| array.name.clone()).collect();
+            choose(chosen, &names, names.len()).map_err(refuse)?
         };
         if reading.is_of_fields {
             return Self { positions, ..Self::default() }.check(archive, reading);

@@ -114,7 +114,7 @@ fn quotes_hold_separators() {
         ("c;\"a;b\"\n1;2\n", ["c", "a;b"]),
         ("\"a b\" c\n1 2\n", ["a b", "c"]),
         ("\"a;b, c\",d\n\"1\",2\n", ["a;b, c", "d"]),
-        (" \"a, \"\"b\"\", c\" , d\n1,2\n", ["a, \"\"b\"\", c", "d"]),
+        (" \"a, \"\"b\"\", c\" , d\n1,2\n", ["a, \"b\", c", "d"]),
     ] {
         let snapshot = all(folder.with("a", text)).unwrap();
         assert_eq!(

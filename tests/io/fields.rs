@@ -1,6 +1,7 @@
 //! Tables of fields: columns of numbers, whatever their names.
 
 use std::fs::File;
+use std::io::Write;
 
 use ropewalk::halo::{Column, Values};
 use ropewalk::io::{Fields, ReadOptions, read, read_fields, write_npy_f64_rows_to, write_npz, write_parquet};
@@ -44,13 +45,76 @@ fn all_formats_of_tables() {
         assert_eq!(named(&read_fields(path, &[]).unwrap()), wanted, "{}", path.display());
         let two = read_fields(path, &chosen(&["f7", "mass"])).unwrap();
         assert_eq!(named(&two), [wanted[13].clone(), wanted[3].clone()]);
-        let error = read_fields(path, &chosen(&["q"])).unwrap_err().to_string();
-        assert!(error.contains(" q;"), "{error}");
+        assert_eq!(named(&read_fields(path, &chosen(&["14", "4"])).unwrap()), named(&two));
+        for (names, said) in [(&["q"][..], "no column q;"), (&["f7", "14"], "column 14 is chosen twice")] {
+            let error = read_fields(path, &chosen(names)).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
     }
     write_npy_f64_rows_to(&mut File::create(&npy).unwrap(), &rows, names.len()).unwrap();
     let fields = read_fields(&npy, &[]).unwrap();
     assert_eq!((fields.values, fields.columns, fields.names), (rows, 14, vec![]));
     assert_eq!(named(&read_fields(&npy, &chosen(&["3", "1"])).unwrap()), [("3", numbers(200.0)), ("1", numbers(0.0))]);
+}
+
+/// What holds no numbers is left out, and nothing else is.
+#[test]
+fn columns_that_are_left_out() {
+    let folder = Folder::new("fields-out");
+    let text = "a,b\n1,NA\n2,nan\n3,4\n";
+    assert_eq!(named(&read_fields(folder.with("a", text), &[]).unwrap()), [("a", vec![1.0, 2.0, 3.0])]);
+    let error = read_fields(folder.with("a", text), &chosen(&["b"])).unwrap_err().to_string();
+    assert!(error.contains("line 2: column 2 is not a number: 'NA', in the field b"), "{error}");
+
+    // An archive of arrays with these types and shapes, which hold zeros.
+    let archive = |arrays: &[(&str, &str, &str, usize)]| {
+        let path = folder.file("a.npz");
+        let mut zip = zip::ZipWriter::new(File::create(&path).unwrap());
+        let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+        for (name, descr, shape, bytes) in arrays {
+            let text = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}\n");
+            zip.start_file(format!("{name}.npy"), stored).unwrap();
+            zip.write_all(b"\x93NUMPY\x01\0").unwrap();
+            zip.write_all(&u16::try_from(text.len()).unwrap().to_le_bytes()).unwrap();
+            zip.write_all(&[text.as_bytes(), &vec![0; *bytes]].concat()).unwrap();
+        }
+        zip.finish().unwrap();
+        path
+    };
+    let [a, b] = [("a", "'<f8'", "(4,)", 32), ("b", "'<i2'", "(4, 2)", 16)];
+    let others = [
+        ("text", "'<U3'", "(4,)", 48),
+        ("truths", "'|b1'", "(4,)", 4),
+        ("records", "[('x', '<f4')]", "(4,)", 16),
+        ("image", "'<f2'", "(3, 3, 3)", 54),
+        ("z", "'<f2'", "()", 2),
+    ];
+    let fields = read_fields(archive(&[&[a, b][..], &others].concat()), &[]).unwrap();
+    assert_eq!(fields.names, ["a", "b0", "b1"]);
+    for (other, said) in [
+        (("t", "'<f2'", "(4,)", 8), "array t holds values of type '<f2'"),
+        (("t", "'<f8'", "(4, 3, 3)", 288), "array t has shape (4, 3, 3)"),
+        (("t", "'<c16'", "(5,)", 80), "array t holds values of type '<c16'"),
+        (("t", "'<f8'", "(x,)", 0), "array t its header has shape (x,)"),
+    ] {
+        let path = archive(&[a, b, other]);
+        let error = read_fields(&path, &[]).unwrap_err().to_string();
+        assert!(error.contains(said) && error.contains(". Choose the fields that are wanted"), "{error}");
+        assert_eq!(read_fields(&path, &chosen(&["b", "1"])).unwrap().names, ["b0", "b1", "a"]);
+        let error = read_fields(&path, &chosen(&["t"])).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+/// More fields than a line of points has room for.
+#[test]
+fn many_fields_of_text() {
+    let folder = Folder::new("fields-many");
+    let line = |k: i32| (0..20_000).map(|i| (i + k).to_string()).collect::<Vec<_>>().join(",") + "\n";
+    let fields = read_fields(folder.with("a", line(0) + &line(1)), &[]).unwrap();
+    assert_eq!((fields.columns, fields.values[39_999]), (20_000, 20_000.0));
+    let error = read_fields(folder.with("a", "1 ".repeat(1 << 23)), &[]).unwrap_err().to_string();
+    assert!(error.contains("line 1 has 16777216 bytes or more") && !error.contains("points"), "{error}");
 }
 
 #[test]
@@ -68,7 +132,15 @@ fn numbers_of_snapshots() {
     let folder = Folder::new("fields-bad");
     for (text, said) in [
         ("a,b\n1\n", "line 2: 1 columns where the first line has 2"),
-        ("a,b\n1,2\n1,x\n", "line 3: column 2 is not a number: 'x', in the field b"),
+        ("a,b\n1,2\n1,x\n", "line 3: column 2 is not a number: 'x', in the field b. Choose the fields that are wanted"),
+        ("1,2\n1,x\n", "line 2: column 2 is not a number: 'x'. Choose the fields that are wanted"),
+        ("a,b\n1,\n1,2\n", "line 2: column 2 is not a number: '', in the field b. Choose"),
+        ("a,b\n1,3C273\n1,M31\n", "line 2: column 2 is not a number: '3C273', in the field b. Choose"),
+        (
+            "rho,T,850\n1,2,3\n4,5,6\n",
+            "line 2: column 1 is the number 1, but 'rho' in the first line: the first line is neither",
+        ),
+        ("a,b\n1,NA\n1,2.5\n", "line 3: the field b is the number 2.5, but 'NA' in the first row. Choose the fields"),
         ("a,b\n1,2\n1,\n", "line 3: column 2 is not a number: '', in the field b"),
         ("a,b\nc,d\n", "line 2: no column holds a number"),
         ("a,b\n", "has no rows of numbers"),

@@ -20,7 +20,8 @@ pub struct Interpolate {
     pub values: PathBuf,
     /// The file with the places where values are wanted; its columns are chosen as those of FILE
     pub targets: PathBuf,
-    /// Which columns of VALUES are fields: names or numbers from 1, as rho,T or 2,3. Otherwise all that hold numbers
+    /// Which columns of VALUES are fields, in an archive which arrays: names or numbers from 1, as rho,T or 2,3. Otherwise all that
+    /// hold numbers
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub fields: Vec<String>,
     /// How values are made of others

@@ -3,7 +3,8 @@
 use std::fs;
 
 use npyz::NpyFile;
-use ropewalk::io::{Points, Table, write_npy};
+use ropewalk::halo::Values;
+use ropewalk::io::{Points, Table, read_fields, write_npy, write_npz};
 
 use crate::program::{Scratch, run};
 
@@ -118,6 +119,21 @@ fn every_column_of_numbers_is_a_field() {
     let short = table("x,y,z", &|i| if i == 4 { "1,,3".into() } else { "1,2,3".into() });
     let line = error(&short, &[]);
     assert!(line.contains("line 6: column 2 is not a number: '', in the field y"), "{line}");
+}
+
+#[test]
+fn names_that_need_quotes() {
+    let files = files();
+    let (archive, out) = (files.of("fields.npz"), files.of("out.csv"));
+    let names = ["a,b", "c\"d", "e\r\nf", "#g", "h;i k", "l"];
+    let arrays = names.map(|name| (name, Values::Numbers(vec![1.0; SIDE * SIDE])));
+    write_npz(&archive, &arrays).unwrap();
+    run(["interpolate", &files.sources, &archive, &files.targets, "--degree", "0", "--out", &out]).success();
+    let text = fs::read_to_string(&out).unwrap();
+    assert_eq!(text.lines().next(), Some(r##""a,b","c""d","e  f","#g","h;i k",l"##));
+    let back = read_fields(&out, &[]).unwrap();
+    assert_eq!(back.names, ["a,b", "c\"d", "e  f", "#g", "h;i k", "l"]);
+    assert_eq!(back.values.len(), 18);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! - cost: one pass over the file, which is read whole
 //!
 //! Colours, normals, materials, lines and points are passed over, and so is a UTF-8 mark before text. A binary STL file ends with its last triangle, and an OBJ file has each
-//! face on one line: bytes that follow, and a line that `\` continues, are errors. STL names no vertices: corners with the same coordinates become one. The
+//! vertex and face on one line: bytes that follow, and a line of those that `\` continues, are errors. STL names no vertices: corners with the same coordinates become one. The
 //! parts of an OBJ file, and the solids of an STL file, become one mesh, and a vertex that several of them use stands once for each.
 
 mod obj;
@@ -22,7 +22,8 @@ use crate::{Error, Result};
 /// The triangles of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeshData {
-    /// Corners of triangles, in three dimensions: 32-bit numbers of STL, and of PLY that has `float`, otherwise 64-bit ones.
+    /// Corners of triangles, in three dimensions: 32-bit numbers of STL, and of PLY unless a coordinate is `double`, `int` or `uint`, which
+    /// need 64 bits; those of OBJ have 64.
     pub vertices: Points,
     /// The corners of each triangle, as indices into the vertices, all of which are there.
     pub faces: Vec<[u32; 3]>,
@@ -269,7 +270,10 @@ mod tests {
             (format!("{obj}f 1 2 x\n"), "line 4: 'f 1 2 x' is no list of vertices"),
             (format!("{obj}\r\nf 1 2 3\r\nv 0 zero 0"), "line 6: 'v 0 zero 0' has no three numbers"),
             (format!("{obj}f 1 2 \\\n3\n"), r"line 4: 'f 1 2 \\' is no list of vertices"),
+            (format!("{obj}v 0 0 0 1 1\nf 1 2 3\n"), "line 4: 'v 0 0 0 1 1' cannot be read: color"),
+            (format!("{obj}vn 0 0 1\n\nf 1 2 3/1/1/1\n"), "line 6: 'f 1 2 3/1/1/1' is no list of vertices"),
             (format!("{obj}f 1 2 9\n"), "a face has a vertex that is not there"),
+            (format!("{obj}f\nf 1 2 3\no next\n"), "a face has no vertices"),
         ] {
             let error = read_bytes(text.as_bytes()).unwrap_err();
             assert!(error.contains(said) && !error.contains('\n'), "{error}");
@@ -277,6 +281,49 @@ mod tests {
         let whole = ply("binary_little_endian", &[0; 20]);
         let error = read_bytes(&whole).unwrap_err();
         assert!(error.ends_with("ends within the element vertex, of which there should be 4"), "{error}");
+    }
+
+    #[test]
+    fn lines_of_obj_that_are_passed_over() {
+        let obj = "v 0 0 0\nv 1 0 0\nv 0 1 0\n";
+        let faces = [[0, 1, 2]];
+        for more in [
+            // Normals and texture coordinates that are not there, and that multiply to more than a number holds.
+            "vn 0 0 1\nf 1//6148914691236517206 2//1 3//1\n",
+            "vn 0 0 1\nf 1//-9 2//1 3//1\n",
+            "vn 0 0 1\nf 1//0 2 3//2\n",
+            "vt 0 1\nf 1/-9 2 3\n",
+            "vt 0 1\nf 1/9223372036854775807/-9223372036854775808 2/1/ 3/\n",
+            // Some that are no numbers, or too few.
+            "vn 0 0\nvt\nvn a b c\nf 1 2 3\n",
+            // Materials, lines and points.
+            "mtllib\nusemtl\nl 1 2 3\nl x\np 1\nf 1 2 3\nusemtl b\n",
+            "v 1 1 1 0.5 0.5 0.5\nf 1 2 3\n",
+            "v 1 1 1\t0.5 red  blue \r\nf 1 2 3\n",
+        ] {
+            let mesh = read_bytes(format!("{obj}{more}").as_bytes()).unwrap_or_else(|error| panic!("{more}: {error}"));
+            assert_eq!((&mesh.faces[..], mesh.vertices.len()), (&faces[..], 3), "{more}");
+        }
+        // A colour on one of the vertices, and a fourth number on another.
+        let text = "v 0 0 0 1 0 1\nv 2 4 6 2\nv 0 1 0\no p\u{e4}rt\nf 1 2 3";
+        let corners = [[[0.0, 0.0, 0.0], [1.0, 2.0, 3.0], [0.0, 1.0, 0.0]]];
+        assert_eq!(triangles(&read_bytes(text.as_bytes()).unwrap()), corners);
+        // Names and comments in another encoding.
+        let other = [obj.as_bytes(), b"o p\xe4rt\n# \xe4\n\xe4 1\nf 1 2 3\n"].concat();
+        assert_eq!(read_bytes(&other).unwrap().faces, faces);
+        let error = read_bytes(&[obj.as_bytes(), b"f 1 2 3 \xe4\n"].concat()).unwrap_err();
+        assert!(error.contains("line 4: 'f 1 2 3 \u{fffd}' is no text in UTF-8"), "{error}");
+        for face in [
+            "6148914691236517206 2 3",
+            "9223372036854775807 2 3",
+            "9223372036854775808 2 3",
+            "-9223372036854775808 1 2",
+            "-4 1 2",
+            "0 1 2",
+            "/1 2 3",
+        ] {
+            assert!(read_bytes(format!("{obj}vn 0 0 1\nvt 0 0\nf {face}\n").as_bytes()).is_err(), "{face}");
+        }
     }
 
     /// What changes a few bytes is read or refused; all vertices of faces are there, and no coordinate is NaN.

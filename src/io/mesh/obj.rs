@@ -4,15 +4,16 @@ use std::io::{self, BufRead, Read};
 
 use tobj::{LoadError, LoadOptions};
 
-use crate::io::Points;
 use crate::io::mesh::{MeshData, vertices};
+use crate::io::{Points, shorten};
 
 pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
     let options = LoadOptions { triangulate: true, ignore_points: true, ignore_lines: true, ..Default::default() };
     let materials = |_: &std::path::Path| Ok(Default::default());
-    let mut lines = Counted { rest: bytes, lines: 0 };
-    let (parts, _) = tobj::load_obj_buf(&mut lines, &options, materials)
-        .map_err(|error| format!("is no mesh in the OBJ, PLY or STL format: {}", message(error, bytes, lines.lines)))?;
+    let mut lines = Lines { rest: bytes, number: 0, ready: [&[]; 2] };
+    let (parts, _) = tobj::load_obj_buf(&mut lines, &options, materials).map_err(|error| {
+        format!("is no mesh in the OBJ, PLY or STL format: {}", message(error, bytes, lines.number))
+    })?;
     let (mut coordinates, mut faces) = (vec![], vec![]);
     for part in parts {
         let first = u32::try_from(coordinates.len() / 3);
@@ -31,46 +32,72 @@ pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
 
 /// What is wrong in this line, the last that was read. What faces name is looked up when a part ends, after its lines.
 fn message(error: LoadError, bytes: &[u8], number: usize) -> String {
-    if let LoadError::FaceVertexOutOfBounds = error {
-        return "a face has a vertex that is not there".into();
-    }
-    let line = bytes.split(|&byte| byte == b'\n').nth(number.saturating_sub(1)).unwrap_or_default().trim_ascii();
-    let short = String::from_utf8_lossy(line.get(..60).unwrap_or(line)).escape_debug().to_string();
     let what = match error {
+        LoadError::FaceVertexOutOfBounds => return "a face has a vertex that is not there".into(),
+        LoadError::InvalidPolygon => return "a face has no vertices".into(),
         LoadError::ReadError => "is no text in UTF-8".into(),
         LoadError::PositionParseError => "has no three numbers".into(),
         LoadError::FaceParseError => "is no list of vertices, each as 1, 1/2, 1//3 or 1/2/3".into(),
         other => format!("cannot be read: {other}"),
     };
-    format!("line {number}: '{short}' {what}")
+    let line = bytes.split(|&byte| byte == b'\n').nth(number.saturating_sub(1)).unwrap_or_default().trim_ascii();
+    format!("line {number}: '{}' {what}", shorten(line))
 }
 
-/// Bytes, and how many lines of them are read, also in part.
-struct Counted<'a> {
+/// What of a line is handed out; nothing if it is passed over. The reader looks up the normals and texture coordinates of faces without
+/// care for large numbers, wants colours on all vertices or on none, and takes a line of three vertices for a triangle: it sees none of these.
+fn prepared(line: &[u8]) -> Option<&[u8]> {
+    let text = std::str::from_utf8(line).or_else(|error| std::str::from_utf8(&line[..error.valid_up_to()])).ok()?;
+    let mut words = text.split_whitespace();
+    match words.next()? {
+        // A fourth number divides the coordinates; three more are a colour.
+        "v" if words.count() == 6 => {
+            let is_of_word = |letter: char| !letter.is_whitespace();
+            Some((0..3).fold(text, |rest, _| rest.trim_end().trim_end_matches(is_of_word)).as_bytes())
+        }
+        "v" | "f" => Some(line),
+        // A part begins, whatever its name.
+        "o" | "g" => Some(b"o"),
+        _ => None,
+    }
+}
+
+/// The lines that make a mesh, one at a time, so that an error is in the line that was handed out last.
+struct Lines<'a> {
+    /// What is not yet read.
     rest: &'a [u8],
-    lines: usize,
+    /// The number of the last line.
+    number: usize,
+    /// What of a line is not yet handed out, and its end.
+    ready: [&'a [u8]; 2],
 }
 
-impl Read for Counted<'_> {
+impl Read for Lines<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let n = self.rest.len().min(buffer.len());
-        buffer[..n].copy_from_slice(&self.rest[..n]);
+        let n = self.fill_buf()?.read(buffer)?;
         self.consume(n);
         Ok(n)
     }
 }
 
-impl BufRead for Counted<'_> {
-    /// No more than a line.
+impl BufRead for Lines<'_> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        let end = self.rest.iter().position(|&byte| byte == b'\n');
-        Ok(end.map_or(self.rest, |end| &self.rest[..=end]))
+        while self.ready.iter().all(|part| part.is_empty()) && !self.rest.is_empty() {
+            let end = self.rest.iter().position(|&byte| byte == b'\n').map_or(self.rest.len(), |end| end + 1);
+            let (line, rest) = self.rest.split_at(end);
+            self.rest = rest;
+            self.number += 1;
+            if let Some(line) = prepared(line.trim_ascii_end()) {
+                self.ready = [line, b"\n"];
+            }
+        }
+        Ok(self.ready.into_iter().find(|part| !part.is_empty()).unwrap_or_default())
     }
 
+    /// At most what was handed out.
     fn consume(&mut self, n: usize) {
-        let (read, rest) = self.rest.split_at(n);
-        self.rest = rest;
-        let ends = read.iter().filter(|&&byte| byte == b'\n').count();
-        self.lines += ends + usize::from(rest.is_empty() && !read.is_empty() && !read.ends_with(b"\n"));
+        if let Some(part) = self.ready.iter_mut().find(|part| !part.is_empty()) {
+            *part = part.get(n..).unwrap_or_default();
+        }
     }
 }

@@ -7,9 +7,9 @@ use ply_rs_bw::ply::{
     ElementDef, Encoding, Header, Property, PropertyAccess, PropertyAccessResult, PropertyType, ScalarType,
 };
 
-use crate::io::Points;
 use crate::io::mesh::ply_text::Lines;
 use crate::io::mesh::{MeshData, fan, vertices};
+use crate::io::{Points, shorten};
 
 /// What faces call their corners.
 const CORNERS: [&str; 2] = ["vertex_indices", "vertex_index"];
@@ -88,7 +88,7 @@ impl Payload<'_> {
 fn in_header(error: &ParseError, bytes: &[u8]) -> String {
     let line = error.line().and_then(|number| {
         let line = bytes.split(|&byte| byte == b'\n').nth(number.checked_sub(1)?)?.trim_ascii();
-        Some((number, String::from_utf8_lossy(line.get(..60).unwrap_or(line)).escape_debug().to_string()))
+        Some((number, shorten(line)))
     });
     match line {
         _ if error.kind() == ErrorKind::UnexpectedEof => "its header has no line end_header".into(),

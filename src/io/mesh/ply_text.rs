@@ -4,6 +4,8 @@ use std::str::FromStr;
 
 use ply_rs_bw::ply::{ElementDef, Property, PropertyAccess, PropertyAccessResult, PropertyType, ScalarType};
 
+use crate::io::shorten;
+
 /// The lines after the header.
 pub(super) struct Lines<'a> {
     rest: &'a [u8],
@@ -73,8 +75,7 @@ const WHOLE: &str = "a whole number that its type can hold";
 const FLOAT: &str = "a number";
 
 fn number<T: FromStr>(word: &str, what: &str) -> Result<T, String> {
-    let short = || word.chars().take(60).collect::<String>().escape_debug().to_string();
-    word.parse().map_err(|_| format!("'{}' is not {what}", short()))
+    word.parse().map_err(|_| format!("'{}' is not {what}", shorten(word.as_bytes())))
 }
 
 fn scalar(kind: &ScalarType, word: &str) -> Result<Property, String> {

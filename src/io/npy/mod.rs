@@ -20,7 +20,7 @@ use crate::io::columns::{self, Column};
 use crate::io::csv_columns::choose;
 use crate::io::reading::Reading;
 use crate::io::source::{Source, Word, room};
-use crate::io::{Format, Result, Snapshot};
+use crate::io::{Format, Result, Snapshot, shorten};
 
 pub use shared::{NpyNumber, SharedNpy, SharedNpyRows};
 pub(super) use write::{write, write_points};
@@ -126,8 +126,8 @@ fn header_text(source: &mut Source) -> Result<String> {
     String::from_utf8(text).map_err(|error| source.error(format!("its header is not text: {error}")))
 }
 
-/// What an array that begins with `bytes` says, and where its values begin; one without dimensions has one row.
-pub(super) fn decode(bytes: &[u8], of: Of) -> std::result::Result<(Header, u64), String> {
+/// The literal of an array that begins with `bytes`, and where its values begin; one without dimensions has one row.
+fn literal(bytes: &[u8]) -> std::result::Result<(String, u64), String> {
     let (length, start) = match bytes {
         [b'\x93', b'N', b'U', b'M', b'P', b'Y', 1, _, a, b, ..] => (u32::from(u16::from_le_bytes([*a, *b])), 10),
         [b'\x93', b'N', b'U', b'M', b'P', b'Y', 2 | 3, _, a, b, c, d, ..] => (u32::from_le_bytes([*a, *b, *c, *d]), 12),
@@ -136,8 +136,23 @@ pub(super) fn decode(bytes: &[u8], of: Of) -> std::result::Result<(Header, u64),
     let end = start + length as usize;
     let text =
         bytes.get(start..end).ok_or_else(|| format!("has a header of {length} bytes, of which some are missing"))?;
-    let text = String::from_utf8_lossy(text).replace("()", "(1,)");
-    Ok((Header::parse(&text, of)?, end as u64))
+    Ok((String::from_utf8_lossy(text).replace("()", "(1,)"), end as u64))
+}
+
+/// What an array that begins with `bytes` says, and where its values begin.
+pub(super) fn decode(bytes: &[u8], of: Of) -> std::result::Result<(Header, u64), String> {
+    let (text, start) = literal(bytes)?;
+    Ok((Header::parse(&text, of)?, start))
+}
+
+/// How many rows an array that begins with `bytes` has, if it holds floats, integers or complex numbers, also those that are not read.
+pub(super) fn rows_of_numbers(bytes: &[u8]) -> std::result::Result<Option<u64>, String> {
+    let (text, _) = literal(bytes)?;
+    let is_number = |name: &str| name.trim_start_matches(['<', '>', '=', '|']).starts_with(['f', 'i', 'u', 'c']);
+    match quoted(value(&text, "descr")?).is_some_and(is_number) {
+        true => Ok(sides(value(&text, "shape")?)?.first().copied()),
+        false => Ok(None),
+    }
 }
 
 /// What the values of an array are.
@@ -224,8 +239,8 @@ impl Header {
     fn parse(text: &str, of: Of) -> std::result::Result<Self, String> {
         let wanted = "an array of 32- or 64-bit floats or of integers is wanted";
         let descr = value(text, "descr")?;
-        let Some(type_name) = descr.strip_prefix(['\'', '"']).and_then(|rest| rest.split(['\'', '"']).next()) else {
-            return Err(format!("holds records of type {}; {wanted}", shorten(descr)));
+        let Some(type_name) = quoted(descr) else {
+            return Err(format!("holds records of type {}; {wanted}", shorten(descr.as_bytes())));
         };
         let found = type_name.parse::<TypeStr>().ok().and_then(|found| {
             let kind = match (found.type_char(), found.size_field()) {
@@ -238,32 +253,26 @@ impl Header {
         });
         let (big_endian, kind, bytes) = match found {
             Some(found) => found,
-            None => return Err(format!("holds values of type '{}'; {wanted}", shorten(type_name))),
+            None => return Err(format!("holds values of type '{}'; {wanted}", shorten(type_name.as_bytes()))),
         };
         let order = value(text, "fortran_order")?;
         let fortran = match (order.starts_with("True"), order.starts_with("False")) {
-            (false, false) => return Err(format!("its header has fortran_order {}", shorten(order))),
+            (false, false) => return Err(format!("its header has fortran_order {}", shorten(order.as_bytes()))),
             (fortran, _) => fortran,
         };
         let shape = value(text, "shape")?;
-        let inner = shape.strip_prefix('(').and_then(|rest| rest.split_once(')')).map(|(inner, _)| inner);
-        let sides: Option<Vec<u64>> = inner.and_then(|inner| {
-            let sides = inner.split(',').map(|side| side.trim().trim_end_matches('L')).filter(|side| !side.is_empty());
-            sides.map(|side| side.parse().ok()).collect()
-        });
-        let (points, dim) = match sides.as_deref() {
-            Some(&[points]) => (points, 1),
-            Some(&[points, dim @ 1..=10]) => (points, dim as usize),
-            Some(&[points, dim]) if of != Of::Points && (1..=MOST_COLUMNS).contains(&dim) => (points, dim as usize),
-            Some(_) => {
+        let (points, dim) = match sides(shape)?[..] {
+            [points] => (points, 1),
+            [points, dim @ 1..=10] => (points, dim as usize),
+            [points, dim] if of != Of::Points && (1..=MOST_COLUMNS).contains(&dim) => (points, dim as usize),
+            _ => {
                 let shape = shape.split_inclusive(')').next().unwrap_or_default();
                 let wanted = match of {
                     Of::Fields => "N values are (N,), and those of F fields (N, F)",
                     _ => "N points are (N, 1) to (N, 10), or (N,)",
                 };
-                return Err(format!("has shape {}; {wanted}", shorten(shape)));
+                return Err(format!("has shape {}; {wanted}", shorten(shape.as_bytes())));
             }
-            None => return Err(format!("its header has shape {}", shorten(shape))),
         };
         Ok(Self { big_endian, kind, bytes, fortran, points, dim })
     }
@@ -279,9 +288,19 @@ fn value<'a>(text: &'a str, key: &str) -> std::result::Result<&'a str, String> {
         .ok_or_else(|| format!("its header has no '{key}'"))
 }
 
-/// The first 60 characters, printable.
-fn shorten(text: &str) -> String {
-    text.chars().take(60).collect::<String>().escape_debug().to_string()
+/// What is in the quotes with which a value begins.
+fn quoted(value: &str) -> Option<&str> {
+    value.strip_prefix(['\'', '"']).and_then(|rest| rest.split(['\'', '"']).next())
+}
+
+/// The numbers of a shape.
+fn sides(shape: &str) -> std::result::Result<Vec<u64>, String> {
+    let inner = shape.strip_prefix('(').and_then(|rest| rest.split_once(')')).map(|(inner, _)| inner);
+    let sides = inner.and_then(|inner| {
+        let sides = inner.split(',').map(|side| side.trim().trim_end_matches('L')).filter(|side| !side.is_empty());
+        sides.map(|side| side.parse().ok()).collect()
+    });
+    sides.ok_or_else(|| format!("its header has shape {}", shorten(shape.as_bytes())))
 }
 
 /// The values of a one-dimensional array.
