@@ -148,8 +148,12 @@ fn ranks_that_wait_in_a_part_end_too() {
         part.barrier()?;
         ranks.barrier()
     });
-    // Rank 3 waits in a part where rank 1 is 0.
-    assert_eq!(errors, [gone(0, 1), (1, refused().to_string(), ErrorKind::Parameter), gone(2, 1), gone(3, 0)]);
+    // Rank 3 waits in a part where rank 1 is 0. That part ends before rank 1 does, so rank 3 may be the first to end.
+    assert_eq!(errors.len(), 4);
+    assert_eq!((&errors[1], &errors[3]), (&(1, refused().to_string(), ErrorKind::Parameter), &gone(3, 0)));
+    for rank in [0, 2] {
+        assert!([gone(rank, 1), gone(rank, 3)].contains(&errors[rank]), "{:?}", errors[rank]);
+    }
 }
 
 #[test]
