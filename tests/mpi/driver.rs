@@ -10,7 +10,7 @@ use crate::faults::FAULTS;
 const SIZES: [usize; 6] = [1, 2, 3, 4, 7, 16];
 /// So many run everything if nothing is chosen; others run what is quick, for each rank computes the whole answer, too.
 const WHOLE: usize = 3;
-/// Seconds for what is chosen, so that what waits for ever ends. On two processors the whole takes four minutes, and others may want them.
+/// Seconds for what is chosen, so that what waits for ever ends. Without optimizations the whole takes six minutes on two busy processors.
 const LIMIT: u32 = 1200;
 const QUICK: [&str; 4] = ["communicator", "groups", "chain", "refusals"];
 
