@@ -10,9 +10,9 @@ use crate::faults::FAULTS;
 const SIZES: [usize; 6] = [1, 2, 3, 4, 7, 16];
 /// So many run everything if nothing is chosen; others run what is quick, for each rank computes the whole answer, too.
 const WHOLE: usize = 3;
+const QUICK: [&str; 4] = ["communicator", "groups", "chain", "refusals"];
 /// Seconds for what is chosen, so that what waits for ever ends. Without optimizations the whole takes six minutes on two busy processors.
 const LIMIT: u32 = 1200;
-const QUICK: [&str; 4] = ["communicator", "groups", "chain", "refusals"];
 
 /// Whether this process is one of several that were started.
 pub fn is_rank() -> bool {

@@ -140,7 +140,7 @@ fn a_rank_that_panics_ends_those_that_wait_and_its_panic_goes_on() {
 
 #[test]
 fn ranks_that_wait_in_a_part_end_too() {
-    let (_, errors) = ends(|ranks| {
+    let (all, errors) = ends(|ranks| {
         let part = ranks.split(ranks.rank() % 2, 0)?;
         if ranks.rank() == 1 {
             return Err(refused());
@@ -154,6 +154,8 @@ fn ranks_that_wait_in_a_part_end_too() {
     for rank in [0, 2] {
         assert!([gone(rank, 1), gone(rank, 3)].contains(&errors[rank]), "{:?}", errors[rank]);
     }
+    // Whoever ends first, the result is the error of the rank that failed by itself.
+    assert_eq!(all.unwrap().unwrap_err().to_string(), refused().to_string());
 }
 
 #[test]
