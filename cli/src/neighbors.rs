@@ -79,7 +79,8 @@ pub fn pairs(args: &Pairs) -> Result<String, Failure> {
     let input::Read { snapshot, outside } = input::points(&args.points, &mut phases)?;
     let points = &snapshot.points;
     let found = phases.run("pairs", || ropewalk::table::pairs(points, args.radius, args.points.periodic))?;
-    let lengths: Vec<f64> = found.distances2.iter().map(|&distance2| ropewalk::distance_from_square(distance2)).collect();
+    let lengths: Vec<f64> =
+        found.distances2.iter().map(|&distance2| ropewalk::distance_from_square(distance2)).collect();
     phases.run("write", || -> Result<(), Failure> {
         outputs.write(&args.out, |file| match out {
             Column::Npy => Ok::<_, Failure>(ropewalk::io::write_npy_u32_to(file, found.indices.as_slice(), 2)?),

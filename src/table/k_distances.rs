@@ -43,8 +43,9 @@ fn distances<S: Scalar, const D: usize>(points: &[[S; D]], k: usize, size: BoxSi
     let space = Space::periodic(size)?;
     let tree = Bvh::build_in(points, space)?;
     // Anew from the coordinates as clustering has them, for it decides with these.
-    let distance =
-        |i: usize, j: u32| distance_from_square(space.distance2(&space.wrap(points[i]), &space.wrap(points[j as usize])));
+    let distance = |i: usize, j: u32| {
+        distance_from_square(space.distance2(&space.wrap(points[i]), &space.wrap(points[j as usize])))
+    };
     let wanted = Nearest::new(k).excluding_self();
     // Where there is no memory for lists, there is another way.
     let lists = (k <= MOST_LISTED).then(|| tree.try_nearest_neighbors(wanted).ok()).flatten();

@@ -55,7 +55,8 @@ fn corrected(origin: &[f64; 3], direction: &[f64; 3], corners: &[[f64; 3]; 3], g
             return None;
         }
         let correction = residual / slope;
-        let uncertainty = 1.001 * error / slope.abs() + 3.0 * correction.abs() * (slope_error / slope.abs() + f64::EPSILON);
+        let uncertainty =
+            1.001 * error / slope.abs() + 3.0 * correction.abs() * (slope_error / slope.abs() + f64::EPSILON);
         let (least, most) = (correction - uncertainty, correction + uncertainty);
         let (down, up) = (t - t.next_down(), t.next_up() - t);
         if most <= 0.0 && least > -down {

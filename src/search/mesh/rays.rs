@@ -288,8 +288,7 @@ impl<S: Scalar> Mesh<S> {
             return;
         }
         let exact = TriangleRay::new(ray);
-        let mut decide =
-            |triangle: u32| -> Option<Option<f64>> { self.hit_on(&exact, triangle, rule).map(&mut visit) };
+        let mut decide = |triangle: u32| -> Option<Option<f64>> { self.hit_on(&exact, triangle, rule).map(&mut visit) };
         match FrameRay::new(ray, &self.frame) {
             Prepared::Nothing => {}
             Prepared::TooFar => {
