@@ -323,7 +323,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use geometry::shapes;
 pub use geometry::{
     Aabb, Boundary, Bounded, BoxSize, Capsule, Convex, Distance, Dop6, Dop8, Dop14, Dop18, Dop26, Ellipsoid, HitBy,
-    Kdop, Obb, Query, Ray, Scalar, Segment, Space, Sphere, Tetrahedron, Triangle,
+    Kdop, Obb, Query, Ray, Scalar, Segment, Space, Sphere, Tetrahedron, Triangle, distance_from_square,
 };
 pub use halo::{AdaptaHop, AdaptaHopAlgorithm, Halos, Subhalo, SubhaloSelection, Subhalos};
 #[cfg(feature = "halos")]

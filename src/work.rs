@@ -29,20 +29,15 @@ pub(crate) fn distances<R: Send>(task: impl FnOnce() -> R + Send) -> u64 {
 }
 
 #[cfg(test)]
+mod growth;
+#[cfg(test)]
+mod sets;
+
+#[cfg(test)]
 mod tests {
     use super::distances;
+    use super::sets::random;
     use crate::{Bvh, Dbscan, DbscanAlgorithm, Fof, Nearest, Scalar};
-
-    /// Pseudo-random numbers in `0..1` (SplitMix64).
-    fn random(seed: u64) -> impl FnMut() -> f64 {
-        let mut state = seed;
-        move || {
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-        }
-    }
 
     fn uniform<S: Scalar, const D: usize>(n: usize, unit: f64) -> Vec<[S; D]> {
         let mut random = random(n as u64);

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use ropewalk::Nearest;
+use ropewalk::{Nearest, Neighbor};
 
 use super::args::{Knn, Pairs};
 use super::outputs::{Column, Outputs, write_csv};
@@ -47,14 +47,14 @@ pub fn knn(args: &Knn) -> Result<String, Failure> {
                 writeln!(file, "point,neighbor,distance")?;
                 for (point, list) in lists.iter().enumerate() {
                     for near in list {
-                        writeln!(file, "{point},{},{:?}", near.index, near.distance2.sqrt())?;
+                        writeln!(file, "{point},{},{:?}", near.index, near.distance())?;
                     }
                 }
                 Ok(())
             }
         })?;
         let Some((path, column)) = args.distances.as_ref().zip(distances) else { return Ok(()) };
-        let distances: Vec<f64> = all.iter().map(|near| near.distance2.sqrt()).collect();
+        let distances: Vec<f64> = all.iter().map(|near| near.distance()).collect();
         write_distances(&mut outputs, path, column, k, distances)
     })?;
     let mut summary = Summary::default();
@@ -63,7 +63,7 @@ pub fn knn(args: &Knn) -> Result<String, Failure> {
         summary.both("queries", grouped(queries.len() as u64), queries.len());
     }
     summary.both("k", k.to_string(), k);
-    let farthest = all.iter().map(|near| near.distance2).fold(0.0, f64::max).sqrt();
+    let farthest = all.iter().map(Neighbor::distance).fold(0.0, f64::max);
     summary.both("farthest", short(farthest), farthest);
     summary.close(&phases, outputs, &targets, args.points.json.as_ref())
 }
@@ -79,7 +79,8 @@ pub fn pairs(args: &Pairs) -> Result<String, Failure> {
     let input::Read { snapshot, outside } = input::points(&args.points, &mut phases)?;
     let points = &snapshot.points;
     let found = phases.run("pairs", || ropewalk::table::pairs(points, args.radius, args.points.periodic))?;
-    let lengths: Vec<f64> = found.distances2.iter().map(|distance2| distance2.sqrt()).collect();
+    let lengths: Vec<f64> =
+        found.distances2.iter().map(|&distance2| ropewalk::distance_from_square(distance2)).collect();
     phases.run("write", || -> Result<(), Failure> {
         outputs.write(&args.out, |file| match out {
             Column::Npy => Ok::<_, Failure>(ropewalk::io::write_npy_u32_to(file, found.indices.as_slice(), 2)?),

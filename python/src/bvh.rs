@@ -5,7 +5,7 @@ use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
 use ropewalk::table::{self, Radii};
-use ropewalk::{Csr, Nearest, Neighbor};
+use ropewalk::{Csr, Nearest, Neighbor, distance_from_square};
 
 use crate::arrays::{Rows, Vector};
 use crate::calls::run;
@@ -125,7 +125,7 @@ impl Bvh {
     ) -> PyResult<(Bound<'py, PyAny>, Vector<'py, f64>)> {
         let (indices, distances) = run(py, n_jobs, || {
             let mut pairs = self.0.pairs(radius)?;
-            pairs.distances2.par_iter_mut().for_each(|distance| *distance = distance.sqrt());
+            pairs.distances2.par_iter_mut().for_each(|distance| *distance = distance_from_square(*distance));
             Ok((pairs.indices.into_vec(), pairs.distances2))
         })?;
         Ok((narrow_rows(py, indices, self.0.len())?, distances.into_pyarray(py)))
@@ -145,7 +145,7 @@ impl Bvh {
 /// Distances and indices apart from each other.
 fn taken_apart(found: &[Neighbor]) -> Near {
     let (mut distances, mut indices) = (vec![], vec![]);
-    let near = found.par_iter().map(|near| (near.distance2.sqrt(), i64::from(near.index)));
+    let near = found.par_iter().map(|near| (near.distance(), i64::from(near.index)));
     near.unzip_into_vecs(&mut distances, &mut indices);
     (distances, indices)
 }
@@ -160,7 +160,7 @@ fn rows(lists: &Csr<Neighbor>, k: usize, n: usize) -> Option<Near> {
     distances.try_reserve_exact(len).ok()?;
     indices.try_reserve_exact(len).ok()?;
     let near = |at: usize| match lists.of(at / k).get(at % k) {
-        Some(near) => (near.distance2.sqrt(), i64::from(near.index)),
+        Some(near) => (near.distance(), i64::from(near.index)),
         None => (f64::INFINITY, n as i64),
     };
     (0..len).into_par_iter().map(near).unzip_into_vecs(&mut distances, &mut indices);

@@ -138,7 +138,7 @@ impl Mesh {
         let (found, places) = run(py, n_jobs, || {
             with_mesh!(self, points, |mesh, table| {
                 let near = mesh.nearest_all(rows(table)?, radius);
-                let of_nearest = |near: &MeshNearest| (near.triangle as i32, near.distance2.sqrt(), near.barycentric);
+                let of_nearest = |near: &MeshNearest| (near.triangle as i32, near.distance(), near.barycentric);
                 let none = (-1, f64::INFINITY, [f64::NAN; 3]);
                 let places = near.par_iter().map(|near| near.map_or([f64::NAN; 3], |near| near.point)).collect();
                 Ok((columns(&near, |near| near.as_ref().map_or(none, of_nearest)), places))

@@ -42,7 +42,7 @@ pub(super) fn refine<S: Scalar, const D: usize>(primitives: &mut SortedPrimitive
     let order = |run: Range<usize>| {
         let mut order: Vec<u32> = run.clone().map(|position| position as u32).collect();
         let mut deltas = deltas[run.clone()].to_vec();
-        refine_run(primitives, &mut order, &mut deltas, 0);
+        refine_run(primitives, &mut order, &mut deltas, (run.start, 0));
         (run, order, deltas)
     };
     let orders = map_tasks(runs.len(), 1, &|at| order(runs[at.start].clone()));
@@ -67,16 +67,16 @@ fn refine_run<S: Scalar, const D: usize>(
     primitives: &SortedPrimitives<S, D>,
     run: &mut [u32],
     deltas: &mut [u8],
-    grids: usize,
+    (first, grids): (usize, usize),
 ) {
-    let center = |position: u32| primitives.center(position as usize);
-    let parts = map_tasks(run.len(), TASK, &|range| {
-        run[range].iter().fold(Aabb::EMPTY, |bounds, &position| bounds.union(&Aabb::point(center(position))))
-    });
-    let bounds = parts.iter().fold(Aabb::EMPTY, |bounds, part| bounds.union(part));
+    let bounds = bounds_of(primitives, run);
     if bounds.lo == bounds.hi {
         return;
     }
+    let Some(first_delta) = FINER.get(grids) else {
+        return split(primitives, run, first);
+    };
+    let center = |position: u32| primitives.center(position as usize);
     let grid = Grid::over(&bounds);
     let mut sorted = vec![(0u64, 0u32); run.len()];
     fill(&mut sorted, TASK, &|range, sorted| {
@@ -94,24 +94,56 @@ fn refine_run<S: Scalar, const D: usize>(
     if sorted.first().map(|&(code, _)| code) == sorted.last().map(|&(code, _)| code) {
         return;
     }
-    if let Some(first) = FINER.get(grids) {
-        for (delta, pair) in deltas[1..].iter_mut().zip(sorted.windows(2)) {
-            let differing = pair[0].0 ^ pair[1].0;
-            if differing != 0 {
-                *delta = first + differing.ilog2() as u8;
-            }
+    for (delta, pair) in deltas[1..].iter_mut().zip(sorted.windows(2)) {
+        let differing = pair[0].0 ^ pair[1].0;
+        if differing != 0 {
+            *delta = first_delta + differing.ilog2() as u8;
         }
     }
     let (mut rest, mut rest_of_deltas) = (run, deltas);
-    let mut runs = Vec::new();
+    let (mut runs, mut at) = (Vec::new(), first);
     for alike in sorted.chunk_by(|a, b| a.0 == b.0) {
         let own = rest.split_off_mut(..alike.len()).unwrap_or_default();
         let own_deltas = rest_of_deltas.split_off_mut(..alike.len()).unwrap_or_default();
         if own.len() > LEAF {
-            runs.push((own, own_deltas));
+            runs.push((at, own, own_deltas));
         }
+        at += alike.len();
     }
-    for_each(runs, &|_, (run, deltas): (&mut [u32], &mut [u8])| refine_run(primitives, run, deltas, grids + 1));
+    for_each(runs, &|_, (first, run, deltas): (usize, &mut [u32], &mut [u8])| {
+        refine_run(primitives, run, deltas, (first, grids + 1));
+    });
+}
+
+/// The box around the centers of a run.
+fn bounds_of<S: Scalar, const D: usize>(primitives: &SortedPrimitives<S, D>, run: &[u32]) -> Aabb<S, D> {
+    let center = |&position: &u32| Aabb::point(primitives.center(position as usize));
+    let parts = map_tasks(run.len(), TASK, &|range| {
+        run[range].iter().fold(Aabb::EMPTY, |bounds, position| bounds.union(&center(position)))
+    });
+    parts.iter().fold(Aabb::EMPTY, |bounds, part| bounds.union(part))
+}
+
+/// Orders a run, which is to begin at position `first`, so that the nodes that follow from positions are those of a k-d tree: each split between
+/// nodes is one along the longest axis. Runs of up to a leaf, and copies of one point, come out in the order of their positions.
+fn split<S: Scalar, const D: usize>(primitives: &SortedPrimitives<S, D>, run: &mut [u32], first: usize) {
+    let bounds = bounds_of(primitives, run);
+    let extent = |axis: usize| Into::<f64>::into(bounds.hi[axis]) - Into::<f64>::into(bounds.lo[axis]);
+    if run.len() <= LEAF || bounds.lo == bounds.hi {
+        run.sort_unstable();
+        return;
+    }
+    let axis = (1..D).fold(0, |longest, axis| if extent(axis) > extent(longest) { axis } else { longest });
+    // The node splits where the highest bit of the positions changes.
+    let last = first + run.len() - 1;
+    let boundary = last >> (first ^ last).ilog2() << (first ^ last).ilog2();
+    let coordinate = |position: u32| -> f64 { primitives.center(position as usize)[axis].into() };
+    let order = |a: &u32, b: &u32| coordinate(*a).total_cmp(&coordinate(*b)).then(a.cmp(b));
+    run.select_nth_unstable_by(boundary - first, order);
+    let (low, high) = run.split_at_mut(boundary - first);
+    for_each(vec![(first, low), (boundary, high)], &|_, (first, run): (usize, &mut [u32])| {
+        split(primitives, run, first);
+    });
 }
 
 /// Not generic, so that the sort is compiled once.

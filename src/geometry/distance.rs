@@ -58,6 +58,42 @@ impl<S, const D: usize, G: Distance<S, D>, V: Sync> Distance<S, D> for (G, V) {
     }
 }
 
+/// The distance of a squared distance: the smallest radius within which a search finds what is that far away.
+///
+/// Searches compare squares, and the square of a root that was rounded to the nearest number may be too small. This is the smallest `f64`
+/// whose square, as `f64` arithmetic rounds it, is at least `distance2`. All distances that the library hands out are such numbers.
+///
+/// ```
+/// use ropewalk::{Bvh, distance_from_square};
+///
+/// let bvh = Bvh::build(&[[0.0f64, 0.0, 0.0], [1.0, 1.0, 1.0]])?;
+/// let farthest = bvh.nearest([0.0, 0.0, 0.0], 2)[1];
+/// // The nearest number to the root of 3 has a square below 3.
+/// assert_eq!(bvh.count_neighbors(farthest.distance2.sqrt()), [1, 1]);
+/// assert_eq!(bvh.count_neighbors(distance_from_square(farthest.distance2)), [2, 2]);
+/// assert_eq!(farthest.distance(), distance_from_square(3.0));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[inline]
+pub fn distance_from_square(distance2: f64) -> f64 {
+    // If the nearest number is below the root, its square may round to less than `distance2`; the next number is not below the root, so
+    // its square is not less. If it is above, the number before is at least half a step below the root, and its square too far below
+    // `distance2` to round to it.
+    let root = distance2.sqrt();
+    if root * root < distance2 { root.next_up() } else { root }
+}
+
+/// The largest squared distance whose root, rounded to the nearest number, is at most `length`: the limit of the heights of a hierarchy, which
+/// other programs round so. It is at least the square of `length`.
+pub(crate) fn squared_limit(length: f64) -> f64 {
+    let mut limit = length * length;
+    // The root grows by half a unit in the last place for each step, or by a quarter.
+    while limit < f64::MAX && limit.next_up().sqrt() <= length {
+        limit = limit.next_up();
+    }
+    limit
+}
+
 #[cfg(feature = "glam")]
 macro_rules! glam_vector {
     ($($vector:ty: $scalar:ty, $dim:literal;)*) => {$(
@@ -76,6 +112,27 @@ for_each_glam_vector!(glam_vector);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn roots_and_their_squares() {
+        let mut state = 5u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1u64 << 53) as f64
+        };
+        let numbers =
+            (0..5000).map(|i| next() * 2f64.powi(i % 2000 - 1000)).chain([0.0, 3.0, 5e-324, 1e-310, f64::MAX]);
+        for square in numbers {
+            let root = distance_from_square(square);
+            assert!(root * root >= square, "{square:e}");
+            assert!(root == 0.0 || root.next_down() * root.next_down() < square, "{square:e}");
+            let limit = squared_limit(root);
+            assert!(limit.sqrt() <= root && (limit == f64::MAX || limit.next_up().sqrt() > root), "{square:e}");
+            assert!(square.sqrt() > squared_limit(square.sqrt().next_down()).sqrt() || square < 1e-300, "{square:e}");
+        }
+        assert_eq!(distance_from_square(f64::INFINITY), f64::INFINITY);
+        assert_eq!(squared_limit(f64::INFINITY), f64::INFINITY);
+    }
 
     #[test]
     fn by_hand() {

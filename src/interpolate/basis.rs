@@ -36,6 +36,28 @@ pub(super) fn fill_columns(columns: &mut [Lanes<f64>], roots: &[Lanes<f64>], off
     }
 }
 
+/// By how much coefficients fail to reproduce the monomials of at most a degree: the largest error of a value at the target, where the first
+/// monomial is 1 and all others are 0.
+pub(super) fn reproduction_error(coefficients: &[Lanes<f64>], offsets: &[Lanes<f64>], degree: usize) -> f64 {
+    let values = coefficients.as_flattened();
+    let axes: Vec<&[f64]> = offsets.chunks_exact(coefficients.len().max(1)).map(|axis| axis.as_flattened()).collect();
+    let mut most = (values.iter().sum::<f64>() - 1.0).abs();
+    if degree == 0 {
+        return most;
+    }
+    for (a, first) in axes.iter().enumerate() {
+        let linear: f64 = values.iter().zip(*first).map(|(c, x)| c * x).sum();
+        most = most.max(linear.abs());
+        if degree == 2 {
+            for second in &axes[a..] {
+                let products = values.iter().zip(*first).zip(*second);
+                most = most.max(products.map(|((c, x), y)| c * x * y).sum::<f64>().abs());
+            }
+        }
+    }
+    most
+}
+
 #[inline(always)]
 fn product(out: &mut [Lanes<f64>], a: &[Lanes<f64>], b: &[Lanes<f64>]) {
     for ((out, a), b) in out.iter_mut().zip(a).zip(b) {

@@ -107,7 +107,8 @@ impl Interpolator {
         self.n_alone
     }
 
-    /// The values at the targets of a field, or of several at once, whose values at the sources are given in their order.
+    /// The values at the targets of a field, or of several at once, whose values at the sources are given in their order. Where constants are
+    /// reproduced by coefficients that are not negative, values are within the minimum and the maximum of the sources that count.
     ///
     /// Errors: other than one value for each source; a value that is not finite.
     pub fn apply<V: FieldValue>(&self, values: &[V]) -> Result<Vec<V>> {
@@ -211,12 +212,25 @@ impl Interpolator {
                 let (sources, coefficients) = (self.sources.of(target), self.coefficients.of(target));
                 if sources.is_empty() {
                     own.fill(self.missing());
-                } else if let [own] = own {
+                    continue;
+                }
+                let is_mean = self.degrees[target] >= 0 && coefficients.iter().all(|&c| c >= 0.0);
+                if let [own] = own {
                     *own = sources.iter().zip(coefficients).map(|(&source, c)| c * values[source as usize]).sum();
                 } else {
                     for (&source, coefficient) in sources.iter().zip(coefficients) {
                         let row = &values[source as usize * columns..][..columns];
                         own.iter_mut().zip(row).for_each(|(own, value)| *own += coefficient * value);
+                    }
+                }
+                if is_mean {
+                    // Rounding may take a mean beyond the values.
+                    let counting = || sources.iter().zip(coefficients).filter(|(_, c)| **c > 0.0);
+                    for (column, own) in own.iter_mut().enumerate() {
+                        let value = |(&source, _): (&u32, &f64)| values[source as usize * columns + column];
+                        let least = counting().map(value).fold(f64::INFINITY, f64::min);
+                        let most = counting().map(value).fold(f64::NEG_INFINITY, f64::max);
+                        *own = own.max(least).min(most);
                     }
                 }
             }

@@ -7,9 +7,10 @@
 //! are sqrt(w(i)) times the shortest vector a with A^T a = (1, 0, .., 0): that polynomials are reproduced is this equation. It is solved by
 //! a decomposition A P = Q R with column pivoting (`qr`). Where columns are dependent, the equation still has a solution if what the neighbours
 //! tell determines the value at the target (four points of a plane that holds the target determine that of a linear function in
-//! space); where it has none, the same is tried with the next lower degree.
+//! space); where it has none, the same is tried with the next lower degree. Columns that differ by no more than coordinates are rounded by count
+//! as dependent; if polynomials are not reproduced without the difference, it counts after all, or the degree is lower.
 
-use super::basis::{basis_size, fill_columns};
+use super::basis::{basis_size, fill_columns, reproduction_error};
 use super::options::options;
 use super::qr::Qr;
 use super::stencil::{Plan, Work, places_of, stencils, tree_of};
@@ -25,6 +26,10 @@ pub(crate) const DETERMINED: f64 = 1e-9;
 /// The same two, where they are more, in units of what coordinates are rounded by over the radius: each monomial of a neighbour is off by
 /// at most two, and pivots have grown a little.
 pub(crate) const ROUNDED: f64 = 16.0;
+/// The error, in parts of the sizes of the coefficients, up to which polynomials count as reproduced.
+pub(crate) const REPRODUCED: f64 = 1e-11;
+/// Sizes of coefficients, added up, beyond which directions that are due to rounding are not fitted along.
+pub(crate) const LARGEST: f64 = 100.0;
 /// What rounded coordinates may change a function by that changes by 1 over the radius.
 pub(crate) const UNCERTAIN: f64 = 1e-3;
 
@@ -190,19 +195,36 @@ fn fit(options: &MovingLeastSquares, rounding: f64, work: &mut Work) -> Option<i
             continue;
         }
         let width = basis_size(dim, degree);
-        fill_columns(matrix.matrix(len, width), roots, offsets, degree);
-        matrix.decompose(true, DEPENDENT.max(ROUNDED * rounding));
-        if matrix.rank() == width {
-            matrix.shortest(0, coefficients);
-        } else {
-            matrix.decompose_transpose(transpose);
-            if matrix.shortest_of_dependent(transpose, 0, coefficients) > DETERMINED.max(ROUNDED * rounding) {
+        let doubt = ROUNDED * rounding;
+        let mut solve = |doubt: f64| {
+            fill_columns(matrix.matrix(len, width), roots, offsets, degree);
+            matrix.decompose(true, DEPENDENT.max(doubt));
+            let mut missing = 0.0;
+            if matrix.rank() == width {
+                matrix.shortest(0, coefficients);
+            } else {
+                matrix.decompose_transpose(transpose);
+                missing = matrix.shortest_of_dependent(transpose, 0, coefficients);
+            }
+            multiply(coefficients, roots, 1.0);
+            let size = coefficients.as_flattened().iter().map(|c| c.abs()).sum::<f64>();
+            let is_determined = missing <= DETERMINED.max(doubt) && rounding * size <= UNCERTAIN;
+            // Columns that were left out may be more than rounding of `f64`.
+            let is_exact = matrix.rank() == width
+                || !is_determined
+                || reproduction_error(coefficients, offsets, degree) <= REPRODUCED * (1.0 + size);
+            (is_determined, is_exact, size)
+        };
+        let (is_determined, is_exact, _) = solve(doubt);
+        if !is_determined {
+            continue;
+        }
+        if !is_exact {
+            // What lies beside a line or plane by what coordinates are rounded by is no direction to fit along, but must be fitted.
+            let (is_determined, is_exact, size) = if doubt > DEPENDENT { solve(0.0) } else { (false, false, 0.0) };
+            if !(is_determined && is_exact && size <= LARGEST) {
                 continue;
             }
-        }
-        multiply(coefficients, roots, 1.0);
-        if rounding * coefficients.as_flattened().iter().map(|c| c.abs()).sum::<f64>() > UNCERTAIN {
-            continue;
         }
         if options.has_gradients && degree > 0 {
             for (axis, slopes) in slopes.chunks_exact_mut(roots.len()).enumerate() {

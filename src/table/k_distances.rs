@@ -4,7 +4,7 @@ use super::Points;
 use super::rows::{compiled, with_rows};
 use crate::bvh::Bvh;
 use crate::error::Result;
-use crate::geometry::{BoxSize, Scalar, Space};
+use crate::geometry::{BoxSize, Scalar, Space, distance_from_square};
 use crate::parallel::{list_tasks, sort};
 use crate::search::Nearest;
 
@@ -43,8 +43,9 @@ fn distances<S: Scalar, const D: usize>(points: &[[S; D]], k: usize, size: BoxSi
     let space = Space::periodic(size)?;
     let tree = Bvh::build_in(points, space)?;
     // Anew from the coordinates as clustering has them, for it decides with these.
-    let distance =
-        |i: usize, j: u32| least_eps(space.distance2(&space.wrap(points[i]), &space.wrap(points[j as usize])));
+    let distance = |i: usize, j: u32| {
+        distance_from_square(space.distance2(&space.wrap(points[i]), &space.wrap(points[j as usize])))
+    };
     let wanted = Nearest::new(k).excluding_self();
     // Where there is no memory for lists, there is another way.
     let lists = (k <= MOST_LISTED).then(|| tree.try_nearest_neighbors(wanted).ok()).flatten();
@@ -64,16 +65,6 @@ fn distances<S: Scalar, const D: usize>(points: &[[S; D]], k: usize, size: BoxSi
     // Numbers that are not negative have the order of their bits.
     sort::<u64>(bytemuck::cast_slice_mut(&mut sorted));
     Ok(sorted)
-}
-
-/// The least `eps` with `eps * eps >= distance2`, as clustering compares them.
-///
-/// The root is rounded to the nearest number. If that is below the root, its square may round to less than `distance2`; the next
-/// number is not below the root, so its square is not less. If it is above, the number before is at least half a step below the
-/// root, and its square too far below `distance2` to round to it.
-fn least_eps(distance2: f64) -> f64 {
-    let root = distance2.sqrt();
-    if root * root < distance2 { root.next_up() } else { root }
 }
 
 /// Not generic, so that it is compiled once.

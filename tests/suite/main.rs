@@ -19,6 +19,7 @@ mod hdbscan;
 mod hits;
 mod hop;
 mod interpolate;
+mod limits;
 mod mesh;
 mod moving;
 mod overdensity;

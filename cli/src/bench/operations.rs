@@ -262,7 +262,7 @@ impl<S: Scalar, const D: usize> Outcome<S, D> {
             Self::Csr(lists) => format!("{} neighbours", lists.values().len()),
             Self::Pairs(pairs, _) => format!("{pairs} pairs"),
             Self::Nearest(lists) => {
-                let distances = lists.values().iter().map(|near| near.distance2.sqrt());
+                let distances = lists.values().iter().map(ropewalk::Neighbor::distance);
                 format!("distances {:.8e}", distances.sum::<f64>())
             }
             Self::Centers(centers) | Self::HaloCenters(_, centers) => {

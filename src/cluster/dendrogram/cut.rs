@@ -8,6 +8,7 @@ use crate::cluster::mst::SpanningTree;
 use crate::cluster::relabel::IsCore;
 use crate::cluster::union_find::UnionFind;
 use crate::error::{Kind, Result};
+use crate::geometry::squared_limit;
 use crate::parallel::for_tasks;
 
 /// Edges per parallel task.
@@ -17,6 +18,9 @@ impl SpanningTree {
     /// The clusters that edges of at most `length` join, numbered by their smallest member; points alone have none. Of the tree of
     /// lengths they are the halos of [`Fof`](crate::Fof) with this linking length; of mutual reachability, but for points that are
     /// alone, DBSCAN* with this eps.
+    ///
+    /// An edge joins its ends if its weight is at most `length`, by [`Edge::weight`](crate::Edge::weight) or rounded to the nearest number
+    /// as scipy's `fcluster` has it. The two, and so `Fof`, may differ for edges whose length is that of `length` but for rounding.
     ///
     /// Errors: a length that is NaN or negative.
     ///
@@ -31,7 +35,7 @@ impl SpanningTree {
         if length.is_nan() || length < 0.0 {
             return Err(Kind::Parameter { name: "length", value: length, must: "a number, not negative" }.into());
         }
-        let limit = length * length;
+        let limit = squared_limit(length);
         self.labels(self.edges().partition_point(|edge| edge.weight2 <= limit), IsCore::InPairs)
     }
 

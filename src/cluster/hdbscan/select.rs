@@ -6,6 +6,7 @@
 
 use super::tree::{CondensedCluster, CondensedTree};
 use super::{ClusterSelection, Hdbscan};
+use crate::geometry::distance_from_square;
 
 /// Whether each cluster is chosen.
 pub(crate) fn select(tree: &CondensedTree, options: &Hdbscan) -> Vec<bool> {
@@ -60,7 +61,7 @@ fn uncovered(clusters: &[CondensedCluster], chosen: &[bool]) -> Vec<bool> {
 
 /// Replaces chosen clusters that split off at less than epsilon by the first above that splits off at more.
 fn climb(clusters: &[CondensedCluster], chosen: &[bool], options: &Hdbscan) -> Vec<bool> {
-    let epsilon2 = options.epsilon * options.epsilon;
+    let epsilon = options.epsilon;
     // Where the way up from each cluster ends.
     let mut end: Vec<usize> = (0..clusters.len()).collect();
     let mut replaced = vec![false; clusters.len()];
@@ -69,12 +70,12 @@ fn climb(clusters: &[CondensedCluster], chosen: &[bool], options: &Hdbscan) -> V
             end[at] = match parent {
                 0 if options.allow_single_cluster => 0,
                 0 => at,
-                _ if clusters[parent].birth2 > epsilon2 => parent,
+                _ if distance_from_square(clusters[parent].birth2) > epsilon => parent,
                 _ => end[parent],
             };
         }
         if chosen[at] {
-            replaced[if cluster.birth2 < epsilon2 { end[at] } else { at }] = true;
+            replaced[if distance_from_square(cluster.birth2) < epsilon { end[at] } else { at }] = true;
         }
     }
     replaced

@@ -23,6 +23,9 @@ use crate::simd::{Isa, LANES, Lanes, advance, dispatch, numbers};
 const TASK: usize = 1 << 8;
 const POINTS: usize = 1 << 12;
 
+/// Points near a group, in parts of the neighbours of a point, up to which they are looked at together.
+const MOST_NEARBY: usize = 64;
+
 /// What the points weigh, in tree order.
 pub(crate) enum Masses {
     Ones,
@@ -96,7 +99,16 @@ pub(super) fn gather<S: Scalar, const D: usize>(
             dispatch!(isa => for leaf in nodes {
                 if tree.is_leaf(leaf) {
                     for own in groups(tree.span(leaf)) {
-                        sums.group(isa, leaf, own, block, &mut found);
+                        let (mut at, mut end, mut most) = (own.start, own.end, MOST_NEARBY * (n_density + 8));
+                        while at < own.end {
+                            if sums.group(isa, leaf, at..end, most, block, &mut found) {
+                                at = end;
+                                end = if most == usize::MAX { at + 1 } else { own.end };
+                            } else {
+                                // Their box is near to more points than each of them is.
+                                (end, most) = (at + 1, usize::MAX);
+                            }
+                        }
                     }
                 }
             });
@@ -141,21 +153,33 @@ impl<S: Scalar, const D: usize> Block<S, D> {
 }
 
 impl<S: Scalar, const D: usize> Sums<'_, S, D> {
-    /// Appends the sums of some points of a leaf.
+    /// Appends the sums of some points of a leaf; false if more than `most` points are near them.
     #[inline(always)]
-    fn group<I: Isa>(&self, isa: I, leaf: usize, own: Range<usize>, block: &mut Block<S, D>, found: &mut Vec<f64>) {
+    fn group<I: Isa>(
+        &self,
+        isa: I,
+        leaf: usize,
+        own: Range<usize>,
+        most: usize,
+        block: &mut Block<S, D>,
+        found: &mut Vec<f64>,
+    ) -> bool {
         let tree = self.tree;
         let (scale, _) = tree.units(leaf);
         let open = BallPredicate::<S, D, false>::new(tree, 0.0);
         let general = BallPredicate::<S, D, true>::scaled(tree, 0.0, scale);
         let is_asked = |at: usize| self.ghosts.get(at) != Some(&true);
-        let asked = own.clone().filter(|&at| is_asked(at));
+        // Where densities are infinite, as among many copies of one point, no terms are needed.
+        let is_finite = |at: usize| self.inverse_h[at] != 0.0;
+        let asked = own.clone().filter(|&at| is_asked(at) && is_finite(at));
         let Some(bounds) = asked.clone().map(|at| tree.item(at)).reduce(|a, b| a.union(&b)) else {
-            found.extend(own.map(|_| 0.0));
-            return;
+            found.extend(own.map(|at| if is_asked(at) { f64::INFINITY } else { 0.0 }));
+            return true;
         };
         let farthest2 = asked.map(|at| self.radius2[at].abs()).fold(0.0, f64::max);
-        self.collect(isa, &general, &bounds, (general.limit(farthest2), S::from_f64(scale)), block);
+        if !self.collect(isa, &general, &bounds, (general.limit(farthest2), S::from_f64(scale)), most, block) {
+            return false;
+        }
         for at in own {
             let inverse_h = self.inverse_h[at];
             if !is_asked(at) {
@@ -175,9 +199,10 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
                 sum_of(isa, &general, &of, limit, block, sum)
             });
         }
+        true
     }
 
-    /// Copies the points that are at most `limit` from the box, or whose kernels reach it.
+    /// Copies the points that are at most `limit` from the box, or whose kernels reach it; false if they are more than `most`.
     #[inline(always)]
     fn collect<I: Isa>(
         &self,
@@ -185,8 +210,9 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
         general: &BallPredicate<'_, S, D, true>,
         bounds: &Aabb<S, D>,
         (limit, unit): (S, S),
+        most: usize,
         block: &mut Block<S, D>,
-    ) {
+    ) -> bool {
         let tree = self.tree;
         let Block { nearby, reach2, inverse_h, mass, terms } = block;
         nearby.clear();
@@ -222,10 +248,13 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
                         nearby.add(isa, &leaf, i, near);
                     }
                 }
-                Step::Enter
+                if nearby.len() > most { Step::Stop } else { Step::Enter }
             },
         );
         let len = nearby.len();
+        if len > most {
+            return false;
+        }
         inverse_h.clear();
         match self.is_symmetric {
             true => inverse_h.extend(nearby.positions().iter().map(|&at| self.inverse_h[at as usize])),
@@ -239,6 +268,7 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
         if terms.len() < len + LANES {
             terms.resize(2 * len + LANES, 0);
         }
+        true
     }
 }
 

@@ -12,7 +12,7 @@ use crate::bvh::Bvh;
 use crate::cancel::check_at;
 use crate::cluster::union_find::UnionFind;
 use crate::error::{Kind, Result};
-use crate::geometry::{Bounded, BoxSize, Scalar, Space};
+use crate::geometry::{Bounded, BoxSize, Scalar, Space, distance_from_square};
 use crate::precompiled::precompiled;
 
 /// An edge of a [`SpanningTree`], `low < high`.
@@ -29,9 +29,9 @@ pub struct Edge {
 }
 
 impl Edge {
-    /// The weight, in the units of the points.
+    /// The weight, in the units of the points: the smallest radius that reaches it ([`distance_from_square`]).
     pub fn weight(&self) -> f64 {
-        self.weight2.sqrt()
+        distance_from_square(self.weight2)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::gpu::interpolate::weights::weigh;
 use crate::gpu::metric::offset;
 use crate::gpu::primitives::rounding::product;
 use crate::interpolate::basis::basis_size;
-use crate::interpolate::mls::{DEPENDENT, DETERMINED, ROUNDED, UNCERTAIN};
+use crate::interpolate::mls::{DEPENDENT, DETERMINED, LARGEST, REPRODUCED, ROUNDED, UNCERTAIN};
 use crate::interpolate::qr::CANCELLED;
 use crate::interpolate::stencil::BEYOND_FARTHEST;
 use crate::simd::LANES;
@@ -31,10 +31,12 @@ const UNCERTAIN_PART: usize = 4;
 const CANCELLED_PART: usize = 5;
 const FARTHER: usize = 6;
 const ROUNDING: usize = 7;
+const REPRODUCED_WITHIN: usize = 8;
+const LARGEST_SIZE: usize = 9;
 
 /// The numbers; coordinates are rounded by `rounding` times themselves.
-pub(super) fn numbers(rounding: f64) -> [f64; 8] {
-    let mut all = [0.0; 8];
+pub(super) fn numbers(rounding: f64) -> [f64; 10] {
+    let mut all = [0.0; 10];
     for (at, value) in [
         (TINY, f64::MIN_POSITIVE),
         (LN_2, std::f64::consts::LN_2),
@@ -44,6 +46,8 @@ pub(super) fn numbers(rounding: f64) -> [f64; 8] {
         (CANCELLED_PART, CANCELLED),
         (FARTHER, BEYOND_FARTHEST),
         (ROUNDING, rounding),
+        (REPRODUCED_WITHIN, REPRODUCED),
+        (LARGEST_SIZE, LARGEST),
     ] {
         all[at] = value;
     }
@@ -70,7 +74,7 @@ pub(super) fn turns(dim: usize, degree: usize, k: usize) -> usize {
     let (rows, width) = (k.next_multiple_of(LANES), basis_size(dim, degree));
     let blocks = (rows / LANES).saturating_add(width.div_ceil(LANES));
     let a_degree = rows.saturating_mul(width + 8 * dim + 8).saturating_add((blocks + 4).saturating_mul(width * width));
-    a_degree.saturating_mul(degree + 1)
+    a_degree.saturating_mul(2 * (degree + 1))
 }
 
 /// Where the parts of a unit's scratch begin: first are the roots of weights. R and what is beside it follow the matrix, and so they do its
@@ -239,45 +243,99 @@ fn fit_degree<F: Float>(
     if rounding <= numbers[UNCERTAIN_PART] {
         let most = comptime!(basis_size(spec.d, 2));
         let width = width_of(degree, spec);
-        fill_columns(fit, work, degree, spec);
-        let mut matrix = Qr::new(room.matrix, room.beside, fit.k, width, most);
-        let doubt = f64::new(comptime!(ROUNDED as f32)) * rounding;
-        matrix.decompose(work, places, max(numbers[DEPENDENT_PART], doubt), numbers[CANCELLED_PART], true);
-        let mut transpose = Qr::new(room.transpose, room.beside_transpose, width, matrix.rank(), most);
-        if !matrix.is_full() {
-            matrix.decompose_transpose(work, places, &mut transpose);
-        }
-        let missing = solve(fit, &matrix, &transpose, work, 0u32.runtime(), f64::new(1.0));
-        let mut size = Array::<f64>::new(1usize);
-        size[0] = f64::new(0.0);
-        for i in 0..fit.k {
-            size[0] += work[places.of(room.coefficients + i)].abs();
-        }
-        let is_off = missing > max(numbers[DETERMINED_WITHIN], doubt);
-        let is_uncertain = product(rounding, size[0]) > numbers[UNCERTAIN_PART];
-        if !is_off && !is_uncertain {
-            is_found[0] = 1;
-            let row = (target * fit.k) as usize;
-            for i in 0..fit.k {
-                fitted.coefficients[row + i as usize] = work[places.of(room.coefficients + i)];
+        let rounded = f64::new(comptime!(ROUNDED as f32)) * rounding;
+        let is_rounded = rounded > numbers[DEPENDENT_PART];
+        // Without directions that are due to rounding, and with them if polynomials are not reproduced so.
+        let mut attempt = Array::<u32>::new(1usize);
+        attempt[0] = 0;
+        while attempt[0] < 2 {
+            let is_second = attempt[0] == 1;
+            attempt[0] += select(is_rounded, 1u32, 2u32);
+            let doubt = select(is_second, f64::new(0.0), rounded);
+            fill_columns(fit, work, degree, spec);
+            let mut matrix = Qr::new(room.matrix, room.beside, fit.k, width, most);
+            matrix.decompose(work, places, max(numbers[DEPENDENT_PART], doubt), numbers[CANCELLED_PART], true);
+            let mut transpose = Qr::new(room.transpose, room.beside_transpose, width, matrix.rank(), most);
+            if !matrix.is_full() {
+                matrix.decompose_transpose(work, places, &mut transpose);
             }
-            if given.has_slopes == 1 {
-                #[unroll]
-                for axis in 0..spec.d {
-                    if degree > 0 {
-                        solve(fit, &matrix, &transpose, work, 1u32 + axis as u32, fit.inverse);
-                    } else {
-                        clear(work, places, room.coefficients, fit.blocks);
-                    }
-                    for i in 0..fit.k {
-                        let slope = work[places.of(room.coefficients + i)];
-                        fitted.slopes[(row + i as usize) * spec.d + axis] = slope;
+            let missing = solve(fit, &matrix, &transpose, work, 0u32.runtime(), f64::new(1.0));
+            let mut size = Array::<f64>::new(1usize);
+            size[0] = f64::new(0.0);
+            for i in 0..fit.k {
+                size[0] += work[places.of(room.coefficients + i)].abs();
+            }
+            let is_off = missing > max(numbers[DETERMINED_WITHIN], doubt);
+            let is_uncertain = product(rounding, size[0]) > numbers[UNCERTAIN_PART];
+            let is_large = is_second && size[0] > numbers[LARGEST_SIZE];
+            let mut is_exact = true.runtime();
+            if is_off || is_uncertain || is_large {
+                // The next lower degree.
+                attempt[0] = 2;
+            } else if !matrix.is_full() {
+                let error = reproduction_error(fit, work, degree, spec);
+                is_exact = error <= numbers[REPRODUCED_WITHIN] * (f64::new(1.0) + size[0]);
+            }
+            if !is_off && !is_uncertain && !is_large && is_exact {
+                is_found[0] = 1;
+                attempt[0] = 2;
+                let row = (target * fit.k) as usize;
+                for i in 0..fit.k {
+                    fitted.coefficients[row + i as usize] = work[places.of(room.coefficients + i)];
+                }
+                if given.has_slopes == 1 {
+                    #[unroll]
+                    for axis in 0..spec.d {
+                        if degree > 0 {
+                            solve(fit, &matrix, &transpose, work, 1u32 + axis as u32, fit.inverse);
+                        } else {
+                            clear(work, places, room.coefficients, fit.blocks);
+                        }
+                        for i in 0..fit.k {
+                            let slope = work[places.of(room.coefficients + i)];
+                            fitted.slopes[(row + i as usize) * spec.d + axis] = slope;
+                        }
                     }
                 }
             }
         }
     }
     is_found[0] == 1
+}
+
+/// By how much the coefficients fail to reproduce the monomials of a degree.
+#[cube]
+fn reproduction_error(fit: &Fit, work: &Array<f64>, degree: u32, #[comptime] spec: FitSpec) -> f64 {
+    let (places, room, rows) = (&fit.places, &fit.room, fit.blocks * BLOCK);
+    let mut sums = Array::<f64>::new(2usize);
+    sums[0] = f64::new(0.0);
+    for i in 0..fit.k {
+        sums[0] += work[places.of(room.coefficients + i)];
+    }
+    // The largest so far.
+    sums[1] = (sums[0] - f64::new(1.0)).abs();
+    if degree >= 1 {
+        for a in 0..comptime!(spec.d as u32) {
+            sums[0] = f64::new(0.0);
+            for i in 0..fit.k {
+                let x = work[places.of(room.offsets + rows * a + i)];
+                sums[0] += product(work[places.of(room.coefficients + i)], x);
+            }
+            sums[1] = max(sums[1], sums[0].abs());
+            if degree >= 2 {
+                for b in a..comptime!(spec.d as u32) {
+                    sums[0] = f64::new(0.0);
+                    for i in 0..fit.k {
+                        let x = work[places.of(room.offsets + rows * a + i)];
+                        let y = work[places.of(room.offsets + rows * b + i)];
+                        sums[0] += product(product(work[places.of(room.coefficients + i)], x), y);
+                    }
+                    sums[1] = max(sums[1], sums[0].abs());
+                }
+            }
+        }
+    }
+    sums[1]
 }
 
 /// How many monomials there are.

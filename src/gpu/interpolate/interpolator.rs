@@ -136,13 +136,13 @@ impl Interpolator {
         let found = Buffer::<f64>::new(client, self.len() * rows.out);
         let (blocks, dim) = (cubes(found.len()), CubeDim::new_1d(UNITS));
         let (has_slopes, factors) = (rows.slopes.is_some(), rows.slopes.unwrap_or(&self.coefficients));
-        let nan = Buffer::from_slice(client, &[f64::NAN]);
+        let bounds = Buffer::from_slice(client, &[f64::NAN, f64::MAX, f64::MIN]);
         let terms = TermsLaunch::new(
             self.indices.arg(),
             factors.arg(),
             self.degrees.arg(),
             values.arg(),
-            nan.arg(),
+            bounds.arg(),
             self.k as u32,
             found.len() as u32,
         );
@@ -189,7 +189,8 @@ struct Terms {
     factors: Array<f64>,
     degrees: Array<i32>,
     values: Array<f64>,
-    nan: Array<f64>,
+    /// NaN, the largest number and the least.
+    bounds: Array<f64>,
     k: u32,
     /// Numbers of the result.
     n: u32,
@@ -202,7 +203,10 @@ fn add_terms(terms: &Terms, found: &mut Array<f64>, width: u32, #[comptime] has_
     let at = ABSOLUTE_POS as u32;
     if at < terms.n {
         let (target, column) = (at / width, at % width);
-        let mut sum = f64::new(0.0);
+        let zero = f64::new(0.0);
+        let mut sum = zero;
+        // The least coefficient, and the least and the largest value of those that count.
+        let (mut lowest, mut least, mut most) = (zero, terms.bounds[1], terms.bounds[2]);
         for i in 0..terms.k {
             let place = target * terms.k + i;
             let source = terms.indices[place as usize];
@@ -212,10 +216,20 @@ fn add_terms(terms: &Terms, found: &mut Array<f64>, width: u32, #[comptime] has_
                 factor = place * width + column;
                 value = source;
             }
-            sum += product(terms.factors[factor as usize], terms.values[value as usize]);
+            let (own, given) = (terms.factors[factor as usize], terms.values[value as usize]);
+            sum += product(own, given);
+            if comptime!(!has_slopes) {
+                lowest = min(lowest, own);
+                least = select(own > zero, min(least, given), least);
+                most = select(own > zero, max(most, given), most);
+            }
+        }
+        if comptime!(!has_slopes) {
+            // Rounding may take a mean beyond the values.
+            sum = select(lowest >= zero, min(max(sum, least), most), sum);
         }
         if terms.degrees[target as usize] < 0 {
-            sum = terms.nan[0];
+            sum = terms.bounds[0];
         }
         found[at as usize] = sum;
     }

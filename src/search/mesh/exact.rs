@@ -6,7 +6,7 @@
 
 /// The sum and what it is rounded by.
 #[inline(always)]
-fn two_sum(a: f64, b: f64) -> [f64; 2] {
+pub(super) fn two_sum(a: f64, b: f64) -> [f64; 2] {
     let sum = a + b;
     let of_b = sum - a;
     [sum, (a - (sum - of_b)) + (b - of_b)]
@@ -14,7 +14,7 @@ fn two_sum(a: f64, b: f64) -> [f64; 2] {
 
 /// The product and what it is rounded by.
 #[inline(always)]
-fn two_product(a: f64, b: f64) -> [f64; 2] {
+pub(super) fn two_product(a: f64, b: f64) -> [f64; 2] {
     let halves = |x: f64| {
         let c = 134_217_729.0 * x;
         let high = c - (c - x);
@@ -26,7 +26,7 @@ fn two_product(a: f64, b: f64) -> [f64; 2] {
 }
 
 /// An exact sum: parts that do not overlap, the smallest first.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Expansion(Vec<f64>);
 
 impl Expansion {
@@ -83,7 +83,11 @@ impl<const N: usize> Scaled<N> {
     }
 
     /// `direction . ((p - o) x (q - o))`, for the points with these numbers; not 0 unless it is exactly 0.
-    pub fn volume(&self, [o, p, q]: [usize; 3]) -> f64 {
+    pub fn volume(&self, points: [usize; 3]) -> f64 {
+        self.unscaled(self.volume_sum(points).value())
+    }
+
+    fn volume_sum(&self, [o, p, q]: [usize; 3]) -> Expansion {
         let mut sum = Expansion::default();
         let (d, [o, p, q]) = (&self.direction, [o, p, q].map(|at| &self.points[at]));
         for (k, &d) in d.iter().enumerate() {
@@ -93,11 +97,11 @@ impl<const N: usize> Scaled<N> {
                 sum.add_product(-d, a[j], b[i]);
             }
         }
-        self.unscaled(sum.value(), 1)
+        sum
     }
 
-    /// `(a - o) . ((b - a) x (c - a))`, the volume between a point and a triangle; not 0 unless it is exactly 0.
-    pub fn height(&self, [o, a, b, c]: [usize; 4]) -> f64 {
+    /// `(a - o) . ((b - a) x (c - a))`, the volume between a point and a triangle.
+    fn height_sum(&self, [o, a, b, c]: [usize; 4]) -> Expansion {
         let mut sum = Expansion::default();
         let at = |i: usize| &self.points[i];
         for ([p, q, r], sign) in [([a, b, c], 1.0), ([o, b, c], -1.0), ([a, o, c], -1.0), ([a, b, o], -1.0)] {
@@ -108,7 +112,7 @@ impl<const N: usize> Scaled<N> {
                 sum.add_product(-sign * p, q[j], r[i]);
             }
         }
-        self.unscaled(sum.value(), 0)
+        sum
     }
 
     /// The first part of `direction x (q - p)` that is not 0, or 0.
@@ -128,10 +132,52 @@ impl<const N: usize> Scaled<N> {
     }
 
     /// In the caller's unit, the sign kept whatever underflows.
-    fn unscaled(&self, value: f64, directions: u32) -> f64 {
-        let mut out = if directions == 1 { value / self.scales[0] } else { value / self.scales[1] };
-        out = out / self.scales[1] / self.scales[1];
+    fn unscaled(&self, value: f64) -> f64 {
+        let out = value / self.scales[0] / self.scales[1] / self.scales[1];
         if out == 0.0 && value != 0.0 { f64::MIN_POSITIVE.copysign(value) } else { out.clamp(-f64::MAX, f64::MAX) }
+    }
+}
+
+impl Scaled<4> {
+    /// The smallest `f64` that is not below the `t` at which the line from the first point meets the plane of the others; `None` where that
+    /// has no sign or leaves the range of `f64`.
+    pub fn parameter(&self) -> Option<f64> {
+        let (height, mut slope) = (self.height_sum([0, 1, 2, 3]), self.volume_sum([1, 2, 3]));
+        let mut negated = height.clone();
+        negated.0.iter_mut().for_each(|part| *part = -*part);
+        let (numerator, denominator) = (height.value(), slope.value());
+        if numerator == 0.0 && denominator != 0.0 {
+            return Some(0.0);
+        }
+        // `slope * t - height` grows with `t`.
+        let mut height = negated;
+        if denominator < 0.0 {
+            slope.0.iter_mut().chain(&mut height.0).for_each(|part| *part = -*part);
+        }
+        let is_below = |t: f64| {
+            let mut sum = height.clone();
+            for &part in &slope.0 {
+                two_product(part, t).into_iter().for_each(|part| sum.add(part));
+            }
+            sum.value() < 0.0
+        };
+        let mut t = numerator / denominator;
+        if !t.is_normal() {
+            return None;
+        }
+        // The quotient is off by a few units in the last place.
+        for _ in 0..8 {
+            let down = t.next_down();
+            if is_below(t) {
+                t = t.next_up();
+            } else if is_below(down) {
+                let t = t / self.scales[1] * self.scales[0];
+                return t.is_normal().then_some(t);
+            } else {
+                t = down;
+            }
+        }
+        None
     }
 }
 
@@ -164,7 +210,8 @@ mod tests {
             let real = |a: [i128; 3]| a.map(|x| x as f64);
             let scaled = Scaled::new(real(d), [real(o), real(p), real(q), real(d)]);
             assert_eq!(scaled.volume([0, 1, 2]), dot(d, cross(p1, q1)) as f64);
-            assert_eq!(scaled.height([0, 1, 2, 3]), dot(p1, cross(minus(q, p), minus(d, p))) as f64);
+            let height = scaled.height_sum([0, 1, 2, 3]).value() / scaled.scales[1].powi(3);
+            assert_eq!(height, dot(p1, cross(minus(q, p), minus(d, p))) as f64);
             let first = cross(d, minus(q, p)).into_iter().find(|&x| x != 0).unwrap_or(0);
             assert_eq!(scaled.first_of_cross([1, 2]).signum() as i128, first.signum());
         }

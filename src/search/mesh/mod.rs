@@ -11,6 +11,7 @@ mod far;
 pub(crate) mod frame;
 mod nearest;
 mod point_triangle;
+mod ray_parameter;
 mod rays;
 pub(crate) mod sah;
 mod triangle_hit;

@@ -7,7 +7,7 @@
 
 use crate::bvh::morton::{Grid, curve_order};
 use crate::bvh::traverse::bits;
-use crate::geometry::{Aabb, Scalar};
+use crate::geometry::{Aabb, Scalar, distance_from_square};
 use crate::search::mesh::Mesh;
 use crate::search::mesh::batch::in_turn;
 use crate::search::mesh::far::walk_from_afar;
@@ -30,6 +30,13 @@ pub struct MeshNearest {
     pub distance2: f64,
     /// The weights of the face's corners that give the point.
     pub barycentric: [f64; 3],
+}
+
+impl MeshNearest {
+    /// The distance: the smallest radius within which the triangle is found ([`distance_from_square`]).
+    pub fn distance(&self) -> f64 {
+        distance_from_square(self.distance2)
+    }
 }
 
 impl<S: Scalar> Mesh<S> {

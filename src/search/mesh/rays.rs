@@ -28,7 +28,7 @@ const TASK: usize = 1 << 9;
 pub struct RayHit {
     /// The index of the face.
     pub triangle: u32,
-    /// The point is `origin + t * direction` of the ray.
+    /// The point is `origin + t * direction` of the ray. The exact number is rounded up to the next `f64`.
     pub t: f64,
     /// The weights of the face's corners that give the point. Their sum is 1; the one across from an edge that is met is 0.
     pub barycentric: [f64; 3],
@@ -51,7 +51,11 @@ impl<S: Scalar> Mesh<S> {
     ///
     /// Cost: O(log n) on a compact mesh; O(n) for a ray that begins 1e13 sizes of the mesh away.
     ///
-    /// Rays do not pass between triangles that share an edge or a corner. Both sides of a triangle are met. `t` is inclusive.
+    /// Rays do not pass between triangles that share an edge or a corner. Both sides of a triangle are met.
+    ///
+    /// Both ends of the ray's range are inclusive. `t` is the exact number rounded up to the next `f64`: a triangle is met if its exact `t` is
+    /// at most `ray.to`, and a ray that ends or begins at a `t` that was handed out meets the same triangle.
+    ///
     /// A triangle without area is met by none, nor is one whose plane the ray lies in; [`Triangle`](crate::Triangle) gives the part of such a
     /// ray that is inside ([`ray_interval`](crate::Convex::ray_interval)).
     ///
@@ -264,10 +268,9 @@ impl<S: Scalar> Mesh<S> {
 
     /// Where the ray meets a triangle.
     #[inline(always)]
-    pub(super) fn hit_on(&self, ray: &Ray<S, 3>, exact: &TriangleRay, triangle: u32, rule: Rule) -> Option<RayHit> {
+    pub(super) fn hit_on(&self, exact: &TriangleRay, triangle: u32, rule: Rule) -> Option<RayHit> {
         let hit = exact.hit(&self.corners_of(triangle), rule)?;
-        let is_within = ray.from <= hit.t && hit.t <= ray.to;
-        is_within.then_some(RayHit { triangle, t: hit.t, barycentric: hit.weights })
+        Some(RayHit { triangle, t: hit.t, barycentric: hit.weights })
     }
 
     /// Calls `visit` with triangles that the ray meets, the nearest boxes first. It returns the largest `t` that is of interest from there on,
@@ -285,8 +288,7 @@ impl<S: Scalar> Mesh<S> {
             return;
         }
         let exact = TriangleRay::new(ray);
-        let mut decide =
-            |triangle: u32| -> Option<Option<f64>> { self.hit_on(ray, &exact, triangle, rule).map(&mut visit) };
+        let mut decide = |triangle: u32| -> Option<Option<f64>> { self.hit_on(&exact, triangle, rule).map(&mut visit) };
         match FrameRay::new(ray, &self.frame) {
             Prepared::Nothing => {}
             Prepared::TooFar => {

@@ -3,12 +3,13 @@
 //! In: a ray and a triangle, in `f64`. Out: the weights of the corners and `t`.
 //! The triangle is moved and sheared so that the ray is the last axis; three edge functions, the areas about it, then have one sign where it
 //! is met. What rounding could have a part in is computed without rounding ([`exact`](super::exact)), so each edge has one sign, whichever
-//! triangle asks, and no ray passes between two. Where a function is 0 the ray meets the edge or a corner; `t` is then that of the edge or of
-//! the corner, the same for all triangles about it.
+//! triangle asks, and no ray passes between two. Where a function is 0 the ray meets the edge or a corner. `t` is the exact number rounded up
+//! ([`ray_parameter`](super::ray_parameter)), so it is the same for all triangles that have the point, and comparing it is exact.
 //! Cost: about 60 operations. Source: Woop, Benthin and Wald 2013; Edelsbrunner and Mücke 1990 (the moved line of [`Rule::Crossing`]).
 
 use crate::geometry::{Ray, Scalar};
 use crate::search::mesh::exact::Scaled;
+use crate::search::mesh::ray_parameter::rounded_up;
 
 /// Which triangles a ray through an edge or a corner meets.
 #[derive(Clone, Copy, PartialEq)]
@@ -46,6 +47,8 @@ pub(super) struct TriangleRay {
     direction: [f64; 3],
     axes: [usize; 3],
     shear: [f64; 2],
+    /// The first and the last `t` that count.
+    range: [f64; 2],
 }
 
 impl TriangleRay {
@@ -55,10 +58,10 @@ impl TriangleRay {
         let last = (0..3).max_by(longest).unwrap_or(0);
         let axes = [(last + 1) % 3, (last + 2) % 3, last];
         let shear = [axes[0], axes[1]].map(|k| direction[k] / direction[last]);
-        Self { origin: ray.origin.map(Into::into), direction, axes, shear }
+        Self { origin: ray.origin.map(Into::into), direction, axes, shear, range: [ray.from, ray.to] }
     }
 
-    /// Where the line meets a triangle; `t` may be anything.
+    /// Where the ray meets a triangle, its ends included.
     pub fn hit(&self, corners: &[[f64; 3]; 3], rule: Rule) -> Option<TriangleHit> {
         let [kx, ky, kz] = self.axes;
         let mut x = [0.0; 3];
@@ -100,10 +103,11 @@ impl TriangleRay {
             }
             scaled = Some(exact);
         }
-        self.is_met(&edges, rule, scaled.as_ref()).then(|| {
+        let is_met = self.is_met(&edges, rule, scaled.as_ref());
+        is_met.then(|| {
             let z = along.map(|along| along / self.direction[kz]);
-            self.place(corners, edges, z, scaled)
-        })
+            self.place(corners, edges, z)
+        })?
     }
 
     /// Whether the edge functions have one sign.
@@ -123,8 +127,8 @@ impl TriangleRay {
         }
     }
 
-    /// What is met where the edge functions have one sign.
-    fn place(&self, corners: &[[f64; 3]; 3], edges: [f64; 3], z: [f64; 3], scaled: Option<Scaled<4>>) -> TriangleHit {
+    /// The point that is met where the edge functions have one sign; `None` outside of the ray's range.
+    fn place(&self, corners: &[[f64; 3]; 3], edges: [f64; 3], z: [f64; 3]) -> Option<TriangleHit> {
         let sum: f64 = edges.iter().sum();
         // No weight is -0.
         let mut weights = edges.map(|e| e / sum + 0.0);
@@ -134,50 +138,13 @@ impl TriangleRay {
             let edges = edges.map(|e| e / most);
             weights = edges.map(|e| e / edges.iter().sum::<f64>() + 0.0);
         }
-        let zeros = edges.iter().filter(|&&e| e == 0.0).count();
-        let mut t = match zeros {
-            0 => (0..3).map(|at| weights[at] * z[at]).sum(),
-            1 => {
-                let at = (0..3).find(|&at| edges[at] == 0.0).unwrap_or(0);
-                let (mut p, mut q) = ((at + 1) % 3, (at + 2) % 3);
-                // The edge has one beginning, whichever triangle it is of.
-                if corners[p] > corners[q] {
-                    (p, q) = (q, p);
-                }
-                self.along_edge(&corners[p], &corners[q])
-            }
-            _ => z[(0..3).find(|&at| edges[at] != 0.0).unwrap_or(0)],
-        };
-        let most = z.iter().fold(0.0, |most, z| f64::max(most, z.abs()));
-        if t.abs() <= 1e-9 * most {
-            // So small that rounding could give its sign.
-            let [a, b, c] = *corners;
-            let exact = scaled.unwrap_or_else(|| Scaled::new(self.direction, [self.origin, a, b, c]));
-            let height = exact.height([0, 1, 2, 3]);
-            let area = sum * self.direction[self.axes[2]];
-            let is_sure = height != 0.0 && height.is_normal() && area.is_normal();
-            t = if height == 0.0 {
-                0.0
-            } else if is_sure && zeros == 0 {
-                height / area
-            } else {
-                t.abs().copysign(height * area.signum())
-            };
+        let near: f64 = (0..3).map(|at| weights[at] * z[at]).sum();
+        // Weights have six digits at least.
+        let margin = 1e-5 * largest(z);
+        if near + margin < self.range[0] || near - margin > self.range[1] {
+            return None;
         }
-        TriangleHit { t, weights }
-    }
-
-    /// `t` where the line meets that through two points.
-    fn along_edge(&self, p: &[f64; 3], q: &[f64; 3]) -> f64 {
-        let [kx, ky, kz] = self.axes;
-        let sheared = |at: &[f64; 3]| {
-            let p: [f64; 3] = std::array::from_fn(|k| at[k] - self.origin[k]);
-            [p[kx] - self.shear[0] * p[kz], p[ky] - self.shear[1] * p[kz], p[kz] / self.direction[kz]]
-        };
-        let (p, q) = (sheared(p), sheared(q));
-        let wider = usize::from((p[1] - q[1]).abs() > (p[0] - q[0]).abs());
-        let part = (p[wider] / (p[wider] - q[wider])).clamp(0.0, 1.0);
-        let part = if part.is_nan() { 0.5 } else { part };
-        p[2] + part * (q[2] - p[2])
+        let t = rounded_up(&self.origin, &self.direction, corners, near);
+        (self.range[0] <= t && t <= self.range[1]).then_some(TriangleHit { t, weights })
     }
 }

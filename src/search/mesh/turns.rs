@@ -123,7 +123,7 @@ impl<S: Scalar> Mesh<S> {
             }
             for lane in bits(std::mem::take(&mut walk.candidates)) {
                 let exact = walk.exact.get_or_insert_with(|| TriangleRay::new(ray));
-                if let Some(hit) = self.hit_on(ray, exact, block.triangle[lane % LANES], rule) {
+                if let Some(hit) = self.hit_on(exact, block.triangle[lane % LANES], rule) {
                     walk.limit = walk.limit.min(walk.frame_ray.limit_of(visit(walk.ray, hit)?));
                 }
             }

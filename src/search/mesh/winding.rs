@@ -243,7 +243,7 @@ impl<S: Scalar> Mesh<S> {
         let Some(near) = self.nearest(point) else {
             return if point.iter().all(|x| Into::<f64>::into(x.abs()) <= S::LIMIT) { f64::INFINITY } else { f64::NAN };
         };
-        let distance = near.distance2.sqrt();
+        let distance = near.distance();
         if self.contains(point) { -distance } else { distance }
     }
 

@@ -14,6 +14,8 @@ use crate::parallel::{Scratch, list_tasks};
 use crate::precompiled::precompiled;
 use crate::search::ball_predicate::BallPredicate;
 use crate::search::nearby::{Nearby, groups};
+use crate::search::nearest::top_down::exact_search;
+use crate::search::nearest::{ExactHeap, Nearest};
 use crate::simd::{Isa, LANES, Lanes, advance, dispatch, numbers};
 
 /// Nodes per parallel task.
@@ -134,12 +136,34 @@ impl<'a, S: Scalar, const D: usize> Search<'a, S, D> {
                 block.nearby.add_span(self.tree, window);
                 found.truncate(from);
                 let within2 = self.rows(isa, block, f64::INFINITY, found).unwrap_or(f64::INFINITY);
-                self.collect(isa, block, within2, usize::MAX);
                 found.truncate(from);
-                self.rows(isa, block, f64::INFINITY, found).unwrap_or(f64::INFINITY)
+                if self.collect(isa, block, within2, most) {
+                    self.rows(isa, block, f64::INFINITY, found).unwrap_or(f64::INFINITY)
+                } else {
+                    self.each(found)
+                }
             }
         };
         block.guess2 = 1.25 * largest2;
+    }
+
+    /// Appends the distances of the points, found one by one, and returns the largest: their box is near to more points than each of them is.
+    #[cold]
+    #[inline(never)]
+    fn each(&self, found: &mut Vec<f64>) -> f64 {
+        let (mut best, wanted) = (ExactHeap::new(), Nearest::new(self.k));
+        let mut largest2 = 0f64;
+        for at in self.own.clone() {
+            best.reset(&wanted);
+            exact_search(self.tree, &self.tree.item(at), None, &mut best);
+            best.sort();
+            let distances2: Vec<f64> = best.neighbors().map(|near| near.distance2).collect();
+            let kth = distances2.last().copied().unwrap_or(0.0);
+            let is_tied = distances2.len() > 1 && distances2[distances2.len() - 2] == kth;
+            largest2 = largest2.max(kth);
+            found.push(if is_tied { -kth } else { kth });
+        }
+        largest2
     }
 
     /// Copies all points within a distance of the box; false if they are more than `most`.

@@ -30,7 +30,7 @@ use crate::bvh::morton::{Grid, curve_order};
 use crate::bvh::{Bvh, copied};
 use crate::csr::{Csr, CsrChunk};
 use crate::error::Result;
-use crate::geometry::{Aabb, Bounded, Scalar};
+use crate::geometry::{Aabb, Bounded, Scalar, distance_from_square};
 use crate::parallel::{Scratch, for_tasks, map_tasks};
 use crate::precompiled::precompiled;
 use crate::simd::dispatch;
@@ -52,6 +52,13 @@ pub struct Neighbor {
     pub index: u32,
     /// The squared distance as [`Space::distance2`](crate::Space::distance2) computes it from the coordinates that are stored.
     pub distance2: f64,
+}
+
+impl Neighbor {
+    /// The distance: the smallest radius within which the neighbour is found ([`distance_from_square`]).
+    pub fn distance(&self) -> f64 {
+        distance_from_square(self.distance2)
+    }
 }
 
 // SAFETY: zeros are a value of each field. The derived implementation would cost each program that uses this crate a parser of Rust.

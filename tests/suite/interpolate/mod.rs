@@ -3,6 +3,7 @@
 mod degenerate;
 mod fits;
 mod refused;
+mod reproduction;
 mod sums;
 
 use common::random::Random;

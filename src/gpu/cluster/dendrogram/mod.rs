@@ -11,6 +11,7 @@ pub(super) mod contract;
 use self::chains::Chains;
 use crate::cluster::Merge;
 use crate::error::Result;
+use crate::geometry::distance_from_square;
 use crate::gpu::buffer::{Buffer, wait};
 use crate::gpu::cluster::mst::SpanningTree;
 use crate::gpu::device::{Device, on};
@@ -91,7 +92,7 @@ impl Dendrogram {
             let (clusters, sizes) = (self.clusters.read(client)?, self.sizes.read(client)?);
             let (pairs, _) = clusters.as_chunks();
             let rows = pairs.iter().zip(sizes).zip(self.weight2.read(client)?);
-            Ok(rows.map(|((&clusters, size), weight2)| Merge { clusters, height: weight2.sqrt(), size }).collect())
+            Ok(rows.map(|((&clusters, size), weight2)| Merge { clusters, height: distance_from_square(weight2), size }).collect())
         })
     }
 }

@@ -6,6 +6,7 @@
 use cubecl::prelude::*;
 
 use crate::error::{Kind, Result};
+use crate::geometry::squared_limit;
 use crate::gpu::buffer::{Buffer, UNITS, cubes};
 use crate::gpu::cluster::connect::{Forest, ForestArg, ForestArgLaunch, rem_union};
 use crate::gpu::cluster::labels::{Labels, Membership, label, relabel};
@@ -29,7 +30,7 @@ impl SpanningTree {
         if length.is_nan() || length < 0.0 {
             return Err(Kind::Parameter { name: "length", value: length, must: "a number, not negative" }.into());
         }
-        self.labels(self.low.len(), length * length, Membership::Together)
+        self.labels(self.low.len(), squared_limit(length), Membership::Together)
     }
 
     /// Exactly this many clusters: [`crate::SpanningTree::cut_into`], label for label.

@@ -5,9 +5,10 @@
 use cubecl::prelude::*;
 
 use crate::gpu::search::mesh::numbers::{HUGE, NO_BITS, SPLIT, TINY};
+use crate::gpu::search::mesh::ray_parameter::next;
 
-/// Terms of a sum of 24 products of three, of which there are no more parts.
-const TERMS: usize = 96;
+/// Terms of a sum of 24 products of three, of which there are no more parts, and of 18 such products times a number.
+const TERMS: usize = 96 + 2 * 72;
 /// Parts that a turn takes.
 const STEP: u32 = 12;
 
@@ -19,7 +20,7 @@ fn kept(x: f64, none: u64) -> f64 {
 
 /// The sum and what it is rounded by.
 #[cube]
-fn two_sum(a: f64, b: f64, none: u64) -> (f64, f64) {
+pub(super) fn two_sum(a: f64, b: f64, none: u64) -> (f64, f64) {
     let sum = kept(a + b, none);
     let of_b = kept(sum - a, none);
     let of_a = kept(sum - of_b, none);
@@ -37,7 +38,7 @@ fn halves(x: f64, none: u64, split: f64) -> (f64, f64) {
 
 /// The product and what it is rounded by.
 #[cube]
-fn two_product(a: f64, b: f64, none: u64, split: f64) -> (f64, f64) {
+pub(super) fn two_product(a: f64, b: f64, none: u64, split: f64) -> (f64, f64) {
     let (a1, a2) = halves(a, none, split);
     let (b1, b2) = halves(b, none, split);
     let all = kept(a * b, none);
@@ -84,12 +85,18 @@ impl Expansion {
     }
 
     /// The sum, rounded; its sign is that of the largest part.
+    fn value(&self) -> f64 {
+        let mut parts = Array::<f64>::new(comptime!(TERMS + STEP as usize));
+        let len = self.parts(&mut parts);
+        sum_of(&parts, len)
+    }
+
+    /// The sum in parts that do not overlap, the smallest first; returns how many.
     ///
     /// It is kept as parts that do not overlap, the smallest first. A software driver of Vulkan ends all loops of a unit after 65,535 turns, so
     /// the first [`STEP`] parts take none.
-    fn value(&self) -> f64 {
+    fn parts(&self, parts: &mut Array<f64>) -> u32 {
         let zero = f64::new(0.0);
-        let mut parts = Array::<f64>::new(comptime!(TERMS + STEP as usize));
         let (mut carried, mut counts) = (Array::<f64>::new(1usize), Array::<u32>::new(2usize));
         // How many parts there are, and how many are kept of them.
         counts[0] = 0;
@@ -97,10 +104,10 @@ impl Expansion {
             carried[0] = self.terms[term as usize];
             counts[1] = 0;
             let len = counts[0] + 0;
-            take(&mut parts, &mut carried, &mut counts, 0u32.runtime(), len, self.none);
+            take(parts, &mut carried, &mut counts, 0u32.runtime(), len, self.none);
             if len > STEP {
                 for step in 1..len.div_ceil(STEP) {
-                    take(&mut parts, &mut carried, &mut counts, step * STEP, len, self.none);
+                    take(parts, &mut carried, &mut counts, step * STEP, len, self.none);
                 }
             }
             if carried[0] != zero {
@@ -109,12 +116,19 @@ impl Expansion {
             }
             counts[0] = counts[1];
         }
-        carried[0] = zero;
-        for at in 0..counts[0] {
-            carried[0] = carried[0] + parts[at as usize];
-        }
-        carried[0]
+        counts[0]
     }
+}
+
+/// The sum of parts, the smallest first.
+#[cube]
+fn sum_of(parts: &Array<f64>, len: u32) -> f64 {
+    let mut sum = Array::<f64>::new(1usize);
+    sum[0] = f64::new(0.0);
+    for at in 0..len {
+        sum[0] = sum[0] + parts[at as usize];
+    }
+    sum[0]
 }
 
 /// Adds what is carried to parts from one place on, and keeps what is left of them.
@@ -201,22 +215,26 @@ impl Scaled {
 
     /// `direction . ((p - o) x (q - o))`, for the points with these numbers and the origin; not 0 unless it is exactly 0.
     pub fn volume(&self, p: u32, q: u32) -> f64 {
+        self.unscaled(self.volume_sum(0u32.runtime(), p, q).value(), self.of_direction)
+    }
+
+    fn volume_sum(&self, o: u32, p: u32, q: u32) -> Expansion {
         let mut sum = Expansion::new(self.none, self.split);
         for k in 0..3u32 {
             let d = self.direction[k as usize];
             let (i, j) = ((k + 1) % 3, (k + 2) % 3);
             for turn in 0..3u32 {
-                let a = select(turn == 0, p, select(turn == 1, q, 0u32));
-                let b = select(turn == 0, q, select(turn == 1, 0u32, p));
+                let a = select(turn == 0, p, select(turn == 1, q, o));
+                let b = select(turn == 0, q, select(turn == 1, o, p));
                 sum.add_product(d, self.at(a, i), self.at(b, j));
                 sum.add_product(-d, self.at(a, j), self.at(b, i));
             }
         }
-        self.unscaled(sum.value(), self.of_direction)
+        sum
     }
 
-    /// `(a - o) . ((b - a) x (c - a))`, the volume between the origin and the triangle; not 0 unless it is exactly 0.
-    pub fn height(&self) -> f64 {
+    /// `(a - o) . ((b - a) x (c - a))`, the volume between the origin and the triangle.
+    fn height_sum(&self) -> Expansion {
         let mut sum = Expansion::new(self.none, self.split);
         for turn in 0..4u32 {
             // The corners, one of which is replaced by the origin, with the sign changed.
@@ -231,7 +249,53 @@ impl Scaled {
                 sum.add_product(-sign * own, self.at(q, j), self.at(r, i));
             }
         }
-        self.unscaled(sum.value(), self.of_points)
+        sum
+    }
+
+    /// The smallest `f64` that is not below the `t` at which the ray meets the plane of the triangle; `guess` where that has no sign or leaves
+    /// the range of `f64`.
+    pub fn parameter(&self, guess: f64) -> f64 {
+        let zero = f64::new(0.0);
+        let mut heights = Array::<f64>::new(comptime!(TERMS + STEP as usize));
+        let mut slopes = Array::<f64>::new(comptime!(TERMS + STEP as usize));
+        let n_heights = self.height_sum().parts(&mut heights);
+        let n_slopes = self.volume_sum(1u32.runtime(), 2u32.runtime(), 3u32.runtime()).parts(&mut slopes);
+        let (numerator, denominator) = (sum_of(&heights, n_heights), sum_of(&slopes, n_slopes));
+        let turn = select(denominator < zero, f64::new(-1.0), f64::new(1.0));
+        // The number that is tried, the one below it, and what was found.
+        let mut t = Array::<f64>::new(2usize);
+        t[0] = numerator / denominator;
+        t[1] = select(numerator == zero && denominator != zero, zero, guess);
+        let mut left = Array::<u32>::new(1usize);
+        left[0] = select(self.is_normal(t[0]) && numerator != zero && denominator != zero, 16u32, 0u32);
+        // Whether the number above is known not to be below; a quotient is off by a few units in the last place.
+        let mut is_bounded = Array::<u32>::new(1usize);
+        is_bounded[0] = 0;
+        while left[0] > 0 {
+            left[0] = left[0] - 1;
+            let mut sum = Expansion::new(self.none, self.split);
+            for at in 0..n_heights {
+                sum.add(-turn * heights[at as usize]);
+            }
+            for at in 0..n_slopes {
+                sum.add_two(turn * slopes[at as usize], t[0]);
+            }
+            let is_below = sum.value() < zero;
+            let above = next(t[0], true);
+            if is_below && is_bounded[0] == 1 {
+                let own = above / self.of_points * self.of_direction;
+                t[1] = select(self.is_normal(own), own, t[1]);
+                left[0] = 0;
+            } else {
+                is_bounded[0] = select(is_below, 0u32, 1u32);
+                t[0] = select(is_below, above, next(t[0], false));
+            }
+        }
+        t[1]
+    }
+
+    fn is_normal(&self, x: f64) -> bool {
+        x.abs() >= self.tiny && x.abs() <= self.huge
     }
 
     /// The first part of `direction x (q - p)` that is not 0, or 0.

@@ -20,6 +20,7 @@ mod nearest;
 mod numbers;
 mod point_triangle;
 mod prepared;
+mod ray_parameter;
 mod rays;
 mod solid_hit;
 mod solids;

@@ -10,8 +10,8 @@ pub(super) const SCALE: usize = 3;
 /// The least normal number, and the largest.
 pub(super) const TINY: usize = 4;
 pub(super) const HUGE: usize = 5;
-/// Below this part of the corners' the sign of a `t` is in doubt.
-pub(super) const DOUBTFUL: usize = 6;
+/// Error bounds below this may have lost digits to underflow.
+pub(super) const LEAST_BOUND: usize = 6;
 /// The largest coordinate.
 pub(super) const LARGEST: usize = 7;
 /// The padding of queries that begin near the tree.
@@ -36,7 +36,7 @@ pub(super) fn numbers<S: Coordinate>(frame: &Frame) -> [f64; 17] {
         (SCALE, frame.scale),
         (TINY, f64::MIN_POSITIVE),
         (HUGE, f64::MAX),
-        (DOUBTFUL, 1e-9),
+        (LEAST_BOUND, 1e-280),
         (LARGEST, S::MAX.into()),
         (PADDING, frame::PADDING),
         (INFINITE, f64::INFINITY),

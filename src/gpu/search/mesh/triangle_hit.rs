@@ -7,7 +7,8 @@ use cubecl::prelude::*;
 
 use crate::gpu::primitives::rounding::product;
 use crate::gpu::search::mesh::exact::Scaled;
-use crate::gpu::search::mesh::numbers::{DOUBTFUL, HUGE, TINY};
+use crate::gpu::search::mesh::numbers::{HUGE, TINY};
+use crate::gpu::search::mesh::ray_parameter::correct;
 use crate::gpu::search::mesh::rays::{ExactRay, longest_axis, pick};
 
 /// What is known of a ray and an item.
@@ -118,9 +119,11 @@ pub(super) fn triangle_hit(
                 found[1 + at] = edges[at] / sum;
             }
             found[0] = product(found[1], z[0]) + product(found[2], z[1]) + product(found[3], z[2]);
-            let most = max(z[0].abs(), max(z[1].abs(), z[2].abs()));
-            let is_far = found[0].abs() > numbers[DOUBTFUL] * most && sum.abs() >= tiny && sum.abs() <= numbers[HUGE];
-            result = select(result == MET && !is_far, IN_DOUBT.runtime(), result);
+            if result == MET {
+                let is_sure = correct(ray, corners, found, numbers);
+                let is_normal = sum.abs() >= tiny && sum.abs() <= numbers[HUGE];
+                result = select(is_sure && is_normal, result, IN_DOUBT.runtime());
+            }
         }
     }
     result
@@ -146,7 +149,7 @@ fn are_one(signs: &Array<i32>, #[comptime] crossing: bool) -> bool {
     are
 }
 
-/// What is met where the edge functions have one sign.
+/// The point that is met where the edge functions have one sign.
 #[cube]
 fn place(
     ray: &ExactRay,
@@ -164,70 +167,14 @@ fn place(
     // Their sum overflows, or they underflow.
     let by = select(is_normal, one, most_edge);
     let parts = edges[0] / by + edges[1] / by + edges[2] / by;
-    let mut zeros = 0u32.runtime();
-    let (mut zero_at, mut other_at) = (0u32.runtime(), 0u32.runtime());
     #[unroll]
     for at in 0..3usize {
-        let back = comptime!(2 - at);
         found[1 + at] = edges[at] / by / parts + zero;
-        zeros += select(edges[at] == zero, 1u32, 0u32);
-        // The first of each kind.
-        zero_at = select(edges[back] == zero, comptime!(back as u32), zero_at);
-        other_at = select(edges[back] != zero, comptime!(back as u32), other_at);
     }
-    let mut t = product(found[1], z[0]) + product(found[2], z[1]) + product(found[3], z[2]);
-    if zeros == 1 {
-        t = along_edge(ray, corners, (zero_at + 1) % 3, (zero_at + 2) % 3);
+    found[0] = product(found[1], z[0]) + product(found[2], z[1]) + product(found[3], z[2]);
+    let is_sure = correct(ray, corners, found, numbers);
+    if !is_sure {
+        found[0] = scaled.parameter(found[0]);
+        found[4] = found[4] + one;
     }
-    if zeros >= 2 {
-        t = pick(z, other_at);
-    }
-    let most = max(z[0].abs(), max(z[1].abs(), z[2].abs()));
-    if t.abs() <= numbers[DOUBTFUL] * most {
-        // So small that rounding could give its sign.
-        let height = scaled.height();
-        found[4] = found[4] + f64::new(1.0);
-        let area = sum * pick(&ray.direction, longest_axis(&ray.direction));
-        let is_sure = height.abs() >= tiny && area.abs() >= tiny && area.abs() <= numbers[HUGE];
-        // The area may vanish, its sign does not.
-        let is_negative = (sum < zero) != (pick(&ray.direction, longest_axis(&ray.direction)) < zero);
-        let turned = select(is_negative, -height, height);
-        let signed = select(turned < zero, -t.abs(), t.abs());
-        t = select(height == zero, zero, select(is_sure && zeros == 0, height / area, signed));
-    }
-    found[0] = t;
-}
-
-/// `t` where the line meets that through two corners.
-#[cube]
-fn along_edge(ray: &ExactRay, corners: &Array<f64>, first: u32, second: u32) -> f64 {
-    let (zero, one) = (f64::new(0.0), f64::new(1.0));
-    let (mut a, mut b) = (Array::<f64>::new(3usize), Array::<f64>::new(3usize));
-    #[unroll]
-    for k in 0..3usize {
-        a[k] = corners[(3 * first) as usize + k];
-        b[k] = corners[(3 * second) as usize + k];
-    }
-    // The edge has one beginning, whichever triangle it is of.
-    let is_later = a[0] > b[0] || (a[0] == b[0] && (a[1] > b[1] || (a[1] == b[1] && a[2] > b[2])));
-    let (mut p, mut q) = (Array::<f64>::new(3usize), Array::<f64>::new(3usize));
-    #[unroll]
-    for k in 0..3usize {
-        p[k] = select(is_later, b[k], a[k]) - ray.origin[k];
-        q[k] = select(is_later, a[k], b[k]) - ray.origin[k];
-    }
-    let last = longest_axis(&ray.direction);
-    let (kx, ky) = ((last + 1) % 3, (last + 2) % 3);
-    let deep = pick(&ray.direction, last);
-    let (shear, other) = (pick(&ray.direction, kx) / deep, pick(&ray.direction, ky) / deep);
-    let (px, qx) = (pick(&p, kx) - product(shear, pick(&p, last)), pick(&q, kx) - product(shear, pick(&q, last)));
-    let (py, qy) = (pick(&p, ky) - product(other, pick(&p, last)), pick(&q, ky) - product(other, pick(&q, last)));
-    let (pz, qz) = (pick(&p, last) / deep, pick(&q, last) / deep);
-    let is_y = (py - qy).abs() > (px - qx).abs();
-    let (from, to) = (select(is_y, py, px), select(is_y, qy, qx));
-    let gap = from - to;
-    // A quotient of 0 and 0 is one half, of others and 0 an end.
-    let at_end = select(from > zero, one, select(from < zero, zero, f64::new(0.5)));
-    let part = select(gap == zero, at_end, max(min(from / select(gap == zero, one, gap), one), zero));
-    pz + product(part, qz - pz)
 }
