@@ -32,6 +32,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     options.velocity_unit = args.velocity_unit;
     options.redshift = args.redshift;
     options.open = args.open;
+    options.single_part = args.single_part;
     // Arrays of points have no place for more.
     let has_all = format != SnapshotFormat::Npy;
     (options.velocities, options.ids, options.masses) = (has_all, has_all, has_all);

@@ -5,6 +5,7 @@ use ropewalk::halo::pipeline::{Universe, UniverseOptions};
 use ropewalk::io::{Contents, Field, Format, Masses, Points, ReadOptions, Role, Snapshot, Table, inspect};
 
 use super::args::Info as Args;
+use super::halos::snapshots;
 use super::phases::Phases;
 use super::summary::Summary;
 use super::universe::describe_matter;
@@ -15,17 +16,27 @@ use super::{Failure, grouped, input, short};
 const FOF_BYTES: [f64; 2] = [32.0, 47.0];
 
 pub fn run(args: &Args) -> Result<String, Failure> {
-    if args.snapshot.as_os_str() == input::STANDARD_INPUT {
+    if args.snapshots.iter().any(|name| name.as_os_str() == input::STANDARD_INPUT) {
         return Err("info: standard input can be read only once; name a file".into());
     }
-    let contents = inspect(&args.snapshot, &ReadOptions::default())?;
-    let mut summary = Summary::default();
-    about(&mut summary, &contents)?;
-    if args.ranges {
-        let snapshot = input::read(&args.snapshot, &ReadOptions::default().open(true), &mut Phases::default())?;
-        ranges(&mut summary, &snapshot);
+    let snapshots = snapshots(&args.snapshots, false)?;
+    let mut text = String::new();
+    for path in &snapshots {
+        let mut summary = Summary::default();
+        if snapshots.len() > 1 {
+            summary.line("snapshot", path.display().to_string());
+        }
+        about(&mut summary, &inspect(path, &ReadOptions::default())?)?;
+        if args.ranges {
+            let snapshot = input::read(path, &ReadOptions::default().open(true), &mut Phases::default())?;
+            ranges(&mut summary, &snapshot);
+        }
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text += &summary.text;
     }
-    Ok(summary.text)
+    Ok(text)
 }
 
 /// What the file says about itself.

@@ -381,6 +381,7 @@ def read_snapshot(
     subsample: float | None = None,
     columns: Sequence[str | int] = (),
     open: bool = False,
+    single_part: bool = False,
     redshift: float | None = None,
     length_unit: str | None = None,
     mass_unit: str | None = None,
@@ -396,16 +397,18 @@ def read_snapshot(
     ----------
     path : str or path
         A file; of a snapshot in several files any of them, what they have in common (``snap_005``, ``snap_099.hdf5``,
-        ``snap_099.*.hdf5``), or the folder that holds them alone.
+        ``snap_099.*.hdf5``), or a folder with the files of one snapshot, whose other files are ignored.
     types : int or iterable of int, optional
         The particle types to read: 0 gas, 1 dark matter, 2 and 3 others, 4 stars, 5 black holes, 6 neutrinos; all unless said
         otherwise. Formats without types ignore it.
     subsample : float, optional
         About this part of the particles, the same in each run; their masses are divided by it.
     columns : sequence of str or int
-        Which columns of a table are coordinates, by name or by number from 1.
+        Which columns of a table are coordinates, by name or by number from 1; in HDF5 by name or path, as ``"group/x"``.
     open : bool
         Reads a box that is no cube, too, as an open one; otherwise it is refused, for only cubes are periodic here.
+    single_part : bool
+        Reads one file of a split snapshot alone, without the others. `Snapshot.notes` names the part.
     redshift, length_unit, mass_unit, velocity_unit : optional
         What the caller knows better than the file (a box goes to `halos`): ``"kpc/h"``, ``"pkpc"`` for physical lengths,
         ``"1e10 Msun/h"``, ``"km/s"``, ``"gadget"`` for velocities over the root of the scale factor.
@@ -443,6 +446,7 @@ def read_snapshot(
         "subsample": None if subsample is None else real(subsample, "subsample"),
         "columns": [columns] if isinstance(columns, str) else [str(column) for column in columns],
         "open": bool(open),
+        "single_part": bool(single_part),
         "redshift": None if redshift is None else real(redshift, "redshift"),
         "length_unit": length_unit,
         "mass_unit": mass_unit,

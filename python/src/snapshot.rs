@@ -22,6 +22,7 @@ pub struct How {
     subsample: Option<f64>,
     columns: Vec<String>,
     open: bool,
+    single_part: bool,
     redshift: Option<f64>,
     length_unit: Option<String>,
     mass_unit: Option<String>,
@@ -39,7 +40,7 @@ impl How {
         options = options.masses(false).columns(self.columns.iter());
         (options.subsample, options.redshift) = (self.subsample, self.redshift);
         options.velocity_unit = self.units()?.velocity;
-        options.open = self.open;
+        (options.open, options.single_part) = (self.open, self.single_part);
         Ok(options)
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::Result;
 use crate::io::reading::Reading;
-use crate::io::{Points, ReadOptions, existing, read_all};
+use crate::io::{Points, ReadOptions, read_all};
 
 /// The values of fields.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,7 +48,7 @@ pub struct Fields {
 pub fn read_fields(path: impl AsRef<Path>, chosen: &[String]) -> Result<Fields> {
     let options = ReadOptions::default().columns(chosen);
     let reading = Reading::new(&options, None)?.of_fields();
-    let snapshot = read_all(&existing(path.as_ref()), reading)?;
+    let snapshot = read_all(path.as_ref(), reading)?;
     let columns = snapshot.points.dim();
     let values = match snapshot.points {
         Points::F32(table) => table.as_slice().iter().map(|&x| x.into()).collect(),

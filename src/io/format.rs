@@ -21,6 +21,8 @@ pub enum Format {
     GadgetHdf5,
     /// HDF5 of SWIFT.
     SwiftHdf5,
+    /// HDF5 of datasets or records without a header, as h5py, PyTables and pandas write.
+    Hdf5Table,
     /// Particles of RAMSES, a folder.
     Ramses,
     /// Particles of Abacus, in ASDF.
@@ -46,6 +48,7 @@ impl fmt::Display for Format {
             Self::GenericIo => "GenericIO",
             Self::GadgetHdf5 => "Gadget HDF5",
             Self::SwiftHdf5 => "SWIFT HDF5",
+            Self::Hdf5Table => "HDF5 table",
             Self::Ramses => "RAMSES",
             Self::Abacus => "Abacus ASDF",
             Self::Npy => "NumPy array",

@@ -12,6 +12,7 @@
 //! | Gadget-2 and its like | binary, `SnapFormat` 1 and 2 | `POS`, `VEL`, `ID`, `MASS`, the header | velocities: `v = u sqrt(a)` in comoving runs |
 //! | Gadget-2 to 4, AREPO and IllustrisTNG, GIZMO, EAGLE | HDF5 | `PartTypeN/{Coordinates, Velocities, ParticleIDs, Masses}`, `MassTable`, units of attributes and of the header | velocities, by the power of `a` that the file names |
 //! | SWIFT | HDF5 | the same, cosmology and units of its groups; a view of several files by its parts | velocities, by the power of `a` that the file names |
+//! | h5py, PyTables, pandas | HDF5 | datasets or fields of records of one length, by name, or chosen ones by path | |
 //! | PKDGRAV, Gasoline, ChaNGa | Tipsy | positions, velocities, masses; ids of `.iord`, units of `.param` | velocities: `v = u a` |
 //! | HACC | GenericIO | `x`, `y`, `z`, `vx`, `vy`, `vz`, `id`, `mass`; checksums | |
 //! | RAMSES | `output_N` | particles with their families, the info file | |
@@ -37,6 +38,7 @@ mod epoch;
 pub(crate) mod extent;
 mod fields;
 mod fill;
+mod folder;
 mod format;
 mod gadget;
 pub(crate) mod hdf5_write;
@@ -101,7 +103,8 @@ use spool::Spool;
 ///
 /// The format is told by the content. A snapshot split over several files is named by any of them, or by what they have in
 /// common: `snap_005.0` and `snap_005` both read `snap_005.0`, `snap_005.1`, and so on. In HDF5, where they are `snap_099.0.hdf5`,
-/// `snap_099.1.hdf5`, and so on, also by `snap_099.hdf5`, by `snap_099.*.hdf5`, and by the folder that holds them alone.
+/// `snap_099.1.hdf5`, and so on, also by `snap_099.hdf5` and by `snap_099.*.hdf5`. A folder is read if it holds the files of one
+/// snapshot; [`Snapshot::notes`] counts the other files in it. [`ReadOptions::single_part`] reads one file alone.
 ///
 /// # Errors
 /// If the file cannot be read, is truncated or contradicts itself, or lacks the wanted particle type. Blocks missing
@@ -116,11 +119,13 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Snapshot> {
 /// As [`read`].
 pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions, progress: Option<OnProgress<'_>>) -> Result<Snapshot> {
     let reading = Reading::new(options, progress)?;
-    read_all(&existing(path.as_ref()), reading)
+    read_all(path.as_ref(), reading)
 }
 
 fn read_all(path: &Path, reading: Reading<'_>) -> Result<Snapshot> {
-    let snapshot = uncompressed(path, &reading, read_format)?;
+    let (path, note) = located(path)?;
+    let mut snapshot = uncompressed(&path, &reading, read_format)?;
+    snapshot.notes.extend(note);
     let slice = reading.slice();
     reading.finish()?;
     Ok(Snapshot { slice, ..snapshot })
@@ -157,11 +162,12 @@ pub fn read_from(
 /// # Errors
 /// As [`read`], but for what only the particles themselves can show.
 pub fn inspect(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Contents> {
-    let path = existing(path.as_ref());
+    let (path, note) = located(path.as_ref())?;
     // Also types that are not wanted, and where those that are wanted are none.
     let every = ReadOptions { part: None, ..options.clone().types([]) };
     let reading = Reading::new(&every, None)?;
     let mut contents = uncompressed(&path, &reading, inspect_format)?;
+    contents.notes.extend(note);
     for file in &mut contents.files {
         // The file that was compressed.
         if !file.exists() {
@@ -197,7 +203,7 @@ fn uncompressed<T>(
 
 fn read_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Snapshot> {
     match found {
-        Found::Gadget | Found::Tipsy | Found::Ramses | Found::Asdf | Found::Hdf5 if reading.is_of_fields => {
+        Found::Gadget | Found::Tipsy | Found::Ramses | Found::Asdf if reading.is_of_fields => {
             Err(Error::file(path, "is a snapshot of a simulation, and no table of fields"))
         }
         Found::Gadget | Found::Tipsy | Found::Ramses | Found::Asdf if !reading.options.columns.is_empty() => {
@@ -211,9 +217,6 @@ fn read_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Snaps
         Found::Asdf => abacus::read(path, reading),
         Found::GenericIo => genericio::read(path, reading),
         Found::Zip => npz_read::read(path, reading),
-        Found::Hdf5 if !reading.options.columns.is_empty() => {
-            Err(Error::file(path, "is a snapshot in HDF5, and has no columns to choose"))
-        }
         Found::Hdf5 => hdf5::read(path, reading),
         Found::Npy => npy::read(path, reading),
         Found::Text => csv::read(path, reading).map(|snapshot| snapshot.reduced(reading)),
@@ -282,7 +285,21 @@ fn existing(path: &Path) -> PathBuf {
         return first;
     }
     let whole = path.to_path_buf();
-    if path.is_file() { whole } else { hdf5::first(path).unwrap_or(whole) }
+    if path.is_file() {
+        return whole;
+    }
+    if path.is_dir() && !ramses::is_output(path) {
+        return folder::only_snapshot(path).map_or(whole, |(first, _)| first);
+    }
+    hdf5::first(path).unwrap_or(whole)
+}
+
+/// The file that `path` names, and a sentence about other files in a folder.
+fn located(path: &Path) -> Result<(PathBuf, Option<String>)> {
+    if path.is_dir() && !ramses::is_output(path) {
+        return folder::only_snapshot(path);
+    }
+    Ok((existing(path), None))
 }
 
 /// The first 60 characters, printable, for messages.

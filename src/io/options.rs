@@ -45,7 +45,8 @@ pub struct ReadOptions {
     pub part: Option<Part>,
     /// Tables: the columns that are coordinates, in this order, by name or by number from 1; NumPy arrays have numbers alone. Empty
     /// leaves it to the table: all columns if it has no names; else those named x, y (and z, if there is one) if it has both, and
-    /// otherwise all but id, mass, type, vx, vy and vz. A Gadget snapshot has no columns, and refuses to have them chosen.
+    /// otherwise all but id, mass, type, vx, vy and vz. In HDF5 by name or by path, as `group/x` or `table/x`; an array of points
+    /// has all its columns. A Gadget snapshot has no columns, and refuses to have them chosen.
     pub columns: Vec<String>,
     /// The unit of the file's velocities, if the user knows better than the file. Gadget: `None` stands for km/s, as
     /// [`Snapshot::velocities`](crate::io::Snapshot::velocities) says.
@@ -54,6 +55,9 @@ pub struct ReadOptions {
     pub redshift: Option<f64>,
     /// Whether a periodic box that is no cube is taken for open; otherwise it is an error, for only cubes are periodic.
     pub open: bool,
+    /// Whether to read one file of a split snapshot alone, without the others. Its particles are a part of the snapshot, so
+    /// [`Snapshot::matter`](crate::io::Snapshot::matter) is `None`, and [`Snapshot::notes`](crate::io::Snapshot::notes) names the part.
+    pub single_part: bool,
 }
 
 impl Default for ReadOptions {
@@ -70,6 +74,7 @@ impl Default for ReadOptions {
             velocity_unit: None,
             redshift: None,
             open: false,
+            single_part: false,
         }
     }
 }
@@ -151,6 +156,13 @@ impl ReadOptions {
     #[must_use]
     pub fn open(mut self, open: bool) -> Self {
         self.open = open;
+        self
+    }
+
+    /// Sets [`ReadOptions::single_part`].
+    #[must_use]
+    pub fn single_part(mut self, single: bool) -> Self {
+        self.single_part = single;
         self
     }
 

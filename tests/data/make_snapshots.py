@@ -342,8 +342,8 @@ def wrong():
     """Files that are whole as HDF5, and wrong as snapshots."""
     own = np.arange(8)
 
-    def make(name, change, **others):
-        with h5py.File(FOLDER / f"wrong_{name}.hdf5", "w", libver="latest") as file:
+    def make(name, change, prefix="wrong_", **others):
+        with h5py.File(FOLDER / f"{prefix}{name}.hdf5", "w", libver="latest") as file:
             n = [0, 8, 0, 0, 0, 0]
             said = dict(MassTable=np.array([0, 0.5, 0, 0, 0, 0]), Time=1.0, Redshift=0.0, BoxSize=BOX, NumFilesPerSnapshot=1)
             header(file, n, n, **(said | others))
@@ -367,11 +367,19 @@ def wrong():
     make("width", replace("Coordinates", data=coordinates(own)[:, :2]))
     make("rank", replace("Coordinates", data=coordinates(own)[:, :, None]))
     make("whole", replace("Coordinates", data=coordinates(own).astype("i4")))
-    make("float_ids", replace("ParticleIDs", data=ids(own).astype("f8")))
+    make("float_ids", replace("ParticleIDs", data=ids(own).astype("f8")), prefix="")
+    make("half_ids", replace("ParticleIDs", data=ids(own).astype("f8") + 0.5), prefix="")
     make("text_ids", replace("ParticleIDs", data=np.array([b"a"] * 8)))
     make("unwritten", replace("Velocities", shape=(8, 3), dtype="f4"))
     make("hole", replace("Velocities", shape=(8, 3), dtype="f4", chunks=(4, 3)))
-    make("lzf", replace("Velocities", data=velocities(own), compression="lzf", chunks=(4, 3)))
+    make("lzf", replace("Velocities", data=velocities(own).astype("f4"), compression="lzf", shuffle=True, chunks=(4, 3)), prefix="")
+    for kind, put in box_kinds():
+        def change(file, _, put=put):
+            del file["Header"].attrs["BoxSize"]
+            put(file["Header"].attrs, "BoxSize")
+        make(kind, change, prefix="box_")
+    for kind, link in [("external", h5py.ExternalLink("elsewhere.hdf5", "/masses")), ("soft", h5py.SoftLink("/nowhere"))]:
+        make(f"{kind}_link", lambda _, group, link=link: group.__setitem__("Masses", link))
     make("wide_float", replace("Coordinates", data=coordinates(own).astype("f16")))
     make("sides", lambda *_: None, BoxSize=np.array([64.0, 64.0, 32.0]))
     make("mass", lambda *_: None, MassTable=np.array([0, -1.0, 0, 0, 0, 0]))
@@ -379,6 +387,75 @@ def wrong():
     make("total", lambda file, _: file["Header"].attrs.modify("NumPart_Total", np.array([0, 9, 0, 0, 0, 0], "u4")))
     with h5py.File(FOLDER / "wrong_hole.hdf5", "r+") as file:
         file["PartType1/Velocities"][:4] = 1.0
+
+
+def box_kinds():
+    """Ways to store the side of the box: the first seven hold the number 64."""
+    def long_double(attrs, name):
+        space = h5py.h5s.create(h5py.h5s.SCALAR)
+        h5py.h5a.create(attrs._id, name.encode(), h5py.h5t.NATIVE_LDOUBLE, space).write(np.array(64.0, np.longdouble))
+
+    yield "text", lambda attrs, name: attrs.create(name, "64.0")
+    yield "bytes", lambda attrs, name: attrs.create(name, np.bytes_("64"))
+    yield "half", lambda attrs, name: attrs.create(name, 64.0, dtype=">f2")
+    yield "byte", lambda attrs, name: attrs.create(name, [64], dtype="u1")
+    yield "enum", lambda attrs, name: attrs.create(name, 64, dtype=h5py.enum_dtype({"SIDE": 64}, "i4"))
+    yield "three", lambda attrs, name: attrs.create(name, [64.0] * 3)
+    yield "texts", lambda attrs, name: attrs.create(name, ["64"], dtype=h5py.string_dtype())
+    yield "words", lambda attrs, name: attrs.create(name, "64 Mpc")
+    yield "two", lambda attrs, name: attrs.create(name, [64.0] * 2)
+    yield "none", lambda attrs, name: attrs.create(name, np.zeros(0))
+    yield "null", lambda attrs, name: attrs.create(name, h5py.Empty("f8"))
+    yield "record", lambda attrs, name: attrs.create(name, np.array((64.0,), [("side", "f8")]))
+    yield "wide", long_double
+
+
+def tops():
+    """Maximum shapes wider than the shape, and chunks at the edge without filters: a layout for each type."""
+    import ctypes
+    import glob
+
+    library = ctypes.CDLL(glob.glob(str(pathlib.Path(h5py.__file__).parent.parent / "h5py.libs" / "libhdf5-*"))[0])
+    # Chunk, maximum shape, compression, early allocation, edges without filters.
+    layouts = [((3, 3), (7, 6), False, False, False), ((2, 2), (12, 6), True, False, False), ((2, 2), (12, 6), False, True, False),
+               ((3, 2), (None, 6), True, False, True), ((3, 2), (12, None), True, False, True), ((3, 2), (7, 3), True, False, True)]
+    with h5py.File(FOLDER / "tops.hdf5", "w", libver="latest") as file:
+        n, i = [7] * 6, Counter()
+        header(file, n, n, MassTable=np.full(6, 0.5), Time=1.0, Redshift=0.0, BoxSize=BOX, NumFilesPerSnapshot=1)
+        for t, (chunk, top, is_deflated, is_early, has_plain_edges) in enumerate(layouts):
+            options = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            options.set_chunk(chunk)
+            if is_deflated:
+                options.set_shuffle()
+                options.set_deflate(4)
+            if is_early:
+                options.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+            if has_plain_edges:
+                assert library.H5Pset_chunk_opts(ctypes.c_int64(options.id), ctypes.c_uint(2)) >= 0
+            limits = tuple(h5py.h5s.UNLIMITED if extent is None else extent for extent in top)
+            group = file.create_group(f"PartType{t}")
+            dataset = h5py.h5d.create(group.id, b"Coordinates", h5py.h5t.IEEE_F64LE, h5py.h5s.create_simple((7, 3), limits), options)
+            h5py.Dataset(dataset)[...] = coordinates(i.next(7))
+
+
+def tables():
+    """Tables without a header."""
+    own = np.arange(20)
+    with h5py.File(FOLDER / "table_columns.hdf5", "w") as file:
+        for k, name in enumerate("xyz"):
+            file[name] = coordinates(own)[:, k].astype(">f4")
+        file["ID"], file["mass"] = ids(own), masses(own)
+        file["name"] = np.array([b"a"] * 20)
+        file.attrs.update(BoxSize=BOX, Redshift=1.0)
+    record = np.zeros(20, [("ID", "u4"), ("x", "f8"), ("y", ">f8"), ("z", "f4"), ("spin", "f4", (3,))])
+    record["x"], record["y"], record["z"] = coordinates(own).T
+    record["ID"], record["spin"] = ids(own), velocities(own)
+    with h5py.File(FOLDER / "table_records.hdf5", "w", libver="latest") as file:
+        file.create_dataset("run/stars", data=record, chunks=(6,), maxshape=(None,), shuffle=True, compression="gzip")
+    with h5py.File(FOLDER / "table_points.hdf5", "w") as file:
+        file["a"], file["b"], file["c/short"] = coordinates(own), velocities(own).astype("f4"), np.arange(4)
+    with h5py.File(FOLDER / "table_link.hdf5", "w") as file:
+        file["x"], file["y"], file["z"] = coordinates(own)[:, 0], coordinates(own)[:, 1], h5py.ExternalLink("elsewhere.hdf5", "/z")
 
 
 def epochs():
@@ -408,5 +485,5 @@ def epochs():
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for make in (gadget2, gadget4, tng, eagle, gizmo, swift, swift_parts, swift_writer, indexes, wrong, epochs):
+    for make in (gadget2, gadget4, tng, eagle, gizmo, swift, swift_parts, swift_writer, indexes, wrong, tops, tables, epochs):
         make()

@@ -13,6 +13,8 @@ mod fuzz;
 mod gadget;
 mod genericio;
 mod hdf5;
+mod hdf5_metadata;
+mod hdf5_storage;
 mod npy;
 mod npz;
 mod parquet;
@@ -114,7 +116,7 @@ fn tables() {
 fn not_a_table_at_all() {
     let folder = Folder::new("other");
     refused(folder.file("absent"), &["absent", "cannot be opened"]);
-    refused(&folder.0, &["not a regular file"]);
+    refused(&folder.0, &["is a folder without a snapshot", "name the file"]);
     refused(folder.with("a", b"\x89HDF\r\n\x1a\n\0\0"), &["HDF5"]);
     refused(folder.with("b", b"PK\x03\x04\0\0"), &["is a zip archive that cannot be read"]);
     refused(folder.with("c", b"\x7fELF\0\0"), &["neither a Gadget-2 snapshot nor a NumPy array"]);

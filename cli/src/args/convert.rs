@@ -50,6 +50,9 @@ pub struct Convert {
     /// Take a periodic box that is no cube for open
     #[arg(long)]
     pub open: bool,
+    /// Read one file of a split snapshot alone, without the others
+    #[arg(long)]
+    pub single_part: bool,
     /// Number of threads; otherwise one per processor
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,

@@ -190,6 +190,9 @@ pub struct Particles {
         help_heading = "Particles"
     )]
     pub attach: Vec<u8>,
+    /// Read one file of a split snapshot alone, without the others; needs --eps, since mean separations are of all particles
+    #[arg(long, help_heading = "Particles")]
+    pub single_part: bool,
     /// About this part of the particles, above 0 and at most 1, the same in each run; their masses are divided by it
     #[arg(long, value_name = "PART", allow_negative_numbers = true, help_heading = "Particles")]
     pub subsample: Option<f64>,

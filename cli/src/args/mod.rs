@@ -143,8 +143,9 @@ pub struct Kdist {
 /// Particles are not read, but for tables of text, which tell nothing without.
 #[derive(Debug, clap::Args)]
 pub struct Info {
-    /// The file with the particles
-    pub snapshot: PathBuf,
+    /// The files with the particles; all files of a split snapshot are shown as one
+    #[arg(required = true, value_name = "SNAPSHOT")]
+    pub snapshots: Vec<PathBuf>,
     /// Read the particles, and print what they span
     #[arg(long)]
     pub ranges: bool,

@@ -6,6 +6,8 @@ pub mod options;
 pub mod report;
 mod series;
 
+pub use series::snapshots;
+
 use super::args::Halos as Args;
 use super::{Failure, across, start_threads};
 
@@ -17,7 +19,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let &[device] = &devices[..] else {
         return across::on_devices(&args.device, &devices, |rank| across::halos::run(args, rank));
     };
-    match &series::snapshots(&args.snapshots)?[..] {
+    match &snapshots(&args.snapshots, args.particles.single_part)?[..] {
         [snapshot] => {
             let task = one::Task { snapshot, out: &args.out, json: args.json.clone() };
             one::run(args, &task, device, serde_json::Value::Null)

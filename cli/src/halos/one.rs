@@ -167,6 +167,7 @@ pub fn read_options(args: &Args, types: &[u8]) -> ReadOptions {
     read.subsample = args.particles.subsample;
     // A box that the user names is a cube.
     read.open = args.open || args.box_size.is_some();
+    read.single_part = args.particles.single_part;
     read
 }
 

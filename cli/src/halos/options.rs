@@ -59,6 +59,9 @@ fn check_finder(args: &Args) -> Result<(), Failure> {
     if is_adaptahop && args.device != Name::Cpu {
         return Err(format!("--finder adaptahop runs on the cpu, not on {}", args.device).into());
     }
+    if args.particles.single_part && args.eps.is_none() && !is_hop && !is_adaptahop {
+        return Err("--single-part: mean separations are of all particles; give the linking length with --eps".into());
+    }
     if (is_hop || is_adaptahop) && !args.linking_lengths.is_empty() {
         return Err("--linking-lengths are for --finder fof".into());
     }

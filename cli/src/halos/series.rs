@@ -16,13 +16,15 @@ use crate::args::Halos as Args;
 use crate::device::Device;
 use crate::{Failure, one_line};
 
-/// The snapshots that are named, by themselves, by one or all of their files, or by a pattern; each once, in order.
-pub fn snapshots(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+/// The snapshots that are named, by themselves, by one or all of their files, or by a pattern; each once, in order. If `are_parts` is
+/// set, each file is one.
+pub fn snapshots(named: &[PathBuf], are_parts: bool) -> Result<Vec<PathBuf>, Failure> {
     let mut known = BTreeSet::new();
     let mut all = vec![];
     for name in named {
         for path in matching(name)? {
-            let first = ropewalk::io::parts(&path).into_iter().min().unwrap_or_else(|| path.clone());
+            let parts = if are_parts { vec![] } else { ropewalk::io::parts(&path) };
+            let first = parts.into_iter().min().unwrap_or_else(|| path.clone());
             if known.insert(first.canonicalize().unwrap_or(first)) {
                 all.push(path);
             }

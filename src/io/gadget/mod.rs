@@ -26,7 +26,7 @@ use crate::io::snapshot::TypeRun;
 use crate::io::source::Word;
 use crate::io::{Masses, Points, Result, Snapshot, Table};
 use crate::units::{KnownUnits, VelocityUnit};
-use scan::{Block, Field, Part, bytes_per_value, scan_all};
+use scan::{Block, Field, Part, bytes_per_value, scan_all, scan_present};
 
 pub(super) use scan::part;
 
@@ -37,7 +37,7 @@ pub(super) fn read_header(path: &Path, reading: &Reading<'_>) -> Result<Header> 
 
 /// What the snapshot that `path` is, or is part of, says about itself.
 pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
-    let (first, others) = scan_all(path, reading)?;
+    let (first, others, missing) = scan_present(path, reading)?;
     let (header, format) = (first.header.clone(), first.layout.format());
     let parts: Vec<Part> = std::iter::once(first).chain(others).collect();
     let mut types = vec![];
@@ -67,7 +67,13 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         redshift: Some(header.redshift),
         background: header.background(),
         units: KnownUnits { velocity: Some(header.velocity_unit()), ..KnownUnits::default() },
-        notes: reading.options.in_doubt(header.epoch().doubt.as_ref(), true).map(str::to_string).into_iter().collect(),
+        notes: reading
+            .options
+            .in_doubt(header.epoch().doubt.as_ref(), true)
+            .map(str::to_string)
+            .into_iter()
+            .chain(missing)
+            .collect(),
     })
 }
 
@@ -84,7 +90,12 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
 
     let velocity_unit = options.velocity_unit.unwrap_or(header.velocity_unit());
     let epoch = header.epoch();
-    let notes = options.settled(path, epoch.doubt.as_ref(), options.velocities)?;
+    let mut notes = options.settled(path, epoch.doubt.as_ref(), options.velocities)?;
+    let is_alone = options.single_part && header.files > 1;
+    if is_alone {
+        let files = header.files;
+        notes.push(format!("{} is one of {files} files of a snapshot, read without the others", path.display()));
+    }
     let factor = options.velocity_factor(velocity_unit, Some(header.redshift), epoch.scale_factor);
     let factor = factor.map_err(|error| Error::file(path, error))?;
     let velocity = Some(VelocityUnit { is_internal: false, ..velocity_unit });
@@ -93,7 +104,8 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let masses = if options.masses { columns.masses(&header)? } else { Masses::Unknown };
     // A block of masses that is broken is told where it is needed.
     let matter = columns.matter(&masses, counts.len() == types.len()).unwrap_or_else(|_| Some(Matter::broken()));
-    let matter = matter.and_then(|matter| reading.matter(matter));
+    // The mass of one part says nothing about the whole.
+    let matter = matter.filter(|_| !is_alone).and_then(|matter| reading.matter(matter));
     Ok(Snapshot {
         points: columns.vectors(Field::Pos, 1.0)?.unwrap_or(none),
         velocities: if options.velocities { columns.vectors(Field::Vel, factor)? } else { None },

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::io::gadget::header::{Header, Layout};
+use crate::io::hdf5::missing;
 use crate::io::reading::Reading;
 use crate::io::source::Source;
 use crate::io::{Error, Result};
@@ -101,8 +102,12 @@ pub(super) fn bytes_per_value(parts: &[Part], field: Field) -> Result<Option<u64
 
 /// All files of the snapshot that `path` is, or is part of, scanned and found to agree: the first, and the others.
 pub(super) fn scan_all(path: &Path, reading: &Reading<'_>) -> Result<(Part, Vec<Part>)> {
-    let given = scan(path, reading)?;
+    let mut given = scan(path, reading)?;
     let files = given.header.files;
+    if reading.options.single_part && files > 1 {
+        given.header.counts = given.here;
+        return Ok((given, Vec::new()));
+    }
     if files == 1 {
         check_counts(&given, &[])?;
         return Ok((given, Vec::new()));
@@ -119,7 +124,7 @@ pub(super) fn scan_all(path: &Path, reading: &Reading<'_>) -> Result<(Part, Vec<
     for k in 1..files {
         let name = part(&base, k);
         if !name.exists() {
-            return Err(Error::file(name, format!("is missing: the snapshot is split over {files} files")));
+            return Err(Error::file(name, missing(files)));
         }
         let other = scan(&name, reading)?;
         first.header.check_same(&other.header, &name)?;
@@ -127,6 +132,24 @@ pub(super) fn scan_all(path: &Path, reading: &Reading<'_>) -> Result<(Part, Vec<
     }
     check_counts(&first, &others)?;
     Ok((first, others))
+}
+
+/// The files of a snapshot that exist: as [`scan_all`] if none is missing, else that of `path` alone with a sentence about the others.
+pub(super) fn scan_present(path: &Path, reading: &Reading<'_>) -> Result<(Part, Vec<Part>, Option<String>)> {
+    let given = scan(path, reading)?;
+    let (files, base) = (given.header.files, path.with_extension(""));
+    let absent: Vec<PathBuf> = (0..files).map(|k| part(&base, k)).filter(|name| !name.exists()).collect();
+    match absent.first() {
+        Some(first) if files > 1 => {
+            let note = format!(
+                "{} of {files} files of the snapshot are missing, the first of them {}",
+                absent.len(),
+                first.display()
+            );
+            Ok((given, Vec::new(), Some(note)))
+        }
+        _ => scan_all(path, reading).map(|(first, others)| (first, others, None)),
+    }
 }
 
 /// An error if the files do not hold the particles that their headers count in all.

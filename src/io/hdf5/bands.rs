@@ -11,8 +11,9 @@ use hdf5_reader::messages::filter_pipeline::FilterDescription;
 
 use crate::io::Result;
 use crate::io::fill::Rows;
-use crate::io::hdf5::chunks::{Chunks, DEFLATE, FLETCHER32, Place, SHUFFLE};
+use crate::io::hdf5::chunks::{Chunks, DEFLATE, FLETCHER32, LZF, Place, SHUFFLE};
 use crate::io::hdf5::dataset::{Column, Storage};
+use crate::io::hdf5::lzf;
 use crate::io::hdf5::number::Take;
 use crate::io::reading::Reading;
 use crate::io::source::Source;
@@ -124,9 +125,10 @@ impl<'a, T> Band<'a, T> {
         buffers: &mut Buffers,
     ) -> std::result::Result<(), String> {
         let Buffers { now, next, .. } = buffers;
-        let size = self.column.shape.number.size;
+        let size = self.column.shape.element();
         match (filter.id, whole) {
             (DEFLATE, Some(whole)) => inflate(now, next, whole)?,
+            (LZF, whole) => lzf::decode(now, next, whole.unwrap_or(2 * chunks.bytes + 1024))?,
             (SHUFFLE, _) => match filter.client_data.first() {
                 Some(&other) if other as usize != size => return Err(format!("shuffled as numbers of {other} bytes")),
                 _ => unshuffle(now, next, size),
@@ -208,7 +210,14 @@ fn unshuffle(from: &[u8], into: &mut Vec<u8>, size: usize) {
         2 => unshuffled::<2>(from, into),
         4 => unshuffled::<4>(from, into),
         8 => unshuffled::<8>(from, into),
-        _ => into.copy_from_slice(from),
+        0 | 1 => into.copy_from_slice(from),
+        size => {
+            let n = from.len() / size;
+            into.copy_from_slice(from);
+            for (plane, bytes) in from.chunks_exact(n.max(1)).take(size).enumerate() {
+                into.iter_mut().skip(plane).step_by(size).zip(bytes).for_each(|(into, &byte)| *into = byte);
+            }
+        }
     }
 }
 

@@ -3,6 +3,8 @@
 //! In: the address of an index of chunks. Out: a place for each chunk, in the order of the grid; none is missing.
 //! Cost: the index is read once; it has some 40 bytes for a chunk.
 //! Source: HDF5 File Format Specification 3.0, sections III.A.1 (version 1 B-trees) and VII.C (the others, which the crate walks).
+//!
+//! Implicit indices and fixed arrays number the chunks of the maximum shape, which may be wider than the shape of the dataset.
 
 use hdf5_reader::Dataset;
 use hdf5_reader::btree_v1::{BTreeV1Key, BTreeV1Node};
@@ -20,7 +22,10 @@ use crate::io::hdf5::file::File;
 pub(super) const DEFLATE: u16 = 1;
 pub(super) const SHUFFLE: u16 = 2;
 pub(super) const FLETCHER32: u16 = 3;
-const READ: [u16; 6] = [DEFLATE, SHUFFLE, FLETCHER32, 4, 5, 6];
+pub(super) const LZF: u16 = 32000;
+const READ: [u16; 7] = [DEFLATE, SHUFFLE, FLETCHER32, 4, 5, 6, LZF];
+/// The extent of a dimension without a maximum.
+const UNLIMITED: u64 = u64::MAX;
 /// Bytes that a byte of deflate stands for at most (zlib's own figure).
 const DEFLATE_RATIO: u64 = 1032;
 /// A chunk of any other filter: one of scale and offset has no bytes at all where all its values are equal.
@@ -34,9 +39,13 @@ pub(super) struct Grid<'a> {
     number_size: usize,
     address: u64,
     indexing: Option<&'a ChunkIndexing>,
-    /// Rows and columns of a chunk.
+    /// Whether filters skip chunks that reach beyond the shape of the dataset.
+    pub has_plain_edges: bool,
+    /// Rows and numbers of a row of a chunk.
     rows: u64,
     width: u64,
+    /// Elements of a row of a chunk.
+    elements: u64,
     /// Chunks along the columns.
     across: u64,
     /// Chunks in all.
@@ -84,15 +93,48 @@ impl<'a> Grid<'a> {
         if rows == 0 || width == 0 {
             return Err("has chunks without rows or columns".into());
         }
-        let (rows, width) = (u64::from(rows), u64::from(width));
+        let (rows, elements) = (u64::from(rows), u64::from(width));
+        let width = elements.checked_mul(shape.unit).ok_or("has rows of more numbers than HDF5 allows")?;
         let across = shape.width.div_ceil(width);
         let count = shape.rows.div_ceil(rows).checked_mul(across);
         let bytes = rows.checked_mul(width).and_then(|n| n.checked_mul(shape.number.size as u64));
         let (Some(count), Some(bytes)) = (count, bytes.filter(|&bytes| bytes <= u64::from(u32::MAX))) else {
             return Err(format!("has chunks of {rows} rows and {width} columns, which is more than HDF5 allows"));
         };
-        let (max_shape, number_size) = (dataset.max_dims(), shape.number.size);
-        Ok(Self { shape: extent, max_shape, dims, number_size, address, indexing, rows, width, across, count, bytes })
+        let (max_shape, number_size) = (dataset.max_dims(), shape.element());
+        let (shape, has_plain_edges) = (extent, false);
+        Ok(Self {
+            shape,
+            max_shape,
+            dims,
+            number_size,
+            address,
+            indexing,
+            has_plain_edges,
+            rows,
+            width,
+            elements,
+            across,
+            count,
+            bytes,
+        })
+    }
+
+    /// Returns `true` if the chunk at these offsets reaches beyond the shape of the dataset.
+    fn is_edge(&self, offsets: &[u64]) -> bool {
+        let ends = offsets.iter().zip(self.dims).map(|(&offset, &dim)| offset.saturating_add(u64::from(dim)));
+        ends.zip(self.shape).any(|(end, &extent)| end > extent)
+    }
+
+    /// The shape that numbers the chunks of implicit indices and fixed arrays.
+    fn numbered_shape(&self) -> &'a [u64] {
+        self.max_shape.filter(|max| !max.contains(&UNLIMITED)).unwrap_or(self.shape)
+    }
+
+    /// The chunks with data along each dimension: the first, and the last.
+    fn bounds(&self) -> (Vec<u64>, Vec<u64>) {
+        let last = self.shape.iter().zip(self.dims).map(|(&extent, &dim)| (extent.max(1) - 1) / u64::from(dim.max(1)));
+        (vec![0; self.shape.len()], last.collect())
     }
 }
 
@@ -114,14 +156,15 @@ impl Chunks {
         let (mut found, mut stored) = (0, 0u64);
         for entry in entries {
             let (row, column) = match *entry.offsets {
-                [row, ref rest @ ..] => (row / grid.rows, rest.first().map_or(0, |&column| column / grid.width)),
+                [row, ref rest @ ..] => (row / grid.rows, rest.first().map_or(0, |&column| column / grid.elements)),
                 [] => continue,
             };
             let at = row.checked_mul(grid.across).and_then(|at| at.checked_add(column));
             // A dataset that shrank may have chunks left of its old size.
             let inside = at.filter(|&at| column < grid.across && at < grid.count);
             let Some(place) = inside.and_then(|at| places.get_mut(at as usize)) else { continue };
-            let bytes = if filters.is_empty() || entry.size == 0 { grid.bytes } else { entry.size };
+            let is_plain = filters.is_empty() || (grid.has_plain_edges && grid.is_edge(&entry.offsets));
+            let bytes = if is_plain || entry.size == 0 { grid.bytes } else { entry.size };
             let at =
                 base.checked_add(entry.address).filter(|at| at.checked_add(bytes).is_some_and(|end| end <= file.len));
             let Some(at) = at else {
@@ -132,7 +175,7 @@ impl Chunks {
             if grid.bytes > most || place.bytes != 0 {
                 return Err(format!("has a chunk of {bytes} bytes at byte {at} that cannot be one of {}", grid.bytes));
             }
-            *place = Place { at, bytes, mask: entry.filter_mask };
+            *place = Place { at, bytes, mask: if is_plain { u32::MAX } else { entry.filter_mask } };
             found += 1;
             stored = stored.saturating_add(bytes);
         }
@@ -152,7 +195,6 @@ fn check_filters(filters: &[FilterDescription]) -> Result<(), String> {
     for (k, filter) in filters.iter().enumerate() {
         if !READ.contains(&filter.id) {
             let name = match (filter.id, &filter.name) {
-                (32000, _) => "LZF",
                 (32001, _) => "Blosc",
                 (32004, _) => "LZ4",
                 (32013, _) => "ZFP",
@@ -162,8 +204,8 @@ fn check_filters(filters: &[FilterDescription]) -> Result<(), String> {
                 (_, None) => "one without a name",
             };
             return Err(format!(
-                "is compressed with filter {} ({name}); gzip, szip, shuffle, n-bit, scale-offset and Fletcher32 are read: \
-                 rewrite it with h5repack -f GZIP=4",
+                "is compressed with filter {} ({name}); gzip, szip, LZF, shuffle, n-bit, scale-offset and Fletcher32 are \
+                 read: rewrite it with h5repack -f GZIP=4",
                 filter.id
             ));
         }
@@ -179,6 +221,8 @@ fn entries(file: &File, grid: &Grid<'_>) -> Result<Vec<ChunkEntry>, String> {
     let (storage, superblock) = (file.hdf5.storage(), file.hdf5.superblock());
     let (offsets, lengths) = (superblock.offset_size, superblock.length_size);
     let (at, shape, dims) = (grid.address, grid.shape, grid.dims);
+    let (first, last) = grid.bounds();
+    let bounds = Some((&first[..], &last[..]));
     let found = match grid.indexing {
         None => return from_tree(file, grid),
         Some(ChunkIndexing::SingleChunk { filtered_size, filters }) => {
@@ -187,10 +231,11 @@ fn entries(file: &File, grid: &Grid<'_>) -> Result<Vec<ChunkEntry>, String> {
             Ok(vec![entry])
         }
         Some(ChunkIndexing::Implicit) => {
-            collect_implicit_chunk_entries(at, shape, dims, grid.number_size, None, storage.len())
+            collect_implicit_chunk_entries(at, grid.numbered_shape(), dims, grid.number_size, bounds, storage.len())
         }
         Some(ChunkIndexing::FixedArray { .. }) => {
-            collect_fixed_array_chunk_entries_storage(storage, at, offsets, lengths, shape, dims, None)
+            let shape = grid.numbered_shape();
+            collect_fixed_array_chunk_entries_storage(storage, at, offsets, lengths, shape, dims, bounds)
         }
         Some(ChunkIndexing::ExtensibleArray { .. }) => {
             let max = grid.max_shape;

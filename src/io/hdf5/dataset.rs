@@ -11,9 +11,11 @@ use hdf5_reader::io::Cursor;
 use hdf5_reader::messages::HdfMessage;
 use hdf5_reader::messages::layout::DataLayout;
 
+use crate::io::hdf5::attributes::Attributes;
 use crate::io::hdf5::chunks::{Chunks, Grid};
-use crate::io::hdf5::file::{Attributes, File};
+use crate::io::hdf5::file::File;
 use crate::io::hdf5::number::Number;
+use crate::io::hdf5::object_header;
 use crate::io::{Error, Result};
 
 /// What a dataset is, before its data are looked for.
@@ -23,6 +25,8 @@ pub(super) struct Shape {
     /// Numbers of a row.
     pub width: u64,
     pub number: Number,
+    /// Numbers of an element: several where a record is read as its bytes.
+    pub unit: u64,
 }
 
 /// A dataset of numbers in rows.
@@ -48,21 +52,43 @@ pub(super) enum Storage {
 impl Shape {
     /// The shape of a dataset, or why it has none that particles have.
     pub(super) fn of(dataset: &Dataset) -> std::result::Result<Self, String> {
-        let (rows, width) = match *dataset.shape() {
-            [rows] => (rows, 1),
-            [rows, width] => (rows, width),
-            ref other => return Err(format!("has {} dimensions; particles have 1 or 2", other.len())),
-        };
+        let (rows, width) = extent(dataset)?;
         let message = dataset.raw_datatype().map_err(|error| format!("is damaged: {error}"))?;
-        Ok(Self { rows, width, number: Number::parse(&message)? })
+        Ok(Self { rows, width, number: Number::parse(&message)?, unit: 1 })
+    }
+
+    /// The shape of a dataset whose elements of `bytes` bytes are read as bytes.
+    pub(super) fn of_bytes(dataset: &Dataset, bytes: u64) -> std::result::Result<Self, String> {
+        let (rows, width) = extent(dataset)?;
+        let width = width.checked_mul(bytes).ok_or("has rows of more bytes than there are numbers for")?;
+        Ok(Self { rows, width, number: Number::BYTE, unit: bytes })
+    }
+
+    /// Bytes of an element.
+    pub(super) fn element(&self) -> usize {
+        self.unit as usize * self.number.size
+    }
+}
+
+/// Rows of a dataset, and elements of a row.
+fn extent(dataset: &Dataset) -> std::result::Result<(u64, u64), String> {
+    match *dataset.shape() {
+        [rows] => Ok((rows, 1)),
+        [rows, width] => Ok((rows, width)),
+        ref other => Err(format!("has {} dimensions; those with 1 or 2 are read", other.len())),
     }
 }
 
 impl Column {
     pub(super) fn of(file: &File, name: &str, dataset: &Dataset) -> Result<Self> {
+        let shape = Shape::of(dataset).map_err(|what| file.error(format!("{name} {what}")))?;
+        Self::with_shape(file, name, dataset, shape)
+    }
+
+    /// The column of a dataset that is read in this shape.
+    pub(super) fn with_shape(file: &File, name: &str, dataset: &Dataset, shape: Shape) -> Result<Self> {
         let error = |what: &str| file.error(format!("{name} {what}"));
         let broken = |cause: Hdf5Error| error(&format!("is damaged: {cause}"));
-        let shape = Shape::of(dataset).map_err(|what| error(&what))?;
         let row = (shape.number.size as u64).checked_mul(shape.width);
         let bytes = row.and_then(|row| row.checked_mul(shape.rows));
         let bytes = bytes.ok_or_else(|| error("promises more bytes than there are numbers for"))?;
@@ -107,11 +133,13 @@ impl Column {
                     return Err(unwritten());
                 }
                 let grid = Grid::new(dataset, &shape, dims, *address, chunk_indexing.as_ref());
-                let grid = grid.map_err(|what| error(&what))?;
+                let mut grid = grid.map_err(|what| error(&what))?;
+                grid.has_plain_edges = object_header::has_plain_edges(&file.hdf5, dataset.address())
+                    .map_err(|what| error(&format!("is damaged: {what}")))?;
                 Storage::Chunked(Chunks::find(file, &grid, filters).map_err(|what| error(&what))?)
             }
         };
-        let attributes = Attributes::new(&dataset.attributes());
+        let attributes = file.dataset_attributes(name, dataset)?;
         Ok(Self { path: file.path.clone(), name: name.into(), shape, attributes, storage })
     }
 

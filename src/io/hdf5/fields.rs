@@ -7,9 +7,9 @@ use std::path::Path;
 
 use crate::io::MassSum;
 use crate::io::fill::{Constant, Rows, fill};
+use crate::io::hdf5::attributes::Attributes;
 use crate::io::hdf5::bands::Band;
 use crate::io::hdf5::dataset::Column;
-use crate::io::hdf5::file::Attributes;
 use crate::io::hdf5::header::Header;
 use crate::io::hdf5::parts::Part;
 use crate::io::hdf5::units::Scaling;
@@ -77,6 +77,11 @@ impl Piece<'_> {
         let names = names.join(" or ");
         self.part.file.error(format!("has no {group}/{names}, and its header promises {rows} particles of that type"))
     }
+}
+
+/// The largest whole number up to which the floats of a column are exact.
+fn exact_up_to(column: &Column) -> u64 {
+    if column.shape.number.is_single() { 1 << 24 } else { 1 << 53 }
 }
 
 impl Fields<'_> {
@@ -152,23 +157,45 @@ impl Fields<'_> {
         }
     }
 
-    pub(super) fn ids(&self, columns: &[Column]) -> Result<Option<Vec<u64>>> {
+    /// Ids; `None` without columns, and where floats are no exact ids, of which `notes` gets a sentence.
+    pub(super) fn ids(&self, columns: &[Column], notes: &mut Vec<String>) -> Result<Option<Vec<u64>>> {
         if columns.is_empty() {
             return Ok(None);
         }
-        let rows = columns.iter().map(|column| -> Result<Box<dyn Rows<u64> + '_>> {
-            match column.shape.number.wholes() {
-                Some(take) => Ok(Box::new(Band::new(self.reading, column, take))),
-                None => Err(column.error("must hold whole numbers, and holds floats")),
+        for column in columns.iter().filter(|column| column.shape.number.wholes().is_none()) {
+            // All rows decide, so that all parts of a whole decide alike.
+            if let Some(value) = self.inexact_id(column)? {
+                notes.push(format!(
+                    "{}: {} holds floats, among them {value}, which is no exact id (whole numbers from 0 to {}): ids are \
+                     left out",
+                    column.path.display(),
+                    column.name,
+                    exact_up_to(column),
+                ));
+                return Ok(None);
             }
+        }
+        let rows = columns.iter().map(|column| -> Result<Box<dyn Rows<u64> + '_>> {
+            let number = &column.shape.number;
+            let take = number.wholes().or_else(|| number.floats(|x| x as u64));
+            Ok(Box::new(Band::new(self.reading, column, take.ok_or_else(|| column.error("holds no numbers"))?)))
         });
         fill(self.reading, self.path, 1, &rows.collect::<Result<Vec<_>>>()?).map(Some)
+    }
+
+    /// A value of a column of floats that stands for no id, or not for one alone.
+    fn inexact_id(&self, column: &Column) -> Result<Option<f64>> {
+        let most = exact_up_to(column) as f64;
+        let bad = self.fold(column, 0..column.shape.rows, |ids| {
+            ids.iter().copied().find(|&id| !((0.0..=most).contains(&id) && id.fract() == 0.0))
+        })?;
+        Ok(bad.into_iter().flatten().next())
     }
 
     /// What the stored velocities are to be multiplied with to be peculiar ones.
     pub(super) fn velocity_factor(&self, attributes: &Attributes, header: &Header) -> Result<f64> {
         let options = self.reading.options;
-        let scaling = Scaling::velocity(attributes, header);
+        let scaling = Scaling::velocity(attributes, header)?;
         let power = match options.velocity_unit {
             Some(unit) => {
                 if unit.is_internal {
@@ -244,7 +271,7 @@ impl Fields<'_> {
             None => self.pieces(&others).find_map(|piece| piece.column(MASSES, 1).transpose()).transpose()?,
         };
         if let Some(column) = own.or(other.as_ref()) {
-            units.mass = Scaling::mass(&column.attributes, header).mass_unit();
+            units.mass = Scaling::mass(&column.attributes, header)?.mass_unit();
         }
         Ok(())
     }
@@ -280,20 +307,33 @@ impl Fields<'_> {
 
     /// The sum of this part's share of a column, a band at a time.
     fn sum(&self, column: &Column) -> Result<MassSum> {
-        let rows = self.floats(column, |mass: f64| mass)?;
-        let (n, step) = (rows.len(), rows.band().max(1));
-        let share = self.reading.share(n.div_ceil(step));
-        let bands = usize::try_from(share.end - share.start).unwrap_or(usize::MAX);
-        let sums = map_tasks(bands, 1, &|at| -> Result<MassSum> {
-            let first = (share.start + at.start as u64) * step;
-            let mut masses = vec![0.0; step.min(n - first) as usize];
-            rows.read(first, &mut masses)?;
-            Ok(MassSum::of(&masses))
+        let (step, all) = (self.floats(column, |x: f64| x)?.band().max(1), column.shape.rows);
+        let share = self.reading.share(all.div_ceil(step));
+        let rows = share.start * step..share.end.saturating_mul(step).min(all);
+        let sums = self.fold(column, rows, |masses| MassSum::of(masses))?;
+        Ok(sums.iter().fold(MassSum::default(), |mut all, sum| {
+            all.merge(sum);
+            all
+        }))
+    }
+
+    /// What `work` makes of each band of these rows of floats, in parallel.
+    fn fold<T: Send + Sync>(
+        &self,
+        column: &Column,
+        range: std::ops::Range<u64>,
+        work: impl Fn(&[f64]) -> T + Sync,
+    ) -> Result<Vec<T>> {
+        let rows = self.floats(column, |x: f64| x)?;
+        let step = rows.band().max(1);
+        let bands = usize::try_from((range.end - range.start).div_ceil(step)).unwrap_or(usize::MAX);
+        let each = map_tasks(bands, 1, &|at| -> Result<T> {
+            let first = range.start + at.start as u64 * step;
+            let mut values = vec![0.0; step.min(range.end - first) as usize];
+            rows.read(first, &mut values)?;
+            Ok(work(&values))
         });
-        sums.into_iter().try_fold(MassSum::default(), |mut all, sum| {
-            all.merge(&sum?);
-            Ok(all)
-        })
+        each.into_iter().collect()
     }
 
     /// The types of the particles that are kept.

@@ -2,16 +2,17 @@
 //!
 //! In: a path. Out: [`Attributes`] and [`Column`]s. Cost: what describes the data is read, the data are not.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hdf5_reader::error::Error as Hdf5Error;
 use hdf5_reader::group::Group;
 use hdf5_reader::io::Cursor;
-use hdf5_reader::{Attribute, Dataset, Datatype, FileStorage, Hdf5File, OpenOptions};
+use hdf5_reader::{Dataset, FileStorage, Hdf5File, OpenOptions};
 
+use crate::io::hdf5::attributes::Attributes;
 use crate::io::hdf5::dataset::Column;
+use crate::io::hdf5::links::dead_link;
 use crate::io::reading::Reading;
 use crate::io::{Error, Result};
 
@@ -57,19 +58,48 @@ impl File {
     }
 
     /// The group, if there is one.
+    ///
+    /// Errors: a link of that name that cannot be followed.
     pub(super) fn group(&self, name: &str) -> Result<Option<Group>> {
-        match self.hdf5.group(name) {
-            Ok(group) => Ok(Some(group)),
-            Err(error) if is_absent(&error) => Ok(None),
-            Err(error) => Err(self.broken(name, &error)),
+        let mut group = self.hdf5.root_group().map_err(|error| self.broken("its root group", &error))?;
+        for part in name.split('/').filter(|part| !part.is_empty()) {
+            group = match group.group(part) {
+                Ok(group) => group,
+                // A dataset of that name is no link that fails.
+                Err(error) if is_absent(&error) && group.dataset(part).is_ok() => return Ok(None),
+                Err(error) if is_absent(&error) => return self.absent(&group, part, name).map(|()| None),
+                Err(error) => return Err(self.broken(name, &error)),
+            };
+        }
+        Ok(Some(group))
+    }
+
+    /// An error if `name`, which was not found in a group, is a link that cannot be followed.
+    fn absent(&self, group: &Group, name: &str, whole: &str) -> Result<()> {
+        match dead_link(&self.hdf5, group, name).map_err(|error| self.broken(whole, &error))? {
+            Some(what) => Err(self.error(format!("{whole} {what}"))),
+            None => Ok(()),
         }
     }
 
     /// What a group says of itself; nothing if there is none.
     pub(super) fn attributes(&self, group: &str) -> Result<Attributes> {
         let Some(found) = self.group(group)? else { return Ok(Attributes::default()) };
-        let all = found.attributes().map_err(|error| self.broken(group, &error))?;
-        Ok(Attributes::new(&all))
+        let broken = |error: Hdf5Error| self.broken(group, &error);
+        let all = found.attributes().map_err(broken)?;
+        Ok(Attributes::new(&self.path, group, &all, &found.raw_attributes().map_err(broken)?))
+    }
+
+    /// The attributes of a dataset that is called `name` in messages.
+    pub(super) fn dataset_attributes(&self, name: &str, dataset: &Dataset) -> Result<Attributes> {
+        let raw = dataset.raw_attributes().map_err(|error| self.broken(name, &error))?;
+        Ok(Attributes::new(&self.path, name, &dataset.attributes(), &raw))
+    }
+
+    /// The names of the groups in the root group.
+    pub(super) fn groups(&self) -> Result<Vec<String>> {
+        let root = self.hdf5.root_group().and_then(|root| root.member_names());
+        root.map(|(groups, _)| groups).map_err(|error| self.broken("its root group", &error))
     }
 
     /// The names of the datasets of a group, sorted.
@@ -85,7 +115,9 @@ impl File {
         let Some(found) = self.group(group)? else { return Ok(None) };
         match found.dataset(name) {
             Ok(dataset) => Ok(Some(dataset)),
-            Err(error) if is_absent(&error) => Ok(None),
+            Err(error) if is_absent(&error) => {
+                self.absent(&found, name, &format!("{group}/{name}")).map(|()| None)
+            }
             Err(error) if is_virtual(&error) => Err(self.error(format!(
                 "{group}/{name} is a virtual dataset, whose numbers are in other files: pass those, which hold the parts"
             ))),
@@ -124,72 +156,4 @@ fn is_absent(error: &Hdf5Error) -> bool {
 /// Layout class 3 is the virtual one.
 fn is_virtual(error: &Hdf5Error) -> bool {
     matches!(cause(error), Hdf5Error::UnsupportedLayoutClass(3))
-}
-
-/// What a group or a dataset says of itself: numbers and texts by name.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Attributes(BTreeMap<String, Value>);
-
-#[derive(Clone, Debug)]
-enum Value {
-    Numbers(Vec<f64>),
-    Text(String),
-}
-
-impl Attributes {
-    pub(super) fn new(all: &[Attribute]) -> Self {
-        Self(all.iter().filter_map(|one| Some((one.name.clone(), value(one)?))).collect())
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(super) fn numbers(&self, name: &str) -> Option<&[f64]> {
-        match self.0.get(name)? {
-            Value::Numbers(numbers) => Some(numbers),
-            Value::Text(_) => None,
-        }
-    }
-
-    /// The first number; SWIFT has arrays of one.
-    pub(super) fn number(&self, name: &str) -> Option<f64> {
-        self.numbers(name)?.first().copied()
-    }
-
-    pub(super) fn text(&self, name: &str) -> Option<&str> {
-        match self.0.get(name)? {
-            Value::Text(text) => Some(text),
-            Value::Numbers(_) => None,
-        }
-    }
-}
-
-/// Numbers or a text; `None` for what is neither.
-fn value(attribute: &Attribute) -> Option<Value> {
-    let number: fn(u64, usize) -> f64 = match attribute.datatype {
-        Datatype::FixedPoint { signed: false, size: 1 | 2 | 4 | 8, .. } => |word, _| word as f64,
-        Datatype::FixedPoint { signed: true, size: 1 | 2 | 4 | 8, .. } => |word, size| {
-            let shift = 64 - 8 * size as u32;
-            ((word << shift) as i64 >> shift) as f64
-        },
-        Datatype::FloatingPoint { size: 4, .. } => |word, _| f64::from(f32::from_bits(word as u32)),
-        Datatype::FloatingPoint { size: 8, .. } => |word, _| f64::from_bits(word),
-        _ => return Some(Value::Text(attribute.read_string().ok()?.trim_end().to_string())),
-    };
-    let (Datatype::FixedPoint { size, byte_order, .. } | Datatype::FloatingPoint { size, byte_order }) =
-        attribute.datatype
-    else {
-        return None;
-    };
-    let n = usize::try_from(attribute.num_elements().ok()?).ok()?;
-    let words = attribute.raw_data.chunks_exact(usize::from(size)).take(n).map(|bytes| {
-        let fold = |word: u64, byte: &u8| word << 8 | u64::from(*byte);
-        let word = match byte_order {
-            hdf5_reader::ByteOrder::BigEndian => bytes.iter().fold(0, fold),
-            hdf5_reader::ByteOrder::LittleEndian => bytes.iter().rev().fold(0, fold),
-        };
-        number(word, usize::from(size))
-    });
-    Some(Value::Numbers(words.collect()))
 }

@@ -4,10 +4,13 @@
 //! Sources: Springel, Users guide for GADGET-2, section 6.3; the documentation of GADGET-4, "Snapshot format"; of IllustrisTNG,
 //! "Data specifications"; of GIZMO, "Reading snapshots"; of SWIFT, "Snapshots"; the EAGLE team 2017, arXiv:1706.09899.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::io::epoch::{Epoch, Said as SaidOfTime};
-use crate::io::hdf5::file::{Attributes, File};
+use crate::io::hdf5::attributes::Attributes;
+use crate::io::hdf5::file::File;
 use crate::io::{Background, Error, Format, Result};
 
 /// Whose conventions a file follows where it does not say.
@@ -44,7 +47,16 @@ pub(super) struct Header {
     pub sides: Vec<f64>,
     pub background: Background,
     pub cgs: Cgs,
+    /// Sentences about metadata that changes what is read.
+    pub notes: Vec<String>,
+    /// A sentence that lists the attributes that are not used; empty if all are.
+    pub unused: String,
 }
+
+/// Relative difference of values of one quantity that are taken for equal.
+const EQUAL: f64 = 1e-3;
+/// Unused attributes of a group that are listed by name.
+const MOST_LISTED: usize = 24;
 
 /// The groups that describe a file, first those that know better.
 const GROUPS: [&str; 6] = ["Header", "Cosmology", "Parameters", "RuntimePars", "Units", "Code"];
@@ -52,6 +64,8 @@ const GROUPS: [&str; 6] = ["Header", "Cosmology", "Parameters", "RuntimePars", "
 struct Said<'a> {
     path: &'a Path,
     groups: [Attributes; 6],
+    /// Names that were looked up.
+    used: RefCell<BTreeSet<&'static str>>,
 }
 
 impl Said<'_> {
@@ -59,9 +73,54 @@ impl Said<'_> {
         &self.groups[0]
     }
 
+    /// The numbers of an attribute of the header.
+    fn numbers(&self, name: &'static str) -> Result<Option<Vec<f64>>> {
+        self.used.borrow_mut().insert(name);
+        self.header().numbers(name)
+    }
+
     /// The first number that any group has by one of these names.
-    fn number(&self, names: &[&str]) -> Option<f64> {
-        names.iter().find_map(|name| self.groups.iter().find_map(|group| group.number(name)))
+    ///
+    /// Errors: one of them is no number, or two differ.
+    fn number(&self, names: &[&'static str]) -> Result<Option<f64>> {
+        let mut first: Option<(f64, &str, &str)> = None;
+        for &name in names {
+            self.used.borrow_mut().insert(name);
+            for (attributes, group) in self.groups.iter().zip(GROUPS) {
+                let Some(value) = attributes.number(name)? else { continue };
+                let Some((known, known_name, known_group)) = first else {
+                    first = Some((value, name, group));
+                    continue;
+                };
+                // Zero stands for a value that is not set.
+                if known != 0.0 && value != 0.0 && (known - value).abs() > EQUAL * known.abs().max(value.abs()) {
+                    return Err(Error::file(
+                        self.path,
+                        format!("{known_name} of {known_group} is {known}, but {name} of {group} is {value}"),
+                    ));
+                }
+            }
+        }
+        Ok(first.map(|(value, ..)| value))
+    }
+
+    fn text(&self, group: usize, name: &'static str) -> Result<Option<&str>> {
+        self.used.borrow_mut().insert(name);
+        self.groups.get(group).map_or(Ok(None), |group| group.text(name))
+    }
+
+    /// A sentence that lists the attributes that no one looked up.
+    fn unused(&self) -> String {
+        let used = self.used.borrow();
+        let groups = self.groups.iter().zip(GROUPS).filter_map(|(attributes, group)| {
+            let names: Vec<&str> = attributes.names().filter(|name| !used.contains(name)).collect();
+            let more = names.len().saturating_sub(MOST_LISTED);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let listed = names[..names.len().min(MOST_LISTED)].join(", ");
+            (!names.is_empty()).then(|| format!("of {group} {listed}{more}"))
+        });
+        let groups: Vec<String> = groups.collect();
+        if groups.is_empty() { String::new() } else { format!("attributes not used: {}", groups.join("; ")) }
     }
 
     fn error(&self, what: impl std::fmt::Display) -> Error {
@@ -69,8 +128,8 @@ impl Said<'_> {
     }
 
     /// Counts of particles by type.
-    fn counts(&self, name: &str) -> Result<Option<Vec<u64>>> {
-        let Some(numbers) = self.header().numbers(name) else { return Ok(None) };
+    fn counts(&self, name: &'static str) -> Result<Option<Vec<u64>>> {
+        let Some(numbers) = self.numbers(name)? else { return Ok(None) };
         if numbers.len() > 256 {
             return Err(self.error(format!("has {} types in {name}; at most 256 are read", numbers.len())));
         }
@@ -97,55 +156,94 @@ impl Said<'_> {
         Ok(totals)
     }
 
-    fn sides(&self) -> Result<Vec<f64>> {
-        let sides = self.header().numbers("BoxSize").unwrap_or_default();
-        match sides.iter().find(|side| !(side.is_finite() && **side >= 0.0)) {
-            Some(side) => Err(self.error(format!("has box size {side}; it must be positive, or 0 for none"))),
-            None => Ok(sides.to_vec()),
+    /// The mass of a particle of each of `n` types; 0 for those with masses of their own.
+    fn masses(&self, n: usize) -> Result<Vec<f64>> {
+        let Some(masses) = self.numbers("MassTable")? else { return Ok(vec![0.0; n]) };
+        if masses.len() != n {
+            return Err(self.error(format!("has {} masses in MassTable for {n} types", masses.len())));
+        }
+        match masses.iter().enumerate().find(|(_, mass)| !(mass.is_finite() && **mass >= 0.0)) {
+            Some((t, mass)) => {
+                Err(self.error(format!("has mass {mass} for type {t}; it must be positive, or 0 for none")))
+            }
+            None => Ok(masses),
         }
     }
 
+    /// The sides of the periodic box; none if the run is not periodic, of which `notes` gets a sentence.
+    fn sides(&self, notes: &mut Vec<String>) -> Result<Vec<f64>> {
+        self.used.borrow_mut().insert("BoxSize");
+        let mut sides = vec![];
+        // The header, else the parameters.
+        for group in [0, 2, 3] {
+            let own = self.groups[group].numbers("BoxSize")?.unwrap_or_default();
+            sides = if sides.is_empty() { own } else { sides };
+        }
+        if !matches!(sides.len(), 0 | 1 | 3) {
+            return Err(self.error(format!("has {} numbers in BoxSize; it must have one or three", sides.len())));
+        }
+        if let Some(side) = sides.iter().find(|side| !(side.is_finite() && **side >= 0.0)) {
+            return Err(self.error(format!("has box size {side}; it must be positive, or 0 for none")));
+        }
+        if self.number(&["InitialConditions:periodic"])? == Some(0.0) && !sides.is_empty() {
+            notes.push("InitialConditions:periodic is 0, so the box is open".into());
+            sides.clear();
+        }
+        Ok(sides)
+    }
+
     fn epoch(&self, background: &Background) -> Result<Epoch> {
-        let redshift = self.number(&["Redshift"]);
+        let redshift = self.number(&["Redshift"])?;
         if let Some(z) = redshift.filter(|z| !(z.is_finite() && *z > -1.0)) {
             return Err(self.error(format!("has redshift {z}; it must be above -1")));
         }
         Ok(Epoch::of(&SaidOfTime {
-            is_comoving: self.number(&["ComovingIntegrationOn", "Cosmological run"]).map(|flag| flag != 0.0),
+            is_comoving: self.number(&["ComovingIntegrationOn", "Cosmological run"])?.map(|flag| flag != 0.0),
             // EAGLE's time is one, and so is SWIFT's: both name the scale factor.
-            scale_factor: self.number(&["Scale-factor", "ExpansionFactor"]),
-            time: self.number(&["Time"]),
+            scale_factor: self.number(&["Scale-factor", "ExpansionFactor"])?,
+            time: self.number(&["Time"])?,
             redshift,
             has_matter: background.omega_m.is_some(),
         }))
     }
 
-    fn cgs(&self) -> Cgs {
-        let positive = |names: &[&str]| self.number(names).filter(|&unit| unit > 0.0 && unit < f64::INFINITY);
-        let length = positive(&["UnitLength_in_cm", "UnitLength_In_CGS", "Unit length in cgs (U_L)"]);
-        let mass = positive(&["UnitMass_in_g", "UnitMass_In_CGS", "Unit mass in cgs (U_M)"]);
-        let time = positive(&["Unit time in cgs (U_t)"]);
-        let velocity = positive(&["UnitVelocity_in_cm_per_s", "UnitVelocity_In_CGS"]);
-        Cgs { length, mass, velocity: velocity.or_else(|| Some(length? / time?)) }
+    /// The first number by one of these names, if it is positive and finite.
+    fn positive(&self, names: &[&'static str]) -> Result<Option<f64>> {
+        Ok(self.number(names)?.filter(|&value| value > 0.0 && value < f64::INFINITY))
     }
 
-    fn background(&self) -> Background {
-        let positive = |names: &[&str]| self.number(names).filter(|&value| value > 0.0 && value < f64::INFINITY);
-        let omega_m = positive(&["Omega0", "Omega_Matter", "Omega_m"]);
-        let lambda = self.number(&["OmegaLambda", "Omega_Lambda", "Omega_lambda"]);
-        let h = positive(&["HubbleParam"]).or(self.groups[1].number("h").filter(|&h| h > 0.0 && h < f64::INFINITY));
+    fn cgs(&self) -> Result<Cgs> {
+        let length = self.positive(&["UnitLength_in_cm", "UnitLength_In_CGS", "Unit length in cgs (U_L)"])?;
+        let mass = self.positive(&["UnitMass_in_g", "UnitMass_In_CGS", "Unit mass in cgs (U_M)"])?;
+        let time = self.positive(&["Unit time in cgs (U_t)"])?;
+        let velocity = self.positive(&["UnitVelocity_in_cm_per_s", "UnitVelocity_In_CGS"])?;
+        Ok(Cgs { length, mass, velocity: velocity.or_else(|| Some(length? / time?)) })
+    }
+
+    fn background(&self) -> Result<Background> {
+        let omega_m = self.positive(&["Omega0", "Omega_Matter", "Omega_m"])?;
+        let lambda = self.number(&["OmegaLambda", "Omega_Lambda", "Omega_lambda"])?;
+        let h = match self.positive(&["HubbleParam"])? {
+            None => {
+                self.used.borrow_mut().insert("h");
+                self.groups[1].number("h")?.filter(|&h| h > 0.0 && h < f64::INFINITY)
+            }
+            known => known,
+        };
         // A header without matter has no cosmology.
-        Background { omega_m, omega_lambda: lambda.filter(|_| omega_m.is_some()), h }
+        Ok(Background { omega_m, omega_lambda: lambda.filter(|_| omega_m.is_some()), h })
     }
 
     /// The code that wrote it, and whose conventions it follows.
-    fn code(&self, has_swift_units: bool) -> (Dialect, Option<String>) {
-        let text = |group: usize, name: &str| self.groups.get(group).and_then(|group| group.text(name));
-        let has = |name: &str| self.header().numbers(name).is_some() || self.header().text(name).is_some();
-        let name = text(5, "Code").or(text(0, "Code"));
+    fn code(&self, has_swift_units: bool) -> Result<(Dialect, Option<String>)> {
+        let has = |name: &'static str| {
+            self.used.borrow_mut().insert(name);
+            self.header().has(name)
+        };
+        let name = self.text(5, "Code")?.or(self.text(0, "Code")?);
         if has_swift_units || name == Some("SWIFT") {
-            let version = text(5, "Code Version").map(|version| format!("SWIFT {version}"));
-            return (Dialect::Swift, version.or(name.map(str::to_string)));
+            let version = self.text(5, "Code Version")?.map(|version| format!("SWIFT {version}"));
+            return Ok((Dialect::Swift, version.or(name.map(str::to_string))));
         }
         let code = if has("GIZMO_version") {
             Some("GIZMO")
@@ -157,7 +255,7 @@ impl Said<'_> {
         } else {
             None
         };
-        (Dialect::Gadget, name.or(code).map(str::to_string))
+        Ok((Dialect::Gadget, name.or(code).map(str::to_string)))
     }
 }
 
@@ -167,7 +265,7 @@ impl Header {
         for (group, name) in groups.iter_mut().zip(GROUPS) {
             *group = file.attributes(name)?;
         }
-        let said = Said { path: &file.path, groups };
+        let said = Said { path: &file.path, groups, used: RefCell::default() };
         if said.header().is_empty() {
             return Err(file.error(
                 "is an HDF5 file without the group Header of a snapshot: Gadget, AREPO, GIZMO, EAGLE and SWIFT are read",
@@ -176,9 +274,9 @@ impl Header {
         let Some(here) = said.counts("NumPart_ThisFile")? else {
             return Err(said.error("has no NumPart_ThisFile, the particles of each type"));
         };
-        let files = match said.header().number("NumFilesPerSnapshot") {
+        let files = match said.number(&["NumFilesPerSnapshot"])? {
             None => 1,
-            Some(files) if files >= 1.0 && files <= f64::from(u32::MAX) => files as u32,
+            Some(files) if files >= 1.0 && files <= f64::from(u32::MAX) && files.fract() == 0.0 => files as u32,
             Some(files) => return Err(said.error(format!("says the snapshot is split over {files} files"))),
         };
         let mut counts = said.totals(&here)?;
@@ -186,27 +284,26 @@ impl Header {
         if files == 1 && counts.iter().all(|&n| n == 0) {
             counts.clone_from(&here);
         }
-        counts.resize(here.len(), 0);
-        let mut masses = said.header().numbers("MassTable").unwrap_or_default().to_vec();
-        masses.resize(here.len(), 0.0);
-        if let Some((t, mass)) = masses.iter().enumerate().find(|(_, mass)| !(mass.is_finite() && **mass >= 0.0)) {
-            let message = format!("has mass {mass} for type {t}; it must be positive, or 0 for none");
-            return Err(said.error(message));
+        if counts.len() != here.len() {
+            let (total, here) = (counts.len(), here.len());
+            return Err(said.error(format!("has {total} types in NumPart_Total and {here} in NumPart_ThisFile")));
         }
-        let has_swift_units = said.groups[4].number("Unit length in cgs (U_L)").is_some();
-        let (dialect, code) = said.code(has_swift_units);
-        let background = said.background();
+        let has_swift_units = said.groups[4].number("Unit length in cgs (U_L)")?.is_some();
+        let (dialect, code) = said.code(has_swift_units)?;
+        let (background, mut notes) = (said.background()?, vec![]);
         Ok(Self {
             dialect,
             code,
+            masses: said.masses(here.len())?,
             here,
             counts,
-            masses,
             files,
             epoch: said.epoch(&background)?,
-            sides: said.sides()?,
+            sides: said.sides(&mut notes)?,
             background,
-            cgs: said.cgs(),
+            cgs: said.cgs()?,
+            notes,
+            unused: said.unused(),
         })
     }
 

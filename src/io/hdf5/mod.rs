@@ -6,14 +6,19 @@
 //!   bands of rows in parallel
 //! - what describes the data is read by the crate hdf5-reader; their bytes are read and decoded here
 
+mod attributes;
 mod bands;
 mod chunks;
 mod dataset;
 mod fields;
 mod file;
 mod header;
+mod links;
+mod lzf;
 mod number;
+mod object_header;
 mod parts;
+mod table;
 mod units;
 
 use std::path::Path;
@@ -24,15 +29,16 @@ use crate::io::reading::Reading;
 use crate::io::sides::told;
 use crate::io::{Masses, Points, Result, Snapshot, Table};
 use crate::units::{KnownUnits, VelocityUnit};
+use attributes::Attributes;
 use dataset::Shape;
 use fields::{COORDINATES, Fields, IDS, MASSES, VELOCITIES, group};
-use file::{Attributes, File};
+use file::File;
 use header::Header;
 use number::Number;
-use parts::{Part, open_all};
+use parts::{Part, open_all, open_present};
 use units::Scaling;
 
-pub(super) use parts::{first, named};
+pub(super) use parts::{first, has_particles, is_ending, missing, named};
 
 /// The first bytes of an HDF5 file, or of what is behind a block of a user's own.
 pub(super) const MAGIC: &[u8; 8] = b"\x89HDF\r\n\x1a\n";
@@ -44,6 +50,15 @@ pub(super) fn is_hdf5(prefix: &[u8]) -> bool {
 
 /// The particles of the snapshot that `path` is, or is part of.
 pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+    if let Some(file) = table_file(path, reading)? {
+        return table::read(&file, reading);
+    }
+    if reading.is_of_fields {
+        return Err(Error::file(path, "is a snapshot of a simulation, and no table of fields"));
+    }
+    if !reading.options.columns.is_empty() {
+        return Err(Error::file(path, "is a snapshot in HDF5, and has no columns to choose"));
+    }
     let (parts, options) = (open_all(path, reading)?, reading.options);
     let header = first_header(path, &parts)?;
     let counts = particles(&parts)?;
@@ -58,33 +73,34 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let points = fields.vectors(&positions, |_| 1.0)?.unwrap_or(none);
     let factors = velocities.iter().map(|column| fields.velocity_factor(&column.attributes, header));
     let factors = factors.collect::<Result<Vec<f64>>>()?;
-    let is_scaled = |column: &dataset::Column| Scaling::velocity(&column.attributes, header).a != 0.0;
-    let mut notes = options.settled(path, header.epoch.doubt.as_ref(), velocities.iter().any(is_scaled))?;
+    let scalings = |columns: &[dataset::Column], of: fn(&Attributes, &Header) -> Result<Scaling>| {
+        columns.iter().map(|column| of(&column.attributes, header)).collect::<Result<Vec<Scaling>>>()
+    };
+    let (lengths, speeds) = (scalings(&positions, Scaling::length)?, scalings(&velocities, Scaling::velocity)?);
+    let is_scaled = speeds.iter().any(|scaling| scaling.a != 0.0);
+    let mut notes = options.settled(path, header.epoch.doubt.as_ref(), is_scaled)?;
+    notes.extend(header.notes.iter().cloned());
     let box_size = options.side(path, &header.sides, &mut notes)?;
-    let mut units = units_of(header, positions.first().map(|column| &column.attributes));
-    for (what, columns) in [("Coordinates", &positions), ("Velocities", &velocities)] {
-        let scaling = |column: &dataset::Column| match what {
-            "Coordinates" => Scaling::length(&column.attributes, header),
-            _ => Scaling::velocity(&column.attributes, header),
-        };
-        if columns.windows(2).any(|pair| scaling(&pair[0]) != scaling(&pair[1])) {
-            return Err(Error::file(
-                path,
-                format!("has {what} in different units for different types; read one of them"),
-            ));
+    let mut units = units_of(header, positions.first().map(|column| &column.attributes))?;
+    for (what, scalings) in [("Coordinates", &lengths), ("Velocities", &speeds)] {
+        if scalings.windows(2).any(|pair| pair[0] != pair[1]) {
+            let message = format!("has {what} in different units for different types; read one of them");
+            return Err(Error::file(path, message));
         }
     }
-    if let Some(column) = velocities.first() {
-        units.velocity = Scaling::velocity(&column.attributes, header).velocity_unit(header);
+    if let Some(scaling) = speeds.first() {
+        units.velocity = scaling.velocity_unit(header);
     }
     let velocity = options.velocity_unit.or(units.velocity);
     units.velocity = velocity.map(|unit| VelocityUnit { is_internal: false, ..unit });
     let masses = if options.masses { fields.masses(header, &mut units)? } else { Masses::Unknown };
+    let ids = fields.ids(&ids, &mut notes)?;
     Ok(Snapshot {
         points,
         velocities: fields.vectors(&velocities, |k| factors.get(k).copied().unwrap_or(1.0))?,
-        ids: fields.ids(&ids)?,
-        matter: fields.matter(&all, &masses),
+        ids,
+        // The mass of one part says nothing about the whole.
+        matter: if options.single_part && header.files > 1 { None } else { fields.matter(&all, &masses) },
         masses,
         types: fields.runs(),
         units,
@@ -101,9 +117,12 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
 
 /// What the snapshot that `path` is, or is part of, says about itself.
 pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
-    let parts = open_all(path, reading)?;
+    if let Some(file) = table_file(path, reading)? {
+        return table::inspect(path, &file, reading);
+    }
+    let (parts, missing) = open_present(path, reading)?;
     let header = first_header(path, &parts)?;
-    let mut units = units_of(header, None);
+    let mut units = units_of(header, None)?;
     let (mut types, mut is_scaled) = (vec![], false);
     for (t, &count) in header.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
         let mut fields = vec![];
@@ -116,6 +135,9 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     }
     let (box_size, mut notes) = told(&header.sides);
     notes.extend(reading.options.in_doubt(header.epoch.doubt.as_ref(), is_scaled).map(str::to_string));
+    notes.extend(missing);
+    notes.extend(header.notes.iter().cloned());
+    notes.extend(Some(&header.unused).filter(|unused| !unused.is_empty()).cloned());
     Ok(Contents {
         format: header.format(),
         code: header.code.clone(),
@@ -127,6 +149,13 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         units,
         notes,
     })
+}
+
+/// The file, if it has neither a header nor groups of particles, as tables.
+fn table_file(path: &Path, reading: &Reading<'_>) -> Result<Option<File>> {
+    let file = File::open(path, reading)?;
+    let is_table = file.group("Header")?.is_none() && !file.groups()?.iter().any(|name| name.starts_with("PartType"));
+    Ok(is_table.then_some(file))
 }
 
 fn first_header<'a>(path: &Path, parts: &'a [Part]) -> Result<&'a Header> {
@@ -149,13 +178,13 @@ fn particles(parts: &[Part]) -> Result<Vec<(u8, u64)>> {
 }
 
 /// The units that hold for the whole snapshot, as its header and one column of coordinates have them.
-fn units_of(header: &Header, coordinates: Option<&Attributes>) -> KnownUnits {
+fn units_of(header: &Header, coordinates: Option<&Attributes>) -> Result<KnownUnits> {
     let none = Attributes::default();
-    KnownUnits {
-        length: Scaling::length(coordinates.unwrap_or(&none), header).length_unit(),
-        mass: Scaling::mass(&none, header).mass_unit(),
-        velocity: Scaling::velocity(&none, header).velocity_unit(header),
-    }
+    Ok(KnownUnits {
+        length: Scaling::length(coordinates.unwrap_or(&none), header)?.length_unit(),
+        mass: Scaling::mass(&none, header)?.mass_unit(),
+        velocity: Scaling::velocity(&none, header)?.velocity_unit(header),
+    })
 }
 
 /// The datasets of a type, the units of those that are read, and whether velocities are to be scaled.
@@ -168,20 +197,20 @@ fn stored(
     let mut fields = vec![];
     for name in file.datasets(group)? {
         let Some(dataset) = file.dataset(group, &name)? else { continue };
-        let attributes = Attributes::new(&dataset.attributes());
+        let attributes = file.dataset_attributes(&format!("{group}/{name}"), &dataset)?;
         let is = |names: &[&str]| names.contains(&name.as_str());
         let role = if is(COORDINATES) {
-            units.length = Scaling::length(&attributes, header).length_unit();
+            units.length = Scaling::length(&attributes, header)?.length_unit();
             Role::Position
         } else if is(VELOCITIES) {
-            let scaling = Scaling::velocity(&attributes, header);
+            let scaling = Scaling::velocity(&attributes, header)?;
             units.velocity = scaling.velocity_unit(header);
             *is_scaled |= scaling.a != 0.0;
             Role::Velocity
         } else if is(IDS) {
             Role::Id
         } else if is(MASSES) {
-            units.mass = Scaling::mass(&attributes, header).mass_unit();
+            units.mass = Scaling::mass(&attributes, header)?.mass_unit();
             Role::Mass
         } else {
             Role::Other
@@ -192,7 +221,7 @@ fn stored(
             (Err(_), Err(_)) => "other".into(),
         };
         let width = dataset.shape().iter().skip(1).fold(1, |width: u64, &n| width.saturating_mul(n));
-        fields.push(Field { unit: Scaling::describe(&attributes), ..Field::new(name, number, width, role) });
+        fields.push(Field { unit: Scaling::describe(&attributes)?, ..Field::new(name, number, width, role) });
     }
     Ok(fields)
 }

@@ -45,6 +45,10 @@ enum Range {
 }
 
 impl Number {
+    /// A byte.
+    pub(super) const BYTE: Self =
+        Self { size: 1, big_endian: false, kind: Kind::Whole { signed: false, at: 0, bits: 8 } };
+
     /// The number that a datatype message describes, or what it is instead.
     pub(super) fn parse(message: &[u8]) -> Result<Self, String> {
         let byte = |at: usize| message.get(at).copied().ok_or_else(|| "has a datatype that is cut off".to_string());
@@ -129,6 +133,20 @@ impl Number {
         Some(self.each(move |word| (word >> at) & mask))
     }
 
+    /// Takes numbers of either kind as floats; whole numbers beyond 2^53 are rounded.
+    pub(super) fn values(&self) -> Take<f64> {
+        match self.kind {
+            Kind::Float(_) => self.floats(|x| x).unwrap_or_else(|| Box::new(|_, _| {})),
+            Kind::Whole { at, bits, signed } => {
+                let shift = 64 - bits;
+                self.each(move |word| {
+                    let top = (word >> at) << shift;
+                    if signed { (top as i64 >> shift) as f64 } else { (top >> shift) as f64 }
+                })
+            }
+        }
+    }
+
     fn each<T: 'static>(&self, value: impl Fn(u64) -> T + Copy + Send + Sync + 'static) -> Take<T> {
         match self.size {
             1 => words::<1, T>(self.big_endian, value),
@@ -195,7 +213,8 @@ impl Float {
     }
 }
 
-fn class_name(class: u8) -> &'static str {
+/// The values of a class of datatypes that are no numbers.
+pub(super) fn class_name(class: u8) -> &'static str {
     match class {
         3 => "strings",
         4 => "bit fields",

@@ -4,6 +4,9 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hdf5_reader::{FileStorage, Hdf5File};
 
 use crate::io::hdf5::file::File;
 use crate::io::hdf5::header::Header;
@@ -56,12 +59,9 @@ pub(in crate::io) fn named(path: &Path) -> Vec<PathBuf> {
     (0..=u32::MAX).map(|k| name.part(k)).take_while(|part| part.is_file()).collect()
 }
 
-/// The first file of the snapshot that a path stands for without being a file: a folder with the parts of one snapshot, or a
-/// name less the number, with or without a `*` in its place.
+/// The first file of the snapshot that a path stands for without being a file: a name less the number, with or without a `*` in its
+/// place.
 pub(in crate::io) fn first(path: &Path) -> Option<PathBuf> {
-    if path.is_dir() {
-        return first_in(path);
-    }
     let text = path.to_str()?;
     let star = text.contains('*').then(|| PathBuf::from(text.replacen('*', "0", 1)));
     let ends = || ENDS.into_iter();
@@ -71,27 +71,34 @@ pub(in crate::io) fn first(path: &Path) -> Option<PathBuf> {
     star.into_iter().chain(less).chain(bare).chain(whole).find(|file| file.is_file())
 }
 
-/// The first part of the one snapshot in a folder, or its only HDF5 file.
-fn first_in(folder: &Path) -> Option<PathBuf> {
-    let is_hdf5 = |path: &PathBuf| path.extension().and_then(OsStr::to_str).is_some_and(|end| ENDS.contains(&end));
-    let entries = std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
-    // What yt leaves beside a snapshot is none.
-    let is_left = |path: &PathBuf| path.to_str().is_some_and(|name| name.ends_with(".hsml.hdf5"));
-    let files: Vec<PathBuf> = entries.filter(|path| is_hdf5(path) && !is_left(path)).collect();
-    if let [one] = files.as_slice() {
-        return Some(one.clone());
-    }
-    let names: Vec<Name> = files.iter().filter_map(|path| Name::of(path)).collect();
-    let first = names.iter().find(|name| name.number.is_some())?;
-    // The view of all parts that SWIFT makes has their name without a number.
-    let is_same = |name: &Name| name.base == first.base && name.end == first.end;
-    names.iter().all(is_same).then(|| first.part(0))
+/// Returns `true` for the ending of an HDF5 file's name.
+pub(in crate::io) fn is_ending(end: &OsStr) -> bool {
+    end.to_str().is_some_and(|end| ENDS.contains(&end))
+}
+
+/// Returns `true` if an HDF5 file has a group of particles; `false` also if it cannot be read.
+pub(in crate::io) fn has_particles(path: &Path) -> bool {
+    let groups = || -> Option<Vec<String>> {
+        let hdf5 = Hdf5File::from_storage(Arc::new(FileStorage::open(path).ok()?)).ok()?;
+        Some(hdf5.root_group().ok()?.member_names().ok()?.0)
+    };
+    groups().unwrap_or_default().iter().any(|name| name.starts_with("PartType"))
 }
 
 /// All files of the snapshot that `path` is, or is part of, which agree with each other.
 pub(super) fn open_all(path: &Path, reading: &Reading<'_>) -> Result<Vec<Part>> {
     let file = File::open(path, reading)?;
-    let header = Header::read(&file)?;
+    let mut header = Header::read(&file)?;
+    if reading.options.single_part && header.files > 1 {
+        header.counts.clone_from(&header.here);
+        header.notes.push(format!(
+            "{} is one of {} files of a snapshot: its {} particles are read without the others",
+            path.display(),
+            header.files,
+            header.here.iter().fold(0, |sum: u64, &n| sum.saturating_add(n))
+        ));
+        return Ok(vec![Part { file, header }]);
+    }
     if is_view(&file, &header)? {
         return open_viewed(path, &header, reading);
     }
@@ -111,12 +118,54 @@ pub(super) fn open_all(path: &Path, reading: &Reading<'_>) -> Result<Vec<Part>> 
     open_parts(&name, files, reading)
 }
 
+/// What to say of a file that is missing.
+pub(in crate::io) fn missing(files: u32) -> String {
+    format!(
+        "is missing: the snapshot is split over {files} files; a file is read alone with --single-part \
+         (ReadOptions::single_part, in Python single_part=True)"
+    )
+}
+
+/// The files of a snapshot that exist, which agree with each other, and a sentence about those that are missing.
+pub(super) fn open_present(path: &Path, reading: &Reading<'_>) -> Result<(Vec<Part>, Option<String>)> {
+    let file = File::open(path, reading)?;
+    let header = Header::read(&file)?;
+    let files = header.files;
+    if files == 1 || is_view(&file, &header)? {
+        return Ok((open_all(path, reading)?, None));
+    }
+    let Some(name) = Name::of(path).filter(|name| name.number.is_some_and(|k| k < files)) else {
+        let note = format!("one of {files} files of a snapshot; its name has no number, so the others are not found");
+        return Ok((vec![Part { file, header }], Some(note)));
+    };
+    let (present, absent): (Vec<u32>, Vec<u32>) = (0..files).partition(|&k| name.part(k).exists());
+    let (Some(&first), false) = (absent.first(), present.is_empty()) else {
+        return Ok((open_parts(&name, files, reading)?, None));
+    };
+    let note = format!(
+        "{} of {files} files of the snapshot are missing, the first of them {}",
+        absent.len(),
+        name.part(first).display()
+    );
+    let mut parts: Vec<Part> = vec![];
+    for k in present {
+        let path = name.part(k);
+        let file = File::open(&path, reading)?;
+        let header = Header::read(&file)?;
+        if let Some(first) = parts.first() {
+            first.header.check_same(&header, &path)?;
+        }
+        parts.push(Part { file, header });
+    }
+    Ok((parts, Some(note)))
+}
+
 fn open_parts(name: &Name, files: u32, reading: &Reading<'_>) -> Result<Vec<Part>> {
     let mut parts: Vec<Part> = vec![];
     for k in 0..files {
         let path = name.part(k);
         if !path.exists() {
-            return Err(Error::file(path, format!("is missing: the snapshot is split over {files} files")));
+            return Err(Error::file(path, missing(files)));
         }
         let file = File::open(&path, reading)?;
         let header = Header::read(&file)?;

@@ -3,21 +3,22 @@
 //! In: what a dataset says of itself, and else the header, and else the conventions of the code. Out: units as [`KnownUnits`] has
 //! them, and the power of the scale factor that velocities are to be multiplied with.
 
-use crate::io::hdf5::file::Attributes;
+use crate::io::Result;
+use crate::io::hdf5::attributes::Attributes;
 use crate::io::hdf5::header::{Dialect, Header};
 use crate::units::{Frame, LengthUnit, MassUnit, VelocityUnit};
 
 /// The power of the scale factor that makes a factor of SWIFT's one with cosmological corrections: `a`, or another where that is no
 /// such power. swiftsimio 12 writes 1 where it means 0.
-fn checked_power(attributes: &Attributes, without: &str, a: f64, scale_factor: Option<f64>) -> f64 {
-    let with = attributes.number("Conversion factor to physical CGS (including cosmological corrections)");
-    let (Some(with), Some(without), Some(scale_factor)) = (with, attributes.number(without), scale_factor) else {
-        return a;
+fn checked_power(attributes: &Attributes, without: &str, a: f64, scale_factor: Option<f64>) -> Result<f64> {
+    let with = attributes.number("Conversion factor to physical CGS (including cosmological corrections)")?;
+    let (Some(with), Some(without), Some(scale_factor)) = (with, attributes.number(without)?, scale_factor) else {
+        return Ok(a);
     };
     let power = (with / without).ln() / scale_factor.ln();
     // In halves, where it is one: at a = 1 all are the same.
     let half = (2.0 * power).round() / 2.0;
-    if (power - a).abs() > 1e-3 && (power - half).abs() < 1e-3 { half } else { a }
+    Ok(if (power - a).abs() > 1e-3 && (power - half).abs() < 1e-3 { half } else { a })
 }
 
 /// What a dataset's numbers are to be multiplied with to be physical, in centimetres, grams and seconds: `cgs a^a h^h`.
@@ -30,34 +31,35 @@ pub(super) struct Scaling {
 
 impl Scaling {
     /// As the attributes have it, of SWIFT, of EAGLE, and of AREPO and GADGET-4.
-    fn own(attributes: &Attributes, default: Self, scale_factor: Option<f64>) -> Self {
-        let first = |names: [&str; 3]| names.into_iter().find_map(|name| attributes.number(name));
+    fn own(attributes: &Attributes, default: Self, scale_factor: Option<f64>) -> Result<Self> {
+        let first =
+            |names: [&str; 3]| names.into_iter().find_map(|name| attributes.number(name).transpose()).transpose();
         // Of SWIFT, the scale factor is in the numbers already.
-        let is_physical = attributes.number("Value stored as physical") == Some(1.0);
-        let a = first(["a-scale exponent", "aexp-scale-exponent", "a_scaling"]);
-        let h = first(["h-scale exponent", "h-scale-exponent", "h_scaling"]);
+        let is_physical = attributes.number("Value stored as physical")? == Some(1.0);
+        let a = first(["a-scale exponent", "aexp-scale-exponent", "a_scaling"])?;
+        let h = first(["h-scale exponent", "h-scale-exponent", "h_scaling"])?;
         let swift = "Conversion factor to CGS (not including cosmological corrections)";
         // AREPO writes 0 where it does not know.
-        let cgs = first([swift, "CGSConversionFactor", "to_cgs"]).filter(|&cgs| cgs > 0.0 && cgs < f64::INFINITY);
-        let a = a.filter(|a| a.is_finite()).map(|a| checked_power(attributes, swift, a, scale_factor));
-        Self {
+        let cgs = first([swift, "CGSConversionFactor", "to_cgs"])?.filter(|&cgs| cgs > 0.0 && cgs < f64::INFINITY);
+        let a = a.filter(|a| a.is_finite()).map(|a| checked_power(attributes, swift, a, scale_factor)).transpose()?;
+        Ok(Self {
             cgs: cgs.or(default.cgs),
             a: if is_physical { 0.0 } else { a.unwrap_or(default.a) },
             h: h.filter(|h| h.is_finite()).unwrap_or(default.h),
-        }
+        })
     }
 
-    pub(super) fn length(attributes: &Attributes, header: &Header) -> Self {
+    pub(super) fn length(attributes: &Attributes, header: &Header) -> Result<Self> {
         let h = if header.dialect == Dialect::Gadget { -1.0 } else { 0.0 };
         Self::own(attributes, Self { cgs: header.cgs.length, a: 1.0, h }, header.epoch.scale_factor)
     }
 
-    pub(super) fn mass(attributes: &Attributes, header: &Header) -> Self {
+    pub(super) fn mass(attributes: &Attributes, header: &Header) -> Result<Self> {
         let h = if header.dialect == Dialect::Gadget { -1.0 } else { 0.0 };
         Self::own(attributes, Self { cgs: header.cgs.mass, a: 0.0, h }, header.epoch.scale_factor)
     }
 
-    pub(super) fn velocity(attributes: &Attributes, header: &Header) -> Self {
+    pub(super) fn velocity(attributes: &Attributes, header: &Header) -> Result<Self> {
         let a = if header.dialect == Dialect::Gadget { 0.5 } else { 0.0 };
         Self::own(attributes, Self { cgs: header.cgs.velocity, a, h: 0.0 }, header.epoch.scale_factor)
     }
@@ -95,18 +97,20 @@ impl Scaling {
         Some(VelocityUnit { km_s, is_internal: self.a == 0.5 && header.epoch.scale_factor.is_some() })
     }
 
-    /// How a file's field is scaled, for people.
-    pub(super) fn describe(attributes: &Attributes) -> String {
-        if let Some(text) = attributes.text("Expression for physical CGS units") {
-            return text.to_string();
+    /// The scaling of a field as the file states it, for people; empty if it states none.
+    pub(super) fn describe(attributes: &Attributes) -> Result<String> {
+        for name in ["Expression for physical CGS units", "units", "unit", "Units", "Unit"] {
+            if let Ok(Some(text)) = attributes.text(name) {
+                return Ok(text.to_string());
+            }
         }
         let none = Self { cgs: None, a: 0.0, h: 0.0 };
-        let own = Self::own(attributes, none, None);
+        let own = Self::own(attributes, none, None)?;
         if own == none {
-            return String::new();
+            return Ok(String::new());
         }
         let powers = [("a", own.a), ("h", own.h)].into_iter().filter(|(_, power)| *power != 0.0);
         let powers: String = powers.map(|(name, power)| format!(" {name}^{power}")).collect();
-        format!("{}{powers}", own.cgs.map_or("cgs".into(), |cgs| format!("{cgs:e} cgs")))
+        Ok(format!("{}{powers}", own.cgs.map_or("cgs".into(), |cgs| format!("{cgs:e} cgs"))))
     }
 }

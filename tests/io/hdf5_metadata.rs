@@ -1,0 +1,68 @@
+//! Attributes of HDF5 snapshots in every kind of storage, files of a snapshot without the others, and folders with other files.
+
+use std::fs;
+
+use super::expected::stored;
+use super::{Folder, all, refused};
+use ropewalk::io::{ReadOptions, inspect, read};
+
+#[test]
+fn a_box_in_every_kind_of_storage() {
+    for kind in ["text", "bytes", "half", "byte", "enum", "three", "texts"] {
+        let snapshot = all(stored(&format!("box_{kind}.hdf5"))).unwrap();
+        assert_eq!((snapshot.box_size, snapshot.points.len()), (Some(64.0), 8), "{kind}");
+    }
+    for (kind, what) in [
+        ("words", "is the text '64 Mpc'; it must be a number"),
+        ("two", "2 numbers in BoxSize"),
+        ("none", "has no elements"),
+        ("null", "a null dataspace"),
+        ("record", "holds compounds"),
+        ("wide", "numbers of 16 bytes"),
+    ] {
+        let path = stored(&format!("box_{kind}.hdf5"));
+        refused(&path, &["BoxSize", what]);
+        let message = inspect(&path, &ReadOptions::default()).unwrap_err().to_string();
+        assert!(message.contains("BoxSize"), "{message}");
+    }
+}
+
+#[test]
+fn attributes_that_are_not_used_are_listed() {
+    let notes = inspect(stored("tng.0.hdf5"), &ReadOptions::default()).unwrap().notes.join("\n");
+    assert_eq!(notes, "", "all attributes of this file are used");
+    let notes = inspect(stored("gadget4.0.hdf5"), &ReadOptions::default()).unwrap().notes.join("\n");
+    assert!(notes.contains("attributes not used: of Parameters Parameter0, Parameter1"), "{notes}");
+}
+
+#[test]
+fn one_file_of_a_snapshot() {
+    let folder = Folder::new("hdf5-single");
+    for k in [0, 2] {
+        fs::copy(stored(&format!("tng.{k}.hdf5")), folder.file(&format!("s.{k}.hdf5"))).unwrap();
+    }
+    refused(folder.file("s.2.hdf5"), &["s.1.hdf5", "is missing", "--single-part"]);
+    let single = ReadOptions::default().single_part(true);
+    let part = read(folder.file("s.2.hdf5"), &single).unwrap();
+    assert_eq!((part.points.len(), part.matter, part.box_size), (54, None, Some(64.0)));
+    assert!(part.notes.join("\n").contains("is one of 3 files of a snapshot"), "{:?}", part.notes);
+    let contents = inspect(folder.file("s.2.hdf5"), &ReadOptions::default()).unwrap();
+    assert_eq!((contents.files.len(), contents.types[0].count), (2, 50));
+    let notes = contents.notes.join("\n");
+    assert!(notes.contains("1 of 3 files of the snapshot are missing") && notes.contains("s.1.hdf5"), "{notes}");
+}
+
+#[test]
+fn folders_with_other_files() {
+    let folder = Folder::new("hdf5-folder");
+    for k in 0..3 {
+        fs::copy(stored(&format!("tng.{k}.hdf5")), folder.file(&format!("snap_099.{k}.hdf5"))).unwrap();
+    }
+    folder.with("notes.txt", b"nothing");
+    fs::copy(stored("table_points.hdf5"), folder.file("groups_099.0.hdf5")).unwrap();
+    let snapshot = all(&folder.0).unwrap();
+    assert_eq!(snapshot.points.len(), 160);
+    assert!(snapshot.notes.join("\n").contains("2 other files are ignored"), "{:?}", snapshot.notes);
+    fs::copy(stored("gizmo.hdf5"), folder.file("other.hdf5")).unwrap();
+    refused(&folder.0, &["is a folder with 2 snapshots", "other.hdf5", "snap_099.0.hdf5", "name one of them"]);
+}
