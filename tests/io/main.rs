@@ -13,12 +13,16 @@ mod fuzz;
 mod gadget;
 mod genericio;
 mod hdf5;
+mod losses;
+mod metadata;
 mod npy;
 mod npz;
 mod parquet;
+mod parquet_kinds;
 mod parts;
 mod ramses;
 mod reading;
+mod records;
 mod shared_npy;
 mod snapshot_write;
 #[path = "../../fuzz/readers.rs"]
