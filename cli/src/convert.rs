@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ropewalk::io::{ReadOptions, Snapshot, SnapshotFormat, write_snapshot};
+use ropewalk::io::{Format, ReadOptions, Role, Snapshot, SnapshotFormat, TypeContents, inspect, write_snapshot};
 
 use super::args::Convert as Args;
 use super::input::{self, STANDARD_INPUT};
@@ -59,22 +59,42 @@ fn report(args: &Args, snapshot: &Snapshot, format: SnapshotFormat) -> String {
     if let Some(why) = format.lacks_units(snapshot) {
         report += &format!("note: units are left out: {why}\n");
     }
-    let left_out = left_out(snapshot, format);
+    for change in format.changes(snapshot) {
+        report += &format!("note: {change}\n");
+    }
+    let fields = unread_fields(args, snapshot.format);
+    if !fields.is_empty() {
+        report += &format!("note: fields that are not read are left out: {}\n", fields.join(", "));
+    }
+    let mut left_out = format.lacks(snapshot);
+    if format == SnapshotFormat::Npy {
+        // They have not been read.
+        left_out.insert(0, "velocities, ids and masses");
+    }
     if !left_out.is_empty() {
         report += &format!("{format} has no place for {}\n", left_out.join(", "));
     }
     report
 }
 
-/// What the snapshot has, and the format does not.
-fn left_out(snapshot: &Snapshot, format: SnapshotFormat) -> Vec<&'static str> {
-    use SnapshotFormat::{Csv, Npy};
-    let parts = [
-        // They have not been read.
-        ("velocities, ids and masses", format == Npy),
-        ("types", snapshot.has_types() && format == Npy),
-        ("the box", snapshot.box_size.is_some() && matches!(format, Npy | Csv)),
-        ("the redshift", snapshot.redshift.is_some() && matches!(format, Npy | Csv)),
-    ];
-    parts.into_iter().filter(|(_, is_left_out)| *is_left_out).map(|(what, _)| what).collect()
+/// The names of the fields of a snapshot that readers leave out. Readers of tables note them.
+fn unread_fields(args: &Args, format: Format) -> Vec<String> {
+    let is_table = matches!(format, Format::Csv | Format::Npy | Format::Npz | Format::Parquet);
+    if is_table || args.input.as_os_str() == STANDARD_INPUT {
+        return vec![];
+    }
+    let options = ReadOptions::default().columns(args.coordinates.iter().cloned());
+    let Ok(contents) = inspect(&args.input, &options) else { return vec![] };
+    let is_wanted = |kind: &&TypeContents| {
+        args.types.is_empty() || kind.particle_type.is_none_or(|number| args.types.contains(&number))
+    };
+    let fields = contents.types.iter().filter(is_wanted).flat_map(|kind| &kind.fields);
+    let mut names: Vec<String> = vec![];
+    for field in fields.filter(|field| field.role == Role::Other) {
+        let name = field.name.escape_debug().to_string();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }

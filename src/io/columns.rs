@@ -9,7 +9,7 @@ use bytemuck::Pod;
 
 use crate::io::fill::{Rows, fill};
 use crate::io::reading::Reading;
-use crate::io::source::{Word, foreign, room};
+use crate::io::source::{Word, foreign, half, room};
 use crate::io::{Error, MassSum, Points, Result, Table};
 use crate::parallel::map_tasks;
 
@@ -21,6 +21,7 @@ const BAND: u64 = 1 << 20;
 /// What a value is in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Number {
+    F16,
     F32,
     F64,
     I8,
@@ -37,15 +38,21 @@ impl Number {
     pub(super) fn bytes(self) -> u64 {
         match self {
             Self::I8 | Self::U8 => 1,
-            Self::I16 | Self::U16 => 2,
+            Self::F16 | Self::I16 | Self::U16 => 2,
             Self::F32 | Self::I32 | Self::U32 => 4,
             Self::F64 | Self::I64 | Self::U64 => 8,
         }
     }
 
+    /// Whether 32-bit floats hold all its values.
+    pub(super) fn is_narrow_float(self) -> bool {
+        matches!(self, Self::F16 | Self::F32)
+    }
+
     /// As Rust calls it.
     pub(super) const fn name(self) -> &'static str {
         match self {
+            Self::F16 => "f16",
             Self::F32 => "f32",
             Self::F64 => "f64",
             Self::I8 => "i8",
@@ -151,12 +158,13 @@ impl<'a> Joined<'a> {
         self.columns.iter().map(|column| column.width).sum()
     }
 
-    fn read_words<W: Word, T: Target>(
+    /// Reads words, of which `widen` makes numbers.
+    fn read_words<W: Word, V: Word, T: Target>(
         &self,
         column: &Column<'_>,
-        first: u64,
-        place: usize,
+        (first, place): (u64, usize),
         out: &mut [T],
+        widen: impl Fn(W) -> V,
     ) -> Result<()> {
         let (width, own, bytes) = (self.width(), column.width, size_of::<W>());
         let (stride, swap) = (column.stride as usize, foreign(column.big_endian));
@@ -177,7 +185,7 @@ impl<'a> Joined<'a> {
                 for (k, slot) in values[place..place + own].iter_mut().enumerate() {
                     let at = i * stride + k * bytes;
                     let word: W = bytemuck::pod_read_unaligned(&buffer[at..at + bytes]);
-                    let word = if swap { word.swapped() } else { word };
+                    let word = widen(if swap { word.swapped() } else { word });
                     let Some(value) = T::of(word) else {
                         let row = row + i as u64 + 1;
                         let message = format!("row {row} of a column holds {word}; it must be {}", T::MUST);
@@ -208,17 +216,19 @@ impl<T: Target> Rows<T> for Joined<'_> {
     fn read(&self, first: u64, out: &mut [T]) -> Result<()> {
         let mut place = 0;
         for column in &self.columns {
+            let at = (first, place);
             match column.number {
-                Number::F32 => self.read_words::<f32, T>(column, first, place, out),
-                Number::F64 => self.read_words::<f64, T>(column, first, place, out),
-                Number::I8 => self.read_words::<i8, T>(column, first, place, out),
-                Number::I16 => self.read_words::<i16, T>(column, first, place, out),
-                Number::I32 => self.read_words::<i32, T>(column, first, place, out),
-                Number::I64 => self.read_words::<i64, T>(column, first, place, out),
-                Number::U8 => self.read_words::<u8, T>(column, first, place, out),
-                Number::U16 => self.read_words::<u16, T>(column, first, place, out),
-                Number::U32 => self.read_words::<u32, T>(column, first, place, out),
-                Number::U64 => self.read_words::<u64, T>(column, first, place, out),
+                Number::F16 => self.read_words(column, at, out, half),
+                Number::F32 => self.read_words(column, at, out, |word: f32| word),
+                Number::F64 => self.read_words(column, at, out, |word: f64| word),
+                Number::I8 => self.read_words(column, at, out, |word: i8| word),
+                Number::I16 => self.read_words(column, at, out, |word: i16| word),
+                Number::I32 => self.read_words(column, at, out, |word: i32| word),
+                Number::I64 => self.read_words(column, at, out, |word: i64| word),
+                Number::U8 => self.read_words(column, at, out, |word: u8| word),
+                Number::U16 => self.read_words(column, at, out, |word: u16| word),
+                Number::U32 => self.read_words(column, at, out, |word: u32| word),
+                Number::U64 => self.read_words(column, at, out, |word: u64| word),
             }?;
             place += column.width;
         }
@@ -240,7 +250,7 @@ pub(super) fn gather<'a, T: Target>(
     fill(reading, path, width, &rows)
 }
 
-/// The same as points: of 32 bits if all columns are floats of 32 bits. Empty ones of three dimensions if there are no pieces.
+/// The same as points: of 32 bits if all columns are floats of at most 32 bits. Empty ones of three dimensions if there are no pieces.
 pub(super) fn points<'a>(
     reading: &'a Reading<'a>,
     path: &Path,
@@ -248,7 +258,7 @@ pub(super) fn points<'a>(
     factor: f64,
 ) -> Result<Points> {
     let dim = pieces.first().map_or(3, |columns| columns.iter().map(|column| column.width).sum());
-    Ok(if pieces.iter().flatten().all(|column| column.number == Number::F32) {
+    Ok(if pieces.iter().flatten().all(|column| column.number.is_narrow_float()) {
         Points::F32(Table::of(dim, gather(reading, path, pieces, factor)?))
     } else {
         Points::F64(Table::of(dim, gather(reading, path, pieces, factor)?))

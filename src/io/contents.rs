@@ -112,7 +112,7 @@ impl Contents {
             redshift: table.redshift,
             background: table.background,
             units: table.units,
-            notes: vec![],
+            notes: table.notes.clone(),
         }
     }
 
@@ -141,9 +141,9 @@ impl Contents {
     }
 }
 
-/// Bytes of a coordinate in memory: only 32-bit floats stay as small.
+/// Bytes of a coordinate in memory: 4 for floats of at most 32 bits, 8 for other numbers.
 fn number_bytes(number: &str) -> u64 {
-    if number == "f32" { 4 } else { 8 }
+    if matches!(number, "f16" | "f32") { 4 } else { 8 }
 }
 
 impl TypeContents {

@@ -166,6 +166,23 @@ impl Columns {
         }
     }
 
+    /// Whether the coordinates are the columns that no name tells anything of.
+    pub(super) fn is_rest(&self) -> bool {
+        self.taken == Taken::Rest
+    }
+
+    /// The columns that are read.
+    pub(super) fn places(&self) -> impl Iterator<Item = &usize> {
+        let Self { coordinates, velocities, id, mass, kind, .. } = self;
+        coordinates.iter().chain(velocities).chain(id).chain(mass).chain(kind)
+    }
+
+    /// The same, to be changed.
+    pub(super) fn places_mut(&mut self) -> impl Iterator<Item = &mut usize> {
+        let Self { coordinates, velocities, id, mass, kind, .. } = self;
+        coordinates.iter_mut().chain(velocities).chain(id).chain(mass).chain(kind)
+    }
+
     /// What the columns of coordinates are called.
     pub(super) fn called(&self) -> Vec<String> {
         self.coordinates.iter().filter_map(|&column| self.names.get(column).cloned()).collect()
@@ -178,7 +195,7 @@ fn numbered(width: usize) -> Vec<String> {
 }
 
 /// What to do if columns are taken for coordinates that are none.
-const ADVICE: &str =
+pub(super) const ADVICE: &str =
     "Choose the columns that are coordinates (ReadOptions::columns, --columns A,B, in Python columns=)";
 
 /// What to do if columns are taken for fields that are none.

@@ -28,9 +28,9 @@ pub struct Fields {
 /// - text: the first row shows which do. One that begins with another word, as `NA`, is text and left out; it is an error if the second row
 ///   has a number there. One that is empty at first, or begins like a number, as `2020-01-01` and `3C273`, is an error: numbers that are
 ///   missing are `nan`, and columns of text are left out by choosing others
-/// - archives: arrays that have as many rows as the longest. Of numbers all of these must be floats of 32 or 64 bits or integers, with one
+/// - archives: arrays that have as many rows as the longest. Of numbers all of these must be floats of 16 to 64 bits or integers, with one
 ///   value or several a row; arrays of text, truths, dates, objects and records are left out
-/// - Parquet: but for those whose names begin with `__`, as indexes of pandas do
+/// - Parquet: but for the indexes of a pandas table
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;

@@ -9,7 +9,7 @@
 //!
 //! | code | format | what is read | what is converted |
 //! |---|---|---|---|
-//! | Gadget-2 and its like | binary, `SnapFormat` 1 and 2 | `POS`, `VEL`, `ID`, `MASS`, the header | velocities: `v = u sqrt(a)` in comoving runs |
+//! | Gadget-2 and its like, GADGET-4 | binary, `SnapFormat` 1 and 2 | `POS`, `VEL`, `ID`, `MASS`, the header of either | velocities: `v = u sqrt(a)` in comoving runs |
 //! | Gadget-2 to 4, AREPO and IllustrisTNG, GIZMO, EAGLE | HDF5 | `PartTypeN/{Coordinates, Velocities, ParticleIDs, Masses}`, `MassTable`, units of attributes and of the header | velocities, by the power of `a` that the file names |
 //! | SWIFT | HDF5 | the same, cosmology and units of its groups; a view of several files by its parts | velocities, by the power of `a` that the file names |
 //! | h5py, PyTables, pandas | HDF5 | datasets or fields of records of one length, by name, or chosen ones by path | |
@@ -17,7 +17,10 @@
 //! | HACC | GenericIO | `x`, `y`, `z`, `vx`, `vy`, `vz`, `id`, `mass`; checksums | |
 //! | RAMSES | `output_N` | particles with their families, the info file | |
 //! | Abacus | ASDF | `rvint` or `pack9`, ids of the file beside it; one file, which is a slab or a subsample: say the linking length | from bits to Mpc/h and km/s |
-//! | tables | CSV, enhanced CSV, `.npy`, `.npz`, Parquet (feature `parquet`) | columns by name, or chosen ones; units, redshift and box as far as they say them | |
+//! | tables | CSV, enhanced CSV, `.npy` (also records), `.npz`, Parquet (feature `parquet`) | columns by name, or chosen ones; units, redshift and box as far as they say them | |
+//!
+//! What a file says and no reader uses is named in [`Snapshot::notes`] or [`Contents::notes`]; a named coordinate, box, redshift or cosmology
+//! that cannot be read is an error.
 //!
 //! The processes of one run read a part each ([`ReadOptions::part`]), and write one array together ([`SharedNpy`]).
 //!
@@ -49,6 +52,7 @@ mod matter;
 mod mesh;
 mod npy;
 mod npz;
+mod npz_choice;
 mod npz_read;
 mod options;
 #[cfg(feature = "parquet")]
@@ -64,6 +68,7 @@ mod spool;
 mod tables;
 mod tipsy;
 mod type_column;
+mod typed_columns;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -16,9 +16,10 @@ use zip::{CompressionMethod, ZipArchive};
 
 use crate::io::columns::{Column, Target, gather, points, sum, whole};
 use crate::io::contents::{Contents, Field, Role, TypeContents};
-use crate::io::csv_columns::{FIELDS_ADVICE, choose};
+use crate::io::csv_columns::FIELDS_ADVICE;
 use crate::io::matter::Matter;
 use crate::io::npy;
+use crate::io::npz_choice::{COSMOLOGY, Choice};
 use crate::io::reading::Reading;
 use crate::io::sides::told;
 use crate::io::source::Cancellable;
@@ -27,20 +28,10 @@ use crate::io::type_column::TypeColumn;
 use crate::io::{Background, Error, Format, Masses, Result, Snapshot};
 use crate::units::{KnownUnits, VelocityUnit};
 
-/// Names of arrays, in lower case; the first that is there counts.
-const POSITIONS: [&str; 8] = ["positions", "position", "pos", "coordinates", "coords", "points", "point", "xyz"];
-const VELOCITIES: [&str; 4] = ["velocities", "velocity", "vel", "v"];
-const IDS: [&str; 4] = ["ids", "id", "particle_ids", "pid"];
-const MASSES: [&str; 3] = ["masses", "mass", "m"];
-const TYPES: [&str; 4] = ["types", "type", "particle_types", "ptype"];
-const BOX: [&str; 5] = ["box_size", "boxsize", "box", "lbox", "side"];
-const REDSHIFT: [&str; 2] = ["redshift", "redshifts"];
-const COSMOLOGY: [&str; 3] = ["omega_m", "omega_lambda", "h"];
-
 /// An array of the archive.
-struct Array {
+pub(super) struct Array {
     index: usize,
-    name: String,
+    pub name: String,
     /// What it is, and where its values begin in it; or why they cannot be read.
     header: std::result::Result<(npy::Header, u64), String>,
     /// How many rows it has, if it holds numbers, also those that are not read.
@@ -51,10 +42,12 @@ struct Array {
     stored_at: Option<u64>,
 }
 
-struct Archive<'a> {
-    path: &'a Path,
+pub(super) struct Archive<'a> {
+    pub path: &'a Path,
     zip: ZipArchive<BufReader<File>>,
-    arrays: Vec<Array>,
+    pub arrays: Vec<Array>,
+    /// The names of members that are no arrays.
+    pub others: Vec<String>,
 }
 
 /// An array where it can be read.
@@ -72,10 +65,11 @@ impl<'a> Archive<'a> {
             |error: zip::result::ZipError| Error::file(path, format!("is a zip archive that cannot be read: {error}"));
         let mut zip = ZipArchive::new(BufReader::new(file)).map_err(refuse)?;
         let of = if reading.is_of_fields { npy::Of::Fields } else { npy::Of::Points };
-        let mut arrays = vec![];
+        let (mut arrays, mut others) = (vec![], vec![]);
         for index in 0..zip.len() {
             let mut file = zip.by_index(index).map_err(refuse)?;
             let Some(name) = file.name().ok().and_then(|name| Some(name.strip_suffix(".npy")?.to_string())) else {
+                others.push(file.name().map_or_else(|_| "?".into(), |name| name.escape_debug().to_string()));
                 continue;
             };
             let mut start = vec![];
@@ -98,15 +92,15 @@ impl<'a> Archive<'a> {
             }
             arrays.push(Array { index, name, header, rows, size: file.size(), stored_at });
         }
-        Ok(Self { path, zip, arrays })
+        Ok(Self { path, zip, arrays, others })
     }
 
-    fn error(&self, array: usize, message: impl std::fmt::Display) -> Error {
+    pub(super) fn error(&self, array: usize, message: impl std::fmt::Display) -> Error {
         let name = self.arrays.get(array).map_or_else(String::new, |array| array.name.escape_debug().to_string());
         Error::file(self.path, format!("array {name} {message}"))
     }
 
-    fn header(&self, array: usize) -> Result<&npy::Header> {
+    pub(super) fn header(&self, array: usize) -> Result<&npy::Header> {
         match self.arrays.get(array).map(|array| &array.header) {
             Some(Ok((header, _))) => Ok(header),
             Some(Err(message)) => Err(self.error(array, message)),
@@ -115,12 +109,12 @@ impl<'a> Archive<'a> {
     }
 
     /// The first array with one of these names.
-    fn find(&self, names: &[&str]) -> Option<usize> {
+    pub(super) fn find(&self, names: &[&str]) -> Option<usize> {
         names.iter().find_map(|name| self.arrays.iter().position(|array| array.name.eq_ignore_ascii_case(name)))
     }
 
     /// The arrays of numbers with as many rows as the longest, all of which must be such as are read.
-    fn longest(&self) -> Result<Vec<usize>> {
+    pub(super) fn longest(&self) -> Result<Vec<usize>> {
         let refuse = |array, message: &String| self.error(array, format!("{message}. {FIELDS_ADVICE}"));
         let rows = |(place, array): (usize, &Array)| array.rows.clone().map_err(|message| refuse(place, &message));
         let rows: Vec<Option<u64>> = self.arrays.iter().enumerate().map(rows).collect::<Result<_>>()?;
@@ -138,7 +132,7 @@ impl<'a> Archive<'a> {
             return Err(self.error(array, "is not there"));
         };
         let (index, size, stored_at, start) = (*index, *size, *stored_at, *start);
-        let bytes = u128::from(header.points) * header.dim as u128 * u128::from(header.bytes);
+        let bytes = u128::from(header.points) * header.dim as u128 * u128::from(header.bytes());
         if u128::from(start) + bytes > u128::from(size) {
             let left = size.saturating_sub(start);
             let (n, dim) = (header.points, header.dim);
@@ -182,135 +176,6 @@ fn columns(arrays: &[Placed]) -> Vec<Column<'_>> {
     arrays.iter().flat_map(Placed::columns).collect()
 }
 
-/// Which arrays are what.
-#[derive(Default)]
-struct Choice {
-    positions: Vec<usize>,
-    velocities: Vec<usize>,
-    ids: Option<usize>,
-    masses: Option<usize>,
-    types: Option<usize>,
-    box_size: Option<usize>,
-    redshift: Option<usize>,
-    /// Of [`COSMOLOGY`].
-    cosmology: [Option<usize>; 3],
-}
-
-impl Choice {
-    fn new(archive: &Archive<'_>, reading: &Reading<'_>) -> Result<Self> {
-        let chosen = &reading.options.columns[..];
-        let refuse = |message: String| Error::file(archive.path, message);
-        let names = || {
-            let names: Vec<String> =
-                archive.arrays.iter().take(20).map(|array| array.name.escape_debug().to_string()).collect();
-            if names.is_empty() { "none".to_string() } else { names.join(", ") }
-        };
-        let axes = |names: [&str; 3]| -> Option<Vec<usize>> {
-            let two = [archive.find(&names[..1])?, archive.find(&names[1..2])?];
-            Some(two.into_iter().chain(archive.find(&names[2..])).collect())
-        };
-        let only = || (archive.arrays.len() == 1).then(|| vec![0]);
-        let positions = if chosen.is_empty() && reading.is_of_fields {
-            archive.longest()?
-        } else if chosen.is_empty() {
-            let own = archive.find(&POSITIONS).map(|array| vec![array]);
-            own.or_else(|| axes(["x", "y", "z"])).or_else(only).ok_or_else(|| {
-                refuse(format!(
-                    "is a zip archive without an array named positions (pos, coordinates, points), or x and y; its arrays: {}. Choose those \
-                     that are coordinates (ReadOptions::columns, --columns A,B, in Python columns=)",
-                    names()
-                ))
-            })?
-        } else {
-            let names: Vec<String> = archive.arrays.iter().map(|array| array.name.clone()).collect();
-            choose(chosen, &names, names.len()).map_err(refuse)?
-        };
-        if reading.is_of_fields {
-            return Self { positions, ..Self::default() }.check(archive, reading);
-        }
-        let rest = |array: &usize| !positions.contains(array);
-        let velocities =
-            archive.find(&VELOCITIES).filter(rest).map(|array| vec![array]).or_else(|| axes(["vx", "vy", "vz"]));
-        let choice = Self {
-            velocities: velocities.filter(|all| all.iter().all(rest)).unwrap_or_default(),
-            ids: archive.find(&IDS).filter(rest),
-            masses: archive.find(&MASSES).filter(rest),
-            types: archive.find(&TYPES).filter(rest).filter(|&array| archive.header(array).is_ok()),
-            box_size: archive.find(&BOX).filter(rest),
-            redshift: archive.find(&REDSHIFT).filter(rest),
-            cosmology: COSMOLOGY.map(|name| archive.find(&[name]).filter(rest)),
-            positions,
-        };
-        choice.check(archive, reading)
-    }
-
-    /// All have one number of rows, and velocities as many components as positions.
-    fn check(mut self, archive: &Archive<'_>, reading: &Reading<'_>) -> Result<Self> {
-        let Some(&first) = self.positions.first() else {
-            let message = if reading.is_of_fields { "has no arrays of numbers" } else { "has no positions" };
-            return Err(Error::file(archive.path, message));
-        };
-        let rows = archive.header(first)?.points;
-        let width =
-            |arrays: &[usize]| arrays.iter().map(|&array| Ok(archive.header(array)?.dim)).sum::<Result<usize>>();
-        let dim = width(&self.positions)?;
-        if !(1..=10).contains(&dim) && !reading.is_of_fields {
-            return Err(archive.error(first, format!("and others have {dim} coordinates; points have 1 to 10")));
-        }
-        let speeds = width(&self.velocities)?;
-        if speeds != dim && !reading.options.columns.is_empty() {
-            self.velocities.clear();
-        } else if speeds != dim && speeds != 0 {
-            return Err(Error::file(
-                archive.path,
-                format!("has {dim} coordinates a point, but {speeds} components of velocities"),
-            ));
-        }
-        for &array in
-            self.positions.iter().chain(&self.velocities).chain(&self.ids).chain(&self.masses).chain(&self.types)
-        {
-            let found = archive.header(array)?.points;
-            // A mass that all have.
-            if found != rows && !(self.masses == Some(array) && found == 1) {
-                let first =
-                    archive.arrays.get(first).map_or_else(String::new, |array| array.name.escape_debug().to_string());
-                return Err(archive.error(array, format!("has {found} rows, but array {first} has {rows}")));
-            }
-        }
-        for &array in self.ids.iter().chain(&self.masses).chain(&self.types) {
-            let dim = archive.header(array)?.dim;
-            if dim != 1 {
-                return Err(archive.error(array, format!("has rows of {dim} values; they must have one")));
-            }
-        }
-        Ok(self)
-    }
-
-    /// What each value of a row of fields is called: as its array, with a number if that has several.
-    fn fields(&self, archive: &Archive<'_>) -> Result<Vec<String>> {
-        let mut names = vec![];
-        for &array in &self.positions {
-            let (name, dim) = (&archive.arrays[array].name, archive.header(array)?.dim);
-            match dim {
-                1 => names.push(name.clone()),
-                _ => names.extend((0..dim).map(|place| format!("{name}{place}"))),
-            }
-        }
-        Ok(names)
-    }
-
-    fn role(&self, array: usize) -> Role {
-        match array {
-            _ if self.positions.contains(&array) => Role::Position,
-            _ if self.velocities.contains(&array) => Role::Velocity,
-            _ if self.ids == Some(array) => Role::Id,
-            _ if self.masses == Some(array) => Role::Mass,
-            _ if self.types == Some(array) => Role::Type,
-            _ => Role::Other,
-        }
-    }
-}
-
 /// The values of an array.
 fn values<T: Target>(archive: &mut Archive<'_>, array: usize, reading: &Reading<'_>) -> Result<Vec<T>> {
     let mut spools = vec![];
@@ -324,23 +189,35 @@ fn values<T: Target>(archive: &mut Archive<'_>, array: usize, reading: &Reading<
 /// The values of an array of up to three numbers.
 fn numbers(archive: &mut Archive<'_>, array: Option<usize>, reading: &Reading<'_>) -> Result<Vec<f64>> {
     let Some(array) = array else { return Ok(vec![]) };
-    if !matches!(archive.header(array), Ok(header) if header.dim == 1 && (1..=3).contains(&header.points)) {
-        return Ok(vec![]);
+    let header = archive.header(array)?;
+    if header.dim != 1 || !(1..=3).contains(&header.points) {
+        let message = format!("has {} rows of {}; it must have one to three numbers", header.points, header.dim);
+        return Err(archive.error(array, message));
     }
     values(archive, array, reading)
 }
 
-/// The one value of an array of numbers that are all the same, if it is one.
+/// The one value of an array of numbers that are all the same.
+///
+/// Errors: several values; one that is not finite.
 fn number(archive: &mut Archive<'_>, array: Option<usize>, reading: &Reading<'_>) -> Result<Option<f64>> {
-    let values = numbers(archive, array, reading)?;
-    let first = values.first().copied();
-    Ok(first.filter(|first| first.is_finite() && values.iter().all(|value| value == first)))
+    let Some(array) = array else { return Ok(None) };
+    let values = numbers(archive, Some(array), reading)?;
+    let Some(&first) = values.first() else { return Ok(None) };
+    if !first.is_finite() || values.iter().any(|value| *value != first) {
+        let values: Vec<String> = values.iter().map(f64::to_string).collect();
+        return Err(archive.error(array, format!("is {}; it must be one finite number", values.join(", "))));
+    }
+    Ok(Some(first))
 }
 
 fn background(archive: &mut Archive<'_>, choice: &Choice, reading: &Reading<'_>) -> Result<Background> {
     let mut found = [None; 3];
-    for (slot, array) in found.iter_mut().zip(choice.cosmology) {
+    for ((slot, array), name) in found.iter_mut().zip(choice.cosmology).zip(COSMOLOGY) {
         *slot = number(archive, array, reading)?;
+        if let (Some(array), Some(value)) = (array, slot.filter(|&value| value < 0.0 && name != "omega_lambda")) {
+            return Err(archive.error(array, format!("is {value}; it must not be below 0")));
+        }
     }
     let [omega_m, omega_lambda, h] = found;
     let is_above = |value: &f64| *value > 0.0;
@@ -359,9 +236,7 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let mut archive = Archive::open(path, reading)?;
     let choice = Choice::new(&archive, reading)?;
     let field = |(place, array): (usize, &Array)| match &array.header {
-        Ok((header, _)) => {
-            Field::new(array.name.as_str(), header.number().name(), header.dim as u64, choice.role(place))
-        }
+        Ok((header, _)) => Field::new(array.name.as_str(), header.number.name(), header.dim as u64, choice.role(place)),
         Err(_) => Field::new(array.name.as_str(), "other", 1, Role::Other),
     };
     let fields: Vec<Field> = archive.arrays.iter().enumerate().map(field).collect();
@@ -369,7 +244,8 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let counts = types.as_ref().map_or(&[][..], TypeColumn::counts);
     let sides = numbers(&mut archive, choice.box_size, reading)?;
     let count = choice.positions.first().map_or(Ok(0), |&array| archive.header(array).map(|header| header.points))?;
-    let (box_size, notes) = told(&sides);
+    let (box_size, mut notes) = told(&sides);
+    notes.extend(choice.notes(&archive));
     Ok(Contents {
         format: Format::Npz,
         code: None,
@@ -398,7 +274,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let velocities = if options.velocities { place(&mut archive, &choice.velocities)? } else { vec![] };
     let ids = place(&mut archive, choice.ids.filter(|_| options.ids).as_slice())?;
     let masses = place(&mut archive, choice.masses.filter(|_| options.masses).as_slice())?;
-    let mut notes = vec![];
+    let mut notes = choice.notes(&archive);
     // Other columns lie in no box.
     let of_box = choice.box_size.filter(|_| options.columns.is_empty());
     let box_size = options.side(path, &numbers(&mut archive, of_box, reading)?, &mut notes)?;

@@ -6,14 +6,16 @@ use std::path::Path;
 
 use crate::io::{Error, ReadOptions, Result};
 
-/// The side of the cube; or what the sides are.
+/// The side of the cube; or what the sides are, and why they are none.
 fn cube(sides: &[f64]) -> std::result::Result<Option<f64>, String> {
     let Some(&first) = sides.first() else { return Ok(None) };
-    if sides.iter().all(|&side| side == first) {
-        return Ok(Some(first).filter(|&side| side > 0.0 && side < f64::INFINITY));
+    let is_valid = sides.iter().all(|&side| side >= 0.0 && side < f64::INFINITY);
+    if is_valid && sides.iter().all(|&side| side == first) {
+        return Ok(Some(first).filter(|&side| side > 0.0));
     }
     let sides: Vec<String> = sides.iter().map(f64::to_string).collect();
-    Err(format!("has a box with sides of {}; only cubes are periodic", sides.join(", ")))
+    let must = if is_valid { "only cubes are periodic" } else { "sides must be finite and not below 0" };
+    Err(format!("has a box with sides of {}; {must}", sides.join(", ")))
 }
 
 /// The side of the periodic box, and what is to be told of one that is no cube.
@@ -24,7 +26,7 @@ pub(super) fn told(sides: &[f64]) -> (Option<f64>, Vec<String>) {
 impl ReadOptions {
     /// The side of the periodic box; `notes` gets what is left out.
     ///
-    /// Errors: sides that differ, unless the box is to be open.
+    /// Errors: sides that differ or are no lengths, unless the box is to be open.
     pub(super) fn side(&self, path: &Path, sides: &[f64], notes: &mut Vec<String>) -> Result<Option<f64>> {
         match cube(sides) {
             Ok(side) => Ok(side),
@@ -56,6 +58,9 @@ mod tests {
             ((Some(2.0), vec![]), None, 1)
         );
         assert_eq!(of(&[2.0, 2.0, 3.5]), Err("has a box with sides of 2, 2, 3.5; only cubes are periodic".into()));
-        assert!(of(&[2.0, f64::NAN]).is_err());
+        for bad in [-5.0, f64::NAN, f64::INFINITY] {
+            assert!(of(&[bad]).unwrap_err().ends_with("sides must be finite and not below 0"), "{bad}");
+            assert!(of(&[2.0, bad]).is_err());
+        }
     }
 }

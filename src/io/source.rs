@@ -43,7 +43,7 @@ macro_rules! whole_words {
     };
 }
 
-whole_words!(i8, i16, i32, i64, u8, u16, u32, u64);
+whole_words!(i8, i16, i32, i64, i128, u8, u16, u32, u64);
 
 macro_rules! float_words {
     ($($word:ty),*) => {
@@ -65,6 +65,20 @@ macro_rules! float_words {
 }
 
 float_words!(f32, f64);
+
+/// Returns the value of a 16-bit float, which 32 bits hold exactly.
+pub(super) fn half(bits: u16) -> f32 {
+    let (sign, exponent) = (u32::from(bits >> 15) << 31, u32::from(bits >> 10 & 31));
+    let fraction = u32::from(bits & 1023);
+    f32::from_bits(
+        sign | match exponent {
+            // Subnormal: multiples of 2^-24.
+            0 => (fraction as f32 / 16_777_216.0).to_bits(),
+            31 => 0x7f80_0000 | fraction << 13,
+            _ => (exponent + 112) << 23 | fraction << 13,
+        },
+    )
+}
 
 /// True if words of this byte order must be swapped on this machine.
 pub(super) fn foreign(big_endian: bool) -> bool {

@@ -2,7 +2,7 @@
 """Small snapshots and tables in formats other than HDF5, written by others' programs, and what others read of them.
 
     pip install numpy==2.4.6 pynbody==2.8.0 asdf==6.0.0 abacusutils==2.1.2 pyarrow==26.0.1 pandas==3.1.1 astropy
-    python3 make_formats.py [tipsy genericio npz ramses abacus parquet]        # all, unless some are named
+    python3 make_formats.py [tipsy genericio npz ramses abacus parquet parquet_kinds]        # all, unless some are named
 
 For each, a folder or file in snapshots/, and beside it NAME.expected.npz with the arrays that a reader must find, in the order of the
 file.
@@ -395,7 +395,51 @@ def tables():
     pq.write_table(arrow.select(["x", "y", "id"]).slice(0, 3), folder / "tiny.parquet", compression="snappy", store_schema=False)
 
 
-MAKERS = {"tipsy": tipsy, "genericio": genericio, "npz": npz, "ramses": ramses, "abacus": abacus, "parquet": tables}
+def kinds():
+    """Parquet by pyarrow and pandas: codecs and kinds of numbers that few tables have, and indexes."""
+    import datetime
+    import decimal
+
+    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    folder = fresh("parquet_kinds")
+    n = 40
+    k = np.arange(n)
+    x, z, ids = (k / 7 - 3).astype("f2"), (k * 100_000_007).astype("u4"), (1 << 63) + k.astype("u8")
+    y = [decimal.Decimal(int(i) * 123_457 - 10**6).scaleb(-4) for i in k]
+    pos = np.column_stack([x.astype("f8"), [float(str(value)) for value in y], z.astype("f8")])
+    expected("parquet_kinds", pos=pos, id=ids)
+    numbers = {
+        "x": pa.array(x),
+        "y": pa.array(y, pa.decimal128(12, 4)),
+        "z": pa.array(z),
+        "id": pa.array([decimal.Decimal(int(i)) for i in ids], pa.decimal128(20, 0)),
+    }
+    others = {
+        "flag": pa.array([True] * n),
+        "when": pa.array([datetime.datetime(2020, 1, 1)] * n),
+        "name": pa.array(["text"] * n),
+        "list": pa.array([[1.0, 2.0]] * n),
+        "void": pa.nulls(n),
+    }
+    for codec in ["zstd", "brotli"]:
+        for version in ["1.0", "2.0"]:
+            pq.write_table(pa.table(numbers | others), folder / f"{codec}_{version[0]}.parquet", compression=codec, data_page_version=version)
+    for name, values in others.items():
+        pq.write_table(pa.table(numbers | {"z": values}), folder / f"z_{name}.parquet")
+    frame = pd.DataFrame({"a": k * 0.5, "b": k * 0.25}, index=pd.Index(k * 3.0, name="t"))
+    frame.to_parquet(folder / "index.parquet")
+    frame.rename(columns={"a": "y", "b": "z"}).rename_axis("x").to_parquet(folder / "index_x.parquet")
+    frame.rename_axis("id").astype("f4").to_parquet(folder / "index_id.parquet")
+    said = [("box_size", "-5"), ("box_size", "wide"), ("redshift", "[1, 2]"), ("BoxSize", "10"), ("finder", "x")]
+    for place, (key, value) in enumerate(said):
+        table = pa.table({axis: pa.array(k * 1.0) for axis in "xyz"}).replace_schema_metadata({key: value})
+        pq.write_table(table, folder / f"said_{place}.parquet")
+
+
+MAKERS = {"tipsy": tipsy, "genericio": genericio, "npz": npz, "ramses": ramses, "abacus": abacus, "parquet": tables, "parquet_kinds": kinds}
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")

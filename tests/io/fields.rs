@@ -92,7 +92,7 @@ fn columns_that_are_left_out() {
     let fields = read_fields(archive(&[&[a, b][..], &others].concat()), &[]).unwrap();
     assert_eq!(fields.names, ["a", "b0", "b1"]);
     for (other, said) in [
-        (("t", "'<f2'", "(4,)", 8), "array t holds values of type '<f2'"),
+        (("t", "'<f16'", "(4,)", 64), "array t holds values of type '<f16'"),
         (("t", "'<f8'", "(4, 3, 3)", 288), "array t has shape (4, 3, 3)"),
         (("t", "'<c16'", "(5,)", 80), "array t holds values of type '<c16'"),
         (("t", "'<f8'", "(x,)", 0), "array t its header has shape (x,)"),

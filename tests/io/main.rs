@@ -15,12 +15,16 @@ mod genericio;
 mod hdf5;
 mod hdf5_metadata;
 mod hdf5_storage;
+mod losses;
+mod metadata;
 mod npy;
 mod npz;
 mod parquet;
+mod parquet_kinds;
 mod parts;
 mod ramses;
 mod reading;
+mod records;
 mod shared_npy;
 mod snapshot_write;
 #[path = "../../fuzz/readers.rs"]

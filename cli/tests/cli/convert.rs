@@ -37,15 +37,46 @@ fn what_a_format_has_no_place_for() {
     };
     let text = report("points.npy", &["--subsample", "0.01"]);
     assert!(
-        text.contains("NumPy array has no place for velocities, ids and masses, the box, the redshift\n"),
+        text.contains(
+            "NumPy array has no place for velocities, ids and masses, the box, the redshift, the cosmology\n"
+        ),
         "{text}"
     );
     let points = fs::metadata(scratch.path("points.npy")).unwrap().len() / 12;
     assert!((2300..2900).contains(&points), "{points}");
-    assert!(report("points.csv", &["--type", "1"]).contains("CSV has no place for the box, the redshift\n"));
+    let text = report("points.csv", &["--type", "1"]);
+    let left_out = "CSV has no place for the box, the redshift, the cosmology, the unit of velocities\n";
+    assert!(text.contains(left_out), "{text}");
     let hdf5 = report("points.hdf5", &[]);
     assert!(hdf5.ends_with("points.hdf5 (HDF5 in Gadget's layout)\n"), "{hdf5}");
     assert_eq!(fs::read(scratch.path("points.hdf5")).unwrap()[..4], *b"\x89HDF");
+}
+
+#[test]
+fn what_is_made_up_or_rounded() {
+    let scratch = Scratch::new();
+    let points =
+        scratch.write("points.csv", "x,y,z,vx,vy,vz,id,mass,label\n1,2,3,4,5,6,7,0.1,8\n2,2,3,4,5,6,8,0.2,8\n");
+    let report = |name: &str| run([&"convert".into(), &points, &scratch.path(name)]).success();
+    for name in ["points.hdf5", "points.gadget2"] {
+        let text = report(name);
+        assert!(text.contains("note: the redshift is not known and is written as 0\n"), "{text}");
+        assert!(text.contains("note: the unit of velocities is not known and is taken for km/s\n"), "{text}");
+        assert!(!text.contains("rounded"), "{text}");
+    }
+    let text = report("points.tipsy");
+    for note in [
+        "the redshift is not known and the scale factor is written as 1",
+        "softening lengths and potentials, densities and temperatures of gas, and metals are written as 0",
+        "masses are rounded to 32-bit floats",
+    ] {
+        assert!(text.contains(&format!("note: {note}\n")), "{text}");
+    }
+    assert!(!report("points.ecsv").contains("written as"));
+    // Fields that readers of snapshots leave out.
+    let tipsy = scratch.path("points.tipsy");
+    let text = run([&"convert".into(), &tipsy, &scratch.path("again.npz")]).success();
+    assert!(text.contains("note: fields that are not read are left out: eps, phi\n"), "{text}");
 }
 
 /// Units are left out for one of two reasons, and the report has it once.

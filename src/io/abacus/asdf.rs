@@ -12,7 +12,7 @@ use crate::io::abacus::blosc::{Container, HEADER};
 use crate::io::ecsv::values;
 use crate::io::reading::Reading;
 use crate::io::source::Source;
-use crate::io::{Error, Result};
+use crate::io::{Error, Result, shorten};
 
 /// How files begin, and how blocks do.
 pub(super) const MAGIC: &[u8] = b"#ASDF";
@@ -82,8 +82,18 @@ impl Asdf {
         self.tree.iter().find(is).map(|(_, value)| value.as_str())
     }
 
-    pub(super) fn number(&self, keys: &[&str]) -> Option<f64> {
-        self.text(keys)?.parse().ok().filter(|value: &f64| value.is_finite())
+    /// The number that these keys lead to, if there is an entry.
+    ///
+    /// Errors: an entry that is not a finite number.
+    pub(super) fn named_number(&self, keys: &[&str]) -> Result<Option<f64>> {
+        let Some(text) = self.text(keys) else { return Ok(None) };
+        match text.parse::<f64>().ok().filter(|number| number.is_finite()) {
+            Some(number) => Ok(Some(number)),
+            None => {
+                let (name, text) = (keys.join("."), shorten(text.as_bytes()));
+                Err(Error::file(&self.path, format!("has {name} '{text}', which is not a finite number")))
+            }
+        }
     }
 
     /// The names under a key.

@@ -23,6 +23,9 @@ use crate::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
 use asdf::{Array, Asdf, Block};
 use unpack::{Unpacked, pid, rvint_position, rvint_velocity};
 
+/// Entries of the header that are used; [`inspect`] names the others in a note.
+const USED: [&str; 8] =
+    ["BoxSize", "Redshift", "ParticleMassHMsun", "Omega_M", "Omega_DE", "H0", "VelZSpace_to_kms", "SubsampleFraction"];
 /// Bytes of a row of `rvint`, and of an id.
 const ROW: u64 = 12;
 const ID: u64 = 8;
@@ -49,6 +52,8 @@ struct Scan {
     redshift: Option<f64>,
     background: Background,
     mass: Option<f64>,
+    /// The part of the particles that the file holds.
+    fraction: Option<f64>,
 }
 
 impl Scan {
@@ -65,14 +70,20 @@ impl Scan {
         };
         let (datatype, width) = if name == "rvint" { ("int32", 3) } else { ("uint8", 9) };
         let is_big = array.big_endian && name == "rvint";
-        if array.datatype != datatype || array.shape.len() != 2 || array.shape.get(1) != Some(&width) || is_big {
+        // Packed bits have no sign, and writers name either.
+        let is_type = array.datatype == datatype || name == "pack9" && array.datatype == "int8";
+        if !is_type || array.shape.len() != 2 || array.shape.get(1) != Some(&width) || is_big {
             let (found, shape) = (array.datatype.escape_debug(), &array.shape);
             let message = format!(
                 "has {name} of type {found} and shape {shape:?}; it must be little-endian {datatype} of shape [N, {width}]"
             );
             return Err(Error::file(path, message));
         }
-        let header = |key: &str| asdf.number(&["header", key]);
+        let mut numbers = [None; USED.len()];
+        for (slot, key) in numbers.iter_mut().zip(USED) {
+            *slot = asdf.named_number(&["header", key])?;
+        }
+        let header = |key: &str| USED.iter().zip(numbers).find(|(own, _)| **own == key).and_then(|(_, number)| number);
         let Some(box_size) = header("BoxSize").filter(|&side| side > 0.0) else {
             return Err(Error::file(path, "has no BoxSize above 0 in its header, of which positions are parts"));
         };
@@ -87,7 +98,8 @@ impl Scan {
             (_, Some(velocity)) => Packing::Pack9(velocity),
             (_, None) => return Err(Error::file(path, "has no VelZSpace_to_kms in its header, which pack9 needs")),
         };
-        Ok(Self { asdf, array, packing, box_size, redshift, background, mass })
+        let fraction = header("SubsampleFraction");
+        Ok(Self { asdf, array, packing, box_size, redshift, background, mass, fraction })
     }
 
     fn rows(&self) -> u64 {
@@ -102,6 +114,22 @@ impl Scan {
             return Err(Error::file(path, format!("has VelZSpace_to_kms {velocity}; it must be above 0")));
         }
         Ok(Some((block, pack9::Scale { box_size: self.box_size, velocity })))
+    }
+
+    /// A sentence about the part of the particles that the file holds.
+    fn part(&self) -> Option<String> {
+        let fraction = self.fraction.filter(|&fraction| fraction != 1.0)?;
+        Some(format!(
+            "it holds a part of the particles, {fraction}, as its header says; masses are those of single particles"
+        ))
+    }
+
+    /// Sentences about that part, and about entries of the header that are not used.
+    fn notes(&self) -> Vec<String> {
+        let names = self.asdf.names("header").into_iter().filter(|name| !USED.contains(name));
+        let names: Vec<String> = names.map(|name| name.escape_debug().to_string()).collect();
+        let unused = format!("entries of its header that are not used: {}", names.join(", "));
+        self.part().into_iter().chain((!names.is_empty()).then_some(unused)).collect()
     }
 
     fn units(&self) -> KnownUnits {
@@ -151,7 +179,7 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         redshift: scan.redshift,
         background: scan.background,
         units: scan.units(),
-        notes: vec![],
+        notes: scan.notes(),
     })
 }
 
@@ -201,6 +229,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         redshift: scan.redshift,
         box_size: Some(scan.box_size),
         background: scan.background,
+        notes: scan.part().into_iter().collect(),
         format: Format::Abacus,
         ..Snapshot::new(positions)
     })

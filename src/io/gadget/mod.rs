@@ -1,6 +1,6 @@
 //! Gadget-2 binary snapshots.
 //!
-//! - in: one file or the parts of a split snapshot; `SnapFormat` 1 or 2, either byte order, any widths
+//! - in: one file or the parts of a split snapshot; `SnapFormat` 1 or 2, either byte order, any widths; the header of Gadget-2 or of GADGET-4
 //! - out: a [`Snapshot`] of all particles, or of some types
 //! - cost: every file is scanned first, headers and markers only, so that what is read is known to be there
 //! - layout: Springel, Users guide for GADGET-2, section 6
@@ -26,7 +26,7 @@ use crate::io::snapshot::TypeRun;
 use crate::io::source::Word;
 use crate::io::{Masses, Points, Result, Snapshot, Table};
 use crate::units::{KnownUnits, VelocityUnit};
-use scan::{Block, Field, Part, bytes_per_value, scan_all, scan_present};
+use scan::{Block, Field, Part, bytes_per_value, scan_all, scan_present, unread};
 
 pub(super) use scan::part;
 
@@ -58,6 +58,11 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         let mass = Some(header.mass_table[t]).filter(|&mass| mass != 0.0);
         types.push(TypeContents { particle_type: Some(t as u8), name: TYPES[t].into(), count, mass, fields });
     }
+    let mut notes: Vec<String> = vec![];
+    notes.extend(reading.options.in_doubt(header.epoch().doubt.as_ref(), true).map(str::to_string));
+    notes.extend(parts.first().and_then(|part| part.flags.clone()));
+    notes.extend(unread(&parts));
+    notes.extend(missing);
     Ok(Contents {
         format,
         code: None,
@@ -67,13 +72,7 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         redshift: Some(header.redshift),
         background: header.background(),
         units: KnownUnits { velocity: Some(header.velocity_unit()), ..KnownUnits::default() },
-        notes: reading
-            .options
-            .in_doubt(header.epoch().doubt.as_ref(), true)
-            .map(str::to_string)
-            .into_iter()
-            .chain(missing)
-            .collect(),
+        notes,
     })
 }
 
@@ -96,6 +95,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         let files = header.files;
         notes.push(format!("{} is one of {files} files of a snapshot, read without the others", path.display()));
     }
+    notes.extend(unread(&parts));
     let factor = options.velocity_factor(velocity_unit, Some(header.redshift), epoch.scale_factor);
     let factor = factor.map_err(|error| Error::file(path, error))?;
     let velocity = Some(VelocityUnit { is_internal: false, ..velocity_unit });

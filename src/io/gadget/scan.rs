@@ -55,6 +55,20 @@ pub(super) struct Part {
     pub here: [u64; 6],
     /// By `Field`.
     blocks: [Option<Block>; 4],
+    /// What its header has that is not used.
+    pub flags: Option<String>,
+    unread: Unread,
+}
+
+/// What follows or lies between the blocks that are read.
+#[derive(Default)]
+struct Unread {
+    /// Labels of blocks.
+    labels: Vec<String>,
+    /// Blocks without labels.
+    nameless: usize,
+    /// Bytes that are no whole blocks.
+    bytes: u64,
 }
 
 impl Part {
@@ -74,6 +88,32 @@ impl Part {
     fn all_values(&self, field: Field) -> u64 {
         (0..6).map(|t| self.values(field, t)).sum()
     }
+}
+
+/// Blocks without labels that are counted.
+const MOST_BLOCKS: usize = 1000;
+
+/// Sentences about what no reader takes of any part.
+pub(super) fn unread(parts: &[Part]) -> Vec<String> {
+    let mut labels: Vec<&str> = vec![];
+    for label in parts.iter().flat_map(|part| &part.unread.labels) {
+        if !labels.contains(&label.as_str()) {
+            labels.push(label);
+        }
+    }
+    let mut notes = vec![];
+    if !labels.is_empty() {
+        notes.push(format!("blocks that are not read: {}", labels.join(", ")));
+    }
+    let nameless = parts.iter().map(|part| part.unread.nameless).max().unwrap_or(0);
+    if nameless > 0 {
+        notes.push(format!("{nameless} blocks follow those that are read, and have no names"));
+    }
+    if let Some(part) = parts.iter().find(|part| part.unread.bytes > 0) {
+        let (bytes, path) = (part.unread.bytes, part.path.display());
+        notes.push(format!("{bytes} bytes at the end of {path} are no whole block and are not read"));
+    }
+    notes
 }
 
 /// The name of part `k` of the split snapshot `base`.
@@ -170,28 +210,42 @@ fn check_counts(first: &Part, others: &[Part]) -> Result<()> {
 /// Finds the blocks of one file, and checks that they are whole and as long as the header has it.
 fn scan(path: &Path, reading: &Reading<'_>) -> Result<Part> {
     let mut source = reading.open(path)?;
-    let Some(layout) = Layout::sniff(&source.prefix(8)?) else {
-        return Err(source.error("is not a Gadget-2 snapshot: it begins neither with 256 nor with HEAD"));
+    let Some(layout) = Layout::sniff(&source.prefix(4096)?) else {
+        return Err(source.error("is not a Gadget snapshot: it begins neither with a header's length nor with HEAD"));
     };
     if layout.labels {
         label(&mut source, layout)?;
     }
     let (at, bytes) = record(&mut source, "HEAD", layout)?;
-    if bytes != 256 {
-        return Err(source.error(format!("block HEAD has {bytes} bytes; a Gadget-2 header has 256")));
+    if !Layout::is_header(bytes) {
+        let message =
+            format!("block HEAD has {bytes} bytes; a Gadget-2 header has 256, one of GADGET-4 48 and 24 a type");
+        return Err(source.error(message));
     }
     source.seek(at)?;
-    let (header, here) = Header::decode(source.array()?, layout.big_endian);
+    let mut flags = None;
+    let (header, here) = if bytes == 256 {
+        let raw = source.array()?;
+        flags = Header::unused(raw, layout.big_endian);
+        Header::decode(raw, layout.big_endian)
+    } else {
+        let mut raw = vec![0; bytes as usize];
+        source.fill(&mut raw)?;
+        Header::decode_long(&raw, layout.big_endian, source.len()).map_err(|message| source.error(message))?
+    };
     header.check(path)?;
     source.seek(at + bytes + 4)?;
 
-    let mut part = Part { path: path.to_path_buf(), layout, header, here, blocks: [None; 4] };
+    let mut part =
+        Part { path: path.to_path_buf(), layout, header, here, blocks: [None; 4], flags, unread: Unread::default() };
     if layout.labels {
         while source.left() > 0 {
             let name = label(&mut source, layout)?;
             let found = record(&mut source, &name, layout)?;
             if let Some(field) = Field::ALL.into_iter().find(|field| field.name() == name) {
                 place(&mut part, &source, field, found)?;
+            } else {
+                part.unread.labels.push(name);
             }
         }
     } else {
@@ -203,6 +257,12 @@ fn scan(path: &Path, reading: &Reading<'_>) -> Result<Part> {
             let found = record(&mut source, field.name(), layout)?;
             place(&mut part, &source, field, found)?;
         }
+        let mut after = source.at();
+        while source.left() > 0 && part.unread.nameless < MOST_BLOCKS && record(&mut source, "", layout).is_ok() {
+            part.unread.nameless += 1;
+            after = source.at();
+        }
+        part.unread.bytes = source.len() - after;
     }
     let particles = part.all_values(Field::Id);
     if particles > 0 && part.block(Field::Pos).is_none() {

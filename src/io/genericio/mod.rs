@@ -224,6 +224,16 @@ impl Variables {
     }
 }
 
+/// A sentence about a box that does not begin at 0.
+fn origin(header: &Header) -> Option<String> {
+    let sides = header.origin.map(|side| side.to_string()).join(", ");
+    header
+        .origin
+        .iter()
+        .any(|&side| side != 0.0)
+        .then(|| format!("its box begins at {sides}; coordinates stay as they are"))
+}
+
 /// What the files say about themselves.
 pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let parts = parts(path, reading)?;
@@ -235,7 +245,8 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     };
     let count = parts.iter().map(Header::rows).fold(0, u64::saturating_add);
     let fields = first.variables.iter().enumerate().map(field).collect();
-    let (box_size, notes) = told(&first.scale);
+    let (box_size, mut notes) = told(&first.scale);
+    notes.extend(origin(first));
     Ok(Contents {
         format: Format::GenericIo,
         code: None,
@@ -292,6 +303,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         matter = reading.matter(Matter { share, ..Matter::default() });
     }
     let mut notes = vec![];
+    notes.extend(origin(first));
     // Other columns lie in no box.
     let sides = if options.columns.is_empty() && !reading.is_of_fields { &first.scale[..] } else { &[] };
     let box_size = options.side(path, sides, &mut notes)?;

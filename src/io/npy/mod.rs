@@ -1,6 +1,7 @@
 //! NumPy `.npy` arrays: points in, points and labels out.
 //!
-//! - in: N x D (1 to 10) or N floats of 32 or 64 bits, or integers of 8 to 64 bits, either byte order, C or Fortran order
+//! - in: N x D (1 to 10) or N floats of 16 to 64 bits, or integers of 8 to 64 bits, either byte order, C or Fortran order; N records
+//!   with named fields, see `records`
 //! - out: a [`Snapshot`] with the points alone; integers as 64-bit floats, which hold them exactly up to 2^53
 //! - cost: one pass in parallel, or one for each column, where columns are chosen or lie one after the other
 //! - layout: NumPy enhancement proposal 1
@@ -8,15 +9,15 @@
 //! The header is read here, in the one form NumPy writes: a general reader of Python literals recurses and multiplies
 //! at the mercy of the file.
 
+mod descr;
+mod records;
 mod shared;
 mod write;
 
 use std::cell::Cell;
 use std::path::Path;
 
-use npyz::{Endianness, TypeChar, TypeStr};
-
-use crate::io::columns::{self, Column};
+use crate::io::columns::{self, Column, Number};
 use crate::io::csv_columns::choose;
 use crate::io::reading::Reading;
 use crate::io::source::{Source, Word, room};
@@ -48,15 +49,27 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         [] => Of::Points,
         _ => Of::Chosen,
     };
+    if records::is_record(&text) {
+        return records::read(path, &text, &mut source, reading);
+    }
     let header = Header::parse(&text, of).map_err(|message| source.error(message))?;
     let axes = choose(chosen, &[], header.dim).map_err(|message| source.error(message))?;
     if axes.len() > 10 && !reading.is_of_fields {
         return Err(source.error(format!("{} columns are chosen; points have 1 to 10", axes.len())));
     }
     header.check_length(&source)?;
+    let notes = after(&source, header.points * header.dim as u64 * header.bytes());
     let columns = header.columns(path, source.at(), &axes);
     let points = columns::points(reading, path, &[columns], 1.0)?;
-    Ok(Snapshot { format: Format::Npy, columns: chosen.to_vec(), ..Snapshot::new(points) })
+    Ok(Snapshot { format: Format::Npy, columns: chosen.to_vec(), notes, ..Snapshot::new(points) })
+}
+
+/// A note about what follows the `bytes` of an array: several may be saved in one file.
+fn after(source: &Source, bytes: u64) -> Vec<String> {
+    match source.left().saturating_sub(bytes) {
+        0 => vec![],
+        more => vec![format!("{more} bytes follow the array and are not read")],
+    }
 }
 
 /// Whole numbers from 0, as ids are, of a one-dimensional `.npy` array: all of them exactly, up to 2^64 - 1.
@@ -92,16 +105,16 @@ pub fn read_npy_u64(path: impl AsRef<Path>) -> Result<Vec<u64>> {
                 0
             })
         };
-        match (header.kind, header.bytes) {
-            (Number::Float, _) => return Err(source.error("holds floats; ids are integers")),
-            (Number::Signed, 1) => list(source, &header, |x: i8| whole(x.into()))?,
-            (Number::Signed, 2) => list(source, &header, |x: i16| whole(x.into()))?,
-            (Number::Signed, 4) => list(source, &header, |x: i32| whole(x.into()))?,
-            (Number::Signed, _) => list(source, &header, whole)?,
-            (Number::Unsigned, 1) => list(source, &header, |x: u8| x.into())?,
-            (Number::Unsigned, 2) => list(source, &header, |x: u16| x.into())?,
-            (Number::Unsigned, 4) => list(source, &header, |x: u32| x.into())?,
-            (Number::Unsigned, _) => list(source, &header, |x: u64| x)?,
+        match header.number {
+            Number::F16 | Number::F32 | Number::F64 => return Err(source.error("holds floats; ids are integers")),
+            Number::I8 => list(source, &header, |x: i8| whole(x.into()))?,
+            Number::I16 => list(source, &header, |x: i16| whole(x.into()))?,
+            Number::I32 => list(source, &header, |x: i32| whole(x.into()))?,
+            Number::I64 => list(source, &header, whole)?,
+            Number::U8 => list(source, &header, |x: u8| x.into())?,
+            Number::U16 => list(source, &header, |x: u16| x.into())?,
+            Number::U32 => list(source, &header, |x: u32| x.into())?,
+            Number::U64 => list(source, &header, |x: u64| x)?,
         }
     };
     match negative.get() {
@@ -169,43 +182,22 @@ pub(super) enum Of {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Header {
     pub big_endian: bool,
-    kind: Number,
-    /// Bytes per value: 4 or 8, of integers also 1 or 2.
-    pub bytes: u64,
+    /// What its values are.
+    pub number: Number,
     pub fortran: bool,
     pub points: u64,
     pub dim: usize,
 }
 
-/// What the values are.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Number {
-    Float,
-    Signed,
-    Unsigned,
-}
-
 impl Header {
-    /// What its values are.
-    pub(super) fn number(&self) -> columns::Number {
-        use columns::Number::{F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
-        match (self.kind, self.bytes) {
-            (Number::Float, 4) => F32,
-            (Number::Float, _) => F64,
-            (Number::Signed, 1) => I8,
-            (Number::Signed, 2) => I16,
-            (Number::Signed, 4) => I32,
-            (Number::Signed, _) => I64,
-            (Number::Unsigned, 1) => U8,
-            (Number::Unsigned, 2) => U16,
-            (Number::Unsigned, 4) => U32,
-            (Number::Unsigned, _) => U64,
-        }
+    /// Bytes of a value.
+    pub(super) fn bytes(&self) -> u64 {
+        self.number.bytes()
     }
 
     /// Errors: the file is too short for its values, which begin where `source` is.
     fn check_length(&self, source: &Source) -> Result<()> {
-        let &Self { points, dim, bytes, .. } = self;
+        let (points, dim, bytes) = (self.points, self.dim, self.bytes());
         let (promised, left) = (u128::from(points) * dim as u128 * u128::from(bytes), source.left());
         if promised > u128::from(left) {
             return Err(source.error(format!(
@@ -218,11 +210,9 @@ impl Header {
     /// Its values in a file that has them from byte `at` on: as one column, if its rows lie one after the other and are wanted whole, else
     /// as several; those of `axes`, or all if there are none.
     pub(super) fn columns<'a>(&self, path: &'a Path, at: u64, axes: &[usize]) -> Vec<Column<'a>> {
-        let &Self { big_endian, bytes, fortran, points: rows, dim, .. } = self;
-        let column = |at, width, stride| {
-            let number = self.number();
-            Column { path, at, rows, width, stride, number, big_endian }
-        };
+        let &Self { big_endian, number, fortran, points: rows, dim } = self;
+        let bytes = self.bytes();
+        let column = |at, width, stride| Column { path, at, rows, width, stride, number, big_endian };
         if axes.is_empty() && !fortran {
             return vec![column(at, dim, dim as u64 * bytes)];
         }
@@ -237,23 +227,14 @@ impl Header {
 
     /// Reads `{'descr': '<f8', 'fortran_order': False, 'shape': (10, 3), }`.
     fn parse(text: &str, of: Of) -> std::result::Result<Self, String> {
-        let wanted = "an array of 32- or 64-bit floats or of integers is wanted";
+        let wanted = "an array of floats of 16 to 64 bits or of integers is wanted";
         let descr = value(text, "descr")?;
         let Some(type_name) = quoted(descr) else {
             return Err(format!("holds records of type {}; {wanted}", shorten(descr.as_bytes())));
         };
-        let found = type_name.parse::<TypeStr>().ok().and_then(|found| {
-            let kind = match (found.type_char(), found.size_field()) {
-                (TypeChar::Float, 4 | 8) => Number::Float,
-                (TypeChar::Int, 1 | 2 | 4 | 8) => Number::Signed,
-                (TypeChar::Uint, 1 | 2 | 4 | 8) => Number::Unsigned,
-                _ => return None,
-            };
-            Some((found.endianness() == Endianness::Big, kind, found.size_field()))
-        });
-        let (big_endian, kind, bytes) = match found {
-            Some(found) => found,
-            None => return Err(format!("holds values of type '{}'; {wanted}", shorten(type_name.as_bytes()))),
+        let found = descr::scalar(type_name).and_then(|(number, big_endian, _)| Some((number.ok()?, big_endian)));
+        let Some((number, big_endian)) = found else {
+            return Err(format!("holds values of type '{}'; {wanted}", shorten(type_name.as_bytes())));
         };
         let order = value(text, "fortran_order")?;
         let fortran = match (order.starts_with("True"), order.starts_with("False")) {
@@ -274,7 +255,7 @@ impl Header {
                 return Err(format!("has shape {}; {wanted}", shorten(shape.as_bytes())));
             }
         };
-        Ok(Self { big_endian, kind, bytes, fortran, points, dim })
+        Ok(Self { big_endian, number, fortran, points, dim })
     }
 }
 
@@ -323,19 +304,19 @@ mod tests {
                 Of::Points,
             )
         };
-        let good = Header { big_endian: true, kind: Number::Float, bytes: 8, fortran: true, points: 7, dim: 3 };
+        let good = Header { big_endian: true, number: Number::F64, fortran: true, points: 7, dim: 3 };
         assert_eq!(header("'>f8'", "True", "(7, 3)"), Ok(good));
         // Python 2 wrote long integers with an L, and dictionaries in any order.
         let text = "{'shape': (7L,), \"fortran_order\": False, 'descr': '<f4'}";
-        let good = Header { big_endian: false, kind: Number::Float, bytes: 4, fortran: false, points: 7, dim: 1 };
+        let good = Header { big_endian: false, number: Number::F32, fortran: false, points: 7, dim: 1 };
         assert_eq!(Header::parse(text, Of::Points), Ok(good));
-        let good = Header { big_endian: false, kind: Number::Unsigned, bytes: 1, fortran: false, points: 7, dim: 2 };
+        let good = Header { big_endian: false, number: Number::U8, fortran: false, points: 7, dim: 2 };
         assert_eq!(header("'|u1'", "False", "(7, 2)"), Ok(good));
 
         let cases = [
             ("'<i16'", "False", "(7, 3)", "'<i16'"),
             ("'|b1'", "False", "(7, 3)", "'|b1'"),
-            ("'<f2'", "False", "(7, 3)", "'<f2'"),
+            ("'<f16'", "False", "(7, 3)", "'<f16'"),
             ("'<c16'", "False", "(7, 3)", "'<c16'"),
             ("'|O'", "False", "(7, 3)", "'|O'"),
             ("[('x', '<f4'), ('y', '<f4')]", "False", "(7,)", "[(\\'x\\'"),

@@ -159,8 +159,8 @@ impl<T: NpyNumber> SharedNpyRows<T> {
         }
         let text = header_text(&mut source)?;
         let header = Header::parse(&text, Of::Chosen).map_err(|message| source.error(message))?;
-        if header.number().name() != T::NUMBER || header.fortran || foreign(header.big_endian) {
-            let (found, wanted) = (header.number().name(), T::NUMBER);
+        if header.number.name() != T::NUMBER || header.fortran || foreign(header.big_endian) {
+            let (found, wanted) = (header.number.name(), T::NUMBER);
             return Err(source.error(format!("holds {found}, and {wanted} are to be written, row by row")));
         }
         header.check_length(&source)?;

@@ -8,7 +8,12 @@ const MOST_COLUMNS: usize = 10_000;
 const MOST_ENTRIES: usize = 100;
 const LONGEST: usize = 1000;
 
-/// Scalars and the keys that lead to them: `datatype`, the number of the column, and `name`, `unit` or `description`.
+/// The number of the type `Duration` in Schema.fbs.
+const DURATION: u8 = 18;
+/// The key of what a column holds, where the file's own schema does not say.
+pub(super) const KIND: &str = "kind";
+
+/// Scalars and the keys that lead to them: `datatype`, the number of the column, and `name`, `unit`, `description` or [`KIND`].
 pub(super) fn decode(text: &str) -> Option<Vec<(Vec<String>, String)>> {
     let bytes = base64(text)?;
     // Since version 0.15 a mark comes before the length.
@@ -24,6 +29,10 @@ pub(super) fn decode(text: &str) -> Option<Vec<(Vec<String>, String)>> {
             |key: &str, value: String| found.push((vec!["datatype".into(), number.to_string(), key.into()], value));
         let field = buffer.follow(field)?;
         say("name", buffer.text(buffer.field(field, 0)?)?);
+        // The file's own schema has durations as integers.
+        if buffer.field(field, 2).and_then(|at| buffer.0.get(at)) == Some(&DURATION) {
+            say(KIND, "duration".into());
+        }
         let entries = buffer.field(field, 6).and_then(|at| buffer.list(at, MOST_ENTRIES)).unwrap_or_default();
         for entry in entries {
             let entry = buffer.follow(entry)?;

@@ -1,16 +1,21 @@
 //! Parquet tables.
 //!
-//! - in: columns of numbers by their names, as of text; floats and whole numbers of 32 and 64 bits, not null; plain, or compressed by
-//!   Snappy, gzip or LZ4; units that astropy or Arrow left, `redshift` and `box_size` of the file's metadata
+//! - in: columns of numbers by their names, as of text, not null; plain, or compressed by Snappy, gzip, Zstandard, Brotli or LZ4; `said`
+//!   lists the metadata that is used
+//! - kinds: integers, floats of 16 to 64 bits, and decimals of up to 38 digits, of which the nearest float is taken; members of structures
+//!   by names as `pos.x`. Other kinds are left out with a note, or refused where a name or a caller asks for them
 //! - out: a [`Snapshot`](crate::io::Snapshot); positions of 32 bits if all coordinates are
 //! - cost: row groups in parallel, each column of one from its beginning to its end
 //! - layout: Apache Parquet, by its own library
 
 mod arrow;
 mod arrow_schema;
+mod kind;
 mod opened;
 mod pages;
 mod read;
+mod said;
+mod unpack;
 mod write;
 
 pub(super) use read::{inspect, read};

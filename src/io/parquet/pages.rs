@@ -4,18 +4,30 @@
 //! Cost: the headers of pages.
 //! Source: parquet.thrift, PageHeader; "Thrift compact protocol".
 
+use parquet::basic::Compression;
+
 use crate::io::Result;
 use crate::io::source::Source;
 
 /// Bytes of a header that are looked at; its statistics may be long.
 const LONGEST: u64 = 1 << 16;
-/// The most that Deflate compresses by; the others do less.
+/// The largest ratio of Deflate; that of Snappy and LZ4 is smaller.
 const MOST_RATIO: u64 = 1032;
+/// The largest ratio of Zstandard: 128 KiB for a block of four bytes. Brotli has no bound, and the same limit.
+pub(super) const MOST_ZSTD_RATIO: u64 = 1 << 15;
 /// Structures and lists within each other.
 const DEEPEST: u32 = 8;
 
-/// Looks at the pages in `length` bytes from `start` on.
-pub(super) fn check(source: &mut Source, start: u64, length: u64, column: &str) -> Result<()> {
+/// The largest ratio of a compression.
+pub(super) fn most_ratio(compression: Compression) -> u64 {
+    match compression {
+        Compression::ZSTD(_) | Compression::BROTLI(_) => MOST_ZSTD_RATIO,
+        _ => MOST_RATIO,
+    }
+}
+
+/// Looks at the pages in `length` bytes from `start` on, which unpack to at most `ratio` times as many bytes.
+pub(super) fn check(source: &mut Source, (start, length): (u64, u64), ratio: u64, column: &str) -> Result<()> {
     let end = start.checked_add(length).filter(|&end| end <= source.len());
     let Some(end) = end else {
         let there = source.len();
@@ -31,7 +43,7 @@ pub(super) fn check(source: &mut Source, start: u64, length: u64, column: &str) 
         let mut words = Compact { bytes: &bytes };
         let header = words.header().filter(|&(unpacked, packed)| {
             let after = (end - at).saturating_sub((bytes.len() - words.bytes.len()) as u64);
-            packed <= after && unpacked <= packed.saturating_mul(MOST_RATIO).saturating_add(LONGEST)
+            packed <= after && unpacked <= packed.saturating_mul(ratio).saturating_add(LONGEST)
         });
         let Some((_, packed)) = header else {
             return Err(source

@@ -2,23 +2,27 @@
 
 use std::path::Path;
 
-use parquet::basic::{Compression, ConvertedType, LogicalType, Type as Physical};
+use parquet::basic::Compression;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::DataType;
+use parquet::data_type::{ByteArray, DataType, FixedLenByteArray};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::schema::types::ColumnDescriptor;
+use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
 use crate::io::columns::{Number, Target};
 use crate::io::contents::{Contents, Field, Role, TypeContents};
 use crate::io::csv_columns::Columns;
 use crate::io::fill::{Rows, fill, fill_whole};
+use crate::io::parquet::kind::{Kind, decimal, unscaled};
 use crate::io::parquet::opened::Opened;
-use crate::io::parquet::{arrow, arrow_schema, pages};
+use crate::io::parquet::pages;
+use crate::io::parquet::said::Said;
+use crate::io::parquet::unpack::zstd_reader;
 use crate::io::reading::Reading;
-use crate::io::source::{Word, room};
+use crate::io::source::{Word, half, room};
 use crate::io::type_column::TypeColumn;
+use crate::io::typed_columns::{Typed, choose_typed};
 use crate::io::{Error, Format, Masses, Points, ReadOptions, Result, Snapshot, Table, ecsv};
 use crate::units::{KnownUnits, VelocityUnit};
 
@@ -31,43 +35,24 @@ const MOST_ROWS: u64 = 256;
 struct Scan<'a> {
     path: &'a Path,
     file: SerializedFileReader<Opened>,
+    len: u64,
     columns: Columns,
-    /// Of all columns of the file; none for what is no number.
-    numbers: Vec<Option<Number>>,
+    /// The kinds of all columns of the file.
+    kinds: Vec<Kind>,
     header: ecsv::Header,
+    /// Sentences about what is not used.
+    notes: Vec<String>,
 }
 
 fn refuse(path: &Path) -> impl Fn(ParquetError) -> Error {
     move |error| Error::file(path, format!("is a Parquet table that cannot be read: {error}"))
 }
 
-/// What the values of a column are, one a row.
-fn number(column: &ColumnDescriptor) -> Option<Number> {
-    if column.max_rep_level() > 0 || column.path().parts().len() > 1 {
-        return None;
-    }
-    let unsigned = matches!(
-        column.converted_type(),
-        ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64
-    );
-    let is_whole = matches!(
-        column.converted_type(),
-        ConvertedType::NONE
-            | ConvertedType::INT_8
-            | ConvertedType::INT_16
-            | ConvertedType::INT_32
-            | ConvertedType::INT_64
-    ) && matches!(column.logical_type_ref(), None | Some(LogicalType::Integer(_)));
-    match column.physical_type() {
-        Physical::FLOAT => Some(Number::F32),
-        Physical::DOUBLE => Some(Number::F64),
-        Physical::INT32 if unsigned => Some(Number::U32),
-        Physical::INT64 if unsigned => Some(Number::U64),
-        // No dates, times or decimals.
-        Physical::INT32 if is_whole => Some(Number::I32),
-        Physical::INT64 if is_whole => Some(Number::I64),
-        _ => None,
-    }
+/// The name of a column: of lists, that of the outermost field.
+fn name_of(column: &ColumnDescriptor) -> String {
+    let path = column.path();
+    let outermost = path.parts().first().filter(|_| column.max_rep_level() > 0);
+    outermost.map_or_else(|| path.string(), String::clone)
 }
 
 impl<'a> Scan<'a> {
@@ -76,26 +61,16 @@ impl<'a> Scan<'a> {
         let file = SerializedFileReader::new(Opened { path: path.to_path_buf(), len }).map_err(refuse(path))?;
         let metadata = file.metadata();
         let schema = metadata.file_metadata().schema_descr();
-        let names: Vec<String> = schema.columns().iter().map(|column| column.path().string()).collect();
-        let numbers: Vec<Option<Number>> = schema.columns().iter().map(|column| number(column)).collect();
-        let columns = choose(names, &numbers, reading).map_err(|message| Error::file(path, message))?;
-        let value = |key: &str| {
-            let entries = metadata.file_metadata().key_value_metadata()?;
-            entries.iter().find(|entry| entry.key == key)?.value.as_deref()
-        };
-        // What astropy leaves, or Arrow; and entries of the file's own.
-        let known =
-            value("table_meta_yaml").and_then(ecsv::values).or_else(|| arrow_schema::decode(value(arrow::KEY)?));
-        let mut known = known.unwrap_or_default();
-        for entry in metadata.file_metadata().key_value_metadata().into_iter().flatten() {
-            // Long ones are no numbers.
-            if let Some(value) = entry.value.as_ref().filter(|value| value.len() < 64) {
-                known.push((vec!["meta".into(), entry.key.clone()], value.clone()));
-            }
-        }
+        let names: Vec<String> = schema.columns().iter().map(|column| name_of(column)).collect();
+        let said = Said::of(path, metadata.file_metadata())?;
+        let kinds = schema.columns().iter().zip(&names).map(|(column, name)| said.kind(name, Kind::of(column)));
+        let kinds: Vec<Kind> = kinds.collect();
+        let typed: Vec<Typed> = names.into_iter().zip(&kinds).map(|(name, kind)| said.typed(name, *kind)).collect();
+        let choice =
+            choose_typed(&typed, &reading.options.columns, reading).map_err(|message| Error::file(path, message))?;
         let header = match reading.is_of_fields {
             true => ecsv::Header::default(),
-            false => ecsv::Header::of(path, &known, &columns.called())?,
+            false => ecsv::Header::of(path, &said.values, &choice.columns.called())?,
         };
         let rows = metadata
             .row_groups()
@@ -104,11 +79,28 @@ impl<'a> Scan<'a> {
         if rows.is_none_or(|rows| rows > len.saturating_mul(MOST_ROWS)) {
             return Err(Error::file(path, format!("promises more rows than its {len} bytes can hold")));
         }
-        Ok(Self { path, columns, numbers, header, file })
+        let notes = [choice.notes, said.notes].concat();
+        Ok(Self { path, columns: choice.columns, kinds, header, notes, file, len })
     }
 
     fn metadata(&self) -> &ParquetMetaData {
         self.file.metadata()
+    }
+
+    fn schema(&self) -> &SchemaDescriptor {
+        self.metadata().file_metadata().schema_descr()
+    }
+
+    /// The reader of a column of a row group.
+    fn reader(&self, group: usize, column: usize) -> Result<ColumnReader> {
+        let metadata = self.metadata().row_group(group);
+        let reader = match metadata.column(column).compression() {
+            Compression::ZSTD(_) => {
+                zstd_reader(Opened { path: self.path.to_path_buf(), len: self.len }, metadata, column)
+            }
+            _ => self.file.get_row_group(group).and_then(|group| group.get_column_reader(column)),
+        };
+        reader.map_err(refuse(self.path))
     }
 
     fn rows(&self) -> u64 {
@@ -116,11 +108,8 @@ impl<'a> Scan<'a> {
     }
 
     fn name(&self, column: usize) -> String {
-        let schema = self.metadata().file_metadata().schema_descr();
-        schema
-            .columns()
-            .get(column)
-            .map_or_else(String::new, |column| column.path().string().escape_debug().to_string())
+        let column = self.schema().columns().get(column);
+        column.map_or_else(String::new, |column| name_of(column).escape_debug().to_string())
     }
 
     /// Columns of a row group whose pages can be what they promise.
@@ -138,13 +127,16 @@ impl<'a> Scan<'a> {
                 Compression::UNCOMPRESSED
                 | Compression::SNAPPY
                 | Compression::GZIP(_)
+                | Compression::ZSTD(_)
+                | Compression::BROTLI(_)
                 | Compression::LZ4
                 | Compression::LZ4_RAW => {}
                 other => {
                     let other = other.to_string();
                     let code = other.split('(').next().unwrap_or_default();
-                    let message =
-                        format!("column {name} is compressed by {code}; Snappy, gzip, LZ4 and none can be read");
+                    let message = format!(
+                        "column {name} is compressed by {code}; Snappy, gzip, Zstandard, Brotli, LZ4 and none can be read"
+                    );
                     return Err(source.error(message));
                 }
             }
@@ -152,7 +144,7 @@ impl<'a> Scan<'a> {
             let (Ok(start), Ok(length)) = (u64::try_from(first), u64::try_from(chunk.compressed_size())) else {
                 return Err(source.error(format!("column {name} is said to begin at byte {first}")));
             };
-            pages::check(&mut source, start, length, &name)?;
+            pages::check(&mut source, (start, length), pages::most_ratio(chunk.compression()), &name)?;
         }
         Ok(())
     }
@@ -178,7 +170,7 @@ impl<'a> Scan<'a> {
 
     fn points(&self, columns: &[usize], factor: f64, reading: &Reading<'_>) -> Result<Points> {
         let dim = columns.len();
-        Ok(if columns.iter().all(|&column| self.numbers.get(column) == Some(&Some(Number::F32))) {
+        Ok(if columns.iter().all(|&column| self.kinds.get(column).is_some_and(|kind| kind.is_narrow_float())) {
             Points::F32(Table::of(dim, self.gather(columns, factor, reading)?))
         } else {
             Points::F64(Table::of(dim, self.gather(columns, factor, reading)?))
@@ -223,43 +215,6 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// Which columns are what, by the names of those that hold numbers; chosen ones must.
-fn choose(
-    names: Vec<String>,
-    numbers: &[Option<Number>],
-    reading: &Reading<'_>,
-) -> std::result::Result<Columns, String> {
-    let chosen = &reading.options.columns[..];
-    let named = |names: Vec<String>, chosen: &[String]| match (reading.is_of_fields, names.len()) {
-        (true, width) => Columns::fields(names, width, chosen),
-        (false, _) => Columns::named(names, chosen),
-    };
-    let is_number = |column: usize| numbers.get(column).is_some_and(Option::is_some);
-    if !chosen.is_empty() {
-        let mut columns = named(names.clone(), chosen)?;
-        columns.kind = columns.kind.filter(|&column| is_number(column));
-        let mut used = columns.coordinates.iter().chain(&columns.velocities).chain(&columns.id).chain(&columns.mass);
-        return match used.find(|&&column| !is_number(column)) {
-            Some(&column) => Err(format!("column {} holds no numbers", names[column].escape_debug())),
-            None => Ok(columns),
-        };
-    }
-    // An index of pandas is no coordinate.
-    let wanted: Vec<usize> = (0..names.len()).filter(|&i| is_number(i) && !names[i].starts_with("__")).collect();
-    let mut columns = named(wanted.iter().map(|&i| names[i].clone()).collect(), &[])?;
-    let back = |column: &mut usize| *column = wanted[*column];
-    columns.names = names;
-    columns
-        .coordinates
-        .iter_mut()
-        .chain(&mut columns.velocities)
-        .chain(&mut columns.id)
-        .chain(&mut columns.mass)
-        .chain(&mut columns.kind)
-        .for_each(back);
-    Ok(columns)
-}
-
 /// Columns of a row group.
 struct Group<'a> {
     scan: &'a Scan<'a>,
@@ -279,23 +234,35 @@ impl<T: Target> Rows<T> for Group<'_> {
     }
 
     fn read(&self, _: u64, out: &mut [T]) -> Result<()> {
-        let Scan { path, file, numbers, .. } = self.scan;
-        let group = file.get_row_group(self.group).map_err(refuse(path))?;
+        let path = self.scan.path;
         for (place, &column) in self.columns.iter().enumerate() {
-            let reader = group.get_column_reader(column).map_err(refuse(path))?;
-            let whole = matches!(numbers.get(column), Some(Some(Number::U32 | Number::U64)));
-            match reader {
-                ColumnReader::FloatColumnReader(reader) => self.read_column(reader, place, out, |value: f32| value),
-                ColumnReader::DoubleColumnReader(reader) => self.read_column(reader, place, out, |value: f64| value),
-                ColumnReader::Int32ColumnReader(reader) if whole => {
-                    self.read_column(reader, place, out, |value: i32| value as u32)
+            let Some(&kind) = self.scan.kinds.get(column) else { continue };
+            let is_unsigned = matches!(kind, Kind::Number(Number::U32 | Number::U64));
+            match self.scan.reader(self.group, column)? {
+                reader if matches!(kind, Kind::Decimal { .. }) => self.read_decimals(reader, place, kind, out),
+                ColumnReader::FloatColumnReader(reader) => {
+                    self.read_column(reader, place, out, |value: f32| Some(value))
                 }
-                ColumnReader::Int64ColumnReader(reader) if whole => {
-                    self.read_column(reader, place, out, |value: i64| value as u64)
+                ColumnReader::DoubleColumnReader(reader) => {
+                    self.read_column(reader, place, out, |value: f64| Some(value))
                 }
-                ColumnReader::Int32ColumnReader(reader) => self.read_column(reader, place, out, |value: i32| value),
-                ColumnReader::Int64ColumnReader(reader) => self.read_column(reader, place, out, |value: i64| value),
-                _ => Err(Error::file(*path, format!("column {} holds no numbers", self.scan.name(column)))),
+                ColumnReader::Int32ColumnReader(reader) if is_unsigned => {
+                    self.read_column(reader, place, out, |value: i32| Some(value as u32))
+                }
+                ColumnReader::Int64ColumnReader(reader) if is_unsigned => {
+                    self.read_column(reader, place, out, |value: i64| Some(value as u64))
+                }
+                ColumnReader::Int32ColumnReader(reader) => {
+                    self.read_column(reader, place, out, |value: i32| Some(value))
+                }
+                ColumnReader::Int64ColumnReader(reader) => {
+                    self.read_column(reader, place, out, |value: i64| Some(value))
+                }
+                ColumnReader::FixedLenByteArrayColumnReader(reader) if kind == Kind::Number(Number::F16) => self
+                    .read_column(reader, place, out, |value: FixedLenByteArray| {
+                        Some(half(u16::from_le_bytes(*value.data().first_chunk()?)))
+                    }),
+                _ => Err(Error::file(path, format!("column {} holds no numbers", self.scan.name(column)))),
             }?;
         }
         Ok(())
@@ -303,12 +270,50 @@ impl<T: Target> Rows<T> for Group<'_> {
 }
 
 impl Group<'_> {
+    /// Decimals, of which those without a fraction are whole numbers.
+    fn read_decimals<T: Target>(&self, reader: ColumnReader, place: usize, kind: Kind, out: &mut [T]) -> Result<()> {
+        match kind {
+            Kind::Decimal { scale } if scale > 0 => {
+                self.read_unscaled(reader, place, out, |value| Some(decimal(value, scale)))
+            }
+            Kind::Decimal { scale } => {
+                let factor = 10i128.checked_pow(scale.unsigned_abs());
+                self.read_unscaled(reader, place, out, |value| value.checked_mul(factor?))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn read_unscaled<W: Word, T: Target>(
+        &self,
+        reader: ColumnReader,
+        place: usize,
+        out: &mut [T],
+        word: impl Fn(i128) -> Option<W>,
+    ) -> Result<()> {
+        match reader {
+            ColumnReader::Int32ColumnReader(reader) => {
+                self.read_column(reader, place, out, |value: i32| word(value.into()))
+            }
+            ColumnReader::Int64ColumnReader(reader) => {
+                self.read_column(reader, place, out, |value: i64| word(value.into()))
+            }
+            ColumnReader::ByteArrayColumnReader(reader) => {
+                self.read_column(reader, place, out, |value: ByteArray| word(unscaled(value.data())?))
+            }
+            ColumnReader::FixedLenByteArrayColumnReader(reader) => {
+                self.read_column(reader, place, out, |value: FixedLenByteArray| word(unscaled(value.data())?))
+            }
+            _ => Err(Error::file(self.scan.path, "has decimals that are no whole numbers")),
+        }
+    }
+
     fn read_column<D: DataType, W: Word, T: Target>(
         &self,
         mut reader: ColumnReaderImpl<D>,
         place: usize,
         out: &mut [T],
-        word: impl Fn(D::T) -> W,
+        word: impl Fn(D::T) -> Option<W>,
     ) -> Result<()> {
         let path = self.scan.path;
         let name = || self.columns.get(place).map_or_else(String::new, |&column| self.scan.name(column));
@@ -316,6 +321,9 @@ impl Group<'_> {
         let mut slots = out.chunks_exact_mut(width);
         let (mut values, mut levels) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
         let mut row = 0u64;
+        let column = self.columns.get(place).and_then(|&column| self.scan.schema().columns().get(column));
+        // Of values that are there.
+        let complete = column.map_or(0, |column| column.max_def_level());
         while slots.len() > 0 {
             values.clear();
             levels.clear();
@@ -327,12 +335,15 @@ impl Group<'_> {
                 return Err(Error::file(path, format!("truncated: column {} lacks {left} rows", name())));
             }
             if found != rows {
-                let at = levels.iter().position(|&level| level == 0).unwrap_or(0) as u64 + row + 1;
+                let at = levels.iter().position(|&level| level != complete).unwrap_or(0) as u64 + row + 1;
                 return Err(Error::file(path, format!("column {} has no value in row {at}", name())));
             }
             for (value, slot) in values.drain(..).zip(slots.by_ref()) {
                 row += 1;
-                let word = word(value);
+                let Some(word) = word(value) else {
+                    let message = format!("column {} holds a number of more than 128 bits in row {row}", name());
+                    return Err(Error::file(path, message));
+                };
                 let Some(value) = T::of(word) else {
                     let message = format!("column {} holds {word} in row {row}; it must be {}", name(), T::MUST);
                     return Err(Error::file(path, message));
@@ -347,10 +358,8 @@ impl Group<'_> {
 /// What the table says about itself.
 pub(in crate::io) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let scan = Scan::new(path, reading)?;
-    let field = |(column, number): (usize, &Option<Number>)| {
-        Field::new(scan.name(column), number.map_or("other", Number::name), 1, scan.role(column))
-    };
-    let fields: Vec<Field> = scan.numbers.iter().enumerate().map(field).collect();
+    let field = |(column, kind): (usize, &Kind)| Field::new(scan.name(column), kind.name(), 1, scan.role(column));
+    let fields: Vec<Field> = scan.kinds.iter().enumerate().map(field).collect();
     let types = scan.types(reading)?;
     let counts = types.as_ref().map_or(&[][..], TypeColumn::counts);
     Ok(Contents {
@@ -362,7 +371,7 @@ pub(in crate::io) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Conte
         redshift: scan.header.redshift,
         background: scan.header.background,
         units: scan.header.units,
-        notes: vec![],
+        notes: scan.notes,
     })
 }
 
@@ -396,6 +405,7 @@ pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot
         redshift,
         box_size,
         background,
+        notes: scan.notes.clone(),
         format: Format::Parquet,
         columns: columns.called(),
         ..Snapshot::new(scan.points(&columns.coordinates, 1.0, reading)?)

@@ -76,6 +76,14 @@ impl Scan {
         NAMES.iter().map(|&(t, _)| (t, self.parts.iter().map(|(_, types)| types.count(t)).sum())).collect()
     }
 
+    /// Sentences about what is not read.
+    fn notes(&self) -> Vec<String> {
+        let nameless = self.parts.iter().map(|(part, _)| part.nameless()).max().unwrap_or(0);
+        let note =
+            (nameless > 0).then(|| format!("{nameless} columns of its particles have no names and are not read"));
+        self.output.unread().into_iter().chain(note).collect()
+    }
+
     /// Whether files that have particles have these columns.
     fn has(&self, names: &[&str]) -> bool {
         let mut owners = self.parts.iter().filter(|(part, _)| part.particles > 0);
@@ -133,7 +141,8 @@ fn role(name: &str) -> Role {
 
 /// What the output says about itself.
 pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
-    let Scan { output, parts } = &Scan::new(path, reading)?;
+    let scan = Scan::new(path, reading)?;
+    let Scan { output, parts } = &scan;
     let owner = parts.iter().map(|(part, _)| part).find(|part| part.particles > 0);
     let field = |(name, number): (&str, Number)| Field::new(name, number.name(), 1, role(name));
     let fields: Vec<Field> = owner.into_iter().flat_map(|part| part.names().map(field)).collect();
@@ -153,7 +162,7 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         redshift: output.scale_factor.map(|a| 1.0 / a - 1.0),
         background: output.background,
         units: output.units,
-        notes: vec![],
+        notes: scan.notes(),
     })
 }
 
@@ -190,6 +199,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         redshift,
         box_size: Some(output.box_size),
         background: output.background,
+        notes: scan.notes(),
         format: Format::Ramses,
         ..Snapshot::new(points(&POSITION[..dim], 1.0)?)
     })

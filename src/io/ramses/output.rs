@@ -112,6 +112,19 @@ impl Output {
         self.folder.join(format!("hydro_{}.out00001", self.number)).exists()
     }
 
+    /// Sentences about files of the output that are not read.
+    pub(super) fn unread(&self) -> Vec<String> {
+        let mut notes = vec![];
+        if self.has_gas() {
+            notes.push("gas is in cells (hydro files), which are not read".to_string());
+        }
+        let sinks = [format!("sink_{}.csv", self.number), format!("sink_{}.out00001", self.number)];
+        if let Some(name) = sinks.iter().find(|name| self.folder.join(name).exists()) {
+            notes.push(format!("sinks ({name}) are not read"));
+        }
+        notes
+    }
+
     /// The names of the columns of particle files, as far as anything tells, and whether they are floats.
     pub(super) fn columns(&self) -> Vec<(String, bool)> {
         self.described().or_else(|| self.listed()).unwrap_or_else(|| self.usual(&["birth_time", "metallicity"]))

@@ -108,6 +108,11 @@ impl Part {
         self.columns.iter().filter(|column| !column.name.is_empty()).map(|column| (column.name.as_str(), column.number))
     }
 
+    /// The number of columns that nothing names.
+    pub(super) fn nameless(&self) -> usize {
+        self.columns.iter().filter(|column| column.name.is_empty()).count()
+    }
+
     pub(super) fn column(&self, name: &str) -> Option<Column<'_>> {
         let stored = self.columns.iter().find(|column| column.name == name)?;
         Some(Column {

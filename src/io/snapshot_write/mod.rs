@@ -4,6 +4,7 @@
 //! units, and no binary format has those columns that were not read. Cost: one pass.
 
 mod hdf5;
+mod losses;
 mod npz;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -22,6 +23,7 @@ use crate::io::tables::ending;
 use crate::io::{
     Error, GadgetOptions, Points, Result, Snapshot, Table, TipsyOptions, write_gadget, write_npy_to, write_tipsy,
 };
+use crate::units::Units;
 use types::Types;
 
 /// How to write a snapshot.
@@ -115,6 +117,10 @@ impl SnapshotFormat {
             Self::Csv | Self::Gadget1 | Self::Gadget2 | Self::Npy | Self::Npz => {
                 Some("the format has no place for them".into())
             }
+            Self::Tipsy if tipsy_units(snapshot).is_some() => None,
+            Self::Tipsy if snapshot.background.h.is_none() => {
+                Some("it has no units of 1/h, and the Hubble constant h is not known".into())
+            }
             _ => {
                 let universe = Universe::new(&UniverseOptions::default(), snapshot, snapshot.box_size);
                 universe.units().is_none().then(|| universe.describe_units())
@@ -159,7 +165,8 @@ impl fmt::Display for SnapshotFormat {
 /// Writes a snapshot. The file is written beside its place and renamed when it is complete.
 ///
 /// Velocities are written as the format has them: Gadget's are over the root of the scale factor in runs in comoving coordinates. A
-/// redshift that is not known is written as 0 where the format must have one, as a velocity unit that is not known is km/s there. HDF5 names
+/// redshift that is not known is written as 0 where the format must have one, as a velocity unit that is not known is km/s there
+/// ([`SnapshotFormat::changes`]). HDF5 names
 /// the units that the snapshot names, or that fit the mean density of matter ([`Units::matching`](crate::units::Units::matching)).
 ///
 /// # Errors
@@ -240,10 +247,16 @@ fn gadget_options(snapshot: &Snapshot, format: SnapshotFormat) -> GadgetOptions 
 }
 
 fn tipsy_options(snapshot: &Snapshot) -> TipsyOptions {
-    let universe = Universe::new(&UniverseOptions::default(), snapshot, snapshot.box_size);
     let mut options = TipsyOptions::default().time(Epoch::of(snapshot).time).background(snapshot.background);
-    (options.units, options.box_size) = (universe.units().copied(), snapshot.box_size);
+    (options.units, options.box_size) = (tipsy_units(snapshot), snapshot.box_size);
     options
+}
+
+/// The units of a Tipsy file: none with 1/h where h is not known, for it has no such units.
+fn tipsy_units(snapshot: &Snapshot) -> Option<Units> {
+    let universe = Universe::new(&UniverseOptions::default(), snapshot, snapshot.box_size);
+    let units = universe.units().copied()?;
+    (snapshot.background.h.is_some() || !(units.length.per_h || units.mass.per_h)).then_some(units)
 }
 
 /// When a snapshot is.

@@ -58,7 +58,10 @@ impl Types {
             velocities: velocities.map(|velocities| points_of(velocities, stretches)),
             ids: snapshot.ids.as_ref().map(|ids| values_of(ids, 1, stretches)),
             masses: match &snapshot.masses {
-                Masses::Each(masses) => Masses::Each(values_of(masses, 1, stretches).into_owned()),
+                Masses::Each(masses) => {
+                    let own = values_of(masses, 1, stretches);
+                    one_mass(&own).map_or_else(|| Masses::Each(own.into_owned()), Masses::Equal)
+                }
                 other => other.clone(),
             },
         };
@@ -85,6 +88,11 @@ impl Gathered<'_> {
             masses: &self.masses,
         }
     }
+}
+
+/// The mass of all particles of a type, if it is one and above 0. Tables of masses have more digits than lists.
+pub(super) fn one_mass(masses: &[f64]) -> Option<f64> {
+    masses.first().copied().filter(|&first| first > 0.0 && masses.iter().all(|&mass| mass == first))
 }
 
 /// The values of these rows, `width` values each, as slices.

@@ -46,7 +46,7 @@ impl<'a> Scan<'a> {
         let mut source = reading.open(path)?;
         let prefix = source.prefix(64)?;
         let header = Header::sniff(&prefix).ok_or_else(|| Error::file(path, "is no Tipsy file"))?;
-        let param = if reading.has_companions() { Param::of(path) } else { Param::default() };
+        let param = if reading.has_companions() { Param::of(path)? } else { Param::default() };
         let layout = header.layout(path, source.len(), param.is_wide_velocity)?;
         Ok(Self { path, header, layout, param })
     }
@@ -110,7 +110,8 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
             fields,
         }
     });
-    let (box_size, notes) = told(&scan.param.sides);
+    let (box_size, mut notes) = told(&scan.param.sides);
+    notes.extend(scan.param.notes.iter().cloned());
     Ok(Contents {
         format: Format::Tipsy,
         code: None,
@@ -141,7 +142,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         wanted.iter().map(|&of| vec![scan.column(of, at, width, number)]).collect()
     };
 
-    let mut notes = vec![];
+    let mut notes = scan.param.notes.clone();
     let box_size = options.side(path, &scan.param.sides, &mut notes)?;
     let (scale_factor, redshift) = (scan.scale_factor()?, scan.redshift()?);
     let factor = match (options.velocity_unit, options.redshift) {

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::error::Kind;
 use crate::io::atomic::AtomicFile;
 use crate::io::source::{Word, foreign};
 use crate::io::tipsy::header::{Family, Header};
@@ -78,7 +79,7 @@ impl TipsyOptions {
 /// # Errors
 /// If a file cannot be written; if a species is of another type, comes twice, or has parts that differ in length or are not of three
 /// dimensions; if some have ids and others not; if positions or velocities differ in precision; if masses are unknown, or a unit needs an
-/// h that is not given.
+/// h that is not given; if velocities have 64 bits, positions 32, and no units are given.
 ///
 /// ```
 /// use ropewalk::io::{Masses, Points, ReadOptions, Species, Table, TipsyOptions, read, write_tipsy};
@@ -123,6 +124,10 @@ pub fn write_tipsy(path: impl AsRef<Path>, species: &[Species<'_>], options: &Ti
     };
     let is_wide_velocity = written.first().is_some_and(|(_, one)| kinds(one).1 == Some(true));
     let is_wide_position = written.first().is_some_and(|(_, one)| kinds(one).0);
+    if is_wide_velocity && !is_wide_position && options.units.is_none() {
+        let message = "velocities of 64 bits beside positions of 32 bits need a .param file, and that needs units";
+        return Err(refuse(message.into()));
+    }
     let run = options.units.map(|units| run(&units, options)).transpose().map_err(|error| Error::file(path, error))?;
     let per_velocity = run.as_ref().map_or(1.0, |(_, per_velocity)| *per_velocity);
 
@@ -198,6 +203,10 @@ fn run(units: &Units, options: &TipsyOptions) -> Result<(String, f64)> {
     let h = options.background.h;
     // Refuses an h that is missing or none.
     units.conversion(0.0, h)?;
+    if (units.length.per_h || units.mass.per_h) && h.is_none() {
+        let message = format!("{units} need the Hubble constant, for Tipsy has no units of 1/h");
+        return Err(Kind::Missing { name: "h", message }.into());
+    }
     let per_h = |is: bool| if is { h.unwrap_or(1.0) } else { 1.0 };
     let mpc = units.length.mpc / per_h(units.length.per_h);
     let msun = units.mass.msun / per_h(units.mass.per_h);

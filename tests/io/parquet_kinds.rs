@@ -1,0 +1,68 @@
+//! Parquet columns of other kinds than floats and integers of 32 and 64 bits, indexes of pandas, and metadata.
+
+use ropewalk::io::{ReadOptions, inspect, read, read_fields};
+
+use super::expected::{Expected, flat, stored};
+use super::{all, refused};
+
+fn file(name: &str) -> std::path::PathBuf {
+    stored("parquet_kinds").join(format!("{name}.parquet"))
+}
+
+#[test]
+fn kinds_of_numbers() {
+    for name in ["zstd_1", "zstd_2", "brotli_1", "brotli_2"] {
+        let (snapshot, mut wanted) = (all(file(name)).unwrap(), Expected::of("parquet_kinds"));
+        assert_eq!(flat(&snapshot.points), wanted.f64s("pos"), "{name}");
+        assert_eq!(snapshot.ids, Some(wanted.u64s("id")));
+        let note = "columns that are not used: flag (true and false), when (dates or times), name (text), list (lists \
+                    of numbers), void (nulls)";
+        assert!(snapshot.notes.iter().any(|own| own == note), "{:?}", snapshot.notes);
+        let contents = inspect(file(name), &ReadOptions::default()).unwrap();
+        let kinds: Vec<&str> = contents.types[0].fields.iter().map(|field| field.number.as_str()).collect();
+        assert_eq!(kinds[..4], ["f16", "decimal", "u32", "decimal"]);
+        assert!(contents.notes.contains(&note.to_string()));
+    }
+}
+
+#[test]
+fn coordinates_that_are_no_numbers() {
+    for (name, what) in [
+        ("flag", "column z holds true and false"),
+        ("when", "column z holds dates or times"),
+        ("name", "column z holds text"),
+        ("void", "column z holds nulls"),
+        ("list", "column z holds lists of numbers"),
+    ] {
+        refused(file(&format!("z_{name}")), &[what, "--columns"]);
+        // Others may be chosen.
+        let chosen = read(file(&format!("z_{name}")), &ReadOptions::default().columns(["x", "y"])).unwrap();
+        assert_eq!(chosen.points.dim(), 2);
+    }
+    for column in ["flag", "list"] {
+        let message = read(file("zstd_1"), &ReadOptions::default().columns(["x", column])).unwrap_err().to_string();
+        assert!(message.contains(&format!("column {column} holds")), "{message}");
+    }
+}
+
+#[test]
+fn indexes_of_pandas() {
+    let snapshot = all(file("index")).unwrap();
+    assert_eq!((snapshot.points.dim(), snapshot.columns.join(" ")), (2, "a b".into()));
+    assert_eq!(snapshot.notes, ["columns that are not used: t (an index of a pandas table)"]);
+    refused(file("index_x"), &["column x is an index of a pandas table", "--columns"]);
+    let chosen = read(file("index_x"), &ReadOptions::default().columns(["x", "y", "z"])).unwrap();
+    assert_eq!(flat(&chosen.points)[3..6], [3.0, 0.5, 0.25]);
+    let with_ids = all(file("index_id")).unwrap();
+    assert_eq!((with_ids.points.dim(), with_ids.ids.unwrap()[2]), (2, 6));
+    assert_eq!(read_fields(file("index"), &[]).unwrap().names, ["a", "b"]);
+}
+
+#[test]
+fn metadata() {
+    refused(file("said_0"), &["metadata box_size is '-5'; it must be a finite number from 0"]);
+    refused(file("said_1"), &["metadata box_size is 'wide'"]);
+    refused(file("said_2"), &["metadata redshift is '[1, 2]'; it must be a finite number"]);
+    assert_eq!(all(file("said_3")).unwrap().box_size, Some(10.0));
+    assert_eq!(all(file("said_4")).unwrap().notes, ["entries of its metadata that are not used: finder"]);
+}
