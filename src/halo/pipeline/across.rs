@@ -216,7 +216,7 @@ impl<'a> Across<'a> {
                 around.spheres(ranks, &Asked { centers: centers.into(), masses: &masses, thresholds, least })?;
             agree(ranks, pipeline.add_spheres(&found, &spheres, &mut measured))?;
         }
-        agree(ranks, pipeline.keep_columns(&mut measured))?;
+        agree(ranks, pipeline.describe_and_keep(&mut measured))?;
         Ok(measured)
     }
 
@@ -260,6 +260,6 @@ fn join_notes(ranks: &dyn Communicator, notes: Vec<Note>, rows: &[(u64, usize)])
     let (before, after): (Vec<Note>, Vec<Note>) = notes
         .into_iter()
         .filter(|note| !matches!(note, Note::NoCenter { .. }))
-        .partition(|note| *note == Note::NoRedshift);
+        .partition(|note| matches!(note, Note::NoRedshift | Note::TypesNotRead(_)));
     Ok(before.into_iter().chain(joined).chain(after).collect())
 }

@@ -15,7 +15,7 @@ use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
 use crate::halo::centers::Places;
 use crate::halo::overdensity::{Crossing, GROWTH, MIN_RADIUS, radius_of, reach};
-use crate::halo::pipeline::types::Spheres;
+use crate::halo::pipeline::combined::Spheres;
 use crate::halo::sphere_search::{ParticleInSphere, ball_about, sort};
 use crate::halo::{NoSphere, Profile, Profiles};
 use crate::io::Masses;
