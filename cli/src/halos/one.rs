@@ -49,7 +49,7 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device, note: serde_json::Value
     let snapshot = read(args, task.snapshot, &mut phases)?;
     check_slab(args, &snapshot, || Ok(extent(&snapshot)))?;
     let others = Others::read(args, task.snapshot, &snapshot, &mut phases)?;
-    for (_, names) in others.typed(&snapshot) {
+    for (_, names) in others.typed(args, &snapshot) {
         for name in names {
             folders.iter().try_for_each(|folder| outputs.also(&folder.join(name), task.snapshot))?;
             files.push(name.into());
@@ -172,7 +172,7 @@ fn write(
             outputs.write(folder.join(GROUPS), |out| pipeline.write_group_catalog(out, found, &catalog))?;
         }
         write_labels(args, folder, found, outputs)?;
-        others.write(folder, snapshot, found, outputs)?;
+        others.write(args, folder, snapshot, found, outputs)?;
         Ok((catalog, measured.notes.iter().map(report::remark).collect::<Vec<String>>()))
     })?;
     if !args.no_pictures {

@@ -31,7 +31,7 @@ pub fn wanted(args: &Args, linked: &Snapshot) -> Vec<u8> {
     if args.finder == Finder::AdaptaHop && !counts_in_spheres {
         return vec![];
     }
-    let is_linked = |kind: u8| linked.types.iter().any(|run| run.particle_type == kind);
+    let is_linked = |kind: u8| args.particles.types.contains(&kind);
     let known = linked.file_types.iter().map(|&(kind, _)| kind).filter(|&kind| usize::from(kind) < TYPED.len());
     known.filter(|&kind| !is_linked(kind)).collect()
 }
@@ -93,20 +93,21 @@ impl Others {
     }
 
     /// Types with files of their own, each with the names of its files.
-    pub fn typed(&self, linked: &Snapshot) -> Vec<(u8, Vec<&'static str>)> {
-        typed(&kinds(linked), &self.kinds, linked.ids.is_some())
+    pub fn typed(&self, args: &Args, linked: &Snapshot) -> Vec<(u8, Vec<&'static str>)> {
+        typed(&kinds(args, linked), &self.kinds, linked.ids.is_some())
     }
 
     /// Writes the groups and ids of the particles of each type.
     pub fn write(
         &self,
+        args: &Args,
         folder: &Path,
         linked: &Snapshot,
         found: &Found<'_>,
         outputs: &mut Outputs,
     ) -> Result<(), Failure> {
         let attached = found.attached.as_ref();
-        for (kind, names) in self.typed(linked) {
+        for (kind, names) in self.typed(args, linked) {
             let (snapshot, labels) = match attached.filter(|_| self.kinds.contains(&kind)) {
                 Some(attached) => (attached.snapshot(), &attached.labels[..]),
                 None => (linked, found.halos.labels().as_slice()),
@@ -125,10 +126,8 @@ impl Others {
     }
 }
 
-/// The types of the linked particles, ascending.
-pub fn kinds(linked: &Snapshot) -> Vec<u8> {
-    let mut kinds: Vec<u8> = linked.types.iter().map(|run| run.particle_type).collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    kinds
+/// The types of the linked particles, ascending, also of those that other ranks have.
+pub fn kinds(args: &Args, linked: &Snapshot) -> Vec<u8> {
+    let known = linked.file_types.iter().map(|&(kind, _)| kind);
+    known.filter(|kind| args.particles.types.contains(kind)).collect()
 }

@@ -42,6 +42,8 @@ mod meta;
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
 mod on_device;
 mod options;
+#[cfg(feature = "distributed")]
+mod others_across;
 mod particle_sets;
 mod scales;
 mod spanning_tree;

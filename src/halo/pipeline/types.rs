@@ -97,7 +97,7 @@ impl<'a> Attached<'a> {
 }
 
 /// The type of each particle.
-fn type_of_each(snapshot: &Snapshot) -> Vec<u8> {
+pub(super) fn type_of_each(snapshot: &Snapshot) -> Vec<u8> {
     snapshot.types.iter().flat_map(|run| std::iter::repeat_n(run.particle_type, run.count)).collect()
 }
 
