@@ -144,6 +144,12 @@ impl Halos {
         &self.indices
     }
 
+    /// The global index of each rank's first point, at last the number of all.
+    #[cfg(feature = "io")]
+    pub(super) fn starts(&self) -> &[u64] {
+        &self.starts
+    }
+
     /// The label of each owned halo in [`Halos::labels`].
     pub fn numbers(&self) -> Vec<u64> {
         self.owned.clusters().iter().map(|&cluster| self.numbers[cluster as usize]).collect()

@@ -44,6 +44,8 @@
 //! How ranks talk is any [`Communicator`]: one of MPI that a simulation has opened itself is wrapped in a type of its own, whose
 //! functions make their errors by [`Error::new`](crate::Error::new). For programs in C and C++ there is `capi/` in the repository.
 
+#[cfg(feature = "io")]
+mod attach;
 mod boundary;
 pub(crate) mod communicator;
 mod components;
@@ -67,6 +69,8 @@ pub use communicator::Mpi;
 pub use communicator::{
     Alone, Communicator, Measured, Reduction, Term, ThreadRank, Traffic, agree, agree_on, on_threads,
 };
+#[cfg(feature = "io")]
+pub(crate) use attach::AttachedPoints;
 pub use domain::Domain;
 pub use halos::Halos;
 pub use labels::Labels;

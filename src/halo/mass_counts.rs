@@ -43,7 +43,7 @@ impl Expected {
     }
 }
 
-/// The masses of a catalogue's halos, subhalos and halos without mass left out, counted in bins of 0.1 decades from the lightest on.
+/// The masses of a catalogue's halos ([`Halo::total_mass`](crate::halo::Halo::total_mass)), subhalos and halos without mass left out, counted in bins of 0.1 decades from the lightest on.
 ///
 /// ```
 /// use ropewalk::halo::{Catalog, MassCounts};
@@ -71,7 +71,7 @@ impl MassCounts {
     pub fn new(catalog: &Catalog, volume: f64) -> Self {
         let hosts = catalog.halos().iter().enumerate().filter(|&(row, _)| catalog.is_host(row));
         let mut masses: Vec<f64> =
-            hosts.map(|(_, halo)| halo.mass).filter(|&mass| mass > 0.0 && mass < f64::INFINITY).collect();
+            hosts.map(|(_, halo)| halo.total_mass).filter(|&mass| mass > 0.0 && mass < f64::INFINITY).collect();
         masses.sort_by(|a, b| b.total_cmp(a));
         let mut found = Self { masses, edges: vec![], counts: vec![], volume };
         if !(volume > 0.0 && volume < f64::INFINITY) {

@@ -26,8 +26,9 @@ pub struct Structure {
     pub v_max_radius: f64,
     /// The smallest distance within which members have half of the halo's mass.
     pub half_mass_radius: f64,
-    /// Bullock et al. 2001, equation 5: `J / (sqrt(2) M V R)` for the members within the sphere, `M` and `R` its mass and
-    /// radius, `V^2 = G M / R`; velocities relative to their mean. Only where velocities are known.
+    /// Bullock et al. 2001, equation 5: `J / (sqrt(2) M V R)`, where `R` is the radius of the sphere, `J` and `M` are the angular
+    /// momentum and the mass of the members within it, and `V^2 = G M / R`; velocities relative to their mean. Only where velocities
+    /// are known.
     pub spin: Option<f64>,
     /// The middle axis over the longest: roots of the eigenvalues of `sum m x x^T` about the centre.
     pub axis_ratio_b: f64,
@@ -193,7 +194,7 @@ pub(super) fn measure<S: Scalar>(
             }
         }
         // M V R with V^2 = G M / R.
-        let scale = (2.0 * gravity * sphere.mass * sphere.radius).sqrt() * sphere.mass;
+        let scale = (2.0 * gravity * mass * sphere.radius).sqrt() * mass;
         structure.spin = Some(if scale > 0.0 { length2(spin).sqrt() / scale } else { 0.0 });
     }
     structure

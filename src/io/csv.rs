@@ -84,7 +84,7 @@ fn read_rows(path: &Path, reading: &Reading<'_>) -> Result<(Snapshot, u64)> {
     let none = || refuse("has no rows of numbers".to_string());
     let rows = rows.filter(|rows| rows.len() > 0).ok_or_else(none)?;
     if let Some(counts) = rows.counts() {
-        options.wanted_types(path, &counts)?;
+        reading.wanted_types(path, &counts)?;
     }
     let all = rows.len();
     Ok((rows.finish(), all))

@@ -84,7 +84,7 @@ pub use gadget::{GadgetOptions, Header, Species, write_gadget};
 pub use mesh::{MeshData, read_mesh};
 pub use npy::{
     NpyNumber, SharedNpy, SharedNpyRows, read_npy_u64, write_npy, write_npy_f64, write_npy_f64_rows_to,
-    write_npy_f64_to, write_npy_i32, write_npy_i32_to, write_npy_to, write_npy_u32_to,
+    write_npy_f64_to, write_npy_i32, write_npy_i32_to, write_npy_to, write_npy_u32_to, write_npy_u64_to,
 };
 pub use npz::{write_npz, write_npz_to};
 pub use options::ReadOptions;
@@ -131,9 +131,9 @@ fn read_all(path: &Path, reading: Reading<'_>) -> Result<Snapshot> {
     let (path, note) = located(path)?;
     let mut snapshot = uncompressed(&path, &reading, read_format)?;
     snapshot.notes.extend(note);
-    let slice = reading.slice();
+    let (slice, file_types) = (reading.slice(), reading.file_types());
     reading.finish()?;
-    Ok(Snapshot { slice, ..snapshot })
+    Ok(Snapshot { slice, file_types, ..snapshot })
 }
 
 /// [`read`] of what is in no file, as standard input; errors call it `name`. It is copied into a temporary file first, for most formats

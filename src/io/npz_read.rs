@@ -228,7 +228,7 @@ fn background(archive: &mut Archive<'_>, choice: &Choice, reading: &Reading<'_>)
 fn types(archive: &mut Archive<'_>, choice: &Choice, reading: &Reading<'_>) -> Result<Option<TypeColumn>> {
     let Some(array) = choice.types else { return Ok(None) };
     let each = values(archive, array, reading)?;
-    TypeColumn::of(archive.path, "its types", each, reading.options)
+    TypeColumn::of(archive.path, "its types", each, reading)
 }
 
 /// What the archive says about itself.

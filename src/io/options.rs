@@ -217,6 +217,7 @@ impl ReadOptions {
     }
 
     /// The wanted ones of these types in their order, or an error that names those which are there. `counts` has particles of each type.
+    /// Readers call [`Reading::wanted_types`](crate::io::reading::Reading::wanted_types), which keeps the counts.
     pub(super) fn wanted_types(&self, path: &Path, counts: &[(u8, u64)]) -> Result<Vec<u8>> {
         let there = |t: u8| counts.iter().any(|&(other, n)| other == t && n > 0);
         if let Some(&missing) = self.types.iter().find(|&&t| !there(t)) {

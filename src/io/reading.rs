@@ -56,6 +56,8 @@ pub(super) struct Reading<'a> {
     share: OnceLock<MassSum>,
     /// The types of the rows of a table, once they are read.
     types: OnceLock<TypeColumn>,
+    /// The number of particles of each type in the file, once it is known.
+    counts: OnceLock<Vec<(u8, u64)>>,
     on_progress: Option<OnProgress<'a>>,
     done: AtomicU64,
     total: AtomicU64,
@@ -75,6 +77,7 @@ impl<'a> Reading<'a> {
             places: OnceLock::new(),
             share: OnceLock::new(),
             types: OnceLock::new(),
+            counts: OnceLock::new(),
             on_progress,
             done: AtomicU64::new(0),
             total: AtomicU64::new(0),
@@ -110,6 +113,20 @@ impl<'a> Reading<'a> {
     /// Whether files beside the one that is read may belong to it.
     pub(super) fn has_companions(&self) -> bool {
         !self.is_copy.load(Ordering::Relaxed)
+    }
+
+    /// Returns the wanted types in the order of `counts`, the number of particles of each type in the file, and keeps these counts for
+    /// [`Snapshot::file_types`](crate::io::Snapshot::file_types).
+    pub(super) fn wanted_types(&self, path: &Path, counts: &[(u8, u64)]) -> Result<Vec<u8>> {
+        let types = self.options.wanted_types(path, counts)?;
+        // A snapshot is read once in a reading.
+        _ = self.counts.set(counts.iter().copied().filter(|&(_, count)| count > 0).collect());
+        Ok(types)
+    }
+
+    /// The number of particles of each type in the file; empty if the format has no types.
+    pub(super) fn file_types(&self) -> Vec<(u8, u64)> {
+        self.counts.get().cloned().unwrap_or_default()
     }
 
     /// Leaves out rows of a table whose types are not wanted.

@@ -54,6 +54,8 @@ pub struct Snapshot {
     pub points: Points,
     /// The type of each point, as stretches of points of one type, in their order; empty if the format has no types.
     pub types: Vec<TypeRun>,
+    /// The number of particles of each type in the file, including types that were not read, ascending; empty if the format has no types.
+    pub file_types: Vec<(u8, u64)>,
     /// Peculiar velocities, if the file has them, in the file's unit.
     ///
     /// Gadget stores u = v / sqrt(a) for a comoving run; these are peculiar velocities v = u sqrt(a). A run is comoving if its header says
@@ -94,6 +96,7 @@ impl Snapshot {
         Self {
             points,
             types: vec![],
+            file_types: vec![],
             velocities: None,
             ids: None,
             masses: Masses::Unknown,
@@ -122,6 +125,7 @@ impl Snapshot {
             format: self.format,
             columns: self.columns.clone(),
             notes: self.notes.clone(),
+            file_types: self.file_types.clone(),
             ..Self::new(Points::F32(crate::table::Table::of(3, vec![])))
         }
     }
@@ -134,6 +138,29 @@ impl Snapshot {
     /// Points of the whole that these are, or are a part of.
     pub fn total_rows(&self) -> u64 {
         self.slice.as_ref().map_or(self.points.len() as u64, |slice| slice.total)
+    }
+
+    /// The values of the particles of one type, in the order of these particles in the file; `values` has one for each particle.
+    ///
+    /// ```
+    /// use ropewalk::io::{Points, Snapshot, Table, TypeRun};
+    ///
+    /// let mut snapshot = Snapshot::new(Points::F32(Table::new(1, vec![0.0, 1.0, 2.0])?));
+    /// snapshot.types = [0, 4, 0].map(|particle_type| TypeRun { particle_type, count: 1 }).to_vec();
+    /// assert_eq!(snapshot.of_type(0, &[7, 8, 9]), [7, 9]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn of_type<T: Copy>(&self, particle_type: u8, values: &[T]) -> Vec<T> {
+        let mut rest = values;
+        let mut of_type = vec![];
+        for run in &self.types {
+            let (own, others) = rest.split_at(run.count.min(rest.len()));
+            if run.particle_type == particle_type {
+                of_type.extend_from_slice(own);
+            }
+            rest = others;
+        }
+        of_type
     }
 
     /// Whether particles have types that are to be told: some are not of type 1, dark matter, which readers take those without types for.

@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::io::columns::Target;
 use crate::io::reading::Reading;
 use crate::io::source::Word;
-use crate::io::{Error, ReadOptions, Result, TypeRun};
+use crate::io::{Error, Result, TypeRun};
 
 /// The highest type.
 const LAST: u8 = 6;
@@ -47,16 +47,16 @@ impl TypeColumn {
     /// something else.
     ///
     /// Errors: types are wanted, and there are other values, or a type that is not there.
-    pub(super) fn of(path: &Path, name: &str, each: Vec<u8>, options: &ReadOptions) -> Result<Option<Self>> {
+    pub(super) fn of(path: &Path, name: &str, each: Vec<u8>, reading: &Reading<'_>) -> Result<Option<Self>> {
         if let Some(row) = each.iter().position(|&kind| kind == NO_TYPE) {
-            if options.types.is_empty() {
+            if reading.options.types.is_empty() {
                 return Ok(None);
             }
             let message = format!("row {} of {name} is not {}, and types are to be chosen", row + 1, u8::MUST);
             return Err(Error::file(path, message));
         }
         let counts: Vec<(u8, u64)> = counts(each.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u64)));
-        let types = options.wanted_types(path, &counts)?;
+        let types = reading.wanted_types(path, &counts)?;
         let mut wanted = [false; LAST as usize + 1];
         for (slot, kind) in wanted.iter_mut().zip(0..) {
             *slot = types.contains(&kind);

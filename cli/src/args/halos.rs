@@ -13,14 +13,15 @@ use super::{AdaptaHop, Finder, Hop, Pictures};
 ///
 /// SNAPSHOT is what a simulation wrote: `ropewalk info SNAPSHOT` tells what is in it. A snapshot in several files is named by one of
 /// them; several snapshots have a folder each in DIR, and those that are finished are skipped. Into DIR go halos.ecsv (a line per halo,
-/// largest first), labels.npy (the group of each particle in file order, -1 for none), mass_function.svg and .ecsv and projection.png, with
+/// largest first), labels.npy (the group of each linked particle in file order, -1 for none; other types have files of their own, see
+/// --attach), mass_function.svg and .ecsv and projection.png, with
 /// --finder adaptahop dendrogram.svg; all of them, or none if there is an error. Columns are called fof_halo_*, with other finders halo_*. With
 /// --finder adaptahop each subhalo has a line, too: it says in which parent (a label, -1 for none) and host and on which level it is.
 /// Members of a line are its own particles and those of all subhalos in it; labels.npy has the smallest structure of each particle.
 ///
 ///   ropewalk halos snap_099.0.hdf5 --out halos --so 200c,500c --units physical
 ///
-///   ropewalk halos snap_*.hdf5 --out run1 --attach 0,4,5 --catalog halos.hdf5,halos.ecsv --no-pictures
+///   ropewalk halos snap_*.hdf5 --out run1 --catalog halos.hdf5,halos.ecsv --no-pictures
 ///
 ///   ropewalk halos snapshot_000 --out halos --finder adaptahop --unbind --profiles 10 --dendrogram 7
 #[derive(Debug, clap::Args)]
@@ -125,7 +126,7 @@ pub struct Halos {
     #[arg(long, help_heading = "Output")]
     pub density: bool,
     /// Also write members.npz: the ids of each halo's members, in the order of the catalogue; with those of all subhalos in it. Ids of
-    /// attached particles are arrays of their own
+    /// attached particles are arrays of their own, ids_type0 and so on
     #[arg(long, help_heading = "Output")]
     pub members: bool,
     /// Also write what the report says as JSON; - is standard output. Several snapshots have such a summary.json each in any case
@@ -151,7 +152,7 @@ pub struct Halos {
     pub pictures: Pictures,
     /// What finds halos and centres: cpu, cuda or vulkan, or one of several by its number, as cuda:1. The centres of a device are
     /// mbp and mcp. Several, as cuda:0,1, share the particles of one snapshot, as processes do with --mpi: files are those of one, byte for
-    /// byte; friends of friends alone, and not with --linking-lengths, --attach, --gallery, --group-catalog, --velocities, --mass, --ids and
+    /// byte; friends of friends alone, and not with --linking-lengths, --gallery, --group-catalog, --velocities, --mass, --ids and
     /// --catalog -, as with --mpi. What they tell each other goes by way of the host, whose threads they share. With --mpi the ranks of one
     /// host take its devices in turn, from this one on
     #[arg(long, value_name = "DEVICE", default_value = "cpu", help_heading = "Running")]
@@ -161,10 +162,25 @@ pub struct Halos {
     pub threads: Option<u16>,
     /// Share the work among the processes that mpirun or srun starts: each reads its part of the snapshot. Files are those of one
     /// process, byte for byte; of --members one process holds 16 bytes for each member. Not with --finder adaptahop, --linking-lengths,
-    /// --attach, --gallery, --group-catalog, --velocities, --mass, --ids and --catalog -; one thread each, unless --threads says more
+    /// --gallery, --group-catalog, --velocities, --mass, --ids and --catalog -; one thread each, unless --threads says more
     #[cfg(feature = "mpi")]
     #[arg(long, help_heading = "Running")]
     pub mpi: bool,
+}
+
+/// One of the values of `--attach`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attach {
+    Nothing,
+    Type(u8),
+}
+
+fn attach(text: &str) -> Result<Attach, String> {
+    if text == "none" {
+        return Ok(Attach::Nothing);
+    }
+    let kind = text.parse().ok().filter(|kind| *kind <= 6);
+    kind.map(Attach::Type).ok_or_else(|| format!("'{text}' is not a particle type from 0 to 6, nor 'none'"))
 }
 
 /// Which particles of a file, and what else belongs to them.
@@ -180,16 +196,13 @@ pub struct Particles {
         help_heading = "Particles"
     )]
     pub types: Vec<u8>,
-    /// Particle types that join the halo of their nearest linked particle, if that is within the linking length: the catalogue has
-    /// counts and masses of each type, and attached.npy the group of each of these particles
-    #[arg(
-        long,
-        value_name = "TYPES",
-        value_delimiter = ',',
-        value_parser = clap::value_parser!(u8).range(..=6),
-        help_heading = "Particles"
-    )]
-    pub attach: Vec<u8>,
+    /// Particle types that join the halo of their nearest linked particle, if that is within the linking length; `none` leaves other types
+    /// out [default: all types of the file that are not linked]. The catalogue then has the number and mass of each type and of all,
+    /// spheres and profiles are of all types, and labels_type0.npy, labels_type4.npy and so on have the group of each particle of a type, in
+    /// the order of that type in the file, with ids_type0.npy and so on beside them. With --finder adaptahop other types count in spheres
+    /// and profiles alone
+    #[arg(long, value_name = "TYPES|none", value_delimiter = ',', value_parser = attach, help_heading = "Particles")]
+    pub attach: Vec<Attach>,
     /// Read one file of a split snapshot alone, without the others; needs --eps, since mean separations are of all particles
     #[arg(long, help_heading = "Particles")]
     pub single_part: bool,
@@ -208,4 +221,12 @@ pub struct Particles {
     /// The ids of the particles
     #[arg(long, value_name = "FILE.npy", help_heading = "Particles")]
     pub ids: Option<PathBuf>,
+}
+
+impl Particles {
+    /// The types that `--attach` names; `None` if it names none, so that all types are attached that are not linked.
+    pub fn attached(&self) -> Option<Vec<u8>> {
+        let kind = |attach: &Attach| if let Attach::Type(kind) = attach { Some(*kind) } else { None };
+        (!self.attach.is_empty()).then(|| self.attach.iter().filter_map(kind).collect())
+    }
 }

@@ -16,7 +16,7 @@ mod raycast;
 mod trees;
 
 pub use convert::Convert;
-pub use halos::{Halos, Particles};
+pub use halos::{Attach, Halos, Particles};
 pub use hdbscan::{Hdbscan, Method};
 pub use hop::{AdaptaHop, Finder, Hop};
 pub use interpolate::{Interpolate, Method as InterpolationMethod};

@@ -17,14 +17,42 @@ use crate::pictures;
 pub const CATALOGS: [&str; 5] = ["halos.ecsv", "halos.csv", "halos.hdf5", "halos.h5", "halos.parquet"];
 pub const GROUPS: &str = "fof_subhalo_tab_000.0.hdf5";
 pub const LABELS: &str = "labels.npy";
-pub const ATTACHED: &str = "attached.npy";
 pub const MEMBERS: &str = "members.npz";
 pub const PROFILES: &str = "profiles.ecsv";
 pub const DENSITY: &str = "density.npy";
 pub const STANDARD_OUTPUT: &str = "-";
 /// What a run in a series leaves, by which the next one knows that it is finished.
 pub const SUMMARY: &str = "summary.json";
-pub const ALL: [&str; 7] = [GROUPS, LABELS, ATTACHED, MEMBERS, PROFILES, DENSITY, SUMMARY];
+pub const ALL: [&str; 6] = [GROUPS, LABELS, MEMBERS, PROFILES, DENSITY, SUMMARY];
+/// The labels and the ids of the particles of each type.
+pub const TYPED: [[&str; 2]; 7] = [
+    ["labels_type0.npy", "ids_type0.npy"],
+    ["labels_type1.npy", "ids_type1.npy"],
+    ["labels_type2.npy", "ids_type2.npy"],
+    ["labels_type3.npy", "ids_type3.npy"],
+    ["labels_type4.npy", "ids_type4.npy"],
+    ["labels_type5.npy", "ids_type5.npy"],
+    ["labels_type6.npy", "ids_type6.npy"],
+];
+/// What earlier versions called the labels of attached particles.
+const ATTACHED: &str = "attached.npy";
+
+/// All files that a run may leave, but for catalogues and pictures.
+pub fn all_fixed() -> impl Iterator<Item = &'static str> {
+    ALL.into_iter().chain(TYPED.into_iter().flatten()).chain([ATTACHED])
+}
+
+/// Types with files of their own, each with the names of its files: all types but a single linked one, which labels.npy is of.
+pub fn typed(linked: &[u8], attached: &[u8], has_ids: bool) -> Vec<(u8, Vec<&'static str>)> {
+    let linked = if linked.len() > 1 { linked } else { &[] };
+    let mut kinds: Vec<u8> = linked.iter().chain(attached).copied().collect();
+    kinds.sort_unstable();
+    let names = |kind: u8| {
+        let names = TYPED.get(usize::from(kind)).map_or(&[][..], |names| &names[..if has_ids { 2 } else { 1 }]);
+        (kind, names.to_vec())
+    };
+    kinds.into_iter().map(names).collect()
+}
 
 /// What the catalogue is called.
 pub struct Catalogs {
@@ -44,7 +72,7 @@ impl Catalogs {
             let format = TableFormat::of(name).map_err(|error| format!("--catalog {error}"))?;
             let is_bare = name.file_name() == Some(name.as_os_str());
             match name.to_str().filter(|_| is_bare) {
-                Some(bare) if catalogs.names.iter().any(|(other, _)| other == bare) || ALL.contains(&bare) => {
+                Some(bare) if catalogs.names.iter().any(|(other, _)| other == bare) || all_fixed().any(|fixed| fixed == bare) => {
                     return Err(format!("--catalog: {bare} is named for two files").into());
                 }
                 Some(bare) => catalogs.names.push((bare.into(), format)),
@@ -65,7 +93,6 @@ impl Catalogs {
 pub fn files(args: &Args, catalogs: &Catalogs) -> Vec<String> {
     let wanted = [
         (true, LABELS),
-        (!args.particles.attach.is_empty(), ATTACHED),
         (args.members, MEMBERS),
         (args.group_catalog, GROUPS),
         (args.profiles > 0, PROFILES),

@@ -3,6 +3,7 @@
 pub mod files;
 pub mod one;
 pub mod options;
+pub mod others;
 pub mod report;
 mod series;
 

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use ropewalk::halo::pipeline::{Found, Pipeline};
 use ropewalk::halo::{Catalog, Meta};
-use ropewalk::io::{Masses, Points, ReadOptions, Snapshot, Table, inspect};
+use ropewalk::io::{Masses, ReadOptions, Snapshot};
 
 use super::files::{
-    ALL, ATTACHED, CATALOGS, Catalogs, DENSITY, GROUPS, LABELS, STANDARD_OUTPUT, files, write_catalogs,
+    CATALOGS, Catalogs, DENSITY, GROUPS, LABELS, STANDARD_OUTPUT, all_fixed, files, write_catalogs,
 };
+use super::others::Others;
 use super::options::{refused, runs};
 use super::report;
 use crate::args::Halos as Args;
@@ -32,9 +33,9 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device, note: serde_json::Value
     let runs = runs(args, task.out)?;
     // First, so that hours of work do not end at a full disk's closed door.
     let catalogs = Catalogs::new(args, &runs)?;
-    let files = files(args, &catalogs);
+    let mut files = files(args, &catalogs);
     let names: Vec<&str> = files.iter().map(String::as_str).collect();
-    let all: Vec<&str> = ALL.into_iter().chain(CATALOGS).chain(pictures::all_files()).collect();
+    let all: Vec<&str> = all_fixed().chain(CATALOGS).chain(pictures::all_files()).collect();
     let folders: Vec<PathBuf> = runs.iter().map(|run| run.folder.clone()).collect();
     let mut outputs = Outputs::create(&folders, &names, &all, task.snapshot)?;
     if let Some(json) = &task.json {
@@ -47,12 +48,19 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device, note: serde_json::Value
     let mut phases = Phases::default();
     let snapshot = read(args, task.snapshot, &mut phases)?;
     check_slab(args, &snapshot, || Ok(extent(&snapshot)))?;
-    let attached = read_attached(args, task.snapshot, &snapshot, &mut phases)?;
+    let others = Others::read(args, task.snapshot, &snapshot, &mut phases)?;
+    for (_, names) in others.typed(args, &snapshot) {
+        for name in names {
+            folders.iter().try_for_each(|folder| outputs.also(&folder.join(name), task.snapshot))?;
+            files.push(name.into());
+        }
+    }
     let mut tree = None;
     let mut summary = Summary::default();
     let mut all_runs = vec![];
     for run in &runs {
         let pipeline = Pipeline::new(&snapshot, &run.options).map_err(|error| refused(args, task.snapshot, &error))?;
+        let pipeline = others.join(pipeline)?;
         if tree.is_none() && !args.linking_lengths.is_empty() {
             tree = Some(phases.run("spanning tree", || pipeline.spanning_tree())?);
         }
@@ -62,8 +70,8 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device, note: serde_json::Value
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
             (None, Device::Gpu(device)) => pipeline.find_on(device),
         })?;
-        if let Some(others) = &attached {
-            phases.run("attach", || pipeline.attach(&mut found, others))?;
+        if others.snapshot.is_some() {
+            phases.run("attach", || pipeline.attach(&mut found))?;
         }
         if summary.text.is_empty() {
             let of_all = (snapshot.points.len() as u64, &report::type_counts(&snapshot));
@@ -73,7 +81,7 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device, note: serde_json::Value
             summary.text.push('\n');
         }
         let of_run =
-            write(args, (task, &catalogs), &run.folder, &snapshot, &pipeline, &found, &mut outputs, &mut phases)?;
+            write(args, (task, &catalogs), (&run.folder, &others), &snapshot, &pipeline, &found, &mut outputs, &mut phases)?;
         summary.text += &of_run.text;
         all_runs.push(serde_json::Value::Object(of_run.values));
     }
@@ -87,6 +95,7 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device, note: serde_json::Value
         outputs.write(json, |out| out.write_all(&bytes))?;
     }
     let committed = outputs.commit()?;
+    let names: Vec<&str> = files.iter().map(String::as_str).collect();
     summary.text += &report::written(&names, &folders, &committed);
     Ok(committed.report(summary.text))
 }
@@ -116,7 +125,8 @@ fn read(args: &Args, path: &Path, phases: &mut Phases) -> Result<Snapshot, Failu
     }
     if let Some(file) = &particles.masses {
         let masses = input::values("--mass", file, n)?;
-        snapshot.matter = Some(masses.iter().sum());
+        // Those of other types are not known with them.
+        snapshot.matter = (snapshot.file_types.len() < 2).then(|| masses.iter().sum());
         snapshot.masses = Masses::Each(masses);
     }
     if let Some(file) = &particles.ids {
@@ -127,36 +137,6 @@ fn read(args: &Args, path: &Path, phases: &mut Phases) -> Result<Snapshot, Failu
         snapshot.ids = Some(ids);
     }
     Ok(snapshot)
-}
-
-/// The particles of other types that are to join the halos.
-fn read_attached(
-    args: &Args,
-    path: &Path,
-    snapshot: &Snapshot,
-    phases: &mut Phases,
-) -> Result<Option<Snapshot>, Failure> {
-    let types = &args.particles.attach;
-    if types.is_empty() {
-        return Ok(None);
-    }
-    if snapshot.types.is_empty() || path.as_os_str() == input::STANDARD_INPUT {
-        let why = if snapshot.types.is_empty() { "has no particle types" } else { "can be read only once" };
-        return Err(format!("--attach: {} {why}", path.display()).into());
-    }
-    // Early snapshots of a series have no stars yet.
-    let there: Vec<u8> = inspect(path, &ReadOptions::default())?
-        .types
-        .iter()
-        .filter(|kind| kind.count > 0)
-        .filter_map(|kind| kind.particle_type.filter(|kind| types.contains(kind)))
-        .collect();
-    if there.is_empty() {
-        let mut none = Snapshot::new(Points::F32(Table::new(3, vec![])?));
-        none.masses = Masses::Equal(0.0);
-        return Ok(Some(none));
-    }
-    Ok(Some(input::read(path, &read_options(args, &there).velocities(false), phases)?))
 }
 
 pub fn read_options(args: &Args, types: &[u8]) -> ReadOptions {
@@ -175,7 +155,7 @@ pub fn read_options(args: &Args, types: &[u8]) -> ReadOptions {
 fn write(
     args: &Args,
     (task, catalogs): (&Task<'_>, &Catalogs),
-    folder: &Path,
+    (folder, others): (&Path, &Others),
     snapshot: &Snapshot,
     pipeline: &Pipeline<'_>,
     found: &Found<'_>,
@@ -193,6 +173,7 @@ fn write(
             outputs.write(folder.join(GROUPS), |out| pipeline.write_group_catalog(out, found, &catalog))?;
         }
         write_labels(args, folder, found, outputs)?;
+        others.write(args, folder, snapshot, found, outputs)?;
         Ok((catalog, measured.notes.iter().map(report::remark).collect::<Vec<String>>()))
     })?;
     if !args.no_pictures {
@@ -212,9 +193,6 @@ fn write(
 fn write_labels(args: &Args, folder: &Path, found: &Found<'_>, outputs: &mut Outputs) -> Result<(), Failure> {
     let labels = found.halos.labels();
     outputs.write(folder.join(LABELS), |out| ropewalk::io::write_npy_i32_to(out, labels.as_slice()))?;
-    if let Some(attached) = &found.attached {
-        outputs.write(folder.join(ATTACHED), |out| ropewalk::io::write_npy_i32_to(out, &attached.labels))?;
-    }
     if let Some(density) = found.density().filter(|_| args.density) {
         outputs.write(folder.join(DENSITY), |out| ropewalk::io::write_npy_f64_to(out, density))?;
     }
@@ -233,7 +211,7 @@ fn write_largest(
     if args.profiles > 0 {
         phases.run("profiles", || -> Result<(), Failure> {
             let largest = pipeline.largest(found, catalog, args.profiles)?;
-            let profiles = pipeline.profiles(found, &largest)?;
+            let profiles = pipeline.profiles(&largest)?;
             let found = (&largest.tags[..], &profiles[..], &largest.r200c[..]);
             largest::write_profiles(args, folder, pipeline, found, meta, outputs)
         })?;

@@ -70,7 +70,11 @@ fn check_finder(args: &Args) -> Result<(), Failure> {
 
 /// Refuses types that are to be both linked and attached, and finders that do not know how to attach.
 fn check_types(args: &Args) -> Result<(), Failure> {
-    let Particles { types, attach, .. } = &args.particles;
+    let Particles { types, attach: given, .. } = &args.particles;
+    if given.len() > 1 && given.contains(&args::Attach::Nothing) {
+        return Err("--attach: none and types exclude each other".into());
+    }
+    let attach = &args.particles.attached().unwrap_or_default();
     if let Some(both) = attach.iter().find(|kind| types.contains(kind)) {
         return Err(format!("--attach: type {both} is linked (--type)").into());
     }

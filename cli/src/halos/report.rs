@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use ropewalk::halo::Catalog;
-use ropewalk::halo::pipeline::{Finder, Found, Note, Pipeline};
+use ropewalk::halo::pipeline::{Finder, Found, Note, ParticleSets, Pipeline};
 use ropewalk::io::Snapshot;
 
 use crate::args::{self, Halos as Args};
@@ -36,6 +36,7 @@ pub fn about(
     if kinds.len() > 1 {
         summary.line("types", kinds.join(", "));
     }
+    about_types(summary, &pipeline.particle_sets());
     let side = pipeline.period();
     summary.both("box", side.map_or("open".into(), |side| format!("{}, periodic", short(side))), side);
     if let Some(side) = side.filter(|_| pipeline.outside() > 0) {
@@ -58,6 +59,30 @@ pub fn about(
     summary.value("omega_m", universe.omega_m);
     summary.value("omega_lambda", universe.omega_lambda);
     summary.value("h", universe.h);
+}
+
+/// Which types of the file are linked, attached, or not read, if there are several.
+fn about_types(summary: &mut Summary, sets: &ParticleSets) {
+    if sets.is_one_type() {
+        return;
+    }
+    let words = |kinds: &[u8]| kinds.iter().map(u8::to_string).collect::<Vec<_>>().join(", ");
+    let mut how = vec![format!("type {}", words(&sets.linked))];
+    if !sets.attached.is_empty() {
+        how.push(format!("attached: type {}", words(&sets.attached)));
+    }
+    if !sets.in_spheres.is_empty() {
+        how.push(format!("in spheres and profiles alone: type {}", words(&sets.in_spheres)));
+    }
+    summary.line("linked", how.join("; "));
+    if let Some(unread) = sets.describe_unread() {
+        summary.line("not read", unread);
+    }
+    summary.value("linked_types", sets.linked.clone());
+    summary.value("attached_types", sets.attached.clone());
+    summary.value("types_in_spheres_only", sets.in_spheres.clone());
+    summary.value("types_not_read", sets.unread.clone());
+    summary.value("mass_share_not_read", sets.unread_share);
 }
 
 /// The halos of one linking length, with what one process knows of them beside the catalogue; `groups` is how many there are, large and
@@ -106,9 +131,14 @@ pub fn halos(
         summary.both("attached", text, of_groups);
     }
     if let Some(halo) = catalog.halos().first() {
-        summary.line("largest", format!("{} particles, mass {}", grouped(halo.count as u64), short(halo.mass)));
+        let is_attached = !pipeline.particle_sets().attached.is_empty();
+        let total = if is_attached { format!(", {} with attached types", short(halo.total_mass)) } else { String::new() };
+        summary.line("largest", format!("{} particles, mass {}{total}", grouped(halo.count as u64), short(halo.mass)));
         summary.value("largest_count", halo.count);
         summary.value("largest_mass", halo.mass);
+        if is_attached {
+            summary.value("largest_mass_total", halo.total_mass);
+        }
     }
     for remark in remarks {
         summary.line("note", remark);

@@ -8,11 +8,13 @@ use crate::distributed::communicator::{Communicator, gather};
 use crate::error::Result;
 
 /// Numbers of a row beside its columns: what [`Halo`] has, the label, and the first member.
-const NUMBERS: usize = 15;
+const NUMBERS: usize = 16;
 /// Where among them the label is.
 const LABEL: usize = 13;
 /// Where the first member is.
 const FIRST: usize = 14;
+/// Where the mass with that of attached particles is.
+const TOTAL_MASS: usize = 15;
 
 impl Catalog {
     /// The same rows with the labels that all ranks know: that of each halo, in the order of the halos.
@@ -80,7 +82,8 @@ fn packed(row: &Halo, label: u64, first: u64) -> [u64; NUMBERS] {
     let [vx, vy, vz] = mean.map(f64::to_bits);
     let [mass, dispersion, rms, max] = [row.mass, dispersion, row.rms_radius, row.max_radius].map(f64::to_bits);
     let moves = row.motion.is_some().into();
-    [row.tag, row.count as u64, mass, x, y, z, rms, max, moves, vx, vy, vz, dispersion, label, first]
+    let total = row.total_mass.to_bits();
+    [row.tag, row.count as u64, mass, x, y, z, rms, max, moves, vx, vy, vz, dispersion, label, first, total]
 }
 
 fn unpacked(row: &[u64; NUMBERS]) -> Halo {
@@ -89,6 +92,7 @@ fn unpacked(row: &[u64; NUMBERS]) -> Halo {
         tag: row[0],
         count: row[1] as usize,
         mass: number(2),
+        total_mass: number(TOTAL_MASS),
         center: [3, 4, 5].map(number),
         motion: (row[8] == 1).then(|| Motion { mean: [9, 10, 11].map(number), dispersion: number(12) }),
         rms_radius: number(6),

@@ -88,6 +88,12 @@ impl Column {
         self
     }
 
+    /// Appends to the sentence about the values.
+    #[cfg(feature = "io")]
+    pub(crate) fn describe_more(&mut self, more: &str) {
+        self.description.push_str(more);
+    }
+
     /// Its name, in the manner of HACC's catalogues.
     pub fn name(&self) -> &str {
         &self.name

@@ -50,6 +50,8 @@ pub struct Halo {
     pub count: usize,
     /// The sum of their masses.
     pub mass: f64,
+    /// The mass with that of particles which were attached to the halo: [`mass`](Halo::mass) where there are none.
+    pub total_mass: f64,
     /// The centre of mass, within `[0, L)` of a periodic box.
     ///
     /// Every member counts at its image nearest to the first member. A halo wider than half the box can be torn by that: its
@@ -209,6 +211,20 @@ impl Catalog {
         Ok(())
     }
 
+    /// Sets [`Halo::total_mass`]; the masses are in the order of [`Halos`].
+    #[cfg(feature = "io")]
+    pub(crate) fn set_total_masses(&mut self, masses: &[f64]) {
+        for (row, &halo) in self.halos.iter_mut().zip(&self.order) {
+            row.total_mass = masses[halo as usize];
+        }
+    }
+
+    /// The columns, for changes of their descriptions.
+    #[cfg(feature = "io")]
+    pub(crate) fn columns_mut(&mut self) -> &mut [Column] {
+        &mut self.columns
+    }
+
     /// The columns, in the order in which they are written.
     pub fn columns(&self) -> &[Column] {
         &self.columns
@@ -338,6 +354,7 @@ fn measure<S: Scalar>(tag: u64, members: &[u32], particles: &Particles<S>, space
         tag,
         count: members.len(),
         mass,
+        total_mass: mass,
         center: into_box(std::array::from_fn(|k| first[k] + drift[k]), space),
         motion,
         rms_radius,

@@ -11,7 +11,8 @@ use crate::distributed::{self, Communicator, agree};
 use crate::error::{Kind, Result};
 use crate::halo::pipeline::around::{Around, Asked};
 use crate::halo::pipeline::whole::{Place, Whole, check, each, narrow, wide};
-use crate::halo::pipeline::{Found, LinkingLength, Measured, Note, Options, Pipeline, Scales};
+use crate::halo::pipeline::others_across::{Joined, Others, sets};
+use crate::halo::pipeline::{Found, LinkingLength, Measured, Note, Options, ParticleSets, Pipeline, Scales};
 use crate::halo::{Halos, NoCenter};
 use crate::io::{Masses, Points, Snapshot, Table};
 use crate::random::mixed;
@@ -51,6 +52,9 @@ pub struct Across<'a> {
     pub(super) halos: distributed::Halos,
     /// All particles, if spheres or profiles are asked for.
     pub(super) around: Option<Around<'a>>,
+    /// The particles that joined halos, if there are any of other types.
+    pub(super) joined: Option<Joined>,
+    pub(super) sets: ParticleSets,
     place: Place,
 }
 
@@ -62,47 +66,76 @@ impl<'a> Across<'a> {
     /// On all ranks what [`Pipeline::new`] and [`Fof::run`](crate::Fof::run) or [`Hop::run`](crate::Hop::run) refuse on one; AdaptaHOP, which is of one process;
     /// velocities, ids, masses or types that only some ranks have; options that differ.
     pub fn find(ranks: &'a dyn Communicator, part: &Snapshot, options: &Options) -> Result<Self> {
-        Self::find_in(ranks, part, options, Place::Cpu)
+        Self::find_in(ranks, (part, None), options, Place::Cpu)
+    }
+
+    /// The same with particles of other types, of which `others` has those of this rank: they join halos as in [`Pipeline::attach`], and
+    /// count in spheres and profiles. Collective.
+    ///
+    /// # Errors
+    /// As [`Across::find`] and [`Pipeline::attaching`].
+    pub fn find_attaching(
+        ranks: &'a dyn Communicator,
+        part: &Snapshot,
+        others: &Snapshot,
+        options: &Options,
+    ) -> Result<Self> {
+        Self::find_in(ranks, (part, Some(others)), options, Place::Cpu)
     }
 
     /// The same where each rank has a device, which finds the groups of its region and the centres of the halos that it owns:
     /// [`Fof`](crate::gpu::Fof) alone, with centres as of [`Pipeline::find_on`]. Ranks may share one. Collective.
     ///
     /// # Errors
-    /// As [`Across::find`] and [`Pipeline::find_on`]; HOP.
+    /// As [`Across::find_attaching`] and [`Pipeline::find_on`]; HOP.
     #[cfg(any(feature = "cuda", feature = "vulkan"))]
     pub fn find_on(
         ranks: &'a dyn Communicator,
-        part: &Snapshot,
+        (part, others): (&Snapshot, Option<&Snapshot>),
         options: &Options,
         device: crate::gpu::Device,
     ) -> Result<Self> {
-        Self::find_in(ranks, part, options, Place::Device(device))
+        Self::find_in(ranks, (part, others), options, Place::Device(device))
     }
 
-    fn find_in(ranks: &'a dyn Communicator, part: &Snapshot, options: &Options, place: Place) -> Result<Self> {
+    fn find_in(
+        ranks: &'a dyn Communicator,
+        (part, others): (&Snapshot, Option<&Snapshot>),
+        options: &Options,
+        place: Place,
+    ) -> Result<Self> {
         agree(ranks, check(part, options, place))?;
-        let text = format!("{options:?}");
+        let text = format!("{options:?} {}", others.is_some());
         let digest = text.bytes().fold(0, |digest, byte| mixed(digest ^ u64::from(byte)));
         if all_gather(ranks, digest)?.iter().any(|other| *other != digest) {
             return agree(ranks, Err(Kind::AcrossOptions.into()));
         }
         let whole = Whole::of(ranks, part, options)?;
+        let others = others.map(|others| Others::of(ranks, (part, &whole), others)).transpose()?;
+        let sets = sets(ranks, (part, &whole), others.as_ref())?;
+        let how = (options, place, others.is_some());
         let (halos, points, around) = if whole.is_wide {
             let table = wide(&part.points);
             let rows = table.rows::<3>().unwrap_or_default();
-            let (halos, around) = whole.halos(ranks, part, (options, place), rows)?;
+            let (halos, around) = whole.halos(ranks, part, how, rows)?;
             let around = around.map(Around::F64);
             let members = halos.bring(ranks, rows)?;
             (halos, Points::F64(Table::of(3, members.into_flattened())), around)
         } else {
             let rows = narrow(&part.points);
-            let (halos, around) = whole.halos(ranks, part, (options, place), rows)?;
+            let (halos, around) = whole.halos(ranks, part, how, rows)?;
             let around = around.map(Around::F32);
             let members = halos.bring(ranks, rows)?;
             (halos, Points::F32(Table::of(3, members.into_flattened())), around)
         };
         check_clusters(halos.labels().n_clusters() as usize)?;
+        let period = whole.side.filter(|_| !options.open);
+        let joined = others.as_ref().map(|others| others.join(ranks, (part, &whole), &halos, period)).transpose()?;
+        let has_spheres = !options.overdensities.is_empty() || options.profiles > 0;
+        let around = match &others {
+            Some(others) if has_spheres => Some(others.around(ranks, (part, &whole), period)?),
+            _ => around,
+        };
         let mut members = Snapshot { points, matter: whole.matter, ..part.without_particles() };
         if whole.has_velocities {
             members.velocities = Some(if whole.has_wide_velocities {
@@ -134,6 +167,8 @@ impl<'a> Across<'a> {
             has_ids: whole.has_ids,
             halos,
             around,
+            joined,
+            sets,
             place,
         })
     }
@@ -143,7 +178,12 @@ impl<'a> Across<'a> {
         &self.halos
     }
 
-    /// How many particles all ranks have.
+    /// The labels of the other particles that this rank came with, -1 for none, in their order; `None` without other particles.
+    pub fn attached_labels(&self) -> Option<&[i64]> {
+        self.joined.as_ref().map(|joined| &joined.points.labels[..])
+    }
+
+    /// How many linked particles all ranks have.
     pub fn particles(&self) -> u64 {
         self.n
     }
@@ -161,7 +201,11 @@ impl<'a> Across<'a> {
         let mut pipeline = Pipeline::new(&self.members, &self.options)?;
         (pipeline.scales, pipeline.outside) = (self.scales, self.outside);
         (pipeline.n, pipeline.has_ids) = (self.n, self.has_ids);
-        Ok(pipeline)
+        pipeline.whole_sets = Some(self.sets.clone());
+        match &self.joined {
+            Some(joined) => pipeline.attaching(&joined.snapshot),
+            None => Ok(pipeline),
+        }
     }
 
     /// Measures the halos: each rank its own, and rank 0 returns the rows of all; the catalogue, its order and its notes are those of one
@@ -198,7 +242,7 @@ impl<'a> Across<'a> {
             halos: owned.clone(),
             subhalos: None,
             unbound: None,
-            attached: None,
+            attached: self.joined.as_ref().map(|joined| joined.attached(owned)),
             density: None,
             on_device: match self.place {
                 Place::Cpu => None,
@@ -216,7 +260,7 @@ impl<'a> Across<'a> {
                 around.spheres(ranks, &Asked { centers: centers.into(), masses: &masses, thresholds, least })?;
             agree(ranks, pipeline.add_spheres(&found, &spheres, &mut measured))?;
         }
-        agree(ranks, pipeline.keep_columns(&mut measured))?;
+        agree(ranks, pipeline.describe_and_keep(&mut measured))?;
         Ok(measured)
     }
 
@@ -260,6 +304,6 @@ fn join_notes(ranks: &dyn Communicator, notes: Vec<Note>, rows: &[(u64, usize)])
     let (before, after): (Vec<Note>, Vec<Note>) = notes
         .into_iter()
         .filter(|note| !matches!(note, Note::NoCenter { .. }))
-        .partition(|note| *note == Note::NoRedshift);
+        .partition(|note| matches!(note, Note::NoRedshift | Note::TypesNotRead(_)));
     Ok(before.into_iter().chain(joined).chain(after).collect())
 }

@@ -15,7 +15,7 @@ use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
 use crate::halo::centers::Places;
 use crate::halo::overdensity::{Crossing, GROWTH, MIN_RADIUS, radius_of, reach};
-use crate::halo::pipeline::types::Spheres;
+use crate::halo::pipeline::combined::Spheres;
 use crate::halo::sphere_search::{ParticleInSphere, ball_about, sort};
 use crate::halo::{NoSphere, Profile, Profiles};
 use crate::io::Masses;
@@ -36,6 +36,31 @@ pub(super) enum Around<'a> {
 pub(super) struct InRegions<'a, S> {
     bvh: Bvh<'a, S, 3>,
     masses: Masses,
+    /// The order of particles at one distance, if it is not that of their global indices.
+    order: Option<OneOrder>,
+}
+
+/// The order in which one process has linked particles and others: all linked ones come first. Across ranks each rank has its linked
+/// particles before its others.
+#[derive(Clone, Debug)]
+pub(super) struct OneOrder {
+    /// The global index of the first particle of each rank, and at last the number of all.
+    pub all: Vec<u64>,
+    /// Likewise among the linked particles.
+    pub linked: Vec<u64>,
+}
+
+impl OneOrder {
+    /// The index of a particle in one process by its global index.
+    fn index(&self, global: u64) -> u64 {
+        let rank = self.all.partition_point(|&start| start <= global) - 1;
+        let (here, first) = (global - self.all[rank], self.linked[rank]);
+        let n_linked = self.linked[rank + 1] - first;
+        // Others before those of this rank: all particles but the linked ones.
+        let others = self.all[rank] - first;
+        let all_linked = self.linked.last().copied().unwrap_or(0);
+        if here < n_linked { first + here } else { all_linked + others + here - n_linked }
+    }
 }
 
 /// A sphere that grows.
@@ -92,13 +117,19 @@ impl Around<'_> {
 
 impl<'a, S: Scalar> InRegions<'a, S> {
     /// The particles of a domain. `own` has the masses of those that this rank came with, `whole` what the masses of all are. Collective.
-    pub fn new(ranks: &dyn Communicator, domain: Domain<'a, S, 3>, own: &[f64], whole: &Masses) -> Result<Self> {
+    pub fn new(
+        ranks: &dyn Communicator,
+        domain: Domain<'a, S, 3>,
+        own: &[f64],
+        whole: &Masses,
+        order: Option<OneOrder>,
+    ) -> Result<Self> {
         let masses = match whole {
             Masses::Each(_) => Masses::Each(domain.bring(own)?),
             same => same.clone(),
         };
         let bvh = Bvh::of_domain(domain)?;
-        let all = Self { bvh, masses };
+        let all = Self { bvh, masses, order };
         let total = (0..all.bvh.domain().points().len()).map(|at| mass_of(&all.masses, at)).sum::<f64>();
         // A rank whose sum is infinite knows of it, and so do all.
         let sums = crate::distributed::communicator::all_gather(ranks, total)?;
@@ -175,7 +206,7 @@ impl<'a, S: Scalar> InRegions<'a, S> {
         counts: &[u64],
         work: &mut dyn FnMut(Range<usize>, Near<'_>),
     ) -> Result<()> {
-        let masses = &self.masses;
+        let (masses, order) = (&self.masses, &self.order);
         let mut start = 0;
         loop {
             let (mut end, mut load) = (start, 0);
@@ -187,7 +218,7 @@ impl<'a, S: Scalar> InRegions<'a, S> {
             work(start..end, &|at| {
                 let particle = |&[distance2, index, mass]: &[u64; 3]| ParticleInSphere {
                     distance2: f64::from_bits(distance2),
-                    index,
+                    index: order.as_ref().map_or(index, |order| order.index(index)),
                     mass: f64::from_bits(mass),
                 };
                 let mut near: Vec<ParticleInSphere> = lists.of(at).iter().map(particle).collect();

@@ -1,13 +1,12 @@
 //! Columns of the catalogue about the centres of halos: positions, most connected particles, spheres and structure.
 
 use crate::error::Result;
-use crate::geometry::Scalar;
 use crate::halo::pipeline::Unbound;
 use crate::halo::pipeline::options::CenterKind;
-use crate::halo::pipeline::types::Spheres as Found;
+use crate::halo::pipeline::combined::Spheres as Found;
 use crate::halo::{
-    BoundStructure, Catalog, Centers, Column, HaloCenter, Halos, NoSphere, Overdensity, Particles,
-    SphericalOverdensity, Structure, Values, measure_structure,
+    BoundStructure, Catalog, Centers, Column, HaloCenter, NoSphere, Overdensity, SphericalOverdensity, Structure,
+    Values,
 };
 use crate::units::Quantity;
 
@@ -15,7 +14,7 @@ use crate::units::Quantity;
 const NO_ID: u64 = u64::MAX;
 
 /// The id of a particle, or its index.
-fn id(ids: Option<&[u64]>, index: u32) -> u64 {
+pub(super) fn id(ids: Option<&[u64]>, index: u32) -> u64 {
     ids.map_or(index.into(), |ids| ids[index as usize])
 }
 
@@ -43,12 +42,17 @@ pub(super) fn add_centers(
     Ok(())
 }
 
-/// Adds the most connected particle.
+/// Adds the most connected particle: its position, its id and its friends.
 pub(super) fn add_most_connected(catalog: &mut Catalog, centers: &Centers, ids: Option<&[u64]>) -> Result<()> {
     let rows = centers.as_slice();
     let numbers = |value: fn(&HaloCenter) -> Option<u32>| {
         Values::Integers(rows.iter().map(|row| value(row).unwrap_or(0).into()).collect())
     };
+    for (k, axis) in ["x", "y", "z"].into_iter().enumerate() {
+        let values = Values::Numbers(rows.iter().map(|row| row.position[k]).collect());
+        let column = Column::new(catalog.name(&format!("mcp_{axis}")), values).quantity(Quantity::Length);
+        catalog.add(column.description("position of the most connected particle"))?;
+    }
     let columns = [
         ("mcp_id", ids_of(rows, ids), "id of the member with most others within the linking length"),
         ("mcp_friends", numbers(|row| row.friends), "how many these are"),
@@ -94,23 +98,14 @@ pub(super) struct Spheres<'a> {
     pub overdensities: &'a [Overdensity],
     /// Spheres of fewer particles are noise.
     pub min_particles: usize,
-    /// The constant of gravity in the snapshot's units.
-    pub gravity: f64,
-    /// Whether velocities are in the unit of `gravity`.
+    /// Whether velocities are known and in a known unit.
     pub with_spin: bool,
 }
 
 impl Spheres<'_> {
-    /// Adds mass, radius and count of the spheres, then the structure. NaN where the density is too low at the centre or does not
-    /// fall so far within half the box, where few particles are in the sphere, and where a halo has no centre.
-    pub fn add<S: Scalar>(
-        &self,
-        catalog: &mut Catalog,
-        halos: &Halos,
-        particles: &Particles<'_, S>,
-        centers: &Centers,
-        found: &Found,
-    ) -> Result<()> {
+    /// Adds mass, radius and count of the spheres. NaN where the density is too low at the centre or does not fall so far within half
+    /// the box, where few particles are in the sphere, and where a halo has no centre.
+    pub fn add(&self, catalog: &mut Catalog, found: &Found) -> Result<()> {
         let is_measured = |sphere: &SphericalOverdensity| sphere.count >= self.min_particles;
         let column = |which: usize, value: fn(SphericalOverdensity) -> f64| {
             let value = |row: &Vec<std::result::Result<SphericalOverdensity, NoSphere>>| {
@@ -127,15 +122,20 @@ impl Spheres<'_> {
             let count = Column::new(format!("sod_halo_count_{name}"), Values::Integers(counts));
             catalog.add(count.description("particles within the sphere, members or not"))?;
         }
+        Ok(())
+    }
+
+    /// The first sphere of each halo; of radius 0 where it is not measured.
+    pub fn first(&self, found: &Found) -> Vec<SphericalOverdensity> {
+        let is_measured = |sphere: &SphericalOverdensity| sphere.count >= self.min_particles;
         let first = |row: &Vec<std::result::Result<SphericalOverdensity, NoSphere>>| {
             row.first().and_then(|sphere| sphere.ok()).filter(is_measured).unwrap_or_default()
         };
-        let first: Vec<SphericalOverdensity> = found.iter().map(first).collect();
-        let rows = measure_structure(halos, particles, centers, &first, self.gravity)?;
-        self.add_structure(catalog, &rows, &first)
+        found.iter().map(first).collect()
     }
 
-    fn add_structure(&self, catalog: &mut Catalog, rows: &[Structure], first: &[SphericalOverdensity]) -> Result<()> {
+    /// Adds the structure of halos.
+    pub fn add_structure(&self, catalog: &mut Catalog, rows: &[Structure], first: &[SphericalOverdensity]) -> Result<()> {
         let of_sphere = |value: fn(&Structure) -> f64| -> Values {
             let values = rows.iter().zip(first);
             Values::Numbers(
@@ -163,7 +163,7 @@ impl Spheres<'_> {
                 "spin",
                 Quantity::Pure,
                 of_sphere(|row| row.spin.unwrap_or(f64::NAN)),
-                "spin of the members within the first sphere: Bullock et al. 2001, equation 5",
+                "spin of the members within the first sphere, with their angular momentum and their mass: Bullock et al. 2001, equation 5",
             ));
         }
         columns.extend([
@@ -193,11 +193,11 @@ impl Spheres<'_> {
     }
 }
 
-/// Lists of particles of all halos in the order of the catalogue: offsets, and ids or indices.
-pub(super) fn lists<'a>(catalog: &Catalog, members: &dyn Fn(usize) -> &'a [u32], ids: Option<&[u64]>) -> [Values; 2] {
+/// Lists of ids of all halos in the order of the catalogue: offsets, and ids.
+pub(super) fn lists(catalog: &Catalog, ids: &dyn Fn(usize) -> Vec<u64>) -> [Values; 2] {
     let (mut offsets, mut all) = (vec![0], vec![]);
     for &halo in catalog.order() {
-        all.extend(members(halo as usize).iter().map(|&member| id(ids, member)));
+        all.extend(ids(halo as usize));
         offsets.push(all.len() as u64);
     }
     [Values::Integers(offsets), Values::Integers(all)]

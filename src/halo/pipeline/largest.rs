@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::halo::pipeline::options::CenterKind;
-use crate::halo::pipeline::types::Spheres;
+use crate::halo::pipeline::combined::Spheres;
 use crate::halo::pipeline::{Found, Pipeline};
 use crate::halo::{Catalog, Centers, Column, Halos, NfwFit, Profile, Profiles, Resolution, Shell, Values};
 use crate::units::Quantity;
@@ -37,8 +37,8 @@ impl Pipeline<'_> {
     /// ([`Options::softening`](super::Options::softening)), or without one outside of the radius of Power et al. 2003 ([`Resolution`]).
     ///
     /// Errors as [`profiles`](crate::halo::profiles).
-    pub fn profiles(&self, found: &Found<'_>, largest: &Largest) -> Result<Vec<Profile>> {
-        self.shells(found, &largest.centers, &largest.radii(), &self.how_profiles())
+    pub fn profiles(&self, largest: &Largest) -> Result<Vec<Profile>> {
+        self.shells(&largest.centers, &largest.radii(), &self.how_profiles())
     }
 
     /// How profiles are measured.
@@ -62,7 +62,7 @@ impl Largest {
         let halos = Halos::from_lists(pipeline.points.len(), &offsets, &members)?;
         let centers = pipeline.centers_of(&halos, CenterKind::MostBound)?;
         let r200c = match pipeline.r200c {
-            Some(threshold) => radii_of(pipeline, &pipeline.spheres(found, &centers, &[threshold])?),
+            Some(threshold) => radii_of(pipeline, &pipeline.spheres(&centers, &[threshold])?),
             None => vec![None; halos.len()],
         };
         let tags = rows.into_iter().map(|row| catalog.halos()[row].tag).collect();

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::halo::pipeline::{Finder, Pipeline};
+use crate::halo::pipeline::particle_sets::{listed, named};
+use crate::halo::pipeline::{Finder, ParticleSets, Pipeline};
 use crate::halo::{Catalog, Centers, Meta, NoCenter};
 use crate::io::Masses;
 use crate::units::Quantity;
@@ -25,6 +26,10 @@ pub enum Note {
     NoRedshift,
     /// The unit of velocities is unknown, so that there are no spins.
     NoVelocityUnit,
+    /// The attached particles have no velocities, so that there are no spins.
+    NoAttachedVelocities,
+    /// Types of the file were not read: a sentence that says which, and what share of the mass they have.
+    TypesNotRead(String),
 }
 
 impl fmt::Display for Note {
@@ -39,6 +44,8 @@ impl fmt::Display for Note {
             }
             Self::NoRedshift => f.write_str("the redshift is not known, and taken to be 0"),
             Self::NoVelocityUnit => f.write_str("no spins: the unit of velocities is not known"),
+            Self::NoAttachedVelocities => f.write_str("no spins: the attached particles have no velocities"),
+            Self::TypesNotRead(sentence) => f.write_str(sentence),
         }
     }
 }
@@ -63,6 +70,18 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
         ("particles", Meta::Number(pipeline.n as f64)),
         ("boundaries", text(if pipeline.period.is_some() { "periodic" } else { "open" })),
     ];
+    let sets = pipeline.particle_sets();
+    if !sets.is_one_type() {
+        let kinds = [
+            ("linked_types", &sets.linked),
+            ("attached_types", &sets.attached),
+            ("types_in_spheres_only", &sets.in_spheres),
+            ("types_not_read", &sets.unread),
+        ];
+        let kinds = kinds.into_iter().filter(|(_, kinds)| !kinds.is_empty());
+        meta.extend(kinds.map(|(name, kinds)| (name, Meta::Text(listed(kinds)))));
+        meta.extend(sets.unread_share.map(|share| ("mass_share_not_read", Meta::Number(share))));
+    }
     match &options.finder {
         Finder::FriendsOfFriends => {}
         Finder::Hop(hop) => meta.extend(hop.parameters().map(|(name, value)| (name, Meta::Number(value)))),
@@ -100,7 +119,8 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
     if options.center_kind().is_some() || pipeline.unbinding.is_some() {
         meta.push(("softening", Meta::Measured(options.softening, Quantity::Length)));
     }
-    let mut notes = vec![];
+    let mut notes: Vec<String> = sets.unread_sentence().into_iter().collect();
+    notes.extend(sets_sentence(&sets, options.finder.column_prefix()));
     if snapshot.masses == Masses::Unknown {
         notes.push("the snapshot has no masses; masses are particle counts".into());
     }
@@ -135,4 +155,18 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
         meta.push(("notes", Meta::Lines(notes)));
     }
     meta
+}
+
+/// Which particles masses, structure, spheres and mass functions are over, where particles of several types were read.
+fn sets_sentence(sets: &ParticleSets, prefix: &str) -> Option<String> {
+    let [linked, halos, spheres] = [&sets.linked, &sets.of_halos(), &sets.of_spheres()].map(|kinds| named(kinds));
+    let (linked, halos, spheres) = (linked?, halos?, spheres?);
+    if !sets.attached.is_empty() {
+        return Some(format!(
+            "halos are found among {linked}; other types join the halo of their nearest linked particle within the linking length; \
+             {prefix}_mass, means, dispersions and centres are of {linked}; {prefix}_mass_total, the structure of halos and mass \
+             functions are of {halos}; spheres and profiles are of {spheres}"
+        ));
+    }
+    (!sets.in_spheres.is_empty()).then(|| format!("halos are of {linked} alone; spheres and profiles are of {spheres}"))
 }

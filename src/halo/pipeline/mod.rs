@@ -29,6 +29,7 @@ mod across;
 #[cfg(feature = "distributed")]
 mod around;
 mod columns;
+mod combined;
 mod found;
 mod group_catalog;
 mod hop;
@@ -41,6 +42,9 @@ mod meta;
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
 mod on_device;
 mod options;
+#[cfg(feature = "distributed")]
+mod others_across;
+mod particle_sets;
 mod scales;
 mod spanning_tree;
 mod types;
@@ -49,6 +53,7 @@ mod universe;
 mod whole;
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 #[cfg(feature = "distributed")]
 pub use across::Across;
@@ -58,6 +63,7 @@ pub use largest::{Largest, profile_columns};
 pub use largest_across::{LargestAcross, LargestProfiles};
 pub use meta::Note;
 pub use options::{CenterKind, Finder, LinkingLength, Options, UniverseOptions};
+pub use particle_sets::ParticleSets;
 pub use scales::Scales;
 pub use types::Attached;
 pub use universe::Universe;
@@ -82,7 +88,7 @@ pub fn run(snapshot: &Snapshot, options: &Options) -> Result<Output> {
         0 => None,
         count => Some(pipeline.largest(&found, &catalog, count)?),
     };
-    let profiles = largest.as_ref().map_or(Ok(vec![]), |largest| pipeline.profiles(&found, largest))?;
+    let profiles = largest.as_ref().map_or(Ok(vec![]), |largest| pipeline.profiles(largest))?;
     let (meta, universe) = (pipeline.meta(), pipeline.universe);
     let Found { halos, subhalos, .. } = found;
     Ok(Output { halos, subhalos, catalog, centers, largest, profiles, meta, notes, universe })
@@ -107,6 +113,12 @@ pub struct Pipeline<'a> {
     /// How many particles are searched for halos, and whether they have ids.
     n: u64,
     has_ids: bool,
+    /// Particles of other types, which join the halos or count in spheres alone.
+    others: Option<&'a Snapshot>,
+    /// The linked particles and the others together, once they are needed.
+    all: OnceLock<Snapshot>,
+    /// The types that were linked, attached or not read, where this snapshot is a part of a whole.
+    whole_sets: Option<ParticleSets>,
 }
 
 /// Runs `$work` with the positions and the [`Particles`] of a pipeline, in their precision.
@@ -197,6 +209,9 @@ impl<'a> Pipeline<'a> {
             unbinding,
             n: snapshot.points.len() as u64,
             has_ids: snapshot.ids.is_some(),
+            others: None,
+            all: OnceLock::new(),
+            whole_sets: None,
         })
     }
 
@@ -225,6 +240,16 @@ impl<'a> Pipeline<'a> {
         &self.universe
     }
 
+    /// The types that were linked, attached or not read.
+    pub fn particle_sets(&self) -> ParticleSets {
+        self.whole_sets.clone().unwrap_or_else(|| ParticleSets::of(self.snapshot, self.others, self.joins()))
+    }
+
+    /// Whether other particles join halos. Halos with subhalos have no linking length that they could join by.
+    fn joins(&self) -> bool {
+        !matches!(self.options.finder, Finder::AdaptaHop { .. })
+    }
+
     /// The position of a particle, as the snapshot has it; `None` if there is no such particle.
     pub fn position(&self, index: u32) -> Option<[f64; 3]> {
         match &*self.points {
@@ -250,14 +275,18 @@ impl<'a> Pipeline<'a> {
     /// Measures the halos: catalogue, centres, and spheres with the structure inside.
     ///
     /// Errors: as [`Catalog::new`], [`CenterFinder::run`] and [`overdensities`](crate::halo::overdensities); a column that is asked for and
-    /// not there.
+    /// not there; particles of [`Pipeline::attaching`] that [`Pipeline::attach`] has not attached.
     pub fn measure(&self, found: &Found<'_>) -> Result<Measured> {
+        if self.others.is_some() && self.joins() && found.attached.is_none() {
+            let message = "particles are to be attached to the halos before these are measured".into();
+            return Err(Kind::Missing { name: "attach", message }.into());
+        }
         let mut measured = self.members_of(found)?;
         if let Some(centers) = measured.centers.as_ref().filter(|_| !self.options.overdensities.is_empty()) {
-            let spheres = self.spheres(found, centers, &self.thresholds)?;
+            let spheres = self.spheres(centers, &self.thresholds)?;
             self.add_spheres(found, &spheres, &mut measured)?;
         }
-        self.keep_columns(&mut measured)?;
+        self.describe_and_keep(&mut measured)?;
         Ok(measured)
     }
 
@@ -273,7 +302,7 @@ impl<'a> Pipeline<'a> {
             columns::add_unbound(&mut catalog, unbound)?;
         }
         self.add_types(&mut catalog, found)?;
-        let mut notes = vec![];
+        let mut notes: Vec<Note> = self.particle_sets().unread_sentence().map(Note::TypesNotRead).into_iter().collect();
         if self.universe.redshift.is_none() && (self.unbinding.is_some() || !options.overdensities.is_empty()) {
             notes.push(Note::NoRedshift);
         }
@@ -292,25 +321,32 @@ impl<'a> Pipeline<'a> {
     }
 
     /// The spheres about the centres, and the structure of halos, which depends on them.
-    fn add_spheres(&self, found: &Found<'_>, all: &types::Spheres, measured: &mut Measured) -> Result<()> {
-        let (Measured { catalog, centers, notes }, halos) = (measured, &found.halos);
+    fn add_spheres(&self, found: &Found<'_>, all: &combined::Spheres, measured: &mut Measured) -> Result<()> {
+        let Measured { catalog, centers, notes } = measured;
         let Some(centers) = centers else { return Ok(()) };
         let gravity = self.universe.conversion("overdensities")?.gravity();
-        let with_spin = self.universe.has_velocity_unit && self.velocities.is_some();
-        if self.velocities.is_some() && !with_spin {
+        let is_still = |attached: &Attached<'_>| attached.others.velocities.is_none() && !attached.others.points.is_empty();
+        let lacks_velocities = found.attached.as_ref().is_some_and(is_still);
+        let with_spin = self.universe.has_velocity_unit && self.velocities.is_some() && !lacks_velocities;
+        if self.velocities.is_some() && !self.universe.has_velocity_unit {
             notes.push(Note::NoVelocityUnit);
+        } else if self.velocities.is_some() && lacks_velocities {
+            notes.push(Note::NoAttachedVelocities);
         }
         let spheres = columns::Spheres {
             overdensities: &self.options.overdensities,
             min_particles: self.options.min_sphere_particles.max(1),
-            gravity,
             with_spin,
         };
-        with_particles!(self, |_positions, particles| spheres.add(catalog, halos, &particles, centers, all))
+        let first = spheres.first(all);
+        let structure = self.structure(found, centers, &first, gravity)?;
+        spheres.add(catalog, all)?;
+        spheres.add_structure(catalog, &structure, &first)
     }
 
-    /// Only the columns that are asked for.
-    fn keep_columns(&self, measured: &mut Measured) -> Result<()> {
+    /// Says which particles columns are over, and keeps only the columns that are asked for.
+    fn describe_and_keep(&self, measured: &mut Measured) -> Result<()> {
+        self.particle_sets().describe(&mut measured.catalog);
         let columns = &self.options.columns;
         if columns.is_empty() { Ok(()) } else { measured.catalog.keep(columns) }
     }
@@ -335,14 +371,18 @@ impl<'a> Pipeline<'a> {
         with_particles!(self, |positions, _particles| finder.run(positions, halos))
     }
 
-    /// The members of all halos in the order of the catalogue: `offsets`, and the `ids` one halo after the other; where particles are
-    /// attached, `attached_offsets` and `attached_ids` likewise.
+    /// The linked members of all halos in the order of the catalogue: `offsets`, and the `ids` one halo after the other; for each
+    /// attached type `offsets_type0` and `ids_type0` likewise. Particles without ids are named by their index: among the linked ones,
+    /// or among the attached ones of their type.
     pub fn members(&self, found: &Found<'_>, catalog: &Catalog) -> Vec<(&'static str, Values)> {
-        let linked = columns::lists(catalog, &|halo| found.halos.members(halo), self.snapshot.ids.as_deref());
+        let ids = self.snapshot.ids.as_deref();
+        let linked = |halo: usize| found.halos.members(halo).iter().map(|&member| columns::id(ids, member)).collect();
+        let linked = columns::lists(catalog, &linked);
         let mut members: Vec<_> = ["offsets", "ids"].into_iter().zip(linked).collect();
-        if let Some(attached) = &found.attached {
-            let lists = columns::lists(catalog, &|halo| attached.members(halo), attached.ids());
-            members.extend(["attached_offsets", "attached_ids"].into_iter().zip(lists));
+        for kind in found.attached.iter().flat_map(Attached::types) {
+            let lists = found.attached.as_ref().map(|attached| attached.ids_of_type(kind)).unwrap_or_default();
+            let lists = columns::lists(catalog, &|halo| lists[halo].clone());
+            members.extend(types::list_names(kind).into_iter().flatten().zip(lists));
         }
         members
     }

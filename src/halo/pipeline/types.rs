@@ -1,86 +1,130 @@
-//! Particle types in the catalogue: how many members of each, their mass, and the particles that were attached.
+//! Particle types in the catalogue: particles that join halos, and the number and mass of each type in each halo.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 
-use super::{Found, Pipeline, with_particles};
+use super::particle_sets::kinds;
+use super::{Found, Pipeline};
 use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
-use crate::halo::particles::check_masses;
-use crate::halo::{
-    Catalog, Centers, Column, Halos, NoSphere, Particles, Profile, Profiles, SphericalOverdensity, Values,
-    overdensities,
-};
+use crate::halo::{Catalog, Column, Halos, Values};
 use crate::io::{Masses, Points, Snapshot, Table};
 use crate::parallel::map;
 use crate::units::Quantity;
 
-/// Of each centre, a sphere for each threshold.
-pub(super) type Spheres = Vec<Vec<std::result::Result<SphericalOverdensity, NoSphere>>>;
+/// Types that are dark matter of low resolution in zoom runs.
+const LOW_RESOLUTION: [u8; 2] = [2, 3];
+
+/// The names of the lists of members of each type.
+const LISTS: [[&str; 2]; 7] = [
+    ["offsets_type0", "ids_type0"],
+    ["offsets_type1", "ids_type1"],
+    ["offsets_type2", "ids_type2"],
+    ["offsets_type3", "ids_type3"],
+    ["offsets_type4", "ids_type4"],
+    ["offsets_type5", "ids_type5"],
+    ["offsets_type6", "ids_type6"],
+];
+
+/// The names of the lists of members of a type; `None` for a number that is no type.
+pub(super) fn list_names(kind: u8) -> Option<[&'static str; 2]> {
+    LISTS.get(usize::from(kind)).copied()
+}
 
 /// Particles that joined halos after these were found.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Attached<'a> {
-    /// The label of each in the order of their snapshot, as those of the halos; -1 for none.
+    /// The label of each particle in the order of the snapshot of attached particles, -1 for none. Labels are those of the halos.
+    /// [`Snapshot::of_type`] gives those of one type.
     pub labels: Vec<i32>,
-    /// Of each type, the number in each of the halos and their mass.
+    /// For each type, the number and the mass of its particles in each halo.
     sums: BTreeMap<u8, Sums>,
-    /// Of each halo, the places of its particles in their snapshot, ascending.
+    /// For each halo, the places of its particles in their snapshot, ascending.
     members: Vec<Vec<u32>>,
     pub(super) others: &'a Snapshot,
-    /// Linked and attached particles together, once they are asked for.
-    all: OnceLock<Snapshot>,
 }
 
-/// Of each halo, the number of particles of a type and their mass.
+/// For each halo, the number of particles of a type and their mass.
 #[derive(Clone, Debug, PartialEq)]
 struct Sums {
     counts: Vec<u64>,
     masses: Vec<f64>,
 }
 
-impl Attached<'_> {
-    /// The places in their snapshot of the particles that joined a halo, ascending; none if there is no such halo.
+impl<'a> Attached<'a> {
+    /// Particles of `others` that joined one of `halos` halos each: `halo_of` has the halo of each, `None` for none.
+    pub(super) fn new(
+        others: &'a Snapshot,
+        labels: Vec<i32>,
+        halos: usize,
+        halo_of: impl Iterator<Item = Option<usize>>,
+    ) -> Self {
+        let mut members = vec![vec![]; halos];
+        for (place, halo) in (0..).zip(halo_of) {
+            if let Some(list) = halo.and_then(|halo| members.get_mut(halo)) {
+                list.push(place);
+            }
+        }
+        let sums = sums_of(others, halos, &|halo| &members[halo]);
+        Self { labels, sums, members, others }
+    }
+
+    /// The places in their snapshot of the particles that joined a halo, ascending; empty if there is no such halo.
     pub fn members(&self, halo: usize) -> &[u32] {
         self.members.get(halo).map_or(&[], Vec::as_slice)
     }
 
-    /// The ids of all of them, if they have any.
-    pub(super) fn ids(&self) -> Option<&[u64]> {
-        self.others.ids.as_deref()
+    /// The snapshot of all particles that could join a halo.
+    pub fn snapshot(&self) -> &'a Snapshot {
+        self.others
+    }
+
+    /// The types of the attached particles, ascending.
+    pub fn types(&self) -> Vec<u8> {
+        kinds(self.others)
+    }
+
+    /// The particles of one type in each halo: their ids, or where they have none their indices among the particles of their type.
+    pub(super) fn ids_of_type(&self, kind: u8) -> Vec<Vec<u64>> {
+        let each = type_of_each(self.others);
+        let ids = ids_or_places(self.others);
+        let of = |list: &Vec<u32>| {
+            let of_kind = list.iter().map(|&place| place as usize).filter(|&place| each.get(place) == Some(&kind));
+            of_kind.map(|place| ids[place]).collect()
+        };
+        self.members.iter().map(of).collect()
     }
 }
 
+/// The type of each particle.
+pub(super) fn type_of_each(snapshot: &Snapshot) -> Vec<u8> {
+    snapshot.types.iter().flat_map(|run| std::iter::repeat_n(run.particle_type, run.count)).collect()
+}
+
+/// The id of each particle, or its index among the particles of its type where there are no ids.
+fn ids_or_places(snapshot: &Snapshot) -> Vec<u64> {
+    snapshot.ids.clone().unwrap_or_else(|| places_in_types(snapshot, &[0; 256]))
+}
+
+/// The index of each particle among those of its type, of which `before` come earlier.
+pub(super) fn places_in_types(snapshot: &Snapshot, before: &[u64; 256]) -> Vec<u64> {
+    let mut next = *before;
+    let place = |kind: u8| {
+        let place = &mut next[usize::from(kind)];
+        *place += 1;
+        *place - 1
+    };
+    type_of_each(snapshot).into_iter().map(place).collect()
+}
+
 impl<'a> Pipeline<'a> {
-    /// Attaches the particles of `others`, which are in the units of the pipeline's snapshot, to the halos: each joins the halo of the
-    /// nearest linked particle within the linking length ([`Halos::attach`]). The catalogue then has counts and masses of each type, and
-    /// spheres and profiles are of all particles, linked or not, attached or not.
+    /// Attaches the particles of [`Pipeline::attaching`] to the halos: each joins the halo of the nearest linked particle within the
+    /// linking length ([`Halos::attach`]). Particles that were attached before are replaced. Without such particles, and for finders of
+    /// subhalos, nothing happens.
     ///
-    /// What was attached before is replaced.
-    ///
-    /// Errors: as [`Halos::attach`]; particles that have not three coordinates, or more than 2^32 - 1 of them; masses of the linked or of the
-    /// attached ones alone; halos with subhalos, whose particles have no linking length.
-    pub fn attach(&self, found: &mut Found<'a>, others: &'a Snapshot) -> Result<()> {
-        if found.subhalos.is_some() {
-            let message = "particles are attached to halos of friends of friends or HOP, not to subhalos".into();
-            return Err(Kind::Missing { name: "attach", message }.into());
-        }
-        let is_bare = |snapshot: &Snapshot| snapshot.masses == Masses::Unknown;
-        if is_bare(self.snapshot) != is_bare(others) {
-            let (with, without) = if is_bare(others) { ("linked", "attached") } else { ("attached", "linked") };
-            let message = format!("the {with} particles have masses, and the {without} ones have none");
-            return Err(Kind::Missing { name: "masses", message }.into());
-        }
-        match &others.masses {
-            Masses::Equal(mass) => check_masses(&[*mass])?,
-            Masses::Each(masses) => check_masses(masses)?,
-            Masses::Unknown => {}
-        }
-        let (n, max) = (others.points.len(), u32::MAX as usize);
-        if n > max {
-            return Err(Kind::TooMany { n, max }.into());
-        }
+    /// Errors: as [`Halos::attach`].
+    pub fn attach(&self, found: &mut Found<'a>) -> Result<()> {
+        let Some(others) = self.others.filter(|_| self.joins()) else { return Ok(()) };
         let length = self.scales.linking_length;
         let labels = match (&*self.points, &others.points) {
             (Points::F32(linked), Points::F32(others)) => attach(&found.halos, linked, others, length)?,
@@ -90,71 +134,13 @@ impl<'a> Pipeline<'a> {
             (Points::F64(linked), Points::F32(others)) => attach(&found.halos, linked, &others.widened(), length)?,
         };
         let halo_of = found.halos.halo_of_clusters();
-        let halo = |place: usize| {
-            let label = usize::try_from(labels[place]).ok()?;
-            usize::try_from(*halo_of.get(label)?).ok()
-        };
-        let mut members = vec![vec![]; found.halos.len()];
-        for place in 0..labels.len() {
-            if let Some(halo) = halo(place) {
-                members[halo].push(place as u32);
-            }
-        }
-        let sums = sums_of(others, found.halos.len(), &|halo| &members[halo]);
-        found.attached = Some(Attached { labels, sums, members, others, all: OnceLock::new() });
+        let halo = |label: &i32| usize::try_from(*halo_of.get(usize::try_from(*label).ok()?)?).ok();
+        let halos: Vec<Option<usize>> = labels.iter().map(halo).collect();
+        found.attached = Some(Attached::new(others, labels, found.halos.len(), halos.into_iter()));
         Ok(())
     }
 
-    /// All particles together, if some are attached: positions and masses.
-    fn all<'f>(&self, found: &'f Found<'_>) -> Option<&'f Snapshot> {
-        let Attached { others, all, .. } = found.attached.as_ref()?;
-        Some(all.get_or_init(|| {
-            let points = match (&*self.points, &others.points) {
-                (Points::F32(a), Points::F32(b)) => {
-                    Points::F32(Table::of(a.dim(), [a.as_slice(), b.as_slice()].concat()))
-                }
-                (a, b) => Points::F64(Table::of(a.dim(), [a, b].map(wide).concat())),
-            };
-            let each = |snapshot: &Snapshot| match &snapshot.masses {
-                Masses::Equal(mass) => vec![*mass; snapshot.points.len()],
-                Masses::Each(masses) => masses.clone(),
-                Masses::Unknown => vec![1.0; snapshot.points.len()],
-            };
-            let masses = Masses::Each([each(self.snapshot), each(others)].concat());
-            Snapshot { masses, ..Snapshot::new(points) }
-        }))
-    }
-
-    /// Spheres about centres, over all particles that were read.
-    pub(super) fn spheres(&self, found: &Found<'_>, centers: &Centers, thresholds: &[f64]) -> Result<Spheres> {
-        match self.all(found).map(|all| (&all.points, all)) {
-            None => with_particles!(self, |_positions, particles| overdensities(&particles, centers, thresholds)),
-            Some((Points::F32(table), all)) => overdensities(&self.of(table, all)?, centers, thresholds),
-            Some((Points::F64(table), all)) => overdensities(&self.of(table, all)?, centers, thresholds),
-        }
-    }
-
-    /// Profiles about centres, over all particles that were read.
-    pub(super) fn shells(
-        &self,
-        found: &Found<'_>,
-        centers: &Centers,
-        radii: &[f64],
-        how: &Profiles,
-    ) -> Result<Vec<Profile>> {
-        match self.all(found).map(|all| (&all.points, all)) {
-            None => with_particles!(self, |_positions, particles| how.run(&particles, centers, radii)),
-            Some((Points::F32(table), all)) => how.run(&self.of(table, all)?, centers, radii),
-            Some((Points::F64(table), all)) => how.run(&self.of(table, all)?, centers, radii),
-        }
-    }
-
-    fn of<'s, S: Scalar>(&self, table: &'s Table<S>, all: &'s Snapshot) -> Result<Particles<'s, S>> {
-        let rows = table.rows::<3>().ok_or(Kind::HaloDimension { what: "points", dim: table.dim() })?;
-        Ok(Particles::of_snapshot(rows, all, self.period))
-    }
-
-    /// Adds counts and masses of each type, if there are several.
+    /// Adds the number and the mass of particles of each type, if there are several; where particles are attached, also their sums.
     pub(super) fn add_types(&self, catalog: &mut Catalog, found: &Found<'_>) -> Result<()> {
         let types = &self.snapshot.types;
         let is_one = types.iter().all(|run| Some(run.particle_type) == types.first().map(|first| first.particle_type));
@@ -162,21 +148,51 @@ impl<'a> Pipeline<'a> {
             return Ok(());
         }
         let halos = &found.halos;
-        let linked = sums_of(self.snapshot, halos.len(), &|halo| halos.members(halo));
-        let attached = found.attached.as_ref().map(|attached| &attached.sums);
-        for (sums, how) in [(Some(&linked), "members"), (attached, "attached particles")] {
-            for (kind, sums) in sums.into_iter().flatten() {
-                let counts =
-                    Column::new(catalog.name(&format!("count_type{kind}")), Values::Integers(sums.counts.clone()));
-                catalog.add(counts.description(format!("{how} of type {kind}")))?;
-                let masses =
-                    Column::new(catalog.name(&format!("mass_type{kind}")), Values::Numbers(sums.masses.clone()));
-                let masses = masses.quantity(Quantity::Mass);
-                catalog.add(masses.description(format!("mass of the {how} of type {kind}")))?;
-            }
+        let mut all = sums_of(self.snapshot, halos.len(), &|halo| halos.members(halo));
+        let linked: Vec<u8> = all.keys().copied().collect();
+        if let Some(attached) = &found.attached {
+            all.extend(attached.sums.iter().map(|(kind, sums)| (*kind, sums.clone())));
+            add_totals(catalog, &all, halos.len())?;
         }
-        Ok(())
+        for (kind, sums) in &all {
+            let how = if linked.contains(kind) { "linked members" } else { "attached particles" };
+            let counts = Column::new(catalog.name(&format!("count_type{kind}")), Values::Integers(sums.counts.clone()));
+            catalog.add(counts.description(format!("{how} of type {kind}")))?;
+            let masses = Column::new(catalog.name(&format!("mass_type{kind}")), Values::Numbers(sums.masses.clone()));
+            let masses = masses.quantity(Quantity::Mass);
+            catalog.add(masses.description(format!("mass of the {how} of type {kind}")))?;
+        }
+        add_contamination(catalog, &all, halos.len())
     }
+}
+
+/// Adds the number and the mass of all particles of each halo.
+fn add_totals(catalog: &mut Catalog, all: &BTreeMap<u8, Sums>, halos: usize) -> Result<()> {
+    let counts = (0..halos).map(|halo| all.values().map(|sums| sums.counts[halo]).sum()).collect();
+    let masses: Vec<f64> = (0..halos).map(|halo| all.values().map(|sums| sums.masses[halo]).sum()).collect();
+    catalog.set_total_masses(&masses);
+    let counts = Column::new(catalog.name("count_total"), Values::Integers(counts));
+    catalog.add(counts.description("number of linked members and attached particles"))?;
+    let masses = Column::new(catalog.name("mass_total"), Values::Numbers(masses)).quantity(Quantity::Mass);
+    catalog.add(masses.description("mass of the linked members and attached particles"))
+}
+
+/// Adds the share of types 2 and 3 in the mass of each halo, if there are particles of these types beside others.
+fn add_contamination(catalog: &mut Catalog, all: &BTreeMap<u8, Sums>, halos: usize) -> Result<()> {
+    let is_low = |kind: &u8| LOW_RESOLUTION.contains(kind);
+    if !all.keys().any(is_low) || all.keys().all(is_low) {
+        return Ok(());
+    }
+    let share = |halo: usize| {
+        let mass = |wanted: &dyn Fn(&u8) -> bool| -> f64 {
+            all.iter().filter(|(kind, _)| wanted(kind)).map(|(_, sums)| sums.masses[halo]).sum()
+        };
+        let total = mass(&|_| true);
+        if total > 0.0 { mass(&is_low) / total } else { 0.0 }
+    };
+    let shares = Values::Numbers((0..halos).map(share).collect());
+    let description = "share of types 2 and 3 in the mass of the halo: contamination where these are low-resolution dark matter";
+    catalog.add(Column::new(catalog.name("contamination"), shares).description(description))
 }
 
 fn attach<S: Scalar>(halos: &Halos, linked: &Table<S>, others: &Table<S>, length: f64) -> Result<Vec<i32>> {
@@ -184,14 +200,6 @@ fn attach<S: Scalar>(halos: &Halos, linked: &Table<S>, others: &Table<S>, length
     let linked = linked.rows::<3>().ok_or_else(|| dim("points", linked.dim()))?;
     let others = others.rows::<3>().ok_or_else(|| dim("attached points", others.dim()))?;
     halos.attach(linked, others, length)
-}
-
-/// All coordinates, in 64 bits.
-fn wide(points: &Points) -> Vec<f64> {
-    match points {
-        Points::F32(table) => table.widened().into_vec(),
-        Points::F64(table) => table.as_slice().to_vec(),
-    }
 }
 
 /// Counts and masses of each type in each halo; members are added in their order.

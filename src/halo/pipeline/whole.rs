@@ -12,6 +12,8 @@ use crate::geometry::Scalar as Coordinate;
 use crate::gpu::Coordinate;
 use crate::halo::particles::{check_masses, check_velocities};
 use crate::halo::pipeline::around::InRegions;
+use crate::halo::pipeline::particle_sets::kinds;
+use crate::halo::pipeline::types::type_of_each;
 use crate::halo::pipeline::{Finder, Options, Pipeline, Scales};
 use crate::io::extent::Extent;
 use crate::io::{MassSum, Masses, Points, Snapshot, Table, TypeRun};
@@ -139,17 +141,7 @@ impl Whole {
         let outside = agree(ranks, outside)?;
         let scales = agree(ranks, Scales::of(options.linking_length, n, volume))?;
 
-        let one = if let Masses::Equal(mass) = part.masses { mass.to_bits() } else { u64::MAX };
-        let ones: Vec<u64> =
-            all_gather(ranks, [one, own])?.into_iter().filter(|of| of[1] > 0).map(|of| of[0]).collect();
-        let masses = match ones.first() {
-            _ if !has_masses && n > 0 => Masses::Unknown,
-            Some(&first) if first != u64::MAX && ones.iter().all(|&one| one == first) => {
-                Masses::Equal(f64::from_bits(first))
-            }
-            Some(_) => Masses::Each(vec![]),
-            None => part.masses.clone(),
-        };
+        let masses = masses_of(ranks, part, has_masses || n == 0)?;
         let matter = match part.slice.as_ref().and_then(|slice| slice.matter.as_ref()) {
             share if any_share(ranks, share.is_some())? => {
                 let words = share.map_or_else(|| vec![0; MassSum::WORDS], |share| share.words().to_vec());
@@ -160,9 +152,7 @@ impl Whole {
             }
             _ => part.matter,
         };
-        let kinds: BTreeSet<u8> = part.types.iter().filter(|run| run.count > 0).map(|run| run.particle_type).collect();
-        let kinds = all_gather_v(ranks, &kinds.into_iter().collect::<Vec<_>>())?;
-        let kinds: BTreeSet<u8> = kinds.values().iter().copied().filter(|_| has_types).collect();
+        let kinds = kinds_of(ranks, part)?.into_iter().filter(|_| has_types).collect();
         // What it lacks for spheres and profiles is said before halos are found.
         let bare = Snapshot { matter, masses: masses.clone(), ..part.without_particles() };
         agree(ranks, Pipeline::new(&bare, options).map(drop))?;
@@ -177,20 +167,20 @@ impl Whole {
             has_ids,
             masses,
             matter,
-            kinds: kinds.into_iter().collect(),
+            kinds,
         })
     }
 
-    /// The halos of positions, and all particles if spheres or profiles are asked for. Collective.
+    /// The halos of positions, and all of them in regions if spheres or profiles are asked for of these alone. Collective.
     pub fn halos<'a, S: Coordinate>(
         &self,
         ranks: &'a dyn Communicator,
         part: &Snapshot,
-        (options, place): (&Options, Place),
+        (options, place, has_others): (&Options, Place, bool),
         rows: &[[S; 3]],
     ) -> Result<(distributed::Halos, Option<InRegions<'a, S>>)> {
         let period = self.side.filter(|_| !options.open);
-        let is_bare = options.overdensities.is_empty() && options.profiles == 0;
+        let is_bare = has_others || (options.overdensities.is_empty() && options.profiles == 0);
         let finder = match &options.finder {
             Finder::Hop(hop) => OneOf::Hop(self.hop(hop, part, options)),
             _ => OneOf::new(self.scales.linking_length, options.min_members, place),
@@ -211,7 +201,7 @@ impl Whole {
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
             OneOf::OnDevice(fof, device) => fof.halos_on_domain(&domain, device)?,
         };
-        Ok((halos, Some(InRegions::new(ranks, domain, &each(part), &self.masses)?)))
+        Ok((halos, Some(InRegions::new(ranks, domain, &each(part), &self.masses, None)?)))
     }
 
     /// HOP with what is known of the particles.
@@ -227,21 +217,45 @@ impl Whole {
         part: &Snapshot,
         halos: &distributed::Halos,
     ) -> Result<Vec<TypeRun>> {
-        let mut runs: Vec<TypeRun> =
-            self.kinds.iter().map(|&particle_type| TypeRun { particle_type, count: 0 }).collect();
         if self.kinds.len() < 2 {
+            let mut runs = runs_of(&self.kinds, vec![]);
             runs.iter_mut().for_each(|run| run.count = halos.indices().len());
             return Ok(runs);
         }
-        let of_run = |run: &TypeRun| std::iter::repeat_n(run.particle_type, run.count);
-        for kind in halos.bring(ranks, &part.types.iter().flat_map(of_run).collect::<Vec<u8>>())? {
-            match runs.last_mut() {
-                Some(last) if last.particle_type == kind => last.count += 1,
-                _ => runs.push(TypeRun { particle_type: kind, count: 1 }),
-            }
-        }
-        Ok(runs)
+        Ok(runs_of(&self.kinds, halos.bring(ranks, &type_of_each(part))?))
     }
+}
+
+/// Stretches of particles of one type; the first of them are empty ones of all `kinds`.
+pub(super) fn runs_of(kinds: &[u8], each: Vec<u8>) -> Vec<TypeRun> {
+    let mut runs: Vec<TypeRun> = kinds.iter().map(|&particle_type| TypeRun { particle_type, count: 0 }).collect();
+    for kind in each {
+        match runs.last_mut() {
+            Some(last) if last.particle_type == kind => last.count += 1,
+            _ => runs.push(TypeRun { particle_type: kind, count: 1 }),
+        }
+    }
+    runs
+}
+
+/// What the masses of all ranks are; of [`Masses::Each`] only that they are so. Collective.
+pub(super) fn masses_of(ranks: &dyn Communicator, part: &Snapshot, has_masses: bool) -> Result<Masses> {
+    let one = if let Masses::Equal(mass) = part.masses { mass.to_bits() } else { u64::MAX };
+    let all = all_gather(ranks, [one, part.points.len() as u64])?;
+    let ones: Vec<u64> = all.into_iter().filter(|of| of[1] > 0).map(|of| of[0]).collect();
+    Ok(match ones.first() {
+        _ if !has_masses => Masses::Unknown,
+        Some(&first) if first != u64::MAX && ones.iter().all(|&one| one == first) => Masses::Equal(f64::from_bits(first)),
+        Some(_) => Masses::Each(vec![]),
+        None => part.masses.clone(),
+    })
+}
+
+/// The types that particles of any rank have, ascending. Collective.
+pub(super) fn kinds_of(ranks: &dyn Communicator, part: &Snapshot) -> Result<Vec<u8>> {
+    let all = all_gather_v(ranks, &kinds(part))?;
+    let all: BTreeSet<u8> = all.values().iter().copied().collect();
+    Ok(all.into_iter().collect())
 }
 
 fn any_share(ranks: &dyn Communicator, own: bool) -> Result<bool> {

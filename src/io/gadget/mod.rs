@@ -84,7 +84,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let (first, others) = scan_all(path, reading)?;
     let (header, format, options) = (first.header.clone(), first.layout.format(), reading.options);
     let counts: Vec<(u8, u64)> = (0..).zip(header.counts).collect();
-    let types = options.wanted_types(path, &counts)?;
+    let types = reading.wanted_types(path, &counts)?;
     let parts: Vec<Part> = std::iter::once(first).chain(others).collect();
 
     let velocity_unit = options.velocity_unit.unwrap_or(header.velocity_unit());
@@ -122,6 +122,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         columns: Vec::new(),
         notes,
         slice: None,
+        file_types: vec![],
     })
 }
 

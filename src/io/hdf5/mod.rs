@@ -62,7 +62,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let (parts, options) = (open_all(path, reading)?, reading.options);
     let header = first_header(path, &parts)?;
     let counts = particles(&parts)?;
-    let types = options.wanted_types(path, &counts)?;
+    let types = reading.wanted_types(path, &counts)?;
     let all: Vec<u8> = counts.iter().map(|&(particle_type, _)| particle_type).collect();
     let fields = Fields { path, reading, parts: &parts, types: &types };
 
@@ -112,6 +112,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         columns: vec![],
         notes,
         slice: None,
+        file_types: vec![],
     })
 }
 

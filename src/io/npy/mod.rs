@@ -27,7 +27,7 @@ pub use shared::{NpyNumber, SharedNpy, SharedNpyRows};
 pub(super) use write::{write, write_points};
 pub use write::{
     write_npy, write_npy_f64, write_npy_f64_rows_to, write_npy_f64_to, write_npy_i32, write_npy_i32_to, write_npy_to,
-    write_npy_u32_to,
+    write_npy_u32_to, write_npy_u64_to,
 };
 
 /// How a `.npy` file begins.

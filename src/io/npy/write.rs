@@ -32,6 +32,21 @@ pub fn write_npy_i32_to(mut out: impl Write, values: &[i32]) -> Result<()> {
     write(&mut out, &[values.len() as u64], values).map_err(Error::write)
 }
 
+/// Writes ids as a one-dimensional array of `uint64` into a writer.
+///
+/// ```
+/// let mut bytes = Vec::new();
+/// ropewalk::io::write_npy_u64_to(&mut bytes, &[7, 9])?;
+/// assert_eq!(bytes.len(), 128 + 16);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+///
+/// # Errors
+/// What `out` refuses.
+pub fn write_npy_u64_to(mut out: impl Write, values: &[u64]) -> Result<()> {
+    write(&mut out, &[values.len() as u64], values).map_err(Error::write)
+}
+
 /// Writes numbers as a one-dimensional array of `float64`.
 ///
 /// # Errors

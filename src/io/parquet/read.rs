@@ -200,7 +200,7 @@ impl<'a> Scan<'a> {
             each.resize(start + Rows::<u8>::len(&piece) as usize, 0);
             piece.read(0, &mut each[start..])?;
         }
-        TypeColumn::of(self.path, "column type", each, reading.options)
+        TypeColumn::of(self.path, "column type", each, reading)
     }
 
     fn role(&self, column: usize) -> Role {

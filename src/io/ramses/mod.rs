@@ -170,7 +170,7 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
 pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let scan = Scan::new(path, reading)?;
     let (options, output) = (reading.options, &scan.output);
-    let types = options.wanted_types(path, &scan.counts())?;
+    let types = reading.wanted_types(path, &scan.counts())?;
     let redshift = output.scale_factor.map(|a| 1.0 / a - 1.0);
     let unit = options.velocity_unit.or(output.units.velocity).unwrap_or(VelocityUnit::KM_S);
     let factor =

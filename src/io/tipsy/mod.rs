@@ -135,7 +135,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let scan = Scan::new(path, reading)?;
     let options = reading.options;
     let counts: Vec<(u8, u64)> = scan.counts().map(|(family, n)| (family.particle_type(), n)).collect();
-    let types = options.wanted_types(path, &counts)?;
+    let types = reading.wanted_types(path, &counts)?;
     let wanted: Vec<(Family, u64)> =
         scan.counts().filter(|(family, _)| types.contains(&family.particle_type())).collect();
     let columns = |at: u64, width: usize, number: Number| -> Vec<Vec<Column<'_>>> {
@@ -192,5 +192,6 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         columns: vec![],
         notes,
         slice: None,
+        file_types: vec![],
     })
 }

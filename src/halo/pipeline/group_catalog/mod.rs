@@ -325,9 +325,9 @@ mod tests {
         );
         let mut options = Options::default();
         (options.linking_length, options.min_members) = (LinkingLength::Length(0.6), 2);
-        let pipeline = Pipeline::new(&linked, &options).unwrap();
+        let pipeline = Pipeline::new(&linked, &options).unwrap().attaching(&others).unwrap();
         let mut found = pipeline.find().unwrap();
-        pipeline.attach(&mut found, &others).unwrap();
+        pipeline.attach(&mut found).unwrap();
         let catalog = pipeline.measure(&found).unwrap().catalog;
         let mut bytes = vec![];
         pipeline.write_group_catalog(&mut bytes, &found, &catalog).unwrap();

@@ -1,0 +1,133 @@
+//! Particles of other types than the linked ones: which are read, and the files with the groups of each type.
+
+use std::path::Path;
+
+use ropewalk::halo::pipeline::{Found, Pipeline};
+use ropewalk::io::{Masses, Points, ReadOptions, Snapshot, Table};
+use ropewalk::{Error, ErrorKind};
+
+use super::files::{TYPED, typed};
+use super::one::read_options;
+use crate::args::{Finder, Halos as Args};
+use crate::outputs::Outputs;
+use crate::phases::Phases;
+use crate::{Failure, input};
+
+/// What is read beside the linked particles.
+pub struct Others {
+    /// The particles; `None` if no type is to be read.
+    pub snapshot: Option<Snapshot>,
+    /// The types of files, also those that the snapshot has no particles of; none where halos have subhalos.
+    kinds: Vec<u8>,
+}
+
+/// The types to be read beside the linked ones: those that are named, or all others of the file. For halos with subhalos these count in
+/// spheres and profiles alone, and are not read without them.
+pub fn wanted(args: &Args, linked: &Snapshot) -> Vec<u8> {
+    if let Some(named) = args.particles.attached() {
+        return named;
+    }
+    let counts_in_spheres = !args.so.is_empty() || args.profiles > 0;
+    if args.finder == Finder::AdaptaHop && !counts_in_spheres {
+        return vec![];
+    }
+    let is_linked = |kind: u8| args.particles.types.contains(&kind);
+    let known = linked.file_types.iter().map(|&(kind, _)| kind).filter(|&kind| usize::from(kind) < TYPED.len());
+    known.filter(|&kind| !is_linked(kind)).collect()
+}
+
+/// Those of the types that the file has particles of: early snapshots of a series have no stars yet.
+pub fn there(wanted: &[u8], linked: &Snapshot) -> Vec<u8> {
+    let is_there = |kind: &u8| linked.file_types.iter().any(|&(other, count)| other == *kind && count > 0);
+    wanted.iter().copied().filter(is_there).collect()
+}
+
+/// How they are read. Velocities are those that spins and group catalogues need.
+pub fn options(args: &Args, kinds: &[u8]) -> ReadOptions {
+    read_options(args, kinds).velocities(!args.so.is_empty() || args.group_catalog)
+}
+
+/// No particles.
+pub fn nothing() -> Result<Snapshot, Failure> {
+    let mut none = Snapshot::new(Points::F32(Table::new(3, vec![])?));
+    none.masses = Masses::Equal(0.0);
+    Ok(none)
+}
+
+/// An error about particles that cannot be attached, with the option that leaves them out.
+pub fn refused(error: &Error) -> Failure {
+    match (error.kind(), error.parameter()) {
+        (ErrorKind::Missing, Some("masses" | "attach")) => {
+            format!("--attach: {error}; name the types to attach, or leave all out with --attach none").into()
+        }
+        _ => error.to_string().into(),
+    }
+}
+
+impl Others {
+    /// Reads the particles of other types.
+    pub fn read(args: &Args, path: &Path, linked: &Snapshot, phases: &mut Phases) -> Result<Self, Failure> {
+        let is_given = args.particles.attached().is_some_and(|kinds| !kinds.is_empty());
+        let is_stream = path.as_os_str() == input::STANDARD_INPUT;
+        if is_given && (linked.types.is_empty() || is_stream) {
+            let why = if linked.types.is_empty() { "has no particle types" } else { "can be read only once" };
+            return Err(format!("--attach: {} {why}", path.display()).into());
+        }
+        let wanted = if is_stream { vec![] } else { wanted(args, linked) };
+        if wanted.is_empty() {
+            return Ok(Self { snapshot: None, kinds: vec![] });
+        }
+        let there = there(&wanted, linked);
+        let snapshot = match there[..] {
+            [] => nothing()?,
+            _ => input::read(path, &options(args, &there), phases)?,
+        };
+        let kinds = if args.finder == Finder::AdaptaHop { vec![] } else { wanted };
+        Ok(Self { snapshot: Some(snapshot), kinds })
+    }
+
+    /// The pipeline with these particles.
+    pub fn join<'a>(&'a self, pipeline: Pipeline<'a>) -> Result<Pipeline<'a>, Failure> {
+        let Some(others) = &self.snapshot else { return Ok(pipeline) };
+        pipeline.attaching(others).map_err(|error| refused(&error))
+    }
+
+    /// Types with files of their own, each with the names of its files.
+    pub fn typed(&self, args: &Args, linked: &Snapshot) -> Vec<(u8, Vec<&'static str>)> {
+        typed(&kinds(args, linked), &self.kinds, linked.ids.is_some())
+    }
+
+    /// Writes the groups and ids of the particles of each type.
+    pub fn write(
+        &self,
+        args: &Args,
+        folder: &Path,
+        linked: &Snapshot,
+        found: &Found<'_>,
+        outputs: &mut Outputs,
+    ) -> Result<(), Failure> {
+        let attached = found.attached.as_ref();
+        for (kind, names) in self.typed(args, linked) {
+            let (snapshot, labels) = match attached.filter(|_| self.kinds.contains(&kind)) {
+                Some(attached) => (attached.snapshot(), &attached.labels[..]),
+                None => (linked, found.halos.labels().as_slice()),
+            };
+            let ids = snapshot.ids.as_deref().unwrap_or_default();
+            if let [labels_name, ids_name @ ..] = &names[..] {
+                let labels = snapshot.of_type(kind, labels);
+                outputs.write(folder.join(labels_name), |out| ropewalk::io::write_npy_i32_to(out, &labels))?;
+                for name in ids_name {
+                    let ids = snapshot.of_type(kind, ids);
+                    outputs.write(folder.join(name), |out| ropewalk::io::write_npy_u64_to(out, &ids))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The types of the linked particles, ascending, also of those that other ranks have.
+pub fn kinds(args: &Args, linked: &Snapshot) -> Vec<u8> {
+    let known = linked.file_types.iter().map(|&(kind, _)| kind);
+    known.filter(|kind| args.particles.types.contains(kind)).collect()
+}

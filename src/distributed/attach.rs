@@ -1,0 +1,106 @@
+//! Points of all ranks that join halos of all ranks.
+//!
+//! In: halos, the points that they were found among, and other points. Out: the label of each other point, and the way of its columns to the
+//! rank that owns its halo.
+//! Cost: a tree over the first points, one search of the nearest for each other point, 16 bytes for each halo of all ranks on each rank; an
+//! attached point is sent once for each column.
+
+use bytemuck::Pod;
+
+use crate::distributed::communicator::{Communicator, agree, all_gather_v};
+use crate::distributed::route::Route;
+use crate::distributed::search::Bvh;
+use crate::distributed::{Domain, Halos};
+use crate::error::{Kind, Result};
+use crate::geometry::Scalar;
+use crate::search::Nearest;
+
+/// Points that joined halos: their labels where they came from, and their way to the owners of their halos.
+#[derive(Debug)]
+pub(crate) struct AttachedPoints {
+    /// The label of each point that this rank came with, -1 for none.
+    pub labels: Vec<i64>,
+    route: Route,
+    /// The owned halo of each point that arrived, ascending by the global index of the points of each halo.
+    pub halos: Vec<u32>,
+}
+
+impl AttachedPoints {
+    /// A column of the points that this rank came with, on the ranks that own their halos: a value for each of `halos`. Collective.
+    pub fn bring<T: Pod + Send + Sync>(&self, ranks: &dyn Communicator, column: &[T]) -> Result<Vec<T>> {
+        self.route.send(ranks, column)
+    }
+}
+
+impl Halos {
+    /// Attaches `others` to the halos, as [`crate::Halos::attach`] does on one process: each joins the group of the nearest of `points`, among
+    /// which the halos were found, if that is within `length`. Collective.
+    ///
+    /// # Errors
+    /// On all ranks, if one has other points that are not finite; as [`Domain::new`].
+    pub(crate) fn attach<S: Scalar>(
+        &self,
+        ranks: &dyn Communicator,
+        points: &[[S; 3]],
+        others: &[[S; 3]],
+        (length, period): (f64, Option<f64>),
+    ) -> Result<AttachedPoints> {
+        agree(ranks, check(others))?;
+        let domain = Domain::new(ranks, points, period)?;
+        let space = domain.space;
+        let bvh = Bvh::of_domain(domain)?;
+        let wrapped: Vec<[S; 3]> = others.iter().map(|&point| space.wrap(point)).collect();
+        let near = bvh.nearest_all(&wrapped, Nearest::new(1).within(length))?;
+        drop((bvh, wrapped));
+        let nearest: Vec<Option<u64>> = (0..others.len()).map(|at| near.of(at).first().map(|near| near.index)).collect();
+        drop(near);
+        let labels = self.labels_of(ranks, &nearest)?;
+
+        // Who owns which halo.
+        let numbers = self.numbers();
+        let mut owners: Vec<(u64, u32)> = (0..)
+            .zip(all_gather_v(ranks, &numbers)?.iter())
+            .flat_map(|(rank, labels)| labels.iter().map(move |&label| (label, rank)))
+            .collect();
+        owners.sort_unstable();
+        let mut lists = vec![vec![]; ranks.size()];
+        for (row, &label) in (0..).zip(&labels) {
+            let found = u64::try_from(label).ok().and_then(|label| owners.binary_search_by_key(&label, |owner| owner.0).ok());
+            if let Some(at) = found {
+                lists[owners[at].1 as usize].push(row);
+            }
+        }
+        let route = Route::of_lists(ranks, &lists)?;
+        let mut own: Vec<(u64, u32)> = numbers.into_iter().zip(0..).collect();
+        own.sort_unstable();
+        let halo = |label: i64| own.binary_search_by_key(&(label as u64), |halo| halo.0).map_or(u32::MAX, |at| own[at].1);
+        let halos = route.send(ranks, &labels)?.into_iter().map(halo).collect();
+        Ok(AttachedPoints { labels, route, halos })
+    }
+
+    /// The labels of points of all ranks by their global indices, -1 for `None`. Collective.
+    fn labels_of(&self, ranks: &dyn Communicator, indices: &[Option<u64>]) -> Result<Vec<i64>> {
+        let starts = self.starts();
+        let home = |index: u64| starts.partition_point(|&start| start <= index) - 1;
+        let mut asked: Vec<(usize, usize, u64)> =
+            indices.iter().enumerate().filter_map(|(at, index)| Some((home((*index)?), at, (*index)?))).collect();
+        asked.sort_unstable();
+        let mut counts = vec![0; ranks.size()];
+        asked.iter().for_each(|(rank, ..)| counts[*rank] += 1);
+        let rows: Vec<u32> = asked.iter().map(|(rank, _, index)| (index - starts[*rank]) as u32).collect();
+        let answers = Route::requested(ranks, &rows, &counts)?.send(ranks, self.labels().as_slice())?;
+        let mut labels = vec![-1; indices.len()];
+        asked.iter().zip(answers).for_each(|((_, at, _), label)| labels[*at] = label);
+        Ok(labels)
+    }
+}
+
+/// Errors: a coordinate that is not finite.
+fn check<S: Scalar>(points: &[[S; 3]]) -> Result<()> {
+    for (index, point) in points.iter().enumerate() {
+        if let Some((axis, value)) = (0..).zip(point.map(Into::into)).find(|(_, x): &(usize, f64)| !x.is_finite()) {
+            return Err(Kind::NotFinite { index, axis, value }.into());
+        }
+    }
+    Ok(())
+}
