@@ -161,14 +161,12 @@ pub fn inspect(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Contents
     // Also types that are not wanted, and where those that are wanted are none.
     let every = ReadOptions { part: None, ..options.clone().types([]) };
     let reading = Reading::new(&every, None)?;
-    let mut contents = uncompressed(&path, &reading, inspect_format)?;
-    for file in &mut contents.files {
-        // The file that was compressed.
-        if !file.exists() {
-            file.clone_from(&path);
-        }
-    }
-    Ok(contents)
+    uncompressed(&path, &reading, |at, reading, found| {
+        let mut contents = inspect_format(at, reading, found)?;
+        // The file that was compressed, not its copy.
+        contents.files.iter_mut().filter(|file| *file == at).for_each(|file| file.clone_from(&path));
+        Ok(contents)
+    })
 }
 
 /// What `work` makes of a file, and of a compressed one when it is uncompressed.
