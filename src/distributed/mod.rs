@@ -60,6 +60,8 @@ mod on_device;
 mod order;
 mod regions;
 mod route;
+#[cfg(feature = "io")]
+mod same_files;
 mod search;
 
 #[cfg(feature = "mpi")]
@@ -70,6 +72,8 @@ pub use communicator::{
 pub use domain::Domain;
 pub use halos::Halos;
 pub use labels::Labels;
+#[cfg(feature = "io")]
+pub use same_files::agree_on_files;
 #[cfg(feature = "io")]
 pub(crate) use search::ShellAbout;
 pub use search::{Bvh, Hit, Neighbor, Portable};

@@ -32,7 +32,7 @@ use number::Number;
 use parts::{Part, open_all};
 use units::Scaling;
 
-pub(super) use parts::{first, named};
+pub(super) use parts::{first, named, viewed};
 
 /// The first bytes of an HDF5 file, or of what is behind a block of a user's own.
 pub(super) const MAGIC: &[u8; 8] = b"\x89HDF\r\n\x1a\n";
