@@ -18,11 +18,12 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     if args.snapshot.as_os_str() == input::STANDARD_INPUT {
         return Err("info: standard input can be read only once; name a file".into());
     }
-    let contents = inspect(&args.snapshot, &ReadOptions::default())?;
+    let options = ReadOptions::default().columns(&args.columns);
+    let contents = inspect(&args.snapshot, &options)?;
     let mut summary = Summary::default();
     about(&mut summary, &contents)?;
     if args.ranges {
-        let snapshot = input::read(&args.snapshot, &ReadOptions::default().open(true), &mut Phases::default())?;
+        let snapshot = input::read(&args.snapshot, &options.open(true), &mut Phases::default())?;
         ranges(&mut summary, &snapshot);
     }
     Ok(summary.text)

@@ -14,7 +14,7 @@ use crate::args::Halos as Args;
 use crate::outputs::Outputs;
 use crate::pictures;
 
-pub const CATALOGS: [&str; 5] = ["halos.ecsv", "halos.csv", "halos.hdf5", "halos.h5", "halos.parquet"];
+const CATALOGS: [&str; 5] = ["halos.ecsv", "halos.csv", "halos.hdf5", "halos.h5", "halos.parquet"];
 pub const GROUPS: &str = "fof_subhalo_tab_000.0.hdf5";
 pub const LABELS: &str = "labels.npy";
 pub const ATTACHED: &str = "attached.npy";
@@ -22,9 +22,12 @@ pub const MEMBERS: &str = "members.npz";
 pub const PROFILES: &str = "profiles.ecsv";
 pub const DENSITY: &str = "density.npy";
 pub const STANDARD_OUTPUT: &str = "-";
-/// What a run in a series leaves, by which the next one knows that it is finished.
-pub const SUMMARY: &str = "summary.json";
-pub const ALL: [&str; 7] = [GROUPS, LABELS, ATTACHED, MEMBERS, PROFILES, DENSITY, SUMMARY];
+const ALL: [&str; 6] = [GROUPS, LABELS, ATTACHED, MEMBERS, PROFILES, DENSITY];
+
+/// The names that a run may write into a folder, unless --catalog chooses others.
+pub fn known() -> Vec<&'static str> {
+    ALL.into_iter().chain(CATALOGS).chain(pictures::all_files()).collect()
+}
 
 /// What the catalogue is called.
 pub struct Catalogs {
@@ -44,9 +47,6 @@ impl Catalogs {
             let format = TableFormat::of(name).map_err(|error| format!("--catalog {error}"))?;
             let is_bare = name.file_name() == Some(name.as_os_str());
             match name.to_str().filter(|_| is_bare) {
-                Some(bare) if catalogs.names.iter().any(|(other, _)| other == bare) || ALL.contains(&bare) => {
-                    return Err(format!("--catalog: {bare} is named for two files").into());
-                }
                 Some(bare) => catalogs.names.push((bare.into(), format)),
                 None => return Err(format!("--catalog {}: it is a name in DIR, not a path", name.display()).into()),
             }
