@@ -21,10 +21,19 @@ use crate::simd::prefetch;
 /// assert_eq!(lists.offsets(), [0, 2, 2]);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Csr<T> {
     offsets: Vec<usize>,
     values: Vec<T>,
+}
+
+impl<T: std::fmt::Debug> std::fmt::Debug for Csr<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Csr")
+            .field("offsets", &crate::brief::Brief(&self.offsets))
+            .field("values", &crate::brief::Brief(&self.values))
+            .finish()
+    }
 }
 
 impl<T> Csr<T> {

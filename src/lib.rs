@@ -277,6 +277,7 @@ assert_eq!(labels, [Some(0); 3]);
 //! - More than ten dimensions, or other metrics than the Euclidean: not here.
 
 mod error;
+mod brief;
 mod cancel;
 mod memory;
 mod parallel;

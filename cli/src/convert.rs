@@ -6,9 +6,9 @@ use ropewalk::io::{Format, ReadOptions, Role, Snapshot, SnapshotFormat, TypeCont
 
 use super::args::Convert as Args;
 use super::input::{self, STANDARD_INPUT};
-use super::outputs::Outputs;
+use super::outputs::{Outputs, is_closed_pipe};
 use super::phases::Phases;
-use super::{Failure, grouped, start_threads};
+use super::{Closed, Failure, grouped, start_threads};
 
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.threads)?;
@@ -24,7 +24,16 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         (None, named) => named?,
     };
     // What cannot be written shows before the reading.
-    drop(Outputs::files(&[&args.out], &args.input)?);
+    let mut outputs = Outputs::files(&[&args.out], &[&args.input])?;
+    if format == SnapshotFormat::Tipsy {
+        // Ids and units are written beside the file.
+        for ending in [".iord", ".param"] {
+            let mut name = args.out.clone().into_os_string();
+            name.push(ending);
+            outputs.reserve(name.as_ref())?;
+        }
+    }
+    drop(outputs);
     let mut options = ReadOptions::default();
     options.types.clone_from(&args.types);
     options.subsample = args.subsample;
@@ -39,9 +48,13 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let mut phases = Phases::default();
     let mut snapshot = input::read(&args.input, &options, &mut phases)?;
     snapshot.redshift = args.redshift.or(snapshot.redshift);
-    phases.run("write", || write_snapshot(&args.out, &snapshot, format))?;
+    let is_stdout = args.out.as_os_str() == STANDARD_INPUT;
+    match phases.run("write", || write_snapshot(&args.out, &snapshot, format)) {
+        Err(error) if is_stdout && is_closed_pipe(&error) => return Err(Closed.into()),
+        other => other?,
+    }
     let report = report(args, &snapshot, format);
-    if args.out.as_os_str() == STANDARD_INPUT {
+    if is_stdout {
         // A report that cannot be printed has no other place to go.
         _ = std::io::stderr().write_all(report.as_bytes());
         return Ok(String::new());

@@ -23,7 +23,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let targets: Vec<&Path> =
         [&args.out, &args.plot, &args.points.json].into_iter().flatten().map(AsRef::as_ref).collect();
     // First, so that hours of work do not end at a full disk's closed door.
-    let mut outputs = Outputs::files(&targets, &args.points.file)?;
+    let mut outputs = Outputs::files(&targets, &[&args.points.file])?;
     let column = args.out.as_ref().map(|out| Column::of("--out", out)).transpose()?;
     let format = args.plot.as_ref().map(|plot| picture_format("--plot", plot)).transpose()?;
 
@@ -79,6 +79,9 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     summary.both("border", border, if args.star { 0 } else { counts.border });
     summary.both("noise", share(counts.noise, counts.points), counts.noise);
     summary.both("largest", format!("{} points", grouped(counts.largest)), counts.largest);
+    if args.out.is_none() && args.plot.is_none() {
+        summary.line("written", "nothing: --out LABELS.npy writes the labels, --plot CLUSTERS.png draws them");
+    }
     summary.close(&phases, outputs, &targets, args.points.json.as_ref())
 }
 

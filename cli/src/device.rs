@@ -105,6 +105,11 @@ pub(super) use with_points_there;
 pub struct Names(Vec<Name>);
 
 impl Names {
+    /// The processor.
+    pub fn cpu() -> Self {
+        Self(vec![Name::Cpu])
+    }
+
     /// Looks for all of them.
     pub fn find(&self) -> Result<Vec<Device>, Failure> {
         self.0.iter().map(|name| name.find()).collect()

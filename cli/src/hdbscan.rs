@@ -25,7 +25,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let named = [&args.out, &args.probabilities, &args.outliers, &args.plot, &args.tree, &args.points.json];
     let targets: Vec<&Path> = named.into_iter().flatten().map(AsRef::as_ref).collect();
     // First, so that hours of work do not end at a full disk's closed door.
-    let mut outputs = Outputs::files(&targets, &args.points.file)?;
+    let mut outputs = Outputs::files(&targets, &[&args.points.file])?;
     let labels_to = To::new("--out", &args.out)?;
     let probabilities_to = To::new("--probabilities", &args.probabilities)?;
     let outliers_to = To::new("--outliers", &args.outliers)?;
@@ -93,6 +93,9 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     summary.both("clusters", grouped(labels.n_clusters() as u64), labels.n_clusters());
     summary.both("noise", share(noise, n), noise);
     summary.both("largest", format!("{} points", grouped(largest as u64)), largest);
+    if targets.iter().all(|target| args.points.json.as_deref() == Some(*target)) {
+        summary.line("written", "nothing: --out LABELS.npy writes the labels, --plot CLUSTERS.png draws them");
+    }
     summary.close(&phases, outputs, &targets, args.points.json.as_ref())
 }
 

@@ -20,15 +20,16 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         return Err("info: standard input can be read only once; name a file".into());
     }
     let snapshots = snapshots(&args.snapshots, false)?;
+    let options = ReadOptions::default().columns(&args.columns);
     let mut text = String::new();
     for path in &snapshots {
         let mut summary = Summary::default();
         if snapshots.len() > 1 {
             summary.line("snapshot", path.display().to_string());
         }
-        about(&mut summary, &inspect(path, &ReadOptions::default())?)?;
+        about(&mut summary, &inspect(path, &options)?)?;
         if args.ranges {
-            let snapshot = input::read(path, &ReadOptions::default().open(true), &mut Phases::default())?;
+            let snapshot = input::read(path, &options.clone().open(true), &mut Phases::default())?;
             ranges(&mut summary, &snapshot);
         }
         if !text.is_empty() {

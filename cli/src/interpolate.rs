@@ -21,8 +21,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.points.threads)?;
     let targets: Vec<&Path> =
         [Some(&args.out), args.points.json.as_ref()].into_iter().flatten().map(AsRef::as_ref).collect();
-    let mut outputs = Outputs::files(&targets, &args.points.file)?;
-    [&args.values, &args.targets].into_iter().try_for_each(|input| outputs.spare(input))?;
+    let mut outputs = Outputs::files(&targets, &[&args.points.file, &args.values, &args.targets])?;
     let out = Column::of("--out", &args.out)?;
 
     let mut phases = Phases::default();

@@ -26,7 +26,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     }
     let targets: Vec<&Path> =
         [&args.out, &args.plot, &args.points.json].into_iter().flatten().map(AsRef::as_ref).collect();
-    let mut outputs = Outputs::files(&targets, &args.points.file)?;
+    let mut outputs = Outputs::files(&targets, &[&args.points.file])?;
     let column = args.out.as_ref().map(|out| Column::of("--out", out)).transpose()?;
     let format = args.plot.as_ref().map(|plot| picture_format("--plot", plot)).transpose()?;
 

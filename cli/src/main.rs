@@ -56,17 +56,18 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
     };
-    #[cfg(feature = "mpi")]
-    if across::mpi::is_asked(&args) {
+    if across::is_asked(&args) {
+        #[cfg(feature = "mpi")]
         return across::mpi::main(&args);
+        #[cfg(not(feature = "mpi"))]
+        {
+            eprintln!("error: --mpi: this ropewalk was built without MPI; build it with --features mpi");
+            return ExitCode::FAILURE;
+        }
     }
-    let done = run(&args).and_then(|report| match io::stdout().lock().write_all(report.as_bytes()) {
-        // The reader has seen enough, as `head` does.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.map_err(|error| format!("standard output: {error}").into()),
-    });
-    match done {
+    match run(&args).and_then(|report| print(&report)) {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.is::<Closed>() => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {}", one_line(&error.to_string()));
             ExitCode::FAILURE
@@ -77,6 +78,27 @@ fn main() -> ExitCode {
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
+
+/// Prints at once. Standard output without a reader is no error: `head` has seen enough.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Closed.into()),
+        other => other.map_err(|error| format!("standard output: {error}").into()),
+    }
+}
+
+/// The reader of standard output has ended, as `head` does, which ends the run without a word.
+#[derive(Debug)]
+struct Closed;
+
+impl std::fmt::Display for Closed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("standard output has no reader")
+    }
+}
+
+impl std::error::Error for Closed {}
 
 /// An error for the user: its text is all that is shown.
 type Failure = Box<dyn std::error::Error>;

@@ -14,7 +14,9 @@ use super::{Failure, grouped, input, short, start_threads};
 pub fn knn(args: &Knn) -> Result<String, Failure> {
     start_threads(args.points.threads)?;
     let targets = targets([Some(&args.out), args.distances.as_ref(), args.points.json.as_ref()]);
-    let mut outputs = Outputs::files(&targets, &args.points.file)?;
+    let inputs: Vec<&Path> =
+        [Some(&args.points.file), args.queries.as_ref()].into_iter().flatten().map(AsRef::as_ref).collect();
+    let mut outputs = Outputs::files(&targets, &inputs)?;
     let out = Column::of("--out", &args.out)?;
     let distances = args.distances.as_ref().map(|path| Column::of("--distances", path)).transpose()?;
 
@@ -71,7 +73,7 @@ pub fn knn(args: &Knn) -> Result<String, Failure> {
 pub fn pairs(args: &Pairs) -> Result<String, Failure> {
     start_threads(args.points.threads)?;
     let targets = targets([Some(&args.out), args.distances.as_ref(), args.points.json.as_ref()]);
-    let mut outputs = Outputs::files(&targets, &args.points.file)?;
+    let mut outputs = Outputs::files(&targets, &[&args.points.file])?;
     let out = Column::of("--out", &args.out)?;
     let distances = args.distances.as_ref().map(|path| Column::of("--distances", path)).transpose()?;
 

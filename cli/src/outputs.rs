@@ -1,44 +1,85 @@
 //! Output files that appear together, or not at all.
 
+mod folder;
+mod identity;
+
 use std::ffi::OsStr;
 use std::fmt::Display;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use ropewalk::io::AtomicFile;
 use ropewalk::plot::PictureFormat;
 
 use super::{Failure, signals};
+use folder::Folder;
+pub use folder::{Earlier, Plan, SUMMARY};
+pub use identity::{Identity, Inputs};
 
-/// Files under temporary names, until [`Outputs::commit`] gives them their own. Dropped before that, they are removed, and so are
-/// the directories that were made for them.
+/// The outputs of a run, no two of them one file and none of them an input. They are incomplete until [`Outputs::commit`] gives them their
+/// names. Dropped before that, they are removed, and so are the directories that were made for them.
 #[derive(Default)]
 pub struct Outputs {
+    inputs: Rc<Inputs>,
+    /// All outputs, also those that are written by other means.
+    targets: Vec<(PathBuf, Identity)>,
     made: Vec<PathBuf>,
     files: Vec<AtomicFile>,
-    /// What an earlier run wrote and this one does not.
-    stale: Vec<PathBuf>,
+    folders: Vec<Folder>,
+    /// The names that any run may write into its folder.
+    known: Vec<&'static str>,
 }
 
 impl Outputs {
-    /// Makes the directories if need be, and in each an empty file for each of `names`: what cannot be written shows now. Where an
-    /// earlier run left the first of them, [`Outputs::commit`] removes those of `all_names` that this one does not write. None may be
-    /// a file of `input`, which would be gone.
-    pub fn create(directories: &[PathBuf], names: &[&str], all_names: &[&str], input: &Path) -> Result<Self, Failure> {
+    fn new(inputs: Rc<Inputs>) -> Self {
         let mut outputs = Self::default();
-        let inputs = Inputs::of(input);
-        for directory in directories {
-            outputs.make(directory)?;
-            for name in names {
-                outputs.add(&directory.join(name), &inputs)?;
-            }
-            if names.first().is_some_and(|first| is_file(&directory.join(first))) {
-                let others = all_names.iter().filter(|name| !names.contains(name)).map(|name| directory.join(name));
-                outputs.stale.extend(others.filter(|path| is_file(path) && !inputs.contain(path)));
-            }
+        outputs.inputs = inputs;
+        outputs
+    }
+
+    /// Creates outputs in directories that exist, of a run that reads `inputs`.
+    pub fn files(targets: &[&Path], inputs: &[&Path]) -> Result<Self, Failure> {
+        let mut outputs = Self::new(Rc::new(Inputs::of(inputs)));
+        for target in targets {
+            outputs.reserve(target)?;
+            AtomicFile::remove_stale(
+                target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")),
+            );
         }
+        targets.iter().try_for_each(|target| outputs.create(target))?;
         Ok(outputs)
+    }
+
+    /// Registers an output that is written by other means.
+    ///
+    /// Errors: an output that is one file with another one, or with an input.
+    pub fn reserve(&mut self, target: &Path) -> Result<(), Failure> {
+        let identity = Identity::of_output(target);
+        if self.inputs.contain(&identity) {
+            return Err(format!("{}: is the input, which the output would replace", target.display()).into());
+        }
+        if let Some((other, _)) = self.targets.iter().find(|(_, other)| other.is_same(&identity)) {
+            let (other, target) = (other.display().to_string(), target.display().to_string());
+            return Err(match other == target {
+                true => format!("{target}: is named for two outputs").into(),
+                false => format!("{other} and {target} are one file, and are named for two outputs").into(),
+            });
+        }
+        self.targets.push((target.to_path_buf(), identity));
+        Ok(())
+    }
+
+    /// Adds an output in a directory that exists.
+    pub fn add(&mut self, target: &Path) -> Result<(), Failure> {
+        self.reserve(target)?;
+        self.create(target)
+    }
+
+    fn create(&mut self, target: &Path) -> Result<(), Failure> {
+        self.files.push(AtomicFile::create(target)?);
+        Ok(())
     }
 
     /// Makes a directory and those that it is in.
@@ -60,49 +101,8 @@ impl Outputs {
         Ok(())
     }
 
-    /// The same for files in directories that are there. No two may be one file, and none may be a file of `input`.
-    pub fn files(targets: &[&Path], input: &Path) -> Result<Self, Failure> {
-        let mut outputs = Self::default();
-        let inputs = Inputs::of(input);
-        let mut known = Vec::new();
-        for &target in targets {
-            let real = target
-                .canonicalize()
-                .ok()
-                .or_else(|| Some(parent(target).canonicalize().ok()?.join(target.file_name()?)));
-            if real.is_some() && known.contains(&real) {
-                return Err(format!("{}: is named for two outputs", target.display()).into());
-            }
-            known.push(real);
-            outputs.add(target, &inputs)?;
-        }
-        Ok(outputs)
-    }
-
-    /// Whether none of the files is one of another input.
-    pub fn spare(&self, input: &Path) -> Result<(), Failure> {
-        let inputs = Inputs::of(input);
-        match self.files.iter().find(|file| inputs.contain(file.path())) {
-            Some(file) => Err(replaced(file.path())),
-            None => Ok(()),
-        }
-    }
-
-    /// One more file, in a directory that is there.
-    pub fn also(&mut self, target: &Path, input: &Path) -> Result<(), Failure> {
-        self.stale.retain(|stale| stale != target);
-        self.add(target, &Inputs::of(input))
-    }
-
-    fn add(&mut self, target: &Path, inputs: &Inputs) -> Result<(), Failure> {
-        if inputs.contain(target) {
-            return Err(replaced(target));
-        }
-        self.files.push(AtomicFile::create(target)?);
-        Ok(())
-    }
-
-    /// Writes the contents of a file, one of those given.
+    /// Writes the contents of a file, one of those given. If standard output loses its reader, as `head` ends, the rest of its contents is
+    /// left out, and the run goes on for the other outputs.
     pub fn write<E: Display>(
         &mut self,
         target: impl AsRef<Path>,
@@ -111,23 +111,25 @@ impl Outputs {
         let target = target.as_ref();
         let file = self.files.iter_mut().find(|file| file.path() == target);
         let file = file.ok_or_else(|| format!("{}: is not one of the outputs", target.display()))?;
-        write(file).map_err(|error| format!("{}: cannot be written: {error}", target.display()).into())
+        let failed = |error: &dyn Display| format!("{}: cannot be written: {error}", target.display());
+        let mut written = write(file).map_err(|error| failed(&error));
+        if file.is_stdout() {
+            written = written.and_then(|()| file.flush().map_err(|error| failed(&error)));
+        }
+        match written {
+            Err(_) if file.is_closed() => Ok(()),
+            other => Ok(other?),
+        }
     }
 
-    /// Gives the files their names, replacing older ones; then removes what an earlier run left beside them. If it fails, directories that were
-    /// made go when this is dropped.
+    /// Gives the files their names, replacing older ones. If it fails, directories that were made are removed when this is dropped.
     pub fn commit(&mut self) -> Result<Committed, Failure> {
         let to_stdout = self.files.iter().any(AtomicFile::is_stdout);
+        self.files.retain(|file| !file.is_closed());
         AtomicFile::commit_all(std::mem::take(&mut self.files))?;
         signals::with_made(|made| made.retain(|path| !self.made.contains(path)));
         self.made.clear();
-        let mut removed = Vec::new();
-        for path in &self.stale {
-            fs::remove_file(path)
-                .map_err(|error| format!("{}: is of an earlier run and cannot be removed: {error}", path.display()))?;
-            removed.extend(path.file_name().map(|name| name.to_string_lossy().into_owned()));
-        }
-        Ok(Committed { removed, to_stdout })
+        Ok(Committed { removed: vec![], kept: vec![], to_stdout })
     }
 }
 
@@ -146,8 +148,10 @@ impl Drop for Outputs {
 
 /// Outputs that have their names.
 pub struct Committed {
-    /// Names of files of an earlier run that are gone.
+    /// Files of an earlier run that are removed.
     pub removed: Vec<String>,
+    /// Files in the folder of the run that are not of this run, and why they stay.
+    pub kept: Vec<String>,
     /// Whether one was written to standard output.
     to_stdout: bool,
 }
@@ -173,31 +177,11 @@ pub fn written(targets: &[impl AsRef<Path>]) -> String {
     format!("\nwritten: {}\n", names.join(", "))
 }
 
-/// The files that are read.
-struct Inputs(Vec<PathBuf>);
-
-impl Inputs {
-    fn of(input: &Path) -> Self {
-        Self(ropewalk::io::parts(input).iter().filter_map(|part| part.canonicalize().ok()).collect())
-    }
-
-    fn contain(&self, path: &Path) -> bool {
-        path.canonicalize().is_ok_and(|path| self.0.contains(&path))
-    }
-}
-
-/// Whether it is a file itself, not a link to one.
-fn is_file(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file())
-}
-
-fn replaced(target: &Path) -> Failure {
-    format!("{}: is the input, which the output would replace", target.display()).into()
-}
-
-/// The directory of a file; `.` for a bare name.
-fn parent(file: &Path) -> &Path {
-    file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+/// Returns `true` if the error is that of a pipe whose reader has ended.
+pub fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
+    std::iter::successors(Some(error), |error| error.source())
+        .filter_map(|error| error.downcast_ref::<io::Error>())
+        .any(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 /// How a column of values is written.

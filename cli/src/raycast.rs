@@ -19,7 +19,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let &[width, height] = &args.size[..] else { return Err("--size: two numbers of pixels, as 1200,900".into()) };
     let view = View { azimuth: args.azimuth, elevation: args.elevation, width, height };
     let targets: Vec<&Path> = [Some(&args.out), args.json.as_ref()].into_iter().flatten().map(AsRef::as_ref).collect();
-    let mut outputs = Outputs::files(&targets, &args.file)?;
+    let mut outputs = Outputs::files(&targets, &[&args.file])?;
     let mut phases = Phases::default();
     let mesh = phases.run("read", || ropewalk::io::read_mesh(&args.file))?;
     if mesh.faces.is_empty() {

@@ -1,11 +1,13 @@
 //! `ropewalk sample`.
 
-use ropewalk::io::{AtomicFile, GadgetOptions, Masses, Points, Species, Table, write_gadget, write_npy};
+use std::io::Write as _;
+
+use ropewalk::io::{GadgetOptions, Masses, Points, Species, Table, write_gadget, write_npy_to};
 use ropewalk::sample::Sample;
 
 use super::args::{Sample as Args, SampleFormat};
-use super::outputs::{Column, write_csv};
-use super::{Failure, grouped, start_threads};
+use super::outputs::{Column, Outputs, is_closed_pipe, write_csv};
+use super::{Closed, Failure, grouped, start_threads};
 
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.threads)?;
@@ -13,32 +15,39 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let sample = Sample::parse(&args.spec)?;
     let table = Table::new(3, sample.points()?.into_flattened())?;
     let n = table.len();
-    match format {
-        SampleFormat::Csv => {
-            let mut out = AtomicFile::create(&args.out)?;
-            write_csv(&mut out, &["x", "y", "z"], table.as_slice())
-                .map_err(|error| format!("{}: cannot be written: {error}", args.out.display()))?;
-            out.commit()?;
+    if format == SampleFormat::Gadget {
+        let written = write_gadget_file(args, &sample, table);
+        match written {
+            Err(error) if args.out.as_os_str() == "-" && is_closed_pipe(&error) => return Err(Closed.into()),
+            other => other?,
         }
-        SampleFormat::Npy => write_npy(&args.out, &Points::F32(table))?,
-        SampleFormat::Gadget => {
-            let ids: Vec<u64> = (1..=n as u64).collect();
-            let masses = Masses::Equal(1.0);
-            // At rest: readers of this format expect velocities before ids.
-            let zeros = Points::F32(Table::new(3, vec![0.0; 3 * n])?);
-            let points = Points::F32(table);
-            let species = Species {
-                particle_type: 1,
-                positions: &points,
-                velocities: Some(&zeros),
-                ids: Some(&ids),
-                masses: &masses,
-            };
-            let options = GadgetOptions::default().box_size(sample.side());
-            write_gadget(&args.out, &[species], &options)?;
-        }
+    } else {
+        let mut outputs = Outputs::files(&[&args.out], &[])?;
+        outputs.write(&args.out, |out| match format {
+            SampleFormat::Csv => write_csv(out, &["x", "y", "z"], table.as_slice()),
+            _ => Ok(write_npy_to(out, &Points::F32(table))?),
+        })?;
+        outputs.commit()?;
     }
-    Ok(format!("{} points of {sample} are in {}\n", grouped(n as u64), args.out.display()))
+    let report = format!("{} points of {sample} are in {}\n", grouped(n as u64), args.out.display());
+    if args.out.as_os_str() == "-" {
+        // A report that cannot be printed has no other place to go.
+        _ = std::io::stderr().write_all(report.as_bytes());
+        return Ok(String::new());
+    }
+    Ok(report)
+}
+
+/// Writes the points as a snapshot of particles at rest: readers of this format expect velocities before ids.
+fn write_gadget_file(args: &Args, sample: &Sample, table: Table<f32>) -> ropewalk::Result<()> {
+    let n = table.len();
+    let ids: Vec<u64> = (1..=n as u64).collect();
+    let masses = Masses::Equal(1.0);
+    let zeros = Points::F32(Table::new(3, vec![0.0; 3 * n])?);
+    let points = Points::F32(table);
+    let species =
+        Species { particle_type: 1, positions: &points, velocities: Some(&zeros), ids: Some(&ids), masses: &masses };
+    write_gadget(&args.out, &[species], &GadgetOptions::default().box_size(sample.side()))
 }
 
 /// What `--format` or the name says; they must not contradict each other.

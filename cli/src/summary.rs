@@ -58,10 +58,15 @@ impl Summary {
         }
     }
 
-    /// The times of the phases, and the files that were written.
-    pub fn finish(&mut self, phases: &Phases, written: &[impl AsRef<Path>]) {
+    /// The times of the phases.
+    pub fn times(&mut self, phases: &Phases) {
         _ = write!(self.text, "\n{}", phases.table());
         self.value("seconds", phases.seconds());
+    }
+
+    /// The times of the phases, and the files that were written.
+    fn finish(&mut self, phases: &Phases, written: &[impl AsRef<Path>]) {
+        self.times(phases);
         self.value("written", written.iter().map(|path| path.as_ref().display().to_string()).collect::<Value>());
     }
 

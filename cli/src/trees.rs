@@ -23,7 +23,7 @@ pub fn emst(args: &Emst) -> Result<String, Failure> {
         .map(AsRef::as_ref)
         .collect();
     // First, so that hours of work do not end at a full disk's closed door.
-    let mut outputs = Outputs::files(&targets, &args.spanned.points.file)?;
+    let mut outputs = Outputs::files(&targets, &[&args.spanned.points.file])?;
     let edges = Column::of("--out", &args.out)?;
     let weights = args.weights.as_ref().map(|path| Column::of("--weights", path)).transpose()?;
 
@@ -58,7 +58,7 @@ pub fn linkage(args: &Linkage) -> Result<String, Failure> {
     start_threads(args.spanned.points.threads)?;
     let targets: Vec<&Path> =
         [Some(&args.out), args.spanned.points.json.as_ref()].into_iter().flatten().map(AsRef::as_ref).collect();
-    let mut outputs = Outputs::files(&targets, &args.spanned.points.file)?;
+    let mut outputs = Outputs::files(&targets, &[&args.spanned.points.file])?;
     let column = Column::of("--out", &args.out)?;
 
     let mut phases = Phases::default();

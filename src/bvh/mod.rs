@@ -91,7 +91,7 @@ unsafe impl<S: bytemuck::Zeroable, const D: usize> bytemuck::Zeroable for Node<S
 /// assert_eq!(near, [0, 1]); // the radius is inclusive
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Bvh<S, const D: usize> {
     /// In depth-first order; the last one is a sentinel that holds nothing.
     nodes: Vec<Node<S, D>>,
@@ -104,6 +104,17 @@ pub struct Bvh<S, const D: usize> {
     space: Space<D>,
     /// What moving points leave behind; no part of the value.
     motion: Motion<S, D>,
+}
+
+impl<S: std::fmt::Debug, const D: usize> std::fmt::Debug for Bvh<S, D> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let root = self.nodes.first().map(|root| &root.bounds);
+        f.debug_struct("Bvh")
+            .field("len", &self.index.len())
+            .field("bounds", &root)
+            .field("space", &self.space)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {

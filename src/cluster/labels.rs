@@ -28,7 +28,7 @@ pub(crate) fn check_clusters(clusters: usize) -> Result<()> {
 /// assert_eq!((labels.get(1), labels.get(2)), (None, Some(0)));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
@@ -40,6 +40,8 @@ pub struct Labels {
     /// A bit per point, unless every point with a label is core.
     core: Option<Vec<u64>>,
 }
+
+crate::brief::brief_debug!(Labels, lists: [labels], others: [n_clusters]);
 
 impl Labels {
     /// Labels that come from elsewhere: a cluster number for each point, negative for none (all negative ones become -1).

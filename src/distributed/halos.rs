@@ -37,7 +37,6 @@ use crate::phases::mark;
 /// assert!(sizes.iter().any(|owned| *owned == (2, vec![0, 2, 4])) && sizes.contains(&(2, vec![1, 3, 5])));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct Halos {
     labels: Labels,
     /// The global index of each rank's first point, at last the number of all.
@@ -52,6 +51,12 @@ pub struct Halos {
     numbers: Vec<u64>,
     density: Option<Vec<f64>>,
     len: u64,
+}
+
+impl std::fmt::Debug for Halos {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Halos").field("labels", &self.labels).finish_non_exhaustive()
+    }
 }
 
 impl Halos {

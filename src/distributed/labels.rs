@@ -12,13 +12,15 @@ const TASK: usize = 1 << 14;
 
 /// A cluster number for each point of this rank, or none, in the order in which the rank gave its points. Numbers are those that one
 /// process would give to the points of all ranks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Labels {
     pub(super) labels: Vec<i64>,
     /// Whether each point is core, unless every point with a label is.
     pub(super) core: Option<Vec<bool>>,
     pub(super) n_clusters: u64,
 }
+
+crate::brief::brief_debug!(Labels, lists: [labels], others: [n_clusters]);
 
 impl Labels {
     /// The numbers of the components of a domain's points, negative for none, where the points came from. Collective.

@@ -62,6 +62,8 @@ mod on_device;
 mod order;
 mod regions;
 mod route;
+#[cfg(feature = "io")]
+mod same_files;
 mod search;
 
 #[cfg(feature = "mpi")]
@@ -74,6 +76,8 @@ pub(crate) use attach::AttachedPoints;
 pub use domain::Domain;
 pub use halos::Halos;
 pub use labels::Labels;
+#[cfg(feature = "io")]
+pub use same_files::agree_on_files;
 #[cfg(feature = "io")]
 pub(crate) use search::ShellAbout;
 pub use search::{Bvh, Hit, Neighbor, Portable};

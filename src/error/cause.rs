@@ -288,9 +288,10 @@ pub(crate) enum Kind {
         second: String,
     },
     NoUnits {
-        density: f64,
+        /// The mass of the particles over the one expected in the box, in these units.
+        share: f64,
+        units: String,
         omega_m: f64,
-        expected: f64,
     },
     #[cfg(feature = "distributed")]
     OnRank {

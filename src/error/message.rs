@@ -239,10 +239,11 @@ impl Display for Error {
             Kind::AmbiguousUnits { first, second } => {
                 write!(f, "{first} fit the mean density of matter, and so do {second}: both are possible")
             }
-            Kind::NoUnits { density, omega_m, expected } => write!(
+            Kind::NoUnits { share, units, omega_m } => write!(
                 f,
-                "no usual units fit: matter has a mean density of {density:e}, which for omega_m = {omega_m} is {expected:e} in 1e10 Msun/h \
-         and comoving Mpc/h, and more or less by a known factor in kpc, Msun or without h"
+                "no usual units fit: in {units} the particles have {} the mass expected for this box with omega_m = {omega_m}; check the \
+         side of the box and the masses, or name the units",
+                Share(*share)
             ),
             Kind::Changed => f.write_str(
                 "the points changed while the tree was built; nothing may write to them until the call returns",
@@ -339,5 +340,19 @@ mod tests {
         assert_eq!(shown, ["-0.2", "0", "31", "100000000000000", "1e15", "-1e308", "5e-324", "NaN", "inf"]);
         let error = Error::from(Kind::Mass { index: 3, mass: -5e-324 });
         assert_eq!(error.to_string(), "particle 3: its mass is -5e-324; masses must be finite and not negative");
+    }
+}
+
+/// A part of a whole: a fraction such as 1/8 if it is one to a percent, else a number.
+struct Share(f64);
+
+impl Display for Share {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let parts = self.0.recip();
+        match parts.round() {
+            whole if (2.0..=1000.0).contains(&whole) && (parts / whole - 1.0).abs() < 0.01 => write!(f, "1/{whole} of"),
+            _ if (0.001..1e6).contains(&self.0) => write!(f, "{:.3} times", self.0),
+            _ => write!(f, "{:.2e} times", self.0),
+        }
     }
 }

@@ -9,7 +9,7 @@ mod message;
 pub(crate) use cause::Kind;
 pub use kind::ErrorKind;
 
-/// What went wrong: a sentence for people, which is what it prints, and for programs an [`ErrorKind`] and often an index.
+/// What went wrong: a sentence for people, which both `Display` and `Debug` print, and for programs an [`ErrorKind`] and often an index.
 ///
 /// Where the operating system refused a file, its own error is the [`source`](std::error::Error::source).
 ///
@@ -32,8 +32,14 @@ pub use kind::ErrorKind;
 /// assert_eq!(bvh.len(), 2);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct Error(Box<Kind>);
+
+/// The sentence, for a program whose `main` returns an error prints it this way.
+impl std::fmt::Debug for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}
 
 impl Error {
     /// An error of the caller's own, for what is written beside this crate: a source of ranks that cannot talk, or what a rank refuses that

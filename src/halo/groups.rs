@@ -18,13 +18,15 @@ use crate::parallel::{for_each, map};
 ///
 /// A finder's halos know the space they were found in ([`Halos::boundary`]). Two are equal if they group the points alike, whatever
 /// is known of their space.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Halos {
     labels: Labels,
     clusters: Vec<u32>,
     members: Csr<u32>,
     boundary: Boundary,
 }
+
+crate::brief::brief_debug!(Halos, lists: [clusters], others: [labels, members, boundary]);
 
 impl PartialEq for Halos {
     fn eq(&self, other: &Self) -> bool {

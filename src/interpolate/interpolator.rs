@@ -28,7 +28,7 @@ const TASK: usize = 1 << 10;
 /// assert_eq!((interpolator.degrees(), interpolator.n_lower()), (&[2][..], 0));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Interpolator {
     pub(super) n_sources: usize,
     pub(super) dim: usize,
@@ -41,6 +41,17 @@ pub struct Interpolator {
     pub(super) n_alone: usize,
     /// Whether targets without sources are 0, as sums are; they are NaN otherwise.
     pub(super) is_sum: bool,
+}
+
+impl std::fmt::Debug for Interpolator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Interpolator")
+            .field("n_sources", &self.n_sources)
+            .field("dim", &self.dim)
+            .field("sources", &self.sources)
+            .field("coefficients", &self.coefficients)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The values of one point: a number, or several in an array. Sealed.

@@ -1,11 +1,11 @@
 //! The files beside a snapshot that are read with it.
 //!
-//! In: the path of a snapshot. Out: paths, by their names alone: ids and parameters of Tipsy, ids of Abacus, parts of GenericIO, the files
-//! of a RAMSES output. Cost: the names in a folder.
+//! In: the path of a snapshot. Out: paths, by their names alone: ids and parameters of Tipsy, ids of Abacus, parts of GenericIO, the parts
+//! that a file in HDF5 shows as one, the files of a RAMSES output. Cost: the names in a folder.
 
 use std::path::{Path, PathBuf};
 
-use crate::io::{abacus, existing, genericio, parts, ramses, tipsy};
+use crate::io::{abacus, existing, genericio, hdf5, parts, ramses, tipsy};
 
 /// The files beside `path`, its [`parts`] aside, that [`read`](crate::io::read) may look into, in the order of their names. By
 /// their names alone: nothing is opened, and some may belong to another snapshot.
@@ -30,6 +30,7 @@ pub fn companions(path: impl AsRef<Path>) -> Vec<PathBuf> {
     beside.extend(tipsy::beside(&whole));
     beside.extend(abacus::ids_beside(&whole));
     beside.extend(genericio::parts_by_name(&whole));
+    beside.extend(hdf5::viewed(&whole));
     beside.retain(|path| !own.contains(path));
     beside.sort();
     beside.dedup();

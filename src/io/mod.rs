@@ -171,14 +171,13 @@ pub fn inspect(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Contents
     // Also types that are not wanted, and where those that are wanted are none.
     let every = ReadOptions { part: None, ..options.clone().types([]) };
     let reading = Reading::new(&every, None)?;
-    let mut contents = uncompressed(&path, &reading, inspect_format)?;
+    let mut contents = uncompressed(&path, &reading, |at, reading, found| {
+        let mut contents = inspect_format(at, reading, found)?;
+        // The file that was compressed, not its copy.
+        contents.files.iter_mut().filter(|file| *file == at).for_each(|file| file.clone_from(&path));
+        Ok(contents)
+    })?;
     contents.notes.extend(note);
-    for file in &mut contents.files {
-        // The file that was compressed.
-        if !file.exists() {
-            file.clone_from(&path);
-        }
-    }
     Ok(contents)
 }
 

@@ -7,7 +7,7 @@ use crate::io::{Format, Header, Points, Slice};
 use crate::units::KnownUnits;
 
 /// The masses of the particles, in the file's unit (Gadget: usually 1e10 Msun/h).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Masses {
@@ -17,6 +17,16 @@ pub enum Masses {
     Each(Vec<f64>),
     /// The file does not say.
     Unknown,
+}
+
+impl std::fmt::Debug for Masses {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Equal(mass) => f.debug_tuple("Equal").field(mass).finish(),
+            Self::Each(masses) => f.debug_tuple("Each").field(&crate::brief::Brief(masses)).finish(),
+            Self::Unknown => f.write_str("Unknown"),
+        }
+    }
 }
 
 /// Particles of one type, next to each other.
@@ -47,7 +57,7 @@ pub struct Background {
 }
 
 /// The contents of a file. All per-point parts have the length and the order of `points`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Snapshot {
     /// The points, as read, in the file's unit. With several files: file by file, in each type by type.
@@ -88,6 +98,28 @@ pub struct Snapshot {
     pub notes: Vec<String>,
     /// Where these points are in the whole that they are a part of; `None` if they are the whole.
     pub slice: Option<Slice>,
+}
+
+/// Without the header, which repeats the rest.
+impl std::fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Snapshot")
+            .field("format", &self.format)
+            .field("points", &self.points)
+            .field("types", &crate::brief::Brief(&self.types))
+            .field("velocities", &self.velocities)
+            .field("ids", &self.ids.as_deref().map(crate::brief::Brief))
+            .field("masses", &self.masses)
+            .field("matter", &self.matter)
+            .field("units", &self.units)
+            .field("redshift", &self.redshift)
+            .field("box_size", &self.box_size)
+            .field("background", &self.background)
+            .field("columns", &self.columns)
+            .field("notes", &self.notes)
+            .field("slice", &self.slice)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Snapshot {

@@ -62,10 +62,16 @@ impl<T> Clone for NearestHit<'_, T> {
 /// assert_eq!((near[0].value.1, near[0].distance2), ("Barking", 2.0));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct ValueBvh<T, S, const D: usize> {
     values: Vec<T>,
     bvh: Bvh<S, D>,
+}
+
+impl<T: std::fmt::Debug, S: std::fmt::Debug, const D: usize> std::fmt::Debug for ValueBvh<T, S, D> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ValueBvh").field("values", &crate::brief::Brief(&self.values)).field("bvh", &self.bvh).finish()
+    }
 }
 
 impl<T: Bounded<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {

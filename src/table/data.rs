@@ -56,7 +56,7 @@ impl<S: Clone> Data<S> {
 
 impl<S: fmt::Debug> fmt::Debug for Data<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.values().fmt(f)
+        fmt::Debug::fmt(&crate::brief::Brief(self.values()), f)
     }
 }
 

@@ -38,12 +38,18 @@ impl Units {
         let lengths = known.length.as_ref().map_or(&LENGTHS[..], std::slice::from_ref);
         let masses = known.mass.as_ref().map_or(&MASSES[..], std::slice::from_ref);
         let pairs = lengths.iter().flat_map(|&length| masses.iter().map(move |&mass| (length, mass)));
-        let mut found: Option<Self> = None;
+        let (mut found, mut nearest): (Option<Self>, Option<(f64, Self)>) = (None, None);
         for (length, mass) in pairs {
             let units = Self { length, mass, velocity: known.velocity.unwrap_or(VelocityUnit::KM_S) };
             // A unit without h where h is not known.
             let Ok(conversion) = units.conversion(redshift, h) else { continue };
             let ratio = density / (omega_m * conversion.critical_density());
+            // Of units that do not fit, those nearest to it are named. Factors of h are not what is wrong.
+            let is_usual = known.length.is_some() || known.mass.is_some() || (length.per_h && mass.per_h);
+            let distance = |ratio: f64| ratio.ln().abs();
+            if is_usual && nearest.as_ref().is_none_or(|(other, _)| distance(ratio) < distance(*other)) {
+                nearest = Some((ratio, units));
+            }
             // NaN fits nothing.
             if ratio.is_nan() || (ratio - 1.0).abs() > TOLERANCE {
                 continue;
@@ -57,7 +63,11 @@ impl Units {
                 }
             }
         }
-        found.ok_or_else(|| Kind::NoUnits { density, omega_m, expected: omega_m * CRITICAL_DENSITY / 1e10 }.into())
+        let gadget = || (density / (omega_m * CRITICAL_DENSITY / 1e10), Self::GADGET);
+        found.ok_or_else(|| {
+            let (share, units) = nearest.unwrap_or_else(gadget);
+            Kind::NoUnits { share, units: format!("{} and {}", units.mass, units.length), omega_m }.into()
+        })
     }
 }
 

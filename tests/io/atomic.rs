@@ -23,7 +23,9 @@ fn all_or_nothing() {
     assert_eq!(fs::read(&a).unwrap(), b"old");
 
     let files = vec![written(&a, "new").unwrap(), written(folder.file("c"), "new").unwrap()];
-    assert_eq!(folder.names().len(), 4);
+    // On Linux incomplete files have no name.
+    let unnamed = if cfg!(target_os = "linux") { 2 } else { 4 };
+    assert_eq!(folder.names().len(), unnamed);
     AtomicFile::commit_all(files).unwrap();
     assert_eq!(folder.names(), ["a", "b", "c"]);
     assert_eq!((fs::read(&a).unwrap(), fs::read(&b).unwrap()), (b"new".to_vec(), b"old".to_vec()));
@@ -35,12 +37,17 @@ fn all_or_nothing() {
     assert!(message.contains("d: cannot be written: what has its name now is no file"), "{message}");
     let files = vec![written(&a, "newer").unwrap(), written(&b, "newer").unwrap()];
     let hidden: Vec<String> = folder.names().into_iter().filter(|name| name.starts_with('.')).collect();
-    assert_eq!(hidden.len(), 2);
-    for name in hidden {
-        fs::remove_file(folder.file(&name)).unwrap();
+    if cfg!(target_os = "linux") {
+        assert!(hidden.is_empty());
+        drop(files);
+    } else {
+        assert_eq!(hidden.len(), 2);
+        for name in hidden {
+            fs::remove_file(folder.file(&name)).unwrap();
+        }
+        let message = AtomicFile::commit_all(files).unwrap_err().to_string();
+        assert!(message.contains("its temporary file is gone"), "{message}");
     }
-    let message = AtomicFile::commit_all(files).unwrap_err().to_string();
-    assert!(message.contains("its temporary file is gone"), "{message}");
     assert_eq!(folder.names(), ["a", "b", "c", "d"]);
     assert_eq!((fs::read(&a).unwrap(), fs::read(&b).unwrap()), (b"new".to_vec(), b"old".to_vec()));
 }

@@ -10,6 +10,7 @@ mod conformance;
 mod contract;
 mod copies;
 mod dbscan;
+mod debug_output;
 mod dendrogram;
 mod dimensions;
 mod distributed;

@@ -92,6 +92,8 @@ fn measure<S: Coordinate, const D: usize>(
         let on = rank.devices.map_or_else(|| format!(" on {}", args.device), |_| String::new());
         return Err(format!("--ops: with {} these are {}{on}", rank.option(), known.join(", ")).into());
     }
+    let print = |lines: &str| if ranks.rank() == 0 { crate::print(lines) } else { Ok(()) };
+    print(&report)?;
     for name in wanted {
         let counted = Measured::new(ranks);
         let mut run: Run<'_> = match rank.device {
@@ -102,9 +104,10 @@ fn measure<S: Coordinate, const D: usize>(
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
             Device::Gpu(device) => groups_on(device, args, &counted, (points, eps))?,
         };
-        report += &time(args, (ranks, &counted), name, &mut run)?;
+        // A run that is cut off shows what was timed before.
+        print(&time(args, (ranks, &counted), name, &mut run)?)?;
     }
-    Ok((ranks.rank() == 0).then_some(report))
+    Ok(None)
 }
 
 /// What a rank has measured of the fastest run.

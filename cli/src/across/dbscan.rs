@@ -1,13 +1,13 @@
 //! `ropewalk dbscan --mpi`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ropewalk::Scalar;
 use ropewalk::distributed::{Communicator, Domain, Labels, Reduction};
-use ropewalk::io::{Points, Snapshot};
+use ropewalk::io::{Points as Rows, Snapshot};
 
 use super::{Rank, Shared, describe, narrow, read};
-use crate::args::Dbscan as Args;
+use crate::args::{Dbscan as Args, Points};
 use crate::device::Name;
 use crate::dimensions::with_rows;
 use crate::outputs::{Column, Outputs, written};
@@ -25,8 +25,16 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     if args.out.as_ref().map(|out| Column::of("--out", out)).transpose()? == Some(Column::Csv) {
         return Err("--out: with --mpi labels are a NumPy array, LABELS.npy".into());
     }
+    let points = Points { file: PathBuf::new(), threads: None, json: None, ..args.points.clone() };
+    rank.check_options(&Args { points, out: None, ..args.clone() })?;
     let json: Vec<_> = args.points.json.iter().map(AsRef::as_ref).collect();
-    let outputs = if ranks.rank() == 0 { Some(Outputs::files(&json, &args.points.file)?) } else { None };
+    let outputs = if ranks.rank() == 0 {
+        let mut outputs = Outputs::files(&json, &[&args.points.file])?;
+        args.out.iter().try_for_each(|out| outputs.reserve(out))?;
+        Some(outputs)
+    } else {
+        None
+    };
     let mut phases = rank.phases();
     let part = read(&args.points.file, args.points.options(), rank, &mut phases)?;
     let shared = args.out.as_ref().map(|out| Shared::create::<i32>(out, part.total_rows(), ranks)).transpose()?;
@@ -55,6 +63,9 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     summary.both("core", share(core, all), core);
     summary.both("border", share(all - core - noise, all), all - core - noise);
     summary.both("noise", share(noise, all), noise);
+    if args.out.is_none() {
+        summary.line("written", "nothing: --out LABELS.npy writes the labels");
+    }
     let report = summary.close(&phases, outputs, &json, args.points.json.as_ref())?;
     let also: Vec<&Path> = args.out.iter().map(AsRef::as_ref).collect();
     Ok(Some(if also.is_empty() { report } else { report + &written(&also) }))
@@ -69,7 +80,7 @@ fn find(args: &Args, ranks: &dyn Communicator, part: &Snapshot) -> Result<Labels
         let domain = Domain::new(ranks, rows, args.points.periodic)?;
         Ok(dbscan::on_host(args).run_on_domain(&domain)?)
     }
-    fn dimensions(points: &Points) -> Failure {
+    fn dimensions(points: &Rows) -> Failure {
         format!("--mpi: points of 2 or 3 dimensions, not of {}", points.dim()).into()
     }
     let points = &part.points;

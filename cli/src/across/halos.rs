@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use ropewalk::Particles;
 use ropewalk::distributed::{Communicator, Reduction};
@@ -13,21 +14,24 @@ use ropewalk::io::Snapshot;
 use super::{Rank, Shared, describe, narrow, read};
 use crate::Failure;
 use crate::args::{Finder, Halos as Args};
-use crate::device::{Device, Name};
+use crate::device::{Device, Name, Names};
 use crate::dimensions::with_rows;
-use crate::halos::files::{ALL, CATALOGS, Catalogs, DENSITY, LABELS, Members, STANDARD_OUTPUT, files, write_catalogs};
+use crate::halos::files::{Catalogs, DENSITY, LABELS, Members, STANDARD_OUTPUT, files, known, write_catalogs};
+use crate::halos::inputs;
 use crate::halos::one::read_options;
 use crate::halos::options::{Run, refused, runs};
 use crate::halos::report;
+use crate::halos::resume::result_options;
 use crate::largest;
-use crate::outputs::Outputs;
-use crate::pictures::{Extent, Picture, all_files, check_slab, mass_function, projection_across};
+use crate::outputs::{Outputs, Plan};
+use crate::pictures::{Extent, Picture, check_slab, mass_function, projection_across};
 use crate::summary::Summary;
 
 /// Halos of one snapshot; the report is rank 0's.
 pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let ranks = rank.ranks;
     check(args, rank)?;
+    rank.check_options(&Args { device: Names::cpu(), ..result_options(args) })?;
     let runs = runs(args, &args.out)?;
     let ([run], [snapshot]) = (&runs[..], &args.snapshots[..]) else {
         return Err(format!("{}: one snapshot and one linking length", rank.option()).into());
@@ -91,15 +95,10 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     summary.value("run", serde_json::Value::Null);
     let names = files(args, &catalogs);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let written: Vec<PathBuf> = names.iter().map(|name| args.out.join(name)).collect();
-    summary.finish(&phases, &written);
-    if let Some(json) = &args.json {
-        let bytes = summary.json()?;
-        outputs.write(json, |out| out.write_all(&bytes))?;
-    }
-    let committed = outputs.commit()?;
-    labels.commit()?;
-    density.map_or(Ok(()), Shared::commit)?;
+    summary.times(&phases);
+    let arrays = [Some(labels), density].into_iter().flatten().filter_map(|array| array.0).collect();
+    let json = args.json.as_deref().map(|json| (json, summary.values.clone()));
+    let committed = outputs.commit_folders(vec![summary.values], json, arrays)?;
     summary.text += &report::written(&names, std::slice::from_ref(&args.out), &committed);
     Ok(Some(committed.report(summary.text)))
 }
@@ -147,18 +146,14 @@ fn profiles(
 }
 
 /// Creates the files of rank 0: all but labels and densities, which all ranks write.
-fn create(args: &Args, catalogs: &Catalogs, snapshot: &Path) -> Result<Outputs, Failure> {
+fn create(args: &Args, catalogs: &Catalogs, snapshot: &PathBuf) -> Result<Outputs, Failure> {
     let names = files(args, catalogs);
-    let names: Vec<&str> = names.iter().map(String::as_str).filter(|name| ![LABELS, DENSITY].contains(name)).collect();
-    let all: Vec<&str> = ALL
-        .into_iter()
-        .filter(|name| *name != LABELS && (*name != DENSITY || !args.density))
-        .chain(CATALOGS)
-        .chain(all_files())
-        .collect();
-    let mut outputs = Outputs::create(std::slice::from_ref(&args.out), &names, &all, snapshot)?;
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let folders = std::slice::from_ref(&args.out);
+    let plan = Plan { folders, names: &names, shared: &[LABELS, DENSITY], known: known() };
+    let mut outputs = Outputs::in_folders(plan, &Rc::new(inputs(args, std::slice::from_ref(snapshot))))?;
     if let Some(json) = &args.json {
-        outputs.also(json, snapshot)?;
+        outputs.add_summary(json)?;
     }
     Ok(outputs)
 }

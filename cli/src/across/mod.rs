@@ -10,14 +10,25 @@ pub mod mpi;
 
 use std::path::{Path, PathBuf};
 
-use ropewalk::distributed::{Communicator, Labels, Reduction, agree, on_threads};
+use ropewalk::distributed::{Communicator, Labels, Reduction, agree, agree_on_files, on_threads};
 use ropewalk::io::{NpyNumber, ReadOptions, SharedNpy, SharedNpyRows, Snapshot};
 use ropewalk::{Error, ErrorKind};
 
+use crate::args::{Args, Command};
 use crate::device::{Device, Names};
 use crate::phases::Phases;
 use crate::summary::Summary;
 use crate::{Failure, grouped, input};
+
+/// Returns `true` if processes are to share the run.
+pub fn is_asked(args: &Args) -> bool {
+    match &args.command {
+        Command::Halos(args) => args.mpi,
+        Command::Dbscan(args) => args.mpi,
+        Command::Bench(args) => args.mpi,
+        _ => false,
+    }
+}
 
 /// One of the ranks of a run.
 pub struct Rank<'a> {
@@ -37,6 +48,22 @@ impl Rank<'_> {
     fn refuse(&self, option: &str) -> Failure {
         let instead = if self.devices.is_some() { "name one device" } else { "run one process without it" };
         format!("{option}: not with {}; {instead}", self.option()).into()
+    }
+
+    /// An error on all ranks if they have other options than rank 0. Where they write, and how many threads each has, is not among these.
+    fn check_options(&self, options: &dyn std::fmt::Debug) -> Result<(), Failure> {
+        let options = format!("{options:?}").into_bytes();
+        let is_same = tell(self.ranks, &options)? == options;
+        agree(
+            self.ranks,
+            match is_same {
+                true => Ok(()),
+                false => {
+                    Err(Error::new(ErrorKind::Parameter, "has other options than rank 0; all ranks must have the same"))
+                }
+            },
+        )?;
+        Ok(())
     }
 
     /// No phases yet. Of several threads one shows them, and measures the memory, which they share.
@@ -68,6 +95,7 @@ fn read(path: &Path, options: ReadOptions, rank: &Rank<'_>, phases: &mut Phases)
     if path.as_os_str() == input::STANDARD_INPUT {
         return Err(format!("{}: standard input cannot be read in parts; give a file", rank.option()).into());
     }
+    agree_on_files(ranks, path)?;
     let options = options.part(ranks.rank(), ranks.size());
     let part = phases.run("read", || agree(ranks, ropewalk::io::read(path, &options)))?;
     Ok(part)
@@ -95,6 +123,7 @@ impl Shared {
     }
 
     /// Gives it its name.
+    #[cfg(feature = "mpi")]
     fn commit(self) -> Result<(), Failure> {
         Ok(self.0.map_or(Ok(()), SharedNpy::commit)?)
     }

@@ -1,6 +1,5 @@
 //! `--mpi`: ranks that are processes.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use ropewalk::distributed::Mpi;
@@ -9,16 +8,6 @@ use super::{Rank, bench, dbscan, halos};
 use crate::args::{Args, Command};
 use crate::device::Device;
 use crate::{Failure, signals};
-
-/// Whether the run is to be shared.
-pub fn is_asked(args: &Args) -> bool {
-    match &args.command {
-        Command::Halos(args) => args.mpi,
-        Command::Dbscan(args) => args.mpi,
-        Command::Bench(args) => args.mpi,
-        _ => false,
-    }
-}
 
 /// The whole of such a run; rank 0 writes the report.
 pub fn main(args: &Args) -> ExitCode {
@@ -41,10 +30,7 @@ pub fn main(args: &Args) -> ExitCode {
             }
             _ => None,
         };
-        if let Some(report) = report {
-            std::io::stdout().lock().write_all(report.as_bytes())?;
-        }
-        Ok(())
+        report.map_or(Ok(()), |report| crate::print(&report))
     })
 }
 

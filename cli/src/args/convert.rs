@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use ropewalk::io::SnapshotFormat;
 use ropewalk::units::VelocityUnit;
 
+use super::particle_type;
+
 /// Write a snapshot in another format.
 ///
 /// IN is what a simulation wrote, a table or an array: `ropewalk info IN` tells what is in it. OUT has the format that its ending says:
@@ -26,12 +28,12 @@ pub struct Convert {
     /// How to write them; otherwise by the name's ending
     #[arg(long, value_name = "ENDING")]
     pub format: Option<SnapshotFormat>,
-    /// Particle types to write: 0 gas, 1 dark matter, 2 and 3 others, 4 stars, 5 black holes, 6 neutrinos. Otherwise all
+    /// Particle types to write: 0 gas, 1 dark matter, 2 and 3 others, 4 stars, 5 black holes, 6 neutrinos; or gas, dm, stars, bh. Otherwise all
     #[arg(
         long = "type",
         value_name = "TYPES",
         value_delimiter = ',',
-        value_parser = clap::value_parser!(u8).range(..=6)
+        value_parser = particle_type
     )]
     pub types: Vec<u8>,
     /// About this part of the particles, above 0 and at most 1, the same in each run; their masses are divided by it

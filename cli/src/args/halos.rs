@@ -7,7 +7,7 @@ use ropewalk::units::UnitSystem;
 use super::super::centers::Kind;
 use super::super::device::Names;
 use super::super::universe::Overrides;
-use super::{AdaptaHop, Finder, Hop, Pictures};
+use super::{AdaptaHop, Finder, Hop, Pictures, particle_type};
 
 /// Find the halos of snapshots, and with --finder adaptahop their subhalos; write a catalogue, labels and pictures.
 ///
@@ -24,7 +24,7 @@ use super::{AdaptaHop, Finder, Hop, Pictures};
 ///   ropewalk halos snap_*.hdf5 --out run1 --catalog halos.hdf5,halos.ecsv --no-pictures
 ///
 ///   ropewalk halos snapshot_000 --out halos --finder adaptahop --unbind --profiles 10 --dendrogram 7
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Halos {
     /// The files with the particles; - is standard input
     #[arg(required = true, value_name = "SNAPSHOT")]
@@ -104,7 +104,9 @@ pub struct Halos {
     /// The picture has the first 100
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, help_heading = "Measurements")]
     pub profiles: usize,
-    /// Where to write; made if need be
+    /// Folder for the results of one run, made if need be. summary.json lists its files with their sizes; the next run into the folder
+    /// removes those that it does not write again and that are as they were written. Other files stay, and the report names those that look
+    /// like results
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub out: PathBuf,
     /// The catalogue, by the names' endings: .ecsv (enhanced CSV, with units), .csv, .hdf5 (with --members also these) or .parquet; - is
@@ -129,7 +131,7 @@ pub struct Halos {
     /// attached particles are arrays of their own, ids_type0 and so on
     #[arg(long, help_heading = "Output")]
     pub members: bool,
-    /// Also write what the report says as JSON; - is standard output. Several snapshots have such a summary.json each in any case
+    /// Also write the summary.json of the folder to this file; - is standard output. Several snapshots have a summary.json each
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub json: Option<PathBuf>,
     /// Finds the halos of snapshots again that are finished
@@ -163,8 +165,7 @@ pub struct Halos {
     /// Share the work among the processes that mpirun or srun starts: each reads its part of the snapshot. Files are those of one
     /// process, byte for byte; of --members one process holds 16 bytes for each member. Not with --finder adaptahop, --linking-lengths,
     /// --gallery, --group-catalog, --velocities, --mass, --ids and --catalog -; one thread each, unless --threads says more
-    #[cfg(feature = "mpi")]
-    #[arg(long, help_heading = "Running")]
+    #[arg(long, help_heading = "Running", hide = cfg!(not(feature = "mpi")))]
     pub mpi: bool,
 }
 
@@ -179,20 +180,20 @@ fn attach(text: &str) -> Result<Attach, String> {
     if text == "none" {
         return Ok(Attach::Nothing);
     }
-    let kind = text.parse().ok().filter(|kind| *kind <= 6);
-    kind.map(Attach::Type).ok_or_else(|| format!("'{text}' is not a particle type from 0 to 6, nor 'none'"))
+    particle_type(text).map(Attach::Type).map_err(|error| format!("{error}, or none"))
 }
 
 /// Which particles of a file, and what else belongs to them.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Particles {
-    /// Particle types to link: 0 gas, 1 dark matter, 2 and 3 others, 4 stars, 5 black holes, 6 neutrinos. Formats without types ignore it
+    /// Particle types to link: 0 gas, 1 dm (dark matter), 2 and 3 others, 4 stars, 5 bh (black holes), 6 neutrinos; as 1 or dm. Formats
+    /// without types ignore it
     #[arg(
         long = "type",
         value_name = "TYPES",
         value_delimiter = ',',
         default_value = "1",
-        value_parser = clap::value_parser!(u8).range(..=6),
+        value_parser = particle_type,
         help_heading = "Particles"
     )]
     pub types: Vec<u8>,

@@ -15,7 +15,7 @@ pub enum Finder {
 }
 
 /// Thresholds are in units of the mean density.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "HOP and AdaptaHOP")]
 pub struct Hop {
     /// HOP: the nearest particles that make a density, the particle itself counted [default: 64]; AdaptaHOP: the nearest others [default: 20]
@@ -82,7 +82,7 @@ fn first_of<const N: usize>(given: [(bool, &'static str); N]) -> Option<&'static
 }
 
 /// Densities are in units of the mean density. A component of particles above a density counts if it stands out.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "HOP and AdaptaHOP")]
 pub struct AdaptaHop {
     /// AdaptaHOP: the density out to which halos reach [default: 80]

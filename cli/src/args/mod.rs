@@ -10,6 +10,7 @@ mod hdbscan;
 mod hop;
 mod interpolate;
 mod neighbors;
+mod particle_type;
 mod pictures;
 mod points;
 mod raycast;
@@ -21,6 +22,7 @@ pub use hdbscan::{Hdbscan, Method};
 pub use hop::{AdaptaHop, Finder, Hop};
 pub use interpolate::{Interpolate, Method as InterpolationMethod};
 pub use neighbors::{Knn, Pairs};
+pub use particle_type::particle_type;
 pub use pictures::Pictures;
 pub use points::Points;
 pub use raycast::Raycast;
@@ -60,7 +62,7 @@ pub enum Command {
 /// cluster; a point that is not core but within E of one joins the lowest-numbered cluster among these, and is called border;
 /// the rest is noise. FILE is a NumPy array (N x D), a text table or a Gadget-2 snapshot (all particle types), with 1 to 10
 /// coordinates per point. `ropewalk kdist` helps to choose E.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Dbscan {
     #[command(flatten)]
     pub points: Points,
@@ -88,8 +90,7 @@ pub struct Dbscan {
     pub plot: Option<PathBuf>,
     /// Share the work among the processes that mpirun or srun starts: each reads its part of the points. Labels are those of one process;
     /// LABELS is a NumPy array. One thread each, unless --threads says more
-    #[cfg(feature = "mpi")]
-    #[arg(long)]
+    #[arg(long, hide = cfg!(not(feature = "mpi")))]
     pub mpi: bool,
 }
 
@@ -149,6 +150,9 @@ pub struct Info {
     /// Read the particles, and print what they span
     #[arg(long)]
     pub ranges: bool,
+    /// Columns of a table that are coordinates: names or numbers from 1, as lon,lat or 2,3
+    #[arg(long, value_name = "A,B", value_delimiter = ',', visible_alias = "coordinates")]
+    pub columns: Vec<String>,
 }
 
 /// Write a clustered set of points, the same for a seed on every machine.
@@ -236,8 +240,7 @@ pub struct Bench {
     /// Time what the processes that mpirun or srun starts do together: build, range_count, knn, fof and dbscan_densebox, each with the
     /// moving of the points to where they are worked on. Shows the slowest rank's time and all ranks' mean, the memory of the rank that takes
     /// most beyond its points, bytes sent, and how many collective calls they make
-    #[cfg(feature = "mpi")]
-    #[arg(long)]
+    #[arg(long, hide = cfg!(not(feature = "mpi")))]
     pub mpi: bool,
 }
 

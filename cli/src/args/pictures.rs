@@ -3,7 +3,7 @@
 use ropewalk::plot::{PictureFormat, Slab, Style};
 
 /// File format, resolution, and what the projection shows.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Pictures {
     /// The file format of all pictures; otherwise projection.png and gallery.png, and the others as SVG. Widths in inches: mass function,
     /// dendrogram and profiles 10, projection 8.1, gallery 2.8 a halo

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ropewalk::io::ReadOptions;
 
 /// Where the points are.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Points {
     /// The file with the points: a table, an array, or a snapshot, of which all particles are read; - is standard input
     pub file: PathBuf,

@@ -13,7 +13,7 @@ use std::fmt::Write;
 use std::io::Write as _;
 use std::time::Instant;
 
-use ropewalk::io::{AtomicFile, Points, ReadOptions};
+use ropewalk::io::{Points, ReadOptions};
 use ropewalk::sample::Sample;
 use ropewalk::{BoxSize, Scalar, Space};
 
@@ -21,6 +21,7 @@ use self::operations::{Case, Operation};
 use super::args::Bench as Args;
 use super::device::{Coordinate, Device, Names};
 use super::dimensions::with_rows;
+use super::outputs::Outputs;
 use super::{Failure, across, grouped, periodic, short, start_threads};
 use crate::MEMORY;
 
@@ -102,8 +103,15 @@ fn measure<S: Coordinate, const D: usize>(
     if let Some(side) = args.periodic.filter(|_| outside > 0) {
         report.insert_str(0, &format!("wrapped: {}\n", periodic::sentence(outside, side)));
     }
+    let mut outputs = Outputs::files(
+        &args.json.iter().map(AsRef::as_ref).collect::<Vec<_>>(),
+        &args.file.iter().map(AsRef::as_ref).collect::<Vec<_>>(),
+    )?;
+    let table = Table::of(args);
     if args.scaling {
-        return Ok(report + &scaled(args, device, &operations, &case)?);
+        table.print(&report)?;
+        table.print(&scaled(args, device, &operations, &case, &mut outputs)?)?;
+        return Ok(String::new());
     }
     let first = match device {
         Device::Cpu => "",
@@ -116,8 +124,10 @@ fn measure<S: Coordinate, const D: usize>(
         "{:<16}{:>11}{:>11}{:>12}{:>12}{first}  check",
         "operation", "median", "min", "per second", "peak"
     );
+    table.print(&report)?;
     let mut rows = Vec::new();
     for operation in operations {
+        let mut report = String::new();
         let row = match device {
             Device::Cpu => time(&operation, &case, args.reps)?,
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
@@ -140,10 +150,32 @@ fn measure<S: Coordinate, const D: usize>(
                 _ = writeln!(report, "  {phase:<14}{seconds:>9.4} s");
             }
         }
+        // A run that is cut off shows what was timed before.
+        table.print(&report)?;
         rows.push(row);
     }
-    write_json(args, &[(threads, &rows)])?;
-    Ok(report)
+    write_json(args, &[(threads, &rows)], &mut outputs)?;
+    Ok(String::new())
+}
+
+/// The stream of the table, whose lines are printed as soon as they are known: standard output, unless that takes the figures.
+#[derive(Clone, Copy)]
+enum Table {
+    Stdout,
+    Stderr,
+}
+
+impl Table {
+    fn of(args: &Args) -> Self {
+        if args.json.as_ref().is_some_and(|json| json.as_os_str() == "-") { Self::Stderr } else { Self::Stdout }
+    }
+
+    fn print(self, lines: &str) -> Result<(), Failure> {
+        match self {
+            Self::Stdout => crate::print(lines),
+            Self::Stderr => Ok(std::io::stderr().write_all(lines.as_bytes())?),
+        }
+    }
 }
 
 /// The table of `--scaling`.
@@ -152,13 +184,14 @@ fn scaled<S: Scalar, const D: usize>(
     device: Device,
     operations: &[Operation],
     case: &Case<'_, S, D>,
+    outputs: &mut Outputs,
 ) -> Result<String, Failure> {
     if !matches!(device, Device::Cpu) {
         return Err(format!("--scaling takes threads of the processor, not --device {}", args.device).into());
     }
     let columns = scaling::columns(operations, case, args.reps, rayon::current_num_threads())?;
     let rows: Vec<(usize, &[Row])> = columns.iter().map(|column| (column.threads, &column.rows[..])).collect();
-    write_json(args, &rows)?;
+    write_json(args, &rows, outputs)?;
     Ok(scaling::table(&columns))
 }
 
@@ -204,12 +237,11 @@ fn mean_separation<S: Scalar, const D: usize>(points: &[[S; D]]) -> f64 {
 }
 
 /// Writes the figures, if they are to be written.
-fn write_json(args: &Args, rows: &[(usize, &[Row])]) -> Result<(), Failure> {
+fn write_json(args: &Args, rows: &[(usize, &[Row])], outputs: &mut Outputs) -> Result<(), Failure> {
     let Some(path) = &args.json else { return Ok(()) };
-    let mut file = AtomicFile::create(path)?;
-    file.write_all(json(rows, &args.device).as_bytes())
-        .map_err(|error| format!("{}: cannot be written: {error}", path.display()))?;
-    Ok(file.commit()?)
+    outputs.write(path, |out| out.write_all(json(rows, &args.device).as_bytes()))?;
+    outputs.commit()?;
+    Ok(())
 }
 
 /// The rows of each number of threads as a list of objects. All strings are our own and need no escapes.

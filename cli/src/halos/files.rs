@@ -14,16 +14,14 @@ use crate::args::Halos as Args;
 use crate::outputs::Outputs;
 use crate::pictures;
 
-pub const CATALOGS: [&str; 5] = ["halos.ecsv", "halos.csv", "halos.hdf5", "halos.h5", "halos.parquet"];
+const CATALOGS: [&str; 5] = ["halos.ecsv", "halos.csv", "halos.hdf5", "halos.h5", "halos.parquet"];
 pub const GROUPS: &str = "fof_subhalo_tab_000.0.hdf5";
 pub const LABELS: &str = "labels.npy";
 pub const MEMBERS: &str = "members.npz";
 pub const PROFILES: &str = "profiles.ecsv";
 pub const DENSITY: &str = "density.npy";
 pub const STANDARD_OUTPUT: &str = "-";
-/// What a run in a series leaves, by which the next one knows that it is finished.
-pub const SUMMARY: &str = "summary.json";
-pub const ALL: [&str; 6] = [GROUPS, LABELS, MEMBERS, PROFILES, DENSITY, SUMMARY];
+const ALL: [&str; 5] = [GROUPS, LABELS, MEMBERS, PROFILES, DENSITY];
 /// The labels and the ids of the particles of each type.
 pub const TYPED: [[&str; 2]; 7] = [
     ["labels_type0.npy", "ids_type0.npy"],
@@ -37,9 +35,10 @@ pub const TYPED: [[&str; 2]; 7] = [
 /// What earlier versions called the labels of attached particles.
 const ATTACHED: &str = "attached.npy";
 
-/// All files that a run may leave, but for catalogues and pictures.
-pub fn all_fixed() -> impl Iterator<Item = &'static str> {
-    ALL.into_iter().chain(TYPED.into_iter().flatten()).chain([ATTACHED])
+/// The names that a run may write into a folder, unless --catalog chooses others.
+pub fn known() -> Vec<&'static str> {
+    let fixed = ALL.into_iter().chain(TYPED.into_iter().flatten()).chain([ATTACHED]);
+    fixed.chain(CATALOGS).chain(pictures::all_files()).collect()
 }
 
 /// Types with files of their own, each with the names of its files: all types but a single linked one, which labels.npy is of.
@@ -72,9 +71,6 @@ impl Catalogs {
             let format = TableFormat::of(name).map_err(|error| format!("--catalog {error}"))?;
             let is_bare = name.file_name() == Some(name.as_os_str());
             match name.to_str().filter(|_| is_bare) {
-                Some(bare) if catalogs.names.iter().any(|(other, _)| other == bare) || all_fixed().any(|fixed| fixed == bare) => {
-                    return Err(format!("--catalog: {bare} is named for two files").into());
-                }
                 Some(bare) => catalogs.names.push((bare.into(), format)),
                 None => return Err(format!("--catalog {}: it is a name in DIR, not a path", name.display()).into()),
             }

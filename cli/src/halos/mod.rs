@@ -5,11 +5,16 @@ pub mod one;
 pub mod options;
 pub mod others;
 pub mod report;
+pub mod resume;
 mod series;
+
+use std::path::PathBuf;
+use std::rc::Rc;
 
 pub use series::snapshots;
 
 use super::args::Halos as Args;
+use super::outputs::Inputs;
 use super::{Failure, across, start_threads};
 
 pub fn run(args: &Args) -> Result<String, Failure> {
@@ -20,11 +25,20 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let &[device] = &devices[..] else {
         return across::on_devices(&args.device, &devices, |rank| across::halos::run(args, rank));
     };
-    match &snapshots(&args.snapshots, args.particles.single_part)?[..] {
+    let snapshots = snapshots(&args.snapshots, args.particles.single_part)?;
+    let inputs = Rc::new(inputs(args, &snapshots));
+    match &snapshots[..] {
         [snapshot] => {
-            let task = one::Task { snapshot, out: &args.out, json: args.json.clone() };
-            one::run(args, &task, device, serde_json::Value::Null)
+            let task = one::Task { snapshot, out: &args.out, json: args.json.clone(), inputs: &inputs };
+            one::run(args, &task, device)
         }
-        all => series::run(args, all, device),
+        all => series::run(args, all, &inputs, device),
     }
+}
+
+/// All files that are read: snapshots, and what belongs to their particles.
+pub fn inputs(args: &Args, snapshots: &[PathBuf]) -> Inputs {
+    let particles = &args.particles;
+    let beside = [&particles.velocities, &particles.masses, &particles.ids].into_iter().flatten();
+    Inputs::of(snapshots.iter().chain(beside))
 }

@@ -2,47 +2,50 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use ropewalk::halo::pipeline::{Found, Pipeline};
 use ropewalk::halo::{Catalog, Meta};
 use ropewalk::io::{Masses, ReadOptions, Snapshot};
 
-use super::files::{
-    CATALOGS, Catalogs, DENSITY, GROUPS, LABELS, STANDARD_OUTPUT, all_fixed, files, write_catalogs,
-};
+use super::files::{Catalogs, DENSITY, GROUPS, LABELS, STANDARD_OUTPUT, files, known, write_catalogs};
 use super::others::Others;
 use super::options::{refused, runs};
 use super::report;
+use super::resume::description;
 use crate::args::Halos as Args;
 use crate::device::Device;
-use crate::outputs::Outputs;
+use crate::outputs::{Inputs, Outputs, Plan};
 use crate::phases::Phases;
-use crate::pictures::{self, Picture, check_slab, extent, pictures};
+use crate::pictures::{Picture, check_slab, extent, pictures};
 use crate::summary::Summary;
 use crate::{Failure, input, largest};
 
-/// Which snapshot, where its files go, and the file of its summary if it has one.
+/// Which snapshot, where its files go, the file of its summary beside the one in the folder, and all files that the call reads.
 pub struct Task<'a> {
     pub snapshot: &'a Path,
     pub out: &'a Path,
     pub json: Option<PathBuf>,
+    pub inputs: &'a Rc<Inputs>,
 }
 
-/// Finds and writes the halos of a snapshot. `note` goes into the summary.
-pub fn run(args: &Args, task: &Task<'_>, device: Device, note: serde_json::Value) -> Result<String, Failure> {
+/// Finds and writes the halos of a snapshot.
+pub fn run(args: &Args, task: &Task<'_>, device: Device) -> Result<String, Failure> {
+    // Before anything is read: a file that is changed while the run goes on makes another run.
+    let description = description(args, task.snapshot);
     let runs = runs(args, task.out)?;
     // First, so that hours of work do not end at a full disk's closed door.
     let catalogs = Catalogs::new(args, &runs)?;
     let mut files = files(args, &catalogs);
     let names: Vec<&str> = files.iter().map(String::as_str).collect();
-    let all: Vec<&str> = all_fixed().chain(CATALOGS).chain(pictures::all_files()).collect();
     let folders: Vec<PathBuf> = runs.iter().map(|run| run.folder.clone()).collect();
-    let mut outputs = Outputs::create(&folders, &names, &all, task.snapshot)?;
+    let plan = Plan { folders: &folders, names: &names, shared: &[], known: known() };
+    let mut outputs = Outputs::in_folders(plan, task.inputs)?;
     if let Some(json) = &task.json {
-        outputs.also(json, task.snapshot)?;
+        outputs.add_summary(json)?;
     }
     if catalogs.to_stdout {
-        outputs.also(Path::new(STANDARD_OUTPUT), task.snapshot)?;
+        outputs.add(Path::new(STANDARD_OUTPUT))?;
     }
 
     let mut phases = Phases::default();
@@ -51,7 +54,7 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device, note: serde_json::Value
     let others = Others::read(args, task.snapshot, &snapshot, &mut phases)?;
     for (_, names) in others.typed(args, &snapshot) {
         for name in names {
-            folders.iter().try_for_each(|folder| outputs.also(&folder.join(name), task.snapshot))?;
+            folders.iter().try_for_each(|folder| outputs.add(&folder.join(name)))?;
             files.push(name.into());
         }
     }
@@ -85,16 +88,17 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device, note: serde_json::Value
         summary.text += &of_run.text;
         all_runs.push(serde_json::Value::Object(of_run.values));
     }
-    summary.value("runs", all_runs);
     summary.value("snapshot", task.snapshot.display().to_string());
-    summary.value("run", note);
-    let written: Vec<PathBuf> = folders.iter().flat_map(|folder| files.iter().map(|file| folder.join(file))).collect();
-    summary.finish(&phases, &written);
-    if let Some(json) = &task.json {
-        let bytes = summary.json()?;
-        outputs.write(json, |out| out.write_all(&bytes))?;
-    }
-    let committed = outputs.commit()?;
+    summary.value("run", description);
+    summary.times(&phases);
+    let of = |runs: &[serde_json::Value]| {
+        let mut values = summary.values.clone();
+        values.insert("runs".into(), runs.into());
+        values
+    };
+    let each = all_runs.chunks(1).map(of).collect();
+    let json = task.json.as_deref().map(|json| (json, of(&all_runs)));
+    let committed = outputs.commit_folders(each, json, vec![])?;
     let names: Vec<&str> = files.iter().map(String::as_str).collect();
     summary.text += &report::written(&names, &folders, &committed);
     Ok(committed.report(summary.text))

@@ -9,7 +9,7 @@ use ropewalk::io::Snapshot;
 
 use crate::args::{self, Halos as Args};
 use crate::device::Name;
-use crate::outputs::Committed;
+use crate::outputs::{Committed, SUMMARY};
 use crate::pictures::linking_length;
 use crate::summary::Summary;
 use crate::universe::describe_matter;
@@ -147,10 +147,11 @@ pub fn halos(
     summary
 }
 
-/// Which files are where, and which are gone.
+/// Which files are where, and which files of an earlier run are removed or stay.
 pub fn written(names: &[&str], folders: &[PathBuf], committed: &Committed) -> String {
+    let names: Vec<&str> = names.iter().copied().chain([SUMMARY]).collect();
     let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
-    let written = match names {
+    let written = match &names[..] {
         [most @ .., last] if !most.is_empty() => format!("{} and {last} are", most.join(", ")),
         all => format!("{} is", all.concat()),
     };
@@ -158,7 +159,11 @@ pub fn written(names: &[&str], folders: &[PathBuf], committed: &Committed) -> St
         [] => String::new(),
         removed => format!("removed: {}, of an earlier run\n", removed.join(", ")),
     };
-    format!("\n{written} in {}\n{removed}", folders.join(", "))
+    let kept = match &committed.kept[..] {
+        [] => String::new(),
+        kept => format!("kept: {}\n", kept.join(", ")),
+    };
+    format!("\n{written} in {}\n{removed}{kept}", folders.join(", "))
 }
 
 /// A note as a line of the report, with the option that would help.

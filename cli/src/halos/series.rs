@@ -3,17 +3,15 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::rc::Rc;
 
-use serde_json::{Value, json};
-
-use super::files::SUMMARY;
 use super::one::{self, Task};
+use super::resume::{description, is_finished};
 use crate::args::Halos as Args;
 use crate::device::Device;
+use crate::outputs::{Identity, Inputs};
 use crate::{Failure, one_line};
 
 /// The snapshots that are named, by themselves, by one or all of their files, or by a pattern; each once, in order. If `are_parts` is
@@ -48,33 +46,33 @@ fn matching(name: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// The halos of each snapshot in a folder of its own. One that fails does not keep the others from being done.
-pub fn run(args: &Args, snapshots: &[PathBuf], device: Device) -> Result<String, Failure> {
+pub fn run(args: &Args, snapshots: &[PathBuf], inputs: &Rc<Inputs>, device: Device) -> Result<String, Failure> {
     if args.json.is_some() {
         return Err("--json: several snapshots have a summary.json each, in their folders".into());
     }
-    let mut folders: Vec<PathBuf> = vec![];
-    for snapshot in snapshots {
-        let folder = args.out.join(stem(snapshot));
-        if let Some(other) = folders.iter().position(|other| *other == folder) {
-            let (a, b, folder) = (snapshots[other].display(), snapshot.display(), folder.display());
+    let folders: Vec<PathBuf> = snapshots.iter().map(|snapshot| args.out.join(stem(snapshot))).collect();
+    let places: Vec<Identity> = folders.iter().map(|folder| Identity::of_output(folder)).collect();
+    for (at, place) in places.iter().enumerate() {
+        if let Some(other) = places[..at].iter().position(|other| other.is_same(place)) {
+            let (a, b, folder) = (snapshots[other].display(), snapshots[at].display(), folders[at].display());
             return Err(format!("{a} and {b} would both be in {folder}; find their halos in two calls").into());
         }
-        folders.push(folder);
     }
     let mut report = String::new();
     let mut failed = vec![];
     for (snapshot, folder) in snapshots.iter().zip(&folders) {
         let (path, out) = (snapshot.display(), folder.display());
-        let note = note(args, snapshot);
-        if !args.again && is_finished(folder, &note) {
+        if !args.again && is_finished(args, folder, &description(args, snapshot)) {
             _ = writeln!(report, "{path}: is finished, in {out}");
             continue;
         }
-        let task = Task { snapshot, out: folder, json: Some(folder.join(SUMMARY)) };
-        match one::run(args, &task, device, note) {
+        let task = Task { snapshot, out: folder, json: None, inputs };
+        match one::run(args, &task, device) {
             Ok(text) => {
                 let halos = text.lines().filter_map(|line| line.strip_prefix("halos ")).map(str::trim);
                 _ = writeln!(report, "{path}: halos {}, in {out}", halos.collect::<Vec<_>>().join("; "));
+                let is_told = |line: &&str| line.starts_with("removed: ") || line.starts_with("kept: ");
+                text.lines().filter(is_told).for_each(|line| _ = writeln!(report, "{path}: {line}"));
             }
             Err(error) => failed.push(one_line(&error.to_string())),
         }
@@ -102,44 +100,6 @@ fn stem(snapshot: &Path) -> PathBuf {
         }
     }
     stem
-}
-
-/// What a run depends on: its options, its files, and those beside them. Threads change nothing.
-fn note(args: &Args, snapshot: &Path) -> Value {
-    let named: Vec<&OsStr> = args.snapshots.iter().map(|path| path.as_os_str()).collect();
-    let mut options = vec![];
-    let mut arguments = std::env::args_os().skip(2).filter(|argument| !named.contains(&argument.as_os_str()));
-    while let Some(argument) = arguments.next() {
-        match argument.to_string_lossy().as_ref() {
-            "--threads" | "--out" => _ = arguments.next(),
-            "--again" => {}
-            text if text.starts_with("--threads=") || text.starts_with("--out=") => {}
-            text => options.push(text.to_string()),
-        }
-    }
-    let particles = &args.particles;
-    let beside = [&particles.velocities, &particles.masses, &particles.ids].into_iter().flatten().cloned();
-    let files = ropewalk::io::parts(snapshot).into_iter().chain(ropewalk::io::companions(snapshot)).chain(beside);
-    let files: Vec<Value> = files
-        .map(|part| {
-            let meta = fs::metadata(&part).ok();
-            let modified = meta.as_ref().and_then(|meta| meta.modified().ok()?.duration_since(UNIX_EPOCH).ok());
-            json!({
-                "path": part.display().to_string(),
-                "bytes": meta.map(|meta| meta.len()),
-                "modified_ns": modified.map(|since| since.as_nanos().to_string()),
-            })
-        })
-        .collect();
-    json!({ "options": options, "files": files, "version": env!("CARGO_PKG_VERSION") })
-}
-
-/// Whether the summary of a folder is of such a run, and all that it wrote is there.
-fn is_finished(folder: &Path, note: &Value) -> bool {
-    let summary = fs::read(folder.join(SUMMARY)).ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
-    let Some(summary) = summary.filter(|summary| summary.get("run") == Some(note)) else { return false };
-    let written = summary.get("written").and_then(Value::as_array);
-    written.is_some_and(|files| files.iter().all(|file| file.as_str().is_some_and(|file| Path::new(file).is_file())))
 }
 
 #[cfg(test)]

@@ -182,6 +182,7 @@ fn known_subhalos() {
             "mass_function.svg",
             "members.npz",
             "projection.png",
+            "summary.json",
         ];
         assert_eq!(scratch.names("out"), files);
         let catalog = Catalog::read(&out.join("halos.ecsv"));

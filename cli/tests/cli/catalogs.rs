@@ -25,6 +25,7 @@ fn several_at_once() {
         "labels.npy",
         "members.npz",
         "plain.csv",
+        "summary.json",
     ];
     assert_eq!(scratch.names("out"), written);
     let read = |name: &str| fs::read(scratch.path("out").join(name)).unwrap();
@@ -35,11 +36,11 @@ fn several_at_once() {
     assert!(read("halos.hdf5").starts_with(b"\x89HDF") && read("halos.parquet").starts_with(b"PAR1"));
     // What an earlier run left under a name that this one does not write is gone.
     halos(&sample(), &scratch.path("out"), &["--no-pictures"]).success();
-    assert_eq!(scratch.names("out"), ["halos.ecsv", "labels.npy", "plain.csv"]);
+    assert_eq!(scratch.names("out"), ["halos.ecsv", "labels.npy", "summary.json"]);
 
     // On standard output the catalogue alone.
     let output: Output = halos(&sample(), &scratch.path("o"), &["--catalog", "-", "--no-pictures"]);
-    assert_eq!((output.status, scratch.names("o")), (0, vec!["labels.npy".to_string()]));
+    assert_eq!((output.status, scratch.names("o")), (0, ["labels.npy", "summary.json"].map(String::from).to_vec()));
     assert!(output.stdout == ecsv && output.stderr.contains("\nhalos "), "{}", output.stderr);
 
     let error = |options: &[&str]| halos(&sample(), &scratch.path("no"), options).error();

@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 use crate::data::root;
 use crate::program::{Scratch, halos, run, sample};
 
-const ALL: [&str; 5] = ["halos.ecsv", "labels.npy", "mass_function.ecsv", "mass_function.svg", "projection.png"];
+const ALL: [&str; 6] =
+    ["halos.ecsv", "labels.npy", "mass_function.ecsv", "mass_function.svg", "projection.png", "summary.json"];
 
 /// The catalogue without its comments.
 fn catalog(scratch: &Scratch) -> Vec<String> {

@@ -23,7 +23,7 @@ fn labels_densities_and_header() {
         ["--n-density", "20", "--n-hop", "16", "--n-merge", "5", "--delta-outer", "100", "--delta-peak", "400"];
     let more = ["--finder", "hop", "--density", "--min-members", "30", "--center", "mbp,mcp", "--no-pictures"];
     let printed = halos(&sample(), &scratch.path("out"), &[&options[..], &more].concat()).success();
-    assert_eq!(scratch.names("out"), ["density.npy", "halos.ecsv", "labels.npy"]);
+    assert_eq!(scratch.names("out"), ["density.npy", "halos.ecsv", "labels.npy", "summary.json"]);
     assert!(printed.lines().any(|line| line == "finder          HOP"), "{printed}");
 
     let hop = Hop::new(100.0).n_density(20).n_hop(16).n_merge(5).delta_peak(400.0).min_members(30).periodic(32.0);

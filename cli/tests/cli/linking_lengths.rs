@@ -28,8 +28,9 @@ fn the_same_files_as_of_single_runs() {
     for (folder, length) in [("b0.1", "0.1"), ("b0.168", "0.168"), ("b0.2", "0.2")] {
         let one = [&OPTIONS[..], &["--linking-length", length]].concat();
         let report = halos(&sample(), &scratch.path(folder), &one).success();
-        assert_eq!(scratch.names(folder), FILES);
-        assert_eq!(scratch.names(&format!("many/{folder}")), FILES);
+        let names = [&FILES[..], &["summary.json"]].concat();
+        assert_eq!(scratch.names(folder), names);
+        assert_eq!(scratch.names(&format!("many/{folder}")), names);
         for file in FILES {
             let [ours, theirs] = [format!("many/{folder}"), folder.into()]
                 .map(|folder: String| fs::read(scratch.path(&folder).join(file)).unwrap());
@@ -46,8 +47,8 @@ fn the_same_files_as_of_single_runs() {
     let printed = halos(&sample(), &scratch.path("many"), &few).success();
     let gone = "removed: members.npz, profiles.ecsv, mass_function.ecsv, mass_function.svg, projection.png, profiles.svg, gallery.png, of an earlier run";
     assert!(printed.contains(gone), "{printed}");
-    assert_eq!(scratch.names("many/b0.2"), ["halos.ecsv", "labels.npy"]);
-    assert_eq!(scratch.names("many/b0.1"), FILES);
+    assert_eq!(scratch.names("many/b0.2"), ["halos.ecsv", "labels.npy", "summary.json"]);
+    assert_eq!(scratch.names("many/b0.1"), [&FILES[..], &["summary.json"]].concat());
 }
 
 #[test]

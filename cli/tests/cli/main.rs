@@ -29,6 +29,7 @@ mod pictures;
 mod program;
 mod raycast;
 mod reference;
+mod runs;
 mod series;
 mod several_devices;
 mod trees;

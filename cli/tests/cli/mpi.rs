@@ -60,8 +60,9 @@ fn files_are_those_of_one_process() {
         let tables = ["halos.ecsv", "halos.hdf5", "labels.npy", "mass_function.ecsv"];
         let more = ["mass_function.svg", "members.npz", "profiles.ecsv", "profiles.svg", "projection.png"];
         let names = [&tables[..], &more].concat();
-        assert_eq!(scratch.names("one"), names);
-        assert_eq!(scratch.names(&ranks.to_string()), names);
+        let all = [&names[..], &["summary.json"]].concat();
+        assert_eq!(scratch.names("one"), all);
+        assert_eq!(scratch.names(&ranks.to_string()), all);
         are_equal(&one, &many, &names);
     }
 }
@@ -190,4 +191,59 @@ fn errors_end_all_ranks() {
     let error = fails(3, &["halos", &sample, "--out", &below, "--mpi"]);
     assert!(error.contains("the output directory cannot be made"), "{error}");
     assert_eq!(scratch.names("."), [""; 0]);
+}
+
+/// A rank that has another file of the same name, or other options.
+#[test]
+fn ranks_agree_on_what_they_read() {
+    let scratch = Scratch::new();
+    let text = "x,y,z\n".to_string() + &"1,1,1\n".repeat(40);
+    let time = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    let write = |name: &str, text: &str| {
+        let path = scratch.write(name, text);
+        fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+    };
+    for rank in ["0", "1"] {
+        fs::create_dir(scratch.path(rank)).unwrap();
+        write(&format!("{rank}/same.csv"), &text);
+    }
+    write("0/longer.csv", &text);
+    write("1/longer.csv", &(text.clone() + "1,1,2\n"));
+    write("0/other.csv", &text);
+    write("1/other.csv", &text.replacen('1', "2", 1));
+    write("0/one.csv", &text);
+    write("0/old.csv", &text);
+    scratch.write("1/old.csv", &text);
+    let out = scratch.path("out").display().to_string();
+    let run = |arguments: &[&str]| {
+        // Each rank in a folder of its own, and what stands for RANK is its number.
+        let script = "rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; cd \"$0/$rank\"; exec \"${@//RANK/$rank}\"";
+        let mut command = mpirun(2, 60);
+        command.args(["bash", "-c", script]).arg(scratch.path("")).arg(env!("CARGO_BIN_EXE_ropewalk"));
+        let output = command.args(arguments).output().unwrap();
+        (output.status.success(), String::from_utf8(output.stderr).unwrap())
+    };
+    let commands: [(&str, &[&str]); 2] = [
+        ("halos", &["--eps", "1", "--out", &out, "--no-pictures", "--mpi"]),
+        ("dbscan", &["--eps", "1", "--min-pts", "2", "--mpi"]),
+    ];
+    for (command, options) in commands {
+        assert_eq!(run(&[&[command, "same.csv"], options].concat()), (true, String::new()));
+        for (file, said) in [
+            (
+                "longer.csv",
+                "longer.csv has 246 bytes on rank 0 and 252 bytes on rank 1; all ranks must read the same files",
+            ),
+            ("other.csv", "other.csv has contents with the checksum "),
+            ("one.csv", "one.csv is missing on rank 1, but not on rank 0;"),
+            ("old.csv", "old.csv was modified 1000000000.000000000 s after 1970 on rank 0 and modified "),
+        ] {
+            let (is_good, error) = run(&[&[command, file], options].concat());
+            assert!(!is_good && error.contains(said), "{command} {file}: {error}");
+        }
+        let (is_good, error) = run(&[&[command, "-"], options].concat());
+        assert!(!is_good && error.contains("standard input cannot be read in parts"), "{error}");
+    }
+    let (is_good, error) = run(&["dbscan", "same.csv", "--eps", "1.RANK", "--min-pts", "2", "--mpi"]);
+    assert!(!is_good && error.contains("other options than rank 0; all ranks must have the same"), "{error}");
 }

@@ -127,14 +127,16 @@ fn files_of_an_earlier_run_go() {
         "own.txt",
         "profiles.ecsv",
         "projection.png",
+        "summary.json",
     ];
     assert_eq!(scratch.names("out"), left);
     assert!(!halos(&file, &out, &options).success().contains("removed"));
 
-    // Where there was no earlier run, a file of such a name is someone else's.
+    // Where no run listed it, a file of such a name is someone else's, and is named.
     fs::create_dir(scratch.path("other")).unwrap();
     scratch.write("other/gallery.png", "kept");
-    halos(&file, &scratch.path("other"), &options).success();
+    let printed = halos(&file, &scratch.path("other"), &options).success();
+    assert!(printed.contains("\nkept: gallery.png (not of this run)\n"), "{printed}");
     assert_eq!(fs::read(scratch.path("other/gallery.png")).unwrap(), b"kept");
 }
 
@@ -224,6 +226,52 @@ mod unix {
         }
     }
 
+    /// Whether the process has a file open for its results: one without a name on Linux, elsewhere one with a temporary name.
+    fn is_writing(id: u32, scratch: &Scratch) -> bool {
+        let folders = [scratch.path(""), scratch.path("made/for/it")];
+        let names = folders.iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
+        let is_temporary = |name: &str| name.starts_with(".ropewalk-");
+        let is_unnamed =
+            |link: &Path| link.starts_with(scratch.path("")) && link.to_string_lossy().ends_with(" (deleted)");
+        let open = fs::read_dir(format!("/proc/{id}/fd")).into_iter().flatten().flatten();
+        names.map(|entry| entry.file_name()).any(|name| name.to_str().is_some_and(is_temporary))
+            || open.filter_map(|entry| fs::read_link(entry.path()).ok()).any(|link| is_unnamed(&link))
+    }
+
+    /// Not even SIGKILL leaves files: neither results nor copies of input.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn killed_at_once() {
+        let scratch = Scratch::new();
+        fs::create_dir(scratch.path("tmp")).unwrap();
+        scratch.write("out.npy", "old");
+        fs::create_dir(scratch.path("h")).unwrap();
+        // A temporary file of a process that was killed on a system without files without names.
+        scratch.write("h/.ropewalk-Ab12Cd34", "half");
+        let before = scratch.names("");
+        let mut child = Command::new(env!("CARGO_BIN_EXE_ropewalk"))
+            .env("TMPDIR", scratch.path("tmp"))
+            .args(["dbscan", "-", "--eps", "1", "--min-pts", "2", "--out"])
+            .arg(scratch.path("out.npy"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        // While it copies what comes on standard input.
+        std::io::Write::write_all(child.stdin.as_mut().unwrap(), &[b'\n'; 1 << 20]).unwrap();
+        let links = || fs::read_dir(format!("/proc/{}/fd", child.id())).unwrap().flatten();
+        let is_copy =
+            |link: &Path| link.starts_with(scratch.path("tmp")) && link.to_string_lossy().ends_with(" (deleted)");
+        until(|| links().filter_map(|entry| fs::read_link(entry.path()).ok()).any(|link| is_copy(&link)));
+        kill("-KILL", child.id());
+        assert_eq!(child.wait().unwrap().signal(), Some(9));
+        assert_eq!((scratch.names(""), scratch.names("tmp")), (before, vec![]));
+        assert_eq!(fs::read(scratch.path("out.npy")).unwrap(), b"old");
+        let file = points(&scratch);
+        halos(&file, &scratch.path("h"), &["--eps", "1", "--no-pictures"]).success();
+        assert_eq!(scratch.names("h"), ["halos.ecsv", "labels.npy", "summary.json"]);
+    }
+
     #[test]
     fn killed_runs_leave_nothing() {
         let scratch = Scratch::new();
@@ -249,7 +297,7 @@ mod unix {
                 .stdout(Stdio::null())
                 .spawn()
                 .unwrap();
-            until(|| scratch.names("").len() > before.len());
+            until(|| is_writing(child.id(), &scratch));
             kill(name, child.id());
             assert_eq!(child.wait().unwrap().signal(), Some(signal), "{name}");
             assert_eq!(scratch.names(""), before, "{name}");
@@ -265,7 +313,7 @@ mod unix {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        until(|| fs::read_dir(scratch.path("made/for/it")).is_ok_and(|entries| entries.count() > 0));
+        until(|| is_writing(child.id(), &scratch));
         kill("-TERM", child.id());
         assert_eq!(child.wait().unwrap().signal(), Some(15));
         assert_eq!(scratch.names(""), before);

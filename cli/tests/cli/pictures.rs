@@ -56,7 +56,7 @@ fn formats_and_resolutions() {
         assert_eq!(printed.contains("removed: "), format != "pdf", "{printed}");
         let names = scratch.names("out");
         assert_eq!(names.iter().filter(|name| name.ends_with(format)).count(), sizes.len(), "{names:?}");
-        assert_eq!(names.len(), sizes.len() + 5, "{names:?}");
+        assert_eq!(names.len(), sizes.len() + 6, "{names:?}");
         for (name, mut size) in sizes {
             let bytes = fs::read(scratch.path(&format!("out/{name}.{format}"))).unwrap();
             match format {

@@ -77,7 +77,7 @@ fn names_that_cannot_be() {
     assert!(line.contains("--json"), "{line}");
     // The same file twice is one snapshot.
     series(&[&one, &one], &scratch.path("out"), &[]).success();
-    assert_eq!(scratch.names("out"), ["halos.ecsv", "labels.npy"]);
+    assert_eq!(scratch.names("out"), ["halos.ecsv", "labels.npy", "summary.json"]);
 }
 
 #[test]

@@ -46,13 +46,15 @@ pub struct Merge {
 /// assert_eq!(dendrogram.cophenetic_distance(1, 3), 8.0);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct Dendrogram {
     merges: Vec<Merge>,
     /// For each point, then for each chain, the edge that comes next on the way up; and the chain of each edge.
     lightest: Vec<u32>,
     chain: Vec<u32>,
 }
+
+crate::brief::brief_debug!(Dendrogram, lists: [merges], others: []);
 
 impl Dendrogram {
     /// Clusters are numbered below 2^32, points among them.

@@ -16,7 +16,7 @@ const TASK: usize = 1 << 12;
 const NONE: u32 = u32::MAX;
 
 /// The clusters that [`Hdbscan::run`] finds.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct HdbscanClusters {
     labels: Labels,
     probabilities: Vec<f64>,
@@ -24,6 +24,8 @@ pub struct HdbscanClusters {
     tree: CondensedTree,
     pub(super) members: Members,
 }
+
+crate::brief::brief_debug!(HdbscanClusters, lists: [probabilities, persistence], others: [labels, tree]);
 
 /// Which chosen cluster each cluster of the tree belongs to.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -58,7 +58,7 @@ pub struct CondensedRow {
 /// assert_eq!(rows[4..], [(4, 5, 0.125, 2), (4, 6, 0.125, 2)]);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct CondensedTree {
     /// Parents come before their children.
     pub(crate) clusters: Vec<CondensedCluster>,
@@ -67,6 +67,8 @@ pub struct CondensedTree {
     pub(crate) weight2: Vec<f64>,
     pub(crate) min_cluster_size: usize,
 }
+
+crate::brief::brief_debug!(CondensedTree, lists: [clusters, cluster, weight2], others: [min_cluster_size]);
 
 impl CondensedTree {
     /// How many points there are.

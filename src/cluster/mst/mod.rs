@@ -144,11 +144,13 @@ pub fn minimum_spanning_tree<T: Bounded<S, D>, S: Scalar, const D: usize>(points
 }
 
 /// A minimum spanning tree: n - 1 edges, in ascending order of (squared weight, lower index, higher index).
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct SpanningTree {
     n_points: usize,
     edges: Vec<Edge>,
 }
+
+crate::brief::brief_debug!(SpanningTree, lists: [edges], others: [n_points]);
 
 impl SpanningTree {
     /// From the fields.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use crate::units::{Quantity, Units};
 
 /// The values of a column.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Values {
@@ -15,6 +15,16 @@ pub enum Values {
     Signed(Vec<i64>),
     /// Measurements.
     Numbers(Vec<f64>),
+}
+
+impl std::fmt::Debug for Values {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Integers(values) => f.debug_tuple("Integers").field(&crate::brief::Brief(values)).finish(),
+            Self::Signed(values) => f.debug_tuple("Signed").field(&crate::brief::Brief(values)).finish(),
+            Self::Numbers(values) => f.debug_tuple("Numbers").field(&crate::brief::Brief(values)).finish(),
+        }
+    }
 }
 
 impl Values {

@@ -90,7 +90,7 @@ pub struct Motion {
 /// assert_eq!((halo.center, halo.rms_radius, halo.max_radius), ([0.125, 5.0, 5.0], 0.375, 0.375));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Catalog {
     halos: Vec<Halo>,
@@ -105,6 +105,8 @@ pub struct Catalog {
     units: Option<Units>,
     boundary: Boundary,
 }
+
+crate::brief::brief_debug!(Catalog, lists: [halos, labels, subhalos, columns], others: [prefix, units]);
 
 impl Catalog {
     /// Measures each halo, in the space that it was found in or that the particles tell.

@@ -105,7 +105,7 @@ impl PartialEq for HaloCenter {
 ///
 /// It knows the space of the halos, or the one that [`CenterFinder`](crate::CenterFinder) was told. Two are equal if their rows are,
 /// whatever is known of the space.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Centers {
     rows: Vec<HaloCenter>,
@@ -113,6 +113,8 @@ pub struct Centers {
     all_pairs: u64,
     boundary: Boundary,
 }
+
+crate::brief::brief_debug!(Centers, lists: [rows], others: [all_pairs, boundary]);
 
 impl PartialEq for Centers {
     fn eq(&self, other: &Self) -> bool {

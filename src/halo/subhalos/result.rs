@@ -36,12 +36,14 @@ pub struct Subhalo {
 
 /// Halos and the subhalos in them, found by [`AdaptaHop`](super::AdaptaHop). A *structure* is either; structures are numbered by how many
 /// particles of their own they have, the largest first, ties by the smallest member.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Subhalos {
     structures: Halos,
     rows: Vec<Subhalo>,
     density: Vec<f64>,
 }
+
+crate::brief::brief_debug!(Subhalos, lists: [rows, density], others: [structures]);
 
 /// Numbers for `n` groups of `labels`: the largest first, ties by the smallest member.
 pub(super) fn numbers(labels: &[i32], n: usize) -> Vec<u32> {

@@ -59,6 +59,16 @@ pub(in crate::io) fn named(path: &Path) -> Vec<PathBuf> {
     (0..=u32::MAX).map(|k| name.part(k)).take_while(|part| part.is_file()).collect()
 }
 
+/// The files whose names suggest that `path` is the view of them that SWIFT makes: `snap.0.hdf5`, `snap.1.hdf5`, and so on of `snap.hdf5`,
+/// beside it or in a folder of its name.
+pub(in crate::io) fn viewed(path: &Path) -> Vec<PathBuf> {
+    let name = Name::of(path).filter(|name| name.number.is_none() && name.end.is_some());
+    let Some(name) = name else { return vec![] };
+    let inside = Name { folder: name.folder.join(&name.base), ..name.clone() };
+    let Some(found) = [name, inside].into_iter().find(|name| name.part(0).is_file()) else { return vec![] };
+    (0..=u32::MAX).map(|k| found.part(k)).take_while(|part| part.is_file()).collect()
+}
+
 /// The first file of the snapshot that a path stands for without being a file: a name less the number, with or without a `*` in its
 /// place.
 pub(in crate::io) fn first(path: &Path) -> Option<PathBuf> {

@@ -88,7 +88,7 @@ impl SharedNpy {
         if let Some(width) = width.filter(|&width| width == 0 || width as u64 > MOST_COLUMNS) {
             return Err(Kind::Parameter { name: "width", value: width as f64, must: "from 1 to 65536" }.into());
         }
-        let mut file = AtomicFile::create(path)?;
+        let mut file = AtomicFile::create_named(path)?;
         let Some(temporary) = file.temporary().map(Path::to_path_buf) else {
             return Err(Error::file(path, "is no file, into which alone several processes can write together"));
         };
@@ -114,6 +114,16 @@ impl SharedNpy {
     /// The file that all processes write into, in the folder of the one it will be.
     pub fn temporary(&self) -> &Path {
         &self.temporary
+    }
+
+    /// The path that the complete array takes.
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// The number of bytes of the complete file.
+    pub fn bytes(&self) -> u64 {
+        self.len
     }
 
     /// Gives the file its name, when all processes have said that their rows are there ([`SharedNpyRows::finish`]).

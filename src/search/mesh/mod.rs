@@ -57,7 +57,7 @@ const TASK: usize = 1 << 14;
 /// assert!(mesh.contains([0.25, 0.25, 0.25]));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Mesh<S> {
     /// The corners of each face.
     pub(crate) corners: Vec<[[S; 3]; 3]>,
@@ -65,6 +65,15 @@ pub struct Mesh<S> {
     pub(crate) frame: Frame,
     pub(crate) tree: WideTree,
     dipoles: Dipoles,
+}
+
+impl<S: std::fmt::Debug> std::fmt::Debug for Mesh<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Mesh")
+            .field("triangles", &self.corners.len())
+            .field("bounds", &self.bounds)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<S: Scalar> Mesh<S> {

@@ -2,14 +2,18 @@
 //!
 //! - in: a path, and bytes through [`Write`]
 //! - out: the file under its name after [`AtomicFile::commit`]; nothing before that, and nothing if there is an error
-//! - how: a temporary file of a random short name beside the target, opened only if it is new, then renamed
+//! - how: an incomplete file in the directory of the target ([`temporary`]), which is renamed
+
+mod temporary;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tempfile::TempPath;
+pub(super) use temporary::Temporary;
+#[cfg(target_os = "linux")]
+pub(super) use temporary::descriptor;
+use temporary::{remove_stale, unfinished};
 
 use crate::cancel::check;
 use crate::{Error, Result};
@@ -18,14 +22,6 @@ use crate::{Error, Result};
 const CHUNK: usize = 1 << 18;
 /// Bytes written between looks whether the call is cancelled.
 const LOOK: usize = 1 << 22;
-
-/// The temporary files of this process that are not complete. While it is locked, none is made and none is renamed.
-static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-
-fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
-    // The list is right after each step, so that a panic elsewhere leaves it right.
-    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// A file that appears under its name when it is complete, and then replaces what was there.
 ///
@@ -53,32 +49,9 @@ pub struct AtomicFile {
     /// What is to be renamed; `None` if bytes are written through.
     temporary: Option<Temporary>,
     is_stdout: bool,
-}
-
-/// A file under a name of its own, which goes when this is dropped.
-#[derive(Debug)]
-pub(super) struct Temporary {
-    /// `None` once it is renamed. Dropped before that, it is removed.
-    path: Option<TempPath>,
-    /// Its name for [`UNFINISHED`].
-    name: PathBuf,
-    /// Where it goes: the name that was asked for, links followed.
-    target: PathBuf,
-}
-
-impl Temporary {
-    /// The name that it has.
-    pub(super) fn name(&self) -> &PathBuf {
-        &self.name
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let mut unfinished = unfinished();
-        drop(self.path.take());
-        unfinished.retain(|name| *name != self.name);
-    }
+    /// Whether standard output lost its reader.
+    is_closed: bool,
+    written: u64,
 }
 
 impl AtomicFile {
@@ -88,11 +61,20 @@ impl AtomicFile {
     /// If `path` is a directory, if it is a link that leads nowhere or to a file that may not be written, or if its directory
     /// is not there or may not be written into.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
+        Self::create_as(path.as_ref(), false)
+    }
+
+    /// [`AtomicFile::create`] of a file with a temporary name, by which other processes open it.
+    pub(super) fn create_named(path: &Path) -> Result<Self> {
+        Self::create_as(path, true)
+    }
+
+    fn create_as(path: &Path, is_named: bool) -> Result<Self> {
         if path.as_os_str() == "-" {
             let file = own_output().map_err(|error| Error::io(path, "standard output cannot be written", error))?;
             let out = BufWriter::with_capacity(CHUNK, file);
-            return Ok(Self { name: path.to_path_buf(), out, temporary: None, is_stdout: true });
+            let name = path.to_path_buf();
+            return Ok(Self { name, out, temporary: None, is_stdout: true, is_closed: false, written: 0 });
         }
         let there = fs::metadata(path).ok();
         if there.as_ref().is_some_and(fs::Metadata::is_dir) {
@@ -111,11 +93,12 @@ impl AtomicFile {
                     // The system does not follow every link, and this asks it.
                     drop(open()?);
                 }
-                let (file, temporary) = temporary(target)?;
+                let (file, temporary) = Temporary::create(target, is_named)?;
                 (file, Some(temporary), false)
             }
         };
-        Ok(Self { name: path.to_path_buf(), out: BufWriter::with_capacity(CHUNK, file), temporary, is_stdout })
+        let (name, out) = (path.to_path_buf(), BufWriter::with_capacity(CHUNK, file));
+        Ok(Self { name, out, temporary, is_stdout, is_closed: false, written: 0 })
     }
 
     /// The name it was created with.
@@ -128,9 +111,19 @@ impl AtomicFile {
         self.is_stdout
     }
 
-    /// The name it has until it is complete; `None` if bytes are written through.
+    /// Returns `true` if bytes go to standard output and a write failed because its reader has ended, as `head` does.
+    pub fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    /// The number of bytes written so far.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// The temporary name, if the file has one.
     pub(super) fn temporary(&self) -> Option<&Path> {
-        self.temporary.as_ref().map(|temporary| temporary.name.as_path())
+        self.temporary.as_ref().and_then(Temporary::name)
     }
 
     /// Gives the file a length, whatever of it is written.
@@ -157,8 +150,8 @@ impl AtomicFile {
             file.out.flush().map_err(|error| cannot_be_written(&file.name, error))?;
         }
         // A signal's cleaner waits until all are renamed. The files are dropped after this, for they lock it, too.
-        let locked = unfinished();
-        let renamed = rename_all(&mut files);
+        let mut locked = unfinished();
+        let renamed = rename_all(&mut files, &mut locked);
         drop(locked);
         renamed
     }
@@ -173,23 +166,41 @@ impl AtomicFile {
         }
         then();
     }
+
+    /// Removes the temporary files in a directory that processes left which were killed. On Linux most incomplete files have no name, and
+    /// nothing is left of them. A file that another process writes stays, and so does one that cannot be removed.
+    pub fn remove_stale(directory: impl AsRef<Path>) {
+        remove_stale(directory.as_ref());
+    }
+
+    /// Notes that standard output is closed.
+    fn noted<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        let is_broken = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
+        self.is_closed |= self.is_stdout && result.as_ref().is_err_and(is_broken);
+        result
+    }
 }
 
 impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         check();
-        self.out.write(bytes)
+        let written = self.out.write(bytes);
+        self.written += *written.as_ref().unwrap_or(&0) as u64;
+        self.noted(written)
     }
 
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         bytes.chunks(LOOK).try_for_each(|part| {
             check();
-            self.out.write_all(part)
+            let written = self.out.write_all(part);
+            self.written += part.len() as u64;
+            self.noted(written)
         })
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
+        let flushed = self.out.flush();
+        self.noted(flushed)
     }
 }
 
@@ -232,60 +243,29 @@ fn standard_output(_: &fs::Metadata) -> Option<File> {
     None
 }
 
-/// A new file beside `target`, with the rights that it has, or that a new file has.
-fn temporary(target: PathBuf) -> Result<(File, Temporary)> {
-    if target.file_name().is_none() {
-        return Err(Error::file(target, "is not the name of a file"));
-    }
-    let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut unfinished = unfinished();
-    let made = tempfile::Builder::new()
-        .prefix(".ropewalk-")
-        .rand_bytes(8)
-        .make_in(directory, |path| OpenOptions::new().write(true).create_new(true).open(path))
-        .map_err(|error| Error::io(&target, "cannot be written: cannot write into this directory", error))?;
-    let (file, path) = made.into_parts();
-    // What replaces a file has its rights; where they cannot be had, those of a new file are no reason to fail.
-    if let Ok(old) = fs::metadata(&target) {
-        _ = file.set_permissions(old.permissions());
-    }
-    let name = path.to_path_buf();
-    unfinished.push(name.clone());
-    Ok((file, Temporary { path: Some(path), name, target }))
-}
-
-/// A new file in the folder for temporary files that only its owner may read; errors call it `name`.
-pub(super) fn scratch(name: &Path) -> Result<(File, Temporary)> {
-    let mut unfinished = unfinished();
-    let made = tempfile::Builder::new()
-        .prefix(".ropewalk-")
-        .tempfile()
-        .map_err(|error| Error::io(name, "cannot be copied into the temporary folder", error))?;
-    let (file, path) = made.into_parts();
-    let name = path.to_path_buf();
-    unfinished.push(name.clone());
-    Ok((file, Temporary { path: Some(path), name: name.clone(), target: name }))
-}
-
-fn rename_all(files: &mut [AtomicFile]) -> Result<()> {
+fn rename_all(files: &mut [AtomicFile], unfinished: &mut Vec<PathBuf>) -> Result<()> {
     for file in files.iter() {
         let Some(temporary) = &file.temporary else { continue };
-        if fs::metadata(&temporary.target).is_ok_and(|target| !target.is_file()) {
+        if fs::metadata(temporary.target()).is_ok_and(|target| !target.is_file()) {
             return Err(cannot_be_written(&file.name, "what has its name now is no file"));
         }
-        if !temporary.name.exists() {
+        if temporary.is_gone() {
             return Err(cannot_be_written(&file.name, "its temporary file is gone"));
+        }
+    }
+    for file in files.iter_mut() {
+        if let Some(temporary) = &mut file.temporary {
+            let linked = temporary.link(file.out.get_ref(), unfinished);
+            linked.map_err(|error| Error::io(&file.name, "cannot be written", error))?;
         }
     }
     let mut done: Vec<String> = Vec::new();
     for file in files.iter_mut() {
         if let Some(temporary) = &mut file.temporary
-            && let Some(path) = temporary.path.take()
-            && let Err(error) = path.persist(&temporary.target)
+            && let Err(error) = temporary.persist()
         {
-            temporary.path = Some(error.path);
             let new = if done.is_empty() { String::new() } else { format!("; new are already {}", done.join(", ")) };
-            return Err(Error::io(&file.name, format!("cannot be written{new}"), error.error));
+            return Err(Error::io(&file.name, format!("cannot be written{new}"), error));
         }
         done.push(file.name.display().to_string());
     }
