@@ -13,13 +13,46 @@ use crate::{Error, Result};
 /// How gzip files begin.
 pub(super) const GZIP: &[u8] = b"\x1f\x8b\x08";
 
-/// A temporary file, removed when it is dropped or the process ends by a signal.
-pub(super) struct Spool(Temporary);
+/// A temporary file, gone when it is dropped or the process ends.
+pub(super) struct Spool {
+    path: PathBuf,
+    /// The file without a name, by which it stays: on Linux, where such a file can be opened again.
+    _unnamed: Option<File>,
+    _named: Option<Temporary>,
+}
+
+/// Where Linux has the open files of a process.
+const OPEN_FILES: &str = "/proc/self/fd";
+
+/// Whether `path` leads to a file without a name.
+pub(super) fn is_unnamed(path: &Path) -> bool {
+    cfg!(target_os = "linux") && path.starts_with(OPEN_FILES)
+}
+
+/// A file without a name, and a path by which it can be opened again.
+#[cfg(target_os = "linux")]
+fn unnamed() -> Option<(File, PathBuf)> {
+    let file = tempfile::tempfile().ok()?;
+    let path = Path::new(OPEN_FILES).join(std::os::fd::AsRawFd::as_raw_fd(&file).to_string());
+    // Not where /proc is not there.
+    path.is_file().then_some((file, path))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unnamed() -> Option<(File, PathBuf)> {
+    None
+}
 
 impl Spool {
     /// All that `reader` has, which errors call `name`.
     pub(super) fn of(reader: impl Read, name: &Path) -> Result<Self> {
-        let (mut file, temporary) = scratch(name)?;
+        let (mut file, path, named) = match unnamed() {
+            Some((file, path)) => (file, path, None),
+            None => {
+                let (file, temporary) = scratch(name)?;
+                (file, temporary.name().clone(), Some(temporary))
+            }
+        };
         let (mut reader, mut buffer) = (Cancellable(reader), vec![0; 1 << 18]);
         loop {
             match reader.read(&mut buffer) {
@@ -32,7 +65,8 @@ impl Spool {
             }
         }
         file.flush().map_err(|error| Error::io(name, "cannot be copied into the temporary folder", error))?;
-        Ok(Self(temporary))
+        let _unnamed = named.is_none().then_some(file);
+        Ok(Self { path, _unnamed, _named: named })
     }
 
     /// A gzip file, uncompressed.
@@ -43,6 +77,6 @@ impl Spool {
 
     /// Where it is.
     pub(super) fn path(&self) -> &PathBuf {
-        self.0.name()
+        &self.path
     }
 }

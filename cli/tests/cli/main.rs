@@ -31,6 +31,7 @@ mod raycast;
 mod reference;
 mod series;
 mod several_devices;
+mod text_tables;
 mod trees;
 mod types;
 mod units;

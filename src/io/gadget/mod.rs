@@ -108,6 +108,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         header: Some(header),
         format,
         columns: Vec::new(),
+        skipped: vec![],
         notes,
         slice: None,
     })

@@ -362,14 +362,14 @@ pub(in crate::io) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Conte
         redshift: scan.header.redshift,
         background: scan.header.background,
         units: scan.header.units,
-        notes: vec![],
+        notes: [scan.columns.notes(), scan.header.notes.clone()].concat(),
     })
 }
 
 /// The points of the table.
 pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let scan = Scan::new(path, reading)?;
-    let ecsv::Header { units, redshift, box_size, background, particle_mass } = scan.header;
+    let ecsv::Header { units, redshift, box_size, background, particle_mass, ref notes } = scan.header;
     let options = ReadOptions { redshift: reading.options.redshift.or(redshift), ..reading.options.clone() };
     let unit = options.velocity_unit.or(units.velocity);
     let factor = unit.map(|unit| options.velocity_factor(unit, options.redshift, None)).transpose();
@@ -398,6 +398,7 @@ pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot
         background,
         format: Format::Parquet,
         columns: columns.called(),
+        notes: [columns.notes(), notes.clone()].concat(),
         ..Snapshot::new(scan.points(&columns.coordinates, 1.0, reading)?)
     }
     .with_equal_masses(particle_mass, reading.keep.fraction, scan.rows());
