@@ -38,6 +38,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     options.types.clone_from(&args.types);
     options.subsample = args.subsample;
     options.columns.clone_from(&args.coordinates);
+    options.skip_missing = args.skip_missing;
     options.velocity_unit = args.velocity_unit;
     options.redshift = args.redshift;
     options.open = args.open;

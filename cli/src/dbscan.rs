@@ -47,9 +47,10 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let counts = Counts::of(&labels);
     if let (Some(path), Some(column)) = (&args.out, column) {
         phases.run("labels", || {
+            let labels = input::of_rows(labels.as_slice(), &snapshot.skipped, -1);
             outputs.write(path, |out| match column {
-                Column::Npy => ropewalk::io::write_npy_i32_to(out, labels.as_slice()).map_err(Failure::from),
-                Column::Csv => write_csv(out, &["label"], labels.as_slice()),
+                Column::Npy => ropewalk::io::write_npy_i32_to(out, &labels).map_err(Failure::from),
+                Column::Csv => write_csv(out, &["label"], &labels),
             })
         })?;
     }

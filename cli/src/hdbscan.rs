@@ -54,12 +54,13 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         labels_to.write(
             &mut outputs,
             "label",
-            || labels.as_slice().to_vec(),
+            || input::of_rows(labels.as_slice(), &snapshot.skipped, -1),
             |out, values| ropewalk::io::write_npy_i32_to(out, values),
         )?;
         let floats = |out: &mut AtomicFile, values: &[f64]| ropewalk::io::write_npy_f64_to(out, values);
-        probabilities_to.write(&mut outputs, "probability", || clusters.probabilities().to_vec(), floats)?;
-        outliers_to.write(&mut outputs, "outlier", || clusters.outlier_scores(), floats)
+        let of_rows = |values: &[f64], missing| input::of_rows(values, &snapshot.skipped, missing);
+        probabilities_to.write(&mut outputs, "probability", || of_rows(clusters.probabilities(), 0.0), floats)?;
+        outliers_to.write(&mut outputs, "outlier", || of_rows(&clusters.outlier_scores(), f64::NAN), floats)
     })?;
     let title = Title::new(args, &clusters);
     if let (Some(path), Some(format)) = (&args.plot, plot_format) {

@@ -54,6 +54,18 @@ pub fn fields(path: &Path, chosen: &[String], points: usize) -> Result<Fields, F
     Ok(fields)
 }
 
+/// Values of points as those of all rows of the file, with `missing` for the rows that were left out (`skipped`, ascending).
+pub fn of_rows<T: Copy>(values: &[T], skipped: &[u64], missing: T) -> Vec<T> {
+    let mut rows = Vec::with_capacity(values.len() + skipped.len());
+    let mut rest = values.iter().copied();
+    for &row in skipped {
+        rows.extend(rest.by_ref().take(row as usize - rows.len()));
+        rows.push(missing);
+    }
+    rows.extend(rest);
+    rows
+}
+
 fn wide(points: Points) -> Vec<f64> {
     match points {
         Points::F32(table) => table.as_slice().iter().map(|&x| x.into()).collect(),

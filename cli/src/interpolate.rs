@@ -18,6 +18,7 @@ const DEGREE: usize = 2;
 
 pub fn run(args: &Args) -> Result<String, Failure> {
     check(args)?;
+    args.points.refuse_skipping("interpolate")?;
     start_threads(args.points.threads)?;
     let targets: Vec<&Path> =
         [Some(&args.out), args.points.json.as_ref()].into_iter().flatten().map(AsRef::as_ref).collect();

@@ -12,6 +12,7 @@ use super::summary::Summary;
 use super::{Failure, grouped, input, short, start_threads};
 
 pub fn knn(args: &Knn) -> Result<String, Failure> {
+    args.points.refuse_skipping("knn")?;
     start_threads(args.points.threads)?;
     let targets = targets([Some(&args.out), args.distances.as_ref(), args.points.json.as_ref()]);
     let inputs: Vec<&Path> =
@@ -71,6 +72,7 @@ pub fn knn(args: &Knn) -> Result<String, Failure> {
 }
 
 pub fn pairs(args: &Pairs) -> Result<String, Failure> {
+    args.points.refuse_skipping("pairs")?;
     start_threads(args.points.threads)?;
     let targets = targets([Some(&args.out), args.distances.as_ref(), args.points.json.as_ref()]);
     let mut outputs = Outputs::files(&targets, &[&args.points.file])?;

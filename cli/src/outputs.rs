@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use ropewalk::halo::csv_name;
 use ropewalk::io::AtomicFile;
 use ropewalk::plot::PictureFormat;
 
@@ -224,20 +225,9 @@ pub fn picture_format(option: &str, path: &Path) -> Result<PictureFormat, Failur
     Ok(PictureFormat::ALL.into_iter().find(|format| format.ending() == found).unwrap_or_default())
 }
 
-/// A name as text tables have it: in quotes if a reader would take parts of it for something else. A line ends where it does, also in quotes:
-/// ends of lines in names become blanks.
-fn quoted(name: &str) -> String {
-    let name = name.replace(['\n', '\r'], " ");
-    let is_plain = |letter: char| !letter.is_whitespace() && !",;\"#".contains(letter);
-    match !name.is_empty() && name.chars().all(is_plain) {
-        true => name,
-        false => format!("\"{}\"", name.replace('"', "\"\"")),
-    }
-}
-
 /// A text table: names, and rows of as many values. Numbers read back are the same numbers.
 pub fn write_csv<T: std::fmt::Debug>(mut out: impl Write, names: &[&str], values: &[T]) -> Result<(), Failure> {
-    writeln!(out, "{}", names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(","))?;
+    writeln!(out, "{}", names.iter().map(|name| csv_name(name)).collect::<Vec<_>>().join(","))?;
     for row in values.chunks_exact(names.len().max(1)) {
         for (k, value) in row.iter().enumerate() {
             // Debug has an exponent where digits would be many.

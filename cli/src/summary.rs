@@ -52,10 +52,23 @@ impl Summary {
         if !snapshot.columns.is_empty() {
             self.both("columns", snapshot.columns.join(", "), snapshot.columns.clone());
         }
+        if args.skip_missing {
+            let (skipped, all) = (snapshot.skipped.len(), snapshot.skipped.len() + points.len());
+            self.both("skipped", format!("{} of {} rows", grouped(skipped as u64), grouped(all as u64)), skipped);
+        }
+        self.notes(&snapshot.notes);
         self.both("box", boundaries, args.periodic);
         if let Some(side) = args.periodic.filter(|_| outside > 0) {
             self.both("wrapped", periodic::sentence(outside, side), outside);
         }
+    }
+
+    /// What the file leaves open, and what is not read of it.
+    pub fn notes(&mut self, notes: &[String]) {
+        for note in notes {
+            self.line("note", note);
+        }
+        self.value("notes", notes.to_vec());
     }
 
     /// The times of the phases.

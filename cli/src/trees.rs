@@ -15,6 +15,7 @@ use super::summary::Summary;
 use super::{Failure, grouped, input, short, start_threads};
 
 pub fn emst(args: &Emst) -> Result<String, Failure> {
+    args.spanned.points.refuse_skipping("emst")?;
     start_threads(args.spanned.points.threads)?;
     let device = args.device.find()?;
     let targets: Vec<&Path> = [Some(&args.out), args.weights.as_ref(), args.spanned.points.json.as_ref()]
@@ -55,6 +56,7 @@ pub fn emst(args: &Emst) -> Result<String, Failure> {
 }
 
 pub fn linkage(args: &Linkage) -> Result<String, Failure> {
+    args.spanned.points.refuse_skipping("linkage")?;
     start_threads(args.spanned.points.threads)?;
     let targets: Vec<&Path> =
         [Some(&args.out), args.spanned.points.json.as_ref()].into_iter().flatten().map(AsRef::as_ref).collect();

@@ -31,7 +31,7 @@ mod subhalos;
 #[cfg(feature = "parquet")]
 pub(crate) use catalog::ecsv_header;
 #[cfg(feature = "halos")]
-pub use catalog::{Catalog, Column, Halo, Meta, Motion, Values, meta_in_units, write_csv, write_ecsv};
+pub use catalog::{Catalog, Column, Halo, Meta, Motion, Values, csv_name, meta_in_units, write_csv, write_ecsv};
 #[cfg(feature = "io")]
 pub(crate) use catalog::{Head, rows_of, write_header};
 #[cfg(feature = "halos")]

@@ -1,26 +1,19 @@
-//! What the columns of a table hold by their names, and the rows of text read so far.
+//! What the columns of a table hold by their names: one rule for all formats.
 //!
 //! - names: `vx`, `vy`, `vz` are velocities, `id`, `mass` and `type` what they say. If there are columns `x` and `y`, they are the
-//!   coordinates, with `z` if there is one, and others are ignored; else all other columns are coordinates, so that of RA, DEC and z
-//!   none is lost. Upper and lower case are the same.
+//!   coordinates, with `z` if there is one; else those of longitude and latitude, as `lon` and `lat` or `RA` and `DEC`, with `z`; else all
+//!   columns of numbers but those whose names say that they are no coordinates ([`column_names`](super::column_names)). Upper and lower case
+//!   are the same where that leaves no doubt.
 //! - no names: all columns are coordinates
-//! - fields: all columns that hold numbers, or the chosen ones, whatever their names; the first row shows which do
+//! - fields: all columns that hold numbers, or the chosen ones, whatever their names
 //! - chosen columns, by name or number from 1: these are the coordinates, in this order, and other columns are what their names say
 
-use std::collections::BTreeMap;
-
-use csv::ByteRecord;
-
-use crate::io::columns::Target;
-use crate::io::type_column::{NO_TYPE, particle_type};
-use crate::io::{Format, Masses, Points, Snapshot, Table, TypeRun, shorten};
-
-/// Names of columns that are known.
-const KNOWN: [&str; 9] = ["x", "y", "z", "vx", "vy", "vz", "id", "mass", "type"];
+use crate::io::column_names::{list, longitude_and_latitude, not_a_coordinate};
+use crate::io::{ReadOptions, shorten};
 
 /// Why columns are taken for coordinates.
-#[derive(Clone, Copy, Default, PartialEq)]
-enum Taken {
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) enum Taken {
     /// By their names, or because they are chosen.
     #[default]
     ByName,
@@ -33,30 +26,24 @@ enum Taken {
 }
 
 /// Which columns hold what; positions in a row of `width` fields.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Columns {
-    width: usize,
+    pub width: usize,
     /// What the first line calls them, or what they were chosen by; empty if nothing does.
     pub names: Vec<String>,
-    taken: Taken,
+    pub taken: Taken,
     pub coordinates: Vec<usize>,
     pub velocities: Vec<usize>,
     pub id: Option<usize>,
     pub mass: Option<usize>,
     pub kind: Option<usize>,
-    /// Columns that are no fields, as the first row has text there.
-    text: Vec<Text>,
-}
-
-/// A column of text, and what it is in the first row.
-struct Text {
-    column: usize,
-    first: String,
+    /// The names of columns that are not read, and why.
+    pub left_out: Vec<(String, String)>,
 }
 
 impl Columns {
     /// The columns of a table without names.
-    pub(super) fn plain(width: usize, chosen: &[String]) -> std::result::Result<Self, String> {
+    pub(super) fn plain(width: usize, chosen: &[String]) -> Result<Self, String> {
         if chosen.is_empty() {
             return Self { width, coordinates: (0..width).collect(), ..Self::default() }.checked();
         }
@@ -65,7 +52,7 @@ impl Columns {
     }
 
     /// The columns of a table of fields: `names` are empty if it has none.
-    pub(super) fn fields(names: Vec<String>, width: usize, chosen: &[String]) -> std::result::Result<Self, String> {
+    pub(super) fn fields(names: Vec<String>, width: usize, chosen: &[String]) -> Result<Self, String> {
         if width == 0 {
             return Err("has no column that holds numbers".into());
         }
@@ -78,41 +65,150 @@ impl Columns {
         Ok(Self { width, names, taken, coordinates, ..Self::default() })
     }
 
-    /// The columns of a table with names.
-    pub(super) fn named(names: Vec<String>, chosen: &[String]) -> std::result::Result<Self, String> {
-        let lower: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
-        if let Some(twice) = KNOWN.into_iter().find(|name| lower.iter().filter(|n| n == name).count() > 1) {
-            return Err(format!("has two columns named {twice}"));
-        }
-        let find = |name: &str| lower.iter().position(|n| n == name);
-        let mut taken = Taken::ByName;
-        let coordinates: Vec<usize> = match (find("x"), find("y")) {
-            _ if !chosen.is_empty() => choose(chosen, &names, names.len())?,
-            (Some(x), Some(y)) => [x, y].into_iter().chain(find("z")).collect(),
-            _ => {
-                taken = Taken::Rest;
-                let others = ["vx", "vy", "vz", "id", "mass", "type"];
-                (0..).zip(&lower).filter(|(_, name)| !others.contains(&name.as_str())).map(|(i, _)| i).collect()
-            }
-        };
-        // What is chosen for a coordinate is nothing else.
-        let find = |name: &str| find(name).filter(|column| !coordinates.contains(column));
-        // Of the axes in the order in which they are chosen.
-        let axes: Vec<&str> = coordinates.iter().map(|&column| lower[column].as_str()).collect();
-        let has_axes = axes.iter().all(|axis| ["x", "y", "z"].contains(axis));
-        let axes = if has_axes { axes } else { vec!["x", "y", "z"] };
-        let mut velocities: Vec<usize> = axes.iter().filter_map(|axis| find(&format!("v{axis}"))).collect();
-        if !chosen.is_empty() && velocities.len() != coordinates.len() {
-            velocities.clear();
-        }
-        let (id, mass, kind) = (find("id"), find("mass"), find("type"));
-        Self { width: names.len(), names, taken, coordinates, velocities, id, mass, kind, text: vec![] }.checked()
+    /// The columns of a table with names, all of which hold numbers.
+    ///
+    /// Errors: as [`Columns::named_of`].
+    pub(super) fn named(names: Vec<String>, chosen: &[String]) -> Result<Self, String> {
+        Self::named_of(names, &|_| None, &ReadOptions::default().columns(chosen))
     }
 
-    fn checked(self) -> std::result::Result<Self, String> {
+    /// The columns of a table with names, of which `no_numbers` says why one holds no numbers, if it holds none.
+    ///
+    /// Errors: coordinates, velocities or masses by their names that hold no numbers; two columns of one name.
+    pub(super) fn named_of(
+        names: Vec<String>,
+        no_numbers: &dyn Fn(usize) -> Option<String>,
+        options: &ReadOptions,
+    ) -> Result<Self, String> {
+        let chosen = &options.columns[..];
+        let mut columns = Self { width: names.len(), names, ..Self::default() };
+        match (columns.find("x")?, columns.find("y")?) {
+            _ if !chosen.is_empty() => columns.coordinates = choose(chosen, &columns.names, columns.width)?,
+            (Some(x), Some(y)) => columns.coordinates = [x, y].into_iter().chain(columns.find("z")?).collect(),
+            _ => columns.take_rest(no_numbers)?,
+        }
+        let lower: Vec<String> = columns.names.iter().map(|name| name.to_lowercase()).collect();
+        // Velocities of the axes in the order in which they are chosen.
+        let axes: Vec<&str> = columns.coordinates.iter().map(|&column| lower[column].as_str()).collect();
+        let has_axes = axes.iter().all(|axis| ["x", "y", "z"].contains(axis));
+        let axes = if has_axes { axes } else { vec!["x", "y", "z"] };
+        for axis in axes {
+            columns.velocities.extend(columns.other(&format!("v{axis}"))?);
+        }
+        if !chosen.is_empty() && columns.velocities.len() != columns.coordinates.len() {
+            columns.velocities.clear();
+        }
+        (columns.id, columns.mass, columns.kind) =
+            (columns.other("id")?, columns.other("mass")?, columns.other("type")?);
+        if chosen.is_empty() {
+            columns.leave_out_unused(no_numbers);
+        }
+        columns.keep_wanted(options);
+        let must = columns.coordinates.iter().chain(&columns.velocities).chain(&columns.mass);
+        if let Some((column, why)) = must.copied().find_map(|column| Some((column, no_numbers(column)?))) {
+            let name = shorten(columns.names[column].as_bytes());
+            return Err(format!("column {name} holds {why}, which cannot be read as numbers. {ADVICE}"));
+        }
+        for (role, what) in [(&mut columns.id, "ids"), (&mut columns.kind, "types")] {
+            if let Some((column, why)) = role.and_then(|column| Some((column, no_numbers(column)?))) {
+                columns.left_out.push((columns.names[column].clone(), format!("{why}, no {what}")));
+                *role = None;
+            }
+        }
+        columns.checked()
+    }
+
+    /// Forgets the columns that a caller does not want.
+    fn keep_wanted(&mut self, options: &ReadOptions) {
+        if !options.velocities {
+            self.velocities.clear();
+        }
+        self.id = self.id.filter(|_| options.ids);
+        self.mass = self.mass.filter(|_| options.masses);
+    }
+
+    /// Takes the columns for coordinates that their names and values leave.
+    fn take_rest(&mut self, no_numbers: &dyn Fn(usize) -> Option<String>) -> Result<(), String> {
+        self.taken = Taken::Rest;
+        let mut known = vec![];
+        for name in ["vx", "vy", "vz", "id", "mass", "type"] {
+            known.extend(self.find(name)?);
+        }
+        let lower: Vec<String> = self.names.iter().map(|name| name.to_lowercase()).collect();
+        let numbered =
+            |name: &str| name.strip_prefix('x').is_some_and(|rest| rest.trim_start_matches('_').parse::<u32>().is_ok());
+        let has_numbered = lower.iter().any(|name| numbered(name));
+        let mut rest = vec![];
+        for column in (0..self.width).filter(|column| !known.contains(column)) {
+            // A table of one column is wanted for what it has.
+            let by_name = not_a_coordinate(&self.names[column]).filter(|_| self.width > 1).map(String::from);
+            let predicted = (lower[column] == "y" && has_numbered).then(|| "a label beside numbered x".to_string());
+            match no_numbers(column).or(by_name).or(predicted) {
+                Some(why) => self.leave_out(column, why),
+                None => rest.push(column),
+            }
+        }
+        let named: Vec<(usize, &str)> = rest.iter().map(|&column| (column, self.names[column].as_str())).collect();
+        let sky = longitude_and_latitude(&named).map_err(|message| format!("{message}. {ADVICE}"))?;
+        if let Some(pair) = sky {
+            let (kept, others) = rest.iter().partition(|column| pair.contains(column) || lower[**column] == "z");
+            rest = kept;
+            let [first, second] = pair.map(|column| self.names[column].as_str());
+            let why = format!("beside {first} and {second}");
+            let others: Vec<usize> = others;
+            others.into_iter().for_each(|column| self.leave_out(column, why.clone()));
+        }
+        self.coordinates = rest;
+        Ok(())
+    }
+
+    fn leave_out(&mut self, column: usize, why: String) {
+        self.left_out.push((self.names[column].clone(), why));
+    }
+
+    /// Leaves out the columns beside coordinates with known names.
+    fn leave_out_unused(&mut self, no_numbers: &dyn Fn(usize) -> Option<String>) {
+        if self.taken == Taken::Rest {
+            return;
+        }
+        let Self { coordinates, velocities, id, mass, kind, .. } = &*self;
+        let used: Vec<usize> =
+            coordinates.iter().chain(velocities).chain(id).chain(mass).chain(kind).copied().collect();
+        let axes: Vec<&str> = coordinates.iter().map(|&column| self.names[column].as_str()).collect();
+        let why = format!("beside {}", axes.join(", "));
+        let is_free = |column: &usize| {
+            !used.contains(column) && !self.left_out.iter().any(|(name, _)| *name == self.names[*column])
+        };
+        let free: Vec<usize> = (0..self.width).filter(is_free).collect();
+        free.into_iter().for_each(|column| self.leave_out(column, no_numbers(column).unwrap_or_else(|| why.clone())));
+    }
+
+    /// The column with a known name: the one with exactly this name, or the one that differs in case alone.
+    fn find(&self, name: &str) -> Result<Option<usize>, String> {
+        let exact: Vec<usize> = (0..self.width).filter(|&i| self.names[i] == name).collect();
+        let alike: Vec<usize> = (0..self.width).filter(|&i| self.names[i].to_lowercase() == name).collect();
+        match (&exact[..], &alike[..]) {
+            ([one], _) | ([], [one]) => Ok(Some(*one)),
+            ([], []) => Ok(None),
+            ([], several) => {
+                let names: Vec<&str> = several.iter().map(|&i| self.names[i].as_str()).collect();
+                Err(format!("has two columns named {name}: {}", names.join(", ")))
+            }
+            _ => Err(format!("has two columns named {name}")),
+        }
+    }
+
+    /// The same, of those that are no coordinates: what is chosen for a coordinate is nothing else.
+    fn other(&self, name: &str) -> Result<Option<usize>, String> {
+        Ok(self.find(name)?.filter(|column| !self.coordinates.contains(column)))
+    }
+
+    fn checked(self) -> Result<Self, String> {
         let (dim, speeds) = (self.coordinates.len(), self.velocities.len());
         if !(1..=10).contains(&dim) {
-            return Err(format!("has {dim} columns of coordinates; points have 1 to 10. {ADVICE}"));
+            let left_out = self.described();
+            let left_out = if left_out.is_empty() { left_out } else { format!("; left out: {left_out}") };
+            return Err(format!("has {dim} columns of coordinates; points have 1 to 10{left_out}. {ADVICE}"));
         }
         if speeds != 0 && speeds != dim {
             return Err(format!("has {dim} columns of coordinates, but {speeds} of velocities"));
@@ -120,45 +216,27 @@ impl Columns {
         Ok(self)
     }
 
-    /// Leaves out the columns of text, as the first row shows them.
-    fn leave_out_text(&mut self, fields: &ByteRecord) -> std::result::Result<(), String> {
-        for column in std::mem::take(&mut self.coordinates) {
-            let field = fields.get(column).unwrap_or_default();
-            if is_text(field) {
-                self.text.push(Text { column, first: shorten(field) });
-            } else {
-                self.coordinates.push(column);
-            }
-        }
-        if self.coordinates.is_empty() { Err("no column holds a number".into()) } else { Ok(()) }
+    /// The columns that are left out, with the reasons.
+    fn described(&self) -> String {
+        let one = |(name, why): &(String, String)| match name.as_str() {
+            "" => format!("a column without a name ({why})"),
+            name => format!("{} ({why})", shorten(name.as_bytes())),
+        };
+        list(&self.left_out.iter().map(one).collect::<Vec<_>>())
     }
 
-    /// Errors: the second row has a number where the first has text. That was no row, or it lacks a number.
-    fn check_text(&self, fields: &ByteRecord) -> std::result::Result<(), String> {
-        let found = self.text.iter().find_map(|text| {
-            // Text that is missing may be `nan`.
-            let field = fields.get(text.column).filter(|field| number(field).is_some_and(f64::is_finite))?;
-            Some((text, shorten(field)))
-        });
-        let Some((Text { column, first }, second)) = found else { return Ok(()) };
-        Err(match self.names.get(*column) {
-            Some(name) => {
-                let name = shorten(name.as_bytes());
-                format!("the field {name} is the number {second}, but '{first}' in the first row. {FIELDS_ADVICE}")
-            }
-            None => {
-                let column = column + 1;
-                let what = "the first line is neither names nor numbers";
-                format!("column {column} is the number {second}, but '{first}' in the first line: {what}")
-            }
-        })
+    /// What is to be said of columns that are not read; nothing if there are none.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let described = self.described();
+        if described.is_empty() { vec![] } else { vec![format!("columns left out: {described}. {ADVICE}")] }
     }
 
     /// What to add to the error that a field or coordinate in `column` is no number.
-    fn advice(&self, column: usize) -> String {
+    pub(super) fn advice(&self, column: usize) -> String {
         let name = self.names.get(column).map(|name| shorten(name.as_bytes()));
         match (self.taken, name) {
-            (Taken::ByName, _) | (Taken::Rest | Taken::Fields, None) => String::new(),
+            (Taken::ByName, Some(name)) => format!(", in the column {name}"),
+            (Taken::ByName | Taken::Rest | Taken::Fields, None) => String::new(),
             (Taken::Rest, Some(name)) => format!(", in the column {name}. {ADVICE}"),
             (Taken::Fields, Some(name)) => format!(", in the field {name}"),
             (Taken::AllFields, Some(name)) => format!(", in the field {name}. {FIELDS_ADVICE}"),
@@ -202,7 +280,7 @@ pub(super) const ADVICE: &str =
 pub(super) const FIELDS_ADVICE: &str = "Choose the fields that are wanted (read_fields, --fields A,B)";
 
 /// The columns that are chosen by name or by number from 1.
-pub(super) fn choose(chosen: &[String], names: &[String], width: usize) -> std::result::Result<Vec<usize>, String> {
+pub(super) fn choose(chosen: &[String], names: &[String], width: usize) -> Result<Vec<usize>, String> {
     let mut columns = Vec::with_capacity(chosen.len());
     for wanted in chosen {
         let wanted = wanted.trim();
@@ -225,146 +303,4 @@ pub(super) fn choose(chosen: &[String], names: &[String], width: usize) -> std::
         columns.push(column);
     }
     Ok(columns)
-}
-
-/// What has been read so far.
-#[derive(Default)]
-pub(super) struct Rows {
-    columns: Columns,
-    coordinates: Vec<f64>,
-    velocities: Vec<f64>,
-    ids: Vec<u64>,
-    masses: Vec<f64>,
-    /// The sum of all masses, of all types.
-    matter: f64,
-    /// The types of the rows that are kept, as stretches; none if there is a value that is no type.
-    types: Option<Vec<TypeRun>>,
-    /// The types whose rows are kept; empty for all.
-    wanted: Vec<u8>,
-    /// Rows of each type, and of none.
-    counts: BTreeMap<u8, u64>,
-}
-
-impl Rows {
-    pub(super) fn new(columns: Columns, wanted: &[u8]) -> Self {
-        let types = columns.kind.map(|_| vec![]);
-        Self { columns, types, wanted: wanted.to_vec(), ..Self::default() }
-    }
-
-    /// How many there were, of all types.
-    pub(super) fn len(&self) -> u64 {
-        self.counts.values().sum()
-    }
-
-    /// How many there were of each type; `None` if they have none.
-    pub(super) fn counts(&self) -> Option<Vec<(u8, u64)>> {
-        self.types.as_ref().map(|_| self.counts.iter().map(|(&kind, &n)| (kind, n)).collect())
-    }
-
-    pub(super) fn push(&mut self, fields: &ByteRecord) -> std::result::Result<(), String> {
-        let columns = &mut self.columns;
-        if fields.len() != columns.width {
-            let text = shorten(&fields.iter().collect::<Vec<_>>().join(&b' '));
-            return Err(format!("{} columns where the first line has {}: {text}", fields.len(), columns.width));
-        }
-        if columns.taken == Taken::AllFields {
-            match self.counts.values().sum() {
-                0 => columns.leave_out_text(fields)?,
-                1 => columns.check_text(fields)?,
-                _ => {}
-            }
-        }
-        let mass = columns.mass.map(|column| parse::<f64>(fields, column, "a mass")).transpose()?;
-        self.matter += mass.unwrap_or(0.0);
-        let kind = columns
-            .kind
-            .map_or(NO_TYPE, |column| number(fields.get(column).unwrap_or_default()).map_or(NO_TYPE, particle_type));
-        *self.counts.entry(kind).or_default() += 1;
-        match (&mut self.types, columns.kind) {
-            (Some(_), Some(column)) if kind == NO_TYPE && !self.wanted.is_empty() => {
-                let field = shorten(fields.get(column).unwrap_or_default());
-                return Err(format!(
-                    "column type is not {}, and types are to be chosen: '{field}'",
-                    <u8 as Target>::MUST
-                ));
-            }
-            // Other values than types mean something else.
-            (types @ Some(_), _) if kind == NO_TYPE => *types = None,
-            (Some(_), _) if !self.wanted.is_empty() && !self.wanted.contains(&kind) => return Ok(()),
-            (Some(types), _) => match types.last_mut().filter(|last| last.particle_type == kind) {
-                Some(last) => last.count += 1,
-                None => types.push(TypeRun { particle_type: kind, count: 1 }),
-            },
-            (None, _) => {}
-        }
-        for &column in &columns.coordinates {
-            let value = parse(fields, column, "a number");
-            let value = value.map_err(|message| message + &columns.advice(column))?;
-            self.coordinates.push(value);
-        }
-        for &column in &columns.velocities {
-            self.velocities.push(parse(fields, column, "a number")?);
-        }
-        if let Some(column) = columns.id {
-            self.ids.push(parse::<Id>(fields, column, "an id (a whole number from 0)")?.0);
-        }
-        self.masses.extend(mass);
-        Ok(())
-    }
-
-    pub(super) fn finish(self) -> Snapshot {
-        let matter = self.columns.mass.map(|_| self.matter);
-        let dim = self.columns.coordinates.len();
-        let table = |mut data: Vec<f64>| {
-            data.shrink_to_fit();
-            Points::F64(Table::of(dim, data))
-        };
-        Snapshot {
-            types: self.types.unwrap_or_default(),
-            velocities: (!self.columns.velocities.is_empty()).then(|| table(self.velocities)),
-            ids: self.columns.id.map(|_| self.ids),
-            masses: self.columns.mass.map_or(Masses::Unknown, |_| Masses::Each(self.masses)),
-            matter,
-            format: Format::Csv,
-            columns: self.columns.called(),
-            ..Snapshot::new(table(self.coordinates))
-        }
-    }
-}
-
-/// The value in `column`, or what was found instead of `what`.
-fn parse<T: std::str::FromStr>(fields: &ByteRecord, column: usize, what: &str) -> std::result::Result<T, String> {
-    let field = fields.get(column).unwrap_or_default();
-    number(field).ok_or_else(|| format!("column {} is not {what}: '{}'", column + 1, shorten(field)))
-}
-
-/// A whole number from 0, also written as `1.0` or `1e3` as long as it is exact, which is up to 2^53.
-struct Id(u64);
-
-impl std::str::FromStr for Id {
-    type Err = ();
-
-    fn from_str(text: &str) -> std::result::Result<Self, ()> {
-        if let Ok(id) = text.parse() {
-            return Ok(Self(id));
-        }
-        let id: f64 = text.parse().map_err(|_| ())?;
-        let is_exact = (0.0..=(1u64 << 53) as f64).contains(&id) && id.fract() == 0.0;
-        if is_exact { Ok(Self(id as u64)) } else { Err(()) }
-    }
-}
-
-/// True for what is no number, nor begins like one: a slip in the first row must not make it a line of names.
-pub(super) fn is_name(field: &[u8]) -> bool {
-    let begins = field.first().is_some_and(|byte| byte.is_ascii_digit() || b"+-.".contains(byte));
-    !begins && number::<f64>(field).is_none()
-}
-
-/// True for what is there and no number, nor begins like one.
-fn is_text(field: &[u8]) -> bool {
-    !field.is_empty() && is_name(field)
-}
-
-fn number<T: std::str::FromStr>(field: &[u8]) -> Option<T> {
-    std::str::from_utf8(field).ok()?.parse().ok()
 }

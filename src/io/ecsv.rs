@@ -1,28 +1,23 @@
 //! The header of enhanced CSV: the units of its columns, the redshift, the box and the cosmology.
 //!
-//! In: the path of a text table. Out: the units of coordinates, masses and velocities, where the header names some we know; the entries
-//! that catalogues of ours have, where it has them.
-//! Cost: the lines that start with `#`, 64 KiB at most. The header is read as events, without aliases and to a limited depth, so
-//! that no file takes more memory or stack than it is long.
+//! In: the YAML of a header. Out: what it declares of columns, the units of coordinates, masses and velocities, and the entries that
+//! catalogues of ours have, where it has them.
 //! Source: Aldcroft, "The Enhanced Character Separated Values table format", APE 6.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
 
-use yaml_rust2::Event;
-use yaml_rust2::parser::Parser;
-
-use crate::io::{Background, Error, Result};
+use crate::io::column_names::list;
+use crate::io::yaml::{self, Scalar};
+use crate::io::{Background, Error, Result, shorten};
 use crate::units::{Frame, KnownUnits, LengthUnit};
 
-/// Bytes of a header that are read.
-const LONGEST_HEADER: u64 = 1 << 16;
-/// Csr and maps within each other; a header has four.
-const DEEPEST: usize = 8;
+/// Names of the box of a table.
+const BOX: [&str; 4] = ["box_size", "boxsize", "box", "lbox"];
+/// Entries that are numbers.
+const NUMBERS: [&str; 5] = ["redshift", "omega_m", "omega_lambda", "h", "particle_mass"];
 
-/// What a header says.
+/// What a header says of a snapshot.
 #[derive(Default)]
 pub(super) struct Header {
     pub units: KnownUnits,
@@ -31,168 +26,325 @@ pub(super) struct Header {
     pub background: Background,
     /// The mass of each particle, if all have one.
     pub particle_mass: Option<f64>,
+    /// What it says and is not used, in sentences.
+    pub notes: Vec<String>,
 }
 
-/// A column of the header.
+/// What a header says of a column.
 #[derive(Default)]
 struct Column {
     name: String,
     unit: Option<String>,
+    datatype: String,
+    subtype: Option<String>,
     description: String,
 }
 
-impl Header {
-    /// What the header of a table says of its columns, of which those with the names `coordinates` are coordinates, or x, y and z if
-    /// there are none; nothing if it is no enhanced CSV.
+/// What a header declares of the columns of a table.
+pub(super) struct Declared {
+    pub delimiter: u8,
+    pub values: Vec<Scalar>,
+}
+
+impl Declared {
+    /// Reads the YAML of a header.
     ///
-    /// Errors: coordinates, or velocities, of which some have a unit that we know and others have another one or none. Units of
-    /// another kind alone, degrees say, are nothing that we know.
-    pub(super) fn read(path: &Path, coordinates: &[String]) -> Result<Self> {
-        let values = text(path).and_then(|text| values(&text));
-        values.map_or_else(|| Ok(Self::default()), |values| Self::of(path, &values, coordinates))
-    }
-
-    /// The same of the scalars of its YAML, with the keys and places that lead to them.
-    pub(super) fn of(path: &Path, values: &[(Vec<String>, String)], coordinates: &[String]) -> Result<Self> {
-        let columns = columns(values);
-        let named: Vec<String> = coordinates.iter().map(|name| name.to_lowercase()).collect();
-        let coordinates: Vec<&str> =
-            if named.is_empty() { vec!["x", "y", "z"] } else { named.iter().map(String::as_str).collect() };
-        let length: Option<LengthUnit> = common(path, &columns, &coordinates)?;
-        let is_physical = columns
-            .iter()
-            .any(|column| coordinates.contains(&column.name.as_str()) && column.description.ends_with("physical"));
-        let frame = |unit: LengthUnit| if is_physical { LengthUnit { frame: Frame::Physical, ..unit } } else { unit };
-        let units = KnownUnits {
-            length: length.map(frame),
-            mass: common(path, &columns, &["mass"])?,
-            velocity: common(path, &columns, &["vx", "vy", "vz"])?,
+    /// Errors: it cannot be read, or has no columns.
+    pub(super) fn of(yaml: &str) -> std::result::Result<Self, String> {
+        let values = yaml::scalars(yaml).map_err(|message| format!("has a header of enhanced CSV that {message}"))?;
+        let delimiter = values.iter().find(|(path, _)| path.len() == 1 && path[0] == "delimiter");
+        let delimiter = match delimiter.map_or(" ", |(_, text)| text) {
+            " " | "space" => b' ',
+            "," | "comma" => b',',
+            other => {
+                return Err(format!("has a header of enhanced CSV with the delimiter '{}'", shorten(other.as_bytes())));
+            }
         };
-        let entry = |name: &str| {
-            let is_entry = |(path, _): &&(Vec<String>, String)| {
-                path.first().is_some_and(|first| first == "meta") && path.last().is_some_and(|last| last == name)
-            };
-            values.iter().find(is_entry).and_then(|(_, value)| value.parse::<f64>().ok())
+        if columns(&values).is_empty() {
+            return Err("has a header of enhanced CSV that declares no columns".into());
+        }
+        Ok(Self { delimiter, values })
+    }
+
+    /// Errors: the names in the line of names are not those that are declared.
+    pub(super) fn check(&self, names: &[String]) -> std::result::Result<(), String> {
+        let declared: Vec<String> = columns(&self.values).into_iter().map(|column| column.name).collect();
+        if declared == names {
+            return Ok(());
+        }
+        let text = |names: &[String]| shorten(list(names).as_bytes());
+        Err(format!("names the columns {}, but the header of the table declares {}", text(names), text(&declared)))
+    }
+
+    /// Why each of the columns holds no numbers.
+    pub(super) fn no_numbers(&self, names: &[String]) -> Vec<Option<String>> {
+        let columns = columns(&self.values);
+        let objects = self.objects();
+        let of = |name: &String| {
+            let column = columns.iter().find(|column| column.name == *name)?;
+            if let Some(subtype) = &column.subtype {
+                return Some(format!("arrays of {}", shorten(subtype.as_bytes())));
+            }
+            let kind = column.datatype.trim_end_matches(|letter: char| letter.is_ascii_digit());
+            if !["int", "uint", "float"].contains(&kind) {
+                return Some(format!("values of the type {}", shorten(column.datatype.as_bytes())));
+            }
+            objects.iter().find(|(part, _)| part == name).map(|(_, why)| why.clone())
         };
-        let positive = |name: &str| entry(name).filter(|&value| value > 0.0 && value < f64::INFINITY);
-        Ok(Self {
-            units,
-            redshift: entry("redshift"),
-            box_size: positive("box_size"),
-            background: Background {
-                omega_m: positive("omega_m"),
-                omega_lambda: entry("omega_lambda").filter(|value| value.is_finite()),
-                h: positive("h"),
-            },
-            particle_mass: positive("particle_mass"),
-        })
+        names.iter().map(of).collect()
     }
-}
 
-/// The YAML of the header; none if there is no such header.
-fn text(path: &Path) -> Option<String> {
-    let mut bytes = vec![];
-    File::open(path).ok()?.take(LONGEST_HEADER).read_to_end(&mut bytes).ok()?;
-    let text = String::from_utf8_lossy(&bytes);
-    let mut lines = text.lines();
-    let first = lines.next()?.trim_start_matches('\u{feff}');
-    first.strip_prefix('#')?.trim_start().strip_prefix("%ECSV")?;
-    let lines: Vec<&str> = lines.map_while(|line| line.strip_prefix('#')).collect();
-    // Lines begin with `# `.
-    Some(lines.iter().map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n"))
-}
-
-/// All scalars of the YAML with the keys and the places in lists that lead to them; none if it is no YAML, has aliases or is too
-/// deep.
-pub(super) fn values(yaml: &str) -> Option<Vec<(Vec<String>, String)>> {
-    enum Nesting {
-        Map { key: Option<String> },
-        List { at: usize },
-    }
-    let mut parser = Parser::new_from_str(yaml);
-    let mut nestings: Vec<Nesting> = vec![];
-    let mut found = vec![];
-    // Each event takes a byte of the text at least, or ends one that did.
-    loop {
-        let (event, _) = parser.next_token().ok()?;
-        let is_complete = match event {
-            Event::StreamEnd => return Some(found),
-            Event::Alias(_) => return None,
-            Event::MappingStart(..) | Event::SequenceStart(..) if nestings.len() == DEEPEST => return None,
-            Event::MappingStart(..) => {
-                nestings.push(Nesting::Map { key: None });
-                false
-            }
-            Event::SequenceStart(..) => {
-                nestings.push(Nesting::List { at: 0 });
-                false
-            }
-            Event::MappingEnd | Event::SequenceEnd => {
-                nestings.pop();
-                true
-            }
-            Event::Scalar(text, ..) => match nestings.last_mut() {
-                Some(Nesting::Map { key: key @ None }) => {
-                    *key = Some(text);
-                    false
+    /// Columns that are parts of objects, or that another column masks, and why they are not read as they are.
+    fn objects(&self) -> Vec<(String, String)> {
+        fn of((path, text): &Scalar) -> Option<(&str, &[String], &str)> {
+            match &path[..] {
+                [meta, _, key, object, rest @ ..] if meta == "meta" && key == "__serialized_columns__" => {
+                    Some((object, rest, text))
                 }
-                _ => {
-                    let steps = nestings.iter().map(|level| match level {
-                        Nesting::Map { key } => key.clone().unwrap_or_default(),
-                        Nesting::List { at } => at.to_string(),
-                    });
-                    found.push((steps.collect(), text));
-                    true
+                _ => None,
+            }
+        }
+        let all: Vec<(&str, &[String], &str)> = self.values.iter().filter_map(of).collect();
+        let mut parts = vec![];
+        for (object, path, name) in &all {
+            if path.last().is_none_or(|last| last != "name") {
+                continue;
+            }
+            let own = || all.iter().filter(|(other, ..)| other == object);
+            let class =
+                own().find(|(_, path, _)| path.len() == 1 && path[0] == "__class__").map_or("", |(.., class)| class);
+            let mask = own().find(|(_, path, _)| path.len() > 1 && path[0] == "mask").map(|(.., mask)| *mask);
+            let is_plain = class.starts_with("astropy.coordinates.")
+                || ["Quantity", "Column", "MaskedColumn", "Masked", "MaskedQuantity"]
+                    .iter()
+                    .any(|plain| class.rsplit('.').next() == Some(plain));
+            match mask {
+                Some(mask) => parts.push(((*name).to_string(), format!("values that the column {mask} masks"))),
+                None if !is_plain => {
+                    parts.push(((*name).to_string(), format!("a part of a {}", shorten(class.as_bytes()))))
                 }
-            },
-            _ => false,
-        };
-        if is_complete {
-            match nestings.last_mut() {
-                Some(Nesting::Map { key }) => *key = None,
-                Some(Nesting::List { at }) => *at += 1,
                 None => {}
             }
         }
+        parts
     }
 }
 
-/// The columns, with names in lower case.
-fn columns(values: &[(Vec<String>, String)]) -> Vec<Column> {
+impl Header {
+    /// What the scalars of a header say of columns, of which those with the names `coordinates` are coordinates, or x, y and z if there
+    /// are none.
+    ///
+    /// Errors: coordinates, or velocities, with different units, or of which some have a unit that is known and others none; a box, redshift,
+    /// cosmology or mass that cannot be read.
+    pub(super) fn of(path: &Path, values: &[Scalar], coordinates: &[String]) -> Result<Self> {
+        let refuse = |message: String| Error::file(path, message);
+        let columns = columns(values);
+        let find = |name: &String| {
+            let exact = columns.iter().find(|column| column.name == *name);
+            exact.or_else(|| columns.iter().find(|column| column.name.eq_ignore_ascii_case(name)))
+        };
+        let named =
+            |names: &[&str]| -> Vec<&Column> { names.iter().filter_map(|name| find(&(*name).into())).collect() };
+        let coordinates: Vec<&Column> = match coordinates {
+            [] => named(&["x", "y", "z"]),
+            names => names.iter().filter_map(find).collect(),
+        };
+        let mut notes = vec![];
+        let length: Option<LengthUnit> = common(&coordinates, "length", &mut notes).map_err(refuse)?;
+        let is_physical = coordinates.iter().any(|column| column.description.ends_with("physical"));
+        let frame = |unit: LengthUnit| if is_physical { LengthUnit { frame: Frame::Physical, ..unit } } else { unit };
+        let units = KnownUnits {
+            length: length.map(frame),
+            mass: common(&named(&["mass"]), "mass", &mut notes).map_err(refuse)?,
+            velocity: common(&named(&["vx", "vy", "vz"]), "velocity", &mut notes).map_err(refuse)?,
+        };
+        let entries = Entries { values, unit: coordinates.iter().find_map(|column| column.unit.as_deref()) };
+        let [redshift, omega_m, omega_lambda, h, particle_mass] = NUMBERS.map(|name| entries.number(&[name]));
+        let positive = |value: Option<f64>, name: &str| match value {
+            Some(value) if !(value > 0.0 && value < f64::INFINITY) => {
+                Err(refuse(format!("has the {name} {value} in its header; it must be above 0")))
+            }
+            value => Ok(value),
+        };
+        let header = Self {
+            units,
+            redshift: redshift.map_err(refuse)?,
+            box_size: positive(entries.number(&BOX).map_err(refuse)?, "box")?,
+            background: Background {
+                omega_m: positive(omega_m.map_err(refuse)?, "omega_m")?,
+                omega_lambda: omega_lambda.map_err(refuse)?,
+                h: positive(h.map_err(refuse)?, "h")?,
+            },
+            particle_mass: positive(particle_mass.map_err(refuse)?, "particle_mass")?,
+            notes,
+        };
+        Ok(header)
+    }
+
+    /// The keys of the scalars' entries that are neither read nor about columns.
+    pub(super) fn unread(values: &[Scalar]) -> Vec<String> {
+        let mut keys: Vec<String> = vec![];
+        for (path, _) in values {
+            let Some(key) = entry(path).map(|(key, _)| key) else { continue };
+            let lower = key.to_lowercase();
+            let is_read =
+                [&BOX[..], &NUMBERS, &["program", "__serialized_columns__"]].concat().contains(&lower.as_str());
+            if !is_read && !keys.iter().any(|other| other == key) {
+                keys.push(key.into());
+            }
+        }
+        if keys.is_empty() { keys } else { vec![format!("entries of the header that are not read: {}", list(&keys))] }
+    }
+}
+
+/// The unit that a header names of a column; `None` if it names none.
+pub(super) fn unit(values: &[Scalar], column: Option<&String>) -> Option<String> {
+    columns(values).into_iter().find(|own| Some(&own.name) == column)?.unit
+}
+
+/// The key of the entry that a path leads to, and the rest of the path: entries are in a map, or in a list of maps.
+fn entry(path: &[String]) -> Option<(&str, &[String])> {
+    match path {
+        [meta, place, key, rest @ ..] if meta == "meta" && place.parse::<usize>().is_ok() => Some((key, rest)),
+        [meta, key, rest @ ..] if meta == "meta" => Some((key, rest)),
+        _ => None,
+    }
+}
+
+/// Entries of a header, and the unit that its coordinates have.
+struct Entries<'a> {
+    values: &'a [Scalar],
+    unit: Option<&'a str>,
+}
+
+impl Entries<'_> {
+    /// The number that an entry with one of these names holds, alone or as a quantity; of a list all must be the same.
+    ///
+    /// Errors: it is no number, or in another unit than the coordinates.
+    fn number(&self, names: &[&str]) -> std::result::Result<Option<f64>, String> {
+        let mut found: Option<f64> = None;
+        for (path, text) in self.values {
+            let Some((key, rest)) = entry(path).filter(|(key, _)| names.contains(&key.to_lowercase().as_str())) else {
+                continue;
+            };
+            let shown = || shorten(text.as_bytes());
+            let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
+            match &rest[..] {
+                ["unit", ..] if self.unit.is_none_or(|unit| unit == text) => {}
+                ["unit", ..] => {
+                    let unit = self.unit.unwrap_or("none");
+                    return Err(format!("has {key} in {}, but coordinates in {unit}", shown()));
+                }
+                [] | ["value"] if ["", "~", "null", "None"].contains(&text.as_str()) => {}
+                [] | ["value"] => {
+                    let value = text.parse::<f64>().or_else(|_| {
+                        let words = [(".nan", f64::NAN), (".inf", f64::INFINITY), ("-.inf", f64::NEG_INFINITY)];
+                        words
+                            .iter()
+                            .find(|(word, _)| text.eq_ignore_ascii_case(word))
+                            .map(|(_, value)| *value)
+                            .ok_or(())
+                    });
+                    let value = value.ok().filter(|value| value.is_finite());
+                    let value =
+                        value.ok_or_else(|| format!("has {key} in its header, which is no number: '{}'", shown()))?;
+                    if found.is_some_and(|other| other != value) {
+                        return Err(format!("has two values of {key} in its header"));
+                    }
+                    found = Some(value);
+                }
+                [place] if place.parse::<usize>().is_ok() => {
+                    let value = text.parse::<f64>().ok().filter(|&value| found.is_none_or(|other| other == value));
+                    let message = || {
+                        format!("has {key} in its header as a list whose numbers differ, or are none: '{}'", shown())
+                    };
+                    found = Some(value.ok_or_else(message)?);
+                }
+                _ => return Err(format!("has {key} in its header as an object that is not read")),
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The YAML of the lines of a header without their `#`; `None` if they are no header of enhanced CSV.
+pub(super) fn yaml<'a>(mut lines: impl Iterator<Item = &'a [u8]>) -> Option<String> {
+    let first = String::from_utf8_lossy(lines.next()?).into_owned();
+    first.strip_prefix('#')?.trim_start().strip_prefix("%ECSV")?;
+    let bare = |line: &[u8]| {
+        let line = String::from_utf8_lossy(line).into_owned();
+        let line = line.strip_prefix('#').map_or(line.as_str(), |line| line.strip_prefix(' ').unwrap_or(line));
+        line.to_string()
+    };
+    Some(lines.map(bare).collect::<Vec<_>>().join("\n"))
+}
+
+/// All scalars of a YAML with the keys and the places in lists that lead to them; `None` if it is no YAML, or too deep or long.
+pub(super) fn values(yaml: &str) -> Option<Vec<Scalar>> {
+    yaml::scalars(yaml).ok()
+}
+
+/// The columns of a header.
+fn columns(values: &[Scalar]) -> Vec<Column> {
     let mut columns: Vec<Column> = vec![];
     for (path, value) in values {
-        let [first, at, key] = path.as_slice() else { continue };
+        let [first, at, key, rest @ ..] = path.as_slice() else { continue };
         let Some(at) = at.parse::<usize>().ok().filter(|_| first == "datatype") else { continue };
         // Places ascend, one value at least for each.
-        while columns.len() <= at {
+        while columns.len() <= at && columns.len() < MOST_COLUMNS {
             columns.push(Column::default());
         }
-        match key.as_str() {
-            "name" => columns[at].name = value.to_lowercase(),
-            "unit" => columns[at].unit = Some(value.clone()),
-            "description" => columns[at].description = value.clone(),
+        let Some(column) = columns.get_mut(at) else { continue };
+        match (key.as_str(), rest) {
+            ("name", []) => column.name.clone_from(value),
+            // Alone, or in an object of the class Unit.
+            ("unit", _) => column.unit = Some(value.clone()),
+            ("datatype", []) => column.datatype.clone_from(value),
+            ("subtype", _) => column.subtype = Some(value.clone()),
+            ("description", []) => column.description.clone_from(value),
             _ => {}
         }
     }
     columns
 }
 
-/// The one unit of the columns with these names, if any of them has one that we know.
-fn common<T: FromStr + PartialEq + Copy>(path: &Path, columns: &[Column], names: &[&str]) -> Result<Option<T>> {
-    let own: Vec<&Column> = columns.iter().filter(|column| names.contains(&column.name.as_str())).collect();
+/// Columns that are looked at.
+const MOST_COLUMNS: usize = 1 << 16;
+
+/// The one unit of columns, if it is known; a unit that is not is noted.
+///
+/// Errors: they have different units, or some have one that is known and others none.
+fn common<T: FromStr + PartialEq + Copy>(
+    own: &[&Column],
+    what: &str,
+    notes: &mut Vec<String>,
+) -> std::result::Result<Option<T>, String> {
     let unit = |column: &Column| column.unit.as_ref().and_then(|unit| unit.parse::<T>().ok());
-    let Some((first, known)) = own.iter().find_map(|column| Some((column, unit(column)?))) else { return Ok(None) };
-    match own.iter().find(|column| unit(column) != Some(known)) {
-        None => Ok(Some(known)),
-        Some(other) => {
-            let [first_unit, other_unit] = [first, other].map(|column| column.unit.as_deref().unwrap_or("none"));
-            let message = format!(
-                "column {} has the unit {first_unit}, but column {} has {other_unit}: they must have one",
-                first.name, other.name
-            );
-            Err(Error::file(path, message))
-        }
+    let differ = |first: &Column, other: &Column| {
+        let [first_unit, other_unit] = [first, other].map(|column| column.unit.as_deref().unwrap_or("none"));
+        format!(
+            "column {} has the unit {first_unit}, but column {} has {other_unit}: they must have one",
+            first.name, other.name
+        )
+    };
+    if let Some((first, known)) = own.iter().find_map(|column| Some((column, unit(column)?))) {
+        let other = own.iter().find(|column| unit(column) != Some(known));
+        return other.map_or(Ok(Some(known)), |other| Err(differ(first, other)));
     }
+    // Units that are not known may be those of two things, but not of one.
+    let mut others = own.iter().filter(|column| column.unit.is_some());
+    let Some(first) = others.next() else { return Ok(None) };
+    if let Some(other) = others.find(|other| other.unit != first.unit) {
+        return Err(differ(first, other));
+    }
+    let names: Vec<String> = own.iter().map(|column| column.name.clone()).collect();
+    let text = first.unit.as_deref().unwrap_or_default();
+    notes.push(format!(
+        "the unit '{}' of {} is no known unit of {what} and is not used",
+        shorten(text.as_bytes()),
+        list(&names)
+    ));
+    Ok(None)
 }
 
 #[cfg(test)]
@@ -200,25 +352,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_that_are_bombs() {
-        let mut bomb = String::from("a0: &a0 [x, x]\n");
-        for i in 1..20 {
-            bomb += &format!("a{i}: &a{i} [*a{}, *a{}]\n", i - 1, i - 1);
-        }
-        assert!(values(&bomb).is_none());
-        for deep in ["- ".repeat(20_000), "? ".repeat(20_000), "[".repeat(20_000), "{".repeat(20_000)] {
-            assert!(values(&deep).is_none());
-        }
+    fn columns_of_a_header() {
+        let text = "---\ndelimiter: ','\ndatatype:\n- {name: X, unit: kpc, datatype: float64,\n  description: 'a, b'}\n\
+                    - name: m\n  unit: !astropy.units.Unit {unit: Msun}\nmeta: !!omap\n- {redshift: 1.5}\n- {other: [1, 2]}\n\
+                    schema: astropy-2.0\n";
+        let values = values(text).unwrap();
+        let columns = columns(&values);
+        assert_eq!((columns[0].name.as_str(), columns[0].description.as_str()), ("X", "a, b"));
+        assert_eq!((columns.len(), columns[1].unit.as_deref()), (2, Some("Msun")));
+        assert!(values.contains(&(["meta", "0", "redshift"].map(String::from).to_vec(), "1.5".into())));
+        assert_eq!(Header::unread(&values), ["entries of the header that are not read: other"]);
     }
 
     #[test]
-    fn columns_of_a_header() {
-        let text = "---\ndelimiter: ','\ndatatype:\n- {name: X, unit: kpc, datatype: float64,\n  description: 'a, b'}\n\
-                    - name: m\n  unit: Msun\nmeta: !!omap\n- {redshift: 1.5}\n- {other: [1, 2]}\nschema: astropy-2.0\n";
-        let values = values(text).unwrap();
-        let columns = columns(&values);
-        assert_eq!((columns[0].name.as_str(), columns[0].description.as_str()), ("x", "a, b"));
-        assert_eq!((columns.len(), columns[1].unit.as_deref()), (2, Some("Msun")));
-        assert!(values.contains(&(["meta", "0", "redshift"].map(String::from).to_vec(), "1.5".into())));
+    fn boxes_of_a_header() {
+        let of = |meta: &str| {
+            let text = format!("datatype:\n- {{name: x, unit: kpc}}\n- {{name: y, unit: kpc}}\nmeta: !!omap\n{meta}\n");
+            Header::of(Path::new("a"), &values(&text).unwrap(), &[]).map(|header| header.box_size)
+        };
+        assert_eq!(of("- {box_size: 10}").unwrap(), Some(10.0));
+        assert_eq!(of("- {BoxSize: '10.0'}").unwrap(), Some(10.0));
+        assert_eq!(of("- box_size: !q {unit: kpc, value: 10.0}").unwrap(), Some(10.0));
+        assert_eq!(of("- box_size: !q {unit: !u {unit: kpc}, value: 10.0}").unwrap(), Some(10.0));
+        assert_eq!(of("- {box_size: [10, 10, 10]}").unwrap(), Some(10.0));
+        assert_eq!(of("- {box_size: null}").unwrap(), None);
+        for bad in ["ten", "[10, 10, 20]", "!q {unit: Mpc, value: 10.0}", "0", "-1", ".inf", "!n {buffer: abc}"] {
+            assert!(of(&format!("- box_size: {bad}")).is_err(), "{bad}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::io::{abacus, gadget, genericio, hdf5, npy, spool, tipsy};
+use crate::io::{abacus, gadget, genericio, hdf5, npy, spool, tipsy, unreadable};
 
 /// A file format that [`read`](crate::io::read) knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -99,6 +99,8 @@ pub(super) fn sniff(prefix: &[u8]) -> Found {
         Found::GenericIo
     } else if tipsy::sniff(prefix) {
         Found::Tipsy
+    } else if let Some(why) = unreadable::sniff(prefix) {
+        Found::Other(why)
     } else if prefix.contains(&0) {
         Found::Other("is binary, but neither a Gadget-2 snapshot nor a NumPy array")
     } else {

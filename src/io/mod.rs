@@ -31,10 +31,10 @@
 mod abacus;
 mod atomic;
 pub(crate) mod cgs;
+mod column_names;
 mod columns;
 mod companions;
 mod contents;
-mod csv;
 mod csv_columns;
 mod ecsv;
 mod epoch;
@@ -48,6 +48,7 @@ pub(crate) mod hdf5_write;
 mod genericio;
 mod hdf5;
 mod matter;
+mod memory_limit;
 #[cfg(feature = "mesh")]
 mod mesh;
 mod npy;
@@ -66,9 +67,12 @@ mod sides;
 mod source;
 mod spool;
 mod tables;
+mod text;
 mod tipsy;
 mod type_column;
 mod typed_columns;
+mod unreadable;
+mod yaml;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -192,6 +196,11 @@ fn uncompressed<T>(
         return work(path, reading, Found::Ramses);
     }
     match sniff(&reading.open(path)?.prefix(4096)?) {
+        // Text is uncompressed as it is read: nothing of it needs a place of its own.
+        Found::Gzip if matches!(sniff(&uncompressed_prefix(path, 4096)?), Found::Text) => {
+            reading.of_copy();
+            work(path, reading, Found::Text)
+        }
         Found::Gzip => {
             let spool = Spool::uncompressed(path)?;
             reading.of_copy();
@@ -205,7 +214,19 @@ fn uncompressed<T>(
     }
 }
 
+/// Up to `n` bytes from the start of what a gzip file holds.
+fn uncompressed_prefix(path: &Path, n: u64) -> Result<Vec<u8>> {
+    let file = std::fs::File::open(path).map_err(|error| Error::io(path, "cannot be opened", error))?;
+    let mut bytes = vec![];
+    let read = flate2::read::MultiGzDecoder::new(std::io::BufReader::new(file)).take(n).read_to_end(&mut bytes);
+    read.map_err(|error| Error::io(path, "cannot be read", error))?;
+    Ok(bytes)
+}
+
 fn read_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Snapshot> {
+    if reading.options.skip_missing && !matches!(found, Found::Text | Found::Gzip | Found::Other(_)) {
+        return Err(Error::file(path, "is no text table; rows with missing values are skipped in those alone"));
+    }
     match found {
         Found::Gadget | Found::Tipsy | Found::Ramses | Found::Asdf if reading.is_of_fields => {
             Err(Error::file(path, "is a snapshot of a simulation, and no table of fields"))
@@ -223,7 +244,7 @@ fn read_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Snaps
         Found::Zip => npz_read::read(path, reading),
         Found::Hdf5 => hdf5::read(path, reading),
         Found::Npy => npy::read(path, reading),
-        Found::Text => csv::read(path, reading).map(|snapshot| snapshot.reduced(reading)),
+        Found::Text => text::read(path, reading).map(|snapshot| snapshot.reduced(reading)),
         Found::Gzip => Err(Error::file(path, "is compressed twice; uncompress it once")),
         Found::Other(what) => Err(Error::file(path, what)),
     }
@@ -241,7 +262,7 @@ fn inspect_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Co
         Found::Zip => npz_read::inspect(path, reading),
         Found::Hdf5 => hdf5::inspect(path, reading),
         Found::Npy => Ok(Contents::of_table(path, &npy::read(path, reading)?)),
-        Found::Text => Ok(Contents::of_table(path, &csv::read(path, reading)?)),
+        Found::Text => text::inspect(path, reading),
         Found::Gzip => Err(Error::file(path, "is compressed twice; uncompress it once")),
         Found::Other(what) => Err(Error::file(path, what)),
     }

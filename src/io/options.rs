@@ -44,10 +44,15 @@ pub struct ReadOptions {
     /// [`Snapshot::matter`]: crate::io::Snapshot::matter
     pub part: Option<Part>,
     /// Tables: the columns that are coordinates, in this order, by name or by number from 1; NumPy arrays have numbers alone. Empty
-    /// leaves it to the table: all columns if it has no names; else those named x, y (and z, if there is one) if it has both, and
-    /// otherwise all but id, mass, type, vx, vy and vz. In HDF5 by name or by path, as `group/x` or `table/x`; an array of points
-    /// has all its columns. A Gadget snapshot has no columns, and refuses to have them chosen.
+    /// leaves it to the table: all columns if it has no names; else those named x, y (and z, if there is one) if it has both; else those
+    /// of longitude and latitude, as `lon` and `lat` or `RA` and `DEC`, and z; otherwise all columns of numbers but id, mass, type, vx, vy, vz
+    /// and those whose names say that they are indexes, ids, labels, weights or flags. [`Snapshot::notes`](crate::io::Snapshot::notes) names
+    /// the columns that are left out. A Gadget snapshot has no columns, and refuses to have them chosen.
     pub columns: Vec<String>,
+    /// Text tables: whether rows with a missing value in a column that is read are left out; otherwise such a value is an error. Missing are
+    /// empty fields, `NA`, `N/A`, `NaN`, `null`, `None`, `--`, `?` and the other words that pandas takes for missing values.
+    /// [`Snapshot::skipped`](crate::io::Snapshot::skipped) has the rows that are left out. Other formats refuse this.
+    pub skip_missing: bool,
     /// The unit of the file's velocities, if the user knows better than the file. Gadget: `None` stands for km/s, as
     /// [`Snapshot::velocities`](crate::io::Snapshot::velocities) says.
     pub velocity_unit: Option<VelocityUnit>,
@@ -71,6 +76,7 @@ impl Default for ReadOptions {
             subsample: None,
             part: None,
             columns: vec![],
+            skip_missing: false,
             velocity_unit: None,
             redshift: None,
             open: false,
@@ -135,6 +141,22 @@ impl ReadOptions {
     #[must_use]
     pub fn columns<T: Into<String>>(mut self, columns: impl IntoIterator<Item = T>) -> Self {
         self.columns = columns.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets [`ReadOptions::skip_missing`].
+    ///
+    /// ```
+    /// use ropewalk::io::{ReadOptions, read_from};
+    ///
+    /// let table = &b"lon,lat\n1,2\n,4\n5,NA\n7,8\n"[..];
+    /// let snapshot = read_from(table, "standard input", &ReadOptions::default().skip_missing(true), None)?;
+    /// assert_eq!((snapshot.points.len(), snapshot.skipped), (2, vec![1, 2]));
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    #[must_use]
+    pub fn skip_missing(mut self, skip: bool) -> Self {
+        self.skip_missing = skip;
         self
     }
 

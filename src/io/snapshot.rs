@@ -94,6 +94,9 @@ pub struct Snapshot {
     pub format: Format,
     /// The columns of a table that coordinates were read from, as it names them or as they were chosen; empty if neither did.
     pub columns: Vec<String>,
+    /// The rows of a table that are left out as values are missing ([`ReadOptions::skip_missing`](crate::io::ReadOptions::skip_missing)),
+    /// ascending, from 0 among those of the wanted types; of the whole table, also in a part or a subsample of it.
+    pub skipped: Vec<u64>,
     /// What the file leaves open and was taken for so, in sentences for people.
     pub notes: Vec<String>,
     /// Where these points are in the whole that they are a part of; `None` if they are the whole.
@@ -140,6 +143,7 @@ impl Snapshot {
             header: None,
             format: Format::Memory,
             columns: vec![],
+            skipped: vec![],
             notes: vec![],
             slice: None,
         }

@@ -15,13 +15,13 @@ fn kinds_of_numbers() {
         let (snapshot, mut wanted) = (all(file(name)).unwrap(), Expected::of("parquet_kinds"));
         assert_eq!(flat(&snapshot.points), wanted.f64s("pos"), "{name}");
         assert_eq!(snapshot.ids, Some(wanted.u64s("id")));
-        let note = "columns that are not used: flag (true and false), when (dates or times), name (text), list (lists \
+        let note = "columns left out: flag (true and false), when (dates or times), name (text), list (lists \
                     of numbers), void (nulls)";
-        assert!(snapshot.notes.iter().any(|own| own == note), "{:?}", snapshot.notes);
+        assert!(snapshot.notes.iter().any(|own| own.starts_with(note)), "{:?}", snapshot.notes);
         let contents = inspect(file(name), &ReadOptions::default()).unwrap();
         let kinds: Vec<&str> = contents.types[0].fields.iter().map(|field| field.number.as_str()).collect();
         assert_eq!(kinds[..4], ["f16", "decimal", "u32", "decimal"]);
-        assert!(contents.notes.contains(&note.to_string()));
+        assert!(contents.notes.iter().any(|own| own.starts_with(note)));
     }
 }
 
@@ -49,8 +49,8 @@ fn coordinates_that_are_no_numbers() {
 fn indexes_of_pandas() {
     let snapshot = all(file("index")).unwrap();
     assert_eq!((snapshot.points.dim(), snapshot.columns.join(" ")), (2, "a b".into()));
-    assert_eq!(snapshot.notes, ["columns that are not used: t (an index of a pandas table)"]);
-    refused(file("index_x"), &["column x is an index of a pandas table", "--columns"]);
+    assert!(snapshot.notes[0].starts_with("columns left out: t (an index of a pandas table). "), "{:?}", snapshot.notes);
+    refused(file("index_x"), &["column x holds an index of a pandas table", "--columns"]);
     let chosen = read(file("index_x"), &ReadOptions::default().columns(["x", "y", "z"])).unwrap();
     assert_eq!(flat(&chosen.points)[3..6], [3.0, 0.5, 0.25]);
     let with_ids = all(file("index_id")).unwrap();

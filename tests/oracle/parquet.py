@@ -138,12 +138,12 @@ for name, values in others.items():
         refuse(f"{name} as {axis}", pa.table(columns | {axis: values}), [f"column {axis}"])
     refuse(f"{name} as vx", pa.table(columns | {"vx": values, "vy": columns["x"], "vz": columns["x"]}), ["column vx"])
     refuse(f"{name} as mass", pa.table(columns | {"mass": values}), ["column mass"])
-    expect(f"{name} beside", pa.table(columns | {"a": values}), {"positions": stack(columns)}, ["not used: a"])
+    expect(f"{name} beside", pa.table(columns | {"a": values}), {"positions": stack(columns)}, ["left out: a"])
     refuse(f"{name} chosen", pa.table(columns | {"a": values}), ["column a"], ["--coordinates", "x,a"])
     rest = pa.table({"p": columns["x"], "q": columns["y"], "r": values})
     pq.write_table(rest, FOLDER / "table.parquet")
     arrays, report = read(FOLDER / "table.parquet")
-    assert (arrays is None and "column r" in report) or "not used: r" in report, f"{name}: {report}"
+    assert (arrays is None and "column r" in report) or "left out: r" in report, f"{name}: {report}"
 int96 = FOLDER / "table.parquet"
 pq.write_table(pa.table(columns | {"z": others["time"]}), int96, use_deprecated_int96_timestamps=True)
 arrays, report = read(int96)
@@ -154,7 +154,7 @@ for axis in "xyz":
     holes = pa.array(columns[axis], mask=np.arange(N) == 1234)
     refuse(f"null in {axis}", pa.table(columns | {axis: holes}), [f"column {axis}", "row 1235"])
 refuse("null in mass", pa.table(columns | {"mass": pa.array(columns["x"], mask=np.arange(N) == 0)}), ["column mass", "row 1"])
-expect("nulls beside", pa.table(columns | {"a": pa.array([None] * N, "f8")}), {"positions": stack(columns)}, ["not used: a"])
+expect("nulls beside", pa.table(columns | {"a": pa.array([None] * N, "f8")}), {"positions": stack(columns)}, ["left out: a"])
 members = pa.StructArray.from_arrays([pa.array(columns[axis]) for axis in "xyz"], ["x", "y", "z"])
 expect("structure", pa.table({"pos": members}), {"positions": stack(columns)}, more=["--coordinates", "pos.x,pos.y,pos.z"])
 holes = pa.StructArray.from_arrays([pa.array([1.0, None]), pa.array([1.0, 2.0])], ["a", "b"], mask=pa.array([False, False]))

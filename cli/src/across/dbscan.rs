@@ -18,7 +18,11 @@ use crate::{Failure, dbscan, grouped, short};
 /// Labels of all points; the report is rank 0's.
 pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let ranks = rank.ranks;
-    let refused = [(args.plot.is_some(), "--plot"), (args.device != Name::Cpu, "--device")];
+    let refused = [
+        (args.plot.is_some(), "--plot"),
+        (args.device != Name::Cpu, "--device"),
+        (args.points.skip_missing, "--skip-missing"),
+    ];
     if let Some((_, option)) = refused.into_iter().find(|(is_given, _)| *is_given) {
         return Err(rank.refuse(option));
     }

@@ -42,6 +42,9 @@ pub struct Convert {
     /// Which columns of a table are x, y and z: names or numbers from 1, as RA,DEC,z or 2,3,4; otherwise those named x, y, z
     #[arg(long, value_name = "X,Y,Z", value_delimiter = ',')]
     pub coordinates: Vec<String>,
+    /// Leave out rows of a text table with missing values in the columns that are read: empty fields, NA, N/A, NaN, null, None, --
+    #[arg(long)]
+    pub skip_missing: bool,
     /// What velocities of IN are in: km/s and others for peculiar ones, gadget for u = v / sqrt(a) in km/s; otherwise what the file
     /// says, and gadget for Gadget's comoving snapshots
     #[arg(long, value_name = "UNIT")]

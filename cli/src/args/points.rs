@@ -4,15 +4,22 @@ use std::path::PathBuf;
 
 use ropewalk::io::ReadOptions;
 
+use super::super::Failure;
+
 /// Where the points are.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Points {
     /// The file with the points: a table, an array, or a snapshot, of which all particles are read; - is standard input
     pub file: PathBuf,
-    /// Which columns of a table are coordinates: names or numbers from 1, as lon,lat or 2,3, in HDF5 names or paths. Otherwise those named x, y (and z), or
-    /// without an x and a y all but id, mass, type, vx, vy, vz
+    /// Columns of a table that are coordinates: names or numbers from 1, as lon,lat or 2,3. Default: those named x, y (and z); else
+    /// longitude and latitude; else all that hold numbers, but for indexes, ids, labels, weights and particle data by their names. The report
+    /// names the columns that are left out
     #[arg(long, value_name = "A,B", value_delimiter = ',', visible_alias = "coordinates")]
     pub columns: Vec<String>,
+    /// Leave out rows of a text table with missing values in these columns: empty fields, NA, N/A, NaN, null, None, --. Labels of such
+    /// rows are -1, so that labels and rows of the file correspond
+    #[arg(long)]
+    pub skip_missing: bool,
     /// Side of the periodic box, in the unit of the coordinates; otherwise boundaries are open, also where the file names a box
     #[arg(long, value_name = "L", allow_negative_numbers = true)]
     pub periodic: Option<f64>,
@@ -28,8 +35,28 @@ pub struct Points {
 }
 
 impl Points {
-    /// What is read of the file. Its box is not used, of whatever shape.
+    /// What is read of the file: its coordinates. Its box is not used, of whatever shape.
     pub fn options(&self) -> ReadOptions {
-        ReadOptions::default().columns(&self.columns).open(true).single_part(self.single_part)
+        ReadOptions::default()
+            .columns(&self.columns)
+            .velocities(false)
+            .ids(false)
+            .masses(false)
+            .skip_missing(self.skip_missing)
+            .single_part(self.single_part)
+            .open(true)
+    }
+
+    /// Errors: rows are to be left out, and the results of `command` would not be those of the rows of the file.
+    pub fn refuse_skipping(&self, command: &str) -> Result<(), Failure> {
+        if !self.skip_missing {
+            return Ok(());
+        }
+        let file = self.file.display();
+        Err(format!(
+            "--skip-missing: not with {command}, whose results are numbered by rows; write a table without them first \
+             (ropewalk convert --skip-missing {file} complete.csv)"
+        )
+        .into())
     }
 }

@@ -32,6 +32,7 @@ mod reference;
 mod runs;
 mod series;
 mod several_devices;
+mod text_tables;
 mod trees;
 mod types;
 mod units;

@@ -36,7 +36,7 @@ pub(crate) fn rows_of(columns: &[Column]) -> Result<usize> {
 
 /// The line of names and all rows.
 pub(super) fn write_rows(out: &mut dyn Write, columns: &[Column], rows: usize) -> io::Result<()> {
-    let names: Vec<String> = columns.iter().map(|column| field(&column.name)).collect();
+    let names: Vec<String> = columns.iter().map(|column| csv_name(&column.name)).collect();
     writeln!(out, "{}", names.join(","))?;
     for row in 0..rows {
         for (i, column) in columns.iter().enumerate() {
@@ -50,7 +50,19 @@ pub(super) fn write_rows(out: &mut dyn Write, columns: &[Column], rows: usize) -
     out.flush()
 }
 
-/// A name as CSV takes it.
-fn field(name: &str) -> String {
-    if name.contains([',', '"', '\n', '\r', '#']) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name.into() }
+/// A column's name as text tables take it: in quotes if a reader would take parts of it for something else, as delimiters, blanks and `#`.
+/// Ends of lines become blanks, for a line of a table ends there also within quotes.
+///
+/// ```
+/// use ropewalk::halo::csv_name;
+///
+/// assert_eq!(["mass", "a;b", "", "a \"b\""].map(csv_name), ["mass", "\"a;b\"", "\"\"", "\"a \"\"b\"\"\""]);
+/// ```
+pub fn csv_name(name: &str) -> String {
+    let name = name.replace(['\n', '\r'], " ");
+    let is_plain = |letter: char| !letter.is_whitespace() && !",;|\"'#".contains(letter);
+    match !name.is_empty() && name.chars().all(is_plain) {
+        true => name,
+        false => format!("\"{}\"", name.replace('"', "\"\"")),
+    }
 }

@@ -16,7 +16,7 @@ mod subhalos;
 pub use columns::{Column, Values};
 #[cfg(feature = "io")]
 pub(crate) use csv::rows_of;
-pub use csv::write_csv;
+pub use csv::{csv_name, write_csv};
 #[cfg(feature = "parquet")]
 pub(crate) use ecsv::header as ecsv_header;
 #[cfg(feature = "io")]

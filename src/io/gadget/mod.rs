@@ -120,6 +120,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         header: Some(header),
         format,
         columns: Vec::new(),
+        skipped: vec![],
         notes,
         slice: None,
         file_types: vec![],

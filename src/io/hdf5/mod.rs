@@ -110,6 +110,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         header: None,
         format: header.format(),
         columns: vec![],
+        skipped: vec![],
         notes,
         slice: None,
         file_types: vec![],

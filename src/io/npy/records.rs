@@ -49,10 +49,10 @@ pub(super) fn read(path: &Path, text: &str, source: &mut Source, reading: &Readi
     }
     let (columns, typed) = spread(&fields, (path, source.at(), rows, bytes), options.columns.is_empty());
     let chosen = chosen(&fields, &options.columns);
-    let choice = choose_typed(&typed, &chosen, reading).map_err(|message| refuse(source, message))?;
-    let mut notes = choice.notes;
+    let chosen = choose_typed(&typed, &chosen, reading).map_err(|message| refuse(source, message))?;
+    let mut notes = chosen.notes();
     notes.extend(after(source, rows * bytes));
-    let table = RecordTable { path, columns, of: choice.columns };
+    let table = RecordTable { path, columns, of: chosen };
     reading.choose(table.types(reading)?);
     let unit = options.velocity_unit;
     let factor = unit.map(|unit| options.velocity_factor(unit, None, None)).transpose();
@@ -150,7 +150,7 @@ impl<'a> RecordTable<'a> {
     fn types(&self, reading: &Reading<'_>) -> Result<Option<TypeColumn>> {
         let Some(kind) = self.of.kind else { return Ok(None) };
         let each = whole(reading, &self.picked(&[kind]))?;
-        TypeColumn::of(self.path, "field type", each, reading.options)
+        TypeColumn::of(self.path, "field type", each, reading)
     }
 
     fn masses(&self, reading: &Reading<'_>) -> Result<(Masses, Option<f64>)> {

@@ -66,11 +66,11 @@ impl<'a> Scan<'a> {
         let kinds = schema.columns().iter().zip(&names).map(|(column, name)| said.kind(name, Kind::of(column)));
         let kinds: Vec<Kind> = kinds.collect();
         let typed: Vec<Typed> = names.into_iter().zip(&kinds).map(|(name, kind)| said.typed(name, *kind)).collect();
-        let choice =
+        let columns =
             choose_typed(&typed, &reading.options.columns, reading).map_err(|message| Error::file(path, message))?;
         let header = match reading.is_of_fields {
             true => ecsv::Header::default(),
-            false => ecsv::Header::of(path, &said.values, &choice.columns.called())?,
+            false => ecsv::Header::of(path, &said.values, &columns.called())?,
         };
         let rows = metadata
             .row_groups()
@@ -79,8 +79,8 @@ impl<'a> Scan<'a> {
         if rows.is_none_or(|rows| rows > len.saturating_mul(MOST_ROWS)) {
             return Err(Error::file(path, format!("promises more rows than its {len} bytes can hold")));
         }
-        let notes = [choice.notes, said.notes].concat();
-        Ok(Self { path, columns: choice.columns, kinds, header, notes, file, len })
+        let notes = [columns.notes(), header.notes.clone(), said.notes].concat();
+        Ok(Self { path, columns, kinds, header, notes, file, len })
     }
 
     fn metadata(&self) -> &ParquetMetaData {
@@ -378,7 +378,7 @@ pub(in crate::io) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Conte
 /// The points of the table.
 pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let scan = Scan::new(path, reading)?;
-    let ecsv::Header { units, redshift, box_size, background, particle_mass } = scan.header;
+    let ecsv::Header { units, redshift, box_size, background, particle_mass, .. } = scan.header;
     let options = ReadOptions { redshift: reading.options.redshift.or(redshift), ..reading.options.clone() };
     let unit = options.velocity_unit.or(units.velocity);
     let factor = unit.map(|unit| options.velocity_factor(unit, options.redshift, None)).transpose();

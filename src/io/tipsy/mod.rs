@@ -190,6 +190,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         header: None,
         format: Format::Tipsy,
         columns: vec![],
+        skipped: vec![],
         notes,
         slice: None,
         file_types: vec![],

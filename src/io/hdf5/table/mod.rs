@@ -289,7 +289,7 @@ impl<'a> Scan<'a> {
         let mut each = crate::io::source::room(&self.file.path, self.rows())?;
         each.resize(self.rows() as usize, 0);
         packed.read(0, &mut each)?;
-        TypeColumn::of(&self.file.path, "column type", each, reading.options)
+        TypeColumn::of(&self.file.path, "column type", each, reading)
     }
 
     fn role(&self, pick: Pick) -> Role {

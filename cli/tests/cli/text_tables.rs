@@ -1,0 +1,122 @@
+//! Text tables as users have them: with text, labels, missing values and comments.
+
+use std::fs;
+use std::process::Command;
+
+use crate::program::{Scratch, halos, run};
+
+const TAXI: &str =
+    "ride,lon,lat,fare,payment\nr1,0,0,9,cash\nr2,,0.1,8,card\nr3,0.1,NA,7,cash\nr4,0.1,0.1,6,\nr5,0,0.1,5,card\n";
+
+fn has(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part:?} is not in: {text}");
+    }
+}
+
+#[test]
+fn names_in_a_comment() {
+    let scratch = Scratch::new();
+    let file = scratch.write("a.txt", "# id x y z\n1 .5 .5 .5\n900 .6 .5 .5\n3 9 9 9\n").display().to_string();
+    let output = run(["knn", &file, "--k", "1", "--out", "-"]);
+    assert!(output.stdout.starts_with("point,neighbor,distance\n0,1,0.09999999999999998\n"), "{}", output.stdout);
+    has(&output.stderr, &["columns         x, y, z", "the comment in line 1 names the columns: id, x, y, z"]);
+    let printed = run(["kdist", &file, "--k", "1", "--columns", "x,y,z"]).success();
+    has(&printed, &["dimensions      3"]);
+}
+
+#[test]
+fn labels_and_text_are_left_out() {
+    let scratch = Scratch::new();
+    let file =
+        scratch.write("a.csv", "feature_1,feature_2,label,name\n0,0,1,a\n0,1,2,b\n9,9,3,c\n").display().to_string();
+    let json = scratch.path("a.json").display().to_string();
+    let command = ["dbscan", &file, "--eps", "1", "--min-pts", "1", "--json", &json];
+    let printed = run(command).success();
+    has(
+        &printed,
+        &["dimensions      2", "clusters        2", "columns left out: label (a label by its name), name (text)"],
+    );
+    has(&fs::read_to_string(&json).unwrap(), &["\"notes\": [\n    \"columns left out: label"]);
+    let printed = run([&command[..], &["--columns", "feature_1,feature_2,label"]].concat()).success();
+    has(&printed, &["dimensions      3", "clusters        3"]);
+    let line = run([&command[..], &["--columns", "feature_1,name"]].concat()).error();
+    has(&line, &["line 2: column 4 is not a number: 'a', in the column name"]);
+}
+
+#[test]
+fn rows_with_missing_values() {
+    let scratch = Scratch::new();
+    let file = scratch.write("taxi.csv", TAXI).display().to_string();
+    let command = ["dbscan", &file, "--eps", "0.11", "--min-pts", "1"];
+    has(&run(command).error(), &["line 3: column 2 is not a number: '', in the column lon", "--skip-missing"]);
+    let labels = scratch.path("labels.csv").display().to_string();
+    let printed = run([&command[..], &["--skip-missing", "--out", &labels]].concat()).success();
+    has(&printed, &["points          3", "skipped         2 of 5 rows", "fare (beside lon and lat)"]);
+    assert_eq!(fs::read_to_string(&labels).unwrap(), "label\n0\n-1\n-1\n0\n0\n");
+    let probabilities = scratch.path("p.csv").display().to_string();
+    let hdbscan = ["hdbscan", &file, "--min-cluster-size", "2", "--skip-missing", "--out", &labels];
+    run([&hdbscan[..], &["--probabilities", &probabilities]].concat()).success();
+    for (path, missing) in [(&labels, "-1"), (&probabilities, "0.0")] {
+        let text = fs::read_to_string(path).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines.len() == 6 && lines[2] == missing && lines[3] == missing, "{text}");
+    }
+    let line = run(["knn", &file, "--k", "1", "--out", "-", "--skip-missing"]).error();
+    has(&line, &["--skip-missing: not with knn", "ropewalk convert"]);
+    let complete = scratch.path("complete.csv").display().to_string();
+    let printed = run(["convert", &file, &complete, "--skip-missing"]).success();
+    has(&printed, &["3 particles", "2 of 5 rows have missing values and are left out"]);
+    assert_eq!(fs::read_to_string(&complete).unwrap(), "x,y\n0,0\n0.1,0.1\n0,0.1\n");
+}
+
+#[test]
+fn description_of_a_table_with_text() {
+    let scratch = Scratch::new();
+    let file = scratch.write("taxi.csv", TAXI).display().to_string();
+    let printed = run(["info", &file]).success();
+    has(
+        &printed,
+        &[
+            "particles       5",
+            "ride: text\n",
+            "lon: f64, read as positions",
+            "fare: i64\n",
+            "payment: text",
+            "lat: 1 of 5 rows have no value",
+            "ride (text), fare (beside lon and lat), payment (text)",
+        ],
+    );
+}
+
+#[test]
+fn text_ids_do_not_stop_what_needs_none() {
+    let scratch = Scratch::new();
+    let file = scratch.write("d.csv", "id,lat,lon\nnc1,38.8,-122.7\nnc2,38.9,-122.8\n").display().to_string();
+    let command = ["dbscan", &file, "--eps", "1", "--min-pts", "1"];
+    has(&run([&command[..], &["--columns", "lat,lon"]].concat()).success(), &["clusters        1"]);
+    has(&run(command).success(), &["clusters        1", "columns         lat, lon"]);
+    let file = scratch.write("h.csv", "id,x,y,z\na,1,1,1\nb,1,1,1.25\nc,9,9,9\n");
+    let printed = halos(&file, &scratch.path("out"), &["--eps", "0.5", "--min-members", "2"]).success();
+    has(&printed, &["id (text, no ids)"]);
+}
+
+/// More rows than there is memory for are an error, and leave nothing behind.
+#[cfg(unix)]
+#[test]
+fn compressed_text_is_limited_by_memory() {
+    let scratch = Scratch::new();
+    let (file, out, temporary) = (scratch.path("a.gz"), scratch.path("a.npz"), scratch.path("tmp"));
+    fs::create_dir(&temporary).unwrap();
+    let script = "yes '0 0 0 0 0 0 0 0 0 0' | head -n 3000000 | gzip -1 > \"$1\"; ulimit -v 230000; exec \"$2\" convert \"$1\" \"$3\"";
+    let output = Command::new("sh")
+        .args(["-c", script, "sh"])
+        .args([file.as_os_str(), env!("CARGO_BIN_EXE_ropewalk").as_ref(), out.as_os_str()])
+        .env("TMPDIR", &temporary)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.starts_with("error: ") && said.contains("30000000 values of 8 bytes: out of memory"), "{said}");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!((scratch.names(""), scratch.names("tmp")), (vec!["a.gz".into(), "tmp".into()], vec![]));
+}

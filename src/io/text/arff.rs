@@ -1,0 +1,96 @@
+//! The header of ARFF, the format of Weka: `@relation`, an `@attribute` with name and type for each column, and `@data` before the rows.
+//!
+//! Numbers are `numeric`, `real` or `integer`; other types are no coordinates. Comments begin with `%`, missing values are `?`.
+//! Source: Witten et al., "Data Mining", section 2.4.
+
+use std::path::Path;
+
+use crate::io::text::layout::Layout;
+use crate::io::text::lines::{Lines, Record, Syntax};
+use crate::io::{Error, Result, shorten};
+
+/// A header of ARFF.
+pub(super) struct Arff {
+    names: Vec<String>,
+    declared: Vec<Option<String>>,
+    /// The number of the line `@data`.
+    data: u64,
+    /// The first row.
+    first: Vec<u8>,
+}
+
+/// The rest of a line after a keyword.
+fn after<'a>(line: &'a [u8], keyword: &[u8]) -> Option<&'a [u8]> {
+    let (start, rest) = line.split_at_checked(keyword.len())?;
+    start.eq_ignore_ascii_case(keyword).then(|| rest.trim_ascii())
+}
+
+impl Arff {
+    /// The header of a file; `None` if its first line that is no comment does not begin one.
+    pub(super) fn read(path: &Path, longest: usize) -> Result<Option<Self>> {
+        let refuse = |message: String| Error::file(path, message);
+        let mut lines = Lines::open(path, longest)?;
+        let mut arff = Self { names: vec![], declared: vec![], data: 0, first: vec![] };
+        let mut is_arff = false;
+        while lines.advance().map_err(refuse)? {
+            let line = lines.line().trim_ascii();
+            if line.is_empty() || line.starts_with(b"%") {
+                continue;
+            }
+            if arff.data > 0 {
+                arff.first = line.to_vec();
+                break;
+            }
+            if after(line, b"@relation").is_some() {
+                is_arff = true;
+            } else if !is_arff {
+                return Ok(None);
+            } else if let Some(attribute) = after(line, b"@attribute") {
+                arff.add(attribute).map_err(|message| refuse(format!("line {}: {message}", lines.number())))?;
+            } else if after(line, b"@data").is_some() {
+                arff.data = lines.number();
+            } else {
+                return Err(refuse(format!("line {} is no attribute of ARFF: {}", lines.number(), shorten(line))));
+            }
+        }
+        match () {
+            () if !is_arff => Ok(None),
+            () if arff.data == 0 || arff.first.is_empty() => Err(refuse("is ARFF without rows after @data".into())),
+            () if arff.first.starts_with(b"{") => {
+                Err(refuse("is ARFF with sparse rows, which are not read; write its rows in full".into()))
+            }
+            () => Ok(Some(arff)),
+        }
+    }
+
+    /// Adds `name type`.
+    fn add(&mut self, attribute: &[u8]) -> std::result::Result<(), String> {
+        let mut fields = Record::default();
+        Syntax { single_quotes: true, ..Syntax::new(b' ') }.split(attribute, &mut fields);
+        let (name, kind) = (fields.get(0), fields.get(1));
+        let kind = String::from_utf8_lossy(kind).to_lowercase();
+        let why = match kind.as_str() {
+            "numeric" | "real" | "integer" => None,
+            kind if kind.starts_with('{') => Some("a nominal attribute".to_string()),
+            "string" | "date" | "relational" => Some(format!("an attribute of the type {kind}")),
+            _ => return Err(format!("'{}' has a type that ARFF has not: '{kind}'", shorten(name))),
+        };
+        self.names.push(String::from_utf8_lossy(name).into_owned());
+        self.declared.push(why);
+        Ok(())
+    }
+
+    pub(super) fn layout(self) -> Layout {
+        let delimiter = if self.first.contains(&b',') || self.names.len() < 2 { b',' } else { b'\t' };
+        Layout {
+            syntax: Syntax { comment: b'%', single_quotes: true, ..Syntax::new(delimiter) },
+            before: self.data,
+            width: self.names.len(),
+            names: self.names,
+            declared: self.declared,
+            header: None,
+            slip: None,
+            notes: vec![],
+        }
+    }
+}

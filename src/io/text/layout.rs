@@ -1,0 +1,233 @@
+//! How a text table is laid out: its delimiter, its line of names, and what stands before its rows.
+//!
+//! In: the lines up to a few rows. Out: a [`Layout`]. Steps: comments and the first rows; ARFF (`arff`) or enhanced CSV (`ecsv`), if it is
+//! one; the delimiter; names of the first row, or else of a comment (`comments`).
+
+use std::path::Path;
+
+use crate::io::ecsv::{self, Declared};
+use crate::io::text::arff::Arff;
+use crate::io::text::comments;
+use crate::io::text::lines::{Lines, Record, Syntax};
+use crate::io::text::values::{begins_like_a_number, is_missing, is_name, is_name_with_a_number, is_whole, number};
+use crate::io::{Error, Result, shorten};
+
+/// Bytes of comments before the first row that are looked at.
+const MOST_COMMENTS: usize = 1 << 20;
+/// Rows by which the delimiter is found.
+const SAMPLE: usize = 12;
+
+/// A line and its number.
+pub(super) type Line = (u64, Vec<u8>);
+
+/// Text in a row of numbers.
+pub(super) struct Slip {
+    pub line: u64,
+    pub column: usize,
+    pub text: String,
+}
+
+/// How a table is laid out.
+pub(super) struct Layout {
+    pub syntax: Syntax,
+    /// The number of the last line before the rows.
+    pub before: u64,
+    /// Fields in a row.
+    pub width: usize,
+    /// The names of the columns; empty if nothing names them.
+    pub names: Vec<String>,
+    /// Why columns hold no numbers, as the header of the table declares.
+    pub declared: Vec<Option<String>>,
+    /// Scalars of the header of enhanced CSV.
+    pub header: Option<Vec<(Vec<String>, String)>>,
+    /// Text in the first row, if that has numbers beside it and nothing names the columns.
+    pub slip: Option<Slip>,
+    pub notes: Vec<String>,
+}
+
+/// What stands at the beginning of a file.
+struct Start {
+    comments: Vec<Line>,
+    rows: Vec<Line>,
+}
+
+impl Layout {
+    /// The layout of a file whose lines have fewer than `longest` bytes.
+    pub(super) fn of(path: &Path, longest: usize) -> Result<Self> {
+        let refuse = |message: String| Error::file(path, message);
+        if let Some(arff) = Arff::read(path, longest)? {
+            return Ok(arff.layout());
+        }
+        let start = Start::read(path, longest)?;
+        let yaml = ecsv::yaml(start.comments.iter().map(|(_, line)| &line[..]));
+        let declared = yaml.map(|yaml| Declared::of(&yaml)).transpose().map_err(refuse)?;
+        let Some((number, first)) = start.rows.first() else { return Err(refuse("has no rows of numbers".into())) };
+        let syntax = match &declared {
+            Some(declared) => Syntax::new(declared.delimiter),
+            None => find_syntax(&start.rows),
+        };
+        let split = |line: &[u8]| {
+            let mut fields = Record::default();
+            syntax.split(line, &mut fields);
+            fields
+        };
+        let fields = split(first);
+        let second = start.rows.get(1).map(|(_, line)| split(line));
+        let bare = Self {
+            syntax,
+            before: 0,
+            width: fields.len(),
+            names: vec![],
+            declared: vec![],
+            header: None,
+            slip: None,
+            notes: vec![],
+        };
+        if let Some(declared) = declared {
+            let names = fields.texts();
+            declared.check(&names).map_err(|message| refuse(format!("line {number} {message}")))?;
+            let (before, reasons) = (*number, declared.no_numbers(&names));
+            return Ok(Self { before, names, declared: reasons, header: Some(declared.values), ..bare });
+        }
+        let mut layout = match first_line(&fields, second.as_ref()) {
+            FirstLine::Names(note) => {
+                Self { before: *number, names: fields.texts(), notes: note.into_iter().collect(), ..bare }
+            }
+            FirstLine::Row(note) => {
+                let found = comments::names(&start.comments, fields.len(), syntax.delimiter);
+                let (names, comment) = found.map_err(refuse)?;
+                let slip = (0..fields.len()).find(|&field| is_text(fields.get(field)) && names.is_empty());
+                let slip = slip.map(|column| Slip { line: *number, column, text: shorten(fields.get(column)) });
+                let is_slip = slip.is_some().then(|| {
+                    "the first line has text beside numbers and is taken for a row; nothing names the columns"
+                        .to_string()
+                });
+                let note = note.filter(|_| names.is_empty());
+                let notes = [note, comment, is_slip].into_iter().flatten().collect();
+                Self { names, notes, slip, ..bare }
+            }
+        };
+        if let Some(rows) = second.filter(|_| layout.before > 0) {
+            layout.add_row_names(rows.len());
+        }
+        layout.names = without_numbers(layout.names);
+        layout.notes.extend(comments::not_read(&start.comments));
+        Ok(layout)
+    }
+
+    /// A line of names that has one less than its rows has none for the names of rows, which come first, as R writes tables.
+    fn add_row_names(&mut self, width: usize) {
+        if self.names.len() + 1 == width {
+            let names = self.names.len();
+            self.notes.push(format!(
+                "the first line names {names} of {width} columns: the first column is taken for names of rows"
+            ));
+            self.names.insert(0, String::new());
+            self.width = width;
+        }
+    }
+}
+
+impl Layout {
+    /// What is wrong with a row of so many fields.
+    pub(super) fn wrong_width(&self, fields: &Record) -> String {
+        let text = shorten(&fields.iter().collect::<Vec<_>>().join(&b' '));
+        format!("{} columns where the first line has {}: {text}", fields.len(), self.width)
+    }
+}
+
+impl Start {
+    fn read(path: &Path, longest: usize) -> Result<Self> {
+        let refuse = |message: String| Error::file(path, message);
+        let mut start = Self { comments: vec![], rows: vec![] };
+        let (mut lines, mut bytes) = (Lines::open(path, longest)?, 0);
+        let syntax = Syntax::new(b',');
+        while start.rows.len() < SAMPLE && lines.advance().map_err(refuse)? {
+            let (number, line) = (lines.number(), lines.line());
+            if syntax.is_row(line) {
+                start.rows.push((number, line.to_vec()));
+            } else if start.rows.is_empty() && bytes < MOST_COMMENTS && !line.trim_ascii().is_empty() {
+                bytes += line.len();
+                start.comments.push((number, line.to_vec()));
+            }
+        }
+        Ok(start)
+    }
+}
+
+/// What the first line that is no comment is, and what is to be said of it.
+enum FirstLine {
+    Names(Option<String>),
+    Row(Option<String>),
+}
+
+fn first_line(fields: &Record, second: Option<&Record>) -> FirstLine {
+    let n = fields.len();
+    let counts = |from: usize| (from..n).all(|field| fields.get(field) == (field - from).to_string().as_bytes());
+    if n > 1 && fields.get(0).is_empty() && counts(1) {
+        return FirstLine::Names(None);
+    }
+    if n > 1 && counts(0) {
+        let shown = shorten(fields.texts().join(",").as_bytes());
+        let is_of_floats = second.is_some_and(|second| second.iter().all(|field| !is_whole(field)));
+        return match is_of_floats {
+            true => FirstLine::Names(Some(format!(
+                "the first line, {shown}, is taken for names of columns, as pandas writes them where there are none"
+            ))),
+            false => FirstLine::Row(Some(format!(
+                "the first line, {shown}, is taken for a row; put # before it if it names columns"
+            ))),
+        };
+    }
+    let has_number = fields.iter().any(|field| number(field).is_some());
+    let is_name = |field: &[u8]| (is_name(field) && !is_missing(field)) || is_name_with_a_number(field);
+    let is_other = |field: &[u8]| begins_like_a_number(field) && !is_name_with_a_number(field);
+    match !has_number && fields.iter().any(is_name) && !fields.iter().any(is_other) {
+        true => FirstLine::Names(None),
+        false => FirstLine::Row(None),
+    }
+}
+
+/// Whether a field is neither a number nor missing.
+fn is_text(field: &[u8]) -> bool {
+    number(field).is_none() && !is_missing(field)
+}
+
+/// How these lines are written: the first delimiter that is in the first of them, outside of quotes, and gives all as many fields, or
+/// else the first that is there.
+fn find_syntax(rows: &[Line]) -> Syntax {
+    let mut fields = Record::default();
+    let mut width = |syntax: Syntax, line: &[u8]| {
+        syntax.split(line, &mut fields);
+        fields.len()
+    };
+    let Some((_, first)) = rows.first() else { return Syntax::new(b',') };
+    let there: Vec<u8> =
+        b";|,\t ".iter().copied().filter(|&delimiter| width(Syntax::new(delimiter), first) > 1).collect();
+    for &delimiter in &there {
+        for trims in [false, true] {
+            let syntax = Syntax { trims, ..Syntax::new(delimiter) };
+            let widths: Vec<usize> = rows.iter().map(|(_, line)| width(syntax, line)).filter(|&n| n > 0).collect();
+            let rest = widths.get(1..).unwrap_or_default();
+            // The first line may lack a name for the names of rows.
+            let has_row_names = rest.first().is_some_and(|&n| n == widths[0] + 1);
+            let most = if has_row_names { widths[0] + 1 } else { widths[0] };
+            let may_trim = !trims || delimiter == b'\t';
+            if may_trim && most > 1 && rest.iter().all(|&n| n == most) {
+                return syntax;
+            }
+        }
+    }
+    Syntax::new(there.first().copied().unwrap_or(b','))
+}
+
+/// Names without the numbers of columns in parentheses after them, as `x(3)`, if all have theirs.
+fn without_numbers(names: Vec<String>) -> Vec<String> {
+    let bare = |first: usize| -> Option<Vec<String>> {
+        let of = |(place, name): (usize, &String)| {
+            name.strip_suffix(&format!("({})", place + first)).map(|name| name.trim().to_string())
+        };
+        names.iter().enumerate().map(of).collect()
+    };
+    bare(0).or_else(|| bare(1)).filter(|names| !names.is_empty()).unwrap_or(names)
+}

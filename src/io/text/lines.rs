@@ -1,0 +1,243 @@
+//! The lines of a text file, compressed by gzip or not, and their fields.
+//!
+//! In: a path. Out: one line at a time, without its end, and with its number. Lines end by LF, CR LF, or by CR alone where the file has no LF.
+//! Cost: one pass, and memory for the longest line.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+
+use crate::io::source::Cancellable;
+use crate::io::spool::GZIP;
+use crate::io::{Error, Result};
+
+/// Bytes read at a time.
+const CHUNK: usize = 1 << 18;
+
+/// The lines of a file, one at a time.
+pub(super) struct Lines {
+    reader: Box<dyn BufRead>,
+    end: u8,
+    /// Bytes in a line must be fewer.
+    longest: usize,
+    line: Vec<u8>,
+    number: u64,
+}
+
+impl Lines {
+    pub(super) fn open(path: &Path, longest: usize) -> Result<Self> {
+        let failed = |error| Error::io(path, "cannot be read", error);
+        let mut file = BufReader::with_capacity(CHUNK, Cancellable(File::open(path).map_err(failed)?));
+        let is_compressed = file.fill_buf().map_err(failed)?.starts_with(GZIP);
+        let mut reader: Box<dyn BufRead> = match is_compressed {
+            true => Box::new(BufReader::with_capacity(CHUNK, MultiGzDecoder::new(file))),
+            false => Box::new(file),
+        };
+        let start = reader.fill_buf().map_err(failed)?;
+        let end = if start.contains(&b'\r') && !start.contains(&b'\n') { b'\r' } else { b'\n' };
+        Ok(Self { reader, end, longest, line: vec![], number: 0 })
+    }
+
+    /// Reads the next line, whatever it holds; false at the end.
+    pub(super) fn advance(&mut self) -> std::result::Result<bool, String> {
+        self.line.clear();
+        self.number += 1;
+        let mut part = (&mut self.reader).take(self.longest as u64);
+        let n = part.read_until(self.end, &mut self.line);
+        let n = n.map_err(|error| format!("line {} cannot be read: {error}", self.number))?;
+        if n >= self.longest && self.line.last() != Some(&self.end) {
+            let Self { number, longest, .. } = self;
+            return Err(format!("line {number} has {longest} bytes or more; no line of a table is so long"));
+        }
+        while self.line.last().is_some_and(|byte| b"\r\n".contains(byte)) {
+            self.line.pop();
+        }
+        if self.number == 1 && self.line.starts_with(b"\xef\xbb\xbf") {
+            self.line.drain(..3);
+        }
+        Ok(n > 0)
+    }
+
+    /// The line read last.
+    pub(super) fn line(&self) -> &[u8] {
+        &self.line
+    }
+
+    /// Its number, from 1.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+}
+
+/// How lines are written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Syntax {
+    /// Between fields; a blank stands for any number of blanks and tabs.
+    pub delimiter: u8,
+    /// Begins lines that are no rows.
+    pub comment: u8,
+    /// Whether fields may be in single quotes, too.
+    pub single_quotes: bool,
+    /// Whether empty fields at both ends of a line are none.
+    pub trims: bool,
+}
+
+impl Syntax {
+    pub(super) const fn new(delimiter: u8) -> Self {
+        Self { delimiter, comment: b'#', single_quotes: false, trims: false }
+    }
+
+    /// Whether the line is a row or names columns: it is neither blank nor a comment.
+    pub(super) fn is_row(&self, line: &[u8]) -> bool {
+        line.trim_ascii().first().is_some_and(|&byte| byte != self.comment)
+    }
+
+    fn separates(&self, byte: u8) -> bool {
+        byte == self.delimiter || (self.delimiter == b' ' && byte == b'\t')
+    }
+
+    fn quotes(&self, byte: u8) -> bool {
+        byte == b'"' || (self.single_quotes && byte == b'\'')
+    }
+
+    /// The end of the field that begins at byte `start`: at a delimiter outside of quotes. A quote that has no end in this line is a
+    /// byte as any other.
+    fn field_end(&self, line: &[u8], start: usize) -> usize {
+        let rest = &line[start..];
+        let plain = || rest.iter().position(|&byte| self.separates(byte)).map_or(line.len(), |at| start + at);
+        let Some(first) = rest.iter().position(|byte| !byte.is_ascii_whitespace()) else { return plain() };
+        if !self.quotes(rest[first]) || rest[..first].iter().any(|&byte| self.separates(byte)) {
+            return plain();
+        }
+        let quote = rest[first];
+        let mut is_open = false;
+        for (at, &byte) in rest.iter().enumerate().skip(first) {
+            if byte == quote {
+                is_open = !is_open;
+            } else if !is_open && self.separates(byte) {
+                return start + at;
+            }
+        }
+        if is_open { plain() } else { line.len() }
+    }
+
+    /// Splits a line into its fields, cleaned of blanks and quotes around them.
+    pub(super) fn split(&self, line: &[u8], fields: &mut Record) {
+        fields.clear();
+        let line = if self.delimiter == b' ' { line.trim_ascii() } else { line };
+        let line = match line.trim_ascii() {
+            [b'|', inner @ .., b'|'] if self.delimiter == b'|' => inner,
+            _ => line,
+        };
+        let mut start = 0;
+        while start <= line.len() {
+            let end = self.field_end(line, start);
+            let field = &line[start..end];
+            if self.delimiter != b' ' || !field.is_empty() {
+                self.clean(field, fields);
+            }
+            start = end + 1;
+        }
+        if self.trims {
+            fields.trim();
+        }
+    }
+
+    /// Adds a field without blanks and quotes around it; in quotes two of them stand for one.
+    fn clean(&self, field: &[u8], fields: &mut Record) {
+        let field = field.trim_ascii();
+        match field {
+            [quote, inner @ .., end] if self.quotes(*quote) && end == quote => {
+                let mut is_first = false;
+                let keep = |byte: &u8| {
+                    is_first = byte == quote && !is_first;
+                    byte != quote || is_first
+                };
+                fields.push(inner.trim_ascii().iter().copied().filter(keep));
+            }
+            _ => fields.push(field.iter().copied()),
+        }
+    }
+}
+
+/// The fields of a line.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Record {
+    bytes: Vec<u8>,
+    /// Where each field ends.
+    ends: Vec<usize>,
+    /// The first field that counts.
+    first: usize,
+}
+
+impl Record {
+    pub(super) fn len(&self) -> usize {
+        self.ends.len() - self.first
+    }
+
+    /// A field; empty beyond the last.
+    pub(super) fn get(&self, field: usize) -> &[u8] {
+        let field = field + self.first;
+        let start = if field == 0 { 0 } else { self.ends.get(field - 1).copied().unwrap_or(self.bytes.len()) };
+        let end = self.ends.get(field).copied().unwrap_or(self.bytes.len());
+        &self.bytes[start..end]
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.len()).map(|field| self.get(field))
+    }
+
+    /// The fields as text.
+    pub(super) fn texts(&self) -> Vec<String> {
+        self.iter().map(|field| String::from_utf8_lossy(field).into_owned()).collect()
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+        self.first = 0;
+    }
+
+    fn push(&mut self, field: impl Iterator<Item = u8>) {
+        self.bytes.extend(field);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// Leaves out empty fields at both ends.
+    fn trim(&mut self) {
+        while self.len() > 0 && self.get(self.len() - 1).is_empty() {
+            self.ends.pop();
+        }
+        while self.len() > 0 && self.get(0).is_empty() {
+            self.first += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_split() {
+        let split = |delimiter, line: &str| {
+            let mut fields = Record::default();
+            Syntax::new(delimiter).split(line.as_bytes(), &mut fields);
+            fields.texts()
+        };
+        assert_eq!(split(b',', "1, \"a, b\" ,\"c \"\"d\"\"\",,"), ["1", "a, b", "c \"d\"", "", ""]);
+        assert_eq!(split(b',', "\"3,4"), ["\"3", "4"]);
+        assert_eq!(split(b' ', "  1 \t 2\t"), ["1", "2"]);
+        assert_eq!(split(b'\t', "\t1\t"), ["", "1", ""]);
+        assert_eq!(split(b'|', "| a | b |"), ["a", "b"]);
+        assert_eq!(split(b'|', "a|b|"), ["a", "b", ""]);
+        assert_eq!(split(b',', ""), [""]);
+        let mut fields = Record::default();
+        Syntax { trims: true, ..Syntax::new(b'\t') }.split(b"\t1\t\t2\t\t", &mut fields);
+        assert_eq!(fields.texts(), ["1", "", "2"]);
+        Syntax { trims: true, ..Syntax::new(b'\t') }.split(b"\t\t", &mut fields);
+        assert_eq!(fields.len(), 0);
+    }
+}

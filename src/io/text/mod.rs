@@ -1,0 +1,258 @@
+//! Text tables: numbers separated by commas, semicolons, vertical lines, tabs or blanks.
+//!
+//! - in: a row per point; empty lines and those that begin with `#` are skipped; enhanced CSV and ARFF by their headers
+//! - out: a [`Snapshot`] in f64
+//! - names: the first line, if none of its fields is a number; else a comment before the rows that has as many names as they have columns
+//! - steps: how the file is laid out (`layout`), what its columns hold and how many rows there are (`survey`), the rows (`rows`)
+//!
+//! | metadata | what becomes of it |
+//! |---|---|
+//! | names of columns in the first line, or in a comment | used; those of a comment are printed |
+//! | comments that may name the columns, but do not fit | printed, or refused where two fit |
+//! | comments about the box, units or cosmology | printed |
+//! | columns of labels, ids, indexes and text; columns beside x and y | left out, printed; refused if they are named x, y, z, vx, vy, vz or mass |
+//! | missing values | refused, or left out and printed with [`ReadOptions::skip_missing`] |
+//! | header of enhanced CSV: units, box, redshift, cosmology, kinds of columns, masks, objects | used; what is not known is printed; what cannot be read, or differs between coordinates, is refused |
+
+mod arff;
+mod comments;
+mod layout;
+mod lines;
+mod rows;
+mod survey;
+mod values;
+
+use std::path::Path;
+
+use crate::io::contents::{Contents, Field, Role, TypeContents};
+use crate::io::csv_columns::{ADVICE, Columns, FIELDS_ADVICE, Taken};
+use crate::io::reading::Reading;
+use crate::io::{Error, Format, Points, ReadOptions, Result, Snapshot, ecsv, shorten, type_column};
+use crate::units::{KnownUnits, VelocityUnit};
+use layout::{Layout, Slip};
+use lines::{Lines, Record};
+use rows::Rows;
+use survey::{Kind, Purpose, Survey};
+
+/// Bytes in the longest line that is read of points; ten numbers need far fewer.
+const LONGEST_LINE: usize = 1 << 16;
+/// The same of fields, of which there may be any number.
+const LONGEST_LINE_OF_FIELDS: usize = 1 << 24;
+
+/// Reads the rows of the text file `path` whose types are wanted.
+pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+    // All passes must find the same file.
+    drop(reading.open(path)?);
+    let options = reading.options;
+    let longest = if reading.is_of_fields { LONGEST_LINE_OF_FIELDS } else { LONGEST_LINE };
+    let mut layout = Layout::of(path, longest)?;
+    let (mut snapshot, rows) = read_rows(path, &layout, longest, reading)?;
+    if reading.is_of_fields {
+        return Ok(snapshot);
+    }
+    snapshot.notes.splice(0..0, std::mem::take(&mut layout.notes));
+    let Some(values) = layout.header else { return with_velocities(path, snapshot, options, None) };
+    let header = ecsv::Header::of(path, &values, &snapshot.columns)?;
+    let ecsv::Header { units, redshift, box_size, background, particle_mass, notes } = header;
+    snapshot.notes.extend(notes);
+    snapshot.notes.extend(ecsv::Header::unread(&values));
+    snapshot.redshift = redshift;
+    (snapshot.box_size, snapshot.background, snapshot.units) = (box_size, background, units);
+    Ok(with_velocities(path, snapshot, options, units.velocity)?.with_equal_masses(particle_mass, 1.0, rows))
+}
+
+/// Velocities as peculiar ones, in the unit that the options or the file name.
+fn with_velocities(
+    path: &Path,
+    mut snapshot: Snapshot,
+    options: &ReadOptions,
+    named: Option<VelocityUnit>,
+) -> Result<Snapshot> {
+    let options = ReadOptions { redshift: options.redshift.or(snapshot.redshift), ..options.clone() };
+    let velocity_unit = options.velocity_unit.or(named);
+    if let (Some(unit), Some(Points::F64(table))) = (velocity_unit, &mut snapshot.velocities) {
+        let factor = options.velocity_factor(unit, options.redshift, None).map_err(|error| Error::file(path, error))?;
+        table.values_mut().iter_mut().for_each(|value| *value *= factor);
+    }
+    let velocity = velocity_unit.map(|unit| VelocityUnit { is_internal: false, ..unit });
+    snapshot.units = KnownUnits { velocity, ..snapshot.units };
+    Ok(snapshot)
+}
+
+/// The columns that are read of a table.
+fn columns(layout: &Layout, survey: &Survey, reading: &Reading<'_>) -> std::result::Result<Columns, String> {
+    let (names, chosen) = (layout.names.clone(), &reading.options.columns);
+    let declared = |column: usize| layout.declared.get(column).cloned().flatten();
+    let no_numbers = |column: usize| declared(column).or_else(|| survey.no_numbers(column));
+    if reading.is_of_fields {
+        let mut columns = Columns::fields(names, layout.width, chosen)?;
+        if columns.taken == Taken::AllFields {
+            columns.coordinates.retain(|&column| no_numbers(column).is_none());
+            if columns.coordinates.is_empty() {
+                return Err("no column holds a number".into());
+            }
+            check_mixed(&columns, survey)?;
+        }
+        return Ok(columns);
+    }
+    if !names.is_empty() {
+        // Columns that are chosen are told apart row by row.
+        let no_numbers = |column: usize| if chosen.is_empty() { no_numbers(column) } else { declared(column) };
+        return Columns::named_of(names, &no_numbers, reading.options);
+    }
+    match &layout.slip {
+        Some(Slip { line, column, text }) if chosen.is_empty() => {
+            let message = format!("column {} is not a number: '{text}', and no line names the columns", column + 1);
+            Err(format!("line {line}: {message}. {ADVICE}"))
+        }
+        _ => Columns::plain(layout.width, chosen),
+    }
+}
+
+/// Errors: a field is text in the first row and a number in the second: the first was no row, or it lacks a number.
+fn check_mixed(columns: &Columns, survey: &Survey) -> std::result::Result<(), String> {
+    for &column in &columns.coordinates {
+        let Some(Kind::Mixed(first, second)) = survey.columns.get(column).map(|column| &column.kind) else { continue };
+        return Err(match columns.names.get(column) {
+            Some(name) => {
+                let name = shorten(name.as_bytes());
+                format!("the field {name} is the number {second}, but '{first}' in the first row. {FIELDS_ADVICE}")
+            }
+            None => {
+                let column = column + 1;
+                let what = "the first line is neither names nor numbers";
+                format!("column {column} is the number {second}, but '{first}' in the first line: {what}")
+            }
+        });
+    }
+    Ok(())
+}
+
+/// The rows, and how many there are of all types.
+fn read_rows(path: &Path, layout: &Layout, longest: usize, reading: &Reading<'_>) -> Result<(Snapshot, u64)> {
+    let refuse = |message: String| Error::file(path, message);
+    let purpose = if reading.is_of_fields { Purpose::Fields } else { Purpose::Points };
+    let survey = Survey::of(path, layout, longest, purpose)?;
+    if survey.rows == 0 {
+        return Err(refuse("has no rows of numbers".into()));
+    }
+    let columns = columns(layout, &survey, reading).map_err(refuse)?;
+    let mut rows = Rows::new(path, columns, survey.rows, reading.options)?;
+    let (mut lines, mut fields) = (Lines::open(path, longest)?, Record::default());
+    while lines.advance().map_err(refuse)? {
+        if lines.number() <= layout.before || !layout.syntax.is_row(lines.line()) {
+            continue;
+        }
+        layout.syntax.split(lines.line(), &mut fields);
+        if fields.len() == 0 {
+            continue;
+        }
+        let pushed = match fields.len() == layout.width {
+            true => rows.push(&fields),
+            false => Err(layout.wrong_width(&fields)),
+        };
+        pushed.map_err(|message| refuse(format!("line {}: {message}", lines.number())))?;
+    }
+    if let Some(counts) = rows.counts() {
+        reading.options.wanted_types(path, &counts)?;
+    }
+    let all = rows.len();
+    Ok((rows.finish(), all))
+}
+
+/// What the columns of the text file `path` are, and what cannot be read of them.
+pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+    drop(reading.open(path)?);
+    let layout = Layout::of(path, LONGEST_LINE_OF_FIELDS)?;
+    let survey = Survey::of(path, &layout, LONGEST_LINE_OF_FIELDS, Purpose::Description)?;
+    let mut notes = layout.notes.clone();
+    let columns = columns(&layout, &survey, reading).unwrap_or_else(|message| {
+        notes.push(message);
+        Columns::default()
+    });
+    notes.extend(columns.notes());
+    let values = layout.header.as_deref().unwrap_or_default();
+    let header = match ecsv::Header::of(path, values, &columns.called()) {
+        Ok(header) => header,
+        Err(error) => {
+            notes.push(error.to_string());
+            ecsv::Header::default()
+        }
+    };
+    notes.extend(header.notes.iter().cloned());
+    notes.extend(ecsv::Header::unread(values));
+    let mut fields = vec![];
+    for (place, column) in survey.columns.iter().enumerate() {
+        let name = layout.names.get(place).cloned().unwrap_or_else(|| format!("column {}", place + 1));
+        let number = match &column.kind {
+            Kind::Empty => "no values",
+            Kind::Number if column.has_fractions => "f64",
+            Kind::Number => "i64",
+            Kind::Text | Kind::Mixed(..) => "text",
+        };
+        if let Some((line, text)) = &column.text {
+            notes.push(format!("{}: numbers, but in line {line} '{text}'", shorten(name.as_bytes())));
+        }
+        let shown = if name.is_empty() { "(no name)".to_string() } else { name };
+        if column.missing > 0 && column.kind != Kind::Empty {
+            notes.push(format!(
+                "{}: {} of {} rows have no value",
+                shorten(shown.as_bytes()),
+                column.missing,
+                survey.rows
+            ));
+        }
+        let mut field = Field::new(shown, number, 1, columns.role(place));
+        field.unit = ecsv::unit(values, layout.names.get(place)).unwrap_or_default();
+        fields.push(field);
+    }
+    let types = match columns.kind {
+        Some(column) => types(path, &layout, column)?,
+        None => vec![],
+    };
+    Ok(Contents {
+        format: Format::Csv,
+        code: None,
+        files: vec![path.to_path_buf()],
+        types: TypeContents::of_table(survey.rows, &types, &fields),
+        box_size: header.box_size,
+        redshift: header.redshift,
+        background: header.background,
+        units: header.units,
+        notes,
+    })
+}
+
+/// How many rows there are of each particle type; empty if a value in `column` is no type.
+fn types(path: &Path, layout: &Layout, column: usize) -> Result<Vec<(u8, u64)>> {
+    let (mut lines, mut fields) = (Lines::open(path, LONGEST_LINE_OF_FIELDS)?, Record::default());
+    let mut each = vec![];
+    while lines.advance().map_err(|message| Error::file(path, message))? {
+        if lines.number() > layout.before && layout.syntax.is_row(lines.line()) {
+            layout.syntax.split(lines.line(), &mut fields);
+            let kind = values::number(fields.get(column)).map_or(type_column::NO_TYPE, type_column::particle_type);
+            if kind == type_column::NO_TYPE {
+                return Ok(vec![]);
+            }
+            match each.last_mut() {
+                Some((last, n)) if *last == kind => *n += 1,
+                _ => each.push((kind, 1)),
+            }
+        }
+    }
+    Ok(type_column::counts(each.into_iter()))
+}
+
+impl Columns {
+    /// What a reader makes of a column.
+    fn role(&self, column: usize) -> Role {
+        match column {
+            _ if self.coordinates.contains(&column) => Role::Position,
+            _ if self.velocities.contains(&column) => Role::Velocity,
+            _ if self.id == Some(column) => Role::Id,
+            _ if self.mass == Some(column) => Role::Mass,
+            _ if self.kind == Some(column) => Role::Type,
+            _ => Role::Other,
+        }
+    }
+}

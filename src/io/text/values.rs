@@ -1,0 +1,95 @@
+//! Values of text tables: numbers, ids, and what stands for a missing value.
+
+/// What stands for a missing value in tables of pandas, R, astropy and Weka.
+const MISSING: [&[u8]; 20] = [
+    b"",
+    b"#N/A",
+    b"#N/A N/A",
+    b"#NA",
+    b"-1.#IND",
+    b"-1.#QNAN",
+    b"-NaN",
+    b"-nan",
+    b"1.#IND",
+    b"1.#QNAN",
+    b"<NA>",
+    b"N/A",
+    b"NA",
+    b"NULL",
+    b"NaN",
+    b"None",
+    b"n/a",
+    b"nan",
+    b"null",
+    b"--",
+];
+
+/// Whether a field stands for a missing value.
+pub(super) fn is_missing(field: &[u8]) -> bool {
+    MISSING.contains(&field) || field == b"?"
+}
+
+/// The number that a field is; also with the exponents of Fortran, as `1.5D+03`.
+pub(super) fn number(field: &[u8]) -> Option<f64> {
+    let text = std::str::from_utf8(field).ok()?;
+    text.parse().ok().or_else(|| {
+        let (digits, exponent) = text.split_once(['D', 'd'])?;
+        let is_exponent = exponent.trim_start_matches(['+', '-']).bytes().all(|byte| byte.is_ascii_digit());
+        let has_digit = digits.bytes().any(|byte| byte.is_ascii_digit());
+        if is_exponent && has_digit { format!("{digits}e{exponent}").parse().ok() } else { None }
+    })
+}
+
+/// A whole number from 0, also written as `1.0` or `1e3` as long as it is exact, which is up to 2^53.
+pub(super) fn id(field: &[u8]) -> Option<u64> {
+    if let Some(id) = std::str::from_utf8(field).ok().and_then(|text| text.parse().ok()) {
+        return Some(id);
+    }
+    let id = number(field)?;
+    let is_exact = (0.0..=(1u64 << 53) as f64).contains(&id) && id.fract() == 0.0;
+    is_exact.then_some(id as u64)
+}
+
+/// Whether a field begins like a number.
+pub(super) fn begins_like_a_number(field: &[u8]) -> bool {
+    field.first().is_some_and(|byte| byte.is_ascii_digit() || b"+-.".contains(byte))
+}
+
+/// Whether a field may name a column: a slip in the first row must not make it a line of names.
+pub(super) fn is_name(field: &[u8]) -> bool {
+    !begins_like_a_number(field) && number(field).is_none()
+}
+
+/// Whether a field begins like a number and still has a word in it, as `2mass_k` and `3C273`, but not `1,5` and `1e`.
+pub(super) fn is_name_with_a_number(field: &[u8]) -> bool {
+    let is_word = |pair: &[u8]| pair.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b'_' || *byte >= 0x80);
+    begins_like_a_number(field) && number(field).is_none() && field.windows(2).any(is_word)
+}
+
+/// Whether a field is a whole number.
+pub(super) fn is_whole(field: &[u8]) -> bool {
+    let digits = field.strip_prefix(b"-").or(field.strip_prefix(b"+")).unwrap_or(field);
+    !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers() {
+        for (text, value) in
+            [("1.5D+03", 1500.0), ("1d3", 1e3), ("-.5d-1", -0.05), ("1e3", 1e3), (".5", 0.5), ("5.", 5.0)]
+        {
+            assert_eq!(number(text.as_bytes()), Some(value), "{text}");
+        }
+        for text in ["", "D3", "1D", "1D+", "d", "1D2.5", "1D2D3", "1,5", "0x10", "1 2", "one", "+-1"] {
+            assert_eq!(number(text.as_bytes()), None, "{text}");
+        }
+        assert_eq!(
+            [id(b"1.0"), id(b"18446744073709551615"), id(b"1.5"), id(b"-1")],
+            [Some(1), Some(u64::MAX), None, None]
+        );
+        assert!(is_name_with_a_number(b"2mass_k") && !is_name_with_a_number(b"1e") && !is_name_with_a_number(b"1,5"));
+    }
+}

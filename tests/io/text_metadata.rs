@@ -1,0 +1,287 @@
+//! Every kind of metadata that a text table has, and what becomes of it: read, printed (in the notes), or refused.
+
+use ropewalk::ErrorKind;
+use ropewalk::io::{Masses, ReadOptions, Role, inspect, read};
+
+use super::Folder;
+
+/// What becomes of a table.
+enum Outcome {
+    /// The names of the coordinates, the first row of them, and words of the notes; no notes if there are no words.
+    Read(&'static str, &'static [f64], &'static [&'static str]),
+    /// Words of the error.
+    Refused(&'static [&'static str]),
+}
+use Outcome::{Read, Refused};
+
+const ECSV: &str = "# %ECSV 1.0\n# ---\n# delimiter: ','\n# datatype:\n";
+
+#[test]
+fn kinds_of_metadata() {
+    let folder = Folder::new("text-metadata");
+    let cases: &[(&str, Outcome)] = &[
+        // Names in the first line.
+        ("x,y\n1,2\n", Read("x y", &[1.0, 2.0], &[])),
+        ("Y,X\n1,2\n", Read("X Y", &[2.0, 1.0], &[])),
+        ("ra,dec,2mass_k\n1,2,3\n", Read("ra dec", &[1.0, 2.0], &["2mass_k (beside ra and dec)"])),
+        ("2mass_j,2mass_k\n1,2\n", Read("2mass_j 2mass_k", &[1.0, 2.0], &[])),
+        ("z,Z,w\n1,2,3\n", Read("z Z w", &[1.0, 2.0, 3.0], &[])),
+        ("x,y,X\n1,2,3\n", Read("x y", &[1.0, 2.0], &["X (beside x, y)"])),
+        ("x,y,x\n1,2,3\n", Refused(&["two columns named x"])),
+        ("Mass,MASS,a\n1,2,3\n", Refused(&["two columns named mass: Mass, MASS"])),
+        ("x(0) y(1) id(2)\n1 2 3\n", Read("x y", &[1.0, 2.0], &[])),
+        // Names in comments.
+        ("# id x y z\n1 .5 .25 1\n", Read("x y z", &[0.5, 0.25, 1.0], &["comment in line 1 names the columns"])),
+        ("#id,x,y,z\n1,.5,.25,1\n", Read("x y z", &[0.5, 0.25, 1.0], &["comment in line 1"])),
+        ("# id x y z\n1,.5,.25,1\n", Read("x y z", &[0.5, 0.25, 1.0], &["comment in line 1"])),
+        (
+            "#id x y\n#a = 0.5\n#Box size: 62.5 Mpc/h\n1 2 3\n",
+            Read("x y", &[2.0, 3.0], &["line 1", "line 2 'a = 0.5'", "Box size"]),
+        ),
+        ("# by hand\n# x y id\n1 2 3\n", Read("x y", &[1.0, 2.0], &["line 2"])),
+        ("# id x y\n1 2 3 4\n", Read("", &[1.0, 2.0, 3.0, 4.0], &["3 names for 4 columns", "not used"])),
+        ("# id x y\n# x y id\n1 2 3\n", Refused(&["line 1 and 2 may name the columns"])),
+        (
+            "# on and on\n# over and out\n1 2 3\n",
+            Read("", &[1.0, 2.0, 3.0], &["may name the columns, and are not used"]),
+        ),
+        ("# made by hand\n1 2\n", Read("", &[1.0, 2.0], &[])),
+        // Headers of numbers.
+        (",0,1\n0,.5,.25\n1,2.5,3.5\n", Read("0 1", &[0.5, 0.25], &["a column without a name (an index by its name)"])),
+        ("0,1\n.5,.25\n2.5,3.5\n", Read("0 1", &[0.5, 0.25], &["0,1, is taken for names"])),
+        ("0,1\n2,3\n", Read("", &[0.0, 1.0], &["0,1, is taken for a row"])),
+        ("x y\n1 2 3\n4 5 6\n", Read("x y", &[2.0, 3.0], &["taken for names of rows"])),
+        // Roles by name.
+        ("a,b,label\n1,2,0\n", Read("a b", &[1.0, 2.0], &["label (a label by its name)"])),
+        ("Unnamed: 0,a,b\n0,1,2\n", Read("a b", &[1.0, 2.0], &["Unnamed: 0 (an index"])),
+        ("x1,x2,y\n1,2,0\n", Read("x1 x2", &[1.0, 2.0], &["y (a label beside numbered x)"])),
+        ("lon,lat,fare\n1,2,9\n", Read("lon lat", &[1.0, 2.0], &["fare (beside lon and lat)"])),
+        ("a_lon,a_lat,b_lon,b_lat\n1,2,3,4\n", Refused(&["several columns of longitudes", "--columns"])),
+        ("label,id\n1,2\n", Refused(&["0 columns of coordinates", "label (a label", "--columns"])),
+        ("x,y,w\n1,2,3\n", Read("x y", &[1.0, 2.0], &["w (beside x, y)"])),
+        // Text.
+        ("a,b,name\n1,2,u\n3,4,v\n", Read("a b", &[1.0, 2.0], &["name (text)"])),
+        ("x,y,z\n1,2,u\n3,4,v\n", Refused(&["column z holds text"])),
+        ("x,y,mass\n1,2,u\n3,4,v\n", Refused(&["column mass holds text"])),
+        ("x,y,id\n1,2,u\n3,4,v\n", Read("x y", &[1.0, 2.0], &["id (text, no ids)"])),
+        ("x,y,type\n1,2,u\n3,4,v\n", Read("x y", &[1.0, 2.0], &["type (text, no types)"])),
+        ("x,y,type\n1,2,9\n3,4,1\n", Read("x y", &[1.0, 2.0], &["type ('9' is no particle type)"])),
+        ("a,b\n1,2\nu,4\n", Refused(&["line 3: column 1 is not a number: 'u', in the column a"])),
+        ("a,b\n1,u\n3,4\n", Refused(&["line 2: column 2 is not a number: 'u', in the column b"])),
+        ("nc1,2,3\nnc2,4,5\n", Refused(&["column 1 is not a number: 'nc1', and no line names the columns"])),
+        ("name,2019,2020\na,1,2\n", Refused(&["column 1 is not a number: 'name'"])),
+        ("a,b\n1,\n2,\n", Read("a", &[1.0], &["b (no values)"])),
+        // Values.
+        ("a,b\n1,NA\n2,3\n", Refused(&["line 2: column 2 is not a number: 'NA'", "--skip-missing"])),
+        ("a,b\n1,nan\n2,3\n", Refused(&["line 2: column 2 is NaN, in the column b", "--skip-missing"])),
+        ("a,b\n1,2\n-inf,3\n", Refused(&["line 3: column 1 is -inf, in the column a"])),
+        ("1.5D+03 -2.5d0\n1 2\n", Read("", &[1500.0, -2.5], &[])),
+        ("a;b\n1,5;2,5\n", Refused(&["line 2: column 1 is not a number: '1,5'"])),
+        // Separators and ends of lines.
+        ("x|y|name\n1|2|a, b\n3|4|c, d\n", Read("x y", &[1.0, 2.0], &["name"])),
+        ("| x | y |\n| 1 | 2 |\n", Read("x y", &[1.0, 2.0], &[])),
+        ("\tx\ty\n0\t1\t2\n1\t3\t4\n", Read("x y", &[1.0, 2.0], &["a column without a name"])),
+        ("x,y\r1,2\r3,4\r", Read("x y", &[1.0, 2.0], &[])),
+        // Other formats.
+        (
+            "@relation r\n@attribute a numeric\n@attribute b {u, v}\n@data\n1,u\n",
+            Read("a", &[1.0], &["b (a nominal attribute)"]),
+        ),
+        ("@relation r\n@attribute a numeric\n@data\n{0 1}\n", Refused(&["sparse rows"])),
+        ("@relation r\n@attribute a complex\n@data\n1\n", Refused(&["line 2", "'complex'"])),
+        ("<?xml version='1.0'?><VOTABLE>", Refused(&["is a VOTable", "enhanced CSV"])),
+        ("[{\"x\": 1}]", Refused(&["is JSON"])),
+    ];
+    for (text, outcome) in cases {
+        check(&folder, text, outcome);
+    }
+}
+
+#[test]
+fn headers_of_enhanced_csv() {
+    let folder = Folder::new("ecsv-metadata");
+    let column = |name: &str, rest: &str| format!("# - {{name: {name}{rest}}}\n");
+    let kpc = ", unit: kpc, datatype: float64";
+    let xy = |x: &str, y: &str, rest: &str| format!("{ECSV}{}{}{rest}x,y\n1,2\n", column("x", x), column("y", y));
+    let meta = |entry: &str| xy(kpc, kpc, &format!("# meta: !!omap\n# - {entry}\n"));
+    let float = ", datatype: float64";
+    let three = |kind: &str, rest: &str| {
+        format!("{ECSV}{}{}{}{rest}p,q,r\n1,2,3\n", column("p", float), column("q", float), column("r", kind))
+    };
+    let object = |class: &str, parts: &str| {
+        let rest = format!("# meta: !!omap\n# - __serialized_columns__: {{r: {{__class__: {class}, {parts}}}}}\n");
+        three(float, &rest)
+    };
+    let xy_read = || Read("x y", &[1.0, 2.0], &[]);
+    let pq = |words| Read("p q", &[1.0, 2.0], words);
+    let cases = [
+        (xy(kpc, kpc, ""), xy_read()),
+        (xy(", unit: &u kpc, datatype: float64", ", unit: *u, datatype: float64", ""), xy_read()),
+        (
+            xy(", unit: &u !astropy.units.Unit {unit: kpc}, datatype: float64", ", unit: *u, datatype: float64", ""),
+            xy_read(),
+        ),
+        (xy(", unit: Mpc, datatype: float64", kpc, ""), Refused(&["they must have one"])),
+        (xy(", unit: &u Mpc, datatype: float64", kpc, "# meta: {a: *u}\n"), Refused(&["they must have one"])),
+        (
+            xy(", unit: deg, datatype: float64", ", unit: arcmin, datatype: float64", ""),
+            Refused(&["they must have one"]),
+        ),
+        (
+            xy(", unit: deg, datatype: float64", ", unit: deg, datatype: float64", ""),
+            Read("x y", &[1.0, 2.0], &["'deg' of x, y is no known unit of length"]),
+        ),
+        (xy(kpc, ", unit: *nothing", ""), Refused(&["header of enhanced CSV that is no YAML"])),
+        (xy(kpc, ", unit: [", ""), Refused(&["header of enhanced CSV that is no YAML"])),
+        (format!("{ECSV}{}x,y\n1,2\n", column("x", kpc)), Refused(&["line 6 names the columns x, y", "declares x"])),
+        ("# %ECSV 1.0\n# ---\n# delimiter: ';'\n# datatype: []\nx;y\n1;2\n".into(), Refused(&["delimiter ';'"])),
+        (format!("{ECSV}# []\nx,y\n1,2\n"), Refused(&["header of enhanced CSV"])),
+        (meta("{box_size: 10}"), xy_read()),
+        (meta("{BoxSize: '10.0'}"), xy_read()),
+        (meta("{box_size: ten}"), Refused(&["box_size in its header, which is no number: 'ten'"])),
+        (
+            meta("{box_size: !astropy.units.Quantity {unit: Mpc, value: 1.0}}"),
+            Refused(&["box_size in Mpc, but coordinates in kpc"]),
+        ),
+        (meta("{box_size: [1, 2]}"), Refused(&["box_size", "list"])),
+        (meta("{box_size: -1}"), Refused(&["above 0"])),
+        (meta("{redshift: high}"), Refused(&["redshift", "'high'"])),
+        (meta("{h: !numpy.ndarray {buffer: abc}}"), Refused(&["has h in its header as an object"])),
+        (meta("{box_size: null}"), xy_read()),
+        (
+            meta("{telescope: Euclid}"),
+            Read("x y", &[1.0, 2.0], &["entries of the header that are not read: telescope"]),
+        ),
+        (three(", datatype: string", ""), pq(&["r (values of the type string)"])),
+        (three(", datatype: string, subtype: 'float64[2]'", ""), pq(&["r (arrays of float64[2])"])),
+        (object("astropy.time.core.Time", "value: {name: r}"), pq(&["r (a part of a astropy.time.core.Time)"])),
+        (
+            object("astropy.table.column.MaskedColumn", "data: {name: r}, mask: {name: r.mask}"),
+            pq(&["r (values that the column r.mask masks)"]),
+        ),
+        (object("astropy.units.quantity.Quantity", "value: {name: r}"), Read("p q r", &[1.0, 2.0, 3.0], &[])),
+    ];
+    for (text, outcome) in &cases {
+        check(&folder, text, outcome);
+    }
+    let options = ReadOptions::default();
+    let quantity = meta("{box_size: !astropy.units.Quantity {unit: kpc, value: 10.0}}");
+    let snapshot = read(folder.with("a", quantity), &options).unwrap();
+    assert_eq!((snapshot.box_size, snapshot.units.length.map(|unit| unit.mpc)), (Some(10.0), Some(1e-3)));
+}
+
+#[track_caller]
+fn check(folder: &Folder, text: &str, outcome: &Outcome) {
+    let path = folder.with("table", text);
+    let found = read(&path, &ReadOptions::default());
+    // What describes a file says no less.
+    let described = inspect(&path, &ReadOptions::default());
+    match (found, outcome) {
+        (Ok(snapshot), Read(names, first, words)) => {
+            let rows = super::f64s(first.len(), *first);
+            let ropewalk::io::Points::F64(table) = &snapshot.points else { panic!("{text:?}") };
+            let dim = table.dim();
+            assert_eq!(super::f64s(dim, &table.as_slice()[..dim]), rows, "{text:?}");
+            assert_eq!(snapshot.columns.join(" "), *names, "{text:?}");
+            let notes = snapshot.notes.join("\n");
+            for word in *words {
+                assert!(notes.contains(word), "{text:?}: {word:?} is not in: {notes}");
+            }
+            assert!(!words.is_empty() || notes.is_empty(), "{text:?}: {notes}");
+            assert!(described.is_ok(), "{text:?}: {described:?}");
+        }
+        (Err(error), Refused(words)) => {
+            let message = error.to_string();
+            for word in *words {
+                assert!(message.contains(word), "{text:?}: {word:?} is not in: {message}");
+            }
+        }
+        (Ok(snapshot), Refused(words)) => panic!("{text:?} is read, not refused for {words:?}: {:?}", snapshot.notes),
+        (Err(error), Read(..)) => panic!("{text:?}: {error}"),
+    }
+}
+
+/// Rows that are left out are numbered as the table has them, and nothing shifts.
+#[test]
+fn rows_with_missing_values() {
+    let folder = Folder::new("missing");
+    let path = folder.with("a.csv", "a,b,id,mass,name\n1,2,7,1,u\n,4,8,1,v\n5,6,9,,w\n7,nan,10,1,\n9,10,11,2,x\n");
+    let options = ReadOptions::default().skip_missing(true);
+    let snapshot = read(&path, &options).unwrap();
+    assert_eq!(snapshot.points, super::f64s(2, [1.0, 2.0, 9.0, 10.0]));
+    assert_eq!((snapshot.skipped, snapshot.ids), (vec![1, 2, 3], Some(vec![7, 11])));
+    assert_eq!(snapshot.masses, Masses::Each(vec![1.0, 2.0]));
+    assert!(snapshot.notes.iter().any(|note| note == "3 of 5 rows have missing values and are left out"));
+    // Columns that nobody wants may lack values.
+    let snapshot = read(&path, &ReadOptions::default().masses(false).columns(["id"])).unwrap();
+    assert_eq!((snapshot.points.len(), snapshot.skipped), (5, vec![]));
+    let bare = ReadOptions::default().masses(false).skip_missing(true);
+    assert_eq!(read(&path, &bare).unwrap().skipped, [1, 3]);
+    let npy = folder.file("a.npy");
+    ropewalk::io::write_npy_f64(&npy, &[1.0]).unwrap();
+    let message = read(&npy, &options).unwrap_err().to_string();
+    assert!(message.contains("is no text table"), "{message}");
+    let all = folder.with("all", "a,b\n1,\n,2\n");
+    assert_eq!(read(&all, &options).unwrap().skipped, [0, 1]);
+}
+
+/// Chosen columns alone must hold numbers, whatever the others do.
+#[test]
+fn columns_that_nobody_wants() {
+    let folder = Folder::new("unwanted");
+    let path = folder.with("a.csv", "id,lat,lon,note,mass\nnc1,38.8,-122.7,a,?\nnc2,38.9,-122.8,,x\n");
+    let choose = |columns: &[&str]| ReadOptions::default().ids(false).masses(false).columns(columns.iter().copied());
+    assert_eq!(read(&path, &choose(&["lat", "lon"])).unwrap().points.len(), 2);
+    for (columns, said) in
+        [(&["id"][..], "line 2: column 1 is not a number: 'nc1', in the column id"), (&["note"], "'a'")]
+    {
+        let message = read(&path, &choose(columns)).unwrap_err().to_string();
+        assert!(message.contains(said), "{message}");
+    }
+    let bare = folder.with("bare", "nc1,38.8,-122.7\nnc2,38.9,-122.8\n");
+    let snapshot = read(&bare, &choose(&["2", "3"])).unwrap();
+    assert!(snapshot.points.len() == 2 && snapshot.notes[0].contains("taken for a row"), "{:?}", snapshot.notes);
+}
+
+#[test]
+fn descriptions_of_tables() {
+    let folder = Folder::new("described");
+    let text =
+        "id,when,lon,lat,passengers,note,flag\nr1,2020-01-01,1.5,2.5,1,,0\nr2,2020-01-02,3.5,4.5,,,1\nr3,x,inf,6,2,,\n";
+    let contents = inspect(folder.with("taxi.csv", text), &ReadOptions::default()).unwrap();
+    let fields: Vec<String> =
+        contents.types[0].fields.iter().map(|field| format!("{} {}", field.name, field.number)).collect();
+    assert_eq!(fields, ["id text", "when text", "lon f64", "lat f64", "passengers i64", "note no values", "flag i64"]);
+    let positions = contents.types[0].fields.iter().filter(|field| field.role == Role::Position).count();
+    assert_eq!((contents.total(), positions), (3, 2));
+    let notes = contents.notes.join("\n");
+    for said in ["passengers: 1 of 3 rows have no value", "columns left out: id (text", "flag"] {
+        assert!(notes.contains(said), "{said}: {notes}");
+    }
+    let contents = inspect(folder.with("b.csv", "a,b\n1,u\n2,4\nv,5\n"), &ReadOptions::default()).unwrap();
+    assert!(contents.notes.join("\n").contains("a: numbers, but in line 4 'v'"), "{:?}", contents.notes);
+    let contents = inspect(folder.with("c.csv", "name\nu\nv\n"), &ReadOptions::default()).unwrap();
+    assert!(contents.notes.join("\n").contains("has 0 columns of coordinates"), "{:?}", contents.notes);
+}
+
+/// Text that is compressed needs no place in the temporary folder, and its rows no more memory than they take.
+#[test]
+fn compressed_text() {
+    use std::io::Write;
+    let folder = Folder::new("text-gzip");
+    let mut encoder = flate2::write::GzEncoder::new(vec![], flate2::Compression::best());
+    let line = "0,0\n".repeat(1 << 12);
+    (0..1 << 9).for_each(|_| encoder.write_all(line.as_bytes()).unwrap());
+    let path = folder.with("zeros.csv.gz", encoder.finish().unwrap());
+    let snapshot = read(&path, &ReadOptions::default()).unwrap();
+    assert_eq!(snapshot.points.len(), 1 << 21);
+    super::assert_modest_memory();
+    drop(snapshot);
+    // A file that is cut off.
+    let mut encoder = flate2::write::GzEncoder::new(vec![], flate2::Compression::best());
+    encoder.write_all(b"x y\n1 2\n").unwrap();
+    let path = folder.with("cut.csv.gz", &encoder.finish().unwrap()[..12]);
+    let message = read(&path, &ReadOptions::default()).unwrap_err().to_string();
+    assert!(message.contains("cannot be read"), "{message}");
+    assert_ne!(read(&path, &ReadOptions::default()).unwrap_err().kind(), ErrorKind::Memory);
+}
