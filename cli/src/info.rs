@@ -58,6 +58,9 @@ fn about(summary: &mut Summary, contents: &Contents) -> Result<(), Failure> {
             Some(number) => {
                 summary.line(&format!("  type {number}"), format!("{} ({}){mass}", grouped(kind.count), kind.name));
             }
+            None if contents.types.len() > 1 => {
+                summary.line(&format!("  {}", kind.name), format!("{} rows{mass}", grouped(kind.count)));
+            }
             None if !mass.is_empty() => summary.line("  mass", short(kind.mass.unwrap_or(0.0))),
             None => {}
         }

@@ -208,7 +208,7 @@ def test_errors(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as raised:
         read_snapshot(tmp_path / "none.hdf5")
     assert raised.value.errno == 2 and "none.hdf5" in str(raised.value)
-    with pytest.raises(ValueError, match="is not a regular file"):
+    with pytest.raises(ValueError, match="is a folder without a snapshot"):
         read_snapshot(tmp_path)
     (tmp_path / "noise").write_bytes(bytes(range(256)) * 8)
     with pytest.raises(ValueError, match="noise"):

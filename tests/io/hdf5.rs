@@ -166,7 +166,7 @@ fn swift_by_the_parts_of_a_view() {
     // The folder with the parts, and the view beside them.
     assert_eq!(all(&folder.0).unwrap(), all(stored("view.0.hdf5")).unwrap());
     fs::copy(stored("gadget2.hdf5"), folder.file("other.hdf5")).unwrap();
-    refused(&folder.0, &["not a regular file"]);
+    refused(&folder.0, &["is a folder with 2 snapshots", "other.hdf5", "view"]);
 }
 
 #[test]

@@ -69,11 +69,13 @@ fn tables_of_columns() {
 
 #[test]
 fn tables_of_records() {
-    let table = all(stored("table_records.hdf5")).unwrap_err().to_string();
-    assert!(table.contains("arrays of points beside other columns") && table.contains("run/stars/spin (20 x 3 f32)"));
-    let table = read(stored("table_records.hdf5"), &ReadOptions::default().columns(["x", "y", "run/stars/z"])).unwrap();
-    assert_vectors(&table.points, (0..20).map(coordinates), 64);
-    assert_eq!(table.ids.unwrap()[19], 1133);
+    // An array of three numbers beside columns named x, y and z is left alone.
+    let path = stored("table_records.hdf5");
+    for table in [all(&path), read(&path, &ReadOptions::default().columns(["x", "y", "run/stars/z"]))] {
+        let table = table.unwrap();
+        assert_vectors(&table.points, (0..20).map(coordinates), 64);
+        assert_eq!((table.ids.unwrap()[19], table.columns.len()), (1133, 3));
+    }
     let spins = read(stored("table_records.hdf5"), &ReadOptions::default().columns(["spin"])).unwrap();
     assert_vectors(&spins.points, (0..20).map(velocities), 32);
     let some = read(stored("table_records.hdf5"), &ReadOptions::default().columns(["spin"]).part(1, 3)).unwrap();

@@ -172,6 +172,6 @@ fn broken() {
         refused(&path, &["info_00080.txt", said]);
     }
     fs::remove_file(path.join("info_00080.txt")).unwrap();
-    refused(&path, &["is not a regular file"]);
+    refused(&path, &["is a folder without a snapshot"]);
     assert_modest_memory();
 }

@@ -7,7 +7,7 @@ use ropewalk::distributed::Mpi;
 use super::{Rank, bench, dbscan, halos};
 use crate::args::{Args, Command};
 use crate::device::Device;
-use crate::{Failure, signals};
+use crate::{Closed, Failure, signals};
 
 /// The whole of such a run; rank 0 writes the report.
 pub fn main(args: &Args) -> ExitCode {
@@ -30,7 +30,11 @@ pub fn main(args: &Args) -> ExitCode {
             }
             _ => None,
         };
-        report.map_or(Ok(()), |report| crate::print(&report))
+        match report.map_or(Ok(()), |report| crate::print(&report)) {
+            // `head` has seen enough.
+            Err(error) if error.is::<Closed>() => Ok(()),
+            other => other,
+        }
     })
 }
 

@@ -98,6 +98,42 @@ fn info() {
 }
 
 #[test]
+fn info_of_several_snapshots() {
+    let stored = |name: &str| root().join("tests/data/snapshots").join(name);
+    let [first, second, other] = ["tng.0.hdf5", "tng.1.hdf5", "gizmo.hdf5"].map(stored);
+    let printed = run(["info".as_ref(), first.as_os_str(), second.as_os_str(), other.as_os_str()]).success();
+    // The two files of one snapshot are shown once.
+    assert_eq!((printed.matches("snapshot  ").count(), printed.matches("format  ").count()), (2, 2), "{printed}");
+    assert!(printed.contains("files           3,") && printed.contains("written by GIZMO"), "{printed}");
+    let table = stored("table_points.hdf5");
+    let printed = run(["info".as_ref(), table.as_os_str()]).success();
+    assert!(printed.contains("a: 3 x f64") && printed.contains("several groups of columns"), "{printed}");
+}
+
+#[test]
+fn one_file_of_a_snapshot() {
+    let scratch = Scratch::new();
+    let part = scratch.path("snap.1.hdf5");
+    fs::copy(root().join("tests/data/snapshots/tng.1.hdf5"), &part).unwrap();
+    let out = scratch.path("part.npy");
+    let convert = |options: &[&str]| {
+        let paths = ["convert", part.to_str().unwrap(), out.to_str().unwrap()];
+        run(paths.into_iter().chain(options.iter().copied()))
+    };
+    assert!(convert(&[]).error().contains("--single-part"));
+    let report = convert(&["--single-part"]).success();
+    assert!(report.contains("is one of 3 files of a snapshot"), "{report}");
+    let halos = |options: &[&str]| {
+        let folder = scratch.path("halos");
+        let fixed =
+            ["halos", part.to_str().unwrap(), "--out", folder.to_str().unwrap(), "--single-part", "--no-pictures"];
+        run(fixed.into_iter().chain(options.iter().copied()))
+    };
+    assert!(halos(&[]).error().contains("give the linking length with --eps"));
+    halos(&["--eps", "5", "--min-members", "2"]).success();
+}
+
+#[test]
 fn help_and_version() {
     assert!(run(["--help"]).success().contains("Usage"));
     assert!(run(["halos", "--help"]).success().contains("mean separations"));

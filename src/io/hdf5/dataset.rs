@@ -134,8 +134,11 @@ impl Column {
                 }
                 let grid = Grid::new(dataset, &shape, dims, *address, chunk_indexing.as_ref());
                 let mut grid = grid.map_err(|what| error(&what))?;
-                grid.has_plain_edges = object_header::has_plain_edges(&file.hdf5, dataset.address())
-                    .map_err(|what| error(&format!("is damaged: {what}")))?;
+                // Only indices of the newer layouts come with this flag.
+                if chunk_indexing.is_some() && !filters.is_empty() {
+                    grid.has_plain_edges = object_header::has_plain_edges(&file.hdf5, dataset.address())
+                        .map_err(|what| error(&format!("is damaged: {what}")))?;
+                }
                 Storage::Chunked(Chunks::find(file, &grid, filters).map_err(|what| error(&what))?)
             }
         };

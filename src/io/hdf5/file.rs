@@ -12,7 +12,7 @@ use hdf5_reader::{Dataset, FileStorage, Hdf5File, OpenOptions};
 
 use crate::io::hdf5::attributes::Attributes;
 use crate::io::hdf5::dataset::Column;
-use crate::io::hdf5::links::dead_link;
+use crate::io::hdf5::links::{dead_link, hard_links};
 use crate::io::reading::Reading;
 use crate::io::{Error, Result};
 
@@ -98,14 +98,27 @@ impl File {
 
     /// The names of the groups in the root group.
     pub(super) fn groups(&self) -> Result<Vec<String>> {
-        let root = self.hdf5.root_group().and_then(|root| root.member_names());
-        root.map(|(groups, _)| groups).map_err(|error| self.broken("its root group", &error))
+        let root = self.hdf5.root_group().map_err(|error| self.broken("its root group", &error))?;
+        Ok(self.members("its root group", &root)?.0)
+    }
+
+    /// The names of the groups and of the datasets in a group that is called `name` in messages.
+    pub(super) fn members(&self, name: &str, group: &Group) -> Result<(Vec<String>, Vec<String>)> {
+        let broken = |error: Hdf5Error| self.broken(name, &error);
+        match group.member_names() {
+            // One virtual dataset keeps the crate from listing all others.
+            Err(error) if is_virtual(&error) => {
+                let names = hard_links(&self.hdf5, group).map_err(broken)?;
+                Ok(names.into_iter().partition(|name| group.group(name).is_ok()))
+            }
+            members => members.map_err(broken),
+        }
     }
 
     /// The names of the datasets of a group, sorted.
     pub(super) fn datasets(&self, group: &str) -> Result<Vec<String>> {
         let Some(found) = self.group(group)? else { return Ok(vec![]) };
-        let (_, mut names) = found.member_names().map_err(|error| self.broken(group, &error))?;
+        let (_, mut names) = self.members(group, &found)?;
         names.sort();
         Ok(names)
     }

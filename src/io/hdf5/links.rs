@@ -46,6 +46,12 @@ pub(super) fn soft_links(hdf5: &Hdf5File, group: &Group) -> Result<Vec<(String, 
     Ok(soft.map(|(name, target)| (name, phrase(target))).collect())
 }
 
+/// The names of the hard links of a group.
+pub(super) fn hard_links(hdf5: &Hdf5File, group: &Group) -> Result<Vec<String>> {
+    let hard = links(hdf5, group)?.into_iter().filter(|(_, target)| matches!(target, LinkTarget::Hard { .. }));
+    Ok(hard.map(|(name, _)| name).collect())
+}
+
 /// All links of a group: their names and targets.
 fn links(hdf5: &Hdf5File, group: &Group) -> Result<Vec<(String, LinkTarget)>> {
     let header = hdf5.get_or_parse_header(group.address())?;

@@ -153,10 +153,12 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     })
 }
 
-/// The file, if it has neither a header nor groups of particles, as tables.
+/// The file, if it has no header; with groups of particles only if columns are chosen.
 fn table_file(path: &Path, reading: &Reading<'_>) -> Result<Option<File>> {
     let file = File::open(path, reading)?;
-    let is_table = file.group("Header")?.is_none() && !file.groups()?.iter().any(|name| name.starts_with("PartType"));
+    let has_header = file.group("Header")?.is_some();
+    let is_chosen = !reading.options.columns.is_empty();
+    let is_table = !has_header && (is_chosen || !file.groups()?.iter().any(|name| name.starts_with("PartType")));
     Ok(is_table.then_some(file))
 }
 

@@ -91,7 +91,7 @@ fn found_in(file: &File, group: &str) -> Result<FoundIn> {
     let none = FoundIn { groups: vec![], datasets: vec![], dead: vec![] };
     let Some(own) = file.group(group)? else { return Ok(none) };
     let broken = |error| file.error(format!("/{group} is damaged: {error}"));
-    let (groups, datasets) = own.member_names().map_err(broken)?;
+    let (groups, datasets) = file.members(&format!("/{group}"), &own)?;
     let mut dead = soft_links(&file.hdf5, &own).map_err(broken)?;
     dead.retain(|(name, _)| !groups.contains(name) && !datasets.contains(name));
     Ok(FoundIn { groups, datasets, dead })

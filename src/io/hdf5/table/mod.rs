@@ -28,6 +28,8 @@ use packed::{Packed, Source, Value};
 
 /// Columns that an error lists.
 const MOST_LISTED: usize = 30;
+/// Names of columns that are known, in lower case.
+const KNOWN: [&str; 9] = ["x", "y", "z", "vx", "vy", "vz", "id", "mass", "type"];
 const ADVICE: &str =
     "choose the columns that are coordinates (ReadOptions::columns, --columns A,B, in Python columns=)";
 
@@ -60,6 +62,19 @@ fn default_columns(all: &[Column]) -> std::result::Result<Vec<usize>, String> {
         return Err(format!("has {what}"));
     };
     let own: Vec<usize> = (0..all.len()).filter(|&i| all[i].container == container).collect();
+    let is_known = |i: &usize| KNOWN.contains(&all[*i].short.to_lowercase().as_str());
+    let is_number = |i: &usize| all[*i].unread.is_none() && all[*i].spots.len() == 1;
+    let has = |name: &str| own.iter().any(|i| is_number(i) && all[*i].short.to_lowercase() == name);
+    if has("x") && has("y") {
+        // Of columns with names that are known the others are not looked at.
+        let known: Vec<usize> = own.into_iter().filter(is_known).collect();
+        if let Some(&i) = known.iter().find(|i| !is_number(i) && all[**i].short.to_lowercase() != "type") {
+            return Err(format!("has a column that is not read, {}", all[i].describe()));
+        }
+        let known: Vec<usize> = known.into_iter().filter(is_number).collect();
+        let is_equal = known.windows(2).all(|pair| all[pair[0]].rows == all[pair[1]].rows);
+        return if is_equal { Ok(known) } else { Err("has columns of different lengths".into()) };
+    }
     if let Some(&i) = own.iter().find(|&&i| matches!(all[i].unread, Some((_, false)))) {
         return Err(format!("has a column that is not read, {}", all[i].describe()));
     }
