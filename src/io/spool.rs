@@ -21,10 +21,10 @@ pub(super) struct Spool {
     _named: Option<Temporary>,
 }
 
-/// Where Linux has the open files of a process.
+/// The folder of the open files of a process on Linux.
 const OPEN_FILES: &str = "/proc/self/fd";
 
-/// Whether `path` leads to a file without a name.
+/// Returns `true` if `path` leads to a file without a name.
 pub(super) fn is_unnamed(path: &Path) -> bool {
     cfg!(target_os = "linux") && path.starts_with(OPEN_FILES)
 }
