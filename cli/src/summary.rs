@@ -63,7 +63,7 @@ impl Summary {
         }
     }
 
-    /// What the file leaves open, and what is not read of it.
+    /// Adds the notes of the reader: assumptions, and columns that are left out.
     pub fn notes(&mut self, notes: &[String]) {
         for note in notes {
             self.line("note", note);

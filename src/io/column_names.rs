@@ -1,6 +1,6 @@
-//! What the name of a table's column says: whether it can be a coordinate, and which two are a position on the sky or on a map.
+//! The rule that decides by its name whether a column of a table is a coordinate, and finds longitude and latitude.
 //!
-//! One rule for all formats of tables. In: names. Out: why a column is no coordinate; the places of longitude and latitude.
+//! In: names. Out: the reason why a column is no coordinate; the indices of the columns of longitude and latitude. All formats of tables use it.
 //! Values are never looked at: whole numbers may be coordinates, and labels may be floats.
 
 /// Last words of names that say which class, cluster or group a row belongs to.
@@ -71,7 +71,7 @@ const QUALIFIERS: [&str; 9] =
 const LONGITUDES: [&str; 7] = ["lon", "long", "lng", "longitude", "ra", "raj2000", "rightascension"];
 const LATITUDES: [&str; 8] = ["lat", "latitude", "dec", "decl", "de", "dej2000", "decj2000", "declination"];
 
-/// Why a column with this name is no coordinate unless it is chosen; `None` if it may be one.
+/// Returns the reason why a column with this name is no coordinate unless it is chosen, or `None` if it may be one.
 pub(super) fn not_a_coordinate(name: &str) -> Option<&'static str> {
     let words = words(name);
     let whole = words.concat();
@@ -89,9 +89,9 @@ pub(super) fn not_a_coordinate(name: &str) -> Option<&'static str> {
     has(&QUALIFIERS).then_some("a flag or weight by its name")
 }
 
-/// The places of the one longitude and the one latitude of `names`; `None` if there is not one of each.
+/// The columns of longitude and latitude among `names`, or `None` if there is not one of each.
 ///
-/// Errors: several of both, of which none is the obvious one.
+/// Errors: several columns of longitude and several of latitude.
 pub(super) fn longitude_and_latitude(names: &[(usize, &str)]) -> Result<Option<[usize; 2]>, String> {
     let find = |list: &[&str]| -> Vec<(usize, String)> {
         let of = |&(place, name): &(usize, &str)| {

@@ -1,4 +1,4 @@
-//! What the columns of a table hold by their names: one rule for all formats.
+//! The roles of a table's columns by their names: one rule for all formats.
 //!
 //! - names: `vx`, `vy`, `vz` are velocities, `id`, `mass` and `type` what they say. If there are columns `x` and `y`, they are the
 //!   coordinates, with `z` if there is one; else those of longitude and latitude, as `lon` and `lat` or `RA` and `DEC`, with `z`; else all
@@ -37,7 +37,7 @@ pub(super) struct Columns {
     pub id: Option<usize>,
     pub mass: Option<usize>,
     pub kind: Option<usize>,
-    /// The names of columns that are not read, and why.
+    /// The names of columns that are left out, with the reasons.
     pub left_out: Vec<(String, String)>,
 }
 
@@ -127,7 +127,7 @@ impl Columns {
         self.mass = self.mass.filter(|_| options.masses);
     }
 
-    /// Takes the columns for coordinates that their names and values leave.
+    /// Takes as coordinates the columns that neither their names nor their values exclude.
     fn take_rest(&mut self, no_numbers: &dyn Fn(usize) -> Option<String>) -> Result<(), String> {
         self.taken = Taken::Rest;
         let mut known = vec![];
@@ -225,7 +225,7 @@ impl Columns {
         list(&self.left_out.iter().map(one).collect::<Vec<_>>())
     }
 
-    /// What is to be said of columns that are not read; nothing if there are none.
+    /// The note about the columns that are left out; empty if none are.
     pub(super) fn notes(&self) -> Vec<String> {
         let described = self.described();
         if described.is_empty() { vec![] } else { vec![format!("columns left out: {described}. {ADVICE}")] }

@@ -17,7 +17,7 @@ const BOX: [&str; 4] = ["box_size", "boxsize", "box", "lbox"];
 /// Entries that are numbers.
 const NUMBERS: [&str; 5] = ["redshift", "omega_m", "omega_lambda", "h", "particle_mass"];
 
-/// What a header says of a snapshot.
+/// The quantities of a snapshot that a header names.
 #[derive(Default)]
 pub(super) struct Header {
     pub units: KnownUnits,
@@ -26,11 +26,11 @@ pub(super) struct Header {
     pub background: Background,
     /// The mass of each particle, if all have one.
     pub particle_mass: Option<f64>,
-    /// What it says and is not used, in sentences.
+    /// Sentences about metadata that is not used.
     pub notes: Vec<String>,
 }
 
-/// What a header says of a column.
+/// A column as a header declares it.
 #[derive(Default)]
 struct Column {
     name: String,
@@ -40,7 +40,7 @@ struct Column {
     description: String,
 }
 
-/// What a header declares of the columns of a table.
+/// The declarations of a header about the columns of its table.
 pub(super) struct Declared {
     pub delimiter: u8,
     pub values: Vec<Scalar>,
@@ -131,8 +131,7 @@ impl Declared {
 }
 
 impl Header {
-    /// What the scalars of a header say of columns, of which those with the names `coordinates` are coordinates, or x, y and z if there
-    /// are none.
+    /// Reads the scalars of a header. The columns named in `coordinates` are coordinates, or x, y and z if that is empty.
     ///
     /// Errors: coordinates, or velocities, with different units, or of which some have a unit that is known and others none; a box, redshift,
     /// cosmology or mass that cannot be read.

@@ -1,4 +1,4 @@
-//! How a text table is laid out: its delimiter, its line of names, and what stands before its rows.
+//! The layout of a text table: its delimiter, its line of names, and its header.
 //!
 //! In: the lines up to a few rows. Out: a [`Layout`]. Steps: comments and the first rows; ARFF (`arff`) or enhanced CSV (`ecsv`), if it is
 //! one; the delimiter; names of the first row, or else of a comment (`comments`).
@@ -27,7 +27,7 @@ pub(super) struct Slip {
     pub text: String,
 }
 
-/// How a table is laid out.
+/// The layout of a table.
 pub(super) struct Layout {
     pub syntax: Syntax,
     /// The number of the last line before the rows.
@@ -45,7 +45,7 @@ pub(super) struct Layout {
     pub notes: Vec<String>,
 }
 
-/// What stands at the beginning of a file.
+/// The comments and first rows of a file.
 struct Start {
     comments: Vec<Line>,
     rows: Vec<Line>,
@@ -129,7 +129,7 @@ impl Layout {
 }
 
 impl Layout {
-    /// What is wrong with a row of so many fields.
+    /// The error message for a row with another number of fields.
     pub(super) fn wrong_width(&self, fields: &Record) -> String {
         let text = shorten(&fields.iter().collect::<Vec<_>>().join(&b' '));
         format!("{} columns where the first line has {}: {text}", fields.len(), self.width)
@@ -155,7 +155,7 @@ impl Start {
     }
 }
 
-/// What the first line that is no comment is, and what is to be said of it.
+/// The meaning of the first line that is no comment, with a note for the report.
 enum FirstLine {
     Names(Option<String>),
     Row(Option<String>),
@@ -188,13 +188,13 @@ fn first_line(fields: &Record, second: Option<&Record>) -> FirstLine {
     }
 }
 
-/// Whether a field is neither a number nor missing.
+/// Returns `true` if a field is neither a number nor missing.
 fn is_text(field: &[u8]) -> bool {
     number(field).is_none() && !is_missing(field)
 }
 
-/// How these lines are written: the first delimiter that is in the first of them, outside of quotes, and gives all as many fields, or
-/// else the first that is there.
+/// Finds the syntax of lines: the first delimiter that splits all lines into equally many fields, or else the first one
+/// in the first line.
 fn find_syntax(rows: &[Line]) -> Syntax {
     let mut fields = Record::default();
     let mut width = |syntax: Syntax, line: &[u8]| {

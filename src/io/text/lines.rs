@@ -71,16 +71,16 @@ impl Lines {
     }
 }
 
-/// How lines are written.
+/// The syntax of lines.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Syntax {
     /// Between fields; a blank stands for any number of blanks and tabs.
     pub delimiter: u8,
     /// Begins lines that are no rows.
     pub comment: u8,
-    /// Whether fields may be in single quotes, too.
+    /// `true` if single quotes also enclose fields.
     pub single_quotes: bool,
-    /// Whether empty fields at both ends of a line are none.
+    /// `true` if empty fields at the ends of a line do not count.
     pub trims: bool,
 }
 
@@ -89,7 +89,7 @@ impl Syntax {
         Self { delimiter, comment: b'#', single_quotes: false, trims: false }
     }
 
-    /// Whether the line is a row or names columns: it is neither blank nor a comment.
+    /// Returns `true` if the line is neither blank nor a comment.
     pub(super) fn is_row(&self, line: &[u8]) -> bool {
         line.trim_ascii().first().is_some_and(|&byte| byte != self.comment)
     }
@@ -166,7 +166,7 @@ impl Syntax {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Record {
     bytes: Vec<u8>,
-    /// Where each field ends.
+    /// The end of each field in `bytes`.
     ends: Vec<usize>,
     /// The first field that counts.
     first: usize,

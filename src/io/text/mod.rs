@@ -5,7 +5,7 @@
 //! - names: the first line, if none of its fields is a number; else a comment before the rows that has as many names as they have columns
 //! - steps: how the file is laid out (`layout`), what its columns hold and how many rows there are (`survey`), the rows (`rows`)
 //!
-//! | metadata | what becomes of it |
+//! | metadata | treatment |
 //! |---|---|
 //! | names of columns in the first line, or in a comment | used; those of a comment are printed |
 //! | comments that may name the columns, but do not fit | printed, or refused where two fit |
@@ -160,7 +160,7 @@ fn read_rows(path: &Path, layout: &Layout, longest: usize, reading: &Reading<'_>
     Ok((rows.finish(), all))
 }
 
-/// What the columns of the text file `path` are, and what cannot be read of them.
+/// Describes the columns of the text file `path`, and what cannot be read of them.
 pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     drop(reading.open(path)?);
     let layout = Layout::of(path, LONGEST_LINE_OF_FIELDS)?;
@@ -223,7 +223,7 @@ pub(super) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     })
 }
 
-/// How many rows there are of each particle type; empty if a value in `column` is no type.
+/// Counts the rows of each particle type; empty if a value in `column` is no type.
 fn types(path: &Path, layout: &Layout, column: usize) -> Result<Vec<(u8, u64)>> {
     let (mut lines, mut fields) = (Lines::open(path, LONGEST_LINE_OF_FIELDS)?, Record::default());
     let mut each = vec![];
@@ -244,7 +244,7 @@ fn types(path: &Path, layout: &Layout, column: usize) -> Result<Vec<(u8, u64)>> 
 }
 
 impl Columns {
-    /// What a reader makes of a column.
+    /// The role of a column.
     fn role(&self, column: usize) -> Role {
         match column {
             _ if self.coordinates.contains(&column) => Role::Position,

@@ -13,10 +13,10 @@ use crate::io::text::values::{id, is_missing, number};
 use crate::io::type_column::{NO_TYPE, particle_type};
 use crate::io::{Format, Masses, Points, ReadOptions, Result, Snapshot, Table, TypeRun, shorten};
 
-/// What to do about missing values.
+/// The advice in errors about missing values.
 const SKIP_ADVICE: &str = ". Leave out rows with missing values (ReadOptions::skip_missing, --skip-missing)";
 
-/// What has been read so far.
+/// The rows read so far.
 pub(super) struct Rows {
     columns: Columns,
     coordinates: Vec<f64>,
@@ -33,12 +33,12 @@ pub(super) struct Rows {
     counts: BTreeMap<u8, u64>,
     /// Rows of wanted types so far.
     place: u64,
-    /// Those of them that are left out.
+    /// The rows among these that are left out.
     skipped: Vec<u64>,
     skips: bool,
 }
 
-/// Why a row is not read.
+/// The reason why a row is not read.
 enum Refused {
     Missing(String),
     Wrong(String),
@@ -67,12 +67,12 @@ impl Rows {
         })
     }
 
-    /// How many there were, of all types.
+    /// The number of rows of all types.
     pub(super) fn len(&self) -> u64 {
         self.counts.values().sum()
     }
 
-    /// How many there were of each type; `None` if they have none.
+    /// The number of rows of each type, or `None` without types.
     pub(super) fn counts(&self) -> Option<Vec<(u8, u64)>> {
         self.types.as_ref().map(|_| self.counts.iter().map(|(&kind, &n)| (kind, n)).collect())
     }

@@ -1,4 +1,4 @@
-//! What the columns of a text table hold, and how many rows it has: the first pass over the file.
+//! The first pass over a text table: the kinds of its columns and the number of its rows.
 //!
 //! In: the layout of a table. Out: for each column whether its values are numbers or text. The first value that is not missing decides, and
 //! the second where the first is text; a thorough survey looks at all values, for a description of the file.
@@ -11,7 +11,7 @@ use crate::io::text::lines::{Lines, Record};
 use crate::io::text::values::{begins_like_a_number, is_missing, is_whole, number};
 use crate::io::{Error, Result, shorten};
 
-/// How columns are surveyed.
+/// The purpose of a survey.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Purpose {
     Points,
@@ -21,7 +21,7 @@ pub(super) enum Purpose {
     Description,
 }
 
-/// What a column holds.
+/// The kind of a column.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum Kind {
     /// Nothing, in all rows.
@@ -33,7 +33,7 @@ pub(super) enum Kind {
     Mixed(String, String),
 }
 
-/// What is known of a column.
+/// The findings about a column.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ColumnSurvey {
     pub kind: Kind,
@@ -42,13 +42,13 @@ pub(super) struct ColumnSurvey {
     is_decided: bool,
     /// Rows without a value; of a thorough survey.
     pub missing: u64,
-    /// Whether all numbers are whole; of a thorough survey.
+    /// `true` if a number has a fraction; of a thorough survey.
     pub has_fractions: bool,
     /// The first text among numbers and its line; of a thorough survey.
     pub text: Option<(u64, String)>,
 }
 
-/// What the columns of a table hold.
+/// The kinds of the columns of a table.
 pub(super) struct Survey {
     pub rows: u64,
     pub columns: Vec<ColumnSurvey>,
@@ -92,7 +92,7 @@ impl Survey {
         Ok(survey)
     }
 
-    /// Why a column holds no numbers.
+    /// Returns the reason why a column holds no numbers.
     pub(super) fn no_numbers(&self, column: usize) -> Option<String> {
         match self.columns.get(column)?.kind {
             Kind::Empty => Some("no values".into()),
@@ -133,7 +133,7 @@ impl ColumnSurvey {
     }
 }
 
-/// Whether a field is a number with a comma in place of the point, which is more likely than text.
+/// Returns `true` for a number with a decimal comma, which is more likely a mistake than text.
 fn is_decimal_with_comma(field: &[u8]) -> bool {
     let mut parts = field.splitn(2, |&byte| byte == b',');
     let is_digits = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);

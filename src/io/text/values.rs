@@ -1,6 +1,6 @@
 //! Values of text tables: numbers, ids, and what stands for a missing value.
 
-/// What stands for a missing value in tables of pandas, R, astropy and Weka.
+/// The words for a missing value in tables of pandas, R and astropy.
 const MISSING: [&[u8]; 20] = [
     b"",
     b"#N/A",
@@ -24,7 +24,7 @@ const MISSING: [&[u8]; 20] = [
     b"--",
 ];
 
-/// Whether a field stands for a missing value.
+/// Returns `true` if a field stands for a missing value.
 pub(super) fn is_missing(field: &[u8]) -> bool {
     MISSING.contains(&field) || field == b"?"
 }
@@ -50,23 +50,23 @@ pub(super) fn id(field: &[u8]) -> Option<u64> {
     is_exact.then_some(id as u64)
 }
 
-/// Whether a field begins like a number.
+/// Returns `true` if a field begins like a number.
 pub(super) fn begins_like_a_number(field: &[u8]) -> bool {
     field.first().is_some_and(|byte| byte.is_ascii_digit() || b"+-.".contains(byte))
 }
 
-/// Whether a field may name a column: a slip in the first row must not make it a line of names.
+/// Returns `true` if a field may name a column. A mistake in the first row must not turn it into a line of names.
 pub(super) fn is_name(field: &[u8]) -> bool {
     !begins_like_a_number(field) && number(field).is_none()
 }
 
-/// Whether a field begins like a number and still has a word in it, as `2mass_k` and `3C273`, but not `1,5` and `1e`.
+/// Returns `true` if a field begins like a number and has a word in it, as `2mass_k`, but not `1,5` and `1e`.
 pub(super) fn is_name_with_a_number(field: &[u8]) -> bool {
     let is_word = |pair: &[u8]| pair.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b'_' || *byte >= 0x80);
     begins_like_a_number(field) && number(field).is_none() && field.windows(2).any(is_word)
 }
 
-/// Whether a field is a whole number.
+/// Returns `true` if a field is a whole number.
 pub(super) fn is_whole(field: &[u8]) -> bool {
     let digits = field.strip_prefix(b"-").or(field.strip_prefix(b"+")).unwrap_or(field);
     !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
