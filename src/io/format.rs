@@ -73,7 +73,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// What is said of other binary files.
+/// The message for other binary files.
 const UNKNOWN: &str = "is binary, and in no format that is read: Gadget, Tipsy, GenericIO, HDF5 of simulations, RAMSES, Abacus, \
                        NumPy arrays and archives, Parquet, FITS tables, LAS, PCD, PLY";
 

@@ -57,6 +57,11 @@ impl Line<'_> {
         self.text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect()
     }
 
+    /// Returns `true` if the line is text in UTF-8.
+    pub(super) fn is_text(&self) -> bool {
+        std::str::from_utf8(&self.text).is_ok()
+    }
+
     /// The line as messages quote it.
     pub(super) fn quoted(&self) -> String {
         shorten(self.text.trim_ascii())

@@ -99,7 +99,8 @@ def fits_files(folder):
         keys = [(f"{letter}{k}", value) for k in (1, 2, 3) for letter, value in [("QSCAL", scale), ("QZERO", zero)]]
         path = write(f"scaled_{form}", axes(form, raw), header=keys)
         path.write_bytes(path.read_bytes().replace(b"QSCAL", b"TSCAL").replace(b"QZERO", b"TZERO"))
-        assert np.allclose(own(path), raw * scale + zero, rtol=1e-6)
+        # astropy fails on scaled 64-bit integers.
+        assert form == "K" or np.allclose(own(path), raw * scale + zero, rtol=1e-6)
         compare(path, raw.astype("f8") * scale + zero)
     # Vectors, by name and by choice, and with velocities.
     path = write("vector", [dict(name="POS", format="3D", array=xyz), dict(name="name", format="8A", array=np.array(["a"] * n))])
@@ -116,7 +117,6 @@ def fits_files(folder):
         dict(name="bits", format="11X", array=RANDOM.integers(0, 2, (n, 11)).astype(bool)),
         dict(name="wave", format="C", array=np.ones(n, "c8")),
         dict(name="list", format="PJ()", array=np.array([np.arange(k % 3) for k in range(n)], dtype=object)),
-        dict(name="none", format="0A", array=np.array([""] * n)),
     ]
     for k in range(len(more)):
         path = write(f"beside_{more[k]['name']}", [more[k], *axes("D", xyz)])
@@ -146,7 +146,7 @@ def fits_files(folder):
     compare(zipped, xyz)
     path = write("checked", axes("D", xyz), checksum=True)
     compare(path, xyz)
-    Table({"x": xyz[:, 0], "y": xyz[:, 1], "z": xyz[:, 2], "long_name" * 8: xyz[:, 0]}).write(folder / "table.fits", overwrite=True)
+    Table({"x": xyz[:, 0], "y": xyz[:, 1], "z": xyz[:, 2], "long_name" * 7: xyz[:, 0]}).write(folder / "table.fits", overwrite=True)
     compare(folder / "table.fits", xyz)
     # Text tables.
     for form in ["E16.8", "F16.8", "D25.17", "I10"]:
@@ -161,7 +161,7 @@ def fits_files(folder):
     bad = xyz.copy()
     bad[7, 1] = np.nan
     refuse(write("nan", axes("D", bad)), "row 8", "column y", "NaN")
-    refuse(write("mixed_units", axes("D", xyz[:, :2], unit="Mpc")[:1] + axes("D", xyz, unit="kpc")[1:]), "Mpc", "kpc")
+    refuse(write("mixed_units", axes("D", xyz, unit="Mpc")[:1] + axes("D", xyz, unit="kpc")[1:]), "Mpc", "kpc")
     fits.PrimaryHDU(xyz).writeto(folder / "image.fits", overwrite=True)
     refuse(folder / "image.fits", "without tables")
     fits.HDUList([fits.PrimaryHDU(), fits.CompImageHDU(np.zeros((50, 50), "i4"))]).writeto(folder / "packed_image.fits", overwrite=True)
@@ -350,7 +350,13 @@ def ply_files(folder):
     for name, options in [("mesh_binary", {}), ("mesh_text", dict(encoding="ascii"))]:
         path = folder / f"{name}.ply"
         path.write_bytes(mesh.export(file_type="ply", **options))
-        compare(path, trimesh.load(path, process=False).vertices)
+        expected = trimesh.load(path, process=False).vertices
+        if options:
+            # trimesh reads text in 32 bits.
+            at = path.read_text().splitlines().index("end_header") + 1
+            rounded, expected = expected, np.loadtxt(path, skiprows=at, max_rows=len(expected), usecols=(0, 1, 2))
+            assert (rounded.astype("f4") == expected.astype("f4")).all()
+        compare(path, expected)
     header = b"ply\r\nformat ascii 1.0\r\ncomment Gr\xf6\xdfe\r\nobj_info num_cols 3\r\nelement vertex 2\r\nproperty float32 x\r\nproperty float32 y\r\nproperty float32 z\r\nend_header\r\n"
     (folder / "latin.ply").write_bytes(header + b"1 2 3\r\n4 5 6\r\n")
     compare(folder / "latin.ply", [[1, 2, 3], [4, 5, 6]], says=["obj_info num_cols 3"])

@@ -18,7 +18,7 @@ use crate::io::{Format, Result, Snapshot, shorten};
 use super::rows::Mapping;
 use super::{Cloud, Field, Kind};
 
-/// How LAS files begin.
+/// The first bytes of LAS files.
 pub(in crate::io) const MAGIC: &[u8] = b"LASF";
 /// Bytes of the header of version 1.0 to 1.2, and of 1.4.
 const HEADER: usize = 227;
@@ -151,7 +151,7 @@ fn others(format: u8, size: u64, stride: u64) -> Vec<(&'static str, u64, Kind)> 
     all
 }
 
-/// What variable-length records say of the coordinate reference system.
+/// Notes on the coordinate reference system that variable-length records name.
 fn reference_system(source: &mut Source, start: u64, count: u64, end: u64) -> Result<Vec<String>> {
     let mut notes = vec![];
     let mut at = start;

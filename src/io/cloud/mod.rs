@@ -13,7 +13,7 @@ mod lzf;
 pub(super) mod obj;
 pub(super) mod pcd;
 pub(super) mod ply;
-mod ply_header;
+pub(super) mod ply_header;
 mod rows;
 mod text;
 
@@ -38,11 +38,11 @@ const WIDEST: u64 = 64;
 const POSITIONS: [&str; 8] = ["pos", "position", "positions", "coordinates", "coords", "xyz", "point", "points"];
 const VELOCITIES: [&str; 4] = ["vel", "velocity", "velocities", "v"];
 
-/// What the values of a field are.
+/// The kind of the values of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Number(Number, Mapping),
-    /// No numbers: text, truth values, lists, bits; the words that messages use.
+    /// Anything but numbers, as messages call it: text, truth values, lists, bits.
     Other(&'static str),
 }
 
@@ -83,7 +83,7 @@ struct Cloud<'a> {
     notes: Vec<String>,
 }
 
-/// Which columns are what.
+/// The roles of the columns.
 struct Choice {
     columns: Columns,
     slots: Vec<Slot>,
@@ -99,7 +99,7 @@ fn named(names: Vec<String>, chosen: &[String], reading: &Reading<'_>) -> std::r
     }
 }
 
-/// What to say of columns that are not read; nothing if all are.
+/// A note that names columns that are not read; `None` if all are read.
 fn left_out(names: &[&str]) -> Option<String> {
     const MOST: usize = 20;
     let mut list: Vec<String> = names.iter().take(MOST).map(|name| shorten(name.as_bytes())).collect();
@@ -174,7 +174,7 @@ impl Cloud<'_> {
         (slots, owners)
     }
 
-    /// Which columns are read.
+    /// Chooses the columns that are read, by the options or by their names.
     fn choose(&self, reading: &Reading<'_>) -> Result<Choice> {
         let wanted = &reading.options.columns[..];
         let (slots, owners) = self.slots(reading.is_of_fields || !wanted.is_empty());
@@ -183,7 +183,10 @@ impl Cloud<'_> {
         // A number, or the name of a field of several values, stands for all of its columns.
         let mut chosen = vec![];
         for name in wanted {
-            if let Some(slot) = names.iter().position(|slot| slot == name.trim()) {
+            let exact = names.iter().position(|slot| slot == name.trim());
+            let mut alike = (0..names.len()).filter(|&slot| names[slot].eq_ignore_ascii_case(name.trim()));
+            let alike = alike.next().filter(|_| alike.next().is_none());
+            if let Some(slot) = exact.or(alike) {
                 chosen.push(slot);
                 continue;
             }
@@ -209,14 +212,14 @@ impl Cloud<'_> {
         Ok(Choice { columns, slots, owners })
     }
 
-    /// What the header says of the units, the redshift, the box and the cosmology.
+    /// The units, the redshift, the box and the cosmology that the header names.
     fn header(&self, choice: &Choice) -> Result<ecsv::Header> {
         let columns = choice.slots.iter().zip(&choice.owners);
         let columns = columns.map(|(slot, &owner)| (slot.name.as_str(), self.fields[owner].unit.as_deref()));
         header_of(self.path, columns, &self.entries, &choice.columns.called())
     }
 
-    /// What is to be said of the units that are no lengths, masses or velocities, and of columns that are not read.
+    /// Notes on the file, on units that are no lengths, masses or velocities, and on columns that are not read.
     fn remarks(&self, choice: &Choice, reading: &Reading<'_>) -> Vec<String> {
         let mut notes = self.notes.clone();
         let columns = &choice.columns;
@@ -334,7 +337,7 @@ impl Cloud<'_> {
         })
     }
 
-    /// What the file says about itself.
+    /// Describes the file without reading its points.
     fn inspect(&self, reading: &Reading<'_>) -> Result<Contents> {
         let choice = self.choose(reading)?;
         let header = self.header(&choice)?;
@@ -369,7 +372,7 @@ impl Cloud<'_> {
     }
 }
 
-/// What a header says of its columns, which have these names and units, and by its entries.
+/// The units, redshift, box and cosmology of columns with these names and units, and of the entries of a header.
 fn header_of<'a>(
     path: &Path,
     columns: impl Iterator<Item = (&'a str, Option<&'a str>)>,
@@ -388,7 +391,7 @@ fn header_of<'a>(
     ecsv::Header::of(path, &known, coordinates)
 }
 
-/// What is read of a column.
+/// The role of a column.
 fn role(columns: &Columns, column: usize) -> Role {
     match column {
         _ if columns.coordinates.contains(&column) => Role::Position,

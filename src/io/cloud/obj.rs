@@ -20,7 +20,7 @@ use super::text::{self, TextCloud};
 const KEYWORDS: [&[u8]; 13] =
     [b"v", b"vn", b"vt", b"vp", b"f", b"l", b"p", b"o", b"g", b"s", b"mtllib", b"usemtl", b"cstype"];
 
-/// Whether a file that begins with `prefix` is one: its first line begins with a keyword, and one of its lines is a vertex.
+/// Returns `true` if `prefix` begins an OBJ file: its first line begins with a keyword, and one of its lines is a vertex.
 pub(in crate::io) fn sniff(prefix: &[u8]) -> bool {
     let text = prefix.strip_prefix(b"\xef\xbb\xbf").unwrap_or(prefix);
     let is_vertex =

@@ -1,6 +1,6 @@
 //! PCD, the point clouds of the Point Cloud Library.
 //!
-//! - in: version 0.5 to 0.7; data as text, binary, or binary compressed by LZF, in which each field is stored as one array
+//! - in: version 0.5 to 0.7, as text, binary, or binary compressed by LZF; the latter stores each field as one array
 //! - used: `FIELDS`, `SIZE`, `TYPE`, `COUNT`, `WIDTH`, `HEIGHT`, `POINTS`, `DATA`
 //! - printed: `VIEWPOINT`, if it is not the identity; fields that are not read. Fields named `_` are padding.
 //! - refused: other lines, headers that contradict themselves, points that are not finite
@@ -23,10 +23,10 @@ use super::{Cloud, Field, Kind, lzf};
 
 /// Bytes of a header that are read.
 const LONGEST_HEADER: usize = 1 << 16;
-/// Bytes that a compressed byte stands for at most: a reference of three bytes copies 264.
+/// The maximum number of bytes that one compressed byte becomes: a reference of three bytes copies 264.
 const MOST_BYTES: u64 = 88;
 
-/// Whether a file that begins with `prefix` is one.
+/// Returns `true` if `prefix` begins a PCD file.
 pub(in crate::io) fn sniff(prefix: &[u8]) -> bool {
     let text = prefix.strip_prefix(b"\xef\xbb\xbf").unwrap_or(prefix);
     let mut lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
@@ -44,7 +44,7 @@ enum Encoding {
     Compressed,
 }
 
-/// What a header says.
+/// A header.
 struct Header {
     names: Vec<String>,
     /// The bytes, the kind and the number of the values of each field.
@@ -143,7 +143,7 @@ impl Header {
         Ok(Self { names, sizes, kinds, counts, points, encoding, at: at as u64, lines, notes })
     }
 
-    /// What the values of a field are.
+    /// The number type of a field.
     fn number(&self, field: usize) -> std::result::Result<Number, String> {
         Ok(match (self.kinds[field], self.sizes[field]) {
             ('F', 4) => Number::F32,
@@ -172,7 +172,7 @@ impl Header {
     }
 }
 
-/// Names that are no padding.
+/// Returns `true` for the name of padding.
 fn is_padding(name: &str) -> bool {
     name == "_"
 }

@@ -26,7 +26,7 @@ const LONGEST_HEADER: usize = 1 << 18;
 /// Comments that are printed.
 const MOST_COMMENTS: usize = 5;
 
-/// Whether a file that begins with `prefix` is one.
+/// Returns `true` if `prefix` begins a PLY file.
 pub(in crate::io) fn sniff(prefix: &[u8]) -> bool {
     let text = prefix.strip_prefix(b"\xef\xbb\xbf").unwrap_or(prefix);
     let Some(rest) = text.strip_prefix(b"ply") else { return false };
@@ -39,7 +39,8 @@ pub(in crate::io) fn sniff(prefix: &[u8]) -> bool {
 fn header(source: &mut Source) -> Result<Header> {
     let bytes = source.prefix(LONGEST_HEADER)?;
     let mark = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-    let mut header = Header::parse(&bytes[mark..]).map_err(|message| source.error(message))?;
+    let mut header =
+        Header::parse(&bytes[mark..]).map_err(|message| source.error(format!("is no whole PLY file: {message}")))?;
     header.at += mark as u64;
     Ok(header)
 }

@@ -6,13 +6,13 @@ use crate::io::shorten;
 use super::text::words;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Encoding {
+pub(in crate::io) enum Encoding {
     Text,
     Binary { big_endian: bool },
 }
 
 #[derive(Debug, PartialEq)]
-pub(super) struct Property {
+pub(in crate::io) struct Property {
     pub name: String,
     pub number: Number,
     /// The type of the length of a list; `None` for a single value.
@@ -20,7 +20,7 @@ pub(super) struct Property {
 }
 
 #[derive(Debug, PartialEq)]
-pub(super) struct Element {
+pub(in crate::io) struct Element {
     pub name: String,
     pub count: u64,
     pub properties: Vec<Property>,
@@ -28,14 +28,14 @@ pub(super) struct Element {
 
 impl Element {
     /// The bytes of each in a binary file; `None` if it has lists.
-    pub(super) fn bytes(&self) -> Option<u64> {
+    pub(in crate::io) fn bytes(&self) -> Option<u64> {
         let of = |property: &Property| property.length.is_none().then(|| property.number.bytes());
         self.properties.iter().map(of).sum()
     }
 }
 
 #[derive(Debug, PartialEq)]
-pub(super) struct Header {
+pub(in crate::io) struct Header {
     pub encoding: Encoding,
     pub elements: Vec<Element>,
     /// Comments and `obj_info` lines.
@@ -63,13 +63,13 @@ fn number(name: &[u8]) -> Option<Number> {
 
 impl Header {
     /// Parses the header that `bytes` begin with.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
+    pub(in crate::io) fn parse(bytes: &[u8]) -> Result<Self, String> {
         let mut header = Self { encoding: Encoding::Text, elements: vec![], comments: vec![], at: 0, lines: 0 };
         let mut has_format = false;
         loop {
             let rest = bytes.get(header.at as usize..).unwrap_or_default();
             let Some(end) = rest.iter().position(|&byte| byte == b'\n' || byte == b'\r') else {
-                return Err("is no whole PLY file: its header has no line end_header".into());
+                return Err("its header has no line end_header".into());
             };
             let line = &rest[..end];
             let end = if rest[end..].starts_with(b"\r\n") { end + 2 } else { end + 1 };
@@ -80,7 +80,7 @@ impl Header {
                 [] if header.lines > 1 => {}
                 [b"ply"] if header.lines == 1 => {}
                 [b"end_header"] if has_format => return Ok(header),
-                [b"end_header"] => return Err("is no whole PLY file: its header has no line format".into()),
+                [b"end_header"] => return Err("its header has no line format".into()),
                 [b"comment" | b"obj_info", ..] => header.comments.push(shorten(line)),
                 [b"format", name, b"1.0"] if !has_format => {
                     header.encoding = match name {
@@ -124,6 +124,6 @@ impl Header {
     }
 
     fn wrong(&self, line: &[u8]) -> String {
-        format!("line {}: '{}' cannot be read as a line of a PLY header", self.lines, shorten(line.trim_ascii()))
+        format!("line {}: '{}' cannot be read as a line of the header", self.lines, shorten(line.trim_ascii()))
     }
 }

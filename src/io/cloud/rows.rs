@@ -17,7 +17,7 @@ const CHUNK: u64 = 1 << 18;
 /// Bytes of a band.
 const BAND: u64 = 1 << 20;
 
-/// How the words of a column become numbers.
+/// The mapping from the words of a column to numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Mapping {
     /// Words are numbers.
@@ -38,17 +38,17 @@ pub(super) struct Slot {
     pub stride: u64,
     pub number: Number,
     pub mapping: Mapping,
-    /// The word that stands for a missing value.
+    /// The word of missing values.
     pub null: Option<i64>,
 }
 
 impl Slot {
-    /// Whether 32-bit floats hold the values.
+    /// Returns `true` if 32-bit floats hold the values.
     pub(super) fn is_narrow(&self) -> bool {
         self.number == Number::F32 && self.mapping == Mapping::Same
     }
 
-    /// What the values are, as Rust calls it.
+    /// The type of the values, as Rust calls it.
     pub(super) fn kind(&self) -> &'static str {
         match (self.mapping, self.number) {
             (Mapping::Linear { .. }, _) => "f64",
@@ -71,7 +71,7 @@ pub(super) struct Joined<'a> {
     pub slots: Vec<&'a Slot>,
     /// Multiplies every value.
     pub factor: f64,
-    /// Whether NaN and infinity are errors.
+    /// If `true`, NaN and infinity are errors.
     pub is_finite: bool,
 }
 

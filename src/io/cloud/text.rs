@@ -16,7 +16,7 @@ use super::{left_out, named};
 /// Bytes in the longest line.
 const LONGEST_LINE: u64 = 1 << 16;
 
-/// What the rows of a file are.
+/// A file whose rows are text.
 pub(super) struct TextCloud<'a> {
     pub format: Format,
     pub path: &'a Path,
@@ -70,7 +70,7 @@ impl TextCloud<'_> {
     }
 }
 
-/// What a file says about itself, as its points show.
+/// Describes a file by the points that were read from it.
 pub(super) fn inspect(path: &Path, snapshot: &Snapshot) -> Contents {
     Contents { notes: snapshot.notes.clone(), ..Contents::of_table(path, snapshot) }
 }

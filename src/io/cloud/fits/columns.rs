@@ -9,6 +9,8 @@ use super::header::{Hdu, real};
 
 /// The most columns that a table has.
 const MOST_COLUMNS: u64 = 999;
+/// Characters of a number at most.
+const WIDEST_NUMBER: u64 = 256;
 
 /// `TFORM` of a binary table: a count and a letter; what follows is of no interest here.
 fn form(text: &str) -> Option<(u64, char)> {
@@ -33,7 +35,7 @@ fn count(table: &Hdu) -> Result<u64, String> {
     if n > MOST_COLUMNS { Err(format!("its keyword TFIELDS is {n}; there are at most {MOST_COLUMNS}")) } else { Ok(n) }
 }
 
-/// How `TSCAL` and `TZERO` change the values of a column of this kind.
+/// Returns the mapping that `TSCAL` and `TZERO` make of a column of this kind.
 fn mapping(table: &Hdu, column: u64, number: Number) -> Result<Mapping, String> {
     let scale = table.real(&format!("TSCAL{column}"))?.unwrap_or(1.0);
     let offset = table.real(&format!("TZERO{column}"))?.unwrap_or(0.0);
@@ -122,7 +124,8 @@ pub(super) fn texts(table: &Hdu) -> Result<Vec<TextColumn>, String> {
         let mut sizes = text.get(1..).ok_or_else(wrong)?.split('.');
         let width: u64 = sizes.next().and_then(|size| size.parse().ok()).ok_or_else(wrong)?;
         let digits: i32 = sizes.next().map_or(Ok(0), str::parse).map_err(|_| wrong())?;
-        if !matches!(letter, 'A' | 'I' | 'F' | 'E' | 'D') || !(0..=64).contains(&digits) {
+        let is_number = matches!(letter, 'I' | 'F' | 'E' | 'D');
+        if !(is_number || letter == 'A') || is_number && width > WIDEST_NUMBER || !(0..=64).contains(&digits) {
             return Err(wrong());
         }
         let start = table.count(&format!("TBCOL{column}"))?;
@@ -133,7 +136,7 @@ pub(super) fn texts(table: &Hdu) -> Result<Vec<TextColumn>, String> {
         columns.push(TextColumn {
             name: name(table, column),
             unit: unit(table, column),
-            is_number: letter != 'A',
+            is_number,
             start: start as usize - 1,
             width: width as usize,
             digits: if letter == 'I' { 0 } else { digits },

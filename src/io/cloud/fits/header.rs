@@ -28,12 +28,12 @@ pub(super) struct Hdu {
     pub at: u64,
 }
 
-/// The file has more after this block, or not.
+/// Returns `true` if another HDU begins here.
 fn is_extension(source: &mut Source) -> Result<bool> {
-    if source.left() < BLOCK {
+    let at = source.at();
+    if source.left() < 8 {
         return Ok(false);
     }
-    let at = source.at();
     let start: [u8; 8] = source.array()?;
     source.seek(at)?;
     Ok(&start == b"XTENSION")
@@ -108,7 +108,7 @@ impl Hdu {
         }
     }
 
-    /// Whether the value of a keyword is true.
+    /// Returns `true` if the value of a keyword is `T`.
     pub(super) fn is_true(&self, keyword: &str) -> bool {
         matches!(self.find(keyword), Some(Value::Other(text)) if text == "T")
     }

@@ -23,7 +23,7 @@ use super::text::{self, TextCloud};
 use columns::{TextColumn, binary, texts};
 use header::{Hdu, hdus};
 
-/// How FITS files begin.
+/// The first bytes of FITS files.
 pub(in crate::io) const MAGIC: &[u8] = b"SIMPLE  =";
 
 /// Keywords that describe the layout, a column or the writer; others are printed.
@@ -55,7 +55,7 @@ struct Found {
     notes: Vec<String>,
 }
 
-/// What an HDU is called in messages.
+/// The name of an HDU in messages.
 fn called(hdu: &Hdu) -> String {
     match hdu.text("EXTNAME") {
         Some(name) => format!("HDU {} ({})", hdu.number, shorten(name.as_bytes())),
