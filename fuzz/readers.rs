@@ -23,6 +23,11 @@ pub enum Reader {
     Ramses,
     Abacus,
     Parquet,
+    Fits,
+    Las,
+    Pcd,
+    Ply,
+    Obj,
 }
 
 /// What `tests/data/make_snapshots.py` wrote: old and new groups and indexes of chunks, all filters.
@@ -36,6 +41,9 @@ const HDF5: [&[u8]; 5] = [
 /// Bytes that a byte of gzip stands for at most.
 const GZIP: usize = 1032;
 
+/// The maximum number of bytes that one byte of LZF becomes.
+const LZF: usize = 88;
+
 /// A file for one process.
 pub fn scratch() -> PathBuf {
     let folder = Path::new("/dev/shm");
@@ -44,7 +52,7 @@ pub fn scratch() -> PathBuf {
 }
 
 impl Reader {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 16] = [
         Self::Csv,
         Self::Ecsv,
         Self::Npy,
@@ -56,6 +64,11 @@ impl Reader {
         Self::Ramses,
         Self::Abacus,
         Self::Parquet,
+        Self::Fits,
+        Self::Las,
+        Self::Pcd,
+        Self::Ply,
+        Self::Obj,
     ];
 
     /// Reads `data` as a file at `path`, in several ways.
@@ -68,7 +81,11 @@ impl Reader {
         let subsample = ReadOptions::default().subsample(0.5).velocities(false);
         let part = ReadOptions::default().part(1, 3);
         let both = subsample.clone().part(2, 3);
-        let most = if let Self::Hdf5 = self { GZIP } else { 1 };
+        let most = match self {
+            Self::Hdf5 => GZIP,
+            Self::Pcd => LZF,
+            _ => 1,
+        };
         let (numbers, names) = (columns(["2", "1"]), columns(["x", "y"]));
         for options in [ReadOptions::default(), one_type, numbers, names, subsample, part, both] {
             if let Ok(snapshot) = read(path, &options) {
@@ -122,6 +139,11 @@ impl Reader {
             Self::Abacus => with(b"#ASDF"),
             Self::Parquet => with(b"PAR1"),
             Self::Npz => with(b"PK\x03\x04"),
+            Self::Fits => with(b"SIMPLE  ="),
+            Self::Las => with(b"LASF"),
+            Self::Pcd => with(b"# .PCD v0.7\n"),
+            Self::Ply => with(b"ply\nformat "),
+            Self::Obj => with(b"v 0 0 0\n"),
             // Checksums are made right, else nothing else would be tried.
             Self::GenericIo => generic_io(data),
         }
@@ -158,6 +180,13 @@ impl Reader {
             Self::Ramses => vec![ramses()],
             Self::Npz => vec![NPZ[4..].to_vec()],
             Self::GenericIo => vec![generic_io_seed()],
+            Self::Fits => fits_seeds().iter().map(|file| file[9..].to_vec()).collect(),
+            Self::Las => [(2, 0, 20), (4, 6, 34)].map(|(minor, format, bytes)| las_seed(minor, format, bytes)).into(),
+            Self::Pcd => pcd_seeds(),
+            Self::Ply => ply_seeds(),
+            Self::Obj => {
+                texts(&["v 1 2 3\nv 4 5 \\\n6 0.5\nvn nan 0 0\nf 1 2 3 # a face\n", "# x\no part\nv 1 2 3 0 0 1\n"])
+            }
             Self::Tipsy => [(true, 0), (false, 0), (true, 12), (false, 24)].map(|(big, wide)| tipsy(big, wide)).into(),
         }
     }
@@ -268,6 +297,103 @@ fn tipsy(big_endian: bool, wide: usize) -> Vec<u8> {
         bytes.extend((0..words + wide / 4).flat_map(|i| word((i as f32 / 2.0).to_bits())));
     }
     bytes
+}
+
+/// Cards and data, in blocks.
+fn fits(hdus: &[(&[&str], &[u8])]) -> Vec<u8> {
+    let mut bytes = vec![];
+    for (cards, data) in hdus {
+        for card in cards.iter().copied().chain(["END"]) {
+            bytes.extend(format!("{card:80}").into_bytes());
+        }
+        bytes.resize(bytes.len().next_multiple_of(2880), b' ');
+        bytes.extend_from_slice(data);
+        bytes.resize(bytes.len().next_multiple_of(2880), 0);
+    }
+    bytes
+}
+
+/// A binary table with columns of several kinds, and a text table.
+fn fits_seeds() -> [Vec<u8>; 2] {
+    let first: (&[&str], &[u8]) = (&["SIMPLE  =  T", "BITPIX  =  8", "NAXIS   =  0", "REDSHIFT=  0.5 / an epoch"], &[]);
+    let size = ["BITPIX  = 8", "NAXIS   = 2", "PCOUNT  = 0", "GCOUNT  = 1"];
+    let binary = [
+        &["XTENSION= 'BINTABLE'", "NAXIS1  = 23", "NAXIS2  = 3", "TFIELDS = 5"][..],
+        &size,
+        &["TTYPE1  = 'x'", "TFORM1  = 'E'", "TUNIT1  = 'Mpc'", "TTYPE2  = 'y'", "TFORM2  = '1D'", "TUNIT2  = 'Mpc'"],
+        &["TTYPE3  = 'id'", "TFORM3  = 'J'", "TZERO3  = 2147483648", "TTYPE4  = 'name'", "TFORM4  = '3A'"],
+        &["TTYPE5  = 'mass'", "TFORM5  = '2I'", "TSCAL5  = 0.5", "TNULL5  = -1"],
+    ]
+    .concat();
+    let text = [
+        &["XTENSION= 'TABLE   '", "NAXIS1  = 16", "NAXIS2  = 2", "TFIELDS = 2"][..],
+        &size,
+        &["TTYPE1  = 'x'", "TFORM1  = 'F6.2'", "TBCOL1  = 1", "TTYPE2  = 'y'", "TFORM2  = 'D8.1'", "TBCOL2  = 8"],
+    ]
+    .concat();
+    [fits(&[first, (&binary, &[1; 69])]), fits(&[first, (&text, b"  1.50 1.5D+02     250 -3.0      ")])]
+}
+
+/// Two points, and a variable-length record.
+fn las_seed(minor: u8, format: u8, stride: u16) -> Vec<u8> {
+    let size: u16 = if minor == 4 { 375 } else { 227 };
+    let mut bytes = vec![0; usize::from(size)];
+    bytes[24..26].copy_from_slice(&[1, minor]);
+    bytes[94..96].copy_from_slice(&size.to_le_bytes());
+    bytes[96..100].copy_from_slice(&(u32::from(size) + 54 + 4).to_le_bytes());
+    bytes[100] = 1;
+    bytes[104] = format;
+    bytes[105..107].copy_from_slice(&stride.to_le_bytes());
+    bytes[if minor == 4 { 247 } else { 107 }] = 2;
+    for axis in 0..3 {
+        bytes[131 + 8 * axis..139 + 8 * axis].copy_from_slice(&0.01f64.to_le_bytes());
+    }
+    let mut record = [0; 54];
+    record[2..17].copy_from_slice(b"LASF_Projection");
+    record[18..22].copy_from_slice(&[0x40, 0x08, 4, 0]);
+    bytes.extend(record);
+    bytes.extend(b"WKT\0");
+    bytes.extend(vec![3; 2 * usize::from(stride)]);
+    bytes[4..].to_vec()
+}
+
+/// Two points as text, binary and compressed.
+fn pcd_seeds() -> Vec<Vec<u8>> {
+    let header = |data: &str| {
+        format!(
+            "VERSION 0.7\nFIELDS x y z _ label\nSIZE 4 4 4 1 1\nTYPE F F F U U\nCOUNT 1 1 1 2 1\nWIDTH 2\nHEIGHT 1\n\
+             VIEWPOINT 0 0 0 1 0 0 0\nPOINTS 2\nDATA {data}\n"
+        )
+        .into_bytes()
+    };
+    let mut packed = vec![];
+    for part in [[0u8; 15]; 2] {
+        packed.push(14);
+        packed.extend(part);
+    }
+    let sizes = [packed.len() as u32, 30].map(u32::to_le_bytes).concat();
+    vec![
+        [&header("ascii")[..], b"1 2 3 0 0 7\n4 5.5 -6e1 0 0 8\n"].concat(),
+        [&header("binary")[..], &[1; 30]].concat(),
+        [header("binary_compressed"), sizes, packed].concat(),
+    ]
+}
+
+/// Two points as text and binary, behind faces.
+fn ply_seeds() -> Vec<Vec<u8>> {
+    let header = |format: &str| {
+        format!(
+            "{format} 1.0\ncomment a\nelement face 1\nproperty list uchar int vertex_indices\nelement vertex 2\n\
+             property float x\nproperty double y\nproperty short z\nproperty uchar red\nend_header\n"
+        )
+        .into_bytes()
+    };
+    let body = [&[1, 0, 0, 0, 0][..], &[1; 30]].concat();
+    vec![
+        [&header("ascii")[..], b"3 0 1 0\n1 2 3 255\n4 5.5 -6 0\n"].concat(),
+        [&header("binary_little_endian")[..], &body].concat(),
+        [&header("binary_big_endian")[..], &body].concat(),
+    ]
 }
 
 /// All parts are as long as the points, which are no more than the file has bytes.

@@ -34,6 +34,9 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     summary.both("vertices", grouped(mesh.vertices.len() as u64), mesh.vertices.len());
     summary.both("triangles", grouped(mesh.faces.len() as u64), mesh.faces.len());
     summary.both("rays", grouped(rays), rays);
+    for note in &mesh.notes {
+        summary.line("note", note);
+    }
     summary.close(&phases, outputs, &targets, args.json.as_ref())
 }
 

@@ -1,10 +1,12 @@
 //! Triangle meshes: rays, nearest triangles, inside and outside.
 
+use std::ffi::CString;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use bytemuck::allocation::cast_vec;
 use numpy::{Element, IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray2};
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use rayon::prelude::*;
 use ropewalk::table::{Points, Table};
@@ -172,6 +174,10 @@ impl Mesh {
 #[pyo3(signature = (path))]
 pub fn read_mesh(py: Python<'_>, path: PathBuf) -> PyResult<(Bound<'_, PyAny>, Matrix<'_, u32>)> {
     let mesh = py.detach(|| io::read_mesh(&path)).map_err(exception)?;
+    for note in &mesh.notes {
+        let note = CString::new(format!("{}: {note}", path.display()))?;
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &note, 1)?;
+    }
     let shape = [mesh.vertices.len(), 3];
     let vertices = match mesh.vertices {
         Points::F32(table) => table.into_vec().into_pyarray(py).reshape(shape)?.into_any(),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::io::cloud::{fits, las, obj, pcd, ply};
 use crate::io::{abacus, gadget, genericio, hdf5, npy, spool, tipsy, unreadable};
 
 /// A file format that [`read`](crate::io::read) knows.
@@ -35,6 +36,16 @@ pub enum Format {
     Parquet,
     /// Numbers as text, separated by commas, semicolons, tabs or spaces.
     Csv,
+    /// A FITS table.
+    Fits,
+    /// LAS, a point cloud.
+    Las,
+    /// PCD, a point cloud.
+    Pcd,
+    /// Vertices of a PLY file.
+    Ply,
+    /// Vertices of a Wavefront OBJ file.
+    Obj,
     /// None: the points come from memory.
     Memory,
 }
@@ -55,10 +66,19 @@ impl fmt::Display for Format {
             Self::Npz => "NumPy archive",
             Self::Parquet => "Parquet table",
             Self::Csv => "text table",
+            Self::Fits => "FITS table",
+            Self::Las => "LAS",
+            Self::Pcd => "PCD",
+            Self::Ply => "PLY",
+            Self::Obj => "Wavefront OBJ",
             Self::Memory => "memory",
         })
     }
 }
+
+/// The message for other binary files.
+const UNKNOWN: &str = "is binary, and in no format that is read: Gadget, Tipsy, GenericIO, HDF5 of simulations, RAMSES, Abacus, \
+                       NumPy arrays and archives, Parquet, FITS tables, LAS, PCD, PLY";
 
 pub(super) enum Found {
     Gadget,
@@ -71,6 +91,11 @@ pub(super) enum Found {
     Parquet,
     Npy,
     Zip,
+    Fits,
+    Las,
+    Pcd,
+    Ply,
+    Obj,
     Text,
     Gzip,
     Other(&'static str),
@@ -93,6 +118,14 @@ pub(super) fn sniff(prefix: &[u8]) -> Found {
         return Found::Parquet;
         #[cfg(not(feature = "parquet"))]
         Found::Other("is a Parquet table, which needs the feature `parquet`")
+    } else if prefix.starts_with(fits::MAGIC) {
+        Found::Fits
+    } else if prefix.starts_with(las::MAGIC) {
+        Found::Las
+    } else if ply::sniff(prefix) {
+        Found::Ply
+    } else if pcd::sniff(prefix) {
+        Found::Pcd
     } else if abacus::sniff(prefix) {
         Found::Asdf
     } else if genericio::sniff(prefix) {
@@ -102,7 +135,9 @@ pub(super) fn sniff(prefix: &[u8]) -> Found {
     } else if let Some(why) = unreadable::sniff(prefix) {
         Found::Other(why)
     } else if prefix.contains(&0) {
-        Found::Other("is binary, but neither a Gadget-2 snapshot nor a NumPy array")
+        Found::Other(UNKNOWN)
+    } else if obj::sniff(prefix) {
+        Found::Obj
     } else {
         Found::Text
     }

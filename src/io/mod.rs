@@ -17,6 +17,8 @@
 //! | HACC | GenericIO | `x`, `y`, `z`, `vx`, `vy`, `vz`, `id`, `mass`; checksums | |
 //! | RAMSES | `output_N` | particles with their families, the info file | |
 //! | Abacus | ASDF | `rvint` or `pack9`, ids of the file beside it; one file, which is a slab or a subsample: say the linking length | from bits to Mpc/h and km/s |
+//! | FITS | binary and text tables, the first of a file | columns by name, or chosen ones; units and `TNULL` | numbers, by `TSCAL` and `TZERO` |
+//! | point clouds | LAS 1.0 to 1.4, PCD, PLY, vertices of OBJ | `x`, `y`, `z`, or chosen columns | LAS: integers, by scale and offset |
 //! | tables | CSV, enhanced CSV, `.npy` (also records), `.npz`, Parquet (feature `parquet`) | columns by name, or chosen ones; units, redshift and box as far as they say them | |
 //!
 //! What a file says and no reader uses is named in [`Snapshot::notes`] or [`Contents::notes`]; a named coordinate, box, redshift or cosmology
@@ -31,6 +33,7 @@
 mod abacus;
 mod atomic;
 pub(crate) mod cgs;
+mod cloud;
 mod column_names;
 mod columns;
 mod companions;
@@ -55,6 +58,7 @@ mod npy;
 mod npz;
 mod npz_choice;
 mod npz_read;
+mod obj_lines;
 mod options;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -244,6 +248,11 @@ fn read_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Snaps
         Found::Zip => npz_read::read(path, reading),
         Found::Hdf5 => hdf5::read(path, reading),
         Found::Npy => npy::read(path, reading),
+        Found::Fits => cloud::fits::read(path, reading),
+        Found::Las => cloud::las::read(path, reading),
+        Found::Pcd => cloud::pcd::read(path, reading),
+        Found::Ply => cloud::ply::read(path, reading),
+        Found::Obj => cloud::obj::read(path, reading),
         Found::Text => text::read(path, reading).map(|snapshot| snapshot.reduced(reading)),
         Found::Gzip => Err(Error::file(path, "is compressed twice; uncompress it once")),
         Found::Other(what) => Err(Error::file(path, what)),
@@ -262,6 +271,11 @@ fn inspect_format(path: &Path, reading: &Reading<'_>, found: Found) -> Result<Co
         Found::Zip => npz_read::inspect(path, reading),
         Found::Hdf5 => hdf5::inspect(path, reading),
         Found::Npy => Ok(Contents::of_table(path, &npy::read(path, reading)?)),
+        Found::Fits => cloud::fits::inspect(path, reading),
+        Found::Las => cloud::las::inspect(path, reading),
+        Found::Pcd => cloud::pcd::inspect(path, reading),
+        Found::Ply => cloud::ply::inspect(path, reading),
+        Found::Obj => cloud::obj::inspect(path, reading),
         Found::Text => text::inspect(path, reading),
         Found::Gzip => Err(Error::file(path, "is compressed twice; uncompress it once")),
         Found::Other(what) => Err(Error::file(path, what)),

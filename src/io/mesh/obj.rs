@@ -1,103 +1,120 @@
 //! Wavefront OBJ: lines of vertices, and of polygons that name them.
+//!
+//! - used: `v`, whose fourth number divides the other three, and `f`, with indices from 1 or from -1 backwards
+//! - passed over: colours, normals, texture coordinates, names of parts and materials, lines and points
+//! - named in a note: lines of other kinds, such as curves and surfaces
 
-use std::io::{self, BufRead, Read};
+use std::collections::BTreeMap;
 
-use tobj::{LoadError, LoadOptions};
-
-use crate::io::mesh::{MeshData, vertices};
+use crate::io::mesh::{MeshData, fan, vertices};
+use crate::io::obj_lines::{Line, Lines, number};
 use crate::io::{Points, shorten};
 
+/// Words that begin lines without triangles.
+const PASSED: [&[u8]; 10] = [b"vn", b"vt", b"vp", b"o", b"g", b"s", b"l", b"p", b"mtllib", b"usemtl"];
+
 pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
-    let options = LoadOptions { triangulate: true, ignore_points: true, ignore_lines: true, ..Default::default() };
-    let materials = |_: &std::path::Path| Ok(Default::default());
-    let mut lines = Lines { rest: bytes, number: 0, ready: [&[]; 2] };
-    let (parts, _) = tobj::load_obj_buf(&mut lines, &options, materials).map_err(|error| {
-        format!("is no mesh in the OBJ, PLY or STL format: {}", message(error, bytes, lines.number))
-    })?;
-    let (mut coordinates, mut faces) = (vec![], vec![]);
-    for part in parts {
-        let first = u32::try_from(coordinates.len() / 3);
-        let end = u32::try_from((coordinates.len() + part.mesh.positions.len()) / 3);
-        let (Ok(first), Ok(_)) = (first, end) else { return Err("has more than 2^32 - 1 vertices".into()) };
-        coordinates.extend(part.mesh.positions);
-        faces.extend(part.mesh.indices.as_chunks::<3>().0.iter().map(|face| face.map(|at| first + at)));
+    let (mut coordinates, mut faces, mut others) = (vec![], vec![], BTreeMap::<String, u64>::new());
+    let mut corners = vec![];
+    let mut highest = 0;
+    let not_obj = |message: String| format!("is no mesh in the OBJ, PLY or STL format: {message}");
+    for line in Lines::new(bytes) {
+        let words = line.words();
+        match words.first() {
+            Some(&b"v") => vertex(&line, &words, &mut coordinates).map_err(not_obj)?,
+            Some(&b"f") => {
+                let n = coordinates.len() / 3;
+                corners_of(&line, &words, n, &mut corners).map_err(not_obj)?;
+                highest = corners.iter().copied().fold(highest, u32::max);
+                faces.extend(fan(&corners));
+            }
+            Some(word) if !PASSED.contains(word) => *others.entry(shorten(word)).or_default() += 1,
+            _ => {}
+        }
     }
-    // Lines that it does not know are passed over.
-    let is_content = |line: &[u8]| !matches!(line.trim_ascii().first(), None | Some(b'#'));
-    if faces.is_empty() && bytes.split(|&byte| byte == b'\n').any(is_content) {
+    if faces.is_empty() && Lines::new(bytes).any(|line| !line.words().is_empty()) {
         return Err("has no triangles in the OBJ, PLY or STL format".into());
     }
-    Ok(MeshData { vertices: vertices(coordinates, Points::F64)?, faces })
+    let n = coordinates.len() / 3;
+    if u32::try_from(n).is_err() {
+        return Err("has more than 2^32 - 1 vertices".into());
+    }
+    if highest as usize >= n && !faces.is_empty() {
+        return Err(not_obj(missing(bytes, n)));
+    }
+    let others: Vec<String> = others.into_iter().map(|(word, n)| format!("{word} ({n})")).collect();
+    let notes =
+        if others.is_empty() { vec![] } else { vec![format!("lines that are not read: {}", others.join(", "))] };
+    Ok(MeshData { vertices: vertices(coordinates, Points::F64)?, faces, notes })
 }
 
-/// What is wrong in this line, the last that was read. What faces name is looked up when a part ends, after its lines.
-fn message(error: LoadError, bytes: &[u8], number: usize) -> String {
-    let what = match error {
-        LoadError::FaceVertexOutOfBounds => return "a face has a vertex that is not there".into(),
-        LoadError::InvalidPolygon => return "a face has no vertices".into(),
-        LoadError::ReadError => "is no text in UTF-8".into(),
-        LoadError::PositionParseError => "has no three numbers".into(),
-        LoadError::FaceParseError => "is no list of vertices, each as 1, 1/2, 1//3 or 1/2/3".into(),
-        other => format!("cannot be read: {other}"),
+/// Names the line, and says what is wrong in it.
+fn wrong(line: &Line<'_>, what: &str) -> String {
+    let what = if line.is_text() { what } else { "is no text in UTF-8" };
+    format!("line {}: '{}' {what}", line.number, line.quoted())
+}
+
+/// Adds the coordinates of a vertex; three more numbers, or four, are its colour.
+fn vertex(line: &Line<'_>, words: &[&[u8]], coordinates: &mut Vec<f64>) -> Result<(), String> {
+    let weight = match words.len() {
+        4 | 7 | 8 => Ok(1.0),
+        5 => number(words[4]),
+        _ => return Err(wrong(line, "has not 3, 4, 6 or 7 numbers")),
     };
-    let line = bytes.split(|&byte| byte == b'\n').nth(number.saturating_sub(1)).unwrap_or_default().trim_ascii();
-    format!("line {number}: '{}' {what}", shorten(line))
+    let weight = weight.map_err(|_| wrong(line, "has a fourth number that cannot be read"))?;
+    for word in &words[1..4] {
+        coordinates.push(number(word).map_err(|_| wrong(line, "has no three numbers"))? / weight);
+    }
+    Ok(())
 }
 
-/// What of a line is handed out; nothing if it is passed over. The reader looks up the normals and texture coordinates of faces without
-/// care for large numbers, wants colours on all vertices or on none, and takes a line of three vertices for a triangle: it sees none of these.
-fn prepared(line: &[u8]) -> Option<&[u8]> {
-    let text = std::str::from_utf8(line).or_else(|error| std::str::from_utf8(&line[..error.valid_up_to()])).ok()?;
-    let mut words = text.split_whitespace();
-    match words.next()? {
-        // A fourth number divides the coordinates; three more are a colour.
-        "v" if words.count() == 6 => {
-            let is_of_word = |letter: char| !letter.is_whitespace();
-            Some((0..3).fold(text, |rest, _| rest.trim_end().trim_end_matches(is_of_word)).as_bytes())
+/// Returns `true` for a whole number of any size.
+fn is_whole(word: &[u8]) -> bool {
+    let digits = word.strip_prefix(b"-").unwrap_or(word);
+    !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+}
+
+/// Replaces `corners` by those of a face, as indices from 0; there are `n` vertices before it.
+fn corners_of(line: &Line<'_>, words: &[&[u8]], n: usize, corners: &mut Vec<u32>) -> Result<(), String> {
+    corners.clear();
+    if words.len() == 1 {
+        return Err(format!("line {}: a face has no vertices", line.number));
+    }
+    for word in &words[1..] {
+        let mut parts = word.split(|&byte| byte == b'/');
+        let index = parts.next().unwrap_or_default();
+        let others: Vec<&[u8]> = parts.collect();
+        if !is_whole(index) || others.len() > 2 || !others.iter().all(|other| other.is_empty() || is_whole(other)) {
+            return Err(wrong(line, "is no list of vertices, each as 1, 1/2, 1//3 or 1/2/3"));
         }
-        "v" | "f" => Some(line),
-        // A part begins, whatever its name.
-        "o" | "g" => Some(b"o"),
-        _ => None,
+        let index = std::str::from_utf8(index).ok().and_then(|index| index.parse::<i64>().ok());
+        let place = match index {
+            Some(index) if index > 0 => Some(index - 1),
+            // The last vertex before the face is -1.
+            Some(index) if index < 0 => (n as i64).checked_add(index).filter(|&place| place >= 0),
+            _ => None,
+        };
+        let place = place.and_then(|place| u32::try_from(place).ok());
+        corners.push(place.ok_or_else(|| wrong(line, "has a vertex that is not there"))?);
     }
+    Ok(())
 }
 
-/// The lines that make a mesh, one at a time, so that an error is in the line that was handed out last.
-struct Lines<'a> {
-    /// What is not yet read.
-    rest: &'a [u8],
-    /// The number of the last line.
-    number: usize,
-    /// What of a line is not yet handed out, and its end.
-    ready: [&'a [u8]; 2],
-}
-
-impl Read for Lines<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let n = self.fill_buf()?.read(buffer)?;
-        self.consume(n);
-        Ok(n)
-    }
-}
-
-impl BufRead for Lines<'_> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        while self.ready.iter().all(|part| part.is_empty()) && !self.rest.is_empty() {
-            let end = self.rest.iter().position(|&byte| byte == b'\n').map_or(self.rest.len(), |end| end + 1);
-            let (line, rest) = self.rest.split_at(end);
-            self.rest = rest;
-            self.number += 1;
-            if let Some(line) = prepared(line.trim_ascii_end()) {
-                self.ready = [line, b"\n"];
+/// The first face with a vertex beyond the `n` that there are.
+fn missing(bytes: &[u8], n: usize) -> String {
+    let (mut before, mut corners) = (0, vec![]);
+    for line in Lines::new(bytes) {
+        let words = line.words();
+        match words.first() {
+            Some(&b"v") => before += 1,
+            Some(&b"f") => {
+                let found = corners_of(&line, &words, before, &mut corners);
+                if found.is_err() || corners.iter().any(|&corner| corner as usize >= n) {
+                    return wrong(&line, &format!("has a vertex that is not there; there are {n}"));
+                }
             }
-        }
-        Ok(self.ready.into_iter().find(|part| !part.is_empty()).unwrap_or_default())
-    }
-
-    /// At most what was handed out.
-    fn consume(&mut self, n: usize) {
-        if let Some(part) = self.ready.iter_mut().find(|part| !part.is_empty()) {
-            *part = part.get(n..).unwrap_or_default();
+            _ => {}
         }
     }
+    "a face has a vertex that is not there".into()
 }

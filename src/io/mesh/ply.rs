@@ -1,5 +1,7 @@
 //! PLY: elements with properties, of which vertices and faces are read.
 
+use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::io::{Cursor, ErrorKind};
 
 use ply_rs_bw::parser::{ParseError, Parser, Reader};
@@ -7,6 +9,7 @@ use ply_rs_bw::ply::{
     ElementDef, Encoding, Header, Property, PropertyAccess, PropertyAccessResult, PropertyType, ScalarType,
 };
 
+use crate::io::cloud::ply_header;
 use crate::io::mesh::ply_text::Lines;
 use crate::io::mesh::{MeshData, fan, vertices};
 use crate::io::{Points, shorten};
@@ -15,12 +18,27 @@ use crate::io::{Points, shorten};
 const CORNERS: [&str; 2] = ["vertex_indices", "vertex_index"];
 
 pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
-    read_elements(bytes).map_err(|error| format!("is no whole PLY file: {error}"))
+    let bytes = plain_header(bytes);
+    read_elements(&bytes).map_err(|error| format!("is no whole PLY file: {error}"))
+}
+
+/// The file with a header in ASCII, as the parser wants it: comments may be in any encoding.
+fn plain_header(bytes: &[u8]) -> Cow<'_, [u8]> {
+    const END: &[u8] = b"end_header";
+    let end = bytes.windows(END.len()).position(|text| text == END).unwrap_or(bytes.len());
+    if bytes[..end].is_ascii() {
+        return bytes.into();
+    }
+    let mut copy = bytes.to_vec();
+    copy[..end].iter_mut().filter(|byte| !byte.is_ascii()).for_each(|byte| *byte = b'?');
+    copy.into()
 }
 
 fn read_elements(bytes: &[u8]) -> Result<MeshData, String> {
     let mut reader = Reader::new(Cursor::new(bytes));
     let header = Parser::<Corner>::new().read_header(&mut reader).map_err(|error| in_header(&error, bytes))?;
+    // The parser keeps one of two properties, or elements, of one name.
+    ply_header::Header::parse(bytes)?;
     let mut payload = match header.encoding {
         Encoding::Ascii => {
             let place = reader.get_ref().position() as usize;
@@ -29,6 +47,7 @@ fn read_elements(bytes: &[u8]) -> Result<MeshData, String> {
         _ => Payload::Binary(reader, &header),
     };
     let (mut coordinates, mut faces, mut is_wide) = (vec![], vec![], false);
+    let (mut highest, mut n_faces) = (None, 0);
     for (name, element) in &header.elements {
         match name.as_str() {
             "vertex" => {
@@ -42,9 +61,11 @@ fn read_elements(bytes: &[u8]) -> Result<MeshData, String> {
                     let (names, known) = (names.join(", "), CORNERS.join(" or "));
                     return Err(format!("faces have {names}, of which none is the list {known}"));
                 }
-                for Face(corners) in payload.elements(element)? {
+                for (place, Face(corners)) in payload.elements(element)?.into_iter().enumerate() {
                     faces.extend(fan(&corners));
+                    highest = highest.max(corners.into_iter().max().map(|corner| (corner, Reverse(place))));
                 }
+                n_faces = element.count;
             }
             _ => drop(payload.elements::<Other>(element)?),
         }
@@ -52,11 +73,24 @@ fn read_elements(bytes: &[u8]) -> Result<MeshData, String> {
     if u32::try_from(coordinates.len() / 3).is_err() {
         return Err("more than 2^32 - 1 vertices".into());
     }
+    let n = coordinates.len() / 3;
+    if let Some((corner, Reverse(place))) = highest.filter(|&(corner, _)| corner as usize >= n) {
+        let corner = if corner == u32::MAX { "a vertex below 0".into() } else { format!("vertex {corner}") };
+        let last = n.saturating_sub(1);
+        return Err(format!("face {} of {n_faces} has {corner}; there are vertices 0 to {last}", place + 1));
+    }
+    let mut notes = vec![];
+    if let Payload::Binary(reader, _) = &payload {
+        let after = (bytes.len() as u64).saturating_sub(reader.get_ref().position());
+        if after > 0 {
+            notes.push(format!("{after} bytes after the last element are not read"));
+        }
+    }
     let vertices = match is_wide {
         true => vertices(coordinates, Points::F64)?,
         false => vertices(coordinates.into_iter().map(|x: f64| x as f32).collect(), Points::F32)?,
     };
-    Ok(MeshData { vertices, faces })
+    Ok(MeshData { vertices, faces, notes })
 }
 
 /// What follows the header.

@@ -22,9 +22,12 @@ fn length(triangles: u32) -> u64 {
     HEADER as u64 + u64::from(triangles) * TRIANGLE as u64
 }
 
-/// Whether these are as many bytes as a binary file's count of triangles makes.
+/// Returns `true` if the length fits the count of triangles of a binary file, with fewer bytes after them than a triangle has.
 pub(super) fn is_binary(bytes: &[u8]) -> bool {
-    promised(bytes).is_some_and(|triangles| bytes.len() as u64 == length(triangles))
+    let after = |triangles| (bytes.len() as u64).checked_sub(length(triangles));
+    // Text has no byte 0, and its length fits its characters by chance alone.
+    let most = if bytes.contains(&0) { TRIANGLE as u64 - 1 } else { 0 };
+    promised(bytes).and_then(after).is_some_and(|after| after <= most)
 }
 
 /// Whether these are text that begins as STL.
@@ -53,8 +56,13 @@ pub(super) fn read_binary(bytes: &[u8]) -> Result<MeshData, String> {
         copy[..5].fill(b' ');
         bytes = &copy;
     }
-    let mesh = stl_io::read_stl(&mut Cursor::new(bytes));
-    of(mesh.map_err(|error| format!("is no whole STL file: {error}"))?)
+    let end = promised(bytes).map_or(0, length) as usize;
+    let mesh = stl_io::read_stl(&mut Cursor::new(&bytes[..end.min(bytes.len())]));
+    let mut mesh = of(mesh.map_err(|error| format!("is no whole STL file: {error}"))?)?;
+    if let Some(after) = bytes.len().checked_sub(end).filter(|&after| after > 0) {
+        mesh.notes.push(format!("{after} bytes after the last triangle are not read"));
+    }
+    Ok(mesh)
 }
 
 pub(super) fn read_text(bytes: &[u8]) -> Result<MeshData, String> {
@@ -69,7 +77,7 @@ fn of(mesh: IndexedMesh) -> Result<MeshData, String> {
     }
     let coordinates = mesh.vertices.iter().flat_map(|vertex| vertex.0).collect();
     let faces = mesh.faces.iter().map(|face| face.vertices.map(|at| at as u32)).collect();
-    Ok(MeshData { vertices: vertices(coordinates, Points::F32)?, faces })
+    Ok(MeshData { vertices: vertices(coordinates, Points::F32)?, faces, notes: vec![] })
 }
 
 /// Whether a line begins with this word, in upper or lower case.

@@ -1,0 +1,229 @@
+//! FITS tables: the first binary or text table of a file.
+//!
+//! - in: columns of bytes, integers, floats and vectors of them (`TFORM` B, I, J, K, E, D, and I, F, E, D of text tables)
+//! - used: `TTYPE`, `TFORM`, `TUNIT`, `TSCAL`, `TZERO` (unsigned integers stay exact), `TNULL`; redshift, box and cosmology by their names
+//! - printed: other tables and images, other keywords, columns that are not read, bytes after the last HDU
+//! - refused: images, compressed tables, random groups, contradicting headers, missing values in columns that are read, and the choice of
+//!   columns of text, truth values, bits, complex numbers or lists of variable length
+
+mod columns;
+mod header;
+
+use std::path::Path;
+
+use csv::ByteRecord;
+
+use crate::io::contents::Contents;
+use crate::io::reading::Reading;
+use crate::io::source::Source;
+use crate::io::{Error, Format, Result, Snapshot, shorten};
+
+use super::Cloud;
+use super::text::{self, TextCloud};
+use columns::{TextColumn, binary, texts};
+use header::{Hdu, hdus};
+
+/// The first bytes of FITS files.
+pub(in crate::io) const MAGIC: &[u8] = b"SIMPLE  =";
+
+/// Keywords that describe the layout, a column or the writer; others are printed.
+const PLAIN: [&str; 22] = [
+    "XTENSION", "SIMPLE", "BITPIX", "NAXIS", "PCOUNT", "GCOUNT", "TFIELDS", "EXTNAME", "EXTVER", "EXTLEVEL", "EXTEND",
+    "THEAP", "CHECKSUM", "DATASUM", "DATE", "ORIGIN", "AUTHOR", "CREATOR", "LONGSTRN", "NEXTEND", "INHERIT", "BLOCKED",
+];
+const PLAIN_OF_COLUMNS: [&str; 12] =
+    ["TTYPE", "TFORM", "TUNIT", "TSCAL", "TZERO", "TNULL", "TDISP", "TDIM", "TBCOL", "TCOMM", "TUCD", "NAXIS"];
+/// Keywords whose values are numbers, and the names that tables have for them.
+const NUMBERS: [(&str, &str); 10] = [
+    ("REDSHIFT", "redshift"),
+    ("BOXSIZE", "box_size"),
+    ("BOX_SIZE", "box_size"),
+    ("LBOX", "box_size"),
+    ("OMEGA_M", "omega_m"),
+    ("OMEGAM", "omega_m"),
+    ("OMEGA_L", "omega_lambda"),
+    ("OMEGAL", "omega_lambda"),
+    ("OMEGA_LAMBDA", "omega_lambda"),
+    ("H", "h"),
+];
+
+/// A table that has been found in a file.
+struct Found {
+    table: Hdu,
+    is_binary: bool,
+    entries: Vec<(String, String)>,
+    notes: Vec<String>,
+}
+
+/// The name of an HDU in messages.
+fn called(hdu: &Hdu) -> String {
+    match hdu.text("EXTNAME") {
+        Some(name) => format!("HDU {} ({})", hdu.number, shorten(name.as_bytes())),
+        None => format!("HDU {}", hdu.number),
+    }
+}
+
+fn find(source: &mut Source) -> Result<Found> {
+    let (all, rest) = hdus(source)?;
+    let is_table =
+        |hdu: &Hdu| matches!(hdu.text("XTENSION"), Some("BINTABLE" | "A3DTABLE" | "TABLE")) && !hdu.is_true("ZIMAGE");
+    let mut notes = vec![];
+    let (tables, others): (Vec<Hdu>, Vec<Hdu>) = all.into_iter().partition(is_table);
+    let images = others.iter().filter(|hdu| hdu.number > 0 || hdu.whole("NAXIS").is_ok_and(|n| n > Some(0))).count();
+    let primary: Vec<(String, String)> = others
+        .iter()
+        .filter(|hdu| hdu.number == 0)
+        .flat_map(Hdu::entries)
+        .map(|(keyword, value)| (keyword.to_string(), value.to_string()))
+        .collect();
+    let mut tables = tables.into_iter();
+    let Some(table) = tables.next() else {
+        let message = format!("is a FITS file without tables ({images} images); points are read from tables");
+        return Err(source.error(message));
+    };
+    if table.is_true("ZTABLE") {
+        let message = format!("{} is a compressed table; uncompress it, as by funpack", called(&table));
+        return Err(source.error(message));
+    }
+    let more: Vec<String> = tables.map(|hdu| called(&hdu)).collect();
+    if !more.is_empty() {
+        notes.push(format!("{} is read; tables that are not read: {}", called(&table), more.join(", ")));
+    }
+    if images > 0 {
+        notes.push(format!("images that are not read: {images}"));
+    }
+    if rest > 0 {
+        notes.push(format!("{rest} bytes after the last HDU are not read"));
+    }
+    let (entries, unused) = entries(&table, &primary).map_err(|message| source.error(message))?;
+    if !unused.is_empty() {
+        let list: Vec<String> = unused.iter().map(|keyword| shorten(keyword.as_bytes())).collect();
+        notes.push(format!("keywords that are not used: {}", list.join(", ")));
+    }
+    let is_binary = table.text("XTENSION") != Some("TABLE");
+    Ok(Found { table, is_binary, entries, notes })
+}
+
+/// The numbers of a header that are used, by the names that tables have for them, and the keywords that are not used.
+fn entries(
+    table: &Hdu,
+    primary: &[(String, String)],
+) -> std::result::Result<(Vec<(String, String)>, Vec<String>), String> {
+    let (mut used, mut unused): (Vec<(String, String)>, Vec<String>) = (vec![], vec![]);
+    let primary = primary.iter().map(|(keyword, value)| (keyword.as_str(), value.as_str()));
+    for (keyword, value) in table.entries().chain(primary) {
+        let stem = keyword.trim_end_matches(|letter: char| letter.is_ascii_digit());
+        if PLAIN.contains(&keyword) || (stem != keyword && PLAIN_OF_COLUMNS.contains(&stem)) {
+            continue;
+        }
+        let known = NUMBERS.iter().find(|(name, _)| name.eq_ignore_ascii_case(keyword));
+        let Some(&(_, name)) = known else {
+            if !unused.iter().any(|other| other == keyword) {
+                unused.push(keyword.to_string());
+            }
+            continue;
+        };
+        let number = header::real(value).filter(|number| number.is_finite() && (name == "redshift" || *number >= 0.0));
+        let number = number
+            .ok_or_else(|| format!("its keyword {keyword} is {}, which cannot be used", shorten(value.as_bytes())))?;
+        match used.iter().find(|(other, _)| other == name) {
+            Some((_, other)) if header::real(other) != Some(number) => {
+                return Err(format!("its keyword {keyword} is {number}, but another for the same is {other}"));
+            }
+            Some(_) => {}
+            None => used.push((name.into(), number.to_string())),
+        }
+    }
+    Ok((used, unused))
+}
+
+fn cloud<'a>(path: &'a Path, source: &Source, found: Found) -> Result<Cloud<'a>> {
+    let Found { table, entries, notes, .. } = found;
+    let refuse = |message: String| source.error(format!("{}: {message}", called(&table)));
+    let rows = table.count("NAXIS2").map_err(refuse)?;
+    let fields = binary(&table).map_err(refuse)?;
+    let cloud =
+        Cloud { format: Format::Fits, path, spool: None, rows, big_endian: true, fields, entries, code: None, notes };
+    cloud.check_length(source.len())?;
+    if rows == 0 {
+        return Err(cloud.error(format!("{} has no rows", called(&table))));
+    }
+    Ok(cloud)
+}
+
+pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+    let mut source = reading.open(path)?;
+    let found = find(&mut source)?;
+    if found.is_binary { cloud(path, &source, found)?.read(reading) } else { read_text(path, source, &found, reading) }
+}
+
+pub(in crate::io) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+    let mut source = reading.open(path)?;
+    let found = find(&mut source)?;
+    if found.is_binary {
+        return cloud(path, &source, found)?.inspect(reading);
+    }
+    Ok(text::inspect(path, &read_text(path, source, &found, reading)?))
+}
+
+/// The rows of a text table.
+fn read_text(path: &Path, mut source: Source, found: &Found, reading: &Reading<'_>) -> Result<Snapshot> {
+    let table = &found.table;
+    let refuse = |message: String| Error::file(path, format!("{}: {message}", called(table)));
+    let all = texts(table).map_err(refuse)?;
+    let (width, rows) = (table.count("NAXIS1").map_err(refuse)?, table.count("NAXIS2").map_err(refuse)?);
+    let (columns, others): (Vec<TextColumn>, Vec<TextColumn>) = all.into_iter().partition(|column| column.is_number);
+    let mut notes = found.notes.clone();
+    if !others.is_empty() {
+        let list: Vec<String> = others.iter().map(|column| shorten(column.name.as_bytes())).collect();
+        notes.push(format!("columns of text that are not read: {}", list.join(", ")));
+    }
+    let units: Vec<String> = columns
+        .iter()
+        .filter_map(|column| {
+            Some(format!("{} in {}", shorten(column.name.as_bytes()), shorten(column.unit.as_ref()?.as_bytes())))
+        })
+        .collect();
+    let names = columns.iter().map(|column| column.name.clone()).collect();
+    let cloud = TextCloud { format: Format::Fits, path, names, notes };
+    source.seek(table.at)?;
+    let mut line = vec![0; usize::try_from(width).unwrap_or(usize::MAX).min(source.len() as usize)];
+    let mut row = 0;
+    let snapshot = cloud.read(reading, |record: &mut ByteRecord| {
+        if row == rows {
+            return Ok(None);
+        }
+        row += 1;
+        source.fill(&mut line)?;
+        for column in &columns {
+            let word = column.word(&line).map_err(|message| {
+                Error::file(path, format!("row {row}, column {}: {message}", shorten(column.name.as_bytes())))
+            })?;
+            record.push_field(word.as_bytes());
+        }
+        Ok(Some(format!("row {row}")))
+    })?;
+    finish(path, snapshot, found, &columns, units, reading)
+}
+
+/// Adds what the header of a text table says of its points.
+fn finish(
+    path: &Path,
+    mut snapshot: Snapshot,
+    found: &Found,
+    columns: &[TextColumn],
+    units: Vec<String>,
+    reading: &Reading<'_>,
+) -> Result<Snapshot> {
+    if !reading.is_of_fields {
+        let named = columns.iter().map(|column| (column.name.as_str(), column.unit.as_deref()));
+        let header = super::header_of(path, named, &found.entries, &snapshot.columns)?;
+        snapshot.units = header.units;
+        (snapshot.redshift, snapshot.background) = (header.redshift, header.background);
+        snapshot.box_size = header.box_size.filter(|_| reading.options.columns.is_empty());
+        if !units.is_empty() && header.units == Default::default() {
+            snapshot.notes.push(format!("units that are not used: {}; numbers stay as they are", units.join(", ")));
+        }
+    }
+    Ok(snapshot.reduced(reading))
+}

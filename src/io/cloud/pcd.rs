@@ -1,0 +1,299 @@
+//! PCD, the point clouds of the Point Cloud Library.
+//!
+//! - in: version 0.5 to 0.7, as text, binary, or binary compressed by LZF; the latter stores each field as one array
+//! - used: `FIELDS`, `SIZE`, `TYPE`, `COUNT`, `WIDTH`, `HEIGHT`, `POINTS`, `DATA`
+//! - printed: `VIEWPOINT`, if it is not the identity; fields that are not read. Fields named `_` are padding.
+//! - refused: other lines, headers that contradict themselves, points that are not finite
+
+use std::io::Cursor;
+use std::path::Path;
+
+use csv::ByteRecord;
+
+use crate::io::columns::Number;
+use crate::io::contents::Contents;
+use crate::io::reading::Reading;
+use crate::io::source::Source;
+use crate::io::spool::Spool;
+use crate::io::{Error, Format, Result, Snapshot, shorten};
+
+use super::rows::Mapping;
+use super::text::{self, Lines, TextCloud, words};
+use super::{Cloud, Field, Kind, lzf};
+
+/// Bytes of a header that are read.
+const LONGEST_HEADER: usize = 1 << 16;
+/// The maximum number of bytes that one compressed byte becomes: a reference of three bytes copies 264.
+const MOST_BYTES: u64 = 88;
+
+/// Returns `true` if `prefix` begins a PCD file.
+pub(in crate::io) fn sniff(prefix: &[u8]) -> bool {
+    let text = prefix.strip_prefix(b"\xef\xbb\xbf").unwrap_or(prefix);
+    let mut lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let first = lines.find(|line| !line.is_empty() && (!line.starts_with(b"#") || line.starts_with(b"# .PCD")));
+    let Some(first) = first else { return false };
+    let is_version = |word: &[u8]| word.starts_with(b".") || word.starts_with(b"0.");
+    let mut words = words(first);
+    first.starts_with(b"# .PCD v") || (words.next() == Some(b"VERSION") && words.next().is_some_and(is_version))
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Encoding {
+    Text,
+    Binary,
+    Compressed,
+}
+
+/// A header.
+struct Header {
+    names: Vec<String>,
+    /// The bytes, the kind and the number of the values of each field.
+    sizes: Vec<u64>,
+    kinds: Vec<char>,
+    counts: Vec<u64>,
+    points: u64,
+    encoding: Encoding,
+    /// The byte where the data begin, and the lines before them.
+    at: u64,
+    lines: u64,
+    notes: Vec<String>,
+}
+
+impl Header {
+    fn read(source: &mut Source) -> Result<Self> {
+        let bytes = source.prefix(LONGEST_HEADER)?;
+        Self::parse(&bytes).map_err(|message| source.error(message))
+    }
+
+    fn parse(bytes: &[u8]) -> std::result::Result<Self, String> {
+        let (mut at, mut lines) = (0, 0);
+        let mut found: Vec<(String, Vec<String>)> = vec![];
+        let encoding = loop {
+            let rest = bytes.get(at..).unwrap_or_default();
+            let Some(end) = rest.iter().position(|&byte| byte == b'\n') else {
+                return Err("is no whole PCD file: its header has no line DATA".into());
+            };
+            at += end + 1;
+            lines += 1;
+            let line = rest[..end].strip_prefix(b"\xef\xbb\xbf").unwrap_or(&rest[..end]).trim_ascii();
+            let mut words = words(line).map(|word| String::from_utf8_lossy(word).into_owned());
+            let Some(key) = words.next().filter(|_| !line.starts_with(b"#")) else { continue };
+            let values: Vec<String> = words.collect();
+            if found.iter().any(|(other, _)| *other == key) {
+                return Err(format!("line {lines}: its header has a second line {}", shorten(key.as_bytes())));
+            }
+            match key.as_str() {
+                "DATA" => {
+                    break match values.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+                        ["ascii"] => Encoding::Text,
+                        ["binary"] => Encoding::Binary,
+                        ["binary_compressed"] => Encoding::Compressed,
+                        _ => {
+                            return Err(format!(
+                                "line {lines}: data are {}; ascii, binary and binary_compressed can be read",
+                                shorten(line)
+                            ));
+                        }
+                    };
+                }
+                "VERSION" | "FIELDS" | "COLUMNS" | "SIZE" | "TYPE" | "COUNT" | "WIDTH" | "HEIGHT" | "VIEWPOINT"
+                | "POINTS" => {
+                    found.push((key, values));
+                }
+                _ => return Err(format!("line {lines}: '{}' is no line of a PCD header", shorten(line))),
+            }
+        };
+        let of = |key: &str| found.iter().find(|(own, _)| own == key).map(|(_, values)| &values[..]);
+        let names = of("FIELDS").or_else(|| of("COLUMNS")).unwrap_or_default().to_vec();
+        let n = names.len();
+        let numbers = |key: &str| -> std::result::Result<Option<Vec<u64>>, String> {
+            let parse = |value: &String| {
+                value.parse().map_err(|_| format!("{key} '{}' is no whole number", shorten(value.as_bytes())))
+            };
+            of(key).map(|values| values.iter().map(parse).collect()).transpose()
+        };
+        let scalar = |key: &str| match numbers(key)?.as_deref() {
+            Some(&[value]) => Ok(Some(value)),
+            None => Ok(None),
+            _ => Err(format!("{key} must be one number")),
+        };
+        let sizes = numbers("SIZE")?.unwrap_or_default();
+        let counts = numbers("COUNT")?.unwrap_or_else(|| vec![1; n]);
+        let kinds: Vec<char> = of("TYPE").unwrap_or_default().iter().filter_map(|kind| kind.chars().next()).collect();
+        if n == 0 || [sizes.len(), counts.len(), kinds.len()].iter().any(|&len| len != n) {
+            return Err("its header must have FIELDS, and as many values in SIZE, TYPE and COUNT".into());
+        }
+        let (width, height) = (scalar("WIDTH")?, scalar("HEIGHT")?.unwrap_or(1));
+        let product =
+            width.map(|width| width.checked_mul(height).ok_or("has WIDTH x HEIGHT beyond 2^64")).transpose()?;
+        let points = match (scalar("POINTS")?, product) {
+            (Some(points), Some(product)) if points != product => {
+                return Err(format!("has {points} POINTS, but WIDTH x HEIGHT is {product}"));
+            }
+            (Some(points), _) | (None, Some(points)) => points,
+            (None, None) => return Err("its header has neither POINTS nor WIDTH".into()),
+        };
+        let mut notes = vec![];
+        if let Some(pose) = of("VIEWPOINT") {
+            let numbers: Vec<Option<f64>> = pose.iter().map(|value| value.parse().ok()).collect();
+            if numbers != [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0].map(Some) {
+                notes.push(format!("VIEWPOINT {} is not applied", shorten(pose.join(" ").as_bytes())));
+            }
+        }
+        Ok(Self { names, sizes, kinds, counts, points, encoding, at: at as u64, lines, notes })
+    }
+
+    /// The number type of a field.
+    fn number(&self, field: usize) -> std::result::Result<Number, String> {
+        Ok(match (self.kinds[field], self.sizes[field]) {
+            ('F', 4) => Number::F32,
+            ('F', 8) => Number::F64,
+            ('I', 1) => Number::I8,
+            ('I', 2) => Number::I16,
+            ('I', 4) => Number::I32,
+            ('I', 8) => Number::I64,
+            ('U', 1) => Number::U8,
+            ('U', 2) => Number::U16,
+            ('U', 4) => Number::U32,
+            ('U', 8) => Number::U64,
+            (kind, size) => {
+                let name = shorten(self.names[field].as_bytes());
+                return Err(format!("field {name} has TYPE {kind} and SIZE {size}, which are no number"));
+            }
+        })
+    }
+
+    /// The bytes of a point.
+    fn record(&self) -> Option<u64> {
+        self.sizes
+            .iter()
+            .zip(&self.counts)
+            .try_fold(0u64, |sum, (size, count)| sum.checked_add(size.checked_mul(*count)?))
+    }
+}
+
+/// Returns `true` for the name of padding.
+fn is_padding(name: &str) -> bool {
+    name == "_"
+}
+
+fn cloud<'a>(path: &'a Path, mut source: Source, header: &Header) -> Result<Cloud<'a>> {
+    let record = header.record().filter(|&record| record > 0);
+    let record = record.ok_or_else(|| source.error("its header has points without bytes"))?;
+    let is_compressed = header.encoding == Encoding::Compressed;
+    let spool = if is_compressed { Some(uncompressed(path, &mut source, header, record)?) } else { None };
+    let first = if is_compressed { 0 } else { header.at };
+    let (mut fields, mut before) = (vec![], 0);
+    for (place, name) in header.names.iter().enumerate() {
+        let (size, width) = (header.sizes[place], header.counts[place]);
+        if !is_padding(name) && width > 0 {
+            let number = header.number(place).map_err(|message| source.error(message))?;
+            let kind = Kind::Number(number, Mapping::Same);
+            // Of compressed data each field is an array of its own.
+            let (at, stride) =
+                if is_compressed { (before * header.points, size * width) } else { (first + before, record) };
+            fields.push(Field { width, ..Field::new(name.clone(), at, stride, kind) });
+        }
+        before += size * width;
+    }
+    let len = if is_compressed { record * header.points } else { source.len() };
+    let cloud = Cloud {
+        format: Format::Pcd,
+        path,
+        spool,
+        rows: header.points,
+        big_endian: false,
+        fields,
+        entries: vec![],
+        code: None,
+        notes: header.notes.clone(),
+    };
+    cloud.check_length(len)?;
+    if header.points == 0 {
+        return Err(cloud.error("has no points"));
+    }
+    Ok(cloud)
+}
+
+/// The data of a compressed file.
+fn uncompressed(path: &Path, source: &mut Source, header: &Header, record: u64) -> Result<Spool> {
+    source.seek(header.at)?;
+    let (packed, whole) = (u64::from(source.u32(false)?), u64::from(source.u32(false)?));
+    let due = record.checked_mul(header.points);
+    if due != Some(whole) {
+        let (points, whole) = (header.points, whole);
+        return Err(source.error(format!("has {whole} bytes of data; {points} points of {record} bytes are promised")));
+    }
+    if packed > source.left() || whole > packed.saturating_mul(MOST_BYTES) {
+        let message = format!("truncated: {packed} compressed bytes are due, and {} are there", source.left());
+        return Err(source.error(message));
+    }
+    let mut bytes = vec![0; packed as usize];
+    source.fill(&mut bytes)?;
+    let mut data = vec![];
+    lzf::decode(&bytes, &mut data, whole as usize).map_err(|message| source.error(message))?;
+    if data.len() as u64 != whole {
+        return Err(source.error(format!("has compressed data of {} bytes; {whole} are promised", data.len())));
+    }
+    Spool::of(Cursor::new(data), path)
+}
+
+pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
+    let mut source = reading.open(path)?;
+    let header = Header::read(&mut source)?;
+    match header.encoding {
+        Encoding::Text => read_text(path, reading, &header),
+        _ => cloud(path, source, &header)?.read(reading),
+    }
+}
+
+pub(in crate::io) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
+    let mut source = reading.open(path)?;
+    let header = Header::read(&mut source)?;
+    match header.encoding {
+        Encoding::Text => Ok(text::inspect(path, &read_text(path, reading, &header)?)),
+        _ => cloud(path, source, &header)?.inspect(reading),
+    }
+}
+
+fn read_text(path: &Path, reading: &Reading<'_>, header: &Header) -> Result<Snapshot> {
+    let (mut names, mut places, mut place) = (vec![], vec![], 0usize);
+    for (field, name) in header.names.iter().enumerate() {
+        // Each value of a field is a word, of which a line has no more than it has bytes.
+        let count = header.counts[field].min(1 << 16) as usize;
+        for k in 0..count {
+            if !is_padding(name) {
+                names.push(if count == 1 { name.clone() } else { format!("{name}[{}]", k + 1) });
+                places.push(place);
+            }
+            place += 1;
+        }
+        if place > 1 << 16 {
+            return Err(Error::file(path, "its header has more than 65,536 values in a line"));
+        }
+    }
+    let cloud = TextCloud { format: Format::Pcd, path, names, notes: header.notes.clone() };
+    let mut lines = Lines::open(path, header.at, header.lines)?;
+    let mut left = header.points;
+    let snapshot = cloud.read(reading, |record: &mut ByteRecord| {
+        while left > 0 {
+            let Some((line, number)) = lines.next()? else {
+                let there = header.points - left;
+                return Err(Error::file(path, format!("truncated: it has {there} of {} points", header.points)));
+            };
+            let line: Vec<&[u8]> = words(line).collect();
+            if line.is_empty() {
+                continue;
+            }
+            if line.len() != place {
+                let message = format!("line {}: {} values where its header promises {place}", number, line.len());
+                return Err(Error::file(path, message));
+            }
+            places.iter().for_each(|&place| record.push_field(line[place]));
+            left -= 1;
+            return Ok(Some(format!("line {}", number)));
+        }
+        Ok(None)
+    })?;
+    Ok(snapshot.reduced(reading))
+}

@@ -1,0 +1,117 @@
+//! Point clouds as text: rows of words, whose columns the header of the file names.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use csv::ByteRecord;
+
+use crate::io::csv_columns::Rows;
+use crate::io::reading::Reading;
+use crate::io::source::Cancellable;
+use crate::io::{Contents, Error, Format, Result, Snapshot, shorten};
+
+use super::{left_out, named};
+
+/// Bytes in the longest line.
+const LONGEST_LINE: u64 = 1 << 16;
+
+/// A file whose rows are text.
+pub(super) struct TextCloud<'a> {
+    pub format: Format,
+    pub path: &'a Path,
+    /// The columns, and their names.
+    pub names: Vec<String>,
+    pub notes: Vec<String>,
+}
+
+impl TextCloud<'_> {
+    /// Reads the rows that `next` puts into a record, whose number it returns; `None` after the last.
+    pub(super) fn read(
+        &self,
+        reading: &Reading<'_>,
+        mut next: impl FnMut(&mut ByteRecord) -> Result<Option<String>>,
+    ) -> Result<Snapshot> {
+        let options = reading.options;
+        let refuse = |message: String| Error::file(self.path, message);
+        let columns = named(self.names.clone(), &options.columns, reading).map_err(refuse)?;
+        let coordinates = if reading.is_of_fields { vec![] } else { columns.coordinates.clone() };
+        let is_used = |place: &usize| {
+            let others = columns.velocities.iter().chain(&columns.id).chain(&columns.mass).chain(&columns.kind);
+            columns.coordinates.iter().chain(others).any(|used| used == place)
+        };
+        let others = (0..self.names.len()).filter(|place| !is_used(place)).map(|place| self.names[place].as_str());
+        let mut notes = self.notes.clone();
+        notes.extend(left_out(&others.collect::<Vec<_>>()));
+        let mut rows = Rows::new(columns, &options.types);
+        let mut record = ByteRecord::new();
+        loop {
+            record.clear();
+            let Some(place) = next(&mut record)? else { break };
+            let is_finite = |word: &[u8]| {
+                let number = std::str::from_utf8(word).ok().and_then(|word| word.parse::<f64>().ok());
+                number.is_none_or(f64::is_finite)
+            };
+            let wrong = coordinates.iter().find(|&&column| !is_finite(record.get(column).unwrap_or_default()));
+            if let Some(&column) = wrong {
+                let word = shorten(record.get(column).unwrap_or_default());
+                let name = shorten(self.names[column].as_bytes());
+                return Err(refuse(format!("{place}, column {name}: {word} is no coordinate")));
+            }
+            rows.push(&record).map_err(|message| refuse(format!("{place}: {message}")))?;
+        }
+        if rows.len() == 0 {
+            return Err(refuse("has no points".into()));
+        }
+        if let Some(counts) = rows.counts() {
+            options.wanted_types(self.path, &counts)?;
+        }
+        Ok(Snapshot { format: self.format, notes, ..rows.finish() })
+    }
+}
+
+/// Describes a file by the points that were read from it.
+pub(super) fn inspect(path: &Path, snapshot: &Snapshot) -> Contents {
+    Contents { notes: snapshot.notes.clone(), ..Contents::of_table(path, snapshot) }
+}
+
+/// The lines of a file, one at a time.
+pub(super) struct Lines<'a> {
+    path: &'a Path,
+    reader: BufReader<Cancellable<File>>,
+    line: Vec<u8>,
+    /// The number of the line that was read last.
+    number: u64,
+}
+
+impl<'a> Lines<'a> {
+    /// Lines from byte `at` on, after `number` others.
+    pub(super) fn open(path: &'a Path, at: u64, number: u64) -> Result<Self> {
+        let failed = |error| Error::io(path, "cannot be read", error);
+        let mut file = File::open(path).map_err(failed)?;
+        file.seek(SeekFrom::Start(at)).map_err(failed)?;
+        Ok(Self { path, reader: BufReader::with_capacity(1 << 18, Cancellable(file)), line: vec![], number })
+    }
+
+    /// The next line, without its end, and its number.
+    pub(super) fn next(&mut self) -> Result<Option<(&[u8], u64)>> {
+        self.line.clear();
+        let mut bounded = Read::take(&mut self.reader, LONGEST_LINE);
+        let n =
+            bounded.read_until(b'\n', &mut self.line).map_err(|error| Error::io(self.path, "cannot be read", error))?;
+        if n == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        if n as u64 == LONGEST_LINE {
+            let message = format!("line {} has {LONGEST_LINE} bytes or more", self.number);
+            return Err(Error::file(self.path, message));
+        }
+        Ok(Some((self.line.trim_ascii(), self.number)))
+    }
+}
+
+/// The words of a line.
+pub(super) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
+}
