@@ -31,6 +31,7 @@ pub(crate) fn distances<R: Send>(task: impl FnOnce() -> R + Send) -> u64 {
 #[cfg(test)]
 mod growth;
 #[cfg(test)]
+#[allow(dead_code, reason = "benches use more of them")]
 mod sets;
 
 #[cfg(test)]

@@ -50,6 +50,7 @@ mod gadget;
 pub(crate) mod hdf5_write;
 mod genericio;
 mod hdf5;
+mod lzf;
 mod matter;
 mod memory_limit;
 #[cfg(feature = "mesh")]

@@ -28,7 +28,11 @@ fn kruskal(tree: &SpanningTree) -> Merges {
         let (clusters, size) = ([own[a].0, own[b].0], own[a].1 + own[b].1);
         let (above, below) = if own[a].1 < own[b].1 { (b, a) } else { (a, b) };
         (parent[below], own[above]) = (above, ((n + at) as u32, size));
-        merges.push(([clusters[0].min(clusters[1]), clusters[0].max(clusters[1])], edge.weight2.sqrt(), size));
+        merges.push((
+            [clusters[0].min(clusters[1]), clusters[0].max(clusters[1])],
+            ropewalk::distance_from_square(edge.weight2),
+            size,
+        ));
     }
     merges
 }

@@ -161,7 +161,7 @@ fn merges_are_unions() {
             }
             let both = [a, b].concat();
             assert!(both.contains(&(edge.low as usize)) && both.contains(&(edge.high as usize)));
-            assert_eq!((merge.size as usize, merge.height), (both.len(), edge.weight2.sqrt()));
+            assert_eq!((merge.size as usize, merge.height), (both.len(), ropewalk::distance_from_square(edge.weight2)));
             clusters.push(Some(both));
         }
         for (i, row) in cophenetic.iter().enumerate() {

@@ -9,7 +9,6 @@
 
 pub(super) mod fits;
 pub(super) mod las;
-mod lzf;
 pub(super) mod obj;
 pub(super) mod pcd;
 pub(super) mod ply;
@@ -282,7 +281,7 @@ impl Cloud<'_> {
         let mut each: Vec<u8> = room(self.path, self.rows)?;
         each.resize(self.rows as usize, 0);
         self.joined(reading, choice, &[kind]).read(0, &mut each)?;
-        TypeColumn::of(self.path, "column type", each, reading.options)
+        TypeColumn::of(self.path, "column type", each, reading)
     }
 
     /// Reads the points.

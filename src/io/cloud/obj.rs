@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use csv::ByteRecord;
+use crate::io::text::Record;
 
 use crate::io::contents::Contents;
 use crate::io::obj_lines::{Lines, number};
@@ -46,7 +46,7 @@ pub(in crate::io) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot
     let cloud = TextCloud { format: Format::Obj, path, names, notes: vec![] };
     let mut others: BTreeMap<String, u64> = BTreeMap::new();
     let mut lines = Lines::new(text);
-    let snapshot = cloud.read(reading, |record: &mut ByteRecord| {
+    let snapshot = cloud.read(reading, |record: &mut Record| {
         for line in lines.by_ref() {
             let words = line.words();
             match words.first().copied() {
@@ -81,7 +81,7 @@ pub(in crate::io) fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Conte
 }
 
 /// Puts the coordinates of a vertex into a record; returns whether a colour follows.
-fn push(words: &[&[u8]], record: &mut ByteRecord) -> std::result::Result<bool, String> {
+fn push(words: &[&[u8]], record: &mut Record) -> std::result::Result<bool, String> {
     let weight = match words.len() {
         3 | 6 | 7 => None,
         4 => Some(number(words[3])?),

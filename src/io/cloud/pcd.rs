@@ -8,18 +8,19 @@
 use std::io::Cursor;
 use std::path::Path;
 
-use csv::ByteRecord;
 
 use crate::io::columns::Number;
 use crate::io::contents::Contents;
+use crate::io::lzf;
 use crate::io::reading::Reading;
 use crate::io::source::Source;
 use crate::io::spool::Spool;
+use crate::io::text::Record;
 use crate::io::{Error, Format, Result, Snapshot, shorten};
 
 use super::rows::Mapping;
 use super::text::{self, Lines, TextCloud, words};
-use super::{Cloud, Field, Kind, lzf};
+use super::{Cloud, Field, Kind};
 
 /// Bytes of a header that are read.
 const LONGEST_HEADER: usize = 1 << 16;
@@ -275,7 +276,7 @@ fn read_text(path: &Path, reading: &Reading<'_>, header: &Header) -> Result<Snap
     let cloud = TextCloud { format: Format::Pcd, path, names, notes: header.notes.clone() };
     let mut lines = Lines::open(path, header.at, header.lines)?;
     let mut left = header.points;
-    let snapshot = cloud.read(reading, |record: &mut ByteRecord| {
+    let snapshot = cloud.read(reading, |record: &mut Record| {
         while left > 0 {
             let Some((line, number)) = lines.next()? else {
                 let there = header.points - left;

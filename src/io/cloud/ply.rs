@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use csv::ByteRecord;
+use crate::io::text::Record;
 
 use crate::io::columns::Number;
 use crate::io::contents::Contents;
@@ -190,7 +190,7 @@ fn read_text(path: &Path, reading: &Reading<'_>, source: &Source, header: &Heade
         .filter(|element| !element.properties.is_empty())
         .fold(0, |sum: u64, element| sum.saturating_add(element.count));
     let mut left = vertex.count;
-    let snapshot = cloud.read(reading, |record: &mut ByteRecord| {
+    let snapshot = cloud.read(reading, |record: &mut Record| {
         while left > 0 {
             let Some((line, number)) = lines.next()? else {
                 let there = vertex.count - left;
@@ -217,7 +217,7 @@ fn read_text(path: &Path, reading: &Reading<'_>, source: &Source, header: &Heade
 }
 
 /// Puts the single values of a vertex into a record; lists are passed over, and so is what follows.
-fn push(line: &[u8], vertex: &Element, record: &mut ByteRecord) -> std::result::Result<(), String> {
+fn push(line: &[u8], vertex: &Element, record: &mut Record) -> std::result::Result<(), String> {
     let mut words = words(line);
     for property in &vertex.properties {
         let ends = || format!("ends before {} of the element vertex", shorten(property.name.as_bytes()));

@@ -171,6 +171,8 @@ impl<T: Target> Rows<T> for Joined<'_> {
                 Number::U16 => whole!(u16),
                 Number::U32 => whole!(u32),
                 Number::U64 => self.read_words(at, first, out, |word: u64| Some(word)),
+                // No point cloud has them.
+                Number::F16 => Err(Error::file(self.path, "has numbers of 16 bits, which are not read")),
                 Number::F32 => self.read_words(at, first, out, |word: f32| Some(word)),
                 Number::F64 => self.read_words(at, first, out, |word: f64| Some(word)),
             }?;

@@ -4,11 +4,10 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use csv::ByteRecord;
 
-use crate::io::csv_columns::Rows;
 use crate::io::reading::Reading;
 use crate::io::source::Cancellable;
+use crate::io::text::{Record, Rows};
 use crate::io::{Contents, Error, Format, Result, Snapshot, shorten};
 
 use super::{left_out, named};
@@ -30,7 +29,7 @@ impl TextCloud<'_> {
     pub(super) fn read(
         &self,
         reading: &Reading<'_>,
-        mut next: impl FnMut(&mut ByteRecord) -> Result<Option<String>>,
+        mut next: impl FnMut(&mut Record) -> Result<Option<String>>,
     ) -> Result<Snapshot> {
         let options = reading.options;
         let refuse = |message: String| Error::file(self.path, message);
@@ -43,8 +42,8 @@ impl TextCloud<'_> {
         let others = (0..self.names.len()).filter(|place| !is_used(place)).map(|place| self.names[place].as_str());
         let mut notes = self.notes.clone();
         notes.extend(left_out(&others.collect::<Vec<_>>()));
-        let mut rows = Rows::new(columns, &options.types);
-        let mut record = ByteRecord::new();
+        let mut rows = Rows::new(self.path, columns, 0, options)?;
+        let mut record = Record::default();
         loop {
             record.clear();
             let Some(place) = next(&mut record)? else { break };
@@ -52,9 +51,9 @@ impl TextCloud<'_> {
                 let number = std::str::from_utf8(word).ok().and_then(|word| word.parse::<f64>().ok());
                 number.is_none_or(f64::is_finite)
             };
-            let wrong = coordinates.iter().find(|&&column| !is_finite(record.get(column).unwrap_or_default()));
+            let wrong = coordinates.iter().find(|&&column| !is_finite(record.get(column)));
             if let Some(&column) = wrong {
-                let word = shorten(record.get(column).unwrap_or_default());
+                let word = shorten(record.get(column));
                 let name = shorten(self.names[column].as_bytes());
                 return Err(refuse(format!("{place}, column {name}: {word} is no coordinate")));
             }
@@ -64,7 +63,7 @@ impl TextCloud<'_> {
             return Err(refuse("has no points".into()));
         }
         if let Some(counts) = rows.counts() {
-            options.wanted_types(self.path, &counts)?;
+            reading.wanted_types(self.path, &counts)?;
         }
         Ok(Snapshot { format: self.format, notes, ..rows.finish() })
     }

@@ -14,7 +14,6 @@ mod fields;
 mod file;
 mod header;
 mod links;
-mod lzf;
 mod number;
 mod object_header;
 mod parts;

@@ -164,7 +164,7 @@ impl Syntax {
 
 /// The fields of a line.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Record {
+pub(in crate::io) struct Record {
     bytes: Vec<u8>,
     /// The end of each field in `bytes`.
     ends: Vec<usize>,
@@ -178,7 +178,7 @@ impl Record {
     }
 
     /// A field; empty beyond the last.
-    pub(super) fn get(&self, field: usize) -> &[u8] {
+    pub(in crate::io) fn get(&self, field: usize) -> &[u8] {
         let field = field + self.first;
         let start = if field == 0 { 0 } else { self.ends.get(field - 1).copied().unwrap_or(self.bytes.len()) };
         let end = self.ends.get(field).copied().unwrap_or(self.bytes.len());
@@ -194,7 +194,7 @@ impl Record {
         self.iter().map(|field| String::from_utf8_lossy(field).into_owned()).collect()
     }
 
-    fn clear(&mut self) {
+    pub(in crate::io) fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
         self.first = 0;
@@ -213,6 +213,11 @@ impl Record {
         while self.len() > 0 && self.get(0).is_empty() {
             self.first += 1;
         }
+    }
+
+    /// Adds a field.
+    pub(in crate::io) fn push_field(&mut self, field: &[u8]) {
+        self.push(field.iter().copied());
     }
 }
 

@@ -30,8 +30,9 @@ use crate::io::reading::Reading;
 use crate::io::{Error, Format, Points, ReadOptions, Result, Snapshot, ecsv, shorten, type_column};
 use crate::units::{KnownUnits, VelocityUnit};
 use layout::{Layout, Slip};
-use lines::{Lines, Record};
-use rows::Rows;
+use lines::Lines;
+pub(super) use lines::Record;
+pub(super) use rows::Rows;
 use survey::{Kind, Purpose, Survey};
 
 /// Bytes in the longest line that is read of points; ten numbers need far fewer.

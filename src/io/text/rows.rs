@@ -17,7 +17,7 @@ use crate::io::{Format, Masses, Points, ReadOptions, Result, Snapshot, Table, Ty
 const SKIP_ADVICE: &str = ". Leave out rows with missing values (ReadOptions::skip_missing, --skip-missing)";
 
 /// The rows read so far.
-pub(super) struct Rows {
+pub(in crate::io) struct Rows {
     columns: Columns,
     coordinates: Vec<f64>,
     velocities: Vec<f64>,
@@ -46,7 +46,7 @@ enum Refused {
 
 impl Rows {
     /// None yet, with memory for `rows`.
-    pub(super) fn new(path: &Path, columns: Columns, rows: u64, options: &ReadOptions) -> Result<Self> {
+    pub(in crate::io) fn new(path: &Path, columns: Columns, rows: u64, options: &ReadOptions) -> Result<Self> {
         let [dim, speeds] = [&columns.coordinates, &columns.velocities].map(|all| all.len() as u64);
         let [has_id, has_mass] = [&columns.id, &columns.mass].map(|column| u64::from(column.is_some()));
         let bytes = rows.saturating_mul(8 * (dim + speeds + has_id + has_mass));
@@ -68,16 +68,16 @@ impl Rows {
     }
 
     /// The number of rows of all types.
-    pub(super) fn len(&self) -> u64 {
+    pub(in crate::io) fn len(&self) -> u64 {
         self.counts.values().sum()
     }
 
     /// The number of rows of each type, or `None` without types.
-    pub(super) fn counts(&self) -> Option<Vec<(u8, u64)>> {
+    pub(in crate::io) fn counts(&self) -> Option<Vec<(u8, u64)>> {
         self.types.as_ref().map(|_| self.counts.iter().map(|(&kind, &n)| (kind, n)).collect())
     }
 
-    pub(super) fn push(&mut self, fields: &Record) -> std::result::Result<(), String> {
+    pub(in crate::io) fn push(&mut self, fields: &Record) -> std::result::Result<(), String> {
         let columns = &self.columns;
         if let Some(column) = columns.mass {
             self.matter += number(fields.get(column)).filter(|mass| mass.is_finite() || !self.skips).unwrap_or(0.0);
@@ -161,7 +161,7 @@ impl Rows {
         Ok(())
     }
 
-    pub(super) fn finish(self) -> Snapshot {
+    pub(in crate::io) fn finish(self) -> Snapshot {
         let matter = self.columns.mass.map(|_| self.matter);
         let dim = self.columns.coordinates.len();
         let table = |mut data: Vec<f64>| {

@@ -1,6 +1,6 @@
 //! Sums of products without rounding: the twin of `search::mesh::exact`.
 //!
-//! In: numbers. Out: the same sums, part for part. Cost: some microseconds a sum, and a kilobyte of a unit's memory.
+//! In: numbers. Out: the same sums, part for part. Cost: some microseconds a sum, and some kilobytes of a thread's memory.
 
 use cubecl::prelude::*;
 
@@ -215,7 +215,8 @@ impl Scaled {
 
     /// `direction . ((p - o) x (q - o))`, for the points with these numbers and the origin; not 0 unless it is exactly 0.
     pub fn volume(&self, p: u32, q: u32) -> f64 {
-        self.unscaled(self.volume_sum(0u32.runtime(), p, q).value(), self.of_direction)
+        let sum = self.volume_sum(0u32.runtime(), p, q);
+        self.unscaled(sum.value(), self.of_direction)
     }
 
     fn volume_sum(&self, o: u32, p: u32, q: u32) -> Expansion {
@@ -258,8 +259,9 @@ impl Scaled {
         let zero = f64::new(0.0);
         let mut heights = Array::<f64>::new(comptime!(TERMS + STEP as usize));
         let mut slopes = Array::<f64>::new(comptime!(TERMS + STEP as usize));
-        let n_heights = self.height_sum().parts(&mut heights);
-        let n_slopes = self.volume_sum(1u32.runtime(), 2u32.runtime(), 3u32.runtime()).parts(&mut slopes);
+        let height = self.height_sum();
+        let slope = self.volume_sum(1u32.runtime(), 2u32.runtime(), 3u32.runtime());
+        let (n_heights, n_slopes) = (height.parts(&mut heights), slope.parts(&mut slopes));
         let (numerator, denominator) = (sum_of(&heights, n_heights), sum_of(&slopes, n_slopes));
         let turn = select(denominator < zero, f64::new(-1.0), f64::new(1.0));
         // The number that is tried, the one below it, and what was found.

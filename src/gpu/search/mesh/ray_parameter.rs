@@ -17,7 +17,10 @@ const CORRECTIONS: u32 = 3;
 pub(super) fn next(t: f64, #[comptime] is_up: bool) -> f64 {
     let bits = u64::reinterpret(t);
     let one = u64::cast_from(1u32);
-    let grows = (t > f64::new(0.0)) == is_up;
+    let mut grows = t > f64::new(0.0);
+    if comptime!(!is_up) {
+        grows = t < f64::new(0.0);
+    }
     f64::reinterpret(select(grows, bits + one, bits - one))
 }
 
@@ -55,7 +58,7 @@ pub(super) fn correct(ray: &ExactRay, corners: &Array<f64>, found: &mut Array<f6
     let mut state = Array::<u32>::new(1usize);
     state[0] = select(is_steep, 0u32, 2u32);
     #[unroll]
-    for _ in 0..CORRECTIONS {
+    for _turn in 0..CORRECTIONS {
         if state[0] == 0 {
             sums[0] = zero;
             sums[1] = zero;

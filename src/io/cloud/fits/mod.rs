@@ -11,7 +11,7 @@ mod header;
 
 use std::path::Path;
 
-use csv::ByteRecord;
+use crate::io::text::Record;
 
 use crate::io::contents::Contents;
 use crate::io::reading::Reading;
@@ -189,7 +189,7 @@ fn read_text(path: &Path, mut source: Source, found: &Found, reading: &Reading<'
     source.seek(table.at)?;
     let mut line = vec![0; usize::try_from(width).unwrap_or(usize::MAX).min(source.len() as usize)];
     let mut row = 0;
-    let snapshot = cloud.read(reading, |record: &mut ByteRecord| {
+    let snapshot = cloud.read(reading, |record: &mut Record| {
         if row == rows {
             return Ok(None);
         }
