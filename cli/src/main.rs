@@ -60,7 +60,7 @@ fn main() -> ExitCode {
     if across::mpi::is_asked(&args) {
         return across::mpi::main(&args);
     }
-    let done = run(&args).and_then(|report| match io::stdout().lock().write_all(report.as_bytes()) {
+    let done = run_in_memory(&args).and_then(|report| match io::stdout().lock().write_all(report.as_bytes()) {
         // The reader has seen enough, as `head` does.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other.map_err(|error| format!("standard output: {error}").into()),
@@ -80,6 +80,12 @@ fn one_line(text: &str) -> String {
 
 /// An error for the user: its text is all that is shown.
 type Failure = Box<dyn std::error::Error>;
+
+/// Does what `args` ask for. A lack of memory is an error.
+fn run_in_memory(args: &Args) -> Result<String, Failure> {
+    let _reserve = ropewalk::memory::hold()?;
+    ropewalk::Cancel::new().run(|| Ok(run(args)))?
+}
 
 /// Does what `args` ask for; the text is for standard output.
 fn run(args: &Args) -> Result<String, Failure> {
