@@ -109,7 +109,8 @@ def _first_rounded(array: NDArray[Any]) -> tuple[int, ...] | None:
 def _is_rounded(value: object) -> bool:
     if isinstance(value, abstract.Integral):
         whole = int(value)
-        return abs(whole) > _EXACT and int(float(whole)) != whole
+        # In the range of float64, without the zeros at its end, a number is exact if it has at most 53 bits.
+        return abs(whole).bit_length() > 1024 or abs(whole) // max(whole & -whole, 1) > _EXACT
     return isinstance(value, np.longdouble) and bool(np.float64(value) != value and value == value)
 
 
