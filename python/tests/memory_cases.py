@@ -234,9 +234,7 @@ def cases() -> dict[str, Callable[[], Callable[[], Any]]]:
         case(name, lambda make=make: make)
         for way in ("prepare", "gather", "scatter"):
             if hasattr(kind, way):
-                options = {"k": 16} if name == "Sph" else {}
                 function(f"{name}.{way}", lambda own, make=make, way=way: getattr(make(), way)(own, own), x)
-                del options
         if hasattr(kind, "interpolate"):
             function(f"{name}.interpolate", lambda own, values, make=make: make().interpolate(own, values, own), x, field)
 
