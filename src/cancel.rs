@@ -3,16 +3,16 @@
 //! In: a flag, and a call. Out: what the call gives, or an error once the flag is set.
 //! Each thread knows the flags of the call that it works for. The loops of `parallel` hand them on to their tasks and look at them before
 //! each; long stretches on one thread look now and then ([`check`]). A flag that is set unwinds the stack, as a panic does but without its
-//! message, to the [`Cancel::run`] that waits for it.
+//! message, to the [`Cancel::run`] that waits for it. A call without memory for a buffer ends in the same way ([`guarded`]).
 //! Cost: a look at a thread-local variable a task.
 
-use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::error::{Kind, Result};
+use crate::memory::is_short;
 
 /// Ends calls of this crate that take long: of a program whose user has waited enough, or changed a parameter.
 ///
@@ -73,30 +73,50 @@ impl Cancel {
     /// Runs `work` until it is through or cancelled. Within another `run`, that one's flag ends it, too.
     ///
     /// # Errors
-    /// Those of `work`; [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+    /// Those of `work`; [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled); [`ErrorKind::Memory`](crate::ErrorKind::Memory) if there is
+    /// no memory for a large buffer of a call in `work`.
     ///
     /// # Panics
     /// If `work` does.
     pub fn run<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        let flags = Flags(Some(Arc::new(Chain { flag: self.0.clone(), outer: Flags::current() })));
-        // What `work` borrowed is its caller's to look after, as said above.
-        let result = catch_unwind(AssertUnwindSafe(|| flags.during(work)));
-        result.unwrap_or_else(|payload| {
-            if is_cancelled(&*payload) { Err(Kind::Cancelled.into()) } else { resume_unwind(payload) }
-        })
+        Flags::new(self.0.clone(), true).run(work)
     }
 }
 
-/// What unwinds the stack of a cancelled call.
-struct Cancelled;
+/// Runs `work`, a call of this crate. Without memory for a large buffer it ends with an error of kind `Memory`.
+pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    Flags::new(Arc::default(), true).run(work)
+}
 
-fn is_cancelled(payload: &(dyn Any + Send)) -> bool {
-    payload.is::<Cancelled>()
+/// Runs `work`, a call across ranks. Without memory for a large buffer, outside of calls in `work` that are [`guarded`], the process ends:
+/// if the call ended on this rank alone, the others would wait for it.
+#[cfg(all(feature = "distributed", feature = "io"))]
+pub(crate) fn across<T>(ranks: usize, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    if ranks == 1 { work() } else { Flags::new(Arc::default(), false).run(work) }
+}
+
+/// Ends the call that this thread works for, since an allocation of so many bytes failed; returns if the thread works for none that may end.
+pub(crate) fn fail_for_memory(bytes: u128) {
+    if let Some(chain) = Flags::current().0.as_ref().filter(|chain| chain.ends_without_memory) {
+        chain.is_without_memory.store(true, Relaxed);
+        resume_unwind(Box::new(Ended::WithoutMemory(bytes)));
+    }
+}
+
+/// What unwinds the stack of a call.
+enum Ended {
+    Cancelled,
+    /// The bytes that were to be allocated, or 0 if they were another thread's.
+    WithoutMemory(u128),
 }
 
 #[derive(Debug)]
 struct Chain {
     flag: Arc<AtomicBool>,
+    /// Whether the call ends if there is no memory for a buffer.
+    ends_without_memory: bool,
+    /// Whether a thread of the call had no memory for a buffer, so that the other threads need not go on.
+    is_without_memory: AtomicBool,
     outer: Flags,
 }
 
@@ -109,6 +129,25 @@ thread_local! {
 }
 
 impl Flags {
+    /// Those of a new call, which `flag` cancels, within what this thread works for.
+    fn new(flag: Arc<AtomicBool>, ends_without_memory: bool) -> Self {
+        let is_without_memory = AtomicBool::new(false);
+        Self(Some(Arc::new(Chain { flag, ends_without_memory, is_without_memory, outer: Self::current() })))
+    }
+
+    /// Runs a call, and returns as an error what ended it.
+    fn run<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        // What `work` borrowed is its caller's to look after, as `Cancel` says.
+        let result = catch_unwind(AssertUnwindSafe(|| self.during(work)));
+        result.unwrap_or_else(|payload| match payload.downcast::<Ended>() {
+            Ok(ended) => Err(match *ended {
+                Ended::Cancelled => Kind::Cancelled.into(),
+                Ended::WithoutMemory(bytes) => Kind::NoMemory { bytes }.into(),
+            }),
+            Err(payload) => resume_unwind(payload),
+        })
+    }
+
     /// Those of this thread. None while it unwinds: what is dropped then has to come to its end.
     fn current() -> Self {
         if std::thread::panicking() { Self(None) } else { CURRENT.with_borrow(Self::clone) }
@@ -150,9 +189,11 @@ impl Flags {
     #[inline]
     pub fn check(&self) {
         let mut next = &self.0;
+        let ends_without_memory = next.as_ref().is_some_and(|chain| chain.ends_without_memory);
         while let Some(chain) = next {
-            if chain.flag.load(Relaxed) && !std::thread::panicking() {
-                resume_unwind(Box::new(Cancelled));
+            let is_without_memory = chain.is_without_memory.load(Relaxed) || (ends_without_memory && is_short());
+            if (chain.flag.load(Relaxed) || is_without_memory) && !std::thread::panicking() {
+                resume_unwind(Box::new(if is_without_memory { Ended::WithoutMemory(0) } else { Ended::Cancelled }));
             }
             next = &chain.outer.0;
         }

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::cancel::check;
 use crate::error::{Kind, Result};
-use crate::memory::{try_zeroed, zeroed};
+use crate::memory::{collected, try_zeroed, zeroed};
 use crate::parallel::{for_each, map};
 use crate::simd::prefetch;
 
@@ -262,10 +262,10 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
     /// Puts the lists of all chunks in order: the `i`-th of them belongs to `order[i]`.
     pub(crate) fn gather(order: &[u32], chunks: &[CsrChunk<T>]) -> Self {
         let n = order.len();
-        let mut offsets = vec![0; n + 1];
+        let mut offsets = zeroed(n + 1);
         // The number of a chunk, and where in it: chunks are fewer than 2^24, for each has some hundred lists.
         const START_BITS: u32 = 40;
-        let mut source = vec![0u64; n];
+        let mut source = zeroed::<u64>(n);
         let mut order = order.iter();
         for (number, chunk) in chunks.iter().enumerate() {
             check();
@@ -299,7 +299,7 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
 impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
     /// `n` lists, of others that are each for one of them: list `i` is for `rows[i]`. Those for the same one follow each other in order.
     pub(crate) fn joined(n: usize, rows: &[u32], lists: &Self) -> Self {
-        let (mut offsets, mut starts) = (vec![0; n + 1], vec![0; n + 1]);
+        let (mut offsets, mut starts) = (zeroed(n + 1), zeroed(n + 1));
         for (&row, list) in rows.iter().zip(lists) {
             offsets[row as usize + 1] += list.len();
             starts[row as usize + 1] += 1;
@@ -308,7 +308,7 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
             offsets[row + 1] += offsets[row];
             starts[row + 1] += starts[row];
         }
-        let (mut next, mut parts) = (starts.clone(), vec![0; rows.len()]);
+        let (mut next, mut parts) = (starts.clone(), zeroed(rows.len()));
         for (part, &row) in rows.iter().enumerate() {
             parts[next[row as usize]] = part;
             next[row as usize] += 1;
@@ -375,7 +375,7 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
         let mut kept = self.parts(&|row, list| 0..if is_kept(row) { list.len() } else { 0 });
         let n = self.len();
         kept.append(lists);
-        let of: Vec<u32> = (0..n as u32).chain(rows.iter().copied()).collect();
+        let of: Vec<u32> = collected((0..n as u32).chain(rows.iter().copied()));
         *self = Self::joined(n, &of, &kept);
     }
 

@@ -279,7 +279,7 @@ assert_eq!(labels, [Some(0); 3]);
 mod error;
 mod brief;
 mod cancel;
-mod memory;
+pub mod memory;
 mod parallel;
 mod precompiled;
 mod simd;
@@ -333,10 +333,11 @@ pub use interpolate::{Interpolator, InverseDistance, MovingLeastSquares, Sph};
 pub use phases::phases;
 pub use search::{CastHit, Hit, Mesh, MeshNearest, Nearest, NearestHit, Neighbor, NeighborAt, RayHit, ValueBvh};
 
-/// What tests and the program look at; no part of the interface.
+/// What tests, the program and the Python package use; no part of the interface.
 #[doc(hidden)]
 pub mod internals {
     pub use crate::bvh::{LEAF, Node};
+    pub use crate::memory::{collected, copy_of, with_capacity};
     pub use crate::random::mixed;
     pub use crate::simd::instruction_set;
 }

@@ -1,24 +1,31 @@
-//! Memory for large buffers.
+//! Memory for large buffers, and how a lack of it ends a call.
 //!
-//! In: how many values. Out: a buffer, whose pages are asked to be large ones: each fresh page costs a trip into the system, whose locks all
-//! threads share, and random access looks up the address of each page. Cost: as for any allocation; at most two pages of 2 MiB at its ends
-//! remain small ones. Only Linux is asked, where many machines give large pages on request alone.
+//! Buffers as large as the input or the output are allocated by the functions of this module. If the system refuses one, the call ends with an error
+//! of kind `Memory`: the stack unwinds as that of a cancelled call does (`cancel`). Memory for all else comes out of a reserve if it
+//! runs short (`reserve`).
+//!
+//! Large buffers are advised to be in large pages: each fresh page costs a trip into the system, whose locks all threads share, and random
+//! access looks up the address of each page. Cost: as for any allocation; at most two pages of 2 MiB at the ends of a buffer remain small
+//! ones. Only Linux is advised, where many machines give large pages on request alone.
 #![allow(unsafe_code)] // Measured in benches/README.md: fresh large pages take a third of the time of small ones.
+
+mod reserve;
 
 #[cfg(any(target_os = "linux", test))]
 use std::ops::Range;
 
 use bytemuck::Zeroable;
 
+pub(crate) use reserve::is_short;
+pub use reserve::{Held, ReserveAllocator, hold};
+
 /// Bytes of a large page.
 #[cfg(any(target_os = "linux", test))]
 const PAGE: usize = 1 << 21;
 
-/// `n` zeros. Fresh ones come from the system without being written.
+/// Returns `n` zeros. Fresh ones come from the system without being written. Without memory for them the call ends ([`out_of_memory`]).
 pub(crate) fn zeroed<T: Zeroable>(n: usize) -> Vec<T> {
-    let all: Vec<T> = bytemuck::zeroed_vec(n);
-    advise(all.as_ptr().cast(), n * size_of::<T>());
-    all
+    try_zeroed(n).unwrap_or_else(|| out_of_memory::<T>(n))
 }
 
 /// Makes a buffer one of `n` values, of which those that are there are any, in the memory that it has if that is enough; `spare` is room
@@ -32,27 +39,79 @@ pub(crate) fn renew<T: Zeroable>(values: &mut Vec<T>, n: usize, spare: usize) {
     values.resize_with(n, T::zeroed);
 }
 
-/// `n` zeros, if there is memory for them.
+/// Returns `n` zeros, if there is memory for them.
 pub(crate) fn try_zeroed<T: Zeroable>(n: usize) -> Option<Vec<T>> {
     let all: Vec<T> = bytemuck::allocation::try_zeroed_vec(n).ok()?;
     advise(all.as_ptr().cast(), n * size_of::<T>());
     Some(all)
 }
 
-/// Room for `n` values.
-pub(crate) fn with_capacity<T>(n: usize) -> Vec<T> {
-    let all: Vec<T> = Vec::with_capacity(n);
-    advise(all.as_ptr().cast(), n * size_of::<T>());
-    all
+/// Returns room for `n` values. Without memory for it the call ends ([`out_of_memory`]).
+pub fn with_capacity<T>(n: usize) -> Vec<T> {
+    try_with_capacity(n).unwrap_or_else(|| out_of_memory::<T>(n))
 }
 
-/// Room for `n` values, if there is memory for them.
-#[cfg(feature = "io")]
+/// Returns room for `n` values, if there is memory for it.
 pub(crate) fn try_with_capacity<T>(n: usize) -> Option<Vec<T>> {
     let mut all: Vec<T> = Vec::new();
     all.try_reserve_exact(n).ok()?;
     advise(all.as_ptr().cast(), n * size_of::<T>());
     Some(all)
+}
+
+/// Returns `n` copies of `value`.
+pub(crate) fn filled<T: Clone>(n: usize, value: T) -> Vec<T> {
+    let mut all = with_capacity(n);
+    all.resize(n, value);
+    all
+}
+
+/// Returns a copy of `values`.
+pub fn copy_of<T: Clone>(values: &[T]) -> Vec<T> {
+    let mut all = with_capacity(values.len());
+    all.extend_from_slice(values);
+    all
+}
+
+/// Collects the items of an iterator, in room for as many as it says that it has at least. For more than that the room is doubled.
+pub fn collected<T>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let items = items.into_iter();
+    let mut all = with_capacity(items.size_hint().0);
+    append(&mut all, items);
+    all
+}
+
+/// Puts the items of an iterator behind the last value.
+#[inline]
+pub(crate) fn append<T>(all: &mut Vec<T>, items: impl IntoIterator<Item = T>) {
+    let items = items.into_iter();
+    let (least, most) = items.size_hint();
+    grow(all, least);
+    if most == Some(least) {
+        return all.extend(items);
+    }
+    for item in items {
+        if all.len() == all.capacity() {
+            grow(all, 1);
+        }
+        all.push(item);
+    }
+}
+
+/// Makes room for `more` values, so that pushing them allocates nothing. The room is at least doubled.
+#[inline]
+pub(crate) fn grow<T>(all: &mut Vec<T>, more: usize) {
+    if all.capacity() - all.len() < more && all.try_reserve(more).is_err() {
+        out_of_memory::<T>(all.len() + more);
+    }
+}
+
+/// Ends the call that this thread works for with an error of kind `Memory` (`cancel::guarded`). Outside of such a call it ends the process, as
+/// an allocation of the standard library does.
+#[cold]
+pub(crate) fn out_of_memory<T>(n: usize) -> ! {
+    crate::cancel::fail_for_memory(n as u128 * size_of::<T>() as u128);
+    std::alloc::handle_alloc_error(std::alloc::Layout::array::<T>(n).unwrap_or(std::alloc::Layout::new::<T>()))
 }
 
 /// Asks for large pages where they lie wholly within a buffer.
@@ -99,5 +158,27 @@ mod tests {
             assert!(with_capacity::<u32>(n).capacity() >= n);
         }
         assert!(try_zeroed::<u64>(1 << 60).is_none());
+        assert_eq!(filled(3, 7), [7; 3]);
+        assert_eq!(copy_of(&[1, 2]), [1, 2]);
+        assert!(collected((0..1000).filter(|i| i % 3 == 0)).into_iter().eq((0..1000).step_by(3)));
+    }
+
+    #[test]
+    fn a_buffer_without_memory_is_an_error_of_its_call() {
+        type Buffer = fn() -> Vec<u64>;
+        let buffers: [Buffer; 3] = [|| zeroed(1 << 60), || with_capacity(1 << 60), || filled(usize::MAX, 0)];
+        for buffer in buffers {
+            let error = crate::cancel::guarded(|| Ok(buffer())).unwrap_err();
+            assert_eq!(error.kind(), crate::ErrorKind::Memory);
+            let cancel = crate::Cancel::new();
+            assert_eq!(cancel.run(|| Ok(buffer())).unwrap_err().kind(), crate::ErrorKind::Memory);
+            // The flag is not used up, and no thread is stuck.
+            assert_eq!(cancel.run(|| Ok(1)).unwrap(), 1);
+            let both = crate::cancel::guarded(|| {
+                crate::parallel::for_tasks(1000, 1, &|range| assert!(range.start != 500 || buffer().is_empty()));
+                Ok(())
+            });
+            assert_eq!(both.unwrap_err().kind(), crate::ErrorKind::Memory);
+        }
     }
 }

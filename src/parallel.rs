@@ -13,7 +13,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use rayon::prelude::*;
 
 use crate::cancel::{Flags, check};
-use crate::memory::{with_capacity, zeroed};
+use crate::memory::{collected, with_capacity, zeroed};
 pub(crate) use kept::{reserve_kept, with_kept};
 pub(crate) use parts::{Part, fold_tasks, for_parts};
 
@@ -34,7 +34,7 @@ pub(crate) fn for_tasks_reversed(n: usize, size: usize, task: &(dyn Fn(Range<usi
 
 /// What `task` makes of each range, in order.
 pub(crate) fn map_tasks<T: Send + Sync>(n: usize, size: usize, task: &(dyn Fn(Range<usize>) -> T + Sync)) -> Vec<T> {
-    let results: Vec<OnceLock<T>> = (0..n.div_ceil(size)).map(|_| OnceLock::new()).collect();
+    let results: Vec<OnceLock<T>> = collected((0..n.div_ceil(size)).map(|_| OnceLock::new()));
     for_tasks(n, size, &|range| _ = results[range.start / size].set(task(range)));
     results.into_iter().filter_map(OnceLock::into_inner).collect()
 }
@@ -56,9 +56,10 @@ pub(crate) fn list_tasks<T: Send + Sync>(
 
 /// What `value` makes of each index, in order, written in place; tasks are of `size` indices.
 pub(crate) fn map<T: Send>(n: usize, size: usize, value: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
+    // While a thread waits for others it works for no call, which a lack of memory could end.
+    let mut all = with_capacity(n);
     let (flags, _waiting) = Flags::hand_on();
     let task = (0..n).into_par_iter().with_min_len(size).with_max_len(size);
-    let mut all = with_capacity(n);
     // A task enters once, and leaves when it is through.
     task.map_init(|| flags.enter(), |_, at| value(at)).collect_into_vec(&mut all);
     all

@@ -9,3 +9,7 @@ mod find;
 #[cfg(test)]
 mod c_interface;
 mod types;
+
+/// Without memory a call fails; the program goes on.
+#[global_allocator]
+static ALLOCATOR: ropewalk::memory::ReserveAllocator = ropewalk::memory::ReserveAllocator;

@@ -65,7 +65,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     }
-    match run(&args).and_then(|report| print(&report)) {
+    match run_in_memory(&args).and_then(|report| print(&report)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is::<Closed>() => ExitCode::SUCCESS,
         Err(error) => {
@@ -102,6 +102,12 @@ impl std::error::Error for Closed {}
 
 /// An error for the user: its text is all that is shown.
 type Failure = Box<dyn std::error::Error>;
+
+/// Does what `args` ask for. A lack of memory is an error.
+fn run_in_memory(args: &Args) -> Result<String, Failure> {
+    let _reserve = ropewalk::memory::hold()?;
+    ropewalk::Cancel::new().run(|| Ok(run(args)))?
+}
 
 /// Does what `args` ask for; the text is for standard output.
 fn run(args: &Args) -> Result<String, Failure> {

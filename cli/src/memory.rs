@@ -1,11 +1,13 @@
 //! How much memory the program uses, and used at most.
 //!
-//! The system's allocator with two counters. What asks for zeros gets them from the system, which gives fresh ones without writing them:
+//! The library's allocator, which has a reserve for when memory runs out, with two counters. What asks for zeros gets them from the system, which gives fresh ones without writing them:
 //! each thread then touches its own part first.
 #![allow(unsafe_code)] // An allocator is unsafe to write; this one hands everything on.
 
-use std::alloc::{GlobalAlloc, Layout, System};
+use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use ropewalk::memory::ReserveAllocator;
 
 /// The allocator of the program.
 pub struct Counted {
@@ -46,11 +48,11 @@ impl Counted {
     }
 }
 
-// SAFETY: each call is the system allocator's own, with the caller's arguments.
+// SAFETY: each call is the library allocator's own, with the caller's arguments.
 unsafe impl GlobalAlloc for Counted {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.
-        let start = unsafe { System.alloc(layout) };
+        let start = unsafe { ReserveAllocator.alloc(layout) };
         if !start.is_null() {
             self.add(layout.size());
         }
@@ -59,7 +61,7 @@ unsafe impl GlobalAlloc for Counted {
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.
-        let start = unsafe { System.alloc_zeroed(layout) };
+        let start = unsafe { ReserveAllocator.alloc_zeroed(layout) };
         if !start.is_null() {
             self.add(layout.size());
         }
@@ -68,13 +70,13 @@ unsafe impl GlobalAlloc for Counted {
 
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
         // SAFETY: as the caller promises.
-        unsafe { System.dealloc(start, layout) };
+        unsafe { ReserveAllocator.dealloc(start, layout) };
         self.subtract(layout.size());
     }
 
     unsafe fn realloc(&self, start: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: as the caller promises.
-        let moved = unsafe { System.realloc(start, layout, size) };
+        let moved = unsafe { ReserveAllocator.realloc(start, layout, size) };
         if !moved.is_null() {
             // What grows is not in two places: the system moves pages, not bytes, where there are many.
             self.add(size.saturating_sub(layout.size()));

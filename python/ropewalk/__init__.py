@@ -26,7 +26,7 @@ from ropewalk._hop import HOP, HopGroups, hop
 from ropewalk._interpolate import Interpolator, InverseDistance, MovingLeastSquares, Sph
 from ropewalk._k_distances import k_distances
 from ropewalk._mesh import HitLists, Mesh, MeshData, NearestTriangles, RayHits, read_mesh
-from ropewalk._native import set_threads, threads
+from ropewalk._native import __version__, set_threads, threads
 from ropewalk._neighbors import NearestNeighbors
 from ropewalk._snapshot import Snapshot, read_snapshot
 from ropewalk._tables import Table
@@ -62,6 +62,7 @@ __all__ = [
     "SpanningTree",
     "Sph",
     "Table",
+    "__version__",
     "dbscan",
     "friends_of_friends",
     "halos",

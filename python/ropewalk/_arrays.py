@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numbers as abstract
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from ropewalk import _native
 
 Floats = NDArray[np.float32] | NDArray[np.float64]
 
@@ -13,8 +16,8 @@ Floats = NDArray[np.float32] | NDArray[np.float64]
 def points(x: ArrayLike, name: str = "X") -> Floats:
     """An array of two dimensions in C order, ``float32`` or ``float64``; what is that already is not copied.
 
-    Integers become ``float64``, ``float16`` becomes ``float32``. Raises `ValueError` for other dimensions, complex numbers, quantities
-    with a unit, and text.
+    Integers and long doubles become ``float64``, ``float16`` becomes ``float32``. Raises `ValueError` for other dimensions, complex
+    numbers, quantities with a unit, text, and numbers that ``float64`` does not hold exactly.
     """
     array = numbers(x, name)
     if array.ndim != 2:
@@ -40,9 +43,75 @@ def numbers(x: ArrayLike, name: str) -> Floats:
     narrow = array.dtype.kind == "f" and array.dtype.itemsize <= 4
     try:
         # Native byte order, one piece, aligned: otherwise a copy.
-        return np.require(array, np.float32 if narrow else np.float64, ["C", "A"])
+        found: Floats = np.require(array, np.float32 if narrow else np.float64, ["C", "A"])
+    except OverflowError as error:
+        raise ValueError(f"{name} has a number that is too large for float64: {error}") from error
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} does not hold numbers: {error}") from error
+    refuse_rounded(x, array, name)
+    return found
+
+
+#: Whole numbers up to this are exact in ``float64``.
+_EXACT = 2**53
+
+
+def refuse_rounded(x: object, array: NDArray[Any], name: str) -> None:
+    """Refuses numbers that ``float64`` would round: whole numbers beyond 2**53, long doubles. `array` is what NumPy makes of `x`."""
+    at = _first_rounded(array)
+    if at is not None:
+        _refuse(name, list(at), array[at])
+    if isinstance(x, np.ndarray) or array.dtype != np.float64:
+        return
+    # NumPy makes float64 of whole numbers beside others, so these are looked at before that.
+    columns = getattr(x, "columns", None)
+    if columns is not None and hasattr(x, "__getitem__"):
+        for place, column in enumerate(columns):
+            own = np.asarray(x[column])
+            at = _first_rounded(own) if own.ndim == 1 else None
+            if at is not None:
+                _refuse(name, [*at, place], own[at])
+    elif isinstance(x, (list, tuple)):
+        given = np.asarray(x, object)
+        at = _first_rounded(given)
+        if at is not None:
+            _refuse(name, list(at), given[at])
+
+
+def _refuse(name: str, at: list[int], value: object) -> None:
+    place = f"[{', '.join(str(index) for index in at)}]" if at else ""
+    raise ValueError(f"{name}{place} is {value}, which float64 does not hold exactly; subtract an offset, or round it yourself")
+
+
+def _first_rounded(array: NDArray[Any]) -> tuple[int, ...] | None:
+    """The index of the first number that ``float64`` does not hold exactly."""
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if array.size == 0:
+        return None
+    if kind in "iu" and size == 8:
+        if array.max() <= _EXACT and array.min() >= -_EXACT:
+            return None
+        # Without the zeros at its end a number is exact if it has at most 53 bits.
+        bits = array.astype(array.dtype.newbyteorder("="))
+        bits = (np.abs(bits) if kind == "i" else bits).view(np.uint64)
+        rounded = bits // np.maximum(bits & (~bits + np.uint64(1)), np.uint64(1)) > _EXACT
+    elif kind == "f" and size > 8:
+        rounded = (array.astype(np.float64) != array) & ~np.isnan(array)
+    elif kind == "O":
+        rounded = np.fromiter((_is_rounded(value) for value in array.flat), bool, array.size).reshape(array.shape)
+    else:
+        return None
+    if not rounded.any():
+        return None
+    return tuple(int(index) for index in np.unravel_index(rounded.argmax(), array.shape))
+
+
+def _is_rounded(value: object) -> bool:
+    if isinstance(value, abstract.Integral):
+        whole = int(value)
+        # In the range of float64, without the zeros at its end, a number is exact if it has at most 53 bits.
+        return abs(whole).bit_length() > 1024 or abs(whole) // max(whole & -whole, 1) > _EXACT
+    return isinstance(value, np.longdouble) and bool(np.float64(value) != value and value == value)
 
 
 def refuse_unit(x: object, name: str) -> None:
@@ -80,3 +149,15 @@ def sides(box_size: ArrayLike | None, dim: int) -> list[float] | None:
     if array.size != dim:
         raise ValueError(f"box_size has {array.size} sides; the points have {dim} coordinates")
     return [float(side) for side in array]
+
+
+def box(box_size: ArrayLike | None, points: Floats, n_jobs: int | None) -> list[float] | None:
+    """The sides of the periodic box that points lie in. Raises `ValueError` for points that span more than the box.
+
+    Points may have any origin, and lie on both faces. Wider ones are of another box or in another unit, and wrapping them would lay
+    unrelated points upon each other. The command line decides the same (`Points::check_sides`).
+    """
+    found = sides(box_size, points.shape[1])
+    if found is not None:
+        _native.check_box(points, found, n_jobs)
+    return found

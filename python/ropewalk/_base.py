@@ -276,6 +276,7 @@ def sample(X: ArrayLike, least: int) -> Floats:
         raise TypeError("Sparse data was passed for X, but dense data is required: use X.toarray()")
     # An array made of it has lost it.
     _arrays.refuse_unit(X, "X")
+    given = X
     if not isinstance(X, np.ndarray):
         X = np.asarray(X)
     if X.dtype.kind == "c":
@@ -284,8 +285,8 @@ def sample(X: ArrayLike, least: int) -> Floats:
         shape(X)
     if X.dtype == object:
         # What is no number is a `TypeError`, a text that is none a `ValueError`.
-        X = X.astype(np.float64)
-    array = _arrays.points(X)
+        X.astype(np.float64)
+    array = _arrays.points(given if isinstance(given, (list, tuple)) or hasattr(given, "columns") else X)
     for size, what, needed in [(array.shape[0], "sample", least), (array.shape[1], "feature", 1)]:
         if size < needed:
             raise ValueError(f"Found array with 0 {what}(s) (shape={array.shape}) while a minimum of {needed} is required.")
@@ -325,6 +326,7 @@ def real(value: SupportsFloat, name: str) -> float:
     """A number, whose range the library checks."""
     if not isinstance(value, numbers.Real) and not (isinstance(value, np.ndarray) and value.shape == ()):
         raise TypeError(f"{name} is {value!r}; it must be a number")
+    _arrays.refuse_rounded(value, np.asarray(value), name)
     return float(value)
 
 
@@ -346,15 +348,15 @@ def device_number(device: str | None) -> int | None:
     raise ValueError(f"device is {device!r}; it must be 'cpu', 'cuda', or 'cuda:1' and so on")
 
 
-def euclidean(metric: object, p: object = 2, metric_params: object = None) -> None:
-    """Refuses other distances than the Euclidean."""
+def euclidean(metric: object, p: object = 2, metric_params: object = None, *, other: str) -> None:
+    """Refuses other distances than the Euclidean; `other` is what has them in scikit-learn."""
     if metric_params:
-        raise ValueError(f"metric_params is {metric_params!r}; the Euclidean distance, the only one here, has none")
+        raise ValueError(f"metric_params is {metric_params!r}; the Euclidean distance, the only one here, has none; use {other}")
     if isinstance(metric, str) and (metric in ("euclidean", "l2") or (metric == "minkowski" and p in (None, 2))):
         return
     if isinstance(metric, str) and metric == "minkowski":
-        raise ValueError(f"p is {p!r}; of the metric 'minkowski' only p=2, the Euclidean distance, is supported")
-    raise ValueError(f"metric is {metric!r}; only 'euclidean' (or 'minkowski' with p=2) is supported")
+        raise ValueError(f"p is {p!r}; of the metric 'minkowski' only p=2, the Euclidean distance, is supported; use {other}")
+    raise ValueError(f"metric is {metric!r}; only 'euclidean' (or 'minkowski' with p=2) is supported; use {other}")
 
 
 def weights(values: ArrayLike | None, n: int, name: str = "sample_weight") -> NDArray[np.float64] | None:
@@ -362,7 +364,7 @@ def weights(values: ArrayLike | None, n: int, name: str = "sample_weight") -> ND
     if values is None:
         return None
     if isinstance(values, numbers.Real):
-        return np.full(n, float(values))
+        return np.full(n, real(values, name))
     return _arrays.vector(values, n, name)
 
 

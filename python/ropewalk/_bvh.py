@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _native
-from ropewalk._arrays import Floats, numbers, sides
+from ropewalk._arrays import Floats, box, numbers
 from ropewalk._arrays import points as as_points
 from ropewalk._base import integer, real, threads
 
@@ -144,8 +144,8 @@ class Bvh:
 
     def __init__(self, points: ArrayLike, box_size: ArrayLike | None = None, *, n_jobs: int | None = None) -> None:
         self._points = as_points(points, "points")
-        self._box_size = sides(box_size, self.dim)
         self._n_jobs = threads(n_jobs)
+        self._box_size = box(box_size, self._points, self._n_jobs)
         self._tree = _native.Bvh(self._points, self._box_size, self._n_jobs)
 
     @property

@@ -19,6 +19,11 @@ def dbscan(
     eps: SupportsFloat = 0.5,
     *,
     min_samples: SupportsIndex = 5,
+    metric: str = "minkowski",
+    metric_params: dict[str, Any] | None = None,
+    algorithm: str = "auto",
+    leaf_size: int = 30,
+    p: float | None = 2,
     sample_weight: ArrayLike | None = None,
     box_size: ArrayLike | None = None,
     n_jobs: int | None = None,
@@ -34,6 +39,16 @@ def dbscan(
         Neighbours are at most so far apart, inclusive; in the unit of `X`.
     min_samples : int, default 5
         A point is core if so many points, itself included, are within `eps`.
+    metric : {"minkowski", "euclidean", "l2"}, default "minkowski"
+        The distance: the Euclidean, by any of its names. Others are refused.
+    metric_params : dict, optional
+        Present for API consistency with scikit-learn; must be empty.
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default "auto"
+        Ignored; present for API consistency with scikit-learn.
+    leaf_size : int, default 30
+        Ignored; present for API consistency with scikit-learn.
+    p : float, default 2
+        Must be 2 if the metric is ``"minkowski"``; otherwise ignored.
     sample_weight : array_like of shape (n,), or float, optional
         A weight for each point, finite and not negative: a point is core if the weights within `eps` reach `min_samples`.
     box_size : float or array_like of shape (d,), optional
@@ -73,8 +88,15 @@ def dbscan(
     >>> core_samples, labels
     (array([0]), array([ 0,  0,  0, -1], dtype=int32))
     """
+    _check_scikit_learn(metric, p, metric_params, algorithm)
     core, labels = _clusters(X, eps, min_samples, sample_weight, box_size, n_jobs, device)
     return core, labels
+
+
+def _check_scikit_learn(metric: object, p: object, metric_params: object, algorithm: object) -> None:
+    """Refuses what scikit-learn has and this package has not, or what neither has."""
+    _base.euclidean(metric, p, metric_params, other="sklearn.cluster.DBSCAN")
+    _base.choice(algorithm, "algorithm", ("auto", "ball_tree", "kd_tree", "brute"))
 
 
 def _clusters(
@@ -93,7 +115,7 @@ def _clusters(
         return found
     points = _arrays.points(X)
     weights = _base.weights(sample_weight, len(points))
-    return _native.dbscan(points, length, least, weights, _arrays.sides(box_size, points.shape[1]), n_jobs)
+    return _native.dbscan(points, length, least, weights, _arrays.box(box_size, points, n_jobs), n_jobs)
 
 
 class DBSCAN(_base.WeightedClusterer):
@@ -109,8 +131,10 @@ class DBSCAN(_base.WeightedClusterer):
         The distance: the Euclidean, by any of its names. `fit` refuses others.
     metric_params : dict, optional
         For scikit-learn's sake; must be empty.
-    algorithm, leaf_size
-        For scikit-learn's sake: without effect.
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default "auto"
+        Ignored; present for API consistency with scikit-learn.
+    leaf_size : int, default 30
+        Ignored; present for API consistency with scikit-learn.
     p : float, optional
         2 if the metric is ``"minkowski"``; else without effect.
     box_size : float or array_like of shape (n_features,), optional
@@ -224,7 +248,7 @@ class DBSCAN(_base.WeightedClusterer):
         """
         if comm is not None:
             return self._fit_across(X, sample_weight, _mpi.ranks(comm))
-        _base.euclidean(self.metric, self.p, self.metric_params)
+        _check_scikit_learn(self.metric, self.p, self.metric_params, self.algorithm)
         points: Any = self._fit_points(X, self.device)
         weights = self._fit_weights(sample_weight, len(points))
         found = _clusters(points, self.eps, self.min_samples, weights, self.box_size, self.n_jobs, self.device)
@@ -238,10 +262,10 @@ class DBSCAN(_base.WeightedClusterer):
 
     def _fit_across(self, X: ArrayLike, sample_weight: ArrayLike | None, comm: _native.Comm) -> Self:
         def prepare() -> tuple[Floats, float, int, list[float] | None, int | None, int]:
-            _base.euclidean(self.metric, self.p, self.metric_params)
+            _check_scikit_learn(self.metric, self.p, self.metric_params, self.algorithm)
             points = _mpi.points(X, sample_weight, self.device)
             length, least = _base.real(self.eps, "eps"), _base.integer(self.min_samples, "min_samples", 1)
-            sides = _arrays.sides(self.box_size, points.shape[1])
+            sides = _arrays.box(self.box_size, points, _base.threads(self.n_jobs))
             return points, length, least, sides, _base.threads(self.n_jobs), _mpi.names(X)
 
         ready = _mpi.prepared(comm, prepare)

@@ -258,7 +258,7 @@ def friends_of_friends(
     if there is not None:
         return Groups(*there.friends_of_friends(X, length, least, box_size, device))
     points = _arrays.points(X)
-    return Groups(*_native.friends_of_friends(points, length, least, _arrays.sides(box_size, points.shape[1]), n_jobs))
+    return Groups(*_native.friends_of_friends(points, length, least, _arrays.box(box_size, points, n_jobs), n_jobs))
 
 
 class FriendsOfFriends(_base.Clusterer):
@@ -369,7 +369,7 @@ class FriendsOfFriends(_base.Clusterer):
             points = _mpi.points(X, None, self.device)
             length = _base.real(self.linking_length, "linking_length")
             least = _base.integer(self.min_members, "min_members", 2)
-            sides = _arrays.sides(self.box_size, points.shape[1])
+            sides = _arrays.box(self.box_size, points, _base.threads(self.n_jobs))
             return points, length, least, sides, _base.threads(self.n_jobs), _mpi.names(X)
 
         ready = _mpi.prepared(comm, prepare)

@@ -129,7 +129,7 @@ def halos(
     masses: ArrayLike | None = None,
     ids: ArrayLike | None = None,
     *,
-    attach: int | Iterable[int] = (),
+    attach: int | str | Iterable[int | str] = (),
     box_size: float | None = None,
     open: bool = False,
     linking_length: float | None = None,
@@ -182,7 +182,7 @@ def halos(
         The mass of each particle, or of all. Without them masses are counts, and there are no overdensities.
     ids : array of unsigned integers of shape (n,), optional
         What the particles are called; otherwise their indices.
-    attach : int or iterable of int
+    attach : int or str, or iterable of them
         Of a snapshot: particle types that are not read, and join the halo of their nearest linked particle, if that is within the
         linking length. The catalogue then has counts and masses of each type, and spheres and profiles are of all particles.
     box_size : float, optional

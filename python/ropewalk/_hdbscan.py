@@ -78,10 +78,10 @@ class HDBSCAN(_base.Clusterer):
         Which centres `fit` finds; none in a periodic box.
     copy : bool, default False
         For scikit-learn's sake: `X` is never changed.
-    ties : {"sequential", "together"}, optional
-        Edges of equal weight, of which there are many, are removed one after the other, as scikit-learn does; or at once, as the
-        paper defines it: then clusters do not depend on the order of the points, and are numbered by their smallest member. By
-        default the former, and on a device the latter, since it can do no other.
+    ties : {"together", "sequential"}, default "together"
+        Edges of equal weight, of which there are many, are removed at once, as the paper defines it: clusters do not depend on the order
+        of the points, and are numbered by their smallest member. The command line, the Rust library and devices have the same default.
+        Or one after the other, which gives scikit-learn's labels, numbered as scikit-learn numbers them; not on a device.
     box_size : float or array_like of shape (n_features,), optional
         The sides of a periodic box. Without, space is open.
     device : {"cpu", "cuda", "cuda:1", ...}, optional
@@ -108,9 +108,11 @@ class HDBSCAN(_base.Clusterer):
 
     Notes
     -----
-    Without ties labels and probabilities are scikit-learn's. With ties, which `min_samples` of more than 1 makes in any data,
-    they are what scikit-learn finds in the spanning tree whose edges of equal weight are ordered by their ends; its own tree
-    orders them as they are met. In random sets, with defaults, the labels of less than 1 % of the points differ in the median.
+    Without ties the clusters and probabilities are scikit-learn's; only the numbers of the clusters differ. With
+    ``ties="sequential"`` the numbers are scikit-learn's, too. `min_samples` of more than 1 makes ties in any data. Then
+    ``"sequential"`` gives what scikit-learn finds in the spanning tree whose edges of equal weight are ordered by their ends; its own
+    tree orders them as they are met. In 30 random sets of 200 to 2,000 points, with the default `min_samples`, the median of the adjusted
+    Rand index to scikit-learn's labels was 0.998 with ``"sequential"`` and 0.995 with ``"together"``.
 
     Other differences to scikit-learn: points fewer than `min_cluster_size`, or one alone, are noise and no error, and never one
     cluster; `min_samples` that is not given is at most the number of points; only Euclidean distances, 1 to 10 coordinates, no
@@ -126,7 +128,7 @@ class HDBSCAN(_base.Clusterer):
     --------
     >>> from ropewalk import HDBSCAN
     >>> X = [[0.0], [1.0], [2.0], [3.0], [30.0], [30.1], [30.2], [30.4], [90.0]]
-    >>> found = HDBSCAN(min_cluster_size=3, min_samples=2, ties="together").fit(X)
+    >>> found = HDBSCAN(min_cluster_size=3, min_samples=2).fit(X)
     >>> found.labels_
     array([ 0,  0,  0,  0,  1,  1,  1,  1, -1], dtype=int32)
     >>> found.probabilities_.round(2)
@@ -158,7 +160,7 @@ class HDBSCAN(_base.Clusterer):
         store_centers: str | None = None,
         copy: bool = False,
         *,
-        ties: str | None = None,
+        ties: str = "together",
         box_size: ArrayLike | None = None,
         device: str | None = None,
     ) -> None:
@@ -183,16 +185,15 @@ class HDBSCAN(_base.Clusterer):
     def _allows_nan(self) -> bool:
         return True
 
-    def _options(self, dim: int, ties: str) -> HdbscanOptions:
-        """The parameters, checked as far as the library does not; `ties` if the parameter does not say it."""
+    def _options(self, dim: int) -> HdbscanOptions:
+        """The parameters, checked as far as the library does not."""
         metric_params = dict(self.metric_params or {})
-        _base.euclidean(self.metric, metric_params.pop("p", 2), metric_params)
+        _base.euclidean(self.metric, metric_params.pop("p", 2), metric_params, other="sklearn.cluster.HDBSCAN")
         if self.store_centers is not None:
             _base.choice(self.store_centers, "store_centers", ("centroid", "medoid", "both"))
             if self.box_size is not None:
                 raise ValueError("store_centers is for open space: in a periodic box there is no mean")
         samples, largest = self.min_samples, self.max_cluster_size
-        ties = ties if self.ties is None else self.ties
         return HdbscanOptions(
             min_cluster_size=_base.integer(self.min_cluster_size, "min_cluster_size", 2),
             min_samples=None if samples is None else _base.integer(samples, "min_samples", 1),
@@ -201,7 +202,7 @@ class HDBSCAN(_base.Clusterer):
             alpha=_base.real(self.alpha, "alpha"),
             leaf=_base.choice(self.cluster_selection_method, "cluster_selection_method", ("eom", "leaf")) == "leaf",
             allow_single_cluster=bool(self.allow_single_cluster),
-            sequential=_base.choice(ties, "ties", ("sequential", "together")) == "sequential",
+            sequential=_base.choice(self.ties, "ties", ("sequential", "together")) == "sequential",
             box_size=_arrays.sides(self.box_size, dim),
         )
 
@@ -236,7 +237,7 @@ class HDBSCAN(_base.Clusterer):
     def _found_there(self, X: ArrayLike, there: ModuleType) -> tuple[dict[str, Any], int]:
         """What `fit` finds on a device, and how many coordinates points have."""
         dim = _base.shape(X)[1]
-        options = self._options(dim, ties="together")
+        options = self._options(dim)
         if self.store_centers is not None:
             raise ValueError("store_centers is for the processor: pass device='cpu'")
         labels, probabilities = there.hdbscan(X, options, self.device)
@@ -245,9 +246,10 @@ class HDBSCAN(_base.Clusterer):
     def _found_here(self, X: ArrayLike) -> tuple[dict[str, Any], int]:
         """The same on the processor."""
         points = self._points(X, fitting=True)
-        options = self._options(points.shape[1], ties="sequential")
+        options = self._options(points.shape[1])
         left_out = _not_finite(points)
         finite = points if left_out is None else points[left_out == 0]
+        _arrays.box(self.box_size, finite, _base.threads(self.n_jobs))
         clusters = _native.hdbscan(finite, options, _base.threads(self.n_jobs))
         labels, probabilities = clusters.labels(), clusters.probabilities()
         found: dict[str, Any] = {"_fitted_options": options, "_left_out": left_out, "_fit_X": finite, "_clusters": clusters}

@@ -166,7 +166,9 @@ def hop(
     )
     if there is not None:
         return HopGroups(*there.hop(X, masses, options, device))
-    return HopGroups(*_native.hop(_arrays.points(points), _base.weights(masses, n, "masses"), options, n_jobs))
+    rows = _arrays.points(points)
+    _arrays.box(box_size, rows, n_jobs)
+    return HopGroups(*_native.hop(rows, _base.weights(masses, n, "masses"), options, n_jobs))
 
 
 class HOP(_base.WeightedClusterer):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _native
-from ropewalk._arrays import numbers, sides, vector
+from ropewalk._arrays import box, numbers, vector
 from ropewalk._arrays import points as as_points
 from ropewalk._base import choice, integer, real, threads
 from ropewalk._bvh import Indices
@@ -192,7 +192,8 @@ class Interpolator:
         from scipy.sparse import csr_array
 
         offsets, sources, coefficients = self.matrix()
-        return csr_array((coefficients, sources, offsets), shape=(len(self), self.n_sources))
+        # Arrays of the library are read-only; a matrix may be changed.
+        return csr_array((coefficients.copy(), sources, offsets), shape=(len(self), self.n_sources))
 
     def matrix(self) -> tuple[NDArray[np.int64], Indices, NDArray[np.float64]]:
         """Offsets, sources and coefficients: target ``i`` is made of ``sources[offsets[i]:offsets[i + 1]]``, the nearest first."""
@@ -520,6 +521,6 @@ def _prepared(
 ) -> Interpolator:
     rows, places = as_points(sources, "sources"), as_points(targets, "targets")
     radius = options.radius if isinstance(options.radius, float) else None
-    box = sides(options.box_size, rows.shape[1])
-    native = _native.prepare(Options(method, options.k, radius, options.fallback, box, **own), rows, places, options.n_jobs)
+    sides = box(options.box_size, rows, options.n_jobs)
+    native = _native.prepare(Options(method, options.k, radius, options.fallback, sides, **own), rows, places, options.n_jobs)
     return Interpolator(native, options.n_jobs)

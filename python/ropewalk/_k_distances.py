@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _native
-from ropewalk._arrays import points, sides
+from ropewalk._arrays import box, points
 from ropewalk._base import integer, threads
 
 
@@ -41,5 +41,5 @@ def k_distances(
     >>> ropewalk.k_distances([[0.0], [1.0], [3.0], [9.5]], 1)
     array([1. , 1. , 2. , 6.5])
     """
-    x = points(X)
-    return _native.k_distances(x, integer(k, "k", 0), sides(box_size, x.shape[1]), threads(n_jobs))
+    x, jobs = points(X), threads(n_jobs)
+    return _native.k_distances(x, integer(k, "k", 0), box(box_size, x, jobs), jobs)

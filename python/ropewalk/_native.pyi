@@ -11,6 +11,9 @@ from ropewalk._hdbscan import HdbscanOptions
 from ropewalk._hop import HopOptions
 from ropewalk._interpolate import Options as InterpolationOptions
 
+__version__: str
+
+def check_box(points: Floats, sides: list[float], n_jobs: int | None) -> None: ...
 def set_threads(n_jobs: int | None = None) -> None: ...
 def threads() -> int: ...
 def dbscan(

@@ -112,7 +112,7 @@ class NearestNeighbors(Estimator):
         ValueError
             If a coordinate is not finite, a parameter is out of range, or the metric is another.
         """
-        euclidean(self.metric, self.p, self.metric_params)
+        euclidean(self.metric, self.p, self.metric_params, other="sklearn.neighbors.NearestNeighbors")
         if on_device(X, self.device):
             raise ValueError(
                 "NearestNeighbors works on the processor only: leave out device, and copy X to host memory if it is on a device"

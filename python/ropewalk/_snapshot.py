@@ -6,6 +6,7 @@ import operator
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from html import escape
 from threading import RLock
 from typing import Any
 
@@ -176,8 +177,7 @@ class Snapshot:
             return part.len
         if self._how["subsample"] is not None:
             return self._any().len
-        wanted = self._how["types"]
-        return sum(kind.count for kind in self.types if not wanted or kind.particle_type is None or kind.particle_type in wanted)
+        return sum(kind.count for kind in self.types if self._selects(kind))
 
     def __getitem__(self, name: str) -> Any:
         """A field by its name here or in the file: ``"positions"``, ``"Coordinates"``, ``"vx"``.
@@ -298,8 +298,31 @@ class Snapshot:
         kinds = ", ".join(
             kind.name if kind.particle_type is None else f"{kind.name} (type {kind.particle_type})" for kind in self.types
         )
-        counts = sum(kind.count for kind in self.types)
-        return f"Snapshot({self.path!r}, {self.format}: {counts} particles, {kinds}; read: {', '.join(self._parts) or 'none'})"
+        return f"Snapshot({self.path!r}, {self.format}: {self._size()}, {kinds}; read: {', '.join(self._parts) or 'none'})"
+
+    def _repr_html_(self) -> str:
+        """The particle types as a table, for notebooks."""
+        head = f"<p>{escape(self.path)}, {escape(self.format)}: {self._size()}</p>"
+        rows = "".join(
+            f"<tr><td>{'' if kind.particle_type is None else kind.particle_type}</td><td>{escape(kind.name)}</td><td>{kind.count}</td>"
+            f"<td>{'yes' if self._selects(kind) else 'no'}</td><td>{escape(', '.join(field.name for field in kind.fields))}</td></tr>"
+            for kind in self.types
+        )
+        names = "".join(f"<th>{name}</th>" for name in ("type", "name", "particles", "selected", "fields"))
+        return f"{head}<table><tr>{names}</tr>{rows}</table>"
+
+    def _selects(self, kind: ParticleType) -> bool:
+        """Whether particles of a type are among those of this snapshot."""
+        wanted = self._how["types"]
+        return not wanted or kind.particle_type is None or kind.particle_type in wanted
+
+    def _size(self) -> str:
+        """How many particles there are, and of how many in the file. Reads nothing."""
+        all_of_file = sum(kind.count for kind in self.types)
+        if self._how["subsample"] is not None and not self._parts:
+            return f"a part ({self._how['subsample']}) of {sum(kind.count for kind in self.types if self._selects(kind))} particles"
+        own = len(self)
+        return f"{own} particles" if own == all_of_file else f"{own} of {all_of_file} particles"
 
     def __reduce__(self) -> Any:
         raise TypeError(f"a Snapshot cannot be pickled; send its path and read it there, {self.path!r}, or its arrays")
@@ -363,9 +386,31 @@ class Snapshot:
         return np.broadcast_to(np.float64(values), part.len) if isinstance(values, float) else values
 
 
-def particle_types(name: str, types: int | Iterable[int]) -> list[int]:
+#: Names of particle types, as people write them.
+_TYPES = {
+    **dict.fromkeys(("gas",), 0),
+    **dict.fromkeys(("dm", "dark matter", "dark_matter", "halo"), 1),
+    **dict.fromkeys(("star", "stars"), 4),
+    **dict.fromkeys(("bh", "black hole", "black holes", "black_holes"), 5),
+    **dict.fromkeys(("neutrino", "neutrinos"), 6),
+}
+
+
+def _particle_type(name: str, kind: object) -> int:
+    if isinstance(kind, str):
+        number = _TYPES.get(kind.lower())
+        if number is None:
+            raise ValueError(f"{name} has {kind!r}; types are numbers from 0 to 6, or 'gas' (0), 'dm' (1), 'stars' (4), 'bh' (5), 'neutrinos' (6)")
+        return number
+    try:
+        return operator.index(kind)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{name} has {kind!r}; types are numbers from 0 to 6, or names such as 'dm'") from None
+
+
+def particle_types(name: str, types: int | str | Iterable[int | str]) -> list[int]:
     """One type or several, as numbers."""
-    kinds = [operator.index(kind) for kind in (types if isinstance(types, Iterable) else [types])]
+    kinds = [_particle_type(name, kind) for kind in (types if isinstance(types, Iterable) and not isinstance(types, str) else [types])]
     for place, kind in enumerate(kinds):
         if not 0 <= kind <= 6:
             raise ValueError(f"{name} has {kind}; types are numbers from 0 to 6")
@@ -377,7 +422,7 @@ def particle_types(name: str, types: int | Iterable[int]) -> list[int]:
 def read_snapshot(
     path: str | os.PathLike[str],
     *,
-    types: int | Iterable[int] | None = None,
+    types: int | str | Iterable[int | str] | None = None,
     subsample: float | None = None,
     columns: Sequence[str | int] = (),
     open: bool = False,
@@ -398,9 +443,9 @@ def read_snapshot(
     path : str or path
         A file; of a snapshot in several files any of them, what they have in common (``snap_005``, ``snap_099.hdf5``,
         ``snap_099.*.hdf5``), or a folder with the files of one snapshot, whose other files are ignored.
-    types : int or iterable of int, optional
-        The particle types to read: 0 gas, 1 dark matter, 2 and 3 others, 4 stars, 5 black holes, 6 neutrinos; all unless said
-        otherwise. Formats without types ignore it.
+    types : int or str, or iterable of them, optional
+        The particle types to read: 0 ``"gas"``, 1 ``"dm"``, 2 and 3 others, 4 ``"stars"``, 5 ``"bh"`` (black holes), 6
+        ``"neutrinos"``. Default: all. Formats without types ignore it.
     subsample : float, optional
         About this part of the particles, the same in each run; their masses are divided by it.
     columns : sequence of str or int

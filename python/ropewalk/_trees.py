@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _native
-from ropewalk._arrays import points, sides
+from ropewalk._arrays import box, points
 from ropewalk._base import integer, on_device, real, threads
 
 
@@ -154,7 +154,7 @@ def minimum_spanning_tree(
     if there is not None:
         return SpanningTree(*there.minimum_spanning_tree(X, samples, divisor, box_size, device))
     rows = points(X)
-    native = _native.minimum_spanning_tree(rows, samples, divisor, sides(box_size, rows.shape[1]), n_jobs)
+    native = _native.minimum_spanning_tree(rows, samples, divisor, box(box_size, rows, n_jobs), n_jobs)
     return spanning_tree(native, n_jobs)
 
 

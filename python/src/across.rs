@@ -9,7 +9,7 @@ use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use ropewalk::distributed::{Communicator, Term, agree, agree_on};
 use ropewalk::table::{self, Points};
-use ropewalk::{BoxSize, Dbscan, Error, ErrorKind, Fof, Result};
+use ropewalk::{BoxSize, Dbscan, Error, ErrorKind, Fof, Result, memory};
 
 use crate::arrays::{Rows, Vector};
 use crate::calls::run_in;
@@ -62,8 +62,11 @@ fn run<T: Send>(
     n_jobs: Option<isize>,
     work: impl FnOnce(&dyn Communicator, Rows) -> Result<T> + Send,
 ) -> PyResult<T> {
-    let ready = points.extract::<Rows>().and_then(|points| Ok((points, pools::take(py, n_jobs)?)));
-    let (points, pool) = match ready {
+    let ready = points.extract::<Rows>().and_then(|points| {
+        let reserve = memory::hold().map_err(exception)?;
+        Ok((points, reserve, pools::take(py, n_jobs)?))
+    });
+    let (points, _reserve, pool) = match ready {
         Ok(ready) => ready,
         Err(error) => {
             refuse_across(py, (comm, limits), error.value(py).to_string())?;

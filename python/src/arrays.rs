@@ -9,6 +9,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use ropewalk::table::{Points, Table};
 
+use crate::calls::run;
 use crate::errors::exception;
 
 /// The memory of an array that is in C order.
@@ -64,4 +65,11 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Rows {
             Err(_) => Err(PyTypeError::new_err("an array of two dimensions of float32 or float64 is needed")),
         }
     }
+}
+
+/// Refuses points that span more than the periodic box that they are said to lie in.
+#[pyfunction]
+#[pyo3(signature = (points, sides, n_jobs))]
+pub fn check_box(py: Python<'_>, points: Rows, sides: Vec<f64>, n_jobs: Option<isize>) -> PyResult<()> {
+    run(py, n_jobs, || points.0.check_sides(&sides))
 }

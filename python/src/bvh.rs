@@ -4,6 +4,7 @@ use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
+use ropewalk::internals::with_capacity;
 use ropewalk::table::{self, Radii};
 use ropewalk::{Csr, Nearest, Neighbor, distance_from_square};
 
@@ -144,7 +145,7 @@ impl Bvh {
 
 /// Distances and indices apart from each other.
 fn taken_apart(found: &[Neighbor]) -> Near {
-    let (mut distances, mut indices) = (vec![], vec![]);
+    let (mut distances, mut indices) = (with_capacity(found.len()), with_capacity(found.len()));
     let near = found.par_iter().map(|near| (near.distance(), i64::from(near.index)));
     near.unzip_into_vecs(&mut distances, &mut indices);
     (distances, indices)

@@ -7,7 +7,7 @@ use std::time::Duration;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::ThreadPool;
-use ropewalk::Cancel;
+use ropewalk::{Cancel, memory};
 
 use crate::errors::exception;
 use crate::pools;
@@ -16,17 +16,19 @@ use crate::pools;
 const EVERY: Duration = Duration::from_millis(50);
 
 /// Runs `work` by `n_jobs` threads. Other Python threads run meanwhile. A signal whose handler raises (Ctrl-C) cancels the work,
-/// and its exception is raised as soon as the work has ended. A panic, which is a bug, is a `RuntimeError`.
+/// and its exception is raised as soon as the work has ended. A lack of memory is a `MemoryError`; a panic, which is a bug, a `RuntimeError`.
 pub fn run<T: Send>(
     py: Python<'_>,
     n_jobs: Option<isize>,
     work: impl FnOnce() -> ropewalk::Result<T> + Send,
 ) -> PyResult<T> {
+    // Also for the threads, which take memory, too.
+    let _reserve = memory::hold().map_err(exception)?;
     let pool = pools::take(py, n_jobs)?;
     run_in(py, pool, work)
 }
 
-/// The same by the threads of a pool, which is kept for the next call.
+/// The same by the threads of a pool, which is kept for the next call; the caller holds the reserve of memory.
 pub fn run_in<T: Send>(
     py: Python<'_>,
     pool: ThreadPool,

@@ -2,6 +2,7 @@
 
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
+use ropewalk::internals::collected;
 use ropewalk::{BoxSize, Dbscan, Labels, table};
 
 use crate::arrays::{Rows, Vector};
@@ -26,7 +27,7 @@ pub fn dbscan<'py>(
     }
     let (labels, core) = run(py, n_jobs, || {
         let labels = table::dbscan(&points.0, &options)?;
-        let core: Vec<i64> = (0..labels.as_slice().len()).filter(|&i| labels.is_core(i)).map(|i| i as i64).collect();
+        let core = collected((0..labels.as_slice().len()).filter(|&i| labels.is_core(i)).map(|i| i as i64));
         Ok((labels, core))
     })?;
     Ok((core.into_pyarray(py), labels.into_vec().into_pyarray(py)))

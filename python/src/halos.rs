@@ -7,6 +7,7 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use ropewalk::halo::pipeline::{Found, Largest, Options, Pipeline, profile_columns};
 use ropewalk::halo::{Column, Meta, Values, meta_in_units};
+use ropewalk::internals::copy_of;
 use ropewalk::io::{AtomicFile, Masses, Snapshot, TableFormat, TableWriter};
 use ropewalk::units::{KnownUnits, Quantity, UnitSystem, Units};
 use ropewalk::{Error, ErrorKind};
@@ -323,18 +324,23 @@ pub fn halos_of_arrays(
     ids: Option<PyReadonlyArray1<'_, u64>>,
     wanted: Wanted,
 ) -> PyResult<Catalog> {
+    let each = match &masses {
+        Some(Mass::Each(masses)) => Some(masses.as_slice()?),
+        _ => None,
+    };
+    let ids = ids.as_ref().map(|ids| ids.as_slice()).transpose()?;
+    let (own_masses, own_ids) = run(py, Some(1), || Ok((each.map(copy_of), ids.map(copy_of))))?;
     let mut snapshot = Snapshot::new(positions.0);
     snapshot.velocities = velocities.map(|rows| rows.0);
-    (snapshot.masses, snapshot.matter) = match masses {
-        None => (Masses::Unknown, None),
-        Some(Mass::Equal(mass)) => (Masses::Equal(mass), Some(mass * snapshot.points.len() as f64)),
-        Some(Mass::Each(masses)) => {
-            let masses = masses.as_array().to_vec();
+    (snapshot.masses, snapshot.matter) = match (masses, own_masses) {
+        (Some(Mass::Equal(mass)), _) => (Masses::Equal(mass), Some(mass * snapshot.points.len() as f64)),
+        (_, Some(masses)) => {
             let matter = masses.iter().sum();
             (Masses::Each(masses), Some(matter))
         }
+        _ => (Masses::Unknown, None),
     };
-    snapshot.ids = ids.map(|ids| ids.as_array().to_vec());
+    snapshot.ids = own_ids;
     halos(py, &Input { snapshot: &snapshot, others: None, name: None }, &wanted)
 }
 

@@ -2,6 +2,7 @@
 
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
+use ropewalk::internals::{collected, copy_of};
 use ropewalk::{BoxSize, ClusterSelection, Hdbscan, HdbscanClusters, MinimumSpanningTree, Ties, table};
 
 use crate::arrays::{Rows, Vector};
@@ -82,12 +83,12 @@ pub fn hdbscan_of_tree(
 #[pymethods]
 impl Clusters {
     /// A label a point, -1 for noise.
-    fn labels<'py>(&self, py: Python<'py>) -> Vector<'py, i32> {
-        py.detach(|| self.found.labels().as_slice().to_vec()).into_pyarray(py)
+    fn labels<'py>(&self, py: Python<'py>) -> PyResult<Vector<'py, i32>> {
+        Ok(run(py, Some(1), || Ok(copy_of(self.found.labels().as_slice())))?.into_pyarray(py))
     }
 
-    fn probabilities<'py>(&self, py: Python<'py>) -> Vector<'py, f64> {
-        py.detach(|| self.found.probabilities().to_vec()).into_pyarray(py)
+    fn probabilities<'py>(&self, py: Python<'py>) -> PyResult<Vector<'py, f64>> {
+        Ok(run(py, Some(1), || Ok(copy_of(self.found.probabilities())))?.into_pyarray(py))
     }
 
     fn persistence<'py>(&self, py: Python<'py>) -> Vector<'py, f64> {
@@ -107,13 +108,15 @@ impl Clusters {
     fn condensed<'py>(
         &self,
         py: Python<'py>,
-    ) -> (Vector<'py, i64>, Vector<'py, i64>, Vector<'py, f64>, Vector<'py, i64>) {
-        let rows = || self.found.condensed_tree().rows();
-        let (parents, children): (Vec<i64>, Vec<i64>) =
-            py.detach(|| rows().map(|row| (row.parent as i64, row.child as i64)).unzip());
-        let (lambdas, sizes): (Vec<f64>, Vec<i64>) =
-            py.detach(|| rows().map(|row| (row.lambda, i64::from(row.size))).unzip());
-        (parents.into_pyarray(py), children.into_pyarray(py), lambdas.into_pyarray(py), sizes.into_pyarray(py))
+    ) -> PyResult<(Vector<'py, i64>, Vector<'py, i64>, Vector<'py, f64>, Vector<'py, i64>)> {
+        let (parents, children, lambdas, sizes) = run(py, Some(1), || {
+            let rows = || self.found.condensed_tree().rows();
+            let [parents, children] =
+                [collected(rows().map(|row| row.parent as i64)), collected(rows().map(|row| row.child as i64))];
+            let sizes = collected(rows().map(|row| i64::from(row.size)));
+            Ok((parents, children, collected(rows().map(|row| row.lambda)), sizes))
+        })?;
+        Ok((parents.into_pyarray(py), children.into_pyarray(py), lambdas.into_pyarray(py), sizes.into_pyarray(py)))
     }
 
     /// The labels of DBSCAN* at a distance.

@@ -3,6 +3,7 @@
 use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use ropewalk::internals::copy_of;
 use ropewalk::interpolate::{Fallback, SmoothingKernel, Weight};
 use ropewalk::table::{Interpolation, interpolator};
 use ropewalk::{BoxSize, InverseDistance, MovingLeastSquares, Sph};
@@ -156,7 +157,7 @@ impl Interpolator {
     ) -> PyResult<(Vector<'py, i64>, Bound<'py, PyAny>, Vector<'py, f64>)> {
         let (py, own) = (slf.py(), &slf.get().own);
         let (starts, sources) =
-            run(py, n_jobs, || Ok((own.sources().offsets().to_vec(), own.sources().values().to_vec())))?;
+            run(py, n_jobs, || Ok((copy_of(own.sources().offsets()), copy_of(own.sources().values()))))?;
         let coefficients = lend(slf, |own| own.own.coefficients().values())?;
         Ok((offsets(starts).into_pyarray(py), narrow(py, sources, own.n_sources()), coefficients))
     }

@@ -30,6 +30,10 @@ mod snapshot;
 mod trees;
 
 use pyo3::prelude::*;
+use ropewalk::memory::ReserveAllocator;
+
+#[global_allocator]
+static ALLOCATOR: ReserveAllocator = ReserveAllocator;
 
 /// The compiled part of `ropewalk`; its functions are called by the package and are no part of its interface.
 // Without the interpreter's lock nothing is shared but the pools, which have their own.
@@ -37,6 +41,11 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use crate::across::{dbscan_across, friends_of_friends_across, refuse_across};
+    #[pymodule_export]
+    #[expect(non_upper_case_globals)]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+    #[pymodule_export]
+    use crate::arrays::check_box;
     #[pymodule_export]
     use crate::bvh::Bvh;
     #[pymodule_export]

@@ -9,12 +9,12 @@ use numpy::{Element, IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use rayon::prelude::*;
+use ropewalk::internals::with_capacity;
 use ropewalk::table::{Points, Table};
 use ropewalk::{Error, ErrorKind, MeshNearest, Ray, RayHit, Result, Scalar, io};
 
 use crate::arrays::{Rows, Vector};
 use crate::calls::run;
-use crate::errors::exception;
 use crate::indices::offsets;
 
 type Matrix<'py, T> = Bound<'py, PyArray2<T>>;
@@ -142,7 +142,7 @@ impl Mesh {
                 let near = mesh.nearest_all(rows(table)?, radius);
                 let of_nearest = |near: &MeshNearest| (near.triangle as i32, near.distance(), near.barycentric);
                 let none = (-1, f64::INFINITY, [f64::NAN; 3]);
-                let places = near.par_iter().map(|near| near.map_or([f64::NAN; 3], |near| near.point)).collect();
+                let places = collected_by(&near, |near| near.map_or([f64::NAN; 3], |near| near.point));
                 Ok((columns(&near, |near| near.as_ref().map_or(none, of_nearest)), places))
             })
         })?;
@@ -173,7 +173,7 @@ impl Mesh {
 #[pyfunction]
 #[pyo3(signature = (path))]
 pub fn read_mesh(py: Python<'_>, path: PathBuf) -> PyResult<(Bound<'_, PyAny>, Matrix<'_, u32>)> {
-    let mesh = py.detach(|| io::read_mesh(&path)).map_err(exception)?;
+    let mesh = run(py, None, || io::read_mesh(&path))?;
     for note in &mesh.notes {
         let note = CString::new(format!("{}: {note}", path.display()))?;
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &note, 1)?;
@@ -204,10 +204,22 @@ fn half_lines<S: Scalar>(table: &Table<S>, limits: Option<&[[f64; 2]]>) -> Resul
     let ray = |[x, y, z, u, v, w]: &[S; 6]| Ray::new([*x, *y, *z], [*u, *v, *w]);
     let rows = rows::<S, 6>(table)?;
     Ok(match limits {
-        None => rows.par_iter().map(ray).collect(),
+        None => collected_by(rows, ray),
         Some(limits) if limits.len() != rows.len() => return Err(mistake("limits of other rays")),
-        Some(limits) => rows.par_iter().zip(limits).map(|(row, [from, to])| ray(row).between(*from, *to)).collect(),
+        Some(limits) => {
+            let mut rays = with_capacity(rows.len());
+            let of = rows.par_iter().zip(limits).map(|(row, [from, to])| ray(row).between(*from, *to));
+            of.collect_into_vec(&mut rays);
+            rays
+        }
     })
+}
+
+/// What `value` makes of each item.
+fn collected_by<T: Sync, U: Send>(items: &[T], value: impl Fn(&T) -> U + Sync + Send) -> Vec<U> {
+    let mut all = with_capacity(items.len());
+    items.par_iter().map(value).collect_into_vec(&mut all);
+    all
 }
 
 fn of_hit(hit: &RayHit) -> (i32, f64, [f64; 3]) {
@@ -216,13 +228,13 @@ fn of_hit(hit: &RayHit) -> (i32, f64, [f64; 3]) {
 }
 
 fn columns<T: Sync>(of: &[T], row: impl Fn(&T) -> (i32, f64, [f64; 3]) + Sync) -> Columns {
-    let (mut triangles, mut numbers) = (vec![], vec![]);
+    let (mut triangles, mut numbers) = (with_capacity(of.len()), with_capacity(of.len()));
     let narrow = of.par_iter().map(|own| {
         let (triangle, number, _) = row(own);
         (triangle, number)
     });
     narrow.unzip_into_vecs(&mut triangles, &mut numbers);
-    (triangles, numbers, of.par_iter().map(|own| row(own).2).collect())
+    (triangles, numbers, collected_by(of, |own| row(own).2))
 }
 
 fn arrays(py: Python<'_>, (triangles, numbers, weights): Columns) -> PyResult<Hits<'_>> {

@@ -75,7 +75,7 @@ pub fn take(py: Python<'_>, n_jobs: Option<isize>) -> PyResult<ThreadPool> {
         return Ok(pool);
     }
     let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("ropewalk-{i}")).build();
-    pool.map_err(|error| PyRuntimeError::new_err(format!("{threads} threads: {error}")))
+    pool.map_err(|error| PyRuntimeError::new_err(format!("cannot start {threads} threads: {error}")))
 }
 
 /// Keeps a pool for the next call, and ends the one that has waited longest for one.

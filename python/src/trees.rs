@@ -4,6 +4,8 @@ use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyA
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
+use ropewalk::cluster::Merge;
+use ropewalk::internals::{collected, with_capacity};
 use ropewalk::{Dendrogram, Edge, MinimumSpanningTree, table};
 
 use crate::arrays::{Rows, Vector};
@@ -24,7 +26,8 @@ impl SpanningTree {
         number: fn(&Edge) -> f64,
     ) -> PyResult<Weighted<'py>> {
         let (ends, numbers) = run(py, n_jobs, || {
-            let (mut ends, mut numbers) = (vec![], vec![]);
+            let n = self.0.edges().len();
+            let (mut ends, mut numbers) = (with_capacity(n), with_capacity(n));
             let edge = |edge: &Edge| ([i64::from(edge.low), i64::from(edge.high)], number(edge));
             self.0.edges().par_iter().map(edge).unzip_into_vecs(&mut ends, &mut numbers);
             Ok((ends, numbers))
@@ -50,7 +53,7 @@ impl SpanningTree {
         let end = |end: i64| u32::try_from(end).unwrap_or(u32::MAX);
         let edge = |(ends, &weight2): (&[i64; 2], &f64)| Edge { low: end(ends[0]), high: end(ends[1]), weight2 };
         run(py, n_jobs, || {
-            let edges = ends.as_chunks().0.iter().zip(weights2).map(edge).collect();
+            let edges = collected(ends.as_chunks().0.iter().zip(weights2).map(edge));
             ropewalk::SpanningTree::from_edges(n_points, edges).map(Self)
         })
     }
@@ -88,11 +91,13 @@ impl SpanningTree {
         }
         let rows: Vec<[f64; 4]> = run(py, n_jobs, || {
             let dendrogram = Dendrogram::new(&self.0);
-            let rows = dendrogram.merges().par_iter().map(|merge| {
+            let mut rows = with_capacity(dendrogram.merges().len());
+            let row = |merge: &Merge| {
                 let [a, b] = merge.clusters.map(f64::from);
                 [a, b, merge.height, f64::from(merge.size)]
-            });
-            Ok(rows.collect())
+            };
+            dendrogram.merges().par_iter().map(row).collect_into_vec(&mut rows);
+            Ok(rows)
         })?;
         let shape = [rows.len(), 4];
         rows.into_flattened().into_pyarray(py).reshape(shape)

@@ -182,7 +182,8 @@ def test_names_of_the_metric(metric, p, params):
         ({"min_samples": -3}, "min_samples is -3"),
         ({"box_size": 0.0}, "periodic box"),
         ({"box_size": [1.0, 2.0, 3.0]}, "box_size has 3 sides.*2 coordinates"),
-        ({"box_size": 0.9}, "twice eps"),
+        ({"box_size": 1.5, "eps": 0.8}, "twice eps"),
+        ({"box_size": 0.9}, "periodic box is 0.9, but along axis 0 the points run from 0 to 1"),
         ({"box_size": np.nan}, "periodic box"),
     ],
 )

@@ -58,8 +58,8 @@ def test_periodic(dim):
     X = RANDOM.uniform(0.0, 1.0, (300, dim)) * side
     length = 0.4 * (side.prod() / 300) ** (1.0 / dim)
     check(friends_of_friends(X, length, box_size=side), components(X, length, side), len(X))
-    # Points may lie outside of the box.
-    outside = X + side * RANDOM.integers(-2, 3, (300, 1))
+    # A box may begin anywhere.
+    outside = X + side * RANDOM.integers(-2, 3)
     sizes = friends_of_friends(outside, length * (1.0 + 1e-9), box_size=side).sizes
     np.testing.assert_array_equal(sizes, [len(own) for own in components(X, length * (1.0 + 1e-9), side)])
 

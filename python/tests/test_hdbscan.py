@@ -59,7 +59,7 @@ def test_stored_answers():
         _, method, size, samples, epsilon, largest, single = question["ask"]
         found = HDBSCAN(
             int(size), int(samples), float(epsilon), int(largest) or None,
-            cluster_selection_method=method, allow_single_cluster=single == "1",
+            cluster_selection_method=method, allow_single_cluster=single == "1", ties="sequential",
         ).fit(points)  # fmt: skip
         np.testing.assert_array_equal(found.labels_, question["labels"])
         np.testing.assert_allclose(found.probabilities_, question["probabilities"], rtol=1e-12)
@@ -84,11 +84,12 @@ def test_without_ties_labels_are_scikit_learns(dim, method):
         parameters = {"min_cluster_size": size, "min_samples": 1, "cluster_selection_method": method, "copy": True}
         expected = cluster.HDBSCAN(**parameters).fit(X)
         for n_jobs in [1, 2, -1]:
-            found = HDBSCAN(**parameters, n_jobs=n_jobs).fit(X)
+            found = HDBSCAN(**parameters, ties="sequential", n_jobs=n_jobs).fit(X)
             np.testing.assert_array_equal(found.labels_, expected.labels_)
             np.testing.assert_allclose(found.probabilities_, expected.probabilities_, rtol=1e-9)
-        together = HDBSCAN(**parameters, ties="together").fit(X)
-        assert same_partition(together.labels_, expected.labels_)
+        together = HDBSCAN(**parameters).fit(X)
+        np.testing.assert_array_equal(together.labels_, numbered_by_smallest_member(expected.labels_))
+        np.testing.assert_allclose(together.probabilities_, expected.probabilities_, rtol=1e-9)
 
 
 def from_point_0(edges, n):
@@ -111,7 +112,7 @@ def test_with_ties_labels_are_scikit_learns_of_the_same_tree(kind, samples):
     ]
     for size, single, largest in [(5, False, None), (15, True, None), (5, False, 60)]:
         parameters = {"min_cluster_size": size, "allow_single_cluster": single, "max_cluster_size": largest}
-        found = HDBSCAN(min_samples=samples, **parameters).fit(X)
+        found = HDBSCAN(min_samples=samples, ties="sequential", **parameters).fit(X)
         edges, weights = found.minimum_spanning_tree_
         mst = np.empty(len(edges), linkage.MST_edge_dtype)
         mst["current_node"], mst["next_node"] = from_point_0(edges.astype(int), len(X)).T
@@ -131,7 +132,7 @@ def test_of_different_trees_few_labels_differ():
     for size in range(3, 15):
         X = blobs(40 * size)
         expected = cluster.HDBSCAN(size, copy=True).fit_predict(X)
-        found = HDBSCAN(size).fit_predict(X)
+        found = HDBSCAN(size, ties="sequential").fit_predict(X)
         shares.append(np.mean(numbered_by_smallest_member(found) != numbered_by_smallest_member(expected)))
     assert np.median(shares) < 0.01, shares
 
@@ -182,15 +183,15 @@ def test_points_that_are_not_finite_are_scikit_learns():
     with np.errstate(invalid="ignore"):
         expected = cluster.HDBSCAN(min_samples=1, copy=True).fit(X)
     for dtype in [np.float64, np.float32]:
-        found = HDBSCAN(min_samples=1).fit(X.astype(dtype))
-        finite = HDBSCAN(min_samples=1).fit(X.astype(dtype)[np.isfinite(X).all(axis=1)])
+        found = HDBSCAN(min_samples=1, ties="sequential").fit(X.astype(dtype))
+        finite = HDBSCAN(min_samples=1, ties="sequential").fit(X.astype(dtype)[np.isfinite(X).all(axis=1)])
         assert found.labels_[[3, 50, 77]].tolist() == [-2] * 3 and found.labels_[[9, 120, 121]].tolist() == [-3] * 3
         np.testing.assert_array_equal(found.labels_[np.isfinite(X).all(axis=1)], finite.labels_)
         np.testing.assert_array_equal(np.isnan(found.probabilities_), found.labels_ == -3)
         np.testing.assert_array_equal(np.isnan(found.outlier_scores_), found.labels_ < -1)
         assert found.single_linkage_tree_.shape == (193, 4)
         assert found.dbscan_clustering(0.05)[[3, 9]].tolist() == [-2, -3]
-    found = HDBSCAN(min_samples=1).fit(X)
+    found = HDBSCAN(min_samples=1, ties="sequential").fit(X)
     np.testing.assert_array_equal(found.labels_, expected.labels_)
     np.testing.assert_allclose(found.probabilities_, expected.probabilities_, rtol=1e-9)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(found)).dbscan_clustering(0.05), found.dbscan_clustering(0.05))
@@ -211,7 +212,7 @@ def test_points_that_are_not_finite_are_scikit_learns():
 def test_centers_are_scikit_learns(which):
     X = blobs(300, 3)
     expected = cluster.HDBSCAN(min_samples=1, store_centers=which, copy=True).fit(X)
-    found = HDBSCAN(min_samples=1, store_centers=which).fit(X)
+    found = HDBSCAN(min_samples=1, ties="sequential", store_centers=which).fit(X)
     for name in ["centroids_", "medoids_"]:
         assert hasattr(found, name) == hasattr(expected, name)
         if hasattr(found, name):
@@ -242,8 +243,8 @@ def test_cuts_are_those_of_dbscan(samples):
 
 def test_periodic_box_has_no_corner():
     X = blobs(300, 3, scattered=0.3) + 0.5
-    one = HDBSCAN(ties="together", box_size=2.0).fit(X)
-    other = HDBSCAN(ties="together", box_size=[2.0, 2.0, 2.0]).fit(X + [1.0, -0.75, 0.5])
+    one = HDBSCAN(box_size=2.0).fit(X)
+    other = HDBSCAN(box_size=[2.0, 2.0, 2.0]).fit(X + [1.0, -0.75, 0.5])
     np.testing.assert_array_equal(other.labels_, one.labels_)
     np.testing.assert_allclose(other.probabilities_, one.probabilities_, rtol=1e-9)
     assert other.predict(X + 4.0).shape == (300,)
@@ -254,7 +255,7 @@ def test_periodic_box_has_no_corner():
 def test_order_of_points_does_not_matter_where_ties_are_removed_together():
     X = np.round(blobs(400), 2)
     order = RANDOM.permutation(400)
-    one, other = HDBSCAN(ties="together").fit(X), HDBSCAN(ties="together").fit(X[order])
+    one, other = HDBSCAN().fit(X), HDBSCAN().fit(X[order])
     assert same_partition(one.labels_[order], other.labels_)
     np.testing.assert_array_equal(one.probabilities_[order], other.probabilities_)
 

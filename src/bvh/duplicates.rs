@@ -14,6 +14,7 @@ use crate::bvh::hierarchy::{EQUAL, FINER};
 use crate::bvh::layout::SortedPrimitives;
 use crate::bvh::morton::Grid;
 use crate::geometry::{Aabb, Scalar};
+use crate::memory::{collected, copy_of};
 use crate::parallel::{fill, for_each, map_tasks, sort};
 
 /// Every run longer than a leaf holds this many splits in a row, from a multiple on.
@@ -40,8 +41,8 @@ pub(super) fn refine<S: Scalar, const D: usize>(primitives: &mut SortedPrimitive
         at = end.next_multiple_of(STRIDE);
     }
     let order = |run: Range<usize>| {
-        let mut order: Vec<u32> = run.clone().map(|position| position as u32).collect();
-        let mut deltas = deltas[run.clone()].to_vec();
+        let mut order: Vec<u32> = collected(run.clone().map(|position| position as u32));
+        let mut deltas = copy_of(&deltas[run.clone()]);
         refine_run(primitives, &mut order, &mut deltas, (run.start, 0));
         (run, order, deltas)
     };
@@ -57,7 +58,7 @@ pub(super) fn refine<S: Scalar, const D: usize>(primitives: &mut SortedPrimitive
 
 /// Puts at each position of a run what is at the one that `order` names.
 fn reorder<T: Copy>(values: &mut [T], run: &Range<usize>, order: &[u32]) {
-    let ordered: Vec<T> = order.iter().map(|&from| values[from as usize]).collect();
+    let ordered: Vec<T> = collected(order.iter().map(|&from| values[from as usize]));
     values[run.clone()].copy_from_slice(&ordered);
 }
 

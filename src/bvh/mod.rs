@@ -30,7 +30,8 @@ use motion::Motion;
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::error::Result;
+use crate::cancel::guarded;
+use crate::error::{ErrorKind, Result};
 use crate::geometry::{Aabb, Blocks, Bounded, BoxSize, Scalar, Space};
 use crate::parallel::{atomics, for_tasks, plain};
 use crate::simd::LANES;
@@ -144,7 +145,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     }
 
     pub(crate) fn build_in<T: Bounded<S, D>>(primitives: &[T], space: Space<D>) -> Result<Self> {
-        build::build(primitives, space)
+        guarded(|| build::build(primitives, space))
     }
 
     /// Builds the tree anew, over any primitives, in the same space: it is then what [`Bvh::build`] gives.
@@ -170,10 +171,19 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     pub fn rebuild<T: Bounded<S, D>>(&mut self, primitives: &[T]) -> Result<()> {
         let mut memory = self.motion.memory.take().unwrap_or_default();
         memory.keeps = true;
-        let result = build::build_into(self, primitives, &mut memory);
+        let result = guarded(|| build::build_into(self, primitives, &mut memory));
         self.motion.memory = Some(memory);
         if result.is_ok() {
             (self.motion.built, self.motion.degradation) = (None, 1.0);
+        }
+        self.emptied_without_memory(result)
+    }
+
+    /// The result of a change. Without memory the tree may be half changed: then it is left empty.
+    fn emptied_without_memory(&mut self, result: Result<()>) -> Result<()> {
+        if result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Memory) {
+            self.motion.memory = None;
+            self.clear();
         }
         result
     }

@@ -6,6 +6,7 @@
 
 use crate::bvh::radix_sort::{Buckets, Source};
 use crate::geometry::{Aabb, Scalar};
+use crate::memory::zeroed;
 use crate::parallel::fill;
 
 /// How points become codes: the corner and the size of the cell grid.
@@ -81,7 +82,7 @@ pub(crate) fn curve_order<S: Scalar, const D: usize>(
     grid: &Grid<S, D>,
     point: impl Fn(usize) -> [S; D] + Sync,
 ) -> Vec<u32> {
-    let mut codes = vec![0; n];
+    let mut codes = zeroed(n);
     fill(&mut codes, 1 << 12, &|range, codes| grid.codes(range.map(&point), codes));
     order_of_codes(&codes, Grid::<S, D>::BITS)
 }

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::cancel::{Flags, check};
-use crate::memory::renew;
+use crate::memory::{append, grow, renew};
 use crate::parallel::{Part, Scratch, for_parts, plain, shared};
 use bytemuck::Zeroable;
 
@@ -251,7 +251,7 @@ impl<P: Copy + Zeroable> Bucket<P> {
 
     fn reserve(&mut self, len: usize) {
         fn reserve<T>(values: &mut Vec<T>, len: usize) {
-            values.reserve_exact(len.saturating_sub(values.len()));
+            grow(values, len.saturating_sub(values.len()));
         }
         reserve(&mut self.index, len);
         reserve(&mut self.items, len);
@@ -262,15 +262,22 @@ impl<P: Copy + Zeroable> Bucket<P> {
 
     /// Fills in the order of codes that differ in the lowest `high` bits only.
     fn sort(&mut self, source: &impl Source<Item = P>, high: u32, index: &[u32]) {
+        for values in [&mut self.codes, &mut self.keys] {
+            values.clear();
+            grow(values, index.len());
+        }
         self.index.clear();
-        self.index.extend_from_slice(index);
+        append(&mut self.index, index.iter().copied());
         self.items.clear();
-        self.items.extend(index.iter().enumerate().map(|(at, &own)| {
-            if let Some(&ahead) = index.get(at + AHEAD) {
-                source.prefetch(ahead as usize);
-            }
-            source.item(own as usize)
-        }));
+        append(
+            &mut self.items,
+            index.iter().enumerate().map(|(at, &own)| {
+                if let Some(&ahead) = index.get(at + AHEAD) {
+                    source.prefetch(ahead as usize);
+                }
+                source.item(own as usize)
+            }),
+        );
         // A bucket may hold nearly all.
         check();
         self.codes.resize(index.len(), 0);

@@ -6,6 +6,7 @@
 
 use crate::bvh::Bvh;
 use crate::geometry::Scalar;
+use crate::memory::filled;
 use crate::parallel::join as both;
 
 /// Subtrees of fewer nodes than this are done by one thread.
@@ -18,7 +19,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         leaf: impl Fn(usize) -> T + Sync,
         join: impl Fn(usize, [&T; 2]) -> T + Sync,
     ) -> Vec<T> {
-        let mut values = vec![T::default(); self.end()];
+        let mut values = filled(self.end(), T::default());
         self.reduce_into(&mut values, leaf, join);
         values
     }

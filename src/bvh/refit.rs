@@ -6,6 +6,7 @@
 //! indices. It is restored here.
 //! Cost: each point is read twice, each node once; no allocation after the first time.
 
+use crate::cancel::guarded;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -51,10 +52,11 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         if primitives.len() != self.len() {
             return Err(Kind::Refit { len: primitives.len(), points: self.len() }.into());
         }
-        match T::as_points(primitives) {
+        let result = guarded(|| match T::as_points(primitives) {
             Some(points) => refit_points(self, points),
             None => refit_to(self, primitives),
-        }
+        });
+        self.emptied_without_memory(result)
     }
 
     /// How much worse the tree is than as it was last built: the sum of the surface areas of its nodes, over that sum then.

@@ -3,13 +3,14 @@
 use crate::bvh::{Bvh, DEPTH, LEAF};
 use crate::error::{Error, Kind, Result};
 use crate::geometry::{Aabb, Scalar};
+use crate::memory::zeroed;
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// Checks every invariant: each primitive stored once, leaves of 1 to [`LEAF`] primitives, ropes and ranges nested, boxes tight,
     /// depth at most 222. Errors with the first that is broken, which would be a bug of this crate.
     pub fn validate(&self) -> Result<()> {
         let n = self.len();
-        let mut seen = vec![false; n];
+        let mut seen: Vec<bool> = zeroed(n);
         for &index in &self.index {
             match seen.get_mut(index as usize) {
                 Some(seen) if !*seen => *seen = true,

@@ -6,6 +6,7 @@
 //! al. 2023, FDBSCAN (tree and union-find). Two other algorithms stand beside it for comparison: `reference::fof_bins`, `reference::fof_all_pairs`.
 
 use crate::bvh::Bvh;
+use crate::cancel::guarded;
 use crate::cluster::connect::{Participants, connect};
 use crate::cluster::relabel::IsCore;
 use crate::cluster::union_find::UnionFind;
@@ -131,13 +132,15 @@ impl Fof {
     /// linking lengths; points that [`Bvh::build`] refuses; what [`FofAlgorithm::Bins`] refuses; more than 2^31 - 1 groups, for
     /// labels are 32-bit numbers.
     pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<Halos> {
-        let space = Space::<D>::periodic(self.size.clone())?;
-        space.check_length("linking_length", self.linking_length)?;
-        #[cfg(feature = "reference")]
-        if !matches!(self.algorithm, FofAlgorithm::Auto | FofAlgorithm::Tree) {
-            return self.run_on_row(&PointsSoA::of(points, &space)?);
-        }
-        self.run_on(&Bvh::build_in(points, space)?)
+        guarded(|| {
+            let space = Space::<D>::periodic(self.size.clone())?;
+            space.check_length("linking_length", self.linking_length)?;
+            #[cfg(feature = "reference")]
+            if !matches!(self.algorithm, FofAlgorithm::Auto | FofAlgorithm::Tree) {
+                return self.run_on_row(&PointsSoA::of(points, &space)?);
+            }
+            self.run_on(&Bvh::build_in(points, space)?)
+        })
     }
 
     /// Finds the halos in a tree that is already built, open or periodic as the tree is. Other algorithms than the tree's
@@ -145,12 +148,14 @@ impl Fof {
     ///
     /// Errors: as [`Fof::run`], for the linking length and the algorithm.
     pub fn run_on<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<Halos> {
-        tree.space().check_length("linking_length", self.linking_length)?;
-        #[cfg(feature = "reference")]
-        if !matches!(self.algorithm, FofAlgorithm::Auto | FofAlgorithm::Tree) {
-            return self.run_on_row(&PointsSoA::stored(tree));
-        }
-        self.halos(components(tree, self.linking_length), tree.order(), tree.space())
+        guarded(|| {
+            tree.space().check_length("linking_length", self.linking_length)?;
+            #[cfg(feature = "reference")]
+            if !matches!(self.algorithm, FofAlgorithm::Auto | FofAlgorithm::Tree) {
+                return self.run_on_row(&PointsSoA::stored(tree));
+            }
+            self.halos(components(tree, self.linking_length), tree.order(), tree.space())
+        })
     }
 
     #[cfg(feature = "reference")]

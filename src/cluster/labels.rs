@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::error::{Kind, Result};
+use crate::memory::collected;
 use crate::parallel::{atomics, for_tasks, map_tasks, plain};
 
 /// Labels are `i32`, and negative for no cluster.
@@ -70,7 +71,7 @@ impl Labels {
             return Err(Kind::Label { point, label: labels[point], points }.into());
         }
         // Whatever is negative stands for none.
-        let labels: Vec<i32> = labels.iter().map(|&label| label.max(-1)).collect();
+        let labels: Vec<i32> = collected(labels.iter().map(|&label| label.max(-1)));
         let n_clusters = labels.iter().map(|&label| (i64::from(label) + 1) as u32).max().unwrap_or(0);
         Ok(Self { labels, n_clusters, core: None })
     }
@@ -122,7 +123,7 @@ impl Labels {
 
     /// How many points each cluster has.
     pub fn sizes(&self) -> Vec<usize> {
-        self.sizes_u32().into_iter().map(|size| size as usize).collect()
+        collected(self.sizes_u32().into_iter().map(|size| size as usize))
     }
 
     /// The same in half of the memory: points are fewer than 2^32.
@@ -201,7 +202,7 @@ impl TryFrom<Stored> for Labels {
                 return Err(Kind::Length { what: "core flags", len: core.len(), points }.into());
             }
             let word = |flags: &[bool]| flags.iter().rev().fold(0, |word, &flag| word << 1 | u64::from(flag));
-            labels.core = Some(core.chunks(64).map(word).collect());
+            labels.core = Some(collected(core.chunks(64).map(word)));
         }
         Ok(labels)
     }

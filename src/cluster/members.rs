@@ -13,7 +13,7 @@ use rayon::current_num_threads;
 use crate::bvh::radix_sort::{Buckets, FIRST_BITS, Source, cut};
 use crate::cancel::check_at;
 use crate::cluster::labels::Labels;
-use crate::memory::{with_capacity, zeroed};
+use crate::memory::{collected, with_capacity, zeroed};
 use crate::parallel::{Scratch, for_each, for_tasks, list_tasks, map, sort};
 
 /// Parts are closed as soon as they hold this share of what is listed: there are fewer than this many and one.
@@ -95,7 +95,7 @@ fn rank(sizes: &[u32], min_members: usize) -> (Vec<u32>, Vec<usize>) {
     let mut ranked = list_tasks(sizes.len(), TASK, &|clusters| {
         let clusters = (clusters.start as u32..).zip(&sizes[clusters]);
         let large_enough = clusters.filter(|&(_, &size)| size as usize >= min_members);
-        large_enough.map(|(cluster, size)| u64::from(u32::MAX - size) << 32 | u64::from(cluster)).collect()
+        collected(large_enough.map(|(cluster, size)| u64::from(u32::MAX - size) << 32 | u64::from(cluster)))
     });
     sort(&mut ranked);
     let clusters = map(ranked.len(), TASK, &|at| ranked[at] as u32);

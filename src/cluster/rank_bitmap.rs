@@ -4,6 +4,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
+use crate::memory::{collected, zeroed};
 use crate::parallel::{for_tasks, map};
 
 /// Indices per parallel task.
@@ -20,7 +21,7 @@ pub(crate) struct RankBitmap {
 impl RankBitmap {
     /// The set of those indices that are below their number.
     pub fn of(indices: &[AtomicU32]) -> Self {
-        let words: Vec<AtomicU64> = (0..indices.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        let words: Vec<AtomicU64> = zeroed(indices.len().div_ceil(64));
         for_tasks(indices.len(), TASK, &|places| {
             for index in indices[places].iter().map(|index| index.load(Relaxed)) {
                 if let Some(word) = words.get(index as usize / 64) {
@@ -46,7 +47,7 @@ impl RankBitmap {
             count += word.count_ones();
             before
         };
-        let before = words.iter().map(before).collect();
+        let before = collected(words.iter().map(before));
         Self { words, before, count }
     }
 

@@ -11,7 +11,7 @@ use crate::distributed::domain::Domain;
 use crate::distributed::route::Route;
 use crate::error::Result;
 use crate::geometry::Scalar;
-use crate::memory::zeroed;
+use crate::memory::{filled, zeroed};
 use crate::parallel::{fill, list_tasks, map, map_tasks};
 use crate::phases::mark;
 
@@ -42,7 +42,7 @@ pub(super) fn number<S: Scalar, const D: usize>(
     edges: Vec<(u32, u64)>,
 ) -> Result<Numbered> {
     let ranks = domain.ranks;
-    let (mut smallest, mut sizes) = (vec![NONE; n], vec![0u64; n]);
+    let (mut smallest, mut sizes) = (filled(n, NONE), zeroed::<u64>(n));
     for (&label, &id) in labels.iter().zip(&domain.ids) {
         if let Ok(label) = usize::try_from(label) {
             smallest[label] = smallest[label].min(id);

@@ -13,6 +13,7 @@ use crate::distributed::communicator::{Communicator, agree, all_gather, all_gath
 use crate::distributed::route::Route;
 use crate::error::Result;
 use crate::geometry::{Aabb, BoxSize, Scalar, Space};
+use crate::memory::{filled, zeroed};
 use crate::parallel::fill;
 use crate::phases::mark;
 use crate::random::mixed;
@@ -107,7 +108,7 @@ impl<'a, S: Scalar, const D: usize> Domain<'a, S, D> {
         mark("bounds");
 
         let to = match share {
-            Share::InPlace => vec![ranks.rank() as u32; points.len()],
+            Share::InPlace => filled(points.len(), ranks.rank() as u32),
             Share::Even => split(ranks, &grid, &space, points, None)?,
             Share::Weighted(weights) => split(ranks, &grid, &space, points, Some(weights))?,
         };
@@ -225,9 +226,9 @@ fn split<S: Scalar, const D: usize>(
     let weights = all_gather_v(ranks, &samples.iter().map(|sample| sample.1).collect::<Vec<_>>())?;
     let borders = borders(codes.values(), weights.values(), ranks.size());
 
-    let mut to = vec![0; points.len()];
+    let mut to = zeroed(points.len());
     fill(&mut to, TASK, &|range, to| {
-        let mut codes = vec![0; range.len()];
+        let mut codes = zeroed(range.len());
         grid.codes(points[range].iter().map(|&point| space.wrap(point)), &mut codes);
         to.iter_mut().zip(codes).for_each(|(to, code)| *to = borders.partition_point(|&border| border <= code) as u32);
     });

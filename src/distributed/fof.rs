@@ -16,6 +16,7 @@ use crate::distributed::labels::Labels;
 use crate::distributed::regions::Regions;
 use crate::error::Result;
 use crate::geometry::Scalar;
+use crate::memory::zeroed;
 use crate::phases::mark;
 
 impl Fof {
@@ -85,7 +86,7 @@ impl Fof {
         mark("labels");
 
         // Points that are alone here, but not among all ranks.
-        let mut is_met = vec![0u8; ghosts.points.len()];
+        let mut is_met = zeroed::<u8>(ghosts.points.len());
         contacts.iter().for_each(|&(_, ghost)| is_met[ghost as usize] = 1);
         let is_met = ghosts.route.answer(ranks, &is_met)?;
         let met_there = ghosts.route.rows().iter().zip(is_met).filter(|(_, is_met)| *is_met == 1).map(|(&row, _)| row);

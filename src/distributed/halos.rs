@@ -20,6 +20,7 @@ use crate::distributed::order::places;
 use crate::distributed::route::Route;
 use crate::error::Result;
 use crate::geometry::{Boundary, Scalar};
+use crate::memory::filled;
 use crate::phases::mark;
 
 /// The halos of all ranks. Each is owned by one rank, which knows all of its members.
@@ -88,7 +89,7 @@ impl Halos {
         let (indices, components) = merged(here, arrived);
 
         // Halos are numbered by their smallest member, which comes first.
-        let (mut place, mut met) = (vec![-1; numbers.len()], vec![]);
+        let (mut place, mut met) = (filled(numbers.len(), -1), vec![]);
         let number = |component: u32| {
             let place = &mut place[component as usize];
             if *place < 0 {
@@ -205,12 +206,12 @@ impl Halos {
     pub fn halo_of_points(&self, ranks: &dyn Communicator) -> Result<Vec<i64>> {
         let places = self.places(ranks)?;
         let route = self.route(ranks)?;
-        let mut of_members = vec![-1; self.indices.len()];
+        let mut of_members = filled(self.indices.len(), -1);
         for (members, &place) in self.owned.iter().zip(places) {
             members.iter().for_each(|&at| of_members[at as usize] = place as i64);
         }
         let answers = route.answer(ranks, &of_members)?;
-        let mut of_points = vec![-1; self.labels.as_slice().len()];
+        let mut of_points = filled(self.labels.as_slice().len(), -1);
         route.rows().iter().zip(answers).for_each(|(&row, place)| of_points[row as usize] = place);
         Ok(of_points)
     }

@@ -18,7 +18,7 @@ use crate::distributed::route::Route;
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, BoxSize};
 use crate::gpu::{self, Bvh, Coordinate, Device, Fof, Groups, Points};
-use crate::memory::zeroed;
+use crate::memory::{filled, zeroed};
 use crate::parallel::map;
 use crate::phases::mark;
 
@@ -162,7 +162,7 @@ fn near<S: Coordinate, const D: usize>(
         let by = |x: S, reach: f64| S::from_f64(Into::<f64>::into(x) + reach);
         Aabb { lo: lo.map(|x| by(x, -reach)), hi: hi.map(|x| by(x, reach)) }
     };
-    let mut lists = vec![vec![]; regions.counts.len()];
+    let mut lists = filled(regions.counts.len(), vec![]);
     for of_rank in asked.chunk_by(|&a, &b| regions.rank_of[a as usize] == regions.rank_of[b as usize]) {
         let mut rows = tree.in_boxes(&of_rank.iter().map(grown).collect::<Vec<_>>())?;
         rows.sort_unstable();

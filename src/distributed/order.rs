@@ -7,6 +7,7 @@
 use crate::distributed::communicator::{Communicator, all_gather_v, starts};
 use crate::distributed::route::Route;
 use crate::error::Result;
+use crate::memory::zeroed;
 
 /// At most so many keys of a rank say how all are spread.
 const SAMPLES: usize = 32;
@@ -28,7 +29,7 @@ pub(super) fn places(ranks: &dyn Communicator, keys: &[[u64; 2]]) -> Result<Vec<
     let first = starts(ranks, arrived.len())?[ranks.rank()];
     let mut order: Vec<usize> = (0..arrived.len()).collect();
     order.sort_unstable_by_key(|&at| arrived[at]);
-    let mut answers = vec![0; arrived.len()];
+    let mut answers = zeroed(arrived.len());
     (first..).zip(order).for_each(|(place, at)| answers[at] = place);
     route.send_back(ranks, &answers)
 }

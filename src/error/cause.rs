@@ -342,6 +342,9 @@ pub(crate) enum Kind {
         spec: String,
         message: String,
     },
+    NoMemory {
+        bytes: u128,
+    },
     Memory {
         n: usize,
         what: &'static str,

@@ -96,7 +96,7 @@ impl Kind {
             | Kind::HopDimension { .. }
             | Kind::Extent { .. } => ErrorKind::Unsupported,
             Kind::Missing { .. } | Kind::NoSeparation { .. } => ErrorKind::Missing,
-            Kind::Memory { .. } => ErrorKind::Memory,
+            Kind::Memory { .. } | Kind::NoMemory { .. } => ErrorKind::Memory,
             Kind::Write { .. } => ErrorKind::Io,
             #[cfg(feature = "distributed")]
             Kind::OnRank { kind, .. } => *kind,

@@ -280,7 +280,9 @@ impl Display for Error {
             Kind::Cancelled => f.write_str("the call was cancelled"),
             #[cfg(feature = "sample")]
             Kind::Spec { spec, message } => write!(f, "sample `{spec}`: {message}"),
-            Kind::Memory { n, what, bytes } => write!(f, "{n} {what} take {bytes} bytes, which could not be had"),
+            Kind::Memory { n, what, bytes } => write!(f, "cannot allocate {bytes} bytes for {n} {what}"),
+            Kind::NoMemory { bytes: 0 } => f.write_str("not enough memory for this call"),
+            Kind::NoMemory { bytes } => write!(f, "not enough memory for this call: cannot allocate {bytes} bytes"),
             #[cfg(feature = "io")]
             Kind::File { path, message, .. } => write!(f, "{path}: {message}", path = path.display()),
         }

@@ -10,6 +10,7 @@ use crate::cluster::members::{Members, of_clusters};
 use crate::csr::Csr;
 use crate::error::{Kind, Result};
 use crate::geometry::Boundary;
+use crate::memory::{collected, copy_of, filled};
 use crate::parallel::{for_each, map};
 
 /// Groups of points, largest first, ties by the smallest member (those of [`Halos::from_lists`] in the order given); a
@@ -128,7 +129,7 @@ impl Halos {
 
     /// The halo of each label, -1 for none.
     pub(crate) fn halo_of_clusters(&self) -> Vec<i32> {
-        let mut halos = vec![-1; self.labels.n_clusters()];
+        let mut halos = filled(self.labels.n_clusters(), -1);
         for (halo, &cluster) in (0..).zip(&self.clusters) {
             halos[cluster as usize] = halo;
         }
@@ -220,7 +221,7 @@ impl Halos {
             return Err(Kind::LastOffset { end, members: members.len() }.into());
         }
         check_clusters(offsets.len() - 1)?;
-        let mut labels = vec![-1; points];
+        let mut labels = filled(points, -1);
         for (halo, list) in offsets.windows(2).map(|pair| &members[pair[0]..pair[1]]).enumerate() {
             for &point in list {
                 match labels.get_mut(point as usize) {
@@ -231,7 +232,7 @@ impl Halos {
             }
         }
         let labels = Labels::from_slice(&labels)?;
-        let mut members = members.to_vec();
+        let mut members = copy_of(members);
         let mut rest = members.as_mut_slice();
         let mut lists = vec![];
         for pair in offsets.windows(2) {
@@ -240,8 +241,8 @@ impl Halos {
             rest = others;
         }
         for_each(lists, &|_, list: &mut [u32]| list.sort_unstable());
-        let clusters = (0..offsets.len() as u32 - 1).collect();
-        let members = Csr::from_parts(offsets.to_vec(), members);
+        let clusters = collected(0..offsets.len() as u32 - 1);
+        let members = Csr::from_parts(copy_of(offsets), members);
         Ok(Self { labels, clusters, members, boundary: Boundary::Unknown })
     }
 }

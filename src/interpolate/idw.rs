@@ -5,6 +5,7 @@
 use super::options::options;
 use super::stencil::{Plan, places_of, stencils, tree_of};
 use super::{Fallback, Interpolator, Reach};
+use crate::cancel::guarded;
 use crate::error::{Kind, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar};
 
@@ -52,19 +53,21 @@ impl InverseDistance {
         sources: &[T],
         targets: &[U],
     ) -> Result<Interpolator> {
-        if !(self.power > 0.0 && self.power < f64::INFINITY) {
-            return Err(Kind::Parameter { name: "power", value: self.power, must: "positive and finite" }.into());
-        }
-        let tree = tree_of(sources, &self.size)?;
-        self.reach.check(targets.len(), tree.space())?;
-        let plan = Plan {
-            reach: &self.reach,
-            fallback: self.fallback,
-            rule: &|work| work.inverse_distances(self.power),
-            axes: 0,
-            has_gradients: false,
-            degree: 0,
-        };
-        Ok(stencils(&tree, &places_of(targets, tree.space())?, &plan))
+        guarded(|| {
+            if !(self.power > 0.0 && self.power < f64::INFINITY) {
+                return Err(Kind::Parameter { name: "power", value: self.power, must: "positive and finite" }.into());
+            }
+            let tree = tree_of(sources, &self.size)?;
+            self.reach.check(targets.len(), tree.space())?;
+            let plan = Plan {
+                reach: &self.reach,
+                fallback: self.fallback,
+                rule: &|work| work.inverse_distances(self.power),
+                axes: 0,
+                has_gradients: false,
+                degree: 0,
+            };
+            Ok(stencils(&tree, &places_of(targets, tree.space())?, &plan))
+        })
     }
 }

@@ -3,9 +3,10 @@
 //! In: values at the sources. Out: values at the targets, each the sum of a few values times their coefficients.
 //! Cost: a product for each coefficient and field.
 
+use crate::cancel::guarded;
 use crate::csr::Csr;
 use crate::error::{Kind, Result};
-use crate::memory::zeroed;
+use crate::memory::{filled, zeroed};
 use crate::parallel::{fill, map_tasks};
 
 /// Targets per parallel task.
@@ -123,36 +124,43 @@ impl Interpolator {
     ///
     /// Errors: other than one value for each source; a value that is not finite.
     pub fn apply<V: FieldValue>(&self, values: &[V]) -> Result<Vec<V>> {
-        if values.len() != self.n_sources {
-            return Err(Kind::FieldLength { len: values.len(), sources: self.n_sources }.into());
-        }
-        let mut found: Vec<V> = zeroed(self.len());
-        if V::WIDTH > 0 {
-            self.apply_to(bytemuck::cast_slice(values), bytemuck::cast_slice_mut(&mut found), V::WIDTH)?;
-        }
-        Ok(found)
+        guarded(|| {
+            if values.len() != self.n_sources {
+                return Err(Kind::FieldLength { len: values.len(), sources: self.n_sources }.into());
+            }
+            let mut found: Vec<V> = zeroed(self.len());
+            if V::WIDTH > 0 {
+                self.apply_to(bytemuck::cast_slice(values), bytemuck::cast_slice_mut(&mut found), V::WIDTH)?;
+            }
+            Ok(found)
+        })
     }
 
     /// The same for fields whose number is known at run time: `columns` values for each source, row by row.
     ///
     /// Errors: other than `columns` values for each source; no columns, or more than can be; a value that is not finite.
     pub fn apply_rows(&self, values: &[f64], columns: usize) -> Result<Vec<f64>> {
-        if columns == 0 {
-            return Err(Kind::Parameter { name: "columns", value: 0.0, must: "at least 1" }.into());
-        }
-        if self.n_sources.checked_mul(columns) != Some(values.len()) {
-            return Err(Kind::FieldLength { len: values.len() / columns, sources: self.n_sources }.into());
-        }
-        // Without sources no value is given that so many columns could be too many for.
-        let most = isize::MAX as usize / size_of::<f64>();
-        let Some(len) = self.len().checked_mul(columns).filter(|&len| len <= most) else {
-            return Err(
-                Kind::Parameter { name: "columns", value: columns as f64, must: "fewer for as many targets" }.into()
-            );
-        };
-        let mut found = zeroed(len);
-        self.apply_to(values, &mut found, columns)?;
-        Ok(found)
+        guarded(|| {
+            if columns == 0 {
+                return Err(Kind::Parameter { name: "columns", value: 0.0, must: "at least 1" }.into());
+            }
+            if self.n_sources.checked_mul(columns) != Some(values.len()) {
+                return Err(Kind::FieldLength { len: values.len() / columns, sources: self.n_sources }.into());
+            }
+            // Without sources no value is given that so many columns could be too many for.
+            let most = isize::MAX as usize / size_of::<f64>();
+            let Some(len) = self.len().checked_mul(columns).filter(|&len| len <= most) else {
+                return Err(Kind::Parameter {
+                    name: "columns",
+                    value: columns as f64,
+                    must: "fewer for as many targets",
+                }
+                .into());
+            };
+            let mut found = zeroed(len);
+            self.apply_to(values, &mut found, columns)?;
+            Ok(found)
+        })
     }
 
     /// The gradient at each target of a field: of the polynomial that is fitted there, 0 for a degree of 0. It is that of the field for polynomials
@@ -180,35 +188,37 @@ impl Interpolator {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn gradient<const D: usize>(&self, values: &[f64]) -> Result<Vec<[f64; D]>> {
-        let Some(slopes) = &self.slopes else {
-            let message = "gradients were not prepared; ask for them by with_gradients".into();
-            return Err(Kind::Missing { name: "with_gradients", message }.into());
-        };
-        if D != self.dim {
-            let must = "the dimension of the points";
-            return Err(Kind::Parameter { name: "the dimension of the gradient", value: D as f64, must }.into());
-        }
-        if values.len() != self.n_sources {
-            return Err(Kind::FieldLength { len: values.len(), sources: self.n_sources }.into());
-        }
-        check_values(values, 1)?;
-        let slopes: &[[f64; D]] = slopes.as_chunks().0;
-        let mut found: Vec<[f64; D]> = zeroed(self.len());
-        fill(&mut found, TASK, &|range, own| {
-            for (gradient, target) in own.iter_mut().zip(range) {
-                let sources = self.sources.of(target);
-                let first = self.sources.offsets()[target];
-                if sources.is_empty() {
-                    *gradient = [self.missing(); D];
-                }
-                for (&source, slope) in sources.iter().zip(&slopes[first..]) {
-                    for (sum, slope) in gradient.iter_mut().zip(slope) {
-                        *sum += slope * values[source as usize];
+        guarded(|| {
+            let Some(slopes) = &self.slopes else {
+                let message = "gradients were not prepared; ask for them by with_gradients".into();
+                return Err(Kind::Missing { name: "with_gradients", message }.into());
+            };
+            if D != self.dim {
+                let must = "the dimension of the points";
+                return Err(Kind::Parameter { name: "the dimension of the gradient", value: D as f64, must }.into());
+            }
+            if values.len() != self.n_sources {
+                return Err(Kind::FieldLength { len: values.len(), sources: self.n_sources }.into());
+            }
+            check_values(values, 1)?;
+            let slopes: &[[f64; D]] = slopes.as_chunks().0;
+            let mut found: Vec<[f64; D]> = zeroed(self.len());
+            fill(&mut found, TASK, &|range, own| {
+                for (gradient, target) in own.iter_mut().zip(range) {
+                    let sources = self.sources.of(target);
+                    let first = self.sources.offsets()[target];
+                    if sources.is_empty() {
+                        *gradient = [self.missing(); D];
+                    }
+                    for (&source, slope) in sources.iter().zip(&slopes[first..]) {
+                        for (sum, slope) in gradient.iter_mut().zip(slope) {
+                            *sum += slope * values[source as usize];
+                        }
                     }
                 }
-            }
-        });
-        Ok(found)
+            });
+            Ok(found)
+        })
     }
 
     /// The value of a target without sources.
@@ -280,7 +290,7 @@ impl Interpolator {
 
     /// The same coefficients with the targets as sources; what has no source is 0.
     pub(super) fn transposed(self) -> Self {
-        let mut offsets = vec![0; self.n_sources + 1];
+        let mut offsets = zeroed(self.n_sources + 1);
         self.sources.values().iter().for_each(|&source| offsets[source as usize + 1] += 1);
         for i in 0..self.n_sources {
             offsets[i + 1] += offsets[i];
@@ -298,7 +308,7 @@ impl Interpolator {
         Self {
             n_sources: self.len(),
             dim: self.dim,
-            degrees: vec![-1; self.n_sources],
+            degrees: filled(self.n_sources, -1),
             degree: -1,
             sources: Csr::from_parts(offsets.clone(), sources),
             coefficients: Csr::from_parts(offsets, coefficients),

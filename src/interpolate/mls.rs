@@ -15,6 +15,7 @@ use super::options::options;
 use super::qr::Qr;
 use super::stencil::{Plan, Work, places_of, stencils, tree_of};
 use super::{Fallback, Interpolator, Reach, Weight};
+use crate::cancel::guarded;
 use crate::error::{Kind, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar};
 use crate::simd::{LANES, Lanes, dispatch};
@@ -114,7 +115,7 @@ impl MovingLeastSquares {
         sources: &[T],
         targets: &[U],
     ) -> Result<Interpolator> {
-        self.prepare_by(sources, targets, D, S::ROUNDING)
+        guarded(|| self.prepare_by(sources, targets, D, S::ROUNDING))
     }
 
     /// How far each target looks, in `axes` dimensions.

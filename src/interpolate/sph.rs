@@ -5,6 +5,7 @@
 use super::options::options;
 use super::stencil::{Plan, Work, places_of, stencils, tree_of};
 use super::{Fallback, Interpolator, Reach, SmoothingKernel};
+use crate::cancel::guarded;
 use crate::error::{Kind, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar};
 
@@ -93,7 +94,7 @@ impl Sph {
         sources: &[T],
         targets: &[U],
     ) -> Result<Interpolator> {
-        self.gather_by(sources, targets, D)
+        guarded(|| self.gather_by(sources, targets, D))
     }
 
     /// The same in `axes` dimensions: the coordinates that follow are 0.

@@ -13,6 +13,7 @@ use crate::csr::{Csr, CsrChunk};
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Bounded, BoxSize, Scalar, Space};
 use crate::interpolate::mls::Fit;
+use crate::memory::{collected, zeroed};
 use crate::parallel::{Scratch, map_tasks};
 use crate::precompiled::precompiled;
 use crate::search::nearest::search_in;
@@ -206,7 +207,7 @@ fn find_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, targets: &Vec<[S; D]>, 
         });
         chunk
     });
-    let mut degrees = vec![0; order.len()];
+    let mut degrees = zeroed(order.len());
     let all = chunks.iter().flat_map(|chunk| &chunk.degrees);
     order.iter().zip(all).for_each(|(&target, &degree)| degrees[target as usize] = degree);
     let (mut sources, mut coefficients, mut slopes, mut n_alone) = (vec![], vec![], vec![], 0);
@@ -218,7 +219,7 @@ fn find_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, targets: &Vec<[S; D]>, 
     }
     let slopes = plan.has_gradients.then(|| {
         let slopes = Csr::gather(&order, &slopes).into_parts().1;
-        slopes.iter().flat_map(|slope| &slope[..plan.axes]).copied().collect()
+        collected(slopes.iter().flat_map(|slope| &slope[..plan.axes]).copied())
     });
     Interpolator {
         n_sources: tree.len(),

@@ -28,6 +28,20 @@ impl Points {
         }
         Extent::of(self, side).check(side, is_of_file, self.len() as u64)
     }
+
+    /// Checks the same of a box with a side for each axis, of which the caller and no file tells.
+    ///
+    /// Errors: points that span more than a side.
+    pub fn check_sides(&self, sides: &[f64]) -> Result<()> {
+        let extent = Extent::of(self, f64::INFINITY);
+        for (axis, (&side, &(lo, hi))) in sides.iter().zip(&extent.axes).enumerate() {
+            if side > 0.0 && side < f64::INFINITY && hi - lo > side * (1.0 + ROUNDING) {
+                let outside = Extent::of(self, side).outside;
+                return Err(Kind::BoxTooNarrow { side, axis, lo, hi, outside, points: self.len() as u64 }.into());
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The range of the points along each axis, and the number of points with a coordinate outside of the box.

@@ -17,6 +17,7 @@ pub use even::{Lattice, Uniform};
 pub use halo::Nfw;
 pub use halos::{MockHalo, MockHalos};
 
+use crate::cancel::guarded;
 use crate::error::{Kind, Result};
 
 /// A point set by its parameters.
@@ -47,12 +48,12 @@ impl Sample {
     ///
     /// Errors: a parameter out of its range; more points than fit into memory.
     pub fn points(&self) -> Result<Vec<[f32; 3]>> {
-        match self {
+        guarded(|| match self {
             Self::Uniform(uniform) => uniform.points(),
             Self::Lattice(lattice) => lattice.points(),
             Self::Halos(halos) => halos.points(),
             Self::Nfw(halo) => halo.points(),
-        }
+        })
     }
 
     /// How many points there are.

@@ -17,6 +17,7 @@ use crate::bvh::Bvh;
 use crate::bvh::traverse::bits;
 use crate::csr::RowWriter;
 use crate::geometry::Scalar;
+use crate::memory::{append, collected};
 use crate::parallel::{for_tasks, reserve_kept};
 use crate::precompiled::precompiled;
 use crate::search::ball_predicate::{BallPredicates, with_predicate};
@@ -61,7 +62,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         radius: impl Into<f64>,
         value: impl Fn(u32, &[NeighborAt<D>]) -> T + Sync,
     ) -> Vec<T> {
-        let values: Vec<OnceLock<T>> = (0..self.len()).map(|_| OnceLock::new()).collect();
+        let values: Vec<OnceLock<T>> = collected((0..self.len()).map(|_| OnceLock::new()));
         each_list(self, radius.into(), &|index, near| match near.downcast_ref::<Vec<NeighborAt<D>>>() {
             Some(near) => _ = values[index as usize].set(value(index, near)),
             None => unreachable!("the dimensions are equal"),
@@ -134,7 +135,7 @@ fn each_of_leaf<'t, S: Scalar, I: Isa, const D: usize>(
             let item = tree.item(position);
             for there in reached(&lists.near, i) {
                 let hits = bits(ball.hits(isa, &item, there)).map(|bit| there.first + bit);
-                lists.hits.extend(hits.map(|at| u64::from(tree.order()[at]) << 32 | at as u64));
+                append(&mut lists.hits, hits.map(|at| u64::from(tree.order()[at]) << 32 | at as u64));
             }
             lists.call(tree, position, found);
         }

@@ -11,7 +11,7 @@ use crate::bvh::traverse::{Step, bits};
 use crate::bvh::{Bvh, LEAF};
 use crate::csr::{Csr, CsrChunk};
 use crate::geometry::{Blocks, Scalar};
-use crate::memory::renew;
+use crate::memory::{append, renew};
 use crate::parallel::{for_tasks, map_tasks, plain, reserve_kept, shared, with_kept};
 use crate::precompiled::precompiled;
 use crate::search::NeighborAt;
@@ -332,7 +332,7 @@ fn list_hits<S: Scalar, I: Isa, const D: usize, const P: bool>(
         let item = tree.item(position);
         for there in reached(near, i) {
             let order = &tree.order()[there.first..][..there.len];
-            chunk.values.extend(bits(ball.hits(isa, &item, there)).map(|bit| order[bit]));
+            append(&mut chunk.values, bits(ball.hits(isa, &item, there)).map(|bit| order[bit]));
         }
         chunk.lengths.push((chunk.values.len() - before) as u32);
     }

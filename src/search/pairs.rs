@@ -10,6 +10,7 @@ use crate::bvh::traverse::{Step, bits};
 use crate::bvh::{Bvh, LEAF};
 use crate::csr::Csr;
 use crate::geometry::Scalar;
+use crate::memory::append;
 use crate::parallel::{for_tasks, list_tasks, map_tasks};
 use crate::precompiled::precompiled;
 use crate::search::ball_predicate::{BallPredicate, BallPredicates, with_predicate};
@@ -121,7 +122,7 @@ fn ascending(lists: &Csr<u32>) -> Vec<[u32; 2]> {
         let mut pairs: Vec<[u32; 2]> = vec![];
         for i in range {
             let start = pairs.len();
-            pairs.extend(lists.of(i).iter().filter(|&&j| j as usize > i).map(|&j| [i as u32, j]));
+            append(&mut pairs, lists.of(i).iter().filter(|&&j| j as usize > i).map(|&j| [i as u32, j]));
             pairs[start..].sort_unstable_by_key(|pair| pair[1]);
         }
         pairs

@@ -12,6 +12,7 @@ use crate::bvh::morton::{Grid, curve_order};
 use crate::bvh::traverse::Step;
 use crate::csr::{Csr, CsrChunk};
 use crate::geometry::{Aabb, Query, Scalar};
+use crate::memory::{append, collected, zeroed};
 use crate::parallel::{for_tasks, map_tasks};
 use crate::search::ball_predicate::BallPredicate;
 use crate::simd::{Baseline, dispatch};
@@ -194,7 +195,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
             dispatch!(_isa => for &query in &order[range] {
                 let before = chunk.values.len();
                 let query = query as usize;
-                chunk.values.extend(self.query(&queries[query]).filter(|&hit| keep(query, hit)));
+                append(&mut chunk.values, self.query(&queries[query]).filter(|&hit| keep(query, hit)));
                 chunk.lengths.push((chunk.values.len() - before) as u32);
             });
             chunk
@@ -217,7 +218,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
             let count = |&query: &u32| self.query(&queries[query as usize]).count() as u32;
             dispatch!(_isa => order[range].iter().map(count).collect())
         });
-        let mut all = vec![0; queries.len()];
+        let mut all = zeroed(queries.len());
         for (&query, count) in order.iter().zip(counts.into_iter().flatten()) {
             all[query as usize] = count;
         }
@@ -255,7 +256,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     fn walk_order<Q: Query<S, D>>(&self, queries: &[Q]) -> Vec<u32> {
         let known = queries.first().is_some_and(|query| query.center().is_some());
         if self.is_empty() || !known {
-            return (0..queries.len() as u32).collect();
+            return collected(0..queries.len() as u32);
         }
         let grid = Grid::over(&self.bounds());
         curve_order(queries.len(), &grid, |query| queries[query].center().unwrap_or([S::ZERO; D]))

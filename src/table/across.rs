@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::Points;
 use super::rows::{compiled, with_rows};
+use crate::cancel::across;
 use crate::cluster::{Dbscan, Fof};
 use crate::distributed::{Communicator, Halos, Labels, Term, agree, agree_on};
 use crate::error::Result;
@@ -34,12 +35,14 @@ const DBSCAN: u64 = 2;
 /// On all ranks: what [`Fof::run_across`] refuses; points of another dimension or precision on some ranks; if ranks call different functions
 /// of those across ranks here.
 pub fn fof_across(ranks: &dyn Communicator, points: &Points, options: &Fof) -> Result<Halos> {
-    let (rows, size) = alike(ranks, FOF, points, options.box_size())?;
-    let sides = agree(ranks, options.box_size().sides_of(points.dim()))?;
-    let options = options.clone().periodic(size);
-    let halos = with_rows!(&*rows, rows => options.run_across(ranks, rows))?;
-    // Of the axes that the caller knows.
-    Ok(halos.in_boundary(sides.map_or(Boundary::Open, Boundary::Periodic)))
+    across(ranks.size(), || {
+        let (rows, size) = alike(ranks, FOF, points, options.box_size())?;
+        let sides = agree(ranks, options.box_size().sides_of(points.dim()))?;
+        let options = options.clone().periodic(size);
+        let halos = with_rows!(&*rows, rows => options.run_across(ranks, rows))?;
+        // Of the axes that the caller knows.
+        Ok(halos.in_boundary(sides.map_or(Boundary::Open, Boundary::Periodic)))
+    })
 }
 
 /// The clusters of the points of all ranks, as [`Dbscan::run_across`] finds them. Collective.
@@ -62,9 +65,11 @@ pub fn fof_across(ranks: &dyn Communicator, points: &Points, options: &Fof) -> R
 /// On all ranks: what [`Dbscan::run_across`] refuses; points of another dimension or precision on some ranks; if ranks call different
 /// functions of those across ranks here.
 pub fn dbscan_across(ranks: &dyn Communicator, points: &Points, options: &Dbscan) -> Result<Labels> {
-    let (rows, size) = alike(ranks, DBSCAN, points, options.box_size())?;
-    let options = options.clone().periodic(size);
-    with_rows!(&*rows, rows => options.run_across(ranks, rows))
+    across(ranks.size(), || {
+        let (rows, size) = alike(ranks, DBSCAN, points, options.box_size())?;
+        let options = options.clone().periodic(size);
+        with_rows!(&*rows, rows => options.run_across(ranks, rows))
+    })
 }
 
 /// The points as rows that algorithms are compiled for, of the same kind on all ranks, and their box. Collective.

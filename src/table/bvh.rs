@@ -10,11 +10,11 @@ use super::queries::{Queries, Radii, check_radius};
 use super::rows::compiled;
 use super::{Points, Table};
 use crate::bvh;
-use crate::cancel::check_at;
+use crate::cancel::{check_at, guarded};
 use crate::csr::Csr;
 use crate::error::{Kind, Result};
 use crate::geometry::{BoxSize, Scalar, Space, Sphere};
-use crate::memory::zeroed;
+use crate::memory::{collected, zeroed};
 use crate::search::{Nearest, Neighbor};
 
 /// A bounding volume hierarchy over points of 1 to 10 dimensions, in open space or in a periodic box.
@@ -139,7 +139,7 @@ impl Bvh {
     ///
     /// Errors: points that [`crate::Bvh::build`] refuses; a periodic box that is not positive, or not of the points' dimension.
     pub fn build(points: &Points, box_size: impl Into<BoxSize>) -> Result<Self> {
-        Self::build_in(points, box_size.into())
+        guarded(|| Self::build_in(points, box_size.into()))
     }
 
     fn build_in(points: &Points, size: BoxSize) -> Result<Self> {
@@ -183,7 +183,7 @@ impl Bvh {
     /// Errors: centres of another dimension, or with coordinates that are not finite; radii that are negative or not finite, or not
     /// one for each centre. [`Error::index`](crate::Error::index) says which.
     pub fn query<'r>(&self, centers: &Points, radius: impl Into<Radii<'r>>) -> Result<Csr<u32>> {
-        self.query_all(centers, radius.into())
+        guarded(|| self.query_all(centers, radius.into()))
     }
 
     fn query_all(&self, centers: &Points, radii: Radii<'_>) -> Result<Csr<u32>> {
@@ -205,7 +205,7 @@ impl Bvh {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn count<'r>(&self, centers: &Points, radius: impl Into<Radii<'r>>) -> Result<Vec<u32>> {
-        self.count_all(centers, radius.into())
+        guarded(|| self.count_all(centers, radius.into()))
     }
 
     fn count_all(&self, centers: &Points, radii: Radii<'_>) -> Result<Vec<u32>> {
@@ -219,7 +219,7 @@ impl Bvh {
     /// Errors: queries of another dimension, or with coordinates that are not finite; a radius that is negative or NaN; lists that are
     /// more than memory holds.
     pub fn nearest(&self, queries: &Points, wanted: impl Into<Nearest>) -> Result<Csr<Neighbor>> {
-        self.nearest_all(queries, wanted.into())
+        guarded(|| self.nearest_all(queries, wanted.into()))
     }
 
     fn nearest_all(&self, queries: &Points, wanted: Nearest) -> Result<Csr<Neighbor>> {
@@ -236,9 +236,11 @@ impl Bvh {
     ///
     /// Errors: a radius that is negative or NaN; lists that are more than memory holds.
     pub fn nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Result<Csr<Neighbor>> {
-        let wanted = wanted.into();
-        check_within(&wanted)?;
-        with_tree!(self, tree => tree.try_nearest_neighbors(wanted))
+        guarded(|| {
+            let wanted = wanted.into();
+            check_within(&wanted)?;
+            with_tree!(self, tree => tree.try_nearest_neighbors(wanted))
+        })
     }
 
     /// The stored points within `radius` of each stored point (inclusive), itself included, ascending.
@@ -256,24 +258,30 @@ impl Bvh {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn neighbors(&self, radius: f64) -> Result<Csr<u32>> {
-        check_radius(radius)?;
-        Ok(with_tree!(self, tree => tree.neighbors(radius)).sorted())
+        guarded(|| {
+            check_radius(radius)?;
+            Ok(with_tree!(self, tree => tree.neighbors(radius)).sorted())
+        })
     }
 
     /// The number of stored points within `radius` of each stored point (inclusive), itself included.
     ///
     /// Errors: a radius that is negative or not finite.
     pub fn count_neighbors(&self, radius: f64) -> Result<Vec<u32>> {
-        check_radius(radius)?;
-        Ok(with_tree!(self, tree => tree.count_neighbors(radius)))
+        guarded(|| {
+            check_radius(radius)?;
+            Ok(with_tree!(self, tree => tree.count_neighbors(radius)))
+        })
     }
 
     /// All pairs of stored points within `radius` of each other (inclusive), each once.
     ///
     /// Errors: a radius that is negative or not finite; more pairs than memory holds.
     pub fn pairs(&self, radius: f64) -> Result<Pairs> {
-        check_radius(radius)?;
-        with_tree!(self, tree => pairs::list(tree, radius))
+        guarded(|| {
+            check_radius(radius)?;
+            with_tree!(self, tree => pairs::list(tree, radius))
+        })
     }
 
     /// Queries as the tree takes them.
@@ -284,7 +292,7 @@ impl Bvh {
 }
 
 fn balls<S: Scalar, const D: usize>(rows: &[[S; D]], radii: &Radii<'_>) -> Vec<Sphere<S, D>> {
-    rows.iter().enumerate().map(|(i, &center)| Sphere { center, radius: radii.of(i) }).collect()
+    collected(rows.iter().enumerate().map(|(i, &center)| Sphere { center, radius: radii.of(i) }))
 }
 
 fn check_within(wanted: &Nearest) -> Result<()> {

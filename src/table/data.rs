@@ -4,6 +4,7 @@
 //! What `AsRef` gives may differ from call to call, even for the same object. So no slice is kept: each use asks again, and a
 //! length that does not fit any more gives no values in place of wrong ones.
 
+use crate::memory::copy_of;
 use std::fmt;
 use std::sync::Arc;
 
@@ -38,14 +39,14 @@ impl<S: Clone> Data<S> {
     pub fn into_vec(self) -> Vec<S> {
         match self {
             Self::Own(values) => values,
-            Self::Shared { .. } => self.values().to_vec(),
+            Self::Shared { .. } => copy_of(self.values()),
         }
     }
 
     /// The values as a vector of one's own.
     pub fn own(&mut self) -> &mut Vec<S> {
         if let Self::Shared { .. } = self {
-            *self = Self::Own(self.values().to_vec());
+            *self = Self::Own(copy_of(self.values()));
         }
         match self {
             Self::Own(values) => values,

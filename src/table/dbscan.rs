@@ -2,6 +2,7 @@
 
 use super::Points;
 use super::rows::{compiled, with_rows};
+use crate::cancel::guarded;
 use crate::cluster::{Dbscan, Labels};
 use crate::error::Result;
 
@@ -18,7 +19,9 @@ use crate::error::Result;
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 pub fn dbscan(points: &Points, options: &Dbscan) -> Result<Labels> {
-    let (points, size) = compiled(points, options.box_size())?;
-    let options = options.clone().periodic(size);
-    with_rows!(&*points, rows => options.run(rows))
+    guarded(|| {
+        let (points, size) = compiled(points, options.box_size())?;
+        let options = options.clone().periodic(size);
+        with_rows!(&*points, rows => options.run(rows))
+    })
 }

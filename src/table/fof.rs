@@ -2,6 +2,7 @@
 
 use super::Points;
 use super::rows::{compiled, with_rows};
+use crate::cancel::guarded;
 use crate::cluster::Fof;
 use crate::error::Result;
 use crate::geometry::Boundary;
@@ -20,10 +21,12 @@ use crate::halo::Halos;
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 pub fn fof(points: &Points, options: &Fof) -> Result<Halos> {
-    let sides = options.box_size().sides_of(points.dim())?;
-    let (rows, size) = compiled(points, options.box_size())?;
-    let options = options.clone().periodic(size);
-    let halos = with_rows!(&*rows, rows => options.run(rows))?;
-    // Of the axes that the caller knows.
-    Ok(halos.in_boundary(sides.map_or(Boundary::Open, Boundary::Periodic)))
+    guarded(|| {
+        let sides = options.box_size().sides_of(points.dim())?;
+        let (rows, size) = compiled(points, options.box_size())?;
+        let options = options.clone().periodic(size);
+        let halos = with_rows!(&*rows, rows => options.run(rows))?;
+        // Of the axes that the caller knows.
+        Ok(halos.in_boundary(sides.map_or(Boundary::Open, Boundary::Periodic)))
+    })
 }

@@ -2,6 +2,7 @@
 
 use super::Points;
 use super::rows::{compiled, with_rows};
+use crate::cancel::guarded;
 use crate::cluster::{Hdbscan, HdbscanClusters};
 use crate::error::Result;
 
@@ -19,7 +20,9 @@ use crate::error::Result;
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 pub fn hdbscan(points: &Points, options: &Hdbscan) -> Result<HdbscanClusters> {
-    let (points, size) = compiled(points, options.box_size())?;
-    let options = options.clone().periodic(size);
-    with_rows!(&*points, rows => options.run(rows))
+    guarded(|| {
+        let (points, size) = compiled(points, options.box_size())?;
+        let options = options.clone().periodic(size);
+        with_rows!(&*points, rows => options.run(rows))
+    })
 }

@@ -1,6 +1,7 @@
 //! HOP, AdaptaHOP and their densities of a table.
 
 use super::Points;
+use crate::cancel::guarded;
 use crate::cluster::{Hop, HopChains, KernelDensity};
 use crate::error::{Kind, Result};
 use crate::halo::{AdaptaHop, Halos, Subhalos};
@@ -34,7 +35,7 @@ macro_rules! with_positions {
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 pub fn hop(points: &Points, options: &Hop) -> Result<Halos> {
-    with_positions!(points, rows => options.run(rows))
+    guarded(|| with_positions!(points, rows => options.run(rows)))
 }
 
 /// The chains and densities of points, from which [`Hop::run_on_chains`] finds halos.
@@ -52,8 +53,10 @@ pub fn hop(points: &Points, options: &Hop) -> Result<Halos> {
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 pub fn hop_chains(points: &Points, options: &Hop) -> Result<HopChains> {
-    options.thresholds()?;
-    with_positions!(points, rows => options.chains(rows))
+    guarded(|| {
+        options.thresholds()?;
+        with_positions!(points, rows => options.chains(rows))
+    })
 }
 
 /// The halos and subhalos of points, as [`AdaptaHop::run`] finds them.
@@ -72,7 +75,7 @@ pub fn hop_chains(points: &Points, options: &Hop) -> Result<HopChains> {
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 pub fn adaptahop(points: &Points, options: &AdaptaHop) -> Result<Subhalos> {
-    with_positions!(points, rows => options.run(rows))
+    guarded(|| with_positions!(points, rows => options.run(rows)))
 }
 
 /// The densities of points, as [`KernelDensity::run`] finds them.
@@ -89,5 +92,5 @@ pub fn adaptahop(points: &Points, options: &AdaptaHop) -> Result<Subhalos> {
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 pub fn density(points: &Points, options: &KernelDensity) -> Result<Vec<f64>> {
-    with_positions!(points, rows => options.run(rows))
+    guarded(|| with_positions!(points, rows => options.run(rows)))
 }

@@ -2,6 +2,7 @@
 
 use super::Points;
 use super::rows::{check_dim, compiled, like, of_one_precision, with_rows};
+use crate::cancel::guarded;
 use crate::error::Result;
 use crate::geometry::{Bounded, BoxSize, Scalar};
 use crate::interpolate::{Interpolator, InverseDistance, MovingLeastSquares, Sph};
@@ -63,13 +64,15 @@ impl Interpolation {
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 pub fn interpolator(method: &Interpolation, sources: &Points, targets: &Points) -> Result<Interpolator> {
-    check_dim("the dimension of the targets", targets, sources.dim())?;
-    let axes = sources.dim();
-    // Of 32 bits they are rounded so, whatever they are taken as.
-    let is_wide = matches!((sources, targets), (Points::F64(_), Points::F64(_)));
-    let rounding = if is_wide { 0.5 * f64::EPSILON } else { f64::from(0.5 * f32::EPSILON) };
-    let (sources, targets) = of_one_precision(sources, targets);
-    let (sources, size) = compiled(&sources, method.size())?;
-    let (targets, _) = compiled(&targets, method.size())?;
-    with_rows!(&*sources, rows => method.prepare([rows, like(rows, &targets)?], size, axes, rounding))
+    guarded(|| {
+        check_dim("the dimension of the targets", targets, sources.dim())?;
+        let axes = sources.dim();
+        // Of 32 bits they are rounded so, whatever they are taken as.
+        let is_wide = matches!((sources, targets), (Points::F64(_), Points::F64(_)));
+        let rounding = if is_wide { 0.5 * f64::EPSILON } else { f64::from(0.5 * f32::EPSILON) };
+        let (sources, targets) = of_one_precision(sources, targets);
+        let (sources, size) = compiled(&sources, method.size())?;
+        let (targets, _) = compiled(&targets, method.size())?;
+        with_rows!(&*sources, rows => method.prepare([rows, like(rows, &targets)?], size, axes, rounding))
+    })
 }

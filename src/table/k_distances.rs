@@ -3,6 +3,7 @@
 use super::Points;
 use super::rows::{compiled, with_rows};
 use crate::bvh::Bvh;
+use crate::cancel::guarded;
 use crate::error::Result;
 use crate::geometry::{BoxSize, Scalar, Space, distance_from_square};
 use crate::parallel::{list_tasks, sort};
@@ -28,7 +29,7 @@ const MOST_LISTED: usize = 32;
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 pub fn k_distances(points: &Points, k: usize, box_size: impl Into<BoxSize>) -> Result<Vec<f64>> {
-    distances_of(points, k, &box_size.into())
+    guarded(|| distances_of(points, k, &box_size.into()))
 }
 
 fn distances_of(points: &Points, k: usize, size: &BoxSize) -> Result<Vec<f64>> {

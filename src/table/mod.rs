@@ -43,6 +43,7 @@ pub use spanning_tree::minimum_spanning_tree;
 use std::sync::Arc;
 
 use crate::error::{Kind, Result};
+use crate::memory::collected;
 use data::Data;
 
 /// N rows of 1 to 10 values, row-major, in file order: its own, or in memory that something else owns ([`Table::shared`]).
@@ -154,7 +155,7 @@ fn check(dim: usize, values: usize) -> Result<()> {
 impl Table<f32> {
     /// The same numbers in 64 bits.
     pub(crate) fn widened(&self) -> Table<f64> {
-        Table::of(self.dim, self.as_slice().iter().map(|&x| x.into()).collect())
+        Table::of(self.dim, collected(self.as_slice().iter().map(|&x| x.into())))
     }
 }
 

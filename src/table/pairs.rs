@@ -6,6 +6,7 @@
 use super::bvh::check_memory;
 use super::{Bvh, Points, Table};
 use crate::bvh::{self, copied};
+use crate::cancel::guarded;
 use crate::error::Result;
 use crate::geometry::{BoxSize, Scalar};
 
@@ -34,8 +35,10 @@ pub struct Pairs {
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 pub fn pairs(points: &Points, radius: f64, box_size: impl Into<BoxSize>) -> Result<Pairs> {
-    super::queries::check_radius(radius)?;
-    Bvh::build(points, box_size)?.pairs(radius)
+    guarded(|| {
+        super::queries::check_radius(radius)?;
+        Bvh::build(points, box_size)?.pairs(radius)
+    })
 }
 
 /// The pairs of a tree.

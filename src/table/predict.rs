@@ -2,6 +2,7 @@
 
 use super::Points;
 use super::rows::{check_dim, compiled, like, of_one_precision, with_rows};
+use crate::cancel::guarded;
 use crate::cluster::{Dbscan, Hdbscan, HdbscanClusters, HdbscanPrediction, Labels};
 use crate::error::Result;
 
@@ -21,12 +22,14 @@ use crate::error::Result;
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 pub fn dbscan_predict(points: &Points, labels: &Labels, new: &Points, options: &Dbscan) -> Result<Vec<i32>> {
-    check_dim(NAME, new, points.dim())?;
-    let (new, points) = of_one_precision(new, points);
-    let (points, size) = compiled(&points, options.box_size())?;
-    let (new, _) = compiled(&new, options.box_size())?;
-    let options = options.clone().periodic(size);
-    with_rows!(&*points, rows => options.predict(rows, labels, like(rows, &new)?))
+    guarded(|| {
+        check_dim(NAME, new, points.dim())?;
+        let (new, points) = of_one_precision(new, points);
+        let (points, size) = compiled(&points, options.box_size())?;
+        let (new, _) = compiled(&new, options.box_size())?;
+        let options = options.clone().periodic(size);
+        with_rows!(&*points, rows => options.predict(rows, labels, like(rows, &new)?))
+    })
 }
 
 /// The clusters of new points, as [`Hdbscan::predict`] finds them. Of different precision, all points are taken as 64 bits.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::{Points, Table};
 use crate::error::{Kind, Result};
 use crate::geometry::{BoxSize, Scalar, Space};
+use crate::memory::with_capacity;
 
 /// Runs `$work` with `$rows` as a slice of arrays; it is compiled for each kind of points that [`compiled`] returns.
 macro_rules! with_rows {
@@ -44,7 +45,7 @@ fn widen<S: Scalar>(table: &Table<S>, size: &BoxSize) -> Result<(Cow<'static, Po
         Some(sides) => sides.iter().map(|&side| Space::periodic(side)).collect::<Result<_>>()?,
         None => vec![Space::OPEN; dim],
     };
-    let mut data = Vec::with_capacity(table.len() * wide);
+    let mut data = with_capacity(table.len() * wide);
     for row in table.as_slice().chunks_exact(dim) {
         // What is not finite is for the algorithm to refuse.
         let wrapped =

@@ -2,6 +2,7 @@
 
 use super::Points;
 use super::rows::{compiled, with_rows};
+use crate::cancel::guarded;
 use crate::cluster::{MinimumSpanningTree, SpanningTree};
 use crate::error::Result;
 
@@ -20,7 +21,9 @@ use crate::error::Result;
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 pub fn minimum_spanning_tree(points: &Points, options: &MinimumSpanningTree) -> Result<SpanningTree> {
-    let (points, size) = compiled(points, options.box_size())?;
-    let options = options.clone().periodic(size);
-    with_rows!(&*points, rows => options.run(rows))
+    guarded(|| {
+        let (points, size) = compiled(points, options.box_size())?;
+        let options = options.clone().periodic(size);
+        with_rows!(&*points, rows => options.run(rows))
+    })
 }

@@ -15,7 +15,7 @@ use std::ptr;
 
 use ropewalk::distributed::{Alone, Communicator};
 use ropewalk::io::Snapshot;
-use ropewalk::{Error, ErrorKind, Result};
+use ropewalk::{Cancel, Error, ErrorKind, Result};
 
 use self::ranks::Ranks;
 use crate::find;
@@ -74,7 +74,9 @@ unsafe fn call<O: Copy>(
     read: unsafe fn(&Particles) -> Result<Snapshot>,
     find: Find<O>,
 ) -> c_int {
-    status(|| {
+    // A rank that ends alone would leave the others waiting: without memory the process ends.
+    let is_alone = ranks.is_null();
+    let find_all = || {
         // SAFETY: not null, it leads to a pointer that the caller lets be written.
         let result = unsafe { result.as_mut() };
         // SAFETY: not null, it leads to a communicator.
@@ -94,6 +96,10 @@ unsafe fn call<O: Copy>(
         *result = ptr::null_mut();
         *result = Box::into_raw(Box::new(find(ranks, own)?));
         Ok(())
+    };
+    status(|| {
+        let _reserve = is_alone.then(ropewalk::memory::hold).transpose()?;
+        if is_alone { Cancel::new().run(find_all) } else { find_all() }
     })
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::super::device::Name;
 use super::Points;
 
-/// Find clusters of any density and noise, without a radius, as scikit-learn's HDBSCAN does.
+/// Find clusters of any density and noise, without a radius (HDBSCAN*). Clusters are numbered by their smallest member.
 ///
 /// The S-th nearest point, itself counted, says how dense it is around a point. As the distance that links points shrinks, clusters
 /// lose points, fall apart into several of at least M points, or end; the most stable ones are chosen. FILE is a NumPy array (N x D), a
@@ -32,7 +32,7 @@ pub struct Hdbscan {
     /// All points may be one cluster
     #[arg(long)]
     pub allow_single: bool,
-    /// What becomes of distances that are equal, as many are here
+    /// How to break ties between equal distances; sequential gives scikit-learn's labels and numbers where no two distances are equal
     #[arg(long, value_enum, default_value_t = Ties::Together)]
     pub ties: Ties,
     /// Distances between points are divided by this, those to the S-th nearest are not

@@ -8,6 +8,7 @@ use crate::cluster::dbscan::core::{Flags, copies};
 use crate::cluster::labels::Labels;
 use crate::cluster::relabel::CompactLabels;
 use crate::geometry::Scalar;
+use crate::memory::zeroed;
 use crate::parallel::{atomics, for_each, for_tasks, signed};
 use crate::search::ball_predicate::{BallPredicate, BallPredicates, with_predicate};
 use crate::simd::{Isa, dispatch};
@@ -64,7 +65,7 @@ pub(super) fn label<S: Scalar, const D: usize>(tree: &Bvh<S, D>, eps: f64, cores
             span.for_each(|at| labels[tree.order()[at] as usize].store(label, Relaxed));
         }
     }
-    let (mut labels, mut core_of) = (signed(labels), vec![0; tree.len().div_ceil(64)]);
+    let (mut labels, mut core_of) = (signed(labels), zeroed(tree.len().div_ceil(64)));
     let tasks = labels.chunks_mut(64 * WORDS).zip(core_of.chunks_mut(WORDS)).collect();
     for_each(tasks, &|_, (labels, words): (&mut [i32], &mut [u64])| {
         for (labels, word) in labels.chunks_mut(64).zip(words) {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::bvh::traverse::{Step, bits, low_bits};
 use crate::bvh::{Bvh, DEPTH, LEAF};
 use crate::geometry::Scalar;
+use crate::memory::collected;
 use crate::parallel::{atomics, for_tasks, list_tasks, plain};
 use crate::search::ball_predicate::{BallPredicate, BallPredicates, with_predicate};
 use crate::simd::{Isa, dispatch};
@@ -22,7 +23,7 @@ pub(crate) struct Flags {
 impl Flags {
     /// Spreads the masks of the leaves.
     pub fn of<S: Scalar, const D: usize>(tree: &Bvh<S, D>, masks: &[u32]) -> Self {
-        let flags = Self { words: (0..tree.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect() };
+        let flags = Self { words: collected((0..tree.len().div_ceil(64)).map(|_| AtomicU64::new(0))) };
         for_tasks(tree.end(), TASK, &|nodes| {
             for leaf in nodes.filter(|&at| tree.is_leaf(at)) {
                 let first = tree.span(leaf).start;

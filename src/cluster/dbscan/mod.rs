@@ -13,6 +13,7 @@ mod predict;
 pub(crate) mod steps;
 
 use crate::bvh::Bvh;
+use crate::cancel::guarded;
 use crate::cluster::connect::{Participants, connect, connect_pairs};
 use crate::cluster::labels::Labels;
 use crate::cluster::relabel::IsCore;
@@ -144,17 +145,21 @@ impl Dbscan {
     /// weights that are not one per point, finite and not negative; points that [`Bvh::build`] refuses; more than 2^31 - 1
     /// clusters, for labels are 32-bit numbers.
     pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<Labels> {
-        let space = Space::<D>::periodic(self.size.clone())?;
-        self.check(&space, points.len())?;
-        self.clusters(&Bvh::build_in(points, space)?)
+        guarded(|| {
+            let space = Space::<D>::periodic(self.size.clone())?;
+            self.check(&space, points.len())?;
+            self.clusters(&Bvh::build_in(points, space)?)
+        })
     }
 
     /// Finds the clusters in a tree that is already built, open or periodic as the tree is.
     ///
     /// Errors: as [`Dbscan::run`], for the options.
     pub fn run_on<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<Labels> {
-        self.check(tree.space(), tree.len())?;
-        self.clusters(tree)
+        guarded(|| {
+            self.check(tree.space(), tree.len())?;
+            self.clusters(tree)
+        })
     }
 
     #[cfg(feature = "io")]

@@ -5,6 +5,7 @@ use crate::cluster::dbscan::Dbscan;
 use crate::cluster::labels::Labels;
 use crate::error::{Kind, Result};
 use crate::geometry::{Bounded, Scalar, Space};
+use crate::memory::collected;
 use crate::parallel::list_tasks;
 use crate::search::{Nearest, Neighbor};
 
@@ -45,15 +46,15 @@ impl Dbscan {
         let is_core = |&i: &usize| labels.is_core(i);
         let core = list_tasks(len, 1 << 14, &|range| range.filter(is_core).map(|i| i as u32).collect());
         let tree = if T::IS_POINT {
-            let places: Vec<[S; D]> = core.iter().map(|&i| points[i as usize].bounds().lo).collect();
+            let places: Vec<[S; D]> = collected(core.iter().map(|&i| points[i as usize].bounds().lo));
             Bvh::build_in(&places, space)?
         } else {
-            let places: Vec<_> = core.iter().map(|&i| points[i as usize].bounds()).collect();
+            let places: Vec<_> = collected(core.iter().map(|&i| points[i as usize].bounds()));
             Bvh::build_in(&places, space)?
         };
         let near = tree.nearest_all(new, Nearest::new(1).within(self.eps));
         let label =
             |near: &[Neighbor]| near.first().map_or(-1, |near| labels.as_slice()[core[near.index as usize] as usize]);
-        Ok(near.iter().map(label).collect())
+        Ok(collected(near.iter().map(label)))
     }
 }

@@ -12,6 +12,7 @@ use crate::cluster::labels::Labels;
 use crate::cluster::relabel::{CompactLabels, IsCore};
 use crate::error::{Kind, Result};
 use crate::geometry::{BoxSize, Scalar, Space};
+use crate::memory::{filled, zeroed};
 use crate::precompiled::precompiled;
 
 impl Dbscan {
@@ -53,7 +54,7 @@ precompiled! {
 fn find_core<S: Scalar, const D: usize>(tree: &Bvh<S, D>, options: &Dbscan) -> Vec<u8> {
     let dense = options.algorithm != DbscanAlgorithm::Fdbscan;
     let masks = core::find(tree, options.eps, options.min_pts, None, dense);
-    let mut core = vec![0; tree.len()];
+    let mut core = zeroed(tree.len());
     for leaf in (0..tree.end()).filter(|&at| tree.is_leaf(at)) {
         for (bit, at) in tree.span(leaf).enumerate() {
             core[tree.order()[at] as usize] = (masks[leaf] >> bit & 1) as u8;
@@ -93,7 +94,7 @@ fn unite_core<S: Scalar, const D: usize>(tree: &Bvh<S, D>, options: &Dbscan, cor
 impl CoreClusters {
     /// The cluster of each core point by its index, -1 for others, and how many there are.
     pub fn labels(&self, order: &[u32]) -> (Vec<i32>, usize) {
-        let mut labels = vec![-1; order.len()];
+        let mut labels = filled(order.len(), -1);
         for (at, &index) in (0..).zip(order) {
             if self.flags.at(at) {
                 labels[index as usize] = self.clusters.of(at).map_or(-1, |cluster| cluster as i32);

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::cluster::mst::SpanningTree;
-use crate::memory::zeroed;
+use crate::memory::{append, with_capacity, zeroed};
 use crate::parallel::{fill, for_each, for_tasks, map_tasks, plain};
 use crate::simd::prefetch;
 
@@ -91,13 +91,13 @@ impl UnderWay {
         let parts = map_tasks(count - 1, TASK, &|range| self.follow(range, &link));
         // A vertex is part of what the root of its tree becomes; roots are numbered after this level, so that a number tells them.
         let next = first + count;
-        let mut others = Vec::with_capacity(parts.iter().map(|part| part.others.len()).sum());
+        let mut others = with_capacity(parts.iter().map(|part| part.others.len()).sum());
         let mut number = next;
         let mut roots = Vec::with_capacity(parts.len());
         for mut part in parts {
             roots.push((number, part.roots));
             number += part.inner.len();
-            self.inner.append(&mut part.inner);
+            append(&mut self.inner, part.inner);
             others.append(&mut part.others);
         }
         for_each(roots, &|_, (number, roots)| {

@@ -3,12 +3,14 @@
 //! In: the edges of a tree in ascending order, and up to which they join. Out: [`Labels`]. Cost: a union for each of these edges, in
 //! parallel; 8 bytes a point while it runs, and 4 for the labels.
 
+use crate::cancel::guarded;
 use crate::cluster::labels::Labels;
 use crate::cluster::mst::SpanningTree;
 use crate::cluster::relabel::IsCore;
 use crate::cluster::union_find::UnionFind;
 use crate::error::{Kind, Result};
 use crate::geometry::squared_limit;
+use crate::memory::collected;
 use crate::parallel::for_tasks;
 
 /// Edges per parallel task.
@@ -31,12 +33,14 @@ impl SpanningTree {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn cut(&self, length: impl Into<f64>) -> Result<Labels> {
-        let length = length.into();
-        if length.is_nan() || length < 0.0 {
-            return Err(Kind::Parameter { name: "length", value: length, must: "a number, not negative" }.into());
-        }
-        let limit = squared_limit(length);
-        self.labels(self.edges().partition_point(|edge| edge.weight2 <= limit), IsCore::InPairs)
+        guarded(|| {
+            let length = length.into();
+            if length.is_nan() || length < 0.0 {
+                return Err(Kind::Parameter { name: "length", value: length, must: "a number, not negative" }.into());
+            }
+            let limit = squared_limit(length);
+            self.labels(self.edges().partition_point(|edge| edge.weight2 <= limit), IsCore::InPairs)
+        })
     }
 
     /// Exactly this many clusters, numbered by their smallest member: those that are left without the heaviest edges. Each point has
@@ -50,14 +54,16 @@ impl SpanningTree {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn cut_into(&self, clusters: usize) -> Result<Labels> {
-        let (name, value) = ("clusters", clusters as f64);
-        if clusters == 0 {
-            return Err(Kind::Parameter { name, value, must: "at least 1" }.into());
-        }
-        if clusters > self.n_points() {
-            return Err(Kind::Parameter { name, value, must: "at most the number of points" }.into());
-        }
-        self.labels(self.n_points() - clusters, IsCore::Each)
+        guarded(|| {
+            let (name, value) = ("clusters", clusters as f64);
+            if clusters == 0 {
+                return Err(Kind::Parameter { name, value, must: "at least 1" }.into());
+            }
+            if clusters > self.n_points() {
+                return Err(Kind::Parameter { name, value, must: "at most the number of points" }.into());
+            }
+            self.labels(self.n_points() - clusters, IsCore::Each)
+        })
     }
 
     /// The components of the first edges.
@@ -68,7 +74,7 @@ impl SpanningTree {
                 forest.union(edge.low, edge.high);
             }
         });
-        let order: Vec<u32> = (0..self.n_points() as u32).collect();
+        let order: Vec<u32> = collected(0..self.n_points() as u32);
         Ok(forest.relabel(&order, is_core)?.into_labels(&order))
     }
 }

@@ -1,5 +1,6 @@
 //! The result: labels, probabilities, persistence, and the clusters of DBSCAN* at any distance.
 
+use crate::cancel::guarded;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -7,6 +8,7 @@ use super::tree::CondensedTree;
 use super::{Hdbscan, Ties};
 use crate::cluster::labels::Labels;
 use crate::error::{Kind, Result};
+use crate::memory::{collected, filled, zeroed};
 use crate::parallel::{atomics, fill, map, map_tasks, plain};
 use crate::phases::mark;
 
@@ -38,7 +40,7 @@ pub(crate) struct Members {
 
 impl Members {
     pub fn new(tree: &CondensedTree, selected: &[bool], options: &Hdbscan) -> Self {
-        let mut chosen = vec![NONE; selected.len()];
+        let mut chosen = filled(selected.len(), NONE);
         for (at, cluster) in tree.clusters.iter().enumerate() {
             chosen[at] = match cluster.parent {
                 _ if selected[at] => at as u32,
@@ -62,7 +64,7 @@ impl Members {
 
     /// How many members each chosen cluster has, of which `chosen` holds one a point.
     fn sizes(&self, tree: &CondensedTree, chosen: &[i32]) -> Vec<u32> {
-        let mut sizes = vec![0; self.chosen.len()];
+        let mut sizes = zeroed(self.chosen.len());
         for (cluster, &chosen) in tree.clusters.iter().zip(&self.chosen) {
             let children = &tree.clusters[cluster.children.start as usize..cluster.children.end as usize];
             let below: u32 = children.iter().map(|child| child.size).sum();
@@ -143,7 +145,7 @@ impl HdbscanClusters {
             of(point).map_or(0.0, |(chosen, lambda)| probability(lambda, tree.clusters[chosen].death))
         });
         let smallest = plain(smallest);
-        let mut with_members: Vec<usize> = (0..smallest.len()).filter(|&at| smallest[at] != NONE).collect();
+        let mut with_members: Vec<usize> = collected((0..smallest.len()).filter(|&at| smallest[at] != NONE));
         if options.ties == Ties::Together {
             with_members.sort_unstable_by_key(|&at| smallest[at]);
         }
@@ -197,32 +199,34 @@ impl HdbscanClusters {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn dbscan_labels(&self, eps: impl Into<f64>) -> Result<Labels> {
-        let eps = eps.into();
-        if eps.is_nan() || eps < 0.0 {
-            return Err(Kind::Parameter { name: "eps", value: eps, must: "a number, not negative" }.into());
-        }
-        let (clusters, eps2) = (&self.tree.clusters, eps * eps);
-        // The cluster that each is part of when pieces within eps have come together.
-        let mut whole: Vec<usize> = (0..clusters.len()).collect();
-        for (at, cluster) in clusters.iter().enumerate() {
-            if let Some(parent) = cluster.parent.filter(|_| cluster.birth2 <= eps2) {
-                whole[at] = whole[parent as usize];
+        guarded(|| {
+            let eps = eps.into();
+            if eps.is_nan() || eps < 0.0 {
+                return Err(Kind::Parameter { name: "eps", value: eps, must: "a number, not negative" }.into());
             }
-        }
-        let (mut numbers, mut next) = (vec![-1; clusters.len()], 0);
-        let label = |(&cluster, &weight2): (&u32, &f64)| {
-            // It joins others of a cluster at this weight, not before.
-            if weight2 > eps2 || self.tree.is_too_small() {
-                return -1;
+            let (clusters, eps2) = (&self.tree.clusters, eps * eps);
+            // The cluster that each is part of when pieces within eps have come together.
+            let mut whole: Vec<usize> = collected(0..clusters.len());
+            for (at, cluster) in clusters.iter().enumerate() {
+                if let Some(parent) = cluster.parent.filter(|_| cluster.birth2 <= eps2) {
+                    whole[at] = whole[parent as usize];
+                }
             }
-            let number: &mut i32 = &mut numbers[whole[cluster as usize]];
-            if *number < 0 {
-                *number = next;
-                next += 1;
-            }
-            *number
-        };
-        let labels = self.tree.cluster.iter().zip(&self.tree.weight2).map(label).collect();
-        Ok(Labels::from_parts(labels, next as u32, None))
+            let (mut numbers, mut next) = (filled(clusters.len(), -1), 0);
+            let label = |(&cluster, &weight2): (&u32, &f64)| {
+                // It joins others of a cluster at this weight, not before.
+                if weight2 > eps2 || self.tree.is_too_small() {
+                    return -1;
+                }
+                let number: &mut i32 = &mut numbers[whole[cluster as usize]];
+                if *number < 0 {
+                    *number = next;
+                    next += 1;
+                }
+                *number
+            };
+            let labels = collected(self.tree.cluster.iter().zip(&self.tree.weight2).map(label));
+            Ok(Labels::from_parts(labels, next as u32, None))
+        })
     }
 }

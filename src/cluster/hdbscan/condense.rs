@@ -13,6 +13,7 @@ use super::stability::{by_node, by_row, gain, of_points};
 use super::tree::{CondensedCluster, CondensedTree, lambda};
 use crate::cancel::check_at;
 use crate::cluster::mst::{Edge, SpanningTree};
+use crate::memory::{filled, with_capacity, zeroed};
 use crate::parallel::{atomics, fill, join, map};
 use crate::phases::mark;
 
@@ -94,7 +95,7 @@ fn one_cluster(tree: &SpanningTree, min_cluster_size: usize, ties: Ties) -> Cond
         Ties::Sequential => of_points(0.0, gain(death2, birth2), size),
     };
     let root = Growing { parent: NONE, birth2, death2, size, merges: 0, rank: 0, stability };
-    number(&[root], vec![0; n], vec![death2; n], min_cluster_size)
+    number(&[root], zeroed(n), filled(n, death2), min_cluster_size)
 }
 
 /// The cluster whose first node from above this is; `tell` gives its stability and its rank from the path of its nodes and its birth.
@@ -153,8 +154,8 @@ fn number(clusters: &[Growing], mut cluster: Vec<u32>, weight2: Vec<f64>, min_cl
 /// Clusters in breadth-first order, and the place of each there.
 pub(crate) fn numbered(clusters: &[Growing]) -> (Vec<CondensedCluster>, Vec<u32>) {
     let order = breadth_first(clusters);
-    let mut number = vec![0; order.len()];
-    let mut numbered: Vec<CondensedCluster> = Vec::with_capacity(order.len());
+    let mut number = zeroed(order.len());
+    let mut numbered: Vec<CondensedCluster> = with_capacity(order.len());
     for (at, &before) in (0..).zip(&order) {
         check_at(at as usize);
         number[before as usize] = at;

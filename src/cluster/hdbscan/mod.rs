@@ -22,6 +22,7 @@ pub use predict::HdbscanPrediction;
 pub use tree::{CondensedCluster, CondensedRow, CondensedTree};
 
 use crate::bvh::Bvh;
+use crate::cancel::guarded;
 use crate::cluster::dendrogram::Dendrogram;
 use crate::cluster::mst::{MinimumSpanningTree, SpanningTree};
 use crate::error::{Kind, Result};
@@ -182,17 +183,21 @@ impl Hdbscan {
     /// `max_cluster_size` of 0; an alpha that is not positive and finite; a box or points that [`Bvh::build`] refuses, among them any with
     /// a coordinate that is NaN or infinite.
     pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<HdbscanClusters> {
-        self.check()?;
-        self.run_on(&Bvh::build_in(points, Space::periodic(self.size.clone())?)?)
+        guarded(|| {
+            self.check()?;
+            self.run_on(&Bvh::build_in(points, Space::periodic(self.size.clone())?)?)
+        })
     }
 
     /// Finds the clusters in a tree that is already built, open or periodic as the tree is.
     ///
     /// Errors: as [`Hdbscan::run`], for the options.
     pub fn run_on<S: Scalar, const D: usize>(&self, bvh: &Bvh<S, D>) -> Result<HdbscanClusters> {
-        self.check()?;
-        let tree = MinimumSpanningTree::new().min_samples(self.samples(bvh.len())).alpha(self.alpha);
-        self.run_on_tree(&tree.run_on(bvh)?)
+        guarded(|| {
+            self.check()?;
+            let tree = MinimumSpanningTree::new().min_samples(self.samples(bvh.len())).alpha(self.alpha);
+            self.run_on_tree(&tree.run_on(bvh)?)
+        })
     }
 
     /// Finds the clusters of a spanning tree, whatever its edges weigh; `min_samples`, alpha and the box are not asked again. So trials
@@ -210,14 +215,16 @@ impl Hdbscan {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn run_on_tree(&self, tree: &SpanningTree) -> Result<HdbscanClusters> {
-        self.check()?;
-        let (n, max) = (tree.n_points(), Dendrogram::MOST_POINTS);
-        if n > max {
-            return Err(Kind::TooMany { n, max }.into());
-        }
-        let condensed = condense::condense(tree, self.min_cluster_size, self.ties);
-        let selected = select::select(&condensed, self);
-        Ok(HdbscanClusters::new(condensed, &selected, self))
+        guarded(|| {
+            self.check()?;
+            let (n, max) = (tree.n_points(), Dendrogram::MOST_POINTS);
+            if n > max {
+                return Err(Kind::TooMany { n, max }.into());
+            }
+            let condensed = condense::condense(tree, self.min_cluster_size, self.ties);
+            let selected = select::select(&condensed, self);
+            Ok(HdbscanClusters::new(condensed, &selected, self))
+        })
     }
 
     #[cfg(feature = "io")]

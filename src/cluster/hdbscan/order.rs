@@ -5,11 +5,12 @@
 
 use super::condense::Growing;
 use crate::cluster::mst::Edge;
+use crate::memory::{filled, zeroed};
 
 /// For each point the next on its way along the tree to point 0.
 pub(super) fn above(n: usize, edges: &[Edge]) -> Vec<u32> {
     // How many neighbours a point has left, and their exclusive or: of one that is itself.
-    let mut left = vec![(0u32, 0); n];
+    let mut left = filled(n, (0u32, 0));
     for &Edge { low, high, .. } in edges {
         for (end, other) in [(low, high), (high, low)] {
             let (count, neighbors) = &mut left[end as usize];
@@ -46,10 +47,10 @@ pub(crate) fn rank_by_smallest_member(clusters: &mut [Growing]) {
 pub(super) fn breadth_first(clusters: &[Growing]) -> Vec<u32> {
     // The children of each, one list after the other: where they begin, and the lists.
     let root = clusters.len() - 1;
-    let mut begin = vec![0; clusters.len() + 1];
+    let mut begin = zeroed(clusters.len() + 1);
     clusters[..root].iter().for_each(|child| begin[child.parent as usize + 1] += 1);
     (0..clusters.len()).for_each(|at| begin[at + 1] += begin[at]);
-    let (mut filled, mut children) = (begin.clone(), vec![0; root]);
+    let (mut filled, mut children) = (begin.clone(), zeroed(root));
     for (at, child) in clusters[..root].iter().enumerate() {
         let place = &mut filled[child.parent as usize];
         children[*place] = at as u32;

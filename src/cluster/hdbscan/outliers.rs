@@ -1,6 +1,7 @@
 //! How far each point is from belonging.
 
 use super::HdbscanClusters;
+use crate::memory::collected;
 
 impl HdbscanClusters {
     /// The outlier score GLOSH of each point: 1 - lambda_p / lambda_max, with the largest lambda of the last cluster that the point is in
@@ -24,6 +25,6 @@ impl HdbscanClusters {
             // A point alone has no lambda at all.
             if own == most { 0.0 } else { 1.0 - own / most }
         };
-        (0..tree.n_points()).map(score).collect()
+        collected((0..tree.n_points()).map(score))
     }
 }

@@ -6,6 +6,7 @@ use super::{Hdbscan, HdbscanClusters};
 use crate::bvh::{Bvh, check};
 use crate::error::{Kind, Result};
 use crate::geometry::{Bounded, Scalar, Space};
+use crate::memory::{collected, with_capacity, zeroed};
 use crate::search::Neighbor;
 
 /// Where new points fall, one entry each.
@@ -62,16 +63,20 @@ impl Hdbscan {
         let bvh = Bvh::build_in(points, space)?;
         let near = bvh.nearest_all(new, 2 * samples);
         // Core distances are asked of those that are near.
-        let mut asked: Vec<u32> = near.values().iter().map(|near| near.index).collect();
+        let mut asked: Vec<u32> = collected(near.values().iter().map(|near| near.index));
         asked.sort_unstable();
         asked.dedup();
-        let places: Vec<_> = asked.iter().map(|&i| points[i as usize].bounds()).collect();
-        let mut core2 = vec![0.0; len];
+        let places: Vec<_> = collected(asked.iter().map(|&i| points[i as usize].bounds()));
+        let mut core2 = zeroed(len);
         for (&i, nearest) in asked.iter().zip(bvh.nearest_all(&places, samples).iter()) {
             core2[i as usize] = nearest.last().map_or(0.0, |last| last.distance2);
         }
         let place = |near: &[Neighbor]| self.place(clusters, near, samples, &core2);
-        let (labels, probabilities) = near.iter().map(place).unzip();
+        let (mut labels, mut probabilities) = (with_capacity(near.len()), with_capacity(near.len()));
+        near.iter().map(place).for_each(|(label, probability)| {
+            labels.push(label);
+            probabilities.push(probability);
+        });
         Ok(HdbscanPrediction { labels, probabilities })
     }
 

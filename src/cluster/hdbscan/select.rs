@@ -7,6 +7,7 @@
 use super::tree::{CondensedCluster, CondensedTree};
 use super::{ClusterSelection, Hdbscan};
 use crate::geometry::distance_from_square;
+use crate::memory::{collected, zeroed};
 
 /// Whether each cluster is chosen.
 pub(crate) fn select(tree: &CondensedTree, options: &Hdbscan) -> Vec<bool> {
@@ -27,8 +28,8 @@ pub(crate) fn select(tree: &CondensedTree, options: &Hdbscan) -> Vec<bool> {
 /// Chooses a cluster unless those below it are more stable together, or it is too large, or one above it is chosen.
 fn excess_of_mass(clusters: &[CondensedCluster], options: &Hdbscan, may_be_root: bool) -> Vec<bool> {
     let most = options.max_cluster_size.unwrap_or(usize::MAX);
-    let mut best: Vec<f64> = clusters.iter().map(|cluster| cluster.stability).collect();
-    let mut chosen = vec![false; clusters.len()];
+    let mut best: Vec<f64> = collected(clusters.iter().map(|cluster| cluster.stability));
+    let mut chosen = zeroed(clusters.len());
     let mut terms = vec![];
     for (at, cluster) in clusters.iter().enumerate().rev() {
         let children = cluster.children.start as usize..cluster.children.end as usize;
@@ -52,19 +53,19 @@ fn excess_of_mass(clusters: &[CondensedCluster], options: &Hdbscan, may_be_root:
 
 /// Leaves out what lies in a chosen cluster.
 fn uncovered(clusters: &[CondensedCluster], chosen: &[bool]) -> Vec<bool> {
-    let mut covered = vec![false; clusters.len()];
+    let mut covered = zeroed(clusters.len());
     for (at, cluster) in clusters.iter().enumerate() {
         covered[at] = cluster.parent.is_some_and(|parent| covered[parent as usize] || chosen[parent as usize]);
     }
-    chosen.iter().zip(covered).map(|(&chosen, covered)| chosen && !covered).collect()
+    collected(chosen.iter().zip(covered).map(|(&chosen, covered)| chosen && !covered))
 }
 
 /// Replaces chosen clusters that split off at less than epsilon by the first above that splits off at more.
 fn climb(clusters: &[CondensedCluster], chosen: &[bool], options: &Hdbscan) -> Vec<bool> {
     let epsilon = options.epsilon;
     // Where the way up from each cluster ends.
-    let mut end: Vec<usize> = (0..clusters.len()).collect();
-    let mut replaced = vec![false; clusters.len()];
+    let mut end: Vec<usize> = collected(0..clusters.len());
+    let mut replaced = zeroed(clusters.len());
     for (at, cluster) in clusters.iter().enumerate() {
         if let Some(parent) = cluster.parent.map(|parent| parent as usize) {
             end[at] = match parent {

@@ -5,6 +5,7 @@
 //! lists are kept. Source: Eisenstein and Hut 1998, section 2.1; Hernquist and Katz 1989 for the symmetric kernel; Monaghan and
 //! Lattanzio 1985 for the spline.
 
+use crate::cancel::guarded;
 use std::f64::consts::PI;
 
 use super::smoothing::{Masses, TopHat, gather, top_hat};
@@ -12,6 +13,7 @@ use crate::bvh::Bvh;
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Bounded, BoxSize, Scalar, Space};
 use crate::mass_sum::MassSum;
+use crate::memory::{filled, zeroed};
 use crate::parallel::fill;
 use crate::phases::mark;
 use crate::precompiled::precompiled;
@@ -144,14 +146,14 @@ impl KernelDensity {
     /// finite and not negative; in units of the mean a volume that is not positive and finite, or masses of 0 in all; points that
     /// [`Bvh::build`] refuses, that have an extent, or other than 2 or 3 dimensions.
     pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<Vec<f64>> {
-        self.run_on(&Bvh::build_in(points, Space::periodic(self.size.clone())?)?)
+        guarded(|| self.run_on(&Bvh::build_in(points, Space::periodic(self.size.clone())?)?))
     }
 
     /// The density of each point of a tree that is already built, open or periodic as the tree is.
     ///
     /// Errors: as [`KernelDensity::run`].
     pub fn run_on<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<Vec<f64>> {
-        Ok(by_index(tree.order(), &self.found_in(tree)?.density))
+        guarded(|| Ok(by_index(tree.order(), &self.found_in(tree)?.density)))
     }
 
     pub(super) fn found_in<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<Densities> {
@@ -266,7 +268,7 @@ pub(crate) fn check_dimension<const D: usize>() -> Result<()> {
 
 /// Values in tree order, in the caller's order.
 pub(crate) fn by_index<T: Copy + Default>(order: &[u32], values: &[T]) -> Vec<T> {
-    let mut all = vec![T::default(); values.len()];
+    let mut all = filled(values.len(), T::default());
     for (&index, &value) in order.iter().zip(values) {
         all[index as usize] = value;
     }
@@ -285,7 +287,7 @@ impl Masses {
     /// Those of points in this order; 1 each if there are none.
     pub(crate) fn of(order: &[u32], masses: Option<&[f64]>) -> Self {
         let Some(masses) = masses else { return Self::Ones };
-        let mut own = vec![0.0; order.len()];
+        let mut own = zeroed(order.len());
         fill(&mut own, TASK, &|range, own| {
             own.iter_mut().zip(&order[range]).for_each(|(own, &index)| *own = masses[index as usize]);
         });

@@ -6,6 +6,7 @@ use super::chains::{Landscape, peaks};
 use super::density::by_index;
 use crate::bvh::Bvh;
 use crate::geometry::{Boundary, Scalar};
+use crate::memory::{collected, zeroed};
 use crate::parallel::sort;
 use crate::phases::mark;
 
@@ -57,12 +58,12 @@ impl HopChains {
             .map(|at| (falling(density[at]), order[at], at as u32))
             .collect();
         sort(&mut ranks);
-        let mut number = vec![0; peak.len()];
+        let mut number = zeroed(peak.len());
         for (rank, &(_, _, at)) in ranks.iter().enumerate() {
             number[at as usize] = rank as u32;
         }
-        let peaks = ranks.iter().map(|&(_, index, at)| Peak { index, density: density[at as usize] }).collect();
-        let mut chain = vec![0; peak.len()];
+        let peaks = collected(ranks.iter().map(|&(_, index, at)| Peak { index, density: density[at as usize] }));
+        let mut chain = zeroed(peak.len());
         for (&index, &peak) in order.iter().zip(&peak) {
             chain[index as usize] = number[peak as usize];
         }

@@ -17,10 +17,12 @@ pub use density::{DensityKernel, DensityUnit, KernelDensity};
 pub use graph::{HopChains, Peak};
 
 use crate::bvh::Bvh;
+use crate::cancel::guarded;
 use crate::cluster::labels::{Labels, check_clusters};
 use crate::error::{Kind, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar, Space};
 use crate::halo::Halos;
+use crate::memory::{collected, filled};
 use crate::phases::mark;
 use crate::search::nearest::kth_distances2;
 #[cfg(any(feature = "cuda", feature = "vulkan"))]
@@ -162,32 +164,36 @@ impl Hop {
     /// points; thresholds that are NaN or negative, or do not ascend from `delta_outer` over `delta_saddle` to `delta_peak`; more than
     /// 2^31 - 1 groups, for labels are 32-bit numbers.
     pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<Halos> {
-        self.run_on(&Bvh::build_in(points, Space::periodic(self.density.size.clone())?)?)
+        guarded(|| self.run_on(&Bvh::build_in(points, Space::periodic(self.density.size.clone())?)?))
     }
 
     /// Finds the halos in a tree that is already built, open or periodic as the tree is.
     ///
     /// Errors: as [`Hop::run`].
     pub fn run_on<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<Halos> {
-        self.thresholds()?;
-        self.run_on_chains(&self.chains_on(tree)?)
+        guarded(|| {
+            self.thresholds()?;
+            self.run_on_chains(&self.chains_on(tree)?)
+        })
     }
 
     /// The chains of `points` and their boundaries, from which [`Hop::run_on_chains`] finds the halos of any thresholds.
     ///
     /// Errors: as [`Hop::run`], but for the thresholds.
     pub fn chains<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<HopChains> {
-        self.chains_on(&Bvh::build_in(points, Space::periodic(self.density.size.clone())?)?)
+        guarded(|| self.chains_on(&Bvh::build_in(points, Space::periodic(self.density.size.clone())?)?))
     }
 
     /// The same in a tree that is already built, open or periodic as the tree is.
     ///
     /// Errors: as [`Hop::chains`].
     pub fn chains_on<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<HopChains> {
-        self.check_counts(tree.len())?;
-        let found = self.density.found_in(tree)?;
-        let radius2 = if Some(found.k) == self.n_hop.checked_add(1) { found.radius2 } else { self.reach2(tree) };
-        Ok(HopChains::new(tree, found.density, &radius2, self))
+        guarded(|| {
+            self.check_counts(tree.len())?;
+            let found = self.density.found_in(tree)?;
+            let radius2 = if Some(found.k) == self.n_hop.checked_add(1) { found.radius2 } else { self.reach2(tree) };
+            Ok(HopChains::new(tree, found.density, &radius2, self))
+        })
     }
 
     /// The chains of a field of the caller's, a value for each point of a tree, in place of the density. Thresholds are then in its unit.
@@ -205,12 +211,14 @@ impl Hop {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn chains_of<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>, field: &[f64]) -> Result<HopChains> {
-        check_points(tree)?;
-        self.check_counts(tree.len())?;
-        check_field(field, tree.len())?;
-        // Of two zeros none is larger.
-        let density = tree.order().iter().map(|&index| field[index as usize] + 0.0).collect();
-        Ok(HopChains::new(tree, density, &self.reach2(tree), self))
+        guarded(|| {
+            check_points(tree)?;
+            self.check_counts(tree.len())?;
+            check_field(field, tree.len())?;
+            // Of two zeros none is larger.
+            let density = collected(tree.order().iter().map(|&index| field[index as usize] + 0.0));
+            Ok(HopChains::new(tree, density, &self.reach2(tree), self))
+        })
     }
 
     /// The halos of these thresholds among chains that are already found; counts of neighbours are not asked again.
@@ -228,39 +236,41 @@ impl Hop {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn run_on_chains(&self, chains: &HopChains) -> Result<Halos> {
-        let thresholds = self.thresholds()?;
-        let peaks: Vec<f64> = chains.peaks().iter().map(|peak| peak.density).collect();
-        let groups = regroup(&peaks, chains.boundaries(), thresholds);
-        // Numbered by the smallest member, which comes first.
-        let mut numbers = vec![-1; peaks.len()];
-        let mut count = 0;
-        let number = |(&chain, &density): (&u32, &f64)| match groups[chain as usize] {
-            Some(group) if density >= thresholds.outer => {
-                let number = &mut numbers[group as usize];
-                if *number < 0 {
-                    *number = count as i32;
-                    count += 1;
+        guarded(|| {
+            let thresholds = self.thresholds()?;
+            let peaks: Vec<f64> = collected(chains.peaks().iter().map(|peak| peak.density));
+            let groups = regroup(&peaks, chains.boundaries(), thresholds);
+            // Numbered by the smallest member, which comes first.
+            let mut numbers = filled(peaks.len(), -1);
+            let mut count = 0;
+            let number = |(&chain, &density): (&u32, &f64)| match groups[chain as usize] {
+                Some(group) if density >= thresholds.outer => {
+                    let number = &mut numbers[group as usize];
+                    if *number < 0 {
+                        *number = count as i32;
+                        count += 1;
+                    }
+                    *number
                 }
-                *number
-            }
-            _ => -1,
-        };
-        let labels = chains.chain().iter().zip(chains.density()).map(number).collect();
-        check_clusters(count)?;
-        let halos = Halos::found_in(
-            chains.boundary().clone(),
-            Labels::from_parts(labels, count as u32, None),
-            self.min_members,
-        );
-        mark("groups");
-        Ok(halos)
+                _ => -1,
+            };
+            let labels = collected(chains.chain().iter().zip(chains.density()).map(number));
+            check_clusters(count)?;
+            let halos = Halos::found_in(
+                chains.boundary().clone(),
+                Labels::from_parts(labels, count as u32, None),
+                self.min_members,
+            );
+            mark("groups");
+            Ok(halos)
+        })
     }
 
     /// The squared distance to the nearest behind the `n_hop` nearest: infinite where there is none.
     fn reach2<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Vec<f64> {
         match self.n_hop < tree.len() {
             true => kth_distances2(tree, self.n_hop + 1),
-            false => vec![f64::INFINITY; tree.len()],
+            false => filled(tree.len(), f64::INFINITY),
         }
     }
 

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::bvh::traverse::{Step, low_bits};
 use crate::bvh::{Bvh, LEAF};
 use crate::geometry::{Aabb, FilteredRadius, Scalar};
-use crate::memory::zeroed;
+use crate::memory::{append, zeroed};
 use crate::parallel::{Scratch, list_tasks, map};
 use crate::search::Nearest;
 use crate::search::ball_predicate::BallPredicate;
@@ -87,7 +87,8 @@ pub(super) fn gather<S: Scalar, const D: usize>(
     let mut reach = map(if is_symmetric { tree.len() } else { 0 }, POINTS, &|at| {
         S::from_f64((radius2[at].abs().sqrt() + absolute) * (1.0 + relative) + least)
     });
-    reach.resize(tree.len() + LANES, S::ZERO);
+    let padding = tree.len() + LANES - reach.len();
+    append(&mut reach, std::iter::repeat_n(S::ZERO, padding));
     let of_leaf = |leaf| reach[tree.span(leaf)].iter().copied().fold(S::ZERO, S::max);
     let node_reach = tree.reduce(of_leaf, |_, [left, right]| left.max(*right));
     let terms = n_density;

@@ -16,7 +16,7 @@ use crate::cluster::mst::Edge;
 use crate::cluster::union_find::UnionFind;
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Scalar, scale};
-use crate::memory::zeroed;
+use crate::memory::{with_capacity, zeroed};
 use crate::parallel::{atomics, fill, for_tasks, list_tasks, map, sort};
 use crate::phases::mark;
 use crate::search::ball_predicate::BallPredicates;
@@ -38,7 +38,7 @@ pub(super) fn edges<S: Scalar, const D: usize>(tree: &Bvh<S, D>, min_samples: us
     }
     let mut rounds = Rounds::new(tree, min_samples, alpha);
     mark("nearest");
-    let mut found = Vec::with_capacity(tree.len() - 1);
+    let mut found = with_capacity(tree.len() - 1);
     while found.len() < tree.len() - 1 {
         rounds.recall();
         mark("recall");
@@ -129,7 +129,7 @@ impl<'a, S: Scalar, const D: usize> Rounds<'a, S, D> {
             least_core2: vec![],
             weight2: zeroed(n),
             end: atomics(n, NONE),
-            component: vec![0; n + LANES],
+            component: zeroed(n + LANES),
             uniform: vec![],
             bound2: zeroed(n),
             ends: zeroed(n),

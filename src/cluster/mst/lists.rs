@@ -10,7 +10,7 @@ use super::leaf_search::{KEPT, LeafSearch};
 use super::search::with_either;
 use crate::bvh::traverse::{DeferredSiblings, bits, low_bits};
 use crate::geometry::Scalar;
-use crate::memory::zeroed;
+use crate::memory::{collected, zeroed};
 use crate::parallel::{Scratch, atomics, for_tasks};
 use crate::search::ball_predicate::BallPredicate;
 use crate::search::nearest::{Nearest, for_each_stored};
@@ -122,7 +122,7 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
         });
         self.core2 = core2.into_iter().map(|bits| self.alpha2 * f64::from_bits(bits.into_inner())).collect();
         let core2 = self.core2.iter().map(|&core2| self.balls.general.in_unit(core2));
-        self.core2_in_unit = core2.chain(std::iter::repeat_n(S::ZERO, LANES)).collect();
+        self.core2_in_unit = collected(core2.chain(std::iter::repeat_n(S::ZERO, LANES)));
         let least = |leaf| self.core2_in_unit[self.tree.span(leaf)].iter().fold(S::INFINITY, |a, &b| a.min(b));
         self.least_core2 = self.tree.reduce(least, |_, [left, right]| left.min(*right));
     }

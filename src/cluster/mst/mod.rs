@@ -9,7 +9,7 @@ mod lists;
 mod search;
 
 use crate::bvh::Bvh;
-use crate::cancel::check_at;
+use crate::cancel::{check_at, guarded};
 use crate::cluster::union_find::UnionFind;
 use crate::error::{Kind, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar, Space, distance_from_square};
@@ -108,24 +108,26 @@ impl MinimumSpanningTree {
     ///
     /// Errors: `min_samples` of 0 or of more than there are points; an `alpha` that is not a positive number; a box or points that [`Bvh::build`] refuses.
     pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<SpanningTree> {
-        self.run_on(&Bvh::build_in(points, Space::periodic(self.size.clone())?)?)
+        guarded(|| self.run_on(&Bvh::build_in(points, Space::periodic(self.size.clone())?)?))
     }
 
     /// Spans the points of a tree that is already built, open or periodic as the tree is.
     ///
     /// Errors: as [`MinimumSpanningTree::run`].
     pub fn run_on<S: Scalar, const D: usize>(&self, bvh: &Bvh<S, D>) -> Result<SpanningTree> {
-        let (name, n) = ("min_samples", self.min_samples);
-        if n == 0 {
-            return Err(Kind::Parameter { name, value: 0.0, must: "at least 1" }.into());
-        }
-        if n > bvh.len() && n > 1 {
-            return Err(Kind::Parameter { name, value: n as f64, must: "at most the number of points" }.into());
-        }
-        if !(self.alpha > 0.0 && (self.alpha * self.alpha).is_normal()) {
-            return Err(Kind::Parameter { name: "alpha", value: self.alpha, must: "a positive number" }.into());
-        }
-        Ok(SpanningTree { n_points: bvh.len(), edges: edges(bvh, self.min_samples, self.alpha)? })
+        guarded(|| {
+            let (name, n) = ("min_samples", self.min_samples);
+            if n == 0 {
+                return Err(Kind::Parameter { name, value: 0.0, must: "at least 1" }.into());
+            }
+            if n > bvh.len() && n > 1 {
+                return Err(Kind::Parameter { name, value: n as f64, must: "at most the number of points" }.into());
+            }
+            if !(self.alpha > 0.0 && (self.alpha * self.alpha).is_normal()) {
+                return Err(Kind::Parameter { name: "alpha", value: self.alpha, must: "a positive number" }.into());
+            }
+            Ok(SpanningTree { n_points: bvh.len(), edges: edges(bvh, self.min_samples, self.alpha)? })
+        })
     }
 }
 
@@ -173,25 +175,27 @@ impl SpanningTree {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn from_edges(n_points: usize, edges: Vec<Edge>) -> Result<Self> {
-        if edges.len() != n_points.saturating_sub(1) {
-            let (name, value) = ("edges.len()", edges.len() as f64);
-            return Err(Kind::Parameter { name, value, must: "one less than the number of points" }.into());
-        }
-        let forest = UnionFind::new(n_points);
-        let place = |edge: &Edge| (edge.weight2, edge.low, edge.high);
-        for (index, edge) in edges.iter().enumerate() {
-            check_at(index);
-            let is_edge = edge.low < edge.high && (edge.high as usize) < n_points && edge.weight2 >= 0.0;
-            let is_next = index == 0 || place(&edges[index - 1]) < place(edge);
-            if !is_edge || !is_next || forest.find(edge.low) == forest.find(edge.high) {
-                let (name, value) = ("index of an edge", index as f64);
-                let must =
-                    "that of one between a lower and a higher point, behind the last in order, that closes no ring";
-                return Err(Kind::Parameter { name, value, must }.into());
+        guarded(|| {
+            if edges.len() != n_points.saturating_sub(1) {
+                let (name, value) = ("edges.len()", edges.len() as f64);
+                return Err(Kind::Parameter { name, value, must: "one less than the number of points" }.into());
             }
-            forest.union(edge.low, edge.high);
-        }
-        Ok(Self { n_points, edges })
+            let forest = UnionFind::new(n_points);
+            let place = |edge: &Edge| (edge.weight2, edge.low, edge.high);
+            for (index, edge) in edges.iter().enumerate() {
+                check_at(index);
+                let is_edge = edge.low < edge.high && (edge.high as usize) < n_points && edge.weight2 >= 0.0;
+                let is_next = index == 0 || place(&edges[index - 1]) < place(edge);
+                if !is_edge || !is_next || forest.find(edge.low) == forest.find(edge.high) {
+                    let (name, value) = ("index of an edge", index as f64);
+                    let must =
+                        "that of one between a lower and a higher point, behind the last in order, that closes no ring";
+                    return Err(Kind::Parameter { name, value, must }.into());
+                }
+                forest.union(edge.low, edge.high);
+            }
+            Ok(Self { n_points, edges })
+        })
     }
 
     /// How many points it spans.

@@ -12,6 +12,7 @@ use crate::distributed::domain::Domain;
 use crate::distributed::hop::neighborhood::Neighborhood;
 use crate::error::Result;
 use crate::geometry::Scalar;
+use crate::memory::zeroed;
 use crate::parallel::map;
 use crate::phases::mark;
 
@@ -37,7 +38,7 @@ pub(super) fn climb<S: Scalar, const D: usize>(
 ) -> Result<Chains> {
     let (ranks, n, order) = (domain.ranks, domain.points.len(), near.tree.order());
     // By indices; ghosts are ends.
-    let mut hops = vec![0; next.len()];
+    let mut hops = zeroed(next.len());
     for (&index, &next) in order.iter().zip(next) {
         hops[index as usize] = if near.is_ghost[index as usize] { index } else { order[next as usize] };
     }
@@ -48,11 +49,11 @@ pub(super) fn climb<S: Scalar, const D: usize>(
     let rows: Vec<u32> = (0..n as u32).collect();
     let rows = near.route.send(ranks, &rows)?;
     // For each index that is an end: what is known of where it goes on to.
-    let mut known = vec![0; ends.len()];
+    let mut known = zeroed(ends.len());
     for (&row, number) in peaks.iter().zip(0..) {
         known[own[row as usize] as usize] = PEAK | vertex(ranks.rank(), number);
     }
-    let mut is_used = vec![false; ends.len()];
+    let mut is_used = zeroed(ends.len());
     own.iter().for_each(|&index| is_used[ends[index as usize] as usize] = true);
     let senders = near.route.received().iter().enumerate().flat_map(|(rank, &count)| std::iter::repeat_n(rank, count));
     let mut used = vec![];

@@ -12,6 +12,7 @@ use crate::distributed::halos::Halos;
 use crate::distributed::labels::Labels;
 use crate::error::Result;
 use crate::geometry::Scalar;
+use crate::memory::{filled, zeroed};
 use crate::parallel::{map, sort};
 
 /// Points per parallel task.
@@ -37,7 +38,7 @@ pub(super) fn label<S: Scalar, const D: usize>(
     };
     let n = n_peaks + others.len();
     agree(ranks, check_clusters(n))?;
-    let (mut smallest, mut sizes) = (vec![NONE; n], vec![0; n]);
+    let (mut smallest, mut sizes) = (filled(n, NONE), zeroed(n));
     for (&group, &id) in groups.iter().zip(&domain.ids).filter(|(group, _)| **group != NONE) {
         let at = component(group);
         smallest[at] = smallest[at].min(id);

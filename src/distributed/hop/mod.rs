@@ -27,6 +27,7 @@ use crate::distributed::hop::regroup::groups;
 use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
 use crate::mass_sum::MassSum;
+use crate::memory::filled;
 use crate::parallel::map;
 use crate::phases::mark;
 use crate::search::nearest::kth_distances2;
@@ -209,7 +210,7 @@ impl Hop {
         let mut radius2 =
             radius2.unwrap_or_else(|| match (self.n_hop as u64) < domain.len() && !near.tree.is_empty() {
                 true => kth_distances2(&near.tree, self.n_hop + 1),
-                false => vec![f64::INFINITY; near.tree.len()],
+                false => filled(near.tree.len(), f64::INFINITY),
             });
         // Where ghosts hop, other ranks find.
         for (radius2, &index) in radius2.iter_mut().zip(near.tree.order()) {

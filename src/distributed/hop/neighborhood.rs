@@ -20,6 +20,7 @@ use crate::distributed::route::Route;
 use crate::distributed::search::nearest::within;
 use crate::error::Result;
 use crate::geometry::{Aabb, Scalar};
+use crate::memory::{filled, zeroed};
 use crate::parallel::{map, map_tasks, sort};
 use crate::phases::mark;
 use crate::search::Nearest;
@@ -54,7 +55,7 @@ impl<S: Scalar, const D: usize> Neighborhood<S, D> {
         let regions = Regions::new(domain, &tree)?;
         let bounds = regions.boxes.iter().fold(Aabb::EMPTY, |all, own| all.union(own));
         let reach2 = if domain.points.len() < k {
-            vec![f64::INFINITY; domain.points.len()]
+            filled(domain.points.len(), f64::INFINITY)
         } else {
             let found = by_index(tree.order(), &kth_distances2(&tree, k));
             found.into_iter().map(f64::abs).collect()
@@ -72,7 +73,7 @@ impl<S: Scalar, const D: usize> Neighborhood<S, D> {
         let mut order: Vec<(u64, u32)> = domain.ids.iter().chain(&ids).copied().zip(0..).collect();
         drop(ids);
         sort(&mut order);
-        let mut index = vec![0; order.len()];
+        let mut index = zeroed(order.len());
         order.iter().zip(0..).for_each(|(&(_, place), at)| index[place as usize] = at);
         let is_ghost = order.iter().map(|&(_, place)| place as usize >= n).collect();
         let tree = if points.is_empty() {
@@ -93,7 +94,7 @@ impl<S: Scalar, const D: usize> Neighborhood<S, D> {
     /// A column of the points of this rank and of ghosts, by their indices in the tree. Collective.
     pub fn with_ghosts<T: Pod + Default + Send + Sync>(&self, domain: &Domain<'_, S, D>, own: &[T]) -> Result<Vec<T>> {
         let theirs = self.route.send(domain.ranks, own)?;
-        let mut all = vec![T::default(); self.index.len()];
+        let mut all = filled(self.index.len(), T::default());
         self.index.iter().zip(own.iter().chain(&theirs)).for_each(|(&index, &value)| all[index as usize] = value);
         Ok(all)
     }
@@ -148,7 +149,7 @@ fn near<S: Scalar, const D: usize>(
             all.dedup();
             (all, met)
         });
-        let mut met_here = vec![0u8; count];
+        let mut met_here = zeroed::<u8>(count);
         let mut rows = vec![];
         let mut queries = order.iter();
         for (all, met) in found {

@@ -16,6 +16,7 @@ use crate::distributed::hop::chains::Chains;
 use crate::distributed::hop::neighborhood::Neighborhood;
 use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
+use crate::memory::{filled, zeroed};
 use crate::parallel::{map, sort};
 use crate::phases::mark;
 
@@ -56,7 +57,7 @@ pub(super) fn groups<S: Scalar, const D: usize>(
     let met = route.send(ranks, &own)?;
     let mut order: Vec<(Chain, u32)> = met.into_iter().zip(0..).collect();
     sort(&mut order);
-    let mut numbers = vec![0; order.len()];
+    let mut numbers = zeroed(order.len());
     order.iter().zip(0..).for_each(|(&(_, place), number)| numbers[place as usize] = number);
     let table: Vec<Chain> = order.into_iter().map(|(chain, _)| chain).collect();
     let place = |root: u64| peaks.partition_point(|&peak| peak < root);
@@ -91,7 +92,7 @@ fn on_first<S: Scalar, const D: usize>(
 ) -> Result<Vec<[u64; 2]>> {
     let ranks = domain.ranks;
     // Those that have a boundary, and their places in what is sent.
-    let mut places = vec![u32::MAX; table.len()];
+    let mut places = filled(table.len(), u32::MAX);
     kept.iter().for_each(|boundary| [boundary.denser, boundary.other].iter().for_each(|&at| places[at as usize] = 0));
     let used: Vec<Chain> =
         table.iter().zip(&places).filter(|(_, place)| **place == 0).map(|(chain, _)| *chain).collect();

@@ -14,6 +14,7 @@ use crate::distributed::route::Route;
 use crate::distributed::search::Bvh;
 use crate::error::Result;
 use crate::geometry::{Aabb, Scalar, Space};
+use crate::memory::filled;
 use crate::parallel::{list_tasks, map, map_tasks};
 use crate::phases::mark;
 use crate::search::Nearest;
@@ -281,7 +282,7 @@ pub(in crate::distributed) fn within<S: Scalar, const D: usize>(
     list_tasks(points.len(), TASK, &|range| {
         let mut pairs = vec![];
         // The last query for which each rank was met.
-        let mut last = vec![usize::MAX; counts.len()];
+        let mut last = filled(counts.len(), usize::MAX);
         for query in range {
             let point = Aabb::point(space.wrap(points[query]));
             if bounds[query] < 0.0 || !point.is_finite() {

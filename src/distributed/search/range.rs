@@ -10,6 +10,7 @@ use crate::distributed::search::Bvh;
 use crate::distributed::search::portable::{Portable, send};
 use crate::error::Result;
 use crate::geometry::Scalar;
+use crate::memory::{filled, zeroed};
 use crate::parallel::list_tasks;
 use crate::phases::mark;
 
@@ -80,7 +81,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
     /// # Errors
     /// If a rank has ended.
     pub fn count_all<Q: Portable<S, D>>(&self, queries: &[Q]) -> Result<Vec<u64>> {
-        let mut counts = vec![0; queries.len()];
+        let mut counts = zeroed(queries.len());
         self.in_batches(queries.len(), &mut |range| {
             let (route, arrived) = self.send(&queries[range.clone()])?;
             let answers = route.answer(self.domain.ranks, &self.tree.count_all(&arrived))?;
@@ -160,7 +161,7 @@ fn met<S: Scalar, Q: Portable<S, D>, const D: usize>(regions: &Regions<S, D>, qu
     list_tasks(queries.len(), TASK, &|range| {
         let mut pairs = vec![];
         // The last query that met each rank.
-        let mut last = vec![usize::MAX; counts.len()];
+        let mut last = filled(counts.len(), usize::MAX);
         for query in range {
             let start = pairs.len();
             let mut hits = tree.query(queries[query]);

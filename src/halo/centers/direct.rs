@@ -14,6 +14,7 @@
 //! Cost: n distances a sum, with a square root and a division each; O(n²) for all.
 
 use crate::halo::centers::members::Members;
+use crate::memory::filled;
 use crate::parallel::fill;
 use crate::simd::{LANES, dispatch};
 
@@ -109,7 +110,7 @@ pub(crate) fn rounding(n: usize) -> f64 {
 
 /// The sums at some members, in parallel.
 pub(crate) fn sums(members: &Members, targets: &[u32]) -> Vec<Sum> {
-    let mut sums = vec![Sum::default(); targets.len()];
+    let mut sums = filled(targets.len(), Sum::default());
     // A small number of targets is spread over all threads.
     let task = targets.len().div_ceil(4 * rayon::current_num_threads()).clamp(1, TASK);
     let [x, y, z] = &members.axes;
@@ -150,7 +151,7 @@ pub(crate) fn most_bound(members: &Members) -> Option<MostBound> {
 pub(crate) fn most_bound_in_one_place(members: &Members) -> Option<MostBound> {
     let n = members.len() as u64;
     let targets: Vec<u32> = (0..members.len() as u32).collect();
-    let sums = vec![sums(members, &[0]).first().copied()?; targets.len()];
+    let sums = filled(targets.len(), sums(members, &[0]).first().copied()?);
     let coincident = n * (n - 1) / 2;
     Best::of(members, &targets, &sums).map(|best| MostBound { best, pairs: n - 1, coincident })
 }

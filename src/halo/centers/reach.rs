@@ -12,6 +12,7 @@ use crate::halo::centers::members::Members;
 use crate::halo::centers::most_bound::{SMALL, Search, TOLERANCE_FACTOR, margin, takes_direct_sums};
 use crate::halo::centers::multipole::Multipoles;
 use crate::halo::centers::small_halo::approximate_sums;
+use crate::memory::{filled, zeroed};
 use crate::parallel::map;
 use crate::simd::dispatch;
 
@@ -67,8 +68,7 @@ impl Known {
 /// `known` has bounds for all targets, or none; it gets others.
 pub(crate) fn reach(members: &Members, targets: &[u32], least: &[f64], known: &mut Known) -> Result<Vec<bool>> {
     let n = targets.len();
-    let mut decided =
-        Decided { members, targets, least, reach: vec![false; n], bounds: vec![[0.0; 2]; n], open: vec![] };
+    let mut decided = Decided { members, targets, least, reach: zeroed(n), bounds: filled(n, [0.0; 2]), open: vec![] };
     let all = 0..n as u32;
     let was_known = known.bounds.len() == n && n > 0;
     if was_known {
@@ -140,7 +140,7 @@ fn by_tree(decided: &mut Decided<'_>) -> Result<u64> {
     let multipoles = Multipoles::new(members)?;
     let search = Search::new(members, &multipoles);
     let mut tolerance = search.first_tolerance();
-    let mut target_of = vec![NONE; n];
+    let mut target_of = filled(n, NONE);
     for (target, &member) in (0..).zip(decided.targets) {
         target_of[member as usize] = target;
     }

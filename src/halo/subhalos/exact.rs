@@ -10,6 +10,7 @@ use super::significance::{Kept, Sums, Tests};
 use super::tree::{NONE, Node, Tree};
 use crate::cancel::check_at;
 use crate::cluster::union_find::UnionFind;
+use crate::memory::filled;
 
 /// What the tree is made of.
 pub(super) struct Field<'a> {
@@ -47,13 +48,13 @@ pub(super) fn join_tree(field: &Field<'_>) -> Tree {
     let mut sweep = Sweep {
         field,
         forest: UnionFind::new(n),
-        own: vec![Sums::default(); n],
-        total: vec![Sums::default(); n],
-        node: vec![NONE; n],
+        own: filled(n, Sums::default()),
+        total: filled(n, Sums::default()),
+        node: filled(n, NONE),
         last: (0..n as u32).collect(),
-        before: vec![NONE; n],
+        before: filled(n, NONE),
         first: (0..n as u32).collect(),
-        tree: Tree { nodes: vec![], of_chain: vec![NONE; n] },
+        tree: Tree { nodes: vec![], of_chain: filled(n, NONE) },
     };
     let mut left = field.particles;
     // A particle is often the saddle of several pairs: these meet at once.

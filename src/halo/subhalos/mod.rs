@@ -30,6 +30,7 @@ use crate::cluster::hop::boundaries::falling;
 use crate::cluster::{DensityKernel, Hop, HopChains, KernelDensity};
 use crate::error::{Kind, Result};
 use crate::geometry::{Boundary, Bounded, BoxSize, Scalar, Space};
+use crate::memory::filled;
 use crate::parallel::{map, sort};
 use crate::phases::mark;
 use exact::{Field, join_tree};
@@ -299,7 +300,7 @@ impl AdaptaHop {
 
     /// Where the first `kept` peaks are.
     fn places<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>, chains: &HopChains, kept: usize) -> Vec<[f64; D]> {
-        let mut places = vec![[0.0; D]; kept];
+        let mut places = filled(kept, [0.0; D]);
         let peaks = chains.peaks();
         for (at, &index) in tree.order().iter().enumerate() {
             check_at(at);

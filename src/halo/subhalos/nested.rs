@@ -3,6 +3,7 @@
 use super::Subhalos;
 use crate::cluster::Labels;
 use crate::halo::Halos;
+use crate::memory::{filled, zeroed};
 
 impl Subhalos {
     /// Each structure with all that is in it, in the order of [`Subhalos::rows`]: a particle of a subhalo is a member of each structure that
@@ -29,9 +30,9 @@ impl Subhalos {
     /// ```
     pub fn nested(&self) -> Halos {
         let (own, n) = (self.structures().labels().as_slice(), self.len());
-        let mut clusters = vec![None; n];
-        let mut offsets = vec![0; n + 1];
-        let mut labels = vec![-1; own.len()];
+        let mut clusters = filled(n, None);
+        let mut offsets = zeroed(n + 1);
+        let mut labels = filled(own.len(), -1);
         let mut count = 0;
         for (label, at) in labels.iter_mut().zip(own) {
             let Ok(at) = usize::try_from(*at) else { continue };
@@ -49,7 +50,7 @@ impl Subhalos {
         let clusters: Vec<u32> = clusters.into_iter().map(|label| label.unwrap_or_else(&mut number) as u32).collect();
         (0..n).for_each(|at| offsets[at + 1] += offsets[at]);
         let mut next = offsets.clone();
-        let mut members = vec![0; offsets[n]];
+        let mut members = zeroed(offsets[n]);
         for (particle, at) in own.iter().enumerate() {
             let Ok(at) = usize::try_from(*at) else { continue };
             for structure in self.upwards(at) {

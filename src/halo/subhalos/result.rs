@@ -10,6 +10,7 @@ use crate::cluster::labels::check_clusters;
 use crate::error::Result;
 use crate::geometry::Boundary;
 use crate::halo::Halos;
+use crate::memory::{filled, zeroed};
 
 /// A halo or a subhalo.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,7 +48,7 @@ crate::brief::brief_debug!(Subhalos, lists: [rows, density], others: [structures
 
 /// Numbers for `n` groups of `labels`: the largest first, ties by the smallest member.
 pub(super) fn numbers(labels: &[i32], n: usize) -> Vec<u32> {
-    let (mut sizes, mut smallest) = (vec![0usize; n], vec![NONE; n]);
+    let (mut sizes, mut smallest) = (zeroed::<usize>(n), filled(n, NONE));
     for (&label, index) in labels.iter().zip(0..) {
         if let Ok(group) = usize::try_from(label) {
             sizes[group] += 1;
@@ -56,7 +57,7 @@ pub(super) fn numbers(labels: &[i32], n: usize) -> Vec<u32> {
     }
     let mut order: Vec<u32> = (0..n as u32).collect();
     order.sort_unstable_by_key(|&at| (std::cmp::Reverse(sizes[at as usize]), smallest[at as usize]));
-    let mut numbers = vec![0; n];
+    let mut numbers = zeroed(n);
     (0..).zip(&order).for_each(|(to, &from)| numbers[from as usize] = to);
     numbers
 }
@@ -78,7 +79,7 @@ impl Subhalos {
         boundary: Boundary,
     ) -> Result<Self> {
         check_clusters(found.all.len())?;
-        let mut labels = vec![-1; density.len()];
+        let mut labels = filled(density.len(), -1);
         for (at, particle) in particles.iter().enumerate() {
             check_at(at);
             if let Some(structure) = found.of(particle.chain, particle.density) {

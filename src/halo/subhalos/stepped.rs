@@ -8,6 +8,7 @@ use super::exact::Field;
 use super::significance::Sums;
 use super::tree::{NONE, Node, Tree};
 use crate::cancel::{check, check_at};
+use crate::memory::{filled, zeroed};
 
 /// A chain, and the density of the saddle to it.
 type Pass = (f64, u32);
@@ -45,7 +46,7 @@ struct Task {
 /// The threshold is normal and positive, and the fudge large enough for it to rise.
 pub(super) fn stepped_tree(field: &Field<'_>) -> Tree {
     let n = field.peaks.len();
-    let mut tree = Tree { nodes: vec![], of_chain: vec![NONE; n] };
+    let mut tree = Tree { nodes: vec![], of_chain: filled(n, NONE) };
     let mut steps = Steps::new(field);
     let mut open = vec![Task { node: NONE, chains: (0..n as u32).collect(), threshold: field.threshold }];
     while let Some(Task { node, chains, threshold }) = open.pop() {
@@ -83,13 +84,13 @@ pub(super) fn stepped_tree(field: &Field<'_>) -> Tree {
 impl<'a> Steps<'a> {
     fn new(field: &'a Field<'a>) -> Self {
         let n = field.peaks.len();
-        let mut starts = vec![0; n + 1];
+        let mut starts = zeroed(n + 1);
         field.particles.iter().for_each(|particle| starts[particle.chain as usize + 1] += 1);
         (0..n).for_each(|chain| starts[chain + 1] += starts[chain]);
         let mut next = starts.clone();
-        let mut running = vec![Sums::default(); n];
-        let mut density = vec![0.0; field.particles.len()];
-        let mut sums = vec![Sums::default(); field.particles.len()];
+        let mut running = filled(n, Sums::default());
+        let mut density = zeroed(field.particles.len());
+        let mut sums = filled(field.particles.len(), Sums::default());
         for (at, particle) in field.particles.iter().enumerate() {
             check_at(at);
             let chain = particle.chain as usize;
@@ -98,12 +99,12 @@ impl<'a> Steps<'a> {
             sums[next[chain]] = running[chain];
             next[chain] += 1;
         }
-        let mut passes = vec![vec![]; n];
+        let mut passes = filled(n, vec![]);
         for saddle in field.saddles {
             passes[saddle.denser as usize].push((saddle.density, saddle.other));
             passes[saddle.other as usize].push((saddle.density, saddle.denser));
         }
-        Self { field, starts, density, sums, passes, found: vec![0; n], searches: 0 }
+        Self { field, starts, density, sums, passes, found: zeroed(n), searches: 0 }
     }
 
     /// The sums of a chain's particles above a threshold, which its peak is.

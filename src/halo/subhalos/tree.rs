@@ -4,6 +4,7 @@
 //! Source: Tweed et al. 2009, sections 2.1 and 2.2.
 
 use crate::cancel::check_at;
+use crate::memory::filled;
 
 /// No node, no chain, no structure.
 pub(super) const NONE: u32 = u32::MAX;
@@ -80,7 +81,7 @@ impl Tree {
         }
         // The mass of a node with its main child, and without the others.
         let mut own: Vec<f64> = nodes.iter().map(|node| node.mass).collect();
-        let mut main = vec![NONE; nodes.len()];
+        let mut main = filled(nodes.len(), NONE);
         for (turn, &at) in order.iter().rev().enumerate() {
             check_at(turn);
             let is_before = |&a: &u32, &b: &u32| {
@@ -98,7 +99,7 @@ impl Tree {
             }
         }
         let mut all = vec![];
-        let mut of_node = vec![NONE; nodes.len()];
+        let mut of_node = filled(nodes.len(), NONE);
         for at in order {
             let Node { parent, saddle, mass, peak } = nodes[at as usize];
             if main.get(parent as usize) == Some(&at) {

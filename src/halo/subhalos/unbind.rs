@@ -13,6 +13,7 @@ use crate::halo::groups::Halos;
 use crate::halo::overdensity::SphericalOverdensity;
 use crate::halo::particles::Particles;
 use crate::halo::structure::measure;
+use crate::memory::{filled, zeroed};
 use crate::parallel::map;
 
 /// How to remove particles that are not bound: options for [`Subhalos::unbind`] and [`Halos::unbind`].
@@ -222,7 +223,7 @@ impl Halos {
     ///
     /// Cost and errors: as [`Subhalos::unbind`].
     pub fn unbind<S: Scalar>(&self, particles: &Particles<S>, options: &Unbinding) -> Result<Bound<Self>> {
-        let mut found = Outcome::of(self, &vec![None; self.len()], &vec![1; self.len()], particles, options)?;
+        let mut found = Outcome::of(self, &filled(self.len(), None), &filled(self.len(), 1), particles, options)?;
         let structures = renumbered(std::mem::take(&mut found.labels), &found.numbers, found.boundary.clone());
         let rows = found.rows(&structures, &|at| structures.members(at).to_vec(), particles, options)?;
         Ok(Bound { structures, rows })
@@ -258,8 +259,8 @@ impl Outcome {
         let space = boundary.space()?;
         let n = halos.len();
         let mut own: Vec<Vec<u32>> = halos.iter().map(<[u32]>::to_vec).collect();
-        let mut within: Vec<Vec<u32>> = vec![vec![]; n];
-        let mut settled = vec![Settled::default(); n];
+        let mut within: Vec<Vec<u32>> = filled(n, vec![]);
+        let mut settled = filled(n, Settled::default());
         let mut order: Vec<u32> = (0..n as u32).collect();
         order.sort_by_key(|&at| levels[at as usize]);
         for level in order.chunk_by(|&a, &b| levels[a as usize] == levels[b as usize]).rev() {
@@ -283,7 +284,7 @@ impl Outcome {
             space,
             settled,
             kept: vec![],
-            labels: vec![-1; particles.positions().len()],
+            labels: filled(particles.positions().len(), -1),
             numbers: vec![],
         };
         found.keep(&order, parents);
@@ -293,7 +294,7 @@ impl Outcome {
     /// Keeps structures that are not dissolved, of all in the order of their levels.
     fn keep(&mut self, order: &[u32], parents: &[Option<u32>]) {
         // Of each, itself or the least around it that is kept.
-        let mut place = vec![None; order.len()];
+        let mut place = filled(order.len(), None);
         for &at in order {
             let parent = parents[at as usize].and_then(|parent| place[parent as usize]);
             let bound = &self.settled[at as usize].bound;
@@ -317,7 +318,7 @@ impl Outcome {
         particles: &Particles<S>,
         options: &Unbinding,
     ) -> Result<Vec<BoundStructure>> {
-        let mut from = vec![0; self.kept.len()];
+        let mut from = zeroed(self.kept.len());
         self.numbers.iter().zip(&self.kept).for_each(|(&number, &(old, _))| from[number as usize] = old);
         let finder = CenterFinder::new(Center::MostBound { softening: options.softening });
         let row = |at: usize| {

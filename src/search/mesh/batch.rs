@@ -3,7 +3,7 @@
 //! In: queries, and their order if it is not theirs. Out: a result each, in the order of the queries.
 //! A task's queries are gathered before it begins: the processor waits for many at once, where each would be waited for in its turn.
 
-use crate::memory::with_capacity;
+use crate::memory::{filled, with_capacity};
 use crate::parallel::{fill, map_tasks};
 
 /// The results of `work`, which is given some queries and room for as many results.
@@ -21,7 +21,7 @@ pub(super) fn in_turn<Q: Copy + Sync, T: Copy + Default + Send + Sync>(
     };
     let found = map_tasks(order.len(), task, &|range| {
         let own: Vec<Q> = order[range].iter().map(|&query| queries[query as usize]).collect();
-        let mut found = vec![T::default(); own.len()];
+        let mut found = filled(own.len(), T::default());
         work(&own, &mut found);
         found
     });

@@ -22,6 +22,7 @@ mod winding;
 pub use nearest::MeshNearest;
 pub use rays::RayHit;
 
+use crate::cancel::guarded;
 use crate::error::{Kind, Result};
 use crate::geometry::{Aabb, Scalar};
 use crate::parallel::{fold_tasks, map};
@@ -82,30 +83,34 @@ impl<S: Scalar> Mesh<S> {
     /// Errors: a vertex that is NaN, infinite, or beyond 1e150 in `f64`, with its index; a face with a number that no vertex has, with the
     /// index of the face; more than 2^31 - 1 faces.
     pub fn build(vertices: &[[S; 3]], faces: &[[u32; 3]]) -> Result<Self> {
-        check_vertices(vertices)?;
-        let max = wide_tree::BLOCK as usize - 1;
-        if faces.len() > max {
-            return Err(Kind::TooManyFaces { n: faces.len(), max }.into());
-        }
-        let fault = |range: std::ops::Range<usize>| {
-            let is_bad = |face: &[u32; 3]| face.iter().any(|&vertex| vertex as usize >= vertices.len());
-            faces[range.clone()].iter().position(is_bad).map(|at| range.start + at)
-        };
-        if let Some(index) = fold_tasks(0..faces.len(), TASK, &fault, &Option::or) {
-            let vertex = faces[index].into_iter().find(|&vertex| vertex as usize >= vertices.len()).unwrap_or_default();
-            return Err(Kind::Face { index, vertex, vertices: vertices.len() }.into());
-        }
-        let corners = map(faces.len(), TASK, &|face| faces[face].map(|vertex| vertices[vertex as usize]));
-        let part = |range: std::ops::Range<usize>| {
-            let corners: &[[[S; 3]; 3]] = &corners[range];
-            corners.as_flattened().iter().fold(Aabb::EMPTY, |bounds, &corner| bounds.union(&Aabb::point(corner)))
-        };
-        let bounds = fold_tasks(0..faces.len(), TASK, &part, &|a, b| a.union(&b));
-        let frame = Frame::over(&bounds);
-        let placed = |face: usize| corners[face].map(|corner| frame.place(corner.map(Into::into)).map(|x| x as f32));
-        let tree = WideTree::build(faces.len(), &placed);
-        let dipoles = Dipoles::of(&tree, &|face| corners[face].map(|corner| frame.place(corner.map(Into::into))));
-        Ok(Self { corners, bounds, frame, tree, dipoles })
+        guarded(|| {
+            check_vertices(vertices)?;
+            let max = wide_tree::BLOCK as usize - 1;
+            if faces.len() > max {
+                return Err(Kind::TooManyFaces { n: faces.len(), max }.into());
+            }
+            let fault = |range: std::ops::Range<usize>| {
+                let is_bad = |face: &[u32; 3]| face.iter().any(|&vertex| vertex as usize >= vertices.len());
+                faces[range.clone()].iter().position(is_bad).map(|at| range.start + at)
+            };
+            if let Some(index) = fold_tasks(0..faces.len(), TASK, &fault, &Option::or) {
+                let vertex =
+                    faces[index].into_iter().find(|&vertex| vertex as usize >= vertices.len()).unwrap_or_default();
+                return Err(Kind::Face { index, vertex, vertices: vertices.len() }.into());
+            }
+            let corners = map(faces.len(), TASK, &|face| faces[face].map(|vertex| vertices[vertex as usize]));
+            let part = |range: std::ops::Range<usize>| {
+                let corners: &[[[S; 3]; 3]] = &corners[range];
+                corners.as_flattened().iter().fold(Aabb::EMPTY, |bounds, &corner| bounds.union(&Aabb::point(corner)))
+            };
+            let bounds = fold_tasks(0..faces.len(), TASK, &part, &|a, b| a.union(&b));
+            let frame = Frame::over(&bounds);
+            let placed =
+                |face: usize| corners[face].map(|corner| frame.place(corner.map(Into::into)).map(|x| x as f32));
+            let tree = WideTree::build(faces.len(), &placed);
+            let dipoles = Dipoles::of(&tree, &|face| corners[face].map(|corner| frame.place(corner.map(Into::into))));
+            Ok(Self { corners, bounds, frame, tree, dipoles })
+        })
     }
 
     /// How many triangles there are.

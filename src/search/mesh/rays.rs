@@ -12,6 +12,7 @@ use crate::bvh::morton::{Grid, curve_order};
 use crate::bvh::traverse::bits;
 use crate::csr::{Csr, CsrChunk};
 use crate::geometry::{Aabb, Ray, Scalar};
+use crate::memory::{append, collected};
 use crate::parallel::{for_tasks, map_tasks};
 use crate::search::mesh::Mesh;
 use crate::search::mesh::batch::in_turn;
@@ -169,14 +170,14 @@ impl<S: Scalar> Mesh<S> {
 
     /// [`hits`](Mesh::hits) of each ray as lists, in parallel.
     pub fn hits_all(&self, rays: &[Ray<S, 3>]) -> Csr<RayHit> {
-        let order = self.ray_order(rays).unwrap_or_else(|| (0..rays.len() as u32).collect());
+        let order = self.ray_order(rays).unwrap_or_else(|| collected(0..rays.len() as u32));
         let chunks = map_tasks(order.len(), TASK, &|range| {
             let mut chunk = CsrChunk::default();
             let mut found = vec![];
             dispatch!(isa => for &ray in &order[range] {
                 found.clear();
                 self.first_k(isa, &rays[ray as usize], usize::MAX, &mut found);
-                chunk.values.extend_from_slice(&found);
+                append(&mut chunk.values, found.iter().copied());
                 chunk.lengths.push(found.len() as u32);
             });
             chunk

@@ -4,7 +4,7 @@
 //! A node's boxes are split in two where bins along the axes say that walks cost least; the part of the largest surface is split next,
 //! until there are eight. Cost: O(n log n), parallel over subtrees. Source: Wald 2007 (bins); Wald, Benthin and Boulos 2008.
 
-use crate::memory::with_capacity;
+use crate::memory::{collected, with_capacity};
 use crate::parallel::{fill, for_each, map};
 use crate::search::mesh::wide_tree::{BLOCK, FREE_DEPTH, Node};
 use crate::simd::LANES;
@@ -109,7 +109,7 @@ pub(crate) fn build(n: usize, bounds: &(dyn Fn(usize) -> [[f32; 3]; 2] + Sync)) 
     nodes.append(&mut appended);
     drop(appended);
     // Blocks in the order of the leaves, which is that of the items by now.
-    let mut blocks: Vec<u32> = (0..n).filter(|&at| items[at].len != 0).map(|at| at as u32).collect();
+    let mut blocks: Vec<u32> = collected((0..n).filter(|&at| items[at].len != 0).map(|at| at as u32));
     let number = |child: &mut u32| {
         if *child & BLOCK != 0 {
             *child = BLOCK | blocks.binary_search(&(*child ^ BLOCK)).unwrap_or(0) as u32;

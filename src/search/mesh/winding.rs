@@ -9,6 +9,7 @@
 use std::f64::consts::PI;
 
 use crate::geometry::Scalar;
+use crate::memory::filled;
 use crate::parallel::map;
 use crate::search::mesh::Mesh;
 use crate::search::mesh::batch::in_turn;
@@ -134,7 +135,7 @@ impl Dipoles {
             }
             all
         });
-        let mut nodes = vec![Moments::default(); tree.nodes.len()];
+        let mut nodes = filled(tree.nodes.len(), Moments::default());
         // Children come after their parents.
         for at in (0..nodes.len()).rev() {
             let parts: Vec<Moments> = children(&tree.nodes[at])

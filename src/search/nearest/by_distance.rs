@@ -11,6 +11,7 @@ use crate::bvh::traverse::bits;
 use crate::bvh::{Bvh, DEPTH, LEAF, copied};
 use crate::csr::Csr;
 use crate::geometry::{Aabb, Bounded, Scalar};
+use crate::memory::append;
 use crate::precompiled::precompiled;
 use crate::search::ball_predicate::BallPredicate;
 use crate::search::nearest::top_down::Wanted;
@@ -52,7 +53,7 @@ fn search_by_in<S: Scalar, const D: usize>(
         tree.search_downwards::<_, true, DEPTH>(isa, &ball, &of, &mut search);
     });
     best.sort();
-    found.extend(best.neighbors());
+    append(found, best.neighbors());
     best.keep();
 }
 

@@ -17,6 +17,7 @@ mod exact_heap;
 mod kth_distance;
 mod top_down;
 
+use crate::cancel::guarded;
 use std::ops::Range;
 
 use bottom_up::LeafScratch;
@@ -31,6 +32,7 @@ use crate::bvh::{Bvh, copied};
 use crate::csr::{Csr, CsrChunk};
 use crate::error::Result;
 use crate::geometry::{Aabb, Bounded, Scalar, distance_from_square};
+use crate::memory::append;
 use crate::parallel::{Scratch, for_tasks, map_tasks};
 use crate::precompiled::precompiled;
 use crate::simd::dispatch;
@@ -214,7 +216,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn try_nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Result<Csr<Neighbor>> {
-        lists_of_stored(self, &wanted.into())
+        guarded(|| lists_of_stored(self, &wanted.into()))
     }
 
     /// Whether each stored primitive has as many neighbours as are wanted.
@@ -254,7 +256,7 @@ fn stored<S: Scalar, const D: usize>(tree: &Bvh<S, D>, wanted: &Nearest) -> Resu
         let mut chunk = CsrChunk::default();
         scratch.with(|scratch| {
             nearest_of_leaves(tree, nodes, wanted, scratch, &|_| (), &mut |_, best| {
-                chunk.values.extend(best.neighbors());
+                append(&mut chunk.values, best.neighbors());
                 chunk.lengths.push(best.len() as u32);
             });
         });

@@ -10,6 +10,7 @@ use std::ops::Range;
 use crate::bvh::traverse::bits;
 use crate::bvh::{Bvh, DEPTH, LEAF};
 use crate::geometry::{Aabb, Scalar, scale};
+use crate::memory::append;
 use crate::precompiled::precompiled;
 use crate::search::ball_predicate::BallPredicate;
 use crate::search::nearest::approx_heap::ApproxHeap;
@@ -53,7 +54,7 @@ pub(crate) fn search_in<S: Scalar, const D: usize>(
         exact_search(tree, of, excluded, &mut best);
         best.sort();
     }
-    found.extend(best.neighbors());
+    append(found, best.neighbors());
     best.keep();
 }
 

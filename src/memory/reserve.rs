@@ -1,0 +1,227 @@
+//! A global allocator with an emergency reserve of address space.
+//!
+//! Rust's collections abort the process if an allocation fails. Large buffers of this crate are allocated so that a failure ends the call with an
+//! error (`memory`). All other allocations, small ones mostly, are covered by the reserve: a mapping without pages that each
+//! [`hold`] keeps while calls run. If the system refuses an allocation, the allocator frees the reserve and tries again, so that the
+//! allocation succeeds. From then on the process is short of memory, and every call ends at its next look at its flags (`cancel::check`).
+//! Cost: two system calls a `hold`; nothing an allocation.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
+
+use crate::error::{Kind, Result};
+
+/// The system's allocator with a reserve for the time when memory runs out.
+///
+/// Install it where calls have to fail with [`ErrorKind::Memory`](crate::ErrorKind::Memory) instead of ending the process, under `ulimit -v`
+/// for instance, and call [`hold`] around the calls. The Python package, the C library and the program do.
+///
+/// ```
+/// use ropewalk::{Bvh, memory};
+///
+/// #[global_allocator]
+/// static ALLOCATOR: memory::ReserveAllocator = memory::ReserveAllocator;
+///
+/// let _reserve = memory::hold()?;
+/// let bvh = Bvh::build(&[[0.0f32, 1.0]])?;
+/// assert_eq!(bvh.len(), 1);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReserveAllocator;
+
+/// Bytes of the unit in which [`RESERVE`] counts.
+const UNIT: usize = 1 << 16;
+/// The least size of the reserve. To it is added an eighth of the memory that the process has in use, up to [`MOST`].
+const LEAST: usize = 1 << 25;
+/// The largest size of the reserve.
+const MOST: usize = 1 << 30;
+/// The size of the reserve while no call runs.
+const IDLE: usize = 1 << 20;
+/// The number of bits for the size of the reserve.
+const SIZE_BITS: u32 = 20;
+
+/// The reserve: its address and its size in units, or 0. One word, so that one thread takes both.
+static RESERVE: AtomicU64 = AtomicU64::new(0);
+/// The number of calls that hold the reserve.
+static HOLDERS: AtomicUsize = AtomicUsize::new(0);
+/// Whether the reserve was needed by a call that still runs.
+static IS_SHORT: AtomicBool = AtomicBool::new(false);
+
+/// Whether the process has used its reserve, so that calls must end.
+#[inline]
+pub(crate) fn is_short() -> bool {
+    IS_SHORT.load(Relaxed)
+}
+
+/// Keeps the reserve until it is dropped.
+#[derive(Debug)]
+#[must_use = "the reserve shrinks when this is dropped"]
+pub struct Held(());
+
+/// Reserves address space for calls of this crate: 32 MiB and an eighth of the memory that the process has in use, at most 1 GiB. No memory is
+/// used by it. Only with [`ReserveAllocator`] as the global allocator, and on Linux, it has an effect.
+///
+/// # Errors
+/// [`ErrorKind::Memory`](crate::ErrorKind::Memory): the system refuses it.
+pub fn hold() -> Result<Held> {
+    let size = (LEAST + resident() / 8).min(MOST).next_multiple_of(UNIT);
+    HOLDERS.fetch_add(1, SeqCst);
+    let held = Held(());
+    let before = size_of_reserve();
+    if before < size {
+        release();
+        if !reserve(size) {
+            reserve(before);
+            return Err(Kind::Memory { n: 1, what: "reserve", bytes: size as u128 }.into());
+        }
+    }
+    Ok(held)
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if HOLDERS.fetch_sub(1, SeqCst) == 1 {
+            IS_SHORT.store(false, SeqCst);
+            release();
+            reserve(IDLE);
+        }
+    }
+}
+
+/// Returns what `attempt` allocates, which is of `size` bytes; if it fails, frees the reserve for it.
+#[inline]
+fn allocate(size: usize, attempt: impl Fn() -> *mut u8) -> *mut u8 {
+    let start = attempt();
+    if start.is_null() { with_reserve(size, &attempt) } else { start }
+}
+
+#[cold]
+fn with_reserve(size: usize, attempt: &dyn Fn() -> *mut u8) -> *mut u8 {
+    // Larger allocations would fail nevertheless. Once the process is short of memory, another thread may be about to free the reserve.
+    if size > size_of_reserve() && !is_short() {
+        return std::ptr::null_mut();
+    }
+    if release() && HOLDERS.load(SeqCst) > 0 {
+        IS_SHORT.store(true, SeqCst);
+    }
+    for _ in 0..100 {
+        let start = attempt();
+        if !start.is_null() {
+            return start;
+        }
+        std::thread::yield_now();
+    }
+    std::ptr::null_mut()
+}
+
+// SAFETY: each call is one or several of the system's allocator with the caller's arguments, of which all but the last return null, so that
+// they allocate, move and free nothing. No call unwinds.
+unsafe impl GlobalAlloc for ReserveAllocator {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the layout is the caller's, whose size is not 0.
+        allocate(layout.size(), || unsafe { System.alloc(layout) })
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the layout is the caller's, whose size is not 0.
+        allocate(layout.size(), || unsafe { System.alloc_zeroed(layout) })
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        // SAFETY: `start` is from this allocator, so from the system's, with this layout.
+        unsafe { System.dealloc(start, layout) };
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, start: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: `start` is from the system's allocator with this layout, and still allocated if an attempt fails; `size` is the caller's.
+        allocate(size, || unsafe { System.realloc(start, layout, size) })
+    }
+}
+
+/// The size of the reserve in bytes.
+fn size_of_reserve() -> usize {
+    (RESERVE.load(SeqCst) & ((1 << SIZE_BITS) - 1)) as usize * UNIT
+}
+
+/// Makes a reserve of `size` bytes if there is none. Returns `false` if the system refuses it.
+#[cfg(target_os = "linux")]
+fn reserve(size: usize) -> bool {
+    if size == 0 {
+        return true;
+    }
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a new mapping at an address of the system's choice.
+    let start = unsafe { libc::mmap(std::ptr::null_mut(), size, libc::PROT_NONE, flags, -1, 0) };
+    if start == libc::MAP_FAILED {
+        return false;
+    }
+    let packed = ((start.expose_provenance() >> 12) as u64) << SIZE_BITS | (size / UNIT) as u64;
+    if RESERVE.compare_exchange(0, packed, SeqCst, SeqCst).is_err() {
+        // SAFETY: the mapping above, which nothing else knows.
+        unsafe { libc::munmap(start, size) };
+    }
+    true
+}
+
+/// Frees the reserve. Returns `false` if there is none.
+#[cfg(target_os = "linux")]
+fn release() -> bool {
+    let packed = RESERVE.swap(0, SeqCst);
+    if packed == 0 {
+        return false;
+    }
+    let start = std::ptr::with_exposed_provenance_mut(((packed >> SIZE_BITS) as usize) << 12);
+    // SAFETY: a mapping of `reserve`, whose address and size this thread alone took out of `RESERVE`. Nothing reads or writes there.
+    unsafe { libc::munmap(start, (packed & ((1 << SIZE_BITS) - 1)) as usize * UNIT) };
+    true
+}
+
+#[cfg(not(target_os = "linux"))]
+fn reserve(_size: usize) -> bool {
+    true
+}
+
+#[cfg(not(target_os = "linux"))]
+fn release() -> bool {
+    false
+}
+
+/// The bytes of memory that the process has in use, or 0 if the system does not tell. Allocates nothing.
+fn resident() -> usize {
+    use std::io::Read;
+
+    let mut text = [0; 128];
+    let read = std::fs::File::open("/proc/self/statm").and_then(|mut file| file.read(&mut text));
+    let text = std::str::from_utf8(&text[..read.unwrap_or(0)]).unwrap_or("");
+    let pages: Option<usize> = text.split(' ').nth(1).and_then(|pages| pages.parse().ok());
+    pages.unwrap_or(0).saturating_mul(4096)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One test, since the reserve is the process's.
+    #[test]
+    fn an_allocation_that_fails_is_given_the_reserve() {
+        let held = hold().unwrap();
+        assert!(size_of_reserve() >= LEAST || cfg!(not(target_os = "linux")));
+        let memory = |_| std::ptr::dangling_mut();
+        // Too large for the reserve, which stays.
+        assert!(allocate(MOST + 1, std::ptr::null_mut).is_null());
+        assert!(!is_short());
+        // The second attempt succeeds.
+        let attempts = AtomicUsize::new(0);
+        let second = || if attempts.fetch_add(1, Relaxed) == 0 { std::ptr::null_mut() } else { memory(()) };
+        assert_eq!(allocate(1000, second).is_null(), cfg!(not(target_os = "linux")));
+        assert_eq!((is_short(), size_of_reserve()), (cfg!(target_os = "linux"), 0));
+        drop(held);
+        assert!(!is_short());
+        assert_eq!(size_of_reserve(), if cfg!(target_os = "linux") { IDLE } else { 0 });
+    }
+}
