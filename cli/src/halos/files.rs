@@ -72,7 +72,10 @@ impl Catalogs {
             let format = TableFormat::of(name).map_err(|error| format!("--catalog {error}"))?;
             let is_bare = name.file_name() == Some(name.as_os_str());
             match name.to_str().filter(|_| is_bare) {
-                Some(bare) if catalogs.names.iter().any(|(other, _)| other == bare) || all_fixed().any(|fixed| fixed == bare) => {
+                Some(bare)
+                    if catalogs.names.iter().any(|(other, _)| other == bare)
+                        || all_fixed().any(|fixed| fixed == bare) =>
+                {
                     return Err(format!("--catalog: {bare} is named for two files").into());
                 }
                 Some(bare) => catalogs.names.push((bare.into(), format)),

@@ -7,11 +7,9 @@ use ropewalk::halo::pipeline::{Found, Pipeline};
 use ropewalk::halo::{Catalog, Meta};
 use ropewalk::io::{Masses, ReadOptions, Snapshot};
 
-use super::files::{
-    CATALOGS, Catalogs, DENSITY, GROUPS, LABELS, STANDARD_OUTPUT, all_fixed, files, write_catalogs,
-};
-use super::others::Others;
+use super::files::{CATALOGS, Catalogs, DENSITY, GROUPS, LABELS, STANDARD_OUTPUT, all_fixed, files, write_catalogs};
 use super::options::{refused, runs};
+use super::others::Others;
 use super::report;
 use crate::args::Halos as Args;
 use crate::device::Device;
@@ -80,8 +78,16 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device, note: serde_json::Value
         if tree.is_some() {
             summary.text.push('\n');
         }
-        let of_run =
-            write(args, (task, &catalogs), (&run.folder, &others), &snapshot, &pipeline, &found, &mut outputs, &mut phases)?;
+        let of_run = write(
+            args,
+            (task, &catalogs),
+            (&run.folder, &others),
+            &snapshot,
+            &pipeline,
+            &found,
+            &mut outputs,
+            &mut phases,
+        )?;
         summary.text += &of_run.text;
         all_runs.push(serde_json::Value::Object(of_run.values));
     }
@@ -185,7 +191,11 @@ fn write(
     }
     write_largest(args, folder, (pipeline, found, &catalog), &meta, outputs, phases)?;
     let groups = found.halos.labels().n_clusters() as u64;
-    Ok(report::halos(args, pipeline, (groups, Some(found)), &catalog, &remarks))
+    let joined = found.attached.as_ref().map(|attached| {
+        let of_groups = attached.labels.iter().filter(|&&label| label >= 0).count();
+        [of_groups as u64, attached.labels.len() as u64]
+    });
+    Ok(report::halos(args, pipeline, (groups, Some(found), joined), &catalog, &remarks))
 }
 
 /// What each particle is in.

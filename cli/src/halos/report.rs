@@ -86,11 +86,11 @@ fn about_types(summary: &mut Summary, sets: &ParticleSets) {
 }
 
 /// The halos of one linking length, with what one process knows of them beside the catalogue; `groups` is how many there are, large and
-/// small.
+/// small, and `joined` how many attached particles joined one, and how many there are.
 pub fn halos(
     args: &Args,
     pipeline: &Pipeline<'_>,
-    (groups, found): (u64, Option<&Found<'_>>),
+    (groups, found, joined): (u64, Option<&Found<'_>>, Option<[u64; 2]>),
     catalog: &Catalog,
     remarks: &[String],
 ) -> Summary {
@@ -125,14 +125,13 @@ pub fn halos(
         summary.both("halos", format!("{} of {least} or more", grouped(rows as u64)), rows);
     }
     summary.value("min_members", least);
-    if let Some(attached) = found.and_then(|found| found.attached.as_ref()) {
-        let of_groups = attached.labels.iter().filter(|&&label| label >= 0).count();
-        let text = format!("{} of {} joined a group", grouped(of_groups as u64), grouped(attached.labels.len() as u64));
-        summary.both("attached", text, of_groups);
+    if let Some([of_groups, all]) = joined {
+        summary.both("attached", format!("{} of {} joined a group", grouped(of_groups), grouped(all)), of_groups);
     }
     if let Some(halo) = catalog.halos().first() {
         let is_attached = !pipeline.particle_sets().attached.is_empty();
-        let total = if is_attached { format!(", {} with attached types", short(halo.total_mass)) } else { String::new() };
+        let total =
+            if is_attached { format!(", {} with attached types", short(halo.total_mass)) } else { String::new() };
         summary.line("largest", format!("{} particles, mass {}{total}", grouped(halo.count as u64), short(halo.mass)));
         summary.value("largest_count", halo.count);
         summary.value("largest_mass", halo.mass);
