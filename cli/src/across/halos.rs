@@ -27,6 +27,7 @@ use crate::largest;
 use crate::outputs::Outputs;
 use crate::phases::Phases;
 use crate::pictures::{Extent, Picture, all_files, check_slab, mass_function, projection_across};
+use crate::shown_units::of_report;
 use crate::summary::Summary;
 
 /// Halos of one snapshot; the report is rank 0's.
@@ -107,7 +108,9 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let mut summary = Summary::default();
     describe(&mut summary, &phases, rank)?;
     let (Some(outputs), Some(measured)) = (&mut outputs, measured) else { return Ok(None) };
-    report::about(&mut summary, &part, (across.particles(), &types), &pipeline);
+    let factors = of_report(args, &pipeline)?;
+    let factors = factors.as_ref();
+    report::about(&mut summary, &part, (across.particles(), &types), (&pipeline, factors));
     let run = Shares { args, catalogs: &catalogs, snapshot, run };
     if let Some(picture) = &projection {
         outputs.write(run.run.folder.join(Picture::Projection.file(args)), |out| out.write_all(picture))?;
@@ -117,7 +120,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
         phases.run("profiles", || write_profiles(&run, &pipeline, profiles, outputs))?;
     }
     let groups = across.halos().labels().n_clusters();
-    let of_run = report::halos(args, &pipeline, (groups, None, n_joined), &measured.catalog, &remarks);
+    let of_run = report::halos(args, (&pipeline, factors), (groups, None, n_joined), &measured.catalog, &remarks);
     summary.text += &of_run.text;
     summary.value("runs", vec![serde_json::Value::Object(of_run.values)]);
     summary.value("snapshot", snapshot.display().to_string());

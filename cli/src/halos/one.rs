@@ -16,6 +16,7 @@ use crate::device::Device;
 use crate::outputs::Outputs;
 use crate::phases::Phases;
 use crate::pictures::{self, Picture, check_slab, extent, pictures};
+use crate::shown_units::of_report;
 use crate::summary::Summary;
 use crate::{Failure, input, largest};
 
@@ -73,7 +74,8 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device, note: serde_json::Value
         }
         if summary.text.is_empty() {
             let of_all = (snapshot.points.len() as u64, &report::type_counts(&snapshot));
-            report::about(&mut summary, &snapshot, of_all, &pipeline);
+            let factors = of_report(args, &pipeline)?;
+            report::about(&mut summary, &snapshot, of_all, (&pipeline, factors.as_ref()));
         }
         if tree.is_some() {
             summary.text.push('\n');
@@ -195,7 +197,8 @@ fn write(
         let of_groups = attached.labels.iter().filter(|&&label| label >= 0).count();
         [of_groups as u64, attached.labels.len() as u64]
     });
-    Ok(report::halos(args, pipeline, (groups, Some(found), joined), &catalog, &remarks))
+    let factors = of_report(args, pipeline)?;
+    Ok(report::halos(args, (pipeline, factors.as_ref()), (groups, Some(found), joined), &catalog, &remarks))
 }
 
 /// What each particle is in.
