@@ -6,12 +6,14 @@ use std::path::Path;
 use ropewalk::halo::pipeline::{CenterKind, Largest, Pipeline, profile_columns};
 use ropewalk::halo::{Meta, Profile, write_ecsv};
 use ropewalk::plot::{self, GalleryPanel, ProfilePanel};
+use ropewalk::units::Quantity;
 use ropewalk::{Centers, Space};
 
 use super::args::Halos as Args;
 use super::halos::files::{PROFILES, in_units};
 use super::outputs::Outputs;
-use super::pictures::{Picture, units};
+use super::pictures::Picture;
+use super::shown_units::{axes, factor, of_pictures};
 use super::{Failure, grouped, short};
 
 /// What the gallery marks beside the most bound particle, which comes first.
@@ -31,7 +33,9 @@ pub fn gallery(args: &Args, pipeline: &Pipeline<'_>, largest: &Largest) -> Resul
     let others = others.collect::<ropewalk::Result<Vec<Centers>>>()?;
     let space: Space<3> = Space::periodic(pipeline.period())?;
     let position = |&i: &u32| pipeline.position(i).unwrap_or([f64::NAN; 3]);
-    let units = units(pipeline);
+    let factors = of_pictures(args, pipeline)?;
+    let length = factor(factors.as_ref(), Quantity::Length);
+    let units = axes(pipeline, factors.as_ref());
     let panel = |halo: usize| {
         let members = largest.halos.members(halo);
         // About the middle of the members, seen from the first of them.
@@ -46,9 +50,9 @@ pub fn gallery(args: &Args, pipeline: &Pipeline<'_>, largest: &Largest) -> Resul
                 members.iter().map(|at| at[k]).fold((f64::MAX, f64::MIN), |(lo, hi), x| (lo.min(x), hi.max(x)));
             0.5 * (extent.0 + extent.1)
         });
-        let about = |at: [f64; 2]| [at[0] - middle[0], at[1] - middle[1]];
+        let about = |at: [f64; 2]| [length * (at[0] - middle[0]), length * (at[1] - middle[1])];
         members.iter_mut().for_each(|at| *at = about(*at));
-        let radius = largest.r200c[halo];
+        let radius = largest.r200c[halo].map(|radius| length * radius);
         let shown = radius.map_or(String::new(), |radius| format!(", R200c {} {}", short(radius), units.length()));
         let centers = [&largest.centers].into_iter().chain(&others);
         GalleryPanel {
@@ -89,15 +93,17 @@ pub fn write_profiles(
     if args.no_pictures {
         return Ok(());
     }
+    let factors = of_pictures(args, pipeline)?;
+    let length = factor(factors.as_ref(), Quantity::Length);
     let halos = tags.iter().zip(profiles).zip(r200c).enumerate().take(PANELS);
     let panels: Vec<ProfilePanel> = halos
         .map(|(rank, ((tag, profile), radius))| ProfilePanel {
             caption: format!("{}: halo {tag}", rank + 1),
-            profile: profile.clone(),
-            radius: *radius,
+            profile: factors.as_ref().map_or_else(|| profile.clone(), |factors| profile.in_units(factors)),
+            radius: radius.map(|radius| length * radius),
         })
         .collect();
-    let units = units(pipeline);
+    let units = axes(pipeline, factors.as_ref());
     let title = format!("Density profiles of the largest halos{}", units.when());
     let picture = plot::profiles(&panels, [&title, "R200c"], &units, Picture::Profiles.style(args))?;
     outputs.write(folder.join(Picture::Profiles.file(args)), |out| out.write_all(&picture))

@@ -24,6 +24,7 @@ mod phases;
 mod pictures;
 mod raycast;
 mod sample;
+mod shown_units;
 mod signals;
 mod summary;
 mod text;

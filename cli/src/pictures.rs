@@ -4,11 +4,13 @@ use ropewalk::halo::pipeline::{Pipeline, Universe};
 use ropewalk::halo::{Expected, MassCounts, MassFunction, Meta, write_ecsv};
 use ropewalk::io::{Masses, Snapshot};
 use ropewalk::plot::{self, AxisUnits, PictureFormat, Projection, Style};
+use ropewalk::units::{Factors, Quantity};
 use ropewalk::{Catalog, Particles};
 
 use super::args::{self, Halos as Args};
 use super::dimensions::with_rows;
 use super::halos::files::in_units;
+use super::shown_units::{axes, factor, of_pictures};
 use super::{Failure, grouped, short};
 
 /// Why there is no projection; halos are refused before.
@@ -81,16 +83,10 @@ pub fn all_files() -> Vec<&'static str> {
     [MASS_TABLE].into_iter().chain(Picture::ALL.into_iter().flat_map(Picture::files)).collect()
 }
 
-/// What the numbers of pictures are in, and when.
-pub fn units(pipeline: &Pipeline<'_>) -> AxisUnits {
-    let universe = pipeline.universe();
-    AxisUnits::new(universe.units(), universe.redshift)
-}
-
-/// The linking length and its meaning for the user.
-pub fn linking_length(pipeline: &Pipeline<'_>) -> String {
+/// The linking length in the units of `factors` and its meaning for the user.
+pub fn linking_length(pipeline: &Pipeline<'_>, factors: Option<&Factors>) -> String {
     let scales = pipeline.scales();
-    let length = short(scales.linking_length);
+    let length = short(factor(factors, Quantity::Length) * scales.linking_length);
     match scales.separations {
         Some(separations) => format!("{length} ({} mean separations)", short(separations)),
         None => length,
@@ -137,7 +133,7 @@ pub fn pictures(
     catalog: &Catalog,
     (meta, remarks): (&[(&str, Meta)], &mut Vec<String>),
 ) -> Result<Vec<(&'static str, Vec<u8>)>, Failure> {
-    let shown = shown(args, snapshot, pipeline, (snapshot.points.len() as u64, catalog));
+    let shown = shown(args, snapshot, pipeline, (snapshot.points.len() as u64, catalog))?;
     let period = pipeline.period();
     let projection = with_rows!(&snapshot.points, f32 [3], f64 [3], rows => {
         let style = Picture::Projection.style(args);
@@ -147,7 +143,7 @@ pub fn pictures(
     let mut pictures = vec![(Picture::Projection.file(args), projection)];
     pictures.extend(mass_function(args, snapshot, pipeline, catalog, (meta, remarks))?);
     if args.finder == args::Finder::AdaptaHop {
-        pictures.push((Picture::Dendrogram.file(args), dendrogram(args, catalog, &shown.units)?));
+        pictures.push((Picture::Dendrogram.file(args), dendrogram(args, catalog, (&shown.units, pipeline))?));
     }
     Ok(pictures)
 }
@@ -162,7 +158,7 @@ pub fn projection_across(
     catalog: Option<&Catalog>,
 ) -> Result<Option<Vec<u8>>, Failure> {
     let shown = match catalog {
-        Some(catalog) => shown(args, members, pipeline, (n, catalog)),
+        Some(catalog) => shown(args, members, pipeline, (n, catalog))?,
         None => Projection { slab: args.pictures.slab, ..Projection::default() },
     };
     let period = pipeline.period();
@@ -174,22 +170,36 @@ pub fn projection_across(
 }
 
 /// The line above the projection of so many particles, and its units and slab.
-fn shown(args: &Args, snapshot: &Snapshot, pipeline: &Pipeline<'_>, (n, catalog): (u64, &Catalog)) -> Projection {
+fn shown(
+    args: &Args,
+    snapshot: &Snapshot,
+    pipeline: &Pipeline<'_>,
+    (n, catalog): (u64, &Catalog),
+) -> Result<Projection, Failure> {
+    let factors = of_pictures(args, pipeline)?;
+    let length = factor(factors.as_ref(), Quantity::Length);
     let n = grouped(n);
     let [halos, subhalos] = counts(catalog);
-    let units = units_of(snapshot, pipeline);
+    let units = units_of(snapshot, pipeline, factors.as_ref());
     let place = match pipeline.period() {
         None => "open boundaries".into(),
-        Some(side) if pipeline.universe().units().is_some() => format!("box {} {}", short(side), units.length()),
+        Some(side) if pipeline.universe().units().is_some() => {
+            format!("box {} {}", short(length * side), units.length())
+        }
         Some(side) => format!("box {}", short(side)),
     };
     let when = units.when();
-    Projection { title: format!("{n} particles, {place}{when}, {halos}{subhalos}"), units, slab: args.pictures.slab }
+    // Other types are not drawn.
+    let sets = pipeline.particle_sets();
+    let kinds: Vec<String> = sets.linked.iter().map(u8::to_string).collect();
+    let of = if sets.is_one_type() { String::new() } else { format!(" of type {}", kinds.join(", ")) };
+    let title = format!("{n} particles{of}, {place}{when}, {halos}{subhalos}");
+    Ok(Projection { title, units, slab: args.pictures.slab })
 }
 
 /// What pictures are in: particles are counted where they have no masses.
-fn units_of(snapshot: &Snapshot, pipeline: &Pipeline<'_>) -> AxisUnits {
-    let units = units(pipeline);
+fn units_of(snapshot: &Snapshot, pipeline: &Pipeline<'_>, factors: Option<&Factors>) -> AxisUnits {
+    let units = axes(pipeline, factors);
     if snapshot.masses == Masses::Unknown { units.counting_particles() } else { units }
 }
 
@@ -201,10 +211,12 @@ pub fn mass_function(
     catalog: &Catalog,
     (meta, remarks): (&[(&str, Meta)], &mut Vec<String>),
 ) -> Result<Vec<(&'static str, Vec<u8>)>, Failure> {
-    let units = units_of(snapshot, pipeline);
+    let factors = of_pictures(args, pipeline)?;
+    let factors = factors.as_ref();
+    let units = units_of(snapshot, pipeline, factors);
     let [halos, _] = counts(catalog);
     let how = match args.finder {
-        args::Finder::Fof => format!("linking length {}", linking_length(pipeline)),
+        args::Finder::Fof => format!("linking length {}", linking_length(pipeline, factors)),
         args::Finder::Hop => "HOP".into(),
         args::Finder::AdaptaHop => "AdaptaHOP".into(),
     };
@@ -215,7 +227,11 @@ pub fn mass_function(
         remarks.push(format!("no expected mass functions: {why}"));
         vec![]
     });
-    let picture = plot::mass_function(&measured, &curves, &title, &units, Picture::MassFunction.style(args))?;
+    let (counts, lines) = match factors {
+        Some(factors) => (measured.in_units(factors), curves.iter().map(|curve| curve.in_units(factors)).collect()),
+        None => (measured.clone(), curves.clone()),
+    };
+    let picture = plot::mass_function(&counts, &lines, &title, &units, Picture::MassFunction.style(args))?;
     let mut table = vec![];
     let columns = measured.columns(&curves);
     let columns = in_units(args, pipeline, &columns, pipeline.universe().units(), meta)?;
@@ -238,7 +254,12 @@ fn counts(catalog: &Catalog) -> [String; 2] {
 }
 
 /// The tree of the halo that is asked for, or of the largest.
-fn dendrogram(args: &Args, catalog: &Catalog, units: &AxisUnits) -> Result<Vec<u8>, Failure> {
+fn dendrogram(
+    args: &Args,
+    catalog: &Catalog,
+    (units, pipeline): (&AxisUnits, &Pipeline<'_>),
+) -> Result<Vec<u8>, Failure> {
+    let factors = of_pictures(args, pipeline)?;
     let row = match args.adaptahop.dendrogram {
         None => 0,
         Some(label) => catalog
@@ -250,7 +271,7 @@ fn dendrogram(args: &Args, catalog: &Catalog, units: &AxisUnits) -> Result<Vec<u
     let title = match (catalog.halos().get(row), catalog.labels().get(row)) {
         (Some(halo), Some(label)) => {
             let count = grouped(halo.count as u64);
-            let (mass, unit) = (short(halo.mass), units.mass());
+            let (mass, unit) = (short(factor(factors.as_ref(), Quantity::Mass) * halo.mass), units.mass());
             format!("label {label}: {count} particles, mass {mass} [{unit}]{}", units.when())
         }
         _ => String::new(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, SupportsFloat, cast
 
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ropewalk import _native
 from ropewalk._arrays import points, vector
 from ropewalk._base import choice, device_number, integer, is_on_device, on_device, real, threads
-from ropewalk._snapshot import Snapshot, particle_types
+from ropewalk._snapshot import Snapshot, particle_types, read_snapshot
 from ropewalk._tables import Table
 from ropewalk._warnings import warn
 
@@ -47,8 +48,11 @@ class HaloCatalog(Table):
         The density profiles of the largest halos, a row for each shell, if they were asked for.
     density : numpy.ndarray of float64, shape (n_particles,), or None
         The density of each particle in units of the mean density, if it was asked for.
-    attached_labels : numpy.ndarray of int32, or None
-        The group of each particle of the types that were attached, in the order of the file, -1 for none.
+    attached_labels : dict of int to numpy.ndarray of int32
+        For each attached type the group of each of its particles, in the order of that type in the file, -1 for none: the order in
+        which ``PartType0`` of all files of a snapshot has them, one file after the other. Empty if no type was attached.
+    attached_ids : dict of int to numpy.ndarray of uint64
+        For each attached type the ids of these particles, if the file has ids.
     linking_length : float
         In the unit of the catalogue's lengths.
     volume : float
@@ -73,7 +77,9 @@ class HaloCatalog(Table):
         self._lists: tuple[NDArray[np.int64], Indices] | None = None
         self.labels: NDArray[np.int32] = native.labels()
         self.density: NDArray[np.float64] | None = native.density()
-        self.attached_labels: NDArray[np.int32] | None = native.attached()
+        attached = native.attached()
+        self.attached_labels: dict[int, NDArray[np.int32]] = {kind: labels for kind, labels, _ in attached}
+        self.attached_ids: dict[int, NDArray[np.uint64]] = {kind: ids for kind, _, ids in attached if ids is not None}
         self.notes: tuple[str, ...] = tuple(native.notes)
         self.profiles: Table | None = None if profiles is None else Table(profiles)
         self.linking_length: float = native.linking_length
@@ -124,12 +130,12 @@ class HaloCatalog(Table):
 
 
 def halos(
-    positions: ArrayLike | Snapshot,
+    positions: ArrayLike | Snapshot | str | os.PathLike[str],
     velocities: ArrayLike | None = None,
     masses: ArrayLike | None = None,
     ids: ArrayLike | None = None,
     *,
-    attach: int | str | Iterable[int | str] = (),
+    attach: int | str | Iterable[int | str] | None = None,
     box_size: float | None = None,
     open: bool = False,
     linking_length: float | None = None,
@@ -171,20 +177,23 @@ def halos(
 
     Parameters
     ----------
-    positions : array of shape (n, 3), or Snapshot
+    positions : array of shape (n, 3), Snapshot, or path
         Coordinates, all comoving or all physical, ``float32`` or ``float64``; C-contiguous ones are not copied. A `Snapshot` of
-        `read_snapshot` brings velocities, masses, ids, box, units and cosmology; all particles that it reads are linked, so
-        read the types to be linked: ``read_snapshot(path, types=1)`` for dark matter, as the program
-        does unless told otherwise.
+        `read_snapshot` brings velocities, masses, ids, box, units and cosmology; a path is read as ``read_snapshot(path)``. If a
+        snapshot was read without `types` and has several, type 1 (dark matter) is linked, as the program does, or all types if it
+        has no type 1. Of ``read_snapshot(path, types=..)`` these types are linked.
     velocities : array of shape (n, 3), optional
         Peculiar velocities. For their means and dispersions, spins, and `unbind`.
     masses : float or array of shape (n,), optional
         The mass of each particle, or of all. Without them masses are counts, and there are no overdensities.
     ids : array of unsigned integers of shape (n,), optional
         What the particles are called; otherwise their indices.
-    attach : int or str, or iterable of them
-        Of a snapshot: particle types that are not read, and join the halo of their nearest linked particle, if that is within the
-        linking length. The catalogue then has counts and masses of each type, and spheres and profiles are of all particles.
+    attach : int or str, or iterable of them, optional
+        Of a snapshot: particle types that join the halo of their nearest linked particle, if that is within the linking length.
+        Default: all types of the file that are not linked; ``()`` or ``"none"`` leaves them out, which is a note, a warning and an
+        entry of `HaloCatalog.meta`. The catalogue has the number and mass of each type and of all; spheres and profiles are over all
+        types, the structure of halos over their linked and attached particles. With ``finder="adaptahop"`` other types count in
+        spheres and profiles alone.
     box_size : float, optional
         The side of the periodic cube ``[0, box_size]``, in the unit of the positions. A snapshot has its own.
     open : bool
@@ -321,8 +330,11 @@ def halos(
     if linking_length is not None and eps is not None:
         raise ValueError("linking_length is in mean separations, eps in the unit of the positions; give one of them")
     _check_finder(wanted)
-    kinds = particle_types("attach", attach)
+    kinds = None if attach is None else particle_types("attach", () if isinstance(attach, str) and attach == "none" else attach)
+    if isinstance(positions, str | os.PathLike):
+        positions = read_snapshot(positions, n_jobs=n_jobs)
     if isinstance(positions, Snapshot):
+        positions = positions._linked()
         found = _of_snapshot(positions, (velocities, masses, ids), kinds, wanted)
     else:
         if kinds:
@@ -359,7 +371,7 @@ def _of_arrays(positions: ArrayLike, more: tuple[ArrayLike | None, ...], wanted:
 
 
 def _of_snapshot(
-    snapshot: Snapshot, more: tuple[ArrayLike | None, ...], attach: list[int], wanted: dict[str, Any]
+    snapshot: Snapshot, more: tuple[ArrayLike | None, ...], attach: list[int] | None, wanted: dict[str, Any]
 ) -> _Found:
     for name, value in zip(("velocities", "masses", "ids"), more, strict=True):
         if value is not None:
@@ -372,7 +384,10 @@ def _of_snapshot(
         raise ValueError(f"{name}: velocities are converted when they are read; say it there: read_snapshot(path, {name}=..)")
     if attach and wanted["finder"] == "adaptahop":
         raise ValueError('attach is for finder="fof or hop"; the finder is "adaptahop"')
-    others = snapshot._others(attach, wanted["n_jobs"]) if attach else None
+    if attach is None:
+        counts_in_spheres = wanted["finder"] != "adaptahop" or wanted["overdensities"] or wanted["profiles"]
+        attach = snapshot._unread_types() if counts_in_spheres else []
+    others = snapshot._others(attach, wanted["n_jobs"], bool(wanted["overdensities"])) if attach else None
     return _native.halos_of_particles(snapshot._whole(wanted["n_jobs"]), others, str(snapshot.path), wanted)
 
 

@@ -364,8 +364,31 @@ class Snapshot:
                 return parts[0]
             return self._read(FIELDS, self._n_jobs if n_jobs is None else n_jobs)
 
-    def _others(self, types: list[int], n_jobs: int | None) -> _native.Particles:
-        """Particles of types that are not read, without velocities; none of types of which there are none."""
+    def _linked(self) -> Snapshot:
+        """The snapshot that halos are found in: of several types type 1, if the caller chose none and it is there."""
+        kinds = [kind.particle_type for kind in self.types if kind.particle_type is not None and kind.count > 0]
+        if self._how["types"] or len(kinds) < 2 or 1 not in kinds:
+            return self
+        linked = Snapshot(self.path, {**self._how, "types": [1]}, self._n_jobs)
+        if linked._stamps != self._stamps:
+            raise ValueError(f"{self.path}: changed since it was opened; open it again")
+        # What the caller assumed of the file holds for this, too.
+        linked._assumed = self._assumed
+        return linked
+
+    def _unread_types(self) -> list[int]:
+        """The types with positions that are in the file and not read."""
+        read = self._how["types"]
+        kinds = [kind for kind in self.types if kind.particle_type is not None and kind.count > 0]
+        placed = [kind for kind in kinds if any(field.role == "positions" for field in kind.fields)] or kinds
+        return [
+            kind.particle_type
+            for kind in placed
+            if read and kind.particle_type is not None and kind.particle_type not in read and kind.particle_type <= 6
+        ]
+
+    def _others(self, types: list[int], n_jobs: int | None, velocities: bool) -> _native.Particles:
+        """Particles of types that are not read, with velocities if these are asked for; none of types of which there are none."""
         if all(kind.particle_type is None for kind in self.types):
             raise ValueError(f"attach: {self.path}: a {self.format} has no particle types")
         linked = self._how["types"] or [kind.particle_type for kind in self.types]
@@ -375,7 +398,8 @@ class Snapshot:
         there = [kind for kind in types if any(kind == other.particle_type and other.count > 0 for other in self.types)]
         if not there:
             return _native.Particles.none()
-        return _native.read_particles(self.path, {**self._how, "types": there}, True, ["masses", "ids"], n_jobs)
+        fields = ["masses", "ids", *(["velocities"] if velocities else [])]
+        return _native.read_particles(self.path, {**self._how, "types": there}, True, fields, n_jobs)
 
     def _array(self, field: str) -> Any:
         with self._lock:

@@ -120,6 +120,16 @@ impl HaloTable {
     }
 }
 
+/// The particles of one type that could join halos.
+struct AttachedType {
+    particle_type: u8,
+    labels: Vec<i32>,
+    ids: Option<Vec<u64>>,
+}
+
+/// A type with the labels and ids of its particles.
+type AttachedArrays<'py> = (u8, Bound<'py, PyArray1<i32>>, Option<Bound<'py, PyArray1<u64>>>);
+
 /// Halos that were found.
 #[pyclass(frozen, module = "ropewalk._native")]
 pub struct Halos {
@@ -127,8 +137,8 @@ pub struct Halos {
     /// Of each row of the catalogue, its place among the halos.
     order: Vec<u32>,
     density: Option<Vec<f64>>,
-    /// The labels of the particles that joined them.
-    attached: Option<Vec<i32>>,
+    /// For each attached type, the label of each of its particles, and their ids where they have any.
+    attached: Vec<AttachedType>,
     #[pyo3(get)]
     notes: Vec<String>,
     /// The linking length and the volume in the units of the catalogue.
@@ -151,9 +161,16 @@ impl Halos {
         has_density.then(|| lend(slf, |found| found.density.as_deref().unwrap_or_default())).transpose()
     }
 
-    fn attached<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyArray1<i32>>>> {
-        let has_attached = slf.get().attached.is_some();
-        has_attached.then(|| lend(slf, |found| found.attached.as_deref().unwrap_or_default())).transpose()
+    /// The attached types, each with the labels and the ids of its particles in the order of the type in the file.
+    fn attached<'py>(slf: &Bound<'py, Self>) -> PyResult<Vec<AttachedArrays<'py>>> {
+        let of = |place: usize| {
+            let own = &slf.get().attached[place];
+            let labels = lend(slf, move |found| &found.attached[place].labels[..])?;
+            let has_ids = own.ids.is_some();
+            let ids = has_ids.then(|| lend(slf, move |found| found.attached[place].ids.as_deref().unwrap_or_default()));
+            Ok((own.particle_type, labels, ids.transpose()?))
+        };
+        (0..slf.get().attached.len()).map(of).collect()
     }
 
     /// The members of a row, ascending.
@@ -239,11 +256,12 @@ fn find(input: &Input<'_>, wanted: &Wanted) -> ropewalk::Result<Catalog> {
     let Input { snapshot, others, name } = *input;
     let options = wanted.options()?;
     let system = wanted.system()?;
-    let pipeline = Pipeline::new(snapshot, &options)?;
-    let mut found = found(&pipeline, wanted)?;
+    let mut pipeline = Pipeline::new(snapshot, &options)?;
     if let Some(others) = others {
-        pipeline.attach(&mut found, others)?;
+        pipeline = pipeline.attaching(others)?;
     }
+    let mut found = found(&pipeline, wanted)?;
+    pipeline.attach(&mut found)?;
     let measured = pipeline.measure(&found)?;
     let mut meta: Vec<_> = name.map(|name| ("snapshot", Meta::Text(name.into()))).into_iter().collect();
     meta.extend(pipeline.meta());
@@ -274,7 +292,18 @@ fn find(input: &Input<'_>, wanted: &Wanted) -> ropewalk::Result<Catalog> {
         linking_length: length * pipeline.scales().linking_length,
         volume: length.powi(3) * pipeline.scales().volume,
         n_wrapped: pipeline.outside(),
-        attached: found.attached.map(|attached| attached.labels),
+        attached: found.attached.as_ref().map_or(vec![], |attached| {
+            let of = |particle_type: u8| {
+                let others = attached.snapshot();
+                let labels = others.of_type(particle_type, &attached.labels);
+                AttachedType {
+                    particle_type,
+                    labels,
+                    ids: others.ids.as_ref().map(|ids| others.of_type(particle_type, ids)),
+                }
+            };
+            attached.types().into_iter().map(of).collect()
+        }),
         halos: found.halos,
     };
     Ok((halos, table, profiles))

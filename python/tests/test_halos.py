@@ -325,7 +325,7 @@ def test_attached_types(tmp_path: Path) -> None:
     more = {"linking_length": 1.0, "min_members": 2}
     snapshot = read_snapshot(path, types=linked)
     catalog = halos(snapshot, attach=others, **more)  # type: ignore[arg-type]
-    assert catalog.attached_labels is not None and len(catalog.attached_labels) == sum(kinds[kind] for kind in others)
+    assert {kind: len(labels) for kind, labels in catalog.attached_labels.items()} == {kind: kinds[kind] for kind in others}
     for kind in others:
         assert f"fof_halo_count_type{kind}" in catalog
     out = tmp_path / "out"
@@ -333,10 +333,18 @@ def test_attached_types(tmp_path: Path) -> None:
     options += ["--type", str(linked), "--attach", ",".join(map(str, others))]
     subprocess.run([program(), "halos", str(path), *options], check=True, capture_output=True)
     same(catalog, out / "halos.ecsv")
-    np.testing.assert_array_equal(catalog.attached_labels, np.load(out / "attached.npy"))
-    none = halos(snapshot, attach=6, **more)  # type: ignore[arg-type]
-    assert none.attached_labels is not None and len(none.attached_labels) == 0
-    assert halos(snapshot, **more).attached_labels is None  # type: ignore[arg-type]
+    for kind in others:
+        np.testing.assert_array_equal(catalog.attached_labels[kind], np.load(out / f"labels_type{kind}.npy"))
+        np.testing.assert_array_equal(catalog.attached_ids[kind], np.load(out / f"ids_type{kind}.npy"))
+    # All types but the linked ones join unless others are named.
+    assert list(halos(snapshot, **more).attached_labels) == others  # type: ignore[arg-type]
+    with pytest.warns(ropewalk.RopewalkWarning, match="not read"):
+        none = halos(snapshot, attach=6, **more)  # type: ignore[arg-type]
+    assert none.attached_labels == {}
+    for nothing in ((), "none"):
+        with pytest.warns(ropewalk.RopewalkWarning, match="not read"):
+            alone = halos(snapshot, attach=nothing, **more)  # type: ignore[arg-type]
+        assert alone.attached_labels == {} and alone.meta["types_not_read"] == ", ".join(map(str, others))
     for wrong, match in ((linked, "is linked"), ((linked, 4), "is linked")):
         with pytest.raises(ValueError, match=match):
             halos(snapshot, attach=wrong)
@@ -410,11 +418,15 @@ def test_positions_on_a_device_are_refused() -> None:
         halos(Array())  # type: ignore[arg-type]
 
 
-def test_that_all_types_are_linked_is_said() -> None:
+def test_type_1_is_linked_where_none_is_chosen() -> None:
     path = ROOT / "tests" / "data" / "snapshots" / "gadget2.hdf5"
-    with pytest.warns(RopewalkWarning, match="are linked with one another"):
-        catalog = halos(read_snapshot(path), min_members=2)
-    assert "types=1" in catalog.notes[0]
+    snapshot = read_snapshot(path)
+    others = [kind.particle_type for kind in snapshot.types if kind.count and kind.particle_type != 1]
+    catalog = halos(snapshot, min_members=2)
+    assert len(catalog.labels) == len(read_snapshot(path, types=1)) and list(catalog.attached_labels) == others
+    assert catalog.meta["linked_types"] == "1" and catalog.meta["attached_types"] == ", ".join(map(str, others))
+    # All types that the caller reads are linked.
+    assert len(halos(read_snapshot(path, types=[1, *others]), min_members=2).labels) == len(snapshot)
 
 
 def test_catalogues_are_not_pickled_and_say_so() -> None:

@@ -52,7 +52,8 @@ impl Halos {
         let wrapped: Vec<[S; 3]> = others.iter().map(|&point| space.wrap(point)).collect();
         let near = bvh.nearest_all(&wrapped, Nearest::new(1).within(length))?;
         drop((bvh, wrapped));
-        let nearest: Vec<Option<u64>> = (0..others.len()).map(|at| near.of(at).first().map(|near| near.index)).collect();
+        let nearest: Vec<Option<u64>> =
+            (0..others.len()).map(|at| near.of(at).first().map(|near| near.index)).collect();
         drop(near);
         let labels = self.labels_of(ranks, &nearest)?;
 
@@ -65,7 +66,8 @@ impl Halos {
         owners.sort_unstable();
         let mut lists = vec![vec![]; ranks.size()];
         for (row, &label) in (0..).zip(&labels) {
-            let found = u64::try_from(label).ok().and_then(|label| owners.binary_search_by_key(&label, |owner| owner.0).ok());
+            let found =
+                u64::try_from(label).ok().and_then(|label| owners.binary_search_by_key(&label, |owner| owner.0).ok());
             if let Some(at) = found {
                 lists[owners[at].1 as usize].push(row);
             }
@@ -73,7 +75,8 @@ impl Halos {
         let route = Route::of_lists(ranks, &lists)?;
         let mut own: Vec<(u64, u32)> = numbers.into_iter().zip(0..).collect();
         own.sort_unstable();
-        let halo = |label: i64| own.binary_search_by_key(&(label as u64), |halo| halo.0).map_or(u32::MAX, |at| own[at].1);
+        let halo =
+            |label: i64| own.binary_search_by_key(&(label as u64), |halo| halo.0).map_or(u32::MAX, |at| own[at].1);
         let halos = route.send(ranks, &labels)?.into_iter().map(halo).collect();
         Ok(AttachedPoints { labels, route, halos })
     }

@@ -66,13 +66,13 @@ mod route;
 mod same_files;
 mod search;
 
+#[cfg(feature = "io")]
+pub(crate) use attach::AttachedPoints;
 #[cfg(feature = "mpi")]
 pub use communicator::Mpi;
 pub use communicator::{
     Alone, Communicator, Measured, Reduction, Term, ThreadRank, Traffic, agree, agree_on, on_threads,
 };
-#[cfg(feature = "io")]
-pub(crate) use attach::AttachedPoints;
 pub use domain::Domain;
 pub use halos::Halos;
 pub use labels::Labels;

@@ -4,7 +4,7 @@
 //! Cost: sorting the masses.
 
 use crate::halo::{Catalog, Column, Values};
-use crate::units::Quantity;
+use crate::units::{Factors, Quantity};
 
 /// The width of a bin in decades of mass.
 const WIDTH: f64 = 0.1;
@@ -40,6 +40,14 @@ impl Expected {
         let part = (mass / lower[0]).ln() / (upper[0] / lower[0]).ln();
         let number = lower[1] * (upper[1] / lower[1]).powf(part);
         number.is_finite().then_some(number)
+    }
+
+    /// The same numbers in other units.
+    #[must_use]
+    pub fn in_units(&self, factors: &Factors) -> Self {
+        let (mass, number) = (factors.of(Quantity::Mass), factors.of(Quantity::NumberDensity));
+        let points = self.points.iter().map(|[x, y]| [mass * x, number * y]).collect();
+        Self { name: self.name.clone(), points }
     }
 }
 
@@ -85,6 +93,30 @@ impl MassCounts {
             found.counts = found.edges.windows(2).map(count).collect();
         }
         found
+    }
+
+    /// The same counts with masses and volume in other units.
+    ///
+    /// ```
+    /// use ropewalk::halo::{Catalog, MassCounts};
+    /// use ropewalk::units::{Factors, UnitSystem, Units};
+    /// use ropewalk::{Fof, Particles};
+    ///
+    /// let positions = [[0.0f32; 3]; 4];
+    /// let catalog = Catalog::new(&Fof::new(0.1).run(&positions)?, &Particles::new(&positions))?;
+    /// let factors = Factors::new(&Units::GADGET, &UnitSystem::H.units(), 0.0, None)?;
+    /// assert_eq!(MassCounts::new(&catalog, 10.0).in_units(&factors).masses(), [4e10]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    #[must_use]
+    pub fn in_units(&self, factors: &Factors) -> Self {
+        let mass = |masses: &[f64]| masses.iter().map(|x| factors.of(Quantity::Mass) * x).collect();
+        Self {
+            masses: mass(&self.masses),
+            edges: mass(&self.edges),
+            counts: self.counts.clone(),
+            volume: self.volume / factors.of(Quantity::NumberDensity),
+        }
     }
 
     /// The masses, the largest first.

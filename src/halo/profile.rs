@@ -13,6 +13,7 @@ use crate::halo::nfw::{NfwFit, fit};
 use crate::halo::particles::Particles;
 use crate::halo::sphere_search::{ParticleInSphere, ParticleTree};
 use crate::parallel::map;
+use crate::units::{Factors, Quantity};
 
 /// The innermost radius of a profile, in units of the outermost.
 const INNER: f64 = 0.02;
@@ -96,6 +97,33 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// The profile in other units.
+    #[must_use]
+    pub fn in_units(&self, factors: &Factors) -> Self {
+        let [length, mass, density] =
+            [Quantity::Length, Quantity::Mass, Quantity::Density].map(|what| factors.of(what));
+        let shell = |shell: &Shell| Shell {
+            inner: length * shell.inner,
+            outer: length * shell.outer,
+            count: shell.count,
+            mass: mass * shell.mass,
+            density: density * shell.density,
+            enclosed: mass * shell.enclosed,
+        };
+        let fit = |fit: NfwFit| NfwFit {
+            radius: length * fit.radius,
+            radius_error: length * fit.radius_error,
+            density: density * fit.density,
+            density_error: density * fit.density_error,
+            ..fit
+        };
+        Self {
+            shells: self.shells.iter().map(shell).collect(),
+            resolved: length * self.resolved,
+            fit: self.fit.map(fit),
+        }
+    }
+
     /// The shells of the fit.
     pub fn fitted(&self) -> &[Shell] {
         // Edges are computed, and so is the radius.

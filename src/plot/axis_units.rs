@@ -22,6 +22,8 @@ pub struct AxisUnits {
     mass_over_length: String,
     number_density: String,
     redshift: Option<f64>,
+    /// From the lengths of the data to those of axes.
+    length_factor: f64,
 }
 
 impl Default for AxisUnits {
@@ -40,6 +42,7 @@ impl AxisUnits {
                 mass_over_length: "snapshot mass / length unit".into(),
                 number_density: "per snapshot length unit³".into(),
                 redshift,
+                length_factor: 1.0,
             };
         };
         let frame = if units.length.frame == crate::units::Frame::Comoving { "comoving" } else { "physical" };
@@ -60,7 +63,27 @@ impl AxisUnits {
             mass_over_length,
             length,
             redshift,
+            length_factor: 1.0,
         }
+    }
+
+    /// Axes of positions show the lengths of the data times this factor, which leads to the unit of [`AxisUnits::length`]: see
+    /// [`Factors`](crate::units::Factors).
+    ///
+    /// ```
+    /// use ropewalk::plot::AxisUnits;
+    ///
+    /// assert_eq!(AxisUnits::default().times(0.001).length_factor(), 0.001);
+    /// ```
+    #[must_use]
+    pub fn times(mut self, length_factor: f64) -> Self {
+        self.length_factor = length_factor;
+        self
+    }
+
+    /// The factor from the lengths of the data to those of axes of positions: 1 unless [`AxisUnits::times`] sets it.
+    pub fn length_factor(&self) -> f64 {
+        self.length_factor
     }
 
     /// Masses are numbers of particles.

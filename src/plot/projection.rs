@@ -117,7 +117,8 @@ impl Seen {
         let places = [[LEFT, RIGHT], [BOTTOM, TOP]];
         let scale = |k: usize| {
             let from = window.lo[window.axes[k]];
-            Scale::linear([from, from + window.side], places[k])
+            let ends = [from, from + window.side].map(|x| x * shown.units.length_factor());
+            Scale::linear(ends, places[k])
         };
         let panel = Panel { is_gridded: false, is_outside: true, ..Panel::new(scale(0), scale(1)) };
         let names = window.axes.map(|k| format!("{}  [{}]", AXES[k], shown.units.length()));
@@ -129,6 +130,7 @@ impl Seen {
         let mut line = 36.0;
         if let Some(slab) = slab {
             line = 27.0;
+            let slab = slab.times(shown.units.length_factor());
             chart.heading(&slab.describe(*n, shown.units.length()), [MIDDLE, 49.0], 18.0, INK);
         }
         chart.heading(&shown.title, [MIDDLE, line], 25.0, INK);

@@ -63,6 +63,13 @@ impl Slab {
         }
     }
 
+    /// The slab in other units of length, its ends to nine digits.
+    pub(super) fn times(&self, factor: f64) -> Self {
+        let end = |end: f64| format!("{:.8e}", end * factor).parse().unwrap_or(end * factor);
+        let ends = if factor == 1.0 { self.ends } else { self.ends.map(end) };
+        Self { ends, ..*self }
+    }
+
     /// The line above a picture.
     pub(super) fn describe(&self, particles: u64, unit: &str) -> String {
         format!("only {self} {unit}: {} particles", thousands(particles as usize))

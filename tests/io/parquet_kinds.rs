@@ -49,7 +49,11 @@ fn coordinates_that_are_no_numbers() {
 fn indexes_of_pandas() {
     let snapshot = all(file("index")).unwrap();
     assert_eq!((snapshot.points.dim(), snapshot.columns.join(" ")), (2, "a b".into()));
-    assert!(snapshot.notes[0].starts_with("columns left out: t (an index of a pandas table). "), "{:?}", snapshot.notes);
+    assert!(
+        snapshot.notes[0].starts_with("columns left out: t (an index of a pandas table). "),
+        "{:?}",
+        snapshot.notes
+    );
     refused(file("index_x"), &["column x holds an index of a pandas table", "--columns"]);
     let chosen = read(file("index_x"), &ReadOptions::default().columns(["x", "y", "z"])).unwrap();
     assert_eq!(flat(&chosen.points)[3..6], [3.0, 0.5, 0.25]);

@@ -170,6 +170,8 @@ def compare(snapshot, out, z, softening):
 
         m, r, few = sphere
         inside = members & (radius <= r)
+        # Bullock et al. 2001, equation 5: the mass of the particles whose angular momentum it is.
+        m = mass * inside.sum()
         v = velocities[inside] - velocities[inside].mean(axis=0)
         momentum = (mass * np.cross(offsets[inside] * a / h * u.Mpc, v)).sum(axis=0)
         spin = np.linalg.norm(momentum) / (np.sqrt(2) * m * r * np.sqrt(G * m / r))

@@ -11,20 +11,24 @@ use ropewalk::halo::Meta;
 use ropewalk::halo::pipeline::{Across, LargestProfiles, Measured, Pipeline};
 use ropewalk::io::Snapshot;
 
-use super::{Rank, Shared, describe, narrow, read};
+use super::type_files::TypeFiles;
+use super::{Rank, Shared, describe, narrow, narrow_all, read};
 use crate::Failure;
 use crate::args::{Finder, Halos as Args};
 use crate::device::{Device, Name, Names};
 use crate::dimensions::with_rows;
-use crate::halos::files::{Catalogs, DENSITY, LABELS, Members, STANDARD_OUTPUT, files, known, write_catalogs};
+use crate::halos::files::{Catalogs, DENSITY, LABELS, Members, STANDARD_OUTPUT, files, known, typed, write_catalogs};
 use crate::halos::inputs;
 use crate::halos::one::read_options;
 use crate::halos::options::{Run, refused, runs};
+use crate::halos::others;
 use crate::halos::report;
 use crate::halos::resume::result_options;
 use crate::largest;
 use crate::outputs::{Outputs, Plan};
+use crate::phases::Phases;
 use crate::pictures::{Extent, Picture, check_slab, mass_function, projection_across};
+use crate::shown_units::of_report;
 use crate::summary::Summary;
 
 /// Halos of one snapshot; the report is rank 0's.
@@ -44,17 +48,39 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let mut phases = rank.phases();
     let part = read(snapshot, read_options(args, &args.particles.types), rank, &mut phases)?;
     check_slab(args, &part, || extent(&part, ranks))?;
+    let others = read_others(args, &part, rank, &mut phases)?;
+    let wanted = others::wanted(args, &part);
+    let attached = if others.is_some() { &wanted[..] } else { &[] };
+    let files_by_type = typed(&others::kinds(args, &part), attached, part.ids.is_some());
+    // Names first: what cannot be written shows before the work.
+    let mut shared = vec![];
+    for (kind, names) in files_by_type {
+        let values = match &others {
+            Some(others) if attached.contains(&kind) => others,
+            _ => &part,
+        };
+        if let Some(outputs) = &mut outputs {
+            names.iter().try_for_each(|name| outputs.reserve(&run.folder.join(name)))?;
+        }
+        shared.push(TypeFiles::create(&run.folder, (kind, &names), values, ranks)?);
+    }
     ranks.barrier()?;
     let labels = Shared::create::<i32>(&run.folder.join(LABELS), part.total_rows(), ranks)?;
     let density = args.density.then(|| Shared::create::<f64>(&run.folder.join(DENSITY), part.total_rows(), ranks));
     let density = density.transpose()?;
     let across = phases
         .run("find halos", || match rank.device {
-            Device::Cpu => Across::find(ranks, &part, &run.options),
+            Device::Cpu => match &others {
+                Some(others) => Across::find_attaching(ranks, &part, others, &run.options),
+                None => Across::find(ranks, &part, &run.options),
+            },
             #[cfg(any(feature = "cuda", feature = "vulkan"))]
-            Device::Gpu(device) => Across::find_on(ranks, &part, &run.options, device),
+            Device::Gpu(device) => Across::find_on(ranks, (&part, others.as_ref()), &run.options, device),
         })
-        .map_err(|error| refused(args, snapshot, &error))?;
+        .map_err(|error| match error.parameter() {
+            Some("attach" | "masses") if others.is_some() => others::refused(&error),
+            _ => refused(args, snapshot, &error),
+        })?;
     let pipeline = across.pipeline()?;
     let measured = phases.run("catalogue", || across.measure(ranks, &pipeline))?;
     let profiles = phases.run("profiles", || profiles(args, ranks, &across, &pipeline))?;
@@ -70,6 +96,15 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let members = args.members.then(|| phases.run("members", || across.member_lists(ranks))).transpose()?.flatten();
     let own = narrow(across.halos().labels())?;
     phases.run("labels", || labels.write(part.first_row(), &own, ranks))?;
+    let joined = across.attached_labels().map(narrow_all).transpose()?;
+    for files in &shared {
+        let (values, labels) = match (&others, &joined) {
+            (Some(others), Some(joined)) if attached.contains(&files.kind) => (others, &joined[..]),
+            _ => (&part, &own[..]),
+        };
+        phases.run("labels", || files.write(values, labels, ranks))?;
+    }
+    let n_joined = joined.as_ref().map(|joined| n_joined(joined, ranks)).transpose()?;
     if let (Some(file), Some(density)) = (&density, across.halos().density()) {
         phases.run("density", || file.write(part.first_row(), density, ranks))?;
     }
@@ -78,7 +113,9 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let mut summary = Summary::default();
     describe(&mut summary, &phases, rank)?;
     let (Some(outputs), Some(measured)) = (&mut outputs, measured) else { return Ok(None) };
-    report::about(&mut summary, &part, (across.particles(), &types), &pipeline);
+    let factors = of_report(args, &pipeline)?;
+    let factors = factors.as_ref();
+    report::about(&mut summary, &part, (across.particles(), &types), (&pipeline, factors));
     let run = Shares { args, catalogs: &catalogs, snapshot, run };
     if let Some(picture) = &projection {
         outputs.write(run.run.folder.join(Picture::Projection.file(args)), |out| out.write_all(picture))?;
@@ -88,15 +125,17 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
         phases.run("profiles", || write_profiles(&run, &pipeline, profiles, outputs))?;
     }
     let groups = across.halos().labels().n_clusters();
-    let of_run = report::halos(args, &pipeline, (groups, None), &measured.catalog, &remarks);
+    let of_run = report::halos(args, (&pipeline, factors), (groups, None, n_joined), &measured.catalog, &remarks);
     summary.text += &of_run.text;
     summary.value("runs", vec![serde_json::Value::Object(of_run.values)]);
     summary.value("snapshot", snapshot.display().to_string());
     summary.value("run", serde_json::Value::Null);
     let names = files(args, &catalogs);
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let more: Vec<&str> = shared.iter().flat_map(|files| files.names.clone()).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).chain(more).collect();
     summary.times(&phases);
-    let arrays = [Some(labels), density].into_iter().flatten().filter_map(|array| array.0).collect();
+    let arrays = [Some(labels), density].into_iter().flatten().filter_map(|array| array.0);
+    let arrays = arrays.chain(shared.into_iter().flat_map(TypeFiles::into_arrays)).collect();
     let json = args.json.as_deref().map(|json| (json, summary.values.clone()));
     let committed = outputs.commit_folders(vec![summary.values], json, arrays)?;
     summary.text += &report::written(&names, std::slice::from_ref(&args.out), &committed);
@@ -109,7 +148,6 @@ fn check(args: &Args, rank: &Rank<'_>) -> Result<(), Failure> {
     let refused = [
         (args.finder == Finder::AdaptaHop, "--finder adaptahop"),
         (!args.linking_lengths.is_empty(), "--linking-lengths"),
-        (!particles.attach.is_empty(), "--attach"),
         (particles.velocities.is_some(), "--velocities"),
         (particles.masses.is_some(), "--mass"),
         (particles.ids.is_some(), "--ids"),
@@ -213,4 +251,32 @@ fn type_counts(part: &Snapshot, ranks: &dyn Communicator) -> Result<BTreeMap<u8,
     ranks.all_reduce(&mut counts, Reduction::Sum)?;
     let counts = (0..=u8::MAX).zip(counts.chunks_exact(2));
     Ok(counts.filter(|(_, count)| count[0] > 0).map(|(kind, count)| (kind, count[1])).collect())
+}
+
+/// This rank's part of the particles of other types; `None` if none are to be read. Collective.
+fn read_others(
+    args: &Args,
+    part: &Snapshot,
+    rank: &Rank<'_>,
+    phases: &mut Phases,
+) -> Result<Option<Snapshot>, Failure> {
+    let path = &args.snapshots[0];
+    if part.file_types.is_empty() && args.particles.attached().is_some_and(|kinds| !kinds.is_empty()) {
+        return Err(format!("--attach: {} has no particle types", path.display()).into());
+    }
+    let wanted = others::wanted(args, part);
+    if wanted.is_empty() {
+        return Ok(None);
+    }
+    match &others::there(&wanted, part)[..] {
+        [] => others::nothing().map(Some),
+        there => read(path, others::options(args, there), rank, phases).map(Some),
+    }
+}
+
+/// How many particles of all ranks joined a group, and how many there are. Collective.
+fn n_joined(labels: &[i32], ranks: &dyn Communicator) -> Result<[u64; 2], Failure> {
+    let mut counts = [labels.iter().filter(|&&label| label >= 0).count() as u64, labels.len() as u64];
+    ranks.all_reduce(&mut counts, Reduction::Sum)?;
+    Ok(counts)
 }

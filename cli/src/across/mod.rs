@@ -5,6 +5,7 @@ pub mod bench;
 #[cfg(feature = "mpi")]
 mod dbscan;
 pub mod halos;
+mod type_files;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 
@@ -166,8 +167,12 @@ fn path_of(bytes: Vec<u8>) -> PathBuf {
 
 /// Labels in 32 bits, as one process has them.
 fn narrow(labels: &Labels) -> Result<Vec<i32>, Failure> {
+    narrow_all(labels.as_slice())
+}
+
+fn narrow_all(labels: &[i64]) -> Result<Vec<i32>, Failure> {
     let narrow = |&label: &i64| i32::try_from(label);
-    let all: Result<Vec<i32>, _> = labels.as_slice().iter().map(narrow).collect();
+    let all: Result<Vec<i32>, _> = labels.iter().map(narrow).collect();
     all.map_err(|_| "there are more than 2^31 - 1 clusters, and labels are 32-bit numbers".into())
 }
 

@@ -9,8 +9,8 @@ use ropewalk::halo::{Catalog, Meta};
 use ropewalk::io::{Masses, ReadOptions, Snapshot};
 
 use super::files::{Catalogs, DENSITY, GROUPS, LABELS, STANDARD_OUTPUT, files, known, write_catalogs};
-use super::others::Others;
 use super::options::{refused, runs};
+use super::others::Others;
 use super::report;
 use super::resume::description;
 use crate::args::Halos as Args;
@@ -18,6 +18,7 @@ use crate::device::Device;
 use crate::outputs::{Inputs, Outputs, Plan};
 use crate::phases::Phases;
 use crate::pictures::{Picture, check_slab, extent, pictures};
+use crate::shown_units::of_report;
 use crate::summary::Summary;
 use crate::{Failure, input, largest};
 
@@ -78,13 +79,22 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device) -> Result<String, Failu
         }
         if summary.text.is_empty() {
             let of_all = (snapshot.points.len() as u64, &report::type_counts(&snapshot));
-            report::about(&mut summary, &snapshot, of_all, &pipeline);
+            let factors = of_report(args, &pipeline)?;
+            report::about(&mut summary, &snapshot, of_all, (&pipeline, factors.as_ref()));
         }
         if tree.is_some() {
             summary.text.push('\n');
         }
-        let of_run =
-            write(args, (task, &catalogs), (&run.folder, &others), &snapshot, &pipeline, &found, &mut outputs, &mut phases)?;
+        let of_run = write(
+            args,
+            (task, &catalogs),
+            (&run.folder, &others),
+            &snapshot,
+            &pipeline,
+            &found,
+            &mut outputs,
+            &mut phases,
+        )?;
         summary.text += &of_run.text;
         all_runs.push(serde_json::Value::Object(of_run.values));
     }
@@ -190,7 +200,12 @@ fn write(
     }
     write_largest(args, folder, (pipeline, found, &catalog), &meta, outputs, phases)?;
     let groups = found.halos.labels().n_clusters() as u64;
-    Ok(report::halos(args, pipeline, (groups, Some(found)), &catalog, &remarks))
+    let joined = found.attached.as_ref().map(|attached| {
+        let of_groups = attached.labels.iter().filter(|&&label| label >= 0).count();
+        [of_groups as u64, attached.labels.len() as u64]
+    });
+    let factors = of_report(args, pipeline)?;
+    Ok(report::halos(args, (pipeline, factors.as_ref()), (groups, Some(found), joined), &catalog, &remarks))
 }
 
 /// What each particle is in.

@@ -6,11 +6,13 @@ use std::path::PathBuf;
 use ropewalk::halo::Catalog;
 use ropewalk::halo::pipeline::{Finder, Found, Note, ParticleSets, Pipeline};
 use ropewalk::io::Snapshot;
+use ropewalk::units::{Factors, Quantity};
 
 use crate::args::{self, Halos as Args};
 use crate::device::Name;
 use crate::outputs::{Committed, SUMMARY};
 use crate::pictures::linking_length;
+use crate::shown_units::factor;
 use crate::summary::Summary;
 use crate::universe::describe_matter;
 use crate::{grouped, periodic, short};
@@ -29,7 +31,7 @@ pub fn about(
     summary: &mut Summary,
     snapshot: &Snapshot,
     (n, types): (u64, &BTreeMap<u8, u64>),
-    pipeline: &Pipeline<'_>,
+    (pipeline, factors): (&Pipeline<'_>, Option<&Factors>),
 ) {
     summary.both("particles", grouped(n), n);
     let kinds: Vec<String> = types.iter().map(|(kind, &count)| format!("type {kind}: {}", grouped(count))).collect();
@@ -37,7 +39,8 @@ pub fn about(
         summary.line("types", kinds.join(", "));
     }
     about_types(summary, &pipeline.particle_sets());
-    let side = pipeline.period();
+    let length = factor(factors, Quantity::Length);
+    let side = pipeline.period().map(|side| length * side);
     summary.both("box", side.map_or("open".into(), |side| format!("{}, periodic", short(side))), side);
     if let Some(side) = side.filter(|_| pipeline.outside() > 0) {
         summary.both("wrapped", periodic::sentence(pipeline.outside(), side), pipeline.outside());
@@ -47,6 +50,9 @@ pub fn about(
     }
     let units = pipeline.universe().describe_units();
     summary.both("units", &units, units.clone());
+    if let Some(factors) = factors {
+        summary.both("report in", factors.units().to_string(), factors.units().to_string());
+    }
     if let Some(matter) = describe_matter(pipeline.universe()) {
         summary.both("matter", matter, pipeline.universe().matter);
     }
@@ -86,18 +92,19 @@ fn about_types(summary: &mut Summary, sets: &ParticleSets) {
 }
 
 /// The halos of one linking length, with what one process knows of them beside the catalogue; `groups` is how many there are, large and
-/// small.
+/// small, and `joined` how many attached particles joined one, and how many there are.
 pub fn halos(
     args: &Args,
-    pipeline: &Pipeline<'_>,
-    (groups, found): (u64, Option<&Found<'_>>),
+    (pipeline, factors): (&Pipeline<'_>, Option<&Factors>),
+    (groups, found, joined): (u64, Option<&Found<'_>>, Option<[u64; 2]>),
     catalog: &Catalog,
     remarks: &[String],
 ) -> Summary {
     let mut summary = Summary::default();
     match pipeline.finder() {
         Finder::FriendsOfFriends => {
-            summary.both("linking length", linking_length(pipeline), pipeline.scales().linking_length);
+            let length = factor(factors, Quantity::Length) * pipeline.scales().linking_length;
+            summary.both("linking length", linking_length(pipeline, factors), length);
         }
         other => summary.both("finder", other.to_string(), other.to_string()),
     }
@@ -125,19 +132,19 @@ pub fn halos(
         summary.both("halos", format!("{} of {least} or more", grouped(rows as u64)), rows);
     }
     summary.value("min_members", least);
-    if let Some(attached) = found.and_then(|found| found.attached.as_ref()) {
-        let of_groups = attached.labels.iter().filter(|&&label| label >= 0).count();
-        let text = format!("{} of {} joined a group", grouped(of_groups as u64), grouped(attached.labels.len() as u64));
-        summary.both("attached", text, of_groups);
+    if let Some([of_groups, all]) = joined {
+        summary.both("attached", format!("{} of {} joined a group", grouped(of_groups), grouped(all)), of_groups);
     }
     if let Some(halo) = catalog.halos().first() {
+        let unit = factor(factors, Quantity::Mass);
+        let [mass, total_mass] = [halo.mass, halo.total_mass].map(|mass| unit * mass);
         let is_attached = !pipeline.particle_sets().attached.is_empty();
-        let total = if is_attached { format!(", {} with attached types", short(halo.total_mass)) } else { String::new() };
-        summary.line("largest", format!("{} particles, mass {}{total}", grouped(halo.count as u64), short(halo.mass)));
+        let total = if is_attached { format!(", {} with attached types", short(total_mass)) } else { String::new() };
+        summary.line("largest", format!("{} particles, mass {}{total}", grouped(halo.count as u64), short(mass)));
         summary.value("largest_count", halo.count);
-        summary.value("largest_mass", halo.mass);
+        summary.value("largest_mass", mass);
         if is_attached {
-            summary.value("largest_mass_total", halo.total_mass);
+            summary.value("largest_mass_total", total_mass);
         }
     }
     for remark in remarks {

@@ -49,13 +49,23 @@ fn attached_types() {
     let counts = ["fof_halo_count", "fof_halo_count_type0", "fof_halo_count_type1", "fof_halo_count_type4"];
     assert_eq!(counts.map(value), ["2", "1", "2", "1"]);
     assert_eq!(["fof_halo_mass_type0", "fof_halo_mass_type1", "fof_halo_mass_type4"].map(value), ["0.5", "8", "0.125"]);
-    let labels = NpyFile::new(fs::File::open(scratch.path("out/attached.npy")).unwrap()).unwrap();
-    assert_eq!(labels.into_vec::<i32>().unwrap(), [0, -1, 0]);
+    assert_eq!(["fof_halo_count_total", "fof_halo_mass_total"].map(value), ["4", "8.625"]);
+    assert_eq!((labels(&scratch, "out", 0), ids(&scratch, "out", 0)), (vec![0, -1], vec![1, 2]));
+    assert_eq!((labels(&scratch, "out", 4), ids(&scratch, "out", 4)), (vec![0], vec![6]));
+    assert!(!scratch.path("out/labels_type1.npy").exists());
+    // The same types are attached where none are named.
+    halos(&path, &scratch.path("default"), &["--eps", "1", "--min-members", "2", "--no-pictures"]).success();
+    assert_eq!(
+        fs::read(scratch.path("default/halos.ecsv")).unwrap(),
+        fs::read(scratch.path("out/halos.ecsv")).unwrap()
+    );
 
     let linked = ["--eps", "1", "--min-members", "2", "--type", "1,4", "--no-pictures"];
     let printed = halos(&path, &scratch.path("linked"), &linked).success();
     assert!(printed.contains("\ntypes           type 1: 3, type 4: 1\n"), "{printed}");
-    assert!(printed.contains("largest         3 particles, mass 8.125"), "{printed}");
+    assert!(printed.contains("largest         3 particles, mass 8.125, 8.625 with attached types\n"), "{printed}");
+    assert_eq!(labels(&scratch, "linked", 1), [0, 0, -1]);
+    assert_eq!((labels(&scratch, "linked", 4), ids(&scratch, "linked", 4)), (vec![0], vec![6]));
 
     let error = |options: &[&str]| halos(&path, &scratch.path("no"), options).error();
     assert!(error(&["--attach", "1"]).contains("type 1 is linked"));
@@ -64,8 +74,53 @@ fn attached_types() {
     let printed = halos(&path, &scratch.path("early"), &["--attach", "5", "--no-pictures"]).success();
     assert!(printed.contains("\nattached        0 of 0 joined a group\n"), "{printed}");
     assert!(error(&["--attach", "0", "--finder", "adaptahop"]).contains("--attach"));
+    assert!(error(&["--attach", "none,0"]).contains("none and types exclude each other"));
     let table = scratch.write("points.csv", "x,y,z\n1,2,3\n");
     assert!(halos(&table, &scratch.path("no"), &["--attach", "0"]).error().contains("has no particle types"));
+}
+
+/// Types that are not read: the report, the header, the columns and the summary say which, and what share of the mass they have.
+#[test]
+fn types_that_are_left_out() {
+    let scratch = Scratch::new();
+    let path = snapshot(&scratch);
+    let json = scratch.path("summary.json");
+    let summary = json.display().to_string();
+    let options = ["--eps", "1", "--min-members", "2", "--attach", "none", "--no-pictures", "--json", &summary];
+    let printed = halos(&path, &scratch.path("out"), &options).success();
+    // 0.875 of 12.875.
+    assert!(printed.contains("\nnot read        types 0 and 4: 6.8% of the mass in the file\n"), "{printed}");
+    assert!(
+        printed.contains("note            types 0 and 4 were not read (6.8% of the mass in the file); "),
+        "{printed}"
+    );
+    let text = fs::read_to_string(scratch.path("out/halos.ecsv")).unwrap();
+    for line in [
+        "# - {linked_types: \"1\"}\n",
+        "# - {types_not_read: \"0, 4\"}\n",
+        "# - {mass_share_not_read: 0.0679611650485",
+        "\"mass of the members; over linked particles: type 1; types 0 and 4 not read, 6.8% of the mass in the file\"",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let summary: serde_json::Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
+    assert_eq!(summary["types_not_read"], serde_json::json!([0, 4]));
+    assert_eq!(scratch.names("out"), ["halos.ecsv", "labels.npy"]);
+    // Where all types are read nothing is said of others.
+    let printed = halos(&path, &scratch.path("all"), &["--eps", "1", "--min-members", "2", "--no-pictures"]).success();
+    assert!(!printed.contains("not read"), "{printed}");
+}
+
+fn array(scratch: &Scratch, folder: &str, name: &str) -> NpyFile<fs::File> {
+    NpyFile::new(fs::File::open(scratch.path(folder).join(name)).unwrap()).unwrap()
+}
+
+fn labels(scratch: &Scratch, folder: &str, kind: u8) -> Vec<i32> {
+    array(scratch, folder, &format!("labels_type{kind}.npy")).into_vec().unwrap()
+}
+
+fn ids(scratch: &Scratch, folder: &str, kind: u8) -> Vec<u64> {
+    array(scratch, folder, &format!("ids_type{kind}.npy")).into_vec().unwrap()
 }
 
 #[test]

@@ -384,3 +384,24 @@ fn columns_are_those_asked_for() {
     halos(&sample(), &scratch.path("out"), &options).success();
     assert_eq!(table(&scratch.path("out/halos.ecsv")).1.len(), 0);
 }
+
+/// Figures, report and summary are in the units that the catalogue is in.
+#[test]
+fn figures_and_reports_follow_units() {
+    let scratch = Scratch::new();
+    let json = scratch.path("summary.json");
+    let summary = json.display().to_string();
+    let options = ["--units", "physical", "--json", &summary, "--format", "svg", "--min-members", "100"];
+    let printed = halos(&sample(), &scratch.path("out"), &options).success();
+    let summary: serde_json::Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
+    let number = |value: &serde_json::Value| value.as_f64().unwrap_or(f64::NAN);
+    let factor = 1.0 / (number(&summary["h"]) * (1.0 + number(&summary["redshift"])));
+    assert!((number(&summary["box"]) / (32.0 * factor) - 1.0).abs() < 1e-12, "{summary}");
+    let length = number(&summary["runs"][0]["linking_length"]);
+    assert!((length / (0.1 * factor) - 1.0).abs() < 1e-6, "{summary}");
+    assert!(printed.contains("report in       lengths in physical Mpc"), "{printed}");
+    for name in ["mass_function.svg", "projection.svg"] {
+        let text = fs::read_to_string(scratch.path("out").join(name)).unwrap();
+        assert!(text.contains("physical Mpc") && !text.contains("Mpc/h"), "{name}");
+    }
+}

@@ -2,8 +2,8 @@
 
 use crate::error::Result;
 use crate::halo::pipeline::Unbound;
-use crate::halo::pipeline::options::CenterKind;
 use crate::halo::pipeline::combined::Spheres as Found;
+use crate::halo::pipeline::options::CenterKind;
 use crate::halo::{
     BoundStructure, Catalog, Centers, Column, HaloCenter, NoSphere, Overdensity, SphericalOverdensity, Structure,
     Values,
@@ -135,7 +135,12 @@ impl Spheres<'_> {
     }
 
     /// Adds the structure of halos.
-    pub fn add_structure(&self, catalog: &mut Catalog, rows: &[Structure], first: &[SphericalOverdensity]) -> Result<()> {
+    pub fn add_structure(
+        &self,
+        catalog: &mut Catalog,
+        rows: &[Structure],
+        first: &[SphericalOverdensity],
+    ) -> Result<()> {
         let of_sphere = |value: fn(&Structure) -> f64| -> Values {
             let values = rows.iter().zip(first);
             Values::Numbers(

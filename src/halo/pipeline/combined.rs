@@ -167,7 +167,9 @@ pub(super) fn is_wide(linked: &Points, others: &Snapshot) -> bool {
 /// Points one after the other, widened if asked for, which is exact.
 pub(super) fn joined(a: &Points, b: &Points, is_wide: bool) -> Points {
     match (a, b) {
-        (Points::F32(a), Points::F32(b)) if !is_wide => Points::F32(Table::of(3, [a.as_slice(), b.as_slice()].concat())),
+        (Points::F32(a), Points::F32(b)) if !is_wide => {
+            Points::F32(Table::of(3, [a.as_slice(), b.as_slice()].concat()))
+        }
         (a, b) => Points::F64(Table::of(3, [a, b].map(wide).concat())),
     }
 }
@@ -176,5 +178,20 @@ fn wide(points: &Points) -> Vec<f64> {
     match points {
         Points::F32(table) => table.widened().into_vec(),
         Points::F64(table) => table.as_slice().to_vec(),
+    }
+}
+
+impl<'a, S: Scalar> Particles<'a, S> {
+    /// Positions with the masses and ids of their snapshot, in a periodic box if `period` is its side.
+    pub fn of_snapshot(positions: &'a [[S; 3]], snapshot: &'a Snapshot, period: Option<f64>) -> Self {
+        let mut particles = Self::new(positions).periodic(period);
+        if let Some(ids) = &snapshot.ids {
+            particles = particles.ids(ids);
+        }
+        match &snapshot.masses {
+            Masses::Equal(mass) => particles.mass(*mass),
+            Masses::Each(masses) => particles.masses(masses),
+            Masses::Unknown => particles,
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! The largest halos: their most bound particles, R200c, and density profiles.
 
 use crate::error::Result;
-use crate::halo::pipeline::options::CenterKind;
 use crate::halo::pipeline::combined::Spheres;
+use crate::halo::pipeline::options::CenterKind;
 use crate::halo::pipeline::{Found, Pipeline};
 use crate::halo::{Catalog, Centers, Column, Halos, NfwFit, Profile, Profiles, Resolution, Shell, Values};
 use crate::units::Quantity;

@@ -325,7 +325,9 @@ impl<'a> Pipeline<'a> {
         let Measured { catalog, centers, notes } = measured;
         let Some(centers) = centers else { return Ok(()) };
         let gravity = self.universe.conversion("overdensities")?.gravity();
-        let is_still = |attached: &Attached<'_>| attached.others.velocities.is_none() && !attached.others.points.is_empty();
+        // Of a part of a whole without particles the whole knows whether the others have velocities.
+        let is_empty = |others: &Snapshot| others.points.is_empty() && self.whole_sets.is_none();
+        let is_still = |attached: &Attached<'_>| attached.others.velocities.is_none() && !is_empty(attached.others);
         let lacks_velocities = found.attached.as_ref().is_some_and(is_still);
         let with_spin = self.universe.has_velocity_unit && self.velocities.is_some() && !lacks_velocities;
         if self.velocities.is_some() && !self.universe.has_velocity_unit {
@@ -411,21 +413,6 @@ impl<'a> Pipeline<'a> {
             particles = particles.velocities(rows("velocities", velocities)?);
         }
         Ok((positions, particles))
-    }
-}
-
-impl<'a, S: Scalar> Particles<'a, S> {
-    /// Positions with the masses and ids of their snapshot, in a periodic box if `period` is its side.
-    pub fn of_snapshot(positions: &'a [[S; 3]], snapshot: &'a Snapshot, period: Option<f64>) -> Self {
-        let mut particles = Self::new(positions).periodic(period);
-        if let Some(ids) = &snapshot.ids {
-            particles = particles.ids(ids);
-        }
-        match &snapshot.masses {
-            Masses::Equal(mass) => particles.mass(*mass),
-            Masses::Each(masses) => particles.masses(masses),
-            Masses::Unknown => particles,
-        }
     }
 }
 

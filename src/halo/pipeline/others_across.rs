@@ -8,13 +8,13 @@ use crate::distributed::communicator::{all_gather_v, reduce, starts};
 use crate::distributed::{self, AttachedPoints, Communicator, Domain, Reduction, agree};
 use crate::error::{Kind, Result};
 use crate::geometry::Scalar;
+use crate::halo::Halos;
 use crate::halo::pipeline::around::{Around, InRegions, OneOrder};
 use crate::halo::pipeline::combined::check_others;
 use crate::halo::pipeline::particle_sets::mass_sum;
 use crate::halo::pipeline::types::{places_in_types, type_of_each};
 use crate::halo::pipeline::whole::{Whole, each, kinds_of, masses_of, narrow, runs_of, wide};
 use crate::halo::pipeline::{Attached, ParticleSets};
-use crate::halo::Halos;
 use crate::io::{MassSum, Masses, Points, Snapshot, Table};
 
 /// The particles that joined the halos of this rank, and the labels of those that it came with.
@@ -107,7 +107,8 @@ impl<'p> Others<'p> {
             snapshot.velocities = Some(bring(&points, part.velocities.as_ref(), self.has_wide_velocities)?);
         }
         let places = self.places(ranks)?;
-        snapshot.ids = Some(points.bring(ranks, if self.has_ids { part.ids.as_deref().unwrap_or_default() } else { &places })?);
+        snapshot.ids =
+            Some(points.bring(ranks, if self.has_ids { part.ids.as_deref().unwrap_or_default() } else { &places })?);
         snapshot.types = runs_of(&self.kinds, points.bring(ranks, &type_of_each(part))?);
         snapshot.masses = match &self.masses {
             Masses::Each(_) => Masses::Each(points.bring(ranks, &each(part))?),

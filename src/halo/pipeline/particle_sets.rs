@@ -8,14 +8,43 @@ use crate::io::{MassSum, Masses, Snapshot};
 
 /// Columns of the linked members, without their prefix.
 const OF_LINKED: [&str; 24] = [
-    "count", "mass", "mean_x", "mean_y", "mean_z", "mean_vx", "mean_vy", "mean_vz", "vel_disp", "rms_radius", "max_radius",
-    "center_x", "center_y", "center_z", "center_id", "mcp_x", "mcp_y", "mcp_z", "mcp_id", "mcp_friends", "mcp_ties",
-    "found_mass", "bound_vmax", "bound_rvmax",
+    "count",
+    "mass",
+    "mean_x",
+    "mean_y",
+    "mean_z",
+    "mean_vx",
+    "mean_vy",
+    "mean_vz",
+    "vel_disp",
+    "rms_radius",
+    "max_radius",
+    "center_x",
+    "center_y",
+    "center_z",
+    "center_id",
+    "mcp_x",
+    "mcp_y",
+    "mcp_z",
+    "mcp_id",
+    "mcp_friends",
+    "mcp_ties",
+    "found_mass",
+    "bound_vmax",
+    "bound_rvmax",
 ];
 /// Columns of linked members and attached particles together.
 const OF_ALL: [&str; 10] = [
-    "count_total", "mass_total", "contamination", "vmax", "rvmax", "half_mass_radius", "spin", "axis_ratio_b",
-    "axis_ratio_c", "center_offset",
+    "count_total",
+    "mass_total",
+    "contamination",
+    "vmax",
+    "rvmax",
+    "half_mass_radius",
+    "spin",
+    "axis_ratio_b",
+    "axis_ratio_c",
+    "center_offset",
 ];
 
 /// The particle types that were linked, attached or not read. All lists are ascending and empty if the snapshot has no types.
@@ -49,11 +78,18 @@ impl ParticleSets {
     }
 
     /// The sets of types, where `about` knows the types and the matter of the file, and `read` sums the mass that was read.
-    pub(super) fn of_types(linked: Vec<u8>, (others, joins): (Vec<u8>, bool), about: &Snapshot, read: impl FnOnce() -> Option<MassSum>) -> Self {
+    pub(super) fn of_types(
+        linked: Vec<u8>,
+        (others, joins): (Vec<u8>, bool),
+        about: &Snapshot,
+        read: impl FnOnce() -> Option<MassSum>,
+    ) -> Self {
         let is_read = |kind: &u8| linked.contains(kind) || others.contains(kind);
-        let mut unread: Vec<u8> = about.file_types.iter().map(|&(kind, _)| kind).filter(|kind| !is_read(kind)).collect();
+        let mut unread: Vec<u8> =
+            about.file_types.iter().map(|&(kind, _)| kind).filter(|kind| !is_read(kind)).collect();
         unread.sort_unstable();
-        let share = |(matter, read): (f64, MassSum)| (matter > 0.0).then(|| (1.0 - read.value() / matter).clamp(0.0, 1.0));
+        let share =
+            |(matter, read): (f64, MassSum)| (matter > 0.0).then(|| (1.0 - read.value() / matter).clamp(0.0, 1.0));
         let unread_share = if unread.is_empty() { None } else { about.matter.zip(read()).and_then(share) };
         let (attached, in_spheres) = if joins { (others, vec![]) } else { (vec![], others) };
         Self { linked, attached, in_spheres, unread, unread_share }
@@ -87,7 +123,10 @@ impl ParticleSets {
     pub fn unread_sentence(&self) -> Option<String> {
         let (unread, read) = (named(&self.unread)?, named(&self.of_spheres())?);
         let were = if self.unread.len() == 1 { "was" } else { "were" };
-        Some(format!("{unread} {were} not read ({}); masses, spheres, profiles and mass functions are of {read} alone", self.share()))
+        Some(format!(
+            "{unread} {were} not read ({}); masses, spheres, profiles and mass functions are of {read} alone",
+            self.share()
+        ))
     }
 
     fn share(&self) -> String {
@@ -103,7 +142,8 @@ impl ParticleSets {
         if self.is_one_type() {
             return;
         }
-        let unread = named(&self.unread).map_or(String::new(), |unread| format!("; {unread} not read, {}", self.share()));
+        let unread =
+            named(&self.unread).map_or(String::new(), |unread| format!("; {unread} not read, {}", self.share()));
         let words = |kinds: &[u8]| named(kinds).unwrap_or_default();
         let linked = format!("; over linked particles: {}{unread}", words(&self.linked));
         let halos = match self.attached[..] {

@@ -245,7 +245,9 @@ pub(super) fn masses_of(ranks: &dyn Communicator, part: &Snapshot, has_masses: b
     let ones: Vec<u64> = all.into_iter().filter(|of| of[1] > 0).map(|of| of[0]).collect();
     Ok(match ones.first() {
         _ if !has_masses => Masses::Unknown,
-        Some(&first) if first != u64::MAX && ones.iter().all(|&one| one == first) => Masses::Equal(f64::from_bits(first)),
+        Some(&first) if first != u64::MAX && ones.iter().all(|&one| one == first) => {
+            Masses::Equal(f64::from_bits(first))
+        }
         Some(_) => Masses::Each(vec![]),
         None => part.masses.clone(),
     })

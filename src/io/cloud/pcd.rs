@@ -8,7 +8,6 @@
 use std::io::Cursor;
 use std::path::Path;
 
-
 use crate::io::columns::Number;
 use crate::io::contents::Contents;
 use crate::io::lzf;

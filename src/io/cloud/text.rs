@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-
 use crate::io::reading::Reading;
 use crate::io::source::Cancellable;
 use crate::io::text::{Record, Rows};

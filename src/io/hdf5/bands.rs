@@ -13,8 +13,8 @@ use crate::io::Result;
 use crate::io::fill::Rows;
 use crate::io::hdf5::chunks::{Chunks, DEFLATE, FLETCHER32, LZF, Place, SHUFFLE};
 use crate::io::hdf5::dataset::{Column, Storage};
-use crate::io::lzf;
 use crate::io::hdf5::number::Take;
+use crate::io::lzf;
 use crate::io::reading::Reading;
 use crate::io::source::Source;
 

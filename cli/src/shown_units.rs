@@ -1,0 +1,38 @@
+//! The units of pictures and reports.
+
+use ropewalk::halo::pipeline::Pipeline;
+use ropewalk::plot::AxisUnits;
+use ropewalk::units::{Factors, Frame, Quantity, UnitSystem};
+
+use super::Failure;
+use super::args::Halos as Args;
+
+/// Factors from the units of the snapshot to those that `--units` names; `None` without it.
+pub fn of_report(args: &Args, pipeline: &Pipeline<'_>) -> Result<Option<Factors>, Failure> {
+    let factors = args.units.map(|system| pipeline.universe().factors(system)).transpose();
+    factors.map_err(|error| format!("--units: {error}").into())
+}
+
+/// Factors to the units of pictures: those of `--units`, or comoving Mpc/h where the snapshot has comoving kpc/h.
+pub fn of_pictures(args: &Args, pipeline: &Pipeline<'_>) -> Result<Option<Factors>, Failure> {
+    let is_kpc = pipeline.universe().units().is_some_and(|units| {
+        let length = units.length;
+        length.per_h && length.frame == Frame::Comoving && length.name() == "kpc/h" && units.mass.per_h
+    });
+    match of_report(args, pipeline)? {
+        None if is_kpc => Ok(pipeline.universe().factors(UnitSystem::H).ok()),
+        factors => Ok(factors),
+    }
+}
+
+/// The factor of lengths or masses; 1 where units stay.
+pub fn factor(factors: Option<&Factors>, quantity: Quantity) -> f64 {
+    factors.map_or(1.0, |factors| factors.of(quantity))
+}
+
+/// What the numbers of pictures are in, and when.
+pub fn axes(pipeline: &Pipeline<'_>, factors: Option<&Factors>) -> AxisUnits {
+    let universe = pipeline.universe();
+    let units = factors.map(Factors::units).or(universe.units());
+    AxisUnits::new(units, universe.redshift).times(factor(factors, Quantity::Length))
+}
