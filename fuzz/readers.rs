@@ -156,7 +156,7 @@ impl Reader {
             Self::Csv => texts(&[
                 "# a table\n1.5,2,3\n4,5,6e3\n7,8,9\n",
                 "id x y vx vy mass\n1 2 3 4 5 6\n2 3 4 5 6 7\n",
-                "\"x\";\"y, or z\"\r\n-1e-300;nan\r\n+.5;inf\r\n",
+                "\"x\";\"y, or z\"\r\n-1e-300;1e300\r\n+.5;-2\r\n",
                 "x\ty\n\n1\t2\n",
             ]),
             Self::Ecsv => texts(&[

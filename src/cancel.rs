@@ -85,7 +85,10 @@ impl Cancel {
 
 /// Runs `work`, a call of this crate. Without memory for a large buffer it ends with an error of kind `Memory`.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    Flags::new(Arc::default(), true).run(work)
+    let flags = Flags::of_guarded();
+    let result = flags.run(work);
+    flags.keep();
+    result
 }
 
 /// Runs `work`, a call across ranks. Without memory for a large buffer, outside of calls in `work` that are [`guarded`], the process ends:
@@ -126,6 +129,8 @@ pub(crate) struct Flags(Option<Arc<Chain>>);
 
 thread_local! {
     static CURRENT: RefCell<Flags> = const { RefCell::new(Flags(None)) };
+    /// The flags of the last guarded call, for the next: loops over moving points allocate nothing.
+    static SPARE: RefCell<Flags> = const { RefCell::new(Flags(None)) };
 }
 
 impl Flags {
@@ -133,6 +138,23 @@ impl Flags {
     fn new(flag: Arc<AtomicBool>, ends_without_memory: bool) -> Self {
         let is_without_memory = AtomicBool::new(false);
         Self(Some(Arc::new(Chain { flag, ends_without_memory, is_without_memory, outer: Self::current() })))
+    }
+
+    /// Those of a guarded call, within what this thread works for.
+    fn of_guarded() -> Self {
+        let mut spare = SPARE.take();
+        let Some(chain) = spare.0.as_mut().and_then(Arc::get_mut) else { return Self::new(Arc::default(), true) };
+        chain.outer = Self::current();
+        spare
+    }
+
+    /// Keeps them for the next guarded call of this thread, if no other thread has them.
+    fn keep(mut self) {
+        if let Some(chain) = self.0.as_mut().and_then(Arc::get_mut) {
+            *chain.is_without_memory.get_mut() = false;
+            chain.outer = Self(None);
+            SPARE.set(self);
+        }
     }
 
     /// Runs a call, and returns as an error what ended it.

@@ -127,9 +127,11 @@ fn ids_as_spreadsheets_write_them() {
     let folder = Folder::new("csv-ids");
     let text = "id,x\n1.0,0\n2e3,0\n9007199254740992.0,0\n18446744073709551615,0\n";
     assert_eq!(all(folder.with("a", text)).unwrap().ids, Some(vec![1, 2000, 1 << 53, u64::MAX]));
-    for id in ["1.5", "-1.0", "1e17", "NaN", "inf", "-0.5", "1e-3"] {
+    for id in ["1.5", "-1.0", "1e17", "inf", "-0.5", "1e-3"] {
         refused(folder.with("a", format!("id,x\n{id},0\n")), &["line 2: column 1 is not an id", id]);
     }
+    let without = all(folder.with("a", "id,x\nNaN,0\n")).unwrap();
+    assert!(without.ids.is_none() && without.notes[0].contains("id (no values, no ids)"), "{:?}", without.notes);
 }
 
 #[test]

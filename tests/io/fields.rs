@@ -138,7 +138,7 @@ fn numbers_of_snapshots() {
         ("a,b\n1,3C273\n1,M31\n", "line 2: column 2 is not a number: '3C273', in the field b. Choose"),
         (
             "rho,T,850\n1,2,3\n4,5,6\n",
-            "line 2: column 1 is the number 1, but 'rho' in the first line: the first line is neither",
+            "column 1 is the number 1, but 'rho' in the first line: the first line is neither",
         ),
         ("a,b\n1,NA\n1,2.5\n", "line 3: the field b is the number 2.5, but 'NA' in the first row. Choose the fields"),
         ("a,b\n1,2\n1,\n", "line 3: column 2 is not a number: '', in the field b"),

@@ -83,7 +83,7 @@ fn records_that_cannot_be_read() {
         case("[('x', '<f4'), ('y', '<f4')]", "(20,)"),
         &["truncated: 20 records of 8 bytes are 160 bytes, 96 follow"],
     );
-    refused(case("[('x', '<f4'), ('X', '<f4'), ('y', '<f4')]", "(2,)"), &["two columns named x"]);
+    refused(case("[('x', '<f4'), ('x', '<f4'), ('y', '<f4')]", "(2,)"), &["two columns named x"]);
     refused(case("[('x', '<f4'", "(2,)"), &["record type that cannot be read"]);
     refused(case("[('x', '<f8', (99999999999999,))]", "(1,)"), &["truncated"]);
     let large = i64::pow(2, 53) + 1;

@@ -179,7 +179,7 @@ for name, index in {
 own = RANDOM.permutation(N)
 ids = frame.set_index(pd.Index(own, name="id"))
 expect("index of ids", pa.Table.from_pandas(ids), {"positions": stack(columns), "ids": own})
-refuse("index x", pa.Table.from_pandas(frame.set_index("x")), ["column x is an index of a pandas table"])
+refuse("index x", pa.Table.from_pandas(frame.set_index("x")), ["column x holds an index of a pandas table"])
 
 # Metadata.
 def with_metadata(**entries):

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::io::gadget::header::{Header, Layout};
-use crate::io::hdf5::missing;
+use crate::io::hdf5::{absent, missing, present};
 use crate::io::reading::Reading;
 use crate::io::source::Source;
 use crate::io::{Error, Result};
@@ -178,16 +178,9 @@ pub(super) fn scan_all(path: &Path, reading: &Reading<'_>) -> Result<(Part, Vec<
 pub(super) fn scan_present(path: &Path, reading: &Reading<'_>) -> Result<(Part, Vec<Part>, Option<String>)> {
     let given = scan(path, reading)?;
     let (files, base) = (given.header.files, path.with_extension(""));
-    let absent: Vec<PathBuf> = (0..files).map(|k| part(&base, k)).filter(|name| !name.exists()).collect();
-    match absent.first() {
-        Some(first) if files > 1 => {
-            let note = format!(
-                "{} of {files} files of the snapshot are missing, the first of them {}",
-                absent.len(),
-                first.display()
-            );
-            Ok((given, Vec::new(), Some(note)))
-        }
+    let name = |k: u32| part(&base, k);
+    match absent(files, &present(files, &name), &name) {
+        Some(note) if files > 1 => Ok((given, Vec::new(), Some(note))),
         _ => scan_all(path, reading).map(|(first, others)| (first, others, None)),
     }
 }

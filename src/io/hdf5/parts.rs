@@ -128,6 +128,29 @@ pub(super) fn open_all(path: &Path, reading: &Reading<'_>) -> Result<Vec<Part>> 
     open_parts(&name, files, reading)
 }
 
+/// The numbers of the files of a split snapshot that exist, ascending. The folder is listed, so that a header which promises billions of
+/// files costs nothing.
+pub(in crate::io) fn present(files: u32, part: &dyn Fn(u32) -> PathBuf) -> Vec<u32> {
+    let folder = part(0).parent().filter(|folder| !folder.as_os_str().is_empty()).map_or(".".into(), Path::to_path_buf);
+    let number = |entry: std::fs::DirEntry| {
+        let name = entry.file_name();
+        let words = name.to_str()?.split('.').filter_map(|word| word.parse().ok());
+        words.filter(|&k| k < files).find(|&k| part(k).file_name() == Some(&name))
+    };
+    let mut present: Vec<u32> = std::fs::read_dir(folder).into_iter().flatten().flatten().filter_map(number).collect();
+    present.sort_unstable();
+    present
+}
+
+/// What to say of the files of a split snapshot that do not exist; `None` if all do.
+pub(in crate::io) fn absent(files: u32, present: &[u32], part: &dyn Fn(u32) -> PathBuf) -> Option<String> {
+    let first = (0..files).zip(present).find(|(k, own)| k != *own).map_or(present.len() as u32, |(k, _)| k);
+    let n = files as usize - present.len();
+    (n > 0).then(|| {
+        format!("{n} of {files} files of the snapshot are missing, the first of them {}", part(first).display())
+    })
+}
+
 /// What to say of a file that is missing.
 pub(in crate::io) fn missing(files: u32) -> String {
     format!(
@@ -148,15 +171,10 @@ pub(super) fn open_present(path: &Path, reading: &Reading<'_>) -> Result<(Vec<Pa
         let note = format!("one of {files} files of a snapshot; its name has no number, so the others are not found");
         return Ok((vec![Part { file, header }], Some(note)));
     };
-    let (present, absent): (Vec<u32>, Vec<u32>) = (0..files).partition(|&k| name.part(k).exists());
-    let (Some(&first), false) = (absent.first(), present.is_empty()) else {
+    let present = present(files, &|k| name.part(k));
+    let (Some(note), false) = (absent(files, &present, &|k| name.part(k)), present.is_empty()) else {
         return Ok((open_parts(&name, files, reading)?, None));
     };
-    let note = format!(
-        "{} of {files} files of the snapshot are missing, the first of them {}",
-        absent.len(),
-        name.part(first).display()
-    );
     let mut parts: Vec<Part> = vec![];
     for k in present {
         let path = name.part(k);

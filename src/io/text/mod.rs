@@ -25,7 +25,7 @@ mod values;
 use std::path::Path;
 
 use crate::io::contents::{Contents, Field, Role, TypeContents};
-use crate::io::csv_columns::{ADVICE, Columns, FIELDS_ADVICE, Taken};
+use crate::io::csv_columns::{ADVICE, Columns, FIELDS_ADVICE, Taken, choose};
 use crate::io::reading::Reading;
 use crate::io::{Error, Format, Points, ReadOptions, Result, Snapshot, ecsv, shorten, type_column};
 use crate::units::{KnownUnits, VelocityUnit};
@@ -97,8 +97,9 @@ fn columns(layout: &Layout, survey: &Survey, reading: &Reading<'_>) -> std::resu
         return Ok(columns);
     }
     if !names.is_empty() {
-        // Columns that are chosen are told apart row by row.
-        let no_numbers = |column: usize| if chosen.is_empty() { no_numbers(column) } else { declared(column) };
+        // An error about a column that is chosen names the line.
+        let picked = choose(chosen, &names, layout.width)?;
+        let no_numbers = |column: usize| if picked.contains(&column) { declared(column) } else { no_numbers(column) };
         return Columns::named_of(names, &no_numbers, reading.options);
     }
     match &layout.slip {

@@ -201,7 +201,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// # Panics
     /// If there is no memory for the lists, 16 bytes a neighbour, as any vector does; [`Bvh::try_nearest_neighbors`] does not.
     pub fn nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Csr<Neighbor> {
-        self.try_nearest_neighbors(wanted).unwrap_or_else(|error| panic!("{error}"))
+        // Not guarded: a cancelled call unwinds to the caller.
+        lists_of_stored(self, &wanted.into()).unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// The same, for a `k` that may be too large for this machine.

@@ -96,17 +96,22 @@ fn rounded_points_of_lines_and_planes() {
             for degree in [1, 2] {
                 let interpolator = MovingLeastSquares::new(degree).prepare(&sources, &targets).unwrap();
                 let wide = |of: &[[f32; 3]]| of.iter().map(|x| x.map(f64::from)).collect::<Vec<_>>();
+                let degrees = interpolator.degrees();
+                // Where rounding leaves sources so near a line that linear fields do not come back, the degree is lower.
+                let lowered = degrees.iter().filter(|&&degree| degree == 0).count();
+                let is_lowered = expected == [0];
                 assert!(
-                    interpolator.degrees().iter().all(|degree| expected.contains(degree)),
-                    "{:?}",
-                    interpolator.degrees()
+                    if is_lowered { lowered == targets.len() } else { lowered * 25 <= targets.len() },
+                    "{degrees:?}"
                 );
-                assert_eq!(interpolator.n_lower(), if expected == [0] { targets.len() } else { 0 });
+                assert!(degrees.iter().all(|degree| *degree == 0 || expected.contains(degree)), "{degrees:?}");
+                assert_eq!(interpolator.n_lower(), lowered);
                 for (found, (at, target)) in
                     interpolator.apply(&values).unwrap().into_iter().zip(wide(&targets).iter().enumerate())
                 {
                     let size: f64 = interpolator.coefficients().of(at).iter().map(|c| c.abs()).sum();
                     let right = field(target.map(|x| (x - f64::from(by)) as f32));
+                    let off = if degrees[at] == 0 { 0.5 } else { off };
                     assert!(size < 100.0 && (found - right).abs() < off, "{target:?}: {found}, not {right}; {size}");
                 }
             }
